@@ -1,0 +1,1 @@
+"""crtoffloadbegin.o, crtoffloadend.o and crtoffloadtable.o: the ends of the host offload tables."""

@@ -1,0 +1,2 @@
+"""GCC offloading, toolchain and runtime, on top of a stock gcc."""
+

@@ -1,0 +1,1 @@
+"""gompy inspect, config, run: the command line tools."""

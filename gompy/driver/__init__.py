@@ -1,0 +1,1 @@
+"""gompcc, gompc++, gompfortran: drop-in compiler drivers."""

@@ -1,0 +1,82 @@
+"""Names, numbers and layouts that the toolchain, the runtime and the tools must agree on.
+
+Everything here mirrors something else: GCC's include/gomp-constants.h, lto-section-names.h, the linker plugin, or the
+records that the assembler filter, mkoffload and libgompy exchange (docs/internals.md).  No other module repeats them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# --- sections (GCC 12: lto-section-names.h, omp-offload.cc) ---------------------------------------------------------
+
+LTO_SECTION_PREFIX: Final = ".gnu.lto_"
+"""Prefix of the host LTO streams; the linker plugin claims a file that has ``.gnu.lto_.symtab*``."""
+OFFLOAD_LTO_SECTION_PREFIX: Final = ".gnu.offload_lto_"
+"""Prefix of the streams for GCC's accelerator compilers."""
+DEVICE_IR_SECTION_PREFIX: Final = ".gompyir_"
+"""The host LTO streams of an object that its user did not ask to be LTO, under a name the linker plugin ignores.
+
+Exactly as long as LTO_SECTION_PREFIX, so that renaming is a patch of the section name table in place.
+"""
+DEBUG_LTO_SECTION_PREFIX: Final = ".gnu.debuglto_"
+OFFLOAD_OPTS_SECTION: Final = ".gnu.offload_lto_.opts"
+LTO_OPTS_SECTION: Final = ".gnu.lto_.opts"
+
+OFFLOAD_FUNC_SECTION: Final = ".gnu.offload_funcs"
+OFFLOAD_VAR_SECTION: Final = ".gnu.offload_vars"
+FUNC_ENTRY_SIZE: Final = 8
+VAR_ENTRY_SIZE: Final = 16
+LINK_BIT: Final = 1 << 63
+"""Set in the size of a variable's entry: ``declare target link``."""
+
+# --- symbols ---------------------------------------------------------------------------------------------------------
+
+FUNC_TABLE_BEGIN: Final = "__offload_func_table"
+FUNC_TABLE_END: Final = "__offload_funcs_end"
+VAR_TABLE_BEGIN: Final = "__offload_var_table"
+VAR_TABLE_END: Final = "__offload_vars_end"
+HOST_TABLE: Final = "__OFFLOAD_TABLE__"
+TARGET_TABLE: Final = "__OFFLOAD_TARGET_TABLE__"
+"""In an intelmic image: four pointers, as HOST_TABLE (GCC: config/i386/intelmic-mkoffload.cc)."""
+
+# --- targets and device types (GCC 12: include/gomp-constants.h) -------------------------------------------------------
+
+TARGET_INTELMIC: Final = "x86_64-intelmicemul-linux-gnu"
+TARGET_NVPTX: Final = "nvptx-none"
+TARGET_GCN: Final = "amdgcn-amdhsa"
+TARGET_ALIASES: Final[dict[str, str]] = {"intelmic": TARGET_INTELMIC}
+
+GOMP_DEVICE_HOST: Final = 2
+GOMP_DEVICE_NVIDIA_PTX: Final = 5
+GOMP_DEVICE_INTEL_MIC: Final = 6
+GOMP_DEVICE_HSA: Final = 7
+GOMP_DEVICE_GCN: Final = 8
+
+GOMPY_MIC_VERSION: Final = 1 << 16 | 0
+"""GOMP_VERSION_PACK (1, 0): an intelmic image of ours, whose target data is extended (below).  GCC's own intelmic
+mkoffload registers without a version, that is with 0."""
+
+# --- the record beside each object's tables, and the description mkoffload gives of the image ---------------------------
+
+OBJECT_RECORD_SECTION: Final = "gompy_offload_objects"
+"""A C identifier, so that ld supplies ``__start_`` and ``__stop_`` symbols; SHF_ALLOC | SHF_GNU_RETAIN, align 8."""
+OBJECT_RECORD: Final = "<QII48s"
+"""u64 id (0: an LTRANS object, which joins several), u32 functions, u32 variables, source file name (NUL padded)."""
+OBJECT_RECORD_SIZE: Final = 64
+
+IMAGE_MAGIC: Final = int.from_bytes(b"GOMPYMIC", "little")
+IMAGE_ABI: Final = 1
+ACCEL_STOCK: Final = 1
+"""The image was compiled by the stock lto1 from host streams."""
+ACCEL_TRUE: Final = 2
+"""The image was compiled by a true accelerator compiler from the offload streams."""
+
+OBJECT_KIND_ID: Final = 0
+"""Object with a record of ours, device code in the image: paired by id."""
+OBJECT_KIND_LTO: Final = 1
+"""Object that goes through host LTO: its entries are in the joint table, whose record has id 0."""
+OBJECT_KIND_HOST_ONLY: Final = 2
+"""Object without device code: its entries stand in the host table only, its regions run on the host."""
+OBJECT_KIND_STOCK: Final = 3
+"""Object without a record (made by plain gcc), device code in the image: paired by position."""

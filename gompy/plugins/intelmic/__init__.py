@@ -1,0 +1,1 @@
+"""The emulated Intel MIC device: another process with another address space."""

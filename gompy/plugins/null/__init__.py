@@ -1,0 +1,1 @@
+"""The null device: answers at once, does nothing; measures the host side alone."""

@@ -1,0 +1,1 @@
+"""libgompy.so.1, the offload half of libgomp (Cython)."""

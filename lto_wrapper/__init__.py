@@ -1,0 +1,1 @@
+"""Drop-in for GCC's lto-wrapper."""

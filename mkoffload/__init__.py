@@ -1,0 +1,1 @@
+"""mkoffload: one module per offload target."""
