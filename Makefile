@@ -1,0 +1,56 @@
+# gompy: `make run` shows it at work, `make check` tests it; `make help` lists the rest.
+
+PYTHON  ?= $(shell [ -x /usr/bin/python3 ] && echo /usr/bin/python3 || echo python3)
+VENV    := .venv
+BIN     := $(VENV)/bin
+NATIVE  := gompy/_native/.stamp
+SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -path '*/crtoffload/*.py')
+
+.DEFAULT_GOAL := all
+.PHONY: all help run check test lint bench packages clean distclean check-target-libgomp
+
+all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
+
+help:  ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+packages:  ## the Debian packages that the build and the tests need
+	@sh .ci/packages
+
+$(BIN)/python: pyproject.toml .ci/packages
+	@sh .ci/packages
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'setuptools>=68' wheel 'Cython>=3.0.10'
+	@touch $(BIN)/python
+
+$(VENV)/.installed: $(BIN)/python pyproject.toml setup.py
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+$(NATIVE): $(VENV)/.installed $(SOURCES)
+	@$(BIN)/python setup.py --quiet build_native
+	@touch $@
+
+run: all  ## compile the examples, run them on the emulated device, show what happened
+	@$(BIN)/python examples/run.py
+
+lint: all  ## ruff and mypy
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+test: all  ## pytest
+	@$(BIN)/python -m pytest -q -n 2 tests
+
+check: lint test  ## lint, then pytest
+
+check-target-libgomp: all  ## GCC's own libgomp tests with target constructs
+	@$(BIN)/python testsuite/run_gcc_tests.py $(TESTS)
+
+bench: all  ## measured ratios against named peers
+	@$(BIN)/python benchmarks/run.py
+
+clean:  ## remove what the build made, keep .venv
+	rm -rf build gompy/_native gompy/runtime/*.so examples/out testsuite/out
+
+distclean: clean  ## remove .venv too
+	rm -rf $(VENV) *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

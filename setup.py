@@ -1,0 +1,189 @@
+"""Build of the compiled parts.
+
+Cython makes C of each ``.pyx``; the object's references to the Python API are made weak (objcopy), so that the same
+library runs in a process without an interpreter and is importable in one that has it.  The products land in
+``gompy/_native`` (docs/internals.md lists them).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from setuptools import Command, Distribution, setup
+from setuptools.command.build_py import build_py
+
+ROOT = Path(__file__).resolve().parent
+NATIVE = ROOT / "gompy" / "_native"
+CACHE = ROOT / "build" / "native"
+CC = os.environ.get("CC", "gcc")
+
+
+@dataclass(frozen=True)
+class Product:
+    """One compiled file: its Cython source, where it goes, and what it exports."""
+
+    source: str
+    output: str
+    kind: str  # "shared", "program" or "static-program"
+    exports: tuple[str, ...] = ()
+    libs: tuple[str, ...] = ()
+    needs: tuple[str, ...] = field(default=())  # outputs of other products that it links to
+
+
+PRODUCTS = (
+    Product(
+        "gompy/runtime/libgompy.pyx",
+        "lib/libgompy.so.1",
+        "shared",
+        ("GOMP_*", "GOACC_*", "omp_*", "acc_*", "gompy_*", "PyInit_*"),
+        ("-l:libgomp.so.1", "-ldl", "-lpthread"),
+    ),
+    Product(
+        "gompy/plugins/intelmic/plugin.pyx",
+        "lib/libgomp-plugin-intelmic.so.1",
+        "shared",
+        ("GOMP_OFFLOAD_*", "gompy_*"),
+        ("-ldl", "-lpthread"),
+        ("lib/libgompy.so.1",),
+    ),
+    Product(
+        "gompy/plugins/null/plugin.pyx",
+        "lib/libgomp-plugin-null.so.1",
+        "shared",
+        ("GOMP_OFFLOAD_*",),
+        (),
+        ("lib/libgompy.so.1",),
+    ),
+    Product(
+        "gompy/plugins/intelmic/target_main.pyx",
+        "lib/offload_target_main",
+        "program",
+        (),
+        ("-l:libgomp.so.1", "-ldl", "-lpthread", "-lm"),
+    ),
+    Product("gompy/driver/as_filter.pyx", "bdir/as", "static-program"),
+)
+
+PYTHON_TOOLS = {
+    "bdir/lto-wrapper": "lto_wrapper",
+    "bdir/accel/x86_64-intelmicemul-linux-gnu/mkoffload": "mkoffload",
+}
+
+
+def run(*command: str | Path) -> None:
+    """Run a build step; its failure ends the build with the command shown."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words)
+    if done.returncode:
+        raise SystemExit(f"setup.py: error: {' '.join(words)}: exit status {done.returncode}")
+
+
+def newer(sources: list[Path], target: Path) -> bool:
+    """Whether any source is newer than the target."""
+    return not target.exists() or max(s.stat().st_mtime for s in sources) > target.stat().st_mtime
+
+
+def build_product(product: Product) -> None:
+    """Compile one product if its sources changed."""
+    pyx = ROOT / product.source
+    output = NATIVE / product.output
+    stem = product.source.removesuffix(".pyx").replace("/", "_")
+    module = product.source.removesuffix(".pyx").replace("/", ".")
+    sources = [pyx, *pyx.parent.glob("*.pxi"), *pyx.parent.glob("*.pxd"), *pyx.parent.glob("*.h"), Path(__file__)]
+    sources += [NATIVE / need for need in product.needs]
+    if not newer(sources, output):
+        return
+    CACHE.mkdir(parents=True, exist_ok=True)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    c_file, raw, obj = CACHE / f"{stem}.c", CACHE / f"{stem}.raw.o", CACHE / f"{stem}.o"
+    print(f"building {output.relative_to(ROOT)}", flush=True)
+    run(sys.executable, "-m", "cython", "-3", "-Werror", "-I", pyx.parent, "--module-name", module, pyx, "-o", c_file)
+    run(
+        *(CC, "-O2", "-g1", "-fPIC", "-fno-strict-aliasing", "-Wall", "-Wno-unused-function"),
+        *("-D_GNU_SOURCE", "-DCYTHON_USE_PYLONG_INTERNALS=0", f"-I{pyx.parent}", f"-I{sysconfig.get_path('include')}"),
+        *("-c", c_file, "-o", raw),
+    )
+    run("objcopy", "--wildcard", "--weaken-symbol=Py*", "--weaken-symbol=_Py*", raw, obj)
+    part = output.with_name(output.name + ".new")
+    link: list[str | Path] = [CC, obj, "-o", part, "-Wl,-z,lazy", "-Wl,-z,noexecstack"]
+    if product.kind == "shared":
+        script = CACHE / f"{stem}.map"
+        script.write_text("{ global: " + " ".join(f"{e};" for e in product.exports) + " local: *; };\n")
+        link += ["-shared", f"-Wl,-soname,{output.name}", f"-Wl,--version-script,{script}", "-Wl,-rpath,$ORIGIN"]
+    elif product.kind == "program":
+        link += ["-pie", "-rdynamic", "-Wl,-rpath,$ORIGIN"]
+    else:
+        link += ["-static"]
+    link += [NATIVE / need for need in product.needs]
+    run(*link, "-Wl,--no-as-needed", *product.libs)
+    part.replace(output)
+
+
+def build_native() -> None:
+    """Make everything in gompy/_native that is out of date."""
+    for product in PRODUCTS:
+        build_product(product)
+    lib = NATIVE / "lib"
+    link = lib / "libgompy.so"
+    if not link.is_symlink():
+        link.symlink_to("libgompy.so.1")
+    extension = ROOT / "gompy/runtime" / f"libgompy{sysconfig.get_config_var('EXT_SUFFIX')}"
+    if newer([lib / "libgompy.so.1"], extension):
+        part = extension.with_name(extension.name + ".new")
+        shutil.copy2(lib / "libgompy.so.1", part)
+        part.replace(extension)
+    for name, package in PYTHON_TOOLS.items():
+        tool = NATIVE / name
+        tool.parent.mkdir(parents=True, exist_ok=True)
+        text = f'#!/bin/sh\nexec "${{GOMPY_PYTHON:-{sys.executable}}}" -m {package} "$@"\n'
+        if not tool.exists() or tool.read_text() != text:
+            tool.write_text(text)
+            tool.chmod(0o755)
+    sys.path.insert(0, str(ROOT))
+    from crtoffload import write_all  # here, not at the top: setup.py must load before the sources are complete
+
+    write_all(NATIVE / "bdir")
+
+
+class BuildNative(Command):
+    """``python setup.py build_native``: the compiled parts, in the source tree."""
+
+    description = "build gompy/_native"
+    user_options: list[tuple[str, str, str]] = []  # noqa: RUF012
+
+    def initialize_options(self) -> None:
+        """No options."""
+
+    def finalize_options(self) -> None:
+        """No options."""
+
+    def run(self) -> None:
+        """Build."""
+        build_native()
+
+
+class BuildPy(build_py):
+    """The Python modules, after the compiled parts that are their package data."""
+
+    def run(self) -> None:
+        """Build both."""
+        build_native()
+        self.data_files = None
+        build_py.run(self)
+
+
+class BinaryDistribution(Distribution):
+    """A distribution with compiled parts, so that the wheel gets a platform tag."""
+
+    def has_ext_modules(self) -> bool:
+        """Always."""
+        return True
+
+
+setup(distclass=BinaryDistribution, cmdclass={"build_native": BuildNative, "build_py": BuildPy})
