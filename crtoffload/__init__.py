@@ -1,1 +1,76 @@
-"""crtoffloadbegin.o, crtoffloadend.o and crtoffloadtable.o: the ends of the host offload tables."""
+"""The crtoffload objects: crtoffloadbegin.o, crtoffloadend.o, crtoffloadtable.o, and the image's two of the same kind.
+
+Written as assembly text and assembled, so that no compiler's defaults get in.  Symbols, sections, order and layout are
+those of GCC's libgcc (offloadstuff.c), apart from two mends: the tables are SHF_GNU_RETAIN, so that ``--gc-sections``
+keeps them, and ``__OFFLOAD_TABLE__`` lies in ``.data.rel.ro``, so that a PIE gets no DT_TEXTREL.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from gompy.objects.names import (
+    FUNC_TABLE_BEGIN,
+    FUNC_TABLE_END,
+    HOST_TABLE,
+    OFFLOAD_FUNC_SECTION,
+    OFFLOAD_VAR_SECTION,
+    TARGET_TABLE,
+    VAR_TABLE_BEGIN,
+    VAR_TABLE_END,
+)
+
+BOUNDS = (FUNC_TABLE_BEGIN, FUNC_TABLE_END, VAR_TABLE_BEGIN, VAR_TABLE_END)
+NOTE = '\t.section .note.GNU-stack,"",@progbits\n'
+
+
+def marker(section: str, symbol: str) -> str:
+    """A hidden object of size 0 in an empty table section: it marks where the linker's table begins or ends.
+
+    Not writable, as GCC's; the entries' sections are, and the linker's output section becomes so.
+    """
+    return (
+        f'\t.section {section},"aR",@progbits\n\t.balign 8\n'
+        f"\t.globl {symbol}\n\t.hidden {symbol}\n\t.type {symbol}, @object\n\t.size {symbol}, 0\n{symbol}:\n"
+    )
+
+
+def table(symbol: str, visibility: str) -> str:
+    """Four pointers, to begin and end of the functions and of the variables, in relocatable read-only data."""
+    return (
+        '\t.section .data.rel.ro.local,"aw",@progbits\n\t.balign 32\n'
+        f"\t.globl {symbol}\n{visibility}\t.type {symbol}, @object\n\t.size {symbol}, 32\n{symbol}:\n"
+        + "".join(f"\t.hidden {bound}\n\t.quad {bound}\n" for bound in BOUNDS)
+    )
+
+
+BEGIN = marker(OFFLOAD_FUNC_SECTION, FUNC_TABLE_BEGIN) + marker(OFFLOAD_VAR_SECTION, VAR_TABLE_BEGIN)
+END = marker(OFFLOAD_FUNC_SECTION, FUNC_TABLE_END) + marker(OFFLOAD_VAR_SECTION, VAR_TABLE_END)
+DSO_HANDLE = (
+    '\t.section .data.rel.ro.local,"aw",@progbits\n\t.balign 8\n\t.globl __dso_handle\n\t.hidden __dso_handle\n'
+    "\t.type __dso_handle, @object\n\t.size __dso_handle, 8\n__dso_handle:\n\t.quad __dso_handle\n"
+)
+"""C++ objects with destructors pass its address to __cxa_atexit; crtbeginS.o, which has it, is not in an image."""
+
+OBJECTS = {
+    "crtoffloadbegin.o": BEGIN + NOTE,
+    "crtoffloadend.o": END + NOTE,
+    "crtoffloadtable.o": table(HOST_TABLE, f"\t.hidden {HOST_TABLE}\n") + NOTE,
+    "imgbegin.o": BEGIN + table(TARGET_TABLE, f"\t.protected {TARGET_TABLE}\n") + DSO_HANDLE + NOTE,
+    "imgend.o": END + NOTE,
+}
+"""Name → assembly text.  The last two stand first and last in the link of an intelmic image."""
+
+
+def write_all(outdir: str | os.PathLike[str], assembler: str = "as") -> None:
+    """Write the five objects into ``outdir`` (made if missing).  Raises RuntimeError with the assembler's message."""
+    directory = os.fspath(outdir)
+    os.makedirs(directory, exist_ok=True)
+    for name, text in OBJECTS.items():
+        target = os.path.join(directory, name)
+        part = f"{target}.{os.getpid()}"
+        done = subprocess.run([assembler, "--64", "-o", part, "-"], input=text, text=True, capture_output=True)
+        if done.returncode:
+            raise RuntimeError(f"crtoffload: {name}: {assembler}: {done.stderr.strip()}")
+        os.replace(part, target)
