@@ -1,0 +1,191 @@
+"""Which gcc to run, and what is known about it.
+
+``gcc -v`` says all that is needed (version, offload targets it was configured with) and costs a process; the answer is kept in
+``$XDG_CACHE_HOME/gompy/compilers``, one line per compiler, valid as long as the file's time and size are the same.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gompy.driver.errors import DriverError, quote
+
+OLDEST = 12
+NEWEST_TRIED = 16
+
+
+class Language:
+    """One of the three wrappers."""
+
+    __slots__ = ("default", "program", "variable")
+
+    def __init__(self, program: str, variable: str, default: str) -> None:
+        self.program = program
+        self.variable = variable
+        self.default = default
+
+
+C = Language("gompcc", "GOMPY_CC", "gcc")
+CXX = Language("gompc++", "GOMPY_CXX", "g++")
+FORTRAN = Language("gompfortran", "GOMPY_FC", "gfortran")
+
+
+class Compiler:
+    """A compiler command: ``path`` to execute, ``words`` as typed (``words[0]`` becomes argv[0])."""
+
+    __slots__ = ("path", "words")
+
+    def __init__(self, path: str, words: list[str]) -> None:
+        self.path = path
+        self.words = words
+
+
+class Facts:
+    """What ``gcc -v`` tells: ``version`` ("" if it is not gcc), ``targets`` it was configured to offload to."""
+
+    __slots__ = ("targets", "version")
+
+    def __init__(self, version: str, targets: list[str]) -> None:
+        self.version = version
+        self.targets = targets
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot compile for a device, or ""."""
+        if not self.version:
+            return "is not gcc"
+        if int(self.version.split(".")[0]) < OLDEST:
+            return f"is gcc {self.version}"
+        if not self.targets:
+            return f"is a gcc {self.version} that was configured without --enable-offload-targets"
+        return ""
+
+
+def which(name: str) -> str:
+    """Full path of a program, by PATH; "" if there is none.  Our own wrappers are passed over."""
+    folders = [""] if "/" in name else os.get_exec_path()
+    for folder in folders:
+        path = os.path.join(folder, name)
+        if os.access(path, os.X_OK) and not os.path.isdir(path):
+            if os.path.basename(os.path.realpath(path)) in ("gompcc", "gompc++", "gompfortran"):
+                continue
+            return path
+    return ""
+
+
+def chosen(language: Language) -> Compiler:
+    """The compiler to run: the environment's, else the default one of the PATH, else the oldest versioned one there is."""
+    given = os.environ.get(language.variable, "").strip()
+    if given:
+        words = [given]
+        if not os.access(given, os.X_OK):
+            import shlex
+
+            try:
+                words = shlex.split(given)
+            except ValueError as error:
+                raise DriverError(f"{language.variable}={quote(given)}: {error}") from None
+        path = which(words[0])
+        if not path:
+            raise DriverError(f"{language.variable}: no such compiler: {quote(words[0])}")
+        return Compiler(path, words)
+    names = [language.default, *(f"{language.default}-{n}" for n in range(OLDEST, NEWEST_TRIED + 1))]
+    for name in names:
+        path = which(name)
+        if path:
+            return Compiler(path, [name])
+    raise DriverError(f"no {names[0]} and no {names[1]} in PATH: install gcc 12 or later, or set {language.variable}")
+
+
+def fit(language: Language) -> tuple[Compiler, Facts]:
+    """The compiler to run for offloading.
+
+    If the default one of the PATH will not do, a versioned one is taken.
+    Raises DriverError when there is none, or when the environment names one that will not do.
+    """
+    first = chosen(language)
+    known = facts(first)
+    if not known.problem:
+        return first, known
+    mend = f"offloading needs gcc {OLDEST} or later, configured with offload targets"
+    if not os.environ.get(language.variable, "").strip():
+        for number in range(OLDEST, NEWEST_TRIED + 1):
+            name = f"{language.default}-{number}"
+            path = which(name)
+            if path:
+                other = Compiler(path, [name])
+                known_other = facts(other)
+                if not known_other.problem:
+                    return other, known_other
+        mend += f": install {language.default}-{OLDEST}, or set {language.variable}"
+    else:
+        mend += f": set {language.variable} to one, or unset it"
+    raise DriverError(f"{quote(' '.join(first.words))} {known.problem}; {mend}")
+
+
+def _cache_file() -> str:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "gompy", "compilers")
+
+
+def facts(compiler: Compiler) -> Facts:
+    """What is known about a compiler, from the cache or by asking it."""
+    try:
+        status = os.stat(compiler.path)
+    except OSError as error:
+        raise DriverError(f"{compiler.path}: {error.strerror}") from None
+    real = os.path.realpath(compiler.path)
+    key = "\t".join((compiler.path, real, " ".join(compiler.words), str(status.st_mtime_ns), str(status.st_size)))
+    cache = _cache_file()
+    lines: list[str] = []
+    try:
+        with open(cache, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        pass
+    for line in lines:
+        if line.startswith(key + "\t"):
+            version, _, targets = line[len(key) + 1 :].partition("\t")
+            return Facts(version, targets.split(",") if targets else [])
+    found = ask(compiler)
+    lines = [line for line in lines if not line.startswith("\t".join(key.split("\t")[:3]) + "\t")][-50:]
+    lines.append(f"{key}\t{found.version}\t{','.join(found.targets)}")
+    part = f"{cache}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(cache), exist_ok=True)
+        with open(part, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write("\n".join(lines) + "\n")
+        os.replace(part, cache)
+    except OSError:
+        pass  # a cache that cannot be written costs a process each time, no more
+    return found
+
+
+def ask(compiler: Compiler) -> Facts:
+    """Run ``gcc -v`` and read its answer."""
+    import subprocess
+
+    env = {**os.environ, "LC_ALL": "C"}
+    env.pop("OFFLOAD_TARGET_NAMES", None)
+    command = [*compiler.words, "-v"]
+    try:
+        done = subprocess.run(
+            command, executable=compiler.path, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60
+        )
+    except (OSError, subprocess.SubprocessError):
+        return Facts("", [])
+    return read_version(done.stderr.decode("utf-8", "replace"))
+
+
+def read_version(text: str) -> Facts:
+    """Read the output of ``gcc -v``."""
+    version = ""
+    targets: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("gcc version "):
+            version = line.split()[2]
+        elif line.startswith("OFFLOAD_TARGET_NAMES="):
+            targets = [name for name in line.split("=", 1)[1].split(":") if name]
+    if version and not version.split(".")[0].isdigit():
+        version = ""
+    return Facts(version, targets)

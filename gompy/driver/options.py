@@ -1,0 +1,278 @@
+"""Reading a gcc command line, just far enough to know what gcc will do with it.
+
+gcc itself stays the judge of every option; this module only has to tell options from inputs, and to know the few options
+that decide whether a command compiles, links, and offloads.  Source of the tables: GCC 12's option files (common.opt,
+c-family/c.opt, fortran/lang.opt), the suffix table in gcc.cc, and libiberty's rules for ``@file``.
+"""
+
+from __future__ import annotations
+
+import os
+
+SEPARATE = frozenset(
+    "-o -x -I -L -l -D -U -A -B -T -u -z -e -h -R -F -J -MF -MT -MQ -Tbss -Tdata -Ttext -Xlinker -Xassembler -Xpreprocessor "
+    "-aux-info -dumpbase -dumpbase-ext -dumpdir -fintrinsic-modules-path -idirafter -imacros -imultiarch -imultilib -include "
+    "-iprefix -iquote -isysroot -isystem -iwithprefix -iwithprefixbefore -specs -wrapper --param --sysroot --assert "
+    "--define-macro --dump --dumpbase --dumpbase-ext --dumpdir --entry --for-assembler --for-linker --force-link --imacros "
+    "--include --include-directory --include-directory-after --include-prefix --include-with-prefix "
+    "--include-with-prefix-after --include-with-prefix-before --language --library-directory --output --output-pch= --prefix "
+    "--print-file-name --print-prog-name --specs --undefine-macro".split()
+)
+"""Options that take the next word as their argument when they stand alone."""
+
+SOURCE_SUFFIXES = frozenset(
+    ".c .i .ii .cc .cp .cxx .cpp .CPP .c++ .C .h .H .hh .hp .hxx .hpp .HPP .h++ .tcc .m .mi .mm .M .mii "
+    ".f .for .ftn .F .FOR .fpp .FPP .FTN .f90 .f95 .f03 .f08 .F90 .F95 .F03 .F08 .fii "
+    ".d .dd .di .go .ads .adb .mod".split()
+)
+"""File names that gcc hands to a compiler; other names are the linker's (gcc.cc: default_compilers)."""
+ASSEMBLER_SUFFIXES = frozenset((".s", ".S", ".sx"))
+
+QUERY_PREFIXES = ("-print-", "--print-", "--help", "-dumpversion", "-dumpfullversion", "-dumpmachine", "-dumpspecs")
+QUERIES = frozenset(("--version", "--target-help", "-v --version", "-pass-exit-codes --version"))
+STOP_BEFORE_ASSEMBLY = frozenset(
+    "-E -M -MM -fsyntax-only --preprocess --dependencies --user-dependencies".split()
+)
+STOP_BEFORE_LINK = {"-c": "-c", "--compile": "-c", "-S": "-S", "--assemble": "-S"}
+
+NESTING_LIMIT = 2000
+"""``@file`` within ``@file``: as libiberty's expandargv."""
+
+
+class Word:
+    """One word of the expanded command line, and which argument of the original one it came from."""
+
+    __slots__ = ("origin", "text")
+
+    def __init__(self, text: str, origin: int) -> None:
+        self.text = text
+        self.origin = origin
+
+
+class CommandLine:
+    """What a command asks gcc to do.
+
+    ``words`` is the line after expansion of ``@file``; ``original`` the line as given.
+    """
+
+    def __init__(self, original: list[str]) -> None:
+        self.original = original
+        self.words: list[Word] = []
+        self.openmp = False
+        self.openacc = False
+        self.query = False
+        self.preprocess_only = False
+        self.stop = ""  # "-c", "-S" or "", when it goes on to the link
+        self.relocatable = False
+        self.shared = False
+        self.static = False
+        self.no_default_libs = False
+        self.not_lp64 = False
+        self.lto: bool | None = None  # -flto, -fno-lto; None when neither is given
+        self.verbose = False
+        self.sources: list[str] = []
+        self.assembler: list[str] = []
+        self.linker_inputs: list[str] = []  # files; "-lNAME" as one word
+        self.names_libgomp = False
+
+    @property
+    def offloads(self) -> bool:
+        """Whether an offloading model is in effect."""
+        return self.openmp or self.openacc
+
+    @property
+    def compiles(self) -> bool:
+        """Whether it makes assembly code or objects of sources."""
+        return bool(self.sources or self.assembler) and not self.preprocess_only
+
+    @property
+    def links(self) -> bool:
+        """Whether the linker will run."""
+        if self.stop or self.preprocess_only:
+            return False
+        return bool(self.sources or self.assembler or self.linker_inputs)
+
+
+def split_response(text: str) -> list[str]:
+    """Split the contents of an ``@file`` (libiberty's buildargv).
+
+    White space separates; quotes of both kinds group; a backslash takes the next character as it is, within quotes too.
+    """
+    words: list[str] = []
+    current: list[str] | None = None
+    quote = ""
+    escaped = False
+    for char in text:
+        if escaped:
+            assert current is not None
+            current.append(char)
+            escaped = False
+        elif char == "\\":
+            current = [] if current is None else current
+            escaped = True
+        elif quote:
+            assert current is not None
+            if char == quote:
+                quote = ""
+            else:
+                current.append(char)
+        elif char in "'\"":
+            current = [] if current is None else current
+            quote = char
+        elif char in " \t\n\r\v\f":
+            if current is not None:
+                words.append("".join(current))
+                current = None
+        else:
+            current = [] if current is None else current
+            current.append(char)
+    if current is not None:
+        words.append("".join(current))
+    return words
+
+
+def expand(arguments: list[str]) -> list[Word]:
+    """Replace every ``@file`` that can be read by its words; others stay as they are, as gcc does."""
+    words: list[Word] = []
+    budget = NESTING_LIMIT
+
+    def add(texts: list[str], origin: int | None) -> None:
+        nonlocal budget
+        for index, text in enumerate(texts):
+            where = index if origin is None else origin
+            if text.startswith("@") and len(text) > 1 and budget > 0:
+                try:
+                    with open(text[1:], "rb") as file:
+                        contents = os.fsdecode(file.read())
+                except OSError:
+                    pass
+                else:
+                    budget -= 1
+                    add(split_response(contents), where)
+                    continue
+            words.append(Word(text, where))
+
+    add(arguments, None)
+    return words
+
+
+def parse(arguments: list[str]) -> CommandLine:
+    """Classify a command line (without the program's name)."""
+    line = CommandLine(arguments)
+    line.words = expand(arguments)
+    language = ""  # of -x; "" is "none"
+    texts = [word.text for word in line.words]
+    count = len(texts)
+    i = 0
+    while i < count:
+        text = texts[i]
+        i += 1
+        if text == "-" or not text.startswith("-"):
+            _input(line, text, language)
+            continue
+        if text in SEPARATE:
+            value = texts[i] if i < count else ""
+            i += 1
+            if text in ("-x", "--language"):
+                language = "" if value == "none" else value
+            elif text == "-l":
+                _library(line, value)
+            elif text.startswith(("--print-",)):
+                line.query = True
+            elif text == "-z" or text in ("-Xlinker", "--for-linker"):
+                if value in ("-r", "--relocatable", "-i"):
+                    line.relocatable = True
+                elif value in ("-shared", "-Bshareable", "--shared"):
+                    line.shared = True
+            continue
+        _option(line, text)
+        if text.startswith("-x"):
+            language = "" if text == "-xnone" else text[2:]
+        elif text.startswith("--language="):
+            language = "" if text == "--language=none" else text[11:]
+    return line
+
+
+def _option(line: CommandLine, text: str) -> None:
+    """Note an option that has no separate argument."""
+    if text in STOP_BEFORE_LINK:
+        # -S wins over -c wherever they stand (gcc.cc tests them in this order).
+        if line.stop != "-S":
+            line.stop = STOP_BEFORE_LINK[text]
+    elif text in STOP_BEFORE_ASSEMBLY:
+        line.preprocess_only = True
+    elif text.startswith("-l"):
+        _library(line, text[2:])
+    elif text in ("-fopenmp", "--openmp"):
+        line.openmp = True
+    elif text in ("-fno-openmp", "--no-openmp"):
+        line.openmp = False
+    elif text in ("-fopenacc", "--openacc"):
+        line.openacc = True
+    elif text in ("-fno-openacc", "--no-openacc"):
+        line.openacc = False
+    elif text == "-flto" or text.startswith("-flto="):
+        line.lto = True
+    elif text in ("-fno-lto", "--no-lto"):
+        line.lto = False
+    elif text in QUERIES or text.startswith(QUERY_PREFIXES):
+        line.query = True
+    elif text in ("-v", "--verbose", "-###"):
+        line.verbose = True
+    elif text in ("-r", "--relocatable"):
+        line.relocatable = True
+    elif text in ("-shared", "--shared"):
+        line.shared = True
+    elif text in ("-static", "--static", "-static-pie"):
+        line.static = True
+    elif text in ("-nostdlib", "-nodefaultlibs", "--no-standard-libraries"):
+        line.no_default_libs = True
+    elif text in ("-m32", "-mx32", "-m16"):
+        line.not_lp64 = True
+    elif text == "-m64":
+        line.not_lp64 = False
+    elif text.startswith("-Wl,"):
+        parts = text.split(",")[1:]
+        line.relocatable |= "-r" in parts or "--relocatable" in parts or "-i" in parts
+        line.linker_inputs.append(text)
+
+
+def _library(line: CommandLine, name: str) -> None:
+    """Note ``-l name``."""
+    line.linker_inputs.append(f"-l{name}")
+    if name in ("gomp", ":libgomp.so", ":libgomp.so.1"):
+        line.names_libgomp = True
+
+
+def _input(line: CommandLine, name: str, language: str) -> None:
+    """Note an input file."""
+    base = os.path.basename(name)
+    suffix = os.path.splitext(base)[1]
+    if language:
+        (line.assembler if language.startswith("assembler") else line.sources).append(name)
+    elif name == "-" or suffix in SOURCE_SUFFIXES:
+        line.sources.append(name)
+    elif suffix in ASSEMBLER_SUFFIXES:
+        line.assembler.append(name)
+    else:
+        line.linker_inputs.append(name)
+        if base.startswith("libgomp.so"):
+            line.names_libgomp = True
+
+
+def rebuild(line: CommandLine, kept: list[str | None]) -> list[str]:
+    """The original line with some words replaced (by the text at the same place in ``kept``) or dropped (None).
+
+    An ``@file`` none of whose words changes stays an ``@file``.
+    """
+    changed = {word.origin for word, text in zip(line.words, kept, strict=True) if text != word.text}
+    out: list[str] = []
+    done = -1
+    for word, text in zip(line.words, kept, strict=True):
+        if word.origin in changed:
+            if text is not None:
+                out.append(text)
+        elif word.origin != done:
+            out.append(line.original[word.origin])
+        done = word.origin
+    return out

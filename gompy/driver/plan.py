@@ -1,0 +1,225 @@
+"""From a command line to the gcc command that carries it out.
+
+One command of the user becomes one run of gcc, with words and environment variables added (docs/internals.md, "Compile" and
+"Link").  Nothing is run here, so that ``-show`` and the tests see exactly what would be.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gompy.driver import compiler, offload, options, paths
+from gompy.driver.errors import DriverError, quote
+
+TARGET_NAMES = "OFFLOAD_TARGET_NAMES"
+TARGET_DEFAULT = "OFFLOAD_TARGET_DEFAULT"
+OPTIONS = "GOMPY_OFFLOAD_OPTIONS"
+AS = "GOMPY_AS"
+
+_LTO_WORDS = ("-fno-lto", "--no-lto")
+_FAT_WORDS = ("-fno-fat-lto-objects", "--no-fat-lto-objects")
+_STREAMS_READ = 1 << 20
+
+
+class Plan:
+    """One gcc command.
+
+    argv: the whole command, the user's words from ``start`` on.  environment: variables to set, or with None to remove.  messages: (kind, text) to print before.
+    errors: if there are any, nothing is to be run.  line: what was read of the user's command.
+    """
+
+    def __init__(self, command: compiler.Compiler, arguments: list[str], line: options.CommandLine | None = None) -> None:
+        self.path = command.path
+        self.argv = [*command.words, *arguments]
+        self.start = len(command.words)
+        self.environment: dict[str, str | None] = {}
+        self.messages: list[tuple[str, str]] = []
+        self.errors: list[DriverError] = []
+        self.line = line
+
+
+def interesting(arguments: list[str]) -> bool:
+    """Whether a line could concern offloading at all; most lines that do not are told apart by this alone."""
+    for word in arguments:
+        if word[:1] == "@" or "open" in word or "foffload" in word or word.endswith((".s", ".S", ".sx")):
+            return True
+        if "libgomp" in word or "gomp" in word:
+            return True
+        if word.endswith((".o", ".a")):
+            return True
+    return False
+
+
+def make(language: compiler.Language, arguments: list[str]) -> Plan:
+    """Plan a command; ``errors`` of the result are for the caller to print.  Raises DriverError."""
+    if not interesting(arguments):
+        return Plan(compiler.chosen(language), arguments)
+    line = options.parse(arguments)
+    if line.query or line.preprocess_only or not (line.compiles or line.links):
+        return Plan(compiler.chosen(language), _without_ours(line), line)
+    if not line.offloads:
+        return _without_model(language, line)
+    words = [word.text for word in line.words]
+    configured: list[str] = []
+
+    def targets() -> list[str]:
+        if not configured:
+            configured.extend(compiler.facts(compiler.chosen(language)).targets)
+        return configured
+
+    chosen = offload.select(words, targets)
+    if chosen.errors:
+        plan = Plan(compiler.chosen(language), arguments, line)
+        plan.errors = chosen.errors
+        return plan
+    if (chosen.disabled and not chosen.names) or line.not_lp64:
+        plan = Plan(compiler.chosen(language), arguments, line)
+        plan.environment = {TARGET_NAMES: None}
+        return plan
+    return _offloading(language, line, chosen)
+
+
+def _without_ours(line: options.CommandLine) -> list[str]:
+    """The line less the targets that gcc does not know; everything else as typed."""
+    words = [word.text for word in line.words]
+    chosen = offload.select(words, lambda: [])
+    if chosen.errors or not any("foffload" in word and _names_ours(word) for word in words):
+        return line.original
+    kept = [text if _names_ours(word) else word for word, text in zip(words, chosen.kept, strict=True)]
+    return options.rebuild(line, kept)
+
+
+def _names_ours(word: str) -> bool:
+    names = word.partition("=")[2].partition("=")[0].split(",")
+    return word.startswith(("-foffload", "--offload")) and any(offload.full_name(name) in offload.OURS for name in names)
+
+
+def _without_model(language: compiler.Language, line: options.CommandLine) -> Plan:
+    """A command without -fopenmp and -fopenacc: gcc's own, but for three cases.
+
+    Assembler text that ``gompcc -S`` wrote is assembled as ``gompcc -c`` would have.  A link that names libgomp itself (CMake's
+    FindOpenMP writes it so) is an OpenMP link.  A link of objects with regions and without libgomp is going to fail.
+    """
+    if line.links and line.names_libgomp and not line.static and not line.relocatable and not line.stop:
+        line.openmp = True
+        words = [word.text for word in line.words]
+        chosen = offload.select(words, lambda: compiler.facts(compiler.chosen(language)).targets)
+        if not chosen.errors and chosen.names:
+            plan = _offloading(language, line, chosen)
+            plan.argv.insert(plan.start, "-fopenmp")
+            return plan
+    plan = Plan(compiler.chosen(language), _without_ours(line), line)
+    if line.assembler and not line.lto and any(streams_in(name) == "fat" for name in line.assembler):
+        plan.argv.insert(plan.start, f"-B{paths.BDIR}")
+        plan.environment = {AS: "rename"}
+    if line.links and not (line.relocatable or line.shared):
+        for name in line.linker_inputs:
+            if name.endswith((".o", ".a")) and has_regions(name):
+                text = f"{quote(name)} has offloaded regions, and this link has no {quote('-fopenmp')}"
+                plan.messages.append(("note", text))
+                break
+    return plan
+
+
+def _offloading(language: compiler.Language, line: options.CommandLine, chosen: offload.Selection) -> Plan:
+    """A command with an offloading model in effect."""
+    command, _ = compiler.fit(language)
+    kept = list(chosen.kept)
+    before: list[str] = []
+    environment: dict[str, str | None] = {TARGET_NAMES: None, TARGET_DEFAULT: None, OPTIONS: None, AS: None}
+    messages: list[tuple[str, str]] = []
+    user_lto = bool(line.lto)
+    for index, word in enumerate(kept):
+        if word is not None and not user_lto and (word in _LTO_WORDS or word.startswith("-flto")):
+            kept[index] = None
+        elif word in _FAT_WORDS and not user_lto:
+            kept[index] = None
+    before.append(f"-B{paths.BDIR}")
+    rename = not user_lto and not any(streams_in(name) == "slim" for name in line.assembler)
+    environment[AS] = "rename" if rename and line.compiles else "keep"
+    if chosen.device_options:
+        environment[OPTIONS] = f"{offload.OURS[0]}={' '.join(chosen.device_options)}"
+        if line.sources:
+            before.append(f"-specs={paths.SPECS}")
+    if line.sources and not user_lto:
+        before += ["-flto", "-ffat-lto-objects"]
+    if line.links and line.relocatable:
+        before.append("-foffload=disable")
+    elif line.links and line.static:
+        before.append("-foffload=disable")
+        text = "a static program cannot load devices (libgompy is a shared library): its regions will run on the host"
+        messages.append(("warning", text))
+    else:
+        environment[TARGET_NAMES] = ":".join(chosen.names)
+        if line.links:
+            before += link_words(with_library=not line.no_default_libs or line.names_libgomp)
+        else:
+            # A compile keeps gcc's own choice of targets: cc1 makes its code ready for nvptx when that is among them.
+            theirs = [name for name in chosen.names if name not in offload.OURS]
+            if theirs:
+                before.append(f"-foffload={','.join(theirs)}")
+    plan = Plan(command, [*before, *options.rebuild(line, kept)], line)
+    plan.environment = environment
+    plan.messages = messages
+    return plan
+
+
+def link_words(with_library: bool = True) -> list[str]:
+    """What a link gets, before the user's words.
+
+    --no-as-needed and first of all: CMake puts an absolute libgomp.so among the objects, which would otherwise satisfy every
+    reference and have libgompy dropped.
+    """
+    words = ["-foffload=disable"]
+    if with_library:
+        words += [
+            "-Wl,--push-state,--no-as-needed",
+            f"-L{paths.LIBDIR}",
+            "-lgompy",
+            "-Wl,--pop-state",
+            f"-Wl,-rpath,{paths.LIBDIR}",
+        ]
+    return words
+
+
+def compile_words() -> list[str]:
+    """What a compile gets, before the user's words."""
+    return [f"-B{paths.BDIR}", "-flto", "-ffat-lto-objects"]
+
+
+def _contains(name: str, *needles: bytes) -> list[bool]:
+    """Whether a file contains each of the byte strings; all False if it cannot be read."""
+    import mmap
+
+    try:
+        with open(name, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return [data.find(needle) >= 0 for needle in needles]
+    except (OSError, ValueError):
+        return [False for _ in needles]
+
+
+def streams_in(name: str) -> str:
+    """Which LTO streams an assembler source has beside its offload streams: "fat", "slim" or ""."""
+    if name == "-":
+        return ""
+    lto, offloads, slim = _contains(name, b".gnu.lto_.", b".gnu.offload_", b"__gnu_lto_slim")
+    if not lto or not (offloads or slim):
+        return ""
+    return "slim" if slim else "fat"
+
+
+def has_regions(name: str) -> bool:
+    """Whether an object or archive has entries for the offload tables (by the name of the section, without parsing)."""
+    funcs, variables = _contains(name, b".gnu.offload_funcs\0", b".gnu.offload_vars\0")
+    return funcs or variables
+
+
+def environment_of(plan: Plan) -> dict[str, str]:
+    """The environment to run the plan in."""
+    env = dict(os.environ)
+    for name, value in plan.environment.items():
+        if value is None:
+            env.pop(name, None)
+        else:
+            env[name] = value
+    return env
