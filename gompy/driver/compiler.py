@@ -1,7 +1,7 @@
 """Which gcc to run, and what is known about it.
 
-``gcc -v`` says all that is needed (version, offload targets it was configured with) and costs a process; the answer is kept in
-``$XDG_CACHE_HOME/gompy/compilers``, one line per compiler, valid as long as the file's time and size are the same.
+``gcc -v`` says all that is needed (version, offload targets it was configured with) and costs a process; the answer
+is kept in ``$XDG_CACHE_HOME/gompy/compilers``, one line per compiler, valid while its time and size are the same.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def which(name: str) -> str:
 
 
 def chosen(language: Language) -> Compiler:
-    """The compiler to run: the environment's, else the default one of the PATH, else the oldest versioned one there is."""
+    """The compiler to run: the environment's, else the PATH's default one, else the oldest versioned one there is."""
     given = os.environ.get(language.variable, "").strip()
     if given:
         words = [given]

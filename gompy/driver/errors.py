@@ -7,7 +7,7 @@ import sys
 
 
 class DriverError(Exception):
-    """The command cannot be carried out; ``notes`` are printed after it as ``note:`` lines.  Exit status 1, as gcc's."""
+    """The command cannot be carried out; ``notes`` follow it as ``note:`` lines.  Exit status 1, as gcc's."""
 
     def __init__(self, message: str, *notes: str) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ def quote(text: str) -> str:
     try:
         _locale.setlocale(_locale.LC_CTYPE, "")
         utf8 = _locale.nl_langinfo(_locale.CODESET) == "UTF-8"
-    except _locale.Error:
+    except OSError:  # _locale.Error is one
         utf8 = False
     return f"‘{text}’" if utf8 else f"'{text}'"
 

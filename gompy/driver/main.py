@@ -1,6 +1,7 @@
 """gompcc, gompc++ and gompfortran: gcc, g++ and gfortran whose offloaded regions have a device to run on.
 
-One command is one gcc, started with exec: exit status, signals, ``-v``, ``-###``, ``-save-temps`` and diagnostics are its own.
+One command is one gcc, started with exec: exit status, signals, ``-v``, ``-###``, ``-save-temps`` and diagnostics are
+its own.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def drive(language: compiler.Language) -> None:
 
 def run(language: compiler.Language, made: plan.Plan) -> None:
     """Become gcc."""
-    import _signal
+    import _signal  # type: ignore[import-not-found]  # the module signal takes 3 ms to import
 
     # Python ignores these two from its start on; a program started by exec would go on ignoring them.
     _signal.signal(_signal.SIGPIPE, _signal.SIG_DFL)

@@ -1,15 +1,17 @@
 """``-foffload=`` and ``-foffload-options=``: which targets, and which options for which of them.
 
-The rules are those of gcc's driver (gcc.cc: handle_foffload_option, check_foffload_target_names, check_offload_target_name),
-with the emulated device added to the targets that the compiler was configured with.
+The rules are those of gcc's driver (gcc.cc: handle_foffload_option, check_foffload_target_names,
+check_offload_target_name), with the emulated device added to the targets that the compiler was configured with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from gompy.driver.errors import DriverError, quote
 from gompy.objects.names import TARGET_ALIASES, TARGET_INTELMIC
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 OURS = (TARGET_INTELMIC,)
 """Targets whose mkoffload is ours; gcc's driver does not know them."""
@@ -63,7 +65,7 @@ def split_list(text: str) -> list[str]:
 def select(words: list[str], configured: Callable[[], list[str]]) -> Selection:
     """Apply all offload options of a command line, in order.
 
-    ``configured`` gives the targets that the compiler was configured with; it is called only if a name has to be checked.
+    ``configured`` gives the targets that the compiler was configured with; called only if a name has to be checked.
     """
     chosen = Selection(words)
     for index, word in enumerate(words):

@@ -1,37 +1,37 @@
 """Reading a gcc command line, just far enough to know what gcc will do with it.
 
-gcc itself stays the judge of every option; this module only has to tell options from inputs, and to know the few options
-that decide whether a command compiles, links, and offloads.  Source of the tables: GCC 12's option files (common.opt,
-c-family/c.opt, fortran/lang.opt), the suffix table in gcc.cc, and libiberty's rules for ``@file``.
+gcc itself stays the judge of every option; this module only has to tell options from inputs, and to know the few
+options that decide whether a command compiles, links, and offloads.  Source of the tables: GCC 12's option files
+(common.opt, c-family/c.opt, fortran/lang.opt), the suffix table in gcc.cc, and libiberty's rules for ``@file``.
 """
 
 from __future__ import annotations
 
 import os
 
-SEPARATE = frozenset(
-    "-o -x -I -L -l -D -U -A -B -T -u -z -e -h -R -F -J -MF -MT -MQ -Tbss -Tdata -Ttext -Xlinker -Xassembler -Xpreprocessor "
-    "-aux-info -dumpbase -dumpbase-ext -dumpdir -fintrinsic-modules-path -idirafter -imacros -imultiarch -imultilib -include "
-    "-iprefix -iquote -isysroot -isystem -iwithprefix -iwithprefixbefore -specs -wrapper --param --sysroot --assert "
-    "--define-macro --dump --dumpbase --dumpbase-ext --dumpdir --entry --for-assembler --for-linker --force-link --imacros "
-    "--include --include-directory --include-directory-after --include-prefix --include-with-prefix "
-    "--include-with-prefix-after --include-with-prefix-before --language --library-directory --output --output-pch= --prefix "
-    "--print-file-name --print-prog-name --specs --undefine-macro".split()
-)
+_SEPARATE = """
+-o -x -I -L -l -D -U -A -B -T -u -z -e -h -R -F -J -MF -MT -MQ -Tbss -Tdata -Ttext -Xlinker -Xassembler -Xpreprocessor
+-aux-info -dumpbase -dumpbase-ext -dumpdir -fintrinsic-modules-path -idirafter -imacros -imultiarch -imultilib -include
+-iprefix -iquote -isysroot -isystem -iwithprefix -iwithprefixbefore -specs -wrapper --param --sysroot --assert
+--define-macro --dump --dumpbase --dumpbase-ext --dumpdir --entry --for-assembler --for-linker --force-link --imacros
+--include --include-directory --include-directory-after --include-prefix --include-with-prefix
+--include-with-prefix-after --include-with-prefix-before --language --library-directory --output --output-pch= --prefix
+--print-file-name --print-prog-name --specs --undefine-macro"""
+SEPARATE = frozenset(_SEPARATE.split())
 """Options that take the next word as their argument when they stand alone."""
 
-SOURCE_SUFFIXES = frozenset(
-    ".c .i .ii .cc .cp .cxx .cpp .CPP .c++ .C .h .H .hh .hp .hxx .hpp .HPP .h++ .tcc .m .mi .mm .M .mii "
-    ".f .for .ftn .F .FOR .fpp .FPP .FTN .f90 .f95 .f03 .f08 .F90 .F95 .F03 .F08 .fii "
-    ".d .dd .di .go .ads .adb .mod".split()
-)
+_SOURCE_SUFFIXES = """
+.c .i .ii .cc .cp .cxx .cpp .CPP .c++ .C .h .H .hh .hp .hxx .hpp .HPP .h++ .tcc .m .mi .mm .M .mii
+.f .for .ftn .F .FOR .fpp .FPP .FTN .f90 .f95 .f03 .f08 .F90 .F95 .F03 .F08 .fii
+.d .dd .di .go .ads .adb .mod"""
+SOURCE_SUFFIXES = frozenset(_SOURCE_SUFFIXES.split())
 """File names that gcc hands to a compiler; other names are the linker's (gcc.cc: default_compilers)."""
 ASSEMBLER_SUFFIXES = frozenset((".s", ".S", ".sx"))
 
 QUERY_PREFIXES = ("-print-", "--print-", "--help", "-dumpversion", "-dumpfullversion", "-dumpmachine", "-dumpspecs")
-QUERIES = frozenset(("--version", "--target-help", "-v --version", "-pass-exit-codes --version"))
+QUERIES = frozenset(("--version", "--target-help"))
 STOP_BEFORE_ASSEMBLY = frozenset(
-    "-E -M -MM -fsyntax-only --preprocess --dependencies --user-dependencies".split()
+    ("-E", "-M", "-MM", "-fsyntax-only", "--preprocess", "--dependencies", "--user-dependencies")
 )
 STOP_BEFORE_LINK = {"-c": "-c", "--compile": "-c", "-S": "-S", "--assemble": "-S"}
 

@@ -1,7 +1,7 @@
 """From a command line to the gcc command that carries it out.
 
-One command of the user becomes one run of gcc, with words and environment variables added (docs/internals.md, "Compile" and
-"Link").  Nothing is run here, so that ``-show`` and the tests see exactly what would be.
+One command of the user becomes one run of gcc, with words and environment variables added (docs/internals.md, "Compile"
+and "Link").  Nothing is run here, so that ``-show`` and the tests see exactly what would be.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ _STREAMS_READ = 1 << 20
 class Plan:
     """One gcc command.
 
-    argv: the whole command, the user's words from ``start`` on.  environment: variables to set, or with None to remove.  messages: (kind, text) to print before.
-    errors: if there are any, nothing is to be run.  line: what was read of the user's command.
+    argv: the whole command; its arguments begin at ``start``.  environment: variables to set, or with None to remove.
+    messages: (kind, text) to print before.  errors: if there are any, nothing is to be run.
+    line: what was read of the user's command; None if it did not have to be read.
     """
 
-    def __init__(self, command: compiler.Compiler, arguments: list[str], line: options.CommandLine | None = None) -> None:
+    def __init__(
+        self, command: compiler.Compiler, arguments: list[str], line: options.CommandLine | None = None
+    ) -> None:
         self.path = command.path
         self.argv = [*command.words, *arguments]
         self.start = len(command.words)
@@ -90,15 +93,18 @@ def _without_ours(line: options.CommandLine) -> list[str]:
 
 
 def _names_ours(word: str) -> bool:
+    """Whether a word is an offload option that mentions a target of ours."""
+    if not word.startswith(("-foffload", "--offload")):
+        return False
     names = word.partition("=")[2].partition("=")[0].split(",")
-    return word.startswith(("-foffload", "--offload")) and any(offload.full_name(name) in offload.OURS for name in names)
+    return any(offload.full_name(name) in offload.OURS for name in names)
 
 
 def _without_model(language: compiler.Language, line: options.CommandLine) -> Plan:
     """A command without -fopenmp and -fopenacc: gcc's own, but for three cases.
 
-    Assembler text that ``gompcc -S`` wrote is assembled as ``gompcc -c`` would have.  A link that names libgomp itself (CMake's
-    FindOpenMP writes it so) is an OpenMP link.  A link of objects with regions and without libgomp is going to fail.
+    Assembler text that ``gompcc -S`` wrote is assembled as ``gompcc -c`` would have.  A link that names libgomp itself
+    (CMake's FindOpenMP writes it so) is an OpenMP link.  A link of objects with regions and without libgomp will fail.
     """
     if line.links and line.names_libgomp and not line.static and not line.relocatable and not line.stop:
         line.openmp = True
@@ -130,9 +136,7 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     messages: list[tuple[str, str]] = []
     user_lto = bool(line.lto)
     for index, word in enumerate(kept):
-        if word is not None and not user_lto and (word in _LTO_WORDS or word.startswith("-flto")):
-            kept[index] = None
-        elif word in _FAT_WORDS and not user_lto:
+        if word and not user_lto and (word in _LTO_WORDS or word in _FAT_WORDS or word.startswith("-flto")):
             kept[index] = None
     before.append(f"-B{paths.BDIR}")
     rename = not user_lto and not any(streams_in(name) == "slim" for name in line.assembler)
@@ -167,8 +171,8 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
 def link_words(with_library: bool = True) -> list[str]:
     """What a link gets, before the user's words.
 
-    --no-as-needed and first of all: CMake puts an absolute libgomp.so among the objects, which would otherwise satisfy every
-    reference and have libgompy dropped.
+    --no-as-needed and first of all: CMake puts an absolute libgomp.so among the objects, which would otherwise satisfy
+    every reference and have libgompy dropped.
     """
     words = ["-foffload=disable"]
     if with_library:

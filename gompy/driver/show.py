@@ -1,6 +1,7 @@
 """``-show`` and ``--showme``: what would be run, as the compiler wrappers of MPI libraries print it.
 
-The options and their meanings are Open MPI's (``--showme[:command|:compile|:link|:incdirs|:libdirs]``) and MPICH's (``-show``).
+The options and their meanings are Open MPI's (``--showme[:command|:compile|:link|:incdirs|:libdirs]``) and MPICH's
+(``-show``).
 """
 
 from __future__ import annotations

@@ -6,7 +6,9 @@ records that the assembler filter, mkoffload and libgompy exchange (docs/interna
 
 from __future__ import annotations
 
-from typing import Final
+TYPE_CHECKING = False  # typing's own, without the 10 ms that importing typing costs every compile
+if TYPE_CHECKING:
+    from typing import Final
 
 # --- sections (GCC 12: lto-section-names.h, omp-offload.cc) ---------------------------------------------------------
 
@@ -40,7 +42,7 @@ HOST_TABLE: Final = "__OFFLOAD_TABLE__"
 TARGET_TABLE: Final = "__OFFLOAD_TARGET_TABLE__"
 """In an intelmic image: four pointers, as HOST_TABLE (GCC: config/i386/intelmic-mkoffload.cc)."""
 
-# --- targets and device types (GCC 12: include/gomp-constants.h) -------------------------------------------------------
+# --- targets and device types (GCC 12: include/gomp-constants.h) ------------------------------------------------------
 
 TARGET_INTELMIC: Final = "x86_64-intelmicemul-linux-gnu"
 TARGET_NVPTX: Final = "nvptx-none"
@@ -57,7 +59,7 @@ GOMPY_MIC_VERSION: Final = 1 << 16 | 0
 """GOMP_VERSION_PACK (1, 0): an intelmic image of ours, whose target data is extended (below).  GCC's own intelmic
 mkoffload registers without a version, that is with 0."""
 
-# --- the record beside each object's tables, and the description mkoffload gives of the image ---------------------------
+# --- the record beside each object's tables, and the description mkoffload gives of the image -------------------------
 
 OBJECT_RECORD_SECTION: Final = "gompy_offload_objects"
 """A C identifier, so that ld supplies ``__start_`` and ``__stop_`` symbols; SHF_ALLOC | SHF_GNU_RETAIN, align 8."""
