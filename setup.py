@@ -141,7 +141,9 @@ def build_native() -> None:
     for name, package in PYTHON_TOOLS.items():
         tool = NATIVE / name
         tool.parent.mkdir(parents=True, exist_ok=True)
-        text = f'#!/bin/sh\nexec "${{GOMPY_PYTHON:-{sys.executable}}}" -m {package} "$@"\n'
+        # -I -S: neither the user's PYTHONPATH nor site-packages' start-up hooks get into a link, or cost it time.
+        run_it = f'exec "${{GOMPY_PYTHON:-{sys.executable}}}" -I -S "${{0%/gompy/_native/*}}/{package}/__main__.py" "$@"'
+        text = f"#!/bin/sh\n{run_it}\n"
         if not tool.exists() or tool.read_text() != text:
             tool.write_text(text)
             tool.chmod(0o755)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
 
 SHT_NULL = 0
 SHT_PROGBITS = 1
@@ -236,36 +235,3 @@ def read_object(name: str) -> bytes:
 def open_object(name: str) -> Elf:
     """Read and parse an object file or archive member."""
     return Elf(read_object(name), name)
-
-
-def archive_members(data: bytes, name: str) -> Iterator[tuple[str, int, int]]:
-    """``(member name, offset of its contents, size)`` of a GNU archive; not the symbol index and name table.
-
-    Raises ElfError if it is no archive or is cut short.
-    """
-    if data[:8] != b"!<arch>\n":
-        raise ElfError(name, "not an archive")
-    at, long_names = 8, b""
-    while at + 60 <= len(data):
-        header = data[at : at + 60]
-        digits = header[48:58].strip()
-        if header[58:60] != b"`\n" or not digits.isdigit():
-            raise ElfError(name, f"damaged archive: no member header at {at:#x}")
-        size = int(digits)
-        label = header[:16].rstrip()
-        if at + 60 + size > len(data):
-            raise ElfError(name, f"damaged archive: the member at {at:#x} is cut short")
-        if label == b"//":
-            long_names = data[at + 60 : at + 60 + size]
-        elif label not in (b"/", b"/SYM64/"):
-            if label[:1] == b"/" and label[1:].isdigit():
-                start = int(label[1:])
-                label = long_names[start : long_names.find(b"\n", start)]
-            yield label.rstrip(b"/").decode("utf-8", "surrogateescape"), at + 60, size
-        at += 60 + size + (size & 1)
-
-
-def patch_flags(data: bytearray, elf: Elf, section: Section, kind: int, flags: int) -> None:
-    """Overwrite type and flags in a section's header, in ``data`` (a copy of the file that ``elf`` was read from)."""
-    at = elf.shoff + section.index * SHDR.size
-    struct.pack_into("<IQ", data, at + 4, kind, flags)

@@ -1,0 +1,15 @@
+"""GCC's lto-wrapper, as the linker plugin starts it: python -I -S of this file, so the path is set up here."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from lto_wrapper.main import main  # noqa: E402
+
+status = main(sys.argv[1:])
+sys.stdout.flush()
+sys.stderr.flush()
+os._exit(status)

@@ -1,0 +1,229 @@
+"""lto-wrapper's run: options, offload images, host LTO, and the list of objects for the linker.
+
+Sources: GCC 12 lto-wrapper.cc (run_gcc and what it calls) for the protocol, docs/lto.md for what is done otherwise.
+Everything written to standard output is a file name that the linker adds, so messages go to standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gompy.objects.elf import Elf, ElfError, open_object, split_member
+from gompy.objects.lto import parse_opts, split_quoted
+from gompy.objects.names import LTO_OPTS_SECTION, OFFLOAD_OPTS_SECTION, TARGET_INTELMIC
+from mkoffload import intelmic
+from mkoffload.process import ChildFailed, Killed, Temps, ToolError, catch_signals, die_of, echo, find_in, run
+from mkoffload.response import expand, join
+
+from lto_wrapper.host import HostLto
+from lto_wrapper.options import Merger, Option, compiler_words, decode, diagnostic_words, offload_words
+
+
+def warn(text: str) -> None:
+    """A warning in lto-wrapper's name."""
+    sys.stderr.write(f"lto-wrapper: warning: {text}\n")
+
+
+class Link:
+    """What the environment and the plugin's argument list say of this link.  Raises ToolError if they say too little."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+        gcc = os.environ.get("COLLECT_GCC")
+        if gcc is None:
+            raise ToolError("environment variable ‘COLLECT_GCC’ must be set")
+        text = os.environ.get("COLLECT_GCC_OPTIONS")
+        if text is None:
+            raise ToolError("environment variable ‘COLLECT_GCC_OPTIONS’ must be set")
+        self.gcc = gcc
+        line = split_quoted(text)
+        for word in split_quoted(os.environ.get("COLLECT_AS_OPTIONS", "")):
+            line += ["-Xassembler", word]
+        self.options: list[Option] = decode(line)
+        self.output = ""
+        self.dumpdir: str | None = None
+        self.verbose = False
+        self.save_temps = False
+        for option in self.options:
+            if option.key == "o":
+                self.output = option.arg
+            elif option.key == "dumpdir":
+                self.dumpdir = option.arg
+            elif option.key == "v":
+                self.verbose = True
+            elif option.key.startswith("save-temps"):
+                self.save_temps = True
+        self.offload_list: str | None = None
+        self.arguments: list[str] = []  # not files: for the compiler
+        self.objects: list[str] = []  # claimed by the plugin
+        for word in words:
+            if word.startswith("-foffload-objects="):
+                self.offload_list = word.partition("=")[2]
+            elif not os.path.isfile(split_member(word)[0]):
+                self.arguments.append(word)
+            elif self._opts(word, LTO_OPTS_SECTION) is not None:
+                self.objects.append(word)
+
+    @staticmethod
+    def _opts(name: str, section: str) -> list[list[str]] | None:
+        try:
+            elf: Elf = open_object(name)
+            found = elf.find(section)
+            return None if found is None else parse_opts(elf.content(found))
+        except ElfError:
+            return None
+
+    @property
+    def prefix(self) -> str:
+        """Start of the names of intermediate files (GCC's dumppfx), with a folder in it."""
+        prefix = self.dumpdir
+        if prefix is None:
+            prefix = "a."
+            if self.output and self.output != "/dev/null":
+                base = os.path.basename(self.output)
+                stem = self.output[: -len(".out")] if base == "a.out" else self.output.removesuffix(".exe")
+                prefix = stem + "."
+        return prefix if "/" in prefix else "./" + prefix
+
+    def offload_objects(self) -> list[str]:
+        """Names in the plugin's list, in table order; the list is deleted unless temporaries are kept."""
+        assert self.offload_list is not None
+        try:
+            with open(self.offload_list, encoding="utf-8", errors="surrogateescape") as file:
+                lines = file.read().split("\n")
+        except OSError as error:
+            raise ToolError(f"cannot open {self.offload_list}: {error.strerror}") from None
+        if not lines[0].strip().isdigit():
+            raise ToolError(f"cannot read {self.offload_list}: no number of files in its first line")
+        count = int(lines[0])
+        names = lines[1 : 1 + count]
+        if len(names) != count or (count and len(lines) <= count + 1):
+            raise ToolError(f"invalid format of {self.offload_list}")
+        if not self.save_temps:
+            try:
+                os.unlink(self.offload_list)
+            except OSError:
+                pass
+        return names
+
+    def merged(self, names: list[str]) -> Merger:
+        """The offload options of those objects, merged in order."""
+        merger = Merger(self.options, warn)
+        for name in names:
+            try:
+                elf = open_object(name)
+            except ElfError as error:
+                raise ToolError(f"cannot open {split_member(name)[0]}: {error.cause}") from None
+            section = elf.find(OFFLOAD_OPTS_SECTION)
+            if section is None:
+                raise ToolError(f"cannot read {name}: no section {OFFLOAD_OPTS_SECTION}")
+            for unit in parse_opts(elf.content(section)):
+                merger.merge(decode(unit))
+        return merger
+
+
+class Images:
+    """The host objects with the images, one per target."""
+
+    def __init__(self, link: Link, temps: Temps) -> None:
+        self.link = link
+        self.temps = temps
+
+    def build(self) -> list[str]:
+        """Build what OFFLOAD_TARGET_NAMES asks for; names of the objects for the linker, the table's first."""
+        names = self.link.offload_objects()
+        merger = self.link.merged(names)
+        targets = os.environ.get("OFFLOAD_TARGET_NAMES")
+        compiler_path = os.environ.get("COMPILER_PATH")
+        if targets is None or compiler_path is None:
+            return []
+        built: list[str] = []
+        for target in targets.split(":"):
+            output = self._build_one(target, compiler_path, names, merger)
+            if output is not None:
+                built.append(output)
+        return [*self._table(), *built] if built else []
+
+    def _build_one(self, target: str, compiler_path: str, names: list[str], merger: Merger) -> str | None:
+        """One target's object; None if there is none to add."""
+        link = self.link
+        relative = f"accel/{target}/mkoffload"
+        # GCC joins with a slash although the entries end in one; the paths that it shows have two.
+        program = find_in([f"{entry}/" for entry in compiler_path.split(":") if entry], relative)
+        if program is None:
+            if "OFFLOAD_TARGET_DEFAULT" in os.environ:
+                return None
+            tried = compiler_path
+            raise ToolError(f"could not find {relative} in {tried} (consider using ‘-B’)")
+        base = f"{link.prefix}x{target}"
+        output = base + ".o" if link.save_temps else self.temps.name(".target.o")
+        words = ["-save-temps"] if link.save_temps else []
+        words += ["-v"] if link.verbose else []
+        words += ["-o", output, *names, *compiler_words(merger), *diagnostic_words(link.options), "-dumpbase", base]
+        words += offload_words(merger.options or [], target) + offload_words(link.options, target)
+        if target == TARGET_INTELMIC and os.path.samefile(os.path.dirname(program), intelmic.TOOL_FOLDER):
+            echo([program, *words], link.verbose)
+            try:
+                made = intelmic.build(words, self.temps)
+            except ToolError as error:
+                sys.stderr.write(f"mkoffload: fatal error: {error}\ncompilation terminated.\n")
+                raise ChildFailed(f"{program} returned 1 exit status", 1) from None
+            return output if made else None
+        arguments = link.prefix + "offload_args" if link.save_temps else self.temps.name("")
+        with open(arguments, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(join(words))
+        run([program, "@" + arguments], os.environ, link.verbose)
+        return output if os.path.exists(output) and os.path.getsize(output) else None
+
+    def _table(self) -> list[str]:
+        """A copy of crtoffloadtable.o, which the linker plugin deletes after the link."""
+        library_path = os.environ.get("LIBRARY_PATH")
+        if library_path is None:
+            return []
+        for directory in library_path.split(":"):
+            source = os.path.join(directory, "crtoffloadtable.o")
+            if directory and os.access(source, os.R_OK):
+                link = self.link
+                name = ".crtoffloadtable.o"
+                copy = link.prefix + name[1:] if link.save_temps else self.temps.name(name)
+                with open(source, "rb") as old, open(copy, "wb") as new:
+                    new.write(old.read())
+                return [copy]
+        raise ToolError("installation error, cannot find ‘crtoffloadtable.o’")
+
+
+def wrap(words: list[str], temps: Temps) -> list[str]:
+    """The whole run; the file names for the linker.  Raises ToolError."""
+    link = Link(words)
+    echo([os.environ.get("COLLECT_LTO_WRAPPER", "lto-wrapper"), *words], link.verbose)
+    added: list[str] = []
+    if link.offload_list is not None:
+        added += Images(link, temps).build()
+    if link.objects:
+        added += HostLto(link.gcc, link.arguments, link.objects, link.save_temps, link.verbose, temps).build()
+    return added
+
+
+def main(arguments: list[str]) -> int:
+    """Run with that command line; the exit status.  Ends by the signal that interrupted it, if one did."""
+    temps = Temps()
+    catch_signals()
+    try:
+        added = wrap(expand(arguments), temps)
+        for name in added:
+            if name in temps.paths:
+                temps.release(name)
+        sys.stdout.write("".join(f"{name}\n" for name in added))
+        sys.stdout.flush()
+    except ToolError as error:
+        sys.stderr.write(f"lto-wrapper: fatal error: {error}\ncompilation terminated.\n")
+        return 1
+    except BrokenPipeError:
+        return 1
+    except Killed as killed:
+        temps.remove()
+        die_of(killed.number)
+    finally:
+        temps.remove()
+    return 0

@@ -1,0 +1,14 @@
+"""``accel/x86_64-intelmicemul-linux-gnu/mkoffload``: python -I -S of this file, so the path is set up here."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from mkoffload.main import main  # noqa: E402
+
+status = main(sys.argv[1:])
+sys.stderr.flush()
+os._exit(status)

@@ -1,0 +1,114 @@
+"""The host object of an intelmic image: the image, its description, a constructor that registers and a destructor.
+
+Assembly text with ``.incbin``: no compiler is started for a program of three sections.  The layout of ``target_data`` is
+docs/internals.md's; calls and section names are those of GCC's generated host objects (intelmic-mkoffload.cc,
+nvptx/mkoffload.cc).
+"""
+
+from __future__ import annotations
+
+from gompy.objects.names import (
+    ACCEL_STOCK,
+    GOMP_DEVICE_INTEL_MIC,
+    GOMPY_MIC_VERSION,
+    HOST_TABLE,
+    IMAGE_ABI,
+    IMAGE_MAGIC,
+    OBJECT_RECORD_SECTION,
+)
+
+from mkoffload.inputs import Described
+
+
+def string(text: str) -> str:
+    """An assembler string literal; bytes outside of printable ASCII as octal."""
+    out = []
+    for byte in text.encode("utf-8", "surrogateescape"):
+        if byte in (0x22, 0x5C):
+            out.append("\\" + chr(byte))
+        elif 0x20 <= byte < 0x7F:
+            out.append(chr(byte))
+        else:
+            out.append(f"\\{byte:03o}")
+    return '"' + "".join(out) + '"'
+
+
+def host_object_text(
+    image: str,
+    objects: list[Described],
+    nfuncs: int,
+    nvars: int,
+    output: str,
+    accel: int = ACCEL_STOCK,
+) -> str:
+    """Assembly text of the host object.
+
+    ``image``: path of the image file.  ``objects``: in table order.  ``nfuncs``, ``nvars``: lengths of the image's tables.
+    ``output``: name of the link's output, for messages.
+    """
+    start, stop = f"__start_{OBJECT_RECORD_SECTION}", f"__stop_{OBJECT_RECORD_SECTION}"
+    lines = [
+        '\t.section .gnu.offload_images,"a",@progbits',
+        "\t.balign 64",
+        ".Limage:",
+        f"\t.incbin {string(image)}",
+        ".Limage_end:",
+        '\t.section .rodata.str1.1,"aMS",@progbits,1',
+        f".Loutput:\n\t.string {string(output)}",
+    ]
+    for index, item in enumerate(objects):
+        lines.append(f".Lname{index}:\n\t.string {string(item.name)}")
+    lines += [
+        '\t.section .data.rel.ro.local,"aw",@progbits',
+        "\t.balign 16",
+        "\t.type gompy_target_data, @object",
+        "\t.size gompy_target_data, 88",
+        "gompy_target_data:",
+        "\t.quad .Limage",
+        "\t.quad .Limage_end",
+        f"\t.quad {IMAGE_MAGIC:#x}",
+        f"\t.long {IMAGE_ABI}",
+        f"\t.long {accel}",
+        f"\t.quad {nfuncs}",
+        f"\t.quad {nvars}",
+    ]
+    for symbol in (start, stop):
+        lines.append(f"\t.weak {symbol}\n\t.hidden {symbol}\n\t.quad {symbol}")
+    lines += [
+        f"\t.quad {'.Lobjects' if objects else 0}",
+        f"\t.quad {len(objects)}",
+        "\t.quad .Loutput",
+        "\t.balign 16",
+        ".Lobjects:",
+    ]
+    for index, item in enumerate(objects):
+        lines.append(f"\t.quad {item.id:#x}")
+        lines.append(f"\t.long {item.nfuncs}, {item.nvars}, {item.kind}, 0")
+        lines.append(f"\t.quad .Lname{index}")
+    lines.append("\t.text")
+    for name, function in (("gompy_register", "GOMP_offload_register_ver"), ("gompy_unregister", "GOMP_offload_unregister_ver")):
+        lines += [
+            f"\t.type {name}, @function",
+            f"{name}:",
+            "\t.cfi_startproc",
+            "\tendbr64",
+            "\tsubq $8, %rsp",
+            "\t.cfi_adjust_cfa_offset 8",
+            f"\tmovl ${GOMPY_MIC_VERSION:#x}, %edi",
+            f"\t.hidden {HOST_TABLE}",
+            f"\tleaq {HOST_TABLE}(%rip), %rsi",
+            f"\tmovl ${GOMP_DEVICE_INTEL_MIC}, %edx",
+            "\tleaq gompy_target_data(%rip), %rcx",
+            f"\tcall {function}@PLT",
+            "\taddq $8, %rsp",
+            "\t.cfi_adjust_cfa_offset -8",
+            "\tret",
+            "\t.cfi_endproc",
+            f"\t.size {name}, .-{name}",
+        ]
+    lines += [
+        '\t.section .init_array,"aw",@init_array\n\t.balign 8\n\t.quad gompy_register',
+        '\t.section .fini_array,"aw",@fini_array\n\t.balign 8\n\t.quad gompy_unregister',
+        '\t.section .note.GNU-stack,"",@progbits',
+    ]
+    return "\n".join(lines) + "\n"

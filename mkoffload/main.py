@@ -1,0 +1,26 @@
+"""The intelmic mkoffload as a program of its own."""
+
+from __future__ import annotations
+
+import sys
+
+from mkoffload.intelmic import build
+from mkoffload.process import Killed, Temps, ToolError, catch_signals, die_of
+from mkoffload.response import expand
+
+
+def main(words: list[str]) -> int:
+    """Run with that command line (``@file`` words expanded); the exit status."""
+    temps = Temps()
+    catch_signals()
+    try:
+        build(expand(words), temps)
+    except ToolError as error:
+        sys.stderr.write(f"mkoffload: fatal error: {error}\ncompilation terminated.\n")
+        return 1
+    except Killed as killed:
+        temps.remove()
+        die_of(killed.number)
+    finally:
+        temps.remove()
+    return 0

@@ -1,0 +1,270 @@
+"""Processes and temporary files of the link tools: started with posix_spawn, echoed with -v, cleaned up at every end.
+
+Own small code instead of subprocess, tempfile and shutil, whose import costs more than the work they would do here.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from types import FrameType
+from typing import NoReturn
+
+
+class ToolError(Exception):
+    """A fatal error of one of the link tools; its text is the message after ``tool: fatal error: ``."""
+
+
+class ChildFailed(ToolError):
+    """A child process failed; ``status`` is its exit status, or 128 + signal."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Temps:
+    """Temporary files and folders of one run.  ``remove`` deletes all of them that were not released."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        self.root = next((d for d in (os.environ.get(n) for n in ("TMPDIR", "TMP", "TEMP")) if d and os.path.isdir(d)), "/tmp")
+
+    def name(self, suffix: str) -> str:
+        """A new empty file of ours, named as GCC names its temporary files."""
+        while True:
+            path = os.path.join(self.root, f"cc{os.urandom(4).hex()}{suffix}")
+            try:
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise ToolError(f"cannot create {path}: {error.strerror}") from None
+            self.paths.append(path)
+            return path
+
+    def folder(self) -> str:
+        """A new empty folder; what lies in it goes with it."""
+        while True:
+            path = os.path.join(self.root, f"gompy{os.urandom(4).hex()}")
+            try:
+                os.mkdir(path, 0o700)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise ToolError(f"cannot create {path}: {error.strerror}") from None
+            self.paths.append(path)
+            return path
+
+    def release(self, path: str) -> None:
+        """Leave that file to somebody else."""
+        self.paths.remove(path)
+
+    def remove(self) -> None:
+        """Delete everything that is still ours."""
+        paths, self.paths = self.paths, []
+        for path in paths:
+            try:
+                os.unlink(path)
+            except IsADirectoryError:
+                for entry in os.listdir(path):
+                    try:
+                        os.unlink(os.path.join(path, entry))
+                    except OSError:
+                        pass
+                try:
+                    os.rmdir(path)
+                except OSError:
+                    pass
+            except OSError:
+                pass
+
+
+class Killed(BaseException):
+    """Raised by the signal handler, so that ``finally`` clauses run; carries the signal's number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def _raise_killed(number: int, _frame: FrameType | None) -> NoReturn:
+    raise Killed(number)
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+def catch_signals() -> None:
+    """Turn the signals that end a link into the exception Killed (those that are ignored stay so)."""
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _raise_killed)
+
+
+def die_of(number: int) -> NoReturn:
+    """End this process by that signal, as its parent expects."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    os._exit(128 + number)
+
+
+def quote(words: Sequence[str]) -> str:
+    """The words as GCC's -v shows them: those with blanks in double quotes."""
+    return " ".join(f'"{word}"' if not word or set(word) & set(" \t\n\"'\\$") else word for word in words)
+
+
+def echo(words: Sequence[str], verbose: bool) -> None:
+    """Show a command with -v."""
+    if verbose:
+        sys.stderr.write(" " + quote(words) + "\n")
+        sys.stderr.flush()
+
+
+def find_in(directories: Sequence[str], name: str) -> str | None:
+    """First executable file of that name."""
+    for directory in directories:
+        path = os.path.join(directory or ".", name)
+        if os.access(path, os.X_OK) and not os.path.isdir(path):
+            return path
+    return None
+
+
+def find_tool(name: str, avoid: str | None = None) -> str:
+    """A binutils program: in COMPILER_PATH, then PATH, but not in the folder ``avoid``.  ToolError if missing."""
+    directories = os.environ.get("COMPILER_PATH", "").split(":") + os.environ.get("PATH", "").split(":")
+    directories = [d for d in directories if d and (avoid is None or not os.path.exists(avoid) or not same(d, avoid))]
+    found = find_in([*directories, "/usr/local/bin", "/usr/bin", "/bin"], name)
+    if found is None:
+        raise ToolError(f"cannot find {name} in COMPILER_PATH or PATH (install binutils)")
+    return found
+
+
+def same(one: str, other: str) -> bool:
+    """Whether both names are one folder."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+class Child:
+    """A started process: ``wait`` gives its exit status, and what it wrote if that was asked for."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        env: Mapping[str, str],
+        stdin: bytes | None = None,
+        capture_stdout: bool = False,
+        capture_stderr: bool = False,
+    ) -> None:
+        self.words = words
+        self.stdin = stdin
+        self.pipes: dict[int, int] = {}  # our end → the child's descriptor
+        actions: list[tuple[int, int] | tuple[int, int, int]] = []
+        close: list[int] = []
+        for wanted, number in ((stdin is not None, 0), (capture_stdout, 1), (capture_stderr, 2)):
+            if not wanted:
+                continue
+            read, write = os.pipe()
+            ours, theirs = (write, read) if number == 0 else (read, write)
+            actions.append((os.POSIX_SPAWN_DUP2, theirs, number))
+            close.append(theirs)
+            self.pipes[number] = ours
+        try:
+            if "/" in words[0]:
+                self.pid = os.posix_spawn(words[0], list(words), dict(env), file_actions=actions)
+            else:
+                self.pid = os.posix_spawnp(words[0], list(words), dict(env), file_actions=actions)
+        except OSError as error:
+            for descriptor in self.pipes.values():
+                os.close(descriptor)
+            self.pipes = {}
+            raise ToolError(f"cannot run {words[0]}: {error.strerror}") from None
+        finally:
+            for descriptor in close:
+                os.close(descriptor)
+
+    def wait(self) -> tuple[int, bytes, bytes]:
+        """(exit status, standard output, standard error); a death by signal is status 128 + signal.
+
+        If we are interrupted, the child gets SIGTERM and is reaped before the interrupt goes on.
+        """
+        captured = {1: b"", 2: b""}
+        try:
+            if 0 in self.pipes:
+                self._feed()
+            if 1 in self.pipes and 2 in self.pipes:
+                captured = self._drain()
+            else:
+                for number in (1, 2):
+                    if number in self.pipes:
+                        captured[number] = _read_all(self.pipes[number])
+            status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        except BaseException:
+            try:
+                os.kill(self.pid, signal.SIGTERM)
+                os.waitpid(self.pid, 0)
+            except (OSError, ChildProcessError):
+                pass
+            raise
+        finally:
+            for descriptor in self.pipes.values():
+                os.close(descriptor)
+            self.pipes = {}
+        return (status if status >= 0 else 128 - status), captured[1], captured[2]
+
+    def _feed(self) -> None:
+        data = memoryview(self.stdin or b"")
+        descriptor = self.pipes.pop(0)
+        try:
+            while data:
+                data = data[os.write(descriptor, data) :]
+        except BrokenPipeError:
+            pass
+        finally:
+            os.close(descriptor)
+
+    def _drain(self) -> dict[int, bytes]:
+        import select
+
+        parts: dict[int, list[bytes]] = {1: [], 2: []}
+        numbers = {self.pipes[1]: 1, self.pipes[2]: 2}
+        waiting = list(numbers)
+        while waiting:
+            for descriptor in select.select(waiting, [], [])[0]:
+                data = os.read(descriptor, 65536)
+                if data:
+                    parts[numbers[descriptor]].append(data)
+                else:
+                    waiting.remove(descriptor)
+        return {number: b"".join(chunks) for number, chunks in parts.items()}
+
+
+def _read_all(descriptor: int) -> bytes:
+    parts = []
+    while data := os.read(descriptor, 65536):
+        parts.append(data)
+    return b"".join(parts)
+
+
+def run(words: Sequence[str], env: Mapping[str, str], verbose: bool = False, stdin: bytes | None = None) -> None:
+    """Run a command to its end; ChildFailed with GCC's text if it fails (its own messages went to stderr)."""
+    echo(words, verbose)
+    status = Child(words, env, stdin).wait()[0]
+    if status:
+        raise child_failed(words[0], status)
+
+
+def child_failed(program: str, status: int) -> ChildFailed:
+    """GCC's text for a failed child (collect-utils.cc)."""
+    if status > 128:
+        try:
+            name = signal.strsignal(status - 128) or ""
+        except ValueError:
+            name = ""
+        return ChildFailed(f"{program} terminated with signal {status - 128} [{name}]", status)
+    return ChildFailed(f"{program} returned {status} exit status", status)
