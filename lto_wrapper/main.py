@@ -40,6 +40,8 @@ class Link:
         line = split_quoted(text)
         for word in split_quoted(os.environ.get("COLLECT_AS_OPTIONS", "")):
             line += ["-Xassembler", word]
+        # Options for targets that gcc's driver does not know; last, so that they win (docs/internals.md, "Link").
+        line += [f"-foffload-options={entry}" for entry in os.environ.get("GOMPY_OFFLOAD_OPTIONS", "").split("\n") if entry]
         self.options: list[Option] = decode(line)
         self.output = ""
         self.dumpdir: str | None = None
