@@ -63,7 +63,8 @@ class Facts:
 
 def which(name: str) -> str:
     """Full path of a program, by PATH; "" if there is none.  Our own wrappers are passed over."""
-    folders = [""] if "/" in name else os.get_exec_path()
+    # Not os.get_exec_path, which imports warnings.
+    folders = [""] if "/" in name else os.environ.get("PATH", os.defpath).split(os.pathsep)
     for folder in folders:
         path = os.path.join(folder, name)
         if os.access(path, os.X_OK) and not os.path.isdir(path):
