@@ -1,0 +1,439 @@
+"""A bounds-checked view of a 64-bit little-endian ELF file, for the tools that show what is in a file.
+
+The link path has its own reader; this one answers to two other demands: whatever is wrong with a file is named by
+section and file offset (``Damaged``), and tables of 100,000 entries are read in bulk.  Layouts: System V gABI, AMD64 psABI, binutils' include/elf/common.h.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+ET_REL: Final = 1
+ET_EXEC: Final = 2
+ET_DYN: Final = 3
+EM_X86_64: Final = 62
+EM_AARCH64: Final = 183
+EM_AMDGPU: Final = 224
+MACHINES: Final[dict[int, str]] = {EM_X86_64: "x86_64", EM_AARCH64: "aarch64", EM_AMDGPU: "amdgcn"}
+
+SHT_SYMTAB: Final = 2
+SHT_STRTAB: Final = 3
+SHT_RELA: Final = 4
+SHT_NOBITS: Final = 8
+SHT_DYNSYM: Final = 11
+SHT_SYMTAB_SHNDX: Final = 18
+SHF_ALLOC: Final = 2
+SHF_EXECINSTR: Final = 4
+SHF_TLS: Final = 0x400
+SHF_COMPRESSED: Final = 0x800
+SHN_LORESERVE: Final = 0xFF00
+SHN_ABS: Final = 0xFFF1
+SHN_COMMON: Final = 0xFFF2
+SHN_XINDEX: Final = 0xFFFF
+STT_OBJECT: Final = 1
+STT_FUNC: Final = 2
+STT_SECTION: Final = 3
+STT_FILE: Final = 4
+STT_TLS: Final = 6
+
+FLAG_LETTERS: Final = (
+    (0x1, "W"),
+    (0x2, "A"),
+    (0x4, "X"),
+    (0x10, "M"),
+    (0x20, "S"),
+    (0x40, "I"),
+    (0x80, "L"),
+    (0x100, "O"),
+    (0x200, "G"),
+    (0x400, "T"),
+    (0x800, "C"),
+    (0x200000, "R"),
+    (0x10000000, "l"),
+    (0x80000000, "E"),
+)
+"""Section flags in the letters and the order of readelf -S."""
+
+# Relocations that put a pointer into memory: by machine, {type: "relative" or "symbol"}.
+POINTER_RELOCATIONS: Final[dict[int, dict[int, str]]] = {
+    EM_X86_64: {1: "symbol", 6: "symbol", 8: "relative"},  # R_X86_64_64, GLOB_DAT, RELATIVE
+    EM_AARCH64: {257: "symbol", 1025: "symbol", 1027: "relative"},
+    EM_AMDGPU: {3: "symbol", 13: "relative"},
+}
+
+_HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION: Final = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL: Final = struct.Struct("<IBBHQQ")
+_RELA: Final = struct.Struct("<QQq")
+
+RELOCATABLE_BASE: Final = 0x10000
+"""Where the made-up addresses of a relocatable's sections begin (AddressSpace)."""
+
+
+class Damaged(Exception):
+    """A file that contradicts itself; the text is ``FILE: section S at offset 0x…: cause``."""
+
+    def __init__(self, file: str, section: str, offset: int, cause: str) -> None:
+        where = f"section {section} at offset {offset:#x}" if section else f"offset {offset:#x}"
+        super().__init__(f"{file}: {where}: {cause}")
+        self.cause = cause
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One section header; ``offset`` and ``size`` in bytes."""
+
+    index: int
+    name: str
+    type: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    align: int
+    entsize: int
+
+    @property
+    def letters(self) -> str:
+        """The flags as readelf prints them."""
+        return "".join(letter for bit, letter in FLAG_LETTERS if self.flags & bit)
+
+
+class Symbol(NamedTuple):
+    """One symbol; ``section`` is 0 for an undefined one and the reserved number for SHN_ABS, SHN_COMMON."""
+
+    name: str
+    type: int
+    bind: int
+    section: int
+    value: int
+    size: int
+
+
+class Pointer(NamedTuple):
+    """What a word in memory points to: an address, or the name of a symbol that another file defines."""
+
+    address: int | None
+    symbol: str | None
+    addend: int = 0
+
+
+def text(data: bytes) -> str:
+    """Decode a name; bytes that are not UTF-8 stay visible and printable."""
+    decoded = data.decode("utf-8", "backslashreplace")
+    if decoded.isprintable():
+        return decoded
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in decoded)
+
+
+class ElfView:
+    """The file's header, sections, symbols and relocations.
+
+    ``data``: the whole file; ``file``: its name in messages.  Raises Damaged.
+    """
+
+    def __init__(self, data: bytes, file: str) -> None:
+        self.data = data
+        self.file = file
+        if len(data) < _HEADER.size:
+            raise Damaged(file, "", len(data), "the file ends within the ELF header")
+        fields = _HEADER.unpack_from(data)
+        ident = fields[0]
+        if ident[:4] != b"\x7fELF":
+            raise Damaged(file, "", 0, "not an ELF file")
+        if ident[4] != 2 or ident[5] != 1:
+            raise Damaged(file, "", 4, "only 64-bit little-endian ELF files are supported")
+        self.osabi: int = ident[7]
+        self.type: int = fields[1]
+        self.machine: int = fields[2]
+        self._shoff: int = fields[6]
+        self._sections_read(fields[11], fields[12], fields[13])
+        self.by_name: dict[str, Section] = {}
+        for section in self.sections:
+            self.by_name.setdefault(section.name, section)
+        self._symbols: dict[int, list[Symbol]] = {}
+        self._space: AddressSpace | None = None
+
+    def _sections_read(self, entsize: int, count: int, names_index: int) -> None:
+        self.sections: list[Section] = []
+        offset = self._shoff
+        if offset == 0:
+            return
+        if entsize != _SECTION.size:
+            raise Damaged(self.file, "", 58, f"section headers of {entsize} bytes instead of {_SECTION.size}")
+        if offset + entsize > len(self.data):
+            raise Damaged(self.file, "", offset, "the section headers lie beyond the end of the file")
+        first = _SECTION.unpack_from(self.data, offset)
+        count = count or first[5]
+        names_index = first[6] if names_index == SHN_XINDEX else names_index
+        if offset + count * entsize > len(self.data):
+            raise Damaged(self.file, "", offset, f"the {count} section headers lie beyond the end of the file")
+        raw = list(_SECTION.iter_unpack(self.data[offset : offset + count * entsize]))
+        names = b"\0"
+        if names_index:
+            if names_index >= count:
+                raise Damaged(self.file, "", 62, f"section name table {names_index} of {count} sections")
+            names = self._slice(".shstrtab", raw[names_index][4], raw[names_index][5])
+        for index, h in enumerate(raw):
+            end = names.find(b"\0", h[0])
+            if end < 0:
+                raise Damaged(
+                    self.file, f"[{index}]", offset + index * entsize, f"name {h[0]:#x} beyond the section name table"
+                )
+            name = text(names[h[0] : end])
+            self.sections.append(Section(index, name, h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8], h[9]))
+
+    def _slice(self, name: str, offset: int, size: int) -> bytes:
+        if offset + size > len(self.data):
+            raise Damaged(
+                self.file, name, offset, f"{size} bytes reach beyond the end of the file ({len(self.data)} bytes)"
+            )
+        return self.data[offset : offset + size]
+
+    def damaged(self, section: Section | None, offset: int, cause: str) -> Damaged:
+        """An error about the byte ``offset`` of a section."""
+        if section is None:
+            return Damaged(self.file, "", offset, cause)
+        return Damaged(self.file, section.name, section.offset + offset, cause)
+
+    @property
+    def relocatable(self) -> bool:
+        """Whether it is a ``.o``."""
+        return self.type == ET_REL
+
+    @property
+    def kind(self) -> str:
+        """``relocatable``, ``executable`` or ``shared``, as file(1) would say (a PIE has an interpreter)."""
+        if self.type == ET_REL:
+            return "relocatable"
+        if self.type == ET_DYN and ".interp" not in self.by_name:
+            return "shared"
+        return "executable" if self.type in (ET_EXEC, ET_DYN) else f"ELF type {self.type}"
+
+    def contents(self, section: Section) -> bytes:
+        """The section's bytes in the file; none for NOBITS."""
+        if section.type == SHT_NOBITS:
+            return b""
+        if section.flags & SHF_COMPRESSED:
+            raise self.damaged(section, 0, "SHF_COMPRESSED sections are not supported")
+        return self._slice(section.name, section.offset, section.size)
+
+    def symbol_table(self) -> Section | None:
+        """``.symtab``, or ``.dynsym`` of a stripped file."""
+        tables = {s.type: s for s in reversed(self.sections) if s.type in (SHT_SYMTAB, SHT_DYNSYM)}
+        return tables.get(SHT_SYMTAB) or tables.get(SHT_DYNSYM)
+
+    def symbols(self, table: Section | None = None) -> list[Symbol]:
+        """All symbols of a table (default: symbol_table())."""
+        table = table or self.symbol_table()
+        if table is None:
+            return []
+        if table.index not in self._symbols:
+            self._symbols[table.index] = self._symbols_read(table)
+        return self._symbols[table.index]
+
+    def _symbols_read(self, table: Section) -> list[Symbol]:
+        data = self.contents(table)
+        if len(data) % _SYMBOL.size:
+            raise self.damaged(table, 0, f"{len(data)} bytes are no whole number of symbols")
+        if not table.link < len(self.sections):
+            raise self.damaged(table, 0, f"string table {table.link} of {len(self.sections)} sections")
+        strings = self.contents(self.sections[table.link])
+        if not strings.endswith(b"\0"):
+            strings += b"\0"
+        high = next((s for s in self.sections if s.type == SHT_SYMTAB_SHNDX and s.link == table.index), None)
+        indexes = memoryview(self.contents(high)[: len(data) // 6 // 4 * 4]).cast("I") if high else None
+        known = len(self.sections)
+        result: list[Symbol] = []
+        append, find = result.append, strings.find
+        for number, (name, info, _other, section, value, size) in enumerate(_SYMBOL.iter_unpack(data)):
+            end = find(b"\0", name)
+            if end < 0:
+                raise self.damaged(
+                    table, number * _SYMBOL.size, f"symbol {number}: name {name:#x} beyond the string table"
+                )
+            if section == SHN_XINDEX and indexes is not None and number < len(indexes):
+                section = indexes[number]
+            if section >= known and section < SHN_LORESERVE:
+                raise self.damaged(table, number * _SYMBOL.size, f"symbol {number}: section {section} of {known}")
+            append(Symbol(text(strings[name:end]), info & 15, info >> 4, section, value, size))
+        return result
+
+    def relocations(self, section: Section) -> list[tuple[int, int, int, int]]:
+        """(offset, type, symbol number, addend) of a RELA section's entries."""
+        data = self.contents(section)
+        if len(data) % _RELA.size:
+            raise self.damaged(section, 0, f"{len(data)} bytes are no whole number of relocations")
+        return [(where, info & 0xFFFFFFFF, info >> 32, addend) for where, info, addend in _RELA.iter_unpack(data)]
+
+    def relocations_of(self, section: Section) -> list[Section]:
+        """The RELA sections that patch a section of a relocatable."""
+        return [s for s in self.sections if s.type == SHT_RELA and s.info == section.index]
+
+    @property
+    def space(self) -> AddressSpace:
+        """The file as it lies in memory."""
+        if self._space is None:
+            self._space = AddressSpace(self)
+        return self._space
+
+
+class AddressSpace:
+    """Allocated sections by address, pointers with the relocations applied.
+
+    A relocatable's sections get made-up addresses one after another, so that tables of objects and of linked files are
+    read by the same code; ``place`` turns such an address back to section and offset.
+    """
+
+    def __init__(self, elf: ElfView) -> None:
+        self.elf = elf
+        self.base: dict[int, int] = {}
+        spans: list[tuple[int, int, Section]] = []
+        cursor = RELOCATABLE_BASE
+        for section in elf.sections:
+            if not section.flags & SHF_ALLOC or (not section.size and not elf.relocatable):
+                continue
+            if section.type == SHT_NOBITS and section.flags & SHF_TLS:
+                continue
+            if elf.relocatable:
+                address = (cursor + 15) & ~15
+                cursor = address + section.size + 16
+            else:
+                address = section.address
+            self.base[section.index] = address
+            spans.append((address, address + section.size, section))
+        spans.sort(key=lambda span: (span[0], span[1]))
+        self._starts = [span[0] for span in spans]
+        self._spans = spans
+        self._dynamic: dict[int, Pointer] | None = None
+        self._patched: dict[int, dict[int, Pointer]] = {}
+
+    def place(self, address: int) -> tuple[Section, int] | None:
+        """The section that holds an address, and the offset in it."""
+        at = bisect_right(self._starts, address) - 1
+        if at < 0 or address > self._spans[at][1]:
+            return None
+        if address == self._spans[at][1] and not self.elf.relocatable:
+            return None
+        return self._spans[at][2], address - self._spans[at][0]
+
+    def read(self, address: int, size: int) -> bytes | None:
+        """``size`` bytes as the file has them, or None where it has none."""
+        found = self.place(address)
+        if found is None or found[0].type == SHT_NOBITS or found[1] + size > found[0].size:
+            return None
+        section, offset = found
+        start = section.offset + offset
+        data = self.elf.data[start : start + size]
+        return data if len(data) == size else None
+
+    def string(self, address: int) -> str | None:
+        """The NUL-terminated string at an address."""
+        found = self.place(address)
+        if found is None or found[0].type == SHT_NOBITS:
+            return None
+        section, offset = found
+        end = self.elf.data.find(b"\0", section.offset + offset, section.offset + section.size)
+        return None if end < 0 else text(self.elf.data[section.offset + offset : end])
+
+    def symbol_address(self, symbol: Symbol) -> int | None:
+        """Where a symbol is defined; None if elsewhere."""
+        if symbol.section == 0 or symbol.section >= SHN_LORESERVE:
+            return None
+        if not self.elf.relocatable:
+            return symbol.value
+        base = self.base.get(symbol.section)
+        return None if base is None else base + symbol.value
+
+    def _dynamic_pointers(self) -> dict[int, Pointer]:
+        """Address to pointer, of all dynamic relocations that write one."""
+        if self._dynamic is None:
+            elf, self._dynamic = self.elf, {}
+            kinds = POINTER_RELOCATIONS.get(elf.machine, {})
+            for section in elf.sections:
+                if section.type == SHT_RELA and section.flags & SHF_ALLOC:
+                    self._pointers_of(section, 0, kinds, self._dynamic)
+        return self._dynamic
+
+    def _pointers_of(self, section: Section, base: int, kinds: dict[int, str], into: dict[int, Pointer]) -> None:
+        elf = self.elf
+        relocations = elf.relocations(section)
+        symbols: list[Symbol] | None = None
+        mask = (1 << 64) - 1
+        for number, (offset, kind, symbol, addend) in enumerate(relocations):
+            how = kinds.get(kind)
+            if how == "relative":
+                into[base + offset] = Pointer(addend & mask, None)
+            elif how == "symbol":
+                if symbols is None:
+                    if not 0 < section.link < len(elf.sections):
+                        raise elf.damaged(section, 0, f"symbol table {section.link} of {len(elf.sections)} sections")
+                    symbols = elf.symbols(elf.sections[section.link])
+                if symbol >= len(symbols):
+                    raise elf.damaged(
+                        section, number * _RELA.size, f"relocation {number}: symbol {symbol} of {len(symbols)}"
+                    )
+                target = symbols[symbol]
+                address = self.symbol_address(target)
+                name = target.name if target.type != STT_SECTION else None
+                into[base + offset] = Pointer(None if address is None else (address + addend) & mask, name, addend)
+
+    def pointers(self, section: Section) -> dict[int, Pointer]:
+        """Relocated words that lie in a section, by address."""
+        if section.index not in self._patched:
+            into: dict[int, Pointer] = {}
+            if self.elf.relocatable:
+                kinds = POINTER_RELOCATIONS.get(self.elf.machine, {})
+                for patch in self.elf.relocations_of(section):
+                    self._pointers_of(patch, self.base[section.index], kinds, into)
+            else:
+                into = self._dynamic_pointers()
+            self._patched[section.index] = into
+        return self._patched[section.index]
+
+    def words(self, address: int, count: int) -> list[Pointer] | None:
+        """``count`` 8-byte words from an address, relocated; None where the file has not that many bytes."""
+        found = self.place(address)
+        if found is None:
+            return None
+        data = self.read(address, 8 * count)
+        if data is None:
+            return None
+        patched = self.pointers(found[0])
+        plain = memoryview(data).cast("Q").tolist()
+        get = patched.get
+        return [get(address + 8 * i) or Pointer(value, None) for i, value in enumerate(plain)]
+
+    def names(self, addresses: Iterable[int], wanted: int) -> dict[int, str]:
+        """The symbol at each of the addresses, if there is one.
+
+        ``wanted``: STT_FUNC or STT_OBJECT; of several symbols at one address the one of that type wins, then one with a
+        size, then an outlined region's, then a global one.
+        """
+        needed = set(addresses)
+        best: dict[int, tuple[int, str]] = {}
+        elf = self.elf
+        tables = [s for s in elf.sections if s.type == SHT_SYMTAB] or [s for s in elf.sections if s.type == SHT_DYNSYM]
+        relocatable, base = elf.relocatable, self.base
+        for table in tables:
+            for symbol in elf.symbols(table):
+                name, kind, bind, section, value, size = symbol
+                if relocatable:
+                    start = base.get(section)
+                    if start is None:
+                        continue
+                    value += start
+                elif not section:
+                    continue
+                if value not in needed or not name or kind in (STT_SECTION, STT_FILE, STT_TLS):
+                    continue
+                score = 8 * (kind == wanted) + 4 * (size > 0) + 2 * ("._omp_fn." in name) + (bind != 0)
+                if value not in best or score > best[value][0]:
+                    best[value] = (score, name)
+        return {address: name for address, (_score, name) in best.items()}
