@@ -1,0 +1,79 @@
+# Copies between host and device.
+#
+# Arena addresses are copied through our own mapping, without a message.  Others (globals of an image, the device's own
+# malloc) go through the kernel; where that is forbidden (seccomp), the device itself moves them to and from the arena.
+
+
+cdef inline bint in_arena(mic_device *d, const void *p, size_t n) noexcept nogil:
+    """Whether n bytes at a device address lie in the arena."""
+    return <uintptr_t>p - d.base < d.size and n <= d.size - (<uintptr_t>p - d.base)
+
+
+cdef inline char *host_view(mic_device *d, const void *p) noexcept nogil:
+    """Where the host has an arena address."""
+    return d.memory + (<uintptr_t>p - d.base)
+
+
+cdef bint copy_refused(mic_device *d, bint to_device, const void *device, size_t n, int error) noexcept nogil:
+    """Say why a copy failed."""
+    if error == EFAULT:
+        GOMP_PLUGIN_error(b"device %d (intelmic): copy %s device: [%p..%p) is not memory of the device", d.number,
+                          <const char *>(b"to" if to_device else b"from"), device, <const char *>device + n)
+    else:
+        GOMP_PLUGIN_error(b"device %d (intelmic): copy %s device: [%p..%p): %s", d.number,
+                          <const char *>(b"to" if to_device else b"from"), device, <const char *>device + n, strerror(error))
+    return False
+
+
+cdef bint copy_by_command(mic_device *d, bint to_device, char *host, char *device, size_t n) noexcept nogil:
+    """Copy outside the arena with the device's help, through a piece of the arena."""
+    cdef size_t step = n if n < 1 << 20 else 1 << 20, part
+    cdef uint64_t offset = arena_alloc(&d.arena, step)
+    cdef int64_t error = 0
+    if offset == ~<uint64_t>0:
+        return copy_refused(d, to_device, device, n, ENOMEM)
+    pthread_mutex_lock(&d.commands)
+    while n and error == 0:
+        part = n if n < step else step
+        if to_device:
+            memcpy(d.memory + offset, host, part)
+            error = command(d, MIC_OP_WRITE, <uint64_t>device, offset, part)
+        else:
+            error = command(d, MIC_OP_READ, <uint64_t>device, offset, part)
+            if error == 0:
+                memcpy(host, d.memory + offset, part)
+        host += part
+        device += part
+        n -= part
+    pthread_mutex_unlock(&d.commands)
+    arena_free(&d.arena, offset)
+    if error:
+        return copy_refused(d, to_device, device - part, part, <int>error)
+    return True
+
+
+cdef bint copy_by_kernel(mic_device *d, bint to_device, char *host, char *device, size_t n) noexcept nogil:
+    """Copy outside the arena."""
+    cdef iovec here, there
+    cdef ssize_t done
+    while n:
+        here.iov_base = host
+        here.iov_len = n
+        there.iov_base = device
+        there.iov_len = n
+        if to_device:
+            done = process_vm_writev(d.control.device_pid, &here, 1, &there, 1, 0)
+        else:
+            done = process_vm_readv(d.control.device_pid, &here, 1, &there, 1, 0)
+        if done < 0 and errno == EINTR:
+            continue
+        if done < 0 and (errno == EPERM or errno == ENOSYS):
+            return copy_by_command(d, to_device, host, device, n)
+        if done <= 0:
+            if done < 0 and errno == ESRCH:
+                notice_death(d)
+            return copy_refused(d, to_device, device, n, errno if done < 0 else EFAULT)
+        host += done
+        device += done
+        n -= <size_t>done
+    return True

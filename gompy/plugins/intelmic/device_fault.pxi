@@ -1,0 +1,138 @@
+# When a region dies: note in shared memory what happened, tell the host, end.
+
+cdef extern from *:
+    """
+    static __thread char *mic_alternate_stack;
+    #define MIC_ALTERNATE_SIZE 65536
+
+    static void mic_on_fault (int, siginfo_t *, void *);
+
+    static void
+    mic_catch_faults (void)
+    {
+      static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS };
+      struct sigaction a;
+      memset (&a, 0, sizeof a);
+      a.sa_sigaction = mic_on_fault;
+      a.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
+      sigfillset (&a.sa_mask);
+      for (unsigned i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        sigaction (signals[i], &a, NULL);
+    }
+
+    static void
+    mic_ignore (int signo)
+    {
+      struct sigaction a;
+      memset (&a, 0, sizeof a);
+      a.sa_handler = SIG_IGN;
+      sigaction (signo, &a, NULL);
+    }
+
+    /* A stack for handlers: the fault may be the end of the thread's own.  */
+    static void
+    mic_set_alternate_stack (void)
+    {
+      stack_t s;
+      memset (&s, 0, sizeof s);
+      mic_alternate_stack = mmap (NULL, MIC_ALTERNATE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (mic_alternate_stack == MAP_FAILED)
+        return;
+      s.ss_sp = mic_alternate_stack;
+      s.ss_size = MIC_ALTERNATE_SIZE;
+      sigaltstack (&s, NULL);
+    }
+
+    static uintptr_t mic_context_pc (void *context)
+    { return ((ucontext_t *) context)->uc_mcontext.gregs[REG_RIP]; }
+    static uintptr_t mic_context_sp (void *context)
+    { return ((ucontext_t *) context)->uc_mcontext.gregs[REG_RSP]; }
+    """
+    ctypedef struct siginfo_t:
+        int si_signo
+        int si_code
+        void *si_addr
+        pid_t si_pid
+    void catch_faults "mic_catch_faults"() nogil
+    void ignore_signal "mic_ignore"(int signo) nogil
+    void alternate_stack "mic_set_alternate_stack"() nogil
+    uintptr_t mic_context_pc(void *context) nogil
+    uintptr_t mic_context_sp(void *context) nogil
+
+cdef uint32_t dying
+
+
+cdef inline bint in_image(uintptr_t pc) noexcept nogil:
+    """Whether an address is in the code of a loaded image."""
+    cdef int i
+    for i in range(image_count):
+        if mic_images[i].text_begin <= pc < mic_images[i].text_end:
+            return True
+    return False
+
+
+cdef uintptr_t image_address_on_stack(uintptr_t sp) noexcept nogil:
+    """The first word above sp that points into an image's code: where the image called what has failed.
+
+    A guess (the word may be stale), used for a message when the fault is in a library.  The stack is read through
+    the kernel, which says so where it ends.  Returns 0 if there is none within 64 KiB.
+    """
+    cdef uintptr_t words[512]
+    cdef iovec here, there
+    cdef int page, i
+    cdef ssize_t n
+    for page in range(16):
+        here.iov_base = words
+        here.iov_len = sizeof(words)
+        there.iov_base = <void *>(sp + <uintptr_t>page * sizeof(words))
+        there.iov_len = sizeof(words)
+        n = process_vm_readv(getpid(), &here, 1, &there, 1, 0)
+        if n <= 0:
+            return 0
+        for i in range(<int>(n // <ssize_t>sizeof(uintptr_t))):
+            if in_image(words[i]):
+                return words[i]
+        if n < <ssize_t>sizeof(words):
+            return 0
+    return 0
+
+
+cdef void tell_death() noexcept nogil:
+    """The report is complete: wake every thread of the host that waits for this device."""
+    cdef int i
+    exchange32(&control.dead, 1, SEQ_CST)
+    for i in range(MIC_SLOTS + 1):
+        futex_wake(&control.slots[i].done)
+    futex_wake(&control.state)
+
+
+cdef void only_one_dies() noexcept nogil:
+    """Let the first thread through; others wait for the end it brings."""
+    if exchange32(&dying, 1, SEQ_CST) != 0:
+        while True:
+            pause()
+
+
+cdef public void mic_fault "mic_fault"(int signo, siginfo_t *info, void *context) noexcept nogil:
+    """A signal that ends the region: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS."""
+    cdef uintptr_t pc = mic_context_pc(context)
+    only_one_dies()
+    control.death.kind = MIC_DEATH_SIGNAL
+    control.death.signo = signo
+    control.death.code = info.si_code
+    control.death.slot = mic_thread_slot
+    control.death.address = <uint64_t>info.si_addr if info.si_code > 0 else 0
+    control.death.pc = pc
+    control.death.image_pc = pc if in_image(pc) else image_address_on_stack(mic_context_sp(context))
+    control.death.tid = <int>syscall(SYS_gettid)
+    control.death.sender = info.si_pid if info.si_code <= 0 else 0
+    tell_death()
+    _exit(128 + signo)
+
+
+cdef extern from *:
+    """
+    void mic_fault (int, siginfo_t *, void *);
+    static void mic_on_fault (int signo, siginfo_t *info, void *context) { mic_fault (signo, info, context); }
+    """
+    pass

@@ -1,0 +1,35 @@
+# What the device process knows: its place in shared memory and what has been loaded.
+
+cdef extern from *:
+    """
+    #define MIC_IMAGES 1024
+    struct mic_image { void *handle; uintptr_t base, text_begin, text_end; int fd;
+                       void (*flush_units) (int *); };
+    /* The launch slot that the calling thread works for; inherited by the threads it creates.  */
+    static __thread int mic_thread_slot = -1;
+    static struct mic_image mic_images[MIC_IMAGES];
+    """
+    int MIC_IMAGES
+    struct mic_image:
+        void *handle
+        uintptr_t base
+        uintptr_t text_begin
+        uintptr_t text_end
+        int fd
+        void (*flush_units)(int *) noexcept nogil
+    int mic_thread_slot
+    mic_image mic_images[1024]
+
+ctypedef void (*region_function)(void *) noexcept nogil
+
+cdef mic_control *control
+cdef int memory_fd
+cdef int host_pipe
+cdef int host_pidfd
+cdef int image_count
+cdef uint32_t units_written  # set when a region finished a Fortran write statement
+
+
+cdef inline char *arena_at(uint64_t offset) noexcept nogil:
+    """The device address of an arena offset."""
+    return <char *>(control.arena_base + offset)

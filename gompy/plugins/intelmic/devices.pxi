@@ -1,0 +1,133 @@
+# The host's record of each device, the services of the runtime, and the environment variables.
+
+cdef extern from *:
+    """
+    extern void *GOMP_PLUGIN_malloc (size_t);
+    extern void GOMP_PLUGIN_debug (int, const char *, ...);
+    extern void GOMP_PLUGIN_error (const char *, ...);
+    extern void GOMP_PLUGIN_fatal (const char *, ...) __attribute__ ((noreturn));
+    extern void GOMP_PLUGIN_target_task_completion (void *);
+
+    #define MIC_DEVICES 64
+    struct host_image
+    {
+      const void *target_data;
+      const char *bytes;      /* the ELF image, in the host's memory */
+      size_t size;
+      const char *name;       /* of the link, or NULL */
+      int64_t number;         /* on the device */
+      uintptr_t base;         /* where it lies on the device */
+      struct host_image *next;
+    };
+    struct mic_device
+    {
+      int number;
+      int running;            /* between init_device and fini_device */
+      pid_t owner;            /* process that started the device: a forked child must keep its hands off */
+      pid_t pid;              /* of the device process (or the tool that runs it) */
+      int fd, pipe;           /* memfd; the write end of the pipe that tells the device of our end */
+      uint32_t gone;          /* death was noticed */
+      struct mic_control *control;
+      char *memory;           /* the arena in our address space */
+      uintptr_t base, size;   /* and in the device's */
+      uint64_t free_slots;    /* launch slots: bit set = free */
+      uint64_t started_slots; /* slots whose thread runs on the device */
+      uint64_t spin_first;
+      pthread_mutex_t commands;
+      struct arena arena;
+      struct host_image *images;
+      char directory[256];    /* for image files under OFFLOAD_EMUL_RUN, empty: none */
+      int files;
+    };
+    struct address_pair { uintptr_t start, end; };
+    static struct mic_device mic_device_table[MIC_DEVICES];
+    static pthread_mutex_t mic_plugin_lock = PTHREAD_MUTEX_INITIALIZER;
+    """
+    void *GOMP_PLUGIN_malloc(size_t n) nogil
+    void GOMP_PLUGIN_debug(int kind, const char *fmt, ...) nogil
+    void GOMP_PLUGIN_error(const char *fmt, ...) nogil
+    void GOMP_PLUGIN_fatal(const char *fmt, ...) nogil
+    void GOMP_PLUGIN_target_task_completion(void *data) nogil
+    int MIC_DEVICES
+    struct host_image:
+        const void *target_data
+        const char *bytes
+        size_t size
+        const char *name
+        int64_t number
+        uintptr_t base
+        host_image *next
+    struct mic_device:
+        int number
+        int running
+        pid_t owner
+        pid_t pid
+        int fd
+        int pipe
+        uint32_t gone
+        mic_control *control
+        char *memory
+        uintptr_t base
+        uintptr_t size
+        uint64_t free_slots
+        uint64_t started_slots
+        pthread_mutex_t commands
+        arena arena
+        host_image *images
+        char directory[256]
+        int files
+    struct address_pair:
+        uintptr_t start
+        uintptr_t end
+    mic_device mic_device_table[64]
+    pthread_mutex_t mic_plugin_lock
+
+cdef int configured_devices  # number of devices + 1 once the environment has been read
+
+
+cdef int count_devices() noexcept nogil:
+    """OFFLOAD_EMUL_NUM: number of devices, 1 without it.  What isn't a number from 0 to 64 is told, and counts as 1."""
+    global configured_devices
+    cdef const char *text
+    cdef char *end
+    cdef long n = 1
+    if configured_devices:
+        return configured_devices - 1
+    text = getenv(b"OFFLOAD_EMUL_NUM")
+    if text != NULL and text[0]:
+        n = strtol(text, &end, 10)
+        if end[0] or n < 0 or n > MIC_DEVICES:
+            GOMP_PLUGIN_error(b"OFFLOAD_EMUL_NUM=%s: not a number from 0 to %d; using 1 device", text, MIC_DEVICES)
+            n = 1
+    configured_devices = <int>n + 1
+    return <int>n
+
+
+cdef uint64_t arena_size_wanted() noexcept nogil:
+    """OFFLOAD_EMUL_MEM: bytes of device memory, with K, M, G or T; 64G without it.  A multiple of 2 MiB."""
+    cdef const char *text = getenv(b"OFFLOAD_EMUL_MEM")
+    cdef char *end
+    cdef uint64_t n = 64, shift = 30
+    if text != NULL and text[0]:
+        n = strtoull(text, &end, 10)
+        shift = 0
+        if end[0] == c'k' or end[0] == c'K':
+            shift = 10
+        elif end[0] == c'm' or end[0] == c'M':
+            shift = 20
+        elif end[0] == c'g' or end[0] == c'G':
+            shift = 30
+        elif end[0] == c't' or end[0] == c'T':
+            shift = 40
+        if text[0] == c'-' or end == text or end[1 if shift else 0] or n == 0 or n > (<uint64_t>16 << 40) >> shift:
+            GOMP_PLUGIN_error(b"OFFLOAD_EMUL_MEM=%s: not a size such as 512M or 64G; using 64G", text)
+            n, shift = 64, 30
+    n <<= shift
+    return (n + (2 << 20) - 1) & ~<uint64_t>((2 << 20) - 1)
+
+
+cdef inline mic_device *device_of(int number) noexcept nogil:
+    """The record of a running device; any other number is the caller's mistake and fatal."""
+    if number < 0 or number >= MIC_DEVICES or not mic_device_table[number].running:
+        GOMP_PLUGIN_fatal(b"device %d (intelmic) is not initialised", number)
+    return &mic_device_table[number]

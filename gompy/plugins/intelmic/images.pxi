@@ -1,0 +1,176 @@
+# The host's half of loading an image.
+
+cdef extern from *:
+    """
+    /* What the host object of mkoffload registers; GCC's own intelmic mkoffload gives the first two words only.  */
+    struct mic_target_data
+    {
+      const char *image_start, *image_end;
+      uint64_t magic;
+      uint32_t abi, accel;
+      uint64_t image_funcs, image_vars;
+      const void *host_begin, *host_end, *objects;
+      uint64_t num_objects;
+      const char *name;
+    };
+    #define MIC_TARGET_MAGIC 0x43494d59504d4f47ull
+    """
+    struct mic_target_data:
+        const char *image_start
+        const char *image_end
+        uint64_t magic
+        uint32_t abi
+        uint32_t accel
+        uint64_t image_funcs
+        uint64_t image_vars
+        uint64_t num_objects
+        const char *name
+    uint64_t MIC_TARGET_MAGIC
+
+
+cdef const char *image_name(host_image *image) noexcept nogil:
+    """What messages call an image."""
+    return image.name if image.name != NULL else <const char *>b"image"
+
+
+cdef bint write_image_file(mic_device *d, host_image *image, char *path, size_t room) noexcept nogil:
+    """Put the image into a file of its own, for tools that look for it by name.  The folder goes with the device."""
+    cdef const char *where = getenv(b"TMPDIR")
+    cdef const char *name = strrchr(image_name(image), c'/')
+    cdef int fd
+    cdef size_t done = 0
+    cdef ssize_t n
+    name = name + 1 if name != NULL else image_name(image)
+    if d.directory[0] == 0:
+        snprintf(d.directory, sizeof(d.directory), b"%s/gompy-XXXXXX", where if where != NULL and where[0] else <const char *>b"/tmp")
+        if mkdtemp(d.directory) == NULL:
+            d.directory[0] = 0
+            return False
+    snprintf(path, room, b"%s/%d-%.100s.so", d.directory, d.files, name)
+    d.files += 1
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if fd < 0:
+        return False
+    while done < image.size:
+        n = write(fd, image.bytes + done, image.size - done)
+        if n < 0 and errno == EINTR:
+            continue
+        if n <= 0:
+            close(fd)
+            return False
+        done += <size_t>n
+    close(fd)
+    return True
+
+
+cdef void remove_image_files(mic_device *d) noexcept nogil:
+    """Delete what write_image_file made."""
+    cdef host_image *image = d.images
+    if d.directory[0]:
+        remove_directory(d.directory)
+        d.directory[0] = 0
+
+
+cdef extern from *:
+    """
+    #include <dirent.h>
+    static void
+    mic_remove_directory (const char *path)
+    {
+      DIR *dir = opendir (path);
+      struct dirent *entry;
+      char name[600];
+      while (dir && (entry = readdir (dir)))
+        if (entry->d_name[0] != '.')
+          {
+            snprintf (name, sizeof name, "%s/%s", path, entry->d_name);
+            unlink (name);
+          }
+      if (dir)
+        closedir (dir);
+      rmdir (path);
+    }
+    """
+    void remove_directory "mic_remove_directory"(const char *path) nogil
+
+
+cdef int load(mic_device *d, unsigned version, mic_target_data *data, address_pair **table) noexcept nogil:
+    """Load an image and make its table of address pairs: functions, then variables.  Returns their number, -1: failed.
+
+    ``version``: 0 for an image of GCC's own mkoffload, whose target data has the image's bounds only.
+    """
+    cdef host_image *image
+    cdef mic_slot *slot = &d.control.slots[MIC_COMMAND_SLOT]
+    cdef uint64_t offset, i, functions, variables
+    cdef uint64_t *words
+    cdef address_pair *pairs
+    if data.image_end <= data.image_start or data.image_end - data.image_start < 64 or \
+            memcmp(data.image_start, b"\x7fELF", 4) != 0:
+        GOMP_PLUGIN_error(b"device %d (intelmic): the image registered at %p is not an ELF file", d.number, data)
+        return -1
+    if (version & 0xffff) != 0:
+        GOMP_PLUGIN_error(b"device %d (intelmic): the image is of version %u, this plugin takes version 0", d.number,
+                          version & 0xffff)
+        return -1
+    image = <host_image *>calloc(1, sizeof(host_image))
+    image.target_data = data
+    image.bytes = data.image_start
+    image.size = <size_t>(data.image_end - data.image_start)
+    if version != 0 and data.magic == MIC_TARGET_MAGIC:
+        image.name = data.name
+    offset = arena_alloc(&d.arena, image.size)
+    if offset == ~<uint64_t>0:
+        GOMP_PLUGIN_error(b"device %d (intelmic): no memory for %s", d.number, image_name(image))
+        free(image)
+        return -1
+    words = <uint64_t *>(d.memory + offset)
+    pthread_mutex_lock(&d.commands)
+    if d.control.tool != 0 and write_image_file(d, image, d.control.text, MIC_TEXT_SIZE):
+        command(d, MIC_OP_LOAD, offset, 0, 0)
+    else:
+        memcpy(words, image.bytes, image.size)
+        command(d, MIC_OP_LOAD, offset, image.size, 0)
+    if slot.result[0] != 0:
+        GOMP_PLUGIN_error(b"device %d (intelmic): cannot load %s: %s", d.number, image_name(image), d.control.text)
+        pthread_mutex_unlock(&d.commands)
+        arena_free(&d.arena, offset)
+        free(image)
+        return -1
+    image.number = slot.result[1]
+    image.base = <uintptr_t>slot.result[2]
+    functions = <uint64_t>slot.result[3]
+    variables = <uint64_t>slot.result[4]
+    image.next = d.images
+    d.images = image
+    pthread_mutex_unlock(&d.commands)
+    pairs = <address_pair *>GOMP_PLUGIN_malloc((functions + variables + 1) * sizeof(address_pair))
+    for i in range(functions):
+        pairs[i].start = words[i]
+        pairs[i].end = words[i] + 1
+    for i in range(variables):
+        pairs[functions + i].start = words[functions + 2 * i]
+        # the size without the link bit: a link variable of an image made by the stock compiler is the variable itself
+        pairs[functions + i].end = words[functions + 2 * i] + (words[functions + 2 * i + 1] & ~(<uint64_t>1 << 63))
+    arena_free(&d.arena, offset)
+    table[0] = pairs
+    return <int>(functions + variables)
+
+
+cdef bint unload(mic_device *d, const void *data) noexcept nogil:
+    """Drop an image.  False if it was not loaded."""
+    cdef host_image **link = &d.images
+    cdef host_image *image
+    cdef int64_t error
+    pthread_mutex_lock(&d.commands)
+    while link[0] != NULL and link[0].target_data != data:
+        link = &link[0].next
+    image = link[0]
+    if image == NULL:
+        pthread_mutex_unlock(&d.commands)
+        GOMP_PLUGIN_error(b"device %d (intelmic): unload of an image that is not loaded", d.number)
+        return False
+    error = command(d, MIC_OP_UNLOAD, <uint64_t>image.number, 0, 0)
+    link[0] = image.next
+    pthread_mutex_unlock(&d.commands)
+    free(image)
+    return error == 0

@@ -1,0 +1,133 @@
+# The host's half of a launch: a free slot, the request, the wait.
+
+
+cdef int take_slot(mic_device *d) noexcept nogil:
+    """The lowest free launch slot: the one whose thread on the device is most likely still looking."""
+    cdef uint64_t free_now = load64(&d.free_slots, RELAXED)
+    cdef int slot
+    cdef int tries = 0
+    while True:
+        if free_now == 0:
+            tries += 1
+            if tries > 1000:
+                usleep(50)
+            else:
+                sched_yield()
+            free_now = load64(&d.free_slots, RELAXED)
+            continue
+        slot = ctz64(free_now)
+        if cas64(&d.free_slots, &free_now, free_now & (free_now - 1), False, ACQUIRE, RELAXED):
+            return slot
+
+
+cdef inline void give_slot(mic_device *d, int slot) noexcept nogil:
+    """Free a launch slot."""
+    or64(&d.free_slots, <uint64_t>1 << slot, RELEASE)
+
+
+cdef extern from *:
+    uint64_t or64 "__atomic_fetch_or"(uint64_t *p, uint64_t v, int order) nogil
+
+
+cdef inline uint32_t post(mic_slot *slot) noexcept nogil:
+    """Hand the request in a slot over.  Returns its number.
+
+    The exchange is a full barrier: either the device sees the request before it sleeps, or we see that it sleeps.
+    """
+    cdef uint32_t number = slot.request + 1
+    exchange32(&slot.request, number, SEQ_CST)
+    if load32(&slot.device_sleeps, SEQ_CST) != 0:
+        futex_wake(&slot.request)
+    return number
+
+
+cdef void await_done(mic_device *d, mic_slot *slot, uint32_t number, uint64_t spin_ns) noexcept nogil:
+    """Wait until request ``number`` is done.  A device that has died meanwhile ends the program."""
+    cdef uint32_t before = number - 1
+    if spin_ns != 0 and spin_while_equal(&slot.done, before, spin_ns):
+        return
+    while load32(&slot.done, ACQUIRE) == before:
+        exchange32(&slot.host_sleeps, 1, SEQ_CST)
+        if load32(&slot.done, SEQ_CST) == before and load32(&d.control.dead, SEQ_CST) == 0:
+            futex_wait(&slot.done, before, 100000000)
+        store32(&slot.host_sleeps, 0, RELAXED)
+        if load32(&slot.done, ACQUIRE) == before:
+            notice_death(d)
+
+
+cdef int64_t command(mic_device *d, uint32_t op, uint64_t a, uint64_t b, uint64_t c) noexcept nogil:
+    """Have the device's main thread do something (the caller holds d.commands).  Returns result[0]."""
+    cdef mic_slot *slot = &d.control.slots[MIC_COMMAND_SLOT]
+    slot.op = op
+    slot.args[0] = a
+    slot.args[1] = b
+    slot.args[2] = c
+    await_done(d, slot, post(slot), 0)
+    return slot.result[0]
+
+
+cdef void start_slot(mic_device *d, int number) noexcept nogil:
+    """Have the device start the thread of a slot that is used for the first time."""
+    cdef int64_t error
+    pthread_mutex_lock(&d.commands)
+    error = command(d, MIC_OP_THREAD, <uint64_t>number, 0, 0)
+    pthread_mutex_unlock(&d.commands)
+    if error:
+        GOMP_PLUGIN_fatal(b"device %d (intelmic): cannot start a thread: %s", d.number, strerror(<int>error))
+    or64(&d.started_slots, <uint64_t>1 << number, RELEASE)
+
+
+cdef uint64_t host_spin_time(mic_device *d, int slot) noexcept nogil:
+    """How long the host looks for the end of a region: as the device looks for the next."""
+    cdef int cpus = d.control.spins
+    if cpus < 2:
+        return 0
+    return 100000 if slot < cpus - 1 else 2000
+
+
+cdef void read_limits(void **args, uint64_t *teams, uint64_t *limit) noexcept nogil:
+    """Decode the launch arguments of GOMP_target_ext: number of teams and thread limit.
+
+    A word's bits 0-6 name the device (0: any, 6 would be ours), bit 7 says that the value is in the next word, bits 8-15
+    are the id, the rest the value.  -1 (not known on the host) and 0 (no limit) both mean "not given".
+    """
+    cdef int64_t word, value
+    teams[0] = 0
+    limit[0] = 0
+    if args == NULL:
+        return
+    while args[0] != NULL:
+        word = <int64_t>args[0]
+        args += 1
+        if word & 0x80:
+            value = <int64_t>args[0]
+            args += 1
+        else:
+            value = word >> 16
+        if word & 0x7f and word & 0x7f != 6:
+            continue
+        if value <= 0:
+            value = 0
+        if word & 0xff00 == 0x100:
+            teams[0] = <uint64_t>value
+        elif word & 0xff00 == 0x200:
+            limit[0] = <uint64_t>(value if value < 0x7fffffff else 0x7fffffff)
+
+
+cdef void launch(mic_device *d, void *function, void *variables, void **args) noexcept nogil:
+    """Run a region and wait for its end."""
+    cdef int number
+    cdef mic_slot *slot
+    if d.owner != getpid():
+        GOMP_PLUGIN_fatal(b"device %d (intelmic): a target region in a forked child: the device belongs to its parent",
+                          d.number)
+    number = take_slot(d)
+    slot = &d.control.slots[number]
+    if load64(&d.started_slots, ACQUIRE) >> number & 1 == 0:
+        start_slot(d, number)
+    slot.op = MIC_OP_RUN
+    slot.args[0] = <uint64_t>function
+    slot.args[1] = <uint64_t>variables
+    read_limits(args, &slot.args[2], &slot.args[3])
+    await_done(d, slot, post(slot), host_spin_time(d, number))
+    give_slot(d, number)

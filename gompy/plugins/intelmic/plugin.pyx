@@ -1,0 +1,153 @@
+# cython: language_level=3, cdivision=True, boundscheck=False, wraparound=False, initializedcheck=False
+"""libgomp-plugin-intelmic.so.1: the emulated Intel MIC, a device in a process with an address space of its own.
+
+Exports the GOMP_OFFLOAD_* functions of GCC 12's plugin interface (include/gomp-constants.h, libgomp-plugin.h: version 1)
+with the OpenMP capability.  docs/device.md describes how host and device work together.
+"""
+
+include "libc.pxi"
+include "waiting.pxi"
+include "arena.pxi"
+include "devices.pxi"
+include "spawn.pxi"
+include "launch.pxi"
+include "copies.pxi"
+include "images.pxi"
+include "fault_report.pxi"
+
+
+cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
+    """The interface's version."""
+    return 1
+
+
+cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
+    """The device kind's name."""
+    return b"intelmic"
+
+
+cdef public unsigned GOMP_OFFLOAD_get_caps() noexcept nogil:
+    """GOMP_OFFLOAD_CAP_OPENMP_400."""
+    return 4
+
+
+cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
+    """OFFLOAD_TARGET_TYPE_INTEL_MIC."""
+    return 6
+
+
+cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:
+    """How many devices the environment asks for."""
+    return count_devices()
+
+
+cdef public bint GOMP_OFFLOAD_init_device(int number) noexcept nogil:
+    """Start a device.  False after a message if it can't be started."""
+    cdef mic_device *d
+    cdef bint good = True
+    if number < 0 or number >= count_devices():
+        GOMP_PLUGIN_error(b"device %d (intelmic) does not exist", number)
+        return False
+    pthread_mutex_lock(&mic_plugin_lock)
+    d = &mic_device_table[number]
+    if not d.running:
+        memset(d, 0, sizeof(mic_device))
+        d.number = number
+        good = start_device(d)
+        d.running = good
+    pthread_mutex_unlock(&mic_plugin_lock)
+    return good
+
+
+cdef public bint GOMP_OFFLOAD_fini_device(int number) noexcept nogil:
+    """End a device.  In a forked child the device is the parent's and is left alone."""
+    cdef mic_device *d
+    cdef host_image *image
+    if number < 0 or number >= MIC_DEVICES:
+        return False
+    pthread_mutex_lock(&mic_plugin_lock)
+    d = &mic_device_table[number]
+    if d.running and d.owner == getpid():
+        d.running = 0
+        stop_device(d, True)
+        remove_image_files(d)
+        while d.images != NULL:
+            image = d.images
+            d.images = image.next
+            free(image)
+    pthread_mutex_unlock(&mic_plugin_lock)
+    return True
+
+
+cdef public int GOMP_OFFLOAD_load_image(int number, unsigned version, const void *data, address_pair **table) noexcept nogil:
+    """Load an image; the pairs in ``*table`` are the caller's to free."""
+    return load(device_of(number), version, <mic_target_data *>data, table)
+
+
+cdef public bint GOMP_OFFLOAD_unload_image(int number, unsigned version, const void *data) noexcept nogil:
+    """Drop an image."""
+    return unload(device_of(number), data)
+
+
+cdef public void *GOMP_OFFLOAD_alloc(int number, size_t size) noexcept nogil:
+    """Allocate device memory, aligned to 64 bytes at least.  NULL when there is none left."""
+    cdef mic_device *d = device_of(number)
+    cdef uint64_t offset = arena_alloc(&d.arena, size)
+    if offset == ~<uint64_t>0:
+        GOMP_PLUGIN_error(b"device %d (intelmic): no %zu bytes left of %zu", number, size, <size_t>d.size)
+        return NULL
+    return <void *>(d.base + offset)
+
+
+cdef public bint GOMP_OFFLOAD_free(int number, void *p) noexcept nogil:
+    """Free device memory.  False after a message for what isn't a block."""
+    cdef mic_device *d = device_of(number)
+    if <uintptr_t>p - d.base < d.size and arena_free(&d.arena, <uintptr_t>p - d.base):
+        return True
+    GOMP_PLUGIN_error(b"device %d (intelmic): free of %p, which is not an allocated block", number, p)
+    return False
+
+
+cdef public bint GOMP_OFFLOAD_host2dev(int number, void *to, const void *what, size_t n) noexcept nogil:
+    """Copy to the device.  False after a message if the target isn't memory of the device."""
+    cdef mic_device *d = device_of(number)
+    if in_arena(d, to, n):
+        memcpy(host_view(d, to), what, n)
+        return True
+    return copy_by_kernel(d, True, <char *>what, <char *>to, n)
+
+
+cdef public bint GOMP_OFFLOAD_dev2host(int number, void *to, const void *what, size_t n) noexcept nogil:
+    """Copy from the device."""
+    cdef mic_device *d = device_of(number)
+    if in_arena(d, what, n):
+        memcpy(to, host_view(d, what), n)
+        return True
+    return copy_by_kernel(d, False, <char *>to, <char *>what, n)
+
+
+cdef public bint GOMP_OFFLOAD_dev2dev(int number, void *to, const void *what, size_t n) noexcept nogil:
+    """Copy within the device."""
+    cdef mic_device *d = device_of(number)
+    cdef char *bounce
+    cdef size_t step, done = 0
+    if in_arena(d, to, n) and in_arena(d, what, n):
+        memmove(host_view(d, to), host_view(d, what), n)
+        return True
+    if in_arena(d, to, n):
+        return copy_by_kernel(d, False, host_view(d, to), <char *>what, n)
+    if in_arena(d, what, n):
+        return copy_by_kernel(d, True, host_view(d, what), <char *>to, n)
+    bounce = <char *>malloc(n if n else 1)
+    if bounce == NULL:
+        return copy_refused(d, True, to, n, ENOMEM)
+    if not copy_by_kernel(d, False, bounce, <char *>what, n) or not copy_by_kernel(d, True, bounce, <char *>to, n):
+        free(bounce)
+        return False
+    free(bounce)
+    return True
+
+
+cdef public void GOMP_OFFLOAD_run(int number, void *function, void *variables, void **args) noexcept nogil:
+    """Run a region; returns when it has ended.  Several threads may be here at once."""
+    launch(device_of(number), function, variables, args)

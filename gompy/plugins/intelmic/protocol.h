@@ -1,0 +1,104 @@
+/* The shared memory between the host's plugin and the device process: layouts and numbers that both sides use.
+
+   One memfd per device holds the control block (CONTROL_SIZE bytes) and, behind it, the arena.  Each side maps both
+   where it likes; a device pointer is an address in the device's mapping.  Everything here has a fixed layout, and
+   fields are grouped by who writes them, so that an empty launch moves two cache lines between the processors.  */
+
+#ifndef GOMPY_INTELMIC_PROTOCOL_H
+#define GOMPY_INTELMIC_PROTOCOL_H
+
+#include <stdint.h>
+
+#define MIC_MAGIC 0x43494d59504d4f47ull
+#define MIC_ABI 1u
+
+/* Launch slots 0..63; slot 64 carries commands to the device's main thread.  */
+#define MIC_SLOTS 64
+#define MIC_COMMAND_SLOT 64
+#define MIC_CONTROL_SIZE (1ull << 20)
+#define MIC_TEXT_SIZE 8192
+
+/* What a request asks for.  */
+#define MIC_OP_RUN 1    /* args: function, its argument, number of teams, thread limit */
+#define MIC_OP_THREAD 2 /* start the thread of slot args[0] */
+#define MIC_OP_LOAD 3   /* the image is args[1] bytes at arena offset args[0]; text: its name, flags args[2] */
+#define MIC_OP_UNLOAD 4 /* args[0]: handle */
+#define MIC_OP_TABLE 5  /* copy args[2] table words of image args[0] to arena offset args[1] */
+#define MIC_OP_READ 6   /* device address args[0] to arena offset args[1], args[2] bytes */
+#define MIC_OP_WRITE 7  /* arena offset args[1] to device address args[0], args[2] bytes */
+#define MIC_OP_QUIT 8
+
+/* Life of the device (mic_control.state).  */
+#define MIC_STARTING 0u
+#define MIC_READY 1u
+#define MIC_FAILED 2u
+
+/* How it died (mic_control.death.kind).  */
+#define MIC_DEATH_NONE 0
+#define MIC_DEATH_SIGNAL 1
+#define MIC_DEATH_EXIT 2
+
+struct mic_slot
+{
+  /* Written by the host.  `request` counts up and is the futex that the device sleeps on.  */
+  uint32_t request __attribute__ ((aligned (128)));
+  uint32_t host_sleeps;
+  uint32_t op;
+  uint32_t reserved;
+  uint64_t args[6];
+
+  /* Written by the device.  `done` follows `request` and is the futex that the host sleeps on.  */
+  uint32_t done __attribute__ ((aligned (128)));
+  uint32_t device_sleeps;
+  int64_t result[6];
+};
+
+struct mic_death
+{
+  uint32_t kind;
+  int32_t signo;
+  int32_t code;      /* si_code, or the status given to exit */
+  int32_t slot;      /* launch slot of the thread, -1: not known */
+  uint64_t address;  /* si_addr */
+  uint64_t pc;       /* of the fault */
+  uint64_t image_pc; /* nearest address inside an image, 0: none found */
+  int32_t tid;
+  int32_t sender;    /* si_pid of a signal that a process sent */
+};
+
+struct mic_control
+{
+  uint64_t magic;
+  uint32_t abi;
+  int32_t device;       /* number of this device */
+  int32_t host_pid;
+  int32_t tool;         /* runs under OFFLOAD_EMUL_RUN */
+  uint64_t arena_size;
+  uint64_t arena_base;  /* device address of the arena, set by the device */
+  int32_t device_pid;
+  uint32_t restarts;    /* how often the device started over because its addresses met the host's */
+  int32_t spins;        /* 0: never spin */
+  uint32_t state __attribute__ ((aligned (128)));
+  uint32_t dead;        /* set after `death` is complete */
+  struct mic_death death;
+  char text[MIC_TEXT_SIZE];
+  struct mic_slot slots[MIC_SLOTS + 1];
+};
+
+_Static_assert (sizeof (struct mic_slot) == 256, "two line pairs a slot");
+_Static_assert (sizeof (struct mic_control) <= MIC_CONTROL_SIZE, "the control block fits its space");
+
+/* For busy waiting.  */
+static inline void
+mic_relax (void)
+{
+  __builtin_ia32_pause ();
+}
+
+static inline uint64_t
+mic_ticks (void)
+{
+  return __builtin_ia32_rdtsc ();
+}
+
+#endif

@@ -1,0 +1,335 @@
+# Starting and ending a device process.
+
+cdef extern from *:
+    """
+    /* Start a program with three inherited descriptors, default signal handling and an empty mask.  `layout` is the
+       personality it gets (-1: ours).  personality() is the thread's own, so others don't notice.  */
+    static pid_t
+    mic_spawn (char **argv, char **envp, const int *fds, long layout)
+    {
+      posix_spawn_file_actions_t actions;
+      posix_spawnattr_t attributes;
+      sigset_t none;
+      pid_t pid = -1;
+      int error, old = -1;
+      posix_spawn_file_actions_init (&actions);
+      posix_spawnattr_init (&attributes);
+      for (int i = 0; i < 3; i++)
+        if (fds[i] >= 0)
+          posix_spawn_file_actions_adddup2 (&actions, fds[i], fds[i]);
+      sigemptyset (&none);
+      posix_spawnattr_setsigmask (&attributes, &none);
+      posix_spawnattr_setflags (&attributes, POSIX_SPAWN_SETSIGMASK);
+      if (layout >= 0)
+        old = personality (layout);
+      error = posix_spawnp (&pid, argv[0], &actions, &attributes, argv, envp);
+      if (old >= 0)
+        personality (old);
+      posix_spawn_file_actions_destroy (&actions);
+      posix_spawnattr_destroy (&attributes);
+      errno = error;
+      return error ? -1 : pid;
+    }
+
+    /* What has become of the device: 0 it runs, 1 it ended and `*how`, `*status` tell, -1 somebody else reaped it.  */
+    static int
+    mic_ended (pid_t pid, int *how, int *status)
+    {
+      siginfo_t info;
+      memset (&info, 0, sizeof info);
+      if (waitid (P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return errno == ECHILD ? (kill (pid, 0) == 0 ? 0 : -1) : 0;
+      if (info.si_pid == 0)
+        return 0;
+      *how = info.si_code;
+      *status = info.si_status;
+      return 1;
+    }
+    """
+    pid_t mic_spawn(char **argv, char **envp, const int *fds, long layout) nogil
+    int mic_ended(pid_t pid, int *how, int *status) nogil
+    int CLD_EXITED, CLD_KILLED, CLD_DUMPED
+    pid_t waitpid(pid_t pid, int *status, int options) nogil
+    int PR_SET_PTRACER
+    int prctl(int what, ...) nogil
+    char *mkdtemp(char *template) nogil
+    long mic_physical_memory "get_phys_pages"() nogil
+
+
+cdef bint device_program(char *path, size_t n) noexcept nogil:
+    """The path of offload_target_main: beside this library."""
+    cdef Dl_info info
+    cdef const char *slash
+    if dladdr(<const void *>device_program, &info) == 0 or info.dli_fname == NULL:
+        return False
+    slash = strrchr(info.dli_fname, c'/')
+    snprintf(path, n, b"%.*s%s", <int>(slash - info.dli_fname + 1 if slash != NULL else 0), info.dli_fname,
+             <const char *>b"offload_target_main")
+    return access(path, X_OK) == 0
+
+
+cdef const char *device_value(const char *name, size_t length, int number) noexcept nogil:
+    """The value that OMP_<name> has on a device by OpenMP 5.1 (5.2: _ALL): the most specific of
+    OMP_<name>_DEV_<number>, OMP_<name>_DEV, OMP_<name>_ALL.  NULL: none of them is set."""
+    cdef char key[160]
+    cdef const char *value
+    if length > 100:
+        return NULL
+    snprintf(key, sizeof(key), b"%.*s_DEV_%d", <int>length, name, number)
+    value = getenv(key)
+    if value == NULL:
+        snprintf(key, sizeof(key), b"%.*s_DEV", <int>length, name)
+        value = getenv(key)
+    if value == NULL:
+        snprintf(key, sizeof(key), b"%.*s_ALL", <int>length, name)
+        value = getenv(key)
+    return value
+
+
+cdef size_t device_suffix(const char *entry) noexcept nogil:
+    """Length of NAME in an entry ``NAME_DEV=``, ``NAME_DEV_<n>=`` or ``NAME_ALL=`` of the environment, 0: another."""
+    cdef const char *end = strchr(entry, c'=')
+    cdef const char *p
+    if end == NULL or strncmp(entry, b"OMP_", 4) != 0:
+        return 0
+    p = end
+    while p > entry and (p - 1)[0] >= c'0' and (p - 1)[0] <= c'9':
+        p -= 1
+    if p < end and p - entry > 9 and memcmp(p - 5, b"_DEV_", 5) == 0:
+        return <size_t>(p - 5 - entry)
+    if end - entry > 8 and (memcmp(end - 4, b"_DEV", 4) == 0 or memcmp(end - 4, b"_ALL", 4) == 0):
+        return <size_t>(end - 4 - entry)
+    return 0
+
+
+cdef char **device_environment(int number) noexcept nogil:
+    """The environment of a device process: ours, with these changes.
+
+    OMP_<name>_DEV and its kind become OMP_<name>.  OMP_DISPLAY_ENV is dropped (libgomp would print a second time), so
+    is a preloaded libgompy.  OMP_TARGET_OFFLOAD=disabled keeps libgomp there from looking for devices.
+    """
+    cdef size_t count = 0, n = 0, length
+    cdef char **result
+    cdef char **e = environ
+    cdef const char *value
+    cdef char *text
+    cdef size_t i
+    cdef bint known
+    while e[count] != NULL:
+        count += 1
+    result = <char **>malloc((2 * count + 3) * sizeof(char *))
+    while e[0] != NULL:
+        length = device_suffix(e[0])
+        value = strchr(e[0], c'=')
+        if length:
+            known = False
+            for i in range(n):
+                if strncmp(result[i], e[0], length) == 0 and result[i][length] == c'=':
+                    known = True
+            value = device_value(e[0], length, number)
+            if not known and value != NULL:
+                text = <char *>malloc(length + strlen(value) + 2)
+                memcpy(text, e[0], length)
+                text[length] = c'='
+                memcpy(text + length + 1, value, strlen(value) + 1)
+                result[n] = text
+                n += 1
+        elif strncmp(e[0], b"OMP_TARGET_OFFLOAD=", 19) == 0 or strncmp(e[0], b"OMP_DISPLAY_ENV=", 16) == 0:
+            pass
+        elif strncmp(e[0], b"LD_PRELOAD=", 11) == 0 and strstr(e[0], b"libgompy") != NULL:
+            pass
+        elif strncmp(e[0], b"OMP_", 4) == 0 and value != NULL and device_value(e[0], <size_t>(value - e[0]), number) != NULL:
+            pass
+        else:
+            result[n] = e[0]
+            n += 1
+        e += 1
+    result[n] = <char *>b"OMP_TARGET_OFFLOAD=disabled"
+    result[n + 1] = NULL
+    return result
+
+
+cdef long device_layout(void *ours) noexcept nogil:
+    """The personality for the device: random addresses, and mmap growing the other way than here."""
+    cdef long now = personality(0xffffffff)
+    if now < 0:
+        return -1
+    now &= ~<long>ADDR_NO_RANDOMIZE
+    if <uintptr_t>ours > <uintptr_t>0x6000 << 32:
+        now |= <long>ADDR_COMPAT_LAYOUT
+    else:
+        now &= ~<long>ADDR_COMPAT_LAYOUT
+    return now
+
+
+cdef bint make_memory(mic_device *d) noexcept nogil:
+    """Make the memfd, map it, open the arena."""
+    cdef void *p
+    cdef uint64_t size = arena_size_wanted(), keep
+    d.fd = memfd_create(b"gompy-device", MFD_CLOEXEC)
+    if d.fd < 0:
+        GOMP_PLUGIN_error(b"device %d (intelmic): cannot make its memory: %s", d.number, strerror(errno))
+        return False
+    while True:
+        # a limit on address space or file size may forbid what nobody would use: try less
+        if ftruncate(d.fd, <off_t>(MIC_CONTROL_SIZE + size)) == 0:
+            p = mmap(NULL, MIC_CONTROL_SIZE + size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, d.fd, 0)
+            if p != <void *>-1:
+                break
+        if size <= <uint64_t>64 << 20:
+            GOMP_PLUGIN_error(b"device %d (intelmic): cannot map its memory: %s", d.number, strerror(errno))
+            close(d.fd)
+            return False
+        size = (size >> 1) & ~<uint64_t>((2 << 20) - 1)
+    madvise(p, MIC_CONTROL_SIZE + size, MADV_DONTDUMP)
+    d.control = <mic_control *>p
+    d.memory = <char *>p + MIC_CONTROL_SIZE
+    d.size = size
+    keep = <uint64_t>mic_physical_memory() * 4096 // 8
+    if keep > <uint64_t>4 << 30:
+        keep = <uint64_t>4 << 30
+    return arena_open(&d.arena, size, d.fd, MIC_CONTROL_SIZE, keep)
+
+
+cdef void release_memory(mic_device *d) noexcept nogil:
+    """Give everything of make_memory back."""
+    arena_close(&d.arena)
+    munmap(d.control, MIC_CONTROL_SIZE + d.size)
+    close(d.fd)
+    d.control = NULL
+
+
+cdef char **tool_command(char *text, char **program) noexcept nogil:
+    """The words of OFFLOAD_EMUL_RUN, split at blanks, before those of the program."""
+    cdef size_t n = 0, room = strlen(text) // 2 + 8
+    cdef char **words = <char **>malloc(room * sizeof(char *))
+    cdef char *state = NULL
+    cdef char *word = strtok_r(text, b" \t\n", &state)
+    while word != NULL:
+        words[n] = word
+        n += 1
+        word = strtok_r(NULL, b" \t\n", &state)
+    while program[0] != NULL:
+        words[n] = program[0]
+        n += 1
+        program += 1
+    words[n] = NULL
+    return words
+
+
+cdef bint start_device(mic_device *d) noexcept nogil:
+    """Start the device process and wait until it is ready."""
+    cdef char path[4096]
+    cdef char numbers[3][16]
+    cdef char *argv[5]
+    cdef char **words = argv
+    cdef char **environment
+    cdef char *tool = getenv(b"OFFLOAD_EMUL_RUN")
+    cdef int ends[2]
+    cdef int fds[3]
+    cdef int i, how = 0, status = 0
+    cdef long layout
+    if not device_program(path, sizeof(path)):
+        GOMP_PLUGIN_error(b"device %d (intelmic): %s: %s", d.number, path, strerror(errno))
+        return False
+    if not make_memory(d):
+        return False
+    if pipe2(ends, O_CLOEXEC) != 0:
+        GOMP_PLUGIN_error(b"device %d (intelmic): pipe: %s", d.number, strerror(errno))
+        release_memory(d)
+        return False
+    d.control.magic = MIC_MAGIC
+    d.control.abi = MIC_ABI
+    d.control.device = d.number
+    d.control.host_pid = getpid()
+    d.control.arena_size = d.size
+    d.control.spins = available_cpus()
+    fds[0] = d.fd
+    fds[1] = ends[0]
+    fds[2] = <int>syscall(SYS_pidfd_open, getpid(), 0)
+    argv[0] = path
+    for i in range(3):
+        snprintf(numbers[i], 16, b"%d", fds[i])
+        argv[i + 1] = numbers[i]
+    argv[4] = NULL
+    layout = device_layout(d.memory)
+    if tool != NULL and tool[0]:
+        d.control.tool = 1
+        tool = strdup(tool)
+        words = tool_command(tool, argv)
+        if words[0] == path:
+            d.control.tool = 0
+    environment = device_environment(d.number)
+    d.pid = mic_spawn(words, environment, fds, layout)
+    close(ends[0])
+    if fds[2] >= 0:
+        close(fds[2])
+    d.pipe = ends[1]
+    free(environment)
+    if d.pid < 0:
+        GOMP_PLUGIN_error(b"device %d (intelmic): cannot start %s: %s", d.number, words[0], strerror(errno))
+        close(d.pipe)
+        release_memory(d)
+        return False
+    while load32(&d.control.state, ACQUIRE) == MIC_STARTING:
+        futex_wait(&d.control.state, MIC_STARTING, 50000000)
+        if load32(&d.control.state, ACQUIRE) == MIC_STARTING and mic_ended(d.pid, &how, &status) != 0:
+            break
+    if load32(&d.control.state, ACQUIRE) != MIC_READY:
+        if d.control.state == MIC_FAILED:
+            GOMP_PLUGIN_error(b"device %d (intelmic): %s", d.number, d.control.text)
+        elif how == CLD_EXITED:
+            GOMP_PLUGIN_error(b"device %d (intelmic): %s ended at its start with status %d", d.number, words[0], status)
+        else:
+            GOMP_PLUGIN_error(b"device %d (intelmic): %s was ended at its start by signal %d (%s)", d.number, words[0],
+                              status, strsignal(status))
+        stop_device(d, False)
+        return False
+    if words != argv:
+        free(words)
+        free(tool)
+    d.base = d.control.arena_base
+    d.free_slots = ~<uint64_t>0
+    d.started_slots = 0
+    d.gone = 0
+    d.owner = getpid()
+    pthread_mutex_init(&d.commands, NULL)
+    return True
+
+
+cdef void stop_device(mic_device *d, bint politely) noexcept nogil:
+    """End the device process, reap it, give its memory back."""
+    cdef mic_slot *slot = &d.control.slots[MIC_COMMAND_SLOT]
+    cdef int status = 0, i, how
+    if politely and not d.gone:
+        # the command may be under way in a thread that called exit from inside: don't wait for its lock
+        slot.op = MIC_OP_QUIT
+        exchange32(&slot.request, load32(&slot.request, RELAXED) + 1, SEQ_CST)
+        futex_wake(&slot.request)
+        await_end(d.pid, 2000 if d.control.tool == 0 else 60000)
+    if mic_ended(d.pid, &how, &status) == 0:
+        kill(d.control.device_pid if d.control.device_pid else d.pid, SIGKILL)
+        if d.control.tool != 0:
+            await_end(d.pid, 2000)
+            kill(d.pid, SIGKILL)
+    close(d.pipe)
+    while waitpid(d.pid, &status, 0) < 0 and errno == EINTR:
+        pass
+    release_memory(d)
+
+
+cdef void await_end(pid_t pid, int milliseconds) noexcept nogil:
+    """Wait until a child has ended, not longer than so many milliseconds."""
+    cdef int fd = <int>syscall(SYS_pidfd_open, pid, 0)
+    cdef pollfd one
+    cdef int how, status
+    cdef uint64_t end = now_ns() + <uint64_t>milliseconds * 1000000
+    one.fd = fd
+    one.events = POLLIN
+    while now_ns() < end and mic_ended(pid, &how, &status) == 0:
+        if fd >= 0:
+            poll(&one, 1, 50)
+        else:
+            usleep(200)
+    if fd >= 0:
+        close(fd)
