@@ -41,7 +41,8 @@ class Link:
         for word in split_quoted(os.environ.get("COLLECT_AS_OPTIONS", "")):
             line += ["-Xassembler", word]
         # Options for targets that gcc's driver does not know; last, so that they win (docs/internals.md, "Link").
-        line += [f"-foffload-options={entry}" for entry in os.environ.get("GOMPY_OFFLOAD_OPTIONS", "").split("\n") if entry]
+        own = os.environ.get("GOMPY_OFFLOAD_OPTIONS", "")
+        line += [f"-foffload-options={entry}" for entry in own.split("\n") if entry]
         self.options: list[Option] = decode(line)
         self.output = ""
         self.dumpdir: str | None = None
