@@ -186,6 +186,11 @@ def link_words(with_library: bool = True) -> list[str]:
     return words
 
 
+def library_words() -> list[str]:
+    """What a link by plain gcc needs, before the objects."""
+    return [f"-B{paths.BDIR}", *link_words()]
+
+
 def compile_words() -> list[str]:
     """What a compile gets, before the user's words."""
     return [f"-B{paths.BDIR}", "-flto", "-ffat-lto-objects"]

@@ -58,7 +58,7 @@ def _part(language: compiler.Language, part: str) -> int:
     elif part == "compile":
         print(shlex.join([*plan.compile_words(), "-fopenmp"]))
     elif part == "link":
-        print(shlex.join([f"-B{paths.BDIR}", *plan.link_words(), "-fopenmp"]))
+        print(shlex.join([*plan.library_words(), "-fopenmp"]))
     elif part == "incdirs":
         print(include_folder(compiler.chosen(language)))
     else:

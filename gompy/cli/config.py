@@ -1,0 +1,63 @@
+"""``gompy config``: what another build system needs to know, in the manner of llvm-config."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+
+from gompy.driver import compiler, paths, plan
+from gompy.driver.errors import DriverError, report
+from gompy.driver.show import include_folder
+from gompy.objects.names import TARGET_INTELMIC
+
+
+def _environment() -> str:
+    return shlex.join([f"{plan.AS}=rename", f"{plan.TARGET_NAMES}={TARGET_INTELMIC}"])
+
+
+def _version() -> str:
+    from gompy.cli.main import version
+
+    return version()
+
+
+ANSWERS: dict[str, tuple[str, Callable[[], str]]] = {
+    "--bdir": ("the folder for gcc's -B", lambda: paths.BDIR),
+    "--libdir": ("the folder of libgompy and the device plugins", lambda: paths.LIBDIR),
+    "--incdir": ("the folder of omp.h and openacc.h (gcc's own)", lambda: include_folder(compiler.chosen(compiler.C))),
+    "--cflags": ("what a compile gets", lambda: shlex.join([*plan.compile_words(), "-fopenmp"])),
+    "--libs": ("what a link gets, before the objects", lambda: shlex.join([*plan.library_words(), "-fopenmp"])),
+    "--env": ("what both need in the environment", _environment),
+    "--prefix": ("the folder that holds the package", lambda: paths.PREFIX),
+    "--version": ("gompy's version", _version),
+}
+
+
+def usage() -> str:
+    """The help text."""
+    width = max(map(len, ANSWERS))
+    lines = ["usage: gompy config OPTION...", "", "Prints one line for each option:", ""]
+    lines += [f"  {name:<{width}}  {text}" for name, (text, _) in ANSWERS.items()]
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> int:
+    """Answer each option on a line of its own; returns 2 for a usage error, 1 if there is no compiler to ask."""
+    if not arguments:
+        print(usage(), file=sys.stderr)
+        return 2
+    if "--help" in arguments or "-h" in arguments:
+        print(usage())
+        return 0
+    for option in arguments:
+        if option not in ANSWERS:
+            print(f"gompy config: error: no option '{option}'; it knows {' '.join(ANSWERS)}", file=sys.stderr)
+            return 2
+    try:
+        lines = [ANSWERS[option][1]() for option in arguments]
+    except DriverError as error:
+        report("gompy config", error)
+        return 1
+    print("\n".join(lines))
+    return 0

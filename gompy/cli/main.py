@@ -1,0 +1,84 @@
+"""The command ``gompy``: finds the subcommand and hands its arguments over."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+COMMANDS = {
+    "inspect": "what is in objects, programs and images: tables, streams, options",
+    "config": "paths and options for other build systems",
+    "doctor": "what this machine has and lacks for offloading",
+    "run": "run a program on chosen devices",
+}
+
+
+def version() -> str:
+    """gompy's version: of the installed distribution, or of the pyproject.toml beside the package."""
+    from gompy.driver import paths
+
+    project = os.path.join(paths.PREFIX, "pyproject.toml")
+    if os.path.exists(project):
+        import tomllib
+
+        try:
+            with open(project, "rb") as file:
+                return str(tomllib.load(file)["project"]["version"])
+        except (OSError, KeyError, tomllib.TOMLDecodeError):
+            pass
+    from importlib import metadata
+
+    try:
+        return metadata.version("gompy")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def usage() -> str:
+    """The help text."""
+    width = max(map(len, COMMANDS))
+    lines = [
+        "usage: gompy COMMAND [ARGUMENT...]",
+        "       gompy --version | --help",
+        "",
+        *(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()),
+        "",
+        "'gompy COMMAND --help' tells more.  The compilers are gompcc, gompc++ and gompfortran.",
+    ]
+    return "\n".join(lines)
+
+
+def dispatch(arguments: list[str]) -> int:
+    """Run a command line (without the program's name); returns the exit status: 2 for a usage error."""
+    if not arguments:
+        print(usage(), file=sys.stderr)
+        return 2
+    name, *rest = arguments
+    if name in ("--help", "-h", "help"):
+        print(usage())
+        return 0
+    if name == "--version":
+        print(f"gompy {version()}")
+        return 0
+    if name not in COMMANDS:
+        kind = "option" if name.startswith("-") else "command"
+        print(f"gompy: error: no {kind} '{name}'; the commands are {', '.join(COMMANDS)}", file=sys.stderr)
+        return 2
+    import importlib
+    import importlib.util
+
+    if importlib.util.find_spec(f"gompy.cli.{name}") is None:
+        print(f"gompy: error: '{name}' is not implemented", file=sys.stderr)
+        return 2
+    return int(importlib.import_module(f"gompy.cli.{name}").main(rest))
+
+
+def main() -> int:
+    """The entry point of the command."""
+    try:
+        return dispatch(sys.argv[1:])
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
