@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 
-from mkoffload.intelmic import BDIR
-from mkoffload.process import Child, Temps, ToolError, child_failed, echo, same
+from mkoffload.intelmic import find_stock_wrapper
+from mkoffload.process import Child, Temps, ToolError, child_failed, echo
 
 
 def stock_wrapper() -> str:
-    """The compiler's own lto-wrapper: in COMPILER_PATH, not in our folder.  ToolError if it is nowhere."""
-    for directory in os.environ.get("COMPILER_PATH", "").split(":"):
-        path = os.path.join(directory, "lto-wrapper")
-        if directory and os.access(path, os.X_OK) and not same(directory, BDIR):
-            return path
-    raise ToolError(f"cannot find GCC's own lto-wrapper in COMPILER_PATH ({os.environ.get('COMPILER_PATH', 'unset')})")
+    """The compiler's own lto-wrapper.  ToolError if it is nowhere."""
+    found = find_stock_wrapper()
+    if found is None:
+        raise ToolError(f"cannot find GCC's own lto-wrapper in {os.environ.get('COMPILER_PATH', '(COMPILER_PATH unset)')}")
+    return found
 
 
 class HostLto:

@@ -6,10 +6,11 @@ append_diag_options, append_offload_options); tests compare with what the stock 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
-
 from mkoffload.process import ToolError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 SEPARATE = frozenset(
     "-o -dumpdir -dumpbase -dumpbase-ext -Xassembler -Xlinker -Xpreprocessor -B -I -L -l -T -u -z -x -D -U -A -F -e -G "
@@ -39,7 +40,6 @@ JOINED = (
 )
 CF_LEVELS = {"none": 0, "branch": 1, "return": 2, "full": 3}
 CF_NAMES = {value: name for name, value in CF_LEVELS.items()}
-LEVEL_O = re.compile(r"-O(\d*)$")
 
 
 class Option:
@@ -67,11 +67,11 @@ def decode(words: Iterable[str]) -> list[Option]:
             result.append(Option(word[1:], [word, arg], arg))
         elif not word.startswith("-"):
             continue
-        elif LEVEL_O.match(word):
+        elif word == "-O" or (word.startswith("-O") and word[2:].isdigit()):
             result.append(Option("O", [word], word[2:]))
         elif word in ("-Ofast", "-Og", "-Os", "-Oz"):
             result.append(Option(word[1:], [word]))
-        elif re.match(r"-g\d?$", word):
+        elif word == "-g" or (word.startswith("-g") and word[2:].isdigit()):
             result.append(Option("g", [word], word[2:]))
         elif word.startswith("-fno-"):
             result.append(Option("f" + word[5:], [word], on=False))

@@ -56,7 +56,9 @@ class Input:
         sections = self.elf.sections
         self.nfuncs = sum(s.size for s in sections if s.name == OFFLOAD_FUNC_SECTION) // FUNC_ENTRY_SIZE
         self.nvars = sum(s.size for s in sections if s.name == OFFLOAD_VAR_SECTION) // VAR_ENTRY_SIZE
+        self.has_tables = any(s.name in (OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION) for s in sections)
         self.debug = any(s.name.startswith(".gnu.debuglto_") for s in sections)
+        self._names: tuple[Names, Names] | None = None
         self.described = self._describe()
 
     @property
@@ -71,7 +73,9 @@ class Input:
 
     def host_names(self) -> tuple[Names, Names]:
         """Names of the entries in the object's own tables."""
-        return table_names(self.elf)
+        if self._names is None:
+            self._names = table_names(self.elf)
+        return self._names
 
     def _records(self) -> list[tuple[int, int, int, bytes]]:
         result: list[tuple[int, int, int, bytes]] = []

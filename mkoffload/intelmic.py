@@ -9,33 +9,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
 
-from gompy.objects.elf import (
-    SHF_EXCLUDE,
-    SHF_GNU_RETAIN,
-    SHT_FINI_ARRAY,
-    SHT_INIT_ARRAY,
-    SHT_PREINIT_ARRAY,
-    SHT_PROGBITS,
-    Elf,
-    ElfError,
-    open_object,
-)
-from gompy.objects.lto import resolution_text, resolve, with_flags
-from gompy.objects.names import (
-    OBJECT_KIND_HOST_ONLY,
-    OBJECT_KIND_LTO,
-    OFFLOAD_FUNC_SECTION,
-    OFFLOAD_VAR_SECTION,
-    TARGET_INTELMIC,
-    TARGET_TABLE,
-)
+from gompy.objects.elf import Elf, ElfError, open_object
+from gompy.objects.lto import resolution_text, resolve
+from gompy.objects.names import TARGET_INTELMIC, TARGET_TABLE
 
 from mkoffload.hostobject import host_object_text
+from mkoffload.imagelink import (
+    ALL,
+    explain_undefined,
+    library_arguments,
+    neutralised,
+    undefined_symbols,
+    wanted_libraries,
+)
 from mkoffload.inputs import Input
-from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, run
+from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, run, same
 from mkoffload.tables import Names, differences, table_names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 BDIR = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "gompy", "_native", "bdir")
 TOOL_FOLDER = os.path.join(BDIR, "accel", TARGET_INTELMIC)
@@ -53,8 +47,6 @@ CLEARED = (
     "OFFLOAD_TARGET_NAMES",
 )
 """Variables of the host's link that must not reach the compiler of the image."""
-LIBRARIES = ("stdc++", "gfortran", "quadmath", "gomp", "m", "gcc_s", "c")
-CONSTRUCTORS = (SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY)
 
 
 class Options:
@@ -129,37 +121,21 @@ def compiler() -> str:
     return name
 
 
-def library_arguments(library_path: str) -> list[str]:
-    """-L and -l arguments: those of the host's libraries that exist there, and only if something needs them."""
-    directories: list[str] = []
-    for directory in library_path.split(":"):
-        if directory and os.path.isdir(directory):
-            real = os.path.realpath(directory)
-            if real not in directories:
-                directories.append(real)
-    present: set[str] = set()
-    for directory in directories:
-        try:
-            present.update(os.listdir(directory))
-        except OSError:
-            continue
-    libraries = [f"-l{name}" for name in LIBRARIES if f"lib{name}.so" in present or f"lib{name}.so.1" in present]
-    return [f"-L{d}" for d in directories] + ["--as-needed", *libraries]
+def find_stock_wrapper() -> str | None:
+    """GCC's own lto-wrapper in COMPILER_PATH: the first that is not in our folder."""
+    for directory in os.environ.get("COMPILER_PATH", "").split(":"):
+        path = os.path.join(directory, "lto-wrapper")
+        if directory and os.access(path, os.X_OK) and not same(directory, BDIR):
+            return path
+    return None
 
 
-def neutralised(elf: Elf) -> bytes:
-    """The compiled device code with its tables kept and its constructors made no constructors.
+class Made:
+    """An image that was made: names of its table entries, and of those among them that host LTO must come out with."""
 
-    ``.init_array`` and its like become excluded plain data, so that they are no roots of the garbage collection either:
-    what only host constructors reach is dropped from the image.
-    """
-    changes: dict[int, tuple[int, int]] = {}
-    for section in elf.sections:
-        if section.type in CONSTRUCTORS or section.name.startswith((".ctors", ".dtors")):
-            changes[section.index] = (SHT_PROGBITS, section.flags | SHF_EXCLUDE)
-        elif section.name in (OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION):
-            changes[section.index] = (section.type, section.flags | SHF_GNU_RETAIN)
-    return with_flags(bytes(elf.data), elf, changes)
+    def __init__(self, tables: tuple[Names, Names]) -> None:
+        self.tables = tables
+        self.lto: tuple[Names, Names] = ([], [])
 
 
 class Image:
@@ -195,54 +171,93 @@ class Image:
                 )
         return usable
 
-    def compile(self, usable: list[Input]) -> Elf:
-        """lto1 over all translation units: one relocatable with the image's code and tables."""
+    def compile(self, usable: list[Input]) -> list[str]:
+        """lto1 over all translation units: the relocatable with the image's code and tables, then debug objects."""
         resolution = self.path(".res", ".mkoffload.res")
         with open(resolution, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(resolution_text([i.device_file for i in usable], resolve([i.symbols for i in usable])))
+        flags = [*self.options.compile, "-fPIC", "-ffunction-sections", "-fdata-sections", "-flto-partition=none"]
+        last_g = next((w for w in reversed(flags) if w.startswith("-g") and not w.startswith("-gno-")), "-g0")
+        if last_g != "-g0" and any(i.debug for i in usable):
+            return self._compile_with_debug(usable, flags, resolution)
         output = self.path(".o", ".mkoffload.o")
-        command = [self.gcc, "-xlto", "-c", *self.options.compile, "-fPIC", "-ffunction-sections", "-fdata-sections"]
-        command += ["-flto-partition=none", f"-fresolution={resolution}", "-flinker-output=dyn"]
+        command = [self.gcc, "-xlto", "-c", *flags, f"-fresolution={resolution}", "-flinker-output=dyn"]
         if self.options.save_temps:
-            command += ["-save-temps", "-dumpdir", "", "-dumpbase", self.options.dumpbase + ".mkoffload", "-dumpbase-ext", ""]
+            base = self.options.dumpbase + ".mkoffload"
+            command += ["-save-temps", "-dumpdir", "", "-dumpbase", base, "-dumpbase-ext", ""]
         else:
             command.append("-pipe")
         command += ["-v"] if self.options.verbose else []
         run([*command, *[i.device_file for i in usable], "-o", output], self.env, self.options.verbose)
-        return open_object(output)
+        return [output]
 
-    def check(self, compiled: Elf) -> tuple[Names, Names]:
+    def _compile_with_debug(self, usable: list[Input], flags: list[str], resolution: str) -> list[str]:
+        """With early debug information in the objects, GCC's own lto-wrapper: it makes objects of that, too.
+
+        lto1's debug information refers to what the front ends wrote (``.gnu.debuglto_*``).
+        """
+        output = self.path(".o", ".mkoffload.o")
+        flags = [*flags, "-o", output, *(["-v"] if self.options.verbose else [])]
+        env = dict(self.env)
+        env["COLLECT_GCC"] = self.gcc
+        env["COLLECT_GCC_OPTIONS"] = " ".join("'" + word.replace("'", "'\\''") + "'" for word in flags)
+        command = [self.stock_wrapper(), f"-fresolution={resolution}", "-flinker-output=dyn"]
+        command += [i.device_file for i in usable]
+        echo(command, self.options.verbose)
+        status, names, _ = Child(command, env, capture_stdout=True).wait()
+        if status:
+            raise child_failed(command[0], status)
+        objects = names.decode("utf-8", "surrogateescape").split("\n")[:-1]
+        self.temps.paths += objects
+        if not objects:
+            raise ToolError(f"{command[0]} made no object")
+        return objects
+
+    def stock_wrapper(self) -> str:
+        """GCC's own lto-wrapper: in COMPILER_PATH, else where the compiler says it is."""
+        found = find_stock_wrapper()
+        if found is None:
+            text = Child([self.gcc, "-print-prog-name=lto-wrapper"], self.env, capture_stdout=True).wait()[1]
+            found = text.decode("utf-8", "surrogateescape").strip()
+        return found
+
+    def check(self, compiled: Elf) -> Made:
         """Compare the image's tables with the host's, by name.  ToolError names the entries that differ.
 
-        The tables of LTO objects are made by host LTO later: entries between those of the others are taken as theirs,
-        and their number is noted in their description.
+        LTO objects stand together in the order of the tables.  Where one of them is slim, their names are known only after
+        host LTO: the image's entries between those of the others are taken as theirs (``Made.lto``).
         """
         image = table_names(compiled)
+        made = Made(image)
         for table, what in enumerate(("function", "variable")):
             known = [(i, i.host_names()[table]) for i in self.inputs if i.has_ir]
-            missing = len(image[table]) - sum(len(names) for _, names in known)
-            slim = [i for i, names in known if i.lto and not names]
+            missing = len(image[table]) - sum(len(names) for item, names in known if not item.lto)
+            unknown = any(item.lto and not item.has_tables for item, _ in known)
             host: Names = []
+            started = False
             for item, names in known:
-                if item.lto and not names and missing > 0 and item is slim[0]:
-                    names = [None] * missing
+                if not item.lto:
+                    host += names
+                elif not unknown:
+                    made.lto[table].extend(names)
+                    host += names
+                elif not started:
+                    started = True
+                    made.lto[table].extend(image[table][len(host) : len(host) + max(missing, 0)])
+                    host += made.lto[table]
                     if table == 0:
-                        item.described[0].nfuncs = missing
+                        item.described[0].nfuncs = len(made.lto[table])
                     else:
-                        item.described[0].nvars = missing
-                host += names
-            found = differences(host, image[table])
-            if found:
-                shown = "; ".join(f"{index}: host has {one}, image has {other}" for index, one, other in found[:8])
-                more = f"; and {len(found) - 8} more" if len(found) > 8 else ""
-                raise ToolError(
-                    f"{self.options.output}: the {what} tables of host and image differ ({len(host)} and "
-                    f"{len(image[table])} entries): {shown}{more}"
-                )
-        return image
+                        item.described[0].nvars = len(made.lto[table])
+                elif table == 0:
+                    item.described[0].nfuncs = 0
+                else:
+                    item.described[0].nvars = 0
+            complain(self.options.output, what, host, image[table])
+        return made
 
-    def link(self, compiled: Elf) -> str:
-        """ld: the image, a DSO that exports its tables."""
+    def link(self, compiled: Elf, more: list[str]) -> str:
+        """ld: the image, a DSO that exports its tables.  ToolError after a message for every undefined symbol."""
         with open(compiled.name, "wb") as file:
             file.write(neutralised(compiled))
         image = self.path(".so", ".mkoffload")
@@ -251,13 +266,23 @@ class Image:
             file.write(f"{{ global: {TARGET_TABLE}; local: *; }};\n")
         command = [find_tool("ld", BDIR), "-m", "elf_x86_64", "-shared", "--gc-sections", "--eh-frame-hdr", "-z", "defs"]
         command += ["-z", "noexecstack", "--hash-style=gnu", "--version-script", script, "-o", image]
-        command += [os.path.join(BDIR, "imgbegin.o"), compiled.name, os.path.join(BDIR, "imgend.o")]
-        command += [*self.options.link, *library_arguments(self.library_path)]
-        echo(command, self.options.verbose)
-        status, _, errors = Child(command, self.env, capture_stderr=True).wait()
-        text = errors.decode("utf-8", "replace")
+        command += [os.path.join(BDIR, "imgbegin.o"), compiled.name, *more, os.path.join(BDIR, "imgend.o")]
+        command += self.options.link
+        few = wanted_libraries(undefined_symbols(compiled.symbols()))
+        status, text = 1, ""
+        for libraries in (few, ALL):
+            whole = [*command, *library_arguments(self.library_path, libraries)]
+            echo(whole, self.options.verbose)
+            status, _, errors = Child(whole, self.env, capture_stderr=True).wait()
+            text = errors.decode("utf-8", "replace")
+            if not status or "undefined reference" not in text:
+                break
         if status:
-            sys.stderr.write(text)
+            messages = explain_undefined(text, self.inputs)
+            for message in messages:
+                sys.stderr.write(f"mkoffload: error: {message}\n")
+            if not messages:
+                sys.stderr.write(text)
             raise child_failed(command[0], status)
         sys.stderr.write(text)
         return image
@@ -265,7 +290,7 @@ class Image:
     def pack(self, image: str, tables: tuple[Names, Names]) -> None:
         """The host object."""
         described = [d for item in self.inputs for d in item.described]
-        output = os.path.basename(self.options.dumpbase)
+        output = os.path.basename(self.options.dumpbase).removesuffix("x" + TARGET_INTELMIC).rstrip(".")
         text = host_object_text(image, described, len(tables[0]), len(tables[1]), output)
         command = [find_tool("as", BDIR), "--64", "-o", self.options.output]
         if self.options.save_temps:
@@ -277,20 +302,32 @@ class Image:
             run([*command, "-"], self.env, self.options.verbose, text.encode())
 
 
-def build(words: Sequence[str], temps: Temps, library_path: str | None = None) -> bool:
+def complain(output: str, what: str, host: Names, image: Names) -> None:
+    """ToolError naming the entries in which two tables differ, if they do."""
+    found = differences(host, image)
+    if found:
+        shown = "; ".join(f"entry {index}: host has {one}, image has {other}" for index, one, other in found[:8])
+        more = f"; and {len(found) - 8} more" if len(found) > 8 else ""
+        raise ToolError(
+            f"{output}: the {what} tables of host and image differ ({len(host)} and {len(image)} entries): {shown}{more}"
+        )
+
+
+def build(words: Sequence[str], temps: Temps, library_path: str | None = None) -> Made | None:
     """Make the host object that the command line (without the program's name) asks for.
 
-    False: no object has device code, nothing was made.  Raises ToolError.
+    None: no object has device code, nothing was made.  Raises ToolError.
     """
     options = Options(words)
     image = Image(options, temps, os.environ.get("LIBRARY_PATH", "") if library_path is None else library_path)
     try:
         usable = image.read_inputs()
         if not usable:
-            return False
-        compiled = image.compile(usable)
-        tables = image.check(compiled)
-        image.pack(image.link(compiled), tables)
+            return None
+        compiled, *more = image.compile(usable)
+        elf = open_object(compiled)
+        made = image.check(elf)
+        image.pack(image.link(elf, more), made.tables)
     except ElfError as error:
         raise ToolError(f"cannot read {error}") from None
-    return True
+    return made

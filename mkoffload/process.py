@@ -6,11 +6,16 @@ Own small code instead of subprocess, tempfile and shutil, whose import costs mo
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from collections.abc import Mapping, Sequence
-from types import FrameType
-from typing import NoReturn
+
+TYPE_CHECKING = False  # type checkers take it for True; importing typing for it would cost a millisecond
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Mapping, Sequence
+    from types import FrameType
+    from typing import NoReturn
+else:
+    import _signal as signal  # the C part, without the enumerations
 
 
 class ToolError(Exception):
@@ -23,6 +28,14 @@ class ChildFailed(ToolError):
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
         self.status = status
+
+
+def discard(path: str) -> None:
+    """Delete a file if it is there and may be deleted."""
+    try:  # noqa: SIM105 (contextlib is not imported on this path)
+        os.unlink(path)
+    except OSError:
+        pass
 
 
 class Temps:
@@ -66,20 +79,12 @@ class Temps:
         """Delete everything that is still ours."""
         paths, self.paths = self.paths, []
         for path in paths:
-            try:
-                os.unlink(path)
-            except IsADirectoryError:
+            if os.path.isdir(path):
                 for entry in os.listdir(path):
-                    try:
-                        os.unlink(os.path.join(path, entry))
-                    except OSError:
-                        pass
-                try:
-                    os.rmdir(path)
-                except OSError:
-                    pass
-            except OSError:
-                pass
+                    discard(os.path.join(path, entry))
+                os.rmdir(path)
+            else:
+                discard(path)
 
 
 class Killed(BaseException):

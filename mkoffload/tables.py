@@ -6,24 +6,24 @@ the symbol that the symbol table has at its section and offset.  Source: GCC omp
 
 from __future__ import annotations
 
-import re
-
 from gompy.objects.elf import SHN_UNDEF, STT_FILE, STT_SECTION, Elf, Symbol
 from gompy.objects.names import FUNC_ENTRY_SIZE, OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, VAR_ENTRY_SIZE
 
 Names = list[str | None]
 """Names of table entries; None where the file (stripped, say) does not tell."""
 
-SUFFIX = re.compile(r"\.(lto_priv|constprop|part|isra|cold|localalias)(\.\d+)?$")
+SUFFIXES = ("lto_priv", "constprop", "part", "isra", "cold", "localalias")
 
 
 def base_name(name: str) -> str:
     """A symbol's name without the suffixes that LTO gives to symbols that it makes local or global."""
     while True:
-        shorter = SUFFIX.sub("", name)
-        if shorter == name:
+        stem, _, last = name.rpartition(".")
+        if last.isdigit():
+            stem, _, last = stem.rpartition(".")
+        if not stem or last not in SUFFIXES:
             return name
-        name = shorter
+        name = stem
 
 
 class Namer:

@@ -1,0 +1,131 @@
+"""ld's part of the image: which libraries, what is a constructor no more, and what an undefined symbol means to the user.
+
+The libraries are those of the host's link path: the emulated device runs the host's own instruction set and C library.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gompy.objects.elf import (
+    SHF_EXCLUDE,
+    SHF_GNU_RETAIN,
+    SHN_UNDEF,
+    SHT_FINI_ARRAY,
+    SHT_INIT_ARRAY,
+    SHT_PREINIT_ARRAY,
+    SHT_PROGBITS,
+    STT_FILE,
+    STT_SECTION,
+    Elf,
+    Symbol,
+)
+from gompy.objects.lto import with_flags
+from gompy.objects.names import OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION
+
+from mkoffload.inputs import Input
+from mkoffload.tables import base_name
+
+CONSTRUCTORS = (SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY)
+RUNTIMES = (
+    ("stdc++", ("_Z", "__cxa_", "__gxx_", "__dynamic_cast")),
+    ("gfortran", ("_gfortran",)),
+    ("quadmath", ("quadmath",)),
+    ("gomp", ("GOMP_", "GOACC_", "omp_", "acc_")),
+)
+"""Library → beginnings of the symbols that call for it.  To open libstdc++ and libgfortran for every image costs more
+than the rest of the link."""
+BASE = ("m", "gcc_s", "c")
+ALL = (*(name for name, _ in RUNTIMES), *BASE)
+
+
+def wanted_libraries(undefined: list[str]) -> list[str]:
+    """The libraries that these undefined symbols probably need, in link order."""
+    chosen = [name for name, starts in RUNTIMES if any(symbol.startswith(starts) for symbol in undefined)]
+    return [*chosen, *BASE]
+
+
+def library_arguments(library_path: str, libraries: list[str] | tuple[str, ...]) -> list[str]:
+    """-L and -l arguments: the folders of the host's link path, and those of the libraries that are there."""
+    directories: list[str] = []
+    for directory in library_path.split(":"):
+        if directory and os.path.isdir(directory):
+            real = os.path.realpath(directory)
+            if real not in directories:
+                directories.append(real)
+    present = [
+        f"-l{name}"
+        for name in libraries
+        if any(os.path.exists(f"{d}/lib{name}.so") or os.path.exists(f"{d}/lib{name}.a") for d in directories)
+    ]
+    return [f"-L{d}" for d in directories] + ["--as-needed", *present]
+
+
+def undefined_symbols(symbols: list[Symbol]) -> list[str]:
+    """Names of the global symbols that the file does not define."""
+    return [s.name for s in symbols if s.shndx == SHN_UNDEF and s.name and s.type not in (STT_SECTION, STT_FILE)]
+
+
+def neutralised(elf: Elf) -> bytes:
+    """The compiled device code with its tables kept and its constructors made no constructors.
+
+    ``.init_array`` and its like become excluded plain data, so that they are no roots of the garbage collection either:
+    what only host constructors reach is dropped from the image.
+    """
+    changes: dict[int, tuple[int, int]] = {}
+    for section in elf.sections:
+        if section.type in CONSTRUCTORS or section.name.startswith((".ctors", ".dtors", ".preinit_array")):
+            changes[section.index] = (SHT_PROGBITS, section.flags | SHF_EXCLUDE)
+        elif section.name in (OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION):
+            changes[section.index] = (section.type, section.flags | SHF_GNU_RETAIN)
+    return with_flags(bytes(elf.data), elf, changes)
+
+
+def parse_undefined(errors: str) -> list[tuple[str, str]]:
+    """``(function, symbol)`` of ld's undefined references, each symbol once; function is empty if ld does not tell."""
+    result: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    function = ""
+    for line in errors.split("\n"):
+        if ": in function `" in line:
+            function = line.partition(": in function `")[2].partition("':")[0]
+        before, found, rest = line.partition("undefined reference to `")
+        if not found:
+            continue
+        symbol = rest.rpartition("'")[0]
+        if symbol not in seen:
+            seen.add(symbol)
+            result.append((function if "(.text" in before or ": in function" not in before else "", symbol))
+    return result
+
+
+def defines(item: Input, name: str) -> bool:
+    """Whether the object's own symbol table, or its IR, defines that symbol."""
+    if any(s.name == name and s.defined for s in item.symbols):
+        return True
+    return any(s.name == name and s.shndx != SHN_UNDEF for s in item.elf.symbols())
+
+
+def explain_undefined(errors: str, inputs: list[Input]) -> list[str]:
+    """One message for each symbol that device code uses and nothing in the image defines."""
+    messages = []
+    for function, symbol in parse_undefined(errors):
+        user = ""
+        if function:
+            stem = base_name(function)
+            owner = next((i.name for i in inputs if i.has_ir and defines(i, stem)), None)
+            user = f"{owner}: " if owner else ""
+            user += f"‘{stem}’ "
+            user += "is a target region that uses" if "._omp_fn." in stem else "is device code and uses"
+        else:
+            user = "device code uses"
+        holder = next((i.name for i in inputs if not i.has_ir and defines(i, symbol)), None)
+        if holder:
+            mend = f"it is defined in {holder}, which has no device code: compile that with gompcc"
+        else:
+            mend = (
+                "mark its definition ‘declare target’ and compile that file with gompcc, "
+                "or name its library with -foffload-options=-l…"
+            )
+        messages.append(f"{user} ‘{symbol}’, which is not defined for the device; {mend}")
+    return messages
