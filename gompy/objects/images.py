@@ -165,10 +165,9 @@ class _Finder:
             _read_elf_tables(image, f"{self.elf.file}: image at {start:#x}")
             counts = (len(image.tables.funcs), len(image.tables.vars))
             if not image.problems and counts != (words[4], words[5]):
-                image.problems.append(
-                    f"{self.elf.file}: section {section.name} at offset {section.offset + at + 16:#x}: the target data announces "
-                    f"{words[4]} functions and {words[5]} variables, the image has {counts[0]} and {counts[1]}"
-                )
+                where = f"section {section.name} at offset {section.offset + at + 16:#x}"
+                said, found = f"{words[4]} functions and {words[5]} variables", f"{counts[0]} and {counts[1]}"
+                image.problems.append(f"{self.elf.file}: {where}: {said} announced, the image has {found}")
             yield image
 
     def _object_descs(self, image: Image, address: int, count: int) -> None:

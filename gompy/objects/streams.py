@@ -34,9 +34,11 @@ FAMILY_PREFIXES: Final[dict[str, str]] = {
 """``device-ir`` are host streams under gompy's prefix; ``debug`` is early debug information, not a stream."""
 
 STREAM_NAMES: Final = frozenset(
-    ("decls", "function_body", "statics", "symtab", "ext_symtab", "refs", "asm", "jmpfuncs", "pureconst", "reference")
-    + ("profile", "symbol_nodes", "opts", "cgraphopt", "inline", "ipcp_trans", "icf", "offload_table", "mode_table")
-    + ("lto", "ipa_sra", "odr_types", "ipa_modref")
+    (
+        *("decls", "function_body", "statics", "symtab", "ext_symtab", "refs", "asm", "jmpfuncs", "pureconst"),
+        *("reference", "profile", "symbol_nodes", "opts", "cgraphopt", "inline", "ipcp_trans", "icf"),
+        *("offload_table", "mode_table", "lto", "ipa_sra", "odr_types", "ipa_modref"),
+    )
 )
 """GCC 12: lto-section-in.cc, lto_section_name."""
 

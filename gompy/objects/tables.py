@@ -130,7 +130,7 @@ def read_tables(elf: ElfView) -> Tables:
 
 def _entries(elf: ElfView, words: list[Pointer], sizes: list[Pointer] | None, kind: int) -> list[Entry]:
     """Entries of words: names by the symbol at the address, else of the relocation."""
-    by_address = elf.space.names([w.address for w in words if w.address is not None], kind)
+    by_address = elf.space.names((w.address for w in words if w.address is not None), kind)
     entries: list[Entry] = []
     relocatable, place = elf.relocatable, elf.space.place
     low, high, section = 1, 0, ""  # bounds and name of the section of the entry before

@@ -1,7 +1,8 @@
 """A bounds-checked view of a 64-bit little-endian ELF file, for the tools that show what is in a file.
 
-The link path has its own reader; this one answers to two other demands: whatever is wrong with a file is named by
-section and file offset (``Damaged``), and tables of 100,000 entries are read in bulk.  Layouts: System V gABI, AMD64 psABI, binutils' include/elf/common.h.
+The link path has its own reader (elf.py); this one answers to two other demands: whatever is wrong with a file is named
+by section and file offset (``Damaged``), and tables of 100,000 entries are read in bulk.  Layouts: System V gABI, AMD64
+psABI, binutils' include/elf/common.h.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import struct
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 ET_REL: Final = 1
@@ -132,6 +134,18 @@ def text(data: bytes) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in decoded)
 
 
+def _names_by_offset(strings: bytes) -> dict[int, str]:
+    """A string table's whole names by offset; empty for one with unprintable names, which are decoded one by one."""
+    try:
+        joined = strings.decode("ascii")
+    except UnicodeDecodeError:
+        return {}
+    if not joined.replace("\0", "").isprintable():
+        return {}
+    found = joined.split("\0")
+    return dict(zip(accumulate((len(name) + 1 for name in found), initial=0), found, strict=False))
+
+
 class ElfView:
     """The file's header, sections, symbols and relocations.
 
@@ -251,18 +265,21 @@ class ElfView:
         indexes = memoryview(self.contents(high)[: len(data) // 6 // 4 * 4]).cast("I") if high else None
         known = len(self.sections)
         result: list[Symbol] = []
-        append, find = result.append, strings.find
+        append, find, known_name, new = result.append, strings.find, _names_by_offset(strings).get, tuple.__new__
         for number, (name, info, _other, section, value, size) in enumerate(_SYMBOL.iter_unpack(data)):
-            end = find(b"\0", name)
-            if end < 0:
-                raise self.damaged(
-                    table, number * _SYMBOL.size, f"symbol {number}: name {name:#x} beyond the string table"
-                )
+            shown = known_name(name)
+            if shown is None:  # the tail of another name, or damage
+                end = find(b"\0", name)
+                if end < 0:
+                    raise self.damaged(
+                        table, number * _SYMBOL.size, f"symbol {number}: name {name:#x} beyond the string table"
+                    )
+                shown = text(strings[name:end])
             if section == SHN_XINDEX and indexes is not None and number < len(indexes):
                 section = indexes[number]
             if section >= known and section < SHN_LORESERVE:
                 raise self.damaged(table, number * _SYMBOL.size, f"symbol {number}: section {section} of {known}")
-            append(Symbol(text(strings[name:end]), info & 15, info >> 4, section, value, size))
+            append(new(Symbol, (shown, info & 15, info >> 4, section, value, size)))
         return result
 
     def relocations(self, section: Section) -> list[tuple[int, int, int, int]]:
@@ -365,11 +382,12 @@ class AddressSpace:
         elf = self.elf
         relocations = elf.relocations(section)
         symbols: list[Symbol] | None = None
+        new = tuple.__new__  # of a NamedTuple: half the time, and this loop runs once for each table entry
         mask = (1 << 64) - 1
         for number, (offset, kind, symbol, addend) in enumerate(relocations):
             how = kinds.get(kind)
             if how == "relative":
-                into[base + offset] = Pointer(addend & mask, None)
+                into[base + offset] = new(Pointer, (addend & mask, None, 0))
             elif how == "symbol":
                 if symbols is None:
                     if not 0 < section.link < len(elf.sections):
@@ -382,7 +400,8 @@ class AddressSpace:
                 target = symbols[symbol]
                 address = self.symbol_address(target)
                 name = target.name if target.type != STT_SECTION else None
-                into[base + offset] = Pointer(None if address is None else (address + addend) & mask, name, addend)
+                where = None if address is None else (address + addend) & mask
+                into[base + offset] = new(Pointer, (where, name, addend))
 
     def pointers(self, section: Section) -> dict[int, Pointer]:
         """Relocated words that lie in a section, by address."""

@@ -1,0 +1,222 @@
+"""``gompy inspect FILE…``: what is in objects, archives, executables, shared libraries and device images.
+
+Exit status: 0 fine; 1 damaged input, a failed check, or no offload data; 2 usage, or a file that cannot be read.  With
+several files it goes on, and the worst counts.  docs/inspect.md describes options and output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from gompy.cli.inspect_text import TABLES, Line, report_lines, write_lines
+
+if TYPE_CHECKING:
+    from gompy.cli.inspect_report import Inspected
+
+EXIT_FINE: Final = 0
+EXIT_CHECK: Final = 1
+EXIT_USAGE: Final = 2
+MAX_DIFFERENCES: Final = 20
+"""Differences of one file that --check prints; the rest is counted."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="gompy inspect",
+        description="Show the offload data in objects, archives, executables, shared libraries and device images.",
+        epilog="exit status: 0 fine; 1 damaged input, failed check or no offload data; 2 usage or unreadable file",
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a file, or archive@0xOFFSET")
+    parser.add_argument("--json", action="store_true", help="print a list with one object per file (docs/inspect.md)")
+    parser.add_argument(
+        "--table", action="append", choices=TABLES, metavar="NAME", help=f"only this table: {', '.join(TABLES)}"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="compare host and image tables by name; differences give exit status 1"
+    )
+    parser.add_argument("--decode", action="store_true", help="ask GCC's own reader for names that only it can tell")
+    parser.add_argument("--extract", metavar="DIR", help="write the device images to a folder")
+    parser.add_argument("--graph", metavar="FILE", help="draw the files' trip to FILE (.svg or .dot)")
+    return parser
+
+
+def _error(message: str) -> None:
+    sys.stdout.flush()
+    print(f"gompy inspect: error: {message}", file=sys.stderr)
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with its arguments (without ``gompy inspect``); the exit status."""
+    parser = _parser()
+    try:
+        options = parser.parse_args(argv)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else EXIT_USAGE
+    if options.graph and Path(options.graph).suffix not in (".svg", ".dot"):
+        _error(f"--graph {options.graph}: the name must end in .svg or .dot")
+        return EXIT_USAGE
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    # Everything read lives to the end, in many small objects: collecting garbage would double the time of a long table.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _inspect(options)
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough; keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return EXIT_FINE
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _inspect(options: argparse.Namespace) -> int:
+    from gompy.cli.inspect_report import inspect_bytes
+    from gompy.objects.streams import read_input
+    from gompy.objects.view import Damaged
+
+    worst = EXIT_FINE
+    inspected: list[Inspected] = []
+    for file in options.files:
+        try:
+            data, shown = read_input(file)
+            part = inspect_bytes(data, shown, options.decode)
+        except Damaged as error:
+            _error(str(error))
+            worst = max(worst, EXIT_CHECK)
+            continue
+        except OSError as error:
+            _error(f"{file}: {error.strerror or error}")
+            worst = EXIT_USAGE
+            continue
+        except MemoryError:
+            _error(f"{file}: not enough memory")
+            worst = EXIT_USAGE
+            continue
+        inspected.append(part)
+        checked = _check_lines(part) if options.check else ([], [])
+        if not options.json:
+            if options.table or not options.check:
+                _write(report_lines(part.report, options.table or TABLES), separate=len(inspected) > 1)
+            _write(checked[0])
+        worst = max(worst, _complain(part, checked[1]))
+    if options.json:
+        from gompy.cli.inspect_json import dumps
+
+        sys.stdout.write(dumps([_reduced(part.report, options.table) for part in inspected]) + "\n")
+    if options.extract:
+        worst = max(worst, _extract(inspected, Path(options.extract)))
+    if options.graph:
+        worst = max(worst, _graph(inspected, Path(options.graph)))
+    sys.stdout.flush()
+    return worst
+
+
+def _write(lines: list[Line], separate: bool = False) -> None:
+    if lines:
+        write_lines([("", ""), *lines] if separate else lines)
+
+
+def _complain(part: Inspected, differences: list[str]) -> int:
+    """Print what is wrong with one file; the exit status that follows."""
+    status = EXIT_FINE
+    for problem in part.problems:
+        _error(problem)
+        status = EXIT_CHECK
+    for difference in differences[:MAX_DIFFERENCES]:
+        _error(difference)
+    if len(differences) > MAX_DIFFERENCES:
+        _error(f"{part.report['file']}: and {len(differences) - MAX_DIFFERENCES} more differences")
+    if differences:
+        status = EXIT_CHECK
+    if part.unreadable:
+        for line in part.unreadable:
+            _error(line)
+        status = EXIT_USAGE
+    elif part.empty and not part.problems:
+        _error(f"{part.report['file']}: no offload data")
+        status = EXIT_CHECK
+    return status
+
+
+def _check_lines(whole: Inspected) -> tuple[list[Line], list[str]]:
+    """Lines for what agrees, and the differences of a file or of an archive's members."""
+    from gompy.cli.inspect_report import check
+
+    lines: list[Line] = []
+    differences: list[str] = []
+    for part in whole.parts():
+        file = part.report["file"]
+        found = check(part)
+        part.report["check"] = found
+        differences += [f"{file}: {line}" for line in found]
+        if not found and not part.problems and not part.empty:
+            counts = f"{len(part.host.funcs)} functions, {len(part.host.vars)} variables"
+            with_what = f"{len(part.images)} images" if len(part.images) != 1 else "1 image"
+            nameless = any(e.name is None for t in (part.host, *(i.tables for i in part.images)) for e in t.funcs)
+            lines.append((f"{file}: {counts}, {with_what}: {'lengths ' if nameless else ''}agree", "green"))
+    return lines, differences
+
+
+def _reduced(report: dict[str, Any], parts: list[str] | None) -> dict[str, Any]:
+    """The report with only the tables that were asked for."""
+    if not parts:
+        return report
+    kept = {key: value for key, value in report.items() if key not in TABLES or key in parts}
+    if "members" in kept:
+        kept["members"] = [_reduced(member, parts) for member in kept["members"]]
+    return kept
+
+
+def _extract(inspected: list[Inspected], folder: Path) -> int:
+    """Write the images; ELF images as one file each, PTX as one file per object."""
+    used: set[str] = set()
+    written = 0
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for part in (part for whole in inspected for part in whole.parts()):
+            stem = Path(part.report["file"]).name
+            for index, image in enumerate(part.images):
+                for number, data in enumerate(image.files):
+                    middle = f".{number}" if len(image.files) > 1 else ""
+                    name = unique(f"{stem}.{index}.{image.target}{middle}", f".{image.extension}", used)
+                    (folder / name).write_bytes(data)
+                    written += 1
+    except OSError as error:
+        _error(f"{error.filename or folder}: {error.strerror or error}")
+        return EXIT_USAGE
+    if not written:
+        _error(f"--extract {folder}: no image in these files")
+        return EXIT_CHECK
+    return EXIT_FINE
+
+
+def unique(stem: str, extension: str, used: set[str]) -> str:
+    """A file name that no image before it has: two files of one name come from different folders."""
+    name, count = stem + extension, 1
+    while name in used:
+        count += 1
+        name = f"{stem}-{count}{extension}"
+    used.add(name)
+    return name
+
+
+def _graph(inspected: list[Inspected], target: Path) -> int:
+    from gompy.cli.inspect_graph import GraphTooLarge, draw
+
+    try:
+        target.write_text(draw(inspected, target.suffix == ".svg"), encoding="utf-8")
+    except GraphTooLarge as error:
+        _error(f"--graph {target}: {error}")
+        return EXIT_CHECK
+    except OSError as error:
+        _error(f"{target}: {error.strerror or error}")
+        return EXIT_USAGE
+    return EXIT_FINE

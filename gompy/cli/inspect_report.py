@@ -1,0 +1,285 @@
+"""What ``gompy inspect`` knows of a file, as plain dictionaries: the JSON form, and the source of the text form.
+
+``docs/inspect.md`` documents the keys.  Damage in one part is noted in ``problems`` and the other parts are still read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from gompy.objects import archive, images, names, streams, tables
+from gompy.objects.pairing import KIND_NAMES
+from gompy.objects.view import MACHINES, Damaged, ElfView, Section
+
+SCHEMA: Final = 1
+PIPELINE_PREFIXES: Final = (
+    ".gnu.offload_",
+    names.LTO_SECTION_PREFIX,
+    names.DEVICE_IR_SECTION_PREFIX,
+    names.DEBUG_LTO_SECTION_PREFIX,
+    names.OBJECT_RECORD_SECTION,
+)
+IR_OPTS_SECTION: Final = names.DEVICE_IR_SECTION_PREFIX + ".opts"
+SECTION_TYPES: Final[dict[int, str]] = {1: "PROGBITS", 4: "RELA", 7: "NOTE", 8: "NOBITS"}
+ACCELS: Final[dict[int, str]] = {0: "", names.ACCEL_STOCK: "stock", names.ACCEL_TRUE: "true"}
+
+Report = dict[str, Any]
+
+
+@dataclass
+class Inspected:
+    """One file or archive member: its report, and what the checks, the graph and --extract need besides."""
+
+    report: Report
+    elf: ElfView | None = None
+    host: tables.Tables = field(default_factory=tables.Tables)
+    records: list[tables.ObjectRecord] = field(default_factory=list)
+    images: list[images.Image] = field(default_factory=list)
+    units: list[tuple[streams.Unit, list[streams.TableRef]]] = field(default_factory=list)
+    members: list[Inspected] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    """Files that a thin archive names and that cannot be read."""
+
+    @property
+    def problems(self) -> list[str]:
+        """Damage found, of members too."""
+        own: list[str] = self.report["problems"]
+        return own + [line for member in self.members for line in member.problems]
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no offload data at all."""
+        keys = ("sections", "units", "opts", "funcs", "vars", "objects", "images")
+        return not any(self.report[key] for key in keys) and all(member.empty for member in self.members)
+
+    def parts(self) -> list[Inspected]:
+        """The file itself, or an archive's members."""
+        return self.members if self.report["kind"] == "archive" else [self]
+
+
+def _new_report(file: str, kind: str, size: int) -> Report:
+    report: Report = {"schema": SCHEMA, "file": file, "kind": kind, "size": size}
+    return (
+        report
+        | {"machine": "", "source": "", "sections": [], "units": [], "opts": [], "funcs": [], "vars": []}
+        | {
+            "objects": [],
+            "images": [],
+            "problems": [],
+        }
+    )
+
+
+def inspect_bytes(data: bytes, file: str, decode: bool = False) -> Inspected:
+    """Inspect one file; never raises Damaged.
+
+    ``decode``: ask GCC's reader for names that only its tree stream has (streams.name_with_gcc).
+    """
+    if archive.is_archive(data):
+        return _inspect_archive(data, file, decode)
+    if images.is_ptx(data):
+        return _inspect_ptx(data, file)
+    result = Inspected(_new_report(file, "unknown", len(data)))
+    report = result.report
+    try:
+        elf = result.elf = ElfView(data, file)
+    except Damaged as error:
+        report["problems"].append(str(error))
+        return result
+    report["kind"] = elf.kind
+    report["machine"] = MACHINES.get(elf.machine, f"machine {elf.machine}")
+    report["sections"] = [_section(s) for s in elf.sections if s.name.startswith(PIPELINE_PREFIXES)]
+
+    def attempt(read: Callable[[], None]) -> None:
+        try:
+            read()
+        except Damaged as error:
+            if str(error) not in report["problems"]:
+                report["problems"].append(str(error))
+
+    def read_tables() -> None:
+        if images.is_device_image(elf):
+            report["kind"] = "device image"
+        result.host = tables.read_tables(elf)
+        report["source"] = result.host.source
+        report["funcs"] = func_entries(result.host.funcs)
+        report["vars"] = var_entries(result.host.vars)
+
+    def read_records() -> None:
+        result.records = tables.read_records(elf)
+        report["objects"] = [
+            {"id": f"{r.id:016x}", "name": r.name, "funcs": r.funcs, "vars": r.vars} for r in result.records
+        ]
+        wrong = tables.check_records(elf, result.host, result.records)
+        if wrong and not any(".gnu.offload_" in line for line in report["problems"]):
+            raise elf.damaged(elf.by_name.get(names.OBJECT_RECORD_SECTION), 0, wrong)
+
+    def read_images() -> None:
+        result.images = images.find_images(elf)
+        for index, image in enumerate(result.images):
+            report["images"].append(_image(index, image, result))
+            report["problems"] += image.problems
+
+    attempt(read_tables)
+    attempt(read_records)
+    for section in elf.sections:
+        if section.name in (names.OFFLOAD_OPTS_SECTION, names.LTO_OPTS_SECTION, IR_OPTS_SECTION):
+            attempt(lambda section=section: _opts(elf, section, report))  # type: ignore[misc]
+    for unit in streams.units(elf):
+        attempt(lambda unit=unit: _unit(elf, unit, result, decode))  # type: ignore[misc]
+    attempt(read_images)
+    return result
+
+
+def _inspect_archive(data: bytes, file: str, decode: bool) -> Inspected:
+    result = Inspected(_new_report(file, "archive", len(data)))
+    try:
+        for member in archive.members(data, file):
+            if member.data.startswith(b"\x7fELF") or images.is_ptx(member.data):
+                part = inspect_bytes(member.data, f"{file}({member.name})", decode)
+                part.report["member"] = member.name
+                part.report["member_offset"] = f"{member.offset:#x}"
+                result.members.append(part)
+    except Damaged as error:
+        result.report["problems"].append(str(error))
+    except OSError as error:
+        result.unreadable.append(f"{error.filename or file}: {error.strerror or error}")
+    result.report["members"] = [part.report for part in result.members]
+    return result
+
+
+def _inspect_ptx(data: bytes, file: str) -> Inspected:
+    result = Inspected(_new_report(file, "ptx", len(data)))
+    result.host = images.ptx_tables(data)
+    report = result.report
+    report["machine"], report["source"] = "nvptx", result.host.source
+    report["funcs"], report["vars"] = func_entries(result.host.funcs), var_entries(result.host.vars)
+    report["ptx"] = images.ptx_objects(data)
+    return result
+
+
+def _section(section: Section) -> Report:
+    return {
+        "name": section.name,
+        "type": SECTION_TYPES.get(section.type, f"{section.type:#x}"),
+        "size": section.size,
+        "flags": section.letters,
+        "offset": f"{section.offset:#x}",
+        "address": f"{section.address:#x}",
+    }
+
+
+def func_entries(entries: Iterable[tables.Entry]) -> list[Report]:
+    """Functions as dictionaries."""
+    return [
+        {"index": index, "name": name, "address": None if address is None else hex(address), "section": section}
+        for index, (name, address, section, _size, _link) in enumerate(entries)
+    ]
+
+
+def var_entries(entries: Iterable[tables.Entry]) -> list[Report]:
+    """Variables as dictionaries."""
+    return [
+        {
+            "index": index,
+            "name": name,
+            "address": None if address is None else hex(address),
+            "section": section,
+            "size": size,
+            "link": link,
+        }
+        for index, (name, address, section, size, link) in enumerate(entries)
+    ]
+
+
+def _opts(elf: ElfView, section: Section, report: Report) -> None:
+    try:
+        lists = streams.decode_opts(elf.contents(section))
+    except streams.StreamError as error:
+        raise elf.damaged(section, error.offset, error.cause) from None
+    report["opts"] += [{"section": section.name, "options": options} for options in lists]
+
+
+def _unit(elf: ElfView, unit: streams.Unit, result: Inspected, decode: bool) -> None:
+    entry: Report = {"family": unit.family, "id": unit.id, "sections": unit.sections, "size": unit.size}
+    entry |= {"version": "", "slim": None, "compression": "", "offload_table": []}
+    result.report["units"].append(entry)
+    refs: list[streams.TableRef] = []
+    result.units.append((unit, refs))
+    header = streams.unit_header(elf, unit)
+    if header is not None:
+        entry["version"] = f"{header.major}.{header.minor}"
+        entry["slim"], entry["compression"] = header.slim, header.compression
+    refs += streams.unit_table(elf, unit)
+    if decode and any(ref.name is None for ref in refs):
+        try:
+            refs[:] = streams.name_with_gcc(elf, unit, refs)
+        except streams.DecodeError as error:
+            section = unit.streams["offload_table"]
+            raise elf.damaged(section, 0, f"--decode: {error}") from None
+    entry["offload_table"] = [
+        {"index": index, "kind": ref.kind, "name": ref.name, "decl": ref.decl} for index, ref in enumerate(refs)
+    ]
+
+
+def _image(index: int, image: images.Image, host: Inspected) -> Report:
+    pairing = image.pair(host.host, host.records)
+    image_funcs, image_vars = func_entries(image.tables.funcs), var_entries(image.tables.vars)
+    for entries, pairs in ((image_funcs, pairing.funcs), (image_vars, pairing.vars)):
+        for entry in entries:
+            entry["host"] = None
+        for mine, theirs in pairs:
+            if theirs is not None and theirs < len(entries):
+                entries[theirs]["host"] = mine
+    return {
+        "index": index,
+        "target": image.target,
+        "device_type": image.device_type,
+        "address": f"{image.address:#x}",
+        "size": image.size,
+        "files": len(image.files),
+        "name": image.name,
+        "abi": image.abi,
+        "accel": ACCELS.get(image.accel, str(image.accel)),
+        "source": image.tables.source,
+        "objects": [
+            {"id": f"{id_:016x}", "name": name, "funcs": funcs, "vars": vars_, "kind": KIND_NAMES.get(kind, "?")}
+            for id_, funcs, vars_, kind, name in image.objects
+        ],
+        "skipped": pairing.skipped,
+        "funcs": image_funcs,
+        "vars": image_vars,
+    }
+
+
+def check(part: Inspected) -> list[str]:
+    """What does not agree in a file: host and image tables, stream and native tables.  One line each."""
+    found: list[str] = []
+    host = part.host
+    for index, image in enumerate(part.images):
+        if part.elf is not None and part.elf.relocatable and not host.funcs and not host.vars:
+            continue  # mkoffload's output: the host's tables are in other files
+        found += [f"image {index} ({image.target}): {line}" for line in image.check(host, part.records)]
+    if part.elf is not None and part.elf.relocatable and (host.funcs or host.vars):
+        for family in ("offload", "lto", "device-ir"):
+            refs = [ref for unit, refs in part.units if unit.family == family for ref in refs]
+            found += [f"{streams.FAMILY_PREFIXES[family]}.offload_table: {line}" for line in _stream_check(refs, host)]
+    return found
+
+
+def _stream_check(refs: Sequence[streams.TableRef], host: tables.Tables) -> list[str]:
+    """Compare an object's stream with its native tables."""
+    if not refs:
+        return []
+    found: list[str] = []
+    for what, kind, entries in (("functions", "func", host.funcs), ("variables", "var", host.vars)):
+        mine = [ref.name for ref in refs if ref.kind == kind]
+        if len(mine) != len(entries):
+            found.append(f"{len(mine)} {what} in the stream, {len(entries)} in the table")
+            continue
+        for index, (name, entry) in enumerate(zip(mine, entries, strict=True)):
+            if name is not None and entry.name is not None and name != entry.name:
+                found.append(f"{what}: entry {index}: {name} in the stream, {entry.name} in the table")
+    return found
