@@ -62,10 +62,11 @@ def split_list(text: str) -> list[str]:
     return names
 
 
-def select(words: list[str], configured: Callable[[], list[str]]) -> Selection:
+def select(words: list[str], configured: Callable[[], list[str]] | None) -> Selection:
     """Apply all offload options of a command line, in order.
 
     ``configured`` gives the targets that the compiler was configured with; called only if a name has to be checked.
+    Without it every name is taken for one of them, and gcc will judge.
     """
     chosen = Selection(words)
     for index, word in enumerate(words):
@@ -79,7 +80,7 @@ def select(words: list[str], configured: Callable[[], list[str]]) -> Selection:
 
 
 def _apply(
-    chosen: Selection, index: int, value: str, only_options: bool, configured: Callable[[], list[str]]
+    chosen: Selection, index: int, value: str, only_options: bool, configured: Callable[[], list[str]] | None
 ) -> None:
     """One option, ``value`` being what follows its ``=``."""
     if value.startswith("-"):
@@ -105,7 +106,7 @@ def _apply(
                 break
         if target in OURS:
             ours = True
-        elif target in (known := configured()):
+        elif configured is None or target in (known := configured()):
             theirs.append(target)
         else:
             chosen.errors.append(unknown_target(name, [*known, *OURS]))

@@ -21,11 +21,13 @@ SEPARATE = frozenset(_SEPARATE.split())
 """Options that take the next word as their argument when they stand alone."""
 
 _SOURCE_SUFFIXES = """
-.c .i .ii .cc .cp .cxx .cpp .CPP .c++ .C .h .H .hh .hp .hxx .hpp .HPP .h++ .tcc .m .mi .mm .M .mii
+.c .i .ii .cc .cp .cxx .cpp .CPP .c++ .C .m .mi .mm .M .mii
 .f .for .ftn .F .FOR .fpp .FPP .FTN .f90 .f95 .f03 .f08 .F90 .F95 .F03 .F08 .fii
 .d .dd .di .go .ads .adb .mod"""
 SOURCE_SUFFIXES = frozenset(_SOURCE_SUFFIXES.split())
 """File names that gcc hands to a compiler; other names are the linker's (gcc.cc: default_compilers)."""
+HEADER_SUFFIXES = frozenset((".h", ".H", ".hh", ".hp", ".hxx", ".hpp", ".HPP", ".h++", ".tcc"))
+"""Inputs that are precompiled; alone on a line they are not linked."""
 ASSEMBLER_SUFFIXES = frozenset((".s", ".S", ".sx"))
 
 QUERY_PREFIXES = ("-print-", "--print-", "--help", "-dumpversion", "-dumpfullversion", "-dumpmachine", "-dumpspecs")
@@ -71,6 +73,7 @@ class CommandLine:
         self.lto: bool | None = None  # -flto, -fno-lto; None when neither is given
         self.verbose = False
         self.sources: list[str] = []
+        self.headers: list[str] = []  # to be precompiled
         self.assembler: list[str] = []
         self.linker_inputs: list[str] = []  # files; "-lNAME" as one word
         self.names_libgomp = False
@@ -82,15 +85,15 @@ class CommandLine:
 
     @property
     def compiles(self) -> bool:
-        """Whether it makes assembly code or objects of sources."""
-        return bool(self.sources or self.assembler) and not self.preprocess_only
+        """Whether it makes assembly code, objects or precompiled headers of sources."""
+        return bool(self.sources or self.headers or self.assembler) and not self.preprocess_only
 
     @property
     def links(self) -> bool:
         """Whether the linker will run."""
         if self.stop or self.preprocess_only:
             return False
-        return bool(self.sources or self.assembler or self.linker_inputs)
+        return bool(self.sources or self.assembler or self.linker_inputs)  # headers alone are not linked
 
 
 def split_response(text: str) -> list[str]:
@@ -248,8 +251,12 @@ def _input(line: CommandLine, name: str, language: str) -> None:
     """Note an input file."""
     base = os.path.basename(name)
     suffix = os.path.splitext(base)[1]
-    if language:
-        (line.assembler if language.startswith("assembler") else line.sources).append(name)
+    if language.startswith("assembler"):
+        line.assembler.append(name)
+    elif language.endswith("-header") or (not language and suffix in HEADER_SUFFIXES):
+        line.headers.append(name)
+    elif language:
+        line.sources.append(name)
     elif name == "-" or suffix in SOURCE_SUFFIXES:
         line.sources.append(name)
     elif suffix in ASSEMBLER_SUFFIXES:

@@ -18,7 +18,10 @@ AS = "GOMPY_AS"
 
 _LTO_WORDS = ("-fno-lto", "--no-lto")
 _FAT_WORDS = ("-fno-fat-lto-objects", "--no-fat-lto-objects")
-_STREAMS_READ = 1 << 20
+_AGAINST_LTO = ("-flive-patching", "-fvtable-verify=std", "-fvtable-verify=preinit")
+"""gcc refuses these beside -flto, without which stock gcc cannot make device code of ours."""
+_SILENT_WITH_LTO = ("-fstack-usage", "-fcallgraph-info")
+"""gcc takes these beside -flto and writes nothing (toplev.cc)."""
 
 
 class Plan:
@@ -83,12 +86,18 @@ def make(language: compiler.Language, arguments: list[str]) -> Plan:
 
 
 def _without_ours(line: options.CommandLine) -> list[str]:
-    """The line less the targets that gcc does not know; everything else as typed."""
+    """The line less the targets that gcc does not know; everything else as typed, mistakes included."""
     words = [word.text for word in line.words]
-    chosen = offload.select(words, lambda: [])
-    if chosen.errors or not any("foffload" in word and _names_ours(word) for word in words):
+    if not any(_names_ours(word) for word in words):
         return line.original
-    kept = [text if _names_ours(word) else word for word, text in zip(words, chosen.kept, strict=True)]
+    kept: list[str | None] = list(words)
+    for index, word in enumerate(words):
+        if not _names_ours(word):
+            continue
+        head, _, value = word.partition("=")
+        listed, equals, rest = value.partition("=")
+        others = [name for name in listed.split(",") if offload.full_name(name) not in offload.OURS]
+        kept[index] = f"{head}={','.join(others)}{equals}{rest}" if others else None
     return options.rebuild(line, kept)
 
 
@@ -116,7 +125,7 @@ def _without_model(language: compiler.Language, line: options.CommandLine) -> Pl
             return plan
     plan = Plan(compiler.chosen(language), _without_ours(line), line)
     if line.assembler and not line.lto and any(streams_in(name) == "fat" for name in line.assembler):
-        plan.argv.insert(plan.start, f"-B{paths.BDIR}")
+        plan.argv.insert(plan.start, _b_option(True))
         plan.environment = {AS: "rename"}
     if line.links and not (line.relocatable or line.shared):
         for name in line.linker_inputs:
@@ -138,15 +147,25 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     for index, word in enumerate(kept):
         if word and not user_lto and (word in _LTO_WORDS or word in _FAT_WORDS or word.startswith("-flto")):
             kept[index] = None
-    before.append(f"-B{paths.BDIR}")
-    rename = not user_lto and not any(streams_in(name) == "slim" for name in line.assembler)
-    environment[AS] = "rename" if rename and line.compiles else "keep"
+    rename = line.compiles and not user_lto and not any(streams_in(name) == "slim" for name in line.assembler)
+    environment[AS] = "rename" if rename else "keep"
+    before.append(_b_option(rename))
+    device_code = bool(line.sources or line.headers)
+    if device_code and not user_lto:
+        for given in (word.text for word in line.words):
+            if given.startswith(_AGAINST_LTO):
+                text = f"{quote(given)} and device code exclude each other: these regions will run on the host"
+                messages.append(("warning", text))
+                device_code = False
+            elif given.startswith(_SILENT_WITH_LTO):
+                text = f"{quote(given)} writes nothing beside device code; {quote('-foffload=disable')} leaves that out"
+                messages.append(("warning", text))
     if chosen.device_options:
         environment[OPTIONS] = f"{offload.OURS[0]}={' '.join(chosen.device_options)}"
         if line.sources:
             before.append(f"-specs={paths.SPECS}")
-    if line.sources and not user_lto:
-        before += ["-flto", "-ffat-lto-objects"]
+    if device_code and not user_lto:
+        before += compile_words()[1:]
     if line.links and line.relocatable:
         before.append("-foffload=disable")
     elif line.links and line.static:
@@ -166,6 +185,14 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     plan.environment = environment
     plan.messages = messages
     return plan
+
+
+def _b_option(rename: bool) -> str:
+    """Where gcc finds the assembler filter and the rest.
+
+    The slash tells the two ways of the filter apart for a ccache beneath us, which looks at words and not at GOMPY_AS.
+    """
+    return f"-B{paths.BDIR}/" if rename else f"-B{paths.BDIR}"
 
 
 def link_words(with_library: bool = True) -> list[str]:
@@ -188,12 +215,12 @@ def link_words(with_library: bool = True) -> list[str]:
 
 def library_words() -> list[str]:
     """What a link by plain gcc needs, before the objects."""
-    return [f"-B{paths.BDIR}", *link_words()]
+    return [_b_option(False), *link_words()]
 
 
 def compile_words() -> list[str]:
     """What a compile gets, before the user's words."""
-    return [f"-B{paths.BDIR}", "-flto", "-ffat-lto-objects"]
+    return [_b_option(True), "-flto", "-ffat-lto-objects"]
 
 
 def _contains(name: str, *needles: bytes) -> list[bool]:
