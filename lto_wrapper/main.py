@@ -110,6 +110,16 @@ class Link:
                 pass
         return names
 
+    def wants_images(self, offload: list[str]) -> bool:
+        """Whether this link makes images: not one whose output is linked again with the device code still in it.
+
+        Such is ``-r`` (stock GCC makes an image there, too, and the final link then has a second one), unless host LTO
+        turns LTO objects into ordinary ones, which ends their device code.
+        """
+        output = next((a.partition("=")[2] for a in self.arguments if a.startswith("-flinker-output=")), "")
+        line = next((o.words[0].partition("=")[2] for o in self.options if o.key.startswith("flinker-output=")), output)
+        return not (line == "rel" or (line == "nolto-rel" and not set(self.objects) & set(offload)))
+
     def merged(self, names: list[str]) -> Merger:
         """The offload options of those objects, merged in order."""
         merger = Merger(self.options, warn)
@@ -132,10 +142,10 @@ class Images:
     def __init__(self, link: Link, temps: Temps) -> None:
         self.link = link
         self.temps = temps
+        self.made: intelmic.Made | None = None
 
-    def build(self) -> list[str]:
+    def build(self, names: list[str]) -> list[str]:
         """Build what OFFLOAD_TARGET_NAMES asks for; names of the objects for the linker, the table's first."""
-        names = self.link.offload_objects()
         merger = self.link.merged(names)
         targets = os.environ.get("OFFLOAD_TARGET_NAMES")
         compiler_path = os.environ.get("COMPILER_PATH")
@@ -168,11 +178,11 @@ class Images:
         if target == TARGET_INTELMIC and os.path.samefile(os.path.dirname(program), intelmic.TOOL_FOLDER):
             echo([program, *words], link.verbose)
             try:
-                made = intelmic.build(words, self.temps)
+                self.made = intelmic.build(words, self.temps)
             except ToolError as error:
                 sys.stderr.write(f"mkoffload: fatal error: {error}\ncompilation terminated.\n")
                 raise ChildFailed(f"{program} returned 1 exit status", 1) from None
-            return output if made else None
+            return output if self.made is not None else None
         arguments = link.prefix + "offload_args" if link.save_temps else self.temps.name("")
         with open(arguments, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(join(words))
@@ -201,10 +211,19 @@ def wrap(words: list[str], temps: Temps) -> list[str]:
     link = Link(words)
     echo([os.environ.get("COLLECT_LTO_WRAPPER", "lto-wrapper"), *words], link.verbose)
     added: list[str] = []
+    offload: list[str] = []
+    images: Images | None = None
     if link.offload_list is not None:
-        added += Images(link, temps).build()
+        offload = link.offload_objects()
+        images = Images(link, temps)
+        if link.wants_images(offload):
+            added += images.build(offload)
     if link.objects:
-        added += HostLto(link.gcc, link.arguments, link.objects, link.save_temps, link.verbose, temps).build()
+        lto = HostLto(link.gcc, link.arguments, link.objects, link.save_temps, link.verbose, temps)
+        added += lto.build(bool(set(link.objects) & set(offload)))
+        if images is not None and images.made is not None:
+            for what, host, image in zip(("function", "variable"), lto.table, images.made.lto, strict=True):
+                intelmic.complain(link.output or "a.out", what, host, image)
     return added
 
 
