@@ -71,8 +71,22 @@ cdef inline bint in_image(uintptr_t pc) noexcept nogil:
     return False
 
 
+cdef inline bint after_call(uintptr_t pc) noexcept nogil:
+    """Whether the instruction before an address of an image's code looks like a call (E8, or FF /2 with its operands)."""
+    cdef unsigned char *p = <unsigned char *>pc
+    cdef int n
+    if not in_image(pc - 8):
+        return False
+    if (p - 5)[0] == 0xE8:
+        return True
+    for n in range(2, 8):
+        if (p - n)[0] == 0xFF and ((p - n)[1] >> 3 & 7) == 2:
+            return True
+    return False
+
+
 cdef uintptr_t image_address_on_stack(uintptr_t sp) noexcept nogil:
-    """The first word above sp that points into an image's code: where the image called what has failed.
+    """The first word above sp that is a return address into an image's code: where the image called what has failed.
 
     A guess (the word may be stale), used for a message when the fault is in a library.  The stack is read through
     the kernel, which says so where it ends.  Returns 0 if there is none within 64 KiB.
@@ -90,7 +104,7 @@ cdef uintptr_t image_address_on_stack(uintptr_t sp) noexcept nogil:
         if n <= 0:
             return 0
         for i in range(<int>(n // <ssize_t>sizeof(uintptr_t))):
-            if in_image(words[i]):
+            if in_image(words[i]) and after_call(words[i]):
                 return words[i]
         if n < <ssize_t>sizeof(words):
             return 0
@@ -123,6 +137,7 @@ cdef public void mic_fault "mic_fault"(int signo, siginfo_t *info, void *context
     control.death.slot = mic_thread_slot
     control.death.address = <uint64_t>info.si_addr if info.si_code > 0 else 0
     control.death.pc = pc
+    control.death.stack = mic_context_sp(context)
     control.death.image_pc = pc if in_image(pc) else image_address_on_stack(mic_context_sp(context))
     control.death.tid = <int>syscall(SYS_gettid)
     control.death.sender = info.si_pid if info.si_code <= 0 else 0

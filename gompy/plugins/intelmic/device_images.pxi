@@ -22,24 +22,6 @@ cdef extern from *:
     void mic_text_range(uintptr_t base, uintptr_t *begin, uintptr_t *end) nogil
 
 
-cdef int image_file(const char *bytes, size_t size) noexcept nogil:
-    """A memfd that holds the image.  Returns its descriptor, or -1 with errno set."""
-    cdef int fd = memfd_create(b"gompy-image", MFD_CLOEXEC)
-    cdef size_t done = 0
-    cdef ssize_t n
-    if fd < 0:
-        return -1
-    while done < size:
-        n = write(fd, bytes + done, size - done)
-        if n < 0 and errno == EINTR:
-            continue
-        if n <= 0:
-            close(fd)
-            return -1
-        done += <size_t>n
-    return fd
-
-
 cdef void refuse_image(mic_slot *slot, const char *text) noexcept nogil:
     """Answer a load request with an error and its text."""
     snprintf(control.text, MIC_TEXT_SIZE, b"%s", text)
@@ -92,7 +74,7 @@ cdef void load_image(mic_slot *slot) noexcept nogil:
         return
     image = &mic_images[number]
     if slot.args[1] != 0:
-        fd = image_file(buffer, slot.args[1])
+        fd = file_in_memory(buffer, slot.args[1])
         if fd < 0:
             refuse_image(slot, strerror(errno))
             return

@@ -123,7 +123,6 @@ cdef void *slot_thread(void *arg) noexcept nogil:
     cdef uint64_t spin_ns = spin_time(number)
     cdef control_variables variables
     mic_thread_slot = number
-    alternate_stack()
     save_variables(&variables)
     while True:
         seen = next_request(slot, seen, spin_ns)

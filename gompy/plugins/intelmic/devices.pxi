@@ -23,7 +23,6 @@ cdef extern from *:
     {
       int number;
       int running;            /* between init_device and fini_device */
-      pid_t owner;            /* process that started the device: a forked child must keep its hands off */
       pid_t pid;              /* of the device process (or the tool that runs it) */
       int fd, pipe;           /* memfd; the write end of the pipe that tells the device of our end */
       uint32_t gone;          /* death was noticed */
@@ -32,7 +31,6 @@ cdef extern from *:
       uintptr_t base, size;   /* and in the device's */
       uint64_t free_slots;    /* launch slots: bit set = free */
       uint64_t started_slots; /* slots whose thread runs on the device */
-      uint64_t spin_first;
       pthread_mutex_t commands;
       struct arena arena;
       struct host_image *images;
@@ -42,6 +40,15 @@ cdef extern from *:
     struct address_pair { uintptr_t start, end; };
     static struct mic_device mic_device_table[MIC_DEVICES];
     static pthread_mutex_t mic_plugin_lock = PTHREAD_MUTEX_INITIALIZER;
+    /* Set in a child that the program forks: the devices stay its parent's, and their memory isn't mapped there.  */
+    static int mic_forked;
+    static void mic_note_fork (void) { mic_forked = 1; }
+    static void mic_watch_forks (void)
+    {
+      static int watching;
+      if (!watching)
+        watching = pthread_atfork (NULL, NULL, mic_note_fork) == 0;
+    }
     """
     void *GOMP_PLUGIN_malloc(size_t n) nogil
     void GOMP_PLUGIN_debug(int kind, const char *fmt, ...) nogil
@@ -60,7 +67,6 @@ cdef extern from *:
     struct mic_device:
         int number
         int running
-        pid_t owner
         pid_t pid
         int fd
         int pipe
@@ -81,6 +87,8 @@ cdef extern from *:
         uintptr_t end
     mic_device mic_device_table[64]
     pthread_mutex_t mic_plugin_lock
+    int mic_forked
+    void watch_forks "mic_watch_forks"() nogil
 
 cdef int configured_devices  # number of devices + 1 once the environment has been read
 
@@ -130,4 +138,6 @@ cdef inline mic_device *device_of(int number) noexcept nogil:
     """The record of a running device; any other number is the caller's mistake and fatal."""
     if number < 0 or number >= MIC_DEVICES or not mic_device_table[number].running:
         GOMP_PLUGIN_fatal(b"device %d (intelmic) is not initialised", number)
+    if mic_forked:
+        GOMP_PLUGIN_fatal(b"device %d (intelmic) belongs to the parent of this forked process", number)
     return &mic_device_table[number]

@@ -1,23 +1,51 @@
 # What the host says when a device has died.
 
+cdef extern from *:
+    """
+    /* Kill ourselves with a signal, if it would end us.  */
+    static void
+    mic_die_of (int signo)
+    {
+      struct sigaction a;
+      sigset_t one;
+      if (sigaction (signo, NULL, &a) != 0 || a.sa_handler != SIG_DFL)
+        return;
+      sigemptyset (&one);
+      sigaddset (&one, signo);
+      pthread_sigmask (SIG_UNBLOCK, &one, NULL);
+      raise (signo);
+    }
+    static const char *
+    mic_fpe_name (int code)
+    {
+      return code == FPE_INTDIV ? ": integer division by zero" : code == FPE_INTOVF ? ": integer overflow"
+             : code == FPE_FLTDIV ? ": division by zero" : "";
+    }
+    """
+    void mic_die_of(int signo) nogil
+    const char *mic_fpe_name(int code) nogil
+
 
 cdef void notice_death(mic_device *d) noexcept nogil:
     """Look whether the device lives.  If it doesn't, say what happened and end the program as libgomp would."""
     cdef int how = 0, status = 0, state
+    if not d.running:
+        wait_for_exit()  # exit was called in another thread
     if load32(&d.control.dead, SEQ_CST) != 0:
         report_death(d)
-        return
     state = mic_ended(d.pid, &how, &status)
     if state == 0:
         return
     if load32(&d.control.dead, SEQ_CST) != 0:
         report_death(d)
-    if exchange32(&d.gone, 1, SEQ_CST) != 0:
+    if exchange32(&d.gone, 1, SEQ_CST) != 0 or not d.running:
         wait_for_exit()
     if state < 0:
         GOMP_PLUGIN_fatal(b"device %d (intelmic): its process has ended", d.number)
     if how == CLD_EXITED:
         GOMP_PLUGIN_fatal(b"device %d (intelmic): its process ended with status %d", d.number, status)
+    if status == SIGPIPE:
+        mic_die_of(status)  # a reader of our output has gone: what would have ended us, had we written
     GOMP_PLUGIN_fatal(b"device %d (intelmic): its process was killed by signal %d (%s)", d.number, status, strsignal(status))
 
 
@@ -27,12 +55,127 @@ cdef void wait_for_exit() noexcept nogil:
         pause()
 
 
+cdef void place_of_host(uint64_t address, char *to, size_t room) noexcept nogil:
+    """What the host has at an address: "its stack", "its heap", a file's name, "its memory"; empty: nothing."""
+    cdef char text[65536]
+    cdef int fd = open(b"/proc/self/maps", O_RDONLY | O_CLOEXEC)
+    cdef size_t have = 0
+    cdef ssize_t n
+    cdef char *line
+    cdef char *end
+    cdef char *p
+    cdef char *name
+    cdef uint64_t begin
+    to[0] = 0
+    while fd >= 0:
+        n = read(fd, text + have, sizeof(text) - 1 - have)
+        if n <= 0:
+            break
+        have += <size_t>n
+        text[have] = 0
+        line = text
+        end = strchr(line, c'\n')
+        while end != NULL:
+            end[0] = 0
+            begin = strtoull(line, &p, 16)
+            if address >= begin and address < strtoull(p + 1, &p, 16):
+                name = strrchr(line, c' ')
+                name = name + 1 if name != NULL else line
+                if strcmp(name, b"[stack]") == 0:
+                    snprintf(to, room, b"its stack")
+                elif strcmp(name, b"[heap]") == 0:
+                    snprintf(to, room, b"its heap")
+                elif name[0] == c'/':
+                    snprintf(to, room, b"data of %s", strrchr(name, c'/') + 1)
+                else:
+                    snprintf(to, room, b"its memory")
+                close(fd)
+                return
+            line = end + 1
+            end = strchr(line, c'\n')
+        have -= <size_t>(line - text)
+        memmove(text, line, have)
+    if fd >= 0:
+        close(fd)
+
+
+cdef void explain_address(mic_device *d, mic_death *death, char *to, size_t room) noexcept nogil:
+    """Why an address faulted: whose it is."""
+    cdef char place[300]
+    cdef void *p = <void *>death.address
+    cdef int i
+    cdef mic_device *other
+    if death.code == SI_KERNEL:
+        snprintf(to, room, b"an address that cannot exist (not canonical)")
+        return
+    if death.address < 65536:
+        snprintf(to, room, b"address %p is not mapped on the device (a null pointer)", p)
+        return
+    for i in range(MIC_DEVICES):
+        other = &mic_device_table[i]
+        if other != d and other.running and death.address - other.base < other.size:
+            snprintf(to, room, b"address %p is not mapped on the device: it is memory of device %d", p, i)
+            return
+    place_of_host(death.address, place, sizeof(place))
+    if place[0]:
+        snprintf(to, room, b"address %p is not mapped on the device: it is the host's (%s); was a map clause forgotten?",
+                 p, place)
+    elif death.code == SEGV_ACCERR and image_at(d, death.address) != NULL:
+        snprintf(to, room, b"address %p may not be accessed so (read-only data or code of the image)", p)
+    elif death.address - death.stack < 1 << 16 or death.stack - death.address < 1 << 16:
+        snprintf(to, room, b"address %p is beyond the end of the thread's stack", p)
+    else:
+        snprintf(to, room, b"address %p is not mapped on the device", p)
+
+
+cdef void describe_region(mic_device *d, mic_death *death, char *to, size_t room) noexcept nogil:
+    """Which region died, and where: ``region NAME (FILE:LINE): ``, as far as it is known."""
+    cdef char name[400]
+    cdef char inner[400]
+    cdef char line[400]
+    cdef uint64_t busy
+    cdef uint64_t pc = death.image_pc
+    cdef int slot = death.slot
+    if slot == MIC_COMMAND_SLOT:
+        snprintf(to, room, b"while loading or unloading an image: ")
+        return
+    if slot < 0:
+        busy = ~load64(&d.free_slots, RELAXED)
+        slot = ctz64(busy) if busy and busy & (busy - 1) == 0 else -1
+    if pc and pc != death.pc:
+        pc -= 1  # a return address: the call is before it
+    line_of(d, pc, line, sizeof(line))
+    name_of(d, pc, inner, sizeof(inner))
+    if slot < 0:
+        snprintf(name, sizeof(name), b"a thread outside any region")
+    else:
+        name_of(d, d.control.slots[slot].args[0], name, sizeof(name))
+    if pc == 0:
+        snprintf(to, room, b"region %s: ", name)
+    elif strcmp(name, inner) == 0:
+        snprintf(to, room, b"region %s%s%s%s: ", name, <const char *>(b" (" if line[0] else b""), line,
+                 <const char *>(b")" if line[0] else b""))
+    else:
+        snprintf(to, room, b"region %s, in %s%s%s%s: ", name, inner, <const char *>(b" (" if line[0] else b""), line,
+                 <const char *>(b")" if line[0] else b""))
+
+
 cdef void report_death(mic_device *d) noexcept nogil:
-    """Tell what the device's fault handler noted."""
+    """Tell what the device's fault handler noted, and end the program."""
     cdef mic_death *death = &d.control.death
-    if exchange32(&d.gone, 1, SEQ_CST) != 0:
+    cdef char region[1400]
+    cdef char why[700]
+    if exchange32(&d.gone, 1, SEQ_CST) != 0 or not d.running:
         wait_for_exit()
+    describe_region(d, death, region, sizeof(region))
     if death.kind == MIC_DEATH_EXIT:
-        GOMP_PLUGIN_fatal(b"device %d (intelmic): exit (%d) called in a region", d.number, death.code)
-    GOMP_PLUGIN_fatal(b"device %d (intelmic): signal %d (%s) at %p, address %p", d.number, death.signo,
-                      strsignal(death.signo), <void *>death.pc, <void *>death.address)
+        GOMP_PLUGIN_fatal(b"device %d (intelmic): %sexit (%d) called on the device", d.number, region, death.code)
+    if death.sender and death.sender != d.control.device_pid:
+        GOMP_PLUGIN_fatal(b"device %d (intelmic): %ssignal %d (%s), sent by process %d", d.number, region, death.signo,
+                          strsignal(death.signo), death.sender)
+    if death.signo == SIGSEGV or death.signo == SIGBUS:
+        explain_address(d, death, why, sizeof(why))
+        GOMP_PLUGIN_fatal(b"device %d (intelmic): %ssignal %d (%s): %s", d.number, region, death.signo,
+                          strsignal(death.signo), why)
+    GOMP_PLUGIN_fatal(b"device %d (intelmic): %ssignal %d (%s)%s", d.number, region, death.signo, strsignal(death.signo),
+                      mic_fpe_name(death.code) if death.signo == SIGFPE else <const char *>b"")

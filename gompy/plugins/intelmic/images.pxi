@@ -38,60 +38,22 @@ cdef bint write_image_file(mic_device *d, host_image *image, char *path, size_t 
     cdef const char *where = getenv(b"TMPDIR")
     cdef const char *name = strrchr(image_name(image), c'/')
     cdef int fd
-    cdef size_t done = 0
-    cdef ssize_t n
+    cdef bint good
     name = name + 1 if name != NULL else image_name(image)
     if d.directory[0] == 0:
         snprintf(d.directory, sizeof(d.directory), b"%s/gompy-XXXXXX", where if where != NULL and where[0] else <const char *>b"/tmp")
         if mkdtemp(d.directory) == NULL:
             d.directory[0] = 0
             return False
+        memcpy(d.control.directory, d.directory, sizeof(d.directory))
     snprintf(path, room, b"%s/%d-%.100s.so", d.directory, d.files, name)
     d.files += 1
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if fd < 0:
         return False
-    while done < image.size:
-        n = write(fd, image.bytes + done, image.size - done)
-        if n < 0 and errno == EINTR:
-            continue
-        if n <= 0:
-            close(fd)
-            return False
-        done += <size_t>n
+    good = write_all(fd, image.bytes, image.size)
     close(fd)
-    return True
-
-
-cdef void remove_image_files(mic_device *d) noexcept nogil:
-    """Delete what write_image_file made."""
-    cdef host_image *image = d.images
-    if d.directory[0]:
-        remove_directory(d.directory)
-        d.directory[0] = 0
-
-
-cdef extern from *:
-    """
-    #include <dirent.h>
-    static void
-    mic_remove_directory (const char *path)
-    {
-      DIR *dir = opendir (path);
-      struct dirent *entry;
-      char name[600];
-      while (dir && (entry = readdir (dir)))
-        if (entry->d_name[0] != '.')
-          {
-            snprintf (name, sizeof name, "%s/%s", path, entry->d_name);
-            unlink (name);
-          }
-      if (dir)
-        closedir (dir);
-      rmdir (path);
-    }
-    """
-    void remove_directory "mic_remove_directory"(const char *path) nogil
+    return good
 
 
 cdef int load(mic_device *d, unsigned version, mic_target_data *data, address_pair **table) noexcept nogil:
@@ -161,6 +123,8 @@ cdef bint unload(mic_device *d, const void *data) noexcept nogil:
     cdef host_image **link = &d.images
     cdef host_image *image
     cdef int64_t error
+    if d.gone:
+        return True  # the program is ending because of that
     pthread_mutex_lock(&d.commands)
     while link[0] != NULL and link[0].target_data != data:
         link = &link[0].next

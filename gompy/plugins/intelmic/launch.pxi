@@ -25,10 +25,6 @@ cdef inline void give_slot(mic_device *d, int slot) noexcept nogil:
     or64(&d.free_slots, <uint64_t>1 << slot, RELEASE)
 
 
-cdef extern from *:
-    uint64_t or64 "__atomic_fetch_or"(uint64_t *p, uint64_t v, int order) nogil
-
-
 cdef inline uint32_t post(mic_slot *slot) noexcept nogil:
     """Hand the request in a slot over.  Returns its number.
 
@@ -118,9 +114,6 @@ cdef void launch(mic_device *d, void *function, void *variables, void **args) no
     """Run a region and wait for its end."""
     cdef int number
     cdef mic_slot *slot
-    if d.owner != getpid():
-        GOMP_PLUGIN_fatal(b"device %d (intelmic): a target region in a forked child: the device belongs to its parent",
-                          d.number)
     number = take_slot(d)
     slot = &d.control.slots[number]
     if load64(&d.started_slots, ACQUIRE) >> number & 1 == 0:

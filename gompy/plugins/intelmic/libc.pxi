@@ -48,6 +48,7 @@ cdef extern from *:
     void store32 "__atomic_store_n"(uint32_t *p, uint32_t v, int order) nogil
     uint32_t exchange32 "__atomic_exchange_n"(uint32_t *p, uint32_t v, int order) nogil
     uint64_t load64 "__atomic_load_n"(uint64_t *p, int order) nogil
+    uint64_t or64 "__atomic_fetch_or"(uint64_t *p, uint64_t v, int order) nogil
     uint64_t and64 "__atomic_fetch_and"(uint64_t *p, uint64_t v, int order) nogil
     bint cas64 "__atomic_compare_exchange_n"(uint64_t *p, uint64_t *expected, uint64_t v, bint weak, int ok, int no) nogil
     bint cas32 "__atomic_compare_exchange_n"(uint32_t *p, uint32_t *expected, uint32_t v, bint weak, int ok, int no) nogil
@@ -200,7 +201,7 @@ cdef extern from "protocol.h":
     uint32_t MIC_ABI
     int MIC_SLOTS, MIC_COMMAND_SLOT, MIC_TEXT_SIZE
     uint64_t MIC_CONTROL_SIZE
-    int MIC_OP_RUN, MIC_OP_THREAD, MIC_OP_LOAD, MIC_OP_UNLOAD, MIC_OP_TABLE, MIC_OP_READ, MIC_OP_WRITE, MIC_OP_QUIT
+    int MIC_OP_RUN, MIC_OP_THREAD, MIC_OP_LOAD, MIC_OP_UNLOAD, MIC_OP_READ, MIC_OP_WRITE, MIC_OP_QUIT
     uint32_t MIC_STARTING, MIC_READY, MIC_FAILED
     int MIC_DEATH_NONE, MIC_DEATH_SIGNAL, MIC_DEATH_EXIT
     struct mic_slot:
@@ -218,6 +219,7 @@ cdef extern from "protocol.h":
         int32_t slot
         uint64_t address
         uint64_t pc
+        uint64_t stack
         uint64_t image_pc
         int32_t tid
         int32_t sender
@@ -235,6 +237,7 @@ cdef extern from "protocol.h":
         uint32_t state
         uint32_t dead
         mic_death death
+        char directory[256]
         char text[8192]
         mic_slot slots[65]
     void mic_relax() nogil

@@ -7,12 +7,14 @@ with the OpenMP capability.  docs/device.md describes how host and device work t
 
 include "libc.pxi"
 include "waiting.pxi"
+include "files.pxi"
 include "arena.pxi"
 include "devices.pxi"
 include "spawn.pxi"
 include "launch.pxi"
 include "copies.pxi"
 include "images.pxi"
+include "image_symbols.pxi"
 include "fault_report.pxi"
 
 
@@ -45,12 +47,16 @@ cdef public bint GOMP_OFFLOAD_init_device(int number) noexcept nogil:
     """Start a device.  False after a message if it can't be started."""
     cdef mic_device *d
     cdef bint good = True
+    if mic_forked:
+        GOMP_PLUGIN_error(b"device %d (intelmic): not usable in a forked child of a program that has used devices", number)
+        return False
     if number < 0 or number >= count_devices():
         GOMP_PLUGIN_error(b"device %d (intelmic) does not exist", number)
         return False
     pthread_mutex_lock(&mic_plugin_lock)
     d = &mic_device_table[number]
     if not d.running:
+        watch_forks()
         memset(d, 0, sizeof(mic_device))
         d.number = number
         good = start_device(d)
@@ -65,12 +71,15 @@ cdef public bint GOMP_OFFLOAD_fini_device(int number) noexcept nogil:
     cdef host_image *image
     if number < 0 or number >= MIC_DEVICES:
         return False
+    if mic_forked:
+        return True
     pthread_mutex_lock(&mic_plugin_lock)
     d = &mic_device_table[number]
-    if d.running and d.owner == getpid():
+    if d.running:
         d.running = 0
         stop_device(d, True)
-        remove_image_files(d)
+        if d.directory[0]:
+            remove_directory(d.directory)
         while d.images != NULL:
             image = d.images
             d.images = image.next

@@ -15,18 +15,17 @@
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread.  */
 #define MIC_SLOTS 64
 #define MIC_COMMAND_SLOT 64
-#define MIC_CONTROL_SIZE (1ull << 20)
+#define MIC_CONTROL_SIZE (2ull << 20) /* a huge page: the arena behind it may use such */
 #define MIC_TEXT_SIZE 8192
 
 /* What a request asks for.  */
 #define MIC_OP_RUN 1    /* args: function, its argument, number of teams, thread limit */
 #define MIC_OP_THREAD 2 /* start the thread of slot args[0] */
-#define MIC_OP_LOAD 3   /* the image is args[1] bytes at arena offset args[0]; text: its name, flags args[2] */
+#define MIC_OP_LOAD 3   /* the image is args[1] bytes at arena offset args[0], or the file that `text` names */
 #define MIC_OP_UNLOAD 4 /* args[0]: handle */
-#define MIC_OP_TABLE 5  /* copy args[2] table words of image args[0] to arena offset args[1] */
-#define MIC_OP_READ 6   /* device address args[0] to arena offset args[1], args[2] bytes */
-#define MIC_OP_WRITE 7  /* arena offset args[1] to device address args[0], args[2] bytes */
-#define MIC_OP_QUIT 8
+#define MIC_OP_READ 5   /* device address args[0] to arena offset args[1], args[2] bytes */
+#define MIC_OP_WRITE 6  /* arena offset args[1] to device address args[0], args[2] bytes */
+#define MIC_OP_QUIT 7
 
 /* Life of the device (mic_control.state).  */
 #define MIC_STARTING 0u
@@ -61,6 +60,7 @@ struct mic_death
   int32_t slot;      /* launch slot of the thread, -1: not known */
   uint64_t address;  /* si_addr */
   uint64_t pc;       /* of the fault */
+  uint64_t stack;    /* stack pointer */
   uint64_t image_pc; /* nearest address inside an image, 0: none found */
   int32_t tid;
   int32_t sender;    /* si_pid of a signal that a process sent */
@@ -81,6 +81,7 @@ struct mic_control
   uint32_t state __attribute__ ((aligned (128)));
   uint32_t dead;        /* set after `death` is complete */
   struct mic_death death;
+  char directory[256];  /* of image files, removed by whoever ends last */
   char text[MIC_TEXT_SIZE];
   struct mic_slot slots[MIC_SLOTS + 1];
 };

@@ -182,6 +182,7 @@ cdef bint make_memory(mic_device *d) noexcept nogil:
             return False
         size = (size >> 1) & ~<uint64_t>((2 << 20) - 1)
     madvise(p, MIC_CONTROL_SIZE + size, MADV_DONTDUMP)
+    madvise(p, MIC_CONTROL_SIZE + size, MADV_DONTFORK)
     d.control = <mic_control *>p
     d.memory = <char *>p + MIC_CONTROL_SIZE
     d.size = size
@@ -283,6 +284,7 @@ cdef bint start_device(mic_device *d) noexcept nogil:
         else:
             GOMP_PLUGIN_error(b"device %d (intelmic): %s was ended at its start by signal %d (%s)", d.number, words[0],
                               status, strsignal(status))
+        d.free_slots = ~<uint64_t>0
         stop_device(d, False)
         return False
     if words != argv:
@@ -292,7 +294,6 @@ cdef bint start_device(mic_device *d) noexcept nogil:
     d.free_slots = ~<uint64_t>0
     d.started_slots = 0
     d.gone = 0
-    d.owner = getpid()
     pthread_mutex_init(&d.commands, NULL)
     return True
 
@@ -315,7 +316,8 @@ cdef void stop_device(mic_device *d, bint politely) noexcept nogil:
     close(d.pipe)
     while waitpid(d.pid, &status, 0) < 0 and errno == EINTR:
         pass
-    release_memory(d)
+    if load64(&d.free_slots, SEQ_CST) == ~<uint64_t>0:
+        release_memory(d)  # else exit was called while other threads run regions: they look at it until we are gone
 
 
 cdef void await_end(pid_t pid, int milliseconds) noexcept nogil:

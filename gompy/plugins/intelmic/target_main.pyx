@@ -11,9 +11,11 @@ pidfd (-1 where the kernel has none).  docs/device.md describes the whole.
 
 include "libc.pxi"
 include "waiting.pxi"
+include "files.pxi"
 include "device_state.pxi"
 include "device_layout.pxi"
 include "device_fault.pxi"
+include "device_threads.pxi"
 include "device_images.pxi"
 include "device_loop.pxi"
 include "device_shims.pxi"
@@ -34,6 +36,8 @@ cdef void *watch_host(void *arg) noexcept nogil:
         count = 2
     while True:
         if poll(fds, count, -1) > 0:
+            if control.directory[0]:
+                remove_directory(control.directory)
             kill(getpid(), SIGKILL)
     return NULL
 

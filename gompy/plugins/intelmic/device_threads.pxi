@@ -1,0 +1,60 @@
+# pthread_create of the device: every thread gets a stack for signal handlers and knows whose slot it works for.
+#
+# libgomp's workers are made by the thread that runs the region (or by a worker of its), so the slot is inherited.  This
+# definition is found before libc's by libgomp and by images, as the program stands first in the search order.
+
+cdef extern from *:
+    """
+    struct mic_start { void *(*function) (void *); void *arg; int slot; };
+    static int (*mic_real_create) (pthread_t *, const pthread_attr_t *, void *(*) (void *), void *);
+    static void mic_release_stack (void)
+    {
+      stack_t s;
+      memset (&s, 0, sizeof s);
+      s.ss_flags = SS_DISABLE;
+      sigaltstack (&s, NULL);
+      if (mic_alternate_stack && mic_alternate_stack != MAP_FAILED)
+        munmap (mic_alternate_stack, MIC_ALTERNATE_SIZE);
+      mic_alternate_stack = NULL;
+    }
+    """
+    struct mic_start:
+        void *(*function)(void *) noexcept nogil
+        void *arg
+        int slot
+    int (*mic_real_create)(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *) noexcept nogil, void *arg) noexcept nogil
+    void release_alternate_stack "mic_release_stack"() nogil
+
+
+cdef void *thread_body(void *p) noexcept nogil:
+    """A new thread's first function."""
+    global mic_thread_slot
+    cdef mic_start start = (<mic_start *>p)[0]
+    cdef void *result
+    free(p)
+    mic_thread_slot = start.slot
+    alternate_stack()
+    result = start.function(start.arg)
+    release_alternate_stack()
+    return result
+
+
+cdef public int create_thread "pthread_create"(pthread_t *thread, const pthread_attr_t *attributes,
+                                               void *(*function)(void *) noexcept nogil, void *arg) noexcept nogil:
+    """As libc's."""
+    global mic_real_create
+    cdef mic_start *start
+    cdef int error
+    if mic_real_create == NULL:
+        mic_real_create = <int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *) noexcept nogil, void *) noexcept nogil>dlsym(
+            RTLD_NEXT, b"pthread_create")
+    start = <mic_start *>malloc(sizeof(mic_start))
+    if start == NULL:
+        return EAGAIN
+    start.function = function
+    start.arg = arg
+    start.slot = mic_thread_slot
+    error = mic_real_create(thread, attributes, thread_body, start)
+    if error:
+        free(start)
+    return error

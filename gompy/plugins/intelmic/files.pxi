@@ -1,0 +1,47 @@
+# Small things about files that both sides need.
+
+cdef extern from *:
+    """
+    #include <dirent.h>
+    /* Delete a folder and the files in it.  */
+    static void
+    mic_remove_directory (const char *path)
+    {
+      DIR *dir = opendir (path);
+      struct dirent *entry;
+      char name[600];
+      while (dir && (entry = readdir (dir)))
+        if (entry->d_name[0] != '.')
+          {
+            snprintf (name, sizeof name, "%s/%s", path, entry->d_name);
+            unlink (name);
+          }
+      if (dir)
+        closedir (dir);
+      rmdir (path);
+    }
+    """
+    void remove_directory "mic_remove_directory"(const char *path) nogil
+
+
+cdef bint write_all(int fd, const char *bytes, size_t size) noexcept nogil:
+    """Write everything.  False with errno set if that fails."""
+    cdef size_t done = 0
+    cdef ssize_t n
+    while done < size:
+        n = write(fd, bytes + done, size - done)
+        if n < 0 and errno == EINTR:
+            continue
+        if n <= 0:
+            return False
+        done += <size_t>n
+    return True
+
+
+cdef int file_in_memory(const char *bytes, size_t size) noexcept nogil:
+    """A memfd that holds the bytes.  Returns its descriptor (close on exec), or -1 with errno set."""
+    cdef int fd = memfd_create(b"gompy-image", MFD_CLOEXEC)
+    if fd >= 0 and not write_all(fd, bytes, size):
+        close(fd)
+        return -1
+    return fd

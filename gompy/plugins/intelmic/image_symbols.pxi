@@ -1,0 +1,159 @@
+# Names and lines of addresses in an image, for messages.  Nothing here runs while all is well.
+
+cdef extern from *:
+    ctypedef struct Elf64_Ehdr:
+        uint64_t e_shoff
+        uint16_t e_shnum
+        uint16_t e_shentsize
+        uint16_t e_phnum
+        uint64_t e_phoff
+    ctypedef struct Elf64_Phdr:
+        uint32_t p_type
+        uint32_t p_flags
+        uint64_t p_vaddr
+        uint64_t p_memsz
+    ctypedef struct Elf64_Shdr:
+        uint32_t sh_type
+        uint32_t sh_link
+        uint64_t sh_offset
+        uint64_t sh_size
+    ctypedef struct Elf64_Sym:
+        uint32_t st_name
+        unsigned char st_info
+        uint16_t st_shndx
+        uint64_t st_value
+        uint64_t st_size
+    int SHT_SYMTAB, SHT_DYNSYM, STT_FUNC, SHN_UNDEF, PT_LOAD
+    int ELF64_ST_TYPE(unsigned char info) nogil
+
+
+cdef bint holds(host_image *image, uint64_t offset, uint64_t n) noexcept nogil:
+    """Whether n bytes at a file offset are inside the image: it may be damaged."""
+    return offset <= image.size and n <= image.size - offset
+
+
+cdef host_image *image_at(mic_device *d, uint64_t address) noexcept nogil:
+    """The image that a device address lies in, or NULL."""
+    cdef host_image *image = d.images
+    cdef Elf64_Ehdr *elf
+    cdef Elf64_Phdr *segments
+    cdef int i
+    while image != NULL:
+        elf = <Elf64_Ehdr *>image.bytes
+        if holds(image, elf.e_phoff, elf.e_phnum * sizeof(Elf64_Phdr)):
+            segments = <Elf64_Phdr *>(image.bytes + elf.e_phoff)
+            for i in range(elf.e_phnum):
+                if segments[i].p_type == <uint32_t>PT_LOAD and address - image.base >= segments[i].p_vaddr and \
+                        address - image.base - segments[i].p_vaddr < segments[i].p_memsz:
+                    return image
+        image = image.next
+    return NULL
+
+
+cdef const char *symbol_in(host_image *image, uint64_t value, int table_type) noexcept nogil:
+    """The function of a symbol table that covers a link-time address, or NULL."""
+    cdef Elf64_Ehdr *elf = <Elf64_Ehdr *>image.bytes
+    cdef Elf64_Shdr *sections
+    cdef Elf64_Shdr *strings
+    cdef Elf64_Sym *symbols
+    cdef uint64_t i, j
+    if elf.e_shentsize != sizeof(Elf64_Shdr) or not holds(image, elf.e_shoff, elf.e_shnum * sizeof(Elf64_Shdr)):
+        return NULL
+    sections = <Elf64_Shdr *>(image.bytes + elf.e_shoff)
+    for i in range(elf.e_shnum):
+        if sections[i].sh_type != <uint32_t>table_type or sections[i].sh_link >= elf.e_shnum:
+            continue
+        strings = &sections[sections[i].sh_link]
+        if not holds(image, sections[i].sh_offset, sections[i].sh_size) or \
+                not holds(image, strings.sh_offset, strings.sh_size) or strings.sh_size == 0 or \
+                image.bytes[strings.sh_offset + strings.sh_size - 1] != 0:
+            continue
+        symbols = <Elf64_Sym *>(image.bytes + sections[i].sh_offset)
+        for j in range(sections[i].sh_size // sizeof(Elf64_Sym)):
+            if ELF64_ST_TYPE(symbols[j].st_info) == STT_FUNC and symbols[j].st_shndx != SHN_UNDEF and \
+                    symbols[j].st_name < strings.sh_size and value >= symbols[j].st_value and \
+                    (value - symbols[j].st_value < symbols[j].st_size or value == symbols[j].st_value):
+                return image.bytes + strings.sh_offset + symbols[j].st_name
+    return NULL
+
+
+cdef void name_of(mic_device *d, uint64_t address, char *to, size_t room) noexcept nogil:
+    """The name of the function at a device address; the address itself if the image doesn't tell.
+
+    What LTO appended to keep local names apart is left out.
+    """
+    cdef host_image *image = image_at(d, address)
+    cdef const char *name = NULL
+    cdef char *suffix
+    if image != NULL:
+        name = symbol_in(image, address - image.base, SHT_SYMTAB)
+        if name == NULL:
+            name = symbol_in(image, address - image.base, SHT_DYNSYM)
+    if name == NULL:
+        snprintf(to, room, b"%p", <void *>address)
+        return
+    snprintf(to, room, b"%s", name)
+    suffix = strstr(to, b".lto_priv.")
+    if suffix != NULL:
+        suffix[0] = 0
+
+
+cdef extern from *:
+    """
+    /* Run `addr2line -s -e <file on fd> <address>` and read its line.  */
+    static void
+    mic_addr2line (int fd, uint64_t address, char *to, size_t room)
+    {
+      char path[40], number[24];
+      char *argv[] = { "addr2line", "-s", "-e", path, number, NULL };
+      int ends[2], status;
+      posix_spawn_file_actions_t actions;
+      pid_t pid;
+      size_t done = 0;
+      ssize_t n;
+      to[0] = 0;
+      snprintf (path, sizeof path, "/proc/self/fd/%d", fd);
+      snprintf (number, sizeof number, "0x%llx", (unsigned long long) address);
+      if (pipe2 (ends, O_CLOEXEC) != 0)
+        return;
+      posix_spawn_file_actions_init (&actions);
+      posix_spawn_file_actions_adddup2 (&actions, fd, fd);
+      posix_spawn_file_actions_adddup2 (&actions, ends[1], 1);
+      posix_spawn_file_actions_addopen (&actions, 0, "/dev/null", O_RDONLY, 0);
+      posix_spawn_file_actions_addopen (&actions, 2, "/dev/null", O_WRONLY, 0);
+      if (posix_spawnp (&pid, argv[0], &actions, NULL, argv, environ) == 0)
+        {
+          close (ends[1]);
+          ends[1] = -1;
+          while (done < room - 1 && (n = read (ends[0], to + done, room - 1 - done)) > 0)
+            done += n;
+          while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
+            ;
+        }
+      posix_spawn_file_actions_destroy (&actions);
+      close (ends[0]);
+      if (ends[1] >= 0)
+        close (ends[1]);
+      to[done] = 0;
+      to[strcspn (to, "\\n(")] = 0;
+      while (*to && to[strlen (to) - 1] == ' ')
+        to[strlen (to) - 1] = 0;
+    }
+    """
+    void mic_addr2line(int fd, uint64_t address, char *to, size_t room) nogil
+
+
+cdef void line_of(mic_device *d, uint64_t address, char *to, size_t room) noexcept nogil:
+    """``file:line`` of a device address from the image's DWARF, empty if that isn't known.  Asks binutils' addr2line."""
+    cdef host_image *image = image_at(d, address)
+    cdef int fd
+    to[0] = 0
+    if image == NULL:
+        return
+    fd = file_in_memory(image.bytes, image.size)
+    if fd < 0:
+        return
+    mic_addr2line(fd, address - image.base, to, room)
+    close(fd)
+    if strchr(to, c'?') != NULL or strchr(to, c':') == NULL:
+        to[0] = 0
