@@ -20,7 +20,7 @@ packages:  ## the Debian packages that the build and the tests need
 $(BIN)/python: pyproject.toml .ci/packages
 	@sh .ci/packages
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'setuptools>=68' wheel 'Cython>=3.0.10'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'setuptools>=77' wheel 'Cython>=3.0.10'
 	@touch $(BIN)/python
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml setup.py
