@@ -106,7 +106,7 @@ def shadowed(partition: Partition, others: list[Partition]) -> str:
         for name in names:
             if name is None:
                 continue
-            if name in seen or any(name in other.defined for other in others):
+            if name in seen or (name in partition.defined and any(name in other.defined for other in others)):
                 return name
             seen.add(name)
     return ""
@@ -213,7 +213,7 @@ class HostLto:
             if not exported and not referring:
                 continue
             lines = [f"--redefine-sym {name}={renames[name]}" for name in dict.fromkeys(exported + referring)]
-            lines += [f"--globalize-symbol={name}" for name in exported]
+            lines += [f"--globalize-symbol={renames[name]}" for name in exported]  # renaming comes first
             response = self.temps.name(".objcopy")
             with open(response, "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write("\n".join(lines) + "\n")
