@@ -37,11 +37,14 @@ def quote(text: str) -> str:
     """The text in the quotes that gcc uses: ‘’ in a UTF-8 locale, '' in others."""
     import _locale
 
+    before = _locale.setlocale(_locale.LC_CTYPE, None)
     try:
         _locale.setlocale(_locale.LC_CTYPE, "")
         utf8 = _locale.nl_langinfo(_locale.CODESET) == "UTF-8"
-    except OSError:  # _locale.Error is one
+    except _locale.Error:  # type: ignore[attr-defined]  # no such locale: gcc stays in the C locale then
         utf8 = False
+    finally:
+        _locale.setlocale(_locale.LC_CTYPE, before)
     return f"‘{text}’" if utf8 else f"'{text}'"
 
 

@@ -138,24 +138,21 @@ def expand(arguments: list[str]) -> list[Word]:
     """Replace every ``@file`` that can be read by its words; others stay as they are, as gcc does."""
     words: list[Word] = []
     budget = NESTING_LIMIT
-
-    def add(texts: list[str], origin: int | None) -> None:
-        nonlocal budget
-        for index, text in enumerate(texts):
-            where = index if origin is None else origin
-            if text.startswith("@") and len(text) > 1 and budget > 0:
-                try:
-                    with open(text[1:], "rb") as file:
-                        contents = os.fsdecode(file.read())
-                except OSError:
-                    pass
-                else:
-                    budget -= 1
-                    add(split_response(contents), where)
-                    continue
-            words.append(Word(text, where))
-
-    add(arguments, None)
+    pending = [(text, index) for index, text in enumerate(arguments)]
+    pending.reverse()
+    while pending:
+        text, origin = pending.pop()
+        if len(text) > 1 and text[0] == "@" and budget:
+            try:
+                with open(text[1:], "rb") as file:
+                    contents = os.fsdecode(file.read())
+            except OSError:
+                pass
+            else:
+                budget -= 1
+                pending += [(inner, origin) for inner in reversed(split_response(contents))]
+                continue
+        words.append(Word(text, origin))
     return words
 
 
@@ -255,9 +252,7 @@ def _input(line: CommandLine, name: str, language: str) -> None:
         line.assembler.append(name)
     elif language.endswith("-header") or (not language and suffix in HEADER_SUFFIXES):
         line.headers.append(name)
-    elif language:
-        line.sources.append(name)
-    elif name == "-" or suffix in SOURCE_SUFFIXES:
+    elif language or name == "-" or suffix in SOURCE_SUFFIXES:
         line.sources.append(name)
     elif suffix in ASSEMBLER_SUFFIXES:
         line.assembler.append(name)
