@@ -1,0 +1,154 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The null device: memory is the host's, copies are real, regions do nothing.
+
+It measures what the host side of a construct costs.  An image is loaded into this process, for the addresses and sizes
+in its tables; no code of it runs.  GOMPY_NULL_DEVICES gives the number of devices, 1 by default.
+"""
+
+from libc.stdint cimport uintptr_t
+from libc.stdio cimport snprintf
+from libc.stdlib cimport atoi, free, getenv, malloc
+from libc.string cimport memcpy
+
+cdef extern from "<sys/mman.h>" nogil:
+    unsigned MFD_CLOEXEC
+    int memfd_create(const char *, unsigned)
+
+cdef extern from "<unistd.h>" nogil:
+    int close(int)
+    ssize_t write(int, const void *, size_t)
+
+cdef extern from "<dlfcn.h>" nogil:
+    int RTLD_LAZY
+    void *dlopen(const char *, int)
+    void *dlsym(void *, const char *)
+    char *dlerror()
+
+cdef extern from *:
+    """
+    extern void GOMP_PLUGIN_error (const char *, ...);
+    extern void *GOMP_PLUGIN_malloc (size_t);
+    """
+    void GOMP_PLUGIN_error(const char *, ...) noexcept nogil
+    void *GOMP_PLUGIN_malloc(size_t) noexcept nogil
+
+cdef extern from *:
+    ctypedef bint c_bool "_Bool"
+
+cdef enum:
+    GOMP_VERSION = 1
+    CAP_OPENMP_400 = 4
+    TYPE_INTEL_MIC = 6
+
+cdef struct AddrPair:
+    uintptr_t start
+    uintptr_t end
+
+cdef struct ImageRange:
+    # The head of an intelmic image's target data (docs/internals.md).
+    const char *start
+    const char *end
+
+
+cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
+    return GOMP_VERSION
+
+
+cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
+    return b"null"
+
+
+cdef public unsigned GOMP_OFFLOAD_get_caps() noexcept nogil:
+    return CAP_OPENMP_400
+
+
+cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
+    """It takes the images that are for the emulated MIC."""
+    return TYPE_INTEL_MIC
+
+
+cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:
+    cdef const char *value = getenv(b"GOMPY_NULL_DEVICES")
+    return 1 if value == NULL else atoi(value)
+
+
+cdef public c_bool GOMP_OFFLOAD_init_device(int n) noexcept nogil:
+    return True
+
+
+cdef public c_bool GOMP_OFFLOAD_fini_device(int n) noexcept nogil:
+    return True
+
+
+cdef void *open_image(const ImageRange *image) noexcept nogil:
+    """Load an image into this process; it stays."""
+    cdef char path[64]
+    cdef void *handle = NULL
+    cdef size_t size = image.end - image.start
+    cdef int fd = memfd_create(b"gompy-null-image", MFD_CLOEXEC)
+    if fd >= 0 and write(fd, image.start, size) == <ssize_t> size:
+        snprintf(path, sizeof(path), b"/proc/self/fd/%d", fd)
+        handle = dlopen(path, RTLD_LAZY)
+        if handle == NULL:
+            GOMP_PLUGIN_error(b"null device: %s", dlerror())
+    if fd >= 0:
+        close(fd)
+    return handle
+
+
+cdef public int GOMP_OFFLOAD_load_image(int n, unsigned version, const void *target_data,
+                                        AddrPair **table) noexcept nogil:
+    """The pairs of the image's functions, then of its variables."""
+    cdef void *handle = open_image(<const ImageRange *> target_data)
+    cdef uintptr_t **ends
+    cdef size_t num_funcs, num_vars, i
+    cdef AddrPair *pairs
+    if handle == NULL:
+        return -1
+    ends = <uintptr_t **> dlsym(handle, b"__OFFLOAD_TARGET_TABLE__")
+    if ends == NULL:
+        GOMP_PLUGIN_error(b"null device: %s", dlerror())
+        return -1
+    num_funcs = ends[1] - ends[0]
+    num_vars = (ends[3] - ends[2]) // 2
+    pairs = <AddrPair *> GOMP_PLUGIN_malloc((num_funcs + num_vars + 1) * sizeof(AddrPair))
+    for i in range(num_funcs):
+        pairs[i].start = ends[0][i]
+        pairs[i].end = ends[0][i] + 1
+    for i in range(num_vars):
+        pairs[num_funcs + i].start = ends[2][2 * i]
+        pairs[num_funcs + i].end = ends[2][2 * i] + (ends[2][2 * i + 1] & ~(<uintptr_t> 1 << 63))
+    table[0] = pairs
+    return <int> (num_funcs + num_vars)
+
+
+cdef public c_bool GOMP_OFFLOAD_unload_image(int n, unsigned version, const void *target_data) noexcept nogil:
+    return True
+
+
+cdef public void *GOMP_OFFLOAD_alloc(int n, size_t size) noexcept nogil:
+    return malloc(size)
+
+
+cdef public c_bool GOMP_OFFLOAD_free(int n, void *ptr) noexcept nogil:
+    free(ptr)
+    return True
+
+
+cdef public c_bool GOMP_OFFLOAD_host2dev(int n, void *dst, const void *src, size_t size) noexcept nogil:
+    memcpy(dst, src, size)
+    return True
+
+
+cdef public c_bool GOMP_OFFLOAD_dev2host(int n, void *dst, const void *src, size_t size) noexcept nogil:
+    memcpy(dst, src, size)
+    return True
+
+
+cdef public c_bool GOMP_OFFLOAD_dev2dev(int n, void *dst, const void *src, size_t size) noexcept nogil:
+    memcpy(dst, src, size)
+    return True
+
+
+cdef public void GOMP_OFFLOAD_run(int n, void *fn, void *vars, void **args) noexcept nogil:
+    """A region: it does nothing."""

@@ -1,0 +1,189 @@
+# The device list: built once, at the first call that needs it (libgomp: gomp_target_init); devices are initialised at
+# their first use and finalised by an atexit handler, before the images' destructors.
+
+cdef DeviceDescr *devices
+cdef int num_devices
+cdef int num_devices_openmp
+cdef int targets_ready  # the list is built
+
+
+cdef void add_devices(const char *name, bint asked_for) noexcept nogil:
+    """Append the devices of one plugin."""
+    global devices, num_devices
+    cdef PluginOps ops
+    cdef unsigned caps = 0
+    cdef int count, i
+    cdef DeviceDescr *more
+    cdef DeviceDescr *dev
+    if not load_plugin(name, &ops, &caps, asked_for):
+        return
+    count = ops.get_num_devices()
+    if count < 1:
+        refuse_plugin(name, b"it finds no device", False)
+        return
+    more = <DeviceDescr *> realloc(devices, (num_devices + count) * sizeof(DeviceDescr))
+    if more == NULL:
+        refuse_plugin(name, b"out of memory", True)
+        return
+    devices = more
+    for i in range(count):
+        dev = &devices[num_devices]
+        memset(dev, 0, sizeof(DeviceDescr))
+        dev.ops = ops
+        dev.capabilities = caps
+        dev.name = ops.get_name()
+        dev.type = ops.get_type()
+        dev.target_id = i
+        num_devices += 1
+
+
+cdef void order_devices() noexcept nogil:
+    """Devices that can run OpenMP regions get the first numbers."""
+    global num_devices_openmp
+    cdef DeviceDescr swapped
+    cdef int i, j
+    cdef int front = 0
+    for i in range(num_devices):
+        if devices[i].capabilities & CAP_OPENMP_400:
+            swapped = devices[i]
+            j = i
+            while j > front:
+                devices[j] = devices[j - 1]
+                j -= 1
+            devices[front] = swapped
+            front += 1
+    num_devices_openmp = front
+    for i in range(num_devices):
+        devices[i].number = i
+        gompy_lock_init(&devices[i].lock)
+
+
+cdef void init_targets() noexcept nogil:
+    """Build the device list."""
+    cdef const char *list
+    cdef const char *end
+    cdef char name[64]
+    cdef bint asked_for = True
+    if target_offload == OFFLOAD_DISABLED:
+        return
+    list = getenv(b"GOMPY_PLUGINS")
+    if list == NULL:
+        list = b"intelmic"
+        asked_for = False
+    while list[0]:
+        end = strchr(list, c',')
+        if end == NULL:
+            end = list + strlen(list)
+        if end > list and end - list < <ptrdiff_t> sizeof(name):
+            memcpy(name, list, end - list)
+            name[end - list] = 0
+            add_devices(name, asked_for)
+        list = end + 1 if end[0] else end
+    order_devices()
+    pthread_atfork(NULL, NULL, after_fork_in_child)
+    if atexit(finalise_devices) != 0:
+        gompy_fatal(b"atexit failed")
+
+
+cdef void init_targets_once() noexcept nogil:
+    if gompy_load(&targets_ready):
+        return
+    if gompy_lock_is_mine(&gompy_register_lock):
+        return  # a plugin asks, while the list is built
+    gompy_lock_acquire(&gompy_register_lock)
+    if not targets_ready:
+        init_targets()
+        gompy_store(&targets_ready, 1)
+    gompy_lock_release(&gompy_register_lock)
+
+
+cdef inline int get_num_devices() noexcept nogil:
+    if not gompy_load(&targets_ready):
+        init_targets_once()
+    return num_devices_openmp
+
+
+cdef void init_device(DeviceDescr *dev) noexcept nogil:
+    """First use of a device: initialise it and load the images of its type."""
+    cdef int rc = 0
+    gompy_lock_acquire(&gompy_register_lock)
+    gompy_lock_acquire(&dev.lock)
+    if dev.state == DEVICE_UNINITIALIZED:
+        if not dev.ops.init_device(dev.target_id):
+            rc = gompy_fail(b"device initialization failed")
+        else:
+            rc = load_all_images(dev)
+        if rc == 0:
+            gompy_store(&dev.state, DEVICE_INITIALIZED)
+    gompy_lock_release(&dev.lock)
+    gompy_lock_release(&gompy_register_lock)
+    if rc:
+        fatal_failure()
+
+
+cdef DeviceDescr *resolve_device(int device, const char **reason) noexcept nogil:
+    """The device that a construct's number means, ready for use, or NULL for the host, with the reason."""
+    cdef DeviceDescr *dev
+    cdef bint by_default = device == GOMP_DEVICE_ICV
+    cdef int count = get_num_devices()
+    if by_default:
+        device = stock_get_default_device()
+    if device < 0 or device >= count:
+        if device == GOMP_DEVICE_HOST_FALLBACK or (device == count and not (by_default and count == 0)):
+            reason[0] = b"the host was asked for (if clause, or number of the initial device)"
+            return NULL
+        if target_offload == OFFLOAD_MANDATORY:
+            fatal_mandatory(b"device not found")
+        reason[0] = b"there is no device of that number"
+        if count == 0:
+            reason[0] = b"there is no device"
+        return NULL
+    dev = &devices[device]
+    if gompy_load(&dev.state) == DEVICE_UNINITIALIZED:
+        init_device(dev)
+    if gompy_load(&dev.state) == DEVICE_FINALIZED:
+        if target_offload == OFFLOAD_MANDATORY:
+            fatal_mandatory(b"device is finalized")
+        reason[0] = b"the device is finalized"
+        return NULL
+    return dev
+
+
+cdef void finalise_devices() noexcept nogil:
+    """At exit.  A lock that this very thread holds (exit in the middle of a mapping) is not waited for."""
+    cdef DeviceDescr *dev
+    cdef bint mine, ok
+    cdef int i
+    for i in range(num_devices):
+        dev = &devices[i]
+        mine = gompy_lock_is_mine(&dev.lock)
+        if not mine:
+            gompy_lock_acquire(&dev.lock)
+        ok = True
+        if dev.state == DEVICE_INITIALIZED:
+            ok = dev.ops.fini_device(dev.target_id)
+            gompy_store(&dev.state, DEVICE_FINALIZED)
+        if not mine:
+            gompy_lock_release(&dev.lock)
+        if not ok:
+            gompy_fatal(b"device finalization failed")
+
+
+cdef void after_fork_in_child() noexcept nogil:
+    """The child has none of the parent's devices: its own are initialised at their first use, with empty tables."""
+    cdef DeviceDescr *dev
+    cdef int i
+    gompy_lock_init(&gompy_register_lock)
+    for i in range(num_devices):
+        dev = &devices[i]
+        gompy_lock_init(&dev.lock)
+        dev.mem_map.root = NULL
+        dev.mem_map.count = 0
+        dev.functions = NULL
+        dev.num_links = 0
+        dev.images = NULL
+        dev.launches = 0
+        dev.epoch += 1
+        if dev.state == DEVICE_INITIALIZED:
+            dev.state = DEVICE_UNINITIALIZED
+    forget_counts()

@@ -1,0 +1,41 @@
+# The environment: OMP_TARGET_OFFLOAD (the stock libgomp complains about a bad value, so this does not), GOMP_DEBUG,
+# GOMPY_PLUGINS, GOMPY_STATS.
+
+cdef int target_offload  # OFFLOAD_*
+
+
+cdef bint word_is(const char *value, const char *word) noexcept nogil:
+    """Whether a value is a word, in any case, with blanks around it."""
+    cdef size_t n = strlen(word)
+    while isspace(value[0]):
+        value += 1
+    if strncasecmp(value, word, n) != 0:
+        return False
+    value += n
+    while isspace(value[0]):
+        value += 1
+    return value[0] == 0
+
+
+cdef void read_environment() noexcept nogil:
+    cdef const char *value = getenv(b"OMP_TARGET_OFFLOAD")
+    set_debug_level(0)
+    target_offload_is(OFFLOAD_DEFAULT)
+    if value != NULL:
+        if word_is(value, b"disabled"):
+            target_offload_is(OFFLOAD_DISABLED)
+        elif word_is(value, b"mandatory"):
+            target_offload_is(OFFLOAD_MANDATORY)
+    value = getenv(b"GOMP_DEBUG")
+    if value != NULL and atoi(value) > 0:
+        set_debug_level(1)
+
+
+cdef void target_offload_is(int value) noexcept nogil:
+    global target_offload
+    target_offload = value
+
+
+cdef void set_debug_level(int level) noexcept nogil:
+    global gompy_debug_level
+    gompy_debug_level = level

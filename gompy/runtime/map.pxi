@@ -1,0 +1,668 @@
+# Mapping: what a target, target data or target enter data construct does at its begin (libgomp: gomp_map_vars).
+#
+# Two passes over the entries, in their order.  plan_entries finds what is mapped already and gives the rest a place in a
+# new block of device memory; build_entries makes the keys of the new objects and copies.  Objects that are small and
+# copied to the device stand at the start of the block, after the argument words: they and the words go over in one copy.
+
+
+cdef struct MapJob:
+    DeviceDescr *dev
+    size_t mapnum
+    void **hostaddrs
+    size_t *sizes
+    void *kinds
+    bint short_kinds
+    uint64_t stamp
+    int pragma  # VARS_*
+    TargetMem *tgt
+    size_t align
+    size_t size  # of the staged part
+    size_t large_size  # of the part after it
+    size_t staged_objects
+    size_t new_objects
+    bint needs_build
+    SplayNode *next_node
+    Stage stage
+
+
+cdef inline int raw_kind(MapJob *job, size_t i) noexcept nogil:
+    """The kind with its alignment bits, without the flag of an implicit map."""
+    cdef int kind
+    if not job.short_kinds:
+        return (<unsigned char *> job.kinds)[i]
+    kind = (<unsigned short *> job.kinds)[i]
+    if (kind & MAP_SPECIAL_BITS) == MAP_IMPLICIT:
+        kind &= ~MAP_IMPLICIT
+    return kind
+
+
+cdef inline int kind_of(MapJob *job, size_t i) noexcept nogil:
+    return raw_kind(job, i) & (0xFF if job.short_kinds else 7)
+
+
+cdef inline bint is_implicit(MapJob *job, size_t i) noexcept nogil:
+    return job.short_kinds and ((<unsigned short *> job.kinds)[i] & MAP_SPECIAL_BITS) == MAP_IMPLICIT
+
+
+cdef inline size_t alignment_of(MapJob *job, size_t i) noexcept nogil:
+    return <size_t> 1 << (raw_kind(job, i) >> (8 if job.short_kinds else 3))
+
+
+cdef inline size_t align_up(size_t n, size_t align) noexcept nogil:
+    return (n + align - 1) & ~(align - 1)
+
+
+cdef inline bint is_pointer_kind(int kind) noexcept nogil:
+    return kind == MAP_POINTER or kind == MAP_POINTER_TO_ZERO_LENGTH_ARRAY_SECTION
+
+
+cdef inline bint copies_to(int kind) noexcept nogil:
+    return not kind & MAP_FLAG_SPECIAL and kind & MAP_FLAG_TO
+
+
+cdef inline bint copies_from(int kind) noexcept nogil:
+    return not kind & MAP_FLAG_SPECIAL and kind & MAP_FLAG_FROM
+
+
+cdef inline bint is_always_to(int kind) noexcept nogil:
+    return kind == MAP_ALWAYS_TO or kind == MAP_ALWAYS_TOFROM
+
+
+cdef inline bint is_always_from(int kind) noexcept nogil:
+    return kind == MAP_ALWAYS_FROM or kind == MAP_ALWAYS_TOFROM
+
+
+cdef inline bint copied_when_new(int kind) noexcept nogil:
+    """Whether a new object of this kind gets its first contents from the host."""
+    return not (kind == MAP_ALLOC or kind == MAP_FROM or kind == MAP_ALWAYS_FROM or kind == MAP_FORCE_ALLOC
+                or kind == MAP_FORCE_FROM)
+
+
+cdef inline uintptr_t entry_start(MapJob *job, size_t i) noexcept nogil:
+    return <uintptr_t> job.hostaddrs[i]
+
+
+cdef inline uintptr_t entry_end(MapJob *job, size_t i) noexcept nogil:
+    """End of the entry's host range; the size of a pointer entry is a bias."""
+    if is_pointer_kind(kind_of(job, i)):
+        return <uintptr_t> job.hostaddrs[i] + sizeof(void *)
+    return <uintptr_t> job.hostaddrs[i] + job.sizes[i]
+
+
+cdef LinkStorage *find_link(DeviceDescr *dev, uintptr_t start, uintptr_t end) noexcept nogil:
+    """The link variable with storage in the image that holds a range."""
+    cdef size_t i
+    for i in range(dev.num_links):
+        if dev.links[i].host_start <= start and end <= dev.links[i].host_end:
+            return &dev.links[i]
+    return NULL
+
+
+# --- first pass -----------------------------------------------------------------------------------------------------
+
+cdef void reserve(MapJob *job, MapEntry *entry, size_t size, size_t align, bint copied) noexcept nogil:
+    """Give a new object of the construct its place in the block."""
+    if job.align < align:
+        job.align = align
+    if copied and size <= STAGED_OBJECT_SIZE and job.size + size <= STAGED_BLOCK_SIZE:
+        entry.large = 0
+        entry.planned = align_up(job.size, align)
+        job.size = entry.planned + size
+        job.staged_objects += 1
+    else:
+        entry.large = 1
+        entry.planned = align_up(job.large_size, align)
+        job.large_size = entry.planned + size
+
+
+cdef int map_existing(MapJob *job, SplayNode *old, uintptr_t start, uintptr_t end, MapEntry *entry, int kind,
+                      bint always_to, bint implicit, Stage *stage) noexcept nogil:
+    """An entry whose range is mapped: check, copy if always, count (libgomp: gomp_map_vars_existing)."""
+    cdef bint inside_new = implicit and start <= old.host_start and old.host_end <= end
+    entry.key = old
+    entry.copy_from = copies_from(kind)
+    entry.always_copy_from = is_always_from(kind)
+    entry.is_attach = 0
+    entry.offset = start - old.host_start
+    entry.length = end - start
+    if kind & MAP_FLAG_FORCE or not (inside_new or (old.host_start <= start and end <= old.host_end)):
+        return gompy_fail(b"Trying to map into device [%p..%p) object when [%p..%p) is already mapped",
+                          <void *> start, <void *> end, <void *> old.host_start, <void *> old.host_end)
+    if inside_new:
+        # What goes either way is what is mapped (libgomp keeps the new start here, and copies from before the object).
+        start = old.host_start
+        end = old.host_end
+        entry.copy_start = 0
+    else:
+        entry.copy_start = start - old.host_start
+    entry.length = end - start
+    if is_always_to(kind) or always_to:
+        if copy_range(job.dev, old, start, end, True, stage):
+            return -1
+    increment_refcount(old, job.stamp)
+    return 0
+
+
+cdef bint same_block(SplayNode *member, SplayNode *whole) noexcept nogil:
+    return (member != NULL and member.tgt == whole.tgt
+            and member.host_start - whole.host_start == member.tgt_offset - whole.tgt_offset)
+
+
+cdef int map_member(MapJob *job, SplayNode *whole, size_t first, size_t i, Stage *stage) noexcept nogil:
+    """A struct member of a struct that is mapped: it must be part of that mapping (libgomp: gomp_map_fields_existing)."""
+    cdef uintptr_t start = entry_start(job, i)
+    cdef uintptr_t end = start + job.sizes[i]
+    cdef SplayTree *tree = &job.dev.mem_map
+    cdef SplayNode *member = lookup_mapped(tree, start, end)
+    if not same_block(member, whole) and job.sizes[i] == 0:
+        member = NULL
+        if start > <uintptr_t> job.hostaddrs[first - 1]:
+            member = lookup_mapped(tree, start - 1, end)
+        if not same_block(member, whole):
+            member = lookup_mapped(tree, start, end + 1)
+    if not same_block(member, whole):
+        return gompy_fail(b"Trying to map into device [%p..%p) structure element when other mapped elements from the "
+                          b"same structure weren't mapped together with it", <void *> start, <void *> end)
+    return map_existing(job, member, start, end, &job.tgt.list[i], kind_of(job, i), False, is_implicit(job, i), stage)
+
+
+cdef int translate_in_place(MapJob *job, size_t i) noexcept nogil:
+    """use_device_ptr, use_device_addr: the host word becomes the device address."""
+    cdef uintptr_t p = <uintptr_t> job.hostaddrs[i]
+    cdef SplayNode *node = lookup_pointer(&job.dev.mem_map, p)
+    if node != NULL:
+        job.hostaddrs[i] = <void *> device_address(node, p)
+    elif kind_of(job, i) == MAP_USE_DEVICE_PTR:
+        return gompy_fail(b"use_device_ptr pointer wasn't mapped")
+    job.tgt.list[i].offset = OFFSET_INLINED
+    return 0
+
+
+cdef size_t descriptor_refresh(MapJob *job, size_t i, SplayNode *key) noexcept nogil:
+    """How many pointer entries after a mapped TO_PSET ask for the descriptor to be copied again."""
+    cdef size_t j = i + 1
+    cdef int kind
+    while j < job.mapnum:
+        kind = kind_of(job, j)
+        if kind != MAP_ALWAYS_POINTER and (not key.null_pointer or not is_pointer_kind(kind)
+                                           or (<void **> job.hostaddrs[j])[0] == NULL):
+            break
+        if not inside(<uintptr_t> job.hostaddrs[j], entry_start(job, i), entry_end(job, i)):
+            break
+        j += 1
+    return j - i - 1
+
+
+cdef inline bint inside(uintptr_t pointer, uintptr_t start, uintptr_t end) noexcept nogil:
+    return start <= pointer and pointer + sizeof(void *) <= end
+
+
+cdef size_t descriptor_pointers(MapJob *job, size_t i) noexcept nogil:
+    """How many pointer entries after a TO_PSET stand for pointers in the descriptor."""
+    cdef size_t j = i + 1
+    cdef int kind
+    while j < job.mapnum:
+        kind = kind_of(job, j)
+        if kind != MAP_ALWAYS_POINTER and not is_pointer_kind(kind):
+            break
+        if not inside(<uintptr_t> job.hostaddrs[j], entry_start(job, i), entry_end(job, i)):
+            break
+        j += 1
+    return j - i - 1
+
+
+cdef int plan_struct(MapJob *job, size_t i) noexcept nogil:
+    """A STRUCT entry and its members."""
+    cdef size_t first = i + 1
+    cdef size_t last = i + job.sizes[i]
+    cdef uintptr_t base = entry_start(job, i)
+    cdef uintptr_t end = <uintptr_t> job.hostaddrs[last] + job.sizes[last]
+    cdef SplayNode *whole = lookup_mapped(&job.dev.mem_map, base, end)
+    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef size_t align = alignment_of(job, i)
+    cdef size_t j
+    entry.offset = OFFSET_STRUCT
+    if whole != NULL:
+        for j in range(first, last + 1):
+            if map_member(job, whole, first, j, NULL):
+                return -1
+        return 0
+    # Members keep their distances; the struct's (virtual) base is aligned.  The distance to the first needs no memory.
+    if job.align < align:
+        job.align = align
+    if end - base <= STAGED_OBJECT_SIZE and job.size <= STAGED_BLOCK_SIZE:
+        entry.planned = align_up(job.size - (<uintptr_t> job.hostaddrs[first] - base), align)
+        job.size = entry.planned + (end - base)
+        job.staged_objects += job.sizes[i]
+    else:
+        entry.large = 1
+        entry.planned = align_up(job.large_size - (<uintptr_t> job.hostaddrs[first] - base), align)
+        job.large_size = entry.planned + (end - base)
+    job.new_objects += job.sizes[i]
+    return 0
+
+
+cdef int plan_entries(MapJob *job) noexcept nogil:
+    """The first pass.  -1 with a failure text."""
+    cdef size_t i = 0
+    cdef size_t follow
+    cdef int kind
+    cdef uintptr_t start, end
+    cdef MapEntry *entry
+    cdef SplayNode *node
+    cdef SplayTree *tree = &job.dev.mem_map
+    while i < job.mapnum:
+        entry = &job.tgt.list[i]
+        kind = kind_of(job, i)
+        if job.hostaddrs[i] == NULL or kind == MAP_FIRSTPRIVATE_INT:
+            entry.offset = OFFSET_INLINED
+            i += 1
+            continue
+        if kind == MAP_USE_DEVICE_PTR or kind == MAP_USE_DEVICE_PTR_IF_PRESENT:
+            # What the same construct maps is not there before the second pass, which runs if anything is new.
+            if job.new_objects:
+                entry.offset = OFFSET_LATER
+            elif translate_in_place(job, i):
+                return -1
+            i += 1
+            continue
+        if kind == MAP_STRUCT:
+            if plan_struct(job, i):
+                return -1
+            i += job.sizes[i] + 1
+            continue
+        if kind == MAP_ALWAYS_POINTER or kind == MAP_ATTACH or kind == MAP_ATTACH_ZERO_LENGTH_ARRAY_SECTION:
+            entry.offset = OFFSET_POINTER
+            job.needs_build = True
+            i += 1
+            continue
+        start = entry_start(job, i)
+        end = entry_end(job, i)
+        if kind == MAP_FIRSTPRIVATE:
+            reserve(job, entry, end - start, alignment_of(job, i), True)
+            job.needs_build = True
+            i += 1
+            continue
+        if kind == MAP_ZERO_LEN_ARRAY_SECTION:
+            node = lookup_section(tree, start, end)
+            if node == NULL:
+                entry.offset = OFFSET_POINTER
+                i += 1
+                continue
+        else:
+            node = lookup_mapped(tree, start, end)
+        if node != NULL:
+            follow = descriptor_refresh(job, i, node) if kind == MAP_TO_PSET else 0
+            if map_existing(job, node, start, end, entry, kind, follow > 0, is_implicit(job, i), NULL):
+                return -1
+            entry.follow = follow
+            if follow:
+                job.needs_build = True
+            i += follow + 1
+            continue
+        if kind == MAP_IF_PRESENT:
+            entry.offset = OFFSET_POINTER
+            i += 1
+            if i < job.mapnum and kind_of(job, i) == MAP_POINTER:
+                job.tgt.list[i].offset = OFFSET_POINTER
+                i += 1
+            continue
+        if job.dev.num_links == 0 or find_link(job.dev, start, end) == NULL:
+            reserve(job, entry, end - start, alignment_of(job, i), copied_when_new(kind))
+        job.new_objects += 1
+        i += 1
+        if kind == MAP_TO_PSET:
+            i += descriptor_pointers(job, i - 1)
+    return 0
+
+
+# --- the block -------------------------------------------------------------------------------------------------------
+
+cdef int allocate_block(MapJob *job, char *stack_buffer) noexcept nogil:
+    """Device memory for what is new, and the stage for its first part."""
+    cdef TargetMem *tgt = job.tgt
+    cdef size_t staged = job.size
+    cdef size_t total
+    cdef size_t i
+    if not job.new_objects and job.pragma != VARS_TARGET:
+        return 0
+    if job.large_size:
+        staged = align_up(job.size, job.align)
+    total = staged + job.large_size
+    tgt.to_free = job.dev.ops.alloc(job.dev.target_id, total + job.align - 1)
+    if tgt.to_free == NULL:
+        return gompy_fail(b"device memory allocation fail")
+    tgt.tgt_start = align_up(<uintptr_t> tgt.to_free, job.align)
+    tgt.tgt_end = tgt.tgt_start + total
+    if job.large_size:
+        for i in range(job.mapnum):
+            if tgt.list[i].large:
+                tgt.list[i].planned += staged
+    if job.size and (job.pragma == VARS_TARGET or job.staged_objects > 1):
+        job.stage.start = tgt.tgt_start
+        job.stage.size = job.size
+        job.stage.buffer = stack_buffer if job.size <= STAGE_ON_STACK else <char *> malloc(job.size)
+    return 0
+
+
+# --- second pass -----------------------------------------------------------------------------------------------------
+
+cdef int map_pointer(MapJob *job, uintptr_t place, uintptr_t pointer, size_t bias,
+                     bint allow_zero_length) noexcept nogil:
+    """Write the device address of a pointer's target to `place` on the device (libgomp: gomp_map_pointer)."""
+    cdef uintptr_t value = 0
+    cdef SplayNode *node
+    if pointer != 0:
+        node = lookup_pointer(&job.dev.mem_map, pointer + bias)
+        if node != NULL:
+            value = device_address(node, pointer + bias) - bias
+        elif not allow_zero_length:
+            return gompy_fail(b"Pointer target of array section wasn't mapped")
+    return copy_to_device(job.dev, place, &value, sizeof(void *), &job.stage)
+
+
+cdef uintptr_t argument_word(MapJob *job, size_t i) noexcept nogil:
+    """What the region finds in its argument array for entry i (libgomp: gomp_map_val)."""
+    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef MapEntry *member
+    if entry.key != NULL:
+        return entry.key.tgt.tgt_start + entry.key.tgt_offset + entry.offset
+    if entry.offset == OFFSET_INLINED:
+        return <uintptr_t> job.hostaddrs[i]
+    if entry.offset == OFFSET_POINTER:
+        return 0
+    if entry.offset == OFFSET_STRUCT:
+        member = &job.tgt.list[i + 1]
+        return (member.key.tgt.tgt_start + member.key.tgt_offset + member.offset
+                + <uintptr_t> job.hostaddrs[i] - <uintptr_t> job.hostaddrs[i + 1])
+    return job.tgt.tgt_start + entry.offset
+
+
+cdef int refresh_descriptor(MapJob *job, size_t i) noexcept nogil:
+    """A mapped descriptor was copied again: its pointers get their device values."""
+    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef SplayNode *key = entry.key
+    cdef size_t j
+    for j in range(i + 1, i + 1 + entry.follow):
+        job.tgt.list[j].key = key
+        if map_pointer(job, device_address(key, <uintptr_t> job.hostaddrs[j]), (<uintptr_t *> job.hostaddrs[j])[0],
+                       job.sizes[j], False):
+            return -1
+    return 0
+
+
+cdef int build_always_pointer(MapJob *job, size_t i, uintptr_t *value) noexcept nogil:
+    """Store the device value of the entry before into a mapped pointer."""
+    cdef uintptr_t start = entry_start(job, i)
+    cdef SplayNode *node = lookup_mapped(&job.dev.mem_map, start, start + sizeof(void *))
+    if node == NULL or not inside(start, node.host_start, node.host_end):
+        return gompy_fail(b"always pointer not mapped")
+    if i and kind_of(job, i - 1) != MAP_ALWAYS_POINTER:
+        value[0] = argument_word(job, i - 1)
+    if value[0]:
+        value[0] -= job.sizes[i]
+    if copy_to_device(job.dev, device_address(node, start), value, sizeof(void *), &job.stage):
+        return -1
+    value[0] = device_address(node, start)
+    return 0
+
+
+cdef int build_attach(MapJob *job, size_t i) noexcept nogil:
+    """Attach a pointer; one whose variable is not mapped is left alone."""
+    cdef uintptr_t start = entry_start(job, i)
+    cdef SplayNode *node = lookup_mapped(&job.dev.mem_map, start, start + sizeof(void *))
+    cdef MapEntry *entry = &job.tgt.list[i]
+    if node == NULL:
+        return 0
+    entry.key = node
+    entry.offset = start - node.host_start
+    entry.length = node.host_end - node.host_start
+    entry.is_attach = 1
+    return attach_pointer(job.dev, node, start, job.sizes[i],
+                          kind_of(job, i) == MAP_ATTACH_ZERO_LENGTH_ARRAY_SECTION, &job.stage)
+
+
+cdef int first_contents(MapJob *job, SplayNode *key, size_t i, int kind) noexcept nogil:
+    """Fill a new object of the device."""
+    cdef size_t j
+    cdef uintptr_t size = key.host_end - key.host_start
+    cdef uintptr_t place = device_address(key, key.host_start)
+    cdef MapEntry *entry = &job.tgt.list[i]
+    if is_pointer_kind(kind):
+        return map_pointer(job, place, (<uintptr_t *> key.host_start)[0], job.sizes[i],
+                           kind == MAP_POINTER_TO_ZERO_LENGTH_ARRAY_SECTION)
+    if kind == MAP_FORCE_PRESENT:
+        return gompy_fail(b"present clause: !acc_is_present (%p, %lu (0x%lx))", <void *> key.host_start,
+                          <unsigned long> size, <unsigned long> size)
+    if not (kind <= MAP_TOFROM or kind == MAP_TO_PSET or kind == MAP_FORCE_DEVICEPTR
+            or (kind >= MAP_ALWAYS_TO and kind <= MAP_ALWAYS_TOFROM)
+            or (kind >= MAP_FORCE_ALLOC and kind <= MAP_FORCE_TOFROM)):
+        return gompy_fail(b"gomp_map_vars: unhandled kind 0x%.2x", kind)
+    if not copied_when_new(kind) or size == 0:
+        return 0
+    if copy_to_device(job.dev, place, <void *> key.host_start, size, &job.stage):
+        return -1
+    if kind == MAP_TO_PSET:
+        entry.follow = descriptor_pointers(job, i)
+        for j in range(i + 1, i + 1 + entry.follow):
+            job.tgt.list[j].key = key
+            if (<void **> job.hostaddrs[j])[0] == NULL:
+                key.null_pointer = 1
+            if map_pointer(job, device_address(key, <uintptr_t> job.hostaddrs[j]),
+                           (<uintptr_t *> job.hostaddrs[j])[0], job.sizes[j], False):
+                return -1
+    return 0
+
+
+cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) noexcept nogil:
+    """A new key, or the one that an entry before made.
+
+    first: the first element of the struct that it belongs to (itself, if it is that), or NULL.
+    """
+    cdef int kind = kind_of(job, i)
+    cdef uintptr_t start = entry_start(job, i)
+    cdef uintptr_t end = entry_end(job, i)
+    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef SplayTree *tree = &job.dev.mem_map
+    cdef SplayNode *node = splay_lookup(tree, start, end)
+    cdef SplayNode *key = job.next_node
+    cdef LinkStorage *link = NULL
+    cdef uintptr_t address
+    if node != NULL and node.ref_kind != REF_LINK:
+        if map_existing(job, node, start, end, entry, kind, False, is_implicit(job, i), &job.stage):
+            return -1
+        return 0
+    job.next_node += 1
+    key.host_start = start
+    key.host_end = end
+    key.tgt = job.tgt
+    key.tgt_offset = planned
+    if job.dev.num_links:
+        link = find_link(job.dev, start, end)
+        if link != NULL:
+            key.tgt_offset = link.device + (start - link.host_start) - job.tgt.tgt_start
+    if node != NULL:
+        splay_remove(tree, node)
+        key.link_key = node
+    if first != NULL:
+        key.ref_kind = REF_STRUCT_ELEMENT
+        key.first = first
+        first.elements += 1
+    if first == NULL or first == key:
+        job.tgt.refcount += 1  # one for all elements of a struct: they leave together
+    entry.key = key
+    entry.copy_from = copies_from(kind)
+    entry.always_copy_from = is_always_from(kind)
+    entry.offset = 0
+    entry.copy_start = 0
+    entry.length = end - start
+    increment_refcount(key, job.stamp)
+    if splay_insert(tree, key) or first_contents(job, key, i, kind):
+        return -1
+    if node != NULL:
+        # The device's pointer to the variable; it is no part of this construct's block.
+        address = device_address(key, start) - (start - node.host_start)
+        return copy_to_device(job.dev, node.tgt_offset, &address, sizeof(void *), NULL)
+    return 0
+
+
+cdef int build_struct(MapJob *job, size_t i) noexcept nogil:
+    """The members of a struct that plan_struct did not find."""
+    cdef size_t first = i + 1
+    cdef size_t last = i + job.sizes[i]
+    cdef uintptr_t base = entry_start(job, i)
+    cdef SplayNode *whole
+    cdef SplayNode *first_key = NULL
+    cdef SplayNode *next
+    cdef size_t planned = job.tgt.list[i].planned
+    cdef size_t j
+    if job.tgt.list[first].key != NULL:
+        return 0
+    whole = lookup_mapped(&job.dev.mem_map, base, <uintptr_t> job.hostaddrs[last] + job.sizes[last])
+    for j in range(first, last + 1):
+        if whole != NULL:
+            if map_member(job, whole, first, j, &job.stage):
+                return -1
+            continue
+        next = job.next_node
+        if build_object(job, j, first_key if first_key != NULL else next,
+                        planned + (<uintptr_t> job.hostaddrs[j] - base)):
+            return -1
+        if first_key == NULL and job.next_node != next:
+            first_key = next
+    return 0
+
+
+cdef int build_entries(MapJob *job) noexcept nogil:
+    """The second pass.  -1 with a failure text."""
+    cdef size_t i = 0
+    cdef int kind
+    cdef uintptr_t pointer_value = 0
+    cdef MapEntry *entry
+    while i < job.mapnum:
+        entry = &job.tgt.list[i]
+        kind = kind_of(job, i)
+        if kind == MAP_STRUCT and job.hostaddrs[i] != NULL:
+            if build_struct(job, i):
+                return -1
+            i += job.sizes[i] + 1
+            continue
+        if entry.key != NULL:
+            if entry.follow and refresh_descriptor(job, i):
+                return -1
+            i += entry.follow + 1
+            continue
+        if job.hostaddrs[i] == NULL or kind == MAP_FIRSTPRIVATE_INT or kind == MAP_ZERO_LEN_ARRAY_SECTION:
+            pass
+        elif kind == MAP_FIRSTPRIVATE:
+            entry.offset = entry.planned
+            if job.sizes[i] and copy_to_device(job.dev, job.tgt.tgt_start + entry.planned, job.hostaddrs[i],
+                                               job.sizes[i], &job.stage):
+                return -1
+        elif kind == MAP_USE_DEVICE_PTR or kind == MAP_USE_DEVICE_PTR_IF_PRESENT:
+            if entry.offset == OFFSET_LATER and translate_in_place(job, i):
+                return -1
+        elif kind == MAP_ALWAYS_POINTER:
+            if build_always_pointer(job, i, &pointer_value):
+                return -1
+        elif kind == MAP_ATTACH or kind == MAP_ATTACH_ZERO_LENGTH_ARRAY_SECTION:
+            if build_attach(job, i):
+                return -1
+        elif kind == MAP_IF_PRESENT:
+            if i + 1 < job.mapnum and kind_of(job, i + 1) == MAP_POINTER:
+                i += 1
+        else:
+            if build_object(job, i, NULL, entry.planned):
+                return -1
+            i += entry.follow
+        i += 1
+    return 0
+
+
+cdef int finish_block(MapJob *job) noexcept nogil:
+    """Write the argument words and send the stage."""
+    cdef size_t i
+    cdef uintptr_t word
+    cdef int rc = 0
+    if job.pragma == VARS_TARGET:
+        for i in range(job.mapnum):
+            word = argument_word(job, i)
+            if copy_to_device(job.dev, job.tgt.tgt_start + i * sizeof(void *), &word, sizeof(void *), &job.stage):
+                return -1
+    if job.stage.buffer != NULL:
+        rc = copy_to_device(job.dev, job.stage.start, job.stage.buffer, job.stage.size, NULL)
+    return rc
+
+
+cdef TargetMem *new_target_mem(DeviceDescr *dev, size_t entries, size_t nodes) noexcept nogil:
+    """A zeroed TargetMem with room for entries and nodes, in one piece of memory; NULL if there is none."""
+    cdef size_t size = sizeof(TargetMem) + entries * sizeof(MapEntry) + nodes * sizeof(SplayNode)
+    cdef TargetMem *tgt = <TargetMem *> calloc(1, size)
+    if tgt != NULL:
+        tgt.device = dev
+        tgt.list_count = entries
+        tgt.num_nodes = nodes
+        tgt.list = <MapEntry *> (tgt + 1)
+        tgt.nodes = <SplayNode *> (tgt.list + entries)
+        if dev != NULL:
+            tgt.epoch = dev.epoch
+    return tgt
+
+
+cdef TargetMem *map_vars(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size_t *sizes, void *kinds,
+                         bint short_kinds, uint64_t stamp, int pragma, int *failed) noexcept nogil:
+    """Map the entries of a construct.  The device is locked and initialised.
+
+    stamp: from new_stamp, one for a whole construct.  pragma: VARS_*.  NULL if an enter data left nothing behind, or
+    on failure, with failed set and a failure text.
+    """
+    cdef char stack_buffer[STAGE_ON_STACK]
+    cdef MapJob job
+    cdef TargetMem *tgt
+    tgt = new_target_mem(dev, mapnum, mapnum)
+    if tgt == NULL:
+        failed[0] = gompy_fail(b"Out of memory allocating %lu bytes",
+                               <unsigned long> (mapnum * (sizeof(MapEntry) + sizeof(SplayNode))))
+        return NULL
+    tgt.refcount = 0 if pragma == VARS_ENTER_DATA else 1
+    if mapnum == 0:
+        return tgt
+    job.dev = dev
+    job.mapnum = mapnum
+    job.hostaddrs = hostaddrs
+    job.sizes = sizes
+    job.kinds = kinds
+    job.short_kinds = short_kinds
+    job.stamp = stamp
+    job.pragma = pragma
+    job.tgt = tgt
+    job.align = sizeof(void *)
+    job.size = 0
+    job.large_size = 0
+    job.staged_objects = 0
+    job.new_objects = 0
+    job.needs_build = False
+    job.next_node = tgt.nodes
+    job.stage.buffer = NULL
+    job.stage.start = 0
+    job.stage.size = 0
+    if pragma == VARS_TARGET:
+        job.align = 4 * sizeof(void *)
+        job.size = mapnum * sizeof(void *)
+    failed[0] = plan_entries(&job)
+    if not failed[0]:
+        failed[0] = allocate_block(&job, stack_buffer)
+    if not failed[0] and (job.new_objects or job.needs_build):
+        failed[0] = build_entries(&job)
+    if not failed[0]:
+        failed[0] = finish_block(&job)
+    if job.stage.buffer != NULL and job.stage.buffer != stack_buffer:
+        free(job.stage.buffer)
+    if failed[0]:
+        return NULL
+    if pragma == VARS_ENTER_DATA and tgt.refcount == 0:
+        if tgt.to_free != NULL and free_device_memory(dev, tgt.to_free):
+            failed[0] = -1
+        free(tgt)
+        return NULL
+    return tgt

@@ -1,0 +1,77 @@
+# The stock libgomp behind this library.  What has another name is called directly; what libgompy defines as well is
+# reached by its address, looked up once.
+
+cdef extern from *:
+    """
+    extern int omp_get_level (void);
+    extern int omp_in_final (void);
+    extern int omp_get_max_threads (void);
+    extern int omp_get_dynamic (void);
+    extern int omp_get_max_active_levels (void);
+    extern int omp_get_thread_limit (void);
+    extern int omp_get_num_teams (void);
+    extern int omp_get_cancellation (void);
+    extern void omp_get_schedule (unsigned *, int *);
+    extern void omp_set_num_threads (int);
+    extern void omp_set_dynamic (int);
+    extern void omp_set_max_active_levels (int);
+    extern void omp_set_schedule (unsigned, int);
+    extern void omp_fulfill_event (uintptr_t);
+    extern _Bool GOMP_cancellation_point (int);
+    extern void GOMP_taskwait_depend (void **);
+    extern void GOMP_task (void (*) (void *), void *, void (*) (void *, void *), long, long, _Bool, unsigned, void **,
+                           int, void *);
+    extern void GOMP_teams (unsigned, unsigned);
+    extern _Bool GOMP_teams4 (unsigned, unsigned, unsigned, _Bool);
+    """
+    int omp_get_level() noexcept nogil
+    int omp_in_final() noexcept nogil
+    int omp_get_max_threads() noexcept nogil
+    int omp_get_dynamic() noexcept nogil
+    int omp_get_max_active_levels() noexcept nogil
+    int omp_get_thread_limit() noexcept nogil
+    int omp_get_num_teams() noexcept nogil
+    int omp_get_cancellation() noexcept nogil
+    void omp_get_schedule(unsigned *, int *) noexcept nogil
+    void omp_set_num_threads(int) noexcept nogil
+    void omp_set_dynamic(int) noexcept nogil
+    void omp_set_max_active_levels(int) noexcept nogil
+    void omp_set_schedule(unsigned, int) noexcept nogil
+    void omp_fulfill_event(uintptr_t) noexcept nogil
+    c_bool GOMP_cancellation_point(int) noexcept nogil
+    void GOMP_taskwait_depend(void **) noexcept nogil
+    void GOMP_task(void (*)(void *) noexcept nogil, void *, void *, long, long, c_bool, unsigned, void **, int,
+                   void *) noexcept nogil
+    void GOMP_teams(unsigned, unsigned) noexcept nogil
+    c_bool GOMP_teams4(unsigned, unsigned, unsigned, c_bool) noexcept nogil
+
+ctypedef int (*int_fn)() noexcept nogil
+ctypedef void (*void_int_fn)(int) noexcept nogil
+ctypedef int (*int_int_fn)(int) noexcept nogil
+
+cdef int_fn stock_default_device
+cdef void_int_fn stock_set_default_device
+cdef int_int_fn stock_pause_all
+
+
+cdef void *stock_symbol(const char *name) noexcept nogil:
+    """The stock libgomp's function of a name that libgompy has too, or NULL."""
+    cdef void *fn = dlsym(RTLD_NEXT, name)
+    cdef void *handle
+    if fn == NULL:
+        handle = dlopen(b"libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD)
+        if handle != NULL:
+            fn = dlsym(handle, name)
+    return fn
+
+
+cdef void find_stock() noexcept nogil:
+    global stock_default_device, stock_set_default_device, stock_pause_all
+    stock_default_device = <int_fn> stock_symbol(b"omp_get_default_device")
+    stock_set_default_device = <void_int_fn> stock_symbol(b"omp_set_default_device")
+    stock_pause_all = <int_int_fn> stock_symbol(b"omp_pause_resource_all")
+
+
+cdef inline int stock_get_default_device() noexcept nogil:
+    """The default-device-var ICV of the task that asks."""
+    return stock_default_device() if stock_default_device != NULL else 0

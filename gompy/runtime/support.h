@@ -1,0 +1,222 @@
+/* What libgompy needs of C that Cython has no words for: thread-local variables, variable argument lists, atomic
+   operations, a constructor and a destructor.  Included once, by libgompy.pyx.  */
+#ifndef GOMPY_SUPPORT_H
+#define GOMPY_SUPPORT_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GOMPY_EXPORT __attribute__ ((visibility ("default")))
+#define GOMPY_MESSAGE_SIZE 1024
+
+/* --- reports (libgomp: error.c for the form of the text) ------------------------------------------------------- */
+
+/* The text of the failure that a mapping function of this thread returned (report.pxi, fail).  */
+static __thread char gompy_failure[GOMPY_MESSAGE_SIZE];
+
+/* 0 unless GOMP_DEBUG asks for debug output; set by env.pxi.  */
+static int gompy_debug_level;
+
+static void
+gompy_vreport (const char *fmt, va_list ap)
+{
+  char text[2 * GOMPY_MESSAGE_SIZE];
+  int used = snprintf (text, sizeof text, "\nlibgomp: ");
+  used += vsnprintf (text + used, sizeof text - used - 1, fmt, ap);
+  if (used > (int) sizeof text - 2)
+    used = sizeof text - 2;
+  text[used++] = '\n';
+  fflush (stdout);
+  fwrite (text, 1, used, stderr);
+}
+
+static void __attribute__ ((format (printf, 1, 2)))
+gompy_error (const char *fmt, ...)
+{
+  va_list ap;
+  va_start (ap, fmt);
+  gompy_vreport (fmt, ap);
+  va_end (ap);
+}
+
+/* One line of libgompy's own, not one of libgomp's messages.  */
+static void __attribute__ ((format (printf, 1, 2)))
+gompy_note (const char *fmt, ...)
+{
+  char text[2 * GOMPY_MESSAGE_SIZE];
+  va_list ap;
+  va_start (ap, fmt);
+  int used = snprintf (text, sizeof text, "libgompy: ");
+  used += vsnprintf (text + used, sizeof text - used - 1, fmt, ap);
+  va_end (ap);
+  if (used > (int) sizeof text - 2)
+    used = sizeof text - 2;
+  text[used++] = '\n';
+  fflush (stdout);
+  fwrite (text, 1, used, stderr);
+}
+
+/* End the program with status 1.  exit runs handlers, which finalise the devices: the caller holds no lock.  A second
+   fatal error of the same thread, from a handler, ends at once; one of another thread waits for the end.  */
+static void __attribute__ ((noreturn))
+gompy_exit_fatal (void)
+{
+  static pthread_t owner;
+  static int entered;
+  int free_state = 0;
+  if (__atomic_compare_exchange_n (&entered, &free_state, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    {
+      owner = pthread_self ();
+      __atomic_store_n (&entered, 2, __ATOMIC_RELEASE);
+      exit (1);
+    }
+  if (__atomic_load_n (&entered, __ATOMIC_ACQUIRE) == 2 && pthread_equal (owner, pthread_self ()))
+    _exit (1);
+  for (;;)
+    pause ();
+}
+
+static void __attribute__ ((noreturn, format (printf, 1, 2)))
+gompy_fatal (const char *fmt, ...)
+{
+  va_list ap;
+  va_start (ap, fmt);
+  gompy_vreport (fmt, ap);
+  va_end (ap);
+  gompy_exit_fatal ();
+}
+
+static int __attribute__ ((format (printf, 1, 2)))
+gompy_fail (const char *fmt, ...)
+{
+  va_list ap;
+  va_start (ap, fmt);
+  vsnprintf (gompy_failure, sizeof gompy_failure, fmt, ap);
+  va_end (ap);
+  return -1;
+}
+
+static void __attribute__ ((format (printf, 1, 2)))
+gompy_debug (const char *fmt, ...)
+{
+  if (!gompy_debug_level)
+    return;
+  va_list ap;
+  va_start (ap, fmt);
+  fputs ("libgompy: ", stderr);
+  vfprintf (stderr, fmt, ap);
+  va_end (ap);
+}
+
+/* --- the services with variable argument lists (libgomp: libgomp-plugin.c) ---------------------------------------- */
+
+GOMPY_EXPORT void
+GOMP_PLUGIN_error (const char *fmt, ...)
+{
+  va_list ap;
+  va_start (ap, fmt);
+  gompy_vreport (fmt, ap);
+  va_end (ap);
+}
+
+GOMPY_EXPORT void __attribute__ ((noreturn))
+GOMP_PLUGIN_fatal (const char *fmt, ...)
+{
+  va_list ap;
+  va_start (ap, fmt);
+  gompy_vreport (fmt, ap);
+  va_end (ap);
+  gompy_exit_fatal ();
+}
+
+GOMPY_EXPORT void
+GOMP_PLUGIN_debug (int kind, const char *fmt, ...)
+{
+  (void) kind;
+  if (!gompy_debug_level)
+    return;
+  va_list ap;
+  va_start (ap, fmt);
+  vfprintf (stderr, fmt, ap);
+  va_end (ap);
+}
+
+/* --- locks -------------------------------------------------------------------------------------------------------- */
+
+/* A mutex that knows its holder, so that exit handlers that run in the middle of a mapping do not wait for themselves. */
+typedef struct
+{
+  pthread_mutex_t mutex;
+  pthread_t holder;
+  int held;
+} gompy_lock_t;
+
+static inline void
+gompy_lock_init (gompy_lock_t *lock)
+{
+  pthread_mutex_init (&lock->mutex, NULL);
+  lock->held = 0;
+}
+
+static inline bool
+gompy_lock_is_mine (gompy_lock_t *lock)
+{
+  return __atomic_load_n (&lock->held, __ATOMIC_RELAXED) && pthread_equal (lock->holder, pthread_self ());
+}
+
+static inline void
+gompy_lock_acquire (gompy_lock_t *lock)
+{
+  pthread_mutex_lock (&lock->mutex);
+  lock->holder = pthread_self ();
+  __atomic_store_n (&lock->held, 1, __ATOMIC_RELAXED);
+}
+
+static inline void
+gompy_lock_release (gompy_lock_t *lock)
+{
+  __atomic_store_n (&lock->held, 0, __ATOMIC_RELAXED);
+  pthread_mutex_unlock (&lock->mutex);
+}
+
+/* The lock of the images and the device list.  */
+static gompy_lock_t gompy_register_lock = { PTHREAD_MUTEX_INITIALIZER, 0, 0 };
+
+/* --- atomic operations ------------------------------------------------------------------------------------------- */
+
+static inline int gompy_load (int *p) { return __atomic_load_n (p, __ATOMIC_ACQUIRE); }
+static inline void gompy_store (int *p, int v) { __atomic_store_n (p, v, __ATOMIC_RELEASE); }
+static inline void *gompy_load_ptr (void *p) { return __atomic_load_n ((void **) p, __ATOMIC_ACQUIRE); }
+static inline void gompy_store_ptr (void *p, void *v) { __atomic_store_n ((void **) p, v, __ATOMIC_RELEASE); }
+static inline void gompy_count (uint64_t *p) { __atomic_fetch_add (p, 1, __ATOMIC_RELAXED); }
+static inline uint64_t gompy_read_count (uint64_t *p) { return __atomic_load_n (p, __ATOMIC_RELAXED); }
+static inline int gompy_swap (int *p, int v) { return __atomic_exchange_n (p, v, __ATOMIC_ACQ_REL); }
+
+static inline bool
+gompy_first (const char **p, const char *v)
+{
+  const char *none = NULL;
+  return __atomic_compare_exchange_n (p, &none, v, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* --- thread state ------------------------------------------------------------------------------------------------- */
+
+/* The target data constructs that this thread is in, innermost first (a TargetMem).  */
+static __thread void *gompy_data_stack;
+
+/* --- load and end of the library ----------------------------------------------------------------------------------- */
+
+static void gompy_library_loaded (void);
+static void gompy_library_ends (void);
+
+static void __attribute__ ((constructor)) gompy_constructor (void) { gompy_library_loaded (); }
+static void __attribute__ ((destructor)) gompy_destructor (void) { gompy_library_ends (); }
+
+#endif

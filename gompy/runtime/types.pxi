@@ -1,0 +1,137 @@
+# The runtime's structures.  One device has one tree of mapped host ranges; a construct that maps something new makes one
+# TargetMem (libgomp: target_mem_desc, "tgt"), which owns a block of device memory and the tree nodes of what is in it.
+
+cdef extern from *:
+    ctypedef bint c_bool "_Bool"  # a plugin's bool: only the low byte of the result is defined
+
+cdef struct AttachedPointer:
+    uintptr_t address  # host address of the pointer
+    uintptr_t count
+
+cdef struct AttachList:
+    # Attached pointers of one mapped range, sorted by address.
+    size_t used
+    size_t room
+    AttachedPointer *items
+
+cdef struct SplayNode:
+    # A mapped host range [host_start, host_end) (libgomp: splay_tree_key_s and its node).
+    uintptr_t host_start
+    uintptr_t host_end
+    TargetMem *tgt
+    uintptr_t tgt_offset  # device address - tgt.tgt_start
+    int ref_kind  # REF_*
+    int null_pointer  # TO_PSET: a pointer in it was NULL when it was mapped
+    uintptr_t refcount  # of a struct's elements: valid in the first only
+    uint64_t stamp  # the construct that changed refcount last
+    SplayNode *first  # struct elements: the element with the counter
+    size_t elements  # in that first one: how many siblings, itself included
+    AttachList *attached
+    SplayNode *link_key  # the REF_LINK node that this one stands in for
+    SplayNode *next_removed
+    SplayNode *left
+    SplayNode *right
+
+cdef struct SplayTree:
+    SplayNode *root
+    size_t count
+
+cdef struct MapEntry:
+    # What a construct does with one entry of its lists at its end (libgomp: target_var_desc).
+    SplayNode *key
+    uintptr_t offset  # of the entry's address in the key; without a key OFFSET_* or the place in the block
+    uintptr_t copy_start  # what goes back to the host at the end: this offset in the key, this length
+    uintptr_t length
+    size_t follow  # TO_PSET: how many of the next entries are pointers in it
+    size_t planned  # where in the block, for a new object
+    unsigned char large
+    unsigned char copy_from
+    unsigned char always_copy_from
+    unsigned char is_attach
+
+cdef struct TargetMem:
+    uintptr_t refcount  # keys that are in the tree, + 1 while the construct lasts
+    uintptr_t tgt_start
+    uintptr_t tgt_end
+    void *to_free
+    TargetMem *prev  # the enclosing target data construct
+    DeviceDescr *device
+    uint64_t epoch  # device.epoch when it was made; another one: the device was lost (fork)
+    const void *image  # the target data that it stands for, of the functions and variables of an image
+    size_t list_count
+    size_t num_nodes
+    MapEntry *list
+    SplayNode *nodes
+
+cdef struct AddrPair:
+    uintptr_t start
+    uintptr_t end
+
+ctypedef int (*ops_int_fn)() noexcept nogil
+ctypedef unsigned (*ops_unsigned_fn)() noexcept nogil
+ctypedef const char *(*ops_name_fn)() noexcept nogil
+ctypedef c_bool (*ops_device_fn)(int n) noexcept nogil
+ctypedef int (*ops_load_fn)(int n, unsigned version, const void *data, AddrPair **table) noexcept nogil
+ctypedef c_bool (*ops_unload_fn)(int n, unsigned version, const void *data) noexcept nogil
+ctypedef void *(*ops_alloc_fn)(int n, size_t size) noexcept nogil
+ctypedef c_bool (*ops_free_fn)(int n, void *ptr) noexcept nogil
+ctypedef c_bool (*ops_copy_fn)(int n, void *dst, const void *src, size_t size) noexcept nogil
+ctypedef void (*ops_run_fn)(int n, void *fn, void *vars, void **args) noexcept nogil
+ctypedef void (*ops_async_run_fn)(int n, void *fn, void *vars, void **args, void *data) noexcept nogil
+ctypedef c_bool (*ops_can_run_fn)(void *fn) noexcept nogil
+
+cdef struct PluginOps:
+    # GOMP_OFFLOAD_* (libgomp-plugin.h); the last two and OpenACC's may be absent.
+    ops_unsigned_fn version
+    ops_name_fn get_name
+    ops_unsigned_fn get_caps
+    ops_int_fn get_type
+    ops_int_fn get_num_devices
+    ops_device_fn init_device
+    ops_device_fn fini_device
+    ops_load_fn load_image
+    ops_unload_fn unload_image
+    ops_alloc_fn alloc
+    ops_free_fn free
+    ops_copy_fn dev2host
+    ops_copy_fn host2dev
+    ops_copy_fn dev2dev
+    ops_run_fn run
+    ops_async_run_fn async_run
+    ops_can_run_fn can_run
+
+cdef struct FunctionSlot:
+    uintptr_t host
+    uintptr_t device
+
+cdef struct FunctionTable:
+    # Open hash of the host addresses of a device's functions; read without a lock, replaced as a whole.
+    size_t mask
+    size_t count
+    FunctionTable *older
+    FunctionSlot *slots
+
+cdef struct LinkStorage:
+    # A `declare target link` variable whose image entry is the variable itself (ACCEL_STOCK).
+    uintptr_t host_start
+    uintptr_t host_end
+    uintptr_t device
+    const void *image
+
+cdef struct DeviceDescr:
+    const char *name
+    unsigned capabilities
+    int target_id  # the device's number in its plugin
+    int type
+    int number  # the device's number in the program
+    PluginOps ops
+    gompy_lock_t lock  # held over a whole mapping operation, not over run
+    int state  # DEVICE_*
+    uint64_t stamp  # last construct number given out
+    uint64_t epoch
+    SplayTree mem_map
+    FunctionTable *functions
+    LinkStorage *links
+    size_t num_links
+    TargetMem *images  # loaded ones, chained by prev
+    uint64_t launches

@@ -1,0 +1,90 @@
+# The end of a construct's mapping, and the removal of keys (libgomp: gomp_unmap_vars, gomp_remove_var).
+
+
+cdef int free_device_memory(DeviceDescr *dev, void *ptr) noexcept nogil:
+    if not dev.ops.free(dev.target_id, ptr):
+        return gompy_fail(b"error in freeing device memory block at %p", ptr)
+    return 0
+
+
+cdef int drop_target_mem(TargetMem *tgt) noexcept nogil:
+    """One reference less; the last one frees the block on the device and everything here."""
+    cdef int rc = 0
+    if tgt.refcount > 1:
+        tgt.refcount -= 1
+        return 0
+    if tgt.to_free != NULL:
+        rc = free_device_memory(tgt.device, tgt.to_free)
+    free(tgt)
+    return rc
+
+
+cdef int forget_key(DeviceDescr *dev, SplayNode *key) noexcept nogil:
+    """Take a key out of the tree and put the link variable back that it stood in for."""
+    splay_remove(&dev.mem_map, key)
+    if key.attached != NULL:
+        free(key.attached.items)
+        free(key.attached)
+        key.attached = NULL
+    if key.link_key != NULL:
+        return splay_insert(&dev.mem_map, key.link_key)
+    return 0
+
+
+cdef int remove_key(DeviceDescr *dev, SplayNode *key) noexcept nogil:
+    """Remove a mapping, of a struct's element with all its siblings."""
+    cdef TargetMem *tgt = key.tgt
+    cdef SplayNode *first
+    cdef size_t i
+    if key.ref_kind == REF_STRUCT_ELEMENT:
+        first = key.first
+        for i in range(first.elements):
+            if forget_key(dev, first + i):
+                return -1
+    elif forget_key(dev, key):
+        return -1
+    return drop_target_mem(tgt)
+
+
+cdef int remove_keys(DeviceDescr *dev, SplayNode *removed) noexcept nogil:
+    """Remove a chain of keys (next_removed)."""
+    cdef SplayNode *next
+    while removed != NULL:
+        next = removed.next_removed
+        if remove_key(dev, removed):
+            return -1
+        removed = next
+    return 0
+
+
+cdef int unmap_vars(TargetMem *tgt, uint64_t stamp) noexcept nogil:
+    """End the mapping of a construct: detach, lower the counts, copy back, remove.  The device is locked."""
+    cdef DeviceDescr *dev = tgt.device
+    cdef SplayNode *removed = NULL
+    cdef SplayNode *key
+    cdef MapEntry *entry
+    cdef bint do_copy, do_remove
+    cdef size_t i
+    for i in range(tgt.list_count):
+        entry = &tgt.list[i]
+        if entry.key != NULL and entry.is_attach:
+            if detach_pointer(dev, entry.key, entry.key.host_start + entry.offset, False):
+                return -1
+    for i in range(tgt.list_count):
+        entry = &tgt.list[i]
+        key = entry.key
+        if key == NULL or entry.is_attach:
+            continue
+        decrement_refcount(key, stamp, False, &do_copy, &do_remove)
+        if (do_copy and entry.copy_from) or entry.always_copy_from:
+            if copy_range(dev, key, key.host_start + entry.copy_start,
+                          key.host_start + entry.copy_start + entry.length, False, NULL):
+                return -1
+        if do_remove:
+            key = count_owner(key)
+            key.next_removed = removed
+            removed = key
+    # Only now: a key may stand in the list more than once, and its removal may free it.
+    if remove_keys(dev, removed):
+        return -1
+    return drop_target_mem(tgt)
