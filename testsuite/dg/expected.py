@@ -1,0 +1,52 @@
+"""Failures that are known: lists of result names with reasons, compared with what happened in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+BAD = ("FAIL", "XPASS", "UNRESOLVED", "ERROR")
+
+
+class ExpectedError(Exception):
+    """A list that cannot be read; the text names file and line."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """unexpected: bad results that no list names.  gone: names on a list whose result was good."""
+
+    unexpected: list[str]
+    gone: list[str]
+
+
+def read(path: Path) -> dict[str, str]:
+    """``NAME  # reason`` lines: result name to reason.  Empty lines and lines that begin with # do not count."""
+    result: dict[str, str] = {}
+    try:
+        lines = path.read_text().splitlines()
+    except OSError as error:
+        raise ExpectedError(f"{path}: {error.strerror}") from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        name, mark, reason = line.partition("  # ")
+        if not mark or not reason.strip():
+            raise ExpectedError(f"{path}:{number}: no reason; write: NAME  # reason")
+        result[name.strip()] = reason.strip()
+    return result
+
+
+def compare(expected: dict[str, str], results: Iterable[Sequence[str]]) -> Difference:
+    """Compare (status, name) pairs with the names expected to be bad; names that were not run do not count as gone."""
+    bad: dict[str, str] = {}
+    seen: set[str] = set()
+    for status, name in results:
+        seen.add(name.strip())
+        if status in BAD:
+            bad[name.strip()] = status
+    return Difference(
+        unexpected=[f"{status}: {name}" for name, status in bad.items() if name not in expected],
+        gone=[name for name in expected if name in seen and name not in bad],
+    )

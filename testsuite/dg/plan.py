@@ -1,0 +1,246 @@
+"""What the directives of a test ask for, evaluated in file order.
+
+Source: DejaGnu 1.6.3 dg.exp; GCC 12 gcc/testsuite/lib/gcc-dg.exp, target-supports-dg.exp.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from dg.directives import Directive, DirectiveError
+from dg.selectors import Context, SelectorError, Verdict, evaluate, flags_selected, process
+from dg.tcl import words
+
+Keyword = Callable[[str, Sequence[str]], bool | None]
+"""The oracle of effective targets (dg.selectors.Context)."""
+ACTIONS = ("preprocess", "compile", "assemble", "link", "run")
+MESSAGES = {
+    "dg-error": r"([Ff]atal )?[Ee]rror:",
+    "dg-warning": r"[Ww]arning:",
+    "dg-note": r"note:",
+    "dg-optimized": r"optimized:",
+    "dg-missed": r"missed:",
+    "dg-message": "",
+    "dg-bogus": "",
+}
+"""Directive to the prefix that its message must have."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message of the compiler that is expected (or, with dg-bogus, not): line None means no line required."""
+
+    kind: str
+    regex: str
+    comment: str
+    line: int | None
+    own_line: int
+    xfail: bool
+
+
+@dataclass(frozen=True)
+class Final:
+    """One dg-final command: its words, and whether its failure is expected."""
+
+    words: tuple[str, ...]
+    xfail: bool
+
+
+@dataclass
+class TestPlan:
+    """How to carry a test out.
+
+    supported False: one UNSUPPORTED line, nothing else.  companion: skipped everywhere, as it is another test's source.  options: EXTRA, after the option set.  timeout in seconds.
+    """
+
+    action: str = "run"
+    supported: bool = True
+    companion: bool = False
+    options: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
+    messages: list[Message] = field(default_factory=list)
+    keep_notes: bool = False
+    prune: list[str] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
+    output_xfail: bool = False
+    should_fail: bool = False
+    run_xfail: bool = False
+    first_xfail: bool = False
+    excess_xfail: bool = False
+    finals: list[Final] = field(default_factory=list)
+    timeout: float = 300.0
+    warnings: list[str] = field(default_factory=list)
+
+
+class _Planner:
+    def __init__(self, option_set: Sequence[str], default: Sequence[str], keyword: Keyword) -> None:
+        self.plan = TestPlan(options=list(default))
+        self.option_set = list(option_set)
+        self.keyword = keyword
+        self.lines: dict[str, int] = {}
+        self.used: set[str] = set()
+        self.pending: list[tuple[Directive, Verdict]] = []
+        self.did: list[tuple[str, Verdict]] = []
+        self.text: list[tuple[str, bool]] = []
+
+    def context(self) -> Context:
+        return Context(self.keyword, [*self.option_set, *self.plan.options])
+
+    def selected(self, args: Sequence[str], index: int, xfail_allowed: bool = True) -> Verdict:
+        return process(args[index] if len(args) > index else None, self.context(), xfail_allowed)
+
+    def flags_hold(self, args: Sequence[str], index: int) -> bool:
+        """S and the lists of flags of dg-skip-if, dg-xfail-if, dg-xfail-run-if, dg-shouldfail, from ``args[index]``."""
+        if len(args) <= index:
+            return True
+        context = self.context()
+        if not evaluate("{" + args[index] + "}", context):
+            return False
+        includes = _elements(args[index + 1]) if len(args) > index + 1 else ["*"]
+        excludes = _elements(args[index + 2]) if len(args) > index + 2 else []
+        return flags_selected(includes, excludes, context.flags)
+
+    def directive(self, d: Directive) -> None:
+        plan, args = self.plan, d.args
+        if d.name in MESSAGES:
+            if d.name == "dg-note":
+                plan.keep_notes = True
+            self.pending.append((d, self.selected(args, 2)))
+            return
+        match d.name:
+            case "dg-do":
+                if not args or args[0] not in ACTIONS:
+                    raise SelectorError("dg-do: syntax error")
+                self.did.append((args[0], self.selected(args, 1)))
+            case "dg-options":
+                if self.selected(args, 1, xfail_allowed=False).selected:
+                    plan.options = _split(args[0])
+            case "dg-additional-options":
+                if self.selected(args, 1, xfail_allowed=False).selected:
+                    plan.options += _split(args[0])
+            case "dg-additional-sources":
+                plan.sources = " ".join(args).split()
+            case "dg-require-effective-target":
+                if self.selected(args, 1).selected and not evaluate(args[0], self.context()):
+                    plan.supported = False
+            case "dg-require-alias":
+                if not evaluate("alias", self.context()):
+                    plan.supported = False
+            case "dg-skip-if":
+                plan.supported = plan.supported and not self.flags_hold(args, 1)
+                plan.companion = plan.companion or list(args[1:]) == ["*-*-*"]
+            case "dg-xfail-run-if":
+                plan.run_xfail = plan.run_xfail or self.flags_hold(args, 1)
+            case "dg-xfail-if":
+                plan.first_xfail = plan.first_xfail or self.flags_hold(args, 1)
+            case "dg-shouldfail":
+                plan.should_fail = plan.should_fail or self.flags_hold(args, 1)
+            case "dg-output":
+                verdict = self.selected(args, 1)
+                if verdict.selected:
+                    plan.output.append(args[0])
+                    plan.output_xfail = plan.output_xfail or verdict.xfail
+            case "dg-set-target-env-var":
+                plan.environment[args[0]] = args[1]
+            case "dg-timeout":
+                if self.selected(args, 1).selected:
+                    plan.timeout = float(args[0])
+            case "dg-timeout-factor":
+                if self.selected(args, 1).selected:
+                    plan.timeout *= float(args[0])
+            case "dg-line":
+                self.lines[args[0]] = d.line
+            case "dg-excess-errors":
+                plan.excess_xfail = plan.excess_xfail or self.selected(args, 1).selected
+            case "dg-prune-output":
+                plan.prune.append(args[0])
+            case "dg-add-options":
+                if args[0] != "__float128":
+                    raise SelectorError(f"unknown dg-add-options feature {args[0]}")
+            case "dg-final":
+                self.final(args[0])
+            case _:
+                raise SelectorError("unknown dg option: " + d.name)
+
+    def final(self, text: str) -> None:
+        parts = words(text)
+        verdict = Verdict(True, False)
+        if parts and parts[-1].split()[:1] in (["target"], ["xfail"]):
+            verdict = process(parts.pop(), self.context())
+        if verdict.selected:
+            self.plan.finals.append(Final(tuple(parts), verdict.xfail))
+
+    def message(self, d: Directive, verdict: Verdict) -> None:
+        line: int | None = d.line
+        if len(d.args) > 3:
+            where = d.args[3]
+            if where.startswith((".+", ".-")):
+                line = d.line + int(where[1:])
+            elif where == ".":
+                line = d.line
+            elif where.isdigit():
+                line = int(where) or None
+            elif where in self.lines:
+                self.used.add(where)
+                line = self.lines[where]
+            else:
+                raise SelectorError(f"dg-line var {where} used, but not defined")
+        if verdict.selected:
+            comment = d.args[1] if len(d.args) > 1 else ""
+            self.plan.messages.append(Message(d.name, d.args[0], comment, line, d.line, verdict.xfail))
+
+    def finish(self) -> TestPlan:
+        plan = self.plan
+        for d, verdict in self.pending:
+            self.message(d, verdict)
+        plan.warnings = [f"dg-line var {n} defined, but not used" for n in self.lines if n not in self.used]
+        if self.did:
+            chosen = [(action, v) for action, v in self.did if v.selected]
+            plan.supported = plan.supported and bool(chosen)
+            plan.action = (chosen or self.did)[-1][0]
+            plan.run_xfail = plan.run_xfail or any(v.xfail for _, v in chosen)
+        return plan
+
+
+def make(
+    directives: Sequence[Directive],
+    option_set: Sequence[str],
+    default: Sequence[str],
+    keyword: Keyword,
+) -> TestPlan:
+    """Evaluate the directives for one option set.
+
+    default: EXTRA where no dg-options replaces it.  keyword: the oracle of effective targets (dg.selectors.Context).
+    Raises DirectiveError.
+    """
+    planner = _Planner(option_set, default, keyword)
+    for d in directives:
+        try:
+            planner.directive(d)
+        except (SelectorError, IndexError) as error:
+            text = str(error) if isinstance(error, SelectorError) else "missing argument"
+            if text.startswith("unknown dg option"):
+                text = f'unknown dg option: {d.name} {d.line} {d.text} for " {d.name} {d.line} {d.text} "'
+            else:
+                text = f'{text} for " {d.name} {d.line} {d.text} "'
+            raise DirectiveError(text) from None
+    try:
+        return planner.finish()
+    except SelectorError as error:
+        raise DirectiveError(str(error)) from None
+
+
+def _split(options: str) -> list[str]:
+    """Options as the shell that DejaGnu's command line goes through would split them."""
+    try:
+        return shlex.split(options)
+    except ValueError:
+        return options.split()
+
+
+def _elements(text: str) -> list[str]:
+    """The elements of an include or exclude list."""
+    return words(text)

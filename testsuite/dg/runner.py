@@ -1,0 +1,260 @@
+"""Carry a test out for one option set: compile, run, judge.
+
+Source: DejaGnu 1.6.3 dg.exp (dg-test), GCC 12 libgomp/testsuite/lib/libgomp.exp; the command line is the one that
+GCC's drivers give.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dg import directives, messages, plan, scans
+from dg.source import TestFile
+from dg.targets import EffectiveTargets
+
+TORTURE = (
+    ("-O0",),
+    ("-O1",),
+    ("-O2",),
+    ("-O3", "-fomit-frame-pointer", "-funroll-loops", "-fpeel-loops", "-ftracer", "-finline-functions"),
+    ("-O3", "-g"),
+    ("-Os",),
+)
+_ONE = (("-O2",),)
+_STATS = re.compile(r"(\d+) on device")
+
+
+@dataclass
+class Outcome:
+    """The results of one test with one option set.
+
+    results: (status, name) in order.  launches: regions that ran on a device, None if the runtime did not say.
+    """
+
+    test: TestFile
+    option_set: tuple[str, ...]
+    results: list[tuple[str, str]] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+    launches: int | None = None
+    is_run: bool = False
+    compile_seconds: float = 0.0
+    run_seconds: float = 0.0
+
+    @property
+    def status(self) -> str:
+        """``pass``, ``fail`` or ``unsupported``."""
+        kinds = {status for status, _ in self.results}
+        if kinds & {"FAIL", "XPASS", "UNRESOLVED", "ERROR"}:
+            return "fail"
+        return "pass" if kinds & {"PASS", "XFAIL"} else "unsupported"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all tests of a run share.  timeout: seconds, None for the test's own."""
+
+    tests: Path
+    compiler: tuple[str, ...]
+    targets: EffectiveTargets
+    environment: dict[str, str]
+    all_sets: bool = False
+    timeout: float | None = None
+    offload_targets: tuple[str, ...] = ()
+
+
+def always(tests: Path) -> list[str]:
+    """Options of every compilation."""
+    return [
+        *("-I", str(tests.parent.parent / "include"), "-I", str(tests.parent)),
+        *("-fmessage-length=0", "-fno-diagnostics-show-caret", "-fdiagnostics-color=never"),
+    ]
+
+
+def base_environment() -> dict[str, str]:
+    """The environment of compiler and program."""
+    return {**os.environ, "LC_ALL": "C", "LANG": "C"}
+
+
+def option_sets(test: TestFile, all_sets: bool) -> tuple[tuple[str, ...], ...]:
+    """The option sets of a test: for Fortran run tests the torture sets, or one of them."""
+    if test.language != "fortran":
+        return ((),)
+    if "dg-do run" not in test.text:
+        return (("-O",),)
+    return TORTURE if all_sets else _ONE
+
+
+def full_name(test: TestFile, option_set: Sequence[str]) -> str:
+    """The test's name with the blanks that DejaGnu leaves, ready for the rest of a result line."""
+    return f"{test.name}   {' '.join(option_set)}  " if option_set else f"{test.name} "
+
+
+def command_line(
+    test: TestFile, option_set: Sequence[str], plan_: plan.TestPlan, settings: Settings, output: str
+) -> list[str]:
+    """The compiler's command."""
+    more = [str(test.path.parent / name) for name in plan_.sources]
+    libraries: list[str] = []
+    if test.language == "c++":
+        libraries = ["-lstdc++"]
+    elif test.language == "fortran":
+        libraries = ["-lgfortran", "-foffload=-lgfortran", "-lquadmath"]
+    return [
+        *settings.compiler,
+        *(("-x", "c++") if test.language == "c++" else ()),
+        str(test.path),
+        *always(settings.tests),
+        "-fopenmp",
+        *option_set,
+        *plan_.options,
+        *more,
+        *(("-dumpbase", "") if more else ()),
+        *libraries,
+        *(("-lm", "-o", output) if plan_.action in ("link", "run") else ("-S", "-o", f"{output}.s")),
+    ]
+
+
+def execute(
+    command: Sequence[str], directory: Path, environment: dict[str, str], timeout: float
+) -> tuple[int | None, str]:
+    """Run a command in a process group of its own; (status or None after the timeout, stdout and stderr together)."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=directory,
+        env=environment,
+        start_new_session=True,
+    )
+    status: int | None
+    try:
+        output, _ = process.communicate(timeout=timeout)
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        status = None
+    return status, output.decode(errors="replace").replace("\r\n", "\n")
+
+
+def _launches(path: Path) -> int | None:
+    try:
+        text = path.read_text()
+    except OSError:
+        return None
+    return sum(int(n) for line in text.splitlines() if "regions:" in line for n in _STATS.findall(line))
+
+
+class Run:
+    """One test with one option set, in a work directory that goes when it is done."""
+
+    def __init__(self, test: TestFile, option_set: tuple[str, ...], settings: Settings) -> None:
+        self.test = test
+        self.settings = settings
+        self.outcome = Outcome(test, option_set)
+        self.name = full_name(test, option_set)
+
+    def add(self, status: str, rest: str) -> None:
+        """Note a result line."""
+        self.outcome.results.append((status, self.name + rest))
+        self.outcome.log.append(f"{status}: {self.name}{rest}")
+
+    def judge(self, passed: bool, rest: str, xfail: bool) -> None:
+        """Note a result line whose failure may be expected."""
+        self.add(("XPASS" if xfail else "PASS") if passed else ("XFAIL" if xfail else "FAIL"), rest)
+
+    def go(self) -> Outcome:
+        """Plan, compile, run."""
+        default = ["-O2"] if self.test.language != "fortran" else []
+        try:
+            parsed = directives.parse(self.test.text)
+            wanted = plan.make(parsed, self.outcome.option_set, default, self.settings.targets.keyword)
+        except directives.DirectiveError as error:
+            self.outcome.results.append(("ERROR", f"{self.test.name}: {error.text}"))
+            self.outcome.log.append(f"ERROR: {self.test.name}: {error.text}")
+            return self.outcome
+        self.outcome.is_run = wanted.action == "run" and not wanted.companion
+        if not wanted.supported:
+            name = self.name.rstrip() if not self.outcome.option_set else self.name.rstrip() + " "
+            self.outcome.results.append(("UNSUPPORTED", name))
+            self.outcome.log.append(f"UNSUPPORTED: {name}")
+            return self.outcome
+        work = Path(tempfile.mkdtemp(prefix="gompy-test-"))
+        try:
+            self.compile(wanted, work)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+        if wanted.first_xfail and self.outcome.results:
+            status, name = self.outcome.results[0]
+            self.outcome.results[0] = ({"PASS": "XPASS", "FAIL": "XFAIL"}.get(status, status), name)
+        return self.outcome
+
+    def compile(self, wanted: plan.TestPlan, work: Path) -> None:
+        """Compile, judge the messages, go on to the run."""
+        log = self.outcome.log
+        program = f"./{self.test.path.stem}.exe"
+        command = command_line(self.test, self.outcome.option_set, wanted, self.settings, program)
+        log += [f"WARNING: {self.test.name}: {text}" for text in wanted.warnings]
+        shown = shlex.join(command)
+        log += [f"Executing on host: {shown}    (timeout = 300)", f"spawn -ignore SIGHUP {shown}"]
+        begin = time.monotonic()
+        status, output = execute(command, work, self.settings.environment, 300)
+        self.outcome.compile_seconds = time.monotonic() - begin
+        log.append(output)
+        if self.test.language == "fortran":
+            output = messages.fortran(output)
+        left, results = messages.match(output, wanted.messages)
+        for result in results:
+            self.judge(result.passed, result.name, result.xfail)
+        left = messages.excess(left, wanted.prune, wanted.keep_notes)
+        if status is None:
+            left = f"{left}\ncompiler timed out".lstrip()
+        self.judge(not left, "(test for excess errors)", wanted.excess_xfail)
+        if left:
+            log += ["Excess errors:", left]
+        made = (work / program).exists()
+        if wanted.action == "run":
+            if status == 0 and made:
+                self.run(wanted, work, program)
+            else:
+                self.add("UNRESOLVED", "compilation failed to produce executable")
+        for final in wanted.finals:
+            for kind, name in scans.scan(final, self.name, self.test.path, work, self.settings.offload_targets):
+                self.outcome.results.append((kind, name))
+                log.append(f"{kind}: {name}")
+
+    def run(self, wanted: plan.TestPlan, work: Path, program: str) -> None:
+        """Run the program, judge its end and its output."""
+        log = self.outcome.log
+        stats = work / "gompy-stats"
+        environment = {**self.settings.environment, **wanted.environment, "GOMPY_STATS": str(stats)}
+        timeout = self.settings.timeout or wanted.timeout
+        log += [f"Execution timeout is: {timeout:.0f}", "spawn [open ...]"]
+        begin = time.monotonic()
+        status, output = execute([program], work, environment, timeout)
+        self.outcome.run_seconds = time.monotonic() - begin
+        self.outcome.launches = _launches(stats)
+        log.append(output)
+        if status is None:
+            log.append("WARNING: program timed out.")
+        elif status:
+            log.append(f"exit status {status}" if status > 0 else f"killed by {signal.Signals(-status).name}")
+        passed = (status == 0) != wanted.should_fail
+        self.judge(passed, "execution test", wanted.run_xfail)
+        if passed and wanted.output:
+            pattern = "".join(wanted.output)
+            matched = messages.are(pattern).search(output) is not None
+            self.judge(matched, "output pattern test", wanted.output_xfail)
+            if not matched:
+                log += ["Output was:", output, "Should match:", pattern]

@@ -1,0 +1,114 @@
+"""Where GCC's tests come from: a directory, or Debian's gcc-12-source unpacked into the user's cache."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ARCHIVE = Path("/usr/src/gcc-12/gcc-12.2.0-dfsg.tar.xz")
+PACKAGE = "gcc-12-source"
+_MEMBERS = re.compile(r"[^/]+/(include/gomp-constants\.h|libgomp/[^/]*\.h|libgomp/testsuite/.*)$")
+
+DIRECTORIES = ("libgomp.c", "libgomp.c++", "libgomp.fortran")
+"""The OpenMP drivers; the first two also run libgomp.c-c++-common."""
+_COMMON = "libgomp.c-c++-common"
+_OFFLOADING = re.compile(
+    r"omp\b.*\btarget\b|omp_(target_|get_num_devices|[sg]et_default_device|is_initial_device|get_device_num"
+    r"|get_initial_device)",
+    re.IGNORECASE,
+)
+_INCLUDE = re.compile(r'^[ \t]*(?:#[ \t]*include|include)[ \t]+["\']([^"\']+)["\']', re.MULTILINE)
+
+
+class SourceError(Exception):
+    """The tests are not to be had; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class TestFile:
+    """A test of one driver: name is its path as libgomp.sum has it; language is ``c``, ``c++`` or ``fortran``."""
+
+    directory: str
+    name: str
+    path: Path
+    language: str
+    text: str
+
+
+def cache_directory() -> Path:
+    """Where the unpacked tests are kept: $XDG_CACHE_HOME/gompy or ~/.cache/gompy."""
+    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(root) / "gompy" / "gcc-12.2.0"
+
+
+def _install() -> None:
+    command = ["apt-get", "install", "-y", "-q", "--no-install-recommends", PACKAGE]
+    if os.geteuid() != 0:
+        raise SourceError(f"GCC's tests are in Debian's package {PACKAGE}; install it: sudo {' '.join(command)}")
+    if subprocess.run(command, stdout=subprocess.DEVNULL).returncode or not ARCHIVE.exists():
+        raise SourceError(f"{ARCHIVE}: not there after: {' '.join(command)}")
+
+
+def default_tests() -> Path:
+    """libgomp/testsuite of the installed GCC source, unpacked once (half a minute).  Raises SourceError."""
+    cache = cache_directory()
+    tests = cache / "libgomp" / "testsuite"
+    if (cache / ".complete").exists():
+        return tests
+    if not ARCHIVE.exists():
+        _install()
+    try:
+        with tarfile.open(ARCHIVE, "r|xz") as archive:
+            for member in archive:
+                if not member.isfile() or not _MEMBERS.match(member.name):
+                    continue
+                target = cache / member.name.split("/", 1)[1]
+                stream = archive.extractfile(member)
+                if stream is None:
+                    continue
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(stream.read())
+        (cache / ".complete").touch()
+    except (OSError, tarfile.TarError) as error:
+        raise SourceError(f"{ARCHIVE}: cannot be unpacked into {cache}: {error}") from None
+    return tests
+
+
+def testsuite_of(directory: Path) -> Path:
+    """The libgomp/testsuite in or above a directory that the user named.  Raises SourceError."""
+    directory = directory.resolve()
+    candidates = (directory, directory / "libgomp/testsuite", directory / "testsuite", *directory.parents)
+    for candidate in candidates:
+        if (candidate / "libgomp.c").is_dir() and (candidate / _COMMON).is_dir():
+            return candidate
+    raise SourceError(f"{directory}: no libgomp/testsuite of GCC (with libgomp.c and {_COMMON}) there")
+
+
+def uses_offloading(path: Path, text: str, seen: frozenset[Path] = frozenset()) -> bool:
+    """Whether a test has a target construct or calls the device API, itself or in a file it includes."""
+    if _OFFLOADING.search(text):
+        return True
+    for name in _INCLUDE.findall(text):
+        included = (path.parent / name).resolve()
+        if included in seen or not included.is_file():
+            continue
+        if uses_offloading(included, included.read_text(encoding="latin-1"), seen | {path.resolve(), included}):
+            return True
+    return False
+
+
+def find(tests: Path, directory: str) -> list[TestFile]:
+    """The test files of one driver in DejaGnu's order (lsort of the full paths)."""
+    language = {"libgomp.c": "c", "libgomp.c++": "c++", "libgomp.fortran": "fortran"}[directory]
+    pattern = {"c": r"\.c$", "c++": r"\.C$", "fortran": r"\.[fF](90|95|03|08)?$"}[language]
+    own = [p for p in (tests / directory).rglob("*") if re.search(pattern, p.name)]
+    pairs = [(f"{directory}/{p.relative_to(tests / directory)}", p) for p in own]
+    if language != "fortran":
+        common = tests / _COMMON
+        pairs += [(f"{directory}/../{_COMMON}/{p.relative_to(common)}", p) for p in common.rglob("*.c")]
+    pairs.sort()
+    return [TestFile(directory, n, p, language, p.read_text(encoding="latin-1")) for n, p in pairs]

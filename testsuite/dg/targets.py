@@ -1,0 +1,143 @@
+"""Effective targets: what the compiler and the machine can do, found by small programs.
+
+Source: GCC 12 gcc/testsuite/lib/target-supports.exp, libgomp/testsuite/lib/libgomp.exp.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+_ALWAYS_TRUE = frozenset(
+    ("lp64", "alias", "size32plus", "shared", "tls", "pthread", "sync_int_long", "__float128", "offloading_enabled")
+)
+_ALWAYS_FALSE = frozenset(
+    (
+        *("ia32", "ilp32", "c", "c++", "aarch64_tiny", "openacc_host_selected", "openacc_nvidia_accel_selected"),
+        *("openacc_radeon_accel_selected", "openacc_cuda", "openacc_cudart", "openacc_cublas"),
+    )
+)
+_CPU_FLAGS = {"sse2_runtime": "sse2", "avx_runtime": "avx", "vect_simd_clones": "avx512f"}
+
+_PROBES = {
+    "offload_device": """
+#include <omp.h>
+int main () { int a; _Pragma ("omp target map(from: a)") a = omp_is_initial_device (); return a; }
+""",
+    "offload_device_nonshared_as": """
+int main () { int a = 8; _Pragma ("omp target map(to: a)") a++; return a != 8; }
+""",
+    "offload_device_shared_as": """
+int main () { int x = 10; _Pragma ("omp target map(to: x)") x++; return x == 10; }
+""",
+    "offload_device_any_intel_mic": """
+#include <omp.h>
+#include "testsuite/libgomp.c-c++-common/on_device_arch.h"
+int main () { return !on_device_arch_intel_mic (); }
+""",
+    "tls_runtime": "__thread int i; int main () { return i; }\n",
+    "weak_undefined": "extern void foo () __attribute__((weak)); int main () { if (foo) return 1; return 0; }\n",
+    "large_long_double": "int dummy[sizeof (long double) > sizeof (double) ? 1 : -1]; int main () { return 0; }\n",
+    "fpic": "#if !defined __PIC__\n#error no PIC\n#endif\nint main () { return 0; }\n",
+    "lto": "int main () { return 0; }\n",
+    "fd_truncate": """
+#include <unistd.h>
+#include <stdio.h>
+int main () { FILE *f = tmpfile (); return !f || ftruncate (fileno (f), 4096) != 0; }
+""",
+}
+_PROBE_FLAGS = {"fpic": ["-fPIC"], "lto": ["-flto"]}
+
+
+class EffectiveTargets:
+    """The oracle for selectors: ``keyword (word, flags)``, None for a word that is no effective target.
+
+    compiler: the command.  always: options of every compilation.  Answers are kept; safe to call from several threads.
+    """
+
+    def __init__(self, compiler: Sequence[str], always: Sequence[str], environment: dict[str, str]) -> None:
+        self.compiler = list(compiler)
+        self.always = list(always)
+        self.environment = environment
+        self._known: dict[object, bool] = {}
+        self._lock = threading.RLock()
+
+    def keyword(self, word: str, flags: Sequence[str]) -> bool | None:
+        """Whether the effective target holds."""
+        if word in _ALWAYS_TRUE:
+            return True
+        if word in _ALWAYS_FALSE:
+            return False
+        if word in _CPU_FLAGS:
+            return _CPU_FLAGS[word] in _cpu_flags()
+        if word == "run_expensive_tests":
+            return bool(os.environ.get("GCC_TEST_RUN_EXPENSIVE"))
+        if word == "__OPTIMIZE__":
+            return self._remember(("optimize", *_only(flags, "-O")), lambda: self._defines(_only(flags, "-O"), word))
+        if word in ("offload_target_nvptx", "offload_target_amdgcn"):
+            chosen = _only(flags, "-foffload")
+            name = "nvptx" if word.endswith("nvptx") else "amdgcn"
+            return self._remember((word, *chosen), lambda: name in self._offload_names(chosen))
+        if word in _PROBES:
+            return self._remember(word, lambda: self._runs(word))
+        return None
+
+    def _remember(self, key: object, answer: object) -> bool:
+        with self._lock:
+            if key not in self._known:
+                assert callable(answer)
+                self._known[key] = bool(answer())
+            return self._known[key]
+
+    def _run(self, command: Sequence[str], directory: str | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=self.environment,
+            cwd=directory,
+            timeout=300,
+        )
+
+    def _runs(self, word: str) -> bool:
+        with tempfile.TemporaryDirectory(prefix="gompy-probe-") as directory:
+            source = Path(directory) / f"{word}.c"
+            source.write_text(_PROBES[word])
+            flags = ["-fopenmp", *_PROBE_FLAGS.get(word, [])]
+            built = self._run([*self.compiler, str(source), *self.always, *flags, "-o", f"{source}.exe"], directory)
+            if built.returncode or built.stdout:
+                return False
+            try:
+                return self._run([f"{source}.exe"], directory).returncode == 0
+            except subprocess.TimeoutExpired:
+                return False
+
+    def _defines(self, flags: Sequence[str], macro: str) -> bool:
+        shown = self._run([*self.compiler, *flags, "-dM", "-E", "-x", "c", "/dev/null"])
+        return f"#define {macro} " in shown.stdout
+
+    def _offload_names(self, flags: Sequence[str]) -> str:
+        shown = self._run([*self.compiler, "-v", "-fopenmp", *flags])
+        return " ".join(t for t in shown.stdout.splitlines() if "OFFLOAD_TARGET_NAMES=" in t)
+
+
+def _only(flags: Sequence[str], prefix: str) -> list[str]:
+    return [flag for flag in flags if flag.startswith(prefix)]
+
+
+def _cpu_flags() -> set[str]:
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return set()
+    for line in text.splitlines():
+        if line.startswith("flags"):
+            return set(line.split(":", 1)[1].split())
+    return set()
