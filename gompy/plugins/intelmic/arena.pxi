@@ -21,7 +21,7 @@ cdef extern from *:
       uint32_t kind;
       uint32_t length;        /* of the run, in granules */
       uint32_t next, previous; /* free runs of a bin, or spans of a class with free blocks; 0 ends a list */
-      uint32_t dirty;         /* free run: granules that may hold pages */
+      uint32_t dirty;         /* free run: granules that may hold pages; run in use: not 0 if it had any */
       uint16_t size_class, used; /* span: its class, blocks in use */
       uint64_t free_blocks[16];  /* span: bit set = free */
     };
@@ -159,7 +159,7 @@ cdef uint32_t find_run(arena *a, uint32_t length) noexcept nogil:
 
 cdef uint32_t take_run(arena *a, uint32_t length) noexcept nogil:
     """Allocate a run of ``length`` granules.  Returns its first granule, 0 when the arena is full."""
-    cdef uint32_t first = find_run(a, length), rest, dirty
+    cdef uint32_t first = find_run(a, length), rest, dirty, reused
     cdef arena_granule *run
     if first == 0:
         return 0
@@ -167,13 +167,14 @@ cdef uint32_t take_run(arena *a, uint32_t length) noexcept nogil:
     unlist_run(a, first)
     a.dirty -= run.dirty
     rest = run.length - length
+    reused = run.dirty
     if rest:
         # the used pages are taken to be at the front: that is where runs are cut from
         dirty = run.dirty - length if run.dirty > length else 0
         make_free(a, first + length, rest, dirty)
     run.kind = GRANULE_RUN
     run.length = length
-    run.dirty = 0
+    run.dirty = reused
     if length > 1:
         a.table[first + length - 1].kind = GRANULE_INNER
     return first
@@ -315,6 +316,15 @@ cdef uint64_t arena_alloc(arena *a, size_t size) noexcept nogil:
             a.in_use += a.table[run].length * ARENA_GRANULE
     pthread_mutex_unlock(&a.lock)
     return offset
+
+
+cdef bint arena_fresh(arena *a, uint64_t offset) noexcept nogil:
+    """Whether an offset is in the first granule of a run that has no pages yet, as far as is known; asked once."""
+    cdef arena_granule *run = &a.table[offset // ARENA_GRANULE + 1]
+    if run.kind != <uint32_t>GRANULE_RUN or run.dirty != 0:
+        return False
+    run.dirty = 1
+    return True
 
 
 cdef bint arena_free(arena *a, uint64_t offset) noexcept nogil:

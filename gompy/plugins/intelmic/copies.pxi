@@ -14,6 +14,19 @@ cdef inline char *host_view(mic_device *d, const void *p) noexcept nogil:
     return d.memory + (<uintptr_t>p - d.base)
 
 
+cdef void prepare_pages(mic_device *d, void *to, size_t n) noexcept nogil:
+    """Before the first copy into a large block: have the kernel make its pages at once, not fault by fault."""
+    cdef uintptr_t offset = <uintptr_t>to - d.base
+    cdef uintptr_t begin = offset & ~<uintptr_t>4095
+    cdef bint fresh
+    if offset < d.split:
+        fresh = arena_fresh(&d.small, offset)
+    else:
+        fresh = arena_fresh(&d.large, offset - d.split)
+    if fresh:
+        madvise(d.memory + begin, ((offset + n + 4095) & ~<uintptr_t>4095) - begin, MADV_POPULATE_WRITE)
+
+
 cdef bint copy_refused(mic_device *d, bint to_device, const void *device, size_t n, int error) noexcept nogil:
     """Say why a copy failed."""
     if error == EFAULT:
@@ -28,7 +41,7 @@ cdef bint copy_refused(mic_device *d, bint to_device, const void *device, size_t
 cdef bint copy_by_command(mic_device *d, bint to_device, char *host, char *device, size_t n) noexcept nogil:
     """Copy outside the arena with the device's help, through a piece of the arena."""
     cdef size_t step = n if n < 1 << 20 else 1 << 20, part
-    cdef uint64_t offset = arena_alloc(&d.arena, step)
+    cdef uint64_t offset = memory_alloc(d, step)
     cdef int64_t error = 0
     if offset == ~<uint64_t>0:
         return copy_refused(d, to_device, device, n, ENOMEM)
@@ -46,7 +59,7 @@ cdef bint copy_by_command(mic_device *d, bint to_device, char *host, char *devic
         device += part
         n -= part
     pthread_mutex_unlock(&d.commands)
-    arena_free(&d.arena, offset)
+    memory_free(d, offset)
     if error:
         return copy_refused(d, to_device, device - part, part, <int>error)
     return True

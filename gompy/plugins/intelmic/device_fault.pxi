@@ -88,26 +88,15 @@ cdef inline bint after_call(uintptr_t pc) noexcept nogil:
 cdef uintptr_t image_address_on_stack(uintptr_t sp) noexcept nogil:
     """The first word above sp that is a return address into an image's code: where the image called what has failed.
 
-    A guess (the word may be stale), used for a message when the fault is in a library.  The stack is read through
-    the kernel, which says so where it ends.  Returns 0 if there is none within 64 KiB.
+    A guess (the word may be stale), used for a message when the fault is in a library.  The stack is copied by
+    the kernel, which stops where it ends.  Returns 0 if there is none within 64 KiB.
     """
-    cdef uintptr_t words[512]
-    cdef iovec here, there
-    cdef int page, i
-    cdef ssize_t n
-    for page in range(16):
-        here.iov_base = words
-        here.iov_len = sizeof(words)
-        there.iov_base = <void *>(sp + <uintptr_t>page * sizeof(words))
-        there.iov_len = sizeof(words)
-        n = process_vm_readv(getpid(), &here, 1, &there, 1, 0)
-        if n <= 0:
-            return 0
-        for i in range(<int>(n // <ssize_t>sizeof(uintptr_t))):
-            if in_image(words[i]) and after_call(words[i]):
-                return words[i]
-        if n < <ssize_t>sizeof(words):
-            return 0
+    cdef uintptr_t *words = <uintptr_t *>(<char *>control + MIC_SCRATCH)
+    cdef ssize_t n = pwrite(memory_fd, <void *>sp, 65536, <off_t>MIC_SCRATCH)
+    cdef int i
+    for i in range(<int>(n // <ssize_t>sizeof(uintptr_t)) if n > 0 else 0):
+        if in_image(words[i]) and after_call(words[i]):
+            return words[i]
     return 0
 
 

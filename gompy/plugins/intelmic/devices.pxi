@@ -32,7 +32,8 @@ cdef extern from *:
       uint64_t free_slots;    /* launch slots: bit set = free */
       uint64_t started_slots; /* slots whose thread runs on the device */
       pthread_mutex_t commands;
-      struct arena arena;
+      struct arena small, large; /* below and above `split` */
+      uintptr_t split;
       struct host_image *images;
       char directory[256];    /* for image files under OFFLOAD_EMUL_RUN, empty: none */
       int files;
@@ -78,7 +79,9 @@ cdef extern from *:
         uint64_t free_slots
         uint64_t started_slots
         pthread_mutex_t commands
-        arena arena
+        arena small
+        arena large
+        uintptr_t split
         host_image *images
         char directory[256]
         int files

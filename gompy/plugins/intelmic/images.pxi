@@ -80,7 +80,7 @@ cdef int load(mic_device *d, unsigned version, mic_target_data *data, address_pa
     image.size = <size_t>(data.image_end - data.image_start)
     if version != 0 and data.magic == MIC_TARGET_MAGIC:
         image.name = data.name
-    offset = arena_alloc(&d.arena, image.size)
+    offset = memory_alloc(d, image.size)
     if offset == ~<uint64_t>0:
         GOMP_PLUGIN_error(b"device %d (intelmic): no memory for %s", d.number, image_name(image))
         free(image)
@@ -95,7 +95,7 @@ cdef int load(mic_device *d, unsigned version, mic_target_data *data, address_pa
     if slot.result[0] != 0:
         GOMP_PLUGIN_error(b"device %d (intelmic): cannot load %s: %s", d.number, image_name(image), d.control.text)
         pthread_mutex_unlock(&d.commands)
-        arena_free(&d.arena, offset)
+        memory_free(d, offset)
         free(image)
         return -1
     image.number = slot.result[1]
@@ -113,7 +113,7 @@ cdef int load(mic_device *d, unsigned version, mic_target_data *data, address_pa
         pairs[functions + i].start = words[functions + 2 * i]
         # the size without the link bit: a link variable of an image made by the stock compiler is the variable itself
         pairs[functions + i].end = words[functions + 2 * i] + (words[functions + 2 * i + 1] & ~(<uint64_t>1 << 63))
-    arena_free(&d.arena, offset)
+    memory_free(d, offset)
     table[0] = pairs
     return <int>(functions + variables)
 

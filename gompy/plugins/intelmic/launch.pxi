@@ -110,7 +110,7 @@ cdef void read_limits(void **args, uint64_t *teams, uint64_t *limit) noexcept no
             limit[0] = <uint64_t>(value if value < 0x7fffffff else 0x7fffffff)
 
 
-cdef void launch(mic_device *d, void *function, void *variables, void **args) noexcept nogil:
+cdef void launch(mic_device *d, void *function, void *variables, uint64_t teams, uint64_t limit) noexcept nogil:
     """Run a region and wait for its end."""
     cdef int number
     cdef mic_slot *slot
@@ -121,6 +121,7 @@ cdef void launch(mic_device *d, void *function, void *variables, void **args) no
     slot.op = MIC_OP_RUN
     slot.args[0] = <uint64_t>function
     slot.args[1] = <uint64_t>variables
-    read_limits(args, &slot.args[2], &slot.args[3])
+    slot.args[2] = teams
+    slot.args[3] = limit
     await_done(d, slot, post(slot), host_spin_time(d, number))
     give_slot(d, number)

@@ -12,6 +12,7 @@ include "arena.pxi"
 include "devices.pxi"
 include "spawn.pxi"
 include "launch.pxi"
+include "async.pxi"
 include "copies.pxi"
 include "images.pxi"
 include "image_symbols.pxi"
@@ -101,7 +102,7 @@ cdef public bint GOMP_OFFLOAD_unload_image(int number, unsigned version, const v
 cdef public void *GOMP_OFFLOAD_alloc(int number, size_t size) noexcept nogil:
     """Allocate device memory, aligned to 64 bytes at least.  NULL when there is none left."""
     cdef mic_device *d = device_of(number)
-    cdef uint64_t offset = arena_alloc(&d.arena, size)
+    cdef uint64_t offset = memory_alloc(d, size)
     if offset == ~<uint64_t>0:
         GOMP_PLUGIN_error(b"device %d (intelmic): no %zu bytes left of %zu", number, size, <size_t>d.size)
         return NULL
@@ -111,7 +112,7 @@ cdef public void *GOMP_OFFLOAD_alloc(int number, size_t size) noexcept nogil:
 cdef public bint GOMP_OFFLOAD_free(int number, void *p) noexcept nogil:
     """Free device memory.  False after a message for what isn't a block."""
     cdef mic_device *d = device_of(number)
-    if <uintptr_t>p - d.base < d.size and arena_free(&d.arena, <uintptr_t>p - d.base):
+    if <uintptr_t>p - d.base < d.size and memory_free(d, <uintptr_t>p - d.base):
         return True
     GOMP_PLUGIN_error(b"device %d (intelmic): free of %p, which is not an allocated block", number, p)
     return False
@@ -121,6 +122,8 @@ cdef public bint GOMP_OFFLOAD_host2dev(int number, void *to, const void *what, s
     """Copy to the device.  False after a message if the target isn't memory of the device."""
     cdef mic_device *d = device_of(number)
     if in_arena(d, to, n):
+        if n >= 1 << 18:
+            prepare_pages(d, to, n)
         memcpy(host_view(d, to), what, n)
         return True
     return copy_by_kernel(d, True, <char *>what, <char *>to, n)
@@ -159,4 +162,42 @@ cdef public bint GOMP_OFFLOAD_dev2dev(int number, void *to, const void *what, si
 
 cdef public void GOMP_OFFLOAD_run(int number, void *function, void *variables, void **args) noexcept nogil:
     """Run a region; returns when it has ended.  Several threads may be here at once."""
-    launch(device_of(number), function, variables, args)
+    cdef mic_device *d = device_of(number)
+    cdef uint64_t teams, limit
+    read_limits(args, &teams, &limit)
+    launch(d, function, variables, teams, limit)
+
+
+cdef public void GOMP_OFFLOAD_async_run(int number, void *function, void *variables, void **args, void *data) noexcept nogil:
+    """Run a region and return at once; GOMP_PLUGIN_target_task_completion (data) is called when it has ended."""
+    submit(device_of(number), function, variables, args, data)
+
+
+cdef public arena *gompy_arena_new(uint64_t size, uint64_t keep) noexcept nogil:
+    """For tests: an arena without memory behind it.  Size in bytes, a multiple of 64 KiB."""
+    cdef arena *a = <arena *>malloc(sizeof(arena))
+    if a != NULL and not arena_open(a, size, -1, 0, keep):
+        free(a)
+        return NULL
+    return a
+
+
+cdef public uint64_t gompy_arena_alloc(arena *a, size_t size) noexcept nogil:
+    """For tests: the offset of a new block, all ones when there is no room."""
+    return arena_alloc(a, size)
+
+
+cdef public bint gompy_arena_free(arena *a, uint64_t offset) noexcept nogil:
+    """For tests: whether a block in use started at the offset; it is free now."""
+    return arena_free(a, offset)
+
+
+cdef public uint64_t gompy_arena_in_use(arena *a) noexcept nogil:
+    """For tests: bytes in use, rounded as the blocks are."""
+    return a.in_use
+
+
+cdef public void gompy_arena_delete(arena *a) noexcept nogil:
+    """For tests: drop it."""
+    arena_close(a)
+    free(a)

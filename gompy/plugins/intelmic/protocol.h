@@ -16,6 +16,7 @@
 #define MIC_SLOTS 64
 #define MIC_COMMAND_SLOT 64
 #define MIC_CONTROL_SIZE (2ull << 20) /* a huge page: the arena behind it may use such */
+#define MIC_SCRATCH (1ull << 20) /* the upper half of the control block's space: for the fault handler */
 #define MIC_TEXT_SIZE 8192
 
 /* What a request asks for.  */
@@ -74,6 +75,7 @@ struct mic_control
   int32_t host_pid;
   int32_t tool;         /* runs under OFFLOAD_EMUL_RUN */
   uint64_t arena_size;
+  uint64_t split;       /* from here on the arena has large blocks, on huge pages where the system allows */
   uint64_t arena_base;  /* device address of the arena, set by the device */
   int32_t device_pid;
   uint32_t restarts;    /* how often the device started over because its addresses met the host's */
@@ -87,7 +89,7 @@ struct mic_control
 };
 
 _Static_assert (sizeof (struct mic_slot) == 256, "two line pairs a slot");
-_Static_assert (sizeof (struct mic_control) <= MIC_CONTROL_SIZE, "the control block fits its space");
+_Static_assert (sizeof (struct mic_control) <= MIC_SCRATCH, "the control block fits its space");
 
 /* For busy waiting.  */
 static inline void

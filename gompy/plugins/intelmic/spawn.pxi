@@ -2,6 +2,30 @@
 
 cdef extern from *:
     """
+    extern int omp_get_num_places (void) __attribute__ ((weak));
+    extern int omp_get_place_num_procs (int) __attribute__ ((weak));
+    extern void omp_get_place_proc_ids (int, int *) __attribute__ ((weak));
+
+    /* With OMP_PROC_BIND or OMP_PLACES libgomp binds the program's first thread to one place; a device started from
+       there would have that place only.  Give the calling thread all places; false: nothing to do.  */
+    static int
+    mic_all_places (cpu_set_t *before)
+    {
+      cpu_set_t all;
+      int places = omp_get_num_places ? omp_get_num_places () : 0;
+      if (places <= 0 || sched_getaffinity (0, sizeof *before, before) != 0)
+        return 0;
+      CPU_ZERO (&all);
+      for (int i = 0; i < places; i++)
+        {
+          int n = omp_get_place_num_procs (i), ids[n > 0 ? n : 1];
+          omp_get_place_proc_ids (i, ids);
+          for (int j = 0; j < n; j++)
+            CPU_SET (ids[j], &all);
+        }
+      return sched_setaffinity (0, sizeof all, &all) == 0;
+    }
+
     /* Start a program with three inherited descriptors, default signal handling and an empty mask.  `layout` is the
        personality it gets (-1: ours).  personality() is the thread's own, so others don't notice.  */
     static pid_t
@@ -11,7 +35,8 @@ cdef extern from *:
       posix_spawnattr_t attributes;
       sigset_t none;
       pid_t pid = -1;
-      int error, old = -1;
+      int error, bound, old = -1;
+      cpu_set_t places;
       posix_spawn_file_actions_init (&actions);
       posix_spawnattr_init (&attributes);
       for (int i = 0; i < 3; i++)
@@ -22,7 +47,10 @@ cdef extern from *:
       posix_spawnattr_setflags (&attributes, POSIX_SPAWN_SETSIGMASK);
       if (layout >= 0)
         old = personality (layout);
+      bound = mic_all_places (&places);
       error = posix_spawnp (&pid, argv[0], &actions, &attributes, argv, envp);
+      if (bound)
+        sched_setaffinity (0, sizeof places, &places);
       if (old >= 0)
         personality (old);
       posix_spawn_file_actions_destroy (&actions);
@@ -30,6 +58,29 @@ cdef extern from *:
       errno = error;
       return error ? -1 : pid;
     }
+
+    /* Map the device's memory at a multiple of 2 MiB, as huge pages need.  NULL: impossible.  */
+    static void *
+    mic_map_aligned (size_t size, int fd)
+    {
+      const size_t align = 2 << 20;
+      char *p = mmap (NULL, size + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (p == MAP_FAILED)
+        return NULL;
+      char *start = (char *) (((uintptr_t) p + align - 1) & -align);
+      if (start > p)
+        munmap (p, start - p);
+      if (start < p + align)
+        munmap (start + size, p + align - start);
+      if (mmap (start, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) == MAP_FAILED)
+        {
+          munmap (start, size);
+          return NULL;
+        }
+      return start;
+    }
+
+    #define MIC_LARGE_BLOCK (1 << 20)
 
     /* What has become of the device: 0 it runs, 1 it ended and `*how`, `*status` tell, -1 somebody else reaped it.  */
     static int
@@ -47,6 +98,8 @@ cdef extern from *:
     }
     """
     pid_t mic_spawn(char **argv, char **envp, const int *fds, long layout) nogil
+    void *map_aligned "mic_map_aligned"(size_t size, int fd) nogil
+    size_t LARGE_BLOCK "MIC_LARGE_BLOCK"
     int mic_ended(pid_t pid, int *how, int *status) nogil
     int CLD_EXITED, CLD_KILLED, CLD_DUMPED
     pid_t waitpid(pid_t pid, int *status, int options) nogil
@@ -173,8 +226,8 @@ cdef bint make_memory(mic_device *d) noexcept nogil:
     while True:
         # a limit on address space or file size may forbid what nobody would use: try less
         if ftruncate(d.fd, <off_t>(MIC_CONTROL_SIZE + size)) == 0:
-            p = mmap(NULL, MIC_CONTROL_SIZE + size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, d.fd, 0)
-            if p != <void *>-1:
+            p = map_aligned(MIC_CONTROL_SIZE + size, d.fd)
+            if p != NULL:
                 break
         if size <= <uint64_t>64 << 20:
             GOMP_PLUGIN_error(b"device %d (intelmic): cannot map its memory: %s", d.number, strerror(errno))
@@ -189,12 +242,36 @@ cdef bint make_memory(mic_device *d) noexcept nogil:
     keep = <uint64_t>mic_physical_memory() * 4096 // 8
     if keep > <uint64_t>4 << 30:
         keep = <uint64_t>4 << 30
-    return arena_open(&d.arena, size, d.fd, MIC_CONTROL_SIZE, keep)
+    # huge pages (where the system grants them to shared memory) make the first touch of large blocks ten times cheaper,
+    # but cost small ones memory: so small and large blocks live apart
+    d.split = (size >> 3) & ~<uint64_t>((2 << 20) - 1)
+    madvise(d.memory + d.split, size - d.split, MADV_HUGEPAGE)
+    return arena_open(&d.small, d.split, d.fd, MIC_CONTROL_SIZE, keep // 4) and \
+        arena_open(&d.large, size - d.split, d.fd, MIC_CONTROL_SIZE + d.split, keep)
+
+
+cdef uint64_t memory_alloc(mic_device *d, size_t size) noexcept nogil:
+    """Allocate device memory.  Returns the offset in the arena, or all ones when there is no room."""
+    cdef uint64_t offset
+    if size <= LARGE_BLOCK:
+        offset = arena_alloc(&d.small, size)
+        if offset != ~<uint64_t>0:
+            return offset
+    offset = arena_alloc(&d.large, size)
+    if offset != ~<uint64_t>0:
+        return offset + d.split
+    return arena_alloc(&d.small, size)
+
+
+cdef bint memory_free(mic_device *d, uint64_t offset) noexcept nogil:
+    """Free device memory.  False: no block in use starts at that offset."""
+    return arena_free(&d.small, offset) if offset < d.split else arena_free(&d.large, offset - d.split)
 
 
 cdef void release_memory(mic_device *d) noexcept nogil:
     """Give everything of make_memory back."""
-    arena_close(&d.arena)
+    arena_close(&d.small)
+    arena_close(&d.large)
     munmap(d.control, MIC_CONTROL_SIZE + d.size)
     close(d.fd)
     d.control = NULL
@@ -244,6 +321,7 @@ cdef bint start_device(mic_device *d) noexcept nogil:
     d.control.device = d.number
     d.control.host_pid = getpid()
     d.control.arena_size = d.size
+    d.control.split = d.split
     d.control.spins = available_cpus()
     fds[0] = d.fd
     fds[1] = ends[0]

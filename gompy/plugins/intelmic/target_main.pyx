@@ -100,6 +100,7 @@ cdef public int main(int argc, char **argv) noexcept nogil:
         return fail(b"cannot map its memory")
     control.arena_base = <uint64_t>p
     madvise(p, control.arena_size, MADV_DONTDUMP)
+    madvise(<char *>p + control.split, control.arena_size - control.split, MADV_HUGEPAGE)
     if control.tool == 0:
         occupy_host_zones()
         close_program_heap()
