@@ -103,7 +103,7 @@ def _inspect(options: argparse.Namespace) -> int:
         inspected.append(part)
         checked = _check_lines(part) if options.check else ([], [])
         if not options.json:
-            if options.table or not options.check:
+            if (options.table or not options.check) and part.report["kind"] != "unknown":
                 _write(report_lines(part.report, options.table or TABLES), separate=len(inspected) > 1)
             _write(checked[0])
         worst = max(worst, _complain(part, checked[1]))

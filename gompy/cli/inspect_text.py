@@ -143,13 +143,12 @@ def _beside(report: Report, image: Report) -> list[Line]:
         paired: set[int] = set()
         for entry in image[key]:
             number = entry["host"]
-            mine = host[number] if number is not None and number < len(host) else None
+            mine: Report | None = host[number] if number is not None and number < len(host) else None
             if mine is not None:
                 paired.add(number)
-            differs = bool(mine and mine["name"] and entry["name"]) and (
-                plain_name(mine["name"]) != plain_name(entry["name"])
-            )
-            shown = (str(number), mine["name"] or _where(mine)) if mine is not None else (UNNAMED, UNNAMED)
+            named = mine["name"] if mine is not None else None
+            differs = bool(named and entry["name"]) and plain_name(named or "") != plain_name(entry["name"] or "")
+            shown = (UNNAMED, UNNAMED) if mine is None else (str(number), mine["name"] or _where(mine))
             theirs = entry["name"] or _where(entry)
             rows.append((kind, *shown, str(entry["index"]), theirs, entry["address"] or "", "!" if differs else ""))
             wrong.append(differs)
