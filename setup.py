@@ -176,7 +176,7 @@ class BuildPy(build_py):
     def run(self) -> None:
         """Build both."""
         build_native()
-        self.data_files = None
+        self.__dict__.pop("data_files", None)  # listed again, now that the files are there
         build_py.run(self)
 
 
