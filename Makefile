@@ -24,7 +24,7 @@ $(BIN)/python: pyproject.toml .ci/packages
 	@touch $(BIN)/python
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml setup.py
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --config-settings editable_mode=compat --editable '.[dev]'
 	@touch $@
 
 $(NATIVE): $(VENV)/.installed $(SOURCES)
