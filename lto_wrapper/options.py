@@ -81,6 +81,10 @@ def decode(words: Iterable[str]) -> list[Option]:
                 result.append(Option(joined, [word], word[1 + len(joined) :]))
             elif word == "-fcf-protection":
                 result.append(Option("fcf-protection=", ["-fcf-protection=full"], "full"))
+            elif word.startswith("-mno-"):
+                result.append(Option("m" + word[5:], [word], on=False))
+            elif word.startswith("-m") and "=" in word:
+                result.append(Option(word[1:].partition("=")[0] + "=", [word], word.partition("=")[2]))
             else:
                 result.append(Option(word[1:], [word]))
     return result
@@ -208,20 +212,22 @@ class Merger:
             self._compare_assembler(unit)
 
     def _merge_protection(self, option: Option, at: int) -> None:
+        """The link line's is taken instead of the objects' unless it is ``check``, which wants all of them alike.
+
+        GCC lowers the level to what the units have in common, but passes the first unit's words on all the same.
+        """
         assert self.options is not None
         line = next((o for o in reversed(self.link) if o.key == "fcf-protection="), None)
         if line is not None and line.arg != "check":
             return
         if at < 0:
             self.options.append(option)
-            return
-        old = self.options[at]
-        if old.arg == option.arg:
-            return
-        if line is not None:
-            raise ToolError(f"option ‘-fcf-protection’ with mismatching values ({old.arg}, {option.arg})")
-        name = CF_NAMES[CF_LEVELS.get(old.arg, 0) & CF_LEVELS.get(option.arg, 0)]
-        self.options[at] = Option("fcf-protection=", [f"-fcf-protection={name}"], name)
+        elif self.options[at].arg != option.arg:
+            old = self.options[at]
+            if line is not None:
+                raise ToolError(f"option ‘-fcf-protection’ with mismatching values ({old.arg}, {option.arg})")
+            name = CF_NAMES[CF_LEVELS.get(old.arg, 0) & CF_LEVELS.get(option.arg, 0)]
+            self.options[at] = Option("fcf-protection=", old.words, name)
 
     def _merge_level(self, option: Option) -> None:
         assert self.options is not None

@@ -199,9 +199,8 @@ def split_quoted(text: str) -> list[str]:
 
 def parse_opts(content: bytes) -> list[list[str]]:
     """The options of each translation unit in an ``.opts`` section (several after ``ld -r``)."""
-    return [
-        split_quoted(part.decode("utf-8", "surrogateescape")) for part in content.rstrip(b"\0").split(b"\0") if part
-    ]
+    parts = content.removesuffix(b"\0").split(b"\0")
+    return [split_quoted(part.decode("utf-8", "surrogateescape")) for part in parts]
 
 
 def has_offload_streams(elf: Elf) -> bool:
