@@ -68,7 +68,6 @@ class CommandLine:
         self.relocatable = False
         self.shared = False
         self.static = False
-        self.no_default_libs = False
         self.not_lp64 = False
         self.lto: bool | None = None  # -flto, -fno-lto; None when neither is given
         self.verbose = False
@@ -225,8 +224,6 @@ def _option(line: CommandLine, text: str) -> None:
         line.shared = True
     elif text in ("-static", "--static", "-static-pie"):
         line.static = True
-    elif text in ("-nostdlib", "-nodefaultlibs", "--no-standard-libraries"):
-        line.no_default_libs = True
     elif text in ("-m32", "-mx32", "-m16"):
         line.not_lp64 = True
     elif text == "-m64":

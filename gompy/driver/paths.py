@@ -19,6 +19,10 @@ LIBDIR: str = os.path.join(NATIVE, "lib")
 SPECS: str = os.path.join(_PACKAGE, "driver", "offload.specs")
 """Spec file that carries target-specific offload options to the compiler proper (``compile_words`` in plan.py)."""
 
+RELOCATABLE: str = os.path.join(_PACKAGE, "driver", "relocatable")
+"""Holds an empty libgomp.a.  ``gcc -r -fopenmp`` joins the static libgomp into its output, GOMP_target_ext included;
+found first, the empty archive prevents that."""
+
 NEEDED: tuple[str, ...] = (
     "bdir/as",
     "bdir/lto-wrapper",

@@ -167,7 +167,7 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     if device_code and not user_lto:
         before += compile_words()[1:]
     if line.links and line.relocatable:
-        before.append("-foffload=disable")
+        before += ["-foffload=disable", f"-L{paths.RELOCATABLE}"]
     elif line.links and line.static:
         before.append("-foffload=disable")
         text = "a static program cannot load devices (libgompy is a shared library): its regions will run on the host"
@@ -175,7 +175,7 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     else:
         environment[TARGET_NAMES] = ":".join(chosen.names)
         if line.links:
-            before += link_words(with_library=not line.no_default_libs or line.names_libgomp)
+            before += link_words()  # with -nodefaultlibs and -nostdlib too: gcc adds -lgomp even then
         else:
             # A compile keeps gcc's own choice of targets: cc1 makes its code ready for nvptx when that is among them.
             theirs = [name for name in chosen.names if name not in offload.OURS]
@@ -195,22 +195,20 @@ def _b_option(rename: bool) -> str:
     return f"-B{paths.BDIR}/" if rename else f"-B{paths.BDIR}"
 
 
-def link_words(with_library: bool = True) -> list[str]:
+def link_words() -> list[str]:
     """What a link gets, before the user's words.
 
     --no-as-needed and first of all: CMake puts an absolute libgomp.so among the objects, which would otherwise satisfy
     every reference and have libgompy dropped.
     """
-    words = ["-foffload=disable"]
-    if with_library:
-        words += [
-            "-Wl,--push-state,--no-as-needed",
-            f"-L{paths.LIBDIR}",
-            "-lgompy",
-            "-Wl,--pop-state",
-            f"-Wl,-rpath,{paths.LIBDIR}",
-        ]
-    return words
+    return [
+        "-foffload=disable",
+        "-Wl,--push-state,--no-as-needed",
+        f"-L{paths.LIBDIR}",
+        "-lgompy",
+        "-Wl,--pop-state",
+        f"-Wl,-rpath,{paths.LIBDIR}",
+    ]
 
 
 def library_words() -> list[str]:
