@@ -112,7 +112,7 @@ def run(command: Sequence[str], environment: dict[str, str] | None = None) -> su
     except subprocess.TimeoutExpired:
         raise ExampleError(f"{show_command(command)}: still running after 120 s") from None
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         how = f"exit status {done.returncode}" if done.returncode > 0 else f"killed by signal {-done.returncode}"
         raise ExampleError(f"{show_command(command)}: {how}" + "".join(f"\n    {line}" for line in said[-12:]))
     return done

@@ -52,7 +52,8 @@ class Final:
 class TestPlan:
     """How to carry a test out.
 
-    supported False: one UNSUPPORTED line, nothing else.  companion: skipped everywhere, as it is another test's source.  options: EXTRA, after the option set.  timeout in seconds.
+    supported False: one UNSUPPORTED line, nothing else.  companion: skipped everywhere, as it is another test's source.
+    options: EXTRA, after the option set.  timeout in seconds.
     """
 
     action: str = "run"
@@ -131,7 +132,7 @@ class _Planner:
                     plan.supported = False
             case "dg-skip-if":
                 plan.supported = plan.supported and not self.flags_hold(args, 1)
-                plan.companion = plan.companion or list(args[1:]) == ["*-*-*"]
+                plan.companion = plan.companion or [word.strip() for word in args[1:]] == ["*-*-*"]
             case "dg-xfail-run-if":
                 plan.run_xfail = plan.run_xfail or self.flags_hold(args, 1)
             case "dg-xfail-if":
