@@ -79,7 +79,7 @@ def chosen(language: Language) -> Compiler:
     given = os.environ.get(language.variable, "").strip()
     if given:
         words = [given]
-        if not os.access(given, os.X_OK):
+        if "/" not in given or not os.access(given, os.X_OK):  # a path may have spaces
             import shlex
 
             try:

@@ -11,11 +11,18 @@ import sys
 
 from gompy.driver import compiler, errors, plan
 
+E2BIG = 7  # errno.h
 SHOW = ("-show", "--show", "-showme", "--showme")
 
 
 def drive(language: compiler.Language) -> None:
     """Carry out the command in sys.argv."""
+    import _signal  # type: ignore[import-not-found]  # the module signal takes 3 ms to import
+
+    # Ctrl-C ends us as it ends gcc.  Python ignores the other two; a program started by exec would go on ignoring them.
+    for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):
+        if number != _signal.SIGINT or _signal.getsignal(number) != _signal.SIG_IGN:
+            _signal.signal(number, _signal.SIG_DFL)
     arguments = sys.argv[1:]
     errors.restore_locale()
     try:
@@ -39,16 +46,27 @@ def drive(language: compiler.Language) -> None:
 
 def run(language: compiler.Language, made: plan.Plan) -> None:
     """Become gcc."""
-    import _signal  # type: ignore[import-not-found]  # the module signal takes 3 ms to import
-
-    # Python ignores these two from its start on; a program started by exec would go on ignoring them.
-    _signal.signal(_signal.SIGPIPE, _signal.SIG_DFL)
-    _signal.signal(_signal.SIGXFSZ, _signal.SIG_DFL)
+    env = plan.environment_of(made)
     try:
-        os.execve(made.path, made.argv, plan.environment_of(made))
+        try:
+            os.execve(made.path, made.argv, env)
+        except OSError as error:
+            if error.errno != E2BIG:
+                raise
+        os.execve(made.path, [*made.argv[: made.start], response_file(made.argv[made.start :])], env)
     except OSError as error:
         errors.say(language.program, "error", f"{made.path}: {error.strerror}")
         sys.exit(1)
+
+
+def response_file(words: list[str]) -> str:
+    """Words too many for a command line, as ``@file`` in memory that stays open in the process that we become."""
+    handle = os.memfd_create("arguments", 0)
+    special = set(" \t\n\r\v\f'\"\\")
+    quoted = ("".join(f"\\{char}" if char in special else char for char in word) or "''" for word in words)
+    with open(handle, "wb", closefd=False) as file:
+        file.write(os.fsencode("\n".join(quoted)))
+    return f"@/proc/self/fd/{handle}"
 
 
 def gompcc() -> None:

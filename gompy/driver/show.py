@@ -33,7 +33,7 @@ def show(language: compiler.Language, arguments: list[str], option: str) -> int:
         for failure in made.errors:
             errors.report(language.program, failure)
         return 1
-    print(command_line(made))
+    os.write(1, os.fsencode(command_line(made) + "\n"))
     return 0
 
 
