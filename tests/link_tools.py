@@ -68,13 +68,17 @@ def compile_c(text: str, output: Path, mode: str = "ours", *options: str, gcc: s
     return output
 
 
+RUNTIME = ("-Wl,--push-state,--no-as-needed", "-lgomp", "-Wl,--pop-state")
+"""Debian's gcc links with --as-needed; an image's constructor needs the runtime where no object does."""
+
+
 def link(
     objects: list[Path | str], output: Path, *options: str, gcc: str = "gcc", check: bool = True, **env: str
 ) -> subprocess.CompletedProcess[str]:
     """Link with an image for the emulated device, as gompcc does but for the runtime library."""
     names = [os.path.relpath(o, output.parent) if isinstance(o, Path) else o for o in objects]
     return call(
-        *(gcc, "-B", BDIR, "-foffload=disable", "-fopenmp", *options, *names, "-o", output.name),
+        *(gcc, "-B", BDIR, "-foffload=disable", "-fopenmp", *RUNTIME, *options, *names, "-o", output.name),
         cwd=output.parent,
         check=check,
         OFFLOAD_TARGET_NAMES=TARGET,
