@@ -71,6 +71,7 @@ class CodeReader:
         spans.sort()
         self._spans = spans
         self._starts = [span[0] for span in spans]
+        self._stubs = [s for s in elf.sections if s.name.startswith(".plt")]
         self._relocations: dict[int, list[tuple[int, int, int, int]]] = {}
 
     def variable_at(self, address: int) -> str | None:
@@ -143,9 +144,7 @@ class CodeReader:
                 break
             target = address + at + 4 + int.from_bytes(code[at : at + 4], "little", signed=True)
             if match[0] in (b"\xe8", b"\xe9"):
-                function = self._function_at.get(target)
-                if function is not None and function != own:
-                    found.calls[function] = None
+                self._note_call(own, target, found)
                 continue
             target += immediate_size(code, at)
             if any(s.address <= target < s.address + s.size for s in got):
@@ -154,6 +153,24 @@ class CodeReader:
                     continue
                 target = words[0].address
             self._note(own, target, found)
+
+    def _note_call(self, own: str, target: int, found: Uses) -> None:
+        """A direct call: to a function, or to a stub of the procedure linkage table (``jmp *slot(%rip)``)."""
+        function = self._function_at.get(target)
+        if function is None and any(s.address <= target < s.address + s.size for s in self._stubs):
+            stub = self.space.read(target, 16) or b""
+            at = stub.find(b"\xff\x25")
+            if not 0 <= at <= 10:
+                return
+            slot = target + at + 6 + int.from_bytes(stub[at + 2 : at + 6], "little", signed=True)
+            words = self.space.words(slot, 1) if slot >= 0 else None
+            if not words or words[0].symbol is None:
+                return
+            function = self._function_at.get(words[0].address or 0)
+            if function is None:
+                found.external[words[0].symbol] = None
+        if function is not None and function != own:
+            found.calls[function] = None
 
 
 class PtxReader:

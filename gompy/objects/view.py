@@ -62,7 +62,7 @@ FLAG_LETTERS: Final = (
 
 # Relocations that put a pointer into memory: by machine, {type: "relative" or "symbol"}.
 POINTER_RELOCATIONS: Final[dict[int, dict[int, str]]] = {
-    EM_X86_64: {1: "symbol", 6: "symbol", 8: "relative"},  # R_X86_64_64, GLOB_DAT, RELATIVE
+    EM_X86_64: {1: "symbol", 6: "symbol", 7: "symbol", 8: "relative"},  # 64, GLOB_DAT, JUMP_SLOT, RELATIVE
     EM_AARCH64: {257: "symbol", 1025: "symbol", 1027: "relative"},
     EM_AMDGPU: {3: "symbol", 13: "relative"},
 }

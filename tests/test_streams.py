@@ -1,0 +1,195 @@
+"""LTO and offload streams: names, headers, options, the offload table, against encoders written from the format."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import inspect_inputs
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+from inspect_inputs import FUNCS, HAVE_NVPTX, VARS, Inputs
+
+from gompy.objects import streams, tables
+from gompy.objects.view import Damaged, ElfView
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inputs]:
+    yield inspect_inputs.make(tmp_path_factory.mktemp("inputs"))
+
+
+def uleb(value: int) -> bytes:
+    out = bytearray()
+    while True:
+        byte, value = value & 0x7F, value >> 7
+        out.append(byte | (0x80 if value else 0))
+        if not value:
+            return bytes(out)
+
+
+def table_stream(entries: list[tuple[str, int]]) -> bytes:
+    body = b"".join(bytes([1 if kind == "func" else 5]) + uleb(decl) for kind, decl in entries) + b"\0"
+    return struct.pack("<i", len(body)) + body
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (".gnu.offload_lto_.opts", ("offload", "opts", "", -1, "")),
+        (".gnu.offload_lto_.decls.3f07d3bc0b22095d", ("offload", "decls", "", -1, "3f07d3bc0b22095d")),
+        (".gnu.lto_main._omp_fn.0.23.ca8", ("lto", "function_body", "main._omp_fn.0", 23, "ca8")),
+        (".gompyir_.omp_data_kinds.8.2.21.ab", ("device-ir", "function_body", ".omp_data_kinds.8.2", 21, "ab")),
+        (".gnu.debuglto_.debug_info", ("debug", "debug_info", "", -1, "")),
+    ],
+)
+def test_section_names(name: str, expected: tuple[object, ...]) -> None:
+    assert streams.parse_section_name(name) == expected
+
+
+def test_other_sections_are_no_streams() -> None:
+    assert streams.parse_section_name(".gnu.offload_funcs") is None
+    assert streams.parse_section_name(".text") is None
+
+
+@given(st.lists(st.tuples(st.sampled_from(["func", "var"]), st.integers(0, 2**40))))
+def test_offload_table_round_trip(entries: list[tuple[str, int]]) -> None:
+    decoded = streams.decode_offload_table(table_stream(entries))
+    assert [(e.kind, e.decl) for e in decoded] == entries
+
+
+@pytest.mark.parametrize(
+    ("data", "cause"),
+    [
+        (b"", "within its header"),
+        (struct.pack("<i", 9) + b"\0", "length 9"),
+        (struct.pack("<i", -1) + b"\0", "length -1"),
+        (struct.pack("<i", 1) + b"\x01", "within a number"),
+        (struct.pack("<i", 2) + b"\x02\x00", "tag 2"),
+        (struct.pack("<i", 3) + b"\x00\x01\x02", "after the end"),
+        (struct.pack("<i", 13) + b"\x01" + b"\xff" * 12, "more than 64 bits"),
+    ],
+)
+def test_damaged_offload_table(data: bytes, cause: str) -> None:
+    with pytest.raises(streams.StreamError, match=cause):
+        streams.decode_offload_table(data)
+
+
+@given(st.lists(st.lists(st.text(st.characters(min_codepoint=33, max_codepoint=126)), min_size=1), max_size=4))
+def test_opts_round_trip(lists: list[list[str]]) -> None:
+    def quoted(option: str) -> str:
+        return "'" + option.replace("'", "'\\''") + "'"
+
+    data = b"".join(" ".join(map(quoted, options)).encode() + b"\0" for options in lists)
+    assert streams.decode_opts(data) == lists
+
+
+@pytest.mark.parametrize("data", [b"'-O2'", b"'-O2\0", b"-O2\0"])
+def test_damaged_opts(data: bytes) -> None:
+    with pytest.raises(streams.StreamError):
+        streams.decode_opts(data)
+
+
+@pytest.mark.parametrize("pack", [zlib.compress, zstandard.ZstdCompressor().compress, lambda data: data])
+def test_decompress(pack: object) -> None:
+    data = table_stream([("func", 3), ("var", 300)])
+    assert streams.decompress(pack(data)) == data  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("pack", [zlib.compress, zstandard.ZstdCompressor().compress])
+def test_decompress_damaged(pack: object) -> None:
+    packed = pack(bytes(range(256)) * 50)  # type: ignore[operator]
+    with pytest.raises(streams.StreamError):
+        streams.decompress(packed[: len(packed) // 2])
+
+
+def test_decompression_bomb() -> None:
+    """A stream that would fill the memory is refused, not unpacked."""
+    compressor = zstandard.ZstdCompressor().compressobj()
+    packed = b"".join(compressor.compress(bytes(1 << 24)) for _ in range(20)) + compressor.flush()
+    with pytest.raises(streams.StreamError, match="MiB"):
+        streams.decompress(packed)
+
+
+def test_header() -> None:
+    assert streams.parse_header(struct.pack("<hhBBH", 12, 0, 1, 0, 1)) == (12, 0, True, "zstd")
+    assert streams.parse_header(struct.pack("<hhBBH", 12, 0, 0, 0, 0)) == (12, 0, False, "zlib")
+    with pytest.raises(streams.StreamError, match="unknown compression 7"):
+        streams.parse_header(struct.pack("<hhBBH", 12, 0, 0, 0, 7))
+
+
+@pytest.mark.parametrize(("name", "family"), [("apple.o", "offload"), ("apple.fat.o", "lto"), ("apple.slim.o", "lto")])
+def test_table_names(inputs: Inputs, name: str, family: str) -> None:
+    """Names come from the streams alone; the static scalar's stands in the tree stream only."""
+    found = streams.offload_table_names(inputs[name], family)
+    assert [n for k, n in found if k == "func"] == FUNCS[:2]
+    assert [n for k, n in found if k == "var"] == ["core", "seeds", None, "pips"]
+
+
+def test_stream_and_native_table_agree(inputs: Inputs) -> None:
+    for name in ("apple.fat.o", "banana.fat.o", "joined.o"):
+        elf = ElfView(inputs[name].read_bytes(), name)
+        native = tables.read_tables(elf)
+        names = streams.offload_table_names(inputs[name])
+        assert [k for k, _n in names].count("func") == len(native.funcs)
+        expected = [e.name for e in native.funcs + native.vars]
+        by_kind = [n for k, n in names if k == "func"] + [n for k, n in names if k == "var"]
+        assert all(n is None or n == e for n, e in zip(by_kind, expected, strict=True))
+
+
+def test_renamed_prefix(inputs: Inputs, tmp_path: Path) -> None:
+    """The same streams under the project's prefix, as the assembler filter leaves them."""
+    renamed = tmp_path / "renamed.o"
+    renamed.write_bytes(inputs["apple.fat.o"].read_bytes().replace(b".gnu.lto_", b".gompyir_"))
+    expected = streams.offload_table_names(inputs["apple.fat.o"], "lto")
+    assert streams.offload_table_names(renamed, "device-ir") == expected
+    assert streams.offload_table_names(renamed, "lto") == []
+    assert ("var", "hidden") in streams.offload_table_names(renamed, "device-ir", decode=True)
+
+
+def test_decode_host_streams(inputs: Inputs) -> None:
+    found = streams.offload_table_names(inputs["apple.slim.o"], "lto", decode=True)
+    assert [n for k, n in found if k == "var"] == VARS[:4]
+
+
+@pytest.mark.skipif(not HAVE_NVPTX, reason="gcc-12-offload-nvptx is not installed")
+def test_decode_offload_streams(inputs: Inputs) -> None:
+    found = streams.offload_table_names(inputs["apple.o"], "offload", decode=True)
+    assert [n for k, n in found if k == "var"] == VARS[:4]
+
+
+def test_decode_without_the_compiler(inputs: Inputs) -> None:
+    elf = ElfView(inputs["apple.slim.o"].read_bytes(), "apple.slim.o")
+    unit = next(u for u in streams.units(elf) if u.family == "lto")
+    with pytest.raises(streams.DecodeError, match="no-such-gcc is not installed"):
+        streams.name_with_gcc(elf, unit, streams.unit_table(elf, unit), ("no-such-gcc",))
+
+
+def test_archive_member_by_offset(inputs: Inputs) -> None:
+    data = inputs["lib.a"].read_bytes()
+    offset = data.index(inputs["banana.o"].read_bytes())
+    assert streams.offload_table_names(f"{inputs['lib.a']}@{offset:#x}") == [("func", FUNCS[2]), ("var", "peel")]
+    with pytest.raises(Damaged, match="no archive member"):
+        streams.offload_table_names(f"{inputs['lib.a']}@0x3")
+
+
+def test_wpa_partition(inputs: Inputs, tmp_path: Path) -> None:
+    """WPA's streams are not compressed; the joint table is in the first partition only."""
+    for name in ("apple.slim.o", "banana.slim.o"):
+        shutil.copy(inputs[name], tmp_path)
+    inspect_inputs.run(
+        *("gcc", "-fopenmp", "-flto", "-flto-partition=one", "-foffload=disable", "-save-temps"),
+        *("apple.slim.o", "banana.slim.o", "-o", "y"),
+        cwd=tmp_path,
+    )
+    partition = tmp_path / "y.ltrans0.o"
+    found = streams.offload_table_names(partition, "lto")
+    assert [k for k, _n in found] == ["func"] * 3 + ["var"] * 5
+    assert [n.split(".lto_priv")[0] for k, n in found if k == "func" and n] == FUNCS
+    ltrans = tables.read_tables(ElfView((tmp_path / "y.ltrans0.ltrans.o").read_bytes(), "ltrans"))
+    assert [e.name and e.name.split(".lto_priv")[0] for e in ltrans.funcs] == FUNCS
