@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import struct
 
-from gompy.objects.elf import Elf, open_object
+from gompy.objects.elf import STT_FILE, Elf, open_object
 from gompy.objects.lto import IrSymbol, ir_prefix, ir_symbols, restored, stream_ids
 from gompy.objects.names import (
+    ACCEL_STOCK,
+    ACCEL_TRUE,
     DEVICE_IR_SECTION_PREFIX,
     FUNC_ENTRY_SIZE,
     LTO_SECTION_PREFIX,
@@ -26,7 +28,6 @@ from gompy.objects.names import (
     OFFLOAD_VAR_SECTION,
     VAR_ENTRY_SIZE,
 )
-
 from mkoffload.process import ToolError
 from mkoffload.tables import Names, table_names
 
@@ -45,13 +46,22 @@ class Described:
 
 
 class Input:
-    """An object as given (``name`` may be ``lib.a@0xOFFSET``) with its device code, tables and description."""
+    """An object as given (``name`` may be ``lib.a@0xOFFSET``) with its device code, tables and description.
 
-    def __init__(self, name: str) -> None:
+    ``accel``: which compiler will read it (ACCEL_STOCK, ACCEL_TRUE).  ``prefix``: of its host streams, None if it has
+    none.  ``read``: of the streams that this compiler reads, None if it has none.
+    """
+
+    def __init__(self, name: str, accel: int = ACCEL_STOCK) -> None:
         self.name = name
+        self.accel = accel
         self.elf: Elf = open_object(name)
         self.prefix = ir_prefix(self.elf)
-        self.symbols: list[IrSymbol] = ir_symbols(self.elf, self.prefix) if self.prefix is not None else []
+        self.has_offload_streams = bool(stream_ids(self.elf, OFFLOAD_LTO_SECTION_PREFIX))
+        self.read = self.prefix
+        if accel == ACCEL_TRUE:
+            self.read = OFFLOAD_LTO_SECTION_PREFIX if self.has_offload_streams else None
+        self.symbols: list[IrSymbol] = ir_symbols(self.elf, self.read) if self.read is not None else []
         self.device_file = name  # what lto1 reads
         sections = self.elf.sections
         self.nfuncs = sum(s.size for s in sections if s.name == OFFLOAD_FUNC_SECTION) // FUNC_ENTRY_SIZE
@@ -68,8 +78,8 @@ class Input:
 
     @property
     def has_ir(self) -> bool:
-        """Whether stock lto1 can make device code of it."""
-        return self.prefix is not None
+        """Whether the compiler can make device code of it."""
+        return self.read is not None
 
     def host_names(self) -> tuple[Names, Names]:
         """Names of the entries in the object's own tables."""
@@ -95,14 +105,17 @@ class Input:
             ]
         with_ir = len(stream_ids(self.elf, DEVICE_IR_SECTION_PREFIX))
         with_offload = len(stream_ids(self.elf, OFFLOAD_LTO_SECTION_PREFIX))
-        if with_offload > with_ir:
+        if self.accel == ACCEL_STOCK and with_offload > with_ir:
             raise ToolError(
                 f"{self.name}: only {with_ir} of the {with_offload} translation units joined in it have device code; "
-                "compile all of them with gompcc before joining them with ld -r"
+                "compile all of them with gompcc before joining them with ld -r, or build the accelerator compiler: "
+                "gompy accel build"
             )
         if not records:
             return [Described(0, self.nfuncs, self.nvars, OBJECT_KIND_STOCK, self.name)]
         total = (sum(r[1] for r in records), sum(r[2] for r in records))
+        if len(records) < with_offload and total != (self.nfuncs, self.nvars):
+            return self._describe_mixed(records)
         if total != (self.nfuncs, self.nvars):
             raise ToolError(
                 f"{self.name}: its offload tables have {self.nfuncs} functions and {self.nvars} variables, its records "
@@ -116,17 +129,73 @@ class Input:
                 nfuncs,
                 nvars,
                 OBJECT_KIND_ID,
-                f"{self.name}({source.rstrip(bytes(1)).decode('utf-8', 'replace')})",
+                f"{self.name}({_text(source)})",
             )
             for ident, nfuncs, nvars, source in records
         ]
 
+    def _describe_mixed(self, records: list[tuple[int, int, int, bytes]]) -> list[Described]:
+        """Joined by ld -r from objects of ours and of plain gcc: those with a record, and the others by their place.
+
+        Which is which, the symbols of each unit's own tables tell.
+        """
+        units = self._units()
+        if (sum(u[1] for u in units), sum(u[2] for u in units)) != (self.nfuncs, self.nvars):
+            raise ToolError(
+                f"{self.name}: joins objects of gompcc and of gcc, and its symbols, which tell them apart, are gone; "
+                "compile all of them with gompcc, or join them without stripping"
+            )
+        described = []
+        rest = list(records)
+        for source, nfuncs, nvars in units:
+            name = f"{self.name}({source})"
+            if rest and (rest[0][1], rest[0][2]) == (nfuncs, nvars) and rest[0][3].startswith(source.encode()[:47]):
+                described.append(Described(rest.pop(0)[0], nfuncs, nvars, OBJECT_KIND_ID, name))
+            else:
+                described.append(Described(0, nfuncs, nvars, OBJECT_KIND_STOCK, name))
+        if rest:
+            source = _text(rest[0][3])
+            raise ToolError(f"{self.name}: no offload table belongs to the record of {source}; compile it again")
+        return described
+
+    def _units(self) -> list[tuple[str, int, int]]:
+        """(source, functions, variables) of each translation unit that has tables, by its local symbols.
+
+        ToolError if their tables stand in another order: ld -r joins sections of like flags, and ours alone are
+        retained ones.
+        """
+        units: list[tuple[str, int, int]] = []
+        source, nfuncs, nvars = "", 0, 0
+        places: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+        for symbol in self.elf.symbols():
+            if symbol.type == STT_FILE:
+                units.append((source, nfuncs, nvars))
+                source, nfuncs, nvars = symbol.name, 0, 0
+            elif symbol.size and symbol.name.startswith(".offload_func_table"):
+                nfuncs += symbol.size // FUNC_ENTRY_SIZE
+                places[0].append((symbol.shndx, symbol.value))
+            elif symbol.size and symbol.name.startswith(".offload_var_table"):
+                nvars += symbol.size // VAR_ENTRY_SIZE
+                places[1].append((symbol.shndx, symbol.value))
+        if any(table != sorted(table) for table in places):
+            raise ToolError(
+                f"{self.name}: ld -r joined objects of gompcc and of gcc in turn, and put their offload tables into "
+                "another order; name those of each compiler together, or make an archive of them"
+            )
+        units.append((source, nfuncs, nvars))
+        return [unit for unit in units if unit[1] or unit[2]]
+
     def extract(self, folder: str, index: int) -> None:
         """Give lto1 a file that it can read: the object itself, or a copy with the streams under GCC's prefix."""
-        if self.prefix == DEVICE_IR_SECTION_PREFIX:
+        if self.read == DEVICE_IR_SECTION_PREFIX:
             self.device_file = os.path.join(folder, f"{index}.{os.path.basename(self.name).partition('@')[0]}")
             try:
                 with open(self.device_file, "wb") as file:
                     file.write(restored(self.elf))
             except OSError as error:
                 raise ToolError(f"cannot write {self.device_file}: {error.strerror}") from None
+
+
+def _text(name: bytes) -> str:
+    """The name in a record."""
+    return name.rstrip(bytes(1)).decode("utf-8", "replace")

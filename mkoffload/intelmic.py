@@ -1,8 +1,8 @@
-"""The emulated device's image: device code of all objects, linked by the stock gcc into one shared object.
+"""The emulated device's image: device code of all objects, linked into one shared object.
 
-Objects in table order go in; a host object comes out that registers the image.  The route: our IR prefix becomes GCC's
-again, lto1 links all translation units in one partition (what no region or device symbol reaches falls away), ld makes
-the DSO without host constructors, and the host object takes it in.  docs/internals.md has the contracts.
+Objects in table order go in; a host object comes out that registers the image.  The route: an lto1 (mkoffload/accel.py)
+compiles all translation units in one partition (what no region or device symbol reaches falls away), ld makes the DSO
+without host constructors, and the host object takes it in.  docs/internals.md has the contracts.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import os
 import sys
 
 from gompy.objects.elf import Elf, ElfError, open_object
-from gompy.objects.lto import resolution_text, resolve
 from gompy.objects.names import TARGET_INTELMIC, TARGET_TABLE
 
+from mkoffload.accel import BDIR, Compiler, choose, find_stock_wrapper
 from mkoffload.hostobject import host_object_text
 from mkoffload.imagelink import (
     ALL,
@@ -24,14 +24,15 @@ from mkoffload.imagelink import (
     wanted_libraries,
 )
 from mkoffload.inputs import Input
-from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, run, same
+from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, run
 from mkoffload.tables import Names, differences, table_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-BDIR = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "gompy", "_native", "bdir")
+__all__ = ["BDIR", "TOOL_FOLDER", "Made", "build", "complain", "find_stock_wrapper"]
+
 TOOL_FOLDER = os.path.join(BDIR, "accel", TARGET_INTELMIC)
 CLEARED = (
     "COLLECT_GCC",
@@ -121,15 +122,6 @@ def compiler() -> str:
     return name
 
 
-def find_stock_wrapper() -> str | None:
-    """GCC's own lto-wrapper in COMPILER_PATH: the first that is not in our folder."""
-    for directory in os.environ.get("COMPILER_PATH", "").split(":"):
-        path = os.path.join(directory, "lto-wrapper")
-        if directory and os.access(path, os.X_OK) and not same(directory, BDIR):
-            return path
-    return None
-
-
 class Made:
     """An image that was made: names of its table entries, and of those among them that host LTO must come out with."""
 
@@ -148,6 +140,7 @@ class Image:
         self.gcc = compiler()
         self.env = device_environment()
         self.folder = temps.folder()
+        self.compiler: Compiler = choose(self.gcc, self.env)
         self.inputs: list[Input] = []
 
     def path(self, suffix: str, kept: str = "") -> str:
@@ -158,68 +151,17 @@ class Image:
 
     def read_inputs(self) -> list[Input]:
         """Open all objects; those with device code, ready for lto1, are the result.  Warns of those without."""
-        self.inputs = [Input(name) for name in self.options.objects]
+        if self.options.verbose:
+            sys.stderr.write(f"mkoffload: accelerator compiler: {self.compiler.title}\n")
+        self.inputs = [Input(name, self.compiler.accel) for name in self.options.objects]
         usable = []
         for index, item in enumerate(self.inputs):
             if item.has_ir:
                 item.extract(self.folder, index)
                 usable.append(item)
             else:
-                sys.stderr.write(
-                    f"mkoffload: warning: {item.name}: no device code for {TARGET_INTELMIC}; "
-                    "its regions run on the host; compile it with gompcc\n"
-                )
+                sys.stderr.write(f"mkoffload: warning: {self.compiler.missing(item)}\n")
         return usable
-
-    def compile(self, usable: list[Input]) -> list[str]:
-        """lto1 over all translation units: the relocatable with the image's code and tables, then debug objects."""
-        resolution = self.path(".res", ".mkoffload.res")
-        with open(resolution, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(resolution_text([i.device_file for i in usable], resolve([i.symbols for i in usable])))
-        flags = [*self.options.compile, "-fPIC", "-ffunction-sections", "-fdata-sections", "-flto-partition=none"]
-        last_g = next((w for w in reversed(flags) if w.startswith("-g") and not w.startswith("-gno-")), "-g0")
-        if last_g != "-g0" and any(i.debug for i in usable):
-            return self._compile_with_debug(usable, flags, resolution)
-        output = self.path(".o", ".mkoffload.o")
-        command = [self.gcc, "-xlto", "-c", *flags, f"-fresolution={resolution}", "-flinker-output=dyn"]
-        if self.options.save_temps:
-            base = self.options.dumpbase + ".mkoffload"
-            command += ["-save-temps", "-dumpdir", "", "-dumpbase", base, "-dumpbase-ext", ""]
-        else:
-            command.append("-pipe")
-        command += ["-v"] if self.options.verbose else []
-        run([*command, *[i.device_file for i in usable], "-o", output], self.env, self.options.verbose)
-        return [output]
-
-    def _compile_with_debug(self, usable: list[Input], flags: list[str], resolution: str) -> list[str]:
-        """With early debug information in the objects, GCC's own lto-wrapper: it makes objects of that, too.
-
-        lto1's debug information refers to what the front ends wrote (``.gnu.debuglto_*``).
-        """
-        output = self.path(".o", ".mkoffload.o")
-        flags = [*flags, "-o", output, *(["-v"] if self.options.verbose else [])]
-        env = dict(self.env)
-        env["COLLECT_GCC"] = self.gcc
-        env["COLLECT_GCC_OPTIONS"] = " ".join("'" + word.replace("'", "'\\''") + "'" for word in flags)
-        command = [self.stock_wrapper(), f"-fresolution={resolution}", "-flinker-output=dyn"]
-        command += [i.device_file for i in usable]
-        echo(command, self.options.verbose)
-        status, names, _ = Child(command, env, capture_stdout=True).wait()
-        if status:
-            raise child_failed(command[0], status)
-        objects = names.decode("utf-8", "surrogateescape").split("\n")[:-1]
-        self.temps.paths += objects
-        if not objects:
-            raise ToolError(f"{command[0]} made no object")
-        return objects
-
-    def stock_wrapper(self) -> str:
-        """GCC's own lto-wrapper: in COMPILER_PATH, else where the compiler says it is."""
-        found = find_stock_wrapper()
-        if found is None:
-            text = Child([self.gcc, "-print-prog-name=lto-wrapper"], self.env, capture_stdout=True).wait()[1]
-            found = text.decode("utf-8", "surrogateescape").strip()
-        return found
 
     def check(self, compiled: Elf) -> Made:
         """Compare the image's tables with the host's, by name.  ToolError names the entries that differ.
@@ -291,7 +233,7 @@ class Image:
         """The host object."""
         described = [d for item in self.inputs for d in item.described]
         output = os.path.basename(self.options.dumpbase).removesuffix("x" + TARGET_INTELMIC).rstrip(".")
-        text = host_object_text(image, described, len(tables[0]), len(tables[1]), output)
+        text = host_object_text(image, described, len(tables[0]), len(tables[1]), output, self.compiler.accel)
         command = [find_tool("as", BDIR), "--64", "-o", self.options.output]
         if self.options.save_temps:
             source = self.options.dumpbase + ".s"
@@ -324,7 +266,7 @@ def build(words: Sequence[str], temps: Temps, library_path: str | None = None) -
         usable = image.read_inputs()
         if not usable:
             return None
-        compiled, *more = image.compile(usable)
+        compiled, *more = image.compiler.compile(image, usable)
         elf = open_object(compiled)
         made = image.check(elf)
         image.pack(image.link(elf, more), made.tables)

@@ -12,7 +12,7 @@ from gompy.objects.names import FUNC_ENTRY_SIZE, OFFLOAD_FUNC_SECTION, OFFLOAD_V
 Names = list[str | None]
 """Names of table entries; None where the file (stripped, say) does not tell."""
 
-SUFFIXES = ("lto_priv", "gompy_priv", "constprop", "part", "isra", "cold", "localalias")
+SUFFIXES = ("lto_priv", "gompy_priv", "constprop", "part", "isra", "cold", "localalias", "linkptr")
 
 
 def base_name(name: str) -> str:

@@ -1,0 +1,177 @@
+"""``gompy accel build|list|remove|test``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from gompy.accel import store
+from gompy.accel.errors import AccelError
+from gompy.objects.names import TARGET_INTELMIC
+
+EPILOG = """\
+The accelerator compiler is GCC's lto1 for x86_64-intelmicemul-linux-gnu, built from the source of the very compiler
+that GOMPY_CC is.  With it, target regions in objects of plain gcc run on the emulated device, and declare variant and
+declare target link work as on any device.  GOMPY_ACCEL=auto|gcc|true says which one a link takes (auto: this one where
+it is built, else gcc's own lto1).
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    main = argparse.ArgumentParser(
+        prog="gompy accel",
+        description="Build and keep the accelerator compiler of the emulated device.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    build = commands.add_parser("build", help="build it for the compiler in use (about five minutes on two cores)")
+    build.add_argument(
+        "--jobs", "-j", type=positive, default=0, metavar="N", help="compile N files at a time (default: all cores)"
+    )
+    build.add_argument(
+        "--prefix", type=Path, metavar="DIR", help="install to DIR/share (default: the user's data folder)"
+    )
+    build.add_argument(
+        "--source",
+        type=Path,
+        metavar="DIR",
+        help="an unpacked GCC source tree (default: the distribution's source package)",
+    )
+    build.add_argument("--force", action="store_true", help="build it even if it is there")
+    commands.add_parser("list", help="show those that are built")
+    remove = commands.add_parser("remove", help="delete one, or that of the compiler in use")
+    remove.add_argument("name", nargs="?", help="its name, as 'gompy accel list' shows it")
+    remove.add_argument("--all", action="store_true", help="delete all of the user's, and what unfinished builds left")
+    commands.add_parser("test", help="compile with plain gcc, link with gompcc, run on the device")
+    return main
+
+
+def positive(text: str) -> int:
+    """An argument that counts."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")
+    return int(text)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line; returns the exit status."""
+    options = parser().parse_args(arguments)
+    try:
+        action = {"build": build, "list": show, "remove": remove, "test": test}[options.command]
+        return action(options)
+    except AccelError as error:
+        print(f"gompy accel: error: {error.message}", file=sys.stderr)
+        for note in error.notes:
+            print(f"  {note}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        print(f"gompy accel: error: {what}", file=sys.stderr)
+        return 1
+
+
+def build(options: argparse.Namespace) -> int:
+    """``gompy accel build``."""
+    from gompy.accel import host, progress, source
+    from gompy.accel.build import Build, Plan, Stopped
+
+    compiler = host.choose()
+    folders = store.data_folders()
+    folder = options.prefix.absolute() / "share" / "gompy" / "accel" if options.prefix else Path(folders[0])
+    there = store.find(compiler.identity, [str(folder)])
+    if there is not None and not options.force:
+        print(f"{there.path}: the accelerator compiler for {compiler.title} is built already")
+        return 0
+    tree = options.source.absolute() if options.source else None
+    if tree is not None and not source.is_source_tree(tree):
+        raise AccelError(f"{tree}: not a source tree of GCC {compiler.major} with the target {TARGET_INTELMIC}")
+    plan = Plan(compiler, options.jobs or len(os.sched_getaffinity(0)), folder, tree)
+    shown = progress.make()
+    try:
+        done = Build(plan, shown).run()
+    except Stopped as stopped:
+        shown.close()
+        print("gompy accel: interrupted; 'gompy accel build' goes on from here", file=sys.stderr)
+        return 128 + stopped.number
+    finally:
+        shown.close()
+    print(f"{done.lto1}: built in {done.conf['seconds']} s for {compiler.title}")
+    if str(folder) not in folders:
+        print(f"to use it, put {folder.parent.parent} into XDG_DATA_DIRS")
+    return 0
+
+
+def show(options: argparse.Namespace) -> int:
+    """``gompy accel list``."""
+    from gompy.accel import host
+
+    found = store.installed()
+    if not found:
+        print("no accelerator compiler is built; 'gompy accel build' builds one")
+        return 0
+    try:
+        current = host.choose().identity
+    except AccelError:
+        current = ""
+    used = store.find(current)
+    for item in found:
+        size = os.stat(item.lto1).st_size
+        note = "in use" if used is not None and item.path == used.path else ""
+        if not note and store.identity(item.conf.get("host_lto1", "")) != item.conf.get("host_identity"):
+            note = "stale: its compiler has changed or is gone"
+        note = f"  ({note})" if note else ""
+        print(f"{item.name}  {item.conf.get('compiler', '?')}  {size / 1e6:.0f} MB  {item.path}{note}")
+    return 0
+
+
+def remove(options: argparse.Namespace) -> int:
+    """``gompy accel remove``."""
+    from gompy.accel import host
+
+    found = store.installed()
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "gompy" / "accel"
+    if options.all:
+        own = store.data_folders()[0]
+        chosen = [item for item in found if os.path.dirname(item.path) == own]
+    else:
+        name = options.name or host.choose().name
+        chosen = [item for item in found if item.name == name][:1]
+        if not chosen and not (cache / name).exists():
+            raise AccelError(f"no accelerator compiler named '{name}'; 'gompy accel list' shows those that are built")
+    for item in chosen:
+        shutil.rmtree(item.path)
+        print(f"{item.path}: removed")
+    leftovers = [cache] if options.all else [cache / name]
+    for path in leftovers:
+        if path.exists():
+            shutil.rmtree(path)
+            print(f"{path}: unfinished build removed")
+    return 0
+
+
+def test(options: argparse.Namespace) -> int:
+    """``gompy accel test``."""
+    from gompy.accel import host, probe
+
+    compiler = host.choose()
+    there = store.find(compiler.identity)
+    if there is None:
+        raise AccelError(f"no accelerator compiler is built for {compiler.title}", "build it: gompy accel build")
+    probe.check(compiler, Path(there.lto1))
+    print(f"ok    probe object: {there.lto1}")
+    wrappers = {}
+    for name, function in (("gompcc", "gompcc"), ("gompc++", "gompcxx"), ("gompfortran", "gompfortran")):
+        path = Path(sys.executable).with_name(name)
+        code = f"import sys; from gompy.driver.main import {function}; sys.argv[0] = '{name}'; {function}()"
+        wrappers[name] = [str(path)] if path.exists() else [sys.executable, "-c", code]
+    failed = 0
+    for title, wrong in probe.programs(compiler, wrappers):
+        print(f"FAIL  {title}: {wrong}" if wrong else f"ok    {title}")
+        failed += bool(wrong)
+    return 1 if failed else 0

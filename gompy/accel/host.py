@@ -1,0 +1,123 @@
+"""The host compiler for which an accelerator compiler is built."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from dataclasses import dataclass
+
+from gompy.accel import store
+from gompy.accel.errors import AccelError
+
+LAST_WITH_TARGET = 12
+"""GCC 13 removed the target x86_64-intelmicemul-linux-gnu (gcc-13/changes.html, "Caveats")."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host gcc.
+
+    ``command``: as it is called.  ``version``: ``12.2.0``.  ``vendor``, ``package``: of its ``--with-pkgversion``, such
+    as ``Debian`` and ``12.2.0-14+deb12u1`` ("" if it has none).  ``lto1``: its link-time compiler.  ``languages``: what
+    it was configured with.  ``machine``: its target triplet.
+    """
+
+    command: tuple[str, ...]
+    path: str
+    version: str
+    vendor: str
+    package: str
+    machine: str
+    languages: tuple[str, ...]
+    lto1: str
+
+    @property
+    def major(self) -> int:
+        """12 of 12.2.0."""
+        return int(self.version.partition(".")[0])
+
+    @property
+    def identity(self) -> str:
+        """See ``store.identity``."""
+        return store.identity(self.lto1)
+
+    @property
+    def name(self) -> str:
+        """Folder name for this compiler."""
+        text = f"gcc-{self.package or self.version}"
+        return re.sub(r"[^A-Za-z0-9._+~-]", "_", text)
+
+    @property
+    def title(self) -> str:
+        """For messages: ``gcc 12.2.0 (Debian 12.2.0-14+deb12u1)``."""
+        return f"gcc {self.version}" + (f" ({self.vendor} {self.package})" if self.package else "")
+
+
+def read_v(text: str) -> dict[str, str]:
+    """The facts in the output of ``gcc -v``: version, vendor, package, machine, languages (comma list)."""
+    facts = {"version": "", "vendor": "", "package": "", "machine": "", "languages": ""}
+    if found := re.search(r"^gcc version (\d+(?:\.\d+)*)", text, re.M):
+        facts["version"] = found[1]
+    if found := re.search(r"^gcc version .*\((\S+) (\S+)\)\s*$", text, re.M):
+        facts["vendor"], facts["package"] = found[1], found[2]
+    if found := re.search(r"^Target: (\S+)$", text, re.M):
+        facts["machine"] = found[1]
+    if found := re.search(r"--enable-languages=(\S+)", text):
+        facts["languages"] = found[1].strip("'\"")
+    return facts
+
+
+def ask(command: list[str], *words: str) -> str:
+    """Standard output and error of the compiler.  AccelError if it cannot be run."""
+    env = {**os.environ, "LC_ALL": "C"}
+    env.pop("OFFLOAD_TARGET_NAMES", None)
+    try:
+        done = subprocess.run([*command, *words], env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise AccelError(f"cannot run {shlex.join(command)}: {error}") from None
+    return (done.stdout + done.stderr).decode("utf-8", "replace")
+
+
+def examine(command: list[str], path: str) -> Host:
+    """Find out all about a compiler.  AccelError if no accelerator compiler can be built for it, with the reason."""
+    facts = read_v(ask(command, "-v"))
+    if not facts["version"]:
+        raise AccelError(f"{command[0]}: is not gcc; set GOMPY_CC to a gcc {LAST_WITH_TARGET}")
+    lto1 = ask(command, "-print-prog-name=lto1").strip()
+    host = Host(
+        tuple(command),
+        path,
+        facts["version"],
+        facts["vendor"],
+        facts["package"],
+        facts["machine"],
+        tuple(name for name in facts["languages"].split(",") if name),
+        lto1 if os.path.isabs(lto1) else "",
+    )
+    if not host.lto1:
+        raise AccelError(f"{command[0]}: has no lto1, so it does not do link-time optimisation, nor offloading")
+    if not host.machine.startswith("x86_64-"):
+        raise AccelError(f"{command[0]}: compiles for {host.machine}; the emulated device is an x86-64 one")
+    if host.major > LAST_WITH_TARGET:
+        raise AccelError(
+            f"{command[0]}: is {host.title}; GCC {LAST_WITH_TARGET} is the last that has the emulated device's target",
+            f"install gcc-{LAST_WITH_TARGET} and set GOMPY_CC=gcc-{LAST_WITH_TARGET}; "
+            "without an accelerator compiler, gompcc's own objects still run on the device",
+        )
+    if host.major < LAST_WITH_TARGET:
+        raise AccelError(f"{command[0]}: is {host.title}; gompy works with gcc {LAST_WITH_TARGET} and later")
+    return host
+
+
+def choose() -> Host:
+    """The compiler that gompcc would run (``GOMPY_CC``)."""
+    from gompy.driver.compiler import C, fit
+    from gompy.driver.errors import DriverError
+
+    try:
+        compiler, _ = fit(C)
+    except DriverError as error:
+        raise AccelError(error.message, *error.notes) from None
+    return examine([compiler.path, *compiler.words[1:]], compiler.path)

@@ -1,0 +1,142 @@
+"""Where accelerator compilers are kept, and which one belongs to a host compiler.
+
+``<data>/gompy/accel/<name>/`` has ``lto1`` and ``accel.conf`` (``key = value`` lines); ``<data>`` is each of the XDG
+data folders.  An accel lto1 reads the streams of one very build of the host compiler, so ``accel.conf`` notes the
+identity of the host's lto1, and only a folder whose note agrees is used.  Every offload link imports this module: it
+needs ``os`` and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+
+LTO1 = "lto1"
+CONF = "accel.conf"
+LOG = "build.log"
+FORMAT = "1"
+
+Conf = dict[str, str]
+
+
+class Installed:
+    """One folder of the store: its path and what its ``accel.conf`` says."""
+
+    __slots__ = ("conf", "path")
+
+    def __init__(self, path: str, conf: Conf) -> None:
+        self.path = path
+        self.conf = conf
+
+    @property
+    def lto1(self) -> str:
+        """The compiler."""
+        return os.path.join(self.path, LTO1)
+
+    @property
+    def name(self) -> str:
+        """The folder's own name: the compiler's version."""
+        return os.path.basename(self.path)
+
+    def fits(self, identity: str) -> bool:
+        """Whether it was built for the host compiler of that identity."""
+        return bool(identity) and self.conf.get("host_identity") == identity and self.conf.get("format") == FORMAT
+
+
+def data_folders() -> list[str]:
+    """``gompy/accel`` in the XDG data folders, the user's first (XDG Base Directory Specification)."""
+    folders = []
+    home = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    if os.path.isabs(home):
+        folders.append(home)
+    for folder in (os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":"):
+        if os.path.isabs(folder) and folder not in folders:
+            folders.append(folder)
+    return [os.path.join(folder, "gompy", "accel") for folder in folders]
+
+
+def read_conf(path: str) -> Conf:
+    """The ``key = value`` lines of a file; empty if it cannot be read."""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        return {}
+    pairs = (line.partition(" = ") for line in lines)
+    return {key: value for key, separator, value in pairs if separator}
+
+
+def write_conf(path: str, conf: Conf) -> None:
+    """Write such a file, whole or not at all."""
+    part = f"{path}.{os.getpid()}"
+    with open(part, "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.write("".join(f"{key} = {value}\n" for key, value in conf.items()))
+    os.replace(part, path)
+
+
+def installed(folders: list[str] | None = None) -> list[Installed]:
+    """All accelerator compilers, in the order in which they are looked for."""
+    found = []
+    for folder in data_folders() if folders is None else folders:
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError:
+            continue
+        for name in names:
+            path = os.path.join(folder, name)
+            conf = read_conf(os.path.join(path, CONF))
+            if conf and os.access(os.path.join(path, LTO1), os.X_OK):
+                found.append(Installed(path, conf))
+    return found
+
+
+def find(identity: str, folders: list[str] | None = None) -> Installed | None:
+    """The accelerator compiler that belongs to a host compiler, if there is one."""
+    return next((item for item in installed(folders) if item.fits(identity)), None)
+
+
+def identity(program: str) -> str:
+    """What tells one build of a program from all others: its build id, else its size and time; "" if unreadable."""
+    try:
+        with open(program, "rb", buffering=0) as file:
+            found = _build_id(file.fileno())
+            if found:
+                return found
+            status = os.fstat(file.fileno())
+    except OSError:
+        return ""
+    return f"{status.st_size}-{int(status.st_mtime)}"
+
+
+def _build_id(descriptor: int) -> str:
+    """The GNU build id of a 64-bit little-endian ELF file, "" if it has none (ELF gABI: program header, note)."""
+    header = os.pread(descriptor, 64, 0)
+    if len(header) < 64 or header[:6] != b"\x7fELF\x02\x01":
+        return ""
+    number = int.from_bytes(header[56:58], "little")
+    table = os.pread(descriptor, number * 56, int.from_bytes(header[32:40], "little"))
+    for at in range(0, len(table) - 55, 56):
+        if int.from_bytes(table[at : at + 4], "little") != 4:  # PT_NOTE
+            continue
+        offset = int.from_bytes(table[at + 8 : at + 16], "little")
+        notes = os.pread(descriptor, min(int.from_bytes(table[at + 32 : at + 40], "little"), 4096), offset)
+        place = 0
+        while place + 12 <= len(notes):
+            name_size, size, kind = (int.from_bytes(notes[place + i : place + i + 4], "little") for i in (0, 4, 8))
+            name = notes[place + 12 : place + 12 + name_size]
+            place += 12 + (name_size + 3 & ~3)
+            if kind == 3 and name == b"GNU\0" and size:
+                return notes[place : place + size].hex()
+            place += size + 3 & ~3
+    return ""
+
+
+def host_lto1(folders: list[str]) -> str:
+    """The host's lto1 in a compiler's search folders (``COMPILER_PATH``); "" if it is in none.
+
+    An accelerator's folder, put first with -B, is passed over.
+    """
+    for folder in folders:
+        path = os.path.join(folder, LTO1)
+        if folder and os.access(path, os.X_OK) and not os.path.exists(os.path.join(folder, CONF)):
+            return path
+    return ""

@@ -1,0 +1,185 @@
+"""The emulated device's compilers behind one interface: device code of objects in table order in, relocatables out.
+
+``StockCompiler``: gcc's own lto1, from the host LTO streams; always there.  ``TrueCompiler``: an lto1 configured as an
+accelerator (docs/accel.md), from the streams made for accelerators, those in plain gcc's objects included; taken where
+it is built.  ``choose`` picks by GOMPY_ACCEL.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gompy.accel import store
+from gompy.objects.lto import resolution_text, resolve
+from gompy.objects.names import ACCEL_STOCK, ACCEL_TRUE, TARGET_INTELMIC
+from mkoffload.process import Child, ToolError, child_failed, echo, run, same
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mkoffload.inputs import Input
+    from mkoffload.intelmic import Image
+
+BDIR = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "gompy", "_native", "bdir")
+VARIABLE = "GOMPY_ACCEL"
+CHOICES = ("auto", "gcc", "true")
+IMAGE_FLAGS = ("-fPIC", "-ffunction-sections", "-fdata-sections", "-flto-partition=none")
+
+
+def search_folders() -> list[str]:
+    """Where the compiler of the link looks for its parts."""
+    return os.environ.get("COMPILER_PATH", "").split(":")
+
+
+def find_stock_wrapper() -> str | None:
+    """GCC's own lto-wrapper in COMPILER_PATH: the first that is not in our folder."""
+    for directory in search_folders():
+        path = os.path.join(directory, "lto-wrapper")
+        if directory and os.access(path, os.X_OK) and not same(directory, BDIR):
+            return path
+    return None
+
+
+class Compiler:
+    """What both have: ``accel`` is the number in the image's description, ``title`` what -v shows."""
+
+    accel: int
+    title: str
+
+    def missing(self, item: Input) -> str:
+        """The warning for an object without the streams that this compiler reads."""
+        raise NotImplementedError
+
+    def compile(self, image: Image, usable: list[Input]) -> list[str]:
+        """Compile; the relocatable with the image's code and tables comes first.  Raises ToolError."""
+        raise NotImplementedError
+
+    def command(self, image: Image, usable: list[Input], output: str, flags: list[str]) -> list[str]:
+        """gcc as the device's compiler."""
+        words = [image.gcc, "-xlto", "-c", *image.options.compile, *IMAGE_FLAGS, *flags]
+        if image.options.save_temps:
+            base = image.options.dumpbase + ".mkoffload"
+            words += ["-save-temps", "-dumpdir", "", "-dumpbase", base, "-dumpbase-ext", ""]
+        else:
+            words.append("-pipe")
+        words += ["-v"] if image.options.verbose else []
+        return [*words, *[i.device_file for i in usable], "-o", output]
+
+
+class StockCompiler(Compiler):
+    """gcc's own lto1."""
+
+    accel = ACCEL_STOCK
+
+    def __init__(self, note: str = "") -> None:
+        self.title = f"gcc's own lto1{note}"
+
+    def missing(self, item: Input) -> str:
+        """Both mends: the object compiled again, or a compiler that reads what it has."""
+        text = (
+            f"{item.name}: no device code for {TARGET_INTELMIC}; its regions run on the host; compile it with gompcc"
+        )
+        return text + (", or take it as it is: gompy accel build" if item.has_offload_streams else "")
+
+    def compile(self, image: Image, usable: list[Input]) -> list[str]:
+        """With a resolution file, as the linker plugin would write one for the image's link."""
+        resolution = image.path(".res", ".mkoffload.res")
+        with open(resolution, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(resolution_text([i.device_file for i in usable], resolve([i.symbols for i in usable])))
+        flags = image.options.compile
+        last_g = next((w for w in reversed(flags) if w.startswith("-g") and not w.startswith("-gno-")), "-g0")
+        if last_g != "-g0" and any(i.debug for i in usable):
+            return self._compile_with_debug(image, usable, resolution)
+        output = image.path(".o", ".mkoffload.o")
+        more = [f"-fresolution={resolution}", "-flinker-output=dyn"]
+        run(self.command(image, usable, output, more), image.env, image.options.verbose)
+        return [output]
+
+    def _compile_with_debug(self, image: Image, usable: list[Input], resolution: str) -> list[str]:
+        """With early debug information in the objects, GCC's own lto-wrapper: it makes objects of that, too.
+
+        lto1's debug information refers to what the front ends wrote (``.gnu.debuglto_*``).
+        """
+        verbose = image.options.verbose
+        flags = [*image.options.compile, *IMAGE_FLAGS, "-o", image.path(".o", ".mkoffload.o")]
+        flags += ["-v"] if verbose else []
+        env = dict(image.env)
+        env["COLLECT_GCC"] = image.gcc
+        env["COLLECT_GCC_OPTIONS"] = " ".join("'" + word.replace("'", "'\\''") + "'" for word in flags)
+        command = [self._stock_wrapper(image), f"-fresolution={resolution}", "-flinker-output=dyn"]
+        command += [i.device_file for i in usable]
+        echo(command, verbose)
+        status, names, _ = Child(command, env, capture_stdout=True).wait()
+        if status:
+            raise child_failed(command[0], status)
+        objects = names.decode("utf-8", "surrogateescape").split("\n")[:-1]
+        image.temps.paths += objects
+        if not objects:
+            raise ToolError(f"{command[0]} made no object")
+        return objects
+
+    def _stock_wrapper(self, image: Image) -> str:
+        """GCC's own lto-wrapper: in COMPILER_PATH, else where the compiler says it is."""
+        found = find_stock_wrapper()
+        if found is None:
+            text = Child([image.gcc, "-print-prog-name=lto-wrapper"], image.env, capture_stdout=True).wait()[1]
+            found = text.decode("utf-8", "surrogateescape").strip()
+        return found
+
+
+class TrueCompiler(Compiler):
+    """An lto1 of the user's (or the system's) data folder.
+
+    The host's gcc runs it: with its folder first (-B) the driver finds it before its own, and translates options as
+    for the host, whose instruction set the device has.  (GCC's own way, a driver of the accelerator's, would need its
+    specs to be built as well.)
+    """
+
+    accel = ACCEL_TRUE
+
+    def __init__(self, found: store.Installed) -> None:
+        self.folder = found.path
+        self.title = f"{found.lto1} ({found.conf.get('compiler', '')})"
+
+    def missing(self, item: Input) -> str:
+        """Its offload streams were taken out, or never written."""
+        return (
+            f"{item.name}: has offload tables but no .gnu.offload_lto_ sections (taken out by strip or objcopy?); "
+            "its regions run on the host; compile it again"
+        )
+
+    def compile(self, image: Image, usable: list[Input]) -> list[str]:
+        """As GCC's intelmic mkoffload calls its compiler, but that linking is done apart."""
+        output = image.path(".o", ".mkoffload.o")
+        flags = [f"-B{self.folder}/", "-foffload-abi=lp64", "-fno-semantic-interposition"]
+        run(self.command(image, usable, output, flags), image.env, image.options.verbose)
+        return [output]
+
+
+def host_identity(gcc: str, env: dict[str, str]) -> str:
+    """Identity of the host's lto1: that in COMPILER_PATH, else where the compiler says it is."""
+    lto1 = store.host_lto1(search_folders())
+    if not lto1:
+        text = Child([gcc, "-print-prog-name=lto1"], env, capture_stdout=True).wait()[1]
+        lto1 = text.decode("utf-8", "surrogateescape").strip()
+    return store.identity(lto1)
+
+
+def choose(gcc: str, env: dict[str, str]) -> Compiler:
+    """The device's compiler for this link, as GOMPY_ACCEL says.  ToolError if it asks for what is not there."""
+    choice = os.environ.get(VARIABLE) or "auto"
+    if choice not in CHOICES:
+        raise ToolError(f"{VARIABLE}: ‘{choice}’ is not one of {', '.join(CHOICES)}")
+    if choice == "gcc":
+        return StockCompiler()
+    built = store.installed()
+    if built:
+        identity = host_identity(gcc, env)
+        found = next((item for item in built if item.fits(identity)), None)
+        if found is not None:
+            return TrueCompiler(found)
+        note = f"; {built[0].path} was built for another compiler: {built[0].conf.get('compiler', '')}"
+    else:
+        note = ""
+    if choice == "true":
+        raise ToolError(f"{VARIABLE}=true, but no accelerator compiler is built for {gcc}: gompy accel build{note}")
+    return StockCompiler(note)
