@@ -1,0 +1,9 @@
+/* A whole program with one empty region.  */
+
+int
+main (void)
+{
+#pragma omp target
+  ;
+  return 0;
+}

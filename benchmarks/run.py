@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""Measure gompy against named peers, in one run, taking turns; medians and ratios.
+
+Writes a table to standard output and what was measured to benchmarks/out/*.json.  Exit status 1 if a program failed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+OUT = HERE / "out"
+BIN = Path(sys.executable).parent
+GOMPCC = str(BIN / "gompcc")
+GCC = os.environ.get("GOMPY_CC", "gcc")
+NVPTX = ["-foffload=nvptx-none", "-foffload-options=nvptx-none=-Wa,--no-verify"]
+RUNS = 20
+
+
+class BenchError(Exception):
+    """A command failed; the text names it and what it said."""
+
+
+@dataclass
+class Contender:
+    """One of several ways to do the same: its name, its command, its times in seconds; or why it cannot take part."""
+
+    name: str
+    command: list[str]
+    missing: str = ""
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        """Seconds."""
+        return statistics.median(self.seconds)
+
+
+@dataclass
+class Contest:
+    """Contenders that are measured in turns; ratios are to the first."""
+
+    name: str
+    title: str
+    contenders: list[Contender]
+
+    def run(self, directory: Path, runs: int, environment: dict[str, str]) -> None:
+        """Warm every contender up once, then measure in turns, the order reversed each time."""
+        present = [c for c in self.contenders if not c.missing]
+        for contender in present:
+            checked(contender.command, directory, environment)
+        for turn in range(runs):
+            for contender in present if turn % 2 == 0 else reversed(present):
+                begin = time.perf_counter()
+                checked(contender.command, directory, environment)
+                contender.seconds.append(time.perf_counter() - begin)
+
+    def report(self) -> dict[str, Any]:
+        """What was measured, for a file."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "unit": "s",
+            "results": [
+                {"name": c.name, "command": shlex.join(c.command), "missing": c.missing}
+                if c.missing
+                else {
+                    "name": c.name,
+                    "command": shlex.join(c.command),
+                    "median": c.median,
+                    "quartiles": statistics.quantiles(c.seconds, n=4),
+                    "seconds": c.seconds,
+                }
+                for c in self.contenders
+            ],
+        }
+
+    def show(self) -> None:
+        """The table of this contest."""
+        print(f"\n{self.title}")
+        first = self.contenders[0].median
+        for c in self.contenders:
+            if c.missing:
+                print(f"  {c.name:44} skipped: {c.missing}")
+                continue
+            low, _, high = statistics.quantiles(c.seconds, n=4)
+            ratio = "" if c is self.contenders[0] else f"; the first is {first / c.median:.2f} of it"
+            print(f"  {c.name:44} {1e3 * c.median:8.1f} ms  ({1e3 * low:.1f} .. {1e3 * high:.1f}){ratio}")
+
+
+def checked(command: Sequence[str], directory: Path, environment: dict[str, str]) -> str:
+    """Run a command; its standard output.  Raises BenchError."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BenchError(f"{shlex.join(command)}: {error}") from None
+    if done.returncode:
+        raise BenchError(f"{shlex.join(command)}: exit status {done.returncode}\n{done.stderr}".rstrip())
+    return done.stdout
+
+
+def nvptx_missing(directory: Path, environment: dict[str, str]) -> str:
+    """Why the stock compiler cannot link for nvptx; empty if it can."""
+    command = [GCC, "-O2", "-fopenmp", *NVPTX, str(HERE / "first.c"), str(HERE / "second.c"), "-o", "probe"]
+    try:
+        checked(command, directory, environment)
+    except BenchError as error:
+        last = str(error).splitlines()
+        return f"{GCC} has no working nvptx offloading (gcc-12-offload-nvptx): {last[1] if len(last) > 1 else last[0]}"
+    return ""
+
+
+def link(directory: Path, environment: dict[str, str]) -> Contest:
+    """Linking the same two objects, made by gompcc."""
+    for name in ("first", "second"):
+        checked([GOMPCC, "-O2", "-fopenmp", "-c", str(HERE / f"{name}.c"), "-o", f"{name}.o"], directory, environment)
+    objects = ["first.o", "second.o"]
+    return Contest(
+        "link",
+        "Link of a program of two objects (the same objects)",
+        [
+            Contender("gompcc, one intelmic image", [GOMPCC, "-O2", "-fopenmp", *objects, "-o", "with-mic"]),
+            Contender(
+                f"{GCC} -foffload=nvptx-none",
+                [GCC, "-O2", "-fopenmp", *NVPTX, *objects, "-o", "with-nvptx"],
+                nvptx_missing(directory, environment),
+            ),
+            Contender(
+                f"{GCC} -foffload=disable", [GCC, "-O2", "-fopenmp", "-foffload=disable", *objects, "-o", "without"]
+            ),
+        ],
+    )
+
+
+def compile_(directory: Path, environment: dict[str, str]) -> Contest:
+    """Compiling one file of the Canny example."""
+    source = str(HERE.parent / "examples" / "canny" / "canny.c")
+    common = ["-O2", "-fopenmp", "-c", source, "-o"]
+    return Contest(
+        "compile",
+        "Compilation of examples/canny/canny.c",
+        [
+            Contender("gompcc -c", [GOMPCC, *common, "a.o"]),
+            Contender(f"{GCC} -c", [GCC, *common, "b.o"]),
+            Contender(f"{GCC} -c -foffload=disable", [GCC, "-foffload=disable", *common, "c.o"]),
+        ],
+    )
+
+
+def program(directory: Path, environment: dict[str, str]) -> Contest:
+    """Running a whole program with one empty region."""
+    source = str(HERE / "empty.c")
+    checked([GOMPCC, "-O2", "-fopenmp", source, "-o", "empty"], directory, environment)
+    checked([GCC, "-O2", "-fopenmp", "-foffload=disable", source, "-o", "empty-host"], directory, environment)
+    return Contest(
+        "program",
+        "A whole program with one empty region",
+        [
+            Contender("gompcc, on the emulated device", ["./empty"]),
+            Contender(f"{GCC} -foffload=disable, on the host", ["./empty-host"]),
+        ],
+    )
+
+
+def latency(directory: Path, environment: dict[str, str]) -> dict[str, Any]:
+    """What a launch and maps cost inside a program: on the device and, for comparison, by stock gcc on the host."""
+    source = str(HERE / "latency.c")
+    checked([GOMPCC, "-O2", "-fopenmp", source, "-o", "latency"], directory, environment)
+    checked([GCC, "-O2", "-fopenmp", "-foffload=disable", source, "-o", "latency-host"], directory, environment)
+    device: list[dict[str, Any]] = []
+    host: list[dict[str, Any]] = []
+    for _ in range(3):
+        device.append(json.loads(checked(["./latency"], directory, environment)))
+        host.append(json.loads(checked(["./latency-host"], directory, environment)))
+    if device[0]["on_host"]:
+        raise BenchError("latency: its regions ran on the host")
+    names = [name for name in device[0] if name != "on_host"]
+    return {
+        "name": "latency",
+        "title": "A region and its maps, inside a program",
+        "unit": "ns",
+        "results": [
+            {
+                "name": name,
+                "device": statistics.median(d[name]["median"] for d in device),
+                "device_lowest": min(d[name]["lowest"] for d in device),
+                "host": statistics.median(h[name]["median"] for h in host),
+            }
+            for name in names
+        ],
+    }
+
+
+def show_latency(report: dict[str, Any]) -> None:
+    """The table of latency()."""
+    print(f"\n{report['title']} (medians, µs)")
+    print(f"  {'':44} {'intelmic':>10} {'lowest':>10} {'stock host':>11}")
+    for row in report["results"]:
+        device, lowest, host = (row[key] / 1e3 for key in ("device", "device_lowest", "host"))
+        print(f"  {row['name']:44} {device:>10.2f} {lowest:>10.2f} {host:>11.2f}")
+
+
+def save(report: dict[str, Any]) -> None:
+    """Write a report to benchmarks/out/NAME.json."""
+    OUT.mkdir(exist_ok=True)
+    report |= {"date": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "machine": platform.machine(), "cores": os.cpu_count()}
+    (OUT / f"{report['name']}.json").write_text(json.dumps(report, indent=1) + "\n")
+
+
+CONTESTS: tuple[Callable[[Path, dict[str, str]], Contest], ...] = (link, compile_, program)
+
+
+def main() -> int:
+    """Run the benchmarks named (link, compile, program, latency), or all."""
+    names = [c.__name__.rstrip("_") for c in CONTESTS] + ["latency"]
+    wanted = sys.argv[1:] or names
+    unknown = set(wanted) - set(names)
+    if unknown:
+        print(
+            f"run.py: error: no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(names)}",
+            file=sys.stderr,
+        )
+        return 2
+    environment = {**os.environ, "LC_ALL": "C"}
+    try:
+        with tempfile.TemporaryDirectory(prefix="gompy-bench-") as name:
+            directory = Path(name)
+            for make in CONTESTS:
+                if make.__name__.rstrip("_") in wanted:
+                    contest = make(directory, environment)
+                    contest.run(directory, RUNS, environment)
+                    contest.show()
+                    save(contest.report())
+            if "latency" in wanted:
+                report = latency(directory, environment)
+                show_latency(report)
+                save(report)
+    except BenchError as error:
+        print(f"run.py: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
