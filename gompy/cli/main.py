@@ -10,6 +10,7 @@ COMMANDS = {
     "config": "paths and options for other build systems",
     "doctor": "what this machine has and lacks for offloading",
     "run": "run a program on chosen devices",
+    "accel": "build and keep the accelerator compiler of the emulated device",
 }
 
 
