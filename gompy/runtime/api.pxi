@@ -244,8 +244,9 @@ cdef public int omp_target_disassociate_ptr(const void *ptr, int device) noexcep
     node = lookup_pointer(&dev.mem_map, <uintptr_t> ptr)
     if (node != NULL and node.host_start == <uintptr_t> ptr and node.ref_kind == REF_INFINITY
             and node.tgt.image == NULL and node.tgt.num_nodes == 1 and node.tgt.list_count == 0):
+        node.removed = 1
         splay_remove(&dev.mem_map, node)
-        free(node.tgt)
+        drop_target_mem(node.tgt)
         rc = 0
     gompy_lock_release(&dev.lock)
     return rc

@@ -224,6 +224,7 @@ cdef int unload_image(DeviceDescr *dev, OffloadImage *image) noexcept nogil:
         node = &tgt.nodes[i]
         found = splay_lookup(&dev.mem_map, node.host_start, node.host_end)
         if found == node:
+            node.removed = 1
             splay_remove(&dev.mem_map, node)
         elif found != NULL and found.link_key == node:
             found.link_key = NULL  # the variable is mapped: its key outlives the image
@@ -240,8 +241,7 @@ cdef int unload_image(DeviceDescr *dev, OffloadImage *image) noexcept nogil:
             dev.links[kept] = dev.links[i]
             kept += 1
     dev.num_links = kept
-    free(tgt)
-    return 0
+    return drop_target_mem(tgt)
 
 
 cdef int load_all_images(DeviceDescr *dev) noexcept nogil:

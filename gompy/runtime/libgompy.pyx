@@ -2,7 +2,7 @@
 """libgompy: the offload half of libgomp (GCC 12), in front of the stock library.
 
 One library, two uses.  In a program, libgompy.so.1 takes the calls that gcc makes of target constructs; nothing there
-needs an interpreter.  In Python, the same file is the module gompy.runtime.libgompy: SplayTree, Device and pair_tables
+needs an interpreter.  In Python, the same file is the module gompy.runtime.libgompy: SplayTreeView, Device and pair
 at its end work on the very tree and mapping functions that programs run on.
 
 Everything above python_view.pxi is C: no Python objects, no exceptions, no initialisers of module variables (the module
@@ -115,4 +115,5 @@ include "plugin_services.pxi"
 include "api.pxi"
 include "fortran.pxi"
 include "stats.pxi"
+include "test_device.pxi"
 include "python_view.pxi"

@@ -221,6 +221,7 @@ cdef int plan_struct(MapJob *job, size_t i) noexcept nogil:
     cdef MapEntry *entry = &job.tgt.list[i]
     cdef size_t align = alignment_of(job, i)
     cdef size_t j
+    cdef bint copied = end - base <= STAGED_OBJECT_SIZE and job.size <= STAGED_BLOCK_SIZE
     entry.offset = OFFSET_STRUCT
     if whole != NULL:
         for j in range(first, last + 1):
@@ -230,7 +231,9 @@ cdef int plan_struct(MapJob *job, size_t i) noexcept nogil:
     # Members keep their distances; the struct's (virtual) base is aligned.  The distance to the first needs no memory.
     if job.align < align:
         job.align = align
-    if end - base <= STAGED_OBJECT_SIZE and job.size <= STAGED_BLOCK_SIZE:
+    for j in range(first, last + 1):
+        copied = copied and copied_when_new(kind_of(job, j))
+    if copied:
         entry.planned = align_up(job.size - (<uintptr_t> job.hostaddrs[first] - base), align)
         job.size = entry.planned + (end - base)
         job.staged_objects += job.sizes[i]
@@ -579,6 +582,16 @@ cdef int build_entries(MapJob *job) noexcept nogil:
     return 0
 
 
+cdef void hold_blocks(MapJob *job) noexcept nogil:
+    """Keep the blocks of existing keys until the construct ends: an exit data inside it may remove the keys."""
+    cdef size_t i
+    cdef SplayNode *key
+    for i in range(job.mapnum):
+        key = job.tgt.list[i].key
+        if key != NULL and key.tgt != job.tgt:
+            key.tgt.refcount += 1
+
+
 cdef int finish_block(MapJob *job) noexcept nogil:
     """Write the argument words and send the stage."""
     cdef size_t i
@@ -660,7 +673,9 @@ cdef TargetMem *map_vars(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size
         free(job.stage.buffer)
     if failed[0]:
         return NULL
-    if pragma == VARS_ENTER_DATA and tgt.refcount == 0:
+    if pragma != VARS_ENTER_DATA:
+        hold_blocks(&job)
+    elif tgt.refcount == 0:
         if tgt.to_free != NULL and free_device_memory(dev, tgt.to_free):
             failed[0] = -1
         free(tgt)

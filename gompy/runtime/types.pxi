@@ -21,6 +21,7 @@ cdef struct SplayNode:
     TargetMem *tgt
     uintptr_t tgt_offset  # device address - tgt.tgt_start
     int ref_kind  # REF_*
+    int removed  # no longer in the tree, but a construct that lasts still has it in its list
     int null_pointer  # TO_PSET: a pointer in it was NULL when it was mapped
     uintptr_t refcount  # of a struct's elements: valid in the first only
     uint64_t stamp  # the construct that changed refcount last
@@ -50,7 +51,7 @@ cdef struct MapEntry:
     unsigned char is_attach
 
 cdef struct TargetMem:
-    uintptr_t refcount  # keys that are in the tree, + 1 while the construct lasts
+    uintptr_t refcount  # keys that are in the tree + constructs that last and name one of them, or made it
     uintptr_t tgt_start
     uintptr_t tgt_end
     void *to_free

@@ -22,6 +22,7 @@ cdef int drop_target_mem(TargetMem *tgt) noexcept nogil:
 cdef int forget_key(DeviceDescr *dev, SplayNode *key) noexcept nogil:
     """Take a key out of the tree and put the link variable back that it stood in for."""
     splay_remove(&dev.mem_map, key)
+    key.removed = 1
     if key.attached != NULL:
         free(key.attached.items)
         free(key.attached)
@@ -67,13 +68,13 @@ cdef int unmap_vars(TargetMem *tgt, uint64_t stamp) noexcept nogil:
     cdef size_t i
     for i in range(tgt.list_count):
         entry = &tgt.list[i]
-        if entry.key != NULL and entry.is_attach:
+        if entry.key != NULL and entry.is_attach and not entry.key.removed:
             if detach_pointer(dev, entry.key, entry.key.host_start + entry.offset, False):
                 return -1
     for i in range(tgt.list_count):
         entry = &tgt.list[i]
         key = entry.key
-        if key == NULL or entry.is_attach:
+        if key == NULL or entry.is_attach or key.removed:
             continue
         decrement_refcount(key, stamp, False, &do_copy, &do_remove)
         if (do_copy and entry.copy_from) or entry.always_copy_from:
@@ -87,4 +88,8 @@ cdef int unmap_vars(TargetMem *tgt, uint64_t stamp) noexcept nogil:
     # Only now: a key may stand in the list more than once, and its removal may free it.
     if remove_keys(dev, removed):
         return -1
+    for i in range(tgt.list_count):
+        key = tgt.list[i].key
+        if key != NULL and key.tgt != tgt and drop_target_mem(key.tgt):
+            return -1
     return drop_target_mem(tgt)
