@@ -218,6 +218,8 @@ def wrap(words: list[str], temps: Temps) -> list[str]:
         images = Images(link, temps)
         if link.wants_images(offload):
             added += images.build(offload)
+    if link.offload_list is None and not link.objects:
+        raise ToolError("no LTO objects and no list of offload objects: device images need the linker plugin")
     if link.objects:
         lto = HostLto(link.gcc, link.arguments, link.objects, link.save_temps, link.verbose, temps)
         added += lto.build(bool(set(link.objects) & set(offload)))
