@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from gompy.driver import offload, options
 from gompy.driver.compiler import C, Compiler, Facts, ask, chosen, fit, read_version, which
 from gompy.driver.errors import DriverError
+from gompy.driver.main import response_file
 from gompy.objects.names import TARGET_INTELMIC
 
 FEW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -322,3 +324,18 @@ def test_real_gcc_s_answer() -> None:
     known = read_version(text)
     full = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True).stdout.strip()
     assert known.version == full
+
+
+# --- long lines -------------------------------------------------------------------------------------------------------
+
+
+@FEW
+@given(st.lists(st.text("ab '\"\\\n\t-@é", max_size=8), max_size=8))
+def test_words_survive_the_response_file_in_memory(words: list[str]) -> None:
+    name = response_file(words)
+    handle = int(name.rpartition("/")[2])
+    try:
+        with open(name[1:], "rb") as file:
+            assert options.split_response(file.read().decode()) == words
+    finally:
+        os.close(handle)
