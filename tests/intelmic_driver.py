@@ -51,7 +51,7 @@ IMAGE_HEAD = r"""
 class Pair(ctypes.Structure):
     """struct addr_pair."""
 
-    _fields_ = [("start", ctypes.c_size_t), ("end", ctypes.c_size_t)]  # noqa: RUF012
+    _fields_ = [("start", ctypes.c_size_t), ("end", ctypes.c_size_t)]
 
 
 class Plugin:

@@ -430,7 +430,7 @@ def test_number_of_devices(tmp_path: Path, value: str, count: int) -> None:
         tmp_path, "print(p.get_num_devices(), p.get_num_devices(), p.init_device(70))", {"OFFLOAD_EMUL_NUM": value}
     )
     assert done.stdout == f"{count} {count} False\n"
-    message = f"services: device 70 (intelmic) does not exist\n"
+    message = "services: device 70 (intelmic) does not exist\n"
     if value in ("many", "-1", "65"):
         message = f"services: OFFLOAD_EMUL_NUM={value}: not a number from 0 to 64; using 1 device\n" + message
     assert done.stderr == message

@@ -115,10 +115,15 @@ cdef int count_devices() noexcept nogil:
 
 
 cdef uint64_t arena_size_wanted() noexcept nogil:
-    """OFFLOAD_EMUL_MEM: bytes of device memory, with K, M, G or T; 64G without it.  A multiple of 2 MiB."""
+    """OFFLOAD_EMUL_MEM: bytes of device memory, with K, M, G or T.  A multiple of 2 MiB.
+
+    Without it 64G, under a tool 4G: valgrind spends seconds on every 64G that are mapped.
+    """
     cdef const char *text = getenv(b"OFFLOAD_EMUL_MEM")
     cdef char *end
     cdef uint64_t n = 64, shift = 30
+    if getenv(b"OFFLOAD_EMUL_RUN") != NULL and getenv(b"OFFLOAD_EMUL_RUN")[0]:
+        n = 4
     if text != NULL and text[0]:
         n = strtoull(text, &end, 10)
         shift = 0
@@ -131,8 +136,8 @@ cdef uint64_t arena_size_wanted() noexcept nogil:
         elif end[0] == c't' or end[0] == c'T':
             shift = 40
         if text[0] == c'-' or end == text or end[1 if shift else 0] or n == 0 or n > (<uint64_t>16 << 40) >> shift:
-            GOMP_PLUGIN_error(b"OFFLOAD_EMUL_MEM=%s: not a size such as 512M or 64G; using 64G", text)
-            n, shift = 64, 30
+            GOMP_PLUGIN_error(b"OFFLOAD_EMUL_MEM=%s: not a size such as 512M or 64G; using 4G", text)
+            n, shift = 4, 30
     n <<= shift
     return (n + (2 << 20) - 1) & ~<uint64_t>((2 << 20) - 1)
 

@@ -152,7 +152,7 @@ cdef void describe_region(mic_device *d, mic_death *death, char *to, size_t room
         name_of(d, d.control.slots[slot].args[0], name, sizeof(name))
     if pc == 0:
         snprintf(to, room, b"region %s: ", name)
-    elif strcmp(name, inner) == 0:
+    elif strcmp(name, inner) == 0 or inner[0] == c'0':
         snprintf(to, room, b"region %s%s%s%s: ", name, <const char *>(b" (" if line[0] else b""), line,
                  <const char *>(b")" if line[0] else b""))
     else:

@@ -38,6 +38,9 @@ cdef void *watch_host(void *arg) noexcept nogil:
         if poll(fds, count, -1) > 0:
             if control.directory[0]:
                 remove_directory(control.directory)
+            if control.tool != 0:
+                end_under_tool()
+                _exit(1)
             kill(getpid(), SIGKILL)
     return NULL
 
