@@ -211,6 +211,7 @@ MISTAKEN = {
     "target.c": "int f (int x) {\n#pragma omp target\n  { return x; }\n}\n",
     "include.c": '#include "not_there.h"\nint x;\n',
     "late.c": "static int gone (int);\nint f (int r) {\n#pragma omp target map(r)\n r = gone (1);\n return r; }\n",
+    "assembler.c": 'int f (void) { __asm__ ("bogus %eax"); return 0; }\n',
     "types.cc": "#include <string>\nint f () { std::string s = 3; return s; }\n",
     "template.cc": "template <class T> struct A { typename T::x y; };\nA<int> a;\n",
     "types.f90": "program p\n integer :: i\n i = 'x'\n !$omp target map(q\nend\n",

@@ -112,6 +112,8 @@ def test_quotes_with_no_locale_at_all(tools: Tools) -> None:
         "-c nosuch.c",
         "-c -x c nosuch",
         "-c -nonsense",
+        "-c -Wa,--nonsense",
+        "-c -o nosuch/a.o",
         "-c a.c -o two.o",
         "-S -o -",
     ],

@@ -590,6 +590,7 @@ cdef public int main(int argc, char **argv) noexcept nogil:
     if scan.output == NULL:
         scan.output = b"a.out"
     existed = stat(scan.output, &before) == 0
+    argv[0] = <char *> b"as"  # the name gcc starts it by, which its messages repeat
     error = posix_spawn(&child, program, NULL, NULL, argv, environ)
     if error != 0:
         fprintf(stderr, "as: fatal error: %s: %s\n", program, strerror(error))
