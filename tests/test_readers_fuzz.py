@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import random
+import struct
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import inspect_inputs
 import pytest
@@ -143,3 +145,44 @@ def test_image_pointing_into_itself(inputs: Inputs) -> None:
     (image,) = images.find_images(ElfView(bytes(huge), "prog.mic"))
     assert any("object descriptions are not in the file" in problem for problem in image.problems)
     assert images.find_images(elf)[0].problems == []
+
+
+PATHOLOGICAL = {
+    "ptx pointers": (
+        'const char ptx[] = "\\0.version 6.0\\n\\0";\n'
+        "const char *tab[50000] = { [0 ... 49999] = ptx + 1 };\n"
+        "const void *tabs[50000] = { [0 ... 49999] = tab };\n"
+    ),
+    "magic": (
+        "struct { void *start, *end; char magic[8]; unsigned long rest[8]; } t[5000] = { [0 ... 4999] = "
+        '{ t, t + 5000, "GOMPYMIC", { 1, 0, 0, 0, 0, 0, 0, 0 } } };\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("options", [("-no-pie",), ("-pie",), ("-c",)])
+@pytest.mark.parametrize("case", PATHOLOGICAL)
+def test_search_for_images_is_bounded(tmp_path: Path, case: str, options: tuple[str, ...]) -> None:
+    """Files full of what looks like descriptions of images: an answer in seconds."""
+    (tmp_path / "x.c").write_text(PATHOLOGICAL[case] + "int main (void) { return 0; }\n")
+    inspect_inputs.run("gcc", *options, tmp_path / "x.c", "-o", tmp_path / "x")
+    start = time.monotonic()
+    whole = inspect_bytes((tmp_path / "x").read_bytes(), "x")
+    assert time.monotonic() - start < 20
+    assert len(whole.problems) >= 1
+
+
+def test_names_that_overlap() -> None:
+    """Many symbols whose names are tails of one enormous name."""
+    source = "a" * 40_000 + "\0"
+    symbols = b"".join(struct.pack("<IBBHQQ", i, 0, 0, 0, 0, 0) for i in range(8_000))
+    shstrtab = b"\0.symtab\0.strtab\0"
+    body = symbols + source.encode() + shstrtab
+    offsets = (64, 64 + len(symbols), 64 + len(symbols) + len(source))
+    rows = [(0,) * 10, (1, 2, 0, 0, offsets[0], len(symbols), 2, 0, 8, 24)]
+    rows += [(9, 3, 0, 0, offsets[1], len(source), 0, 0, 1, 0), (9, 3, 0, 0, offsets[2], len(shstrtab), 0, 0, 1, 0)]
+    table = b"".join(struct.pack("<IIQQQQIIQQ", *row) for row in rows)
+    ident = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
+    header = struct.pack("<16sHHIQQQIHHHHHH", ident, 1, 62, 1, 0, 0, 64 + len(body), 0, 64, 0, 0, 64, 4, 3)
+    with pytest.raises(Damaged, match="names overlap"):
+        ElfView(header + body + table, "x").symbols()

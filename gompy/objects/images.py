@@ -37,6 +37,8 @@ from gompy.objects.view import (
 IMAGES_SECTION: Final = ".gnu.offload_images"
 MAX_ENTRIES: Final = 1 << 24
 """Entries of an image's array beyond which a target data is not believed."""
+SEARCH_BUDGET: Final = 1 << 22
+"""Words that the search for images may look at beyond one pass over the data."""
 DEVICE_NAMES: Final[dict[int, str]] = {
     names.GOMP_DEVICE_NVIDIA_PTX: names.TARGET_NVPTX,
     names.GOMP_DEVICE_INTEL_MIC: names.TARGET_INTELMIC,
@@ -93,6 +95,8 @@ class _Finder:
         self.elf = elf
         self.space = elf.space
         self._pointing: dict[int, list[int]] | None = None
+        self._budget = SEARCH_BUDGET
+        self._bytes = 0
         self.sections = [
             s
             for s in elf.sections
@@ -124,16 +128,48 @@ class _Finder:
                 for where, pointer in pointers.items():
                     if pointer.address is not None:
                         self._pointing.setdefault(pointer.address, []).append(where)
-        found = set(self._pointing.get(address, ()))
-        if not self.elf.relocatable:
-            packed = struct.pack("<Q", address)
-            found.update(self.space.base[s.index] + at for s, at in self.find(packed, 8))
-        return sorted(found)
+            if not self.elf.relocatable and self.sections:
+                self._plain_pointers(self._pointing)
+        self._spend(1)
+        return self._pointing.get(address, [])
+
+    def _plain_pointers(self, into: dict[int, list[int]]) -> None:
+        """Add the words of a linked file that hold an address of its data: without PIE nothing relocates them."""
+        bounds = [(self.space.base[s.index], s.size) for s in self.sections]
+        low, high = min(b for b, _size in bounds), max(b + size for b, size in bounds)
+        for section in self.sections:
+            start = self.space.base[section.index]
+            skip = -start % 8
+            data = self.elf.data[section.offset + skip : section.offset + section.size]
+            words = memoryview(data[: len(data) // 8 * 8]).cast("Q")
+            known = self.space.pointers(section)
+            for i, word in enumerate(words):
+                if low <= word < high and start + skip + 8 * i not in known:
+                    into.setdefault(word, []).append(start + skip + 8 * i)
+
+    def _spend(self, words: int) -> None:
+        """Bound the search: a file full of words that look like target data must not take minutes."""
+        self._budget -= words
+        if self._budget < 0:
+            raise Damaged(self.elf.file, "", 0, "too many words that could be the description of a device image")
+
+    def string(self, address: int) -> str | None:
+        """The NUL-terminated string at an address."""
+        found = self.space.string(address)
+        self._spend(len(found or "") // 8)
+        return found
+
+    def _contents(self, size: int) -> None:
+        """Count the bytes of images: descriptions that overlap could make many large ones of a small file."""
+        self._bytes += size
+        if self._bytes > 4 * len(self.elf.data):
+            raise Damaged(self.elf.file, "", 0, "the device images are together larger than the file")
 
     def words(self, address: int, count: int) -> list[int] | None:
         """Relocated words; None where one is missing or refers to another file."""
         if not 0 <= count <= MAX_ENTRIES or address >= 1 << 63:
             return None
+        self._spend(count + 1)
         words = self.space.words(address, count) if count else []
         if words is None or any(w.address is None for w in words):
             return None
@@ -158,9 +194,10 @@ class _Finder:
             data = self.space.read(start, end - start) if start < end else None
             if data is None:
                 raise self.elf.damaged(section, at - 16, f"the image from {start:#x} to {end:#x} is not in the file")
+            self._contents(len(data))
             image = Image(names.TARGET_INTELMIC, names.GOMP_DEVICE_INTEL_MIC, start, len(data), [data])
             image.abi, image.accel = words[3] & 0xFFFFFFFF, words[3] >> 32
-            image.name = self.space.string(words[10]) or ""
+            image.name = self.string(words[10]) or ""
             self._object_descs(image, words[8], words[9])
             _read_elf_tables(image, f"{self.elf.file}: image at {start:#x}")
             counts = (len(image.tables.funcs), len(image.tables.vars))
@@ -179,7 +216,7 @@ class _Finder:
             return
         for i in range(0, len(words), 4):
             identity, lengths, kind, name = words[i : i + 4]
-            shown = self.space.string(name) or "?"
+            shown = self.string(name) or "?"
             image.objects.append(ObjectDesc(identity, lengths & 0xFFFFFFFF, lengths >> 32, kind & 0xFFFFFFFF, shown))
 
     def stock_intelmic(self, covered: list[tuple[int, int]]) -> Iterator[Image]:
@@ -217,6 +254,9 @@ class _Finder:
                     continue
                 tried.add(array)
                 for data_at in self.pointing(array):
+                    if data_at in tried:
+                        continue
+                    tried.add(data_at)
                     image = self._nvptx_image(data_at)
                     if image is not None:
                         yield image
@@ -235,11 +275,12 @@ class _Finder:
         files = [self.space.read(code, size) for code, size in zip(pairs[::2], pairs[1::2], strict=True)]
         if any(file is None for file in files):
             return None
+        self._contents(sum(pairs[1::2]))
         whole = [file.rstrip(b"\0") for file in files if file is not None]
         image = Image(names.TARGET_NVPTX, names.GOMP_DEVICE_NVIDIA_PTX, pairs[0], sum(map(len, whole)), whole)
         image.tables.source = "target data"
-        image.tables.funcs = [Entry(self.space.string(word), None) for word in mappings[::2]]
-        image.tables.vars = [Entry(self.space.string(word), None) for word in names_of_vars]
+        image.tables.funcs = [Entry(self.string(word), None) for word in mappings[::2]]
+        image.tables.vars = [Entry(self.string(word), None) for word in names_of_vars]
         return image
 
     def gcn(self) -> Iterator[Image]:
@@ -265,7 +306,8 @@ class _Finder:
         kernels = self.words(words[2], count * (_GCN_KERNEL // 8)) if count < MAX_ENTRIES else None
         if data is None or kernels is None:
             return None
-        shown = [self.space.string(word) for word in kernels[:: _GCN_KERNEL // 8]]
+        shown = [self.string(word) for word in kernels[:: _GCN_KERNEL // 8]]
+        self._contents(size)
         image = Image(names.TARGET_GCN, names.GOMP_DEVICE_GCN, start, size, [data])
         image.tables.source = "target data"
         # The first two are the constructors and destructors of the device (mkoffload), not regions.

@@ -72,6 +72,8 @@ _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL: Final = struct.Struct("<IBBHQQ")
 _RELA: Final = struct.Struct("<QQq")
 
+MAX_NAMES: Final = 1 << 26
+"""Characters of all names together; more can only come from names that overlap in a small string table."""
 RELOCATABLE_BASE: Final = 0x10000
 """Where the made-up addresses of a relocatable's sections begin (AddressSpace)."""
 
@@ -194,6 +196,7 @@ class ElfView:
             if names_index >= count:
                 raise Damaged(self.file, "", 62, f"section name table {names_index} of {count} sections")
             names = self._slice(".shstrtab", raw[names_index][4], raw[names_index][5])
+        shown = 0
         for index, h in enumerate(raw):
             end = names.find(b"\0", h[0])
             if end < 0:
@@ -201,6 +204,9 @@ class ElfView:
                     self.file, f"[{index}]", offset + index * entsize, f"name {h[0]:#x} beyond the section name table"
                 )
             name = text(names[h[0] : end])
+            shown += len(name)
+            if shown > MAX_NAMES:
+                raise Damaged(self.file, f"[{index}]", offset, "the section names overlap")
             self.sections.append(Section(index, name, h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8], h[9]))
 
     def _slice(self, name: str, offset: int, size: int) -> bytes:
@@ -264,6 +270,7 @@ class ElfView:
         high = next((s for s in self.sections if s.type == SHT_SYMTAB_SHNDX and s.link == table.index), None)
         indexes = memoryview(self.contents(high)[: len(data) // 6 // 4 * 4]).cast("I") if high else None
         known = len(self.sections)
+        overlapping = 0
         result: list[Symbol] = []
         append, find, known_name, new = result.append, strings.find, _names_by_offset(strings).get, tuple.__new__
         for number, (name, info, _other, section, value, size) in enumerate(_SYMBOL.iter_unpack(data)):
@@ -275,6 +282,9 @@ class ElfView:
                         table, number * _SYMBOL.size, f"symbol {number}: name {name:#x} beyond the string table"
                     )
                 shown = text(strings[name:end])
+                overlapping += len(shown)
+                if overlapping > MAX_NAMES:
+                    raise self.damaged(table, number * _SYMBOL.size, "the symbols' names overlap")
             if section == SHN_XINDEX and indexes is not None and number < len(indexes):
                 section = indexes[number]
             if section >= known and section < SHN_LORESERVE:
