@@ -37,7 +37,7 @@ int main () { int x = 10; _Pragma ("omp target map(to: x)") x++; return x == 10;
     "offload_device_any_intel_mic": """
 #include <omp.h>
 #include "testsuite/libgomp.c-c++-common/on_device_arch.h"
-int main () { return !on_device_arch_intel_mic (); }
+int main () { return !any_device_arch_intel_mic (); }
 """,
     "tls_runtime": "__thread int i; int main () { return i; }\n",
     "weak_undefined": "extern void foo () __attribute__((weak)); int main () { if (foo) return 1; return 0; }\n",
