@@ -24,6 +24,7 @@ from gompy.cli.inspect import main
 from gompy.cli.inspect_report import inspect_bytes
 from gompy.objects.view import ElfView
 
+NATIVE = Path(inspect_graph.__file__).parents[1] / "_native"
 COMMAND = (sys.executable, "-c", "import sys; from gompy.cli.inspect import main; sys.exit(main(sys.argv[1:]))")
 
 
@@ -190,6 +191,26 @@ def test_markers_of_a_ptx_file(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     ptx.write_text('.version 6.0\n.target sm_35\n//:VAR_MAP "v"\n//:FUNC_MAP "f$_omp_fn$0", 0x1, 0x1, 0x1\n\0')
     (report,) = as_json(capsys, ptx)
     assert ([f["name"] for f in report["funcs"]], [v["name"] for v in report["vars"]]) == (["f$_omp_fn$0"], ["v"])
+
+
+@pytest.mark.skipif(not (NATIVE / "bdir/as").exists(), reason="the compiled parts are not built")
+def test_what_gompcc_makes(inputs: Inputs, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Objects and a program of our own tools: streams under our prefix, records, an image that agrees."""
+    gompcc = (sys.executable, "-c", "import sys; from gompy.driver.main import gompcc; sys.exit(gompcc())")
+    for name in ("apple", "banana"):
+        run(*gompcc, "-O1", "-fopenmp", "-c", inputs[f"{name}.c"], "-o", tmp_path / f"{name}.o")
+    program = tmp_path / "fruit"
+    run(*gompcc, "-fopenmp", tmp_path / "apple.o", tmp_path / "banana.o", "-o", program)
+    first, second, linked = as_json(capsys, tmp_path / "apple.o", tmp_path / "banana.o", program)
+    assert {u["family"] for u in first["units"]} == {"offload", "device-ir"}
+    assert {u["id"] for u in first["units"]} == {first["objects"][0]["id"]}
+    assert linked["objects"] == first["objects"] + second["objects"]
+    (image,) = linked["images"]
+    assert [f["name"] for f in image["funcs"]] == [f["name"] for f in linked["funcs"]] == FUNCS
+    assert [(v["name"], v["host"]) for v in image["vars"]] == [(n, i) for i, n in enumerate(VARS)]
+    assert [o["id"] for o in image["objects"]] == [o["id"] for o in linked["objects"]]
+    status, _out, err = inspect(capsys, "--check", tmp_path / "apple.o", tmp_path / "banana.o", program)
+    assert (status, err) == (0, "")
 
 
 # --- exit codes ------------------------------------------------------------------------------------------------------

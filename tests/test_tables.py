@@ -303,3 +303,17 @@ def test_objdump_sees_the_same_words(inputs: Inputs) -> None:
     data = bytes.fromhex(re.sub(r"[^0-9a-f]", "", hexes))
     words = [int.from_bytes(data[i : i + 8], "little") for i in range(0, len(data), 8)]
     assert words == [e.address for e in tables.read_tables(view(inputs["prog.nopie"])).funcs]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("apple.o", "relocatable"), ("prog", "executable"), ("prog.nopie", "executable"), ("lib.so", "shared")],
+)
+def test_kind(inputs: Inputs, name: str, kind: str) -> None:
+    assert view(inputs[name]).kind == kind
+
+
+def test_kind_of_a_static_pie(tmp_path: Path) -> None:
+    (tmp_path / "x.c").write_text("int main (void) { return 0; }\n")
+    run("gcc", "-static-pie", tmp_path / "x.c", "-o", tmp_path / "x")
+    assert view(tmp_path / "x").kind == "executable"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import struct
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -95,6 +96,11 @@ def _inspect(options: argparse.Namespace) -> int:
         except OSError as error:
             _error(f"{file}: {error.strerror or error}")
             worst = EXIT_USAGE
+            continue
+        except (ArithmeticError, LookupError, ValueError, struct.error) as error:
+            # The readers check what they read; should a damaged file get past them, its user sees one line all the same.
+            _error(f"{file}: damaged in a way that is not understood ({type(error).__name__}: {error})")
+            worst = max(worst, EXIT_CHECK)
             continue
         except MemoryError:
             _error(f"{file}: not enough memory")

@@ -36,6 +36,8 @@ SHN_LORESERVE: Final = 0xFF00
 SHN_ABS: Final = 0xFFF1
 SHN_COMMON: Final = 0xFFF2
 SHN_XINDEX: Final = 0xFFFF
+DT_FLAGS_1: Final = 0x6FFFFFFB
+DF_1_PIE: Final = 0x08000000
 STT_OBJECT: Final = 1
 STT_FUNC: Final = 2
 STT_SECTION: Final = 3
@@ -232,9 +234,18 @@ class ElfView:
         """``relocatable``, ``executable`` or ``shared``, as file(1) would say (a PIE has an interpreter)."""
         if self.type == ET_REL:
             return "relocatable"
-        if self.type == ET_DYN and ".interp" not in self.by_name:
+        if self.type == ET_DYN and ".interp" not in self.by_name and not self._pie():
             return "shared"
         return "executable" if self.type in (ET_EXEC, ET_DYN) else f"ELF type {self.type}"
+
+    def _pie(self) -> bool:
+        """Whether ``.dynamic`` says so: a static PIE has no interpreter."""
+        dynamic = self.by_name.get(".dynamic")
+        if dynamic is None or dynamic.type == SHT_NOBITS or dynamic.offset + dynamic.size > len(self.data):
+            return False
+        data = self.contents(dynamic)
+        entries = struct.iter_unpack("<QQ", data[: len(data) // 16 * 16])
+        return any(tag == DT_FLAGS_1 and value & DF_1_PIE for tag, value in entries)
 
     def contents(self, section: Section) -> bytes:
         """The section's bytes in the file; none for NOBITS."""
