@@ -160,6 +160,22 @@ def test_absolute_libgomp_is_an_openmp_link(tools: Tools) -> None:
     assert tools.ok("./prog") == "device 42\n"
 
 
+def test_libgomp_does_not_make_openmp_of_a_source(tools: Tools) -> None:
+    text = "#ifdef _OPENMP\n#error\n#endif\n#include <omp.h>\nint main (void) { return omp_in_parallel (); }\n"
+    tools.write("plain.c", text)
+    quiet(tools, "gompcc", "plain.c", "-lgomp", "-o", "prog")
+    assert tools.ok("gompcc", "-show", "plain.c", "-lgomp") == "gcc plain.c -lgomp\n"
+
+
+def test_wrapper_around_the_compiler(tools: Tools) -> None:
+    """GOMPY_CC may be another wrapper, as those of MPI libraries are."""
+    path = tools.write("mpicc", '#!/bin/sh\nexec gcc -I/nosuch/include -L/nosuch/lib "$@" -lm\n')
+    path.chmod(0o755)
+    tools.ok("gompcc", "-fopenmp", "-c", "where.c", env={"GOMPY_CC": str(path)})
+    tools.ok("gompcc", "-fopenmp", "where.o", "-o", "prog", env={"GOMPY_CC": str(path)})
+    assert tools.ok("./prog") == "device 42\n"
+
+
 def test_forgotten_fopenmp_is_explained(tools: Tools) -> None:
     quiet(tools, "gompcc", "-fopenmp", "-c", "where.c")
     done = tools.run("gompcc", "where.o", "-o", "prog")

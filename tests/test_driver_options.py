@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from driver_tools import environment, needs
+from driver_tools import ROOT, environment, needs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -339,3 +340,19 @@ def test_words_survive_the_response_file_in_memory(words: list[str]) -> None:
             assert options.split_response(file.read().decode()) == words
     finally:
         os.close(handle)
+
+
+def test_start_imports_little() -> None:
+    """Each of these would cost every compile milliseconds."""
+    script = (
+        "import os, sys; before = set(sys.modules); from gompy.driver import compiler, main, plan\n"
+        "plan.make(compiler.C, ['-fopenmp', '-O2', '-c', 'a.c', '-foffload=intelmic=-O1']); "
+        "plan.make(compiler.C, ['-fopenmp', 'a.o', '-o', 'prog', '-lm'])\n"
+        "print(*sorted(name for name in set(sys.modules) - before if not name.startswith('gompy')))"
+    )
+    plain = [sys.executable, "-I", "-S", "-c"]
+    subprocess.run([*plain, f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{script}"], check=True)  # fills the cache
+    done = subprocess.run(
+        [*plain, f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{script}"], capture_output=True, text=True, check=True
+    )
+    assert set(done.stdout.split()) <= {"__future__"}

@@ -115,8 +115,8 @@ def _without_model(language: compiler.Language, line: options.CommandLine) -> Pl
     Assembler text that ``gompcc -S`` wrote is assembled as ``gompcc -c`` would have.  A link that names libgomp itself
     (CMake's FindOpenMP writes it so) is an OpenMP link.  A link of objects with regions and without libgomp will fail.
     """
-    if line.links and line.names_libgomp and not line.static and not line.relocatable and not line.stop:
-        line.openmp = True
+    pure_link = line.links and not line.sources and not line.headers
+    if pure_link and line.names_libgomp and not line.static and not line.relocatable:
         words = [word.text for word in line.words]
         chosen = offload.select(words, lambda: compiler.facts(compiler.chosen(language)).targets)
         if not chosen.errors and chosen.names:
@@ -127,7 +127,7 @@ def _without_model(language: compiler.Language, line: options.CommandLine) -> Pl
     if line.assembler and not line.lto and any(streams_in(name) == "fat" for name in line.assembler):
         plan.argv.insert(plan.start, _b_option(True))
         plan.environment = {AS: "rename"}
-    if line.links and not (line.relocatable or line.shared):
+    if line.links and not (line.relocatable or line.shared or line.names_libgomp):
         for name in line.linker_inputs:
             if name.endswith((".o", ".a")) and has_regions(name):
                 text = f"{quote(name)} has offloaded regions, and this link has no {quote('-fopenmp')}"
