@@ -98,7 +98,7 @@ def _inspect(options: argparse.Namespace) -> int:
             worst = EXIT_USAGE
             continue
         except (ArithmeticError, LookupError, ValueError, struct.error) as error:
-            # The readers check what they read; should a damaged file get past them, its user sees one line all the same.
+            # The readers check what they read; should damage get past them, the user sees one line all the same.
             _error(f"{file}: damaged in a way that is not understood ({type(error).__name__}: {error})")
             worst = max(worst, EXIT_CHECK)
             continue

@@ -52,6 +52,8 @@ class Inspected:
     def empty(self) -> bool:
         """Whether there is no offload data at all."""
         keys = ("sections", "units", "opts", "funcs", "vars", "objects", "images")
+        if self.report["kind"] == "ptx":
+            return False
         return not any(self.report[key] for key in keys) and all(member.empty for member in self.members)
 
     def parts(self) -> list[Inspected]:
