@@ -304,7 +304,7 @@ cdef void copy_task_body(void *data) noexcept nogil:
 
 
 cdef int defer_copy(CopyTask *values, int depobj_count, void **depobj_list) noexcept nogil:
-    """Make a copy a task of the stock libgomp; depobj_list: addresses of omp_depend_t objects."""
+    """Make a copy a task of the stock libgomp; depobj_list: omp_depend_t objects, of two words each."""
     cdef CopyTask *task
     cdef void **depend = NULL
     cdef unsigned flags = 0
@@ -323,7 +323,7 @@ cdef int defer_copy(CopyTask *values, int depobj_count, void **depobj_list) noex
             return EINVAL
         depend[1] = <void *> <uintptr_t> depobj_count
         for i in range(depobj_count):
-            depend[5 + i] = depobj_list[i]
+            depend[5 + i] = &depobj_list[2 * i]
         flags = GOMP_TASK_FLAG_DEPEND
     GOMP_task(copy_task_body, &task, NULL, sizeof(void *), sizeof(void *), True, flags, depend, 0, NULL)
     free(depend)
