@@ -16,8 +16,8 @@ STATE = """
 static void show (const char *where) {
   omp_sched_t kind; int chunk;
   omp_get_schedule (&kind, &chunk);
-  printf ("%s: level %d of %d threads, thread %d, team %d of %d, max %d dyn %d levels %d limit %d sched %d,%d default %d"
-          " final %d dev %d\\n", where, omp_get_level (), omp_get_num_threads (), omp_get_thread_num (),
+  printf ("%s: level %d of %d threads, thread %d, team %d of %d, max %d dyn %d levels %d limit %d sched %d,%d"
+          " default %d final %d dev %d\\n", where, omp_get_level (), omp_get_num_threads (), omp_get_thread_num (),
           omp_get_team_num (), omp_get_num_teams (), omp_get_max_threads (), omp_get_dynamic (),
           omp_get_max_active_levels (), omp_get_thread_limit (), (int) kind, chunk, omp_get_default_device (),
           omp_in_final (), omp_is_initial_device ());
@@ -63,7 +63,10 @@ int main (void) {
 """
 
 
-@pytest.mark.parametrize("extra", [{}, {"OMP_THREAD_LIMIT": "5", "OMP_SCHEDULE": "dynamic,3", "OMP_DEFAULT_DEVICE": "2"}])
+ENVIRONMENTS = [{}, {"OMP_THREAD_LIMIT": "5", "OMP_SCHEDULE": "dynamic,3", "OMP_DEFAULT_DEVICE": "2"}]
+
+
+@pytest.mark.parametrize("extra", ENVIRONMENTS)
 def test_thread_state_is_the_stock_one(tmp_path: Path, extra: dict[str, str]) -> None:
     program = compile_program(tmp_path, STATE)
     ours = run(tmp_path, program, plugins="", **extra)
@@ -98,7 +101,8 @@ def test_who_asks_for_the_host_gets_it(tmp_path: Path) -> None:
     done = run(tmp_path, compile_program(tmp_path, CHOICES))
     assert done.out == "0111\n"
     assert done.stats == (
-        "regions: 1 on device 0 (fake), 3 on the host: the host was asked for (if clause, or number of the initial device)"
+        "regions: 1 on device 0 (fake), 3 on the host: "
+        "the host was asked for (if clause, or number of the initial device)"
     )
 
 
