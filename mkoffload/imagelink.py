@@ -78,7 +78,12 @@ def neutralised(elf: Elf) -> bytes:
             changes[section.index] = (SHT_PROGBITS, section.flags | SHF_EXCLUDE)
         elif section.name in (OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION):
             changes[section.index] = (section.type, section.flags | SHF_GNU_RETAIN)
-    return with_flags(bytes(elf.data), elf, changes)
+    data = bytearray(with_flags(bytes(elf.data), elf, changes))
+    if any(section.name == ".debug_line" for section in elf.sections):
+        from mkoffload.debuglines import with_file_zero
+
+        with_file_zero(data, elf)
+    return bytes(data)
 
 
 def parse_undefined(errors: str) -> list[tuple[str, str]]:

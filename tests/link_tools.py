@@ -28,6 +28,8 @@ def environment(**changes: str) -> dict[str, str]:
     """The environment less what would disturb, with changes."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(DROPPED)}
     env["LC_ALL"] = "C.UTF-8"
+    env["GOMPY_ACCEL"] = "gcc"  # the compiler that is always there; others have tests of their own
+    env["GOMPY_ACCEL"] = os.environ.get("GOMPY_TEST_ACCEL", "gcc")
     env.update(changes)
     return env
 
@@ -78,7 +80,7 @@ def link(
     """Link with an image for the emulated device, as gompcc does but for the runtime library."""
     names = [os.path.relpath(o, output.parent) if isinstance(o, Path) else o for o in objects]
     return call(
-        *(gcc, "-B", BDIR, "-foffload=disable", "-fopenmp", *RUNTIME, *options, *names, "-o", output.name),
+        *(gcc, "-B", BDIR, "-foffload=disable", "-fopenmp", *options, *RUNTIME, *names, "-o", output.name),
         cwd=output.parent,
         check=check,
         OFFLOAD_TARGET_NAMES=TARGET,
