@@ -77,7 +77,17 @@ def test_help(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
 
 def test_every_option_is_in_the_help() -> None:
     assert all(name in config.usage() for name in config.ANSWERS)
-    assert all(name in main.usage() for name in main.COMMANDS)
+    assert all(name in main.usage() for name in main.available())
+    assert {"config", "doctor"} <= set(main.available())
+
+
+def test_command_that_is_not_there_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(main.COMMANDS, "later", "something")
+    status, out, err = run(capsys, "later")
+    assert (status, out, err) == (2, "", "gompy: error: 'later' is not implemented\n")
+    assert "later" not in main.usage()
 
 
 def test_no_compiler(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_disabled(tools: Tools) -> None:
     assert tools.ok("./prog") == "host 42\n"
     assert "libgompy.so.1" not in needed(tools, "prog")
     quiet(tools, "gompcc", "-fopenmp", "-c", "where.c")
-    quiet(tools, "gompcc", "-fopenmp", "where.o", "-foffload=disable", "-o", "prog")
+    quiet(tools, "gompcc", "-fopenmp", "where.o", "-foffload=intelmic=-O1", "-foffload=disable", "-o", "prog")
     assert tools.ok("./prog") == "host 42\n"
 
 
@@ -229,6 +229,14 @@ def test_targets_reach_lto_wrapper(tools: Tools) -> None:
     assert show(tools, "-fopenmp", "a.o", "-foffload=-O3")["OFFLOAD_TARGET_NAMES"] == TARGET_INTELMIC
     assert "disable" not in show(tools, "-fopenmp", "-c", "a.c")[""]
     assert "OFFLOAD_TARGET_NAMES" not in show(tools, "-fopenmp", "-r", "a.o")
+
+
+def test_lto_options_at_the_link(tools: Tools) -> None:
+    """-fno-lto would switch the plugin off; the others speak of objects that are LTO whatever this line says."""
+    words = show(tools, "-fopenmp", "a.o", "-flto-partition=none", "-fno-lto")[""].split()
+    assert "-flto-partition=none" in words
+    assert "-fno-lto" not in words
+    assert "-flto=2" in show(tools, "-fopenmp", "a.o", "-flto=2")[""].split()
 
 
 def test_options_reach_only_their_target(tools: Tools) -> None:

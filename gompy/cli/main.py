@@ -35,14 +35,22 @@ def version() -> str:
         return "unknown"
 
 
+def available() -> dict[str, str]:
+    """Those of COMMANDS that this version has."""
+    import importlib.util
+
+    return {name: text for name, text in COMMANDS.items() if importlib.util.find_spec(f"gompy.cli.{name}") is not None}
+
+
 def usage() -> str:
     """The help text."""
-    width = max(map(len, COMMANDS))
+    commands = available()
+    width = max(map(len, commands))
     lines = [
         "usage: gompy COMMAND [ARGUMENT...]",
         "       gompy --version | --help",
         "",
-        *(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()),
+        *(f"  {name:<{width}}  {text}" for name, text in commands.items()),
         "",
         "'gompy COMMAND --help' tells more.  The compilers are gompcc, gompc++ and gompfortran.",
     ]
@@ -63,12 +71,11 @@ def dispatch(arguments: list[str]) -> int:
         return 0
     if name not in COMMANDS:
         kind = "option" if name.startswith("-") else "command"
-        print(f"gompy: error: no {kind} '{name}'; the commands are {', '.join(COMMANDS)}", file=sys.stderr)
+        print(f"gompy: error: no {kind} '{name}'; the commands are {', '.join(available())}", file=sys.stderr)
         return 2
     import importlib
-    import importlib.util
 
-    if importlib.util.find_spec(f"gompy.cli.{name}") is None:
+    if name not in available():
         print(f"gompy: error: '{name}' is not implemented", file=sys.stderr)
         return 2
     return int(importlib.import_module(f"gompy.cli.{name}").main(rest))

@@ -16,8 +16,9 @@ TARGET_DEFAULT = "OFFLOAD_TARGET_DEFAULT"
 OPTIONS = "GOMPY_OFFLOAD_OPTIONS"
 AS = "GOMPY_AS"
 
-_LTO_WORDS = ("-fno-lto", "--no-lto")
-_FAT_WORDS = ("-fno-fat-lto-objects", "--no-fat-lto-objects")
+_LTO_WORDS = ("-flto", "-fno-lto", "--no-lto", "-fno-fat-lto-objects", "--no-fat-lto-objects")
+"""Left out where LTO is not in effect: -fno-lto would win over ours, and at a link switch the linker plugin off."""
+_LARGEST_SEARCHED = 1 << 26
 _AGAINST_LTO = ("-flive-patching", "-fvtable-verify=std", "-fvtable-verify=preinit")
 """gcc refuses these beside -flto, without which stock gcc cannot make device code of ours."""
 _SILENT_WITH_LTO = ("-fstack-usage", "-fcallgraph-info")
@@ -47,11 +48,9 @@ class Plan:
 def interesting(arguments: list[str]) -> bool:
     """Whether a line could concern offloading at all; most lines that do not are told apart by this alone."""
     for word in arguments:
-        if word[:1] == "@" or "open" in word or "foffload" in word or word.endswith((".s", ".S", ".sx")):
+        if word[:1] == "@" or word.endswith((".o", ".a", ".s", ".S", ".sx")):
             return True
-        if "libgomp" in word or "gomp" in word:
-            return True
-        if word.endswith((".o", ".a")):
+        if "open" in word or "offload" in word or "gomp" in word:
             return True
     return False
 
@@ -79,7 +78,7 @@ def make(language: compiler.Language, arguments: list[str]) -> Plan:
         plan.errors = chosen.errors
         return plan
     if (chosen.disabled and not chosen.names) or line.not_lp64:
-        plan = Plan(compiler.chosen(language), arguments, line)
+        plan = Plan(compiler.chosen(language), _without_ours(line), line)
         plan.environment = {TARGET_NAMES: None}
         return plan
     return _offloading(language, line, chosen)
@@ -145,7 +144,7 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     messages: list[tuple[str, str]] = []
     user_lto = bool(line.lto)
     for index, word in enumerate(kept):
-        if word and not user_lto and (word in _LTO_WORDS or word in _FAT_WORDS or word.startswith("-flto")):
+        if not user_lto and word and (word in _LTO_WORDS or word.startswith("-flto=")):
             kept[index] = None
     rename = line.compiles and not user_lto and not any(streams_in(name) == "slim" for name in line.assembler)
     environment[AS] = "rename" if rename else "keep"
@@ -222,10 +221,12 @@ def compile_words() -> list[str]:
 
 
 def _contains(name: str, *needles: bytes) -> list[bool]:
-    """Whether a file contains each of the byte strings; all False if it cannot be read."""
+    """Whether a file contains each of the byte strings; all False if it cannot be read, or is too long to search."""
     import mmap
 
     try:
+        if os.stat(name).st_size > _LARGEST_SEARCHED:
+            return [False for _ in needles]
         with open(name, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return [data.find(needle) >= 0 for needle in needles]
     except (OSError, ValueError):
