@@ -12,6 +12,7 @@ import os
 from gompy.accel import store
 from gompy.objects.lto import resolution_text, resolve
 from gompy.objects.names import ACCEL_STOCK, ACCEL_TRUE, TARGET_INTELMIC
+from mkoffload.earlydebug import debug_object
 from mkoffload.process import Child, ToolError, child_failed, echo, run, same
 
 TYPE_CHECKING = False
@@ -85,9 +86,7 @@ class StockCompiler(Compiler):
         resolution = image.path(".res", ".mkoffload.res")
         with open(resolution, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(resolution_text([i.device_file for i in usable], resolve([i.symbols for i in usable])))
-        flags = image.options.compile
-        last_g = next((w for w in reversed(flags) if w.startswith("-g") and not w.startswith("-gno-")), "-g0")
-        if last_g != "-g0" and any(i.debug for i in usable):
+        if debug_wanted(image) and any(i.debug for i in usable):
             return self._compile_with_debug(image, usable, resolution)
         output = image.path(".o", ".mkoffload.o")
         more = [f"-fresolution={resolution}", "-flinker-output=dyn"]
@@ -152,7 +151,24 @@ class TrueCompiler(Compiler):
         output = image.path(".o", ".mkoffload.o")
         flags = [f"-B{self.folder}/", "-foffload-abi=lp64", "-fno-semantic-interposition"]
         run(self.command(image, usable, output, flags), image.env, image.options.verbose)
-        return [output]
+        return [output, *(self._debug_objects(image, usable) if debug_wanted(image) else [])]
+
+    def _debug_objects(self, image: Image, usable: list[Input]) -> list[str]:
+        """What the objects have of early debug information, each in a file of its own for the linker."""
+        names = []
+        for index, item in enumerate(usable):
+            data = debug_object(item.elf) if item.debug else None
+            if data is not None:
+                names.append(os.path.join(image.folder, f"debug{index}.o"))
+                with open(names[-1], "wb") as file:
+                    file.write(data)
+        return names
+
+
+def debug_wanted(image: Image) -> bool:
+    """Whether the last -g option asks for debug information."""
+    words = [w for w in image.options.compile if w.startswith("-g") and not w.startswith("-gno-")]
+    return bool(words) and words[-1] != "-g0"
 
 
 def host_identity(gcc: str, env: dict[str, str]) -> str:

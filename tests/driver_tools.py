@@ -31,6 +31,7 @@ def needs(*programs: str) -> pytest.MarkDecorator:
 def environment(**changes: str) -> dict[str, str]:
     """The environment less what would disturb, with changes."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(DISTURBING)}
+    env["GOMPY_ACCEL"] = os.environ.get("GOMPY_TEST_ACCEL", "gcc")
     env.update(changes)
     return env
 

@@ -25,8 +25,9 @@ SCRIPTS = (
     *("mkdep", "move-if-change", "mkinstalldirs", "ltmain.sh", "libtool-ldflags"),
 )
 """Scripts at the top that the configure scripts of the folders use."""
-LEFT_OUT = ("*/testsuite", "*/ChangeLog*", "*/gcc/po", "*/gcc/ada/*.ad[bs]", "*/gcc/ada/lib*", "*/libcpp/po")
+LEFT_OUT = ("*/gcc/testsuite", "*/ChangeLog*", "*/gcc/po", "*/gcc/ada/*.ad[bs]", "*/gcc/ada/lib*")
 NOT_PATCHED = re.compile(r"/testsuite/|ChangeLog|/po/|/doc/|^gcc/ada/.*\.ad[bs]$|^gcc/ada/lib")
+HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 INTELMIC = "gcc/config/i386/intelmic-mkoffload.cc"
 REQUIRED = ("gcc/configure", "gcc/BASE-VER", "gcc/lto/lto.cc", INTELMIC, "libiberty/configure")
 
@@ -46,23 +47,28 @@ def version(folder: Path) -> str:
 
 def wanted_parts(lines: Iterable[bytes]) -> Iterator[bytes]:
     """The lines of a unified diff that change files we have (names as ``a/src/gcc/tree.cc``)."""
-    held: bytes | None = None
+    before: bytes | None = None
     wanted = False
+    old = new = 0  # lines that the hunk still has
     for line in lines:
-        if held is not None:
-            if line.startswith(b"+++ "):
-                names = [_path(part) for part in (held, line)]
-                name = next((n for n in names if n), "")
-                wanted = name.split("/")[0] in FOLDERS and not NOT_PATCHED.search(name)
+        if old > 0 or new > 0:
+            old -= line[:1] in b"- \n"
+            new -= line[:1] in b"+ \n"
+        elif line.startswith(b"--- "):
+            before, wanted = line, False
+            continue
+        elif line.startswith(b"+++ ") and before is not None:
+            name = _path(line) or _path(before)
+            wanted = name.split("/")[0] in FOLDERS and not NOT_PATCHED.search(name)
             if wanted:
-                yield held
-            held = None
-        if line.startswith(b"--- "):
-            held = line
-        elif wanted:
+                yield before
+            before = None
+        elif found := HUNK.match(line):
+            old, new = int(found[1] or 1), int(found[2] or 1)
+        elif not line.startswith(b"\\"):
+            wanted = False
+        if wanted:
             yield line
-    if held is not None and wanted:
-        yield held
 
 
 def _path(line: bytes) -> str:
