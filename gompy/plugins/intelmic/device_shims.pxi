@@ -1,90 +1,12 @@
 # Library functions whose answer differs on the device.  The image finds them here before libgomp's and libc's, since the
-# program stands first in the search order and is linked with -rdynamic.  Values: those of GCC 12's nvptx libgomp.
+# program stands first in the search order and is linked with -rdynamic.
 
 
-cdef public int omp_is_initial_device() noexcept nogil:
-    """Never."""
-    return 0
-
-
-cdef public int32_t omp_is_initial_device_() noexcept nogil:
-    """Fortran."""
-    return 0
-
-
-cdef public int omp_get_device_num() noexcept nogil:
-    """This device's number."""
+cdef inline int device_number() noexcept nogil:
     return control.device
 
 
-cdef public int32_t omp_get_device_num_() noexcept nogil:
-    """Fortran."""
-    return control.device
-
-
-cdef public int omp_get_num_devices() noexcept nogil:
-    """A device has no devices."""
-    return 0
-
-
-cdef public int32_t omp_get_num_devices_() noexcept nogil:
-    """Fortran."""
-    return 0
-
-
-cdef public int omp_get_initial_device() noexcept nogil:
-    """The host, as GCC's device libgomp names it."""
-    return -2
-
-
-cdef public int32_t omp_get_initial_device_() noexcept nogil:
-    """Fortran."""
-    return -2
-
-
-cdef public int omp_get_default_device() noexcept nogil:
-    """Always the first."""
-    return 0
-
-
-cdef public int32_t omp_get_default_device_() noexcept nogil:
-    """Fortran."""
-    return 0
-
-
-cdef public void omp_set_default_device(int number) noexcept nogil:
-    """Nothing to choose from."""
-    pass
-
-
-cdef public void omp_set_default_device_(const int32_t *number) noexcept nogil:
-    """Fortran."""
-    pass
-
-
-cdef public void omp_set_default_device_8_(const int64_t *number) noexcept nogil:
-    """Fortran, 8-byte integers."""
-    pass
-
-
-cdef public int omp_pause_resource(int kind, int device) noexcept nogil:
-    """Refused, as on GCC's devices."""
-    return -1
-
-
-cdef public int32_t omp_pause_resource_(const int32_t *kind, const int32_t *device) noexcept nogil:
-    """Fortran."""
-    return -1
-
-
-cdef public int omp_pause_resource_all(int kind) noexcept nogil:
-    """Refused."""
-    return -1
-
-
-cdef public int32_t omp_pause_resource_all_(const int32_t *kind) noexcept nogil:
-    """Fortran."""
-    return -1
+include "device_answers.pxi"
 
 
 cdef public void device_exit "exit"(int status) noexcept nogil:

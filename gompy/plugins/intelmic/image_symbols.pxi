@@ -23,7 +23,7 @@ cdef extern from *:
         uint16_t st_shndx
         uint64_t st_value
         uint64_t st_size
-    int SHT_SYMTAB, SHT_DYNSYM, STT_FUNC, SHN_UNDEF, PT_LOAD
+    int SHT_SYMTAB, SHT_DYNSYM, STT_FUNC, STT_OBJECT, SHN_UNDEF, PT_LOAD
     int ELF64_ST_TYPE(unsigned char info) nogil
 
 
@@ -77,6 +77,57 @@ cdef const char *symbol_in(host_image *image, uint64_t value, int table_type) no
     return NULL
 
 
+cdef uint64_t value_in(host_image *image, const char *name) noexcept nogil:
+    """The link-time address of a data object that the image defines under a name, 0: none.
+
+    Local symbols count: the toolchain makes all of an image's symbols local.
+    """
+    cdef Elf64_Ehdr *elf = <Elf64_Ehdr *>image.bytes
+    cdef Elf64_Shdr *sections
+    cdef Elf64_Shdr *strings
+    cdef Elf64_Sym *symbols
+    cdef uint64_t i, j
+    if elf.e_shentsize != sizeof(Elf64_Shdr) or not holds(image, elf.e_shoff, elf.e_shnum * sizeof(Elf64_Shdr)):
+        return 0
+    sections = <Elf64_Shdr *>(image.bytes + elf.e_shoff)
+    for i in range(elf.e_shnum):
+        if sections[i].sh_type != <uint32_t>SHT_SYMTAB or sections[i].sh_link >= elf.e_shnum:
+            continue
+        strings = &sections[sections[i].sh_link]
+        if not holds(image, sections[i].sh_offset, sections[i].sh_size) or \
+                not holds(image, strings.sh_offset, strings.sh_size) or strings.sh_size == 0 or \
+                image.bytes[strings.sh_offset + strings.sh_size - 1] != 0:
+            continue
+        symbols = <Elf64_Sym *>(image.bytes + sections[i].sh_offset)
+        for j in range(sections[i].sh_size // sizeof(Elf64_Sym)):
+            if ELF64_ST_TYPE(symbols[j].st_info) == STT_OBJECT and symbols[j].st_shndx != SHN_UNDEF and \
+                    symbols[j].st_name < strings.sh_size and \
+                    strcmp(image.bytes + strings.sh_offset + symbols[j].st_name, name) == 0:
+                return symbols[j].st_value
+    return 0
+
+
+cdef uintptr_t device_object(mic_device *d, const char *name) noexcept nogil:
+    """The device address of a data object by its symbol: in the images, else in the libraries they use.  0: none."""
+    cdef host_image *image
+    cdef uint64_t value
+    cdef uintptr_t found = 0
+    pthread_mutex_lock(&d.commands)
+    image = d.images
+    while image != NULL and found == 0:
+        value = value_in(image, name)
+        if value:
+            found = image.base + value
+        image = image.next
+    image = d.images
+    while image != NULL and found == 0:
+        snprintf(d.control.text, MIC_TEXT_SIZE, b"%s", name)
+        found = <uintptr_t>command(d, MIC_OP_SYMBOL, <uint64_t>image.number, 0, 0)
+        image = image.next
+    pthread_mutex_unlock(&d.commands)
+    return found
+
+
 cdef void name_of(mic_device *d, uint64_t address, char *to, size_t room) noexcept nogil:
     """The name of the function at a device address; the address itself if the image doesn't tell.
 
@@ -100,60 +151,76 @@ cdef void name_of(mic_device *d, uint64_t address, char *to, size_t room) noexce
 
 cdef extern from *:
     """
-    /* Run `addr2line -s -e <file on fd> <address>` and read its line.  */
-    static void
-    mic_addr2line (int fd, uint64_t address, char *to, size_t room)
+    /* Start `readelf -W --debug-dump=decodedline <file on fd>`.  Returns its output, NULL if it can't be started.  */
+    static FILE *
+    mic_line_tables (int fd, pid_t *pid)
     {
-      char path[40], number[24];
-      char *argv[] = { "addr2line", "-s", "-e", path, number, NULL };
-      int ends[2], status;
+      char path[40];
+      char *argv[] = { "readelf", "-W", "--debug-dump=decodedline", path, NULL };
+      int ends[2], error;
       posix_spawn_file_actions_t actions;
-      pid_t pid;
-      size_t done = 0;
-      ssize_t n;
-      to[0] = 0;
       snprintf (path, sizeof path, "/proc/self/fd/%d", fd);
-      snprintf (number, sizeof number, "0x%llx", (unsigned long long) address);
       if (pipe2 (ends, O_CLOEXEC) != 0)
-        return;
+        return NULL;
       posix_spawn_file_actions_init (&actions);
       posix_spawn_file_actions_adddup2 (&actions, fd, fd);
       posix_spawn_file_actions_adddup2 (&actions, ends[1], 1);
       posix_spawn_file_actions_addopen (&actions, 0, "/dev/null", O_RDONLY, 0);
       posix_spawn_file_actions_addopen (&actions, 2, "/dev/null", O_WRONLY, 0);
-      if (posix_spawnp (&pid, argv[0], &actions, NULL, argv, environ) == 0)
-        {
-          close (ends[1]);
-          ends[1] = -1;
-          while (done < room - 1 && (n = read (ends[0], to + done, room - 1 - done)) > 0)
-            done += n;
-          while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
-            ;
-        }
+      error = posix_spawnp (pid, argv[0], &actions, NULL, argv, environ);
       posix_spawn_file_actions_destroy (&actions);
+      close (ends[1]);
+      if (error == 0)
+        return fdopen (ends[0], "r");
       close (ends[0]);
-      if (ends[1] >= 0)
-        close (ends[1]);
-      to[done] = 0;
-      to[strcspn (to, "\\n(")] = 0;
-      while (*to && to[strlen (to) - 1] == ' ')
-        to[strlen (to) - 1] = 0;
+      return NULL;
     }
     """
-    void mic_addr2line(int fd, uint64_t address, char *to, size_t room) nogil
+    FILE *line_tables "mic_line_tables"(int fd, pid_t *pid) nogil
+    ssize_t getline(char **line, size_t *room, FILE *f) nogil
+    int fclose(FILE *f) nogil
 
 
 cdef void line_of(mic_device *d, uint64_t address, char *to, size_t room) noexcept nogil:
-    """``file:line`` of a device address from the image's DWARF, empty if that isn't known.  Asks binutils' addr2line."""
+    """``file:line`` of a device address from the image's DWARF, empty if that isn't known.
+
+    Reads the rows of binutils' readelf: name, line, address; a sequence of them ends with the line "-".  (addr2line of
+    binutils 2.40 takes the wrong file name in units that LTO made: those have another name for file 0 than for file 1.)
+    """
     cdef host_image *image = image_at(d, address)
-    cdef int fd
+    cdef uint64_t value, before = 0
+    cdef int fd, status, number, last = 0
+    cdef bint inside = False, found = False
+    cdef pid_t pid = 0
+    cdef FILE *rows
+    cdef char *text = NULL
+    cdef size_t length = 0
+    cdef char name[256]
+    cdef char last_name[256]
+    cdef char kind[32]
     to[0] = 0
     if image == NULL:
         return
+    address -= image.base
     fd = file_in_memory(image.bytes, image.size)
     if fd < 0:
         return
-    mic_addr2line(fd, address - image.base, to, room)
+    rows = line_tables(fd, &pid)
     close(fd)
-    if strchr(to, c'?') != NULL or strchr(to, c':') == NULL:
-        to[0] = 0
+    if rows == NULL:
+        return
+    while getline(&text, &length, rows) > 0:
+        if sscanf(text, b"%255s %31s 0x%lx", name, kind, &value) != 3:
+            continue
+        if inside and before <= address and address < value and not found:
+            snprintf(to, room, b"%s:%d", last_name, last)
+            found = True  # read on: readelf must not die of a closed pipe
+        inside = kind[0] != c'-'
+        number = atoi(kind)
+        if inside:
+            before, last = value, number
+            memcpy(last_name, name, sizeof(name))
+    free(text)
+    fclose(rows)
+    while waitpid(pid, &status, 0) < 0 and errno == EINTR:
+        pass

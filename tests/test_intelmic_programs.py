@@ -1,0 +1,234 @@
+"""Whole programs on the emulated device: compiled by gompcc and its sisters, run, and looked at from outside."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from intelmic_driver import PLUGIN, devices_of, gone
+
+BIN = Path(sys.executable).parent
+if not PLUGIN.exists() or not (BIN / "gompcc").exists():
+    pytest.skip("the compiled parts are not built", allow_module_level=True)
+
+
+def build(folder: Path, source: str, *options: str, name: str = "prog.c") -> Path:
+    """Compile a program with the wrapper of its language."""
+    path = folder / name
+    path.write_text(source)
+    wrapper = {".c": "gompcc", ".cc": "gompc++", ".f90": "gompfortran"}[path.suffix]
+    program = path.with_suffix(".exe")
+    subprocess.run([BIN / wrapper, "-fopenmp", "-g", *options, "-o", program, path], check=True, cwd=folder)
+    return program
+
+
+def run(program: Path, timeout: float = 60, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run it with a clean set of OpenMP variables and these."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OFFLOAD_EMUL", "OMP_", "GOMP_"))}
+    return subprocess.run([program], capture_output=True, text=True, env=clean | env, timeout=timeout, check=False)
+
+
+def test_forgotten_map_is_explained(tmp_path: Path) -> None:
+    """The message names the region, the line and whose the address is."""
+    program = build(
+        tmp_path,
+        """#include <stdlib.h>
+int main (void)
+{
+  int *p = malloc (400);
+#pragma omp target is_device_ptr (p)
+  {
+    p[3] = 1;
+  }
+  return 0;
+}
+""",
+    )
+    done = run(program)
+    assert done.returncode == 1
+    assert re.search(
+        r"device 0 \(intelmic\): region main\._omp_fn\.0 \(prog\.c:7\): signal 11 \(Segmentation fault\): "
+        r"address 0x[0-9a-f]+ is not mapped on the device: it is the host's \(its heap\); was a map clause forgotten\?",
+        done.stderr,
+    ), done.stderr
+
+
+def test_fortran_output(tmp_path: Path) -> None:
+    """What Fortran units hold is written before the construct ends; stop in a region ends the program."""
+    program = build(
+        tmp_path,
+        """program p
+  integer :: i
+  i = 1
+  print '(a)', 'host 1'
+  flush (6)
+  !$omp target map(tofrom: i)
+  write (*, '(a)') 'device'
+  i = i + 1
+  !$omp end target
+  print '(a,i0)', 'host ', i
+  flush (6)
+  !$omp target
+  stop 5
+  !$omp end target
+end program
+""",
+        name="prog.f90",
+    )
+    done = run(program)
+    assert done.stdout == "host 1\ndevice\nhost 2\n"
+    assert done.returncode == 1
+    assert "STOP 5" in done.stderr
+    assert "exit (5) called on the device" in done.stderr
+
+
+def test_exceptions_and_streams(tmp_path: Path) -> None:
+    """C++ in a region: containers, exceptions, output."""
+    program = build(
+        tmp_path,
+        """#include <cstdio>
+#include <sstream>
+#include <stdexcept>
+#include <vector>
+int main ()
+{
+  int sum = 0;
+#pragma omp target map(tofrom: sum)
+  {
+    std::vector<int> v (10, 4);
+    for (int x : v)
+      sum += x;
+    try { sum += v.at (20); }
+    catch (std::out_of_range &e) { std::ostringstream s; s << "caught " << 7; puts (s.str ().c_str ()); }
+  }
+  printf ("%d\\n", sum);
+}
+""",
+        name="prog.cc",
+    )
+    done = run(program)
+    assert (done.stdout, done.stderr, done.returncode) == ("caught 7\n40\n", "", 0)
+
+
+EMPTY = """#include <stdio.h>
+int main (void)
+{
+  int x = 1;
+#pragma omp target map(tofrom: x)
+  x++;
+  printf ("%d\\n", x);
+  return x != 2;
+}
+"""
+
+
+def test_start_is_cheap(tmp_path: Path) -> None:
+    """A whole program with one region: 30 ms at most (2.4 ms on a quiet machine); the best of 20 runs is taken, since
+    the tests share the machine."""
+    program = build(tmp_path, EMPTY)
+    times = []
+    for _ in range(20):
+        start = time.perf_counter()
+        assert run(program).stdout == "2\n"
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.03, statistics.median(times)
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"OMP_PROC_BIND": "true"},
+        {"OMP_PROC_BIND": "close", "OMP_PLACES": "threads"},
+        {"GOMP_CPU_AFFINITY": "0"},
+        {"OMP_DISPLAY_ENV": "true"},
+        {"OMP_DYNAMIC": "true", "OMP_THREAD_LIMIT": "1"},
+        {"OMP_WAIT_POLICY": "active"},
+    ],
+)
+def test_environment_is_harmless(tmp_path: Path, env: dict[str, str]) -> None:
+    """Variables for the host's libgomp don't disturb the device, and it doesn't print the environment again."""
+    done = run(build(tmp_path, EMPTY), **env)
+    assert (done.stdout, done.returncode) == ("2\n", 0)
+    assert done.stderr.count("OPENMP DISPLAY ENVIRONMENT BEGIN") == ("OMP_DISPLAY_ENV" in env)
+
+
+def test_processors_of_the_device(tmp_path: Path) -> None:
+    """A host bound to one place gives the device all places."""
+    program = build(
+        tmp_path,
+        """#include <omp.h>
+#include <stdio.h>
+int main (void)
+{
+  int n = 0, m = omp_get_num_places ();
+#pragma omp target map(from: n)
+  n = omp_get_num_places ();
+  printf ("%d\\n", n == m);
+}
+""",
+    )
+    assert run(program, OMP_PROC_BIND="true", OMP_PLACES="threads").stdout == "1\n"
+
+
+def test_one_processor(tmp_path: Path) -> None:
+    """On one processor nobody spins: a thousand launches take well under a second of processor time."""
+    program = build(
+        tmp_path,
+        """#include <stdio.h>
+int main (void)
+{
+  int x = 0;
+#pragma omp target data map(tofrom: x)
+  for (int i = 0; i < 1000; i++)
+#pragma omp target map(tofrom: x)
+    x++;
+  printf ("%d\\n", x);
+}
+""",
+    )
+    cpu = min(os.sched_getaffinity(0))
+    done = subprocess.run(["taskset", "-c", str(cpu), program], capture_output=True, text=True, timeout=30, check=False)
+    assert (done.stdout, done.returncode) == ("1000\n", 0), done.stderr
+
+
+@pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
+def test_under_gdb(tmp_path: Path) -> None:
+    """OFFLOAD_EMUL_RUN with gdb: a breakpoint by file and line in a region, its source line, and the way on."""
+    program = build(tmp_path, EMPTY, "-O0")
+    script = tmp_path / "script"
+    script.write_text("set breakpoint pending on\nbreak prog.c:6\nrun\nbacktrace 1\ncontinue\n")
+    done = run(program, OFFLOAD_EMUL_RUN=f"gdb -q -nx -batch -x {script} --args", TMPDIR=str(tmp_path))
+    assert re.search(r"hit Breakpoint 1, main\._omp_fn.* at .*prog\.c:6\n6\t +x\+\+;", done.stdout), done.stdout
+    assert done.stdout.endswith("2\n")
+    assert not list(tmp_path.glob("gompy-*"))
+
+
+def test_killed_program_leaves_nothing(tmp_path: Path) -> None:
+    """SIGKILL in the middle of a region: the device is gone at once."""
+    program = build(
+        tmp_path,
+        """int main (void)
+{
+  volatile int x = 1;
+#pragma omp target map(tofrom: x)
+  while (x)
+    ;
+}
+""",
+    )
+    with subprocess.Popen([program]) as process:
+        devices: list[int] = []
+        end = time.monotonic() + 10
+        while not devices and time.monotonic() < end:
+            devices = devices_of(process.pid)
+        process.kill()
+        process.wait()
+    assert len(devices) == 1
+    assert gone(devices[0])
