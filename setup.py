@@ -8,6 +8,7 @@ library runs in a process without an interpreter and is importable in one that h
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,7 @@ class Product:
     exports: tuple[str, ...] = ()
     libs: tuple[str, ...] = ()
     needs: tuple[str, ...] = field(default=())  # outputs of other products that it links to
+    python: bool = False  # linked to libpython; the others run where there is no interpreter
 
 
 PRODUCTS = (
@@ -60,6 +62,16 @@ PRODUCTS = (
         (),
         ("lib/libgompy.so.1",),
     ),
+    Product(
+        "gompy/plugins/python/plugin.pyx",
+        "lib/libgomp-plugin-python.so.1",
+        "shared",
+        ("GOMP_OFFLOAD_*", "PyInit_*"),
+        ("-ldl", "-lpthread"),
+        ("lib/libgompy.so.1",),
+        python=True,
+    ),
+    Product("gompy/plugins/python/image_runtime.pyx", "lib/libgompy-image.so.1", "shared", ("omp_*", "gompy_*")),
     Product(
         "gompy/plugins/intelmic/target_main.pyx",
         "lib/offload_target_main",
@@ -89,6 +101,13 @@ def newer(sources: list[Path], target: Path) -> bool:
     return not target.exists() or max(s.stat().st_mtime for s in sources) > target.stat().st_mtime
 
 
+def libpython() -> Path | None:
+    """The shared library of the Python that builds, if it has one."""
+    name, folder = sysconfig.get_config_var("INSTSONAME"), sysconfig.get_config_var("LIBDIR")
+    path = Path(folder or "", name or "")
+    return path if name and name.startswith("libpython") and ".so" in name and path.exists() else None
+
+
 def build_product(product: Product) -> None:
     """Compile one product if its sources changed."""
     pyx = ROOT / product.source
@@ -97,6 +116,11 @@ def build_product(product: Product) -> None:
     module = product.source.removesuffix(".pyx").replace("/", ".")
     sources = [pyx, *pyx.parent.glob("*.pxi"), *pyx.parent.glob("*.pxd"), *pyx.parent.glob("*.h"), Path(__file__)]
     sources += [NATIVE / need for need in product.needs]
+    sources += [pyx.parent / name for name in re.findall(r'^include "(\.\./[^"]+)"', pyx.read_text(), re.MULTILINE)]
+    library = libpython()
+    if product.python and library is None:
+        print(f"skipping {output.relative_to(ROOT)}: this Python has no shared library", flush=True)
+        return
     if not newer(sources, output):
         return
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -107,9 +131,11 @@ def build_product(product: Product) -> None:
     run(
         *(CC, "-O2", "-g1", "-fPIC", "-fno-strict-aliasing", "-Wall", "-Wno-unused-function"),
         *("-D_GNU_SOURCE", "-DCYTHON_USE_PYLONG_INTERNALS=0", f"-I{pyx.parent}", f"-I{sysconfig.get_path('include')}"),
+        *([f'-DGOMPY_BUILD_PYTHON="{sys.executable}"'] if product.python else []),
         *("-c", c_file, "-o", raw),
     )
-    run("objcopy", "--wildcard", "--weaken-symbol=Py*", "--weaken-symbol=_Py*", raw, obj)
+    weaken = () if product.python else ("--weaken-symbol=Py*", "--weaken-symbol=_Py*")
+    run("objcopy", "--wildcard", *weaken, raw, obj)
     part = output.with_name(output.name + ".new")
     link: list[str | Path] = [CC, obj, "-o", part, "-Wl,-z,lazy", "-Wl,-z,noexecstack"]
     if product.kind == "shared":
@@ -121,6 +147,8 @@ def build_product(product: Product) -> None:
     else:
         link += ["-static"]
     link += [NATIVE / need for need in product.needs]
+    if product.python and library is not None:
+        link += [library] if library.parent.is_relative_to("/usr/lib") else [library, f"-Wl,-rpath,{library.parent}"]
     run(*link, "-Wl,--no-as-needed", *product.libs)
     part.replace(output)
 

@@ -1,0 +1,338 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""libgomp-plugin-python.so.1: devices written in Python.
+
+Exports the GOMP_OFFLOAD_* functions of GCC 12's plugin interface (libgomp-plugin.h: version 1) and forwards each to an
+object of the class that GOMPY_PYTHON_DEVICE names (device.py).  Unlike the project's other compiled parts it needs an
+interpreter: it is linked to libpython, uses the process's interpreter if there is one and else starts one at its first
+use (boot.pxi).  Its functions may be called by any thread.
+"""
+
+from libc.stddef cimport wchar_t
+from libc.stdint cimport int64_t, intptr_t, uintptr_t
+from libc.stdio cimport snprintf
+from libc.stdlib cimport atexit, getenv
+from libc.string cimport memset, strcpy, strrchr
+
+cdef extern from "<stdlib.h>" nogil:
+    char *realpath(const char *, char *)
+
+cdef extern from "<unistd.h>" nogil:
+    int F_OK, X_OK
+    int access(const char *, int)
+
+cdef extern from "<dlfcn.h>" nogil:
+    ctypedef struct Dl_info:
+        const char *dli_fname
+    int RTLD_NOW, RTLD_NOLOAD, RTLD_GLOBAL
+    void *dlopen(const char *, int)
+    int dladdr(const void *, Dl_info *)
+
+cdef extern from "<pthread.h>" nogil:
+    ctypedef struct pthread_mutex_t:
+        pass
+    int pthread_mutex_lock(pthread_mutex_t *)
+    int pthread_mutex_unlock(pthread_mutex_t *)
+    int pthread_atfork(void (*)() noexcept nogil, void (*)() noexcept nogil, void (*)() noexcept nogil)
+
+cdef extern from "<time.h>" nogil:
+    struct timespec:
+        long tv_sec
+        long tv_nsec
+
+cdef extern from "<signal.h>" nogil:
+    ctypedef struct sigset_t:
+        pass
+    int SIGPIPE, SIG_BLOCK, SIG_SETMASK
+    int sigemptyset(sigset_t *)
+    int sigaddset(sigset_t *, int)
+    int sigismember(const sigset_t *, int)
+    int pthread_sigmask(int, const sigset_t *, sigset_t *)
+    int sigtimedwait(const sigset_t *, void *, const timespec *)
+
+cdef extern from "Python.h":
+    int PyBUF_READ, PyBUF_WRITE
+    object PyMemoryView_FromMemory(char *, Py_ssize_t, int)
+
+cdef extern from *:
+    """
+    extern void GOMP_PLUGIN_error (const char *, ...);
+    extern void GOMP_PLUGIN_fatal (const char *, ...) __attribute__ ((noreturn));
+    extern void *GOMP_PLUGIN_malloc (size_t);
+    static pthread_mutex_t gompy_boot_lock = PTHREAD_MUTEX_INITIALIZER;
+    """
+    void GOMP_PLUGIN_error(const char *, ...) noexcept nogil
+    void GOMP_PLUGIN_fatal(const char *, ...) noexcept nogil
+    void *GOMP_PLUGIN_malloc(size_t) noexcept nogil
+    pthread_mutex_t boot_lock "gompy_boot_lock"
+    const char *GOMPY_BUILD_PYTHON
+
+cdef extern from *:
+    ctypedef bint c_bool "_Bool"
+
+cdef enum:
+    GOMP_VERSION = 1
+    CAP_OPENMP_400 = 4
+    TYPE_INTEL_MIC = 6
+    TARGET_ARG_SUBSEQUENT = 0x80
+    TARGET_ARG_ID = 0xFF00
+    TARGET_ARG_NUM_TEAMS = 0x100
+    TARGET_ARG_THREAD_LIMIT = 0x200
+    REASON_SIZE = 1024
+
+cdef struct AddrPair:
+    uintptr_t start
+    uintptr_t end
+
+cdef struct ImageRange:
+    # The head of an intelmic image's target data (docs/internals.md).
+    const char *start
+    const char *end
+
+cdef struct DeviceFacts:
+    # Of the user's object; read once.
+    const char *name
+    int type
+    int count
+    unsigned capabilities
+    bint asks_can_run
+
+cdef DeviceFacts facts
+cdef int opened  # 1 ready, -1 refused
+cdef int in_fork
+
+include "boot.pxi"
+include "calls.pxi"
+
+
+cdef void after_fork() noexcept nogil:
+    """In a forked child the devices are the parent's, and its other threads may have held the interpreter's lock."""
+    global in_fork
+    in_fork = 1
+
+
+cdef void at_end() noexcept nogil:
+    """At exit, after the runtime has finalised its devices."""
+    cdef sigset_t old
+    if not in_fork:
+        quiet(&old)
+        call_at_exit()
+        restore(&old)
+
+
+cdef void quiet(sigset_t *old) noexcept nogil:
+    """Hold SIGPIPE back: Python code expects an exception where a peer is gone, not the program's end."""
+    cdef sigset_t pipes
+    sigemptyset(&pipes)
+    sigaddset(&pipes, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &pipes, old)
+
+
+cdef void restore(sigset_t *old) noexcept nogil:
+    """Drop a SIGPIPE that came meanwhile; it is sent to the thread that wrote."""
+    cdef sigset_t pipes
+    cdef timespec now
+    if sigismember(old, SIGPIPE):
+        return
+    sigemptyset(&pipes)
+    sigaddset(&pipes, SIGPIPE)
+    memset(&now, 0, sizeof(now))
+    sigtimedwait(&pipes, NULL, &now)
+    pthread_sigmask(SIG_SETMASK, old, NULL)
+
+
+cdef bint ready() noexcept nogil:
+    """Start what is needed at the first call.  False, after one message, if there can be no device."""
+    global opened
+    cdef char reason[REASON_SIZE]
+    cdef sigset_t old
+    pthread_mutex_lock(&boot_lock)
+    if opened == 0:
+        quiet(&old)
+        opened = -1
+        memset(&facts, 0, sizeof(facts))
+        if not boot(reason):
+            GOMP_PLUGIN_error(b"device plugin \"python\": %s", reason)
+        else:
+            if open_class(own_interpreter, &facts):
+                opened = 1
+            pthread_atfork(NULL, NULL, after_fork)
+            if own_interpreter:
+                atexit(at_end)
+        restore(&old)
+    pthread_mutex_unlock(&boot_lock)
+    return opened > 0
+
+
+cdef bint usable(int n) noexcept nogil:
+    """Whether a device can be called."""
+    if in_fork:
+        GOMP_PLUGIN_error(b"device plugin \"python\": not usable in a forked child of a program that has used devices")
+        return False
+    return opened > 0 and 0 <= n < facts.count
+
+
+cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
+    """The interface's version."""
+    return GOMP_VERSION
+
+
+cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
+    """The class's name for its devices."""
+    if ready():
+        return facts.name
+    return b"python"
+
+
+cdef public unsigned GOMP_OFFLOAD_get_caps() noexcept nogil:
+    """What the class says that it can."""
+    return facts.capabilities if ready() else CAP_OPENMP_400
+
+
+cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
+    """The type of the images that the class takes."""
+    return facts.type if ready() else TYPE_INTEL_MIC
+
+
+cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:
+    """The class's number of devices; 0 if there is no class."""
+    return facts.count if ready() else 0
+
+
+cdef public c_bool GOMP_OFFLOAD_init_device(int n) noexcept nogil:
+    cdef sigset_t old
+    if not usable(n):
+        return False
+    quiet(&old)
+    good = call_init(n)
+    restore(&old)
+    return good
+
+
+cdef public c_bool GOMP_OFFLOAD_fini_device(int n) noexcept nogil:
+    cdef sigset_t old
+    if in_fork:
+        return True
+    quiet(&old)
+    good = call_fini(n)
+    restore(&old)
+    return good
+
+
+cdef public int GOMP_OFFLOAD_load_image(int n, unsigned version, const void *target_data,
+                                        AddrPair **table) noexcept nogil:
+    cdef sigset_t old
+    if not usable(n):
+        return -1
+    quiet(&old)
+    count = call_load_image(n, version, target_data, table)
+    restore(&old)
+    return count
+
+
+cdef public c_bool GOMP_OFFLOAD_unload_image(int n, unsigned version, const void *target_data) noexcept nogil:
+    cdef sigset_t old
+    if not usable(n):
+        return False
+    quiet(&old)
+    good = call_unload_image(n, target_data)
+    restore(&old)
+    return good
+
+
+cdef public void *GOMP_OFFLOAD_alloc(int n, size_t size) noexcept nogil:
+    cdef sigset_t old
+    if not usable(n):
+        return NULL
+    quiet(&old)
+    address = call_alloc(n, size)
+    restore(&old)
+    return address
+
+
+cdef public c_bool GOMP_OFFLOAD_free(int n, void *address) noexcept nogil:
+    cdef sigset_t old
+    if not usable(n):
+        return False
+    quiet(&old)
+    good = call_free(n, address)
+    restore(&old)
+    return good
+
+
+cdef public c_bool GOMP_OFFLOAD_host2dev(int n, void *to, const void *data, size_t size) noexcept nogil:
+    cdef sigset_t old
+    if not usable(n):
+        return False
+    quiet(&old)
+    good = call_host2dev(n, to, data, size)
+    restore(&old)
+    return good
+
+
+cdef public c_bool GOMP_OFFLOAD_dev2host(int n, void *to, const void *address, size_t size) noexcept nogil:
+    cdef sigset_t old
+    if not usable(n):
+        return False
+    quiet(&old)
+    good = call_dev2host(n, to, address, size)
+    restore(&old)
+    return good
+
+
+cdef public c_bool GOMP_OFFLOAD_dev2dev(int n, void *to, const void *address, size_t size) noexcept nogil:
+    cdef sigset_t old
+    if not usable(n):
+        return False
+    quiet(&old)
+    good = call_dev2dev(n, to, address, size)
+    restore(&old)
+    return good
+
+
+cdef public c_bool GOMP_OFFLOAD_can_run(void *function) noexcept nogil:
+    """Asked before each region: the interpreter is left alone if the class has no word in it."""
+    cdef sigset_t old
+    if not facts.asks_can_run:
+        return True
+    if not usable(0):
+        return False
+    quiet(&old)
+    good = call_can_run(function)
+    restore(&old)
+    return good
+
+
+cdef void read_launch(void **args, int64_t *teams, int64_t *threads) noexcept nogil:
+    """The words of GOMP_target_ext's args (GCC 12: include/gomp-constants.h); not known is 0 here, not -1."""
+    cdef intptr_t word, value
+    cdef size_t i = 0
+    teams[0] = threads[0] = 0
+    while args != NULL and args[i] != NULL:
+        word = <intptr_t> args[i]
+        i += 1
+        value = word >> 16
+        if word & TARGET_ARG_SUBSEQUENT:
+            value = <intptr_t> args[i]
+            i += 1
+        if value < 0:
+            value = 0
+        if word & TARGET_ARG_ID == TARGET_ARG_NUM_TEAMS:
+            teams[0] = value
+        elif word & TARGET_ARG_ID == TARGET_ARG_THREAD_LIMIT:
+            threads[0] = value
+
+
+cdef public void GOMP_OFFLOAD_run(int n, void *function, void *variables, void **args) noexcept nogil:
+    """A region; its failure is the program's end, as there is no way to report it."""
+    cdef char reason[REASON_SIZE]
+    cdef int64_t teams, threads
+    cdef sigset_t old
+    snprintf(reason, REASON_SIZE, b"there is no device %d", n)
+    read_launch(args, &teams, &threads)
+    good = False
+    if usable(n):
+        quiet(&old)
+        good = call_run(n, function, variables, teams, threads, reason)
+        restore(&old)
+    if not good:
+        GOMP_PLUGIN_fatal(b"device plugin \"python\": %s", reason)
