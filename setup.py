@@ -181,6 +181,8 @@ def build_native() -> None:
     from crtoffload import write_all  # here, not at the top: setup.py must load before the sources are complete
 
     write_all(NATIVE / "bdir")
+    for package in ("gompy", "crtoffload", "lto_wrapper", "mkoffload"):  # every compile and link starts a Python
+        compileall.compile_dir(str(ROOT / package), quiet=2)
 
 
 class BuildNative(Command):
