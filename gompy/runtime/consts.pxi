@@ -33,7 +33,9 @@ cdef enum:
     CAP_OPENACC_200 = 8
 
     # --- device types (libgomp-plugin.h) ---
+    TYPE_NVIDIA_PTX = 5
     TYPE_INTEL_MIC = 6
+    TYPE_GCN = 8
 
     # --- GOMP_VERSION, the version of the plugin interface and of images ---
     GOMP_VERSION = 1

@@ -21,6 +21,9 @@ cdef void add_devices(const char *name, bint asked_for) noexcept nogil:
     if count < 1:
         refuse_plugin(name, b"it finds no device", False)
         return
+    if ops.get_name() == NULL:
+        refuse_plugin(name, b"GOMP_OFFLOAD_get_name gives no name", True)
+        return
     more = <DeviceDescr *> realloc(devices, (num_devices + count) * sizeof(DeviceDescr))
     if more == NULL:
         refuse_plugin(name, b"out of memory", True)
@@ -58,8 +61,17 @@ cdef void order_devices() noexcept nogil:
         gompy_lock_init(&devices[i].lock)
 
 
+cdef bint has_image_of(int type) noexcept nogil:
+    """Whether an image of a device type is registered."""
+    cdef int i
+    for i in range(num_offload_images):
+        if offload_images[i].type == type:
+            return True
+    return False
+
+
 cdef void init_targets() noexcept nogil:
-    """Build the device list."""
+    """Build the device list.  The stock plugins are asked only if there is an image for them: nvptx's loads CUDA."""
     cdef const char *list
     cdef const char *end
     cdef char name[64]
@@ -78,7 +90,14 @@ cdef void init_targets() noexcept nogil:
             memcpy(name, list, end - list)
             name[end - list] = 0
             add_devices(name, asked_for)
+        elif end > list:
+            gompy_error(b"GOMPY_PLUGINS: %.*s: no plugin has a name that long", <int> (end - list), list)
         list = end + 1 if end[0] else end
+    if not asked_for:
+        if has_image_of(TYPE_NVIDIA_PTX):
+            add_devices(b"nvptx", False)
+        if has_image_of(TYPE_GCN):
+            add_devices(b"gcn", False)
     order_devices()
     pthread_atfork(NULL, NULL, after_fork_in_child)
     if atexit(finalise_devices) != 0:
