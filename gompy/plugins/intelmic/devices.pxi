@@ -31,6 +31,7 @@ cdef extern from *:
       uintptr_t base, size;   /* and in the device's */
       uint64_t free_slots;    /* launch slots: bit set = free */
       uint64_t started_slots; /* slots whose thread runs on the device */
+      uint32_t spin_ns[MIC_SLOTS]; /* how long the host looks before it sleeps, by slot */
       pthread_mutex_t commands;
       struct arena small, large; /* below and above `split` */
       uintptr_t split;
@@ -78,6 +79,7 @@ cdef extern from *:
         uintptr_t size
         uint64_t free_slots
         uint64_t started_slots
+        uint32_t spin_ns[64]
         pthread_mutex_t commands
         arena small
         arena large
