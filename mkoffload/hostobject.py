@@ -1,8 +1,8 @@
 """The host object of an intelmic image: the image, its description, a constructor that registers and a destructor.
 
-Assembly text with ``.incbin``: no compiler is started for a program of three sections.  The layout of ``target_data`` is
-docs/internals.md's; calls and section names are those of GCC's generated host objects (intelmic-mkoffload.cc,
-nvptx/mkoffload.cc).
+Assembly text with ``.incbin``: no compiler is started for a program of three sections.  The layout of
+``target_data`` is docs/internals.md's; calls and section names are those of GCC's generated host objects
+(intelmic-mkoffload.cc, nvptx/mkoffload.cc).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from gompy.objects.names import (
     IMAGE_MAGIC,
     OBJECT_RECORD_SECTION,
 )
-
 from mkoffload.inputs import Described
 
 
@@ -43,8 +42,8 @@ def host_object_text(
 ) -> str:
     """Assembly text of the host object.
 
-    ``image``: path of the image file.  ``objects``: in table order.  ``nfuncs``, ``nvars``: lengths of the image's tables.
-    ``output``: name of the link's output, for messages.
+    ``image``: path of the image file.  ``objects``: in table order.  ``nfuncs``, ``nvars``: lengths of the image's
+    tables. ``output``: name of the link's output, for messages.
     """
     start, stop = f"__start_{OBJECT_RECORD_SECTION}", f"__stop_{OBJECT_RECORD_SECTION}"
     lines = [
@@ -86,7 +85,10 @@ def host_object_text(
         lines.append(f"\t.long {item.nfuncs}, {item.nvars}, {item.kind}, 0")
         lines.append(f"\t.quad .Lname{index}")
     lines.append("\t.text")
-    for name, function in (("gompy_register", "GOMP_offload_register_ver"), ("gompy_unregister", "GOMP_offload_unregister_ver")):
+    for name, function in (
+        ("gompy_register", "GOMP_offload_register_ver"),
+        ("gompy_unregister", "GOMP_offload_unregister_ver"),
+    ):
         lines += [
             f"\t.type {name}, @function",
             f"{name}:",

@@ -1,4 +1,5 @@
-"""ld's part of the image: which libraries, what is a constructor no more, and what an undefined symbol means to the user.
+"""ld's part of the image: which libraries, what is a constructor no more, and what an undefined symbol means to the
+user.
 
 The libraries are those of the host's link path: the emulated device runs the host's own instruction set and C library.
 """
@@ -22,7 +23,6 @@ from gompy.objects.elf import (
 )
 from gompy.objects.lto import with_flags
 from gompy.objects.names import OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION
-
 from mkoffload.inputs import Input
 from mkoffload.tables import base_name
 

@@ -12,7 +12,6 @@ import sys
 
 from gompy.objects.elf import Elf, ElfError, open_object
 from gompy.objects.names import TARGET_INTELMIC, TARGET_TABLE
-
 from mkoffload.accel import BDIR, Compiler, choose, find_stock_wrapper
 from mkoffload.hostobject import host_object_text
 from mkoffload.imagelink import (
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BDIR", "TOOL_FOLDER", "Made", "build", "complain", "find_stock_wrapper"]
 
+POSITION_INDEPENDENCE = (
+    *("-fPIC", "-fpic", "-fPIE", "-fpie", "-fno-pic", "-fno-PIC", "-fno-pie", "-fno-PIE", "-pie", "-no-pie"),
+)
 TOOL_FOLDER = os.path.join(BDIR, "accel", TARGET_INTELMIC)
 CLEARED = (
     "COLLECT_GCC",
@@ -64,8 +66,6 @@ class Options:
         self.objects: list[str] = []
         self.compile: list[str] = []
         self.link: list[str] = []
-        self.openmp: bool | None = None
-        self.openacc: bool | None = None
         rest = iter(words)
         for word in rest:
             if word == "-o":
@@ -84,7 +84,7 @@ class Options:
                                     else "-foffload-abi=ilp32 is not supported: the device is 64-bit")
             elif word in ("-l", "-L"):
                 self.link.append(word + next(rest, ""))
-            elif word in ("-Xlinker",):
+            elif word == "-Xlinker":
                 self.link.append(next(rest, ""))
             elif word.startswith(("-l", "-L")):
                 self.link.append(word)
@@ -92,10 +92,7 @@ class Options:
                 self.link += word[4:].split(",")
             elif word in ("-Xassembler", "-include", "-I", "-D", "-U", "-x", "--param"):
                 self.compile += [word, next(rest, "")]
-            elif word.startswith("-fopenmp") or word.startswith("-fno-openmp"):
-                self.openmp = word == "-fopenmp" if word in ("-fopenmp", "-fno-openmp") else self.openmp
-                self.compile.append(word)
-            elif word in ("-fPIC", "-fpic", "-fPIE", "-fpie", "-fno-pic", "-fno-PIC", "-fno-pie", "-fno-PIE", "-pie", "-no-pie"):
+            elif word in POSITION_INDEPENDENCE:
                 pass  # the image is a shared object whatever the host is
             elif word.startswith("-flto") or word == "-shared":
                 pass
@@ -115,7 +112,7 @@ def device_environment() -> dict[str, str]:
 
 
 def compiler() -> str:
-    """The gcc that makes the image: the one of the host link.  ToolError if COLLECT_GCC is unset, as GCC's mkoffload."""
+    """The gcc that makes the image: the one of the host link.  ToolError if COLLECT_GCC is unset, as in GCC's."""
     name = os.environ.get("COLLECT_GCC")
     if not name:
         raise ToolError("COLLECT_GCC must be set.")
@@ -166,8 +163,8 @@ class Image:
     def check(self, compiled: Elf) -> Made:
         """Compare the image's tables with the host's, by name.  ToolError names the entries that differ.
 
-        LTO objects stand together in the order of the tables.  Where one of them is slim, their names are known only after
-        host LTO: the image's entries between those of the others are taken as theirs (``Made.lto``).
+        LTO objects stand together in the order of the tables.  Where one of them is slim, their names are known only
+        after host LTO: the image's entries between those of the others are taken as theirs (``Made.lto``).
         """
         image = table_names(compiled)
         made = Made(image)
@@ -206,8 +203,8 @@ class Image:
         script = self.path(".map", ".mkoffload.map")
         with open(script, "w", encoding="ascii") as file:
             file.write(f"{{ global: {TARGET_TABLE}; local: *; }};\n")
-        command = [find_tool("ld", BDIR), "-m", "elf_x86_64", "-shared", "--gc-sections", "--eh-frame-hdr", "-z", "defs"]
-        command += ["-z", "noexecstack", "--hash-style=gnu", "--version-script", script, "-o", image]
+        command = [find_tool("ld", BDIR), "-m", "elf_x86_64", "-shared", "--gc-sections", "--eh-frame-hdr"]
+        command += ["-z", "defs", "-z", "noexecstack", "--hash-style=gnu", "--version-script", script, "-o", image]
         command += [os.path.join(BDIR, "imgbegin.o"), compiled.name, *more, os.path.join(BDIR, "imgend.o")]
         command += self.options.link
         few = wanted_libraries(undefined_symbols(compiled.symbols()))
@@ -251,7 +248,8 @@ def complain(output: str, what: str, host: Names, image: Names) -> None:
         shown = "; ".join(f"entry {index}: host has {one}, image has {other}" for index, one, other in found[:8])
         more = f"; and {len(found) - 8} more" if len(found) > 8 else ""
         raise ToolError(
-            f"{output}: the {what} tables of host and image differ ({len(host)} and {len(image)} entries): {shown}{more}"
+            f"{output}: the {what} tables of host and image differ "
+            f"({len(host)} and {len(image)} entries): {shown}{more}"
         )
 
 

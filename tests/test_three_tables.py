@@ -1,7 +1,7 @@
 """The three tables of GCC's offloading wiki: apple, banana and citron with two regions each, in every mix of LTO.
 
-For each mix: the offload table streams of the objects, the tables of the objects and of the LTRANS objects, the table of
-the host program between the crtoffload symbols, and that of the image.
+For each mix: the offload table streams of the objects, the tables of the objects and of the LTRANS objects, the
+table of the host program between the crtoffload symbols, and that of the image.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def streams(path: Path, family: str) -> list[str]:
 
 
 def check_streams(path: Path, fruit: str, families: set[str]) -> None:
-    """The stream of each family lists the unit's two functions and two variables in the order of the object's tables."""
+    """The stream of each family lists the unit's two functions and two variables in the order of its tables."""
     for family in ("offload", "lto", "device-ir"):
         names = streams(path, family)
         if family not in families:
@@ -199,7 +199,7 @@ int {0}(int x)
 
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_static_variables_of_one_name_in_many_partitions(tmp_path: Path, partition: str) -> None:
-    """The joint table must not take one ``same`` for the other: each entry of its own, 16 bytes, with its own contents."""
+    """The joint table must not take one ``same`` for the other: each entry is of its own, with its contents."""
     objects = [compile_c(SAME.format(f, 10 + i), tmp_path / f"{f}.o", "lto") for i, f in enumerate(FRUITS)]
     main = compile_c(MAIN, tmp_path / "main.o", "lto")
     link([main, *objects], tmp_path / "prog", "-flto=2", f"-flto-partition={partition}")

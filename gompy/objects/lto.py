@@ -1,8 +1,8 @@
 """What the link needs to know of LTO streams: whose they are, their symbols, their options, their resolution.
 
-An object's streams stand under one of two prefixes (names.py): GCC's own, which the linker plugin claims, or ours, which
-it ignores.  Sources: GCC lto-streamer.cc (section names), lto-streamer-out.cc (symbol table), lto-opts.cc (options),
-lto-common.cc and plugin-api.h (resolution file).
+An object's streams stand under one of two prefixes (names.py): GCC's own, which the linker plugin claims, or ours,
+which it ignores.  Sources: GCC lto-streamer.cc (section names), lto-streamer-out.cc (symbol table), lto-opts.cc
+(options), lto-common.cc and plugin-api.h (resolution file).
 """
 
 from __future__ import annotations
@@ -133,10 +133,10 @@ def prevailing(files: list[list[IrSymbol]]) -> dict[str, IrSymbol]:
             if not symbol.defined:
                 continue
             old = chosen.get(symbol.name)
-            if old is None:
-                chosen[symbol.name] = symbol
-            elif rank[symbol.kind] > rank[old.kind] or (
-                symbol.kind == old.kind == KIND_COMMON and symbol.size > old.size
+            if (
+                old is None
+                or rank[symbol.kind] > rank[old.kind]
+                or (symbol.kind == old.kind == KIND_COMMON and symbol.size > old.size)
             ):
                 chosen[symbol.name] = symbol
     return chosen
