@@ -20,7 +20,6 @@ cdef enum:
 
     # --- flags of GOMP_task ---
     GOMP_TASK_FLAG_DEPEND = 8
-    GOMP_TASK_FLAG_DETACH = 0x2000
 
     # --- which, of GOMP_cancellation_point ---
     GOMP_CANCEL_PARALLEL = 1

@@ -197,7 +197,6 @@ static inline void *gompy_load_ptr (void *p) { return __atomic_load_n ((void **)
 static inline void gompy_store_ptr (void *p, void *v) { __atomic_store_n ((void **) p, v, __ATOMIC_RELEASE); }
 static inline void gompy_count (uint64_t *p) { __atomic_fetch_add (p, 1, __ATOMIC_RELAXED); }
 static inline uint64_t gompy_read_count (uint64_t *p) { return __atomic_load_n (p, __ATOMIC_RELAXED); }
-static inline int gompy_swap (int *p, int v) { return __atomic_exchange_n (p, v, __ATOMIC_ACQ_REL); }
 
 static inline bool
 gompy_first (const char **p, const char *v)
