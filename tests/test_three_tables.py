@@ -10,7 +10,7 @@ import ctypes
 from pathlib import Path
 
 import pytest
-from link_tools import Program, built, call, compile_c, link, object_tables, section_names, textrel
+from link_tools import BDIR, Program, built, call, compile_c, link, object_tables, section_names, textrel
 
 from gompy.objects.streams import offload_table_names
 
@@ -235,3 +235,53 @@ def test_host_and_image_are_of_the_same_kind_of_link(fruits: Fruits, tmp_path: P
     library = Program(tmp_path / "libfruits.so")
     assert library.image_tables() == tables(FRUITS)
     assert ctypes.CDLL(str(tmp_path / "libfruits.so")).apple(1) == 21
+
+
+LIB = BDIR.parent / "lib"
+RUN = """
+#include <stdio.h>
+#include <omp.h>
+int apple(int), banana(int), citron(int);
+int apple_where(void), banana_where(void), citron_where(void);
+int main(void)
+{
+  printf("%d %d %d ", apple(1), banana(2), citron(3));
+  printf("%d %d %d\\n", apple_where(), banana_where(), citron_where());
+  return 0;
+}
+"""
+WHERE = """
+#include <omp.h>
+int {0}_where(void)
+{{
+  int there = -1;
+#pragma omp target map(tofrom: there)
+  there = omp_is_initial_device() ? 0 : {1};
+  return there;
+}}
+"""
+
+
+@pytest.mark.skipif(not (LIB / "libgompy.so.1").exists(), reason="the runtime is not built")
+@pytest.mark.parametrize(
+    ("modes", "partition"),
+    [
+        (("ours", "ours", "ours"), "balanced"),
+        (("lto", "lto", "lto"), "none"),
+        (("lto", "lto", "lto"), "1to1"),
+        (("stock-lto", "lto", "fat"), "max"),
+        (("lto", "ours", "lto"), "1to1"),
+        (("ours", "lto", "ours"), "balanced"),
+    ],
+)
+def test_each_region_run_on_the_device_is_the_one_meant(
+    tmp_path: Path, modes: tuple[str, str, str], partition: str
+) -> None:
+    """Every region computes something of its own, on the device."""
+    objects: list[Path | str] = [compile_c(RUN, tmp_path / "main.o", "ours")]
+    for number, (fruit, mode) in enumerate(zip(FRUITS, modes, strict=True)):
+        text = FRUIT.format(fruit) + WHERE.format(fruit, 7 + number)
+        objects.append(compile_c(text, tmp_path / f"{fruit}.o", mode))
+    runtime = f"-Wl,--push-state,--no-as-needed,-L{LIB},-lgompy,--pop-state,-rpath,{LIB}"
+    link(objects, tmp_path / "prog", runtime, "-flto=2", f"-flto-partition={partition}")
+    assert call(tmp_path / "prog", OMP_TARGET_OFFLOAD="mandatory").stdout == "21 27 33 7 8 9\n"
