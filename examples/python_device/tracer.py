@@ -55,7 +55,11 @@ class Tracer(Device):
     def ask(self, method, *arguments):
         with self.turn:
             self.pipe.send((method, *arguments))
-            answer = self.pipe.recv()
+            try:
+                answer = self.pipe.recv()
+            except EOFError:
+                self.process.join()
+                raise RuntimeError(f"the device process ended ({self.process.exitcode})") from None
         shown = [f"<{len(a)} bytes>" if isinstance(a, bytes) else f"{a:#x}" for a in arguments]
         print(f"tracer: {method}({', '.join(shown)})", file=sys.stderr)
         if isinstance(answer, Exception):
