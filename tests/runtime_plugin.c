@@ -54,6 +54,12 @@ GOMP_OFFLOAD_init_device (int n)
   note ("init %d pid %d\n", n, (int) getpid ());
 #ifdef INIT_FAILS
   return false;
+#elif defined NO_CHILD
+  static int parent;
+  if (parent && parent != getpid ())
+    return false;
+  parent = getpid ();
+  return true;
 #else
   return true;
 #endif

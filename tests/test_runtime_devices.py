@@ -247,6 +247,35 @@ int main (void) {
     assert sorted(line.split()[0] for line in done.log if "pid" in line) == ["fini", "fini", "init", "init"]
 
 
+def test_fork_with_a_plugin_that_serves_no_child(tmp_path: Path) -> None:
+    """The child's regions run on the host."""
+    build_plugin(tmp_path, "-DNO_CHILD")
+    program = compile_program(
+        tmp_path,
+        """
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main (void) {
+  int x = 1, status;
+  #pragma omp target enter data map(to: x)
+  if (fork () == 0) {
+    #pragma omp target map(tofrom: x)
+    x += 10;
+    exit (x == 11 ? 0 : 1);
+  }
+  wait (&status);
+  printf ("%d\\n", status);
+  return 0;
+}""",
+    )
+    done = run(tmp_path, program)
+    assert (done.rc, done.out) == (0, "0\n"), done.err
+    assert "1 on the host: the device does not serve a forked child" in done.err
+
+
 def test_exit_inside_a_region_of_target_data(tmp_path: Path) -> None:
     build_plugin(tmp_path)
     source = '#include <stdlib.h>\nint main (void) { int x;\n#pragma omp target data map(x)\nexit (7);\n}'

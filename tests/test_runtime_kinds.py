@@ -295,7 +295,7 @@ def test_link_variable_with_storage_in_the_image(device: Device, memory: Memory)
     assert at(device, variable + 8) == ctypes.addressof(storage) + 8
     assert at(device, variable + 32) == ctypes.addressof(storage) + 32
     assert storage.raw == b"?" * 8 + bytes(range(8, 16)) + b"?" * 48
-    storage[32:40] = b"deviceXX"
+    device.write(ctypes.addressof(storage) + 32, b"deviceXX")
     device.exit_data([(variable + 32, 8, K["from"]), (variable + 8, 8, K["release"])])
     assert memory.get(32, 8) == b"deviceXX"
     assert device.mappings() == []

@@ -129,10 +129,13 @@ cdef void init_device(DeviceDescr *dev) noexcept nogil:
     gompy_lock_acquire(&dev.lock)
     if dev.state == DEVICE_UNINITIALIZED:
         if not dev.ops.init_device(dev.target_id):
-            rc = gompy_fail(b"device initialization failed")
+            if dev.epoch:
+                gompy_store(&dev.state, DEVICE_FINALIZED)  # a forked child that the plugin does not serve
+            else:
+                rc = gompy_fail(b"device initialization failed")
         else:
             rc = load_all_images(dev)
-        if rc == 0:
+        if rc == 0 and dev.state == DEVICE_UNINITIALIZED:
             gompy_store(&dev.state, DEVICE_INITIALIZED)
     gompy_lock_release(&dev.lock)
     gompy_lock_release(&gompy_register_lock)
@@ -164,6 +167,8 @@ cdef DeviceDescr *resolve_device(int device, const char **reason) noexcept nogil
         if target_offload == OFFLOAD_MANDATORY:
             fatal_mandatory(b"device is finalized")
         reason[0] = b"the device is finalized"
+        if dev.epoch:
+            reason[0] = b"the device does not serve a forked child"
         return NULL
     return dev
 
@@ -189,7 +194,10 @@ cdef void finalise_devices() noexcept nogil:
 
 
 cdef void after_fork_in_child() noexcept nogil:
-    """The child has none of the parent's devices: its own are initialised at their first use, with empty tables."""
+    """The child has none of the parent's devices: its own are initialised at their first use, with empty tables.
+
+    A plugin that cannot do that in a child says so from init_device; the child's regions then run on the host.
+    """
     cdef DeviceDescr *dev
     cdef int i
     gompy_lock_init(&gompy_register_lock)
