@@ -7,6 +7,7 @@ library runs in a process without an interpreter and is importable in one that h
 
 from __future__ import annotations
 
+import compileall
 import os
 import re
 import shutil
