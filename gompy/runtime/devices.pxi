@@ -174,21 +174,19 @@ cdef DeviceDescr *resolve_device(int device, const char **reason) noexcept nogil
 
 
 cdef void finalise_devices() noexcept nogil:
-    """At exit.  A lock that this very thread holds (exit in the middle of a mapping) is not waited for."""
+    """At exit."""
     cdef DeviceDescr *dev
-    cdef bint mine, ok
+    cdef bint ok
     cdef int i
+    gompy_begin_exit()
     for i in range(num_devices):
         dev = &devices[i]
-        mine = gompy_lock_is_mine(&dev.lock)
-        if not mine:
-            gompy_lock_acquire(&dev.lock)
+        gompy_lock_acquire(&dev.lock)
         ok = True
         if dev.state == DEVICE_INITIALIZED:
             ok = dev.ops.fini_device(dev.target_id)
             gompy_store(&dev.state, DEVICE_FINALIZED)
-        if not mine:
-            gompy_lock_release(&dev.lock)
+        gompy_lock_release(&dev.lock)
         if not ok:
             gompy_fatal(b"device finalization failed")
 
