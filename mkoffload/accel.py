@@ -85,7 +85,8 @@ class StockCompiler(Compiler):
         """With a resolution file, as the linker plugin would write one for the image's link."""
         resolution = image.path(".res", ".mkoffload.res")
         with open(resolution, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(resolution_text([i.device_file for i in usable], resolve([i.symbols for i in usable])))
+            resolved = resolve([i.symbols for i in usable], image.exported)
+            file.write(resolution_text([i.device_file for i in usable], resolved))
         if debug_wanted(image) and any(i.debug for i in usable):
             return self._compile_with_debug(image, usable, resolution)
         output = image.path(".o", ".mkoffload.o")

@@ -11,20 +11,23 @@ import os
 import sys
 
 from gompy.objects.elf import Elf, ElfError, open_object
-from gompy.objects.names import TARGET_INTELMIC, TARGET_TABLE
+from gompy.objects.names import ACCEL_STOCK, TARGET_INTELMIC, TARGET_TABLE
 from mkoffload.accel import BDIR, Compiler, choose, find_stock_wrapper
 from mkoffload.hostobject import host_object_text
 from mkoffload.imagelink import (
     ALL,
+    demangled,
     explain_undefined,
     library_arguments,
     neutralised,
+    parse_undefined,
     undefined_symbols,
     wanted_libraries,
 )
 from mkoffload.inputs import Input
 from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, run
 from mkoffload.tables import Names, differences, table_names
+from mkoffload.vtables import Vtables, candidates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,8 +83,11 @@ class Options:
                 self.save_temps = True
             elif word.startswith("-foffload-abi="):
                 if word != "-foffload-abi=lp64":
-                    raise ToolError("unrecognizable argument of option -foffload-abi=" if word != "-foffload-abi=ilp32"
-                                    else "-foffload-abi=ilp32 is not supported: the device is 64-bit")
+                    raise ToolError(
+                        "unrecognizable argument of option -foffload-abi="
+                        if word != "-foffload-abi=ilp32"
+                        else "-foffload-abi=ilp32 is not supported: the device is 64-bit"
+                    )
             elif word in ("-l", "-L"):
                 self.link.append(word + next(rest, ""))
             elif word == "-Xlinker":
@@ -139,6 +145,7 @@ class Image:
         self.folder = temps.folder()
         self.compiler: Compiler = choose(self.gcc, self.env)
         self.inputs: list[Input] = []
+        self.exported: list[str] = []  # vtables that lto1 has to keep
 
     def path(self, suffix: str, kept: str = "") -> str:
         """Name of an intermediate file: beside the output with -save-temps, else in the temporary folder."""
@@ -158,6 +165,8 @@ class Image:
                 usable.append(item)
             else:
                 sys.stderr.write(f"mkoffload: warning: {self.compiler.missing(item)}\n")
+        if self.compiler.accel == ACCEL_STOCK:
+            self.exported = candidates(usable)
         return usable
 
     def check(self, compiled: Elf) -> Made:
@@ -195,8 +204,11 @@ class Image:
             complain(self.options.output, what, host, image[table])
         return made
 
-    def link(self, compiled: Elf, more: list[str]) -> str:
-        """ld: the image, a DSO that exports its tables.  ToolError after a message for every undefined symbol."""
+    def link(self, compiled: Elf, more: list[str], vtables: Vtables) -> str:
+        """ld: the image, a DSO that exports its tables.  ToolError after a message for every undefined symbol.
+
+        Vtables that need what the device has not are taken out of ``vtables``.
+        """
         with open(compiled.name, "wb") as file:
             file.write(neutralised(compiled))
         image = self.path(".so", ".mkoffload")
@@ -204,21 +216,28 @@ class Image:
         with open(script, "w", encoding="ascii") as file:
             file.write(f"{{ global: {TARGET_TABLE}; local: *; }};\n")
         command = [find_tool("ld", BDIR), "-m", "elf_x86_64", "-shared", "--gc-sections", "--eh-frame-hdr"]
-        command += ["-z", "defs", "-z", "noexecstack", "--hash-style=gnu", "--version-script", script, "-o", image]
-        command += [os.path.join(BDIR, "imgbegin.o"), compiled.name, *more, os.path.join(BDIR, "imgend.o")]
-        command += self.options.link
+        command += ["-z", "defs", "-z", "noexecstack", "--no-demangle", "--hash-style=gnu"]
+        command += ["--version-script", script, "-o", image]
+        command += [os.path.join(BDIR, "imgbegin.o"), compiled.name, *more]
         few = wanted_libraries(undefined_symbols(compiled.symbols()))
         status, text = 1, ""
-        for libraries in (few, ALL):
-            whole = [*command, *library_arguments(self.library_path, libraries)]
+        libraries: list[str] | tuple[str, ...] = few
+        while True:
+            last = [self._vtable_object(vtables)] if vtables else []
+            whole = [*command, *last, os.path.join(BDIR, "imgend.o"), *self.options.link]
+            whole += library_arguments(self.library_path, libraries)
             echo(whole, self.options.verbose)
             status, _, errors = Child(whole, self.env, capture_stderr=True).wait()
             text = errors.decode("utf-8", "replace")
             if not status or "undefined reference" not in text:
                 break
+            if libraries is few:
+                libraries = ALL
+            elif not vtables.drop(compiled, {symbol for _, symbol in parse_undefined(text)}):
+                break
         if status:
             messages = explain_undefined(text, self.inputs)
-            for message in messages:
+            for message in demangled(messages, self.env):
                 sys.stderr.write(f"mkoffload: error: {message}\n")
             if not messages:
                 sys.stderr.write(text)
@@ -226,11 +245,20 @@ class Image:
         sys.stderr.write(text)
         return image
 
-    def pack(self, image: str, tables: tuple[Names, Names]) -> None:
+    def _vtable_object(self, vtables: Vtables) -> str:
+        """The image's table entries of the vtables."""
+        output = self.path(".vtables.o", ".mkoffload.vtables.o")
+        text = vtables.table_text() + '\t.section .note.GNU-stack,"",@progbits\n'
+        run([find_tool("as", BDIR), "--64", "-o", output, "-"], self.env, self.options.verbose, text.encode())
+        return output
+
+    def pack(self, image: str, tables: tuple[Names, Names], vtables: Vtables) -> None:
         """The host object."""
         described = [d for item in self.inputs for d in item.described]
+        described += [vtables.described()] if vtables else []
         output = os.path.basename(self.options.dumpbase).removesuffix("x" + TARGET_INTELMIC).rstrip(".")
-        text = host_object_text(image, described, len(tables[0]), len(tables[1]), output, self.compiler.accel)
+        lengths = len(tables[0]), len(tables[1]) + len(vtables.entries)
+        text = host_object_text(image, described, *lengths, output, self.compiler.accel, vtables)
         command = [find_tool("as", BDIR), "--64", "-o", self.options.output]
         if self.options.save_temps:
             source = self.options.dumpbase + ".s"
@@ -267,7 +295,8 @@ def build(words: Sequence[str], temps: Temps, library_path: str | None = None) -
         compiled, *more = image.compiler.compile(image, usable)
         elf = open_object(compiled)
         made = image.check(elf)
-        image.pack(image.link(elf, more), made.tables)
+        vtables = Vtables(image.exported, elf)
+        image.pack(image.link(elf, more, vtables), made.tables, vtables)
     except ElfError as error:
         raise ToolError(f"cannot read {error}") from None
     return made

@@ -142,8 +142,9 @@ def prevailing(files: list[list[IrSymbol]]) -> dict[str, IrSymbol]:
     return chosen
 
 
-def resolve(files: list[list[IrSymbol]]) -> list[list[Resolution]]:
-    """The resolution of every symbol as a linker would give it when nothing outside of these files refers to them."""
+def resolve(files: list[list[IrSymbol]], exported: list[str] | None = None) -> list[list[Resolution]]:
+    """The resolution of every symbol as a linker would give it when nothing outside of these files refers to any but
+    the ``exported`` ones."""
     chosen = prevailing(files)
     result: list[list[Resolution]] = []
     for symbols in files:
@@ -151,7 +152,7 @@ def resolve(files: list[list[IrSymbol]]) -> list[list[Resolution]]:
         for symbol in symbols:
             winner = chosen.get(symbol.name)
             if winner is symbol:
-                answer = "PREVAILING_DEF_IRONLY"
+                answer = "PREVAILING_DEF" if exported and symbol.name in exported else "PREVAILING_DEF_IRONLY"
             elif symbol.defined:
                 answer = "PREEMPTED_IR"
             else:
