@@ -250,3 +250,12 @@ def test_a_plugin_beside_libgompy_comes_first(tools: Tools, small: Path, tmp_pat
     tools.write("libgomp-plugin-broken.so.1", "not this one")
     done = run(tools, small, LD_PRELOAD=str(lib / "libgompy.so.1"))
     assert done.stdout == "s 77\n", done.stderr
+
+
+def test_doctor_says_why(tools: Tools, small: Path) -> None:
+    plugin(tools, without=("run",))
+    done = tools.run("gompy", "doctor", env={"GOMPY_PLUGINS": "broken,gone", "LD_LIBRARY_PATH": str(tools.work)})
+    text = done.stdout[done.stdout.index("device plugins\n") :]
+    assert "  ok  intelmic: 1 device\n  ok  null: 1 device\n" in text
+    assert "undefined symbol: GOMP_OFFLOAD_run\n" in text
+    assert "  --  gone: while loading libgomp-plugin-gone.so.1: libgomp-plugin-gone.so.1: cannot open shared" in text
