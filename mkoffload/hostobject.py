@@ -12,6 +12,7 @@ from gompy.objects.names import (
     FUNC_TABLE_BEGIN,
     FUNC_TABLE_END,
     GOMP_DEVICE_INTEL_MIC,
+    GOMPY_HOST_TABLE,
     GOMPY_MIC_VERSION,
     HOST_TABLE,
     IMAGE_ABI,
@@ -92,7 +93,7 @@ def host_object_text(
         lines.append(f"\t.long {item.nfuncs}, {item.nvars}, {item.kind}, 0")
         lines.append(f"\t.quad .Lname{index}")
     if vtables:
-        table = "gompy_host_table"
+        table = GOMPY_HOST_TABLE
         lines += ["\t.balign 16", f"\t.type {table}, @object", f"\t.size {table}, 32", f"{table}:"]
         lines += [f"\t.hidden {name}\n\t.quad {name}" for name in (FUNC_TABLE_BEGIN, FUNC_TABLE_END, VAR_TABLE_BEGIN)]
         lines += ["\t.quad .Lvtables_end", vtables.host_text().rstrip("\n")]
