@@ -201,7 +201,8 @@ class Image:
                     item.described[0].nfuncs = 0
                 else:
                     item.described[0].nvars = 0
-            complain(self.options.output, what, host, image[table])
+            same = self.compiler.comparable
+            complain(self.options.output, what, same(host), same(image[table]))
         return made
 
     def link(self, compiled: Elf, more: list[str], vtables: Vtables) -> str:
