@@ -268,6 +268,17 @@ def test_a_class_that_cannot_be_used(tools: Tools, small: Path, device: str | No
         assert must.returncode == 1 and "OMP_TARGET_OFFLOAD is set to MANDATORY, but device not found" in must.stderr
 
 
+def test_the_interpreter_that_is_asked_for(tools: Tools, small: Path) -> None:
+    where = good(tools, "def init(self, device):\n    import sys\n    print(sys.executable, sys.prefix)")
+    done = on_python(tools, small, where, GOMPY_PYTHON=sys.executable)
+    assert done.stdout == f"{sys.executable} {sys.prefix}\ns 4\n", done.stderr
+    done = on_python(tools, small, where, GOMPY_PYTHON="/no/python")
+    assert (done.returncode, done.stdout) == (0, "s 4\n")
+    assert done.stderr.strip() == 'libgomp: device plugin "python": GOMPY_PYTHON=/no/python is not a program'
+    done = on_python(tools, small, where, PYTHONHOME="/no/home", PYTHONPATH=f"/no/{tools.work}", PYTHONSTARTUP="x")
+    assert done.stdout.endswith("\ns 4\n"), done.stderr
+
+
 def test_a_peer_that_is_gone_is_an_exception_not_sigpipe(tools: Tools, small: Path) -> None:
     changes = "def run(self, *words):\n    import os\n    r, w = os.pipe(); os.close(r); os.write(w, b'x')"
     done = on_python(tools, small, good(tools, changes))
