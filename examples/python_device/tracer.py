@@ -4,13 +4,14 @@
 """
 
 import ctypes
-import multiprocessing as mp
+import multiprocessing
 import sys
 import threading
 
 from gompy.plugins.python import Device
 from gompy.plugins.python.images import LoadedImage, become_device
 
+spawn = multiprocessing.get_context("spawn")  # not fork: the device is to have nothing of the host's
 
 def serve(pipe, number):
     """The device process: answers requests until the host is gone."""
@@ -34,12 +35,13 @@ def serve(pipe, number):
     while True:
         try:
             method, *arguments = pipe.recv()
-        except EOFError:
+            try:
+                reply = answer[method](*arguments)
+            except Exception as error:
+                reply = error
+            pipe.send(reply)
+        except (EOFError, OSError):
             return
-        try:
-            pipe.send(answer[method](*arguments))
-        except Exception as error:
-            pipe.send(error)
 
 
 class Tracer(Device):
@@ -47,17 +49,17 @@ class Tracer(Device):
 
     def init(self, device):
         self.turn = threading.Lock()
-        self.pipe, theirs = mp.get_context("spawn").Pipe()
-        self.process = mp.get_context("spawn").Process(target=serve, args=(theirs, device), daemon=True)
+        self.pipe, theirs = spawn.Pipe()
+        self.process = spawn.Process(target=serve, args=(theirs, device), daemon=True)
         self.process.start()
         theirs.close()
 
     def ask(self, method, *arguments):
         with self.turn:
-            self.pipe.send((method, *arguments))
             try:
+                self.pipe.send((method, *arguments))
                 answer = self.pipe.recv()
-            except EOFError:
+            except (EOFError, OSError):
                 self.process.join()
                 raise RuntimeError(f"the device process ended ({self.process.exitcode})") from None
         shown = [f"<{len(a)} bytes>" if isinstance(a, bytes) else f"{a:#x}" for a in arguments]
@@ -85,5 +87,6 @@ class Tracer(Device):
         self.ask("run", function, variables)
 
     def fini(self, device):
-        self.pipe.close()
+        with self.turn:
+            self.pipe.close()
         self.process.join()
