@@ -1,6 +1,6 @@
 """A device in Python: a process with memory of its own, which says on stderr what it is asked.
 
-    GOMPY_PLUGINS=python GOMPY_PYTHON_DEVICE=examples/python_device/tracer.py:Tracer ./program
+GOMPY_PLUGINS=python GOMPY_PYTHON_DEVICE=examples/python_device/tracer.py:Tracer ./program
 """
 
 import ctypes
@@ -12,6 +12,7 @@ from gompy.plugins.python import Device
 from gompy.plugins.python.images import LoadedImage, become_device
 
 spawn = multiprocessing.get_context("spawn")  # not fork: the device is to have nothing of the host's
+
 
 def serve(pipe, number):
     """The device process: answers requests until the host is gone."""
