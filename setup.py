@@ -172,7 +172,7 @@ def build_native() -> None:
         tool.parent.mkdir(parents=True, exist_ok=True)
         # -I -S: neither the user's PYTHONPATH nor site-packages' start-up hooks get into a link, or cost it time.
         text = (
-            f"#!/bin/sh\ncase $0 in */gompy/_native/*) me=$0;; *) me=$(readlink -f -- \"$0\");; esac\n"
+            f'#!/bin/sh\ncase $0 in */gompy/_native/*) me=$0;; *) me=$(readlink -f -- "$0");; esac\n'
             f'exec "${{GOMPY_PYTHON:-{sys.executable}}}" -I -S "${{me%/gompy/_native/*}}/{package}/__main__.py" "$@"\n'
         )
         if not tool.exists() or tool.read_text() != text:

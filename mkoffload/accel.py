@@ -81,9 +81,7 @@ class StockCompiler(Compiler):
 
     def missing(self, item: Input) -> str:
         """Both mends: the object compiled again, or a compiler that reads what it has."""
-        text = (
-            f"{item.name}: no device code for {TARGET_INTELMIC}; its regions run on the host; compile it with gompcc"
-        )
+        text = f"{item.name}: no device code for {TARGET_INTELMIC}; its regions run on the host; compile it with gompcc"
         return text + (", or take it as it is: gompy accel build" if item.has_offload_streams else "")
 
     def compile(self, image: Image, usable: list[Input]) -> list[str]:

@@ -70,8 +70,6 @@ def run(folder: Path, program: Path, plugins: str = "fake", **environment: str) 
         "FAKE_LOG": str(log),
         "OMP_NUM_THREADS": "2",
     }
-    done = subprocess.run(
-        [str(program)], env=env | environment, capture_output=True, text=True, timeout=60, cwd=folder
-    )
+    done = subprocess.run([str(program)], env=env | environment, capture_output=True, text=True, timeout=60, cwd=folder)
     lines = log.read_text().splitlines() if log.exists() else []
     return Run(done.returncode, done.stdout, done.stderr, lines)

@@ -285,7 +285,7 @@ int main (void) {
 
 def test_exit_inside_a_region_of_target_data(tmp_path: Path) -> None:
     build_plugin(tmp_path)
-    source = '#include <stdlib.h>\nint main (void) { int x;\n#pragma omp target data map(x)\nexit (7);\n}'
+    source = "#include <stdlib.h>\nint main (void) { int x;\n#pragma omp target data map(x)\nexit (7);\n}"
     done = run(tmp_path, compile_program(tmp_path, source))
     assert done.rc == 7
     assert done.log[-1].startswith("fini")

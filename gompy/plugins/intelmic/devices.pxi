@@ -116,6 +116,20 @@ cdef int count_devices() noexcept nogil:
     return <int>n
 
 
+cdef int teams_at_a_time() noexcept nogil:
+    """OFFLOAD_EMUL_TEAMS: how many teams of a region run at the same time, 0 without it (the device decides)."""
+    cdef const char *text = getenv(b"OFFLOAD_EMUL_TEAMS")
+    cdef char *end
+    cdef long n
+    if text == NULL or text[0] == 0:
+        return 0
+    n = strtol(text, &end, 10)
+    if end[0] or n < 1 or n > MIC_TEAMS:
+        GOMP_PLUGIN_error(b"OFFLOAD_EMUL_TEAMS=%s: not a number from 1 to %d; ignored", text, MIC_TEAMS)
+        return 0
+    return <int>n
+
+
 cdef uint64_t arena_size_wanted() noexcept nogil:
     """OFFLOAD_EMUL_MEM: bytes of device memory, with K, M, G or T.  A multiple of 2 MiB.
 

@@ -343,6 +343,7 @@ cdef bint start_device(mic_device *d) noexcept nogil:
     d.control.arena_size = d.size
     d.control.split = d.split
     d.control.spins = available_cpus()
+    d.control.teams = teams_at_a_time()
     fds[0] = d.fd
     fds[1] = ends[0]
     fds[2] = <int>syscall(SYS_pidfd_open, getpid(), 0)
