@@ -84,7 +84,9 @@ def dispatch(arguments: list[str]) -> int:
 def main() -> int:
     """The entry point of the command."""
     try:
-        return dispatch(sys.argv[1:])
+        status = dispatch(sys.argv[1:])
+        sys.stdout.flush()  # here, where a reader that has gone is met quietly
+        return status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
