@@ -84,8 +84,9 @@ PRODUCTS = (
 )
 
 PYTHON_TOOLS = {
-    "bdir/lto-wrapper": "lto_wrapper",
-    "bdir/accel/x86_64-intelmicemul-linux-gnu/mkoffload": "mkoffload",
+    "bdir/lto-wrapper": "lto_wrapper/__main__.py",
+    "bdir/accel/x86_64-intelmicemul-linux-gnu/mkoffload": "mkoffload/__main__.py",
+    "bdir/accel/nvptx-none/mkoffload": "mkoffload/nvptx_main.py",
 }
 
 
@@ -167,13 +168,13 @@ def build_native() -> None:
         part = extension.with_name(extension.name + ".new")
         shutil.copy2(lib / "libgompy.so.1", part)
         part.replace(extension)
-    for name, package in PYTHON_TOOLS.items():
+    for name, script in PYTHON_TOOLS.items():
         tool = NATIVE / name
         tool.parent.mkdir(parents=True, exist_ok=True)
         # -I -S: neither the user's PYTHONPATH nor site-packages' start-up hooks get into a link, or cost it time.
         text = (
             f'#!/bin/sh\ncase $0 in */gompy/_native/*) me=$0;; *) me=$(readlink -f -- "$0");; esac\n'
-            f'exec "${{GOMPY_PYTHON:-{sys.executable}}}" -I -S "${{me%/gompy/_native/*}}/{package}/__main__.py" "$@"\n'
+            f'exec "${{GOMPY_PYTHON:-{sys.executable}}}" -I -S "${{me%/gompy/_native/*}}/{script}" "$@"\n'
         )
         if not tool.exists() or tool.read_text() != text:
             tool.write_text(text)

@@ -30,6 +30,7 @@ NEEDED: tuple[str, ...] = (
     "bdir/crtoffloadend.o",
     "bdir/crtoffloadtable.o",
     "bdir/accel/x86_64-intelmicemul-linux-gnu/mkoffload",
+    "bdir/accel/nvptx-none/mkoffload",
     "lib/libgompy.so",
     "lib/libgompy.so.1",
     "lib/libgomp-plugin-intelmic.so.1",
