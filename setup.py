@@ -81,6 +81,7 @@ PRODUCTS = (
         ("-l:libgomp.so.1", "-ldl", "-lpthread", "-lm"),
     ),
     Product("gompy/driver/as_filter.pyx", "bdir/as", "static-program"),
+    Product("gompy/cuda/libcuda.pyx", "cuda/libcuda.so.1", "shared", ("cu*", "gompy_*"), ("-ldl", "-lpthread")),
 )
 
 PYTHON_TOOLS = {
@@ -118,7 +119,9 @@ def build_product(product: Product) -> None:
     module = product.source.removesuffix(".pyx").replace("/", ".")
     sources = [pyx, *pyx.parent.glob("*.pxi"), *pyx.parent.glob("*.pxd"), *pyx.parent.glob("*.h"), Path(__file__)]
     sources += [NATIVE / need for need in product.needs]
-    sources += [pyx.parent / name for name in re.findall(r'^include "(\.\./[^"]+)"', pyx.read_text(), re.MULTILINE)]
+    shared = re.compile(r'^(?:include|cdef extern from) "(\.\./[^"]+)"', re.MULTILINE)
+    for text in [pyx, *pyx.parent.glob("*.pxi")]:
+        sources += [pyx.parent / name for name in shared.findall(text.read_text())]
     library = libpython()
     if product.python and library is None:
         print(f"skipping {output.relative_to(ROOT)}: this Python has no shared library", flush=True)
