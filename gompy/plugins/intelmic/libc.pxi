@@ -237,6 +237,7 @@ cdef extern from "protocol.h":
         uint32_t restarts
         int32_t spins
         int32_t teams
+        int32_t threads
         uint32_t state
         uint32_t dead
         mic_death death

@@ -344,6 +344,7 @@ cdef bint start_device(mic_device *d) noexcept nogil:
     d.control.split = d.split
     d.control.spins = available_cpus()
     d.control.teams = teams_at_a_time()
+    d.control.threads = device_value(b"OMP_NUM_THREADS", 15, d.number) != NULL
     fds[0] = d.fd
     fds[1] = ends[0]
     fds[2] = <int>syscall(SYS_pidfd_open, getpid(), 0)
