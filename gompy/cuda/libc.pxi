@@ -112,7 +112,7 @@ cdef extern from *:
     static pthread_cond_t work_done = PTHREAD_COND_INITIALIZER;
     static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;   /* allocation records of all devices */
     static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;  /* primary contexts */
-    #define EXECUTOR "../../lib/libgompy-ptx.so.1"
+    #define EXECUTOR "../lib/libgompy-ptx.so.1"
     """
     pthread_mutex_t driver_lock
     pthread_mutex_t work_lock
