@@ -64,6 +64,14 @@ PRODUCTS = (
         ("lib/libgompy.so.1",),
     ),
     Product(
+        "gompy/plugins/nvptx/plugin.pyx",
+        "lib/libgomp-plugin-nvptx.so.1",
+        "shared",
+        ("GOMP_OFFLOAD_*",),
+        ("-ldl", "-lpthread"),
+        ("lib/libgompy.so.1",),
+    ),
+    Product(
         "gompy/plugins/python/plugin.pyx",
         "lib/libgomp-plugin-python.so.1",
         "shared",

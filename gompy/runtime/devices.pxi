@@ -70,8 +70,13 @@ cdef bint has_image_of(int type) noexcept nogil:
     return False
 
 
+cdef public bint gompy_has_image(int type) noexcept nogil:
+    """For plugins: whether an image of a device type is registered.  Called while the device list is built."""
+    return has_image_of(type)
+
+
 cdef void init_targets() noexcept nogil:
-    """Build the device list.  The stock plugins are asked only if there is an image for them: nvptx's loads CUDA."""
+    """Build the device list: by default of the plugins that there are images for (nvptx's loads CUDA), else intelmic's."""
     cdef const char *list
     cdef const char *end
     cdef char name[64]
@@ -80,7 +85,7 @@ cdef void init_targets() noexcept nogil:
         return
     list = getenv(b"GOMPY_PLUGINS")
     if list == NULL:
-        list = b"intelmic"
+        list = b"intelmic" if num_offload_images == 0 or has_image_of(TYPE_INTEL_MIC) else b""
         asked_for = False
     while list[0]:
         end = strchr(list, c',')
