@@ -160,7 +160,8 @@ def wide_uses(dump: str, types: tuple[str, ...]) -> list[tuple[str, str]]:
             if declared is not None:
                 names.add(line[len(declared) + 3 : -1])
             elif "[" in line:
-                text = "".join(char if char.isalnum() or char in "_.$" else " " for char in line)
-                if any(f"({t})" in line for t in types) or names & set(text.split()):
+                words = "".join(char if char.isalnum() or char in "_.$" else " " for char in line).split()
+                versions = [stem for stem, _, number in (w.rpartition("_") for w in words) if number.isdigit()]
+                if any(f"({t})" in line for t in types) or names & {*words, *versions}:
                     found[function] = line.partition("[")[2].partition("]")[0]
     return list(found.items())
