@@ -146,7 +146,8 @@ class Image:
         self.folder = temps.folder()
         self.compiler: Compiler = choose(self.gcc, self.env)
         self.inputs: list[Input] = []
-        self.exported: list[str] = []  # vtables that lto1 has to keep
+        self.exported: list[str] = []  # vtables and type information that lto1 has to keep
+        self.foreign: list[str] = []  # type information and vtables of libraries that regions name
 
     def path(self, suffix: str, kept: str = "") -> str:
         """Name of an intermediate file: beside the output with -save-temps, else in the temporary folder."""
@@ -166,8 +167,9 @@ class Image:
                 usable.append(item)
             else:
                 sys.stderr.write(f"mkoffload: warning: {self.compiler.missing(item)}\n")
-        if self.compiler.accel == ACCEL_STOCK:
-            self.exported = candidates(usable)
+        self.exported, self.foreign = candidates(usable)
+        if self.compiler.accel != ACCEL_STOCK:
+            self.exported = []  # the accelerator compiler has no IR of them
         return usable
 
     def check(self, compiled: Elf) -> Made:
@@ -221,7 +223,7 @@ class Image:
         command += ["-z", "defs", "-z", "noexecstack", "--no-demangle", "--hash-style=gnu"]
         command += ["--version-script", script, "-o", image]
         command += [os.path.join(BDIR, "imgbegin.o"), compiled.name, *more]
-        few = wanted_libraries(undefined_symbols(compiled.symbols()))
+        few = wanted_libraries([*undefined_symbols(compiled.symbols()), *self.foreign])
         status, text = 1, ""
         libraries: list[str] | tuple[str, ...] = few
         while True:
@@ -297,7 +299,7 @@ def build(words: Sequence[str], temps: Temps, library_path: str | None = None) -
         compiled, *more = image.compiler.compile(image, usable)
         elf = open_object(compiled)
         made = image.check(elf)
-        vtables = Vtables(image.exported, elf)
+        vtables = Vtables(image.exported, elf, image.foreign)
         image.pack(image.link(elf, more, vtables), made.tables, vtables)
     except ElfError as error:
         raise ToolError(f"cannot read {error}") from None

@@ -1,9 +1,11 @@
-"""C++ vtables that regions get from the host, made variables of the device.
+"""C++ vtables and type information that regions get from the host, made variables of the device.
 
 GCC 12 treats the vtable of a class that a region constructs inline as a host variable to be mapped: the device's
-objects would point to a copy full of host function addresses.  So the image's own vtables of these classes get entries
-at the end of its variable table, and the host object has the same entries behind the host's, with a record like any
-object's: a mapping of the host's vtable then finds the device's.
+objects would point to a copy full of host function addresses.  The same goes for what `throw`, `typeid` and
+`dynamic_cast` in a region name.  So the image's own vtables and type information of these classes get entries at the
+end of its variable table, and the host object has the same entries behind the host's, with a record like any
+object's: a mapping of the host's then finds the device's.  What a library defines (`typeinfo for int`, libstdc++'s
+exceptions) is the library's, on the host as on the device; the runtime finds its size when the image is loaded.
 
 Source of the mapping: GCC gimplify.cc (omp_notice_variable: a vtable is a variable like any other, and the declare
 target region around the class does not reach it).
@@ -12,10 +14,10 @@ target region around the class does not reach it).
 from __future__ import annotations
 
 from gompy.objects.elf import SHN_UNDEF, STT_FUNC, STT_SECTION, Elf, Symbol
-from gompy.objects.names import OBJECT_KIND_ID, OBJECT_RECORD_SECTION, OFFLOAD_VAR_SECTION
+from gompy.objects.names import OBJECT_KIND_ID, OBJECT_RECORD_SECTION, OFFLOAD_VAR_SECTION, SIZE_UNKNOWN
 from mkoffload.inputs import Described, Input
 
-PREFIX = "_ZTV"
+PREFIXES = ("_ZTV", "_ZTT", "_ZTI")
 TARGET_CALLS = ("GOMP_target_ext", "GOMP_target_data_ext", "GOMP_target_enter_exit_data", "GOMP_target_update_ext")
 NAME = "C++ vtables"
 
@@ -37,7 +39,7 @@ def _host_uses(elf: Elf) -> set[str]:
             name = symbols[number].name if number < len(symbols) else ""
             if name in TARGET_CALLS:
                 calls.append(offset)
-            elif name.startswith(PREFIX):
+            elif name.startswith(PREFIXES):
                 uses.append((offset, name))
         for function in held if calls and uses else ():
             end = function.value + function.size
@@ -46,26 +48,27 @@ def _host_uses(elf: Elf) -> set[str]:
     return found
 
 
-def candidates(inputs: list[Input]) -> list[str]:
-    """Vtables that some region may get from the host and that the device code has, in order of their definition.
+def candidates(inputs: list[Input]) -> tuple[list[str], list[str]]:
+    """What some region may get from the host: of the device code, in order of definition, and of libraries.
 
     Objects of host LTO are left out (there the linker has already said that nobody else refers to the vtable), and
     archive members, which may turn out not to be in the link.
     """
     own = [i for i in inputs if i.has_ir and not i.lto and "@0x" not in i.name]
-    if not any(s.name.startswith(PREFIX) and s.defined for i in own for s in i.symbols):
-        return []
     used: set[str] = set().union(*(_host_uses(i.elf) for i in own))
-    names = (s.name for i in own for s in i.symbols if s.defined and s.name in used)
-    return list(dict.fromkeys(names))
+    if not used:
+        return [], []
+    names = dict.fromkeys(s.name for i in own for s in i.symbols if s.defined and s.name in used)
+    return list(names), sorted(used.difference(names, (s.name for i in inputs for s in i.symbols if s.defined)))
 
 
 class Vtables:
     """Those vtables, with their sizes, once the device code is compiled."""
 
-    def __init__(self, names: list[str], compiled: Elf) -> None:
+    def __init__(self, names: list[str], compiled: Elf, foreign: list[str]) -> None:
         sizes = {s.name: s.size for s in compiled.symbols() if s.shndx != SHN_UNDEF} if names else {}
-        self.entries = [(name, sizes[name]) for name in names if sizes.get(name)]
+        self.entries = [(name, str(sizes[name])) for name in names if sizes.get(name)]
+        self.entries += [(name, str(SIZE_UNKNOWN)) for name in foreign]
 
     def __bool__(self) -> bool:
         return bool(self.entries)
@@ -119,13 +122,13 @@ class Vtables:
         kept = []
         for name, size in self.entries:
             seen: set[int] = set()
-            waiting = [starts[name]]
+            waiting = [starts[name]] if name in starts else []
             while waiting:
                 index = waiting.pop()
                 if index not in seen:
                     seen.add(index)
                     waiting += edges.get(index, ())
-            if not seen & lacking:
+            if not seen & lacking and (name in starts or name not in undefined):
                 kept.append((name, size))
         dropped = len(kept) < len(self.entries)
         self.entries = kept

@@ -173,14 +173,6 @@ cdef public void GOMP_OFFLOAD_async_run(int number, void *function, void *variab
     submit(device_of(number), function, variables, args, data)
 
 
-cdef public uintptr_t gompy_device_object(int number, const char *name) noexcept nogil:
-    """The device's own copy of a host object that a map must not copy, by symbol name: type information, vtables.
-
-    Not part of GCC's interface.  0 if the device has none.
-    """
-    return device_object(device_of(number), name)
-
-
 cdef public arena *gompy_arena_new(uint64_t size, uint64_t keep) noexcept nogil:
     """For tests: an arena without memory behind it.  Size in bytes, a multiple of 64 KiB."""
     cdef arena *a = <arena *>malloc(sizeof(arena))
