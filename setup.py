@@ -89,6 +89,7 @@ PRODUCTS = (
         ("-l:libgomp.so.1", "-ldl", "-lpthread", "-lm"),
     ),
     Product("gompy/driver/as_filter.pyx", "bdir/as", "static-program"),
+    Product("gompy/ptx/executor.pyx", "lib/libgompy-ptx.so.1", "shared", ("ptx_*",), ("-ldl", "-lpthread", "-lm")),
     Product("gompy/cuda/libcuda.pyx", "cuda/libcuda.so.1", "shared", ("cu*", "gompy_*"), ("-ldl", "-lpthread")),
 )
 
@@ -144,7 +145,7 @@ def build_product(product: Product) -> None:
     run(
         *(CC, "-O2", "-g1", "-fPIC", "-fno-strict-aliasing", "-Wall", "-Wno-unused-function"),
         *("-D_GNU_SOURCE", "-DCYTHON_USE_PYLONG_INTERNALS=0", f"-I{pyx.parent}", f"-I{sysconfig.get_path('include')}"),
-        *([f'-DGOMPY_BUILD_PYTHON="{sys.executable}"'] if product.python else []),
+        f'-DGOMPY_BUILD_PYTHON="{sys.executable}"',
         *("-c", c_file, "-o", raw),
     )
     weaken = () if product.python else ("--weaken-symbol=Py*", "--weaken-symbol=_Py*")

@@ -20,7 +20,7 @@ from .syntax import Call, Function, Immediate, Instruction, Memory, Pair, Regist
 
 UNI = "__nvptx_uni"
 OUTSIDE, INSIDE, UNKNOWN = 0, 1, 2
-"""Whether code runs in a simd region, as far as the function itself tells (nvptx.cc: softstack switch, uniform simt)."""
+"""Whether code runs in a simd region, as far as the function itself tells (nvptx.cc: softstack, uniform simt)."""
 
 BUILTINS = ("vprintf", "malloc", "free", "__assertfail")
 """Functions of the driver: only as V."""
