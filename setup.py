@@ -172,9 +172,9 @@ def build_native() -> None:
     for product in PRODUCTS:
         build_product(product)
     lib = NATIVE / "lib"
-    link = lib / "libgompy.so"
-    if not link.is_symlink():
-        link.symlink_to("libgompy.so.1")
+    for link in (lib / "libgompy.so", NATIVE / "cuda" / "libcuda.so"):  # for -lgompy, -lcuda
+        if not link.is_symlink():
+            link.symlink_to(f"{link.name}.1")
     extension = ROOT / "gompy/runtime" / f"libgompy{sysconfig.get_config_var('EXT_SUFFIX')}"
     if newer([lib / "libgompy.so.1"], extension):
         part = extension.with_name(extension.name + ".new")
