@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -153,6 +154,18 @@ def test_the_record_is_gccs(tools: Tools, model: str, source: str, pie: bool) ->
         assert "fn f$_omp_fn$0 7 4 128" in lines and any(line.startswith("fn f$_omp_fn$2 1 1") for line in lines)
     else:
         assert "var late$linkptr" in lines and lines.count("fn f$_omp_fn$0 0 0 0") == 2
+
+
+@has_compiler
+def test_inspect_shows_launch_dimensions(tools: Tools) -> None:
+    tools.write("a.c", ACC + "int main (void) { return f (1); }\n")
+    tools.ok("gompcc", "-fopenacc", "-w", "-foffload=nvptx-none", "a.c", "-o", "a")
+    out = tools.ok("gompy", "inspect", "--table", "images", "a")
+    assert "f$_omp_fn$0 (gangs 7, workers 4, vector length 128)" in out
+    report = json.loads(tools.ok("gompy", "inspect", "--json", "--table", "images", "a"))[0]
+    (image,) = report["images"]
+    assert image["target"] == "nvptx-none" and [e["name"] for e in image["vars"]] == ["a"]
+    assert [entry["dims"] for entry in image["funcs"] if entry["name"] == "f$_omp_fn$0"] == [[7, 4, 128]]
 
 
 @has_compiler
