@@ -130,6 +130,20 @@ def test_expectation_both_directions(results: list[log.Result]) -> None:
     ]
 
 
+def test_expectation_launches(results: list[log.Result]) -> None:
+    bad = ["UNSUPPORTED: libgomp.c/b.c", "FAIL: libgomp.c/c.c execution test"]
+    (only,) = expectation.compare(entries(*bad), results, launches=True).unexpected
+    assert only == "NOLAUNCH: libgomp.fortran/t.f90 -O0"
+    assert not expectation.compare(entries(*bad, "NOLAUNCH: libgomp.fortran/t.f90 -O0"), results, launches=True)
+    difference = expectation.compare(entries(*bad, "NOLAUNCH: libgomp.fortran/t.f90 *"), results, launches=True)
+    assert [line.split(" (")[0] for line in difference.gone] == ["NOLAUNCH: libgomp.fortran/t.f90 -O3 -g"]
+
+
+def test_launches_of() -> None:
+    assert log.launches_of("libgompy: regions: 0 on the host") == 0
+    assert log.launches_of("") is None
+
+
 def test_expectation_pattern_of_directory() -> None:
     result = log.Result("libgomp.oacc-c", "UNTESTED", "libgomp.oacc-c x offloading", "libgomp.oacc-c x offloading")
     assert not expectation.compare(entries("UNTESTED: libgomp.oacc-* offloading"), [result])
