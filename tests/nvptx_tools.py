@@ -1,7 +1,8 @@
 """Help for the nvptx tests: a CUDA driver that records what is asked of it, and programs for it.
 
 The driver's memory is malloc'ed.  A launch stores 77 into the first int that its argument block points to.
-Environment: FAKE_DEVICES, FAKE_LOG (a file: one line for each call), FAKE_FAIL (``function=error``), FAKE_MEMORY (bytes
+Environment: FAKE_DEVICES, FAKE_LOG (a file: one line for each call), FAKE_FAIL (``function=error``),
+FAKE_LATER (what every call after that returns), FAKE_MEMORY (bytes
 that may be allocated at once).
 """
 
@@ -51,7 +52,7 @@ CUDA = r"""
 typedef unsigned long long ptr;
 static FILE *file;
 static __thread int context;  /* 1 + device */
-static int module;
+static int module, sticky;
 static ptr bases[4096]; static size_t sizes[4096];
 static size_t total, limit;
 static int fails (const char *name)
@@ -61,7 +62,9 @@ static int fails (const char *name)
   if (!file && getenv ("FAKE_LOG"))
     file = fopen (getenv ("FAKE_LOG"), "a");
   if (file) { fprintf (file, "%s\n", name); fflush (file); }
-  return f && !strncmp (f, name, n) && f[n] == '=' ? atoi (f + n + 1) : 0;
+  if (sticky && getenv ("FAKE_LATER")) return atoi (getenv ("FAKE_LATER"));
+  sticky = f && !strncmp (f, name, n) && f[n] == '=' ? atoi (f + n + 1) : 0;
+  return sticky;
 }
 #define CALL do { int error = fails (__func__); if (error) return error; } while (0)
 #define OK { CALL; return 0; }

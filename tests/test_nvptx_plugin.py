@@ -334,6 +334,15 @@ def test_the_drivers_errors(tools: Tools, loop: Path, driver: Path, tmp_path: Pa
 
 
 @has_compiler
+def test_after_a_failure_on_the_device_nothing_more_is_said(
+    tools: Tools, loop: Path, driver: Path, tmp_path: Path
+) -> None:
+    """Every later call would repeat the error."""
+    ran = Ran(tools, driver, tmp_path / "log", loop, "1", FAKE_FAIL="cuCtxSynchronize=719", FAKE_LATER="719")
+    assert ran.status == 1 and ran.err.count("error") == 1 and ran.count("cuCtxDestroy") == 1
+
+
+@has_compiler
 def test_a_driver_that_cannot_start_has_no_devices(tools: Tools, loop: Path, driver: Path, tmp_path: Path) -> None:
     ran = Ran(tools, driver, tmp_path / "log", loop, "1", FAKE_FAIL="cuInit=100", GOMP_DEBUG="1")
     assert ran.out == "sum -1\n" and "no CUDA device: cuInit: trouble (CUDA_ERROR_TROUBLE)" in ran.err

@@ -62,6 +62,7 @@ cdef struct Device:
     CUdeviceptr stacks
     size_t stacks_size
 
+cdef bint region_failed  # a region has ended in an error, and the program ends
 cdef Device *devices[MAX_DEVICES]
 cdef pthread_mutex_t devices_lock
 
@@ -159,7 +160,7 @@ cdef Device *open_device(int n) noexcept nogil:
 cdef bint close_device(Device *d) noexcept nogil:
     """Give everything back to the driver; false after a message."""
     cdef LoadedImage *image
-    cdef bint good = enter(d)
+    cdef bint good = region_failed or enter(d)
     if good:
         release_kept(d, 0)
         if d.stacks:
@@ -180,8 +181,12 @@ cdef bint close_device(Device *d) noexcept nogil:
 
 
 cdef bint gone(CUresult rc, const char *what) noexcept nogil:
-    """Whether something could be given back; a driver that is being taken down has done so itself."""
-    return rc == CUDA_ERROR_DEINITIALIZED or not failed(rc, what)
+    """Whether something could be given back.
+
+    A driver that is being taken down has done so itself; after a failure on the device every call repeats its error,
+    and it has been told.
+    """
+    return rc == CUDA_ERROR_DEINITIALIZED or region_failed or not failed(rc, what)
 
 
 cdef bint init_device(int n) noexcept nogil:

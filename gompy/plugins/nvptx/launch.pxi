@@ -25,8 +25,10 @@ cdef void readable_name(const char *name, char *room, size_t size) noexcept nogi
 
 cdef void die_of(CUresult rc, const char *what, const Function *f, const Device *d) noexcept nogil:
     """A region has failed on the device: the driver's words, and which region it was."""
+    global region_failed
     cdef char name[TEXT]
     cdef char room[TEXT]
+    region_failed = True
     readable_name(f.launch.name, name, sizeof(name))
     GOMP_PLUGIN_fatal(b"%s error: %s%s; %s in region %s on device %d (%s)", what, error_text(rc),
                       b" (perhaps abort was called)" if rc == CUDA_ERROR_LAUNCH_FAILED else b"",
