@@ -73,7 +73,7 @@ cdef extern from *:
     void free(void *p) nogil
     int PROT_NONE, PROT_READ, PROT_WRITE
     int MAP_SHARED, MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE, MAP_FIXED_NOREPLACE, MAP_FIXED
-    int MADV_DONTDUMP, MADV_HUGEPAGE, MADV_DONTFORK, MADV_POPULATE_WRITE
+    int MADV_DONTDUMP, MADV_HUGEPAGE, MADV_DONTFORK, MADV_POPULATE_READ
     int MFD_CLOEXEC
     void *mmap(void *where, size_t n, int prot, int flags, int fd, off_t offset) nogil
     int munmap(void *p, size_t n) nogil

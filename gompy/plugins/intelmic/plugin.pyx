@@ -10,6 +10,7 @@ include "waiting.pxi"
 include "files.pxi"
 include "arena.pxi"
 include "devices.pxi"
+include "first_touch.pxi"
 include "spawn.pxi"
 include "launch.pxi"
 include "async.pxi"
@@ -122,9 +123,10 @@ cdef public bint GOMP_OFFLOAD_host2dev(int number, void *to, const void *what, s
     """Copy to the device.  False after a message if the target isn't memory of the device."""
     cdef mic_device *d = device_of(number)
     if in_arena(d, to, n):
-        if n >= 1 << 18:
-            prepare_pages(d, to, n)
-        memcpy(host_view(d, to), what, n)
+        if n >= FIRST_SIZE:
+            copy_in(d, <char *>to, <const char *>what, n)
+        else:
+            memcpy(host_view(d, to), what, n)
         return True
     return copy_by_kernel(d, True, <char *>what, <char *>to, n)
 
