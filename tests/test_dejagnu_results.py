@@ -157,6 +157,9 @@ def test_expectation_file(tmp_path: Path) -> None:
     file.write_text("FAIL: a.c\n")
     with pytest.raises(expectation.ExpectationError, match=r"l\.txt:1: write: STATUS: NAME"):
         expectation.read(file)
+    file.write_text("include m.txt\n")
+    (tmp_path / "m.txt").write_text("FAIL: b.c  # why\n")
+    assert [e.name for e in expectation.read(file)] == ["b.c"]
     with pytest.raises(expectation.ExpectationError, match="No such file"):
         expectation.read(tmp_path / "none.txt")
 

@@ -60,7 +60,7 @@ def entry(status: str, name: str, reason: str) -> Entry:
 
 
 def read(path: Path) -> list[Entry]:
-    """The entries of a list; empty lines and lines that begin with # do not count."""
+    """The entries of a list; `include FILE` takes in a list beside it; empty lines and lines with # do not count."""
     try:
         lines = path.read_text().splitlines()
     except OSError as error:
@@ -68,6 +68,9 @@ def read(path: Path) -> list[Entry]:
     entries = []
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
+            continue
+        if line.startswith("include "):
+            entries += read(path.parent / line.removeprefix("include ").strip())
             continue
         found = _LINE.match(line)
         if not found:
