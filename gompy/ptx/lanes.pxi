@@ -110,6 +110,7 @@ cdef void record(gompy_warp *w, uint32_t mask, int code, uint64_t address, code_
 
 cdef void stop(gompy_warp *w, uint32_t mask, int code, uint64_t address, code_unit *unit, uint32_t line, const char *what) noexcept nogil:
     """A kernel failed: record it and leave the warp's stack for good."""
+    global gompy_running
     record(w, mask, code, address, unit, line, what)
     gompy_running = NULL
     gompy_resume((<runner *> w.runner).home)
@@ -276,6 +277,7 @@ cdef void op_lanes(gompy_warp *w, uint32_t mask, int word, const void *a, const 
 
 cdef void op_yield(gompy_warp *w) noexcept nogil:
     """Let the block's other warps run."""
+    global gompy_running
     w.fuel = FUEL
     gompy_running = NULL
     gompy_switch(&w.sp, (<runner *> w.runner).home)
@@ -288,6 +290,7 @@ cdef uint64_t op_clock(gompy_warp *w, int which) noexcept nogil:
 
 cdef void warp_ends(gompy_warp *w) noexcept nogil:
     """The warp is done: never comes back."""
+    global gompy_running
     w.state = DONE
     gompy_running = NULL
     gompy_resume((<runner *> w.runner).home)

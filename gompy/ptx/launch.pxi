@@ -2,6 +2,7 @@
 
 cdef void work(run *launch) noexcept nogil:
     """Run blocks until there are none left."""
+    global gompy_running
     cdef runner *r = take_runner()
     cdef stack_t old
     cdef uint64_t block

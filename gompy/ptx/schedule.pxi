@@ -59,6 +59,7 @@ cdef void give_runner(runner *r) noexcept nogil:
 
 cdef void warp_main(void *argument) noexcept nogil:
     """The bottom of a warp's stack."""
+    global gompy_running
     cdef gompy_warp *w = <gompy_warp *> argument
     cdef run *launch = <run *> w.launch
     gompy_running = w

@@ -360,7 +360,7 @@ gompy_shuffle (int mode, const uint32_t *a, const uint32_t *b, const uint32_t *c
 
 /* --- faults ----------------------------------------------------------------------------------------------------- */
 
-static __thread struct gompy_warp *gompy_running;       /* the warp whose code this thread runs */
+static __thread struct gompy_warp *volatile gompy_running; /* the warp whose code this thread runs; read by a signal handler */
 static struct sigaction gompy_old_segv, gompy_old_bus;
 static void gompy_fault (struct gompy_warp *, uint64_t address, uint64_t pc);   /* executor.pyx; returns */
 static void *gompy_home (struct gompy_warp *);          /* the scheduler's stack */
