@@ -207,6 +207,12 @@ class Driver:
         self.ok(name, byref(to), *arguments)
         return to
 
+    def handle_last(self, name: str, *arguments: Any) -> c_void_p:
+        """What a function that returns a handle last returns."""
+        to = c_void_p()
+        self.ok(name, *arguments, byref(to))
+        return to
+
     def alloc(self, size: int) -> int:
         """Device memory."""
         to = c_uint64()

@@ -85,6 +85,8 @@ cdef extern from *:
     int pthread_cond_destroy(pthread_cond_t *c) nogil
     int pthread_atfork(void (*prepare)() noexcept nogil, void (*parent)() noexcept nogil, void (*child)() noexcept nogil) nogil
     int sigfillset(sigset_t *s) nogil
+    int sigdelset(sigset_t *s, int number) nogil
+    int SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP
     int pthread_sigmask(int how, sigset_t *s, sigset_t *old) nogil
     int SIG_SETMASK
 
