@@ -14,6 +14,7 @@ import sys
 from gompy.objects.elf import SHN_UNDEF, STT_FILE, ElfError
 from gompy.objects.names import ACCEL_TRUE, TARGET_NVPTX
 from mkoffload.accel import BDIR, search_folders
+from mkoffload.imagelink import demangled
 from mkoffload.inputs import Input
 from mkoffload.intelmic import CLEARED, POSITION_INDEPENDENCE, Made, complain
 from mkoffload.nvptx_explain import problems, uses, wide_types, wide_uses
@@ -193,8 +194,8 @@ class Image:
         if not (fallback and found):
             sys.stderr.write(errors)
         kind = "warning" if fallback else "error"
-        for problem in found:
-            sys.stderr.write(f"mkoffload: {kind}: {problem.what}\n")
+        for what in demangled([problem.what for problem in found], self.env):
+            sys.stderr.write(f"mkoffload: {kind}: {what}\n")
         if not fallback:
             if found:
                 sys.stderr.write(f"mkoffload: note: {FALLBACK_NOTE}\n")

@@ -308,7 +308,7 @@ REFUSED = [
         "setjmp",
         OMP_PRAGMA,
         '__builtin_printf ("");\n extern void longjmp (void *, int); static long b[50];\n longjmp (b, 1);',
-        "a.c:8: target region ‘main._omp_fn.0’ uses ‘longjmp’, and setjmp and longjmp: nvptx-none has none",
+        "a.c:8: target region ‘main._omp_fn.0’ uses ‘longjmp’: nvptx-none has no setjmp and longjmp",
     ),
     (
         "long double",
@@ -353,6 +353,19 @@ def test_exceptions(tools: Tools) -> None:
     tools.write("a.cc", REGION.replace("(void)", "()") % (OMP_PRAGMA, body))
     done = tools.run("gompc++", "-fopenmp", "-foffload=nvptx-none", "a.cc", "-o", "a")
     assert "mkoffload: error: a.cc:4:9: target region ‘main._omp_fn.0’ needs exceptions" in done.stderr
+
+
+@has_compiler
+@needs("gfortran", "g++")
+def test_libraries_that_the_device_has_not(tools: Tools) -> None:
+    tools.write("a.cc", REGION.replace("(void)", "()") % (OMP_PRAGMA, "int *p = new int[r];\n r = *p;"))
+    done = tools.run("gompc++", "-fopenmp", "-foffload=nvptx-none", "a.cc", "-o", "a")
+    said = "target region ‘main._omp_fn.0’ uses ‘operator new[](unsigned long)’: nvptx-none has no C++ library"
+    assert f"mkoffload: error: a.cc:6: {said}" in done.stderr
+    tools.write("b.f90", "program b\n integer :: n = 2\n!$omp target map(n)\n print *, n\n!$omp end target\nend\n")
+    done = tools.run("gompfortran", "-fopenmp", "-foffload=nvptx-none", "b.f90", "-o", "b")
+    assert "mkoffload: error: b.f90:4: target region ‘MAIN__._omp_fn.0’ uses ‘_gfortran_st_write" in done.stderr
+    assert "nvptx-none has no Fortran input and output" in done.stderr
 
 
 @has_compiler
