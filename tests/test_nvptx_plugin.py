@@ -113,6 +113,37 @@ int main (void)
 """
 
 
+STREAMS = r"""
+#include <acc_prof.h>
+#include <openacc.h>
+#include <stdio.h>
+static int events[acc_ev_last];
+static void note (acc_prof_info *p, acc_event_info *e, acc_api_info *a)
+{
+  events[e->event_type]++;
+  if (e->event_type == acc_ev_enqueue_launch_start)
+    printf ("%s %zu %zu %zu\n", e->launch_event.kernel_name, e->launch_event.num_gangs, e->launch_event.num_workers,
+            e->launch_event.vector_length);
+}
+int main (void)
+{
+  for (int e = acc_ev_none + 1; e < acc_ev_last; e++)
+    acc_prof_register (e, note, 0);
+  int a = 1;
+  acc_set_cuda_stream (3, (void *) 0x1230);
+#pragma acc parallel copy(a) async(3) num_gangs(2) num_workers(1) vector_length(32)
+  a = 2;
+  printf ("%d\n", acc_get_cuda_stream (3) == (void *) 0x1230);
+  acc_wait_all ();
+#pragma acc parallel copy(a) num_gangs(3) num_workers(1) vector_length(32)
+  a = 2;
+  printf ("%d %d %d %d\n", events[acc_ev_enqueue_launch_start], events[acc_ev_enqueue_launch_end],
+          events[acc_ev_alloc] > 1, events[acc_ev_enqueue_upload_start] == events[acc_ev_enqueue_upload_end]);
+  return 0;
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
     made = Tools(make_wrappers(tmp_path_factory.mktemp("bin")), tmp_path_factory.mktemp("work"))
@@ -382,3 +413,19 @@ def test_openacc_under_the_stock_libgomp(tools: Tools, driver: Path, tmp_path: P
         (plugin == "ours"),
         20 + 20 * (plugin != "ours"),
     )
+
+
+@has_compiler
+@stock
+@pytest.mark.parametrize("plugin", ["ours", "gcc's"])
+def test_the_programs_streams_and_profiling(tools: Tools, driver: Path, tmp_path: Path, plugin: str) -> None:
+    tools.write("streams.c", STREAMS)
+    if not (tools.work / "streams").exists():
+        options = ["-fopenacc", "-O2", "-foffload=nvptx-none", "-foffload=-Wa,--no-verify"]
+        tools.ok("gcc", *options, "streams.c", "-o", "streams")
+    env = {"LIBRARIES": paths.LIBDIR} if plugin == "ours" else {}
+    ran = Ran(tools, driver, tmp_path / "log", tools.work / "streams", **env)
+    assert ran.out == "main$_omp_fn$0 2 1 32\n1\nmain$_omp_fn$1 3 1 32\n2 2 1 1\n" and ran.err == ""
+    assert "stream 0x1230" in ran.launches[0] and "stream (nil)" in ran.launches[1]
+    # GCC's destroys the program's own stream at the end.
+    assert ran.count("cuStreamDestroy") == ran.count("cuStreamCreate") + (plugin != "ours")

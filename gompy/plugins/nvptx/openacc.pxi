@@ -313,9 +313,13 @@ cdef bint delete_queue(Queue *q) noexcept nogil:
     return good
 
 
+cdef bint wait_for(Queue *q) noexcept nogil:
+    return enter(q.device) and not failed(cuda.stream_synchronize(q.stream), b"cuStreamSynchronize")
+
+
 cdef int set_stream(Queue *q, CUstream stream) noexcept nogil:
     """Let a queue use a stream of the program's own, which stays the program's."""
-    if stream == q.stream:
+    if stream == q.stream or not enter(q.device):
         return 1
     if q.stream != NULL:
         must(cuda.stream_synchronize(q.stream), b"cuStreamSynchronize")
@@ -328,7 +332,10 @@ cdef int set_stream(Queue *q, CUstream stream) noexcept nogil:
 
 cdef int test_queue(Queue *q) noexcept nogil:
     """1: all done; 0: not yet; -1 after a message."""
-    cdef CUresult rc = cuda.stream_query(q.stream)
+    cdef CUresult rc
+    if not enter(q.device):
+        return -1
+    rc = cuda.stream_query(q.stream)
     if rc == CUDA_ERROR_NOT_READY:
         return 0
     return -1 if failed(rc, b"cuStreamQuery") else 1
@@ -338,7 +345,7 @@ cdef bint serialize_queues(Queue *first, Queue *then) noexcept nogil:
     """What is put into ``then`` from now on waits for what is in ``first``."""
     cdef CUevent event = NULL
     cdef bint good
-    if failed(cuda.event_create(&event, CU_EVENT_DISABLE_TIMING), b"cuEventCreate"):
+    if not enter(first.device) or failed(cuda.event_create(&event, CU_EVENT_DISABLE_TIMING), b"cuEventCreate"):
         return False
     good = (not failed(cuda.event_record(event, first.stream), b"cuEventRecord")
             and not failed(cuda.stream_wait(then.stream, event, 0), b"cuStreamWaitEvent"))
@@ -356,6 +363,7 @@ cdef void call_back(CUstream stream, CUresult rc, void *data) noexcept nogil:
 
 cdef void queue_callback(Queue *q, void (*function)(void *) noexcept nogil, void *data) noexcept nogil:
     cdef Callback *callback = <Callback *> GOMP_PLUGIN_malloc(sizeof(Callback))
+    enter(q.device)
     callback.function = function
     callback.data = data
     must(cuda.stream_callback(q.stream, call_back, callback, 0), b"cuStreamAddCallback")

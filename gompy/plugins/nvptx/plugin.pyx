@@ -153,7 +153,7 @@ cdef public int GOMP_OFFLOAD_openacc_async_test(void *queue) noexcept nogil:
 
 
 cdef public c_bool GOMP_OFFLOAD_openacc_async_synchronize(void *queue) noexcept nogil:
-    return not failed(cuda.stream_synchronize((<Queue *> queue).stream), b"cuStreamSynchronize")
+    return wait_for(<Queue *> queue)
 
 
 cdef public c_bool GOMP_OFFLOAD_openacc_async_serialize(void *first, void *then) noexcept nogil:
