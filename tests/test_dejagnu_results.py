@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "testsuite"))
 
+import side_by_side  # noqa: E402
 from dejagnu import expectation, log, report, site, workers  # noqa: E402
 
 LOG = """\
@@ -190,3 +191,18 @@ def test_progress() -> None:
     progress.show()
     assert said[0] == "FAIL: libgomp.c/b.c execution test"
     assert said[1].endswith("test 2/7, libgomp.c: 1 PASS, 1 FAIL")
+
+
+def test_side_by_side(results: list[log.Result]) -> None:
+    both = side_by_side.counts(results)
+    assert both["libgomp.c"] == {"runs": 2, "passed": 0, "failed": 1, "unsupported": 1, "on device": 0}
+    assert both["libgomp.fortran"] == {"runs": 2, "passed": 2, "failed": 0, "unsupported": 0, "on device": 1}
+    lines = side_by_side.table({"one": results, "two": []}).splitlines()
+    assert lines[-1] == "| all | 5 | 3 / 1 / 1 / 2 | 0 / 0 / 0 / 0 |"
+    assert lines[2] == "| libgomp.c | 2 | 0 / 1 / 1 / 0 | – |"
+
+
+def test_side_by_side_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert side_by_side.main(["x.log"]) == 2
+    assert side_by_side.main([f"x={tmp_path}/no"]) == 2
+    assert "no: No such file or directory" in capsys.readouterr().err
