@@ -86,7 +86,7 @@ def compile_functions(
     links = Links()
     body, symbols, analyses = ir(module, functions, links)
     attributes = f'"target-cpu"="{name}" "target-features"="{features}" "no-builtins" "no-trapping-math"="false" '
-    attributes += '"prefer-vector-width"="512" "min-legal-vector-width"="512"'
+    attributes += '"prefer-vector-width"="512" "min-legal-vector-width"="512" "probe-stack"="inline-asm"'
     text = f"""target triple = "x86_64-unknown-linux-gnu"
 @links = external hidden global [0 x i8]
 {body}

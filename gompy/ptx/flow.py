@@ -1,8 +1,9 @@
 """Control flow of a function: blocks, their order, post-dominators, live registers, and registers split into webs.
 
 The order matters for execution (uniform.py, lower.py): lanes that have diverged wait at blocks with a mask each, and
-the waiting block of the lowest index runs first.  With every loop contiguous (a weak topological order)
-this makes them meet again at the immediate post-dominator of the branch, as the hardware's reconvergence stack does.
+blocks run in this order, lanes that jump back waiting until the others have come to the end of the loop.  With each
+loop contiguous (a weak topological order) lanes meet again at the immediate post-dominator of the branch, as the
+hardware's reconvergence stack makes them.
 """
 
 from __future__ import annotations
@@ -263,6 +264,23 @@ def weak_topological_order(entry: Block) -> list[Block]:
         while jobs and not jobs[-1][0]:
             result.append(jobs.pop()[1][0])
     return result
+
+
+def loops(blocks: list[Block]) -> dict[int, int]:
+    """Head → last block of each loop, by index."""
+    ends: dict[int, int] = {}
+    for block in blocks:
+        for successor in block.successors:
+            if successor.index <= block.index:
+                ends[successor.index] = max(ends.get(successor.index, 0), block.index)
+    # A loop inside reaches beyond the last jump back where that is in the inner loop's head.
+    for head in sorted(ends, reverse=True):
+        end, before = ends[head], -1
+        while end != before:
+            before = end
+            end = max([end, *(ends[inner] for inner in ends if head < inner <= end)])
+        ends[head] = end
+    return ends
 
 
 def post_dominators(blocks: list[Block]) -> list[int]:

@@ -2,10 +2,12 @@
 
 Blocks that only whole warps reach are plain LLVM blocks.  A block that some lanes may reach without the others, and the
 block where they meet again, has a word of waiting lanes: a branch adds its lanes to the words of its targets, and the
-waiting block of the lowest index runs next (flow.py has the order that makes this right).
+next block in flow.py's order that has waiting lanes runs; at the end of a loop, those who jumped back go on.
 """
 
 from __future__ import annotations
+
+from bisect import bisect_right
 
 from . import abi, operations
 from . import memory as memory_module
@@ -69,6 +71,8 @@ class Lowering(Emitter):
         self.function = analysis.function
         self.checked_results: list[tuple[str, str, int]] = []
         self.spin: dict[int, bool] = {}
+        self.stops: list[tuple[int, int, str]] = []
+        self.turns: dict[int, list[int]] = {}  # last block → heads of loops
         self.frame_size = 0
 
     def text(self) -> str:
@@ -80,8 +84,11 @@ class Lowering(Emitter):
             self.enter_frame()
         self.put("store i32 %m, ptr %mask")
         self.put("br label %B0")
+        self.order_stops()
         for block in a.blocks:
             self.emit_block(block)
+            for loop in sorted(self.turns.get(block.index, ()), reverse=True):
+                self.end_of_loop(loop, block.index)
         self.label("leave")
         self.leave()
         head = [f'define hidden void @"{self.symbol}"(ptr %w, i32 %m, ptr %args, ptr %d) #0 {{', "entry:"]
@@ -197,8 +204,33 @@ class Lowering(Emitter):
 
     def following(self, index: int) -> str:
         """The label that looks for waiting lanes after block `index`."""
-        later = [i for i in self.a.masked if i > index]
-        return f"C{min(later)}" if later else "leave"
+        at = bisect_right(self.stops, (index, 1))
+        return self.stops[at][2] if at < len(self.stops) else "leave"
+
+    def order_stops(self) -> None:
+        """Where the search for waiting lanes stops: blocks with a mask, and ends of loops, inner ones first."""
+        a = self.a
+        stops = [(index, 0, 0, f"C{index}") for index in a.masked]
+        for head, end in a.loops.items():
+            jumps = [p.index for p in a.blocks[head].predecessors if p.index >= head]
+            if head in a.masked and any(
+                i in a.divergent or (a.blocks[i].guard is not None and a.blocks[i].guard in a.varying) for i in jumps
+            ):
+                stops.append((end, 2, -head, f"L{head}"))
+                self.turns.setdefault(end, []).append(head)
+        self.stops = [(index, rank, label) for index, rank, _, label in sorted(stops)]
+
+    def end_of_loop(self, head: int, end: int) -> None:
+        """Everybody is at the end of a loop: another turn for those who jumped back."""
+        self.label(f"L{head}")
+        waiting = self.new(f"load i32, ptr %pending{head}")
+        again = self.fresh("again")
+        at = self.stops.index((end, 2, f"L{head}")) + 1
+        after = self.stops[at][2] if at < len(self.stops) else "leave"
+        self.put(f"br i1 {self.new(f'icmp ne i32 {waiting}, 0')}, label %{again}, label %{after}")
+        self.label(again)
+        self.turn(head, end)
+        self.put(f"br label %C{head}")
 
     def finish(self, block: Block) -> None:
         """The end of a block."""
@@ -228,14 +260,7 @@ class Lowering(Emitter):
         word = self.bits(condition)
         self.wait(taken, self.new(f"and i32 {self.mask}, {word}"))
         self.wait(other, self.new(f"and i32 {self.mask}, {self.new(f'xor i32 {word}, -1')}"))
-        low = min(taken.index, other.index)
-        if low <= index:
-            self.turn(low, index)
-            self.put(f"br label %C{low}")
-        elif masked:
-            self.put(f"br label %{self.following(index)}")
-        else:
-            self.put(f"br label %C{low}")
+        self.put(f"br label %{self.following(index)}")
 
     def wait(self, target: Block, mask: str) -> None:
         """Add lanes to those that wait at a block."""
@@ -244,14 +269,13 @@ class Lowering(Emitter):
 
     def edge(self, block: Block, target: Block, masked: bool) -> None:
         """All active lanes go on at `target`."""
-        back = target.index <= block.index
-        if back:
-            self.turn(target.index, block.index)
         if masked:
             self.wait(target, self.mask)
-            self.put(f"br label %{f'C{target.index}' if back else self.following(block.index)}")
-        else:
-            self.put(f"br label %B{target.index}")
+            self.put(f"br label %{self.following(block.index)}")
+            return
+        if target.index <= block.index:
+            self.turn(target.index, block.index)
+        self.put(f"br label %B{target.index}")
 
     def turn(self, low: int, high: int) -> None:
         """A turn of a loop costs fuel; without fuel the warp lets others run.  Loops that may spin use more."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .flow import Block, build_blocks, defined, live_in, post_dominators, replace, used
+from .flow import Block, build_blocks, defined, live_in, loops, post_dominators, replace, used
 from .syntax import Call, Function, Immediate, Instruction, Memory, Pair, Register, Special, Symbol, Vector
 
 UNI = "__nvptx_uni"
@@ -47,6 +47,7 @@ class Analysis:
     vector_calls: set[int] = field(default_factory=set)  # id() of the calls of V versions
     state: dict[int, int] = field(default_factory=dict)  # id(instruction) → OUTSIDE, …
     live: list[int] = field(default_factory=list)
+    loops: dict[int, int] = field(default_factory=dict)
 
 
 def split_webs(blocks: list[Block], registers: list[Register]) -> None:
@@ -284,6 +285,7 @@ def analyse(function: Function, version: str, rows: bool, name: str) -> Analysis
         result.state.clear()
         simd_state(result)
     result.live = live_in(blocks)
+    result.loops = loops(blocks)
     Uniformity(result).run()
     return result
 
@@ -393,19 +395,26 @@ class Uniformity:
             for index in sorted(group, reverse=True):
                 a.keep[index] = later
                 later |= a.live[index]
+        # Lanes that jumped back wait at the loop's head while the others go on to its end.
+        for head, end in a.loops.items():
+            jumps = [p.index for p in blocks[head].predecessors if p.index >= head and self.splits(p)]
+            if jumps and head in a.masked:
+                for index in range(min(jumps) + 1, end + 1):
+                    if index in a.divergent:
+                        a.keep[index] |= a.live[head]
         self.cyclic = self.divergent_cycles()
+
+    def splits(self, block: Block) -> bool:
+        """Whether lanes may leave a block by different ways, or are not all in it."""
+        return block.index in self.a.divergent or (block.guard is not None and block.guard in self.a.varying)
 
     def divergent_cycles(self) -> set[int]:
         """Divergent blocks that can run twice before all lanes meet again."""
-        blocks, inside = self.a.blocks, self.a.divergent
+        inside = self.a.divergent
         found: set[int] = set()
-        for block in blocks:
-            if block.index not in inside or block.index in found:
-                continue
-            for successor in block.successors:
-                if successor.index <= block.index and successor.index in inside:
-                    # Everything between head and latch, the order being loop-contiguous.
-                    found |= {i for i in range(successor.index, block.index + 1) if i in inside}
+        for head, end in self.a.loops.items():
+            if head in inside:
+                found |= {i for i in range(head, end + 1) if i in inside}
         return found
 
     def varies(self, operand: object) -> bool:
