@@ -48,27 +48,51 @@ def _host_uses(elf: Elf) -> set[str]:
     return found
 
 
-def candidates(inputs: list[Input]) -> tuple[list[str], list[str]]:
-    """What some region may get from the host: of the device code, in order of definition, and of libraries.
+class Candidates:
+    """What some region may get from the host.
 
-    Objects of host LTO are left out (there the linker has already said that nobody else refers to the vtable), and
-    archive members, which may turn out not to be in the link.
+    ``names``: defined by device code, in order of definition; ``foreign``: of libraries; ``weak``: those that the
+    program may turn out not to have (only archive members or LTO objects define or name them).
     """
-    own = [i for i in inputs if i.has_ir and not i.lto and "@0x" not in i.name]
-    used: set[str] = set().union(*(_host_uses(i.elf) for i in own))
+
+    def __init__(self, names: list[str], foreign: list[str], weak: set[str]) -> None:
+        self.names = names
+        self.foreign = foreign
+        self.weak = weak
+
+
+def candidates(inputs: list[Input]) -> Candidates:
+    """Find them.  Of an LTO object, whose host code may not be there yet, all that its IR names are taken."""
+    own = [i for i in inputs if i.has_ir]
+    sure: set[str] = set()
+    used: set[str] = set()
+    for item in own:
+        if item.lto:
+            used.update(
+                s.name for s in item.symbols if s.name.startswith(PREFIXES) and (item.nfuncs or not item.has_tables)
+            )
+        else:
+            found = _host_uses(item.elf)
+            used |= found
+            if "@0x" not in item.name:
+                sure |= found
     if not used:
-        return [], []
+        return Candidates([], [], set())
     names = dict.fromkeys(s.name for i in own for s in i.symbols if s.defined and s.name in used)
-    return list(names), sorted(used.difference(names, (s.name for i in inputs for s in i.symbols if s.defined)))
+    foreign = sorted(used.difference(names, (s.name for i in inputs for s in i.symbols if s.defined)))
+    firm = {s.name for i in own if not i.lto and "@0x" not in i.name for s in i.symbols if s.defined}
+    weak = {n for n in names if n not in firm} | {n for n in foreign if n not in sure}
+    return Candidates(list(names), foreign, weak)
 
 
 class Vtables:
     """Those vtables, with their sizes, once the device code is compiled."""
 
-    def __init__(self, names: list[str], compiled: Elf, foreign: list[str]) -> None:
+    def __init__(self, names: list[str], compiled: Elf, found: Candidates) -> None:
         sizes = {s.name: s.size for s in compiled.symbols() if s.shndx != SHN_UNDEF} if names else {}
         self.entries = [(name, str(sizes[name])) for name in names if sizes.get(name)]
-        self.entries += [(name, str(SIZE_UNKNOWN)) for name in foreign]
+        self.entries += [(name, str(SIZE_UNKNOWN)) for name in found.foreign]
+        self.weak = found.weak
 
     def __bool__(self) -> bool:
         return bool(self.entries)
@@ -93,11 +117,16 @@ class Vtables:
 
     def host_text(self) -> str:
         """The host's entries, and their record."""
-        return self.table_text() + (
-            ".Lvtables_end:\n"
-            f'\t.section {OBJECT_RECORD_SECTION},"aR",@progbits\n\t.balign 8\n'
-            f"\t.quad {self.ident:#x}\n\t.long 0, {len(self.entries)}\n"
-            f'.Lrecord:\n\t.ascii "{NAME}"\n\t.zero 48 - (. - .Lrecord)\n'
+        weak = "".join(f"\t.weak {name}\n" for name, _ in self.entries if name in self.weak)
+        return (
+            weak
+            + self.table_text()
+            + (
+                ".Lvtables_end:\n"
+                f'\t.section {OBJECT_RECORD_SECTION},"aR",@progbits\n\t.balign 8\n'
+                f"\t.quad {self.ident:#x}\n\t.long 0, {len(self.entries)}\n"
+                f'.Lrecord:\n\t.ascii "{NAME}"\n\t.zero 48 - (. - .Lrecord)\n'
+            )
         )
 
     def drop(self, compiled: Elf, undefined: set[str]) -> bool:

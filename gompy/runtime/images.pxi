@@ -123,6 +123,8 @@ cdef int add_image_keys(DeviceDescr *dev, TargetMem *tgt, uintptr_t **table, Pai
             continue
         pair = &pairs[p.image_funcs + p.vars[i]]
         host = table[2][2 * i]
+        if host == 0:
+            continue  # a weak reference to what is not in the program
         size = table[2][2 * i + 1] & ~LINK_BIT
         if size == SIZE_UNKNOWN:
             size = object_size(host)
