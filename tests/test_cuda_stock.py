@@ -149,6 +149,17 @@ int main (void)
   return 0;
 }
 """
+ORDER = r"""
+#include <stdio.h>
+int main (void)
+{
+  fputs ("one\n", stderr);
+#pragma omp target
+  printf ("two\n");
+  fputs ("three\n", stderr);
+  return 0;
+}
+"""
 ABORT = r"""
 #include <stdlib.h>
 int main (void)
@@ -201,6 +212,13 @@ def test_a_pointer_that_was_never_mapped(stock: Stock) -> None:
     assert re.match(r"libcuda \(gompy\): error: illegal address 0x[0-9a-f]+ written \(4 bytes\) in ", first)
     assert "kernel 'main$_omp_fn$" in first and "; not device memory; nearest: block of " in first
     assert "libgomp: cuCtxSynchronize error: an illegal memory access was encountered" in done.stderr
+
+
+def test_what_the_device_prints_is_there_when_the_region_ends(stock: Stock, tmp_path: Path) -> None:
+    program = stock.build("order", ORDER, "-fopenmp")
+    env = {**os.environ, "LD_LIBRARY_PATH": paths.CUDALIBDIR, "OMP_TARGET_OFFLOAD": "mandatory"}
+    done = subprocess.run([program], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+    assert done.stdout == "one\ntwo\nthree\n"
 
 
 def test_abort(stock: Stock) -> None:
