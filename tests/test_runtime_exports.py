@@ -19,12 +19,13 @@ API = """
 omp_target_alloc omp_target_free omp_target_is_present omp_target_memcpy omp_target_memcpy_rect
 omp_target_associate_ptr omp_target_disassociate_ptr
 omp_get_num_devices omp_is_initial_device omp_set_default_device omp_get_default_device omp_get_initial_device
-omp_get_device_num omp_pause_resource omp_pause_resource_all
+omp_get_device_num omp_pause_resource omp_pause_resource_all omp_display_env
 """
 GCC_13 = "omp_target_is_accessible omp_get_mapped_ptr omp_target_memcpy_async omp_target_memcpy_rect_async"
 FORTRAN = """
 omp_get_num_devices_ omp_is_initial_device_ omp_get_initial_device_ omp_get_device_num_ omp_get_default_device_
 omp_set_default_device_ omp_set_default_device_8_ omp_pause_resource_ omp_pause_resource_all_
+omp_display_env_ omp_display_env_8_
 """
 SERVICES = """
 GOMP_PLUGIN_malloc GOMP_PLUGIN_malloc_cleared GOMP_PLUGIN_realloc GOMP_PLUGIN_debug GOMP_PLUGIN_error
@@ -50,7 +51,7 @@ def test_all_but_the_new_ones_are_in_the_stock_library() -> None:
     stock = defined(path.stdout.strip())
     ours = set(f"{CONSTRUCTS} {API} {FORTRAN} {SERVICES}".split())
     assert ours <= stock
-    offload = re.compile(r"GOMP_(target|offload)|omp_target_|omp_(get|set)_\w*device|omp_is_initial|omp_pause")
+    offload = re.compile(r"GOMP_(target|offload)|omp_target_|omp_(get|set)_\w*device|omp_is_initial|omp_pause|omp_display_env")
     assert {name for name in stock if offload.match(name)} == {
         name for name in ours if not name.startswith("GOMP_PLUGIN")
     }

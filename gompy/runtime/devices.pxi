@@ -183,6 +183,8 @@ cdef void finalise_devices() noexcept nogil:
     cdef DeviceDescr *dev
     cdef bint ok
     cdef int i
+    if team_is_ours() and omp_get_level() == 0 and not gompy_error_exit:
+        GOMP_taskwait()  # the end of the program completes its tasks
     gompy_begin_exit()
     for i in range(num_devices):
         dev = &devices[i]

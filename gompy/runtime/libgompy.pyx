@@ -31,6 +31,7 @@ cdef extern from "support.h":
     void gompy_debug(const char *fmt, ...) noexcept nogil
     void gompy_exit_fatal() noexcept nogil
     void gompy_begin_exit() noexcept nogil
+    int gompy_error_exit
     void gompy_wait_for_exit() noexcept nogil
     void gompy_lock_init(gompy_lock_t *) noexcept nogil
     bint gompy_lock_is_mine(gompy_lock_t *) noexcept nogil
@@ -117,6 +118,7 @@ include "data.pxi"
 include "plugin_services.pxi"
 include "api.pxi"
 include "fortran.pxi"
+include "display.pxi"
 include "stats.pxi"
 include "test_device.pxi"
 include "python_view.pxi"

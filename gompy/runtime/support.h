@@ -85,19 +85,20 @@ gompy_wait_for_exit (void)
 
 /* End the program with status 1.  exit runs handlers, which finalise the devices: the caller holds no lock.  A second
    fatal error of the same thread, from a handler, ends at once; one of another thread waits for the end.  */
+static int gompy_error_exit;
+
 static void __attribute__ ((noreturn))
 gompy_exit_fatal (void)
 {
   static pthread_t owner;
-  static int entered;
   int free_state = 0;
-  if (__atomic_compare_exchange_n (&entered, &free_state, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+  if (__atomic_compare_exchange_n (&gompy_error_exit, &free_state, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     {
       owner = pthread_self ();
-      __atomic_store_n (&entered, 2, __ATOMIC_RELEASE);
+      __atomic_store_n (&gompy_error_exit, 2, __ATOMIC_RELEASE);
       exit (1);
     }
-  if (__atomic_load_n (&entered, __ATOMIC_ACQUIRE) == 2 && pthread_equal (owner, pthread_self ()))
+  if (__atomic_load_n (&gompy_error_exit, __ATOMIC_ACQUIRE) == 2 && pthread_equal (owner, pthread_self ()))
     _exit (1);
   for (;;)
     pause ();
