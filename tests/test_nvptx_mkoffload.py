@@ -254,6 +254,31 @@ def test_several_objects_archives_and_lto(tools: Tools, flags: list[str]) -> Non
 
 
 @has_compiler
+def test_objects_of_both_compilers_joined_and_stripped(tools: Tools) -> None:
+    """Names tell the order, whoever made the objects; where they are gone, nothing does."""
+    part = """
+    int v{0}[3];
+    #pragma omp declare target to (v{0})
+    int f{0} (int x) {{
+    #pragma omp target map(x)
+    x += {0} + v{0}[0];
+    return x; }}
+    """
+    for number, command in (1, "gompcc"), (2, "gcc"):
+        tools.write(f"{number}.c", part.format(number))
+        tools.ok(command, "-fopenmp", "-c", f"{number}.c")
+    tools.write("main.c", "int f1 (int), f2 (int); int main (void) { return f1 (1) + f2 (1) - 5; }\n")
+    tools.ok("ld", "-r", "2.o", "1.o", "-o", "joined.o")
+    command = ["gompcc", "-fopenmp", "-foffload=nvptx-none", "main.c", "joined.o", "-o", "all"]
+    tools.ok("strip", "-g", "joined.o")
+    tools.ok(*command)
+    assert "2 functions, 2 variables, 1 image: agree" in tools.ok("gompy", "inspect", "--check", "all")
+    tools.ok("strip", "--strip-unneeded", "joined.o")
+    done = tools.run(*command)
+    assert done.returncode == 1 and "joined.o: joins objects of gompcc and of gcc, and its symbols" in done.stderr
+
+
+@has_compiler
 @needs("gfortran", "g++")
 def test_libraries_of_the_device_are_found(tools: Tools) -> None:
     """GCC wants -foffload=-lm and -foffload=-lgfortran for these."""
