@@ -60,6 +60,26 @@ int main (void)
     ), done.stderr
 
 
+def test_exit_as_the_last_instruction(tmp_path: Path) -> None:
+    """Behind a call that does not return the image's code may end: the line is found nevertheless."""
+    program = build(
+        tmp_path,
+        """#include <stdio.h>
+#include <stdlib.h>
+int main (void)
+{
+#pragma omp target
+  { printf ("half a line"); exit (3); }
+}
+""",
+    )
+    done = run(program)
+    assert (done.returncode, done.stdout) == (1, "half a line")
+    assert done.stderr == (
+        "\nlibgomp: device 0 (intelmic): region main._omp_fn.0 (prog.c:6): exit (3) called on the device\n"
+    )
+
+
 def test_fortran_output(tmp_path: Path) -> None:
     """What Fortran units hold is written before the construct ends; stop in a region ends the program."""
     program = build(

@@ -116,7 +116,7 @@ cdef uintptr_t image_address_on_stack(uintptr_t sp) noexcept nogil:
     cdef ssize_t n = pwrite(memory_fd, <void *>sp, 65536, <off_t>MIC_SCRATCH)
     cdef int i
     for i in range(<int>(n // <ssize_t>sizeof(uintptr_t)) if n > 0 else 0):
-        if in_image(words[i]) and after_call(words[i]) and not points_to_region(words[i]):
+        if in_image(words[i] - 1) and after_call(words[i]) and not points_to_region(words[i]):
             return words[i]
     return 0
 
