@@ -187,7 +187,7 @@ class Image:
         ]
         words += ["-mgomp"] if options.openmp else []
         words += [NO_VERIFY, "-fno-pic", *options.words, *more]
-        if options.save_temps:
+        if options.save_temps or any(word.startswith("-fdump-") for word in options.words):
             words += ["-dumpdir", "", "-dumpbase", options.dumpbase + ".mkoffload", "-dumpbase-ext", ""]
         words += ["-o", output]
         if sum(len(word) + 1 for word in words) < LONGEST_LINE:
