@@ -6,6 +6,7 @@
     want HASH I                 the index
     want HASH S|E|X             all functions as S; all kernels as E or X
     want HASH V|W FUNCTION      one function as V or W
+    auto                        what an image of all the objects needs
 
 and writes FOLDER/HASH.I and so on.  Functions that kernels call as V are compiled along, so that the program does not
 stop at the first call of each.  Diagnostics go to standard output, a line each.
@@ -18,7 +19,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from .index import index_file
+from .index import index_file, is_openmp
 from .parser import parse
 from .syntax import Module, PtxError, Unsupported
 
@@ -67,15 +68,33 @@ class Builder:
 
         if function:
             name = f"{key}.{form}.{function_hash(function)}"
-            data, calls = compile_functions(module, [(module.functions[function], form)], 2)
+            data, calls = compile_functions(module, [(module.functions[function], form)], True)
             self.write(name, data)
             self.calls += [(key, called, kind) for called, kind in calls]
             return
         functions = [(f, form) for f in module.functions.values() if form == "S" or f.entry]
-        data, calls = compile_functions(module, functions, 2 if len(functions) < 60 else 1)
+        data, calls = compile_functions(module, functions, any(f.entry for f in module.functions.values()))
         self.write(f"{key}.{form}", data)
         if any(f.entry for f in module.functions.values()):
             self.calls += [(key, called, kind) for called, kind in calls]
+
+    def automatic(self) -> list[list[str]]:
+        """What an image of all these objects needs (link.pxi, open_objects, has the same rule)."""
+        facts = {}
+        for key in self.names:
+            try:
+                module = self.module(key)
+            except PtxError:
+                return []  # told by the request of the index
+            facts[key] = (is_openmp(module), any(f.entry for f in module.functions.values()), bool(module.functions))
+        openmp = any(o and e for o, e, _ in facts.values())
+        wants = []
+        for key, (own, entries, some) in facts.items():
+            scalar = openmp and (own or not entries)
+            form = "S" if scalar else "E"
+            if (some if scalar else entries) and not (self.folder / f"{key}.{form}").exists():
+                wants.append([key, form])
+        return wants
 
     def definition(self, key: str, name: str) -> str:
         """The object that defines a function which object `key` calls; "" if none does."""
@@ -108,14 +127,19 @@ class Builder:
 def fill(folder: Path) -> int:
     """Serve the requests on standard input."""
     builder = Builder(folder)
-    wants = []
+    wants: list[list[str]] = []
+    automatic = False
     for line in sys.stdin:
         words = line.rstrip("\n").split(" ", 3)
         if words[0] == "object":
             builder.names[words[1]] = line.rstrip("\n").split(" ", 2)[2]
         elif words[0] == "want":
             wants.append(words[1:])
+        elif words[0] == "auto":
+            automatic = True
     status = OK
+    if automatic:
+        wants += builder.automatic()
     for words in wants:
         try:
             builder.request(*words)
