@@ -29,6 +29,7 @@ cdef bint checking
 cdef bint initialised
 cdef bint forked
 cdef int init_answer
+cdef int host_processors       # that this process may use
 
 
 cdef void complain(const char *variable, const char *value, const char *wanted) noexcept nogil:
@@ -113,7 +114,7 @@ cdef const char *parse_gpu(const char *text, gpu *g) noexcept nogil:
 
 cdef bint read_settings() noexcept nogil:
     """Fill the table of devices from the environment.  False after a message for a setting that makes no sense."""
-    global gpu_count, checking
+    global gpu_count, checking, host_processors
     cdef gpu model
     cdef char *text
     cdef const char *end
@@ -122,7 +123,8 @@ cdef bint read_settings() noexcept nogil:
     cdef int i
     memset(&model, 0, sizeof(model))
     model.arch = 80
-    model.processors = available_cpus()
+    host_processors = available_cpus()
+    model.processors = host_processors
     model.bytes = <uint64_t>sysconf(_SC_PHYS_PAGES) * <uint64_t>sysconf(_SC_PAGESIZE) / 2 & ~((<uint64_t>1 << 30) - 1)
     if model.bytes < <uint64_t>1 << 30:
         model.bytes = <uint64_t>1 << 30

@@ -79,6 +79,7 @@ cdef extern from *:
     int pthread_mutex_trylock(pthread_mutex_t *m) nogil
     int pthread_mutex_unlock(pthread_mutex_t *m) nogil
     int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) nogil
+    int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, int clock, const timespec *until) nogil
     int pthread_cond_signal(pthread_cond_t *c) nogil
     int pthread_cond_broadcast(pthread_cond_t *c) nogil
     int pthread_cond_init(pthread_cond_t *c, void *attr) nogil
