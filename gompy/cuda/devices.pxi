@@ -20,6 +20,8 @@ cdef struct gpu:
     context *primary
     unsigned primary_users
     unsigned primary_flags
+    uint64_t launches          # kernels that were run
+    uint64_t copied_in, copied_out
 
 cdef gpu gpus[MAX_GPUS]
 cdef int gpu_count

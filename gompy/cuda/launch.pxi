@@ -6,6 +6,7 @@ cdef int run_kernel(function *f, ptx_launch_config *config) noexcept nogil:
     cdef ptx_error failure
     cdef int r
     failure.message[0] = 0
+    count_up(&f.of.of.device.launches, 1, RELAXED)
     r = ptx.launch(f.code, config, &failure)
     if printed:
         printed = 0

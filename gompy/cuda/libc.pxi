@@ -104,6 +104,8 @@ cdef extern from *:
 
     uint32_t load32 "__atomic_load_n"(uint32_t *p, int order) nogil
     void store32 "__atomic_store_n"(uint32_t *p, uint32_t v, int order) nogil
+    uint64_t count_up "__atomic_add_fetch"(uint64_t *p, uint64_t n, int order) nogil
+    int RELAXED "__ATOMIC_RELAXED"
     int ACQUIRE "__ATOMIC_ACQUIRE"
     int RELEASE "__ATOMIC_RELEASE"
 
