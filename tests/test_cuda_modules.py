@@ -349,6 +349,14 @@ def test_unused_device_memory_faults(cuda: Driver, capfd: pytest.CaptureFixture[
     assert "bytes past the end of a block of 400 bytes" in capfd.readouterr().err
 
 
+def test_small_steps_below_a_block(cuda: Driver) -> None:
+    """They end in pages that are there, as on a GPU: GCC's tests do it."""
+    function = cuda.handle("cuModuleGetFunction", load(cuda), b"fill")
+    address = cuda.alloc(400)
+    assert launch(cuda, function, c_uint64(address - 4), c_int(1), c_int(2)) == SUCCESS
+    cuda.ok("cuCtxSynchronize")
+
+
 def test_checked_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """With GOMPY_CHECK=1 the first store beyond a block faults; so does one to a freed block."""
     monkeypatch.setenv("GOMPY_CHECK", "1")

@@ -209,7 +209,7 @@ cdef void read_visible() noexcept nogil:
 
 cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
     """Reserve a device's window and make its areas."""
-    cdef uint64_t memory = g.bytes * (2 if checking else 1)
+    cdef uint64_t memory = g.bytes * 2 if checking else g.bytes + CHUNK
     cdef uint64_t pinned = g.bytes
     cdef uint64_t heap = <uint64_t>1 << HEAP_SPACE_SHIFT
     cdef void *p
@@ -235,6 +235,7 @@ cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
         open_area(&g.memory, g.base, memory, 4096 if checking else 512, g.bytes)
         and open_area(&g.heap, g.base + memory, heap, 4096 if checking else 32, g.heap_limit)
         and open_area(&g.pinned, g.base + memory + heap, pinned, 4096, g.bytes)
+        and (checking or leave_margin(&g.memory, 65536))
     )
 
 
