@@ -379,12 +379,20 @@ def test_checked_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: 
     assert "40 bytes into a freed block of 4000 bytes" in capfd.readouterr().err
 
 
-def test_trap(cuda: Driver, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("checked", [False, True])
+def test_trap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], checked: bool
+) -> None:
+    """Its place is told with GOMPY_CHECK only: programs end so on purpose."""
+    monkeypatch.setenv("GOMPY_CHECK", str(int(checked)))
+    cuda = Driver(tmp_path / "trap")
+    cuda.context()
     function = cuda.handle("cuModuleGetFunction", load(cuda), b"die")
     stream = cuda.handle("cuStreamCreate", 0)
     cuda.ok("cuLaunchKernel", function, 1, 1, 1, 32, 1, 1, 0, stream, None, None)
     assert cuda.cuStreamSynchronize(stream) == LAUNCH_FAILED
-    assert "die" in capfd.readouterr().err
+    err = capfd.readouterr().err
+    assert ("trap in 'die'" in err) if checked else err == ""
 
 
 def test_a_launch_without_a_current_context(cuda: Driver) -> None:
