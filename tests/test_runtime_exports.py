@@ -31,6 +31,8 @@ SERVICES = """
 GOMP_PLUGIN_malloc GOMP_PLUGIN_malloc_cleared GOMP_PLUGIN_realloc GOMP_PLUGIN_debug GOMP_PLUGIN_error
 GOMP_PLUGIN_fatal GOMP_PLUGIN_target_task_completion
 """
+FOR_PLUGINS = "gompy_has_image"
+"""What gompy's own plugins ask of libgompy beside libgomp's services."""
 
 
 def defined(library: Path | str) -> set[str]:
@@ -41,7 +43,7 @@ def defined(library: Path | str) -> set[str]:
 
 def test_the_list_of_entry_points() -> None:
     """Exactly these: a name too many would take something away from the stock libgomp."""
-    expected = set(f"{CONSTRUCTS} {API} {GCC_13} {FORTRAN} {SERVICES} PyInit_libgompy".split())
+    expected = set(f"{CONSTRUCTS} {API} {GCC_13} {FORTRAN} {SERVICES} {FOR_PLUGINS} PyInit_libgompy".split())
     assert defined(LIBGOMPY) == expected
 
 
@@ -51,7 +53,8 @@ def test_all_but_the_new_ones_are_in_the_stock_library() -> None:
     stock = defined(path.stdout.strip())
     ours = set(f"{CONSTRUCTS} {API} {FORTRAN} {SERVICES}".split())
     assert ours <= stock
-    offload = re.compile(r"GOMP_(target|offload)|omp_target_|omp_(get|set)_\w*device|omp_is_initial|omp_pause|omp_display_env")
+    names = r"GOMP_(target|offload)|omp_target_|omp_(get|set)_\w*device|omp_is_initial|omp_pause|omp_display_env"
+    offload = re.compile(names)
     assert {name for name in stock if offload.match(name)} == {
         name for name in ours if not name.startswith("GOMP_PLUGIN")
     }
