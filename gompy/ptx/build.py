@@ -16,12 +16,16 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import traceback
 from pathlib import Path
 
 from .index import index_file, is_openmp
 from .parser import parse
 from .syntax import Module, PtxError, Unsupported
+
+LIMIT = 512 << 20
+"""Bytes that the files of one CPU may take."""
 
 OK, BAD_PTX, NO_COMPILER, NOT_SUPPORTED = 0, 1, 2, 3
 
@@ -157,7 +161,34 @@ def fill(folder: Path) -> int:
             return BAD_PTX
     if status == OK:
         builder.follow()
+    prune(folder, set(builder.names))
     return status
+
+
+def prune(folder: Path, keep: set[str]) -> None:
+    """Remove the objects that have not been used for longest, until the folder is within its bounds."""
+    size: dict[str, int] = {}
+    last: dict[str, float] = {}
+    for entry in os.scandir(folder):
+        key = entry.name.split(".", 1)[0]
+        try:
+            facts = entry.stat()
+        except OSError:
+            continue  # another process was quicker
+        if not key:
+            if facts.st_mtime < time.time() - 3600:
+                Path(entry.path).unlink(missing_ok=True)  # left by a process that died
+            continue
+        size[key] = size.get(key, 0) + facts.st_size
+        last[key] = max(last.get(key, 0.0), facts.st_mtime)
+    total = sum(size.values())
+    for key in sorted(last, key=lambda k: last[k]):
+        if total <= LIMIT:
+            break
+        if key not in keep:
+            total -= size[key]
+            for file in folder.glob(f"{key}.*"):
+                file.unlink(missing_ok=True)
 
 
 def check(files: list[str]) -> int:

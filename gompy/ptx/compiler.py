@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import Any
 
@@ -26,8 +27,10 @@ def target_machine(level: int) -> tuple[Any, str, str]:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    name = llvm.get_host_cpu_name()
-    features = llvm.get_host_cpu_features().flatten()
+    name = os.environ.get("GOMPY_PTX_CPU", "")
+    features = ""
+    if not name:
+        name, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     target = llvm.Target.from_triple("x86_64-unknown-linux-gnu")
     machine = target.create_target_machine(cpu=name, features=features, opt=level, reloc="pic", codemodel="small")
     return machine, name, features

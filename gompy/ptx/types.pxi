@@ -135,6 +135,14 @@ cdef extern from "warp.h" nogil:
     struct stat_t "stat":
         long st_size
     int fstat(int, stat_t *) noexcept
+    int futimens(int, void *) noexcept
+    ctypedef struct sigset_t:
+        pass
+    int SIG_SETMASK
+    int sigfillset(sigset_t *) noexcept
+    int pthread_sigmask(int, const sigset_t *, sigset_t *) noexcept
+    int SIGSEGV, SIGBUS, SIGFPE, SIGILL
+    int sigdelset(sigset_t *, int) noexcept
     int open(const char *, int, ...) noexcept
     int close(int) noexcept
     int unlink(const char *) noexcept
