@@ -210,7 +210,7 @@ def test_numbers_agree_with_the_executor() -> None:
 
 
 def test_old_objects_leave_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over the bound, whole objects go, those first that have not been used for longest; never those of this request."""
+    """Over the bound whole objects go, first those not used for longest; never those of this request."""
     monkeypatch.setattr(build, "LIMIT", 2500)
     for age, key in enumerate(("aa", "bb", "cc", "dd")):
         for form in ("I", "ptx"):
