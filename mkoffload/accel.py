@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 BDIR = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "gompy", "_native", "bdir")
 VARIABLE = "GOMPY_ACCEL"
 CHOICES = ("auto", "gcc", "true")
-IMAGE_FLAGS = ("-fPIC", "-ffunction-sections", "-fdata-sections", "-flto-partition=none")
+IMAGE_FLAGS = ("-fPIC", "-ffunction-sections", "-fdata-sections", "-flto-partition=none", "-Wno-psabi")
+"""Options of every image.  Of calling conventions the host's compilation has warned already, where it was to."""
 
 
 def search_folders() -> list[str]:

@@ -302,6 +302,21 @@ int main(void)
     call(tmp_path / "prog")
 
 
+def test_calling_conventions_are_warned_of_once(tmp_path: Path) -> None:
+    """-Wno-psabi of a compilation holds for the device, too (libgomp.oacc-c-c++-common/firstprivate-mappings-1.c)."""
+    text = """typedef int wide __attribute__((vector_size (32)));
+    __attribute__((noipa)) wide twice (wide x) { return x + x; }
+    #pragma omp declare target (twice)
+    int main (void) { int r = 0;
+    #pragma omp target map(tofrom: r)
+    { wide w = {1}; r = twice (w)[0]; }
+    return r != 2; }
+    """
+    built = link([compile_c(text, tmp_path / "x.o", "ours", "-Wno-psabi")], tmp_path / "prog")
+    assert built.stderr == ""
+    call(tmp_path / "prog")
+
+
 def test_dumps_of_the_device_compiler(tmp_path: Path) -> None:
     """-fdump- options for the device leave their dumps beside the output, under GCC's name (scanoffload.exp)."""
     text = "int main(void){int x=0;\n#pragma omp target map(tofrom:x)\n x=1; return !x;}\n"
