@@ -22,14 +22,25 @@ cdef int copy_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t
     if stage != NULL and stage.buffer != NULL and dst - stage.start < stage.size:
         memcpy(stage.buffer + (dst - stage.start), src, size)
         return 0
+    if dev.queue != NULL:
+        return queue_to_device(dev, dst, src, size)
     if not dev.ops.host2dev(dev.target_id, <void *> dst, src, size):
         return gompy_fail(b"Copying of host object [%p..%p) to dev object [%p..%p) failed",
                           src, <const char *> src + size, <void *> dst, <void *> (dst + size))
     return 0
 
 
+cdef int copy_word(DeviceDescr *dev, uintptr_t dst, uintptr_t value, Stage *stage) noexcept nogil:
+    """Copy a word that is no object of the program: what it is now, whenever a queue comes to it."""
+    if dev.queue != NULL and (stage == NULL or stage.buffer == NULL or dst - stage.start >= stage.size):
+        return queue_word(dev, dst, value)
+    return copy_to_device(dev, dst, &value, sizeof(void *), stage)
+
+
 cdef int copy_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) noexcept nogil:
     """Copy from the device; -1 with a failure text."""
+    if dev.queue != NULL:
+        return queue_to_host(dev, dst, src, size)
     if not dev.ops.dev2host(dev.target_id, dst, <void *> src, size):
         return gompy_fail(b"Copying of dev object [%p..%p) to host object [%p..%p) failed",
                           <void *> src, <void *> (src + size), dst, <char *> dst + size)
@@ -128,7 +139,7 @@ cdef int attach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, siz
         data = device_address(target, value)
     elif not allow_zero_length:
         return gompy_fail(b"pointer target not mapped for attach")
-    return copy_to_device(dev, device_address(key, pointer), &data, sizeof(void *), stage)
+    return copy_word(dev, device_address(key, pointer), data, stage)
 
 
 cdef int detach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, bint finalize) noexcept nogil:
@@ -144,4 +155,4 @@ cdef int detach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, bin
     counter.count = 0 if finalize else counter.count - 1
     if counter.count:
         return 0
-    return copy_to_device(dev, device_address(key, pointer), <void *> pointer, sizeof(void *), NULL)
+    return copy_word(dev, device_address(key, pointer), (<uintptr_t *> pointer)[0], NULL)

@@ -56,6 +56,7 @@ cdef void order_devices() noexcept nogil:
     for i in range(num_devices):
         devices[i].number = i
         gompy_lock_init(&devices[i].lock)
+        pthread_mutex_init(&devices[i].queues_lock, NULL)
 
 
 cdef void init_targets() noexcept nogil:
@@ -161,6 +162,7 @@ cdef void finalise_devices() noexcept nogil:
             gompy_lock_acquire(&dev.lock)
         ok = True
         if dev.state == DEVICE_INITIALIZED:
+            acc_end_queues(dev)
             ok = dev.ops.fini_device(dev.target_id)
             gompy_store(&dev.state, DEVICE_FINALIZED)
         if not mine:
@@ -183,7 +185,12 @@ cdef void after_fork_in_child() noexcept nogil:
         dev.num_links = 0
         dev.images = NULL
         dev.launches = 0
+        dev.queue = NULL
+        dev.queues = NULL
+        dev.num_queues = 0
+        pthread_mutex_init(&dev.queues_lock, NULL)
         dev.epoch += 1
         if dev.state == DEVICE_INITIALIZED:
             dev.state = DEVICE_UNINITIALIZED
+    acc_forget_threads()
     forget_counts()
