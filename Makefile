@@ -7,7 +7,7 @@ NATIVE  := gompy/_native/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -path '*/crtoffload/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all help run check test lint bench packages clean distclean check-target-libgomp
+.PHONY: all help run check test lint bench packages clean distclean check-target-libgomp check-accel
 
 all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
 
@@ -44,7 +44,15 @@ test: all  ## pytest
 check: lint test  ## lint, then pytest
 
 check-target-libgomp: all  ## GCC's own libgomp tests with target constructs
-	@$(BIN)/python testsuite/run_gcc_tests.py $(TESTS)
+	@GOMPY_ACCEL=gcc $(BIN)/python testsuite/run_gcc_tests.py $(TESTS)
+
+check-accel: all  ## build the accelerator compiler, run all tests that need it
+	@$(BIN)/gompy accel build
+	@$(BIN)/gompy accel test
+	@$(BIN)/python -m pytest -q -n 2 tests/test_accel_*.py
+	@GOMPY_TEST_ACCEL=true $(BIN)/python -m pytest -q -n 2 tests/test_three_tables.py tests/test_trip_property.py
+	@GOMPY_ACCEL=true GOMPCC=$(CURDIR)/$(BIN)/gompcc $(BIN)/python testsuite/run_gcc_tests.py -q \
+	  --cc $(CURDIR)/testsuite/gomp-plain-objects --expected accel --out testsuite/out/accel $(TESTS)
 
 bench: all  ## measured ratios against named peers
 	@$(BIN)/python benchmarks/run.py

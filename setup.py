@@ -7,6 +7,7 @@ library runs in a process without an interpreter and is importable in one that h
 
 from __future__ import annotations
 
+import compileall
 import os
 import re
 import shutil
@@ -171,7 +172,7 @@ def build_native() -> None:
         tool.parent.mkdir(parents=True, exist_ok=True)
         # -I -S: neither the user's PYTHONPATH nor site-packages' start-up hooks get into a link, or cost it time.
         text = (
-            f"#!/bin/sh\ncase $0 in */gompy/_native/*) me=$0;; *) me=$(readlink -f -- \"$0\");; esac\n"
+            f'#!/bin/sh\ncase $0 in */gompy/_native/*) me=$0;; *) me=$(readlink -f -- "$0");; esac\n'
             f'exec "${{GOMPY_PYTHON:-{sys.executable}}}" -I -S "${{me%/gompy/_native/*}}/{package}/__main__.py" "$@"\n'
         )
         if not tool.exists() or tool.read_text() != text:
@@ -181,6 +182,8 @@ def build_native() -> None:
     from crtoffload import write_all  # here, not at the top: setup.py must load before the sources are complete
 
     write_all(NATIVE / "bdir")
+    for package in ("gompy", "crtoffload", "lto_wrapper", "mkoffload"):  # every compile and link starts a Python
+        compileall.compile_dir(str(ROOT / package), quiet=2)
 
 
 class BuildNative(Command):

@@ -8,29 +8,21 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shlex
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-OUT = HERE / "out"
-BIN = Path(sys.executable).parent
-GOMPCC = str(BIN / "gompcc")
-GCC = os.environ.get("GOMPY_CC", "gcc")
+from common import GCC, GOMPCC, HERE, BenchError, checked, save
+from llvm import llvm, show_llvm
+
 NVPTX = ["-foffload=nvptx-none", "-foffload-options=nvptx-none=-Wa,--no-verify"]
 RUNS = 20
-
-
-class BenchError(Exception):
-    """A command failed; the text names it and what it said."""
 
 
 @dataclass
@@ -98,25 +90,6 @@ class Contest:
             low, _, high = statistics.quantiles(c.seconds, n=4)
             ratio = "" if c is self.contenders[0] else f"; the first is {first / c.median:.2f} of it"
             print(f"  {c.name:44} {1e3 * c.median:8.1f} ms  ({1e3 * low:.1f} .. {1e3 * high:.1f}){ratio}")
-
-
-def checked(command: Sequence[str], directory: Path, environment: dict[str, str]) -> str:
-    """Run a command; its standard output.  Raises BenchError."""
-    try:
-        done = subprocess.run(
-            command,
-            cwd=directory,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise BenchError(f"{shlex.join(command)}: {error}") from None
-    if done.returncode:
-        raise BenchError(f"{shlex.join(command)}: exit status {done.returncode}\n{done.stderr}".rstrip())
-    return done.stdout
 
 
 def nvptx_missing(directory: Path, environment: dict[str, str]) -> str:
@@ -220,19 +193,12 @@ def show_latency(report: dict[str, Any]) -> None:
         print(f"  {row['name']:44} {device:>10.2f} {lowest:>10.2f} {host:>11.2f}")
 
 
-def save(report: dict[str, Any]) -> None:
-    """Write a report to benchmarks/out/NAME.json."""
-    OUT.mkdir(exist_ok=True)
-    report |= {"date": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "machine": platform.machine(), "cores": os.cpu_count()}
-    (OUT / f"{report['name']}.json").write_text(json.dumps(report, indent=1) + "\n")
-
-
 CONTESTS: tuple[Callable[[Path, dict[str, str]], Contest], ...] = (link, compile_, program)
 
 
 def main() -> int:
-    """Run the benchmarks named (link, compile, program, latency), or all."""
-    names = [c.__name__.rstrip("_") for c in CONTESTS] + ["latency"]
+    """Run the benchmarks named (link, compile, program, latency, llvm), or all."""
+    names = [c.__name__.rstrip("_") for c in CONTESTS] + ["latency", "llvm"]
     wanted = sys.argv[1:] or names
     unknown = set(wanted) - set(names)
     if unknown:
@@ -254,6 +220,10 @@ def main() -> int:
             if "latency" in wanted:
                 report = latency(directory, environment)
                 show_latency(report)
+                save(report)
+            if "llvm" in wanted:
+                report = llvm(directory, environment)
+                show_llvm(report)
                 save(report)
     except BenchError as error:
         print(f"run.py: error: {error}", file=sys.stderr)

@@ -1,2 +1,1 @@
 """GCC offloading, toolchain and runtime, on top of a stock gcc."""
-

@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from lto_wrapper.main import main  # noqa: E402
+from lto_wrapper.main import main
 
 status = main(sys.argv[1:])
 sys.stdout.flush()

@@ -42,9 +42,7 @@ class Partition:
         self.elf: Elf = open_object(name)
         self.symbols: list[Symbol] = self.elf.symbols()
         self.defined: dict[str, Symbol] = {
-            s.name: s
-            for s in self.symbols
-            if s.name and s.shndx != SHN_UNDEF and s.type not in (STT_FILE, STT_SECTION)
+            s.name: s for s in self.symbols if s.name and s.shndx != SHN_UNDEF and s.type not in (STT_FILE, STT_SECTION)
         }
 
     def table_symbols(self) -> list[Symbol]:
@@ -73,8 +71,8 @@ class Plan:
 def plan(partitions: list[Partition], prevailing: set[str]) -> Plan:
     """Find the table's symbols that other partitions keep to themselves.
 
-    ``prevailing``: names that the LTO objects define for the program.  A name that several partitions define, or that none
-    defines though one should, makes the plan ambiguous (its name is in ``ambiguous``).
+    ``prevailing``: names that the LTO objects define for the program.  A name that several partitions define, or
+    that none defines though one should, makes the plan ambiguous (its name is in ``ambiguous``).
     """
     result = Plan()
     for index, partition in enumerate(partitions):

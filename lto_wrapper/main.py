@@ -12,12 +12,11 @@ import sys
 from gompy.objects.elf import Elf, ElfError, open_object, split_member
 from gompy.objects.lto import parse_opts, split_quoted
 from gompy.objects.names import LTO_OPTS_SECTION, OFFLOAD_OPTS_SECTION, TARGET_INTELMIC
-from mkoffload import intelmic
-from mkoffload.process import ChildFailed, Killed, Temps, ToolError, catch_signals, die_of, echo, find_in, run
-from mkoffload.response import expand, join
-
 from lto_wrapper.host import HostLto
 from lto_wrapper.options import Merger, Option, compiler_words, decode, diagnostic_words, offload_words
+from mkoffload import intelmic
+from mkoffload.process import ChildFailed, Killed, Temps, ToolError, catch_signals, die_of, discard, echo, find_in, run
+from mkoffload.response import expand, join
 
 
 def warn(text: str) -> None:
@@ -26,7 +25,7 @@ def warn(text: str) -> None:
 
 
 class Link:
-    """What the environment and the plugin's argument list say of this link.  Raises ToolError if they say too little."""
+    """What the environment and the plugin's argument list say of this link.  ToolError if they say too little."""
 
     def __init__(self, words: list[str]) -> None:
         self.words = words
@@ -104,10 +103,7 @@ class Link:
         if len(names) != count or (count and len(lines) <= count + 1):
             raise ToolError(f"invalid format of {self.offload_list}")
         if not self.save_temps:
-            try:
-                os.unlink(self.offload_list)
-            except OSError:
-                pass
+            discard(self.offload_list)
         return names
 
     def wants_images(self, offload: list[str]) -> bool:

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 SEPARATE = frozenset(
-    "-o -dumpdir -dumpbase -dumpbase-ext -Xassembler -Xlinker -Xpreprocessor -B -I -L -l -T -u -z -x -D -U -A -F -e -G "
-    "-include -imacros -isystem -idirafter -iprefix -iquote -iwithprefix -iwithprefixbefore -isysroot -imultilib "
-    "-aux-info -MF -MT -MQ -wrapper -specs --param -framework -R -Tbss -Tdata -Ttext -Tbss".split()
+    (
+        *("-o", "-dumpdir", "-dumpbase", "-dumpbase-ext", "-Xassembler", "-Xlinker", "-Xpreprocessor", "-B", "-I"),
+        *("-L", "-l", "-T", "-u", "-z", "-x", "-D", "-U", "-A", "-F", "-e", "-G", "-R", "-include", "-imacros"),
+        *("-isystem", "-idirafter", "-iprefix", "-iquote", "-iwithprefix", "-iwithprefixbefore", "-isysroot"),
+        *("-imultilib", "-aux-info", "-MF", "-MT", "-MQ", "-wrapper", "-specs", "--param", "-Tbss", "-Tdata", "-Ttext"),
+    )
 )
 """Options whose argument is the next word."""
 DIAGNOSTICS = (
@@ -38,6 +41,7 @@ JOINED = (
     "flto-partition=",
     "flto=",
 )
+POSITION = ("fPIC", "fpic", "fPIE", "fpie")
 CF_LEVELS = {"none": 0, "branch": 1, "return": 2, "full": 3}
 CF_NAMES = {value: name for name, value in CF_LEVELS.items()}
 
@@ -87,7 +91,24 @@ def decode(words: Iterable[str]) -> list[Option]:
                 result.append(Option(word[1:].partition("=")[0] + "=", [word], word.partition("=")[2]))
             else:
                 result.append(Option(word[1:], [word]))
-    return result
+    return _pruned(result)
+
+
+def _pruned(options: list[Option]) -> list[Option]:
+    """Drop flags that a later one of the same kind makes void, as GCC does on decoding (opts-common.cc, prune_options).
+
+    Options with an argument stay, however often they come.
+    """
+    seen: set[str] = set()
+    result: list[Option] = []
+    for option in reversed(options):
+        key = "pic" if option.key in POSITION else option.key
+        if len(option.words) == 1 and key[0] in "fmp" and "=" not in option.words[0]:
+            if key in seen:
+                continue
+            seen.add(key)
+        result.append(option)
+    return result[::-1]
 
 
 def is_target(option: Option) -> bool:
@@ -113,12 +134,12 @@ LEVELS = ("O", "Ofast", "Og", "Os", "Oz")
 def _position_independence(options: list[Option], pic: Option | None, pie: Option | None) -> list[Option]:
     """Merge the PIC and PIE level of a further unit (its last such options) into those gathered so far.
 
-    The lower level wins: PIC and pic give pic; no-pic anywhere gives no-pic; a unit without PIC but with PIE lowers PIC to
-    PIE.  PIC that one unit has and another says nothing of is dropped, because its default is not known.
+    The lower level wins: PIC and pic give pic; no-pic anywhere gives no-pic; a unit without PIC but with PIE lowers
+    PIC to PIE.  PIC that one unit has and another says nothing of is dropped, because its default is not known.
     """
     result: list[Option] = []
     for option in options:
-        if option.key not in ("fPIC", "fpic", "fPIE", "fpie") or not option.on:
+        if option.key not in POSITION or not option.on:
             result.append(option)
             continue
         is_pic = option.key in ("fPIC", "fpic")
@@ -153,8 +174,8 @@ def _merge_parallel(old: Option, new: Option) -> Option:
 class Merger:
     """Options of translation units, merged one after the other.
 
-    ``link``: the options of the link line; ``warn`` gets the text of each warning.  ``merge`` raises ToolError for options
-    that must agree and do not.
+    ``link``: the options of the link line; ``warn`` gets the text of each warning.  ``merge`` raises ToolError for
+    options that must agree and do not.
     """
 
     def __init__(self, link: list[Option], warn: Callable[[str], None]) -> None:
@@ -259,8 +280,8 @@ class Merger:
 PASSED = frozenset(
     (
         *DIAGNOSTICS,
-        *("fPIC", "fpic", "fPIE", "fpie", "fcommon", "fgnu-tm", "fopenmp", "fopenacc", "fopenacc-dim=", "foffload-abi="),
-        *("fcf-protection=", "g"),
+        *("fPIC", "fpic", "fPIE", "fpie", "fcommon", "fgnu-tm", "fopenmp", "fopenacc", "fopenacc-dim="),
+        *("foffload-abi=", "fcf-protection=", "g"),
         *LEVELS,
     )
 )

@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mkoffload.inputs import Input
     from mkoffload.intelmic import Image
+    from mkoffload.tables import Names
 
 BDIR = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "gompy", "_native", "bdir")
 VARIABLE = "GOMPY_ACCEL"
@@ -45,6 +46,10 @@ class Compiler:
 
     accel: int
     title: str
+
+    def comparable(self, names: Names) -> Names:
+        """Names of table entries, as far as host and image must agree in them."""
+        return names
 
     def missing(self, item: Input) -> str:
         """The warning for an object without the streams that this compiler reads."""
@@ -76,16 +81,15 @@ class StockCompiler(Compiler):
 
     def missing(self, item: Input) -> str:
         """Both mends: the object compiled again, or a compiler that reads what it has."""
-        text = (
-            f"{item.name}: no device code for {TARGET_INTELMIC}; its regions run on the host; compile it with gompcc"
-        )
+        text = f"{item.name}: no device code for {TARGET_INTELMIC}; its regions run on the host; compile it with gompcc"
         return text + (", or take it as it is: gompy accel build" if item.has_offload_streams else "")
 
     def compile(self, image: Image, usable: list[Input]) -> list[str]:
         """With a resolution file, as the linker plugin would write one for the image's link."""
         resolution = image.path(".res", ".mkoffload.res")
         with open(resolution, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(resolution_text([i.device_file for i in usable], resolve([i.symbols for i in usable])))
+            resolved = resolve([i.symbols for i in usable], image.exported)
+            file.write(resolution_text([i.device_file for i in usable], resolved))
         if debug_wanted(image) and any(i.debug for i in usable):
             return self._compile_with_debug(image, usable, resolution)
         output = image.path(".o", ".mkoffload.o")
@@ -138,6 +142,13 @@ class TrueCompiler(Compiler):
     def __init__(self, found: store.Installed) -> None:
         self.folder = found.path
         self.title = f"{found.lto1} ({found.conf.get('compiler', '')})"
+
+    def comparable(self, names: Names) -> Names:
+        """Variables without what follows their first dot.
+
+        The stream has no assembler names of temporaries and local statics: they are numbered anew.
+        """
+        return [n if n is None or "._omp_fn." in n else n[:1] + n[1:].partition(".")[0] for n in names]
 
     def missing(self, item: Input) -> str:
         """Its offload streams were taken out, or never written."""

@@ -1,8 +1,9 @@
 """The image's line table as tools expect it: file 0 is file 1.
 
-lto1 names its compilation unit ``<artificial>``, and so the assembler names file 0 of the line table.  The lines refer to
-the files from 1 on and are right, but addr2line of binutils takes file 0 for file 1 where the line program never sets the
-file.  GCC's tables of ordinary units have the source in both places; so has the image's after this.
+lto1 names its compilation unit ``<artificial>``, and so the assembler names file 0 of the line table.  The lines
+refer to
+the files from 1 on and are right, but addr2line of binutils takes file 0 for file 1 where the line program never
+sets the file.  GCC's tables of ordinary units have the source in both places; so has the image's after this.
 
 Source: DWARF 5, 6.2.4 (line number program header), 7.5.6 (forms).
 """

@@ -1,6 +1,6 @@
 """The front ends' debug information, taken out of an object for the image's link.
 
-With -g an object has its types, variables and functions in ``.gnu.debuglto_`` sections, written before optimisation, and
+With -g an object has its types, variables and functions in ``.gnu.debuglto_`` sections, written before optimisation;
 lto1's debug information refers to them by a hidden symbol.  GCC's lto-wrapper and its gcn mkoffload make an object of
 them for the linker (simple-object-elf.c, simple_object_elf_copy_lto_debug_sections); here the object is patched: those
 sections get their ordinary names, and nothing else of it is left for the linker to see.

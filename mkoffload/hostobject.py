@@ -1,23 +1,27 @@
 """The host object of an intelmic image: the image, its description, a constructor that registers and a destructor.
 
-Assembly text with ``.incbin``: no compiler is started for a program of three sections.  The layout of ``target_data`` is
-docs/internals.md's; calls and section names are those of GCC's generated host objects (intelmic-mkoffload.cc,
-nvptx/mkoffload.cc).
+Assembly text with ``.incbin``: no compiler is started for a program of three sections.  The layout of
+``target_data`` is docs/internals.md's; calls and section names are those of GCC's generated host objects
+(intelmic-mkoffload.cc, nvptx/mkoffload.cc).
 """
 
 from __future__ import annotations
 
 from gompy.objects.names import (
     ACCEL_STOCK,
+    FUNC_TABLE_BEGIN,
+    FUNC_TABLE_END,
     GOMP_DEVICE_INTEL_MIC,
+    GOMPY_HOST_TABLE,
     GOMPY_MIC_VERSION,
     HOST_TABLE,
     IMAGE_ABI,
     IMAGE_MAGIC,
     OBJECT_RECORD_SECTION,
+    VAR_TABLE_BEGIN,
 )
-
 from mkoffload.inputs import Described
+from mkoffload.vtables import Vtables
 
 
 def string(text: str) -> str:
@@ -40,12 +44,15 @@ def host_object_text(
     nvars: int,
     output: str,
     accel: int = ACCEL_STOCK,
+    vtables: Vtables | None = None,
 ) -> str:
     """Assembly text of the host object.
 
-    ``image``: path of the image file.  ``objects``: in table order.  ``nfuncs``, ``nvars``: lengths of the image's tables.
-    ``output``: name of the link's output, for messages.
+    ``image``: path of the image file.  ``objects``: in table order.  ``nfuncs``, ``nvars``: lengths of the image's
+    tables. ``output``: name of the link's output, for messages.  ``vtables``: entries that stand behind the host's
+    tables; the host table that is registered is one of this object then, with an end of its own.
     """
+    table = HOST_TABLE
     start, stop = f"__start_{OBJECT_RECORD_SECTION}", f"__stop_{OBJECT_RECORD_SECTION}"
     lines = [
         '\t.section .gnu.offload_images,"a",@progbits',
@@ -85,8 +92,18 @@ def host_object_text(
         lines.append(f"\t.quad {item.id:#x}")
         lines.append(f"\t.long {item.nfuncs}, {item.nvars}, {item.kind}, 0")
         lines.append(f"\t.quad .Lname{index}")
+    if vtables:
+        table = GOMPY_HOST_TABLE
+        lines += ["\t.balign 16", f"\t.type {table}, @object", f"\t.size {table}, 32", f"{table}:"]
+        lines += [f"\t.hidden {name}\n\t.quad {name}" for name in (FUNC_TABLE_BEGIN, FUNC_TABLE_END, VAR_TABLE_BEGIN)]
+        lines += ["\t.quad .Lvtables_end", vtables.host_text().rstrip("\n")]
+    else:
+        lines.append(f"\t.hidden {HOST_TABLE}")
     lines.append("\t.text")
-    for name, function in (("gompy_register", "GOMP_offload_register_ver"), ("gompy_unregister", "GOMP_offload_unregister_ver")):
+    for name, function in (
+        ("gompy_register", "GOMP_offload_register_ver"),
+        ("gompy_unregister", "GOMP_offload_unregister_ver"),
+    ):
         lines += [
             f"\t.type {name}, @function",
             f"{name}:",
@@ -95,8 +112,7 @@ def host_object_text(
             "\tsubq $8, %rsp",
             "\t.cfi_adjust_cfa_offset 8",
             f"\tmovl ${GOMPY_MIC_VERSION:#x}, %edi",
-            f"\t.hidden {HOST_TABLE}",
-            f"\tleaq {HOST_TABLE}(%rip), %rsi",
+            f"\tleaq {table}(%rip), %rsi",
             f"\tmovl ${GOMP_DEVICE_INTEL_MIC}, %edx",
             "\tleaq gompy_target_data(%rip), %rcx",
             f"\tcall {function}@PLT",

@@ -1,4 +1,5 @@
-"""ld's part of the image: which libraries, what is a constructor no more, and what an undefined symbol means to the user.
+"""ld's part of the image: which libraries, what is a constructor no more, and what an undefined symbol means to the
+user.
 
 The libraries are those of the host's link path: the emulated device runs the host's own instruction set and C library.
 """
@@ -22,9 +23,13 @@ from gompy.objects.elf import (
 )
 from gompy.objects.lto import with_flags
 from gompy.objects.names import OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION
-
 from mkoffload.inputs import Input
+from mkoffload.process import Child, ToolError, find_tool
 from mkoffload.tables import base_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 CONSTRUCTORS = (SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY)
 RUNTIMES = (
@@ -109,6 +114,18 @@ def defines(item: Input, name: str) -> bool:
     if any(s.name == name and s.defined for s in item.symbols):
         return True
     return any(s.name == name and s.shndx != SHN_UNDEF for s in item.elf.symbols())
+
+
+def demangled(messages: list[str], env: Mapping[str, str]) -> list[str]:
+    """The messages with C++ names as their user wrote them, where c++filt is at hand."""
+    if not any("_Z" in message for message in messages):
+        return messages
+    try:
+        text = "\n".join(messages).encode("utf-8", "surrogateescape")
+        status, output, _ = Child([find_tool("c++filt")], env, text, capture_stdout=True).wait()
+    except ToolError:
+        return messages
+    return output.decode("utf-8", "surrogateescape").split("\n") if not status else messages
 
 
 def explain_undefined(errors: str, inputs: list[Input]) -> list[str]:

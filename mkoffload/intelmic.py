@@ -11,21 +11,23 @@ import os
 import sys
 
 from gompy.objects.elf import Elf, ElfError, open_object
-from gompy.objects.names import TARGET_INTELMIC, TARGET_TABLE
-
+from gompy.objects.names import ACCEL_STOCK, TARGET_INTELMIC, TARGET_TABLE
 from mkoffload.accel import BDIR, Compiler, choose, find_stock_wrapper
 from mkoffload.hostobject import host_object_text
 from mkoffload.imagelink import (
     ALL,
+    demangled,
     explain_undefined,
     library_arguments,
     neutralised,
+    parse_undefined,
     undefined_symbols,
     wanted_libraries,
 )
 from mkoffload.inputs import Input
 from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, run
 from mkoffload.tables import Names, differences, table_names
+from mkoffload.vtables import Vtables, candidates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BDIR", "TOOL_FOLDER", "Made", "build", "complain", "find_stock_wrapper"]
 
+POSITION_INDEPENDENCE = (
+    *("-fPIC", "-fpic", "-fPIE", "-fpie", "-fno-pic", "-fno-PIC", "-fno-pie", "-fno-PIE", "-pie", "-no-pie"),
+)
 TOOL_FOLDER = os.path.join(BDIR, "accel", TARGET_INTELMIC)
 CLEARED = (
     "COLLECT_GCC",
@@ -64,8 +69,6 @@ class Options:
         self.objects: list[str] = []
         self.compile: list[str] = []
         self.link: list[str] = []
-        self.openmp: bool | None = None
-        self.openacc: bool | None = None
         rest = iter(words)
         for word in rest:
             if word == "-o":
@@ -80,11 +83,14 @@ class Options:
                 self.save_temps = True
             elif word.startswith("-foffload-abi="):
                 if word != "-foffload-abi=lp64":
-                    raise ToolError("unrecognizable argument of option -foffload-abi=" if word != "-foffload-abi=ilp32"
-                                    else "-foffload-abi=ilp32 is not supported: the device is 64-bit")
+                    raise ToolError(
+                        "unrecognizable argument of option -foffload-abi="
+                        if word != "-foffload-abi=ilp32"
+                        else "-foffload-abi=ilp32 is not supported: the device is 64-bit"
+                    )
             elif word in ("-l", "-L"):
                 self.link.append(word + next(rest, ""))
-            elif word in ("-Xlinker",):
+            elif word == "-Xlinker":
                 self.link.append(next(rest, ""))
             elif word.startswith(("-l", "-L")):
                 self.link.append(word)
@@ -92,10 +98,7 @@ class Options:
                 self.link += word[4:].split(",")
             elif word in ("-Xassembler", "-include", "-I", "-D", "-U", "-x", "--param"):
                 self.compile += [word, next(rest, "")]
-            elif word.startswith("-fopenmp") or word.startswith("-fno-openmp"):
-                self.openmp = word == "-fopenmp" if word in ("-fopenmp", "-fno-openmp") else self.openmp
-                self.compile.append(word)
-            elif word in ("-fPIC", "-fpic", "-fPIE", "-fpie", "-fno-pic", "-fno-PIC", "-fno-pie", "-fno-PIE", "-pie", "-no-pie"):
+            elif word in POSITION_INDEPENDENCE:
                 pass  # the image is a shared object whatever the host is
             elif word.startswith("-flto") or word == "-shared":
                 pass
@@ -115,7 +118,7 @@ def device_environment() -> dict[str, str]:
 
 
 def compiler() -> str:
-    """The gcc that makes the image: the one of the host link.  ToolError if COLLECT_GCC is unset, as GCC's mkoffload."""
+    """The gcc that makes the image: the one of the host link.  ToolError if COLLECT_GCC is unset, as in GCC's."""
     name = os.environ.get("COLLECT_GCC")
     if not name:
         raise ToolError("COLLECT_GCC must be set.")
@@ -142,6 +145,7 @@ class Image:
         self.folder = temps.folder()
         self.compiler: Compiler = choose(self.gcc, self.env)
         self.inputs: list[Input] = []
+        self.exported: list[str] = []  # vtables that lto1 has to keep
 
     def path(self, suffix: str, kept: str = "") -> str:
         """Name of an intermediate file: beside the output with -save-temps, else in the temporary folder."""
@@ -161,13 +165,15 @@ class Image:
                 usable.append(item)
             else:
                 sys.stderr.write(f"mkoffload: warning: {self.compiler.missing(item)}\n")
+        if self.compiler.accel == ACCEL_STOCK:
+            self.exported = candidates(usable)
         return usable
 
     def check(self, compiled: Elf) -> Made:
         """Compare the image's tables with the host's, by name.  ToolError names the entries that differ.
 
-        LTO objects stand together in the order of the tables.  Where one of them is slim, their names are known only after
-        host LTO: the image's entries between those of the others are taken as theirs (``Made.lto``).
+        LTO objects stand together in the order of the tables.  Where one of them is slim, their names are known only
+        after host LTO: the image's entries between those of the others are taken as theirs (``Made.lto``).
         """
         image = table_names(compiled)
         made = Made(image)
@@ -195,33 +201,44 @@ class Image:
                     item.described[0].nfuncs = 0
                 else:
                     item.described[0].nvars = 0
-            complain(self.options.output, what, host, image[table])
+            same = self.compiler.comparable
+            complain(self.options.output, what, same(host), same(image[table]))
         return made
 
-    def link(self, compiled: Elf, more: list[str]) -> str:
-        """ld: the image, a DSO that exports its tables.  ToolError after a message for every undefined symbol."""
+    def link(self, compiled: Elf, more: list[str], vtables: Vtables) -> str:
+        """ld: the image, a DSO that exports its tables.  ToolError after a message for every undefined symbol.
+
+        Vtables that need what the device has not are taken out of ``vtables``.
+        """
         with open(compiled.name, "wb") as file:
             file.write(neutralised(compiled))
         image = self.path(".so", ".mkoffload")
         script = self.path(".map", ".mkoffload.map")
         with open(script, "w", encoding="ascii") as file:
             file.write(f"{{ global: {TARGET_TABLE}; local: *; }};\n")
-        command = [find_tool("ld", BDIR), "-m", "elf_x86_64", "-shared", "--gc-sections", "--eh-frame-hdr", "-z", "defs"]
-        command += ["-z", "noexecstack", "--hash-style=gnu", "--version-script", script, "-o", image]
-        command += [os.path.join(BDIR, "imgbegin.o"), compiled.name, *more, os.path.join(BDIR, "imgend.o")]
-        command += self.options.link
+        command = [find_tool("ld", BDIR), "-m", "elf_x86_64", "-shared", "--gc-sections", "--eh-frame-hdr"]
+        command += ["-z", "defs", "-z", "noexecstack", "--no-demangle", "--hash-style=gnu"]
+        command += ["--version-script", script, "-o", image]
+        command += [os.path.join(BDIR, "imgbegin.o"), compiled.name, *more]
         few = wanted_libraries(undefined_symbols(compiled.symbols()))
         status, text = 1, ""
-        for libraries in (few, ALL):
-            whole = [*command, *library_arguments(self.library_path, libraries)]
+        libraries: list[str] | tuple[str, ...] = few
+        while True:
+            last = [self._vtable_object(vtables)] if vtables else []
+            whole = [*command, *last, os.path.join(BDIR, "imgend.o"), *self.options.link]
+            whole += library_arguments(self.library_path, libraries)
             echo(whole, self.options.verbose)
             status, _, errors = Child(whole, self.env, capture_stderr=True).wait()
             text = errors.decode("utf-8", "replace")
             if not status or "undefined reference" not in text:
                 break
+            if libraries is few:
+                libraries = ALL
+            elif not vtables.drop(compiled, {symbol for _, symbol in parse_undefined(text)}):
+                break
         if status:
             messages = explain_undefined(text, self.inputs)
-            for message in messages:
+            for message in demangled(messages, self.env):
                 sys.stderr.write(f"mkoffload: error: {message}\n")
             if not messages:
                 sys.stderr.write(text)
@@ -229,11 +246,20 @@ class Image:
         sys.stderr.write(text)
         return image
 
-    def pack(self, image: str, tables: tuple[Names, Names]) -> None:
+    def _vtable_object(self, vtables: Vtables) -> str:
+        """The image's table entries of the vtables."""
+        output = self.path(".vtables.o", ".mkoffload.vtables.o")
+        text = vtables.table_text() + '\t.section .note.GNU-stack,"",@progbits\n'
+        run([find_tool("as", BDIR), "--64", "-o", output, "-"], self.env, self.options.verbose, text.encode())
+        return output
+
+    def pack(self, image: str, tables: tuple[Names, Names], vtables: Vtables) -> None:
         """The host object."""
         described = [d for item in self.inputs for d in item.described]
+        described += [vtables.described()] if vtables else []
         output = os.path.basename(self.options.dumpbase).removesuffix("x" + TARGET_INTELMIC).rstrip(".")
-        text = host_object_text(image, described, len(tables[0]), len(tables[1]), output, self.compiler.accel)
+        lengths = len(tables[0]), len(tables[1]) + len(vtables.entries)
+        text = host_object_text(image, described, *lengths, output, self.compiler.accel, vtables)
         command = [find_tool("as", BDIR), "--64", "-o", self.options.output]
         if self.options.save_temps:
             source = self.options.dumpbase + ".s"
@@ -251,7 +277,8 @@ def complain(output: str, what: str, host: Names, image: Names) -> None:
         shown = "; ".join(f"entry {index}: host has {one}, image has {other}" for index, one, other in found[:8])
         more = f"; and {len(found) - 8} more" if len(found) > 8 else ""
         raise ToolError(
-            f"{output}: the {what} tables of host and image differ ({len(host)} and {len(image)} entries): {shown}{more}"
+            f"{output}: the {what} tables of host and image differ "
+            f"({len(host)} and {len(image)} entries): {shown}{more}"
         )
 
 
@@ -269,7 +296,8 @@ def build(words: Sequence[str], temps: Temps, library_path: str | None = None) -
         compiled, *more = image.compiler.compile(image, usable)
         elf = open_object(compiled)
         made = image.check(elf)
-        image.pack(image.link(elf, more), made.tables)
+        vtables = Vtables(image.exported, elf)
+        image.pack(image.link(elf, more, vtables), made.tables, vtables)
     except ElfError as error:
         raise ToolError(f"cannot read {error}") from None
     return made

@@ -43,7 +43,9 @@ class Temps:
 
     def __init__(self) -> None:
         self.paths: list[str] = []
-        self.root = next((d for d in (os.environ.get(n) for n in ("TMPDIR", "TMP", "TEMP")) if d and os.path.isdir(d)), "/tmp")
+        self.root = next(
+            (d for d in (os.environ.get(n) for n in ("TMPDIR", "TMP", "TEMP")) if d and os.path.isdir(d)), "/tmp"
+        )
 
     def name(self, suffix: str) -> str:
         """A new empty file of ours, named as GCC names its temporary files."""

@@ -1,7 +1,7 @@
 """The offload tables of an object by name: which function or variable each entry is, and how two tables compare.
 
-Entries are 8-byte (functions) or 16-byte (variables) relocated words; a name comes from the relocation's symbol, or from
-the symbol that the symbol table has at its section and offset.  Source: GCC omp-offload.cc (omp_finish_file).
+Entries are 8-byte (functions) or 16-byte (variables) relocated words; a name comes from the relocation's symbol, or
+from the symbol that the symbol table has at its section and offset.  Source: GCC omp-offload.cc (omp_finish_file).
 """
 
 from __future__ import annotations

@@ -34,7 +34,9 @@ def environment(**changes: str) -> dict[str, str]:
     return env
 
 
-def call(*words: str | Path, cwd: Path | None = None, check: bool = True, **env: str) -> subprocess.CompletedProcess[str]:
+def call(
+    *words: str | Path, cwd: Path | None = None, check: bool = True, **env: str
+) -> subprocess.CompletedProcess[str]:
     """Run a command; with ``check``, its failure fails the test with what it said."""
     done = subprocess.run(
         [str(w) for w in words], cwd=cwd, env=environment(**env), capture_output=True, text=True, timeout=100
@@ -238,7 +240,8 @@ def textrel(path: Path) -> bool:
     """Whether the dynamic section has DT_TEXTREL or the flag for it."""
     dynamic = elf(path).get_section_by_name(".dynamic")
     return any(
-        t.entry.d_tag == "DT_TEXTREL" or (t.entry.d_tag == "DT_FLAGS" and t.entry.d_val & 4) for t in dynamic.iter_tags()
+        t.entry.d_tag == "DT_TEXTREL" or (t.entry.d_tag == "DT_FLAGS" and t.entry.d_val & 4)
+        for t in dynamic.iter_tags()
     )
 
 

@@ -26,6 +26,7 @@ struct addr_pair { uintptr_t start, end; };
 struct image { struct addr_pair *pairs; int count; };
 
 extern void *GOMP_PLUGIN_malloc (size_t);
+extern void GOMP_PLUGIN_fatal (const char *, ...);
 extern void GOMP_PLUGIN_target_task_completion (void *);
 
 static void __attribute__ ((format (printf, 1, 2)))
@@ -54,12 +55,28 @@ GOMP_OFFLOAD_init_device (int n)
   note ("init %d pid %d\n", n, (int) getpid ());
 #ifdef INIT_FAILS
   return false;
+#elif defined INIT_ENDS
+  GOMP_PLUGIN_fatal ("no %s", "device");
+#elif defined NO_CHILD
+  static int parent;
+  if (parent && parent != getpid ())
+    return false;
+  parent = getpid ();
+  return true;
 #else
   return true;
 #endif
 }
 
-bool GOMP_OFFLOAD_fini_device (int n) { note ("fini %d pid %d\n", n, (int) getpid ()); return true; }
+static volatile int finalised;
+
+bool
+GOMP_OFFLOAD_fini_device (int n)
+{
+  note ("fini %d pid %d\n", n, (int) getpid ());
+  finalised = 1;
+  return true;
+}
 
 int
 GOMP_OFFLOAD_load_image (int n, unsigned version, const void *data, struct addr_pair **table)
@@ -83,6 +100,9 @@ void *
 GOMP_OFFLOAD_alloc (int n, size_t size)
 {
   note ("alloc %d %zu\n", n, size);
+#ifdef ALLOC_ENDS
+  GOMP_PLUGIN_fatal ("no more %s", "memory");
+#endif
 #ifdef ALLOC_FAILS
   return NULL;
 #else
@@ -120,6 +140,11 @@ GOMP_OFFLOAD_run (int n, void *fn, void *vars, void **args)
 {
   note ("run %d args %#lx %#lx\n", n, args ? (unsigned long) args[0] : 0, args && args[0] ? (unsigned long) args[1] : 0);
   ((void (*) (void *)) fn) (vars);
+#ifdef DIES_AT_EXIT
+  while (!finalised)
+    usleep (1000);
+  GOMP_PLUGIN_fatal ("device is gone");
+#endif
 }
 #endif
 

@@ -57,7 +57,7 @@ def build_plugin(folder: Path, *options: str, name: str = "fake") -> None:
     )
 
 
-def run(folder: Path, program: Path, plugins: str = "fake", timeout: float = 60, **environment: str) -> Run:
+def run(folder: Path, program: Path, plugins: str = "fake", **environment: str) -> Run:
     """Run a program with libgompy in front of libgomp."""
     log = folder / "plugin.log"
     log.unlink(missing_ok=True)
@@ -70,8 +70,6 @@ def run(folder: Path, program: Path, plugins: str = "fake", timeout: float = 60,
         "FAKE_LOG": str(log),
         "OMP_NUM_THREADS": "2",
     }
-    done = subprocess.run(
-        [str(program)], env=env | environment, capture_output=True, text=True, timeout=timeout, cwd=folder
-    )
+    done = subprocess.run([str(program)], env=env | environment, capture_output=True, text=True, timeout=60, cwd=folder)
     lines = log.read_text().splitlines() if log.exists() else []
     return Run(done.returncode, done.stdout, done.stderr, lines)

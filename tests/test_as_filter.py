@@ -136,8 +136,10 @@ def test_thirty_two_bit_objects_are_untouched(tmp_path: Path) -> None:
 
 def test_tables_without_streams_get_a_record_of_id_zero(tmp_path: Path) -> None:
     source = tmp_path / "x.s"
-    source.write_text('.file "joint.c"\n.section .gnu.offload_funcs,"aw"\n.quad f, g, h\n'
-                      '.section .gnu.offload_vars,"aw"\n.quad v, 8\n')
+    source.write_text(
+        '.file "joint.c"\n.section .gnu.offload_funcs,"aw"\n.quad f, g, h\n'
+        '.section .gnu.offload_vars,"aw"\n.quad v, 8\n'
+    )
     call(AS, source, "-o", tmp_path / "x.o")
     assert records(tmp_path / "x.o") == [(0, 3, 1, "joint.c")]
 

@@ -81,9 +81,7 @@ def test_every_option_is_in_the_help() -> None:
     assert {"config", "doctor"} <= set(main.available())
 
 
-def test_command_that_is_not_there_says_so(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command_that_is_not_there_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(main.COMMANDS, "later", "something")
     status, out, err = run(capsys, "later")
     assert (status, out, err) == (2, "", "gompy: error: 'later' is not implemented\n")
@@ -138,9 +136,7 @@ def test_doctor_sees_a_compiler_that_streams_nothing(
 ) -> None:
     """A compiler that says it offloads and leaves the streams out of its objects."""
     fake = tmp_path / "gcc"
-    fake.write_text(
-        '#!/bin/sh\ncase "$*" in -v) exec gcc -v;; esac\nwhile [ "$1" != -o ]; do shift; done\n: > "$2"\n'
-    )
+    fake.write_text('#!/bin/sh\ncase "$*" in -v) exec gcc -v;; esac\nwhile [ "$1" != -o ]; do shift; done\n: > "$2"\n')
     fake.chmod(0o755)
     monkeypatch.setenv("GOMPY_CC", str(fake))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

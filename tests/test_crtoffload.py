@@ -84,9 +84,9 @@ def test_link_of_every_kind_has_no_text_relocation(ours: Path, tmp_path: Path, k
     """The three objects in a hand-made link; gcc's table gives DT_TEXTREL in a PIE and in a shared object."""
     source = tmp_path / "m.c"
     source.write_text(
-        "extern void *__OFFLOAD_TABLE__[4] __attribute__((visibility(\"hidden\")));\n"
+        'extern void *__OFFLOAD_TABLE__[4] __attribute__((visibility("hidden")));\n'
         "static int f(void) { return 3; }\n"
-        "static void *t __attribute__((used, retain, section(\".gnu.offload_funcs\"))) = f;\n"
+        'static void *t __attribute__((used, retain, section(".gnu.offload_funcs"))) = f;\n'
         "int n(void) { return (void **) __OFFLOAD_TABLE__[1] - (void **) __OFFLOAD_TABLE__[0]; }\n"
         "int main(void) { return n() != 1 || __OFFLOAD_TABLE__[2] != __OFFLOAD_TABLE__[3]; }\n"
     )

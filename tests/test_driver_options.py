@@ -356,3 +356,15 @@ def test_start_imports_little() -> None:
         [*plain, f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{script}"], capture_output=True, text=True, check=True
     )
     assert set(done.stdout.split()) <= {"__future__"}
+
+
+def test_version_with_a_model_does_not_name_the_stock_targets() -> None:
+    """GCC's check_effective_target_offload_target_nvptx reads ``-v`` with all options and no source."""
+    text = "import sys; sys.argv = ['gompcc', '-v', '-fopenmp']; from gompy.driver.main import gompcc; gompcc()"
+    ours = subprocess.run(
+        [sys.executable, "-c", text], env=environment(LC_ALL="C", PYTHONPATH=str(ROOT)), capture_output=True, text=True
+    )
+    assert ours.returncode == 0
+    assert not [line for line in ours.stderr.splitlines() if line.startswith("OFFLOAD_TARGET_NAMES=")]
+    stock = subprocess.run(["gcc", "-v", "-fopenmp"], env=environment(LC_ALL="C"), capture_output=True, text=True)
+    assert stock.stderr.splitlines()[-1] == ours.stderr.splitlines()[-1]

@@ -449,3 +449,33 @@ def test_dot(inputs: Inputs, capsys: pytest.CaptureFixture[str], tmp_path: Path)
 def test_graph_of_too_many_regions(many: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     status, _out, err = inspect(capsys, "--graph", tmp_path / "x.svg", "--table", "opts", many / "many.o")
     assert status == 1 and "a graph is drawn of up to 400 nodes" in err
+
+
+VIRTUAL = """
+struct B { virtual int f () const { return 1; } };
+struct D : B { int f () const override { return 42; } };
+int main ()
+{
+  int r = 0;
+#pragma omp target map(tofrom: r)
+  { D d; B *b = &d; r = b->f (); }
+  return r != 42;
+}
+"""
+
+
+def test_tables_with_entries_of_the_host_object(tmp_path: Path) -> None:
+    """A program whose registered table is gompy_host_table: the C++ vtable behind the linker's table is shown."""
+    source = tmp_path / "virtual.cc"
+    source.write_text(VIRTUAL)
+    compiler = Path(sys.executable).with_name("gompc++")
+    subprocess.run([compiler, "-O0", "-fopenmp", source, "-o", tmp_path / "virtual"], check=True)
+    report = json.loads(
+        subprocess.run(
+            [*COMMAND, "--json", tmp_path / "virtual"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    )[0]
+    assert [entry["name"] for entry in report["vars"]] == ["_ZTV1D"]

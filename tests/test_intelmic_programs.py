@@ -177,6 +177,14 @@ int main (void)
     assert run(program, OMP_PROC_BIND="true", OMP_PLACES="threads").stdout == "1\n"
 
 
+@pytest.mark.parametrize("limit", ["-v 4000000", "-s unlimited", "-f 1000000", "-n 14"])
+def test_resource_limits(tmp_path: Path, limit: str) -> None:
+    """Less address space or file size than the device would like, an unlimited stack, few descriptors."""
+    program = build(tmp_path, EMPTY)
+    done = subprocess.run(["bash", "-c", f"ulimit {limit}; {program}"], capture_output=True, text=True, timeout=30)
+    assert (done.stdout, done.stderr) == ("2\n", "")
+
+
 def test_one_processor(tmp_path: Path) -> None:
     """On one processor nobody spins: a thousand launches take well under a second of processor time."""
     program = build(

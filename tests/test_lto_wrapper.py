@@ -103,7 +103,9 @@ def test_messages_and_status_are_those_of_the_stock_one(objects: dict[str, Path]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x\n", "2\none.o\n", "1\n", "3\na\nb\nc", "0\n"], ids=["empty", "word", "few", "none", "no-newline", "zero"]
+    "text",
+    ["", "x\n", "2\none.o\n", "1\n", "3\na\nb\nc", "0\n"],
+    ids=["empty", "word", "few", "none", "no-newline", "zero"],
 )
 def test_damaged_lists(tmp_path: Path, text: str) -> None:
     """One clear line; where there are no objects at all, nothing is made."""
@@ -120,7 +122,10 @@ def test_object_without_options_is_named(objects: dict[str, Path], tmp_path: Pat
     assert done.returncode == 1
     assert done.stderr.startswith(f"lto-wrapper: fatal error: cannot read {objects['none']}: ")
     gone = raw(OURS, [listing(tmp_path, "gone.o")], tmp_path)
-    assert gone.stderr == "lto-wrapper: fatal error: cannot open gone.o: No such file or directory\ncompilation terminated.\n"
+    assert (
+        gone.stderr
+        == "lto-wrapper: fatal error: cannot open gone.o: No such file or directory\ncompilation terminated.\n"
+    )
 
 
 def test_standard_output_order(objects: dict[str, Path], tmp_path: Path) -> None:
@@ -129,8 +134,15 @@ def test_standard_output_order(objects: dict[str, Path], tmp_path: Path) -> None
     recorder(tmp_path, "two")
     path = f"{tmp_path}/:{os.path.dirname(STOCK)}/"
     words = ["-flinker-output=exec", listing(tmp_path, objects["a-lto"])]
-    done = raw(OURS, [*words, str(objects["a-lto"])], tmp_path, check=True, COMPILER_PATH=path,
-               OFFLOAD_TARGET_NAMES="two:one", TMPDIR=str(tmp_path))
+    done = raw(
+        OURS,
+        [*words, str(objects["a-lto"])],
+        tmp_path,
+        check=True,
+        COMPILER_PATH=path,
+        OFFLOAD_TARGET_NAMES="two:one",
+        TMPDIR=str(tmp_path),
+    )
     lines = done.stdout.split("\n")
     assert [line.rpartition("/")[2].partition(".")[2] for line in lines] == [
         *("crtoffloadtable.o", "target.o", "target.o", "ltrans0.ltrans.o", "")
@@ -213,8 +225,19 @@ def test_host_lto_keeps_stock_names_and_options(objects: dict[str, Path], tmp_pa
 def test_relocatable_output_makes_no_image(objects: dict[str, Path], tmp_path: Path) -> None:
     """-r: the device code stays in the output, and the image comes with the final link (once)."""
     whole = tmp_path / "whole.o"
-    call("gcc", "-B", BDIR, "-foffload=disable", "-nostdlib", "-r", objects["a-ours"], objects["main-ours"], "-o", whole,
-         OFFLOAD_TARGET_NAMES=TARGET)
+    call(
+        "gcc",
+        "-B",
+        BDIR,
+        "-foffload=disable",
+        "-nostdlib",
+        "-r",
+        objects["a-ours"],
+        objects["main-ours"],
+        "-o",
+        whole,
+        OFFLOAD_TARGET_NAMES=TARGET,
+    )
     assert "GOMP_offload_register_ver" not in call("nm", whole).stdout
     link([whole], tmp_path / "prog")
     program = Program(tmp_path / "prog")
@@ -226,8 +249,15 @@ def test_options_for_a_target_reach_that_target_only(objects: dict[str, Path], t
     """The emulated device beside another target, whose mkoffload is a program of its own."""
     recorder(tmp_path, "fake")
     line = f"'-v' '-fopenmp' '-o' 'prog' '-foffload-options=fake=-lfake' '-foffload-options={TARGET}=-O3 -lm'"
-    done = raw(OURS, [listing(tmp_path, objects["a-ours"])], tmp_path, True,
-               COLLECT_GCC_OPTIONS=line, COMPILER_PATH=f"{BDIR}/:{tmp_path}/", OFFLOAD_TARGET_NAMES=f"fake:{TARGET}")
+    done = raw(
+        OURS,
+        [listing(tmp_path, objects["a-ours"])],
+        tmp_path,
+        True,
+        COLLECT_GCC_OPTIONS=line,
+        COMPILER_PATH=f"{BDIR}/:{tmp_path}/",
+        OFFLOAD_TARGET_NAMES=f"fake:{TARGET}",
+    )
     words = (tmp_path / "fake.words").read_text().split("\n")
     assert "-lfake" in words and "-O3" not in words
     shown = next(x for x in done.stderr.split("\n") if f"{TARGET}/mkoffload" in x and " -o " in x)
@@ -249,8 +279,19 @@ def test_stock_wrapper_calls_our_mkoffload(objects: dict[str, Path], tmp_path: P
     (folder / "accel").symlink_to(BDIR / "accel")
     for name in ("crtoffloadbegin.o", "crtoffloadend.o", "crtoffloadtable.o"):
         (folder / name).symlink_to(BDIR / name)
-    call("gcc", "-B", folder, "-foffload=disable", "-fopenmp", objects["main-ours"], objects["a-ours"], "-o", "prog",
-         cwd=tmp_path, OFFLOAD_TARGET_NAMES=TARGET)
+    call(
+        "gcc",
+        "-B",
+        folder,
+        "-foffload=disable",
+        "-fopenmp",
+        objects["main-ours"],
+        objects["a-ours"],
+        "-o",
+        "prog",
+        cwd=tmp_path,
+        OFFLOAD_TARGET_NAMES=TARGET,
+    )
     program = Program(tmp_path / "prog")
     assert program.image_tables() == (["a._omp_fn.0"], [])
     call(tmp_path / "prog")

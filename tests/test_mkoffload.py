@@ -37,7 +37,9 @@ MAIN = "int a(int); int main(void) { return a(41) - 42; }\n"
 def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("objects")
     made = {f"a-{m}": compile_c(REGION.format("a", 1), folder / f"a-{m}.o", m) for m in ("ours", "lto", "plain", "fat")}
-    made["b-ours"] = compile_c(REGION.format("b", "b_help(x)").replace("int b(", "int b_help(int); int b("), folder / "b.o")
+    made["b-ours"] = compile_c(
+        REGION.format("b", "b_help(x)").replace("int b(", "int b_help(int); int b("), folder / "b.o"
+    )
     made["main"] = compile_c(MAIN, folder / "main.o", "ours")
     return made
 
@@ -57,7 +59,10 @@ def test_registration_structure(objects: dict[str, Path], tmp_path: Path) -> Non
     assert struct.unpack("<II", program.read(program.data + 24, 8)) == (IMAGE_ABI, 1)
     assert words[4:6] == [1, 0] and words[9] == 1
     assert program.string(words[10]) == "my prog"
-    assert words[6:8] == [program.symbols["__start_gompy_offload_objects"], program.symbols["__stop_gompy_offload_objects"]]
+    assert words[6:8] == [
+        program.symbols["__start_gompy_offload_objects"],
+        program.symbols["__stop_gompy_offload_objects"],
+    ]
     assert program.image()[:4] == b"\x7fELF" and words[0] % 64 == 0
     assert ".gnu.offload_images" in section_names(tmp_path / "my prog")
 
@@ -69,12 +74,20 @@ def test_constructor_and_destructor_register(objects: dict[str, Path], tmp_path:
         "#include <stdio.h>\n"
         "static void *seen[3];\n"
         "void GOMP_offload_register_ver (unsigned v, void *t, int d, void *x)\n"
-        '{ seen[0] = t; seen[1] = x; printf ("register %#x %d %ld\\n", v, d, (long) ((void ***) t)[1] - (long) ((void **) t)[0]); }\n'
+        "{ long *b = t; seen[0] = t; seen[1] = x;\n"
+        '  printf ("register %#x %d %ld\\n", v, d, b[1] - b[0]); }\n'
         "void GOMP_offload_unregister_ver (unsigned v, void *t, int d, void *x)\n"
         '{ printf ("unregister %#x %d %d\\n", v, d, seen[0] == t && seen[1] == x); }\n'
     )
     call("gcc", "-shared", "-fPIC", source, "-o", tmp_path / "librt_.so")
-    link([objects["main"], objects["a-ours"]], tmp_path / "prog", "-L.", "-Wl,--no-as-needed", "-lrt_", "-Wl,-rpath,$ORIGIN")
+    link(
+        [objects["main"], objects["a-ours"]],
+        tmp_path / "prog",
+        "-L.",
+        "-Wl,--no-as-needed",
+        "-lrt_",
+        "-Wl,-rpath,$ORIGIN",
+    )
     assert call(tmp_path / "prog").stdout == "register 0x10000 6 8\nunregister 0x10000 6 1\n"
 
 
@@ -82,7 +95,9 @@ def test_strings_for_the_assembler() -> None:
     assert string('a"b\\c\n\u00e9') == '"a\\"b\\\\c\\012\\303\\251"'
 
 
-@given(st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 9), st.integers(0, 9), st.integers(0, 3)), max_size=4))
+@given(
+    st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 9), st.integers(0, 9), st.integers(0, 3)), max_size=4)
+)
 def test_host_object_text_names_every_object(items: list[tuple[int, int, int, int]]) -> None:
     described = [Desc(i, f, v, k, f"o{n}.o") for n, (i, f, v, k) in enumerate(items)]
     text = host_object_text("x.so", described, 3, 4, "prog")
@@ -124,7 +139,10 @@ def test_bundles_of_ours(objects: dict[str, Path], tmp_path: Path) -> None:
     call("ld", "-r", objects["a-ours"], other, "-o", tmp_path / "both.o")
     link([objects["main"], tmp_path / "both.o"], tmp_path / "prog")
     program = Program(tmp_path / "prog")
-    assert [(d.kind, d.nfuncs, d.name) for d in program.described()] == [(0, 1, "both.o(a-ours.c)"), (0, 1, "both.o(other.c)")]
+    assert [(d.kind, d.nfuncs, d.name) for d in program.described()] == [
+        (0, 1, "both.o(a-ours.c)"),
+        (0, 1, "both.o(other.c)"),
+    ]
     assert [d.id for d in program.described()] == [r[0] for r in program.records()]
     assert program.image_tables() == program.host_tables() == (["a._omp_fn.0", "other._omp_fn.0"], [])
 
@@ -142,8 +160,12 @@ def test_archive_member_that_is_offered_but_not_linked(tmp_path: Path) -> None:
     The image has its entries, the host has not; the records tell which are whose.
     """
     common = "int shared_common;\n"
-    main = compile_c(common + REGION.format("first", 2) + "int last(int); int main(void) { return first(1) + last(0) - 6; }",
-                     tmp_path / "main.o", "ours", "-fcommon")
+    main = compile_c(
+        common + REGION.format("first", 2) + "int last(int); int main(void) { return first(1) + last(0) - 6; }",
+        tmp_path / "main.o",
+        "ours",
+        "-fcommon",
+    )
     offered = compile_c(common + REGION.format("offered", 7), tmp_path / "offered.o", "ours", "-fcommon")
     last = compile_c(REGION.format("last", 3), tmp_path / "last.o", "ours")
     call("ar", "rcs", tmp_path / "lib.a", offered)
@@ -168,6 +190,17 @@ CXX = """
 struct Base { virtual int f(int x) const { return x; } virtual ~Base() {} };
 struct Derived : Base { int f(int x) const override { return x * 2; } };
 template <class T> T twice(T x) { return x + x; }
+int work(int zero)
+{
+  Base *b = zero ? new Base : new Derived;
+  auto twice_and_one = [=](int x) { return b->f(x) + 1; };
+  int r = 0;
+  try { if (zero == 0) throw std::runtime_error("x"); } catch (const std::exception &) { r = twice_and_one(20); }
+  delete b;
+  std::vector<int> v(10, 1);
+  for (int i : v) r += i;
+  return r;
+}
 #pragma omp end declare target
 struct Loud { Loud() { std::puts("constructed"); } ~Loud() { std::puts("destroyed"); } } loud;
 int host_only(int x) { std::cout << x; return x; }
@@ -176,12 +209,7 @@ int main()
   long r[2] = { 0, 0 };
 #pragma omp target map(tofrom: r)
   {
-    Derived o;
-    Base *b = &o;
-    auto twice_and_one = [=](int x) { return b->f(x) + 1; };
-    try { if (r[0] == 0) throw std::runtime_error("x"); } catch (const std::exception &) { r[0] = twice_and_one(20); }
-    std::vector<int> v(10, 1);
-    for (int i : v) r[0] += i;
+    r[0] = work(0);
     r[1] = twice(1.5);
   }
   std::printf("%ld %ld\\n", r[0], r[1]);
@@ -289,7 +317,9 @@ def test_debug_information_of_bundles_archives_and_lto(tmp_path: Path) -> None:
     one = compile_c(REGION.format("a", 1), tmp_path / "one.o", "ours", "-g")
     two = compile_c(REGION.format("b", 2), tmp_path / "two.o", "lto", "-g")
     call("ar", "rcs", tmp_path / "lib.a", one)
-    main = compile_c("int a(int), b(int); int main(void) { return a(1) + b(1) - 5; }", tmp_path / "main.o", "ours", "-g")
+    main = compile_c(
+        "int a(int), b(int); int main(void) { return a(1) + b(1) - 5; }", tmp_path / "main.o", "ours", "-g"
+    )
     link([main, tmp_path / "lib.a", two], tmp_path / "prog", "-g", TMPDIR=str(scratch))
     program = Program(tmp_path / "prog")
     assert program.host_tables() == program.image_tables()
@@ -302,8 +332,20 @@ def test_debug_information_of_bundles_archives_and_lto(tmp_path: Path) -> None:
 
 def test_optimisation_and_options_reach_the_image(objects: dict[str, Path], tmp_path: Path) -> None:
     """-foffload-options come last; what they ask of the linker is asked of the image's."""
-    call("gcc", "-B", BDIR, "-fopenmp", "-foffload=disable", "-foffload-options=-O0 -Wl,-soname,mine -lm", objects["main"],
-         objects["a-ours"], "-o", "prog", cwd=tmp_path, OFFLOAD_TARGET_NAMES=TARGET)
+    call(
+        "gcc",
+        "-B",
+        BDIR,
+        "-fopenmp",
+        "-foffload=disable",
+        "-foffload-options=-O0 -Wl,-soname,mine -lm",
+        objects["main"],
+        objects["a-ours"],
+        "-o",
+        "prog",
+        cwd=tmp_path,
+        OFFLOAD_TARGET_NAMES=TARGET,
+    )
     image = elf(Program(tmp_path / "prog").image())
     sonames = [t.soname for t in image.get_section_by_name(".dynamic").iter_tags() if t.entry.d_tag == "DT_SONAME"]
     assert sonames == ["mine"]
@@ -327,7 +369,9 @@ def test_undefined_function_is_explained(objects: dict[str, Path], tmp_path: Pat
     done = link([main, objects["b-ours"], helper], tmp_path / "prog", check=False)
     assert done.returncode == 1
     first, *rest = done.stderr.split("\n")
-    assert first.startswith("mkoffload: error: ") and "b.o: ‘b._omp_fn.0’ is a target region that uses ‘b_help’" in first
+    assert (
+        first.startswith("mkoffload: error: ") and "b.o: ‘b._omp_fn.0’ is a target region that uses ‘b_help’" in first
+    )
     assert "declare target" in first and "compile that file with gompcc" in first
     assert rest[0].startswith("mkoffload: fatal error: ") and rest[0].endswith("ld returned 1 exit status")
     assert rest[1] == "compilation terminated."
@@ -339,15 +383,23 @@ def test_function_of_an_object_without_device_code_is_named(objects: dict[str, P
     helper = compile_c("int b_help(int x) { return x; }\n" + REGION.format("a", 1), tmp_path / "help.o", "plain")
     main = compile_c("int b(int); int main(void) { return b(0); }", tmp_path / "main.o", "ours")
     done = link([main, objects["b-ours"], helper], tmp_path / "prog", check=False)
-    assert "‘b_help’, which is not defined for the device; it is defined in help.o, which has no device code" in done.stderr
+    assert (
+        "‘b_help’, which is not defined for the device; it is defined in help.o, which has no device code"
+        in done.stderr
+    )
 
 
 def test_libraries_of_the_device_are_named_by_option(objects: dict[str, Path], tmp_path: Path) -> None:
     helper = compile_c("int b_help(int x) { return x + 1; }", tmp_path / "help.o", "plain", "-fPIC")
     call("gcc", "-shared", helper, "-o", tmp_path / "libhelp.so")
     main = compile_c("int b(int); int main(void) { return b(0) - 1; }", tmp_path / "main.o", "ours")
-    link([main, objects["b-ours"]], tmp_path / "prog", f"-foffload-options=-L{tmp_path} -lhelp", "-L.",
-         "-Wl,--no-as-needed,-lhelp,-rpath,$ORIGIN")
+    link(
+        [main, objects["b-ours"]],
+        tmp_path / "prog",
+        f"-foffload-options=-L{tmp_path} -lhelp",
+        "-L.",
+        "-Wl,--no-as-needed,-lhelp,-rpath,$ORIGIN",
+    )
     call(tmp_path / "prog")
 
 
@@ -380,7 +432,11 @@ def test_alone_it_makes_a_host_object(objects: dict[str, Path], tmp_path: Path) 
         (["gone.o", "-o", "x.o"], {}, "cannot read gone.o: No such file or directory"),
         (["/dev/null", "-o", "x.o"], {}, "cannot read /dev/null: not an ELF file"),
         (["A", "-fno-such-option", "-o", "x.o"], {}, "gcc returned 1 exit status"),
-        (["A", "-o", "x.o"], {"COLLECT_GCC": "/nonexistent/gcc"}, "cannot run /nonexistent/gcc: No such file or directory"),
+        (
+            ["A", "-o", "x.o"],
+            {"COLLECT_GCC": "/nonexistent/gcc"},
+            "cannot run /nonexistent/gcc: No such file or directory",
+        ),
         (["A", "-o", "/nonexistent/x.o"], {}, "as returned 1 exit status"),
         (["A", "-o", "x.o"], {"TMPDIR": "/proc"}, "cannot create /proc/"),
     ],
@@ -389,7 +445,7 @@ def test_fatal_errors(
     objects: dict[str, Path], tmp_path: Path, words: list[str], env: dict[str, str], message: str
 ) -> None:
     status, errors = run_tool(*(objects["a-ours"] if w == "A" else w for w in words), cwd=tmp_path, **env)
-    assert status == 1 and f"mkoffload: fatal error: {message}" in errors or f"/{message}" in errors
+    assert (status == 1 and f"mkoffload: fatal error: {message}" in errors) or f"/{message}" in errors
     assert errors.endswith("compilation terminated.\n")
 
 
@@ -446,18 +502,102 @@ def test_response_files_round_trip(words: list[str]) -> None:
 
 def test_response_files_nest_and_missing_ones_stay(tmp_path: Path) -> None:
     (tmp_path / "inner").write_text("-c 'd e'")
-    (tmp_path / "outer").write_text(f"-a @{tmp_path / 'inner'} \"-b\"")
+    (tmp_path / "outer").write_text(f'-a @{tmp_path / "inner"} "-b"')
     assert expand([f"@{tmp_path / 'outer'}", "@/nonexistent"]) == ["-a", "-c", "d e", "-b", "@/nonexistent"]
     (tmp_path / "loop").write_text(f"@{tmp_path / 'loop'}")
     assert len(expand([f"@{tmp_path / 'loop'}"])) == 1
 
 
 def test_command_line() -> None:
-    options = Options(["-o", "x.o", "a.o", "lib.a@0x9c", "-fPIE", "-fopenmp", "-O2", "-g", "-foffload-abi=lp64", "-dumpbase",
-                       "./p.x", "-lm", "-L", "dir", "-Wl,-z,now", "-save-temps", "-v", "-Xassembler", "-x"])
+    options = Options(
+        [
+            "-o",
+            "x.o",
+            "a.o",
+            "lib.a@0x9c",
+            "-fPIE",
+            "-fopenmp",
+            "-O2",
+            "-g",
+            "-foffload-abi=lp64",
+            "-dumpbase",
+            "./p.x",
+            "-lm",
+            "-L",
+            "dir",
+            "-Wl,-z,now",
+            "-save-temps",
+            "-v",
+            "-Xassembler",
+            "-x",
+        ]
+    )
     assert (options.output, options.dumpbase, options.objects) == ("x.o", "./p.x", ["a.o", "lib.a@0x9c"])
     assert options.compile == ["-fopenmp", "-O2", "-g", "-Xassembler", "-x"]
     assert options.link == ["-lm", "-Ldir", "-z", "now"]
     assert options.save_temps and options.verbose
     with pytest.raises(ToolError, match="output file"):
         Options(["a.o"])
+
+
+# --- C++ vtables ------------------------------------------------------------------------------------------------------
+
+VIRTUAL = """
+#include <cstdio>
+{0}
+#pragma omp declare target
+struct Base {{ virtual int f(int x) const {{ return x; }} virtual ~Base() {{}} }};
+struct Derived : Base {{ int f(int x) const override {{ return {1}; }} }};
+int __attribute__((noipa)) call(Base *b, int x) {{ return b->f(x); }}
+#pragma omp end declare target
+int __attribute__((noipa)) twice(int x)
+{{
+#pragma omp target map(tofrom: x)
+  {{ Derived d; x = {2}; }}
+  return x;
+}}
+int main() {{ int x = twice(20); std::printf("%d\\n", x); return x - 40; }}
+"""
+LIB = BDIR.parent / "lib"
+with_runtime = pytest.mark.skipif(not (LIB / "libgompy.so.1").exists(), reason="the runtime is not built")
+
+
+def runtime_options() -> str:
+    return f"-Wl,--push-state,--no-as-needed,-L{LIB},-lgompy,--pop-state,-rpath,{LIB}"
+
+
+@with_runtime
+def test_virtual_calls_of_objects_made_in_a_region(tmp_path: Path) -> None:
+    """GCC maps the host's vtable; the device's own has to be found in its place."""
+    text = VIRTUAL.format("", "x * 2", "call(&d, x)")
+    link(
+        [compile_c(text, tmp_path / "x.o", "ours", gcc="g++", suffix=".cc")],
+        tmp_path / "prog",
+        runtime_options(),
+        gcc="g++",
+    )
+    program = Program(tmp_path / "prog")
+    assert program.image_tables() == (["_Z5twicei._omp_fn.0"], ["_ZTV7Derived"])
+    assert program.host_tables() == (["_Z5twicei._omp_fn.0"], [])
+    assert [(d.kind, d.nfuncs, d.nvars, d.name) for d in program.described()] == [
+        (0, 1, 0, "x.o"),
+        (0, 0, 1, "C++ vtables"),
+    ]
+    assert [d.id for d in program.described()] == [r[0] for r in program.records()]
+    end = program.symbols["__offload_vars_end"]
+    assert program.names[program.word(end)] == "_ZTV7Derived" and program.word(end + 8) == 40
+    assert [program.word(program.symbols["gompy_host_table"] + 8 * i) for i in (2, 3)] == [end, end + 16]
+    assert call(tmp_path / "prog", OMP_TARGET_OFFLOAD="mandatory").stdout == "40\n"
+
+
+def test_vtables_that_need_the_host_are_left_out(tmp_path: Path) -> None:
+    """A class with a method that only the host has: no error, the vtable gets no entry."""
+    text = VIRTUAL.format("int host_only(int);", "host_only(x)", "x * 2 + (d.Base::f(1) - 1)")
+    objects = [
+        compile_c(text, tmp_path / "x.o", "ours", gcc="g++", suffix=".cc"),
+        compile_c("int host_only(int x) { return x; }", tmp_path / "h.o", "plain", gcc="g++", suffix=".cc"),
+    ]
+    link(objects, tmp_path / "prog", gcc="g++")
+    program = Program(tmp_path / "prog")
+    assert program.image_tables()[1] == [] and len(program.described()) == 1
+    call(tmp_path / "prog")

@@ -61,13 +61,20 @@ int main (void) {
         ("-DINIT_FAILS", "device initialization failed"),
         ("-DALLOC_FAILS", "device memory allocation fail"),
         ("-DCOPY_FAILS", "Copying of host object ["),
+        ("-DINIT_ENDS", "no device\n"),
+        ("-DALLOC_ENDS", "no more memory\n"),
     ],
 )
 def test_failing_device(tmp_path: Path, option: str, message: str) -> None:
     build_plugin(tmp_path, option)
-    done = run(tmp_path, compile_program(tmp_path, ONE_REGION))
+    plain = run(tmp_path, compile_program(tmp_path, ONE_REGION))
+    assert plain.rc == 1
+    assert f"\nlibgomp: {message}" in plain.err
+    # With an image, whose destructor takes the locks that are held here.
+    build_plugin(tmp_path, option, "-DCAPS=4")
+    done = run(tmp_path, compile_program(tmp_path, IMAGES + IMAGE_MAIN, "-DVERSION=0", "-DNVARS=4"))
     assert done.rc == 1
-    assert f"\nlibgomp: {message}" in done.err
+    assert "\nlibgomp: " in done.err
 
 
 @pytest.mark.parametrize(
@@ -247,12 +254,67 @@ int main (void) {
     assert sorted(line.split()[0] for line in done.log if "pid" in line) == ["fini", "fini", "init", "init"]
 
 
+def test_fork_with_a_plugin_that_serves_no_child(tmp_path: Path) -> None:
+    """The child's regions run on the host."""
+    build_plugin(tmp_path, "-DNO_CHILD")
+    program = compile_program(
+        tmp_path,
+        """
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main (void) {
+  int x = 1, status;
+  #pragma omp target enter data map(to: x)
+  if (fork () == 0) {
+    #pragma omp target map(tofrom: x)
+    x += 10;
+    exit (x == 11 ? 0 : 1);
+  }
+  wait (&status);
+  printf ("%d\\n", status);
+  return 0;
+}""",
+    )
+    done = run(tmp_path, program)
+    assert (done.rc, done.out) == (0, "0\n"), done.err
+    assert "1 on the host: the device does not serve a forked child" in done.err
+
+
 def test_exit_inside_a_region_of_target_data(tmp_path: Path) -> None:
     build_plugin(tmp_path)
-    source = '#include <stdlib.h>\nint main (void) { int x;\n#pragma omp target data map(x)\nexit (7);\n}'
+    source = "#include <stdlib.h>\nint main (void) { int x;\n#pragma omp target data map(x)\nexit (7);\n}"
     done = run(tmp_path, compile_program(tmp_path, source))
     assert done.rc == 7
     assert done.log[-1].startswith("fini")
+
+
+def test_main_returns_while_a_region_runs(tmp_path: Path) -> None:
+    """The thread that loses its device does not report it, and the exit status is main's."""
+    build_plugin(tmp_path, "-DDIES_AT_EXIT")
+    program = compile_program(
+        tmp_path,
+        """
+#include <pthread.h>
+#include <unistd.h>
+void *work (void *p) {
+  #pragma omp target
+  { }
+  return 0;
+}
+int main (void) {
+  pthread_t t;
+  pthread_create (&t, 0, work, 0);
+  usleep (50000);
+  return 5;
+}""",
+        "-pthread",
+    )
+    done = run(tmp_path, program)
+    assert done.rc == 5
+    assert "device is gone" not in done.err
 
 
 def test_after_the_device_is_finalised(tmp_path: Path) -> None:

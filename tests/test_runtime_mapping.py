@@ -52,12 +52,12 @@ class MappingMachine(RuleBasedStateMachine):
         self.memory = ctypes.create_string_buffer(bytes(range(SIZE)), SIZE)
         self.base = ctypes.addressof(self.memory)
         self.declared = ctypes.create_string_buffer(SLOT)
-        self.start_over()
+        self.device = Device()
+        self.model = Model(bytearray(self.memory.raw))
 
     def start_over(self) -> None:
         """A device without mappings: after a failure the old one is of no use, as the program would be over."""
-        if hasattr(self, "device"):
-            self.device.close()
+        self.device.close()
         self.device = Device()
         self.model = Model(bytearray(self.memory.raw))
 

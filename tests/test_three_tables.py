@@ -1,7 +1,7 @@
 """The three tables of GCC's offloading wiki: apple, banana and citron with two regions each, in every mix of LTO.
 
-For each mix: the offload table streams of the objects, the tables of the objects and of the LTRANS objects, the table of
-the host program between the crtoffload symbols, and that of the image.
+For each mix: the offload table streams of the objects, the tables of the objects and of the LTRANS objects, the
+table of the host program between the crtoffload symbols, and that of the image.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ctypes
 from pathlib import Path
 
 import pytest
-from link_tools import Program, built, call, compile_c, link, object_tables, section_names, textrel
+from link_tools import BDIR, Program, built, call, compile_c, link, object_tables, section_names, textrel
 
 from gompy.objects.streams import offload_table_names
 
@@ -90,7 +90,7 @@ def streams(path: Path, family: str) -> list[str]:
 
 
 def check_streams(path: Path, fruit: str, families: set[str]) -> None:
-    """The stream of each family lists the unit's two functions and two variables in the order of the object's tables."""
+    """The stream of each family lists the unit's two functions and two variables in the order of its tables."""
     for family in ("offload", "lto", "device-ir"):
         names = streams(path, family)
         if family not in families:
@@ -199,7 +199,7 @@ int {0}(int x)
 
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_static_variables_of_one_name_in_many_partitions(tmp_path: Path, partition: str) -> None:
-    """The joint table must not take one ``same`` for the other: each entry of its own, 16 bytes, with its own contents."""
+    """The joint table must not take one ``same`` for the other: each entry is of its own, with its contents."""
     objects = [compile_c(SAME.format(f, 10 + i), tmp_path / f"{f}.o", "lto") for i, f in enumerate(FRUITS)]
     main = compile_c(MAIN, tmp_path / "main.o", "lto")
     link([main, *objects], tmp_path / "prog", "-flto=2", f"-flto-partition={partition}")
@@ -235,3 +235,53 @@ def test_host_and_image_are_of_the_same_kind_of_link(fruits: Fruits, tmp_path: P
     library = Program(tmp_path / "libfruits.so")
     assert library.image_tables() == tables(FRUITS)
     assert ctypes.CDLL(str(tmp_path / "libfruits.so")).apple(1) == 21
+
+
+LIB = BDIR.parent / "lib"
+RUN = """
+#include <stdio.h>
+#include <omp.h>
+int apple(int), banana(int), citron(int);
+int apple_where(void), banana_where(void), citron_where(void);
+int main(void)
+{
+  printf("%d %d %d ", apple(1), banana(2), citron(3));
+  printf("%d %d %d\\n", apple_where(), banana_where(), citron_where());
+  return 0;
+}
+"""
+WHERE = """
+#include <omp.h>
+int {0}_where(void)
+{{
+  int there = -1;
+#pragma omp target map(tofrom: there)
+  there = omp_is_initial_device() ? 0 : {1};
+  return there;
+}}
+"""
+
+
+@pytest.mark.skipif(not (LIB / "libgompy.so.1").exists(), reason="the runtime is not built")
+@pytest.mark.parametrize(
+    ("modes", "partition"),
+    [
+        (("ours", "ours", "ours"), "balanced"),
+        (("lto", "lto", "lto"), "none"),
+        (("lto", "lto", "lto"), "1to1"),
+        (("stock-lto", "lto", "fat"), "max"),
+        (("lto", "ours", "lto"), "1to1"),
+        (("ours", "lto", "ours"), "balanced"),
+    ],
+)
+def test_each_region_run_on_the_device_is_the_one_meant(
+    tmp_path: Path, modes: tuple[str, str, str], partition: str
+) -> None:
+    """Every region computes something of its own, on the device."""
+    objects: list[Path | str] = [compile_c(RUN, tmp_path / "main.o", "ours")]
+    for number, (fruit, mode) in enumerate(zip(FRUITS, modes, strict=True)):
+        text = FRUIT.format(fruit) + WHERE.format(fruit, 7 + number)
+        objects.append(compile_c(text, tmp_path / f"{fruit}.o", mode))
+    runtime = f"-Wl,--push-state,--no-as-needed,-L{LIB},-lgompy,--pop-state,-rpath,{LIB}"
+    link(objects, tmp_path / "prog", runtime, "-flto=2", f"-flto-partition={partition}")
+    assert call(tmp_path / "prog", OMP_TARGET_OFFLOAD="mandatory").stdout == "21 27 33 7 8 9\n"

@@ -1,15 +1,17 @@
 """A device in Python: a process with memory of its own, which says on stderr what it is asked.
 
-    GOMPY_PLUGINS=python GOMPY_PYTHON_DEVICE=examples/python_device/tracer.py:Tracer ./program
+GOMPY_PLUGINS=python GOMPY_PYTHON_DEVICE=examples/python_device/tracer.py:Tracer ./program
 """
 
 import ctypes
-import multiprocessing as mp
+import multiprocessing
 import sys
 import threading
 
 from gompy.plugins.python import Device
 from gompy.plugins.python.images import LoadedImage, become_device
+
+spawn = multiprocessing.get_context("spawn")  # not fork: the device is to have nothing of the host's
 
 
 def serve(pipe, number):
@@ -34,12 +36,13 @@ def serve(pipe, number):
     while True:
         try:
             method, *arguments = pipe.recv()
-        except EOFError:
+            try:
+                reply = answer[method](*arguments)
+            except Exception as error:
+                reply = error
+            pipe.send(reply)
+        except (EOFError, OSError):
             return
-        try:
-            pipe.send(answer[method](*arguments))
-        except Exception as error:
-            pipe.send(error)
 
 
 class Tracer(Device):
@@ -47,15 +50,19 @@ class Tracer(Device):
 
     def init(self, device):
         self.turn = threading.Lock()
-        self.pipe, theirs = mp.get_context("spawn").Pipe()
-        self.process = mp.get_context("spawn").Process(target=serve, args=(theirs, device), daemon=True)
+        self.pipe, theirs = spawn.Pipe()
+        self.process = spawn.Process(target=serve, args=(theirs, device), daemon=True)
         self.process.start()
         theirs.close()
 
     def ask(self, method, *arguments):
         with self.turn:
-            self.pipe.send((method, *arguments))
-            answer = self.pipe.recv()
+            try:
+                self.pipe.send((method, *arguments))
+                answer = self.pipe.recv()
+            except (EOFError, OSError):
+                self.process.join()
+                raise RuntimeError(f"the device process ended ({self.process.exitcode})") from None
         shown = [f"<{len(a)} bytes>" if isinstance(a, bytes) else f"{a:#x}" for a in arguments]
         print(f"tracer: {method}({', '.join(shown)})", file=sys.stderr)
         if isinstance(answer, Exception):
@@ -81,5 +88,6 @@ class Tracer(Device):
         self.ask("run", function, variables)
 
     def fini(self, device):
-        self.pipe.close()
+        with self.turn:
+            self.pipe.close()
         self.process.join()

@@ -99,9 +99,35 @@ def check_parts(report: Report) -> None:
         path = os.path.join(paths.LIBDIR, name)
         if os.path.exists(path):
             load(report, path, BAD)
-    for path in sorted(glob.glob(os.path.join(paths.LIBDIR, "libgomp-plugin-*.so.1"))):
-        if "intelmic" not in path:
-            load(report, path, NOTE)
+
+
+def check_plugins(report: Report) -> None:
+    """The device plugins: how many devices each has, or why it has none."""
+    report.title("device plugins")
+    beside = [os.path.basename(path) for path in glob.glob(os.path.join(paths.LIBDIR, "libgomp-plugin-*.so.1"))]
+    names = [
+        "intelmic",
+        *sorted(name[15:-5] for name in beside),
+        "nvptx",
+        *os.environ.get("GOMPY_PLUGINS", "").split(","),
+    ]
+    script = (
+        "import ctypes, sys; count = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL).omp_get_num_devices();"
+        "sys.stdout.flush(); print(f'\\ndevices {count}')"
+    )
+    for name in dict.fromkeys(filter(None, names)):
+        env = {key: value for key, value in environment().items() if key != "OMP_TARGET_OFFLOAD"}
+        env |= {"GOMPY_PLUGINS": name, "GOMP_DEBUG": "1"}
+        path = os.path.join(paths.LIBDIR, "libgompy.so.1")
+        status, text = run([sys.executable, "-c", script, path], env=env)
+        said = [line for line in text.splitlines() if line.startswith(("libgomp: ", f"libgompy: plugin {name}: "))]
+        count = last_line(text).removeprefix("devices ")
+        if status == 0 and count.isdecimal() and int(count) > 0:
+            report.line(OK, f"{name}: {count} device{'s' if count != '1' else ''}")
+        else:
+            why = said[0].partition(": ")[2] if said else last_line(text)
+            why = why.removeprefix(f"plugin {name}: ").removeprefix(f'device plugin "{name}": ')
+            report.line(BAD if name == "intelmic" else NOTE, f"{name}: {why}")
 
 
 def load(report: Report, path: str, otherwise: str) -> None:
@@ -260,6 +286,8 @@ def main(arguments: list[str]) -> int:
         if command is not None:
             check_targets(report, command)
         check_kernel(report)
+        if not paths.missing():
+            check_plugins(report)
         if command is not None and not paths.missing():
             check_trip(report, folder)
         check_environment(report)

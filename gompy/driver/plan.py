@@ -61,7 +61,10 @@ def make(language: compiler.Language, arguments: list[str]) -> Plan:
         return Plan(compiler.chosen(language), arguments)
     line = options.parse(arguments)
     if line.query or line.preprocess_only or not (line.compiles or line.links):
-        return Plan(compiler.chosen(language), _without_ours(line), line)
+        plan = Plan(compiler.chosen(language), _without_ours(line), line)
+        if line.offloads and not line.query and not line.preprocess_only:
+            _name_targets(plan, language, line)
+        return plan
     if not line.offloads:
         return _without_model(language, line)
     words = [word.text for word in line.words]
@@ -82,6 +85,19 @@ def make(language: compiler.Language, arguments: list[str]) -> Plan:
         plan.environment = {TARGET_NAMES: None}
         return plan
     return _offloading(language, line, chosen)
+
+
+def _name_targets(plan: Plan, language: compiler.Language, line: options.CommandLine) -> None:
+    """Let ``-v -fopenmp`` without inputs tell of the targets of a link.
+
+    GCC's testsuite asks so which targets are compiled for (check_effective_target_offload_target_nvptx); the stock
+    compiler's own list would be the wrong answer.
+    """
+    words = [word.text for word in line.words]
+    chosen = offload.select(words, lambda: compiler.facts(compiler.chosen(language)).targets)
+    if not chosen.errors and any(name in offload.OURS for name in chosen.names):
+        plan.argv.append("-foffload=disable")
+        plan.environment = {TARGET_NAMES: ":".join(chosen.names) or None, TARGET_DEFAULT: None}
 
 
 def _without_ours(line: options.CommandLine) -> list[str]:

@@ -1,8 +1,8 @@
 """What the link needs to know of LTO streams: whose they are, their symbols, their options, their resolution.
 
-An object's streams stand under one of two prefixes (names.py): GCC's own, which the linker plugin claims, or ours, which
-it ignores.  Sources: GCC lto-streamer.cc (section names), lto-streamer-out.cc (symbol table), lto-opts.cc (options),
-lto-common.cc and plugin-api.h (resolution file).
+An object's streams stand under one of two prefixes (names.py): GCC's own, which the linker plugin claims, or ours,
+which it ignores.  Sources: GCC lto-streamer.cc (section names), lto-streamer-out.cc (symbol table), lto-opts.cc
+(options), lto-common.cc and plugin-api.h (resolution file).
 """
 
 from __future__ import annotations
@@ -133,17 +133,18 @@ def prevailing(files: list[list[IrSymbol]]) -> dict[str, IrSymbol]:
             if not symbol.defined:
                 continue
             old = chosen.get(symbol.name)
-            if old is None:
-                chosen[symbol.name] = symbol
-            elif rank[symbol.kind] > rank[old.kind] or (
-                symbol.kind == old.kind == KIND_COMMON and symbol.size > old.size
+            if (
+                old is None
+                or rank[symbol.kind] > rank[old.kind]
+                or (symbol.kind == old.kind == KIND_COMMON and symbol.size > old.size)
             ):
                 chosen[symbol.name] = symbol
     return chosen
 
 
-def resolve(files: list[list[IrSymbol]]) -> list[list[Resolution]]:
-    """The resolution of every symbol as a linker would give it when nothing outside of these files refers to them."""
+def resolve(files: list[list[IrSymbol]], exported: list[str] | None = None) -> list[list[Resolution]]:
+    """The resolution of every symbol as a linker would give it when nothing outside of these files refers to any but
+    the ``exported`` ones."""
     chosen = prevailing(files)
     result: list[list[Resolution]] = []
     for symbols in files:
@@ -151,7 +152,7 @@ def resolve(files: list[list[IrSymbol]]) -> list[list[Resolution]]:
         for symbol in symbols:
             winner = chosen.get(symbol.name)
             if winner is symbol:
-                answer = "PREVAILING_DEF_IRONLY"
+                answer = "PREVAILING_DEF" if exported and symbol.name in exported else "PREVAILING_DEF_IRONLY"
             elif symbol.defined:
                 answer = "PREEMPTED_IR"
             else:

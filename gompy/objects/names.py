@@ -39,6 +39,8 @@ FUNC_TABLE_END: Final = "__offload_funcs_end"
 VAR_TABLE_BEGIN: Final = "__offload_var_table"
 VAR_TABLE_END: Final = "__offload_vars_end"
 HOST_TABLE: Final = "__OFFLOAD_TABLE__"
+GOMPY_HOST_TABLE: Final = "gompy_host_table"
+"""The table that our host object registers in place of HOST_TABLE when it adds entries of its own (C++ vtables)."""
 TARGET_TABLE: Final = "__OFFLOAD_TARGET_TABLE__"
 """In an intelmic image: four pointers, as HOST_TABLE (GCC: config/i386/intelmic-mkoffload.cc)."""
 

@@ -130,7 +130,7 @@ def plain_name(name: str) -> str:
 
     GCC 12: nvptx.cc (nvptx_name_replacement, symbols), lto/lto-partition.cc (privatize_symbol_name), omp-offload.cc.
     """
-    name = name.removesuffix("$linkptr").removesuffix("_linkptr").replace("$", ".")
+    name = name.removesuffix("$linkptr").removesuffix("_linkptr").removesuffix(".linkptr").replace("$", ".")
     return re.sub(r"\.lto_priv\.\d+", "", name)
 
 

@@ -16,6 +16,8 @@ from gompy.objects import names
 from gompy.objects.view import SHT_NOBITS, STT_FUNC, STT_OBJECT, ElfView, Pointer, Section, text
 
 MAX_NAME: Final = 48
+TABLE_SYMBOLS: Final = (names.TARGET_TABLE, names.GOMPY_HOST_TABLE, names.HOST_TABLE)
+"""Symbols of four-pointer tables; the first that a file has is the one that is registered."""
 
 
 class Entry(NamedTuple):
@@ -57,11 +59,11 @@ def _bounds(elf: ElfView) -> tuple[dict[str, int], list[int] | None]:
     for table in elf.sections:
         if table.type in (2, 11):
             for symbol in elf.symbols(table):
-                if symbol.name in wanted or symbol.name in (names.HOST_TABLE, names.TARGET_TABLE):
+                if symbol.name in wanted or symbol.name in TABLE_SYMBOLS:
                     address = elf.space.symbol_address(symbol)
                     if address is not None:
                         found.setdefault(symbol.name, address)
-    at = found.get(names.TARGET_TABLE, found.get(names.HOST_TABLE))
+    at = next((found[name] for name in TABLE_SYMBOLS if name in found), None)
     words = elf.space.words(at, 4) if at is not None else None
     if words is None or any(word.address is None for word in words):
         return found, None
@@ -110,7 +112,7 @@ def read_tables(elf: ElfView) -> Tables:
         for name in (names.FUNC_TABLE_BEGIN, names.FUNC_TABLE_END, names.VAR_TABLE_BEGIN, names.VAR_TABLE_END)
     )
     if table:
-        result.source = names.TARGET_TABLE if names.TARGET_TABLE in bounds else names.HOST_TABLE
+        result.source = next(name for name in TABLE_SYMBOLS if name in bounds)
         funcs = _span(elf, names.OFFLOAD_FUNC_SECTION, table[0], table[1], names.FUNC_ENTRY_SIZE)
         variables = _span(elf, names.OFFLOAD_VAR_SECTION, table[2], table[3], names.VAR_ENTRY_SIZE)
     elif fb is not None and fe is not None and vb is not None and ve is not None:

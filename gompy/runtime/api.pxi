@@ -325,7 +325,7 @@ cdef int defer_copy(CopyTask *values, int depobj_count, void **depobj_list) noex
         for i in range(depobj_count):
             depend[5 + i] = &depobj_list[2 * i]
         flags = GOMP_TASK_FLAG_DEPEND
-    GOMP_task(copy_task_body, &task, NULL, sizeof(void *), sizeof(void *), True, flags, depend, 0, NULL)
+    GOMP_task(copy_task_body, &task, copy_task_pointer, sizeof(void *), sizeof(void *), True, flags, depend, 0, NULL)
     free(depend)
     return 0
 

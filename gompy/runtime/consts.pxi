@@ -20,7 +20,6 @@ cdef enum:
 
     # --- flags of GOMP_task ---
     GOMP_TASK_FLAG_DEPEND = 8
-    GOMP_TASK_FLAG_DETACH = 0x2000
 
     # --- which, of GOMP_cancellation_point ---
     GOMP_CANCEL_PARALLEL = 1
@@ -33,7 +32,9 @@ cdef enum:
     CAP_OPENACC_200 = 8
 
     # --- device types (libgomp-plugin.h) ---
+    TYPE_NVIDIA_PTX = 5
     TYPE_INTEL_MIC = 6
+    TYPE_GCN = 8
 
     # --- GOMP_VERSION, the version of the plugin interface and of images ---
     GOMP_VERSION = 1

@@ -21,6 +21,9 @@ cdef void add_devices(const char *name, bint asked_for) noexcept nogil:
     if count < 1:
         refuse_plugin(name, b"it finds no device", False)
         return
+    if ops.get_name() == NULL:
+        refuse_plugin(name, b"GOMP_OFFLOAD_get_name gives no name", True)
+        return
     more = <DeviceDescr *> realloc(devices, (num_devices + count) * sizeof(DeviceDescr))
     if more == NULL:
         refuse_plugin(name, b"out of memory", True)
@@ -59,8 +62,17 @@ cdef void order_devices() noexcept nogil:
         pthread_mutex_init(&devices[i].queues_lock, NULL)
 
 
+cdef bint has_image_of(int type) noexcept nogil:
+    """Whether an image of a device type is registered."""
+    cdef int i
+    for i in range(num_offload_images):
+        if offload_images[i].type == type:
+            return True
+    return False
+
+
 cdef void init_targets() noexcept nogil:
-    """Build the device list."""
+    """Build the device list.  The stock plugins are asked only if there is an image for them: nvptx's loads CUDA."""
     cdef const char *list
     cdef const char *end
     cdef char name[64]
@@ -79,7 +91,14 @@ cdef void init_targets() noexcept nogil:
             memcpy(name, list, end - list)
             name[end - list] = 0
             add_devices(name, asked_for)
+        elif end > list:
+            gompy_error(b"GOMPY_PLUGINS: %.*s: no plugin has a name that long", <int> (end - list), list)
         list = end + 1 if end[0] else end
+    if not asked_for:
+        if has_image_of(TYPE_NVIDIA_PTX):
+            add_devices(b"nvptx", False)
+        if has_image_of(TYPE_GCN):
+            add_devices(b"gcn", False)
     order_devices()
     pthread_atfork(NULL, NULL, after_fork_in_child)
     if atexit(finalise_devices) != 0:
@@ -111,10 +130,13 @@ cdef void init_device(DeviceDescr *dev) noexcept nogil:
     gompy_lock_acquire(&dev.lock)
     if dev.state == DEVICE_UNINITIALIZED:
         if not dev.ops.init_device(dev.target_id):
-            rc = gompy_fail(b"device initialization failed")
+            if dev.epoch:
+                gompy_store(&dev.state, DEVICE_FINALIZED)  # a forked child that the plugin does not serve
+            else:
+                rc = gompy_fail(b"device initialization failed")
         else:
             rc = load_all_images(dev)
-        if rc == 0:
+        if rc == 0 and dev.state == DEVICE_UNINITIALIZED:
             gompy_store(&dev.state, DEVICE_INITIALIZED)
     gompy_lock_release(&dev.lock)
     gompy_lock_release(&gompy_register_lock)
@@ -146,33 +168,36 @@ cdef DeviceDescr *resolve_device(int device, const char **reason) noexcept nogil
         if target_offload == OFFLOAD_MANDATORY:
             fatal_mandatory(b"device is finalized")
         reason[0] = b"the device is finalized"
+        if dev.epoch:
+            reason[0] = b"the device does not serve a forked child"
         return NULL
     return dev
 
 
 cdef void finalise_devices() noexcept nogil:
-    """At exit.  A lock that this very thread holds (exit in the middle of a mapping) is not waited for."""
+    """At exit."""
     cdef DeviceDescr *dev
-    cdef bint mine, ok
+    cdef bint ok
     cdef int i
+    gompy_begin_exit()
     for i in range(num_devices):
         dev = &devices[i]
-        mine = gompy_lock_is_mine(&dev.lock)
-        if not mine:
-            gompy_lock_acquire(&dev.lock)
+        gompy_lock_acquire(&dev.lock)
         ok = True
         if dev.state == DEVICE_INITIALIZED:
             acc_end_queues(dev)
             ok = dev.ops.fini_device(dev.target_id)
             gompy_store(&dev.state, DEVICE_FINALIZED)
-        if not mine:
-            gompy_lock_release(&dev.lock)
+        gompy_lock_release(&dev.lock)
         if not ok:
             gompy_fatal(b"device finalization failed")
 
 
 cdef void after_fork_in_child() noexcept nogil:
-    """The child has none of the parent's devices: its own are initialised at their first use, with empty tables."""
+    """The child has none of the parent's devices: its own are initialised at their first use, with empty tables.
+
+    A plugin that cannot do that in a child says so from init_device; the child's regions then run on the host.
+    """
     cdef DeviceDescr *dev
     cdef int i
     gompy_lock_init(&gompy_register_lock)

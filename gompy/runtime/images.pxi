@@ -178,6 +178,8 @@ cdef int load_image(DeviceDescr *dev, OffloadImage *image) noexcept nogil:
         count = dev.ops.load_image(dev.target_id, image.version, image.target_data, &pairs)
         if count < 0:
             rc = gompy_fail(b"device %d (%s) could not load an image", dev.number, dev.name)
+        elif count > 0 and pairs == NULL:
+            rc = gompy_fail(b"device %d (%s) loaded an image, but gives no table of it", dev.number, dev.name)
         elif <size_t> count != p.image_funcs + p.image_vars and <size_t> count != p.image_funcs + p.image_vars + 1:
             rc = gompy_fail(b"Cannot map target functions or variables (expected %u, have %u)",
                             <unsigned> (p.image_funcs + p.image_vars), <unsigned> count)

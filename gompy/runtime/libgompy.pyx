@@ -30,6 +30,8 @@ cdef extern from "support.h":
     void gompy_fatal(const char *fmt, ...) noexcept nogil
     void gompy_debug(const char *fmt, ...) noexcept nogil
     void gompy_exit_fatal() noexcept nogil
+    void gompy_begin_exit() noexcept nogil
+    void gompy_wait_for_exit() noexcept nogil
     void gompy_lock_init(gompy_lock_t *) noexcept nogil
     bint gompy_lock_is_mine(gompy_lock_t *) noexcept nogil
     void gompy_lock_acquire(gompy_lock_t *) noexcept nogil
@@ -40,7 +42,6 @@ cdef extern from "support.h":
     void gompy_store_ptr(void *, void *) noexcept nogil
     void gompy_count(uint64_t *) noexcept nogil
     uint64_t gompy_read_count(uint64_t *) noexcept nogil
-    int gompy_swap(int *, int) noexcept nogil
     bint gompy_first(const char **, const char *) noexcept nogil
 
 cdef extern from "<ctype.h>" nogil:
@@ -81,12 +82,13 @@ cdef extern from "<pthread.h>" nogil:
     int pthread_mutex_init(pthread_mutex_t *, void *)
     int pthread_mutex_lock(pthread_mutex_t *)
     int pthread_mutex_unlock(pthread_mutex_t *)
+    int pthread_mutex_destroy(pthread_mutex_t *)
+    int pthread_cond_destroy(pthread_cond_t *)
     int pthread_cond_init(pthread_cond_t *, void *)
     int pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *)
     int pthread_cond_signal(pthread_cond_t *)
     int pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *) noexcept nogil, void *)
     int pthread_join(pthread_t, void **)
-    int pthread_detach(pthread_t)
     pthread_t pthread_self()
     int pthread_attr_init(pthread_attr_t *)
     int pthread_attr_destroy(pthread_attr_t *)
@@ -103,6 +105,7 @@ include "report.pxi"
 include "splay.pxi"
 include "refcount.pxi"
 include "copy.pxi"
+include "plan.pxi"
 include "map.pxi"
 include "unmap.pxi"
 include "pairing.pxi"

@@ -8,6 +8,7 @@ cdef inline const char *or_text(const char *text, const char *otherwise) noexcep
 
 cdef void fatal_failure() noexcept nogil:
     """End the program with the failure text: libgomp's form, or libgompy's own if the text begins so."""
+    gompy_wait_for_exit()
     if strncmp(gompy_failure, b"libgompy: ", 10) == 0:
         gompy_note(b"%s", gompy_failure + 10)
         gompy_exit_fatal()

@@ -6,14 +6,12 @@ cdef void forget_counts() noexcept nogil:
     global host_regions, first_host_reason
     host_regions = 0
     first_host_reason = NULL
-    reset_finisher()
 
 
 cdef void library_loaded "gompy_library_loaded"() noexcept nogil:
     find_stock()
     read_environment()
     read_icvs(&initial_icvs)
-    reset_finisher()
 
 
 cdef void write_stats(const char *where) noexcept nogil:

@@ -16,7 +16,6 @@ cdef extern from *:
     extern void omp_set_dynamic (int);
     extern void omp_set_max_active_levels (int);
     extern void omp_set_schedule (unsigned, int);
-    extern void omp_fulfill_event (uintptr_t);
     extern _Bool GOMP_cancellation_point (int);
     extern void GOMP_taskwait_depend (void **);
     extern void GOMP_task (void (*) (void *), void *, void (*) (void *, void *), long, long, _Bool, unsigned, void **,
@@ -37,11 +36,10 @@ cdef extern from *:
     void omp_set_dynamic(int) noexcept nogil
     void omp_set_max_active_levels(int) noexcept nogil
     void omp_set_schedule(unsigned, int) noexcept nogil
-    void omp_fulfill_event(uintptr_t) noexcept nogil
     c_bool GOMP_cancellation_point(int) noexcept nogil
     void GOMP_taskwait_depend(void **) noexcept nogil
-    void GOMP_task(void (*)(void *) noexcept nogil, void *, void *, long, long, c_bool, unsigned, void **, int,
-                   void *) noexcept nogil
+    void GOMP_task(void (*)(void *) noexcept nogil, void *, void (*)(void *, void *) noexcept nogil, long, long,
+                   c_bool, unsigned, void **, int, void *) noexcept nogil
     void GOMP_teams(unsigned, unsigned) noexcept nogil
     c_bool GOMP_teams4(unsigned, unsigned, unsigned, c_bool) noexcept nogil
 

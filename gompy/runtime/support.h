@@ -63,6 +63,26 @@ gompy_note (const char *fmt, ...)
   fwrite (text, 1, used, stderr);
 }
 
+/* The thread whose exit finalises the devices, once gompy_exiting is set.  */
+static int gompy_exiting;
+static pthread_t gompy_exiting_thread;
+
+static void
+gompy_begin_exit (void)
+{
+  gompy_exiting_thread = pthread_self ();
+  __atomic_store_n (&gompy_exiting, 1, __ATOMIC_RELEASE);
+}
+
+/* A thread whose device goes away because another one ends the program has nothing to report: it waits for the end.  */
+static void
+gompy_wait_for_exit (void)
+{
+  if (__atomic_load_n (&gompy_exiting, __ATOMIC_ACQUIRE) && !pthread_equal (gompy_exiting_thread, pthread_self ()))
+    for (;;)
+      pause ();
+}
+
 /* End the program with status 1.  exit runs handlers, which finalise the devices: the caller holds no lock.  A second
    fatal error of the same thread, from a handler, ends at once; one of another thread waits for the end.  */
 static void __attribute__ ((noreturn))
@@ -87,6 +107,7 @@ static void __attribute__ ((noreturn, format (printf, 1, 2)))
 gompy_fatal (const char *fmt, ...)
 {
   va_list ap;
+  gompy_wait_for_exit ();
   va_start (ap, fmt);
   gompy_vreport (fmt, ap);
   va_end (ap);
@@ -130,6 +151,7 @@ GOMPY_EXPORT void __attribute__ ((noreturn))
 GOMP_PLUGIN_fatal (const char *fmt, ...)
 {
   va_list ap;
+  gompy_wait_for_exit ();
   va_start (ap, fmt);
   gompy_vreport (fmt, ap);
   va_end (ap);
@@ -150,7 +172,8 @@ GOMP_PLUGIN_debug (int kind, const char *fmt, ...)
 
 /* --- locks -------------------------------------------------------------------------------------------------------- */
 
-/* A mutex that knows its holder, so that exit handlers that run in the middle of a mapping do not wait for themselves. */
+/* A mutex that its holder can take again: a plugin may end the program, or ask something, while it is called with locks
+   held, and exit handlers and image destructors take them.  held counts, and is written by the holder only.  */
 typedef struct
 {
   pthread_mutex_t mutex;
@@ -168,21 +191,33 @@ gompy_lock_init (gompy_lock_t *lock)
 static inline bool
 gompy_lock_is_mine (gompy_lock_t *lock)
 {
-  return __atomic_load_n (&lock->held, __ATOMIC_RELAXED) && pthread_equal (lock->holder, pthread_self ());
+  return (__atomic_load_n (&lock->held, __ATOMIC_ACQUIRE)
+          && pthread_equal (__atomic_load_n (&lock->holder, __ATOMIC_RELAXED), pthread_self ()));
 }
 
 static inline void
 gompy_lock_acquire (gompy_lock_t *lock)
 {
+  if (__builtin_expect (gompy_lock_is_mine (lock), 0))
+    {
+      lock->held++;
+      return;
+    }
   pthread_mutex_lock (&lock->mutex);
-  lock->holder = pthread_self ();
-  __atomic_store_n (&lock->held, 1, __ATOMIC_RELAXED);
+  __atomic_store_n (&lock->holder, pthread_self (), __ATOMIC_RELAXED);
+  __atomic_store_n (&lock->held, 1, __ATOMIC_RELEASE);
 }
 
 static inline void
 gompy_lock_release (gompy_lock_t *lock)
 {
-  __atomic_store_n (&lock->held, 0, __ATOMIC_RELAXED);
+  if (__builtin_expect (lock->held > 1, 0))
+    {
+      lock->held--;
+      return;
+    }
+  __atomic_store_n (&lock->holder, (pthread_t) 0, __ATOMIC_RELAXED);
+  __atomic_store_n (&lock->held, 0, __ATOMIC_RELEASE);
   pthread_mutex_unlock (&lock->mutex);
 }
 
@@ -197,7 +232,6 @@ static inline void *gompy_load_ptr (void *p) { return __atomic_load_n ((void **)
 static inline void gompy_store_ptr (void *p, void *v) { __atomic_store_n ((void **) p, v, __ATOMIC_RELEASE); }
 static inline void gompy_count (uint64_t *p) { __atomic_fetch_add (p, 1, __ATOMIC_RELAXED); }
 static inline uint64_t gompy_read_count (uint64_t *p) { return __atomic_load_n (p, __ATOMIC_RELAXED); }
-static inline int gompy_swap (int *p, int v) { return __atomic_exchange_n (p, v, __ATOMIC_ACQ_REL); }
 
 static inline bool
 gompy_first (const char **p, const char *v)

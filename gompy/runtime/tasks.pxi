@@ -1,17 +1,11 @@
 # nowait: target tasks are tasks of the stock libgomp, so that their order with the program's own tasks is right.
 #
-# In a team, on a device whose plugin has async_run, the task is a detached one: it ends when the region has, and until
-# then no thread of the team waits for it.  The plugin reports the end from any thread; the unmapping, which calls the
-# plugin again, is done by a thread of libgompy's.  Without depend, mapping and launch happen at once in the encountering
-# thread, as in libgomp.
-
-cdef enum:
-    TASK_RUNNING = 0
-    TASK_ENDED_EARLY = 1  # the plugin reported the end before async_run returned
-    TASK_LAUNCHED = 2  # async_run has returned
+# In a team, on a device whose plugin has async_run, a region is launched by the encountering thread if it has no depend
+# clause, else by its task, when its dependences are met; the task waits for the plugin's word that it is over, unmaps,
+# and ends.  Detached tasks would spare that waiting, but GCC 12's libgomp ends one too early if a thread that waits for
+# dependences happens to run it (gomp_task_maybe_wait_for_dependencies does not look at its event).
 
 cdef struct TargetTask:
-    uintptr_t event  # stored by GOMP_task
     DeviceDescr *dev
     void (*fn)(void *) noexcept nogil
     size_t mapnum
@@ -21,15 +15,11 @@ cdef struct TargetTask:
     void **args
     const char *reason
     unsigned flags
-    int state
-    bint detached
+    bint launched
     TargetMem *tgt
-    TargetTask *next
-
-cdef pthread_mutex_t finisher_lock
-cdef pthread_cond_t finisher_wake
-cdef TargetTask *finished_tasks
-cdef bint finisher_runs
+    pthread_mutex_t lock
+    pthread_cond_t wake
+    bint over  # the plugin has reported the region's end
 
 
 cdef size_t count_args(void **args) noexcept nogil:
@@ -69,109 +59,61 @@ cdef TargetTask *new_task(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, s
     return task
 
 
-cdef void end_task(TargetTask *task) noexcept nogil:
-    """Unmap, and tell the stock libgomp that a detached task is over."""
-    cdef uintptr_t event = task.event
-    cdef bint detached = task.detached
-    if task.tgt != NULL:
-        unmap_construct(task.tgt)
-    free(task)
-    if detached:
-        omp_fulfill_event(event)
-
-
-cdef void *finish_tasks(void *unused) noexcept nogil:
-    """The thread that ends tasks that the plugin has reported."""
-    cdef TargetTask *task
-    cdef TargetTask *next
-    while True:
-        pthread_mutex_lock(&finisher_lock)
-        while finished_tasks == NULL:
-            pthread_cond_wait(&finisher_wake, &finisher_lock)
-        task = take_finished()
-        pthread_mutex_unlock(&finisher_lock)
-        while task != NULL:
-            next = task.next
-            end_task(task)
-            task = next
-    return NULL
-
-
-cdef TargetTask *take_finished() noexcept nogil:
-    global finished_tasks
-    cdef TargetTask *task = finished_tasks
-    finished_tasks = NULL
-    return task
-
-
-cdef void hand_to_finisher(TargetTask *task) noexcept nogil:
-    global finished_tasks, finisher_runs
-    cdef pthread_t thread
-    cdef int rc = 0
-    pthread_mutex_lock(&finisher_lock)
-    if not finisher_runs:
-        rc = pthread_create(&thread, NULL, finish_tasks, NULL)
-        if rc == 0:
-            pthread_detach(thread)
-            finisher_runs = True
-    task.next = finished_tasks
-    finished_tasks = task
-    pthread_cond_signal(&finisher_wake)
-    pthread_mutex_unlock(&finisher_lock)
-    if rc:
-        gompy_fatal(b"no thread to end a nowait region: %s", strerror(rc))
-
-
-cdef void reset_finisher() noexcept nogil:
-    """In a forked child, which has no such thread."""
-    global finished_tasks, finisher_runs
-    pthread_mutex_init(&finisher_lock, NULL)
-    pthread_cond_init(&finisher_wake, NULL)
-    finished_tasks = NULL
-    finisher_runs = False
-
-
 cdef public void GOMP_PLUGIN_target_task_completion(void *async_data) noexcept nogil:
     """A plugin says that a region of async_run is over; from any thread, also before async_run returns."""
     cdef TargetTask *task = <TargetTask *> async_data
-    if gompy_swap(&task.state, TASK_ENDED_EARLY) == TASK_LAUNCHED:
-        hand_to_finisher(task)
+    pthread_mutex_lock(&task.lock)
+    task.over = True
+    pthread_cond_signal(&task.wake)
+    pthread_mutex_unlock(&task.lock)
 
 
-cdef bint launch_async(TargetTask *task) noexcept nogil:
-    """Map and launch; False, with the reason kept, if the region has to run on the host."""
+cdef void launch_async(TargetTask *task) noexcept nogil:
+    """Map and launch a region; if it cannot be, the reason is kept and `launched` not set."""
     cdef void *address = region_on_device(task.dev, task.fn, &task.reason)
     cdef void *vars = NULL
     if address == NULL:
-        return False
+        return
     if task.dev.capabilities & CAP_SHARED_MEM:
         vars = <void *> task.hostaddrs
     elif task.mapnum:
         task.tgt = map_for_target(task.dev, task.mapnum, task.hostaddrs, task.sizes, task.kinds, True)
         if task.tgt == NULL:
             task.reason = b"the device is finalized"
-            return False
+            return
         vars = <void *> task.tgt.tgt_start
+    pthread_mutex_init(&task.lock, NULL)
+    pthread_cond_init(&task.wake, NULL)
+    task.launched = True
     gompy_count(&task.dev.launches)
     task.dev.ops.async_run(task.dev.target_id, address, vars, task.args, task)
-    if gompy_swap(&task.state, TASK_LAUNCHED) == TASK_ENDED_EARLY:
-        end_task(task)
-    return True
+
+
+cdef void copy_task_pointer(void *to, void *data) noexcept nogil:
+    """libgomp may drop a task when its region is cancelled, but not one with a copy function: these always run."""
+    (<void **> to)[0] = (<void **> data)[0]
 
 
 cdef void target_task_body(void *data) noexcept nogil:
-    """A deferred target task, its dependences met."""
-    cdef TargetTask *task = (<TargetTask **> data)[1]
-    if task.detached:
-        task.event = (<uintptr_t *> data)[0]
-        if launch_async(task):
-            return
-    region_on_host(task.dev, task.fn, task.hostaddrs, task.args, task.reason)
-    end_task(task)
-
-
-cdef void empty_task_body(void *data) noexcept nogil:
-    """A task whose end is its event."""
+    """A target task, its dependences met: launch it, unless that is done, and bring it to its end."""
+    cdef TargetTask *task = (<TargetTask **> data)[0]
+    if not task.launched and construct_cancelled():
+        free(task)
+        return
+    if task.dev != NULL and not task.launched:
+        launch_async(task)
+    if task.launched:
+        pthread_mutex_lock(&task.lock)
+        while not task.over:
+            pthread_cond_wait(&task.wake, &task.lock)
+        pthread_mutex_unlock(&task.lock)
+        if task.tgt != NULL:
+            unmap_construct(task.tgt)
+        pthread_mutex_destroy(&task.lock)
+        pthread_cond_destroy(&task.wake)
+    else:
+        region_on_host(task.dev, task.fn, task.hostaddrs, task.args, task.reason)
+    free(task)
 
 
 cdef void defer_target(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, size_t mapnum, void **hostaddrs,
@@ -179,33 +121,21 @@ cdef void defer_target(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, size
                        const char *reason) noexcept nogil:
     """`target nowait` in a team; on a device with async_run, or on the host."""
     cdef TargetTask *task
-    cdef void *data[2]
-    cdef uintptr_t event = 0
-    cdef unsigned flags = 0
     if construct_cancelled():
         return
     task = new_task(dev, fn, mapnum, hostaddrs, sizes, kinds, args)
     task.reason = reason
-    task.detached = dev != NULL
-    if depend != NULL:
-        flags |= GOMP_TASK_FLAG_DEPEND
-    if task.detached:
-        flags |= GOMP_TASK_FLAG_DETACH
-    data[0] = NULL
-    data[1] = task
-    if task.detached and depend == NULL:
-        GOMP_task(empty_task_body, data, NULL, sizeof(data), sizeof(void *), True, flags, NULL, 0, &event)
-        task.event = event
-        if not launch_async(task):
-            region_on_host(dev, fn, task.hostaddrs, task.args, task.reason)
-            end_task(task)
-        return
-    GOMP_task(target_task_body, data, NULL, sizeof(data), sizeof(void *), True, flags, depend, 0, &event)
+    if dev != NULL and depend == NULL:
+        launch_async(task)
+    GOMP_task(target_task_body, &task, copy_task_pointer, sizeof(void *), sizeof(void *), True,
+              GOMP_TASK_FLAG_DEPEND if depend != NULL else 0, depend, 0, NULL)
 
 
 cdef void data_task_body(void *data) noexcept nogil:
     cdef TargetTask *task = (<TargetTask **> data)[0]
-    if task.flags & GOMP_TARGET_FLAG_UPDATE:
+    if construct_cancelled():
+        pass
+    elif task.flags & GOMP_TARGET_FLAG_UPDATE:
         update_now(task.dev, task.mapnum, task.hostaddrs, task.sizes, task.kinds, True)
     else:
         enter_exit_now(task.dev, task.mapnum, task.hostaddrs, task.sizes, task.kinds, task.flags)
@@ -220,4 +150,5 @@ cdef void defer_data(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size_t *
         return
     task = new_task(dev, NULL, mapnum, hostaddrs, sizes, kinds, NULL)
     task.flags = flags
-    GOMP_task(data_task_body, &task, NULL, sizeof(void *), sizeof(void *), True, GOMP_TASK_FLAG_DEPEND, depend, 0, NULL)
+    GOMP_task(data_task_body, &task, copy_task_pointer, sizeof(void *), sizeof(void *), True, GOMP_TASK_FLAG_DEPEND,
+              depend, 0, NULL)

@@ -1,68 +1,5 @@
 # The threads of the device: one per launch slot, made when the slot is first used, and the commands' own.
 
-cdef extern from *:
-    """
-    extern void GOMP_teams (unsigned, unsigned);
-    extern int omp_get_max_threads (void), omp_get_dynamic (void), omp_get_max_active_levels (void);
-    extern int omp_get_thread_limit (void), omp_get_num_teams (void), omp_get_team_num (void);
-    extern void omp_set_num_threads (int), omp_set_dynamic (int), omp_set_max_active_levels (int);
-    extern void omp_get_schedule (int *, int *), omp_set_schedule (int, int);
-    extern _Bool GOMP_teams4 (unsigned, unsigned, unsigned, _Bool);
-    """
-    void GOMP_teams(unsigned num_teams, unsigned thread_limit) nogil
-    bint GOMP_teams4(unsigned lo, unsigned hi, unsigned thread_limit, bint first) nogil
-    int omp_get_max_threads() nogil
-    int omp_get_dynamic() nogil
-    int omp_get_max_active_levels() nogil
-    int omp_get_thread_limit() nogil
-    int omp_get_num_teams() nogil
-    int omp_get_team_num() nogil
-    void omp_set_num_threads(int n) nogil
-    void omp_set_dynamic(int n) nogil
-    void omp_set_max_active_levels(int n) nogil
-    void omp_get_schedule(int *kind, int *chunk) nogil
-    void omp_set_schedule(int kind, int chunk) nogil
-
-cdef struct control_variables:
-    int threads
-    int dynamic
-    int levels
-    int limit
-    int schedule
-    int chunk
-
-
-cdef inline void save_variables(control_variables *v) noexcept nogil:
-    """Remember the internal control variables that a region may change."""
-    v.threads = omp_get_max_threads()
-    v.dynamic = omp_get_dynamic()
-    v.levels = omp_get_max_active_levels()
-    v.limit = omp_get_thread_limit()
-    omp_get_schedule(&v.schedule, &v.chunk)
-
-
-cdef inline void restore_variables(control_variables *v) noexcept nogil:
-    """Give the next region the device's control variables, whatever the last one did with its own.
-
-    Teams are counted in the thread too: stock libgomp leaves the last team's number behind.
-    """
-    cdef int kind, chunk
-    if omp_get_max_threads() != v.threads:
-        omp_set_num_threads(v.threads)
-    if omp_get_dynamic() != v.dynamic:
-        omp_set_dynamic(v.dynamic)
-    if omp_get_max_active_levels() != v.levels:
-        omp_set_max_active_levels(v.levels)
-    omp_get_schedule(&kind, &chunk)
-    if kind != v.schedule or chunk != v.chunk:
-        omp_set_schedule(v.schedule, v.chunk)
-    if omp_get_thread_limit() != v.limit:
-        # libgomp keeps "no limit" as UINT_MAX, reports it as INT_MAX, and takes anything above INT_MAX for it
-        GOMP_teams(0, <unsigned>v.limit if v.limit != 0x7fffffff else <unsigned>0x80000000)
-    if omp_get_num_teams() != 1 or omp_get_team_num() != 0:
-        GOMP_teams4(1, 1, 0, True)
-
-
 cdef inline void flush_output() noexcept nogil:
     """Write what regions have printed, so that it stands before whatever the host prints next."""
     cdef int i
@@ -79,8 +16,10 @@ cdef inline void flush_output() noexcept nogil:
 cdef void run_region(mic_slot *slot) noexcept nogil:
     """Call a region's function with the address of its argument array, at level 0."""
     cdef region_function function = <region_function>slot.args[0]
-    if slot.args[3] != 0:
-        GOMP_teams(0, <unsigned>slot.args[3])
+    if slot.args[2] > 1 and run_teams(slot):
+        flush_output()
+        return
+    limit_threads(slot.args[3])
     function(<void *>slot.args[1])
     flush_output()
 
@@ -134,33 +73,7 @@ cdef void *slot_thread(void *arg) noexcept nogil:
 
 cdef int start_slot_thread(int number) noexcept nogil:
     """Start the thread of a launch slot.  Returns 0 or an errno value."""
-    cdef pthread_t thread
-    cdef pthread_attr_t attributes
-    cdef size_t size = 0
-    cdef int error
-    pthread_attr_init(&attributes)
-    pthread_attr_getstacksize(&attributes, &size)
-    if size < 8 << 20:
-        size = 8 << 20  # regions keep private arrays on the stack, as the host's main thread does
-    if unlimited_stack():
-        size = 256 << 20
-    pthread_attr_setstacksize(&attributes, size)
-    error = pthread_create(&thread, &attributes, slot_thread, <void *><long>number)
-    pthread_attr_destroy(&attributes)
-    if error == 0:
-        pthread_detach(thread)
-    return error
-
-
-cdef extern from *:
-    """
-    static int mic_unlimited_stack (void)
-    {
-      struct rlimit r;
-      return getrlimit (RLIMIT_STACK, &r) == 0 && r.rlim_cur == RLIM_INFINITY;
-    }
-    """
-    bint unlimited_stack "mic_unlimited_stack"() nogil
+    return start_region_thread(slot_thread, <void *><long>number)
 
 
 cdef void end_under_tool() noexcept nogil:

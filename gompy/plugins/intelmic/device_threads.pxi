@@ -58,3 +58,34 @@ cdef public int create_thread "pthread_create"(pthread_t *thread, const pthread_
     if error:
         free(start)
     return error
+
+
+cdef extern from *:
+    """
+    static int mic_unlimited_stack (void)
+    {
+      struct rlimit r;
+      return getrlimit (RLIMIT_STACK, &r) == 0 && r.rlim_cur == RLIM_INFINITY;
+    }
+    """
+    bint unlimited_stack "mic_unlimited_stack"() nogil
+
+
+cdef int start_region_thread(void *(*function)(void *) noexcept nogil, void *arg) noexcept nogil:
+    """Start a thread that regions run in, with a stack as large as a program's.  Returns 0 or an errno value."""
+    cdef pthread_t thread
+    cdef pthread_attr_t attributes
+    cdef size_t size = 0
+    cdef int error
+    pthread_attr_init(&attributes)
+    pthread_attr_getstacksize(&attributes, &size)
+    if size < 8 << 20:
+        size = 8 << 20  # regions keep private arrays on the stack, as the host's main thread does
+    if unlimited_stack():
+        size = 256 << 20
+    pthread_attr_setstacksize(&attributes, size)
+    error = pthread_create(&thread, &attributes, function, arg)
+    pthread_attr_destroy(&attributes)
+    if error == 0:
+        pthread_detach(thread)
+    return error

@@ -31,6 +31,7 @@ cdef extern from *:
       uintptr_t base, size;   /* and in the device's */
       uint64_t free_slots;    /* launch slots: bit set = free */
       uint64_t started_slots; /* slots whose thread runs on the device */
+      uint32_t spin_ns[MIC_SLOTS]; /* how long the host looks before it sleeps, by slot */
       pthread_mutex_t commands;
       struct arena small, large; /* below and above `split` */
       uintptr_t split;
@@ -78,6 +79,7 @@ cdef extern from *:
         uintptr_t size
         uint64_t free_slots
         uint64_t started_slots
+        uint32_t spin_ns[64]
         pthread_mutex_t commands
         arena small
         arena large
@@ -111,6 +113,20 @@ cdef int count_devices() noexcept nogil:
             GOMP_PLUGIN_error(b"OFFLOAD_EMUL_NUM=%s: not a number from 0 to %d; using 1 device", text, MIC_DEVICES)
             n = 1
     configured_devices = <int>n + 1
+    return <int>n
+
+
+cdef int teams_at_a_time() noexcept nogil:
+    """OFFLOAD_EMUL_TEAMS: how many teams of a region run at the same time, 0 without it (the device decides)."""
+    cdef const char *text = getenv(b"OFFLOAD_EMUL_TEAMS")
+    cdef char *end
+    cdef long n
+    if text == NULL or text[0] == 0:
+        return 0
+    n = strtol(text, &end, 10)
+    if end[0] or n < 1 or n > MIC_TEAMS:
+        GOMP_PLUGIN_error(b"OFFLOAD_EMUL_TEAMS=%s: not a number from 1 to %d; ignored", text, MIC_TEAMS)
+        return 0
     return <int>n
 
 

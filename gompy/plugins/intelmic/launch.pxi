@@ -37,11 +37,9 @@ cdef inline uint32_t post(mic_slot *slot) noexcept nogil:
     return number
 
 
-cdef void await_done(mic_device *d, mic_slot *slot, uint32_t number, uint64_t spin_ns) noexcept nogil:
-    """Wait until request ``number`` is done.  A device that has died meanwhile ends the program."""
+cdef void await_done(mic_device *d, mic_slot *slot, uint32_t number) noexcept nogil:
+    """Sleep until request ``number`` is done.  A device that has died meanwhile ends the program."""
     cdef uint32_t before = number - 1
-    if spin_ns != 0 and spin_while_equal(&slot.done, before, spin_ns):
-        return
     while load32(&slot.done, ACQUIRE) == before:
         exchange32(&slot.host_sleeps, 1, SEQ_CST)
         if load32(&slot.done, SEQ_CST) == before and load32(&d.control.dead, SEQ_CST) == 0:
@@ -58,7 +56,7 @@ cdef int64_t command(mic_device *d, uint32_t op, uint64_t a, uint64_t b, uint64_
     slot.args[0] = a
     slot.args[1] = b
     slot.args[2] = c
-    await_done(d, slot, post(slot), 0)
+    await_done(d, slot, post(slot))
     return slot.result[0]
 
 
@@ -73,12 +71,21 @@ cdef void start_slot(mic_device *d, int number) noexcept nogil:
     or64(&d.started_slots, <uint64_t>1 << number, RELEASE)
 
 
-cdef uint64_t host_spin_time(mic_device *d, int slot) noexcept nogil:
-    """How long the host looks for the end of a region: as the device looks for the next."""
-    cdef int cpus = d.control.spins
-    if cpus < 2:
-        return 0
-    return 100000 if slot < cpus - 1 else 2000
+cdef inline void await_region(mic_device *d, int number, uint32_t request) noexcept nogil:
+    """Wait for the end of a region: look for a while, then sleep.
+
+    How long is learned by slot: twice as long after a region that ended in that time (100 us at most), half as long after
+    one that didn't: its work is longer than that, or the device doesn't get a processor while we sit on one.
+    """
+    cdef mic_slot *slot = &d.control.slots[number]
+    cdef uint32_t limit = d.spin_ns[number], most = 100000 if number < d.control.spins - 1 else 2000
+    if d.control.spins > 1:
+        if spin_while_equal(&slot.done, request - 1, limit):
+            if limit < most:
+                d.spin_ns[number] = 2 * limit + 1000
+            return
+        d.spin_ns[number] = limit >> 1
+    await_done(d, slot, request)
 
 
 cdef void read_limits(void **args, uint64_t *teams, uint64_t *limit) noexcept nogil:
@@ -123,5 +130,5 @@ cdef void launch(mic_device *d, void *function, void *variables, uint64_t teams,
     slot.args[1] = <uint64_t>variables
     slot.args[2] = teams
     slot.args[3] = limit
-    await_done(d, slot, post(slot), host_spin_time(d, number))
+    await_region(d, number, post(slot))
     give_slot(d, number)

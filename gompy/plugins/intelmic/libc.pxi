@@ -68,6 +68,7 @@ cdef extern from *:
     FILE *stderr
     void *malloc(size_t n) nogil
     void *calloc(size_t n, size_t m) nogil
+    int posix_memalign(void **p, size_t align, size_t n) nogil
     void *realloc(void *p, size_t n) nogil
     void free(void *p) nogil
     int PROT_NONE, PROT_READ, PROT_WRITE
@@ -199,7 +200,7 @@ cdef extern from *:
 cdef extern from "protocol.h":
     uint64_t MIC_MAGIC
     uint32_t MIC_ABI
-    int MIC_SLOTS, MIC_COMMAND_SLOT, MIC_TEXT_SIZE
+    int MIC_SLOTS, MIC_COMMAND_SLOT, MIC_TEAMS, MIC_TEXT_SIZE
     uint64_t MIC_CONTROL_SIZE, MIC_SCRATCH
     int MIC_OP_RUN, MIC_OP_THREAD, MIC_OP_LOAD, MIC_OP_UNLOAD, MIC_OP_READ, MIC_OP_WRITE, MIC_OP_SYMBOL, MIC_OP_QUIT
     uint32_t MIC_STARTING, MIC_READY, MIC_FAILED
@@ -235,6 +236,7 @@ cdef extern from "protocol.h":
         int32_t device_pid
         uint32_t restarts
         int32_t spins
+        int32_t teams
         uint32_t state
         uint32_t dead
         mic_death death

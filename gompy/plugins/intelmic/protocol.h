@@ -10,11 +10,12 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 1u
+#define MIC_ABI 2u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread.  */
 #define MIC_SLOTS 64
 #define MIC_COMMAND_SLOT 64
+#define MIC_TEAMS 4096 /* most teams of a region that may run at the same time */
 #define MIC_CONTROL_SIZE (2ull << 20) /* a huge page: the arena behind it may use such */
 #define MIC_SCRATCH (1ull << 20) /* the upper half of the control block's space: for the fault handler */
 #define MIC_TEXT_SIZE 8192
@@ -80,7 +81,8 @@ struct mic_control
   uint64_t arena_base;  /* device address of the arena, set by the device */
   int32_t device_pid;
   uint32_t restarts;    /* how often the device started over because its addresses met the host's */
-  int32_t spins;        /* 0: never spin */
+  int32_t spins;        /* processors of the host's side; below 2 nobody spins */
+  int32_t teams;        /* how many teams of a region may run at the same time, 0: as many as processors */
   uint32_t state __attribute__ ((aligned (128)));
   uint32_t dead;        /* set after `death` is complete */
   struct mic_death death;

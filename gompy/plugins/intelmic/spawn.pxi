@@ -80,6 +80,25 @@ cdef extern from *:
       return start;
     }
 
+    /* ftruncate that fails with EFBIG above a limit on file sizes (ulimit -f), where the kernel sends SIGXFSZ as well.  */
+    static int
+    mic_resize (int fd, off_t size)
+    {
+      sigset_t one, old;
+      struct timespec now = { 0, 0 };
+      int result, error;
+      sigemptyset (&one);
+      sigaddset (&one, SIGXFSZ);
+      pthread_sigmask (SIG_BLOCK, &one, &old);
+      result = ftruncate (fd, size);
+      error = errno;
+      if (result != 0 && error == EFBIG)
+        sigtimedwait (&one, NULL, &now);
+      pthread_sigmask (SIG_SETMASK, &old, NULL);
+      errno = error;
+      return result;
+    }
+
     #define MIC_LARGE_BLOCK (1 << 20)
 
     /* What has become of the device: 0 it runs, 1 it ended and `*how`, `*status` tell, -1 somebody else reaped it.  */
@@ -100,6 +119,7 @@ cdef extern from *:
     pid_t mic_spawn(char **argv, char **envp, const int *fds, long layout) nogil
     void *map_aligned "mic_map_aligned"(size_t size, int fd) nogil
     size_t LARGE_BLOCK "MIC_LARGE_BLOCK"
+    int mic_resize(int fd, off_t size) nogil
     int mic_ended(pid_t pid, int *how, int *status) nogil
     int CLD_EXITED, CLD_KILLED, CLD_DUMPED
     pid_t waitpid(pid_t pid, int *status, int options) nogil
@@ -225,7 +245,7 @@ cdef bint make_memory(mic_device *d) noexcept nogil:
         return False
     while True:
         # a limit on address space or file size may forbid what nobody would use: try less
-        if ftruncate(d.fd, <off_t>(MIC_CONTROL_SIZE + size)) == 0:
+        if mic_resize(d.fd, <off_t>(MIC_CONTROL_SIZE + size)) == 0:
             p = map_aligned(MIC_CONTROL_SIZE + size, d.fd)
             if p != NULL:
                 break
@@ -323,6 +343,7 @@ cdef bint start_device(mic_device *d) noexcept nogil:
     d.control.arena_size = d.size
     d.control.split = d.split
     d.control.spins = available_cpus()
+    d.control.teams = teams_at_a_time()
     fds[0] = d.fd
     fds[1] = ends[0]
     fds[2] = <int>syscall(SYS_pidfd_open, getpid(), 0)

@@ -17,6 +17,8 @@ include "device_layout.pxi"
 include "device_fault.pxi"
 include "device_threads.pxi"
 include "device_images.pxi"
+include "device_variables.pxi"
+include "device_teams.pxi"
 include "device_loop.pxi"
 include "device_shims.pxi"
 
@@ -90,6 +92,7 @@ cdef public int main(int argc, char **argv) noexcept nogil:
         control.restarts += 1
         execve(b"/proc/self/exe", argv, environ)
     control.device_pid = getpid()
+    find_stock_teams()
     ignore_signal(SIGINT)
     ignore_signal(SIGQUIT)
     ignore_signal(SIGHUP)

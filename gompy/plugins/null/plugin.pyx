@@ -81,7 +81,7 @@ cdef public c_bool GOMP_OFFLOAD_fini_device(int n) noexcept nogil:
 
 
 cdef void *open_image(const ImageRange *image) noexcept nogil:
-    """Load an image into this process; it stays."""
+    """Load an image into this process; it stays, and so does its descriptor, for dlopen knows files by their paths."""
     cdef char path[64]
     cdef void *handle = NULL
     cdef size_t size = image.end - image.start
@@ -91,7 +91,7 @@ cdef void *open_image(const ImageRange *image) noexcept nogil:
         handle = dlopen(path, RTLD_LAZY)
         if handle == NULL:
             GOMP_PLUGIN_error(b"null device: %s", dlerror())
-    if fd >= 0:
+    if fd >= 0 and handle == NULL:
         close(fd)
     return handle
 

@@ -119,8 +119,8 @@ cdef bint choose_python(const char *root, char *path) noexcept nogil:
     if value != NULL and fits(value):
         snprintf(path, PATH_ROOM, b"%s/bin/python", value)
         return True
-    snprintf(prefix, sizeof(prefix), b"%s/../../..", root)  # <environment>/lib/python3.x/site-packages
-    if fits(prefix):
+    snprintf(path, PATH_ROOM, b"%s/../../..", root)  # <environment>/lib/python3.x/site-packages
+    if realpath(path, prefix) != NULL and fits(prefix):
         snprintf(path, PATH_ROOM, b"%s/bin/python", prefix)
         return True
     snprintf(path, PATH_ROOM, b"%s", GOMPY_BUILD_PYTHON)
@@ -134,6 +134,10 @@ cdef bint start_python(const char *root, char *reason) noexcept nogil:
     cdef PyStatus status
     cdef Dl_info info
     cdef char path[PATH_ROOM]
+    cdef const char *asked = getenv(b"GOMPY_PYTHON")
+    if asked != NULL and asked[0] and access(asked, X_OK) != 0:
+        snprintf(reason, REASON_SIZE, b"GOMPY_PYTHON=%s is not a program", asked)
+        return False
     # Extension modules look for Python's functions in the global scope, which a library of a plugin is not in.
     if dladdr(<void *> &Py_IsInitialized, &info) and info.dli_fname != NULL:
         dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL)

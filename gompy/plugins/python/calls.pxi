@@ -1,10 +1,13 @@
 # Calls into the user's object, with the interpreter lock.  Nothing gets out of these as an exception.
 
+import atexit as atexit_of_python
+
 from gompy.plugins.python import dispatch
 from gompy.plugins.python.device import Device, Image, Launch
 
 cdef object device_object  # of the user's class
 cdef dict images = {}  # (device, address of the target data): Image
+cdef set active = set()  # initialised devices
 cdef bytes device_name = b""
 
 
@@ -33,6 +36,8 @@ cdef bint open_class(bint own, DeviceFacts *facts) noexcept with gil:
         facts.count = device_object.num_devices
         facts.capabilities = device_object.capabilities
         facts.asks_can_run = type(device_object).can_run is not Device.can_run
+        if not own:
+            atexit_of_python.register(finish)
         return True
     except BaseException as error:
         say(dispatch.text_of(error))
@@ -42,6 +47,7 @@ cdef bint open_class(bint own, DeviceFacts *facts) noexcept with gil:
 cdef bint call_init(int n) noexcept with gil:
     try:
         device_object.init(n)
+        active.add(n)
         return True
     except BaseException as error:
         complain("init", error)
@@ -50,6 +56,7 @@ cdef bint call_init(int n) noexcept with gil:
 
 cdef bint call_fini(int n) noexcept with gil:
     try:
+        active.discard(n)
         device_object.fini(n)
         for key in [key for key in images if key[0] == n]:
             del images[key]
@@ -168,6 +175,14 @@ cdef bint call_run(int n, void *function, void *variables, int64_t teams, int64_
             line = b"run: " + type(error).__name__.encode()
         snprintf(reason, REASON_SIZE, b"%s", <const char *> line)
         return False
+
+
+def finish():
+    """The interpreter is somebody else's and about to end, before the runtime finalises its devices."""
+    global ended
+    for n in sorted(active):
+        call_fini(n)
+    ended = 1
 
 
 cdef void call_at_exit() noexcept with gil:

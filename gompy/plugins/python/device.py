@@ -52,9 +52,9 @@ class Device(ABC):
     """A kind of device.  One object serves all devices of the kind; ``device`` is a number from 0 to num_devices - 1.
 
     Device addresses are numbers of the device's own choosing, other than 0; an address that the methods are given may
-    lie anywhere in a block that alloc returned or in a variable of an image.  load_image, alloc, free and the copies are
-    called by one thread at a time for each device, run by as many as the program has.  The global interpreter lock is
-    taken for each call.
+    lie anywhere in a block that alloc returned or in a variable of an image.  load_image, alloc, free and the copies
+    are called by one thread at a time for each device, run by as many as the program has.  The global interpreter lock
+    is taken for each call.
     """
 
     name: str = "python"

@@ -15,7 +15,6 @@ TABLE = "__OFFLOAD_TARGET_TABLE__"
 LINK_BIT = 1 << 63
 """In the size of a variable's entry: ``declare target link``."""
 RUNTIME = "libgompy-image.so.1"
-RTLD_NOLOAD = os.RTLD_NOLOAD
 
 
 def become_device(number: int) -> None:
@@ -36,7 +35,6 @@ class LoadedImage:
         with open(self.file, "wb", closefd=False) as file:
             file.write(data)
         self.library = ctypes.CDLL(f"/proc/self/fd/{self.file}")
-        prepare_languages()
         ends = (ctypes.POINTER(ctypes.c_uint64) * 4).in_dll(self.library, TABLE)
         begins = [ctypes.cast(end, ctypes.c_void_p).value or 0 for end in ends]
         variables = (begins[3] - begins[2]) // 16
@@ -50,12 +48,3 @@ class LoadedImage:
         """Run a region; other threads of Python go on meanwhile.  What it has printed is out when this returns."""
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(function)(variables)
         ctypes.CDLL(None).fflush(None)
-
-
-def prepare_languages() -> None:
-    """What a C++ program's constructors do for its library, as images have none: make std::cout usable."""
-    try:
-        library = ctypes.CDLL("libstdc++.so.6", RTLD_NOLOAD)
-    except OSError:
-        return  # no C++ in the image
-    library["_ZNSt8ios_base4InitC1Ev"](ctypes.create_string_buffer(64))

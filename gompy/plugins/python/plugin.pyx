@@ -99,6 +99,7 @@ cdef struct DeviceFacts:
 cdef DeviceFacts facts
 cdef int opened  # 1 ready, -1 refused
 cdef int in_fork
+cdef int ended  # the process's interpreter is gone
 
 include "boot.pxi"
 include "calls.pxi"
@@ -168,6 +169,9 @@ cdef bint usable(int n) noexcept nogil:
     if in_fork:
         GOMP_PLUGIN_error(b"device plugin \"python\": not usable in a forked child of a program that has used devices")
         return False
+    if ended:
+        GOMP_PLUGIN_error(b"device plugin \"python\": not usable any more: the program's Python has ended")
+        return False
     return opened > 0 and 0 <= n < facts.count
 
 
@@ -210,7 +214,7 @@ cdef public c_bool GOMP_OFFLOAD_init_device(int n) noexcept nogil:
 
 cdef public c_bool GOMP_OFFLOAD_fini_device(int n) noexcept nogil:
     cdef sigset_t old
-    if in_fork:
+    if in_fork or ended:
         return True
     quiet(&old)
     good = call_fini(n)

@@ -1,0 +1,51 @@
+"""What all benchmarks share: the compilers, running a command, writing what was measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+OUT = HERE / "out"
+BIN = Path(sys.executable).parent
+GOMPCC = str(BIN / "gompcc")
+GCC = os.environ.get("GOMPY_CC", "gcc")
+CLANG = os.environ.get("GOMPY_CLANG", "clang-16")
+
+
+class BenchError(Exception):
+    """A command failed; the text names it and what it said."""
+
+
+def checked(command: Sequence[str], directory: Path, environment: dict[str, str]) -> str:
+    """Run a command; its standard output.  Raises BenchError."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BenchError(f"{shlex.join(command)}: {error}") from None
+    if done.returncode:
+        raise BenchError(f"{shlex.join(command)}: exit status {done.returncode}\n{done.stderr}".rstrip())
+    return done.stdout
+
+
+def save(report: dict[str, Any]) -> None:
+    """Write a report to benchmarks/out/NAME.json."""
+    OUT.mkdir(exist_ok=True)
+    report |= {"date": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "machine": platform.machine(), "cores": os.cpu_count()}
+    (OUT / f"{report['name']}.json").write_text(json.dumps(report, indent=1) + "\n")

@@ -1,0 +1,188 @@
+# Teams of a region run at the same time, as many as there are processors.
+#
+# A region with teams is a function with the loop `for (first = 1; GOMP_teams4 (lo, hi, limit, first); first = 0) team`.
+# K threads run the whole function at once; in thread k the loop visits the teams k, k + K, k + 2 K, ...: GOMP_teams4 below
+# calls libgomp's own as often as needed, so that libgomp's thread state (team number, number of teams, what a
+# team's parallel regions inherit of it) is right without knowing it.  The slot's thread is thread 0.
+
+cdef extern from *:
+    """
+    /* One of the threads that help a slot's own with teams.  */
+    struct mic_helper
+    {
+      uint32_t request __attribute__ ((aligned (128)));  /* counts up; the futex that the helper sleeps on */
+      uint32_t sleeps;
+      struct mic_league *league;
+      int number;
+    };
+    /* A slot's helpers, and what they run now.  */
+    struct mic_league
+    {
+      void *function, *variables;
+      uint64_t limit;
+      int step;         /* K */
+      int threads;      /* default number of threads of a parallel region in a team, 0: as everywhere */
+      int helpers;      /* that have been started */
+      uint64_t spin_ns;
+      uint32_t left __attribute__ ((aligned (128)));     /* helpers at work; the futex that the slot's thread sleeps on */
+      uint32_t sleeps;
+      struct mic_helper helper[];
+    };
+    static struct mic_league *mic_leagues[MIC_SLOTS];
+    /* Which teams are the calling thread's: first, and every step-th after it; step 0: all.  */
+    static __thread int mic_team_first, mic_team_step;
+    static inline void mic_set_share (int first, int step) { mic_team_first = first; mic_team_step = step; }
+    """
+    struct mic_helper:
+        uint32_t request
+        uint32_t sleeps
+        mic_league *league
+        int number
+    struct mic_league:
+        void *function
+        void *variables
+        uint64_t limit
+        int step
+        int threads
+        int helpers
+        uint64_t spin_ns
+        uint32_t left
+        uint32_t sleeps
+        mic_helper *helper
+    mic_league *mic_leagues[64]
+    int mic_team_first
+    int mic_team_step
+    void mic_set_share(int first, int step) nogil
+
+cdef int team_room  # most teams that run at the same time, 0: not known yet
+cdef int team_processors
+
+
+cdef void find_stock_teams() noexcept nogil:
+    """Before the first region: libgomp's own GOMP_teams4, behind ours."""
+    global stock_teams
+    stock_teams = <teams_function>dlsym(RTLD_NEXT, b"GOMP_teams4")
+
+
+cdef public bint device_teams "GOMP_teams4"(unsigned lo, unsigned hi, unsigned thread_limit, bint first) noexcept nogil:
+    """Enter the calling thread's next team.  False: it has no more."""
+    cdef int i, steps = mic_team_step
+    if steps == 0:
+        return stock_teams(lo, hi, thread_limit, first)
+    if first:
+        stock_teams(lo, hi, thread_limit, True)
+        steps = mic_team_first
+    for i in range(steps):
+        if not stock_teams(lo, hi, thread_limit, False):
+            return False
+    return True
+
+
+cdef void run_share(mic_league *league, int number) noexcept nogil:
+    """Run the teams of thread ``number``.  The caller restores the control variables."""
+    if league.threads:
+        omp_set_num_threads(league.threads)
+    limit_threads(league.limit)
+    mic_set_share(number, league.step)
+    (<region_function>league.function)(league.variables)
+    mic_set_share(0, 0)
+
+
+cdef void *helper_thread(void *arg) noexcept nogil:
+    """Run shares of a slot's regions, for ever."""
+    cdef mic_helper *me = <mic_helper *>arg
+    cdef mic_league *league = me.league
+    cdef uint32_t seen = 0
+    cdef control_variables variables
+    save_variables(&variables)
+    while True:
+        while load32(&me.request, ACQUIRE) == seen and not spin_while_equal(&me.request, seen, league.spin_ns):
+            exchange32(&me.sleeps, 1, SEQ_CST)
+            if load32(&me.request, SEQ_CST) == seen:
+                futex_wait(&me.request, seen, -1)
+            store32(&me.sleeps, 0, RELAXED)
+        seen += 1
+        run_share(league, me.number)
+        restore_variables(&variables)
+        if add32(&league.left, ~<uint32_t>0, SEQ_CST) == 0 and load32(&league.sleeps, SEQ_CST) != 0:
+            futex_wake(&league.left)
+    return NULL
+
+
+cdef mic_league *league_of(int slot) noexcept nogil:
+    """The league of the calling thread's slot, made at first use.  NULL: no memory."""
+    global team_room, team_processors
+    cdef mic_league *league = mic_leagues[slot]
+    cdef void *p = NULL
+    cdef size_t size
+    if league != NULL:
+        return league
+    if load32(<uint32_t *>&team_room, ACQUIRE) == 0:
+        # every slot's thread finds the same
+        team_processors = omp_get_num_procs()
+        store32(<uint32_t *>&team_room, <uint32_t>(control.teams if control.teams else team_processors), RELEASE)
+    size = sizeof(mic_league) + <size_t>team_room * sizeof(mic_helper)
+    if posix_memalign(&p, 128, size) != 0:
+        return NULL
+    memset(p, 0, size)
+    league = <mic_league *>p
+    league.spin_ns = 50000 if control.spins > 1 else 0
+    mic_leagues[slot] = league
+    return league
+
+
+cdef int add_helpers(mic_league *league, int wanted) noexcept nogil:
+    """Start helpers until there are so many.  Returns how many there are: the system may allow fewer."""
+    cdef mic_helper *one
+    while league.helpers < wanted:
+        one = &league.helper[league.helpers]
+        one.league = league
+        one.number = league.helpers + 1
+        if start_region_thread(helper_thread, one) != 0:
+            break
+        league.helpers += 1
+    return league.helpers
+
+
+cdef bint run_teams(mic_slot *slot) noexcept nogil:
+    """Run a region whose launch asks for several teams.  False: only one thread can be had, nothing has been done.
+
+    The default number of threads in a team is its share of the processors, unless OMP_NUM_THREADS says otherwise.
+    """
+    cdef mic_league *league = league_of(mic_thread_slot)
+    cdef mic_helper *one
+    cdef int i, count, wanted
+    cdef uint32_t left
+    if league == NULL:
+        return False
+    wanted = team_room if slot.args[2] > <uint64_t>team_room else <int>slot.args[2]
+    count = add_helpers(league, wanted - 1)
+    if count > wanted - 1:
+        count = wanted - 1
+    if count == 0:
+        return False
+    league.function = <void *>slot.args[0]
+    league.variables = <void *>slot.args[1]
+    league.limit = slot.args[3]
+    league.step = count + 1
+    league.threads = 0
+    if getenv(b"OMP_NUM_THREADS") == NULL:
+        league.threads = team_processors // league.step if team_processors > league.step else 1
+    store32(&league.left, <uint32_t>count, RELAXED)
+    for i in range(count):
+        one = &league.helper[i]
+        exchange32(&one.request, one.request + 1, SEQ_CST)
+        if load32(&one.sleeps, SEQ_CST) != 0:
+            futex_wake(&one.request)
+    run_share(league, 0)
+    while True:
+        left = load32(&league.left, ACQUIRE)
+        if left == 0:
+            return True
+        if spin_while_equal(&league.left, left, league.spin_ns):
+            continue
+        exchange32(&league.sleeps, 1, SEQ_CST)
+        left = load32(&league.left, SEQ_CST)
+        if left != 0:
+            futex_wait(&league.left, left, -1)
+        store32(&league.sleeps, 0, RELAXED)

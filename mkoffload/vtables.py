@@ -1,0 +1,132 @@
+"""C++ vtables that regions get from the host, made variables of the device.
+
+GCC 12 treats the vtable of a class that a region constructs inline as a host variable to be mapped: the device's
+objects would point to a copy full of host function addresses.  So the image's own vtables of these classes get entries
+at the end of its variable table, and the host object has the same entries behind the host's, with a record like any
+object's: a mapping of the host's vtable then finds the device's.
+
+Source of the mapping: GCC gimplify.cc (omp_notice_variable: a vtable is a variable like any other, and the declare
+target region around the class does not reach it).
+"""
+
+from __future__ import annotations
+
+from gompy.objects.elf import SHN_UNDEF, STT_FUNC, STT_SECTION, Elf, Symbol
+from gompy.objects.names import OBJECT_KIND_ID, OBJECT_RECORD_SECTION, OFFLOAD_VAR_SECTION
+from mkoffload.inputs import Described, Input
+
+PREFIX = "_ZTV"
+TARGET_CALLS = ("GOMP_target_ext", "GOMP_target_data_ext", "GOMP_target_enter_exit_data", "GOMP_target_update_ext")
+NAME = "C++ vtables"
+
+
+def _host_uses(elf: Elf) -> set[str]:
+    """Vtables that the object's functions with target constructs refer to."""
+    symbols = elf.symbols()
+    if not any(s.name in TARGET_CALLS for s in symbols):
+        return set()
+    found: set[str] = set()
+    functions: dict[int, list[Symbol]] = {}
+    for symbol in symbols:
+        if symbol.type == STT_FUNC and symbol.shndx != SHN_UNDEF:
+            functions.setdefault(symbol.shndx, []).append(symbol)
+    for index, held in functions.items():
+        calls: list[int] = []
+        uses: list[tuple[int, str]] = []
+        for offset, _, number, _ in elf.relocations(elf.sections[index]):
+            name = symbols[number].name if number < len(symbols) else ""
+            if name in TARGET_CALLS:
+                calls.append(offset)
+            elif name.startswith(PREFIX):
+                uses.append((offset, name))
+        for function in held if calls and uses else ():
+            end = function.value + function.size
+            if any(function.value <= at < end for at in calls):
+                found.update(name for at, name in uses if function.value <= at < end)
+    return found
+
+
+def candidates(inputs: list[Input]) -> list[str]:
+    """Vtables that some region may get from the host and that the device code has, in order of their definition.
+
+    Objects of host LTO are left out (there the linker has already said that nobody else refers to the vtable), and
+    archive members, which may turn out not to be in the link.
+    """
+    own = [i for i in inputs if i.has_ir and not i.lto and "@0x" not in i.name]
+    if not any(s.name.startswith(PREFIX) and s.defined for i in own for s in i.symbols):
+        return []
+    used: set[str] = set().union(*(_host_uses(i.elf) for i in own))
+    names = (s.name for i in own for s in i.symbols if s.defined and s.name in used)
+    return list(dict.fromkeys(names))
+
+
+class Vtables:
+    """Those vtables, with their sizes, once the device code is compiled."""
+
+    def __init__(self, names: list[str], compiled: Elf) -> None:
+        sizes = {s.name: s.size for s in compiled.symbols() if s.shndx != SHN_UNDEF} if names else {}
+        self.entries = [(name, sizes[name]) for name in names if sizes.get(name)]
+
+    def __bool__(self) -> bool:
+        return bool(self.entries)
+
+    @property
+    def ident(self) -> int:
+        """Id of their record: a hash of their names (FNV-1a), never 0."""
+        value = 0xCBF29CE484222325
+        for byte in "\n".join(name for name, _ in self.entries).encode():
+            value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+        return value | 1
+
+    def described(self) -> Described:
+        """Their place among the objects of the image: the last."""
+        return Described(self.ident, 0, len(self.entries), OBJECT_KIND_ID, NAME)
+
+    def table_text(self) -> str:
+        """Assembly text of the entries, for the image as for the host."""
+        lines = [f'\t.section {OFFLOAD_VAR_SECTION},"awR",@progbits\n\t.balign 8']
+        lines += [f"\t.quad {name}, {size}" for name, size in self.entries]
+        return "\n".join(lines) + "\n"
+
+    def host_text(self) -> str:
+        """The host's entries, and their record."""
+        return self.table_text() + (
+            ".Lvtables_end:\n"
+            f'\t.section {OBJECT_RECORD_SECTION},"aR",@progbits\n\t.balign 8\n'
+            f"\t.quad {self.ident:#x}\n\t.long 0, {len(self.entries)}\n"
+            f'.Lrecord:\n\t.ascii "{NAME}"\n\t.zero 48 - (. - .Lrecord)\n'
+        )
+
+    def drop(self, compiled: Elf, undefined: set[str]) -> bool:
+        """Leave out the vtables from which undefined symbols can be reached; False if there is none such.
+
+        A class of which the device has only a part (host-only methods) must not make the link fail.
+        """
+        symbols = compiled.symbols()
+        edges: dict[int, set[int]] = {}
+        lacking: set[int] = set()
+        starts: dict[str, int] = {}
+        for symbol in symbols:
+            if symbol.shndx != SHN_UNDEF:
+                starts.setdefault(symbol.name, symbol.shndx)
+        for section in compiled.sections:
+            for _, _, number, _ in compiled.relocations(section) if section.type == 1 else ():
+                symbol = symbols[number]
+                if symbol.shndx != SHN_UNDEF:
+                    edges.setdefault(section.index, set()).add(symbol.shndx)
+                elif symbol.type != STT_SECTION and symbol.name in undefined:
+                    lacking.add(section.index)
+        kept = []
+        for name, size in self.entries:
+            seen: set[int] = set()
+            waiting = [starts[name]]
+            while waiting:
+                index = waiting.pop()
+                if index not in seen:
+                    seen.add(index)
+                    waiting += edges.get(index, ())
+            if not seen & lacking:
+                kept.append((name, size))
+        dropped = len(kept) < len(self.entries)
+        self.entries = kept
+        return dropped
