@@ -63,7 +63,7 @@ def wanted(test: source.TestFile, options: argparse.Namespace) -> bool:
     """Whether the command line selects the test."""
     if options.filter and not any(fnmatch(test.name, f"*{glob}*") for glob in options.filter):
         return False
-    return options.all_tests or source.uses_offloading(test.path, test.text)
+    return options.all_tests or test.openacc or source.uses_offloading(test.path, test.text)
 
 
 def run_all(options: argparse.Namespace, tests: Path, compiler: list[str]) -> list[runner.Outcome]:
@@ -83,7 +83,7 @@ def run_all(options: argparse.Namespace, tests: Path, compiler: list[str]) -> li
         for directory in options.dirs.split(",")
         for test in source.find(tests, directory)
         if wanted(test, options)
-        for option_set in runner.option_sets(test, settings.all_sets)
+        for option_set in runner.option_sets(test, settings)
     ]
     outcomes: list[runner.Outcome | None] = [None] * len(work)
     with ThreadPoolExecutor(options.j) as pool:

@@ -2,12 +2,12 @@
 
 
 cdef public void *GOMP_OFFLOAD_openacc_create_thread_data(int number) noexcept nogil:
-    """A host thread begins to use a device: nothing is kept for it."""
-    return NULL
+    """A host thread begins to use a device: that is what is kept for it, since openacc_exec has no device number."""
+    return device_of(number)
 
 
 cdef public void GOMP_OFFLOAD_openacc_destroy_thread_data(void *data) noexcept nogil:
-    """A host thread ends."""
+    """A host thread ends, or turns to another device."""
 
 
 cdef void begin_launch(mic_acc_thread *thr, mic_acc_event *event, unsigned *dims) noexcept nogil:
@@ -39,15 +39,10 @@ cdef void *argument_block(mic_device *d, size_t count, void **words) noexcept no
     return <void *>(d.base + offset)
 
 
-cdef mic_device *device_at(void *target) noexcept nogil:
-    """The device that a mapping is on.  The interface does not tell; the calling thread's device does."""
-    return device_of(thread_device_number())
-
-
 cdef public void GOMP_OFFLOAD_openacc_exec(void *function, size_t count, void **hostaddrs, void **devaddrs,
                                            unsigned *dims, void *target) noexcept nogil:
     """Run a region to its end."""
-    cdef mic_device *d = device_at(target)
+    cdef mic_device *d = <mic_device *>GOMP_PLUGIN_acc_thread()
     cdef void *block = argument_block(d, count, devaddrs)
     cdef mic_acc_thread *thr = profiled_thread()
     cdef mic_acc_event event
@@ -75,7 +70,7 @@ cdef public void GOMP_OFFLOAD_openacc_async_exec(void *function, size_t count, v
     cdef mic_acc_job *job = new_job(MIC_JOB_RUN)
     cdef mic_acc_thread *thr = profiled_thread()
     cdef mic_acc_event event
-    cdef uintptr_t *block
+    cdef uintptr_t *block = NULL
     if thr != NULL:
         begin_launch(thr, &event, dims)
     job.function = function
@@ -85,7 +80,7 @@ cdef public void GOMP_OFFLOAD_openacc_async_exec(void *function, size_t count, v
         block[0] = <uintptr_t>q.device.number
         block[1] = <uintptr_t>job.to
     add_job(q, job)
-    if count:
+    if block != NULL:
         GOMP_OFFLOAD_openacc_async_queue_callback(queue, <void *>free_block, block)
     if thr != NULL:
         send_event(thr, &event, ACC_EV_ENQUEUE_LAUNCH_END)
@@ -163,7 +158,7 @@ cdef public uintptr_t GOMP_OFFLOAD_openacc_get_property(int number, int property
     if property == 1:
         return d.size
     if property == 2:
-        return d.size - arena_in_use(&d.small) - arena_in_use(&d.large)
+        return d.size - d.small.in_use - d.large.in_use
     if property == 0x10001:
         return <uintptr_t><const char *>b"intelmic"
     if property == 0x10002:

@@ -3,6 +3,7 @@
 
 cdef extern from *:
     """
+    extern void *GOMP_PLUGIN_acc_thread (void);
     extern void *GOMP_PLUGIN_goacc_thread (void);
     extern void GOMP_PLUGIN_goacc_profiling_dispatch (void *, void *, void *);
     extern int GOMP_PLUGIN_acc_default_dim (unsigned);
@@ -15,6 +16,7 @@ cdef extern from *:
       uintptr_t numbers[3];   /* data: bytes, host, device; launch: gangs, workers, vector length */
     };
     """
+    void *GOMP_PLUGIN_acc_thread() nogil
     void *GOMP_PLUGIN_goacc_thread() nogil
     void GOMP_PLUGIN_goacc_profiling_dispatch(void *info, void *event, void *api) nogil
     int GOMP_PLUGIN_acc_default_dim(unsigned i) nogil

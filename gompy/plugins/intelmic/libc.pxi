@@ -156,6 +156,7 @@ cdef extern from *:
         pass
     int pthread_create(pthread_t *t, pthread_attr_t *attr, void *(*fn)(void *) noexcept nogil, void *arg) nogil
     int pthread_detach(pthread_t t) nogil
+    int pthread_join(pthread_t t, void **result) nogil
     pthread_t pthread_self() nogil
     int pthread_attr_init(pthread_attr_t *attr) nogil
     int pthread_attr_destroy(pthread_attr_t *attr) nogil
@@ -166,6 +167,10 @@ cdef extern from *:
     int pthread_mutex_init(pthread_mutex_t *m, void *attr) nogil
     int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) nogil
     int pthread_cond_signal(pthread_cond_t *c) nogil
+    int pthread_cond_broadcast(pthread_cond_t *c) nogil
+    int pthread_cond_init(pthread_cond_t *c, void *attr) nogil
+    int pthread_cond_destroy(pthread_cond_t *c) nogil
+    int pthread_mutex_destroy(pthread_mutex_t *m) nogil
 
     # signals
     ctypedef struct sigset_t:

@@ -2,7 +2,7 @@
 """libgomp-plugin-intelmic.so.1: the emulated Intel MIC, a device in a process with an address space of its own.
 
 Exports the GOMP_OFFLOAD_* functions of GCC 12's plugin interface (include/gomp-constants.h, libgomp-plugin.h: version 1)
-with the OpenMP capability.  docs/device.md describes how host and device work together.
+with the OpenMP and OpenACC capabilities.  docs/device.md describes how host and device work together.
 """
 
 include "libc.pxi"
@@ -17,6 +17,9 @@ include "copies.pxi"
 include "images.pxi"
 include "image_symbols.pxi"
 include "fault_report.pxi"
+include "acc_prof.pxi"
+include "acc_queue.pxi"
+include "acc_plugin.pxi"
 
 
 cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
@@ -30,8 +33,8 @@ cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
 
 
 cdef public unsigned GOMP_OFFLOAD_get_caps() noexcept nogil:
-    """GOMP_OFFLOAD_CAP_OPENMP_400."""
-    return 4
+    """GOMP_OFFLOAD_CAP_OPENMP_400 and GOMP_OFFLOAD_CAP_OPENACC_200."""
+    return 4 | 8
 
 
 cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
