@@ -7,7 +7,7 @@ NATIVE  := gompy/_native/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -path '*/crtoffload/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all help run check test lint bench packages clean distclean check-target-libgomp check-accel
+.PHONY: all help run check test lint bench packages clean distclean check-target-libgomp check-accel sample
 
 all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
 
@@ -41,10 +41,17 @@ lint: all  ## ruff and mypy
 test: all  ## pytest
 	@$(BIN)/python -m pytest -q -n 2 tests
 
-check: lint test  ## lint, then pytest
+check: lint test sample  ## lint, pytest, a sample of GCC's tests
 
-check-target-libgomp: all  ## GCC's own libgomp tests with target constructs
-	@GOMPY_ACCEL=gcc $(BIN)/python testsuite/run_gcc_tests.py $(TESTS)
+# As in GCC: RUNTESTFLAGS="c.exp=target-*.c", -j2; besides ALL=1, OFFLOAD_TARGET=intelmic|nvptx|disable, CC="a compiler".
+check-target-libgomp: all  ## GCC's own libgomp testsuite under DejaGnu
+	@GOMPY_ACCEL=$${GOMPY_ACCEL:-gcc} $(BIN)/python testsuite/check_target_libgomp.py \
+	  $(if $(filter command,$(origin CC)),--cc "$(CC)") $(if $(filter 1,$(ALL)),--all) \
+	  $(if $(OFFLOAD_TARGET),--offload-target $(OFFLOAD_TARGET)) $(if $(RUNTESTFLAGS),--runtestflags '$(RUNTESTFLAGS)') \
+	  $(patsubst -j%,-j %,$(filter-out -j,$(filter -j%,$(MFLAGS)))) $(TESTS)
+
+sample: all  ## a part of GCC's libgomp tests, if Debian's gcc-12-source is there
+	@GOMPY_ACCEL=gcc $(BIN)/python testsuite/run_gcc_tests.py --sample -q --out testsuite/out/sample
 
 check-accel: all  ## build the accelerator compiler, run all tests that need it
 	@$(BIN)/gompy accel build

@@ -72,7 +72,9 @@ PRODUCTS = (
         ("lib/libgompy.so.1",),
         python=True,
     ),
-    Product("gompy/plugins/python/image_runtime.pyx", "lib/libgompy-image.so.1", "shared", ("omp_*", "acc_*", "gompy_*")),
+    Product(
+        "gompy/plugins/python/image_runtime.pyx", "lib/libgompy-image.so.1", "shared", ("omp_*", "acc_*", "gompy_*")
+    ),
     Product(
         "gompy/plugins/intelmic/target_main.pyx",
         "lib/offload_target_main",
@@ -81,11 +83,13 @@ PRODUCTS = (
         ("-l:libgomp.so.1", "-ldl", "-lpthread", "-lm"),
     ),
     Product("gompy/driver/as_filter.pyx", "bdir/as", "static-program"),
+    Product("gompy/cuda/libcuda.pyx", "cuda/libcuda.so.1", "shared", ("cu*", "gompy_*"), ("-ldl", "-lpthread")),
 )
 
 PYTHON_TOOLS = {
-    "bdir/lto-wrapper": "lto_wrapper",
-    "bdir/accel/x86_64-intelmicemul-linux-gnu/mkoffload": "mkoffload",
+    "bdir/lto-wrapper": "lto_wrapper/__main__.py",
+    "bdir/accel/x86_64-intelmicemul-linux-gnu/mkoffload": "mkoffload/__main__.py",
+    "bdir/accel/nvptx-none/mkoffload": "mkoffload/nvptx_main.py",
 }
 
 
@@ -117,7 +121,9 @@ def build_product(product: Product) -> None:
     module = product.source.removesuffix(".pyx").replace("/", ".")
     sources = [pyx, *pyx.parent.glob("*.pxi"), *pyx.parent.glob("*.pxd"), *pyx.parent.glob("*.h"), Path(__file__)]
     sources += [NATIVE / need for need in product.needs]
-    sources += [pyx.parent / name for name in re.findall(r'^include "(\.\./[^"]+)"', pyx.read_text(), re.MULTILINE)]
+    shared = re.compile(r'^(?:include|cdef extern from) "(\.\./[^"]+)"', re.MULTILINE)
+    for text in [pyx, *pyx.parent.glob("*.pxi")]:
+        sources += [pyx.parent / name for name in shared.findall(text.read_text())]
     library = libpython()
     if product.python and library is None:
         print(f"skipping {output.relative_to(ROOT)}: this Python has no shared library", flush=True)
@@ -167,13 +173,13 @@ def build_native() -> None:
         part = extension.with_name(extension.name + ".new")
         shutil.copy2(lib / "libgompy.so.1", part)
         part.replace(extension)
-    for name, package in PYTHON_TOOLS.items():
+    for name, script in PYTHON_TOOLS.items():
         tool = NATIVE / name
         tool.parent.mkdir(parents=True, exist_ok=True)
         # -I -S: neither the user's PYTHONPATH nor site-packages' start-up hooks get into a link, or cost it time.
         text = (
             f'#!/bin/sh\ncase $0 in */gompy/_native/*) me=$0;; *) me=$(readlink -f -- "$0");; esac\n'
-            f'exec "${{GOMPY_PYTHON:-{sys.executable}}}" -I -S "${{me%/gompy/_native/*}}/{package}/__main__.py" "$@"\n'
+            f'exec "${{GOMPY_PYTHON:-{sys.executable}}}" -I -S "${{me%/gompy/_native/*}}/{script}" "$@"\n'
         )
         if not tool.exists() or tool.read_text() != text:
             tool.write_text(text)

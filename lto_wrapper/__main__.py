@@ -7,8 +7,10 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+from gompy.objects import ice
 from lto_wrapper.main import main
 
+sys.excepthook = lambda *error: ice.report("lto-wrapper", *error)
 status = main(sys.argv[1:])
 sys.stdout.flush()
 sys.stderr.flush()

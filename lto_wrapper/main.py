@@ -11,12 +11,16 @@ import sys
 
 from gompy.objects.elf import Elf, ElfError, open_object, split_member
 from gompy.objects.lto import parse_opts, split_quoted
-from gompy.objects.names import LTO_OPTS_SECTION, OFFLOAD_OPTS_SECTION, TARGET_INTELMIC
+from gompy.objects.names import LTO_OPTS_SECTION, OFFLOAD_OPTS_SECTION, TARGET_INTELMIC, TARGET_NVPTX
 from lto_wrapper.host import HostLto
 from lto_wrapper.options import Merger, Option, compiler_words, decode, diagnostic_words, offload_words
 from mkoffload import intelmic
 from mkoffload.process import ChildFailed, Killed, Temps, ToolError, catch_signals, die_of, discard, echo, find_in, run
 from mkoffload.response import expand, join
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def warn(text: str) -> None:
@@ -138,7 +142,7 @@ class Images:
     def __init__(self, link: Link, temps: Temps) -> None:
         self.link = link
         self.temps = temps
-        self.made: intelmic.Made | None = None
+        self.made: list[intelmic.Made] = []
 
     def build(self, names: list[str]) -> list[str]:
         """Build what OFFLOAD_TARGET_NAMES asks for; names of the objects for the linker, the table's first."""
@@ -171,19 +175,35 @@ class Images:
         words += ["-v"] if link.verbose else []
         words += ["-o", output, *names, *compiler_words(merger), *diagnostic_words(link.options), "-dumpbase", base]
         words += offload_words(merger.options or [], target) + offload_words(link.options, target)
-        if target == TARGET_INTELMIC and os.path.samefile(os.path.dirname(program), intelmic.TOOL_FOLDER):
+        builder = self._ours(target, program)
+        if builder is not None:
             echo([program, *words], link.verbose)
             try:
-                self.made = intelmic.build(words, self.temps)
+                made = builder(words, self.temps)
             except ToolError as error:
                 sys.stderr.write(f"mkoffload: fatal error: {error}\ncompilation terminated.\n")
                 raise ChildFailed(f"{program} returned 1 exit status", 1) from None
-            return output if self.made is not None else None
+            if made is None:
+                return None
+            self.made.append(made)
+            return output
         arguments = link.prefix + "offload_args" if link.save_temps else self.temps.name("")
         with open(arguments, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(join(words))
         run([program, "@" + arguments], os.environ, link.verbose)
         return output if os.path.exists(output) and os.path.getsize(output) else None
+
+    @staticmethod
+    def _ours(target: str, program: str) -> Callable[[list[str], Temps], intelmic.Made | None] | None:
+        """The function that does that mkoffload's work, if it is one of ours: no further Python is started."""
+        if target == TARGET_INTELMIC and os.path.samefile(os.path.dirname(program), intelmic.TOOL_FOLDER):
+            return intelmic.build
+        if target == TARGET_NVPTX:
+            from mkoffload import nvptx
+
+            if nvptx.is_ours(program):
+                return nvptx.build
+        return None
 
     def _table(self) -> list[str]:
         """A copy of crtoffloadtable.o, which the linker plugin deletes after the link."""
@@ -219,9 +239,9 @@ def wrap(words: list[str], temps: Temps) -> list[str]:
     if link.objects:
         lto = HostLto(link.gcc, link.arguments, link.objects, link.save_temps, link.verbose, temps)
         added += lto.build(bool(set(link.objects) & set(offload)))
-        if images is not None and images.made is not None:
-            for what, host, image in zip(("function", "variable"), lto.table, images.made.lto, strict=True):
-                intelmic.complain(link.output or "a.out", what, host, image)
+        for made in images.made if images is not None else ():
+            for what, host, image in zip(("function", "variable"), lto.table, made.lto, strict=True):
+                intelmic.complain(link.output or "a.out", what, made.comparable(host), made.comparable(image))
     return added
 
 

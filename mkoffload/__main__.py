@@ -7,8 +7,11 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+from gompy.objects import ice
+from mkoffload.intelmic import build
 from mkoffload.main import main
 
-status = main(sys.argv[1:])
+sys.excepthook = lambda *error: ice.report("mkoffload", *error)
+status = main(sys.argv[1:], build)
 sys.stderr.flush()
 os._exit(status)

@@ -62,11 +62,10 @@ class Compiler:
     def command(self, image: Image, usable: list[Input], output: str, flags: list[str]) -> list[str]:
         """gcc as the device's compiler."""
         words = [image.gcc, "-xlto", "-c", *image.options.compile, *IMAGE_FLAGS, *flags]
-        if image.options.save_temps:
-            base = image.options.dumpbase + ".mkoffload"
-            words += ["-save-temps", "-dumpdir", "", "-dumpbase", base, "-dumpbase-ext", ""]
-        else:
-            words.append("-pipe")
+        keep = image.options.save_temps
+        words.append("-save-temps" if keep else "-pipe")
+        if keep or any(word.startswith("-fdump-") for word in image.options.compile):
+            words += ["-dumpdir", "", "-dumpbase", image.options.dumpbase + ".mkoffload", "-dumpbase-ext", ""]
         words += ["-v"] if image.options.verbose else []
         return [*words, *[i.device_file for i in usable], "-o", output]
 

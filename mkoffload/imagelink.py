@@ -37,6 +37,8 @@ RUNTIMES = (
     ("gfortran", ("_gfortran",)),
     ("quadmath", ("quadmath",)),
     ("gomp", ("GOMP_", "GOACC_", "omp_", "acc_")),
+    ("ubsan", ("__ubsan_",)),
+    ("gcov", ("__gcov_",)),
 )
 """Library → beginnings of the symbols that call for it.  To open libstdc++ and libgfortran for every image costs more
 than the rest of the link."""

@@ -31,7 +31,7 @@ from mkoffload.vtables import Vtables, candidates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["BDIR", "TOOL_FOLDER", "Made", "build", "complain", "find_stock_wrapper"]
 
@@ -128,8 +128,9 @@ def compiler() -> str:
 class Made:
     """An image that was made: names of its table entries, and of those among them that host LTO must come out with."""
 
-    def __init__(self, tables: tuple[Names, Names]) -> None:
+    def __init__(self, tables: tuple[Names, Names], comparable: Callable[[Names], Names] = list) -> None:
         self.tables = tables
+        self.comparable = comparable  # names as far as host and image must agree in them
         self.lto: tuple[Names, Names] = ([], [])
 
 

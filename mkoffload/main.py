@@ -1,16 +1,21 @@
-"""The intelmic mkoffload as a program of its own."""
+"""A mkoffload as a program of its own."""
 
 from __future__ import annotations
 
 import sys
 
-from mkoffload.intelmic import build
 from mkoffload.process import Killed, Temps, ToolError, catch_signals, die_of
 from mkoffload.response import expand
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def main(words: list[str]) -> int:
-    """Run with that command line (``@file`` words expanded); the exit status."""
+    from mkoffload.intelmic import Made
+
+
+def main(words: list[str], build: Callable[[list[str], Temps], Made | None]) -> int:
+    """Run one target's ``build`` with that command line (``@file`` words expanded); the exit status."""
     temps = Temps()
     catch_signals()
     try:

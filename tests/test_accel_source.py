@@ -210,7 +210,7 @@ def test_no_network_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setattr(packages, "missing_headers", lambda _: ["gmp.h"])
     monkeypatch.setattr(packages.os, "geteuid", lambda: 0)
-    with pytest.raises(AccelError, match=r"no network: .* and libgmp-dev must be fetched"):
+    with pytest.raises(AccelError, match=r"no network: .*libgmp-dev.* must be fetched"):
         packages.provide(compiler(), False, lambda _: None, tmp_path / "log")
     assert "Temporary failure" in (tmp_path / "log").read_text()
 

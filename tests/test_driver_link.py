@@ -347,3 +347,13 @@ def test_openacc_program(tools: Tools) -> None:
     done = tools.run("gompcc", "-fopenacc", "acc.c", "-o", "prog")
     assert done.returncode == 0, done.stderr
     assert tools.ok("./prog") == "42\n"
+
+
+@pytest.mark.parametrize(
+    "option", ["-fsanitize=undefined", "-fsanitize=address", "--coverage", "-fprofile-generate", "-pg"]
+)
+def test_instrumented_programs_run_on_the_device(tools: Tools, option: str) -> None:
+    """What the instrumentation calls comes from its own library, in the image as in the program."""
+    done = tools.run("gompcc", "-O1", "-fopenmp", option, "where.c", "-o", "where")
+    assert done.returncode == 0, done.stderr
+    assert tools.run("./where").stdout == "device 42\n"

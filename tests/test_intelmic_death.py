@@ -211,6 +211,26 @@ def test_host_addresses_fault(tmp_path: Path, kind: str) -> None:
         assert done.returncode == 1
 
 
+def test_no_host_address_becomes_stack(tmp_path: Path) -> None:
+    """The kernel grows a stack for any access below it: the device leaves 1 MiB for that, reserves the rest."""
+    build_image(tmp_path, IMAGE)
+    done = drive(
+        tmp_path,
+        START
+        + """
+(pid,) = intelmic_driver.devices_of(os.getpid())
+before = 0
+for line in open(f'/proc/{pid}/maps'):
+    begin, end = (int(x, 16) for x in line.split()[0].split('-'))
+    if '[stack]' in line:
+        print(begin - before <= 1 << 20, rights)
+    before, rights = end, line.split()[1]
+finish()
+""",
+    )
+    assert (done.stdout, done.stderr) == ("True ---p\n", "")
+
+
 def test_device_killed_from_outside(tmp_path: Path) -> None:
     """The program says so and ends; it doesn't hang, whether it waited or not."""
     build_image(tmp_path, IMAGE)

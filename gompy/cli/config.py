@@ -25,6 +25,7 @@ def _version() -> str:
 ANSWERS: dict[str, tuple[str, Callable[[], str]]] = {
     "--bdir": ("the folder for gcc's -B", lambda: paths.BDIR),
     "--libdir": ("the folder of libgompy and the device plugins", lambda: paths.LIBDIR),
+    "--cuda-libdir": ("the folder of the emulated CUDA driver, for LD_LIBRARY_PATH", lambda: paths.CUDALIBDIR),
     "--incdir": ("the folder of omp.h and openacc.h (gcc's own)", lambda: include_folder(compiler.chosen(compiler.C))),
     "--cflags": ("what a compile gets", lambda: shlex.join([*plan.compile_words(), "-fopenmp"])),
     "--libs": ("what a link gets, before the objects", lambda: shlex.join([*plan.library_words(), "-fopenmp"])),

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
 COMMANDS = {
     "inspect": "what is in objects, programs and images: tables, streams, options",
     "config": "paths and options for other build systems",
@@ -81,10 +85,19 @@ def dispatch(arguments: list[str]) -> int:
     return int(importlib.import_module(f"gompy.cli.{name}").main(rest))
 
 
+def _bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    from gompy.objects import ice
+
+    ice.report("gompy", kind, error, trace)
+
+
 def main() -> int:
     """The entry point of the command."""
+    sys.excepthook = _bug
     try:
-        return dispatch(sys.argv[1:])
+        status = dispatch(sys.argv[1:])
+        sys.stdout.flush()  # here, where a reader that has gone is met quietly
+        return status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

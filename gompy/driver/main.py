@@ -11,6 +11,10 @@ import sys
 
 from gompy.driver import compiler, errors, plan
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
 E2BIG = 7  # errno.h
 SHOW = ("-show", "--show", "-showme", "--showme")
 
@@ -23,6 +27,7 @@ def drive(language: compiler.Language) -> None:
     for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):
         if number != _signal.SIGINT or _signal.getsignal(number) != _signal.SIG_IGN:
             _signal.signal(number, _signal.SIG_DFL)
+    sys.excepthook = lambda *error: _bug(language.program, *error)
     arguments = sys.argv[1:]
     errors.restore_locale()
     try:
@@ -42,6 +47,12 @@ def drive(language: compiler.Language) -> None:
             errors.report(language.program, failure)
         sys.exit(1)
     run(language, made)
+
+
+def _bug(program: str, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    from gompy.objects import ice
+
+    ice.report(program, kind, error, trace)
 
 
 def run(language: compiler.Language, made: plan.Plan) -> None:

@@ -16,6 +16,8 @@ BDIR: str = os.path.join(NATIVE, "bdir")
 """Given to gcc with ``-B``: the assembler filter, lto-wrapper, the crtoffload objects, ``accel/<target>/mkoffload``."""
 LIBDIR: str = os.path.join(NATIVE, "lib")
 """libgompy, the device plugins, and the program that a device process runs."""
+CUDALIBDIR: str = os.path.join(NATIVE, "cuda")
+"""The emulated CUDA driver, libcuda.so.1: for ``LD_LIBRARY_PATH``, never on the default path."""
 SPECS: str = os.path.join(_PACKAGE, "driver", "offload.specs")
 """Spec file that carries target-specific offload options to the compiler proper (``compile_words`` in plan.py)."""
 
@@ -30,6 +32,7 @@ NEEDED: tuple[str, ...] = (
     "bdir/crtoffloadend.o",
     "bdir/crtoffloadtable.o",
     "bdir/accel/x86_64-intelmicemul-linux-gnu/mkoffload",
+    "bdir/accel/nvptx-none/mkoffload",
     "lib/libgompy.so",
     "lib/libgompy.so.1",
     "lib/libgomp-plugin-intelmic.so.1",

@@ -60,6 +60,8 @@ GOMP_DEVICE_GCN: Final = 8
 GOMPY_MIC_VERSION: Final = 1 << 16 | 0
 """GOMP_VERSION_PACK (1, 0): an intelmic image of ours, whose target data is extended (below).  GCC's own intelmic
 mkoffload registers without a version, that is with 0."""
+GOMP_NVPTX_VERSION: Final = 1 << 16 | 1
+"""GOMP_VERSION_PACK (GOMP_VERSION, GOMP_VERSION_NVIDIA_PTX): what nvptx images register with."""
 
 # --- the record beside each object's tables, and the description mkoffload gives of the image -------------------------
 

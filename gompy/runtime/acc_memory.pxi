@@ -89,6 +89,8 @@ cdef void copy_raw(bint to_device, void *device, void *host, size_t size, int nu
         wrong = b"invalid device address"
     elif host == NULL:
         wrong = b"invalid host address"
+    elif thr.dev.ops.extent != NULL and size > thr.dev.ops.extent(thr.dev.target_id, device):
+        wrong = b"invalid size"
     if wrong != NULL:
         gompy_error(b"%s", wrong)
     acc_lock(thr.dev, queue)

@@ -20,7 +20,8 @@ cdef void update_datum(bint to_device, void *host, size_t size, int number) noex
     if node == NULL or start < node.host_start or start + size > node.host_end:
         rc = gompy_fail(b"[%p,%d] is not mapped", host, <int> size)
     else:
-        rc = copy_range(thr.dev, node, start, start + size, to_device, NULL)
+        # As it is, the pointers attached in it included.
+        rc = copy_one_way(thr.dev, node, start, size, to_device, NULL)
     acc_unlock(thr.dev, rc)
     prof_end(&scope)
 

@@ -30,11 +30,16 @@ cdef int copy_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t
     return 0
 
 
-cdef int copy_word(DeviceDescr *dev, uintptr_t dst, uintptr_t value, Stage *stage) noexcept nogil:
-    """Copy a word that is no object of the program: what it is now, whenever a queue comes to it."""
-    if dev.queue != NULL and (stage == NULL or stage.buffer == NULL or dst - stage.start >= stage.size):
-        return queue_word(dev, dst, value)
-    return copy_to_device(dev, dst, &value, sizeof(void *), stage)
+cdef int copy_value(DeviceDescr *dev, uintptr_t dst, const void *value, size_t size, Stage *stage) noexcept nogil:
+    """Copy to the device what is in host memory now, whenever a queue comes to it."""
+    if dev.queue != NULL:
+        return queue_value(dev, dst, value, size)
+    return copy_to_device(dev, dst, value, size, stage)
+
+
+cdef inline int copy_word(DeviceDescr *dev, uintptr_t dst, uintptr_t value, Stage *stage) noexcept nogil:
+    """Copy a word that is no object of the program."""
+    return copy_value(dev, dst, &value, sizeof(void *), stage)
 
 
 cdef int copy_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) noexcept nogil:

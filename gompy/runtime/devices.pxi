@@ -185,7 +185,8 @@ cdef void finalise_devices() noexcept nogil:
         gompy_lock_acquire(&dev.lock)
         ok = True
         if dev.state == DEVICE_INITIALIZED:
-            acc_end_queues(dev)
+            if not gompy_load(&gompy_failing):
+                acc_end_queues(dev)
             ok = dev.ops.fini_device(dev.target_id)
             gompy_store(&dev.state, DEVICE_FINALIZED)
         gompy_lock_release(&dev.lock)

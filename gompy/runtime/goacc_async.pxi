@@ -17,13 +17,13 @@ cdef int queue_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) 
     return 0
 
 
-cdef int queue_word(DeviceDescr *dev, uintptr_t dst, uintptr_t value) noexcept nogil:
-    """Copy a value of now to the device when the queue comes to it."""
-    cdef uintptr_t *kept = <uintptr_t *> malloc(sizeof(uintptr_t))
+cdef int queue_value(DeviceDescr *dev, uintptr_t dst, const void *value, size_t size) noexcept nogil:
+    """Copy what is in host memory now to the device when the queue comes to it."""
+    cdef void *kept = malloc(size)
     if kept == NULL:
-        return gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(uintptr_t))
-    kept[0] = value
-    if queue_to_device(dev, dst, kept, sizeof(uintptr_t)):
+        return gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> size)
+    memcpy(kept, value, size)
+    if queue_to_device(dev, dst, kept, size):
         return -1
     dev.ops.acc_async_queue_callback(dev.queue, free, kept)
     return 0

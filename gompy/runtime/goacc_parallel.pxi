@@ -95,6 +95,7 @@ cdef void acc_parallel "gompy_acc_parallel"(int flags, void (*fn)(void *) noexce
     cdef unsigned dims[3]
     cdef void *address
     cdef int number
+    gompy_debug(b"GOACC_parallel_keyed: region %p, %lu map entries\n", <void *> fn, <unsigned long> mapnum)
     acc_lazy_initialize()
     thr = acc_thread()
     prof_construct(&scope, thr, ACC_CONSTRUCT_PARALLEL, ACC_EV_COMPUTE_CONSTRUCT_START, ACC_ASYNC_SYNC)

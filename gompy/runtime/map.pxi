@@ -245,8 +245,8 @@ cdef int build_entries(MapJob *job) noexcept nogil:
             pass
         elif kind == MAP_FIRSTPRIVATE:
             entry.offset = entry.planned
-            if job.sizes[i] and copy_to_device(job.dev, job.tgt.tgt_start + entry.planned, job.hostaddrs[i],
-                                               job.sizes[i], &job.stage):
+            if job.sizes[i] and copy_value(job.dev, job.tgt.tgt_start + entry.planned, job.hostaddrs[i],
+                                           job.sizes[i], &job.stage):
                 return -1
         elif kind == MAP_USE_DEVICE_PTR or kind == MAP_USE_DEVICE_PTR_IF_PRESENT:
             if entry.offset == OFFSET_LATER and translate_in_place(job, i):

@@ -100,6 +100,7 @@ cdef bint openacc_complete(void *handle, PluginOps *ops, char *reason) noexcept 
     if cuda != 0 and cuda != 4:
         snprintf(reason, REASON_SIZE, b"plugin missing OpenACC CUDA handler function (GOMP_OFFLOAD_%s)", missing)
         return False
+    ops.extent = <ops_extent_fn> dlsym(handle, b"gompy_block_extent")
     return True
 
 

@@ -99,7 +99,7 @@ def acc_tag(settings: Settings) -> tuple[str, ...]:
 
 
 def option_sets(test: TestFile, settings: Settings) -> tuple[tuple[str, ...], ...]:
-    """The option sets of a test: for Fortran run tests the torture sets, or one; for OpenACC in C and C++ -O0 and -O2."""
+    """The option sets of a test: Fortran run tests have the torture sets, or one; OpenACC in C and C++ -O0 and -O2."""
     sets: tuple[tuple[str, ...], ...] = ((),)
     if test.language == "fortran":
         sets = (("-O",),)
@@ -138,7 +138,7 @@ def command_line(
         *more,
         *(("-dumpbase", "") if more else ()),
         *libraries,
-        *(("-lm", "-o", output) if plan_.action in ("link", "run") else ("-S", "-o", f"{output}.s")),
+        *(("-lm", "-o", output) if plan_.action in ("link", "run") else ("-S", "-o", f"{test.path.stem}.s")),
     ]
 
 

@@ -61,6 +61,11 @@ def _install() -> None:
         raise SourceError(f"{ARCHIVE}: not there after: {' '.join(command)}")
 
 
+def at_hand() -> bool:
+    """Whether the tests need not be fetched."""
+    return ARCHIVE.exists() or (cache_directory() / ".complete").exists()
+
+
 def default_tests() -> Path:
     """libgomp/testsuite of the installed GCC source, unpacked once (half a minute).  Raises SourceError."""
     cache = cache_directory()
@@ -96,17 +101,22 @@ def testsuite_of(directory: Path) -> Path:
     raise SourceError(f"{directory}: no libgomp/testsuite of GCC (with libgomp.c and {_COMMON}) there")
 
 
-def uses_offloading(path: Path, text: str, seen: frozenset[Path] = frozenset()) -> bool:
-    """Whether a test has a target construct or calls the device API, itself or in a file it includes."""
-    if _OFFLOADING.search(text):
+def uses(what: re.Pattern[str], path: Path, text: str, seen: frozenset[Path] = frozenset()) -> bool:
+    """Whether a pattern is in a file's text or in that of a file it includes."""
+    if what.search(text):
         return True
     for name in _INCLUDE.findall(text):
         included = (path.parent / name).resolve()
         if included in seen or not included.is_file():
             continue
-        if uses_offloading(included, included.read_text(encoding="latin-1"), seen | {path.resolve(), included}):
+        if uses(what, included, included.read_text(encoding="latin-1"), seen | {path.resolve(), included}):
             return True
     return False
+
+
+def uses_offloading(path: Path, text: str) -> bool:
+    """Whether a test has a target construct or calls the device API, itself or in a file it includes."""
+    return uses(_OFFLOADING, path, text)
 
 
 def find(tests: Path, directory: str) -> list[TestFile]:

@@ -3,6 +3,8 @@
 
 cdef public void *GOMP_OFFLOAD_openacc_create_thread_data(int number) noexcept nogil:
     """A host thread begins to use a device: that is what is kept for it, since openacc_exec has no device number."""
+    global mic_openacc
+    mic_openacc = True
     return device_of(number)
 
 
@@ -10,32 +12,38 @@ cdef public void GOMP_OFFLOAD_openacc_destroy_thread_data(void *data) noexcept n
     """A host thread ends, or turns to another device."""
 
 
-cdef void begin_launch(mic_acc_thread *thr, mic_acc_event *event, unsigned *dims) noexcept nogil:
-    """The device runs a region with the dimensions it was compiled for; what was asked for is reported."""
-    cdef unsigned i
+cdef struct launch_report:
+    mic_acc_event event
+    char name[400]
+
+
+cdef void begin_launch(mic_acc_thread *thr, mic_device *d, launch_report *report, void *function) noexcept nogil:
+    """acc_ev_enqueue_launch_start.  GCC compiles a region for one gang, one worker, vector length 1 (oaccdevlow)."""
+    cdef mic_acc_event *event = &report.event
     memset(event, 0, sizeof(mic_acc_event))
     event.valid_bytes = sizeof(mic_acc_event)
     event.parent_construct = ACC_CONSTRUCT_PARALLEL
     event.implicit = 1
-    for i in range(3):
-        event.numbers[i] = dims[i]
-        if event.numbers[i] == 0:
-            event.numbers[i] = <uintptr_t>GOMP_PLUGIN_acc_default_dim(i)
-        if event.numbers[i] == 0:
-            event.numbers[i] = 1
+    event.numbers[0] = event.numbers[1] = event.numbers[2] = 1
+    name_of(d, <uint64_t>function, report.name, sizeof(report.name))
+    event.name = report.name
     send_event(thr, event, ACC_EV_ENQUEUE_LAUNCH_START)
 
 
-cdef void *argument_block(mic_device *d, size_t count, void **words) noexcept nogil:
-    """The device addresses of a region's data, on the device."""
+cdef void *argument_block(mic_device *d, size_t count, void **host, void **words) noexcept nogil:
+    """The device addresses of a region's data, on the device; what is absent (no_create) has the host's address."""
     cdef uint64_t offset
+    cdef void **block
+    cdef size_t i
     if count == 0:
         return NULL
     offset = memory_alloc(d, count * sizeof(void *))
     if offset == ~<uint64_t>0:
         GOMP_PLUGIN_fatal(b"device %d (intelmic): no %zu bytes left of %zu", d.number, count * sizeof(void *),
                           <size_t>d.size)
-    memcpy(d.memory + offset, words, count * sizeof(void *))
+    block = <void **>(d.memory + offset)
+    for i in range(count):
+        block[i] = words[i] if words[i] != NULL else host[i]
     return <void *>(d.base + offset)
 
 
@@ -43,14 +51,14 @@ cdef public void GOMP_OFFLOAD_openacc_exec(void *function, size_t count, void **
                                            unsigned *dims, void *target) noexcept nogil:
     """Run a region to its end."""
     cdef mic_device *d = <mic_device *>GOMP_PLUGIN_acc_thread()
-    cdef void *block = argument_block(d, count, devaddrs)
+    cdef void *block = argument_block(d, count, hostaddrs, devaddrs)
     cdef mic_acc_thread *thr = profiled_thread()
-    cdef mic_acc_event event
+    cdef launch_report report
     if thr != NULL:
-        begin_launch(thr, &event, dims)
-    launch(d, function, block, 0, 0)
+        begin_launch(thr, d, &report, function)
+    launch(d, function, block, 1, 0)
     if thr != NULL:
-        send_event(thr, &event, ACC_EV_ENQUEUE_LAUNCH_END)
+        send_event(thr, &report.event, ACC_EV_ENQUEUE_LAUNCH_END)
     if block != NULL:
         memory_free(d, <uintptr_t>block - d.base)
 
@@ -69,12 +77,12 @@ cdef public void GOMP_OFFLOAD_openacc_async_exec(void *function, size_t count, v
     cdef mic_acc_queue *q = <mic_acc_queue *>queue
     cdef mic_acc_job *job = new_job(MIC_JOB_RUN)
     cdef mic_acc_thread *thr = profiled_thread()
-    cdef mic_acc_event event
+    cdef launch_report report
     cdef uintptr_t *block = NULL
     if thr != NULL:
-        begin_launch(thr, &event, dims)
+        begin_launch(thr, q.device, &report, function)
     job.function = function
-    job.to = argument_block(q.device, count, devaddrs)
+    job.to = argument_block(q.device, count, hostaddrs, devaddrs)
     if job.to != NULL:
         block = <uintptr_t *>GOMP_PLUGIN_malloc(2 * sizeof(uintptr_t))
         block[0] = <uintptr_t>q.device.number
@@ -83,7 +91,7 @@ cdef public void GOMP_OFFLOAD_openacc_async_exec(void *function, size_t count, v
     if block != NULL:
         GOMP_OFFLOAD_openacc_async_queue_callback(queue, <void *>free_block, block)
     if thr != NULL:
-        send_event(thr, &event, ACC_EV_ENQUEUE_LAUNCH_END)
+        send_event(thr, &report.event, ACC_EV_ENQUEUE_LAUNCH_END)
 
 
 cdef public void *GOMP_OFFLOAD_openacc_async_construct(int number) noexcept nogil:

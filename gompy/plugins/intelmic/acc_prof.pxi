@@ -43,6 +43,9 @@ cdef enum:
     ACC_DEVICE_API_OTHER = 4
 
 
+cdef bint mic_openacc  # a thread of the program uses OpenACC
+
+
 cdef inline mic_acc_thread *profiled_thread() noexcept nogil:
     """The thread's structures, or NULL while no callback can be interested."""
     cdef mic_acc_thread *thr = <mic_acc_thread *>GOMP_PLUGIN_goacc_thread()
@@ -56,8 +59,8 @@ cdef void send_event(mic_acc_thread *thr, mic_acc_event *event, int type) noexce
     GOMP_PLUGIN_goacc_profiling_dispatch(thr.prof_info, event, thr.api_info)
 
 
-cdef void data_event(int type, size_t n, const void *host, const void *device) noexcept nogil:
-    """acc_ev_alloc, acc_ev_free."""
+cdef void data_event(int type, size_t n, const void *device) noexcept nogil:
+    """acc_ev_alloc, acc_ev_free (of which the size is not known)."""
     cdef mic_acc_event event
     cdef mic_acc_thread *thr = profiled_thread()
     if thr == NULL:
@@ -67,6 +70,5 @@ cdef void data_event(int type, size_t n, const void *host, const void *device) n
     event.parent_construct = ACC_CONSTRUCT_PARALLEL
     event.implicit = 1
     event.numbers[0] = n
-    event.numbers[1] = <uintptr_t>host
     event.numbers[2] = <uintptr_t>device
     send_event(thr, &event, type)

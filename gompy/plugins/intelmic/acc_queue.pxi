@@ -22,10 +22,21 @@ cdef extern from *:
       pthread_cond_t work, progress;
       struct mic_acc_job *first, **last;
       uint64_t submitted, done;
-      int ends, failed;
+      int ends, ended, failed;
     };
     typedef void (*mic_callback) (void *);
+    static void
+    mic_wait_a_while (pthread_cond_t *cond, pthread_mutex_t *lock)
+    {
+      struct timespec end;
+      clock_gettime (CLOCK_REALTIME, &end);
+      end.tv_nsec += 100000000;
+      end.tv_sec += end.tv_nsec / 1000000000;
+      end.tv_nsec %= 1000000000;
+      pthread_cond_timedwait (cond, lock, &end);
+    }
     """
+    void mic_wait_a_while(pthread_cond_t *cond, pthread_mutex_t *lock) nogil
     int MIC_JOB_RUN, MIC_JOB_TO_DEVICE, MIC_JOB_TO_HOST, MIC_JOB_CALL, MIC_JOB_WAIT
     ctypedef void (*mic_callback)(void *) nogil
     struct mic_acc_job:
@@ -49,6 +60,7 @@ cdef extern from *:
         uint64_t submitted
         uint64_t done
         int ends
+        int ended
         int failed
 
 
@@ -63,7 +75,7 @@ cdef void wait_for_jobs(mic_acc_queue *q, uint64_t number) noexcept nogil:
 cdef bint do_job(mic_acc_queue *q, mic_acc_job *job) noexcept nogil:
     """Do one job; False if it failed (the message is out)."""
     if job.what == MIC_JOB_RUN:
-        launch(q.device, job.function, job.to, 0, 0)
+        launch(q.device, job.function, job.to, 1, 0)
         return True
     if job.what == MIC_JOB_TO_DEVICE:
         return GOMP_OFFLOAD_host2dev(q.device.number, job.to, job.from_, job.size)
@@ -99,6 +111,8 @@ cdef void *queue_thread(void *data) noexcept nogil:
             q.failed = 1
         q.done += 1
         pthread_cond_broadcast(&q.progress)
+    q.ended = 1
+    pthread_cond_broadcast(&q.progress)
     pthread_mutex_unlock(&q.lock)
     return NULL
 
@@ -123,6 +137,7 @@ cdef mic_acc_queue *queue_open(mic_device *d) noexcept nogil:
         GOMP_PLUGIN_error(b"device %d (intelmic): cannot start a thread for a queue: %s", d.number, strerror(rc))
         free(q)
         return NULL
+    d.queues += 1
     return q
 
 
@@ -156,13 +171,21 @@ cdef bint queue_synchronize(mic_acc_queue *q) noexcept nogil:
 
 
 cdef bint queue_close(mic_acc_queue *q) noexcept nogil:
-    """Let a queue run empty and end its thread."""
-    cdef bint good
+    """Let a queue run empty and end its thread.  One whose region has ended the program, or whose device died, is left."""
+    cdef bint good, ended
+    if pthread_equal(q.thread, pthread_self()):
+        return True
     pthread_mutex_lock(&q.lock)
     q.ends = 1
     pthread_cond_signal(&q.work)
+    while not q.ended and not load32(&q.device.gone, SEQ_CST):
+        mic_wait_a_while(&q.progress, &q.lock)
+    ended = q.ended
     pthread_mutex_unlock(&q.lock)
+    if not ended:
+        return True
     pthread_join(q.thread, NULL)
+    q.device.queues -= 1
     good = not q.failed
     pthread_mutex_destroy(&q.lock)
     pthread_cond_destroy(&q.work)

@@ -12,7 +12,9 @@ cdef extern from *:
     static struct mic_zone mic_exact[MIC_ZONES * 64]; /* mappings of the host */
     static struct mic_zone mic_own[1024];
     static char mic_maps_text[1 << 20];
+    #define MIC_STACK_ROOM (1ull << 20) /* of the main thread, which runs commands but no regions */
     """
+    uintptr_t MIC_STACK_ROOM
     struct mic_zone:
         uintptr_t begin
         uintptr_t end
@@ -125,13 +127,16 @@ cdef bint meets(mic_zone *zones, int count, uintptr_t begin, uintptr_t end) noex
 
 
 cdef bint addresses_meet() noexcept nogil:
-    """Whether a mapping of this process lies where the host has, or soon may have, one.  Fills the tables."""
+    """Whether a mapping of this process lies where the host has, or soon may have, one.  Fills the tables.
+
+    The kernel enlarges the stack for an access anywhere below it, so the room for that counts as well.
+    """
     cdef int i
     note_host(<uintptr_t>16 << 30)
     note_own()
     for i in range(own_count):
         if mic_own[i].begin >= own_top:
-            if meets(mic_exact, exact_count, mic_own[i].begin, mic_own[i].end):
+            if meets(mic_exact, exact_count, mic_own[i].begin - MIC_STACK_ROOM, mic_own[i].end):
                 return True
         elif meets(mic_zones, zone_count, mic_own[i].begin, mic_own[i].end):
             return True
@@ -156,7 +161,7 @@ cdef void occupy_host_zones() noexcept nogil:
             if mic_own[j].end <= at or begin >= mic_zones[i].end:
                 continue
             if begin >= own_top:
-                begin -= 64 << 20
+                begin -= MIC_STACK_ROOM
             occupy(at, begin)
             at = mic_own[j].end
         occupy(at, mic_zones[i].end)

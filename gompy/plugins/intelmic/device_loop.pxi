@@ -16,7 +16,7 @@ cdef inline void flush_output() noexcept nogil:
 cdef void run_region(mic_slot *slot) noexcept nogil:
     """Call a region's function with the address of its argument array, at level 0."""
     cdef region_function function = <region_function>slot.args[0]
-    if slot.args[2] > 1 and run_teams(slot):
+    if slot.args[2] != 1 and run_teams(slot):
         flush_output()
         return
     limit_threads(slot.args[3])

@@ -4,6 +4,9 @@
 # K threads run the whole function at once; in thread k the loop visits the teams k, k + K, k + 2 K, ...: GOMP_teams4 below
 # calls libgomp's own as often as needed, so that libgomp's thread state (team number, number of teams, what a
 # team's parallel regions inherit of it) is right without knowing it.  The slot's thread is thread 0.
+#
+# How many: num_teams (lower: upper) gives any number in between, the one nearest to K; without the clause it is
+# OMP_NUM_TEAMS, else K (as GCC's nvptx libgomp does it: config/nvptx/target.c).  Threads: the teams share the processors.
 
 cdef extern from *:
     """
@@ -21,7 +24,8 @@ cdef extern from *:
       void *function, *variables;
       uint64_t limit;
       int step;         /* K */
-      int threads;      /* default number of threads of a parallel region in a team, 0: as everywhere */
+      int usual;        /* number of teams without a num_teams clause */
+      int threads;      /* default number of threads of a parallel region in a team */
       int helpers;      /* that have been started */
       uint64_t spin_ns;
       uint32_t left __attribute__ ((aligned (128)));     /* helpers at work; the futex that the slot's thread sleeps on */
@@ -29,9 +33,11 @@ cdef extern from *:
       struct mic_helper helper[];
     };
     static struct mic_league *mic_leagues[MIC_SLOTS];
-    /* Which teams are the calling thread's: first, and every step-th after it; step 0: all.  */
-    static __thread int mic_team_first, mic_team_step;
-    static inline void mic_set_share (int first, int step) { mic_team_first = first; mic_team_step = step; }
+    /* Which teams are the calling thread's: first, and every step-th after it; step 0: all.  And how many there are
+       if the construct doesn't say.  */
+    static __thread int mic_team_first, mic_team_step, mic_team_usual;
+    static inline void mic_set_share (int first, int step, int usual)
+    { mic_team_first = first; mic_team_step = step; mic_team_usual = usual; }
     """
     struct mic_helper:
         uint32_t request
@@ -43,6 +49,7 @@ cdef extern from *:
         void *variables
         uint64_t limit
         int step
+        int usual
         int threads
         int helpers
         uint64_t spin_ns
@@ -52,25 +59,56 @@ cdef extern from *:
     mic_league *mic_leagues[64]
     int mic_team_first
     int mic_team_step
-    void mic_set_share(int first, int step) nogil
+    int mic_team_usual
+    void mic_set_share(int first, int step, int usual) nogil
 
-cdef int team_room  # most teams that run at the same time, 0: not known yet
+cdef int team_room        # most teams that run at the same time
 cdef int team_processors
+cdef int team_threads     # threads that a region's teams have together, if the program doesn't say
 
 
-cdef void find_stock_teams() noexcept nogil:
-    """Before the first region: libgomp's own GOMP_teams4, behind ours."""
-    global stock_teams
+cdef void prepare_teams() noexcept nogil:
+    """Before the first region: libgomp's own GOMP_teams4, behind ours; processors; what the environment says.
+
+    OMP_NUM_THREADS without a suffix is how many threads all teams of a region have by default, one with a suffix how many
+    each of them has.
+    """
+    global stock_teams, team_room, team_processors, team_threads, usual_teams, usual_team_limit
     stock_teams = <teams_function>dlsym(RTLD_NEXT, b"GOMP_teams4")
+    team_processors = omp_get_num_procs()
+    team_room = control.teams if control.teams else team_processors
+    team_threads = team_processors if getenv(b"OMP_NUM_THREADS") == NULL else omp_get_max_threads()
+    usual_teams = omp_get_max_teams()
+    usual_team_limit = omp_get_teams_thread_limit()
+
+
+cdef int choose_teams() noexcept nogil:
+    """How many teams a construct without num_teams has."""
+    cdef int count = team_room
+    if usual_teams > 0:
+        return usual_teams
+    if control.threads:
+        count = team_processors // team_threads
+    elif team_threads < count:
+        count = team_threads
+    return count if count > 0 else 1
 
 
 cdef public bint device_teams "GOMP_teams4"(unsigned lo, unsigned hi, unsigned thread_limit, bint first) noexcept nogil:
     """Enter the calling thread's next team.  False: it has no more."""
     cdef int i, steps = mic_team_step
+    cdef unsigned count = lo
+    if first and thread_limit == 0 and 0 < usual_team_limit < omp_get_thread_limit():
+        thread_limit = <unsigned>usual_team_limit
     if steps == 0:
         return stock_teams(lo, hi, thread_limit, first)
     if first:
-        stock_teams(lo, hi, thread_limit, True)
+        if hi == 0:
+            count = <unsigned>mic_team_usual
+        elif lo < hi:
+            count = <unsigned>steps
+            count = lo if count < lo else hi if count > hi else count
+        stock_teams(count, count, thread_limit, True)
         steps = mic_team_first
     for i in range(steps):
         if not stock_teams(lo, hi, thread_limit, False):
@@ -80,12 +118,11 @@ cdef public bint device_teams "GOMP_teams4"(unsigned lo, unsigned hi, unsigned t
 
 cdef void run_share(mic_league *league, int number) noexcept nogil:
     """Run the teams of thread ``number``.  The caller restores the control variables."""
-    if league.threads:
-        omp_set_num_threads(league.threads)
+    omp_set_num_threads(league.threads)
     limit_threads(league.limit)
-    mic_set_share(number, league.step)
+    mic_set_share(number, league.step, league.usual)
     (<region_function>league.function)(league.variables)
-    mic_set_share(0, 0)
+    mic_set_share(0, 0, 0)
 
 
 cdef void *helper_thread(void *arg) noexcept nogil:
@@ -111,22 +148,18 @@ cdef void *helper_thread(void *arg) noexcept nogil:
 
 cdef mic_league *league_of(int slot) noexcept nogil:
     """The league of the calling thread's slot, made at first use.  NULL: no memory."""
-    global team_room, team_processors
     cdef mic_league *league = mic_leagues[slot]
     cdef void *p = NULL
     cdef size_t size
     if league != NULL:
         return league
-    if load32(<uint32_t *>&team_room, ACQUIRE) == 0:
-        # every slot's thread finds the same
-        team_processors = omp_get_num_procs()
-        store32(<uint32_t *>&team_room, <uint32_t>(control.teams if control.teams else team_processors), RELEASE)
     size = sizeof(mic_league) + <size_t>team_room * sizeof(mic_helper)
     if posix_memalign(&p, 128, size) != 0:
         return NULL
     memset(p, 0, size)
     league = <mic_league *>p
-    league.spin_ns = 50000 if control.spins > 1 else 0
+    if control.spins > 1:
+        league.spin_ns = 50000 if team_room <= team_processors else 2000
     mic_leagues[slot] = league
     return league
 
@@ -145,29 +178,25 @@ cdef int add_helpers(mic_league *league, int wanted) noexcept nogil:
 
 
 cdef bint run_teams(mic_slot *slot) noexcept nogil:
-    """Run a region whose launch asks for several teams.  False: only one thread can be had, nothing has been done.
-
-    The default number of threads in a team is its share of the processors, unless OMP_NUM_THREADS says otherwise.
-    """
+    """Run a region whose launch asks for teams.  False: there is no memory for it, nothing has been done."""
     cdef mic_league *league = league_of(mic_thread_slot)
     cdef mic_helper *one
-    cdef int i, count, wanted
+    cdef int i, count, teams
     cdef uint32_t left
     if league == NULL:
         return False
-    wanted = team_room if slot.args[2] > <uint64_t>team_room else <int>slot.args[2]
-    count = add_helpers(league, wanted - 1)
-    if count > wanted - 1:
-        count = wanted - 1
-    if count == 0:
-        return False
+    league.usual = choose_teams()
+    teams = <int>slot.args[2] if slot.args[2] else league.usual
+    count = (teams if teams < team_room else team_room) - 1
+    i = add_helpers(league, count)
+    count = i if i < count else count
     league.function = <void *>slot.args[0]
     league.variables = <void *>slot.args[1]
     league.limit = slot.args[3]
     league.step = count + 1
-    league.threads = 0
-    if getenv(b"OMP_NUM_THREADS") == NULL:
-        league.threads = team_processors // league.step if team_processors > league.step else 1
+    league.threads = team_threads
+    if not control.threads:
+        league.threads = team_threads // league.step if team_threads > league.step else 1
     store32(&league.left, <uint32_t>count, RELAXED)
     for i in range(count):
         one = &league.helper[i]

@@ -92,10 +92,11 @@ cdef void read_limits(void **args, uint64_t *teams, uint64_t *limit) noexcept no
     """Decode the launch arguments of GOMP_target_ext: number of teams and thread limit.
 
     A word's bits 0-6 name the device (0: any, 6 would be ours), bit 7 says that the value is in the next word, bits 8-15
-    are the id, the rest the value.  -1 (not known on the host) and 0 (no limit) both mean "not given".
+    are the id, the rest the value.  Teams: 1 without a teams construct, 0 if it has no num_teams clause, -1 if the host
+    doesn't know (then one thread runs them one after another: 1).  Limit: 0 and -1 both mean "not given".
     """
     cdef int64_t word, value
-    teams[0] = 0
+    teams[0] = 1
     limit[0] = 0
     if args == NULL:
         return
@@ -109,11 +110,9 @@ cdef void read_limits(void **args, uint64_t *teams, uint64_t *limit) noexcept no
             value = word >> 16
         if word & 0x7f and word & 0x7f != 6:
             continue
-        if value <= 0:
-            value = 0
         if word & 0xff00 == 0x100:
-            teams[0] = <uint64_t>value
-        elif word & 0xff00 == 0x200:
+            teams[0] = <uint64_t>(value if value >= 0 else 1)
+        elif word & 0xff00 == 0x200 and value > 0:
             limit[0] = <uint64_t>(value if value < 0x7fffffff else 0x7fffffff)
 
 

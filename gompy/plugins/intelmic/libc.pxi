@@ -158,6 +158,7 @@ cdef extern from *:
     int pthread_detach(pthread_t t) nogil
     int pthread_join(pthread_t t, void **result) nogil
     pthread_t pthread_self() nogil
+    bint pthread_equal(pthread_t a, pthread_t b) nogil
     int pthread_attr_init(pthread_attr_t *attr) nogil
     int pthread_attr_destroy(pthread_attr_t *attr) nogil
     int pthread_attr_setstacksize(pthread_attr_t *attr, size_t n) nogil
@@ -242,6 +243,7 @@ cdef extern from "protocol.h":
         uint32_t restarts
         int32_t spins
         int32_t teams
+        int32_t threads
         uint32_t state
         uint32_t dead
         mic_death death

@@ -109,6 +109,8 @@ cdef public void *GOMP_OFFLOAD_alloc(int number, size_t size) noexcept nogil:
     if offset == ~<uint64_t>0:
         GOMP_PLUGIN_error(b"device %d (intelmic): no %zu bytes left of %zu", number, size, <size_t>d.size)
         return NULL
+    if mic_openacc:
+        data_event(ACC_EV_ALLOC, size, <void *>(d.base + offset))
     return <void *>(d.base + offset)
 
 
@@ -116,8 +118,11 @@ cdef public bint GOMP_OFFLOAD_free(int number, void *p) noexcept nogil:
     """Free device memory.  False after a message for what isn't a block."""
     cdef mic_device *d = device_of(number)
     if <uintptr_t>p - d.base < d.size and memory_free(d, <uintptr_t>p - d.base):
+        if mic_openacc:
+            data_event(ACC_EV_FREE, 0, p)
         return True
-    GOMP_PLUGIN_error(b"device %d (intelmic): free of %p, which is not an allocated block", number, p)
+    if not mic_openacc:  # acc_free says it, in libgomp's words
+        GOMP_PLUGIN_error(b"device %d (intelmic): free of %p, which is not an allocated block", number, p)
     return False
 
 
@@ -174,6 +179,18 @@ cdef public void GOMP_OFFLOAD_run(int number, void *function, void *variables, v
 cdef public void GOMP_OFFLOAD_async_run(int number, void *function, void *variables, void **args, void *data) noexcept nogil:
     """Run a region and return at once; GOMP_PLUGIN_target_task_completion (data) is called when it has ended."""
     submit(device_of(number), function, variables, args, data)
+
+
+cdef public size_t gompy_block_extent(int number, const void *p) noexcept nogil:
+    """How many bytes may be copied to or from a device address: to the end of its block, if it is in the arena.
+
+    Not part of GCC's interface.
+    """
+    cdef mic_device *d = device_of(number)
+    cdef uint64_t offset = <uintptr_t>p - d.base
+    if offset >= d.size:
+        return ~<size_t>0
+    return arena_extent(&d.small, offset) if offset < d.split else arena_extent(&d.large, offset - d.split)
 
 
 cdef public uintptr_t gompy_device_object(int number, const char *name) noexcept nogil:

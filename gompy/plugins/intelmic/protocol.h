@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 2u
+#define MIC_ABI 3u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread.  */
 #define MIC_SLOTS 64
@@ -21,7 +21,7 @@
 #define MIC_TEXT_SIZE 8192
 
 /* What a request asks for.  */
-#define MIC_OP_RUN 1    /* args: function, its argument, number of teams, thread limit */
+#define MIC_OP_RUN 1    /* args: function, its argument, number of teams (0: the device chooses), thread limit */
 #define MIC_OP_THREAD 2 /* start the thread of slot args[0] */
 #define MIC_OP_LOAD 3   /* the image is args[1] bytes at arena offset args[0], or the file that `text` names */
 #define MIC_OP_UNLOAD 4 /* args[0]: handle */
@@ -83,6 +83,7 @@ struct mic_control
   uint32_t restarts;    /* how often the device started over because its addresses met the host's */
   int32_t spins;        /* processors of the host's side; below 2 nobody spins */
   int32_t teams;        /* how many teams of a region may run at the same time, 0: as many as processors */
+  int32_t threads;      /* OMP_NUM_THREADS was given for devices: each team gets that many */
   uint32_t state __attribute__ ((aligned (128)));
   uint32_t dead;        /* set after `death` is complete */
   struct mic_death death;

@@ -344,6 +344,7 @@ cdef bint start_device(mic_device *d) noexcept nogil:
     d.control.split = d.split
     d.control.spins = available_cpus()
     d.control.teams = teams_at_a_time()
+    d.control.threads = device_value(b"OMP_NUM_THREADS", 15, d.number) != NULL
     fds[0] = d.fd
     fds[1] = ends[0]
     fds[2] = <int>syscall(SYS_pidfd_open, getpid(), 0)
@@ -415,7 +416,7 @@ cdef void stop_device(mic_device *d, bint politely) noexcept nogil:
     close(d.pipe)
     while waitpid(d.pid, &status, 0) < 0 and errno == EINTR:
         pass
-    if load64(&d.free_slots, SEQ_CST) == ~<uint64_t>0:
+    if load64(&d.free_slots, SEQ_CST) == ~<uint64_t>0 and d.queues == 0:
         release_memory(d)  # else exit was called while other threads run regions: they look at it until we are gone
 
 

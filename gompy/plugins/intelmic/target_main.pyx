@@ -92,7 +92,7 @@ cdef public int main(int argc, char **argv) noexcept nogil:
         control.restarts += 1
         execve(b"/proc/self/exe", argv, environ)
     control.device_pid = getpid()
-    find_stock_teams()
+    prepare_teams()
     ignore_signal(SIGINT)
     ignore_signal(SIGQUIT)
     ignore_signal(SIGHUP)

@@ -1,0 +1,343 @@
+# cuMemAlloc and its relatives: device memory, pinned and managed host memory, and questions about addresses.
+
+cdef struct host_range:        # cuMemHostRegister
+    host_range *next
+    uint64_t start, size
+    unsigned flags
+
+cdef host_range *registered    # guarded by memory_lock
+
+
+cdef host_range *registered_at(uint64_t address) noexcept nogil:
+    """The registered range that an address lies in."""
+    cdef host_range *r = registered
+    while r != NULL and address - r.start >= r.size:
+        r = r.next
+    return r
+
+
+cdef context *context_of_memory(uint64_t address) noexcept nogil:
+    """The context that allocated device memory, or NULL."""
+    cdef block *n
+    cdef void *owner = NULL
+    pthread_mutex_lock(&memory_lock)
+    n = block_at(address, NULL, NULL)
+    if n != NULL:
+        owner = n.owner
+    pthread_mutex_unlock(&memory_lock)
+    return <context *>owner if is_handle(CONTEXT, owner) else NULL
+
+
+cdef void settle_before_free(uint64_t address) noexcept nogil:
+    """Freeing waits for the work of the context that has the memory."""
+    cdef context *c = context_of_memory(address)
+    if c != NULL:
+        wait_for_context(c)
+
+
+cdef public int cuMemAlloc_v2(CUdeviceptr *to, size_t size) noexcept nogil:
+    """Device memory, aligned to 512 bytes."""
+    cdef context *c
+    cdef uint64_t address
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL or size == 0:
+        return CUDA_ERROR_INVALID_VALUE
+    address = alloc_in(c.device, &c.device.memory, size, 512, ALLOCATION, c, NULL, 0)
+    if address == 0:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    to[0] = address
+    return CUDA_SUCCESS
+
+
+cdef public int cuMemAllocPitch_v2(CUdeviceptr *to, size_t *pitch, size_t width, size_t height, unsigned unit) noexcept nogil:
+    """Device memory for lines; the pitch is a multiple of 512."""
+    if pitch == NULL or width == 0 or height == 0 or unit not in (4, 8, 16):
+        return CUDA_ERROR_INVALID_VALUE
+    pitch[0] = round_up(width, 512)
+    return cuMemAlloc_v2(to, pitch[0] * height)
+
+
+cdef public int cuMemAllocManaged(CUdeviceptr *to, size_t size, unsigned flags) noexcept nogil:
+    """Memory that host and device share."""
+    cdef context *c
+    cdef uint64_t address
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL or size == 0 or flags not in (1, 2, 4):
+        return CUDA_ERROR_INVALID_VALUE
+    address = alloc_in(c.device, &c.device.memory, size, 512, MANAGED, c, NULL, flags)
+    if address == 0:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    to[0] = address
+    return CUDA_SUCCESS
+
+
+cdef public int cuMemFree_v2(CUdeviceptr address) noexcept nogil:
+    """Free what cuMemAlloc returned; 0 is nothing to free.  Waits for the context's work."""
+    cdef context *c
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if address == 0:
+        return CUDA_SUCCESS
+    settle_before_free(address)
+    return free_block_at(address, ALLOCATION, MANAGED)
+
+
+cdef public int cuMemAllocAsync(CUdeviceptr *to, size_t size, void *queue) noexcept nogil:
+    """Device memory at once; a stream's order is kept all the more."""
+    cdef stream *s = NULL
+    cdef int r = enter_stream(queue, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    return cuMemAlloc_v2(to, size)
+
+
+cdef public int cuMemFreeAsync(CUdeviceptr address, void *queue) noexcept nogil:
+    """Free in a stream's order."""
+    cdef stream *s = NULL
+    cdef op *o
+    cdef int r = enter_stream(queue, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    if address == 0:
+        return CUDA_SUCCESS
+    r = check_device_range(address, 1)
+    if r != CUDA_SUCCESS:
+        return r
+    o = new_op(FREE_OP, 0)
+    if o == NULL:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    o.address = address
+    return submit(s, o)
+
+
+cdef public int cuMemGetInfo_v2(size_t *unused, size_t *total) noexcept nogil:
+    """Free and total bytes of the current device."""
+    cdef context *c
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if unused == NULL or total == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    pthread_mutex_lock(&memory_lock)
+    unused[0] = c.device.bytes - c.device.memory.in_use
+    total[0] = c.device.bytes
+    pthread_mutex_unlock(&memory_lock)
+    return CUDA_SUCCESS
+
+
+cdef public int cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr address) noexcept nogil:
+    """The block (allocation or module's variable) that an address lies in; CUDA_ERROR_NOT_FOUND if none."""
+    cdef context *c
+    cdef block *n
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    pthread_mutex_lock(&memory_lock)
+    n = block_at(address, NULL, NULL)
+    if n == NULL:
+        r = CUDA_ERROR_NOT_FOUND
+    else:
+        if base != NULL:
+            base[0] = n.start
+        if size != NULL:
+            size[0] = n.length
+    pthread_mutex_unlock(&memory_lock)
+    return r
+
+
+cdef public int cuMemHostAlloc(void **to, size_t size, unsigned flags) noexcept nogil:
+    """Pinned host memory; kernels can use it at the same address.  Flags: PORTABLE 1, DEVICEMAP 2, WRITECOMBINED 4."""
+    cdef context *c
+    cdef uint64_t address
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL or size == 0 or flags > 7:
+        return CUDA_ERROR_INVALID_VALUE
+    address = alloc_in(c.device, &c.device.pinned, size, 4096, HOST_MEMORY, c, NULL, flags)
+    if address == 0:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    to[0] = <void *>address
+    return CUDA_SUCCESS
+
+
+cdef public int cuMemAllocHost_v2(void **to, size_t size) noexcept nogil:
+    """Pinned host memory."""
+    return cuMemHostAlloc(to, size, 2)
+
+
+cdef public int cuMemFreeHost(void *p) noexcept nogil:
+    """Free pinned host memory."""
+    cdef context *c
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if p == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    settle_before_free(<uint64_t>p)
+    return free_block_at(<uint64_t>p, HOST_MEMORY, HOST_MEMORY)
+
+
+cdef public int cuMemHostGetDevicePointer_v2(CUdeviceptr *to, void *p, unsigned flags) noexcept nogil:
+    """The device's address of pinned host memory: the same.  Registered memory has none here (CUDA_ERROR_NOT_SUPPORTED)."""
+    cdef context *c
+    cdef block *n
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL or p == NULL or flags != 0:
+        return CUDA_ERROR_INVALID_VALUE
+    pthread_mutex_lock(&memory_lock)
+    n = block_at(<uint64_t>p, NULL, NULL)
+    if n != NULL and n.use == HOST_MEMORY:
+        to[0] = <CUdeviceptr>p
+    elif registered_at(<uint64_t>p) != NULL:
+        r = CUDA_ERROR_NOT_SUPPORTED
+    else:
+        r = CUDA_ERROR_INVALID_VALUE
+    pthread_mutex_unlock(&memory_lock)
+    return r
+
+
+cdef public int cuMemHostGetFlags(unsigned *to, void *p) noexcept nogil:
+    """The flags of cuMemHostAlloc."""
+    cdef context *c
+    cdef block *n
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    pthread_mutex_lock(&memory_lock)
+    n = block_at(<uint64_t>p, NULL, NULL)
+    if to == NULL or n == NULL or n.use != HOST_MEMORY:
+        r = CUDA_ERROR_INVALID_VALUE
+    else:
+        to[0] = n.flags
+    pthread_mutex_unlock(&memory_lock)
+    return r
+
+
+cdef public int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) noexcept nogil:
+    """Pin the program's memory: copies from and to it become asynchronous; kernels can't use it."""
+    global registered
+    cdef context *c
+    cdef host_range *h
+    cdef host_range *other
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if p == NULL or size == 0 or flags > 15:
+        return CUDA_ERROR_INVALID_VALUE
+    h = <host_range *>malloc(sizeof(host_range))
+    if h == NULL:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    h.start, h.size, h.flags = <uint64_t>p, size, flags
+    pthread_mutex_lock(&memory_lock)
+    other = registered
+    while other != NULL and (other.start >= h.start + h.size or h.start >= other.start + other.size):
+        other = other.next
+    if other == NULL and gpu_of(h.start) == NULL:
+        h.next = registered
+        registered = h
+        h = NULL
+    pthread_mutex_unlock(&memory_lock)
+    free(h)
+    return CUDA_SUCCESS if h == NULL else CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+
+
+cdef public int cuMemHostRegister(void *p, size_t size, unsigned flags) noexcept nogil:
+    """The name of CUDA 4.0."""
+    return cuMemHostRegister_v2(p, size, flags)
+
+
+cdef public int cuMemHostUnregister(void *p) noexcept nogil:
+    """Undo cuMemHostRegister, given the same address."""
+    global registered
+    cdef context *c
+    cdef host_range **link
+    cdef host_range *h
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if p == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    wait_for_context(c)
+    pthread_mutex_lock(&memory_lock)
+    link = &registered
+    while link[0] != NULL and link[0].start != <uint64_t>p:
+        link = &link[0].next
+    h = link[0]
+    if h != NULL:
+        link[0] = h.next
+    pthread_mutex_unlock(&memory_lock)
+    if h == NULL:
+        return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
+    free(h)
+    return CUDA_SUCCESS
+
+
+cdef public int cuPointerGetAttribute(void *to, int which, CUdeviceptr address) noexcept nogil:
+    """What an address is; CUDA_ERROR_INVALID_VALUE for the host's own."""
+    cdef block *n
+    cdef gpu *g = NULL
+    cdef int r = api_state()
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    pthread_mutex_lock(&memory_lock)
+    n = block_at(address, &g, NULL)
+    if n == NULL:
+        r = CUDA_ERROR_INVALID_VALUE
+    elif which == 1:    # CONTEXT
+        (<void **>to)[0] = n.owner
+    elif which == 2:    # MEMORY_TYPE
+        (<unsigned *>to)[0] = MEMORY_HOST if n.use == HOST_MEMORY else MEMORY_DEVICE
+    elif which == 3:    # DEVICE_POINTER
+        (<CUdeviceptr *>to)[0] = address
+    elif which == 4:    # HOST_POINTER
+        if n.use != HOST_MEMORY and n.use != MANAGED:
+            r = CUDA_ERROR_INVALID_VALUE
+        else:
+            (<CUdeviceptr *>to)[0] = address
+    elif which == 7:    # BUFFER_ID
+        (<uint64_t *>to)[0] = n.address
+    elif which == 8:    # IS_MANAGED
+        (<uint8_t *>to)[0] = n.use == MANAGED
+    elif which == 9:    # DEVICE_ORDINAL
+        (<int *>to)[0] = device_number(g)
+    elif which == 11:   # RANGE_START_ADDR
+        (<CUdeviceptr *>to)[0] = n.start
+    elif which == 12:   # RANGE_SIZE
+        (<size_t *>to)[0] = n.length
+    elif which == 13:   # MAPPED
+        (<uint8_t *>to)[0] = 1
+    else:
+        r = CUDA_ERROR_NOT_SUPPORTED
+    pthread_mutex_unlock(&memory_lock)
+    return r
+
+
+cdef public int cuMemPrefetchAsync(CUdeviceptr address, size_t size, int to_device, void *queue) noexcept nogil:
+    """Managed memory is everywhere: only the arguments are checked."""
+    cdef stream *s = NULL
+    cdef int r = enter_stream(queue, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    if to_device != -1 and device(to_device) == NULL:
+        return CUDA_ERROR_INVALID_DEVICE
+    return check_device_range(address, size)
+
+
+cdef public int cuMemAdvise(CUdeviceptr address, size_t size, int advice, int to_device) noexcept nogil:
+    """Managed memory is everywhere: only the arguments are checked."""
+    cdef int r = api_state()
+    if r != CUDA_SUCCESS:
+        return r
+    if not 1 <= advice <= 6:
+        return CUDA_ERROR_INVALID_VALUE
+    return check_device_range(address, size)

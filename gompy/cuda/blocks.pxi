@@ -1,0 +1,206 @@
+# Ranges of device addresses and who has them: a treap over the blocks of an area, used and free, that knows the widest
+# free block below each node.  Finding the block of an address, taking the lowest that fits, and freeing are O(log n).
+#
+# Called with memory_lock held.
+
+cdef enum:
+    FREE_BLOCK
+    ALLOCATION      # cuMemAlloc
+    VARIABLE        # of a module
+    HEAP            # malloc in device code
+    HOST_MEMORY     # cuMemHostAlloc
+    MANAGED         # cuMemAllocManaged
+    QUARANTINE      # freed, not yet given out again
+
+cdef struct block:
+    block *left
+    block *right
+    uint64_t address, size     # the extent: granules
+    uint64_t widest            # largest free extent in this subtree
+    uint64_t start, length     # what the program sees
+    uint64_t charge            # bytes counted as used
+    void *owner                # context
+    char *name                 # variable, or NULL
+    uint32_t priority
+    uint32_t use
+    uint32_t flags
+
+cdef struct area:
+    uint64_t base, size        # addresses
+    uint64_t granule
+    uint64_t limit, in_use     # bytes
+    size_t blocks_in_use
+    block *root
+    uint8_t *open_chunks       # which 2 MiB chunks may be read and written
+    uint64_t kept              # bytes of free blocks that have pages
+    block **quarantine         # ring, with GOMPY_CHECK=1
+    size_t quarantine_next
+
+cdef uint32_t treap_random
+
+
+cdef uint32_t next_priority() noexcept nogil:
+    """Marsaglia's xorshift."""
+    global treap_random
+    cdef uint32_t x = treap_random if treap_random else <uint32_t>2463534242
+    x ^= x << 13
+    x ^= x >> 17
+    x ^= x << 5
+    treap_random = x
+    return x
+
+
+cdef inline void renew(block *n) noexcept nogil:
+    """Recompute what a node knows of its subtree."""
+    cdef uint64_t widest = n.size if n.use == FREE_BLOCK else 0
+    if n.left != NULL and n.left.widest > widest:
+        widest = n.left.widest
+    if n.right != NULL and n.right.widest > widest:
+        widest = n.right.widest
+    n.widest = widest
+
+
+cdef void split_blocks(block *n, uint64_t address, block **low, block **high) noexcept nogil:
+    """Part a subtree: addresses below, and the rest."""
+    if n == NULL:
+        low[0] = high[0] = NULL
+    elif n.address < address:
+        split_blocks(n.right, address, &n.right, high)
+        renew(n)
+        low[0] = n
+    else:
+        split_blocks(n.left, address, low, &n.left)
+        renew(n)
+        high[0] = n
+
+
+cdef block *join_blocks(block *low, block *high) noexcept nogil:
+    """One tree of two, all of whose addresses are in order."""
+    if low == NULL:
+        return high
+    if high == NULL:
+        return low
+    if low.priority > high.priority:
+        low.right = join_blocks(low.right, high)
+        renew(low)
+        return low
+    high.left = join_blocks(low, high.left)
+    renew(high)
+    return high
+
+
+cdef void put_block(area *a, block *n) noexcept nogil:
+    """Put a block in."""
+    cdef block *low
+    cdef block *high
+    n.left = n.right = NULL
+    n.priority = next_priority()
+    renew(n)
+    split_blocks(a.root, n.address, &low, &high)
+    a.root = join_blocks(join_blocks(low, n), high)
+
+
+cdef void take_block(area *a, block *n) noexcept nogil:
+    """Take a block out."""
+    cdef block *low
+    cdef block *middle
+    cdef block *high
+    split_blocks(a.root, n.address, &low, &high)
+    split_blocks(high, n.address + 1, &middle, &high)
+    a.root = join_blocks(low, high)
+
+
+cdef block *block_below(area *a, uint64_t address) noexcept nogil:
+    """The block with the highest address that is at most ``address``."""
+    cdef block *n = a.root
+    cdef block *best = NULL
+    while n != NULL:
+        if n.address <= address:
+            best = n
+            n = n.right
+        else:
+            n = n.left
+    return best
+
+
+cdef block *block_above(area *a, uint64_t address) noexcept nogil:
+    """The block with the lowest address that is above ``address``."""
+    cdef block *n = a.root
+    cdef block *best = NULL
+    while n != NULL:
+        if n.address > address:
+            best = n
+            n = n.left
+        else:
+            n = n.right
+    return best
+
+
+cdef block *first_fit(block *n, uint64_t size) noexcept nogil:
+    """The free block of lowest address with at least ``size`` bytes."""
+    while n != NULL and n.widest >= size:
+        if n.left != NULL and n.left.widest >= size:
+            n = n.left
+        elif n.use == FREE_BLOCK and n.size >= size:
+            return n
+        else:
+            n = n.right
+    return NULL
+
+
+cdef block *new_block(uint64_t address, uint64_t size) noexcept nogil:
+    """A free block, not in a tree."""
+    cdef block *n = <block *>calloc(1, sizeof(block))
+    if n != NULL:
+        n.address = address
+        n.size = size
+    return n
+
+
+cdef block *carve(area *a, uint64_t size, uint64_t align) noexcept nogil:
+    """Take an extent out of the free blocks; its use is the caller's to set.  NULL when nothing fits."""
+    cdef block *n = first_fit(a.root, size if align <= a.granule else size + align - a.granule)
+    cdef block *rest
+    cdef uint64_t at
+    if n == NULL:
+        return NULL
+    take_block(a, n)
+    at = round_up(n.address, align)
+    if at > n.address:
+        rest = new_block(n.address, at - n.address)
+        if rest == NULL:
+            put_block(a, n)
+            return NULL
+        put_block(a, rest)
+        n.size -= at - n.address
+        n.address = at
+    if n.size > size:
+        rest = new_block(at + size, n.size - size)
+        if rest != NULL:
+            put_block(a, rest)
+            n.size = size
+    n.use = ALLOCATION
+    put_block(a, n)
+    return n
+
+
+cdef void release_block(area *a, block *n) noexcept nogil:
+    """A used block becomes free and joins its free neighbours."""
+    cdef block *other
+    free(n.name)
+    n.name = NULL
+    n.use = FREE_BLOCK
+    n.owner = NULL
+    take_block(a, n)
+    other = block_below(a, n.address)
+    if other != NULL and other.use == FREE_BLOCK and other.address + other.size == n.address:
+        take_block(a, other)
+        n.address = other.address
+        n.size += other.size
+        free(other)
+    other = block_above(a, n.address)
+    if other != NULL and other.use == FREE_BLOCK and n.address + n.size == other.address:
+        take_block(a, other)
+        n.size += other.size
+        free(other)
+    put_block(a, n)

@@ -1,0 +1,186 @@
+# Events: marks in streams, with the time when they were passed.
+
+cdef struct event:
+    handle_head head
+    uint32_t flags
+    uint64_t number            # of the last record; 0 = never
+    uint64_t happened          # number of the last record that was passed
+    double when                # ms
+    stream *of                 # where it was recorded last
+    uint64_t stream_serial, ticket
+    context *of_context
+
+
+cdef void event_happens(event *e, uint64_t number) noexcept nogil:
+    """A stream passes a record.  Without work_lock."""
+    pthread_mutex_lock(&work_lock)
+    e.when = now_ms()
+    e.happened = number
+    pthread_mutex_unlock(&work_lock)
+
+
+cdef void event_released(event *e) noexcept nogil:
+    """A record is over; a destroyed event goes with its last one.  With work_lock held."""
+    e.head.held -= 1
+    if e.head.held == 0 and not e.head.live:
+        free_handle(EVENT, e)
+
+
+cdef public int cuEventCreate(void **to, unsigned flags) noexcept nogil:
+    """An event: CU_EVENT_BLOCKING_SYNC (1, without effect), CU_EVENT_DISABLE_TIMING (2)."""
+    cdef context *c
+    cdef event *e
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL or flags > 7 or (flags & 4 and not flags & 2):
+        return CUDA_ERROR_INVALID_VALUE
+    if flags & 4:  # interprocess
+        return CUDA_ERROR_NOT_SUPPORTED
+    e = <event *>new_handle(EVENT)
+    if e == NULL:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    e.flags = flags
+    e.of_context = c
+    to[0] = e
+    return CUDA_SUCCESS
+
+
+cdef public int cuEventDestroy_v2(void *p) noexcept nogil:
+    """Destroy an event; records that are under way end without it."""
+    cdef event *e = <event *>p
+    cdef int r = api_state()
+    if r != CUDA_SUCCESS:
+        return r
+    if not is_handle(EVENT, p):
+        return CUDA_ERROR_INVALID_HANDLE
+    pthread_mutex_lock(&work_lock)
+    bury_handle(EVENT, e)
+    if e.head.held == 0:
+        free_handle(EVENT, e)
+    pthread_mutex_unlock(&work_lock)
+    return CUDA_SUCCESS
+
+
+cdef public int cuEventDestroy(void *p) noexcept nogil:
+    """The name before CUDA 4.0."""
+    return cuEventDestroy_v2(p)
+
+
+cdef public int cuEventRecord(void *p, void *q) noexcept nogil:
+    """Put a mark into a stream."""
+    cdef event *e = <event *>p
+    cdef stream *s = NULL
+    cdef op *o
+    cdef int r = enter_stream(q, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    if not is_handle(EVENT, p) or e.of_context != s.of:
+        return CUDA_ERROR_INVALID_HANDLE
+    o = new_op(RECORD_OP, 0)
+    if o == NULL:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    pthread_mutex_lock(&work_lock)
+    if s.first == NULL and not s.worker and ready_for_record(s):  # nothing to wait for: it has happened
+        e.number += 1
+        e.happened = e.number
+        e.when = now_ms()
+        pthread_mutex_unlock(&work_lock)
+        free(o)
+        return CUDA_SUCCESS
+    if not s.worker and not start_worker(s):
+        pthread_mutex_unlock(&work_lock)
+        free(o)
+        return CUDA_ERROR_OUT_OF_MEMORY
+    e.number += 1
+    e.head.held += 1
+    o.of_event = e
+    o.number = e.number
+    append(s, o)
+    e.of = s
+    e.stream_serial = s.head.serial
+    e.ticket = o.ticket
+    pthread_cond_signal(&s.wake)
+    pthread_mutex_unlock(&work_lock)
+    return CUDA_SUCCESS
+
+
+cdef bint ready_for_record(stream *s) noexcept nogil:
+    """Whether an operation that came now could start at once.  With work_lock held."""
+    cdef stream *t
+    if s == s.of.default_stream:
+        t = s.of.streams
+        while t != NULL:
+            if t != s and not t.flags & 1 and t.first != NULL:
+                return False
+            t = t.next
+        return True
+    return s.flags & 1 or s.of.default_stream.first == NULL
+
+
+cdef public int cuEventRecordWithFlags(void *p, void *q, unsigned flags) noexcept nogil:
+    """As cuEventRecord; the flag is about graphs."""
+    return cuEventRecord(p, q) if flags == 0 else CUDA_ERROR_NOT_SUPPORTED
+
+
+cdef int enter_event(void *p, event **to) noexcept nogil:
+    """What a call about an event begins with."""
+    cdef int r = api_state()
+    if r != CUDA_SUCCESS:
+        return r
+    if not is_handle(EVENT, p):
+        return CUDA_ERROR_INVALID_HANDLE
+    to[0] = <event *>p
+    if is_handle(CONTEXT, to[0].of_context):
+        return to[0].of_context.failure
+    return CUDA_ERROR_CONTEXT_IS_DESTROYED
+
+
+cdef public int cuEventQuery(void *p) noexcept nogil:
+    """Whether the last record was passed: CUDA_SUCCESS (also if there is none) or CUDA_ERROR_NOT_READY."""
+    cdef event *e = NULL
+    cdef bint done
+    cdef int r = enter_event(p, &e)
+    if r != CUDA_SUCCESS:
+        return r
+    pthread_mutex_lock(&work_lock)
+    done = e.number == e.happened
+    pthread_mutex_unlock(&work_lock)
+    return CUDA_SUCCESS if done else CUDA_ERROR_NOT_READY
+
+
+cdef public int cuEventSynchronize(void *p) noexcept nogil:
+    """Wait until the last record was passed."""
+    cdef event *e = NULL
+    cdef context *c
+    cdef int r = enter_event(p, &e)
+    if r != CUDA_SUCCESS:
+        return r
+    c = e.of_context
+    pthread_mutex_lock(&work_lock)
+    if e.number != e.happened:
+        work_until(e.of, e.ticket)
+    pthread_mutex_unlock(&work_lock)
+    return c.failure
+
+
+cdef public int cuEventElapsedTime(float *to, void *p, void *q) noexcept nogil:
+    """Milliseconds between two events."""
+    cdef event *start = NULL
+    cdef event *end = NULL
+    cdef int r = enter_event(p, &start)
+    if r == CUDA_SUCCESS:
+        r = enter_event(q, &end)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    pthread_mutex_lock(&work_lock)
+    if (start.flags | end.flags) & 2 or start.number == 0 or end.number == 0:
+        r = CUDA_ERROR_INVALID_HANDLE
+    elif start.number != start.happened or end.number != end.happened:
+        r = CUDA_ERROR_NOT_READY
+    else:
+        to[0] = <float>(end.when - start.when)
+    pthread_mutex_unlock(&work_lock)
+    return r

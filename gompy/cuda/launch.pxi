@@ -1,0 +1,300 @@
+# Functions: attributes, occupancy, launches.
+
+cdef int run_kernel(function *f, ptx_launch_config *config) noexcept nogil:
+    """Run a kernel to its end; a failure is told on stderr."""
+    cdef ptx_error failure
+    cdef int r
+    failure.message[0] = 0
+    r = ptx.launch(f.code, config, &failure)
+    if r != CUDA_SUCCESS:
+        fflush(stdout)
+        if failure.message[0]:
+            fprintf(stderr, b"libcuda (gompy): error: %s\n", failure.message)
+        else:
+            fprintf(stderr, b"libcuda (gompy): error: kernel %s: %s\n", f.name, cuda_error_text(r))
+    return r
+
+
+cdef int check_launch(function *f, const unsigned *grid, const unsigned *block, unsigned shared) noexcept nogil:
+    """The limits of the device and of the kernel."""
+    cdef uint64_t threads = <uint64_t>block[0] * block[1] * block[2]
+    if grid[0] == 0 or grid[1] == 0 or grid[2] == 0 or threads == 0:
+        return CUDA_ERROR_INVALID_VALUE
+    if grid[0] > 2147483647 or grid[1] > 65535 or grid[2] > 65535:
+        return CUDA_ERROR_INVALID_VALUE
+    if block[0] > 1024 or block[1] > 1024 or block[2] > 64:
+        return CUDA_ERROR_INVALID_VALUE
+    if threads > 1024:
+        return CUDA_ERROR_INVALID_VALUE
+    if threads > f.attributes.max_threads_per_block or (f.attributes.registers * round_up(threads, 32) > 65536):
+        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+    if shared > f.dynamic_limit or f.attributes.shared_bytes + shared > 49152:
+        return CUDA_ERROR_INVALID_VALUE
+    return CUDA_SUCCESS
+
+
+cdef int take_parameters(function *f, void **params, void **extra, char *to) noexcept nogil:
+    """Copy the parameters, given one by one or as a block."""
+    cdef uint32_t i
+    cdef const void *buffer = NULL
+    cdef size_t size = 0
+    cdef size_t wanted = f.attributes.param_bytes
+    if params != NULL and extra != NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    if params != NULL:
+        for i in range(f.attributes.num_params):
+            if params[i] == NULL:
+                return CUDA_ERROR_INVALID_VALUE
+            memcpy(to + f.offsets[2 * i], params[i], f.offsets[2 * i + 1])
+        return CUDA_SUCCESS
+    if extra != NULL:
+        while extra[0] != NULL:
+            if <size_t>extra[0] == 1:
+                buffer = extra[1]
+            elif <size_t>extra[0] == 2:
+                size = (<size_t *>extra[1])[0] if extra[1] != NULL else 0
+            else:
+                return CUDA_ERROR_INVALID_VALUE
+            extra += 2
+    if size < wanted or (wanted and buffer == NULL):
+        return CUDA_ERROR_INVALID_VALUE
+    if wanted:
+        memcpy(to, buffer, wanted)
+    return CUDA_SUCCESS
+
+
+cdef public int cuLaunchKernel(void *p, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, void *queue, void **params, void **extra) noexcept nogil:
+    """Queue a kernel.  A thread without a current context uses the function's (libgomp's plugin relies on it)."""
+    cdef function *f = <function *>p
+    cdef unsigned[3] grid
+    cdef unsigned[3] block
+    cdef context *c = NULL
+    cdef stream *s = NULL
+    cdef op *o
+    cdef int r = top_context(&c)
+    if r == CUDA_ERROR_INVALID_CONTEXT and is_handle(FUNCTION, p):
+        c = f.of.of
+        cuda_thread.launched_in = c
+        cuda_thread.launched_serial = c.head.serial
+        r = CUDA_SUCCESS
+    if r != CUDA_SUCCESS:
+        return r
+    if c.failure != CUDA_SUCCESS:
+        return c.failure
+    if not is_handle(FUNCTION, p):
+        return CUDA_ERROR_INVALID_HANDLE
+    if f.of.of != c:
+        return CUDA_ERROR_INVALID_HANDLE
+    r = find_stream(c, queue, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    if s.of != c:
+        return CUDA_ERROR_INVALID_HANDLE
+    grid[0], grid[1], grid[2] = grid_x, grid_y, grid_z
+    block[0], block[1], block[2] = block_x, block_y, block_z
+    r = check_launch(f, grid, block, shared)
+    if r != CUDA_SUCCESS:
+        return r
+    o = new_op(LAUNCH_OP, f.attributes.param_bytes + 16)
+    if o == NULL:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    r = take_parameters(f, params, extra, <char *>(o + 1))
+    if r != CUDA_SUCCESS:
+        free(o)
+        return r
+    o.kernel = f
+    memcpy(o.config.grid, grid, sizeof(grid))
+    memcpy(o.config.block, block, sizeof(block))
+    o.config.shared_bytes = shared
+    o.config.params = <char *>(o + 1)
+    o.config.params_size = f.attributes.param_bytes
+    return submit(s, o)
+
+
+cdef public int cuLaunchKernelEx(const CUlaunchConfig *config, void *p, void **params, void **extra) noexcept nogil:
+    """Queue a kernel; launch attributes aren't supported."""
+    if config == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    if config.numAttrs:
+        return CUDA_ERROR_NOT_SUPPORTED
+    return cuLaunchKernel(p, config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX, config.blockDimY, config.blockDimZ, config.sharedMemBytes, config.hStream, params, extra)
+
+
+cdef int enter_function(void *p, function **to) noexcept nogil:
+    """What a call about a function begins with."""
+    cdef int r = api_state()
+    if r != CUDA_SUCCESS:
+        return r
+    if not is_handle(FUNCTION, p):
+        return CUDA_ERROR_INVALID_HANDLE
+    to[0] = <function *>p
+    return to[0].of.of.failure
+
+
+cdef public int cuFuncGetAttribute(int *to, int which, void *p) noexcept nogil:
+    """CU_FUNC_ATTRIBUTE_*."""
+    cdef function *f = NULL
+    cdef int r = enter_function(p, &f)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    if which == 0:
+        to[0] = f.attributes.max_threads_per_block
+    elif which == 1:
+        to[0] = f.attributes.shared_bytes
+    elif which == 2:
+        to[0] = f.attributes.const_bytes
+    elif which == 3:
+        to[0] = f.attributes.local_bytes
+    elif which == 4:
+        to[0] = f.attributes.registers
+    elif which == 5:
+        to[0] = f.attributes.ptx_version
+    elif which == 6:
+        to[0] = f.of.of.device.arch
+    elif which == 7:
+        to[0] = 0
+    elif which == 8:
+        to[0] = f.dynamic_limit
+    elif which == 9:
+        to[0] = f.carveout
+    elif 10 <= which <= 15:
+        to[0] = 0
+    else:
+        return CUDA_ERROR_INVALID_VALUE
+    return CUDA_SUCCESS
+
+
+cdef public int cuFuncSetAttribute(void *p, int which, int value) noexcept nogil:
+    """MAX_DYNAMIC_SHARED_SIZE_BYTES counts; the carve-out is kept, without effect."""
+    cdef function *f = NULL
+    cdef int r = enter_function(p, &f)
+    if r != CUDA_SUCCESS:
+        return r
+    if which == 8 and 0 <= value and value + f.attributes.shared_bytes <= 49152:
+        f.dynamic_limit = value
+    elif which == 9 and -1 <= value <= 100:
+        f.carveout = value
+    else:
+        return CUDA_ERROR_INVALID_VALUE
+    return CUDA_SUCCESS
+
+
+cdef public int cuFuncSetCacheConfig(void *p, int value) noexcept nogil:
+    """Without effect."""
+    cdef function *f = NULL
+    cdef int r = enter_function(p, &f)
+    if r != CUDA_SUCCESS:
+        return r
+    return CUDA_SUCCESS if 0 <= value <= 3 else CUDA_ERROR_INVALID_VALUE
+
+
+cdef public int cuFuncSetSharedMemConfig(void *p, int value) noexcept nogil:
+    """Without effect."""
+    cdef function *f = NULL
+    cdef int r = enter_function(p, &f)
+    if r != CUDA_SUCCESS:
+        return r
+    return CUDA_SUCCESS if 0 <= value <= 2 else CUDA_ERROR_INVALID_VALUE
+
+
+cdef public int cuFuncGetModule(void **to, void *p) noexcept nogil:
+    """The function's module."""
+    cdef function *f = NULL
+    cdef int r = enter_function(p, &f)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    to[0] = f.of
+    return CUDA_SUCCESS
+
+
+cdef public int cuFuncGetName(const char **to, void *p) noexcept nogil:
+    """The function's name."""
+    cdef function *f = NULL
+    cdef int r = enter_function(p, &f)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    to[0] = f.name
+    return CUDA_SUCCESS
+
+
+cdef int blocks_per_processor(function *f, int threads, size_t shared) noexcept nogil:
+    """How many blocks one multiprocessor holds: by threads, registers (given in 256s to a warp), shared memory, at most 32."""
+    cdef uint64_t warps = (threads + 31) / 32
+    cdef uint64_t n = threads_per_processor(f.of.of.device) / (32 * warps)
+    cdef uint64_t by_registers = 65536 / (round_up(f.attributes.registers * 32, 256) * warps)
+    cdef uint64_t shared_bytes = f.attributes.shared_bytes + shared
+    cdef uint64_t by_shared = 102400 / (round_up(shared_bytes, 128) + 1024)
+    if shared_bytes > 49152:
+        return 0
+    if by_registers < n:
+        n = by_registers
+    if by_shared < n:
+        n = by_shared
+    return 32 if n > 32 else n
+
+
+cdef public int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *to, void *p, int threads, size_t shared, unsigned flags) noexcept nogil:
+    """How many blocks of a size one multiprocessor holds."""
+    cdef function *f = NULL
+    cdef int r = enter_function(p, &f)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL or threads <= 0 or flags > 1:
+        return CUDA_ERROR_INVALID_VALUE
+    to[0] = 0 if <unsigned>threads > f.attributes.max_threads_per_block else blocks_per_processor(f, threads, shared)
+    return CUDA_SUCCESS
+
+
+cdef public int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *to, void *p, int threads, size_t shared) noexcept nogil:
+    """How many blocks of a size one multiprocessor holds."""
+    return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(to, p, threads, shared, 0)
+
+
+cdef public int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, void *p, shared_of_block of_block, size_t shared, int limit, unsigned flags) noexcept nogil:
+    """The largest block size among those with most threads at once, and the grid that fills the device."""
+    cdef function *f = NULL
+    cdef int size, blocks, most = 0
+    cdef int r = enter_function(p, &f)
+    if r != CUDA_SUCCESS:
+        return r
+    if grid == NULL or block == NULL or limit < 0 or flags > 1:
+        return CUDA_ERROR_INVALID_VALUE
+    size = f.attributes.max_threads_per_block
+    if limit and limit < size:
+        size = limit
+    grid[0] = block[0] = 0
+    while size > 0:
+        blocks = blocks_per_processor(f, size, of_block(size) if of_block != NULL else shared)
+        if blocks * size > most:
+            most = blocks * size
+            block[0] = size
+            grid[0] = blocks * f.of.of.device.processors
+        size = (size - 1) / 32 * 32
+    return CUDA_SUCCESS
+
+
+cdef public int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *p, shared_of_block of_block, size_t shared, int limit) noexcept nogil:
+    """The largest block size among those with most threads at once, and the grid that fills the device."""
+    return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, p, of_block, shared, limit, 0)
+
+
+cdef public int cuOccupancyAvailableDynamicSMemPerBlock(size_t *to, void *p, int blocks, int threads) noexcept nogil:
+    """Shared memory that is left for each of so many blocks on a multiprocessor."""
+    cdef function *f = NULL
+    cdef int64_t left
+    cdef int r = enter_function(p, &f)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL or blocks <= 0 or threads <= 0 or blocks > blocks_per_processor(f, threads, 0):
+        return CUDA_ERROR_INVALID_VALUE
+    left = 102400 / blocks - 1024 - <int64_t>f.attributes.shared_bytes
+    if left > 49152 - <int64_t>f.attributes.shared_bytes:
+        left = 49152 - <int64_t>f.attributes.shared_bytes
+    to[0] = left if left > 0 else 0
+    return CUDA_SUCCESS

@@ -1,0 +1,256 @@
+# Modules: PTX in a context, its functions and variables.
+
+cdef struct module:
+    handle_head head
+    context *of
+    module *next
+    ptx_module *loaded
+    function *functions
+
+cdef struct function:
+    handle_head head
+    module *of
+    function *next
+    ptx_function *code
+    ptx_attributes attributes
+    uint64_t *offsets          # of the parameters, then their sizes
+    uint32_t dynamic_limit     # MAX_DYNAMIC_SHARED_SIZE_BYTES
+    int carveout
+    char *name
+
+
+cdef int load_image(context *c, const void *image, jit_options *o, void **to) noexcept nogil:
+    """Make a module of PTX text or of a linked image."""
+    cdef module *m
+    cdef ptx_image *linked = NULL
+    cdef ptx_image *own = NULL
+    cdef ptx_error failure
+    cdef char *text = NULL
+    cdef size_t used = 0, room = 0
+    cdef uint32_t magic
+    cdef int r
+    if image == NULL or to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    if strncmp(<const char *>image, IMAGE_MAGIC(), 8) == 0:
+        linked = still_linked(<const char *>image)
+        if linked == NULL:
+            r = link_image(<const char *>image, o, &own)
+            if r != CUDA_SUCCESS:
+                return r
+    else:
+        if (<const char *>image)[0] not in (9, 10, 13, 32, 46, 47):
+            memcpy(&magic, image, 4)
+            if magic == 0x464c457f or magic == <uint32_t>0xba55ed50 or magic == 0x466243b1:
+                log_error(o, b"a machine code image or fat binary: the emulated device runs PTX text only")
+                return CUDA_ERROR_NO_BINARY_FOR_GPU
+            log_error(o, b"the image is neither PTX text nor a linked image")
+            return CUDA_ERROR_INVALID_IMAGE
+        r = check_text(o, c.device, <const char *>image, strlen(<const char *>image), b"PTX")
+        if r != CUDA_SUCCESS:
+            return r
+        if not add_text(&text, &used, &room, <const char *>image, strlen(<const char *>image), b"PTX"):
+            return CUDA_ERROR_OUT_OF_MEMORY
+        r = link_image(text, o, &own)
+        free(text)
+        if r != CUDA_SUCCESS:
+            return r
+    m = <module *>new_handle(MODULE)
+    if m == NULL:
+        r = CUDA_ERROR_OUT_OF_MEMORY
+    else:
+        memset(&failure, 0, sizeof(failure))
+        r = ptx.load(linked if linked != NULL else own, &c.device.view, &m.loaded, &failure)
+        if r != CUDA_SUCCESS:
+            free_handle(MODULE, m)
+            if failure.message[0]:
+                log_error(o, failure.message)
+                if not o.error_size:
+                    fprintf(stderr, b"libcuda (gompy): error: %s\n", failure.message)
+    if own != NULL:
+        ptx.image_free(own)
+    if r != CUDA_SUCCESS:
+        return r
+    m.of = c
+    pthread_mutex_lock(&driver_lock)
+    m.next = c.modules
+    c.modules = m
+    pthread_mutex_unlock(&driver_lock)
+    to[0] = m
+    return CUDA_SUCCESS
+
+
+cdef void drop_module(module *m) noexcept nogil:
+    """Free a module that is in no list and has no launch under way."""
+    cdef function *f = m.functions
+    cdef function *after
+    bury_handle(MODULE, m)
+    while f != NULL:
+        after = f.next
+        free(f.offsets)
+        free(f.name)
+        free_handle(FUNCTION, f)
+        f = after
+    ptx.unload(m.loaded)
+    free_handle(MODULE, m)
+
+
+cdef void unload_all(context *c) noexcept nogil:
+    """A context ends: its modules go."""
+    cdef module *m = c.modules
+    cdef module *after
+    c.modules = NULL
+    while m != NULL:
+        after = m.next
+        drop_module(m)
+        m = after
+
+
+cdef public int cuModuleLoadDataEx(void **to, const void *image, unsigned n, int *options, void **values) noexcept nogil:
+    """A module of PTX text or of what cuLinkComplete made."""
+    cdef context *c
+    cdef jit_options o
+    cdef double start = now_ms()
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if n and (options == NULL or values == NULL):
+        return CUDA_ERROR_INVALID_VALUE
+    read_options(&o, n, options, values)
+    r = load_image(c, image, &o, to)
+    finish_options(&o, now_ms() - start, 1)
+    return r
+
+
+cdef public int cuModuleLoadData(void **to, const void *image) noexcept nogil:
+    """A module of PTX text or of what cuLinkComplete made."""
+    return cuModuleLoadDataEx(to, image, 0, NULL, NULL)
+
+
+cdef public int cuModuleLoadFatBinary(void **to, const void *image) noexcept nogil:
+    """Fat binaries aren't read: CUDA_ERROR_NO_BINARY_FOR_GPU."""
+    return cuModuleLoadDataEx(to, image, 0, NULL, NULL)
+
+
+cdef public int cuModuleLoad(void **to, const char *path) noexcept nogil:
+    """A module of a PTX file."""
+    cdef size_t size = 0
+    cdef char *text
+    cdef context *c
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if path == NULL or to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    text = read_file(path, &size)
+    if text == NULL:
+        return CUDA_ERROR_FILE_NOT_FOUND
+    r = cuModuleLoadData(to, text)
+    free(text)
+    return r
+
+
+cdef public int cuModuleUnload(void *p) noexcept nogil:
+    """Drop a module, when the context's work is done."""
+    cdef module *m = <module *>p
+    cdef module **link
+    cdef int r = api_state()
+    if r != CUDA_SUCCESS:
+        return r
+    if not is_handle(MODULE, p):
+        return CUDA_ERROR_INVALID_HANDLE
+    wait_for_context(m.of)
+    pthread_mutex_lock(&driver_lock)
+    link = &m.of.modules
+    while link[0] != m and link[0] != NULL:
+        link = &link[0].next
+    if link[0] == m:
+        link[0] = m.next
+    pthread_mutex_unlock(&driver_lock)
+    drop_module(m)
+    return CUDA_SUCCESS
+
+
+cdef bint read_parameters(function *f) noexcept nogil:
+    """Learn where a kernel's parameters lie."""
+    cdef uint32_t i
+    f.offsets = <uint64_t *>calloc(2 * f.attributes.num_params + 1, sizeof(uint64_t))
+    if f.offsets == NULL:
+        return False
+    for i in range(f.attributes.num_params):
+        if ptx.param(f.code, i, &f.offsets[2 * i], &f.offsets[2 * i + 1]) != 0:
+            return False
+    return True
+
+
+cdef public int cuModuleGetFunction(void **to, void *p, const char *name) noexcept nogil:
+    """A kernel by name; the same handle each time."""
+    cdef module *m = <module *>p
+    cdef function *f
+    cdef ptx_function *code = NULL
+    cdef context *c
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL or name == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    if not is_handle(MODULE, p):
+        return CUDA_ERROR_INVALID_HANDLE
+    pthread_mutex_lock(&work_lock)
+    f = m.functions
+    while f != NULL and strcmp(f.name, name) != 0:
+        f = f.next
+    if f == NULL:
+        r = ptx.find_function(m.loaded, name, &code)
+        if r == CUDA_SUCCESS:
+            f = <function *>new_handle(FUNCTION)
+            if f == NULL:
+                r = CUDA_ERROR_OUT_OF_MEMORY
+        if r == CUDA_SUCCESS:
+            f.of = m
+            f.code = code
+            f.dynamic_limit = 49152
+            f.carveout = -1
+            f.name = <char *>malloc(strlen(name) + 1)
+            if f.name == NULL or ptx.attributes(code, &f.attributes) != CUDA_SUCCESS or not read_parameters(f):
+                free(f.name)
+                free(f.offsets)
+                free_handle(FUNCTION, f)
+                r = CUDA_ERROR_OUT_OF_MEMORY
+            else:
+                memcpy(f.name, name, strlen(name) + 1)
+                f.next = m.functions
+                m.functions = f
+    pthread_mutex_unlock(&work_lock)
+    if r == CUDA_SUCCESS:
+        to[0] = f
+    return r
+
+
+cdef public int cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, void *p, const char *name) noexcept nogil:
+    """A variable by name: address and size, either may be left out."""
+    cdef module *m = <module *>p
+    cdef uint64_t at = 0, bytes = 0
+    cdef context *c
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if name == NULL or (address == NULL and size == NULL):
+        return CUDA_ERROR_INVALID_VALUE
+    if not is_handle(MODULE, p):
+        return CUDA_ERROR_INVALID_HANDLE
+    r = ptx.find_variable(m.loaded, name, &at, &bytes)
+    if r != CUDA_SUCCESS:
+        return r
+    if address != NULL:
+        address[0] = at
+    if size != NULL:
+        size[0] = bytes
+    return CUDA_SUCCESS
+
+
+cdef public int cuModuleGetLoadingMode(int *to) noexcept nogil:
+    """CU_MODULE_EAGER_LOADING."""
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    to[0] = 1
+    return CUDA_SUCCESS

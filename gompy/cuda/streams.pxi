@@ -1,0 +1,521 @@
+# Streams: queues of operations, each with a thread that works it off.
+#
+# Every operation gets a ticket, in the order of the calls.  The default (legacy) stream's operation waits for all earlier
+# ones of the context's blocking streams, and theirs wait for earlier ones of the default stream; waiting for an event is
+# waiting until its stream has nothing left up to a ticket.  A thread that has to wait for a stream does the stream's next
+# operation itself where it can (not the program's callbacks): a launch and a wait cost no switch between threads.
+#
+# All of this is guarded by work_lock; operations run without it.
+
+cdef enum:
+    COPY_OP
+    FILL_OP
+    LAUNCH_OP
+    RECORD_OP
+    WAIT_OP
+    CALLBACK_OP      # cuStreamAddCallback: gets the stream and the context's error
+    HOST_OP          # cuLaunchHostFunc: gets its data only, and is left out after an error
+    FREE_OP          # cuMemFreeAsync
+
+cdef struct event              # events.pxi
+cdef struct function           # modules.pxi
+
+cdef struct copy_shape:
+    char *to
+    const char *of
+    size_t width, height, depth
+    size_t to_pitch, of_pitch, to_slice, of_slice
+
+cdef struct fill_shape:
+    char *to
+    uint32_t value
+    uint32_t unit              # 1, 2 or 4 bytes
+    size_t count, height, pitch
+
+cdef struct op:
+    op *next
+    uint64_t ticket
+    int kind
+    bint on_heap
+    copy_shape copy
+    fill_shape fill
+    function *kernel
+    ptx_launch_config config
+    event *of_event
+    uint64_t number            # of the record
+    stream *awaited
+    uint64_t awaited_serial, awaited_ticket
+    stream_callback call
+    host_function host_call
+    void *data
+    uint64_t address
+
+cdef struct stream:
+    handle_head head
+    context *of
+    stream *next               # of the context
+    stream *next_all
+    uint32_t flags
+    int priority
+    op *first
+    op *last
+    bint running               # somebody does the first operation
+    bint worker                # it has a thread
+    bint ending                # destroyed: goes when it has nothing left
+    pthread_cond_t wake
+
+cdef stream *all_streams
+cdef uint64_t last_ticket
+
+
+cdef stream *create_stream(context *c, unsigned flags, int priority) noexcept nogil:
+    """A stream of a context; the first one is its default stream."""
+    global all_streams
+    cdef stream *s = <stream *>new_handle(STREAM)
+    if s == NULL:
+        return NULL
+    s.of = c
+    s.flags = flags
+    s.priority = priority
+    pthread_cond_init(&s.wake, NULL)
+    pthread_mutex_lock(&work_lock)
+    s.next = c.streams
+    c.streams = s
+    s.next_all = all_streams
+    all_streams = s
+    pthread_mutex_unlock(&work_lock)
+    return s
+
+
+cdef void remove_stream(stream *s) noexcept nogil:
+    """Take a stream without operations out of the lists, and free it.  With work_lock held."""
+    global all_streams
+    cdef stream **p = &s.of.streams
+    while p[0] != s:
+        p = &p[0].next
+    p[0] = s.next
+    p = &all_streams
+    while p[0] != s:
+        p = &p[0].next_all
+    p[0] = s.next_all
+    pthread_cond_destroy(&s.wake)
+    free_handle(STREAM, s)
+    pthread_cond_broadcast(&work_done)
+
+
+cdef inline bint done_up_to(stream *s, uint64_t ticket) noexcept nogil:
+    """Whether a stream has finished all operations up to a ticket."""
+    return s.first == NULL or s.first.ticket > ticket
+
+
+cdef bint ready(stream *s) noexcept nogil:
+    """Whether the stream's first operation may start now."""
+    cdef op *o = s.first
+    cdef stream *t
+    if o == NULL or s.running:
+        return False
+    if s == s.of.default_stream:
+        t = s.of.streams
+        while t != NULL:
+            if t != s and not t.flags & 1 and not done_up_to(t, o.ticket):
+                return False
+            t = t.next
+    elif not s.flags & 1 and not done_up_to(s.of.default_stream, o.ticket):
+        return False
+    if o.kind == WAIT_OP and o.awaited.head.serial == o.awaited_serial:
+        return done_up_to(o.awaited, o.awaited_ticket)
+    return True
+
+
+cdef void perform(stream *s, op *o) noexcept nogil:
+    """Do an operation.  After an error of the context only callbacks and events are done, so that nobody waits for ever."""
+    cdef context *c = s.of
+    cdef int r
+    if o.kind == CALLBACK_OP:
+        cuda_thread.in_callback = 1
+        o.call(NULL if s == c.default_stream else s, c.failure, o.data)
+        cuda_thread.in_callback = 0
+    elif o.kind == RECORD_OP:
+        event_happens(o.of_event, o.number)
+    elif o.kind == WAIT_OP or c.failure != CUDA_SUCCESS:
+        pass
+    elif o.kind == COPY_OP:
+        copy_bytes(&o.copy)
+    elif o.kind == FILL_OP:
+        fill_bytes(&o.fill)
+    elif o.kind == LAUNCH_OP:
+        r = run_kernel(o.kernel, &o.config)
+        if r != CUDA_SUCCESS:
+            c.failure = r
+    elif o.kind == HOST_OP:
+        cuda_thread.in_callback = 1
+        o.host_call(o.data)
+        cuda_thread.in_callback = 0
+    elif o.kind == FREE_OP:
+        free_block_at(o.address, ALLOCATION, MANAGED)
+
+
+cdef void do_first(stream *s) noexcept nogil:
+    """Do the stream's first operation, which is ready.  With work_lock held; it is let go meanwhile."""
+    cdef op *o = s.first
+    cdef stream *t
+    s.running = True
+    pthread_mutex_unlock(&work_lock)
+    perform(s, o)
+    pthread_mutex_lock(&work_lock)
+    s.running = False
+    s.first = o.next
+    if s.first == NULL:
+        s.last = NULL
+    if o.kind == RECORD_OP:
+        event_released(o.of_event)
+    if o.on_heap:
+        free(o)
+    t = all_streams
+    while t != NULL:
+        if t.worker and not t.running and (t.first != NULL or t.ending):
+            pthread_cond_signal(&t.wake)
+        t = t.next_all
+    pthread_cond_broadcast(&work_done)
+
+
+cdef void *stream_worker(void *p) noexcept nogil:
+    """A stream's thread."""
+    cdef stream *s = <stream *>p
+    pthread_mutex_lock(&work_lock)
+    while True:
+        if ready(s):
+            do_first(s)
+        elif s.ending and s.first == NULL:
+            break
+        else:
+            pthread_cond_wait(&s.wake, &work_lock)
+    remove_stream(s)
+    pthread_mutex_unlock(&work_lock)
+    return NULL
+
+
+cdef bint start_worker(stream *s) noexcept nogil:
+    """Give a stream its thread.  It takes none of the program's signals.  With work_lock held."""
+    cdef pthread_t thread
+    cdef pthread_attr_t attributes
+    cdef sigset_t everything, before
+    cdef bint good
+    sigfillset(&everything)
+    pthread_sigmask(SIG_SETMASK, &everything, &before)
+    pthread_attr_init(&attributes)
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED)
+    good = pthread_create(&thread, &attributes, stream_worker, s) == 0
+    pthread_attr_destroy(&attributes)
+    pthread_sigmask(SIG_SETMASK, &before, NULL)
+    s.worker = good
+    return good
+
+
+cdef void append(stream *s, op *o) noexcept nogil:
+    """Queue an operation.  With work_lock held."""
+    global last_ticket
+    last_ticket += 1
+    o.ticket = last_ticket
+    o.next = NULL
+    if s.last != NULL:
+        s.last.next = o
+    else:
+        s.first = o
+    s.last = o
+
+
+cdef void work_until(stream *s, uint64_t ticket) noexcept nogil:
+    """Wait until a stream has finished all operations up to a ticket, helping.  With work_lock held."""
+    cdef uint64_t serial = s.head.serial
+    while s.head.serial == serial and not done_up_to(s, ticket):
+        if ready(s) and s.first.kind != CALLBACK_OP and s.first.kind != HOST_OP:
+            do_first(s)
+        else:
+            pthread_cond_wait(&work_done, &work_lock)
+
+
+cdef op *new_op(int kind, size_t extra) noexcept nogil:
+    """An operation that lives until it is done, with room behind it."""
+    cdef op *o = <op *>malloc(sizeof(op) + extra)
+    if o != NULL:
+        memset(o, 0, sizeof(op))
+        o.kind = kind
+        o.on_heap = True
+    return o
+
+
+cdef int submit(stream *s, op *o) noexcept nogil:
+    """Queue an operation for the stream's thread; it is freed if that can't be."""
+    pthread_mutex_lock(&work_lock)
+    if not s.worker and not start_worker(s):
+        pthread_mutex_unlock(&work_lock)
+        free(o)
+        return CUDA_ERROR_OUT_OF_MEMORY
+    append(s, o)
+    pthread_cond_signal(&s.wake)
+    pthread_mutex_unlock(&work_lock)
+    return CUDA_SUCCESS
+
+
+cdef int submit_and_wait(stream *s, op *o) noexcept nogil:
+    """Queue an operation of the caller's and wait for its end."""
+    pthread_mutex_lock(&work_lock)
+    append(s, o)
+    work_until(s, o.ticket)
+    pthread_mutex_unlock(&work_lock)
+    return s.of.failure
+
+
+cdef void wait_for_context(context *c) noexcept nogil:
+    """Wait for all work of a context that there is now."""
+    cdef uint64_t now
+    cdef stream *s
+    pthread_mutex_lock(&work_lock)
+    now = last_ticket
+    while True:
+        s = c.streams
+        while s != NULL and done_up_to(s, now):
+            s = s.next
+        if s == NULL:
+            break
+        work_until(s, now)
+    pthread_mutex_unlock(&work_lock)
+
+
+cdef void end_streams(context *c) noexcept nogil:
+    """A context ends: its streams finish and go."""
+    cdef stream *s
+    cdef stream *after
+    wait_for_context(c)
+    pthread_mutex_lock(&work_lock)
+    s = c.streams
+    while s != NULL:
+        after = s.next
+        bury_handle(STREAM, s)
+        s.ending = True
+        if s.worker:
+            pthread_cond_signal(&s.wake)
+        else:
+            remove_stream(s)
+        s = after
+    while c.streams != NULL:
+        pthread_cond_wait(&work_done, &work_lock)
+    pthread_mutex_unlock(&work_lock)
+
+
+cdef int find_stream(context *c, void *p, stream **to) noexcept nogil:
+    """The stream that a word stands for: NULL and 1 the default stream, 2 the thread's own, else a handle."""
+    cdef stream *s
+    if <size_t>p == 2:
+        s = <stream *>cuda_thread.own_stream
+        if s == NULL or not is_handle(STREAM, s) or s.head.serial != cuda_thread.own_serial or cuda_thread.own_context != c:
+            s = create_stream(c, 0, 0)
+            if s == NULL:
+                return CUDA_ERROR_OUT_OF_MEMORY
+            cuda_thread.own_stream, cuda_thread.own_serial, cuda_thread.own_context = s, s.head.serial, c
+        to[0] = s
+        return CUDA_SUCCESS
+    if <size_t>p <= 1:
+        to[0] = c.default_stream
+        return CUDA_SUCCESS
+    if not is_handle(STREAM, p):
+        return CUDA_ERROR_INVALID_HANDLE
+    to[0] = <stream *>p
+    return CUDA_SUCCESS
+
+
+cdef int enter_stream(void *p, stream **to) noexcept nogil:
+    """What a call about a stream begins with: the current context and the stream."""
+    cdef context *c
+    cdef int r
+    if <size_t>p > 2 and is_handle(STREAM, p):  # any context's
+        r = api_state()
+        to[0] = <stream *>p
+        return r if r != CUDA_SUCCESS else to[0].of.failure
+    r = current(&c)
+    return r if r != CUDA_SUCCESS else find_stream(c, p, to)
+
+
+cdef public int cuStreamCreateWithPriority(void **to, unsigned flags, int priority) noexcept nogil:
+    """A stream; priorities are kept, without effect."""
+    cdef context *c
+    cdef stream *s
+    cdef int r = current(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL or flags > 1:
+        return CUDA_ERROR_INVALID_VALUE
+    s = create_stream(c, flags, 0 if priority > 0 else -5 if priority < -5 else priority)
+    if s == NULL:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    to[0] = s
+    return CUDA_SUCCESS
+
+
+cdef public int cuStreamCreate(void **to, unsigned flags) noexcept nogil:
+    """A stream: CU_STREAM_DEFAULT or CU_STREAM_NON_BLOCKING."""
+    return cuStreamCreateWithPriority(to, flags, 0)
+
+
+cdef public int cuStreamDestroy_v2(void *p) noexcept nogil:
+    """Destroy a stream; what is queued is still done."""
+    cdef stream *s = <stream *>p
+    cdef int r = api_state()
+    if r != CUDA_SUCCESS:
+        return r
+    if <size_t>p <= 2 or not is_handle(STREAM, p) or s == s.of.default_stream:
+        return CUDA_ERROR_INVALID_HANDLE
+    pthread_mutex_lock(&work_lock)
+    bury_handle(STREAM, s)
+    s.ending = True
+    if s.worker:
+        pthread_cond_signal(&s.wake)
+    else:
+        while s.first != NULL:
+            pthread_cond_wait(&work_done, &work_lock)
+        remove_stream(s)
+    pthread_mutex_unlock(&work_lock)
+    return CUDA_SUCCESS
+
+
+cdef public int cuStreamDestroy(void *p) noexcept nogil:
+    """The name before CUDA 4.0."""
+    return cuStreamDestroy_v2(p)
+
+
+cdef public int cuStreamQuery(void *p) noexcept nogil:
+    """Whether a stream has nothing left to do: CUDA_SUCCESS or CUDA_ERROR_NOT_READY."""
+    cdef stream *s = NULL
+    cdef bint idle
+    cdef int r = enter_stream(p, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    pthread_mutex_lock(&work_lock)
+    idle = s.first == NULL
+    pthread_mutex_unlock(&work_lock)
+    return s.of.failure if idle else CUDA_ERROR_NOT_READY
+
+
+cdef public int cuStreamSynchronize(void *p) noexcept nogil:
+    """Wait for a stream."""
+    cdef stream *s = NULL
+    cdef context *c
+    cdef int r = enter_stream(p, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    c = s.of
+    pthread_mutex_lock(&work_lock)
+    work_until(s, last_ticket)
+    pthread_mutex_unlock(&work_lock)
+    return c.failure
+
+
+cdef public int cuStreamWaitEvent(void *p, void *e, unsigned flags) noexcept nogil:
+    """What comes later on the stream waits for what the event recorded last."""
+    cdef stream *s = NULL
+    cdef event *of = <event *>e
+    cdef op *o
+    cdef int r = enter_stream(p, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    if not is_handle(EVENT, e):
+        return CUDA_ERROR_INVALID_HANDLE
+    if flags > 1:
+        return CUDA_ERROR_INVALID_VALUE
+    if of.number == of.happened:
+        return CUDA_SUCCESS
+    o = new_op(WAIT_OP, 0)
+    if o == NULL:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    o.awaited, o.awaited_serial, o.awaited_ticket = of.of, of.stream_serial, of.ticket
+    return submit(s, o)
+
+
+cdef public int cuStreamAddCallback(void *p, stream_callback call, void *data, unsigned flags) noexcept nogil:
+    """The stream's thread calls a function of the program, which may not use the API (CUDA_ERROR_NOT_PERMITTED)."""
+    cdef stream *s = NULL
+    cdef op *o
+    cdef int r = enter_stream(p, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    if call == NULL or flags != 0:
+        return CUDA_ERROR_INVALID_VALUE
+    o = new_op(CALLBACK_OP, 0)
+    if o == NULL:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    o.call, o.data = call, data
+    return submit(s, o)
+
+
+cdef public int cuLaunchHostFunc(void *p, host_function call, void *data) noexcept nogil:
+    """The stream's thread calls a function of the program, unless an error came first."""
+    cdef stream *s = NULL
+    cdef op *o
+    cdef int r = enter_stream(p, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    if call == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    o = new_op(HOST_OP, 0)
+    if o == NULL:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    o.host_call, o.data = call, data
+    return submit(s, o)
+
+
+cdef public int cuStreamGetFlags(void *p, unsigned *to) noexcept nogil:
+    """CU_STREAM_DEFAULT or CU_STREAM_NON_BLOCKING."""
+    cdef stream *s = NULL
+    cdef int r = enter_stream(p, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    to[0] = s.flags
+    return CUDA_SUCCESS
+
+
+cdef public int cuStreamGetPriority(void *p, int *to) noexcept nogil:
+    """The priority, within the range."""
+    cdef stream *s = NULL
+    cdef int r = enter_stream(p, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    to[0] = s.priority
+    return CUDA_SUCCESS
+
+
+cdef public int cuStreamGetCtx(void *p, void **to) noexcept nogil:
+    """The stream's context."""
+    cdef stream *s = NULL
+    cdef int r = enter_stream(p, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    to[0] = s.of
+    return CUDA_SUCCESS
+
+
+cdef public int cuStreamGetId(void *p, unsigned long long *to) noexcept nogil:
+    """A number that no other stream of this process has had."""
+    cdef stream *s = NULL
+    cdef int r = enter_stream(p, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    to[0] = s.head.serial
+    return CUDA_SUCCESS
+
+
+cdef public int cuStreamAttachMemAsync(void *p, CUdeviceptr address, size_t length, unsigned flags) noexcept nogil:
+    """Managed memory is visible everywhere: nothing to do."""
+    cdef stream *s = NULL
+    cdef int r = enter_stream(p, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    return check_device_range(address, length)

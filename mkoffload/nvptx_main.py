@@ -1,0 +1,15 @@
+"""``accel/nvptx-none/mkoffload``: python -I -S of this file, so the path is set up here."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from mkoffload.main import main
+from mkoffload.nvptx import build
+
+status = main(sys.argv[1:], build)
+sys.stderr.flush()
+os._exit(status)

@@ -1,0 +1,122 @@
+"""What GCC's nvptx accelerator compiler makes: PTX objects one behind the other, and the marks in them for mkoffload.
+
+Source: GCC 12 config/nvptx/mkoffload.cc (process, record_id) for the form, nvptx.cc (nvptx_record_offload_symbol,
+nvptx_name_replacement) for the names.
+"""
+
+from __future__ import annotations
+
+from mkoffload.process import ToolError
+from mkoffload.tables import Names, base_name
+
+Dims = tuple[int, int, int]
+"""Gang, worker and vector sizes of an OpenACC region; 0: not fixed by the compiler.  OpenMP regions have (0, 0, 0)."""
+
+_MARK = b"\n//:"
+_RENAMED = ("call", "malloc", "free", "realloc")
+"""Names that mean something in PTX; the compiler puts ``__nvptx_`` before them."""
+
+
+class PtxImage:
+    """``objects``: the code, each with its final NUL; ``functions`` and ``variables``: entries in the image's order."""
+
+    def __init__(self, objects: list[bytes], functions: list[tuple[str, Dims]], variables: list[str]) -> None:
+        self.objects = objects
+        self.functions = functions
+        self.variables = variables
+
+    @property
+    def tables(self) -> tuple[Names, Names]:
+        """Names of the entries as the host has them."""
+        return [host_name(name) for name, _ in self.functions], [host_name(name) for name in self.variables]
+
+
+def split(data: bytes, name: str) -> PtxImage:
+    """Take the compiler's output apart.  ``name``: of the file, for messages.  Raises ToolError."""
+    image = PtxImage([], [], [])
+    chunks = data.split(b"\0")
+    if not chunks[-1]:
+        chunks.pop()
+    for chunk in chunks:
+        image.objects.append(_strip(chunk.replace(b"\r", b""), image, name) + b"\0")
+    if not image.objects:
+        raise ToolError(f"{name}: the accelerator compiler wrote no PTX")
+    return image
+
+
+def _strip(code: bytes, image: PtxImage, name: str) -> bytes:
+    """The code without its marked lines, which are entered into the image's maps."""
+    at = code.find(_MARK)
+    if at < 0:
+        return code
+    parts = []
+    start = 0
+    while at >= 0:
+        parts.append(code[start : at + 1])
+        end = code.find(b"\n", at + 1)
+        if end < 0:
+            raise ToolError(f"{name}: malformed ptx file: its last line is cut off")
+        _record(code[at + len(_MARK) : end].decode("utf-8", "surrogateescape"), image, name)
+        start = end + 1
+        at = code.find(_MARK, end)
+    parts.append(code[start:])
+    return b"".join(parts)
+
+
+def _record(mark: str, image: PtxImage, name: str) -> None:
+    """One mark: ``FUNC_MAP "name"[, gang, worker, vector]`` or ``VAR_MAP "name"``."""
+    keyword, _, rest = mark.partition(" ")
+    symbol, _, sizes = rest[1:].partition('"')
+    numbers: list[int] = []
+    try:
+        numbers = [int(word, 16) for word in sizes.replace(",", " ").split()]
+    except ValueError:
+        keyword = ""
+    if keyword == "FUNC_MAP" and symbol and len(numbers) in (0, 3):
+        gang, worker, vector = numbers or (0, 0, 0)
+        image.functions.append((symbol, (gang, worker, vector)))
+    elif keyword == "VAR_MAP" and symbol and not numbers:
+        image.variables.append(symbol)
+    else:
+        raise ToolError(f"{name}: malformed ptx file: ‘//:{mark}’")
+
+
+def host_name(name: str) -> str:
+    """An entry's name as the host's symbol table has it: PTX has no dots, and some names are taken."""
+    for taken in _RENAMED:
+        if name == "__nvptx_" + taken:
+            return taken
+    return name.replace("$", ".")
+
+
+def comparable(names: Names) -> Names:
+    """Names of entries as far as host and image must agree: local statics and temporaries are numbered anew."""
+    result: Names = []
+    for name in names:
+        if name is not None:
+            name = base_name(name.replace("$", "."))
+            if "._omp_fn." not in name:
+                name = name[:1] + name[1:].partition(".")[0]
+        result.append(name)
+    return result
+
+
+def order_for(host: Names, image: Names) -> list[int] | None:
+    """Which entry of the image belongs to each of the host's, by name; entries of one name stay in order.
+
+    None if the names do not tell: then the image's order is to be taken, and compared.  nvptx-tools' assembler writes
+    the marks of variables in another order than the compiler where ``declare target link`` variables come first.
+    """
+    mine, theirs = comparable(host), comparable(image)
+    if len(mine) != len(theirs) or mine == theirs or None in mine:
+        return None
+    places: dict[str | None, list[int]] = {}
+    for index, name in enumerate(theirs):
+        places.setdefault(name, []).append(index)
+    order = []
+    for name in mine:
+        found = places.get(name)
+        if not found:
+            return None
+        order.append(found.pop(0))
+    return order
