@@ -155,9 +155,10 @@ cdef int detach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, bin
     if key.attached == NULL:
         return gompy_fail(b"no attachment counters for struct")
     counter = find_attached(key, pointer, False)
-    if counter == NULL or counter.count == 0:
+    if not finalize and (counter == NULL or counter.count == 0):
         return gompy_fail(b"attach count underflow")
-    counter.count = 0 if finalize else counter.count - 1
-    if counter.count:
-        return 0
+    if counter != NULL:
+        counter.count = 0 if finalize else counter.count - 1
+        if counter.count:
+            return 0
     return copy_word(dev, device_address(key, pointer), (<uintptr_t *> pointer)[0], NULL)

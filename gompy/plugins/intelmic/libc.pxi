@@ -94,6 +94,7 @@ cdef extern from *:
     char *strtok_r(char *text, const char *sep, char **state) nogil
     char *getenv(const char *name) nogil
     int atoi(const char *text) nogil
+    void exit(int status) nogil
     int fflush(FILE *f) nogil
     int fputs(const char *s, FILE *f) nogil
     size_t __fpending(FILE *f) nogil
