@@ -8,6 +8,7 @@ it is built.  ``choose`` picks by GOMPY_ACCEL.
 from __future__ import annotations
 
 import os
+import sys
 
 from gompy.accel import store
 from gompy.objects.lto import resolution_text, resolve
@@ -62,9 +63,9 @@ class Compiler:
     def command(self, image: Image, usable: list[Input], output: str, flags: list[str]) -> list[str]:
         """gcc as the device's compiler."""
         words = [image.gcc, "-xlto", "-c", *image.options.compile, *IMAGE_FLAGS, *flags]
-        keep = image.options.save_temps
-        words.append("-save-temps" if keep else "-pipe")
-        if keep or any(word.startswith("-fdump-") for word in image.options.compile):
+        words.append("-save-temps" if image.options.save_temps else "-pipe")
+        if image.options.save_temps or any(word.startswith("-fdump-") for word in image.options.compile):
+            # Dumps lie beside the output by GCC's name: OUTPUT.xTARGET.mkoffload.NNNt.PASS.
             words += ["-dumpdir", "", "-dumpbase", image.options.dumpbase + ".mkoffload", "-dumpbase-ext", ""]
         words += ["-v"] if image.options.verbose else []
         return [*words, *[i.device_file for i in usable], "-o", output]
@@ -160,7 +161,12 @@ class TrueCompiler(Compiler):
         """As GCC's intelmic mkoffload calls its compiler, but that linking is done apart."""
         output = image.path(".o", ".mkoffload.o")
         flags = [f"-B{self.folder}/", "-foffload-abi=lp64", "-fno-semantic-interposition"]
-        run(self.command(image, usable, output, flags), image.env, image.options.verbose)
+        command = self.command(image, usable, output, flags)
+        echo(command, image.options.verbose)
+        status, _, errors = Child(command, image.env, capture_stderr=True).wait()
+        sys.stderr.write(errors.decode("utf-8", "replace"))
+        if status:
+            raise child_failed(command[0], status)
         return [output, *(self._debug_objects(image, usable) if debug_wanted(image) else [])]
 
     def _debug_objects(self, image: Image, usable: list[Input]) -> list[str]:
@@ -188,6 +194,14 @@ def host_identity(gcc: str, env: dict[str, str]) -> str:
         text = Child([gcc, "-print-prog-name=lto1"], env, capture_stdout=True).wait()[1]
         lto1 = text.decode("utf-8", "surrogateescape").strip()
     return store.identity(lto1)
+
+
+def another(compiler: Compiler, inputs: list[Input]) -> Compiler | None:
+    """The compiler to try where this one failed: gcc's own, if the choice is free and all objects have its streams."""
+    left_open = (os.environ.get(VARIABLE) or "auto") == "auto"
+    if compiler.accel != ACCEL_TRUE or not left_open or not inputs or not all(i.prefix for i in inputs if i.has_ir):
+        return None
+    return StockCompiler("; the accelerator compiler cannot make this image")
 
 
 def choose(gcc: str, env: dict[str, str]) -> Compiler:
