@@ -64,6 +64,14 @@ PRODUCTS = (
         ("lib/libgompy.so.1",),
     ),
     Product(
+        "gompy/plugins/nvptx/plugin.pyx",
+        "lib/libgomp-plugin-nvptx.so.1",
+        "shared",
+        ("GOMP_OFFLOAD_*",),
+        ("-ldl", "-lpthread"),
+        ("lib/libgompy.so.1",),
+    ),
+    Product(
         "gompy/plugins/python/plugin.pyx",
         "lib/libgomp-plugin-python.so.1",
         "shared",
@@ -83,6 +91,7 @@ PRODUCTS = (
         ("-l:libgomp.so.1", "-ldl", "-lpthread", "-lm"),
     ),
     Product("gompy/driver/as_filter.pyx", "bdir/as", "static-program"),
+    Product("gompy/ptx/executor.pyx", "lib/libgompy-ptx.so.1", "shared", ("ptx_*",), ("-ldl", "-lpthread", "-lm")),
     Product("gompy/cuda/libcuda.pyx", "cuda/libcuda.so.1", "shared", ("cu*", "gompy_*"), ("-ldl", "-lpthread")),
 )
 
@@ -138,7 +147,7 @@ def build_product(product: Product) -> None:
     run(
         *(CC, "-O2", "-g1", "-fPIC", "-fno-strict-aliasing", "-Wall", "-Wno-unused-function"),
         *("-D_GNU_SOURCE", "-DCYTHON_USE_PYLONG_INTERNALS=0", f"-I{pyx.parent}", f"-I{sysconfig.get_path('include')}"),
-        *([f'-DGOMPY_BUILD_PYTHON="{sys.executable}"'] if product.python else []),
+        f'-DGOMPY_BUILD_PYTHON="{sys.executable}"',
         *("-c", c_file, "-o", raw),
     )
     weaken = () if product.python else ("--weaken-symbol=Py*", "--weaken-symbol=_Py*")
@@ -165,9 +174,9 @@ def build_native() -> None:
     for product in PRODUCTS:
         build_product(product)
     lib = NATIVE / "lib"
-    link = lib / "libgompy.so"
-    if not link.is_symlink():
-        link.symlink_to("libgompy.so.1")
+    for link in (lib / "libgompy.so", NATIVE / "cuda" / "libcuda.so"):  # for -lgompy, -lcuda
+        if not link.is_symlink():
+            link.symlink_to(f"{link.name}.1")
     extension = ROOT / "gompy/runtime" / f"libgompy{sysconfig.get_config_var('EXT_SUFFIX')}"
     if newer([lib / "libgompy.so.1"], extension):
         part = extension.with_name(extension.name + ".new")

@@ -134,11 +134,13 @@ class HostLto:
         env["COLLECT_GCC_OPTIONS"] = " ".join([env.get("COLLECT_GCC_OPTIONS", ""), *more])
         return env
 
-    def build(self, offload: bool) -> list[str]:
+    def build(self, offload: bool, referred: set[str]) -> list[str]:
         """Run it; names of the objects for the linker.  ``offload``: some of the LTO objects have offload tables.
 
+        ``referred``: symbols that the images' host objects refer to, which host LTO must not make local or drop.
         ``table`` has the names in the joint table afterwards.  Raises ToolError.
         """
+        self._keep(referred)
         if not offload:
             return self._run([])
         names = self._run([SERIAL_STREAMING])
@@ -185,6 +187,26 @@ class HostLto:
         if status:
             raise child_failed(command[0], status)
         return names
+
+    def _keep(self, referred: set[str]) -> None:
+        """Tell host LTO, in a resolution file of its own, that the program refers to these symbols."""
+        at = next((i for i, word in enumerate(self.arguments) if word.startswith("-fresolution=")), None)
+        if at is None or not referred:
+            return
+        try:
+            with open(self.arguments[at].partition("=")[2], encoding="utf-8", errors="surrogateescape") as file:
+                lines = file.readlines()
+        except OSError:
+            return
+        for index, line in enumerate(lines):
+            words = line.split()
+            if len(words) == 4 and words[2] == "PREVAILING_DEF_IRONLY" and words[3] in referred:
+                lines[index] = f"{words[0]} {words[1]} PREVAILING_DEF {words[3]}\n"
+        path = self.temps.name(".res")
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.writelines(lines)
+        self.arguments = [*self.arguments]
+        self.arguments[at] = f"-fresolution={path}"
 
     def _prevailing(self) -> set[str]:
         """Names that the resolution file gives to LTO objects."""

@@ -238,8 +238,10 @@ def wrap(words: list[str], temps: Temps) -> list[str]:
         raise ToolError("no LTO objects and no list of offload objects: device images need the linker plugin")
     if link.objects:
         lto = HostLto(link.gcc, link.arguments, link.objects, link.save_temps, link.verbose, temps)
-        added += lto.build(bool(set(link.objects) & set(offload)))
-        for made in images.made if images is not None else ():
+        made_images = images.made if images is not None else []
+        referred = {name for made in made_images for name in made.classes}
+        added += lto.build(bool(set(link.objects) & set(offload)), referred)
+        for made in made_images:
             for what, host, image in zip(("function", "variable"), lto.table, made.lto, strict=True):
                 intelmic.complain(link.output or "a.out", what, made.comparable(host), made.comparable(image))
     return added

@@ -7,12 +7,13 @@ without host constructors, and the host object takes it in.  docs/internals.md h
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
 from gompy.objects.elf import Elf, ElfError, open_object
 from gompy.objects.names import ACCEL_STOCK, TARGET_INTELMIC, TARGET_TABLE
-from mkoffload.accel import BDIR, Compiler, choose, find_stock_wrapper
+from mkoffload.accel import BDIR, Compiler, another, choose, find_stock_wrapper
 from mkoffload.hostobject import host_object_text
 from mkoffload.imagelink import (
     ALL,
@@ -27,7 +28,7 @@ from mkoffload.imagelink import (
 from mkoffload.inputs import Input
 from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, run
 from mkoffload.tables import Names, differences, table_names
-from mkoffload.vtables import Vtables, candidates
+from mkoffload.vtables import Candidates, Vtables, candidates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def device_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in CLEARED}
 
 
-def compiler() -> str:
+def host_compiler() -> str:
     """The gcc that makes the image: the one of the host link.  ToolError if COLLECT_GCC is unset, as in GCC's."""
     name = os.environ.get("COLLECT_GCC")
     if not name:
@@ -132,21 +133,23 @@ class Made:
         self.tables = tables
         self.comparable = comparable  # names as far as host and image must agree in them
         self.lto: tuple[Names, Names] = ([], [])
+        self.classes: list[str] = []  # symbols of the host that the host object refers to
 
 
 class Image:
     """One image being made: the steps, in order, and what they leave behind."""
 
-    def __init__(self, options: Options, temps: Temps, library_path: str) -> None:
+    def __init__(self, options: Options, temps: Temps, library_path: str, compiler: Compiler | None = None) -> None:
         self.options = options
         self.temps = temps
         self.library_path = library_path
-        self.gcc = compiler()
+        self.gcc = host_compiler()
         self.env = device_environment()
         self.folder = temps.folder()
-        self.compiler: Compiler = choose(self.gcc, self.env)
+        self.compiler: Compiler = compiler or choose(self.gcc, self.env)
         self.inputs: list[Input] = []
-        self.exported: list[str] = []  # vtables that lto1 has to keep
+        self.exported: list[str] = []  # vtables and type information that lto1 has to keep
+        self.classes = Candidates([], [], set())
 
     def path(self, suffix: str, kept: str = "") -> str:
         """Name of an intermediate file: beside the output with -save-temps, else in the temporary folder."""
@@ -166,8 +169,9 @@ class Image:
                 usable.append(item)
             else:
                 sys.stderr.write(f"mkoffload: warning: {self.compiler.missing(item)}\n")
+        self.classes = candidates(usable)
         if self.compiler.accel == ACCEL_STOCK:
-            self.exported = candidates(usable)
+            self.exported = self.classes.names  # the accelerator compiler has no IR of them
         return usable
 
     def check(self, compiled: Elf) -> Made:
@@ -221,7 +225,7 @@ class Image:
         command += ["-z", "defs", "-z", "noexecstack", "--no-demangle", "--hash-style=gnu"]
         command += ["--version-script", script, "-o", image]
         command += [os.path.join(BDIR, "imgbegin.o"), compiled.name, *more]
-        few = wanted_libraries(undefined_symbols(compiled.symbols()))
+        few = wanted_libraries([*undefined_symbols(compiled.symbols()), *self.classes.foreign])
         status, text = 1, ""
         libraries: list[str] | tuple[str, ...] = few
         while True:
@@ -246,6 +250,22 @@ class Image:
             raise child_failed(command[0], status)
         sys.stderr.write(text)
         return image
+
+    def make(self) -> Made | None:
+        """All the steps.  None: no object has device code.  Raises ToolError."""
+        try:
+            usable = self.read_inputs()
+            if not usable:
+                return None
+            compiled, *more = self.compiler.compile(self, usable)
+            elf = open_object(compiled)
+            made = self.check(elf)
+            vtables = Vtables(self.exported, elf, self.classes)
+            self.pack(self.link(elf, more, vtables), made.tables, vtables)
+        except ElfError as error:
+            raise ToolError(f"cannot read {error}") from None
+        made.classes = [name for name, _ in vtables.entries]
+        return made
 
     def _vtable_object(self, vtables: Vtables) -> str:
         """The image's table entries of the vtables."""
@@ -289,16 +309,25 @@ def build(words: Sequence[str], temps: Temps, library_path: str | None = None) -
     None: no object has device code, nothing was made.  Raises ToolError.
     """
     options = Options(words)
-    image = Image(options, temps, os.environ.get("LIBRARY_PATH", "") if library_path is None else library_path)
+    library_path = os.environ.get("LIBRARY_PATH", "") if library_path is None else library_path
+    image = Image(options, temps, library_path)
+    if image.compiler.accel == ACCEL_STOCK:
+        return image.make()
+    # What the accelerator compiler has no IR of (vtables), or fails on, gcc's own may yet compile: until that is known,
+    # the messages of the first are held back.
+    shown, sys.stderr = sys.stderr, io.StringIO()
     try:
-        usable = image.read_inputs()
-        if not usable:
-            return None
-        compiled, *more = image.compiler.compile(image, usable)
-        elf = open_object(compiled)
-        made = image.check(elf)
-        vtables = Vtables(image.exported, elf)
-        image.pack(image.link(elf, more, vtables), made.tables, vtables)
-    except ElfError as error:
-        raise ToolError(f"cannot read {error}") from None
-    return made
+        made = image.make()
+        shown.write(sys.stderr.getvalue())
+        return made
+    except ToolError as error:
+        second = another(image.compiler, image.inputs)
+        if second is None or options.verbose:
+            shown.write(sys.stderr.getvalue())
+        if second is None:
+            raise
+        if options.verbose:
+            shown.write(f"mkoffload: {error}; trying the other compiler\n")
+    finally:
+        sys.stderr = shown
+    return Image(options, temps, library_path, second).make()

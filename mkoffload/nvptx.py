@@ -12,9 +12,10 @@ import os
 import sys
 
 from gompy.objects.elf import SHN_UNDEF, STT_FILE, ElfError
-from gompy.objects.names import ACCEL_TRUE, TARGET_NVPTX
+from gompy.objects.names import ACCEL_TRUE, OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, TARGET_NVPTX
 from mkoffload.accel import BDIR, search_folders
-from mkoffload.inputs import Input
+from mkoffload.imagelink import demangled
+from mkoffload.inputs import Described, Input
 from mkoffload.intelmic import CLEARED, POSITION_INDEPENDENCE, Made, complain
 from mkoffload.nvptx_explain import problems, uses, wide_types, wide_uses
 from mkoffload.nvptx_host import host_object_text, ptx_file
@@ -126,6 +127,31 @@ class CompilerMissing(ToolError):
     """GCC's nvptx compiler is not installed."""
 
 
+class Object(Input):
+    """An object of the link.  Entries of nvptx images are paired by position: the runtime gets no description."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, ACCEL_TRUE)
+        self.check_order()
+
+    def _describe(self) -> list[Described]:
+        return []
+
+    def check_order(self) -> None:
+        """ToolError if nothing tells the order of the tables' entries.
+
+        ld -r joins sections of like flags, and gompcc's tables alone are retained ones: where both are, names have to
+        tell whether the tables stand in the order of the streams.
+        """
+        names = self.host_names()
+        for label, found in ((OFFLOAD_FUNC_SECTION, names[0]), (OFFLOAD_VAR_SECTION, names[1])):
+            if None in found and sum(section.name == label for section in self.elf.sections) > 1:
+                raise ToolError(
+                    f"{self.name}: joins objects of gompcc and of gcc, and its symbols, which tell them apart, are "
+                    "gone; compile all of them with gompcc, or join them without stripping"
+                )
+
+
 class Image:
     """One image being made."""
 
@@ -135,7 +161,7 @@ class Image:
         self.gcc = find_compiler()
         self.env = {name: value for name, value in os.environ.items() if name not in CLEARED}
         self.folder = temps.folder()
-        self.inputs = [Input(name, ACCEL_TRUE) for name in options.objects]
+        self.inputs = [Object(name) for name in options.objects]
 
     def path(self, suffix: str) -> str:
         """Name of an intermediate file: beside the output with -save-temps, else in the temporary folder."""
@@ -161,7 +187,7 @@ class Image:
         ]
         words += ["-mgomp"] if options.openmp else []
         words += [NO_VERIFY, "-fno-pic", *options.words, *more]
-        if options.save_temps:
+        if options.save_temps or any(word.startswith("-fdump-") for word in options.words):
             words += ["-dumpdir", "", "-dumpbase", options.dumpbase + ".mkoffload", "-dumpbase-ext", ""]
         words += ["-o", output]
         if sum(len(word) + 1 for word in words) < LONGEST_LINE:
@@ -193,8 +219,8 @@ class Image:
         if not (fallback and found):
             sys.stderr.write(errors)
         kind = "warning" if fallback else "error"
-        for problem in found:
-            sys.stderr.write(f"mkoffload: {kind}: {problem.what}\n")
+        for what in demangled([problem.what for problem in found], self.env):
+            sys.stderr.write(f"mkoffload: {kind}: {what}\n")
         if not fallback:
             if found:
                 sys.stderr.write(f"mkoffload: note: {FALLBACK_NOTE}\n")
@@ -221,7 +247,10 @@ class Image:
         types = wide_types(message)
         found: list[tuple[str, str]] = []
         for index, item in enumerate(self.inputs):
-            mine = Input(item.name)
+            try:
+                mine = Input(item.name)
+            except ToolError:
+                continue
             if not types or not mine.has_ir:
                 continue
             mine.extract(self.folder, index)

@@ -26,8 +26,8 @@ _WANTS = (
 _SYMBOLS = (
     (("setjmp", "_setjmp", "longjmp", "_longjmp", "siglongjmp", "__sigsetjmp"), "setjmp and longjmp"),
     (("__cxa_throw", "__cxa_rethrow", "__cxa_begin_catch", "__cxa_allocate_exception", "_Unwind_"), "exceptions"),
-    (("_gfortran_st_", "_gfortran_transfer_"), "Fortran's input and output"),
-    (("_Zn", "_Zd", "_ZSt", "_ZNS", "_ZNKS", "__cxa_"), "the C++ library"),
+    (("_gfortran_st_", "_gfortran_transfer_"), "Fortran input and output"),
+    (("_Zn", "_Zd", "_ZSt", "_ZNS", "_ZNKS", "__cxa_"), "C++ library"),
 )
 _UNRESOLVED = "unresolved symbol "
 
@@ -102,7 +102,7 @@ def problems(errors: str, users: Users, wide: Users) -> list[Problem]:
 def _missing(symbol: str) -> str:
     for starts, what in _SYMBOLS:
         if symbol.startswith(starts):
-            return f"uses ‘{symbol}’, and {what}: nvptx-none has none"
+            return f"uses ‘{symbol}’: nvptx-none has no {what}"
     return (
         f"uses ‘{symbol}’, which is not defined for nvptx-none; mark its definition ‘declare target’, or name its "
         "library with -foffload-options=nvptx-none=-l…"
@@ -160,7 +160,8 @@ def wide_uses(dump: str, types: tuple[str, ...]) -> list[tuple[str, str]]:
             if declared is not None:
                 names.add(line[len(declared) + 3 : -1])
             elif "[" in line:
-                text = "".join(char if char.isalnum() or char in "_.$" else " " for char in line)
-                if any(f"({t})" in line for t in types) or names & set(text.split()):
+                words = "".join(char if char.isalnum() or char in "_.$" else " " for char in line).split()
+                versions = [stem for stem, _, number in (w.rpartition("_") for w in words) if number.isdigit()]
+                if any(f"({t})" in line for t in types) or names & {*words, *versions}:
                     found[function] = line.partition("[")[2].partition("]")[0]
     return list(found.items())

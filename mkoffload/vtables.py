@@ -1,9 +1,11 @@
-"""C++ vtables that regions get from the host, made variables of the device.
+"""C++ vtables and type information that regions get from the host, made variables of the device.
 
 GCC 12 treats the vtable of a class that a region constructs inline as a host variable to be mapped: the device's
-objects would point to a copy full of host function addresses.  So the image's own vtables of these classes get entries
-at the end of its variable table, and the host object has the same entries behind the host's, with a record like any
-object's: a mapping of the host's vtable then finds the device's.
+objects would point to a copy full of host function addresses.  The same goes for what `throw`, `typeid` and
+`dynamic_cast` in a region name.  So the image's own vtables and type information of these classes get entries at the
+end of its variable table, and the host object has the same entries behind the host's, with a record like any
+object's: a mapping of the host's then finds the device's.  What a library defines (`typeinfo for int`, libstdc++'s
+exceptions) is the library's, on the host as on the device; the runtime finds its size when the image is loaded.
 
 Source of the mapping: GCC gimplify.cc (omp_notice_variable: a vtable is a variable like any other, and the declare
 target region around the class does not reach it).
@@ -12,10 +14,10 @@ target region around the class does not reach it).
 from __future__ import annotations
 
 from gompy.objects.elf import SHN_UNDEF, STT_FUNC, STT_SECTION, Elf, Symbol
-from gompy.objects.names import OBJECT_KIND_ID, OBJECT_RECORD_SECTION, OFFLOAD_VAR_SECTION
+from gompy.objects.names import OBJECT_KIND_ID, OBJECT_RECORD_SECTION, OFFLOAD_VAR_SECTION, SIZE_UNKNOWN
 from mkoffload.inputs import Described, Input
 
-PREFIX = "_ZTV"
+PREFIXES = ("_ZTV", "_ZTT", "_ZTI")
 TARGET_CALLS = ("GOMP_target_ext", "GOMP_target_data_ext", "GOMP_target_enter_exit_data", "GOMP_target_update_ext")
 NAME = "C++ vtables"
 
@@ -37,7 +39,7 @@ def _host_uses(elf: Elf) -> set[str]:
             name = symbols[number].name if number < len(symbols) else ""
             if name in TARGET_CALLS:
                 calls.append(offset)
-            elif name.startswith(PREFIX):
+            elif name.startswith(PREFIXES):
                 uses.append((offset, name))
         for function in held if calls and uses else ():
             end = function.value + function.size
@@ -46,26 +48,51 @@ def _host_uses(elf: Elf) -> set[str]:
     return found
 
 
-def candidates(inputs: list[Input]) -> list[str]:
-    """Vtables that some region may get from the host and that the device code has, in order of their definition.
+class Candidates:
+    """What some region may get from the host.
 
-    Objects of host LTO are left out (there the linker has already said that nobody else refers to the vtable), and
-    archive members, which may turn out not to be in the link.
+    ``names``: defined by device code, in order of definition; ``foreign``: of libraries; ``weak``: those that the
+    program may turn out not to have (only archive members or LTO objects define or name them).
     """
-    own = [i for i in inputs if i.has_ir and not i.lto and "@0x" not in i.name]
-    if not any(s.name.startswith(PREFIX) and s.defined for i in own for s in i.symbols):
-        return []
-    used: set[str] = set().union(*(_host_uses(i.elf) for i in own))
-    names = (s.name for i in own for s in i.symbols if s.defined and s.name in used)
-    return list(dict.fromkeys(names))
+
+    def __init__(self, names: list[str], foreign: list[str], weak: set[str]) -> None:
+        self.names = names
+        self.foreign = foreign
+        self.weak = weak
+
+
+def candidates(inputs: list[Input]) -> Candidates:
+    """Find them.  Of an LTO object, whose host code may not be there yet, all that its IR names are taken."""
+    own = [i for i in inputs if i.has_ir]
+    sure: set[str] = set()
+    used: set[str] = set()
+    for item in own:
+        if item.lto:
+            used.update(
+                s.name for s in item.symbols if s.name.startswith(PREFIXES) and (item.nfuncs or not item.has_tables)
+            )
+        else:
+            found = _host_uses(item.elf)
+            used |= found
+            if "@0x" not in item.name:
+                sure |= found
+    if not used:
+        return Candidates([], [], set())
+    names = dict.fromkeys(s.name for i in own for s in i.symbols if s.defined and s.name in used)
+    foreign = sorted(used.difference(names, (s.name for i in inputs for s in i.symbols if s.defined)))
+    firm = {s.name for i in own if not i.lto and "@0x" not in i.name for s in i.symbols if s.defined}
+    weak = {n for n in names if n not in firm} | {n for n in foreign if n not in sure}
+    return Candidates(list(names), foreign, weak)
 
 
 class Vtables:
     """Those vtables, with their sizes, once the device code is compiled."""
 
-    def __init__(self, names: list[str], compiled: Elf) -> None:
+    def __init__(self, names: list[str], compiled: Elf, found: Candidates) -> None:
         sizes = {s.name: s.size for s in compiled.symbols() if s.shndx != SHN_UNDEF} if names else {}
-        self.entries = [(name, sizes[name]) for name in names if sizes.get(name)]
+        self.entries = [(name, str(sizes[name])) for name in names if sizes.get(name)]
+        self.entries += [(name, str(SIZE_UNKNOWN)) for name in found.foreign]
+        self.weak = found.weak
 
     def __bool__(self) -> bool:
         return bool(self.entries)
@@ -90,11 +117,16 @@ class Vtables:
 
     def host_text(self) -> str:
         """The host's entries, and their record."""
-        return self.table_text() + (
-            ".Lvtables_end:\n"
-            f'\t.section {OBJECT_RECORD_SECTION},"aR",@progbits\n\t.balign 8\n'
-            f"\t.quad {self.ident:#x}\n\t.long 0, {len(self.entries)}\n"
-            f'.Lrecord:\n\t.ascii "{NAME}"\n\t.zero 48 - (. - .Lrecord)\n'
+        weak = "".join(f"\t.weak {name}\n" for name, _ in self.entries if name in self.weak)
+        return (
+            weak
+            + self.table_text()
+            + (
+                ".Lvtables_end:\n"
+                f'\t.section {OBJECT_RECORD_SECTION},"aR",@progbits\n\t.balign 8\n'
+                f"\t.quad {self.ident:#x}\n\t.long 0, {len(self.entries)}\n"
+                f'.Lrecord:\n\t.ascii "{NAME}"\n\t.zero 48 - (. - .Lrecord)\n'
+            )
         )
 
     def drop(self, compiled: Elf, undefined: set[str]) -> bool:
@@ -119,13 +151,13 @@ class Vtables:
         kept = []
         for name, size in self.entries:
             seen: set[int] = set()
-            waiting = [starts[name]]
+            waiting = [starts[name]] if name in starts else []
             while waiting:
                 index = waiting.pop()
                 if index not in seen:
                     seen.add(index)
                     waiting += edges.get(index, ())
-            if not seen & lacking:
+            if not seen & lacking and (name in starts or name not in undefined):
                 kept.append((name, size))
         dropped = len(kept) < len(self.entries)
         self.entries = kept

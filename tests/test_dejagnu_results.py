@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "testsuite"))
 
+import side_by_side  # noqa: E402
 from dejagnu import expectation, log, report, site, workers  # noqa: E402
 
 LOG = """\
@@ -130,6 +131,20 @@ def test_expectation_both_directions(results: list[log.Result]) -> None:
     ]
 
 
+def test_expectation_launches(results: list[log.Result]) -> None:
+    bad = ["UNSUPPORTED: libgomp.c/b.c", "FAIL: libgomp.c/c.c execution test"]
+    (only,) = expectation.compare(entries(*bad), results, launches=True).unexpected
+    assert only == "NOLAUNCH: libgomp.fortran/t.f90 -O0"
+    assert not expectation.compare(entries(*bad, "NOLAUNCH: libgomp.fortran/t.f90 -O0"), results, launches=True)
+    difference = expectation.compare(entries(*bad, "NOLAUNCH: libgomp.fortran/t.f90 *"), results, launches=True)
+    assert [line.split(" (")[0] for line in difference.gone] == ["NOLAUNCH: libgomp.fortran/t.f90 -O3 -g"]
+
+
+def test_launches_of() -> None:
+    assert log.launches_of("libgompy: regions: 0 on the host") == 0
+    assert log.launches_of("") is None
+
+
 def test_expectation_pattern_of_directory() -> None:
     result = log.Result("libgomp.oacc-c", "UNTESTED", "libgomp.oacc-c x offloading", "libgomp.oacc-c x offloading")
     assert not expectation.compare(entries("UNTESTED: libgomp.oacc-* offloading"), [result])
@@ -143,6 +158,9 @@ def test_expectation_file(tmp_path: Path) -> None:
     file.write_text("FAIL: a.c\n")
     with pytest.raises(expectation.ExpectationError, match=r"l\.txt:1: write: STATUS: NAME"):
         expectation.read(file)
+    file.write_text("include m.txt\n")
+    (tmp_path / "m.txt").write_text("FAIL: b.c  # why\n")
+    assert [e.name for e in expectation.read(file)] == ["b.c"]
     with pytest.raises(expectation.ExpectationError, match="No such file"):
         expectation.read(tmp_path / "none.txt")
 
@@ -173,3 +191,18 @@ def test_progress() -> None:
     progress.show()
     assert said[0] == "FAIL: libgomp.c/b.c execution test"
     assert said[1].endswith("test 2/7, libgomp.c: 1 PASS, 1 FAIL")
+
+
+def test_side_by_side(results: list[log.Result]) -> None:
+    both = side_by_side.counts(results)
+    assert both["libgomp.c"] == {"runs": 2, "passed": 0, "failed": 1, "unsupported": 1, "on device": 0}
+    assert both["libgomp.fortran"] == {"runs": 2, "passed": 2, "failed": 0, "unsupported": 0, "on device": 1}
+    lines = side_by_side.table({"one": results, "two": []}).splitlines()
+    assert lines[-1] == "| all | 5 | 3 / 1 / 1 / 2 | 0 / 0 / 0 / 0 |"
+    assert lines[2] == "| libgomp.c | 2 | 0 / 1 / 1 / 0 | – |"
+
+
+def test_side_by_side_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert side_by_side.main(["x.log"]) == 2
+    assert side_by_side.main([f"x={tmp_path}/no"]) == 2
+    assert "no: No such file or directory" in capsys.readouterr().err

@@ -10,6 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 from intelmic_driver import PLUGIN
+from machine_steps import examples
 
 if not PLUGIN.exists():
     pytest.skip("the compiled parts are not built", allow_module_level=True)
@@ -98,7 +99,7 @@ class Machine(RuleBasedStateMachine):
         assert asked <= used <= 2 * asked + 64 * len(self.used)
 
 
-Machine.TestCase.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
+Machine.TestCase.settings = settings(max_examples=examples(60, 60), stateful_step_count=60, deadline=None)
 TestMachine = Machine.TestCase
 
 

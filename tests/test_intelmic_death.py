@@ -111,7 +111,7 @@ HOSTS = rf"address {ADDRESS} is not mapped on the device: it is the host's \([^)
             "store",
             "0",
             r"region store \(image\.c:4\): signal 11 \(Segmentation fault\): "
-            r"address \(nil\) is not mapped on the device \(a null pointer\)",
+            r"address \(nil\) is not mapped on the device \(a null pointer, which a pointer to unmapped memory becomes\)",
         ),
         (
             "store",

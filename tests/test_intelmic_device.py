@@ -131,6 +131,57 @@ finish()
     assert (done.stdout, done.stderr, done.returncode) == ("good\n", "", 0)
 
 
+@pytest.mark.parametrize("limit", [False, True])
+def test_first_copies(tmp_path: Path, limit: bool) -> None:
+    """Pieces of blocks without pages, in any order and again, whole blocks and reused ones: the memory is right.
+
+    With a limit on the size of files, nothing may be written to the device's by write ().
+    """
+    done = drive(
+        tmp_path,
+        """
+import random, resource
+if @@:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+chance = random.Random(5)
+assert p.init_device(0)
+source = os.urandom(6 << 20)
+blocks = []
+for turn in range(60):
+    if len(blocks) > 4 or (blocks and chance.random() < 0.2):
+        assert p.free(0, blocks.pop(chance.randrange(len(blocks)))[0])
+    size = chance.choice([300000, 1 << 20, (5 << 20) + 77])
+    block = p.alloc(0, size)
+    assert block
+    if chance.random() < 0.3:
+        p.host2dev(0, block, bytes(size), size)
+        model = bytearray(size)
+    else:
+        model = None
+    blocks.append((block, size, model))
+    for piece in range(5):
+        block, size, model = blocks[chance.randrange(len(blocks))]
+        if model is None:
+            model = bytearray(p.get(0, block, size)) if piece % 2 else bytearray(size)
+            if piece % 2 == 0:
+                p.host2dev(0, block, bytes(size), size)
+            blocks[[b[0] for b in blocks].index(block)] = (block, size, model)
+        at = chance.choice([0, 64, chance.randrange(size)])
+        n = min(size - at, chance.choice([1, 100, 262144, 300001, size]))
+        start = chance.randrange(len(source) - n)
+        content = source[start:start + n]
+        assert p.host2dev(0, block + at, content, n)
+        model[at:at + n] = content
+    for block, size, model in blocks:
+        assert model is None or p.get(0, block, size) == bytes(model)
+print('good')
+finish()
+""".replace("@@", str(limit)),
+        {"OFFLOAD_EMUL_MEM": "512M"},
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("good\n", "", 0)
+
+
 def test_copies_without_process_vm(tmp_path: Path) -> None:
     """Where process_vm_readv and _writev are forbidden, as in some containers, globals are still reached."""
     build_image(tmp_path, IMAGE)

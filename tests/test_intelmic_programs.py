@@ -60,6 +60,26 @@ int main (void)
     ), done.stderr
 
 
+def test_exit_as_the_last_instruction(tmp_path: Path) -> None:
+    """Behind a call that does not return the image's code may end: the line is found nevertheless."""
+    program = build(
+        tmp_path,
+        """#include <stdio.h>
+#include <stdlib.h>
+int main (void)
+{
+#pragma omp target
+  { printf ("half a line"); exit (3); }
+}
+""",
+    )
+    done = run(program)
+    assert (done.returncode, done.stdout) == (1, "half a line")
+    assert done.stderr == (
+        "\nlibgomp: device 0 (intelmic): region main._omp_fn.0 (prog.c:6): exit (3) called on the device\n"
+    )
+
+
 def test_fortran_output(tmp_path: Path) -> None:
     """What Fortran units hold is written before the construct ends; stop in a region ends the program."""
     program = build(
@@ -240,3 +260,41 @@ def test_killed_program_leaves_nothing(tmp_path: Path) -> None:
         process.wait()
     assert len(devices) == 1
     assert gone(devices[0])
+
+
+def test_the_line_of_a_call_into_a_library(tmp_path: Path) -> None:
+    """A call that does not return ends where the next region begins; addresses of other regions are no callers."""
+    program = build(
+        tmp_path,
+        """#include <stdio.h>
+#include <stdlib.h>
+int main (int argc, char **argv)
+{
+  switch (argv[1] ? argv[1][0] : 0)
+    {
+    case 'e':
+#pragma omp target
+      exit (3);
+    case 'a':
+#pragma omp target
+      abort ();
+    case 't':
+#pragma omp target
+      __builtin_trap ();
+    case 'p':
+#pragma omp target
+      fprintf (stderr, "on stderr %d\\n", 3), printf ("on stdout\\n");
+    }
+  return 0;
+}
+""",
+        "-O1",
+    )
+    for argument, place in (
+        ("e", "_omp_fn.0 (prog.c:9)"),
+        ("a", "_omp_fn.1 (prog.c:12)"),
+        ("p", "_omp_fn.3 (prog.c:18)"),
+    ):
+        done = subprocess.run([program, argument], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 1
+        assert f"region main.{place}: " in done.stderr, done.stderr

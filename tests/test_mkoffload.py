@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import struct
 from pathlib import Path
@@ -297,6 +298,15 @@ int main(void)
     assert program.host_tables()[1] == program.image_tables()[1] == ["big"]
     assert program.word(program.symbols["__offload_var_table"] + 8) == 400 | 1 << 63
     call(tmp_path / "prog")
+
+
+def test_dumps_of_the_device_compiler(tmp_path: Path) -> None:
+    """-fdump- options for the device leave their dumps beside the output, under GCC's name (scanoffload.exp)."""
+    text = "int main(void){int x=0;\n#pragma omp target map(tofrom:x)\n x=1; return !x;}\n"
+    link([compile_c(text, tmp_path / "x.o", "ours")], tmp_path / "prog", "-foffload-options=-fdump-tree-optimized")
+    (dump,) = tmp_path.glob("*.optimized")
+    assert re.fullmatch(r"prog\.xx86_64-intelmicemul-linux-gnu\.mkoffload\.\d+t\.optimized", dump.name)
+    assert "main._omp_fn.0" in dump.read_text()
 
 
 def test_device_lines_in_the_debug_information(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from machine_steps import examples
 from mapping_model import Counter, Entry, Mapping, Model, Record, Refused
 
 from gompy.runtime.libgompy import MAP_KINDS, Device, MappingError
@@ -204,5 +205,5 @@ class MappingMachine(RuleBasedStateMachine):
 
 TestMapping = MappingMachine.TestCase
 TestMapping.settings = settings(
-    max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(100, 30), stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from machine_steps import examples
 
 from gompy.runtime.libgompy import MappingError, SplayTreeView
 
@@ -79,7 +80,7 @@ class TreeMachine(RuleBasedStateMachine):
 
 
 TestTree = TreeMachine.TestCase
-TestTree.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
+TestTree.settings = settings(max_examples=examples(60, 50), stateful_step_count=50, deadline=None)
 
 
 def test_empty_range_is_in_what_has_it_strictly_inside() -> None:

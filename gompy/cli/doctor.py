@@ -115,19 +115,22 @@ def check_plugins(report: Report) -> None:
         "import ctypes, sys; count = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL).omp_get_num_devices();"
         "sys.stdout.flush(); print(f'\\ndevices {count}')"
     )
-    for name in dict.fromkeys(filter(None, names)):
+    drivers = {"nvptx": {"nvptx (GPU)": "real", "nvptx (emulated GPU)": "emulated"}}
+    asked = [(name, *d) for name in dict.fromkeys(filter(None, names)) for d in drivers.get(name, {name: ""}).items()]
+    for name, shown, driver in asked:
         env = {key: value for key, value in environment().items() if key != "OMP_TARGET_OFFLOAD"}
-        env |= {"GOMPY_PLUGINS": name, "GOMP_DEBUG": "1"}
+        env |= {"GOMPY_PLUGINS": name, "GOMP_DEBUG": "1"} | ({"GOMPY_CUDA": driver} if driver else {})
         path = os.path.join(paths.LIBDIR, "libgompy.so.1")
         status, text = run([sys.executable, "-c", script, path], env=env)
-        said = [line for line in text.splitlines() if line.startswith(("libgomp: ", f"libgompy: plugin {name}: "))]
+        reasons = ("libgomp: ", "nvptx: no CUDA device: ", f"libgompy: plugin {name}: ")
+        said = [line for line in text.splitlines() if line.startswith(reasons)]
         count = last_line(text).removeprefix("devices ")
         if status == 0 and count.isdecimal() and int(count) > 0:
-            report.line(OK, f"{name}: {count} device{'s' if count != '1' else ''}")
+            report.line(OK, f"{shown}: {count} device{'s' if count != '1' else ''}")
         else:
             why = said[0].partition(": ")[2] if said else last_line(text)
             why = why.removeprefix(f"plugin {name}: ").removeprefix(f'device plugin "{name}": ')
-            report.line(BAD if name == "intelmic" else NOTE, f"{name}: {why}")
+            report.line(BAD if name == "intelmic" else NOTE, f"{shown}: {why}")
 
 
 def load(report: Report, path: str, otherwise: str) -> None:

@@ -229,6 +229,8 @@ def _unit(elf: ElfView, unit: streams.Unit, result: Inspected, decode: bool) -> 
 def _image(index: int, image: images.Image, host: Inspected) -> Report:
     pairing = image.pair(host.host, host.records)
     image_funcs, image_vars = func_entries(image.tables.funcs), var_entries(image.tables.vars)
+    for entry, dims in zip(image_funcs, image.dims, strict=False):
+        entry["dims"] = list(dims)
     for entries, pairs in ((image_funcs, pairing.funcs), (image_vars, pairing.vars)):
         for entry in entries:
             entry["host"] = None

@@ -132,6 +132,13 @@ def _images(report: Report) -> list[Line]:
     return lines
 
 
+def _dims(entry: Report) -> str:
+    """The launch dimensions that the compiler has fixed for an OpenACC region."""
+    kinds = ("gangs", "workers", "vector length")
+    fixed = [f"{what} {n}" for n, what in zip(entry.get("dims", ()), kinds, strict=False) if n]
+    return f" ({', '.join(fixed)})" if fixed else ""
+
+
 def _beside(report: Report, image: Report) -> list[Line]:
     """The host's tables and an image's side by side, in the image's order, then what the host has alone."""
     from gompy.objects.pairing import plain_name
@@ -149,7 +156,7 @@ def _beside(report: Report, image: Report) -> list[Line]:
             named = mine["name"] if mine is not None else None
             differs = bool(named and entry["name"]) and plain_name(named or "") != plain_name(entry["name"] or "")
             shown = (UNNAMED, UNNAMED) if mine is None else (str(number), mine["name"] or _where(mine))
-            theirs = entry["name"] or _where(entry)
+            theirs = (entry["name"] or _where(entry)) + _dims(entry)
             rows.append((kind, *shown, str(entry["index"]), theirs, entry["address"] or "", "!" if differs else ""))
             wrong.append(differs)
         for number, mine in enumerate(host):

@@ -2,12 +2,15 @@
 
 cdef int run_kernel(function *f, ptx_launch_config *config) noexcept nogil:
     """Run a kernel to its end; a failure is told on stderr."""
+    global printed
     cdef ptx_error failure
     cdef int r
     failure.message[0] = 0
     r = ptx.launch(f.code, config, &failure)
-    if r != CUDA_SUCCESS:
+    if printed:
+        printed = 0
         fflush(stdout)
+    if r != CUDA_SUCCESS:
         if failure.message[0]:
             fprintf(stderr, b"libcuda (gompy): error: %s\n", failure.message)
         else:

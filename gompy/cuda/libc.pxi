@@ -85,6 +85,8 @@ cdef extern from *:
     int pthread_cond_destroy(pthread_cond_t *c) nogil
     int pthread_atfork(void (*prepare)() noexcept nogil, void (*parent)() noexcept nogil, void (*child)() noexcept nogil) nogil
     int sigfillset(sigset_t *s) nogil
+    int sigdelset(sigset_t *s, int number) nogil
+    int SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP
     int pthread_sigmask(int how, sigset_t *s, sigset_t *old) nogil
     int SIG_SETMASK
 
@@ -112,7 +114,7 @@ cdef extern from *:
     static pthread_cond_t work_done = PTHREAD_COND_INITIALIZER;
     static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;   /* allocation records of all devices */
     static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;  /* primary contexts */
-    #define EXECUTOR "../../lib/libgompy-ptx.so.1"
+    #define EXECUTOR "../lib/libgompy-ptx.so.1"
     """
     pthread_mutex_t driver_lock
     pthread_mutex_t work_lock

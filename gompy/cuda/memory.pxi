@@ -382,6 +382,11 @@ cdef void describe_address(void *user, uint64_t address, char *text, size_t size
     pthread_mutex_unlock(&memory_lock)
 
 
+cdef uint32_t printed
+
+
 cdef void print_text(void *user, const char *text, size_t length) noexcept nogil:
-    """Device code prints: to the program's stdout, in order with its own output."""
+    """Device code prints: to the program's stdout, in order with its own output; flushed when the kernel ends."""
+    global printed
+    printed = 1
     fwrite(text, 1, length, stdout)

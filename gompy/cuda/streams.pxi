@@ -196,12 +196,17 @@ cdef void *stream_worker(void *p) noexcept nogil:
 
 
 cdef bint start_worker(stream *s) noexcept nogil:
-    """Give a stream its thread.  It takes none of the program's signals.  With work_lock held."""
+    """Give a stream its thread.  It takes none of the program's signals but those of its own faults.  With work_lock held."""
     cdef pthread_t thread
     cdef pthread_attr_t attributes
     cdef sigset_t everything, before
     cdef bint good
     sigfillset(&everything)
+    sigdelset(&everything, SIGSEGV)  # the executor's: a kernel's bad address
+    sigdelset(&everything, SIGBUS)
+    sigdelset(&everything, SIGFPE)
+    sigdelset(&everything, SIGILL)
+    sigdelset(&everything, SIGTRAP)
     pthread_sigmask(SIG_SETMASK, &everything, &before)
     pthread_attr_init(&attributes)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED)

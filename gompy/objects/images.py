@@ -61,6 +61,7 @@ class Image:
     files: list[bytes]
     tables: Tables = field(default_factory=Tables)
     objects: list[ObjectDesc] = field(default_factory=list)
+    dims: list[tuple[int, int, int]] = field(default_factory=list)  # nvptx: gangs, workers, vector of each function
     accel: int = 0
     abi: int = 0
     name: str = ""
@@ -280,6 +281,7 @@ class _Finder:
         image = Image(names.TARGET_NVPTX, names.GOMP_DEVICE_NVIDIA_PTX, pairs[0], sum(map(len, whole)), whole)
         image.tables.source = "target data"
         image.tables.funcs = [Entry(self.string(word), None) for word in mappings[::2]]
+        image.dims = [(word & 0xFFFF, word >> 16 & 0xFFFF, word >> 32 & 0xFFFF) for word in mappings[1::2]]
         image.tables.vars = [Entry(self.string(word), None) for word in names_of_vars]
         return image
 

@@ -31,6 +31,8 @@ FUNC_ENTRY_SIZE: Final = 8
 VAR_ENTRY_SIZE: Final = 16
 LINK_BIT: Final = 1 << 63
 """Set in the size of a variable's entry: ``declare target link``."""
+SIZE_UNKNOWN: Final = 1 << 62
+"""Size in the entry of an object that a library defines: known when the program runs."""
 
 # --- symbols ---------------------------------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ cdef public int omp_pause_resource(int kind, int device) noexcept nogil:
     """Devices have nothing to give up; the host is the stock libgomp's business."""
     if device == get_num_devices():
         return omp_pause_resource_all(kind)
-    return -1 if device < 0 or device > num_devices_openmp else 0
+    return -1 if device < 0 or device >= num_devices_openmp else 0
 
 
 cdef public int omp_pause_resource_all(int kind) noexcept nogil:
@@ -103,7 +103,7 @@ cdef public int omp_target_is_present(const void *ptr, int device) noexcept nogi
 
 cdef bint copy_between(DeviceDescr *dst_dev, char *dst, DeviceDescr *src_dev, const char *src,
                        size_t size) noexcept nogil:
-    """Copy between two places of which at least one is the host's or both are on one device."""
+    """Copy between two places; from a device to another by way of the host (libgomp 12 refuses that)."""
     if size == 0:
         return True
     if dst_dev == NULL and src_dev == NULL:
@@ -113,26 +113,53 @@ cdef bint copy_between(DeviceDescr *dst_dev, char *dst, DeviceDescr *src_dev, co
         return dst_dev.ops.host2dev(dst_dev.target_id, dst, src, size)
     if dst_dev == NULL:
         return src_dev.ops.dev2host(src_dev.target_id, dst, src, size)
-    return src_dev.ops.dev2dev(src_dev.target_id, dst, src, size)
+    if dst_dev == src_dev:
+        return src_dev.ops.dev2dev(src_dev.target_id, dst, src, size)
+    return copy_through_host(dst_dev, dst, src_dev, src, size)
+
+
+cdef bint copy_through_host(DeviceDescr *dst_dev, char *dst, DeviceDescr *src_dev, const char *src,
+                            size_t size) noexcept nogil:
+    """Copy from a device to another, in pieces of 1 MiB at most."""
+    cdef char small[4096]
+    cdef char *buffer = small
+    cdef size_t room = sizeof(small), part
+    cdef bint good = True
+    if size > room:
+        room = size if size < 1 << 20 else 1 << 20
+        buffer = <char *> malloc(room)
+        if buffer == NULL:
+            return False
+    while size and good:
+        part = size if size < room else room
+        good = (src_dev.ops.dev2host(src_dev.target_id, buffer, src, part)
+                and dst_dev.ops.host2dev(dst_dev.target_id, dst, buffer, part))
+        src += part
+        dst += part
+        size -= part
+    if buffer != small:
+        free(buffer)
+    return good
 
 
 cdef int copy_devices(int dst, int src, DeviceDescr **dst_dev, DeviceDescr **src_dev) noexcept nogil:
     """The devices of a copy, locked; EINVAL, nothing locked, if it cannot be."""
     if memory_device(dst, dst_dev) or memory_device(src, src_dev):
         return EINVAL
-    if dst_dev[0] != NULL and src_dev[0] != NULL and dst_dev[0] != src_dev[0]:
-        return EINVAL
-    if src_dev[0] != NULL:
+    # two devices in the order of their numbers, so that nobody waits for a lock in a circle
+    if src_dev[0] != NULL and (dst_dev[0] == NULL or src_dev[0].number < dst_dev[0].number):
         gompy_lock_acquire(&src_dev[0].lock)
-    elif dst_dev[0] != NULL:
+    if dst_dev[0] != NULL:
         gompy_lock_acquire(&dst_dev[0].lock)
+    if src_dev[0] != NULL and dst_dev[0] != NULL and src_dev[0].number > dst_dev[0].number:
+        gompy_lock_acquire(&src_dev[0].lock)
     return 0
 
 
 cdef void release_devices(DeviceDescr *dst_dev, DeviceDescr *src_dev) noexcept nogil:
     if src_dev != NULL:
         gompy_lock_release(&src_dev.lock)
-    elif dst_dev != NULL:
+    if dst_dev != NULL and dst_dev != src_dev:
         gompy_lock_release(&dst_dev.lock)
 
 

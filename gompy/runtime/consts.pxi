@@ -114,6 +114,7 @@ cdef extern from *:
     #define OFFSET_STRUCT (~(uintptr_t) 2)
     #define OFFSET_LATER (~(uintptr_t) 3)
     #define GOMPY_LINK_BIT ((uintptr_t) 1 << 63)
+    #define GOMPY_SIZE_UNKNOWN ((uintptr_t) 1 << 62)
     #define GOMPY_IMAGE_MAGIC UINT64_C (0x43494d59504d4f47) /* "GOMPYMIC" */
     """
     # Offsets of a map entry without a key: how its argument word is made (libgomp.h).
@@ -122,4 +123,5 @@ cdef extern from *:
     uintptr_t OFFSET_STRUCT  # base of the struct whose members follow
     uintptr_t OFFSET_LATER  # ours: use_device_ptr that waits for the maps of its construct
     uintptr_t LINK_BIT "GOMPY_LINK_BIT"
+    uintptr_t SIZE_UNKNOWN "GOMPY_SIZE_UNKNOWN"
     uint64_t IMAGE_MAGIC "GOMPY_IMAGE_MAGIC"

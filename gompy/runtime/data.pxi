@@ -122,7 +122,7 @@ cdef public void GOMP_target_update_ext(int device, size_t mapnum, void **hostad
     cdef const char *reason = NULL
     cdef DeviceDescr *dev = resolve_device(device, &reason)
     if depend != NULL:
-        if flags & GOMP_TARGET_FLAG_NOWAIT and omp_get_level() != 0 and not omp_in_final():
+        if flags & GOMP_TARGET_FLAG_NOWAIT and in_team():
             defer_data(dev, mapnum, hostaddrs, sizes, kinds, flags | GOMP_TARGET_FLAG_UPDATE, depend)
             return
         GOMP_taskwait_depend(depend)
@@ -244,7 +244,7 @@ cdef public void GOMP_target_enter_exit_data(int device, size_t mapnum, void **h
     cdef const char *reason = NULL
     cdef DeviceDescr *dev = resolve_device(device, &reason)
     if depend != NULL:
-        if flags & GOMP_TARGET_FLAG_NOWAIT and omp_get_level() != 0 and not omp_in_final():
+        if flags & GOMP_TARGET_FLAG_NOWAIT and in_team():
             defer_data(dev, mapnum, hostaddrs, sizes, kinds, flags, depend)
             return
         GOMP_taskwait_depend(depend)

@@ -60,6 +60,7 @@ cdef void order_devices() noexcept nogil:
         devices[i].number = i
         gompy_lock_init(&devices[i].lock)
         pthread_mutex_init(&devices[i].queues_lock, NULL)
+        pthread_mutex_init(&devices[i].writes_lock, NULL)
 
 
 cdef bint has_image_of(int type) noexcept nogil:
@@ -71,8 +72,13 @@ cdef bint has_image_of(int type) noexcept nogil:
     return False
 
 
+cdef public bint gompy_has_image(int type) noexcept nogil:
+    """For plugins: whether an image of a device type is registered.  Called while the device list is built."""
+    return has_image_of(type)
+
+
 cdef void init_targets() noexcept nogil:
-    """Build the device list.  The stock plugins are asked only if there is an image for them: nvptx's loads CUDA."""
+    """Build the device list: by default of the plugins that there are images for (nvptx's loads CUDA), else intelmic's."""
     cdef const char *list
     cdef const char *end
     cdef char name[64]
@@ -81,7 +87,7 @@ cdef void init_targets() noexcept nogil:
         return
     list = getenv(b"GOMPY_PLUGINS")
     if list == NULL:
-        list = b"intelmic"
+        list = b"intelmic" if num_offload_images == 0 or has_image_of(TYPE_INTEL_MIC) else b""
         asked_for = False
     while list[0]:
         end = strchr(list, c',')
@@ -179,13 +185,15 @@ cdef void finalise_devices() noexcept nogil:
     cdef DeviceDescr *dev
     cdef bint ok
     cdef int i
+    if team_is_ours() and omp_get_level() == 0 and not gompy_error_exit:
+        GOMP_taskwait()  # the end of the program completes its tasks
     gompy_begin_exit()
     for i in range(num_devices):
         dev = &devices[i]
         gompy_lock_acquire(&dev.lock)
         ok = True
         if dev.state == DEVICE_INITIALIZED:
-            if not gompy_load(&gompy_failing):
+            if not gompy_load(&gompy_error_exit):
                 acc_end_queues(dev)
             ok = dev.ops.fini_device(dev.target_id)
             gompy_store(&dev.state, DEVICE_FINALIZED)
@@ -215,6 +223,8 @@ cdef void after_fork_in_child() noexcept nogil:
         dev.queues = NULL
         dev.num_queues = 0
         pthread_mutex_init(&dev.queues_lock, NULL)
+        pthread_mutex_init(&dev.writes_lock, NULL)
+        dev.writes = NULL
         dev.epoch += 1
         if dev.state == DEVICE_INITIALIZED:
             dev.state = DEVICE_UNINITIALIZED

@@ -79,7 +79,7 @@ cdef void *host_region_thread(void *data) noexcept nogil:
 
 cdef bint initial_state(int thread_limit, Icvs *icvs) noexcept nogil:
     """Whether the calling thread is as libgomp would make it for a region on the host."""
-    if thread_limit != 0 or omp_get_level() != 0 or omp_in_final() or omp_get_num_teams() != 1:
+    if thread_limit != 0 or omp_get_level() != 0 or team_of_one or omp_in_final() or omp_get_num_teams() != 1:
         return False
     read_icvs(icvs)
     return memcmp(icvs, &initial_icvs, sizeof(Icvs)) == 0

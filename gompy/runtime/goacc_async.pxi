@@ -3,17 +3,69 @@
 # frees of copy.pxi and unmap.pxi go there.
 
 
+cdef enum:
+    CAPTURED_SIZE = 65536
+
+
+cdef bint host_write_pending(DeviceDescr *dev, uintptr_t start, uintptr_t end) noexcept nogil:
+    """Whether a queue has still to copy something into a host range."""
+    cdef HostWrite *write
+    pthread_mutex_lock(&dev.writes_lock)
+    write = dev.writes
+    while write != NULL and not (write.start < end and start < write.end):
+        write = write.next
+    pthread_mutex_unlock(&dev.writes_lock)
+    return write != NULL
+
+
 cdef int queue_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t size) noexcept nogil:
+    """Queue a copy to the device.
+
+    GCC does not tell firstprivate from copyin, and what is firstprivate may be gone when the queue comes to it: what is
+    not large is read now, unless a queue has yet to write it.  (A program may not change it before it has waited.)
+    """
+    if size <= CAPTURED_SIZE and not host_write_pending(dev, <uintptr_t> src, <uintptr_t> src + size):
+        return queue_value(dev, dst, src, size)
+    return queue_copy(dev, dst, src, size)
+
+
+cdef int queue_copy(DeviceDescr *dev, uintptr_t dst, const void *src, size_t size) noexcept nogil:
+    """Queue a copy to the device that reads the host when the queue comes to it."""
     if not dev.ops.acc_async_host2dev(dev.target_id, <void *> dst, src, size, dev.queue):
         return gompy_fail(b"Copying of host object [%p..%p) to dev object [%p..%p) failed",
                           src, <const char *> src + size, <void *> dst, <void *> (dst + size))
     return 0
 
 
+cdef void host_write_done(void *data) noexcept nogil:
+    """In the queue: a copy to the host has been made."""
+    cdef HostWrite *write = <HostWrite *> data
+    cdef HostWrite **at = &write.dev.writes
+    pthread_mutex_lock(&write.dev.writes_lock)
+    while at[0] != NULL and at[0] != write:
+        at = &at[0].next
+    if at[0] != NULL:
+        at[0] = write.next
+    pthread_mutex_unlock(&write.dev.writes_lock)
+    free(write)
+
+
 cdef int queue_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) noexcept nogil:
+    """Queue a copy to the host, and note it (host_write_pending)."""
+    cdef HostWrite *write = <HostWrite *> malloc(sizeof(HostWrite))
+    if write == NULL:
+        return gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(HostWrite))
+    write.dev = dev
+    write.start = <uintptr_t> dst
+    write.end = <uintptr_t> dst + size
+    pthread_mutex_lock(&dev.writes_lock)
+    write.next = dev.writes
+    dev.writes = write
+    pthread_mutex_unlock(&dev.writes_lock)
     if not dev.ops.acc_async_dev2host(dev.target_id, dst, <void *> src, size, dev.queue):
         return gompy_fail(b"Copying of dev object [%p..%p) to host object [%p..%p) failed",
                           <void *> src, <void *> (src + size), dst, <char *> dst + size)
+    dev.ops.acc_async_queue_callback(dev.queue, host_write_done, write)
     return 0
 
 
@@ -23,7 +75,7 @@ cdef int queue_value(DeviceDescr *dev, uintptr_t dst, const void *value, size_t 
     if kept == NULL:
         return gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> size)
     memcpy(kept, value, size)
-    if queue_to_device(dev, dst, kept, size):
+    if queue_copy(dev, dst, kept, size):
         return -1
     dev.ops.acc_async_queue_callback(dev.queue, free, kept)
     return 0

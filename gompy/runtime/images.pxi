@@ -79,13 +79,29 @@ cdef int add_link(DeviceDescr *dev, uintptr_t start, uintptr_t size, uintptr_t d
     return 0
 
 
+cdef extern from *:
+    """
+    #include <link.h>
+    static uintptr_t gompy_object_size (uintptr_t host)
+    {
+      Dl_info info;
+      const ElfW (Sym) *symbol = NULL;
+      if (dladdr1 ((void *) host, &info, (void **) &symbol, RTLD_DL_SYMENT) == 0 || symbol == NULL)
+        return 0;
+      return info.dli_saddr == (void *) host ? symbol->st_size : 0;
+    }
+    """
+    uintptr_t object_size "gompy_object_size"(uintptr_t host) nogil  # of a library's object, by its symbol; 0: not known
+
+
 cdef int add_image_keys(DeviceDescr *dev, TargetMem *tgt, uintptr_t **table, Pairing *p, const AddrPair *pairs,
                         bint link_is_storage) noexcept nogil:
     """Enter an image's functions and variables in the device's tables."""
     cdef FunctionTable *functions = new_function_table(dev.functions, p.host_funcs)
     cdef SplayNode *node = tgt.nodes
+    cdef SplayNode *known
     cdef const AddrPair *pair
-    cdef uintptr_t host, size
+    cdef uintptr_t host, size, pair_size
     cdef size_t i
     if functions == NULL:
         return gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> (p.host_funcs * sizeof(FunctionSlot)))
@@ -107,7 +123,16 @@ cdef int add_image_keys(DeviceDescr *dev, TargetMem *tgt, uintptr_t **table, Pai
             continue
         pair = &pairs[p.image_funcs + p.vars[i]]
         host = table[2][2 * i]
+        if host == 0:
+            continue  # a weak reference to what is not in the program
         size = table[2][2 * i + 1] & ~LINK_BIT
+        if size == SIZE_UNKNOWN:
+            size = object_size(host)
+            pair_size = SIZE_UNKNOWN
+            if size == 0:
+                continue
+        else:
+            pair_size = size
         node.host_start = host
         node.host_end = host + size
         node.tgt = tgt
@@ -115,7 +140,7 @@ cdef int add_image_keys(DeviceDescr *dev, TargetMem *tgt, uintptr_t **table, Pai
         node.null_pointer = 1
         if table[2][2 * i + 1] & LINK_BIT and not link_is_storage:
             node.ref_kind = REF_LINK
-        elif size != pair.end - pair.start:
+        elif pair_size != pair.end - pair.start:
             return gompy_fail(b"Cannot map target variables (size mismatch)")
         elif table[2][2 * i + 1] & LINK_BIT:
             if add_link(dev, host, size, pair.start, tgt.image):
@@ -123,6 +148,9 @@ cdef int add_image_keys(DeviceDescr *dev, TargetMem *tgt, uintptr_t **table, Pai
             continue
         else:
             node.ref_kind = REF_INFINITY
+            known = splay_lookup(&dev.mem_map, host, host + size)
+            if known != NULL and known.host_start == host and known.host_end == host + size and known.tgt.image != NULL:
+                continue  # vague linkage: an object that several libraries define, one for all of them on the host
         if splay_insert(&dev.mem_map, node):
             return -1
         node += 1

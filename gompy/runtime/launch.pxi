@@ -136,8 +136,7 @@ cdef public void GOMP_target_ext(int device, void (*fn)(void *) noexcept nogil, 
     """`#pragma omp target`."""
     cdef const char *reason = NULL
     cdef DeviceDescr *dev = resolve_device(device, &reason)
-    if flags & GOMP_TARGET_FLAG_NOWAIT and (dev == NULL or dev.ops.async_run != NULL) and omp_get_level() != 0 \
-            and not omp_in_final():
+    if flags & GOMP_TARGET_FLAG_NOWAIT and (dev == NULL or dev.ops.async_run != NULL) and make_team():
         defer_target(dev, fn, mapnum, hostaddrs, sizes, kinds, depend, args, reason)
         return
     target_now(dev, fn, mapnum, hostaddrs, sizes, kinds, depend, args, False, reason)

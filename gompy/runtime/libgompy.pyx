@@ -31,8 +31,8 @@ cdef extern from "support.h":
     void gompy_debug(const char *fmt, ...) noexcept nogil
     void gompy_exit_fatal() noexcept nogil
     void gompy_begin_exit() noexcept nogil
+    int gompy_error_exit
     void gompy_wait_for_exit() noexcept nogil
-    int gompy_failing
     void gompy_lock_init(gompy_lock_t *) noexcept nogil
     bint gompy_lock_is_mine(gompy_lock_t *) noexcept nogil
     void gompy_lock_acquire(gompy_lock_t *) noexcept nogil
@@ -128,6 +128,7 @@ include "goacc_parallel.pxi"
 include "acc_device.pxi"
 include "acc_memory.pxi"
 include "acc_update.pxi"
+include "display.pxi"
 include "stats.pxi"
 include "test_device.pxi"
 include "python_view.pxi"

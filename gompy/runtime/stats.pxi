@@ -12,6 +12,7 @@ cdef void library_loaded "gompy_library_loaded"() noexcept nogil:
     find_stock()
     read_environment()
     read_icvs(&initial_icvs)
+    display_at_start()
 
 
 cdef void write_stats(const char *where) noexcept nogil:

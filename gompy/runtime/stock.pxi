@@ -4,6 +4,7 @@
 cdef extern from *:
     """
     extern int omp_get_level (void);
+    extern int omp_get_num_procs (void);
     extern int omp_in_final (void);
     extern int omp_get_max_threads (void);
     extern int omp_get_dynamic (void);
@@ -18,6 +19,7 @@ cdef extern from *:
     extern void omp_set_schedule (unsigned, int);
     extern _Bool GOMP_cancellation_point (int);
     extern void GOMP_taskwait_depend (void **);
+    extern void GOMP_taskwait (void);
     extern void GOMP_task (void (*) (void *), void *, void (*) (void *, void *), long, long, _Bool, unsigned, void **,
                            int, void *);
     extern void GOMP_teams (unsigned, unsigned);
@@ -38,6 +40,7 @@ cdef extern from *:
     void omp_set_schedule(unsigned, int) noexcept nogil
     c_bool GOMP_cancellation_point(int) noexcept nogil
     void GOMP_taskwait_depend(void **) noexcept nogil
+    void GOMP_taskwait() noexcept nogil
     void GOMP_task(void (*)(void *) noexcept nogil, void *, void (*)(void *, void *) noexcept nogil, long, long,
                    c_bool, unsigned, void **, int, void *) noexcept nogil
     void GOMP_teams(unsigned, unsigned) noexcept nogil
@@ -50,6 +53,25 @@ ctypedef int (*int_int_fn)(int) noexcept nogil
 cdef int_fn stock_default_device
 cdef void_int_fn stock_set_default_device
 cdef int_int_fn stock_pause_all
+
+# Outside any parallel region libgomp makes a team of one thread for the first `target nowait`: from then on tasks of that
+# thread can be deferred.  Only its GOMP_target_ext does that, so it is called once in a thread, with nothing to do.
+cdef extern from *:
+    """
+    static __thread int gompy_team_of_one;
+    static void gompy_no_region (void *p) { (void) p; }
+    static pid_t gompy_team_process;
+    static void gompy_made_team (void) { gompy_team_of_one = 1; gompy_team_process = getpid (); }
+    static int gompy_team_is_ours (void) { return gompy_team_of_one && gompy_team_process == getpid (); }
+    typedef void (*gompy_target_fn) (int, void (*) (void *), size_t, void **, size_t *, unsigned short *, unsigned,
+                                     void **, void **);
+    """
+    int team_of_one "gompy_team_of_one"
+    void gompy_no_region(void *p) noexcept nogil
+    void gompy_made_team() noexcept nogil
+    int team_is_ours "gompy_team_is_ours"() noexcept nogil  # not that of the process which forked this one
+    ctypedef void (*target_fn "gompy_target_fn")(int, void (*)(void *) noexcept nogil, size_t, void **, size_t *,
+                                                 unsigned short *, unsigned, void **, void **) noexcept nogil
 
 
 cdef void *stock_symbol(const char *name) noexcept nogil:
@@ -68,6 +90,22 @@ cdef void find_stock() noexcept nogil:
     stock_default_device = <int_fn> stock_symbol(b"omp_get_default_device")
     stock_set_default_device = <void_int_fn> stock_symbol(b"omp_set_default_device")
     stock_pause_all = <int_int_fn> stock_symbol(b"omp_pause_resource_all")
+
+
+cdef inline bint in_team() noexcept nogil:
+    """Whether the calling thread's tasks can be deferred: it is in a parallel region, or has made its team of one."""
+    return (team_of_one or omp_get_level() != 0) and not omp_in_final()
+
+
+cdef bint make_team() noexcept nogil:
+    """See to it that the calling thread is in a team; False where it can't be."""
+    cdef target_fn fn
+    if not team_of_one and omp_get_level() == 0 and not omp_in_final() and omp_get_num_teams() == 1:
+        fn = <target_fn> stock_symbol(b"GOMP_target_ext")
+        if fn != NULL:
+            fn(GOMP_DEVICE_HOST_FALLBACK, gompy_no_region, 0, NULL, NULL, NULL, GOMP_TARGET_FLAG_NOWAIT, NULL, NULL)
+            gompy_made_team()
+    return in_team()
 
 
 cdef inline int stock_get_default_device() noexcept nogil:

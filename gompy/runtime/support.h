@@ -63,9 +63,6 @@ gompy_note (const char *fmt, ...)
   fwrite (text, 1, used, stderr);
 }
 
-/* 0 until a fatal error ends the program.  */
-static int gompy_failing;
-
 /* The thread whose exit finalises the devices, once gompy_exiting is set.  */
 static int gompy_exiting;
 static pthread_t gompy_exiting_thread;
@@ -88,18 +85,20 @@ gompy_wait_for_exit (void)
 
 /* End the program with status 1.  exit runs handlers, which finalise the devices: the caller holds no lock.  A second
    fatal error of the same thread, from a handler, ends at once; one of another thread waits for the end.  */
+static int gompy_error_exit;
+
 static void __attribute__ ((noreturn))
 gompy_exit_fatal (void)
 {
   static pthread_t owner;
   int free_state = 0;
-  if (__atomic_compare_exchange_n (&gompy_failing, &free_state, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+  if (__atomic_compare_exchange_n (&gompy_error_exit, &free_state, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     {
       owner = pthread_self ();
-      __atomic_store_n (&gompy_failing, 2, __ATOMIC_RELEASE);
+      __atomic_store_n (&gompy_error_exit, 2, __ATOMIC_RELEASE);
       exit (1);
     }
-  if (__atomic_load_n (&gompy_failing, __ATOMIC_ACQUIRE) == 2 && pthread_equal (owner, pthread_self ()))
+  if (__atomic_load_n (&gompy_error_exit, __ATOMIC_ACQUIRE) == 2 && pthread_equal (owner, pthread_self ()))
     _exit (1);
   for (;;)
     pause ();

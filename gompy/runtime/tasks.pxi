@@ -1,6 +1,6 @@
 # nowait: target tasks are tasks of the stock libgomp, so that their order with the program's own tasks is right.
 #
-# In a team, on a device whose plugin has async_run, a region is launched by the encountering thread if it has no depend
+# On a device whose plugin has async_run, a region is launched by the encountering thread if it has no depend
 # clause, else by its task, when its dependences are met; the task waits for the plugin's word that it is over, unmaps,
 # and ends.  Detached tasks would spare that waiting, but GCC 12's libgomp ends one too early if a thread that waits for
 # dependences happens to run it (gomp_task_maybe_wait_for_dependencies does not look at its event).
@@ -16,6 +16,7 @@ cdef struct TargetTask:
     const char *reason
     unsigned flags
     bint launched
+    uint64_t epoch  # of the device at that time
     TargetMem *tgt
     pthread_mutex_t lock
     pthread_cond_t wake
@@ -85,6 +86,7 @@ cdef void launch_async(TargetTask *task) noexcept nogil:
     pthread_mutex_init(&task.lock, NULL)
     pthread_cond_init(&task.wake, NULL)
     task.launched = True
+    task.epoch = task.dev.epoch
     gompy_count(&task.dev.launches)
     task.dev.ops.async_run(task.dev.target_id, address, vars, task.args, task)
 
@@ -103,6 +105,8 @@ cdef void target_task_body(void *data) noexcept nogil:
     if task.dev != NULL and not task.launched:
         launch_async(task)
     if task.launched:
+        if task.epoch != task.dev.epoch:
+            return  # forked meanwhile: the region is the parent's
         pthread_mutex_lock(&task.lock)
         while not task.over:
             pthread_cond_wait(&task.wake, &task.lock)

@@ -155,6 +155,12 @@ cdef struct LinkStorage:
     uintptr_t device
     const void *image
 
+cdef struct HostWrite:
+    DeviceDescr *dev
+    uintptr_t start
+    uintptr_t end
+    HostWrite *next
+
 cdef struct DeviceDescr:
     const char *name
     unsigned capabilities
@@ -176,3 +182,5 @@ cdef struct DeviceDescr:
     void **queues  # by queue number; NULL where there is none yet
     int num_queues
     pthread_mutex_t queues_lock
+    HostWrite *writes  # what the queues have still to copy to the host
+    pthread_mutex_t writes_lock

@@ -2,6 +2,7 @@
 
 A line is `STATUS: NAME  # reason`: blanks in NAME are squeezed, `*` stands for any text (the option sets).  Every
 result that NAME matches must have that status, and every result that is neither PASS nor XFAIL must be on the list.
+NOLAUNCH is a status of ours: a test, with its option set, that passed its execution without a region on a device.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from pathlib import Path
 
 from dejagnu.log import Result
 
+NOLAUNCH = "NOLAUNCH"
 GOOD = ("PASS", "XFAIL")
 """XFAIL is what the suite itself expects."""
-_LINE = re.compile(r"(FAIL|XPASS|UNRESOLVED|UNTESTED|UNSUPPORTED|ERROR|WARNING): (.*?\S)  # (.*\S)\s*$")
+_LINE = re.compile(r"(FAIL|XPASS|UNRESOLVED|UNTESTED|UNSUPPORTED|ERROR|WARNING|NOLAUNCH): (.*?\S)  # (.*\S)\s*$")
 
 
 class ExpectationError(Exception):
@@ -39,6 +41,13 @@ class Difference:
     unexpected: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
 
+    def add(self, status: str, name: str, matching: Sequence[Entry], good: bool) -> None:
+        """Take in one result and the entries that match its name."""
+        if good:
+            self.gone += [f"{status}: {name} (listed as {m.status}: {m.reason})" for m in matching[:1]]
+        elif not any(item.status == status for item in matching):
+            self.unexpected.append(f"{status}: {name}")
+
     def __bool__(self) -> bool:
         return bool(self.unexpected or self.gone)
 
@@ -51,7 +60,7 @@ def entry(status: str, name: str, reason: str) -> Entry:
 
 
 def read(path: Path) -> list[Entry]:
-    """The entries of a list; empty lines and lines that begin with # do not count."""
+    """The entries of a list; `include FILE` takes in a list beside it; empty lines and lines with # do not count."""
     try:
         lines = path.read_text().splitlines()
     except OSError as error:
@@ -60,6 +69,9 @@ def read(path: Path) -> list[Entry]:
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
+        if line.startswith("include "):
+            entries += read(path.parent / line.removeprefix("include ").strip())
+            continue
         found = _LINE.match(line)
         if not found:
             raise ExpectationError(f"{path}:{number}: write: STATUS: NAME  # reason")
@@ -67,8 +79,8 @@ def read(path: Path) -> list[Entry]:
     return entries
 
 
-def compare(entries: Sequence[Entry], results: Iterable[Result]) -> Difference:
-    """Both differences.  Entries whose tests did not run say nothing."""
+def compare(entries: Sequence[Entry], results: Iterable[Result], launches: bool = False) -> Difference:
+    """Both differences.  Entries whose tests did not run say nothing.  launches: whether regions are to be counted."""
     difference = Difference()
     by_file: dict[str, list[Entry]] = {}
     for item in entries:
@@ -76,11 +88,9 @@ def compare(entries: Sequence[Entry], results: Iterable[Result]) -> Difference:
     general = [item for name, items in by_file.items() if "*" in name for item in items]
     for result in results:
         candidates = [*by_file.get(result.file, ()), *general]
-        matching = [item for item in candidates if item.pattern.fullmatch(result.name)]
-        if result.status in GOOD:
-            difference.gone += [
-                f"{result.status}: {result.name} (listed as {m.status}: {m.reason})" for m in matching[:1]
-            ]
-        elif not any(item.status == result.status for item in matching):
-            difference.unexpected.append(f"{result.status}: {result.name}")
+        named = [item for item in candidates if item.status != NOLAUNCH and item.pattern.fullmatch(result.name)]
+        difference.add(result.status, result.name, named, result.status in GOOD)
+        if launches and result.counts:
+            idle = [item for item in candidates if item.status == NOLAUNCH and item.pattern.fullmatch(result.test)]
+            difference.add(NOLAUNCH, result.test, idle, bool(result.launches))
     return difference

@@ -43,15 +43,19 @@ class Result:
         return self.test.split(" ", 1)[0]
 
     @property
+    def counts(self) -> bool:
+        """Whether the program ran well and was to run regions on a device."""
+        return self.executed and self.status == "PASS" and "-foffload=disable" not in self.test
+
+    @property
     def executed(self) -> bool:
         """Whether the line tells how a program ended."""
         return self.name.endswith(" execution test")
 
 
 def launches_of(text: str) -> int | None:
-    """Regions on devices that a line of the board file counts; None if it counts none."""
-    counts = _ON_DEVICE.findall(text)
-    return sum(map(int, counts)) if counts else None
+    """Regions on devices that a line of the board file counts; None if no runtime of ours spoke."""
+    return sum(map(int, _ON_DEVICE.findall(text))) if "regions:" in text else None
 
 
 def test_of(name: str) -> str:

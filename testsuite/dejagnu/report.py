@@ -77,7 +77,7 @@ def never_launched(results: Sequence[Result]) -> list[str]:
     """Executions that passed although no region of theirs is known to have run on a device: name, and why if known."""
     lines = []
     for result in results:
-        if result.executed and result.status == "PASS" and not result.launches:
+        if result.counts and not result.launches:
             why = "no region" if result.launches == 0 else "no count: ended by a signal or _exit, or another runtime"
             lines.append(f"{result.test} ({why})")
     return lines

@@ -81,7 +81,7 @@ class Settings:
 def always(tests: Path) -> list[str]:
     """Options of every compilation."""
     return [
-        *("-I", str(tests.parent.parent / "include"), "-I", str(tests.parent)),
+        *(f"-I{folder}" for folder in (tests.parent.parent / "include", tests.parent) if folder.is_dir()),
         *("-fmessage-length=0", "-fno-diagnostics-show-caret", "-fdiagnostics-color=never"),
     ]
 

@@ -14,19 +14,6 @@ cdef inline char *host_view(mic_device *d, const void *p) noexcept nogil:
     return d.memory + (<uintptr_t>p - d.base)
 
 
-cdef void prepare_pages(mic_device *d, void *to, size_t n) noexcept nogil:
-    """Before the first copy into a large block: have the kernel make its pages at once, not fault by fault."""
-    cdef uintptr_t offset = <uintptr_t>to - d.base
-    cdef uintptr_t begin = offset & ~<uintptr_t>4095
-    cdef bint fresh
-    if offset < d.split:
-        fresh = arena_fresh(&d.small, offset)
-    else:
-        fresh = arena_fresh(&d.large, offset - d.split)
-    if fresh:
-        madvise(d.memory + begin, ((offset + n + 4095) & ~<uintptr_t>4095) - begin, MADV_POPULATE_WRITE)
-
-
 cdef bint copy_refused(mic_device *d, bint to_device, const void *device, size_t n, int error) noexcept nogil:
     """Say why a copy failed."""
     if error == EFAULT:

@@ -85,6 +85,27 @@ cdef inline bint after_call(uintptr_t pc) noexcept nogil:
     return False
 
 
+cdef inline bint points_to_region(uintptr_t pc) noexcept nogil:
+    """Whether a word is the address of a region's function rather than a return address.
+
+    It can be both: behind a call that does not return, the next function begins.  Then it is taken for a return address
+    if the function before it is the running region.
+    """
+    cdef int i
+    cdef bint found = False
+    cdef uintptr_t before = 0
+    cdef void **entry
+    for i in range(image_count):
+        entry = mic_images[i].regions
+        while entry != mic_images[i].regions_end:
+            if <uintptr_t>entry[0] == pc:
+                found = True
+            elif before < <uintptr_t>entry[0] < pc:
+                before = <uintptr_t>entry[0]
+            entry += 1
+    return found and (mic_thread_slot < 0 or before != control.slots[mic_thread_slot].args[0])
+
+
 cdef uintptr_t image_address_on_stack(uintptr_t sp) noexcept nogil:
     """The first word above sp that is a return address into an image's code: where the image called what has failed.
 
@@ -95,7 +116,7 @@ cdef uintptr_t image_address_on_stack(uintptr_t sp) noexcept nogil:
     cdef ssize_t n = pwrite(memory_fd, <void *>sp, 65536, <off_t>MIC_SCRATCH)
     cdef int i
     for i in range(<int>(n // <ssize_t>sizeof(uintptr_t)) if n > 0 else 0):
-        if in_image(words[i]) and after_call(words[i]):
+        if in_image(words[i] - 1) and after_call(words[i]) and not points_to_region(words[i]):
             return words[i]
     return 0
 

@@ -99,6 +99,8 @@ cdef void load_image(mic_slot *slot) noexcept nogil:
     image.fd = fd
     image.base = loaded.l_addr
     mic_text_range(image.base, &image.text_begin, &image.text_end)
+    image.regions = <void **>table[0]
+    image.regions_end = <void **>table[1]
     if number == image_count:
         image_count += 1
     prepare_languages(image)

@@ -103,8 +103,6 @@ cdef void serve_commands() noexcept nogil:
             slot.result[0] = copy_by_file(slot, True)
         elif op == MIC_OP_WRITE:
             slot.result[0] = copy_by_file(slot, False)
-        elif op == MIC_OP_SYMBOL:
-            slot.result[0] = <int64_t>dlsym(mic_images[slot.args[0]].handle, control.text)
         elif op == MIC_OP_QUIT:
             fflush(NULL)
             store32(&units_written, 1, RELAXED)

@@ -3,7 +3,7 @@
 cdef extern from *:
     """
     #define MIC_IMAGES 1024
-    struct mic_image { void *handle; uintptr_t base, text_begin, text_end; int fd;
+    struct mic_image { void *handle; uintptr_t base, text_begin, text_end; void **regions, **regions_end; int fd;
                        void (*flush_units) (int *); };
     /* The launch slot that the calling thread works for; inherited by the threads it creates.  */
     static __thread int mic_thread_slot = -1;
@@ -14,6 +14,8 @@ cdef extern from *:
         void *handle
         uintptr_t base
         uintptr_t text_begin
+        void **regions
+        void **regions_end
         uintptr_t text_end
         int fd
         void (*flush_units)(int *) noexcept nogil

@@ -19,6 +19,7 @@ cdef extern from *:
       uintptr_t base;         /* where it lies on the device */
       struct host_image *next;
     };
+    struct mic_touched { uint64_t begin, end; uint32_t kind; };
     struct mic_device
     {
       int number;
@@ -26,6 +27,9 @@ cdef extern from *:
       pid_t pid;              /* of the device process (or the tool that runs it) */
       int fd, pipe;           /* memfd; the write end of the pipe that tells the device of our end */
       uint32_t gone;          /* death was noticed */
+      pthread_mutex_t zones_lock;
+      int oldest_zone;
+      struct mic_touched zones[16]; /* see first_touch.pxi */
       struct mic_control *control;
       char *memory;           /* the arena in our address space */
       uintptr_t base, size;   /* and in the device's */
@@ -67,6 +71,10 @@ cdef extern from *:
         int64_t number
         uintptr_t base
         host_image *next
+    struct mic_touched:
+        uint64_t begin
+        uint64_t end
+        uint32_t kind
     struct mic_device:
         int number
         int running
@@ -74,6 +82,9 @@ cdef extern from *:
         int fd
         int pipe
         uint32_t gone
+        pthread_mutex_t zones_lock
+        int oldest_zone
+        mic_touched zones[16]
         mic_control *control
         char *memory
         uintptr_t base

@@ -23,7 +23,7 @@ cdef extern from *:
         uint16_t st_shndx
         uint64_t st_value
         uint64_t st_size
-    int SHT_SYMTAB, SHT_DYNSYM, STT_FUNC, STT_OBJECT, SHN_UNDEF, PT_LOAD
+    int SHT_SYMTAB, SHT_DYNSYM, STT_FUNC, SHN_UNDEF, PT_LOAD
     int ELF64_ST_TYPE(unsigned char info) nogil
 
 
@@ -75,57 +75,6 @@ cdef const char *symbol_in(host_image *image, uint64_t value, int table_type) no
                     (value - symbols[j].st_value < symbols[j].st_size or value == symbols[j].st_value):
                 return image.bytes + strings.sh_offset + symbols[j].st_name
     return NULL
-
-
-cdef uint64_t value_in(host_image *image, const char *name) noexcept nogil:
-    """The link-time address of a data object that the image defines under a name, 0: none.
-
-    Local symbols count: the toolchain makes all of an image's symbols local.
-    """
-    cdef Elf64_Ehdr *elf = <Elf64_Ehdr *>image.bytes
-    cdef Elf64_Shdr *sections
-    cdef Elf64_Shdr *strings
-    cdef Elf64_Sym *symbols
-    cdef uint64_t i, j
-    if elf.e_shentsize != sizeof(Elf64_Shdr) or not holds(image, elf.e_shoff, elf.e_shnum * sizeof(Elf64_Shdr)):
-        return 0
-    sections = <Elf64_Shdr *>(image.bytes + elf.e_shoff)
-    for i in range(elf.e_shnum):
-        if sections[i].sh_type != <uint32_t>SHT_SYMTAB or sections[i].sh_link >= elf.e_shnum:
-            continue
-        strings = &sections[sections[i].sh_link]
-        if not holds(image, sections[i].sh_offset, sections[i].sh_size) or \
-                not holds(image, strings.sh_offset, strings.sh_size) or strings.sh_size == 0 or \
-                image.bytes[strings.sh_offset + strings.sh_size - 1] != 0:
-            continue
-        symbols = <Elf64_Sym *>(image.bytes + sections[i].sh_offset)
-        for j in range(sections[i].sh_size // sizeof(Elf64_Sym)):
-            if ELF64_ST_TYPE(symbols[j].st_info) == STT_OBJECT and symbols[j].st_shndx != SHN_UNDEF and \
-                    symbols[j].st_name < strings.sh_size and \
-                    strcmp(image.bytes + strings.sh_offset + symbols[j].st_name, name) == 0:
-                return symbols[j].st_value
-    return 0
-
-
-cdef uintptr_t device_object(mic_device *d, const char *name) noexcept nogil:
-    """The device address of a data object by its symbol: in the images, else in the libraries they use.  0: none."""
-    cdef host_image *image
-    cdef uint64_t value
-    cdef uintptr_t found = 0
-    pthread_mutex_lock(&d.commands)
-    image = d.images
-    while image != NULL and found == 0:
-        value = value_in(image, name)
-        if value:
-            found = image.base + value
-        image = image.next
-    image = d.images
-    while image != NULL and found == 0:
-        snprintf(d.control.text, MIC_TEXT_SIZE, b"%s", name)
-        found = <uintptr_t>command(d, MIC_OP_SYMBOL, <uint64_t>image.number, 0, 0)
-        image = image.next
-    pthread_mutex_unlock(&d.commands)
-    return found
 
 
 cdef void name_of(mic_device *d, uint64_t address, char *to, size_t room) noexcept nogil:

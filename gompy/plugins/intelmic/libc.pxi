@@ -73,7 +73,7 @@ cdef extern from *:
     void free(void *p) nogil
     int PROT_NONE, PROT_READ, PROT_WRITE
     int MAP_SHARED, MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE, MAP_FIXED_NOREPLACE, MAP_FIXED
-    int MADV_DONTDUMP, MADV_HUGEPAGE, MADV_DONTFORK, MADV_POPULATE_WRITE
+    int MADV_DONTDUMP, MADV_HUGEPAGE, MADV_DONTFORK, MADV_POPULATE_READ
     int MFD_CLOEXEC
     void *mmap(void *where, size_t n, int prot, int flags, int fd, off_t offset) nogil
     int munmap(void *p, size_t n) nogil
@@ -209,7 +209,7 @@ cdef extern from "protocol.h":
     uint32_t MIC_ABI
     int MIC_SLOTS, MIC_COMMAND_SLOT, MIC_TEAMS, MIC_TEXT_SIZE
     uint64_t MIC_CONTROL_SIZE, MIC_SCRATCH
-    int MIC_OP_RUN, MIC_OP_THREAD, MIC_OP_LOAD, MIC_OP_UNLOAD, MIC_OP_READ, MIC_OP_WRITE, MIC_OP_SYMBOL, MIC_OP_QUIT
+    int MIC_OP_RUN, MIC_OP_THREAD, MIC_OP_LOAD, MIC_OP_UNLOAD, MIC_OP_READ, MIC_OP_WRITE, MIC_OP_QUIT
     uint32_t MIC_STARTING, MIC_READY, MIC_FAILED
     int MIC_DEATH_NONE, MIC_DEATH_SIGNAL, MIC_DEATH_EXIT
     struct mic_slot:

@@ -10,6 +10,7 @@ include "waiting.pxi"
 include "files.pxi"
 include "arena.pxi"
 include "devices.pxi"
+include "first_touch.pxi"
 include "spawn.pxi"
 include "launch.pxi"
 include "async.pxi"
@@ -130,9 +131,10 @@ cdef public bint GOMP_OFFLOAD_host2dev(int number, void *to, const void *what, s
     """Copy to the device.  False after a message if the target isn't memory of the device."""
     cdef mic_device *d = device_of(number)
     if in_arena(d, to, n):
-        if n >= 1 << 18:
-            prepare_pages(d, to, n)
-        memcpy(host_view(d, to), what, n)
+        if n >= FIRST_SIZE:
+            copy_in(d, <char *>to, <const char *>what, n)
+        else:
+            memcpy(host_view(d, to), what, n)
         return True
     return copy_by_kernel(d, True, <char *>what, <char *>to, n)
 
@@ -191,14 +193,6 @@ cdef public size_t gompy_block_extent(int number, const void *p) noexcept nogil:
     if offset >= d.size:
         return ~<size_t>0
     return arena_extent(&d.small, offset) if offset < d.split else arena_extent(&d.large, offset - d.split)
-
-
-cdef public uintptr_t gompy_device_object(int number, const char *name) noexcept nogil:
-    """The device's own copy of a host object that a map must not copy, by symbol name: type information, vtables.
-
-    Not part of GCC's interface.  0 if the device has none.
-    """
-    return device_object(device_of(number), name)
 
 
 cdef public arena *gompy_arena_new(uint64_t size, uint64_t keep) noexcept nogil:

@@ -27,8 +27,7 @@
 #define MIC_OP_UNLOAD 4 /* args[0]: handle */
 #define MIC_OP_READ 5   /* device address args[0] to arena offset args[1], args[2] bytes */
 #define MIC_OP_WRITE 6  /* arena offset args[1] to device address args[0], args[2] bytes */
-#define MIC_OP_SYMBOL 7 /* text: a name; result[0]: its address in image args[0] or its libraries, 0: none */
-#define MIC_OP_QUIT 8
+#define MIC_OP_QUIT 7
 
 /* Life of the device (mic_control.state).  */
 #define MIC_STARTING 0u

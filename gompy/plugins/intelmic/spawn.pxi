@@ -272,15 +272,23 @@ cdef bint make_memory(mic_device *d) noexcept nogil:
 
 cdef uint64_t memory_alloc(mic_device *d, size_t size) noexcept nogil:
     """Allocate device memory.  Returns the offset in the arena, or all ones when there is no room."""
-    cdef uint64_t offset
-    if size <= LARGE_BLOCK:
-        offset = arena_alloc(&d.small, size)
+    cdef uint64_t offset = ~<uint64_t>0
+    cdef bint fresh
+    if size > LARGE_BLOCK:
+        offset = arena_alloc(&d.large, size)
         if offset != ~<uint64_t>0:
+            fresh = arena_fresh(&d.large, offset)
+            offset += d.split
+            note_block(d, offset, size, fresh)
             return offset
-    offset = arena_alloc(&d.large, size)
-    if offset != ~<uint64_t>0:
-        return offset + d.split
-    return arena_alloc(&d.small, size)
+    offset = arena_alloc(&d.small, size)
+    if offset == ~<uint64_t>0 and size <= LARGE_BLOCK:
+        offset = arena_alloc(&d.large, size)
+        if offset != ~<uint64_t>0:
+            offset += d.split
+    elif offset != ~<uint64_t>0 and size >= FIRST_SIZE:
+        note_block(d, offset, size, arena_fresh(&d.small, offset))
+    return offset
 
 
 cdef bint memory_free(mic_device *d, uint64_t offset) noexcept nogil:
@@ -395,6 +403,7 @@ cdef bint start_device(mic_device *d) noexcept nogil:
     d.started_slots = 0
     d.gone = 0
     pthread_mutex_init(&d.commands, NULL)
+    pthread_mutex_init(&d.zones_lock, NULL)
     return True
 
 

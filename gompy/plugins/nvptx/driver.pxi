@@ -1,0 +1,149 @@
+# Which driver: the machine's own libcuda.so.1, or the emulated one (GOMPY_CUDA); and how its errors are told.
+
+cdef enum:
+    DRIVER_UNKNOWN = 0  # nobody has asked for a device yet
+    DRIVER_NONE = 1
+    DRIVER_REAL = 2
+    DRIVER_EMULATED = 3
+
+    DEVICE_TYPE = 5  # OFFLOAD_TARGET_TYPE_NVIDIA_PTX
+    TEXT = 512
+
+cdef int driver_kind
+cdef int driver_devices  # how many it has
+cdef bint driver_announced
+cdef char driver_reason[TEXT]  # why the machine's own driver is not used
+cdef char driver_version_text[30]
+cdef pthread_mutex_t driver_lock  # zeros are PTHREAD_MUTEX_INITIALIZER
+cdef pid_t driver_process  # the process that has initialised it: a driver does not survive fork
+
+
+cdef const char *error_text(CUresult rc) noexcept nogil:
+    """The driver's words for an error."""
+    cdef const char *text = NULL
+    if cuda.error_string == NULL or cuda.error_string(rc, &text) != CUDA_SUCCESS or text == NULL:
+        return b"unknown cuda error"
+    return text
+
+
+cdef const char *error_name(CUresult rc, char *room) noexcept nogil:
+    """The driver's name of an error, else its number.  ``room``: TEXT bytes."""
+    cdef const char *name = NULL
+    if cuda.error_name != NULL and cuda.error_name(rc, &name) == CUDA_SUCCESS and name != NULL:
+        return name
+    snprintf(room, TEXT, b"error %d", rc)
+    return room
+
+
+cdef bint failed(CUresult rc, const char *what) noexcept nogil:
+    """Tell of an error, if there is one; whether there is."""
+    cdef char room[TEXT]
+    if rc == CUDA_SUCCESS:
+        return False
+    GOMP_PLUGIN_error(b"%s error: %s (%s)", what, error_text(rc), error_name(rc, room))
+    return True
+
+
+cdef void must(CUresult rc, const char *what) noexcept nogil:
+    """End the program with an error, if there is one."""
+    cdef char room[TEXT]
+    if rc != CUDA_SUCCESS:
+        GOMP_PLUGIN_fatal(b"%s error: %s (%s)", what, error_text(rc), error_name(rc, room))
+
+
+cdef int open_driver(const char *path) noexcept nogil:
+    """Load a driver and count its devices; 0 if it has none or cannot be used, with driver_reason set."""
+    cdef char room[TEXT]
+    cdef const char *missing
+    cdef const char *what = b"cuInit"
+    cdef int count = 0
+    cdef CUresult rc
+    cdef void *library = dlopen(path, RTLD_LAZY)
+    if library == NULL:
+        snprintf(driver_reason, TEXT, b"%s", dlerror())
+        return 0
+    missing = cuda_load(library)
+    if missing != NULL:
+        snprintf(driver_reason, TEXT, b"%s has no %s", path, missing)
+        return 0
+    rc = cuda.init(0)
+    if rc == CUDA_SUCCESS:
+        what = b"cuDeviceGetCount"
+        rc = cuda.device_count(&count)
+    if rc != CUDA_SUCCESS:
+        snprintf(driver_reason, TEXT, b"%s: %s (%s)", what, error_text(rc), error_name(rc, room))
+        return 0
+    if count <= 0:
+        snprintf(driver_reason, TEXT, b"the driver has no device")
+        return 0
+    return count
+
+
+cdef bint emulated_path(char *path, size_t size) noexcept nogil:
+    """Where the emulated driver lies: in a folder of its own beside the plugin's.  False if it is not there."""
+    cdef Dl_info info
+    cdef const char *slash
+    if not dladdr(<const void *> &emulated_path, &info) or info.dli_fname == NULL:
+        return False
+    slash = strrchr(info.dli_fname, c'/')
+    if slash == NULL:
+        return False
+    snprintf(path, size, b"%.*s/../cuda/libcuda.so.1", <int> (slash - info.dli_fname), info.dli_fname)
+    return access(path, F_OK) == 0
+
+
+cdef bint wanted() noexcept nogil:
+    """Whether the program has code for this kind of device; under another runtime than libgompy nobody can tell."""
+    cdef bint (*has_image)(int) noexcept nogil
+    has_image = <bint (*)(int) noexcept nogil> dlsym(RTLD_DEFAULT, b"gompy_has_image")
+    return has_image == NULL or has_image(DEVICE_TYPE)
+
+
+cdef void choose_driver() noexcept nogil:
+    """Do what GOMPY_CUDA says, once; driver_kind and driver_devices are set afterwards."""
+    global driver_kind, driver_devices, driver_process
+    cdef char path[4096]
+    cdef const char *choice = secure_getenv(b"GOMPY_CUDA")
+    cdef bint automatic = choice == NULL or choice[0] == 0 or strcmp(choice, b"auto") == 0
+    cdef bint emulated = not automatic and strcmp(choice, b"emulated") == 0
+    driver_kind = DRIVER_NONE
+    driver_process = getpid()
+    if not automatic and not emulated and strcmp(choice, b"real"):
+        GOMP_PLUGIN_error(b"nvptx: GOMPY_CUDA=%s is not one of real, emulated, auto", choice)
+        return
+    if not emulated:
+        driver_devices = open_driver(b"libcuda.so.1")
+        if driver_devices:
+            driver_kind = DRIVER_REAL
+            return
+        GOMP_PLUGIN_debug(0, b"nvptx: no CUDA device: %s\n", <const char *> driver_reason)
+    if emulated or (automatic and wanted()):
+        if not emulated_path(path, sizeof(path)):
+            if emulated:
+                GOMP_PLUGIN_error(b"nvptx: GOMPY_CUDA=emulated, but there is no %s", <const char *> path)
+            return
+        # With "auto", driver_reason goes on saying why it is not the machine's own.
+        driver_devices = open_driver(path)
+        if driver_devices:
+            driver_kind = DRIVER_EMULATED
+        elif emulated:
+            GOMP_PLUGIN_error(b"nvptx: GOMPY_CUDA=emulated: %s", <const char *> driver_reason)
+
+
+cdef int count_devices() noexcept nogil:
+    """The number of devices; 0 without a driver, and in a forked child of a process that has used it."""
+    pthread_mutex_lock(&driver_lock)
+    if driver_kind == DRIVER_UNKNOWN:
+        choose_driver()
+    pthread_mutex_unlock(&driver_lock)
+    return driver_devices
+
+
+cdef void announce_emulation() noexcept nogil:
+    """One line, at the first use of an emulated device that nobody asked for by name."""
+    global driver_announced
+    cdef const char *choice = secure_getenv(b"GOMPY_CUDA")
+    if driver_kind == DRIVER_EMULATED and not driver_announced and (choice == NULL or strcmp(choice, b"emulated")):
+        fprintf(stderr, b"libgompy: nvptx: no CUDA device, regions run on the emulated GPU (GOMPY_CUDA=emulated or "
+                        b"real to choose)\n")
+    driver_announced = True

@@ -1,0 +1,151 @@
+/* The part of the CUDA driver interface that the plugin uses, and a table of its functions, filled by dlsym.
+
+   Names, numbers and argument lists: CUDA driver API (the functions' documentation), as GCC 12's include/cuda/cuda.h
+   has them.  */
+#ifndef GOMPY_DRIVER_API_H
+#define GOMPY_DRIVER_API_H
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+typedef int CUresult;
+typedef int CUdevice;
+typedef unsigned long long CUdeviceptr;
+typedef void *CUcontext;
+typedef void *CUmodule;
+typedef void *CUfunction;
+typedef void *CUstream;
+typedef void *CUevent;
+typedef void *CUlinkState;
+
+enum
+{
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_INVALID_VALUE = 1,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_DEINITIALIZED = 4,
+  CUDA_ERROR_NO_DEVICE = 100,
+  CUDA_ERROR_INVALID_CONTEXT = 201,
+  CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_NOT_READY = 600,
+  CUDA_ERROR_LAUNCH_FAILED = 719,
+  CUDA_ERROR_NOT_PERMITTED = 800,
+
+  CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
+  CU_DEVICE_ATTRIBUTE_WARP_SIZE = 10,
+  CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK = 12,
+  CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13,
+  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+  CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR = 39,
+  CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR = 82,
+
+  CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
+  CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
+
+  CU_JIT_WALL_TIME = 2,
+  CU_JIT_INFO_LOG_BUFFER = 3,
+  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
+  CU_JIT_ERROR_LOG_BUFFER = 5,
+  CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+  CU_JIT_OPTIMIZATION_LEVEL = 7,
+  CU_JIT_LOG_VERBOSE = 12,
+  CU_JIT_INPUT_PTX = 1,
+
+  CU_EVENT_DISABLE_TIMING = 2
+};
+
+#define CU_LAUNCH_PARAM_END ((void *) 0)
+#define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *) 1)
+#define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *) 2)
+
+typedef void (*CUstreamCallback) (CUstream, CUresult, void *);
+typedef size_t (*CUoccupancyB2DSize) (int);
+
+/* X (field, symbol, arguments).  */
+#define GOMPY_CUDA_NEEDED(X) \
+  X (init, cuInit, (unsigned)) \
+  X (driver_version, cuDriverGetVersion, (int *)) \
+  X (device_count, cuDeviceGetCount, (int *)) \
+  X (device_get, cuDeviceGet, (CUdevice *, int)) \
+  X (device_name, cuDeviceGetName, (char *, int, CUdevice)) \
+  X (device_attribute, cuDeviceGetAttribute, (int *, int, CUdevice)) \
+  X (device_memory, cuDeviceTotalMem_v2, (size_t *, CUdevice)) \
+  X (ctx_create, cuCtxCreate_v2, (CUcontext *, unsigned, CUdevice)) \
+  X (ctx_destroy, cuCtxDestroy_v2, (CUcontext)) \
+  X (ctx_current, cuCtxGetCurrent, (CUcontext *)) \
+  X (ctx_device, cuCtxGetDevice, (CUdevice *)) \
+  X (ctx_push, cuCtxPushCurrent_v2, (CUcontext)) \
+  X (ctx_pop, cuCtxPopCurrent_v2, (CUcontext *)) \
+  X (ctx_synchronize, cuCtxSynchronize, (void)) \
+  X (link_complete, cuLinkComplete, (CUlinkState, void **, size_t *)) \
+  X (link_destroy, cuLinkDestroy, (CUlinkState)) \
+  X (module_load, cuModuleLoadData, (CUmodule *, const void *)) \
+  X (module_unload, cuModuleUnload, (CUmodule)) \
+  X (module_function, cuModuleGetFunction, (CUfunction *, CUmodule, const char *)) \
+  X (module_global, cuModuleGetGlobal_v2, (CUdeviceptr *, size_t *, CUmodule, const char *)) \
+  X (func_attribute, cuFuncGetAttribute, (int *, int, CUfunction)) \
+  X (mem_info, cuMemGetInfo_v2, (size_t *, size_t *)) \
+  X (mem_alloc, cuMemAlloc_v2, (CUdeviceptr *, size_t)) \
+  X (mem_free, cuMemFree_v2, (CUdeviceptr)) \
+  X (mem_range, cuMemGetAddressRange_v2, (CUdeviceptr *, size_t *, CUdeviceptr)) \
+  X (host_to_device, cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t)) \
+  X (device_to_host, cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t)) \
+  X (device_to_device_async, cuMemcpyDtoDAsync_v2, (CUdeviceptr, CUdeviceptr, size_t, CUstream)) \
+  X (host_to_device_async, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream)) \
+  X (device_to_host_async, cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, CUstream)) \
+  X (launch, cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+			      CUstream, void **, void **)) \
+  X (stream_create, cuStreamCreate, (CUstream *, unsigned)) \
+  X (stream_destroy, cuStreamDestroy_v2, (CUstream)) \
+  X (stream_query, cuStreamQuery, (CUstream)) \
+  X (stream_synchronize, cuStreamSynchronize, (CUstream)) \
+  X (stream_callback, cuStreamAddCallback, (CUstream, CUstreamCallback, void *, unsigned)) \
+  X (stream_wait, cuStreamWaitEvent, (CUstream, CUevent, unsigned)) \
+  X (event_create, cuEventCreate, (CUevent *, unsigned)) \
+  X (event_destroy, cuEventDestroy_v2, (CUevent)) \
+  X (event_record, cuEventRecord, (CUevent, CUstream)) \
+  X (event_query, cuEventQuery, (CUevent))
+
+/* One of each pair of link functions must be there; the others are done without.  */
+#define GOMPY_CUDA_OPTIONAL(X) \
+  X (error_string, cuGetErrorString, (CUresult, const char **)) \
+  X (error_name, cuGetErrorName, (CUresult, const char **)) \
+  X (ctx_set, cuCtxSetCurrent, (CUcontext)) \
+  X (link_create, cuLinkCreate_v2, (unsigned, int *, void **, CUlinkState *)) \
+  X (link_create_v1, cuLinkCreate, (unsigned, int *, void **, CUlinkState *)) \
+  X (link_add, cuLinkAddData_v2, (CUlinkState, int, void *, size_t, const char *, unsigned, int *, void **)) \
+  X (link_add_v1, cuLinkAddData, (CUlinkState, int, void *, size_t, const char *, unsigned, int *, void **)) \
+  X (occupancy, cuOccupancyMaxPotentialBlockSize, (int *, int *, CUfunction, CUoccupancyB2DSize, size_t, int))
+
+struct cuda_functions
+{
+#define GOMPY_FIELD(field, symbol, arguments) CUresult (*field) arguments;
+  GOMPY_CUDA_NEEDED (GOMPY_FIELD)
+  GOMPY_CUDA_OPTIONAL (GOMPY_FIELD)
+#undef GOMPY_FIELD
+};
+
+static struct cuda_functions cuda;
+
+/* Fill the table from a library; NULL, or the name of a function that it lacks.  */
+static const char *
+cuda_load (void *library)
+{
+#define GOMPY_LOAD(field, symbol, arguments) \
+  *(void **) &cuda.field = dlsym (library, #symbol);
+  GOMPY_CUDA_NEEDED (GOMPY_LOAD)
+  GOMPY_CUDA_OPTIONAL (GOMPY_LOAD)
+#undef GOMPY_LOAD
+#define GOMPY_CHECK_LOADED(field, symbol, arguments) \
+  if (!cuda.field) \
+    return #symbol;
+  GOMPY_CUDA_NEEDED (GOMPY_CHECK_LOADED)
+#undef GOMPY_CHECK_LOADED
+  if (!cuda.link_create)
+    cuda.link_create = cuda.link_create_v1;
+  if (!cuda.link_add)
+    cuda.link_add = cuda.link_add_v1;
+  return !cuda.link_create ? "cuLinkCreate" : !cuda.link_add ? "cuLinkAddData" : NULL;
+}
+
+#endif

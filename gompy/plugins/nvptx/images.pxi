@@ -1,0 +1,230 @@
+# Images: PTX objects that the driver links and compiles, and the addresses of their functions and variables.
+
+cdef enum:
+    NVIDIA_PTX_VERSION = 1  # GOMP_VERSION_NVIDIA_PTX
+    JIT_OPTIONS = 7
+    ERROR_LOG = 8192
+    INFO_LOG = 16384
+
+cdef struct PtxObject:
+    const char *code
+    size_t size  # with the NUL
+
+cdef struct TargetData:
+    # What mkoffload registers (GCC: struct nvptx_tdata).
+    const PtxObject *objects
+    unsigned num_objects
+    const char **variables
+    unsigned num_variables
+    const Launch *functions
+    unsigned num_functions
+
+cdef struct AddrPair:
+    uintptr_t start
+    uintptr_t end
+
+cdef int jit_level  # of GOMP_NVPTX_JIT, plus 1; 0: the driver's own choice
+cdef bint jit_level_read
+
+
+cdef void read_jit_level() noexcept nogil:
+    """GOMP_NVPTX_JIT: ``-O0`` to ``-O4``, separated by blanks; the last one counts."""
+    global jit_level, jit_level_read
+    cdef const char *text = secure_getenv(b"GOMP_NVPTX_JIT")
+    if jit_level_read:
+        return
+    jit_level_read = True
+    if text == NULL:
+        GOMP_PLUGIN_debug(0, b"GOMP_NVPTX_JIT: <Not defined>\n")
+        return
+    GOMP_PLUGIN_debug(0, b"GOMP_NVPTX_JIT: '%s'\n", text)
+    while text[0]:
+        if text[0] == c' ':
+            text += 1
+        elif text[0] == c'-' and text[1] == c'O' and c'0' <= text[2] <= c'4' and (text[3] == 0 or text[3] == c' '):
+            jit_level = text[2] - c'0' + 1
+            text += 3
+        else:
+            GOMP_PLUGIN_error(b"Error parsing GOMP_NVPTX_JIT")
+            return
+
+
+cdef bint link_image(const TargetData *image, CUmodule *module) noexcept nogil:
+    """Have the driver make a module of the PTX; false after a message with the driver's log."""
+    cdef int options[JIT_OPTIONS]
+    cdef void *values[JIT_OPTIONS]
+    cdef float *milliseconds
+    cdef CUlinkState state = NULL
+    cdef CUresult rc = CUDA_SUCCESS
+    cdef void *code = NULL
+    cdef size_t size = 0
+    cdef unsigned i
+    cdef unsigned count = 6
+    cdef bint good = False
+    cdef char *logs = <char *> calloc(1, ERROR_LOG + INFO_LOG)
+    if logs == NULL:
+        GOMP_PLUGIN_error(b"nvptx: out of memory")
+        return False
+    read_jit_level()
+    options[0] = CU_JIT_WALL_TIME
+    values[0] = NULL
+    options[1] = CU_JIT_INFO_LOG_BUFFER
+    values[1] = logs
+    options[2] = CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES
+    values[2] = <void *> <uintptr_t> INFO_LOG
+    options[3] = CU_JIT_ERROR_LOG_BUFFER
+    values[3] = logs + INFO_LOG
+    options[4] = CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
+    values[4] = <void *> <uintptr_t> ERROR_LOG
+    options[5] = CU_JIT_LOG_VERBOSE
+    values[5] = <void *> <uintptr_t> 1
+    if jit_level:
+        options[6] = CU_JIT_OPTIMIZATION_LEVEL
+        values[6] = <void *> <uintptr_t> (jit_level - 1)
+        count = 7
+    if not failed(cuda.link_create(count, options, values, &state), b"cuLinkCreate"):
+        for i in range(image.num_objects):
+            GOMP_PLUGIN_debug(0, b"Loading:\n---\n%s\n---\n", image.objects[i].code)
+            rc = cuda.link_add(state, CU_JIT_INPUT_PTX, <void *> image.objects[i].code, image.objects[i].size, NULL, 0,
+                               NULL, NULL)
+            if rc != CUDA_SUCCESS:
+                GOMP_PLUGIN_error(b"Link error log %s\n", logs + INFO_LOG)
+                failed(rc, b"cuLinkAddData (ptx_code)")
+                break
+        if rc == CUDA_SUCCESS:
+            GOMP_PLUGIN_debug(0, b"Linking\n")
+            rc = cuda.link_complete(state, &code, &size)
+            milliseconds = <float *> &values[0]
+            GOMP_PLUGIN_debug(0, b"Link complete: %fms\n", <double> milliseconds[0])
+            GOMP_PLUGIN_debug(0, b"Link log %s\n", logs)
+            if rc != CUDA_SUCCESS:
+                GOMP_PLUGIN_error(b"Link error log %s\n", logs + INFO_LOG)
+                failed(rc, b"cuLinkComplete")
+            else:
+                good = not failed(cuda.module_load(module, code), b"cuModuleLoadData")
+        good = not failed(cuda.link_destroy(state), b"cuLinkDestroy") and good
+    free(logs)
+    return good
+
+
+cdef bint find_functions(const TargetData *image, CUmodule module, Function *functions, AddrPair *pairs) noexcept nogil:
+    cdef Function *f
+    cdef unsigned i
+    cdef const char *name
+    cdef CUresult rc
+    cdef char room[TEXT]
+    for i in range(image.num_functions):
+        f = &functions[i]
+        name = image.functions[i].name
+        rc = cuda.module_function(&f.handle, module, name)
+        if rc != CUDA_SUCCESS:
+            GOMP_PLUGIN_error(b"cuModuleGetFunction (%s) error: %s (%s)", name, error_text(rc), error_name(rc, room))
+            return False
+        if (failed(cuda.func_attribute(&f.registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f.handle), b"cuFuncGetAttribute")
+                or failed(cuda.func_attribute(&f.max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f.handle),
+                          b"cuFuncGetAttribute")):
+            return False
+        f.launch = &image.functions[i]
+        pairs[i].start = <uintptr_t> f
+        pairs[i].end = pairs[i].start + 1
+    return True
+
+
+cdef bint find_variables(const TargetData *image, CUmodule module, AddrPair *pairs) noexcept nogil:
+    cdef CUdeviceptr address = 0
+    cdef size_t size = 0
+    cdef unsigned i
+    cdef CUresult rc
+    cdef char room[TEXT]
+    for i in range(image.num_variables):
+        rc = cuda.module_global(&address, &size, module, image.variables[i])
+        if rc != CUDA_SUCCESS:
+            GOMP_PLUGIN_error(b"cuModuleGetGlobal (%s) error: %s (%s)", image.variables[i], error_text(rc),
+                              error_name(rc, room))
+            return False
+        pairs[i].start = <uintptr_t> address
+        pairs[i].end = pairs[i].start + size
+    return True
+
+
+cdef bint set_clock_tick(Device *d, CUmodule module) noexcept nogil:
+    """Tell the device's omp_get_wtick how long a tick of its clock is, if the image has it."""
+    cdef CUdeviceptr address = 0
+    cdef double tick = 1e-3 / d.clock_khz if d.clock_khz else 1e-9
+    cdef CUresult rc = cuda.module_global(&address, NULL, module, b"__nvptx_clocktick")
+    if rc == CUDA_ERROR_NOT_FOUND:
+        return True
+    return (not failed(rc, b"cuModuleGetGlobal")
+            and not failed(cuda.host_to_device(address, &tick, sizeof(tick)), b"cuMemcpyHtoD"))
+
+
+cdef bint version_fits(unsigned version) noexcept nogil:
+    if version & 0xFFFF > NVIDIA_PTX_VERSION:
+        GOMP_PLUGIN_error(b"Offload data incompatible with PTX plugin (expected %u, received %u)",
+                          <unsigned> NVIDIA_PTX_VERSION, version & 0xFFFF)
+        return False
+    return True
+
+
+cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair **table) noexcept nogil:
+    """Load an image; the number of pairs (functions, variables, the device's number), or -1 after a message."""
+    cdef Device *d = device_of(n)
+    cdef LoadedImage *loaded
+    cdef AddrPair *pairs
+    cdef AddrPair *last
+    cdef CUdeviceptr address = 0
+    cdef size_t size = 0
+    cdef int count = <int> (image.num_functions + image.num_variables + 1)
+    if not version_fits(version) or d == NULL or not enter(d):
+        return -1
+    loaded = <LoadedImage *> calloc(1, sizeof(LoadedImage))
+    pairs = <AddrPair *> GOMP_PLUGIN_malloc(count * sizeof(AddrPair))
+    if loaded != NULL:
+        loaded.functions = <Function *> calloc(image.num_functions + 1, sizeof(Function))
+    if loaded == NULL or loaded.functions == NULL:
+        GOMP_PLUGIN_error(b"nvptx: out of memory")
+    elif link_image(image, &loaded.module):
+        if (find_functions(image, loaded.module, loaded.functions, pairs)
+                and find_variables(image, loaded.module, pairs + image.num_functions)
+                and set_clock_tick(d, loaded.module)):
+            last = &pairs[count - 1]
+            if cuda.module_global(&address, &size, loaded.module, b"__gomp_device_num") == CUDA_SUCCESS:
+                last.start = <uintptr_t> address
+                last.end = last.start + size
+            else:
+                last.start = last.end = 0
+            loaded.target_data = image
+            pthread_mutex_lock(&d.image_lock)
+            loaded.next = d.images
+            d.images = loaded
+            pthread_mutex_unlock(&d.image_lock)
+            table[0] = pairs
+            return count
+        cuda.module_unload(loaded.module)
+    if loaded != NULL:
+        free(loaded.functions)
+        free(loaded)
+    free(pairs)
+    return -1
+
+
+cdef bint unload_image(int n, unsigned version, const TargetData *image) noexcept nogil:
+    """Take an image off a device; false after a message."""
+    cdef Device *d = device_of(n)
+    cdef LoadedImage **at
+    cdef LoadedImage *found
+    cdef bint good = True
+    if not version_fits(version) or d == NULL or not enter(d):
+        return False
+    pthread_mutex_lock(&d.image_lock)
+    at = &d.images
+    while at[0] != NULL and at[0].target_data != image:
+        at = &at[0].next
+    found = at[0]
+    if found != NULL:
+        at[0] = found.next
+        good = gone(cuda.module_unload(found.module), b"cuModuleUnload")
+        free(found.functions)
+        free(found)
+    pthread_mutex_unlock(&d.image_lock)
+    return good

@@ -1,0 +1,134 @@
+# Launches of OpenMP regions.
+
+cdef enum:
+    # include/gomp-constants.h: a word of the launch arguments is device, kind and, unless a second word has it, value.
+    ARG_DEVICE_MASK = (1 << 7) - 1
+    ARG_SUBSEQUENT = 1 << 7
+    ARG_ID_MASK = ((1 << 8) - 1) << 8
+    ARG_VALUE_SHIFT = 16
+    ARG_NUM_TEAMS = 1 << 8
+    ARG_THREAD_LIMIT = 2 << 8
+
+    DEFAULT_WARPS = 8  # a team
+    MAX_WARPS = 32  # a team: GCC's own limit in its nvptx libgcc
+    STACK_SIZE = 128 * 1024  # a warp
+
+
+cdef void readable_name(const char *name, char *room, size_t size) noexcept nogil:
+    """A function's name as its program has it: PTX has ``$`` for dots."""
+    cdef size_t i = 0
+    while name[i] and i + 1 < size:
+        room[i] = c'.' if name[i] == c'$' else name[i]
+        i += 1
+    room[i] = 0
+
+
+cdef void die_of(CUresult rc, const char *what, const Function *f, const Device *d) noexcept nogil:
+    """A region has failed on the device: the driver's words, and which region it was."""
+    global region_failed
+    cdef char name[TEXT]
+    cdef char room[TEXT]
+    region_failed = True
+    readable_name(f.launch.name, name, sizeof(name))
+    GOMP_PLUGIN_fatal(b"%s error: %s%s; %s in region %s on device %d (%s)", what, error_text(rc),
+                      b" (perhaps abort was called)" if rc == CUDA_ERROR_LAUNCH_FAILED else b"",
+                      error_name(rc, room), <const char *> name, d.number, <const char *> d.name)
+
+
+cdef void read_arguments(void **args, int *teams, int *threads) noexcept nogil:
+    """The num_teams and thread_limit that hold for all kinds of devices; 0 where the program says nothing."""
+    cdef intptr_t id, value
+    while args[0] != NULL:
+        id = <intptr_t> args[0]
+        args += 1
+        value = id >> ARG_VALUE_SHIFT
+        if id & ARG_SUBSEQUENT:
+            value = <intptr_t> args[0]
+            args += 1
+        if id & ARG_DEVICE_MASK:
+            continue
+        if value > INT32_MAX:
+            value = INT32_MAX
+        if id & ARG_ID_MASK == ARG_NUM_TEAMS:
+            teams[0] = <int> value
+        elif id & ARG_ID_MASK == ARG_THREAD_LIMIT:
+            threads[0] = <int> value
+
+
+cdef void fit_to_device(const Function *f, const Device *d, int *teams, int *threads) noexcept nogil:
+    """Warps a team, and as many teams as the device can hold at once if the program asks for more or does not say."""
+    cdef int most = f.max_threads // WARP
+    cdef int registers, blocks
+    if most > MAX_WARPS:
+        most = MAX_WARPS
+    if most < 1:
+        most = 1
+    if threads[0] <= 0:
+        threads[0] = DEFAULT_WARPS
+    if threads[0] > most:
+        threads[0] = most
+    registers = f.registers * WARP * threads[0]
+    blocks = d.registers_per_sm // registers * d.sms if registers > 0 else d.sms
+    if blocks < 1:
+        blocks = 1
+    if teams[0] <= 0 or teams[0] > blocks:
+        teams[0] = blocks
+
+
+cdef void need_stacks(Device *d, size_t size) noexcept nogil:
+    """Stacks of so many bytes; those of the last launch if they suffice.  The launch lock is held."""
+    cdef CUresult rc
+    if d.stacks_size >= size:
+        return
+    if d.stacks:
+        must(cuda.ctx_synchronize(), b"cuCtxSynchronize")
+        must(cuda.mem_free(d.stacks), b"cuMemFree")
+        d.stacks = 0
+        d.stacks_size = 0
+    rc = cuda.mem_alloc(&d.stacks, size)
+    if rc == CUDA_ERROR_OUT_OF_MEMORY:
+        pthread_mutex_lock(&d.memory_lock)
+        release_kept(d, 0)
+        pthread_mutex_unlock(&d.memory_lock)
+        rc = cuda.mem_alloc(&d.stacks, size)
+    if rc != CUDA_SUCCESS:
+        d.stacks = 0
+        must(rc, b"cuMemAlloc")
+    d.stacks_size = size
+
+
+cdef void run_region(int n, Function *f, void *variables, void **args) noexcept nogil:
+    """Run a region to its end.  A failure ends the program."""
+    cdef Device *d = device_of(n)
+    cdef int teams = 0
+    cdef int threads = 0
+    cdef CUdeviceptr block[3]
+    cdef size_t size = sizeof(block)
+    cdef void *config[5]
+    cdef CUresult rc
+    if d == NULL or not enter(d):
+        GOMP_PLUGIN_fatal(b"device %d cannot run a region", n)
+    if args == NULL:
+        GOMP_PLUGIN_fatal(b"No target arguments provided")
+    read_arguments(args, &teams, &threads)
+    fit_to_device(f, d, &teams, &threads)
+    GOMP_PLUGIN_debug(0, b"  GOMP_OFFLOAD_run: kernel %s: launch [(teams: %u), 1, 1] [(lanes: 32), (threads: %u), 1]\n",
+                      f.launch.name, <unsigned> teams, <unsigned> threads)
+    pthread_mutex_lock(&d.launch_lock)
+    need_stacks(d, <size_t> STACK_SIZE * teams * threads)
+    block[0] = <CUdeviceptr> <uintptr_t> variables
+    block[1] = d.stacks
+    block[2] = STACK_SIZE
+    config[0] = CU_LAUNCH_PARAM_BUFFER_POINTER
+    config[1] = block
+    config[2] = CU_LAUNCH_PARAM_BUFFER_SIZE
+    config[3] = &size
+    config[4] = CU_LAUNCH_PARAM_END
+    rc = cuda.launch(f.handle, teams, 1, 1, WARP, threads, 1, 0, NULL, NULL, config)
+    if rc != CUDA_SUCCESS:
+        pthread_mutex_unlock(&d.launch_lock)
+        die_of(rc, b"cuLaunchKernel", f, d)
+    rc = cuda.ctx_synchronize()
+    pthread_mutex_unlock(&d.launch_lock)
+    if rc != CUDA_SUCCESS:
+        die_of(rc, b"cuCtxSynchronize", f, d)

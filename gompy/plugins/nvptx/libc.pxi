@@ -1,0 +1,127 @@
+# What the plugin uses of the C library and of the host's runtime.
+
+from libc.stdint cimport INT32_MAX, int64_t, intptr_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.stdio cimport fprintf, snprintf, stderr
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memset, strchr, strcmp, strlen, strrchr
+
+cdef extern from *:
+    """
+    #include <dlfcn.h>
+    #include <pthread.h>
+    #include <stdlib.h>
+    #include <unistd.h>
+    extern void GOMP_PLUGIN_error (const char *, ...) __attribute__ ((format (printf, 1, 2)));
+    extern void GOMP_PLUGIN_fatal (const char *, ...) __attribute__ ((noreturn, format (printf, 1, 2)));
+    extern void GOMP_PLUGIN_debug (int, const char *, ...) __attribute__ ((format (printf, 2, 3)));
+    extern void *GOMP_PLUGIN_malloc (size_t);
+    /* OpenACC's services: weak, for a runtime may do OpenMP alone. */
+    extern void *GOMP_PLUGIN_acc_thread (void) __attribute__ ((weak));
+    extern int GOMP_PLUGIN_acc_default_dim (unsigned) __attribute__ ((weak));
+    """
+    void GOMP_PLUGIN_error(const char *, ...) noexcept nogil
+    void GOMP_PLUGIN_fatal(const char *, ...) noexcept nogil
+    void GOMP_PLUGIN_debug(int, const char *, ...) noexcept nogil
+    void *GOMP_PLUGIN_malloc(size_t) noexcept nogil
+    void *(*GOMP_PLUGIN_acc_thread)() noexcept nogil
+    int (*GOMP_PLUGIN_acc_default_dim)(unsigned) noexcept nogil
+
+    ctypedef bint c_bool "_Bool"
+    ctypedef int pid_t
+    ctypedef struct pthread_mutex_t:
+        pass
+    ctypedef struct Dl_info:
+        const char *dli_fname
+    int RTLD_LAZY
+    void *RTLD_DEFAULT
+    void *dlsym(void *, const char *) nogil
+    int F_OK
+    int pthread_mutex_init(pthread_mutex_t *, void *) nogil
+    int pthread_mutex_destroy(pthread_mutex_t *) nogil
+    int pthread_mutex_lock(pthread_mutex_t *) nogil
+    int pthread_mutex_unlock(pthread_mutex_t *) nogil
+    void *dlopen(const char *, int) nogil
+    int dlclose(void *) nogil
+    char *dlerror() nogil
+    int dladdr(const void *, Dl_info *) nogil
+    int access(const char *, int) nogil
+    pid_t getpid() nogil
+    char *secure_getenv(const char *) nogil
+
+cdef extern from "driver_api.h" nogil:
+    ctypedef int CUresult
+    ctypedef int CUdevice
+    ctypedef unsigned long long CUdeviceptr
+    ctypedef void *CUcontext
+    ctypedef void *CUmodule
+    ctypedef void *CUfunction
+    ctypedef void *CUstream
+    ctypedef void *CUevent
+    ctypedef void *CUlinkState
+    enum:
+        CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_DEINITIALIZED
+        CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NOT_READY, CUDA_ERROR_LAUNCH_FAILED
+        CUDA_ERROR_NOT_PERMITTED
+        CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_DEVICE_ATTRIBUTE_WARP_SIZE
+        CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, CU_DEVICE_ATTRIBUTE_CLOCK_RATE
+        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
+        CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR
+        CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_FUNC_ATTRIBUTE_NUM_REGS
+        CU_JIT_WALL_TIME, CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER
+        CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_OPTIMIZATION_LEVEL, CU_JIT_LOG_VERBOSE, CU_JIT_INPUT_PTX
+        CU_EVENT_DISABLE_TIMING
+    void *CU_LAUNCH_PARAM_END
+    void *CU_LAUNCH_PARAM_BUFFER_POINTER
+    void *CU_LAUNCH_PARAM_BUFFER_SIZE
+    ctypedef void (*CUstreamCallback)(CUstream, CUresult, void *) noexcept nogil
+    struct cuda_functions:
+        CUresult (*init)(unsigned) noexcept nogil
+        CUresult (*driver_version)(int *) noexcept nogil
+        CUresult (*device_count)(int *) noexcept nogil
+        CUresult (*device_get)(CUdevice *, int) noexcept nogil
+        CUresult (*device_name)(char *, int, CUdevice) noexcept nogil
+        CUresult (*device_attribute)(int *, int, CUdevice) noexcept nogil
+        CUresult (*device_memory)(size_t *, CUdevice) noexcept nogil
+        CUresult (*ctx_create)(CUcontext *, unsigned, CUdevice) noexcept nogil
+        CUresult (*ctx_destroy)(CUcontext) noexcept nogil
+        CUresult (*ctx_current)(CUcontext *) noexcept nogil
+        CUresult (*ctx_device)(CUdevice *) noexcept nogil
+        CUresult (*ctx_push)(CUcontext) noexcept nogil
+        CUresult (*ctx_pop)(CUcontext *) noexcept nogil
+        CUresult (*ctx_set)(CUcontext) noexcept nogil
+        CUresult (*ctx_synchronize)() noexcept nogil
+        CUresult (*link_create)(unsigned, int *, void **, CUlinkState *) noexcept nogil
+        CUresult (*link_add)(CUlinkState, int, void *, size_t, const char *, unsigned, int *, void **) noexcept nogil
+        CUresult (*link_complete)(CUlinkState, void **, size_t *) noexcept nogil
+        CUresult (*link_destroy)(CUlinkState) noexcept nogil
+        CUresult (*module_load)(CUmodule *, const void *) noexcept nogil
+        CUresult (*module_unload)(CUmodule) noexcept nogil
+        CUresult (*module_function)(CUfunction *, CUmodule, const char *) noexcept nogil
+        CUresult (*module_global)(CUdeviceptr *, size_t *, CUmodule, const char *) noexcept nogil
+        CUresult (*func_attribute)(int *, int, CUfunction) noexcept nogil
+        CUresult (*mem_info)(size_t *, size_t *) noexcept nogil
+        CUresult (*mem_alloc)(CUdeviceptr *, size_t) noexcept nogil
+        CUresult (*mem_free)(CUdeviceptr) noexcept nogil
+        CUresult (*mem_range)(CUdeviceptr *, size_t *, CUdeviceptr) noexcept nogil
+        CUresult (*host_to_device)(CUdeviceptr, const void *, size_t) noexcept nogil
+        CUresult (*device_to_host)(void *, CUdeviceptr, size_t) noexcept nogil
+        CUresult (*device_to_device_async)(CUdeviceptr, CUdeviceptr, size_t, CUstream) noexcept nogil
+        CUresult (*host_to_device_async)(CUdeviceptr, const void *, size_t, CUstream) noexcept nogil
+        CUresult (*device_to_host_async)(void *, CUdeviceptr, size_t, CUstream) noexcept nogil
+        CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                           void **, void **) noexcept nogil
+        CUresult (*stream_create)(CUstream *, unsigned) noexcept nogil
+        CUresult (*stream_destroy)(CUstream) noexcept nogil
+        CUresult (*stream_query)(CUstream) noexcept nogil
+        CUresult (*stream_synchronize)(CUstream) noexcept nogil
+        CUresult (*stream_callback)(CUstream, CUstreamCallback, void *, unsigned) noexcept nogil
+        CUresult (*stream_wait)(CUstream, CUevent, unsigned) noexcept nogil
+        CUresult (*event_create)(CUevent *, unsigned) noexcept nogil
+        CUresult (*event_destroy)(CUevent) noexcept nogil
+        CUresult (*event_record)(CUevent, CUstream) noexcept nogil
+        CUresult (*event_query)(CUevent) noexcept nogil
+        CUresult (*error_string)(CUresult, const char **) noexcept nogil
+        CUresult (*error_name)(CUresult, const char **) noexcept nogil
+        CUresult (*occupancy)(int *, int *, CUfunction, void *, size_t, int) noexcept nogil
+    cuda_functions cuda
+    const char *cuda_load(void *)

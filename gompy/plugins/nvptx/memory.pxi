@@ -1,0 +1,274 @@
+# Device memory and copies.  A block that is given back is kept for the next allocation of its size: a construct in a
+# loop asks for the same block every time, and the driver takes longer for that than for the launch.
+
+cdef enum:
+    SIZE_CLASSES = 256
+    KEEP_BYTES = 1 << 28  # blocks of together so much are kept at most
+
+cdef int check_mode  # GOMPY_CHECK: every block goes back at once, so that its later use is noticed; 1 no, 2 yes
+
+
+cdef bint keeps_blocks() noexcept nogil:
+    global check_mode
+    cdef const char *value
+    if check_mode == 0:
+        value = secure_getenv(b"GOMPY_CHECK")
+        check_mode = 2 if value != NULL and value[0] and strcmp(value, b"0") else 1
+    return check_mode == 1
+
+
+cdef inline size_t address_hash(CUdeviceptr address) noexcept nogil:
+    return <size_t> ((address >> 8) * 0x9E3779B97F4A7C15ULL >> 20)
+
+
+cdef inline size_t size_class(size_t size) noexcept nogil:
+    return (size * <size_t> 0x9E3779B97F4A7C15ULL >> 56) % SIZE_CLASSES
+
+
+cdef bint grow_table(Device *d) noexcept nogil:
+    """Room for one more block in use."""
+    cdef size_t mask = 2 * d.live_mask + 1 if d.live != NULL else 255
+    cdef Block **table
+    cdef Block *b
+    cdef Block *next
+    cdef size_t i
+    if d.live != NULL and d.num_live <= d.live_mask:
+        return True
+    table = <Block **> calloc(mask + 1, sizeof(Block *))
+    if table == NULL:
+        return d.live != NULL
+    if d.live != NULL:
+        for i in range(d.live_mask + 1):
+            b = d.live[i]
+            while b != NULL:
+                next = b.next
+                b.next = table[address_hash(b.address) & mask]
+                table[address_hash(b.address) & mask] = b
+                b = next
+        free(d.live)
+    d.live = table
+    d.live_mask = mask
+    return True
+
+
+cdef Block **find_live(Device *d, CUdeviceptr address) noexcept nogil:
+    """Where a block in use hangs, by its first address; what it refers to is NULL if there is none."""
+    cdef Block **at = &d.live[address_hash(address) & d.live_mask]
+    while at[0] != NULL and at[0].address != address:
+        at = &at[0].next
+    return at
+
+
+cdef void unlink_kept(Device *d, Block *b) noexcept nogil:
+    """Take a block out of those kept."""
+    cdef Block **at = &d.kept[size_class(b.size)]
+    while at[0] != b:
+        at = &at[0].next
+    at[0] = b.next
+    if b.older != NULL:
+        b.older.newer = b.newer
+    else:
+        d.oldest = b.newer
+    if b.newer != NULL:
+        b.newer.older = b.older
+    else:
+        d.newest = b.older
+    d.kept_bytes -= b.size
+
+
+cdef bint release_kept(Device *d, size_t until) noexcept nogil:
+    """Give kept blocks back, the oldest first, down to so many bytes; whether any went.  The context is current."""
+    cdef Block *b
+    cdef bint any = False
+    while d.oldest != NULL and d.kept_bytes > until:
+        b = d.oldest
+        unlink_kept(d, b)
+        gone(cuda.mem_free(b.address), b"cuMemFree")
+        free(b)
+        any = True
+    return any
+
+
+cdef void forget_memory(Device *d) noexcept nogil:
+    """Free the tables of a device that ends; its memory goes with the context."""
+    cdef Block *b
+    cdef size_t i
+    while d.oldest != NULL:
+        b = d.oldest
+        d.oldest = b.newer
+        free(b)
+    if d.live != NULL:
+        for i in range(d.live_mask + 1):
+            while d.live[i] != NULL:
+                b = d.live[i]
+                d.live[i] = b.next
+                free(b)
+        free(d.live)
+
+
+cdef bint drop_stacks(Device *d) noexcept nogil:
+    """Give the stacks back, which the next region has made anew; whether there were any."""
+    cdef bint any
+    pthread_mutex_lock(&d.launch_lock)
+    any = d.stacks != 0
+    if any:
+        must(cuda.mem_free(d.stacks), b"cuMemFree")
+        d.stacks = 0
+        d.stacks_size = 0
+    pthread_mutex_unlock(&d.launch_lock)
+    return any
+
+
+cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
+    """Device memory, a kept block or a new one; 0 after a message."""
+    cdef Block *b
+    cdef Block **at
+    cdef CUresult rc
+    cdef CUdeviceptr address = 0
+    pthread_mutex_lock(&d.memory_lock)
+    b = d.kept[size_class(size)]
+    while b != NULL and b.size != size:
+        b = b.next
+    if b != NULL:
+        unlink_kept(d, b)
+    else:
+        release_kept(d, KEEP_BYTES)
+        b = <Block *> malloc(sizeof(Block))
+        rc = cuda.mem_alloc(&address, size) if b != NULL else <CUresult> CUDA_ERROR_OUT_OF_MEMORY
+        if rc == CUDA_ERROR_OUT_OF_MEMORY and b != NULL:
+            # What is kept for later has to go first, then the stacks.
+            if release_kept(d, 0):
+                rc = cuda.mem_alloc(&address, size)
+            if rc == CUDA_ERROR_OUT_OF_MEMORY:
+                pthread_mutex_unlock(&d.memory_lock)  # a launch takes this lock with its own held
+                if drop_stacks(d):
+                    rc = cuda.mem_alloc(&address, size)
+                pthread_mutex_lock(&d.memory_lock)
+        if failed(rc, b"cuMemAlloc"):
+            pthread_mutex_unlock(&d.memory_lock)
+            free(b)
+            return 0
+        b.address = address
+        b.size = size
+    if not grow_table(d):
+        GOMP_PLUGIN_fatal(b"nvptx: out of memory")
+    at = &d.live[address_hash(b.address) & d.live_mask]
+    b.next = at[0]
+    at[0] = b
+    d.num_live += 1
+    pthread_mutex_unlock(&d.memory_lock)
+    return b.address
+
+
+cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
+    """Memory is used no more.  The driver is not asked, so this may be done in one of its callbacks."""
+    cdef Block **at
+    cdef Block *b = NULL
+    cdef bint keep = keeps_blocks()
+    cdef CUresult rc = CUDA_SUCCESS
+    pthread_mutex_lock(&d.memory_lock)
+    if d.live != NULL:
+        at = find_live(d, address)
+        b = at[0]
+    if b == NULL:
+        pthread_mutex_unlock(&d.memory_lock)
+        GOMP_PLUGIN_error(b"invalid device address")
+        return False
+    at[0] = b.next
+    d.num_live -= 1
+    if not keep or b.size > KEEP_BYTES // 4:
+        rc = cuda.mem_free(address)
+        keep = rc == CUDA_ERROR_NOT_PERMITTED  # a callback: at the next allocation
+    else:
+        keep = True
+    if keep:
+        b.next = d.kept[size_class(b.size)]
+        d.kept[size_class(b.size)] = b
+        b.older = d.newest
+        b.newer = NULL
+        if d.newest != NULL:
+            d.newest.newer = b
+        else:
+            d.oldest = b
+        d.newest = b
+        d.kept_bytes += b.size
+    pthread_mutex_unlock(&d.memory_lock)
+    if keep:
+        return True
+    free(b)
+    return not failed(rc, b"cuMemFree")
+
+
+cdef bint copy_fits(Device *d, const void *host, CUdeviceptr device, size_t size) noexcept nogil:
+    """What can be told of a copy without asking the driver: the messages are those of GCC's plugin."""
+    cdef Block *b = NULL
+    if device == 0:
+        GOMP_PLUGIN_error(b"invalid device address")
+        return False
+    if host == NULL:
+        GOMP_PLUGIN_error(b"invalid host address")
+        return False
+    if <CUdeviceptr> <uintptr_t> host == device:
+        GOMP_PLUGIN_error(b"invalid host or device address")
+        return False
+    pthread_mutex_lock(&d.memory_lock)
+    if d.live != NULL:
+        b = find_live(d, device)[0]
+    pthread_mutex_unlock(&d.memory_lock)
+    if b != NULL and size > b.size:
+        GOMP_PLUGIN_error(b"invalid size")
+        return False
+    return True
+
+
+cdef bint copied(CUresult rc, const char *what, CUdeviceptr device, size_t size) noexcept nogil:
+    """Whether a copy went well.  If not, the driver is asked why it may have been wrong."""
+    cdef CUdeviceptr base = 0
+    cdef size_t length = 0
+    if rc == CUDA_SUCCESS:
+        return True
+    if rc == CUDA_ERROR_INVALID_VALUE:
+        if cuda.mem_range(&base, &length, device) != CUDA_SUCCESS:
+            GOMP_PLUGIN_error(b"invalid device address")
+        elif device + size > base + length:
+            GOMP_PLUGIN_error(b"invalid size")
+    failed(rc, what)
+    return False
+
+
+cdef bint host_to_device(int n, CUdeviceptr device, const void *host, size_t size, CUstream stream,
+                         bint waits) noexcept nogil:
+    """Copy; ``waits``: until the host's memory has been read, else in the order of a stream."""
+    cdef Device *d = device_of(n)
+    if d == NULL or not enter(d):
+        return False
+    if size == 0:
+        return True
+    if not copy_fits(d, host, device, size):
+        return False
+    if waits:
+        return copied(cuda.host_to_device(device, host, size), b"cuMemcpyHtoD", device, size)
+    return copied(cuda.host_to_device_async(device, host, size, stream), b"cuMemcpyHtoDAsync", device, size)
+
+
+cdef bint device_to_host(int n, void *host, CUdeviceptr device, size_t size, CUstream stream,
+                         bint waits) noexcept nogil:
+    cdef Device *d = device_of(n)
+    if d == NULL or not enter(d):
+        return False
+    if size == 0:
+        return True
+    if not copy_fits(d, host, device, size):
+        return False
+    if waits:
+        return copied(cuda.device_to_host(host, device, size), b"cuMemcpyDtoH", device, size)
+    return copied(cuda.device_to_host_async(host, device, size, stream), b"cuMemcpyDtoHAsync", device, size)
+
+
+cdef bint device_to_device(int n, CUdeviceptr target, CUdeviceptr source, size_t size) noexcept nogil:
+    cdef Device *d = device_of(n)
+    if d == NULL or not enter(d):
+        return False
+    if size == 0:
+        return True
+    return not failed(cuda.device_to_device_async(target, source, size, NULL), b"cuMemcpyDtoDAsync")

@@ -1,0 +1,180 @@
+# cython: language_level=3, cdivision=True, boundscheck=False, wraparound=False, initializedcheck=False
+"""libgomp-plugin-nvptx.so.1: NVIDIA GPUs over the CUDA driver interface, or the emulated GPU in their place.
+
+Exports the GOMP_OFFLOAD_* functions of GCC 12's nvptx plugin (libgomp/plugin/plugin-nvptx.c, libgomp-plugin.h: version
+1), OpenMP and OpenACC.  docs/nvptx.md describes it for users.
+"""
+
+include "libc.pxi"
+include "driver.pxi"
+include "devices.pxi"
+include "memory.pxi"
+include "images.pxi"
+include "launch.pxi"
+include "openacc.pxi"
+
+
+cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
+    """The interface's version."""
+    return 1
+
+
+cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
+    return b"nvptx"
+
+
+cdef public unsigned GOMP_OFFLOAD_get_caps() noexcept nogil:
+    """GOMP_OFFLOAD_CAP_OPENMP_400 and GOMP_OFFLOAD_CAP_OPENACC_200."""
+    return 4 | 8
+
+
+cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
+    return DEVICE_TYPE
+
+
+cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:
+    return count_devices()
+
+
+cdef public c_bool GOMP_OFFLOAD_init_device(int n) noexcept nogil:
+    return init_device(n)
+
+
+cdef public c_bool GOMP_OFFLOAD_fini_device(int n) noexcept nogil:
+    return fini_device(n)
+
+
+cdef public int GOMP_OFFLOAD_load_image(int n, unsigned version, const void *target_data,
+                                        AddrPair **table) noexcept nogil:
+    return load_image(n, version, <const TargetData *> target_data, table)
+
+
+cdef public c_bool GOMP_OFFLOAD_unload_image(int n, unsigned version, const void *target_data) noexcept nogil:
+    return unload_image(n, version, <const TargetData *> target_data)
+
+
+cdef public void *GOMP_OFFLOAD_alloc(int n, size_t size) noexcept nogil:
+    cdef Device *d = device_of(n)
+    cdef CUdeviceptr address
+    cdef GoaccThread *thread
+    if d == NULL or not enter(d):
+        return NULL
+    address = take_block(d, size)
+    if address:
+        thread = profiled()
+        if thread != NULL:
+            profile_data(thread, acc_ev_alloc, address, NULL, size)
+    return <void *> <uintptr_t> address
+
+
+cdef public c_bool GOMP_OFFLOAD_free(int n, void *address) noexcept nogil:
+    cdef Device *d = device_of(n)
+    cdef GoaccThread *thread
+    if d == NULL or not enter(d) or not give_block(d, <CUdeviceptr> <uintptr_t> address):
+        return False
+    thread = profiled()
+    if thread != NULL:
+        profile_data(thread, acc_ev_free, <uintptr_t> address, NULL, <size_t> -1)
+    return True
+
+
+cdef public c_bool GOMP_OFFLOAD_host2dev(int n, void *target, const void *source, size_t size) noexcept nogil:
+    return host_to_device(n, <CUdeviceptr> <uintptr_t> target, source, size, NULL, True)
+
+
+cdef public c_bool GOMP_OFFLOAD_dev2host(int n, void *target, const void *source, size_t size) noexcept nogil:
+    return device_to_host(n, target, <CUdeviceptr> <uintptr_t> source, size, NULL, True)
+
+
+cdef public c_bool GOMP_OFFLOAD_dev2dev(int n, void *target, const void *source, size_t size) noexcept nogil:
+    return device_to_device(n, <CUdeviceptr> <uintptr_t> target, <CUdeviceptr> <uintptr_t> source, size)
+
+
+cdef public void GOMP_OFFLOAD_run(int n, void *function, void *variables, void **args) noexcept nogil:
+    run_region(n, <Function *> function, variables, args)
+
+
+cdef public void GOMP_OFFLOAD_openacc_exec(void *function, size_t mapnum, void **hosts, void **devs, unsigned *dims,
+                                           void *mapping) noexcept nogil:
+    run_construct(<Function *> function, mapnum, hosts, devs, dims)
+
+
+cdef public void GOMP_OFFLOAD_openacc_async_exec(void *function, size_t mapnum, void **hosts, void **devs,
+                                                 unsigned *dims, void *mapping, void *queue) noexcept nogil:
+    queue_construct(<Queue *> queue, <Function *> function, mapnum, hosts, devs, dims)
+
+
+cdef public void *GOMP_OFFLOAD_openacc_create_thread_data(int n) noexcept nogil:
+    """A thread begins to use a device.  A context that the program has made current stays so for its own calls."""
+    cdef Device *d = device_of(n)
+    cdef ThreadData *data = <ThreadData *> GOMP_PLUGIN_malloc(sizeof(ThreadData))
+    cdef CUcontext current = NULL
+    data.device = d
+    if d != NULL:
+        must(cuda.ctx_current(&current), b"cuCtxGetCurrent")
+        if current == NULL:
+            enter(d)
+    return data
+
+
+cdef public void GOMP_OFFLOAD_openacc_destroy_thread_data(void *data) noexcept nogil:
+    free(data)
+
+
+cdef public void *GOMP_OFFLOAD_openacc_cuda_get_current_device() noexcept nogil:
+    """A pointer to the CUdevice, as GCC's plugin gives it."""
+    cdef Device *d = thread_device()
+    return &d.handle if d != NULL else NULL
+
+
+cdef public void *GOMP_OFFLOAD_openacc_cuda_get_current_context() noexcept nogil:
+    cdef Device *d = thread_device()
+    return d.context if d != NULL else NULL
+
+
+cdef public void *GOMP_OFFLOAD_openacc_cuda_get_stream(void *queue) noexcept nogil:
+    return (<Queue *> queue).stream
+
+
+cdef public int GOMP_OFFLOAD_openacc_cuda_set_stream(void *queue, void *stream) noexcept nogil:
+    return set_stream(<Queue *> queue, stream)
+
+
+cdef public void *GOMP_OFFLOAD_openacc_async_construct(int n) noexcept nogil:
+    return new_queue(n)
+
+
+cdef public c_bool GOMP_OFFLOAD_openacc_async_destruct(void *queue) noexcept nogil:
+    return delete_queue(<Queue *> queue)
+
+
+cdef public int GOMP_OFFLOAD_openacc_async_test(void *queue) noexcept nogil:
+    return test_queue(<Queue *> queue)
+
+
+cdef public c_bool GOMP_OFFLOAD_openacc_async_synchronize(void *queue) noexcept nogil:
+    return wait_for(<Queue *> queue)
+
+
+cdef public c_bool GOMP_OFFLOAD_openacc_async_serialize(void *first, void *then) noexcept nogil:
+    return serialize_queues(<Queue *> first, <Queue *> then)
+
+
+cdef public void GOMP_OFFLOAD_openacc_async_queue_callback(void *queue, void (*function)(void *) noexcept nogil,
+                                                           void *data) noexcept nogil:
+    queue_callback(<Queue *> queue, function, data)
+
+
+cdef public c_bool GOMP_OFFLOAD_openacc_async_host2dev(int n, void *target, const void *source, size_t size,
+                                                       void *queue) noexcept nogil:
+    return host_to_device(n, <CUdeviceptr> <uintptr_t> target, source, size, (<Queue *> queue).stream, False)
+
+
+cdef public c_bool GOMP_OFFLOAD_openacc_async_dev2host(int n, void *target, const void *source, size_t size,
+                                                       void *queue) noexcept nogil:
+    return device_to_host(n, target, <CUdeviceptr> <uintptr_t> source, size, (<Queue *> queue).stream, False)
+
+
+cdef public size_t GOMP_OFFLOAD_openacc_get_property(int n, int property) noexcept nogil:
+    """A union of a size and a pointer."""
+    return device_property(n, property)

@@ -1,0 +1,390 @@
+"""LLVM IR of one function in one version: values, registers, and small helpers.  lower.py drives it.
+
+A uniform register is a scalar, a varying one a vector of 32 lanes; registers are allocas that LLVM turns into SSA.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple, NoReturn
+
+from . import abi
+from .syntax import (
+    TYPE_BYTES,
+    FloatImmediate,
+    Immediate,
+    Not,
+    Operand,
+    PtxError,
+    Register,
+    Sink,
+    Special,
+    Symbol,
+)
+from .uniform import Analysis
+
+LLVM_TYPE = {
+    "b8": "i8", "u8": "i8", "s8": "i8", "b16": "i16", "u16": "i16", "s16": "i16", "b32": "i32", "u32": "i32",
+    "s32": "i32", "f32": "float", "b64": "i64", "u64": "i64", "s64": "i64", "f64": "double", "pred": "i1",
+}  # fmt: skip
+BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64}
+FULL = "<32 x i1>"
+
+
+class Value(NamedTuple):
+    """An SSA value or constant: element type, one for all lanes or one for each, text."""
+
+    type: str
+    vector: bool
+    text: str
+
+    @property
+    def full(self) -> str:
+        """The LLVM type."""
+        return f"<32 x {self.type}>" if self.vector else self.type
+
+    @property
+    def typed(self) -> str:
+        """Type and text, as an argument."""
+        return f"{self.full} {self.text}"
+
+
+class ParamPlace(NamedTuple):
+    """Where a `.param` variable's value is: host memory; `scale` is 32 if there is one value for each lane."""
+
+    pointer: str
+    scale: int
+    size: int
+
+
+class Links:
+    """The words of a unit's link table, filled in when the code is loaded.  Word 0 is the unit itself."""
+
+    def __init__(self) -> None:
+        self.index: dict[tuple[str, str], int] = {("unit", ""): 0}
+
+    def word(self, kind: str, name: str) -> int:
+        """The index of the word for a symbol; kinds: `symbol` (its address) and `function` (its descriptor)."""
+        return self.index.setdefault((kind, name), len(self.index))
+
+
+class Emitter:
+    """The text of one function; `lines` grows."""
+
+    def __init__(self, analysis: Analysis, links: Links, name: str) -> None:
+        self.a = analysis
+        self.links = links
+        self.name = name
+        self.lines: list[str] = []
+        self.entry: list[str] = []
+        self.count = 0
+        self.line = 0
+        self.mask = "%m"
+        self.active = "%m"  # the mask of the instruction at hand: the block's and its guard's
+        self.guarded = False
+        self.block = 0
+        self.slots: dict[Register, str] = {}
+        self.local_offset: dict[str, int] = {}
+        self.params: dict[str, ParamPlace] = {}
+        self.merge_params: set[str] = set()  # results: lanes write them in different blocks
+
+    # --- text ----------------------------------------------------------------------------------------------------
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise a diagnostic for the instruction at hand."""
+        raise PtxError(message, self.line, self.name)
+
+    def new(self, text: str) -> str:
+        """Append `%x = text`, return `%x`."""
+        self.count += 1
+        name = f"%t{self.count}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def put(self, text: str) -> None:
+        """Append a line."""
+        self.lines.append("  " + text)
+
+    def fresh(self, stem: str) -> str:
+        """A new label."""
+        self.count += 1
+        return f"{stem}{self.count}"
+
+    def label(self, name: str) -> None:
+        """Begin a block."""
+        self.lines.append(f"{name}:")
+
+    def alloca(self, kind: str, align: int = 64) -> str:
+        """A slot in the frame."""
+        self.count += 1
+        name = f"%a{self.count}"
+        self.entry.append(f"  {name} = alloca {kind}, align {align}")
+        return name
+
+    def scratch(self, index: int) -> str:
+        """One of the function's 256-byte scratch areas, for calls of the executor."""
+        key = f"%scratch{index}"
+        line = f"  {key} = alloca <32 x i64>, align 64"
+        if line not in self.entry:
+            self.entry.append(line)
+        return key
+
+    # --- values --------------------------------------------------------------------------------------------------
+
+    def ints(self, kind: str, value: int) -> Value:
+        """An integer constant."""
+        bits = BITS[kind]
+        return Value(kind, False, str(value & ((1 << bits) - 1)))
+
+    def splat(self, value: Value) -> Value:
+        """The value in all lanes."""
+        if value.vector:
+            return value
+        if value.text[0] != "%":
+            return Value(value.type, True, f"splat ({value.type} {value.text})")
+        one = self.new(f"insertelement <32 x {value.type}> poison, {value.type} {value.text}, i32 0")
+        return Value(
+            value.type,
+            True,
+            self.new(
+                f"shufflevector <32 x {value.type}> {one}, <32 x {value.type}> poison, <32 x i32> zeroinitializer"
+            ),
+        )
+
+    def same(self, *values: Value) -> tuple[Value, ...]:
+        """All as vectors if one of them is."""
+        if any(v.vector for v in values):
+            return tuple(self.splat(v) for v in values)
+        return values
+
+    def op(self, name: str, *values: Value, result: str = "") -> Value:
+        """A binary or unary LLVM instruction on values of one type; `result`: the result's element type."""
+        values = self.same(*values)
+        first = values[0]
+        text = self.new(f"{name} {first.full} " + ", ".join(v.text for v in values))
+        return Value(result or first.type, first.vector, text)
+
+    def intrinsic(self, name: str, *values: Value, extra: str = "", result: str = "") -> Value:
+        """A call of an LLVM intrinsic overloaded on its first argument (and result)."""
+        values = self.same(*values)
+        first = values[0]
+        kind = {"float": "f32", "double": "f64"}.get(first.type, first.type)
+        suffix = f"v32{kind}" if first.vector else kind
+        out = Value(result or first.type, first.vector, "")
+        if result:
+            kind = {"float": "f32", "double": "f64"}.get(result, result)
+            suffix = (f"v32{kind}." if first.vector else f"{kind}.") + suffix
+        arguments = ", ".join(v.typed for v in values) + extra
+        return Value(out.type, out.vector, self.new(f"call {out.full} @llvm.{name}.{suffix}({arguments})"))
+
+    def cast(self, name: str, value: Value, kind: str) -> Value:
+        """A conversion instruction."""
+        if value.type == kind:
+            return value
+        out = Value(kind, value.vector, "")
+        return Value(kind, value.vector, self.new(f"{name} {value.typed} to {out.full}"))
+
+    def fit(self, value: Value, kind: str, signed: bool = False) -> Value:
+        """The same bits as another type: widened, cut or reinterpreted."""
+        if value.type == kind:
+            return value
+        if value.type in ("float", "double"):
+            value = self.cast("bitcast", value, f"i{BITS[value.type]}")
+        whole = f"i{BITS[kind]}"
+        have, want = BITS[value.type], BITS[whole]
+        if have < want:
+            value = self.cast("sext" if signed else "zext", value, whole)
+        elif have > want:
+            value = self.cast("trunc", value, whole)
+        return self.cast("bitcast", value, kind)
+
+    def select(self, condition: Value, yes: Value, no: Value) -> Value:
+        """`condition ? yes : no`."""
+        if condition.vector or yes.vector or no.vector:
+            yes, no = self.splat(yes), self.splat(no)
+        if condition.vector:
+            pass
+        text = self.new(f"select {condition.typed}, {yes.typed}, {no.typed}")
+        return Value(yes.type, yes.vector, text)
+
+    def lanes(self, mask: str) -> str:
+        """A mask word as a vector of bits."""
+        return self.new(f"bitcast i32 {mask} to {FULL}")
+
+    def bits(self, value: Value) -> str:
+        """A vector of bits as a mask word."""
+        return self.new(f"bitcast {FULL} {self.splat(value).text} to i32")
+
+    def first_lane(self, value: Value) -> Value:
+        """The value of the first active lane."""
+        if not value.vector:
+            return value
+        lane = self.new(f"call i32 @llvm.cttz.i32(i32 {self.active}, i1 false)")
+        lane = self.new(f"and i32 {lane}, 31")
+        return Value(value.type, False, self.new(f"extractelement {value.typed}, i32 {lane}"))
+
+    # --- operands ------------------------------------------------------------------------------------------------
+
+    def slot(self, register: Register) -> str:
+        """The alloca of a register."""
+        name = self.slots.get(register)
+        if name is None:
+            kind = LLVM_TYPE.get(register.type)
+            if kind is None:
+                self.fail(f"registers of type '.{register.type}' are not implemented")
+            full = f"<32 x {kind}>" if register in self.a.varying else str(kind)
+            name = self.slots[register] = self.alloca(full, 64 if register in self.a.varying else 8)
+            self.entry.append(f"  store {full} zeroinitializer, ptr {name}")
+        return name
+
+    def load_register(self, register: Register) -> Value:
+        """A register's value."""
+        slot = self.slot(register)
+        value = Value(LLVM_TYPE[register.type], register in self.a.varying, "")
+        return Value(value.type, value.vector, self.new(f"load {value.full}, ptr {slot}"))
+
+    def read(self, operand: Operand, kind: str) -> Value:
+        """A source operand as PTX type `kind`."""
+        llvm = LLVM_TYPE.get(kind)
+        if llvm is None:
+            self.fail(f"type '.{kind}' is not implemented")
+        if isinstance(operand, Register):
+            value = self.load_register(operand)
+            return value if value.type == llvm else self.fit(value, llvm, kind[0] == "s")
+        if isinstance(operand, Immediate):
+            if llvm in ("float", "double"):
+                return self.float_constant(struct.unpack("<Q", struct.pack("<d", float(operand.value)))[0], 64, llvm)
+            return self.ints(llvm, operand.value)
+        if isinstance(operand, FloatImmediate):
+            return self.float_constant(operand.bits, operand.width, llvm)
+        if isinstance(operand, Special):
+            return self.fit(self.special(operand.name), llvm)
+        if isinstance(operand, Symbol):
+            return self.fit(self.address(operand), llvm)
+        if isinstance(operand, Not):
+            value = self.load_register(operand.register)
+            return self.op("xor", value, Value("i1", False, "true"))
+        self.fail("this operand cannot be read here")
+
+    def float_constant(self, bits: int, width: int, llvm: str) -> Value:
+        """A floating constant of the wanted width."""
+        if width == 64 and llvm == "float":
+            number = struct.unpack("<d", bits.to_bytes(8, "little"))[0]
+            try:
+                bits = int.from_bytes(struct.pack("<f", number), "little")
+            except OverflowError:
+                bits = 0xFF800000 if number < 0 else 0x7F800000
+        elif width == 32 and llvm == "double":
+            bits = int.from_bytes(struct.pack("<d", struct.unpack("<f", bits.to_bytes(4, "little"))[0]), "little")
+        if llvm not in ("float", "double"):
+            return self.ints(llvm, bits)
+        return Value(llvm, False, f"bitcast (i{BITS[llvm]} {bits} to {llvm})")
+
+    def warp_field(self, field: str, kind: str, offset: int = 0) -> str:
+        """A field of the warp that does not change while the kernel runs."""
+        place = self.new(f"getelementptr i8, ptr %w, i64 {abi.WARP[field] + offset}")
+        return self.new(f"load {kind}, ptr {place}, align 4, !invariant.load !0")
+
+    def special(self, name: str) -> Value:
+        """A special register."""
+        base, _, axis = name.partition(".")
+        offset = 4 * "xyz".index(axis or "x")
+        if base == "%tid":
+            if name == "%tid.x" or not self.a.rows:
+                place = self.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['tid'] + 32 * offset}")
+                return Value("i32", True, self.new(f"load <32 x i32>, ptr {place}, align 64, !invariant.load !0"))
+            return Value("i32", False, self.warp_field("tid", "i32", 32 * offset))
+        if base in ("%ntid", "%ctaid", "%nctaid"):
+            return Value("i32", False, self.warp_field(base[1:], "i32", offset))
+        if base == "%laneid":
+            return Value("i32", True, "<" + ", ".join(f"i32 {i}" for i in range(32)) + ">")
+        if base.startswith("%lanemask_"):
+            kind = base[10:]
+            at = [1 << i for i in range(32)]
+            words = {
+                "eq": at,
+                "lt": [b - 1 for b in at],
+                "le": [2 * b - 1 for b in at],
+                "gt": [0xFFFFFFFF & ~(2 * b - 1) for b in at],
+                "ge": [0xFFFFFFFF & ~(b - 1) for b in at],
+            }[kind]
+            return Value("i32", True, "<" + ", ".join(f"i32 {word}" for word in words) + ">")
+        if base == "%warpid":
+            return Value("i32", False, self.warp_field("warpid", "i32"))
+        if base == "%nwarpid":
+            return self.ints("i32", 32)
+        if base in ("%smid", "%gridid"):
+            return self.ints("i32", 0)
+        if base == "%nsmid":
+            return self.ints("i32", 1)
+        if base in ("%clock", "%clock64", "%globaltimer"):
+            which = 1 if base == "%globaltimer" else 0
+            value = Value("i64", False, self.helper("clock", f"ptr %w, i32 {which}", "i64"))
+            return self.fit(value, "i32") if base == "%clock" else value
+        self.fail(f"special register '{name}' is not implemented")
+
+    def address(self, symbol: Symbol) -> Value:
+        """The generic address of a symbol."""
+        if symbol.name in self.local_offset:
+            base = self.new("load i64, ptr %frame")
+            offset = self.local_offset[symbol.name] + symbol.offset
+            return Value("i64", False, self.new(f"add i64 {base}, {offset}"))
+        word = self.links.word("symbol", symbol.name)
+        base = self.new(f"load i64, ptr getelementptr (i8, ptr @links, i64 {8 * word}), !invariant.load !0")
+        if symbol.offset:
+            base = self.new(f"add i64 {base}, {symbol.offset}")
+        return Value("i64", False, base)
+
+    def write(self, operand: Operand, value: Value, signed: bool = False) -> None:
+        """Write a destination for the active lanes."""
+        if isinstance(operand, Sink):
+            return
+        if not isinstance(operand, Register):
+            self.fail("this operand cannot be written")
+        slot = self.slot(operand)
+        value = self.fit(value, LLVM_TYPE[operand.type], signed)
+        if operand not in self.a.varying:
+            if value.vector:
+                value = self.first_lane(value)
+            self.put(f"store {value.typed}, ptr {slot}")
+            return
+        value = self.splat(value)
+        if self.guarded or (self.block in self.a.divergent and self.a.keep.get(self.block, 0) >> operand.number & 1):
+            old = self.new(f"load {value.full}, ptr {slot}")
+            value = Value(
+                value.type,
+                True,
+                self.new(f"select {FULL} {self.lanes(self.active)}, {value.typed}, {value.full} {old}"),
+            )
+        self.put(f"store {value.typed}, ptr {slot}")
+
+    # --- calls of the executor -----------------------------------------------------------------------------------
+
+    def helper(self, name: str, arguments: str, result: str = "void") -> str:
+        """Call one of `abi.OPS`."""
+        table = self.warp_field("ops", "ptr")
+        place = self.new(f"getelementptr i8, ptr {table}, i64 {8 * abi.OP_INDEX[name]}")
+        function = self.new(f"load ptr, ptr {place}, !invariant.load !0")
+        if result == "void":
+            self.put(f"call void {function}({arguments}) #1")
+            return ""
+        return self.new(f"call {result} {function}({arguments}) #1")
+
+    def site(self) -> str:
+        """The last two arguments of most helpers: the unit and the line."""
+        unit = self.new("load ptr, ptr @links, !invariant.load !0")
+        return f"ptr {unit}, i32 {self.line}"
+
+    def spill(self, value: Value, index: int, kind: str = "") -> str:
+        """Store a value, one element a lane, in scratch area `index`."""
+        if kind:
+            value = self.fit(value, kind)
+        value = self.splat(value)
+        place = self.scratch(index)
+        self.put(f"store {value.typed}, ptr {place}, align 64")
+        return place
+
+
+def bytes_of(kind: str) -> int:
+    """Size of a PTX type in memory."""
+    return TYPE_BYTES[kind]

@@ -1,0 +1,101 @@
+"""The index of an object: what the executor needs besides code (variables, functions, lines)."""
+
+from __future__ import annotations
+
+import struct
+
+from . import unit
+from .lower import entry_layout, frame_layout
+from .syntax import TYPE_BYTES, FloatImmediate, Module, PtxError, Symbol, Variable
+
+VARIABLE = struct.Struct(
+    "<4I3Q2I"
+)  # name, space, linkage, line, size, align, data offset + 1 (0: zero), first reloc, relocs
+FUNCTION = struct.Struct(
+    "<8I2Q"
+)  # name, entry, linkage, line, last line, first param, params, max threads; param bytes, local bytes
+PARAM = struct.Struct("<2Q")  # offset, size
+RELOC = struct.Struct("<Q2Iq")  # offset in the variable, name, reserved, addend
+LOC = struct.Struct("<3I")  # line, file, source line
+FILE = struct.Struct("<2I")  # number, name
+INFO = struct.Struct("<4I")  # PTX version * 10, is GCC's OpenMP code, has entries, reserved
+SPACES = ("global", "const", "shared")
+LINKAGES = ("", "visible", "weak", "common", "extern")
+
+
+def initial_bytes(variable: Variable, name: str) -> tuple[bytes, list[tuple[int, Symbol]]]:
+    """A variable's initial bytes, and the addresses in it."""
+    width = TYPE_BYTES[variable.type]
+    data, addresses = bytearray(), []
+    for value in variable.initial or ():
+        if isinstance(value, Symbol):
+            if width != 8:
+                raise PtxError("an address needs an element of 8 bytes", variable.line, name)
+            addresses.append((len(data), value))
+            data += bytes(8)
+        elif isinstance(value, FloatImmediate):
+            if variable.type == "f32" and value.width == 64:
+                double = struct.unpack("<d", value.bits.to_bytes(8, "little"))[0]
+                data += struct.pack("<f", double)
+            else:
+                data += value.bits.to_bytes(8, "little")[:width]
+        elif variable.type in ("f32", "f64"):
+            data += struct.pack("<f" if variable.type == "f32" else "<d", value)
+        else:
+            data += (int(value) & (1 << 8 * width) - 1).to_bytes(width, "little")
+    if len(data) > variable.size:
+        raise PtxError(f"too many initial values for '{variable.name}'", variable.line, name)
+    return bytes(data) + bytes(variable.size - len(data)), addresses
+
+
+def is_openmp(module: Module) -> bool:
+    """Whether kernels of the object follow GCC's conventions for OpenMP (soft stacks): see uniform.py."""
+    return "__nvptx_stacks" in module.variables or "__nvptx_uni" in module.variables
+
+
+def index_file(module: Module) -> bytes:
+    """The index of an object as a cache file."""
+    strings = unit.Strings()
+    variables, relocs, data = b"", b"", bytearray()
+    count = 0
+    everything = list(module.variables.values())
+    for function in module.functions.values():
+        everything += function.shared
+    for variable in everything:
+        place, first, here = 0, count, 0
+        if variable.initial is not None and variable.linkage != "extern":
+            content, addresses = initial_bytes(variable, module.name)
+            if any(content) or addresses:
+                place = len(data) + 1
+                data += content
+            for offset, symbol in addresses:
+                relocs += RELOC.pack(offset, strings.add(symbol.name), 0, symbol.offset)
+                count += 1
+                here += 1
+        variables += VARIABLE.pack(
+            strings.add(variable.name), SPACES.index(variable.space), LINKAGES.index(variable.linkage), variable.line,
+            variable.size, variable.align, place, first, here,
+        )  # fmt: skip
+    functions, params = b"", b""
+    total = 0
+    for function in module.functions.values():
+        offsets, size = entry_layout(function)
+        last = max((s.line for s in function.body or ()), default=function.line)
+        functions += FUNCTION.pack(
+            strings.add(function.name), int(function.entry), LINKAGES.index(function.linkage), function.line, last,
+            total, len(offsets), function.max_threads, size, frame_layout(function.locals)[1],
+        )  # fmt: skip
+        for offset, variable in zip(offsets, function.parameters, strict=True):
+            params += PARAM.pack(offset, variable.size)
+        total += len(offsets)
+    locs = b"".join(LOC.pack(p.line, p.file, p.source_line) for p in module.locations)
+    files = b"".join(FILE.pack(number, strings.add(name)) for number, name in module.files.items())
+    entries = any(f.entry for f in module.functions.values())
+    info = INFO.pack(module.version[0] * 10 + module.version[1], int(is_openmp(module)), int(entries), 0)
+    return unit.container(
+        "index",
+        {
+            "strings": bytes(strings.data), "variables": variables, "functions": functions, "params": params,
+            "relocs": relocs, "data": bytes(data), "locs": locs, "files": files, "info": info,
+        },
+    )  # fmt: skip

@@ -1,0 +1,316 @@
+# Linking: objects to an image.  Names that are not .visible belong to their object; others must be defined once.
+
+cdef char *append(char *text, size_t *used, size_t *room, const char *format, const char *a, const char *b) noexcept nogil:
+    """Append a formatted line to a growing text."""
+    cdef size_t need = strlen(format) + strlen(a) + strlen(b) + 1
+    if used[0] + need > room[0]:
+        room[0] = (used[0] + need) * 2
+        text = <char *> realloc(text, room[0])
+    used[0] += snprintf(text + used[0], room[0] - used[0], format, a, b)
+    return text
+
+
+cdef uint64_t name_hash(const char *name) noexcept nogil:
+    """FNV-1a."""
+    cdef uint64_t value = 0xCBF29CE484222325U
+    while name[0]:
+        value = (value ^ <uint8_t> name[0]) * 0x100000001B3U
+        name += 1
+    return value
+
+
+cdef symbol *find_symbol(ptx_image *image, const char *name) noexcept nogil:
+    """The slot of a name in the image's table; its `name` is NULL if it is not there."""
+    cdef uint64_t at = name_hash(name) & (image.table_size - 1)
+    while image.table[at].name != NULL and strcmp(image.table[at].name, name) != 0:
+        at = (at + 1) & (image.table_size - 1)
+    return &image.table[at]
+
+
+cdef inline variable_record *variable_of(obj *o, uint32_t number) noexcept nogil:
+    return <variable_record *> section_of(o.index, SECTION_VARIABLES) + number
+
+
+cdef inline function_record *function_of(obj *o, uint32_t number) noexcept nogil:
+    return <function_record *> section_of(o.index, SECTION_FUNCTIONS) + number
+
+
+cdef int define(ptx_image *image, obj *o, uint32_t object, const char *name, uint32_t number, uint32_t linkage, uint32_t line,
+                bint function, text_buffer *log) noexcept nogil:
+    """Enter a global definition."""
+    cdef symbol *slot = find_symbol(image, name)
+    cdef char text[1024]
+    if slot.name != NULL:
+        if linkage == LINKAGE_WEAK or linkage == LINKAGE_COMMON:
+            return 0
+        if slot.linkage != LINKAGE_WEAK and slot.linkage != LINKAGE_COMMON:
+            snprintf(text, sizeof(text), "%s:%u: error: multiple definition of '%s'; it is also defined in %s\n", o.name, line,
+                     name, image.objects[slot.object].name)
+            say(log, text)
+            return PTX_ERROR_SYMBOL_NOT_FOUND
+    slot.name, slot.object, slot.number, slot.linkage, slot.function = name, object, number, linkage, function
+    return 0
+
+
+cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *objects, text_buffer *log) noexcept nogil:
+    """The index of each object, and compiled code for its functions: from the cache, else from the compiler."""
+    cdef char path[4400]
+    cdef char part[4400]
+    cdef size_t i, used = 0, room = 4096, size, mark
+    cdef char *requests = <char *> malloc(room)
+    cdef obj *o
+    cdef const char *end
+    cdef uint64_t digest[2]
+    cdef int result = 0, fd
+    cdef bint any_openmp = False, missing, openmp
+    cdef const char *form
+    requests[0] = 0
+    for i in range(image.nobjects):
+        o = &image.objects[i]
+        size = objects[i].size
+        end = objects[i].text
+        while <size_t> (end - objects[i].text) < size and end[0]:
+            end += 1
+        size = end - objects[i].text
+        gompy_hash(objects[i].text, size, digest)
+        snprintf(o.key, sizeof(o.key), "%016llx%016llx", <unsigned long long> digest[0], <unsigned long long> digest[1])
+        if objects[i].name != NULL and objects[i].name[0]:
+            snprintf(o.name, sizeof(o.name), "%s", objects[i].name)
+        else:
+            snprintf(o.name, sizeof(o.name), "object %zu", i)
+        snprintf(path, sizeof(path), "%s/%s.I", folder, o.key)
+        o.index = map_file(path, KIND_INDEX)
+        # The text is kept: functions are compiled from it when they are first called.
+        snprintf(path, sizeof(path), "%s/%s.ptx", folder, o.key)
+        if o.index == NULL or access(path, 4) != 0:
+            snprintf(part, sizeof(part), "%s/.%s.ptx.%d", folder, o.key, getpid())
+            fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+            if fd < 0 or write(fd, objects[i].text, size) != <ssize_t> size:
+                if fd >= 0:
+                    close(fd)
+                say(log, "error: cannot write to the folder for compiled PTX\n")
+                free(requests)
+                return PTX_ERROR_JIT_COMPILER_NOT_FOUND
+            close(fd)
+            rename(part, path)
+        requests = append(requests, &used, &room, "object %s %s\n", o.key, o.name)
+    mark = used
+    # GCC's own conventions hold in an image if the object of a kernel follows them; only the text tells at this point.
+    for i in range(image.nobjects):
+        o = &image.objects[i]
+        if o.index == NULL:
+            requests = append(requests, &used, &room, "want %s I%s\n", o.key, "")
+    if used > mark:
+        result = run_compiler(folder, requests, used, log)
+        if result:
+            free(requests)
+            return result
+    for i in range(image.nobjects):
+        o = &image.objects[i]
+        if o.index == NULL:
+            snprintf(path, sizeof(path), "%s/%s.I", folder, o.key)
+            o.index = map_file(path, KIND_INDEX)
+            if o.index == NULL:
+                say(log, "error: the PTX compiler left no result\n")
+                free(requests)
+                return PTX_ERROR_JIT_COMPILER_NOT_FOUND
+        o.info = <info_record *> section_of(o.index, SECTION_INFO)
+        if o.info.openmp and o.info.entries:
+            any_openmp = True
+    used = mark
+    for i in range(image.nobjects):
+        o = &image.objects[i]
+        openmp = any_openmp and (o.info.openmp or not o.info.entries)
+        form = "S" if openmp else "E"
+        if (openmp and o.index.section[SECTION_FUNCTIONS].bytes) or (not openmp and o.info.entries):
+            snprintf(path, sizeof(path), "%s/%s.%s", folder, o.key, form)
+            if access(path, 4) != 0:
+                requests = append(requests, &used, &room, "want %s %s\n", o.key, form)
+    if used > mark:
+        result = run_compiler(folder, requests, used, log)
+    free(requests)
+    return result
+
+
+cdef void drop_image(ptx_image *image) noexcept nogil:
+    """One reference less."""
+    cdef size_t i
+    if gompy_increment(&image.references, -1) > 0:
+        return
+    for i in range(image.nobjects):
+        if image.objects[i].index != NULL:
+            munmap(image.objects[i].index, image.objects[i].index.size)
+        free(image.objects[i].names)
+    free(image.objects)
+    free(image.table)
+    free(image.shared_offset)
+    free(image)
+
+
+cdef int resolve(ptx_image *image, text_buffer *log) noexcept nogil:
+    """Number variables and functions, enter global names, lay out shared memory."""
+    cdef size_t i
+    cdef uint32_t n
+    cdef obj *o
+    cdef variable_record *v
+    cdef function_record *f
+    cdef symbol *slot
+    cdef int result = 0, one
+    cdef uint64_t top = 0
+    for i in range(image.nobjects):
+        o = &image.objects[i]
+        o.nvariables = <uint32_t> (o.index.section[SECTION_VARIABLES].bytes // sizeof(variable_record))
+        o.nfunctions = <uint32_t> (o.index.section[SECTION_FUNCTIONS].bytes // sizeof(function_record))
+        o.first_variable, o.first_function = image.nvariables, image.nfunctions
+        image.nvariables += o.nvariables
+        image.nfunctions += o.nfunctions
+        enter_own(o)
+    image.table_size = 64
+    while image.table_size < 2 * (image.nvariables + image.nfunctions):
+        image.table_size *= 2
+    image.table = <symbol *> calloc(image.table_size, sizeof(symbol))
+    image.shared_offset = <uint64_t *> calloc(image.nvariables + 1, sizeof(uint64_t))
+    for i in range(image.nobjects):
+        o = &image.objects[i]
+        for n in range(o.nvariables):
+            v = variable_of(o, n)
+            if v.linkage != LINKAGE_LOCAL and v.linkage != LINKAGE_EXTERN:
+                one = define(image, o, <uint32_t> i, string_of(o.index, v.name), n, v.linkage, v.line, False, log)
+                result = one if one else result
+            if v.space == SPACE_SHARED and v.linkage != LINKAGE_EXTERN:
+                top = (top + v.align - 1) // v.align * v.align
+                image.shared_offset[o.first_variable + n] = top
+                top += v.size
+            elif v.space == 1 and v.linkage != LINKAGE_EXTERN:
+                image.const_bytes += v.size
+        for n in range(o.nfunctions):
+            f = function_of(o, n)
+            if f.linkage != LINKAGE_LOCAL or f.entry:
+                one = define(image, o, <uint32_t> i, string_of(o.index, f.name), n, f.linkage, f.line, True, log)
+                result = one if one else result
+    image.shared_bytes = (top + 15) // 16 * 16
+    return result
+
+
+cdef public int ptx_link(const ptx_object *objects, size_t n, ptx_image **image, char *log, size_t log_size) noexcept nogil:
+    """executor.h."""
+    cdef text_buffer buffer
+    cdef char folder[4200]
+    cdef ptx_image *made
+    cdef int result
+    buffer.data, buffer.size, buffer.used = log, log_size, 0
+    if log != NULL and log_size:
+        log[0] = 0
+    if n == 0 or objects == NULL or image == NULL:
+        return PTX_ERROR_INVALID_VALUE
+    image[0] = NULL
+    result = cache_folder(folder, sizeof(folder), &buffer)
+    if result:
+        return result
+    made = <ptx_image *> calloc(1, sizeof(ptx_image))
+    made.references = 1
+    made.nobjects = n
+    made.objects = <obj *> calloc(n, sizeof(obj))
+    pthread_mutex_lock(&gompy_compile_lock)
+    result = open_objects(made, folder, objects, &buffer)
+    pthread_mutex_unlock(&gompy_compile_lock)
+    if result == 0:
+        result = resolve(made, &buffer)
+    if result == 0:
+        result = check_links(made, folder, &buffer)
+    if result:
+        drop_image(made)
+        return result
+    image[0] = made
+    return PTX_SUCCESS
+
+
+cdef inline const char *own_string(obj *o, uint32_t entry) noexcept nogil:
+    """The name of an entry of the object's own table."""
+    if entry & GOMPY_FUNCTION_BIT:
+        return string_of(o.index, function_of(o, (entry & ~GOMPY_FUNCTION_BIT) - 1).name)
+    return string_of(o.index, variable_of(o, entry - 1).name)
+
+
+cdef uint64_t own_slot(obj *o, const char *name) noexcept nogil:
+    """Where a name is, or would be, in the object's own table."""
+    cdef uint64_t at = name_hash(name) & (o.names_size - 1)
+    while o.names[at] and strcmp(own_string(o, o.names[at]), name) != 0:
+        at = (at + 1) & (o.names_size - 1)
+    return at
+
+
+cdef void enter_own(obj *o) noexcept nogil:
+    """Make the object's own table: what it defines, and dynamic shared memory that it declares."""
+    cdef uint32_t n
+    cdef uint64_t at
+    cdef variable_record *v
+    o.names_size = 16
+    while o.names_size < 2 * (o.nvariables + o.nfunctions):
+        o.names_size *= 2
+    o.names = <uint32_t *> calloc(o.names_size, sizeof(uint32_t))
+    for n in range(o.nvariables):
+        v = variable_of(o, n)
+        if v.linkage == LINKAGE_EXTERN and not (v.space == SPACE_SHARED and v.size == 0):
+            continue
+        at = own_slot(o, string_of(o.index, v.name))
+        o.names[at] = n + 1
+    for n in range(o.nfunctions):
+        at = own_slot(o, string_of(o.index, function_of(o, n).name))
+        o.names[at] = (n + 1) | GOMPY_FUNCTION_BIT
+
+
+cdef int builtin_number(const char *name) noexcept nogil:
+    """The driver's own functions."""
+    if strcmp(name, "vprintf") == 0:
+        return 0
+    if strcmp(name, "malloc") == 0:
+        return 1
+    if strcmp(name, "free") == 0:
+        return 2
+    if strcmp(name, "__assertfail") == 0:
+        return 3
+    return -1
+
+
+cdef int check_links(ptx_image *image, const char *folder, text_buffer *log) noexcept nogil:
+    """Every name that code refers to must be defined: told at link time, as a linker does."""
+    cdef char path[4400]
+    cdef char text[1024]
+    cdef size_t i, n, count
+    cdef obj *o
+    cdef file_head *head
+    cdef link_record *links
+    cdef const char *name
+    cdef int result = 0, form
+    for i in range(image.nobjects):
+        o = &image.objects[i]
+        for form in range(FORMS):
+            if form == FORM_V or form == FORM_W:
+                continue
+            function_file(path, sizeof(path), folder, o.key, form, "")
+            if access(path, 4) != 0:
+                continue
+            head = map_file(path, KIND_CODE)
+            if head == NULL:
+                continue
+            links = <link_record *> section_of(head, SECTION_LINKS)
+            count = head.section[SECTION_LINKS].bytes // sizeof(link_record)
+            for n in range(count):
+                if links[n].kind != LINK_SYMBOL and links[n].kind != LINK_FUNCTION:
+                    continue
+                name = string_of(head, links[n].name)
+                if find_symbol(image, name).name != NULL or builtin_number(name) >= 0 or o.names[own_slot(o, name)]:
+                    continue
+                snprintf(text, sizeof(text), "%s:%u: error: undefined reference to '%s'\n", o.name, links[n].line, name)
+                say(log, text)
+                result = PTX_ERROR_SYMBOL_NOT_FOUND
+            munmap(head, head.size)
+            break
+    return result
+
+
+cdef public void ptx_image_free(ptx_image *image) noexcept nogil:
+    """executor.h."""
+    if image != NULL:
+        drop_image(image)

@@ -1,0 +1,416 @@
+# Loading: an image in a device's memory.  Code is mapped from the cache; what is not there is compiled when it is first called.
+
+cdef uint64_t symbol_value(ptx_module *module, uint32_t object, const char *name, bint *found) noexcept nogil:
+    """What a name means in an object: the generic address of a variable, or a function's descriptor."""
+    cdef ptx_image *image = module.image
+    cdef obj *o = &image.objects[object]
+    cdef uint32_t entry = o.names[own_slot(o, name)], number
+    cdef symbol *slot
+    cdef int builtin
+    cdef bint function = False
+    found[0] = True
+    if entry:
+        function = (entry & GOMPY_FUNCTION_BIT) != 0
+        number = (entry & ~GOMPY_FUNCTION_BIT) - 1
+        if not function and variable_of(o, number).linkage == LINKAGE_EXTERN:
+            return SHARED_BASE + image.shared_bytes  # dynamic shared memory
+    else:
+        slot = find_symbol(image, name)
+        if slot.name == NULL:
+            builtin = builtin_number(name)
+            if builtin >= 0:
+                return <uint64_t> <uintptr_t> &module.descriptors[image.nfunctions + builtin]
+            found[0] = False
+            return 0
+        o = &image.objects[slot.object]
+        function, number = slot.function, slot.number
+    if function:
+        return <uint64_t> <uintptr_t> &module.descriptors[o.first_function + number]
+    if variable_of(o, number).space == SPACE_SHARED:
+        return SHARED_BASE + image.shared_offset[o.first_variable + number]
+    return module.addresses[o.first_variable + number]
+
+
+cdef code_unit *load_code(ptx_module *module, uint32_t object, const char *path) noexcept nogil:
+    """Map a code file for a module, fill its link words, enter its functions.  NULL if there is no such file."""
+    cdef file_head *head = map_file(path, KIND_CODE)
+    cdef link_record *links
+    cdef code_record *codes
+    cdef size_t nlinks, ncodes, text, table, i
+    cdef int fd
+    cdef char *memory
+    cdef uint64_t *words
+    cdef code_unit *unit
+    cdef const char *name
+    cdef obj *o = &module.image.objects[object]
+    cdef uint32_t entry
+    cdef bint found
+    if head == NULL:
+        return NULL
+    links = <link_record *> section_of(head, SECTION_LINKS)
+    codes = <code_record *> section_of(head, SECTION_CODE)
+    nlinks = head.section[SECTION_LINKS].bytes // sizeof(link_record)
+    ncodes = head.section[SECTION_CODE].bytes // sizeof(code_record)
+    text = (head.section[SECTION_TEXT].bytes + PAGE - 1) // PAGE * PAGE
+    table = (nlinks * 8 + PAGE - 1) // PAGE * PAGE
+    memory = <char *> mmap(NULL, text + table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    if gompy_is_map_failed(memory):
+        munmap(head, head.size)
+        return NULL
+    if text:
+        fd = open(path, O_RDONLY | O_CLOEXEC)
+        if fd < 0 or gompy_is_map_failed(
+            mmap(memory, text, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, head.section[SECTION_TEXT].offset)
+        ):
+            # No such mapping allowed here (noexec): a copy.
+            memcpy(memory, section_of(head, SECTION_TEXT), head.section[SECTION_TEXT].bytes)
+            mprotect(memory, text, PROT_READ | PROT_EXEC)
+        if fd >= 0:
+            close(fd)
+    unit = <code_unit *> calloc(1, sizeof(code_unit))
+    unit.module, unit.object, unit.memory, unit.bytes, unit.text_bytes = module, object, memory, text + table, text
+    words = <uint64_t *> (memory + text)
+    for i in range(nlinks):
+        name = string_of(head, links[i].name)
+        if links[i].kind == LINK_UNIT:
+            words[i] = <uint64_t> <uintptr_t> unit
+        elif links[i].kind == LINK_HOST:
+            words[i] = <uint64_t> <uintptr_t> dlsym(RTLD_DEFAULT, name)
+            if words[i] == 0:
+                words[i] = host_function(name)
+        else:
+            words[i] = symbol_value(module, object, name, &found)
+            if not found and links[i].kind == LINK_FUNCTION:
+                words[i] = <uint64_t> <uintptr_t> &module.descriptors[module.image.nfunctions + BUILTINS]
+    unit.next = module.units
+    module.units = unit
+    for i in range(ncodes):
+        entry = o.names[own_slot(o, string_of(head, codes[i].name))]
+        if entry & GOMPY_FUNCTION_BIT and codes[i].version < FORMS:
+            gompy_publish(
+                &module.descriptors[o.first_function + (entry & ~GOMPY_FUNCTION_BIT) - 1].code[codes[i].version],
+                memory + codes[i].offset,
+            )
+    munmap(head, head.size)
+    return unit
+
+
+cdef extern from "<math.h>" nogil:
+    double fma(double, double, double) noexcept
+    float fmaf(float, float, float) noexcept
+    double c_floor "floor"(double) noexcept
+    float c_floorf "floorf"(float) noexcept
+    double c_ceil "ceil"(double) noexcept
+    float c_ceilf "ceilf"(float) noexcept
+    double c_trunc "trunc"(double) noexcept
+    float c_truncf "truncf"(float) noexcept
+    double c_roundeven "roundeven"(double) noexcept
+    float c_roundevenf "roundevenf"(float) noexcept
+    double c_sin "sin"(double) noexcept
+    float c_sinf "sinf"(float) noexcept
+    double c_cos "cos"(double) noexcept
+    float c_cosf "cosf"(float) noexcept
+    float c_exp2f "exp2f"(float) noexcept
+    double c_exp2 "exp2"(double) noexcept
+    float c_log2f "log2f"(float) noexcept
+    double c_log2 "log2"(double) noexcept
+
+
+cdef uint64_t host_function(const char *name) noexcept nogil:
+    """Functions of the host's libm that LLVM calls, where the program itself has no libm."""
+    if strcmp(name, "fma") == 0: return <uint64_t> <uintptr_t> &fma
+    if strcmp(name, "fmaf") == 0: return <uint64_t> <uintptr_t> &fmaf
+    if strcmp(name, "floor") == 0: return <uint64_t> <uintptr_t> &c_floor
+    if strcmp(name, "floorf") == 0: return <uint64_t> <uintptr_t> &c_floorf
+    if strcmp(name, "ceil") == 0: return <uint64_t> <uintptr_t> &c_ceil
+    if strcmp(name, "ceilf") == 0: return <uint64_t> <uintptr_t> &c_ceilf
+    if strcmp(name, "trunc") == 0: return <uint64_t> <uintptr_t> &c_trunc
+    if strcmp(name, "truncf") == 0: return <uint64_t> <uintptr_t> &c_truncf
+    if strcmp(name, "roundeven") == 0: return <uint64_t> <uintptr_t> &c_roundeven
+    if strcmp(name, "roundevenf") == 0: return <uint64_t> <uintptr_t> &c_roundevenf
+    if strcmp(name, "sin") == 0: return <uint64_t> <uintptr_t> &c_sin
+    if strcmp(name, "sinf") == 0: return <uint64_t> <uintptr_t> &c_sinf
+    if strcmp(name, "cos") == 0: return <uint64_t> <uintptr_t> &c_cos
+    if strcmp(name, "cosf") == 0: return <uint64_t> <uintptr_t> &c_cosf
+    if strcmp(name, "exp2f") == 0: return <uint64_t> <uintptr_t> &c_exp2f
+    if strcmp(name, "exp2") == 0: return <uint64_t> <uintptr_t> &c_exp2
+    if strcmp(name, "log2f") == 0: return <uint64_t> <uintptr_t> &c_log2f
+    if strcmp(name, "log2") == 0: return <uint64_t> <uintptr_t> &c_log2
+    if strcmp(name, "memcpy") == 0: return <uint64_t> <uintptr_t> &memcpy
+    if strcmp(name, "memset") == 0: return <uint64_t> <uintptr_t> &memset
+    return 0
+
+
+cdef int need_code(descriptor *d, int form, text_buffer *log) noexcept nogil:
+    """Have a function's code in a form: from the cache, else from the compiler."""
+    cdef ptx_module *module = <ptx_module *> d.module
+    cdef obj *o = &module.image.objects[d.object]
+    cdef char folder[4200]
+    cdef char path[4400]
+    cdef char line[512]
+    cdef size_t used = 0, room = 1024, i
+    cdef char *requests
+    cdef const char *letters = "SVEWX"
+    cdef int result = cache_folder(folder, sizeof(folder), log)
+    cdef void *before = d.code[form]
+    if result:
+        return result
+    function_file(path, sizeof(path), folder, o.key, form, d.name)
+    pthread_mutex_lock(&gompy_compile_lock)
+    if d.code[form] != before or load_code(module, d.object, path) != NULL:
+        pthread_mutex_unlock(&gompy_compile_lock)
+        return 0
+    requests = <char *> malloc(room)
+    for i in range(module.image.nobjects):
+        requests = append(requests, &used, &room, "object %s %s\n", module.image.objects[i].key, module.image.objects[i].name)
+    if form == FORM_V or form == FORM_W:
+        snprintf(line, sizeof(line), "want %s %c", o.key, <int> letters[form])
+        requests = append(requests, &used, &room, "%s %s\n", line, d.name)
+    else:
+        snprintf(line, sizeof(line), "want %s %c", o.key, <int> letters[form])
+        requests = append(requests, &used, &room, "%s%s\n", line, "")
+    result = run_compiler(folder, requests, used, log)
+    free(requests)
+    if result == 0 and load_code(module, d.object, path) == NULL:
+        say(log, "error: the PTX compiler left no result\n")
+        result = PTX_ERROR_JIT_COMPILER_NOT_FOUND
+    pthread_mutex_unlock(&gompy_compile_lock)
+    return result
+
+
+cdef void first_call(int form, gompy_warp *w, uint32_t mask, char *arguments, void *what) noexcept nogil:
+    """A function is called whose code is not loaded."""
+    cdef descriptor *d = <descriptor *> what
+    cdef text_buffer log
+    cdef char text[600]
+    cdef int result
+    log.data, log.size, log.used = text, sizeof(text), 0
+    text[0] = 0
+    if d.name == NULL or d.module == NULL:
+        stop(w, mask, PTX_ERROR_SYMBOL_NOT_FOUND, 0, NULL, 0, "call of a function that is not defined")
+    result = need_code(d, form, &log)
+    if result:
+        stop(w, mask, result, 0, NULL, 0, text)
+    (<gompy_code_fn> d.code[form])(w, mask, arguments, what)
+
+
+cdef void stub_s(gompy_warp *w, uint32_t mask, char *arguments, void *what) noexcept nogil:
+    first_call(FORM_S, w, mask, arguments, what)
+
+cdef void stub_v(gompy_warp *w, uint32_t mask, char *arguments, void *what) noexcept nogil:
+    first_call(FORM_V, w, mask, arguments, what)
+
+cdef void stub_e(gompy_warp *w, uint32_t mask, char *arguments, void *what) noexcept nogil:
+    first_call(FORM_E, w, mask, arguments, what)
+
+cdef void stub_w(gompy_warp *w, uint32_t mask, char *arguments, void *what) noexcept nogil:
+    first_call(FORM_W, w, mask, arguments, what)
+
+cdef void stub_x(gompy_warp *w, uint32_t mask, char *arguments, void *what) noexcept nogil:
+    first_call(FORM_X, w, mask, arguments, what)
+
+
+cdef int place_variables(ptx_module *module) noexcept nogil:
+    """Memory and initial bytes for every .global and .const variable."""
+    cdef ptx_image *image = module.image
+    cdef const ptx_memory *memory = module.memory
+    cdef size_t i
+    cdef uint32_t n, k
+    cdef obj *o
+    cdef variable_record *v
+    cdef reloc_record *relocs
+    cdef uint64_t address
+    cdef bint found
+    for i in range(image.nobjects):
+        o = &image.objects[i]
+        for n in range(o.nvariables):
+            v = variable_of(o, n)
+            if v.space == SPACE_SHARED or v.linkage == LINKAGE_EXTERN:
+                continue
+            address = memory.alloc_variable(memory.user, v.size if v.size else 1, v.align, string_of(o.index, v.name))
+            if address == 0:
+                return PTX_ERROR_OUT_OF_MEMORY
+            module.addresses[o.first_variable + n] = address
+            if v.data:
+                memcpy(<void *> <uintptr_t> address, section_of(o.index, SECTION_DATA) + v.data - 1, v.size)
+            else:
+                memset(<void *> <uintptr_t> address, 0, v.size)
+    for i in range(image.nobjects):
+        o = &image.objects[i]
+        relocs = <reloc_record *> section_of(o.index, SECTION_RELOCS)
+        for n in range(o.nvariables):
+            v = variable_of(o, n)
+            if v.linkage == LINKAGE_EXTERN:
+                continue
+            for k in range(v.first_reloc, v.first_reloc + v.relocs):
+                address = symbol_value(module, <uint32_t> i, string_of(o.index, relocs[k].name), &found) + relocs[k].addend
+                if not found:
+                    return PTX_ERROR_SYMBOL_NOT_FOUND
+                memcpy(<void *> <uintptr_t> (module.addresses[o.first_variable + n] + relocs[k].offset), &address, 8)
+    return 0
+
+
+cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module **module, ptx_error *failure) noexcept nogil:
+    """executor.h."""
+    cdef ptx_module *m
+    cdef size_t i, count
+    cdef uint32_t n
+    cdef obj *o
+    cdef descriptor *d
+    cdef int result, form
+    cdef char folder[4200]
+    cdef char path[4400]
+    cdef text_buffer log
+    cdef void **builtin
+    if failure != NULL:
+        memset(failure, 0, sizeof(ptx_error))
+    if image == NULL or memory == NULL or module == NULL:
+        return PTX_ERROR_INVALID_VALUE
+    log.data, log.size, log.used = NULL, 0, 0
+    if failure != NULL:
+        log.data, log.size = failure.message, sizeof(failure.message)
+    module[0] = NULL
+    result = cache_folder(folder, sizeof(folder), &log)
+    if result:
+        return result
+    m = <ptx_module *> calloc(1, sizeof(ptx_module))
+    m.image, m.memory = image, memory
+    gompy_increment(&image.references, 1)
+    m.addresses = <uint64_t *> calloc(image.nvariables + 1, sizeof(uint64_t))
+    count = image.nfunctions + BUILTINS + 1  # the last one stands for functions that are not defined
+    m.descriptors = <descriptor *> calloc(count, sizeof(descriptor))
+    for i in range(count):
+        d = &m.descriptors[i]
+        d.code[0], d.code[1], d.code[2], d.code[3], d.code[4] = <void *> stub_s, <void *> stub_v, <void *> stub_e, <void *> stub_w, <void *> stub_x
+    for i in range(image.nobjects):
+        o = &image.objects[i]
+        for n in range(o.nfunctions):
+            d = &m.descriptors[o.first_function + n]
+            d.module, d.name, d.object, d.number = m, string_of(o.index, function_of(o, n).name), <uint32_t> i, n
+    for n in range(BUILTINS):
+        d = &m.descriptors[image.nfunctions + n]
+        d.module = m
+        d.name = "vprintf" if n == 0 else "malloc" if n == 1 else "free" if n == 2 else "__assertfail"
+        for form in range(FORMS):
+            d.code[form] = <void *> call_vprintf if n == 0 else <void *> call_malloc if n == 1 else <void *> call_free if n == 2 else <void *> call_assertfail
+    result = place_variables(m)
+    if result:
+        say(&log, "out of device memory for the module's variables" if result == PTX_ERROR_OUT_OF_MEMORY else "an initial value names something that is not defined")
+        ptx_unload(m)
+        if failure != NULL:
+            failure.code = result
+        return result
+    for i in range(image.nobjects):
+        for form in range(FORMS):
+            if form == FORM_S or form == FORM_E:
+                function_file(path, sizeof(path), folder, image.objects[i].key, form, "")
+                load_code(m, <uint32_t> i, path)
+    module[0] = m
+    return PTX_SUCCESS
+
+
+cdef public void ptx_unload(ptx_module *module) noexcept nogil:
+    """executor.h."""
+    cdef code_unit *unit
+    cdef code_unit *following
+    cdef uint32_t n
+    if module == NULL:
+        return
+    unit = module.units
+    while unit != NULL:
+        following = unit.next
+        munmap(unit.memory, unit.bytes)
+        free(unit)
+        unit = following
+    for n in range(module.image.nvariables):
+        if module.addresses[n]:
+            module.memory.free_variable(module.memory.user, module.addresses[n])
+    free(module.addresses)
+    free(module.descriptors)
+    drop_image(module.image)
+    free(module)
+
+
+cdef public int ptx_find_function(ptx_module *module, const char *name, ptx_function **function) noexcept nogil:
+    """executor.h."""
+    cdef symbol *slot
+    cdef obj *o
+    if module == NULL or name == NULL or function == NULL:
+        return PTX_ERROR_INVALID_VALUE
+    slot = find_symbol(module.image, name)
+    if slot.name == NULL or not slot.function:
+        return PTX_ERROR_NOT_FOUND
+    o = &module.image.objects[slot.object]
+    if not function_of(o, slot.number).entry:
+        return PTX_ERROR_NOT_FOUND
+    function[0] = &module.descriptors[o.first_function + slot.number]
+    return PTX_SUCCESS
+
+
+cdef public int ptx_find_variable(ptx_module *module, const char *name, uint64_t *address, uint64_t *size) noexcept nogil:
+    """executor.h."""
+    cdef symbol *slot
+    cdef obj *o
+    cdef uint32_t n
+    cdef variable_record *v
+    cdef size_t i
+    if module == NULL or name == NULL:
+        return PTX_ERROR_INVALID_VALUE
+    slot = find_symbol(module.image, name)
+    if slot.name != NULL and not slot.function:
+        o = &module.image.objects[slot.object]
+        v = variable_of(o, slot.number)
+        if v.space != SPACE_SHARED:
+            if address != NULL:
+                address[0] = module.addresses[o.first_variable + slot.number]
+            if size != NULL:
+                size[0] = v.size
+            return PTX_SUCCESS
+    # A variable that is not .visible: GCC maps static ones of the program, whose names are not shared.
+    for i in range(module.image.nobjects):
+        o = &module.image.objects[i]
+        n = o.names[own_slot(o, name)]
+        if n and not n & GOMPY_FUNCTION_BIT and variable_of(o, n - 1).space != SPACE_SHARED:
+            if address != NULL:
+                address[0] = module.addresses[o.first_variable + n - 1]
+            if size != NULL:
+                size[0] = variable_of(o, n - 1).size
+            return PTX_SUCCESS
+    return PTX_ERROR_NOT_FOUND
+
+
+cdef public const char *ptx_function_name(const ptx_function *function) noexcept nogil:
+    """executor.h."""
+    return function.name
+
+
+cdef public int ptx_function_attributes(const ptx_function *function, ptx_attributes *attributes) noexcept nogil:
+    """executor.h.  Registers: 32 a thread, since nothing here is limited by them."""
+    cdef ptx_module *module = <ptx_module *> function.module
+    cdef obj *o = &module.image.objects[function.object]
+    cdef function_record *f = function_of(o, function.number)
+    memset(attributes, 0, sizeof(ptx_attributes))
+    attributes.max_threads_per_block = f.max_threads if f.max_threads else 1024
+    attributes.registers = 32
+    attributes.shared_bytes = module.image.shared_bytes
+    attributes.const_bytes = module.image.const_bytes
+    attributes.local_bytes = f.local_bytes
+    attributes.param_bytes = f.param_bytes
+    attributes.num_params = f.params
+    attributes.ptx_version = o.info.version
+    return PTX_SUCCESS
+
+
+cdef public int ptx_function_param(const ptx_function *function, uint32_t index, uint64_t *offset, uint64_t *size) noexcept nogil:
+    """executor.h."""
+    cdef ptx_module *module = <ptx_module *> function.module
+    cdef obj *o = &module.image.objects[function.object]
+    cdef function_record *f = function_of(o, function.number)
+    cdef param_record *p = <param_record *> section_of(o.index, SECTION_PARAMS) + f.first_param + index
+    if index >= f.params:
+        return PTX_ERROR_INVALID_VALUE
+    if offset != NULL:
+        offset[0] = p.offset
+    if size != NULL:
+        size[0] = p.size
+    return PTX_SUCCESS

@@ -1,0 +1,441 @@
+"""A function's control flow, calls and frame as LLVM IR; the entry point of the back end.
+
+Blocks that only whole warps reach are plain LLVM blocks.  A block that some lanes may reach without the others, and the
+block where they meet again, has a word of waiting lanes: a branch adds its lanes to the words of its targets, and the
+next block in flow.py's order that has waiting lanes runs; at the end of a loop, those who jumped back go on.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from . import abi, operations
+from . import memory as memory_module
+from .emit import Emitter, Links, ParamPlace, Value
+from .flow import Block
+from .syntax import Call, Function, Instruction, PtxError, Register, Symbol, Variable
+from .uniform import Analysis, analyse
+
+SIDE_EFFECTS = frozenset(
+    ["ld", "ldu", "st", "atom", "red", "bar", "barrier", "membar", "fence", "trap", "brkpt", "nanosleep"]
+)
+FUEL = {False: 1, True: 256}
+
+
+def frame_layout(variables: list[Variable]) -> tuple[dict[str, int], int]:
+    """Offsets of a function's `.local` variables, and the size (a multiple of 16)."""
+    offsets, top = {}, 0
+    for variable in variables:
+        top = -(-top // variable.align) * variable.align
+        offsets[variable.name] = top
+        top += variable.size
+    return offsets, -(-top // 16) * 16
+
+
+def argument_layout(results: list[int], parameters: list[int], scale: int) -> tuple[list[int], list[int], int]:
+    """Offsets of results and parameters (given their sizes) in a call's block, and the block's size.
+
+    A result area of one word is always there, so that a caller that ignores the result and its callee agree.
+    """
+    unit = 8 if scale == 1 else 256
+    top = 0
+    places = []
+    for size in results:
+        places.append(top)
+        top += -(-size * scale // unit) * unit
+    top = max(top, unit)
+    arguments = []
+    for size in parameters:
+        arguments.append(top)
+        top += -(-size * scale // unit) * unit
+    return places, arguments, top
+
+
+def entry_layout(function: Function) -> tuple[list[int], int]:
+    """Offsets of a kernel's parameters in its block, and the size."""
+    offsets, top = [], 0
+    for variable in function.parameters:
+        top = -(-top // variable.align) * variable.align
+        offsets.append(top)
+        top += variable.size
+    return offsets, top
+
+
+class Lowering(Emitter):
+    """One function in one version; `text` is the result."""
+
+    def __init__(self, analysis: Analysis, links: Links, name: str, symbol: str, called: str) -> None:
+        super().__init__(analysis, links, name)
+        self.symbol = symbol
+        self.called = called  # the version that V calls are made to: V, or W without rows
+        self.function = analysis.function
+        self.checked_results: list[tuple[str, str, int]] = []
+        self.spin: dict[int, bool] = {}
+        self.stops: list[tuple[int, int, str]] = []
+        self.turns: dict[int, list[int]] = {}  # last block → heads of loops
+        self.frame_size = 0
+
+    def text(self) -> str:
+        """The LLVM function."""
+        a = self.a
+        self.parameters()
+        self.local_offset, self.frame_size = frame_layout(self.function.locals)
+        if self.function.locals:
+            self.enter_frame()
+        self.put("store i32 %m, ptr %mask")
+        self.put("br label %B0")
+        self.order_stops()
+        for block in a.blocks:
+            self.emit_block(block)
+            for loop in sorted(self.turns.get(block.index, ()), reverse=True):
+                self.end_of_loop(loop, block.index)
+        self.label("leave")
+        self.leave()
+        head = [f'define hidden void @"{self.symbol}"(ptr %w, i32 %m, ptr %args, ptr %d) #0 {{', "entry:"]
+        head += ["  %mask = alloca i32", "  %frame = alloca i64"] + [
+            f"  %pending{i} = alloca i32\n  store i32 0, ptr %pending{i}" for i in sorted(a.masked)
+        ]
+        return "\n".join([*head, *self.entry, *self.lines, "}"])
+
+    # --- frame and parameters ------------------------------------------------------------------------------------
+
+    def parameters(self) -> None:
+        """Where each `.param` variable is."""
+        function, a = self.function, self.a
+        self.merge_params = {v.name for v in function.results}
+        if function.entry:
+            pointer = self.warp_field("params", "ptr")
+            for variable, offset in zip(function.parameters, entry_layout(function)[0], strict=True):
+                place = self.new(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+                self.params[variable.name] = ParamPlace(place, 1, variable.size)
+        else:
+            scale = 1 if a.version == "S" else 32
+            results, arguments, _ = argument_layout(
+                [v.size for v in function.results], [v.size for v in function.parameters], scale
+            )
+            for variable, offset in zip(function.parameters, arguments, strict=True):
+                place = self.new(f"getelementptr i8, ptr %args, i64 {offset}")
+                self.params[variable.name] = ParamPlace(place, scale, variable.size)
+            for variable, offset in zip(function.results, results, strict=True):
+                place = self.new(f"getelementptr i8, ptr %args, i64 {offset}")
+                if scale == 1 and variable.name in a.varying_params:
+                    # The callers of S take one value: that it is the same in all lanes is checked at the end.
+                    own = self.alloca(f"[{32 * variable.size} x i8]")
+                    self.params[variable.name] = ParamPlace(own, 32, variable.size)
+                    self.checked_results.append((own, place, variable.size))
+                    if variable.size not in (1, 2, 4, 8):
+                        raise PtxError(
+                            "an aggregate result that may differ between lanes is not implemented",
+                            function.line,
+                            self.name,
+                        )
+                else:
+                    self.params[variable.name] = ParamPlace(place, scale, variable.size)
+        for variable in function.params:
+            scale = 32 if variable.name in a.varying_params else 1
+            place = self.alloca(f"[{max(variable.size, 1) * scale} x i8]")
+            self.params[variable.name] = ParamPlace(place, scale, variable.size)
+
+    def enter_frame(self) -> None:
+        """Take the function's local memory."""
+        top = self.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['local_top']}")
+        old = self.new(f"load i64, ptr {top}")
+        new = self.new(f"add i64 {old}, {self.frame_size}")
+        over = self.new(f"icmp ugt i64 {new}, {self.warp_field('local_size', 'i64')}")
+        bad, good = self.fresh("full"), self.fresh("room")
+        self.put(f"br i1 {over}, label %{bad}, label %{good}, !prof !2")
+        self.label(bad)
+        self.line = self.function.line
+        self.helper("trap", f"ptr %w, i32 %m, i32 1, {self.site()}")
+        self.put("unreachable")
+        self.label(good)
+        self.put(f"store i64 {new}, ptr {top}")
+        self.put(f"store i64 {self.new(f'add i64 {old}, {abi.LOCAL_BASE}')}, ptr %frame")
+
+    def leave(self) -> None:
+        """Give the local memory back, check results, return."""
+        if self.function.locals:
+            top = self.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['local_top']}")
+            frame = self.new("load i64, ptr %frame")
+            self.put(f"store i64 {self.new(f'sub i64 {frame}, {abi.LOCAL_BASE}')}, ptr {top}")
+        for own, place, size in self.checked_results:
+            kind = f"i{8 * size}"
+            value = Value(kind, True, self.new(f"load <32 x {kind}>, ptr {own}, align 8"))
+            self.active = "%m"
+            one = self.first_lane(value)
+            differ = self.op("icmp ne", value, self.splat(one), result="i1")
+            word = self.new(f"and i32 {self.bits(differ)}, %m")
+            bad, good = self.fresh("differ"), self.fresh("agree")
+            test = self.new(f"icmp ne i32 {word}, 0")
+            self.put(f"br i1 {test}, label %{bad}, label %{good}, !prof !2")
+            self.label(bad)
+            self.line = self.function.line
+            self.helper("trap", f"ptr %w, i32 %m, i32 2, {self.site()}")
+            self.put("unreachable")
+            self.label(good)
+            self.put(f"store {one.typed}, ptr {place}")
+        self.put("ret void")
+
+    # --- blocks --------------------------------------------------------------------------------------------------
+
+    def emit_block(self, block: Block) -> None:
+        """One block: its test for waiting lanes (if it can have some), its code, its branches."""
+        a = self.a
+        index = block.index
+        self.block = index
+        if index in a.masked:
+            self.label(f"C{index}")
+            waiting = self.new(f"load i32, ptr %pending{index}")
+            run = self.fresh("run")
+            test = self.new(f"icmp ne i32 {waiting}, 0")
+            self.put(f"br i1 {test}, label %{run}, label %{self.following(index)}")
+            self.label(run)
+            self.put(f"store i32 0, ptr %pending{index}")
+            self.put(f"store i32 {waiting}, ptr %mask")
+            self.put(f"br label %B{index}")
+        self.label(f"B{index}")
+        self.mask = self.active = self.new("load i32, ptr %mask")
+        self.guarded = False
+        for code in block.code:
+            self.statement(code)
+        self.line = block.line
+        self.active, self.guarded = self.mask, False
+        self.finish(block)
+
+    def following(self, index: int) -> str:
+        """The label that looks for waiting lanes after block `index`."""
+        at = bisect_right(self.stops, (index, 1))
+        return self.stops[at][2] if at < len(self.stops) else "leave"
+
+    def order_stops(self) -> None:
+        """Where the search for waiting lanes stops: blocks with a mask, and ends of loops, inner ones first."""
+        a = self.a
+        stops = [(index, 0, 0, f"C{index}") for index in a.masked]
+        for head, end in a.loops.items():
+            jumps = [p.index for p in a.blocks[head].predecessors if p.index >= head]
+            if head in a.masked and any(
+                i in a.divergent or (a.blocks[i].guard is not None and a.blocks[i].guard in a.varying) for i in jumps
+            ):
+                stops.append((end, 2, -head, f"L{head}"))
+                self.turns.setdefault(end, []).append(head)
+        self.stops = [(index, rank, label) for index, rank, _, label in sorted(stops)]
+
+    def end_of_loop(self, head: int, end: int) -> None:
+        """Everybody is at the end of a loop: another turn for those who jumped back."""
+        self.label(f"L{head}")
+        waiting = self.new(f"load i32, ptr %pending{head}")
+        again = self.fresh("again")
+        at = self.stops.index((end, 2, f"L{head}")) + 1
+        after = self.stops[at][2] if at < len(self.stops) else "leave"
+        self.put(f"br i1 {self.new(f'icmp ne i32 {waiting}, 0')}, label %{again}, label %{after}")
+        self.label(again)
+        self.turn(head, end)
+        self.put(f"br label %C{head}")
+
+    def finish(self, block: Block) -> None:
+        """The end of a block."""
+        index = block.index
+        masked = index in self.a.divergent
+        if block.kind == "exit":
+            self.helper("exit", f"ptr %w, i32 {self.mask}")
+        if block.kind in ("ret", "exit"):
+            self.put(f"br label %{self.following(index) if masked else 'leave'}")
+            return
+        if block.kind == "jump":
+            self.edge(block, block.successors[0], masked)
+            return
+        assert block.guard is not None
+        taken, other = block.successors
+        condition = self.load_register(block.guard)
+        if block.negated:
+            condition = self.op("xor", condition, Value("i1", False, "true"))
+        if not condition.vector:
+            yes, no = self.fresh("yes"), self.fresh("no")
+            self.put(f"br i1 {condition.text}, label %{yes}, label %{no}")
+            self.label(yes)
+            self.edge(block, taken, masked)
+            self.label(no)
+            self.edge(block, other, masked)
+            return
+        word = self.bits(condition)
+        self.wait(taken, self.new(f"and i32 {self.mask}, {word}"))
+        self.wait(other, self.new(f"and i32 {self.mask}, {self.new(f'xor i32 {word}, -1')}"))
+        self.put(f"br label %{self.following(index)}")
+
+    def wait(self, target: Block, mask: str) -> None:
+        """Add lanes to those that wait at a block."""
+        old = self.new(f"load i32, ptr %pending{target.index}")
+        self.put(f"store i32 {self.new(f'or i32 {old}, {mask}')}, ptr %pending{target.index}")
+
+    def edge(self, block: Block, target: Block, masked: bool) -> None:
+        """All active lanes go on at `target`."""
+        if masked:
+            self.wait(target, self.mask)
+            self.put(f"br label %{self.following(block.index)}")
+            return
+        if target.index <= block.index:
+            self.turn(target.index, block.index)
+        self.put(f"br label %B{target.index}")
+
+    def turn(self, low: int, high: int) -> None:
+        """A turn of a loop costs fuel; without fuel the warp lets others run.  Loops that may spin use more."""
+        if low not in self.spin:
+            self.spin[low] = memory_module.spins(self.a, low, high)
+        place = self.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['fuel']}")
+        left = self.new(f"sub i32 {self.new(f'load i32, ptr {place}')}, {FUEL[self.spin[low]]}")
+        self.put(f"store i32 {left}, ptr {place}")
+        empty, go = self.fresh("empty"), self.fresh("go")
+        test = self.new(f"icmp slt i32 {left}, 0")
+        self.put(f"br i1 {test}, label %{empty}, label %{go}, !prof !2")
+        self.label(empty)
+        self.helper("yield", "ptr %w")
+        self.put(f"br label %{go}")
+        self.label(go)
+
+    # --- instructions --------------------------------------------------------------------------------------------
+
+    def statement(self, code: Instruction | Call) -> None:
+        """One instruction with its guard."""
+        self.line = code.line
+        base = "call" if isinstance(code, Call) else code.base
+        lower = None
+        if not isinstance(code, Call):
+            lower = operations.TABLE.get(base)
+            if lower is None:
+                self.fail(f"unknown opcode '{code.opcode}'")
+        skip = ""
+        self.active, self.guarded = self.mask, False
+        if code.guard is not None:
+            guard = self.load_register(code.guard)
+            if code.negated:
+                guard = self.op("xor", guard, Value("i1", False, "true"))
+            if not guard.vector:
+                do, skip = self.fresh("do"), self.fresh("skip")
+                self.put(f"br i1 {guard.text}, label %{do}, label %{skip}")
+                self.label(do)
+            else:
+                self.active = self.new(f"and i32 {self.bits(guard)}, {self.mask}")
+                self.guarded = True
+                if base in SIDE_EFFECTS or base == "call":
+                    do, skip = self.fresh("do"), self.fresh("skip")
+                    some = self.new(f"icmp ne i32 {self.active}, 0")
+                    self.put(f"br i1 {some}, label %{do}, label %{skip}")
+                    self.label(do)
+        if isinstance(code, Call):
+            self.call(code)
+        else:
+            assert lower is not None
+            lower(self, code)
+        if skip:
+            self.put(f"br label %{skip}")
+            self.label(skip)
+        if base == "call":
+            self.after_call()
+
+    def after_call(self) -> None:
+        """Lanes may have left for good in the function that was called."""
+        place = self.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['exited']}")
+        gone = self.new(f"load i32, ptr {place}")
+        left = self.new(f"and i32 {self.mask}, {self.new(f'xor i32 {gone}, -1')}")
+        self.put(f"store i32 {left}, ptr %mask")
+        none, some = self.fresh("none"), self.fresh("some")
+        test = self.new(f"icmp eq i32 {left}, 0")
+        self.put(f"br i1 {test}, label %{none}, label %{some}, !prof !2")
+        self.label(none)
+        self.put(f"br label %{self.following(self.block) if self.block in self.a.divergent else 'leave'}")
+        self.label(some)
+        self.mask = left
+
+    def call(self, code: Call) -> None:
+        """A call: arguments to a block in the frame, the callee's version, results back."""
+        version = "S" if id(code) not in self.a.vector_calls else self.called
+        scale = 1 if version == "S" else 32
+        results, arguments = self.variables(code.results), self.variables(code.arguments)
+        places, offsets, size = argument_layout([p.size for p in results], [p.size for p in arguments], scale)
+        block = self.alloca(f"[{size} x i8]")
+        for place, offset in zip(arguments, offsets, strict=True):
+            self.copy_in(place, f"{block}", offset, scale)
+        if isinstance(code.target, Symbol):
+            word = self.links.word("function", code.target.name)
+            target = self.new(f"load ptr, ptr getelementptr (i8, ptr @links, i64 {8 * word}), !invariant.load !0")
+            slot = self.new(f"getelementptr i8, ptr {target}, i64 {8 * abi.VERSIONS.index(version)}")
+            function = self.new(f"load ptr, ptr {slot}")
+            self.put(f"call void {function}(ptr %w, i32 {self.active}, ptr {block}, ptr {target}) #1")
+        else:
+            targets = self.spill(self.fit(self.load_register(code.target), "i64"), 1)
+            self.helper(
+                "call",
+                f"ptr %w, i32 {self.active}, ptr {targets}, ptr {block}, i32 {abi.VERSIONS.index(version)}, "
+                + self.site(),
+            )
+        for place, offset in zip(results, places, strict=True):
+            self.copy_out(place, block, offset, scale)
+
+    def variables(self, operands: tuple[object, ...]) -> list[ParamPlace]:
+        """The `.param` variables of a call's list."""
+        found = []
+        for operand in operands:
+            if isinstance(operand, Register):
+                self.fail("registers as arguments of 'call' are not implemented: use '.param' variables")
+            if not isinstance(operand, Symbol) or operand.name not in self.params:
+                self.fail("an argument of 'call' must be a '.param' variable")
+            found.append(self.params[operand.name])
+        return found
+
+    def pieces(self, size: int) -> list[tuple[int, int]]:
+        """A variable's bytes as (offset, bytes) of words as wide as it goes."""
+        found, offset = [], 0
+        while offset < size:
+            width = next(w for w in (8, 4, 2, 1) if w <= size - offset)
+            found.append((offset, width))
+            offset += width
+        return found
+
+    def copy_in(self, place: ParamPlace, block: str, offset: int, scale: int) -> None:
+        """An argument from its variable to the block."""
+        if place.scale == scale and place.size > 8:
+            to = self.new(f"getelementptr i8, ptr {block}, i64 {offset}")
+            self.put(
+                f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {place.pointer}, i64 {place.size * scale}, i1 false)"
+            )
+            return
+        for at, width in self.pieces(place.size):
+            kind = f"i{8 * width}"
+            value = Value(kind, place.scale == 32, "")
+            source = self.new(f"getelementptr i8, ptr {place.pointer}, i64 {at * place.scale}")
+            value = Value(kind, value.vector, self.new(f"load {value.full}, ptr {source}, align {width}"))
+            value = self.splat(value) if scale == 32 else self.first_lane(value)
+            to = self.new(f"getelementptr i8, ptr {block}, i64 {offset + at * scale}")
+            self.put(f"store {value.typed}, ptr {to}, align {width}")
+
+    def copy_out(self, place: ParamPlace, block: str, offset: int, scale: int) -> None:
+        """A result from the block to its variable; lanes that did not call keep what they had."""
+        if place.scale == scale and place.size > 8 and not self.guarded:
+            source = self.new(f"getelementptr i8, ptr {block}, i64 {offset}")
+            self.put(
+                f"call void @llvm.memcpy.p0.p0.i64(ptr {place.pointer}, ptr {source}, "
+                f"i64 {place.size * scale}, i1 false)"
+            )
+            return
+        for at, width in self.pieces(place.size):
+            kind = f"i{8 * width}"
+            source = self.new(f"getelementptr i8, ptr {block}, i64 {offset + at * scale}")
+            full = Value(kind, scale == 32, "")
+            value = Value(kind, full.vector, self.new(f"load {full.full}, ptr {source}, align {width}"))
+            to = self.new(f"getelementptr i8, ptr {place.pointer}, i64 {at * place.scale}")
+            value = self.splat(value) if place.scale == 32 else self.first_lane(value)
+            if place.scale == 32 and self.guarded:
+                old = self.new(f"load {value.full}, ptr {to}, align {width}")
+                value = Value(
+                    kind,
+                    True,
+                    self.new(f"select <32 x i1> {self.lanes(self.active)}, {value.typed}, {value.full} {old}"),
+                )
+            self.put(f"store {value.typed}, ptr {to}, align {width}")
+
+
+def lower(function: Function, version: str, rows: bool, links: Links, name: str, symbol: str) -> tuple[str, Analysis]:
+    """LLVM IR of a function in a version of uniform.py (S, V, E)."""
+    analysis = analyse(function, version, rows, name)
+    work = Lowering(analysis, links, name, symbol, "V" if rows else "W")
+    return work.text(), analysis

@@ -1,0 +1,395 @@
+"""Loads, stores, atomics, shuffles, votes and barriers as LLVM IR (PTX ISA 9.7.9, 9.7.12, 9.7.13).
+
+Every address is a generic one.  What is in device memory (one comparison) is accessed at once: by a scalar access if
+the address is the same in all lanes, by a vector access if all lanes are active and addresses follow each other.
+All else goes to the executor, lane by lane: shared and local memory, gathers, and addresses that are no memory at all.
+"""
+
+from __future__ import annotations
+
+from . import abi
+from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
+from .operations import FLOATS, INTEGERS, LOGICAL, lowering, operands, unknown
+from .syntax import Immediate, Instruction, Memory, Operand, Pair, Register, Sink, Symbol, Vector
+from .uniform import Analysis
+
+SPACES = frozenset(("global", "const", "shared", "local", "param"))
+CACHE = frozenset(("ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "volatile", "relaxed", "acquire", "release", "weak"))
+SCOPES = frozenset(("cta", "gpu", "sys", "cluster"))
+MEMORY_TYPES = INTEGERS | FLOATS | (LOGICAL - {"pred"}) | {"u8", "s8", "b8"}
+IOTA = {n: "<" + ", ".join(f"i64 {i * n}" for i in range(32)) + ">" for n in (1, 2, 4, 8)}
+
+
+def parts(em: Emitter, code: Instruction) -> tuple[str, str, int]:
+    """Space ("" = generic), type and vector length of a load or store."""
+    if not code.mods or code.mods[-1] not in MEMORY_TYPES:
+        unknown(em, code)
+    space, count = "", 1
+    for mod in code.mods[:-1]:
+        name = mod.partition("::")[0]
+        if name in SPACES and not space:
+            space = name
+        elif mod in ("v2", "v4"):
+            count = int(mod[1])
+        elif mod not in CACHE and mod not in SCOPES:
+            unknown(em, code)
+    return space, code.mods[-1], count
+
+
+def address_of(em: Emitter, memory: Memory, extra: int = 0) -> Value:
+    """The generic address that `[base + offset]` names."""
+    offset = memory.offset + extra
+    if isinstance(memory.base, Immediate):
+        return em.ints("i64", memory.base.value + offset)
+    if isinstance(memory.base, Symbol):
+        return em.address(Symbol(memory.base.name, memory.base.offset + offset))
+    base = em.fit(em.load_register(memory.base), "i64")
+    return em.op("add", base, em.ints("i64", offset)) if offset else base
+
+
+def in_memory(em: Emitter, address: str, size: int) -> str:
+    """Whether `size` bytes from a scalar address on are device memory (i1)."""
+    base, whole = em.warp_field("base", "i64"), em.warp_field("size", "i64")
+    offset = em.new(f"sub i64 {address}, {base}")
+    limit = em.new(f"sub i64 {whole}, {size}")
+    return em.new(f"icmp ule i64 {offset}, {limit}")
+
+
+def in_shared(em: Emitter, address: str, size: int) -> tuple[str, str]:
+    """Whether an address is in shared memory (i1), and the host pointer."""
+    offset = em.new(f"sub i64 {address}, {abi.SHARED_BASE}")
+    limit = em.new(f"sub i64 {em.warp_field('shared_size', 'i64')}, {size}")
+    inside = em.new(f"icmp ule i64 {offset}, {limit}")
+    return inside, em.new(f"getelementptr i8, ptr {em.warp_field('shared', 'ptr')}, i64 {offset}")
+
+
+def contiguous(em: Emitter, address: Value, size: int) -> tuple[str, str]:
+    """Whether all lanes are active, their addresses follow each other, all in device memory (i1); and the first one."""
+    first = em.new(f"extractelement {address.typed}, i32 0")
+    start = em.splat(Value("i64", False, first))
+    distance = em.new(f"sub <32 x i64> {address.text}, {start.text}")
+    match = em.new(f"icmp eq <32 x i64> {distance}, {IOTA[size]}")
+    word = em.new(f"and i32 {em.new(f'bitcast <32 x i1> {match} to i32')}, {em.active}")
+    full = em.new(f"icmp eq i32 {word}, -1")
+    return em.new(f"and i1 {full}, {in_memory(em, first, 32 * size)}"), first
+
+
+def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str) -> Value:
+    """Load one value (or one for each lane) of a PTX type."""
+    llvm, size = LLVM_TYPE[kind], bytes_of(kind)
+    fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
+    if not address.vector:
+        if space == "shared":
+            test, place = in_shared(em, address.text, size)
+        else:
+            test, place = in_memory(em, address.text, size), ""
+        em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+        em.label(fast)
+        place = place or em.new(f"inttoptr i64 {address.text} to ptr")
+        quick = Value(llvm, False, em.new(f"load {llvm}, ptr {place}, align {size}"))
+        quick = em.splat(quick) if varying else quick
+        em.put(f"br label %{done}")
+        em.label(slow)
+        if varying:
+            other = lanes_load(em, address, llvm, size)
+        else:
+            raw = em.helper(
+                "load_uniform", f"ptr %w, i32 {em.active}, i64 {address.text}, i32 {size}, {em.site()}", "i64"
+            )
+            other = em.fit(Value("i64", False, raw), llvm)
+    else:
+        test, first = contiguous(em, address, size)
+        em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+        em.label(fast)
+        place = em.new(f"inttoptr i64 {first} to ptr")
+        quick = Value(llvm, True, em.new(f"load <32 x {llvm}>, ptr {place}, align {size}"))
+        em.put(f"br label %{done}")
+        em.label(slow)
+        other = lanes_load(em, address, llvm, size)
+    em.put(f"br label %{done}")
+    em.label(done)
+    return Value(llvm, quick.vector, em.new(f"phi {quick.full} [ {quick.text}, %{fast} ], [ {other.text}, %{slow} ]"))
+
+
+def lanes_load(em: Emitter, address: Value, llvm: str, size: int) -> Value:
+    """A load by the executor, lane by lane."""
+    place, out = em.spill(address, 1), em.scratch(0)
+    em.helper(f"load{size}", f"ptr %w, i32 {em.active}, ptr {place}, ptr {out}, {em.site()}")
+    return Value(llvm, True, em.new(f"load <32 x {llvm}>, ptr {out}, align 64"))
+
+
+def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
+    """Store a value; of lanes with the same address one wins."""
+    size = max(BITS[value.type] // 8, 1)
+    fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
+    if not address.vector:
+        if space == "shared":
+            test, place = in_shared(em, address.text, size)
+        else:
+            test, place = in_memory(em, address.text, size), ""
+        em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+        em.label(fast)
+        place = place or em.new(f"inttoptr i64 {address.text} to ptr")
+        one = em.first_lane(value)
+        em.put(f"store {one.typed}, ptr {place}, align {size}")
+        em.put(f"br label %{done}")
+        em.label(slow)
+        if value.vector:
+            lanes_store(em, address, value, size)
+        else:
+            raw = em.fit(value, "i64")
+            em.helper(
+                "store_uniform",
+                f"ptr %w, i32 {em.active}, i64 {address.text}, i64 {raw.text}, i32 {size}, {em.site()}",
+            )
+    else:
+        test, first = contiguous(em, address, size)
+        em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+        em.label(fast)
+        place = em.new(f"inttoptr i64 {first} to ptr")
+        em.put(f"store {em.splat(value).typed}, ptr {place}, align {size}")
+        em.put(f"br label %{done}")
+        em.label(slow)
+        lanes_store(em, address, value, size)
+    em.put(f"br label %{done}")
+    em.label(done)
+
+
+def lanes_store(em: Emitter, address: Value, value: Value, size: int) -> None:
+    """A store by the executor, lane by lane."""
+    place, data = em.spill(address, 1), em.spill(value, 2)
+    em.helper(f"store{size}", f"ptr %w, i32 {em.active}, ptr {place}, ptr {data}, {em.site()}")
+
+
+def param_access(em: Emitter, memory: Memory, kind: str, index: int) -> tuple[str, bool]:
+    """The pointer to (part of) a `.param` variable, and whether it is one value a lane."""
+    if not isinstance(memory.base, Symbol) or memory.base.name not in em.params:
+        em.fail("a '.param' address must name a parameter")
+    place = em.params[memory.base.name]
+    size = bytes_of(kind)
+    offset = memory.offset + index * size
+    if offset < 0 or offset + size > place.size:
+        em.fail(f"access beyond the end of parameter '{memory.base.name}'")
+    return em.new(f"getelementptr i8, ptr {place.pointer}, i64 {offset * place.scale}"), place.scale == 32
+
+
+def items(em: Emitter, operand: Operand, count: int) -> tuple[Operand, ...]:
+    """The registers of a vector access."""
+    if count == 1 and not isinstance(operand, Vector):
+        return (operand,)
+    if not isinstance(operand, Vector) or len(operand.items) != count:
+        em.fail(f"a vector of {count} elements is needed")
+    return operand.items
+
+
+@lowering("ld", "ldu")
+def load(em: Emitter, code: Instruction) -> None:
+    """ld."""
+    space, kind, count = parts(em, code)
+    operands(em, code, 2)
+    memory = code.operands[1]
+    if not isinstance(memory, Memory):
+        em.fail(f"'{code.opcode}' needs an address")
+    values = []
+    targets = items(em, code.operands[0], count)
+    for index, target in enumerate(targets):
+        if space == "param":
+            pointer, vector = param_access(em, memory, kind, index)
+            full = Value(LLVM_TYPE[kind], vector, "")
+            values.append(Value(full.type, vector, em.new(f"load {full.full}, ptr {pointer}, align {bytes_of(kind)}")))
+        else:
+            varying = any(isinstance(t, Register) and t in em.a.varying for t in targets) or isinstance(target, Sink)
+            address = address_of(em, memory, index * bytes_of(kind))
+            values.append(load_value(em, address, kind, varying or address.vector, space))
+    for target, value in zip(targets, values, strict=True):
+        em.write(target, value, kind[0] == "s")
+
+
+@lowering("st")
+def store(em: Emitter, code: Instruction) -> None:
+    """st."""
+    space, kind, count = parts(em, code)
+    operands(em, code, 2)
+    memory = code.operands[0]
+    if not isinstance(memory, Memory):
+        em.fail(f"'{code.opcode}' needs an address")
+    for index, source in enumerate(items(em, code.operands[1], count)):
+        value = em.read(source, kind)
+        if space != "param":
+            store_value(em, address_of(em, memory, index * bytes_of(kind)), value, space)
+            continue
+        pointer, vector = param_access(em, memory, kind, index)
+        if vector:
+            value = em.splat(value)
+            if em.guarded or (isinstance(memory.base, Symbol) and memory.base.name in em.merge_params):
+                old = em.new(f"load {value.full}, ptr {pointer}, align 8")
+                lanes = em.lanes(em.active)
+                value = Value(value.type, True, em.new(f"select <32 x i1> {lanes}, {value.typed}, {value.full} {old}"))
+        else:
+            value = em.first_lane(value)
+        em.put(f"store {value.typed}, ptr {pointer}, align {bytes_of(kind)}")
+
+
+@lowering("atom", "red")
+def atomic(em: Emitter, code: Instruction) -> None:
+    """atom, red: lane by lane, in lane order."""
+    if not code.mods:
+        unknown(em, code)
+    kind = code.mods[-1]
+    operation = ""
+    for mod in code.mods[:-1]:
+        if mod in abi.ATOM_OPS and not operation:
+            operation = mod
+        elif mod.partition("::")[0] not in ("global", "shared") and mod not in (
+            "relaxed",
+            "acquire",
+            "release",
+            "acq_rel",
+            *SCOPES,
+        ):
+            unknown(em, code)
+    if not operation or (kind not in abi.ATOM_TYPES and not (kind == "b16" and operation == "cas")):
+        unknown(em, code)
+    if kind[0] == "f" and operation != "add":
+        unknown(em, code)
+    has_result = code.base == "atom"
+    operands(em, code, (4 if operation == "cas" else 3) - (0 if has_result else 1))
+    memory = code.operands[1 if has_result else 0]
+    if not isinstance(memory, Memory):
+        em.fail(f"'{code.opcode}' needs an address")
+    rest = code.operands[2 if has_result else 1 :]
+    address = em.spill(address_of(em, memory), 1)
+    first = em.spill(em.fit(em.read(rest[0], kind), "i64"), 2)
+    second = em.spill(em.fit(em.read(rest[1], kind), "i64"), 3) if operation == "cas" else first
+    number = abi.ATOM_OPS.index(operation) * 8 + (abi.ATOM_TYPES.index(kind) if kind != "b16" else 0x100)
+    out = em.scratch(0)
+    em.helper(
+        "atom",
+        f"ptr %w, i32 {em.active}, i32 {number}, ptr {address}, ptr {first}, ptr {second}, ptr {out}, {em.site()}",
+    )
+    if has_result:
+        raw = Value("i64", True, em.new(f"load <32 x i64>, ptr {out}, align 64"))
+        em.write(code.operands[0], em.fit(raw, LLVM_TYPE[kind]))
+
+
+@lowering("shfl")
+def shuffle(em: Emitter, code: Instruction) -> None:
+    """shfl{.sync}.mode.b32 d{|p}, a, b, c{, membermask}."""
+    mods = [m for m in code.mods if m != "sync"]
+    if len(mods) != 2 or mods[0] not in abi.SHUFFLE_MODES or mods[1] != "b32":
+        unknown(em, code)
+    operands(em, code, 5 if "sync" in code.mods else 4)
+    target, mode = code.operands[0], mods[0]
+    a, b, c = (em.read(o, "b32") for o in code.operands[1:4])
+    if mode == "idx" and not b.vector and c.text == "31" and not isinstance(target, Pair):
+        lane = em.new(f"and i32 {b.text}, 31")
+        text = em.new(f"extractelement {a.typed}, i32 {lane}") if a.vector else a.text
+        em.write(target, Value("i32", False, text))
+        return
+    if not b.vector and not c.vector and b.text.isdigit() and c.text == "31" and not isinstance(target, Pair):
+        step = int(b.text) & 31
+        if mode == "down":
+            order = [i + step if i + step < 32 else i for i in range(32)]
+        elif mode == "bfly":
+            order = [i ^ step for i in range(32)]
+        else:
+            order = []
+        if order:
+            pick = ", ".join(f"i32 {i}" for i in order)
+            source = em.splat(a)
+            text = em.new(f"shufflevector {source.typed}, {source.full} poison, <32 x i32> <{pick}>")
+            em.write(target, Value("i32", True, text))
+            return
+    places = [em.spill(v, i + 1) for i, v in enumerate((a, b, c))]
+    out, ok = em.scratch(0), em.scratch(4)
+    em.helper(
+        "shuffle",
+        f"ptr %w, i32 {em.active}, i32 {abi.SHUFFLE_MODES.index(mode)}, "
+        + ", ".join(f"ptr {p}" for p in places)
+        + f", ptr {out}, ptr {ok}",
+    )
+    result = Value("i32", True, em.new(f"load <32 x i32>, ptr {out}, align 64"))
+    if isinstance(target, Pair):
+        flag = Value("i32", True, em.new(f"load <32 x i32>, ptr {ok}, align 64"))
+        em.write(target.first, result)
+        em.write(target.second, em.op("icmp ne", flag, em.ints("i32", 0), result="i1"))
+    else:
+        em.write(target, result)
+
+
+@lowering("vote")
+def vote(em: Emitter, code: Instruction) -> None:
+    """vote{.sync}.mode: over the active lanes."""
+    mods = [m for m in code.mods if m != "sync"]
+    if len(mods) != 2 or mods not in (["ballot", "b32"], ["all", "pred"], ["any", "pred"], ["uni", "pred"]):
+        unknown(em, code)
+    operands(em, code, 3 if "sync" in code.mods else 2)
+    word = em.new(f"and i32 {em.bits(em.read(code.operands[1], 'pred'))}, {em.active}")
+    if mods[0] == "ballot":
+        em.write(code.operands[0], Value("i32", False, word))
+        return
+    every = em.new(f"icmp eq i32 {word}, {em.active}")
+    some = em.new(f"icmp ne i32 {word}, 0")
+    if mods[0] == "uni":
+        none = em.new(f"xor i1 {some}, true")
+        every = em.new(f"or i1 {every}, {none}")
+    em.write(code.operands[0], Value("i1", False, some if mods[0] == "any" else every))
+
+
+@lowering("activemask")
+def active_mask(em: Emitter, code: Instruction) -> None:
+    """activemask.b32."""
+    operands(em, code, 1)
+    em.write(code.operands[0], Value("i32", False, em.active))
+
+
+@lowering("bar", "barrier")
+def barrier(em: Emitter, code: Instruction) -> None:
+    """bar.sync, bar.arrive, barrier.sync{.aligned}; bar.warp.sync is nothing in lockstep."""
+    mods = [m for m in code.mods if m not in ("aligned", "cta")]
+    if mods == ["warp", "sync"]:
+        operands(em, code, 1)
+        return
+    if mods not in (["sync"], ["arrive"]):
+        unknown(em, code)
+    if len(code.operands) not in ((1, 2) if mods == ["sync"] else (2,)):
+        em.fail(f"wrong number of operands for '{code.opcode}'")
+    number = em.first_lane(em.read(code.operands[0], "u32"))
+    threads = em.first_lane(em.read(code.operands[1], "u32")) if len(code.operands) == 2 else em.ints("i32", 0)
+    kind = abi.BARRIER_KINDS.index(mods[0])
+    em.helper("barrier", f"ptr %w, i32 {em.active}, i32 {kind}, i32 {number.text}, i32 {threads.text}, {em.site()}")
+
+
+@lowering("membar", "fence")
+def fence(em: Emitter, code: Instruction) -> None:
+    """membar, fence."""
+    if any(m not in ("cta", "gl", "sys", "gpu", "sc", "acq_rel") for m in code.mods):
+        unknown(em, code)
+    em.put("fence seq_cst")
+
+
+@lowering("trap", "brkpt")
+def trap(em: Emitter, code: Instruction) -> None:
+    """trap."""
+    if code.mods:
+        unknown(em, code)
+    em.helper("trap", f"ptr %w, i32 {em.active}, i32 0, {em.site()}")
+
+
+@lowering("prefetch", "prefetchu", "nanosleep", "discard")
+def hint(em: Emitter, code: Instruction) -> None:
+    """Hints: nanosleep lets other warps run."""
+    if code.base == "nanosleep":
+        em.helper("yield", "ptr %w")
+
+
+def spins(analysis: Analysis, low: int, high: int) -> bool:
+    """Whether a loop (blocks low..high) may wait for another warp: it has atomics or fences, or stores nothing."""
+    stores = False
+    for block in analysis.blocks[low : high + 1]:
+        for code in block.code:
+            base = code.opcode.partition(".")[0]
+            if base in ("atom", "red", "membar", "fence"):
+                return True
+            stores |= base == "st"
+    return not stores

@@ -1,0 +1,170 @@
+# The warps of a block on one host thread: each on a stack of its own, one after the other, until it waits or is done.
+
+cdef enum:
+    STACK = 2097152                     # bytes of a warp's stack, with a guard page; only what is used takes memory
+    LOCAL = 262144                      # bytes of local memory a lane
+    SIGNAL_STACK = 65536
+
+cdef runner *idle_runners
+cdef void *op_table[24]
+
+
+cdef void make_ops() noexcept nogil:
+    """The table of abi.OPS, in its order."""
+    op_table[0], op_table[1], op_table[2], op_table[3] = <void *> op_load1, <void *> op_load2, <void *> op_load4, <void *> op_load8
+    op_table[4], op_table[5], op_table[6], op_table[7] = <void *> op_store1, <void *> op_store2, <void *> op_store4, <void *> op_store8
+    op_table[8], op_table[9] = <void *> op_load_uniform, <void *> op_store_uniform
+    op_table[10], op_table[11], op_table[12], op_table[13] = <void *> op_atom, <void *> op_shuffle, <void *> op_barrier, <void *> op_trap
+    op_table[14], op_table[15], op_table[16], op_table[17] = <void *> op_exit, <void *> op_call, <void *> op_lanes, <void *> op_yield
+    op_table[18] = <void *> op_clock
+
+
+cdef runner *take_runner() noexcept nogil:
+    """A host thread's stacks and memories, used before or new."""
+    cdef runner *r
+    cdef int i
+    global idle_runners
+    pthread_mutex_lock(&gompy_pool_lock)
+    r = idle_runners
+    if r != NULL:
+        idle_runners = r.next
+    elif op_table[0] == NULL:
+        make_ops()
+    pthread_mutex_unlock(&gompy_pool_lock)
+    if r != NULL:
+        return r
+    r = <runner *> calloc(1, sizeof(runner))
+    r.warps = <gompy_warp *> aligned_alloc(64, 32 * sizeof(gompy_warp))
+    memset(r.warps, 0, 32 * sizeof(gompy_warp))
+    r.stacks = <char *> mmap(NULL, 32 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+    r.local = <char *> mmap(NULL, <size_t> 32 * 32 * LOCAL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+    r.signal_stack = <char *> malloc(SIGNAL_STACK)
+    if gompy_is_map_failed(r.stacks) or gompy_is_map_failed(r.local):
+        free(r.warps)
+        free(r)
+        return NULL
+    for i in range(32):
+        mprotect(r.stacks + <size_t> i * STACK, PAGE, PROT_NONE)
+    return r
+
+
+cdef void give_runner(runner *r) noexcept nogil:
+    """For the next launch."""
+    global idle_runners
+    pthread_mutex_lock(&gompy_pool_lock)
+    r.next = idle_runners
+    idle_runners = r
+    pthread_mutex_unlock(&gompy_pool_lock)
+
+
+cdef void warp_main(void *argument) noexcept nogil:
+    """The bottom of a warp's stack."""
+    global gompy_running
+    cdef gompy_warp *w = <gompy_warp *> argument
+    cdef run *launch = <run *> w.launch
+    gompy_running = w
+    launch.code(w, w.mask, NULL, launch.function)
+    warp_ends(w)
+
+
+cdef void release(runner *r, uint32_t number) noexcept nogil:
+    """A barrier is complete: its warps go on."""
+    cdef uint32_t i
+    memset(&r.barriers[number], 0, sizeof(barrier_state))
+    for i in range(r.nwarps):
+        if r.warps[i].state == WAITING and r.warps[i].barrier == number:
+            r.warps[i].state = READY
+
+
+cdef bint complete(runner *r, uint32_t number) noexcept nogil:
+    """Whether everybody has arrived."""
+    cdef barrier_state *b = &r.barriers[number]
+    if b.all_arrived == 0:
+        return False
+    return b.arrived >= b.wanted if b.wanted else b.all_arrived >= r.live
+
+
+cdef void op_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, code_unit *unit, uint32_t line) noexcept nogil:
+    """bar.sync and bar.arrive: a warp counts as 32 threads."""
+    cdef runner *r = <runner *> w.runner
+    cdef barrier_state *b
+    if number > 15:
+        stop(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, unit, line, "barrier number above 15")
+    if threads % 32:
+        stop(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, unit, line, "the number of threads at a barrier is not a multiple of 32")
+    b = &r.barriers[number]
+    b.wanted = threads
+    b.arrived += 32
+    b.all_arrived += 1
+    if kind == 0:
+        w.state, w.barrier = WAITING, number
+    if complete(r, number):
+        release(r, number)
+    if w.state == WAITING:
+        op_yield(w)
+
+
+cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
+    """One block to its end; False if the launch failed."""
+    cdef const ptx_launch_config *c = launch.config
+    cdef ptx_module *module = launch.module
+    cdef uint32_t nx = c.block[0], ny = c.block[1], nz = c.block[2], i, lane, thread, ready, number
+    cdef uint64_t threads = <uint64_t> nx * ny * nz, shared = module.image.shared_bytes + c.shared_bytes
+    cdef gompy_warp *w
+    cdef bint progress
+    r.launch = launch
+    r.nwarps = <uint32_t> ((threads + 31) // 32)
+    r.live = r.nwarps
+    memset(r.barriers, 0, sizeof(r.barriers))
+    if shared > r.shared_room:
+        free(r.shared)
+        r.shared_room = shared * 2 + 4096
+        r.shared = <char *> calloc(1, r.shared_room)
+    for i in range(r.nwarps):
+        w = &r.warps[i]
+        w.base, w.size = module.memory.base, module.memory.size
+        w.shared, w.shared_size = r.shared, shared
+        w.local, w.local_size, w.local_top = r.local + <size_t> i * 32 * LOCAL, LOCAL, 0
+        w.params, w.ops = <const char *> c.params, op_table
+        w.fuel, w.exited, w.warpid, w.nwarps = FUEL, 0, i, r.nwarps
+        w.ctaid[0] = <uint32_t> (block % c.grid[0])
+        w.ctaid[1] = <uint32_t> (block // c.grid[0] % c.grid[1])
+        w.ctaid[2] = <uint32_t> (block // c.grid[0] // c.grid[1])
+        for number in range(3):
+            w.ntid[number], w.nctaid[number] = c.block[number], c.grid[number]
+        w.mask = 0
+        for lane in range(32):
+            thread = i * 32 + lane
+            if thread < threads:
+                w.mask |= <uint32_t> 1 << lane
+            w.tid[0][lane] = thread % nx
+            w.tid[1][lane] = thread // nx % ny
+            w.tid[2][lane] = thread // nx // ny
+        w.runner, w.launch, w.module, w.state, w.index = r, launch, module, READY, i
+        w.stack = r.stacks + <size_t> i * STACK
+        w.sp = gompy_new_stack(w.stack, STACK, <void *> warp_main, w)
+    while r.live:
+        ready = 0
+        progress = False
+        for i in range(r.nwarps):
+            w = &r.warps[i]
+            if w.state != READY:
+                continue
+            ready += 1
+            gompy_switch(&r.home, w.sp)
+            if launch.failed:
+                return False
+            if w.state != READY:
+                progress = True
+            if w.state == DONE:
+                r.live -= 1
+                for number in range(16):
+                    if r.barriers[number].wanted == 0 and complete(r, number):
+                        release(r, number)
+        if ready == 0:
+            record(&r.warps[0], r.warps[0].mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, NULL, 0,
+                   "every warp of the block waits at a barrier that nobody else will reach")
+            return False
+        if not progress:
+            sched_yield()
+    return True

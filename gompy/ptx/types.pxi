@@ -1,0 +1,361 @@
+# Declarations of C, and the structures of the executor.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.stdio cimport FILE, fflush, fopen, fclose, fread, fwrite, snprintf, stdout
+from libc.stdlib cimport calloc, free, getenv, malloc, realloc, qsort
+from libc.string cimport memcmp, memcpy, memset, strchr, strcmp, strlen, strncpy
+
+cdef extern from "warp.h" nogil:
+    struct gompy_warp:
+        uint64_t base
+        uint64_t size
+        char *shared
+        uint64_t shared_size
+        char *local
+        uint64_t local_size
+        uint64_t local_top
+        const char *params
+        void **ops
+        int32_t fuel
+        uint32_t exited
+        uint32_t ctaid[3]
+        uint32_t ntid[3]
+        uint32_t nctaid[3]
+        uint32_t warpid
+        uint32_t nwarps
+        uint32_t tid[3][32]
+        void *sp
+        void *runner
+        void *launch
+        void *module
+        uint32_t state
+        uint32_t barrier
+        uint32_t mask
+        uint32_t index
+        char *stack
+    gompy_warp *gompy_running
+    const char *GOMPY_BUILD_PYTHON
+    void gompy_switch(void **save, void *load) noexcept
+    void gompy_resume(void *load) noexcept
+    void *gompy_new_stack(char *stack, size_t size, void *function, void *argument) noexcept
+    char *gompy_place(const gompy_warp *w, uint64_t address, uint64_t size, int lane) noexcept
+    void gompy_hash(const char *text, size_t size, uint64_t *out) noexcept
+    uint64_t gompy_check(const char *data, size_t size) noexcept
+    void gompy_cpu(char *text, size_t size) noexcept
+    uint64_t gompy_atom(int code, char *place, uint64_t b, uint64_t c) noexcept
+    void gompy_lanes(int word, const void *a, const void *b, const void *c, void *out) noexcept
+    void gompy_shuffle(int mode, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *out, uint32_t *ok) noexcept
+    void gompy_catch_signals() noexcept
+    ctypedef struct stack_t:
+        pass
+    void gompy_alternate_stack(void *stack, size_t size, stack_t *old) noexcept
+    int sigaltstack(const stack_t *, stack_t *) noexcept
+    uint64_t gompy_clock(int which) noexcept
+    int gompy_compiler_path(char *text, size_t size) noexcept
+
+    enum:
+        PTX_SUCCESS
+        PTX_ERROR_INVALID_VALUE
+        PTX_ERROR_OUT_OF_MEMORY
+        PTX_ERROR_INVALID_IMAGE
+        PTX_ERROR_INVALID_PTX
+        PTX_ERROR_JIT_COMPILER_NOT_FOUND
+        PTX_ERROR_SYMBOL_NOT_FOUND
+        PTX_ERROR_NOT_FOUND
+        PTX_ERROR_ILLEGAL_ADDRESS
+        PTX_ERROR_LAUNCH_TIMEOUT
+        PTX_ERROR_ILLEGAL_INSTRUCTION
+        PTX_ERROR_MISALIGNED_ADDRESS
+        PTX_ERROR_INVALID_PC
+        PTX_ERROR_LAUNCH_FAILED
+        PTX_ERROR_NOT_SUPPORTED
+    ctypedef struct ptx_memory:
+        uint64_t base
+        uint64_t size
+        void *user
+        uint64_t (*alloc_variable)(void *, size_t, size_t, const char *) noexcept nogil
+        void (*free_variable)(void *, uint64_t) noexcept nogil
+        uint64_t (*heap_malloc)(void *, size_t) noexcept nogil
+        void (*heap_free)(void *, uint64_t) noexcept nogil
+        void (*print "print")(void *, const char *, size_t) noexcept nogil
+        void (*describe)(void *, uint64_t, char *, size_t) noexcept nogil
+    ctypedef struct ptx_object:
+        const char *text
+        size_t size
+        const char *name
+    ctypedef struct ptx_error:
+        int code
+        int line
+        int source_line
+        uint32_t ctaid[3]
+        uint32_t tid[3]
+        uint64_t address
+        char kernel[160]
+        char function[160]
+        char object[160]
+        char source[256]
+        char message[768]
+    ctypedef struct ptx_attributes:
+        uint32_t max_threads_per_block
+        uint32_t registers
+        uint64_t shared_bytes
+        uint64_t const_bytes
+        uint64_t local_bytes
+        uint64_t param_bytes
+        uint32_t num_params
+        uint32_t ptx_version
+    ctypedef struct ptx_launch_config:
+        uint32_t grid[3]
+        uint32_t block[3]
+        uint32_t shared_bytes
+        uint32_t threads
+        const void *params
+        size_t params_size
+
+    ctypedef struct pthread_mutex_t:
+        pass
+    ctypedef struct pthread_cond_t:
+        pass
+    ctypedef unsigned long pthread_t
+    ctypedef struct pthread_attr_t:
+        pass
+    int pthread_mutex_init(pthread_mutex_t *, void *) noexcept
+    int pthread_mutex_lock(pthread_mutex_t *) noexcept
+    int pthread_mutex_unlock(pthread_mutex_t *) noexcept
+    int pthread_cond_init(pthread_cond_t *, void *) noexcept
+    int pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *) noexcept
+    int pthread_cond_broadcast(pthread_cond_t *) noexcept
+    int pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *) noexcept nogil, void *) noexcept
+    int pthread_join(pthread_t, void **) noexcept
+    int sched_yield() noexcept
+    void *aligned_alloc(size_t, size_t) noexcept
+    long sysconf(int) noexcept
+    int _SC_NPROCESSORS_ONLN
+
+    struct stat_t "stat":
+        long st_size
+    int fstat(int, stat_t *) noexcept
+    int open(const char *, int, ...) noexcept
+    int close(int) noexcept
+    int unlink(const char *) noexcept
+    int mkdir(const char *, unsigned) noexcept
+    int rename(const char *, const char *) noexcept
+    int getpid() noexcept
+    int access(const char *, int) noexcept
+    ssize_t read(int, void *, size_t) noexcept
+    ssize_t write(int, const void *, size_t) noexcept
+    int pipe(int *) noexcept
+    int O_RDONLY, O_CLOEXEC, O_WRONLY, O_CREAT, O_TRUNC
+    int PROT_READ, PROT_WRITE, PROT_EXEC, PROT_NONE, MAP_PRIVATE, MAP_ANONYMOUS, MAP_FIXED, MAP_NORESERVE
+    void *mmap(void *, size_t, int, int, int, long) noexcept
+    int munmap(void *, size_t) noexcept
+    int mprotect(void *, size_t, int) noexcept
+    void *dlsym(void *, const char *) noexcept
+    void *RTLD_DEFAULT
+
+    ctypedef struct posix_spawn_file_actions_t:
+        pass
+    int posix_spawn_file_actions_init(posix_spawn_file_actions_t *) noexcept
+    int posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *, int, int) noexcept
+    int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *, int, const char *, int, unsigned) noexcept
+    int posix_spawn_file_actions_destroy(posix_spawn_file_actions_t *) noexcept
+    int posix_spawnp(int *, const char *, posix_spawn_file_actions_t *, void *, char **, char **) noexcept
+    int waitpid(int, int *, int) noexcept
+    char **environ
+
+cdef extern from *:
+    """
+    typedef void (*gompy_code_fn) (struct gompy_warp *, uint32_t, char *, void *);
+    static pthread_mutex_t gompy_compile_lock = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_mutex_t gompy_pool_lock = PTHREAD_MUTEX_INITIALIZER;
+    static int gompy_increment (int *p, int by) { return __atomic_add_fetch (p, by, __ATOMIC_SEQ_CST); }
+    static uint64_t gompy_next (uint64_t *p) { return __atomic_fetch_add (p, 1, __ATOMIC_SEQ_CST); }
+    static int gompy_claim (int *p) { int zero = 0; return __atomic_compare_exchange_n (p, &zero, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); }
+    static void gompy_publish (void **place, void *value) { __atomic_store_n (place, value, __ATOMIC_RELEASE); }
+    #define GOMPY_LOCAL 0x80000000ull
+    #define GOMPY_FUNCTION_BIT 0x80000000u
+    static int gompy_exit_status (int status) { return WIFEXITED (status) ? WEXITSTATUS (status) : -1; }
+    static int gompy_lowest (uint32_t mask) { return mask ? __builtin_ctz (mask) : 0; }
+    static int gompy_is_map_failed (void *p) { return p == MAP_FAILED; }
+    static int gompy_not_ready (void) { return errno == EINTR; }
+    """
+    ctypedef void (*gompy_code_fn)(gompy_warp *, uint32_t, char *, void *) noexcept nogil
+    uint32_t GOMPY_FUNCTION_BIT
+    uint64_t GOMPY_LOCAL
+    pthread_mutex_t gompy_compile_lock, gompy_pool_lock
+    int gompy_increment(int *p, int by) noexcept nogil
+    uint64_t gompy_next(uint64_t *p) noexcept nogil
+    int gompy_claim(int *p) noexcept nogil
+    void gompy_publish(void **place, void *value) noexcept nogil
+    int gompy_exit_status(int status) noexcept nogil
+    int gompy_lowest(uint32_t mask) noexcept nogil
+    bint gompy_is_map_failed(void *p) noexcept nogil
+    bint gompy_not_ready() noexcept nogil
+
+cdef enum:
+    SHARED_BASE = 0x7F000000
+    PAGE = 4096
+    CACHE_ABI = 3
+    KIND_INDEX = 0
+    KIND_CODE = 1
+    SECTION_STRINGS = 0
+    SECTION_LINKS = 1
+    SECTION_CODE = 2
+    SECTION_TEXT = 3
+    SECTION_VARIABLES = 4
+    SECTION_FUNCTIONS = 5
+    SECTION_PARAMS = 6
+    SECTION_RELOCS = 7
+    SECTION_DATA = 8
+    SECTION_LOCS = 9
+    SECTION_FILES = 10
+    SECTION_INFO = 11
+    SECTION_COUNT = 12
+    SPACE_SHARED = 2
+    LINKAGE_LOCAL = 0
+    LINKAGE_WEAK = 2
+    LINKAGE_COMMON = 3
+    LINKAGE_EXTERN = 4
+    LINK_UNIT = 0
+    LINK_SYMBOL = 1
+    LINK_FUNCTION = 2
+    LINK_HOST = 3
+    FORM_S = 0
+    FORM_V = 1
+    FORM_E = 2
+    FORM_W = 3
+    FORM_X = 4
+    FORMS = 5
+    BUILTINS = 4
+
+# --- cache files (unit.py, index.py) ---------------------------------------------------------------------------------
+
+cdef struct file_section:
+    uint64_t offset
+    uint64_t bytes
+
+cdef struct file_head:
+    char magic[8]
+    uint32_t abi
+    uint32_t kind
+    uint32_t sections
+    uint32_t reserved
+    uint64_t size
+    uint64_t check
+    file_section section[12]
+
+cdef struct link_record:
+    uint32_t kind
+    uint32_t name
+    uint32_t line
+    int32_t reserved
+
+cdef struct code_record:
+    uint32_t name
+    uint32_t version
+    uint64_t offset
+
+cdef struct variable_record:
+    uint32_t name
+    uint32_t space
+    uint32_t linkage
+    uint32_t line
+    uint64_t size
+    uint64_t align
+    uint64_t data
+    uint32_t first_reloc
+    uint32_t relocs
+
+cdef struct function_record:
+    uint32_t name
+    uint32_t entry
+    uint32_t linkage
+    uint32_t line
+    uint32_t last_line
+    uint32_t first_param
+    uint32_t params
+    uint32_t max_threads
+    uint64_t param_bytes
+    uint64_t local_bytes
+
+cdef struct param_record:
+    uint64_t offset
+    uint64_t size
+
+cdef struct reloc_record:
+    uint64_t offset
+    uint32_t name
+    uint32_t reserved
+    int64_t addend
+
+cdef struct loc_record:
+    uint32_t line
+    uint32_t file
+    uint32_t source_line
+
+cdef struct file_record:
+    uint32_t number
+    uint32_t name
+
+cdef struct info_record:
+    uint32_t version
+    uint32_t openmp
+    uint32_t entries
+    uint32_t reserved
+
+# --- images and modules ----------------------------------------------------------------------------------------------
+
+cdef struct obj:                        # one PTX object of an image
+    char key[40]                        # its hash, as text
+    char name[160]
+    file_head *index
+    info_record *info
+    uint32_t nvariables
+    uint32_t nfunctions
+    uint32_t first_variable             # place of its own among all of the image
+    uint32_t first_function
+    uint32_t *names                     # open addressing: number + 1 of a variable, with the top bit of a function
+    uint64_t names_size
+
+cdef struct symbol:                     # a name that other objects see
+    const char *name
+    uint32_t object
+    uint32_t number
+    uint32_t linkage
+    bint function
+
+cdef struct ptx_image "ptx_image":
+    int references
+    size_t nobjects
+    obj *objects
+    uint32_t nvariables
+    uint32_t nfunctions
+    symbol *table                       # open addressing
+    uint64_t table_size
+    uint64_t *shared_offset             # by variable
+    uint64_t shared_bytes
+    uint64_t const_bytes
+
+cdef struct descriptor "ptx_function":                 # a function: its address is what PTX sees as the function's address
+    void *code[5]                       # by form; a stub as long as it is not loaded
+    void *module
+    const char *name
+    uint32_t object
+    uint32_t number
+
+cdef struct code_unit:                  # a code file loaded for a module; link word 0 points here
+    code_unit *next
+    void *module
+    uint32_t object
+    char *memory
+    size_t bytes
+    size_t text_bytes
+
+cdef struct ptx_module "ptx_module":
+    ptx_image *image
+    const ptx_memory *memory
+    uint64_t *addresses                 # by variable
+    descriptor *descriptors             # by function, then the builtins
+    code_unit *units
+
+ctypedef descriptor ptx_function        # an entry's descriptor

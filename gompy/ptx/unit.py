@@ -1,0 +1,176 @@
+"""The code files that the executor maps: LLVM's object is relocated here, once, so that loading is one mmap.
+
+A code file holds position-independent text (with its constants) and a table of link words, which the executor fills in:
+addresses of variables, descriptors of functions, functions of the host's libm.  Nothing else is relocated then.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from . import abi
+from .emit import Links
+
+PAGE = 4096
+MAGIC = b"GOMPYPTX"
+HEADER = struct.Struct("<8s4I2Q")  # magic, abi, kind, sections, reserved, size, check
+SECTION = struct.Struct("<2Q")  # offset, bytes
+SECTIONS = (
+    "strings",
+    "links",
+    "code",
+    "text",
+    "variables",
+    "functions",
+    "params",
+    "relocs",
+    "data",
+    "locs",
+    "files",
+    "info",
+)
+LINK = struct.Struct("<3Ii")  # kind, name, line, reserved
+CODE = struct.Struct("<2IQ")  # name, version, offset in the text
+LINK_KINDS = ("unit", "symbol", "function", "host")
+KINDS = ("index", "code")
+
+
+class LinkError(Exception):
+    """LLVM's object has something that the loader does not know."""
+
+
+@dataclass
+class Section:
+    """A section of LLVM's object that stays: its bytes and its place in the text."""
+
+    data: bytearray
+    align: int
+    place: int = 0
+
+
+def check_of(data: bytes) -> int:
+    """A checksum of a cache file (sum of 64-bit words, rotated): finds files that were cut or damaged."""
+    data = data + bytes(-len(data) % 8)
+    words = struct.unpack(f"<{len(data) // 8}Q", data)
+    total = 0
+    for index, word in enumerate(words):
+        total += word ^ index * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
+    return total & 0xFFFFFFFFFFFFFFFF
+
+
+class Strings:
+    """A string table."""
+
+    def __init__(self) -> None:
+        self.data = bytearray(b"\0")
+        self.known: dict[str, int] = {"": 0}
+
+    def add(self, text: str) -> int:
+        """The offset of a string."""
+        if text not in self.known:
+            self.known[text] = len(self.data)
+            self.data += text.encode("utf-8", "surrogateescape") + b"\0"
+        return self.known[text]
+
+
+def container(kind: str, sections: dict[str, bytes]) -> bytes:
+    """A cache file.  `text` starts on a page."""
+    head = HEADER.size + SECTION.size * len(SECTIONS)
+    at = head
+    table, body = [], bytearray()
+    for name in SECTIONS:
+        data = sections.get(name, b"")
+        align = PAGE if name == "text" else 16
+        pad = -at % align
+        body += bytes(pad)
+        at += pad
+        table.append(SECTION.pack(at, len(data)))
+        body += data
+        at += len(data)
+    rest = b"".join(table) + bytes(body)
+    size = HEADER.size + len(rest)
+    return HEADER.pack(MAGIC, abi.ABI, KINDS.index(kind), len(SECTIONS), 0, size, check_of(rest)) + rest
+
+
+def flatten(elf: bytes, links: Links) -> tuple[bytes, dict[str, int]]:
+    """Text and symbols of an x86-64 ELF object.  The link table is taken to begin on the page behind the text."""
+    shoff = struct.unpack_from("<Q", elf, 40)[0]
+    shentsize, shnum, shstrndx = struct.unpack_from("<3H", elf, 58)
+    heads = [struct.unpack_from("<2I4Q2I2Q", elf, shoff + i * shentsize) for i in range(shnum)]
+    sections: dict[int, Section] = {}
+    names_at = heads[shstrndx][4]
+    for index, head in enumerate(heads):
+        title = elf[names_at + head[0] : elf.index(b"\0", names_at + head[0])]
+        if head[2] & 2 and head[5] and title not in (b".eh_frame", b".note.GNU-stack"):
+            if head[2] & 1:
+                raise LinkError(f"writable section {title.decode()}")
+            sections[index] = Section(bytearray(elf[head[4] : head[4] + head[5]]), max(head[8], 16))
+    top = 0
+    for section in sections.values():
+        top = -(-top // section.align) * section.align
+        section.place = top
+        top += len(section.data)
+    symtab = next(h for h in heads if h[1] == 2)
+    strings = heads[symtab[6]]
+    symbols = []
+    for at in range(symtab[4], symtab[4] + symtab[5], 24):
+        name_at, info, _, shndx, value, _ = struct.unpack_from("<IBBHQQ", elf, at)
+        start = strings[4] + name_at
+        symbols.append((elf[start : elf.index(b"\0", start)].decode(), info, shndx, value))
+    stubs: dict[str, int] = {}
+    relocations = []
+    for head in heads:
+        if head[1] == 4 and head[7] in sections:
+            for at in range(head[4], head[4] + head[5], 24):
+                offset, info, addend = struct.unpack_from("<2Qq", elf, at)
+                relocations.append((head[7], offset, info & 0xFFFFFFFF, symbols[info >> 32], addend))
+    # Calls of the host's functions go through a jump whose target is a link word.
+    for _, _, _, (name, _, shndx, _), _ in relocations:
+        if shndx == 0 and name != "links" and name not in stubs:
+            top = -(-top // 8) * 8
+            stubs[name] = top
+            top += 8
+    table = -(-top // PAGE) * PAGE
+    text = bytearray(table)
+    for name, place in stubs.items():
+        word = table + 8 * links.word("host", name)
+        text[place : place + 6] = b"\xff\x25" + struct.pack("<i", word - place - 6)
+    for index, offset, kind, (name, _, shndx, value), addend in relocations:
+        section = sections[index]
+        place = section.place + offset
+        if name == "links":
+            target = table
+        elif shndx == 0:
+            target = table + 8 * links.word("host", name) if kind in (9, 41, 42) else stubs[name]
+        elif shndx in sections:
+            target = sections[shndx].place + value
+        else:
+            raise LinkError(f"relocation against {name}")
+        if kind in (2, 4) or (kind in (9, 41, 42) and shndx == 0):
+            struct.pack_into("<i", section.data, offset, target + addend - place)
+        elif kind == 24:
+            struct.pack_into("<q", section.data, offset, target + addend - place)
+        else:
+            raise LinkError(f"relocation type {kind} against '{name}'")
+    for section in sections.values():
+        text[section.place : section.place + len(section.data)] = section.data
+    found = {n: sections[s].place + v for n, info, s, v in symbols if s in sections and info & 15 == 2}
+    return bytes(text), found
+
+
+def code_file(
+    elf: bytes, links: Links, symbols: dict[str, tuple[str, str]], lines: dict[tuple[str, str], int]
+) -> bytes:
+    """A code file: `symbols`: LLVM name → (function, version); `lines`: where a link word was first needed."""
+    text, places = flatten(elf, links)
+    strings = Strings()
+    code = b"".join(
+        CODE.pack(strings.add(function), abi.VERSIONS.index(version), places[symbol])
+        for symbol, (function, version) in symbols.items()
+    )
+    words = b"".join(
+        LINK.pack(LINK_KINDS.index(kind), strings.add(name), lines.get((kind, name), 0), 0)
+        for kind, name in links.index
+    )
+    return container("code", {"strings": bytes(strings.data), "links": words, "code": code, "text": text})

@@ -1,0 +1,440 @@
+/* What the executor needs of C that Cython has no words for: the warp that compiled code sees (abi.py has the same
+   offsets), the switch of stacks, accesses of one lane, atomic and rounded operations, signals.  Included once, by executor.pyx.  */
+#ifndef GOMPY_PTX_WARP_H
+#define GOMPY_PTX_WARP_H
+
+#include <cpuid.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fenv.h>
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <xmmintrin.h>
+
+#include "executor.h"
+
+#ifndef GOMPY_BUILD_PYTHON
+#define GOMPY_BUILD_PYTHON "python3"
+#endif
+
+#define GOMPY_SHARED_BASE 0x7f000000ull
+#define GOMPY_LOCAL_BASE 0x80000000ull
+#define GOMPY_LANES 32
+
+struct __attribute__ ((aligned (64))) gompy_warp
+{
+  uint64_t base, size;                  /* 0, 8 */
+  char *shared;                         /* 16 */
+  uint64_t shared_size;                 /* 24 */
+  char *local;                          /* 32 */
+  uint64_t local_size, local_top;       /* 40, 48 */
+  const char *params;                   /* 56 */
+  void *const *ops;                     /* 64 */
+  int32_t fuel;                         /* 72 */
+  uint32_t exited;                      /* 76 */
+  uint32_t ctaid[3], ntid[3], nctaid[3]; /* 80, 92, 104 */
+  uint32_t warpid, nwarps;              /* 116, 120 */
+  uint32_t reserved;
+  uint32_t tid[3][GOMPY_LANES];         /* 128 */
+  /* Only the executor knows what follows.  */
+  void *sp;                             /* where the warp's stack was left */
+  void *runner, *launch, *module;
+  uint32_t state, barrier, mask, index;
+  char *stack;
+};
+
+_Static_assert (offsetof (struct gompy_warp, ops) == 64, "abi.py");
+_Static_assert (offsetof (struct gompy_warp, fuel) == 72, "abi.py");
+_Static_assert (offsetof (struct gompy_warp, ctaid) == 80, "abi.py");
+_Static_assert (offsetof (struct gompy_warp, nctaid) == 104, "abi.py");
+_Static_assert (offsetof (struct gompy_warp, warpid) == 116, "abi.py");
+_Static_assert (offsetof (struct gompy_warp, tid) == 128, "abi.py");
+
+/* --- stacks ----------------------------------------------------------------------------------------------------- */
+
+/* Leave this stack (*SAVE remembers it) and go on where LOAD was left.  */
+void gompy_switch (void **save, void *load) __attribute__ ((visibility ("hidden")));
+/* Go on where LOAD was left; this stack is given up.  */
+void gompy_resume (void *load) __attribute__ ((visibility ("hidden"), noreturn));
+void gompy_begin (void) __attribute__ ((visibility ("hidden")));
+
+__asm__ (
+  ".pushsection .text\n"
+  ".hidden gompy_switch, gompy_resume, gompy_begin\n"
+  ".globl gompy_switch, gompy_resume, gompy_begin\n"
+  ".type gompy_switch, @function\n"
+  "gompy_switch:\n"
+  "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
+  "  subq $8, %rsp\n  stmxcsr (%rsp)\n  fnstcw 4(%rsp)\n"
+  "  movq %rsp, (%rdi)\n"
+  "  movq %rsi, %rdi\n"
+  ".type gompy_resume, @function\n"
+  "gompy_resume:\n"
+  "  movq %rdi, %rsp\n"
+  "  ldmxcsr (%rsp)\n  fldcw 4(%rsp)\n  addq $8, %rsp\n"
+  "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
+  "  ret\n"
+  ".type gompy_begin, @function\n"
+  "gompy_begin:\n"
+  "  movq %r12, %rdi\n"
+  "  callq *%r13\n"
+  "  ud2\n"
+  ".popsection\n");
+
+/* A stack on which FUNCTION (WARP) begins when it is switched to.  */
+static void *
+gompy_new_stack (char *stack, size_t size, void *function, void *argument)
+{
+  uint64_t *sp = (uint64_t *) (((uintptr_t) stack + size) & ~(uintptr_t) 63);
+  *--sp = 0;
+  *--sp = 0;
+  *--sp = (uint64_t) (uintptr_t) gompy_begin;
+  *--sp = 0;                                    /* rbp */
+  *--sp = 0;                                    /* rbx */
+  *--sp = (uint64_t) (uintptr_t) argument;      /* r12 */
+  *--sp = (uint64_t) (uintptr_t) function;      /* r13 */
+  *--sp = 0;
+  *--sp = 0;
+  *--sp = 0x1f80ull | 0x37full << 32;           /* mxcsr, x87 control word: defaults */
+  return sp;
+}
+
+/* --- one lane's memory ------------------------------------------------------------------------------------------ */
+
+static inline char *
+gompy_place (const struct gompy_warp *w, uint64_t address, uint64_t size, int lane)
+{
+  uint64_t offset = address - w->base;
+  if (offset <= w->size - size)
+    return (char *) (uintptr_t) address;
+  offset = address - GOMPY_SHARED_BASE;
+  if (offset <= w->shared_size - size && w->shared_size >= size)
+    return w->shared + offset;
+  offset = address - GOMPY_LOCAL_BASE;
+  if (offset <= w->local_size - size && (offset & 7) + size <= 8)
+    return w->local + (offset & ~7ull) * GOMPY_LANES + lane * 8 + (offset & 7);
+  return NULL;
+}
+
+/* --- hash of a PTX text ------------------------------------------------------------------------------------------ */
+
+static inline uint64_t
+gompy_fold (uint64_t a, uint64_t b)
+{
+  unsigned __int128 p = (unsigned __int128) a * b;
+  return (uint64_t) p ^ (uint64_t) (p >> 64);
+}
+
+static void
+gompy_hash (const char *text, size_t size, uint64_t out[2])
+{
+  uint64_t a = 0x9e3779b97f4a7c15ull ^ size, b = 0xd6e8feb86659fd93ull + size, x, y;
+  size_t at = 0;
+  for (; at + 16 <= size; at += 16)
+    {
+      memcpy (&x, text + at, 8);
+      memcpy (&y, text + at + 8, 8);
+      a = gompy_fold (a ^ x, 0xa0761d6478bd642full ^ y) + y;
+      b = gompy_fold (b ^ y, 0xe7037ed1a0b428dbull ^ x) + a;
+    }
+  char tail[16] = { 0 };
+  memcpy (tail, text + at, size - at);
+  memcpy (&x, tail, 8);
+  memcpy (&y, tail + 8, 8);
+  a = gompy_fold (a ^ x, 0xa0761d6478bd642full ^ y);
+  b = gompy_fold (b ^ y, 0xe7037ed1a0b428dbull ^ x);
+  out[0] = gompy_fold (a ^ b, 0x8ebc6af09c88c6e3ull);
+  out[1] = gompy_fold (b + a, 0x589965cc75374cc3ull);
+}
+
+/* unit.py, check_of.  */
+static uint64_t
+gompy_check (const char *data, size_t size)
+{
+  uint64_t total = 0, word;
+  size_t at = 0, index = 0;
+  for (; at + 8 <= size; at += 8, index++)
+    {
+      memcpy (&word, data + at, 8);
+      total += word ^ (index * 0x9e3779b97f4a7c15ull);
+    }
+  if (at < size)
+    {
+      word = 0;
+      memcpy (&word, data + at, size - at);
+      total += word ^ (index * 0x9e3779b97f4a7c15ull);
+    }
+  return total;
+}
+
+/* Which instructions this CPU has, as text: part of the cache folder's name.  */
+static void
+gompy_cpu (char *text, size_t size)
+{
+  unsigned a = 0, b = 0, c = 0, d = 0, a7 = 0, b7 = 0, c7 = 0, d7 = 0, model = 0, x = 0, y = 0, xcr = 0, hi = 0;
+  __get_cpuid (1, &model, &b, &c, &d);
+  __get_cpuid_count (7, 0, &a7, &b7, &c7, &d7);
+  __get_cpuid (0x80000001, &a, &b, &x, &y);
+  if (c & (1u << 27))
+    __asm__ volatile ("xgetbv" : "=a" (xcr), "=d" (hi) : "c" (0));
+  snprintf (text, size, "%08x-%08x-%08x-%08x-%08x-%02x", model, c, b7, c7, x, xcr & 0xff);
+}
+
+/* --- atomics ---------------------------------------------------------------------------------------------------- */
+
+enum { GOMPY_ADD, GOMPY_MIN, GOMPY_MAX, GOMPY_INC, GOMPY_DEC, GOMPY_AND, GOMPY_OR, GOMPY_XOR, GOMPY_EXCH, GOMPY_CAS };
+
+#define GOMPY_LOOP(T, EXPRESSION)                                                                                       \
+  {                                                                                                                     \
+    T old = __atomic_load_n ((T *) place, __ATOMIC_RELAXED), new;                                                       \
+    do                                                                                                                  \
+      new = (EXPRESSION);                                                                                               \
+    while (!__atomic_compare_exchange_n ((T *) place, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));              \
+    return (uint64_t) old;                                                                                              \
+  }
+
+#define GOMPY_INTEGER(T, S)                                                                                             \
+  switch (operation)                                                                                                    \
+    {                                                                                                                   \
+    case GOMPY_ADD: return __atomic_fetch_add ((T *) place, (T) b, __ATOMIC_SEQ_CST);                                   \
+    case GOMPY_AND: return __atomic_fetch_and ((T *) place, (T) b, __ATOMIC_SEQ_CST);                                   \
+    case GOMPY_OR: return __atomic_fetch_or ((T *) place, (T) b, __ATOMIC_SEQ_CST);                                     \
+    case GOMPY_XOR: return __atomic_fetch_xor ((T *) place, (T) b, __ATOMIC_SEQ_CST);                                   \
+    case GOMPY_EXCH: return __atomic_exchange_n ((T *) place, (T) b, __ATOMIC_SEQ_CST);                                 \
+    case GOMPY_INC: GOMPY_LOOP (T, old >= (T) b ? 0 : old + 1)                                                          \
+    case GOMPY_DEC: GOMPY_LOOP (T, old == 0 || old > (T) b ? (T) b : old - 1)                                           \
+    case GOMPY_MIN: if (is_signed) GOMPY_LOOP (T, (S) old < (S) b ? old : (T) b) else GOMPY_LOOP (T, old < (T) b ? old : (T) b) \
+    case GOMPY_MAX: if (is_signed) GOMPY_LOOP (T, (S) old > (S) b ? old : (T) b) else GOMPY_LOOP (T, old > (T) b ? old : (T) b) \
+    default:                                                                                                            \
+      {                                                                                                                 \
+        T expected = (T) b;                                                                                             \
+        __atomic_compare_exchange_n ((T *) place, &expected, (T) c, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);             \
+        return expected;                                                                                                \
+      }                                                                                                                 \
+    }
+
+static inline float gompy_f32 (uint32_t bits) { float f; memcpy (&f, &bits, 4); return f; }
+static inline uint32_t gompy_u32 (float f) { uint32_t bits; memcpy (&bits, &f, 4); return bits; }
+static inline double gompy_f64 (uint64_t bits) { double f; memcpy (&f, &bits, 8); return f; }
+static inline uint64_t gompy_u64 (double f) { uint64_t bits; memcpy (&bits, &f, 8); return bits; }
+
+/* CODE: abi.py, ATOM_OPS and ATOM_TYPES.  */
+static uint64_t
+gompy_atom (int code, char *place, uint64_t b, uint64_t c)
+{
+  int operation = (code & 0xff) >> 3, type = code & 7, is_signed = type == 1 || type == 5;
+  if (code & 0x100)
+    {
+      uint16_t expected = (uint16_t) b;
+      __atomic_compare_exchange_n ((uint16_t *) place, &expected, (uint16_t) c, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+      return expected;
+    }
+  if (type == 3)
+    GOMPY_LOOP (uint32_t, gompy_u32 (gompy_f32 (old) + gompy_f32 ((uint32_t) b)))
+  if (type == 7)
+    GOMPY_LOOP (uint64_t, gompy_u64 (gompy_f64 (old) + gompy_f64 (b)))
+  if (type < 4)
+    GOMPY_INTEGER (uint32_t, int32_t)
+  GOMPY_INTEGER (uint64_t, int64_t)
+}
+
+/* --- operations lane by lane (abi.py, LANE_OPS) ------------------------------------------------------------------- */
+
+#define GOMPY_DIVIDE(U, S)                                                                                              \
+  {                                                                                                                     \
+    const U *x = a, *y = b;                                                                                             \
+    U *r = out;                                                                                                         \
+    for (int i = 0; i < GOMPY_LANES; i++)                                                                               \
+      switch (operation)                                                                                                \
+        {                                                                                                               \
+        case 0: r[i] = y[i] ? x[i] / y[i] : (U) -1; break;                                                              \
+        case 1: r[i] = y[i] == 0 ? (U) -1 : y[i] == (U) -1 ? (U) (0 - x[i]) : (U) ((S) x[i] / (S) y[i]); break;         \
+        case 2: r[i] = y[i] ? x[i] % y[i] : x[i]; break;                                                                \
+        default: r[i] = y[i] == 0 ? x[i] : y[i] == (U) -1 ? 0 : (U) ((S) x[i] % (S) y[i]); break;                       \
+        }                                                                                                               \
+    return;                                                                                                             \
+  }
+
+#define GOMPY_ROUNDED(T, F, SQRT, FMA, FROM, TO)                                                                        \
+  for (int i = 0; i < GOMPY_LANES; i++)                                                                                 \
+    {                                                                                                                   \
+      volatile F x = FROM (((const T *) a)[i]), y = FROM (((const T *) b)[i]), z = FROM (((const T *) c)[i]);           \
+      volatile F r = 0;                                                                                                 \
+      switch (what)                                                                                                     \
+        {                                                                                                               \
+        case 0: r = x + y; break;                                                                                       \
+        case 1: r = x - y; break;                                                                                       \
+        case 2: r = x * y; break;                                                                                       \
+        case 3: r = x / y; break;                                                                                       \
+        case 4: r = FMA (x, y, z); break;                                                                               \
+        case 5: r = SQRT (x); break;                                                                                    \
+        default: r = 1 / x; break;                                                                                      \
+        }                                                                                                               \
+      ((T *) out)[i] = TO (r);                                                                                          \
+    }
+
+static void
+gompy_lanes (int word, const void *a, const void *b, const void *c, void *out)
+{
+  int operation = word & 0xff, size = word >> 8 & 15;
+  if (operation < 4)
+    {
+      if (size == 2)
+        GOMPY_DIVIDE (uint16_t, int16_t)
+      if (size == 4)
+        GOMPY_DIVIDE (uint32_t, int32_t)
+      GOMPY_DIVIDE (uint64_t, int64_t)
+    }
+  if (operation < 6)
+    {
+      for (int i = 0; i < GOMPY_LANES; i++)
+        if (operation == 4)
+          ((uint64_t *) out)[i] = (uint64_t) (((unsigned __int128) ((const uint64_t *) a)[i] * ((const uint64_t *) b)[i]) >> 64);
+        else
+          ((uint64_t *) out)[i] = (uint64_t) (((__int128) ((const int64_t *) a)[i] * ((const int64_t *) b)[i]) >> 64);
+      return;
+    }
+  int what = word >> 16 & 0xff, mode = word >> 24 & 3, wide = word >> 26 & 1;
+  static const int modes[4] = { FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD };
+  int old = fegetround ();
+  fesetround (modes[mode]);
+  if (what >= 9 && what <= 10)          /* from integers of 64 bits */
+    for (int i = 0; i < GOMPY_LANES; i++)
+      {
+        volatile int64_t s = ((const int64_t *) a)[i];
+        volatile uint64_t u = (uint64_t) s;
+        if (wide)
+          ((uint64_t *) out)[i] = gompy_u64 (what == 9 ? (double) s : (double) u);
+        else
+          ((uint32_t *) out)[i] = gompy_u32 (what == 9 ? (float) s : (float) u);
+      }
+  else if (what == 11)
+    for (int i = 0; i < GOMPY_LANES; i++)
+      {
+        volatile double x = gompy_f64 (((const uint64_t *) a)[i]);
+        ((uint32_t *) out)[i] = gompy_u32 ((float) x);
+      }
+  else if (size == 4)
+    GOMPY_ROUNDED (uint32_t, float, sqrtf, fmaf, gompy_f32, gompy_u32)
+  else
+    GOMPY_ROUNDED (uint64_t, double, sqrt, fma, gompy_f64, gompy_u64)
+  fesetround (old);
+}
+
+/* --- shuffle (PTX ISA 9.7.9.6) ----------------------------------------------------------------------------------- */
+
+static void
+gompy_shuffle (int mode, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *out, uint32_t *ok)
+{
+  for (int lane = 0; lane < GOMPY_LANES; lane++)
+    {
+      int value = b[lane] & 31, clamp = c[lane] & 31, segment = c[lane] >> 8 & 31;
+      int most = (lane & segment) | (clamp & ~segment), least = lane & segment, from, good;
+      switch (mode)
+        {
+        case 0: from = lane - value; good = from >= most; break;
+        case 1: from = lane + value; good = from <= most; break;
+        case 2: from = lane ^ value; good = from <= most; break;
+        default: from = least | (value & ~segment); good = from <= most; break;
+        }
+      if (!good)
+        from = lane;
+      out[lane] = a[from & 31];
+      ok[lane] = good;
+    }
+}
+
+/* --- faults ----------------------------------------------------------------------------------------------------- */
+
+static __thread struct gompy_warp *volatile gompy_running; /* the warp whose code this thread runs; read by a signal handler */
+static struct sigaction gompy_old_segv, gompy_old_bus;
+static void gompy_fault (struct gompy_warp *, uint64_t address, uint64_t pc);   /* executor.pyx; returns */
+static void *gompy_home (struct gompy_warp *);          /* the scheduler's stack */
+
+static void
+gompy_on_signal (int number, siginfo_t *info, void *context)
+{
+  struct gompy_warp *warp = gompy_running;
+  ucontext_t *uc = context;
+  if (warp)
+    {
+      gompy_running = NULL;
+      gompy_fault (warp, (uint64_t) (uintptr_t) info->si_addr, uc->uc_mcontext.gregs[REG_RIP]);
+      uc->uc_mcontext.gregs[REG_RDI] = (greg_t) (uintptr_t) gompy_home (warp);
+      uc->uc_mcontext.gregs[REG_RIP] = (greg_t) (uintptr_t) gompy_resume;
+      return;
+    }
+  struct sigaction *old = number == SIGSEGV ? &gompy_old_segv : &gompy_old_bus;
+  if (old->sa_flags & SA_SIGINFO)
+    old->sa_sigaction (number, info, context);
+  else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN)
+    old->sa_handler (number);
+  else
+    signal (number, SIG_DFL);           /* the instruction is tried again, and ends the program */
+}
+
+static void
+gompy_catch_signals (void)
+{
+  struct sigaction now, want = { 0 };
+  want.sa_sigaction = gompy_on_signal;
+  want.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction (SIGSEGV, NULL, &now);
+  if (now.sa_sigaction != gompy_on_signal)
+    {
+      gompy_old_segv = now;
+      sigaction (SIGSEGV, &want, NULL);
+    }
+  sigaction (SIGBUS, NULL, &now);
+  if (now.sa_sigaction != gompy_on_signal)
+    {
+      gompy_old_bus = now;
+      sigaction (SIGBUS, &want, NULL);
+    }
+}
+
+static void
+gompy_alternate_stack (void *stack, size_t size, stack_t *old)
+{
+  stack_t want = { .ss_sp = stack, .ss_size = size };
+  sigaltstack (&want, old);
+}
+
+static uint64_t
+gompy_clock (int which)
+{
+  struct timespec now;
+  clock_gettime (which ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+/* Where the PTX compiler is: beside this library's package.  */
+static int
+gompy_compiler_path (char *text, size_t size)
+{
+  Dl_info info;
+  char real[PATH_MAX];
+  if (!dladdr ((void *) ptx_link, &info) || !info.dli_fname || !realpath (info.dli_fname, real))
+    return -1;
+  char *tail = strstr (real, "/gompy/_native/");
+  if (!tail)
+    return -1;
+  *tail = 0;
+  return snprintf (text, size, "%s/gompy/ptx/__main__.py", real) < (int) size ? 0 : -1;
+}
+
+#endif

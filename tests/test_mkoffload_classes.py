@@ -1,0 +1,122 @@
+"""Classes with virtual functions in regions: vtables and type information of every kind of link."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from accel_tools import needs_accel
+from driver_tools import environment, has_all
+
+pytestmark = has_all
+GOMPCXX = str(Path(sys.executable).parent / "gompc++")
+
+CLASSES = """
+#pragma omp declare target
+struct Base { virtual int f () const; virtual ~Base (); };
+int Base::f () const { return 5; }
+Base::~Base () {}
+struct Derived : Base { int f () const override { return 6; } };
+Base *make () { return new Derived; }
+#pragma omp end declare target
+"""
+OTHER = """
+#pragma omp declare target
+struct Unused { virtual int g () const; virtual ~Unused (); };
+int Unused::g () const { return 8; }
+Unused::~Unused () {}
+#pragma omp end declare target
+int unused () { int r = 0;
+#pragma omp target map(tofrom: r)
+  { Unused u; Unused *p = &u; r = p->g (); }
+  return r; }
+"""
+MAIN = """
+#include <cstdio>
+#include <omp.h>
+#pragma omp declare target
+struct Base { virtual int f () const; virtual ~Base (); };
+Base *make ();
+struct Error { int code; };
+#pragma omp end declare target
+int main ()
+{
+  int r = 0, caught = 0, host = 1;
+#pragma omp target map(tofrom: r, caught, host)
+  {
+    Base *b = make ();
+    Base c;
+    const Base *p = &c;
+    r = b->f () * 10 + p->f ();
+    delete b;
+    try { if (r) throw Error{7}; } catch (const Error &e) { caught = e.code; }
+    host = omp_is_initial_device ();
+  }
+  printf ("%d %d %s\\n", r, caught, host ? "host" : "device");
+}
+"""
+
+
+def gompcxx(folder: Path, *words: str, accel: str = "gcc") -> None:
+    """Run gompc++ there; it must succeed without a word."""
+    env = environment(GOMPY_ACCEL=accel, LC_ALL="C")
+    done = subprocess.run([GOMPCXX, "-fopenmp", *words], cwd=folder, env=env, capture_output=True, text=True)
+    noise = [line for line in done.stderr.splitlines() if "LTRANS jobs" not in line and "-flto’ option" not in line]
+    assert done.returncode == 0 and not [n for n in noise if "‘-flto’" not in n and "'-flto'" not in n], done.stderr
+
+
+def output(folder: Path) -> str:
+    """What the program prints."""
+    done = subprocess.run(["./prog"], cwd=folder, env=environment(), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    for name, text in (("classes.cc", CLASSES), ("other.cc", OTHER), ("main.cc", MAIN)):
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize("archive", [False, True], ids=["objects", "archive"])
+@pytest.mark.parametrize(
+    "options",
+    [["-O1"], ["-O1", "-flto"], ["-O2", "-flto", "-flto-partition=max"], ["-flto", "-ffat-lto-objects"]],
+    ids=" ".join,
+)
+def test_virtual_calls_and_exceptions(sources: Path, options: list[str], archive: bool) -> None:
+    """Also where host LTO would keep the vtables to itself, and where an archive offers more than is linked."""
+    gompcxx(sources, *options, "-c", "main.cc", "classes.cc", "other.cc")
+    words = ["main.o", "classes.o"]
+    if archive:
+        subprocess.run(["gcc-ar", "rc", "libclasses.a", "other.o", "classes.o"], cwd=sources, check=True)
+        words = ["main.o", "-L.", "-lclasses"]
+    gompcxx(sources, *options, *words, "-o", "prog")
+    assert output(sources) == "65 7 device\n"
+
+
+def test_one_lto_object_among_others(sources: Path) -> None:
+    gompcxx(sources, "-O1", "-flto", "-c", "classes.cc")
+    gompcxx(sources, "-O1", "-c", "main.cc")
+    gompcxx(sources, "-O1", "main.o", "classes.o", "-o", "prog")
+    assert output(sources) == "65 7 device\n"
+
+
+@needs_accel
+def test_what_the_accelerator_compiler_cannot_make_gccs_own_does(sources: Path) -> None:
+    """GCC 12 streams no vtables to accelerators; with GOMPY_ACCEL=auto the link is not lost, and says nothing."""
+    gompcxx(sources, "-O1", "main.cc", "classes.cc", "-o", "prog", accel="auto")
+    assert output(sources) == "65 7 device\n"
+    env = environment(GOMPY_ACCEL="true", LC_ALL="C")
+    done = subprocess.run(
+        [GOMPCXX, "-fopenmp", "-O1", "main.cc", "classes.cc", "-o", "other"],
+        cwd=sources,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1 and "_ZTI4Base" in done.stderr and not os.path.exists(sources / "other")

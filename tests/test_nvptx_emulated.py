@@ -1,0 +1,253 @@
+"""Programs for nvptx on the emulated GPU: compiler, host object, runtime, plugin and driver together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cuda_tools import has_driver, has_executor
+from driver_tools import Tools, has_all, make_wrappers, needs
+from nvptx_tools import has_compiler
+from plugin_tools import MAPS, build
+
+from gompy.driver import paths
+
+pytestmark = [has_all, needs("gcc"), has_compiler, has_driver, has_executor]
+NOTE = "libgompy: nvptx: no CUDA device, regions run on the emulated GPU (GOMPY_CUDA=emulated or real to choose)\n"
+
+SUM = r"""
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#pragma omp declare target
+static double weight (int i) { return sqrt (i); }
+int device = -1;
+#pragma omp end declare target
+int late[4] = { 1, 2, 3, 4 };
+#pragma omp declare target link (late)
+int main (void)
+{
+  double a[1000], sum = 0;
+  int where = 1, number = -2;
+#pragma omp target teams distribute parallel for map(from: a)
+  for (int i = 0; i < 1000; i++)
+    a[i] = weight (i);
+#pragma omp target teams distribute parallel for simd map(to: a) reduction(+: sum)
+  for (int i = 0; i < 1000; i++)
+    sum += a[i] * a[i];
+#pragma omp target map(from: where, number) map(tofrom: late)
+  { where = omp_is_initial_device (); number = omp_get_device_num (); late[1] *= 21; device = 5; }
+#pragma omp target update from(device)
+  printf ("%.1f %d %d %d %d\n", sum, where, number, late[1], device);
+  return 0;
+}
+"""
+ACC = r"""
+#include <openacc.h>
+#include <stdio.h>
+#define N 1000
+int a[N], b[N];
+int main (void)
+{
+  int sum = 0;
+#pragma acc data copyin(a) copyout(b)
+  {
+#pragma acc parallel loop gang vector async(1)
+    for (int i = 0; i < N; i++) b[i] = i;
+#pragma acc parallel loop gang worker vector async(1)
+    for (int i = 0; i < N; i++) b[i] += a[i] + 1;
+#pragma acc wait(1) async(2)
+#pragma acc parallel loop reduction(+: sum) copy(sum) num_gangs(3) num_workers(2) vector_length(64) async(2)
+    for (int i = 0; i < N; i++) sum += b[i];
+#pragma acc wait
+  }
+  printf ("%d %d %d\n", sum, b[N - 1], acc_get_device_type () == acc_device_nvidia);
+  return 0;
+}
+"""
+THREADS = r"""
+#include <omp.h>
+#include <stdio.h>
+int main (void)
+{
+  int total[8] = { 0 };
+#pragma omp parallel for num_threads(8)
+  for (int t = 0; t < 8; t++)
+    for (int i = 0; i < 20; i++)
+      {
+        int s = i;
+#pragma omp target map(tofrom: s) firstprivate(t)
+        s += t;
+        total[t] += s;
+      }
+#pragma omp parallel
+#pragma omp single
+  for (int t = 0; t < 8; t++)
+    {
+#pragma omp target nowait map(tofrom: total[t:1]) depend(inout: total[t])
+      total[t] += 1000;
+    }
+  for (int t = 0; t < 8; t++)
+    printf ("%d ", total[t]);
+  printf ("\n");
+  return 0;
+}
+"""
+TRAP = r"""
+#include <stdlib.h>
+void work (void)
+{
+#pragma omp target
+  abort ();
+}
+int main (void) { work (); return 0; }
+"""
+LIBRARY = r"""
+#pragma omp declare target
+int state = 30;
+#pragma omp end declare target
+int library (int x)
+{
+#pragma omp target map(x)
+  x += state++;
+  return x;
+}
+"""
+OPENS = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+int main (void)
+{
+  int x = 1;
+#pragma omp target map(x)
+  x++;
+  for (int i = 0; i < 2; i++)
+    {
+      void *h = dlopen ("./liblibrary.so", RTLD_NOW);
+      int (*f) (int) = (int (*) (int)) dlsym (h, "library");
+      x = f (x);
+      printf ("%d\n", x);
+      dlclose (h);
+    }
+  return 0;
+}
+"""
+FORKS = r"""
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int region (void)
+{
+  int s = 1;
+#pragma omp target map(s)
+  s++;
+  return s;
+}
+int main (void)
+{
+  int status, s = region ();
+  if (fork () == 0)
+    _exit (region () == 2 ? 7 : 8);
+  wait (&status);
+  printf ("%d %d %d\n", s, WEXITSTATUS (status), region ());
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
+    made = Tools(make_wrappers(tmp_path_factory.mktemp("bin")), tmp_path_factory.mktemp("work"))
+    made.env["LC_ALL"] = "C"
+    made.env["GOMPY_CUDA"] = "emulated"
+    made.env["GOMPY_STATS"] = "1"
+    return made
+
+
+def test_auto_takes_it_and_says_so(tools: Tools) -> None:
+    program = build(tools, "sum.c", SUM, "-foffload=nvptx-none", "-lm")
+    done = tools.run(program, env={"GOMPY_CUDA": "auto"})
+    assert done.stdout == "499500.0 0 0 42 5\n"
+    assert done.stderr == NOTE + "libgompy: regions: 3 on device 0 (nvptx), 0 on the host\n"
+    done = tools.run(program)
+    assert done.stdout == "499500.0 0 0 42 5\n" and NOTE not in done.stderr
+    done = tools.run(program, env={"GOMPY_CUDA": "real"})
+    assert done.stdout == "499500.0 1 0 42 5\n" and "3 on the host: there is no device" in done.stderr
+
+
+def test_beside_the_emulated_mic(tools: Tools) -> None:
+    program = build(tools, "both.c", SUM, "-foffload=intelmic,nvptx-none", "-lm")
+    for number in range(2):
+        done = tools.run(program, env={"OMP_DEFAULT_DEVICE": str(number)})
+        assert done.stdout == f"499500.0 0 {number} 42 5\n"
+        assert f"3 on device {number}" in done.stderr
+
+
+def test_mappings_of_every_kind(tools: Tools) -> None:
+    program = build(tools, "maps.c", MAPS, "-foffload=nvptx-none")
+    done = tools.run(program)
+    assert done.returncode == 0 and "line" not in done.stdout, done.stdout + done.stderr
+
+
+def test_several_gpus_and_threads(tools: Tools) -> None:
+    program = build(tools, "threads.c", THREADS, "-foffload=nvptx-none")
+    expected = " ".join(str(190 + 20 * t + 1000) for t in range(8)) + " \n"
+    done = tools.run(program, env={"GOMPY_CUDA_DEVICES": "2", "OMP_DEFAULT_DEVICE": "1"})
+    assert done.stdout == expected and "168 on device 1 (nvptx)" in done.stderr
+
+
+def test_openacc_under_the_stock_libgomp(tools: Tools) -> None:
+    """The thread data, queues and default dimensions that OpenACC wants of a plugin."""
+    tools.write("acc.c", ACC)
+    tools.ok("gcc", "-fopenacc", "-O2", "-foffload=nvptx-none", "-foffload=-Wa,--no-verify", "acc.c", "-o", "acc")
+    done = tools.run(tools.work / "acc", env={"LD_LIBRARY_PATH": paths.LIBDIR, "GOMP_DEBUG": "1"})
+    assert done.stdout == "500500 1000 1\n", done.stderr[-2000:]
+    assert "nvptx_exec: kernel main$_omp_fn$2: launch gangs=3, workers=2, vectors=64" in done.stderr
+
+
+def test_a_trap_names_its_region(tools: Tools) -> None:
+    program = build(tools, "trap.c", TRAP, "-foffload=nvptx-none")
+    done = tools.run(program)
+    assert done.returncode == 1 and done.stderr.count("libgomp: ") == 1
+    said = "cuCtxSynchronize error: unspecified launch failure (perhaps abort was called); CUDA_ERROR_LAUNCH_FAILED"
+    assert f"libgomp: {said} in region work._omp_fn.0 on device 0 (" in done.stderr
+
+
+def test_libraries_that_come_and_go(tools: Tools) -> None:
+    tools.write("library.c", LIBRARY)
+    tools.ok("gompcc", "-fopenmp", "-foffload=nvptx-none", "-fPIC", "-shared", "library.c", "-o", "liblibrary.so")
+    program = build(tools, "opens.c", OPENS, "-foffload=nvptx-none")
+    done = tools.run(program)
+    assert done.stdout == "32\n62\n" and "3 on device 0 (nvptx)" in done.stderr
+
+
+def test_a_forked_child_runs_on_the_host(tools: Tools) -> None:
+    done = tools.run(build(tools, "forks.c", FORKS, "-foffload=nvptx-none"))
+    assert done.stdout == "2 7 2\n" and "2 on device 0 (nvptx)" in done.stderr
+
+
+@needs("gfortran")
+def test_fortran(tools: Tools) -> None:
+    text = (
+        "program a\n real :: x(3) = [1., 4., 9.]\n complex :: z\n integer :: k\n!$omp target map(x, z)\n"
+        " x = sqrt (x)\n z = cmplx (sum (x), maxval (x)) ** 2\n!$omp end target\n"
+        " print '(3f5.1, 2f7.1)', x, z\nend\n"
+    )
+    tools.write("a.f90", text)
+    tools.ok("gompfortran", "-fopenmp", "-foffload=nvptx-none", "a.f90", "-o", "fortran")
+    done = tools.run(tools.work / "fortran")
+    assert done.stdout == "  1.0  2.0  3.0   27.0   36.0\n" and "1 on device 0 (nvptx)" in done.stderr
+
+
+def test_without_the_emulated_driver(tools: Tools, tmp_path: Path) -> None:
+    """An installation without it: nothing is found, and "emulated" is told so."""
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    for name in ("libgompy.so.1", "libgomp-plugin-nvptx.so.1"):
+        (folder / name).write_bytes((Path(paths.LIBDIR) / name).read_bytes())
+    program = build(tools, "alone.c", FORKS.replace("fork () == 0", "0"), "-foffload=nvptx-none")
+    env = {"LD_PRELOAD": str(folder / "libgompy.so.1"), "LD_LIBRARY_PATH": str(folder)}
+    done = tools.run(program, env=env)
+    assert "GOMPY_CUDA=emulated, but there is no " in done.stderr and "2 on the host: there is no device" in done.stderr
+    done = tools.run(program, env={**env, "GOMPY_CUDA": "auto"})
+    assert done.stderr == "libgompy: regions: 2 on the host: there is no device\n"
