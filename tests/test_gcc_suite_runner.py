@@ -288,6 +288,15 @@ def test_expected_differences_both_ways(tmp_path: Path) -> None:
     assert difference.gone == ["b.c execution test"]
 
 
+def test_expected_names_for_all_option_sets() -> None:
+    known = {"a.c * execution test": "why", "b[1].c *": "why not"}
+    good, bad = ("PASS", "a.c -DX  -O0  execution test"), ("FAIL", "a.c -DX  -O2  execution test")
+    assert expected.compare(known, [good, bad, ("FAIL", "b[1].c x")]) == expected.Difference([], [])
+    assert expected.compare(known, [good, ("FAIL", "ba.c -O2  execution test")]) == expected.Difference(
+        ["FAIL: ba.c -O2  execution test"], ["a.c * execution test"]
+    )
+
+
 def test_expected_without_a_reason_names_the_line(tmp_path: Path) -> None:
     path = tmp_path / "list.txt"
     path.write_text("a.c execution test\n")

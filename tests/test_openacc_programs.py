@@ -230,7 +230,7 @@ ERRORS = {
     "acc_get_num_devices ((acc_device_t) 99);": "unknown device type 99",
     "acc_init (acc_device_nvidia);": "device type nvidia not supported",
     "acc_wait (-7);": r"invalid async-argument: -7",
-    "acc_map_data (a, acc_malloc (40), 40); acc_map_data (a, acc_malloc (40), 40);": r"host address .* is already mapped",
+    "acc_map_data (a, acc_malloc (40), 40); acc_map_data (a, acc_malloc (40), 40);": r"host address .* already mapped",
     "acc_create (a, 40); acc_unmap_data (a);": "refusing to unmap block .* that has not been mapped by 'acc_map_data'",
     "acc_free (acc_create (a, 40));": "refusing to free device memory space at 0x[0-9a-f]+ that is still mapped",
     "acc_free ((char *) acc_malloc (512) + 256);": "error in freeing device memory in acc_free",
