@@ -54,7 +54,9 @@ def debug_object(elf: Elf) -> bytes | None:
         elif section.type == SHT_RELA and section.info in kept:
             struct.pack_into("<Q", data, at + 8, section.flags & ~(SHF_EXCLUDE | SHF_GROUP))
         elif section.type not in KEPT_TYPES:
+            # Without its size, too: what was .bss would reach beyond the end of the file.
             struct.pack_into("<I", data, at + 4, SHT_NULL)
+            struct.pack_into("<QQ", data, at + 24, 0, 0)
     _hide_symbols(elf, data, kept)
     return bytes(data)
 

@@ -22,9 +22,9 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 def test_each_option_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(capsys, "config", "--bdir", "--libdir", "--prefix")
+    status, out, err = run(capsys, "config", "--bdir", "--libdir", "--cuda-libdir", "--prefix")
     assert (status, err) == (0, "")
-    assert out.splitlines() == [paths.BDIR, paths.LIBDIR, paths.PREFIX]
+    assert out.splitlines() == [paths.BDIR, paths.LIBDIR, paths.CUDALIBDIR, paths.PREFIX]
 
 
 @needs("gcc")

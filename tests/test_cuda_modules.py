@@ -349,6 +349,14 @@ def test_unused_device_memory_faults(cuda: Driver, capfd: pytest.CaptureFixture[
     assert "bytes past the end of a block of 400 bytes" in capfd.readouterr().err
 
 
+def test_small_steps_below_a_block(cuda: Driver) -> None:
+    """They end in pages that are there, as on a GPU: GCC's tests do it."""
+    function = cuda.handle("cuModuleGetFunction", load(cuda), b"fill")
+    address = cuda.alloc(400)
+    assert launch(cuda, function, c_uint64(address - 4), c_int(1), c_int(2)) == SUCCESS
+    cuda.ok("cuCtxSynchronize")
+
+
 def test_checked_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """With GOMPY_CHECK=1 the first store beyond a block faults; so does one to a freed block."""
     monkeypatch.setenv("GOMPY_CHECK", "1")
@@ -371,12 +379,20 @@ def test_checked_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: 
     assert "40 bytes into a freed block of 4000 bytes" in capfd.readouterr().err
 
 
-def test_trap(cuda: Driver, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("checked", [False, True])
+def test_trap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], checked: bool
+) -> None:
+    """Its place is told with GOMPY_CHECK only: programs end so on purpose."""
+    monkeypatch.setenv("GOMPY_CHECK", str(int(checked)))
+    cuda = Driver(tmp_path / "trap")
+    cuda.context()
     function = cuda.handle("cuModuleGetFunction", load(cuda), b"die")
     stream = cuda.handle("cuStreamCreate", 0)
     cuda.ok("cuLaunchKernel", function, 1, 1, 1, 32, 1, 1, 0, stream, None, None)
     assert cuda.cuStreamSynchronize(stream) == LAUNCH_FAILED
-    assert "die" in capfd.readouterr().err
+    err = capfd.readouterr().err
+    assert ("trap in 'die'" in err) if checked else err == ""
 
 
 def test_a_launch_without_a_current_context(cuda: Driver) -> None:

@@ -191,6 +191,15 @@ def test_openmp(stock: Stock, openmp: Path) -> None:
     assert done.stderr == ""
 
 
+def test_statistics(stock: Stock, openmp: Path, tmp_path: Path) -> None:
+    done = stock.run(openmp, GOMPY_CUDA_STATS="1")
+    assert re.fullmatch(r"libcuda \(gompy\): device 0: 6 kernels, \d+ bytes in, \d+ bytes out\n", done.stderr)
+    file = tmp_path / "stats"
+    for _ in range(2):
+        stock.run(openmp, GOMPY_CUDA_STATS=str(file))
+    assert file.read_text() == 2 * done.stderr
+
+
 def test_openmp_checked(stock: Stock, openmp: Path) -> None:
     done = stock.run(openmp, GOMPY_CHECK="1", GOMPY_CUDA_MEMORY="1G")
     assert (done.returncode, done.stderr) == (0, "")

@@ -111,7 +111,8 @@ HOSTS = rf"address {ADDRESS} is not mapped on the device: it is the host's \([^)
             "store",
             "0",
             r"region store \(image\.c:4\): signal 11 \(Segmentation fault\): "
-            r"address \(nil\) is not mapped on the device \(a null pointer, which a pointer to unmapped memory becomes\)",
+            r"address \(nil\) is not mapped on the device "
+            r"\(a null pointer, which a pointer to unmapped memory becomes\)",
         ),
         (
             "store",
@@ -374,6 +375,7 @@ finish()
 KILLS = int(os.environ.get("GOMPY_TEST_KILLS", "30"))
 
 
+@pytest.mark.timeout(120 + 5 * KILLS)
 def test_random_kills(tmp_path: Path) -> None:
     """SIGKILL for host or device in a random moment leaves no process, no folder, and never hangs.
 

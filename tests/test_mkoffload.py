@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from link_tools import BDIR, TARGET, Linked, Program, built, call, compile_c, elf, link, no_leftovers, section_names
 
+from gompy.objects.elf import open_object
 from gompy.objects.names import IMAGE_ABI, IMAGE_MAGIC
+from mkoffload.earlydebug import debug_object
 from mkoffload.hostobject import host_object_text, string
 from mkoffload.inputs import Described as Desc
 from mkoffload.intelmic import Options
@@ -319,6 +321,18 @@ def test_device_lines_in_the_debug_information(tmp_path: Path) -> None:
     assert str(tmp_path / "deb.c:5") in found and "<artificial>" not in found
     link([compile_c(text, tmp_path / "no.o", "ours")], tmp_path / "prog", "-save-temps")
     assert not any(n.startswith(".debug_") for n in section_names(image))
+
+
+def test_debug_object_of_a_unit_with_much_bss(tmp_path: Path) -> None:
+    """What is left of .bss must not reach beyond the end of the file: ld warns of it."""
+    (tmp_path / "big.c").write_text("static int big[1 << 20]; int *f (int i) { return &big[i]; }\n")
+    call("gcc", "-c", "-g", "-flto", "-ffat-lto-objects", tmp_path / "big.c", "-o", tmp_path / "big.o")
+    data = debug_object(open_object(str(tmp_path / "big.o")))
+    assert data is not None
+    (tmp_path / "debug.o").write_bytes(data)
+    linked = call("ld", "-r", tmp_path / "debug.o", "-o", tmp_path / "out.o")
+    assert linked.stderr == ""
+    assert ".debug_info" in section_names(tmp_path / "out.o")
 
 
 def test_debug_information_of_bundles_archives_and_lto(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from gompy.ptx import abi
+from gompy.ptx import abi, build
 from gompy.ptx.device import LIBRARY, Device, ExecutorError
 from gompy.ptx.parser import parse
 from gompy.ptx.syntax import PtxError, Register, Vector
@@ -207,3 +207,17 @@ def test_numbers_agree_with_the_executor() -> None:
     table = (folder / "schedule.pxi").read_text()
     for number, name in enumerate(abi.OPS):
         assert f"op_{name}" in table, number
+
+
+def test_old_objects_leave_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over the bound whole objects go, first those not used for longest; never those of this request."""
+    monkeypatch.setattr(build, "LIMIT", 2500)
+    for age, key in enumerate(("aa", "bb", "cc", "dd")):
+        for form in ("I", "ptx"):
+            file = tmp_path / f"{key}.{form}"
+            file.write_bytes(bytes(500))
+            os.utime(file, (10**9 - age * 100, 10**9 - age * 100))
+    (tmp_path / ".aa.S.1").write_bytes(b"left")
+    os.utime(tmp_path / ".aa.S.1", (10**9, 10**9))
+    build.prune(tmp_path, {"dd"})
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["aa.I", "aa.ptx", "dd.I", "dd.ptx"]

@@ -1,4 +1,4 @@
-"""Every opcode form that GCC 12 emits, run lane by lane, against a model in numpy that shares nothing with the compiler.
+"""Every opcode form that GCC 12 emits, run lane by lane, against a model in numpy of its own.
 
 Each form runs three ways in one kernel: with operands that differ between lanes, with operands that are the same in
 all lanes (scalar code), and guarded by a predicate that holds in every third lane.
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="the PTX executor i
 THREADS = 64
 NUMPY = {
     "u8": np.uint8, "s8": np.int8, "u16": np.uint16, "s16": np.int16, "u32": np.uint32, "s32": np.int32,
-    "u64": np.uint64, "s64": np.int64, "f32": np.float32, "f64": np.float64, "b16": np.uint16, "b32": np.uint32, "b64": np.uint64,
-    "pred": np.bool_,
+    "u64": np.uint64, "s64": np.int64, "f32": np.float32, "f64": np.float64, "b16": np.uint16, "b32": np.uint32,
+    "b64": np.uint64, "pred": np.bool_,
 }  # fmt: skip
 Array = np.ndarray
 Model = Callable[..., Array]

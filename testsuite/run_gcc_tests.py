@@ -69,7 +69,8 @@ def wanted(test: source.TestFile, options: argparse.Namespace) -> bool:
     if options.filter and not any(fnmatch(test.name, f"*{glob}*") for glob in options.filter):
         return False
     # for-*.c: compilations of many seconds each.
-    if options.sample and (test.path.name.startswith("for-") or zlib.crc32(test.name.encode()) % SAMPLE):
+    part = SAMPLE * 4 if test.openacc else SAMPLE
+    if options.sample and (test.path.name.startswith("for-") or zlib.crc32(test.name.encode()) % part):
         return False
     return options.all_tests or test.openacc or source.uses_offloading(test.path, test.text)
 

@@ -11,6 +11,7 @@ cdef enum:
     HOST_MEMORY     # cuMemHostAlloc
     MANAGED         # cuMemAllocManaged
     QUARANTINE      # freed, not yet given out again
+    MARGIN          # before the first block
 
 cdef struct block:
     block *left

@@ -68,6 +68,8 @@ cdef int copy_now_or_later(stream *s, copy_shape *shape, unsigned to_kind, unsig
     """Check both sides, then copy in the stream's order."""
     cdef op here
     cdef op *o
+    cdef gpu *to_gpu
+    cdef gpu *of_gpu
     cdef size_t bytes = shape.width * shape.height * shape.depth
     cdef int r
     if bytes == 0:
@@ -77,9 +79,15 @@ cdef int copy_now_or_later(stream *s, copy_shape *shape, unsigned to_kind, unsig
         r = check_side(shape.of, extent_of(shape.width, shape.height, shape.depth, shape.of_pitch, shape.of_slice), of_kind)
     if r != CUDA_SUCCESS:
         return r
-    if gpu_of(<uint64_t>shape.to) == NULL and not is_pinned(shape.to, shape.width):
+    to_gpu = gpu_of(<uint64_t>shape.to)
+    of_gpu = gpu_of(<uint64_t>shape.of)
+    if to_gpu != NULL and of_gpu == NULL:
+        count_up(&to_gpu.copied_in, bytes, RELAXED)
+    elif of_gpu != NULL and to_gpu == NULL:
+        count_up(&of_gpu.copied_out, bytes, RELAXED)
+    if to_gpu == NULL and not is_pinned(shape.to, shape.width):
         later = False
-    if later and gpu_of(<uint64_t>shape.of) == NULL and not is_pinned(shape.of, shape.width):
+    if later and of_gpu == NULL and not is_pinned(shape.of, shape.width):
         if bytes <= STAGED:
             o = new_op(COPY_OP, bytes)
             if o == NULL:

@@ -20,6 +20,8 @@ cdef struct gpu:
     context *primary
     unsigned primary_users
     unsigned primary_flags
+    uint64_t launches          # kernels that were run
+    uint64_t copied_in, copied_out
 
 cdef gpu gpus[MAX_GPUS]
 cdef int gpu_count
@@ -29,6 +31,7 @@ cdef bint checking
 cdef bint initialised
 cdef bint forked
 cdef int init_answer
+cdef int host_processors       # that this process may use
 
 
 cdef void complain(const char *variable, const char *value, const char *wanted) noexcept nogil:
@@ -113,7 +116,7 @@ cdef const char *parse_gpu(const char *text, gpu *g) noexcept nogil:
 
 cdef bint read_settings() noexcept nogil:
     """Fill the table of devices from the environment.  False after a message for a setting that makes no sense."""
-    global gpu_count, checking
+    global gpu_count, checking, host_processors
     cdef gpu model
     cdef char *text
     cdef const char *end
@@ -122,7 +125,8 @@ cdef bint read_settings() noexcept nogil:
     cdef int i
     memset(&model, 0, sizeof(model))
     model.arch = 80
-    model.processors = available_cpus()
+    host_processors = available_cpus()
+    model.processors = host_processors
     model.bytes = <uint64_t>sysconf(_SC_PHYS_PAGES) * <uint64_t>sysconf(_SC_PAGESIZE) / 2 & ~((<uint64_t>1 << 30) - 1)
     if model.bytes < <uint64_t>1 << 30:
         model.bytes = <uint64_t>1 << 30
@@ -205,7 +209,7 @@ cdef void read_visible() noexcept nogil:
 
 cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
     """Reserve a device's window and make its areas."""
-    cdef uint64_t memory = g.bytes * (2 if checking else 1)
+    cdef uint64_t memory = g.bytes * 2 if checking else g.bytes + CHUNK
     cdef uint64_t pinned = g.bytes
     cdef uint64_t heap = <uint64_t>1 << HEAP_SPACE_SHIFT
     cdef void *p
@@ -231,6 +235,7 @@ cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
         open_area(&g.memory, g.base, memory, 4096 if checking else 512, g.bytes)
         and open_area(&g.heap, g.base + memory, heap, 4096 if checking else 32, g.heap_limit)
         and open_area(&g.pinned, g.base + memory + heap, pinned, 4096, g.bytes)
+        and (checking or leave_margin(&g.memory, 65536))
     )
 
 

@@ -81,7 +81,7 @@ cdef public int cuEventRecord(void *p, void *q) noexcept nogil:
     if o == NULL:
         return CUDA_ERROR_OUT_OF_MEMORY
     pthread_mutex_lock(&work_lock)
-    if s.first == NULL and not s.worker and ready_for_record(s):  # nothing to wait for: it has happened
+    if s.first == NULL and ready_for_record(s):  # nothing to wait for: it has happened
         e.number += 1
         e.happened = e.number
         e.when = now_ms()

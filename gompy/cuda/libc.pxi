@@ -79,6 +79,7 @@ cdef extern from *:
     int pthread_mutex_trylock(pthread_mutex_t *m) nogil
     int pthread_mutex_unlock(pthread_mutex_t *m) nogil
     int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) nogil
+    int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, int clock, const timespec *until) nogil
     int pthread_cond_signal(pthread_cond_t *c) nogil
     int pthread_cond_broadcast(pthread_cond_t *c) nogil
     int pthread_cond_init(pthread_cond_t *c, void *attr) nogil
@@ -103,6 +104,8 @@ cdef extern from *:
 
     uint32_t load32 "__atomic_load_n"(uint32_t *p, int order) nogil
     void store32 "__atomic_store_n"(uint32_t *p, uint32_t v, int order) nogil
+    uint64_t count_up "__atomic_add_fetch"(uint64_t *p, uint64_t n, int order) nogil
+    int RELAXED "__ATOMIC_RELAXED"
     int ACQUIRE "__ATOMIC_ACQUIRE"
     int RELEASE "__ATOMIC_RELEASE"
 

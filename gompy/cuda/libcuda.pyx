@@ -20,6 +20,7 @@ include "launch.pxi"
 include "copies.pxi"
 include "allocation.pxi"
 include "device_calls.pxi"
+include "stats.pxi"
 
 
 cdef bint reserve_all_handles() noexcept nogil:

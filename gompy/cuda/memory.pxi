@@ -28,6 +28,16 @@ cdef bint open_area(area *a, uint64_t base, uint64_t size, uint64_t granule, uin
     return True
 
 
+cdef bint leave_margin(area *a, uint64_t size) noexcept nogil:
+    """Open pages before the first block.  On a GPU small steps below a module's variables end in its other data; GCC's
+    own tests take such (libgomp.fortran/pr66199-9.f90: u(0) of u(1024))."""
+    cdef block *n = carve(a, size, a.granule)
+    if n == NULL:
+        return False
+    n.use = MARGIN
+    return open_pages(a, n.address, n.size)
+
+
 cdef bint open_pages(area *a, uint64_t address, uint64_t size) noexcept nogil:
     """Give access to a range, in whole chunks."""
     cdef uint64_t chunk = (address - a.base) / CHUNK
@@ -181,7 +191,7 @@ cdef block *block_at(uint64_t address, gpu **of, area **within) noexcept nogil:
     if a == NULL:
         return NULL
     n = block_below(a, address)
-    if n == NULL or n.use == FREE_BLOCK or n.use == QUARANTINE or address - n.start >= n.length:
+    if n == NULL or n.use == FREE_BLOCK or n.use == QUARANTINE or n.use == MARGIN or address - n.start >= n.length:
         return NULL
     if of != NULL:
         of[0] = g
@@ -302,7 +312,7 @@ cdef block *nearest_block(area *a, uint64_t address) noexcept nogil:
     """The block (or recently freed block) closest to an address."""
     cdef block *low = block_below(a, address)
     cdef block *high
-    while low != NULL and low.use == FREE_BLOCK:
+    while low != NULL and (low.use == FREE_BLOCK or low.use == MARGIN):
         low = block_below(a, low.address - 1)
     high = block_above(a, address)
     while high != NULL and high.use == FREE_BLOCK:

@@ -3,7 +3,8 @@
 # Every operation gets a ticket, in the order of the calls.  The default (legacy) stream's operation waits for all earlier
 # ones of the context's blocking streams, and theirs wait for earlier ones of the default stream; waiting for an event is
 # waiting until its stream has nothing left up to a ticket.  A thread that has to wait for a stream does the stream's next
-# operation itself where it can (not the program's callbacks): a launch and a wait cost no switch between threads.
+# operation itself where it can (not the program's callbacks): a launch and a wait cost no switch between threads.  When
+# that happens again and again, the stream's thread is not woken for each operation but looks every POLL_NS.
 #
 # All of this is guarded by work_lock; operations run without it.
 
@@ -16,6 +17,11 @@ cdef enum:
     CALLBACK_OP      # cuStreamAddCallback: gets the stream and the context's error
     HOST_OP          # cuLaunchHostFunc: gets its data only, and is left out after an error
     FREE_OP          # cuMemFreeAsync
+
+cdef enum:
+    POLL_NS = 200000
+    POLLS = 50                 # without a new operation, then it sleeps
+    HELPED = 4                 # operations in a row
 
 cdef struct event              # events.pxi
 cdef struct function           # modules.pxi
@@ -62,6 +68,9 @@ cdef struct stream:
     bint running               # somebody does the first operation
     bint worker                # it has a thread
     bint ending                # destroyed: goes when it has nothing left
+    bint polling               # its thread looks for work by itself soon: no need to wake it
+    uint64_t appended          # operations so far
+    uint32_t helped            # operations in a row that waiting threads did
     pthread_cond_t wake
 
 cdef stream *all_streams
@@ -182,13 +191,30 @@ cdef void do_first(stream *s) noexcept nogil:
 cdef void *stream_worker(void *p) noexcept nogil:
     """A stream's thread."""
     cdef stream *s = <stream *>p
+    cdef timespec until
+    cdef uint64_t seen = 0
+    cdef int polls = 0
     pthread_mutex_lock(&work_lock)
     while True:
         if ready(s):
+            s.helped = 0
+            polls = 0
             do_first(s)
         elif s.ending and s.first == NULL:
             break
+        elif s.helped >= HELPED and polls < POLLS and not s.ending:
+            polls = polls + 1 if s.appended == seen else 0
+            seen = s.appended
+            clock_gettime(CLOCK_MONOTONIC, &until)
+            until.tv_nsec += POLL_NS
+            if until.tv_nsec >= 1000000000:
+                until.tv_nsec -= 1000000000
+                until.tv_sec += 1
+            s.polling = True
+            pthread_cond_clockwait(&s.wake, &work_lock, CLOCK_MONOTONIC, &until)
+            s.polling = False
         else:
+            polls = 0
             pthread_cond_wait(&s.wake, &work_lock)
     remove_stream(s)
     pthread_mutex_unlock(&work_lock)
@@ -222,6 +248,7 @@ cdef void append(stream *s, op *o) noexcept nogil:
     global last_ticket
     last_ticket += 1
     o.ticket = last_ticket
+    s.appended += 1
     o.next = NULL
     if s.last != NULL:
         s.last.next = o
@@ -235,6 +262,7 @@ cdef void work_until(stream *s, uint64_t ticket) noexcept nogil:
     cdef uint64_t serial = s.head.serial
     while s.head.serial == serial and not done_up_to(s, ticket):
         if ready(s) and s.first.kind != CALLBACK_OP and s.first.kind != HOST_OP:
+            s.helped += 1
             do_first(s)
         else:
             pthread_cond_wait(&work_done, &work_lock)
@@ -258,7 +286,8 @@ cdef int submit(stream *s, op *o) noexcept nogil:
         free(o)
         return CUDA_ERROR_OUT_OF_MEMORY
     append(s, o)
-    pthread_cond_signal(&s.wake)
+    if not s.polling:
+        pthread_cond_signal(&s.wake)
     pthread_mutex_unlock(&work_lock)
     return CUDA_SUCCESS
 
@@ -398,6 +427,8 @@ cdef public int cuStreamQuery(void *p) noexcept nogil:
         return r
     pthread_mutex_lock(&work_lock)
     idle = s.first == NULL
+    if s.polling and not idle:
+        pthread_cond_signal(&s.wake)  # the program does not wait, so it will not help
     pthread_mutex_unlock(&work_lock)
     return s.of.failure if idle else CUDA_ERROR_NOT_READY
 

@@ -6,6 +6,7 @@
     want HASH I                 the index
     want HASH S|E|X             all functions as S; all kernels as E or X
     want HASH V|W FUNCTION      one function as V or W
+    auto                        what an image of all the objects needs
 
 and writes FOLDER/HASH.I and so on.  Functions that kernels call as V are compiled along, so that the program does not
 stop at the first call of each.  Diagnostics go to standard output, a line each.
@@ -15,12 +16,16 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import traceback
 from pathlib import Path
 
-from .index import index_file
+from .index import index_file, is_openmp
 from .parser import parse
 from .syntax import Module, PtxError, Unsupported
+
+LIMIT = 512 << 20
+"""Bytes that the files of one CPU may take."""
 
 OK, BAD_PTX, NO_COMPILER, NOT_SUPPORTED = 0, 1, 2, 3
 
@@ -67,15 +72,33 @@ class Builder:
 
         if function:
             name = f"{key}.{form}.{function_hash(function)}"
-            data, calls = compile_functions(module, [(module.functions[function], form)], 2)
+            data, calls = compile_functions(module, [(module.functions[function], form)], True)
             self.write(name, data)
             self.calls += [(key, called, kind) for called, kind in calls]
             return
         functions = [(f, form) for f in module.functions.values() if form == "S" or f.entry]
-        data, calls = compile_functions(module, functions, 2 if len(functions) < 60 else 1)
+        data, calls = compile_functions(module, functions, any(f.entry for f in module.functions.values()))
         self.write(f"{key}.{form}", data)
         if any(f.entry for f in module.functions.values()):
             self.calls += [(key, called, kind) for called, kind in calls]
+
+    def automatic(self) -> list[list[str]]:
+        """What an image of all these objects needs (link.pxi, open_objects, has the same rule)."""
+        facts = {}
+        for key in self.names:
+            try:
+                module = self.module(key)
+            except PtxError:
+                return []  # told by the request of the index
+            facts[key] = (is_openmp(module), any(f.entry for f in module.functions.values()), bool(module.functions))
+        openmp = any(o and e for o, e, _ in facts.values())
+        wants = []
+        for key, (own, entries, some) in facts.items():
+            scalar = openmp and (own or not entries)
+            form = "S" if scalar else "E"
+            if (some if scalar else entries) and not (self.folder / f"{key}.{form}").exists():
+                wants.append([key, form])
+        return wants
 
     def definition(self, key: str, name: str) -> str:
         """The object that defines a function which object `key` calls; "" if none does."""
@@ -108,14 +131,19 @@ class Builder:
 def fill(folder: Path) -> int:
     """Serve the requests on standard input."""
     builder = Builder(folder)
-    wants = []
+    wants: list[list[str]] = []
+    automatic = False
     for line in sys.stdin:
         words = line.rstrip("\n").split(" ", 3)
         if words[0] == "object":
             builder.names[words[1]] = line.rstrip("\n").split(" ", 2)[2]
         elif words[0] == "want":
             wants.append(words[1:])
+        elif words[0] == "auto":
+            automatic = True
     status = OK
+    if automatic:
+        wants += builder.automatic()
     for words in wants:
         try:
             builder.request(*words)
@@ -133,7 +161,34 @@ def fill(folder: Path) -> int:
             return BAD_PTX
     if status == OK:
         builder.follow()
+    prune(folder, set(builder.names))
     return status
+
+
+def prune(folder: Path, keep: set[str]) -> None:
+    """Remove the objects that have not been used for longest, until the folder is within its bounds."""
+    size: dict[str, int] = {}
+    last: dict[str, float] = {}
+    for entry in os.scandir(folder):
+        key = entry.name.split(".", 1)[0]
+        try:
+            facts = entry.stat()
+        except OSError:
+            continue  # another process was quicker
+        if not key:
+            if facts.st_mtime < time.time() - 3600:
+                Path(entry.path).unlink(missing_ok=True)  # left by a process that died
+            continue
+        size[key] = size.get(key, 0) + facts.st_size
+        last[key] = max(last.get(key, 0.0), facts.st_mtime)
+    total = sum(size.values())
+    for key in sorted(last, key=lambda k: last[k]):
+        if total <= LIMIT:
+            break
+        if key not in keep:
+            total -= size[key]
+            for file in folder.glob(f"{key}.*"):
+                file.unlink(missing_ok=True)
 
 
 def check(files: list[str]) -> int:

@@ -35,7 +35,10 @@ cdef int cache_folder(char *path, size_t size, text_buffer *log) noexcept nogil:
     """The folder of this CPU's files, made if it is not there."""
     cdef char cpu[128]
     cdef const char *home = getenv("XDG_CACHE_HOME")
+    cdef const char *other = getenv("GOMPY_PTX_CPU")
     gompy_cpu(cpu, sizeof(cpu))
+    if other != NULL and other[0] and strchr(other, b"/") == NULL:
+        snprintf(cpu, sizeof(cpu), "%s", other)
     if home != NULL and home[0] == b"/":
         snprintf(path, size, "%s/gompy/ptx/%d-%s", home, <int> CACHE_ABI, cpu)
     else:
@@ -65,6 +68,8 @@ cdef file_head *map_file(const char *path, uint32_t kind) noexcept nogil:
         unlink(path)
         return NULL
     memory = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+    if kind == KIND_INDEX:
+        futimens(fd, NULL)  # the object is in use: build.py removes those that have not been for longest
     close(fd)
     if gompy_is_map_failed(memory):
         return NULL

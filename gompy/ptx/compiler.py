@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import Any
 
 from . import unit
 from .emit import Links
 from .lower import lower
+from .memory import slow_paths
 from .syntax import Function, Module
 
 VERSION_OF = {"S": ("S", True), "V": ("V", True), "E": ("E", True), "W": ("V", False), "X": ("E", False)}
 """Compiled form (abi.VERSIONS) → version of uniform.py, whether warps are rows."""
 
 
+LARGE = 4000
+"""Instructions of an object above which it is compiled quickly."""
+
+
 @cache
-def target_machine() -> tuple[Any, str, str]:
-    """LLVM's target machine for this CPU, its name and features."""
+def target_machine(level: int) -> tuple[Any, str, str]:
+    """LLVM's target machine for this CPU, its name and features.  `level`: 0 quick to compile, 2 quick to run."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    name = llvm.get_host_cpu_name()
-    features = llvm.get_host_cpu_features().flatten()
+    name = os.environ.get("GOMPY_PTX_CPU", "")
+    features = ""
+    if not name:
+        name, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     target = llvm.Target.from_triple("x86_64-unknown-linux-gnu")
-    machine = target.create_target_machine(cpu=name, features=features, opt=2, reloc="pic", codemodel="small")
+    machine = target.create_target_machine(cpu=name, features=features, opt=level, reloc="pic", codemodel="small")
     return machine, name, features
 
 
@@ -77,12 +85,17 @@ def ir(
 
 
 def compile_functions(
-    module: Module, functions: list[tuple[Function, str]], level: int
+    module: Module, functions: list[tuple[Function, str]], hot: bool
 ) -> tuple[bytes, set[tuple[str, str]]]:
-    """A code file of functions, and the functions whose V (or W) versions they call."""
+    """A code file of functions, and the functions whose V (or W) versions they call.
+
+    `hot` code (the program's own) goes through all of LLVM's passes, libraries through a few; very large objects
+    are compiled without optimisation in the code generator, which takes a tenth of the time.
+    """
     import llvmlite.binding as llvm
 
-    machine, name, features = target_machine()
+    large = sum(len(f.body or ()) for f, _ in functions) > LARGE
+    machine, name, features = target_machine(0 if large else 2)
     links = Links()
     body, symbols, analyses = ir(module, functions, links)
     attributes = f'"target-cpu"="{name}" "target-features"="{features}" "no-builtins" "no-trapping-math"="false" '
@@ -90,20 +103,31 @@ def compile_functions(
     text = f"""target triple = "x86_64-unknown-linux-gnu"
 @links = external hidden global [0 x i8]
 {body}
+{slow_paths()}
 {intrinsics(body)}
 attributes #0 = {{ nounwind {attributes} }}
 attributes #1 = {{ nounwind }}
+attributes #2 = {{ nounwind noinline cold {attributes} }}
 !0 = !{{}}
 !1 = !{{!"branch_weights", i32 2000, i32 1}}
 !2 = !{{!"branch_weights", i32 1, i32 2000}}
 """
     parsed = llvm.parse_assembly(text)
-    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = False
     options.slp_vectorization = False
-    options.loop_unrolling = level > 1
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(parsed, builder)
+    if hot and not large:
+        builder.getModulePassManager().run(parsed, builder)
+    else:
+        passes = llvm.create_new_function_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_dead_code_elimination_pass()
+        for function in parsed.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
     elf = machine.emit_object(parsed)
     calls: set[tuple[str, str]] = set()
     lines: dict[tuple[str, str], int] = {}

@@ -86,6 +86,7 @@ class Emitter:
         self.slots: dict[Register, str] = {}
         self.local_offset: dict[str, int] = {}
         self.params: dict[str, ParamPlace] = {}
+        self.known: set[str] = set()
         self.merge_params: set[str] = set()  # results: lanes write them in different blocks
 
     # --- text ----------------------------------------------------------------------------------------------------
@@ -360,9 +361,31 @@ class Emitter:
 
     # --- calls of the executor -----------------------------------------------------------------------------------
 
+    def once(self, name: str, *texts: str) -> str:
+        """A value that is computed where the function begins, the first time that it is asked for."""
+        if name not in self.known:
+            self.known.add(name)
+            self.entry += [f"  {text}" for text in texts]
+        return name
+
+    def limits(self) -> tuple[str, str]:
+        """The first address of device memory, and its size less what the longest access takes (32 words of 8 bytes)."""
+        self.once("%base", "%base = load i64, ptr %w, !invariant.load !0")
+        self.once(
+            "%limit",
+            f"%limit1 = getelementptr i8, ptr %w, i64 {abi.WARP['size']}",
+            "%limit2 = load i64, ptr %limit1, !invariant.load !0",
+            "%limit = sub i64 %limit2, 256",
+        )
+        return "%base", "%limit"
+
     def helper(self, name: str, arguments: str, result: str = "void") -> str:
         """Call one of `abi.OPS`."""
-        table = self.warp_field("ops", "ptr")
+        table = self.once(
+            "%ops",
+            f"%ops1 = getelementptr i8, ptr %w, i64 {abi.WARP['ops']}",
+            "%ops = load ptr, ptr %ops1, !invariant.load !0",
+        )
         place = self.new(f"getelementptr i8, ptr {table}, i64 {8 * abi.OP_INDEX[name]}")
         function = self.new(f"load ptr, ptr {place}, !invariant.load !0")
         if result == "void":

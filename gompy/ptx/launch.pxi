@@ -39,6 +39,7 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     cdef text_buffer log
     cdef int result, nhelpers = 0, wanted, i
     cdef bint rows
+    cdef sigset_t all_signals, old_signals
     if failure == NULL:
         failure = &own
     memset(failure, 0, sizeof(ptx_error))
@@ -73,10 +74,20 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     wanted = <int> config.threads if config.threads else <int> sysconf(_SC_NPROCESSORS_ONLN)
     if <uint64_t> wanted > launch.blocks:
         wanted = <int> launch.blocks
+    # The program's signals are not for these threads; faults are.
+    sigfillset(&all_signals)
+    sigdelset(&all_signals, SIGSEGV)
+    sigdelset(&all_signals, SIGBUS)
+    sigdelset(&all_signals, SIGFPE)
+    sigdelset(&all_signals, SIGILL)
+    if wanted > 1:
+        pthread_sigmask(SIG_SETMASK, &all_signals, &old_signals)
     while nhelpers < wanted - 1 and nhelpers < 64:
         if pthread_create(&helpers[nhelpers], NULL, worker, &launch) != 0:
             break
         nhelpers += 1
+    if wanted > 1:
+        pthread_sigmask(SIG_SETMASK, &old_signals, NULL)
     work(&launch)
     for i in range(nhelpers):
         pthread_join(helpers[i], NULL)

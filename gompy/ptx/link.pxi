@@ -101,6 +101,7 @@ cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *ob
         if o.index == NULL:
             requests = append(requests, &used, &room, "want %s I%s\n", o.key, "")
     if used > mark:
+        requests = append(requests, &used, &room, "auto%s%s\n", "", "")
         result = run_compiler(folder, requests, used, log)
         if result:
             free(requests)

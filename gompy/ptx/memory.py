@@ -47,20 +47,24 @@ def address_of(em: Emitter, memory: Memory, extra: int = 0) -> Value:
     return em.op("add", base, em.ints("i64", offset)) if offset else base
 
 
-def in_memory(em: Emitter, address: str, size: int) -> str:
-    """Whether `size` bytes from a scalar address on are device memory (i1)."""
-    base, whole = em.warp_field("base", "i64"), em.warp_field("size", "i64")
-    offset = em.new(f"sub i64 {address}, {base}")
-    limit = em.new(f"sub i64 {whole}, {size}")
-    return em.new(f"icmp ule i64 {offset}, {limit}")
+def in_memory(em: Emitter, address: str) -> str:
+    """Whether a scalar address is in device memory (i1); the last 256 bytes of it are left to the executor."""
+    base, limit = em.limits()
+    return em.new(f"icmp ule i64 {em.new(f'sub i64 {address}, {base}')}, {limit}")
 
 
-def in_shared(em: Emitter, address: str, size: int) -> tuple[str, str]:
+def in_shared(em: Emitter, address: str) -> tuple[str, str]:
     """Whether an address is in shared memory (i1), and the host pointer."""
     offset = em.new(f"sub i64 {address}, {abi.SHARED_BASE}")
-    limit = em.new(f"sub i64 {em.warp_field('shared_size', 'i64')}, {size}")
-    inside = em.new(f"icmp ule i64 {offset}, {limit}")
-    return inside, em.new(f"getelementptr i8, ptr {em.warp_field('shared', 'ptr')}, i64 {offset}")
+    room = em.once(
+        "%room",
+        f"%room1 = getelementptr i8, ptr %w, i64 {abi.WARP['shared_size']}",
+        "%room = load i64, ptr %room1, !invariant.load !0",
+        f"%shared1 = getelementptr i8, ptr %w, i64 {abi.WARP['shared']}",
+        "%shared = load ptr, ptr %shared1, !invariant.load !0",
+    )
+    inside = em.new(f"icmp ult i64 {offset}, {room}")
+    return inside, em.new(f"getelementptr i8, ptr %shared, i64 {offset}")
 
 
 def contiguous(em: Emitter, address: Value, size: int) -> tuple[str, str]:
@@ -71,7 +75,7 @@ def contiguous(em: Emitter, address: Value, size: int) -> tuple[str, str]:
     match = em.new(f"icmp eq <32 x i64> {distance}, {IOTA[size]}")
     word = em.new(f"and i32 {em.new(f'bitcast <32 x i1> {match} to i32')}, {em.active}")
     full = em.new(f"icmp eq i32 {word}, -1")
-    return em.new(f"and i1 {full}, {in_memory(em, first, 32 * size)}"), first
+    return em.new(f"and i1 {full}, {in_memory(em, first)}"), first
 
 
 def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str) -> Value:
@@ -80,9 +84,9 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
     fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
     if not address.vector:
         if space == "shared":
-            test, place = in_shared(em, address.text, size)
+            test, place = in_shared(em, address.text)
         else:
-            test, place = in_memory(em, address.text, size), ""
+            test, place = in_memory(em, address.text), ""
         em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
         em.label(fast)
         place = place or em.new(f"inttoptr i64 {address.text} to ptr")
@@ -93,8 +97,8 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
         if varying:
             other = lanes_load(em, address, llvm, size)
         else:
-            raw = em.helper(
-                "load_uniform", f"ptr %w, i32 {em.active}, i64 {address.text}, i32 {size}, {em.site()}", "i64"
+            raw = em.new(
+                f"call i64 @load_uniform(ptr %w, i32 {em.active}, i64 {address.text}, i32 {size}, i32 {em.line}) #1"
             )
             other = em.fit(Value("i64", False, raw), llvm)
     else:
@@ -113,9 +117,10 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
 
 def lanes_load(em: Emitter, address: Value, llvm: str, size: int) -> Value:
     """A load by the executor, lane by lane."""
-    place, out = em.spill(address, 1), em.scratch(0)
-    em.helper(f"load{size}", f"ptr %w, i32 {em.active}, ptr {place}, ptr {out}, {em.site()}")
-    return Value(llvm, True, em.new(f"load <32 x {llvm}>, ptr {out}, align 64"))
+    where = em.splat(address).typed
+    kind = f"i{8 * size}"
+    text = em.new(f"call <32 x {kind}> @load{size}(ptr %w, i32 {em.active}, {where}, i32 {em.line}) #1")
+    return em.cast("bitcast", Value(kind, True, text), llvm)
 
 
 def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
@@ -124,9 +129,9 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
     fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
     if not address.vector:
         if space == "shared":
-            test, place = in_shared(em, address.text, size)
+            test, place = in_shared(em, address.text)
         else:
-            test, place = in_memory(em, address.text, size), ""
+            test, place = in_memory(em, address.text), ""
         em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
         em.label(fast)
         place = place or em.new(f"inttoptr i64 {address.text} to ptr")
@@ -138,9 +143,9 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
             lanes_store(em, address, value, size)
         else:
             raw = em.fit(value, "i64")
-            em.helper(
-                "store_uniform",
-                f"ptr %w, i32 {em.active}, i64 {address.text}, i64 {raw.text}, i32 {size}, {em.site()}",
+            em.put(
+                f"call void @store_uniform(ptr %w, i32 {em.active}, i64 {address.text}, i64 {raw.text}, "
+                f"i32 {size}, i32 {em.line}) #1"
             )
     else:
         test, first = contiguous(em, address, size)
@@ -157,8 +162,45 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
 
 def lanes_store(em: Emitter, address: Value, value: Value, size: int) -> None:
     """A store by the executor, lane by lane."""
-    place, data = em.spill(address, 1), em.spill(value, 2)
-    em.helper(f"store{size}", f"ptr %w, i32 {em.active}, ptr {place}, ptr {data}, {em.site()}")
+    where, data = em.splat(address).typed, em.fit(em.splat(value), f"i{8 * size}").typed
+    em.put(f"call void @store{size}(ptr %w, i32 {em.active}, {where}, {data}, i32 {em.line}) #1")
+
+
+def slow_paths() -> str:
+    """The functions of a unit behind its slow accesses: once, not at each."""
+    texts = []
+
+    def function(result: str, name: str, arguments: str, body: str) -> None:
+        texts.append(
+            f"define internal {result} @{name}(ptr %w, i32 %m, {arguments}, i32 %line) #2 {{\n"
+            f"  %o1 = getelementptr i8, ptr %w, i64 {abi.WARP['ops']}\n  %o2 = load ptr, ptr %o1\n"
+            f"  %o3 = getelementptr i8, ptr %o2, i64 {8 * abi.OP_INDEX[name]}\n  %f = load ptr, ptr %o3\n"
+            f"  %unit = load ptr, ptr @links\n{body}\n}}"
+        )
+
+    site = "ptr %unit, i32 %line) #1"
+    function(
+        "i64", "load_uniform", "i64 %a, i32 %n",
+        f"  %r = call i64 %f(ptr %w, i32 %m, i64 %a, i32 %n, {site}\n  ret i64 %r",
+    )  # fmt: skip
+    function(
+        "void", "store_uniform", "i64 %a, i64 %v, i32 %n",
+        f"  call void %f(ptr %w, i32 %m, i64 %a, i64 %v, i32 %n, {site}\n  ret void",
+    )  # fmt: skip
+    for size in (1, 2, 4, 8):
+        kind = f"<32 x i{8 * size}>"
+        begin = (
+            "  %p = alloca <32 x i64>, align 64\n  %q = alloca <32 x i64>, align 64\n  store <32 x i64> %a, ptr %p\n"
+        )
+        call = f"call void %f(ptr %w, i32 %m, ptr %p, ptr %q, {site}"
+        function(kind, f"load{size}", "<32 x i64> %a", f"{begin}  {call}\n  %r = load {kind}, ptr %q\n  ret {kind} %r")
+        function(
+            "void",
+            f"store{size}",
+            f"<32 x i64> %a, {kind} %v",
+            f"{begin}  store {kind} %v, ptr %q\n  {call}\n  ret void",
+        )
+    return "\n".join(texts)
 
 
 def param_access(em: Emitter, memory: Memory, kind: str, index: int) -> tuple[str, bool]:

@@ -109,7 +109,7 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     cdef const ptx_launch_config *c = launch.config
     cdef ptx_module *module = launch.module
     cdef uint32_t nx = c.block[0], ny = c.block[1], nz = c.block[2], i, lane, thread, ready, number
-    cdef uint64_t threads = <uint64_t> nx * ny * nz, shared = module.image.shared_bytes + c.shared_bytes
+    cdef uint64_t threads = <uint64_t> nx * ny * nz, shared = (module.image.shared_bytes + c.shared_bytes + 15) // 16 * 16
     cdef gompy_warp *w
     cdef bint progress
     r.launch = launch

@@ -135,6 +135,14 @@ cdef extern from "warp.h" nogil:
     struct stat_t "stat":
         long st_size
     int fstat(int, stat_t *) noexcept
+    int futimens(int, void *) noexcept
+    ctypedef struct sigset_t:
+        pass
+    int SIG_SETMASK
+    int sigfillset(sigset_t *) noexcept
+    int pthread_sigmask(int, const sigset_t *, sigset_t *) noexcept
+    int SIGSEGV, SIGBUS, SIGFPE, SIGILL
+    int sigdelset(sigset_t *, int) noexcept
     int open(const char *, int, ...) noexcept
     int close(int) noexcept
     int unlink(const char *) noexcept
@@ -195,7 +203,7 @@ cdef extern from *:
 cdef enum:
     SHARED_BASE = 0x7F000000
     PAGE = 4096
-    CACHE_ABI = 3
+    CACHE_ABI = 5
     KIND_INDEX = 0
     KIND_CODE = 1
     SECTION_STRINGS = 0

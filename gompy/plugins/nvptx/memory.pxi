@@ -126,6 +126,8 @@ cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
     cdef CUresult rc
     cdef CUdeviceptr address = 0
     pthread_mutex_lock(&d.memory_lock)
+    if not keeps_blocks():
+        release_kept(d, 0)  # what a callback of the driver could not give back
     b = d.kept[size_class(size)]
     while b != NULL and b.size != size:
         b = b.next

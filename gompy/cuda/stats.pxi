@@ -1,0 +1,36 @@
+# GOMPY_CUDA_STATS: what the devices did, in one line when the program ends.
+
+cdef extern from *:
+    """
+    static void cuda_library_ends (void) __attribute__ ((destructor));
+    """
+
+
+cdef void write_stats(FILE *to) noexcept nogil:
+    """A line for the devices that were used, or for none."""
+    cdef int i
+    cdef bint first = True
+    fprintf(to, b"libcuda (gompy):")
+    for i in range(gpu_count):
+        if gpus[i].launches or gpus[i].copied_in or gpus[i].copied_out:
+            fprintf(
+                to, b"%s device %d: %llu kernel%s, %llu bytes in, %llu bytes out", pick(first, b"", b";"), i,
+                <unsigned long long>gpus[i].launches, pick(gpus[i].launches == 1, b"", b"s"), <unsigned long long>gpus[i].copied_in, <unsigned long long>gpus[i].copied_out,
+            )
+            first = False
+    fprintf(to, b"%s\n", pick(first, b" no device was used", b""))
+
+
+cdef void library_ends "cuda_library_ends"() noexcept nogil:
+    """The program ends: 1 writes to stderr, /file is appended to."""
+    cdef const char *where = getenv(b"GOMPY_CUDA_STATS")
+    cdef FILE *f
+    if where == NULL or where[0] == 0 or strcmp(where, b"0") == 0:
+        return
+    if where[0] != 47:
+        write_stats(stderr)
+        return
+    f = fopen(where, b"ae")
+    if f != NULL:
+        write_stats(f)
+        fclose(f)
