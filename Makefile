@@ -59,7 +59,8 @@ check-accel: all  ## build the accelerator compiler, run all tests that need it
 	@$(BIN)/python -m pytest -q -n 2 tests/test_accel_*.py
 	@GOMPY_TEST_ACCEL=true $(BIN)/python -m pytest -q -n 2 tests/test_three_tables.py tests/test_trip_property.py
 	@GOMPY_ACCEL=true GOMPCC=$(CURDIR)/$(BIN)/gompcc $(BIN)/python testsuite/run_gcc_tests.py -q \
-	  --cc $(CURDIR)/testsuite/gomp-plain-objects --expected accel --out testsuite/out/accel $(TESTS)
+	  --cc $(CURDIR)/testsuite/gomp-plain-objects --expected accel --out testsuite/out/accel \
+	  --dirs libgomp.c,libgomp.c++,libgomp.fortran $(TESTS)
 
 bench: all  ## measured ratios against named peers
 	@$(BIN)/python benchmarks/run.py

@@ -80,7 +80,9 @@ PRODUCTS = (
         ("lib/libgompy.so.1",),
         python=True,
     ),
-    Product("gompy/plugins/python/image_runtime.pyx", "lib/libgompy-image.so.1", "shared", ("omp_*", "gompy_*")),
+    Product(
+        "gompy/plugins/python/image_runtime.pyx", "lib/libgompy-image.so.1", "shared", ("omp_*", "acc_*", "gompy_*")
+    ),
     Product(
         "gompy/plugins/intelmic/target_main.pyx",
         "lib/offload_target_main",

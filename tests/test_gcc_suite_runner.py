@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -287,6 +288,15 @@ def test_expected_differences_both_ways(tmp_path: Path) -> None:
     assert difference.gone == ["b.c execution test"]
 
 
+def test_expected_names_for_all_option_sets() -> None:
+    known = {"a.c * execution test": "why", "b[1].c *": "why not"}
+    good, bad = ("PASS", "a.c -DX  -O0  execution test"), ("FAIL", "a.c -DX  -O2  execution test")
+    assert expected.compare(known, [good, bad, ("FAIL", "b[1].c x")]) == expected.Difference([], [])
+    assert expected.compare(known, [good, ("FAIL", "ba.c -O2  execution test")]) == expected.Difference(
+        ["FAIL: ba.c -O2  execution test"], ["a.c * execution test"]
+    )
+
+
 def test_expected_without_a_reason_names_the_line(tmp_path: Path) -> None:
     path = tmp_path / "list.txt"
     path.write_text("a.c execution test\n")
@@ -425,8 +435,9 @@ def test_a_directory_that_is_not_gccs(tmp_path: Path) -> None:
 def test_torture_sets(tree: Path) -> None:
     tests = source.testsuite_of(tree)
     (fortran,) = source.find(tests, "libgomp.fortran")
-    assert len(runner.option_sets(fortran, True)) == 6
-    assert runner.option_sets(fortran, False) == (("-O2",),)
+    stock = runner.Settings(tests, ("gcc",), targets.EffectiveTargets(["gcc"], [], {}), {}, all_sets=True)
+    assert len(runner.option_sets(fortran, stock)) == 6
+    assert runner.option_sets(fortran, replace(stock, all_sets=False)) == (("-O2",),)
     assert runner.full_name(fortran, ("-O3", "-g")) == "libgomp.fortran/f.f90   -O3 -g  "
     names = [t.name for t in source.find(tests, "libgomp.c")]
     assert names == sorted(names) and "libgomp.c/../libgomp.c-c++-common/both.c" in names

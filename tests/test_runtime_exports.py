@@ -30,6 +30,22 @@ omp_display_env_ omp_display_env_8_
 SERVICES = """
 GOMP_PLUGIN_malloc GOMP_PLUGIN_malloc_cleared GOMP_PLUGIN_realloc GOMP_PLUGIN_debug GOMP_PLUGIN_error
 GOMP_PLUGIN_fatal GOMP_PLUGIN_target_task_completion
+GOMP_PLUGIN_acc_thread GOMP_PLUGIN_acc_default_dim GOMP_PLUGIN_goacc_thread GOMP_PLUGIN_async_unmap_vars
+GOMP_PLUGIN_goacc_profiling_dispatch
+"""
+OPENACC = """
+GOACC_parallel_keyed GOACC_parallel GOACC_data_start GOACC_data_end GOACC_enter_data GOACC_exit_data
+GOACC_enter_exit_data GOACC_update GOACC_wait GOACC_declare GOACC_get_num_threads GOACC_get_thread_num
+acc_get_num_devices acc_set_device_type acc_get_device_type acc_set_device_num acc_get_device_num acc_get_property
+acc_get_property_string acc_init acc_shutdown acc_on_device acc_async_test acc_async_test_all acc_wait acc_async_wait
+acc_wait_async acc_wait_all acc_async_wait_all acc_wait_all_async acc_malloc acc_free acc_memcpy_to_device
+acc_memcpy_to_device_async acc_memcpy_from_device acc_memcpy_from_device_async acc_deviceptr acc_hostptr acc_is_present
+acc_map_data acc_unmap_data acc_copyin acc_present_or_copyin acc_pcopyin acc_copyin_async acc_create
+acc_present_or_create acc_pcreate acc_create_async acc_copyout acc_copyout_async acc_copyout_finalize
+acc_copyout_finalize_async acc_delete acc_delete_async acc_delete_finalize acc_delete_finalize_async acc_update_device
+acc_update_device_async acc_update_self acc_update_self_async acc_attach acc_attach_async acc_detach acc_detach_async
+acc_detach_finalize acc_detach_finalize_async acc_get_current_cuda_device acc_get_current_cuda_context
+acc_get_cuda_stream acc_set_cuda_stream acc_prof_register acc_prof_unregister acc_prof_lookup acc_register_library
 """
 FOR_PLUGINS = "gompy_has_image"
 """What gompy's own plugins ask of libgompy beside libgomp's services."""
@@ -43,7 +59,7 @@ def defined(library: Path | str) -> set[str]:
 
 def test_the_list_of_entry_points() -> None:
     """Exactly these: a name too many would take something away from the stock libgomp."""
-    expected = set(f"{CONSTRUCTS} {API} {GCC_13} {FORTRAN} {SERVICES} {FOR_PLUGINS} PyInit_libgompy".split())
+    expected = set(f"{CONSTRUCTS} {API} {GCC_13} {FORTRAN} {SERVICES} {OPENACC} {FOR_PLUGINS} PyInit_libgompy".split())
     assert defined(LIBGOMPY) == expected
 
 
@@ -51,10 +67,10 @@ def test_all_but_the_new_ones_are_in_the_stock_library() -> None:
     """No name is misspelt: libgomp of GCC 12 has each, and no omp_target_ or device function that is missing here."""
     path = subprocess.run(["gcc", "-print-file-name=libgomp.so.1"], check=True, capture_output=True, text=True)
     stock = defined(path.stdout.strip())
-    ours = set(f"{CONSTRUCTS} {API} {FORTRAN} {SERVICES}".split())
+    ours = set(f"{CONSTRUCTS} {API} {FORTRAN} {SERVICES} {OPENACC}".split())
     assert ours <= stock
     names = r"GOMP_(target|offload)|omp_target_|omp_(get|set)_\w*device|omp_is_initial|omp_pause|omp_display_env"
-    offload = re.compile(names)
+    offload = re.compile(rf"{names}|GOACC_[a-z]|acc_\w+(?<!_h_)$")
     assert {name for name in stock if offload.match(name)} == {
         name for name in ours if not name.startswith("GOMP_PLUGIN")
     }

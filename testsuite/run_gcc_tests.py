@@ -69,9 +69,10 @@ def wanted(test: source.TestFile, options: argparse.Namespace) -> bool:
     if options.filter and not any(fnmatch(test.name, f"*{glob}*") for glob in options.filter):
         return False
     # for-*.c: compilations of many seconds each.
-    if options.sample and (test.path.name.startswith("for-") or zlib.crc32(test.name.encode()) % SAMPLE):
+    part = SAMPLE * 4 if test.openacc else SAMPLE
+    if options.sample and (test.path.name.startswith("for-") or zlib.crc32(test.name.encode()) % part):
         return False
-    return options.all_tests or source.uses_offloading(test.path, test.text)
+    return options.all_tests or test.openacc or source.uses_offloading(test.path, test.text)
 
 
 def run_all(options: argparse.Namespace, tests: Path, compiler: list[str]) -> list[runner.Outcome]:
@@ -91,7 +92,7 @@ def run_all(options: argparse.Namespace, tests: Path, compiler: list[str]) -> li
         for directory in options.dirs.split(",")
         for test in source.find(tests, directory)
         if wanted(test, options)
-        for option_set in runner.option_sets(test, settings.all_sets)
+        for option_set in runner.option_sets(test, settings)
     ]
     outcomes: list[runner.Outcome | None] = [None] * len(work)
     with ThreadPoolExecutor(options.j) as pool:

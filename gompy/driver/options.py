@@ -72,6 +72,7 @@ class CommandLine:
         self.lto: bool | None = None  # -flto, -fno-lto; None when neither is given
         self.verbose = False
         self.sources: list[str] = []
+        self.fortran = False  # one of them, at least
         self.headers: list[str] = []  # to be precompiled
         self.assembler: list[str] = []
         self.linker_inputs: list[str] = []  # files; "-lNAME" as one word
@@ -251,6 +252,7 @@ def _input(line: CommandLine, name: str, language: str) -> None:
         line.headers.append(name)
     elif language or name == "-" or suffix in SOURCE_SUFFIXES:
         line.sources.append(name)
+        line.fortran = line.fortran or (language or suffix[1:]).lower().startswith("f")
     elif suffix in ASSEMBLER_SUFFIXES:
         line.assembler.append(name)
     else:

@@ -181,6 +181,9 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
             before.append(f"-specs={paths.SPECS}")
     if device_code and not user_lto:
         before += compile_words()[1:]
+    if device_code and line.openacc and not line.fortran:
+        # The stock compiler makes device code too, where it folds acc_on_device to "the host"; a call has it right.
+        before.append("-fno-builtin-acc_on_device")
     if line.links and line.relocatable:
         before += ["-foffload=disable", f"-L{paths.RELOCATABLE}"]
     elif line.links and line.static:

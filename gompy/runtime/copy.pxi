@@ -22,14 +22,30 @@ cdef int copy_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t
     if stage != NULL and stage.buffer != NULL and dst - stage.start < stage.size:
         memcpy(stage.buffer + (dst - stage.start), src, size)
         return 0
+    if dev.queue != NULL:
+        return queue_to_device(dev, dst, src, size)
     if not dev.ops.host2dev(dev.target_id, <void *> dst, src, size):
         return gompy_fail(b"Copying of host object [%p..%p) to dev object [%p..%p) failed",
                           src, <const char *> src + size, <void *> dst, <void *> (dst + size))
     return 0
 
 
+cdef int copy_value(DeviceDescr *dev, uintptr_t dst, const void *value, size_t size, Stage *stage) noexcept nogil:
+    """Copy to the device what is in host memory now, whenever a queue comes to it."""
+    if dev.queue != NULL:
+        return queue_value(dev, dst, value, size)
+    return copy_to_device(dev, dst, value, size, stage)
+
+
+cdef inline int copy_word(DeviceDescr *dev, uintptr_t dst, uintptr_t value, Stage *stage) noexcept nogil:
+    """Copy a word that is no object of the program."""
+    return copy_value(dev, dst, &value, sizeof(void *), stage)
+
+
 cdef int copy_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) noexcept nogil:
     """Copy from the device; -1 with a failure text."""
+    if dev.queue != NULL:
+        return queue_to_host(dev, dst, src, size)
     if not dev.ops.dev2host(dev.target_id, dst, <void *> src, size):
         return gompy_fail(b"Copying of dev object [%p..%p) to host object [%p..%p) failed",
                           <void *> src, <void *> (src + size), dst, <char *> dst + size)
@@ -128,7 +144,7 @@ cdef int attach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, siz
         data = device_address(target, value)
     elif not allow_zero_length:
         return gompy_fail(b"pointer target not mapped for attach")
-    return copy_to_device(dev, device_address(key, pointer), &data, sizeof(void *), stage)
+    return copy_word(dev, device_address(key, pointer), data, stage)
 
 
 cdef int detach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, bint finalize) noexcept nogil:
@@ -139,9 +155,10 @@ cdef int detach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, bin
     if key.attached == NULL:
         return gompy_fail(b"no attachment counters for struct")
     counter = find_attached(key, pointer, False)
-    if counter == NULL or counter.count == 0:
+    if not finalize and (counter == NULL or counter.count == 0):
         return gompy_fail(b"attach count underflow")
-    counter.count = 0 if finalize else counter.count - 1
-    if counter.count:
-        return 0
-    return copy_to_device(dev, device_address(key, pointer), <void *> pointer, sizeof(void *), NULL)
+    if counter != NULL:
+        counter.count = 0 if finalize else counter.count - 1
+        if counter.count:
+            return 0
+    return copy_word(dev, device_address(key, pointer), (<uintptr_t *> pointer)[0], NULL)

@@ -59,6 +59,8 @@ cdef void order_devices() noexcept nogil:
     for i in range(num_devices):
         devices[i].number = i
         gompy_lock_init(&devices[i].lock)
+        pthread_mutex_init(&devices[i].queues_lock, NULL)
+        pthread_mutex_init(&devices[i].writes_lock, NULL)
 
 
 cdef bint has_image_of(int type) noexcept nogil:
@@ -191,6 +193,8 @@ cdef void finalise_devices() noexcept nogil:
         gompy_lock_acquire(&dev.lock)
         ok = True
         if dev.state == DEVICE_INITIALIZED:
+            if not gompy_load(&gompy_error_exit):
+                acc_end_queues(dev)
             ok = dev.ops.fini_device(dev.target_id)
             gompy_store(&dev.state, DEVICE_FINALIZED)
         gompy_lock_release(&dev.lock)
@@ -215,7 +219,14 @@ cdef void after_fork_in_child() noexcept nogil:
         dev.num_links = 0
         dev.images = NULL
         dev.launches = 0
+        dev.queue = NULL
+        dev.queues = NULL
+        dev.num_queues = 0
+        pthread_mutex_init(&dev.queues_lock, NULL)
+        pthread_mutex_init(&dev.writes_lock, NULL)
+        dev.writes = NULL
         dev.epoch += 1
         if dev.state == DEVICE_INITIALIZED:
             dev.state = DEVICE_UNINITIALIZED
+    acc_forget_threads()
     forget_counts()

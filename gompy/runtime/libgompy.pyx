@@ -90,6 +90,7 @@ cdef extern from "<pthread.h>" nogil:
     int pthread_cond_signal(pthread_cond_t *)
     int pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *) noexcept nogil, void *)
     int pthread_join(pthread_t, void **)
+    pthread_t pthread_self()
     int pthread_attr_init(pthread_attr_t *)
     int pthread_attr_destroy(pthread_attr_t *)
     int pthread_attr_getstacksize(const pthread_attr_t *, size_t *)
@@ -98,6 +99,7 @@ cdef extern from "<pthread.h>" nogil:
 
 include "consts.pxi"
 include "types.pxi"
+include "goacc_types.pxi"
 include "stock.pxi"
 include "env.pxi"
 include "report.pxi"
@@ -118,6 +120,14 @@ include "data.pxi"
 include "plugin_services.pxi"
 include "api.pxi"
 include "fortran.pxi"
+include "goacc_profiling.pxi"
+include "goacc_threads.pxi"
+include "goacc_async.pxi"
+include "goacc_data.pxi"
+include "goacc_parallel.pxi"
+include "acc_device.pxi"
+include "acc_memory.pxi"
+include "acc_update.pxi"
 include "display.pxi"
 include "stats.pxi"
 include "test_device.pxi"

@@ -23,7 +23,7 @@ cdef int allocate_block(MapJob *job, char *stack_buffer) noexcept nogil:
         for i in range(job.mapnum):
             if tgt.list[i].large:
                 tgt.list[i].planned += staged
-    if job.size and (job.pragma == VARS_TARGET or job.staged_objects > 1):
+    if job.size and job.dev.queue == NULL and (job.pragma == VARS_TARGET or job.staged_objects > 1):
         job.stage.start = tgt.tgt_start
         job.stage.size = job.size
         job.stage.buffer = stack_buffer if job.size <= STAGE_ON_STACK else <char *> malloc(job.size)
@@ -43,7 +43,7 @@ cdef int map_pointer(MapJob *job, uintptr_t place, uintptr_t pointer, size_t bia
             value = device_address(node, pointer + bias) - bias
         elif not allow_zero_length:
             return gompy_fail(b"Pointer target of array section wasn't mapped")
-    return copy_to_device(job.dev, place, &value, sizeof(void *), &job.stage)
+    return copy_word(job.dev, place, value, &job.stage)
 
 
 cdef uintptr_t argument_word(MapJob *job, size_t i) noexcept nogil:
@@ -70,6 +70,8 @@ cdef int refresh_descriptor(MapJob *job, size_t i) noexcept nogil:
     cdef size_t j
     for j in range(i + 1, i + 1 + entry.follow):
         job.tgt.list[j].key = key
+        if job.openacc:
+            increment_refcount(key, job.stamp)
         if map_pointer(job, device_address(key, <uintptr_t> job.hostaddrs[j]), (<uintptr_t *> job.hostaddrs[j])[0],
                        job.sizes[j], False):
             return -1
@@ -86,19 +88,19 @@ cdef int build_always_pointer(MapJob *job, size_t i, uintptr_t *value) noexcept 
         value[0] = argument_word(job, i - 1)
     if value[0]:
         value[0] -= job.sizes[i]
-    if copy_to_device(job.dev, device_address(node, start), value, sizeof(void *), &job.stage):
+    if copy_word(job.dev, device_address(node, start), value[0], &job.stage):
         return -1
     value[0] = device_address(node, start)
     return 0
 
 
 cdef int build_attach(MapJob *job, size_t i) noexcept nogil:
-    """Attach a pointer; one whose variable is not mapped is left alone."""
+    """Attach a pointer; OpenMP leaves one alone whose variable is not mapped."""
     cdef uintptr_t start = entry_start(job, i)
     cdef SplayNode *node = lookup_mapped(&job.dev.mem_map, start, start + sizeof(void *))
     cdef MapEntry *entry = &job.tgt.list[i]
     if node == NULL:
-        return 0
+        return gompy_fail(b"outer struct not mapped for attach") if job.openacc else 0
     entry.key = node
     entry.offset = start - node.host_start
     entry.length = node.host_end - node.host_start
@@ -131,6 +133,8 @@ cdef int first_contents(MapJob *job, SplayNode *key, size_t i, int kind) noexcep
         entry.follow = descriptor_pointers(job, i)
         for j in range(i + 1, i + 1 + entry.follow):
             job.tgt.list[j].key = key
+            if job.openacc:
+                increment_refcount(key, job.stamp)
             if (<void **> job.hostaddrs[j])[0] == NULL:
                 key.null_pointer = 1
             if map_pointer(job, device_address(key, <uintptr_t> job.hostaddrs[j]),
@@ -187,7 +191,7 @@ cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) n
     if node != NULL:
         # The device's pointer to the variable; it is no part of this construct's block.
         address = device_address(key, start) - (start - node.host_start)
-        return copy_to_device(job.dev, node.tgt_offset, &address, sizeof(void *), NULL)
+        return copy_word(job.dev, node.tgt_offset, address, NULL)
     return 0
 
 
@@ -210,7 +214,7 @@ cdef int build_struct(MapJob *job, size_t i) noexcept nogil:
                 return -1
             continue
         next = job.next_node
-        if build_object(job, j, first_key if first_key != NULL else next,
+        if build_object(job, j, NULL if job.openacc else first_key if first_key != NULL else next,
                         planned + (<uintptr_t> job.hostaddrs[j] - base)):
             return -1
         if first_key == NULL and job.next_node != next:
@@ -241,8 +245,8 @@ cdef int build_entries(MapJob *job) noexcept nogil:
             pass
         elif kind == MAP_FIRSTPRIVATE:
             entry.offset = entry.planned
-            if job.sizes[i] and copy_to_device(job.dev, job.tgt.tgt_start + entry.planned, job.hostaddrs[i],
-                                               job.sizes[i], &job.stage):
+            if job.sizes[i] and copy_value(job.dev, job.tgt.tgt_start + entry.planned, job.hostaddrs[i],
+                                           job.sizes[i], &job.stage):
                 return -1
         elif kind == MAP_USE_DEVICE_PTR or kind == MAP_USE_DEVICE_PTR_IF_PRESENT:
             if entry.offset == OFFSET_LATER and translate_in_place(job, i):
@@ -282,7 +286,7 @@ cdef int finish_block(MapJob *job) noexcept nogil:
     if job.pragma == VARS_TARGET:
         for i in range(job.mapnum):
             word = argument_word(job, i)
-            if copy_to_device(job.dev, job.tgt.tgt_start + i * sizeof(void *), &word, sizeof(void *), &job.stage):
+            if copy_word(job.dev, job.tgt.tgt_start + i * sizeof(void *), word, &job.stage):
                 return -1
     if job.stage.buffer != NULL:
         rc = copy_to_device(job.dev, job.stage.start, job.stage.buffer, job.stage.size, NULL)
@@ -308,12 +312,13 @@ cdef TargetMem *map_vars(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size
                          bint short_kinds, uint64_t stamp, int pragma, int *failed) noexcept nogil:
     """Map the entries of a construct.  The device is locked and initialised.
 
-    stamp: from new_stamp, one for a whole construct.  pragma: VARS_*.  NULL if an enter data left nothing behind, or
+    stamp: from new_stamp, one for a whole construct; EVERY_ENTRY for OpenACC.  pragma: VARS_*.  NULL if an enter data left nothing behind, or
     on failure, with failed set and a failure text.
     """
     cdef char stack_buffer[STAGE_ON_STACK]
     cdef MapJob job
     cdef TargetMem *tgt
+    cdef size_t i
     tgt = new_target_mem(dev, mapnum, mapnum)
     if tgt == NULL:
         failed[0] = gompy_fail(b"Out of memory allocating %lu bytes",
@@ -337,6 +342,7 @@ cdef TargetMem *map_vars(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size
     job.staged_objects = 0
     job.new_objects = 0
     job.needs_build = False
+    job.openacc = stamp == EVERY_ENTRY
     job.next_node = tgt.nodes
     job.stage.buffer = NULL
     job.stage.start = 0
@@ -355,6 +361,10 @@ cdef TargetMem *map_vars(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size
         free(job.stage.buffer)
     if failed[0]:
         return NULL
+    if job.openacc and pragma == VARS_ENTER_DATA:
+        for i in range(mapnum):
+            if tgt.list[i].key != NULL and not tgt.list[i].is_attach:
+                tgt.list[i].key.dynamic_refcount += 1
     if pragma != VARS_ENTER_DATA:
         hold_blocks(&job)
     elif tgt.refcount == 0:

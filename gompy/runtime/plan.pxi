@@ -21,6 +21,7 @@ cdef struct MapJob:
     size_t staged_objects
     size_t new_objects
     bint needs_build
+    bint openacc  # every entry counts, a pointer must be mapped to be attached, struct members leave one by one
     SplayNode *next_node
     Stage stage
 

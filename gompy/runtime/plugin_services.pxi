@@ -1,5 +1,5 @@
-# What plugins call: GOMP_PLUGIN_* without variable arguments (those with are in support.h).  The OpenACC services stay
-# with the stock libgomp, which has OpenACC's thread data.
+# What plugins call: GOMP_PLUGIN_* without variable arguments (those with are in support.h).  The OpenACC services are in
+# goacc_threads.pxi and goacc_profiling.pxi.
 
 
 cdef public void *GOMP_PLUGIN_malloc(size_t size) noexcept nogil:

@@ -72,35 +72,35 @@ cdef bint plugin_symbol(void *handle, const char *name, void **place, const char
     return True
 
 
-cdef bint openacc_complete(void *handle, char *reason) noexcept nogil:
+cdef bint openacc_complete(void *handle, PluginOps *ops, char *reason) noexcept nogil:
     """A plugin that says it can OpenACC must have all of its functions; CUDA's four all or none."""
     cdef const char *missing = NULL
-    cdef void *fn
     cdef int cuda = 0
-    plugin_symbol(handle, b"openacc_exec", &fn, &missing)
-    plugin_symbol(handle, b"openacc_create_thread_data", &fn, &missing)
-    plugin_symbol(handle, b"openacc_destroy_thread_data", &fn, &missing)
-    plugin_symbol(handle, b"openacc_async_construct", &fn, &missing)
-    plugin_symbol(handle, b"openacc_async_destruct", &fn, &missing)
-    plugin_symbol(handle, b"openacc_async_test", &fn, &missing)
-    plugin_symbol(handle, b"openacc_async_synchronize", &fn, &missing)
-    plugin_symbol(handle, b"openacc_async_serialize", &fn, &missing)
-    plugin_symbol(handle, b"openacc_async_queue_callback", &fn, &missing)
-    plugin_symbol(handle, b"openacc_async_exec", &fn, &missing)
-    plugin_symbol(handle, b"openacc_async_dev2host", &fn, &missing)
-    plugin_symbol(handle, b"openacc_async_host2dev", &fn, &missing)
-    plugin_symbol(handle, b"openacc_get_property", &fn, &missing)
+    plugin_symbol(handle, b"openacc_exec", <void **> &ops.acc_exec, &missing)
+    plugin_symbol(handle, b"openacc_create_thread_data", <void **> &ops.acc_create_thread_data, &missing)
+    plugin_symbol(handle, b"openacc_destroy_thread_data", <void **> &ops.acc_destroy_thread_data, &missing)
+    plugin_symbol(handle, b"openacc_async_construct", <void **> &ops.acc_async_construct, &missing)
+    plugin_symbol(handle, b"openacc_async_destruct", <void **> &ops.acc_async_destruct, &missing)
+    plugin_symbol(handle, b"openacc_async_test", <void **> &ops.acc_async_test, &missing)
+    plugin_symbol(handle, b"openacc_async_synchronize", <void **> &ops.acc_async_synchronize, &missing)
+    plugin_symbol(handle, b"openacc_async_serialize", <void **> &ops.acc_async_serialize, &missing)
+    plugin_symbol(handle, b"openacc_async_queue_callback", <void **> &ops.acc_async_queue_callback, &missing)
+    plugin_symbol(handle, b"openacc_async_exec", <void **> &ops.acc_async_exec, &missing)
+    plugin_symbol(handle, b"openacc_async_dev2host", <void **> &ops.acc_async_dev2host, &missing)
+    plugin_symbol(handle, b"openacc_async_host2dev", <void **> &ops.acc_async_host2dev, &missing)
+    plugin_symbol(handle, b"openacc_get_property", <void **> &ops.acc_get_property, &missing)
     if missing != NULL:
         snprintf(reason, REASON_SIZE, b"plugin missing OpenACC handler function (GOMP_OFFLOAD_%s)", missing)
         return False
     missing = NULL
-    cuda += plugin_symbol(handle, b"openacc_cuda_get_current_device", &fn, &missing)
-    cuda += plugin_symbol(handle, b"openacc_cuda_get_current_context", &fn, &missing)
-    cuda += plugin_symbol(handle, b"openacc_cuda_get_stream", &fn, &missing)
-    cuda += plugin_symbol(handle, b"openacc_cuda_set_stream", &fn, &missing)
+    cuda += plugin_symbol(handle, b"openacc_cuda_get_current_device", <void **> &ops.acc_cuda_get_current_device, &missing)
+    cuda += plugin_symbol(handle, b"openacc_cuda_get_current_context", <void **> &ops.acc_cuda_get_current_context, &missing)
+    cuda += plugin_symbol(handle, b"openacc_cuda_get_stream", <void **> &ops.acc_cuda_get_stream, &missing)
+    cuda += plugin_symbol(handle, b"openacc_cuda_set_stream", <void **> &ops.acc_cuda_set_stream, &missing)
     if cuda != 0 and cuda != 4:
         snprintf(reason, REASON_SIZE, b"plugin missing OpenACC CUDA handler function (GOMP_OFFLOAD_%s)", missing)
         return False
+    ops.extent = <ops_extent_fn> dlsym(handle, b"gompy_block_extent")
     return True
 
 
@@ -148,7 +148,7 @@ cdef bint load_plugin(const char *name, PluginOps *ops, unsigned *caps, bint ask
         refuse_plugin(name, reason, True)
         dlclose(handle)
         return False
-    if caps[0] & CAP_OPENACC_200 and not openacc_complete(handle, reason):
+    if caps[0] & CAP_OPENACC_200 and not openacc_complete(handle, ops, reason):
         refuse_plugin(name, reason, True)
         dlclose(handle)
         return False

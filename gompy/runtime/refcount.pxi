@@ -1,6 +1,11 @@
 # Reference counts.  OpenMP 5.0 changes a count at most once for each construct; libgomp keeps a set of the counts that a
 # construct has touched.  Here a construct has a number, the device's `stamp`, and a count remembers the last one that
 # changed it: the device is locked over the whole construct, so this tells the same, without a set.
+#
+# OpenACC counts every entry of every construct: its stamp is EVERY_ENTRY.
+
+cdef enum:
+    EVERY_ENTRY = 0
 
 
 cdef inline SplayNode *count_owner(SplayNode *key) noexcept nogil:
@@ -18,7 +23,7 @@ cdef inline void increment_refcount(SplayNode *key, uint64_t stamp) noexcept nog
     if key == NULL or key.ref_kind == REF_INFINITY or key.ref_kind == REF_LINK:
         return
     owner = count_owner(key)
-    if owner.stamp == stamp:
+    if owner.stamp == stamp and stamp != EVERY_ENTRY:
         return
     owner.stamp = stamp
     owner.refcount += 1
@@ -36,7 +41,7 @@ cdef inline void decrement_refcount(SplayNode *key, uint64_t stamp, bint delete,
     if key == NULL or key.ref_kind == REF_INFINITY or key.ref_kind == REF_LINK:
         return
     owner = count_owner(key)
-    if owner.stamp == stamp:
+    if owner.stamp == stamp and stamp != EVERY_ENTRY:
         do_copy[0] = owner.refcount == 0
         return
     owner.stamp = stamp

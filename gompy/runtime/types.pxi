@@ -24,6 +24,7 @@ cdef struct SplayNode:
     int removed  # no longer in the tree, but a construct that lasts still has it in its list
     int null_pointer  # TO_PSET: a pointer in it was NULL when it was mapped
     uintptr_t refcount  # of a struct's elements: valid in the first only
+    uintptr_t dynamic_refcount  # OpenACC: what enter data and acc_copyin, acc_create added to it
     uint64_t stamp  # the construct that changed refcount last
     SplayNode *first  # struct elements: the element with the counter
     size_t elements  # in that first one: how many siblings, itself included
@@ -81,8 +82,25 @@ ctypedef void (*ops_run_fn)(int n, void *fn, void *vars, void **args) noexcept n
 ctypedef void (*ops_async_run_fn)(int n, void *fn, void *vars, void **args, void *data) noexcept nogil
 ctypedef c_bool (*ops_can_run_fn)(void *fn) noexcept nogil
 
+ctypedef size_t (*ops_extent_fn)(int n, const void *p) noexcept nogil
+ctypedef void (*ops_acc_exec_fn)(void *fn, size_t mapnum, void **hostaddrs, void **devaddrs, unsigned *dims,
+                                 void *tgt) noexcept nogil
+ctypedef void (*ops_acc_async_exec_fn)(void *fn, size_t mapnum, void **hostaddrs, void **devaddrs, unsigned *dims,
+                                       void *tgt, void *queue) noexcept nogil
+ctypedef void *(*ops_create_fn)(int n) noexcept nogil
+ctypedef void (*ops_destroy_fn)(void *data) noexcept nogil
+ctypedef c_bool (*ops_queue_fn)(void *queue) noexcept nogil
+ctypedef int (*ops_queue_test_fn)(void *queue) noexcept nogil
+ctypedef c_bool (*ops_serialize_fn)(void *first, void *then) noexcept nogil
+ctypedef void (*ops_callback_fn)(void *queue, void (*fn)(void *) noexcept nogil, void *data) noexcept nogil
+ctypedef c_bool (*ops_async_copy_fn)(int n, void *dst, const void *src, size_t size, void *queue) noexcept nogil
+ctypedef uintptr_t (*ops_property_fn)(int n, int property) noexcept nogil
+ctypedef void *(*ops_cuda_current_fn)() noexcept nogil
+ctypedef void *(*ops_cuda_stream_fn)(void *queue) noexcept nogil
+ctypedef int (*ops_cuda_set_stream_fn)(void *queue, void *stream) noexcept nogil
+
 cdef struct PluginOps:
-    # GOMP_OFFLOAD_* (libgomp-plugin.h); the last two and OpenACC's may be absent.
+    # GOMP_OFFLOAD_* (libgomp-plugin.h); async_run, can_run and the acc_* ones may be absent.
     ops_unsigned_fn version
     ops_name_fn get_name
     ops_unsigned_fn get_caps
@@ -100,6 +118,24 @@ cdef struct PluginOps:
     ops_run_fn run
     ops_async_run_fn async_run
     ops_can_run_fn can_run
+    ops_extent_fn extent  # gompy_block_extent, of our own plugins
+    ops_acc_exec_fn acc_exec
+    ops_acc_async_exec_fn acc_async_exec
+    ops_create_fn acc_create_thread_data
+    ops_destroy_fn acc_destroy_thread_data
+    ops_create_fn acc_async_construct
+    ops_queue_fn acc_async_destruct
+    ops_queue_test_fn acc_async_test
+    ops_queue_fn acc_async_synchronize
+    ops_serialize_fn acc_async_serialize
+    ops_callback_fn acc_async_queue_callback
+    ops_async_copy_fn acc_async_dev2host
+    ops_async_copy_fn acc_async_host2dev
+    ops_property_fn acc_get_property
+    ops_cuda_current_fn acc_cuda_get_current_device
+    ops_cuda_current_fn acc_cuda_get_current_context
+    ops_cuda_stream_fn acc_cuda_get_stream
+    ops_cuda_set_stream_fn acc_cuda_set_stream
 
 cdef struct FunctionSlot:
     uintptr_t host
@@ -119,6 +155,12 @@ cdef struct LinkStorage:
     uintptr_t device
     const void *image
 
+cdef struct HostWrite:
+    DeviceDescr *dev
+    uintptr_t start
+    uintptr_t end
+    HostWrite *next
+
 cdef struct DeviceDescr:
     const char *name
     unsigned capabilities
@@ -136,3 +178,9 @@ cdef struct DeviceDescr:
     size_t num_links
     TargetMem *images  # loaded ones, chained by prev
     uint64_t launches
+    void *queue  # OpenACC: the asynchronous queue of the mapping operation that holds the lock, or NULL
+    void **queues  # by queue number; NULL where there is none yet
+    int num_queues
+    pthread_mutex_t queues_lock
+    HostWrite *writes  # what the queues have still to copy to the host
+    pthread_mutex_t writes_lock

@@ -2,6 +2,8 @@
 
 
 cdef int free_device_memory(DeviceDescr *dev, void *ptr) noexcept nogil:
+    if dev.queue != NULL:
+        return queue_free(dev, ptr)
     if not dev.ops.free(dev.target_id, ptr):
         return gompy_fail(b"error in freeing device memory block at %p", ptr)
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,10 @@ class Difference:
 
 
 def read(path: Path) -> dict[str, str]:
-    """``NAME  # reason`` lines: result name to reason.  Empty lines and lines that begin with # do not count."""
+    """``NAME  # reason`` lines: result name to reason; ``*`` in NAME stands for any text.
+
+    Empty lines and lines that begin with # do not count.
+    """
     result: dict[str, str] = {}
     try:
         lines = path.read_text().splitlines()
@@ -39,14 +43,22 @@ def read(path: Path) -> dict[str, str]:
 
 
 def compare(expected: dict[str, str], results: Iterable[Sequence[str]]) -> Difference:
-    """Compare (status, name) pairs with the names expected to be bad; names that were not run do not count as gone."""
+    """Compare (status, name) pairs with the names expected to be bad; names that were not run do not count as gone.
+
+    ``*`` in an expected name stands for any text; such a name is gone if all results that it matches are good.
+    """
     bad: dict[str, str] = {}
     seen: set[str] = set()
     for status, name in results:
         seen.add(name.strip())
         if status in BAD:
             bad[name.strip()] = status
-    return Difference(
-        unexpected=[f"{status}: {name}" for name, status in bad.items() if name not in expected],
-        gone=[name for name in expected if name in seen and name not in bad],
-    )
+    exact = {name for name in expected if "*" not in name}
+    gone = [name for name in exact if name in seen and name not in bad]
+    for name in expected.keys() - exact:
+        pattern = re.compile(".*".join(re.escape(part) for part in name.split("*")))
+        matching = {result for result in seen if pattern.fullmatch(result)}
+        exact |= matching
+        if matching and not matching & bad.keys():
+            gone.append(name)
+    return Difference([f"{status}: {name}" for name, status in bad.items() if name not in exact], gone)

@@ -5,6 +5,7 @@ Source: DejaGnu 1.6.3 dg.exp; GCC 12 gcc/testsuite/lib/gcc-dg.exp, target-suppor
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -74,6 +75,12 @@ class TestPlan:
     finals: list[Final] = field(default_factory=list)
     timeout: float = 300.0
     warnings: list[str] = field(default_factory=list)
+
+
+_NOTED_XFAIL = re.compile(
+    r'if \{ \[dg-process-target \{ (.*) \}\] == "F" \} \{ xfail "\[testname-for-summary\] (.*)" \}'
+)
+"""The one Tcl command that tests give to dg-final: an XFAIL line of their own, under a condition."""
 
 
 class _Planner:
@@ -167,6 +174,11 @@ class _Planner:
                 raise SelectorError("unknown dg option: " + d.name)
 
     def final(self, text: str) -> None:
+        noted = _NOTED_XFAIL.search(text)
+        if noted:
+            if process(noted[1], self.context()).xfail:
+                self.plan.finals.append(Final(("xfail", noted[2]), False))
+            return
         parts = words(text)
         verdict = Verdict(True, False)
         if parts and parts[-1].split()[:1] in (["target"], ["xfail"]):

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from dg import directives, messages, plan, scans
@@ -71,6 +72,11 @@ class Settings:
     timeout: float | None = None
     offload_targets: tuple[str, ...] = ()
 
+    @property
+    def acc_type(self) -> str:
+        """OpenACC's name for the device: ACC_DEVICE_TYPE."""
+        return "intelmic" if self.offload_targets else "host"
+
 
 def always(tests: Path) -> list[str]:
     """Options of every compilation."""
@@ -85,17 +91,29 @@ def base_environment() -> dict[str, str]:
     return {**os.environ, "LC_ALL": "C", "LANG": "C"}
 
 
-def option_sets(test: TestFile, all_sets: bool) -> tuple[tuple[str, ...], ...]:
-    """The option sets of a test: for Fortran run tests the torture sets, or one of them."""
-    if test.language != "fortran":
-        return ((),)
-    if "dg-do run" not in test.text:
-        return (("-O",),)
-    return TORTURE if all_sets else _ONE
+def acc_tag(settings: Settings) -> tuple[str, ...]:
+    """What every option set of an OpenACC test begins with."""
+    shared = 0 if settings.offload_targets else 1
+    target = settings.offload_targets[0] if settings.offload_targets else "disable"
+    return (f"-DACC_DEVICE_TYPE_{settings.acc_type}=1", f"-DACC_MEM_SHARED={shared}", f"-foffload={target}")
+
+
+def option_sets(test: TestFile, settings: Settings) -> tuple[tuple[str, ...], ...]:
+    """The option sets of a test: Fortran run tests have the torture sets, or one; OpenACC in C and C++ -O0 and -O2."""
+    sets: tuple[tuple[str, ...], ...] = ((),)
+    if test.language == "fortran":
+        sets = (("-O",),)
+        if "dg-do run" in test.text:
+            sets = TORTURE if settings.all_sets else _ONE
+    elif test.openacc:
+        sets = (("-O0",), ("-O2",)) if settings.all_sets and settings.offload_targets else _ONE
+    return tuple((*acc_tag(settings), *s) for s in sets) if test.openacc else sets
 
 
 def full_name(test: TestFile, option_set: Sequence[str]) -> str:
     """The test's name with the blanks that DejaGnu leaves, ready for the rest of a result line."""
+    if test.openacc:
+        return f"{test.name} {' '.join(option_set[:3])}  {' '.join(option_set[3:])}  "
     return f"{test.name}   {' '.join(option_set)}  " if option_set else f"{test.name} "
 
 
@@ -114,13 +132,13 @@ def command_line(
         *(("-x", "c++") if test.language == "c++" else ()),
         str(test.path),
         *always(settings.tests),
-        "-fopenmp",
+        "-fopenacc" if test.openacc else "-fopenmp",
         *option_set,
         *plan_.options,
         *more,
         *(("-dumpbase", "") if more else ()),
         *libraries,
-        *(("-lm", "-o", output) if plan_.action in ("link", "run") else ("-S", "-o", f"{output}.s")),
+        *(("-lm", "-o", output) if plan_.action in ("link", "run") else ("-S", "-o", f"{test.path.stem}.s")),
     ]
 
 
@@ -164,6 +182,9 @@ class Run:
         self.settings = settings
         self.outcome = Outcome(test, option_set)
         self.name = full_name(test, option_set)
+        self.environment = settings.environment
+        if test.openacc:
+            self.environment = {**self.environment, "ACC_DEVICE_TYPE": settings.acc_type}
 
     def add(self, status: str, rest: str) -> None:
         """Note a result line."""
@@ -176,10 +197,14 @@ class Run:
 
     def go(self) -> Outcome:
         """Plan, compile, run."""
-        default = ["-O2"] if self.test.language != "fortran" else []
+        default = ["-O2"] if self.test.language != "fortran" and not self.test.openacc else []
+        targets = self.settings.targets
         try:
             parsed = directives.parse(self.test.text)
-            wanted = plan.make(parsed, self.outcome.option_set, default, self.settings.targets.keyword)
+            keyword = targets.keyword
+            if self.test.openacc:
+                keyword = partial(targets.acc_keyword, self.settings.acc_type, self.test.language)
+            wanted = plan.make(parsed, self.outcome.option_set, default, keyword)
         except directives.DirectiveError as error:
             self.outcome.results.append(("ERROR", f"{self.test.name}: {error.text}"))
             self.outcome.log.append(f"ERROR: {self.test.name}: {error.text}")
@@ -209,7 +234,7 @@ class Run:
         shown = shlex.join(command)
         log += [f"Executing on host: {shown}    (timeout = 300)", f"spawn -ignore SIGHUP {shown}"]
         begin = time.monotonic()
-        status, output = execute(command, work, self.settings.environment, 300)
+        status, output = execute(command, work, self.environment, 300)
         self.outcome.compile_seconds = time.monotonic() - begin
         log.append(output)
         if self.test.language == "fortran":
@@ -238,7 +263,7 @@ class Run:
         """Run the program, judge its end and its output."""
         log = self.outcome.log
         stats = work / "gompy-stats"
-        environment = {**self.settings.environment, **wanted.environment, "GOMPY_STATS": str(stats)}
+        environment = {**self.environment, **wanted.environment, "GOMPY_STATS": str(stats)}
         timeout = self.settings.timeout or wanted.timeout
         log += [f"Execution timeout is: {timeout:.0f}", "spawn [open ...]"]
         begin = time.monotonic()

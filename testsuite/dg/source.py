@@ -13,8 +13,11 @@ ARCHIVE = Path("/usr/src/gcc-12/gcc-12.2.0-dfsg.tar.xz")
 PACKAGE = "gcc-12-source"
 _MEMBERS = re.compile(r"[^/]+/(include/gomp-constants\.h|libgomp/[^/]*\.h|libgomp/testsuite/.*)$")
 
-DIRECTORIES = ("libgomp.c", "libgomp.c++", "libgomp.fortran")
-"""The OpenMP drivers; the first two also run libgomp.c-c++-common."""
+DIRECTORIES = (
+    *("libgomp.c", "libgomp.c++", "libgomp.fortran"),
+    *("libgomp.oacc-c", "libgomp.oacc-c++", "libgomp.oacc-fortran"),
+)
+"""The drivers; those for C and C++ also run libgomp.c-c++-common or libgomp.oacc-c-c++-common."""
 _COMMON = "libgomp.c-c++-common"
 _OFFLOADING = re.compile(
     r"omp\b.*\btarget\b|omp_(target_|get_num_devices|[sg]et_default_device|is_initial_device|get_device_num"
@@ -37,6 +40,11 @@ class TestFile:
     path: Path
     language: str
     text: str
+
+    @property
+    def openacc(self) -> bool:
+        """Whether it is one of OpenACC's tests."""
+        return ".oacc-" in self.directory
 
 
 def cache_directory() -> Path:
@@ -113,12 +121,13 @@ def uses_offloading(path: Path, text: str) -> bool:
 
 def find(tests: Path, directory: str) -> list[TestFile]:
     """The test files of one driver in DejaGnu's order (lsort of the full paths)."""
-    language = {"libgomp.c": "c", "libgomp.c++": "c++", "libgomp.fortran": "fortran"}[directory]
+    language = re.split(r"\.(?:oacc-)?", directory, maxsplit=1)[1]
     pattern = {"c": r"\.c$", "c++": r"\.C$", "fortran": r"\.[fF](90|95|03|08)?$"}[language]
     own = [p for p in (tests / directory).rglob("*") if re.search(pattern, p.name)]
     pairs = [(f"{directory}/{p.relative_to(tests / directory)}", p) for p in own]
     if language != "fortran":
-        common = tests / _COMMON
-        pairs += [(f"{directory}/../{_COMMON}/{p.relative_to(common)}", p) for p in common.rglob("*.c")]
+        name = _COMMON.replace(".", ".oacc-") if ".oacc-" in directory else _COMMON
+        common = tests / name
+        pairs += [(f"{directory}/../{name}/{p.relative_to(common)}", p) for p in common.rglob("*.c")]
     pairs.sort()
     return [TestFile(directory, n, p, language, p.read_text(encoding="latin-1")) for n, p in pairs]

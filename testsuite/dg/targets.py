@@ -86,6 +86,14 @@ class EffectiveTargets:
             return self._remember(word, lambda: self._runs(word))
         return None
 
+    def acc_keyword(self, acc_type: str, language: str, word: str, flags: Sequence[str]) -> bool | None:
+        """Whether the effective target holds in OpenACC's drivers: acc_type is the device's, language the driver's."""
+        if word == "openacc_host_selected":
+            return acc_type == "host"
+        if word in ("c", "c++") and language != "fortran":
+            return word == language
+        return self.keyword(word, flags)
+
     def _remember(self, key: object, answer: object) -> bool:
         with self._lock:
             if key not in self._known:

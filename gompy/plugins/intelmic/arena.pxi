@@ -327,6 +327,26 @@ cdef bint arena_fresh(arena *a, uint64_t offset) noexcept nogil:
     return True
 
 
+cdef uint64_t arena_extent(arena *a, uint64_t offset) noexcept nogil:
+    """How many bytes there are from an offset to the end of its block, as rounded; 0 where no block is in use."""
+    cdef uint32_t number = <uint32_t>(offset // ARENA_GRANULE) + 1, units, block
+    cdef uint64_t inside = offset % ARENA_GRANULE, extent = 0
+    pthread_mutex_lock(&a.lock)
+    if a.table[number].kind == GRANULE_SPAN:
+        units = arena_class_size[a.table[number].size_class]
+        block = <uint32_t>(inside >> 6) // units
+        if block < 1024 // units and not a.table[number].free_blocks[block >> 6] >> (block & 63) & 1:
+            extent = (<uint64_t>((block + 1) * units) << 6) - inside
+    else:
+        while number > 1 and a.table[number].kind == GRANULE_INNER:
+            number -= 1
+            inside += ARENA_GRANULE
+        if a.table[number].kind == GRANULE_RUN and inside < a.table[number].length * ARENA_GRANULE:
+            extent = a.table[number].length * ARENA_GRANULE - inside
+    pthread_mutex_unlock(&a.lock)
+    return extent
+
+
 cdef bint arena_free(arena *a, uint64_t offset) noexcept nogil:
     """Free the block at an offset.  False: no block in use starts there."""
     cdef uint32_t number = <uint32_t>(offset // ARENA_GRANULE) + 1

@@ -1,4 +1,4 @@
-# What OpenMP's device routines answer in a region; values: those of GCC 12's nvptx libgomp.  The including file defines
+# What OpenMP's and OpenACC's device routines answer in a region; values: those of GCC 12's nvptx libgomp.  The including file defines
 # device_number ().
 
 
@@ -85,3 +85,13 @@ cdef public int omp_pause_resource_all(int kind) noexcept nogil:
 cdef public int32_t omp_pause_resource_all_(const int32_t *kind) noexcept nogil:
     """Fortran."""
     return -1
+
+
+cdef public int acc_on_device(int type) noexcept nogil:
+    """Whether the caller runs on a device of a type: acc_device_not_host, or 6, the Intel MIC's."""
+    return type == 4 or type == 6
+
+
+cdef public int32_t acc_on_device_h_(const int32_t *type) noexcept nogil:
+    """Fortran."""
+    return acc_on_device(type[0])

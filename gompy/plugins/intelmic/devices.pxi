@@ -42,6 +42,7 @@ cdef extern from *:
       struct host_image *images;
       char directory[256];    /* for image files under OFFLOAD_EMUL_RUN, empty: none */
       int files;
+      int queues;             /* OpenACC's, whose threads may be copying */
     };
     struct address_pair { uintptr_t start, end; };
     static struct mic_device mic_device_table[MIC_DEVICES];
@@ -98,6 +99,7 @@ cdef extern from *:
         host_image *images
         char directory[256]
         int files
+        int queues
     struct address_pair:
         uintptr_t start
         uintptr_t end

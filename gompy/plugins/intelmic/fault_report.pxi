@@ -168,6 +168,8 @@ cdef void report_death(mic_device *d) noexcept nogil:
     if exchange32(&d.gone, 1, SEQ_CST) != 0 or not d.running:
         wait_for_exit()
     describe_region(d, death, region, sizeof(region))
+    if death.kind == MIC_DEATH_EXIT and mic_openacc:
+        exit(death.code)  # Fortran's stop in a region ends an OpenACC program as it would on the host (GCC PR85463)
     if death.kind == MIC_DEATH_EXIT:
         GOMP_PLUGIN_fatal(b"device %d (intelmic): %sexit (%d) called on the device", d.number, region, death.code)
     if death.sender and death.sender != d.control.device_pid:

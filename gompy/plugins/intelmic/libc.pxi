@@ -94,6 +94,7 @@ cdef extern from *:
     char *strtok_r(char *text, const char *sep, char **state) nogil
     char *getenv(const char *name) nogil
     int atoi(const char *text) nogil
+    void exit(int status) nogil
     int fflush(FILE *f) nogil
     int fputs(const char *s, FILE *f) nogil
     size_t __fpending(FILE *f) nogil
@@ -156,7 +157,9 @@ cdef extern from *:
         pass
     int pthread_create(pthread_t *t, pthread_attr_t *attr, void *(*fn)(void *) noexcept nogil, void *arg) nogil
     int pthread_detach(pthread_t t) nogil
+    int pthread_join(pthread_t t, void **result) nogil
     pthread_t pthread_self() nogil
+    bint pthread_equal(pthread_t a, pthread_t b) nogil
     int pthread_attr_init(pthread_attr_t *attr) nogil
     int pthread_attr_destroy(pthread_attr_t *attr) nogil
     int pthread_attr_setstacksize(pthread_attr_t *attr, size_t n) nogil
@@ -166,6 +169,10 @@ cdef extern from *:
     int pthread_mutex_init(pthread_mutex_t *m, void *attr) nogil
     int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) nogil
     int pthread_cond_signal(pthread_cond_t *c) nogil
+    int pthread_cond_broadcast(pthread_cond_t *c) nogil
+    int pthread_cond_init(pthread_cond_t *c, void *attr) nogil
+    int pthread_cond_destroy(pthread_cond_t *c) nogil
+    int pthread_mutex_destroy(pthread_mutex_t *m) nogil
 
     # signals
     ctypedef struct sigset_t:

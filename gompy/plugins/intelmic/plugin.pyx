@@ -2,7 +2,7 @@
 """libgomp-plugin-intelmic.so.1: the emulated Intel MIC, a device in a process with an address space of its own.
 
 Exports the GOMP_OFFLOAD_* functions of GCC 12's plugin interface (include/gomp-constants.h, libgomp-plugin.h: version 1)
-with the OpenMP capability.  docs/device.md describes how host and device work together.
+with the OpenMP and OpenACC capabilities.  docs/device.md describes how host and device work together.
 """
 
 include "libc.pxi"
@@ -17,7 +17,10 @@ include "async.pxi"
 include "copies.pxi"
 include "images.pxi"
 include "image_symbols.pxi"
+include "acc_prof.pxi"
 include "fault_report.pxi"
+include "acc_queue.pxi"
+include "acc_plugin.pxi"
 
 
 cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
@@ -31,8 +34,8 @@ cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
 
 
 cdef public unsigned GOMP_OFFLOAD_get_caps() noexcept nogil:
-    """GOMP_OFFLOAD_CAP_OPENMP_400."""
-    return 4
+    """GOMP_OFFLOAD_CAP_OPENMP_400 and GOMP_OFFLOAD_CAP_OPENACC_200."""
+    return 4 | 8
 
 
 cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
@@ -107,6 +110,8 @@ cdef public void *GOMP_OFFLOAD_alloc(int number, size_t size) noexcept nogil:
     if offset == ~<uint64_t>0:
         GOMP_PLUGIN_error(b"device %d (intelmic): no %zu bytes left of %zu", number, size, <size_t>d.size)
         return NULL
+    if mic_openacc:
+        data_event(ACC_EV_ALLOC, size, <void *>(d.base + offset))
     return <void *>(d.base + offset)
 
 
@@ -114,8 +119,11 @@ cdef public bint GOMP_OFFLOAD_free(int number, void *p) noexcept nogil:
     """Free device memory.  False after a message for what isn't a block."""
     cdef mic_device *d = device_of(number)
     if <uintptr_t>p - d.base < d.size and memory_free(d, <uintptr_t>p - d.base):
+        if mic_openacc:
+            data_event(ACC_EV_FREE, 0, p)
         return True
-    GOMP_PLUGIN_error(b"device %d (intelmic): free of %p, which is not an allocated block", number, p)
+    if not mic_openacc:  # acc_free says it, in libgomp's words
+        GOMP_PLUGIN_error(b"device %d (intelmic): free of %p, which is not an allocated block", number, p)
     return False
 
 
@@ -173,6 +181,18 @@ cdef public void GOMP_OFFLOAD_run(int number, void *function, void *variables, v
 cdef public void GOMP_OFFLOAD_async_run(int number, void *function, void *variables, void **args, void *data) noexcept nogil:
     """Run a region and return at once; GOMP_PLUGIN_target_task_completion (data) is called when it has ended."""
     submit(device_of(number), function, variables, args, data)
+
+
+cdef public size_t gompy_block_extent(int number, const void *p) noexcept nogil:
+    """How many bytes may be copied to or from a device address: to the end of its block, if it is in the arena.
+
+    Not part of GCC's interface.
+    """
+    cdef mic_device *d = device_of(number)
+    cdef uint64_t offset = <uintptr_t>p - d.base
+    if offset >= d.size:
+        return ~<size_t>0
+    return arena_extent(&d.small, offset) if offset < d.split else arena_extent(&d.large, offset - d.split)
 
 
 cdef public arena *gompy_arena_new(uint64_t size, uint64_t keep) noexcept nogil:

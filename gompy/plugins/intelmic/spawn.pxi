@@ -425,7 +425,7 @@ cdef void stop_device(mic_device *d, bint politely) noexcept nogil:
     close(d.pipe)
     while waitpid(d.pid, &status, 0) < 0 and errno == EINTR:
         pass
-    if load64(&d.free_slots, SEQ_CST) == ~<uint64_t>0:
+    if load64(&d.free_slots, SEQ_CST) == ~<uint64_t>0 and d.queues == 0:
         release_memory(d)  # else exit was called while other threads run regions: they look at it until we are gone
 
 

@@ -1,0 +1,176 @@
+# The OpenACC functions of the plugin interface (libgomp-plugin.h).
+
+
+cdef public void *GOMP_OFFLOAD_openacc_create_thread_data(int number) noexcept nogil:
+    """A host thread begins to use a device: that is what is kept for it, since openacc_exec has no device number."""
+    global mic_openacc
+    mic_openacc = True
+    return device_of(number)
+
+
+cdef public void GOMP_OFFLOAD_openacc_destroy_thread_data(void *data) noexcept nogil:
+    """A host thread ends, or turns to another device."""
+
+
+cdef struct launch_report:
+    mic_acc_event event
+    char name[400]
+
+
+cdef void begin_launch(mic_acc_thread *thr, mic_device *d, launch_report *report, void *function) noexcept nogil:
+    """acc_ev_enqueue_launch_start.  GCC compiles a region for one gang, one worker, vector length 1 (oaccdevlow)."""
+    cdef mic_acc_event *event = &report.event
+    memset(event, 0, sizeof(mic_acc_event))
+    event.valid_bytes = sizeof(mic_acc_event)
+    event.parent_construct = ACC_CONSTRUCT_PARALLEL
+    event.implicit = 1
+    event.numbers[0] = event.numbers[1] = event.numbers[2] = 1
+    name_of(d, <uint64_t>function, report.name, sizeof(report.name))
+    event.name = report.name
+    send_event(thr, event, ACC_EV_ENQUEUE_LAUNCH_START)
+
+
+cdef void *argument_block(mic_device *d, size_t count, void **host, void **words) noexcept nogil:
+    """The device addresses of a region's data, on the device; what is absent (no_create) has the host's address."""
+    cdef uint64_t offset
+    cdef void **block
+    cdef size_t i
+    if count == 0:
+        return NULL
+    offset = memory_alloc(d, count * sizeof(void *))
+    if offset == ~<uint64_t>0:
+        GOMP_PLUGIN_fatal(b"device %d (intelmic): no %zu bytes left of %zu", d.number, count * sizeof(void *),
+                          <size_t>d.size)
+    block = <void **>(d.memory + offset)
+    for i in range(count):
+        block[i] = words[i] if words[i] != NULL else host[i]
+    return <void *>(d.base + offset)
+
+
+cdef public void GOMP_OFFLOAD_openacc_exec(void *function, size_t count, void **hostaddrs, void **devaddrs,
+                                           unsigned *dims, void *target) noexcept nogil:
+    """Run a region to its end."""
+    cdef mic_device *d = <mic_device *>GOMP_PLUGIN_acc_thread()
+    cdef void *block = argument_block(d, count, hostaddrs, devaddrs)
+    cdef mic_acc_thread *thr = profiled_thread()
+    cdef launch_report report
+    if thr != NULL:
+        begin_launch(thr, d, &report, function)
+    launch(d, function, block, 1, 0)
+    if thr != NULL:
+        send_event(thr, &report.event, ACC_EV_ENQUEUE_LAUNCH_END)
+    if block != NULL:
+        memory_free(d, <uintptr_t>block - d.base)
+
+
+cdef void free_block(void *data) noexcept nogil:
+    """In a queue: free the argument block of the region before."""
+    cdef uintptr_t *job = <uintptr_t *>data
+    cdef mic_device *d = device_of(<int>job[0])
+    memory_free(d, job[1] - d.base)
+    free(job)
+
+
+cdef public void GOMP_OFFLOAD_openacc_async_exec(void *function, size_t count, void **hostaddrs, void **devaddrs,
+                                                 unsigned *dims, void *target, void *queue) noexcept nogil:
+    """Queue a region."""
+    cdef mic_acc_queue *q = <mic_acc_queue *>queue
+    cdef mic_acc_job *job = new_job(MIC_JOB_RUN)
+    cdef mic_acc_thread *thr = profiled_thread()
+    cdef launch_report report
+    cdef uintptr_t *block = NULL
+    if thr != NULL:
+        begin_launch(thr, q.device, &report, function)
+    job.function = function
+    job.to = argument_block(q.device, count, hostaddrs, devaddrs)
+    if job.to != NULL:
+        block = <uintptr_t *>GOMP_PLUGIN_malloc(2 * sizeof(uintptr_t))
+        block[0] = <uintptr_t>q.device.number
+        block[1] = <uintptr_t>job.to
+    add_job(q, job)
+    if block != NULL:
+        GOMP_OFFLOAD_openacc_async_queue_callback(queue, <void *>free_block, block)
+    if thr != NULL:
+        send_event(thr, &report.event, ACC_EV_ENQUEUE_LAUNCH_END)
+
+
+cdef public void *GOMP_OFFLOAD_openacc_async_construct(int number) noexcept nogil:
+    """A new queue."""
+    return queue_open(device_of(number))
+
+
+cdef public bint GOMP_OFFLOAD_openacc_async_destruct(void *queue) noexcept nogil:
+    """Let a queue run empty and end it."""
+    return queue_close(<mic_acc_queue *>queue)
+
+
+cdef public int GOMP_OFFLOAD_openacc_async_test(void *queue) noexcept nogil:
+    """1 if a queue is empty, 0 if not, -1 if a job of it failed."""
+    cdef mic_acc_queue *q = <mic_acc_queue *>queue
+    cdef int result
+    pthread_mutex_lock(&q.lock)
+    result = -1 if q.failed else q.done == q.submitted
+    pthread_mutex_unlock(&q.lock)
+    return result
+
+
+cdef public bint GOMP_OFFLOAD_openacc_async_synchronize(void *queue) noexcept nogil:
+    """Wait for a queue."""
+    return queue_synchronize(<mic_acc_queue *>queue)
+
+
+cdef public bint GOMP_OFFLOAD_openacc_async_serialize(void *first, void *then) noexcept nogil:
+    """Have one queue wait for what another holds now."""
+    cdef mic_acc_job *job = new_job(MIC_JOB_WAIT)
+    job.other = <mic_acc_queue *>first
+    pthread_mutex_lock(&job.other.lock)
+    job.number = job.other.submitted
+    pthread_mutex_unlock(&job.other.lock)
+    add_job(<mic_acc_queue *>then, job)
+    return True
+
+
+cdef public void GOMP_OFFLOAD_openacc_async_queue_callback(void *queue, void *function, void *data) noexcept nogil:
+    """Call a function when a queue comes to it."""
+    cdef mic_acc_job *job = new_job(MIC_JOB_CALL)
+    job.function = function
+    job.data = data
+    add_job(<mic_acc_queue *>queue, job)
+
+
+cdef public bint GOMP_OFFLOAD_openacc_async_host2dev(int number, void *to, const void *what, size_t n,
+                                                     void *queue) noexcept nogil:
+    """Queue a copy to the device; the host's data is read when the queue comes to it."""
+    cdef mic_acc_job *job = new_job(MIC_JOB_TO_DEVICE)
+    job.to = to
+    job.from_ = what
+    job.size = n
+    add_job(<mic_acc_queue *>queue, job)
+    return True
+
+
+cdef public bint GOMP_OFFLOAD_openacc_async_dev2host(int number, void *to, const void *what, size_t n,
+                                                     void *queue) noexcept nogil:
+    """Queue a copy from the device."""
+    cdef mic_acc_job *job = new_job(MIC_JOB_TO_HOST)
+    job.to = to
+    job.from_ = what
+    job.size = n
+    add_job(<mic_acc_queue *>queue, job)
+    return True
+
+
+cdef public uintptr_t GOMP_OFFLOAD_openacc_get_property(int number, int property) noexcept nogil:
+    """Memory and free memory in bytes; name, vendor, driver."""
+    cdef mic_device *d = device_of(number)
+    if property == 1:
+        return d.size
+    if property == 2:
+        return d.size - d.small.in_use - d.large.in_use
+    if property == 0x10001:
+        return <uintptr_t><const char *>b"intelmic"
+    if property == 0x10002:
+        return <uintptr_t><const char *>b"gompy"
+    if property == 0x10003:
+        return <uintptr_t><const char *>b"1"
+    return 0

@@ -1,0 +1,194 @@
+# OpenACC's asynchronous queues: a thread of the host for each, which does the queue's jobs one after another.
+
+cdef extern from *:
+    """
+    enum { MIC_JOB_RUN, MIC_JOB_TO_DEVICE, MIC_JOB_TO_HOST, MIC_JOB_CALL, MIC_JOB_WAIT };
+    struct mic_acc_job
+    {
+      int what;
+      void *to;                        /* RUN: argument block */
+      const void *from;
+      size_t size;
+      void *function, *data;           /* RUN: device function; CALL */
+      struct mic_acc_queue *other;     /* WAIT: until it has done `number` jobs */
+      uint64_t number;
+      struct mic_acc_job *next;
+    };
+    struct mic_acc_queue
+    {
+      struct mic_device *device;
+      pthread_t thread;
+      pthread_mutex_t lock;
+      pthread_cond_t work, progress;
+      struct mic_acc_job *first, **last;
+      uint64_t submitted, done;
+      int ends, ended, failed;
+    };
+    typedef void (*mic_callback) (void *);
+    static void
+    mic_wait_a_while (pthread_cond_t *cond, pthread_mutex_t *lock)
+    {
+      struct timespec end;
+      clock_gettime (CLOCK_REALTIME, &end);
+      end.tv_nsec += 100000000;
+      end.tv_sec += end.tv_nsec / 1000000000;
+      end.tv_nsec %= 1000000000;
+      pthread_cond_timedwait (cond, lock, &end);
+    }
+    """
+    void mic_wait_a_while(pthread_cond_t *cond, pthread_mutex_t *lock) nogil
+    int MIC_JOB_RUN, MIC_JOB_TO_DEVICE, MIC_JOB_TO_HOST, MIC_JOB_CALL, MIC_JOB_WAIT
+    ctypedef void (*mic_callback)(void *) nogil
+    struct mic_acc_job:
+        int what
+        void *to
+        const void *from_ "from"
+        size_t size
+        void *function
+        void *data
+        mic_acc_queue *other
+        uint64_t number
+        mic_acc_job *next
+    struct mic_acc_queue:
+        mic_device *device
+        pthread_t thread
+        pthread_mutex_t lock
+        pthread_cond_t work
+        pthread_cond_t progress
+        mic_acc_job *first
+        mic_acc_job **last
+        uint64_t submitted
+        uint64_t done
+        int ends
+        int ended
+        int failed
+
+
+cdef void wait_for_jobs(mic_acc_queue *q, uint64_t number) noexcept nogil:
+    """Wait until a queue has done its first ``number`` jobs."""
+    pthread_mutex_lock(&q.lock)
+    while q.done < number:
+        pthread_cond_wait(&q.progress, &q.lock)
+    pthread_mutex_unlock(&q.lock)
+
+
+cdef bint do_job(mic_acc_queue *q, mic_acc_job *job) noexcept nogil:
+    """Do one job; False if it failed (the message is out)."""
+    if job.what == MIC_JOB_RUN:
+        launch(q.device, job.function, job.to, 1, 0)
+        return True
+    if job.what == MIC_JOB_TO_DEVICE:
+        return GOMP_OFFLOAD_host2dev(q.device.number, job.to, job.from_, job.size)
+    if job.what == MIC_JOB_TO_HOST:
+        return GOMP_OFFLOAD_dev2host(q.device.number, job.to, job.from_, job.size)
+    if job.what == MIC_JOB_CALL:
+        (<mic_callback>job.function)(job.data)
+        return True
+    wait_for_jobs(job.other, job.number)
+    return True
+
+
+cdef void *queue_thread(void *data) noexcept nogil:
+    """The thread of a queue."""
+    cdef mic_acc_queue *q = <mic_acc_queue *>data
+    cdef mic_acc_job *job
+    cdef bint good
+    pthread_mutex_lock(&q.lock)
+    while True:
+        while q.first == NULL and not q.ends:
+            pthread_cond_wait(&q.work, &q.lock)
+        job = q.first
+        if job == NULL:
+            break
+        q.first = job.next
+        if q.first == NULL:
+            q.last = &q.first
+        pthread_mutex_unlock(&q.lock)
+        good = do_job(q, job)
+        free(job)
+        pthread_mutex_lock(&q.lock)
+        if not good:
+            q.failed = 1
+        q.done += 1
+        pthread_cond_broadcast(&q.progress)
+    q.ended = 1
+    pthread_cond_broadcast(&q.progress)
+    pthread_mutex_unlock(&q.lock)
+    return NULL
+
+
+cdef mic_acc_queue *queue_open(mic_device *d) noexcept nogil:
+    """A new queue, or NULL.  Its thread takes no signals: those are the program's own threads'."""
+    cdef mic_acc_queue *q = <mic_acc_queue *>calloc(1, sizeof(mic_acc_queue))
+    cdef sigset_t all_signals, old
+    cdef int rc
+    if q == NULL:
+        return NULL
+    q.device = d
+    q.last = &q.first
+    pthread_mutex_init(&q.lock, NULL)
+    pthread_cond_init(&q.work, NULL)
+    pthread_cond_init(&q.progress, NULL)
+    sigfillset(&all_signals)
+    pthread_sigmask(SIG_SETMASK, &all_signals, &old)
+    rc = pthread_create(&q.thread, NULL, queue_thread, q)
+    pthread_sigmask(SIG_SETMASK, &old, NULL)
+    if rc:
+        GOMP_PLUGIN_error(b"device %d (intelmic): cannot start a thread for a queue: %s", d.number, strerror(rc))
+        free(q)
+        return NULL
+    d.queues += 1
+    return q
+
+
+cdef mic_acc_job *new_job(int what) noexcept nogil:
+    cdef mic_acc_job *job = <mic_acc_job *>calloc(1, sizeof(mic_acc_job))
+    if job == NULL:
+        GOMP_PLUGIN_fatal(b"Out of memory allocating %zu bytes", sizeof(mic_acc_job))
+    job.what = what
+    return job
+
+
+cdef void add_job(mic_acc_queue *q, mic_acc_job *job) noexcept nogil:
+    """Append a job."""
+    pthread_mutex_lock(&q.lock)
+    q.last[0] = job
+    q.last = &job.next
+    q.submitted += 1
+    pthread_cond_signal(&q.work)
+    pthread_mutex_unlock(&q.lock)
+
+
+cdef bint queue_synchronize(mic_acc_queue *q) noexcept nogil:
+    """Wait for what a queue holds now; False if a copy in it has failed at some time."""
+    cdef uint64_t number
+    pthread_mutex_lock(&q.lock)
+    number = q.submitted
+    while q.done < number:
+        pthread_cond_wait(&q.progress, &q.lock)
+    pthread_mutex_unlock(&q.lock)
+    return not q.failed
+
+
+cdef bint queue_close(mic_acc_queue *q) noexcept nogil:
+    """Let a queue run empty and end its thread.  One whose region has ended the program, or whose device died, is left."""
+    cdef bint good, ended
+    if pthread_equal(q.thread, pthread_self()):
+        return True
+    pthread_mutex_lock(&q.lock)
+    q.ends = 1
+    pthread_cond_signal(&q.work)
+    while not q.ended and not load32(&q.device.gone, SEQ_CST):
+        mic_wait_a_while(&q.progress, &q.lock)
+    ended = q.ended
+    pthread_mutex_unlock(&q.lock)
+    if not ended:
+        return True
+    pthread_join(q.thread, NULL)
+    q.device.queues -= 1
+    good = not q.failed
+    pthread_mutex_destroy(&q.lock)
+    pthread_cond_destroy(&q.work)
+    pthread_cond_destroy(&q.progress)
+    free(q)
+    return good

@@ -1,0 +1,330 @@
+"""Whole OpenACC programs on the emulated device, in C, C++ and Fortran, and what they print when they are wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from intelmic_driver import PLUGIN
+
+BIN = Path(sys.executable).parent
+if not PLUGIN.exists() or not (BIN / "gompcc").exists():
+    pytest.skip("the compiled parts are not built", allow_module_level=True)
+
+WRAPPERS = {".c": "gompcc", ".cc": "gompc++", ".f90": "gompfortran"}
+
+
+def build(folder: Path, source: str, *options: str, name: str = "prog.c") -> Path:
+    """Compile an OpenACC program."""
+    path = folder / name
+    path.write_text(source)
+    program = path.with_suffix(".exe")
+    words = [BIN / WRAPPERS[path.suffix], "-fopenacc", *options, "-o", program, path]
+    subprocess.run(words, check=True, cwd=folder)
+    return program
+
+
+def run(program: Path, timeout: float = 60, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run it with a clean set of variables and these."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OFFLOAD_EMUL", "OMP_", "GOMP_", "ACC_"))}
+    return subprocess.run([program], capture_output=True, text=True, env=clean | env, timeout=timeout, check=False)
+
+
+def output(folder: Path, source: str, *options: str, name: str = "prog.c", **env: str) -> str:
+    """What a good program prints."""
+    done = run(build(folder, source, *options, name=name), **env)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    return done.stdout
+
+
+CONSTRUCTS = """
+#include <openacc.h>
+#include <stdio.h>
+#define N 1000
+int declared[4] = { 1, 2, 3, 4 };
+#pragma acc declare copyin (declared)
+int main (void)
+{
+  static int a[N], b[N];
+  int *p = a, where = 0, sum = 0, total = 0;
+  for (int i = 0; i < N; i++)
+    a[i] = i;
+#pragma acc parallel loop copyin (a) copyout (b) reduction (+:sum)
+  for (int i = 0; i < N; i++)
+    {
+      b[i] = 2 * a[i];
+      sum += a[i];
+    }
+  printf ("parallel %d %d\\n", b[N - 1], sum);
+#pragma acc kernels loop copy (b)
+  for (int i = 0; i < N; i++)
+    b[i]++;
+#pragma acc serial copyout (where)
+  where = acc_on_device (acc_device_not_host) + 2 * acc_on_device (acc_device_host);
+  printf ("kernels %d serial %d\\n", b[1], where);
+#pragma acc enter data copyin (a)
+  a[3] = 77;
+#pragma acc update device (a[3:1])
+#pragma acc data present (a)
+  {
+#pragma acc host_data use_device (a)
+    printf ("host_data %d\\n", (void *) a == acc_deviceptr (p));
+#pragma acc parallel loop present (a)
+    for (int i = 0; i < N; i++)
+      a[i] += declared[3];
+  }
+  printf ("before %d ", a[3]);
+#pragma acc update self (a[3:1])
+  printf ("after %d %d\\n", a[3], a[4]);
+#pragma acc exit data copyout (a)
+  printf ("exit %d present %d\\n", a[4], acc_is_present (a, sizeof a));
+#pragma acc parallel if (0) copy (total)
+  total = acc_on_device (acc_device_host);
+  printf ("if %d\\n", total);
+}
+"""
+CONSTRUCTS_OUTPUT = """parallel 1998 499500
+kernels 3 serial 1
+host_data 1
+before 77 after 81 4
+exit 8 present 0
+if 1
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("name", ["prog.c", "prog.cc"])
+def test_constructs(tmp_path: Path, name: str, level: str) -> None:
+    """Each construct does what it says, on the device."""
+    assert output(tmp_path, CONSTRUCTS, level, name=name) == CONSTRUCTS_OUTPUT
+
+
+def test_the_regions_run_on_the_device(tmp_path: Path) -> None:
+    """The runtime's own count says so: all but the one with if (0)."""
+    done = run(build(tmp_path, CONSTRUCTS, "-O1"), GOMPY_STATS="1")
+    assert "regions: 4 on device 0 (intelmic), 1 on the host" in done.stderr
+
+
+def test_acc_device_type_host(tmp_path: Path) -> None:
+    """ACC_DEVICE_TYPE=host: the same results but for what shows that memory is shared."""
+    done = run(build(tmp_path, CONSTRUCTS, "-O1"), ACC_DEVICE_TYPE="host")
+    assert done.returncode == 0 and "serial 2\n" in done.stdout and "before 81" in done.stdout
+
+
+FORTRAN = """
+program p
+  use openacc
+  implicit none
+  type t
+    integer, allocatable :: x(:)
+  end type
+  type(t) :: v
+  integer :: i, s
+  logical :: dev
+  allocate (v%x(50))
+  v%x = 1
+  s = 0
+  !$acc enter data copyin(v)
+  !$acc enter data copyin(v%x)
+  !$acc parallel loop present(v) reduction(+:s) copyout(dev)
+  do i = 1, 50
+    v%x(i) = v%x(i) + i
+    s = s + v%x(i)
+    dev = acc_on_device (acc_device_not_host)
+  end do
+  !$acc exit data copyout(v%x)
+  !$acc exit data delete(v)
+  print '(3(i0,1x),l1)', s, v%x(50), acc_get_num_devices (acc_device_not_host), dev
+end program
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_fortran(tmp_path: Path, level: str) -> None:
+    """An allocatable component, the module's interfaces, acc_on_device."""
+    assert output(tmp_path, FORTRAN, level, name="prog.f90") == "1325 51 1 T\n"
+
+
+SLEEPERS = """
+#include <openacc.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+#pragma acc routine seq
+extern int usleep (unsigned);
+static double now (void)
+{
+  struct timespec t;
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return t.tv_sec + t.tv_nsec * 1e-9;
+}
+int main (void)
+{
+  int x = 1, y = 1;
+#pragma acc parallel copyin (x)
+  ;
+  double begin = now ();
+#pragma acc parallel async (1) copy (x)
+  { usleep (400000); x += 1; }
+#pragma acc parallel async (2) copy (y)
+  { usleep (400000); y += 1; }
+  double queued = now () - begin;
+  int early = acc_async_test (1);
+#pragma acc parallel async (2) wait (1) copy (y)
+  y *= 10;
+#pragma acc wait
+  double all = now () - begin;
+  printf ("%d %d early %d late %d\\n", x, y, early, acc_async_test_all ());
+  printf ("%d %d\\n", queued < 0.3, all > 0.35 && all < 0.75);
+}
+"""
+
+
+def test_queues_are_asynchronous(tmp_path: Path) -> None:
+    """Two regions that sleep overlap; a third one waits for both, and sees what the second left."""
+    lines = output(tmp_path, SLEEPERS, "-O1").splitlines()
+    assert lines[0] == "2 20 early 0 late 1"
+    assert lines[1] == "1 1"
+
+
+def test_values_of_the_call_go_into_a_queue(tmp_path: Path) -> None:
+    """firstprivate in a queue: what the variable was at the construct."""
+    source = """
+#include <stdio.h>
+#include <unistd.h>
+#pragma acc routine seq
+extern int usleep (unsigned);
+int main (void)
+{
+  int seen[4] = { 0 };
+  struct { long v[9]; } s = { { 0 } };
+#pragma acc data copyout (seen)
+  {
+#pragma acc parallel async (1)
+    usleep (100000);
+    for (int i = 0; i < 4; i++)
+      {
+        s.v[8] = i;
+#pragma acc parallel async (1) firstprivate (s, i) present (seen)
+        seen[i] = 10 * s.v[8] + i;
+      }
+#pragma acc wait (1)
+  }
+  for (int i = 0; i < 4; i++)
+    printf ("%d ", seen[i]);
+}
+"""
+    assert output(tmp_path, source, "-O1") == "0 11 22 33 "
+
+
+ERRORS = {
+    "acc_copyin (0, 8);": r"\[\(nil\),\+8\] is a bad range",
+    "acc_update_device (a, sizeof a);": r"\[0x[0-9a-f]+,40\] is not mapped",
+    "acc_copyin (a, 8); acc_copyin (a, 16);": r"\[0x[0-9a-f]+,\+16\] not mapped",
+    "acc_set_device_num (3, acc_device_not_host);": "device 3 out of range",
+    "acc_shutdown (acc_device_host); acc_shutdown (acc_device_host);": "no device initialized",
+    "acc_get_num_devices ((acc_device_t) 99);": "unknown device type 99",
+    "acc_init (acc_device_nvidia);": "device type nvidia not supported",
+    "acc_wait (-7);": r"invalid async-argument: -7",
+    "acc_map_data (a, acc_malloc (40), 40); acc_map_data (a, acc_malloc (40), 40);": r"host address .* already mapped",
+    "acc_create (a, 40); acc_unmap_data (a);": "refusing to unmap block .* that has not been mapped by 'acc_map_data'",
+    "acc_free (acc_create (a, 40));": "refusing to free device memory space at 0x[0-9a-f]+ that is still mapped",
+    "acc_free ((char *) acc_malloc (512) + 256);": "error in freeing device memory in acc_free",
+    "acc_memcpy_to_device (acc_malloc (64), a, 4000);": "invalid size",
+    "acc_memcpy_to_device (a, a, 4);": "invalid host or device address",
+    "acc_create (p, sizeof *p); acc_detach ((void **) p);": "no attachment counters for struct",
+    "\n#pragma acc parallel present (a)\n  a[0] = 1;": r"present clause: !acc_is_present \(0x[0-9a-f]+, 40 \(0x28\)\)",
+}
+
+
+@pytest.mark.parametrize("statement", ERRORS)
+def test_errors_have_libgomps_texts(tmp_path: Path, statement: str) -> None:
+    """A mistake ends the program with status 1 and libgomp's line."""
+    source = f"""
+#include <openacc.h>
+int a[10];
+int *pointer = a, **p = &pointer;
+int main (void)
+{{
+  acc_set_device_type (acc_device_not_host);
+  acc_is_present (a, 4);
+  {statement.replace("acc_shutdown", "acc_init (acc_device_host); acc_shutdown", 1)}
+  return 0;
+}}
+"""
+    done = run(build(tmp_path, source, "-w"))
+    assert done.returncode == 1
+    assert re.search(f"\nlibgomp: {ERRORS[statement]}", done.stderr), done.stderr
+
+
+PROFILE = """
+#include <acc_prof.h>
+#include <openacc.h>
+#include <stdio.h>
+#include <string.h>
+static void event (acc_prof_info *p, acc_event_info *e, acc_api_info *a)
+{
+  printf ("%d", p->event_type);
+  if (p->event_type == acc_ev_enqueue_launch_start)
+    printf ("(%d)", strstr (e->launch_event.kernel_name, "main") != NULL);
+  if (p->event_type == acc_ev_alloc)
+    printf ("(%d)", e->data_event.bytes >= 400);
+  printf (" ");
+}
+void acc_register_library (acc_prof_reg reg, acc_prof_reg unreg, acc_prof_lookup_func lookup)
+{
+  for (int i = acc_ev_device_init_start; i < acc_ev_last; i++)
+    reg ((acc_event_t) i, event, acc_reg);
+}
+int main (void)
+{
+  static int x[100];
+  acc_register_library (acc_prof_register, acc_prof_unregister, 0);
+#pragma acc parallel copy (x)
+  x[0] = 1;
+  printf ("\\n%d\\n", x[0]);
+}
+"""
+
+
+def test_profiling_events(tmp_path: Path) -> None:
+    """A region's events in their order: device, construct, data with its block, launch."""
+    text = output(tmp_path, PROFILE, "-O1", "-w")
+    assert text.splitlines() == ["1 2 16 10 8(1) 11 18(1) 19 12 9 13 17 ", "1"]
+
+
+def test_a_dead_device_ends_a_waiting_program(tmp_path: Path) -> None:
+    """A fault in a queue is told, and the program does not hang at its end."""
+    source = """
+#include <stdlib.h>
+int main (void)
+{
+  int *p = malloc (40);
+#pragma acc parallel async (1) deviceptr (p)
+  p[0] = 1;
+#pragma acc wait (1)
+  return 0;
+}
+"""
+    done = run(build(tmp_path, source, "-O1", "-g"), timeout=20)
+    assert done.returncode == 1 and "main._omp_fn.0 (prog.c:7): signal 11" in done.stderr
+
+
+def test_properties(tmp_path: Path) -> None:
+    """The device answers as its own kind."""
+    source = """
+#include <openacc.h>
+#include <stdio.h>
+int main (void)
+{
+  acc_device_t t = acc_get_device_type ();
+  printf ("%d %s %d\\n", t, acc_get_property_string (0, t, acc_property_name), acc_get_num_devices (t));
+  printf ("%zu\\n", acc_get_property (1, acc_device_not_host, acc_property_memory) >> 20);
+}
+"""
+    text = output(tmp_path, source, OFFLOAD_EMUL_NUM="2", OFFLOAD_EMUL_MEM="256M")
+    assert text == "6 intelmic 2\n256\n"
