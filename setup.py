@@ -39,6 +39,8 @@ class Product:
     python: bool = False  # linked to libpython; the others run where there is no interpreter
 
 
+CUDA_LIBS = ("-ldl", "-lpthread", "-Wl,-z,nodelete")  # its threads may still be ending when a program closes it
+
 PRODUCTS = (
     Product(
         "gompy/runtime/libgompy.pyx",
@@ -92,7 +94,7 @@ PRODUCTS = (
     ),
     Product("gompy/driver/as_filter.pyx", "bdir/as", "static-program"),
     Product("gompy/ptx/executor.pyx", "lib/libgompy-ptx.so.1", "shared", ("ptx_*",), ("-ldl", "-lpthread", "-lm")),
-    Product("gompy/cuda/libcuda.pyx", "cuda/libcuda.so.1", "shared", ("cu*", "gompy_*"), ("-ldl", "-lpthread")),
+    Product("gompy/cuda/libcuda.pyx", "cuda/libcuda.so.1", "shared", ("cu*", "gompy_*"), CUDA_LIBS),
 )
 
 PYTHON_TOOLS = {
