@@ -166,6 +166,46 @@ def lanes_store(em: Emitter, address: Value, value: Value, size: int) -> None:
     em.put(f"call void @store{size}(ptr %w, i32 {em.active}, {where}, {data}, i32 {em.line}) #1")
 
 
+RANGES = """  %lane1 = call i32 @llvm.cttz.i32(i32 %m, i1 false)
+  %lane = and i32 %lane1, 31
+  %a0 = extractelement <32 x i64> %a, i32 %lane
+  %s0 = insertelement <32 x i64> poison, i64 %a0, i32 0
+  %s = shufflevector <32 x i64> %s0, <32 x i64> poison, <32 x i32> zeroinitializer
+  %ne = icmp ne <32 x i64> %a, %s
+  %nb = bitcast <32 x i1> %ne to i32
+  %nm = and i32 %nb, %m
+  %same = icmp eq i32 %nm, 0
+  %base = load i64, ptr %w
+  %l1 = getelementptr i8, ptr %w, i64 {limit}
+  %l2 = load i64, ptr %l1
+  %limit = sub i64 %l2, 256
+  %d0 = sub i64 %a0, %base
+  %low0 = and i64 %a0, {low}
+  %even = icmp eq i64 %low0, 0
+  %b0 = insertelement <32 x i64> poison, i64 %base, i32 0
+  %b = shufflevector <32 x i64> %b0, <32 x i64> poison, <32 x i32> zeroinitializer
+  %e0 = insertelement <32 x i64> poison, i64 %limit, i32 0
+  %e = shufflevector <32 x i64> %e0, <32 x i64> poison, <32 x i32> zeroinitializer
+  %d = sub <32 x i64> %a, %b
+  %in = icmp ule <32 x i64> %d, %e
+  %low = and <32 x i64> %a, splat (i64 {low})
+  %al = icmp eq <32 x i64> %low, zeroinitializer
+  %fit = and <32 x i1> %in, %al
+  %fb = bitcast <32 x i1> %fit to i32
+  %nf = xor i32 %fb, -1
+  %bad = and i32 %nf, %m
+  %fine = icmp eq i32 %bad, 0
+"""
+"""What the addresses of the active lanes are: all the same (%same), all in device memory and aligned (%fine)."""
+MANY = """many:
+  br i1 %fine, label %vector, label %slow
+vector:
+  %places = inttoptr <32 x i64> %a to <32 x ptr>
+  %lanes = bitcast i32 %m to <32 x i1>
+"""
+SLOW = "many:\n  br label %slow\n"
+
+
 def slow_paths() -> str:
     """The functions of a unit behind its slow accesses: once, not at each."""
     texts = []
@@ -188,18 +228,42 @@ def slow_paths() -> str:
         f"  call void %f(ptr %w, i32 %m, i64 %a, i64 %v, i32 %n, {site}\n  ret void",
     )  # fmt: skip
     for size in (1, 2, 4, 8):
-        kind = f"<32 x i{8 * size}>"
-        begin = (
-            "  %p = alloca <32 x i64>, align 64\n  %q = alloca <32 x i64>, align 64\n  store <32 x i64> %a, ptr %p\n"
+        one, kind = f"i{8 * size}", f"<32 x i{8 * size}>"
+        begin = "  %p = alloca <32 x i64>, align 64\n  %q = alloca <32 x i64>, align 64\n" + RANGES.format(
+            limit=abi.WARP["size"], low=size - 1
         )
+        last = "slow:\n  store <32 x i64> %a, ptr %p\n"
         call = f"call void %f(ptr %w, i32 %m, ptr %p, ptr %q, {site}"
-        function(kind, f"load{size}", "<32 x i64> %a", f"{begin}  {call}\n  %r = load {kind}, ptr %q\n  ret {kind} %r")
+        together = (
+            "  %i0 = icmp ule i64 %d0, %limit\n  %u1 = and i1 %same, %i0\n  %u2 = and i1 %u1, %even\n"
+            "  br i1 %u2, label %one, label %many\none:\n  %p0 = inttoptr i64 %a0 to ptr\n"
+            f"  %v0 = load {one}, ptr %p0\n  %v1 = insertelement {kind} poison, {one} %v0, i32 0\n"
+            f"  %v2 = shufflevector {kind} %v1, {kind} poison, <32 x i32> zeroinitializer\n  ret {kind} %v2\n"
+        )
+        wide = size >= 4  # narrower gathers are taken apart by LLVM
+        gather = f"  %v3 = call {kind} @llvm.masked.gather.v32{one}.v32p0(<32 x ptr> %places, i32 {size}, "
+        gather += f"<32 x i1> %lanes, {kind} poison)\n  ret {kind} %v3\n"
+        scatter = f"  call void @llvm.masked.scatter.v32{one}.v32p0({kind} %v, <32 x ptr> %places, i32 {size}, "
+        scatter += "<32 x i1> %lanes)\n  ret void\n"
+        function(
+            kind,
+            f"load{size}",
+            "<32 x i64> %a",
+            f"{begin}{together}{MANY if wide else SLOW}{gather if wide else ''}{last}  {call}\n"
+            f"  %r = load {kind}, ptr %q\n  ret {kind} %r",
+        )
         function(
             "void",
             f"store{size}",
             f"<32 x i64> %a, {kind} %v",
-            f"{begin}  store {kind} %v, ptr %q\n  {call}\n  ret void",
+            f"{begin}  br label %many\n{MANY if wide else SLOW}{scatter if wide else ''}{last}"
+            f"  store {kind} %v, ptr %q\n  {call}\n  ret void",
         )
+        if wide:
+            texts.append(
+                f"declare {kind} @llvm.masked.gather.v32{one}.v32p0(<32 x ptr>, i32, <32 x i1>, {kind})\n"
+                f"declare void @llvm.masked.scatter.v32{one}.v32p0({kind}, <32 x ptr>, i32, <32 x i1>)"
+            )
     return "\n".join(texts)
 
 
