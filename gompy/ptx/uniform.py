@@ -362,8 +362,6 @@ class Uniformity:
         a = self.a
         blocks = a.blocks
         end = len(blocks)
-        groups: list[set[int]] = []
-        a.masked = set(a.masked)
         for block in blocks:
             if block.guard is None or block.guard not in a.varying or len(block.successors) < 2:
                 continue
@@ -377,32 +375,33 @@ class Uniformity:
                 region.add(index)
                 todo += [s.index for s in blocks[index].successors]
             a.divergent |= region
-            members = set(region)
+            a.masked |= region
             if join != end:
-                members.add(join)
-            a.masked |= members
-            merged = members
-            rest = []
-            for group in groups:
-                if group & merged:
-                    merged |= group
-                else:
-                    rest.append(group)
-            groups = [*rest, merged]
-        a.keep = {}
-        for group in groups:
-            later = 0
-            for index in sorted(group, reverse=True):
-                a.keep[index] = later
-                later |= a.live[index]
-        # Lanes that jumped back wait at the loop's head while the others go on to its end.
-        for head, end in a.loops.items():
-            jumps = [p.index for p in blocks[head].predecessors if p.index >= head and self.splits(p)]
-            if jumps and head in a.masked:
-                for index in range(min(jumps) + 1, end + 1):
-                    if index in a.divergent:
-                        a.keep[index] |= a.live[head]
+                a.masked.add(join)
+        self.waiting()
         self.cyclic = self.divergent_cycles()
+
+    def waiting(self) -> None:
+        """What lanes that wait elsewhere still need while a divergent block runs.
+
+        Lanes that took an edge wait at its target while the blocks between run; if the edge leaves a loop, while all of
+        the loop runs; if it goes back, up to the loop's end.
+        """
+        a = self.a
+        a.keep = dict.fromkeys(a.divergent, 0)
+        for block in a.blocks:
+            if not self.splits(block):
+                continue
+            for target in block.successors:
+                first, c = block.index + 1, target.index
+                for head, end in a.loops.items():
+                    if head <= block.index <= end and not head <= c <= end:
+                        first = min(first, head)
+                last = c - 1 if c > block.index else a.loops[c]
+                needed = a.live[c]
+                for index in range(first, last + 1):
+                    if index in a.divergent:
+                        a.keep[index] |= needed
 
     def splits(self, block: Block) -> bool:
         """Whether lanes may leave a block by different ways, or are not all in it."""
