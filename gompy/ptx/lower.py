@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from . import abi, operations
+from . import abi, bits, convert, forms, operations
 from . import memory as memory_module
 from .emit import Emitter, Links, ParamPlace, Value
 from .flow import Block
 from .syntax import Call, Function, Instruction, PtxError, Register, Symbol, Variable
 from .uniform import Analysis, analyse
+
+FAMILIES = (bits, convert, memory_module, operations)
+"""The modules that enter opcodes into forms.TABLE."""
 
 SIDE_EFFECTS = frozenset(
     ["ld", "ldu", "st", "atom", "red", "bar", "barrier", "membar", "fence", "trap", "brkpt", "nanosleep"]
@@ -300,7 +303,7 @@ class Lowering(Emitter):
         base = "call" if isinstance(code, Call) else code.base
         lower = None
         if not isinstance(code, Call):
-            lower = operations.TABLE.get(base)
+            lower = forms.TABLE.get(base)
             if lower is None:
                 self.fail(f"unknown opcode '{code.opcode}'")
         skip = ""

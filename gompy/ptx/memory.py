@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from . import abi
 from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
-from .operations import FLOATS, INTEGERS, LOGICAL, lowering, operands, unknown
+from .forms import FLOATS, INTEGERS, LOGICAL, lowering, operands, unknown
 from .syntax import Immediate, Instruction, Memory, Operand, Pair, Register, Sink, Symbol, Vector
 from .uniform import Analysis
 
