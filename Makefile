@@ -7,7 +7,7 @@ NATIVE  := gompy/_native/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -path '*/crtoffload/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all help run check test lint bench packages clean distclean check-target-libgomp check-accel sample
+.PHONY: all help run check test lint bench bench-ispras packages clean distclean check-target-libgomp check-accel sample
 
 all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
 
@@ -64,6 +64,11 @@ check-accel: all  ## build the accelerator compiler, run all tests that need it
 
 bench: all  ## measured ratios against named peers
 	@$(BIN)/python benchmarks/run.py
+
+# ISPRAS="--device nvidia --runtime gompy --runtime stock": other options than all that is there, with plots.
+bench-ispras: all  ## the four loops of the paper on GCC's PTX, over size, teams, threads, simd; plots
+	@$(BIN)/python -c 'import matplotlib' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'matplotlib>=3.7'
+	@$(BIN)/python benchmarks/ispras/run.py --plot $(ISPRAS)
 
 clean:  ## remove what the build made, keep .venv
 	rm -rf build gompy/_native gompy/runtime/*.so examples/out testsuite/out
