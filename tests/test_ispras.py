@@ -130,11 +130,11 @@ def test_lines_of_the_figures() -> None:
     assert ("4 teams × 2 threads", [(64, 0.8), (256, 3.2)]) in lines
     assert native == [("one core, native", [(64, 64), (256, 256)])]
     assert [(label, [(x, round(y, 9)) for x, y in line]) for label, line in module.speedup(sample())] == [
-        ("1 threads", [(1, 10), (4, 10)]),
+        ("1 thread", [(1, 10), (4, 10)]),
         ("2 threads", [(1, 10), (4, 10)]),
     ]
     assert module.over(sample(), "threads", "teams") == [
-        ("1 teams", [(1, 25.6), (2, 12.8)]),
+        ("1 team", [(1, 25.6), (2, 12.8)]),
         ("4 teams", [(1, 6.4), (2, 3.2)]),
     ]
 

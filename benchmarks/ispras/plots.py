@@ -12,6 +12,7 @@ from typing import Any
 
 MISSING = "plots need matplotlib: pip install 'gompy[bench]' (or matplotlib itself)"
 MARKERS = "osv^Dx*+<>"
+LEGEND_INSIDE = 8
 Point = dict[str, Any]
 Line = tuple[str, list[tuple[float, float]]]
 
@@ -41,7 +42,12 @@ def launch(point: Point) -> str:
     """A point's launch in words."""
     if not point["teams"] or not point["threads"]:
         return "the runtime's choice"
-    return f"{point['teams']} teams × {point['threads']} threads"
+    return f"{many(point['teams'], 'teams')} × {many(point['threads'], 'threads')}"
+
+
+def many(count: int, things: str) -> str:
+    """``1 team``, ``2 teams``."""
+    return f"{count} {things if count != 1 else things[:-1]}"
 
 
 def grouped(points: list[Point], key: Callable[[Point], Any]) -> dict[Any, list[Point]]:
@@ -79,14 +85,14 @@ def speedup(run: dict[str, Any]) -> list[Line]:
         times = {p["simd"]: seconds(p) for p in group}
         if len(times) == 2:
             lines.setdefault(threads, []).append((teams, times[0] / times[1]))
-    return [(f"{threads} threads", line) for threads, line in lines.items()]
+    return [(many(threads, "threads"), line) for threads, line in lines.items()]
 
 
 def over(run: dict[str, Any], axis: str, other: str) -> list[Line]:
     """Figure 4: time at the largest size over teams or threads, a line for each number of the other (with simd)."""
     points = [p for p in largest(run) if p["simd"]] or largest(run)
     return [
-        (f"{value} {other}", [(p[axis], seconds(p)) for p in group])
+        (many(value, other), [(p[axis], seconds(p)) for p in group])
         for value, group in grouped(points, lambda p: p[other]).items()
     ]
 
@@ -129,7 +135,10 @@ def figure(
         ax.set_yscale("log", base=10)
         ax.set(xlabel=x, ylabel=y, title=subtitle)
         ax.grid(True, which="major", linewidth=0.3)
-        ax.legend(fontsize=7)
+        if len(lines) > LEGEND_INSIDE:
+            ax.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+        else:
+            ax.legend(fontsize=7)
     picture.suptitle(title, fontsize=10)
     picture.tight_layout()
     made = []
