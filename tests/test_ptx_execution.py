@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -510,3 +510,81 @@ def test_bad_launches(device: Device) -> None:
 def test_partial_warps(device: Device, threads: int) -> None:
     text = entry("atom.add.u32 %x, [%o+256], 1; bar.sync 0; ld.u32 %s, [%o+256]; st.u32 [%p], %s; ret;")
     assert run(device, text, threads, 65)[:threads] == [threads] * threads
+
+
+INC = ".func (.param .u32 %r) inc (.param .u32 %a, .param .u32 %b) { .reg .u32 %x, %y; ld.param.u32 %x, [%a]; "
+INC += "ld.param.u32 %y, [%b]; mad.lo.u32 %x, %x, 10, %y; st.param.u32 [%r], %x; ret; }\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "model"),
+    [
+        ("%tid, %n", lambda t: 10 * t + 7),  # a varying and a uniform register
+        ("%n, %n", lambda t: 77),
+        ("%n, %tid", lambda t: 70 + t),
+        ("%tid, 3", lambda t: 10 * t + 3),
+        ("2, 3", lambda t: 23),
+        ("%n, -1", lambda t: 69),
+        ("%v, 5", lambda t: 10 * (t + 100) + 5),  # beside a '.param' variable
+    ],
+)
+def test_registers_and_constants_as_arguments(device: Device, arguments: str, model: Callable[[int], int]) -> None:
+    body = (
+        "mov.u32 %n, 7; { .param .u32 %v; add.u32 %x, %tid, 100; st.param.u32 [%v], %x; call (%y), inc, (" + arguments
+    )
+    assert run(device, entry(body + "); } st.u32 [%p], %y; ret;", INC)) == [model(t) for t in range(32)]
+
+
+def test_register_arguments_of_an_indirect_call(device: Device) -> None:
+    body = """mov.u32 %y, 1; mov.u64 %f, inc; setp.gt.u32 %a, %tid, 9;
+    { $P: .callprototype (.param .u32 _) _ (.param .u32 _, .param .u32 _); @%a call (%y), %f, (%tid, 4), $P; }
+    st.u32 [%p], %y; ret;"""
+    assert run(device, entry(body, INC)) == [10 * t + 4 if t > 9 else 1 for t in range(32)]
+
+
+def test_float_and_64_bit_arguments_in_registers(device: Device) -> None:
+    head = """.func (.param .f32 %r) f (.param .f32 %a, .param .f64 %b, .param .u64 %c) { .reg .f32 %x;
+    .reg .f64 %y, %z; .reg .u64 %p; ld.param.f32 %x, [%a];
+    ld.param.f64 %y, [%b]; ld.param.u64 %p, [%c]; cvt.f64.f32 %z, %x;
+    add.f64 %z, %z, %y; cvt.rn.f32.f64 %x, %z; st.f32 [%p], %x; st.param.f32 [%r], %x; ret; }\n"""
+    body = "cvt.rn.f32.u32 %e, %tid; call (%h), f, (%e, 0d3FE0000000000000, %p); cvt.rzi.u32.f32 %y, %h; "
+    body += "ld.f32 %e, [%p]; setp.eq.f32 %a, %e, %h; add.u32 %y, %y, 1; selp.u32 %y, %y, 0, %a; st.u32 [%p], %y; ret;"
+    assert run(device, entry(body, head)) == [t + 1 for t in range(32)]
+
+
+def test_recursion_with_registers(device: Device) -> None:
+    """Each call has variables of its own; the value from before the call is still there after it."""
+    head = """.func (.param .u32 %r) fib (.param .u32 %a) { .reg .u32 %x, %y, %z; .reg .pred %q; ld.param.u32 %x, [%a];
+    setp.lt.u32 %q, %x, 2; @%q bra $OUT; add.u32 %y, %x, -1; call (%z), fib, (%y); add.u32 %y, %x, -2;
+    call (%y), fib, (%y); add.u32 %x, %y, %z; $OUT: st.param.u32 [%r], %x; ret; }\n"""
+    fibonacci = [0, 1, 1, 2, 3, 5, 8, 13]
+    body = "and.b32 %x, %tid, 7; call (%y), fib, (%x); st.u32 [%p], %y; ret;"
+    assert run(device, entry(body, head)) == [fibonacci[t & 7] for t in range(32)]
+
+
+def test_formal_parameters_in_registers(device: Device) -> None:
+    head = """.func (.reg .u32 %r) f (.reg .u32 %a, .reg .u32 %b) { .reg .pred %q; setp.gt.u32 %q, %a, 15;
+    mov.u32 %r, 1; @%q ret; mad.lo.u32 %r, %a, 2, %b; }\n"""
+    body = "call (%y), f, (%tid, 9); st.u32 [%p], %y; ret;"
+    assert run(device, entry(body, head)) == [1 if t > 15 else 2 * t + 9 for t in range(32)]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("call (%y), inc, (%tid, %n, %n);", "'call' passes 3 operands, the function has 2"),
+        ("call (%y), inc, (%tid, %a);", "predicates as arguments of 'call' are not implemented"),
+        ("call (3), inc, (%tid, %n);", "a constant is no result of 'call'"),
+        ("call %f, (3);", "a constant as argument of 'call' needs the function's declaration"),
+        ("call (%y), wide, (%n);", "'%n' is '.u32', the function has '.u64' there"),
+        (
+            "call (%y), inc, ({%n, %n}, %n);",
+            "an argument of 'call' must be a '.param' variable, a register or a constant",
+        ),
+    ],
+)
+def test_bad_arguments_are_told(device: Device, call: str, message: str) -> None:
+    head = INC + ".extern .func (.param .u32 %r) wide (.param .u64 %a);\n"
+    with pytest.raises(ExecutorError) as caught:
+        run(device, entry("\n" + call + "\nret;", head))
+    assert f"error: {message}" in caught.value.log

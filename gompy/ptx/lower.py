@@ -13,7 +13,7 @@ from . import abi, bits, convert, forms, operations
 from . import memory as memory_module
 from .emit import Emitter, Links, ParamPlace, Value
 from .flow import Block
-from .syntax import Call, Function, Instruction, PtxError, Register, Symbol, Variable
+from .syntax import Call, Function, Instruction, PtxError, Symbol, Variable
 from .uniform import Analysis, analyse
 
 FAMILIES = (bits, convert, memory_module, operations)
@@ -375,11 +375,9 @@ class Lowering(Emitter):
             self.copy_out(place, block, offset, scale)
 
     def variables(self, operands: tuple[object, ...]) -> list[ParamPlace]:
-        """The `.param` variables of a call's list."""
+        """The `.param` variables of a call's list (arguments.py has made variables of registers and constants)."""
         found = []
         for operand in operands:
-            if isinstance(operand, Register):
-                self.fail("registers as arguments of 'call' are not implemented: use '.param' variables")
             if not isinstance(operand, Symbol) or operand.name not in self.params:
                 self.fail("an argument of 'call' must be a '.param' variable")
             found.append(self.params[operand.name])

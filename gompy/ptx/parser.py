@@ -11,6 +11,7 @@ import re
 import struct
 from typing import NoReturn
 
+from .arguments import expand_calls, formal_registers, needs_variables
 from .syntax import (
     TYPE_BYTES,
     Call,
@@ -73,6 +74,9 @@ class Parser:
         self.variable_scope: dict[str, str] = {}
         self.function: Function | None = None
         self.used: dict[str, int] = {}
+        self.prototypes: dict[str, Function] = {}
+        self.prototype = ""  # the label of the `.callprototype` at hand
+        self.register_calls: list[tuple[Function, dict[str, Function]]] = []  # bodies with calls to be expanded
         self.advance()
 
     # --- words ---------------------------------------------------------------------------------------------------
@@ -194,6 +198,8 @@ class Parser:
                 self.declaration()
         if module.version == (0, 0):
             raise PtxError("no '.version' directive: this is not PTX", 1, module.name)
+        for function, prototypes in self.register_calls:
+            expand_calls(module, function, prototypes)
         return module
 
     def skip_directive(self) -> None:
@@ -365,9 +371,15 @@ class Parser:
     def body(self, function: Function) -> None:
         """`{ … }` of a function."""
         self.function, function.body = function, []
-        self.scope, self.variable_scope, self.used = {}, {}, {}
+        self.scope, self.variable_scope, self.used, self.prototypes = {}, {}, {}, {}
         self.expect("{")
+        formals = [v for v in function.results + function.parameters if v.space == "reg"]
+        for variable in formals:
+            self.register(function, variable.name, variable.type, 1)
+        registers = function.registers[:]
         self.block(function)
+        if formals:
+            formal_registers(function, registers)
         self.function = None
 
     def block(self, function: Function) -> None:
@@ -407,6 +419,8 @@ class Parser:
                     self.advance()
                     if self.word != ".callprototype":
                         body.append(Label(name, line))
+                    else:
+                        self.prototype = name
                 else:
                     body.append(self.instruction(None, False))
 
@@ -432,15 +446,15 @@ class Parser:
                 self.local_name(variable)
                 self.module.variables[variable.name] = variable
         elif word == ".callprototype":
+            line = self.line
             self.advance()
-            if self.word == "(":
-                self.parameter_list()
+            results = self.parameter_list() if self.word == "(" else []
             self.identifier()
-            if self.word == "(":
-                self.parameter_list()
+            parameters = self.parameter_list() if self.word == "(" else []
             while self.word.startswith("."):
                 self.advance()
             self.expect(";")
+            self.prototypes[self.prototype] = Function(self.prototype, False, "", results, parameters, line)
         elif word in (".pragma", ".section") or word == ".calltargets" or word == ".branchtargets":
             self.skip_directive()
         else:
@@ -530,7 +544,12 @@ class Parser:
             else:
                 prototype = self.identifier()
         self.expect(";")
-        return Call(results, target, arguments, prototype, line, guard, negated, opcode)
+        code = Call(results, target, arguments, prototype, line, guard, negated, opcode)
+        if needs_variables(code):
+            assert self.function is not None
+            if not self.register_calls or self.register_calls[-1][0] is not self.function:
+                self.register_calls.append((self.function, self.prototypes))
+        return code
 
     def call_list(self) -> tuple[Operand, ...]:
         """`(a, b)`."""
