@@ -104,8 +104,14 @@ def _raise_killed(number: int, _frame: FrameType | None) -> NoReturn:
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
+_woken = -1  # becomes readable when a signal has come
+
+
 def catch_signals() -> None:
     """Turn the signals that end a link into the exception Killed (those that are ignored stay so)."""
+    global _woken
+    _woken, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _raise_killed)
@@ -157,6 +163,28 @@ def same(one: str, other: str) -> bool:
         return False
 
 
+def _await(descriptors: Sequence[int]) -> list[int]:
+    """Those descriptors that can be read, when there is one.
+
+    A signal whose handler Python has not run yet would not interrupt a call that blocks from then on; it makes
+    ``_woken`` readable.
+    """
+    import select
+
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    if _woken >= 0:
+        poll.register(_woken, select.POLLIN)
+    while True:
+        ready = [descriptor for descriptor, _ in poll.poll()]  # Killed is raised here
+        if _woken in ready:
+            os.read(_woken, 4096)  # of a signal that is no end
+            ready.remove(_woken)
+        if ready:
+            return ready
+
+
 class Child:
     """A started process: ``wait`` gives its exit status, and what it wrote if that was asked for."""
 
@@ -181,12 +209,13 @@ class Child:
             actions.append((os.POSIX_SPAWN_DUP2, theirs, number))
             close.append(theirs)
             self.pipes[number] = ours
+        # Until wait() is ready to end the child, no signal may end us.
+        self.mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        spawn = os.posix_spawn if "/" in words[0] else os.posix_spawnp
         try:
-            if "/" in words[0]:
-                self.pid = os.posix_spawn(words[0], list(words), dict(env), file_actions=actions)
-            else:
-                self.pid = os.posix_spawnp(words[0], list(words), dict(env), file_actions=actions)
+            self.pid = spawn(words[0], list(words), dict(env), file_actions=actions, setsigmask=self.mask)
         except OSError as error:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
             for descriptor in self.pipes.values():
                 os.close(descriptor)
             self.pipes = {}
@@ -202,14 +231,11 @@ class Child:
         """
         captured = {1: b"", 2: b""}
         try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
             if 0 in self.pipes:
                 self._feed()
-            if 1 in self.pipes and 2 in self.pipes:
-                captured = self._drain()
-            else:
-                for number in (1, 2):
-                    if number in self.pipes:
-                        captured[number] = _read_all(self.pipes[number])
+            captured |= self._drain()
+            self._await_end()
             status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         except BaseException:
             try:
@@ -236,13 +262,11 @@ class Child:
             os.close(descriptor)
 
     def _drain(self) -> dict[int, bytes]:
-        import select
-
-        parts: dict[int, list[bytes]] = {1: [], 2: []}
-        numbers = {self.pipes[1]: 1, self.pipes[2]: 2}
+        parts: dict[int, list[bytes]] = {number: [] for number in self.pipes}
+        numbers = {descriptor: number for number, descriptor in self.pipes.items()}
         waiting = list(numbers)
         while waiting:
-            for descriptor in select.select(waiting, [], [])[0]:
+            for descriptor in _await(waiting):
                 data = os.read(descriptor, 65536)
                 if data:
                     parts[numbers[descriptor]].append(data)
@@ -250,12 +274,15 @@ class Child:
                     waiting.remove(descriptor)
         return {number: b"".join(chunks) for number, chunks in parts.items()}
 
-
-def _read_all(descriptor: int) -> bytes:
-    parts = []
-    while data := os.read(descriptor, 65536):
-        parts.append(data)
-    return b"".join(parts)
+    def _await_end(self) -> None:
+        try:
+            descriptor = os.pidfd_open(self.pid)
+        except OSError:
+            return  # an old kernel: waitpid will do
+        try:
+            _await([descriptor])
+        finally:
+            os.close(descriptor)
 
 
 def run(words: Sequence[str], env: Mapping[str, str], verbose: bool = False, stdin: bytes | None = None) -> None:
