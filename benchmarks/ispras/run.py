@@ -23,7 +23,7 @@ import plots
 from common import OUT, BenchError, save
 from programs import BENCHES, DEVICES, MODELS, RUNTIMES, Program, SkippedError, Sweep, nvidia_gpu
 
-GPU = Sweep(tuple(2**k for k in range(8, 25, 2)), (1, 4, 16, 64, 256), (1, 2, 4, 8, 16, 32))
+GPU = Sweep(tuple(2**k for k in range(8, 21, 2)), (1, 4, 16, 64, 256), (1, 2, 4, 8, 16, 32))
 EMULATED = Sweep(tuple(2**k for k in range(6, 19, 2)), (1, 2, 4, 8), (1, 2, 4, 8))
 PROCESSOR = Sweep(tuple(2**k for k in range(6, 21, 2)), (1, 2, 4), (1, 2, 4))
 SWEEPS = {"nvidia": GPU, "emulated": EMULATED, "intelmic": PROCESSOR, "host": PROCESSOR}
