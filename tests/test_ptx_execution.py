@@ -486,6 +486,38 @@ def test_stack_overflow_is_told(device: Device) -> None:
     assert run(device, entry("st.u32 [%p], %tid; ret;")) == list(range(32))
 
 
+class DeepPrinter(Device):
+    """Printing needs more of the stack than anything else in the kernel."""
+
+    entered = left = 0
+
+    def print(self, user: object, text: int, length: int) -> None:
+        self.entered += 1
+        nested: list[object] = []
+        for _ in range(150):
+            nested = [nested]
+        repr(nested)
+        super().print(user, text, length)
+        self.left += 1
+
+
+def test_stack_does_not_end_inside_the_host(cache: None) -> None:
+    """A kernel that recurses without end and prints: the host's code (with its locks) is left only by returning."""
+    head = """.extern .func (.param .u32 %r) vprintf (.param .u64 %a, .param .u64 %b);
+    .global .b8 text[4] = { 37, 117, 10, 0 };
+    .func f (.param .u32 %n) { .reg .u32 %x, %y; .reg .u64 %t, %l; .local .align 8 .b8 va[8]; ld.param.u32 %x, [%n];
+    cvta.local.u64 %l, va; st.u32 [%l], %x; mov.u64 %t, text; call (%y), vprintf, (%t, %l); add.u32 %x, %x, 1;
+    call f, (%x); ret; }\n"""
+    with DeepPrinter(1 << 26) as device:
+        with pytest.raises(ExecutorError) as caught:
+            run(device, entry("call f, (%tid); ret;", head), threads=1)
+        assert caught.value.code == 719
+        assert "too deep a recursion" in caught.value.log
+        assert device.entered == device.left > 100
+        assert device.output.startswith("0\n1\n2\n")
+        assert run(device, entry("st.u32 [%p], %tid; ret;")) == list(range(32))
+
+
 def test_source_line_of_a_fault(device: Device) -> None:
     text = entry("\n.loc 1 42 0\nmov.u64 %q, 8;\n.loc 1 43 0\nst.u32 [%q], %tid;\nret;", '.file 1 "region.c"')
     with pytest.raises(ExecutorError) as caught:

@@ -5,6 +5,7 @@ cdef enum:
     WAITING = 1
     DONE = 2
     FUEL = 20000
+    HOST_ROOM = 393216                  # bytes of a warp's stack (guard included) that are left to code of the host
 
 cdef struct run:                        # one launch
     ptx_function *function
@@ -114,6 +115,13 @@ cdef void stop(gompy_warp *w, uint32_t mask, int code, uint64_t address, code_un
     record(w, mask, code, address, unit, line, what)
     gompy_running = NULL
     gompy_resume((<runner *> w.runner).home)
+
+
+cdef void need_room(gompy_warp *w, uint32_t mask) noexcept nogil:
+    """Before code of the host that takes locks: the stack must not end there, where nobody would give them back."""
+    cdef char here = 0
+    if <uint64_t> <uintptr_t> &here - <uint64_t> <uintptr_t> w.stack < HOST_ROOM:
+        stop(w, mask, PTX_ERROR_LAUNCH_FAILED, 0, NULL, 0, "call stack exhausted (too deep a recursion)")
 
 
 cdef void bad_address(gompy_warp *w, int lane, uint64_t address, uint32_t size, bint writes, code_unit *unit, uint32_t line) noexcept nogil:

@@ -188,6 +188,7 @@ cdef void first_call(int form, gompy_warp *w, uint32_t mask, char *arguments, vo
     text[0] = 0
     if d.name == NULL or d.module == NULL:
         stop(w, mask, PTX_ERROR_SYMBOL_NOT_FOUND, 0, NULL, 0, "call of a function that is not defined")
+    need_room(w, mask)
     result = need_code(d, form, &log)
     if result:
         stop(w, mask, result, 0, NULL, 0, text)

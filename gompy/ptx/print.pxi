@@ -9,6 +9,7 @@ cdef void call_malloc(gompy_warp *w, uint32_t mask, char *arguments, void *what)
     cdef const ptx_memory *memory = (<ptx_module *> w.module).memory
     cdef uint64_t *size = argument(arguments, 0)
     cdef int i
+    need_room(w, mask)
     for i in range(32):
         if mask >> i & 1:
             (<uint64_t *> arguments)[i] = memory.heap_malloc(memory.user, size[i])
@@ -18,6 +19,7 @@ cdef void call_free(gompy_warp *w, uint32_t mask, char *arguments, void *what) n
     cdef const ptx_memory *memory = (<ptx_module *> w.module).memory
     cdef uint64_t *address = argument(arguments, 0)
     cdef int i
+    need_room(w, mask)
     for i in range(32):
         if mask >> i & 1 and address[i]:
             memory.heap_free(memory.user, address[i])
@@ -183,6 +185,7 @@ cdef void call_vprintf(gompy_warp *w, uint32_t mask, char *arguments, void *what
     cdef uint64_t *format = argument(arguments, 0)
     cdef uint64_t *values = argument(arguments, 1)
     cdef int i
+    need_room(w, mask)
     for i in range(32):
         if mask >> i & 1:
             (<uint32_t *> arguments)[i] = <uint32_t> print_lane(w, i, format[i], values[i])
@@ -193,8 +196,11 @@ cdef void call_assertfail(gompy_warp *w, uint32_t mask, char *arguments, void *w
     cdef char text[512]
     cdef size_t n
     cdef int lane = gompy_lowest(mask)
-    cdef char *message = device_text(w, lane, argument(arguments, 0)[lane], &n)
-    cdef char *file = device_text(w, lane, argument(arguments, 1)[lane], &n)
+    cdef char *message
+    cdef char *file
+    need_room(w, mask)
+    message = device_text(w, lane, argument(arguments, 0)[lane], &n)
+    file = device_text(w, lane, argument(arguments, 1)[lane], &n)
     snprintf(text, sizeof(text), "assertion '%s' failed at %s:%u", message, file, (<uint32_t *> argument(arguments, 2))[lane])
     free(message)
     free(file)

@@ -1,7 +1,8 @@
 # The warps of a block on one host thread: each on a stack of its own, one after the other, until it waits or is done.
 
 cdef enum:
-    STACK = 2097152                     # bytes of a warp's stack, with a guard page; only what is used takes memory
+    STACK = 2097152                     # bytes of a warp's stack; only what is used takes memory
+    GUARD = 65536                       # of these not accessible: more than any frame of the executor
     LOCAL = 262144                      # bytes of local memory a lane
     SIGNAL_STACK = 65536
 
@@ -44,7 +45,7 @@ cdef runner *take_runner() noexcept nogil:
         free(r)
         return NULL
     for i in range(32):
-        mprotect(r.stacks + <size_t> i * STACK, PAGE, PROT_NONE)
+        mprotect(r.stacks + <size_t> i * STACK, GUARD, PROT_NONE)
     return r
 
 

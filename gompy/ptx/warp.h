@@ -374,6 +374,8 @@ gompy_on_signal (int number, siginfo_t *info, void *context)
     {
       gompy_running = NULL;
       gompy_fault (warp, (uint64_t) (uintptr_t) info->si_addr, uc->uc_mcontext.gregs[REG_RIP]);
+      /* RSP too: another signal may come before gompy_resume's first instruction.  */
+      uc->uc_mcontext.gregs[REG_RSP] = (greg_t) (uintptr_t) gompy_home (warp);
       uc->uc_mcontext.gregs[REG_RDI] = (greg_t) (uintptr_t) gompy_home (warp);
       uc->uc_mcontext.gregs[REG_RIP] = (greg_t) (uintptr_t) gompy_resume;
       return;
