@@ -93,7 +93,13 @@ PRODUCTS = (
         ("-l:libgomp.so.1", "-ldl", "-lpthread", "-lm"),
     ),
     Product("gompy/driver/as_filter.pyx", "bdir/as", "static-program"),
-    Product("gompy/ptx/executor.pyx", "lib/libgompy-ptx.so.1", "shared", ("ptx_*",), ("-ldl", "-lpthread", "-lm")),
+    Product(
+        "gompy/ptx/executor.pyx",
+        "lib/libgompy-ptx.so.1",
+        "shared",
+        ("ptx_*",),
+        ("-ldl", "-lpthread", "-lm", "-Wl,-z,nodelete"),
+    ),
     Product("gompy/cuda/libcuda.pyx", "cuda/libcuda.so.1", "shared", ("cu*", "gompy_*"), CUDA_LIBS),
 )
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import struct
+import threading
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -620,3 +623,51 @@ def test_bad_arguments_are_told(device: Device, call: str, message: str) -> None
     with pytest.raises(ExecutorError) as caught:
         run(device, entry("\n" + call + "\nret;", head))
     assert f"error: {message}" in caught.value.log
+
+
+TIDS = "mov.u32 %x, %ctaid.x; mad.lo.u32 %x, %x, 32, %tid; mad.wide.u32 %p, %x, 4, %o; st.u32 [%p], %x; ret;"
+
+
+def test_helping_threads_stay(device: Device) -> None:
+    """They are started once, and serve launches one after the other and at the same time."""
+    kernel = device.load(entry(TIDS)).function("k")
+    wrong: list[list[int]] = []
+
+    def launches() -> None:
+        out = device.upload(bytes(4 * 32 * 8))
+        for _ in range(50):
+            kernel.launch((8, 1, 1), (32, 1, 1), [out], threads=3)
+            got = list(struct.unpack("256I", device.download(out, 4 * 256)))
+            if got != list(range(256)):
+                wrong.append(got)
+
+    launches()
+    before = set(os.listdir("/proc/self/task"))
+    assert len(before) >= 3
+    launches()
+    assert set(os.listdir("/proc/self/task")) <= before
+    callers = [threading.Thread(target=launches) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert not wrong
+
+
+def test_launch_in_a_child_after_fork(device: Device) -> None:
+    """The child has none of the parent's threads, and starts its own."""
+    kernel = device.load(entry(TIDS)).function("k")
+    out = device.upload(bytes(4 * 32 * 8))
+    kernel.launch((8, 1, 1), (32, 1, 1), [out], threads=3)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            signal.alarm(20)  # a launch that waits for the parent's threads would not end
+            for _ in range(2):
+                kernel.launch((8, 1, 1), (32, 1, 1), [out], threads=3)
+            status = 0 if len(os.listdir("/proc/self/task")) == 3 else 2
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    kernel.launch((8, 1, 1), (32, 1, 1), [out], threads=3)

@@ -21,10 +21,95 @@ cdef void work(run *launch) noexcept nogil:
     give_runner(r)
 
 
-cdef void *worker(void *argument) noexcept nogil:
-    """A helping thread."""
-    work(<run *> argument)
+cdef struct helper:                     # a helping thread; it waits for launches as long as the process lives
+    helper *next
+    run *launch
+    sem_t wake
+    sem_t done
+
+cdef helper *idle_helpers
+cdef int helpers_process                # whose threads these are: a child after fork has none
+
+
+cdef void wait_for(sem_t *semaphore) noexcept nogil:
+    """sem_wait to its end."""
+    while sem_wait(semaphore) != 0:
+        pass
+
+
+cdef void *helping(void *argument) noexcept nogil:
+    """A helping thread's life."""
+    cdef helper *h = <helper *> argument
+    while True:
+        wait_for(&h.wake)
+        work(h.launch)
+        sem_post(&h.done)
     return NULL
+
+
+cdef helper *new_helper() noexcept nogil:
+    """Start a helping thread; NULL if there can be no more."""
+    cdef helper *h = <helper *> calloc(1, sizeof(helper))
+    cdef sigset_t all_signals, old_signals
+    cdef pthread_t thread
+    cdef int result
+    if h == NULL:
+        return NULL
+    sem_init(&h.wake, 0, 0)
+    sem_init(&h.done, 0, 0)
+    # The program's signals are not for these threads; faults are.
+    sigfillset(&all_signals)
+    sigdelset(&all_signals, SIGSEGV)
+    sigdelset(&all_signals, SIGBUS)
+    sigdelset(&all_signals, SIGFPE)
+    sigdelset(&all_signals, SIGILL)
+    pthread_sigmask(SIG_SETMASK, &all_signals, &old_signals)
+    result = pthread_create(&thread, NULL, helping, h)
+    pthread_sigmask(SIG_SETMASK, &old_signals, NULL)
+    if result != 0:
+        free(h)
+        return NULL
+    pthread_detach(thread)
+    return h
+
+
+cdef helper *call_helpers(run *launch, int wanted) noexcept nogil:
+    """Set up to `wanted` threads to work on a launch."""
+    global idle_helpers, helpers_process
+    cdef helper *called = NULL
+    cdef helper *h
+    cdef int own = getpid()
+    while wanted > 0:
+        pthread_mutex_lock(&gompy_pool_lock)
+        if helpers_process != own:
+            idle_helpers, helpers_process = NULL, own
+        h = idle_helpers
+        if h != NULL:
+            idle_helpers = h.next
+        pthread_mutex_unlock(&gompy_pool_lock)
+        if h == NULL:
+            h = new_helper()
+        if h == NULL:
+            break
+        h.launch, h.next = launch, called
+        called = h
+        sem_post(&h.wake)
+        wanted -= 1
+    return called
+
+
+cdef void dismiss_helpers(helper *called) noexcept nogil:
+    """Wait until they are done; they are free for the next launch then."""
+    global idle_helpers
+    cdef helper *h
+    while called != NULL:
+        h = called
+        called = h.next
+        wait_for(&h.done)
+        pthread_mutex_lock(&gompy_pool_lock)
+        h.next = idle_helpers
+        idle_helpers = h
+        pthread_mutex_unlock(&gompy_pool_lock)
 
 
 cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *config, ptx_error *failure) noexcept nogil:
@@ -35,11 +120,10 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     cdef obj *o = &module.image.objects[function.object]
     cdef function_record *f = function_of(o, function.number)
     cdef uint64_t threads = <uint64_t> config.block[0] * config.block[1] * config.block[2]
-    cdef pthread_t helpers[64]
+    cdef helper *helpers
     cdef text_buffer log
-    cdef int result, nhelpers = 0, wanted, i
+    cdef int result, wanted
     cdef bint rows
-    cdef sigset_t all_signals, old_signals
     if failure == NULL:
         failure = &own
     memset(failure, 0, sizeof(ptx_error))
@@ -74,23 +158,9 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     wanted = <int> config.threads if config.threads else <int> sysconf(_SC_NPROCESSORS_ONLN)
     if <uint64_t> wanted > launch.blocks:
         wanted = <int> launch.blocks
-    # The program's signals are not for these threads; faults are.
-    sigfillset(&all_signals)
-    sigdelset(&all_signals, SIGSEGV)
-    sigdelset(&all_signals, SIGBUS)
-    sigdelset(&all_signals, SIGFPE)
-    sigdelset(&all_signals, SIGILL)
-    if wanted > 1:
-        pthread_sigmask(SIG_SETMASK, &all_signals, &old_signals)
-    while nhelpers < wanted - 1 and nhelpers < 64:
-        if pthread_create(&helpers[nhelpers], NULL, worker, &launch) != 0:
-            break
-        nhelpers += 1
-    if wanted > 1:
-        pthread_sigmask(SIG_SETMASK, &old_signals, NULL)
+    helpers = call_helpers(&launch, wanted - 1 if wanted <= 64 else 64)
     work(&launch)
-    for i in range(nhelpers):
-        pthread_join(helpers[i], NULL)
+    dismiss_helpers(helpers)
     if launch.failed:
         if failure.code == 0:
             failure.code = PTX_ERROR_LAUNCH_FAILED

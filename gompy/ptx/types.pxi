@@ -112,6 +112,11 @@ cdef extern from "warp.h" nogil:
         const void *params
         size_t params_size
 
+    ctypedef struct sem_t:
+        pass
+    int sem_init(sem_t *, int, unsigned int) noexcept
+    int sem_wait(sem_t *) noexcept
+    int sem_post(sem_t *) noexcept
     ctypedef struct pthread_mutex_t:
         pass
     ctypedef struct pthread_cond_t:
@@ -126,7 +131,7 @@ cdef extern from "warp.h" nogil:
     int pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *) noexcept
     int pthread_cond_broadcast(pthread_cond_t *) noexcept
     int pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *) noexcept nogil, void *) noexcept
-    int pthread_join(pthread_t, void **) noexcept
+    int pthread_detach(pthread_t) noexcept
     int sched_yield() noexcept
     void *aligned_alloc(size_t, size_t) noexcept
     long sysconf(int) noexcept
