@@ -105,10 +105,23 @@ int main (void) { gangs (0, 0); rows (0, 0); return 0; }
 """
 
 
-def image(folder: Path, source: str, option: str) -> list[bytes]:
+NESTED = r"""
+struct work { long n; double *a, *b, *c; int count, limit; double sum; };
+void nested (struct work *p)
+{
+  auto double twice (double);
+#pragma omp target parallel for is_device_ptr(p)
+  for (int i = 0; i < 500; i++) p->c[i] = twice (p->a[i]);
+  double twice (double x) { return 2 * x + 1; }
+}
+int main (void) { struct work w = { 0 }; nested (&w); return 0; }
+"""
+
+
+def image(folder: Path, source: str, option: str, level: str = "-O2") -> list[bytes]:
     """The PTX objects of a program."""
     (folder / "prog.c").write_text(source)
-    command = ["gcc", "-O2", option, "-foffload=nvptx-none", "-foffload-options=nvptx-none=-Wa,--no-verify"]
+    command = ["gcc", level, option, "-foffload=nvptx-none", "-foffload-options=nvptx-none=-Wa,--no-verify"]
     command += ["-foffload-options=-lm", "-save-temps", "prog.c", "-lm", "-o", "prog"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     data = (folder / "prog.xnvptx-none.mkoffload").read_bytes()
@@ -199,6 +212,18 @@ def test_critical_atomic_barrier_and_reduction(openmp: Program) -> None:
     work = Work(openmp.device)
     openmp.run("critical", [work.address], teams=3, threads=4)
     assert work.fields() == (3 + 12, 24, 99.0)
+
+
+def test_static_chain_of_a_nested_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GCC passes it as a register, beside `.param` variables."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    objects = image(tmp_path, NESTED, "-fopenmp", "-O0")
+    assert any(re.search(rb"call .*%chain\)", text) for text in objects)
+    with Device(1 << 28) as device:
+        work = Work(device)
+        frame = device.upload(bytes(64))  # of `nested`: GCC maps it
+        Program(device, objects).run("nested", [frame, work.address])
+        assert (work.c[:500] == 2 * work.a[:500] + 1).all() and not work.c[500:].any()
 
 
 def test_printf(openmp: Program) -> None:
