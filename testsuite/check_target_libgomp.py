@@ -38,6 +38,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=HERE / "out" / "dejagnu", help="where the results go")
     parser.add_argument("--source", type=Path, help="GCC's source tree (default: Debian's gcc-12-source)")
     parser.add_argument("--timeout", type=int, default=0, help="seconds for a compilation or run (default: GCC's 300)")
+    parser.add_argument("--levels", default="", help="only option sets with these levels, such as 0,2 for -O0 and -O2")
+    parser.add_argument("--device-only", action="store_true", help="OpenACC: without the pass for the host")
     return parser.parse_args()
 
 
@@ -83,7 +85,8 @@ def select(root: Path, options: argparse.Namespace, file: Path) -> tuple[int, Pa
         paths = [path for path in suite.tests_of(root, driver) if options.all or suite.offloads(driver, path)]
         chosen += paths
         # OpenACC's drivers go through their tests for each offload target and once more for the host.
-        total += len(paths) * (1 + (driver.openacc and bool(site.TARGETS[options.offload_target])))
+        passes = bool(site.TARGETS[options.offload_target]) + (not options.device_only)
+        total += len(paths) * (passes if driver.openacc else 1)
     if options.all and not names:
         return total, None
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +107,13 @@ def run(options: argparse.Namespace) -> int:
     total, selection = select(root, options, out / "selection")
     flags = shlex.split(options.runtestflags)
     where = site.Site(
-        root / "libgomp" / "testsuite", shlex.join(compiler), options.offload_target, selection, options.timeout
+        root / "libgomp" / "testsuite",
+        shlex.join(compiler),
+        options.offload_target,
+        selection,
+        options.timeout,
+        levels=tuple(f"-O{level}" for level in filter(None, options.levels.split(","))),
+        device_only=options.device_only,
     )
     progress = workers.Progress(0 if flags else total, lambda line: print(line, flush=True))
     folders = workers.run(where, out / "work", max(1, options.j), flags, progress)
