@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-ABI = 7
+ABI = 10
 """Changes when compiled code must be thrown away: part of every cache file."""
 
 LANES = 32
+
+SLOW_FILE = "slow.S"
+"""The cache file of what all code calls for its slow accesses (memory.py, slow_paths)."""
+SLOW_PREFIX = "gompy_slow_"
 
 SHARED_BASE = 0x7F000000
 LOCAL_BASE = 0x80000000
