@@ -214,6 +214,11 @@ cdef public bint gompy_arena_free(arena *a, uint64_t offset) noexcept nogil:
     return arena_free(a, offset)
 
 
+cdef public uint64_t gompy_arena_extent(arena *a, uint64_t offset) noexcept nogil:
+    """For tests: bytes from the offset to the end of its block, 0 if none in use is there."""
+    return arena_extent(a, offset)
+
+
 cdef public uint64_t gompy_arena_in_use(arena *a) noexcept nogil:
     """For tests: bytes in use, rounded as the blocks are."""
     return a.in_use
