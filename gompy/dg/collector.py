@@ -36,6 +36,11 @@ class Failed(Exception):
     """A program whose results are not all good; the text is for the reader."""
 
 
+def skipped(reason: str) -> BaseException:
+    """The exception that skips a program; the report names the program's file and not this one."""
+    return pytest.skip.Exception(reason, _use_item_location=True)
+
+
 class OwnDirectiveError(ValueError):
     """A gompy- directive that is none; line is its number."""
 
@@ -153,27 +158,38 @@ class ProgramRun(runner.Run):
 class Program(pytest.Item):
     """A program with one option set."""
 
-    def __init__(self, *, own: dict[str, list[str]], test: program.TestFile, options: str, **rest: object) -> None:
+    def __init__(
+        self,
+        *,
+        own: dict[str, list[str]],
+        test: program.TestFile,
+        options: str,
+        wrong: explain.Problem | None,
+        **rest: object,
+    ) -> None:
         super().__init__(**rest)  # type: ignore[arg-type]
+        self.wrong = wrong
         self.own = own
         self.test = test
         self.options = options
 
     def runtest(self) -> None:
         """Compile, run, judge."""
+        path = os.path.relpath(self.test.path, self.config.invocation_params.dir)
+        if self.wrong:
+            raise Failed(explain.text(path, self.test.text, [self.wrong], []))
         command = self.config.getoption("dg_cc", None) or os.environ.get("GOMPY_DG_CC") or "gompcc"
         keep = self.config.getoption("dg_keep", None)
         shared = settings(command, Path(keep).absolute() if keep else None)
         if self.own["differs"] and not shared.offload_targets:
-            pytest.skip(self.own["differs"][0])
+            raise skipped(self.own["differs"][0])
         for name in self.own["needs"]:
             if not shutil.which(name):
-                pytest.skip(f"{name} is not installed")
+                raise skipped(f"{name} is not installed")
         outcome = ProgramRun(self.test, tuple(shlex.split(self.options)), shared, self.own).go()
         if outcome.status == "unsupported":
-            pytest.skip(outcome.unsupported_because or "not supported here, by its directives")
+            raise skipped(outcome.unsupported_because or "not supported here, by its directives")
         if outcome.status == "fail":
-            path = os.path.relpath(self.test.path, self.config.invocation_params.dir)
             kept = str(outcome.kept or "")
             raise Failed(explain.text(path, self.test.text, outcome.problems, outcome.steps, kept))
 
@@ -194,16 +210,17 @@ class ProgramFile(pytest.File):
     def collect(self) -> Iterator[Program]:
         """One item for each option set."""
         text = self.path.read_text(encoding="latin-1")
+        wrong: explain.Problem | None = None
         try:
             own = own_directives(text)
         except OwnDirectiveError as error:
-            path = os.path.relpath(self.path, self.config.invocation_params.dir)
-            raise self.CollectError(f"{path}:{error.line}: {error}") from None
+            # A failure of this program; an error of collection would keep the others from being run.
+            own, wrong = own_directives(""), explain.Problem(str(error), error.line)
         language = program.LANGUAGES[self.path.suffix]
         test = program.TestFile(self.path.parent.name, self.path.name, self.path, language, text)
         for options in own["sets"] or [""]:
             name = f"{self.path.name}[{options}]" if options else self.path.name
-            yield Program.from_parent(self, name=name, own=own, test=test, options=options)
+            yield Program.from_parent(self, name=name, own=own, test=test, options=options, wrong=wrong)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

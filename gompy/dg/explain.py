@@ -47,9 +47,9 @@ def ending(status: int | None, timeout: float) -> str:
     return f"exit status {status}"
 
 
-def unexpected_success(problem: Problem) -> Problem:
-    """The problem of a test that passes though its directive says xfail."""
-    return replace(problem, what=f"passes, though xfail says that it will not: {problem.what}")
+def unexpected_success(name: str, problem: Problem) -> Problem:
+    """The problem of a result that is good though its directive says xfail; name is DejaGnu's for the result."""
+    return replace(problem, what=f"{name.strip()} passes, though xfail says that it will not", details=())
 
 
 def message(wanted: Message) -> Problem:

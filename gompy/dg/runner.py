@@ -221,7 +221,7 @@ class Run:
         self.add(("XPASS" if xfail else "PASS") if passed else ("XFAIL" if xfail else "FAIL"), rest)
         problem = problem or Problem(rest)
         if passed and xfail:
-            self.outcome.problems.append(explain.unexpected_success(problem))
+            self.outcome.problems.append(explain.unexpected_success(rest, problem))
         elif not passed and not xfail:
             self.outcome.problems.append(problem)
 
@@ -273,7 +273,7 @@ class Run:
             status, name = self.outcome.results[0]
             self.outcome.results[0] = ({"PASS": "XPASS", "FAIL": "XFAIL"}.get(status, status), name)
             if status == "PASS":
-                self.outcome.problems.insert(0, explain.unexpected_success(Problem(name.removeprefix(self.name))))
+                self.outcome.problems.insert(0, explain.unexpected_success(name.removeprefix(self.name), Problem("")))
             elif status == "FAIL":
                 del self.outcome.problems[0]
         return self.outcome
