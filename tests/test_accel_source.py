@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,8 @@ def test_probe_of_the_installed_source(tmp_path: Path) -> None:
     archive = packages.source_archive(real)
     if archive is None:
         pytest.skip(f"gcc-{real.major}-source {real.package} is not installed")
+    if lacking := [name for name in ("xz", "patch") if shutil.which(name) is None]:
+        pytest.skip(f"not installed: {' '.join(lacking)}")
     target, log = tmp_path / "source", tmp_path / "log"
     source.unpack(archive, target, log)
     if tags.source_tag(target) < tags.host_tag(real):
