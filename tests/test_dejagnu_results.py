@@ -16,6 +16,8 @@ sys.path.insert(0, str(ROOT / "testsuite"))
 import side_by_side  # noqa: E402
 from dejagnu import expectation, log, report, site, workers  # noqa: E402
 
+from gompy.driver import paths  # noqa: E402
+
 LOG = """\
 Test run by root on Sat Nov 21 14:37:07 2026
 Native configuration is x86_64-pc-linux-gnu
@@ -206,3 +208,41 @@ def test_side_by_side_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert side_by_side.main(["x.log"]) == 2
     assert side_by_side.main([f"x={tmp_path}/no"]) == 2
     assert "no: No such file or directory" in capsys.readouterr().err
+
+
+def test_kernels_that_the_driver_counts() -> None:
+    said = "libcuda (gompy): device {}: {}, 8 bytes in, 4 bytes out"
+    assert log.launches_of(f"{said.format(0, '2 kernels')} | {said.format(1, '1 kernel')}") == 3
+    assert log.launches_of("libcuda (gompy): no device was used") == 0
+    assert log.launches_of("") is None
+
+
+@pytest.mark.parametrize("compiler", ["/usr/bin/gcc -O3", "/opt/bin/gompcc"])
+@pytest.mark.parametrize("driver", ["emulated", "real"])
+def test_site_of_nvptx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler: str, driver: str) -> None:
+    monkeypatch.setenv("GOMPY_CUDA", driver)
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/my/libs")
+    monkeypatch.setenv("GOMPY_CUDA_STATS", "1")
+    where = site.Site(tmp_path / "gcc" / "libgomp" / "testsuite", compiler, "nvptx")
+    stock = "gcc" in compiler.split()[0].rsplit("/", 1)[1].removeprefix("gompcc")
+    options = site.options(where).split()
+    assert options[:2] == ["-foffload=nvptx-none", f"-I{tmp_path}/gcc/include/cuda"]
+    assert ("-no-pie" in options) is stock
+    folder = str(paths.CUDALIBDIR)
+    assert (f"-L{folder}" in options) is (driver == "emulated")
+    seen = workers.environment(where, tmp_path)
+    assert seen["GOMPY_CUDA"] == driver
+    assert seen["LD_LIBRARY_PATH"] == ("/my/libs" if driver == "real" else f"{folder}:/my/libs")
+    assert ("GOMPY_PLUGINS" in seen) is not stock
+    assert "GOMPY_CUDA_STATS" not in seen
+    site.write(where, tmp_path)
+    text = (tmp_path / "site.exp").read_text()
+    assert ('set gompy_stats_variable "GOMPY_CUDA_STATS"' in text) is (driver == "emulated")
+    # Nobody counts for the stock runtime on a real GPU.
+    assert where.counts_launches is not (stock and driver == "real")
+
+
+def test_site_of_other_targets(tmp_path: Path) -> None:
+    for target, options in (("intelmic", ""), ("disable", "-foffload=disable")):
+        where = site.Site(tmp_path, "/usr/bin/gcc", target)
+        assert (site.options(where), site.environment(where)) == (options, {})

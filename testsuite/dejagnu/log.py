@@ -16,6 +16,7 @@ _RESULT = re.compile(rf"({'|'.join(STATUSES)}|ERROR|WARNING): (.*)")
 _DRIVER = re.compile(r"Running \S+/(libgomp\.[^/\s]+)/\S+\.exp \.\.\.")
 _LAUNCHES = re.compile(r"Device launches of \S+: (.*)")
 _ON_DEVICE = re.compile(r"(\d+) on device")
+_KERNELS = re.compile(r"\b(\d+) kernels?\b")
 _KINDS = re.compile(
     r"\((test for [^()]*)\)|\b(execution test|output pattern test|compilation failed to produce executable)\b|\bscan-"
 )
@@ -54,7 +55,10 @@ class Result:
 
 
 def launches_of(text: str) -> int | None:
-    """Regions on devices that a line of the board file counts; None if no runtime of ours spoke."""
+    """Regions on devices that a line of the board file counts, or kernels that the emulated CUDA driver ran under
+    another runtime; None if neither spoke."""
+    if "libcuda (gompy)" in text:
+        return sum(map(int, _KERNELS.findall(text)))
     return sum(map(int, _ON_DEVICE.findall(text))) if "regions:" in text else None
 
 

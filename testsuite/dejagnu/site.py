@@ -6,14 +6,21 @@ here they name installed compilers, so that the suite runs as it does for an ins
 
 from __future__ import annotations
 
+import os
 import platform
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
+
+from gompy.driver import paths
 
 HERE = Path(__file__).resolve().parent
 GLOBAL = HERE / "global.exp"
 TARGETS = {"intelmic": "x86_64-intelmicemul-linux-gnu", "nvptx": "nvptx-none", "disable": ""}
 """OFFLOAD_TARGET to what configure would have put into offload_targets."""
+STOCK_NVPTX = ("-no-pie", "-foffload-options=nvptx-none=-Wa,--no-verify")
+"""What Debian's gcc needs: its mkoffload makes position dependent host objects, about which ld warns in a PIE (for
+DejaGnu a failure), and its assembler would ask a ptxas in PATH that may not know the architecture any more."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +29,8 @@ class Site:
 
     compiler: command of the C compiler, which compiles C++ and Fortran too (as in GCC's drivers).  target: a key of
     TARGETS.  selection: file with the paths of the tests to run, None for all.  timeout: seconds, 0 for GCC's own.
+    levels: of the option sets only those with these -O options, empty for all.  device_only: leave out what OpenACC's
+    drivers do once more for the host.
     """
 
     srcdir: Path
@@ -30,6 +39,46 @@ class Site:
     selection: Path | None = None
     timeout: int = 0
     acc_device_type: str = "intelmic"
+    levels: tuple[str, ...] = ()
+    device_only: bool = False
+
+    @property
+    def stock(self) -> bool:
+        """Whether the compiler is not ours."""
+        return not Path(shlex.split(self.compiler)[0]).name.startswith("gomp")
+
+    @property
+    def emulated_cuda(self) -> bool:
+        """Whether programs run on the emulated CUDA driver: GOMPY_CUDA=real has them take the machine's."""
+        return self.target == "nvptx" and os.environ.get("GOMPY_CUDA") != "real"
+
+    @property
+    def counts_launches(self) -> bool:
+        """Whether somebody counts what runs on a device: our runtime, or our driver below the stock one."""
+        return self.target != "disable" and (self.emulated_cuda or not self.stock)
+
+
+def options(site: Site) -> str:
+    """What configure would have put into offload_additional_options; every compilation gets it."""
+    if site.target != "nvptx":
+        # The emulated MIC is what gompcc compiles for anyway.
+        return "-foffload=disable" if site.target == "disable" else ""
+    # cuda.h is GCC's own; no toolkit is needed.
+    words = [f"-foffload={TARGETS[site.target]}", f"-I{site.srcdir.parent.parent / 'include' / 'cuda'}"]
+    words += [f"-L{paths.CUDALIBDIR}"] if site.emulated_cuda else []
+    return " ".join([*words, *(STOCK_NVPTX if site.stock else ())])
+
+
+def environment(site: Site) -> dict[str, str]:
+    """What the environment of runtest has besides: the driver, and the plugin for programs without an image."""
+    if site.target != "nvptx":
+        return {}
+    result = {} if site.stock else {"GOMPY_PLUGINS": os.environ.get("GOMPY_PLUGINS", "nvptx")}
+    if site.emulated_cuda:
+        # For the stock plugin, and for programs that are linked with -lcuda.
+        rest = os.environ.get("LD_LIBRARY_PATH", "")
+        result |= {"GOMPY_CUDA": "emulated", "LD_LIBRARY_PATH": f"{paths.CUDALIBDIR}{rest and ':'}{rest}"}
+    return result
 
 
 def triplet() -> str:
@@ -47,8 +96,6 @@ def quote(text: str) -> str:
 def write(site: Site, work: Path) -> None:
     """Write both files into a work directory.  Raises OSError."""
     machine = triplet()
-    # The emulated device is what gompcc compiles for anyway.
-    options = {"intelmic": "", "disable": "-foffload=disable"}.get(site.target, f"-foffload={TARGETS[site.target]}")
     values = {
         "srcdir": str(site.srcdir),
         "objdir": str(work),
@@ -61,6 +108,10 @@ def write(site: Site, work: Path) -> None:
         "gompy_acc_device_type": site.acc_device_type,
         "gompy_timeout": str(site.timeout),
         "gompy_stats": str(work / "device-launches"),
+        # The driver also sees what programs launch past the runtime.
+        "gompy_stats_variable": "GOMPY_CUDA_STATS" if site.emulated_cuda else "GOMPY_STATS",
+        "gompy_levels": " ".join(site.levels),
+        "gompy_device_only": str(int(site.device_only)),
     }
     (work / "site.exp").write_text("".join(f"set {name} {quote(value)}\n" for name, value in values.items()))
     support = {
@@ -69,7 +120,7 @@ def write(site: Site, work: Path) -> None:
         "hsa_runtime_lib": "",
         "offload_plugins": "",
         "offload_targets": TARGETS[site.target],
-        "offload_additional_options": options,
+        "offload_additional_options": options(site),
         "offload_additional_lib_paths": "",
     }
     text = "".join(f"set {name} {quote(value)}\n" for name, value in support.items())

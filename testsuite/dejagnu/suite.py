@@ -14,15 +14,15 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from dg import source
+from gcc_suite import source
 
 PACKAGES = {"runtest": "dejagnu", "source": "gcc-12-source"}
 _MEMBERS = re.compile(
-    r"[^/]+/(include/[^/]*\.h|libgomp/[^/]*\.h|libgomp/testsuite/.*|gcc/testsuite/lib/.*"
+    r"[^/]+/(include/(cuda/)?[^/]*\.h|libgomp/[^/]*\.h|libgomp/testsuite/.*|gcc/testsuite/lib/.*"
     r"|gcc/testsuite/(c-c\+\+-common|g\+\+\.dg|gfortran\.dg)/goacc/.*"
     r"|contrib/(dg-extract-results\.(py|sh)|compare_tests|test_summary)|COPYING3?)$"
 )
-_MARK = ".dejagnu-complete-2"
+_MARK = ".dejagnu-complete-3"
 
 
 class SuiteError(Exception):

@@ -74,10 +74,10 @@ def command(srcdir: Path, flags: Sequence[str]) -> list[str]:
     return ["runtest", "--tool", "libgomp", "--srcdir", str(srcdir), "--all", *flags]
 
 
-def environment(claims: Path) -> dict[str, str]:
-    """The environment of runtest: ours, and where its twin processes meet."""
-    result = dict(os.environ)
-    for name in ("GOMPY_STATS", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "RUNTESTFLAGS"):
+def environment(where: site.Site, claims: Path) -> dict[str, str]:
+    """The environment of runtest: ours, the device's, and where its twin processes meet."""
+    result = {**os.environ, **site.environment(where)}
+    for name in ("GOMPY_STATS", "GOMPY_CUDA_STATS", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "RUNTESTFLAGS"):
         result.pop(name, None)
     result["DEJAGNU"] = str(site.GLOBAL)
     result["GCC_RUNTEST_PARALLELIZE_DIR"] = str(claims)
@@ -102,7 +102,7 @@ def run(where: site.Site, work: Path, jobs: int, flags: Sequence[str], progress:
                 process = subprocess.Popen(
                     command(where.srcdir, flags),
                     cwd=folder,
-                    env=environment(claims),
+                    env=environment(where, claims),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
