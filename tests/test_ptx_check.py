@@ -377,8 +377,8 @@ def test_where_warps_wait_for_ever() -> None:
     with Device(1 << 20, EVERYTHING) as device:
         line = fails(device, TIMEOUT, kernel(body), block=(64, 1, 1))
         assert re.match(
-            r"every warp of the block waits at a barrier that nobody else will reach \(warp 0: barrier 2 for 64 threads, "
-            r"line \d+; warp 1: barrier 1 for 64 threads, line \d+\) in 'k' at prog.c:50 ",
+            r"every warp of the block waits at a barrier that nobody else will reach \(warp 0: barrier 2 for 64 threads"
+            r", line \d+; warp 1: barrier 1 for 64 threads, line \d+\) in 'k' at prog.c:50 ",
             line,
         )
 

@@ -21,6 +21,7 @@ cdef struct gpu:
     unsigned primary_users
     unsigned primary_flags
     uint64_t launches          # kernels that were run
+    uint64_t warnings          # lines about kernels, with GOMPY_CHECK
     uint64_t copied_in, copied_out
 
 cdef gpu gpus[MAX_GPUS]

@@ -438,6 +438,7 @@ cdef void describe_address(void *user, uint64_t address, char *text, size_t size
 
 cdef void warn_text(void *user, const char *text) noexcept nogil:
     """A kernel's mistake after which it goes on (GOMPY_CHECK)."""
+    count_up(&(<gpu *>user).warnings, 1, RELAXED)
     fprintf(stderr, b"libcuda (gompy): warning: %s\n", text)
 
 

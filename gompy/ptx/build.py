@@ -8,8 +8,8 @@
     want HASH V|W FUNCTION      one function as V or W
     auto [checked]              what an image of all the objects needs
 
-(small letters: with checks) and writes FOLDER/HASH.I and so on.  Functions that kernels call as V are compiled along, so that the program does not
-stop at the first call of each.  Diagnostics go to standard output, a line each.
+(small letters: with checks) and writes FOLDER/HASH.I and so on.  Functions that kernels call as V are compiled along,
+so that the program does not stop at the first call of each.  Diagnostics go to standard output, a line each.
 """
 
 from __future__ import annotations
