@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE)] if str(HERE) not in sys.path else []
+sys.path[:0] = [path for path in (str(HERE), str(HERE.parent)) if path not in sys.path]
 
 from dejagnu import expectation, log, report, site, suite, workers  # noqa: E402
 
