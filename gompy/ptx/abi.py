@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ABI = 7
+ABI = 12
 """Changes when compiled code must be thrown away: part of every cache file."""
 
 LANES = 32
@@ -29,6 +29,8 @@ WARP = {
     "warpid": 116,
     "nwarps": 120,
     "tid": 128,  # u32[3][32]
+    "shadow": 512,  # host pointer, checked code: a byte for each of device memory (checks.py)
+    "shared_shadow": 520,  # and of shared memory
 }
 
 OPS = (
@@ -45,6 +47,8 @@ OPS = (
     "lanes",  # (warp, mask, operation, u64 *a, u64 *b, u64 *c, u64 *out): what has no good vector code
     "yield",  # (warp)
     "clock",  # u64 (warp, which)
+    "misaligned",  # (warp, mask, u64 *address, bytes, unit, line): checked code only, as the next
+    "warp_sync",  # (warp, mask, u32 *members, unit, line)
 )
 OP_INDEX = {name: index for index, name in enumerate(OPS)}
 
@@ -57,6 +61,10 @@ LANE_OPS = ("udiv", "sdiv", "urem", "srem", "umulhi", "smulhi", "round")
 
 SHUFFLE_MODES = ("up", "down", "bfly", "idx")
 BARRIER_KINDS = ("sync", "arrive")
+BARRIER_ALIGNED = 16
+"""Added to the kind in checked code: all lanes of the warp must come to the barrier together."""
 TRAP_REASONS = ("trap", "local memory exhausted", "a function that was called as uniform returned values that differ")
 VERSIONS = ("S", "V", "E", "W", "X")
-"""Compiled forms: uniform.py's S, V, E, and V and E for warps that are not 32 threads of one row (W, X)."""
+"""Compiled forms: uniform.py's S, V, E, and V and E for warps that are not 32 threads of one row (W, X).
+
+Small letters stand for the same with checks (GOMPY_CHECK; checks.py)."""

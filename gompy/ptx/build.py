@@ -6,10 +6,10 @@
     want HASH I                 the index
     want HASH S|E|X             all functions as S; all kernels as E or X
     want HASH V|W FUNCTION      one function as V or W
-    auto                        what an image of all the objects needs
+    auto [checked]              what an image of all the objects needs
 
-and writes FOLDER/HASH.I and so on.  Functions that kernels call as V are compiled along, so that the program does not
-stop at the first call of each.  Diagnostics go to standard output, a line each.
+(small letters: with checks) and writes FOLDER/HASH.I and so on.  Functions that kernels call as V are compiled along,
+so that the program does not stop at the first call of each.  Diagnostics go to standard output, a line each.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ class Builder:
             self.write(name, data)
             self.calls += [(key, called, kind) for called, kind in calls]
             return
-        functions = [(f, form) for f in module.functions.values() if form == "S" or f.entry]
+        functions = [(f, form) for f in module.functions.values() if form in "Ss" or f.entry]
         data, calls = compile_functions(module, functions, any(f.entry for f in module.functions.values()))
         self.write(f"{key}.{form}", data)
         if any(f.entry for f in module.functions.values()):
             self.calls += [(key, called, kind) for called, kind in calls]
 
-    def automatic(self) -> list[list[str]]:
+    def automatic(self, checked: bool) -> list[list[str]]:
         """What an image of all these objects needs (link.pxi, open_objects, has the same rule)."""
         facts = {}
         for key in self.names:
@@ -96,6 +96,7 @@ class Builder:
         for key, (own, entries, some) in facts.items():
             scalar = openmp and (own or not entries)
             form = "S" if scalar else "E"
+            form = form.lower() if checked else form
             if (some if scalar else entries) and not (self.folder / f"{key}.{form}").exists():
                 wants.append([key, form])
         return wants
@@ -132,7 +133,7 @@ def fill(folder: Path) -> int:
     """Serve the requests on standard input."""
     builder = Builder(folder)
     wants: list[list[str]] = []
-    automatic = False
+    automatic = checked = False
     for line in sys.stdin:
         words = line.rstrip("\n").split(" ", 3)
         if words[0] == "object":
@@ -140,10 +141,10 @@ def fill(folder: Path) -> int:
         elif words[0] == "want":
             wants.append(words[1:])
         elif words[0] == "auto":
-            automatic = True
+            automatic, checked = True, words[1:] == ["checked"]
     status = OK
     if automatic:
-        wants += builder.automatic()
+        wants += builder.automatic(checked)
     for words in wants:
         try:
             builder.request(*words)

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from . import unit
+from .checks import slow_paths as checked_slow_paths
 from .emit import Links
 from .lower import lower
 from .memory import slow_paths
@@ -74,9 +75,9 @@ def ir(
     """LLVM IR of functions in their versions; symbols; analyses."""
     texts, symbols, analyses = [], {}, []
     for number, (function, form) in enumerate(functions):
-        version, rows = VERSION_OF[form]
+        version, rows = VERSION_OF[form.upper()]
         symbol = f"{form}{number}"
-        text, analysis = lower(function, version, rows, links, module.name, symbol)
+        text, analysis = lower(function, version, rows, links, module.name, symbol, form.islower())
         texts.append(text)
         analyses.append(analysis)
         symbols[symbol] = (function.name, form)
@@ -94,6 +95,7 @@ def compile_functions(
     """
     import llvmlite.binding as llvm
 
+    checked = any(form.islower() for _, form in functions)
     large = sum(len(f.body or ()) for f, _ in functions) > LARGE
     machine, name, features = target_machine(0 if large else 2)
     links = Links()
@@ -103,7 +105,7 @@ def compile_functions(
     text = f"""target triple = "x86_64-unknown-linux-gnu"
 @links = external hidden global [0 x i8]
 {body}
-{slow_paths()}
+{checked_slow_paths() if checked else slow_paths()}
 {intrinsics(body)}
 attributes #0 = {{ nounwind {attributes} }}
 attributes #1 = {{ nounwind }}
@@ -132,7 +134,8 @@ attributes #2 = {{ nounwind noinline cold {attributes} }}
     calls: set[tuple[str, str]] = set()
     lines: dict[tuple[str, str], int] = {}
     for analysis, (_, form) in zip(analyses, functions, strict=True):
-        wanted = "W" if form in ("W", "X") else "V"
+        wanted = "W" if form in "WXwx" else "V"
+        wanted = wanted.lower() if checked else wanted
         for block in analysis.blocks:
             for code in block.code:
                 for operand in getattr(code, "operands", ()):

@@ -71,8 +71,9 @@ class Links:
 class Emitter:
     """The text of one function; `lines` grows."""
 
-    def __init__(self, analysis: Analysis, links: Links, name: str) -> None:
+    def __init__(self, analysis: Analysis, links: Links, name: str, checked: bool = False) -> None:
         self.a = analysis
+        self.checked = checked
         self.links = links
         self.name = name
         self.lines: list[str] = []

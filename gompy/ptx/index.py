@@ -18,7 +18,7 @@ PARAM = struct.Struct("<2Q")  # offset, size
 RELOC = struct.Struct("<Q2Iq")  # offset in the variable, name, reserved, addend
 LOC = struct.Struct("<3I")  # line, file, source line
 FILE = struct.Struct("<2I")  # number, name
-INFO = struct.Struct("<4I")  # PTX version * 10, is GCC's OpenMP code, has entries, reserved
+INFO = struct.Struct("<4I")  # PTX version * 10, is GCC's OpenMP code, has entries, architecture
 SPACES = ("global", "const", "shared")
 LINKAGES = ("", "visible", "weak", "common", "extern")
 
@@ -51,6 +51,12 @@ def initial_bytes(variable: Variable, name: str) -> tuple[bytes, list[tuple[int,
 def is_openmp(module: Module) -> bool:
     """Whether kernels of the object follow GCC's conventions for OpenMP (soft stacks): see uniform.py."""
     return "__nvptx_stacks" in module.variables or "__nvptx_uni" in module.variables
+
+
+def architecture(module: Module) -> int:
+    """The number in `.target sm_N`; 0 if there is none."""
+    digits = module.target.removeprefix("sm_").rstrip("af")
+    return int(digits) if digits.isdigit() else 0
 
 
 def index_file(module: Module) -> bytes:
@@ -91,7 +97,9 @@ def index_file(module: Module) -> bytes:
     locs = b"".join(LOC.pack(p.line, p.file, p.source_line) for p in module.locations)
     files = b"".join(FILE.pack(number, strings.add(name)) for number, name in module.files.items())
     entries = any(f.entry for f in module.functions.values())
-    info = INFO.pack(module.version[0] * 10 + module.version[1], int(is_openmp(module)), int(entries), 0)
+    info = INFO.pack(
+        module.version[0] * 10 + module.version[1], int(is_openmp(module)), int(entries), architecture(module)
+    )
     return unit.container(
         "index",
         {

@@ -150,12 +150,12 @@ cdef int need_code(descriptor *d, int form, text_buffer *log) noexcept nogil:
     cdef char line[512]
     cdef size_t used = 0, room = 1024, i
     cdef char *requests
-    cdef const char *letters = "SVEWX"
+    cdef const char *letters = "svewx" if module.image.check else "SVEWX"
     cdef int result = cache_folder(folder, sizeof(folder), log)
     cdef void *before = d.code[form]
     if result:
         return result
-    function_file(path, sizeof(path), folder, o.key, form, d.name)
+    function_file(path, sizeof(path), folder, o.key, form, d.name, module.image.check != 0)
     pthread_mutex_lock(&gompy_compile_lock)
     if d.code[form] != before or load_code(module, d.object, path) != NULL:
         pthread_mutex_unlock(&gompy_compile_lock)
@@ -236,6 +236,8 @@ cdef int place_variables(ptx_module *module) noexcept nogil:
                 memcpy(<void *> <uintptr_t> address, section_of(o.index, SECTION_DATA) + v.data - 1, v.size)
             else:
                 memset(<void *> <uintptr_t> address, 0, v.size)
+            if image.check:
+                memset(memory.shadow + (address - memory.base), SHADOW_WRITTEN, v.size)
     for i in range(image.nobjects):
         o = &image.objects[i]
         relocs = <reloc_record *> section_of(o.index, SECTION_RELOCS)
@@ -265,7 +267,7 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
     cdef void **builtin
     if failure != NULL:
         memset(failure, 0, sizeof(ptx_error))
-    if image == NULL or memory == NULL or module == NULL:
+    if image == NULL or memory == NULL or module == NULL or (image.check and memory.shadow == NULL):
         return PTX_ERROR_INVALID_VALUE
     log.data, log.size, log.used = NULL, 0, 0
     if failure != NULL:
@@ -276,6 +278,10 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
         return result
     m = <ptx_module *> calloc(1, sizeof(ptx_module))
     m.image, m.memory = image, memory
+    if image.check:
+        m.found = <findings *> calloc(1, sizeof(findings))
+        pthread_mutex_init(&m.found.lock, NULL)
+        make_shared_template(m)
     gompy_increment(&image.references, 1)
     m.addresses = <uint64_t *> calloc(image.nvariables + 1, sizeof(uint64_t))
     count = image.nfunctions + BUILTINS + 1  # the last one stands for functions that are not defined
@@ -304,7 +310,7 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
     for i in range(image.nobjects):
         for form in range(FORMS):
             if form == FORM_S or form == FORM_E:
-                function_file(path, sizeof(path), folder, image.objects[i].key, form, "")
+                function_file(path, sizeof(path), folder, image.objects[i].key, form, "", image.check != 0)
                 load_code(m, <uint32_t> i, path)
     module[0] = m
     return PTX_SUCCESS
@@ -326,6 +332,8 @@ cdef public void ptx_unload(ptx_module *module) noexcept nogil:
     for n in range(module.image.nvariables):
         if module.addresses[n]:
             module.memory.free_variable(module.memory.user, module.addresses[n])
+    free(module.found)
+    free(module.shared_template)
     free(module.addresses)
     free(module.descriptors)
     drop_image(module.image)

@@ -166,7 +166,7 @@ def code_file(
     text, places = flatten(elf, links)
     strings = Strings()
     code = b"".join(
-        CODE.pack(strings.add(function), abi.VERSIONS.index(version), places[symbol])
+        CODE.pack(strings.add(function), abi.VERSIONS.index(version.upper()), places[symbol])
         for symbol, (function, version) in symbols.items()
     )
     words = b"".join(
