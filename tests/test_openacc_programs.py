@@ -227,7 +227,7 @@ int main (void)
 
 
 def test_attached_pointers_come_back_as_they_are(tmp_path: Path) -> None:
-    """A copy to the host that finds a pointer still attached brings the device's address, as in libgomp; not in OpenMP."""
+    """A copy to the host that finds a pointer still attached brings the device's address, as in libgomp."""
     source = """
 #include <openacc.h>
 #include <stdio.h>
@@ -264,7 +264,7 @@ int main (void)
 
 @pytest.mark.parametrize("wanted", ["1", "0"])
 def test_error_stop_has_a_backtrace(tmp_path: Path, wanted: str) -> None:
-    """error stop in a region ends the program as on the host: the line of gfortran's library, a backtrace by default."""
+    """error stop in a region ends the program as on the host: with a backtrace by default."""
     source = """
 program main
   print *, "before"

@@ -64,7 +64,7 @@ def list_name(compiler: list[str], target: str) -> str:
 
 
 def expectations(choice: str | None, compiler: list[str], options: argparse.Namespace) -> tuple[str, Entries]:
-    """The list's name and its entries, with those of the tests without offloading if they run.  Raises ExpectationError."""
+    """The list's name; its entries, and those of tests without offloading if these run.  Raises ExpectationError."""
     lists = HERE / "expected" / "dejagnu"
     name = choice or list_name(compiler, options.offload_target)
     if name == "none":
@@ -97,9 +97,7 @@ def select(root: Path, options: argparse.Namespace, file: Path) -> tuple[int, Pa
     chosen: list[Path] = []
     for driver in drivers:
         paths = [
-            path
-            for path in suite.tests_of(root, driver)
-            if options.all or suite.offloads(driver, path) != options.rest
+            path for path in suite.tests_of(root, driver) if options.all or suite.offloads(driver, path) != options.rest
         ]
         chosen += paths
         # OpenACC's drivers go through their tests for each offload target and once more for the host.
