@@ -17,7 +17,7 @@ from intelmic_driver import PLUGIN
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "testsuite"))
 
-from dg import source  # noqa: E402
+from gcc_suite import source  # noqa: E402
 
 BIN = Path(sys.executable).parent
 if not PLUGIN.exists() or not (BIN / "gompcc").exists():

@@ -7,6 +7,7 @@ Exit status: 0 if the results differ from the kept list in nothing, 1 if they do
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import os
 import shlex
 import shutil
@@ -16,7 +17,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE)] if str(HERE) not in sys.path else []
+sys.path[:0] = [path for path in (str(HERE), str(HERE.parent)) if path not in sys.path]
 
 from dejagnu import expectation, log, report, site, suite, workers  # noqa: E402
 
@@ -42,6 +43,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=HERE / "out" / "dejagnu", help="where the results go")
     parser.add_argument("--source", type=Path, help="GCC's source tree (default: Debian's gcc-12-source)")
     parser.add_argument("--timeout", type=int, default=0, help="seconds for a compilation or run (default: GCC's 300)")
+    parser.add_argument("--levels", default="", help="only option sets with these levels, such as 0,2 for -O0 and -O2")
+    parser.add_argument("--skip", default="", metavar="A,B", help="leave out tests whose file name matches a pattern")
+    parser.add_argument("--device-only", action="store_true", help="OpenACC: without the pass for the host")
     return parser.parse_args()
 
 
@@ -93,16 +97,19 @@ def select(root: Path, options: argparse.Namespace, file: Path) -> tuple[int, Pa
     if unknown:
         raise suite.SuiteError(f"--dirs: {', '.join(sorted(unknown))}: no such directory of tests")
     drivers = [driver for driver in suite.DRIVERS if not names or driver.directory in names]
+    skip = [pattern for pattern in options.skip.split(",") if pattern]
     total = 0
     chosen: list[Path] = []
     for driver in drivers:
         paths = [
             path for path in suite.tests_of(root, driver) if options.all or suite.offloads(driver, path) != options.rest
         ]
+        paths = [path for path in paths if not any(fnmatch.fnmatch(path.name, pattern) for pattern in skip)]
         chosen += paths
         # OpenACC's drivers go through their tests for each offload target and once more for the host.
-        total += len(paths) * (1 + (driver.openacc and bool(site.TARGETS[options.offload_target])))
-    if options.all and not names:
+        passes = bool(site.TARGETS[options.offload_target]) + (not options.device_only)
+        total += len(paths) * (passes if driver.openacc else 1)
+    if options.all and not names and not skip:
         return total, None
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(f"{path}\n" for path in sorted(set(chosen))))
@@ -122,7 +129,13 @@ def run(options: argparse.Namespace) -> int:
     total, selection = select(root, options, out / "selection")
     flags = shlex.split(options.runtestflags)
     where = site.Site(
-        root / "libgomp" / "testsuite", shlex.join(compiler), options.offload_target, selection, options.timeout
+        root / "libgomp" / "testsuite",
+        shlex.join(compiler),
+        options.offload_target,
+        selection,
+        options.timeout,
+        levels=tuple(f"-O{level}" for level in filter(None, options.levels.split(","))),
+        device_only=options.device_only,
     )
     progress = workers.Progress(0 if flags else total, lambda line: print(line, flush=True))
     folders = workers.run(where, out / "work", max(1, options.j), flags, progress)

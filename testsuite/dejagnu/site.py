@@ -29,6 +29,8 @@ class Site:
 
     compiler: command of the C compiler, which compiles C++ and Fortran too (as in GCC's drivers).  target: a key of
     TARGETS.  selection: file with the paths of the tests to run, None for all.  timeout: seconds, 0 for GCC's own.
+    levels: of the option sets only those with these -O options, empty for all.  device_only: leave out what OpenACC's
+    drivers do once more for the host.
     """
 
     srcdir: Path
@@ -37,6 +39,8 @@ class Site:
     selection: Path | None = None
     timeout: int = 0
     acc_device_type: str = "intelmic"
+    levels: tuple[str, ...] = ()
+    device_only: bool = False
 
     @property
     def stock(self) -> bool:
@@ -104,7 +108,10 @@ def write(site: Site, work: Path) -> None:
         "gompy_acc_device_type": site.acc_device_type,
         "gompy_timeout": str(site.timeout),
         "gompy_stats": str(work / "device-launches"),
-        "gompy_stats_variable": "GOMPY_CUDA_STATS" if site.stock else "GOMPY_STATS",
+        # The driver also sees what programs launch past the runtime.
+        "gompy_stats_variable": "GOMPY_CUDA_STATS" if site.emulated_cuda else "GOMPY_STATS",
+        "gompy_levels": " ".join(site.levels),
+        "gompy_device_only": str(int(site.device_only)),
     }
     (work / "site.exp").write_text("".join(f"set {name} {quote(value)}\n" for name, value in values.items()))
     support = {
