@@ -159,6 +159,7 @@ cdef struct LinkStorage:
 
 cdef struct HostWrite:
     DeviceDescr *dev
+    void *queue
     uintptr_t start
     uintptr_t end
     HostWrite *next

@@ -180,6 +180,8 @@ cdef char **device_environment(int number) noexcept nogil:
 
     OMP_<name>_DEV and its kind become OMP_<name>.  OMP_DISPLAY_ENV is dropped (libgomp would print a second time), so
     is a preloaded libgompy.  OMP_TARGET_OFFLOAD=disabled keeps libgomp there from looking for devices.
+    GFORTRAN_ERROR_BACKTRACE=1 has libgfortran there show where an error was, as it does in a gfortran program, whose main
+    function asks for it (libgfortran: set_options).
     """
     cdef size_t count = 0, n = 0, length
     cdef char **result
@@ -190,7 +192,7 @@ cdef char **device_environment(int number) noexcept nogil:
     cdef bint known
     while e[count] != NULL:
         count += 1
-    result = <char **>malloc((2 * count + 3) * sizeof(char *))
+    result = <char **>malloc((2 * count + 4) * sizeof(char *))
     while e[0] != NULL:
         length = device_suffix(e[0])
         value = strchr(e[0], c'=')
@@ -218,7 +220,11 @@ cdef char **device_environment(int number) noexcept nogil:
             n += 1
         e += 1
     result[n] = <char *>b"OMP_TARGET_OFFLOAD=disabled"
-    result[n + 1] = NULL
+    n += 1
+    if getenv(b"GFORTRAN_ERROR_BACKTRACE") == NULL:
+        result[n] = <char *>b"GFORTRAN_ERROR_BACKTRACE=1"
+        n += 1
+    result[n] = NULL
     return result
 
 
