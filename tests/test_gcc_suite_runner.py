@@ -13,7 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "testsuite"))
 
-from dg import directives, expected, messages, plan, report, runner, selectors, source, targets, tcl  # noqa: E402
+from gcc_suite import expected, report, source  # noqa: E402
+
+from gompy.dg import directives, messages, plan, program, runner, selectors, targets, tcl  # noqa: E402
 
 
 def oracle(word: str, flags: Sequence[str]) -> bool | None:
@@ -464,7 +466,7 @@ def test_effective_targets_of_the_stock_compiler(tmp_path: Path) -> None:
 
 
 def test_table_counts_tests_not_lines(tmp_path: Path) -> None:
-    test = source.TestFile("libgomp.c", "libgomp.c/a.c", tmp_path / "a.c", "c", "")
+    test = program.TestFile("libgomp.c", "libgomp.c/a.c", tmp_path / "a.c", "c", "")
     good = runner.Outcome(test, ("-O0",), [("PASS", "a"), ("PASS", "b")], is_run=True, launches=2)
     bad = runner.Outcome(test, ("-O2",), [("PASS", "a"), ("FAIL", "b")], is_run=True, launches=0)
     rows = report.rows([good, bad])

@@ -92,7 +92,7 @@ def test_large_objects_are_taken_apart(tmp_path: Path, monkeypatch: pytest.Monke
     builder = build.Builder(str(tmp_path))
     builder.names[key] = "big.o"
     builder.index(key)
-    builder.make(builder.automatic())
+    builder.make(builder.automatic(False))
     assert (builder.status, builder.messages) == (build.OK, [])
     assert len(list(tmp_path.glob(f"{key}.S+*"))) >= 2
     assert reach.functions_of_code(str(tmp_path), f"{key}.S") == {*names, "k"}
@@ -108,7 +108,7 @@ def test_mistakes_of_other_processes_are_told(tmp_path: Path, monkeypatch: pytes
         (tmp_path / f"{key}.ptx").write_text(text)
         builder.names[key] = f"{key[0]}.o"
         builder.index(key)
-    builder.make(builder.automatic())
+    builder.make(builder.automatic(False))
     assert builder.status == build.BAD_PTX
     assert builder.messages == ["f.o:4: error: unknown opcode 'nonsense'"]
     assert (tmp_path / f"{'e' * 32}.E").exists()

@@ -1,17 +1,3 @@
-"""`pytest testsuite` runs the dg- programs below testsuite/gompy (dg/collect.py)."""
+"""`pytest testsuite` runs the dg- programs below testsuite/gompy, by the plugin that users have too."""
 
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-import pytest
-
-sys.path[:0] = [str(Path(__file__).resolve().parent)]
-
-from dg import collect  # noqa: E402
-
-
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect dg- programs."""
-    return collect.collect_file(file_path, parent)
+from gompy.dg.collector import pytest_addoption, pytest_collect_file  # noqa: F401

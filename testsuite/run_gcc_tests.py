@@ -17,9 +17,11 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE)] if str(HERE) not in sys.path else []
+sys.path[:0] = [path for path in (str(HERE), str(HERE.parent)) if path not in sys.path]
 
-from dg import expected, report, runner, scans, source, targets  # noqa: E402
+from gcc_suite import expected, report, source  # noqa: E402
+
+from gompy.dg import program, runner, scans, targets  # noqa: E402
 
 SAMPLE = 4
 """--sample takes one test of so many, chosen by its name."""
@@ -64,7 +66,7 @@ def expectations(choice: str | None, compiler: list[str]) -> dict[str, str]:
     return expected.read(path)
 
 
-def wanted(test: source.TestFile, options: argparse.Namespace) -> bool:
+def wanted(test: program.TestFile, options: argparse.Namespace) -> bool:
     """Whether the command line selects the test."""
     if options.filter and not any(fnmatch(test.name, f"*{glob}*") for glob in options.filter):
         return False

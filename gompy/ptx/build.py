@@ -6,13 +6,13 @@
     want HASH I                 the index
     want HASH S|E|X             what the image needs of the object as S; all its kernels as E or X
     want HASH S|V|W FUNCTION    one function
-    auto                        what an image of all the objects needs
-    slow                        what all files share (memory.py, slow_paths)
+    auto [checked]              what an image of all the objects needs
+    slow [checked]              what all files share (memory.py, slow_paths)
 
-and writes FOLDER/HASH.I and so on.  As S, an object's file has the functions that kernels of the first image with that
-object can reach (reach.py); what a later image needs besides is in files of one function each.  Functions that kernels
-call as V are compiled along, so that the program does not stop at the first call of each.  Large requests are shared
-by several processes.  Diagnostics go to standard output, a line each.
+(small letters: with checks) and writes FOLDER/HASH.I and so on.  As S, an object's file has the functions that kernels
+of the first image with that object can reach (reach.py); what a later image needs besides is in files of one function
+each.  Functions that kernels call as V are compiled along, so that the program does not stop at the first call of each.
+Large requests are shared by several processes.  Diagnostics go to standard output, a line each.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Builder:
         facts = self.facts(key)
         if function:
             return [Job(key, form, [function], f"{key}.{form}.{function_hash(function)}", facts.lines.get(function, 1))]
-        names = self.needed(key) if form == "S" else facts.entries
+        names = self.needed(key) if form in "Ss" else facts.entries
         chunks: list[list[str]] = [[]]
         weights = [0]
         for name in names:
@@ -131,7 +131,7 @@ class Builder:
             jobs.append(Job(key, form, chunks[number], f"{key}.{form}+{number}", weights[number]))
         return jobs
 
-    def automatic(self) -> list[Job]:
+    def automatic(self, checked: bool) -> list[Job]:
         """What an image of all these objects needs and is not there (link.pxi, open_objects, has the same rule)."""
         for key in self.names:
             try:
@@ -142,16 +142,18 @@ class Builder:
         jobs: list[Job] = []
         for key, facts in self.known.items():
             scalar = openmp and (facts.openmp or not facts.entries)
-            file = f"{key}.S" if scalar else f"{key}.E"
+            form = "S" if scalar else "E"
+            form = form.lower() if checked else form
+            file = f"{key}.{form}"
             if not (facts.lines if scalar else facts.entries):
                 continue
             have = functions_of_code(self.folder, file)
             if have is None:
-                jobs += self.jobs_of(key, file[-1])
+                jobs += self.jobs_of(key, form)
             elif scalar:
                 for name in self.needed(key):
                     if name not in have and not os.path.exists(self.path(f"{file}.{function_hash(name)}")):
-                        jobs += self.jobs_of(key, "S", name)
+                        jobs += self.jobs_of(key, form, name)
         return jobs
 
     def run(self, job: Job) -> None:
@@ -159,10 +161,10 @@ class Builder:
         from .compiler import SLOW, compile_functions, compile_slow
 
         if job.form == SLOW:
-            self.write(job.file, compile_slow())
+            self.write(job.file, compile_slow(job.file == abi.SLOW_FILES[1]))
             return
         module = self.module(job.key)
-        hot = job.form in "VW" or bool(self.facts(job.key).entries)
+        hot = job.form in "VWvw" or bool(self.facts(job.key).entries)
         functions = [(module.functions[name], job.form) for name in job.names if name in module.functions]
         data, calls = compile_functions(module, functions, hot, job.parts)
         self.write(job.file, data)
@@ -200,8 +202,8 @@ class Builder:
         """Make files, in several processes if they are many."""
         if not jobs:
             return
-        if all(job.file != abi.SLOW_FILE for job in jobs):
-            jobs = [*self.slow_job(), *jobs]
+        if jobs[0].key:
+            jobs = [*self.slow_job(jobs[0].form.islower()), *jobs]
         total = sum(job.weight for job in jobs)
         count = min(len(os.sched_getaffinity(0)), len(jobs), total // SHARE)
         if count < 2:
@@ -254,11 +256,12 @@ class Builder:
         self.messages += messages
         self.calls += calls
 
-    def slow_job(self) -> list[Job]:
+    def slow_job(self, checked: bool) -> list[Job]:
         """What all code files share, if it is not there."""
         from .compiler import SLOW
 
-        return [] if os.path.exists(self.path(abi.SLOW_FILE)) else [Job("", SLOW, [], abi.SLOW_FILE, 300)]
+        name = abi.SLOW_FILES[checked]
+        return [] if os.path.exists(self.path(name)) else [Job("", SLOW, [], name, 300)]
 
     def definition(self, key: str, name: str) -> str:
         """The object that defines a function which object `key` calls; "" if none does."""
@@ -289,7 +292,7 @@ def fill(folder: str) -> int:
     """Serve the requests on standard input."""
     builder = Builder(folder)
     wants: list[list[str]] = []
-    automatic = False
+    automatic = checked = False
     jobs: list[Job] = []
     for line in sys.stdin:
         words = line.rstrip("\n").split(" ", 3)
@@ -298,9 +301,9 @@ def fill(folder: str) -> int:
         elif words[0] == "want":
             wants.append(words[1:])
         elif words[0] == "auto":
-            automatic = True
+            automatic, checked = True, words[1:] == ["checked"]
         elif words[0] == "slow":
-            jobs += builder.slow_job()
+            jobs += builder.slow_job(words[1:] == ["checked"])
     for words in wants:
         try:
             if words[1] == "I":
@@ -312,7 +315,7 @@ def fill(folder: str) -> int:
             builder.messages.append(str(error))
             builder.status = BAD_PTX
     if automatic and builder.status == OK:
-        jobs += builder.automatic()
+        jobs += builder.automatic(checked)
     if builder.status == OK:
         builder.make(jobs)
     if builder.status == OK:
@@ -334,7 +337,7 @@ def prune(folder: str | os.PathLike[str], keep: set[str]) -> None:
             facts = entry.stat()
         except OSError:
             continue  # another process was quicker
-        if entry.name == abi.SLOW_FILE:
+        if entry.name in abi.SLOW_FILES:
             continue
         if not key:
             if facts.st_mtime < time.time() - 3600:

@@ -177,11 +177,11 @@ cdef int run_compiler(const char *folder, const char *requests, size_t size, tex
     return PTX_ERROR_JIT_COMPILER_NOT_FOUND
 
 
-cdef void function_file(char *path, size_t size, const char *folder, const char *key, int form, const char *function) noexcept nogil:
+cdef void function_file(char *path, size_t size, const char *folder, const char *key, int form, const char *function, bint checked) noexcept nogil:
     """The name of a cache file: of one function if it is named and not compiled with all others of its object (build.py)."""
     cdef uint64_t value = 0xCBF29CE484222325U
     cdef const char *at = function
-    cdef const char *letters = "SVEWX"
+    cdef const char *letters = "svewx" if checked else "SVEWX"
     if form == FORM_V or form == FORM_W or (form == FORM_S and function[0]):
         while at[0]:
             value = (value ^ <uint8_t> at[0]) * 0x100000001B3U

@@ -7,6 +7,7 @@ from functools import cache
 
 from . import abi, unit
 from .backend import Backend
+from .checks import slow_paths as checked_slow_paths
 from .emit import Links
 from .lower import lower
 from .memory import slow_paths
@@ -40,9 +41,9 @@ def ir(
     """LLVM IR of functions in their versions; symbols; analyses."""
     texts, symbols, analyses = [], {}, []
     for number, (function, form) in enumerate(functions):
-        version, rows = VERSION_OF[form]
+        version, rows = VERSION_OF[form.upper()]
         symbol = f"{form}{number}"
-        text, analysis = lower(function, version, rows, links, module.name, symbol)
+        text, analysis = lower(function, version, rows, links, module.name, symbol, form.islower())
         texts.append(text)
         analyses.append(analysis)
         symbols[symbol] = (function.name, form)
@@ -51,7 +52,7 @@ def ir(
 
 
 SLOW = "slow"
-"""The form of the shared file's job (build.py)."""
+"""The form of the shared files' jobs (build.py)."""
 
 
 def module_text(body: str) -> str:
@@ -72,11 +73,11 @@ attributes #2 = {{ nounwind cold {attributes} }}
 """
 
 
-def compile_slow() -> bytes:
+def compile_slow(checked: bool) -> bytes:
     """The code file of what all others share."""
-    body = slow_paths()
+    body = checked_slow_paths() if checked else slow_paths()
     elf = backend().compile(module_text(body), 2, ("O2",))
-    names = re.findall(rf"@({abi.SLOW_PREFIX}\w+)\(ptr %w", body)
+    names = re.findall(rf"@({abi.SLOW_PREFIXES[checked]}\w+)\(ptr %w", body)
     return unit.code_file([elf], Links(), {name: (name, "S") for name in names}, {})
 
 
@@ -105,9 +106,9 @@ def compile_functions(
     analyses = []
     large = sum(len(f.body or ()) for f, _ in functions) > LARGE
     for number, (function, form) in enumerate(functions):
-        version, rows = VERSION_OF[form]
+        version, rows = VERSION_OF[form.upper()]
         symbol = f"{form}{number}"
-        text, analysis = lower(function, version, rows, links, module.name, symbol)
+        text, analysis = lower(function, version, rows, links, module.name, symbol, form.islower())
         texts[hot and not large and is_hot(analysis)].append(text)
         analyses.append(analysis)
         symbols[symbol] = (function.name, form)
@@ -119,7 +120,8 @@ def compile_functions(
     calls: set[tuple[str, str]] = set()
     lines: dict[tuple[str, str], int] = {}
     for analysis, (_, form) in zip(analyses, functions, strict=True):
-        wanted = "W" if form in ("W", "X") else "V"
+        wanted = "W" if form in "WXwx" else "V"
+        wanted = wanted.lower() if form.islower() else wanted
         for block in analysis.blocks:
             for code in block.code:
                 for operand in getattr(code, "operands", ()):

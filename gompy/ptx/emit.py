@@ -80,8 +80,9 @@ class Links:
 class Emitter:
     """The text of one function; `lines` grows."""
 
-    def __init__(self, analysis: Analysis, links: Links, name: str) -> None:
+    def __init__(self, analysis: Analysis, links: Links, name: str, checked: bool = False) -> None:
         self.a = analysis
+        self.checked = checked
         self.links = links
         self.name = name
         self.lines: list[str] = []
@@ -409,7 +410,7 @@ class Emitter:
 
     def slow(self, result: str, name: str, *arguments: tuple[str, str]) -> str:
         """Call one of the functions that all units share (memory.py, slow_paths)."""
-        name = abi.SLOW_PREFIX + name
+        name = abi.SLOW_PREFIXES[self.checked] + name
         kinds = ", ".join(kind for kind, _ in arguments)
         self.links.slow[name] = f"declare {result} @{name}(ptr, i32, {kinds}, ptr, i32) #2"
         values = ", ".join(f"{kind} {text}" for kind, text in arguments)

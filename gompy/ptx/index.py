@@ -32,7 +32,7 @@ RELOC = struct.Struct("<Q2Iq")  # offset in the variable, name, reserved, addend
 LOC = struct.Struct("<3I")  # line, file, source line
 REF = struct.Struct("<2I")  # name that a function refers to, line
 FILE = struct.Struct("<2I")  # number, name
-INFO = struct.Struct("<4I")  # PTX version * 10, is GCC's OpenMP code, has entries, reserved
+INFO = struct.Struct("<4I")  # PTX version * 10, is GCC's OpenMP code, has entries, architecture
 SPACES = ("global", "const", "shared")
 LINKAGES = ("", "visible", "weak", "common", "extern")
 
@@ -88,6 +88,12 @@ def references(function: Function) -> dict[str, int]:
     return found
 
 
+def architecture(module: Module) -> int:
+    """The number in `.target sm_N`; 0 if there is none."""
+    digits = module.target.removeprefix("sm_").rstrip("af")
+    return int(digits) if digits.isdigit() else 0
+
+
 def index_file(module: Module) -> bytes:
     """The index of an object as a cache file."""
     strings = unit.Strings()
@@ -129,7 +135,9 @@ def index_file(module: Module) -> bytes:
     locs = b"".join(LOC.pack(p.line, p.file, p.source_line) for p in module.locations)
     files = b"".join(FILE.pack(number, strings.add(name)) for number, name in module.files.items())
     entries = any(f.entry for f in module.functions.values())
-    info = INFO.pack(module.version[0] * 10 + module.version[1], int(is_openmp(module)), int(entries), 0)
+    info = INFO.pack(
+        module.version[0] * 10 + module.version[1], int(is_openmp(module)), int(entries), architecture(module)
+    )
     return unit.container(
         "index",
         {

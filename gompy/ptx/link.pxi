@@ -101,7 +101,7 @@ cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *ob
         if o.index == NULL:
             requests = append(requests, &used, &room, "want %s I%s\n", o.key, "")
     if used > mark:
-        requests = append(requests, &used, &room, "auto%s%s\n", "", "")
+        requests = append(requests, &used, &room, "auto%s%s\n", " checked" if image.check else "", "")
         result = run_compiler(folder, requests, used, log)
         if result:
             free(requests)
@@ -123,6 +123,8 @@ cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *ob
         o = &image.objects[i]
         openmp = any_openmp and (o.info.openmp or not o.info.entries)
         form = "S" if openmp else "E"
+        if image.check:
+            form = "s" if openmp else "e"
         if (openmp and o.index.section[SECTION_FUNCTIONS].bytes) or (not openmp and o.info.entries):
             snprintf(path, sizeof(path), "%s/%s.%s", folder, o.key, form)
             if access(path, 4) != 0:
@@ -193,7 +195,7 @@ cdef int resolve(ptx_image *image, text_buffer *log) noexcept nogil:
     return result
 
 
-cdef public int ptx_link(const ptx_object *objects, size_t n, ptx_image **image, char *log, size_t log_size) noexcept nogil:
+cdef public int ptx_link(const ptx_object *objects, size_t n, unsigned check, ptx_image **image, char *log, size_t log_size) noexcept nogil:
     """executor.h."""
     cdef text_buffer buffer
     cdef char folder[4200]
@@ -210,6 +212,7 @@ cdef public int ptx_link(const ptx_object *objects, size_t n, ptx_image **image,
         return result
     made = <ptx_image *> calloc(1, sizeof(ptx_image))
     made.references = 1
+    made.check = check
     made.nobjects = n
     made.objects = <obj *> calloc(n, sizeof(obj))
     pthread_mutex_lock(&gompy_compile_lock)

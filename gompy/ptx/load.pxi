@@ -85,8 +85,10 @@ cdef code_unit *load_code(ptx_module *module, uint32_t object, const char *path)
         name = string_of(head, links[i].name)
         if links[i].kind == LINK_UNIT:
             words[i] = <uint64_t> <uintptr_t> unit
-        elif links[i].kind == LINK_HOST and memcmp(name, SLOW_PREFIX, strlen(SLOW_PREFIX)) == 0:
-            words[i] = slow_function(path, name)
+        elif links[i].kind == LINK_HOST and strncmp(name, b"gompy_slow_", 11) == 0:
+            words[i] = slow_function(path, name, False)
+        elif links[i].kind == LINK_HOST and strncmp(name, b"gompy_check_", 12) == 0:
+            words[i] = slow_function(path, name, True)
         elif links[i].kind == LINK_HOST:
             words[i] = <uint64_t> <uintptr_t> dlsym(RTLD_DEFAULT, name)
             if words[i] == 0:
@@ -113,11 +115,11 @@ cdef struct shared_code:                # the functions of SLOW_FILE, loaded onc
     uint64_t places[16]
     size_t count
 
-cdef shared_code shared
+cdef shared_code[2] shared              # without and with checks
 cdef pthread_mutex_t shared_lock        # zero: PTHREAD_MUTEX_INITIALIZER
 
 
-cdef bint load_shared(const char *path) noexcept nogil:
+cdef bint load_shared(const char *path, shared_code *code) noexcept nogil:
     """Load the functions that all code files share; False if there is no such file."""
     cdef file_head *head = map_file(path, KIND_CODE)
     cdef code_record *codes
@@ -132,9 +134,9 @@ cdef bint load_shared(const char *path) noexcept nogil:
     codes = <code_record *> section_of(head, SECTION_CODE)
     count = head.section[SECTION_CODE].bytes // sizeof(code_record)
     for i in range(count if count < 16 else 16):
-        shared.names[i] = string_of(head, codes[i].name)  # stays mapped
-        shared.places[i] = <uint64_t> <uintptr_t> (memory + codes[i].offset)
-    shared.count = i + 1 if count else 0
+        code.names[i] = string_of(head, codes[i].name)  # stays mapped
+        code.places[i] = <uint64_t> <uintptr_t> (memory + codes[i].offset)
+    code.count = count if count < 16 else 16
     return True
 
 
@@ -143,25 +145,26 @@ cdef void no_shared(gompy_warp *w, uint32_t mask) noexcept nogil:
     stop(w, mask, PTX_ERROR_JIT_COMPILER_NOT_FOUND, 0, NULL, 0, "the PTX compiler left no result")
 
 
-cdef uint64_t slow_function(const char *path, const char *name) noexcept nogil:
+cdef uint64_t slow_function(const char *path, const char *name, bint checked) noexcept nogil:
     """A function that code files share, of the file in the same folder; the compiler makes that if it is not there."""
     cdef char folder[4400]
     cdef char file[4500]
     cdef text_buffer log
     cdef uint64_t result = 0
     cdef size_t i
+    cdef shared_code *code = &shared[checked]
     pthread_mutex_lock(&shared_lock)
-    if shared.count == 0:
+    if code.count == 0:
         snprintf(folder, sizeof(folder), "%s", path)
         strrchr(folder, b"/")[0] = 0
-        snprintf(file, sizeof(file), "%s/%s", folder, <const char *> SLOW_FILE)
-        if not load_shared(file):
+        snprintf(file, sizeof(file), "%s/%s", folder, SLOW_FILE_CHECKED if checked else SLOW_FILE)
+        if not load_shared(file, code):
             log.data, log.size, log.used = NULL, 0, 0
-            run_compiler(folder, "slow\n", 5, &log)
-            load_shared(file)
-    for i in range(shared.count):
-        if strcmp(shared.names[i], name) == 0:
-            result = shared.places[i]
+            run_compiler(folder, "slow checked\n" if checked else "slow\n", 13 if checked else 5, &log)
+            load_shared(file, code)
+    for i in range(code.count):
+        if strcmp(code.names[i], name) == 0:
+            result = code.places[i]
     pthread_mutex_unlock(&shared_lock)
     return result if result else <uint64_t> <uintptr_t> &no_shared
 
@@ -231,12 +234,12 @@ cdef int need_code(descriptor *d, int form, text_buffer *log) noexcept nogil:
     cdef char line[512]
     cdef size_t used = 0, room = 1024, i
     cdef char *requests
-    cdef const char *letters = "SVEWX"
+    cdef const char *letters = "svewx" if module.image.check else "SVEWX"
     cdef int result = cache_folder(folder, sizeof(folder), log)
     cdef void *before = d.code[form]
     if result:
         return result
-    function_file(path, sizeof(path), folder, o.key, form, d.name)
+    function_file(path, sizeof(path), folder, o.key, form, d.name, module.image.check != 0)
     pthread_mutex_lock(&gompy_compile_lock)
     if d.code[form] != before or load_code(module, d.object, path) != NULL:
         pthread_mutex_unlock(&gompy_compile_lock)
@@ -317,6 +320,8 @@ cdef int place_variables(ptx_module *module) noexcept nogil:
                 memcpy(<void *> <uintptr_t> address, section_of(o.index, SECTION_DATA) + v.data - 1, v.size)
             else:
                 memset(<void *> <uintptr_t> address, 0, v.size)
+            if image.check:
+                memset(memory.shadow + (address - memory.base), SHADOW_WRITTEN, v.size)
     for i in range(image.nobjects):
         o = &image.objects[i]
         relocs = <reloc_record *> section_of(o.index, SECTION_RELOCS)
@@ -346,7 +351,7 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
     cdef void **builtin
     if failure != NULL:
         memset(failure, 0, sizeof(ptx_error))
-    if image == NULL or memory == NULL or module == NULL:
+    if image == NULL or memory == NULL or module == NULL or (image.check and memory.shadow == NULL):
         return PTX_ERROR_INVALID_VALUE
     log.data, log.size, log.used = NULL, 0, 0
     if failure != NULL:
@@ -357,6 +362,10 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
         return result
     m = <ptx_module *> calloc(1, sizeof(ptx_module))
     m.image, m.memory = image, memory
+    if image.check:
+        m.found = <findings *> calloc(1, sizeof(findings))
+        pthread_mutex_init(&m.found.lock, NULL)
+        make_shared_template(m)
     gompy_increment(&image.references, 1)
     m.addresses = <uint64_t *> calloc(image.nvariables + 1, sizeof(uint64_t))
     count = image.nfunctions + BUILTINS + 1  # the last one stands for functions that are not defined
@@ -385,7 +394,7 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
     for i in range(image.nobjects):
         for form in range(FORMS):
             if form == FORM_S or form == FORM_E:
-                function_file(path, sizeof(path), folder, image.objects[i].key, form, "")
+                function_file(path, sizeof(path), folder, image.objects[i].key, form, "", image.check != 0)
                 load_parts(m, <uint32_t> i, path)
     module[0] = m
     return PTX_SUCCESS
@@ -407,6 +416,8 @@ cdef public void ptx_unload(ptx_module *module) noexcept nogil:
     for n in range(module.image.nvariables):
         if module.addresses[n]:
             module.memory.free_variable(module.memory.user, module.addresses[n])
+    free(module.found)
+    free(module.shared_template)
     free(module.addresses)
     free(module.descriptors)
     drop_image(module.image)

@@ -7,7 +7,7 @@ All else goes to the executor, lane by lane: shared and local memory, gathers, a
 
 from __future__ import annotations
 
-from . import abi
+from . import abi, checks
 from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
 from .forms import FLOATS, INTEGERS, LOGICAL, lowering, operands, unknown
 from .syntax import Immediate, Instruction, Memory, Operand, Pair, Register, Sink, Symbol, Vector
@@ -80,6 +80,8 @@ def contiguous(em: Emitter, address: Value, size: int) -> tuple[str, str]:
 
 def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str) -> Value:
     """Load one value (or one for each lane) of a PTX type."""
+    if em.checked:
+        return checks.load_value(em, address, kind, varying, space)
     llvm, size = LLVM_TYPE[kind], bytes_of(kind)
     fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
     if not address.vector:
@@ -122,6 +124,9 @@ def lanes_load(em: Emitter, address: Value, llvm: str, size: int) -> Value:
 
 def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
     """Store a value; of lanes with the same address one wins."""
+    if em.checked:
+        checks.store_value(em, address, value, space)
+        return
     size = max(BITS[value.type] // 8, 1)
     fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
     if not address.vector:
@@ -209,7 +214,7 @@ def slow_paths() -> str:
 
     def function(result: str, name: str, arguments: str, code: str) -> None:
         texts.append(
-            f"define {result} @{abi.SLOW_PREFIX}{name}(ptr %w, i32 %m, {arguments}, ptr %unit, i32 %line) #0 {{\n"
+            f"define {result} @{abi.SLOW_PREFIXES[0]}{name}(ptr %w, i32 %m, {arguments}, ptr %unit, i32 %line) #0 {{\n"
             f"  %o1 = getelementptr i8, ptr %w, i64 {abi.WARP['ops']}\n  %o2 = load ptr, ptr %o1\n"
             f"  %o3 = getelementptr i8, ptr %o2, i64 {8 * abi.OP_INDEX[name]}\n  %f = load ptr, ptr %o3\n"
             f"{code}\n}}"
@@ -290,6 +295,8 @@ def load(em: Emitter, code: Instruction) -> None:
         em.fail(f"'{code.opcode}' needs an address")
     values = []
     targets = items(em, code.operands[0], count)
+    if em.checked and count > 1 and space != "param":
+        checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
     for index, target in enumerate(targets):
         if space == "param":
             pointer, vector = param_access(em, memory, kind, index)
@@ -311,6 +318,8 @@ def store(em: Emitter, code: Instruction) -> None:
     memory = code.operands[0]
     if not isinstance(memory, Memory):
         em.fail(f"'{code.opcode}' needs an address")
+    if em.checked and count > 1 and space != "param":
+        checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
     for index, source in enumerate(items(em, code.operands[1], count)):
         value = em.read(source, kind)
         if space != "param":
@@ -447,6 +456,8 @@ def barrier(em: Emitter, code: Instruction) -> None:
     mods = [m for m in code.mods if m not in ("aligned", "cta")]
     if mods == ["warp", "sync"]:
         operands(em, code, 1)
+        if em.checked:
+            checks.warp_barrier(em, code)
         return
     if mods not in (["sync"], ["arrive"]):
         unknown(em, code)
@@ -455,6 +466,8 @@ def barrier(em: Emitter, code: Instruction) -> None:
     number = em.first_lane(em.read(code.operands[0], "u32"))
     threads = em.first_lane(em.read(code.operands[1], "u32")) if len(code.operands) == 2 else em.ints("i32", 0)
     kind = abi.BARRIER_KINDS.index(mods[0])
+    if em.checked and (code.base == "bar" or "aligned" in code.mods):
+        kind += abi.BARRIER_ALIGNED
     em.helper("barrier", f"ptr %w, i32 {em.active}, i32 {kind}, i32 {number.text}, i32 {threads.text}, {em.site()}")
 
 

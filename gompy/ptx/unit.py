@@ -209,7 +209,7 @@ def code_file(
     text, places = flatten(elves, links)
     strings = Strings()
     code = b"".join(
-        CODE.pack(strings.add(function), abi.VERSIONS.index(version), places[symbol])
+        CODE.pack(strings.add(function), abi.VERSIONS.index(version.upper()), places[symbol])
         for symbol, (function, version) in symbols.items()
     )
     words = b"".join(

@@ -14,7 +14,7 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from dg import source
+from gcc_suite import source
 
 PACKAGES = {"runtest": "dejagnu", "source": "gcc-12-source"}
 _MEMBERS = re.compile(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dg.plan import MESSAGES, Message
+from gompy.dg.plan import MESSAGES, Message
 
 _KINDS = {"dg-error": "errors", "dg-bogus": "bogus messages"}
 
@@ -81,11 +81,12 @@ def fortran(output: str) -> str:
 
 @dataclass(frozen=True)
 class MessageResult:
-    """One message test: the end of its name, and whether it passed."""
+    """One message test: the end of its name, whether it passed, and the directive."""
 
     name: str
     passed: bool
     xfail: bool
+    message: Message
 
 
 def _column(regex: str, line: int | None) -> tuple[str, str]:
@@ -116,7 +117,7 @@ def match(output: str, expected: Sequence[Message]) -> tuple[str, list[MessageRe
         kept = [t for t in lines if not (place in t and pattern.search(t, t.find(place) + len(place) if place else 0))]
         found = len(kept) != len(lines)
         lines = kept
-        results.append(MessageResult(_name(message), found != (message.kind == "dg-bogus"), message.xfail))
+        results.append(MessageResult(_name(message), found != (message.kind == "dg-bogus"), message.xfail, message))
     return "\n".join(lines), results
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from dg.tcl import TclError, Variables, words
+from gompy.dg.tcl import TclError, Variables, words
 
 _DIRECTIVE = re.compile(r"\{[ \t]+(dg-[-a-z]+)[ \t]+(.*)[ \t]+\}[^}]*$")
+_DO = re.compile(r"\{[ \t]+dg-do[ \t]+[^\n]*[ \t]+\}")
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,16 @@ class Directive:
 
 
 class DirectiveError(ValueError):
-    """A directive that DejaGnu would answer with an ERROR line.  ``text`` is what follows ``ERROR: NAME: ``."""
+    """A directive that DejaGnu would answer with an ERROR line.
 
-    def __init__(self, text: str) -> None:
+    text: what follows ``ERROR: NAME: `` there.  line, reason: the directive's line and what is wrong with it.
+    """
+
+    def __init__(self, text: str, line: int = 0, reason: str = "") -> None:
         super().__init__(text)
         self.text = text
+        self.line = line
+        self.reason = reason or text
 
 
 def parse(source: str) -> list[Directive]:
@@ -49,6 +55,12 @@ def parse(source: str) -> list[Directive]:
         try:
             args = words(text, variables)
         except (TclError, ValueError) as error:
-            raise DirectiveError(f'{error} for " {name} {number} {text} "') from None
+            shown = f'{error} for " {name} {number} {text} "'
+            raise DirectiveError(shown, number, f"{name}: {error}") from None
         result.append(Directive(number, name, tuple(args), text))
     return result
+
+
+def says_what_to_do(source: str) -> bool:
+    """Whether a text has a ``dg-do``: then it is a program by itself and not another's part."""
+    return _DO.search(source) is not None

@@ -9,7 +9,7 @@ import fnmatch
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dg.tcl import TclError, words
+from gompy.dg.tcl import TclError, words
 
 TRIPLET = "x86_64-pc-linux-gnu"
 

@@ -13,7 +13,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 _ALWAYS_TRUE = frozenset(
-    ("lp64", "alias", "size32plus", "shared", "tls", "pthread", "sync_int_long", "__float128", "offloading_enabled")
+    (
+        *(
+            "lp64",
+            "alias",
+            "size32plus",
+            "shared",
+            "tls",
+            "pthread",
+            "sync_int_long",
+            "__float128",
+            "offloading_enabled",
+        ),
+        *("fopenmp", "fopenacc", "int128", "int32plus", "le", "pie", "dlopen", "mmap", "glibc", "gld", "gas", "static"),
+        *("exceptions", "global_constructor", "init_priority", "c99_runtime", "stdint_types", "alloca", "signal"),
+    )
 )
 _ALWAYS_FALSE = frozenset(
     (
@@ -36,8 +50,25 @@ int main () { int x = 10; _Pragma ("omp target map(to: x)") x++; return x == 10;
 """,
     "offload_device_any_intel_mic": """
 #include <omp.h>
-#include "testsuite/libgomp.c-c++-common/on_device_arch.h"
-int main () { return !any_device_arch_intel_mic (); }
+int mic (void) { return 0; }
+#pragma omp declare variant (mic) match(construct={target},device={arch(intel_mic)})
+int arch (void) { return 1; }
+int main ()
+{
+  for (int d = 0; d < omp_get_num_devices (); d++)
+    {
+      int r = 1;
+      _Pragma ("omp target map(from: r) device(d)") r = arch ();
+      if (!r) return 0;
+    }
+  return 1;
+}
+""",
+    "offload_device_nvptx": """
+int nvptx (void) { return 0; }
+#pragma omp declare variant (nvptx) match(construct={target},device={arch(nvptx)})
+int arch (void) { return 1; }
+int main () { int r = 1; _Pragma ("omp target map(from: r)") r = arch (); return r; }
 """,
     "tls_runtime": "__thread int i; int main () { return i; }\n",
     "weak_undefined": "extern void foo () __attribute__((weak)); int main () { if (foo) return 1; return 0; }\n",

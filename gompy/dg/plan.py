@@ -10,13 +10,15 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from dg.directives import Directive, DirectiveError
-from dg.selectors import Context, SelectorError, Verdict, evaluate, flags_selected, process
-from dg.tcl import words
+from gompy.dg.directives import Directive, DirectiveError
+from gompy.dg.selectors import Context, SelectorError, Verdict, evaluate, flags_selected, process
+from gompy.dg.tcl import words
 
 Keyword = Callable[[str, Sequence[str]], bool | None]
-"""The oracle of effective targets (dg.selectors.Context)."""
+"""The oracle of effective targets (selectors.Context)."""
 ACTIONS = ("preprocess", "compile", "assemble", "link", "run")
+STOPS = {"preprocess": ("-E", ".i"), "compile": ("-S", ".s"), "assemble": ("-c", ".o")}
+"""Actions that end before the link: the option, and the suffix of the output."""
 MESSAGES = {
     "dg-error": r"([Ff]atal )?[Ee]rror:",
     "dg-warning": r"[Ww]arning:",
@@ -27,6 +29,11 @@ MESSAGES = {
     "dg-bogus": "",
 }
 """Directive to the prefix that its message must have."""
+ALWAYS_THERE = frozenset(
+    f"dg-require-{what}"
+    for what in ("weak", "visibility", "ifunc", "gc-sections", "profiling", "fork", "linker-plugin", "cxa-atexit")
+)
+"""Requirements that gcc on GNU/Linux for x86-64 always meets."""
 
 
 @dataclass(frozen=True)
@@ -43,22 +50,25 @@ class Message:
 
 @dataclass(frozen=True)
 class Final:
-    """One dg-final command: its words, and whether its failure is expected."""
+    """One dg-final command: its words, whether its failure is expected, and its line."""
 
     words: tuple[str, ...]
     xfail: bool
+    line: int = field(default=0, compare=False)
 
 
 @dataclass
 class TestPlan:
     """How to carry a test out.
 
-    supported False: one UNSUPPORTED line, nothing else.  companion: skipped everywhere, as it is another test's source.
-    options: EXTRA, after the option set.  timeout in seconds.
+    supported False: one UNSUPPORTED line, nothing else; unsupported_because is the first directive's reason.
+    companion: skipped everywhere, as it is another test's source.  options: EXTRA, after the option set.
+    output: regular expressions that are joined; output_line: the first one's line.  timeout in seconds.
     """
 
     action: str = "run"
     supported: bool = True
+    unsupported_because: str = ""
     companion: bool = False
     options: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
@@ -67,6 +77,7 @@ class TestPlan:
     keep_notes: bool = False
     prune: list[str] = field(default_factory=list)
     output: list[str] = field(default_factory=list)
+    output_line: int = 0
     output_xfail: bool = False
     should_fail: bool = False
     run_xfail: bool = False
@@ -111,6 +122,10 @@ class _Planner:
         excludes = _elements(args[index + 2]) if len(args) > index + 2 else []
         return flags_selected(includes, excludes, context.flags)
 
+    def unsupported(self, reason: str) -> None:
+        self.plan.supported = False
+        self.plan.unsupported_because = self.plan.unsupported_because or reason
+
     def directive(self, d: Directive) -> None:
         plan, args = self.plan, d.args
         if d.name in MESSAGES:
@@ -133,12 +148,15 @@ class _Planner:
                 plan.sources = " ".join(args).split()
             case "dg-require-effective-target":
                 if self.selected(args, 1).selected and not evaluate(args[0], self.context()):
-                    plan.supported = False
+                    self.unsupported(f"needs {args[0]}")
             case "dg-require-alias":
                 if not evaluate("alias", self.context()):
-                    plan.supported = False
+                    self.unsupported("needs alias")
+            case _ if d.name in ALWAYS_THERE:
+                pass
             case "dg-skip-if":
-                plan.supported = plan.supported and not self.flags_hold(args, 1)
+                if self.flags_hold(args, 1):
+                    self.unsupported(args[0] or "skipped by dg-skip-if")
                 plan.companion = plan.companion or [word.strip() for word in args[1:]] == ["*-*-*"]
             case "dg-xfail-run-if":
                 plan.run_xfail = plan.run_xfail or self.flags_hold(args, 1)
@@ -150,6 +168,7 @@ class _Planner:
                 verdict = self.selected(args, 1)
                 if verdict.selected:
                     plan.output.append(args[0])
+                    plan.output_line = plan.output_line or d.line
                     plan.output_xfail = plan.output_xfail or verdict.xfail
             case "dg-set-target-env-var":
                 plan.environment[args[0]] = args[1]
@@ -169,22 +188,22 @@ class _Planner:
                 if args[0] != "__float128":
                     raise SelectorError(f"unknown dg-add-options feature {args[0]}")
             case "dg-final":
-                self.final(args[0])
+                self.final(args[0], d.line)
             case _:
                 raise SelectorError("unknown dg option: " + d.name)
 
-    def final(self, text: str) -> None:
+    def final(self, text: str, line: int) -> None:
         noted = _NOTED_XFAIL.search(text)
         if noted:
             if process(noted[1], self.context()).xfail:
-                self.plan.finals.append(Final(("xfail", noted[2]), False))
+                self.plan.finals.append(Final(("xfail", noted[2]), False, line))
             return
         parts = words(text)
         verdict = Verdict(True, False)
         if parts and parts[-1].split()[:1] in (["target"], ["xfail"]):
             verdict = process(parts.pop(), self.context())
         if verdict.selected:
-            self.plan.finals.append(Final(tuple(parts), verdict.xfail))
+            self.plan.finals.append(Final(tuple(parts), verdict.xfail, line))
 
     def message(self, d: Directive, verdict: Verdict) -> None:
         line: int | None = d.line
@@ -200,7 +219,7 @@ class _Planner:
                 self.used.add(where)
                 line = self.lines[where]
             else:
-                raise SelectorError(f"dg-line var {where} used, but not defined")
+                raise DirectiveError(f"dg-line var {where} used, but not defined", d.line)
         if verdict.selected:
             comment = d.args[1] if len(d.args) > 1 else ""
             self.plan.messages.append(Message(d.name, d.args[0], comment, line, d.line, verdict.xfail))
@@ -212,7 +231,8 @@ class _Planner:
         plan.warnings = [f"dg-line var {n} defined, but not used" for n in self.lines if n not in self.used]
         if self.did:
             chosen = [(action, v) for action, v in self.did if v.selected]
-            plan.supported = plan.supported and bool(chosen)
+            if not chosen:
+                self.unsupported(f"dg-do {self.did[-1][0]}: not for this target")
             plan.action = (chosen or self.did)[-1][0]
             plan.run_xfail = plan.run_xfail or any(v.xfail for _, v in chosen)
         return plan
@@ -226,7 +246,7 @@ def make(
 ) -> TestPlan:
     """Evaluate the directives for one option set.
 
-    default: EXTRA where no dg-options replaces it.  keyword: the oracle of effective targets (dg.selectors.Context).
+    default: EXTRA where no dg-options replaces it.  keyword: the oracle of effective targets (selectors.Context).
     Raises DirectiveError.
     """
     planner = _Planner(option_set, default, keyword)
@@ -235,15 +255,13 @@ def make(
             planner.directive(d)
         except (SelectorError, IndexError) as error:
             text = str(error) if isinstance(error, SelectorError) else "missing argument"
+            reason = text if d.name in text else f"{d.name}: {text}"
             if text.startswith("unknown dg option"):
                 text = f'unknown dg option: {d.name} {d.line} {d.text} for " {d.name} {d.line} {d.text} "'
             else:
                 text = f'{text} for " {d.name} {d.line} {d.text} "'
-            raise DirectiveError(text) from None
-    try:
-        return planner.finish()
-    except SelectorError as error:
-        raise DirectiveError(str(error)) from None
+            raise DirectiveError(text, d.line, reason) from None
+    return planner.finish()
 
 
 def _split(options: str) -> list[str]:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dg.runner import Outcome
-from dg.selectors import TRIPLET
+from gompy.dg.runner import Outcome
+from gompy.dg.selectors import TRIPLET
 
 _SUMMARY = (
     ("PASS", "# of expected passes\t\t"),

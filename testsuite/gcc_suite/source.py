@@ -6,8 +6,9 @@ import os
 import re
 import subprocess
 import tarfile
-from dataclasses import dataclass
 from pathlib import Path
+
+from gompy.dg.program import TestFile
 
 ARCHIVE = Path("/usr/src/gcc-12/gcc-12.2.0-dfsg.tar.xz")
 PACKAGE = "gcc-12-source"
@@ -29,22 +30,6 @@ _INCLUDE = re.compile(r'^[ \t]*(?:#[ \t]*include|include)[ \t]+["\']([^"\']+)["\
 
 class SourceError(Exception):
     """The tests are not to be had; the text says why and what to do."""
-
-
-@dataclass(frozen=True)
-class TestFile:
-    """A test of one driver: name is its path as libgomp.sum has it; language is ``c``, ``c++`` or ``fortran``."""
-
-    directory: str
-    name: str
-    path: Path
-    language: str
-    text: str
-
-    @property
-    def openacc(self) -> bool:
-        """Whether it is one of OpenACC's tests."""
-        return ".oacc-" in self.directory
 
 
 def cache_directory() -> Path:

@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from dg import directives, messages, plan, scans
-from dg.source import TestFile
-from dg.targets import EffectiveTargets
+from gompy.dg import directives, explain, messages, plan, scans
+from gompy.dg.explain import Problem, Step
+from gompy.dg.program import TestFile
+from gompy.dg.targets import EffectiveTargets
 
 TORTURE = (
     ("-O0",),
@@ -33,19 +34,28 @@ TORTURE = (
 )
 _ONE = (("-O2",),)
 _STATS = re.compile(r"(\d+) on device")
+_KERNELS = re.compile(r"libcuda \(gompy\): device \d+: (\d+) kernels")
+BAD = frozenset(("FAIL", "XPASS", "UNRESOLVED", "ERROR"))
+"""Results that make a test fail."""
 
 
 @dataclass
 class Outcome:
     """The results of one test with one option set.
 
-    results: (status, name) in order.  launches: regions that ran on a device, None if the runtime did not say.
+    results: (status, name) in order; log: what DejaGnu would log.  problems, steps: the same for readers who do not
+    know DejaGnu (explain).  launches: regions that ran on a device, None if the runtime did not say.
+    unsupported_because: the directive's reason.  kept: the work directory, if it was to be kept.
     """
 
     test: TestFile
     option_set: tuple[str, ...]
     results: list[tuple[str, str]] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    unsupported_because: str = ""
+    kept: Path | None = None
     launches: int | None = None
     is_run: bool = False
     compile_seconds: float = 0.0
@@ -55,22 +65,27 @@ class Outcome:
     def status(self) -> str:
         """``pass``, ``fail`` or ``unsupported``."""
         kinds = {status for status, _ in self.results}
-        if kinds & {"FAIL", "XPASS", "UNRESOLVED", "ERROR"}:
+        if kinds & BAD:
             return "fail"
         return "pass" if kinds & {"PASS", "XFAIL"} else "unsupported"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What all tests of a run share.  timeout: seconds, None for the test's own."""
+    """What all tests of a run share.
 
-    tests: Path
+    tests: GCC's libgomp/testsuite, None for programs that do not need its headers.  timeout: seconds, None for the
+    test's own.  keep: where work directories are made and stay.
+    """
+
+    tests: Path | None
     compiler: tuple[str, ...]
     targets: EffectiveTargets
     environment: dict[str, str]
     all_sets: bool = False
     timeout: float | None = None
     offload_targets: tuple[str, ...] = ()
+    keep: Path | None = None
 
     @property
     def acc_type(self) -> str:
@@ -78,10 +93,11 @@ class Settings:
         return "intelmic" if self.offload_targets else "host"
 
 
-def always(tests: Path) -> list[str]:
+def always(tests: Path | None) -> list[str]:
     """Options of every compilation."""
+    headers = (tests.parent.parent / "include", tests.parent) if tests else ()
     return [
-        *(f"-I{folder}" for folder in (tests.parent.parent / "include", tests.parent) if folder.is_dir()),
+        *(f"-I{folder}" for folder in headers if folder.is_dir()),
         *("-fmessage-length=0", "-fno-diagnostics-show-caret", "-fdiagnostics-color=never"),
     ]
 
@@ -138,7 +154,8 @@ def command_line(
         *more,
         *(("-dumpbase", "") if more else ()),
         *libraries,
-        *(("-lm", "-o", output) if plan_.action in ("link", "run") else ("-S", "-o", f"{test.path.stem}.s")),
+        *(("-lm",) if plan_.action in ("link", "run") else (plan.STOPS[plan_.action][0],)),
+        *("-o", output),
     ]
 
 
@@ -174,6 +191,14 @@ def _launches(path: Path) -> int | None:
     return sum(int(n) for line in text.splitlines() if "regions:" in line for n in _STATS.findall(line))
 
 
+def _kernels(path: Path) -> int | None:
+    """Kernels that ran on the emulated CUDA driver: what there is to count under another runtime than libgompy."""
+    try:
+        return sum(int(count) for count in _KERNELS.findall(path.read_text()))
+    except OSError:
+        return None
+
+
 class Run:
     """One test with one option set, in a work directory that goes when it is done."""
 
@@ -191,21 +216,37 @@ class Run:
         self.outcome.results.append((status, self.name + rest))
         self.outcome.log.append(f"{status}: {self.name}{rest}")
 
-    def judge(self, passed: bool, rest: str, xfail: bool) -> None:
-        """Note a result line whose failure may be expected."""
+    def judge(self, passed: bool, rest: str, xfail: bool, problem: Problem | None = None) -> None:
+        """Note a result line whose failure may be expected; the problem is what is told if it is not."""
         self.add(("XPASS" if xfail else "PASS") if passed else ("XFAIL" if xfail else "FAIL"), rest)
+        problem = problem or Problem(rest)
+        if passed and xfail:
+            self.outcome.problems.append(explain.unexpected_success(rest, problem))
+        elif not passed and not xfail:
+            self.outcome.problems.append(problem)
+
+    def keyword(self) -> plan.Keyword:
+        """The oracle of effective targets."""
+        targets = self.settings.targets
+        if self.test.openacc:
+            return partial(targets.acc_keyword, self.settings.acc_type, self.test.language)
+        return targets.keyword
+
+    def default_options(self) -> list[str]:
+        """The options of a test without dg-options."""
+        return ["-O2"] if self.test.language != "fortran" and not self.test.openacc else []
+
+    def command(self, wanted: plan.TestPlan, output: str) -> list[str]:
+        """The compiler's command."""
+        return command_line(self.test, self.outcome.option_set, wanted, self.settings, output)
 
     def go(self) -> Outcome:
         """Plan, compile, run."""
-        default = ["-O2"] if self.test.language != "fortran" and not self.test.openacc else []
-        targets = self.settings.targets
         try:
             parsed = directives.parse(self.test.text)
-            keyword = targets.keyword
-            if self.test.openacc:
-                keyword = partial(targets.acc_keyword, self.settings.acc_type, self.test.language)
-            wanted = plan.make(parsed, self.outcome.option_set, default, keyword)
+            wanted = plan.make(parsed, self.outcome.option_set, self.default_options(), self.keyword())
         except directives.DirectiveError as error:
+            self.outcome.problems.append(Problem(error.reason, error.line))
             self.outcome.results.append(("ERROR", f"{self.test.name}: {error.text}"))
             self.outcome.log.append(f"ERROR: {self.test.name}: {error.text}")
             return self.outcome
@@ -214,22 +255,35 @@ class Run:
             name = self.name.rstrip() if not self.outcome.option_set else self.name.rstrip() + " "
             self.outcome.results.append(("UNSUPPORTED", name))
             self.outcome.log.append(f"UNSUPPORTED: {name}")
+            self.outcome.unsupported_because = wanted.unsupported_because
             return self.outcome
-        work = Path(tempfile.mkdtemp(prefix="gompy-test-"))
+        work = Path(
+            tempfile.mkdtemp(
+                prefix=f"{self.test.path.stem}-" if self.settings.keep else "gompy-test-", dir=self.settings.keep
+            )
+        )
         try:
             self.compile(wanted, work)
         finally:
-            shutil.rmtree(work, ignore_errors=True)
+            if self.settings.keep:
+                self.outcome.kept = work
+            else:
+                shutil.rmtree(work, ignore_errors=True)
         if wanted.first_xfail and self.outcome.results:
             status, name = self.outcome.results[0]
             self.outcome.results[0] = ({"PASS": "XPASS", "FAIL": "XFAIL"}.get(status, status), name)
+            if status == "PASS":
+                self.outcome.problems.insert(0, explain.unexpected_success(name.removeprefix(self.name), Problem("")))
+            elif status == "FAIL":
+                del self.outcome.problems[0]
         return self.outcome
 
     def compile(self, wanted: plan.TestPlan, work: Path) -> None:
         """Compile, judge the messages, go on to the run."""
         log = self.outcome.log
-        program = f"./{self.test.path.stem}.exe"
-        command = command_line(self.test, self.outcome.option_set, wanted, self.settings, program)
+        stop = plan.STOPS.get(wanted.action)
+        program = f"{self.test.path.stem}{stop[1]}" if stop else f"./{self.test.path.stem}.exe"
+        command = self.command(wanted, program)
         log += [f"WARNING: {self.test.name}: {text}" for text in wanted.warnings]
         shown = shlex.join(command)
         log += [f"Executing on host: {shown}    (timeout = 300)", f"spawn -ignore SIGHUP {shown}"]
@@ -237,15 +291,16 @@ class Run:
         status, output = execute(command, work, self.environment, 300)
         self.outcome.compile_seconds = time.monotonic() - begin
         log.append(output)
+        self.outcome.steps.append(Step("compiler", shown, explain.ending(status, 300), output))
         if self.test.language == "fortran":
             output = messages.fortran(output)
         left, results = messages.match(output, wanted.messages)
         for result in results:
-            self.judge(result.passed, result.name, result.xfail)
+            self.judge(result.passed, result.name, result.xfail, explain.message(result.message))
         left = messages.excess(left, wanted.prune, wanted.keep_notes)
         if status is None:
             left = f"{left}\ncompiler timed out".lstrip()
-        self.judge(not left, "(test for excess errors)", wanted.excess_xfail)
+        self.judge(not left, "(test for excess errors)", wanted.excess_xfail, explain.excess(left))
         if left:
             log += ["Excess errors:", left]
         made = (work / program).exists()
@@ -254,32 +309,45 @@ class Run:
                 self.run(wanted, work, program)
             else:
                 self.add("UNRESOLVED", "compilation failed to produce executable")
+                self.outcome.problems.append(Problem("there is no program to run: the compilation failed"))
         for final in wanted.finals:
-            for kind, name in scans.scan(final, self.name, self.test.path, work, self.settings.offload_targets):
-                self.outcome.results.append((kind, name))
-                log.append(f"{kind}: {name}")
+            for found in scans.scan(final, self.name, self.test.path, work, self.settings.offload_targets):
+                self.outcome.results.append((found.status, found.name))
+                log.append(f"{found.status}: {found.name}")
+                if found.status in BAD:
+                    self.outcome.problems.append(Problem(found.detail, final.line))
 
     def run(self, wanted: plan.TestPlan, work: Path, program: str) -> None:
         """Run the program, judge its end and its output."""
         log = self.outcome.log
         stats = work / "gompy-stats"
-        environment = {**self.environment, **wanted.environment, "GOMPY_STATS": str(stats)}
+        environment = {
+            **self.environment,
+            **wanted.environment,
+            "GOMPY_STATS": str(stats),
+            "GOMPY_CUDA_STATS": str(work / "cuda-stats"),
+        }
         timeout = self.settings.timeout or wanted.timeout
         log += [f"Execution timeout is: {timeout:.0f}", "spawn [open ...]"]
         begin = time.monotonic()
         status, output = execute([program], work, environment, timeout)
         self.outcome.run_seconds = time.monotonic() - begin
         self.outcome.launches = _launches(stats)
+        if self.outcome.launches is None:
+            self.outcome.launches = _kernels(work / "cuda-stats")
         log.append(output)
+        shown = " ".join([*(f"{name}={shlex.quote(value)}" for name, value in wanted.environment.items()), program])
+        self.outcome.steps.append(Step("program", shown, explain.ending(status, timeout), output))
         if status is None:
             log.append("WARNING: program timed out.")
         elif status:
             log.append(f"exit status {status}" if status > 0 else f"killed by {signal.Signals(-status).name}")
         passed = (status == 0) != wanted.should_fail
-        self.judge(passed, "execution test", wanted.run_xfail)
+        self.judge(passed, "execution test", wanted.run_xfail, explain.execution(status, timeout, wanted.should_fail))
         if passed and wanted.output:
             pattern = "".join(wanted.output)
             matched = messages.are(pattern).search(output) is not None
-            self.judge(matched, "output pattern test", wanted.output_xfail)
+            problem = Problem("the program's output does not match", wanted.output_line, tuple(pattern.split("\n")))
+            self.judge(matched, "output pattern test", wanted.output_xfail, problem)
             if not matched:
                 log += ["Output was:", output, "Should match:", pattern]

@@ -1,0 +1,100 @@
+"""What went wrong with a program, for a reader who does not know DejaGnu's words."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gompy.dg.plan import Message
+
+_KINDS = {
+    "dg-error": "an error",
+    "dg-warning": "a warning",
+    "dg-note": "a note",
+    "dg-optimized": "an optimization remark",
+    "dg-missed": "a remark of a missed optimization",
+}
+SHOWN_LINES = 200
+"""Lines of a command's output that are shown, the last ones."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A result that is not as it should be: what it is, the directive's line (0: none), texts that belong to it."""
+
+    what: str
+    line: int = 0
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command that was run: compiler or program, the words, how it ended, and what it said."""
+
+    title: str
+    command: str
+    ending: str
+    output: str
+
+
+def ending(status: int | None, timeout: float) -> str:
+    """How a process ended; status is None after the timeout (seconds), negative for a signal."""
+    if status is None:
+        return f"killed after {timeout:g} s"
+    if status < 0:
+        return f"killed by {signal.Signals(-status).name}"
+    return f"exit status {status}"
+
+
+def unexpected_success(name: str, problem: Problem) -> Problem:
+    """The problem of a result that is good though its directive says xfail; name is DejaGnu's for the result."""
+    return replace(problem, what=f"{name.strip()} passes, though xfail says that it will not", details=())
+
+
+def message(wanted: Message) -> Problem:
+    """A message of the compiler that did not come, or came against dg-bogus."""
+    place = "" if wanted.line is None else f" on line {wanted.line}"
+    note = f" ({wanted.comment})" if wanted.comment else ""
+    if wanted.kind == "dg-bogus":
+        return Problem(f"a message{place} that must not come{note}:", wanted.own_line, (wanted.regex,))
+    kind = _KINDS.get(wanted.kind, "a message")
+    return Problem(f"{kind} was expected{place} and did not come{note}:", wanted.own_line, (wanted.regex,))
+
+
+def excess(left: str) -> Problem:
+    """Messages that no directive asks for."""
+    return Problem("the compiler said what no directive expects:", 0, tuple(left.split("\n")))
+
+
+def execution(status: int | None, timeout: float, should_fail: bool) -> Problem:
+    """A program that ended otherwise than it was to."""
+    wanted = "a failure (dg-shouldfail)" if should_fail else "exit status 0"
+    return Problem(f"the program: {ending(status, timeout)}; expected: {wanted}")
+
+
+def _shortened(output: str) -> list[str]:
+    lines = output.rstrip("\n").split("\n") if output.strip() else []
+    if len(lines) > SHOWN_LINES:
+        return [f"({len(lines) - SHOWN_LINES} lines before these)", *lines[-SHOWN_LINES:]]
+    return lines
+
+
+def text(path: str, source: str, problems: Sequence[Problem], steps: Sequence[Step], kept: str = "") -> str:
+    """The whole report: problems with their directives' lines, then the commands with what they said.
+
+    path: the program's, as the reader knows it.  source: its text.  kept: the work directory, if it is still there.
+    """
+    lines = source.splitlines()
+    out: list[str] = []
+    for problem in problems:
+        place = f"{path}:{problem.line}" if problem.line else path
+        out.append(f"{place}: {problem.what}")
+        out += [f"    {detail}" for detail in problem.details]
+        if problem.line and problem.line <= len(lines):
+            out.append(f"  {problem.line:5} | {lines[problem.line - 1].rstrip()}")
+    for step in steps:
+        out += ["", f"{step.title}: {step.ending}", f"$ {step.command}", *_shortened(step.output)]
+    if kept:
+        out += ["", f"work directory: {kept}"]
+    return "\n".join(out)
