@@ -280,6 +280,8 @@ cdef uint64_t memory_alloc(mic_device *d, size_t size) noexcept nogil:
     """Allocate device memory.  Returns the offset in the arena, or all ones when there is no room."""
     cdef uint64_t offset = ~<uint64_t>0
     cdef bint fresh
+    if d.guarded:
+        return guarded_alloc(d, size)
     if size > LARGE_BLOCK:
         offset = arena_alloc(&d.large, size)
         if offset != ~<uint64_t>0:
@@ -299,6 +301,8 @@ cdef uint64_t memory_alloc(mic_device *d, size_t size) noexcept nogil:
 
 cdef bint memory_free(mic_device *d, uint64_t offset) noexcept nogil:
     """Free device memory.  False: no block in use starts at that offset."""
+    if d.guarded:
+        return guarded_free(d, offset)
     return arena_free(&d.small, offset) if offset < d.split else arena_free(&d.large, offset - d.split)
 
 
@@ -352,6 +356,8 @@ cdef bint start_device(mic_device *d) noexcept nogil:
         return False
     d.control.magic = MIC_MAGIC
     d.control.abi = MIC_ABI
+    d.guarded = checks_wanted()
+    d.control.guarded = d.guarded
     d.control.device = d.number
     d.control.host_pid = getpid()
     d.control.arena_size = d.size
