@@ -180,7 +180,7 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     if device_code and line.openacc and not line.fortran:
         if os.environ.get("GOMPY_ACCEL") == "true":
             device_options.append(ACCEL_ONLY)
-        else:
+        elif any(name in offload.OURS for name in chosen.names):
             # The stock compiler makes device code too, where it folds acc_on_device to "the host"; a call has it right.
             before.append("-fno-builtin-acc_on_device")
     if device_options:

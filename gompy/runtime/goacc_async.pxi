@@ -359,4 +359,8 @@ cdef public int acc_set_cuda_stream(int number, void *stream) noexcept nogil:
     if thr.dev.ops.acc_cuda_set_stream == NULL:
         return -1
     queue = acc_queue(thr, True, number)
-    return thr.dev.ops.acc_cuda_set_stream(queue, stream) if queue != NULL else 0
+    if queue == NULL:
+        # acc_async_sync has no queue.  libgomp's text.
+        gompy_debug(b'Refusing request to set CUDA stream associated with "acc_async_sync"\n')
+        return 0
+    return thr.dev.ops.acc_cuda_set_stream(queue, stream)
