@@ -144,6 +144,14 @@ def test_expectation_launches(results: list[log.Result]) -> None:
     assert [line.split(" (")[0] for line in difference.gone] == ["NOLAUNCH: libgomp.fortran/t.f90 -O3 -g"]
 
 
+def test_expectation_of_a_timing_test(results: list[log.Result]) -> None:
+    lines = ["UNSUPPORTED: libgomp.c/b.c", "FAIL: libgomp.fortran/t.f90 -O0 execution test"]
+    assert expectation.compare(entries(*lines), results)
+    lines = ["UNSUPPORTED: libgomp.c/b.c", "TIMING: libgomp.fortran/t.f90 * execution test"]
+    assert expectation.compare(entries(*lines), results).unexpected == ["FAIL: libgomp.c/c.c execution test"]
+    assert not expectation.compare(entries(*lines, "TIMING: libgomp.c/c.c *"), results)
+
+
 def test_launches_of() -> None:
     assert log.launches_of("libgompy: regions: 0 on the host") == 0
     assert log.launches_of("") is None
