@@ -88,6 +88,11 @@ class Settings:
     keep: Path | None = None
 
     @property
+    def ours(self) -> bool:
+        """Whether the compiler is gompcc: then the programs' runtime tells what ran where."""
+        return bool(self.offload_targets)
+
+    @property
     def acc_type(self) -> str:
         """OpenACC's name for the device: ACC_DEVICE_TYPE."""
         return "intelmic" if self.offload_targets else "host"
