@@ -146,7 +146,8 @@ class ProgramRun(runner.Run):
         disabled = any(word == "-foffload=disable" for word in command)
         disabled |= {**os.environ, **wanted.environment}.get("OMP_TARGET_OFFLOAD", "").upper() == "DISABLED"
         launches = self.outcome.launches
-        if not self.outcome.run_seconds or disabled or (launches is None and not self.settings.ours):
+        unknown = launches is None and not self.settings.ours
+        if not self.outcome.run_seconds or wanted.run_xfail or disabled or unknown:
             return
         least = int(self.own["launches"][0]) if self.own["launches"] else 1
         mend = "" if self.own["launches"] else " ({ gompy-launches 0 } if none is to)"

@@ -34,7 +34,7 @@ TORTURE = (
 )
 _ONE = (("-O2",),)
 _STATS = re.compile(r"(\d+) on device")
-_KERNELS = re.compile(r"libcuda \(gompy\): device \d+: (\d+) kernels")
+_KERNELS = re.compile(r"\bdevice \d+: (\d+) kernels?\b")
 BAD = frozenset(("FAIL", "XPASS", "UNRESOLVED", "ERROR"))
 """Results that make a test fail."""
 

@@ -5,6 +5,8 @@
 /* { gompy-sets "-Wl,--gc-sections" "-ffunction-sections -fdata-sections -Wl,--gc-sections -O2" "-O2 -Wl,--as-needed" } */
 /* { gompy-sets "-no-pie -fno-pie" "-fpie -pie" "-fvisibility=hidden -O2" "-s -O2" "-rdynamic" "-Wl,-z,now,-z,relro" } */
 /* { gompy-sets "-fuse-ld=bfd -O2" } */
+/* { dg-xfail-run-if "the host's tables are dropped: Cannot map (expected 0, have 6)" { offload_target_nvptx && { ! gompy } } { "-Wl,--gc-sections" } } */
+/* { dg-skip-if "GCC's nvptx objects are position dependent: ld warns" { offload_target_nvptx && { ! gompy } } { "-pie" } } */
 /* { gompy-launches 4 } */
 
 #pragma omp declare target
