@@ -11,12 +11,14 @@ cdef enum:
 cdef void copy_bytes(copy_shape *c) noexcept nogil:
     """Copy lines and slices; ranges may overlap within a line."""
     cdef size_t y, z
-    if c.height == 1 and c.depth == 1:
+    if c.height == 1 and c.depth == 1 and not checking:
         memmove(c.to, c.of, c.width)
         return
     for z in range(c.depth):
         for y in range(c.height):
             memmove(c.to + z * c.to_slice + y * c.to_pitch, c.of + z * c.of_slice + y * c.of_pitch, c.width)
+            if checking:
+                mark_copied(<uint64_t>(c.to + z * c.to_slice + y * c.to_pitch), <uint64_t>(c.of + z * c.of_slice + y * c.of_pitch), c.width)
 
 
 cdef void fill_bytes(fill_shape *f) noexcept nogil:
@@ -25,6 +27,7 @@ cdef void fill_bytes(fill_shape *f) noexcept nogil:
     cdef uint16_t *two
     cdef uint32_t *four
     for y in range(f.height):
+        mark(<uint64_t>(f.to + y * f.pitch), f.count * f.unit, SHADOW_WRITTEN)
         if f.unit == 1:
             memset(f.to + y * f.pitch, f.value & 0xff, f.count)
         elif f.unit == 2:

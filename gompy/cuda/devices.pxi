@@ -21,13 +21,14 @@ cdef struct gpu:
     unsigned primary_users
     unsigned primary_flags
     uint64_t launches          # kernels that were run
+    uint64_t warnings          # lines about kernels, with GOMPY_CHECK
     uint64_t copied_in, copied_out
 
 cdef gpu gpus[MAX_GPUS]
 cdef int gpu_count
 cdef int visible[MAX_GPUS]
 cdef int visible_count
-cdef bint checking
+cdef unsigned checking         # GOMPY_CHECK: CHECK_..., 0: none
 cdef bint initialised
 cdef bint forked
 cdef int init_answer
@@ -114,9 +115,39 @@ cdef const char *parse_gpu(const char *text, gpu *g) noexcept nogil:
     return text if text != NULL and text[0] in (44, 0) else NULL
 
 
+cdef bint read_check() noexcept nogil:
+    """GOMPY_CHECK: 0, 1 (everything), or words with commas between them.  False after a message."""
+    global checking
+    cdef const char *text = getenv(b"GOMPY_CHECK")
+    cdef const char *at = text
+    cdef size_t n
+    checking = 0
+    if text == NULL or text[0] == 0 or strcmp(text, b"0") == 0:
+        return True
+    if strcmp(text, b"1") == 0:
+        checking = CHECK_MEMORY | CHECK_INIT | CHECK_SYNC
+        return True
+    while True:
+        n = 0
+        while at[n] not in (44, 0):
+            n += 1
+        if n == 6 and memcmp(at, b"memory", 6) == 0:
+            checking |= CHECK_MEMORY
+        elif n == 4 and memcmp(at, b"init", 4) == 0:
+            checking |= CHECK_INIT
+        elif n == 4 and memcmp(at, b"sync", 4) == 0:
+            checking |= CHECK_SYNC
+        else:
+            complain(b"GOMPY_CHECK", text, b"neither 0 nor 1 nor a list of memory, init, sync such as memory,sync")
+            return False
+        if at[n] == 0:
+            return True
+        at += n + 1
+
+
 cdef bint read_settings() noexcept nogil:
     """Fill the table of devices from the environment.  False after a message for a setting that makes no sense."""
-    global gpu_count, checking, host_processors
+    global gpu_count, host_processors
     cdef gpu model
     cdef char *text
     cdef const char *end
@@ -130,8 +161,8 @@ cdef bint read_settings() noexcept nogil:
     model.bytes = <uint64_t>sysconf(_SC_PHYS_PAGES) * <uint64_t>sysconf(_SC_PAGESIZE) / 2 & ~((<uint64_t>1 << 30) - 1)
     if model.bytes < <uint64_t>1 << 30:
         model.bytes = <uint64_t>1 << 30
-    text = getenv(b"GOMPY_CHECK")
-    checking = text != NULL and text[0] != 0 and strcmp(text, b"0") != 0
+    if not read_check():
+        return False
     text = getenv(b"GOMPY_CUDA_ARCH")
     if text != NULL and text[0]:
         end = parse_arch(text, &model.arch)
@@ -231,6 +262,14 @@ cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
     g.view.heap_free = heap_release
     g.view.print_text = print_text
     g.view.describe = describe_address
+    g.view.warn = warn_text
+    if checking:
+        p = mmap(NULL, g.window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+        if p == MAP_FAILED:
+            fprintf(stderr, b"libcuda (gompy): error: can't reserve %llu MiB of addresses for GOMPY_CHECK: set GOMPY_CUDA_MEMORY to less\n", <unsigned long long>(g.window >> 20))
+            return False
+        madvise(p, g.window, MADV_DONTDUMP)
+        g.view.shadow = <uint8_t *>p
     return (
         open_area(&g.memory, g.base, memory, 4096 if checking else 512, g.bytes)
         and open_area(&g.heap, g.base + memory, heap, 4096 if checking else 32, g.heap_limit)

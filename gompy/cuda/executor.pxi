@@ -10,6 +10,8 @@ cdef extern from "../ptx/executor.h":
         void (*heap_free)(void *user, uint64_t address) noexcept nogil
         void (*print_text "print")(void *user, const char *text, size_t length) noexcept nogil
         void (*describe)(void *user, uint64_t address, char *text, size_t size) noexcept nogil
+        uint8_t *shadow
+        void (*warn)(void *user, const char *text) noexcept nogil
     ctypedef struct ptx_object:
         const char *text
         size_t size
@@ -36,7 +38,7 @@ cdef extern from "../ptx/executor.h":
         pass
 
 cdef struct executor:
-    int (*link)(const ptx_object *objects, size_t n, ptx_image **image, char *log, size_t log_size) noexcept nogil
+    int (*link)(const ptx_object *objects, size_t n, unsigned check, ptx_image **image, char *log, size_t log_size) noexcept nogil
     void (*image_free)(ptx_image *image) noexcept nogil
     int (*load)(ptx_image *image, const ptx_memory *memory, ptx_module **module, ptx_error *failure) noexcept nogil
     void (*unload)(ptx_module *module) noexcept nogil
@@ -86,7 +88,7 @@ cdef bint need_executor() noexcept nogil:
             if library == NULL:
                 fprintf(stderr, b"libcuda (gompy): error: no PTX executor: %s\n", dlerror())
             else:
-                ptx.link = <int (*)(const ptx_object *, size_t, ptx_image **, char *, size_t) noexcept nogil>executor_symbol(library, b"ptx_link")
+                ptx.link = <int (*)(const ptx_object *, size_t, unsigned, ptx_image **, char *, size_t) noexcept nogil>executor_symbol(library, b"ptx_link")
                 ptx.image_free = <void (*)(ptx_image *) noexcept nogil>executor_symbol(library, b"ptx_image_free")
                 ptx.load = <int (*)(ptx_image *, const ptx_memory *, ptx_module **, ptx_error *) noexcept nogil>executor_symbol(library, b"ptx_load")
                 ptx.unload = <void (*)(ptx_module *) noexcept nogil>executor_symbol(library, b"ptx_unload")

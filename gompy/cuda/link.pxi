@@ -201,7 +201,7 @@ cdef int link_image(const char *image, jit_options *o, ptx_image **to) noexcept 
         objects[i].name = <const char *>one.name if one.name[0] else NULL
         at += one.size
     log[0] = 0
-    r = ptx.link(objects, head.objects, to, log, LINK_LOG)
+    r = ptx.link(objects, head.objects, checking, to, log, LINK_LOG)
     if log[0] and r != CUDA_SUCCESS:
         log_error(o, log)
     if r != CUDA_SUCCESS and not o.error_size and log[0]:

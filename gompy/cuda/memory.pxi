@@ -3,12 +3,19 @@
 #
 # A device address is the host address of the same bytes (executor.h).  Pages are reserved without access and opened when
 # they are first given out, so that a kernel's stray pointer into unused memory faults.  With GOMPY_CHECK=1 every block
-# ends at a page without access (to within its alignment: at least 16 bytes), and what is freed loses its pages.
+# ends at a page without access (to within its alignment: at least 16 bytes), what is freed loses its pages, and a shadow
+# tells kernels which bytes are allocated and which have been written (gompy/ptx/executor.h).
 
 cdef enum:
     CHUNK = 1 << 21
     HEAP_SPACE_SHIFT = 32          # addresses reserved for the heap of device code: 4 GiB
     QUARANTINE_RING = 4096
+    CHECK_MEMORY = 1               # executor.h
+    CHECK_INIT = 2
+    CHECK_SYNC = 4
+    SHADOW_ALLOCATED = 1
+    SHADOW_WRITTEN = 3
+    WIDE = 1 << 20
 
 cdef uint64_t kept_limit() noexcept nogil:
     """How many bytes of pages freed blocks may keep: an eighth of the machine's memory."""
@@ -26,6 +33,40 @@ cdef bint open_area(area *a, uint64_t base, uint64_t size, uint64_t granule, uin
         return False
     renew(a.root)
     return True
+
+
+cdef void mark(uint64_t address, uint64_t size, int value) noexcept nogil:
+    """Write the shadow of device memory; of other addresses nothing."""
+    cdef gpu *g
+    cdef uint8_t *low
+    cdef uint8_t *start
+    cdef uint8_t *end
+    if not checking:
+        return
+    g = gpu_of(address)
+    if g == NULL:
+        return
+    low = g.view.shadow + (address - g.base)
+    if value == 0 and size >= WIDE:
+        start = <uint8_t *>round_up(<uint64_t>low, 4096)
+        end = <uint8_t *>(<uint64_t>(low + size) & ~<uint64_t>4095)
+        memset(low, 0, start - low)
+        madvise(start, end - start, MADV_DONTNEED)
+        memset(end, 0, low + size - end)
+        return
+    memset(low, value, size)
+
+
+cdef void mark_copied(uint64_t to, uint64_t of, uint64_t size) noexcept nogil:
+    """Bytes were copied: device memory is as written as what it came from."""
+    cdef gpu *g = gpu_of(to)
+    cdef gpu *other = gpu_of(of)
+    if g == NULL:
+        return
+    if other == NULL:
+        memset(g.view.shadow + (to - g.base), SHADOW_WRITTEN, size)
+    else:
+        memmove(g.view.shadow + (to - g.base), other.view.shadow + (of - other.base), size)
 
 
 cdef bint leave_margin(area *a, uint64_t size) noexcept nogil:
@@ -103,6 +144,8 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
         return NULL
     if n.size >= CHUNK:
         a.kept -= n.size if n.size < a.kept else a.kept
+    # The host can write managed and pinned memory at any time.
+    mark(n.start, length, SHADOW_WRITTEN if use == MANAGED or use == HOST_MEMORY else SHADOW_ALLOCATED)
     n.charge = charge
     a.in_use += charge
     a.blocks_in_use += 1
@@ -137,6 +180,7 @@ cdef void area_free(area *a, block *n) noexcept nogil:
     a.in_use -= n.charge
     a.blocks_in_use -= 1
     if checking:
+        mark(n.start, n.length, 0)
         close_pages(n)
         slot = &a.quarantine[a.quarantine_next]
         a.quarantine_next = (a.quarantine_next + 1) % QUARANTINE_RING
@@ -390,6 +434,12 @@ cdef void describe_address(void *user, uint64_t address, char *text, size_t size
         else:
             snprintf(text, size, b"%llu bytes before a %s", <unsigned long long>(n.start - address), words)
     pthread_mutex_unlock(&memory_lock)
+
+
+cdef void warn_text(void *user, const char *text) noexcept nogil:
+    """A kernel's mistake after which it goes on (GOMPY_CHECK)."""
+    count_up(&(<gpu *>user).warnings, 1, RELAXED)
+    fprintf(stderr, b"libcuda (gompy): warning: %s\n", text)
 
 
 cdef uint32_t printed

@@ -17,6 +17,8 @@ cdef void write_stats(FILE *to) noexcept nogil:
                 to, b"%s device %d: %llu kernel%s, %llu bytes in, %llu bytes out", pick(first, b"", b";"), i,
                 <unsigned long long>gpus[i].launches, pick(gpus[i].launches == 1, b"", b"s"), <unsigned long long>gpus[i].copied_in, <unsigned long long>gpus[i].copied_out,
             )
+            if gpus[i].warnings:
+                fprintf(to, b", %llu warning%s", <unsigned long long>gpus[i].warnings, pick(gpus[i].warnings == 1, b"", b"s"))
             first = False
     fprintf(to, b"%s\n", pick(first, b" no device was used", b""))
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-ABI = 7
+ABI = 14
 """Changes when compiled code must be thrown away: part of every cache file."""
 
 LANES = 32
+
+SLOW_FILES = ("slow.S", "slow.s")
+"""The cache files of what all code calls for its slow accesses (memory.py, slow_paths): without and with checks."""
+SLOW_PREFIXES = ("gompy_slow_", "gompy_check_")
 
 SHARED_BASE = 0x7F000000
 LOCAL_BASE = 0x80000000
@@ -29,6 +33,8 @@ WARP = {
     "warpid": 116,
     "nwarps": 120,
     "tid": 128,  # u32[3][32]
+    "shadow": 512,  # host pointer, checked code: a byte for each of device memory (checks.py)
+    "shared_shadow": 520,  # and of shared memory
 }
 
 OPS = (
@@ -45,6 +51,8 @@ OPS = (
     "lanes",  # (warp, mask, operation, u64 *a, u64 *b, u64 *c, u64 *out): what has no good vector code
     "yield",  # (warp)
     "clock",  # u64 (warp, which)
+    "misaligned",  # (warp, mask, u64 *address, bytes, unit, line): checked code only, as the next
+    "warp_sync",  # (warp, mask, u32 *members, unit, line)
 )
 OP_INDEX = {name: index for index, name in enumerate(OPS)}
 
@@ -57,6 +65,10 @@ LANE_OPS = ("udiv", "sdiv", "urem", "srem", "umulhi", "smulhi", "round")
 
 SHUFFLE_MODES = ("up", "down", "bfly", "idx")
 BARRIER_KINDS = ("sync", "arrive")
+BARRIER_ALIGNED = 16
+"""Added to the kind in checked code: all lanes of the warp must come to the barrier together."""
 TRAP_REASONS = ("trap", "local memory exhausted", "a function that was called as uniform returned values that differ")
 VERSIONS = ("S", "V", "E", "W", "X")
-"""Compiled forms: uniform.py's S, V, E, and V and E for warps that are not 32 threads of one row (W, X)."""
+"""Compiled forms: uniform.py's S, V, E, and V and E for warps that are not 32 threads of one row (W, X).
+
+Small letters stand for the same with checks (GOMPY_CHECK; checks.py)."""

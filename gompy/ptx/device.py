@@ -19,6 +19,10 @@ from types import TracebackType
 LIBRARY = Path(__file__).resolve().parents[1] / "_native" / "lib" / "libgompy-ptx.so.1"
 
 
+CHECK_MEMORY, CHECK_INIT, CHECK_SYNC = 1, 2, 4
+"""`enum ptx_check`; see `Device`."""
+
+
 class CMemory(c.Structure):
     """`ptx_memory` of executor.h."""
 
@@ -27,6 +31,7 @@ class CMemory(c.Structure):
     MALLOC = c.CFUNCTYPE(c.c_uint64, c.c_void_p, c.c_size_t)
     PRINT = c.CFUNCTYPE(None, c.c_void_p, c.c_void_p, c.c_size_t)
     DESCRIBE = c.CFUNCTYPE(None, c.c_void_p, c.c_uint64, c.c_void_p, c.c_size_t)
+    WARN = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)
     _fields_ = (
         ("base", c.c_uint64),
         ("size", c.c_uint64),
@@ -37,6 +42,8 @@ class CMemory(c.Structure):
         ("heap_free", FREE),
         ("print", PRINT),
         ("describe", DESCRIBE),
+        ("shadow", c.c_void_p),
+        ("warn", WARN),
     )
 
 
@@ -167,9 +174,12 @@ class Module:
 
 
 class Device:
-    """Memory (one anonymous mapping, addresses handed out upwards), and what kernels printed (`output`)."""
+    """Memory (one anonymous mapping, addresses handed out upwards), and what kernels printed (`output`).
 
-    def __init__(self, size: int = 1 << 28) -> None:
+    `check`: CHECK_MEMORY, CHECK_INIT, CHECK_SYNC or several; what kernels that go on are told is in `warnings`.
+    """
+
+    def __init__(self, size: int = 1 << 28, check: int = 0) -> None:
         self.lib = library()
         for name in ("ptx_unload", "ptx_image_free"):
             getattr(self.lib, name).argtypes = [c.c_void_p]
@@ -181,6 +191,11 @@ class Device:
         self.end = self.base + size
         self.output = ""
         self.live = 0
+        self.check = check
+        self.warnings: list[str] = []
+        self.shadow = mmap.mmap(-1, size) if check else None
+        self.shadow_anchor = c.c_char.from_buffer(self.shadow) if self.shadow is not None else None
+        self.blocks: list[tuple[int, int]] = []
         self.lock = threading.Lock()
         self.modules: list[Module] = []
         self.callbacks = CMemory(
@@ -192,7 +207,9 @@ class Device:
             CMemory.MALLOC(self.heap_malloc),
             CMemory.FREE(self.heap_free),
             CMemory.PRINT(self.print),
-            CMemory.DESCRIBE(),
+            CMemory.DESCRIBE(self.describe if check else 0),
+            c.addressof(self.shadow_anchor) if self.shadow_anchor is not None else None,
+            CMemory.WARN(self.warn),
         )
 
     def __enter__(self) -> Device:
@@ -215,8 +232,35 @@ class Device:
             address = -(-self.top // max(align, 16)) * max(align, 16)
             if address + size > self.end:
                 return 0
-            self.top = address + size
-            return address
+            self.top = address + size + (1 if self.check else 0)
+            if self.check:
+                self.blocks.append((address, size))
+        self.mark(address, size, 1)
+        return address
+
+    def mark(self, address: int, size: int, value: int) -> None:
+        """In the shadow: 0 not allocated, 1 allocated, 3 written."""
+        if self.shadow is not None:
+            at = address - self.base
+            self.shadow[at : at + size] = bytes([value]) * size
+
+    def free(self, address: int) -> None:
+        """A block is no longer allocated; its address is not given out again."""
+        size = next(size for start, size in self.blocks if start == address)
+        self.mark(address, size, 0)
+
+    def describe(self, _: object, address: int, text: int, size: int) -> None:
+        """The block before a bad address."""
+        start, length = max((b for b in self.blocks if b[0] <= address), default=(0, 0))
+        into = address - start
+        words = f"{into} bytes into" if into < length else f"{into - length} bytes past the end of"
+        line = f"{words} a block of {length} bytes".encode()[: size - 1] + b"\0"
+        c.memmove(text, line, len(line))
+
+    def warn(self, _: object, text: bytes) -> None:
+        """A mistake after which a kernel goes on."""
+        with self.lock:
+            self.warnings.append(text.decode("utf-8", "replace"))
 
     def heap_malloc(self, _: object, size: int) -> int:
         """malloc of device code."""
@@ -236,6 +280,7 @@ class Device:
         """Device memory with these bytes."""
         address = self.allocate(max(len(data), 1))
         c.memmove(address, data, len(data))
+        self.mark(address, len(data), 3)
         return address
 
     def download(self, address: int, size: int) -> bytes:
@@ -250,7 +295,9 @@ class Device:
         )
         log = c.create_string_buffer(16384)
         image = c.c_void_p()
-        code = self.lib.ptx_link(objects, c.c_size_t(len(data)), c.byref(image), log, c.c_size_t(len(log)))
+        code = self.lib.ptx_link(
+            objects, c.c_size_t(len(data)), c.c_uint(self.check), c.byref(image), log, c.c_size_t(len(log))
+        )
         if code:
             raise ExecutorError(code, log.value.decode("utf-8", "replace"))
         handle, error = c.c_void_p(), CError()

@@ -42,6 +42,14 @@ enum ptx_result
   PTX_ERROR_NOT_SUPPORTED = 801         /* valid PTX that the executor does not implement */
 };
 
+/* What checked code looks for (GOMPY_CHECK). */
+enum ptx_check
+{
+  PTX_CHECK_MEMORY = 1,                 /* each access: in one block or variable, aligned; ends the kernel */
+  PTX_CHECK_INIT = 2,                   /* reads of global and shared memory that was never written; told */
+  PTX_CHECK_SYNC = 4                    /* barriers that not all reach, masks; told */
+};
+
 /* The memory of one emulated device; the executor keeps the pointer while a module lives in it.  All callbacks may be called from
    several threads at the same time, and must not call back into the executor. */
 typedef struct ptx_memory
@@ -58,6 +66,12 @@ typedef struct ptx_memory
   void (*print) (void *user, const char *text, size_t length);
   /* One line about where a bad address lies (nearest allocation), for messages; may be NULL.  Writes at most SIZE bytes with NUL. */
   void (*describe) (void *user, uint64_t address, char *text, size_t size);
+  /* For checked code, else NULL: a byte for each byte of the window, 0 not allocated, 1 allocated, 3 allocated and written.  The
+     owner of the memory keeps the first two and marks what the host writes; kernels mark what they write.  Within one run of
+     equal bytes is not one block: neighbours need a byte of 0 between them. */
+  uint8_t *shadow;
+  /* One line about a mistake after which the kernel goes on; may be NULL: written to stderr. */
+  void (*warn) (void *user, const char *text);
 } ptx_memory;
 
 typedef struct ptx_object
@@ -104,8 +118,8 @@ typedef struct ptx_image ptx_image;     /* linked, not loaded; reference counted
 typedef struct ptx_module ptx_module;
 typedef struct ptx_function ptx_function; /* lives as long as its module */
 
-/* Link N objects.  LOG (NUL-terminated, cut to LOG_SIZE, may be NULL) gets the errors, one line each: "NAME:LINE: error: ...". */
-int ptx_link (const ptx_object *objects, size_t n, ptx_image **image, char *log, size_t log_size);
+/* Link N objects; CHECK: 0, or enum ptx_check's values, for code with checks.  LOG (NUL-terminated, cut to LOG_SIZE, may be NULL) gets the errors, one line each: "NAME:LINE: error: ...". */
+int ptx_link (const ptx_object *objects, size_t n, unsigned check, ptx_image **image, char *log, size_t log_size);
 void ptx_image_free (ptx_image *image);
 
 /* Put an image into device memory.  FAILURE may be NULL. */

@@ -8,6 +8,7 @@ launch.pxi   blocks over host threads
 schedule.pxi the warps of a block: stacks, barriers, the end
 lanes.pxi    what compiled code calls: accesses lane by lane, atomics, indirect calls, faults
 print.pxi    vprintf
+check.pxi    the executor's part of checked code (GOMPY_CHECK)
 
 Runs in processes without an interpreter: `nogil`, C types, no exceptions; module-level variables start as zero.
 """
@@ -19,4 +20,5 @@ include "load.pxi"
 include "lanes.pxi"
 include "print.pxi"
 include "schedule.pxi"
+include "check.pxi"
 include "launch.pxi"

@@ -18,6 +18,8 @@ cdef struct run:                        # one launch
     int complete                        # the error record is written
     ptx_error *failure
     gompy_code_fn code
+    uint32_t told                       # checked code: findings told, and not told
+    uint64_t untold, places
 
 cdef struct barrier_state:
     uint32_t arrived                    # threads
@@ -33,6 +35,8 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     char *local
     char *shared
     size_t shared_room
+    uint8_t *shared_shadow              # checked code
+    size_t shadow_room
     char *signal_stack
     uint32_t nwarps
     uint32_t live
@@ -74,14 +78,17 @@ cdef void describe_place(ptx_module *module, code_unit *unit, uint32_t line, ptx
 cdef void record(gompy_warp *w, uint32_t mask, int code, uint64_t address, code_unit *unit, uint32_t line, const char *what) noexcept nogil:
     """Write the launch's error record, if this is its first failure."""
     cdef run *launch = <run *> w.launch
-    cdef ptx_error *e = launch.failure
+    if gompy_claim(&launch.failed) and launch.failure != NULL:
+        compose(w, mask, code, address, unit, line, what, NULL, launch.failure)
+
+
+cdef void compose(gompy_warp *w, uint32_t mask, int code, uint64_t address, code_unit *unit, uint32_t line, const char *what,
+                  const char *nearby, ptx_error *e) noexcept nogil:
+    """Fill in an error record; `nearby`: what lies at the address, if the memory's owner is not to be asked."""
+    cdef run *launch = <run *> w.launch
     cdef char where[640]
     cdef char near[256]
     cdef int lane = gompy_lowest(mask), i, n
-    if not gompy_claim(&launch.failed):
-        return
-    if e == NULL:
-        return
     memset(e, 0, sizeof(ptx_error))
     e.code = code
     e.address = address
@@ -94,7 +101,9 @@ cdef void record(gompy_warp *w, uint32_t mask, int code, uint64_t address, code_
     elif line == 0 and e.function[0] == 0:
         snprintf(e.function, sizeof(e.function), "%s", launch.function.name)
     near[0] = 0
-    if address and launch.module.memory.describe != NULL and (code == PTX_ERROR_ILLEGAL_ADDRESS or code == PTX_ERROR_MISALIGNED_ADDRESS):
+    if nearby != NULL:
+        snprintf(near, sizeof(near), "%s", nearby)
+    elif address and launch.module.memory.describe != NULL and (code == PTX_ERROR_ILLEGAL_ADDRESS or code == PTX_ERROR_MISALIGNED_ADDRESS):
         launch.module.memory.describe(launch.module.memory.user, address, near, sizeof(near))
     where[0] = 0
     if e.source[0]:
@@ -113,6 +122,17 @@ cdef void stop(gompy_warp *w, uint32_t mask, int code, uint64_t address, code_un
     """A kernel failed: record it and leave the warp's stack for good."""
     global gompy_running
     record(w, mask, code, address, unit, line, what)
+    gompy_running = NULL
+    gompy_resume((<runner *> w.runner).home)
+
+
+cdef void stop_near(gompy_warp *w, uint32_t mask, int code, uint64_t address, code_unit *unit, uint32_t line, const char *what,
+                    const char *nearby) noexcept nogil:
+    """stop, with the words for what lies at the address (NULL: the memory's owner is asked)."""
+    global gompy_running
+    cdef run *launch = <run *> w.launch
+    if gompy_claim(&launch.failed) and launch.failure != NULL:
+        compose(w, mask, code, address, unit, line, what, nearby, launch.failure)
     gompy_running = NULL
     gompy_resume((<runner *> w.runner).home)
 

@@ -161,6 +161,8 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     helpers = call_helpers(&launch, wanted - 1 if wanted <= 64 else 64)
     work(&launch)
     dismiss_helpers(helpers)
+    if module.image.check:
+        tell_rest(&launch)
     if launch.failed:
         if failure.code == 0:
             failure.code = PTX_ERROR_LAUNCH_FAILED

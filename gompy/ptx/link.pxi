@@ -101,7 +101,7 @@ cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *ob
         if o.index == NULL:
             requests = append(requests, &used, &room, "want %s I%s\n", o.key, "")
     if used > mark:
-        requests = append(requests, &used, &room, "auto%s%s\n", "", "")
+        requests = append(requests, &used, &room, "auto%s%s\n", " checked" if image.check else "", "")
         result = run_compiler(folder, requests, used, log)
         if result:
             free(requests)
@@ -123,6 +123,8 @@ cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *ob
         o = &image.objects[i]
         openmp = any_openmp and (o.info.openmp or not o.info.entries)
         form = "S" if openmp else "E"
+        if image.check:
+            form = "s" if openmp else "e"
         if (openmp and o.index.section[SECTION_FUNCTIONS].bytes) or (not openmp and o.info.entries):
             snprintf(path, sizeof(path), "%s/%s.%s", folder, o.key, form)
             if access(path, 4) != 0:
@@ -193,7 +195,7 @@ cdef int resolve(ptx_image *image, text_buffer *log) noexcept nogil:
     return result
 
 
-cdef public int ptx_link(const ptx_object *objects, size_t n, ptx_image **image, char *log, size_t log_size) noexcept nogil:
+cdef public int ptx_link(const ptx_object *objects, size_t n, unsigned check, ptx_image **image, char *log, size_t log_size) noexcept nogil:
     """executor.h."""
     cdef text_buffer buffer
     cdef char folder[4200]
@@ -210,6 +212,7 @@ cdef public int ptx_link(const ptx_object *objects, size_t n, ptx_image **image,
         return result
     made = <ptx_image *> calloc(1, sizeof(ptx_image))
     made.references = 1
+    made.check = check
     made.nobjects = n
     made.objects = <obj *> calloc(n, sizeof(obj))
     pthread_mutex_lock(&gompy_compile_lock)
@@ -218,7 +221,7 @@ cdef public int ptx_link(const ptx_object *objects, size_t n, ptx_image **image,
     if result == 0:
         result = resolve(made, &buffer)
     if result == 0:
-        result = check_links(made, folder, &buffer)
+        result = check_links(made, &buffer)
     if result:
         drop_image(made)
         return result
@@ -274,40 +277,37 @@ cdef int builtin_number(const char *name) noexcept nogil:
     return -1
 
 
-cdef int check_links(ptx_image *image, const char *folder, text_buffer *log) noexcept nogil:
-    """Every name that code refers to must be defined: told at link time, as a linker does."""
-    cdef char path[4400]
+cdef int check_links(ptx_image *image, text_buffer *log) noexcept nogil:
+    """Every name that code refers to must be defined: told at link time, as a linker does.
+
+    Kernels that are not GCC's OpenMP code stand alone: what functions beside them lack is told if they are called.
+    """
     cdef char text[1024]
-    cdef size_t i, n, count
+    cdef size_t i
+    cdef uint32_t n, k
     cdef obj *o
-    cdef file_head *head
-    cdef link_record *links
+    cdef function_record *f
+    cdef ref_record *refs
     cdef const char *name
-    cdef int result = 0, form
+    cdef int result = 0
+    cdef bint any_openmp = False
+    for i in range(image.nobjects):
+        if image.objects[i].info.openmp and image.objects[i].info.entries:
+            any_openmp = True
     for i in range(image.nobjects):
         o = &image.objects[i]
-        for form in range(FORMS):
-            if form == FORM_V or form == FORM_W:
+        refs = <ref_record *> section_of(o.index, SECTION_REFS)
+        for n in range(o.nfunctions):
+            f = function_of(o, n)
+            if not f.entry and not (any_openmp and (o.info.openmp or not o.info.entries)):
                 continue
-            function_file(path, sizeof(path), folder, o.key, form, "")
-            if access(path, 4) != 0:
-                continue
-            head = map_file(path, KIND_CODE)
-            if head == NULL:
-                continue
-            links = <link_record *> section_of(head, SECTION_LINKS)
-            count = head.section[SECTION_LINKS].bytes // sizeof(link_record)
-            for n in range(count):
-                if links[n].kind != LINK_SYMBOL and links[n].kind != LINK_FUNCTION:
+            for k in range(f.first_ref, f.first_ref + f.refs):
+                name = string_of(o.index, refs[k].name)
+                if o.names[own_slot(o, name)] or find_symbol(image, name).name != NULL or builtin_number(name) >= 0:
                     continue
-                name = string_of(head, links[n].name)
-                if find_symbol(image, name).name != NULL or builtin_number(name) >= 0 or o.names[own_slot(o, name)]:
-                    continue
-                snprintf(text, sizeof(text), "%s:%u: error: undefined reference to '%s'\n", o.name, links[n].line, name)
+                snprintf(text, sizeof(text), "%s:%u: error: undefined reference to '%s'\n", o.name, refs[k].line, name)
                 say(log, text)
                 result = PTX_ERROR_SYMBOL_NOT_FOUND
-            munmap(head, head.size)
-            break
     return result
 
 

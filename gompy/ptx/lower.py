@@ -67,8 +67,10 @@ def entry_layout(function: Function) -> tuple[list[int], int]:
 class Lowering(Emitter):
     """One function in one version; `text` is the result."""
 
-    def __init__(self, analysis: Analysis, links: Links, name: str, symbol: str, called: str) -> None:
-        super().__init__(analysis, links, name)
+    def __init__(
+        self, analysis: Analysis, links: Links, name: str, symbol: str, called: str, checked: bool = False
+    ) -> None:
+        super().__init__(analysis, links, name, checked)
         self.symbol = symbol
         self.called = called  # the version that V calls are made to: V, or W without rows
         self.function = analysis.function
@@ -435,8 +437,10 @@ class Lowering(Emitter):
             self.put(f"store {value.typed}, ptr {to}, align {width}")
 
 
-def lower(function: Function, version: str, rows: bool, links: Links, name: str, symbol: str) -> tuple[str, Analysis]:
+def lower(
+    function: Function, version: str, rows: bool, links: Links, name: str, symbol: str, checked: bool = False
+) -> tuple[str, Analysis]:
     """LLVM IR of a function in a version of uniform.py (S, V, E)."""
     analysis = analyse(function, version, rows, name)
-    work = Lowering(analysis, links, name, symbol, "V" if rows else "W")
+    work = Lowering(analysis, links, name, symbol, "V" if rows else "W", checked)
     return work.text(), analysis

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import NoReturn
 
 from .arguments import expand_calls, formal_registers, needs_variables
 from .syntax import (
@@ -34,6 +33,10 @@ from .syntax import (
     Variable,
     Vector,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 WORD = re.compile(
     r"""\n|//[^\n]*|/\*.*?\*/|\.(?:loc|file)\b[^\n]*|"[^"\n]*"

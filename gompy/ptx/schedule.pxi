@@ -7,7 +7,7 @@ cdef enum:
     SIGNAL_STACK = 65536
 
 cdef runner *idle_runners
-cdef void *op_table[24]
+cdef void *op_table[24]                # of abi.OPS; check.pxi has one for checked code
 
 
 cdef void make_ops() noexcept nogil:
@@ -17,7 +17,7 @@ cdef void make_ops() noexcept nogil:
     op_table[8], op_table[9] = <void *> op_load_uniform, <void *> op_store_uniform
     op_table[10], op_table[11], op_table[12], op_table[13] = <void *> op_atom, <void *> op_shuffle, <void *> op_barrier, <void *> op_trap
     op_table[14], op_table[15], op_table[16], op_table[17] = <void *> op_exit, <void *> op_call, <void *> op_lanes, <void *> op_yield
-    op_table[18] = <void *> op_clock
+    op_table[18], op_table[19], op_table[20] = <void *> op_clock, <void *> op_misaligned, <void *> op_warp_sync
 
 
 cdef runner *take_runner() noexcept nogil:
@@ -31,6 +31,7 @@ cdef runner *take_runner() noexcept nogil:
         idle_runners = r.next
     elif op_table[0] == NULL:
         make_ops()
+        make_checked_ops()
     pthread_mutex_unlock(&gompy_pool_lock)
     if r != NULL:
         return r
@@ -121,12 +122,16 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
         free(r.shared)
         r.shared_room = shared * 2 + 4096
         r.shared = <char *> calloc(1, r.shared_room)
+    if module.image.check:
+        begin_checked_block(r, module, shared, c.shared_bytes)
     for i in range(r.nwarps):
         w = &r.warps[i]
         w.base, w.size = module.memory.base, module.memory.size
         w.shared, w.shared_size = r.shared, shared
         w.local, w.local_size, w.local_top = r.local + <size_t> i * 32 * LOCAL, LOCAL, 0
         w.params, w.ops = <const char *> c.params, op_table
+        if module.image.check:
+            w.ops, w.shadow, w.shared_shadow = check_table, module.memory.shadow, r.shared_shadow
         w.fuel, w.exited, w.warpid, w.nwarps = FUEL, 0, i, r.nwarps
         w.ctaid[0] = <uint32_t> (block % c.grid[0])
         w.ctaid[1] = <uint32_t> (block // c.grid[0] % c.grid[1])
@@ -159,9 +164,14 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
                 progress = True
             if w.state == DONE:
                 r.live -= 1
+                if module.image.check:
+                    checked_end(r)
                 for number in range(16):
                     if r.barriers[number].wanted == 0 and complete(r, number):
                         release(r, number)
+        if ready == 0 and module.image.check:
+            checked_deadlock(r)
+            return False
         if ready == 0:
             record(&r.warps[0], r.warps[0].mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, NULL, 0,
                    "every warp of the block waits at a barrier that nobody else will reach")

@@ -51,11 +51,14 @@ struct __attribute__ ((aligned (64))) gompy_warp
   uint32_t warpid, nwarps;              /* 116, 120 */
   uint32_t reserved;
   uint32_t tid[3][GOMPY_LANES];         /* 128 */
+  uint8_t *shadow, *shared_shadow;      /* 512, 520: checked code only */
   /* Only the executor knows what follows.  */
   void *sp;                             /* where the warp's stack was left */
   void *runner, *launch, *module;
   uint32_t state, barrier, mask, index;
   char *stack;
+  void *wait_unit;                      /* checked code: where the warp waits */
+  uint32_t wait_line;
 };
 
 _Static_assert (offsetof (struct gompy_warp, ops) == 64, "abi.py");
@@ -64,6 +67,8 @@ _Static_assert (offsetof (struct gompy_warp, ctaid) == 80, "abi.py");
 _Static_assert (offsetof (struct gompy_warp, nctaid) == 104, "abi.py");
 _Static_assert (offsetof (struct gompy_warp, warpid) == 116, "abi.py");
 _Static_assert (offsetof (struct gompy_warp, tid) == 128, "abi.py");
+_Static_assert (offsetof (struct gompy_warp, shadow) == 512, "abi.py");
+_Static_assert (offsetof (struct gompy_warp, shared_shadow) == 520, "abi.py");
 
 /* --- stacks ----------------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,251 @@
+"""Accesses in checked code (GOMPY_CHECK): each is held against the shadow of its memory.
+
+The shadow has a byte for each byte of memory: 0 not allocated, 1 allocated, 3 allocated and written.  What the shadow
+shows to be right (aligned, allocated, for loads written) is done at once; all else goes to the executor (check.pxi),
+which does it or says what is wrong.  A store marks its bytes in the shadow before it writes them, so that who sees the
+value sees the mark.
+"""
+
+from __future__ import annotations
+
+from . import abi
+from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
+from .syntax import Instruction
+
+ALLOCATED, WRITTEN = 1, 3
+IOTA = {n: "<" + ", ".join(f"i64 {i * n}" for i in range(32)) + ">" for n in (1, 2, 4, 8)}
+
+
+def repeated(byte: int, size: int) -> int:
+    """A shadow word of `size` equal bytes."""
+    return int.from_bytes(bytes([byte]) * size, "little")
+
+
+def warp_word(em: Emitter, field: str, kind: str) -> str:
+    """A field of the warp, loaded where the function begins."""
+    return em.once(
+        f"%check_{field}",
+        f"%check_{field}1 = getelementptr i8, ptr %w, i64 {abi.WARP[field]}",
+        f"%check_{field} = load {kind}, ptr %check_{field}1, !invariant.load !0",
+    )
+
+
+def spot(em: Emitter, address: str, space: str) -> tuple[str, str, str]:
+    """Of a scalar address: whether it is in the memory (i1), the host pointer, the pointer to its shadow."""
+    if space == "shared":
+        offset = em.new(f"sub i64 {address}, {abi.SHARED_BASE}")
+        inside = em.new(f"icmp ult i64 {offset}, {warp_word(em, 'shared_size', 'i64')}")
+        place = em.new(f"getelementptr i8, ptr {warp_word(em, 'shared', 'ptr')}, i64 {offset}")
+        shadow = warp_word(em, "shared_shadow", "ptr")
+    else:
+        base, limit = em.limits()
+        offset = em.new(f"sub i64 {address}, {base}")
+        inside = em.new(f"icmp ule i64 {offset}, {limit}")
+        place = em.new(f"inttoptr i64 {address} to ptr")
+        shadow = warp_word(em, "shadow", "ptr")
+    offset = em.new(f"select i1 {inside}, i64 {offset}, i64 0")
+    return inside, place, em.new(f"getelementptr i8, ptr {shadow}, i64 {offset}")
+
+
+def fitting(em: Emitter, inside: str, address: str, shadow: str, size: int, writes: bool, vector: bool) -> str:
+    """Whether an access of the memory at a place is right, for all that its shadow tells (i1)."""
+    kind = f"<32 x i{8 * size}>" if vector else f"i{8 * size}"
+    word = em.new(f"load {kind}, ptr {shadow}, align 1")
+    want = repeated(ALLOCATED if writes else WRITTEN, size)
+    constant = f"splat (i{8 * size} {want})" if vector else str(want)
+    if writes:
+        word = em.new(f"and {kind} {word}, {constant}")
+    good = em.new(f"icmp eq {kind} {word}, {constant}")
+    if vector:
+        good = em.new(f"icmp eq i32 {em.new(f'bitcast <32 x i1> {good} to i32')}, -1")
+    good = em.new(f"and i1 {inside}, {good}")
+    if size > 1:
+        low = em.new(f"and i64 {address}, {size - 1}")
+        good = em.new(f"and i1 {good}, {em.new(f'icmp eq i64 {low}, 0')}")
+    return good
+
+
+def follow(em: Emitter, address: Value, size: int) -> tuple[str, str]:
+    """Whether all lanes are active and their addresses follow each other (i1); and the first one."""
+    first = em.new(f"extractelement {address.typed}, i32 0")
+    distance = em.new(f"sub <32 x i64> {address.text}, {em.splat(Value('i64', False, first)).text}")
+    match = em.new(f"icmp eq <32 x i64> {distance}, {IOTA[size]}")
+    word = em.new(f"and i32 {em.new(f'bitcast <32 x i1> {match} to i32')}, {em.active}")
+    return em.new(f"icmp eq i32 {word}, -1"), first
+
+
+def prepare(em: Emitter, address: Value, size: int, space: str, writes: bool) -> tuple[str, str, str]:
+    """Whether an access can be done at once (i1), and the pointers to memory and shadow."""
+    if address.vector:
+        full, first = follow(em, address, size)
+        inside, place, shadow = spot(em, first, "")
+        test = em.new(f"and i1 {full}, {fitting(em, inside, first, shadow, size, writes, True)}")
+    else:
+        inside, place, shadow = spot(em, address.text, space)
+        test = fitting(em, inside, address.text, shadow, size, writes, False)
+    return test, place, shadow
+
+
+def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str) -> Value:
+    """memory.py's load_value, checked."""
+    from .memory import lanes_load
+
+    llvm, size = LLVM_TYPE[kind], bytes_of(kind)
+    fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
+    test, place, _ = prepare(em, address, size, space, False)
+    em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+    em.label(fast)
+    full = f"<32 x {llvm}>" if address.vector else llvm
+    quick = Value(llvm, address.vector, em.new(f"load {full}, ptr {place}, align {size}"))
+    if varying:
+        quick = em.splat(quick)
+    em.put(f"br label %{done}")
+    em.label(slow)
+    if varying or address.vector:
+        other = lanes_load(em, address, llvm, size)
+    else:
+        raw = em.slow("i64", "load_uniform", ("i64", address.text), ("i32", str(size)))
+        other = em.fit(Value("i64", False, raw), llvm)
+    em.put(f"br label %{done}")
+    em.label(done)
+    return Value(llvm, quick.vector, em.new(f"phi {quick.full} [ {quick.text}, %{fast} ], [ {other.text}, %{slow} ]"))
+
+
+def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
+    """memory.py's store_value, checked."""
+    from .memory import lanes_store
+
+    size = max(BITS[value.type] // 8, 1)
+    fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
+    test, place, shadow = prepare(em, address, size, space, True)
+    em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+    em.label(fast)
+    mark = Value(f"i{8 * size}", False, str(repeated(WRITTEN, size)))
+    one = value
+    if address.vector:
+        mark, one = em.splat(mark), em.splat(value)
+    elif value.vector:
+        one = em.first_lane(value)
+    em.put(f"store {mark.typed}, ptr {shadow}, align 1")
+    em.put(f"store {one.typed}, ptr {place}, align {size}")
+    em.put(f"br label %{done}")
+    em.label(slow)
+    if address.vector or value.vector:
+        lanes_store(em, address, value, size)
+    else:
+        raw = em.fit(value, "i64")
+        em.slow("void", "store_uniform", ("i64", address.text), ("i64", raw.text), ("i32", str(size)))
+    em.put(f"br label %{done}")
+    em.label(done)
+
+
+def alignment(em: Emitter, address: Value, size: int) -> None:
+    """A vector access (`.v2`, `.v4`) must be aligned to all of its `size` bytes (PTX ISA, "Vector data types")."""
+    if address.vector:
+        low = em.new(f"and <32 x i64> {address.text}, splat (i64 {size - 1})")
+        odd = em.new(f"icmp ne <32 x i64> {low}, zeroinitializer")
+        word = em.new(f"and i32 {em.new(f'bitcast <32 x i1> {odd} to i32')}, {em.active}")
+        test = em.new(f"icmp ne i32 {word}, 0")
+    else:
+        low = em.new(f"and i64 {address.text}, {size - 1}")
+        test = em.new(f"icmp ne i64 {low}, 0")
+    bad, good = em.fresh("odd"), em.fresh("even")
+    em.put(f"br i1 {test}, label %{bad}, label %{good}, !prof !2")
+    em.label(bad)
+    where = em.spill(address, 1)
+    em.helper("misaligned", f"ptr %w, i32 {em.active}, ptr {where}, i32 {size}, {em.site()}")
+    em.put(f"br label %{good}")
+    em.label(good)
+
+
+ADDRESSES = """  %base = load i64, ptr %w
+  %l1 = getelementptr i8, ptr %w, i64 {limit}
+  %l2 = load i64, ptr %l1
+  %limit = sub i64 %l2, 256
+  %b0 = insertelement <32 x i64> poison, i64 %base, i32 0
+  %b = shufflevector <32 x i64> %b0, <32 x i64> poison, <32 x i32> zeroinitializer
+  %e0 = insertelement <32 x i64> poison, i64 %limit, i32 0
+  %e = shufflevector <32 x i64> %e0, <32 x i64> poison, <32 x i32> zeroinitializer
+  %d = sub <32 x i64> %a, %b
+  %in = icmp ule <32 x i64> %d, %e
+  %low = and <32 x i64> %a, splat (i64 {low})
+  %al = icmp eq <32 x i64> %low, zeroinitializer
+  %fit = and <32 x i1> %in, %al
+  %lanes = bitcast i32 %m to <32 x i1>
+  %out = xor <32 x i1> %fit, splat (i1 true)
+  %wrong = and <32 x i1> %out, %lanes
+  %some = bitcast <32 x i1> %wrong to i32
+  %fine = icmp eq i32 %some, 0
+  br i1 %fine, label %memory, label %slow
+memory:
+  %s1 = getelementptr i8, ptr %w, i64 {shadow}
+  %s2 = load ptr, ptr %s1
+  %marks = getelementptr i8, ptr %s2, <32 x i64> %d
+  %v = call {kind} @llvm.masked.gather.v32{one}.v32p0(<32 x ptr> %marks, i32 1, <32 x i1> %lanes, {kind} splat ({one} {want}))
+  %vm = and {kind} %v, splat ({one} {want})
+  %vc = icmp eq {kind} %vm, splat ({one} {want})
+  %vb = bitcast <32 x i1> %vc to i32
+  %right = icmp eq i32 %vb, -1
+  br i1 %right, label %vector, label %slow
+vector:
+  %places = inttoptr <32 x i64> %a to <32 x ptr>
+"""  # noqa: E501
+"""Whether all active lanes' accesses are right, by a gather of their shadow."""
+
+
+def slow_paths() -> str:
+    """The functions behind accesses of checked code that were not done at once (memory.py has the others)."""
+    texts = []
+
+    def function(result: str, name: str, arguments: str, body: str) -> None:
+        texts.append(
+            f"define {result} @{abi.SLOW_PREFIXES[1]}{name}(ptr %w, i32 %m, {arguments}, ptr %unit, i32 %line) #0 {{\n"
+            f"  %o1 = getelementptr i8, ptr %w, i64 {abi.WARP['ops']}\n  %o2 = load ptr, ptr %o1\n"
+            f"  %o3 = getelementptr i8, ptr %o2, i64 {8 * abi.OP_INDEX[name]}\n  %f = load ptr, ptr %o3\n"
+            f"{body}\n}}"
+        )
+
+    site = "ptr %unit, i32 %line) #1"
+    function(
+        "i64", "load_uniform", "i64 %a, i32 %n",
+        f"  %r = call i64 %f(ptr %w, i32 %m, i64 %a, i32 %n, {site}\n  ret i64 %r",
+    )  # fmt: skip
+    function(
+        "void", "store_uniform", "i64 %a, i64 %x, i32 %n",
+        f"  call void %f(ptr %w, i32 %m, i64 %a, i64 %x, i32 %n, {site}\n  ret void",
+    )  # fmt: skip
+    for size in (1, 2, 4, 8):
+        one, kind = f"i{8 * size}", f"<32 x i{8 * size}>"
+        begin = "  %p = alloca <32 x i64>, align 64\n  %q = alloca <32 x i64>, align 64\n"
+        facts = {"limit": abi.WARP["size"], "shadow": abi.WARP["shadow"], "low": size - 1, "kind": kind, "one": one}
+        wide = size >= 4  # narrower gathers are taken apart by LLVM
+        gather = scatter = "  br label %slow\n"
+        if wide:
+            gather = ADDRESSES.format(want=repeated(WRITTEN, size), **facts)
+            gather += f"  %r1 = call {kind} @llvm.masked.gather.v32{one}.v32p0(<32 x ptr> %places, i32 {size}, "
+            gather += f"<32 x i1> %lanes, {kind} poison)\n  ret {kind} %r1\n"
+            scatter = ADDRESSES.format(want=repeated(ALLOCATED, size), **facts)
+            call = f"  call void @llvm.masked.scatter.v32{one}.v32p0({kind} "
+            scatter += f"{call}splat ({one} {repeated(WRITTEN, size)}), <32 x ptr> %marks, i32 1, <32 x i1> %lanes)\n"
+            scatter += f"{call}%x, <32 x ptr> %places, i32 {size}, <32 x i1> %lanes)\n  ret void\n"
+        last = "slow:\n  store <32 x i64> %a, ptr %p\n"
+        call = f"  call void %f(ptr %w, i32 %m, ptr %p, ptr %q, {site}\n"
+        function(
+            kind,
+            f"load{size}",
+            "<32 x i64> %a",
+            f"{begin}{gather}{last}{call}  %r = load {kind}, ptr %q\n  ret {kind} %r",
+        )
+        function(
+            "void",
+            f"store{size}",
+            f"<32 x i64> %a, {kind} %x",
+            f"{begin}{scatter}{last}  store {kind} %x, ptr %q\n{call}  ret void",
+        )
+    return "\n".join(texts)
+
+
+def warp_barrier(em: Emitter, code: Instruction) -> None:
+    """bar.warp.sync: in lockstep it does nothing, but its mask must be right."""
+    members = em.spill(em.read(code.operands[0], "b32"), 1)
+    em.helper("warp_sync", f"ptr %w, i32 {em.active}, ptr {members}, {em.site()}")
