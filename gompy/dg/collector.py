@@ -234,6 +234,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Collect files in C, C++ or Fortran that say what dg-do is to be done."""
     if file_path.suffix not in program.LANGUAGES:
         return None
-    if not directives.says_what_to_do(file_path.read_text(encoding="latin-1")):
+    try:
+        text = file_path.read_text(encoding="latin-1") if file_path.is_file() else ""
+    except OSError:
+        text = ""  # gone since its folder was listed (pytest lists the folders above the named one as well), or private
+    if not directives.says_what_to_do(text):
         return None
     return ProgramFile.from_parent(parent, path=file_path)
