@@ -235,8 +235,8 @@ def test_site_of_nvptx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler
     monkeypatch.setenv("GOMPY_CUDA_STATS", "1")
     where = site.Site(tmp_path / "gcc" / "libgomp" / "testsuite", compiler, "nvptx")
     stock = "gcc" in compiler.split()[0].rsplit("/", 1)[1].removeprefix("gompcc")
-    options = site.options(where).split()
-    assert options[:2] == ["-foffload=nvptx-none", f"-I{tmp_path}/gcc/include/cuda"]
+    options = site.options(where, tmp_path).split()
+    assert options[:3] == ["-foffload=nvptx-none", f"-I{tmp_path}/include", f"-I{tmp_path}/gcc/include/cuda"]
     assert ("-no-pie" in options) is stock
     folder = str(paths.CUDALIBDIR)
     assert (f"-L{folder}" in options) is (driver == "emulated")
@@ -255,4 +255,4 @@ def test_site_of_nvptx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler
 def test_site_of_other_targets(tmp_path: Path) -> None:
     for target, options in (("intelmic", ""), ("disable", "-foffload=disable")):
         where = site.Site(tmp_path, "/usr/bin/gcc", target)
-        assert (site.options(where), site.environment(where)) == (options, {})
+        assert (site.options(where, tmp_path), site.environment(where)) == (options, {})
