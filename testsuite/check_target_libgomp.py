@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import os
+import resource
 import shlex
 import shutil
 import signal
@@ -156,7 +157,9 @@ def run(options: argparse.Namespace) -> int:
     for line in difference.gone:
         print(f"expected otherwise: {line}")
     shutil.rmtree(out / "work", ignore_errors=True)
-    print(f"{out}: libgomp.sum, libgomp.log, libgomp.xml; compared with {name}; {time.monotonic() - begin:.0f} s")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = f"{time.monotonic() - begin:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of processor time"
+    print(f"{out}: libgomp.sum, libgomp.log, libgomp.xml; compared with {name}; {spent}")
     return 1 if difference else 0
 
 

@@ -108,7 +108,7 @@ def quote(text: str) -> str:
 
 
 def write(site: Site, work: Path) -> None:
-    """Write both files into a work directory.  Raises OSError."""
+    """Write both files and headers into a work directory.  Raises OSError."""
     if site.target == "nvptx":
         (work / "include").mkdir(exist_ok=True)
         (work / "include" / "cuda.h").write_text(CUDA_H)
@@ -140,5 +140,7 @@ def write(site: Site, work: Path) -> None:
         "offload_additional_options": options(site, work),
         "offload_additional_lib_paths": "",
     }
+    # Of libgomp's configure one test wants to know something (libgomp.c/affinity-1.c).
+    (work / "config.h").write_text("#define HAVE_PTHREAD_AFFINITY_NP 1\n")
     text = "".join(f"set {name} {quote(value)}\n" for name, value in support.items())
     (work / "libgomp-test-support.exp").write_text(text)
