@@ -236,7 +236,8 @@ class TestStockPrograms:
         assert re.match(
             r"libcuda \(gompy\): error: illegal address 0x[0-9a-f]+ (read|written) \(4 bytes.*\) in "
             r"'main\$_omp_fn\$\d+' at faulty.c:1[12] \(object \d+:\d+\), kernel 'main\$_omp_fn\$\d+', "
-            r"block \(\d+,0,0\), thread \(\d+,\d+,0\); \d+ bytes (into|past the end of) a block of \d+ bytes at 0x[0-9a-f]+",
+            r"block \(\d+,0,0\), thread \(\d+,\d+,0\); "
+            r"\d+ bytes (into|past the end of) a block of \d+ bytes at 0x[0-9a-f]+",
             done.stderr,
         ), done.stderr
         assert "libgomp: cuCtxSynchronize error: an illegal memory access was encountered" in done.stderr
