@@ -158,6 +158,18 @@ cdef void wrong_address(gompy_warp *w, int lane, uint64_t address, uint32_t size
     stop_near(w, <uint32_t> 1 << lane, PTX_ERROR_ILLEGAL_ADDRESS, address, unit, line, text, near if near[0] else NULL)
 
 
+cdef bint on_gcc_stack(run *launch, uint64_t address) noexcept nogil:
+    """Whether an address is in the stacks of GCC's OpenMP code, in device memory: a kernel's second and third parameter are
+    their place and the size of one; warps have one each (nvptx.cc, write_omp_entry).  GCC copies local variables there that
+    have no value yet (events of detached tasks, linear variables)."""
+    cdef obj *o = &launch.module.image.objects[launch.function.object]
+    cdef function_record *f = function_of(o, launch.function.number)
+    cdef const uint64_t *params = <const uint64_t *> launch.config.params
+    if not o.info.openmp or f.params != 3 or f.param_bytes != 24:
+        return False
+    return address - params[1] < params[2] * launch.config.grid[0] * launch.config.block[1]
+
+
 cdef void never_written(gompy_warp *w, int lane, uint64_t address, uint32_t size, bint shared, code_unit *unit, uint32_t line) noexcept nogil:
     """A read of memory that holds nothing."""
     cdef run *launch = <run *> w.launch
@@ -207,7 +219,10 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
         for i in range(size):
             written |= shadow[i]
         if written == SHADOW_ALLOCATED:
-            never_written(w, lane, address, size, shared, unit, line)
+            if not shared and on_gcc_stack(<run *> w.launch, address):
+                memset(shadow, SHADOW_WRITTEN, size)
+            else:
+                never_written(w, lane, address, size, shared, unit, line)
     if how != READS:
         memset(shadow, SHADOW_WRITTEN, size)
     return place
