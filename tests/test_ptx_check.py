@@ -207,6 +207,20 @@ def test_atomics_are_checked() -> None:
         assert "read (4 bytes) that was never written" in device.warnings[0]
 
 
+def test_strings_of_printf_are_checked() -> None:
+    text = kernel(
+        """{ .param .b64 f; .param .b64 v; .param .b32 r; st.param.b64 [f], %a; st.param.b64 [v], %b;
+        call (r), vprintf, (f, v); }""",
+        ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 v);\n",
+    )
+    with Device(1 << 20, EVERYTHING) as device:
+        run(device, text, device.upload(b"x\n\0"), 0, block=(1, 1, 1))
+        assert device.output == "x\n"
+        line = fails(device, ILLEGAL, text, device.upload(b"endless"), 0, block=(1, 1, 1))
+        assert line.startswith("string for vprintf at an illegal address in 'k'")
+        assert line.endswith("; 0 bytes past the end of a block of 7 bytes")
+
+
 def test_results_are_the_same() -> None:
     """Checked code computes what the other does."""
     text = kernel(

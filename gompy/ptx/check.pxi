@@ -228,6 +228,18 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
     return place
 
 
+cdef char *host_place(gompy_warp *w, uint64_t address, uint32_t size, int lane) noexcept nogil:
+    """The host address of what the driver's own functions read, checked or not; NULL if there is none."""
+    cdef ptx_module *module = (<run *> w.launch).module
+    cdef uint64_t offset = address - w.base
+    cdef uint32_t i
+    if module.image.check & PTX_CHECK_MEMORY and offset <= w.size - size:
+        for i in range(size):
+            if w.shadow[offset + i] == 0:
+                return NULL
+    return gompy_place(w, address, size, lane)
+
+
 cdef void check_load1(gompy_warp *w, uint32_t mask, const uint64_t *a, uint8_t *out, code_unit *unit, uint32_t line) noexcept nogil:
     cdef int i
     for i in range(32):
