@@ -329,15 +329,6 @@ cdef void op_misaligned(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_
 
 # --- barriers --------------------------------------------------------------------------------------------------------
 
-cdef int ones(uint32_t mask) noexcept nogil:
-    """How many lanes."""
-    cdef int n = 0
-    while mask:
-        mask &= mask - 1
-        n += 1
-    return n
-
-
 cdef void check_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, code_unit *unit, uint32_t line) noexcept nogil:
     """bar.sync and bar.arrive: who is missing, and whether the warps mean the same."""
     cdef runner *r = <runner *> w.runner
