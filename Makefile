@@ -46,7 +46,7 @@ check: lint test sample  ## lint, pytest, a sample of GCC's tests
 # As in GCC: RUNTESTFLAGS="c.exp=target-*.c", -j2; besides ALL=1, OFFLOAD_TARGET=intelmic|nvptx|disable, CC="a compiler".
 check-target-libgomp: all  ## GCC's own libgomp testsuite under DejaGnu
 	@GOMPY_ACCEL=$${GOMPY_ACCEL:-gcc} $(BIN)/python testsuite/check_target_libgomp.py \
-	  $(if $(filter command,$(origin CC)),--cc "$(CC)") $(if $(filter 1,$(ALL)),--all) \
+	  $(if $(filter command,$(origin CC)),--cc "$(CC)") $(if $(filter 1,$(ALL)),--all) $(if $(filter rest,$(ALL)),--rest) \
 	  $(if $(OFFLOAD_TARGET),--offload-target $(OFFLOAD_TARGET)) $(if $(RUNTESTFLAGS),--runtestflags '$(RUNTESTFLAGS)') \
 	  $(patsubst -j%,-j %,$(filter-out -j,$(filter -j%,$(MFLAGS)))) $(TESTS)
 

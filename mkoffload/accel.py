@@ -87,6 +87,11 @@ class StockCompiler(Compiler):
 
     def compile(self, image: Image, usable: list[Input]) -> list[str]:
         """With a resolution file, as the linker plugin would write one for the image's link."""
+        if image.options.accel_only:
+            raise ToolError(
+                f"objects compiled with {VARIABLE}=true are for the accelerator compiler alone (their acc_on_device "
+                f"is folded): link them with {VARIABLE}=true, or compile them again"
+            )
         resolution = image.path(".res", ".mkoffload.res")
         with open(resolution, "w", encoding="utf-8", errors="surrogateescape") as file:
             resolved = resolve([i.symbols for i in usable], image.exported)

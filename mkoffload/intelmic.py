@@ -12,7 +12,7 @@ import os
 import sys
 
 from gompy.objects.elf import Elf, ElfError, open_object
-from gompy.objects.names import ACCEL_STOCK, TARGET_INTELMIC, TARGET_TABLE
+from gompy.objects.names import ACCEL_ONLY, ACCEL_STOCK, TARGET_INTELMIC, TARGET_TABLE
 from mkoffload.accel import BDIR, Compiler, another, choose, find_stock_wrapper
 from mkoffload.hostobject import host_object_text
 from mkoffload.imagelink import (
@@ -67,6 +67,7 @@ class Options:
         self.dumpbase = ""
         self.verbose = False
         self.save_temps = False
+        self.accel_only = False
         self.objects: list[str] = []
         self.compile: list[str] = []
         self.link: list[str] = []
@@ -99,6 +100,8 @@ class Options:
                 self.link += word[4:].split(",")
             elif word in ("-Xassembler", "-include", "-I", "-D", "-U", "-x", "--param"):
                 self.compile += [word, next(rest, "")]
+            elif word == ACCEL_ONLY:
+                self.accel_only = True
             elif word in POSITION_INDEPENDENCE:
                 pass  # the image is a shared object whatever the host is
             elif word.startswith("-flto") or word == "-shared":

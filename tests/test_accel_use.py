@@ -224,3 +224,36 @@ def test_debug_information(shop: Path, tmp_path: Path) -> None:
     assert run(tmp_path / "prog") == "9"
     image = next(tmp_path.glob("*.mkoffload"))
     assert "g.c" in call("readelf", "--debug-dump=decodedline", image).stdout
+
+
+ON_DEVICE = """
+#include <openacc.h>
+#include <stdio.h>
+int folded (acc_device_t x) { return acc_on_device (x); }
+#pragma acc routine nohost
+static int twice (int n) { return n * 2; }
+int main (void)
+{
+  int where = -1, x = 0;
+#pragma acc parallel copyout (where, x)
+  {
+    where = acc_on_device (acc_device_not_host) + 2 * acc_on_device (acc_device_host);
+    x = acc_on_device ((int) acc_device_not_host) ? twice (21) : 0;
+  }
+  printf ("%d %d %d\\n", where, x, folded (acc_device_host));
+}
+"""
+
+
+def test_acc_on_device_is_folded_for_this_compiler_alone(tmp_path: Path) -> None:
+    """GOMPY_ACCEL=true at the compilation: a constant, so `nohost` routines link; gcc's own is refused."""
+    (tmp_path / "a.c").write_text(ON_DEVICE)
+    call("gompcc", "-fopenacc", "-O2", "-c", "a.c", cwd=tmp_path, GOMPY_ACCEL="true")
+    assert "acc_on_device" not in call("nm", "a.o", cwd=tmp_path).stdout
+    for choice in ("true", "auto"):
+        call("gompcc", "-fopenacc", "a.o", "-o", "prog", cwd=tmp_path, GOMPY_ACCEL=choice)
+        assert call("./prog", cwd=tmp_path).stdout == "1 42 1\n"
+    done = call("gompcc", "-fopenacc", "a.o", "-o", "prog", cwd=tmp_path, check=False, GOMPY_ACCEL="gcc")
+    assert done.returncode and "link them with GOMPY_ACCEL=true, or compile them again" in done.stderr
+    call("gompcc", "-fopenacc", "-O2", "-c", "a.c", cwd=tmp_path)
+    assert "acc_on_device" in call("nm", "a.o", cwd=tmp_path).stdout

@@ -138,6 +138,8 @@ def test_expectation_launches(results: list[log.Result]) -> None:
     (only,) = expectation.compare(entries(*bad), results, launches=True).unexpected
     assert only == "NOLAUNCH: libgomp.fortran/t.f90 -O0"
     assert not expectation.compare(entries(*bad, "NOLAUNCH: libgomp.fortran/t.f90 -O0"), results, launches=True)
+    assert not expectation.compare(entries(*bad), results, launches={"libgomp.c/d.c"})
+    assert expectation.compare(entries(*bad), results, launches={"libgomp.fortran/t.f90"}).unexpected == [only]
     difference = expectation.compare(entries(*bad, "NOLAUNCH: libgomp.fortran/t.f90 *"), results, launches=True)
     assert [line.split(" (")[0] for line in difference.gone] == ["NOLAUNCH: libgomp.fortran/t.f90 -O3 -g"]
 

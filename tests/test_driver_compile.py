@@ -186,6 +186,18 @@ def test_openacc_too(tools: Tools) -> None:
     assert any(name.startswith(".gompyir_") for name in sections(tools, "a.o"))
 
 
+@pytest.mark.parametrize(
+    ("targets", "call"), [("intelmic", True), ("intelmic,nvptx-none", True), ("nvptx-none", False)]
+)
+def test_acc_on_device_stays_a_call_where_the_stock_compiler_makes_images(
+    tools: Tools, targets: str, call: bool
+) -> None:
+    """GCC's testsuite (acc-on-device.c) wants it folded for the other targets, whose own compilers do it right."""
+    tools.write("on.c", "#include <openacc.h>\nint on (acc_device_t x) { return acc_on_device (x); }\n")
+    tools.ok("gompcc", "-fopenacc", "-O2", f"-foffload={targets}", "-S", "on.c", "-o", "on.s")
+    assert ("acc_on_device" in (tools.work / "on.s").read_text()) is call
+
+
 @pytest.mark.parametrize("fopenmp", [["-fopenmp"], []])
 def test_assembler_text_on_its_way(tools: Tools, fopenmp: list[str]) -> None:
     """-S, then -c of the result, gives the object that -c gives; the second command may leave -fopenmp out."""

@@ -23,6 +23,8 @@ LIB.gompy_arena_alloc.restype = ctypes.c_uint64
 LIB.gompy_arena_alloc.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 LIB.gompy_arena_free.restype = ctypes.c_bool
 LIB.gompy_arena_free.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+LIB.gompy_arena_extent.restype = ctypes.c_uint64
+LIB.gompy_arena_extent.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
 LIB.gompy_arena_in_use.restype = ctypes.c_uint64
 LIB.gompy_arena_in_use.argtypes = [ctypes.c_void_p]
 LIB.gompy_arena_delete.restype = None
@@ -90,6 +92,18 @@ class Machine(RuleBasedStateMachine):
         """Freeing what isn't the start of a block in use is refused and changes nothing."""
         if offset not in self.used:
             assert not LIB.gompy_arena_free(self.arena, offset)
+
+    @rule(offset=st.integers(0, SIZE - 1))
+    def extent(self, offset: int) -> None:
+        """From any byte in use it is at least as far to its block's end as was asked for; elsewhere it is no way."""
+        for start, length in self.used.items():
+            if start <= offset < start + length:
+                assert length <= LIB.gompy_arena_extent(self.arena, offset) + offset - start <= 2 * length + 64
+                return
+        extent = LIB.gompy_arena_extent(self.arena, offset)
+        if extent:  # behind the end of a block, in what it was rounded up by
+            starts = [start for start in self.used if start <= offset]
+            assert starts and LIB.gompy_arena_extent(self.arena, max(starts)) == extent + offset - max(starts)
 
     @invariant()
     def counts(self) -> None:

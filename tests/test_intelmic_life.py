@@ -284,7 +284,7 @@ def test_display_of_the_environment(program: Path) -> None:
         "OMP_SCHEDULE_DEV_1": "dynamic",
     }
     verbose = section(ask(program, "none", OMP_DISPLAY_ENV="VERBOSE", OFFLOAD_EMUL_MEM="1G").stderr, "GOMPY")
-    assert verbose["OFFLOAD_EMUL_MEM"] == "1G" and verbose["GOMP_DEBUG"] == "0" and "GOMPY_STATS" in verbose
+    assert verbose["OFFLOAD_EMUL_MEM"] == "1G" and verbose["GOMP_DEBUG"] == "0" and "GOMPY_CHECK" in verbose
     assert section(ask(program, "display").stderr, "GOMPY").keys() == verbose.keys()
     for value in ("false", "nonsense"):
         assert "GOMPY DISPLAY" not in ask(program, "none", OMP_DISPLAY_ENV=value).stderr

@@ -144,6 +144,18 @@ int main (void)
 """
 
 
+NO_QUEUE = r"""
+#include <openacc.h>
+int main (void)
+{
+#pragma acc parallel async(1)
+  ;
+  void *stream = acc_get_cuda_stream (1);
+  return acc_set_cuda_stream (acc_async_sync, stream) != 0 || acc_get_cuda_stream (acc_async_sync) != 0;
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
     made = Tools(make_wrappers(tmp_path_factory.mktemp("bin")), tmp_path_factory.mktemp("work"))
@@ -336,6 +348,16 @@ def test_optimisation_level_of_the_drivers_compiler(tools: Tools, loop: Path, dr
     assert "level 2" in Ran(tools, driver, tmp_path / "2", loop, "1", GOMP_NVPTX_JIT=" -O4  -O2").lines
     ran = Ran(tools, driver, tmp_path / "3", loop, "1", GOMP_NVPTX_JIT="-O7")
     assert "Error parsing GOMP_NVPTX_JIT" in ran.err and ran.count("level") == 0
+
+
+@has_compiler
+def test_the_stream_of_synchronous_constructs_is_not_set(tools: Tools, driver: Path, tmp_path: Path) -> None:
+    """libgomp's text (oacc-cuda.c), which GCC's acc_set_cuda_stream-1.c looks for."""
+    tools.write("queue.c", NO_QUEUE)
+    tools.ok("gompcc", "-fopenacc", "-foffload=nvptx-none", "queue.c", "-o", "queue")
+    ran = Ran(tools, driver, tmp_path / "log", tools.work / "queue", GOMP_DEBUG="1")
+    assert ran.status == 0
+    assert 'Refusing request to set CUDA stream associated with "acc_async_sync"' in ran.err
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------

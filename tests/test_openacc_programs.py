@@ -191,6 +191,97 @@ def test_queues_are_asynchronous(tmp_path: Path) -> None:
     assert lines[1] == "1 1"
 
 
+def test_queues_that_use_the_same_data_in_turn(tmp_path: Path) -> None:
+    """What one queue has still to copy to the host is there before another reads it, large objects and attached too."""
+    source = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#pragma acc routine seq
+extern int usleep (unsigned);
+typedef struct { int *a, *b; } pair;
+int main (void)
+{
+  enum { N = 20000, TIMES = 20 };
+  pair m = { calloc (N, sizeof (int)), calloc (N, sizeof (int)) };
+  int *a = m.a, *b = m.b, small = 0, bad = 0;
+#pragma acc enter data copyin (m)
+  for (int i = 0; i < TIMES; i++)
+    {
+#pragma acc parallel copy (small) async (i % 3)
+      { usleep (10000); small++; }
+#pragma acc parallel loop copy (m.a[0:N]) async (i % 2)
+      for (int j = 0; j < N; j++)
+        m.a[j]++;
+#pragma acc parallel loop copy (m.b[0:100]) async ((i + 1) % 2)
+      for (int j = 0; j < 100; j++)
+        m.b[j]++;
+    }
+#pragma acc exit data copyout (m) wait (0, 1, 2)
+  for (int i = 0; i < 100; i++)
+    bad += m.a[N - 1 - i] != TIMES || m.b[i] != TIMES;
+  printf ("%d %d %d %d\\n", small, bad, m.a == a, m.b == b);
+}
+"""
+    assert output(tmp_path, source, "-O1") == "20 0 1 1\n"
+
+
+def test_attached_pointers_come_back_as_they_are(tmp_path: Path) -> None:
+    """A copy to the host that finds a pointer still attached brings the device's address, as in libgomp."""
+    source = """
+#include <openacc.h>
+#include <stdio.h>
+struct { int *p; int n; } s, t;
+int x[4];
+int main (void)
+{
+  s.p = t.p = x;
+  void *device;
+#pragma acc enter data copyin (x, t)
+#pragma acc data copy (s)
+  {
+    device = acc_deviceptr (x);
+#pragma acc enter data attach (s.p, t.p)
+#pragma acc parallel present (s)
+    s.n = 5;
+  }
+#pragma acc exit data copyout (t)
+  printf ("%d %d %d\\n", s.p == device, t.p == device, s.n);
+  s.p = t.p = x;
+#pragma acc enter data copyin (t)
+#pragma acc data copy (s)
+  {
+#pragma acc enter data attach (s.p, t.p)
+#pragma acc exit data detach (s.p)
+  }
+#pragma acc exit data detach (t.p)
+#pragma acc exit data copyout (t)
+  printf ("%d %d\\n", s.p == x, t.p == x);
+}
+"""
+    assert output(tmp_path, source, "-O1") == "1 1 5\n1 1\n"
+
+
+@pytest.mark.parametrize("wanted", ["1", "0"])
+def test_error_stop_has_a_backtrace(tmp_path: Path, wanted: str) -> None:
+    """error stop in a region ends the program as on the host: with a backtrace by default."""
+    source = """
+program main
+  print *, "before"
+  !$acc parallel
+  error stop 35
+  !$acc end parallel
+  print *, "after"
+end program
+"""
+    program = build(tmp_path, source, "-g", name="stops.f90")
+    done = run(program, **({} if wanted == "1" else {"GFORTRAN_ERROR_BACKTRACE": "0"}))
+    assert done.returncode == 35
+    assert "ERROR STOP 35" in done.stderr
+    assert ("Error termination. Backtrace:" in done.stderr) == (wanted == "1"), done.stderr
+    assert ("stops.f90:5" in done.stderr) == (wanted == "1"), done.stderr
+
+
 def test_values_of_the_call_go_into_a_queue(tmp_path: Path) -> None:
     """firstprivate in a queue: what the variable was at the construct."""
     source = """

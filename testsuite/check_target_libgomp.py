@@ -22,6 +22,9 @@ sys.path[:0] = [path for path in (str(HERE), str(HERE.parent)) if path not in sy
 from dejagnu import expectation, log, report, site, suite, workers  # noqa: E402
 
 PROGRAM = "check-target-libgomp"
+REST = "without-offloading.txt"
+"""The kept list of the tests without offloading, the same for every compiler."""
+Entries = list[expectation.Entry]
 
 
 def arguments() -> argparse.Namespace:
@@ -29,6 +32,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=PROGRAM, description="GCC 12's libgomp testsuite under DejaGnu.")
     parser.add_argument("--cc", default="gompcc", help="compiler command, with options if need be (default: gompcc)")
     parser.add_argument("--all", action="store_true", help="also tests without offloading (ALL=1)")
+    parser.add_argument("--rest", action="store_true", help="only tests without offloading (ALL=rest)")
     parser.add_argument("--runtestflags", default="", help='RUNTESTFLAGS, such as "c.exp=target-*.c"')
     parser.add_argument("--offload-target", choices=sorted(site.TARGETS), default="intelmic", help="OFFLOAD_TARGET")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (default: cores)")
@@ -63,15 +67,27 @@ def list_name(compiler: list[str], target: str) -> str:
     return f"{target}-{os.environ.get('GOMPY_ACCEL', 'gcc')}" if target == "intelmic" else target
 
 
-def expectations(choice: str | None, compiler: list[str], target: str) -> tuple[str, list[expectation.Entry]]:
-    """The list's name and its entries.  Raises ExpectationError."""
-    name = choice or list_name(compiler, target)
+def expectations(choice: str | None, compiler: list[str], options: argparse.Namespace) -> tuple[str, Entries]:
+    """The list's name; its entries, and those of tests without offloading if these run.  Raises ExpectationError."""
+    lists = HERE / "expected" / "dejagnu"
+    name = choice or list_name(compiler, options.offload_target)
     if name == "none":
         return name, []
-    path = Path(name) if "/" in name else HERE / "expected" / "dejagnu" / f"{name}.txt"
+    path = Path(name) if "/" in name else lists / f"{name}.txt"
     if choice is None and not path.exists():
         return "none", []
-    return str(path), expectation.read(path)
+    return str(path), expectation.read(path) + (expectation.read(lists / REST) if options.all or options.rest else [])
+
+
+def offloading(root: Path) -> set[str]:
+    """Tests with offloading, as results name them (log.Result.file)."""
+    suite_ = root / "libgomp" / "testsuite"
+    return {
+        f"{driver.directory}/{os.path.relpath(path, suite_ / driver.directory)}"
+        for driver in suite.DRIVERS
+        for path in suite.tests_of(root, driver)
+        if suite.offloads(driver, path)
+    }
 
 
 def select(root: Path, options: argparse.Namespace, file: Path) -> tuple[int, Path | None]:
@@ -85,7 +101,9 @@ def select(root: Path, options: argparse.Namespace, file: Path) -> tuple[int, Pa
     total = 0
     chosen: list[Path] = []
     for driver in drivers:
-        paths = [path for path in suite.tests_of(root, driver) if options.all or suite.offloads(driver, path)]
+        paths = [
+            path for path in suite.tests_of(root, driver) if options.all or suite.offloads(driver, path) != options.rest
+        ]
         paths = [path for path in paths if not any(fnmatch.fnmatch(path.name, pattern) for pattern in skip)]
         chosen += paths
         # OpenACC's drivers go through their tests for each offload target and once more for the host.
@@ -102,7 +120,7 @@ def run(options: argparse.Namespace) -> int:
     """Fetch, run, merge, report, compare."""
     begin = time.monotonic()
     compiler = compiler_command(options.cc)
-    name, known = expectations(options.expected, compiler, options.offload_target)
+    name, known = expectations(options.expected, compiler, options)
     missing = suite.missing_packages(need_source=options.source is None)
     if missing:
         suite.install(missing)
@@ -131,9 +149,8 @@ def run(options: argparse.Namespace) -> int:
     print(f"\n{report.table(results)}\n")
     if options.offload_target != "disable":
         print(f"passed without a region known to have run on the device: {len(idle)}, see never-launched.txt")
-    # Among all tests most have no region.
-    launches = name != "none" and where.counts_launches and not options.all
-    difference = expectation.compare(known, results, launches)
+    launches = name != "none" and where.counts_launches
+    difference = expectation.compare(known, results, launches and offloading(root))
     for line in difference.unexpected:
         print(f"unexpected: {line}")
     for line in difference.gone:

@@ -10,6 +10,7 @@ import os
 
 from gompy.driver import compiler, offload, options, paths
 from gompy.driver.errors import DriverError, quote
+from gompy.objects.names import ACCEL_ONLY
 
 TARGET_NAMES = "OFFLOAD_TARGET_NAMES"
 TARGET_DEFAULT = "OFFLOAD_TARGET_DEFAULT"
@@ -175,15 +176,19 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
             elif given.startswith(_SILENT_WITH_LTO):
                 text = f"{quote(given)} writes nothing beside device code; {quote('-foffload=disable')} leaves that out"
                 messages.append(("warning", text))
-    if chosen.device_options:
-        environment[OPTIONS] = f"{offload.OURS[0]}={' '.join(chosen.device_options)}"
+    device_options = list(chosen.device_options)
+    if device_code and line.openacc and not line.fortran:
+        if os.environ.get("GOMPY_ACCEL") == "true":
+            device_options.append(ACCEL_ONLY)
+        elif any(name in offload.OURS for name in chosen.names):
+            # The stock compiler makes device code too, where it folds acc_on_device to "the host"; a call has it right.
+            before.append("-fno-builtin-acc_on_device")
+    if device_options:
+        environment[OPTIONS] = f"{offload.OURS[0]}={' '.join(device_options)}"
         if line.sources:
             before.append(f"-specs={paths.SPECS}")
     if device_code and not user_lto:
         before += compile_words()[1:]
-    if device_code and line.openacc and not line.fortran:
-        # The stock compiler makes device code too, where it folds acc_on_device to "the host"; a call has it right.
-        before.append("-fno-builtin-acc_on_device")
     if line.links and line.relocatable:
         before += ["-foffload=disable", f"-L{paths.RELOCATABLE}"]
     elif line.links and line.static:

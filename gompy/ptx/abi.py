@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-ABI = 13
+ABI = 15
 """Changes when compiled code must be thrown away: part of every cache file."""
 
 LANES = 32
+
+SLOW_FILES = ("slow.S", "slow.s")
+"""The cache files of what all code calls for its slow accesses (memory.py, slow_paths): without and with checks."""
+SLOW_PREFIXES = ("gompy_slow_", "gompy_check_")
 
 SHARED_BASE = 0x7F000000
 LOCAL_BASE = 0x80000000

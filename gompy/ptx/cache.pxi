@@ -103,7 +103,7 @@ cdef int run_compiler(const char *folder, const char *requests, size_t size, tex
     cdef char program[4096]
     cdef char manifest[4200]
     cdef char text[2048]
-    cdef char *arguments[7]
+    cdef char *arguments[8]
     cdef posix_spawn_file_actions_t actions
     cdef int out[2]
     cdef int child = 0, status = 0, fd, failed, i, kept
@@ -125,8 +125,8 @@ cdef int run_compiler(const char *folder, const char *requests, size_t size, tex
     close(fd)
     if pipe(out) != 0:
         return PTX_ERROR_OUT_OF_MEMORY
-    arguments[0], arguments[1], arguments[2] = <char *> python, b"-I", program
-    arguments[3], arguments[4], arguments[5] = b"fill", <char *> folder, NULL
+    arguments[0], arguments[1], arguments[2] = <char *> python, b"-I", b"-S"
+    arguments[3], arguments[4], arguments[5], arguments[6] = program, b"fill", <char *> folder, NULL
     # Nothing of the program's environment that concerns libraries or threads gets into the compiler.
     i = kept = 0
     while environ[i] != NULL:
@@ -178,11 +178,11 @@ cdef int run_compiler(const char *folder, const char *requests, size_t size, tex
 
 
 cdef void function_file(char *path, size_t size, const char *folder, const char *key, int form, const char *function, bint checked) noexcept nogil:
-    """The name of a cache file: of one function for V and W, of the object for the other forms (build.py)."""
+    """The name of a cache file: of one function if it is named and not compiled with all others of its object (build.py)."""
     cdef uint64_t value = 0xCBF29CE484222325U
     cdef const char *at = function
     cdef const char *letters = "svewx" if checked else "SVEWX"
-    if form == FORM_V or form == FORM_W:
+    if form == FORM_V or form == FORM_W or (form == FORM_S and function[0]):
         while at[0]:
             value = (value ^ <uint8_t> at[0]) * 0x100000001B3U
             at += 1

@@ -104,9 +104,7 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
     if varying or address.vector:
         other = lanes_load(em, address, llvm, size)
     else:
-        raw = em.new(
-            f"call i64 @load_uniform(ptr %w, i32 {em.active}, i64 {address.text}, i32 {size}, i32 {em.line}) #1"
-        )
+        raw = em.slow("i64", "load_uniform", ("i64", address.text), ("i32", str(size)))
         other = em.fit(Value("i64", False, raw), llvm)
     em.put(f"br label %{done}")
     em.label(done)
@@ -136,10 +134,7 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
         lanes_store(em, address, value, size)
     else:
         raw = em.fit(value, "i64")
-        em.put(
-            f"call void @store_uniform(ptr %w, i32 {em.active}, i64 {address.text}, i64 {raw.text}, "
-            f"i32 {size}, i32 {em.line}) #1"
-        )
+        em.slow("void", "store_uniform", ("i64", address.text), ("i64", raw.text), ("i32", str(size)))
     em.put(f"br label %{done}")
     em.label(done)
 
@@ -199,15 +194,15 @@ vector:
 
 
 def slow_paths() -> str:
-    """The functions of a checked unit behind its accesses that were not done at once (memory.py has the others)."""
+    """The functions behind accesses of checked code that were not done at once (memory.py has the others)."""
     texts = []
 
     def function(result: str, name: str, arguments: str, body: str) -> None:
         texts.append(
-            f"define internal {result} @{name}(ptr %w, i32 %m, {arguments}, i32 %line) #2 {{\n"
+            f"define {result} @{abi.SLOW_PREFIXES[1]}{name}(ptr %w, i32 %m, {arguments}, ptr %unit, i32 %line) #0 {{\n"
             f"  %o1 = getelementptr i8, ptr %w, i64 {abi.WARP['ops']}\n  %o2 = load ptr, ptr %o1\n"
             f"  %o3 = getelementptr i8, ptr %o2, i64 {8 * abi.OP_INDEX[name]}\n  %f = load ptr, ptr %o3\n"
-            f"  %unit = load ptr, ptr @links\n{body}\n}}"
+            f"{body}\n}}"
         )
 
     site = "ptr %unit, i32 %line) #1"
@@ -233,10 +228,6 @@ def slow_paths() -> str:
             call = f"  call void @llvm.masked.scatter.v32{one}.v32p0({kind} "
             scatter += f"{call}splat ({one} {repeated(WRITTEN, size)}), <32 x ptr> %marks, i32 1, <32 x i1> %lanes)\n"
             scatter += f"{call}%x, <32 x ptr> %places, i32 {size}, <32 x i1> %lanes)\n  ret void\n"
-            texts.append(
-                f"declare {kind} @llvm.masked.gather.v32{one}.v32p0(<32 x ptr>, i32, <32 x i1>, {kind})\n"
-                f"declare void @llvm.masked.scatter.v32{one}.v32p0({kind}, <32 x ptr>, i32, <32 x i1>)"
-            )
         last = "slow:\n  store <32 x i64> %a, ptr %p\n"
         call = f"  call void %f(ptr %w, i32 %m, ptr %p, ptr %q, {site}\n"
         function(

@@ -6,7 +6,6 @@ A uniform register is a scalar, a varying one a vector of 32 lanes; registers ar
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple, NoReturn
 
 from . import abi
 from .syntax import (
@@ -23,6 +22,13 @@ from .syntax import (
 )
 from .uniform import Analysis
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+    from typing import NoReturn
+else:
+    from .records import dataclass
+
 LLVM_TYPE = {
     "b8": "i8", "u8": "i8", "s8": "i8", "b16": "i16", "u16": "i16", "s16": "i16", "b32": "i32", "u32": "i32",
     "s32": "i32", "f32": "float", "b64": "i64", "u64": "i64", "s64": "i64", "f64": "double", "pred": "i1",
@@ -31,7 +37,8 @@ BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double"
 FULL = "<32 x i1>"
 
 
-class Value(NamedTuple):
+@dataclass(slots=True, frozen=True)
+class Value:
     """An SSA value or constant: element type, one for all lanes or one for each, text."""
 
     type: str
@@ -49,7 +56,8 @@ class Value(NamedTuple):
         return f"{self.full} {self.text}"
 
 
-class ParamPlace(NamedTuple):
+@dataclass(slots=True, frozen=True)
+class ParamPlace:
     """Where a `.param` variable's value is: host memory; `scale` is 32 if there is one value for each lane."""
 
     pointer: str
@@ -62,6 +70,7 @@ class Links:
 
     def __init__(self) -> None:
         self.index: dict[tuple[str, str], int] = {("unit", ""): 0}
+        self.slow: dict[str, str] = {}  # declarations of shared functions that are called
 
     def word(self, kind: str, name: str) -> int:
         """The index of the word for a symbol; kinds: `symbol` (its address) and `function` (its descriptor)."""
@@ -398,6 +407,18 @@ class Emitter:
         """The last two arguments of most helpers: the unit and the line."""
         unit = self.new("load ptr, ptr @links, !invariant.load !0")
         return f"ptr {unit}, i32 {self.line}"
+
+    def slow(self, result: str, name: str, *arguments: tuple[str, str]) -> str:
+        """Call one of the functions that all units share (memory.py, slow_paths)."""
+        name = abi.SLOW_PREFIXES[self.checked] + name
+        kinds = ", ".join(kind for kind, _ in arguments)
+        self.links.slow[name] = f"declare {result} @{name}(ptr, i32, {kinds}, ptr, i32) #2"
+        values = ", ".join(f"{kind} {text}" for kind, text in arguments)
+        text = f"call {result} @{name}(ptr %w, i32 {self.active}, {values}, {self.site()}) #1"
+        if result == "void":
+            self.put(text)
+            return ""
+        return self.new(text)
 
     def spill(self, value: Value, index: int, kind: str = "") -> str:
         """Store a value, one element a lane, in scratch area `index`."""

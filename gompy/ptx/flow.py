@@ -8,10 +8,14 @@ hardware's reconvergence stack makes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-
 from .syntax import Call, Function, Instruction, Label, Memory, Not, Operand, Pair, PtxError, Register, Symbol, Vector
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from dataclasses import dataclass, field
+else:
+    from .records import dataclass, field
 
 NO_RESULT = frozenset(
     [

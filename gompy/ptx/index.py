@@ -6,17 +6,31 @@ import struct
 
 from . import unit
 from .lower import entry_layout, frame_layout
-from .syntax import TYPE_BYTES, FloatImmediate, Module, PtxError, Symbol, Variable
+from .syntax import (
+    TYPE_BYTES,
+    Call,
+    FloatImmediate,
+    Function,
+    Label,
+    Memory,
+    Module,
+    Operand,
+    PtxError,
+    Symbol,
+    Variable,
+    Vector,
+)
 
 VARIABLE = struct.Struct(
     "<4I3Q2I"
 )  # name, space, linkage, line, size, align, data offset + 1 (0: zero), first reloc, relocs
 FUNCTION = struct.Struct(
-    "<8I2Q"
-)  # name, entry, linkage, line, last line, first param, params, max threads; param bytes, local bytes
+    "<8I2Q2I"
+)  # name, entry, linkage, line, last line, first param, params, max threads; param bytes, local bytes; first ref, refs
 PARAM = struct.Struct("<2Q")  # offset, size
 RELOC = struct.Struct("<Q2Iq")  # offset in the variable, name, reserved, addend
 LOC = struct.Struct("<3I")  # line, file, source line
+REF = struct.Struct("<2I")  # name that a function refers to, line
 FILE = struct.Struct("<2I")  # number, name
 INFO = struct.Struct("<4I")  # PTX version * 10, is GCC's OpenMP code, has entries, architecture
 SPACES = ("global", "const", "shared")
@@ -53,6 +67,27 @@ def is_openmp(module: Module) -> bool:
     return "__nvptx_stacks" in module.variables or "__nvptx_uni" in module.variables
 
 
+def references(function: Function) -> dict[str, int]:
+    """The functions and variables in memory that a function refers to, and the line where it first does."""
+    own = {v.name for group in (function.locals, function.params, function.parameters, function.results) for v in group}
+    found: dict[str, int] = {}
+    for code in function.body or ():
+        if isinstance(code, Label):
+            continue
+        if isinstance(code, Call):
+            operands: tuple[Operand, ...] = (code.target,)
+        elif code.base == "bra":
+            continue
+        else:
+            operands = code.operands
+        for operand in operands:
+            for item in operand.items if isinstance(operand, Vector) else (operand,):
+                base = item.base if isinstance(item, Memory) else item
+                if isinstance(base, Symbol) and base.name not in own:
+                    found.setdefault(base.name, code.line)
+    return found
+
+
 def architecture(module: Module) -> int:
     """The number in `.target sm_N`; 0 if there is none."""
     digits = module.target.removeprefix("sm_").rstrip("af")
@@ -82,15 +117,18 @@ def index_file(module: Module) -> bytes:
             strings.add(variable.name), SPACES.index(variable.space), LINKAGES.index(variable.linkage), variable.line,
             variable.size, variable.align, place, first, here,
         )  # fmt: skip
-    functions, params = b"", b""
+    functions, params, refs = b"", b"", b""
     total = 0
     for function in module.functions.values():
         offsets, size = entry_layout(function)
+        named = references(function)
         last = max((s.line for s in function.body or ()), default=function.line)
         functions += FUNCTION.pack(
             strings.add(function.name), int(function.entry), LINKAGES.index(function.linkage), function.line, last,
             total, len(offsets), function.max_threads, size, frame_layout(function.locals)[1],
+            len(refs) // REF.size, len(named),
         )  # fmt: skip
+        refs += b"".join(REF.pack(strings.add(name), line) for name, line in named.items())
         for offset, variable in zip(offsets, function.parameters, strict=True):
             params += PARAM.pack(offset, variable.size)
         total += len(offsets)
@@ -105,5 +143,6 @@ def index_file(module: Module) -> bytes:
         {
             "strings": bytes(strings.data), "variables": variables, "functions": functions, "params": params,
             "relocs": relocs, "data": bytes(data), "locs": locs, "files": files, "info": info,
+            "refs": refs,
         },
     )  # fmt: skip

@@ -221,7 +221,7 @@ cdef public int ptx_link(const ptx_object *objects, size_t n, unsigned check, pt
     if result == 0:
         result = resolve(made, &buffer)
     if result == 0:
-        result = check_links(made, folder, &buffer)
+        result = check_links(made, &buffer)
     if result:
         drop_image(made)
         return result
@@ -277,40 +277,37 @@ cdef int builtin_number(const char *name) noexcept nogil:
     return -1
 
 
-cdef int check_links(ptx_image *image, const char *folder, text_buffer *log) noexcept nogil:
-    """Every name that code refers to must be defined: told at link time, as a linker does."""
-    cdef char path[4400]
+cdef int check_links(ptx_image *image, text_buffer *log) noexcept nogil:
+    """Every name that code refers to must be defined: told at link time, as a linker does.
+
+    Kernels that are not GCC's OpenMP code stand alone: what functions beside them lack is told if they are called.
+    """
     cdef char text[1024]
-    cdef size_t i, n, count
+    cdef size_t i
+    cdef uint32_t n, k
     cdef obj *o
-    cdef file_head *head
-    cdef link_record *links
+    cdef function_record *f
+    cdef ref_record *refs
     cdef const char *name
-    cdef int result = 0, form
+    cdef int result = 0
+    cdef bint any_openmp = False
+    for i in range(image.nobjects):
+        if image.objects[i].info.openmp and image.objects[i].info.entries:
+            any_openmp = True
     for i in range(image.nobjects):
         o = &image.objects[i]
-        for form in range(FORMS):
-            if form == FORM_V or form == FORM_W:
+        refs = <ref_record *> section_of(o.index, SECTION_REFS)
+        for n in range(o.nfunctions):
+            f = function_of(o, n)
+            if not f.entry and not (any_openmp and (o.info.openmp or not o.info.entries)):
                 continue
-            function_file(path, sizeof(path), folder, o.key, form, "", image.check != 0)
-            if access(path, 4) != 0:
-                continue
-            head = map_file(path, KIND_CODE)
-            if head == NULL:
-                continue
-            links = <link_record *> section_of(head, SECTION_LINKS)
-            count = head.section[SECTION_LINKS].bytes // sizeof(link_record)
-            for n in range(count):
-                if links[n].kind != LINK_SYMBOL and links[n].kind != LINK_FUNCTION:
+            for k in range(f.first_ref, f.first_ref + f.refs):
+                name = string_of(o.index, refs[k].name)
+                if o.names[own_slot(o, name)] or find_symbol(image, name).name != NULL or builtin_number(name) >= 0:
                     continue
-                name = string_of(head, links[n].name)
-                if find_symbol(image, name).name != NULL or builtin_number(name) >= 0 or o.names[own_slot(o, name)]:
-                    continue
-                snprintf(text, sizeof(text), "%s:%u: error: undefined reference to '%s'\n", o.name, links[n].line, name)
+                snprintf(text, sizeof(text), "%s:%u: error: undefined reference to '%s'\n", o.name, refs[k].line, name)
                 say(log, text)
                 result = PTX_ERROR_SYMBOL_NOT_FOUND
-            munmap(head, head.size)
-            break
     return result
 
 

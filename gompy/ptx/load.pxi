@@ -31,13 +31,35 @@ cdef uint64_t symbol_value(ptx_module *module, uint32_t object, const char *name
     return module.addresses[o.first_variable + number]
 
 
+cdef char *map_text(file_head *head, const char *path, size_t *text, size_t *table) noexcept nogil:
+    """A code file's text, executable, with room for its link words behind; NULL without memory."""
+    cdef size_t nlinks = head.section[SECTION_LINKS].bytes // sizeof(link_record)
+    cdef char *memory
+    cdef int fd
+    text[0] = (head.section[SECTION_TEXT].bytes + PAGE - 1) // PAGE * PAGE
+    table[0] = (nlinks * 8 + PAGE - 1) // PAGE * PAGE
+    memory = <char *> mmap(NULL, text[0] + table[0], PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    if gompy_is_map_failed(memory):
+        return NULL
+    if text[0]:
+        fd = open(path, O_RDONLY | O_CLOEXEC)
+        if fd < 0 or gompy_is_map_failed(
+            mmap(memory, text[0], PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, head.section[SECTION_TEXT].offset)
+        ):
+            # No such mapping allowed here (noexec): a copy.
+            memcpy(memory, section_of(head, SECTION_TEXT), head.section[SECTION_TEXT].bytes)
+            mprotect(memory, text[0], PROT_READ | PROT_EXEC)
+        if fd >= 0:
+            close(fd)
+    return memory
+
+
 cdef code_unit *load_code(ptx_module *module, uint32_t object, const char *path) noexcept nogil:
     """Map a code file for a module, fill its link words, enter its functions.  NULL if there is no such file."""
     cdef file_head *head = map_file(path, KIND_CODE)
     cdef link_record *links
     cdef code_record *codes
     cdef size_t nlinks, ncodes, text, table, i
-    cdef int fd
     cdef char *memory
     cdef uint64_t *words
     cdef code_unit *unit
@@ -51,29 +73,22 @@ cdef code_unit *load_code(ptx_module *module, uint32_t object, const char *path)
     codes = <code_record *> section_of(head, SECTION_CODE)
     nlinks = head.section[SECTION_LINKS].bytes // sizeof(link_record)
     ncodes = head.section[SECTION_CODE].bytes // sizeof(code_record)
-    text = (head.section[SECTION_TEXT].bytes + PAGE - 1) // PAGE * PAGE
-    table = (nlinks * 8 + PAGE - 1) // PAGE * PAGE
-    memory = <char *> mmap(NULL, text + table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-    if gompy_is_map_failed(memory):
+    memory = map_text(head, path, &text, &table)
+    if memory == NULL:
         munmap(head, head.size)
         return NULL
-    if text:
-        fd = open(path, O_RDONLY | O_CLOEXEC)
-        if fd < 0 or gompy_is_map_failed(
-            mmap(memory, text, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, head.section[SECTION_TEXT].offset)
-        ):
-            # No such mapping allowed here (noexec): a copy.
-            memcpy(memory, section_of(head, SECTION_TEXT), head.section[SECTION_TEXT].bytes)
-            mprotect(memory, text, PROT_READ | PROT_EXEC)
-        if fd >= 0:
-            close(fd)
     unit = <code_unit *> calloc(1, sizeof(code_unit))
     unit.module, unit.object, unit.memory, unit.bytes, unit.text_bytes = module, object, memory, text + table, text
+    unit.parts = head.parts
     words = <uint64_t *> (memory + text)
     for i in range(nlinks):
         name = string_of(head, links[i].name)
         if links[i].kind == LINK_UNIT:
             words[i] = <uint64_t> <uintptr_t> unit
+        elif links[i].kind == LINK_HOST and strncmp(name, b"gompy_slow_", 11) == 0:
+            words[i] = slow_function(path, name, False)
+        elif links[i].kind == LINK_HOST and strncmp(name, b"gompy_check_", 12) == 0:
+            words[i] = slow_function(path, name, True)
         elif links[i].kind == LINK_HOST:
             words[i] = <uint64_t> <uintptr_t> dlsym(RTLD_DEFAULT, name)
             if words[i] == 0:
@@ -93,6 +108,75 @@ cdef code_unit *load_code(ptx_module *module, uint32_t object, const char *path)
             )
     munmap(head, head.size)
     return unit
+
+
+cdef struct shared_code:                # the functions of SLOW_FILE, loaded once for the process
+    const char *names[16]
+    uint64_t places[16]
+    size_t count
+
+cdef shared_code[2] shared              # without and with checks
+cdef pthread_mutex_t shared_lock        # zero: PTHREAD_MUTEX_INITIALIZER
+
+
+cdef bint load_shared(const char *path, shared_code *code) noexcept nogil:
+    """Load the functions that all code files share; False if there is no such file."""
+    cdef file_head *head = map_file(path, KIND_CODE)
+    cdef code_record *codes
+    cdef size_t text, table, i, count
+    cdef char *memory
+    if head == NULL:
+        return False
+    memory = map_text(head, path, &text, &table)
+    if memory == NULL:
+        munmap(head, head.size)
+        return False
+    codes = <code_record *> section_of(head, SECTION_CODE)
+    count = head.section[SECTION_CODE].bytes // sizeof(code_record)
+    for i in range(count if count < 16 else 16):
+        code.names[i] = string_of(head, codes[i].name)  # stays mapped
+        code.places[i] = <uint64_t> <uintptr_t> (memory + codes[i].offset)
+    code.count = count if count < 16 else 16
+    return True
+
+
+cdef void no_shared(gompy_warp *w, uint32_t mask) noexcept nogil:
+    """In place of a shared function that is not there."""
+    stop(w, mask, PTX_ERROR_JIT_COMPILER_NOT_FOUND, 0, NULL, 0, "the PTX compiler left no result")
+
+
+cdef uint64_t slow_function(const char *path, const char *name, bint checked) noexcept nogil:
+    """A function that code files share, of the file in the same folder; the compiler makes that if it is not there."""
+    cdef char folder[4400]
+    cdef char file[4500]
+    cdef text_buffer log
+    cdef uint64_t result = 0
+    cdef size_t i
+    cdef shared_code *code = &shared[checked]
+    pthread_mutex_lock(&shared_lock)
+    if code.count == 0:
+        snprintf(folder, sizeof(folder), "%s", path)
+        strrchr(folder, b"/")[0] = 0
+        snprintf(file, sizeof(file), "%s/%s", folder, SLOW_FILE_CHECKED if checked else SLOW_FILE)
+        if not load_shared(file, code):
+            log.data, log.size, log.used = NULL, 0, 0
+            run_compiler(folder, "slow checked\n" if checked else "slow\n", 13 if checked else 5, &log)
+            load_shared(file, code)
+    for i in range(code.count):
+        if strcmp(code.names[i], name) == 0:
+            result = code.places[i]
+    pthread_mutex_unlock(&shared_lock)
+    return result if result else <uint64_t> <uintptr_t> &no_shared
+
+
+cdef void load_parts(ptx_module *module, uint32_t object, const char *path) noexcept nogil:
+    """Map an object's code file and those that belong to it."""
+    cdef char other[4500]
+    cdef code_unit *unit = load_code(module, object, path)
+    cdef uint32_t i, parts = unit.parts if unit != NULL else 0
+    for i in range(parts):
+        snprintf(other, sizeof(other), "%s+%u", path, i + 1)
+        load_code(module, object, other)
 
 
 cdef extern from "<math.h>" nogil:
@@ -163,7 +247,7 @@ cdef int need_code(descriptor *d, int form, text_buffer *log) noexcept nogil:
     requests = <char *> malloc(room)
     for i in range(module.image.nobjects):
         requests = append(requests, &used, &room, "object %s %s\n", module.image.objects[i].key, module.image.objects[i].name)
-    if form == FORM_V or form == FORM_W:
+    if form == FORM_V or form == FORM_W or form == FORM_S:
         snprintf(line, sizeof(line), "want %s %c", o.key, <int> letters[form])
         requests = append(requests, &used, &room, "%s %s\n", line, d.name)
     else:
@@ -311,7 +395,7 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
         for form in range(FORMS):
             if form == FORM_S or form == FORM_E:
                 function_file(path, sizeof(path), folder, image.objects[i].key, form, "", image.check != 0)
-                load_code(m, <uint32_t> i, path)
+                load_parts(m, <uint32_t> i, path)
     module[0] = m
     return PTX_SUCCESS
 

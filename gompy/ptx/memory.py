@@ -99,9 +99,7 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
         if varying:
             other = lanes_load(em, address, llvm, size)
         else:
-            raw = em.new(
-                f"call i64 @load_uniform(ptr %w, i32 {em.active}, i64 {address.text}, i32 {size}, i32 {em.line}) #1"
-            )
+            raw = em.slow("i64", "load_uniform", ("i64", address.text), ("i32", str(size)))
             other = em.fit(Value("i64", False, raw), llvm)
     else:
         test, first = contiguous(em, address, size)
@@ -119,9 +117,8 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
 
 def lanes_load(em: Emitter, address: Value, llvm: str, size: int) -> Value:
     """A load by the executor, lane by lane."""
-    where = em.splat(address).typed
     kind = f"i{8 * size}"
-    text = em.new(f"call <32 x {kind}> @load{size}(ptr %w, i32 {em.active}, {where}, i32 {em.line}) #1")
+    text = em.slow(f"<32 x {kind}>", f"load{size}", ("<32 x i64>", em.splat(address).text))
     return em.cast("bitcast", Value(kind, True, text), llvm)
 
 
@@ -148,10 +145,7 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
             lanes_store(em, address, value, size)
         else:
             raw = em.fit(value, "i64")
-            em.put(
-                f"call void @store_uniform(ptr %w, i32 {em.active}, i64 {address.text}, i64 {raw.text}, "
-                f"i32 {size}, i32 {em.line}) #1"
-            )
+            em.slow("void", "store_uniform", ("i64", address.text), ("i64", raw.text), ("i32", str(size)))
     else:
         test, first = contiguous(em, address, size)
         em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
@@ -167,8 +161,8 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
 
 def lanes_store(em: Emitter, address: Value, value: Value, size: int) -> None:
     """A store by the executor, lane by lane."""
-    where, data = em.splat(address).typed, em.fit(em.splat(value), f"i{8 * size}").typed
-    em.put(f"call void @store{size}(ptr %w, i32 {em.active}, {where}, {data}, i32 {em.line}) #1")
+    data = em.fit(em.splat(value), f"i{8 * size}")
+    em.slow("void", f"store{size}", ("<32 x i64>", em.splat(address).text), (data.full, data.text))
 
 
 RANGES = """  %lane1 = call i32 @llvm.cttz.i32(i32 %m, i1 false)
@@ -212,15 +206,18 @@ SLOW = "many:\n  br label %slow\n"
 
 
 def slow_paths() -> str:
-    """The functions of a unit behind its slow accesses: once, not at each."""
+    """The functions behind slow accesses, which all units call: they are compiled once for a CPU.
+
+    They are like the executor's (abi.OPS), but that vectors are passed as such.
+    """
     texts = []
 
-    def function(result: str, name: str, arguments: str, body: str) -> None:
+    def function(result: str, name: str, arguments: str, code: str) -> None:
         texts.append(
-            f"define internal {result} @{name}(ptr %w, i32 %m, {arguments}, i32 %line) #2 {{\n"
+            f"define {result} @{abi.SLOW_PREFIXES[0]}{name}(ptr %w, i32 %m, {arguments}, ptr %unit, i32 %line) #0 {{\n"
             f"  %o1 = getelementptr i8, ptr %w, i64 {abi.WARP['ops']}\n  %o2 = load ptr, ptr %o1\n"
             f"  %o3 = getelementptr i8, ptr %o2, i64 {8 * abi.OP_INDEX[name]}\n  %f = load ptr, ptr %o3\n"
-            f"  %unit = load ptr, ptr @links\n{body}\n}}"
+            f"{code}\n}}"
         )
 
     site = "ptr %unit, i32 %line) #1"
@@ -264,11 +261,6 @@ def slow_paths() -> str:
             f"{begin}  br label %many\n{MANY if wide else SLOW}{scatter if wide else ''}{last}"
             f"  store {kind} %v, ptr %q\n  {call}\n  ret void",
         )
-        if wide:
-            texts.append(
-                f"declare {kind} @llvm.masked.gather.v32{one}.v32p0(<32 x ptr>, i32, <32 x i1>, {kind})\n"
-                f"declare void @llvm.masked.scatter.v32{one}.v32p0({kind}, <32 x ptr>, i32, <32 x i1>)"
-            )
     return "\n".join(texts)
 
 

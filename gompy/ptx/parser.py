@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import NoReturn
 
 from .arguments import expand_calls, formal_registers, needs_variables
 from .rewrite import BASES, expand_switches, written_out
@@ -35,6 +34,10 @@ from .syntax import (
     Variable,
     Vector,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 WORD = re.compile(
     r"""\n|//[^\n]*|/\*.*?\*/|\.(?:loc|file)\b[^\n]*|"[^"\n]*"

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdio cimport FILE, fflush, fopen, fclose, fprintf, fread, fwrite, snprintf, stderr, stdout
 from libc.stdlib cimport calloc, free, getenv, malloc, realloc, qsort
-from libc.string cimport memcmp, memcpy, memset, strchr, strcmp, strlen, strncpy
+from libc.string cimport memcmp, memcpy, memset, strchr, strcmp, strlen, strncmp, strncpy, strrchr
 
 cdef extern from "warp.h" nogil:
     struct gompy_warp:
@@ -195,6 +195,8 @@ cdef extern from *:
     static int gompy_claim (int *p) { int zero = 0; return __atomic_compare_exchange_n (p, &zero, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); }
     static void gompy_publish (void **place, void *value) { __atomic_store_n (place, value, __ATOMIC_RELEASE); }
     #define GOMPY_LOCAL 0x80000000ull
+    #define GOMPY_SLOW_FILE "slow.S"
+    #define GOMPY_SLOW_FILE_CHECKED "slow.s"
     #define GOMPY_FUNCTION_BIT 0x80000000u
     static int gompy_exit_status (int status) { return WIFEXITED (status) ? WEXITSTATUS (status) : -1; }
     static int gompy_lowest (uint32_t mask) { return mask ? __builtin_ctz (mask) : 0; }
@@ -204,6 +206,8 @@ cdef extern from *:
     ctypedef void (*gompy_code_fn)(gompy_warp *, uint32_t, char *, void *) noexcept nogil
     uint32_t GOMPY_FUNCTION_BIT
     uint64_t GOMPY_LOCAL
+    const char *SLOW_FILE "GOMPY_SLOW_FILE"
+    const char *SLOW_FILE_CHECKED "GOMPY_SLOW_FILE_CHECKED"
     pthread_mutex_t gompy_compile_lock, gompy_pool_lock
     int gompy_increment(int *p, int by) noexcept nogil
     uint64_t gompy_next(uint64_t *p) noexcept nogil
@@ -217,7 +221,7 @@ cdef extern from *:
 cdef enum:
     SHARED_BASE = 0x7F000000
     PAGE = 4096
-    CACHE_ABI = 13
+    CACHE_ABI = 15
     KIND_INDEX = 0
     KIND_CODE = 1
     SECTION_STRINGS = 0
@@ -232,7 +236,8 @@ cdef enum:
     SECTION_LOCS = 9
     SECTION_FILES = 10
     SECTION_INFO = 11
-    SECTION_COUNT = 12
+    SECTION_REFS = 12
+    SECTION_COUNT = 13
     SPACE_SHARED = 2
     LINKAGE_LOCAL = 0
     LINKAGE_WEAK = 2
@@ -261,10 +266,10 @@ cdef struct file_head:
     uint32_t abi
     uint32_t kind
     uint32_t sections
-    uint32_t reserved
+    uint32_t parts                      # further files with code of the same object
     uint64_t size
     uint64_t check
-    file_section section[12]
+    file_section section[13]
 
 cdef struct link_record:
     uint32_t kind
@@ -299,6 +304,12 @@ cdef struct function_record:
     uint32_t max_threads
     uint64_t param_bytes
     uint64_t local_bytes
+    uint32_t first_ref
+    uint32_t refs
+
+cdef struct ref_record:                 # a name that a function refers to
+    uint32_t name
+    uint32_t line
 
 cdef struct param_record:
     uint64_t offset
@@ -373,6 +384,7 @@ cdef struct code_unit:                  # a code file loaded for a module; link 
     char *memory
     size_t bytes
     size_t text_bytes
+    uint32_t parts                      # further files of the same object
 
 cdef struct site:                       # a place in PTX whose mistakes have been told
     code_unit *unit

@@ -13,10 +13,14 @@ a register for something that varies does not spoil the rest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from .flow import Block, build_blocks, defined, live_in, loops, post_dominators, replace, used
 from .syntax import Call, Function, Immediate, Instruction, Memory, Pair, Register, Special, Symbol, Vector
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import dataclass, field
+else:
+    from .records import dataclass, field
 
 UNI = "__nvptx_uni"
 OUTSIDE, INSIDE, UNKNOWN = 0, 1, 2

@@ -7,14 +7,19 @@ addresses of variables, descriptors of functions, functions of the host's libm. 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 from . import abi
 from .emit import Links
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from .records import dataclass
+
 PAGE = 4096
 MAGIC = b"GOMPYPTX"
-HEADER = struct.Struct("<8s4I2Q")  # magic, abi, kind, sections, reserved, size, check
+HEADER = struct.Struct("<8s4I2Q")  # magic, abi, kind, sections, further parts, size, check
 SECTION = struct.Struct("<2Q")  # offset, bytes
 SECTIONS = (
     "strings",
@@ -29,6 +34,7 @@ SECTIONS = (
     "locs",
     "files",
     "info",
+    "refs",
 )
 LINK = struct.Struct("<3Ii")  # kind, name, line, reserved
 CODE = struct.Struct("<2IQ")  # name, version, offset in the text
@@ -40,13 +46,26 @@ class LinkError(Exception):
     """LLVM's object has something that the loader does not know."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Section:
     """A section of LLVM's object that stays: its bytes and its place in the text."""
 
     data: bytearray
     align: int
     place: int = 0
+
+
+@dataclass(slots=True)
+class Relocation:
+    """A place to be filled in; `target` is None for what is outside of the file."""
+
+    section: Section
+    offset: int
+    kind: int
+    name: str
+    target: Section | None
+    value: int
+    addend: int
 
 
 def check_of(data: bytes) -> int:
@@ -74,8 +93,8 @@ class Strings:
         return self.known[text]
 
 
-def container(kind: str, sections: dict[str, bytes]) -> bytes:
-    """A cache file.  `text` starts on a page."""
+def container(kind: str, sections: dict[str, bytes], parts: int = 0) -> bytes:
+    """A cache file.  `text` starts on a page.  `parts`: how many files with more of the same object there are."""
     head = HEADER.size + SECTION.size * len(SECTIONS)
     at = head
     table, body = [], bytearray()
@@ -90,44 +109,26 @@ def container(kind: str, sections: dict[str, bytes]) -> bytes:
         at += len(data)
     rest = b"".join(table) + bytes(body)
     size = HEADER.size + len(rest)
-    return HEADER.pack(MAGIC, abi.ABI, KINDS.index(kind), len(SECTIONS), 0, size, check_of(rest)) + rest
+    return HEADER.pack(MAGIC, abi.ABI, KINDS.index(kind), len(SECTIONS), parts, size, check_of(rest)) + rest
 
 
-def flatten(elf: bytes, links: Links) -> tuple[bytes, dict[str, int]]:
-    """Text and symbols of an x86-64 ELF object.  The link table is taken to begin on the page behind the text."""
-    shoff = struct.unpack_from("<Q", elf, 40)[0]
-    shentsize, shnum, shstrndx = struct.unpack_from("<3H", elf, 58)
-    heads = [struct.unpack_from("<2I4Q2I2Q", elf, shoff + i * shentsize) for i in range(shnum)]
-    sections: dict[int, Section] = {}
-    names_at = heads[shstrndx][4]
-    for index, head in enumerate(heads):
-        title = elf[names_at + head[0] : elf.index(b"\0", names_at + head[0])]
-        if head[2] & 2 and head[5] and title not in (b".eh_frame", b".note.GNU-stack"):
-            if head[2] & 1:
-                raise LinkError(f"writable section {title.decode()}")
-            sections[index] = Section(bytearray(elf[head[4] : head[4] + head[5]]), max(head[8], 16))
+def flatten(elves: list[bytes], links: Links) -> tuple[bytes, dict[str, int]]:
+    """Text and symbols of x86-64 ELF objects.  The link table is taken to begin on the page behind the text."""
+    sections: dict[tuple[int, int], Section] = {}
+    found: dict[str, tuple[Section, int]] = {}
+    relocations: list[Relocation] = []
+    for number, elf in enumerate(elves):
+        read_object(number, elf, sections, relocations, found)
     top = 0
     for section in sections.values():
         top = -(-top // section.align) * section.align
         section.place = top
         top += len(section.data)
-    symtab = next(h for h in heads if h[1] == 2)
-    strings = heads[symtab[6]]
-    symbols = []
-    for at in range(symtab[4], symtab[4] + symtab[5], 24):
-        name_at, info, _, shndx, value, _ = struct.unpack_from("<IBBHQQ", elf, at)
-        start = strings[4] + name_at
-        symbols.append((elf[start : elf.index(b"\0", start)].decode(), info, shndx, value))
-    stubs: dict[str, int] = {}
-    relocations = []
-    for head in heads:
-        if head[1] == 4 and head[7] in sections:
-            for at in range(head[4], head[4] + head[5], 24):
-                offset, info, addend = struct.unpack_from("<2Qq", elf, at)
-                relocations.append((head[7], offset, info & 0xFFFFFFFF, symbols[info >> 32], addend))
     # Calls of the host's functions go through a jump whose target is a link word.
-    for _, _, _, (name, _, shndx, _), _ in relocations:
-        if shndx == 0 and name != "links" and name not in stubs:
+    stubs: dict[str, int] = {}
+    for relocation in relocations:
+        name = relocation.name
+        if relocation.target is None and name != "links" and name not in stubs:
             top = -(-top // 8) * 8
             stubs[name] = top
             top += 8
@@ -136,34 +137,76 @@ def flatten(elf: bytes, links: Links) -> tuple[bytes, dict[str, int]]:
     for name, place in stubs.items():
         word = table + 8 * links.word("host", name)
         text[place : place + 6] = b"\xff\x25" + struct.pack("<i", word - place - 6)
-    for index, offset, kind, (name, _, shndx, value), addend in relocations:
-        section = sections[index]
+    for relocation in relocations:
+        section, offset, kind, name = relocation.section, relocation.offset, relocation.kind, relocation.name
         place = section.place + offset
         if name == "links":
             target = table
-        elif shndx == 0:
+        elif relocation.target is None:
             target = table + 8 * links.word("host", name) if kind in (9, 41, 42) else stubs[name]
-        elif shndx in sections:
-            target = sections[shndx].place + value
         else:
-            raise LinkError(f"relocation against {name}")
-        if kind in (2, 4) or (kind in (9, 41, 42) and shndx == 0):
-            struct.pack_into("<i", section.data, offset, target + addend - place)
+            target = relocation.target.place + relocation.value
+        if kind in (2, 4) or (kind in (9, 41, 42) and relocation.target is None):
+            struct.pack_into("<i", section.data, offset, target + relocation.addend - place)
         elif kind == 24:
-            struct.pack_into("<q", section.data, offset, target + addend - place)
+            struct.pack_into("<q", section.data, offset, target + relocation.addend - place)
         else:
             raise LinkError(f"relocation type {kind} against '{name}'")
     for section in sections.values():
         text[section.place : section.place + len(section.data)] = section.data
-    found = {n: sections[s].place + v for n, info, s, v in symbols if s in sections and info & 15 == 2}
-    return bytes(text), found
+    return bytes(text), {name: place.place + value for name, (place, value) in found.items()}
+
+
+def read_object(
+    number: int,
+    elf: bytes,
+    sections: dict[tuple[int, int], Section],
+    relocations: list[Relocation],
+    found: dict[str, tuple[Section, int]],
+) -> None:
+    """Add what an ELF object has: sections that stay, relocations in them, functions."""
+    shoff = struct.unpack_from("<Q", elf, 40)[0]
+    shentsize, shnum, shstrndx = struct.unpack_from("<3H", elf, 58)
+    heads = [struct.unpack_from("<2I4Q2I2Q", elf, shoff + i * shentsize) for i in range(shnum)]
+    own: dict[int, Section] = {}
+    names_at = heads[shstrndx][4]
+    for index, head in enumerate(heads):
+        title = elf[names_at + head[0] : elf.index(b"\0", names_at + head[0])]
+        if head[2] & 2 and head[5] and title not in (b".eh_frame", b".note.GNU-stack"):
+            if head[2] & 1:
+                raise LinkError(f"writable section {title.decode()}")
+            own[index] = Section(bytearray(elf[head[4] : head[4] + head[5]]), max(head[8], 16))
+            sections[number, index] = own[index]
+    symtab = next(h for h in heads if h[1] == 2)
+    strings = heads[symtab[6]]
+    symbols = []
+    for at in range(symtab[4], symtab[4] + symtab[5], 24):
+        name_at, info, _, shndx, value, _ = struct.unpack_from("<IBBHQQ", elf, at)
+        start = strings[4] + name_at
+        name = elf[start : elf.index(b"\0", start)].decode()
+        symbols.append((name, shndx, value))
+        if shndx in own and info & 15 == 2:
+            found[name] = (own[shndx], value)
+    for head in heads:
+        if head[1] != 4 or head[7] not in own:
+            continue
+        for at in range(head[4], head[4] + head[5], 24):
+            offset, info, addend = struct.unpack_from("<2Qq", elf, at)
+            name, shndx, value = symbols[info >> 32]
+            if shndx and shndx not in own:
+                raise LinkError(f"relocation against {name}")
+            relocations.append(Relocation(own[head[7]], offset, info & 0xFFFFFFFF, name, own.get(shndx), value, addend))
 
 
 def code_file(
-    elf: bytes, links: Links, symbols: dict[str, tuple[str, str]], lines: dict[tuple[str, str], int]
+    elves: list[bytes],
+    links: Links,
+    symbols: dict[str, tuple[str, str]],
+    lines: dict[tuple[str, str], int],
+    parts: int = 0,
 ) -> bytes:
     """A code file: `symbols`: LLVM name → (function, version); `lines`: where a link word was first needed."""
-    text, places = flatten(elf, links)
+    text, places = flatten(elves, links)
     strings = Strings()
     code = b"".join(
         CODE.pack(strings.add(function), abi.VERSIONS.index(version.upper()), places[symbol])
@@ -173,4 +216,4 @@ def code_file(
         LINK.pack(LINK_KINDS.index(kind), strings.add(name), lines.get((kind, name), 0), 0)
         for kind, name in links.index
     )
-    return container("code", {"strings": bytes(strings.data), "links": words, "code": code, "text": text})
+    return container("code", {"strings": bytes(strings.data), "links": words, "code": code, "text": text}, parts)

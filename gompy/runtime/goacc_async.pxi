@@ -7,15 +7,39 @@ cdef enum:
     CAPTURED_SIZE = 65536
 
 
-cdef bint host_write_pending(DeviceDescr *dev, uintptr_t start, uintptr_t end) noexcept nogil:
+cdef bint host_write_pending(DeviceDescr *dev, void *queue, uintptr_t start, uintptr_t end) noexcept nogil:
     """Whether a queue has still to copy something into a host range."""
     cdef HostWrite *write
     pthread_mutex_lock(&dev.writes_lock)
     write = dev.writes
-    while write != NULL and not (write.start < end and start < write.end):
+    while write != NULL and not (write.queue == queue and write.start < end and start < write.end):
         write = write.next
     pthread_mutex_unlock(&dev.writes_lock)
     return write != NULL
+
+
+cdef int queue_after_writes(DeviceDescr *dev, uintptr_t start, uintptr_t end) noexcept nogil:
+    """Have the operation's queue wait for all others that have still to copy something into a host range.
+
+    1 if any queue has, this one or others; -1 with a failure text.  With pageable memory CUDA's copies to the host are
+    done when they return, and programs use the same data from several queues (GCC's deep-copy-10.c).
+    """
+    cdef void *queue
+    cdef int i
+    cdef int found = 0
+    if dev.writes == NULL:
+        return 0
+    pthread_mutex_lock(&dev.queues_lock)
+    for i in range(dev.num_queues):
+        queue = dev.queues[i]
+        if queue == NULL or not host_write_pending(dev, queue, start, end):
+            continue
+        found = 1
+        if queue != dev.queue and not dev.ops.acc_async_serialize(queue, dev.queue):
+            found = gompy_fail(b"ordering of two queues failed")
+            break
+    pthread_mutex_unlock(&dev.queues_lock)
+    return found
 
 
 cdef int queue_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t size) noexcept nogil:
@@ -24,7 +48,10 @@ cdef int queue_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_
     GCC does not tell firstprivate from copyin, and what is firstprivate may be gone when the queue comes to it: what is
     not large is read now, unless a queue has yet to write it.  (A program may not change it before it has waited.)
     """
-    if size <= CAPTURED_SIZE and not host_write_pending(dev, <uintptr_t> src, <uintptr_t> src + size):
+    cdef int pending = queue_after_writes(dev, <uintptr_t> src, <uintptr_t> src + size)
+    if pending < 0:
+        return -1
+    if size <= CAPTURED_SIZE and not pending:
         return queue_value(dev, dst, src, size)
     return queue_copy(dev, dst, src, size)
 
@@ -52,10 +79,14 @@ cdef void host_write_done(void *data) noexcept nogil:
 
 cdef int queue_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) noexcept nogil:
     """Queue a copy to the host, and note it (host_write_pending)."""
-    cdef HostWrite *write = <HostWrite *> malloc(sizeof(HostWrite))
+    cdef HostWrite *write
+    if queue_after_writes(dev, <uintptr_t> dst, <uintptr_t> dst + size) < 0:
+        return -1
+    write = <HostWrite *> malloc(sizeof(HostWrite))
     if write == NULL:
         return gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(HostWrite))
     write.dev = dev
+    write.queue = dev.queue
     write.start = <uintptr_t> dst
     write.end = <uintptr_t> dst + size
     pthread_mutex_lock(&dev.writes_lock)
@@ -328,4 +359,8 @@ cdef public int acc_set_cuda_stream(int number, void *stream) noexcept nogil:
     if thr.dev.ops.acc_cuda_set_stream == NULL:
         return -1
     queue = acc_queue(thr, True, number)
-    return thr.dev.ops.acc_cuda_set_stream(queue, stream) if queue != NULL else 0
+    if queue == NULL:
+        # acc_async_sync has no queue.  libgomp's text.
+        gompy_debug(b'Refusing request to set CUDA stream associated with "acc_async_sync"\n')
+        return 0
+    return thr.dev.ops.acc_cuda_set_stream(queue, stream)

@@ -210,7 +210,8 @@ cdef int acc_exit_node(DeviceDescr *dev, SplayNode *node, uintptr_t start, size_
     owner.refcount -= taken
     if owner.refcount:
         return 0
-    if (kind == MAP_FROM or kind == MAP_FORCE_FROM) and copy_range(dev, node, start, start + size, False, NULL):
+    # As it is, the pointers attached in it included: so does libgomp, and OpenACC leaves it to the program to detach.
+    if (kind == MAP_FROM or kind == MAP_FORCE_FROM) and copy_one_way(dev, node, start, size, False, NULL):
         return -1
     return remove_key(dev, owner)
 

@@ -36,6 +36,7 @@ cdef extern from "support.h":
     void gompy_lock_init(gompy_lock_t *) noexcept nogil
     bint gompy_lock_is_mine(gompy_lock_t *) noexcept nogil
     void gompy_lock_acquire(gompy_lock_t *) noexcept nogil
+    bint gompy_lock_try(gompy_lock_t *) noexcept nogil
     void gompy_lock_release(gompy_lock_t *) noexcept nogil
     int gompy_load(int *) noexcept nogil
     void gompy_store(int *, int) noexcept nogil
@@ -106,6 +107,7 @@ include "report.pxi"
 include "splay.pxi"
 include "refcount.pxi"
 include "copy.pxi"
+include "guards.pxi"
 include "plan.pxi"
 include "map.pxi"
 include "unmap.pxi"

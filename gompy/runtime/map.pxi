@@ -23,6 +23,8 @@ cdef int allocate_block(MapJob *job, char *stack_buffer) noexcept nogil:
         for i in range(job.mapnum):
             if tgt.list[i].large:
                 tgt.list[i].planned += staged
+        if job.dev.ops.guard != NULL:
+            close_gaps(job)
     if job.size and job.dev.queue == NULL and (job.pragma == VARS_TARGET or job.staged_objects > 1):
         job.stage.start = tgt.tgt_start
         job.stage.size = job.size

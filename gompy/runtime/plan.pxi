@@ -101,6 +101,9 @@ cdef LinkStorage *find_link(DeviceDescr *dev, uintptr_t start, uintptr_t end) no
 
 cdef void reserve(MapJob *job, MapEntry *entry, size_t size, size_t align, bint copied) noexcept nogil:
     """Give a new object of the construct its place in the block."""
+    if job.dev.ops.guard != NULL:
+        reserve_guarded(job, entry, 0, size, align)
+        return
     if job.align < align:
         job.align = align
     if copied and size <= STAGED_OBJECT_SIZE and job.size + size <= STAGED_BLOCK_SIZE:
@@ -232,7 +235,9 @@ cdef int plan_struct(MapJob *job, size_t i) noexcept nogil:
         job.align = align
     for j in range(first, last + 1):
         copied = copied and copied_when_new(kind_of(job, j))
-    if copied:
+    if job.dev.ops.guard != NULL:
+        reserve_guarded(job, entry, <uintptr_t> job.hostaddrs[first] - base, end - <uintptr_t> job.hostaddrs[first], align)
+    elif copied:
         entry.planned = align_up(job.size - (<uintptr_t> job.hostaddrs[first] - base), align)
         job.size = entry.planned + (end - base)
         job.staged_objects += job.sizes[i]

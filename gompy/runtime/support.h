@@ -209,6 +209,17 @@ gompy_lock_acquire (gompy_lock_t *lock)
   __atomic_store_n (&lock->held, 1, __ATOMIC_RELEASE);
 }
 
+/* Without waiting; false: another thread holds it.  */
+static inline bool
+gompy_lock_try (gompy_lock_t *lock)
+{
+  if (!gompy_lock_is_mine (lock) && pthread_mutex_trylock (&lock->mutex) != 0)
+    return false;
+  lock->held++;
+  __atomic_store_n (&lock->holder, pthread_self (), __ATOMIC_RELAXED);
+  return true;
+}
+
 static inline void
 gompy_lock_release (gompy_lock_t *lock)
 {

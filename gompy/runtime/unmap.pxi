@@ -67,6 +67,7 @@ cdef int unmap_vars(TargetMem *tgt, uint64_t stamp) noexcept nogil:
     cdef SplayNode *key
     cdef MapEntry *entry
     cdef bint do_copy, do_remove
+    cdef uintptr_t start
     cdef size_t i
     for i in range(tgt.list_count):
         entry = &tgt.list[i]
@@ -80,8 +81,10 @@ cdef int unmap_vars(TargetMem *tgt, uint64_t stamp) noexcept nogil:
             continue
         decrement_refcount(key, stamp, False, &do_copy, &do_remove)
         if (do_copy and entry.copy_from) or entry.always_copy_from:
-            if copy_range(dev, key, key.host_start + entry.copy_start,
-                          key.host_start + entry.copy_start + entry.length, False, NULL):
+            start = key.host_start + entry.copy_start
+            # OpenACC: as it is, the pointers that are still attached in it included (libgomp does so for OpenMP too).
+            if copy_one_way(dev, key, start, entry.length, False, NULL) if stamp == EVERY_ENTRY \
+                    else copy_range(dev, key, start, start + entry.length, False, NULL):
                 return -1
         if do_remove:
             key = count_owner(key)

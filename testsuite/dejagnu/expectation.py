@@ -8,7 +8,7 @@ NOLAUNCH is a status of ours: a test, with its option set, that passed its execu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -79,8 +79,13 @@ def read(path: Path) -> list[Entry]:
     return entries
 
 
-def compare(entries: Sequence[Entry], results: Iterable[Result], launches: bool = False) -> Difference:
-    """Both differences.  Entries whose tests did not run say nothing.  launches: whether regions are to be counted."""
+def compare(
+    entries: Sequence[Entry], results: Iterable[Result], launches: bool | Collection[str] = False
+) -> Difference:
+    """Both differences.  Entries whose tests did not run say nothing.
+
+    launches: whether regions are to be counted, or the files of which they are.
+    """
     difference = Difference()
     by_file: dict[str, list[Entry]] = {}
     for item in entries:
@@ -90,7 +95,7 @@ def compare(entries: Sequence[Entry], results: Iterable[Result], launches: bool 
         candidates = [*by_file.get(result.file, ()), *general]
         named = [item for item in candidates if item.status != NOLAUNCH and item.pattern.fullmatch(result.name)]
         difference.add(result.status, result.name, named, result.status in GOOD)
-        if launches and result.counts:
+        if result.counts and (launches if isinstance(launches, bool) else result.file in launches):
             idle = [item for item in candidates if item.status == NOLAUNCH and item.pattern.fullmatch(result.test)]
             difference.add(NOLAUNCH, result.test, idle, bool(result.launches))
     return difference

@@ -327,6 +327,13 @@ cdef bint arena_fresh(arena *a, uint64_t offset) noexcept nogil:
     return True
 
 
+cdef uint32_t run_at(arena *a, uint32_t number) noexcept nogil:
+    """The first granule at or below a granule that begins a run or span in use; 1 if there is none."""
+    while number > 1 and a.table[number].kind != GRANULE_RUN and a.table[number].kind != GRANULE_SPAN:
+        number -= 1
+    return number
+
+
 cdef uint64_t arena_extent(arena *a, uint64_t offset) noexcept nogil:
     """How many bytes there are from an offset to the end of its block, as rounded; 0 where no block is in use."""
     cdef uint32_t number = <uint32_t>(offset // ARENA_GRANULE) + 1, units, block
@@ -338,9 +345,9 @@ cdef uint64_t arena_extent(arena *a, uint64_t offset) noexcept nogil:
         if block < 1024 // units and not a.table[number].free_blocks[block >> 6] >> (block & 63) & 1:
             extent = (<uint64_t>((block + 1) * units) << 6) - inside
     else:
-        while number > 1 and a.table[number].kind == GRANULE_INNER:
-            number -= 1
-            inside += ARENA_GRANULE
+        # Inside a run the records are what they were before: "inner" or "free", never the head of something.
+        number = run_at(a, number)
+        inside = offset - (number - 1) * ARENA_GRANULE
         if a.table[number].kind == GRANULE_RUN and inside < a.table[number].length * ARENA_GRANULE:
             extent = a.table[number].length * ARENA_GRANULE - inside
     pthread_mutex_unlock(&a.lock)

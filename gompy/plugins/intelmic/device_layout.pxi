@@ -187,11 +187,11 @@ cdef void *map_arena() noexcept nogil:
     """Map the arena at an address of this device's own: different devices' pointers differ too.  NULL if impossible."""
     cdef uintptr_t place = (<uintptr_t>0x18 << 40) + (<uintptr_t>control.device << 38)
     cdef uintptr_t size = control.arena_size
-    cdef int attempt
+    cdef int attempt, access = PROT_NONE if control.guarded else PROT_READ | PROT_WRITE
     cdef void *p
     for attempt in range(64):
         if not meets(mic_zones, zone_count, place, place + size):
-            p = mmap(<void *>place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+            p = mmap(<void *>place, size, access, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
                      memory_fd, <off_t>MIC_CONTROL_SIZE)
             if p == <void *>place:
                 return p

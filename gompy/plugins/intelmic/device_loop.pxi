@@ -103,6 +103,11 @@ cdef void serve_commands() noexcept nogil:
             slot.result[0] = copy_by_file(slot, True)
         elif op == MIC_OP_WRITE:
             slot.result[0] = copy_by_file(slot, False)
+        elif op == MIC_OP_PROTECT:
+            slot.result[0] = 0
+            if mprotect(<char *>control.arena_base + slot.args[0], slot.args[1],
+                        PROT_READ | PROT_WRITE if slot.args[2] else PROT_NONE):
+                slot.result[0] = errno
         elif op == MIC_OP_QUIT:
             fflush(NULL)
             store32(&units_written, 1, RELAXED)

@@ -42,6 +42,7 @@ cdef extern from *:
       struct host_image *images;
       char directory[256];    /* for image files under OFFLOAD_EMUL_RUN, empty: none */
       int files;
+      int guarded;            /* GOMPY_CHECK */
       int queues;             /* OpenACC's, whose threads may be copying */
     };
     struct address_pair { uintptr_t start, end; };
@@ -99,6 +100,7 @@ cdef extern from *:
         host_image *images
         char directory[256]
         int files
+        int guarded
         int queues
     struct address_pair:
         uintptr_t start

@@ -56,7 +56,7 @@ cdef void wait_for_exit() noexcept nogil:
 
 
 cdef void place_of_host(uint64_t address, char *to, size_t room) noexcept nogil:
-    """What the host has at an address: "its stack", "its heap", a file's name, "its memory"; empty: nothing."""
+    """What the host has at an address: "its variable x", "its stack", "its heap", a file's name, "its memory"; empty: nothing."""
     cdef char text[65536]
     cdef int fd = open(b"/proc/self/maps", O_RDONLY | O_CLOEXEC)
     cdef size_t have = 0
@@ -67,6 +67,10 @@ cdef void place_of_host(uint64_t address, char *to, size_t room) noexcept nogil:
     cdef char *name
     cdef uint64_t begin
     to[0] = 0
+    if variable_of_host(address, to, room):
+        if fd >= 0:
+            close(fd)
+        return
     while fd >= 0:
         n = read(fd, text + have, sizeof(text) - 1 - have)
         if n <= 0:
@@ -110,6 +114,8 @@ cdef void explain_address(mic_device *d, mic_death *death, char *to, size_t room
         return
     if death.address < 65536:
         snprintf(to, room, b"address %p is not mapped on the device (a null pointer, which a pointer to unmapped memory becomes)", p)
+        return
+    if d.guarded and explain_guard(d, death.address, to, room):
         return
     for i in range(MIC_DEVICES):
         other = &mic_device_table[i]

@@ -2,6 +2,7 @@
 
 cdef extern from *:
     ctypedef struct Elf64_Ehdr:
+        uint16_t e_type
         uint64_t e_shoff
         uint16_t e_shnum
         uint16_t e_shentsize
@@ -23,7 +24,7 @@ cdef extern from *:
         uint16_t st_shndx
         uint64_t st_value
         uint64_t st_size
-    int SHT_SYMTAB, SHT_DYNSYM, STT_FUNC, SHN_UNDEF, PT_LOAD
+    int SHT_SYMTAB, SHT_DYNSYM, STT_FUNC, STT_OBJECT, SHN_UNDEF, PT_LOAD, ET_EXEC
     int ELF64_ST_TYPE(unsigned char info) nogil
 
 
@@ -50,8 +51,8 @@ cdef host_image *image_at(mic_device *d, uint64_t address) noexcept nogil:
     return NULL
 
 
-cdef const char *symbol_in(host_image *image, uint64_t value, int table_type) noexcept nogil:
-    """The function of a symbol table that covers a link-time address, or NULL."""
+cdef const char *symbol_in(host_image *image, uint64_t value, int table_type, int kind, uint64_t *offset) noexcept nogil:
+    """The function or variable (kind: STT_*) that covers a link-time address in a symbol table, or NULL."""
     cdef Elf64_Ehdr *elf = <Elf64_Ehdr *>image.bytes
     cdef Elf64_Shdr *sections
     cdef Elf64_Shdr *strings
@@ -70,9 +71,10 @@ cdef const char *symbol_in(host_image *image, uint64_t value, int table_type) no
             continue
         symbols = <Elf64_Sym *>(image.bytes + sections[i].sh_offset)
         for j in range(sections[i].sh_size // sizeof(Elf64_Sym)):
-            if ELF64_ST_TYPE(symbols[j].st_info) == STT_FUNC and symbols[j].st_shndx != SHN_UNDEF and \
+            if ELF64_ST_TYPE(symbols[j].st_info) == kind and symbols[j].st_shndx != SHN_UNDEF and \
                     symbols[j].st_name < strings.sh_size and value >= symbols[j].st_value and \
                     (value - symbols[j].st_value < symbols[j].st_size or value == symbols[j].st_value):
+                offset[0] = value - symbols[j].st_value
                 return image.bytes + strings.sh_offset + symbols[j].st_name
     return NULL
 
@@ -84,11 +86,12 @@ cdef void name_of(mic_device *d, uint64_t address, char *to, size_t room) noexce
     """
     cdef host_image *image = image_at(d, address)
     cdef const char *name = NULL
+    cdef uint64_t offset
     cdef char *suffix
     if image != NULL:
-        name = symbol_in(image, address - image.base, SHT_SYMTAB)
+        name = symbol_in(image, address - image.base, SHT_SYMTAB, STT_FUNC, &offset)
         if name == NULL:
-            name = symbol_in(image, address - image.base, SHT_DYNSYM)
+            name = symbol_in(image, address - image.base, SHT_DYNSYM, STT_FUNC, &offset)
     if name == NULL:
         snprintf(to, room, b"%p", <void *>address)
         return
@@ -96,6 +99,47 @@ cdef void name_of(mic_device *d, uint64_t address, char *to, size_t room) noexce
     suffix = strstr(to, b".lto_priv.")
     if suffix != NULL:
         suffix[0] = 0
+
+
+cdef bint variable_of_host(uint64_t address, char *to, size_t room) noexcept nogil:
+    """``its variable NAME + OFFSET`` of an address in the program or a library, from that file's symbol table.
+
+    False: no such variable, or the file is stripped.
+    """
+    cdef Dl_info info
+    cdef host_image file
+    cdef int fd
+    cdef off_t end
+    cdef void *p
+    cdef uint64_t value = address, offset = 0
+    cdef const char *name = NULL
+    if dladdr(<void *>address, &info) == 0 or info.dli_fname == NULL:
+        return False
+    fd = open(info.dli_fname, O_RDONLY | O_CLOEXEC)
+    if fd < 0:
+        fd = open(b"/proc/self/exe", O_RDONLY | O_CLOEXEC)  # the program, by the word that it was called with
+    if fd < 0:
+        return False
+    end = lseek(fd, 0, SEEK_END)
+    p = mmap(NULL, <size_t>end, PROT_READ, MAP_PRIVATE, fd, 0) if end > <off_t>sizeof(Elf64_Ehdr) else <void *>-1
+    close(fd)
+    if p == <void *>-1:
+        return False
+    memset(&file, 0, sizeof(file))
+    file.bytes = <const char *>p
+    file.size = <size_t>end
+    if memcmp(p, b"\x7fELF", 4) == 0:
+        if (<Elf64_Ehdr *>p).e_type != ET_EXEC:
+            value -= <uint64_t>info.dli_fbase
+        name = symbol_in(&file, value, SHT_SYMTAB, STT_OBJECT, &offset)
+        if name == NULL:
+            name = symbol_in(&file, value, SHT_DYNSYM, STT_OBJECT, &offset)
+    if name != NULL and offset != 0:
+        snprintf(to, room, b"its variable %s + %zu", name, <size_t>offset)
+    elif name != NULL:
+        snprintf(to, room, b"its variable %s", name)
+    munmap(p, <size_t>end)
+    return name != NULL
 
 
 cdef extern from *:

@@ -1,6 +1,6 @@
 # What both sides use of the C library, the kernel and GCC's atomics.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t, intptr_t
 from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strcmp, strlen, strncmp, strrchr, strstr
 
 cdef extern from *:
@@ -77,9 +77,12 @@ cdef extern from *:
     int MFD_CLOEXEC
     void *mmap(void *where, size_t n, int prot, int flags, int fd, off_t offset) nogil
     int munmap(void *p, size_t n) nogil
+    int mprotect(void *p, size_t n, int access) nogil
     int madvise(void *p, size_t n, int advice) nogil
     int memfd_create(const char *name, unsigned flags) nogil
     int ftruncate(int fd, off_t n) nogil
+    int SEEK_END
+    off_t lseek(int fd, off_t n, int whence) nogil
     int FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE
     int fallocate(int fd, int mode, off_t offset, off_t n) nogil
 
@@ -209,7 +212,7 @@ cdef extern from "protocol.h":
     uint32_t MIC_ABI
     int MIC_SLOTS, MIC_COMMAND_SLOT, MIC_TEAMS, MIC_TEXT_SIZE
     uint64_t MIC_CONTROL_SIZE, MIC_SCRATCH
-    int MIC_OP_RUN, MIC_OP_THREAD, MIC_OP_LOAD, MIC_OP_UNLOAD, MIC_OP_READ, MIC_OP_WRITE, MIC_OP_QUIT
+    int MIC_OP_RUN, MIC_OP_THREAD, MIC_OP_LOAD, MIC_OP_UNLOAD, MIC_OP_READ, MIC_OP_WRITE, MIC_OP_QUIT, MIC_OP_PROTECT
     uint32_t MIC_STARTING, MIC_READY, MIC_FAILED
     int MIC_DEATH_NONE, MIC_DEATH_SIGNAL, MIC_DEATH_EXIT
     struct mic_slot:
@@ -245,6 +248,7 @@ cdef extern from "protocol.h":
         int32_t spins
         int32_t teams
         int32_t threads
+        int32_t guarded
         uint32_t state
         uint32_t dead
         mic_death death

@@ -13,6 +13,7 @@ include "devices.pxi"
 include "first_touch.pxi"
 include "spawn.pxi"
 include "launch.pxi"
+include "guards.pxi"
 include "async.pxi"
 include "copies.pxi"
 include "images.pxi"
@@ -192,7 +193,20 @@ cdef public size_t gompy_block_extent(int number, const void *p) noexcept nogil:
     cdef uint64_t offset = <uintptr_t>p - d.base
     if offset >= d.size:
         return ~<size_t>0
+    if d.guarded:
+        return guarded_extent(d, offset)
     return arena_extent(&d.small, offset) if offset < d.split else arena_extent(&d.large, offset - d.split)
+
+
+cdef public bint gompy_guard(int number, uintptr_t start, size_t size) noexcept nogil:
+    """Close pages inside a block until it is freed.  False, without an effect: GOMPY_CHECK doesn't ask for it.
+
+    start and size are multiples of 4096.  Not part of GCC's interface; the runtime closes what lies between mapped objects.
+    """
+    cdef mic_device *d = device_of(number)
+    if d.guarded and size:
+        open_pages(d, start - d.base, size, False)
+    return d.guarded
 
 
 cdef public arena *gompy_arena_new(uint64_t size, uint64_t keep) noexcept nogil:
@@ -212,6 +226,11 @@ cdef public uint64_t gompy_arena_alloc(arena *a, size_t size) noexcept nogil:
 cdef public bint gompy_arena_free(arena *a, uint64_t offset) noexcept nogil:
     """For tests: whether a block in use started at the offset; it is free now."""
     return arena_free(a, offset)
+
+
+cdef public uint64_t gompy_arena_extent(arena *a, uint64_t offset) noexcept nogil:
+    """For tests: bytes from the offset to the end of its block, 0 if none in use is there."""
+    return arena_extent(a, offset)
 
 
 cdef public uint64_t gompy_arena_in_use(arena *a) noexcept nogil:

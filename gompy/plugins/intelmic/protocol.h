@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 3u
+#define MIC_ABI 4u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread.  */
 #define MIC_SLOTS 64
@@ -28,6 +28,7 @@
 #define MIC_OP_READ 5   /* device address args[0] to arena offset args[1], args[2] bytes */
 #define MIC_OP_WRITE 6  /* arena offset args[1] to device address args[0], args[2] bytes */
 #define MIC_OP_QUIT 7
+#define MIC_OP_PROTECT 8 /* arena offset args[0], args[1] bytes, args[2]: 1 read and write, 0 no access */
 
 /* Life of the device (mic_control.state).  */
 #define MIC_STARTING 0u
@@ -83,6 +84,7 @@ struct mic_control
   int32_t spins;        /* processors of the host's side; below 2 nobody spins */
   int32_t teams;        /* how many teams of a region may run at the same time, 0: as many as processors */
   int32_t threads;      /* OMP_NUM_THREADS was given for devices: each team gets that many */
+  int32_t guarded;      /* GOMPY_CHECK: the arena is without access but for what the host opens */
   uint32_t state __attribute__ ((aligned (128)));
   uint32_t dead;        /* set after `death` is complete */
   struct mic_death death;

@@ -180,6 +180,8 @@ cdef char **device_environment(int number) noexcept nogil:
 
     OMP_<name>_DEV and its kind become OMP_<name>.  OMP_DISPLAY_ENV is dropped (libgomp would print a second time), so
     is a preloaded libgompy.  OMP_TARGET_OFFLOAD=disabled keeps libgomp there from looking for devices.
+    GFORTRAN_ERROR_BACKTRACE=1 has libgfortran there show where an error was, as it does in a gfortran program, whose main
+    function asks for it (libgfortran: set_options).
     """
     cdef size_t count = 0, n = 0, length
     cdef char **result
@@ -190,7 +192,7 @@ cdef char **device_environment(int number) noexcept nogil:
     cdef bint known
     while e[count] != NULL:
         count += 1
-    result = <char **>malloc((2 * count + 3) * sizeof(char *))
+    result = <char **>malloc((2 * count + 4) * sizeof(char *))
     while e[0] != NULL:
         length = device_suffix(e[0])
         value = strchr(e[0], c'=')
@@ -218,7 +220,11 @@ cdef char **device_environment(int number) noexcept nogil:
             n += 1
         e += 1
     result[n] = <char *>b"OMP_TARGET_OFFLOAD=disabled"
-    result[n + 1] = NULL
+    n += 1
+    if getenv(b"GFORTRAN_ERROR_BACKTRACE") == NULL:
+        result[n] = <char *>b"GFORTRAN_ERROR_BACKTRACE=1"
+        n += 1
+    result[n] = NULL
     return result
 
 
@@ -274,6 +280,8 @@ cdef uint64_t memory_alloc(mic_device *d, size_t size) noexcept nogil:
     """Allocate device memory.  Returns the offset in the arena, or all ones when there is no room."""
     cdef uint64_t offset = ~<uint64_t>0
     cdef bint fresh
+    if d.guarded:
+        return guarded_alloc(d, size)
     if size > LARGE_BLOCK:
         offset = arena_alloc(&d.large, size)
         if offset != ~<uint64_t>0:
@@ -293,6 +301,8 @@ cdef uint64_t memory_alloc(mic_device *d, size_t size) noexcept nogil:
 
 cdef bint memory_free(mic_device *d, uint64_t offset) noexcept nogil:
     """Free device memory.  False: no block in use starts at that offset."""
+    if d.guarded:
+        return guarded_free(d, offset)
     return arena_free(&d.small, offset) if offset < d.split else arena_free(&d.large, offset - d.split)
 
 
@@ -346,6 +356,8 @@ cdef bint start_device(mic_device *d) noexcept nogil:
         return False
     d.control.magic = MIC_MAGIC
     d.control.abi = MIC_ABI
+    d.guarded = checks_wanted()
+    d.control.guarded = d.guarded
     d.control.device = d.number
     d.control.host_pid = getpid()
     d.control.arena_size = d.size

@@ -1,0 +1,109 @@
+"""Which functions of an image its kernels can reach: by calls and by addresses, also through variables."""
+
+from __future__ import annotations
+
+import os
+
+from . import abi, unit
+from .index import FUNCTION, INFO, LINKAGES, REF, RELOC, VARIABLE
+
+GLOBAL = (LINKAGES.index("visible"), LINKAGES.index("weak"), LINKAGES.index("common"))
+
+
+def sections(data: bytes, kind: str) -> dict[str, bytes]:
+    """The sections of a cache file by name; raises ValueError if it is none of this version, or was cut."""
+    if len(data) < unit.HEADER.size + unit.SECTION.size * len(unit.SECTIONS):
+        raise ValueError("too short")
+    magic, version, number, count, _, size, _ = unit.HEADER.unpack_from(data)
+    if (magic, version, number, count, size) != (
+        unit.MAGIC, abi.ABI, unit.KINDS.index(kind), len(unit.SECTIONS), len(data),
+    ):  # fmt: skip
+        raise ValueError("another version")
+    found = {}
+    for place, name in enumerate(unit.SECTIONS):
+        offset, length = unit.SECTION.unpack_from(data, unit.HEADER.size + unit.SECTION.size * place)
+        found[name] = data[offset : offset + length]
+    return found
+
+
+class Facts:
+    """An object's index, as far as it matters here.
+
+    `lines`: its functions, and how many lines each has; `entries`: the kernels among them; `exports`: functions and
+    variables that other objects see; `openmp`: whether kernels follow GCC's conventions for OpenMP.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        parts = sections(data, "index")
+        self.strings = parts["strings"]
+        self.lines: dict[str, int] = {}
+        self.entries: list[str] = []
+        self.exports: set[str] = set()
+        self.spans: dict[str, tuple[str, int, int]] = {}
+        self.tables = {"refs": (REF, 0, parts["refs"]), "relocs": (RELOC, 1, parts["relocs"])}
+        self.openmp = bool(INFO.unpack(parts["info"])[1])
+        for name_at, entry, linkage, line, last, _, _, _, _, _, first, count in FUNCTION.iter_unpack(
+            parts["functions"]
+        ):
+            name = self.string(name_at)
+            self.lines[name] = last - line + 1
+            self.spans[name] = ("refs", first, count)
+            if entry:
+                self.entries.append(name)
+            if linkage in GLOBAL or entry:
+                self.exports.add(name)
+        for name_at, _, linkage, _, _, _, _, first, count in VARIABLE.iter_unpack(parts["variables"]):
+            if linkage == LINKAGES.index("extern"):
+                continue
+            name = self.string(name_at)
+            self.spans.setdefault(name, ("relocs", first, count))
+            if linkage in GLOBAL:
+                self.exports.add(name)
+
+    def string(self, offset: int) -> str:
+        """A string of the file's table."""
+        return self.strings[offset : self.strings.index(b"\0", offset)].decode("utf-8", "surrogateescape")
+
+    def references(self, name: str) -> list[str]:
+        """The names that a function, or a variable's initial value, refers to."""
+        table, first, count = self.spans[name]
+        shape, place, data = self.tables[table]
+        return [self.string(shape.unpack_from(data, shape.size * i)[place]) for i in range(first, first + count)]
+
+
+def reachable(objects: dict[str, Facts]) -> dict[str, list[str]]:
+    """The functions of each object that some kernel of any of them can reach, in the object's order."""
+    homes: dict[str, str] = {}
+    for key, facts in objects.items():
+        for name in facts.exports:
+            homes.setdefault(name, key)
+    todo = [(key, name) for key, facts in objects.items() for name in facts.entries]
+    seen = set(todo)
+    while todo:
+        key, name = todo.pop()
+        for other in objects[key].references(name):
+            home = key if other in objects[key].spans else homes.get(other, "")
+            if home and (home, other) not in seen:
+                seen.add((home, other))
+                todo.append((home, other))
+    return {key: [name for name in facts.lines if (key, name) in seen] for key, facts in objects.items()}
+
+
+def functions_of_code(folder: str, name: str) -> set[str] | None:
+    """The functions that a code file and its further parts have; None if one is not there or not whole."""
+    found: set[str] = set()
+    part, parts = 0, 0
+    while part <= parts:
+        try:
+            with open(os.path.join(folder, f"{name}+{part}" if part else name), "rb") as file:
+                data = file.read()
+            if part == 0:
+                parts = unit.HEADER.unpack_from(data)[4]
+            code = sections(data, "code")
+        except (OSError, ValueError):
+            return None
+        strings = code["strings"]
+        for offset, _, _ in unit.CODE.iter_unpack(code["code"]):
+            found.add(strings[offset : strings.index(b"\0", offset)].decode("utf-8", "surrogateescape"))
+        part += 1
+    return found

@@ -1,0 +1,66 @@
+"""`dataclass` and `field` without the module `dataclasses`, which takes longer to load than a kernel takes to parse.
+
+The compiler is started anew for each image, so what it imports counts.  Type checkers see the standard ones.  Only what
+the compiler needs: slots, defaults, default factories; frozen classes compare and hash by value, others by identity.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+MISSING = object()
+
+
+class Factory:
+    """A field whose default is made anew for each object."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+
+def field(*, default_factory: Callable[[], Any]) -> Any:
+    """A field with a default factory."""
+    return Factory(default_factory)
+
+
+def dataclass(*, slots: bool = True, frozen: bool = False, eq: bool = True) -> Callable[[type], type]:
+    """A decorator that gives a class its slots and `__init__`; with `frozen`, `__eq__` and `__hash__` as well."""
+
+    def decorate(cls: type) -> type:
+        body = dict(cls.__dict__)
+        names = list(body.get("__annotations__", ()))
+        defaults = {name: body.pop(name) for name in names if name in body}
+        given, lines, scope = [], [], {}
+        for name in names:
+            default = defaults.get(name, MISSING)
+            if isinstance(default, Factory):
+                scope[f"_{name}"] = default.make
+                given.append(f"{name}=None")
+                lines.append(f"self.{name} = _{name}() if {name} is None else {name}")
+                continue
+            if default is not MISSING:
+                scope[f"_{name}"] = default
+            given.append(name if default is MISSING else f"{name}=_{name}")
+            lines.append(f"self.{name} = {name}")
+        source = f"def __init__(self, {', '.join(given)}):\n " + "\n ".join(lines or ["pass"])
+        source += f"\ndef __repr__(self):\n return f'{cls.__name__}("
+        source += ", ".join(f"{name}={{self.{name}!r}}" for name in names) + ")'"
+        own = "(" + "".join(f"self.{name}," for name in names) + ")"
+        other = "(" + "".join(f"other.{name}," for name in names) + ")"
+        if frozen:
+            source += "\ndef __eq__(self, other):\n return other.__class__ is self.__class__ and " + f"{own} == {other}"
+            source += f"\ndef __hash__(self):\n return hash({own})"
+        exec(source, scope)
+        for name in ("__init__", "__repr__", "__eq__", "__hash__"):
+            if name in scope and (name == "__init__" or name not in body):
+                body[name] = scope[name]
+        body.pop("__dict__", None)
+        body.pop("__weakref__", None)
+        body["__slots__"] = tuple(names)
+        body["__match_args__"] = tuple(names)
+        return type(cls)(cls.__name__, cls.__bases__, body)
+
+    return decorate
