@@ -400,6 +400,20 @@ cdef void block_words(block *n, char *text, size_t size) noexcept nogil:
         snprintf(text, size, b"%s%s of %llu bytes at 0x%llx", pick(n.use == QUARANTINE, b"freed ", b""), kind_of_block(n.use), <unsigned long long>n.length, <unsigned long long>n.start)
 
 
+cdef bint describe_gap(uint64_t address, char *text, size_t size) noexcept nogil:
+    """Which mapped object is nearest to an address in a gap that the runtime has closed; False if it isn't libgompy."""
+    cdef bint (*nearest)(int, int, uintptr_t, uintptr_t *, size_t *, intptr_t *) noexcept nogil
+    cdef uintptr_t host = 0
+    cdef size_t length = 0
+    cdef intptr_t past = 0
+    nearest = <bint (*)(int, int, uintptr_t, uintptr_t *, size_t *, intptr_t *) noexcept nogil>dlsym(RTLD_DEFAULT, b"gompy_nearest_object")
+    if nearest == NULL or not nearest(5, -1, address, &host, &length, &past) or not -4096 <= past <= 4096:
+        return False
+    snprintf(text, size, b"%zu bytes %s the %zu bytes that are mapped from the host's %p", <size_t>(past if past >= 0 else -past),
+             pick(past >= 0, b"past the end of", b"before"), length, <void *>host)
+    return True
+
+
 cdef void describe_address(void *user, uint64_t address, char *text, size_t size) noexcept nogil:
     """One line about where a bad address lies."""
     cdef gpu *g = gpu_of(address)
@@ -427,7 +441,10 @@ cdef void describe_address(void *user, uint64_t address, char *text, size_t size
         snprintf(text, size, b"unused memory of device %d", g.ordinal)
     else:
         block_words(n, words, sizeof(words))
-        if address - n.start < n.length:
+        if address - n.start < n.length and n.use != QUARANTINE and checking and \
+                g.view.shadow[address - g.base] == 0 and describe_gap(address, text, size):
+            pass
+        elif address - n.start < n.length:
             snprintf(text, size, b"%llu bytes into a %s", <unsigned long long>(address - n.start), words)
         elif address > n.start:
             snprintf(text, size, b"%llu bytes past the end of a %s", <unsigned long long>(address - n.start - n.length), words)

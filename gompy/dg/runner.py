@@ -34,7 +34,7 @@ TORTURE = (
 )
 _ONE = (("-O2",),)
 _STATS = re.compile(r"(\d+) on device")
-_KERNELS = re.compile(r"libcuda \(gompy\): device \d+: (\d+) kernels")
+_KERNELS = re.compile(r"\bdevice \d+: (\d+) kernels?\b")
 BAD = frozenset(("FAIL", "XPASS", "UNRESOLVED", "ERROR"))
 """Results that make a test fail."""
 
@@ -86,6 +86,11 @@ class Settings:
     timeout: float | None = None
     offload_targets: tuple[str, ...] = ()
     keep: Path | None = None
+
+    @property
+    def ours(self) -> bool:
+        """Whether the compiler is gompcc: then the programs' runtime tells what ran where."""
+        return bool(self.offload_targets)
 
     @property
     def acc_type(self) -> str:
