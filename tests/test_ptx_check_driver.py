@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable
-from ctypes import addressof, byref, c_uint64, c_void_p
+from ctypes import addressof, byref, c_size_t, c_uint64, c_void_p
 from pathlib import Path
 
 import pytest
@@ -154,6 +154,25 @@ def test_copies_of_what_nobody_wrote(driver: Callable[[str], Driver], capfd: pyt
         first,
     )
     assert second == "libcuda (gompy): warning: kernel 'copy': 31 more of these in this launch"
+
+
+@pytest.mark.parametrize("way", ["host", "device", "fill"])
+def test_closed_gaps_stay_closed(driver: Callable[[str], Driver], capfd: pytest.CaptureFixture[str], way: str) -> None:
+    """A runtime closes what lies between the objects of a block; copies of the whole block go over it."""
+    cuda = driver("1")
+    block, out = cuda.alloc(64), cuda.alloc(64)
+    assert cuda.library.gompy_close_gap(c_uint64(block + 24), c_size_t(8)) == SUCCESS
+    if way == "host":
+        cuda.ok("cuMemcpyHtoD_v2", block, bytes(64), 64)
+    elif way == "device":
+        cuda.ok("cuMemcpyDtoD_v2", block, cuda.put(bytes(64)), 64)
+    else:
+        cuda.ok("cuMemsetD8_v2", block, 1, 64)
+    assert copy(cuda, out, block, 24) == SUCCESS
+    assert copy(cuda, out, block + 32, 32) == SUCCESS
+    assert capfd.readouterr().err == ""
+    assert copy(cuda, out, block, 25) == ILLEGAL_ADDRESS
+    assert "thread (24,0,0)" in capfd.readouterr().err
 
 
 def test_memory_that_is_given_out_again_is_unwritten(
