@@ -35,6 +35,18 @@ cdef bint open_area(area *a, uint64_t base, uint64_t size, uint64_t granule, uin
     return True
 
 
+cdef extern from *:
+    """
+    /* Bytes that are not allocated (closed gaps inside a block) stay so.  */
+    static void shadow_written (uint8_t *to, size_t size)
+    { for (size_t i = 0; i < size; i++) to[i] |= (to[i] & 1) << 1; }
+    static void shadow_copied (uint8_t *to, const uint8_t *of, size_t size)
+    { for (size_t i = 0; i < size; i++) to[i] = to[i] ? of[i] | 1 : 0; }
+    """
+    void shadow_written(uint8_t *to, size_t size) nogil
+    void shadow_copied(uint8_t *to, const uint8_t *of, size_t size) nogil
+
+
 cdef void mark(uint64_t address, uint64_t size, int value) noexcept nogil:
     """Write the shadow of device memory; of other addresses nothing."""
     cdef gpu *g
@@ -54,7 +66,10 @@ cdef void mark(uint64_t address, uint64_t size, int value) noexcept nogil:
         madvise(start, end - start, MADV_DONTNEED)
         memset(end, 0, low + size - end)
         return
-    memset(low, value, size)
+    if value == SHADOW_WRITTEN:
+        shadow_written(low, size)
+    else:
+        memset(low, value, size)
 
 
 cdef void mark_copied(uint64_t to, uint64_t of, uint64_t size) noexcept nogil:
@@ -64,9 +79,9 @@ cdef void mark_copied(uint64_t to, uint64_t of, uint64_t size) noexcept nogil:
     if g == NULL:
         return
     if other == NULL:
-        memset(g.view.shadow + (to - g.base), SHADOW_WRITTEN, size)
+        shadow_written(g.view.shadow + (to - g.base), size)
     else:
-        memmove(g.view.shadow + (to - g.base), other.view.shadow + (of - other.base), size)
+        shadow_copied(g.view.shadow + (to - g.base), other.view.shadow + (of - other.base), size)
 
 
 cdef bint leave_margin(area *a, uint64_t size) noexcept nogil:
@@ -145,7 +160,9 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
     if n.size >= CHUNK:
         a.kept -= n.size if n.size < a.kept else a.kept
     # The host can write managed and pinned memory at any time.
-    mark(n.start, length, SHADOW_WRITTEN if use == MANAGED or use == HOST_MEMORY else SHADOW_ALLOCATED)
+    mark(n.start, length, SHADOW_ALLOCATED)
+    if use == MANAGED or use == HOST_MEMORY:
+        mark(n.start, length, SHADOW_WRITTEN)
     n.charge = charge
     a.in_use += charge
     a.blocks_in_use += 1
