@@ -65,6 +65,20 @@ def test_stock_compiler_without_offloading(tmp_path: Path) -> None:
 
 
 @needs_suite
+def test_tests_without_offloading(tmp_path: Path) -> None:
+    """target-11.c is none of these; affinity-1.c wants config.h; what is skipped is on their list."""
+    options = ("--rest", "-j1", "--dirs", "libgomp.c,libgomp.fortran", "--levels", "1")
+    flags = 'c.exp="target-11.c affinity-1.c" fortran.exp=affinity1.f90'
+    done = check(tmp_path, *options, "--cc", "gcc", "--offload-target", "disable", "--runtestflags", flags)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = log.read(tmp_path / "libgomp.log")
+    assert [(r.status, r.file) for r in results] == [
+        *[("PASS", "libgomp.c/affinity-1.c")] * 2,
+        ("UNSUPPORTED", "libgomp.fortran/affinity1.f90"),
+    ]
+
+
+@needs_suite
 @pytest.mark.skipif(shutil.which("x86_64-linux-gnu-accel-nvptx-none-gcc-12") is None, reason="no nvptx compiler")
 @pytest.mark.parametrize("compiler", ["gompcc", "gcc"])
 def test_nvptx_on_the_emulated_driver(tmp_path: Path, compiler: str) -> None:
