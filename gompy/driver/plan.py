@@ -177,10 +177,10 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
                 text = f"{quote(given)} writes nothing beside device code; {quote('-foffload=disable')} leaves that out"
                 messages.append(("warning", text))
     device_options = list(chosen.device_options)
-    if device_code and line.openacc and not line.fortran:
+    if device_code and line.openacc and not line.fortran and any(name in offload.OURS for name in chosen.names):
         if os.environ.get("GOMPY_ACCEL") == "true":
             device_options.append(ACCEL_ONLY)
-        elif any(name in offload.OURS for name in chosen.names):
+        else:
             # The stock compiler makes device code too, where it folds acc_on_device to "the host"; a call has it right.
             before.append("-fno-builtin-acc_on_device")
     if device_options:
