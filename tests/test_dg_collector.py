@@ -218,7 +218,7 @@ def test_every_directive(tmp_path: Path) -> None:
 
 WRONG = {
     "message.c": """/* { dg-do run } */
-/* { dg-output "sum 7" } */
+/* { dg-output "sum 7\\n" } */
 #include <stdio.h>
 int main (void)
 {
@@ -248,8 +248,8 @@ SAID = {
 message.c: the compiler said what no directive expects:
     {folder}/message.c:6:7: warning: unused variable 'unused' [-Wunused-variable]
 message.c:2: the program's output does not match
-    sum 7
-      2 | /* { dg-output "sum 7" } */
+    sum 7\\n
+      2 | /* { dg-output "sum 7\\n" } */
 
 compiler: exit status 0
 $ gcc -foffload=disable -Wall {folder}/message.c """,

@@ -352,7 +352,7 @@ class Run:
         if passed and wanted.output:
             pattern = "".join(wanted.output)
             matched = messages.are(pattern).search(output) is not None
-            problem = Problem("the program's output does not match", wanted.output_line, tuple(pattern.split("\n")))
+            problem = explain.output(pattern, wanted.output_line)
             self.judge(matched, "output pattern test", wanted.output_xfail, problem)
             if not matched:
                 log += ["Output was:", output, "Should match:", pattern]

@@ -18,11 +18,12 @@ HERE = Path(__file__).resolve().parent
 GLOBAL = HERE / "global.exp"
 TARGETS = {"intelmic": "x86_64-intelmicemul-linux-gnu", "nvptx": "nvptx-none", "disable": ""}
 """OFFLOAD_TARGET to what configure would have put into offload_targets."""
-STOCK_NVPTX = ("-fno-pie", "-no-pie", "-foffload-options=nvptx-none=-Wa,--no-verify")
+STOCK_NVPTX = ("-fno-pie", "-no-pie", "-Wl,--no-as-needed", "-foffload-options=nvptx-none=-Wa,--no-verify")
 """What Debian's gcc needs, which makes PIEs unless told otherwise: in position independent code GCC gives recursive
 functions second names, which its nvptx back end refuses (PR97102), and mkoffload's host objects are position dependent,
 about which ld warns (for DejaGnu a failure).  Its assembler would ask a ptxas in PATH that may not know the
-architecture any more."""
+architecture any more.  It links with --as-needed, so that ld drops libgomp from programs that have data for the device
+but no construct: only mkoffload's object, which comes later, needs it."""
 CUDA_H = """\
 #include <stdlib.h>
 #ifdef __cplusplus
