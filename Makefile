@@ -7,7 +7,7 @@ NATIVE  := gompy/_native/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -path '*/crtoffload/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all help run check test lint bench bench-ispras packages clean distclean check-target-libgomp check-accel sample
+.PHONY: all help run check test lint bench bench-ispras packages clean distclean check-target-libgomp check-accel programs sample
 
 all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
 
@@ -41,7 +41,10 @@ lint: all  ## ruff and mypy
 test: all  ## pytest
 	@$(BIN)/python -m pytest -q -n 2 tests
 
-check: lint test sample  ## lint, pytest, a sample of GCC's tests
+programs: all  ## the dg- programs below testsuite/gompy
+	@GOMPY_ACCEL=gcc $(BIN)/python -m pytest -q -n 2 testsuite
+
+check: lint test programs sample  ## lint, pytest, our dg- programs, a sample of GCC's tests
 
 # As in GCC: RUNTESTFLAGS="c.exp=target-*.c", -j2; besides ALL=1, OFFLOAD_TARGET=intelmic|nvptx|disable, CC="a compiler".
 check-target-libgomp: all  ## GCC's own libgomp testsuite under DejaGnu

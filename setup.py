@@ -69,7 +69,7 @@ PRODUCTS = (
         "gompy/plugins/nvptx/plugin.pyx",
         "lib/libgomp-plugin-nvptx.so.1",
         "shared",
-        ("GOMP_OFFLOAD_*",),
+        ("GOMP_OFFLOAD_*", "gompy_*"),
         ("-ldl", "-lpthread"),
         ("lib/libgompy.so.1",),
     ),

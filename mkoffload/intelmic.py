@@ -177,6 +177,12 @@ class Image:
             self.exported = self.classes.names  # the accelerator compiler has no IR of them
         return usable
 
+    def classes_without_ir(self) -> list[str]:
+        """Vtables and type information that regions get from the host, and that gcc's own compiler would have."""
+        if self.compiler.accel == ACCEL_STOCK or not another(self.compiler, self.inputs):
+            return []
+        return candidates([item for item in map(Input, self.options.objects) if item.has_ir]).names
+
     def check(self, compiled: Elf) -> Made:
         """Compare the image's tables with the host's, by name.  ToolError names the entries that differ.
 
@@ -260,6 +266,10 @@ class Image:
             usable = self.read_inputs()
             if not usable:
                 return None
+            missing = self.classes_without_ir()
+            if missing:
+                # Regions would work on copies of the host's, whose way back faults: they are read-only there.
+                raise ToolError(f"the accelerator compiler has no IR of {', '.join(missing)}")
             compiled, *more = self.compiler.compile(self, usable)
             elf = open_object(compiled)
             made = self.check(elf)

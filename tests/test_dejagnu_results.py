@@ -144,6 +144,14 @@ def test_expectation_launches(results: list[log.Result]) -> None:
     assert [line.split(" (")[0] for line in difference.gone] == ["NOLAUNCH: libgomp.fortran/t.f90 -O3 -g"]
 
 
+def test_expectation_of_a_timing_test(results: list[log.Result]) -> None:
+    lines = ["UNSUPPORTED: libgomp.c/b.c", "FAIL: libgomp.fortran/t.f90 -O0 execution test"]
+    assert expectation.compare(entries(*lines), results)
+    lines = ["UNSUPPORTED: libgomp.c/b.c", "TIMING: libgomp.fortran/t.f90 * execution test"]
+    assert expectation.compare(entries(*lines), results).unexpected == ["FAIL: libgomp.c/c.c execution test"]
+    assert not expectation.compare(entries(*lines, "TIMING: libgomp.c/c.c *"), results)
+
+
 def test_launches_of() -> None:
     assert log.launches_of("libgompy: regions: 0 on the host") == 0
     assert log.launches_of("") is None
@@ -227,8 +235,8 @@ def test_site_of_nvptx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler
     monkeypatch.setenv("GOMPY_CUDA_STATS", "1")
     where = site.Site(tmp_path / "gcc" / "libgomp" / "testsuite", compiler, "nvptx")
     stock = "gcc" in compiler.split()[0].rsplit("/", 1)[1].removeprefix("gompcc")
-    options = site.options(where).split()
-    assert options[:2] == ["-foffload=nvptx-none", f"-I{tmp_path}/gcc/include/cuda"]
+    options = site.options(where, tmp_path).split()
+    assert options[:3] == ["-foffload=nvptx-none", f"-I{tmp_path}/include", f"-I{tmp_path}/gcc/include/cuda"]
     assert ("-no-pie" in options) is stock
     folder = str(paths.CUDALIBDIR)
     assert (f"-L{folder}" in options) is (driver == "emulated")
@@ -247,4 +255,4 @@ def test_site_of_nvptx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler
 def test_site_of_other_targets(tmp_path: Path) -> None:
     for target, options in (("intelmic", ""), ("disable", "-foffload=disable")):
         where = site.Site(tmp_path, "/usr/bin/gcc", target)
-        assert (site.options(where), site.environment(where)) == (options, {})
+        assert (site.options(where, tmp_path), site.environment(where)) == (options, {})

@@ -65,17 +65,32 @@ def test_stock_compiler_without_offloading(tmp_path: Path) -> None:
 
 
 @needs_suite
+def test_tests_without_offloading(tmp_path: Path) -> None:
+    """target-11.c is none of these; affinity-1.c wants config.h; what is skipped is on their list."""
+    options = ("--rest", "-j1", "--dirs", "libgomp.c,libgomp.fortran", "--levels", "1")
+    flags = 'c.exp="target-11.c affinity-1.c" fortran.exp=affinity1.f90'
+    done = check(tmp_path, *options, "--cc", "gcc", "--offload-target", "disable", "--runtestflags", flags)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = log.read(tmp_path / "libgomp.log")
+    assert [(r.status, r.file) for r in results] == [
+        *[("PASS", "libgomp.c/affinity-1.c")] * 2,
+        ("UNSUPPORTED", "libgomp.fortran/affinity1.f90"),
+    ]
+
+
+@needs_suite
 @pytest.mark.skipif(shutil.which("x86_64-linux-gnu-accel-nvptx-none-gcc-12") is None, reason="no nvptx compiler")
 @pytest.mark.parametrize("compiler", ["gompcc", "gcc"])
 def test_nvptx_on_the_emulated_driver(tmp_path: Path, compiler: str) -> None:
-    options = ("-j1", "--cc", compiler, "--offload-target", "nvptx", "--dirs", "libgomp.c,libgomp.oacc-c")
+    options = ("-j1", "--cc", compiler, "--offload-target", "nvptx", "--dirs", "libgomp.c,libgomp.oacc-c++")
     options = (*options, "--levels", "2", "--device-only", "--skip", "target-12.c,lib-7*", "--expected", "none")
-    done = check(tmp_path, *options, "--runtestflags", 'c.exp="target-1[12].c lib-69.c lib-70.c"')
+    done = check(tmp_path, *options, "--runtestflags", 'c.exp="target-1[12].c lib-69.c" c++.exp="lib-69.c lib-70.c"')
     assert done.returncode == 0, done.stdout + done.stderr
     results = log.read(tmp_path / "libgomp.log")
     sets = {result.test.partition(" ")[2] for result in results}
     assert sets == {"", "-DACC_DEVICE_TYPE_nvidia=1 -DACC_MEM_SHARED=0 -foffload=nvptx-none -O2"}
-    # lib-69.c launches by the CUDA driver itself: cuda.h, -lcuda and who counts are right.
+    assert {result.directory for result in results} == {"libgomp.c", "libgomp.oacc-c++"}
+    # lib-69.c launches by the CUDA driver itself: cuda.h (in C++), -lcuda and who counts are right.
     assert [bool(result.launches) for result in results if result.executed] == [True, True]
 
 

@@ -77,8 +77,16 @@ def test_own_directives_refused(line: str, text: str) -> None:
         ("/* { dg-options -O2 } */", False),
     ],
 )
-def test_which_files_are_programs(text: str, truth: bool) -> None:
+def test_which_texts_are_programs(text: str, truth: bool) -> None:
     assert directives.says_what_to_do(text) is truth
+
+
+def test_files_that_cannot_be_read_are_nobodys(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    (tmp_path / "dangling.c").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "fifo.c")
+    (tmp_path / "folder.c").mkdir()
+    for name in ("dangling.c", "fifo.c", "folder.c", "gone.c"):
+        assert collector.pytest_collect_file(tmp_path / name, request.session) is None
 
 
 # --- whole runs -------------------------------------------------------------------------------------------------------
@@ -210,7 +218,7 @@ def test_every_directive(tmp_path: Path) -> None:
 
 WRONG = {
     "message.c": """/* { dg-do run } */
-/* { dg-output "sum 7" } */
+/* { dg-output "sum 7\\n" } */
 #include <stdio.h>
 int main (void)
 {
@@ -240,8 +248,8 @@ SAID = {
 message.c: the compiler said what no directive expects:
     {folder}/message.c:6:7: warning: unused variable 'unused' [-Wunused-variable]
 message.c:2: the program's output does not match
-    sum 7
-      2 | /* { dg-output "sum 7" } */
+    sum 7\\n
+      2 | /* { dg-output "sum 7\\n" } */
 
 compiler: exit status 0
 $ gcc -foffload=disable -Wall {folder}/message.c """,

@@ -192,6 +192,30 @@ def test_static_program_runs_on_the_host(tools: Tools) -> None:
     assert tools.ok("./prog") == "host 42\n"
 
 
+def test_linkers_without_gcc_s_plugin_are_told(tools: Tools) -> None:
+    tools.write("none.c", "int none;\n")
+    quiet(tools, "gompcc", "-fopenmp", "-c", "where.c", "none.c")
+    text = "does not hand objects to gcc's linker plugin, so no device code is linked: regions will run on the host"
+    for linker in ("lld", "mold"):
+        for name in ("where.c", "where.o"):
+            done = tools.run("gompcc", "-fopenmp", f"-fuse-ld={linker}", name, "-###")
+            assert f"gompcc: warning: '{linker}' {text}\n" in done.stderr
+        # No regions, no link, another linker after all: nothing to say.
+        for words in (["none.o"], ["-c", "where.c"], ["where.o", "-fuse-ld=bfd"]):
+            assert "warning" not in tools.run("gompcc", "-fopenmp", f"-fuse-ld={linker}", *words, "-###").stderr
+
+
+def test_libgomp_as_an_archive_in_a_dynamic_program_is_told(tools: Tools) -> None:
+    tools.write("team.c", "void team (int *x) {\n#pragma omp parallel\n  *x = 1;\n}\n")
+    words = ("where.c", "team.c", "-Wl,-Bstatic", "-lgomp", "-Wl,-Bdynamic", "-o", "prog")
+    done = tools.run("gompcc", "-fopenmp", *words)
+    assert done.returncode == 0 and tools.ok("./prog") == "host 42\n"
+    text = "libgomp.a in a program that is not static may replace libgompy.so: regions may run on the host"
+    assert done.stderr == f"gompcc: warning: {text}\n"
+    quiet(tools, "gompcc", "-fopenmp", "where.c", "-Wl,-Bstatic", "-lm", "-Wl,-Bdynamic", "-o", "prog")
+    assert tools.ok("./prog") == "device 42\n"
+
+
 def test_disabled(tools: Tools) -> None:
     quiet(tools, "gompcc", "-fopenmp", "where.c", "-foffload=disable", "-o", "prog")
     assert tools.ok("./prog") == "host 42\n"

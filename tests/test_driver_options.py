@@ -71,6 +71,14 @@ def test_lto_and_kinds_of_link() -> None:
     assert not options.parse(["-static-libgcc", "a.o"]).static
 
 
+def test_libgomp_archive() -> None:
+    for words in (["-Wl,-Bstatic", "-lgomp"], ["-Wl,-Bstatic,-lm", "-l", "gomp"], ["-Xlinker", "-dn", "-lgomp"]):
+        assert options.parse(["a.o", *words]).libgomp_archive
+    assert options.parse(["-l:libgomp.a"]).libgomp_archive and options.parse(["/x/libgomp.a"]).libgomp_archive
+    for words in (["-Wl,-Bstatic", "-lm", "-Wl,-Bdynamic", "-lgomp"], ["-lgomp"], ["libgomp.so.1"]):
+        assert not options.parse(["a.o", *words]).libgomp_archive
+
+
 @pytest.mark.parametrize("word", ["--version", "-dumpmachine", "-print-search-dirs", "--print-file-name=x", "--help=x"])
 def test_queries(word: str) -> None:
     assert options.parse(["-fopenmp", word]).query

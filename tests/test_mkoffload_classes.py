@@ -120,3 +120,27 @@ def test_what_the_accelerator_compiler_cannot_make_gccs_own_does(sources: Path) 
         text=True,
     )
     assert done.returncode == 1 and "_ZTI4Base" in done.stderr and not os.path.exists(sources / "other")
+
+
+@needs_accel
+@pytest.mark.parametrize("option", ["-O1", "-O2", "-flto"])
+def test_a_class_that_only_a_region_constructs(tmp_path: Path, option: str) -> None:
+    """No call is virtual any more: the image would link without the vtable, whose copy back to the host would fault."""
+    (tmp_path / "main.cc").write_text(
+        """#pragma omp declare target
+struct Point { int x; Point (int a) : x (a) {} virtual int norm () const { return x; } virtual ~Point () {} };
+struct Far : Point { using Point::Point; int norm () const override { return 1000 + x; } };
+#pragma omp end declare target
+#include <cstdio>
+#include <omp.h>
+int main ()
+{
+  int sum = 0, host = 1;
+#pragma omp target map(tofrom: sum, host)
+  { Far f (5); const Point &p = f; sum = p.norm (); host = omp_is_initial_device (); }
+  std::printf ("%d %s\\n", sum, host ? "host" : "device");
+}
+"""
+    )
+    gompcxx(tmp_path, "-O2", option, "main.cc", "-o", "prog", accel="auto")
+    assert output(tmp_path) == "1005 device\n"

@@ -226,6 +226,27 @@ int main (void)
     assert output(tmp_path, source, "-O1") == "20 0 1 1\n"
 
 
+def test_queues_end_in_any_order(tmp_path: Path) -> None:
+    """A program that ends while a queue has still to come to its wait for another, which is empty by then."""
+    source = """
+#include <unistd.h>
+#pragma acc routine seq
+extern int usleep (unsigned);
+int main (void)
+{
+#pragma acc parallel async (0)
+  usleep (100000);
+#pragma acc parallel async (1)
+  usleep (500000);
+#pragma acc parallel async (1) wait (0)
+  ;
+}
+"""
+    # The allocator fills what is freed, here so that the queue would seem to have done fewer jobs than were waited for.
+    done = run(build(tmp_path, source, "-O1"), MALLOC_PERTURB_="255", timeout=20)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
 def test_attached_pointers_come_back_as_they_are(tmp_path: Path) -> None:
     """A copy to the host that finds a pointer still attached brings the device's address, as in libgomp."""
     source = """

@@ -207,6 +207,20 @@ def test_atomics_are_checked() -> None:
         assert "read (4 bytes) that was never written" in device.warnings[0]
 
 
+def test_strings_of_printf_are_checked() -> None:
+    text = kernel(
+        """{ .param .b64 f; .param .b64 v; .param .b32 r; st.param.b64 [f], %a; st.param.b64 [v], %b;
+        call (r), vprintf, (f, v); }""",
+        ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 v);\n",
+    )
+    with Device(1 << 20, EVERYTHING) as device:
+        run(device, text, device.upload(b"x\n\0"), 0, block=(1, 1, 1))
+        assert device.output == "x\n"
+        line = fails(device, ILLEGAL, text, device.upload(b"endless"), 0, block=(1, 1, 1))
+        assert line.startswith("string for vprintf at an illegal address in 'k'")
+        assert line.endswith("; 0 bytes past the end of a block of 7 bytes")
+
+
 def test_results_are_the_same() -> None:
     """Checked code computes what the other does."""
     text = kernel(
@@ -300,6 +314,25 @@ def test_module_variables_are_written() -> None:
     with Device(1 << 20, EVERYTHING) as device:
         run(device, text)
         assert device.warnings == []
+
+
+def test_stacks_of_gccs_openmp_code_may_hold_nothing() -> None:
+    """A kernel as GCC writes them: (argument, stacks, size of a warp's)."""
+    text = f"""{HEAD}.visible .shared .align 8 .u64 __nvptx_stacks[32];
+.visible .entry k (.param .u64 %arg, .param .u64 %stack, .param .u64 %sz) {{
+.reg .u64 %a, %s; .reg .u32 %i;
+ld.param.u64 %a, [%arg]; ld.param.u64 %s, [%stack];
+ld.u32 %i, [%s+2044];
+ld.u32 %i, [%a];
+ret; }}
+"""
+    with Device(1 << 20, EVERYTHING) as device:
+        stacks, other = device.allocate(2048), device.allocate(64)
+        run(device, text, other, stacks, 1024, block=(32, 2, 1))
+        assert len(device.warnings) == 2 and f"device memory at {other:#x} read" in device.warnings[0]
+        device.warnings = []
+        run(device, text, device.upload(bytes(64)), device.allocate(2048), 1024)  # one warp: the rest is no stack
+        assert len(device.warnings) == 1
 
 
 # --- barriers --------------------------------------------------------------------------------------------------------

@@ -608,7 +608,7 @@ def test_formal_parameters_in_registers(device: Device) -> None:
     ("call", "message"),
     [
         ("call (%y), inc, (%tid, %n, %n);", "'call' passes 3 operands, the function has 2"),
-        ("call (%y), inc, (%tid, %a);", "predicates as arguments of 'call' are not implemented"),
+        ("call (%y), inc, (%tid, %a);", "a predicate is passed where the function has another type"),
         ("call (3), inc, (%tid, %n);", "a constant is no result of 'call'"),
         ("call %f, (3);", "a constant as argument of 'call' needs the function's declaration"),
         ("call (%y), wide, (%n);", "'%n' is '.u32', the function has '.u64' there"),

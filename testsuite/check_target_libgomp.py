@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import os
+import resource
 import shlex
 import shutil
 import signal
@@ -91,7 +92,7 @@ def offloading(root: Path) -> set[str]:
 
 
 def select(root: Path, options: argparse.Namespace, file: Path) -> tuple[int, Path | None]:
-    """Write the paths of the tests to run; how often tests will be begun, and the file (None: all tests)."""
+    """Write drivers and paths of the tests to run; how often tests will be begun, and the file (None: all tests)."""
     names = set(filter(None, options.dirs.split(",")))
     unknown = names - {driver.directory for driver in suite.DRIVERS}
     if unknown:
@@ -99,20 +100,20 @@ def select(root: Path, options: argparse.Namespace, file: Path) -> tuple[int, Pa
     drivers = [driver for driver in suite.DRIVERS if not names or driver.directory in names]
     skip = [pattern for pattern in options.skip.split(",") if pattern]
     total = 0
-    chosen: list[Path] = []
+    chosen: list[str] = []
     for driver in drivers:
         paths = [
             path for path in suite.tests_of(root, driver) if options.all or suite.offloads(driver, path) != options.rest
         ]
         paths = [path for path in paths if not any(fnmatch.fnmatch(path.name, pattern) for pattern in skip)]
-        chosen += paths
+        chosen += [f"{driver.directory}:{path}" for path in paths]
         # OpenACC's drivers go through their tests for each offload target and once more for the host.
         passes = bool(site.TARGETS[options.offload_target]) + (not options.device_only)
         total += len(paths) * (passes if driver.openacc else 1)
     if options.all and not names and not skip:
         return total, None
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("".join(f"{path}\n" for path in sorted(set(chosen))))
+    file.write_text("".join(f"{line}\n" for line in chosen))
     return total, file
 
 
@@ -156,7 +157,9 @@ def run(options: argparse.Namespace) -> int:
     for line in difference.gone:
         print(f"expected otherwise: {line}")
     shutil.rmtree(out / "work", ignore_errors=True)
-    print(f"{out}: libgomp.sum, libgomp.log, libgomp.xml; compared with {name}; {time.monotonic() - begin:.0f} s")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = f"{time.monotonic() - begin:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of processor time"
+    print(f"{out}: libgomp.sum, libgomp.log, libgomp.xml; compared with {name}; {spent}")
     return 1 if difference else 0
 
 

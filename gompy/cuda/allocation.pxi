@@ -87,6 +87,15 @@ cdef public int cuMemFree_v2(CUdeviceptr address) noexcept nogil:
     return free_block_at(address, ALLOCATION, MANAGED)
 
 
+cdef public int gompy_close_gap(CUdeviceptr address, size_t size) noexcept nogil:
+    """Take access to a part of a block from kernels, until it is freed.  Not part of CUDA: for GOMPY_CHECK, so that a
+    runtime that puts several objects into one block can have what lies between them found; else ERROR_NOT_SUPPORTED."""
+    if not checking & CHECK_MEMORY:
+        return CUDA_ERROR_NOT_SUPPORTED
+    mark(address, size, 0)
+    return CUDA_SUCCESS
+
+
 cdef public int cuMemAllocAsync(CUdeviceptr *to, size_t size, void *queue) noexcept nogil:
     """Device memory at once; a stream's order is kept all the more."""
     cdef stream *s = NULL

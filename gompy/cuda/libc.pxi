@@ -1,6 +1,6 @@
 # What the driver uses of the C library and GCC's builtins.
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t, intptr_t
 from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strcmp, strlen, strncmp, strrchr
 
 cdef extern from *:
@@ -93,6 +93,7 @@ cdef extern from *:
 
     int RTLD_NOW, RTLD_LOCAL, RTLD_NOLOAD
     void *dlopen(const char *path, int flags) nogil
+    void *RTLD_DEFAULT
     void *dlsym(void *handle, const char *name) nogil
     const char *dlerror() nogil
     ctypedef struct Dl_info:

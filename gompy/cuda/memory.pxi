@@ -35,6 +35,18 @@ cdef bint open_area(area *a, uint64_t base, uint64_t size, uint64_t granule, uin
     return True
 
 
+cdef extern from *:
+    """
+    /* Bytes that are not allocated (closed gaps inside a block) stay so.  */
+    static void shadow_written (uint8_t *to, size_t size)
+    { for (size_t i = 0; i < size; i++) to[i] |= (to[i] & 1) << 1; }
+    static void shadow_copied (uint8_t *to, const uint8_t *of, size_t size)
+    { for (size_t i = 0; i < size; i++) to[i] = to[i] ? of[i] | 1 : 0; }
+    """
+    void shadow_written(uint8_t *to, size_t size) nogil
+    void shadow_copied(uint8_t *to, const uint8_t *of, size_t size) nogil
+
+
 cdef void mark(uint64_t address, uint64_t size, int value) noexcept nogil:
     """Write the shadow of device memory; of other addresses nothing."""
     cdef gpu *g
@@ -54,7 +66,10 @@ cdef void mark(uint64_t address, uint64_t size, int value) noexcept nogil:
         madvise(start, end - start, MADV_DONTNEED)
         memset(end, 0, low + size - end)
         return
-    memset(low, value, size)
+    if value == SHADOW_WRITTEN:
+        shadow_written(low, size)
+    else:
+        memset(low, value, size)
 
 
 cdef void mark_copied(uint64_t to, uint64_t of, uint64_t size) noexcept nogil:
@@ -64,9 +79,9 @@ cdef void mark_copied(uint64_t to, uint64_t of, uint64_t size) noexcept nogil:
     if g == NULL:
         return
     if other == NULL:
-        memset(g.view.shadow + (to - g.base), SHADOW_WRITTEN, size)
+        shadow_written(g.view.shadow + (to - g.base), size)
     else:
-        memmove(g.view.shadow + (to - g.base), other.view.shadow + (of - other.base), size)
+        shadow_copied(g.view.shadow + (to - g.base), other.view.shadow + (of - other.base), size)
 
 
 cdef bint leave_margin(area *a, uint64_t size) noexcept nogil:
@@ -145,7 +160,9 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
     if n.size >= CHUNK:
         a.kept -= n.size if n.size < a.kept else a.kept
     # The host can write managed and pinned memory at any time.
-    mark(n.start, length, SHADOW_WRITTEN if use == MANAGED or use == HOST_MEMORY else SHADOW_ALLOCATED)
+    mark(n.start, length, SHADOW_ALLOCATED)
+    if use == MANAGED or use == HOST_MEMORY:
+        mark(n.start, length, SHADOW_WRITTEN)
     n.charge = charge
     a.in_use += charge
     a.blocks_in_use += 1
@@ -400,6 +417,20 @@ cdef void block_words(block *n, char *text, size_t size) noexcept nogil:
         snprintf(text, size, b"%s%s of %llu bytes at 0x%llx", pick(n.use == QUARANTINE, b"freed ", b""), kind_of_block(n.use), <unsigned long long>n.length, <unsigned long long>n.start)
 
 
+cdef bint describe_gap(uint64_t address, char *text, size_t size) noexcept nogil:
+    """Which mapped object is nearest to an address in a gap that the runtime has closed; False if it isn't libgompy."""
+    cdef bint (*nearest)(int, int, uintptr_t, uintptr_t *, size_t *, intptr_t *) noexcept nogil
+    cdef uintptr_t host = 0
+    cdef size_t length = 0
+    cdef intptr_t past = 0
+    nearest = <bint (*)(int, int, uintptr_t, uintptr_t *, size_t *, intptr_t *) noexcept nogil>dlsym(RTLD_DEFAULT, b"gompy_nearest_object")
+    if nearest == NULL or not nearest(5, -1, address, &host, &length, &past) or not -4096 <= past <= 4096:
+        return False
+    snprintf(text, size, b"%zu bytes %s the %zu bytes that are mapped from the host's %p", <size_t>(past if past >= 0 else -past),
+             pick(past >= 0, b"past the end of", b"before"), length, <void *>host)
+    return True
+
+
 cdef void describe_address(void *user, uint64_t address, char *text, size_t size) noexcept nogil:
     """One line about where a bad address lies."""
     cdef gpu *g = gpu_of(address)
@@ -427,7 +458,10 @@ cdef void describe_address(void *user, uint64_t address, char *text, size_t size
         snprintf(text, size, b"unused memory of device %d", g.ordinal)
     else:
         block_words(n, words, sizeof(words))
-        if address - n.start < n.length:
+        if address - n.start < n.length and n.use != QUARANTINE and checking and \
+                g.view.shadow[address - g.base] == 0 and describe_gap(address, text, size):
+            pass
+        elif address - n.start < n.length:
             snprintf(text, size, b"%llu bytes into a %s", <unsigned long long>(address - n.start), words)
         elif address > n.start:
             snprintf(text, size, b"%llu bytes past the end of a %s", <unsigned long long>(address - n.start - n.length), words)

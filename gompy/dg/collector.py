@@ -105,10 +105,9 @@ class ProgramRun(runner.Run):
         self.own = own
 
     def keyword(self) -> plan.Keyword:
-        """The oracle of effective targets, which also knows the language."""
-        return lambda word, flags: (
-            word == self.test.language if word in ("c", "c++") else self.settings.targets.keyword(word, flags)
-        )
+        """The oracle of effective targets, which also knows the language and whether the compiler is gompcc."""
+        known = {"c": self.test.language == "c", "c++": self.test.language == "c++", "gompy": self.settings.ours}
+        return lambda word, flags: known[word] if word in known else self.settings.targets.keyword(word, flags)
 
     def default_options(self) -> list[str]:
         """-O2 where neither dg-options nor gompy-sets says anything."""
@@ -147,7 +146,8 @@ class ProgramRun(runner.Run):
         disabled = any(word == "-foffload=disable" for word in command)
         disabled |= {**os.environ, **wanted.environment}.get("OMP_TARGET_OFFLOAD", "").upper() == "DISABLED"
         launches = self.outcome.launches
-        if not self.outcome.run_seconds or disabled or (launches is None and not self.settings.offload_targets):
+        unknown = launches is None and not self.settings.ours
+        if not self.outcome.run_seconds or wanted.run_xfail or disabled or unknown:
             return
         least = int(self.own["launches"][0]) if self.own["launches"] else 1
         mend = "" if self.own["launches"] else " ({ gompy-launches 0 } if none is to)"
@@ -181,7 +181,7 @@ class Program(pytest.Item):
         command = self.config.getoption("dg_cc", None) or os.environ.get("GOMPY_DG_CC") or "gompcc"
         keep = self.config.getoption("dg_keep", None)
         shared = settings(command, Path(keep).absolute() if keep else None)
-        if self.own["differs"] and not shared.offload_targets:
+        if self.own["differs"] and not shared.ours:
             raise skipped(self.own["differs"][0])
         for name in self.own["needs"]:
             if not shutil.which(name):
@@ -234,6 +234,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Collect files in C, C++ or Fortran that say what dg-do is to be done."""
     if file_path.suffix not in program.LANGUAGES:
         return None
-    if not directives.says_what_to_do(file_path.read_text(encoding="latin-1")):
+    try:
+        text = file_path.read_text(encoding="latin-1") if file_path.is_file() else ""
+    except OSError:
+        text = ""  # gone since its folder was listed (pytest lists the folders above the named one as well), or private
+    if not directives.says_what_to_do(text):
         return None
     return ProgramFile.from_parent(parent, path=file_path)

@@ -73,6 +73,12 @@ def execution(status: int | None, timeout: float, should_fail: bool) -> Problem:
     return Problem(f"the program: {ending(status, timeout)}; expected: {wanted}")
 
 
+def output(pattern: str, line: int) -> Problem:
+    """An output that the joined patterns, the first on this line, do not match."""
+    parts = [part.replace("\n", "\\n") for part in pattern.splitlines(keepends=True)]
+    return Problem("the program's output does not match", line, tuple(parts))
+
+
 def _shortened(output: str) -> list[str]:
     lines = output.rstrip("\n").split("\n") if output.strip() else []
     if len(lines) > SHOWN_LINES:

@@ -34,7 +34,7 @@ TORTURE = (
 )
 _ONE = (("-O2",),)
 _STATS = re.compile(r"(\d+) on device")
-_KERNELS = re.compile(r"libcuda \(gompy\): device \d+: (\d+) kernels")
+_KERNELS = re.compile(r"\bdevice \d+: (\d+) kernels?\b")
 BAD = frozenset(("FAIL", "XPASS", "UNRESOLVED", "ERROR"))
 """Results that make a test fail."""
 
@@ -86,6 +86,11 @@ class Settings:
     timeout: float | None = None
     offload_targets: tuple[str, ...] = ()
     keep: Path | None = None
+
+    @property
+    def ours(self) -> bool:
+        """Whether the compiler is gompcc: then the programs' runtime tells what ran where."""
+        return bool(self.offload_targets)
 
     @property
     def acc_type(self) -> str:
@@ -347,7 +352,7 @@ class Run:
         if passed and wanted.output:
             pattern = "".join(wanted.output)
             matched = messages.are(pattern).search(output) is not None
-            problem = Problem("the program's output does not match", wanted.output_line, tuple(pattern.split("\n")))
+            problem = explain.output(pattern, wanted.output_line)
             self.judge(matched, "output pattern test", wanted.output_xfail, problem)
             if not matched:
                 log += ["Output was:", output, "Should match:", pattern]

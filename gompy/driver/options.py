@@ -77,6 +77,9 @@ class CommandLine:
         self.assembler: list[str] = []
         self.linker_inputs: list[str] = []  # files; "-lNAME" as one word
         self.names_libgomp = False
+        self.linker = ""  # of -fuse-ld=
+        self.only_archives = False  # for the libraries that follow: -Wl,-Bstatic
+        self.libgomp_archive = False  # libgomp.a is linked into a program that is not static
 
     @property
     def offloads(self) -> bool:
@@ -184,6 +187,8 @@ def parse(arguments: list[str]) -> CommandLine:
                     line.relocatable = True
                 elif value in ("-shared", "-Bshareable", "--shared"):
                     line.shared = True
+                else:
+                    _archives(line, value)
             continue
         _option(line, text)
         if text.startswith("-x"):
@@ -225,6 +230,8 @@ def _option(line: CommandLine, text: str) -> None:
         line.shared = True
     elif text in ("-static", "--static", "-static-pie"):
         line.static = True
+    elif text.startswith("-fuse-ld="):
+        line.linker = text[9:]
     elif text in ("-m32", "-mx32", "-m16"):
         line.not_lp64 = True
     elif text == "-m64":
@@ -233,6 +240,16 @@ def _option(line: CommandLine, text: str) -> None:
         parts = text.split(",")[1:]
         line.relocatable |= "-r" in parts or "--relocatable" in parts or "-i" in parts
         line.linker_inputs.append(text)
+        for part in parts:
+            _archives(line, part)
+
+
+def _archives(line: CommandLine, word: str) -> None:
+    """Note a word to the linker that says which kind of library the following ones are."""
+    if word in ("-Bstatic", "-dn", "-non_shared", "-static"):
+        line.only_archives = True
+    elif word in ("-Bdynamic", "-dy", "-call_shared"):
+        line.only_archives = False
 
 
 def _library(line: CommandLine, name: str) -> None:
@@ -240,6 +257,7 @@ def _library(line: CommandLine, name: str) -> None:
     line.linker_inputs.append(f"-l{name}")
     if name in ("gomp", ":libgomp.so", ":libgomp.so.1"):
         line.names_libgomp = True
+    line.libgomp_archive |= name == ":libgomp.a" or (name == "gomp" and line.only_archives)
 
 
 def _input(line: CommandLine, name: str, language: str) -> None:
@@ -259,6 +277,7 @@ def _input(line: CommandLine, name: str, language: str) -> None:
         line.linker_inputs.append(name)
         if base.startswith("libgomp.so"):
             line.names_libgomp = True
+        line.libgomp_archive |= base == "libgomp.a"
 
 
 def rebuild(line: CommandLine, kept: list[str | None]) -> list[str]:

@@ -177,10 +177,10 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
                 text = f"{quote(given)} writes nothing beside device code; {quote('-foffload=disable')} leaves that out"
                 messages.append(("warning", text))
     device_options = list(chosen.device_options)
-    if device_code and line.openacc and not line.fortran:
+    if device_code and line.openacc and not line.fortran and any(name in offload.OURS for name in chosen.names):
         if os.environ.get("GOMPY_ACCEL") == "true":
             device_options.append(ACCEL_ONLY)
-        elif any(name in offload.OURS for name in chosen.names):
+        else:
             # The stock compiler makes device code too, where it folds acc_on_device to "the host"; a call has it right.
             before.append("-fno-builtin-acc_on_device")
     if device_options:
@@ -199,6 +199,7 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
         environment[TARGET_NAMES] = ":".join(chosen.names)
         if line.links:
             before += link_words()  # with -nodefaultlibs and -nostdlib too: gcc adds -lgomp even then
+            messages += [("warning", text) for text in _host_only(line)]
         else:
             # A compile keeps gcc's own choice of targets: cc1 makes its code ready for nvptx when that is among them.
             theirs = [name for name in chosen.names if name not in offload.OURS]
@@ -208,6 +209,19 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     plan.environment = environment
     plan.messages = messages
     return plan
+
+
+def _host_only(line: options.CommandLine) -> list[str]:
+    """Why the link's regions will run on the host, if they will; empty without regions."""
+    reasons = []
+    if line.linker in ("lld", "mold"):
+        text = f"{quote(line.linker)} does not hand objects to gcc's linker plugin, so no device code is linked"
+        reasons.append(f"{text}: regions will run on the host")
+    if line.libgomp_archive:
+        # Its target.o comes along with some of the others, such as that of host teams, and defines GOMP_target_ext.
+        reasons.append("libgomp.a in a program that is not static may replace libgompy.so: regions may run on the host")
+    objects = (name for name in line.linker_inputs if name.endswith((".o", ".a")))
+    return reasons if reasons and (line.sources or any(has_regions(name) for name in objects)) else []
 
 
 def _b_option(rename: bool) -> str:

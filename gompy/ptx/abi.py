@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ABI = 15
+ABI = 20
 """Changes when compiled code must be thrown away: part of every cache file."""
 
 LANES = 32
@@ -51,6 +51,7 @@ OPS = (
     "lanes",  # (warp, mask, operation, u64 *a, u64 *b, u64 *c, u64 *out): what has no good vector code
     "yield",  # (warp)
     "clock",  # u64 (warp, which)
+    "reduce",  # u32 (warp, mask, kind, number, threads, votes, unit, line)
     "misaligned",  # (warp, mask, u64 *address, bytes, unit, line): checked code only, as the next
     "warp_sync",  # (warp, mask, u32 *members, unit, line)
 )
@@ -65,6 +66,7 @@ LANE_OPS = ("udiv", "sdiv", "urem", "srem", "umulhi", "smulhi", "round")
 
 SHUFFLE_MODES = ("up", "down", "bfly", "idx")
 BARRIER_KINDS = ("sync", "arrive")
+REDUCTIONS = ("popc", "and", "or")
 BARRIER_ALIGNED = 16
 """Added to the kind in checked code: all lanes of the warp must come to the barrier together."""
 TRAP_REASONS = ("trap", "local memory exhausted", "a function that was called as uniform returned values that differ")

@@ -50,6 +50,30 @@ def load(target: Operand, name: str, kind: str, code: Call | Instruction) -> Ins
     return Instruction(f"ld.param.{kind}", (target, source), code.line, code.guard, code.negated, "ld", ("param", kind))
 
 
+def scratch(function: Function) -> Register:
+    """A new register for a predicate's value, which is passed as a byte."""
+    register = Register(f"%pred@{len(function.registers)}", "u32", len(function.registers))
+    function.registers.append(register)
+    return register
+
+
+def store_predicate(function: Function, name: str, value: Operand, code: Call | Instruction) -> list[Instruction]:
+    """A predicate, or a constant, to a `.param` variable of one byte."""
+    if isinstance(value, Immediate):
+        return [store(name, "u8", Immediate(int(value.value != 0)), code)]
+    byte = scratch(function)
+    operands = (byte, Immediate(1), Immediate(0), value)
+    return [Instruction("selp.u32", operands, code.line, None, False, "selp", ("u32",)), store(name, "u8", byte, code)]
+
+
+def load_predicate(function: Function, target: Register, name: str, code: Call | Instruction) -> list[Instruction]:
+    """A predicate from a `.param` variable."""
+    byte = scratch(function)
+    operands = (target, byte, Immediate(0))
+    test = Instruction("setp.ne.u32", operands, code.line, code.guard, code.negated, "setp", ("ne", "u32"))
+    return [load(byte, name, "u8", code), test]
+
+
 class Calls:
     """The calls of one function's body."""
 
@@ -88,8 +112,10 @@ class Calls:
             kind = formal.type
             if formal.count != 1:
                 raise self.fail(f"an array of {formal.size} bytes is passed in a '.param' variable", code)
-        if kind == "pred" or (isinstance(operand, Register) and operand.type == "pred"):
-            raise self.fail("predicates as arguments of 'call' are not implemented", code)
+        if (kind == "pred") != (isinstance(operand, Register) and operand.type == "pred") and not (
+            kind == "pred" and isinstance(operand, Immediate | Sink)
+        ):
+            raise self.fail("a predicate is passed where the function has another type, or the other way round", code)
         if isinstance(operand, Register) and TYPE_BYTES[operand.type] < TYPE_BYTES[kind]:
             raise self.fail(f"'{operand.name}' is '.{operand.type}', the function has '.{kind}' there", code)
         return kind
@@ -113,7 +139,10 @@ class Calls:
                     raise self.fail("'_' is no argument of 'call'", code)
                 kind = self.kind(operand, callee.parameters if callee else None, at, code)
                 name = self.variable(kind, code.line)
-                yield store(name, kind, operand, code)
+                if kind == "pred":
+                    yield from store_predicate(self.function, name, operand, code)
+                else:
+                    yield store(name, kind, operand, code)
                 operand = Symbol(name)
             arguments.append(operand)
         for at, operand in enumerate(code.results):
@@ -122,7 +151,9 @@ class Calls:
                     raise self.fail("a constant is no result of 'call'", code)
                 kind = self.kind(operand, callee.results if callee else None, at, code)
                 name = self.variable(kind, code.line)
-                if isinstance(operand, Register):
+                if isinstance(operand, Register) and kind == "pred":
+                    after += load_predicate(self.function, operand, name, code)
+                elif isinstance(operand, Register):
                     after.append(load(operand, name, kind, code))
                 operand = Symbol(name)
             results.append(operand)
@@ -153,12 +184,22 @@ def formal_registers(function: Function, registers: list[Register]) -> None:
     body: list[Statement] = []
     start = Instruction("mov", (), function.line)
     for variable in function.parameters:
-        if variable.name in own:
+        if variable.name in own and variable.type == "pred":
+            body += load_predicate(function, own[variable.name], variable.name, start)
+        elif variable.name in own:
             body.append(load(own[variable.name], variable.name, variable.type, start))
     results = [v for v in function.results if v.name in own]
+
+    def leave(code: Instruction) -> Iterator[Instruction]:
+        for v in results:
+            if v.type == "pred":
+                yield from store_predicate(function, v.name, own[v.name], code)
+            else:
+                yield store(v.name, v.type, own[v.name], code)
+
     for statement in function.body or ():
         if isinstance(statement, Instruction) and statement.base == "ret":
-            body += [store(v.name, v.type, own[v.name], statement) for v in results]
+            body += leave(statement)
         body.append(statement)
-    body += [store(v.name, v.type, own[v.name], start) for v in results]
+    body += leave(start)
     function.body = body

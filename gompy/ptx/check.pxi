@@ -158,6 +158,18 @@ cdef void wrong_address(gompy_warp *w, int lane, uint64_t address, uint32_t size
     stop_near(w, <uint32_t> 1 << lane, PTX_ERROR_ILLEGAL_ADDRESS, address, unit, line, text, near if near[0] else NULL)
 
 
+cdef bint on_gcc_stack(run *launch, uint64_t address) noexcept nogil:
+    """Whether an address is in the stacks of GCC's OpenMP code, in device memory: a kernel's second and third parameter are
+    their place and the size of one; warps have one each (nvptx.cc, write_omp_entry).  GCC copies local variables there that
+    have no value yet (events of detached tasks, linear variables)."""
+    cdef obj *o = &launch.module.image.objects[launch.function.object]
+    cdef function_record *f = function_of(o, launch.function.number)
+    cdef const uint64_t *params = <const uint64_t *> launch.config.params
+    if not o.info.openmp or f.params != 3 or f.param_bytes != 24:
+        return False
+    return address - params[1] < params[2] * launch.config.grid[0] * launch.config.block[1]
+
+
 cdef void never_written(gompy_warp *w, int lane, uint64_t address, uint32_t size, bint shared, code_unit *unit, uint32_t line) noexcept nogil:
     """A read of memory that holds nothing."""
     cdef run *launch = <run *> w.launch
@@ -207,10 +219,25 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
         for i in range(size):
             written |= shadow[i]
         if written == SHADOW_ALLOCATED:
-            never_written(w, lane, address, size, shared, unit, line)
+            if not shared and on_gcc_stack(<run *> w.launch, address):
+                memset(shadow, SHADOW_WRITTEN, size)
+            else:
+                never_written(w, lane, address, size, shared, unit, line)
     if how != READS:
         memset(shadow, SHADOW_WRITTEN, size)
     return place
+
+
+cdef char *host_place(gompy_warp *w, uint64_t address, uint32_t size, int lane) noexcept nogil:
+    """The host address of what the driver's own functions read, checked or not; NULL if there is none."""
+    cdef ptx_module *module = (<run *> w.launch).module
+    cdef uint64_t offset = address - w.base
+    cdef uint32_t i
+    if module.image.check & PTX_CHECK_MEMORY and offset <= w.size - size:
+        for i in range(size):
+            if w.shadow[offset + i] == 0:
+                return NULL
+    return gompy_place(w, address, size, lane)
 
 
 cdef void check_load1(gompy_warp *w, uint32_t mask, const uint64_t *a, uint8_t *out, code_unit *unit, uint32_t line) noexcept nogil:
@@ -301,15 +328,6 @@ cdef void op_misaligned(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_
 
 
 # --- barriers --------------------------------------------------------------------------------------------------------
-
-cdef int ones(uint32_t mask) noexcept nogil:
-    """How many lanes."""
-    cdef int n = 0
-    while mask:
-        mask &= mask - 1
-        n += 1
-    return n
-
 
 cdef void check_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, code_unit *unit, uint32_t line) noexcept nogil:
     """bar.sync and bar.arrive: who is missing, and whether the warps mean the same."""

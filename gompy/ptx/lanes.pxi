@@ -26,6 +26,8 @@ cdef struct barrier_state:
     uint32_t warps                      # warps that wait
     uint32_t wanted                     # threads, 0 = all warps of the block
     uint32_t all_arrived                # arrivals of warps, waiting or not
+    uint32_t votes                      # bar.red: threads with the predicate, and all that came with one
+    uint32_t voters
 
 cdef struct runner:                     # a host thread at work on blocks; kept for the next launch
     runner *next

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from . import abi, bits, convert, forms, operations
+from . import abi, bits, carries, convert, forms, operations
 from . import memory as memory_module
 from .emit import Emitter, Links, ParamPlace, Value
 from .flow import Block
 from .syntax import Call, Function, Instruction, PtxError, Symbol, Variable
 from .uniform import Analysis, analyse
 
-FAMILIES = (bits, convert, memory_module, operations)
+FAMILIES = (bits, carries, convert, memory_module, operations)
 """The modules that enter opcodes into forms.TABLE."""
 
 SIDE_EFFECTS = frozenset(
-    ["ld", "ldu", "st", "atom", "red", "bar", "barrier", "membar", "fence", "trap", "brkpt", "nanosleep"]
+    ["ld", "ldu", "st", "atom", "red", "bar", "barrier", "barred", "membar", "fence", "trap", "brkpt", "nanosleep"]
 )
 
 

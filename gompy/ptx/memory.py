@@ -221,8 +221,8 @@ coming:
   %end = icmp eq i32 %rest, 0
   br i1 %end, label %vector, label %coming
 """
-"""Lanes that come to a new cache line ask for one further on: 32 lanes go more ways than the processor can foresee.  Rows
-of a matrix take half the time; at random addresses an eighth more is fetched, in vain."""
+"""Lanes that come to a new cache line ask for one further on: 32 lanes go more ways than the processor can foresee.
+Rows of a matrix take half the time; at random addresses an eighth more is fetched, in vain."""
 SLOW = "many:\n  br label %slow\n"
 
 
@@ -494,6 +494,27 @@ def barrier(em: Emitter, code: Instruction) -> None:
     em.helper("barrier", f"ptr %w, i32 {em.active}, i32 {kind}, i32 {number.text}, i32 {threads.text}, {em.site()}")
 
 
+@lowering("barred")
+def barrier_reduction(em: Emitter, code: Instruction) -> None:
+    """bar.red, barrier.red: how many, all or any of the threads at the barrier have the predicate."""
+    mods = [m for m in code.mods if m not in ("aligned", "cta")]
+    if mods not in (["red", "popc", "u32"], ["red", "and", "pred"], ["red", "or", "pred"]):
+        unknown(em, code)
+    if len(code.operands) not in (3, 4):
+        em.fail(f"wrong number of operands for '{code.opcode}'")
+    number = em.first_lane(em.read(code.operands[1], "u32"))
+    threads = em.first_lane(em.read(code.operands[2], "u32")) if len(code.operands) == 4 else em.ints("i32", 0)
+    votes = em.new(f"and i32 {em.bits(em.read(code.operands[-1], 'pred'))}, {em.active}")
+    kind = abi.REDUCTIONS.index(mods[1])
+    if em.checked and (code.opcode[:4] == "bar." or "aligned" in code.mods):
+        kind += abi.BARRIER_ALIGNED
+    arguments = f"ptr %w, i32 {em.active}, i32 {kind}, i32 {number.text}, i32 {threads.text}, i32 {votes}, {em.site()}"
+    result = Value("i32", False, em.helper("reduce", arguments, "i32"))
+    if mods[1] != "popc":
+        result = em.op("icmp ne", result, em.ints("i32", 0), result="i1")
+    em.write(code.operands[0], result)
+
+
 @lowering("membar", "fence")
 def fence(em: Emitter, code: Instruction) -> None:
     """membar, fence."""
@@ -520,8 +541,8 @@ def hint(em: Emitter, code: Instruction) -> None:
 def turn_cost(analysis: Analysis, low: int, high: int) -> int:
     """What a turn of a loop (blocks low..high) costs of the fuel (executor: FUEL) after which other warps run.
 
-    All of it if the loop may be one that waits for a lock, which another warp holds; something if it may wait in another
-    way: it has fences or other atomics, or stores nothing.
+    All of it if the loop may be one that waits for a lock, which another warp holds; something if it may wait in
+    another way: it has fences or other atomics, or stores nothing.
     """
     stores = waits = False
     for block in analysis.blocks[low : high + 1]:

@@ -11,6 +11,7 @@ import re
 import struct
 
 from .arguments import expand_calls, formal_registers, needs_variables
+from .rewrite import BASES, expand_switches, written_out
 from .syntax import (
     TYPE_BYTES,
     Call,
@@ -78,7 +79,9 @@ class Parser:
         self.function: Function | None = None
         self.used: dict[str, int] = {}
         self.prototypes: dict[str, Function] = {}
-        self.prototype = ""  # the label of the `.callprototype` at hand
+        self.prototype = ""  # the label of the `.callprototype` (or `.branchtargets`) at hand
+        self.targets: dict[str, list[str]] = {}  # lists of `.branchtargets`
+        self.switches = False  # whether the function has `brx.idx`
         self.register_calls: list[tuple[Function, dict[str, Function]]] = []  # bodies with calls to be expanded
         self.advance()
 
@@ -375,6 +378,7 @@ class Parser:
         """`{ … }` of a function."""
         self.function, function.body = function, []
         self.scope, self.variable_scope, self.used, self.prototypes = {}, {}, {}, {}
+        self.targets, self.switches = {}, False
         self.expect("{")
         formals = [v for v in function.results + function.parameters if v.space == "reg"]
         for variable in formals:
@@ -383,6 +387,8 @@ class Parser:
         self.block(function)
         if formals:
             formal_registers(function, registers)
+        if self.switches:
+            expand_switches(function, self.targets, self.module.name)
         self.function = None
 
     def block(self, function: Function) -> None:
@@ -420,7 +426,7 @@ class Parser:
                 if self.words[self.at + 1] == ":":
                     name = self.identifier()
                     self.advance()
-                    if self.word != ".callprototype":
+                    if self.word not in (".callprototype", ".branchtargets"):
                         body.append(Label(name, line))
                     else:
                         self.prototype = name
@@ -458,7 +464,14 @@ class Parser:
                 self.advance()
             self.expect(";")
             self.prototypes[self.prototype] = Function(self.prototype, False, "", results, parameters, line)
-        elif word in (".pragma", ".section") or word == ".calltargets" or word == ".branchtargets":
+        elif word == ".branchtargets":
+            self.advance()
+            names = [self.identifier()]
+            while self.accept(","):
+                names.append(self.identifier())
+            self.expect(";")
+            self.targets[self.prototype] = names
+        elif word in (".pragma", ".section") or word == ".calltargets":
             self.skip_directive()
         else:
             self.fail(f"unknown directive '{word}'")
@@ -528,7 +541,13 @@ class Parser:
             self.fail(f"expected ';' before '{self.word or 'end of file'}'")
         self.advance()
         base, _, rest = opcode.partition(".")
-        return Instruction(opcode, tuple(operands), line, guard, negated, base, tuple(rest.split(".")) if rest else ())
+        mods = tuple(rest.split(".")) if rest else ()
+        code = Instruction(opcode, tuple(operands), line, guard, negated, base, mods)
+        if base in BASES:
+            assert self.function is not None
+            return written_out(self.function, code)
+        self.switches |= base == "brx"
+        return code
 
     def call(self, opcode: str, line: int, guard: Register | None, negated: bool) -> Call:
         """`call (ret), target, (arguments), prototype;`."""

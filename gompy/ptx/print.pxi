@@ -31,7 +31,7 @@ cdef char *device_text(gompy_warp *w, int lane, uint64_t address, size_t *length
     cdef char *text = <char *> malloc(room)
     cdef char *place
     while True:
-        place = gompy_place(w, address + used, 1, lane)
+        place = host_place(w, address + used, 1, lane)
         if place == NULL:
             free(text)
             stop(w, <uint32_t> 1 << lane, PTX_ERROR_ILLEGAL_ADDRESS, address + used, NULL, 0, "string for vprintf at an illegal address")
@@ -50,7 +50,7 @@ cdef uint64_t next_argument(gompy_warp *w, int lane, uint64_t *at, uint32_t size
     """The next variable argument: aligned to its size."""
     cdef uint64_t value = 0
     at[0] = (at[0] + size - 1) // size * size
-    cdef char *place = gompy_place(w, at[0], size, lane)
+    cdef char *place = host_place(w, at[0], size, lane)
     if place == NULL:
         stop(w, <uint32_t> 1 << lane, PTX_ERROR_ILLEGAL_ADDRESS, at[0], NULL, 0, "argument of vprintf at an illegal address")
     memcpy(&value, place, size)

@@ -19,7 +19,7 @@ cdef void make_ops() noexcept nogil:
     op_table[8], op_table[9] = <void *> op_load_uniform, <void *> op_store_uniform
     op_table[10], op_table[11], op_table[12], op_table[13] = <void *> op_atom, <void *> op_shuffle, <void *> op_barrier, <void *> op_trap
     op_table[14], op_table[15], op_table[16], op_table[17] = <void *> op_exit, <void *> op_call, <void *> op_lanes, <void *> op_yield
-    op_table[18], op_table[19], op_table[20] = <void *> op_clock, <void *> op_misaligned, <void *> op_warp_sync
+    op_table[18], op_table[19], op_table[20], op_table[21] = <void *> op_clock, <void *> op_reduce, <void *> op_misaligned, <void *> op_warp_sync
 
 
 cdef runner *take_runner() noexcept nogil:
@@ -74,11 +74,13 @@ cdef void warp_main(void *argument) noexcept nogil:
 cdef void release(runner *r, uint32_t number) noexcept nogil:
     """A barrier is complete: its warps go on."""
     cdef uint32_t i
+    cdef barrier_state left = r.barriers[number]
     memset(&r.barriers[number], 0, sizeof(barrier_state))
     r.used &= ~(<uint32_t> 1 << number)
     for i in range(r.nwarps):
         if r.warps[i].state == WAITING and r.warps[i].barrier == number:
             r.warps[i].state = READY
+            r.warps[i].votes, r.warps[i].voters = left.votes, left.voters
 
 
 cdef bint complete(runner *r, uint32_t number) noexcept nogil:
@@ -108,6 +110,30 @@ cdef void op_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, ui
         release(r, number)
     if w.state == WAITING:
         op_yield(w)
+
+
+cdef int ones(uint32_t mask) noexcept nogil:
+    """How many lanes."""
+    cdef int n = 0
+    while mask:
+        mask &= mask - 1
+        n += 1
+    return n
+
+
+cdef uint32_t op_reduce(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, uint32_t votes, code_unit *unit, uint32_t line) noexcept nogil:
+    """bar.red: op_barrier with the votes of the lanes."""
+    cdef runner *r = <runner *> w.runner
+    if number <= 15:
+        r.used |= <uint32_t> 1 << number
+        r.barriers[number].votes += ones(votes)
+        r.barriers[number].voters += ones(mask)
+    if (<ptx_module *> w.module).image.check:
+        check_barrier(w, mask, kind & BARRIER_ALIGNED, number, threads, unit, line)
+    else:
+        op_barrier(w, mask, 0, number, threads, unit, line)
+    kind &= ~BARRIER_ALIGNED
+    return w.votes if kind == 0 else w.votes == w.voters if kind == 1 else w.votes != 0
 
 
 cdef void number_threads(runner *r, const ptx_launch_config *c) noexcept nogil:

@@ -59,6 +59,7 @@ struct __attribute__ ((aligned (64))) gompy_warp
   char *stack;
   void *wait_unit;                      /* checked code: where the warp waits */
   uint32_t wait_line;
+  uint32_t votes, voters;               /* bar.red: what the barrier was left with */
 };
 
 _Static_assert (offsetof (struct gompy_warp, ops) == 64, "abi.py");

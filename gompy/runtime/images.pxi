@@ -109,6 +109,9 @@ cdef int add_image_keys(DeviceDescr *dev, TargetMem *tgt, uintptr_t **table, Pai
         if p.funcs[i] < 0:
             continue
         host = table[0][i]
+        known = splay_lookup(&dev.mem_map, host, host + 1)
+        if known != NULL and known.tgt == tgt:
+            continue  # the linker has folded regions whose host code is identical (--icf=all): one stands for all
         node.host_start = host
         node.host_end = host + 1
         node.tgt = tgt

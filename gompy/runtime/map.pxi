@@ -23,8 +23,8 @@ cdef int allocate_block(MapJob *job, char *stack_buffer) noexcept nogil:
         for i in range(job.mapnum):
             if tgt.list[i].large:
                 tgt.list[i].planned += staged
-        if job.dev.ops.guard != NULL:
-            close_gaps(job)
+        if job.guard:
+            close_gaps(job, staged)
     if job.size and job.dev.queue == NULL and (job.pragma == VARS_TARGET or job.staged_objects > 1):
         job.stage.start = tgt.tgt_start
         job.stage.size = job.size
@@ -343,6 +343,7 @@ cdef TargetMem *map_vars(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size
     job.large_size = 0
     job.staged_objects = 0
     job.new_objects = 0
+    job.guard = guard_step(dev)
     job.needs_build = False
     job.openacc = stamp == EVERY_ENTRY
     job.next_node = tgt.nodes

@@ -20,6 +20,7 @@ cdef struct MapJob:
     size_t large_size  # of the part after it
     size_t staged_objects
     size_t new_objects
+    size_t guard  # guard_step
     bint needs_build
     bint openacc  # every entry counts, a pointer must be mapped to be attached, struct members leave one by one
     SplayNode *next_node
@@ -101,7 +102,7 @@ cdef LinkStorage *find_link(DeviceDescr *dev, uintptr_t start, uintptr_t end) no
 
 cdef void reserve(MapJob *job, MapEntry *entry, size_t size, size_t align, bint copied) noexcept nogil:
     """Give a new object of the construct its place in the block."""
-    if job.dev.ops.guard != NULL:
+    if job.guard:
         reserve_guarded(job, entry, 0, size, align)
         return
     if job.align < align:
@@ -235,7 +236,7 @@ cdef int plan_struct(MapJob *job, size_t i) noexcept nogil:
         job.align = align
     for j in range(first, last + 1):
         copied = copied and copied_when_new(kind_of(job, j))
-    if job.dev.ops.guard != NULL:
+    if job.guard:
         reserve_guarded(job, entry, <uintptr_t> job.hostaddrs[first] - base, end - <uintptr_t> job.hostaddrs[first], align)
     elif copied:
         entry.planned = align_up(job.size - (<uintptr_t> job.hostaddrs[first] - base), align)

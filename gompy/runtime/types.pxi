@@ -82,6 +82,7 @@ ctypedef void (*ops_run_fn)(int n, void *fn, void *vars, void **args) noexcept n
 ctypedef void (*ops_async_run_fn)(int n, void *fn, void *vars, void **args, void *data) noexcept nogil
 ctypedef c_bool (*ops_can_run_fn)(void *fn) noexcept nogil
 
+ctypedef size_t (*ops_guard_step_fn)(int n) noexcept nogil
 ctypedef c_bool (*ops_guard_fn)(int n, uintptr_t start, size_t size) noexcept nogil
 ctypedef size_t (*ops_extent_fn)(int n, const void *p) noexcept nogil
 ctypedef void (*ops_acc_exec_fn)(void *fn, size_t mapnum, void **hostaddrs, void **devaddrs, unsigned *dims,
@@ -120,7 +121,8 @@ cdef struct PluginOps:
     ops_async_run_fn async_run
     ops_can_run_fn can_run
     ops_extent_fn extent  # gompy_block_extent, of our own plugins
-    ops_guard_fn guard  # gompy_guard, if GOMPY_CHECK asks for it
+    ops_guard_step_fn guard_step  # gompy_guard_step and gompy_guard, if GOMPY_CHECK asks for them
+    ops_guard_fn guard
     ops_acc_exec_fn acc_exec
     ops_acc_async_exec_fn acc_async_exec
     ops_create_fn acc_create_thread_data

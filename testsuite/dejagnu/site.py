@@ -18,9 +18,23 @@ HERE = Path(__file__).resolve().parent
 GLOBAL = HERE / "global.exp"
 TARGETS = {"intelmic": "x86_64-intelmicemul-linux-gnu", "nvptx": "nvptx-none", "disable": ""}
 """OFFLOAD_TARGET to what configure would have put into offload_targets."""
-STOCK_NVPTX = ("-no-pie", "-foffload-options=nvptx-none=-Wa,--no-verify")
-"""What Debian's gcc needs: its mkoffload makes position dependent host objects, about which ld warns in a PIE (for
-DejaGnu a failure), and its assembler would ask a ptxas in PATH that may not know the architecture any more."""
+STOCK_NVPTX = ("-fno-pie", "-no-pie", "-Wl,--no-as-needed", "-foffload-options=nvptx-none=-Wa,--no-verify")
+"""What Debian's gcc needs, which makes PIEs unless told otherwise: in position independent code GCC gives recursive
+functions second names, which its nvptx back end refuses (PR97102), and mkoffload's host objects are position dependent,
+about which ld warns (for DejaGnu a failure).  Its assembler would ask a ptxas in PATH that may not know the
+architecture any more.  It links with --as-needed, so that ld drops libgomp from programs that have data for the device
+but no construct: only mkoffload's object, which comes later, needs it."""
+CUDA_H = """\
+#include <stdlib.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include_next <cuda.h>
+#ifdef __cplusplus
+}
+#endif
+"""
+"""GCC's own cuda.h is for C; the toolkit's, which the tests are written for, is for C++ too."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +72,14 @@ class Site:
         return self.target != "disable" and (self.emulated_cuda or not self.stock)
 
 
-def options(site: Site) -> str:
-    """What configure would have put into offload_additional_options; every compilation gets it."""
+def options(site: Site, work: Path) -> str:
+    """What configure would have put into offload_additional_options; every compilation in `work` gets it."""
     if site.target != "nvptx":
         # The emulated MIC is what gompcc compiles for anyway.
         return "-foffload=disable" if site.target == "disable" else ""
-    # cuda.h is GCC's own; no toolkit is needed.
-    words = [f"-foffload={TARGETS[site.target]}", f"-I{site.srcdir.parent.parent / 'include' / 'cuda'}"]
+    # cuda.h is GCC's own (no toolkit is needed), by way of CUDA_H.
+    words = [f"-foffload={TARGETS[site.target]}", f"-I{work / 'include'}"]
+    words += [f"-I{site.srcdir.parent.parent / 'include' / 'cuda'}"]
     words += [f"-L{paths.CUDALIBDIR}"] if site.emulated_cuda else []
     return " ".join([*words, *(STOCK_NVPTX if site.stock else ())])
 
@@ -94,7 +109,10 @@ def quote(text: str) -> str:
 
 
 def write(site: Site, work: Path) -> None:
-    """Write both files into a work directory.  Raises OSError."""
+    """Write both files and headers into a work directory.  Raises OSError."""
+    if site.target == "nvptx":
+        (work / "include").mkdir(exist_ok=True)
+        (work / "include" / "cuda.h").write_text(CUDA_H)
     machine = triplet()
     values = {
         "srcdir": str(site.srcdir),
@@ -120,8 +138,10 @@ def write(site: Site, work: Path) -> None:
         "hsa_runtime_lib": "",
         "offload_plugins": "",
         "offload_targets": TARGETS[site.target],
-        "offload_additional_options": options(site),
+        "offload_additional_options": options(site, work),
         "offload_additional_lib_paths": "",
     }
+    # Of libgomp's configure one test wants to know something (libgomp.c/affinity-1.c).
+    (work / "config.h").write_text("#define HAVE_PTHREAD_AFFINITY_NP 1\n")
     text = "".join(f"set {name} {quote(value)}\n" for name, value in support.items())
     (work / "libgomp-test-support.exp").write_text(text)

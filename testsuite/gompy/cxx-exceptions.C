@@ -1,5 +1,6 @@
 // An exception that a region catches itself is its own affair.
 // { dg-do run }
+// { dg-skip-if "nvptx has no exceptions: the compiler refuses" { offload_target_nvptx } }
 // { gompy-sets "-O0" "-O2" }
 
 #pragma omp declare target

@@ -123,6 +123,8 @@ cdef public bint GOMP_OFFLOAD_openacc_async_serialize(void *first, void *then) n
     """Have one queue wait for what another holds now."""
     cdef mic_acc_job *job = new_job(MIC_JOB_WAIT)
     job.other = <mic_acc_queue *>first
+    # The job may come after that queue's end.
+    atomic_add_fetch(&job.other.holders, 1, SEQ_CST)
     pthread_mutex_lock(&job.other.lock)
     job.number = job.other.submitted
     pthread_mutex_unlock(&job.other.lock)

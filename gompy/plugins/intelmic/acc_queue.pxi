@@ -23,8 +23,19 @@ cdef extern from *:
       struct mic_acc_job *first, **last;
       uint64_t submitted, done;
       int ends, ended, failed;
+      int holders;                     /* its opener, and the WAIT jobs that name it */
     };
     typedef void (*mic_callback) (void *);
+    static void
+    mic_release_queue (struct mic_acc_queue *q)
+    {
+      if (__atomic_sub_fetch (&q->holders, 1, __ATOMIC_ACQ_REL))
+        return;
+      pthread_mutex_destroy (&q->lock);
+      pthread_cond_destroy (&q->work);
+      pthread_cond_destroy (&q->progress);
+      free (q);
+    }
     static void
     mic_wait_a_while (pthread_cond_t *cond, pthread_mutex_t *lock)
     {
@@ -37,6 +48,8 @@ cdef extern from *:
     }
     """
     void mic_wait_a_while(pthread_cond_t *cond, pthread_mutex_t *lock) nogil
+    void mic_release_queue(mic_acc_queue *q) nogil
+    int atomic_add_fetch "__atomic_add_fetch"(int *at, int value, int order) nogil
     int MIC_JOB_RUN, MIC_JOB_TO_DEVICE, MIC_JOB_TO_HOST, MIC_JOB_CALL, MIC_JOB_WAIT
     ctypedef void (*mic_callback)(void *) nogil
     struct mic_acc_job:
@@ -62,6 +75,7 @@ cdef extern from *:
         int ends
         int ended
         int failed
+        int holders
 
 
 cdef void wait_for_jobs(mic_acc_queue *q, uint64_t number) noexcept nogil:
@@ -85,6 +99,7 @@ cdef bint do_job(mic_acc_queue *q, mic_acc_job *job) noexcept nogil:
         (<mic_callback>job.function)(job.data)
         return True
     wait_for_jobs(job.other, job.number)
+    mic_release_queue(job.other)
     return True
 
 
@@ -125,6 +140,7 @@ cdef mic_acc_queue *queue_open(mic_device *d) noexcept nogil:
     if q == NULL:
         return NULL
     q.device = d
+    q.holders = 1
     q.last = &q.first
     pthread_mutex_init(&q.lock, NULL)
     pthread_cond_init(&q.work, NULL)
@@ -187,8 +203,5 @@ cdef bint queue_close(mic_acc_queue *q) noexcept nogil:
     pthread_join(q.thread, NULL)
     q.device.queues -= 1
     good = not q.failed
-    pthread_mutex_destroy(&q.lock)
-    pthread_cond_destroy(&q.work)
-    pthread_cond_destroy(&q.progress)
-    free(q)
+    mic_release_queue(q)
     return good

@@ -198,6 +198,14 @@ cdef public size_t gompy_block_extent(int number, const void *p) noexcept nogil:
     return arena_extent(&d.small, offset) if offset < d.split else arena_extent(&d.large, offset - d.split)
 
 
+cdef public size_t gompy_guard_step(int number) noexcept nogil:
+    """The size and alignment of what gompy_guard can close: pages; 0 unless GOMPY_CHECK asks for it.
+
+    Not part of GCC's interface.
+    """
+    return GUARD_PAGE if device_of(number).guarded else 0
+
+
 cdef public bint gompy_guard(int number, uintptr_t start, size_t size) noexcept nogil:
     """Close pages inside a block until it is freed.  False, without an effect: GOMPY_CHECK doesn't ask for it.
 

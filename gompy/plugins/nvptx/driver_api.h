@@ -115,6 +115,7 @@ typedef size_t (*CUoccupancyB2DSize) (int);
   X (link_create_v1, cuLinkCreate, (unsigned, int *, void **, CUlinkState *)) \
   X (link_add, cuLinkAddData_v2, (CUlinkState, int, void *, size_t, const char *, unsigned, int *, void **)) \
   X (link_add_v1, cuLinkAddData, (CUlinkState, int, void *, size_t, const char *, unsigned, int *, void **)) \
+  X (close_gap, gompy_close_gap, (CUdeviceptr, size_t)) /* of the emulated driver */ \
   X (occupancy, cuOccupancyMaxPotentialBlockSize, (int *, int *, CUfunction, CUoccupancyB2DSize, size_t, int))
 
 struct cuda_functions

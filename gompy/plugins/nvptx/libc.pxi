@@ -123,5 +123,6 @@ cdef extern from "driver_api.h" nogil:
         CUresult (*error_string)(CUresult, const char **) noexcept nogil
         CUresult (*error_name)(CUresult, const char **) noexcept nogil
         CUresult (*occupancy)(int *, int *, CUfunction, void *, size_t, int) noexcept nogil
+        CUresult (*close_gap)(CUdeviceptr, size_t) noexcept nogil
     cuda_functions cuda
     const char *cuda_load(void *)

@@ -90,6 +90,17 @@ cdef public c_bool GOMP_OFFLOAD_dev2dev(int n, void *target, const void *source,
     return device_to_device(n, <CUdeviceptr> <uintptr_t> target, <CUdeviceptr> <uintptr_t> source, size)
 
 
+cdef public size_t gompy_guard_step(int n) noexcept nogil:
+    """The size and alignment of what gompy_guard can close: bytes of the emulated driver's memory, if GOMPY_CHECK asks
+    for it, else 0.  Not part of GCC's interface."""
+    return 1 if cuda.close_gap != NULL and cuda.close_gap(0, 0) == CUDA_SUCCESS else 0
+
+
+cdef public c_bool gompy_guard(int n, uintptr_t start, size_t size) noexcept nogil:
+    """Close a part of a block until it is freed.  Not part of GCC's interface."""
+    return cuda.close_gap != NULL and cuda.close_gap(start, size) == CUDA_SUCCESS
+
+
 cdef public void GOMP_OFFLOAD_run(int n, void *function, void *variables, void **args) noexcept nogil:
     run_region(n, <Function *> function, variables, args)
 

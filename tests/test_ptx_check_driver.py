@@ -1,0 +1,270 @@
+"""GOMPY_CHECK in the emulated CUDA driver: what the host does to device memory, and programs of stock gcc."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from ctypes import addressof, byref, c_size_t, c_uint64, c_void_p
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from cuda_tools import ILLEGAL_ADDRESS, INVALID_VALUE, SETTINGS, SUCCESS, Driver, Memcpy2D, has_driver, has_executor
+from test_cuda_modules import launch
+from test_cuda_stock import found, has_plugin
+
+from gompy.driver import paths
+
+pytestmark = [has_driver, has_executor]
+
+KERNELS = b"""
+.version 6.0
+.target sm_35
+.address_size 64
+.visible .entry copy(.param .u64 to, .param .u64 from)
+{
+  .reg .u64 %a, %b, %x; .reg .u32 %t, %v;
+  ld.param.u64 %a, [to]; ld.param.u64 %b, [from];
+  mov.u32 %t, %tid.x; cvt.u64.u32 %x, %t; add.u64 %a, %a, %x; add.u64 %b, %b, %x;
+  ld.global.u8 %v, [%b];
+  st.global.u8 [%a], %v;
+  ret;
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No settings from outside."""
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GOMPY_CUDA_MEMORY", "256M")
+
+
+@pytest.fixture
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Driver]:
+    """A driver with a context, by GOMPY_CHECK's value."""
+
+    def make(check: str) -> Driver:
+        monkeypatch.setenv("GOMPY_CHECK", check)
+        made = Driver(tmp_path / f"driver{check}")
+        made.context()
+        return made
+
+    return make
+
+
+def copy(cuda: Driver, to: int, of: int, n: int) -> int:
+    """Copy bytes by a kernel; the answer of the synchronisation."""
+    module = cuda.handle("cuModuleLoadData", KERNELS)
+    function = cuda.handle("cuModuleGetFunction", module, b"copy")
+    assert launch(cuda, function, c_uint64(to), c_uint64(of), block=n) == SUCCESS
+    answer: int = cuda.cuCtxSynchronize()
+    return answer
+
+
+def test_one_byte_behind_a_block(driver: Callable[[str], Driver], capfd: pytest.CaptureFixture[str]) -> None:
+    """Exact whatever the size."""
+    cuda = driver("1")
+    source, target = cuda.put(bytes(64)), cuda.alloc(33)
+    assert copy(cuda, target, source, 33) == SUCCESS
+    assert capfd.readouterr().err == ""
+    assert copy(cuda, target, source, 34) == ILLEGAL_ADDRESS
+    err = capfd.readouterr().err
+    assert f"illegal address {target + 33:#x} written (1 bytes) in 'copy' at PTX:11" in err
+    assert "thread (33,0,0); 0 bytes past the end of a block of 33 bytes" in err
+
+
+def test_words_choose_checks(driver: Callable[[str], Driver], capfd: pytest.CaptureFixture[str]) -> None:
+    cuda = driver("init")
+    assert copy(cuda, cuda.alloc(33), cuda.alloc(64), 34) == SUCCESS
+    assert "read (1 bytes) that was never written" in capfd.readouterr().err
+    cuda = driver("sync,memory")
+    assert copy(cuda, cuda.alloc(33), cuda.alloc(64), 33) == SUCCESS
+    assert capfd.readouterr().err == ""
+    assert copy(cuda, cuda.alloc(33), cuda.alloc(64), 34) == ILLEGAL_ADDRESS
+
+
+@pytest.mark.parametrize("value", ["yes", "memory,", "memory,race"])
+def test_a_word_that_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], value: str
+) -> None:
+    monkeypatch.setenv("GOMPY_CHECK", value)
+    assert Driver(tmp_path / "driver").cuInit(0) == INVALID_VALUE
+    assert capfd.readouterr().err == (
+        f"libcuda (gompy): error: GOMPY_CHECK='{value}': neither 0 nor 1 nor a list of memory, init, sync such as "
+        "memory,sync\n"
+    )
+
+
+def written(cuda: Driver, way: str) -> int:
+    """64 bytes of device memory that the host has written in a way."""
+    address = cuda.alloc(64)
+    if way == "copy":
+        cuda.ok("cuMemcpyHtoD_v2", address, bytes(64), 64)
+    elif way == "async":
+        stream = cuda.handle("cuStreamCreate", 0)
+        cuda.ok("cuMemcpyHtoDAsync_v2", address, bytes(64), 64, stream)
+        cuda.ok("cuStreamSynchronize", stream)
+    elif way == "fill":
+        cuda.ok("cuMemsetD32_v2", address, 7, 16)
+    elif way == "unified":
+        cuda.ok("cuMemcpy", address, cuda.put(bytes(64)), 64)
+    elif way == "rectangle":
+        data = (c_uint64 * 8)()
+        shape = Memcpy2D(srcMemoryType=1, srcHost=addressof(data), dstMemoryType=2, dstDevice=address, WidthInBytes=16)
+        shape.Height, shape.srcPitch, shape.dstPitch = 4, 16, 16
+        cuda.ok("cuMemcpy2D_v2", byref(shape))
+    elif way == "pinned":
+        to = c_void_p()
+        cuda.ok("cuMemHostAlloc", byref(to), 64, 0)
+        return to.value or 0
+    elif way == "managed":
+        managed = c_uint64()
+        cuda.ok("cuMemAllocManaged", byref(managed), 64, 1)
+        return managed.value
+    return address
+
+
+@pytest.mark.parametrize("way", ["copy", "async", "fill", "unified", "rectangle", "pinned", "managed"])
+def test_what_the_host_writes(driver: Callable[[str], Driver], capfd: pytest.CaptureFixture[str], way: str) -> None:
+    cuda = driver("1")
+    assert copy(cuda, cuda.alloc(64), written(cuda, way), 64) == SUCCESS
+    assert capfd.readouterr().err == ""
+
+
+def test_copies_of_what_nobody_wrote(driver: Callable[[str], Driver], capfd: pytest.CaptureFixture[str]) -> None:
+    """A device's copy is as written as its source; half of it here."""
+    cuda = driver("1")
+    source, target, out = cuda.alloc(64), cuda.put(bytes(64)), cuda.alloc(64)
+    cuda.ok("cuMemsetD8_v2", source, 1, 32)
+    cuda.ok("cuMemcpyDtoD_v2", target, source, 64)
+    assert copy(cuda, out, target, 32) == SUCCESS
+    assert capfd.readouterr().err == ""
+    assert copy(cuda, out, target, 64) == SUCCESS
+    first, second = capfd.readouterr().err.splitlines()
+    assert re.fullmatch(
+        rf"libcuda \(gompy\): warning: device memory at {target + 32:#x} read \(1 bytes\) that was never written in "
+        r"'copy' at PTX:10, kernel 'copy', block \(0,0,0\), thread \(32,0,0\); "
+        r"32 bytes into a block of 64 bytes at 0x[0-9a-f]+",
+        first,
+    )
+    assert second == "libcuda (gompy): warning: kernel 'copy': 31 more of these in this launch"
+
+
+@pytest.mark.parametrize("way", ["host", "device", "fill"])
+def test_closed_gaps_stay_closed(driver: Callable[[str], Driver], capfd: pytest.CaptureFixture[str], way: str) -> None:
+    """A runtime closes what lies between the objects of a block; copies of the whole block go over it."""
+    cuda = driver("1")
+    block, out = cuda.alloc(64), cuda.alloc(64)
+    assert cuda.library.gompy_close_gap(c_uint64(block + 24), c_size_t(8)) == SUCCESS
+    if way == "host":
+        cuda.ok("cuMemcpyHtoD_v2", block, bytes(64), 64)
+    elif way == "device":
+        cuda.ok("cuMemcpyDtoD_v2", block, cuda.put(bytes(64)), 64)
+    else:
+        cuda.ok("cuMemsetD8_v2", block, 1, 64)
+    assert copy(cuda, out, block, 24) == SUCCESS
+    assert copy(cuda, out, block + 32, 32) == SUCCESS
+    assert capfd.readouterr().err == ""
+    assert copy(cuda, out, block, 25) == ILLEGAL_ADDRESS
+    assert "thread (24,0,0)" in capfd.readouterr().err
+
+
+def test_memory_that_is_given_out_again_is_unwritten(
+    driver: Callable[[str], Driver], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Freed blocks come back when the addresses are used up; large ones drop their shadow's pages."""
+    monkeypatch.setenv("GOMPY_CUDA_MEMORY", "8M")
+    cuda = driver("1")
+    seen = set()
+    for _ in range(12):
+        address = cuda.alloc(3 << 20)
+        again = address in seen
+        seen.add(address)
+        assert copy(cuda, cuda.alloc(1), address + (1 << 20), 1) == SUCCESS
+        cuda.ok("cuMemsetD8_v2", address, 0, 3 << 20)
+        cuda.ok("cuMemFree_v2", address)
+        assert "never written" in capfd.readouterr().err
+    assert again
+
+
+# --- programs of stock gcc -------------------------------------------------------------------------------------------
+
+FAULTY = r"""
+#include <stdlib.h>
+#include <stdio.h>
+int main (int argc, char **argv)
+{
+  int n = 1000, extra = argc > 1 ? atoi (argv[1]) : 0;
+  int *a = malloc (n * sizeof *a), sum = 0;
+  for (int i = 0; i < n; i++) a[i] = i;
+  if (extra >= 0)
+#pragma omp target teams distribute parallel for simd map(tofrom: a[:n])
+    for (int i = 0; i < n + extra; i++)
+      a[i] += 1;
+  else
+#pragma omp target teams distribute parallel for simd map(from: a[:n])
+    for (int i = 0; i < n; i++)
+      a[i] += 1;
+  for (int i = 0; i < n; i++) sum += a[i];
+  printf ("%d\n", extra < 0 ? 0 : sum);
+}
+"""
+
+stock = [
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not has_plugin(), reason="libgomp-plugin-nvptx1 is not installed"),
+    pytest.mark.skipif(not found("accel/nvptx-none/mkoffload"), reason="gcc-12-offload-nvptx is not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The program above, with stock gcc and libgomp."""
+    folder = tmp_path_factory.mktemp("stock")
+    (folder / "faulty.c").write_text(FAULTY)
+    command = ["gcc", "-O2", "-g", "-no-pie", "-fopenmp", "-foffload=nvptx-none"]
+    command += ["-foffload-options=nvptx-none=-Wa,--no-verify", "faulty.c", "-o", "faulty"]
+    subprocess.run(command, check=True, capture_output=True, cwd=folder)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        clean = {key: value for key, value in os.environ.items() if key not in SETTINGS and not key.startswith("OMP_")}
+        env = {**clean, "LD_LIBRARY_PATH": paths.CUDALIBDIR, "OMP_TARGET_OFFLOAD": "mandatory", "GOMPY_CHECK": "1"}
+        return subprocess.run([folder / "faulty", *arguments], env=env, capture_output=True, text=True, timeout=300)
+
+    return run
+
+
+class TestStockPrograms:
+    """Stock gcc, stock libgomp, Debian's plugin."""
+
+    pytestmark = stock
+
+    def test_right(self, faulty: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+        done = faulty()
+        assert (done.returncode, done.stdout, done.stderr) == (0, "500500\n", "")
+
+    def test_beyond_the_end(self, faulty: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+        done = faulty("100")
+        assert done.returncode != 0
+        assert re.match(
+            r"libcuda \(gompy\): error: illegal address 0x[0-9a-f]+ (read|written) \(4 bytes.*\) in "
+            r"'main\$_omp_fn\$\d+' at faulty.c:1[12] \(object \d+:\d+\), kernel 'main\$_omp_fn\$\d+', "
+            r"block \(\d+,0,0\), thread \(\d+,\d+,0\); "
+            r"\d+ bytes (into|past the end of) a block of \d+ bytes at 0x[0-9a-f]+",
+            done.stderr,
+        ), done.stderr
+        assert "libgomp: cuCtxSynchronize error: an illegal memory access was encountered" in done.stderr
+
+    def test_never_written(self, faulty: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+        done = faulty("-1")
+        assert (done.returncode, done.stdout) == (0, "0\n")
+        first, second = done.stderr.splitlines()
+        assert "device memory at 0x" in first and " read (4 bytes) that was never written in 'main$_omp_fn$" in first
+        assert re.search(r" at faulty.c:1[56] \(object", first)
+        assert second.endswith("': 999 more of these in this launch")
