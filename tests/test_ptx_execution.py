@@ -228,7 +228,7 @@ def test_barriers_order_shared_memory(device: Device) -> None:
 
 
 def test_warp_0_is_the_last_to_go_on_behind_a_barrier(device: Device) -> None:
-    """It may write what the others read behind the barrier: GCC's broadcasts to workers do (libgomp.oacc-c++/ref-1.C)."""
+    """It may write what the others read there, as GCC's broadcasts to workers do (libgomp.oacc-c++/ref-1.C)."""
     text = entry(
         """
     mov.u64 %q, word; setp.ge.u32 %a, %tid, 32; mov.u32 %i, 0; mov.u32 %s, 0;
