@@ -335,6 +335,23 @@ ret; }}
         assert len(device.warnings) == 1
 
 
+def test_stacks_of_gccs_openmp_code_have_ends() -> None:
+    """A warp's stack must not grow into its neighbour's; after the kernel the bytes are anybody's."""
+    text = f"""{HEAD}.visible .shared .align 8 .u64 __nvptx_stacks[32];
+.visible .entry k (.param .u64 %arg, .param .u64 %stack, .param .u64 %sz) {{
+.reg .u64 %a, %s, %z;
+ld.param.u64 %a, [%arg]; ld.param.u64 %s, [%stack]; ld.param.u64 %z, [%sz]; add.u64 %s, %s, %z; add.u64 %s, %s, %a;
+st.u64 [%s], %a;
+ret; }}
+"""
+    with Device(1 << 20, EVERYTHING) as device:
+        stacks = device.allocate(4 * 8192)
+        run(device, text, 256, stacks, 8192, block=(32, 2, 1), grid=2)
+        line = fails(device, ILLEGAL, text, 248, stacks, 8192, block=(32, 2, 1), grid=2)
+        assert line.endswith("; the stack of a warp, 8192 bytes, is exhausted")
+        run(device, text, 248 - 8192, stacks, 16384, block=(32, 2, 1))
+
+
 # --- barriers --------------------------------------------------------------------------------------------------------
 
 

@@ -207,10 +207,20 @@ int main (int argc, char **argv)
 #pragma omp target teams distribute parallel for simd map(tofrom: a[:n])
     for (int i = 0; i < n + extra; i++)
       a[i] += 1;
-  else
+  else if (extra == -1)
 #pragma omp target teams distribute parallel for simd map(from: a[:n])
     for (int i = 0; i < n; i++)
       a[i] += 1;
+  if (extra <= -2)
+#pragma omp target parallel num_threads(-1 - extra) map(tofrom: a[:n])
+    {
+      int large[33000];
+      for (int i = 0; i < 33000; i++)
+        large[i] = i + a[i % n];
+      for (int i = 0; i < 33000; i++)
+#pragma omp atomic
+        a[i % n] += large[i];
+    }
   for (int i = 0; i < n; i++) sum += a[i];
   printf ("%d\n", extra < 0 ? 0 : sum);
 }
@@ -260,6 +270,18 @@ class TestStockPrograms:
             done.stderr,
         ), done.stderr
         assert "libgomp: cuCtxSynchronize error: an illegal memory access was encountered" in done.stderr
+
+    @pytest.mark.parametrize("warps", [1, 4])
+    def test_a_stack_that_is_too_small(
+        self, faulty: Callable[..., subprocess.CompletedProcess[str]], warps: int
+    ) -> None:
+        """Of one warp, below which nothing is, and of several, below each of which is another's."""
+        done = faulty(str(-1 - warps))
+        assert done.returncode != 0
+        told = ", \\d+ bytes below the stacks of the warps, 131072 bytes each\n"
+        if warps > 1:
+            told = f"(; the stack of a warp, 131072 bytes, is exhausted\n|{told})"
+        assert re.search(rf" at faulty.c:2\d \(.*{told}", done.stderr), done.stderr
 
     def test_never_written(self, faulty: Callable[..., subprocess.CompletedProcess[str]]) -> None:
         done = faulty("-1")

@@ -227,6 +227,21 @@ def test_barriers_order_shared_memory(device: Device) -> None:
     assert run(device, text, 256) == [(255 - t) * 3 for t in range(256)]
 
 
+def test_warp_0_is_the_last_to_go_on_behind_a_barrier(device: Device) -> None:
+    """It may write what the others read there, as GCC's broadcasts to workers do (libgomp.oacc-c++/ref-1.C)."""
+    text = entry(
+        """
+    mov.u64 %q, word; setp.ge.u32 %a, %tid, 32; mov.u32 %i, 0; mov.u32 %s, 0;
+$AGAIN: @%a bra $READ; add.u32 %x, %i, 7; st.shared.u32 [%q], %x;
+$READ: bar.sync 0; ld.shared.u32 %y, [%q]; @%a bra $WAIT; mov.u32 %x, 9; st.shared.u32 [%q], %x;
+$WAIT: bar.sync 0; add.u32 %s, %s, %y; add.u32 %i, %i, 1; setp.lt.u32 %b, %i, 3; @%b bra $AGAIN;
+    st.u32 [%p], %s; ret;
+""",
+        ".shared .align 4 .u32 word[1];",
+    )
+    assert run(device, text, 128) == [7 + 8 + 9] * 128
+
+
 def test_named_barriers_and_arrive(device: Device) -> None:
     """Warp 0 produces and only arrives; warp 1 waits for it at barrier 3; the others are not concerned."""
     text = entry(

@@ -11,6 +11,8 @@ cdef enum:
     BARRIER_ALIGNED = 16                # abi.py
     ATOM_EXCH = 8
     LOCAL_WINDOW = 1 << 28
+    STACK_GUARD = 256
+    STACK_BELOW = 1 << 20
     FOUND_UNWRITTEN = 1
     FOUND_DIVERGED = 2
     FOUND_LEFT = 3
@@ -143,6 +145,8 @@ cdef void wrong_address(gompy_warp *w, int lane, uint64_t address, uint32_t size
     cdef char part[64]
     cdef const char *verb = "read" if how == READS else "written" if how == WRITES else "updated"
     cdef const char *space = ""
+    cdef const uint64_t *params = <const uint64_t *> launch.config.params
+    cdef size_t used
     near[0] = part[0] = 0
     need_room(w, <uint32_t> 1 << lane)
     if address - GOMPY_LOCAL < LOCAL_WINDOW:
@@ -152,22 +156,43 @@ cdef void wrong_address(gompy_warp *w, int lane, uint64_t address, uint32_t size
     elif SHARED_BASE <= address and address < GOMPY_LOCAL:
         space = "of shared memory "
         describe_shared(launch.module, address - SHARED_BASE, launch.config.shared_bytes, near, sizeof(near))
+    elif on_gcc_stack(launch, address, 0):
+        snprintf(near, sizeof(near), "the stack of a warp, %llu bytes, is exhausted", <unsigned long long> params[2])
+    elif on_gcc_stack(launch, address, STACK_BELOW):
+        if launch.module.memory.describe != NULL:
+            launch.module.memory.describe(launch.module.memory.user, address, near, sizeof(near) - 80)
+        used = strlen(near)
+        snprintf(near + used, sizeof(near) - used, "%s%llu bytes below the stacks of the warps, %llu bytes each", ", " if used else "",
+                 <unsigned long long> (params[1] - address), <unsigned long long> params[2])
     if good:
         snprintf(part, sizeof(part), ", the last %u beyond the end", size - good)
     snprintf(text, sizeof(text), "illegal address 0x%llx %s%s (%u bytes%s)", <unsigned long long> address, space, verb, size, part)
     stop_near(w, <uint32_t> 1 << lane, PTX_ERROR_ILLEGAL_ADDRESS, address, unit, line, text, near if near[0] else NULL)
 
 
-cdef bint on_gcc_stack(run *launch, uint64_t address) noexcept nogil:
-    """Whether an address is in the stacks of GCC's OpenMP code, in device memory: a kernel's second and third parameter are
-    their place and the size of one; warps have one each (nvptx.cc, write_omp_entry).  GCC copies local variables there that
-    have no value yet (events of detached tasks, linear variables)."""
+cdef bint on_gcc_stack(run *launch, uint64_t address, uint64_t below) noexcept nogil:
+    """Whether an address is in the stacks of GCC's OpenMP code, in device memory, or so many bytes below: a kernel's second
+    and third parameter are their place and the size of one; warps have one each (nvptx.cc, write_omp_entry).  GCC copies
+    local variables there that have no value yet (events of detached tasks, linear variables)."""
     cdef obj *o = &launch.module.image.objects[launch.function.object]
     cdef function_record *f = function_of(o, launch.function.number)
     cdef const uint64_t *params = <const uint64_t *> launch.config.params
     if not o.info.openmp or f.params != 3 or f.param_bytes != 24:
         return False
-    return address - params[1] < params[2] * launch.config.grid[0] * launch.config.block[1]
+    return address - params[1] + below < params[2] * launch.config.grid[0] * launch.config.block[1] + below
+
+
+cdef void guard_stacks(run *launch, int value) noexcept nogil:
+    """The lowest bytes of each warp's stack: closed while the kernel runs, so that a stack doesn't grow into the next one."""
+    cdef const ptx_memory *memory = launch.module.memory
+    cdef const uint64_t *params = <const uint64_t *> launch.config.params
+    cdef uint64_t warps = <uint64_t> launch.config.grid[0] * launch.config.block[1], i
+    if not launch.module.image.check & PTX_CHECK_MEMORY or not on_gcc_stack(launch, params[1], 0) or params[2] < 4096:
+        return
+    if params[1] - memory.base >= memory.size or params[2] > (memory.size - (params[1] - memory.base)) // warps:
+        return
+    for i in range(warps):
+        memset(memory.shadow + (params[1] - memory.base) + i * params[2], value, STACK_GUARD)
 
 
 cdef void never_written(gompy_warp *w, int lane, uint64_t address, uint32_t size, bint shared, code_unit *unit, uint32_t line) noexcept nogil:
@@ -219,7 +244,7 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
         for i in range(size):
             written |= shadow[i]
         if written == SHADOW_ALLOCATED:
-            if not shared and on_gcc_stack(<run *> w.launch, address):
+            if not shared and on_gcc_stack(<run *> w.launch, address, 0):
                 memset(shadow, SHADOW_WRITTEN, size)
             else:
                 never_written(w, lane, address, size, shared, unit, line)

@@ -154,6 +154,8 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
             return result
     launch.function, launch.module, launch.config, launch.failure = function, module, config, failure
     launch.code = <gompy_code_fn> function.code[launch.form]
+    if module.image.check:
+        guard_stacks(&launch, 0)
     gompy_catch_signals()
     wanted = <int> config.threads if config.threads else <int> sysconf(_SC_NPROCESSORS_ONLN)
     if <uint64_t> wanted > launch.blocks:
@@ -162,6 +164,7 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     work(&launch)
     dismiss_helpers(helpers)
     if module.image.check:
+        guard_stacks(&launch, SHADOW_ALLOCATED)
         tell_rest(&launch)
     if launch.failed:
         if failure.code == 0:

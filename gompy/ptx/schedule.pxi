@@ -69,15 +69,18 @@ cdef void warp_main(void *argument) noexcept nogil:
     warp_ends(w)
 
 
-cdef void release(runner *r, uint32_t number) noexcept nogil:
-    """A barrier is complete: its warps go on."""
+cdef bint release(runner *r, uint32_t number) noexcept nogil:
+    """A barrier is complete: its warps go on.  Whether there is one but warp 0."""
     cdef uint32_t i
+    cdef bint others = False
     cdef barrier_state left = r.barriers[number]
     memset(&r.barriers[number], 0, sizeof(barrier_state))
     for i in range(r.nwarps):
         if r.warps[i].state == WAITING and r.warps[i].barrier == number:
             r.warps[i].state = READY
             r.warps[i].votes, r.warps[i].voters = left.votes, left.voters
+            others = others or i != 0
+    return others
 
 
 cdef bint complete(runner *r, uint32_t number) noexcept nogil:
@@ -89,9 +92,15 @@ cdef bint complete(runner *r, uint32_t number) noexcept nogil:
 
 
 cdef void op_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, code_unit *unit, uint32_t line) noexcept nogil:
-    """bar.sync and bar.arrive: a warp counts as 32 threads."""
+    """bar.sync and bar.arrive: a warp counts as 32 threads.
+
+    Behind a barrier warp 0 goes on last.  GCC's code for OpenACC's workers counts on warps that go on together, as a
+    GPU's do: what warp 0 has broadcast in shared memory (a frame, before a call: nvptx_wpropagate in GCC's nvptx.cc) is read
+    behind the barrier by all, and overwritten by the next broadcast without another barrier.
+    """
     cdef runner *r = <runner *> w.runner
     cdef barrier_state *b
+    cdef bint others = False
     if number > 15:
         stop(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, unit, line, "barrier number above 15")
     if threads % 32:
@@ -103,8 +112,8 @@ cdef void op_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, ui
     if kind == 0:
         w.state, w.barrier = WAITING, number
     if complete(r, number):
-        release(r, number)
-    if w.state == WAITING:
+        others = release(r, number)
+    if w.state == WAITING or (others and w.index == 0):
         op_yield(w)
 
 
@@ -135,7 +144,7 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     """One block to its end; False if the launch failed."""
     cdef const ptx_launch_config *c = launch.config
     cdef ptx_module *module = launch.module
-    cdef uint32_t nx = c.block[0], ny = c.block[1], nz = c.block[2], i, lane, thread, ready, number
+    cdef uint32_t nx = c.block[0], ny = c.block[1], nz = c.block[2], i, turn, lane, thread, ready, number
     cdef uint64_t threads = <uint64_t> nx * ny * nz, shared = (module.image.shared_bytes + c.shared_bytes + 15) // 16 * 16
     cdef gompy_warp *w
     cdef bint progress
@@ -177,8 +186,8 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     while r.live:
         ready = 0
         progress = False
-        for i in range(r.nwarps):
-            w = &r.warps[i]
+        for turn in range(1, r.nwarps + 1):
+            w = &r.warps[turn % r.nwarps]
             if w.state != READY:
                 continue
             ready += 1

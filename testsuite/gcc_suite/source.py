@@ -26,6 +26,7 @@ _OFFLOADING = re.compile(
     re.IGNORECASE,
 )
 _INCLUDE = re.compile(r'^[ \t]*(?:#[ \t]*include|include)[ \t]+["\']([^"\']+)["\']', re.MULTILINE)
+_SOURCES = re.compile(r"dg-additional-sources[ \t]+([^}\n]+)")
 
 
 class SourceError(Exception):
@@ -87,10 +88,11 @@ def testsuite_of(directory: Path) -> Path:
 
 
 def uses(what: re.Pattern[str], path: Path, text: str, seen: frozenset[Path] = frozenset()) -> bool:
-    """Whether a pattern is in a file's text or in that of a file it includes."""
+    """Whether a pattern is in a file's text, in that of a file it includes, or of a source that it is linked with."""
     if what.search(text):
         return True
-    for name in _INCLUDE.findall(text):
+    sources = " ".join(_SOURCES.findall(text)).replace('"', " ").split()
+    for name in [*_INCLUDE.findall(text), *sources]:
         included = (path.parent / name).resolve()
         if included in seen or not included.is_file():
             continue
@@ -100,7 +102,7 @@ def uses(what: re.Pattern[str], path: Path, text: str, seen: frozenset[Path] = f
 
 
 def uses_offloading(path: Path, text: str) -> bool:
-    """Whether a test has a target construct or calls the device API, itself or in a file it includes."""
+    """Whether a test has a target construct or calls the device API, itself or in another file of it."""
     return uses(_OFFLOADING, path, text)
 
 
