@@ -37,6 +37,49 @@ def string(text: str) -> str:
     return '"' + "".join(out) + '"'
 
 
+def names_text(objects: list[Described]) -> list[str]:
+    """Lines for a section of strings: the objects' names."""
+    return [f".Lname{index}:\n\t.string {string(item.name)}" for index, item in enumerate(objects)]
+
+
+def target_data_text(
+    image: tuple[str, str], objects: list[Described], nfuncs: int, nvars: int, accel: int
+) -> list[str]:
+    """Lines that define ``gompy_target_data`` (struct target_data of docs/internals.md), with ``.Loutput`` as its name.
+
+    ``image``: labels of its begin and end; where it is in GCC's own form, twice that of GCC's record.  ``objects``: in
+    table order, named by ``names_text``.
+    """
+    lines = [
+        '\t.section .data.rel.ro.local,"aw",@progbits',
+        "\t.balign 16",
+        "\t.type gompy_target_data, @object",
+        "\t.size gompy_target_data, 88",
+        "gompy_target_data:",
+        f"\t.quad {image[0]}",
+        f"\t.quad {image[1]}",
+        f"\t.quad {IMAGE_MAGIC:#x}",
+        f"\t.long {IMAGE_ABI}",
+        f"\t.long {accel}",
+        f"\t.quad {nfuncs}",
+        f"\t.quad {nvars}",
+    ]
+    for symbol in (f"__start_{OBJECT_RECORD_SECTION}", f"__stop_{OBJECT_RECORD_SECTION}"):
+        lines.append(f"\t.weak {symbol}\n\t.hidden {symbol}\n\t.quad {symbol}")
+    lines += [
+        f"\t.quad {'.Lobjects' if objects else 0}",
+        f"\t.quad {len(objects)}",
+        "\t.quad .Loutput",
+        "\t.balign 16",
+        ".Lobjects:",
+    ]
+    for index, item in enumerate(objects):
+        lines.append(f"\t.quad {item.id:#x}")
+        lines.append(f"\t.long {item.nfuncs}, {item.nvars}, {item.kind}, 0")
+        lines.append(f"\t.quad .Lname{index}")
+    return lines
+
+
 def host_object_text(
     image: str,
     objects: list[Described],
@@ -53,7 +96,6 @@ def host_object_text(
     tables; the host table that is registered is one of this object then, with an end of its own.
     """
     table = HOST_TABLE
-    start, stop = f"__start_{OBJECT_RECORD_SECTION}", f"__stop_{OBJECT_RECORD_SECTION}"
     lines = [
         '\t.section .gnu.offload_images,"a",@progbits',
         "\t.balign 64",
@@ -63,35 +105,8 @@ def host_object_text(
         '\t.section .rodata.str1.1,"aMS",@progbits,1',
         f".Loutput:\n\t.string {string(output)}",
     ]
-    for index, item in enumerate(objects):
-        lines.append(f".Lname{index}:\n\t.string {string(item.name)}")
-    lines += [
-        '\t.section .data.rel.ro.local,"aw",@progbits',
-        "\t.balign 16",
-        "\t.type gompy_target_data, @object",
-        "\t.size gompy_target_data, 88",
-        "gompy_target_data:",
-        "\t.quad .Limage",
-        "\t.quad .Limage_end",
-        f"\t.quad {IMAGE_MAGIC:#x}",
-        f"\t.long {IMAGE_ABI}",
-        f"\t.long {accel}",
-        f"\t.quad {nfuncs}",
-        f"\t.quad {nvars}",
-    ]
-    for symbol in (start, stop):
-        lines.append(f"\t.weak {symbol}\n\t.hidden {symbol}\n\t.quad {symbol}")
-    lines += [
-        f"\t.quad {'.Lobjects' if objects else 0}",
-        f"\t.quad {len(objects)}",
-        "\t.quad .Loutput",
-        "\t.balign 16",
-        ".Lobjects:",
-    ]
-    for index, item in enumerate(objects):
-        lines.append(f"\t.quad {item.id:#x}")
-        lines.append(f"\t.long {item.nfuncs}, {item.nvars}, {item.kind}, 0")
-        lines.append(f"\t.quad .Lname{index}")
+    lines += names_text(objects)
+    lines += target_data_text((".Limage", ".Limage_end"), objects, nfuncs, nvars, accel)
     if vtables:
         table = GOMPY_HOST_TABLE
         lines += ["\t.balign 16", f"\t.type {table}, @object", f"\t.size {table}, 32", f"{table}:"]

@@ -128,14 +128,21 @@ class CompilerMissing(ToolError):
 
 
 class Object(Input):
-    """An object of the link.  Entries of nvptx images are paired by position: the runtime gets no description."""
+    """An object of the link.  ``by_position``: it cannot be described to the runtime, entries pair by position then."""
+
+    by_position = False
 
     def __init__(self, name: str) -> None:
         super().__init__(name, ACCEL_TRUE)
         self.check_order()
 
     def _describe(self) -> list[Described]:
-        return []
+        self.by_position = self.lto
+        try:
+            return super()._describe()
+        except ToolError:
+            self.by_position = True  # names may still tell the order (check_order)
+            return []
 
     def check_order(self) -> None:
         """ToolError if nothing tells the order of the tables' entries.
@@ -299,12 +306,21 @@ class Image:
             complain(self.options.output, what, comparable(host), comparable(names))
         return made
 
+    def output_name(self) -> str:
+        """What to call the program or library in the runtime's messages."""
+        return os.path.basename(self.options.dumpbase).removesuffix("x" + TARGET_NVPTX).rstrip(".")
+
     def pack(self, image: PtxImage) -> None:
         """The host object."""
         code = self.path(".ptx")
         with open(code, "wb") as file:
             file.write(ptx_file(image))
-        text = host_object_text(image, code)
+        # LTO objects' entries stand together in the image, wherever the objects stand in the link: those are paired by
+        # position, as by other runtimes.
+        described = [d for item in self.inputs for d in item.described]
+        if any(item.by_position for item in self.inputs):
+            described = []
+        text = host_object_text(image, code, described, self.output_name())
         command = [find_tool("as", BDIR), "--64", "-o", self.options.output]
         if self.options.save_temps:
             with open(self.options.dumpbase + ".s", "w", encoding="ascii") as listing:

@@ -2,16 +2,29 @@
 
 Assembly text with ``.incbin`` instead of C text with the code in string literals: the record that libgomp and its
 plugin read is the one that GCC's own mkoffload has compiled (config/nvptx/mkoffload.cc, process; plugin-nvptx.c,
-struct nvptx_tdata), at a tenth of the time.
+struct nvptx_tdata), at a tenth of the time.  libgompy gets a description of the objects besides, by an entry point that
+others do not have.
 """
 
 from __future__ import annotations
 
-from gompy.objects.names import GOMP_DEVICE_NVIDIA_PTX, GOMP_NVPTX_VERSION, HOST_TABLE
-from mkoffload.hostobject import string
+from gompy.objects.names import ACCEL_TRUE, GOMP_DEVICE_NVIDIA_PTX, GOMP_NVPTX_VERSION, HOST_TABLE
+from mkoffload.hostobject import names_text, string, target_data_text
+from mkoffload.inputs import Described
 from mkoffload.nvptx_ptx import PtxImage
 
 _ALIGN = 32
+_DESCRIBED = (
+    "\t.weak gompy_offload_register",
+    "\tmovq gompy_offload_register@GOTPCREL(%rip), %rax",
+    "\ttestq %rax, %rax",
+    "\tje .Lposition",
+    "\tleaq gompy_target_data(%rip), %r8",
+    "\tcall *%rax",
+    "\tjmp .Lregistered",
+    ".Lposition:",
+)
+"""Instructions that register with a description where the runtime is libgompy."""
 
 
 def ptx_file(image: PtxImage) -> bytes:
@@ -19,8 +32,12 @@ def ptx_file(image: PtxImage) -> bytes:
     return b"".join(image.objects)
 
 
-def host_object_text(image: PtxImage, path: str) -> str:
-    """Assembly text of the host object.  ``path``: of the file with ``ptx_file``'s contents."""
+def host_object_text(image: PtxImage, path: str, objects: list[Described], output: str) -> str:
+    """Assembly text of the host object.
+
+    ``path``: of the file with ``ptx_file``'s contents.  ``objects``: in table order, empty: not described.  ``output``:
+    name of the link's output, for messages.
+    """
     # The zero before the first object keeps what the linker places there from looking like a part of it.
     lines = ['\t.section .rodata,"a",@progbits', "\t.byte 0"]
     at = 0
@@ -32,6 +49,11 @@ def host_object_text(image: PtxImage, path: str) -> str:
         lines.append(f".Lfn{index}:\n\t.string {string(name)}")
     for index, name in enumerate(image.variables):
         lines.append(f".Lvar{index}:\n\t.string {string(name)}")
+    if objects:
+        lines += [f".Loutput:\n\t.string {string(output)}", *names_text(objects)]
+        lines += target_data_text(
+            ("target_data", "target_data"), objects, len(image.functions), len(image.variables), ACCEL_TRUE
+        )
     lines += ['\t.section .data.rel.ro.local,"aw",@progbits', *_array("ptx_objs", 16 * len(image.objects))]
     lines += [f"\t.quad .Lptx{index}, {len(code)}" for index, code in enumerate(image.objects)]
     lines += _array("var_mappings", 8 * len(image.variables))
@@ -59,7 +81,9 @@ def host_object_text(image: PtxImage, path: str) -> str:
             f"\tleaq {HOST_TABLE}(%rip), %rsi",
             f"\tmovl ${GOMP_DEVICE_NVIDIA_PTX}, %edx",
             "\tleaq target_data(%rip), %rcx",
+            *(_DESCRIBED if objects and name == "init" else ()),
             f"\tcall {function}@PLT",
+            ".Lregistered:" if name == "init" else "",
             "\taddq $8, %rsp",
             "\t.cfi_adjust_cfa_offset -8",
             "\tret",

@@ -251,3 +251,32 @@ def test_without_the_emulated_driver(tools: Tools, tmp_path: Path) -> None:
     assert "GOMPY_CUDA=emulated, but there is no " in done.stderr and "2 on the host: there is no device" in done.stderr
     done = tools.run(program, env={**env, "GOMPY_CUDA": "auto"})
     assert done.stderr == "libgompy: regions: 2 on the host: there is no device\n"
+
+
+def test_archive_members_that_are_not_linked(tools: Tools) -> None:
+    """GCC PR109128: a common symbol draws the member to the linker plugin, its tables do not get into the program."""
+    tools.write(
+        "member.c",
+        """#define PASTE(a, b) a##b
+#define NAME(a, b) PASTE (a, b)
+int NAME (common_, N);
+#pragma omp declare target
+int NAME (var_, N) = N;
+#pragma omp end declare target
+int NAME (f_, N) (int x)
+{
+#pragma omp target map(tofrom: x)
+  x += NAME (var_, N);
+  return x;
+}
+""",
+    )
+    tools.write("main.c", "int common_1, f_2 (int), f_3 (int);\nint main (void) { return f_3 (f_2 (10)) != 15; }\n")
+    for number in (1, 2, 3):
+        tools.ok("gompcc", "-fopenmp", "-fcommon", "-O1", "-c", f"-DN={number}", "member.c", "-o", f"m{number}.o")
+    tools.ok("ar", "rcs", "libm.a", "m1.o", "m2.o", "m3.o")
+    tools.ok("gompcc", "-fopenmp", "-fcommon", "-foffload=nvptx-none", "main.c", "libm.a", "-o", "prog")
+    done = tools.run("./prog", env={"GOMPY_STATS": "1"})
+    assert done.returncode == 0, done.stderr
+    assert "regions: 2 on device 0 (nvptx), 0 on the host" in done.stderr
+    assert "not linked" in tools.ok("gompy", "inspect", "--table", "images", "prog")

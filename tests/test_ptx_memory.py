@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from gompy.ptx.device import LIBRARY, Device, Module
+from gompy.ptx.device import CHECK_INIT, CHECK_MEMORY, CHECK_SYNC, LIBRARY, Device, Module
 
 pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="the PTX executor is not built")
 
@@ -111,14 +111,14 @@ def kernel(name: str, access: Access, place: str) -> str:
 CASES = [(access, place) for access in LOADS + STORES for place in PLACES]
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Device, Module]:
+@pytest.fixture(scope="module", params=[0, CHECK_MEMORY | CHECK_INIT | CHECK_SYNC], ids=["plain", "checked"])
+def compiled(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> tuple[Device, Module]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         text = ".version 6.0\n.target sm_35\n.address_size 64\n.shared .align 8 .b8 room[256];\n"
         text += f".const .align 8 .b8 table[1024] = {{ {', '.join(map(str, DATA))} }};\n"
         text += "\n".join(kernel(f"k{i}", access, place) for i, (access, place) in enumerate(CASES))
-        device = Device(1 << 24)
+        device = Device(1 << 24, request.param)
         return device, device.load(text)
 
 
@@ -128,6 +128,7 @@ def test_access(compiled: tuple[Device, Module], number: int) -> None:
     access, place = CASES[number]
     data, out = device.upload(DATA.tobytes()), device.upload(bytes(512))
     module.function(f"k{number}").launch((1, 1, 1), (32, 1, 1), [out, data])
+    assert device.warnings == []
     got = np.frombuffer(device.download(out, 512), dtype=np.uint8)
     size, lanes = access.size, np.arange(32)
     elements = DATA[:256] if size == 8 else DATA[: 32 * size]

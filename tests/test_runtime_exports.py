@@ -49,6 +49,8 @@ acc_get_cuda_stream acc_set_cuda_stream acc_prof_register acc_prof_unregister ac
 """
 FOR_PLUGINS = "gompy_has_image gompy_nearest_object"
 """What gompy's own plugins ask of libgompy beside libgomp's services."""
+FOR_IMAGES = "gompy_offload_register"
+"""What host objects of gompy's mkoffload call if it is there."""
 
 
 def defined(library: Path | str) -> set[str]:
@@ -59,7 +61,9 @@ def defined(library: Path | str) -> set[str]:
 
 def test_the_list_of_entry_points() -> None:
     """Exactly these: a name too many would take something away from the stock libgomp."""
-    expected = set(f"{CONSTRUCTS} {API} {GCC_13} {FORTRAN} {SERVICES} {OPENACC} {FOR_PLUGINS} PyInit_libgompy".split())
+    expected = set(
+        f"{CONSTRUCTS} {API} {GCC_13} {FORTRAN} {SERVICES} {OPENACC} {FOR_PLUGINS} {FOR_IMAGES} PyInit_libgompy".split()
+    )
     assert defined(LIBGOMPY) == expected
 
 

@@ -98,6 +98,7 @@ class _Finder:
         self._pointing: dict[int, list[int]] | None = None
         self._budget = SEARCH_BUDGET
         self._bytes = 0
+        self.described: dict[int, list[int]] = {}  # address of a record in GCC's form to the words of ours
         self.sections = [
             s
             for s in elf.sections
@@ -192,6 +193,9 @@ class _Finder:
                 continue
             words = [word.address or 0 for word in raw]
             start, end = words[0], words[1]
+            if start == end:
+                self.described[start] = words  # of a record in GCC's form: what it has to say besides
+                continue
             data = self.space.read(start, end - start) if start < end else None
             if data is None:
                 raise self.elf.damaged(section, at - 16, f"the image from {start:#x} to {end:#x} is not in the file")
@@ -283,6 +287,10 @@ class _Finder:
         image.tables.funcs = [Entry(self.string(word), None) for word in mappings[::2]]
         image.dims = [(word & 0xFFFF, word >> 16 & 0xFFFF, word >> 32 & 0xFFFF) for word in mappings[1::2]]
         image.tables.vars = [Entry(self.string(word), None) for word in names_of_vars]
+        if address in self.described:
+            words = self.described[address]
+            image.name = self.string(words[10]) or ""
+            self._object_descs(image, words[8], words[9])
         return image
 
     def gcn(self) -> Iterator[Image]:

@@ -5,6 +5,7 @@ cdef struct OffloadImage:
     int type
     const void *host_table  # four pointers: functions begin, end, variables begin, end
     const void *target_data
+    const TargetData *description  # of its objects; NULL: entries are paired by position
 
 cdef OffloadImage *offload_images
 cdef int num_offload_images
@@ -165,7 +166,7 @@ cdef int add_image_keys(DeviceDescr *dev, TargetMem *tgt, uintptr_t **table, Pai
 cdef int load_image(DeviceDescr *dev, OffloadImage *image) noexcept nogil:
     """Load an image to a device that is locked."""
     cdef uintptr_t **table = <uintptr_t **> image.host_table
-    cdef const TargetData *data = our_target_data(image.version, image.type, image.target_data)
+    cdef const TargetData *data = image.description
     cdef AddrPair *pairs = NULL
     cdef Pairing p
     cdef long *index
@@ -299,7 +300,14 @@ cdef void forward_registration(const char *name, unsigned version, const void *h
 
 cdef public void GOMP_offload_register_ver(unsigned version, const void *host_table, int target_type,
                                            const void *target_data) noexcept nogil:
-    """An image says that it is there; devices that are in use get it at once."""
+    """An image says that it is there."""
+    gompy_offload_register(version, host_table, target_type, target_data,
+                           our_target_data(version, target_type, target_data))
+
+
+cdef public void gompy_offload_register(unsigned version, const void *host_table, int target_type,
+                                        const void *target_data, const void *description) noexcept nogil:
+    """The same, with a description of its objects in our form or NULL; devices that are in use get it at once."""
     global offload_images, num_offload_images
     cdef OffloadImage *images
     cdef DeviceDescr *dev
@@ -316,6 +324,7 @@ cdef public void GOMP_offload_register_ver(unsigned version, const void *host_ta
     images[num_offload_images].type = target_type
     images[num_offload_images].host_table = host_table
     images[num_offload_images].target_data = target_data
+    images[num_offload_images].description = <const TargetData *> description
     num_offload_images += 1
     for i in range(num_devices):
         dev = &devices[i]
