@@ -24,6 +24,8 @@ RUNTIMES = ("gompy", "stock")
 # The oldest architecture with atomic additions of doubles; the oldest that CUDA 13 knows.
 CUDA_ARCHITECTURES = ("sm_60", "sm_75")
 RUN_LIMIT = 3600.0
+CPU_TIME = "ISPRAS_CPU_TIME"
+"""The variable with which main.c measures CPU time."""
 
 
 class SkippedError(Exception):
@@ -115,7 +117,9 @@ class Program:
 
     def environment(self) -> dict[str, str]:
         """What the program runs in.  The device is never chosen by the runtime, a region never runs elsewhere."""
-        result = {name: value for name, value in os.environ.items() if name != "GOMP_DEBUG"} | {"LC_ALL": "C"}
+        result = {name: value for name, value in os.environ.items() if name not in ("GOMP_DEBUG", CPU_TIME)} | {
+            "LC_ALL": "C"
+        }
         if self.device == "host":
             return result | {"OMP_TARGET_OFFLOAD": "disabled", "ACC_DEVICE_TYPE": "host"}
         result["OMP_TARGET_OFFLOAD"] = "mandatory"
@@ -129,8 +133,8 @@ class Program:
             result["LD_PRELOAD"] = _output([GCC, "-print-file-name=libgomp.so.1"])
         return result
 
-    def run(self, executable: Path, sweep: Sweep) -> dict[str, Any]:
-        """Run a sweep; who ran, the device's name, the points.
+    def run(self, executable: Path, sweep: Sweep, cpu_time: bool = False) -> dict[str, Any]:
+        """Run a sweep; who ran, the device's name, the points.  `cpu_time`: that of the process, not the clock's.
 
         Raises BenchError if the program fails (wrong results included) or ran elsewhere, SkippedError if the device's
         driver is too old for nvcc's PTX.
@@ -139,7 +143,7 @@ class Program:
         try:
             done = subprocess.run(
                 command,
-                env=self.environment(),
+                env=self.environment() | ({CPU_TIME: "1"} if cpu_time else {}),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,

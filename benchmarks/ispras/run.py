@@ -73,6 +73,9 @@ def parser() -> argparse.ArgumentParser:
     add("--budget", type=float, help="seconds for a point; three measurements are made in any case")
     ratio = f"n = {RATIO_SIZE}, launches as the runtime chooses: their time by the native loop's"
     add("--ratio", action="store_true", help=ratio)
+    add(
+        "--cpu-time", action="store_true", help="CPU time of all threads (emulated, host), for machines that are shared"
+    )
     add("--plot", action="store_true", help="draw PNG and SVG files")
     add("--plot-only", action="store_true", help="draw what was measured before")
     add("--out", type=Path, default=OUT, help="folder for results (default: benchmarks/out)")
@@ -103,7 +106,7 @@ def measure(options: argparse.Namespace, device: str, directory: Path) -> dict[s
             for runtime in options.runtime or ("gompy",):
                 program = Program(bench, model, device, runtime)
                 try:
-                    runs.append(program.run(program.build(directory, environment), sweep))
+                    runs.append(program.run(program.build(directory, environment), sweep, options.cpu_time))
                 except SkippedError as reason:
                     skipped.append({"program": str(program), "reason": str(reason)})
                     print(f"  {program!s:44} skipped: {reason}", flush=True)
@@ -113,6 +116,7 @@ def measure(options: argparse.Namespace, device: str, directory: Path) -> dict[s
         "name": f"ispras-ratio-{device}" if options.ratio else f"ispras-{device}",
         "title": f"mul-matr-vec, newton-sqrt, scalar-prod, vector-add on {device}",
         "unit": "s",
+        "clock": "cpu" if options.cpu_time else "wall",
         "load": os.getloadavg(),
         "gpu": nvidia_gpu() if device == "nvidia" else {},
         "runs": runs,
@@ -160,6 +164,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser().error("--repeats: from 3 to 100000")
     if options.ratio and (options.plot or options.plot_only):
         parser().error("--ratio has no plots")
+    if options.cpu_time and set(options.device or DEVICES) - {"emulated", "host"}:
+        parser().error("--cpu-time: with --device emulated or host, whose regions run in the process")
     if options.simd and set(options.simd) - {0, 1}:
         parser().error("--simd: 0, 1 or both")
     devices = options.device or [d for d in DEVICES if d != "nvidia" or nvidia_gpu()]
