@@ -262,7 +262,8 @@ class TestStockPrograms:
     def test_beyond_the_end(self, faulty: Callable[..., subprocess.CompletedProcess[str]]) -> None:
         done = faulty("100")
         assert done.returncode != 0
-        assert re.match(
+        # Before it there may be warnings: of the bytes by which libgomp aligns the block.
+        assert re.search(
             r"libcuda \(gompy\): error: illegal address 0x[0-9a-f]+ (read|written) \(4 bytes.*\) in "
             r"'main\$_omp_fn\$\d+' at faulty.c:1[12] \(object \d+:\d+\), kernel 'main\$_omp_fn\$\d+', "
             r"block \(\d+,0,0\), thread \(\d+,\d+,0\); "

@@ -263,30 +263,28 @@ cdef public int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *to, void *p, in
 
 
 cdef public int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, void *p, shared_of_block of_block, size_t shared, int limit, unsigned flags) noexcept nogil:
-    """The largest block size among those with most threads at once, and the grid that fills the device."""
+    """The block size and the grid with which a device is used best: a processor of the host runs one warp at a time, so that
+    one block of a warp for each is enough, and each further warp costs its start.  Runtimes choose launches by this answer."""
     cdef function *f = NULL
-    cdef int size, blocks, most = 0
+    cdef int size = 32
     cdef int r = enter_function(p, &f)
     if r != CUDA_SUCCESS:
         return r
     if grid == NULL or block == NULL or limit < 0 or flags > 1:
         return CUDA_ERROR_INVALID_VALUE
-    size = f.attributes.max_threads_per_block
+    if <unsigned>size > f.attributes.max_threads_per_block:
+        size = f.attributes.max_threads_per_block
     if limit and limit < size:
         size = limit
     grid[0] = block[0] = 0
-    while size > 0:
-        blocks = blocks_per_processor(f, size, of_block(size) if of_block != NULL else shared)
-        if blocks * size > most:
-            most = blocks * size
-            block[0] = size
-            grid[0] = blocks * f.of.of.device.processors
-        size = (size - 1) / 32 * 32
+    if blocks_per_processor(f, size, of_block(size) if of_block != NULL else shared):
+        block[0] = size
+        grid[0] = f.of.of.device.processors
     return CUDA_SUCCESS
 
 
 cdef public int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *p, shared_of_block of_block, size_t shared, int limit) noexcept nogil:
-    """The largest block size among those with most threads at once, and the grid that fills the device."""
+    """The block size and the grid with which the device is used best."""
     return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, p, of_block, shared, limit, 0)
 
 

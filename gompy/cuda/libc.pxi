@@ -77,6 +77,7 @@ cdef extern from *:
     int PTHREAD_CREATE_DETACHED
     int pthread_mutex_lock(pthread_mutex_t *m) nogil
     int pthread_mutex_trylock(pthread_mutex_t *m) nogil
+    int sched_yield() nogil
     int pthread_mutex_unlock(pthread_mutex_t *m) nogil
     int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) nogil
     int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, int clock, const timespec *until) nogil

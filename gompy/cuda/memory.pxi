@@ -431,6 +431,16 @@ cdef bint describe_gap(uint64_t address, char *text, size_t size) noexcept nogil
     return True
 
 
+cdef bint lock_soon() noexcept nogil:
+    """memory_lock, but not for ever: a signal handler may ask, in a thread that has it."""
+    cdef int i
+    for i in range(2000):
+        if pthread_mutex_trylock(&memory_lock) == 0:
+            return True
+        sched_yield()
+    return False
+
+
 cdef void describe_address(void *user, uint64_t address, char *text, size_t size) noexcept nogil:
     """One line about where a bad address lies."""
     cdef gpu *g = gpu_of(address)
@@ -443,14 +453,14 @@ cdef void describe_address(void *user, uint64_t address, char *text, size_t size
     if g == NULL:
         describe_host(address, text, size)
         g = <gpu *>user
-        if g != NULL and pthread_mutex_trylock(&memory_lock) == 0:
+        if g != NULL and lock_soon():
             n = nearest_block(&g.memory, address)
             if n != NULL:
                 block_words(n, words, sizeof(words))
                 snprintf(text + strlen(text), size - strlen(text), b"; nearest: %s", words)
             pthread_mutex_unlock(&memory_lock)
         return
-    if pthread_mutex_trylock(&memory_lock) != 0:
+    if not lock_soon():
         return
     a = area_of(g, address)
     n = nearest_block(a, address) if a != NULL else NULL

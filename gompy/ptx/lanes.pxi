@@ -43,8 +43,14 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     uint32_t nwarps
     uint32_t live
     barrier_state barriers[16]
+    uint32_t used                       # a bit for each barrier that somebody has arrived at
     run *launch
     gompy_warp *faulted
+    bint prepared                       # the warps are set up for the launch but for what changes from block to block
+    uint32_t shape[3]                   # the block that the warps' masks and thread numbers belong to
+    uint32_t numbered                   # and how many warps have them
+    uint8_t places[32]                  # stacks and local memories that are free, the last one first
+    uint32_t nplaces
 
 
 cdef void describe_place(ptx_module *module, code_unit *unit, uint32_t line, ptx_error *e) noexcept nogil:

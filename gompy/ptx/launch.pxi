@@ -11,6 +11,7 @@ cdef void work(run *launch) noexcept nogil:
             launch.failure.code = PTX_ERROR_OUT_OF_MEMORY
             snprintf(launch.failure.message, sizeof(launch.failure.message), "no memory for the stacks of warps")
         return
+    r.prepared = False
     gompy_alternate_stack(r.signal_stack, SIGNAL_STACK, &old)
     while not launch.failed:
         block = gompy_next(&launch.next_block)

@@ -22,7 +22,6 @@ FAMILIES = (bits, carries, convert, memory_module, operations)
 SIDE_EFFECTS = frozenset(
     ["ld", "ldu", "st", "atom", "red", "bar", "barrier", "barred", "membar", "fence", "trap", "brkpt", "nanosleep"]
 )
-FUEL = {False: 1, True: 256}
 
 
 def frame_layout(variables: list[Variable]) -> tuple[dict[str, int], int]:
@@ -75,7 +74,7 @@ class Lowering(Emitter):
         self.called = called  # the version that V calls are made to: V, or W without rows
         self.function = analysis.function
         self.checked_results: list[tuple[str, str, int]] = []
-        self.spin: dict[int, bool] = {}
+        self.costs: dict[int, int] = {}  # of a turn, by a loop's first block
         self.stops: list[tuple[int, int, str]] = []
         self.turns: dict[int, list[int]] = {}  # last block → heads of loops
         self.frame_size = 0
@@ -284,10 +283,10 @@ class Lowering(Emitter):
 
     def turn(self, low: int, high: int) -> None:
         """A turn of a loop costs fuel; without fuel the warp lets others run.  Loops that may spin use more."""
-        if low not in self.spin:
-            self.spin[low] = memory_module.spins(self.a, low, high)
+        if low not in self.costs:
+            self.costs[low] = memory_module.turn_cost(self.a, low, high)
         place = self.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['fuel']}")
-        left = self.new(f"sub i32 {self.new(f'load i32, ptr {place}')}, {FUEL[self.spin[low]]}")
+        left = self.new(f"sub i32 {self.new(f'load i32, ptr {place}')}, {self.costs[low]}")
         self.put(f"store i32 {left}, ptr {place}")
         empty, go = self.fresh("empty"), self.fresh("go")
         test = self.new(f"icmp slt i32 {left}, 0")

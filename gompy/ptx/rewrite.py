@@ -122,4 +122,3 @@ def expand_switches(function: Function, targets: dict[str, list[str]], name: str
         else:
             body.append(statement)
     function.body = body
-

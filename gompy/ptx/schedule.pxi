@@ -5,6 +5,8 @@ cdef enum:
     GUARD = 65536                       # of these not accessible: more than any frame of the executor
     LOCAL = 262144                      # bytes of local memory a lane
     SIGNAL_STACK = 65536
+    APART = 1088                        # bytes by which stacks are shifted: caches do not hold 32 lines 2 MiB apart
+    LOCAL_APART = 32 * LOCAL + 4096 + APART
 
 cdef runner *idle_runners
 cdef void *op_table[24]                # of abi.OPS; check.pxi has one for checked code
@@ -39,7 +41,7 @@ cdef runner *take_runner() noexcept nogil:
     r.warps = <gompy_warp *> aligned_alloc(64, 32 * sizeof(gompy_warp))
     memset(r.warps, 0, 32 * sizeof(gompy_warp))
     r.stacks = <char *> mmap(NULL, 32 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-    r.local = <char *> mmap(NULL, <size_t> 32 * 32 * LOCAL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+    r.local = <char *> mmap(NULL, <size_t> 32 * LOCAL_APART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
     r.signal_stack = <char *> malloc(SIGNAL_STACK)
     if gompy_is_map_failed(r.stacks) or gompy_is_map_failed(r.local):
         free(r.warps)
@@ -75,6 +77,7 @@ cdef bint release(runner *r, uint32_t number) noexcept nogil:
     cdef bint others = False
     cdef barrier_state left = r.barriers[number]
     memset(&r.barriers[number], 0, sizeof(barrier_state))
+    r.used &= ~(<uint32_t> 1 << number)
     for i in range(r.nwarps):
         if r.warps[i].state == WAITING and r.warps[i].barrier == number:
             r.warps[i].state = READY
@@ -109,11 +112,12 @@ cdef void op_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, ui
     b.wanted = threads
     b.arrived += 32
     b.all_arrived += 1
+    r.used |= <uint32_t> 1 << number
     if kind == 0:
         w.state, w.barrier = WAITING, number
     if complete(r, number):
         others = release(r, number)
-    if w.state == WAITING or (others and w.index == 0):
+    if w.state == WAITING or (others and w.warpid == 0):
         op_yield(w)
 
 
@@ -130,6 +134,7 @@ cdef uint32_t op_reduce(gompy_warp *w, uint32_t mask, int kind, uint32_t number,
     """bar.red: op_barrier with the votes of the lanes."""
     cdef runner *r = <runner *> w.runner
     if number <= 15:
+        r.used |= <uint32_t> 1 << number
         r.barriers[number].votes += ones(votes)
         r.barriers[number].voters += ones(mask)
     if (<ptx_module *> w.module).image.check:
@@ -140,57 +145,101 @@ cdef uint32_t op_reduce(gompy_warp *w, uint32_t mask, int kind, uint32_t number,
     return w.votes if kind == 0 else w.votes == w.voters if kind == 1 else w.votes != 0
 
 
+cdef void number_threads(runner *r, const ptx_launch_config *c) noexcept nogil:
+    """Masks and thread numbers of a block's warps; nothing is to do if the last block had the same shape."""
+    cdef uint32_t nx = c.block[0], ny = c.block[1], x = 0, y = 0, z = 0, thread = 0, threads = nx * ny * c.block[2], i, lane
+    cdef gompy_warp *w
+    if r.numbered == r.nwarps and r.shape[0] == nx and r.shape[1] == ny and r.shape[2] == c.block[2]:
+        return
+    for i in range(r.nwarps):
+        w = &r.warps[i]
+        w.mask = 0
+        for lane in range(32):
+            if thread < threads:
+                w.mask |= <uint32_t> 1 << lane
+            w.tid[0][lane], w.tid[1][lane], w.tid[2][lane] = x, y, z
+            thread += 1
+            x += 1
+            if x == nx:
+                x = 0
+                y += 1
+                if y == ny:
+                    y = 0
+                    z += 1
+    r.shape[0], r.shape[1], r.shape[2], r.numbered = nx, ny, c.block[2], r.nwarps
+
+
+cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
+    """What is the same for all blocks of a launch."""
+    cdef const ptx_launch_config *c = launch.config
+    cdef ptx_module *module = launch.module
+    cdef gompy_warp *w
+    cdef uint32_t i, number
+    number_threads(r, c)
+    for i in range(r.nwarps):
+        w = &r.warps[i]
+        w.base, w.size = module.memory.base, module.memory.size
+        w.shared, w.shared_size = r.shared, shared
+        w.local_size = LOCAL
+        w.params, w.ops = <const char *> c.params, op_table
+        if module.image.check:
+            w.ops, w.shadow, w.shared_shadow = check_table, module.memory.shadow, r.shared_shadow
+        w.warpid, w.nwarps = i, r.nwarps
+        for number in range(3):
+            w.ntid[number], w.nctaid[number] = c.block[number], c.grid[number]
+        w.runner, w.launch, w.module = r, launch, module
+    r.prepared = True
+
+
+cdef inline void start_warp(runner *r, gompy_warp *w) noexcept nogil:
+    """Give a warp a stack and local memory: those of the warp that ended last, which the caches still have."""
+    r.nplaces -= 1
+    w.place = r.places[r.nplaces]
+    w.stack = r.stacks + <size_t> w.place * STACK
+    w.local = r.local + <size_t> w.place * LOCAL_APART
+    w.sp = gompy_new_stack(w.stack, STACK - w.place * APART, <void *> warp_main, w)
+
+
 cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     """One block to its end; False if the launch failed."""
     cdef const ptx_launch_config *c = launch.config
     cdef ptx_module *module = launch.module
-    cdef uint32_t nx = c.block[0], ny = c.block[1], nz = c.block[2], i, turn, lane, thread, ready, number
-    cdef uint64_t threads = <uint64_t> nx * ny * nz, shared = (module.image.shared_bytes + c.shared_bytes + 15) // 16 * 16
+    cdef uint32_t i, turn, ready, number, x, y, z
+    cdef uint64_t threads = <uint64_t> c.block[0] * c.block[1] * c.block[2], shared = (module.image.shared_bytes + c.shared_bytes + 15) // 16 * 16
     cdef gompy_warp *w
     cdef bint progress
     r.launch = launch
     r.nwarps = <uint32_t> ((threads + 31) // 32)
     r.live = r.nwarps
-    memset(r.barriers, 0, sizeof(r.barriers))
+    if r.used:
+        memset(r.barriers, 0, sizeof(r.barriers))
+        r.used = 0
     if shared > r.shared_room:
         free(r.shared)
         r.shared_room = shared * 2 + 4096
         r.shared = <char *> calloc(1, r.shared_room)
     if module.image.check:
         begin_checked_block(r, module, shared, c.shared_bytes)
+    if not r.prepared:
+        prepare_warps(r, launch, shared)
+    for i in range(32):
+        r.places[i] = <uint8_t> (31 - i)
+    r.nplaces = 32
+    x, y, z = <uint32_t> (block % c.grid[0]), <uint32_t> (block // c.grid[0] % c.grid[1]), <uint32_t> (block // c.grid[0] // c.grid[1])
     for i in range(r.nwarps):
         w = &r.warps[i]
-        w.base, w.size = module.memory.base, module.memory.size
-        w.shared, w.shared_size = r.shared, shared
-        w.local, w.local_size, w.local_top = r.local + <size_t> i * 32 * LOCAL, LOCAL, 0
-        w.params, w.ops = <const char *> c.params, op_table
-        if module.image.check:
-            w.ops, w.shadow, w.shared_shadow = check_table, module.memory.shadow, r.shared_shadow
-        w.fuel, w.exited, w.warpid, w.nwarps = FUEL, 0, i, r.nwarps
-        w.ctaid[0] = <uint32_t> (block % c.grid[0])
-        w.ctaid[1] = <uint32_t> (block // c.grid[0] % c.grid[1])
-        w.ctaid[2] = <uint32_t> (block // c.grid[0] // c.grid[1])
-        for number in range(3):
-            w.ntid[number], w.nctaid[number] = c.block[number], c.grid[number]
-        w.mask = 0
-        for lane in range(32):
-            thread = i * 32 + lane
-            if thread < threads:
-                w.mask |= <uint32_t> 1 << lane
-            w.tid[0][lane] = thread % nx
-            w.tid[1][lane] = thread // nx % ny
-            w.tid[2][lane] = thread // nx // ny
-        w.runner, w.launch, w.module, w.state, w.index = r, launch, module, READY, i
-        w.stack = r.stacks + <size_t> i * STACK
-        w.sp = gompy_new_stack(w.stack, STACK, <void *> warp_main, w)
+        w.local_top, w.fuel, w.exited, w.state, w.sp = 0, FUEL, 0, READY, NULL
+        w.ctaid[0], w.ctaid[1], w.ctaid[2] = x, y, z
     while r.live:
         ready = 0
         progress = False
         for turn in range(1, r.nwarps + 1):
-            w = &r.warps[turn % r.nwarps]
+            w = &r.warps[turn if turn < r.nwarps else 0]
             if w.state != READY:
                 continue
             ready += 1
+            if w.sp == NULL:
+                start_warp(r, w)
             gompy_switch(&r.home, w.sp)
             if launch.failed:
                 return False
@@ -198,11 +247,15 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
                 progress = True
             if w.state == DONE:
                 r.live -= 1
+                r.places[r.nplaces] = <uint8_t> w.place
+                r.nplaces += 1
                 if module.image.check:
                     checked_end(r)
-                for number in range(16):
+                number = 0
+                while r.used >> number:
                     if r.barriers[number].wanted == 0 and complete(r, number):
                         release(r, number)
+                    number += 1
         if ready == 0 and module.image.check:
             checked_deadlock(r)
             return False

@@ -33,7 +33,7 @@ cdef extern from "warp.h" nogil:
         uint32_t state
         uint32_t barrier
         uint32_t mask
-        uint32_t index
+        uint32_t place
         char *stack
         void *wait_unit
         uint32_t wait_line, votes, voters
@@ -221,7 +221,7 @@ cdef extern from *:
 cdef enum:
     SHARED_BASE = 0x7F000000
     PAGE = 4096
-    CACHE_ABI = 15
+    CACHE_ABI = 20
     KIND_INDEX = 0
     KIND_CODE = 1
     SECTION_STRINGS = 0

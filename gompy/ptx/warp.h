@@ -55,7 +55,7 @@ struct __attribute__ ((aligned (64))) gompy_warp
   /* Only the executor knows what follows.  */
   void *sp;                             /* where the warp's stack was left */
   void *runner, *launch, *module;
-  uint32_t state, barrier, mask, index;
+  uint32_t state, barrier, mask, place;
   char *stack;
   void *wait_unit;                      /* checked code: where the warp waits */
   uint32_t wait_line;
@@ -367,7 +367,7 @@ gompy_shuffle (int mode, const uint32_t *a, const uint32_t *b, const uint32_t *c
 
 /* --- faults ----------------------------------------------------------------------------------------------------- */
 
-static __thread struct gompy_warp *volatile gompy_running; /* the warp whose code this thread runs; read by a signal handler */
+static __thread struct gompy_warp *volatile gompy_running __attribute__ ((tls_model ("initial-exec"))); /* the warp whose code this thread runs; read by a signal handler */
 static struct sigaction gompy_old_segv, gompy_old_bus;
 static void gompy_fault (struct gompy_warp *, uint64_t address, uint64_t pc);   /* executor.pyx; returns */
 static void *gompy_home (struct gompy_warp *);          /* the scheduler's stack */
