@@ -104,7 +104,14 @@ def test_a_wrong_result_is_an_error(tmp_path: Path) -> None:
 
 def test_bad_arguments() -> None:
     """One line, status 2."""
-    for words in (["--sizes", "0"], ["--sizes", "x"], ["--repeats", "2"], ["--simd", "2"], ["--ratio", "--plot"], ["--cpu-time"]):
+    for words in (
+        ["--sizes", "0"],
+        ["--sizes", "x"],
+        ["--repeats", "2"],
+        ["--simd", "2"],
+        ["--ratio", "--plot"],
+        ["--cpu-time"],
+    ):
         done = run(*words)
         assert done.returncode == 2
         assert "error:" in done.stderr
