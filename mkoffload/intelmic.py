@@ -181,7 +181,10 @@ class Image:
         """Vtables and type information that regions get from the host, and that gcc's own compiler would have."""
         if self.compiler.accel == ACCEL_STOCK or not another(self.compiler, self.inputs):
             return []
-        return candidates([item for item in map(Input, self.options.objects) if item.has_ir]).names
+        try:
+            return candidates([item for item in map(Input, self.options.objects) if item.has_ir]).names
+        except ToolError:
+            return []  # gcc's own cannot read them all (a bundle with objects of plain gcc)
 
     def check(self, compiled: Elf) -> Made:
         """Compare the image's tables with the host's, by name.  ToolError names the entries that differ.
