@@ -6,6 +6,7 @@ import os
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -221,3 +222,13 @@ def test_old_objects_leave_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyP
     os.utime(tmp_path / ".aa.S.1", (10**9, 10**9))
     build.prune(tmp_path, {"dd"})
     assert sorted(f.name for f in tmp_path.iterdir()) == ["aa.I", "aa.ptx", "dd.I", "dd.ptx"]
+
+
+def test_folders_of_other_versions_leave_the_cache(tmp_path: Path) -> None:
+    """Those that nobody uses; what is not a folder of ours stays."""
+    for name, age in (("7-cpu", 30), ("8-cpu", 1), ("9-cpu", 30), ("9-other", 30), ("notes", 30)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "aa.I").write_bytes(b"x")
+        os.utime(tmp_path / name / "aa.I", (time.time() - age * 86400,) * 2)
+    build.prune_others(tmp_path / "9-cpu")
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["8-cpu", "9-cpu", "notes"]

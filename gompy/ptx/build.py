@@ -29,6 +29,8 @@ from .syntax import Module, PtxError, Unsupported
 
 LIMIT = 512 << 20
 """Bytes that the files of one CPU may take."""
+UNUSED = 14 * 86400
+"""Seconds after which a folder of another version or CPU goes that nobody uses."""
 
 OK, BAD_PTX, NO_COMPILER, NOT_SUPPORTED = 0, 1, 2, 3
 
@@ -324,6 +326,7 @@ def fill(folder: str) -> int:
         print(message)
     if jobs:
         prune(folder, set(builder.names))
+        prune_others(folder)
     return builder.status
 
 
@@ -356,10 +359,28 @@ def prune(folder: str | os.PathLike[str], keep: set[str]) -> None:
                     remove(os.path.join(folder, name))
 
 
+def prune_others(folder: str | os.PathLike[str]) -> None:
+    """Remove the folders of other versions of the executor, and of other CPUs, that nobody has used for long."""
+    home, own = os.path.split(os.path.abspath(folder))
+    for other in os.scandir(home):
+        if other.name == own or not other.name.split("-", 1)[0].isdigit() or not other.is_dir(follow_symlinks=False):
+            continue
+        try:
+            used = max((entry.stat().st_mtime for entry in os.scandir(other)), default=other.stat().st_mtime)
+            if used < time.time() - UNUSED:
+                for entry in os.scandir(other):
+                    remove(entry.path)
+                os.rmdir(other)
+        except OSError:
+            continue  # another process is at it
+
+
 def remove(path: str) -> None:
     """Remove a file that may be gone already."""
-    if os.path.exists(path):
+    try:
         os.unlink(path)
+    except FileNotFoundError:
+        pass
 
 
 def read(path: str) -> str:
