@@ -377,7 +377,7 @@ def prune_others(folder: str | os.PathLike[str]) -> None:
 
 def remove(path: str) -> None:
     """Remove a file that may be gone already."""
-    try:
+    try:  # noqa: SIM105 (contextlib would be one more module at each start)
         os.unlink(path)
     except FileNotFoundError:
         pass
