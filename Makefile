@@ -7,7 +7,7 @@ NATIVE  := gompy/_native/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -path '*/crtoffload/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all help run check test lint bench bench-ispras packages clean distclean check-target-libgomp check-accel programs sample
+.PHONY: all help run check test lint bench bench-ispras packages clean distclean check-target-libgomp check-accel programs sample sample-nvptx check-packages
 
 all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
 
@@ -16,6 +16,9 @@ help:  ## this list
 
 packages:  ## the Debian packages that the build and the tests need
 	@sh .ci/packages
+
+check-packages:  ## those without which some tests are skipped
+	@sh .ci/packages check
 
 $(BIN)/python: pyproject.toml .ci/packages
 	@sh .ci/packages
@@ -44,7 +47,7 @@ test: all  ## pytest
 programs: all  ## the dg- programs below testsuite/gompy
 	@GOMPY_ACCEL=gcc $(BIN)/python -m pytest -q -n 2 testsuite
 
-check: lint test programs sample  ## lint, pytest, our dg- programs, a sample of GCC's tests
+check: lint check-packages test programs sample sample-nvptx  ## lint, pytest, our dg- programs, a sample of GCC's tests
 
 # As in GCC: RUNTESTFLAGS="c.exp=target-*.c", -j2; besides ALL=1, OFFLOAD_TARGET=intelmic|nvptx|disable, CC="a compiler".
 check-target-libgomp: all  ## GCC's own libgomp testsuite under DejaGnu
@@ -55,6 +58,14 @@ check-target-libgomp: all  ## GCC's own libgomp testsuite under DejaGnu
 
 sample: all  ## a part of GCC's libgomp tests, if Debian's gcc-12-source is there
 	@GOMPY_ACCEL=gcc $(BIN)/python testsuite/run_gcc_tests.py --sample -q --out testsuite/out/sample
+
+NVPTX_SAMPLE = GOMPY_CUDA=emulated $(BIN)/python testsuite/run_gcc_tests.py --sample -q --expected nvptx \
+  --dirs libgomp.c,libgomp.c++,libgomp.fortran --out testsuite/out/sample-nvptx
+STOCK_NVPTX = gcc -fno-pie -no-pie -Wl,--no-as-needed -foffload=nvptx-none -foffload-options=nvptx-none=-Wa,--no-verify
+
+sample-nvptx: all  ## the same for nvptx on the emulated GPU, with gompy and with gcc's own runtime
+	@$(NVPTX_SAMPLE) --cc "gompcc -foffload=nvptx-none"
+	@LD_LIBRARY_PATH=$$($(BIN)/gompy config --cuda-libdir) $(NVPTX_SAMPLE)-stock --cc "$(STOCK_NVPTX)"
 
 check-accel: all  ## build the accelerator compiler, run all tests that need it
 	@$(BIN)/gompy accel build

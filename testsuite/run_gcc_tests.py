@@ -24,7 +24,7 @@ from gcc_suite import expected, report, source  # noqa: E402
 from gompy.dg import program, runner, scans, targets  # noqa: E402
 
 SAMPLE = 4
-"""--sample takes one test of so many, chosen by its name."""
+"""--sample takes one test of so many, chosen by its name; of OpenACC's a quarter of that."""
 
 
 def arguments() -> argparse.Namespace:
@@ -40,7 +40,15 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--expected", help="list of expected failures (default: by the compiler; none: no list)")
     parser.add_argument("--timeout", type=float, help="seconds for each program (default: the test's, 300)")
     parser.add_argument("--out", type=Path, default=HERE / "out", help="where libgomp.sum and libgomp.log go")
-    parser.add_argument("--sample", action="store_true", help="a quarter of the tests, none if there is no source here")
+    parser.add_argument(
+        "--sample",
+        type=int,
+        nargs="?",
+        const=SAMPLE,
+        default=0,
+        metavar="N",
+        help=f"one test in N ({SAMPLE}), chosen by name; none if there is no source here",
+    )
     parser.add_argument("-q", action="store_true", help="no line for each test")
     return parser.parse_args()
 
@@ -71,10 +79,17 @@ def wanted(test: program.TestFile, options: argparse.Namespace) -> bool:
     if options.filter and not any(fnmatch(test.name, f"*{glob}*") for glob in options.filter):
         return False
     # for-*.c: compilations of many seconds each.
-    part = SAMPLE * 4 if test.openacc else SAMPLE
+    part = options.sample * 4 if test.openacc else options.sample
     if options.sample and (test.path.name.startswith("for-") or zlib.crc32(test.name.encode()) % part):
         return False
     return options.all_tests or test.openacc or source.uses_offloading(test.path, test.text)
+
+
+def offload_targets(compiler: list[str]) -> tuple[str, ...]:
+    """The targets whose dumps dg-final scans."""
+    if "-foffload=nvptx-none" in compiler:
+        return ("nvptx-none",)
+    return (scans.OFFLOAD_TARGET,) if Path(compiler[0]).name.startswith("gomp") else ()
 
 
 def run_all(options: argparse.Namespace, tests: Path, compiler: list[str]) -> list[runner.Outcome]:
@@ -87,7 +102,7 @@ def run_all(options: argparse.Namespace, tests: Path, compiler: list[str]) -> li
         environment,
         options.opt_sets == "all",
         options.timeout,
-        (scans.OFFLOAD_TARGET,) if Path(compiler[0]).name.startswith("gomp") else (),
+        offload_targets(compiler),
     )
     work = [
         (test, option_set)
