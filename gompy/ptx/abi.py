@@ -8,7 +8,7 @@ ABI = 20
 LANES = 32
 
 SLOW_FILES = ("slow.S", "slow.s")
-"""The cache files of what all code calls for its slow accesses (memory.py, slow_paths): without and with checks."""
+"""The cache files of what all code calls for its slow accesses (slow.py): without and with checks."""
 SLOW_PREFIXES = ("gompy_slow_", "gompy_check_")
 
 SHARED_BASE = 0x7F000000

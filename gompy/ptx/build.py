@@ -7,7 +7,7 @@
     want HASH S|E|X             what the image needs of the object as S; all its kernels as E or X
     want HASH S|V|W FUNCTION    one function
     auto [checked]              what an image of all the objects needs
-    slow [checked]              what all files share (memory.py, slow_paths)
+    slow [checked]              what all files share (slow.py)
 
 (small letters: with checks) and writes FOLDER/HASH.I and so on.  As S, an object's file has the functions that kernels
 of the first image with that object can reach (reach.py); what a later image needs besides is in files of one function

@@ -9,11 +9,10 @@ value sees the mark.
 from __future__ import annotations
 
 from . import abi
-from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
+from .emit import BITS, IOTA, LLVM_TYPE, Emitter, Value, bytes_of
 from .syntax import Instruction
 
 ALLOCATED, WRITTEN = 1, 3
-IOTA = {n: "<" + ", ".join(f"i64 {i * n}" for i in range(32)) + ">" for n in (1, 2, 4, 8)}
 
 
 def repeated(byte: int, size: int) -> int:
@@ -156,93 +155,6 @@ def alignment(em: Emitter, address: Value, size: int) -> None:
     em.helper("misaligned", f"ptr %w, i32 {em.active}, ptr {where}, i32 {size}, {em.site()}")
     em.put(f"br label %{good}")
     em.label(good)
-
-
-ADDRESSES = """  %base = load i64, ptr %w
-  %l1 = getelementptr i8, ptr %w, i64 {limit}
-  %l2 = load i64, ptr %l1
-  %limit = sub i64 %l2, 256
-  %b0 = insertelement <32 x i64> poison, i64 %base, i32 0
-  %b = shufflevector <32 x i64> %b0, <32 x i64> poison, <32 x i32> zeroinitializer
-  %e0 = insertelement <32 x i64> poison, i64 %limit, i32 0
-  %e = shufflevector <32 x i64> %e0, <32 x i64> poison, <32 x i32> zeroinitializer
-  %d = sub <32 x i64> %a, %b
-  %in = icmp ule <32 x i64> %d, %e
-  %low = and <32 x i64> %a, splat (i64 {low})
-  %al = icmp eq <32 x i64> %low, zeroinitializer
-  %fit = and <32 x i1> %in, %al
-  %lanes = bitcast i32 %m to <32 x i1>
-  %out = xor <32 x i1> %fit, splat (i1 true)
-  %wrong = and <32 x i1> %out, %lanes
-  %some = bitcast <32 x i1> %wrong to i32
-  %fine = icmp eq i32 %some, 0
-  br i1 %fine, label %memory, label %slow
-memory:
-  %s1 = getelementptr i8, ptr %w, i64 {shadow}
-  %s2 = load ptr, ptr %s1
-  %marks = getelementptr i8, ptr %s2, <32 x i64> %d
-  %v = call {kind} @llvm.masked.gather.v32{one}.v32p0(<32 x ptr> %marks, i32 1, <32 x i1> %lanes, {kind} splat ({one} {want}))
-  %vm = and {kind} %v, splat ({one} {want})
-  %vc = icmp eq {kind} %vm, splat ({one} {want})
-  %vb = bitcast <32 x i1> %vc to i32
-  %right = icmp eq i32 %vb, -1
-  br i1 %right, label %vector, label %slow
-vector:
-  %places = inttoptr <32 x i64> %a to <32 x ptr>
-"""  # noqa: E501
-"""Whether all active lanes' accesses are right, by a gather of their shadow."""
-
-
-def slow_paths() -> str:
-    """The functions behind accesses of checked code that were not done at once (memory.py has the others)."""
-    texts = []
-
-    def function(result: str, name: str, arguments: str, body: str) -> None:
-        texts.append(
-            f"define {result} @{abi.SLOW_PREFIXES[1]}{name}(ptr %w, i32 %m, {arguments}, ptr %unit, i32 %line) #0 {{\n"
-            f"  %o1 = getelementptr i8, ptr %w, i64 {abi.WARP['ops']}\n  %o2 = load ptr, ptr %o1\n"
-            f"  %o3 = getelementptr i8, ptr %o2, i64 {8 * abi.OP_INDEX[name]}\n  %f = load ptr, ptr %o3\n"
-            f"{body}\n}}"
-        )
-
-    site = "ptr %unit, i32 %line) #1"
-    function(
-        "i64", "load_uniform", "i64 %a, i32 %n",
-        f"  %r = call i64 %f(ptr %w, i32 %m, i64 %a, i32 %n, {site}\n  ret i64 %r",
-    )  # fmt: skip
-    function(
-        "void", "store_uniform", "i64 %a, i64 %x, i32 %n",
-        f"  call void %f(ptr %w, i32 %m, i64 %a, i64 %x, i32 %n, {site}\n  ret void",
-    )  # fmt: skip
-    for size in (1, 2, 4, 8):
-        one, kind = f"i{8 * size}", f"<32 x i{8 * size}>"
-        begin = "  %p = alloca <32 x i64>, align 64\n  %q = alloca <32 x i64>, align 64\n"
-        facts = {"limit": abi.WARP["size"], "shadow": abi.WARP["shadow"], "low": size - 1, "kind": kind, "one": one}
-        wide = size >= 4  # narrower gathers are taken apart by LLVM
-        gather = scatter = "  br label %slow\n"
-        if wide:
-            gather = ADDRESSES.format(want=repeated(WRITTEN, size), **facts)
-            gather += f"  %r1 = call {kind} @llvm.masked.gather.v32{one}.v32p0(<32 x ptr> %places, i32 {size}, "
-            gather += f"<32 x i1> %lanes, {kind} poison)\n  ret {kind} %r1\n"
-            scatter = ADDRESSES.format(want=repeated(ALLOCATED, size), **facts)
-            call = f"  call void @llvm.masked.scatter.v32{one}.v32p0({kind} "
-            scatter += f"{call}splat ({one} {repeated(WRITTEN, size)}), <32 x ptr> %marks, i32 1, <32 x i1> %lanes)\n"
-            scatter += f"{call}%x, <32 x ptr> %places, i32 {size}, <32 x i1> %lanes)\n  ret void\n"
-        last = "slow:\n  store <32 x i64> %a, ptr %p\n"
-        call = f"  call void %f(ptr %w, i32 %m, ptr %p, ptr %q, {site}\n"
-        function(
-            kind,
-            f"load{size}",
-            "<32 x i64> %a",
-            f"{begin}{gather}{last}{call}  %r = load {kind}, ptr %q\n  ret {kind} %r",
-        )
-        function(
-            "void",
-            f"store{size}",
-            f"<32 x i64> %a, {kind} %x",
-            f"{begin}{scatter}{last}  store {kind} %x, ptr %q\n{call}  ret void",
-        )
-    return "\n".join(texts)
 
 
 def warp_barrier(em: Emitter, code: Instruction) -> None:

@@ -7,10 +7,8 @@ from functools import cache
 
 from . import abi, unit
 from .backend import Backend
-from .checks import slow_paths as checked_slow_paths
 from .emit import Links
 from .lower import lower
-from .memory import slow_paths
 from .syntax import Call, Function, Module
 from .uniform import Analysis
 
@@ -75,6 +73,8 @@ attributes #2 = {{ nounwind cold {attributes} }}
 
 def compile_slow(checked: bool) -> bytes:
     """The code file of what all others share."""
+    from .slow import checked_slow_paths, slow_paths
+
     body = checked_slow_paths() if checked else slow_paths()
     elf = backend().compile(module_text(body), 2, ("O2",))
     names = re.findall(rf"@({abi.SLOW_PREFIXES[checked]}\w+)\(ptr %w", body)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 else:
     from .records import dataclass
 
+IOTA = {n: "<" + ", ".join(f"i64 {i * n}" for i in range(32)) + ">" for n in (1, 2, 4, 8)}
+"""32 offsets of elements of n bytes, which follow each other."""
 LLVM_TYPE = {
     "b8": "i8", "u8": "i8", "s8": "i8", "b16": "i16", "u16": "i16", "s16": "i16", "b32": "i32", "u32": "i32",
     "s32": "i32", "f32": "float", "b64": "i64", "u64": "i64", "s64": "i64", "f64": "double", "pred": "i1",
@@ -409,7 +411,7 @@ class Emitter:
         return f"ptr {unit}, i32 {self.line}"
 
     def slow(self, result: str, name: str, *arguments: tuple[str, str]) -> str:
-        """Call one of the functions that all units share (memory.py, slow_paths)."""
+        """Call one of the functions that all units share (slow.py)."""
         name = abi.SLOW_PREFIXES[self.checked] + name
         kinds = ", ".join(kind for kind, _ in arguments)
         self.links.slow[name] = f"declare {result} @{name}(ptr, i32, {kinds}, ptr, i32) #2"

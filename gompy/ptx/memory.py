@@ -8,7 +8,7 @@ All else goes to the executor, lane by lane: shared and local memory, gathers, a
 from __future__ import annotations
 
 from . import abi, checks
-from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
+from .emit import BITS, IOTA, LLVM_TYPE, Emitter, Value, bytes_of
 from .forms import FLOATS, INTEGERS, LOGICAL, lowering, operands, unknown
 from .syntax import Immediate, Instruction, Memory, Operand, Pair, Register, Sink, Symbol, Vector
 from .uniform import Analysis
@@ -17,7 +17,6 @@ SPACES = frozenset(("global", "const", "shared", "local", "param"))
 CACHE = frozenset(("ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "volatile", "relaxed", "acquire", "release", "weak"))
 SCOPES = frozenset(("cta", "gpu", "sys", "cluster"))
 MEMORY_TYPES = INTEGERS | FLOATS | (LOGICAL - {"pred"}) | {"u8", "s8", "b8"}
-IOTA = {n: "<" + ", ".join(f"i64 {i * n}" for i in range(32)) + ">" for n in (1, 2, 4, 8)}
 
 
 def parts(em: Emitter, code: Instruction) -> tuple[str, str, int]:
@@ -163,128 +162,6 @@ def lanes_store(em: Emitter, address: Value, value: Value, size: int) -> None:
     """A store by the executor, lane by lane."""
     data = em.fit(em.splat(value), f"i{8 * size}")
     em.slow("void", f"store{size}", ("<32 x i64>", em.splat(address).text), (data.full, data.text))
-
-
-RANGES = """  %lane1 = call i32 @llvm.cttz.i32(i32 %m, i1 false)
-  %lane = and i32 %lane1, 31
-  %a0 = extractelement <32 x i64> %a, i32 %lane
-  %s0 = insertelement <32 x i64> poison, i64 %a0, i32 0
-  %s = shufflevector <32 x i64> %s0, <32 x i64> poison, <32 x i32> zeroinitializer
-  %ne = icmp ne <32 x i64> %a, %s
-  %nb = bitcast <32 x i1> %ne to i32
-  %nm = and i32 %nb, %m
-  %same = icmp eq i32 %nm, 0
-  %base = load i64, ptr %w
-  %l1 = getelementptr i8, ptr %w, i64 {limit}
-  %l2 = load i64, ptr %l1
-  %limit = sub i64 %l2, 256
-  %d0 = sub i64 %a0, %base
-  %low0 = and i64 %a0, {low}
-  %even = icmp eq i64 %low0, 0
-  %b0 = insertelement <32 x i64> poison, i64 %base, i32 0
-  %b = shufflevector <32 x i64> %b0, <32 x i64> poison, <32 x i32> zeroinitializer
-  %e0 = insertelement <32 x i64> poison, i64 %limit, i32 0
-  %e = shufflevector <32 x i64> %e0, <32 x i64> poison, <32 x i32> zeroinitializer
-  %d = sub <32 x i64> %a, %b
-  %in = icmp ule <32 x i64> %d, %e
-  %low = and <32 x i64> %a, splat (i64 {low})
-  %al = icmp eq <32 x i64> %low, zeroinitializer
-  %fit = and <32 x i1> %in, %al
-  %fb = bitcast <32 x i1> %fit to i32
-  %nf = xor i32 %fb, -1
-  %bad = and i32 %nf, %m
-  %fine = icmp eq i32 %bad, 0
-"""
-"""What the addresses of the active lanes are: all the same (%same), all in device memory and aligned (%fine)."""
-MANY = """many:
-  br i1 %fine, label %{first}, label %slow
-{ahead}vector:
-  %places = inttoptr <32 x i64> %a to <32 x ptr>
-  %lanes = bitcast i32 %m to <32 x i1>
-"""
-AHEAD = """start:
-  %inline = and <32 x i64> %a, splat (i64 63)
-  %begins = icmp eq <32 x i64> %inline, zeroinitializer
-  %bits = bitcast <32 x i1> %begins to i32
-  %lines = and i32 %bits, %m
-  %none = icmp eq i32 %lines, 0
-  br i1 %none, label %vector, label %coming
-coming:
-  %left = phi i32 [ %lines, %start ], [ %rest, %coming ]
-  %at = call i32 @llvm.cttz.i32(i32 %left, i1 true)
-  %one1 = sub i32 %left, 1
-  %rest = and i32 %left, %one1
-  %address = extractelement <32 x i64> %a, i32 %at
-  %further = add i64 %address, 256
-  %place1 = inttoptr i64 %further to ptr
-  call void @llvm.prefetch.p0(ptr %place1, i32 0, i32 3, i32 1)
-  %end = icmp eq i32 %rest, 0
-  br i1 %end, label %vector, label %coming
-"""
-"""Lanes that come to a new cache line ask for one further on: 32 lanes go more ways than the processor can foresee.
-Rows of a matrix take half the time; at random addresses an eighth more is fetched, in vain."""
-SLOW = "many:\n  br label %slow\n"
-
-
-def slow_paths() -> str:
-    """The functions behind slow accesses, which all units call: they are compiled once for a CPU.
-
-    They are like the executor's (abi.OPS), but that vectors are passed as such.
-    """
-    texts = []
-
-    def function(result: str, name: str, arguments: str, code: str) -> None:
-        texts.append(
-            f"define {result} @{abi.SLOW_PREFIXES[0]}{name}(ptr %w, i32 %m, {arguments}, ptr %unit, i32 %line) #0 {{\n"
-            f"  %o1 = getelementptr i8, ptr %w, i64 {abi.WARP['ops']}\n  %o2 = load ptr, ptr %o1\n"
-            f"  %o3 = getelementptr i8, ptr %o2, i64 {8 * abi.OP_INDEX[name]}\n  %f = load ptr, ptr %o3\n"
-            f"{code}\n}}"
-        )
-
-    site = "ptr %unit, i32 %line) #1"
-    function(
-        "i64", "load_uniform", "i64 %a, i32 %n",
-        f"  %r = call i64 %f(ptr %w, i32 %m, i64 %a, i32 %n, {site}\n  ret i64 %r",
-    )  # fmt: skip
-    function(
-        "void", "store_uniform", "i64 %a, i64 %v, i32 %n",
-        f"  call void %f(ptr %w, i32 %m, i64 %a, i64 %v, i32 %n, {site}\n  ret void",
-    )  # fmt: skip
-    for size in (1, 2, 4, 8):
-        one, kind = f"i{8 * size}", f"<32 x i{8 * size}>"
-        begin = "  %p = alloca <32 x i64>, align 64\n  %q = alloca <32 x i64>, align 64\n" + RANGES.format(
-            limit=abi.WARP["size"], low=size - 1
-        )
-        last = "slow:\n  store <32 x i64> %a, ptr %p\n"
-        call = f"call void %f(ptr %w, i32 %m, ptr %p, ptr %q, {site}"
-        together = (
-            "  %i0 = icmp ule i64 %d0, %limit\n  %u1 = and i1 %same, %i0\n  %u2 = and i1 %u1, %even\n"
-            "  br i1 %u2, label %one, label %many\none:\n  %p0 = inttoptr i64 %a0 to ptr\n"
-            f"  %v0 = load {one}, ptr %p0\n  %v1 = insertelement {kind} poison, {one} %v0, i32 0\n"
-            f"  %v2 = shufflevector {kind} %v1, {kind} poison, <32 x i32> zeroinitializer\n  ret {kind} %v2\n"
-        )
-        wide = size >= 4  # narrower gathers are taken apart by LLVM
-        loading = MANY.format(first="start", ahead=AHEAD) if wide else SLOW
-        storing = MANY.format(first="vector", ahead="") if wide else SLOW
-        gather = f"  %v3 = call {kind} @llvm.masked.gather.v32{one}.v32p0(<32 x ptr> %places, i32 {size}, "
-        gather += f"<32 x i1> %lanes, {kind} poison)\n  ret {kind} %v3\n"
-        scatter = f"  call void @llvm.masked.scatter.v32{one}.v32p0({kind} %v, <32 x ptr> %places, i32 {size}, "
-        scatter += "<32 x i1> %lanes)\n  ret void\n"
-        function(
-            kind,
-            f"load{size}",
-            "<32 x i64> %a",
-            f"{begin}{together}{loading}{gather if wide else ''}{last}  {call}\n"
-            f"  %r = load {kind}, ptr %q\n  ret {kind} %r",
-        )
-        function(
-            "void",
-            f"store{size}",
-            f"<32 x i64> %a, {kind} %v",
-            f"{begin}  br label %many\n{storing}{scatter if wide else ''}{last}"
-            f"  store {kind} %v, ptr %q\n  {call}\n  ret void",
-        )
-    return "\n".join(texts)
 
 
 def param_access(em: Emitter, memory: Memory, kind: str, index: int) -> tuple[str, bool]:
