@@ -195,3 +195,31 @@ int main (int argc, char **argv)
     right, wrong = run(tmp_path / "acc", "0"), run(tmp_path / "acc", "1")
     assert "libgomp: invalid size" in right.stderr
     assert "0 bytes past the end of a block of 1048576 bytes" in wrong.stderr
+
+
+def test_a_device_that_is_started_again(tmp_path: Path) -> None:
+    """What was freed on the device of before is no concern of the new one: no block is given out twice."""
+    (tmp_path / "again.c").write_text("""#include <openacc.h>
+#include <stdio.h>
+int main (void)
+{
+  void *kept[10], *p;
+  for (int i = 0; i < 10; i++)
+    acc_free (acc_malloc (100));
+  acc_shutdown (acc_device_default);
+  acc_init (acc_device_default);
+  for (int i = 0; i < 10; i++)
+    kept[i] = acc_malloc (100);
+  for (int i = 0; i < 600; i++)
+    {
+      p = acc_malloc (100);
+      for (int j = 0; j < 10; j++)
+        if (kept[j] == p)
+          return printf ("twice\\n");
+      acc_free (p);
+    }
+}
+""")
+    subprocess.run([BIN / "gompcc", "-fopenacc", "-o", "again", "again.c"], check=True, cwd=tmp_path)
+    done = run(tmp_path / "again")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -20,6 +20,8 @@ cdef extern from *:
       struct host_image *next;
     };
     struct mic_touched { uint64_t begin, end; uint32_t kind; };
+    #define GUARD_IDLE 256 /* freed blocks that stay closed */
+    struct mic_idle { uint64_t offset, bytes; };
     struct mic_device
     {
       int number;
@@ -43,6 +45,10 @@ cdef extern from *:
       char directory[256];    /* for image files under OFFLOAD_EMUL_RUN, empty: none */
       int files;
       int guarded;            /* GOMPY_CHECK */
+      struct mic_idle idle[GUARD_IDLE]; /* see guards.pxi */
+      unsigned oldest_idle, next_idle; /* numbers, modulo GUARD_IDLE */
+      uint64_t idle_bytes;
+      pthread_mutex_t idle_lock;
       int queues;             /* OpenACC's, whose threads may be copying */
     };
     struct address_pair { uintptr_t start, end; };
@@ -76,6 +82,10 @@ cdef extern from *:
         uint64_t begin
         uint64_t end
         uint32_t kind
+    unsigned GUARD_IDLE
+    struct mic_idle:
+        uint64_t offset
+        uint64_t bytes
     struct mic_device:
         int number
         int running
@@ -101,6 +111,11 @@ cdef extern from *:
         char directory[256]
         int files
         int guarded
+        mic_idle idle[256]
+        unsigned oldest_idle
+        unsigned next_idle
+        uint64_t idle_bytes
+        pthread_mutex_t idle_lock
         int queues
     struct address_pair:
         uintptr_t start

@@ -11,13 +11,7 @@ cdef extern from *:
     """
     #define GUARD_PAGE 4096ull
     #define GUARD_FILL 0xcb
-    #define GUARD_IDLE 256                 /* freed blocks that stay closed */
     #define GUARD_IDLE_BYTES (256ull << 20)
-    struct idle_block { void *device; uint64_t offset, bytes; };
-    static struct idle_block mic_idle[GUARD_IDLE];
-    static unsigned mic_idle_first, mic_idle_next; /* numbers of the oldest one and of the next */
-    static uint64_t mic_idle_bytes;
-    static pthread_mutex_t mic_idle_lock = PTHREAD_MUTEX_INITIALIZER;
     static int mic_out_of_guards;
     /* Where the runtime has the object nearest to a device address: not there under the stock libgomp.  */
     extern int gompy_nearest_object (int, int, uintptr_t, uintptr_t *, size_t *, intptr_t *) __attribute__ ((weak));
@@ -29,15 +23,6 @@ cdef extern from *:
     """
     uint64_t GUARD_PAGE, GUARD_IDLE_BYTES
     int GUARD_FILL
-    unsigned GUARD_IDLE
-    struct idle_block:
-        void *device
-        uint64_t offset
-        uint64_t bytes
-    idle_block mic_idle[256]
-    unsigned mic_idle_first, mic_idle_next
-    uint64_t mic_idle_bytes
-    pthread_mutex_t mic_idle_lock
     int mic_out_of_guards
     bint nearest_object "mic_nearest_object"(int number, uintptr_t address, uintptr_t *host, size_t *size,
                                              intptr_t *past) nogil
@@ -112,48 +97,40 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size) noexcept nogil:
 
 cdef bint guarded_free(mic_device *d, uint64_t start) noexcept nogil:
     """Close a block and keep it for a while.  False: no block in use starts there."""
-    global mic_idle_first, mic_idle_next, mic_idle_bytes
-    cdef uint64_t offset = start, bytes, old_bytes
+    cdef uint64_t offset = start, bytes
     cdef arena *a
     cdef arena_granule *run
-    cdef idle_block *old
+    cdef mic_idle *idle
     if start >= d.size:
         return False
     a = arena_of(d, &offset)
     run = &a.table[offset // ARENA_GRANULE + 1]
-    pthread_mutex_lock(&mic_idle_lock)
+    pthread_mutex_lock(&d.idle_lock)
     if run.kind != <uint32_t>GRANULE_RUN or run.free_blocks[0] != offset or run.free_blocks[2] != 0:
-        pthread_mutex_unlock(&mic_idle_lock)
+        pthread_mutex_unlock(&d.idle_lock)
         return False
     run.free_blocks[2] = 1
     bytes = run.length * ARENA_GRANULE
-    pthread_mutex_unlock(&mic_idle_lock)
-    open_pages(d, start & ~(ARENA_GRANULE - 1), bytes, False)
-    pthread_mutex_lock(&mic_idle_lock)
-    while mic_idle_next - mic_idle_first == GUARD_IDLE or \
-            (mic_idle_next != mic_idle_first and mic_idle_bytes + bytes > GUARD_IDLE_BYTES):
-        old = &mic_idle[mic_idle_first % GUARD_IDLE]
-        mic_idle_bytes -= old.bytes
-        give_idle(old)
-        mic_idle_first += 1
-    old = &mic_idle[mic_idle_next % GUARD_IDLE]
-    old.device = d
-    old.offset = start & ~(ARENA_GRANULE - 1)
-    old.bytes = bytes
-    mic_idle_next += 1
-    mic_idle_bytes += bytes
-    pthread_mutex_unlock(&mic_idle_lock)
-    return True
-
-
-cdef void give_idle(idle_block *old) noexcept nogil:
-    """A block that has been idle long enough may be used again (closed, until it is)."""
-    cdef mic_device *d = <mic_device *>old.device
-    cdef uint64_t offset = old.offset
-    cdef arena *a
-    if d.running and d.control != NULL:
+    pthread_mutex_unlock(&d.idle_lock)
+    start &= ~(ARENA_GRANULE - 1)
+    open_pages(d, start, bytes, False)
+    pthread_mutex_lock(&d.idle_lock)
+    while d.next_idle - d.oldest_idle == GUARD_IDLE or \
+            (d.next_idle != d.oldest_idle and d.idle_bytes + bytes > GUARD_IDLE_BYTES):
+        # It may be used again: closed, until it is.
+        idle = &d.idle[d.oldest_idle % GUARD_IDLE]
+        d.oldest_idle += 1
+        d.idle_bytes -= idle.bytes
+        offset = idle.offset
         a = arena_of(d, &offset)
         arena_free(a, offset)
+    idle = &d.idle[d.next_idle % GUARD_IDLE]
+    idle.offset = start
+    idle.bytes = bytes
+    d.next_idle += 1
+    d.idle_bytes += bytes
+    pthread_mutex_unlock(&d.idle_lock)
+    return True
 
 
 cdef uint64_t guarded_extent(mic_device *d, uint64_t offset) noexcept nogil:
