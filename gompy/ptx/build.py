@@ -361,6 +361,10 @@ def prune(folder: str | os.PathLike[str], keep: set[str]) -> None:
 
 def prune_others(folder: str | os.PathLike[str]) -> None:
     """Remove the folders of other versions of the executor, and of other CPUs, that nobody has used for long."""
+    stamp = os.path.join(folder, ".others")  # prune removes it after an hour: no more often is looked
+    if os.path.exists(stamp):
+        return
+    open(stamp, "w").close()
     home, own = os.path.split(os.path.abspath(folder))
     for other in os.scandir(home):
         if other.name == own or not other.name.split("-", 1)[0].isdigit() or not other.is_dir(follow_symlinks=False):
