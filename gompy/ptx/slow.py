@@ -12,6 +12,17 @@ SITE = "ptr %unit, i32 %line) #1"
 ROOM = "  %p = alloca <32 x i64>, align 64\n  %q = alloca <32 x i64>, align 64\n"
 LAST = "slow:\n  store <32 x i64> %a, ptr %p\n"
 CALL = f"  call void %f(ptr %w, i32 %m, ptr %p, ptr %q, {SITE}\n"
+LANES = """  %b0 = insertelement <32 x i64> poison, i64 %base, i32 0
+  %b = shufflevector <32 x i64> %b0, <32 x i64> poison, <32 x i32> zeroinitializer
+  %e0 = insertelement <32 x i64> poison, i64 %limit, i32 0
+  %e = shufflevector <32 x i64> %e0, <32 x i64> poison, <32 x i32> zeroinitializer
+  %d = sub <32 x i64> %a, %b
+  %in = icmp ule <32 x i64> %d, %e
+  %low = and <32 x i64> %a, splat (i64 {low})
+  %al = icmp eq <32 x i64> %low, zeroinitializer
+  %fit = and <32 x i1> %in, %al
+"""
+"""Which lanes' addresses are in device memory and aligned (%fit).  low: size of an access, less 1."""
 RANGES = """  %lane1 = call i32 @llvm.cttz.i32(i32 %m, i1 false)
   %lane = and i32 %lane1, 31
   %a0 = extractelement <32 x i64> %a, i32 %lane
@@ -28,16 +39,7 @@ RANGES = """  %lane1 = call i32 @llvm.cttz.i32(i32 %m, i1 false)
   %d0 = sub i64 %a0, %base
   %low0 = and i64 %a0, {low}
   %even = icmp eq i64 %low0, 0
-  %b0 = insertelement <32 x i64> poison, i64 %base, i32 0
-  %b = shufflevector <32 x i64> %b0, <32 x i64> poison, <32 x i32> zeroinitializer
-  %e0 = insertelement <32 x i64> poison, i64 %limit, i32 0
-  %e = shufflevector <32 x i64> %e0, <32 x i64> poison, <32 x i32> zeroinitializer
-  %d = sub <32 x i64> %a, %b
-  %in = icmp ule <32 x i64> %d, %e
-  %low = and <32 x i64> %a, splat (i64 {low})
-  %al = icmp eq <32 x i64> %low, zeroinitializer
-  %fit = and <32 x i1> %in, %al
-  %fb = bitcast <32 x i1> %fit to i32
+{lanes}  %fb = bitcast <32 x i1> %fit to i32
   %nf = xor i32 %fb, -1
   %bad = and i32 %nf, %m
   %fine = icmp eq i32 %bad, 0
@@ -75,16 +77,7 @@ ADDRESSES = """  %base = load i64, ptr %w
   %l1 = getelementptr i8, ptr %w, i64 {limit}
   %l2 = load i64, ptr %l1
   %limit = sub i64 %l2, 256
-  %b0 = insertelement <32 x i64> poison, i64 %base, i32 0
-  %b = shufflevector <32 x i64> %b0, <32 x i64> poison, <32 x i32> zeroinitializer
-  %e0 = insertelement <32 x i64> poison, i64 %limit, i32 0
-  %e = shufflevector <32 x i64> %e0, <32 x i64> poison, <32 x i32> zeroinitializer
-  %d = sub <32 x i64> %a, %b
-  %in = icmp ule <32 x i64> %d, %e
-  %low = and <32 x i64> %a, splat (i64 {low})
-  %al = icmp eq <32 x i64> %low, zeroinitializer
-  %fit = and <32 x i1> %in, %al
-  %lanes = bitcast i32 %m to <32 x i1>
+{lanes}  %lanes = bitcast i32 %m to <32 x i1>
   %out = xor <32 x i1> %fit, splat (i1 true)
   %wrong = and <32 x i1> %out, %lanes
   %some = bitcast <32 x i1> %wrong to i32
@@ -153,7 +146,7 @@ def slow_paths() -> str:
     texts = uniform(False)
     for size in (1, 2, 4, 8):
         one, kind = f"i{8 * size}", f"<32 x i{8 * size}>"
-        ranges = RANGES.format(limit=abi.WARP["size"], low=size - 1)
+        ranges = RANGES.format(limit=abi.WARP["size"], low=size - 1, lanes=LANES.format(low=size - 1))
         together = (
             "  %i0 = icmp ule i64 %d0, %limit\n  %u1 = and i1 %same, %i0\n  %u2 = and i1 %u1, %even\n"
             "  br i1 %u2, label %one, label %many\none:\n  %p0 = inttoptr i64 %a0 to ptr\n"
@@ -177,7 +170,8 @@ def checked_slow_paths() -> str:
     texts = uniform(True)
     for size in (1, 2, 4, 8):
         one, kind = f"i{8 * size}", f"<32 x i{8 * size}>"
-        facts = {"limit": abi.WARP["size"], "shadow": abi.WARP["shadow"], "low": size - 1, "kind": kind, "one": one}
+        facts = {"limit": abi.WARP["size"], "shadow": abi.WARP["shadow"], "kind": kind, "one": one}
+        facts["lanes"] = LANES.format(low=size - 1)
         loading = storing = "  br label %slow\n"
         if size >= 4:
             loading = ADDRESSES.format(want=repeated(WRITTEN, size), **facts)
