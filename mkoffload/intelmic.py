@@ -23,7 +23,7 @@ from mkoffload.imagelink import (
     wanted_libraries,
 )
 from mkoffload.inputs import Input
-from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, run
+from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, linker_appends, run
 from mkoffload.tables import Names, differences, table_names
 from mkoffload.undefined import demangled, explain_undefined, parse_undefined
 from mkoffload.vtables import Candidates, Vtables, candidates
@@ -295,7 +295,8 @@ class Image:
         described += [vtables.described()] if vtables else []
         output = os.path.basename(self.options.dumpbase).removesuffix("x" + TARGET_INTELMIC).rstrip(".")
         lengths = len(tables[0]), len(tables[1]) + len(vtables.entries)
-        text = host_object_text(image, described, *lengths, output, self.compiler.accel, vtables)
+        accel, appended = self.compiler.accel, linker_appends()
+        text = host_object_text(image, described, *lengths, output, accel, vtables, appended)
         command = [find_tool("as", BDIR), "--64", "-o", self.options.output]
         if self.options.save_temps:
             source = self.options.dumpbase + ".s"

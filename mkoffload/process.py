@@ -51,6 +51,17 @@ def is_temporary(path: str) -> bool:
     return named_so and bool(folder) and same(folder, temporary_root())
 
 
+def linker_appends() -> bool:
+    """Whether the linker that started us puts what its plugin adds behind crtoffloadend.o: mold does.
+
+    (GNU ld and gold put host LTO's objects where the first LTO object stood.)
+    """
+    try:
+        return "mold" in os.path.basename(os.readlink(f"/proc/{os.getppid()}/exe"))
+    except OSError:
+        return False
+
+
 class Temps:
     """Temporary files and folders of one run.  ``remove`` deletes all of them that were not released."""
 
