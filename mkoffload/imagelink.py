@@ -29,6 +29,7 @@ RUNTIMES = (
     ("gfortran", ("_gfortran",)),
     ("quadmath", ("quadmath",)),
     ("gomp", ("GOMP_", "GOACC_", "omp_", "acc_")),
+    ("asan", ("__asan_",)),
     ("ubsan", ("__ubsan_",)),
     ("gcov", ("__gcov_",)),
 )
@@ -73,7 +74,9 @@ def neutralised(elf: Elf) -> bytes:
     """
     changes: dict[int, tuple[int, int]] = {}
     for section in elf.sections:
-        if section.type in CONSTRUCTORS or section.name.startswith((".ctors", ".dtors", ".preinit_array")):
+        if section.name.endswith("_array.00099") and any(s.name.startswith("__asan_") for s in elf.symbols()):
+            pass
+        elif section.type in CONSTRUCTORS or section.name.startswith((".ctors", ".dtors", ".preinit_array")):
             changes[section.index] = (SHT_PROGBITS, section.flags | SHF_EXCLUDE)
         elif section.name in (OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION):
             changes[section.index] = (section.type, section.flags | SHF_GNU_RETAIN)
