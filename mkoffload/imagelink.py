@@ -24,6 +24,8 @@ from gompy.objects.lto import with_flags
 from gompy.objects.names import OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION
 
 CONSTRUCTORS = (SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY)
+SANITIZER_ARRAYS = (".init_array.00099", ".fini_array.00099")
+"""Constructors of -fsanitize=address: their priority is one that programs cannot have (GCC asan.cc, asan_finish_file)."""
 RUNTIMES = (
     ("stdc++", ("_Z", "__cxa_", "__gxx_", "__dynamic_cast")),
     ("gfortran", ("_gfortran",)),
@@ -74,9 +76,9 @@ def neutralised(elf: Elf) -> bytes:
     """
     changes: dict[int, tuple[int, int]] = {}
     for section in elf.sections:
-        if section.name.endswith("_array.00099") and any(s.name.startswith("__asan_") for s in elf.symbols()):
-            pass
-        elif section.type in CONSTRUCTORS or section.name.startswith((".ctors", ".dtors", ".preinit_array")):
+        if section.name in SANITIZER_ARRAYS and any(s.name.startswith("__asan_") for s in elf.symbols()):
+            continue  # makes the image's variables known to libasan
+        if section.type in CONSTRUCTORS or section.name.startswith((".ctors", ".dtors", ".preinit_array")):
             changes[section.index] = (SHT_PROGBITS, section.flags | SHF_EXCLUDE)
         elif section.name in (OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION):
             changes[section.index] = (section.type, section.flags | SHF_GNU_RETAIN)
