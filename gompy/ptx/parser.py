@@ -50,7 +50,8 @@ LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)")
 FILE = re.compile(r'\.file\s+(\d+)\s+"([^"]*)"')
 SPECIAL = re.compile(
     r"%(?:tid|ntid|ctaid|nctaid)(?:\.[xyz])?|%laneid|%warpid|%nwarpid|%smid|%nsmid|%gridid|%clock(?:_hi|64)?|%globaltimer(?:_lo|_hi)?"
-    r"|%lanemask_(?:eq|le|lt|ge|gt)|%(?:total|dynamic)_smem_size|%envreg\d+|%pm\d+"
+    r"|%lanemask_(?:eq|le|lt|ge|gt)|%(?:total|dynamic|aggr)_smem_size|%envreg\d+|%pm\d+(?:_64)?|%is_explicit_cluster"
+    r"|%(?:n?clusterid|cluster_n?ctaid|cluster_n?ctarank)(?:\.[xyz])?|%current_graph_exec"
 )
 LINKAGE = {".visible": "visible", ".extern": "extern", ".weak": "weak", ".common": "common"}
 SPACES = {".global", ".const", ".shared", ".local", ".param", ".reg"}
@@ -200,6 +201,8 @@ class Parser:
                 self.skip_directive()
             elif word == ";":
                 self.advance()
+            elif word == ".alias":
+                self.alias()
             else:
                 self.declaration()
         if module.version == (0, 0):
@@ -207,6 +210,31 @@ class Parser:
         for function, prototypes in self.register_calls:
             expand_calls(module, function, prototypes)
         return module
+
+    def alias(self) -> None:
+        """`.alias NAME, FUNCTION;`: a function that has been declared is one that has been defined."""
+        line = self.line
+        self.advance()
+        name = self.identifier()
+        self.expect(",")
+        target = self.identifier()
+        self.expect(";")
+        functions = self.module.functions
+        if name in functions:
+            self.fail(f"'{name}' is defined twice (the first is on line {functions[name].line})")
+        declared = self.module.declarations.get(name)
+        if declared is None or target not in functions or functions[target].entry:
+            text = f"'.alias {name}, {target}' needs a declared function and one that is defined before"
+            raise PtxError(text, line, self.module.name)
+        from copy import deepcopy
+
+        function = deepcopy(functions[target])
+        function.name, function.linkage = name, declared.linkage.replace("extern", "")
+        functions[name] = function
+        for known, prototypes in self.register_calls:
+            if known is functions[target]:
+                self.register_calls.append((function, prototypes))
+                break
 
     def skip_directive(self) -> None:
         """A directive that means nothing to us: up to `;` or through its braces."""
@@ -244,6 +272,12 @@ class Parser:
                 align = self.integer()
             elif word in VECTORS:
                 vector = VECTORS[self.advance()]
+            elif word == ".attribute":
+                self.advance()
+                self.expect("(")
+                while self.word and self.word != ")":
+                    self.advance()
+                self.expect(")")
             elif word == ".ptr":
                 self.advance()
                 while self.word in SPACES:
@@ -617,6 +651,8 @@ class Parser:
         if found is None:
             if word == "_":
                 found = Sink()
+            elif word == "WARP_SZ":
+                return Immediate(32)
             elif word[0] == "%" and SPECIAL.fullmatch(word):
                 return Special(word)
             elif word[0] == "%" and word not in self.variable_scope and not self.is_parameter(word):
