@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from . import abi
 from .emit import BITS, Emitter, Value
 from .syntax import Instruction, PtxError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn
 
-Lowering = Callable[[Emitter, Instruction], None]
+    Lowering = Callable[[Emitter, Instruction], None]
 TABLE: dict[str, Lowering] = {}
 
 INTEGERS = frozenset(["u16", "s16", "u32", "s32", "u64", "s64"])

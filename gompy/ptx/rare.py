@@ -5,14 +5,18 @@ lower.py loads this module when an opcode (or a form of one) is not in forms.TAB
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from . import abi
 from .emit import LLVM_TYPE, Emitter, Value
-from .forms import Lowering, operands, typed, unknown
+from .forms import operands, typed, unknown
 from .memory import address_of, load_value, store_value
 from .operations import high_product
 from .syntax import Immediate, Instruction, Memory, Pair, Sink
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .forms import Lowering
 
 RARE: dict[str, list[Lowering]] = {}
 HALF_TYPES = frozenset(("f16", "bf16", "f16x2", "bf16x2", "tf32"))

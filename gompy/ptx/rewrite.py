@@ -10,9 +10,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from .syntax import Function, Immediate, Instruction, Label, Pair, PtxError, Register, Statement, Symbol, Variable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 BASES = frozenset(["add", "addc", "sub", "subc", "mad", "madc", "bar", "barrier", "alloca"])
 FLAG = "%cc@"
