@@ -17,17 +17,15 @@ from mkoffload.accel import BDIR, Compiler, another, choose, find_stock_wrapper
 from mkoffload.hostobject import host_object_text
 from mkoffload.imagelink import (
     ALL,
-    demangled,
-    explain_undefined,
     library_arguments,
     neutralised,
-    parse_undefined,
     undefined_symbols,
     wanted_libraries,
 )
 from mkoffload.inputs import Input
-from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, run
+from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, linker_appends, run
 from mkoffload.tables import Names, differences, table_names
+from mkoffload.undefined import demangled, explain_undefined, parse_undefined
 from mkoffload.vtables import Candidates, Vtables, candidates
 
 TYPE_CHECKING = False
@@ -251,10 +249,11 @@ class Image:
                 break
             if libraries is few:
                 libraries = ALL
-            elif not vtables.drop(compiled, {symbol for _, symbol in parse_undefined(text)}):
+            elif not vtables.drop(compiled, set(parse_undefined(text))):
                 break
         if status:
-            messages = explain_undefined(text, self.inputs)
+            assembly = self.compiler.assembly(self) if "undefined reference" in text else ""
+            messages = explain_undefined(text, assembly, self.inputs)
             for message in demangled(messages, self.env):
                 sys.stderr.write(f"mkoffload: error: {message}\n")
             if not messages:
@@ -296,7 +295,8 @@ class Image:
         described += [vtables.described()] if vtables else []
         output = os.path.basename(self.options.dumpbase).removesuffix("x" + TARGET_INTELMIC).rstrip(".")
         lengths = len(tables[0]), len(tables[1]) + len(vtables.entries)
-        text = host_object_text(image, described, *lengths, output, self.compiler.accel, vtables)
+        accel, appended = self.compiler.accel, linker_appends()
+        text = host_object_text(image, described, *lengths, output, accel, vtables, appended)
         command = [find_tool("as", BDIR), "--64", "-o", self.options.output]
         if self.options.save_temps:
             source = self.options.dumpbase + ".s"

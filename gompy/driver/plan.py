@@ -214,13 +214,16 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
 def _host_only(line: options.CommandLine) -> list[str]:
     """Why the link's regions will run on the host, if they will; empty without regions."""
     reasons = []
-    if line.linker in ("lld", "mold"):
+    objects = [name for name in line.linker_inputs if name.endswith((".o", ".a"))]
+    if line.linker == "lld":
         text = f"{quote(line.linker)} does not hand objects to gcc's linker plugin, so no device code is linked"
         reasons.append(f"{text}: regions will run on the host")
+    elif line.linker == "mold" and not (line.lto and not any(_ordinary_regions(name) for name in objects)):
+        text = f"{quote(line.linker)} hands only objects of -flto to gcc's linker plugin (2.30 and later, all)"
+        reasons.append(f"{text}: the regions of others have no device code and will run on the host")
     if line.libgomp_archive:
         # Its target.o comes along with some of the others, such as that of host teams, and defines GOMP_target_ext.
         reasons.append("libgomp.a in a program that is not static may replace libgompy.so: regions may run on the host")
-    objects = (name for name in line.linker_inputs if name.endswith((".o", ".a")))
     return reasons if reasons and (line.sources or any(has_regions(name) for name in objects)) else []
 
 
@@ -285,6 +288,13 @@ def has_regions(name: str) -> bool:
     """Whether an object or archive has entries for the offload tables (by the name of the section, without parsing)."""
     funcs, variables = _contains(name, b".gnu.offload_funcs\0", b".gnu.offload_vars\0")
     return funcs or variables
+
+
+def _ordinary_regions(name: str) -> bool:
+    """Whether an object has regions and is no LTO object, or an archive has members of that kind."""
+    funcs, ours = _contains(name, b".gnu.offload_funcs\0", b".gompyir_.symtab.")
+    (lto,) = _contains(name, b".gnu.lto_.symtab.")
+    return ours or (funcs and not lto)
 
 
 def environment_of(plan: Plan) -> dict[str, str]:
