@@ -39,12 +39,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
+COORDINATES = ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
 SPECIAL = frozenset(
-    [f"%{name}{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in ("", ".x", ".y", ".z")]
+    [f"%{name}{axis}" for name in COORDINATES for axis in ("", ".x", ".y", ".z")]
     + [f"%{name}" for name in ("laneid", "warpid", "nwarpid", "smid", "nsmid", "gridid")]
     + ["%clock", "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi"]
     + [f"%lanemask_{relation}" for relation in ("eq", "le", "lt", "ge", "gt")]
-    + ["%total_smem_size", "%dynamic_smem_size"]
+    + ["%total_smem_size", "%dynamic_smem_size", "%aggr_smem_size", "%cluster_ctarank", "%cluster_nctarank"]
+    + ["%is_explicit_cluster", "%current_graph_exec"]
 )
 """Special registers (PTX ISA, section 10) but for `%envreg0`… and `%pm0`…"""
 LINKAGE = {".visible": "visible", ".extern": "extern", ".weak": "weak", ".common": "common"}
@@ -54,7 +56,9 @@ VECTORS = {".v2": 2, ".v4": 4}
 
 def is_special(word: str) -> bool:
     """Whether a name is a special register's."""
-    return word in SPECIAL or any(word.startswith(p) and word[len(p) :].isdigit() for p in ("%envreg", "%pm"))
+    return word in SPECIAL or any(
+        word.startswith(p) and word[len(p) :].removesuffix("_64").isdigit() for p in ("%envreg", "%pm")
+    )
 
 
 def float_bits(text: str, width: int) -> int:
@@ -188,6 +192,8 @@ class Parser:
                 self.skip_directive()
             elif word == ";":
                 self.advance()
+            elif word == ".alias":
+                self.alias()
             else:
                 self.declaration()
         if module.version == (0, 0):
@@ -195,6 +201,31 @@ class Parser:
         for function, prototypes in self.register_calls:
             expand_calls(module, function, prototypes)
         return module
+
+    def alias(self) -> None:
+        """`.alias NAME, FUNCTION;`: a function that has been declared is one that has been defined."""
+        line = self.line
+        self.advance()
+        name = self.identifier()
+        self.expect(",")
+        target = self.identifier()
+        self.expect(";")
+        functions = self.module.functions
+        if name in functions:
+            self.fail(f"'{name}' is defined twice (the first is on line {functions[name].line})")
+        declared = self.module.declarations.get(name)
+        if declared is None or target not in functions or functions[target].entry:
+            text = f"'.alias {name}, {target}' needs a declared function and one that is defined before"
+            raise PtxError(text, line, self.module.name)
+        from copy import deepcopy
+
+        function = deepcopy(functions[target])
+        function.name, function.linkage = name, declared.linkage.replace("extern", "")
+        functions[name] = function
+        for known, prototypes in self.register_calls:
+            if known is functions[target]:
+                self.register_calls.append((function, prototypes))
+                break
 
     def skip_directive(self) -> None:
         """A directive that means nothing to us: up to `;` or through its braces."""
@@ -232,6 +263,12 @@ class Parser:
                 align = self.integer()
             elif word in VECTORS:
                 vector = VECTORS[self.advance()]
+            elif word == ".attribute":
+                self.advance()
+                self.expect("(")
+                while self.word and self.word != ")":
+                    self.advance()
+                self.expect(")")
             elif word == ".ptr":
                 self.advance()
                 while self.word in SPACES:
@@ -605,6 +642,8 @@ class Parser:
         if found is None:
             if word == "_":
                 found = Sink()
+            elif word == "WARP_SZ":
+                return Immediate(32)
             elif word[0] == "%" and is_special(word):
                 return Special(word)
             elif word[0] == "%" and word not in self.variable_scope and not self.is_parameter(word):
