@@ -25,7 +25,7 @@ from gompy.objects.names import OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION
 
 CONSTRUCTORS = (SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY)
 SANITIZER_ARRAYS = (".init_array.00099", ".fini_array.00099")
-"""Constructors of -fsanitize=address: their priority is one that programs cannot have (GCC asan.cc, asan_finish_file)."""
+"""Constructors of -fsanitize=address: programs cannot have this priority (GCC asan.cc, asan_finish_file)."""
 RUNTIMES = (
     ("stdc++", ("_Z", "__cxa_", "__gxx_", "__dynamic_cast")),
     ("gfortran", ("_gfortran",)),
