@@ -180,7 +180,8 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
                 text = f"{quote(given)} writes nothing beside device code; {quote('-foffload=disable')} leaves that out"
                 messages.append(("warning", text))
     device_options = [*_sanitizers(line), *chosen.device_options]
-    if device_code and line.openacc and (line.c_family or not line.fortran) and any(name in offload.OURS for name in chosen.names):
+    folds = line.openacc and (line.c_family or not line.fortran)
+    if device_code and folds and any(name in offload.OURS for name in chosen.names):
         if os.environ.get("GOMPY_ACCEL") == "true":
             device_options.append(ACCEL_ONLY)
         else:
