@@ -278,10 +278,26 @@ def test_objects_of_both_compilers_joined_and_stripped(tools: Tools) -> None:
     assert done.returncode == 1 and "joined.o: joins objects of gompcc and of gcc, and its symbols" in done.stderr
 
 
+TWO_REDUCTIONS = """int main (void) {
+  int sum = 0, most = 0;
+  short small = 0;
+#pragma omp target teams distribute parallel for reduction(+: sum) reduction(max: most) map(small)
+  for (int i = 0; i < 100; i++)
+    {
+      sum += i;
+      most = i > most ? i : most;
+#pragma omp atomic
+      small += 3;
+    }
+  return sum != 4950 || most != 99 || small != 300;
+}
+"""
+
+
 @has_compiler
 @needs("gfortran", "g++")
 def test_libraries_of_the_device_are_found(tools: Tools) -> None:
-    """GCC wants -foffload=-lm and -foffload=-lgfortran for these."""
+    """GCC wants -foffload=-lm, -foffload=-lgfortran and -foffload=-latomic for these."""
     tools.write(
         "a.f90",
         "program a\n real :: x(3) = [1., 2., 3.]\n integer :: n = 2\n!$omp target map(x, n)\n x = sin (x) ** n\n"
@@ -294,6 +310,8 @@ def test_libraries_of_the_device_are_found(tools: Tools) -> None:
         "int main () { S<double> s {2};\n#pragma omp target map(s)\n s.v = s.twice ();\n return s.v > 3; }\n",
     )
     assert tools.ok("gompc++", "-fopenmp", "-foffload=nvptx-none", "b.cc", "-o", "b") == ""
+    tools.write("c.c", TWO_REDUCTIONS)
+    assert tools.ok("gompcc", "-fopenmp", "-foffload=nvptx-none", "c.c", "-o", "c") == ""
 
 
 @has_compiler
