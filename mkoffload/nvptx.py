@@ -32,6 +32,12 @@ TOOL_FOLDER = os.path.join(BDIR, "accel", TARGET_NVPTX)
 HOST_FALLBACK = "-fhost-fallback"
 """mkoffload's own option: no image instead of an error where the device code cannot be compiled."""
 NO_VERIFY = "-Wa,--no-verify"
+NRV_FAILED, NO_NRV, NRV_NOTE = (
+    "internal compiler error: in execute, at tree-nrv.cc:",
+    "-fdisable-tree-nrv",
+    "tree-nrv for",
+)
+"""GCC 12's accelerator compiler fails in that pass on Fortran functions of a derived type."""
 """nvptx-tools' assembler asks a ptxas in PATH whether it likes the code, and CUDA 13's no longer knows the sm_30 and
 sm_35 that GCC 12 writes for.  The driver compiles PTX of any age.  First on the line: a user's -Wa,--verify wins."""
 LONGEST_LINE = 1 << 16
@@ -217,6 +223,12 @@ class Image:
         echo(command, verbose)
         status, _, captured = Child(command, self.env, capture_stderr=True).wait()
         errors = captured.decode("utf-8", "replace")
+        if status and NRV_FAILED in errors:
+            command = self.command(output, [*self.libraries(), NO_NRV])
+            echo(command, verbose)
+            status, _, captured = Child(command, self.env, capture_stderr=True).wait()
+            lines = captured.decode("utf-8", "replace").splitlines(keepends=True)
+            errors = "".join(line for line in lines if NRV_NOTE not in line)
         if status:
             self.explain(errors, command[0], status)
             return None
