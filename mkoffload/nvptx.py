@@ -32,14 +32,11 @@ TOOL_FOLDER = os.path.join(BDIR, "accel", TARGET_NVPTX)
 HOST_FALLBACK = "-fhost-fallback"
 """mkoffload's own option: no image instead of an error where the device code cannot be compiled."""
 NO_VERIFY = "-Wa,--no-verify"
-NRV_FAILED, NO_NRV, NRV_NOTE = (
-    "internal compiler error: in execute, at tree-nrv.cc:",
-    "-fdisable-tree-nrv",
-    "tree-nrv for",
-)
-"""GCC 12's accelerator compiler fails in that pass on Fortran functions of a derived type."""
 """nvptx-tools' assembler asks a ptxas in PATH whether it likes the code, and CUDA 13's no longer knows the sm_30 and
 sm_35 that GCC 12 writes for.  The driver compiles PTX of any age.  First on the line: a user's -Wa,--verify wins."""
+NRV_FAILED = "internal compiler error: in execute, at tree-nrv.cc:"
+"""GCC 12's accelerator compiler fails in that pass on Fortran functions of a derived type."""
+NO_NRV, NRV_NOTE = "-fdisable-tree-nrv", "disable pass tree-nrv for functions"
 LONGEST_LINE = 1 << 16
 """Bytes of a command line beyond which its words go into a file."""
 FALLBACK_NOTE = (
