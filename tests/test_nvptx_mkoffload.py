@@ -297,6 +297,28 @@ def test_libraries_of_the_device_are_found(tools: Tools) -> None:
 
 
 @has_compiler
+@pytest.mark.parametrize(
+    ("clauses", "body"),
+    [
+        ("map(tofrom: s)", "{\n#pragma omp atomic\n s += 1; }"),
+        ("map(tofrom: c)", "{\n#pragma omp atomic\n c += 1; }"),
+        ("reduction(+: x) reduction(^: y)", "x++, y ^= i;"),
+        ("map(tofrom: x) lastprivate(conditional: x)", "if (i == 7) x = i;"),
+    ],
+    ids=["two bytes", "one byte", "reduction of two variables", "conditional lastprivate"],
+)
+def test_atomic_operations_that_are_functions(tools: Tools, clauses: str, body: str) -> None:
+    """GCC wants -foffload=-latomic for these."""
+    tools.write(
+        "a.c",
+        "int main (void)\n{\n  short s = 0;\n  char c = 0;\n  int x = 0, y = 0;\n"
+        f"#pragma omp target parallel for {clauses}\n  for (int i = 0; i < 9; i++)\n    {body}\n"
+        "  return s + c + x + y;\n}\n",
+    )
+    assert tools.ok("gompcc", "-O1", "-fopenmp", "-foffload=nvptx-none", "a.c", "-o", "a") == ""
+
+
+@has_compiler
 def test_options_for_the_target_come_last(tools: Tools) -> None:
     tools.write("a.c", LINKS_FIRST)
     options = ["-fopenmp", "-O1", "-foffload=nvptx-none", "-foffload-options=nvptx-none=-O3 -misa=sm_35"]
