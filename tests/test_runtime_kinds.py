@@ -319,7 +319,7 @@ def test_declared_variable_is_never_copied_without_always(device: Device, memory
 def test_device_failures(device: Device, memory: Memory) -> None:
     data = memory.put(0, b"d" * 32)
     device.fail(alloc=True)
-    with pytest.raises(MappingError, match="^device memory allocation fail: a block of") as raised:
+    with pytest.raises(MappingError, match=r"^device memory allocation fail: a block of") as raised:
         device.target([(data + 16, 8, K["to"]), (data, 12, K["to"]), (data + 24, 4, K["from"])])
     assert str(raised.value).endswith(f"the largest object in it is [{data:#x}..{data + 12:#x}) of 12 bytes")
     device.fail(copy=True)
