@@ -81,6 +81,11 @@ class Input:
         """Whether the compiler can make device code of it."""
         return self.read is not None
 
+    @property
+    def source(self) -> str:
+        """What to call the object in a message: its source file, if it tells; its own name may be a temporary one."""
+        return next((s.name for s in self.elf.symbols() if s.type == STT_FILE and s.name), self.name)
+
     def host_names(self) -> tuple[Names, Names]:
         """Names of the entries in the object's own tables."""
         if self._names is None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gompy.objects.elf import SHN_UNDEF, STT_FILE, ElfError
+from gompy.objects.elf import SHN_UNDEF, ElfError
 from gompy.objects.names import ACCEL_TRUE, OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, TARGET_NVPTX
 from mkoffload.accel import BDIR, search_folders
 from mkoffload.imagelink import demangled
@@ -240,7 +240,7 @@ class Image:
         for item in self.inputs:
             names = ", ".join(f"‘{name}’" for name in item.host_names()[0] if name is not None)
             sys.stderr.write(
-                f"mkoffload: warning: {_source(item)}: no code for {TARGET_NVPTX}: "
+                f"mkoffload: warning: {item.source}: no code for {TARGET_NVPTX}: "
                 f"{names or 'its regions'} will run on the host\n"
             )
 
@@ -333,11 +333,6 @@ class Image:
             run([*command, self.options.dumpbase + ".s"], self.env, self.options.verbose)
         else:
             run([*command, "-"], self.env, self.options.verbose, text.encode("ascii"))
-
-
-def _source(item: Input) -> str:
-    """What to call an object in a message: its source file, if it tells, for its own name may be a temporary one."""
-    return next((s.name for s in item.elf.symbols() if s.type == STT_FILE and s.name), item.name)
 
 
 def is_ours(program: str) -> bool:
