@@ -14,7 +14,6 @@ import sys
 from gompy.objects.elf import SHN_UNDEF, ElfError
 from gompy.objects.names import ACCEL_TRUE, OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, TARGET_NVPTX
 from mkoffload.accel import BDIR, search_folders
-from mkoffload.imagelink import demangled
 from mkoffload.inputs import Described, Input
 from mkoffload.intelmic import CLEARED, POSITION_INDEPENDENCE, Made, complain
 from mkoffload.nvptx_explain import problems, uses, wide_types, wide_uses
@@ -23,6 +22,7 @@ from mkoffload.nvptx_ptx import PtxImage, comparable, order_for, split
 from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_in, find_tool, run, same
 from mkoffload.response import join
 from mkoffload.tables import Names
+from mkoffload.undefined import demangled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Object(Input):
         for label, found in ((OFFLOAD_FUNC_SECTION, names[0]), (OFFLOAD_VAR_SECTION, names[1])):
             if None in found and sum(section.name == label for section in self.elf.sections) > 1:
                 raise ToolError(
-                    f"{self.name}: joins objects of gompcc and of gcc, and its symbols, which tell them apart, are "
+                    f"{self.shown}: joins objects of gompcc and of gcc, and its symbols, which tell them apart, are "
                     "gone; compile all of them with gompcc, or join them without stripping"
                 )
 
@@ -240,7 +240,7 @@ class Image:
         for item in self.inputs:
             names = ", ".join(f"‘{name}’" for name in item.host_names()[0] if name is not None)
             sys.stderr.write(
-                f"mkoffload: warning: {item.source}: no code for {TARGET_NVPTX}: "
+                f"mkoffload: warning: {item.shown}: no code for {TARGET_NVPTX}: "
                 f"{names or 'its regions'} will run on the host\n"
             )
 

@@ -553,9 +553,9 @@ def test_uses_of_a_symbol() -> None:
         '// BEGIN FUNCTION DEF: f$_omp_fn$0$impl\n{\n\t.file 2 "x/a b.c"\n\t.loc 2 8 10\n\t\tcall (%v), thing, (%p);\n'
         "\t\tcall thing2;\n}\n// BEGIN GLOBAL FUNCTION DECL: thing\n.extern .func thing;\n"
         "// BEGIN GLOBAL FUNCTION DEF: g\n"
-        "{\n\t.loc 2 9 1\n\t\tmov.u64 %r1, thing;\n}\n"
+        "{\n\t.loc 2 9 1\n\t\tmov.u64 %r1, thing;\n\t.loc 2 10 1\n\t\tld.u32 %r2, [thing+4];\n}\n"
     )
-    assert uses(text, "thing") == [("f._omp_fn.0", "x/a b.c:8"), ("g", "x/a b.c:9")]
+    assert uses(text, "thing") == [("f._omp_fn.0", "x/a b.c:8"), ("g", "x/a b.c:9"), ("g", "x/a b.c:10")]
 
 
 def test_uses_of_a_type() -> None:
