@@ -25,7 +25,7 @@ from mkoffload.inputs import Described
 from mkoffload.vtables import Vtables
 
 _FARTHER_END = (
-    "\tleaq .Lvtables_end(%rip), %rax",
+    f"\tleaq {VAR_TABLE_END}(%rip), %rax",
     "\tcmpq %rax, 24(%rsi)",
     "\tcmovaq 24(%rsi), %rax",
     "\tmovq %rax, 24(%rsi)",
@@ -120,10 +120,10 @@ def host_object_text(
     lines += target_data_text((".Limage", ".Limage_end"), objects, nfuncs, nvars, accel)
     if vtables and not appended:
         table = GOMPY_HOST_TABLE
-        # Its last word is the constructor's to choose: host LTO's objects put this one among others, before the end.
+        # The constructor may move its end: where host LTO runs, this object stands among others, before the end.
         lines += ["\t.data", "\t.balign 16", f"\t.type {table}, @object", f"\t.size {table}, 32", f"{table}:"]
         lines += [f"\t.hidden {name}\n\t.quad {name}" for name in (FUNC_TABLE_BEGIN, FUNC_TABLE_END, VAR_TABLE_BEGIN)]
-        lines += [f"\t.hidden {VAR_TABLE_END}\n\t.quad {VAR_TABLE_END}", vtables.host_text().rstrip("\n")]
+        lines += ["\t.quad .Lvtables_end", f"\t.hidden {VAR_TABLE_END}", vtables.host_text().rstrip("\n")]
     else:
         lines += [f"\t.hidden {HOST_TABLE}", *([vtables.host_text().rstrip("\n")] if vtables else [])]
     lines.append("\t.text")

@@ -24,11 +24,14 @@ from gompy.objects.lto import with_flags
 from gompy.objects.names import OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION
 
 CONSTRUCTORS = (SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY)
+SANITIZER_ARRAYS = (".init_array.00099", ".fini_array.00099")
+"""Constructors of -fsanitize=address: programs cannot have this priority (GCC asan.cc, asan_finish_file)."""
 RUNTIMES = (
     ("stdc++", ("_Z", "__cxa_", "__gxx_", "__dynamic_cast")),
     ("gfortran", ("_gfortran",)),
     ("quadmath", ("quadmath",)),
     ("gomp", ("GOMP_", "GOACC_", "omp_", "acc_")),
+    ("asan", ("__asan_",)),
     ("ubsan", ("__ubsan_",)),
     ("gcov", ("__gcov_",)),
 )
@@ -73,6 +76,8 @@ def neutralised(elf: Elf) -> bytes:
     """
     changes: dict[int, tuple[int, int]] = {}
     for section in elf.sections:
+        if section.name in SANITIZER_ARRAYS and any(s.name.startswith("__asan_") for s in elf.symbols()):
+            continue  # makes the image's variables known to libasan
         if section.type in CONSTRUCTORS or section.name.startswith((".ctors", ".dtors", ".preinit_array")):
             changes[section.index] = (SHT_PROGBITS, section.flags | SHF_EXCLUDE)
         elif section.name in (OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION):

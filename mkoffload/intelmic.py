@@ -37,6 +37,8 @@ __all__ = ["BDIR", "TOOL_FOLDER", "Made", "build", "complain", "find_stock_wrapp
 POSITION_INDEPENDENCE = (
     *("-fPIC", "-fpic", "-fPIE", "-fpie", "-fno-pic", "-fno-PIC", "-fno-pie", "-fno-PIE", "-pie", "-no-pie"),
 )
+UNSANITARY = {"thread", "hwaddress", "kernel-address", "kernel-hwaddress"}
+"""Sanitizers whose runtime has to be the program's, or the kernel."""
 TOOL_FOLDER = os.path.join(BDIR, "accel", TARGET_INTELMIC)
 CLEARED = (
     "COLLECT_GCC",
@@ -100,6 +102,8 @@ class Options:
                 self.compile += [word, next(rest, "")]
             elif word == ACCEL_ONLY:
                 self.accel_only = True
+            elif word.startswith("-fsanitize=") and UNSANITARY & set(word[len("-fsanitize=") :].split(",")):
+                raise ToolError(f"{word} is not supported for {TARGET_INTELMIC}: address and undefined are")
             elif word in POSITION_INDEPENDENCE:
                 pass  # the image is a shared object whatever the host is
             elif word.startswith("-flto") or word == "-shared":

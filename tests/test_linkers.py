@@ -103,6 +103,8 @@ def test_classes(tools: Tools, name: str, lto: str) -> None:
     done = tools.run("gompc++", "-O1", "-fopenmp", linker(name), *([lto] if lto else []), "classes.cc", "-o", "prog")
     assert (done.returncode, done.stderr) == (0, "")
     assert tools.ok("./prog") == "48\n"
+    assert "seven" in tools.ok("gompy", "inspect", "--table", "vars", "prog")
+    tools.ok("gompy", "inspect", "--check", "prog")
 
 
 def test_gc_sections_with_mold(tools: Tools) -> None:

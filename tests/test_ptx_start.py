@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -203,3 +204,17 @@ def test_words_of_real_ptx() -> None:
         texts.append(Path(archive).read_bytes().decode("utf-8", "surrogateescape"))
     for text in texts:
         assert cut(text) == words_by_expression(text)
+
+
+def test_another_python_is_told(tmp_path: Path) -> None:
+    """A Python that cannot load the compiled parts: one line that says which, and what to do."""
+    package = tmp_path / "gompy" / "ptx"
+    shutil.copytree(Path(build.__file__).parent, package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    (tmp_path / "gompy" / "__init__.py").touch()
+    command = [sys.executable, "-I", "-S", str(package / "__main__.py"), "fill", str(tmp_path)]
+    done = subprocess.run(command, input="auto\n", capture_output=True, text=True)
+    assert done.returncode == build.NO_COMPILER
+    assert not done.stderr
+    assert re.fullmatch(
+        r"error: compiling PTX with \S+ \(3\.\S+\): .*'llvm'.*: build gompy .* GOMPY_PYTHON .*\n", done.stdout
+    )

@@ -26,6 +26,9 @@ _SILENT_WITH_LTO = ("-fstack-usage", "-fcallgraph-info")
 """gcc takes these beside -flto and writes nothing (toplev.cc)."""
 
 
+_HOST_SANITIZERS = ("thread", "leak", "hwaddress", "kernel-address", "kernel-hwaddress")
+
+
 class Plan:
     """One gcc command.
 
@@ -176,14 +179,14 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
             elif given.startswith(_SILENT_WITH_LTO):
                 text = f"{quote(given)} writes nothing beside device code; {quote('-foffload=disable')} leaves that out"
                 messages.append(("warning", text))
-    device_options = list(chosen.device_options)
+    device_options = [*_sanitizers(line), *chosen.device_options]
     if device_code and line.openacc and not line.fortran and any(name in offload.OURS for name in chosen.names):
         if os.environ.get("GOMPY_ACCEL") == "true":
             device_options.append(ACCEL_ONLY)
         else:
             # The stock compiler makes device code too, where it folds acc_on_device to "the host"; a call has it right.
             before.append("-fno-builtin-acc_on_device")
-    if device_options:
+    if device_options and offload.OURS[0] in chosen.names:
         environment[OPTIONS] = f"{offload.OURS[0]}={' '.join(device_options)}"
         if line.sources:
             before.append(f"-specs={paths.SPECS}")
@@ -209,6 +212,23 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     plan.environment = environment
     plan.messages = messages
     return plan
+
+
+def _sanitizers(line: options.CommandLine) -> list[str]:
+    """The host's sanitizers, for the emulated device's image, which is another program of the same kind.
+
+    The front ends put marks of -fsanitize=undefined into the code, and the image's compiler has to make checks of them;
+    -fsanitize=address is all its.  -fsanitize=thread and -fsanitize=leak stay the host's.
+    """
+    words = []
+    for word in line.words:
+        option, _, names = word.text.partition("=")
+        if option in ("-fsanitize", "-fno-sanitize"):
+            names = ",".join(name for name in names.split(",") if name not in _HOST_SANITIZERS)
+            words += [f"{option}={names}"] if names else []
+        elif option.startswith(("-fsanitize-", "-fno-sanitize-")):
+            words.append(word.text)
+    return words
 
 
 def _host_only(line: options.CommandLine) -> list[str]:

@@ -50,7 +50,11 @@ class Running(Generic[T]):
         self.threaded = len(os.sched_getaffinity(0)) > 1
         if self.threaded:
             self.lock.acquire()
-            _thread.start_new_thread(self.run, ())
+            try:
+                _thread.start_new_thread(self.run, ())
+            except RuntimeError:  # the user's processes are limited, and there are as many as that
+                self.threaded = False
+                self.lock.release()
 
     def run(self) -> None:
         """The thread."""

@@ -335,8 +335,9 @@ class Uniformity:
                         is_local |= "local" in code.mods
                     is_local |= code.base == "alloca"
                     if load:
-                        # Shared memory may keep an address of local memory: GCC passes registers that way.
-                        is_local = not scalar and ("shared" in code.mods or is_shared)
+                        # Shared memory may keep an address of local memory: GCC passes registers that way; at -O0 all
+                        # variables are in local memory, and OpenACC's code hands what it loads to all lanes (shfl).
+                        is_local = not scalar and (is_local or is_shared or "shared" in code.mods)
                         is_shared = False
                     for register in defined(code):
                         if is_local and register not in local:
