@@ -114,8 +114,9 @@ def uses(assembly: str, symbol: str) -> list[tuple[str, str]]:
     found: dict[tuple[str, str], None] = {}
     files: dict[str, str] = {}
     function = place = ""
+    apart = str.maketrans(",;()[]+", " " * 7)
     for line in assembly.split("\n"):
-        words = line.replace(",", " ").replace(";", " ").replace("(", " ").replace(")", " ").split()
+        words = line.translate(apart).split()
         if not words:
             continue
         if line.startswith("// BEGIN ") and " DEF: " in line:

@@ -47,7 +47,7 @@ acc_update_device_async acc_update_self acc_update_self_async acc_attach acc_att
 acc_detach_finalize acc_detach_finalize_async acc_get_current_cuda_device acc_get_current_cuda_context
 acc_get_cuda_stream acc_set_cuda_stream acc_prof_register acc_prof_unregister acc_prof_lookup acc_register_library
 """
-FOR_PLUGINS = "gompy_has_image gompy_nearest_object"
+FOR_PLUGINS = "gompy_has_image gompy_image_data gompy_nearest_object"
 """What gompy's own plugins ask of libgompy beside libgomp's services."""
 FOR_IMAGES = "gompy_offload_register"
 """What host objects of gompy's mkoffload call if it is there."""

@@ -333,9 +333,11 @@ class Uniformity:
                     if code.base == "cvta":
                         is_shared |= "shared" in code.mods
                         is_local |= "local" in code.mods
+                    is_local |= code.base == "alloca"
                     if load:
-                        # Shared memory may keep an address of local memory: GCC passes registers that way.
-                        is_local = not scalar and ("shared" in code.mods or is_shared)
+                        # Shared memory may keep an address of local memory: GCC passes registers that way; at -O0 all
+                        # variables are in local memory, and OpenACC's code hands what it loads to all lanes (shfl).
+                        is_local = not scalar and (is_local or is_shared or "shared" in code.mods)
                         is_shared = False
                     for register in defined(code):
                         if is_local and register not in local:
@@ -469,8 +471,10 @@ class Uniformity:
         """Whether the value differs between active lanes."""
         a = self.a
         base = code.base
-        if base in ("vote", "activemask", "match"):
-            return base == "match"
+        if base in ("vote", "activemask", "redux"):
+            return "sync" in code.mods and self.varies(code.operands[-1])
+        if base in ("match", "elect"):
+            return True
         if base == "atom":
             return True
         sources = code.operands[1:]

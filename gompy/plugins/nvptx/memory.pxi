@@ -137,7 +137,8 @@ cdef Block *new_block(Device *d, size_t size) noexcept nogil:
     cdef CUdeviceptr address = 0
     cdef CUresult rc = CUDA_ERROR_OUT_OF_MEMORY
     cdef Block *b
-    release_kept(d, KEEP_BYTES)
+    if not in_callback:
+        release_kept(d, KEEP_BYTES)
     b = <Block *> malloc(sizeof(Block))
     if b != NULL:
         rc = cuda.mem_alloc(&address, size)
@@ -159,7 +160,9 @@ cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
     cdef bint keep = keeps_blocks()
     cdef Block *b = NULL
     cdef Block **at
-    if not keep:
+    if size == 0:
+        size = 1  # a driver refuses to allocate nothing
+    if not keep and not in_callback:
         release_kept(d, 0)  # what a callback of the driver could not give back
     pthread_mutex_lock(&d.memory_lock)
     if keep:
@@ -199,7 +202,7 @@ cdef void keep_block(Device *d, Block *b) noexcept nogil:
 
 
 cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
-    """Memory is used no more.  The driver is asked for large blocks only, so this may be done in one of its callbacks."""
+    """Memory is used no more.  In a callback nothing of the driver's may be called: the next allocation gives it back."""
     cdef Block **at
     cdef Block *b = NULL
     cdef bint keep
@@ -214,7 +217,7 @@ cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
         return False
     at[0] = b.next
     d.num_live -= 1
-    keep = keeps_blocks() and b.size <= KEEP_BYTES // 4
+    keep = in_callback or (keeps_blocks() and b.size <= KEEP_BYTES // 4)
     if keep:
         keep_block(d, b)
     pthread_mutex_unlock(&d.memory_lock)
