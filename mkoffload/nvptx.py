@@ -175,13 +175,18 @@ class Image:
         return (self.options.dumpbase if self.options.save_temps else os.path.join(self.folder, "x")) + suffix
 
     def libraries(self) -> list[str]:
-        """Fortran's library if the objects call for it, and the mathematical one; the linker takes what it needs."""
+        """Fortran's library if the objects call for it, the mathematical one, and that of the atomic operations.
+
+        The linker takes what it needs.  Nothing in the objects tells that libatomic is needed: one- and two-byte
+        operations are instructions of the host's, and GOMP_atomic_start, which a reduction of two variables calls,
+        calls libatomic in nvptx-none's libgomp alone (GCC's testsuite names -foffload=-latomic for them).
+        """
         fortran = any(
             symbol.shndx == SHN_UNDEF and symbol.name.startswith("_gfortran_")
             for item in self.inputs
             for symbol in item.elf.symbols()
         )
-        return ["-lgfortran", "-lm"] if fortran else ["-lm"]
+        return [*(["-lgfortran"] if fortran else []), "-lm", "-latomic"]
 
     def command(self, output: str, more: list[str]) -> list[str]:
         """The accelerator compiler's command line."""

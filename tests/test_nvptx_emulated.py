@@ -93,6 +93,38 @@ int main (void)
   return 0;
 }
 """
+TASKS = r"""
+#include <stdio.h>
+int main (void)
+{
+  int x[24], y[24], done = 0;
+  for (int i = 0; i < 24; i++)
+    x[i] = y[i] = i;
+#pragma omp target map(tofrom: x, y, done)
+#pragma omp parallel num_threads(8)
+  {
+#pragma omp single
+#pragma omp taskloop
+    for (int i = 0; i < 24; i++)
+      x[i] += 2;
+#pragma omp single
+#pragma omp taskloop simd num_tasks(5)
+    for (int i = 0; i < 24; i++)
+      y[i] = x[i];
+#pragma omp masked
+    for (int i = 0; i < 5; i++)
+      {
+#pragma omp task depend(inout: done)
+        done++;
+      }
+  }
+  for (int i = 0; i < 24; i++)
+    if (y[i] != i + 2)
+      return 1;
+  printf ("%d\n", done);
+  return 0;
+}
+"""
 TRAP = r"""
 #include <stdlib.h>
 void work (void)
@@ -173,6 +205,13 @@ def test_auto_takes_it_and_says_so(tools: Tools) -> None:
     assert done.stdout == "499500.0 0 0 42 5\n" and NOTE not in done.stderr
     done = tools.run(program, env={"GOMPY_CUDA": "real"})
     assert done.stdout == "499500.0 1 0 42 5\n" and "3 on the host: there is no device" in done.stderr
+
+
+def test_tasks_of_a_region(tools: Tools) -> None:
+    """One thread makes tasks while others have not come to a barrier: GCC 12's libgomp hangs (nvptx_errata.py)."""
+    program = build(tools, "tasks.c", TASKS, "-foffload=nvptx-none")
+    done = tools.run("timeout", "60", program)
+    assert (done.returncode, done.stdout) == (0, "5\n")
 
 
 def test_beside_the_emulated_mic(tools: Tools) -> None:

@@ -376,7 +376,7 @@ cdef block *nearest_block(area *a, uint64_t address) noexcept nogil:
     while low != NULL and (low.use == FREE_BLOCK or low.use == MARGIN):
         low = block_below(a, low.address - 1)
     high = block_above(a, address)
-    while high != NULL and high.use == FREE_BLOCK:
+    while high != NULL and (high.use == FREE_BLOCK or high.use == MARGIN):
         high = block_above(a, high.address)
     if low == NULL:
         return high

@@ -125,8 +125,10 @@ cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
     cdef Block **at
     cdef CUresult rc
     cdef CUdeviceptr address = 0
+    if size == 0:
+        size = 1  # a driver refuses to allocate nothing
     pthread_mutex_lock(&d.memory_lock)
-    if not keeps_blocks():
+    if not keeps_blocks() and not in_callback:
         release_kept(d, 0)  # what a callback of the driver could not give back
     b = d.kept[size_class(size)]
     while b != NULL and b.size != size:
@@ -134,7 +136,8 @@ cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
     if b != NULL:
         unlink_kept(d, b)
     else:
-        release_kept(d, KEEP_BYTES)
+        if not in_callback:
+            release_kept(d, KEEP_BYTES)
         b = <Block *> malloc(sizeof(Block))
         rc = cuda.mem_alloc(&address, size) if b != NULL else <CUresult> CUDA_ERROR_OUT_OF_MEMORY
         if rc == CUDA_ERROR_OUT_OF_MEMORY and b != NULL:
@@ -178,7 +181,9 @@ cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
         return False
     at[0] = b.next
     d.num_live -= 1
-    if not keep or b.size > KEEP_BYTES // 4:
+    if in_callback:
+        keep = True  # nothing of the driver's may be called: at the next allocation
+    elif not keep or b.size > KEEP_BYTES // 4:
         rc = cuda.mem_free(address)
         keep = rc == CUDA_ERROR_NOT_PERMITTED  # a callback: at the next allocation
     else:
