@@ -365,6 +365,18 @@ program p
     s = s + w(i)
   end do
   print '(f4.1)', s
+  call add(3)
+contains
+  subroutine add(n)
+    integer :: n, j
+    real :: t(3)
+    !$acc kernels copyout(t)
+    do j = 1, n
+      t(j) = w(j) + n
+    end do
+    !$acc end kernels
+    print '(3f4.1)', t
+  end subroutine
 end program
 """
 
@@ -383,7 +395,51 @@ def test_constants_of_a_library(tmp_path: Path) -> None:
 
 
 def test_constants_of_fortran(tmp_path: Path) -> None:
-    assert output(tmp_path, CONSTANT_FORTRAN, name="prog.f90") == " 7.0\n"
+    assert output(tmp_path, CONSTANT_FORTRAN, name="prog.f90") == " 7.0\n 4.0 5.0 7.0\n"
+
+
+THREADS = """
+#include <openacc.h>
+#include <pthread.h>
+#include <stdio.h>
+static int a[100], b[100], *d;
+static void *in_a_thread (void *which)
+{
+  switch ((long) which)
+    {
+    case 0: acc_wait (1); break;
+    case 1: acc_wait_all (); break;
+    case 2: while (!acc_async_test (1)) ; break;
+    case 3: while (!acc_async_test_all ()) ; break;
+    case 4: acc_copyout (a, sizeof a); break;
+    case 5: acc_memcpy_from_device (b, d, sizeof b); break;
+    case 6: acc_wait_async (1, 2); break;
+    case 7: acc_free (d); break;
+    case 8: acc_delete (a, sizeof a); break;
+    }
+  return NULL;
+}
+int main (void)
+{
+  pthread_t t;
+  acc_wait_all ();
+  d = acc_malloc (sizeof b);
+#pragma acc enter data create (a)
+#pragma acc parallel loop present (a) deviceptr (d) async (1)
+  for (int i = 0; i < 100; i++)
+    a[i] = d[i] = i;
+  for (long which = 0; which < 9; which++)
+    {
+      pthread_create (&t, NULL, in_a_thread, (void *) which);
+      pthread_join (t, NULL);
+    }
+  printf ("%d %d %d\\n", a[99], b[98], acc_is_present (a, 4));
+}
+"""
+
+
+def test_threads_that_begin_with_any_call(tmp_path: Path) -> None:
+    assert output(tmp_path, THREADS) == "99 98 0\n"
 
 
 @pytest.mark.parametrize("wanted", ["1", "0"])
