@@ -36,6 +36,9 @@ HOST_FALLBACK = "-fhost-fallback"
 NO_VERIFY = "-Wa,--no-verify"
 """nvptx-tools' assembler asks a ptxas in PATH whether it likes the code, and CUDA 13's no longer knows the sm_30 and
 sm_35 that GCC 12 writes for.  The driver compiles PTX of any age.  First on the line: a user's -Wa,--verify wins."""
+NRV_FAILED = "internal compiler error: in execute, at tree-nrv.cc:"
+"""GCC 12's accelerator compiler fails in that pass on Fortran functions of a derived type."""
+NO_NRV, NRV_NOTE = "-fdisable-tree-nrv", "disable pass tree-nrv for functions"
 LONGEST_LINE = 1 << 16
 """Bytes of a command line beyond which its words go into a file."""
 FALLBACK_NOTE = (
@@ -221,6 +224,12 @@ class Image:
         echo(command, verbose)
         status, _, captured = Child(command, self.env, capture_stderr=True).wait()
         errors = captured.decode("utf-8", "replace")
+        if status and NRV_FAILED in errors:
+            command = self.command(output, [*self.libraries(), NO_NRV])
+            echo(command, verbose)
+            status, _, captured = Child(command, self.env, capture_stderr=True).wait()
+            lines = captured.decode("utf-8", "replace").splitlines(keepends=True)
+            errors = "".join(line for line in lines if NRV_NOTE not in line)
         if status:
             self.explain(errors, command[0], status)
             return None

@@ -424,7 +424,7 @@ def test_libraries_that_the_device_has_not(tools: Tools) -> None:
     assert f"mkoffload: error: a.cc:8: {said}" in done.stderr
     tools.write("c.c", "#include <stdio.h>\n" + REGION % (OMP_PRAGMA, "putchar (r);"))
     done = tools.run("gompcc", "-O2", "-fopenmp", "-foffload=nvptx-none", "c.c", "-o", "c")
-    assert "target region ‘main._omp_fn.0’ uses ‘stdout’: nvptx-none has no streams of the C library" in done.stderr
+    assert "target region ‘main._omp_fn.0’ uses ‘stdout’: nvptx-none has no streams (printf and puts" in done.stderr
     tools.write("b.f90", "program b\n integer :: n = 2\n!$omp target map(n)\n print *, n\n!$omp end target\nend\n")
     done = tools.run("gompfortran", "-fopenmp", "-foffload=nvptx-none", "b.f90", "-o", "b")
     assert "mkoffload: error: b.f90:4: target region ‘MAIN__._omp_fn.0’ uses ‘_gfortran_st_write" in done.stderr
@@ -570,6 +570,31 @@ def test_problems_in_another_language() -> None:
     text += "a.c:5:6: nicht implementiert: target cannot support alloca\n"
     found = problems(text, lambda _: [], lambda _: [])
     assert [p.what.partition(" needs")[0] for p in found] == ["a.c:5:6: device function ‘f’"]
+
+
+def test_failures_of_the_compiler() -> None:
+    text = "during GIMPLE pass: x\na.c: In function ‘f’:\na.c:1:4: internal compiler error: in g, at h.cc:7\n"
+    wanted = (
+        "a.c:1:4: device function ‘f’ makes the accelerator compiler fail (internal compiler error: in g, at h.cc:7)"
+    )
+    assert [p.what for p in problems(text, lambda _: [], lambda _: [])] == [wanted]
+    text = "unresolved symbol stdout\nunresolved symbol __printf_chk\nunresolved symbol stdouts\n"
+    streams, checked, other = (p.what for p in problems(text, lambda _: [], lambda _: []))
+    assert "nvptx-none has no streams" in streams and "-U_FORTIFY_SOURCE" in checked and "declare target" in other
+
+
+@has_compiler
+@needs("gfortran")
+def test_functions_of_derived_type(tools: Tools) -> None:
+    """GCC 12's accelerator compiler fails on them (tree-nrv.cc)."""
+    tools.write(
+        "nrv.f90",
+        "module m\n type :: t\n  integer :: a, b\n end type\ncontains\n function f (x)\n !$omp declare target\n"
+        "  type(t) :: x, f\n  f%a = x%a + 1\n  f%b = max (x%b, 7)\n end function\nend module\n"
+        "program p\n use m\n type(t) :: v = t (1, 2)\n !$omp target map(v)\n v = f (v)\n !$omp end target\n"
+        " if (v%a /= 2 .or. v%b /= 7) stop 1\nend program\n",
+    )
+    assert tools.ok("gompfortran", "-O2", "-fopenmp", "-foffload=nvptx-none", "nrv.f90", "-o", "nrv") == ""
 
 
 def test_uses_of_a_symbol() -> None:
