@@ -23,6 +23,7 @@ from mkoffload.imagelink import (
     wanted_libraries,
 )
 from mkoffload.inputs import Input
+from mkoffload.owncopies import own_copies
 from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, linker_appends, run
 from mkoffload.tables import Names, differences, table_names
 from mkoffload.undefined import demangled, explain_undefined, parse_undefined
@@ -279,6 +280,8 @@ class Image:
             compiled, *more = self.compiler.compile(self, usable)
             elf = open_object(compiled)
             made = self.check(elf)
+            for item, message in own_copies(self.inputs, elf, made.tables[1]):
+                sys.stderr.write(f"mkoffload: warning: {item.shown}: {message}\n")
             vtables = Vtables(self.exported, elf, self.classes)
             self.pack(self.link(elf, more, vtables), made.tables, vtables)
         except ElfError as error:

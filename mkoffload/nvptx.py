@@ -34,6 +34,9 @@ HOST_FALLBACK = "-fhost-fallback"
 NO_VERIFY = "-Wa,--no-verify"
 """nvptx-tools' assembler asks a ptxas in PATH whether it likes the code, and CUDA 13's no longer knows the sm_30 and
 sm_35 that GCC 12 writes for.  The driver compiles PTX of any age.  First on the line: a user's -Wa,--verify wins."""
+NRV_FAILED = "internal compiler error: in execute, at tree-nrv.cc:"
+"""GCC 12's accelerator compiler fails in that pass on Fortran functions of a derived type."""
+NO_NRV, NRV_NOTE = "-fdisable-tree-nrv", "disable pass tree-nrv for functions"
 LONGEST_LINE = 1 << 16
 """Bytes of a command line beyond which its words go into a file."""
 FALLBACK_NOTE = (
@@ -175,13 +178,18 @@ class Image:
         return (self.options.dumpbase if self.options.save_temps else os.path.join(self.folder, "x")) + suffix
 
     def libraries(self) -> list[str]:
-        """Fortran's library if the objects call for it, and the mathematical one; the linker takes what it needs."""
+        """Fortran's library if the objects call for it, the mathematical one, and that of the atomic operations.
+
+        The linker takes what it needs.  Nothing in the objects tells that libatomic is needed: one- and two-byte
+        operations are instructions of the host's, and GOMP_atomic_start, which a reduction of two variables calls,
+        calls libatomic in nvptx-none's libgomp alone (GCC's testsuite names -foffload=-latomic for them).
+        """
         fortran = any(
             symbol.shndx == SHN_UNDEF and symbol.name.startswith("_gfortran_")
             for item in self.inputs
             for symbol in item.elf.symbols()
         )
-        return ["-lgfortran", "-lm"] if fortran else ["-lm"]
+        return [*(["-lgfortran"] if fortran else []), "-lm", "-latomic"]
 
     def command(self, output: str, more: list[str]) -> list[str]:
         """The accelerator compiler's command line."""
@@ -212,6 +220,12 @@ class Image:
         echo(command, verbose)
         status, _, captured = Child(command, self.env, capture_stderr=True).wait()
         errors = captured.decode("utf-8", "replace")
+        if status and NRV_FAILED in errors:
+            command = self.command(output, [*self.libraries(), NO_NRV])
+            echo(command, verbose)
+            status, _, captured = Child(command, self.env, capture_stderr=True).wait()
+            lines = captured.decode("utf-8", "replace").splitlines(keepends=True)
+            errors = "".join(line for line in lines if NRV_NOTE not in line)
         if status:
             self.explain(errors, command[0], status)
             return None

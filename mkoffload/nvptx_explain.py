@@ -28,7 +28,10 @@ _SYMBOLS = (
     (("__cxa_throw", "__cxa_rethrow", "__cxa_begin_catch", "__cxa_allocate_exception", "_Unwind_"), "exceptions"),
     (("_gfortran_st_", "_gfortran_transfer_"), "Fortran input and output"),
     (("_Zn", "_Zd", "_ZSt", "_ZNS", "_ZNKS", "__cxa_"), "C++ library"),
+    (("__assert_fail",), "assert (-DNDEBUG leaves it out)"),
+    (("__ctype_",), "tables of characters as glibc's isdigit, toupper and their like want them"),
 )
+_STREAMS = ("stdin", "stdout", "stderr")
 _UNRESOLVED = "unresolved symbol "
 
 
@@ -96,6 +99,8 @@ def problems(errors: str, users: Users, wide: Users) -> list[Problem]:
         place, text = _located(line)
         if place and text.startswith(("error: ", "fatal error: ", "sorry, unimplemented: ")):
             add(place, function, "cannot be compiled for nvptx-none: " + text.partition(": ")[2])
+        elif place and text.startswith("internal compiler error: "):
+            add(place, function, f"makes the accelerator compiler fail ({text})")
     return list(found.values())
 
 
@@ -103,6 +108,10 @@ def _missing(symbol: str) -> str:
     for starts, what in _SYMBOLS:
         if symbol.startswith(starts):
             return f"uses ‘{symbol}’: nvptx-none has no {what}"
+    if symbol in _STREAMS:
+        return f"uses ‘{symbol}’: nvptx-none has no streams (printf and puts write to the program's standard output)"
+    if symbol.startswith("__") and symbol.endswith("_chk"):
+        return f"uses ‘{symbol}’: nvptx-none has no checked functions (-U_FORTIFY_SOURCE leaves them out)"
     return (
         f"uses ‘{symbol}’, which is not defined for nvptx-none; mark its definition ‘declare target’, or name its "
         "library with -foffload-options=nvptx-none=-l…"

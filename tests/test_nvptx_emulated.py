@@ -93,6 +93,38 @@ int main (void)
   return 0;
 }
 """
+TASKS = r"""
+#include <stdio.h>
+int main (void)
+{
+  int x[24], y[24], done = 0;
+  for (int i = 0; i < 24; i++)
+    x[i] = y[i] = i;
+#pragma omp target map(tofrom: x, y, done)
+#pragma omp parallel num_threads(8)
+  {
+#pragma omp single
+#pragma omp taskloop
+    for (int i = 0; i < 24; i++)
+      x[i] += 2;
+#pragma omp single
+#pragma omp taskloop simd num_tasks(5)
+    for (int i = 0; i < 24; i++)
+      y[i] = x[i];
+#pragma omp masked
+    for (int i = 0; i < 5; i++)
+      {
+#pragma omp task depend(inout: done)
+        done++;
+      }
+  }
+  for (int i = 0; i < 24; i++)
+    if (y[i] != i + 2)
+      return 1;
+  printf ("%d\n", done);
+  return 0;
+}
+"""
 TRAP = r"""
 #include <stdlib.h>
 void work (void)
@@ -154,6 +186,31 @@ int main (void)
 }
 """
 
+QUEUES = r"""
+#include <openacc.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main (void)
+{
+  size_t big = 70 << 20;
+  char *host = malloc (big), *other = malloc (big);
+  int x[10] = { 0 };
+  for (int round = 0; round < 3; round++)
+    {
+      char *dev = acc_create (host, big);
+#pragma acc enter data create(other[0:big])
+#pragma acc parallel loop deviceptr(dev) async(1)
+      for (int i = 0; i < 1000000; i++) dev[i] = i;
+#pragma acc parallel loop copy(x) async(2)
+      for (int i = 0; i < 10; i++) x[i] += i;
+#pragma acc exit data delete(other[0:big]) async(1)
+      acc_delete (host, big);
+    }
+  acc_wait_all ();
+  printf ("%d\n", x[9]);
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
@@ -173,6 +230,13 @@ def test_auto_takes_it_and_says_so(tools: Tools) -> None:
     assert done.stdout == "499500.0 0 0 42 5\n" and NOTE not in done.stderr
     done = tools.run(program, env={"GOMPY_CUDA": "real"})
     assert done.stdout == "499500.0 1 0 42 5\n" and "3 on the host: there is no device" in done.stderr
+
+
+def test_tasks_of_a_region(tools: Tools) -> None:
+    """One thread makes tasks while others have not come to a barrier: GCC 12's libgomp hangs (nvptx_errata.py)."""
+    program = build(tools, "tasks.c", TASKS, "-foffload=nvptx-none")
+    done = tools.run("timeout", "60", program)
+    assert (done.returncode, done.stdout) == (0, "5\n")
 
 
 def test_beside_the_emulated_mic(tools: Tools) -> None:
@@ -203,6 +267,15 @@ def test_openacc_under_the_stock_libgomp(tools: Tools) -> None:
     done = tools.run(tools.work / "acc", env={"LD_LIBRARY_PATH": paths.LIBDIR, "GOMP_DEBUG": "1"})
     assert done.stdout == "500500 1000 1\n", done.stderr[-2000:]
     assert "nvptx_exec: kernel main$_omp_fn$2: launch gangs=3, workers=2, vectors=64" in done.stderr
+
+
+@pytest.mark.parametrize("check", ["0", "1"])
+def test_memory_goes_back_while_queues_give_theirs(tools: Tools, check: str) -> None:
+    """The driver's free waits for the queues, in which there are frees as well; blocks of this size are not kept."""
+    tools.write("queues.c", QUEUES)
+    tools.ok("gompcc", "-fopenacc", "-O1", "-foffload=nvptx-none", "queues.c", "-o", "queues")
+    done = tools.run("timeout", "60", tools.work / "queues", env={"GOMPY_CHECK": check})
+    assert (done.returncode, done.stdout) == (0, "27\n"), done.stderr
 
 
 def test_a_trap_names_its_region(tools: Tools) -> None:

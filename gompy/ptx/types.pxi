@@ -222,7 +222,7 @@ cdef extern from *:
 cdef enum:
     SHARED_BASE = 0x7F000000
     PAGE = 4096
-    CACHE_ABI = 23
+    CACHE_ABI = 24
     KIND_INDEX = 0
     KIND_CODE = 1
     SECTION_STRINGS = 0

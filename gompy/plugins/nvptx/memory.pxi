@@ -76,16 +76,29 @@ cdef void unlink_kept(Device *d, Block *b) noexcept nogil:
     d.kept_bytes -= b.size
 
 
-cdef bint release_kept(Device *d, size_t until) noexcept nogil:
-    """Give kept blocks back, the oldest first, down to so many bytes; whether any went.  The context is current."""
-    cdef Block *b
-    cdef bint any = False
-    while d.oldest != NULL and d.kept_bytes > until:
+cdef Block *oldest_kept(Device *d, size_t until) noexcept nogil:
+    """Take the oldest of the kept blocks out if they are more bytes than that; NULL if not."""
+    cdef Block *b = NULL
+    pthread_mutex_lock(&d.memory_lock)
+    if d.oldest != NULL and d.kept_bytes > until:
         b = d.oldest
         unlink_kept(d, b)
+    pthread_mutex_unlock(&d.memory_lock)
+    return b
+
+
+cdef bint release_kept(Device *d, size_t until) noexcept nogil:
+    """Give kept blocks back, the oldest first, down to so many bytes; whether any went.  The context is current.
+
+    The memory lock is not held while the driver frees: that waits for what the device has to do, and the callbacks that
+    are among it give blocks, too.
+    """
+    cdef Block *b = oldest_kept(d, until)
+    cdef bint any = b != NULL
+    while b != NULL:
         gone(cuda.mem_free(b.address), b"cuMemFree")
         free(b)
-        any = True
+        b = oldest_kept(d, until)
     return any
 
 
@@ -119,42 +132,51 @@ cdef bint drop_stacks(Device *d) noexcept nogil:
     return any
 
 
+cdef Block *new_block(Device *d, size_t size) noexcept nogil:
+    """A block from the driver; NULL after a message."""
+    cdef CUdeviceptr address = 0
+    cdef CUresult rc = CUDA_ERROR_OUT_OF_MEMORY
+    cdef Block *b
+    if not in_callback:
+        release_kept(d, KEEP_BYTES)
+    b = <Block *> malloc(sizeof(Block))
+    if b != NULL:
+        rc = cuda.mem_alloc(&address, size)
+        # What is kept for later has to go first, then the stacks.
+        if rc == CUDA_ERROR_OUT_OF_MEMORY and release_kept(d, 0):
+            rc = cuda.mem_alloc(&address, size)
+        if rc == CUDA_ERROR_OUT_OF_MEMORY and drop_stacks(d):
+            rc = cuda.mem_alloc(&address, size)
+    if failed(rc, b"cuMemAlloc"):
+        free(b)
+        return NULL
+    b.address = address
+    b.size = size
+    return b
+
+
 cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
     """Device memory, a kept block or a new one; 0 after a message."""
-    cdef Block *b
+    cdef bint keep = keeps_blocks()
+    cdef Block *b = NULL
     cdef Block **at
-    cdef CUresult rc
-    cdef CUdeviceptr address = 0
     if size == 0:
         size = 1  # a driver refuses to allocate nothing
-    pthread_mutex_lock(&d.memory_lock)
-    if not keeps_blocks() and not in_callback:
+    if not keep and not in_callback:
         release_kept(d, 0)  # what a callback of the driver could not give back
-    b = d.kept[size_class(size)]
-    while b != NULL and b.size != size:
-        b = b.next
+    pthread_mutex_lock(&d.memory_lock)
+    if keep:
+        b = d.kept[size_class(size)]
+        while b != NULL and b.size != size:
+            b = b.next
     if b != NULL:
         unlink_kept(d, b)
     else:
-        if not in_callback:
-            release_kept(d, KEEP_BYTES)
-        b = <Block *> malloc(sizeof(Block))
-        rc = cuda.mem_alloc(&address, size) if b != NULL else <CUresult> CUDA_ERROR_OUT_OF_MEMORY
-        if rc == CUDA_ERROR_OUT_OF_MEMORY and b != NULL:
-            # What is kept for later has to go first, then the stacks.
-            if release_kept(d, 0):
-                rc = cuda.mem_alloc(&address, size)
-            if rc == CUDA_ERROR_OUT_OF_MEMORY:
-                pthread_mutex_unlock(&d.memory_lock)  # a launch takes this lock with its own held
-                if drop_stacks(d):
-                    rc = cuda.mem_alloc(&address, size)
-                pthread_mutex_lock(&d.memory_lock)
-        if failed(rc, b"cuMemAlloc"):
-            pthread_mutex_unlock(&d.memory_lock)
-            free(b)
+        pthread_mutex_unlock(&d.memory_lock)
+        b = new_block(d, size)
+        if b == NULL:
             return 0
-        b.address = address
-        b.size = size
+        pthread_mutex_lock(&d.memory_lock)
     if not grow_table(d):
         GOMP_PLUGIN_fatal(b"nvptx: out of memory")
     at = &d.live[address_hash(b.address) & d.live_mask]
@@ -165,12 +187,26 @@ cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
     return b.address
 
 
+cdef void keep_block(Device *d, Block *b) noexcept nogil:
+    """A block for a later allocation.  The memory lock is held."""
+    b.next = d.kept[size_class(b.size)]
+    d.kept[size_class(b.size)] = b
+    b.older = d.newest
+    b.newer = NULL
+    if d.newest != NULL:
+        d.newest.newer = b
+    else:
+        d.oldest = b
+    d.newest = b
+    d.kept_bytes += b.size
+
+
 cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
-    """Memory is used no more.  The driver is not asked, so this may be done in one of its callbacks."""
+    """Memory is used no more.  In a callback nothing of the driver's may be called: the next allocation gives it back."""
     cdef Block **at
     cdef Block *b = NULL
-    cdef bint keep = keeps_blocks()
-    cdef CUresult rc = CUDA_SUCCESS
+    cdef bint keep
+    cdef CUresult rc
     pthread_mutex_lock(&d.memory_lock)
     if d.live != NULL:
         at = find_live(d, address)
@@ -181,26 +217,17 @@ cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
         return False
     at[0] = b.next
     d.num_live -= 1
-    if in_callback:
-        keep = True  # nothing of the driver's may be called: at the next allocation
-    elif not keep or b.size > KEEP_BYTES // 4:
-        rc = cuda.mem_free(address)
-        keep = rc == CUDA_ERROR_NOT_PERMITTED  # a callback: at the next allocation
-    else:
-        keep = True
+    keep = in_callback or (keeps_blocks() and b.size <= KEEP_BYTES // 4)
     if keep:
-        b.next = d.kept[size_class(b.size)]
-        d.kept[size_class(b.size)] = b
-        b.older = d.newest
-        b.newer = NULL
-        if d.newest != NULL:
-            d.newest.newer = b
-        else:
-            d.oldest = b
-        d.newest = b
-        d.kept_bytes += b.size
+        keep_block(d, b)
     pthread_mutex_unlock(&d.memory_lock)
     if keep:
+        return True
+    rc = cuda.mem_free(address)  # without the lock: see release_kept
+    if rc == CUDA_ERROR_NOT_PERMITTED:  # a callback: at the next allocation
+        pthread_mutex_lock(&d.memory_lock)
+        keep_block(d, b)
+        pthread_mutex_unlock(&d.memory_lock)
         return True
     free(b)
     return not failed(rc, b"cuMemFree")
