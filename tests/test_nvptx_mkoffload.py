@@ -417,14 +417,38 @@ def test_exceptions(tools: Tools) -> None:
 @has_compiler
 @needs("gfortran", "g++")
 def test_libraries_that_the_device_has_not(tools: Tools) -> None:
-    tools.write("a.cc", REGION.replace("(void)", "()") % (OMP_PRAGMA, "int *p = new int[r];\n r = *p;"))
+    code = REGION.replace("(void)", "()") % (OMP_PRAGMA, 'if (r == 9)\n std::__throw_range_error ("x");')
+    tools.write("a.cc", "#include <stdexcept>\n" + code)
     done = tools.run("gompc++", "-fopenmp", "-foffload=nvptx-none", "a.cc", "-o", "a")
-    said = "target region ‘main._omp_fn.0’ uses ‘operator new[](unsigned long)’: nvptx-none has no C++ library"
-    assert f"mkoffload: error: a.cc:6: {said}" in done.stderr
+    said = "target region ‘main._omp_fn.0’ uses ‘std::__throw_range_error(char const*)’: nvptx-none has no C++ library"
+    assert f"mkoffload: error: a.cc:8: {said}" in done.stderr
+    tools.write("c.c", "#include <stdio.h>\n" + REGION % (OMP_PRAGMA, "putchar (r);"))
+    done = tools.run("gompcc", "-O2", "-fopenmp", "-foffload=nvptx-none", "c.c", "-o", "c")
+    assert "target region ‘main._omp_fn.0’ uses ‘stdout’: nvptx-none has no streams (printf and puts" in done.stderr
     tools.write("b.f90", "program b\n integer :: n = 2\n!$omp target map(n)\n print *, n\n!$omp end target\nend\n")
     done = tools.run("gompfortran", "-fopenmp", "-foffload=nvptx-none", "b.f90", "-o", "b")
     assert "mkoffload: error: b.f90:4: target region ‘MAIN__._omp_fn.0’ uses ‘_gfortran_st_write" in done.stderr
     assert "nvptx-none has no Fortran input and output" in done.stderr
+
+
+@has_compiler
+@needs("g++")
+def test_virtual_functions(tools: Tools) -> None:
+    """GCC's PTX names the vtable and nobody declares it: told by the link, not when the program runs."""
+    tools.write(
+        "a.cc",
+        "struct A { int x; A (int i) : x (i) {} virtual int f () = 0; };\n"
+        "struct B : A { B (int i) : A (i) {}\n int f () { return x; } };\n"
+        "#pragma omp declare target\n__attribute__((noipa)) A *make (int i) { return new B (i); }\n"
+        "#pragma omp end declare target\nint main () {\n int r = 3;\n#pragma omp target map(r)\n"
+        " r = make (r)->f ();\n return r - 3; }\n",
+    )
+    command = ["gompc++", "-O1", "-fopenmp", "-foffload=nvptx-none", "a.cc", "-o", "a"]
+    done = tools.run(*command)
+    assert done.returncode == 1 and not (tools.work / "a").exists()
+    assert "uses ‘vtable for B’: nvptx-none has no C++ virtual functions (GCC 12 writes no vtables" in done.stderr
+    done = tools.run(*command, "-foffload-options=nvptx-none=-fhost-fallback")
+    assert done.returncode == 0 and "‘main._omp_fn.0’ will run on the host" in done.stderr
 
 
 @has_compiler
@@ -546,6 +570,31 @@ def test_problems_in_another_language() -> None:
     text += "a.c:5:6: nicht implementiert: target cannot support alloca\n"
     found = problems(text, lambda _: [], lambda _: [])
     assert [p.what.partition(" needs")[0] for p in found] == ["a.c:5:6: device function ‘f’"]
+
+
+def test_failures_of_the_compiler() -> None:
+    text = "during GIMPLE pass: x\na.c: In function ‘f’:\na.c:1:4: internal compiler error: in g, at h.cc:7\n"
+    wanted = (
+        "a.c:1:4: device function ‘f’ makes the accelerator compiler fail (internal compiler error: in g, at h.cc:7)"
+    )
+    assert [p.what for p in problems(text, lambda _: [], lambda _: [])] == [wanted]
+    text = "unresolved symbol stdout\nunresolved symbol __printf_chk\nunresolved symbol stdouts\n"
+    streams, checked, other = (p.what for p in problems(text, lambda _: [], lambda _: []))
+    assert "nvptx-none has no streams" in streams and "-U_FORTIFY_SOURCE" in checked and "declare target" in other
+
+
+@has_compiler
+@needs("gfortran")
+def test_functions_of_derived_type(tools: Tools) -> None:
+    """GCC 12's accelerator compiler fails on them (tree-nrv.cc)."""
+    tools.write(
+        "nrv.f90",
+        "module m\n type :: t\n  integer :: a, b\n end type\ncontains\n function f (x)\n !$omp declare target\n"
+        "  type(t) :: x, f\n  f%a = x%a + 1\n  f%b = max (x%b, 7)\n end function\nend module\n"
+        "program p\n use m\n type(t) :: v = t (1, 2)\n !$omp target map(v)\n v = f (v)\n !$omp end target\n"
+        " if (v%a /= 2 .or. v%b /= 7) stop 1\nend program\n",
+    )
+    assert tools.ok("gompfortran", "-O2", "-fopenmp", "-foffload=nvptx-none", "nrv.f90", "-o", "nrv") == ""
 
 
 def test_uses_of_a_symbol() -> None:
