@@ -154,6 +154,28 @@ int main (void)
 }
 """
 
+KEPT = r"""
+#include <omp.h>
+#include <stdio.h>
+#define N 40000
+static void *p[N];
+static void round (int size, int step)
+{
+  for (int i = 0; i < N; i++) p[i] = omp_target_alloc (size + i * step, 0);
+  for (int i = 0; i < N; i++) omp_target_free (p[i], 0);
+}
+int main (void)
+{
+#pragma omp target
+  ;
+  round (64, 0);
+  round (80, 8);
+  round (84, 8);
+  puts ("done");
+  return 0;
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
@@ -187,6 +209,13 @@ def test_mappings_of_every_kind(tools: Tools) -> None:
     program = build(tools, "maps.c", MAPS, "-foffload=nvptx-none")
     done = tools.run(program)
     assert done.returncode == 0 and "line" not in done.stdout, done.stdout + done.stderr
+
+
+def test_time_grows_with_the_number_of_blocks_and_no_faster(tools: Tools) -> None:
+    """Blocks that are kept for the next allocation: of one size, and of as many sizes as blocks; then the end."""
+    program = build(tools, "kept.c", KEPT, "-foffload=nvptx-none")
+    done = tools.run("timeout", "40", program)
+    assert done.returncode == 0 and done.stdout == "done\n", done.stdout + done.stderr
 
 
 def test_several_gpus_and_threads(tools: Tools) -> None:

@@ -31,6 +31,7 @@ cdef struct Block:
     CUdeviceptr address
     size_t size
     Block *next  # in the hash chain
+    Block *before  # of those kept, in the chain
     Block *older  # of those kept, by time of release
     Block *newer
 
@@ -58,6 +59,7 @@ cdef struct Device:
     Block *oldest
     Block *newest
     size_t kept_bytes
+    size_t num_kept
     pthread_mutex_t launch_lock  # one OpenMP region at a time: they share the stacks
     CUdeviceptr stacks
     size_t stacks_size

@@ -4,6 +4,7 @@
 cdef enum:
     SIZE_CLASSES = 256
     KEEP_BYTES = 1 << 28  # blocks of together so much are kept at most
+    KEEP_BLOCKS = 8192  # and so many: 32 for each size class, if all are of different sizes
 
 cdef int check_mode  # GOMPY_CHECK: every block goes back at once, so that its later use is noticed; 1 no, 2 yes
 
@@ -61,10 +62,12 @@ cdef Block **find_live(Device *d, CUdeviceptr address) noexcept nogil:
 
 cdef void unlink_kept(Device *d, Block *b) noexcept nogil:
     """Take a block out of those kept."""
-    cdef Block **at = &d.kept[size_class(b.size)]
-    while at[0] != b:
-        at = &at[0].next
-    at[0] = b.next
+    if b.before != NULL:
+        b.before.next = b.next
+    else:
+        d.kept[size_class(b.size)] = b.next
+    if b.next != NULL:
+        b.next.before = b.before
     if b.older != NULL:
         b.older.newer = b.newer
     else:
@@ -74,13 +77,15 @@ cdef void unlink_kept(Device *d, Block *b) noexcept nogil:
     else:
         d.newest = b.older
     d.kept_bytes -= b.size
+    d.num_kept -= 1
 
 
 cdef bint release_kept(Device *d, size_t until) noexcept nogil:
-    """Give kept blocks back, the oldest first, down to so many bytes; whether any went.  The context is current."""
+    """Give kept blocks back, the oldest first, down to so many bytes and to KEEP_BLOCKS; whether any went.  The context
+    is current."""
     cdef Block *b
     cdef bint any = False
-    while d.oldest != NULL and d.kept_bytes > until:
+    while d.oldest != NULL and (d.kept_bytes > until or d.num_kept > KEEP_BLOCKS):
         b = d.oldest
         unlink_kept(d, b)
         gone(cuda.mem_free(b.address), b"cuMemFree")
@@ -184,7 +189,10 @@ cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
     else:
         keep = True
     if keep:
+        b.before = NULL
         b.next = d.kept[size_class(b.size)]
+        if b.next != NULL:
+            b.next.before = b
         d.kept[size_class(b.size)] = b
         b.older = d.newest
         b.newer = NULL
@@ -194,6 +202,7 @@ cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
             d.oldest = b
         d.newest = b
         d.kept_bytes += b.size
+        d.num_kept += 1
     pthread_mutex_unlock(&d.memory_lock)
     if keep:
         return True
