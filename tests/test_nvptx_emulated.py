@@ -8,7 +8,7 @@ import pytest
 from cuda_tools import has_driver, has_executor
 from driver_tools import Tools, has_all, make_wrappers, needs
 from nvptx_tools import has_compiler
-from plugin_tools import MAPS, build
+from plugin_tools import DEATHS, MAPS, build
 
 from gompy.driver import paths
 
@@ -176,6 +176,26 @@ int main (void)
 }
 """
 
+QUEUES = r"""
+#include <stdio.h>
+#include <stdlib.h>
+int main (int argc, char **argv)
+{
+  int n = atoi (argv[1]), step = atoi (argv[2]);
+  char *a = malloc (n + 40 * step);
+  for (int i = 0; i < 40; i++)
+    {
+      int size = n + i * step;
+#pragma acc parallel loop create(a[:size]) async(i % 2 + 1)
+      for (int k = 0; k < 4096; k++)
+        a[k] = k;
+    }
+#pragma acc wait
+  puts ("done");
+  return 0;
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
@@ -218,6 +238,14 @@ def test_time_grows_with_the_number_of_blocks_and_no_faster(tools: Tools) -> Non
     assert done.returncode == 0 and done.stdout == "done\n", done.stdout + done.stderr
 
 
+def test_queues_give_memory_back_while_more_is_asked_for(tools: Tools) -> None:
+    """The driver waits for all streams when memory is freed, and a queue's end frees memory in a stream's callback."""
+    program = build(tools, "queues.c", QUEUES, "-foffload=nvptx-none", "-fno-openmp", "-fopenacc")
+    for n, check in ((4096, "1"), (4096, "0"), (80 << 20, "0"), (80 << 20, "1")):
+        done = tools.run("timeout", "30", program, str(n), "4096", env={"GOMPY_CHECK": check})
+        assert done.returncode == 0 and done.stdout == "done\n", (n, check, done.stdout + done.stderr)
+
+
 def test_several_gpus_and_threads(tools: Tools) -> None:
     program = build(tools, "threads.c", THREADS, "-foffload=nvptx-none")
     expected = " ".join(str(190 + 20 * t + 1000) for t in range(8)) + " \n"
@@ -240,6 +268,16 @@ def test_a_trap_names_its_region(tools: Tools) -> None:
     assert done.returncode == 1 and done.stderr.count("libgomp: ") == 1
     said = "cuCtxSynchronize error: unspecified launch failure (perhaps abort was called); CUDA_ERROR_LAUNCH_FAILED"
     assert f"libgomp: {said} in region work._omp_fn.0 on device 0 (" in done.stderr
+
+
+@pytest.mark.parametrize("check", ["0", "1"])
+def test_a_failure_beside_other_threads(tools: Tools, check: str) -> None:
+    """The program ends, whatever the others are doing, and nothing is said of what can't be given back."""
+    program = build(tools, "deaths.c", DEATHS, "-foffload=nvptx-none")
+    for mode in ("0", "1") * 3:
+        done = tools.run("timeout", "20", program, mode, env={"GOMPY_CHECK": check})
+        assert done.returncode == 1 and "illegal address 0x8 written" in done.stderr, (mode, done)
+        assert "finalization" not in done.stderr
 
 
 def test_libraries_that_come_and_go(tools: Tools) -> None:

@@ -390,9 +390,9 @@ def test_the_drivers_errors(tools: Tools, loop: Path, driver: Path, tmp_path: Pa
 def test_after_a_failure_on_the_device_nothing_more_is_said(
     tools: Tools, loop: Path, driver: Path, tmp_path: Path
 ) -> None:
-    """Every later call would repeat the error."""
+    """Every later call would repeat the error, so there are none."""
     ran = Ran(tools, driver, tmp_path / "log", loop, "1", FAKE_FAIL="cuCtxSynchronize=719", FAKE_LATER="719")
-    assert ran.status == 1 and ran.err.count("error") == 1 and ran.count("cuCtxDestroy") == 1
+    assert ran.status == 1 and ran.err.count("error") == 1 and ran.count("cuCtxDestroy") == 0
 
 
 @has_compiler

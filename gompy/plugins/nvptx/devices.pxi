@@ -160,9 +160,16 @@ cdef Device *open_device(int n) noexcept nogil:
 
 
 cdef bint close_device(Device *d) noexcept nogil:
-    """Give everything back to the driver; false after a message."""
+    """Give everything back to the driver; false after a message.
+
+    After a failure on the device the driver repeats its error at every call, and threads that have met it wait for the
+    program's end where they are: all is left to that.
+    """
     cdef LoadedImage *image
-    cdef bint good = region_failed or enter(d)
+    cdef bint good
+    if region_failed:
+        return True
+    good = enter(d)
     if good:
         release_kept(d, 0)
         if d.stacks:

@@ -35,11 +35,19 @@ cdef const char *error_name(CUresult rc, char *room) noexcept nogil:
     return room
 
 
+cdef void note_failure(CUresult rc) noexcept nogil:
+    """An error of a kernel stays with its context: whichever call returns it first, nothing more can be done there."""
+    global region_failed
+    if CUDA_ERROR_ILLEGAL_ADDRESS <= rc <= CUDA_ERROR_LAUNCH_FAILED:
+        region_failed = True
+
+
 cdef bint failed(CUresult rc, const char *what) noexcept nogil:
     """Tell of an error, if there is one; whether there is."""
     cdef char room[TEXT]
     if rc == CUDA_SUCCESS:
         return False
+    note_failure(rc)
     GOMP_PLUGIN_error(b"%s error: %s (%s)", what, error_text(rc), error_name(rc, room))
     return True
 
@@ -48,6 +56,7 @@ cdef void must(CUresult rc, const char *what) noexcept nogil:
     """End the program with an error, if there is one."""
     cdef char room[TEXT]
     if rc != CUDA_SUCCESS:
+        note_failure(rc)
         GOMP_PLUGIN_fatal(b"%s error: %s (%s)", what, error_text(rc), error_name(rc, room))
 
 

@@ -87,9 +87,7 @@ cdef void need_stacks(Device *d, size_t size) noexcept nogil:
         d.stacks_size = 0
     rc = cuda.mem_alloc(&d.stacks, size)
     if rc == CUDA_ERROR_OUT_OF_MEMORY:
-        pthread_mutex_lock(&d.memory_lock)
         release_kept(d, 0)
-        pthread_mutex_unlock(&d.memory_lock)
         rc = cuda.mem_alloc(&d.stacks, size)
     if rc != CUDA_SUCCESS:
         d.stacks = 0

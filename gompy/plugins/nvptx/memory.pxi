@@ -82,15 +82,23 @@ cdef void unlink_kept(Device *d, Block *b) noexcept nogil:
 
 cdef bint release_kept(Device *d, size_t until) noexcept nogil:
     """Give kept blocks back, the oldest first, down to so many bytes and to KEEP_BLOCKS; whether any went.  The context
-    is current."""
+    is current, the memory lock is not held: the driver may wait for streams, whose callbacks take it (give_block)."""
     cdef Block *b
-    cdef bint any = False
+    cdef Block *going = NULL
+    cdef bint any
+    pthread_mutex_lock(&d.memory_lock)
     while d.oldest != NULL and (d.kept_bytes > until or d.num_kept > KEEP_BLOCKS):
         b = d.oldest
         unlink_kept(d, b)
+        b.next = going
+        going = b
+    pthread_mutex_unlock(&d.memory_lock)
+    any = going != NULL
+    while going != NULL:
+        b = going
+        going = b.next
         gone(cuda.mem_free(b.address), b"cuMemFree")
         free(b)
-        any = True
     return any
 
 
@@ -124,39 +132,43 @@ cdef bint drop_stacks(Device *d) noexcept nogil:
     return any
 
 
+cdef Block *new_block(Device *d, size_t size) noexcept nogil:
+    """A block that the driver allocates; NULL after a message.  The memory lock is not held."""
+    cdef Block *b = <Block *> malloc(sizeof(Block))
+    cdef CUresult rc = <CUresult> CUDA_ERROR_OUT_OF_MEMORY
+    release_kept(d, KEEP_BYTES)
+    if b != NULL:
+        rc = cuda.mem_alloc(&b.address, size)
+        # What is kept for later has to go first, then the stacks.
+        if rc == CUDA_ERROR_OUT_OF_MEMORY and release_kept(d, 0):
+            rc = cuda.mem_alloc(&b.address, size)
+        if rc == CUDA_ERROR_OUT_OF_MEMORY and drop_stacks(d):
+            rc = cuda.mem_alloc(&b.address, size)
+    if failed(rc, b"cuMemAlloc"):
+        free(b)
+        return NULL
+    b.size = size
+    return b
+
+
 cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
     """Device memory, a kept block or a new one; 0 after a message."""
     cdef Block *b
     cdef Block **at
-    cdef CUresult rc
-    cdef CUdeviceptr address = 0
-    pthread_mutex_lock(&d.memory_lock)
     if not keeps_blocks():
         release_kept(d, 0)  # what a callback of the driver could not give back
+    pthread_mutex_lock(&d.memory_lock)
     b = d.kept[size_class(size)]
     while b != NULL and b.size != size:
         b = b.next
     if b != NULL:
         unlink_kept(d, b)
     else:
-        release_kept(d, KEEP_BYTES)
-        b = <Block *> malloc(sizeof(Block))
-        rc = cuda.mem_alloc(&address, size) if b != NULL else <CUresult> CUDA_ERROR_OUT_OF_MEMORY
-        if rc == CUDA_ERROR_OUT_OF_MEMORY and b != NULL:
-            # What is kept for later has to go first, then the stacks.
-            if release_kept(d, 0):
-                rc = cuda.mem_alloc(&address, size)
-            if rc == CUDA_ERROR_OUT_OF_MEMORY:
-                pthread_mutex_unlock(&d.memory_lock)  # a launch takes this lock with its own held
-                if drop_stacks(d):
-                    rc = cuda.mem_alloc(&address, size)
-                pthread_mutex_lock(&d.memory_lock)
-        if failed(rc, b"cuMemAlloc"):
-            pthread_mutex_unlock(&d.memory_lock)
-            free(b)
+        pthread_mutex_unlock(&d.memory_lock)
+        b = new_block(d, size)
+        if b == NULL:
             return 0
-        b.address = address
-        b.size = size
+        pthread_mutex_lock(&d.memory_lock)
     if not grow_table(d):
         GOMP_PLUGIN_fatal(b"nvptx: out of memory")
     at = &d.live[address_hash(b.address) & d.live_mask]
@@ -167,12 +179,31 @@ cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
     return b.address
 
 
+cdef void keep_block(Device *d, Block *b) noexcept nogil:
+    """Keep a block for the next allocation of its size, or to be given back then.  The memory lock is held."""
+    b.before = NULL
+    b.next = d.kept[size_class(b.size)]
+    if b.next != NULL:
+        b.next.before = b
+    d.kept[size_class(b.size)] = b
+    b.older = d.newest
+    b.newer = NULL
+    if d.newest != NULL:
+        d.newest.newer = b
+    else:
+        d.oldest = b
+    d.newest = b
+    d.kept_bytes += b.size
+    d.num_kept += 1
+
+
 cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
-    """Memory is used no more.  The driver is not asked, so this may be done in one of its callbacks."""
+    """Memory is used no more.  This is also called in the driver's callbacks: the driver is not asked while the memory
+    lock is held (it may wait for such a callback), and in a callback it refuses."""
     cdef Block **at
     cdef Block *b = NULL
-    cdef bint keep = keeps_blocks()
-    cdef CUresult rc = CUDA_SUCCESS
+    cdef bint keep
+    cdef CUresult rc
     pthread_mutex_lock(&d.memory_lock)
     if d.live != NULL:
         at = find_live(d, address)
@@ -183,28 +214,17 @@ cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
         return False
     at[0] = b.next
     d.num_live -= 1
-    if not keep or b.size > KEEP_BYTES // 4:
-        rc = cuda.mem_free(address)
-        keep = rc == CUDA_ERROR_NOT_PERMITTED  # a callback: at the next allocation
-    else:
-        keep = True
+    keep = keeps_blocks() and b.size <= KEEP_BYTES // 4
     if keep:
-        b.before = NULL
-        b.next = d.kept[size_class(b.size)]
-        if b.next != NULL:
-            b.next.before = b
-        d.kept[size_class(b.size)] = b
-        b.older = d.newest
-        b.newer = NULL
-        if d.newest != NULL:
-            d.newest.newer = b
-        else:
-            d.oldest = b
-        d.newest = b
-        d.kept_bytes += b.size
-        d.num_kept += 1
+        keep_block(d, b)
     pthread_mutex_unlock(&d.memory_lock)
     if keep:
+        return True
+    rc = cuda.mem_free(address)
+    if rc == CUDA_ERROR_NOT_PERMITTED:  # a callback: at the next allocation
+        pthread_mutex_lock(&d.memory_lock)
+        keep_block(d, b)
+        pthread_mutex_unlock(&d.memory_lock)
         return True
     free(b)
     return not failed(rc, b"cuMemFree")
