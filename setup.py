@@ -32,7 +32,7 @@ class Product:
 
     source: str
     output: str
-    kind: str  # "shared", "program" or "static-program"
+    kind: str  # "shared", "program", "static-program", or "extension": a module that Python imports
     exports: tuple[str, ...] = ()
     libs: tuple[str, ...] = ()
     needs: tuple[str, ...] = field(default=())  # outputs of other products that it links to
@@ -103,6 +103,12 @@ PRODUCTS = (
     Product("gompy/cuda/libcuda.pyx", "cuda/libcuda.so.1", "shared", ("cu*", "gompy_*"), CUDA_LIBS),
 )
 
+EXTENSIONS = (
+    Product("gompy/ptx/words.pyx", "words", "extension", ("PyInit_*",)),
+    Product("gompy/ptx/llvm.pyx", "llvm", "extension", ("PyInit_*",), ("-ldl",)),
+)
+"""Modules beside their sources; `output` is the module's name."""
+
 PYTHON_TOOLS = {
     "bdir/lto-wrapper": "lto_wrapper/__main__.py",
     "bdir/accel/x86_64-intelmicemul-linux-gnu/mkoffload": "mkoffload/__main__.py",
@@ -134,6 +140,8 @@ def build_product(product: Product) -> None:
     """Compile one product if its sources changed."""
     pyx = ROOT / product.source
     output = NATIVE / product.output
+    if product.kind == "extension":
+        output = pyx.with_name(product.output + sysconfig.get_config_var("EXT_SUFFIX"))
     stem = product.source.removesuffix(".pyx").replace("/", "_")
     module = product.source.removesuffix(".pyx").replace("/", ".")
     sources = [pyx, *pyx.parent.glob("*.pxi"), *pyx.parent.glob("*.pxd"), *pyx.parent.glob("*.h"), Path(__file__)]
@@ -162,7 +170,7 @@ def build_product(product: Product) -> None:
     run("objcopy", "--wildcard", *weaken, raw, obj)
     part = output.with_name(output.name + ".new")
     link: list[str | Path] = [CC, obj, "-o", part, "-Wl,-z,lazy", "-Wl,-z,noexecstack"]
-    if product.kind == "shared":
+    if product.kind in ("shared", "extension"):
         script = CACHE / f"{stem}.map"
         script.write_text("{ global: " + " ".join(f"{e};" for e in product.exports) + " local: *; };\n")
         link += ["-shared", f"-Wl,-soname,{output.name}", f"-Wl,--version-script,{script}", "-Wl,-rpath,$ORIGIN"]
@@ -179,7 +187,7 @@ def build_product(product: Product) -> None:
 
 def build_native() -> None:
     """Make everything in gompy/_native that is out of date."""
-    for product in PRODUCTS:
+    for product in (*PRODUCTS, *EXTENSIONS):
         build_product(product)
     lib = NATIVE / "lib"
     for link in (lib / "libgompy.so", NATIVE / "cuda" / "libcuda.so"):  # for -lgompy, -lcuda

@@ -20,8 +20,9 @@ from typing import Any
 
 from common import GCC, GOMPCC, HERE, BenchError, checked, save
 from llvm import llvm, show_llvm
+from nvptx import STOCK_OPTIONS as NVPTX
+from nvptx import nvptx, show_nvptx
 
-NVPTX = ["-foffload=nvptx-none", "-foffload-options=nvptx-none=-Wa,--no-verify"]
 RUNS = 20
 
 
@@ -197,8 +198,8 @@ CONTESTS: tuple[Callable[[Path, dict[str, str]], Contest], ...] = (link, compile
 
 
 def main() -> int:
-    """Run the benchmarks named (link, compile, program, latency, llvm), or all."""
-    names = [c.__name__.rstrip("_") for c in CONTESTS] + ["latency", "llvm"]
+    """Run the benchmarks named (link, compile, program, latency, llvm, nvptx), or all."""
+    names = [c.__name__.rstrip("_") for c in CONTESTS] + ["latency", "llvm", "nvptx"]
     wanted = sys.argv[1:] or names
     unknown = set(wanted) - set(names)
     if unknown:
@@ -225,6 +226,14 @@ def main() -> int:
                 report = llvm(directory, environment)
                 show_llvm(report)
                 save(report)
+            if "nvptx" in wanted:
+                missing = nvptx_missing(directory, environment)
+                if missing:
+                    print(f"\nA region on an nvptx device: {missing}")
+                else:
+                    report = nvptx(directory, environment)
+                    show_nvptx(report)
+                    save(report)
     except BenchError as error:
         print(f"run.py: error: {error}", file=sys.stderr)
         return 1

@@ -1,8 +1,8 @@
-"""The crtoffload objects: crtoffloadbegin.o, crtoffloadend.o, crtoffloadtable.o, and the image's two of the same kind.
+"""The crtoffload objects: crtoffloadbegin.o, crtoffloadend.o, crtoffloadtable.o, and three more of the same kind.
 
 Written as assembly text and assembled, so that no compiler's defaults get in.  Symbols, sections, order and layout are
-those of GCC's libgcc (offloadstuff.c), apart from two mends: the tables are SHF_GNU_RETAIN, so that ``--gc-sections``
-keeps them, and ``__OFFLOAD_TABLE__`` lies in ``.data.rel.ro``, so that a PIE gets no DT_TEXTREL.
+those of GCC's libgcc (offloadstuff.c), apart from mends: the tables are SHF_GNU_RETAIN, so that ``--gc-sections``
+keeps them, and writable, and ``__OFFLOAD_TABLE__`` lies in ``.data.rel.ro``, so that a PIE gets no DT_TEXTREL.
 """
 
 from __future__ import annotations
@@ -28,25 +28,26 @@ NOTE = '\t.section .note.GNU-stack,"",@progbits\n'
 def marker(section: str, symbol: str) -> str:
     """A hidden object of size 0 in an empty table section: it marks where the linker's table begins or ends.
 
-    Not writable, as GCC's; the entries' sections are, and the linker's output section becomes so.
+    Writable, as the entries' sections are (GCC's markers are not): mold keeps sections of unlike flags apart.
     """
     return (
-        f'\t.section {section},"aR",@progbits\n\t.balign 8\n'
+        f'\t.section {section},"awR",@progbits\n\t.balign 8\n'
         f"\t.globl {symbol}\n\t.hidden {symbol}\n\t.type {symbol}, @object\n\t.size {symbol}, 0\n{symbol}:\n"
     )
 
 
-def table(symbol: str, visibility: str) -> str:
+def table(symbol: str, visibility: str, bounds: tuple[str, ...] = BOUNDS) -> str:
     """Four pointers, to begin and end of the functions and of the variables, in relocatable read-only data."""
     return (
         '\t.section .data.rel.ro.local,"aw",@progbits\n\t.balign 32\n'
         f"\t.globl {symbol}\n{visibility}\t.type {symbol}, @object\n\t.size {symbol}, 32\n{symbol}:\n"
-        + "".join(f"\t.hidden {bound}\n\t.quad {bound}\n" for bound in BOUNDS)
+        + "".join(f"\t.hidden {bound}\n\t.quad {bound}\n" for bound in bounds)
     )
 
 
 BEGIN = marker(OFFLOAD_FUNC_SECTION, FUNC_TABLE_BEGIN) + marker(OFFLOAD_VAR_SECTION, VAR_TABLE_BEGIN)
 END = marker(OFFLOAD_FUNC_SECTION, FUNC_TABLE_END) + marker(OFFLOAD_VAR_SECTION, VAR_TABLE_END)
+LAST = "gompy_offload_funcs_end", "gompy_offload_vars_end"
 DSO_HANDLE = (
     '\t.section .data.rel.ro.local,"aw",@progbits\n\t.balign 8\n\t.globl __dso_handle\n\t.hidden __dso_handle\n'
     "\t.type __dso_handle, @object\n\t.size __dso_handle, 8\n__dso_handle:\n\t.quad __dso_handle\n"
@@ -57,14 +58,23 @@ OBJECTS = {
     "crtoffloadbegin.o": BEGIN + NOTE,
     "crtoffloadend.o": END + NOTE,
     "crtoffloadtable.o": table(HOST_TABLE, f"\t.hidden {HOST_TABLE}\n") + NOTE,
+    "crtoffloadlast.o": (
+        marker(OFFLOAD_FUNC_SECTION, LAST[0])
+        + marker(OFFLOAD_VAR_SECTION, LAST[1])
+        + table(HOST_TABLE, f"\t.hidden {HOST_TABLE}\n", (BOUNDS[0], LAST[0], BOUNDS[2], LAST[1]))
+        + NOTE
+    ),
     "imgbegin.o": BEGIN + table(TARGET_TABLE, f"\t.protected {TARGET_TABLE}\n") + DSO_HANDLE + NOTE,
     "imgend.o": END + NOTE,
 }
-"""Name → assembly text.  The last two stand first and last in the link of an intelmic image."""
+"""Name → assembly text.  The last two stand first and last in the link of an intelmic image.
+
+crtoffloadlast.o is the table for linkers that put host LTO's objects behind crtoffloadend.o: it brings end marks of its
+own and stands behind them."""
 
 
 def write_all(outdir: str | os.PathLike[str], assembler: str = "as") -> None:
-    """Write the five objects into ``outdir`` (made if missing).  Raises RuntimeError with the assembler's message."""
+    """Write the objects into ``outdir`` (made if missing).  Raises RuntimeError with the assembler's message."""
     directory = os.fspath(outdir)
     os.makedirs(directory, exist_ok=True)
     for name, text in OBJECTS.items():

@@ -15,7 +15,19 @@ from gompy.objects.names import LTO_OPTS_SECTION, OFFLOAD_OPTS_SECTION, TARGET_I
 from lto_wrapper.host import HostLto
 from lto_wrapper.options import Merger, Option, compiler_words, decode, diagnostic_words, offload_words
 from mkoffload import intelmic
-from mkoffload.process import ChildFailed, Killed, Temps, ToolError, catch_signals, die_of, discard, echo, find_in, run
+from mkoffload.process import (
+    ChildFailed,
+    Killed,
+    Temps,
+    ToolError,
+    catch_signals,
+    die_of,
+    discard,
+    echo,
+    find_in,
+    linker_appends,
+    run,
+)
 from mkoffload.response import expand, join
 
 TYPE_CHECKING = False
@@ -108,6 +120,9 @@ class Link:
             raise ToolError(f"invalid format of {self.offload_list}")
         if not self.save_temps:
             discard(self.offload_list)
+        if linker_appends():
+            claimed = set(self.objects)
+            names.sort(key=lambda name: name in claimed)  # the others keep their order
         return names
 
     def wants_images(self, offload: list[str]) -> bool:
@@ -145,7 +160,7 @@ class Images:
         self.made: list[intelmic.Made] = []
 
     def build(self, names: list[str]) -> list[str]:
-        """Build what OFFLOAD_TARGET_NAMES asks for; names of the objects for the linker, the table's first."""
+        """Build what OFFLOAD_TARGET_NAMES asks for; names of the objects for the linker, without the table's."""
         merger = self.link.merged(names)
         targets = os.environ.get("OFFLOAD_TARGET_NAMES")
         compiler_path = os.environ.get("COMPILER_PATH")
@@ -156,7 +171,7 @@ class Images:
             output = self._build_one(target, compiler_path, names, merger)
             if output is not None:
                 built.append(output)
-        return [*self._table(), *built] if built else []
+        return built
 
     def _build_one(self, target: str, compiler_path: str, names: list[str], merger: Merger) -> str | None:
         """One target's object; None if there is none to add."""
@@ -205,21 +220,25 @@ class Images:
                 return nvptx.build
         return None
 
-    def _table(self) -> list[str]:
+    def table(self) -> list[str]:
         """A copy of crtoffloadtable.o, which the linker plugin deletes after the link."""
+        if linker_appends():
+            return [self._copy(os.path.join(intelmic.BDIR, "crtoffloadlast.o"))]
         library_path = os.environ.get("LIBRARY_PATH")
         if library_path is None:
             return []
         for directory in library_path.split(":"):
             source = os.path.join(directory, "crtoffloadtable.o")
             if directory and os.access(source, os.R_OK):
-                link = self.link
-                name = ".crtoffloadtable.o"
-                copy = link.prefix + name[1:] if link.save_temps else self.temps.name(name)
-                with open(source, "rb") as old, open(copy, "wb") as new:
-                    new.write(old.read())
-                return [copy]
+                return [self._copy(source)]
         raise ToolError("installation error, cannot find ‘crtoffloadtable.o’")
+
+    def _copy(self, source: str) -> str:
+        name = ".crtoffloadtable.o"
+        copy = self.link.prefix + name[1:] if self.link.save_temps else self.temps.name(name)
+        with open(source, "rb") as old, open(copy, "wb") as new:
+            new.write(old.read())
+        return copy
 
 
 def wrap(words: list[str], temps: Temps) -> list[str]:
@@ -227,6 +246,7 @@ def wrap(words: list[str], temps: Temps) -> list[str]:
     link = Link(words)
     echo([os.environ.get("COLLECT_LTO_WRAPPER", "lto-wrapper"), *words], link.verbose)
     added: list[str] = []
+    table: list[str] = []
     offload: list[str] = []
     images: Images | None = None
     if link.offload_list is not None:
@@ -234,6 +254,7 @@ def wrap(words: list[str], temps: Temps) -> list[str]:
         images = Images(link, temps)
         if link.wants_images(offload):
             added += images.build(offload)
+            table = images.table() if added else []
     if link.offload_list is None and not link.objects:
         raise ToolError("no LTO objects and no list of offload objects: device images need the linker plugin")
     if link.objects:
@@ -244,7 +265,7 @@ def wrap(words: list[str], temps: Temps) -> list[str]:
         for made in made_images:
             for what, host, image in zip(("function", "variable"), lto.table, made.lto, strict=True):
                 intelmic.complain(link.output or "a.out", what, made.comparable(host), made.comparable(image))
-    return added
+    return [*added, *table] if linker_appends() else [*table, *added]
 
 
 def main(arguments: list[str]) -> int:

@@ -61,6 +61,21 @@ class Compiler:
         """Compile; the relocatable with the image's code and tables comes first.  Raises ToolError."""
         raise NotImplementedError
 
+    def flags(self, image: Image) -> list[str]:
+        """Options of this compiler alone."""
+        raise NotImplementedError
+
+    def assembly(self, image: Image) -> str:
+        """The image's code as assembly with line numbers, after ``compile`` has succeeded; empty if that fails."""
+        output = os.path.join(image.folder, "lines.s")
+        words = self.command(image, [i for i in image.inputs if i.has_ir], output, [*self.flags(image), "-g1"])
+        words = [w for w in words if not w.startswith(("-save-temps", "-fdump-")) and w != "-v"]
+        words[words.index("-c")] = "-S"
+        if Child(words, image.env, capture_stderr=True).wait()[0]:
+            return ""
+        with open(output, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
     def command(self, image: Image, usable: list[Input], output: str, flags: list[str]) -> list[str]:
         """gcc as the device's compiler."""
         words = [image.gcc, "-xlto", "-c", *image.options.compile, *IMAGE_FLAGS, *flags]
@@ -82,7 +97,8 @@ class StockCompiler(Compiler):
 
     def missing(self, item: Input) -> str:
         """Both mends: the object compiled again, or a compiler that reads what it has."""
-        text = f"{item.name}: no device code for {TARGET_INTELMIC}; its regions run on the host; compile it with gompcc"
+        text = f"{item.shown}: no device code for {TARGET_INTELMIC}; its regions run on the host"
+        text += "; compile it with gompcc"
         return text + (", or take it as it is: gompy accel build" if item.has_offload_streams else "")
 
     def compile(self, image: Image, usable: list[Input]) -> list[str]:
@@ -92,16 +108,22 @@ class StockCompiler(Compiler):
                 f"objects compiled with {VARIABLE}=true are for the accelerator compiler alone (their acc_on_device "
                 f"is folded): link them with {VARIABLE}=true, or compile them again"
             )
-        resolution = image.path(".res", ".mkoffload.res")
+        resolution = self._resolution(image)
         with open(resolution, "w", encoding="utf-8", errors="surrogateescape") as file:
             resolved = resolve([i.symbols for i in usable], image.exported)
             file.write(resolution_text([i.device_file for i in usable], resolved))
         if debug_wanted(image) and any(i.debug for i in usable):
             return self._compile_with_debug(image, usable, resolution)
         output = image.path(".o", ".mkoffload.o")
-        more = [f"-fresolution={resolution}", "-flinker-output=dyn"]
-        run(self.command(image, usable, output, more), image.env, image.options.verbose)
+        run(self.command(image, usable, output, self.flags(image)), image.env, image.options.verbose)
         return [output]
+
+    def flags(self, image: Image) -> list[str]:
+        """With the resolution file that ``compile`` has written."""
+        return [f"-fresolution={self._resolution(image)}", "-flinker-output=dyn"]
+
+    def _resolution(self, image: Image) -> str:
+        return image.path(".res", ".mkoffload.res")
 
     def _compile_with_debug(self, image: Image, usable: list[Input], resolution: str) -> list[str]:
         """With early debug information in the objects, GCC's own lto-wrapper: it makes objects of that, too.
@@ -159,21 +181,24 @@ class TrueCompiler(Compiler):
     def missing(self, item: Input) -> str:
         """Its offload streams were taken out, or never written."""
         return (
-            f"{item.name}: has offload tables but no .gnu.offload_lto_ sections (taken out by strip or objcopy?); "
+            f"{item.shown}: has offload tables but no .gnu.offload_lto_ sections (taken out by strip or objcopy?); "
             "its regions run on the host; compile it again"
         )
 
     def compile(self, image: Image, usable: list[Input]) -> list[str]:
         """As GCC's intelmic mkoffload calls its compiler, but that linking is done apart."""
         output = image.path(".o", ".mkoffload.o")
-        flags = [f"-B{self.folder}/", "-foffload-abi=lp64", "-fno-semantic-interposition"]
-        command = self.command(image, usable, output, flags)
+        command = self.command(image, usable, output, self.flags(image))
         echo(command, image.options.verbose)
         status, _, errors = Child(command, image.env, capture_stderr=True).wait()
         sys.stderr.write(errors.decode("utf-8", "replace"))
         if status:
             raise child_failed(command[0], status)
         return [output, *(self._debug_objects(image, usable) if debug_wanted(image) else [])]
+
+    def flags(self, image: Image) -> list[str]:
+        """Its lto1 is found before the host's."""
+        return [f"-B{self.folder}/", "-foffload-abi=lp64", "-fno-semantic-interposition"]
 
     def _debug_objects(self, image: Image, usable: list[Input]) -> list[str]:
         """What the objects have of early debug information, each in a file of its own for the linker."""

@@ -19,9 +19,18 @@ from gompy.objects.names import (
     IMAGE_MAGIC,
     OBJECT_RECORD_SECTION,
     VAR_TABLE_BEGIN,
+    VAR_TABLE_END,
 )
 from mkoffload.inputs import Described
 from mkoffload.vtables import Vtables
+
+_FARTHER_END = (
+    f"\tleaq {VAR_TABLE_END}(%rip), %rax",
+    "\tcmpq %rax, 24(%rsi)",
+    "\tcmovaq 24(%rsi), %rax",
+    "\tmovq %rax, 24(%rsi)",
+)
+"""Instructions that make the host table end behind the vtables' entries or the others', whichever stand last."""
 
 
 def string(text: str) -> str:
@@ -88,12 +97,14 @@ def host_object_text(
     output: str,
     accel: int = ACCEL_STOCK,
     vtables: Vtables | None = None,
+    appended: bool = False,
 ) -> str:
     """Assembly text of the host object.
 
     ``image``: path of the image file.  ``objects``: in table order.  ``nfuncs``, ``nvars``: lengths of the image's
     tables. ``output``: name of the link's output, for messages.  ``vtables``: entries that stand behind the host's
-    tables; the host table that is registered is one of this object then, with an end of its own.
+    tables; the host table that is registered is one of this object then, whose end may lie behind them.  ``appended``:
+    the host's table ends behind this object anyway (crtoffloadlast.o).
     """
     table = HOST_TABLE
     lines = [
@@ -107,13 +118,14 @@ def host_object_text(
     ]
     lines += names_text(objects)
     lines += target_data_text((".Limage", ".Limage_end"), objects, nfuncs, nvars, accel)
-    if vtables:
+    if vtables and not appended:
         table = GOMPY_HOST_TABLE
-        lines += ["\t.balign 16", f"\t.type {table}, @object", f"\t.size {table}, 32", f"{table}:"]
+        # The constructor may move its end: where host LTO runs, this object stands among others, before the end.
+        lines += ["\t.data", "\t.balign 16", f"\t.type {table}, @object", f"\t.size {table}, 32", f"{table}:"]
         lines += [f"\t.hidden {name}\n\t.quad {name}" for name in (FUNC_TABLE_BEGIN, FUNC_TABLE_END, VAR_TABLE_BEGIN)]
-        lines += ["\t.quad .Lvtables_end", vtables.host_text().rstrip("\n")]
+        lines += ["\t.quad .Lvtables_end", f"\t.hidden {VAR_TABLE_END}", vtables.host_text().rstrip("\n")]
     else:
-        lines.append(f"\t.hidden {HOST_TABLE}")
+        lines += [f"\t.hidden {HOST_TABLE}", *([vtables.host_text().rstrip("\n")] if vtables else [])]
     lines.append("\t.text")
     for name, function in (
         ("gompy_register", "GOMP_offload_register_ver"),
@@ -128,6 +140,7 @@ def host_object_text(
             "\t.cfi_adjust_cfa_offset 8",
             f"\tmovl ${GOMPY_MIC_VERSION:#x}, %edi",
             f"\tleaq {table}(%rip), %rsi",
+            *(_FARTHER_END if table == GOMPY_HOST_TABLE and name == "gompy_register" else ()),
             f"\tmovl ${GOMP_DEVICE_INTEL_MIC}, %edx",
             "\tleaq gompy_target_data(%rip), %rcx",
             f"\tcall {function}@PLT",

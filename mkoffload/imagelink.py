@@ -1,5 +1,4 @@
-"""ld's part of the image: which libraries, what is a constructor no more, and what an undefined symbol means to the
-user.
+"""ld's part of the image: which libraries, and what is a constructor no more.
 
 The libraries are those of the host's link path: the emulated device runs the host's own instruction set and C library.
 """
@@ -23,20 +22,16 @@ from gompy.objects.elf import (
 )
 from gompy.objects.lto import with_flags
 from gompy.objects.names import OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION
-from mkoffload.inputs import Input
-from mkoffload.process import Child, ToolError, find_tool
-from mkoffload.tables import base_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 CONSTRUCTORS = (SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY)
+SANITIZER_ARRAYS = (".init_array.00099", ".fini_array.00099")
+"""Constructors of -fsanitize=address: programs cannot have this priority (GCC asan.cc, asan_finish_file)."""
 RUNTIMES = (
     ("stdc++", ("_Z", "__cxa_", "__gxx_", "__dynamic_cast")),
     ("gfortran", ("_gfortran",)),
     ("quadmath", ("quadmath",)),
     ("gomp", ("GOMP_", "GOACC_", "omp_", "acc_")),
+    ("asan", ("__asan_",)),
     ("ubsan", ("__ubsan_",)),
     ("gcov", ("__gcov_",)),
 )
@@ -81,6 +76,8 @@ def neutralised(elf: Elf) -> bytes:
     """
     changes: dict[int, tuple[int, int]] = {}
     for section in elf.sections:
+        if section.name in SANITIZER_ARRAYS and any(s.name.startswith("__asan_") for s in elf.symbols()):
+            continue  # makes the image's variables known to libasan
         if section.type in CONSTRUCTORS or section.name.startswith((".ctors", ".dtors", ".preinit_array")):
             changes[section.index] = (SHT_PROGBITS, section.flags | SHF_EXCLUDE)
         elif section.name in (OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION):
@@ -91,65 +88,3 @@ def neutralised(elf: Elf) -> bytes:
 
         with_file_zero(data, elf)
     return bytes(data)
-
-
-def parse_undefined(errors: str) -> list[tuple[str, str]]:
-    """``(function, symbol)`` of ld's undefined references, each symbol once; function is empty if ld does not tell."""
-    result: list[tuple[str, str]] = []
-    seen: set[str] = set()
-    function = ""
-    for line in errors.split("\n"):
-        if ": in function `" in line:
-            function = line.partition(": in function `")[2].partition("':")[0]
-        before, found, rest = line.partition("undefined reference to `")
-        if not found:
-            continue
-        symbol = rest.rpartition("'")[0]
-        if symbol not in seen:
-            seen.add(symbol)
-            result.append((function if "(.text" in before or ": in function" not in before else "", symbol))
-    return result
-
-
-def defines(item: Input, name: str) -> bool:
-    """Whether the object's own symbol table, or its IR, defines that symbol."""
-    if any(s.name == name and s.defined for s in item.symbols):
-        return True
-    return any(s.name == name and s.shndx != SHN_UNDEF for s in item.elf.symbols())
-
-
-def demangled(messages: list[str], env: Mapping[str, str]) -> list[str]:
-    """The messages with C++ names as their user wrote them, where c++filt is at hand."""
-    if not any("_Z" in message for message in messages):
-        return messages
-    try:
-        text = "\n".join(messages).encode("utf-8", "surrogateescape")
-        status, output, _ = Child([find_tool("c++filt")], env, text, capture_stdout=True).wait()
-    except ToolError:
-        return messages
-    return output.decode("utf-8", "surrogateescape").split("\n") if not status else messages
-
-
-def explain_undefined(errors: str, inputs: list[Input]) -> list[str]:
-    """One message for each symbol that device code uses and nothing in the image defines."""
-    messages = []
-    for function, symbol in parse_undefined(errors):
-        user = ""
-        if function:
-            stem = base_name(function)
-            owner = next((i.name for i in inputs if i.has_ir and defines(i, stem)), None)
-            user = f"{owner}: " if owner else ""
-            user += f"‘{stem}’ "
-            user += "is a target region that uses" if "._omp_fn." in stem else "is device code and uses"
-        else:
-            user = "device code uses"
-        holder = next((i.name for i in inputs if not i.has_ir and defines(i, symbol)), None)
-        if holder:
-            mend = f"it is defined in {holder}, which has no device code: compile that with gompcc"
-        else:
-            mend = (
-                "mark its definition ‘declare target’ and compile that file with gompcc, "
-                "or name its library with -foffload-options=-l…"
-            )
-        messages.append(f"{user} ‘{symbol}’, which is not defined for the device; {mend}")
-    return messages

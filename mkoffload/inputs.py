@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import struct
 
-from gompy.objects.elf import STT_FILE, Elf, open_object
+from gompy.objects.elf import STT_FILE, Elf, member_name, open_object, split_member
 from gompy.objects.lto import IrSymbol, ir_prefix, ir_symbols, restored, stream_ids
 from gompy.objects.names import (
     ACCEL_STOCK,
@@ -28,7 +28,7 @@ from gompy.objects.names import (
     OFFLOAD_VAR_SECTION,
     VAR_ENTRY_SIZE,
 )
-from mkoffload.process import ToolError
+from mkoffload.process import ToolError, is_temporary
 from mkoffload.tables import Names, table_names
 
 
@@ -81,6 +81,18 @@ class Input:
         """Whether the compiler can make device code of it."""
         return self.read is not None
 
+    @property
+    def shown(self) -> str:
+        """What messages call it: its source file if it is a temporary file of the compiler's, its archive and member,
+        else its name."""
+        path, offset = split_member(self.name)
+        if offset is not None:
+            member = member_name(path, offset)
+            return f"{path}({member})" if member else self.name
+        if is_temporary(path):
+            return next((s.name for s in self.elf.symbols() if s.type == STT_FILE and s.name), self.name)
+        return self.name
+
     def host_names(self) -> tuple[Names, Names]:
         """Names of the entries in the object's own tables."""
         if self._names is None:
@@ -98,38 +110,38 @@ class Input:
     def _describe(self) -> list[Described]:
         records = self._records()
         if self.lto:
-            return [Described(records[0][0] if records else 0, self.nfuncs, self.nvars, OBJECT_KIND_LTO, self.name)]
+            return [Described(records[0][0] if records else 0, self.nfuncs, self.nvars, OBJECT_KIND_LTO, self.shown)]
         if not self.has_ir:
             return [
-                Described(records[0][0] if records else 0, self.nfuncs, self.nvars, OBJECT_KIND_HOST_ONLY, self.name)
+                Described(records[0][0] if records else 0, self.nfuncs, self.nvars, OBJECT_KIND_HOST_ONLY, self.shown)
             ]
         with_ir = len(stream_ids(self.elf, DEVICE_IR_SECTION_PREFIX))
         with_offload = len(stream_ids(self.elf, OFFLOAD_LTO_SECTION_PREFIX))
         if self.accel == ACCEL_STOCK and with_offload > with_ir:
             raise ToolError(
-                f"{self.name}: only {with_ir} of the {with_offload} translation units joined in it have device code; "
+                f"{self.shown}: only {with_ir} of the {with_offload} translation units joined in it have device code; "
                 "compile all of them with gompcc before joining them with ld -r, or build the accelerator compiler: "
                 "gompy accel build"
             )
         if not records:
-            return [Described(0, self.nfuncs, self.nvars, OBJECT_KIND_STOCK, self.name)]
+            return [Described(0, self.nfuncs, self.nvars, OBJECT_KIND_STOCK, self.shown)]
         total = (sum(r[1] for r in records), sum(r[2] for r in records))
         if len(records) < with_offload and total != (self.nfuncs, self.nvars):
             return self._describe_mixed(records)
         if total != (self.nfuncs, self.nvars):
             raise ToolError(
-                f"{self.name}: its offload tables have {self.nfuncs} functions and {self.nvars} variables, its records "
-                f"tell of {total[0]} and {total[1]}; compile it again"
+                f"{self.shown}: its offload tables have {self.nfuncs} functions and {self.nvars} variables, its "
+                f"records tell of {total[0]} and {total[1]}; compile it again"
             )
         if len(records) == 1:
-            return [Described(records[0][0], records[0][1], records[0][2], OBJECT_KIND_ID, self.name)]
+            return [Described(records[0][0], records[0][1], records[0][2], OBJECT_KIND_ID, self.shown)]
         return [
             Described(
                 ident,
                 nfuncs,
                 nvars,
                 OBJECT_KIND_ID,
-                f"{self.name}({_text(source)})",
+                f"{self.shown}({_text(source)})",
             )
             for ident, nfuncs, nvars, source in records
         ]
@@ -142,20 +154,20 @@ class Input:
         units = self._units()
         if (sum(u[1] for u in units), sum(u[2] for u in units)) != (self.nfuncs, self.nvars):
             raise ToolError(
-                f"{self.name}: joins objects of gompcc and of gcc, and its symbols, which tell them apart, are gone; "
+                f"{self.shown}: joins objects of gompcc and of gcc, and its symbols, which tell them apart, are gone; "
                 "compile all of them with gompcc, or join them without stripping"
             )
         described = []
         rest = list(records)
         for source, nfuncs, nvars in units:
-            name = f"{self.name}({source})"
+            name = f"{self.shown}({source})"
             if rest and (rest[0][1], rest[0][2]) == (nfuncs, nvars) and rest[0][3].startswith(source.encode()[:47]):
                 described.append(Described(rest.pop(0)[0], nfuncs, nvars, OBJECT_KIND_ID, name))
             else:
                 described.append(Described(0, nfuncs, nvars, OBJECT_KIND_STOCK, name))
         if rest:
             source = _text(rest[0][3])
-            raise ToolError(f"{self.name}: no offload table belongs to the record of {source}; compile it again")
+            raise ToolError(f"{self.shown}: no offload table belongs to the record of {source}; compile it again")
         return described
 
     def _units(self) -> list[tuple[str, int, int]]:
@@ -179,7 +191,7 @@ class Input:
                 places[1].append((symbol.shndx, symbol.value))
         if any(table != sorted(table) for table in places):
             raise ToolError(
-                f"{self.name}: ld -r joined objects of gompcc and of gcc in turn, and put their offload tables into "
+                f"{self.shown}: ld -r joined objects of gompcc and of gcc in turn, and put their offload tables into "
                 "another order; name those of each compiler together, or make an archive of them"
             )
         units.append((source, nfuncs, nvars))

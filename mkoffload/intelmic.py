@@ -17,17 +17,16 @@ from mkoffload.accel import BDIR, Compiler, another, choose, find_stock_wrapper
 from mkoffload.hostobject import host_object_text
 from mkoffload.imagelink import (
     ALL,
-    demangled,
-    explain_undefined,
     library_arguments,
     neutralised,
-    parse_undefined,
     undefined_symbols,
     wanted_libraries,
 )
 from mkoffload.inputs import Input
-from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, run
+from mkoffload.owncopies import own_copies
+from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, linker_appends, run
 from mkoffload.tables import Names, differences, table_names
+from mkoffload.undefined import demangled, explain_undefined, parse_undefined
 from mkoffload.vtables import Candidates, Vtables, candidates
 
 TYPE_CHECKING = False
@@ -39,6 +38,8 @@ __all__ = ["BDIR", "TOOL_FOLDER", "Made", "build", "complain", "find_stock_wrapp
 POSITION_INDEPENDENCE = (
     *("-fPIC", "-fpic", "-fPIE", "-fpie", "-fno-pic", "-fno-PIC", "-fno-pie", "-fno-PIE", "-pie", "-no-pie"),
 )
+UNSANITARY = {"thread", "hwaddress", "kernel-address", "kernel-hwaddress"}
+"""Sanitizers whose runtime has to be the program's, or the kernel."""
 TOOL_FOLDER = os.path.join(BDIR, "accel", TARGET_INTELMIC)
 CLEARED = (
     "COLLECT_GCC",
@@ -102,6 +103,8 @@ class Options:
                 self.compile += [word, next(rest, "")]
             elif word == ACCEL_ONLY:
                 self.accel_only = True
+            elif word.startswith("-fsanitize=") and UNSANITARY & set(word[len("-fsanitize=") :].split(",")):
+                raise ToolError(f"{word} is not supported for {TARGET_INTELMIC}: address and undefined are")
             elif word in POSITION_INDEPENDENCE:
                 pass  # the image is a shared object whatever the host is
             elif word.startswith("-flto") or word == "-shared":
@@ -251,10 +254,11 @@ class Image:
                 break
             if libraries is few:
                 libraries = ALL
-            elif not vtables.drop(compiled, {symbol for _, symbol in parse_undefined(text)}):
+            elif not vtables.drop(compiled, set(parse_undefined(text))):
                 break
         if status:
-            messages = explain_undefined(text, self.inputs)
+            assembly = self.compiler.assembly(self) if "undefined reference" in text else ""
+            messages = explain_undefined(text, assembly, self.inputs)
             for message in demangled(messages, self.env):
                 sys.stderr.write(f"mkoffload: error: {message}\n")
             if not messages:
@@ -276,6 +280,8 @@ class Image:
             compiled, *more = self.compiler.compile(self, usable)
             elf = open_object(compiled)
             made = self.check(elf)
+            for item, message in own_copies(self.inputs, elf, made.tables[1]):
+                sys.stderr.write(f"mkoffload: warning: {item.shown}: {message}\n")
             vtables = Vtables(self.exported, elf, self.classes)
             self.pack(self.link(elf, more, vtables), made.tables, vtables)
         except ElfError as error:
@@ -296,7 +302,8 @@ class Image:
         described += [vtables.described()] if vtables else []
         output = os.path.basename(self.options.dumpbase).removesuffix("x" + TARGET_INTELMIC).rstrip(".")
         lengths = len(tables[0]), len(tables[1]) + len(vtables.entries)
-        text = host_object_text(image, described, *lengths, output, self.compiler.accel, vtables)
+        accel, appended = self.compiler.accel, linker_appends()
+        text = host_object_text(image, described, *lengths, output, accel, vtables, appended)
         command = [find_tool("as", BDIR), "--64", "-o", self.options.output]
         if self.options.save_temps:
             source = self.options.dumpbase + ".s"

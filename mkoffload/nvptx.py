@@ -11,10 +11,9 @@ from __future__ import annotations
 import os
 import sys
 
-from gompy.objects.elf import SHN_UNDEF, STT_FILE, ElfError
+from gompy.objects.elf import SHN_UNDEF, ElfError
 from gompy.objects.names import ACCEL_TRUE, OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, TARGET_NVPTX
 from mkoffload.accel import BDIR, search_folders
-from mkoffload.imagelink import demangled
 from mkoffload.inputs import Described, Input
 from mkoffload.intelmic import CLEARED, POSITION_INDEPENDENCE, Made, complain
 from mkoffload.nvptx_explain import problems, uses, wide_types, wide_uses
@@ -23,6 +22,7 @@ from mkoffload.nvptx_ptx import PtxImage, comparable, order_for, split
 from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_in, find_tool, run, same
 from mkoffload.response import join
 from mkoffload.tables import Names
+from mkoffload.undefined import demangled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ HOST_FALLBACK = "-fhost-fallback"
 NO_VERIFY = "-Wa,--no-verify"
 """nvptx-tools' assembler asks a ptxas in PATH whether it likes the code, and CUDA 13's no longer knows the sm_30 and
 sm_35 that GCC 12 writes for.  The driver compiles PTX of any age.  First on the line: a user's -Wa,--verify wins."""
+NRV_FAILED = "internal compiler error: in execute, at tree-nrv.cc:"
+"""GCC 12's accelerator compiler fails in that pass on Fortran functions of a derived type."""
+NO_NRV, NRV_NOTE = "-fdisable-tree-nrv", "disable pass tree-nrv for functions"
 LONGEST_LINE = 1 << 16
 """Bytes of a command line beyond which its words go into a file."""
 FALLBACK_NOTE = (
@@ -154,7 +157,7 @@ class Object(Input):
         for label, found in ((OFFLOAD_FUNC_SECTION, names[0]), (OFFLOAD_VAR_SECTION, names[1])):
             if None in found and sum(section.name == label for section in self.elf.sections) > 1:
                 raise ToolError(
-                    f"{self.name}: joins objects of gompcc and of gcc, and its symbols, which tell them apart, are "
+                    f"{self.shown}: joins objects of gompcc and of gcc, and its symbols, which tell them apart, are "
                     "gone; compile all of them with gompcc, or join them without stripping"
                 )
 
@@ -175,13 +178,18 @@ class Image:
         return (self.options.dumpbase if self.options.save_temps else os.path.join(self.folder, "x")) + suffix
 
     def libraries(self) -> list[str]:
-        """Fortran's library if the objects call for it, and the mathematical one; the linker takes what it needs."""
+        """Fortran's library if the objects call for it, the mathematical one, and that of the atomic operations.
+
+        The linker takes what it needs.  Nothing in the objects tells that libatomic is needed: one- and two-byte
+        operations are instructions of the host's, and GOMP_atomic_start, which a reduction of two variables calls,
+        calls libatomic in nvptx-none's libgomp alone (GCC's testsuite names -foffload=-latomic for them).
+        """
         fortran = any(
             symbol.shndx == SHN_UNDEF and symbol.name.startswith("_gfortran_")
             for item in self.inputs
             for symbol in item.elf.symbols()
         )
-        return ["-lgfortran", "-lm"] if fortran else ["-lm"]
+        return [*(["-lgfortran"] if fortran else []), "-lm", "-latomic"]
 
     def command(self, output: str, more: list[str]) -> list[str]:
         """The accelerator compiler's command line."""
@@ -212,6 +220,12 @@ class Image:
         echo(command, verbose)
         status, _, captured = Child(command, self.env, capture_stderr=True).wait()
         errors = captured.decode("utf-8", "replace")
+        if status and NRV_FAILED in errors:
+            command = self.command(output, [*self.libraries(), NO_NRV])
+            echo(command, verbose)
+            status, _, captured = Child(command, self.env, capture_stderr=True).wait()
+            lines = captured.decode("utf-8", "replace").splitlines(keepends=True)
+            errors = "".join(line for line in lines if NRV_NOTE not in line)
         if status:
             self.explain(errors, command[0], status)
             return None
@@ -235,7 +249,7 @@ class Image:
         for item in self.inputs:
             names = ", ".join(f"‘{name}’" for name in item.host_names()[0] if name is not None)
             sys.stderr.write(
-                f"mkoffload: warning: {_source(item)}: no code for {TARGET_NVPTX}: "
+                f"mkoffload: warning: {item.shown}: no code for {TARGET_NVPTX}: "
                 f"{names or 'its regions'} will run on the host\n"
             )
 
@@ -328,11 +342,6 @@ class Image:
             run([*command, self.options.dumpbase + ".s"], self.env, self.options.verbose)
         else:
             run([*command, "-"], self.env, self.options.verbose, text.encode("ascii"))
-
-
-def _source(item: Input) -> str:
-    """What to call an object in a message: its source file, if it tells, for its own name may be a temporary one."""
-    return next((s.name for s in item.elf.symbols() if s.type == STT_FILE and s.name), item.name)
 
 
 def is_ours(program: str) -> bool:

@@ -29,7 +29,10 @@ _SYMBOLS = (
     (("_gfortran_st_", "_gfortran_transfer_"), "Fortran input and output"),
     (("__atomic_",), "atomic operations of that size (the variable of an atomic construct or a reduction)"),
     (("_Zn", "_Zd", "_ZSt", "_ZNS", "_ZNKS", "__cxa_"), "C++ library"),
+    (("__assert_fail",), "assert (-DNDEBUG leaves it out)"),
+    (("__ctype_",), "tables of characters as glibc's isdigit, toupper and their like want them"),
 )
+_STREAMS = ("stdin", "stdout", "stderr")
 _UNRESOLVED = "unresolved symbol "
 
 
@@ -97,6 +100,8 @@ def problems(errors: str, users: Users, wide: Users) -> list[Problem]:
         place, text = _located(line)
         if place and text.startswith(("error: ", "fatal error: ", "sorry, unimplemented: ")):
             add(place, function, "cannot be compiled for nvptx-none: " + text.partition(": ")[2])
+        elif place and text.startswith("internal compiler error: "):
+            add(place, function, f"makes the accelerator compiler fail ({text})")
     return list(found.values())
 
 
@@ -104,6 +109,10 @@ def _missing(symbol: str) -> str:
     for starts, what in _SYMBOLS:
         if symbol.startswith(starts):
             return f"uses ‘{symbol}’: nvptx-none has no {what}"
+    if symbol in _STREAMS:
+        return f"uses ‘{symbol}’: nvptx-none has no streams (printf and puts write to the program's standard output)"
+    if symbol.startswith("__") and symbol.endswith("_chk"):
+        return f"uses ‘{symbol}’: nvptx-none has no checked functions (-U_FORTIFY_SOURCE leaves them out)"
     return (
         f"uses ‘{symbol}’, which is not defined for nvptx-none; mark its definition ‘declare target’, or name its "
         "library with -foffload-options=nvptx-none=-l…"
@@ -115,8 +124,9 @@ def uses(assembly: str, symbol: str) -> list[tuple[str, str]]:
     found: dict[tuple[str, str], None] = {}
     files: dict[str, str] = {}
     function = place = ""
+    apart = str.maketrans(",;()[]+", " " * 7)
     for line in assembly.split("\n"):
-        words = line.replace(",", " ").replace(";", " ").replace("(", " ").replace(")", " ").split()
+        words = line.translate(apart).split()
         if not words:
             continue
         if line.startswith("// BEGIN ") and " DEF: " in line:

@@ -6,6 +6,7 @@ nvptx_name_replacement) for the names.
 
 from __future__ import annotations
 
+from mkoffload.nvptx_errata import mended
 from mkoffload.process import ToolError
 from mkoffload.tables import Names, base_name
 
@@ -38,7 +39,7 @@ def split(data: bytes, name: str) -> PtxImage:
     if not chunks[-1]:
         chunks.pop()
     for chunk in chunks:
-        image.objects.append(_strip(chunk.replace(b"\r", b""), image, name) + b"\0")
+        image.objects.append(mended(_strip(chunk.replace(b"\r", b""), image, name)) + b"\0")
     if not image.objects:
         raise ToolError(f"{name}: the accelerator compiler wrote no PTX")
     return image

@@ -38,14 +38,36 @@ def discard(path: str) -> None:
         pass
 
 
+def temporary_root() -> str:
+    """Where temporary files go, as GCC chooses it (libiberty's make-temp-file.c)."""
+    return next((d for d in (os.environ.get(n) for n in ("TMPDIR", "TMP", "TEMP")) if d and os.path.isdir(d)), "/tmp")
+
+
+def is_temporary(path: str) -> bool:
+    """Whether the path is that of an object which gcc makes and deletes when it compiles and links at once."""
+    folder, name = os.path.split(path)
+    stem = name.partition(".")[0]
+    named_so = stem.startswith("cc") and len(stem) == 8 and stem.isalnum()
+    return named_so and bool(folder) and same(folder, temporary_root())
+
+
+def linker_appends() -> bool:
+    """Whether the linker that started us puts what its plugin adds behind crtoffloadend.o: mold does.
+
+    (GNU ld and gold put host LTO's objects where the first LTO object stood.)
+    """
+    try:
+        return "mold" in os.path.basename(os.readlink(f"/proc/{os.getppid()}/exe"))
+    except OSError:
+        return False
+
+
 class Temps:
     """Temporary files and folders of one run.  ``remove`` deletes all of them that were not released."""
 
     def __init__(self) -> None:
         self.paths: list[str] = []
-        self.root = next(
-            (d for d in (os.environ.get(n) for n in ("TMPDIR", "TMP", "TEMP")) if d and os.path.isdir(d)), "/tmp"
-        )
+        self.root = temporary_root()
 
     def name(self, suffix: str) -> str:
         """A new empty file of ours, named as GCC names its temporary files."""

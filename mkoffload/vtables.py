@@ -17,13 +17,17 @@ from gompy.objects.elf import SHN_UNDEF, STT_FUNC, STT_SECTION, Elf, Symbol
 from gompy.objects.names import OBJECT_KIND_ID, OBJECT_RECORD_SECTION, OFFLOAD_VAR_SECTION, SIZE_UNKNOWN
 from mkoffload.inputs import Described, Input
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 PREFIXES = ("_ZTV", "_ZTT", "_ZTI")
 TARGET_CALLS = ("GOMP_target_ext", "GOMP_target_data_ext", "GOMP_target_enter_exit_data", "GOMP_target_update_ext")
 NAME = "C++ vtables"
 
 
-def _host_uses(elf: Elf) -> set[str]:
-    """Vtables that the object's functions with target constructs refer to."""
+def host_uses(elf: Elf, wanted: Callable[[str], bool]) -> set[str]:
+    """Names of symbols, of those wanted, that the object's functions with target constructs refer to."""
     symbols = elf.symbols()
     if not any(s.name in TARGET_CALLS for s in symbols):
         return set()
@@ -39,7 +43,7 @@ def _host_uses(elf: Elf) -> set[str]:
             name = symbols[number].name if number < len(symbols) else ""
             if name in TARGET_CALLS:
                 calls.append(offset)
-            elif name.startswith(PREFIXES):
+            elif wanted(name):
                 uses.append((offset, name))
         for function in held if calls and uses else ():
             end = function.value + function.size
@@ -72,7 +76,7 @@ def candidates(inputs: list[Input]) -> Candidates:
                 s.name for s in item.symbols if s.name.startswith(PREFIXES) and (item.nfuncs or not item.has_tables)
             )
         else:
-            found = _host_uses(item.elf)
+            found = host_uses(item.elf, lambda name: name.startswith(PREFIXES))
             used |= found
             if "@0x" not in item.name:
                 sure |= found

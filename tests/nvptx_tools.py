@@ -3,7 +3,8 @@
 The driver's memory is malloc'ed.  A launch stores 77 into the first int that its argument block points to.
 Environment: FAKE_DEVICES, FAKE_LOG (a file: one line for each call), FAKE_FAIL (``function=error``),
 FAKE_LATER (what every call after that returns), FAKE_MEMORY (bytes
-that may be allocated at once).
+that may be allocated at once), FAKE_DEEP (the linker cannot tell how deep stacks get).
+In a callback every function returns CUDA_ERROR_NOT_PERMITTED.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ typedef unsigned long long ptr;
 static FILE *file;
 static __thread int context;  /* 1 + device */
 static int module, sticky;
+static __thread int in_callback;
+static size_t stack = 1024;
 static ptr bases[4096]; static size_t sizes[4096];
 static size_t total, limit;
 static int fails (const char *name)
@@ -61,7 +64,8 @@ static int fails (const char *name)
   size_t n = strlen (name);
   if (!file && getenv ("FAKE_LOG"))
     file = fopen (getenv ("FAKE_LOG"), "a");
-  if (file) { fprintf (file, "%s\n", name); fflush (file); }
+  if (file) { fprintf (file, "%s%s\n", name, in_callback ? " in a callback" : ""); fflush (file); }
+  if (in_callback) return 800;
   if (sticky && getenv ("FAKE_LATER")) return atoi (getenv ("FAKE_LATER"));
   sticky = f && !strncmp (f, name, n) && f[n] == '=' ? atoi (f + n + 1) : 0;
   return sticky;
@@ -98,11 +102,18 @@ int cuCtxGetCurrent (void **c) { CALL; *c = (void *) (uintptr_t) context; return
 int cuCtxCreate_v2 (void **c, unsigned f, int d) { CALL; context = 1 + d; *c = (void *) (uintptr_t) context; return 0; }
 int cuCtxPushCurrent_v2 (void *c) { CALL; context = (int) (uintptr_t) c; return 0; }
 int cuCtxPopCurrent_v2 (void **c) { CALL; *c = (void *) (uintptr_t) context; context = 0; return 0; }
+int cuDevicePrimaryCtxRetain (void **c, int d) { CALL; *c = (void *) (uintptr_t) (1 + d); return 0; }
+int cuDevicePrimaryCtxRelease_v2 (int d) OK
+int cuCtxSetCurrent (void *c) { CALL; context = (int) (uintptr_t) c; return 0; }
+int cuCtxSetLimit (int w, size_t n) { CALL; if (file) fprintf (file, "limit %d %zu\n", w, n); stack = n; return 0; }
+int cuCtxGetLimit (size_t *n, int w) { CALL; *n = stack; return 0; }
 int cuCtxDestroy_v2 (void *c) { CALL; context = 0; return 0; }
 int cuCtxSynchronize (void) OK
 int cuLinkCreate_v2 (unsigned n, int *o, void **v, void **s)
 { for (unsigned i = 0; i < n; i++) { if (o[i] == 7 && file) fprintf (file, "level %d\n", (int) (uintptr_t) v[i]);
-    if (o[i] == 5) strcpy (v[i], "line 3: what is this"); }
+    if (o[i] == 5) strcpy (v[i], "line 3: what is this");
+    if (o[i] == 3 && getenv ("FAKE_DEEP")) strcpy (v[i], "warning : Stack size for entry function 'f' cannot be "
+                                                         "statically determined"); }
   CALL; *s = &module; return 0; }
 int cuLinkAddData_v2 (void *s, int t, void *d, size_t n, const char *f, unsigned k, int *o, void **v)
 { CALL; return t == 1 && strlen (d) + 1 == n ? 0 : 1; }
@@ -151,7 +162,8 @@ int cuStreamCreate (void **s, unsigned f) { CALL; *s = (void *) (uintptr_t) stre
 int cuStreamDestroy_v2 (void *s) OK
 int cuStreamQuery (void *s) OK
 int cuStreamSynchronize (void *s) OK
-int cuStreamAddCallback (void *s, void (*f) (void *, int, void *), void *d, unsigned u) { CALL; f (s, 0, d); return 0; }
+int cuStreamAddCallback (void *s, void (*f) (void *, int, void *), void *d, unsigned u)
+{ CALL; in_callback = 1; f (s, 0, d); in_callback = 0; return 0; }
 int cuStreamWaitEvent (void *s, void *e, unsigned f) OK
 int cuEventCreate (void **e, unsigned f) { CALL; *e = &module; return 0; }
 int cuEventRecord (void *e, void *s) OK

@@ -195,8 +195,9 @@ def test_static_program_runs_on_the_host(tools: Tools) -> None:
 def test_linkers_without_gcc_s_plugin_are_told(tools: Tools) -> None:
     tools.write("none.c", "int none;\n")
     quiet(tools, "gompcc", "-fopenmp", "-c", "where.c", "none.c")
-    text = "does not hand objects to gcc's linker plugin, so no device code is linked: regions will run on the host"
-    for linker in ("lld", "mold"):
+    nothing = "does not hand objects to gcc's linker plugin, so no device code is linked: regions will run on the host"
+    some = "hands only objects of -flto to gcc's linker plugin (2.30 and later, all): the regions of others have no "
+    for linker, text in (("lld", nothing), ("mold", some + "device code and will run on the host")):
         for name in ("where.c", "where.o"):
             done = tools.run("gompcc", "-fopenmp", f"-fuse-ld={linker}", name, "-###")
             assert f"gompcc: warning: '{linker}' {text}\n" in done.stderr

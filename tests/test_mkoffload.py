@@ -302,6 +302,55 @@ int main(void)
     call(tmp_path / "prog")
 
 
+LINKED = """module m
+  integer :: a(9), b(9), c(9) = 5
+  !$omp declare target %s(a, b)
+contains
+  subroutine twice
+    !$omp declare target
+    a = 2 * b + c
+  end subroutine
+end module
+program p
+  use m
+  b = 3
+  !$omp target map(always, to: b) map(always, from: a)
+  call twice
+  !$omp end target
+  if (any(a /= 11)) stop 1
+end program
+"""
+
+
+@pytest.mark.skipif(not shutil.which("gfortran"), reason="no gfortran")
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_copies_that_no_map_reaches_are_warned_of(tmp_path: Path, level: str) -> None:
+    """gfortran 12 makes no device variables of ``declare target link``: the regions' work would be lost unsaid."""
+    path = compile_c(LINKED % "link", tmp_path / "l.o", "ours", level, gcc="gfortran", suffix=".f90")
+    done = link([path], tmp_path / "prog", gcc="gfortran")
+    assert "l.o: no map or update reaches ‘a’ (module m), ‘b’ (module m) on the device, which has its" in done.stderr
+    path = compile_c(LINKED % "to", tmp_path / "t.o", "ours", level, gcc="gfortran", suffix=".f90")
+    assert link([path], tmp_path / "prog", gcc="gfortran").stderr == ""
+
+
+def test_copies_of_what_the_host_sets(tmp_path: Path) -> None:
+    """A variable of another file: taken along; a warning only if functions with regions use it, too."""
+    definition = "int seen = 7, quiet = 8;\n#pragma omp declare target\nint there;\n#pragma omp end declare target\n%s"
+    region = "\nvoid run (void) {\n#pragma omp target\n there = 1;\n%s}\n"
+    user = (
+        "#pragma omp declare target\nextern int seen, quiet;\nint get (void) { return ++seen + ++quiet; }\n"
+        "#pragma omp end declare target\nvoid run (void);\n"
+        "int main (void) {\n int r;\n run ();\n#pragma omp target map(from: r)\n r = get ();\n return r - 17; }\n"
+    )
+    main = compile_c(user, tmp_path / "main.o")
+    quiet = compile_c(definition % (region % ""), tmp_path / "quiet.o")
+    assert link([main, quiet], tmp_path / "prog").stderr == ""
+    call(tmp_path / "prog")
+    loud = compile_c(definition % (region % "seen++;\n"), tmp_path / "loud.o")
+    done = link([main, loud], tmp_path / "prog")
+    assert "mkoffload: warning: loud.o: no map or update reaches ‘seen’ on the device, which" in done.stderr
+
+
 def test_calling_conventions_are_warned_of_once(tmp_path: Path) -> None:
     """-Wno-psabi of a compilation holds for the device, too (libgomp.oacc-c-c++-common/firstprivate-mappings-1.c)."""
     text = """typedef int wide __attribute__((vector_size (32)));
@@ -408,9 +457,7 @@ def test_undefined_function_is_explained(objects: dict[str, Path], tmp_path: Pat
     done = link([main, objects["b-ours"], helper], tmp_path / "prog", check=False)
     assert done.returncode == 1
     first, *rest = done.stderr.split("\n")
-    assert (
-        first.startswith("mkoffload: error: ") and "b.o: ‘b._omp_fn.0’ is a target region that uses ‘b_help’" in first
-    )
+    assert first.startswith("mkoffload: error: ") and "b.c:5: target region ‘b._omp_fn.0’ uses ‘b_help’" in first
     assert "declare target" in first and "compile that file with gompcc" in first
     assert rest[0].startswith("mkoffload: fatal error: ") and rest[0].endswith("ld returned 1 exit status")
     assert rest[1] == "compilation terminated."

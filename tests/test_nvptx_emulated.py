@@ -93,6 +93,38 @@ int main (void)
   return 0;
 }
 """
+TASKS = r"""
+#include <stdio.h>
+int main (void)
+{
+  int x[24], y[24], done = 0;
+  for (int i = 0; i < 24; i++)
+    x[i] = y[i] = i;
+#pragma omp target map(tofrom: x, y, done)
+#pragma omp parallel num_threads(8)
+  {
+#pragma omp single
+#pragma omp taskloop
+    for (int i = 0; i < 24; i++)
+      x[i] += 2;
+#pragma omp single
+#pragma omp taskloop simd num_tasks(5)
+    for (int i = 0; i < 24; i++)
+      y[i] = x[i];
+#pragma omp masked
+    for (int i = 0; i < 5; i++)
+      {
+#pragma omp task depend(inout: done)
+        done++;
+      }
+  }
+  for (int i = 0; i < 24; i++)
+    if (y[i] != i + 2)
+      return 1;
+  printf ("%d\n", done);
+  return 0;
+}
+"""
 TRAP = r"""
 #include <stdlib.h>
 void work (void)
@@ -154,6 +186,31 @@ int main (void)
 }
 """
 
+QUEUES = r"""
+#include <openacc.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main (void)
+{
+  size_t big = 70 << 20;
+  char *host = malloc (big), *other = malloc (big);
+  int x[10] = { 0 };
+  for (int round = 0; round < 3; round++)
+    {
+      char *dev = acc_create (host, big);
+#pragma acc enter data create(other[0:big])
+#pragma acc parallel loop deviceptr(dev) async(1)
+      for (int i = 0; i < 1000000; i++) dev[i] = i;
+#pragma acc parallel loop copy(x) async(2)
+      for (int i = 0; i < 10; i++) x[i] += i;
+#pragma acc exit data delete(other[0:big]) async(1)
+      acc_delete (host, big);
+    }
+  acc_wait_all ();
+  printf ("%d\n", x[9]);
+}
+"""
+
 KEPT = r"""
 #include <omp.h>
 #include <stdio.h>
@@ -171,26 +228,6 @@ int main (void)
   round (64, 0);
   round (80, 8);
   round (84, 8);
-  puts ("done");
-  return 0;
-}
-"""
-
-QUEUES = r"""
-#include <stdio.h>
-#include <stdlib.h>
-int main (int argc, char **argv)
-{
-  int n = atoi (argv[1]), step = atoi (argv[2]);
-  char *a = malloc (n + 40 * step);
-  for (int i = 0; i < 40; i++)
-    {
-      int size = n + i * step;
-#pragma acc parallel loop create(a[:size]) async(i % 2 + 1)
-      for (int k = 0; k < 4096; k++)
-        a[k] = k;
-    }
-#pragma acc wait
   puts ("done");
   return 0;
 }
@@ -217,6 +254,13 @@ def test_auto_takes_it_and_says_so(tools: Tools) -> None:
     assert done.stdout == "499500.0 1 0 42 5\n" and "3 on the host: there is no device" in done.stderr
 
 
+def test_tasks_of_a_region(tools: Tools) -> None:
+    """One thread makes tasks while others have not come to a barrier: GCC 12's libgomp hangs (nvptx_errata.py)."""
+    program = build(tools, "tasks.c", TASKS, "-foffload=nvptx-none")
+    done = tools.run("timeout", "60", program)
+    assert (done.returncode, done.stdout) == (0, "5\n")
+
+
 def test_beside_the_emulated_mic(tools: Tools) -> None:
     program = build(tools, "both.c", SUM, "-foffload=intelmic,nvptx-none", "-lm")
     for number in range(2):
@@ -238,14 +282,6 @@ def test_time_grows_with_the_number_of_blocks_and_no_faster(tools: Tools) -> Non
     assert done.returncode == 0 and done.stdout == "done\n", done.stdout + done.stderr
 
 
-def test_queues_give_memory_back_while_more_is_asked_for(tools: Tools) -> None:
-    """The driver waits for all streams when memory is freed, and a queue's end frees memory in a stream's callback."""
-    program = build(tools, "queues.c", QUEUES, "-foffload=nvptx-none", "-fno-openmp", "-fopenacc")
-    for n, check in ((4096, "1"), (4096, "0"), (80 << 20, "0"), (80 << 20, "1")):
-        done = tools.run("timeout", "30", program, str(n), "4096", env={"GOMPY_CHECK": check})
-        assert done.returncode == 0 and done.stdout == "done\n", (n, check, done.stdout + done.stderr)
-
-
 def test_several_gpus_and_threads(tools: Tools) -> None:
     program = build(tools, "threads.c", THREADS, "-foffload=nvptx-none")
     expected = " ".join(str(190 + 20 * t + 1000) for t in range(8)) + " \n"
@@ -260,6 +296,15 @@ def test_openacc_under_the_stock_libgomp(tools: Tools) -> None:
     done = tools.run(tools.work / "acc", env={"LD_LIBRARY_PATH": paths.LIBDIR, "GOMP_DEBUG": "1"})
     assert done.stdout == "500500 1000 1\n", done.stderr[-2000:]
     assert "nvptx_exec: kernel main$_omp_fn$2: launch gangs=3, workers=2, vectors=64" in done.stderr
+
+
+@pytest.mark.parametrize("check", ["0", "1"])
+def test_memory_goes_back_while_queues_give_theirs(tools: Tools, check: str) -> None:
+    """The driver's free waits for the queues, in which there are frees as well; blocks of this size are not kept."""
+    tools.write("queues.c", QUEUES)
+    tools.ok("gompcc", "-fopenacc", "-O1", "-foffload=nvptx-none", "queues.c", "-o", "queues")
+    done = tools.run("timeout", "60", tools.work / "queues", env={"GOMPY_CHECK": check})
+    assert (done.returncode, done.stdout) == (0, "27\n"), done.stderr
 
 
 def test_a_trap_names_its_region(tools: Tools) -> None:

@@ -15,6 +15,7 @@ from nvptx_tools import PTXAS, build_driver, has_compiler, has_stock_plugin
 
 from gompy.driver import paths
 from mkoffload import nvptx
+from mkoffload.nvptx_errata import mended
 from mkoffload.nvptx_explain import problems, uses, wide_uses
 from mkoffload.nvptx_ptx import comparable, host_name, order_for, split
 from mkoffload.process import ToolError
@@ -127,6 +128,12 @@ def recorded(tools: Tools, image: str, *objects: str) -> str:
     return tools.ok(tools.work / "rec")
 
 
+BARRIERS = (
+    b"// BEGIN\n.visible .func gomp_team_barrier_wake (.param .u64 %in_ar0, .param .u32 %in_ar1)\n{\n"
+    b".reg .u32 %ar1;\nld.param.u32 %ar1,[%in_ar1];\nret;\n}\n"
+)
+"""The beginning of libgomp's function, as far as it matters."""
+
 # --- the record -------------------------------------------------------------------------------------------------------
 
 
@@ -147,8 +154,13 @@ def test_the_record_is_gccs(tools: Tools, model: str, source: str, pie: bool) ->
     ours = recorded(tools, "ours.xnvptx-none.o", "region.o")
     if pie:  # GCC passes -fPIC on, which changes code here and there but never the record
         theirs, ours = ("\n".join(x for x in t.split("\n") if not x.startswith("ptx ")) for t in (theirs, ours))
-    assert ours == theirs
     lines = ours.split("\n")
+    changed = [pair for pair in zip(theirs.split("\n"), lines, strict=True) if len(set(pair)) > 1]
+    if changed and model == "omp" and not pie:  # the object whose barriers are mended is longer
+        ((one, other),) = set(changed)  # registered and taken back
+        assert int(other.split()[1]) - int(one.split()[1]) == len(mended(BARRIERS)) - len(BARRIERS)
+    else:
+        assert not changed
     assert lines[0] == "on 0x10001 1 5" and "off 0x10001 1 5" in lines
     if model == "acc":
         assert "fn f$_omp_fn$0 7 4 128" in lines and any(line.startswith("fn f$_omp_fn$2 1 1") for line in lines)
@@ -297,6 +309,28 @@ def test_libraries_of_the_device_are_found(tools: Tools) -> None:
 
 
 @has_compiler
+@pytest.mark.parametrize(
+    ("clauses", "body"),
+    [
+        ("map(tofrom: s)", "{\n#pragma omp atomic\n s += 1; }"),
+        ("map(tofrom: c)", "{\n#pragma omp atomic\n c += 1; }"),
+        ("reduction(+: x) reduction(^: y)", "x++, y ^= i;"),
+        ("map(tofrom: x) lastprivate(conditional: x)", "if (i == 7) x = i;"),
+    ],
+    ids=["two bytes", "one byte", "reduction of two variables", "conditional lastprivate"],
+)
+def test_atomic_operations_that_are_functions(tools: Tools, clauses: str, body: str) -> None:
+    """GCC wants -foffload=-latomic for these."""
+    tools.write(
+        "a.c",
+        "int main (void)\n{\n  short s = 0;\n  char c = 0;\n  int x = 0, y = 0;\n"
+        f"#pragma omp target parallel for {clauses}\n  for (int i = 0; i < 9; i++)\n    {body}\n"
+        "  return s + c + x + y;\n}\n",
+    )
+    assert tools.ok("gompcc", "-O1", "-fopenmp", "-foffload=nvptx-none", "a.c", "-o", "a") == ""
+
+
+@has_compiler
 def test_options_for_the_target_come_last(tools: Tools) -> None:
     tools.write("a.c", LINKS_FIRST)
     options = ["-fopenmp", "-O1", "-foffload=nvptx-none", "-foffload-options=nvptx-none=-O3 -misa=sm_35"]
@@ -346,6 +380,12 @@ REFUSED = [
         OMP_PRAGMA,
         "extern int getppid (void);\n r = getppid ();",
         "a.c:7: target region ‘main._omp_fn.0’ uses ‘getppid’, which is not defined for nvptx-none",
+    ),
+    (
+        "assert of glibc",
+        OMP_PRAGMA,
+        "extern void __assert_fail (void);\n if (r != 3) __assert_fail ();",
+        "a.c:7: target region ‘main._omp_fn.0’ uses ‘__assert_fail’: nvptx-none has no assert (-DNDEBUG leaves it out)",
     ),
     (
         "host's registers",
@@ -433,6 +473,27 @@ def test_one_model_is_needed(words: list[str]) -> None:
 # --- the parts --------------------------------------------------------------------------------------------------------
 
 
+def test_barriers_of_libgomp_are_mended() -> None:
+    """gomp_team_barrier_wake: more threads than one are all of them (0); nothing else changes."""
+    at = BARRIERS.index(b"ret;")
+    rest = b"}\n.visible .func f (.param .u32 %in_ar1)\n{\n.reg .u32 %ar1;\nld.param.u32 %ar1,[%in_ar1];\nret;\n}\n"
+    whole = BARRIERS.removesuffix(b"}\n") + rest
+    result = mended(whole)
+    assert result.startswith(whole[:at]) and result.endswith(whole[at:])
+    added = result[at : at - len(whole)]
+    assert added.startswith(b"{\n") and added.endswith(b"}\n")
+    assert b"setp.gt.s32 %gompy_more,%ar1,1;\nselp.b32 %ar1,0,%ar1,%gompy_more;\n" in added
+    for other in (b"", rest, whole.replace(b"_wake", b"_walk"), whole.replace(b"%ar1,[", b"%ar2,[")):
+        assert mended(other) == other
+
+
+@has_compiler
+def test_the_barriers_of_this_libgomp_are_mended(tools: Tools) -> None:
+    tools.write("a.c", "int main (void)\n{\n  int x = 1;\n#pragma omp target map(x)\n  x = 0;\n  return x;\n}\n")
+    tools.ok("gompcc", "-fopenmp", "-foffload=nvptx-none", "-save-temps", "a.c", "-o", "a")
+    assert (tools.work / "a.xnvptx-none.ptx").read_bytes().count(b"selp.b32 %ar1,0,%ar1,%gompy_more;") == 1
+
+
 def test_split() -> None:
     data = (
         b'.version 6.0\r\n//:FUNC_MAP "a$_omp_fn$0"\n//:VAR_MAP "v"\ncode "\\\n//:FUNC_MAP "b", 0x7, 0x0, 0x20\n\0'
@@ -493,14 +554,39 @@ def test_problems_in_another_language() -> None:
     assert [p.what.partition(" needs")[0] for p in found] == ["a.c:5:6: device function ‘f’"]
 
 
+def test_failures_of_the_compiler() -> None:
+    text = "during GIMPLE pass: x\na.c: In function ‘f’:\na.c:1:4: internal compiler error: in g, at h.cc:7\n"
+    wanted = (
+        "a.c:1:4: device function ‘f’ makes the accelerator compiler fail (internal compiler error: in g, at h.cc:7)"
+    )
+    assert [p.what for p in problems(text, lambda _: [], lambda _: [])] == [wanted]
+    text = "unresolved symbol stdout\nunresolved symbol __printf_chk\nunresolved symbol stdouts\n"
+    streams, checked, other = (p.what for p in problems(text, lambda _: [], lambda _: []))
+    assert "nvptx-none has no streams" in streams and "-U_FORTIFY_SOURCE" in checked and "declare target" in other
+
+
+@has_compiler
+@needs("gfortran")
+def test_functions_of_derived_type(tools: Tools) -> None:
+    """GCC 12's accelerator compiler fails on them (tree-nrv.cc)."""
+    tools.write(
+        "nrv.f90",
+        "module m\n type :: t\n  integer :: a, b\n end type\ncontains\n function f (x)\n !$omp declare target\n"
+        "  type(t) :: x, f\n  f%a = x%a + 1\n  f%b = max (x%b, 7)\n end function\nend module\n"
+        "program p\n use m\n type(t) :: v = t (1, 2)\n !$omp target map(v)\n v = f (v)\n !$omp end target\n"
+        " if (v%a /= 2 .or. v%b /= 7) stop 1\nend program\n",
+    )
+    assert tools.ok("gompfortran", "-O2", "-fopenmp", "-foffload=nvptx-none", "nrv.f90", "-o", "nrv") == ""
+
+
 def test_uses_of_a_symbol() -> None:
     text = (
         '// BEGIN FUNCTION DEF: f$_omp_fn$0$impl\n{\n\t.file 2 "x/a b.c"\n\t.loc 2 8 10\n\t\tcall (%v), thing, (%p);\n'
         "\t\tcall thing2;\n}\n// BEGIN GLOBAL FUNCTION DECL: thing\n.extern .func thing;\n"
         "// BEGIN GLOBAL FUNCTION DEF: g\n"
-        "{\n\t.loc 2 9 1\n\t\tmov.u64 %r1, thing;\n}\n"
+        "{\n\t.loc 2 9 1\n\t\tmov.u64 %r1, thing;\n\t.loc 2 10 1\n\t\tld.u32 %r2, [thing+4];\n}\n"
     )
-    assert uses(text, "thing") == [("f._omp_fn.0", "x/a b.c:8"), ("g", "x/a b.c:9")]
+    assert uses(text, "thing") == [("f._omp_fn.0", "x/a b.c:8"), ("g", "x/a b.c:9"), ("g", "x/a b.c:10")]
 
 
 def test_uses_of_a_type() -> None:

@@ -322,6 +322,109 @@ int main (void)
     assert output(tmp_path, source, "-O1") == "1 1 5\n1 1\n"
 
 
+NO_LENGTH = """
+#include <openacc.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main (int argc, char **argv)
+{
+  int none = argc - 1, *a = calloc (100, sizeof *a), *b = calloc (100, sizeof *b);
+#pragma acc enter data create (a[0:none]) copyin (b[0:100])
+#pragma acc update self (a[0:none], b[7:none])
+#pragma acc update device (b[0:none])
+#pragma acc update self (a[0:none]) if_present async (1)
+#pragma acc data copy (a[0:none]) present (b[0:none])
+  ;
+#pragma acc enter data create (b[0:none])
+#pragma acc exit data delete (b[0:100])
+  printf ("%d %d\\n", acc_is_present (a, 1), acc_is_present (b, 400));
+#pragma acc exit data copyout (b[0:none]) delete (a[0:none])
+  printf ("%d\\n", acc_is_present (b, 1));
+#pragma acc enter data copyin (b[0:100])
+#pragma acc enter data copyin (b[0:100])
+#pragma acc exit data delete (b[0:none]) finalize
+  printf ("%d\\n", acc_is_present (b, 1));
+}
+"""
+
+
+def test_sections_without_length(tmp_path: Path) -> None:
+    """A length that is 0 at run time: nothing is mapped or copied, and what is mapped there is counted."""
+    assert output(tmp_path, NO_LENGTH) == "0 1\n0\n0\n"
+
+
+CONSTANT = """
+static const int table[16] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
+static const struct { const char *name; int value; } pairs[2] = { { "one", 1 }, { "two", 2 } };
+int constants (int k)
+{
+  int s = 0;
+#pragma acc parallel copy (s)
+  s += table[k];
+#pragma acc parallel copy (s) async (1)
+  s += table[k + 1] + pairs[k].value;
+#pragma acc wait
+#pragma acc enter data copyin (table)
+#pragma acc update self (table)
+#pragma acc exit data copyout (table)
+  return s;
+}
+"""
+CONSTANT_MAIN = """
+#include <stdio.h>
+int constants (int);
+int main (int argc, char **argv) { printf ("%d\\n", constants (argc)); }
+"""
+CONSTANT_LIBRARY = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main (int argc, char **argv)
+{
+  for (int round = 0; round < 2; round++)
+    {
+      void *library = dlopen ("./constants.so", RTLD_NOW);
+      int (*constants) (int) = library ? (int (*) (int)) dlsym (library, "constants") : NULL;
+      if (constants == NULL)
+        return puts (dlerror ()), 1;
+      printf ("%d\\n", constants (argc));
+      dlclose (library);
+    }
+}
+"""
+CONSTANT_FORTRAN = """
+program p
+  implicit none
+  real, parameter :: w(3) = [1., 2., 4.]
+  real :: s
+  integer :: i, k
+  s = 0
+  k = 3
+  !$acc parallel loop reduction(+:s)
+  do i = 1, k
+    s = s + w(i)
+  end do
+  print '(f4.1)', s
+end program
+"""
+
+
+@pytest.mark.parametrize("option", ["-pie", "-no-pie", "-Wl,-z,norelro", "-Wl,-z,noseparate-code"])
+def test_constants_are_not_copied_back(tmp_path: Path, option: str) -> None:
+    """GCC 12 has a region copy the constants that it reads to the device and back; the host's cannot be written."""
+    assert output(tmp_path, CONSTANT + CONSTANT_MAIN, option) == "7\n"
+
+
+def test_constants_of_a_library(tmp_path: Path) -> None:
+    build(tmp_path, CONSTANT, "-fPIC", "-shared", name="constants.c").rename(tmp_path / "constants.so")
+    program = build(tmp_path, CONSTANT_LIBRARY)
+    done = subprocess.run([program], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "7\n7\n", "")
+
+
+def test_constants_of_fortran(tmp_path: Path) -> None:
+    assert output(tmp_path, CONSTANT_FORTRAN, name="prog.f90") == " 7.0\n"
+
+
 @pytest.mark.parametrize("wanted", ["1", "0"])
 def test_error_stop_has_a_backtrace(tmp_path: Path, wanted: str) -> None:
     """error stop in a region ends the program as on the host: with a backtrace by default."""

@@ -207,6 +207,31 @@ def test_atomics_are_checked() -> None:
         assert "read (4 bytes) that was never written" in device.warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "size"), [("strlen", 13), ("strlen", 8), ("strlenient", 13), ("__atomic_fetch_add_1", 13)]
+)
+def test_library_functions_that_go_by_words(name: str, size: int) -> None:
+    """newlib's strlen and libatomic's small operations look at the rest of a word; others may not."""
+    update = ".reg .u64 %o; atom.cas.b64 %o, [%q], %v, %v;" if name.startswith("__") else ""
+    function = f""".func {name} (.param .u64 %at) {{
+.reg .u64 %q, %v; ld.param.u64 %q, [%at]; ld.u64 %v, [%q]; {update} ret; }}
+"""
+    call = "{ .param .u64 %out; st.param.u64 [%out], %n; call NAME, (%out); }".replace("NAME", name)
+    text = kernel(f"add.u64 %n, %n, %a; {call}", function)
+    with Device(1 << 20, EVERYTHING) as device:
+        block = device.upload(bytes(size))
+        device.upload(bytes(64))
+        if size == 13 and name != "strlenient":
+            run(device, text, block, 0, 8)
+            assert device.warnings == []
+            run(device, kernel(access("u8", False, "uniform")), block, 0, 12)
+            assert device.warnings == []
+            assert "13 bytes" in fails(device, ILLEGAL, kernel(access("u8", False, "uniform")), block, 0, 13)
+            assert f" in '{name}'" in fails(device, ILLEGAL, text, block, 0, 16)
+        else:
+            assert f" in '{name}'" in fails(device, ILLEGAL, text, block, 0, 8)
+
+
 def test_strings_of_printf_are_checked() -> None:
     text = kernel(
         """{ .param .b64 f; .param .b64 v; .param .b32 r; st.param.b64 [f], %a; st.param.b64 [v], %b;

@@ -344,6 +344,37 @@ def test_shuffles(device: Device, mode: str, b: str, source: object) -> None:
     assert run(device, text) == [7 * source(i) for i in range(32)]  # type: ignore[operator]
 
 
+def test_local_address_from_local_memory(device: Device) -> None:
+    """Lane 0's address of a variable, kept in memory and handed to all, is each lane's own variable (GCC at -O0)."""
+    text = entry("""
+    .local .align 8 .b8 frame[16];
+    cvta.local.u64 %q, frame; add.u64 %f, %q, 8; st.u64 [%q], %f;
+    ld.u64 %g, [%q]; mov.b64 {%x, %y}, %g;
+    shfl.sync.idx.b32 %x, %x, 0, 31, 0xffffffff; shfl.sync.idx.b32 %y, %y, 0, 31, 0xffffffff;
+    mov.b64 %g, {%x, %y}; st.u32 [%f], %tid; ld.u32 %s, [%g]; st.u32 [%p], %s; ret;
+""")
+    assert run(device, text) == list(range(32))
+
+
+def test_local_address_from_a_caller(device: Device) -> None:
+    """The same with an address that a function is given, and with one that it gives back (routine vector)."""
+    hand = "mov.b64 {%x, %y}, %g; shfl.sync.idx.b32 %x, %x, 0, 31, 0xffffffff; "
+    hand += "shfl.sync.idx.b32 %y, %y, 0, 31, 0xffffffff; mov.b64 %g, {%x, %y};"
+    head = f"""
+.func (.param .u64 %r) own (.param .u64 %a) {{ .reg .u64 %g; .reg .u32 %x, %y;
+    ld.param.u64 %g, [%a]; {hand} ld.u32 %x, [%g]; add.u32 %x, %x, 1; st.u32 [%g], %x; st.param.u64 [%r], %g; ret; }}
+"""
+    text = entry(
+        f"""
+    .local .align 8 .b8 frame[16]; .param .u64 give, take;
+    cvta.local.u64 %q, frame; st.u32 [%q], %tid; st.param.u64 [give], %q; call (take), own, (give);
+    ld.param.u64 %g, [take]; {hand} ld.u32 %s, [%g]; st.u32 [%p], %s; ret;
+""",
+        head,
+    )
+    assert run(device, text) == list(range(1, 33))
+
+
 def test_shuffle_in_segments_with_predicate(device: Device) -> None:
     text = entry(
         "shfl.sync.down.b32 %s|%a, %tid, 2, 0x1807, 0xffffffff; selp.u32 %t, 1, 0, %a; st.u32 [%p], %s;"

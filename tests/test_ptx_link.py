@@ -88,7 +88,6 @@ def test_not_ptx() -> None:
         ("bra $NOWHERE;", "label '$NOWHERE' is not defined"),
         ("ld.param.u32 %x, [%nothing];", "unknown register '%nothing'"),
         ("setp.foo.u32 %p, %x, %x;", "unknown opcode 'setp.foo.u32'"),
-        ("mov.u32 %x, %clock_hi;", "special register '%clock_hi' is not implemented"),
     ],
 )
 def test_errors_have_object_and_line(device: Device, body: str, message: str) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +19,7 @@ from gompy.ptx.index import index_file
 from gompy.ptx.parser import parse
 from gompy.ptx.records import dataclass, field
 from gompy.ptx.unit import check_of
+from gompy.ptx.words import cut
 
 HEAD = ".version 6.0\n.target sm_35\n.address_size 64\n"
 STACKS = ".visible .shared .align 8 .u64 __nvptx_stacks[32];\n"
@@ -122,16 +126,16 @@ def test_start_loads_little(tmp_path: Path) -> None:
     code = f"""import sys
 sys.argv = [{str(source)!r}, 'fill', {str(tmp_path)!r}]
 __file__ = {str(source)!r}
-try:
-    exec(open(__file__).read())
-except SystemExit as done:
-    assert not done.code
-print(*sorted(sys.modules))
+import os
+leave = os._exit
+os._exit = lambda status: (print(*sorted(sys.modules), flush=True), leave(status))
+exec(open(__file__).read())
 """
     command = [sys.executable, "-I", "-S", "-c", code]
     done = subprocess.run(command, input=requests, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert "gompy.ptx.backend" in loaded
+    assert not loaded & {"re", "enum", "collections", "ctypes"}
     assert not loaded & {"site", "dataclasses", "inspect", "typing", "pathlib", "traceback", "llvmlite", "subprocess"}
     assert (tmp_path / f"{'a' * 32}.E").exists()
 
@@ -155,3 +159,62 @@ def test_records_are_like_dataclasses(number: int, text: str, extra: int) -> Non
     one.items += range(extra)
     assert one != two and two.items == [] and not hasattr(one, "__dict__")
     assert check_of(bytes(8)) == 0
+
+
+WORD = re.compile(
+    r"""(?P<line>\n)|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<directive>\.(?:loc|file)\b[^\n]*)|"[^"\n]*"
+    |[%$_A-Za-z][\w$]*(?:\.[A-Za-z0-9_:]+)*|\.[a-z_]\w*
+    |0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|[0-9]+\.[0-9]*(?:[eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+
+    |0[xX][0-9a-fA-F]+U?|[0-9]+U?|\S""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def words_by_expression(text: str) -> tuple[list[str], list[int], list[tuple[int, str]]]:
+    """What `words.cut` shall find, by a regular expression."""
+    words, lines, directives = [], [], []
+    line = 1
+    for match in WORD.finditer(text):
+        if match["directive"]:
+            directives.append((line, match[0]))
+        elif not match["line"] and not match["comment"]:
+            words.append(match[0])
+            lines.append(line)
+        line += match[0].count("\n")
+    return [*words, ""], [*lines, line], directives
+
+
+PIECES = [
+    "%r22", "ld.param.u64", "$L3:", "@!%p1", "bra", "[%rd1+8]", "0f3F800000", "0dBFF0000000000000", "1.5e-3", "0x1FU",
+    "12U", "7.", "1e5", ".loc 1 2 3", ".file 1 \"a b.c\"", ".local", ".filex", "// words", "/* a\nb */", "/* open",
+    '"text', '"text"', "{", "}", ";", "\n", " ", "\t", "\r", ".", "..", "/", "é", "a.b.", "mbar.shared::cta", "0f12",
+    "-", "_", "%", "0x", "1U2", "\udcff", "٣", "\f", "\x85",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join) | st.text(max_size=40))
+def test_words_are_those_of_the_expression(text: str) -> None:
+    assert cut(text) == words_by_expression(text)
+
+
+def test_words_of_real_ptx() -> None:
+    """Everything that GCC's device libraries for nvptx consist of, if they are here."""
+    texts = [HEAD + func("f")]
+    for archive in glob.glob("/usr/lib/gcc/x86_64-linux-gnu/12/accel/nvptx-none/lib*.a"):
+        texts.append(Path(archive).read_bytes().decode("utf-8", "surrogateescape"))
+    for text in texts:
+        assert cut(text) == words_by_expression(text)
+
+
+def test_another_python_is_told(tmp_path: Path) -> None:
+    """A Python that cannot load the compiled parts: one line that says which, and what to do."""
+    package = tmp_path / "gompy" / "ptx"
+    shutil.copytree(Path(build.__file__).parent, package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    (tmp_path / "gompy" / "__init__.py").touch()
+    command = [sys.executable, "-I", "-S", str(package / "__main__.py"), "fill", str(tmp_path)]
+    done = subprocess.run(command, input="auto\n", capture_output=True, text=True)
+    assert done.returncode == build.NO_COMPILER
+    assert not done.stderr
+    assert re.fullmatch(
+        r"error: compiling PTX with \S+ \(3\.\S+\): .*'llvm'.*: build gompy .* GOMPY_PYTHON .*\n", done.stdout
+    )

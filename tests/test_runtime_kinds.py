@@ -319,11 +319,24 @@ def test_declared_variable_is_never_copied_without_always(device: Device, memory
 def test_device_failures(device: Device, memory: Memory) -> None:
     data = memory.put(0, b"d" * 32)
     device.fail(alloc=True)
-    with pytest.raises(MappingError, match="device memory allocation fail"):
-        device.enter_data([(data, 32, K["to"])])
+    with pytest.raises(MappingError, match=r"^device memory allocation fail: a block of") as raised:
+        device.target([(data + 16, 8, K["to"]), (data, 12, K["to"]), (data + 24, 4, K["from"])])
+    assert str(raised.value).endswith(f"the largest object in it is [{data:#x}..{data + 12:#x}) of 12 bytes")
     device.fail(copy=True)
     with pytest.raises(MappingError, match=r"^Copying of host object \[0x\w+\.\.0x\w+\) to dev object \[0x"):
         device.enter_data([(data, 32, K["to"])])
+
+
+@pytest.mark.parametrize("size", [1 << 47, (1 << 64) - 4])
+def test_sizes_that_no_object_has(device: Device, memory: Memory, size: int) -> None:
+    """A Fortran pointer whose status is undefined has a descriptor of what the stack held."""
+    data = memory.put(0, b"d" * 32)
+    before = device.mappings()
+    with pytest.raises(MappingError, match=f"^the object at {data:#x} to be mapped has {size} bytes, more than there"):
+        device.enter_data([(data, size, K["to"])])
+    assert device.mappings() == before
+    device.enter_data([(data, 32, K["to"])])
+    device.enter_data([(data + 16, (1 << 64) - 4, K["to"])])  # inside what is mapped: no device memory is asked for
 
 
 def test_unhandled_kinds(device: Device, memory: Memory) -> None:

@@ -66,7 +66,6 @@ def test_stock_object_by_position() -> None:
 @pytest.mark.parametrize(
     ("records", "objects", "host", "image", "name"),
     [
-        ([A, B], [obj(A)], (3, 1), (2, 1), "b.c"),
         ([A], [(0xA, 3, 1, "a.c", OBJECT_KIND_ID)], (2, 1), (3, 1), "a.c"),
         ([A], [obj(A)], (1, 1), (2, 1), "a.c"),
         ([A], [obj(A)], (4, 1), (2, 1), "after the last"),
@@ -84,6 +83,14 @@ def test_disagreement_names_the_object(
     text = str(error.value)
     assert text.startswith("libgompy: prog: offload tables of the host and of the device image disagree: ")
     assert name in text
+
+
+def test_object_that_the_linker_kept_from_the_plugin() -> None:
+    with pytest.raises(MappingError) as error:
+        pair([A, B], [obj(A)], (3, 1), (2, 1), "prog")
+    assert str(error.value).startswith(
+        "libgompy: prog: object b.c has regions or device variables and is not in the device image: the linker"
+    )
 
 
 @st.composite

@@ -97,7 +97,42 @@ int main (void) {
   return 0;
 }"""
 
-PROGRAMS = {"chain": CHAIN, "overlap": OVERLAP, "private": PRIVATE}
+UNDEFERRED = """
+int main (void) {                 /* GCC 12's libgomp frees the record of a task that is on the stack */
+  int x = 0;
+  #pragma omp task shared(x)
+  {
+    #pragma omp target nowait map(tofrom: x)
+    x++;
+    #pragma omp taskwait
+  }
+  CHECK (x == 1);
+  #pragma omp taskloop shared(x)
+  for (int i = 0; i < 4; i++) {
+    #pragma omp target nowait map(tofrom: x)
+    x++;
+  }
+  #pragma omp taskloop shared(x)
+  for (unsigned long i = 0; i < 4; i++) {
+    #pragma omp target nowait map(tofrom: x)
+    x++;
+  }
+  CHECK (x == 9);
+  #pragma omp target nowait map(tofrom: x)
+  x++;
+  #pragma omp taskwait
+  #pragma omp task shared(x)      /* now there is a team */
+  {
+    #pragma omp target nowait map(tofrom: x) depend(inout: x)
+    x++;
+    #pragma omp taskwait
+  }
+  #pragma omp taskwait
+  CHECK (x == 11);
+  return 0;
+}"""
+
+PROGRAMS = {"undeferred": UNDEFERRED, "chain": CHAIN, "overlap": OVERLAP, "private": PRIVATE}
 MODES = {"sync": [], "async": ["-DASYNC"], "none": ["-DNDEV=0"]}
 
 
@@ -131,6 +166,13 @@ def test_regions_overlap_the_encountering_thread(tmp_path: Path) -> None:
     done = go(tmp_path, "overlap", MODES["async"])
     assert (done.rc, done.out) == (0, ""), done.err
     assert done.calls("async_run") == 3
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_in_explicit_tasks_outside_of_teams(tmp_path: Path, mode: str) -> None:
+    done = go(tmp_path, "undeferred", MODES[mode])
+    assert (done.rc, done.out) == (0, ""), done.err
+    assert done.calls("alloc") == done.calls("free")
 
 
 @pytest.mark.parametrize("mode", MODES)

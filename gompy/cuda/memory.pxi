@@ -376,7 +376,7 @@ cdef block *nearest_block(area *a, uint64_t address) noexcept nogil:
     while low != NULL and (low.use == FREE_BLOCK or low.use == MARGIN):
         low = block_below(a, low.address - 1)
     high = block_above(a, address)
-    while high != NULL and high.use == FREE_BLOCK:
+    while high != NULL and (high.use == FREE_BLOCK or high.use == MARGIN):
         high = block_above(a, high.address)
     if low == NULL:
         return high
@@ -385,18 +385,18 @@ cdef block *nearest_block(area *a, uint64_t address) noexcept nogil:
     return high if high.start - address < (address - low.start - low.length if address - low.start > low.length else 0) else low
 
 
-cdef void describe_host(uint64_t address, char *text, size_t size) noexcept nogil:
-    """What lies at an address that is not the device's."""
+cdef bint describe_host(uint64_t address, char *text, size_t size) noexcept nogil:
+    """What lies at an address that is not the device's; False if that is not known."""
     cdef Dl_info info
     cdef host_range *r
     cdef const char *file
     if address < 4096:
-        snprintf(text, size, b"a null pointer%s", pick(address == 0, b"", b" plus an offset"))
-        return
+        snprintf(text, size, b"a null pointer%s, which a pointer to unmapped memory becomes", pick(address == 0, b"", b" plus an offset"))
+        return True
     r = registered_at(address)
     if r != NULL:
         snprintf(text, size, b"host memory that cuMemHostRegister pinned; the emulated device can't reach it")
-        return
+        return True
     memset(&info, 0, sizeof(info))
     if dladdr(<void *>address, &info) != 0 and info.dli_fname != NULL:
         file = strrchr(info.dli_fname, 47)
@@ -405,8 +405,9 @@ cdef void describe_host(uint64_t address, char *text, size_t size) noexcept nogi
             snprintf(text, size, b"not device memory: %s+%llu of the host's %s", info.dli_sname, <unsigned long long>(address - <uint64_t>info.dli_saddr), file)
         else:
             snprintf(text, size, b"not device memory: the host's %s", file)
-        return
+        return True
     snprintf(text, size, b"not device memory")
+    return False
 
 
 cdef void block_words(block *n, char *text, size_t size) noexcept nogil:
@@ -451,9 +452,8 @@ cdef void describe_address(void *user, uint64_t address, char *text, size_t size
         return
     text[0] = 0
     if g == NULL:
-        describe_host(address, text, size)
         g = <gpu *>user
-        if g != NULL and lock_soon():
+        if not describe_host(address, text, size) and g != NULL and lock_soon():
             n = nearest_block(&g.memory, address)
             if n != NULL:
                 block_words(n, words, sizeof(words))

@@ -26,6 +26,9 @@ _SILENT_WITH_LTO = ("-fstack-usage", "-fcallgraph-info")
 """gcc takes these beside -flto and writes nothing (toplev.cc)."""
 
 
+_HOST_SANITIZERS = ("thread", "leak", "hwaddress", "kernel-address", "kernel-hwaddress")
+
+
 class Plan:
     """One gcc command.
 
@@ -176,14 +179,14 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
             elif given.startswith(_SILENT_WITH_LTO):
                 text = f"{quote(given)} writes nothing beside device code; {quote('-foffload=disable')} leaves that out"
                 messages.append(("warning", text))
-    device_options = list(chosen.device_options)
+    device_options = [*_sanitizers(line), *chosen.device_options]
     if device_code and line.openacc and not line.fortran and any(name in offload.OURS for name in chosen.names):
         if os.environ.get("GOMPY_ACCEL") == "true":
             device_options.append(ACCEL_ONLY)
         else:
             # The stock compiler makes device code too, where it folds acc_on_device to "the host"; a call has it right.
             before.append("-fno-builtin-acc_on_device")
-    if device_options:
+    if device_options and offload.OURS[0] in chosen.names:
         environment[OPTIONS] = f"{offload.OURS[0]}={' '.join(device_options)}"
         if line.sources:
             before.append(f"-specs={paths.SPECS}")
@@ -211,16 +214,36 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     return plan
 
 
+def _sanitizers(line: options.CommandLine) -> list[str]:
+    """The host's sanitizers, for the emulated device's image, which is another program of the same kind.
+
+    The front ends put marks of -fsanitize=undefined into the code, and the image's compiler has to make checks of them;
+    -fsanitize=address is all its.  -fsanitize=thread and -fsanitize=leak stay the host's.
+    """
+    words = []
+    for word in line.words:
+        option, _, names = word.text.partition("=")
+        if option in ("-fsanitize", "-fno-sanitize"):
+            names = ",".join(name for name in names.split(",") if name not in _HOST_SANITIZERS)
+            words += [f"{option}={names}"] if names else []
+        elif option.startswith(("-fsanitize-", "-fno-sanitize-")):
+            words.append(word.text)
+    return words
+
+
 def _host_only(line: options.CommandLine) -> list[str]:
     """Why the link's regions will run on the host, if they will; empty without regions."""
     reasons = []
-    if line.linker in ("lld", "mold"):
+    objects = [name for name in line.linker_inputs if name.endswith((".o", ".a"))]
+    if line.linker == "lld":
         text = f"{quote(line.linker)} does not hand objects to gcc's linker plugin, so no device code is linked"
         reasons.append(f"{text}: regions will run on the host")
+    elif line.linker == "mold" and not (line.lto and not any(_ordinary_regions(name) for name in objects)):
+        text = f"{quote(line.linker)} hands only objects of -flto to gcc's linker plugin (2.30 and later, all)"
+        reasons.append(f"{text}: the regions of others have no device code and will run on the host")
     if line.libgomp_archive:
         # Its target.o comes along with some of the others, such as that of host teams, and defines GOMP_target_ext.
         reasons.append("libgomp.a in a program that is not static may replace libgompy.so: regions may run on the host")
-    objects = (name for name in line.linker_inputs if name.endswith((".o", ".a")))
     return reasons if reasons and (line.sources or any(has_regions(name) for name in objects)) else []
 
 
@@ -285,6 +308,13 @@ def has_regions(name: str) -> bool:
     """Whether an object or archive has entries for the offload tables (by the name of the section, without parsing)."""
     funcs, variables = _contains(name, b".gnu.offload_funcs\0", b".gnu.offload_vars\0")
     return funcs or variables
+
+
+def _ordinary_regions(name: str) -> bool:
+    """Whether an object has regions and is no LTO object, or an archive has members of that kind."""
+    funcs, ours = _contains(name, b".gnu.offload_funcs\0", b".gompyir_.symtab.")
+    (lto,) = _contains(name, b".gnu.lto_.symtab.")
+    return ours or (funcs and not lto)
 
 
 def environment_of(plan: Plan) -> dict[str, str]:

@@ -213,6 +213,33 @@ def split_member(name: str) -> tuple[str, int | None]:
     return path, value
 
 
+def member_name(path: str, offset: int) -> str:
+    """Name of the archive member whose contents are at that offset; empty if the file does not tell (a thin archive).
+
+    Long names stand in a member of their own, ``//``, before all others (binutils' include/aout/ar.h).
+    """
+    try:
+        with open(path, "rb") as file:
+            if offset < 68 or file.read(8) != b"!<arch>\n":
+                return ""
+            file.seek(offset - 60)
+            field = file.read(16).rstrip()
+            at = 8
+            while field[:1] == b"/" and field[1:].isdigit():
+                file.seek(at)
+                header = file.read(60)
+                if len(header) < 60 or at >= offset:
+                    return ""
+                size = int(header[48:58])
+                if header[:3] == b"// ":
+                    field = file.read(size)[int(field[1:]) :].partition(b"\n")[0]
+                    break
+                at += 60 + size + (size & 1)
+            return field.removesuffix(b"/").decode("utf-8", "surrogateescape")
+    except (OSError, ValueError):
+        return ""
+
+
 def read_object(name: str) -> bytes:
     """The bytes of an object file or archive member as the linker plugin names it.  Raises ElfError if unreadable."""
     path, offset = split_member(name)

@@ -113,6 +113,8 @@ def read_tables(elf: ElfView) -> Tables:
     )
     if table:
         result.source = next(name for name in TABLE_SYMBOLS if name in bounds)
+        if result.source == names.GOMPY_HOST_TABLE:
+            table[3] = max(table[3], ve or 0)  # its constructor does so (mkoffload/hostobject.py)
         funcs = _span(elf, names.OFFLOAD_FUNC_SECTION, table[0], table[1], names.FUNC_ENTRY_SIZE)
         variables = _span(elf, names.OFFLOAD_VAR_SECTION, table[2], table[3], names.VAR_ENTRY_SIZE)
     elif fb is not None and fe is not None and vb is not None and ve is not None:

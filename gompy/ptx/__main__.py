@@ -7,7 +7,23 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 
-from gompy.ptx.build import main
+NO_COMPILER = 2
+"""Exit status for what is missing (build.py)."""
+
+try:
+    from gompy.ptx.backend import start
+
+    if sys.argv[1:2] == ["fill"] and len(os.sched_getaffinity(0)) > 1:
+        start()  # loads LLVM while the modules below are loaded and the PTX is read
+
+    from gompy.ptx.build import main
+except ImportError as error:  # compiled for another Python, or not at all
+    python = f"{sys.executable} ({sys.version.split()[0]})"
+    mend = "build gompy with this Python, or set GOMPY_PYTHON to the one it was built with"
+    print(f"error: compiling PTX with {python}: {error}: {mend}")
+    sys.exit(NO_COMPILER)
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(status)  # taking Python and LLVM apart first would keep the program waiting

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ABI = 20
+ABI = 24
 """Changes when compiled code must be thrown away: part of every cache file."""
 
 LANES = 32
@@ -32,6 +32,7 @@ WARP = {
     "nctaid": 104,
     "warpid": 116,
     "nwarps": 120,
+    "dynamic_shared": 124,  # bytes
     "tid": 128,  # u32[3][32]
     "shadow": 512,  # host pointer, checked code: a byte for each of device memory (checks.py)
     "shared_shadow": 520,  # and of shared memory
@@ -60,6 +61,8 @@ OP_INDEX = {name: index for index, name in enumerate(OPS)}
 ATOM_OPS = ("add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas")
 ATOM_TYPES = ("u32", "s32", "b32", "f32", "u64", "s64", "b64", "f64")
 """`atom`'s code = operation * 8 + type; 0x100: 16-bit (cas.b16)."""
+HALF_ATOMS = {"f16": 0x300, "bf16": 0x301, "f16x2": 0x200, "bf16x2": 0x201}
+"""`atom`'s code for add.noftz on 16-bit floats."""
 
 LANE_OPS = ("udiv", "sdiv", "urem", "srem", "umulhi", "smulhi", "round")
 """`lanes`: operation in bits 0-7, bytes of an element in 8-11; for `round`: float operation in 16-23, mode in 24-27."""

@@ -9,8 +9,6 @@ After the parser only `.param` variables are left:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from .syntax import (
     TYPE_BYTES,
     Call,
@@ -28,6 +26,10 @@ from .syntax import (
     Symbol,
     Variable,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Prototypes = dict[str, Function]
 """The `.callprototype`s of a function's body, by label."""

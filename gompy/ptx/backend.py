@@ -1,25 +1,24 @@
-"""LLVM, through the C functions of llvmlite's library.
-
-llvmlite's own Python modules are not imported: they take several times as long to load as LLVM itself, and the compiler
-is started anew for each image.  The functions used are those that `llvmlite.binding` calls (llvmlite 0.46 and later).
-"""
+"""LLVM beside the rest of the compiler: it is loaded, and compiles, on threads while Python goes on."""
 
 from __future__ import annotations
 
-import ctypes
+import _thread
 import os
 import sys
 
+from . import llvm
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
+    from typing import Generic, TypeVar
 
-TRIPLE = b"x86_64-unknown-linux-gnu"
+    T = TypeVar("T")
+else:  # the module typing takes as long to load as a kernel takes to parse
+    T = None
+    Generic = {T: object}
+
 INPLACE = os.path.join("llvmlite", "binding", "libllvmlite.so")
-
-
-class BackendError(Exception):
-    """LLVM refuses what it was given: a mistake of the compiler's own."""
 
 
 def find_library() -> str:
@@ -39,67 +38,64 @@ def find_library() -> str:
     raise ModuleNotFoundError("No module named 'llvmlite'", name="llvmlite")
 
 
+class Running(Generic[T]):
+    """A function at work on a thread; with one processor, one that is called when its result is wanted."""
+
+    def __init__(self, work: Callable[..., T], *arguments: object) -> None:
+        self.work = work
+        self.arguments = arguments
+        self.found: list[T] = []
+        self.error: BaseException | None = None
+        self.lock = _thread.allocate_lock()
+        self.threaded = len(os.sched_getaffinity(0)) > 1
+        if self.threaded:
+            self.lock.acquire()
+            try:
+                _thread.start_new_thread(self.run, ())
+            except RuntimeError:  # the user's processes are limited, and there are as many as that
+                self.threaded = False
+                self.lock.release()
+
+    def run(self) -> None:
+        """The thread."""
+        try:
+            self.found.append(self.work(*self.arguments))
+        except BaseException as error:  # raised where the result is wanted
+            self.error = error
+        finally:
+            if self.threaded:
+                self.lock.release()
+
+    def result(self) -> T:
+        """Wait; returns what the function returned, or raises what it raised."""
+        with self.lock:
+            if not self.found and self.error is None:
+                self.run()
+        if self.error is not None:
+            raise self.error
+        return self.found[0]
+
+
 class Backend:
     """LLVM for one CPU.  `name` and `features` describe it in LLVM's words."""
 
     def __init__(self) -> None:
-        self.library = ctypes.CDLL(find_library())
-        self.call("InitializeNativeTarget")
-        self.call("InitializeNativeAsmPrinter")
+        llvm.load(find_library())
         self.name = os.environ.get("GOMPY_PTX_CPU", "")
         self.features = ""
         if not self.name:
-            text = ctypes.c_char_p()
-            self.call("GetHostCPUName", ctypes.byref(text))
-            self.name = (text.value or b"").decode()
-            if self.call("GetHostCPUFeatures", ctypes.byref(text), result=ctypes.c_int):
-                self.features = (text.value or b"").decode()
-        self.machines: dict[int, Any] = {}
-
-    def call(self, name: str, *arguments: Any, result: Any = ctypes.c_void_p) -> Any:
-        """Call `LLVMPY_<name>`; results are pointers if nothing else is said."""
-        function = getattr(self.library, f"LLVMPY_{name}")
-        function.restype = result
-        return function(*[ctypes.c_void_p(a) if isinstance(a, int) and a > 0xFFFF else a for a in arguments])
-
-    def machine(self, level: int) -> Any:
-        """The target machine; `level`: 0 quick to compile, 2 quick to run."""
-        if level not in self.machines:
-            error = ctypes.c_char_p()
-            target = self.call("GetTargetFromTriple", TRIPLE, ctypes.byref(error))
-            self.machines[level] = self.call(
-                "CreateTargetMachine", target, TRIPLE, self.name.encode(), self.features.encode(), level,
-                b"pic", b"small", 0, 0, b"",
-            )  # fmt: skip
-            if not self.machines[level]:
-                raise BackendError(f"no target machine for CPU '{self.name}'")
-        return self.machines[level]
+            self.name, self.features = llvm.host_cpu()
 
     def compile(self, text: str, level: int, passes: tuple[str, ...]) -> bytes:
-        """An ELF object of a module's text.  `passes`: LLVM's in order; `O1`, `O2` stand for its own pipelines."""
-        error = ctypes.c_char_p()
-        machine = self.machine(level)
-        context = self.call("GetGlobalContext")
-        module = self.call("ParseAssembly", context, text.encode("utf-8", "surrogateescape"), ctypes.byref(error))
-        if error.value:
-            raise BackendError(error.value.decode("utf-8", "replace").strip().replace("\n", " "))
-        options = self.call("CreatePipelineTuningOptions")
-        self.call("PTOSetLoopVectorization", options, False)
-        self.call("PTOSetSLPVectorization", options, False)
-        builder = self.call("CreatePassBuilder", machine, options)
-        if passes[0] in ("O1", "O2"):
-            manager = self.call("buildPerModuleDefaultPipeline", builder, int(passes[0][1]), 0)
-        else:
-            manager = self.call("CreateNewModulePassManager")
-            for name in passes:
-                self.call(f"module_Add{name}Pass", manager)
-        self.call("RunNewModulePassManager", manager, module, builder)
-        buffer = self.call("TargetMachineEmitToMemory", machine, module, 1, ctypes.byref(error))
-        if not buffer:
-            raise BackendError((error.value or b"no object").decode("utf-8", "replace"))
-        elf = ctypes.string_at(
-            self.call("GetBufferStart", buffer), self.call("GetBufferSize", buffer, result=ctypes.c_size_t)
-        )
-        self.call("DisposeMemoryBuffer", buffer)
-        self.call("DisposeModule", module)
-        return elf
+        """An ELF object of a module's text; see llvm.compile."""
+        return llvm.compile(text.encode("utf-8", "surrogateescape"), self.name, self.features, level, passes)
+
+
+backends: list[Running[Backend]] = []
+
+
+def start() -> Running[Backend]:
+    """Begin to load LLVM, if nobody has yet."""
+    if not backends:
+        backends.append(Running(Backend))
+    return backends[0]

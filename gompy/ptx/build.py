@@ -71,6 +71,7 @@ class Builder:
         self.calls: list[tuple[str, str, str]] = []  # object, function, form: called as V by a kernel's object
         self.messages: list[str] = []
         self.status = OK
+        self.threads = len(os.sched_getaffinity(0))  # for one function file; processes of a large request have one
 
     def path(self, name: str) -> str:
         """The path of a cache file."""
@@ -168,7 +169,7 @@ class Builder:
         module = self.module(job.key)
         hot = job.form in "VWvw" or bool(self.facts(job.key).entries)
         functions = [(module.functions[name], job.form) for name in job.names if name in module.functions]
-        data, calls = compile_functions(module, functions, hot, job.parts)
+        data, calls = compile_functions(module, functions, hot, job.parts, self.threads)
         self.write(job.file, data)
         if hot:
             self.calls += [(job.key, called, kind) for called, kind in calls]
@@ -217,6 +218,14 @@ class Builder:
             least = loads.index(min(loads))
             shares[least].append(job)
             loads[least] += job.weight + 50
+        from .compiler import backend
+
+        try:
+            backend()  # loaded once for all, and by no thread any more while processes are made
+        except Exception:
+            self.attempt(shares[0], told)  # says what is wrong
+            return
+        self.threads = 1
         children = [self.child(share, told) for share in shares[1:]]
         self.attempt(shares[0], told)
         for process, pipe in children:

@@ -212,6 +212,43 @@ cdef void never_written(gompy_warp *w, int lane, uint64_t address, uint32_t size
     tell(w, <uint32_t> 1 << lane, FOUND_UNWRITTEN, address, unit, line, text, near)
 
 
+cdef extern from *:
+    """
+    /* newlib's functions that go by words (libc/string), and libatomic's, whose hardware has no smaller operation: they look
+       at the rest of an aligned word of which a byte is theirs.  (memcmp, memcpy and others stay within what they are given.) */
+    static const char *const gompy_word_functions[] = {
+      "memccpy", "memchr", "memrchr", "rawmemchr", "stpcpy", "stpncpy", "strcat", "strchr", "strcmp", "strcpy", "strlen",
+      "strncat", "strncmp", "strncpy", "strrchr",
+    };
+    static int gompy_goes_by_words (const char *name)
+    {
+      size_t i;
+      if (!strncmp (name, "__atomic_", 9))
+        return 1;
+      for (i = 0; i < sizeof gompy_word_functions / sizeof *gompy_word_functions; i++)
+        if (!strcmp (name, gompy_word_functions[i]))
+          return 1;
+      return 0;
+    }
+    """
+    bint goes_by_words "gompy_goes_by_words"(const char *name) nogil
+
+
+cdef bint word_function(ptx_module *module, code_unit *unit, uint32_t line) noexcept nogil:
+    """Whether a line of PTX is in a library's function that may look at all of a word of which a byte is allocated."""
+    cdef obj *o
+    cdef uint32_t n
+    cdef function_record *f
+    if unit == NULL:
+        return False
+    o = &module.image.objects[unit.object]
+    for n in range(o.nfunctions):
+        f = function_of(o, n)
+        if f.line <= line and line <= f.last_line:
+            return goes_by_words(string_of(o.index, f.name))
+    return False
+
+
 cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t size, int how, code_unit *unit, uint32_t line) noexcept nogil:
     """The host address of a lane's memory, marked as written if it will be; does not return if there is none."""
     cdef unsigned check = (<run *> w.launch).module.image.check
@@ -235,21 +272,23 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
             return place
     while good < size and shadow[good]:
         good += 1
-    if good < size:
-        if check & PTX_CHECK_MEMORY:
-            wrong_address(w, lane, address, size, good, how, unit, line)
+    if good < size and not check & PTX_CHECK_MEMORY:
         return place
+    for i in range(size):
+        written |= shadow[i]
+    if good < size and (how == WRITES or not written or not word_function((<run *> w.launch).module, unit, line)):
+        wrong_address(w, lane, address, size, good, how, unit, line)
     if how != WRITES and check & PTX_CHECK_INIT:
         # Some bytes: a structure with gaps, copied by words.
-        for i in range(size):
-            written |= shadow[i]
         if written == SHADOW_ALLOCATED:
             if not shared and on_gcc_stack(<run *> w.launch, address, 0):
                 memset(shadow, SHADOW_WRITTEN, size)
             else:
                 never_written(w, lane, address, size, shared, unit, line)
     if how != READS:
-        memset(shadow, SHADOW_WRITTEN, size)
+        for i in range(size):
+            if shadow[i]:
+                shadow[i] = SHADOW_WRITTEN
     return place
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 from . import abi, unit
-from .backend import Backend
+from .backend import Backend, Running, start
 from .emit import Links
 from .lower import lower
 from .syntax import Call, Function, Module
@@ -27,10 +24,9 @@ HOT = ("SROA", "NewGVN", "SimplifyCFG", "InstCombine", "DCE")
 did not come of it: loops over vectors of 32 lanes leave it little to do."""
 
 
-@cache
 def backend() -> Backend:
-    """LLVM, loaded when something must be compiled."""
-    return Backend()
+    """LLVM; waits until it is loaded."""
+    return start().result()
 
 
 def ir(
@@ -77,7 +73,8 @@ def compile_slow(checked: bool) -> bytes:
 
     body = checked_slow_paths() if checked else slow_paths()
     elf = backend().compile(module_text(body), 2, ("O2",))
-    names = re.findall(rf"@({abi.SLOW_PREFIXES[checked]}\w+)\(ptr %w", body)
+    defined = [line.partition("@")[2].partition("(")[0] for line in body.splitlines() if line.startswith("define")]
+    names = [name for name in defined if name.startswith(abi.SLOW_PREFIXES[checked])]
     return unit.code_file([elf], Links(), {name: (name, "S") for name in names}, {})
 
 
@@ -91,15 +88,26 @@ def is_hot(analysis: Analysis) -> bool:
     return any(not any(calling[head : end + 1]) for head, end in analysis.loops.items())
 
 
+def shares(texts: list[str], count: int) -> list[list[str]]:
+    """Texts in at most `count` parts of about the same size."""
+    found: list[list[str]] = [[] for _ in range(min(count, len(texts)))]
+    sizes = [0] * len(found)
+    for text in sorted(texts, key=len, reverse=True):
+        least = sizes.index(min(sizes))
+        found[least].append(text)
+        sizes[least] += len(text)
+    return found
+
+
 def compile_functions(
-    module: Module, functions: list[tuple[Function, str]], hot: bool, parts: int = 0
+    module: Module, functions: list[tuple[Function, str]], hot: bool, parts: int = 0, threads: int = 1
 ) -> tuple[bytes, set[tuple[str, str]]]:
     """A code file of functions, and the functions whose V (or W) versions they call.
 
     `hot` code (the program's own) goes through more of LLVM's passes; libraries, and functions that only call others,
     go through a few, and through a code generator that takes a tenth of the time.  `parts`: see unit.py, container.
+    `threads`: how many modules with hot functions to compile at a time.
     """
-    llvm = backend()
     links = Links()
     texts: dict[bool, list[str]] = {True: [], False: []}
     symbols: dict[str, tuple[str, str]] = {}
@@ -112,11 +120,12 @@ def compile_functions(
         texts[hot and not large and is_hot(analysis)].append(text)
         analyses.append(analysis)
         symbols[symbol] = (function.name, form)
-    elves = []
-    for quick, some in ((False, texts[True]), (True, texts[False])):
-        if some:
-            body = "\n".join([*some, *links.slow.values()])
-            elves.append(llvm.compile(module_text(body), 0 if quick else 2, QUICK if quick else HOT))
+    llvm = backend()
+    compiling: list[Running[bytes]] = []
+    for level, passes, some in ((2, HOT, shares(texts[True], threads)), (0, QUICK, shares(texts[False], 1))):
+        for share in some:
+            text = module_text("\n".join([*share, *links.slow.values()]))
+            compiling.append(Running(llvm.compile, text, level, passes))
     calls: set[tuple[str, str]] = set()
     lines: dict[tuple[str, str], int] = {}
     for analysis, (_, form) in zip(analyses, functions, strict=True):
@@ -134,4 +143,4 @@ def compile_functions(
                     lines.setdefault(("function", target.name), code.line)
                     if id(code) in analysis.vector_calls:
                         calls.add((target.name, wanted))
-    return unit.code_file(elves, links, symbols, lines, parts), calls
+    return unit.code_file([r.result() for r in compiling], links, symbols, lines, parts), calls

@@ -34,6 +34,7 @@ IOTA = {n: "<" + ", ".join(f"i64 {i * n}" for i in range(32)) + ">" for n in (1,
 LLVM_TYPE = {
     "b8": "i8", "u8": "i8", "s8": "i8", "b16": "i16", "u16": "i16", "s16": "i16", "b32": "i32", "u32": "i32",
     "s32": "i32", "f32": "float", "b64": "i64", "u64": "i64", "s64": "i64", "f64": "double", "pred": "i1",
+    "f16": "i16", "bf16": "i16", "f16x2": "i32", "bf16x2": "i32",
 }  # fmt: skip
 BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64}
 FULL = "<32 x i1>"
@@ -334,7 +335,9 @@ class Emitter:
             which = 1 if base == "%globaltimer" else 0
             value = Value("i64", False, self.helper("clock", f"ptr %w, i32 {which}", "i64"))
             return self.fit(value, "i32") if base == "%clock" else value
-        self.fail(f"special register '{name}' is not implemented")
+        from . import rare
+
+        return rare.special(self, name)
 
     def address(self, symbol: Symbol) -> Value:
         """The generic address of a symbol."""

@@ -35,6 +35,11 @@ NO_RESULT = frozenset(
         "brkpt",
         "call",
         "discard",
+        "stackrestore",
+        "cp",
+        "applypriority",
+        "pmevent",
+        "setmaxnreg",
     ]
 )
 """Opcodes whose first operand is no destination."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from . import abi
 from .emit import BITS, Emitter, Value
-from .syntax import Instruction
+from .syntax import Instruction, PtxError
 
-Lowering = Callable[[Emitter, Instruction], None]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+    Lowering = Callable[[Emitter, Instruction], None]
 TABLE: dict[str, Lowering] = {}
 
 INTEGERS = frozenset(["u16", "s16", "u32", "s32", "u64", "s64"])
@@ -42,9 +45,13 @@ def lowering(*names: str) -> Callable[[Lowering], Lowering]:
     return enter
 
 
-def unknown(em: Emitter, code: Instruction) -> None:
+class UnknownForm(PtxError):
+    """A form that is not PTX, not implemented, or one of those in rare.py."""
+
+
+def unknown(em: Emitter, code: Instruction) -> NoReturn:
     """The diagnostic for a form that is not PTX or not implemented."""
-    em.fail(f"unknown opcode '{code.opcode}'")
+    raise UnknownForm(f"unknown opcode '{code.opcode}'", em.line, em.name)
 
 
 def typed(em: Emitter, code: Instruction, allowed: frozenset[str], *mods: str) -> str:

@@ -111,7 +111,9 @@ cdef void compose(gompy_warp *w, uint32_t mask, int code, uint64_t address, code
     near[0] = 0
     if nearby != NULL:
         snprintf(near, sizeof(near), "%s", nearby)
-    elif address and launch.module.memory.describe != NULL and (code == PTX_ERROR_ILLEGAL_ADDRESS or code == PTX_ERROR_MISALIGNED_ADDRESS):
+    elif launch.module.memory.describe != NULL and (
+        code == PTX_ERROR_ILLEGAL_ADDRESS or address and (code == PTX_ERROR_MISALIGNED_ADDRESS or code == PTX_ERROR_INVALID_PC)
+    ):
         launch.module.memory.describe(launch.module.memory.user, address, near, sizeof(near))
     where[0] = 0
     if e.source[0]:

@@ -198,6 +198,7 @@ cdef extern from "<math.h>" nogil:
     double c_exp2 "exp2"(double) noexcept
     float c_log2f "log2f"(float) noexcept
     double c_log2 "log2"(double) noexcept
+    float c_tanhf "tanhf"(float) noexcept
 
 
 cdef uint64_t host_function(const char *name) noexcept nogil:
@@ -220,6 +221,7 @@ cdef uint64_t host_function(const char *name) noexcept nogil:
     if strcmp(name, "exp2") == 0: return <uint64_t> <uintptr_t> &c_exp2
     if strcmp(name, "log2f") == 0: return <uint64_t> <uintptr_t> &c_log2f
     if strcmp(name, "log2") == 0: return <uint64_t> <uintptr_t> &c_log2
+    if strcmp(name, "tanhf") == 0: return <uint64_t> <uintptr_t> &c_tanhf
     if strcmp(name, "memcpy") == 0: return <uint64_t> <uintptr_t> &memcpy
     if strcmp(name, "memset") == 0: return <uint64_t> <uintptr_t> &memset
     return 0

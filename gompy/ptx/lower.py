@@ -20,7 +20,24 @@ FAMILIES = (bits, carries, convert, memory_module, operations)
 """The modules that enter opcodes into forms.TABLE."""
 
 SIDE_EFFECTS = frozenset(
-    ["ld", "ldu", "st", "atom", "red", "bar", "barrier", "barred", "membar", "fence", "trap", "brkpt", "nanosleep"]
+    [
+        "ld",
+        "ldu",
+        "st",
+        "atom",
+        "red",
+        "bar",
+        "barrier",
+        "barred",
+        "membar",
+        "fence",
+        "trap",
+        "brkpt",
+        "nanosleep",
+        "cp",
+        "alloca",
+        "stackrestore",
+    ]
 )
 
 
@@ -302,11 +319,6 @@ class Lowering(Emitter):
         """One instruction with its guard."""
         self.line = code.line
         base = "call" if isinstance(code, Call) else code.base
-        lower = None
-        if not isinstance(code, Call):
-            lower = forms.TABLE.get(base)
-            if lower is None:
-                self.fail(f"unknown opcode '{code.opcode}'")
         skip = ""
         self.active, self.guarded = self.mask, False
         if code.guard is not None:
@@ -328,8 +340,15 @@ class Lowering(Emitter):
         if isinstance(code, Call):
             self.call(code)
         else:
-            assert lower is not None
-            lower(self, code)
+            try:
+                family = forms.TABLE.get(base)
+                if family is None:
+                    forms.unknown(self, code)
+                family(self, code)
+            except forms.UnknownForm:
+                from . import rare  # loaded by those who need it: it is not in GCC 12's code
+
+                rare.lower(self, code)
         if skip:
             self.put(f"br label %{skip}")
             self.label(skip)

@@ -16,6 +16,7 @@ from .uniform import Analysis
 SPACES = frozenset(("global", "const", "shared", "local", "param"))
 CACHE = frozenset(("ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "volatile", "relaxed", "acquire", "release", "weak"))
 SCOPES = frozenset(("cta", "gpu", "sys", "cluster"))
+ALL = 0xFFFFFFFF
 MEMORY_TYPES = INTEGERS | FLOATS | (LOGICAL - {"pred"}) | {"u8", "s8", "b8"}
 
 
@@ -28,6 +29,8 @@ def parts(em: Emitter, code: Instruction) -> tuple[str, str, int]:
         name = mod.partition("::")[0]
         if name in SPACES and not space:
             space = name
+        elif name in ("L1", "L2", "mmio") and mod != "L2::cache_hint":
+            continue
         elif mod in ("v2", "v4"):
             count = int(mod[1])
         elif mod not in CACHE and mod not in SCOPES:
@@ -331,6 +334,8 @@ def vote(em: Emitter, code: Instruction) -> None:
     if len(mods) != 2 or mods not in (["ballot", "b32"], ["all", "pred"], ["any", "pred"], ["uni", "pred"]):
         unknown(em, code)
     operands(em, code, 3 if "sync" in code.mods else 2)
+    if "sync" in code.mods and not (isinstance(code.operands[2], Immediate) and code.operands[2].value & ALL == ALL):
+        unknown(em, code)  # groups of lanes: rare.py
     word = em.new(f"and i32 {em.bits(em.read(code.operands[1], 'pred'))}, {em.active}")
     if mods[0] == "ballot":
         em.write(code.operands[0], Value("i32", False, word))
@@ -395,7 +400,8 @@ def barrier_reduction(em: Emitter, code: Instruction) -> None:
 @lowering("membar", "fence")
 def fence(em: Emitter, code: Instruction) -> None:
     """membar, fence."""
-    if any(m not in ("cta", "gl", "sys", "gpu", "sc", "acq_rel") for m in code.mods):
+    known = ("cta", "gl", "sys", "gpu", "sc", "acq_rel", "acquire", "release", "cluster")
+    if any(m not in known for m in code.mods) and code.mods[:1] not in (("proxy",), ("mbarrier_init",)):
         unknown(em, code)
     em.put("fence seq_cst")
 

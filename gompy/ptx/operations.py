@@ -214,7 +214,7 @@ def transcendental(em: Emitter, code: Instruction) -> None:
     elif code.base == "rsqrt":
         result = em.op("fdiv", one, em.intrinsic("sqrt", value))
     elif code.base == "tanh":
-        em.fail(f"'{code.opcode}' is not implemented")
+        unknown(em, code)
     else:
         result = em.intrinsic(
             {"sqrt": "sqrt", "ex2": "exp2", "lg2": "log2", "sin": "sin", "cos": "cos"}[code.base], value

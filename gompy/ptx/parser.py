@@ -1,13 +1,12 @@
 """The parser: PTX text to `syntax.Module`.
 
-One regular expression cuts the whole text into words (a call of `findall`, which is what makes 180,000 lines take
-seconds and not minutes); a recursive descent over the words is the grammar.  What is unknown is an error with its line.
+The whole text is cut into words first (words.pyx); a recursive descent over the words is the grammar.
+What is unknown is an error with its line.
 Registers are resolved while reading, so that scopes (`{ … }` with registers of the same name) are gone afterwards.
 """
 
 from __future__ import annotations
 
-import re
 import struct
 
 from .arguments import expand_calls, formal_registers, needs_variables
@@ -34,27 +33,32 @@ from .syntax import (
     Variable,
     Vector,
 )
+from .words import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-WORD = re.compile(
-    r"""\n|//[^\n]*|/\*.*?\*/|\.(?:loc|file)\b[^\n]*|"[^"\n]*"
-    |[%$_A-Za-z][\w$]*(?:\.[A-Za-z0-9_:]+)*|\.[a-z_]\w*
-    |0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+|0[xX][0-9a-fA-F]+U?|\d+U?
-    |[;,{}()\[\]:@!+\-=<>|*~]|\S""",
-    re.VERBOSE | re.DOTALL,
+COORDINATES = ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
+SPECIAL = frozenset(
+    [f"%{name}{axis}" for name in COORDINATES for axis in ("", ".x", ".y", ".z")]
+    + [f"%{name}" for name in ("laneid", "warpid", "nwarpid", "smid", "nsmid", "gridid")]
+    + ["%clock", "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi"]
+    + [f"%lanemask_{relation}" for relation in ("eq", "le", "lt", "ge", "gt")]
+    + ["%total_smem_size", "%dynamic_smem_size", "%aggr_smem_size", "%cluster_ctarank", "%cluster_nctarank"]
+    + ["%is_explicit_cluster", "%current_graph_exec"]
 )
-LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)")
-FILE = re.compile(r'\.file\s+(\d+)\s+"([^"]*)"')
-SPECIAL = re.compile(
-    r"%(?:tid|ntid|ctaid|nctaid)(?:\.[xyz])?|%laneid|%warpid|%nwarpid|%smid|%nsmid|%gridid|%clock(?:_hi|64)?|%globaltimer(?:_lo|_hi)?"
-    r"|%lanemask_(?:eq|le|lt|ge|gt)|%(?:total|dynamic)_smem_size|%envreg\d+|%pm\d+"
-)
+"""Special registers (PTX ISA, section 10) but for `%envreg0`… and `%pm0`…"""
 LINKAGE = {".visible": "visible", ".extern": "extern", ".weak": "weak", ".common": "common"}
 SPACES = {".global", ".const", ".shared", ".local", ".param", ".reg"}
 VECTORS = {".v2": 2, ".v4": 4}
+
+
+def is_special(word: str) -> bool:
+    """Whether a name is a special register's."""
+    return word in SPECIAL or any(
+        word.startswith(p) and word[len(p) :].removesuffix("_64").isdigit() for p in ("%envreg", "%pm")
+    )
 
 
 def float_bits(text: str, width: int) -> int:
@@ -70,8 +74,7 @@ class Parser:
     def __init__(self, text: str, name: str) -> None:
         self.module = Module(name)
         self.line = 1
-        self.words = WORD.findall(text)
-        self.words.append("")
+        self.words, self.lines, directives = cut(text)
         self.at = -1
         self.word = ""
         self.scope: dict[str, Register | Vector] = {}
@@ -83,49 +86,38 @@ class Parser:
         self.targets: dict[str, list[str]] = {}  # lists of `.branchtargets`
         self.switches = False  # whether the function has `brx.idx`
         self.register_calls: list[tuple[Function, dict[str, Function]]] = []  # bodies with calls to be expanded
+        for self.line, word in directives:
+            if word[1] == "l":
+                self.location(word)
+            else:
+                self.source_file(word)
         self.advance()
 
     # --- words ---------------------------------------------------------------------------------------------------
 
     def advance(self) -> str:
-        """Step to the next word that means something; returns the word left behind."""
+        """Step to the next word; returns the word left behind."""
         left = self.word
-        words, at = self.words, self.at
-        while True:
-            at += 1
-            word = words[at]
-            if word == "\n":
-                self.line += 1
-                continue
-            first = word[:2]
-            if first == "//":
-                continue
-            if first == "/*":
-                self.line += word.count("\n")
-                continue
-            if first == ".l" and word.startswith(".loc") and len(word) > 6:
-                self.location(word)
-                continue
-            if first == ".f" and word.startswith(".file"):
-                self.source_file(word)
-                continue
-            break
-        self.at, self.word = at, word
+        self.at = at = self.at + 1
+        self.word = self.words[at]
+        self.line = self.lines[at]
         return left
 
     def location(self, word: str) -> None:
         """`.loc FILE LINE COLUMN`."""
-        match = LOC.match(word)
-        if match is None:
+        numbers = word.split()[1:3]
+        if len(numbers) < 2 or not (numbers[0].isdigit() and numbers[1].rstrip(",").isdigit()):
             self.fail(f"'.loc' needs a file number and a line: {word!r}")
-        self.module.locations.append(Location(self.line, int(match[1]), int(match[2])))
+        self.module.locations.append(Location(self.line, int(numbers[0]), int(numbers[1].rstrip(","))))
 
     def source_file(self, word: str) -> None:
         """`.file NUMBER "NAME"`."""
-        match = FILE.match(word)
-        if match is None:
+        head, quote, rest = word.partition('"')
+        name, end, _ = rest.partition('"')
+        number = head.removeprefix(".file").strip()
+        if not (quote and end and number.isdigit()):
             self.fail(f"'.file' needs a number and a name: {word!r}")
-        self.module.files[int(match[1])] = match[2]
+        self.module.files[int(number)] = name
 
     def fail(self, message: str) -> NoReturn:
         """Raise the diagnostic for the word at hand."""
@@ -200,6 +192,8 @@ class Parser:
                 self.skip_directive()
             elif word == ";":
                 self.advance()
+            elif word == ".alias":
+                self.alias()
             else:
                 self.declaration()
         if module.version == (0, 0):
@@ -207,6 +201,31 @@ class Parser:
         for function, prototypes in self.register_calls:
             expand_calls(module, function, prototypes)
         return module
+
+    def alias(self) -> None:
+        """`.alias NAME, FUNCTION;`: a function that has been declared is one that has been defined."""
+        line = self.line
+        self.advance()
+        name = self.identifier()
+        self.expect(",")
+        target = self.identifier()
+        self.expect(";")
+        functions = self.module.functions
+        if name in functions:
+            self.fail(f"'{name}' is defined twice (the first is on line {functions[name].line})")
+        declared = self.module.declarations.get(name)
+        if declared is None or target not in functions or functions[target].entry:
+            text = f"'.alias {name}, {target}' needs a declared function and one that is defined before"
+            raise PtxError(text, line, self.module.name)
+        from copy import deepcopy
+
+        function = deepcopy(functions[target])
+        function.name, function.linkage = name, declared.linkage.replace("extern", "")
+        functions[name] = function
+        for known, prototypes in self.register_calls:
+            if known is functions[target]:
+                self.register_calls.append((function, prototypes))
+                break
 
     def skip_directive(self) -> None:
         """A directive that means nothing to us: up to `;` or through its braces."""
@@ -244,6 +263,12 @@ class Parser:
                 align = self.integer()
             elif word in VECTORS:
                 vector = VECTORS[self.advance()]
+            elif word == ".attribute":
+                self.advance()
+                self.expect("(")
+                while self.word and self.word != ")":
+                    self.advance()
+                self.expect(")")
             elif word == ".ptr":
                 self.advance()
                 while self.word in SPACES:
@@ -617,7 +642,9 @@ class Parser:
         if found is None:
             if word == "_":
                 found = Sink()
-            elif word[0] == "%" and SPECIAL.fullmatch(word):
+            elif word == "WARP_SZ":
+                return Immediate(32)
+            elif word[0] == "%" and is_special(word):
                 return Special(word)
             elif word[0] == "%" and word not in self.variable_scope and not self.is_parameter(word):
                 self.fail(f"unknown register '{word}'")

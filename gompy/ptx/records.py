@@ -6,6 +6,8 @@ the compiler needs: slots, defaults, default factories; frozen classes compare a
 
 from __future__ import annotations
 
+from _operator import attrgetter  # the module operator has more, and takes longer
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +26,12 @@ class Factory:
 def field(*, default_factory: Callable[[], Any]) -> Any:
     """A field with a default factory."""
     return Factory(default_factory)
+
+
+def shown(record: Any) -> str:
+    """`Name(field=value, …)`."""
+    values = ", ".join(f"{name}={getattr(record, name)!r}" for name in record.__slots__)
+    return f"{type(record).__name__}({values})"
 
 
 def dataclass(*, slots: bool = True, frozen: bool = False, eq: bool = True) -> Callable[[type], type]:
@@ -45,18 +53,13 @@ def dataclass(*, slots: bool = True, frozen: bool = False, eq: bool = True) -> C
                 scope[f"_{name}"] = default
             given.append(name if default is MISSING else f"{name}=_{name}")
             lines.append(f"self.{name} = {name}")
-        source = f"def __init__(self, {', '.join(given)}):\n " + "\n ".join(lines or ["pass"])
-        source += f"\ndef __repr__(self):\n return f'{cls.__name__}("
-        source += ", ".join(f"{name}={{self.{name}!r}}" for name in names) + ")'"
-        own = "(" + "".join(f"self.{name}," for name in names) + ")"
-        other = "(" + "".join(f"other.{name}," for name in names) + ")"
+        exec(f"def __init__(self, {', '.join(given)}):\n " + "\n ".join(lines or ["pass"]), scope)
+        body["__init__"] = scope["__init__"]
+        body.setdefault("__repr__", shown)
         if frozen:
-            source += "\ndef __eq__(self, other):\n return other.__class__ is self.__class__ and " + f"{own} == {other}"
-            source += f"\ndef __hash__(self):\n return hash({own})"
-        exec(source, scope)
-        for name in ("__init__", "__repr__", "__eq__", "__hash__"):
-            if name in scope and (name == "__init__" or name not in body):
-                body[name] = scope[name]
+            key = attrgetter(*names or ["__class__"])
+            body["__eq__"] = lambda self, other: other.__class__ is self.__class__ and key(self) == key(other)
+            body["__hash__"] = lambda self: hash(key(self))
         body.pop("__dict__", None)
         body.pop("__weakref__", None)
         body["__slots__"] = tuple(names)

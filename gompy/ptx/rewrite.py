@@ -10,12 +10,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from .syntax import Function, Immediate, Instruction, Label, Pair, PtxError, Register, Statement, Symbol, Variable
 
-from .syntax import Function, Immediate, Instruction, Label, Pair, PtxError, Register, Statement, Symbol
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-BASES = frozenset(["add", "addc", "sub", "subc", "mad", "madc", "bar", "barrier"])
+BASES = frozenset(["add", "addc", "sub", "subc", "mad", "madc", "bar", "barrier", "alloca"])
 FLAG = "%cc@"
+FRAME = "alloca@"
+"""An empty local variable: a function that takes local memory gives back what is above its frame."""
 DIRECT = 4
 """Targets of an indexed branch that are compared one after the other; more are halved."""
 
@@ -36,6 +40,10 @@ def written_out(function: Function, code: Instruction) -> Instruction:
     if base in ("bar", "barrier"):
         if "red" in code.mods:
             code.base = "barred"
+        return code
+    if base == "alloca":
+        if not function.locals:
+            function.locals.append(Variable(FRAME, "local", "b8", 0, 8, "", code.line))
         return code
     out, into = "cc" in code.mods, base[-1] == "c"
     if not out and not into:

@@ -23,6 +23,7 @@ cdef extern from "warp.h" nogil:
         uint32_t nctaid[3]
         uint32_t warpid
         uint32_t nwarps
+        uint32_t dynamic_shared
         uint32_t tid[3][32]
         uint8_t *shadow
         uint8_t *shared_shadow
@@ -221,7 +222,7 @@ cdef extern from *:
 cdef enum:
     SHARED_BASE = 0x7F000000
     PAGE = 4096
-    CACHE_ABI = 20
+    CACHE_ABI = 24
     KIND_INDEX = 0
     KIND_CODE = 1
     SECTION_STRINGS = 0

@@ -333,9 +333,11 @@ class Uniformity:
                     if code.base == "cvta":
                         is_shared |= "shared" in code.mods
                         is_local |= "local" in code.mods
+                    is_local |= code.base == "alloca"
                     if load:
-                        # Shared memory may keep an address of local memory: GCC passes registers that way.
-                        is_local = not scalar and ("shared" in code.mods or is_shared)
+                        # Shared memory may keep an address of local memory: GCC passes registers that way; at -O0 all
+                        # variables are in local memory, and OpenACC's code hands what it loads to all lanes (shfl).
+                        is_local = not scalar and (is_local or is_shared or "shared" in code.mods or self.handed(code))
                         is_shared = False
                     for register in defined(code):
                         if is_local and register not in local:
@@ -345,6 +347,17 @@ class Uniformity:
                             shared.add(register)
                             changed = True
         return local, shared
+
+    def handed(self, code: Instruction) -> bool:
+        """Whether a load takes an argument of a function or a result of one: addresses of its caller's variables.  A
+        kernel's own parameters come from the host."""
+        memory = code.operands[1]
+        return (
+            "param" in code.mods
+            and isinstance(memory, Memory)
+            and isinstance(memory.base, Symbol)
+            and not (self.a.function.entry and memory.base.name in self.own_params)
+        )
 
     def run(self) -> None:
         """Fill in the analysis."""
@@ -469,8 +482,10 @@ class Uniformity:
         """Whether the value differs between active lanes."""
         a = self.a
         base = code.base
-        if base in ("vote", "activemask", "match"):
-            return base == "match"
+        if base in ("vote", "activemask", "redux"):
+            return "sync" in code.mods and self.varies(code.operands[-1])
+        if base in ("match", "elect"):
+            return True
         if base == "atom":
             return True
         sources = code.operands[1:]

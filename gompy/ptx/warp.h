@@ -49,7 +49,7 @@ struct __attribute__ ((aligned (64))) gompy_warp
   uint32_t exited;                      /* 76 */
   uint32_t ctaid[3], ntid[3], nctaid[3]; /* 80, 92, 104 */
   uint32_t warpid, nwarps;              /* 116, 120 */
-  uint32_t reserved;
+  uint32_t dynamic_shared;              /* 124 */
   uint32_t tid[3][GOMPY_LANES];         /* 128 */
   uint8_t *shadow, *shared_shadow;      /* 512, 520: checked code only */
   /* Only the executor knows what follows.  */
@@ -67,6 +67,7 @@ _Static_assert (offsetof (struct gompy_warp, fuel) == 72, "abi.py");
 _Static_assert (offsetof (struct gompy_warp, ctaid) == 80, "abi.py");
 _Static_assert (offsetof (struct gompy_warp, nctaid) == 104, "abi.py");
 _Static_assert (offsetof (struct gompy_warp, warpid) == 116, "abi.py");
+_Static_assert (offsetof (struct gompy_warp, dynamic_shared) == 124, "abi.py");
 _Static_assert (offsetof (struct gompy_warp, tid) == 128, "abi.py");
 _Static_assert (offsetof (struct gompy_warp, shadow) == 512, "abi.py");
 _Static_assert (offsetof (struct gompy_warp, shared_shadow) == 520, "abi.py");
@@ -239,10 +240,49 @@ static inline uint32_t gompy_u32 (float f) { uint32_t bits; memcpy (&bits, &f, 4
 static inline double gompy_f64 (uint64_t bits) { double f; memcpy (&f, &bits, 8); return f; }
 static inline uint64_t gompy_u64 (double f) { uint64_t bits; memcpy (&bits, &f, 8); return bits; }
 
-/* CODE: abi.py, ATOM_OPS and ATOM_TYPES.  */
+/* 16 bits of a float (.f16; BRAIN: .bf16) as a double, exactly.  */
+static double
+gompy_half (uint16_t bits, int brain)
+{
+  if (brain)
+    return gompy_f32 ((uint32_t) bits << 16);
+  int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  double size = exponent == 31 ? (fraction ? NAN : INFINITY)
+                : exponent ? ldexp (1024 + fraction, exponent - 25) : ldexp (fraction, -24);
+  return bits >> 15 ? -size : size;
+}
+
+/* The sum of two such numbers, rounded to the nearest.  */
+static uint16_t
+gompy_half_sum (uint16_t a, uint16_t b, int brain)
+{
+  /* A single has more than twice the bits: rounded to it first, and to 16 bits then, the sum is right.  */
+  float sum = (float) gompy_half (a, brain) + (float) gompy_half (b, brain);
+  uint32_t bits = gompy_u32 (sum), size = bits & 0x7fffffff;
+  uint16_t sign = bits >> 16 & 0x8000;
+  if (size > 0x7f800000)
+    return 0x7fff;
+  if (brain)
+    return (uint16_t) (sign | (size + 0x7fff + (size >> 16 & 1)) >> 16);
+  if (size >= 0x477ff000)
+    return sign | 0x7c00;
+  if (size < 0x38800000)
+    return (uint16_t) (sign | (uint16_t) (fabsf (sum) * 16777216.0f));  /* a sum of multiples of 2^-24 */
+  return (uint16_t) (sign | (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13);
+}
+
+/* CODE: abi.py, ATOM_OPS and ATOM_TYPES; HALF_ATOMS.  */
 static uint64_t
 gompy_atom (int code, char *place, uint64_t b, uint64_t c)
 {
+  if (code & 0x200)
+    {
+      int brain = code & 1;
+      if (code & 0x100)
+        GOMPY_LOOP (uint16_t, gompy_half_sum (old, (uint16_t) b, brain))
+      GOMPY_LOOP (uint32_t, gompy_half_sum (old & 0xffff, b & 0xffff, brain)
+                            | (uint32_t) gompy_half_sum (old >> 16, b >> 16 & 0xffff, brain) << 16)
+    }
   int operation = (code & 0xff) >> 3, type = code & 7, is_signed = type == 1 || type == 5;
   if (code & 0x100)
     {

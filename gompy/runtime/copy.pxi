@@ -58,6 +58,8 @@ cdef int copy_one_way(DeviceDescr *dev, SplayNode *key, uintptr_t host, size_t s
         return 0
     if to_device:
         return copy_to_device(dev, device_address(key, host), <void *> host, size, stage)
+    if is_constant(host):
+        return 0
     return copy_to_host(dev, <void *> host, device_address(key, host), size)
 
 

@@ -72,6 +72,21 @@ cdef bint has_image_of(int type) noexcept nogil:
     return False
 
 
+cdef public const void *gompy_image_data(int type, int index, unsigned *version) noexcept nogil:
+    """Target data of the index-th registered image of a device type, NULL: there are not so many.
+
+    For plugins that have to know of all images before they start a device.  Not part of GCC's interface.
+    """
+    cdef int i
+    for i in range(num_offload_images):
+        if offload_images[i].type == type:
+            if index == 0:
+                version[0] = offload_images[i].version
+                return offload_images[i].target_data
+            index -= 1
+    return NULL
+
+
 cdef public bint gompy_has_image(int type) noexcept nogil:
     """For plugins: whether an image of a device type is registered.  Called while the device list is built."""
     return has_image_of(type)

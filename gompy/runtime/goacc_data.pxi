@@ -216,6 +216,18 @@ cdef int acc_exit_node(DeviceDescr *dev, SplayNode *node, uintptr_t start, size_
     return remove_key(dev, owner)
 
 
+cdef inline int exit_kind(unsigned short word) noexcept nogil:
+    """The kind of an entry of exit data.
+
+    A section without length counts like any other (OpenMP's do in libgomp's gomp_exit_data, too).  libgomp 12 ends the
+    program with "UNHANDLED kind 0x0f", while GCC writes that kind for each section whose length is 0 at run time.
+    """
+    cdef int kind = word & 0xFF
+    if kind == MAP_ZERO_LEN_ARRAY_SECTION:
+        return MAP_RELEASE
+    return MAP_DELETE if kind == MAP_DELETE_ZERO_LEN_ARRAY_SECTION else kind
+
+
 cdef int acc_exit(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size_t *sizes,
                   unsigned short *kinds) noexcept nogil:
     """exit data: detach, then the rest.  The device is locked."""
@@ -234,7 +246,7 @@ cdef int acc_exit(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size_t *siz
         if detach_pointer(dev, node, start, kind == MAP_FORCE_DETACH):
             return -1
     for i in range(mapnum):
-        kind = kinds[i] & 0xFF
+        kind = exit_kind(kinds[i])
         if kind == MAP_DETACH or kind == MAP_FORCE_DETACH or kind == MAP_STRUCT:
             continue
         if not (kind == MAP_FROM or kind == MAP_FORCE_FROM or kind == MAP_TO_PSET or kind == MAP_POINTER
@@ -242,7 +254,8 @@ cdef int acc_exit(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size_t *siz
             return gompy_fail(b">>>> goacc_exit_data_internal UNHANDLED kind 0x%.2x", kind)
         size = sizeof(void *) if kind == MAP_POINTER else sizes[i]
         start = <uintptr_t> hostaddrs[i]
-        node = lookup_mapped(&dev.mem_map, start, start + size)
+        node = lookup_mapped(&dev.mem_map, start, start + size) if kind == kinds[i] & 0xFF \
+            else lookup_section(&dev.mem_map, start, start + size)
         if node != NULL and acc_exit_node(dev, node, start, size, kind):
             return -1
     return 0
@@ -327,7 +340,7 @@ cdef void update_pointer(GoaccThread *thr, void *target, void **pointer) noexcep
 cdef void acc_update "gompy_acc_update"(int flags, size_t mapnum, void **hostaddrs, size_t *sizes,
                                         unsigned short *kinds, int number, int num_waits,
                                         gompy_words_t *words) noexcept nogil:
-    """`#pragma acc update`: TO and FROM only if present, FORCE_TO and FORCE_FROM must be."""
+    """`#pragma acc update`: TO and FROM if present, FORCE_TO and FORCE_FROM must be; without length (exit_kind) nothing."""
     cdef GoaccThread *thr
     cdef ProfScope scope
     cdef bint to_device = False
@@ -357,6 +370,8 @@ cdef void acc_update "gompy_acc_update"(int flags, size_t mapnum, void **hostadd
             to_device = False
             if kind == MAP_FORCE_FROM or acc_is_present(hostaddrs[i], sizes[i]):
                 acc_update_self_async(hostaddrs[i], sizes[i], number)
+        elif kind == MAP_ZERO_LEN_ARRAY_SECTION:
+            to_device = False
         else:
             gompy_fatal(b">>>> GOACC_update UNHANDLED kind 0x%.2x", kind)
     prof_event(&scope, ACC_EV_UPDATE_END)

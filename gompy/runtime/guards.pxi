@@ -1,16 +1,10 @@
-# GOMPY_CHECK on devices whose plugin can close memory (gompy_guard): between the objects of a construct there are gaps that the
-# device may not access.  A plugin that closes pages (its step is 4096) gets each object into pages of its own, at their
+# Checks (GOMPY_CHECK, images made with -fsanitize=address) on devices whose plugin can close memory (gompy_guard): between
+# the objects of a construct there are gaps that the device may not access.  A plugin that closes pages (its step is 4096) gets each object into pages of its own, at their
 # end, as near as its alignment allows; one that closes bytes (step 1) a gap of GUARD_GAP bytes behind each.
 
 
 cdef enum:
     GUARD_GAP = 64
-
-
-cdef bint checks_wanted() noexcept nogil:
-    """GOMPY_CHECK is set, and not to 0."""
-    cdef const char *value = getenv(b"GOMPY_CHECK")
-    return value != NULL and value[0] != 0 and strcmp(value, b"0") != 0
 
 
 cdef size_t guard_step(DeviceDescr *dev) noexcept nogil:

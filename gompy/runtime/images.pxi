@@ -326,6 +326,7 @@ cdef public void gompy_offload_register(unsigned version, const void *host_table
     images[num_offload_images].target_data = target_data
     images[num_offload_images].description = <const TargetData *> description
     num_offload_images += 1
+    note_constants(host_table)
     for i in range(num_devices):
         dev = &devices[i]
         if dev.type != target_type:
@@ -361,6 +362,7 @@ cdef public void GOMP_offload_unregister_ver(unsigned version, const void *host_
                 fatal_failure()
             gompy_lock_release(&dev.lock)
         num_offload_images -= 1
+        forget_constants(host_table)
         memmove(&offload_images[i], &offload_images[i + 1], (num_offload_images - i) * sizeof(OffloadImage))
         break
     gompy_lock_release(&gompy_register_lock)

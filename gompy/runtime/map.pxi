@@ -3,6 +3,25 @@
 
 # --- the block -------------------------------------------------------------------------------------------------------
 
+cdef int allocation_failed(MapJob *job, size_t total) noexcept nogil:
+    """Say which object is the largest of the block that does not fit: often it is the one whose size is wrong."""
+    cdef size_t i, largest = job.mapnum
+    cdef int kind
+    for i in range(job.mapnum):
+        kind = kind_of(job, i)
+        if (job.hostaddrs[i] == NULL or job.tgt.list[i].key != NULL or kind == MAP_STRUCT or kind == MAP_FIRSTPRIVATE_INT
+                or is_pointer_kind(kind) or kind == MAP_ALWAYS_POINTER or kind == MAP_ATTACH
+                or kind == MAP_ATTACH_ZERO_LENGTH_ARRAY_SECTION):
+            continue
+        if largest == job.mapnum or job.sizes[i] > job.sizes[largest]:
+            largest = i
+    if largest == job.mapnum:
+        return gompy_fail(b"device memory allocation fail")
+    return gompy_fail(b"device memory allocation fail: a block of %zu bytes, the largest object in it is [%p..%p) of %zu "
+                      b"bytes", total, job.hostaddrs[largest], <char *> job.hostaddrs[largest] + job.sizes[largest],
+                      job.sizes[largest])
+
+
 cdef int allocate_block(MapJob *job, char *stack_buffer) noexcept nogil:
     """Device memory for what is new, and the stage for its first part."""
     cdef TargetMem *tgt = job.tgt
@@ -16,7 +35,7 @@ cdef int allocate_block(MapJob *job, char *stack_buffer) noexcept nogil:
     total = staged + job.large_size
     tgt.to_free = job.dev.ops.alloc(job.dev.target_id, total + job.align - 1)
     if tgt.to_free == NULL:
-        return gompy_fail(b"device memory allocation fail")
+        return allocation_failed(job, total)
     tgt.tgt_start = align_up(<uintptr_t> tgt.to_free, job.align)
     tgt.tgt_end = tgt.tgt_start + total
     if job.large_size:

@@ -110,7 +110,10 @@ cdef int find_records(Pairing *p, size_t *object_of) noexcept nogil:
                 next = at + 1
                 break
         if object_of[i] == p.num_objects:
-            return disagree(p, b"object ", r.name, r.nfuncs, r.nvars, 0, 0)
+            return gompy_fail(b"libgompy: %s: object %s has regions or device variables and is not in the device image: "
+                              b"the linker did not hand it to gcc's linker plugin (mold before 2.30 does so with "
+                              b"objects of -flto only); link with -fuse-ld=bfd, or compile it with -flto, too",
+                              or_text(p.program, b"program"), r.name)
         if o.nfuncs != r.nfuncs or o.nvars != r.nvars:
             return disagree(p, b"object ", r.name, r.nfuncs, r.nvars, o.nfuncs, o.nvars)
     return 0

@@ -5,6 +5,10 @@
 # copied to the device stand at the start of the block, after the argument words: they and the words go over in one copy.
 
 
+cdef enum:
+    ADDRESS_BITS = 47  # of a process's address space: no object is as large
+
+
 cdef struct MapJob:
     DeviceDescr *dev
     size_t mapnum
@@ -315,6 +319,10 @@ cdef int plan_entries(MapJob *job) noexcept nogil:
                 job.tgt.list[i].offset = OFFSET_POINTER
                 i += 1
             continue
+        if (end - start) >> ADDRESS_BITS:
+            return gompy_fail(b"the object at %p to be mapped has %zu bytes, more than there are addresses; it may be a "
+                              b"Fortran pointer or allocatable array whose status is undefined (nullify it), or a section "
+                              b"whose length was never set", <void *> start, <size_t> (end - start))
         if job.dev.num_links == 0 or find_link(job.dev, start, end) == NULL:
             reserve(job, entry, end - start, alignment_of(job, i), copied_when_new(kind))
         job.new_objects += 1

@@ -136,9 +136,8 @@ cdef bint load_plugin(const char *name, PluginOps *ops, unsigned *caps, bint ask
     plugin_symbol(handle, b"free", <void **> &ops.free, &missing)
     plugin_symbol(handle, b"dev2host", <void **> &ops.dev2host, &missing)
     plugin_symbol(handle, b"host2dev", <void **> &ops.host2dev, &missing)
-    if checks_wanted():
-        ops.guard_step = <ops_guard_step_fn> dlsym(handle, b"gompy_guard_step")
-        ops.guard = <ops_guard_fn> dlsym(handle, b"gompy_guard")
+    ops.guard_step = <ops_guard_step_fn> dlsym(handle, b"gompy_guard_step")
+    ops.guard = <ops_guard_fn> dlsym(handle, b"gompy_guard")
     if missing == NULL:
         caps[0] = ops.get_caps()
         if caps[0] & CAP_OPENMP_400:

@@ -20,8 +20,6 @@ cdef extern from *:
     extern _Bool GOMP_cancellation_point (int);
     extern void GOMP_taskwait_depend (void **);
     extern void GOMP_taskwait (void);
-    extern void GOMP_task (void (*) (void *), void *, void (*) (void *, void *), long, long, _Bool, unsigned, void **,
-                           int, void *);
     extern void GOMP_teams (unsigned, unsigned);
     extern _Bool GOMP_teams4 (unsigned, unsigned, unsigned, _Bool);
     """
@@ -41,8 +39,6 @@ cdef extern from *:
     c_bool GOMP_cancellation_point(int) noexcept nogil
     void GOMP_taskwait_depend(void **) noexcept nogil
     void GOMP_taskwait() noexcept nogil
-    void GOMP_task(void (*)(void *) noexcept nogil, void *, void (*)(void *, void *) noexcept nogil, long, long,
-                   c_bool, unsigned, void **, int, void *) noexcept nogil
     void GOMP_teams(unsigned, unsigned) noexcept nogil
     c_bool GOMP_teams4(unsigned, unsigned, unsigned, c_bool) noexcept nogil
 
@@ -50,15 +46,26 @@ ctypedef int (*int_fn)() noexcept nogil
 ctypedef void (*void_int_fn)(int) noexcept nogil
 ctypedef int (*int_int_fn)(int) noexcept nogil
 
+ctypedef void (*copy_fn)(void *, void *) noexcept nogil
+ctypedef void (*body_fn)(void *) noexcept nogil
+ctypedef void (*task_fn)(body_fn, void *, copy_fn, long, long, c_bool, unsigned, void **, int, void *) noexcept nogil
+ctypedef void (*taskloop_fn)(body_fn, void *, copy_fn, long, long, unsigned, unsigned long, int, long, long,
+                             long) noexcept nogil
+ctypedef void (*taskloop_ull_fn)(body_fn, void *, copy_fn, long, long, unsigned, unsigned long, int,
+                                 unsigned long long, unsigned long long, unsigned long long) noexcept nogil
+
 cdef int_fn stock_default_device
 cdef void_int_fn stock_set_default_device
 cdef int_int_fn stock_pause_all
+cdef task_fn stock_task
+cdef taskloop_fn stock_taskloop
+cdef taskloop_ull_fn stock_taskloop_ull
 
 # Outside any parallel region libgomp makes a team of one thread for the first `target nowait`: from then on tasks of that
 # thread can be deferred.  Only its GOMP_target_ext does that, so it is called once in a thread, with nothing to do.
 cdef extern from *:
     """
-    static __thread int gompy_team_of_one;
+    static __thread int gompy_team_of_one, gompy_tasks_entered;
     static void gompy_no_region (void *p) { (void) p; }
     static pid_t gompy_team_process;
     static void gompy_made_team (void) { gompy_team_of_one = 1; gompy_team_process = getpid (); }
@@ -67,6 +74,7 @@ cdef extern from *:
                                      void **, void **);
     """
     int team_of_one "gompy_team_of_one"
+    int tasks_entered "gompy_tasks_entered"
     void gompy_no_region(void *p) noexcept nogil
     void gompy_made_team() noexcept nogil
     int team_is_ours "gompy_team_is_ours"() noexcept nogil  # not that of the process which forked this one
@@ -87,9 +95,58 @@ cdef void *stock_symbol(const char *name) noexcept nogil:
 
 cdef void find_stock() noexcept nogil:
     global stock_default_device, stock_set_default_device, stock_pause_all
+    global stock_task, stock_taskloop, stock_taskloop_ull
     stock_default_device = <int_fn> stock_symbol(b"omp_get_default_device")
     stock_set_default_device = <void_int_fn> stock_symbol(b"omp_set_default_device")
     stock_pause_all = <int_int_fn> stock_symbol(b"omp_pause_resource_all")
+    stock_task = <task_fn> stock_symbol(b"GOMP_task")
+    stock_taskloop = <taskloop_fn> stock_symbol(b"GOMP_taskloop")
+    stock_taskloop_ull = <taskloop_ull_fn> stock_symbol(b"GOMP_taskloop_ull")
+
+
+cdef inline void find_tasks() noexcept nogil:
+    """For a constructor that makes tasks before this library has been initialised."""
+    if stock_task == NULL:
+        find_stock()
+
+
+# Outside of teams an explicit task runs at once, and its record is on the stack of GOMP_task or GOMP_taskloop.  GCC 12's
+# GOMP_target_ext, when it makes a team, frees the record of the task that it is in, be it that one; so it may not be asked
+# for a team in there, and those functions have to come by here.
+
+cdef public void GOMP_task(void (*fn)(void *) noexcept nogil, void *data,
+                           void (*cpyfn)(void *, void *) noexcept nogil, long arg_size, long arg_align, c_bool if_clause,
+                           unsigned flags, void **depend, int priority, void *detach) noexcept nogil:
+    """`#pragma omp task`."""
+    global tasks_entered
+    find_tasks()
+    tasks_entered += 1
+    stock_task(fn, data, cpyfn, arg_size, arg_align, if_clause, flags, depend, priority, detach)
+    tasks_entered -= 1
+
+
+cdef public void GOMP_taskloop(void (*fn)(void *) noexcept nogil, void *data,
+                               void (*cpyfn)(void *, void *) noexcept nogil, long arg_size, long arg_align,
+                               unsigned flags, unsigned long num_tasks, int priority, long start, long end,
+                               long step) noexcept nogil:
+    """`#pragma omp taskloop`."""
+    global tasks_entered
+    find_tasks()
+    tasks_entered += 1
+    stock_taskloop(fn, data, cpyfn, arg_size, arg_align, flags, num_tasks, priority, start, end, step)
+    tasks_entered -= 1
+
+
+cdef public void GOMP_taskloop_ull(void (*fn)(void *) noexcept nogil, void *data,
+                                   void (*cpyfn)(void *, void *) noexcept nogil, long arg_size, long arg_align,
+                                   unsigned flags, unsigned long num_tasks, int priority, unsigned long long start,
+                                   unsigned long long end, unsigned long long step) noexcept nogil:
+    """`#pragma omp taskloop` with an unsigned variable of 64 bits."""
+    global tasks_entered
+    find_tasks()
+    tasks_entered += 1
+    stock_taskloop_ull(fn, data, cpyfn, arg_size, arg_align, flags, num_tasks, priority, start, end, step)
+    tasks_entered -= 1
 
 
 cdef inline bint in_team() noexcept nogil:
@@ -100,7 +157,8 @@ cdef inline bint in_team() noexcept nogil:
 cdef bint make_team() noexcept nogil:
     """See to it that the calling thread is in a team; False where it can't be."""
     cdef target_fn fn
-    if not team_of_one and omp_get_level() == 0 and not omp_in_final() and omp_get_num_teams() == 1:
+    if (not team_of_one and not tasks_entered and omp_get_level() == 0 and not omp_in_final()
+            and omp_get_num_teams() == 1):
         fn = <target_fn> stock_symbol(b"GOMP_target_ext")
         if fn != NULL:
             fn(GOMP_DEVICE_HOST_FALLBACK, gompy_no_region, 0, NULL, NULL, NULL, GOMP_TARGET_FLAG_NOWAIT, NULL, NULL)

@@ -121,7 +121,7 @@ cdef struct PluginOps:
     ops_async_run_fn async_run
     ops_can_run_fn can_run
     ops_extent_fn extent  # gompy_block_extent, of our own plugins
-    ops_guard_step_fn guard_step  # gompy_guard_step and gompy_guard, if GOMPY_CHECK asks for them
+    ops_guard_step_fn guard_step  # gompy_guard_step and gompy_guard, or NULL
     ops_guard_fn guard
     ops_acc_exec_fn acc_exec
     ops_acc_async_exec_fn acc_async_exec

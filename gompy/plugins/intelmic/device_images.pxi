@@ -103,6 +103,7 @@ cdef void load_image(mic_slot *slot) noexcept nogil:
     image.regions_end = <void **>table[1]
     if number == image_count:
         image_count += 1
+    watch_sanitizers()
     prepare_languages(image)
     functions = <size_t>(<char *>table[1] - <char *>table[0])
     variables = <size_t>(<char *>table[3] - <char *>table[2])

@@ -138,6 +138,8 @@ cdef bint addresses_meet() noexcept nogil:
         if mic_own[i].begin >= own_top:
             if meets(mic_exact, exact_count, mic_own[i].begin - MIC_STACK_ROOM, mic_own[i].end):
                 return True
+        elif of_sanitizer(&mic_own[i]):
+            pass
         elif meets(mic_zones, zone_count, mic_own[i].begin, mic_own[i].end):
             return True
     return False

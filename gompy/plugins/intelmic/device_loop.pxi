@@ -108,6 +108,8 @@ cdef void serve_commands() noexcept nogil:
             if mprotect(<char *>control.arena_base + slot.args[0], slot.args[1],
                         PROT_READ | PROT_WRITE if slot.args[2] else PROT_NONE):
                 slot.result[0] = errno
+        elif op == MIC_OP_POISON:
+            mark_memory(arena_at(slot.args[0]), slot.args[1], slot.args[2] != 0)
         elif op == MIC_OP_QUIT:
             fflush(NULL)
             store32(&units_written, 1, RELAXED)

@@ -45,6 +45,7 @@ cdef extern from *:
       char directory[256];    /* for image files under OFFLOAD_EMUL_RUN, empty: none */
       int files;
       int guarded;            /* GOMPY_CHECK */
+      char preload[64];       /* library that the device process has before all others, empty: none */
       struct mic_idle idle[GUARD_IDLE]; /* see guards.pxi */
       unsigned oldest_idle, next_idle; /* numbers, modulo GUARD_IDLE */
       uint64_t idle_bytes;
@@ -110,6 +111,7 @@ cdef extern from *:
         host_image *images
         char directory[256]
         int files
+        char preload[64]
         int guarded
         mic_idle idle[256]
         unsigned oldest_idle

@@ -178,6 +178,10 @@ cdef void report_death(mic_device *d) noexcept nogil:
         exit(death.code)  # Fortran's stop in a region ends an OpenACC program as it would on the host (GCC PR85463)
     if death.kind == MIC_DEATH_EXIT:
         GOMP_PLUGIN_fatal(b"device %d (intelmic): %sexit (%d) called on the device", d.number, region, death.code)
+    if death.kind == MIC_DEATH_SANITIZER:
+        if d.guarded == 0 or not explain_guard(d, death.address, why, sizeof(why)):
+            snprintf(why, sizeof(why), b"its report stands above")
+        GOMP_PLUGIN_fatal(b"device %d (intelmic): %s%s: %s", d.number, region, d.control.text, why)
     if death.sender and death.sender != d.control.device_pid:
         GOMP_PLUGIN_fatal(b"device %d (intelmic): %ssignal %d (%s), sent by process %d", d.number, region, death.signo,
                           strsignal(death.signo), death.sender)

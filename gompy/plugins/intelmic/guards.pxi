@@ -5,6 +5,8 @@
 # block lose theirs and stay idle for a while.  The runtime puts what a construct maps into one block; by gompy_guard it
 # has the pages between the objects closed as well.  New memory is filled with GUARD_FILL, not zero.
 #
+# Where libasan is on the device (sanitizers.pxi) it is told of all that instead: bytes are closed, not pages.
+#
 # Only the device's mapping is closed: the host copies through its own.  The records are those of the runs' granules.
 
 cdef extern from *:
@@ -56,7 +58,7 @@ cdef void open_pages(mic_device *d, uint64_t offset, uint64_t n, bint access) no
     if n == 0:
         return
     pthread_mutex_lock(&d.commands)
-    error = command(d, MIC_OP_PROTECT, offset, n, access)
+    error = command(d, MIC_OP_POISON if d.preload[0] else MIC_OP_PROTECT, offset, n, access)
     pthread_mutex_unlock(&d.commands)
     if error and access:
         GOMP_PLUGIN_fatal(b"device %d (intelmic): GOMPY_CHECK: %s (vm.max_map_count is the limit of guarded blocks)",
@@ -90,7 +92,11 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size) noexcept nogil:
     if a == &d.large:
         offset += d.split
     start = offset + inside
-    open_pages(d, offset, room, True)
+    if d.preload[0]:
+        open_pages(d, offset, room + GUARD_PAGE, False)
+        open_pages(d, start, size, True)
+    else:
+        open_pages(d, offset, room, True)
     memset(d.memory + start, GUARD_FILL, bytes)
     return start
 

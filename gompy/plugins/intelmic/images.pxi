@@ -80,6 +80,10 @@ cdef int load(mic_device *d, unsigned version, mic_target_data *data, address_pa
     image.size = <size_t>(data.image_end - data.image_start)
     if version != 0 and data.magic == MIC_TARGET_MAGIC:
         image.name = data.name
+    if not with_libraries(d, image):
+        free(image)
+        return -1
+    slot = &d.control.slots[MIC_COMMAND_SLOT]
     offset = memory_alloc(d, image.size)
     if offset == ~<uint64_t>0:
         GOMP_PLUGIN_error(b"device %d (intelmic): no memory for %s", d.number, image_name(image))

@@ -95,6 +95,7 @@ cdef extern from *:
     const char *strerror(int error) nogil
     char *strdup(const char *text) nogil
     char *strtok_r(char *text, const char *sep, char **state) nogil
+    int setenv(const char *name, const char *value, int replace) nogil
     char *getenv(const char *name) nogil
     int atoi(const char *text) nogil
     void exit(int status) nogil
@@ -121,7 +122,7 @@ cdef extern from *:
     void _exit(int status) nogil
     int pause() nogil
     long syscall(long number, ...) nogil
-    long SYS_futex, SYS_pidfd_open, SYS_gettid
+    long SYS_futex, SYS_pidfd_open, SYS_gettid, SYS_pwrite64
     int FUTEX_WAIT, FUTEX_WAKE
     int execve(const char *path, char **argv, char **envp) nogil
     char **environ
@@ -213,8 +214,9 @@ cdef extern from "protocol.h":
     int MIC_SLOTS, MIC_COMMAND_SLOT, MIC_TEAMS, MIC_TEXT_SIZE
     uint64_t MIC_CONTROL_SIZE, MIC_SCRATCH
     int MIC_OP_RUN, MIC_OP_THREAD, MIC_OP_LOAD, MIC_OP_UNLOAD, MIC_OP_READ, MIC_OP_WRITE, MIC_OP_QUIT, MIC_OP_PROTECT
+    int MIC_OP_POISON
     uint32_t MIC_STARTING, MIC_READY, MIC_FAILED
-    int MIC_DEATH_NONE, MIC_DEATH_SIGNAL, MIC_DEATH_EXIT
+    int MIC_DEATH_NONE, MIC_DEATH_SIGNAL, MIC_DEATH_EXIT, MIC_DEATH_SANITIZER
     struct mic_slot:
         uint32_t request
         uint32_t host_sleeps
@@ -248,6 +250,7 @@ cdef extern from "protocol.h":
         int32_t spins
         int32_t teams
         int32_t threads
+        char preload[64]
         int32_t guarded
         uint32_t state
         uint32_t dead

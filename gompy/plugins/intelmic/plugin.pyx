@@ -16,6 +16,7 @@ include "launch.pxi"
 include "guards.pxi"
 include "async.pxi"
 include "copies.pxi"
+include "sanitizers.pxi"
 include "images.pxi"
 include "image_symbols.pxi"
 include "acc_prof.pxi"
@@ -65,6 +66,7 @@ cdef public bint GOMP_OFFLOAD_init_device(int number) noexcept nogil:
         watch_forks()
         memset(d, 0, sizeof(mic_device))
         d.number = number
+        library_first(d)
         good = start_device(d)
         d.running = good
     pthread_mutex_unlock(&mic_plugin_lock)
@@ -199,17 +201,18 @@ cdef public size_t gompy_block_extent(int number, const void *p) noexcept nogil:
 
 
 cdef public size_t gompy_guard_step(int number) noexcept nogil:
-    """The size and alignment of what gompy_guard can close: pages; 0 unless GOMPY_CHECK asks for it.
+    """The size and alignment of what gompy_guard can close: pages, or bytes with libasan; 0: there are no checks.
 
     Not part of GCC's interface.
     """
-    return GUARD_PAGE if device_of(number).guarded else 0
+    cdef mic_device *d = device_of(number)
+    return 0 if not d.guarded else 1 if d.preload[0] else GUARD_PAGE
 
 
 cdef public bint gompy_guard(int number, uintptr_t start, size_t size) noexcept nogil:
-    """Close pages inside a block until it is freed.  False, without an effect: GOMPY_CHECK doesn't ask for it.
+    """Close a part of a block until it is freed.  False, without an effect: there are no checks.
 
-    start and size are multiples of 4096.  Not part of GCC's interface; the runtime closes what lies between mapped objects.
+    start and size are multiples of gompy_guard_step.  Not part of GCC's interface; the runtime closes what lies between mapped objects.
     """
     cdef mic_device *d = device_of(number)
     if d.guarded and size:

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 4u
+#define MIC_ABI 5u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread.  */
 #define MIC_SLOTS 64
@@ -28,6 +28,7 @@
 #define MIC_OP_READ 5   /* device address args[0] to arena offset args[1], args[2] bytes */
 #define MIC_OP_WRITE 6  /* arena offset args[1] to device address args[0], args[2] bytes */
 #define MIC_OP_QUIT 7
+#define MIC_OP_POISON 9 /* the same for libasan: what may not be accessed */
 #define MIC_OP_PROTECT 8 /* arena offset args[0], args[1] bytes, args[2]: 1 read and write, 0 no access */
 
 /* Life of the device (mic_control.state).  */
@@ -39,6 +40,7 @@
 #define MIC_DEATH_NONE 0
 #define MIC_DEATH_SIGNAL 1
 #define MIC_DEATH_EXIT 2
+#define MIC_DEATH_SANITIZER 3 /* `text` says what it found */
 
 struct mic_slot
 {
@@ -85,6 +87,7 @@ struct mic_control
   int32_t teams;        /* how many teams of a region may run at the same time, 0: as many as processors */
   int32_t threads;      /* OMP_NUM_THREADS was given for devices: each team gets that many */
   int32_t guarded;      /* GOMPY_CHECK: the arena is without access but for what the host opens */
+  char preload[64];     /* library that has to be the first of the device process, empty: none */
   uint32_t state __attribute__ ((aligned (128)));
   uint32_t dead;        /* set after `death` is complete */
   struct mic_death death;

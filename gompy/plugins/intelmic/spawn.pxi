@@ -356,9 +356,10 @@ cdef bint start_device(mic_device *d) noexcept nogil:
         return False
     d.control.magic = MIC_MAGIC
     d.control.abi = MIC_ABI
-    d.guarded = checks_wanted()
-    d.control.guarded = d.guarded
+    d.guarded = checks_wanted() or d.preload[0] != 0
+    d.control.guarded = checks_wanted() and d.preload[0] == 0
     d.control.device = d.number
+    memcpy(d.control.preload, d.preload, sizeof(d.preload))
     d.control.host_pid = getpid()
     d.control.arena_size = d.size
     d.control.split = d.split

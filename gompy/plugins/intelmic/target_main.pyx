@@ -21,6 +21,7 @@ include "device_variables.pxi"
 include "device_teams.pxi"
 include "device_loop.pxi"
 include "device_shims.pxi"
+include "device_sanitizers.pxi"
 
 
 cdef void *watch_host(void *arg) noexcept nogil:
@@ -65,6 +66,11 @@ cdef void start_watch() noexcept nogil:
 cdef int fail(const char *text) noexcept nogil:
     """Tell the host why this device can't start."""
     snprintf(control.text, MIC_TEXT_SIZE, b"%s", text)
+    return refused()
+
+
+cdef int refused() noexcept nogil:
+    """Tell the host that this device can't start; control.text has the reason."""
     exchange32(&control.state, MIC_FAILED, SEQ_CST)
     futex_wake(&control.state)
     return 1
@@ -88,6 +94,10 @@ cdef public int main(int argc, char **argv) noexcept nogil:
     if control.magic != MIC_MAGIC or control.abi != MIC_ABI:
         fputs(b"offload_target_main: error: the plugin is of another version\n", stderr)
         return 1
+    if not preloaded(argv):
+        snprintf(control.text, MIC_TEXT_SIZE, b"cannot load %s, which an image made with -fsanitize=address needs",
+                 control.preload)
+        return refused()
     if control.tool == 0 and addresses_meet() and control.restarts < 16:
         control.restarts += 1
         execve(b"/proc/self/exe", argv, environ)
@@ -110,6 +120,7 @@ cdef public int main(int argc, char **argv) noexcept nogil:
     if control.tool == 0:
         occupy_host_zones()
         close_program_heap()
+    watch_sanitizers()
     exchange32(&control.state, MIC_READY, SEQ_CST)
     futex_wake(&control.state)
     serve_commands()

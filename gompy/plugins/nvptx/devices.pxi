@@ -5,6 +5,13 @@ cdef enum:
     WARP = 32
     DIMS = 3  # gang, worker, vector
 
+    # Whose the context is, and how it is given back.
+    CONTEXT_OF_PROGRAM = 0
+    CONTEXT_PRIMARY = 1
+    CONTEXT_OWN = 2
+
+    MOST_STACK = 8192  # bytes of each thread of the device, if nobody says more
+
 cdef struct Launch:
     # How mkoffload describes a function (GCC: struct targ_fn_launch).
     const char *name
@@ -40,7 +47,7 @@ cdef struct Device:
     int users  # GOMP_OFFLOAD_init_device less GOMP_OFFLOAD_fini_device: two runtimes may share the plugin
     CUdevice handle
     CUcontext context
-    bint context_is_ours
+    int context_kind
     int sms
     int registers_per_block
     int registers_per_sm
@@ -48,6 +55,9 @@ cdef struct Device:
     int max_threads_per_sm
     int clock_khz
     int default_dims[DIMS]
+    bint deep  # the driver can't tell how deep the stacks of some functions get
+    bint stack_chosen  # by the user
+    size_t thread_stack  # bytes a thread; 0 if the driver doesn't say
     char name[256]
     pthread_mutex_t image_lock
     LoadedImage *images
@@ -64,7 +74,6 @@ cdef struct Device:
     CUdeviceptr stacks
     size_t stacks_size
 
-cdef bint region_failed  # a region has ended in an error, and the program ends
 cdef Device *devices[MAX_DEVICES]
 cdef pthread_mutex_t devices_lock
 
@@ -83,7 +92,10 @@ cdef bint enter(Device *d) noexcept nogil:
     In a callback of the driver nothing may be asked, and nothing has to be.
     """
     cdef CUcontext current = NULL
-    cdef CUresult rc = cuda.ctx_current(&current)
+    cdef CUresult rc
+    if in_callback:
+        return True
+    rc = cuda.ctx_current(&current)
     if rc == CUDA_SUCCESS and current == d.context:
         return True
     if rc == CUDA_ERROR_NOT_PERMITTED:
@@ -124,7 +136,8 @@ cdef bint read_attributes(Device *d) noexcept nogil:
 
 
 cdef bint open_context(Device *d) noexcept nogil:
-    """Take the calling thread's context of that device, if it has one: the program may use CUDA itself."""
+    """The calling thread's context of that device, if it has one (the program may use CUDA itself); else the primary
+    one, in which the CUDA runtime and all libraries on it are."""
     cdef CUcontext current = NULL
     cdef CUdevice of
     cdef CUresult rc = cuda.ctx_device(&of)
@@ -133,8 +146,57 @@ cdef bint open_context(Device *d) noexcept nogil:
         return True
     if rc != CUDA_SUCCESS and rc != CUDA_ERROR_INVALID_CONTEXT and failed(rc, b"cuCtxGetDevice"):
         return False
-    d.context_is_ours = True
+    if cuda.primary_retain != NULL and cuda.primary_release != NULL:
+        d.context_kind = CONTEXT_PRIMARY
+        return not failed(cuda.primary_retain(&d.context, d.handle), b"cuDevicePrimaryCtxRetain")
+    d.context_kind = CONTEXT_OWN
     return not failed(cuda.ctx_create(&d.context, 0, d.handle), b"cuCtxCreate")
+
+
+cdef void set_stack(Device *d, size_t bytes) noexcept nogil:
+    """How much stack each thread of the device has.  A driver that can't give so much leaves it as it is."""
+    if cuda.ctx_set_limit == NULL or cuda.ctx_limit == NULL:
+        return
+    if bytes and cuda.ctx_set_limit(CU_LIMIT_STACK_SIZE, bytes) == CUDA_SUCCESS:
+        GOMP_PLUGIN_debug(0, b"nvptx: %lu bytes of stack for each thread of device %d\n", <unsigned long> bytes,
+                          d.number)
+    if cuda.ctx_limit(&d.thread_stack, CU_LIMIT_STACK_SIZE) != CUDA_SUCCESS:
+        d.thread_stack = 0
+
+
+cdef void read_stack(Device *d) noexcept nogil:
+    """GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE, as in later plugins of GCC; 0: as the driver has it."""
+    cdef const char *text = secure_getenv(b"GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE")
+    cdef char *end = NULL
+    cdef size_t bytes = 0
+    if text != NULL and text[0]:
+        bytes = strtoul(text, &end, 10)
+        d.stack_chosen = True
+        if end[0] or text[0] == c'-' or bytes > INT32_MAX:
+            GOMP_PLUGIN_error(b"Error parsing GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE")
+            bytes = 0
+            d.stack_chosen = False
+    set_stack(d, bytes)
+
+
+cdef void deepen_stack(Device *d) noexcept nogil:
+    """There is code whose depth the driver's compiler can't tell (recursion, calls by pointers): a 64th of the device's
+    memory for the stacks of all threads that it holds, unless the user has chosen."""
+    cdef size_t memory = 0
+    cdef size_t threads = <size_t> d.sms * d.max_threads_per_sm
+    cdef size_t bytes
+    if d.deep:
+        return
+    d.deep = True
+    if d.stack_chosen or not d.thread_stack or not threads:
+        return
+    if cuda.device_memory(&memory, d.handle) != CUDA_SUCCESS:
+        return
+    bytes = memory // 64 // threads // 256 * 256
+    if bytes > MOST_STACK:
+        bytes = MOST_STACK
+    if bytes > d.thread_stack:
+        set_stack(d, bytes)
 
 
 cdef Device *open_device(int n) noexcept nogil:
@@ -153,6 +215,7 @@ cdef Device *open_device(int n) noexcept nogil:
             or not open_context(d) or not read_attributes(d) or not enter(d)):
         free(d)
         return NULL
+    read_stack(d)
     snprintf(driver_version_text, sizeof(driver_version_text), b"CUDA Driver %u.%u", <unsigned> version // 1000,
              <unsigned> version % 1000 // 10)
     announce_emulation()
@@ -160,22 +223,21 @@ cdef Device *open_device(int n) noexcept nogil:
 
 
 cdef bint close_device(Device *d) noexcept nogil:
-    """Give everything back to the driver; false after a message.
-
-    After a failure on the device the driver repeats its error at every call, and threads that have met it wait for the
-    program's end where they are: all is left to that.
-    """
+    """Give everything back to the driver; false after a message."""
     cdef LoadedImage *image
-    cdef bint good
-    if region_failed:
-        return True
-    good = enter(d)
-    if good:
+    cdef CUcontext current = NULL
+    cdef bint down = cuda.ctx_current(&current) == CUDA_ERROR_DEINITIALIZED
+    cdef bint good = down or context_lost or enter(d)
+    if good and not down:
         release_kept(d, 0)
         if d.stacks:
             good = gone(cuda.mem_free(d.stacks), b"cuMemFree")
-        if d.context_is_ours:
+        if d.context_kind == CONTEXT_OWN:
             good = gone(cuda.ctx_destroy(d.context), b"cuCtxDestroy") and good
+        else:
+            leave_context(d)
+    if context_lost:
+        return good  # threads that have met the error wait for the program's end where they are
     forget_memory(d)
     while d.images != NULL:
         image = d.images
@@ -189,13 +251,34 @@ cdef bint close_device(Device *d) noexcept nogil:
     return good
 
 
+cdef void leave_context(Device *d) noexcept nogil:
+    """Take what is ours out of a context that may live on."""
+    cdef LoadedImage *image = d.images
+    cdef CUcontext current = NULL
+    cdef Block *b
+    cdef size_t i
+    while image != NULL and not context_lost:
+        gone(cuda.module_unload(image.module), b"cuModuleUnload")
+        image = image.next
+    if d.live != NULL and not context_lost:
+        for i in range(d.live_mask + 1):
+            b = d.live[i]
+            while b != NULL:
+                gone(cuda.mem_free(b.address), b"cuMemFree")
+                b = b.next
+    if d.context_kind == CONTEXT_PRIMARY:
+        if cuda.ctx_set != NULL and cuda.ctx_current(&current) == CUDA_SUCCESS and current == d.context:
+            cuda.ctx_set(NULL)
+        gone(cuda.primary_release(d.handle), b"cuDevicePrimaryCtxRelease")
+
+
 cdef bint gone(CUresult rc, const char *what) noexcept nogil:
     """Whether something could be given back.
 
     A driver that is being taken down has done so itself; after a failure on the device every call repeats its error,
     and it has been told.
     """
-    return rc == CUDA_ERROR_DEINITIALIZED or region_failed or not failed(rc, what)
+    return rc == CUDA_ERROR_DEINITIALIZED or context_lost or not failed(rc, what)
 
 
 cdef bint init_device(int n) noexcept nogil:

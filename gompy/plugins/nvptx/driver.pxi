@@ -14,6 +14,7 @@ cdef int driver_devices  # how many it has
 cdef bint driver_announced
 cdef char driver_reason[TEXT]  # why the machine's own driver is not used
 cdef char driver_version_text[30]
+cdef bint context_lost  # an error has been told that every later call repeats
 cdef pthread_mutex_t driver_lock  # zeros are PTHREAD_MUTEX_INITIALIZER
 cdef pid_t driver_process  # the process that has initialised it: a driver does not survive fork
 
@@ -35,28 +36,25 @@ cdef const char *error_name(CUresult rc, char *room) noexcept nogil:
     return room
 
 
-cdef void note_failure(CUresult rc) noexcept nogil:
-    """An error of a kernel stays with its context: whichever call returns it first, nothing more can be done there."""
-    global region_failed
-    if CUDA_ERROR_ILLEGAL_ADDRESS <= rc <= CUDA_ERROR_LAUNCH_FAILED:
-        region_failed = True
-
-
 cdef bint failed(CUresult rc, const char *what) noexcept nogil:
     """Tell of an error, if there is one; whether there is."""
+    global context_lost
     cdef char room[TEXT]
     if rc == CUDA_SUCCESS:
         return False
-    note_failure(rc)
+    if cuda_is_sticky(rc):
+        context_lost = True
     GOMP_PLUGIN_error(b"%s error: %s (%s)", what, error_text(rc), error_name(rc, room))
     return True
 
 
 cdef void must(CUresult rc, const char *what) noexcept nogil:
     """End the program with an error, if there is one."""
+    global context_lost
     cdef char room[TEXT]
     if rc != CUDA_SUCCESS:
-        note_failure(rc)
+        if cuda_is_sticky(rc):
+            context_lost = True
         GOMP_PLUGIN_fatal(b"%s error: %s (%s)", what, error_text(rc), error_name(rc, room))
 
 

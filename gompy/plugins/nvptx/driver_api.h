@@ -28,7 +28,6 @@ enum
   CUDA_ERROR_INVALID_CONTEXT = 201,
   CUDA_ERROR_NOT_FOUND = 500,
   CUDA_ERROR_NOT_READY = 600,
-  CUDA_ERROR_ILLEGAL_ADDRESS = 700,
   CUDA_ERROR_LAUNCH_FAILED = 719,
   CUDA_ERROR_NOT_PERMITTED = 800,
 
@@ -52,7 +51,8 @@ enum
   CU_JIT_LOG_VERBOSE = 12,
   CU_JIT_INPUT_PTX = 1,
 
-  CU_EVENT_DISABLE_TIMING = 2
+  CU_EVENT_DISABLE_TIMING = 2,
+  CU_LIMIT_STACK_SIZE = 0
 };
 
 #define CU_LAUNCH_PARAM_END ((void *) 0)
@@ -112,6 +112,11 @@ typedef size_t (*CUoccupancyB2DSize) (int);
   X (error_string, cuGetErrorString, (CUresult, const char **)) \
   X (error_name, cuGetErrorName, (CUresult, const char **)) \
   X (ctx_set, cuCtxSetCurrent, (CUcontext)) \
+  X (ctx_set_limit, cuCtxSetLimit, (int, size_t)) \
+  X (ctx_limit, cuCtxGetLimit, (size_t *, int)) \
+  X (primary_retain, cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice)) \
+  X (primary_release, cuDevicePrimaryCtxRelease_v2, (CUdevice)) \
+  X (primary_release_v1, cuDevicePrimaryCtxRelease, (CUdevice)) \
   X (link_create, cuLinkCreate_v2, (unsigned, int *, void **, CUlinkState *)) \
   X (link_create_v1, cuLinkCreate, (unsigned, int *, void **, CUlinkState *)) \
   X (link_add, cuLinkAddData_v2, (CUlinkState, int, void *, size_t, const char *, unsigned, int *, void **)) \
@@ -128,6 +133,18 @@ struct cuda_functions
 };
 
 static struct cuda_functions cuda;
+
+/* Whether this thread is in a callback of the driver's, where none of its functions may be called.  */
+static __thread int in_callback;
+
+/* Errors of a kernel, and of the hardware, which every later call in the context repeats (CUDA driver API, CUresult:
+   "leaves the process in an inconsistent state"; PTX's trap, illegal addresses, and so on).  */
+static inline int
+cuda_is_sticky (CUresult code)
+{
+  return code == 214 || code == 220 || code == 226 || code == 700 || code == 702 || code == 710
+	 || (code >= 714 && code <= 719) || code == 721;
+}
 
 /* Fill the table from a library; NULL, or the name of a function that it lacks.  */
 static const char *
@@ -147,6 +164,8 @@ cuda_load (void *library)
     cuda.link_create = cuda.link_create_v1;
   if (!cuda.link_add)
     cuda.link_add = cuda.link_add_v1;
+  if (!cuda.primary_release)
+    cuda.primary_release = cuda.primary_release_v1;
   return !cuda.link_create ? "cuLinkCreate" : !cuda.link_add ? "cuLinkAddData" : NULL;
 }
 

@@ -23,6 +23,13 @@ cdef struct AddrPair:
     uintptr_t start
     uintptr_t end
 
+cdef extern from *:
+    """
+    /* What the driver's compiler says of a kernel that may recurse or calls functions by pointers.  */
+    #define UNKNOWN_DEPTH "cannot be statically determined"
+    """
+    const char *UNKNOWN_DEPTH
+
 cdef int jit_level  # of GOMP_NVPTX_JIT, plus 1; 0: the driver's own choice
 cdef bint jit_level_read
 
@@ -49,7 +56,7 @@ cdef void read_jit_level() noexcept nogil:
             return
 
 
-cdef bint link_image(const TargetData *image, CUmodule *module) noexcept nogil:
+cdef bint link_image(Device *d, const TargetData *image, CUmodule *module) noexcept nogil:
     """Have the driver make a module of the PTX; false after a message with the driver's log."""
     cdef int options[JIT_OPTIONS]
     cdef void *values[JIT_OPTIONS]
@@ -102,6 +109,8 @@ cdef bint link_image(const TargetData *image, CUmodule *module) noexcept nogil:
                 failed(rc, b"cuLinkComplete")
             else:
                 good = not failed(cuda.module_load(module, code), b"cuModuleLoadData")
+                if strstr(logs, UNKNOWN_DEPTH) != NULL or strstr(logs + INFO_LOG, UNKNOWN_DEPTH) != NULL:
+                    deepen_stack(d)
         good = not failed(cuda.link_destroy(state), b"cuLinkDestroy") and good
     free(logs)
     return good
@@ -183,7 +192,7 @@ cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair *
         loaded.functions = <Function *> calloc(image.num_functions + 1, sizeof(Function))
     if loaded == NULL or loaded.functions == NULL:
         GOMP_PLUGIN_error(b"nvptx: out of memory")
-    elif link_image(image, &loaded.module):
+    elif link_image(d, image, &loaded.module):
         if (find_functions(image, loaded.module, loaded.functions, pairs)
                 and find_variables(image, loaded.module, pairs + image.num_functions)
                 and set_clock_tick(d, loaded.module)):

@@ -25,14 +25,20 @@ cdef void readable_name(const char *name, char *room, size_t size) noexcept nogi
 
 cdef void die_of(CUresult rc, const char *what, const Function *f, const Device *d) noexcept nogil:
     """A region has failed on the device: the driver's words, and which region it was."""
-    global region_failed
+    global context_lost
     cdef char name[TEXT]
     cdef char room[TEXT]
-    region_failed = True
+    cdef char hint[TEXT]
+    context_lost = True
     readable_name(f.launch.name, name, sizeof(name))
-    GOMP_PLUGIN_fatal(b"%s error: %s%s; %s in region %s on device %d (%s)", what, error_text(rc),
+    hint[0] = 0
+    if rc != CUDA_ERROR_LAUNCH_FAILED and d.deep and d.thread_stack and driver_kind == DRIVER_REAL:
+        # Too deep a recursion looks like this on a GPU.
+        snprintf(hint, sizeof(hint), b"; each thread has %lu bytes of stack (GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE "
+                                     b"for more)", <unsigned long> d.thread_stack)
+    GOMP_PLUGIN_fatal(b"%s error: %s%s; %s in region %s on device %d (%s)%s", what, error_text(rc),
                       b" (perhaps abort was called)" if rc == CUDA_ERROR_LAUNCH_FAILED else b"",
-                      error_name(rc, room), <const char *> name, d.number, <const char *> d.name)
+                      error_name(rc, room), <const char *> name, d.number, <const char *> d.name, <const char *> hint)
 
 
 cdef void read_arguments(void **args, int *teams, int *threads) noexcept nogil:
@@ -75,11 +81,14 @@ cdef void fit_to_device(const Function *f, const Device *d, int *teams, int *thr
         teams[0] = blocks
 
 
-cdef void need_stacks(Device *d, size_t size) noexcept nogil:
-    """Stacks of so many bytes; those of the last launch if they suffice.  The launch lock is held."""
+cdef bint need_stacks(Device *d, size_t size) noexcept nogil:
+    """Stacks of so many bytes; those of the last launch if they suffice.  False if there is no room for them.
+
+    The launch lock is held.
+    """
     cdef CUresult rc
     if d.stacks_size >= size:
-        return
+        return True
     if d.stacks:
         must(cuda.ctx_synchronize(), b"cuCtxSynchronize")
         must(cuda.mem_free(d.stacks), b"cuMemFree")
@@ -89,10 +98,13 @@ cdef void need_stacks(Device *d, size_t size) noexcept nogil:
     if rc == CUDA_ERROR_OUT_OF_MEMORY:
         release_kept(d, 0)
         rc = cuda.mem_alloc(&d.stacks, size)
-    if rc != CUDA_SUCCESS:
-        d.stacks = 0
+    if rc == CUDA_SUCCESS:
+        d.stacks_size = size
+        return True
+    d.stacks = 0
+    if rc != CUDA_ERROR_OUT_OF_MEMORY:
         must(rc, b"cuMemAlloc")
-    d.stacks_size = size
+    return False
 
 
 cdef void run_region(int n, Function *f, void *variables, void **args) noexcept nogil:
@@ -110,10 +122,13 @@ cdef void run_region(int n, Function *f, void *variables, void **args) noexcept 
         GOMP_PLUGIN_fatal(b"No target arguments provided")
     read_arguments(args, &teams, &threads)
     fit_to_device(f, d, &teams, &threads)
+    pthread_mutex_lock(&d.launch_lock)
+    while not need_stacks(d, <size_t> STACK_SIZE * teams * threads):
+        if teams == 1:
+            must(CUDA_ERROR_OUT_OF_MEMORY, b"cuMemAlloc")
+        teams //= 2  # num_teams is an upper limit
     GOMP_PLUGIN_debug(0, b"  GOMP_OFFLOAD_run: kernel %s: launch [(teams: %u), 1, 1] [(lanes: 32), (threads: %u), 1]\n",
                       f.launch.name, <unsigned> teams, <unsigned> threads)
-    pthread_mutex_lock(&d.launch_lock)
-    need_stacks(d, <size_t> STACK_SIZE * teams * threads)
     block[0] = <CUdeviceptr> <uintptr_t> variables
     block[1] = d.stacks
     block[2] = STACK_SIZE

@@ -2,8 +2,8 @@
 
 from libc.stdint cimport INT32_MAX, int64_t, intptr_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdio cimport fprintf, snprintf, stderr
-from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memset, strchr, strcmp, strlen, strrchr
+from libc.stdlib cimport calloc, free, malloc, realloc, strtoul
+from libc.string cimport memset, strchr, strcmp, strlen, strrchr, strstr
 
 cdef extern from *:
     """
@@ -61,7 +61,7 @@ cdef extern from "driver_api.h" nogil:
     enum:
         CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_DEINITIALIZED
         CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NOT_READY, CUDA_ERROR_LAUNCH_FAILED
-        CUDA_ERROR_NOT_PERMITTED, CUDA_ERROR_ILLEGAL_ADDRESS
+        CUDA_ERROR_NOT_PERMITTED
         CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_DEVICE_ATTRIBUTE_WARP_SIZE
         CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, CU_DEVICE_ATTRIBUTE_CLOCK_RATE
         CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
@@ -69,7 +69,7 @@ cdef extern from "driver_api.h" nogil:
         CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_FUNC_ATTRIBUTE_NUM_REGS
         CU_JIT_WALL_TIME, CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER
         CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_OPTIMIZATION_LEVEL, CU_JIT_LOG_VERBOSE, CU_JIT_INPUT_PTX
-        CU_EVENT_DISABLE_TIMING
+        CU_EVENT_DISABLE_TIMING, CU_LIMIT_STACK_SIZE
     void *CU_LAUNCH_PARAM_END
     void *CU_LAUNCH_PARAM_BUFFER_POINTER
     void *CU_LAUNCH_PARAM_BUFFER_SIZE
@@ -89,6 +89,10 @@ cdef extern from "driver_api.h" nogil:
         CUresult (*ctx_push)(CUcontext) noexcept nogil
         CUresult (*ctx_pop)(CUcontext *) noexcept nogil
         CUresult (*ctx_set)(CUcontext) noexcept nogil
+        CUresult (*ctx_set_limit)(int, size_t) noexcept nogil
+        CUresult (*ctx_limit)(size_t *, int) noexcept nogil
+        CUresult (*primary_retain)(CUcontext *, CUdevice) noexcept nogil
+        CUresult (*primary_release)(CUdevice) noexcept nogil
         CUresult (*ctx_synchronize)() noexcept nogil
         CUresult (*link_create)(unsigned, int *, void **, CUlinkState *) noexcept nogil
         CUresult (*link_add)(CUlinkState, int, void *, size_t, const char *, unsigned, int *, void **) noexcept nogil
@@ -126,3 +130,5 @@ cdef extern from "driver_api.h" nogil:
         CUresult (*close_gap)(CUdeviceptr, size_t) noexcept nogil
     cuda_functions cuda
     const char *cuda_load(void *)
+    bint cuda_is_sticky(CUresult)
+    bint in_callback

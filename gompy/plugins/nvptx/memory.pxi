@@ -80,25 +80,29 @@ cdef void unlink_kept(Device *d, Block *b) noexcept nogil:
     d.num_kept -= 1
 
 
-cdef bint release_kept(Device *d, size_t until) noexcept nogil:
-    """Give kept blocks back, the oldest first, down to so many bytes and to KEEP_BLOCKS; whether any went.  The context
-    is current, the memory lock is not held: the driver may wait for streams, whose callbacks take it (give_block)."""
-    cdef Block *b
-    cdef Block *going = NULL
-    cdef bint any
+cdef Block *oldest_kept(Device *d, size_t until) noexcept nogil:
+    """Take the oldest of the kept blocks out if they are more bytes than that, or more than KEEP_BLOCKS; NULL if not."""
+    cdef Block *b = NULL
     pthread_mutex_lock(&d.memory_lock)
-    while d.oldest != NULL and (d.kept_bytes > until or d.num_kept > KEEP_BLOCKS):
+    if d.oldest != NULL and (d.kept_bytes > until or d.num_kept > KEEP_BLOCKS):
         b = d.oldest
         unlink_kept(d, b)
-        b.next = going
-        going = b
     pthread_mutex_unlock(&d.memory_lock)
-    any = going != NULL
-    while going != NULL:
-        b = going
-        going = b.next
+    return b
+
+
+cdef bint release_kept(Device *d, size_t until) noexcept nogil:
+    """Give kept blocks back, the oldest first, down to so many bytes; whether any went.  The context is current.
+
+    The memory lock is not held while the driver frees: that waits for what the device has to do, and the callbacks that
+    are among it give blocks, too.
+    """
+    cdef Block *b = oldest_kept(d, until)
+    cdef bint any = b != NULL
+    while b != NULL:
         gone(cuda.mem_free(b.address), b"cuMemFree")
         free(b)
+        b = oldest_kept(d, until)
     return any
 
 
@@ -133,34 +137,42 @@ cdef bint drop_stacks(Device *d) noexcept nogil:
 
 
 cdef Block *new_block(Device *d, size_t size) noexcept nogil:
-    """A block that the driver allocates; NULL after a message.  The memory lock is not held."""
-    cdef Block *b = <Block *> malloc(sizeof(Block))
-    cdef CUresult rc = <CUresult> CUDA_ERROR_OUT_OF_MEMORY
-    release_kept(d, KEEP_BYTES)
+    """A block from the driver; NULL after a message."""
+    cdef CUdeviceptr address = 0
+    cdef CUresult rc = CUDA_ERROR_OUT_OF_MEMORY
+    cdef Block *b
+    if not in_callback:
+        release_kept(d, KEEP_BYTES)
+    b = <Block *> malloc(sizeof(Block))
     if b != NULL:
-        rc = cuda.mem_alloc(&b.address, size)
+        rc = cuda.mem_alloc(&address, size)
         # What is kept for later has to go first, then the stacks.
         if rc == CUDA_ERROR_OUT_OF_MEMORY and release_kept(d, 0):
-            rc = cuda.mem_alloc(&b.address, size)
+            rc = cuda.mem_alloc(&address, size)
         if rc == CUDA_ERROR_OUT_OF_MEMORY and drop_stacks(d):
-            rc = cuda.mem_alloc(&b.address, size)
+            rc = cuda.mem_alloc(&address, size)
     if failed(rc, b"cuMemAlloc"):
         free(b)
         return NULL
+    b.address = address
     b.size = size
     return b
 
 
 cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
     """Device memory, a kept block or a new one; 0 after a message."""
-    cdef Block *b
+    cdef bint keep = keeps_blocks()
+    cdef Block *b = NULL
     cdef Block **at
-    if not keeps_blocks():
+    if size == 0:
+        size = 1  # a driver refuses to allocate nothing
+    if not keep and not in_callback:
         release_kept(d, 0)  # what a callback of the driver could not give back
     pthread_mutex_lock(&d.memory_lock)
-    b = d.kept[size_class(size)]
-    while b != NULL and b.size != size:
-        b = b.next
+    if keep:
+        b = d.kept[size_class(size)]
+        while b != NULL and b.size != size:
+            b = b.next
     if b != NULL:
         unlink_kept(d, b)
     else:
@@ -180,7 +192,7 @@ cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
 
 
 cdef void keep_block(Device *d, Block *b) noexcept nogil:
-    """Keep a block for the next allocation of its size, or to be given back then.  The memory lock is held."""
+    """A block for a later allocation.  The memory lock is held."""
     b.before = NULL
     b.next = d.kept[size_class(b.size)]
     if b.next != NULL:
@@ -198,8 +210,7 @@ cdef void keep_block(Device *d, Block *b) noexcept nogil:
 
 
 cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
-    """Memory is used no more.  This is also called in the driver's callbacks: the driver is not asked while the memory
-    lock is held (it may wait for such a callback), and in a callback it refuses."""
+    """Memory is used no more.  In a callback nothing of the driver's may be called: the next allocation gives it back."""
     cdef Block **at
     cdef Block *b = NULL
     cdef bint keep
@@ -214,13 +225,13 @@ cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
         return False
     at[0] = b.next
     d.num_live -= 1
-    keep = keeps_blocks() and b.size <= KEEP_BYTES // 4
+    keep = in_callback or (keeps_blocks() and b.size <= KEEP_BYTES // 4)
     if keep:
         keep_block(d, b)
     pthread_mutex_unlock(&d.memory_lock)
     if keep:
         return True
-    rc = cuda.mem_free(address)
+    rc = cuda.mem_free(address)  # without the lock: see release_kept
     if rc == CUDA_ERROR_NOT_PERMITTED:  # a callback: at the next allocation
         pthread_mutex_lock(&d.memory_lock)
         keep_block(d, b)

@@ -356,8 +356,11 @@ cdef bint serialize_queues(Queue *first, Queue *then) noexcept nogil:
 cdef void call_back(CUstream stream, CUresult rc, void *data) noexcept nogil:
     """The driver has come to a callback in a queue."""
     cdef Callback *callback = <Callback *> data
+    global in_callback
     must(rc, b"cuda_callback_wrapper")
+    in_callback = True
     callback.function(callback.data)
+    in_callback = False
     free(callback)
 
 
