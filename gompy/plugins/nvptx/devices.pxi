@@ -223,11 +223,18 @@ cdef Device *open_device(int n) noexcept nogil:
 
 
 cdef bint close_device(Device *d) noexcept nogil:
-    """Give everything back to the driver; false after a message."""
+    """Give everything back to the driver; false after a message.
+
+    When a context is lost the program ends: all is left to that, for other threads may be anywhere in the driver, or wait
+    for the end, and it would but repeat its error.
+    """
     cdef LoadedImage *image
     cdef CUcontext current = NULL
-    cdef bint down = cuda.ctx_current(&current) == CUDA_ERROR_DEINITIALIZED
-    cdef bint good = down or context_lost or enter(d)
+    cdef bint down, good
+    if context_lost:
+        return True
+    down = cuda.ctx_current(&current) == CUDA_ERROR_DEINITIALIZED
+    good = down or enter(d)
     if good and not down:
         release_kept(d, 0)
         if d.stacks:
@@ -236,8 +243,6 @@ cdef bint close_device(Device *d) noexcept nogil:
             good = gone(cuda.ctx_destroy(d.context), b"cuCtxDestroy") and good
         else:
             leave_context(d)
-    if context_lost:
-        return good  # threads that have met the error wait for the program's end where they are
     forget_memory(d)
     while d.images != NULL:
         image = d.images
