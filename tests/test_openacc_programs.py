@@ -582,3 +582,44 @@ int main (void)
 """
     text = output(tmp_path, source, OFFLOAD_EMUL_NUM="2", OFFLOAD_EMUL_MEM="256M")
     assert text == "6 intelmic 2\n256\n"
+
+
+TWO_LANGUAGES = """
+program both
+  use iso_c_binding
+  use openacc
+  interface
+    integer(c_int) function from_c () bind(c)
+      import c_int
+    end function
+  end interface
+  integer :: here
+  here = 7
+  !$acc parallel copy(here)
+  here = merge (1, 0, acc_on_device (acc_device_not_host))
+  !$acc end parallel
+  print '(2i2)', from_c (), here
+end program
+"""
+FROM_C = """
+#include <openacc.h>
+int from_c (void)
+{
+  int r = 7;
+#pragma acc parallel copy(r)
+  r = acc_on_device (acc_device_not_host) ? 1 : 0;
+  return r;
+}
+"""
+
+
+@pytest.mark.parametrize("more", [[], ["-save-temps"], ["-flto"], ["-foffload-options=-O1"]], ids=" ".join)
+def test_c_and_fortran_in_one_command(tmp_path: Path, more: list[str]) -> None:
+    """Each asks where it is, and neither compiler warns of an option of the other."""
+    (tmp_path / "m.f90").write_text(TWO_LANGUAGES)
+    (tmp_path / "c.c").write_text(FROM_C)
+    command = [str(BIN / "gompfortran"), "-fopenacc", "-O1", *more, "c.c", "m.f90", "-o", "both"]
+    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert built.stderr == ""
+    done = run(tmp_path / "both")
+    assert (done.returncode, done.stdout, done.stderr) == (0, " 1 1\n", "")
