@@ -68,8 +68,8 @@ class Operation:
         for pointer, address, value in (("p", "a", "x"), ("q", "b", "y"), ("r", "c", "z")):
             text += f"%{address} = getelementptr {self.kind}, ptr %{pointer}, i32 %i\n"
             text += f"%{value} = load {self.kind}, ptr %{address}\n"
-        text += f"{self.body}\n%d = getelementptr {self.result}, ptr %o, i32 %i\nstore {self.result} %v, ptr %d\nret void\n}}\n"
-        return text
+        text += f"{self.body}\n%d = getelementptr {self.result}, ptr %o, i32 %i\n"
+        return f"{text}store {self.result} %v, ptr %d\nret void\n}}\n"
 
 
 def call(name: str, kind: str, count: int, extra: str = "") -> Operation:
