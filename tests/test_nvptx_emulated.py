@@ -93,6 +93,40 @@ int main (void)
   return 0;
 }
 """
+ALLOCATES = r"""
+#include <assert.h>
+#include <stdio.h>
+struct Pair { int first; double rest[4]; Pair (int x) : first (x) { rest[3] = x; } };
+template <class T> static T *hide (T *p) { asm volatile ("" : "+r" (p)); return p; }
+int main (int argc, char **)
+{
+  int r = 0, n = 5, s = 0;
+#pragma omp target map(r) firstprivate(n)
+  {
+    int *p = hide (new int[n]);
+    for (int i = 0; i < n; i++)
+      p[i] = i;
+    for (int i = 0; i < n; i++)
+      r += p[i];
+    delete[] p;
+    Pair *q = hide (new Pair (7));
+    r += q->first + q->rest[3];
+    delete q;
+  }
+#pragma omp target teams distribute parallel for reduction(+: s) num_threads(4)
+  for (int i = 0; i < 64; i++)
+    {
+      int *p = hide (new int (i));
+      assert (*p == i);
+      s += *p;
+      delete p;
+    }
+  printf ("%d %d\n", r, s);
+#pragma omp target firstprivate(argc)
+  assert (argc == 1);
+  return 0;
+}
+"""
 TASKS = r"""
 #include <stdio.h>
 int main (void)
@@ -237,6 +271,16 @@ def test_tasks_of_a_region(tools: Tools) -> None:
     program = build(tools, "tasks.c", TASKS, "-foffload=nvptx-none")
     done = tools.run("timeout", "60", program)
     assert (done.returncode, done.stdout) == (0, "5\n")
+
+
+@needs("g++")
+def test_new_and_assert(tools: Tools) -> None:
+    """What GCC 12's libraries for nvptx lack (nvptx_library.py)."""
+    program = build(tools, "allocates.cc", ALLOCATES, "-foffload=nvptx-none")
+    assert tools.run(program).stdout == "24 2016\n"
+    done = tools.run(program, "more")
+    assert done.returncode == 1 and "in region main._omp_fn." in done.stderr
+    assert done.stdout.endswith("allocates.cc:31: int main(int, char**): Assertion `argc == 1' failed.\n")
 
 
 def test_beside_the_emulated_mic(tools: Tools) -> None:
