@@ -226,6 +226,45 @@ int main (void)
     assert output(tmp_path, source, "-O1") == "20 0 1 1\n"
 
 
+def test_scalars_that_change_while_queues_work(tmp_path: Path) -> None:
+    """In a data construct GCC maps the bounds of a block as tofrom: the program may go on to the next block anyway."""
+    source = """
+#include <stdio.h>
+#define H 64
+#define W 100
+static unsigned char in[H][W], out[H][W];
+int main (void)
+{
+  int bad = 0;
+  for (int y = 0; y < H; y++)
+    for (int x = 0; x < W; x++)
+      in[y][x] = y + x;
+#pragma acc data create (in, out)
+  {
+    for (int b = 0; b < 32; b++)
+      {
+        long start = b * 2, end = start + 2;
+#pragma acc update device (in[start:2]) async (b % 2)
+#pragma acc parallel loop collapse (2) async (b % 2)
+        for (long y = start; y < end; y++)
+          for (int x = 0; x < W; x++)
+            out[y][x] = in[y][x] + 1;
+#pragma acc update self (out[start:2]) async (b % 2)
+      }
+#pragma acc wait
+  }
+  for (int y = 0; y < H; y++)
+    for (int x = 0; x < W; x++)
+      bad += out[y][x] != (unsigned char) (y + x + 1);
+  printf ("%d\\n", bad);
+}
+"""
+    program = build(tmp_path, source, "-O1")
+    for _ in range(5):
+        done = run(program)
+        assert done.stdout == "0\n" and not done.stderr, done
+
+
 def test_queues_end_in_any_order(tmp_path: Path) -> None:
     """A program that ends while a queue has still to come to its wait for another, which is empty by then."""
     source = """
