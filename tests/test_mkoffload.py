@@ -329,6 +329,18 @@ def test_copies_of_what_the_host_sets(tmp_path: Path) -> None:
     assert "mkoffload: warning: loud.o: no map or update reaches ‘seen’ on the device, which" in done.stderr
 
 
+def test_copies_that_no_region_reaches(tmp_path: Path) -> None:
+    """A declare target function with a region brings the host's functions along, not into the image."""
+    text = (
+        "int mapped = -1;\n#pragma omp declare target\nstruct S { virtual int f () { return 1; }\n"
+        " int g () { int r = 0;\n#pragma omp target map(r)\n r = f () + 1;\n return r; } };\n"
+        "#pragma omp end declare target\nint main () {\n#pragma omp target map(from: mapped)\n mapped = 1;\n"
+        " S s; return s.g () + mapped - 3; }\n"
+    )
+    path = compile_c(text, tmp_path / "x.o", "ours", "-O0", gcc="g++", suffix=".cc")
+    assert link([path], tmp_path / "prog", gcc="g++").stderr == ""
+
+
 def test_calling_conventions_are_warned_of_once(tmp_path: Path) -> None:
     """-Wno-psabi of a compilation holds for the device, too (libgomp.oacc-c-c++-common/firstprivate-mappings-1.c)."""
     text = """typedef int wide __attribute__((vector_size (32)));
