@@ -33,6 +33,8 @@ _SYMBOLS = (
 )
 _STREAMS = ("stdin", "stdout", "stderr")
 _UNRESOLVED = "unresolved symbol "
+_TABLE = b"_ZT"
+_SEPARATORS = str.maketrans(",;()+", "     ")
 
 
 class Problem:
@@ -102,6 +104,26 @@ def problems(errors: str, users: Users, wide: Users) -> list[Problem]:
         elif place and text.startswith("internal compiler error: "):
             add(place, function, f"makes the accelerator compiler fail ({text})")
     return list(found.values())
+
+
+def missing_tables(objects: list[bytes], users: Users) -> list[Problem]:
+    """Vtables and their like that the code of an image names and nothing in it defines: the driver would refuse it."""
+    used: dict[str, None] = {}
+    for code in objects:
+        at = code.find(_TABLE)
+        while at >= 0:
+            end = at + len(_TABLE)
+            while chr(code[end]).isalnum() or code[end] in b"_$":
+                end += 1
+            if code[at - 1 : at] in b" \t,({" and code[at + len(_TABLE)] in b"VTI":
+                used[code[at:end].decode()] = None
+            at = code.find(_TABLE, end)
+    found: list[Problem] = []
+    for name in used:
+        if not any(b"VAR DEF: " + name.encode() + b"\n" in code for code in objects):
+            text = f"uses ‘{name}’: GCC 12 leaves vtables, or what they name, out of images for nvptx-none"
+            found += [Problem(place, user, text) for user, place in users(name) or [("", "")]]
+    return found
 
 
 def _missing(symbol: str) -> str:
