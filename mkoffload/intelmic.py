@@ -280,10 +280,11 @@ class Image:
             compiled, *more = self.compiler.compile(self, usable)
             elf = open_object(compiled)
             made = self.check(elf)
-            for item, message in own_copies(self.inputs, elf, made.tables[1]):
-                sys.stderr.write(f"mkoffload: warning: {item.shown}: {message}\n")
             vtables = Vtables(self.exported, elf, self.classes)
-            self.pack(self.link(elf, more, vtables), made.tables, vtables)
+            image = self.link(elf, more, vtables)
+            for item, message in own_copies(self.inputs, open_object(image), made.tables[1]):
+                sys.stderr.write(f"mkoffload: warning: {item.shown}: {message}\n")
+            self.pack(image, made.tables, vtables)
         except ElfError as error:
             raise ToolError(f"cannot read {error}") from None
         made.classes = [name for name, _ in vtables.entries]

@@ -17,9 +17,11 @@ from mkoffload import nvptx_alias as alias
 from mkoffload.accel import BDIR, search_folders
 from mkoffload.inputs import Described, Input
 from mkoffload.intelmic import CLEARED, POSITION_INDEPENDENCE, Made, complain
-from mkoffload.nvptx_explain import Problem, missing_tables, problems, uses, wide_types, wide_uses
+from mkoffload.nvptx_explain import UNRESOLVED, problems, uses, wide_types, wide_uses
 from mkoffload.nvptx_host import host_object_text, ptx_file
-from mkoffload.nvptx_ptx import PtxImage, comparable, order_for, split
+from mkoffload.nvptx_library import NAME as LIBRARY
+from mkoffload.nvptx_library import archive
+from mkoffload.nvptx_ptx import PtxImage, comparable, missing_vtables, order_for, split
 from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_in, find_tool, run, same
 from mkoffload.response import join
 from mkoffload.tables import Names
@@ -181,7 +183,7 @@ class Image:
         return (self.options.dumpbase if self.options.save_temps else os.path.join(self.folder, "x")) + suffix
 
     def libraries(self) -> list[str]:
-        """Fortran's library if the objects call for it, the mathematical one, and that of the atomic operations.
+        """Fortran's library if the objects call for it, the mathematical one, that of the atomic operations, and ours.
 
         The linker takes what it needs.  Nothing in the objects tells that libatomic is needed: one- and two-byte
         operations are instructions of the host's, and GOMP_atomic_start, which a reduction of two variables calls,
@@ -192,7 +194,9 @@ class Image:
             for item in self.inputs
             for symbol in item.elf.symbols()
         )
-        return [*(["-lgfortran"] if fortran else []), "-lm", "-latomic"]
+        with open(os.path.join(self.folder, f"lib{LIBRARY}.a"), "wb") as file:
+            file.write(archive())
+        return [*(["-lgfortran"] if fortran else []), "-lm", "-latomic", f"-L{self.folder}", f"-l{LIBRARY}"]
 
     def command(self, output: str, more: list[str]) -> list[str]:
         """The accelerator compiler's command line."""
@@ -237,11 +241,9 @@ class Image:
         sys.stderr.write(errors)
         with open(output, "rb") as file:
             image = split(file.read(), output)
-        tables = missing_tables(image.objects, self.users)
-        if tables:
-            self.refuse(tables)
-            if not self.options.fallback:
-                raise ToolError("device code needs what the image does not have")
+        missing = missing_vtables(image)
+        if missing:
+            self.explain("".join(f"{UNRESOLVED}{name}\n" for name in missing), command[0], 1)
             return None
         return image
 
@@ -281,22 +283,16 @@ class Image:
     def explain(self, errors: str, program: str, status: int) -> None:
         """Say of regions and lines what is wrong.  Raises ToolError unless the link is to go on."""
         found = problems(errors, self.users, self.wide)
-        if not (self.options.fallback and found):
-            sys.stderr.write(errors)
-        self.refuse(found)
-        if not self.options.fallback:
-            raise child_failed(program, status)
-
-    def refuse(self, found: list[Problem]) -> None:
-        """Say what the image cannot have, as errors, or if the link is to go on as warnings."""
         fallback = self.options.fallback
+        if not (fallback and found):
+            sys.stderr.write(errors)
         kind = "warning" if fallback else "error"
         for what in demangled([problem.what for problem in found], self.env):
             sys.stderr.write(f"mkoffload: {kind}: {what}\n")
         if not fallback:
             if found:
                 sys.stderr.write(f"mkoffload: note: {FALLBACK_NOTE}\n")
-            return
+            raise child_failed(program, status)
         for item in self.inputs:
             names = ", ".join(f"‘{name}’" for name in item.host_names()[0] if name is not None)
             sys.stderr.write(

@@ -19,7 +19,7 @@ _WANTS = (
     ("cannot support label values", "computed goto"),
     ("cannot support alloca", "room of a size that the compiler does not know on the stack (alloca, variable length)"),
     ("cannot support nonlocal goto", "exceptions, or a goto out of a function"),
-    ("alias definitions not supported", "a second name of a function (alias)"),
+    ("alias definitions not supported", "a second name of a weak function or of a variable (alias)"),
     ("80-bit-precision floating-point", "the host's 80-bit ‘long double’"),
     ("128-bit-precision floating-point", "128-bit floating-point numbers"),
 )
@@ -27,14 +27,14 @@ _SYMBOLS = (
     (("setjmp", "_setjmp", "longjmp", "_longjmp", "siglongjmp", "__sigsetjmp"), "setjmp and longjmp"),
     (("__cxa_throw", "__cxa_rethrow", "__cxa_begin_catch", "__cxa_allocate_exception", "_Unwind_"), "exceptions"),
     (("_gfortran_st_", "_gfortran_transfer_"), "Fortran input and output"),
+    (("__atomic_",), "atomic operations of that size (the variable of an atomic construct or a reduction)"),
+    (("_fputwc_r",), "streams of the C library (printf and puts work)"),
+    (("_ZTV", "_ZTT"), "C++ virtual functions (GCC 12 writes no vtables for accelerators)"),
     (("_Zn", "_Zd", "_ZSt", "_ZNS", "_ZNKS", "__cxa_"), "C++ library"),
-    (("__assert_fail",), "assert (-DNDEBUG leaves it out)"),
     (("__ctype_",), "tables of characters as glibc's isdigit, toupper and their like want them"),
 )
 _STREAMS = ("stdin", "stdout", "stderr")
-_UNRESOLVED = "unresolved symbol "
-_TABLE = b"_ZT"
-_SEPARATORS = str.maketrans(",;()+", "     ")
+UNRESOLVED = "unresolved symbol "
 
 
 class Problem:
@@ -83,8 +83,8 @@ def problems(errors: str, users: Users, wide: Users) -> list[Problem]:
         found.setdefault((place, name, text), Problem(place, name, text))
 
     for line in errors.split("\n"):
-        if line.startswith(_UNRESOLVED):
-            symbol = line[len(_UNRESOLVED) :].strip()
+        if line.startswith(UNRESOLVED):
+            symbol = line[len(UNRESOLVED) :].strip()
             text = _missing(symbol)
             for name, place in users(symbol) or [("", "")]:
                 add(place, name, text)
@@ -104,26 +104,6 @@ def problems(errors: str, users: Users, wide: Users) -> list[Problem]:
         elif place and text.startswith("internal compiler error: "):
             add(place, function, f"makes the accelerator compiler fail ({text})")
     return list(found.values())
-
-
-def missing_tables(objects: list[bytes], users: Users) -> list[Problem]:
-    """Vtables and their like that the code of an image names and nothing in it defines: the driver would refuse it."""
-    used: dict[str, None] = {}
-    for code in objects:
-        at = code.find(_TABLE)
-        while at >= 0:
-            end = at + len(_TABLE)
-            while chr(code[end]).isalnum() or code[end] in b"_$":
-                end += 1
-            if code[at - 1 : at] in b" \t,({" and code[at + len(_TABLE)] in b"VTI":
-                used[code[at:end].decode()] = None
-            at = code.find(_TABLE, end)
-    found: list[Problem] = []
-    for name in used:
-        if not any(b"VAR DEF: " + name.encode() + b"\n" in code for code in objects):
-            text = f"uses ‘{name}’: GCC 12 leaves vtables, or what they name, out of images for nvptx-none"
-            found += [Problem(place, user, text) for user, place in users(name) or [("", "")]]
-    return found
 
 
 def _missing(symbol: str) -> str:

@@ -6,6 +6,8 @@ nvptx_name_replacement) for the names.
 
 from __future__ import annotations
 
+import re
+
 from mkoffload.nvptx_errata import mended
 from mkoffload.process import ToolError
 from mkoffload.tables import Names, base_name
@@ -43,6 +45,19 @@ def split(data: bytes, name: str) -> PtxImage:
     if not image.objects:
         raise ToolError(f"{name}: the accelerator compiler wrote no PTX")
     return image
+
+
+def missing_vtables(image: PtxImage) -> list[str]:
+    """C++ vtables that the code names though no object has them.
+
+    GCC 12 streams none to accelerators, and its PTX does not even declare them: nvptx-ld cannot tell, the driver does.
+    """
+    found: dict[str, None] = {}
+    for code in image.objects:
+        if b"_ZTV" in code or b"_ZTT" in code:
+            for name in re.findall(rb"[ \t,](_ZT[VT]\w+)", code):
+                found[name.decode()] = None
+    return [name for name in found if not any(f" VAR DEF: {name}\n".encode() in code for code in image.objects)]
 
 
 def _strip(code: bytes, image: PtxImage, name: str) -> bytes:

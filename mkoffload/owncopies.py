@@ -30,12 +30,12 @@ def _shown(symbol: str) -> str:
     return f"‘{name}’ (module {module})" if found and symbol.startswith("__") else f"‘{symbol}’"
 
 
-def own_copies(inputs: list[Input], compiled: Elf, table: Names) -> list[tuple[Input, str]]:
+def own_copies(inputs: list[Input], image: Elf, table: Names) -> list[tuple[Input, str]]:
     """A message for each object with such variables.
 
-    ``compiled``: the device code; ``table``: names of its device variables.
+    ``image``: the device code as linked, without what no region reaches; ``table``: names of its device variables.
     """
-    device = {base_name(name) for name in _data(compiled)}
+    device = {base_name(name) for name in _data(image)}
     device -= {base_name(name) for name in table if name is not None}
     device = {name for name in device if "." not in name}  # static locals: nobody else can name them
     messages: list[tuple[Input, str]] = []

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
+
+import pytest
 
 
 def pytest_configure() -> None:
@@ -10,3 +13,21 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
+
+
+@pytest.fixture(scope="session")
+def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with this tree's commands."""
+    from driver_tools import make_wrappers  # not for tests that need none
+
+    return make_wrappers(tmp_path_factory.mktemp("bin"))
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An emulated CUDA driver without settings from outside, and of 256 MiB."""
+    from cuda_tools import SETTINGS
+
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GOMPY_CUDA_MEMORY", "256M")

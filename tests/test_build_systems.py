@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from driver_tools import Tools, has_all, has_as, make_wrappers, needs
+from driver_tools import Tools, has_all, has_as, needs
 
 CHECK_C = """
 #include <stdio.h>
@@ -79,11 +79,6 @@ libst.a: libst.a(st.o)
 libsh.so: sh.c
 \t$(CC) $(CFLAGS) -fPIC -shared -o $@ $<
 """
-
-
-@pytest.fixture(scope="module")
-def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_wrappers(tmp_path_factory.mktemp("bin"))
 
 
 @pytest.fixture

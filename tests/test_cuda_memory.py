@@ -19,7 +19,6 @@ from cuda_tools import (
     NOT_REGISTERED,
     NOT_SUPPORTED,
     OUT_OF_MEMORY,
-    SETTINGS,
     SUCCESS,
     Driver,
     Memcpy2D,
@@ -29,15 +28,7 @@ from cuda_tools import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytestmark = has_driver
-
-
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No settings from outside."""
-    for name in SETTINGS:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("GOMPY_CUDA_MEMORY", "256M")
+pytestmark = [has_driver, pytest.mark.usefixtures("plain")]
 
 
 @pytest.fixture

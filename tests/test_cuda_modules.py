@@ -21,7 +21,6 @@ from cuda_tools import (
     MODULES,
     NO_BINARY_FOR_GPU,
     NOT_FOUND,
-    SETTINGS,
     SUCCESS,
     SYMBOL_NOT_FOUND,
     Driver,
@@ -29,15 +28,7 @@ from cuda_tools import (
     has_executor,
 )
 
-pytestmark = [has_driver, has_executor]
-
-
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No settings from outside."""
-    for name in SETTINGS:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("GOMPY_CUDA_MEMORY", "256M")
+pytestmark = [has_driver, has_executor, pytest.mark.usefixtures("plain")]
 
 
 @pytest.fixture

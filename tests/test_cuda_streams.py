@@ -19,22 +19,13 @@ from cuda_tools import (
     INVALID_VALUE,
     NOT_PERMITTED,
     NOT_READY,
-    SETTINGS,
     STREAMS,
     SUCCESS,
     Driver,
     has_driver,
 )
 
-pytestmark = has_driver
-
-
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No settings from outside."""
-    for name in SETTINGS:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("GOMPY_CUDA_MEMORY", "256M")
+pytestmark = [has_driver, pytest.mark.usefixtures("plain")]
 
 
 @pytest.fixture

@@ -7,16 +7,11 @@ from pathlib import Path
 
 import pytest
 from driver_samples import ACC, C_SAMPLES, MISTAKEN, SAMPLES
-from driver_tools import STOCK, Tools, has_as, make_wrappers, needs
+from driver_tools import STOCK, Tools, has_as, needs
 
 pytestmark = [has_as, needs("gcc", "g++", "gfortran", "objdump", "readelf")]
 
 WRAPPER_OF = {".c": "gompcc", ".cc": "gompc++", ".f90": "gompfortran"}
-
-
-@pytest.fixture(scope="module")
-def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_wrappers(tmp_path_factory.mktemp("bin"))
 
 
 @pytest.fixture

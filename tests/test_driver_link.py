@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from driver_samples import C_SAMPLES
-from driver_tools import Tools, has_all, make_wrappers, needs
+from driver_tools import Tools, has_all, needs
 
 from gompy.driver import paths
 from gompy.objects.names import TARGET_INTELMIC
@@ -37,11 +37,6 @@ USES_HELPER = """
 int helper (int);
 int main (void) { printf ("%s\\n", helper (3) ? "host" : "device"); return 0; }
 """
-
-
-@pytest.fixture(scope="module")
-def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_wrappers(tmp_path_factory.mktemp("bin"))
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "testsuite"))
 from gcc_suite import expected, report, source  # noqa: E402
 
 from gompy.dg import directives, messages, plan, program, runner, selectors, targets, tcl  # noqa: E402
+from gompy.dg.expressions import are  # noqa: E402
 
 
 def oracle(word: str, flags: Sequence[str]) -> bool | None:
@@ -249,10 +250,33 @@ def test_excess() -> None:
     noise = (
         "t.c: In function 'main':\nt.c:3:1: note: declared here\nIn file included from a.h:1,\n         from t.c:2:\n"
     )
-    assert messages.excess(noise, [], False) == ""
-    assert messages.excess(noise, [], True) == "t.c:3:1: note: declared here"
-    assert messages.excess(noise + "mkoffload: error: no", [], False) == "mkoffload: error: no"
-    assert messages.excess("mkoffload: error: no", ["mkoffload"], False) == ""
+    wanted = plan.TestPlan()
+    assert messages.excess(noise, wanted) == ("", [])
+    assert messages.excess(noise, plan.TestPlan(keep_notes=True))[0] == "t.c:3:1: note: declared here"
+    assert messages.excess(noise + "mkoffload: error: no", wanted)[0] == "mkoffload: error: no"
+    assert messages.excess("mkoffload: error: no", plan.TestPlan(prune=["mkoffload"]))[0] == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a.C:7:   required from 'struct S<int>'",
+        "a.C:7:   recursively required from 'struct S<int>'",
+        "a.C:9:   [ skipping 12 instantiation contexts ]",
+        "a.C:9:   in 'constexpr' expansion of 'f()'",
+        "In module imported at a.C:3:1:",
+        "2 errors.",
+        "gcc: warning: x.o: linker input file unused since linking not done",
+        "/usr/bin/ld: warning: a.o: requires executable stack (because the .note.GNU-stack section is executable)",
+        "lto-wrapper: warning: using serial compilation of 3 LTRANS jobs",
+        "/usr/bin/ld: error: ld returned 1 exit status",
+        "{standard input}: Assembler messages:",
+    ],
+)
+def test_lines_that_do_not_count(line: str) -> None:
+    """What prune.exp leaves out, where it stands alone and among others."""
+    assert messages.excess(line, plan.TestPlan())[0] == ""
+    assert messages.excess(f"a.c:1:1: error: x\n{line}\n", plan.TestPlan())[0] == "a.c:1:1: error: x"
 
 
 def test_fortran_messages_on_one_line() -> None:
@@ -273,7 +297,7 @@ def test_fortran_messages_on_one_line() -> None:
     ],
 )
 def test_advanced_regular_expressions(pattern: str, text: str, found: bool) -> None:
-    assert bool(messages.are(pattern).search(text)) is found
+    assert bool(are(pattern).search(text)) is found
 
 
 # --- expected failures, report --------------------------------------------------------------------------------------

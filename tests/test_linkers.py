@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from driver_tools import Tools, has_all, make_wrappers
+from driver_tools import Tools, has_all
 
 pytestmark = has_all
 
@@ -61,11 +61,6 @@ int main ()
 USES_CLASSES = MAIN.replace("int f (int);", "int f (int); int classes (void);").replace(
     "  int x", "  classes ();\n  int x"
 )
-
-
-@pytest.fixture(scope="module")
-def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_wrappers(tmp_path_factory.mktemp("bin"))
 
 
 @pytest.fixture

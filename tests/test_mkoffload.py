@@ -9,19 +9,12 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from link_tools import BDIR, TARGET, Linked, Program, built, call, compile_c, elf, link, no_leftovers, section_names
 
 from gompy.objects.elf import open_object
 from gompy.objects.names import IMAGE_ABI, IMAGE_MAGIC
 from mkoffload.earlydebug import debug_object
-from mkoffload.hostobject import host_object_text, string
-from mkoffload.inputs import Described as Desc
-from mkoffload.intelmic import Options
-from mkoffload.process import ToolError
-from mkoffload.response import expand, join, split
-from mkoffload.tables import base_name, differences
+from mkoffload.response import join
 
 pytestmark = built
 TOOL = BDIR / "accel" / TARGET / "mkoffload"
@@ -92,21 +85,6 @@ def test_constructor_and_destructor_register(objects: dict[str, Path], tmp_path:
         "-Wl,-rpath,$ORIGIN",
     )
     assert call(tmp_path / "prog").stdout == "register 0x10000 6 8\nunregister 0x10000 6 1\n"
-
-
-def test_strings_for_the_assembler() -> None:
-    assert string('a"b\\c\n\u00e9') == '"a\\"b\\\\c\\012\\303\\251"'
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 9), st.integers(0, 9), st.integers(0, 3)), max_size=4)
-)
-def test_host_object_text_names_every_object(items: list[tuple[int, int, int, int]]) -> None:
-    described = [Desc(i, f, v, k, f"o{n}.o") for n, (i, f, v, k) in enumerate(items)]
-    text = host_object_text("x.so", described, 3, 4, "prog")
-    assert text.count("\t.quad .Lname") == len(items)
-    for item in described:
-        assert f"\t.quad {item.id:#x}\n\t.long {item.nfuncs}, {item.nvars}, {item.kind}, 0" in text
 
 
 # --- kinds of objects -------------------------------------------------------------------------------------------------
@@ -351,6 +329,18 @@ def test_copies_of_what_the_host_sets(tmp_path: Path) -> None:
     assert "mkoffload: warning: loud.o: no map or update reaches ‘seen’ on the device, which" in done.stderr
 
 
+def test_copies_that_no_region_reaches(tmp_path: Path) -> None:
+    """A declare target function with a region brings the host's functions along, not into the image."""
+    text = (
+        "int mapped = -1;\n#pragma omp declare target\nstruct S { virtual int f () { return 1; }\n"
+        " int g () { int r = 0;\n#pragma omp target map(r)\n r = f () + 1;\n return r; } };\n"
+        "#pragma omp end declare target\nint main () {\n#pragma omp target map(from: mapped)\n mapped = 1;\n"
+        " S s; return s.g () + mapped - 3; }\n"
+    )
+    path = compile_c(text, tmp_path / "x.o", "ours", "-O0", gcc="g++", suffix=".cc")
+    assert link([path], tmp_path / "prog", gcc="g++").stderr == ""
+
+
 def test_calling_conventions_are_warned_of_once(tmp_path: Path) -> None:
     """-Wno-psabi of a compilation holds for the device, too (libgomp.oacc-c-c++-common/firstprivate-mappings-1.c)."""
     text = """typedef int wide __attribute__((vector_size (32)));
@@ -559,131 +549,3 @@ def test_record_that_disagrees_with_its_tables_is_an_error(tmp_path: Path) -> No
     path.write_bytes(data)
     status, errors = run_tool(path, "-o", "out.o", cwd=tmp_path)
     assert status == 1 and "x.o: its offload tables have 1 functions" in errors
-
-
-# --- pure parts -------------------------------------------------------------------------------------------------------
-
-
-def test_base_names() -> None:
-    assert base_name("f._omp_fn.0") == "f._omp_fn.0"
-    assert base_name("f._omp_fn.0.lto_priv.3") == "f._omp_fn.0"
-    assert base_name("v.lto_priv.0.gompy_priv.12") == "v"
-    assert base_name("s.1234") == "s.1234" and base_name(".x") == ".x" and base_name("lto_priv.0") == "lto_priv.0"
-
-
-def test_differences() -> None:
-    assert differences(["a", "b.lto_priv.0", None], ["a.lto_priv.1", "b", "x"]) == []
-    assert differences(["a", "b"], ["b", "a"]) == [(0, "a", "b"), (1, "b", "a")]
-    assert differences(["a"], ["a", "z"]) == [(1, "(none)", "z")]
-    assert differences(["a", None], ["a"]) == [(1, "(unnamed)", "(none)")]
-
-
-WORDS = st.lists(st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=8), max_size=6)
-
-
-@given(WORDS)
-def test_response_files_round_trip(words: list[str]) -> None:
-    assert split(join(words)) == words
-
-
-def test_response_files_nest_and_missing_ones_stay(tmp_path: Path) -> None:
-    (tmp_path / "inner").write_text("-c 'd e'")
-    (tmp_path / "outer").write_text(f'-a @{tmp_path / "inner"} "-b"')
-    assert expand([f"@{tmp_path / 'outer'}", "@/nonexistent"]) == ["-a", "-c", "d e", "-b", "@/nonexistent"]
-    (tmp_path / "loop").write_text(f"@{tmp_path / 'loop'}")
-    assert len(expand([f"@{tmp_path / 'loop'}"])) == 1
-
-
-def test_command_line() -> None:
-    options = Options(
-        [
-            "-o",
-            "x.o",
-            "a.o",
-            "lib.a@0x9c",
-            "-fPIE",
-            "-fopenmp",
-            "-O2",
-            "-g",
-            "-foffload-abi=lp64",
-            "-dumpbase",
-            "./p.x",
-            "-lm",
-            "-L",
-            "dir",
-            "-Wl,-z,now",
-            "-save-temps",
-            "-v",
-            "-Xassembler",
-            "-x",
-        ]
-    )
-    assert (options.output, options.dumpbase, options.objects) == ("x.o", "./p.x", ["a.o", "lib.a@0x9c"])
-    assert options.compile == ["-fopenmp", "-O2", "-g", "-Xassembler", "-x"]
-    assert options.link == ["-lm", "-Ldir", "-z", "now"]
-    assert options.save_temps and options.verbose
-    with pytest.raises(ToolError, match="output file"):
-        Options(["a.o"])
-
-
-# --- C++ vtables ------------------------------------------------------------------------------------------------------
-
-VIRTUAL = """
-#include <cstdio>
-{0}
-#pragma omp declare target
-struct Base {{ virtual int f(int x) const {{ return x; }} virtual ~Base() {{}} }};
-struct Derived : Base {{ int f(int x) const override {{ return {1}; }} }};
-int __attribute__((noipa)) call(Base *b, int x) {{ return b->f(x); }}
-#pragma omp end declare target
-int __attribute__((noipa)) twice(int x)
-{{
-#pragma omp target map(tofrom: x)
-  {{ Derived d; x = {2}; }}
-  return x;
-}}
-int main() {{ int x = twice(20); std::printf("%d\\n", x); return x - 40; }}
-"""
-LIB = BDIR.parent / "lib"
-with_runtime = pytest.mark.skipif(not (LIB / "libgompy.so.1").exists(), reason="the runtime is not built")
-
-
-def runtime_options() -> str:
-    return f"-Wl,--push-state,--no-as-needed,-L{LIB},-lgompy,--pop-state,-rpath,{LIB}"
-
-
-@with_runtime
-def test_virtual_calls_of_objects_made_in_a_region(tmp_path: Path) -> None:
-    """GCC maps the host's vtable; the device's own has to be found in its place."""
-    text = VIRTUAL.format("", "x * 2", "call(&d, x)")
-    link(
-        [compile_c(text, tmp_path / "x.o", "ours", gcc="g++", suffix=".cc")],
-        tmp_path / "prog",
-        runtime_options(),
-        gcc="g++",
-    )
-    program = Program(tmp_path / "prog")
-    assert program.image_tables() == (["_Z5twicei._omp_fn.0"], ["_ZTV7Derived"])
-    assert program.host_tables() == (["_Z5twicei._omp_fn.0"], [])
-    assert [(d.kind, d.nfuncs, d.nvars, d.name) for d in program.described()] == [
-        (0, 1, 0, "x.o"),
-        (0, 0, 1, "C++ vtables"),
-    ]
-    assert [d.id for d in program.described()] == [r[0] for r in program.records()]
-    end = program.symbols["__offload_vars_end"]
-    assert program.names[program.word(end)] == "_ZTV7Derived" and program.word(end + 8) == 40
-    assert [program.word(program.symbols["gompy_host_table"] + 8 * i) for i in (2, 3)] == [end, end + 16]
-    assert call(tmp_path / "prog", OMP_TARGET_OFFLOAD="mandatory").stdout == "40\n"
-
-
-def test_vtables_that_need_the_host_are_left_out(tmp_path: Path) -> None:
-    """A class with a method that only the host has: no error, the vtable gets no entry."""
-    text = VIRTUAL.format("int host_only(int);", "host_only(x)", "x * 2 + (d.Base::f(1) - 1)")
-    objects = [
-        compile_c(text, tmp_path / "x.o", "ours", gcc="g++", suffix=".cc"),
-        compile_c("int host_only(int x) { return x; }", tmp_path / "h.o", "plain", gcc="g++", suffix=".cc"),
-    ]
-    link(objects, tmp_path / "prog", gcc="g++")
-    program = Program(tmp_path / "prog")
-    assert program.image_tables()[1] == [] and len(program.described()) == 1
-    call(tmp_path / "prog")

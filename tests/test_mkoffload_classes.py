@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from accel_tools import needs_accel
 from driver_tools import environment, has_all
+from link_tools import BDIR, Program, call, compile_c, link
 
 pytestmark = has_all
 GOMPCXX = str(Path(sys.executable).parent / "gompc++")
@@ -144,3 +145,64 @@ int main ()
     )
     gompcxx(tmp_path, "-O2", option, "main.cc", "-o", "prog", accel="auto")
     assert output(tmp_path) == "1005 device\n"
+
+
+VIRTUAL = """
+#include <cstdio>
+{0}
+#pragma omp declare target
+struct Base {{ virtual int f(int x) const {{ return x; }} virtual ~Base() {{}} }};
+struct Derived : Base {{ int f(int x) const override {{ return {1}; }} }};
+int __attribute__((noipa)) call(Base *b, int x) {{ return b->f(x); }}
+#pragma omp end declare target
+int __attribute__((noipa)) twice(int x)
+{{
+#pragma omp target map(tofrom: x)
+  {{ Derived d; x = {2}; }}
+  return x;
+}}
+int main() {{ int x = twice(20); std::printf("%d\\n", x); return x - 40; }}
+"""
+LIB = BDIR.parent / "lib"
+with_runtime = pytest.mark.skipif(not (LIB / "libgompy.so.1").exists(), reason="the runtime is not built")
+
+
+def runtime_options() -> str:
+    return f"-Wl,--push-state,--no-as-needed,-L{LIB},-lgompy,--pop-state,-rpath,{LIB}"
+
+
+@with_runtime
+def test_virtual_calls_of_objects_made_in_a_region(tmp_path: Path) -> None:
+    """GCC maps the host's vtable; the device's own has to be found in its place."""
+    text = VIRTUAL.format("", "x * 2", "call(&d, x)")
+    link(
+        [compile_c(text, tmp_path / "x.o", "ours", gcc="g++", suffix=".cc")],
+        tmp_path / "prog",
+        runtime_options(),
+        gcc="g++",
+    )
+    program = Program(tmp_path / "prog")
+    assert program.image_tables() == (["_Z5twicei._omp_fn.0"], ["_ZTV7Derived"])
+    assert program.host_tables() == (["_Z5twicei._omp_fn.0"], [])
+    assert [(d.kind, d.nfuncs, d.nvars, d.name) for d in program.described()] == [
+        (0, 1, 0, "x.o"),
+        (0, 0, 1, "C++ vtables"),
+    ]
+    assert [d.id for d in program.described()] == [r[0] for r in program.records()]
+    end = program.symbols["__offload_vars_end"]
+    assert program.names[program.word(end)] == "_ZTV7Derived" and program.word(end + 8) == 40
+    assert [program.word(program.symbols["gompy_host_table"] + 8 * i) for i in (2, 3)] == [end, end + 16]
+    assert call(tmp_path / "prog", OMP_TARGET_OFFLOAD="mandatory").stdout == "40\n"
+
+
+def test_vtables_that_need_the_host_are_left_out(tmp_path: Path) -> None:
+    """A class with a method that only the host has: no error, the vtable gets no entry."""
+    text = VIRTUAL.format("int host_only(int);", "host_only(x)", "x * 2 + (d.Base::f(1) - 1)")
+    objects = [
+        compile_c(text, tmp_path / "x.o", "ours", gcc="g++", suffix=".cc"),
+        compile_c("int host_only(int x) { return x; }", tmp_path / "h.o", "plain", gcc="g++", suffix=".cc"),
+    ]
+    link(objects, tmp_path / "prog", gcc="g++")
+    program = Program(tmp_path / "prog")
+    assert program.image_tables()[1] == [] and len(program.described()) == 1
+    call(tmp_path / "prog")

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from driver_tools import Tools, has_all, make_wrappers, needs
+from driver_tools import Tools, has_all, needs
 from plugin_tools import SMALL, build
 
 from gompy.driver import paths
@@ -58,11 +58,6 @@ HEAD = """
 struct pair { uintptr_t start, end; };
 static int memory[4];
 """
-
-
-@pytest.fixture(scope="module")
-def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_wrappers(tmp_path_factory.mktemp("bin"))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from driver_tools import Tools, has_all, make_wrappers, needs
+from driver_tools import Tools, has_all, needs
 from plugin_tools import MAPS, ROOT, SMALL, TRACER, build
 
 from gompy.driver import paths
@@ -41,11 +41,6 @@ class Good(Device):
     def run(self, device, function, variables, launch): LoadedImage.call(function, variables)
 """
 """A device in the program's own process, with blocks of its own."""
-
-
-@pytest.fixture(scope="module")
-def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_wrappers(tmp_path_factory.mktemp("bin"))
 
 
 @pytest.fixture(scope="module")

@@ -300,6 +300,20 @@ def test_twenty_places_are_told() -> None:
         assert device.warnings[20].startswith("kernel 'k': 10 more of these in this launch, some at other places")
 
 
+def test_loads_that_are_masked_off() -> None:
+    """GCC at -O0 reads a word to keep none of its bits; a word that is read besides is told of."""
+    masked = "ld.u32 %i, [%a]; and.b32 %j, %i, 0; or.b32 %j, %j, 7; st.u32 [%a], %j;"
+    with Device(1 << 20, EVERYTHING) as device:
+        run(device, kernel(masked), device.allocate(256))
+        assert device.warnings == []
+        for other in (" st.u32 [%a+4], %i;", " @%p st.u32 [%a+4], %i;", " add.u32 %i, %i, 1; st.u32 [%a], %i;"):
+            run(device, kernel("setp.eq.u32 %p, %t, 0; " + masked + other), device.allocate(256))
+            assert "read (4 bytes) that was never written" in device.warnings[0], other
+            device.warnings = []
+        line = fails(device, ILLEGAL, kernel(masked), device.allocate(256) + 256)
+        assert "illegal address" in line and "written (4 bytes)" in line
+
+
 def test_words_that_are_written_in_part() -> None:
     """Structures with gaps are copied by words."""
     with Device(1 << 20, EVERYTHING) as device:

@@ -19,7 +19,7 @@ from test_cuda_stock import found, has_plugin
 
 from gompy.driver import paths
 
-pytestmark = [has_driver, has_executor]
+pytestmark = [has_driver, has_executor, pytest.mark.usefixtures("plain")]
 
 KERNELS = b"""
 .version 6.0
@@ -35,14 +35,6 @@ KERNELS = b"""
   ret;
 }
 """
-
-
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No settings from outside."""
-    for name in SETTINGS:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("GOMPY_CUDA_MEMORY", "256M")
 
 
 @pytest.fixture

@@ -231,3 +231,24 @@ def test_folders_of_other_versions_leave_the_cache(tmp_path: Path) -> None:
         os.utime(tmp_path / name / "aa.I", (time.time() - age * 86400,) * 2)
     build.prune_others(tmp_path / "9-cpu")
     assert sorted(f.name for f in tmp_path.iterdir()) == ["8-cpu", "9-cpu", "notes"]
+
+
+def test_kernels_of_a_large_object_in_blocks_of_any_shape(device: Device) -> None:
+    """Code of many kernels is in several files; that for warps that are no rows comes when it is called."""
+    text = HEAD
+    for number in range(3):
+        text += f".visible .entry k{number} (.param .u64 o) {{ .reg .u32 %x, %t, %u; .reg .u64 %o, %p;\n"
+        text += "ld.param.u64 %o, [o]; mov.u32 %t, %tid.x; mov.u32 %u, %tid.y; mad.lo.u32 %x, %u, 8, %t;\n"
+        text += "mad.wide.u32 %p, %x, 4, %o; mov.u32 %t, %x;\n"
+        text += "xor.b32 %x, %x, %t;\nsub.u32 %x, %u, %x;\n" * 1400
+        text += f"add.u32 %x, %x, {number}; st.global.u32 [%p], %x; ret; }}\n"
+    out = device.upload(bytes(288))
+    module = device.load(text)
+    for number in range(3):
+        module.function(f"k{number}").launch((1, 1, 1), (8, 9, 1), [out])
+        found = list(struct.unpack("<72I", device.download(out, 288)))
+        for thread in range(72):
+            wanted = thread
+            for _ in range(1400):
+                wanted = (thread // 8 - (wanted ^ thread)) & 0xFFFFFFFF
+            assert found[thread] == (wanted + number) & 0xFFFFFFFF

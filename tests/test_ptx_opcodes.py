@@ -218,6 +218,11 @@ def forms() -> list[Form]:
     add("setp.nan.f64", "pred", "f64 f64", lambda a, b: np.isnan(a) | np.isnan(b))
     add("setp.lt.and.s32", "pred", "s32 s32 pred", lambda a, b, c: (a < b) & c)
     add("set.gt.u32.s32", "u32", "s32 s32", lambda a, b: np.where(a > b, 0xFFFFFFFF, 0).astype(np.uint32))
+    for order in ("set.u32.{0}.{1}", "set.{0}.u32.{1}"):  # the first is GCC's, of nvptx.md (setcc)
+        for name, kind, model in (("ge", "s32", np.greater_equal), ("gt", "u64", np.greater), ("lt", "f64", np.less)):
+            full = order.format(name, kind)
+            add(full, "u32", f"{kind} {kind}", lambda a, b, m=model: np.where(m(a, b), 0xFFFFFFFF, 0).astype(np.uint32))
+    add("set.f32.lt.s32", "f32", "s32 s32", lambda a, b: np.where(a < b, 1, 0).astype(np.float32))
     for kind in ("u32", "u64", "f32", "f64"):
         add(f"selp.{kind}", kind, f"{kind} {kind} pred", lambda a, b, c: np.where(c, a, b))
         add(f"mov.{kind}", kind, kind, lambda a: a)

@@ -406,12 +406,15 @@ def test_special_registers(device: Device) -> None:
     body = """mov.u32 %r0, WARP_SZ; mov.u32 %r1, %cluster_nctaid.x; mov.u32 %r2, %cluster_ctarank;
         mov.u32 %r3, %nclusterid.y;
         mov.u32 %r4, %envreg7; mov.u32 %r5, %dynamic_smem_size; mov.u32 %r6, %globaltimer_hi; mov.u64 %x, %globaltimer;
-        shr.u64 %x, %x, 32; cvt.u32.u64 %r7, %x; sub.u32 %r7, %r7, %r6; ld.global.L1::evict_last.u32 %r8, [%d];"""
+        shr.u64 %x, %x, 32; cvt.u32.u64 %r7, %x; sub.u32 %r7, %r7, %r6; ld.global.L1::evict_last.u32 %r8, [%d];
+        createpolicy.fractional.L2::evict_last.b64 %y, 1.0; ld.global.L2::cache_hint.u32 %r9, [%d], %y;
+        add.u32 %r9, %r9, %t; st.global.L2::cache_hint.u32 [%o+1152], %r9, %y;"""
     found = run(
         device, body + "".join(f"st.global.u32 [%o+{128 * i}], %r{i};" for i in range(9)), struct.pack("<2I", 12, 0)
     )
     assert [int(found[32 * i]) for i in (0, 1, 2, 3, 4, 5, 8)] == [32, 1, 0, 1, 0, 0, 12]
     assert found[32 * 7] in (0, 1)
+    assert list(found[288:320]) == list(range(12, 44))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inspect_inputs import FUNCS, HAVE_NVPTX, VARS, Inputs
 
-from gompy.objects import streams, tables
+from gompy.objects import decode, streams, tables
 from gompy.objects.view import Damaged, ElfView
 
 
@@ -59,7 +59,7 @@ def test_other_sections_are_no_streams() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(["func", "var"]), st.integers(0, 2**40))))
 def test_offload_table_round_trip(entries: list[tuple[str, int]]) -> None:
-    decoded = streams.decode_offload_table(table_stream(entries))
+    decoded = decode.decode_offload_table(table_stream(entries))
     assert [(e.kind, e.decl) for e in decoded] == entries
 
 
@@ -76,8 +76,8 @@ def test_offload_table_round_trip(entries: list[tuple[str, int]]) -> None:
     ],
 )
 def test_damaged_offload_table(data: bytes, cause: str) -> None:
-    with pytest.raises(streams.StreamError, match=cause):
-        streams.decode_offload_table(data)
+    with pytest.raises(decode.StreamError, match=cause):
+        decode.decode_offload_table(data)
 
 
 @given(st.lists(st.lists(st.text(st.characters(min_codepoint=33, max_codepoint=126)), min_size=1), max_size=4))
@@ -86,41 +86,41 @@ def test_opts_round_trip(lists: list[list[str]]) -> None:
         return "'" + option.replace("'", "'\\''") + "'"
 
     data = b"".join(" ".join(map(quoted, options)).encode() + b"\0" for options in lists)
-    assert streams.decode_opts(data) == lists
+    assert decode.decode_opts(data) == lists
 
 
 @pytest.mark.parametrize("data", [b"'-O2'", b"'-O2\0", b"-O2\0"])
 def test_damaged_opts(data: bytes) -> None:
-    with pytest.raises(streams.StreamError):
-        streams.decode_opts(data)
+    with pytest.raises(decode.StreamError):
+        decode.decode_opts(data)
 
 
 @pytest.mark.parametrize("pack", [zlib.compress, zstandard.ZstdCompressor().compress, lambda data: data])
 def test_decompress(pack: object) -> None:
     data = table_stream([("func", 3), ("var", 300)])
-    assert streams.decompress(pack(data)) == data  # type: ignore[operator]
+    assert decode.decompress(pack(data)) == data  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("pack", [zlib.compress, zstandard.ZstdCompressor().compress])
 def test_decompress_damaged(pack: object) -> None:
     packed = pack(bytes(range(256)) * 50)  # type: ignore[operator]
-    with pytest.raises(streams.StreamError):
-        streams.decompress(packed[: len(packed) // 2])
+    with pytest.raises(decode.StreamError):
+        decode.decompress(packed[: len(packed) // 2])
 
 
 def test_decompression_bomb() -> None:
     """A stream that would fill the memory is refused, not unpacked."""
     compressor = zstandard.ZstdCompressor().compressobj()
     packed = b"".join(compressor.compress(bytes(1 << 24)) for _ in range(20)) + compressor.flush()
-    with pytest.raises(streams.StreamError, match="MiB"):
-        streams.decompress(packed)
+    with pytest.raises(decode.StreamError, match="MiB"):
+        decode.decompress(packed)
 
 
 def test_header() -> None:
-    assert streams.parse_header(struct.pack("<hhBBH", 12, 0, 1, 0, 1)) == (12, 0, True, "zstd")
-    assert streams.parse_header(struct.pack("<hhBBH", 12, 0, 0, 0, 0)) == (12, 0, False, "zlib")
-    with pytest.raises(streams.StreamError, match="unknown compression 7"):
-        streams.parse_header(struct.pack("<hhBBH", 12, 0, 0, 0, 7))
+    assert decode.parse_header(struct.pack("<hhBBH", 12, 0, 1, 0, 1)) == (12, 0, True, "zstd")
+    assert decode.parse_header(struct.pack("<hhBBH", 12, 0, 0, 0, 0)) == (12, 0, False, "zlib")
+    with pytest.raises(decode.StreamError, match="unknown compression 7"):
+        decode.parse_header(struct.pack("<hhBBH", 12, 0, 0, 0, 7))
 
 
 @pytest.mark.parametrize(("name", "family"), [("apple.o", "offload"), ("apple.fat.o", "lto"), ("apple.slim.o", "lto")])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gompy.objects import archive, images, names, streams, tables
+from gompy.objects.decode import StreamError, TableRef, decode_opts
 from gompy.objects.pairing import KIND_NAMES
 from gompy.objects.view import MACHINES, Damaged, ElfView, Section
 
@@ -37,7 +38,7 @@ class Inspected:
     host: tables.Tables = field(default_factory=tables.Tables)
     records: list[tables.ObjectRecord] = field(default_factory=list)
     images: list[images.Image] = field(default_factory=list)
-    units: list[tuple[streams.Unit, list[streams.TableRef]]] = field(default_factory=list)
+    units: list[tuple[streams.Unit, list[TableRef]]] = field(default_factory=list)
     members: list[Inspected] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     """Files that a thin archive names and that cannot be read."""
@@ -198,8 +199,8 @@ def var_entries(entries: Iterable[tables.Entry]) -> list[Report]:
 
 def _opts(elf: ElfView, section: Section, report: Report) -> None:
     try:
-        lists = streams.decode_opts(elf.contents(section))
-    except streams.StreamError as error:
+        lists = decode_opts(elf.contents(section))
+    except StreamError as error:
         raise elf.damaged(section, error.offset, error.cause) from None
     report["opts"] += [{"section": section.name, "options": options} for options in lists]
 
@@ -208,7 +209,7 @@ def _unit(elf: ElfView, unit: streams.Unit, result: Inspected, decode: bool) -> 
     entry: Report = {"family": unit.family, "id": unit.id, "sections": unit.sections, "size": unit.size}
     entry |= {"version": "", "slim": None, "compression": "", "offload_table": []}
     result.report["units"].append(entry)
-    refs: list[streams.TableRef] = []
+    refs: list[TableRef] = []
     result.units.append((unit, refs))
     header = streams.unit_header(elf, unit)
     if header is not None:
@@ -273,7 +274,7 @@ def check(part: Inspected) -> list[str]:
     return found
 
 
-def _stream_check(refs: Sequence[streams.TableRef], host: tables.Tables) -> list[str]:
+def _stream_check(refs: Sequence[TableRef], host: tables.Tables) -> list[str]:
     """Compare an object's stream with its native tables."""
     if not refs:
         return []

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gompy.dg.blocks import BlockResult
 from gompy.dg.plan import Message
 
 _KINDS = {
@@ -60,6 +61,17 @@ def message(wanted: Message) -> Problem:
         return Problem(f"a message{place} that must not come{note}:", wanted.own_line, (wanted.regex,))
     kind = _KINDS.get(wanted.kind, "a message")
     return Problem(f"{kind} was expected{place} and did not come{note}:", wanted.own_line, (wanted.regex,))
+
+
+def block(result: BlockResult) -> Problem:
+    """Lines (or a regular expression) that the compiler was to print and did not."""
+    return Problem("the compiler did not print this:", result.line, result.wanted)
+
+
+def blank_lines(count: int) -> Problem:
+    """The compiler's messages have none."""
+    mend = "{ dg-allow-blank-lines-in-output 1 } if there may be some"
+    return Problem(f"{count} blank line{'s' * (count > 1)} in the compiler's output ({mend})")
 
 
 def excess(left: str) -> Problem:

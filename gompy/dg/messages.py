@@ -9,7 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gompy.dg.plan import MESSAGES, Message
+from gompy.dg.blocks import BlockResult, obscured, take_blocks, take_expressions
+from gompy.dg.expressions import are
+from gompy.dg.plan import MESSAGES, Message, TestPlan
 
 _KINDS = {"dg-error": "errors", "dg-bogus": "bogus messages"}
 
@@ -19,59 +21,34 @@ _PRUNED = [
         r"(^|: )(In|At) (?:(?:static |copy |lambda |member |move )*(?:function|constructor|destructor|method"
         r"|instantiation|substitution|program|subroutine|block-data|module)|top level|global scope)",
         r"^\s*(?:inlined )?from .*",
-        r"^In file included from ",
+        r"^(?:In file)? *included from ",
+        r"^(?:In|of) module(?: [^ ]*,)? imported at ",
         r"(?:required|instantiated) from ",
+        r":   (?:recursively )?required ",
+        r":   . skipping \d* instantiation contexts ",
+        r":   in .constexpr. expansion ",
+        r":   in requirements ",
+        r"lto.*: warning: using serial compilation of ",
         r": note: using serial compilation of \d+ LTRANS jobs",
-        r"^lto-wrapper: warning: using serial compilation of \d+ LTRANS jobs",
-        r"^.*collect2?: error: ld returned .*",
-        r"^collect: re(compiling|linking).*",
+        r"lto.*: note: see the .*'-flto' option documentation.* for more information",
+        r"^.*: error: ld returned ",
+        r"^.*: re(compiling|linking)",
         r"^Please submit.*instructions",
+        r"^\d+ errors\.",
         r"\.h:[0-9]+:[0-9]*: warning: .* should return a value",
+        r": warning: -f(?:pic|PIC)(?: ignored for target|(?: and -fpic are| is)? not supported)",
+        r": Assembler messages:",
+        r": note: variable tracking size limit exceeded with -fvar-tracking-assignments, retrying without",
+        r"file path prefix .* never used",
+        r"linker input file unused since linking not done",
+        r": warning:.*requires executable stack",
+        r"lto1: warning: visibility attribute not supported in this configuration; ignored",
     )
 ]
 _FORTRAN = re.compile(
     r"^(\S[^\n:]*:\d+)((?::\d+)?)(?:-\d+)?:\n(?:\s*\n|\s+[^\n]*\n)*?((?:Fatal )?Error|Warning|Note):", re.MULTILINE
 )
 _NOTE = re.compile(r"(^|: )note: ")
-
-
-def are(pattern: str) -> re.Pattern[str]:
-    """A Tcl advanced regular expression as a Python one: ``.``, ``$`` know no lines, ``\\y`` is the edge of a word."""
-    flags = re.DOTALL
-    if pattern.startswith("(?n)"):
-        pattern, flags = pattern[4:], re.MULTILINE
-    out: list[str] = []
-    at, bracket = 0, False
-    while at < len(pattern):
-        c = pattern[at]
-        if c == "\\" and at + 1 < len(pattern):
-            pair = pattern[at : at + 2]
-            out.append({"\\y": r"\b", "\\m": r"\b(?=\w)", "\\M": r"\b(?<=\w)", "\\Y": r"\B"}.get(pair, pair))
-            at += 2
-            continue
-        if bracket:
-            named = re.match(r"\[:(\w+):\]", pattern[at:])
-            if named:
-                out.append({"digit": r"\d", "space": r"\s", "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z"}[named[1]])
-                at += named.end()
-                continue
-            out.append("\\[" if c == "[" else c)
-            bracket = c != "]"
-        elif c == "[":
-            out.append(c)
-            bracket = True
-            if pattern[at + 1 : at + 2] == "^":
-                out.append("^")
-                at += 1
-            if pattern[at + 1 : at + 2] == "]":
-                out.append("\\]")
-                at += 1
-        elif c == "$" and not flags & re.MULTILINE:
-            out.append(r"\Z")
-        else:
-            out.append(c)
-        at += 1
-    return re.compile("".join(out), flags)
 
 
 def fortran(output: str) -> str:
@@ -112,7 +89,7 @@ def match(output: str, expected: Sequence[Message]) -> tuple[str, list[MessageRe
     for message in expected:
         column, regex = _column(message.regex, message.line)
         prefix = MESSAGES[message.kind]
-        pattern = are(f"{column}{prefix}[^\n]*{regex}" if prefix else f"{column}[^\n]*{regex}")
+        pattern = are(f"{column}{prefix}[^\n]*{regex}" if message.kind != "dg-locus" else message.regex)
         place = "" if message.line is None else f":{message.line}:"
         kept = [t for t in lines if not (place in t and pattern.search(t, t.find(place) + len(place) if place else 0))]
         found = len(kept) != len(lines)
@@ -121,14 +98,27 @@ def match(output: str, expected: Sequence[Message]) -> tuple[str, list[MessageRe
     return "\n".join(lines), results
 
 
-def excess(output: str, prune: Sequence[str], keep_notes: bool) -> str:
-    """What of the output no directive asked for and no rule prunes; empty if the test for excess errors passes."""
-    own = [are(pattern) for pattern in prune]
-    left = []
-    for line in output.rstrip("\n").split("\n") if output else []:
-        if any(p.search(line) for p in _PRUNED) or any(p.search(line) for p in own):
-            continue
-        if not keep_notes and _NOTE.search(line):
-            continue
-        left.append(line)
-    return "\n".join(left)
+def _pruned(output: str, keep_notes: bool) -> str:
+    """The output without the lines that GCC's rules leave out."""
+    lines = output.split("\n")
+    return "\n".join(
+        line for line in lines if not any(p.search(line) for p in _PRUNED) and (keep_notes or not _NOTE.search(line))
+    )
+
+
+def blank_lines(output: str) -> int:
+    """How many blank lines the output has: the compiler's messages have none."""
+    return output.count("\n\n")
+
+
+def excess(output: str, wanted: TestPlan) -> tuple[str, list[BlockResult]]:
+    """What of the output no directive asked for and no rule prunes (empty: the test for excess errors passes), and the
+    results of the directives for texts of several lines, and for those without a line."""
+    output, results = take_expressions(output, wanted.expressions)
+    output = _pruned(output, wanted.keep_notes)
+    if not wanted.number_lines:
+        output = obscured(output)
+    output, found = take_blocks(output, wanted.blocks)
+    own = [are(pattern) for pattern in wanted.prune]
+    left = [line for line in output.split("\n") if line and not any(p.search(line) for p in own)]
+    return "\n".join(left), [*results, *found]

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from gompy.dg.blocks import Block, Expression
 from gompy.dg.directives import Directive, DirectiveError
 from gompy.dg.selectors import Context, SelectorError, Verdict, evaluate, flags_selected, process
 from gompy.dg.tcl import words
@@ -26,12 +28,19 @@ MESSAGES = {
     "dg-optimized": r"optimized:",
     "dg-missed": r"missed:",
     "dg-message": "",
+    "dg-locus": "",
     "dg-bogus": "",
 }
 """Directive to the prefix that its message must have."""
+NOTHING_TO_DO = frozenset(("dg-additional-files", "dg-keep-saved-temps"))
+"""Directives for hosts that the tests' files have to be brought to, and work directories that are shared."""
 ALWAYS_THERE = frozenset(
     f"dg-require-{what}"
-    for what in ("weak", "visibility", "ifunc", "gc-sections", "profiling", "fork", "linker-plugin", "cxa-atexit")
+    for what in (
+        *("weak", "weak-override", "visibility", "ifunc", "gc-sections", "profiling", "fork", "linker-plugin"),
+        *("cxa-atexit", "named-sections", "symver", "stack-size", "stack-check", "host-local", "iconv", "mkfifo"),
+        "ascii-locale",
+    )
 )
 """Requirements that gcc on GNU/Linux for x86-64 always meets."""
 
@@ -63,6 +72,7 @@ class TestPlan:
 
     supported False: one UNSUPPORTED line, nothing else; unsupported_because is the first directive's reason.
     companion: skipped everywhere, as it is another test's source.  options: EXTRA, after the option set.
+    number_lines False: numbers beside quoted source are compared as NN.  blank_lines: the compiler may print some.
     output: regular expressions that are joined; output_line: the first one's line.  timeout in seconds.
     """
 
@@ -73,6 +83,11 @@ class TestPlan:
     options: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
+    compiler_environment: dict[str, str] = field(default_factory=dict)
+    blocks: list[Block] = field(default_factory=list)
+    expressions: list[Expression] = field(default_factory=list)
+    number_lines: bool = True
+    blank_lines: bool = False
     messages: list[Message] = field(default_factory=list)
     keep_notes: bool = False
     prune: list[str] = field(default_factory=list)
@@ -95,7 +110,11 @@ _NOTED_XFAIL = re.compile(
 
 
 class _Planner:
-    def __init__(self, option_set: Sequence[str], default: Sequence[str], keyword: Keyword) -> None:
+    def __init__(
+        self, option_set: Sequence[str], default: Sequence[str], keyword: Keyword, source: Sequence[str]
+    ) -> None:
+        self.source = source
+        self.block = 0  # line of a dg-begin-multiline-output without its end
         self.plan = TestPlan(options=list(default))
         self.option_set = list(option_set)
         self.keyword = keyword
@@ -152,8 +171,25 @@ class _Planner:
             case "dg-require-alias":
                 if not evaluate("alias", self.context()):
                     self.unsupported("needs alias")
-            case _ if d.name in ALWAYS_THERE:
+            case _ if d.name in ALWAYS_THERE or d.name in NOTHING_TO_DO:
                 pass
+            case "dg-require-dll":
+                self.unsupported("needs a DLL")
+            case "dg-require-dot":
+                if not shutil.which("dot"):
+                    self.unsupported("needs dot")
+            case "dg-begin-multiline-output":
+                if self.block:
+                    raise SelectorError(f"{self.block}: unterminated dg-begin-multiline-output")
+                self.block = d.line
+            case "dg-end-multiline-output":
+                self.end_of_block(d)
+            case "dg-regexp":
+                plan.expressions.append(Expression(args[0], d.line))
+            case "dg-enable-nn-line-numbers":
+                plan.number_lines = False
+            case "dg-allow-blank-lines-in-output":
+                plan.blank_lines = True
             case "dg-skip-if":
                 if self.flags_hold(args, 1):
                     self.unsupported(args[0] or "skipped by dg-skip-if")
@@ -172,6 +208,8 @@ class _Planner:
                     plan.output_xfail = plan.output_xfail or verdict.xfail
             case "dg-set-target-env-var":
                 plan.environment[args[0]] = args[1]
+            case "dg-set-compiler-env-var":
+                plan.compiler_environment[args[0]] = args[1]
             case "dg-timeout":
                 if self.selected(args, 1).selected:
                     plan.timeout = float(args[0])
@@ -179,6 +217,9 @@ class _Planner:
                 if self.selected(args, 1).selected:
                     plan.timeout *= float(args[0])
             case "dg-line":
+                if args[0] in self.lines:
+                    before = f"but previously defined at line {self.lines[args[0]]}"
+                    raise SelectorError(f"dg-line var {args[0]} defined at line {d.line}, {before}")
                 self.lines[args[0]] = d.line
             case "dg-excess-errors":
                 plan.excess_xfail = plan.excess_xfail or self.selected(args, 1).selected
@@ -205,15 +246,32 @@ class _Planner:
         if verdict.selected:
             self.plan.finals.append(Final(tuple(parts), verdict.xfail, line))
 
+    def end_of_block(self, d: Directive) -> None:
+        """The lines since dg-begin-multiline-output are expected, if the selector says so."""
+        begin, self.block = self.block, 0
+        if not begin:
+            raise SelectorError(f"{d.line}: dg-end-multiline-output without dg-begin-multiline-output")
+        if len(d.args) > 2:
+            raise SelectorError(f"{d.line}: too many arguments")
+        verdict = self.selected(d.args, 1)
+        if verdict.selected:
+            # The source was read byte by byte, the compiler's output as UTF-8.
+            lines = tuple(
+                line.encode("latin-1", "replace").decode(errors="replace") for line in self.source[begin : d.line - 1]
+            )
+            self.plan.blocks.append(Block(begin + 1, d.line - 1, lines, verdict.xfail))
+
     def message(self, d: Directive, verdict: Verdict) -> None:
         line: int | None = d.line
+        if len(d.args) > 4:
+            raise DirectiveError(f"{d.line}: too many arguments", d.line)
         if len(d.args) > 3:
-            where = d.args[3]
-            if where.startswith((".+", ".-")):
+            where = d.args[3].strip()
+            if where.startswith((".+", ".-")) and where[2:].isdigit():
                 line = d.line + int(where[1:])
             elif where == ".":
                 line = d.line
-            elif where.isdigit():
+            elif where.removeprefix("-").isdigit():
                 line = int(where) or None
             elif where in self.lines:
                 self.used.add(where)
@@ -226,6 +284,8 @@ class _Planner:
 
     def finish(self) -> TestPlan:
         plan = self.plan
+        if self.block:
+            raise DirectiveError(f"{self.block}: unterminated dg-begin-multiline-output", self.block)
         for d, verdict in self.pending:
             self.message(d, verdict)
         plan.warnings = [f"dg-line var {n} defined, but not used" for n in self.lines if n not in self.used]
@@ -243,13 +303,14 @@ def make(
     option_set: Sequence[str],
     default: Sequence[str],
     keyword: Keyword,
+    source: str = "",
 ) -> TestPlan:
     """Evaluate the directives for one option set.
 
-    default: EXTRA where no dg-options replaces it.  keyword: the oracle of effective targets (selectors.Context).
-    Raises DirectiveError.
+    source: the test's text, of which dg-begin-multiline-output quotes lines.  default: EXTRA where no dg-options
+    replaces it.  keyword: the oracle of effective targets (selectors.Context).  Raises DirectiveError.
     """
-    planner = _Planner(option_set, default, keyword)
+    planner = _Planner(option_set, default, keyword, source.splitlines())
     for d in directives:
         try:
             planner.directive(d)

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from gompy.dg import directives, explain, messages, plan, scans
 from gompy.dg.explain import Problem, Step
+from gompy.dg.expressions import are
 from gompy.dg.program import TestFile
 from gompy.dg.targets import EffectiveTargets
 
@@ -249,7 +250,7 @@ class Run:
         """Plan, compile, run."""
         try:
             parsed = directives.parse(self.test.text)
-            wanted = plan.make(parsed, self.outcome.option_set, self.default_options(), self.keyword())
+            wanted = plan.make(parsed, self.outcome.option_set, self.default_options(), self.keyword(), self.test.text)
         except directives.DirectiveError as error:
             self.outcome.problems.append(Problem(error.reason, error.line))
             self.outcome.results.append(("ERROR", f"{self.test.name}: {error.text}"))
@@ -293,7 +294,8 @@ class Run:
         shown = shlex.join(command)
         log += [f"Executing on host: {shown}    (timeout = 300)", f"spawn -ignore SIGHUP {shown}"]
         begin = time.monotonic()
-        status, output = execute(command, work, self.environment, 300)
+        environment = {**self.environment, **wanted.compiler_environment}
+        status, output = execute(command, work, environment, 300)
         self.outcome.compile_seconds = time.monotonic() - begin
         log.append(output)
         self.outcome.steps.append(Step("compiler", shown, explain.ending(status, 300), output))
@@ -302,7 +304,13 @@ class Run:
         left, results = messages.match(output, wanted.messages)
         for result in results:
             self.judge(result.passed, result.name, result.xfail, explain.message(result.message))
-        left = messages.excess(left, wanted.prune, wanted.keep_notes)
+        fortran = self.test.language == "fortran"  # whose messages have some between their lines
+        blanks = 0 if wanted.blank_lines or fortran else messages.blank_lines(left)
+        if blanks:
+            self.judge(False, f"{blanks} blank line(s) in output", False, explain.blank_lines(blanks))
+        left, found = messages.excess(left, wanted)
+        for block in found:
+            self.judge(block.passed, block.name, block.xfail, explain.block(block))
         if status is None:
             left = f"{left}\ncompiler timed out".lstrip()
         self.judge(not left, "(test for excess errors)", wanted.excess_xfail, explain.excess(left))
@@ -316,11 +324,11 @@ class Run:
                 self.add("UNRESOLVED", "compilation failed to produce executable")
                 self.outcome.problems.append(Problem("there is no program to run: the compilation failed"))
         for final in wanted.finals:
-            for found in scans.scan(final, self.name, self.test.path, work, self.settings.offload_targets):
-                self.outcome.results.append((found.status, found.name))
-                log.append(f"{found.status}: {found.name}")
-                if found.status in BAD:
-                    self.outcome.problems.append(Problem(found.detail, final.line))
+            for scanned in scans.scan(final, self.name, self.test.path, work, self.settings.offload_targets):
+                self.outcome.results.append((scanned.status, scanned.name))
+                log.append(f"{scanned.status}: {scanned.name}")
+                if scanned.status in BAD:
+                    self.outcome.problems.append(Problem(scanned.detail, final.line))
 
     def run(self, wanted: plan.TestPlan, work: Path, program: str) -> None:
         """Run the program, judge its end and its output."""
@@ -351,7 +359,7 @@ class Run:
         self.judge(passed, "execution test", wanted.run_xfail, explain.execution(status, timeout, wanted.should_fail))
         if passed and wanted.output:
             pattern = "".join(wanted.output)
-            matched = messages.are(pattern).search(output) is not None
+            matched = are(pattern).search(output) is not None
             problem = explain.output(pattern, wanted.output_line)
             self.judge(matched, "output pattern test", wanted.output_xfail, problem)
             if not matched:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gompy.dg.messages import are
+from gompy.dg.expressions import are
 from gompy.dg.plan import Final
 
 OFFLOAD_TARGET = "x86_64-intelmicemul-linux-gnu"

@@ -73,6 +73,7 @@ class CommandLine:
         self.verbose = False
         self.sources: list[str] = []
         self.fortran = False  # one of them, at least
+        self.c_family = False  # one of them, at least
         self.headers: list[str] = []  # to be precompiled
         self.assembler: list[str] = []
         self.linker_inputs: list[str] = []  # files; "-lNAME" as one word
@@ -270,7 +271,9 @@ def _input(line: CommandLine, name: str, language: str) -> None:
         line.headers.append(name)
     elif language or name == "-" or suffix in SOURCE_SUFFIXES:
         line.sources.append(name)
-        line.fortran = line.fortran or (language or suffix[1:]).lower().startswith("f")
+        fortran = (language or suffix[1:]).lower().startswith("f")
+        line.fortran |= fortran
+        line.c_family |= not fortran
     elif suffix in ASSEMBLER_SUFFIXES:
         line.assembler.append(name)
     else:

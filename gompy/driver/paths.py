@@ -20,6 +20,8 @@ CUDALIBDIR: str = os.path.join(NATIVE, "cuda")
 """The emulated CUDA driver, libcuda.so.1: for ``LD_LIBRARY_PATH``, never on the default path."""
 SPECS: str = os.path.join(_PACKAGE, "driver", "offload.specs")
 """Spec file that carries target-specific offload options to the compiler proper (``compile_words`` in plan.py)."""
+OPENACC_SPECS: str = os.path.join(_PACKAGE, "driver", "openacc.specs")
+"""Spec file that has ``-fno-builtin-acc_on_device`` go to the compilers that know it, and not to Fortran's."""
 
 RELOCATABLE: str = os.path.join(_PACKAGE, "driver", "relocatable")
 """Holds an empty libgomp.a.  ``gcc -r -fopenmp`` joins the static libgomp into its output, GOMP_target_ext included;

@@ -180,12 +180,14 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
                 text = f"{quote(given)} writes nothing beside device code; {quote('-foffload=disable')} leaves that out"
                 messages.append(("warning", text))
     device_options = [*_sanitizers(line), *chosen.device_options]
-    if device_code and line.openacc and not line.fortran and any(name in offload.OURS for name in chosen.names):
+    folds = line.openacc and (line.c_family or not line.fortran)
+    if device_code and folds and any(name in offload.OURS for name in chosen.names):
         if os.environ.get("GOMPY_ACCEL") == "true":
             device_options.append(ACCEL_ONLY)
         else:
             # The stock compiler makes device code too, where it folds acc_on_device to "the host"; a call has it right.
-            before.append("-fno-builtin-acc_on_device")
+            option = "-fno-builtin-acc_on_device"  # which Fortran's compiler warns of
+            before.append(f"-specs={paths.OPENACC_SPECS}" if line.fortran else option)
     if device_options and offload.OURS[0] in chosen.names:
         environment[OPTIONS] = f"{offload.OURS[0]}={' '.join(device_options)}"
         if line.sources:

@@ -10,9 +10,43 @@ from __future__ import annotations
 
 from . import abi
 from .emit import BITS, IOTA, LLVM_TYPE, Emitter, Value, bytes_of
-from .syntax import Instruction
+from .flow import flat, used
+from .syntax import Call, Function, Immediate, Instruction, Label, Statement
 
 ALLOCATED, WRITTEN = 1, 3
+
+
+def drop_masked_loads(function: Function) -> None:
+    """Take loads of what the next instruction masks off entirely out of the function.
+
+    GCC at -O0 writes a structure of eight bytes word by word as fields of what is there: `ld a; and b, a, 0; or …; st`
+    (store_bit_field).  Nothing depends on what was read, which may never have been written; the store is checked.
+    """
+    body = function.body or []
+    found: list[int] = []
+    for at, code in enumerate(body):
+        if isinstance(code, Instruction) and code.base == "and" and code.operands[2:] == (Immediate(0),) and at:
+            load = body[at - 1]
+            if isinstance(load, Instruction) and load.base == "ld" and load.operands[:1] == code.operands[1:2]:
+                found.append(at)
+    if not found:
+        return
+    reads: dict[str, int] = {}
+    for statement in body:
+        if isinstance(statement, Label):
+            continue
+        given = statement.arguments if isinstance(statement, Call) else ()
+        for register in (*used(statement), *(r for operand in given for r in flat(operand))):
+            reads[register.name] = reads.get(register.name, 0) + 1
+    result: list[Statement] = list(body)
+    for at in reversed(found):
+        code = body[at]
+        assert isinstance(code, Instruction)
+        if reads.get(getattr(code.operands[1], "name", "")) == 1:
+            kind = code.mods[-1]
+            zero = Instruction(f"mov.{kind}", (code.operands[0], Immediate(0)), code.line, None, False, "mov", (kind,))
+            result[at - 1 : at + 1] = [zero]
+    function.body = result
 
 
 def repeated(byte: int, size: int) -> int:

@@ -46,8 +46,13 @@ def compare(em: Emitter, code: Instruction, name: str, kind: str, a: Value, b: V
 
 @lowering("setp", "set")
 def set_predicate(em: Emitter, code: Instruction) -> None:
-    """setp.CMP{.BOOL}.type p{|q}, a, b{, c} and set.CMP{.BOOL}.dtype.type d, a, b{, c}."""
+    """setp.CMP{.BOOL}.type p{|q}, a, b{, c} and set.CMP{.BOOL}.dtype.type d, a, b{, c}.
+
+    GCC writes set.dtype.CMP.type (nvptx.md, setcc), and ptxas takes it.
+    """
     mods = [m for m in code.mods if m != "ftz"]
+    if code.base == "set" and len(mods) == 3 and mods[0] in ("u32", "s32", "f32"):
+        mods[0], mods[1] = mods[1], mods[0]
     kinds = INTEGERS | FLOATS | LOGICAL
     if len(mods) < 2 or mods[-1] not in kinds - {"pred"}:
         unknown(em, code)

@@ -230,6 +230,8 @@ def compared(em: Emitter, code: Instruction, name: str, kind: str, a: Value, b: 
 def compare(em: Emitter, code: Instruction) -> None:
     """setp.CMP{.BOOL}.type p{|q}, a, b{, c}: of pairs, p is for the lower halves and q for the upper ones; set."""
     mods = [m for m in code.mods if m != "ftz"]
+    if code.base == "set" and len(mods) == 3 and mods[0] not in FLOAT_COMPARE:
+        mods[0], mods[1] = mods[1], mods[0]  # GCC's order
     if len(mods) < 2:
         unknown(em, code)
     kind, name, middle = mods[-1], mods[0], mods[1:-1]

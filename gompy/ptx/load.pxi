@@ -243,7 +243,9 @@ cdef int need_code(descriptor *d, int form, text_buffer *log) noexcept nogil:
         return result
     function_file(path, sizeof(path), folder, o.key, form, d.name, module.image.check != 0)
     pthread_mutex_lock(&gompy_compile_lock)
-    if d.code[form] != before or load_code(module, d.object, path) != NULL:
+    if d.code[form] == before:
+        load_parts(module, d.object, path)
+    if d.code[form] != before:
         pthread_mutex_unlock(&gompy_compile_lock)
         return 0
     requests = <char *> malloc(room)
@@ -257,7 +259,9 @@ cdef int need_code(descriptor *d, int form, text_buffer *log) noexcept nogil:
         requests = append(requests, &used, &room, "%s%s\n", line, "")
     result = run_compiler(folder, requests, used, log)
     free(requests)
-    if result == 0 and load_code(module, d.object, path) == NULL:
+    if result == 0:
+        load_parts(module, d.object, path)
+    if result == 0 and d.code[form] == before:
         say(log, "error: the PTX compiler left no result\n")
         result = PTX_ERROR_JIT_COMPILER_NOT_FOUND
     pthread_mutex_unlock(&gompy_compile_lock)

@@ -11,6 +11,7 @@ from bisect import bisect_right
 
 from . import abi, bits, carries, convert, forms, operations
 from . import memory as memory_module
+from .checks import drop_masked_loads
 from .emit import Emitter, Links, ParamPlace, Value
 from .flow import Block
 from .syntax import Call, Function, Instruction, PtxError, Symbol, Variable
@@ -459,6 +460,8 @@ def lower(
     function: Function, version: str, rows: bool, links: Links, name: str, symbol: str, checked: bool = False
 ) -> tuple[str, Analysis]:
     """LLVM IR of a function in a version of uniform.py (S, V, E)."""
+    if checked:
+        drop_masked_loads(function)
     analysis = analyse(function, version, rows, name)
     work = Lowering(analysis, links, name, symbol, "V" if rows else "W", checked)
     return work.text(), analysis

@@ -8,7 +8,7 @@ from __future__ import annotations
 from . import abi
 from .emit import LLVM_TYPE, Emitter, Value
 from .forms import operands, typed, unknown
-from .memory import address_of, load_value, store_value
+from .memory import address_of, load, load_value, store, store_value
 from .operations import high_product
 from .syntax import Immediate, Instruction, Memory, Pair, Sink
 
@@ -468,6 +468,18 @@ def copy_asynchronously(em: Emitter, code: Instruction) -> None:
         address = address_of(em, source, offset)
         value = load_value(em, address, "b32", address.vector, "global") if offset < given else word(em, 0)
         store_value(em, address_of(em, to, offset), value, "shared")
+
+
+@rare("ld", "st")
+def with_a_policy(em: Emitter, code: Instruction) -> None:
+    """ld, st with L2::cache_hint: the last operand, a policy for the cache, means nothing here."""
+    if "L2::cache_hint" not in code.mods:
+        unknown(em, code)
+    operands(em, code, 3)
+    mods = tuple(m for m in code.mods if m != "L2::cache_hint")
+    opcode = ".".join((code.base, *mods))
+    plain = Instruction(opcode, code.operands[:2], code.line, code.guard, code.negated, code.base, mods)
+    (load if code.base == "ld" else store)(em, plain)
 
 
 @rare("applypriority", "createpolicy", "pmevent", "griddepcontrol", "setmaxnreg")
