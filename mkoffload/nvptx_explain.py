@@ -19,10 +19,7 @@ _WANTS = (
     ("cannot support label values", "computed goto"),
     ("cannot support alloca", "room of a size that the compiler does not know on the stack (alloca, variable length)"),
     ("cannot support nonlocal goto", "exceptions, or a goto out of a function"),
-    (
-        "alias definitions not supported",
-        "a second name of a function (alias; C++ constructors have one at -O0, not at -O1)",
-    ),
+    ("alias definitions not supported", "a second name of a weak function or of a variable (alias)"),
     ("80-bit-precision floating-point", "the host's 80-bit ‘long double’"),
     ("128-bit-precision floating-point", "128-bit floating-point numbers"),
 )
