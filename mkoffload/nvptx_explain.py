@@ -30,6 +30,7 @@ _SYMBOLS = (
     (("setjmp", "_setjmp", "longjmp", "_longjmp", "siglongjmp", "__sigsetjmp"), "setjmp and longjmp"),
     (("__cxa_throw", "__cxa_rethrow", "__cxa_begin_catch", "__cxa_allocate_exception", "_Unwind_"), "exceptions"),
     (("_gfortran_st_", "_gfortran_transfer_"), "Fortran input and output"),
+    (("__atomic_",), "atomic operations of that size (the variable of an atomic construct or a reduction)"),
     (("_fputwc_r",), "streams of the C library (printf and puts work)"),
     (("_ZTV", "_ZTT"), "C++ virtual functions (GCC 12 writes no vtables for accelerators)"),
     (("_Zn", "_Zd", "_ZSt", "_ZNS", "_ZNKS", "__cxa_"), "C++ library"),

@@ -25,6 +25,43 @@ int main (void)
 """
 """One region, one variable of the device."""
 
+DEATHS = r"""
+#include <pthread.h>
+#include <stdlib.h>
+static void *faults (void *p)
+{
+  for (int i = 0; i < 400; i++)
+    {
+#pragma omp target map(to: i)
+      if (i == 300) *(volatile int *) 8 = 5;
+    }
+  return p;
+}
+static void *maps (void *p)
+{
+  for (;;)
+    {
+      int *a = malloc (4000);
+#pragma omp target enter data map(to: a[:1000])
+#pragma omp target exit data map(delete: a[:1000])
+      free (a);
+    }
+  return p;
+}
+int main (int argc, char **argv)
+{
+  pthread_t t[4];
+#pragma omp target
+  ;
+  for (int i = 0; i < 4; i++)
+    pthread_create (&t[i], 0, atoi (argv[1]) || i == 0 ? faults : maps, 0);
+  for (int i = 0; i < 4; i++)
+    pthread_join (t[i], 0);
+  return 0;
+}
+"""
+"""A region that follows a bad pointer while other threads map ("0"), or regions of four threads that do so ("1")."""
+
 MAPS = r"""
 #include <omp.h>
 #include <stdio.h>

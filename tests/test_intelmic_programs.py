@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from intelmic_driver import PLUGIN, devices_of, gone
+from plugin_tools import DEATHS
 
 BIN = Path(sys.executable).parent
 if not PLUGIN.exists() or not (BIN / "gompcc").exists():
@@ -260,6 +261,18 @@ def test_killed_program_leaves_nothing(tmp_path: Path) -> None:
         process.wait()
     assert len(devices) == 1
     assert gone(devices[0])
+
+
+@pytest.mark.parametrize("check", ["0", "1"])
+def test_a_fault_beside_other_threads(tmp_path: Path, check: str) -> None:
+    """Others fault at the same time, or wait for the device with the runtime's lock held: one message, and the end."""
+    program = build(tmp_path, DEATHS)
+    for mode in ("0", "1") * 3:
+        done = subprocess.run(
+            ["timeout", "20", program, mode], capture_output=True, text=True, env=os.environ | {"GOMPY_CHECK": check}
+        )
+        assert done.returncode == 1, (mode, done)
+        assert done.stderr.count("libgomp: ") == 1 and "(prog.c:9): signal 11" in done.stderr, (mode, done)
 
 
 def test_the_line_of_a_call_into_a_library(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from cuda_tools import has_driver, has_executor
 from driver_tools import Tools, has_all, make_wrappers, needs
 from nvptx_tools import has_compiler
-from plugin_tools import MAPS, build
+from plugin_tools import DEATHS, MAPS, build
 
 from gompy.driver import paths
 
@@ -245,6 +245,28 @@ int main (void)
 }
 """
 
+KEPT = r"""
+#include <omp.h>
+#include <stdio.h>
+#define N 40000
+static void *p[N];
+static void round (int size, int step)
+{
+  for (int i = 0; i < N; i++) p[i] = omp_target_alloc (size + i * step, 0);
+  for (int i = 0; i < N; i++) omp_target_free (p[i], 0);
+}
+int main (void)
+{
+#pragma omp target
+  ;
+  round (64, 0);
+  round (80, 8);
+  round (84, 8);
+  puts ("done");
+  return 0;
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
@@ -297,6 +319,13 @@ def test_mappings_of_every_kind(tools: Tools) -> None:
     assert done.returncode == 0 and "line" not in done.stdout, done.stdout + done.stderr
 
 
+def test_time_grows_with_the_number_of_blocks_and_no_faster(tools: Tools) -> None:
+    """Blocks that are kept for the next allocation: of one size, and of as many sizes as blocks; then the end."""
+    program = build(tools, "kept.c", KEPT, "-foffload=nvptx-none")
+    done = tools.run("timeout", "40", program)
+    assert done.returncode == 0 and done.stdout == "done\n", done.stdout + done.stderr
+
+
 def test_several_gpus_and_threads(tools: Tools) -> None:
     program = build(tools, "threads.c", THREADS, "-foffload=nvptx-none")
     expected = " ".join(str(190 + 20 * t + 1000) for t in range(8)) + " \n"
@@ -328,6 +357,16 @@ def test_a_trap_names_its_region(tools: Tools) -> None:
     assert done.returncode == 1 and done.stderr.count("libgomp: ") == 1
     said = "cuCtxSynchronize error: unspecified launch failure (perhaps abort was called); CUDA_ERROR_LAUNCH_FAILED"
     assert f"libgomp: {said} in region work._omp_fn.0 on device 0 (" in done.stderr
+
+
+@pytest.mark.parametrize("check", ["0", "1"])
+def test_a_failure_beside_other_threads(tools: Tools, check: str) -> None:
+    """The program ends, whatever the others are doing, and nothing is said of what can't be given back."""
+    program = build(tools, "deaths.c", DEATHS, "-foffload=nvptx-none")
+    for mode in ("0", "1") * 3:
+        done = tools.run("timeout", "20", program, mode, env={"GOMPY_CHECK": check})
+        assert done.returncode == 1 and "illegal address 0x8 written" in done.stderr, (mode, done)
+        assert "finalization" not in done.stderr
 
 
 def test_libraries_that_come_and_go(tools: Tools) -> None:

@@ -226,6 +226,45 @@ int main (void)
     assert output(tmp_path, source, "-O1") == "20 0 1 1\n"
 
 
+def test_scalars_that_change_while_queues_work(tmp_path: Path) -> None:
+    """In a data construct GCC maps the bounds of a block as tofrom: the program may go on to the next block anyway."""
+    source = """
+#include <stdio.h>
+#define H 64
+#define W 100
+static unsigned char in[H][W], out[H][W];
+int main (void)
+{
+  int bad = 0;
+  for (int y = 0; y < H; y++)
+    for (int x = 0; x < W; x++)
+      in[y][x] = y + x;
+#pragma acc data create (in, out)
+  {
+    for (int b = 0; b < 32; b++)
+      {
+        long start = b * 2, end = start + 2;
+#pragma acc update device (in[start:2]) async (b % 2)
+#pragma acc parallel loop collapse (2) async (b % 2)
+        for (long y = start; y < end; y++)
+          for (int x = 0; x < W; x++)
+            out[y][x] = in[y][x] + 1;
+#pragma acc update self (out[start:2]) async (b % 2)
+      }
+#pragma acc wait
+  }
+  for (int y = 0; y < H; y++)
+    for (int x = 0; x < W; x++)
+      bad += out[y][x] != (unsigned char) (y + x + 1);
+  printf ("%d\\n", bad);
+}
+"""
+    program = build(tmp_path, source, "-O1")
+    for _ in range(5):
+        done = run(program)
+        assert done.stdout == "0\n" and not done.stderr, done
+
+
 def test_queues_end_in_any_order(tmp_path: Path) -> None:
     """A program that ends while a queue has still to come to its wait for another, which is empty by then."""
     source = """
@@ -365,6 +404,18 @@ program p
     s = s + w(i)
   end do
   print '(f4.1)', s
+  call add(3)
+contains
+  subroutine add(n)
+    integer :: n, j
+    real :: t(3)
+    !$acc kernels copyout(t)
+    do j = 1, n
+      t(j) = w(j) + n
+    end do
+    !$acc end kernels
+    print '(3f4.1)', t
+  end subroutine
 end program
 """
 
@@ -383,7 +434,51 @@ def test_constants_of_a_library(tmp_path: Path) -> None:
 
 
 def test_constants_of_fortran(tmp_path: Path) -> None:
-    assert output(tmp_path, CONSTANT_FORTRAN, name="prog.f90") == " 7.0\n"
+    assert output(tmp_path, CONSTANT_FORTRAN, name="prog.f90") == " 7.0\n 4.0 5.0 7.0\n"
+
+
+THREADS = """
+#include <openacc.h>
+#include <pthread.h>
+#include <stdio.h>
+static int a[100], b[100], *d;
+static void *in_a_thread (void *which)
+{
+  switch ((long) which)
+    {
+    case 0: acc_wait (1); break;
+    case 1: acc_wait_all (); break;
+    case 2: while (!acc_async_test (1)) ; break;
+    case 3: while (!acc_async_test_all ()) ; break;
+    case 4: acc_copyout (a, sizeof a); break;
+    case 5: acc_memcpy_from_device (b, d, sizeof b); break;
+    case 6: acc_wait_async (1, 2); break;
+    case 7: acc_free (d); break;
+    case 8: acc_delete (a, sizeof a); break;
+    }
+  return NULL;
+}
+int main (void)
+{
+  pthread_t t;
+  acc_wait_all ();
+  d = acc_malloc (sizeof b);
+#pragma acc enter data create (a)
+#pragma acc parallel loop present (a) deviceptr (d) async (1)
+  for (int i = 0; i < 100; i++)
+    a[i] = d[i] = i;
+  for (long which = 0; which < 9; which++)
+    {
+      pthread_create (&t, NULL, in_a_thread, (void *) which);
+      pthread_join (t, NULL);
+    }
+  printf ("%d %d %d\\n", a[99], b[98], acc_is_present (a, 4));
+}
+"""
+
+
+def test_threads_that_begin_with_any_call(tmp_path: Path) -> None:
+    assert output(tmp_path, THREADS) == "99 98 0\n"
 
 
 @pytest.mark.parametrize("wanted", ["1", "0"])

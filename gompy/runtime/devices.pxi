@@ -205,7 +205,8 @@ cdef void finalise_devices() noexcept nogil:
     gompy_begin_exit()
     for i in range(num_devices):
         dev = &devices[i]
-        gompy_lock_acquire(&dev.lock)
+        if not gompy_lock_at_exit(&dev.lock):
+            continue
         ok = True
         if dev.state == DEVICE_INITIALIZED:
             if not gompy_load(&gompy_error_exit):

@@ -5,6 +5,7 @@
 
 cdef enum:
     CAPTURED_SIZE = 65536
+    SCALAR_SIZE = 32  # complex (16) is the largest
 
 
 cdef bint host_write_pending(DeviceDescr *dev, void *queue, uintptr_t start, uintptr_t end) noexcept nogil:
@@ -78,10 +79,20 @@ cdef void host_write_done(void *data) noexcept nogil:
 
 
 cdef int queue_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) noexcept nogil:
-    """Queue a copy to the host, and note it (host_write_pending)."""
+    """Queue a copy to the host, and note it (host_write_pending).
+
+    For a scalar in a data construct, wait: there GCC maps scalars that should be firstprivate as tofrom, and the program
+    goes on to change them (bounds of blocks in a loop over queues).  CUDA's copies to pageable memory wait as well.
+    """
     cdef HostWrite *write
     if queue_after_writes(dev, <uintptr_t> dst, <uintptr_t> dst + size) < 0:
         return -1
+    if size <= SCALAR_SIZE and acc_active_thread().mapped_data != NULL:
+        if not (dev.ops.acc_async_dev2host(dev.target_id, dst, <void *> src, size, dev.queue)
+                and dev.ops.acc_async_synchronize(dev.queue)):
+            return gompy_fail(b"Copying of dev object [%p..%p) to host object [%p..%p) failed",
+                              <void *> src, <void *> (src + size), dst, <char *> dst + size)
+        return 0
     write = <HostWrite *> malloc(sizeof(HostWrite))
     if write == NULL:
         return gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(HostWrite))

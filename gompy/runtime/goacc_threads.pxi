@@ -20,10 +20,15 @@ cdef inline bint acc_shared(DeviceDescr *dev) noexcept nogil:
 
 
 cdef GoaccThread *acc_active_thread() noexcept nogil:
-    """The thread's data; fatal without a device."""
+    """The thread's data.  Whatever a thread calls first gives it the default device, as a directive does: what is on a
+    device is all threads'.  (libgomp 12 has no device for a thread that begins with acc_wait, acc_copyout or acc_memcpy_*,
+    and ends the program, with a message or without.)"""
     cdef GoaccThread *thr = acc_thread()
     if thr == NULL or thr.dev == NULL:
-        gompy_fatal(b"no device active")
+        if acc_is_initializing():
+            gompy_fatal(b"no device active")  # a callback of the profiling interface, while the device starts
+        acc_lazy_initialize()
+        thr = acc_thread()
     return thr
 
 

@@ -347,15 +347,15 @@ cdef public void GOMP_offload_unregister_ver(unsigned version, const void *host_
     global num_offload_images
     cdef DeviceDescr *dev
     cdef int i, d
-    gompy_lock_acquire(&gompy_register_lock)
+    if not gompy_lock_at_exit(&gompy_register_lock):
+        return
     for i in range(num_offload_images):
         if offload_images[i].target_data != target_data:
             continue
         for d in range(num_devices):
             dev = &devices[d]
-            if dev.type != target_type:
+            if dev.type != target_type or not gompy_lock_at_exit(&dev.lock):
                 continue
-            gompy_lock_acquire(&dev.lock)
             if dev.state == DEVICE_INITIALIZED and unload_image(dev, &offload_images[i]):
                 gompy_lock_release(&dev.lock)
                 gompy_lock_release(&gompy_register_lock)

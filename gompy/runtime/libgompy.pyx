@@ -37,6 +37,7 @@ cdef extern from "support.h":
     bint gompy_lock_is_mine(gompy_lock_t *) noexcept nogil
     void gompy_lock_acquire(gompy_lock_t *) noexcept nogil
     bint gompy_lock_try(gompy_lock_t *) noexcept nogil
+    bint gompy_lock_at_exit(gompy_lock_t *) noexcept nogil
     void gompy_lock_release(gompy_lock_t *) noexcept nogil
     int gompy_load(int *) noexcept nogil
     void gompy_store(int *, int) noexcept nogil

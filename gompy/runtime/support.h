@@ -220,6 +220,25 @@ gompy_lock_try (gompy_lock_t *lock)
   return true;
 }
 
+/* In what also runs at the end of the program.  After an error a thread that holds the lock may be waiting for that end
+   (gompy_exit_fatal, or in a plugin whose device has died): false if it does not give it back within 100 ms.  */
+static bool
+gompy_lock_at_exit (gompy_lock_t *lock)
+{
+  if (!__atomic_load_n (&gompy_error_exit, __ATOMIC_ACQUIRE))
+    {
+      gompy_lock_acquire (lock);
+      return true;
+    }
+  for (int i = 0; i < 100; i++)
+    {
+      if (gompy_lock_try (lock))
+        return true;
+      usleep (1000);
+    }
+  return false;
+}
+
 static inline void
 gompy_lock_release (gompy_lock_t *lock)
 {

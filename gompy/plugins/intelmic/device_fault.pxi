@@ -14,8 +14,8 @@ cdef extern from *:
       struct sigaction a;
       memset (&a, 0, sizeof a);
       a.sa_sigaction = mic_on_fault;
-      a.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
-      sigfillset (&a.sa_mask);
+      a.sa_flags = SA_SIGINFO | SA_ONSTACK;
+      sigfillset (&a.sa_mask);  /* a fault in the handler ends the process */
       for (unsigned i = 0; i < sizeof signals / sizeof signals[0]; i++)
         sigaction (signals[i], &a, NULL);
     }

@@ -38,6 +38,7 @@ cdef struct Block:
     CUdeviceptr address
     size_t size
     Block *next  # in the hash chain
+    Block *before  # of those kept, in the chain
     Block *older  # of those kept, by time of release
     Block *newer
 
@@ -68,6 +69,7 @@ cdef struct Device:
     Block *oldest
     Block *newest
     size_t kept_bytes
+    size_t num_kept
     pthread_mutex_t launch_lock  # one OpenMP region at a time: they share the stacks
     CUdeviceptr stacks
     size_t stacks_size
@@ -221,11 +223,18 @@ cdef Device *open_device(int n) noexcept nogil:
 
 
 cdef bint close_device(Device *d) noexcept nogil:
-    """Give everything back to the driver; false after a message."""
+    """Give everything back to the driver; false after a message.
+
+    When a context is lost the program ends: all is left to that, for other threads may be anywhere in the driver, or wait
+    for the end, and it would but repeat its error.
+    """
     cdef LoadedImage *image
     cdef CUcontext current = NULL
-    cdef bint down = cuda.ctx_current(&current) == CUDA_ERROR_DEINITIALIZED
-    cdef bint good = down or context_lost or enter(d)
+    cdef bint down, good
+    if context_lost:
+        return True
+    down = cuda.ctx_current(&current) == CUDA_ERROR_DEINITIALIZED
+    good = down or enter(d)
     if good and not down:
         release_kept(d, 0)
         if d.stacks:

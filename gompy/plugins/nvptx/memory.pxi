@@ -4,6 +4,7 @@
 cdef enum:
     SIZE_CLASSES = 256
     KEEP_BYTES = 1 << 28  # blocks of together so much are kept at most
+    KEEP_BLOCKS = 8192  # and so many: 32 for each size class, if all are of different sizes
 
 cdef int check_mode  # GOMPY_CHECK: every block goes back at once, so that its later use is noticed; 1 no, 2 yes
 
@@ -61,10 +62,12 @@ cdef Block **find_live(Device *d, CUdeviceptr address) noexcept nogil:
 
 cdef void unlink_kept(Device *d, Block *b) noexcept nogil:
     """Take a block out of those kept."""
-    cdef Block **at = &d.kept[size_class(b.size)]
-    while at[0] != b:
-        at = &at[0].next
-    at[0] = b.next
+    if b.before != NULL:
+        b.before.next = b.next
+    else:
+        d.kept[size_class(b.size)] = b.next
+    if b.next != NULL:
+        b.next.before = b.before
     if b.older != NULL:
         b.older.newer = b.newer
     else:
@@ -74,13 +77,14 @@ cdef void unlink_kept(Device *d, Block *b) noexcept nogil:
     else:
         d.newest = b.older
     d.kept_bytes -= b.size
+    d.num_kept -= 1
 
 
 cdef Block *oldest_kept(Device *d, size_t until) noexcept nogil:
-    """Take the oldest of the kept blocks out if they are more bytes than that; NULL if not."""
+    """Take the oldest of the kept blocks out if they are more bytes than that, or more than KEEP_BLOCKS; NULL if not."""
     cdef Block *b = NULL
     pthread_mutex_lock(&d.memory_lock)
-    if d.oldest != NULL and d.kept_bytes > until:
+    if d.oldest != NULL and (d.kept_bytes > until or d.num_kept > KEEP_BLOCKS):
         b = d.oldest
         unlink_kept(d, b)
     pthread_mutex_unlock(&d.memory_lock)
@@ -189,7 +193,10 @@ cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
 
 cdef void keep_block(Device *d, Block *b) noexcept nogil:
     """A block for a later allocation.  The memory lock is held."""
+    b.before = NULL
     b.next = d.kept[size_class(b.size)]
+    if b.next != NULL:
+        b.next.before = b
     d.kept[size_class(b.size)] = b
     b.older = d.newest
     b.newer = NULL
@@ -199,6 +206,7 @@ cdef void keep_block(Device *d, Block *b) noexcept nogil:
         d.oldest = b
     d.newest = b
     d.kept_bytes += b.size
+    d.num_kept += 1
 
 
 cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
