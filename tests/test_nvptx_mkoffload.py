@@ -19,7 +19,7 @@ from mkoffload import nvptx
 from mkoffload.nvptx_alias import aliases_in, without_aliases
 from mkoffload.nvptx_errata import mended
 from mkoffload.nvptx_explain import problems, uses, wide_uses
-from mkoffload.nvptx_ptx import comparable, host_name, order_for, split
+from mkoffload.nvptx_ptx import PtxImage, comparable, host_name, missing_vtables, order_for, split
 from mkoffload.process import ToolError
 
 pytestmark = [has_all, needs("gcc")]
@@ -451,6 +451,14 @@ def test_virtual_functions(tools: Tools) -> None:
     assert "uses ‘vtable for B’: nvptx-none has no C++ virtual functions (GCC 12 writes no vtables" in done.stderr
     done = tools.run(*command, "-foffload-options=nvptx-none=-fhost-fallback")
     assert done.returncode == 0 and "‘main._omp_fn.0’ will run on the host" in done.stderr
+
+
+def test_vtables_may_be_there_without_what_they_name() -> None:
+    """At -O0."""
+    code = b"// BEGIN VAR DEF: _ZTV1B\n.const .align 8 .u64 _ZTV1B[3] =\n{0,generic(_ZTI1B),_ZN1B1fEv };\n"
+    code += b"cvta.const.u64 %r22,_ZTV1B+16;\ncall a_ZTV1C, (%r1);\n"
+    assert missing_vtables(PtxImage([code], [], [])) == ["_ZTI1B"]
+    assert missing_vtables(PtxImage([code, b"// BEGIN VAR DEF: _ZTI1B\n"], [], [])) == []
 
 
 @has_compiler
