@@ -13,6 +13,7 @@ import sys
 
 from gompy.objects.elf import SHN_UNDEF, ElfError
 from gompy.objects.names import ACCEL_TRUE, OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, TARGET_NVPTX
+from mkoffload import nvptx_alias as alias
 from mkoffload.accel import BDIR, search_folders
 from mkoffload.inputs import Described, Input
 from mkoffload.intelmic import CLEARED, POSITION_INDEPENDENCE, Made, complain
@@ -39,6 +40,7 @@ sm_35 that GCC 12 writes for.  The driver compiles PTX of any age.  First on the
 NRV_FAILED = "internal compiler error: in execute, at tree-nrv.cc:"
 """GCC 12's accelerator compiler fails in that pass on Fortran functions of a derived type."""
 NO_NRV, NRV_NOTE = "-fdisable-tree-nrv", "disable pass tree-nrv for functions"
+_FOR_LINKING = ("-m", "-l", "-L", "-Wa,", "-Wl,", "-fopenmp", "-fopenacc", "-static", "-B")
 LONGEST_LINE = 1 << 16
 """Bytes of a command line beyond which its words go into a file."""
 FALLBACK_NOTE = (
@@ -173,6 +175,7 @@ class Image:
         self.gcc = find_compiler()
         self.env = {name: value for name, value in os.environ.items() if name not in CLEARED}
         self.folder = temps.folder()
+        self.aliases: list[str] = []  # options for them, once they are needed
         self.inputs = [Object(name) for name in options.objects]
 
     def path(self, suffix: str) -> str:
@@ -230,6 +233,8 @@ class Image:
             status, _, captured = Child(command, self.env, capture_stderr=True).wait()
             lines = captured.decode("utf-8", "replace").splitlines(keepends=True)
             errors = "".join(line for line in lines if NRV_NOTE not in line)
+        if status and alias.REFUSED in errors:
+            status, errors = self.compile_with_aliases(output)
         if status:
             self.explain(errors, command[0], status)
             return None
@@ -241,6 +246,39 @@ class Image:
             self.explain("".join(f"{UNRESOLVED}{name}\n" for name in missing), command[0], 1)
             return None
         return image
+
+    def compile_with_aliases(self, output: str) -> tuple[int, str]:
+        """Compile to PTX, where functions have second names, and link that without them; status and standard error."""
+        text = self.path(".mkoffload.alias.s")
+        version = [] if any(word.startswith("-mptx=") for word in self.options.words) else [alias.VERSION]
+        dumps = {name: os.path.join(self.folder, f"{name}.dump") for name in alias.DUMPS}
+        lists = [f"-fdump-ipa-{name}={file}" for name, file in dumps.items()]
+        self.aliases = [alias.OPTION, *version]
+        command = self.command(text, ["-S", *self.aliases, *lists])
+        echo(command, self.options.verbose)
+        status, _, captured = Child(command, self.env, capture_stderr=True).wait()
+        errors = captured.decode("utf-8", "replace")
+        if status:
+            return status, errors
+        known: dict[str, str] = {}
+        for name in filter(os.path.exists, dumps.values()):
+            with open(name, encoding="utf-8", errors="surrogateescape") as file:
+                known.update(alias.aliases_in(file.read()))
+        with open(text, encoding="utf-8", errors="surrogateescape") as file:
+            code = file.read()
+        with open(text, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(alias.without_aliases(code, known))
+        words = [
+            *(["-v"] if self.options.verbose else []),
+            "-m64",
+            *(["-mgomp"] if self.options.openmp else []),
+            NO_VERIFY,
+        ]
+        words += [word for word in self.options.words if word.startswith(_FOR_LINKING)]
+        command = [self.gcc, *words, "-x", "assembler", text, "-x", "none", *self.libraries(), "-o", output]
+        echo(command, self.options.verbose)
+        status, _, captured = Child(command, self.env, capture_stderr=True).wait()
+        return status, errors + captured.decode("utf-8", "replace")
 
     def explain(self, errors: str, program: str, status: int) -> None:
         """Say of regions and lines what is wrong.  Raises ToolError unless the link is to go on."""
@@ -265,7 +303,7 @@ class Image:
     def users(self, symbol: str) -> list[tuple[str, str]]:
         """Who uses an undefined symbol: the compiler is asked again, for PTX with line numbers."""
         output = os.path.join(self.folder, f"users{os.urandom(2).hex()}.s")
-        words = [w for w in self.command(output, ["-S", "-g"]) if w not in ("-save-temps", "-v")]
+        words = [w for w in self.command(output, ["-S", "-g", *self.aliases]) if w not in ("-save-temps", "-v")]
         status, _, _ = Child(words, self.env, capture_stderr=True).wait()
         if status:
             return []

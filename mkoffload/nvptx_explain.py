@@ -19,10 +19,7 @@ _WANTS = (
     ("cannot support label values", "computed goto"),
     ("cannot support alloca", "room of a size that the compiler does not know on the stack (alloca, variable length)"),
     ("cannot support nonlocal goto", "exceptions, or a goto out of a function"),
-    (
-        "alias definitions not supported",
-        "a second name of a function (alias; C++ constructors have one at -O0, not at -O1)",
-    ),
+    ("alias definitions not supported", "a second name of a weak function or of a variable (alias)"),
     ("80-bit-precision floating-point", "the host's 80-bit ‘long double’"),
     ("128-bit-precision floating-point", "128-bit floating-point numbers"),
 )
@@ -32,7 +29,7 @@ _SYMBOLS = (
     (("_gfortran_st_", "_gfortran_transfer_"), "Fortran input and output"),
     (("__atomic_",), "atomic operations of that size (the variable of an atomic construct or a reduction)"),
     (("_fputwc_r",), "streams of the C library (printf and puts work)"),
-    (("_ZTV", "_ZTT"), "C++ virtual functions (GCC 12 writes no vtables for accelerators)"),
+    (("_ZTV", "_ZTT", "_ZTI"), "C++ virtual functions (GCC 12 writes no vtables for accelerators)"),
     (("_Zn", "_Zd", "_ZSt", "_ZNS", "_ZNKS", "__cxa_"), "C++ library"),
     (("__ctype_",), "tables of characters as glibc's isdigit, toupper and their like want them"),
 )

@@ -48,14 +48,14 @@ def split(data: bytes, name: str) -> PtxImage:
 
 
 def missing_vtables(image: PtxImage) -> list[str]:
-    """C++ vtables that the code names though no object has them.
+    """C++ vtables, and descriptions of types in such, that the code names though no object has them.
 
-    GCC 12 streams none to accelerators, and its PTX does not even declare them: nvptx-ld cannot tell, the driver does.
+    GCC 12 streams few to accelerators, and its PTX does not even declare them: nvptx-ld cannot tell, the driver does.
     """
     found: dict[str, None] = {}
     for code in image.objects:
         if b"_ZTV" in code or b"_ZTT" in code:
-            for name in re.findall(rb"[ \t,](_ZT[VT]\w+)", code):
+            for name in re.findall(rb"[ \t,({](_ZT[VTI]\w+)", code):
                 found[name.decode()] = None
     return [name for name in found if not any(f" VAR DEF: {name}\n".encode() in code for code in image.objects)]
 

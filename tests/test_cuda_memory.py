@@ -381,6 +381,12 @@ def test_functions_by_name(cuda: Driver) -> None:
     assert p.value == address("cuMemAlloc_v2")
     cuda.ok("cuGetProcAddress", b"cuInit", byref(p), 12000, 0)
     assert p.value == address("cuInit")
+    forms = """cuCtxCreate 8000 v2, cuCtxCreate 12000 v3, cuCtxCreate 13000 v4, cuMemAdvise 12000, cuMemAdvise 12020 v2,
+        cuMemPrefetchAsync 13000 v2, cuCtxSynchronize 12000, cuCtxSynchronize 13000 v2, cuEventElapsedTime 13000 v2"""
+    for form in forms.split(","):
+        name, version, *suffix = form.split()
+        cuda.ok("cuGetProcAddress", name.encode(), byref(p), int(version), 0)
+        assert p.value == address("_".join([name, *suffix]))
     assert cuda.cuGetProcAddress(b"cuNonsense", byref(p), 12000, 0) == NOT_FOUND and p.value is None
 
 
@@ -396,3 +402,28 @@ def test_the_plugins_functions_are_there(cuda: Driver) -> None:
         cuStreamAddCallback cuStreamCreate cuStreamDestroy_v2 cuStreamQuery cuStreamSynchronize cuStreamWaitEvent"""
     for name in names.split():
         assert getattr(cuda.library, name)
+
+
+def test_what_cuda_13_calls(cuda: Driver) -> None:
+    """The forms of functions that programs built with CUDA 13's cuda.h call."""
+    cuda.ok("cuInit", 0)
+    c, number = c_void_p(), ctypes.c_int(7)
+    create = cuda.library.cuCtxCreate_v4
+    create.argtypes = [ctypes.POINTER(c_void_p), c_void_p, ctypes.c_uint, ctypes.c_int]
+    none = (ctypes.c_uint64 * 3)()
+    assert create(byref(c), None, 0, 0) == 0
+    cuda.ok("cuCtxDestroy_v2", c)
+    assert create(byref(c), none, 0, 0) == 0
+    assert create(byref(c_void_p()), (ctypes.c_uint64 * 3)(0, 1, 0), 0, 0) == 801
+    assert cuda.library.cuCtxGetDevice_v2(byref(number), c) == 0 and number.value == 0
+    assert cuda.library.cuCtxSynchronize_v2(c) == 0
+    assert cuda.library.cuCtxSynchronize_v2(c_void_p(12345)) == 201
+    memory = ctypes.c_uint64()
+    assert cuda.library.cuMemAllocManaged(byref(memory), c_size_t(4096), 1) == 0
+    device, host = ctypes.c_uint64(1), ctypes.c_uint64(2)
+    for place, advice in ((device, 3), (host, 3)):
+        assert cuda.library.cuMemAdvise_v2(memory, c_size_t(4096), advice, place) == 0
+        assert cuda.library.cuMemPrefetchAsync_v2(memory, c_size_t(4096), place, 0, None) == 0
+    assert cuda.library.cuMemPrefetchAsync_v2(memory, c_size_t(4096), ctypes.c_uint64(1 | 77 << 32), 0, None) == 101
+    assert cuda.library.cuMemPrefetchAsync_v2(memory, c_size_t(4096), ctypes.c_uint64(9), 0, None) == 1
+    cuda.ok("cuCtxDestroy_v2", c)

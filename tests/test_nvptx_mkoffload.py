@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from cuda_tools import has_driver, has_executor
 from driver_tools import Tools, has_all, make_wrappers, needs
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,9 +16,10 @@ from nvptx_tools import PTXAS, build_driver, has_compiler, has_stock_plugin
 
 from gompy.driver import paths
 from mkoffload import nvptx
+from mkoffload.nvptx_alias import aliases_in, without_aliases
 from mkoffload.nvptx_errata import mended
 from mkoffload.nvptx_explain import problems, uses, wide_uses
-from mkoffload.nvptx_ptx import comparable, host_name, order_for, split
+from mkoffload.nvptx_ptx import PtxImage, comparable, host_name, missing_vtables, order_for, split
 from mkoffload.process import ToolError
 
 pytestmark = [has_all, needs("gcc")]
@@ -451,6 +453,14 @@ def test_virtual_functions(tools: Tools) -> None:
     assert done.returncode == 0 and "‘main._omp_fn.0’ will run on the host" in done.stderr
 
 
+def test_vtables_may_be_there_without_what_they_name() -> None:
+    """At -O0."""
+    code = b"// BEGIN VAR DEF: _ZTV1B\n.const .align 8 .u64 _ZTV1B[3] =\n{0,generic(_ZTI1B),_ZN1B1fEv };\n"
+    code += b"cvta.const.u64 %r22,_ZTV1B+16;\ncall a_ZTV1C, (%r1);\n"
+    assert missing_vtables(PtxImage([code], [], [])) == ["_ZTI1B"]
+    assert missing_vtables(PtxImage([code, b"// BEGIN VAR DEF: _ZTI1B\n"], [], [])) == []
+
+
 @has_compiler
 def test_the_other_targets_image_stays(tools: Tools) -> None:
     tools.write("a.c", REGION % (OMP_PRAGMA, "long double x = r; r = x / 3;"))
@@ -581,6 +591,87 @@ def test_failures_of_the_compiler() -> None:
     text = "unresolved symbol stdout\nunresolved symbol __printf_chk\nunresolved symbol stdouts\n"
     streams, checked, other = (p.what for p in problems(text, lambda _: [], lambda _: []))
     assert "nvptx-none has no streams" in streams and "-U_FORTIFY_SOURCE" in checked and "declare target" in other
+
+
+SECOND_NAMES = """#include <cstdlib>
+#pragma omp declare target
+template <class T> struct S { T a; __attribute__ ((noinline)) S (T x) : a (x) { asm (""); } ~S () { asm (""); } };
+struct Q { int a; Q (int x); ~Q (); };
+Q::Q (int x) : a (x) { asm (""); }
+Q::~Q () { asm (""); }
+extern "C" int plain (int x) { asm (""); return 3 * x; }
+extern "C" int other (int) __attribute__ ((alias ("plain")));
+extern "C" int third (int) __attribute__ ((alias ("other")));
+#pragma omp end declare target
+int main ()
+{
+  int r = 0, t = 0;
+#pragma omp target map(r, t)
+  {
+    S<int> s (5);
+    Q q (4);
+    int (*f) (int) = other;
+    asm ("" : "+r" (f));
+    r = s.a + q.a;
+    t = f (4) + third (1);
+  }
+  return r != 9 || t != 15;
+}
+"""
+
+
+@has_compiler
+@has_driver
+@has_executor
+@needs("g++")
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_second_names_of_functions(tools: Tools, level: str) -> None:
+    """GCC 12: alias definitions not supported in this configuration."""
+    tools.write("two.cc", SECOND_NAMES)
+    tools.ok("gompc++", level, "-fopenmp", "-foffload=nvptx-none", "-save-temps", "two.cc", "-o", "two")
+    code = (tools.work / "two.xnvptx-none.mkoffload").read_bytes()
+    assert b"plain" in code and b".alias" not in code and b"_ZN1QC1Ei" not in code
+    done = tools.run("./two", env={"GOMPY_CUDA": "emulated", "OMP_TARGET_OFFLOAD": "mandatory"})
+    assert done.returncode == 0, done.stderr
+
+
+def test_first_names_are_put_for_others() -> None:
+    text = """// BEGIN FUNCTION DECL: b
+.func b (.param.u64 %in_ar0);
+// BEGIN FUNCTION DEF: a
+.func a (.param.u64 %in_ar0)
+call b, (%x);
+call bb, (%x);
+// BEGIN FUNCTION DECL: c
+.func c
+(.param.u64 %in_ar0);
+.alias c,b;
+//:FUNC_MAP "c"
+st.u64 [%r1], c$d;
+call c$3; call d;"""
+    assert without_aliases(text, {"b": "a", "d": "e"}).split("\n") == [
+        "// BEGIN FUNCTION DEF: a",
+        ".func a (.param.u64 %in_ar0)",
+        "call a, (%x);",
+        "call bb, (%x);",
+        '//:FUNC_MAP "c"',
+        "st.u64 [%r1], c$d;",
+        "call c$3; call e;",
+    ]
+    dump = """f.x/3 (void f()) @0x1
+  Type: function definition analyzed alias cpp_implicit_alias
+  References: g/4 (alias)
+g/4 (void g()) @0x2
+  Type: function definition analyzed
+  References: v/7 (read)
+v/7 (v) @0x3
+  Type: variable definition analyzed alias
+  References: w/8 (alias)
+h/5 (h) @0x4
+  Type: function definition analyzed alias
+  References: k/9 (alias) v/7 (read)
+"""
+    assert aliases_in(dump) == {"f$x": "g", "h": "k"}
 
 
 @has_compiler

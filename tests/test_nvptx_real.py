@@ -14,6 +14,8 @@ from nvptx_tools import CUDA, build_driver, has_compiler
 from plugin_tools import build
 from test_nvptx_plugin import LOOP, Ran
 
+from gompy.driver import paths
+
 pytestmark = [
     has_all,
     has_compiler,
@@ -157,3 +159,17 @@ int main (void) { void *p = omp_target_alloc (0, 0); printf ("%d\\n", p != 0); o
     program = build(tools, "none.c", text, "-foffload=nvptx-none")
     ran = Ran(tools, driver, tmp_path / "log", program, GOMPY_PLUGINS="nvptx")
     assert (ran.status, ran.out, ran.err) == (0, "1\n", "")
+
+
+@pytest.mark.parametrize(("code", "why"), [("803", "cuInit: trouble (CUDA_ERROR_TROUBLE)"), ("100", "no CUDA device")])
+def test_a_driver_that_is_broken_is_told(
+    tools: Tools, loop: Path, driver: Path, tmp_path: Path, code: str, why: str
+) -> None:
+    """A GPU that is not used because its driver and its kernel module do not fit: not without a word."""
+    if not Path(paths.CUDALIBDIR, "libcuda.so.1").exists():
+        pytest.skip("the emulated driver is not built")
+    ran = Ran(tools, driver, tmp_path / "log", loop, "1", FAKE_FAIL=f"cuInit={code}", GOMPY_CUDA="auto")
+    assert (ran.status, ran.out) == (0, "sum -1\n")
+    assert (
+        ran.err == f"libgompy: nvptx: {why}, regions run on the emulated GPU (GOMPY_CUDA=emulated or real to choose)\n"
+    )

@@ -437,6 +437,34 @@ def test_constants_of_fortran(tmp_path: Path) -> None:
     assert output(tmp_path, CONSTANT_FORTRAN, name="prog.f90") == " 7.0\n 4.0 5.0 7.0\n"
 
 
+DECLARED = """
+#include <openacc.h>
+#include <stdio.h>
+int v = 2;
+#pragma acc declare create (v)
+int main (void)
+{
+  int k = 0;
+  v = 3;
+#pragma acc update device (v)
+  acc_update_device (&v, sizeof v);
+#pragma acc parallel copyout (k)
+  k = v;
+  printf ("%d\\n", k);
+#pragma acc update self (v)
+}
+"""
+
+
+def test_an_update_that_gcc_has_emptied_is_told(tmp_path: Path) -> None:
+    """GCC 12 compiles nothing of it; once a program."""
+    program = build(tmp_path, DECLARED)
+    done = run(program)
+    assert (done.returncode, done.stdout) == (0, "3\n")
+    assert done.stderr.count("libgompy: an OpenACC update has nothing to update: ") == 1
+    assert run(program, ACC_DEVICE_TYPE="host").stderr == ""
+
+
 THREADS = """
 #include <openacc.h>
 #include <pthread.h>

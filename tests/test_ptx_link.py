@@ -134,6 +134,15 @@ def test_undefined_reference(device: Device) -> None:
 
 
 @needs_executor
+def test_initial_values_of_what_is_not_defined(device: Device) -> None:
+    """As C++ vtables without the functions in them: the variable and the name are told."""
+    text = f"{HEAD}.visible .const .align 8 .u64 table[2] = {{0, missing}};\n.visible .entry k () {{ ret; }}\n"
+    with pytest.raises(ExecutorError) as caught:
+        device.load(text)
+    assert "the initial value of 'table' names 'missing', which is not defined" in caught.value.log
+
+
+@needs_executor
 def test_multiple_definition(device: Device) -> None:
     one = HEAD + ".visible .global .u32 x;"
     with pytest.raises(ExecutorError) as caught:

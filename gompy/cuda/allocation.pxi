@@ -350,3 +350,23 @@ cdef public int cuMemAdvise(CUdeviceptr address, size_t size, int advice, int to
     if not 1 <= advice <= 6:
         return CUDA_ERROR_INVALID_VALUE
     return check_device_range(address, size)
+
+
+cdef int location_device(uint64_t location) noexcept nogil:
+    """The device of a CUmemLocation (a word of type and a word of number, by value); -1: the host; -2: none."""
+    cdef int kind = <int><uint32_t>location
+    if kind == 1:
+        return <int>(location >> 32)
+    return -1 if 2 <= kind <= 4 else -2
+
+
+cdef public int cuMemPrefetchAsync_v2(CUdeviceptr address, size_t size, uint64_t location, unsigned flags, void *queue) noexcept nogil:
+    """CUDA 12.2's, cuMemPrefetchAsync of CUDA 13: to a place."""
+    if flags != 0 or location_device(location) == -2:
+        return CUDA_ERROR_INVALID_VALUE
+    return cuMemPrefetchAsync(address, size, location_device(location), queue)
+
+
+cdef public int cuMemAdvise_v2(CUdeviceptr address, size_t size, int advice, uint64_t location) noexcept nogil:
+    """CUDA 12.2's, cuMemAdvise of CUDA 13: about a place."""
+    return cuMemAdvise(address, size, advice, location_device(location))

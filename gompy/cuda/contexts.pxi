@@ -181,6 +181,14 @@ cdef public int cuCtxCreate_v3(void **to, void *affinity, int count, unsigned fl
     return cuCtxCreate_v2(to, flags, number)
 
 
+cdef public int cuCtxCreate_v4(void **to, const void **params, unsigned flags, int number) noexcept nogil:
+    """CUDA 12.5's, cuCtxCreate of CUDA 13: with execution affinity (array and count) or sharing with graphics (a pointer),
+    which aren't supported."""
+    if params != NULL and (params[0] != NULL or (<const int *>params)[2] != 0 or params[2] != NULL):
+        return CUDA_ERROR_NOT_SUPPORTED
+    return cuCtxCreate_v2(to, flags, number)
+
+
 cdef public int cuCtxDestroy_v2(void *p) noexcept nogil:
     """Destroy a context; if it is the thread's current one, pop it."""
     cdef context *c = <context *>p
@@ -299,6 +307,22 @@ cdef public int cuCtxGetDevice(int *to) noexcept nogil:
     if to == NULL:
         return CUDA_ERROR_INVALID_VALUE
     to[0] = device_number(c.device)
+    return CUDA_SUCCESS
+
+
+cdef public int cuCtxGetDevice_v2(int *to, void *p) noexcept nogil:
+    """CUDA 13's: any context's device."""
+    cdef int r
+    if p == NULL:
+        return cuCtxGetDevice(to)
+    r = api_state()
+    if r != CUDA_SUCCESS:
+        return r
+    if not is_handle(CONTEXT, p):
+        return CUDA_ERROR_INVALID_CONTEXT
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    to[0] = device_number((<context *>p).device)
     return CUDA_SUCCESS
 
 
@@ -463,6 +487,21 @@ cdef public int cuCtxSynchronize() noexcept nogil:
         return r
     wait_for_context(c)
     return c.failure
+
+
+cdef public int cuCtxSynchronize_v2(void *p) noexcept nogil:
+    """CUDA 13's: wait for all work of any context."""
+    cdef int r
+    if p == NULL:
+        return cuCtxSynchronize()
+    r = api_state()
+    if r != CUDA_SUCCESS:
+        return r
+    if not is_handle(CONTEXT, p):
+        return CUDA_ERROR_INVALID_CONTEXT
+    if (<context *>p).failure == CUDA_SUCCESS:
+        wait_for_context(<context *>p)
+    return (<context *>p).failure
 
 
 cdef public int cuCtxEnablePeerAccess(void *p, unsigned flags) noexcept nogil:

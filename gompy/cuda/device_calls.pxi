@@ -274,7 +274,9 @@ cdef public int cuGetProcAddress_v2(const char *name, void **to, int version, ui
     cdef char versioned[128]
     cdef void *library
     cdef void *p = NULL
-    cdef int n = 3
+    cdef int n = 4
+    cdef bint by_place = name != NULL and (strcmp(name, b"cuMemPrefetchAsync") == 0 or strcmp(name, b"cuMemAdvise") == 0)
+    cdef bint of_context = name != NULL and (strcmp(name, b"cuCtxGetDevice") == 0 or strcmp(name, b"cuCtxSynchronize") == 0)
     if name == NULL or to == NULL:
         return CUDA_ERROR_INVALID_VALUE
     to[0] = NULL
@@ -285,7 +287,7 @@ cdef public int cuGetProcAddress_v2(const char *name, void **to, int version, ui
     if library == NULL:
         return CUDA_ERROR_UNKNOWN
     while p == NULL and n >= 2:
-        if n == 2 and version >= 3020 or n == 3 and version >= 11040:
+        if version >= (12050 if n == 4 else 11040 if n == 3 else 12020 if by_place else 13000 if of_context else 3020):
             snprintf(versioned, sizeof(versioned), b"%s_v%d", name, n)
             p = dlsym(library, versioned)
         n -= 1

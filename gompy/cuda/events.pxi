@@ -184,3 +184,8 @@ cdef public int cuEventElapsedTime(float *to, void *p, void *q) noexcept nogil:
         to[0] = <float>(end.when - start.when)
     pthread_mutex_unlock(&work_lock)
     return r
+
+
+cdef public int cuEventElapsedTime_v2(float *to, void *p, void *q) noexcept nogil:
+    """CUDA 13's."""
+    return cuEventElapsedTime(to, p, q)

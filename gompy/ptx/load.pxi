@@ -301,8 +301,9 @@ cdef void stub_x(gompy_warp *w, uint32_t mask, char *arguments, void *what) noex
     first_call(FORM_X, w, mask, arguments, what)
 
 
-cdef int place_variables(ptx_module *module) noexcept nogil:
+cdef int place_variables(ptx_module *module, text_buffer *log) noexcept nogil:
     """Memory and initial bytes for every .global and .const variable."""
+    cdef char text[1024]
     cdef ptx_image *image = module.image
     cdef const ptx_memory *memory = module.memory
     cdef size_t i
@@ -320,6 +321,7 @@ cdef int place_variables(ptx_module *module) noexcept nogil:
                 continue
             address = memory.alloc_variable(memory.user, v.size if v.size else 1, v.align, string_of(o.index, v.name))
             if address == 0:
+                say(log, "out of device memory for the module's variables")
                 return PTX_ERROR_OUT_OF_MEMORY
             module.addresses[o.first_variable + n] = address
             if v.data:
@@ -338,6 +340,9 @@ cdef int place_variables(ptx_module *module) noexcept nogil:
             for k in range(v.first_reloc, v.first_reloc + v.relocs):
                 address = symbol_value(module, <uint32_t> i, string_of(o.index, relocs[k].name), &found) + relocs[k].addend
                 if not found:
+                    snprintf(text, sizeof(text), "the initial value of '%s' names '%s', which is not defined", string_of(o.index, v.name),
+                             string_of(o.index, relocs[k].name))
+                    say(log, text)
                     return PTX_ERROR_SYMBOL_NOT_FOUND
                 memcpy(<void *> <uintptr_t> (module.addresses[o.first_variable + n] + relocs[k].offset), &address, 8)
     return 0
@@ -390,9 +395,8 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
         d.name = "vprintf" if n == 0 else "malloc" if n == 1 else "free" if n == 2 else "__assertfail"
         for form in range(FORMS):
             d.code[form] = <void *> call_vprintf if n == 0 else <void *> call_malloc if n == 1 else <void *> call_free if n == 2 else <void *> call_assertfail
-    result = place_variables(m)
+    result = place_variables(m, &log)
     if result:
-        say(&log, "out of device memory for the module's variables" if result == PTX_ERROR_OUT_OF_MEMORY else "an initial value names something that is not defined")
         ptx_unload(m)
         if failure != NULL:
             failure.code = result

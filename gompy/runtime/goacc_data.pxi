@@ -337,10 +337,24 @@ cdef void update_pointer(GoaccThread *thr, void *target, void **pointer) noexcep
     acc_unlock(dev, rc)
 
 
+cdef int update_warned
+
+
+cdef void warn_of_empty_update() noexcept nogil:
+    """GCC 12 leaves the variables of `acc declare` out of `acc update` (scan_sharing_clauses of omp-low.cc).  A call in
+    which nothing is left tells of it: the program will see old values.  Said once."""
+    global update_warned
+    if gompy_load(&update_warned):
+        return
+    gompy_store(&update_warned, 1)
+    gompy_note(b"an OpenACC update has nothing to update: GCC 12 leaves variables of 'acc declare' out; "
+               b"acc_update_device and acc_update_self work")
+
+
 cdef void acc_update "gompy_acc_update"(int flags, size_t mapnum, void **hostaddrs, size_t *sizes,
                                         unsigned short *kinds, int number, int num_waits,
                                         gompy_words_t *words) noexcept nogil:
-    """`#pragma acc update`: TO and FROM if present, FORCE_TO and FORCE_FROM must be; without length (exit_kind) nothing."""
+    """`#pragma acc update`: TO and FROM if present, FORCE_TO and FORCE_FROM must be; no length (exit_kind), no copy."""
     cdef GoaccThread *thr
     cdef ProfScope scope
     cdef bint to_device = False
@@ -353,6 +367,8 @@ cdef void acc_update "gompy_acc_update"(int flags, size_t mapnum, void **hostadd
         prof_on_host(&scope)
         mapnum = 0
     else:
+        if mapnum == 0:
+            warn_of_empty_update()
         acc_wait_words(number, num_waits, words)
     for i in range(mapnum):
         kind = kinds[i] & 0xFF

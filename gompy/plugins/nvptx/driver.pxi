@@ -13,6 +13,7 @@ cdef int driver_kind
 cdef int driver_devices  # how many it has
 cdef bint driver_announced
 cdef char driver_reason[TEXT]  # why the machine's own driver is not used
+cdef bint driver_broken  # there is one, and it says that something is wrong with it
 cdef char driver_version_text[30]
 cdef bint context_lost  # an error has been told that every later call repeats
 cdef pthread_mutex_t driver_lock  # zeros are PTHREAD_MUTEX_INITIALIZER
@@ -60,6 +61,7 @@ cdef void must(CUresult rc, const char *what) noexcept nogil:
 
 cdef int open_driver(const char *path) noexcept nogil:
     """Load a driver and count its devices; 0 if it has none or cannot be used, with driver_reason set."""
+    global driver_broken
     cdef char room[TEXT]
     cdef const char *missing
     cdef const char *what = b"cuInit"
@@ -79,6 +81,7 @@ cdef int open_driver(const char *path) noexcept nogil:
         rc = cuda.device_count(&count)
     if rc != CUDA_SUCCESS:
         snprintf(driver_reason, TEXT, b"%s: %s (%s)", what, error_text(rc), error_name(rc, room))
+        driver_broken = rc != CUDA_ERROR_NO_DEVICE
         return 0
     if count <= 0:
         snprintf(driver_reason, TEXT, b"the driver has no device")
@@ -150,7 +153,10 @@ cdef void announce_emulation() noexcept nogil:
     """One line, at the first use of an emulated device that nobody asked for by name."""
     global driver_announced
     cdef const char *choice = secure_getenv(b"GOMPY_CUDA")
+    cdef const char *why = b"no CUDA device"
+    if driver_broken:
+        why = driver_reason
     if driver_kind == DRIVER_EMULATED and not driver_announced and (choice == NULL or strcmp(choice, b"emulated")):
-        fprintf(stderr, b"libgompy: nvptx: no CUDA device, regions run on the emulated GPU (GOMPY_CUDA=emulated or "
-                        b"real to choose)\n")
+        fprintf(stderr, b"libgompy: nvptx: %s, regions run on the emulated GPU (GOMPY_CUDA=emulated or "
+                        b"real to choose)\n", why)
     driver_announced = True

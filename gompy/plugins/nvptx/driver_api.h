@@ -71,8 +71,6 @@ typedef size_t (*CUoccupancyB2DSize) (int);
   X (device_name, cuDeviceGetName, (char *, int, CUdevice)) \
   X (device_attribute, cuDeviceGetAttribute, (int *, int, CUdevice)) \
   X (device_memory, cuDeviceTotalMem_v2, (size_t *, CUdevice)) \
-  X (ctx_create, cuCtxCreate_v2, (CUcontext *, unsigned, CUdevice)) \
-  X (ctx_destroy, cuCtxDestroy_v2, (CUcontext)) \
   X (ctx_current, cuCtxGetCurrent, (CUcontext *)) \
   X (ctx_device, cuCtxGetDevice, (CUdevice *)) \
   X (ctx_push, cuCtxPushCurrent_v2, (CUcontext)) \
@@ -107,10 +105,12 @@ typedef size_t (*CUoccupancyB2DSize) (int);
   X (event_record, cuEventRecord, (CUevent, CUstream)) \
   X (event_query, cuEventQuery, (CUevent))
 
-/* One of each pair of link functions must be there; the others are done without.  */
+/* One of each pair of link functions must be there, and a way to a context; the others are done without.  */
 #define GOMPY_CUDA_OPTIONAL(X) \
   X (error_string, cuGetErrorString, (CUresult, const char **)) \
   X (error_name, cuGetErrorName, (CUresult, const char **)) \
+  X (ctx_create, cuCtxCreate_v2, (CUcontext *, unsigned, CUdevice)) \
+  X (ctx_destroy, cuCtxDestroy_v2, (CUcontext)) \
   X (ctx_set, cuCtxSetCurrent, (CUcontext)) \
   X (ctx_set_limit, cuCtxSetLimit, (int, size_t)) \
   X (ctx_limit, cuCtxGetLimit, (size_t *, int)) \
@@ -166,6 +166,8 @@ cuda_load (void *library)
     cuda.link_add = cuda.link_add_v1;
   if (!cuda.primary_release)
     cuda.primary_release = cuda.primary_release_v1;
+  if (!(cuda.primary_retain && cuda.primary_release) && !(cuda.ctx_create && cuda.ctx_destroy))
+    return "cuDevicePrimaryCtxRetain";
   return !cuda.link_create ? "cuLinkCreate" : !cuda.link_add ? "cuLinkAddData" : NULL;
 }
 
