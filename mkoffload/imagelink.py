@@ -38,7 +38,8 @@ RUNTIMES = (
 """Library → beginnings of the symbols that call for it.  To open libstdc++ and libgfortran for every image costs more
 than the rest of the link."""
 BASE = ("m", "gcc_s", "c")
-ALL = (*(name for name, _ in RUNTIMES), *BASE)
+INTERPOSER = "asan"
+"""This library also defines what others define (__cxa_throw, free, …), so that --as-needed would always take it."""
 
 
 def wanted_libraries(undefined: list[str]) -> list[str]:
@@ -47,7 +48,12 @@ def wanted_libraries(undefined: list[str]) -> list[str]:
     return [*chosen, *BASE]
 
 
-def library_arguments(library_path: str, libraries: list[str] | tuple[str, ...]) -> list[str]:
+def all_libraries(wanted: list[str]) -> list[str]:
+    """All that an image may need, in link order; the interposer only if it is wanted."""
+    return [name for name in (*(name for name, _ in RUNTIMES), *BASE) if name != INTERPOSER or name in wanted]
+
+
+def library_arguments(library_path: str, libraries: list[str]) -> list[str]:
     """-L and -l arguments: the folders of the host's link path, and those of the libraries that are there."""
     directories: list[str] = []
     for directory in library_path.split(":"):
