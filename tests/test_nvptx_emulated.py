@@ -127,6 +127,39 @@ int main (int argc, char **)
   return 0;
 }
 """
+FRAMES = r"""
+#include <omp.h>
+#include <stdio.h>
+#pragma omp declare target
+__attribute__ ((noinline)) static int deeper (int t)
+{
+  volatile int v[50000];
+  int bad = 0;
+  for (int i = 0; i < 50000; i++)
+    v[i] = i ^ t;
+#pragma omp barrier
+  for (int i = 0; i < 50000; i++)
+    bad += v[i] != (i ^ t);
+  return bad;
+}
+#pragma omp end declare target
+int main (void)
+{
+  int bad = 0, worse = 0;
+#pragma omp target parallel num_threads(4) map(tofrom: bad, worse) reduction(+: bad, worse)
+  {
+    volatile int v[75000];
+    int t = 1 + omp_get_thread_num ();
+    for (int i = 0; i < 75000; i++)
+      v[i] = i * t;
+    worse += deeper (t);
+    for (int i = 0; i < 75000; i++)
+      bad += v[i] != i * t;
+  }
+  printf ("%d %d\n", bad, worse);
+  return 0;
+}
+"""
 TASKS = r"""
 #include <stdio.h>
 int main (void)
@@ -393,6 +426,14 @@ def test_fortran(tools: Tools) -> None:
     tools.ok("gompfortran", "-fopenmp", "-foffload=nvptx-none", "a.f90", "-o", "fortran")
     done = tools.run(tools.work / "fortran")
     assert done.stdout == "  1.0  2.0  3.0   27.0   36.0\n" and "1 on device 0 (nvptx)" in done.stderr
+
+
+def test_frames_larger_than_gccs_stacks(tools: Tools) -> None:
+    """A warp's own 300 KB, and another function's: GCC's plugin gives each warp 128 KiB."""
+    program = build(tools, "frames.c", FRAMES, "-foffload=nvptx-none", "-O0")
+    for check in ("", "1"):
+        done = tools.run(program, env={"GOMPY_CHECK": check, "GOMP_DEBUG": ""})
+        assert done.returncode == 0 and done.stdout == "0 0\n", done.stdout + done.stderr
 
 
 def test_without_the_emulated_driver(tools: Tools, tmp_path: Path) -> None:

@@ -28,6 +28,45 @@ int main (void) {
   for (int i = 0; i < 4; i++)
     CHECK (to[i] == i + 1 && from[i] == (i + 1) * 10 && both[i] == 6 + 2 * i && scratch[i] == 1);
 }""",
+    "mapped anew inside": """
+int main (void) {                                      /* at the end it counts whether the item is there then */
+  int dev = omp_get_default_device ();
+  struct { int x, y, z; } s = {1, 2, 3};
+  int a[10], b[10];
+  for (int i = 0; i < 10; i++) a[i] = b[i] = 9;
+  #pragma omp target data map(tofrom: a[8:2])
+  {
+    #pragma omp target exit data map(delete: a[8:2])
+    #pragma omp target enter data map(alloc: a)
+    #pragma omp target map(alloc: a)
+    for (int i = 0; i < 10; i++) a[i] = i;
+  }
+  for (int i = 0; i < 10; i++) CHECK (a[i] == (i < 8 ? 9 : i));
+  CHECK (!omp_target_is_present (a, dev));
+  #pragma omp target data map(tofrom: b)
+  {
+    #pragma omp target exit data map(delete: b)
+    #pragma omp target enter data map(to: b[2:3])      /* not all of it: nothing is done */
+  }
+  CHECK (b[3] == 9 && omp_target_is_present (&b[3], dev) && !omp_target_is_present (b, dev));
+  #pragma omp target exit data map(delete: b[2:3])
+  #pragma omp target data map(tofrom: s.x, s.z)
+  {
+    #pragma omp target exit data map(delete: s.x, s.z)
+    #pragma omp target enter data map(to: s)
+    #pragma omp target enter data map(to: s)
+    #pragma omp target map(alloc: s)
+    { s.x = 11; s.y = 12; s.z = 13; }
+  }
+  CHECK (s.x == 1 && s.z == 3 && omp_target_is_present (&s, dev));  /* one less of two, for both members */
+  #pragma omp target exit data map(from: s)
+  CHECK (s.x == 11 && s.y == 12 && s.z == 13 && !omp_target_is_present (&s, dev));
+  #pragma omp target data map(tofrom: s) map(always, from: a)
+  {
+    #pragma omp target exit data map(delete: s, a)
+  }
+  CHECK (s.x == 11 && a[9] == 9);
+}""",
     "firstprivate": """
 int main (void) {
   double d = 2.5; struct { int a; char b[30]; } s = {7, "text"}; int i = 3, ok = 0; int *p = &i;

@@ -60,6 +60,23 @@ cdef int remove_keys(DeviceDescr *dev, SplayNode *removed) noexcept nogil:
     return 0
 
 
+cdef SplayNode *mapped_since(DeviceDescr *dev, SplayNode *gone, const MapEntry *entry, uint64_t stamp) noexcept nogil:
+    """What maps now all of a list item whose mapping was deleted within the construct; NULL if nothing does.
+
+    OpenMP 5.1, 2.21.7.1: at the end it matters whether the list item is present then.  (libgomp reads freed memory.)
+    """
+    cdef uintptr_t start = gone.host_start
+    cdef uintptr_t end = gone.host_end
+    cdef SplayNode *key
+    if stamp == EVERY_ENTRY:
+        return NULL  # OpenACC's regions have counts of their own
+    if entry.length:
+        start += entry.copy_start
+        end = start + entry.length
+    key = lookup_mapped(&dev.mem_map, start, end)
+    return key if key != NULL and key.host_start <= start and end <= key.host_end else NULL
+
+
 cdef int unmap_vars(TargetMem *tgt, uint64_t stamp) noexcept nogil:
     """End the mapping of a construct: detach, lower the counts, copy back, remove.  The device is locked."""
     cdef DeviceDescr *dev = tgt.device
@@ -77,11 +94,15 @@ cdef int unmap_vars(TargetMem *tgt, uint64_t stamp) noexcept nogil:
     for i in range(tgt.list_count):
         entry = &tgt.list[i]
         key = entry.key
-        if key == NULL or entry.is_attach or key.removed:
+        if key == NULL or entry.is_attach:
             continue
+        start = key.host_start + entry.copy_start
+        if key.removed:
+            key = mapped_since(dev, key, entry, stamp)
+            if key == NULL:
+                continue
         decrement_refcount(key, stamp, False, &do_copy, &do_remove)
         if (do_copy and entry.copy_from) or entry.always_copy_from:
-            start = key.host_start + entry.copy_start
             # OpenACC: as it is, the pointers that are still attached in it included (libgomp does so for OpenMP too).
             if copy_one_way(dev, key, start, entry.length, False, NULL) if stamp == EVERY_ENTRY \
                     else copy_range(dev, key, start, start + entry.length, False, NULL):

@@ -73,6 +73,7 @@ cdef struct Device:
     pthread_mutex_t launch_lock  # one OpenMP region at a time: they share the stacks
     CUdeviceptr stacks
     size_t stacks_size
+    size_t warp_stack  # bytes a warp that its images need; 0: STACK_SIZE will do
 
 cdef Device *devices[MAX_DEVICES]
 cdef pthread_mutex_t devices_lock

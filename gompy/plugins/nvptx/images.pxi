@@ -5,6 +5,8 @@ cdef enum:
     JIT_OPTIONS = 7
     ERROR_LOG = 8192
     INFO_LOG = 16384
+    LARGE_FRAME = 4096  # bytes; GCC's libraries have none
+    STACK_SIZE = 128 * 1024  # a warp, as GCC's plugin has it
 
 cdef struct PtxObject:
     const char *code
@@ -54,6 +56,28 @@ cdef void read_jit_level() noexcept nogil:
         else:
             GOMP_PLUGIN_error(b"Error parsing GOMP_NVPTX_JIT")
             return
+
+
+cdef size_t stack_for(const TargetData *image) noexcept nogil:
+    """How much stack a warp needs for the large frames of an image's functions; 0 if they leave half of STACK_SIZE.
+
+    GCC's functions for OpenMP keep their local variables there, and nothing tells if there is no room: they are on the
+    next warp's stack then, or in other device memory.  All large frames are added up, whichever function calls which.
+    """
+    cdef const char *text
+    cdef size_t frame, total = 0
+    cdef unsigned i
+    for i in range(image.num_objects):
+        text = strstr(image.objects[i].code, b"%sspprev,")
+        while text != NULL:
+            text += 9
+            frame = strtoul(text, NULL, 10)
+            if frame >= LARGE_FRAME:
+                total += frame
+            text = strstr(text, b"%sspprev,")
+    if total <= STACK_SIZE // 2:
+        return 0
+    return (total + STACK_SIZE // 2 + LARGE_FRAME - 1) // LARGE_FRAME * LARGE_FRAME
 
 
 cdef bint link_image(Device *d, const TargetData *image, CUmodule *module) noexcept nogil:
@@ -109,6 +133,11 @@ cdef bint link_image(Device *d, const TargetData *image, CUmodule *module) noexc
                 failed(rc, b"cuLinkComplete")
             else:
                 good = not failed(cuda.module_load(module, code), b"cuModuleLoadData")
+                size = stack_for(image)
+                if size > d.warp_stack:
+                    GOMP_PLUGIN_debug(0, b"nvptx: %lu bytes of stack for each warp of device %d\n", <unsigned long> size,
+                                      d.number)
+                    d.warp_stack = size
                 if strstr(logs, UNKNOWN_DEPTH) != NULL or strstr(logs + INFO_LOG, UNKNOWN_DEPTH) != NULL:
                     deepen_stack(d)
         good = not failed(cuda.link_destroy(state), b"cuLinkDestroy") and good

@@ -11,7 +11,6 @@ cdef enum:
 
     DEFAULT_WARPS = 8  # a team
     MAX_WARPS = 32  # a team: GCC's own limit in its nvptx libgcc
-    STACK_SIZE = 128 * 1024  # a warp
 
 
 cdef extern from "../cxx_names.h" nogil:
@@ -118,6 +117,7 @@ cdef void run_region(int n, Function *f, void *variables, void **args) noexcept 
     cdef int teams = 0
     cdef int threads = 0
     cdef CUdeviceptr block[3]
+    cdef size_t stack
     cdef size_t size = sizeof(block)
     cdef void *config[5]
     cdef CUresult rc
@@ -128,15 +128,19 @@ cdef void run_region(int n, Function *f, void *variables, void **args) noexcept 
     read_arguments(args, &teams, &threads)
     fit_to_device(f, d, &teams, &threads)
     pthread_mutex_lock(&d.launch_lock)
-    while not need_stacks(d, <size_t> STACK_SIZE * teams * threads):
-        if teams == 1:
+    stack = d.warp_stack if d.warp_stack else STACK_SIZE
+    while not need_stacks(d, stack * teams * threads):
+        if teams > 1:
+            teams //= 2  # num_teams is an upper limit
+        elif stack > STACK_SIZE:
+            stack = STACK_SIZE  # this region may not call what needs so much
+        else:
             must(CUDA_ERROR_OUT_OF_MEMORY, b"cuMemAlloc")
-        teams //= 2  # num_teams is an upper limit
     GOMP_PLUGIN_debug(0, b"  GOMP_OFFLOAD_run: kernel %s: launch [(teams: %u), 1, 1] [(lanes: 32), (threads: %u), 1]\n",
                       f.launch.name, <unsigned> teams, <unsigned> threads)
     block[0] = <CUdeviceptr> <uintptr_t> variables
     block[1] = d.stacks
-    block[2] = STACK_SIZE
+    block[2] = stack
     config[0] = CU_LAUNCH_PARAM_BUFFER_POINTER
     config[1] = block
     config[2] = CU_LAUNCH_PARAM_BUFFER_SIZE
