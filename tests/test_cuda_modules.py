@@ -400,3 +400,25 @@ def test_a_function_of_another_context(cuda: Driver) -> None:
     function = cuda.handle("cuModuleGetFunction", load(cuda), b"bump")
     cuda.context()
     assert launch(cuda, function) == INVALID_HANDLE
+
+
+def test_the_heaps_size_is_chosen_before_it_is_used(cuda: Driver) -> None:
+    """cuCtxSetLimit after a kernel that allocates: CUDA_ERROR_INVALID_VALUE, until another context begins."""
+    text = """.version 6.0
+.target sm_60
+.address_size 64
+.extern .func (.param .u64 r) malloc (.param .u64 n);
+.visible .entry k () { .reg .u64 %n; { .param .u64 n; .param .u64 r; mov.u64 %n, 64; st.param.u64 [n], %n;
+call (r), malloc, (n); } ret; }
+"""
+    cuda.context()
+    cuda.ok("cuCtxSetLimit", 2, 16 << 20)
+    module, function = c_void_p(), c_void_p()
+    cuda.ok("cuModuleLoadData", byref(module), text.encode())
+    cuda.ok("cuModuleGetFunction", byref(function), module, b"k")
+    cuda.ok("cuLaunchKernel", function, 1, 1, 1, 32, 1, 1, 0, None, None, None)
+    cuda.ok("cuCtxSynchronize")
+    assert cuda.cuCtxSetLimit(2, 32 << 20) == 1
+    cuda.ok("cuCtxSetLimit", 2, 16 << 20)  # as it is
+    cuda.context()
+    cuda.ok("cuCtxSetLimit", 2, 32 << 20)

@@ -97,6 +97,7 @@ cdef int create_context(gpu *g, unsigned flags, bint primary, context **to) noex
     c.printf_limit = 1 << 20
     c.cache_config = 0
     c.shared_config = 1
+    g.heap_begun = False
     c.default_stream = create_stream(c, 0, 0)
     if c.default_stream == NULL:
         free_handle(CONTEXT, c)
@@ -433,6 +434,8 @@ cdef public int cuCtxSetLimit(int limit, size_t value) noexcept nogil:
     elif limit == 1:
         c.printf_limit = value
     elif limit == 2:
+        if c.device.heap_begun and value != c.device.heap.limit:
+            return CUDA_ERROR_INVALID_VALUE  # "must be performed before launching any kernel that uses the heap"
         if value > <size_t>1 << HEAP_SPACE_SHIFT:
             return CUDA_ERROR_OUT_OF_MEMORY
         pthread_mutex_lock(&memory_lock)

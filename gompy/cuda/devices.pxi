@@ -13,6 +13,7 @@ cdef struct gpu:
     uint64_t base, window      # all its addresses
     uint64_t bytes             # size of its memory
     uint64_t heap_limit
+    bint heap_begun            # device code has called malloc since the last context began
     area memory
     area pinned
     area heap

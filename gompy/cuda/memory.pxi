@@ -347,6 +347,7 @@ cdef void variable_free(void *user, uint64_t address) noexcept nogil:
 cdef uint64_t heap_alloc(void *user, size_t size) noexcept nogil:
     """malloc of device code."""
     cdef gpu *g = <gpu *>user
+    g.heap_begun = True
     return alloc_in(g, &g.heap, size if size else 1, 16, HEAP, NULL, NULL, 0)
 
 

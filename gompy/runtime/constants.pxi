@@ -14,7 +14,8 @@ cdef extern from *:
     static int gompy_look_at_object (struct dl_phdr_info *info, size_t size, void *data)
     {
       struct gompy_search *s = data;
-      uintptr_t page = getauxval (AT_PAGESZ), start = UINTPTR_MAX, end = 0, writable = UINTPTR_MAX, closed = 0;
+      uintptr_t page = getauxval (AT_PAGESZ), start = UINTPTR_MAX, end = 0, writable = UINTPTR_MAX;
+      uintptr_t closed_start = 0, closed_end = 0;
       int i, mine = 0;
       (void) size;
       for (i = 0; i < info->dlpi_phnum; i++)
@@ -22,7 +23,7 @@ cdef extern from *:
           const ElfW (Phdr) *p = &info->dlpi_phdr[i];
           uintptr_t first = info->dlpi_addr + p->p_vaddr, last = first + p->p_memsz;
           if (p->p_type == PT_GNU_RELRO)
-            closed = last & -page;
+            closed_start = first & -page, closed_end = last & -page;
           if (p->p_type != PT_LOAD)
             continue;
           mine |= s->inside - first < p->p_memsz;
@@ -38,7 +39,7 @@ cdef extern from *:
       if (start < end && end <= writable)
         {
           s->start = start;
-          s->end = closed > writable ? closed : end;
+          s->end = closed_start == writable && closed_end > writable ? closed_end : end;
         }
       return 1;
     }
