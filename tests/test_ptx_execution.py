@@ -271,7 +271,7 @@ def test_barrier_that_nobody_else_reaches(device: Device) -> None:
 
 
 def test_barrier_for_more_threads_than_any_block_has(device: Device) -> None:
-    """GCC 12's libgomp at times waits for -128 threads, the other warps for what this one would do (nvptx_errata.py)."""
+    """GCC 12's libgomp at times waits for -128 threads (nvptx_errata.py)."""
     text = entry("mov.u32 %x, -128; setp.lt.u32 %a, %tid, 32; @%a bra $W; $L: bra $L; $W: bar.sync 1, %x; ret;")
     with pytest.raises(ExecutorError) as caught:
         run(device, text, 64)
