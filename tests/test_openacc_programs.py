@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -463,6 +464,15 @@ def test_an_update_that_gcc_has_emptied_is_told(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "3\n")
     assert done.stderr.count("libgompy: an OpenACC update has nothing to update: ") == 1
     assert run(program, ACC_DEVICE_TYPE="host").stderr == ""
+
+
+@pytest.mark.skipif(shutil.which("ld.lld") is None, reason="lld is not installed")
+def test_a_program_without_device_code_says_what_helps(tmp_path: Path) -> None:
+    program = build(tmp_path, CONSTANT + CONSTANT_MAIN, "-fuse-ld=lld")
+    done = run(program)
+    assert done.returncode == 1
+    assert "libgomp: target function wasn't mapped: the program has no device code; ACC_DEVICE_TYPE=host" in done.stderr
+    assert run(program, ACC_DEVICE_TYPE="host").stdout == "7\n"
 
 
 THREADS = """

@@ -237,12 +237,13 @@ def _host_only(line: options.CommandLine) -> list[str]:
     """Why the link's regions will run on the host, if they will; empty without regions."""
     reasons = []
     objects = [name for name in line.linker_inputs if name.endswith((".o", ".a"))]
+    acc = " (OpenACC's with ACC_DEVICE_TYPE=host)" if line.openacc else ""
     if line.linker == "lld":
         text = f"{quote(line.linker)} does not hand objects to gcc's linker plugin, so no device code is linked"
-        reasons.append(f"{text}: regions will run on the host")
+        reasons.append(f"{text}: regions will run on the host{acc}")
     elif line.linker == "mold" and not (line.lto and not any(_ordinary_regions(name) for name in objects)):
         text = f"{quote(line.linker)} hands only objects of -flto to gcc's linker plugin (2.30 and later, all)"
-        reasons.append(f"{text}: the regions of others have no device code and will run on the host")
+        reasons.append(f"{text}: the regions of others have no device code and will run on the host{acc}")
     if line.libgomp_archive:
         # Its target.o comes along with some of the others, such as that of host teams, and defines GOMP_target_ext.
         reasons.append("libgomp.a in a program that is not static may replace libgompy.so: regions may run on the host")

@@ -114,6 +114,9 @@ cdef void acc_parallel "gompy_acc_parallel"(int flags, void (*fn)(void *) noexce
         if not thr.dev.capabilities & CAP_NATIVE_EXEC:
             address = <void *> find_function(thr.dev, <uintptr_t> fn)
             if address == NULL:
+                if num_offload_images == 0:
+                    gompy_fatal(b"target function wasn't mapped: the program has no device code; ACC_DEVICE_TYPE=host "
+                                b"runs it on the host")
                 gompy_fatal(b"target function wasn't mapped")
         acc_launch(thr, address, acc_queue(thr, True, number), mapnum, hostaddrs, sizes, kinds, dims, &scope)
     prof_event(&scope, ACC_EV_COMPUTE_CONSTRUCT_END)
