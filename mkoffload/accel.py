@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 BDIR = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "gompy", "_native", "bdir")
 VARIABLE = "GOMPY_ACCEL"
 CHOICES = ("auto", "gcc", "true")
+CLASSES_CUT = (
+    "GCC 12 streams only parts of classes with virtual functions to accelerator compilers; gcc's own lto1 can make "
+    f"this image: {VARIABLE}=gcc, or auto, which takes it where the other fails"
+)
 IMAGE_FLAGS = ("-fPIC", "-ffunction-sections", "-fdata-sections", "-flto-partition=none", "-Wno-psabi")
 """Options of every image.  Of calling conventions the host's compilation has warned already, where it was to."""
 
@@ -190,8 +194,11 @@ class TrueCompiler(Compiler):
         output = image.path(".o", ".mkoffload.o")
         command = self.command(image, usable, output, self.flags(image))
         echo(command, image.options.verbose)
-        status, _, errors = Child(command, image.env, capture_stderr=True).wait()
-        sys.stderr.write(errors.decode("utf-8", "replace"))
+        status, _, captured = Child(command, image.env, capture_stderr=True).wait()
+        errors = captured.decode("utf-8", "replace")
+        sys.stderr.write(errors)
+        if status and any(name in errors for name in ("'_ZT", "‘_ZT", "*.LTHUNK")):
+            sys.stderr.write(f"mkoffload: error: {CLASSES_CUT}\n")
         if status:
             raise child_failed(command[0], status)
         return [output, *(self._debug_objects(image, usable) if debug_wanted(image) else [])]

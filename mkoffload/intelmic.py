@@ -12,8 +12,8 @@ import os
 import sys
 
 from gompy.objects.elf import Elf, ElfError, open_object
-from gompy.objects.names import ACCEL_ONLY, ACCEL_STOCK, TARGET_INTELMIC, TARGET_TABLE
-from mkoffload.accel import BDIR, Compiler, another, choose, find_stock_wrapper
+from gompy.objects.names import ACCEL_ONLY, ACCEL_STOCK, ACCEL_TRUE, TARGET_INTELMIC, TARGET_TABLE
+from mkoffload.accel import BDIR, CLASSES_CUT, Compiler, another, choose, find_stock_wrapper
 from mkoffload.hostobject import host_object_text
 from mkoffload.imagelink import (
     all_libraries,
@@ -27,7 +27,7 @@ from mkoffload.owncopies import own_copies
 from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, linker_appends, run
 from mkoffload.tables import Names, differences, table_names
 from mkoffload.undefined import demangled, explain_undefined, parse_undefined
-from mkoffload.vtables import Candidates, Vtables, candidates
+from mkoffload.vtables import PREFIXES, Candidates, Vtables, candidates, of_device_classes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ __all__ = ["BDIR", "TOOL_FOLDER", "Made", "build", "complain", "find_stock_wrapp
 
 POSITION_INDEPENDENCE = (
     *("-fPIC", "-fpic", "-fPIE", "-fpie", "-fno-pic", "-fno-PIC", "-fno-pie", "-fno-PIE", "-pie", "-no-pie"),
+)
+FALLEN_BACK = (
+    "the accelerator compiler cannot make this image (-v shows why), gcc's own lto1 has: ‘declare variant’ goes by the "
+    "host there; GOMPY_ACCEL=gcc asks for that, and no more is said"
 )
 UNSANITARY = {"thread", "hwaddress", "kernel-address", "kernel-hwaddress"}
 """Sanitizers whose runtime has to be the program's, or the kernel."""
@@ -181,9 +185,14 @@ class Image:
         return usable
 
     def classes_without_ir(self) -> list[str]:
-        """Vtables and type information that regions get from the host, and that gcc's own compiler would have."""
-        if self.compiler.accel == ACCEL_STOCK or not another(self.compiler, self.inputs):
+        """Vtables and type information that regions get from the host, and that gcc's own compiler would have.
+
+        Where the choice of the compiler is not free: the vtables that are surely the device's.
+        """
+        if self.compiler.accel == ACCEL_STOCK:
             return []
+        if not another(self.compiler, self.inputs):
+            return of_device_classes(self.inputs)
         try:
             return candidates([item for item in map(Input, self.options.objects) if item.has_ir]).names
         except ToolError:
@@ -264,6 +273,8 @@ class Image:
                 sys.stderr.write(f"mkoffload: error: {message}\n")
             if not messages:
                 sys.stderr.write(text)
+            elif self.compiler.accel == ACCEL_TRUE and any(s.startswith(PREFIXES) for s in parse_undefined(text)):
+                sys.stderr.write(f"mkoffload: error: {CLASSES_CUT}\n")
             raise child_failed(command[0], status)
         sys.stderr.write(text)
         return image
@@ -277,7 +288,8 @@ class Image:
             missing = self.classes_without_ir()
             if missing:
                 # Regions would work on copies of the host's, whose way back faults: they are read-only there.
-                raise ToolError(f"the accelerator compiler has no IR of {', '.join(missing)}")
+                names = demangled([", ".join(missing)], self.env)[0]
+                raise ToolError(f"regions get {names} from the host: {CLASSES_CUT}")
             compiled, *more = self.compiler.compile(self, usable)
             elf = open_object(compiled)
             made = self.check(elf)
@@ -355,4 +367,7 @@ def build(words: Sequence[str], temps: Temps, library_path: str | None = None) -
             shown.write(f"mkoffload: {error}; trying the other compiler\n")
     finally:
         sys.stderr = shown
-    return Image(options, temps, library_path, second).make()
+    made = Image(options, temps, library_path, second).make()
+    if made is not None:
+        sys.stderr.write(f"mkoffload: note: {FALLEN_BACK}\n")
+    return made

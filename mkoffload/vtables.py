@@ -89,6 +89,24 @@ def candidates(inputs: list[Input]) -> Candidates:
     return Candidates(list(names), foreign, weak)
 
 
+def of_device_classes(inputs: list[Input]) -> list[str]:
+    """Vtables that regions get from the host and whose functions are device code, of objects with host code.
+
+    Other vtables that a function with a region names are those of the host's own part of it.
+    """
+    functions = {s.name for i in inputs for s in i.symbols}
+    found: dict[str, None] = {}
+    for item in inputs:
+        symbols = [] if item.lto else item.elf.symbols()
+        tables = {s.name: s for s in symbols if s.name.startswith("_ZTV") and s.shndx != SHN_UNDEF}
+        for name in sorted(host_uses(item.elf, tables.__contains__)) if tables else ():
+            table = tables[name]
+            for offset, _, number, _ in item.elf.relocations(item.elf.sections[table.shndx]):
+                if table.value <= offset < table.value + table.size and symbols[number].name in functions:
+                    found[name] = None
+    return list(found)
+
+
 class Vtables:
     """Those vtables, with their sizes, once the device code is compiled."""
 

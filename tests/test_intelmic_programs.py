@@ -311,3 +311,22 @@ int main (int argc, char **argv)
         done = subprocess.run([program, argument], capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 1
         assert f"region main.{place}: " in done.stderr, done.stderr
+
+
+def test_call_of_the_host_s_code(tmp_path: Path) -> None:
+    """A function pointer that nobody translated: it says more than that something is not mapped."""
+    source = """
+      static int twice (int x) { return 2 * x; }
+      int main (void)
+      {
+        int (*function) (int) = twice, x = 1;
+        asm volatile ("" : "+r" (function));
+      #pragma omp target map(tofrom: x) firstprivate(function)
+        x = function (x);
+        return x;
+      }
+    """
+    done = run(build(tmp_path, source))
+    assert done.returncode == 1
+    assert "(prog.c:8): signal 11 (Segmentation fault): a call of the host's code at 0x" in done.stderr
+    assert "by a pointer, or a vtable, that is the host's" in done.stderr

@@ -123,7 +123,9 @@ cdef void explain_address(mic_device *d, mic_death *death, char *to, size_t room
             snprintf(to, room, b"address %p is not mapped on the device: it is memory of device %d", p, i)
             return
     place_of_host(death.address, place, sizeof(place))
-    if place[0]:
+    if place[0] and death.pc == death.address:
+        snprintf(to, room, b"a call of the host's code at %p, by a pointer, or a vtable, that is the host's", p)
+    elif place[0]:
         snprintf(to, room, b"address %p is not mapped on the device: it is the host's (%s); was a map clause forgotten?",
                  p, place)
     elif death.code == SEGV_ACCERR and image_at(d, death.address) != NULL:
