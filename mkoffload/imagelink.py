@@ -38,8 +38,8 @@ RUNTIMES = (
 """Library → beginnings of the symbols that call for it.  To open libstdc++ and libgfortran for every image costs more
 than the rest of the link."""
 BASE = ("m", "gcc_s", "c")
-INTERPOSER = "asan"
-"""This library also defines what others define (__cxa_throw, free, …), so that --as-needed would always take it."""
+SHADOWS = ("asan", "ubsan", "gcov")
+"""Those that define, or intercept, what the C library has as well: never on mere suspicion."""
 
 
 def wanted_libraries(undefined: list[str]) -> list[str]:
@@ -48,12 +48,13 @@ def wanted_libraries(undefined: list[str]) -> list[str]:
     return [*chosen, *BASE]
 
 
-def all_libraries(wanted: list[str]) -> list[str]:
-    """All that an image may need, in link order; the interposer only if it is wanted."""
-    return [name for name in (*(name for name, _ in RUNTIMES), *BASE) if name != INTERPOSER or name in wanted]
+def all_libraries(undefined: list[str]) -> list[str]:
+    """Every library that an image may need, those that shadow others only if their own symbols call for them."""
+    wanted = wanted_libraries(undefined)
+    return [name for name, _ in RUNTIMES if name in wanted or name not in SHADOWS] + list(BASE)
 
 
-def library_arguments(library_path: str, libraries: list[str]) -> list[str]:
+def library_arguments(library_path: str, libraries: list[str] | tuple[str, ...]) -> list[str]:
     """-L and -l arguments: the folders of the host's link path, and those of the libraries that are there."""
     directories: list[str] = []
     for directory in library_path.split(":"):

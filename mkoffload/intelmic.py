@@ -249,9 +249,10 @@ class Image:
         command += ["-z", "defs", "-z", "noexecstack", "--no-demangle", "--hash-style=gnu"]
         command += ["--version-script", script, "-o", image]
         command += [os.path.join(BDIR, "imgbegin.o"), compiled.name, *more]
-        few = wanted_libraries([*undefined_symbols(compiled.symbols()), *self.classes.foreign])
+        undefined = [*undefined_symbols(compiled.symbols()), *self.classes.foreign]
+        few = wanted_libraries(undefined)
         status, text = 1, ""
-        libraries = few
+        libraries: list[str] | tuple[str, ...] = few
         while True:
             last = [self._vtable_object(vtables)] if vtables else []
             whole = [*command, *last, os.path.join(BDIR, "imgend.o"), *self.options.link]
@@ -262,7 +263,7 @@ class Image:
             if not status or "undefined reference" not in text:
                 break
             if libraries is few:
-                libraries = all_libraries(few)
+                libraries = all_libraries(undefined)
             elif not vtables.drop(compiled, set(parse_undefined(text))):
                 break
         if status:

@@ -270,6 +270,14 @@ def test_barrier_that_nobody_else_reaches(device: Device) -> None:
     assert caught.value.code == 702
 
 
+def test_barrier_for_more_threads_than_any_block_has(device: Device) -> None:
+    """GCC 12's libgomp at times waits for -128 threads (nvptx_errata.py)."""
+    text = entry("mov.u32 %x, -128; setp.lt.u32 %a, %tid, 32; @%a bra $W; $L: bra $L; $W: bar.sync 1, %x; ret;")
+    with pytest.raises(ExecutorError) as caught:
+        run(device, text, 64)
+    assert caught.value.code == 702
+
+
 def test_spin_lock_between_warps_and_blocks(device: Device) -> None:
     """Every warp takes the lock, waits at a barrier of its own with it (a yield), and adds without an atomic."""
     text = entry("""

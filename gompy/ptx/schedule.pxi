@@ -108,6 +108,8 @@ cdef void op_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, ui
         stop(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, unit, line, "barrier number above 15")
     if threads % 32:
         stop(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, unit, line, "the number of threads at a barrier is not a multiple of 32")
+    if threads > 1024:  # GCC 12's libgomp at times waits for -128: a GPU, too, would wait forever
+        stop(w, mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, unit, line, "a barrier for more threads than any block can have")
     b = &r.barriers[number]
     b.wanted = threads
     b.arrived += 32
