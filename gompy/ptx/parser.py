@@ -1,15 +1,15 @@
 """The parser: PTX text to `syntax.Module`.
 
-The whole text is cut into words first (words.pyx); a recursive descent over the words is the grammar.
+The whole text is cut into words first (words.pyx); a recursive descent over the words is the grammar, here for
+declarations and statements, in operands.py for what they consist of.
 What is unknown is an error with its line.
 Registers are resolved while reading, so that scopes (`{ … }` with registers of the same name) are gone afterwards.
 """
 
 from __future__ import annotations
 
-import struct
-
 from .arguments import expand_calls, formal_registers, needs_variables
+from .operands import Operands
 from .rewrite import BASES, expand_switches, written_out
 from .syntax import (
     TYPE_BYTES,
@@ -19,152 +19,31 @@ from .syntax import (
     Immediate,
     Instruction,
     Label,
-    Location,
-    Memory,
     Module,
-    Not,
     Operand,
-    Pair,
     PtxError,
     Register,
-    Sink,
-    Special,
     Symbol,
     Variable,
     Vector,
 )
-from .words import cut
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
-
-COORDINATES = ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
-SPECIAL = frozenset(
-    [f"%{name}{axis}" for name in COORDINATES for axis in ("", ".x", ".y", ".z")]
-    + [f"%{name}" for name in ("laneid", "warpid", "nwarpid", "smid", "nsmid", "gridid")]
-    + ["%clock", "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi"]
-    + [f"%lanemask_{relation}" for relation in ("eq", "le", "lt", "ge", "gt")]
-    + ["%total_smem_size", "%dynamic_smem_size", "%aggr_smem_size", "%cluster_ctarank", "%cluster_nctarank"]
-    + ["%is_explicit_cluster", "%current_graph_exec"]
-)
-"""Special registers (PTX ISA, section 10) but for `%envreg0`… and `%pm0`…"""
 LINKAGE = {".visible": "visible", ".extern": "extern", ".weak": "weak", ".common": "common"}
 SPACES = {".global", ".const", ".shared", ".local", ".param", ".reg"}
 VECTORS = {".v2": 2, ".v4": 4}
 
 
-def is_special(word: str) -> bool:
-    """Whether a name is a special register's."""
-    return word in SPECIAL or any(
-        word.startswith(p) and word[len(p) :].removesuffix("_64").isdigit() for p in ("%envreg", "%pm")
-    )
-
-
-def float_bits(text: str, width: int) -> int:
-    """The bits of a decimal floating constant."""
-    if width == 32:
-        return int.from_bytes(struct.pack("<f", float(text)), "little")
-    return int.from_bytes(struct.pack("<d", float(text)), "little")
-
-
-class Parser:
+class Parser(Operands):
     """One object's parse; `parse` returns the module."""
 
     def __init__(self, text: str, name: str) -> None:
-        self.module = Module(name)
-        self.line = 1
-        self.words, self.lines, directives = cut(text)
-        self.at = -1
-        self.word = ""
-        self.scope: dict[str, Register | Vector] = {}
-        self.variable_scope: dict[str, str] = {}
-        self.function: Function | None = None
+        super().__init__(text, name)
         self.used: dict[str, int] = {}
         self.prototypes: dict[str, Function] = {}
         self.prototype = ""  # the label of the `.callprototype` (or `.branchtargets`) at hand
         self.targets: dict[str, list[str]] = {}  # lists of `.branchtargets`
         self.switches = False  # whether the function has `brx.idx`
         self.register_calls: list[tuple[Function, dict[str, Function]]] = []  # bodies with calls to be expanded
-        for self.line, word in directives:
-            if word[1] == "l":
-                self.location(word)
-            else:
-                self.source_file(word)
-        self.advance()
-
-    # --- words ---------------------------------------------------------------------------------------------------
-
-    def advance(self) -> str:
-        """Step to the next word; returns the word left behind."""
-        left = self.word
-        self.at = at = self.at + 1
-        self.word = self.words[at]
-        self.line = self.lines[at]
-        return left
-
-    def location(self, word: str) -> None:
-        """`.loc FILE LINE COLUMN`."""
-        numbers = word.split()[1:3]
-        if len(numbers) < 2 or not (numbers[0].isdigit() and numbers[1].rstrip(",").isdigit()):
-            self.fail(f"'.loc' needs a file number and a line: {word!r}")
-        self.module.locations.append(Location(self.line, int(numbers[0]), int(numbers[1].rstrip(","))))
-
-    def source_file(self, word: str) -> None:
-        """`.file NUMBER "NAME"`."""
-        head, quote, rest = word.partition('"')
-        name, end, _ = rest.partition('"')
-        number = head.removeprefix(".file").strip()
-        if not (quote and end and number.isdigit()):
-            self.fail(f"'.file' needs a number and a name: {word!r}")
-        self.module.files[int(number)] = name
-
-    def fail(self, message: str) -> NoReturn:
-        """Raise the diagnostic for the word at hand."""
-        raise PtxError(message, self.line, self.module.name)
-
-    def expect(self, word: str) -> None:
-        """The next word must be this one."""
-        if self.word != word:
-            self.fail(f"expected '{word}' before '{self.word or 'end of file'}'")
-        self.advance()
-
-    def accept(self, word: str) -> bool:
-        """Take the word if it is there."""
-        if self.word == word:
-            self.advance()
-            return True
-        return False
-
-    def identifier(self) -> str:
-        """A name."""
-        word = self.word
-        if not (word and (word[0].isalpha() or word[0] in "_$%")):
-            self.fail(f"expected a name before '{word or 'end of file'}'")
-        self.advance()
-        return word
-
-    def integer(self) -> int:
-        """An integer constant expression: a number with signs."""
-        sign = 1
-        while self.word in "+-" and self.word:
-            sign = -sign if self.advance() == "-" else sign
-        word = self.word
-        if not word[:1].isdigit():
-            self.fail(f"expected a number before '{word or 'end of file'}'")
-        self.advance()
-        return sign * self.number(word)
-
-    def number(self, word: str) -> int:
-        """The value of an integer word."""
-        try:
-            word = word.rstrip("U")
-            if word[:2] in ("0x", "0X"):
-                return int(word, 16)
-            return int(word, 8) if len(word) > 1 and word[0] == "0" else int(word)
-        except ValueError:
-            self.fail(f"'{word}' is not an integer")
-            raise
 
     # --- the object ----------------------------------------------------------------------------------------------
 
@@ -597,108 +476,6 @@ class Parser:
             if not self.register_calls or self.register_calls[-1][0] is not self.function:
                 self.register_calls.append((self.function, self.prototypes))
         return code
-
-    def call_list(self) -> tuple[Operand, ...]:
-        """`(a, b)`."""
-        self.expect("(")
-        found = []
-        while self.word != ")":
-            found.append(self.operand())
-            if not self.accept(","):
-                break
-        self.expect(")")
-        return tuple(found)
-
-    def operand(self) -> Operand:
-        """One operand."""
-        word = self.word
-        first = word[:1]
-        if first == "%" or first == "$" or first == "_" or first.isalpha():
-            return self.named_operand()
-        if first == "[":
-            return self.memory()
-        if first == "{":
-            self.advance()
-            items = []
-            while True:
-                items.append(self.operand())
-                if not self.accept(","):
-                    break
-            self.expect("}")
-            return Vector(tuple(items))
-        if first == "!":
-            self.advance()
-            register = self.operand()
-            if not isinstance(register, Register):
-                self.fail("'!' needs a predicate register")
-            return Not(register)
-        return self.constant()
-
-    def named_operand(self) -> Operand:
-        """A register, special register, symbol, or a pair of destinations."""
-        word = self.word
-        found: Operand | None = self.scope.get(word)
-        self.advance()
-        if found is None:
-            if word == "_":
-                found = Sink()
-            elif word == "WARP_SZ":
-                return Immediate(32)
-            elif word[0] == "%" and is_special(word):
-                return Special(word)
-            elif word[0] == "%" and word not in self.variable_scope and not self.is_parameter(word):
-                self.fail(f"unknown register '{word}'")
-            else:
-                offset = self.integer() if self.word in ("+", "-") else 0
-                return Symbol(self.variable_scope.get(word, word), offset)
-        assert found is not None
-        if self.word == "|":
-            self.advance()
-            return Pair(found, self.named_operand())
-        return found
-
-    def is_parameter(self, name: str) -> bool:
-        """Whether the function at hand has this parameter or result."""
-        function = self.function
-        assert function is not None
-        return any(v.name == name for v in function.parameters) or any(v.name == name for v in function.results)
-
-    def memory(self) -> Memory:
-        """`[base + offset]`."""
-        self.advance()
-        base: Operand
-        if self.word[:1].isdigit():
-            base = Immediate(self.integer())
-        else:
-            base = self.named_operand()
-        if not isinstance(base, Register | Symbol | Immediate):
-            self.fail("an address must be a register, a name or a number")
-        offset = 0
-        while self.word in ("+", "-"):
-            if self.word == "+":
-                self.advance()
-            offset += self.integer()
-        self.expect("]")
-        if isinstance(base, Symbol):
-            return Memory(Symbol(base.name), base.offset + offset)
-        return Memory(base, offset)
-
-    def constant(self) -> Immediate | FloatImmediate:
-        """A number."""
-        sign = 1
-        while self.word in ("+", "-"):
-            sign = -sign if self.advance() == "-" else sign
-        word = self.word
-        if word[:2] in ("0f", "0F") and len(word) == 10:
-            self.advance()
-            return FloatImmediate(int(word[2:], 16) ^ (0x80000000 if sign < 0 else 0), 32)
-        if word[:2] in ("0d", "0D") and len(word) == 18:
-            self.advance()
-            return FloatImmediate(int(word[2:], 16) ^ (1 << 63 if sign < 0 else 0), 64)
-        if word[:1].isdigit() and ("." in word or ("e" in word.lower() and word[:2].lower() != "0x")):
-            self.advance()
-            return FloatImmediate(float_bits(word, 64) ^ (1 << 63 if sign < 0 else 0), 64)
-        return Immediate(sign * self.integer())
 
 
 def parse(text: str, name: str = "ptx") -> Module:
