@@ -38,13 +38,20 @@ RUNTIMES = (
 """Library → beginnings of the symbols that call for it.  To open libstdc++ and libgfortran for every image costs more
 than the rest of the link."""
 BASE = ("m", "gcc_s", "c")
-ALL = (*(name for name, _ in RUNTIMES), *BASE)
+SHADOWS = ("asan", "ubsan", "gcov")
+"""Those that define, or intercept, what the C library has as well: never on mere suspicion."""
 
 
 def wanted_libraries(undefined: list[str]) -> list[str]:
     """The libraries that these undefined symbols probably need, in link order."""
     chosen = [name for name, starts in RUNTIMES if any(symbol.startswith(starts) for symbol in undefined)]
     return [*chosen, *BASE]
+
+
+def all_libraries(undefined: list[str]) -> list[str]:
+    """Every library that an image may need, those that shadow others only if their own symbols call for them."""
+    wanted = wanted_libraries(undefined)
+    return [name for name, _ in RUNTIMES if name in wanted or name not in SHADOWS] + list(BASE)
 
 
 def library_arguments(library_path: str, libraries: list[str] | tuple[str, ...]) -> list[str]:

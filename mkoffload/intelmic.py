@@ -16,7 +16,7 @@ from gompy.objects.names import ACCEL_ONLY, ACCEL_STOCK, ACCEL_TRUE, TARGET_INTE
 from mkoffload.accel import BDIR, CLASSES_CUT, Compiler, another, choose, find_stock_wrapper
 from mkoffload.hostobject import host_object_text
 from mkoffload.imagelink import (
-    ALL,
+    all_libraries,
     library_arguments,
     neutralised,
     undefined_symbols,
@@ -249,7 +249,8 @@ class Image:
         command += ["-z", "defs", "-z", "noexecstack", "--no-demangle", "--hash-style=gnu"]
         command += ["--version-script", script, "-o", image]
         command += [os.path.join(BDIR, "imgbegin.o"), compiled.name, *more]
-        few = wanted_libraries([*undefined_symbols(compiled.symbols()), *self.classes.foreign])
+        undefined = [*undefined_symbols(compiled.symbols()), *self.classes.foreign]
+        few = wanted_libraries(undefined)
         status, text = 1, ""
         libraries: list[str] | tuple[str, ...] = few
         while True:
@@ -262,7 +263,7 @@ class Image:
             if not status or "undefined reference" not in text:
                 break
             if libraries is few:
-                libraries = ALL
+                libraries = all_libraries(undefined)
             elif not vtables.drop(compiled, set(parse_undefined(text))):
                 break
         if status:

@@ -145,7 +145,7 @@ def test_exception_that_nobody_catches(program: Path) -> None:
     done = ask(program, "u")
     assert done.returncode == 1
     assert "terminate called after throwing an instance of 'std::runtime_error'\n  what():  nobody\n" in done.stderr
-    assert "signal 6 (Aborted)" in done.stderr and "region _Z" in done.stderr
+    assert "region uncaught._omp_fn.0 (types.cc:" in done.stderr and "signal 6 (Aborted)" in done.stderr
 
 
 def test_types_that_two_libraries_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

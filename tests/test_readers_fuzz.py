@@ -18,7 +18,7 @@ from inspect_inputs import Inputs
 from gompy.cli import inspect_graph, inspect_json
 from gompy.cli.inspect_report import check, inspect_bytes
 from gompy.cli.inspect_text import report_lines
-from gompy.objects import archive, images, streams
+from gompy.objects import archive, decode, images
 from gompy.objects.view import Damaged, ElfView
 
 NAMES = (
@@ -44,7 +44,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inputs]:
 
 def digest(data: bytes, name: str) -> list[str]:
     """Everything the command does with a file, without the disk; the problems."""
-    start = time.monotonic()
+    start = time.process_time()
     whole = inspect_bytes(data, name)
     for part in whole.parts():
         check(part)
@@ -52,7 +52,7 @@ def digest(data: bytes, name: str) -> list[str]:
     inspect_json.dumps([whole.report])
     with contextlib.suppress(inspect_graph.GraphTooLarge):
         inspect_graph.draw([whole], svg=True)
-    assert time.monotonic() - start < SECONDS_PER_CASE
+    assert time.process_time() - start < SECONDS_PER_CASE
     for problem in whole.problems:
         assert problem.startswith(name) and "\n" not in problem
     return whole.problems
@@ -102,18 +102,18 @@ def test_truncations(inputs: Inputs, name: str) -> None:
 @example(b"\x28\xb5\x2f\xfd\x04")
 @example(b"\x78\x9c")
 def test_streams_of_noise(data: bytes) -> None:
-    for decode in (
-        streams.decompress,
-        streams.decode_opts,
-        streams.decode_offload_table,
-        streams.decode_symbol_nodes,
-        streams.decode_symtab,
-        streams.decode_decl_slots,
-        streams.parse_header,
+    for read in (
+        decode.decompress,
+        decode.decode_opts,
+        decode.decode_offload_table,
+        decode.decode_symbol_nodes,
+        decode.decode_symtab,
+        decode.decode_decl_slots,
+        decode.parse_header,
     ):
         try:
-            decode(data)
-        except streams.StreamError as error:
+            read(data)
+        except decode.StreamError as error:
             assert 0 <= error.offset <= len(data) + 1
 
 
@@ -166,9 +166,9 @@ def test_search_for_images_is_bounded(tmp_path: Path, case: str, options: tuple[
     """Files full of what looks like descriptions of images: an answer in seconds."""
     (tmp_path / "x.c").write_text(PATHOLOGICAL[case] + "int main (void) { return 0; }\n")
     inspect_inputs.run("gcc", *options, tmp_path / "x.c", "-o", tmp_path / "x")
-    start = time.monotonic()
+    start = time.process_time()
     whole = inspect_bytes((tmp_path / "x").read_bytes(), "x")
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
     assert len(whole.problems) >= 1
 
 

@@ -136,6 +136,10 @@ cdef void explain_address(mic_device *d, mic_death *death, char *to, size_t room
         snprintf(to, room, b"address %p is not mapped on the device", p)
 
 
+cdef extern from "../cxx_names.h" nogil:
+    void gompy_readable_name(char *name, size_t room)
+
+
 cdef void describe_region(mic_device *d, mic_death *death, char *to, size_t room) noexcept nogil:
     """Which region died, and where: ``region NAME (FILE:LINE): ``, as far as it is known."""
     cdef char name[400]
@@ -158,6 +162,8 @@ cdef void describe_region(mic_device *d, mic_death *death, char *to, size_t room
         snprintf(name, sizeof(name), b"a thread outside any region")
     else:
         name_of(d, d.control.slots[slot].args[0], name, sizeof(name))
+    gompy_readable_name(name, sizeof(name))
+    gompy_readable_name(inner, sizeof(inner))
     if pc == 0:
         snprintf(to, room, b"region %s: ", name)
     elif strcmp(name, inner) == 0 or inner[0] == c'0':

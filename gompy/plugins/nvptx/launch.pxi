@@ -13,13 +13,18 @@ cdef enum:
     MAX_WARPS = 32  # a team: GCC's own limit in its nvptx libgcc
 
 
+cdef extern from "../cxx_names.h" nogil:
+    void gompy_readable_name(char *name, size_t room)
+
+
 cdef void readable_name(const char *name, char *room, size_t size) noexcept nogil:
-    """A function's name as its program has it: PTX has ``$`` for dots."""
+    """A function's name as its program has it: PTX has ``$`` for dots; C++'s is demangled."""
     cdef size_t i = 0
     while name[i] and i + 1 < size:
         room[i] = c'.' if name[i] == c'$' else name[i]
         i += 1
     room[i] = 0
+    gompy_readable_name(room, size)
 
 
 cdef void die_of(CUresult rc, const char *what, const Function *f, const Device *d) noexcept nogil:
