@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "timing.h"
 
 enum { SMALL = 100, OBJECTS = 64, LARGE = 256 << 20, BATCHES = 15 };
 
@@ -21,14 +22,6 @@ static double times[BATCHES];
 static double *a, *b, *c, *object[OBJECTS];
 static char *large, *device_large;
 static int device;
-
-static double
-now (void)
-{
-  struct timespec t;
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return 1e9 * t.tv_sec + t.tv_nsec;
-}
 
 /* Put a process's threads on one processor.  */
 static void
