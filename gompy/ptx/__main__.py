@@ -13,7 +13,7 @@ NO_COMPILER = 2
 try:
     from gompy.ptx.backend import start
 
-    if sys.argv[1:2] == ["fill"] and len(os.sched_getaffinity(0)) > 1:
+    if sys.argv[1:2] == ["fill"]:
         start()  # loads LLVM while the modules below are loaded and the PTX is read
 
     from gompy.ptx.build import main

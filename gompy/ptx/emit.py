@@ -394,6 +394,15 @@ class Emitter:
         )
         return "%base", "%limit"
 
+    def trap_if_full(self, over: str, mask: str) -> None:
+        """End the kernel if the lanes' local memory does not suffice (`over`: an i1)."""
+        bad, good = self.fresh("full"), self.fresh("room")
+        self.put(f"br i1 {over}, label %{bad}, label %{good}, !prof !2")
+        self.label(bad)
+        self.helper("trap", f"ptr %w, i32 {mask}, i32 1, {self.site()}")
+        self.put("unreachable")
+        self.label(good)
+
     def helper(self, name: str, arguments: str, result: str = "void") -> str:
         """Call one of `abi.OPS`."""
         table = self.once(

@@ -164,13 +164,8 @@ class Lowering(Emitter):
         old = self.new(f"load i64, ptr {top}")
         new = self.new(f"add i64 {old}, {self.frame_size}")
         over = self.new(f"icmp ugt i64 {new}, {self.warp_field('local_size', 'i64')}")
-        bad, good = self.fresh("full"), self.fresh("room")
-        self.put(f"br i1 {over}, label %{bad}, label %{good}, !prof !2")
-        self.label(bad)
         self.line = self.function.line
-        self.helper("trap", f"ptr %w, i32 %m, i32 1, {self.site()}")
-        self.put("unreachable")
-        self.label(good)
+        self.trap_if_full(over, "%m")
         self.put(f"store i64 {new}, ptr {top}")
         self.put(f"store i64 {self.new(f'add i64 {old}, {abi.LOCAL_BASE}')}, ptr %frame")
 

@@ -412,12 +412,7 @@ def allocate(em: Emitter, code: Instruction) -> None:
     rounded = em.new(f"and i64 {em.new(f'add i64 {least.text}, 15')}, -16")
     end = em.new(f"add i64 {start}, {rounded}")
     over = em.new(f"icmp ugt i64 {end}, {limit}")
-    bad, good = em.fresh("full"), em.fresh("room")
-    em.put(f"br i1 {over}, label %{bad}, label %{good}, !prof !2")
-    em.label(bad)
-    em.helper("trap", f"ptr %w, i32 {em.active}, i32 1, {em.site()}")
-    em.put("unreachable")
-    em.label(good)
+    em.trap_if_full(over, em.active)
     em.put(f"store i64 {end}, ptr {top}")
     em.write(code.operands[0], Value("i64", False, em.new(f"add i64 {start}, {abi.LOCAL_BASE}")))
 
