@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from driver_tools import Tools
+from driver_tools import Tools, make_wrappers
 
 NVPTX = "nvptx-none"
 PTXAS = r"""#!/bin/sh
@@ -23,6 +23,13 @@ for word; do case $word in *sm_30*|*sm_35*)
   echo "ptxas fatal   : Value 'sm_35' is not defined for option 'gpu-name'" >&2; exit 255;; esac; done
 exit 0
 """
+
+
+def make_tools(factory: pytest.TempPathFactory, **env: str) -> Tools:
+    """The compilers in a folder of their own, and these variables."""
+    made = Tools(make_wrappers(factory.mktemp("bin")), factory.mktemp("work"))
+    made.env |= {"LC_ALL": "C", **env}
+    return made
 
 
 def found(tool: str) -> bool:

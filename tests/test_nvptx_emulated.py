@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from cuda_tools import has_driver, has_executor
-from driver_tools import Tools, has_all, make_wrappers, needs
-from nvptx_tools import has_compiler
+from driver_tools import Tools, has_all, needs
+from nvptx_tools import has_compiler, make_tools
 from plugin_tools import DEATHS, MAPS, build
 
 from gompy.driver import paths
@@ -303,11 +303,7 @@ int main (void)
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
-    made = Tools(make_wrappers(tmp_path_factory.mktemp("bin")), tmp_path_factory.mktemp("work"))
-    made.env["LC_ALL"] = "C"
-    made.env["GOMPY_CUDA"] = "emulated"
-    made.env["GOMPY_STATS"] = "1"
-    return made
+    return make_tools(tmp_path_factory, GOMPY_CUDA="emulated", GOMPY_STATS="1")
 
 
 def test_auto_takes_it_and_says_so(tools: Tools) -> None:

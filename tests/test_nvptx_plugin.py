@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 
 import pytest
-from driver_tools import Tools, has_all, make_wrappers, needs
-from nvptx_tools import build_driver, has_compiler, has_stock_plugin
+from driver_tools import Tools, has_all, needs
+from nvptx_tools import build_driver, has_compiler, has_stock_plugin, make_tools
 from plugin_tools import SMALL, build
 
 from gompy.driver import paths
@@ -158,10 +158,7 @@ int main (void)
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
-    made = Tools(make_wrappers(tmp_path_factory.mktemp("bin")), tmp_path_factory.mktemp("work"))
-    made.env["LC_ALL"] = "C"
-    made.env["GOMPY_CUDA"] = "real"
-    return made
+    return make_tools(tmp_path_factory, GOMPY_CUDA="real")
 
 
 @pytest.fixture(scope="module")

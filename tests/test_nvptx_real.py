@@ -9,8 +9,8 @@ import ctypes.util
 from pathlib import Path
 
 import pytest
-from driver_tools import Tools, has_all, make_wrappers, needs
-from nvptx_tools import CUDA, build_driver, has_compiler
+from driver_tools import Tools, has_all, needs
+from nvptx_tools import CUDA, build_driver, has_compiler, make_tools
 from plugin_tools import build
 from test_nvptx_plugin import LOOP, Ran
 
@@ -56,10 +56,7 @@ int main (void)
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
-    made = Tools(make_wrappers(tmp_path_factory.mktemp("bin")), tmp_path_factory.mktemp("work"))
-    made.env["LC_ALL"] = "C"
-    made.env["GOMPY_CUDA"] = "real"
-    return made
+    return make_tools(tmp_path_factory, GOMPY_CUDA="real")
 
 
 @pytest.fixture(scope="module")
