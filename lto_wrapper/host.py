@@ -26,9 +26,10 @@ from gompy.objects.elf import (
     open_object,
 )
 from gompy.objects.names import OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION
+from gompy.objects.naming import Names
 from mkoffload.intelmic import BDIR, find_stock_wrapper
 from mkoffload.process import Child, Temps, ToolError, child_failed, discard, echo, find_tool, run
-from mkoffload.tables import Names, table_names
+from mkoffload.tables import table_names
 
 SERIAL_STREAMING = "'--param=lto-max-streaming-parallelism=1'"
 ONE_PARTITION = "'-flto-partition=one'"

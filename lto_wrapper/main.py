@@ -264,7 +264,7 @@ def wrap(words: list[str], temps: Temps) -> list[str]:
         added += lto.build(bool(set(link.objects) & set(offload)), referred)
         for made in made_images:
             for what, host, image in zip(("function", "variable"), lto.table, made.lto, strict=True):
-                intelmic.complain(link.output or "a.out", what, made.comparable(host), made.comparable(image))
+                intelmic.complain(link.output or "a.out", what, host, image, made.rule)
     return [*added, *table] if linker_appends() else [*table, *added]
 
 

@@ -13,14 +13,15 @@ import sys
 from gompy.accel import store
 from gompy.objects.lto import resolution_text, resolve
 from gompy.objects.names import ACCEL_STOCK, ACCEL_TRUE, TARGET_INTELMIC
+from gompy.objects.naming import rule_for
 from mkoffload.earlydebug import debug_object
 from mkoffload.process import Child, ToolError, child_failed, echo, run, same
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gompy.objects.naming import Rule
     from mkoffload.inputs import Input
     from mkoffload.intelmic import Image
-    from mkoffload.tables import Names
 
 BDIR = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "gompy", "_native", "bdir")
 VARIABLE = "GOMPY_ACCEL"
@@ -53,9 +54,10 @@ class Compiler:
     accel: int
     title: str
 
-    def comparable(self, names: Names) -> Names:
-        """Names of table entries, as far as host and image must agree in them."""
-        return names
+    @property
+    def rule(self) -> Rule:
+        """What of the names of table entries host and image must agree in."""
+        return rule_for(TARGET_INTELMIC, self.accel == ACCEL_STOCK)
 
     def missing(self, item: Input) -> str:
         """The warning for an object without the streams that this compiler reads."""
@@ -174,13 +176,6 @@ class TrueCompiler(Compiler):
     def __init__(self, found: store.Installed) -> None:
         self.folder = found.path
         self.title = f"{found.lto1} ({found.conf.get('compiler', '')})"
-
-    def comparable(self, names: Names) -> Names:
-        """Variables without what follows their first dot.
-
-        The stream has no assembler names of temporaries and local statics: they are numbered anew.
-        """
-        return [n if n is None or "._omp_fn." in n else n[:1] + n[1:].partition(".")[0] for n in names]
 
     def missing(self, item: Input) -> str:
         """Its offload streams were taken out, or never written."""

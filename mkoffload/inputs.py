@@ -28,8 +28,9 @@ from gompy.objects.names import (
     OFFLOAD_VAR_SECTION,
     VAR_ENTRY_SIZE,
 )
+from gompy.objects.naming import Names
 from mkoffload.process import ToolError, is_temporary
-from mkoffload.tables import Names, table_names
+from mkoffload.tables import table_names
 
 
 class Described:

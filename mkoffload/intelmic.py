@@ -13,6 +13,7 @@ import sys
 
 from gompy.objects.elf import Elf, ElfError, open_object
 from gompy.objects.names import ACCEL_ONLY, ACCEL_STOCK, ACCEL_TRUE, TARGET_INTELMIC, TARGET_TABLE
+from gompy.objects.naming import Names, base_name, differences
 from mkoffload.accel import BDIR, CLASSES_CUT, Compiler, another, choose, find_stock_wrapper
 from mkoffload.hostobject import host_object_text
 from mkoffload.imagelink import (
@@ -25,13 +26,15 @@ from mkoffload.imagelink import (
 from mkoffload.inputs import Input
 from mkoffload.owncopies import own_copies
 from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, linker_appends, run
-from mkoffload.tables import Names, differences, table_names
+from mkoffload.tables import table_names
 from mkoffload.undefined import demangled, explain_undefined, parse_undefined
 from mkoffload.vtables import PREFIXES, Candidates, Vtables, candidates, of_device_classes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+
+    from gompy.objects.naming import Rule
 
 __all__ = ["BDIR", "TOOL_FOLDER", "Made", "build", "complain", "find_stock_wrapper"]
 
@@ -139,9 +142,9 @@ def host_compiler() -> str:
 class Made:
     """An image that was made: names of its table entries, and of those among them that host LTO must come out with."""
 
-    def __init__(self, tables: tuple[Names, Names], comparable: Callable[[Names], Names] = list) -> None:
+    def __init__(self, tables: tuple[Names, Names], rule: Rule = base_name) -> None:
         self.tables = tables
-        self.comparable = comparable  # names as far as host and image must agree in them
+        self.rule = rule  # what of the names host and image must agree in
         self.lto: tuple[Names, Names] = ([], [])
         self.classes: list[str] = []  # symbols of the host that the host object refers to
 
@@ -205,7 +208,7 @@ class Image:
         after host LTO: the image's entries between those of the others are taken as theirs (``Made.lto``).
         """
         image = table_names(compiled)
-        made = Made(image)
+        made = Made(image, self.compiler.rule)
         for table, what in enumerate(("function", "variable")):
             known = [(i, i.host_names()[table]) for i in self.inputs if i.has_ir]
             missing = len(image[table]) - sum(len(names) for item, names in known if not item.lto)
@@ -230,8 +233,7 @@ class Image:
                     item.described[0].nfuncs = 0
                 else:
                     item.described[0].nvars = 0
-            same = self.compiler.comparable
-            complain(self.options.output, what, same(host), same(image[table]))
+            complain(self.options.output, what, host, image[table], made.rule)
         return made
 
     def link(self, compiled: Elf, more: list[str], vtables: Vtables) -> str:
@@ -328,9 +330,9 @@ class Image:
             run([*command, "-"], self.env, self.options.verbose, text.encode())
 
 
-def complain(output: str, what: str, host: Names, image: Names) -> None:
+def complain(output: str, what: str, host: Names, image: Names, rule: Rule) -> None:
     """ToolError naming the entries in which two tables differ, if they do."""
-    found = differences(host, image)
+    found = differences(host, image, rule)
     if found:
         shown = "; ".join(f"entry {index}: host has {one}, image has {other}" for index, one, other in found[:8])
         more = f"; and {len(found) - 8} more" if len(found) > 8 else ""

@@ -13,6 +13,7 @@ import sys
 
 from gompy.objects.elf import SHN_UNDEF, ElfError
 from gompy.objects.names import ACCEL_TRUE, OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, TARGET_NVPTX
+from gompy.objects.naming import Names, ptx_name
 from mkoffload import nvptx_alias as alias
 from mkoffload.accel import BDIR, search_folders
 from mkoffload.inputs import Described, Input
@@ -21,10 +22,9 @@ from mkoffload.nvptx_explain import UNRESOLVED, problems, uses, wide_types, wide
 from mkoffload.nvptx_host import host_object_text, ptx_file
 from mkoffload.nvptx_library import NAME as LIBRARY
 from mkoffload.nvptx_library import archive
-from mkoffload.nvptx_ptx import PtxImage, comparable, missing_vtables, order_for, split
+from mkoffload.nvptx_ptx import PtxImage, missing_vtables, order_for, split
 from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_in, find_tool, run, same
 from mkoffload.response import join
-from mkoffload.tables import Names
 from mkoffload.undefined import demangled
 
 TYPE_CHECKING = False
@@ -354,7 +354,7 @@ class Image:
 
     def check(self, image: PtxImage) -> Made:
         """Put the image's entries into the host's order, as far as names tell, and compare.  May raise ToolError."""
-        made = Made(image.tables, comparable)
+        made = Made(image.tables, ptx_name)
         functions, made.lto[0][:] = self.host_names(0, made.tables[0])
         variables, made.lto[1][:] = self.host_names(1, made.tables[1])
         order = order_for(functions, made.tables[0])
@@ -364,7 +364,7 @@ class Image:
         if order is not None:
             image.variables = [image.variables[i] for i in order]
         for what, host, names in zip(("function", "variable"), (functions, variables), image.tables, strict=True):
-            complain(self.options.output, what, comparable(host), comparable(names))
+            complain(self.options.output, what, host, names, made.rule)
         return made
 
     def output_name(self) -> str:

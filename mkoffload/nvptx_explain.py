@@ -5,7 +5,7 @@ GCC 12's texts: nvptx.md and explow.cc (``sorry``), lto-streamer-in.cc (modes), 
 
 from __future__ import annotations
 
-from mkoffload.nvptx_ptx import host_name
+from gompy.objects.naming import host_spelling
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def uses(assembly: str, symbol: str) -> list[tuple[str, str]]:
         if not words:
             continue
         if line.startswith("// BEGIN ") and " DEF: " in line:
-            function = host_name(line.partition(" DEF: ")[2].strip().removesuffix("$impl"))
+            function = host_spelling(line.partition(" DEF: ")[2].strip().removesuffix("$impl"))
             place = ""
         elif words[0] == ".file" and len(words) > 2:
             files[words[1]] = line.partition('"')[2].rpartition('"')[0]

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 
+from gompy.objects.naming import Names, comparable, host_spelling, ptx_name
 from mkoffload.nvptx_errata import mended
 from mkoffload.process import ToolError
-from mkoffload.tables import Names, base_name
 
 Dims = tuple[int, int, int]
 """Gang, worker and vector sizes of an OpenACC region; 0: not fixed by the compiler.  OpenMP regions have (0, 0, 0)."""
 
 _MARK = b"\n//:"
-_RENAMED = ("call", "malloc", "free", "realloc")
-"""Names that mean something in PTX; the compiler puts ``__nvptx_`` before them."""
 
 
 class PtxImage:
@@ -31,7 +29,7 @@ class PtxImage:
     @property
     def tables(self) -> tuple[Names, Names]:
         """Names of the entries as the host has them."""
-        return [host_name(name) for name, _ in self.functions], [host_name(name) for name in self.variables]
+        return [host_spelling(name) for name, _ in self.functions], [host_spelling(name) for name in self.variables]
 
 
 def split(data: bytes, name: str) -> PtxImage:
@@ -97,33 +95,13 @@ def _record(mark: str, image: PtxImage, name: str) -> None:
         raise ToolError(f"{name}: malformed ptx file: ‘//:{mark}’")
 
 
-def host_name(name: str) -> str:
-    """An entry's name as the host's symbol table has it: PTX has no dots, and some names are taken."""
-    for taken in _RENAMED:
-        if name == "__nvptx_" + taken:
-            return taken
-    return name.replace("$", ".")
-
-
-def comparable(names: Names) -> Names:
-    """Names of entries as far as host and image must agree: local statics and temporaries are numbered anew."""
-    result: Names = []
-    for name in names:
-        if name is not None:
-            name = base_name(name.replace("$", "."))
-            if "._omp_fn." not in name:
-                name = name[:1] + name[1:].partition(".")[0]
-        result.append(name)
-    return result
-
-
 def order_for(host: Names, image: Names) -> list[int] | None:
     """Which entry of the image belongs to each of the host's, by name; entries of one name stay in order.
 
     None if the names do not tell: then the image's order is to be taken, and compared.  nvptx-tools' assembler writes
     the marks of variables in another order than the compiler where ``declare target link`` variables come first.
     """
-    mine, theirs = comparable(host), comparable(image)
+    mine, theirs = comparable(host, ptx_name), comparable(image, ptx_name)
     if len(mine) != len(theirs) or mine == theirs or None in mine:
         return None
     places: dict[str | None, list[int]] = {}

@@ -9,8 +9,8 @@ to`` alone; GCC's accelerator compilers refuse such code (lto-cgraph.cc, verify_
 from __future__ import annotations
 
 from gompy.objects.elf import SHF_WRITE, SHN_COMMON, SHN_UNDEF, STB_GLOBAL, STT_OBJECT, Elf
+from gompy.objects.naming import Names, base_name
 from mkoffload.inputs import Input
-from mkoffload.tables import Names, base_name
 from mkoffload.vtables import host_uses
 
 

@@ -1,4 +1,4 @@
-"""The offload tables of an object by name: which function or variable each entry is, and how two tables compare.
+"""The offload tables of an object by name: which function or variable each entry is.
 
 Entries are 8-byte (functions) or 16-byte (variables) relocated words; a name comes from the relocation's symbol, or
 from the symbol that the symbol table has at its section and offset.  Source: GCC omp-offload.cc (omp_finish_file).
@@ -9,21 +9,9 @@ from __future__ import annotations
 from gompy.objects.elf import SHN_UNDEF, STT_FILE, STT_SECTION, Elf, Symbol
 from gompy.objects.names import FUNC_ENTRY_SIZE, OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, VAR_ENTRY_SIZE
 
-Names = list[str | None]
-"""Names of table entries; None where the file (stripped, say) does not tell."""
-
-SUFFIXES = ("lto_priv", "gompy_priv", "constprop", "part", "isra", "cold", "localalias", "linkptr")
-
-
-def base_name(name: str) -> str:
-    """A symbol's name without the suffixes that LTO gives to symbols that it makes local or global."""
-    while True:
-        stem, _, last = name.rpartition(".")
-        if last.isdigit():
-            stem, _, last = stem.rpartition(".")
-        if not stem or last not in SUFFIXES:
-            return name
-        name = stem
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gompy.objects.naming import Names
 
 
 class Namer:
@@ -69,18 +57,3 @@ def table_names(elf: Elf) -> tuple[Names, Names]:
                 place = places.get(offset)
                 names.append(namer.name(*place) if place is not None else None)
     return result
-
-
-def differences(host: Names, image: Names) -> list[tuple[int, str, str]]:
-    """``(index, host's name, image's name)`` of the entries that differ; ``(none)`` where one table ends before."""
-    found = []
-    for index in range(max(len(host), len(image))):
-        if index >= len(host):
-            found.append((index, "(none)", image[index] or "(unnamed)"))
-        elif index >= len(image):
-            found.append((index, host[index] or "(unnamed)", "(none)"))
-        else:
-            one, other = host[index], image[index]
-            if one is not None and other is not None and base_name(one) != base_name(other):
-                found.append((index, one, other))
-    return found

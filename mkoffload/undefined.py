@@ -8,9 +8,9 @@ numbers (LTO streams have places of statements with or without -g); only after a
 from __future__ import annotations
 
 from gompy.objects.elf import SHN_UNDEF
+from gompy.objects.naming import base_name
 from mkoffload.inputs import Input
 from mkoffload.process import Child, ToolError, find_tool
-from mkoffload.tables import base_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

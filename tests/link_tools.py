@@ -20,6 +20,7 @@ TARGET = "x86_64-intelmicemul-linux-gnu"
 DROPPED = ("GOMPY_", "OFFLOAD_", "COLLECT_", "COMPILER_PATH", "LIBRARY_PATH", "GCC_EXEC_PREFIX", "MAKE", "MFLAGS")
 
 sys.path.insert(0, str(ROOT))
+from gompy.objects.naming import base_name  # noqa: E402
 
 built = pytest.mark.skipif(not (BDIR / "lto-wrapper").exists(), reason="gompy/_native is not built")
 
@@ -108,13 +109,6 @@ def section_names(path: Path) -> list[str]:
     return [s.name for s in elf(path).iter_sections()]
 
 
-def strip_suffix(name: str) -> str:
-    """A name without what LTO or the link tools put behind it."""
-    for mark in (".lto_priv.", ".gompy_priv."):
-        name = name.partition(mark)[0]
-    return name
-
-
 def object_tables(path: Path) -> tuple[list[str], list[str]]:
     """Names of the entries in a relocatable's own tables."""
     file = elf(path)
@@ -132,7 +126,7 @@ def object_tables(path: Path) -> tuple[list[str], list[str]]:
                 found.append(names[symbol["st_shndx"], symbol["st_value"] + entry["r_addend"]])
             else:
                 found.append(symbol.name)
-    return [strip_suffix(n) for n in result[0]], [strip_suffix(n) for n in result[1]]
+    return [base_name(n) for n in result[0]], [base_name(n) for n in result[1]]
 
 
 class Linked:
@@ -181,7 +175,7 @@ class Linked:
         """Names of the entries between begin and end of the functions and of the variables."""
         functions = [self.names[self.word(a)] for a in range(bounds[0], bounds[1], 8)]
         variables = [self.names[self.word(a)] for a in range(bounds[2], bounds[3], 16)]
-        return [strip_suffix(n) for n in functions], [strip_suffix(n) for n in variables]
+        return [base_name(n) for n in functions], [base_name(n) for n in variables]
 
 
 @dataclass

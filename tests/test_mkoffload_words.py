@@ -14,7 +14,6 @@ from mkoffload.inputs import Described as Desc
 from mkoffload.intelmic import Options
 from mkoffload.process import ToolError
 from mkoffload.response import expand, join, split
-from mkoffload.tables import base_name, differences
 
 pytestmark = built
 
@@ -32,20 +31,6 @@ def test_host_object_text_names_every_object(items: list[tuple[int, int, int, in
     assert text.count("\t.quad .Lname") == len(items)
     for item in described:
         assert f"\t.quad {item.id:#x}\n\t.long {item.nfuncs}, {item.nvars}, {item.kind}, 0" in text
-
-
-def test_base_names() -> None:
-    assert base_name("f._omp_fn.0") == "f._omp_fn.0"
-    assert base_name("f._omp_fn.0.lto_priv.3") == "f._omp_fn.0"
-    assert base_name("v.lto_priv.0.gompy_priv.12") == "v"
-    assert base_name("s.1234") == "s.1234" and base_name(".x") == ".x" and base_name("lto_priv.0") == "lto_priv.0"
-
-
-def test_differences() -> None:
-    assert differences(["a", "b.lto_priv.0", None], ["a.lto_priv.1", "b", "x"]) == []
-    assert differences(["a", "b"], ["b", "a"]) == [(0, "a", "b"), (1, "b", "a")]
-    assert differences(["a"], ["a", "z"]) == [(1, "(none)", "z")]
-    assert differences(["a", None], ["a"]) == [(1, "(unnamed)", "(none)")]
 
 
 WORDS = st.lists(st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=8), max_size=6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gompy.objects.names import (
@@ -12,6 +12,8 @@ from gompy.objects.names import (
     OBJECT_KIND_LTO,
     OBJECT_KIND_STOCK,
 )
+from gompy.objects.pairing import ObjectDesc, by_object
+from gompy.objects.tables import ObjectRecord
 from gompy.runtime.libgompy import MappingError, pair
 
 Record = tuple[int, int, int, str]
@@ -118,3 +120,53 @@ def test_any_order_any_selection(link: tuple[list[Object], list[Object]]) -> Non
     )
     assert [image_funcs[i] for i in funcs] == host_funcs
     assert [image_vars[i] for i in variables] == host_vars
+
+
+Sizes = tuple[int, int]
+KINDS = (OBJECT_KIND_ID, OBJECT_KIND_LTO, OBJECT_KIND_HOST_ONLY, OBJECT_KIND_STOCK)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[Record], list[Object], Sizes, Sizes]:
+    """Records, objects and tables' lengths of a link, some of them not what a link would give."""
+    objects: list[Object] = []
+    for i in range(draw(st.integers(0, 6))):
+        kind = draw(st.sampled_from(KINDS))
+        ident = draw(st.integers(1, 4)) if kind == OBJECT_KIND_ID else 0
+        objects.append((ident, draw(st.integers(0, 3)), draw(st.integers(0, 2)), f"o{i}.c", kind))
+    linked = [o for o in objects if o[4] != OBJECT_KIND_ID or draw(st.booleans())]
+    by_position = any(o[4] in (OBJECT_KIND_HOST_ONLY, OBJECT_KIND_STOCK) for o in linked)
+    records = [o[:4] for o in linked if o[4] == OBJECT_KIND_ID]
+    joint = [o for o in objects if o[4] == OBJECT_KIND_LTO]
+    if joint:
+        records.append((0, sum(o[1] for o in joint), sum(o[2] for o in joint), "ltrans0"))
+    if not by_position:
+        records = draw(st.permutations(records))
+    present = [o for o in objects if o[4] != OBJECT_KIND_HOST_ONLY]
+    sizes = [sum(o[n] for o in some) for some in (linked, present) for n in (1, 2)]
+    where = draw(st.integers(0, 5))
+    if where < 4:
+        sizes[where] += draw(st.integers(0, 1))
+    elif where == 4 and records:
+        index = draw(st.integers(0, len(records) - 1))
+        ident, nfuncs, nvars, name = records[index]
+        records[index] = draw(st.sampled_from([(ident, nfuncs + 1, nvars, name), (9, nfuncs, nvars, name)]))
+    return records, objects, (sizes[0], sizes[1]), (sizes[2], sizes[3])
+
+
+@settings(max_examples=400)
+@given(tables())
+def test_inspect_pairs_as_the_runtime_does(link: tuple[list[Record], list[Object], Sizes, Sizes]) -> None:
+    """The rule stands in Python for files and in the library for programs: the same pairs, and the same are refused."""
+    records, objects, host, image = link
+    mine = [ObjectRecord(ident, nfuncs, nvars, name) for ident, nfuncs, nvars, name in records]
+    theirs = [ObjectDesc(ident, nfuncs, nvars, kind, name) for ident, nfuncs, nvars, name, kind in objects]
+    shown = by_object(host, image, mine, theirs)
+    try:
+        funcs, variables = pair(records, objects, host, image)
+    except MappingError:
+        assert shown.errors
+        return
+    assert shown.errors == []
+    assert [-1 if there is None else there for _, there in shown.funcs] == funcs
+    assert [-1 if there is None else there for _, there in shown.vars] == variables

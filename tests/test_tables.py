@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from inspect_inputs import FUNCS, HAVE_NVPTX, VARS, Inputs, run
 
 from gompy.objects import archive, images, names, pairing, tables
-from gompy.objects.pairing import ObjectDesc, by_object, by_position, plain_name
+from gompy.objects.naming import plain_name, ptx_name
+from gompy.objects.pairing import ObjectDesc, by_object, by_position
 from gompy.objects.tables import Entry, ObjectRecord
 from gompy.objects.view import Damaged, ElfView
 
@@ -290,7 +291,7 @@ def test_by_position() -> None:
 def test_differences_ignore_what_compilers_add() -> None:
     host = [Entry("a._omp_fn.0", 1), Entry("b.lto_priv.0", 2), Entry("c", 3), Entry(None, 4)]
     image = [Entry("a$_omp_fn$0", 1), Entry("b", 2), Entry("d$linkptr", 3), Entry("e", 4)]
-    found = pairing.differences([(i, i) for i in range(4)], host, image)
+    found = pairing.differences([(i, i) for i in range(4)], host, image, ptx_name)
     assert found == ["entry 2: c on the host, d$linkptr in the image (entry 2)"]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from link_tools import BDIR, Program, built, call, compile_c, link, object_tables, section_names, textrel
 
+from gompy.objects.naming import base_name
 from gompy.objects.streams import offload_table_names
 
 pytestmark = built
@@ -86,7 +87,7 @@ def fruits(tmp_path_factory: pytest.TempPathFactory) -> Fruits:
 
 def streams(path: Path, family: str) -> list[str]:
     """Names in a file's offload table streams; a name that only the tree stream has is left as ``?``."""
-    return [name.partition(".lto_priv")[0] if name else "?" for _, name in offload_table_names(path, family)]
+    return [base_name(name) if name else "?" for _, name in offload_table_names(path, family)]
 
 
 def check_streams(path: Path, fruit: str, families: set[str]) -> None:

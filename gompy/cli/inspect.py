@@ -154,7 +154,7 @@ def _complain(part: Inspected, differences: list[str]) -> int:
 
 def _check_lines(whole: Inspected) -> tuple[list[Line], list[str]]:
     """Lines for what agrees, and the differences of a file or of an archive's members."""
-    from gompy.cli.inspect_report import check
+    from gompy.cli.inspect_report import LINKED, check, host_only
 
     lines: list[Line] = []
     differences: list[str] = []
@@ -165,9 +165,13 @@ def _check_lines(whole: Inspected) -> tuple[list[Line], list[str]]:
         differences += [f"{file}: {line}" for line in found]
         if not found and not part.problems and not part.empty:
             counts = f"{len(part.host.funcs)} functions, {len(part.host.vars)} variables"
-            with_what = f"{len(part.images)} images" if len(part.images) != 1 else "1 image"
+            if part.report["kind"] in LINKED:
+                counts += f", {len(part.images)} image{'s' * (len(part.images) != 1)}"
+            alone = host_only(part)
+            if alone:
+                counts += f", {alone} of the functions on the host only"
             nameless = any(e.name is None for t in (part.host, *(i.tables for i in part.images)) for e in t.funcs)
-            lines.append((f"{file}: {counts}, {with_what}: {'lengths ' if nameless else ''}agree", "green"))
+            lines.append((f"{file}: {counts}: {'lengths ' if nameless else ''}agree", "green"))
     return lines, differences
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from gompy.cli.inspect_calls import CodeReader, PtxReader, Uses
 from gompy.objects import names
-from gompy.objects.pairing import plain_name
+from gompy.objects.naming import plain_name
 from gompy.objects.view import Damaged
 
 if TYPE_CHECKING:

@@ -26,6 +26,9 @@ IR_OPTS_SECTION: Final = names.DEVICE_IR_SECTION_PREFIX + ".opts"
 SECTION_TYPES: Final[dict[int, str]] = {1: "PROGBITS", 4: "RELA", 7: "NOTE", 8: "NOBITS"}
 ACCELS: Final[dict[int, str]] = {0: "", names.ACCEL_STOCK: "stock", names.ACCEL_TRUE: "true"}
 
+LINKED: Final = ("executable", "shared")
+NO_IMAGE_MEND: Final = "link with gompcc -fopenmp or -fopenacc, and without -static and -foffload=disable"
+
 Report = dict[str, Any]
 
 
@@ -263,6 +266,8 @@ def check(part: Inspected) -> list[str]:
     """What does not agree in a file: host and image tables, stream and native tables.  One line each."""
     found: list[str] = []
     host = part.host
+    if part.report["kind"] in LINKED and not part.images and (host.funcs or host.vars):
+        found.append(f"no device image for its {_counted(host)}: they are the host's alone ({NO_IMAGE_MEND})")
     for index, image in enumerate(part.images):
         if part.elf is not None and part.elf.relocatable and not host.funcs and not host.vars:
             continue  # mkoffload's output: the host's tables are in other files
@@ -272,6 +277,18 @@ def check(part: Inspected) -> list[str]:
             refs = [ref for unit, refs in part.units if unit.family == family for ref in refs]
             found += [f"{streams.FAMILY_PREFIXES[family]}.offload_table: {line}" for line in _stream_check(refs, host)]
     return found
+
+
+def _counted(host: tables.Tables) -> str:
+    """``N regions and M variables``, as far as there are any."""
+    counts = ((len(host.funcs), "region"), (len(host.vars), "variable"))
+    return " and ".join(f"{number} {what}{'s' * (number != 1)}" for number, what in counts if number)
+
+
+def host_only(part: Inspected) -> int:
+    """How many regions of a linked file have an image, but no device code in it: in the worst of its images."""
+    pairings = [image.pair(part.host, part.records) for image in part.images]
+    return max((sum(theirs is None for _, theirs in pairing.funcs) for pairing in pairings), default=0)
 
 
 def _stream_check(refs: Sequence[TableRef], host: tables.Tables) -> list[str]:

@@ -141,8 +141,9 @@ def _dims(entry: Report) -> str:
 
 def _beside(report: Report, image: Report) -> list[Line]:
     """The host's tables and an image's side by side, in the image's order, then what the host has alone."""
-    from gompy.objects.pairing import plain_name
+    from gompy.objects.naming import rule_for, same
 
+    rule = rule_for(image["target"], image["accel"] == "stock")
     rows: list[tuple[str, ...]] = []
     wrong: list[bool] = []
     for kind, key in (("func", "funcs"), ("var", "vars")):
@@ -154,7 +155,7 @@ def _beside(report: Report, image: Report) -> list[Line]:
             if mine is not None:
                 paired.add(number)
             named = mine["name"] if mine is not None else None
-            differs = bool(named and entry["name"]) and plain_name(named or "") != plain_name(entry["name"] or "")
+            differs = not same(named, entry["name"], rule)
             shown = (UNNAMED, UNNAMED) if mine is None else (str(number), mine["name"] or _where(mine))
             theirs = (entry["name"] or _where(entry)) + _dims(entry)
             rows.append((kind, *shown, str(entry["index"]), theirs, entry["address"] or "", "!" if differs else ""))

@@ -15,9 +15,10 @@ import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gompy.objects import names, tables
+from gompy.objects.naming import rule_for
 from gompy.objects.pairing import ObjectDesc, Pairing, by_object, by_position, differences
 from gompy.objects.streams import ptx_map
 from gompy.objects.tables import Entry, ObjectRecord, Tables
@@ -33,6 +34,9 @@ from gompy.objects.view import (
     Section,
     text,
 )
+
+if TYPE_CHECKING:
+    from gompy.objects.naming import Rule
 
 IMAGES_SECTION: Final = ".gnu.offload_images"
 MAX_ENTRIES: Final = 1 << 24
@@ -72,6 +76,11 @@ class Image:
         """How files of this kind are called."""
         return {names.GOMP_DEVICE_NVIDIA_PTX: "ptx", names.GOMP_DEVICE_GCN: "hsaco"}.get(self.device_type, "so")
 
+    @property
+    def rule(self) -> Rule:
+        """What of the names of entries host and image must agree in."""
+        return rule_for(self.target, self.accel == names.ACCEL_STOCK)
+
     def pair(self, host: Tables, records: list[ObjectRecord]) -> Pairing:
         """Pair the host's tables with the image's."""
         mine = (len(host.funcs), len(host.vars))
@@ -84,8 +93,11 @@ class Image:
         """What does not agree between host and image, one line each."""
         pairing = self.pair(host, records)
         found = list(pairing.errors)
-        found += [f"functions: {line}" for line in differences(pairing.funcs, host.funcs, self.tables.funcs)]
-        found += [f"variables: {line}" for line in differences(pairing.vars, host.vars, self.tables.vars)]
+        for what, pairs, mine, theirs in (
+            ("functions", pairing.funcs, host.funcs, self.tables.funcs),
+            ("variables", pairing.vars, host.vars, self.tables.vars),
+        ):
+            found += [f"{what}: {line}" for line in differences(pairs, mine, theirs, self.rule)]
         return found
 
 

@@ -6,13 +6,16 @@ paired by position, as GCC does.  Pure functions: counts and names in, index pai
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gompy.objects import names
+from gompy.objects.naming import base_name, same
 from gompy.objects.tables import Entry, ObjectRecord
+
+if TYPE_CHECKING:
+    from gompy.objects.naming import Rule
 
 
 class ObjectDesc(NamedTuple):
@@ -76,14 +79,15 @@ def by_object(
             f"its tables {image[0]} and {image[1]}"
         )
         return result
-    recorded = {record.id for record in records}
-    missing = [o for o in objects if o.kind == names.OBJECT_KIND_ID and o.id not in recorded]
-    result.skipped = [o.name for o in missing if o.funcs or o.vars]
-    positional = any(o.kind in (names.OBJECT_KIND_HOST_ONLY, names.OBJECT_KIND_STOCK) for o in objects)
-    if positional:
-        order = [i for i, o in enumerate(objects) if o not in missing]
+    object_of = _objects_of_records(records, objects, result)
+    linked = set(object_of.values())
+    present = [i for i, o in enumerate(objects) if o.kind != names.OBJECT_KIND_ID or i in linked]
+    absent = {*range(len(objects))}.difference(present)
+    result.skipped = [o.name for i, o in enumerate(objects) if i in absent and (o.funcs or o.vars)]
+    if any(o.kind in (names.OBJECT_KIND_HOST_ONLY, names.OBJECT_KIND_STOCK) for o in objects):
+        order = present
     else:
-        order = _by_records(records, objects, result)
+        order = _by_records(records, objects, object_of, result)
     at_func = at_var = 0
     for number in order:
         item, (func, var) = objects[number], starts[number]
@@ -99,48 +103,66 @@ def by_object(
     return result
 
 
-def _by_records(records: Sequence[ObjectRecord], objects: Sequence[ObjectDesc], result: Pairing) -> list[int]:
-    """Numbers of the image's objects in the order of the host's records."""
+def _objects_of_records(
+    records: Sequence[ObjectRecord], objects: Sequence[ObjectDesc], result: Pairing
+) -> dict[int, int]:
+    """Number of each record's object; of several with one id (a source compiled twice), the next of the link."""
     numbers: dict[int, list[int]] = {}
     for number, item in enumerate(objects):
         if item.kind == names.OBJECT_KIND_ID:
             numbers.setdefault(item.id, []).append(number)
-    order: list[int] = []
-    for record in records:
+    found: dict[int, int] = {}
+    following = 0
+    for index, record in enumerate(records):
         if record.id == 0:
-            mine = [i for i, o in enumerate(objects) if o.kind == names.OBJECT_KIND_LTO]
-        else:
-            candidates = numbers.get(record.id, [])
-            mine = [candidates.pop(0)] if candidates else []
-            if not mine:
-                result.errors.append(f"object {record.name} (id {record.id:016x}) is not in the image")
-                continue
-        funcs, variables = sum(objects[i].funcs for i in mine), sum(objects[i].vars for i in mine)
-        if (funcs, variables) != (record.funcs, record.vars):
-            result.errors.append(
-                f"object {record.name}: {record.funcs} functions and {record.vars} variables on the host, "
-                f"{funcs} and {variables} in the image"
-            )
-        order += mine
+            continue
+        candidates = numbers.get(record.id, [])
+        if not candidates:
+            result.errors.append(f"object {record.name} (id {record.id:016x}) is not in the image")
+            continue
+        number = next((n for n in candidates if n >= following), candidates[0])
+        candidates.remove(number)
+        found[index], following = number, number + 1
+        _compare(record, [objects[number]], result)
+    return found
+
+
+def _by_records(
+    records: Sequence[ObjectRecord], objects: Sequence[ObjectDesc], object_of: dict[int, int], result: Pairing
+) -> list[int]:
+    """Numbers of the image's objects in the order of the host's records."""
+    order: list[int] = []
+    joint = False
+    for index, record in enumerate(records):
+        if record.id:
+            order += [object_of[index]] if index in object_of else []
+        elif record.funcs or record.vars:
+            mine = [] if joint else [i for i, o in enumerate(objects) if o.kind == names.OBJECT_KIND_LTO]
+            joint = True
+            _compare(record, [objects[i] for i in mine], result)
+            order += mine
     return order
 
 
-def plain_name(name: str) -> str:
-    """A name without what one compiler alone adds: nvptx's ``$`` and ``$linkptr``, LTO's ``.lto_priv.N``.
+def _compare(record: ObjectRecord, objects: Sequence[ObjectDesc], result: Pairing) -> None:
+    """Note an error if the record's entries are not as many as those objects have."""
+    funcs, variables = sum(o.funcs for o in objects), sum(o.vars for o in objects)
+    if (funcs, variables) != (record.funcs, record.vars):
+        result.errors.append(
+            f"object {record.name}: {record.funcs} functions and {record.vars} variables on the host, "
+            f"{funcs} and {variables} in the image"
+        )
 
-    GCC 12: nvptx.cc (nvptx_name_replacement, symbols), lto/lto-partition.cc (privatize_symbol_name), omp-offload.cc.
-    """
-    name = name.removesuffix("$linkptr").removesuffix("_linkptr").removesuffix(".linkptr").replace("$", ".")
-    return re.sub(r"\.lto_priv\.\d+", "", name)
 
-
-def differences(pairs: Sequence[tuple[int, int | None]], host: Sequence[Entry], image: Sequence[Entry]) -> list[str]:
-    """One line for each pair whose names differ; entries without a name (stripped) say nothing."""
+def differences(
+    pairs: Sequence[tuple[int, int | None]], host: Sequence[Entry], image: Sequence[Entry], rule: Rule = base_name
+) -> list[str]:
+    """One line for each pair whose names differ by the rule; entries without a name (stripped) say nothing."""
     found: list[str] = []
     for mine, theirs in pairs:
         if theirs is None or mine >= len(host) or theirs >= len(image):
             continue
         a, b = host[mine].name, image[theirs].name
-        if a is not None and b is not None and plain_name(a) != plain_name(b):
+        if not same(a, b, rule):
             found.append(f"entry {mine}: {a} on the host, {b} in the image (entry {theirs})")
     return found

@@ -209,7 +209,7 @@ def name_with_gcc(elf: ElfView, unit: Unit, refs: list[TableRef], gcc: Sequence[
     Raises DecodeError if that compiler is not installed, refuses the object, or contradicts the names already known.
     """
     from gompy.objects import tables
-    from gompy.objects.pairing import plain_name
+    from gompy.objects.naming import plain_name
 
     if len({u.id for u in units(elf) if u.family == unit.family}) > 1:
         raise DecodeError("the file joins several units (ld -r); only single units can be decoded")
