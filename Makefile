@@ -61,7 +61,7 @@ sample: all  ## a part of GCC's libgomp tests, if Debian's gcc-12-source is ther
 
 NVPTX_SAMPLE = GOMPY_CUDA=emulated $(BIN)/python testsuite/run_gcc_tests.py --sample -q --expected nvptx \
   --dirs libgomp.c,libgomp.c++,libgomp.fortran --out testsuite/out/sample-nvptx
-STOCK_NVPTX = gcc -fno-pie -no-pie -Wl,--no-as-needed -foffload=nvptx-none -foffload-options=nvptx-none=-Wa,--no-verify
+STOCK_NVPTX = $$($(BIN)/gompy config --cc) -fno-pie -no-pie -Wl,--no-as-needed -foffload=nvptx-none -foffload-options=nvptx-none=-Wa,--no-verify
 
 sample-nvptx: all  ## the same for nvptx on the emulated GPU, with gompy and with gcc's own runtime
 	@$(NVPTX_SAMPLE) --cc "gompcc -foffload=nvptx-none"

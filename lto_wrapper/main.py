@@ -10,11 +10,13 @@ import os
 import sys
 
 from gompy.objects.elf import Elf, ElfError, open_object, split_member
-from gompy.objects.lto import parse_opts, split_quoted
+from gompy.objects.lto import parse_opts, split_quoted, stream_versions
 from gompy.objects.names import LTO_OPTS_SECTION, OFFLOAD_OPTS_SECTION, TARGET_INTELMIC, TARGET_NVPTX
+from gompy.objects.releases import NAMED, SUPPORTED, made_by
 from lto_wrapper.host import HostLto
 from lto_wrapper.options import Merger, Option, compiler_words, decode, diagnostic_words, offload_words
 from mkoffload import intelmic
+from mkoffload.inputs import shown
 from mkoffload.process import (
     ChildFailed,
     Killed,
@@ -143,6 +145,10 @@ class Link:
                 elf = open_object(name)
             except ElfError as error:
                 raise ToolError(f"cannot open {split_member(name)[0]}: {error.cause}") from None
+            reason = next(filter(None, map(made_by, stream_versions(elf))), "")
+            if reason:
+                mend = f"gompy links and runs device code of {NAMED} only: compile it with gompcc"
+                raise ToolError(f"{shown(name, elf)}: {reason}; {mend}, or with gcc-{SUPPORTED[-1]}")
             section = elf.find(OFFLOAD_OPTS_SECTION)
             if section is None:
                 raise ToolError(f"cannot read {name}: no section {OFFLOAD_OPTS_SECTION}")

@@ -46,6 +46,18 @@ class Described:
         self.name = name
 
 
+def shown(name: str, elf: Elf) -> str:
+    """What messages call an object: its source file if it is a temporary file of the compiler's, its archive and
+    member, else its name."""
+    path, offset = split_member(name)
+    if offset is not None:
+        member = member_name(path, offset)
+        return f"{path}({member})" if member else name
+    if is_temporary(path):
+        return next((s.name for s in elf.symbols() if s.type == STT_FILE and s.name), name)
+    return name
+
+
 class Input:
     """An object as given (``name`` may be ``lib.a@0xOFFSET``) with its device code, tables and description.
 
@@ -84,15 +96,8 @@ class Input:
 
     @property
     def shown(self) -> str:
-        """What messages call it: its source file if it is a temporary file of the compiler's, its archive and member,
-        else its name."""
-        path, offset = split_member(self.name)
-        if offset is not None:
-            member = member_name(path, offset)
-            return f"{path}({member})" if member else self.name
-        if is_temporary(path):
-            return next((s.name for s in self.elf.symbols() if s.type == STT_FILE and s.name), self.name)
-        return self.name
+        """What messages call it."""
+        return shown(self.name, self.elf)
 
     def host_names(self) -> tuple[Names, Names]:
         """Names of the entries in the object's own tables."""

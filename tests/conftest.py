@@ -6,10 +6,17 @@ import signal
 from pathlib import Path
 
 import pytest
+import stock_compilers
 
 
-def pytest_configure() -> None:
-    """Start with default signal handling: a job of a script's background inherits an ignored SIGINT and SIGQUIT."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Start with default signal handling: a job of a script's background inherits an ignored SIGINT and SIGQUIT.
+
+    And with the names gcc, g++, gfortran for the compilers that gompcc runs; pytest's workers inherit the PATH.
+    """
+    folder = stock_compilers.put_first()
+    if folder is not None:
+        config.add_cleanup(lambda: stock_compilers.remove(folder))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)

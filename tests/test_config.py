@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from driver_tools import Tools, has_all, has_as, make_wrappers, needs
 
 from gompy.cli import config, doctor, main
 from gompy.driver import paths
+
+STOCK_GCC = shutil.which("gcc") or "gcc"
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -96,7 +99,7 @@ def test_no_compiler(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     assert err == ""  # the message goes straight to the file descriptor, see the next test
     status, out, _ = run(capsys, "doctor")
     assert status == 1
-    assert "NO  gompcc: no gcc and no gcc-12 in PATH: install gcc 12 or later, or set GOMPY_CC" in out
+    assert "NO  gompcc: no gcc and no gcc-12 in PATH: install gcc-12, or set GOMPY_CC" in out
 
 
 def test_no_compiler_is_said(tmp_path: Path) -> None:
@@ -144,6 +147,64 @@ def test_doctor_sees_a_compiler_that_streams_nothing(
     assert doctor.check_compilers(report, str(tmp_path)) is None
     assert report.failed
     assert "no offload streams in its objects" in capsys.readouterr().out
+
+
+NEWER = """\
+#!/bin/sh
+echo OFFLOAD_TARGET_NAMES=nvptx-none >&2
+echo 'gcc version 14.2.0 (Fake)' >&2
+exit 1
+"""
+"""A gcc that gompy does not work with yet."""
+
+
+@pytest.fixture
+def newer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder, first in PATH, whose gcc, g++ and gfortran are newer; the rest of the PATH has no compiler."""
+    folder = tmp_path / "newer"
+    folder.mkdir()
+    for name in ("gcc", "g++", "gfortran"):
+        (folder / name).write_text(NEWER)
+        (folder / name).chmod(0o755)
+    for name in ("ld", "as", "sh", "env"):
+        (folder / name).symlink_to(shutil.which(name) or "/bin/false")
+    for name in ("GOMPY_CC", "GOMPY_CXX", "GOMPY_FC"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+def test_doctor_refuses_a_newer_gcc_alone(capsys: pytest.CaptureFixture[str], newer: Path, tmp_path: Path) -> None:
+    report = doctor.Report()
+    assert doctor.check_compilers(report, str(tmp_path)) is None
+    assert report.failed
+    lines = capsys.readouterr().out.splitlines()
+    for line, state, program, package in zip(
+        lines[2:], ("NO", "--", "--"), ("gompcc", "gompc++", "gompfortran"), ("gcc", "g++", "gfortran"), strict=True
+    ):
+        assert line.startswith(f"  {state}  {program}: ") and "is gcc 14.2.0, whose device code" in line
+        assert line.endswith(f"-> apt-get install {package}-12")
+
+
+@has_all
+@needs("gcc")
+def test_gcc_12_steps_in_for_a_newer_gcc(capsys: pytest.CaptureFixture[str], newer: Path, tmp_path: Path) -> None:
+    """All commands go to it, and doctor says why."""
+    plain = [newer / "gcc", "-c", "x.c"]
+    (newer / "gcc-12").symlink_to(STOCK_GCC)
+    report = doctor.Report()
+    command = doctor.check_compilers(report, str(tmp_path))
+    assert command is not None and command.words == ["gcc-12"]
+    assert not report.failed
+    assert "streams device code (gcc is 14.2.0; gompy needs gcc 12)" in capsys.readouterr().out
+    status, out, _ = run(capsys, "config", "--cc", "--incdir")
+    assert (status, out.splitlines()[0]) == (0, "gcc-12")
+    assert (Path(out.splitlines()[1]) / "omp.h").is_file()
+    assert subprocess.run(plain, capture_output=True).returncode == 1  # what the PATH's own gcc says to anything
+    tools = Tools(make_wrappers(tmp_path / "bin"), tmp_path)
+    tools.write("x.c", "int f (void) { return 0; }\n")
+    assert tools.run("gompcc", "-c", "x.c").returncode == 0
 
 
 @has_all

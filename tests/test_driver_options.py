@@ -258,10 +258,53 @@ def path_of_fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_default_compiler_is_taken_if_it_will_do(path_of_fakes: Path) -> None:
-    fake(path_of_fakes, "gcc", "13.2.0", "nvptx-none")
+    fake(path_of_fakes, "gcc", "12.3.0", "nvptx-none")
     fake(path_of_fakes, "gcc-12", "12.2.0", "nvptx-none")
     command, known = fit(C)
-    assert (command.words, known.version, known.targets) == (["gcc"], "13.2.0", ["nvptx-none"])
+    assert (command.words, known.version, known.targets) == (["gcc"], "12.3.0", ["nvptx-none"])
+
+
+@pytest.mark.parametrize("version", ["13.1.0", "14.2.0", "16.2.0", "17.0.1"])
+def test_newer_default_gives_way_to_gcc_12(path_of_fakes: Path, version: str) -> None:
+    fake(path_of_fakes, "gcc", version, "nvptx-none")
+    fake(path_of_fakes, "gcc-12", "12.4.0", "nvptx-none")
+    assert fit(C)[0].words == ["gcc-12"]
+    assert chosen(C).words == ["gcc-12"]  # all commands of a build go to one compiler
+
+
+def test_newer_default_behind_ccache_gives_way(path_of_fakes: Path) -> None:
+    """Every compiler is a link to ccache there: their files are one."""
+    (path_of_fakes / "ccache").write_text(
+        "#!/bin/sh\ncase $0 in *-12) version=12.4.0;; *) version=14.2.0;; esac\n"
+        'echo OFFLOAD_TARGET_NAMES=nvptx-none >&2\necho "gcc version $version (Fake)" >&2\n'
+    )
+    (path_of_fakes / "ccache").chmod(0o755)
+    for name in ("gcc", "gcc-12"):
+        (path_of_fakes / name).symlink_to("ccache")
+    assert fit(C)[0].words == ["gcc-12"]
+
+
+def test_release_is_in_the_name(path_of_fakes: Path, tmp_path: Path) -> None:
+    """A file named as distributions do is not asked for its version: plain commands cost no process."""
+    log = tmp_path / "log"
+    path = fake(path_of_fakes, "x86_64-linux-gnu-gcc-14", "14.2.0", "nvptx-none")
+    path.write_text(path.read_text() + f"echo asked >> '{log}'\n")
+    (path_of_fakes / "gcc").symlink_to(path.name)
+    assert chosen(C).words == ["gcc"]
+    fake(path_of_fakes, "gcc-12", "12.4.0", "nvptx-none")
+    assert chosen(C).words == ["gcc-12"]
+    assert not log.exists()
+
+
+def test_newer_compiler_alone_is_refused(path_of_fakes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake(path_of_fakes, "gcc", "14.2.0", "nvptx-none")
+    assert chosen(C).words == ["gcc"]  # what does not offload is compiled by it
+    with pytest.raises(DriverError, match=r"gcc. is gcc 14\.2\.0, .*; offloading needs gcc 12, .*: install gcc-12, or"):
+        fit(C)
+    fake(path_of_fakes, "gcc-12", "12.4.0", "nvptx-none")
+    monkeypatch.setenv("GOMPY_CC", "gcc")
+    with pytest.raises(DriverError, match=r"is gcc 14\.2\.0, .*: set GOMPY_CC to one, or unset it"):
+        fit(C)
 
 
 @pytest.mark.parametrize(("version", "targets"), [("11.4.0", "nvptx-none"), ("", ""), ("12.3.0", "")])
@@ -298,7 +341,7 @@ def test_named_compiler_with_arguments(path_of_fakes: Path, monkeypatch: pytest.
 
 
 def test_nothing_there(path_of_fakes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DriverError, match="install gcc 12 or later, or set GOMPY_CC"):
+    with pytest.raises(DriverError, match="no gcc and no gcc-12 in PATH: install gcc-12, or set GOMPY_CC"):
         chosen(C)
     monkeypatch.setenv("GOMPY_CC", "nosuch")
     with pytest.raises(DriverError, match="GOMPY_CC: no such compiler"):
@@ -319,12 +362,12 @@ def test_answers_are_kept_until_the_compiler_changes(path_of_fakes: Path, tmp_pa
     assert "12.2.0\tnvptx-none" in cache.read_text()
     cache.write_text(cache.read_text().replace("12.2.0\t", "12.9.9\t"))
     assert fit(C)[1].version == "12.9.9"
-    fake(path_of_fakes, "gcc", "13.20.0", "nvptx-none")
+    fake(path_of_fakes, "gcc", "12.20.0", "nvptx-none")
     assert path.exists()
-    assert fit(C)[1].version == "13.20.0"
+    assert fit(C)[1].version == "12.20.0"
     assert len(cache.read_text().splitlines()) == 1
     cache.write_bytes(b"\xff\0garbage\n")
-    assert fit(C)[1].version == "13.20.0"
+    assert fit(C)[1].version == "12.20.0"
 
 
 @needs("gcc")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from link_tools import BDIR, TARGET, Program, built, call, compile_c, environment, link, no_leftovers
+from link_tools import BDIR, TARGET, Program, built, call, compile_c, elf, environment, link, no_leftovers
 
 pytestmark = built
 
@@ -295,3 +296,25 @@ def test_stock_wrapper_calls_our_mkoffload(objects: dict[str, Path], tmp_path: P
     program = Program(tmp_path / "prog")
     assert program.image_tables() == (["a._omp_fn.0"], [])
     call(tmp_path / "prog")
+
+
+@pytest.mark.parametrize("mode", ["ours", "lto", "plain"])
+def test_object_of_a_newer_gcc_is_refused(objects: dict[str, Path], tmp_path: Path, mode: str) -> None:
+    """Its streams tell the release; nothing reads on in a form that it does not know."""
+    data = bytearray(objects[f"a-{mode}"].read_bytes())
+    file = elf(bytes(data))
+    for section in file.iter_sections():
+        if ".lto." in section.name:
+            struct.pack_into("<h", data, section["sh_offset"], 14)
+    newer = tmp_path / "newer.o"
+    newer.write_bytes(data)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    done = link([newer, objects["main-ours"]], tmp_path / "prog", check=False, TMPDIR=str(scratch))
+    assert done.returncode != 0
+    assert done.stderr.startswith(
+        "lto-wrapper: fatal error: newer.o: compiled by gcc 14; gompy links and runs device code of gcc 12 only: "
+        "compile it with gompcc, or with gcc-12\n"
+    ), done.stderr
+    assert not (tmp_path / "prog").exists()
+    no_leftovers(scratch)

@@ -127,6 +127,29 @@ int main (int argc, char **)
   return 0;
 }
 """
+NEWER_LAUNCH = r"""
+#include <stdint.h>
+#include <stdio.h>
+typedef void target_ext (int, void (*) (void *), size_t, void **, size_t *, unsigned short *, unsigned, void **,
+                         void **);
+extern target_ext __real_GOMP_target_ext;
+void __wrap_GOMP_target_ext (int device, void (*fn) (void *), size_t n, void **host, size_t *sizes,
+                             unsigned short *kinds, unsigned flags, void **depend, void **args)
+{
+  for (int i = 0; args[i] != NULL; i++)  /* num_teams 1, as gcc 12 says it; gcc 13 and later: -2 */
+    if (args[i] == (void *) 0x10100)
+      args[i] = (void *) (intptr_t) ((-2l << 16) | 0x100);
+  __real_GOMP_target_ext (device, fn, n, host, sizes, kinds, flags, depend, args);
+}
+int main (void)
+{
+  int y = 0, teams = 0;
+#pragma omp target map(tofrom: y, teams)
+  { y += 2; __atomic_fetch_add (&teams, 1, __ATOMIC_RELAXED); }
+  printf ("%d %d\n", y, teams);
+}
+"""
+"""A target without teams launched as gcc 13 and later do."""
 FRAMES = r"""
 #include <omp.h>
 #include <stdio.h>
@@ -304,6 +327,14 @@ int main (void)
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
     return make_tools(tmp_path_factory, GOMPY_CUDA="emulated", GOMPY_STATS="1")
+
+
+@pytest.mark.parametrize("target", ["nvptx-none", "intelmic"])
+def test_launch_words_of_newer_compilers(tools: Tools, target: str) -> None:
+    tools.write("newer.c", NEWER_LAUNCH)
+    words = ["-fopenmp", "-O1", f"-foffload={target}", "-Wl,--wrap=GOMP_target_ext", "newer.c", "-o", f"newer-{target}"]
+    tools.ok("gompcc", *words)
+    assert tools.ok(f"./newer-{target}") == "2 1\n"
 
 
 def test_auto_takes_it_and_says_so(tools: Tools) -> None:

@@ -143,6 +143,32 @@ def test_several_devices_of_a_class_and_what_a_launch_asks_for(tools: Tools) -> 
     assert done.returncode == 0
 
 
+def test_launch_without_teams_is_one_team(tools: Tools) -> None:
+    """As gcc 12 says it, and as gcc 13 and later do: -2."""
+    text = """#include <stddef.h>
+typedef void ext (int, void (*) (void *), size_t, void **, size_t *, unsigned short *, unsigned, void **, void **);
+extern ext __real_GOMP_target_ext;
+void __wrap_GOMP_target_ext (int d, void (*fn) (void *), size_t n, void **h, size_t *s, unsigned short *k, unsigned f,
+                             void **dep, void **args)
+{
+  static int launches;
+  if (launches++)
+    args[0] = (void *) ((-2l << 16) | 0x100);
+  __real_GOMP_target_ext (d, fn, n, h, s, k, f, dep, args);
+}
+int main (void) { int s = 0; for (int i = 0; i < 2; i++) {
+#pragma omp target map(tofrom: s)
+s++;
+} return s != 2; }
+"""
+    program = tools.work / "wrapped"
+    source = tools.write("wrapped.c", text)
+    tools.ok("gompcc", "-fopenmp", "-Wl,--wrap=GOMP_target_ext", source, "-o", program)
+    changes = "def run(self, device, function, variables, launch):\n    print(launch)\n"
+    done = on_python(tools, program, good(tools, changes + "    super().run(device, function, variables, launch)"))
+    assert done.stdout.count("Launch(num_teams=1, ") == 2, done.stdout + done.stderr
+
+
 def test_can_run_sends_regions_to_the_host(tools: Tools, small: Path) -> None:
     done = on_python(tools, small, good(tools, "def can_run(self, function): return False"), GOMPY_STATS="1")
     assert done.stdout == "s 4\n" and "1 on the host: the device cannot run the region" in done.stderr

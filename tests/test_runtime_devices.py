@@ -198,10 +198,17 @@ def test_image_life(tmp_path: Path) -> None:
     ], "no unload after the device is finalised"
 
 
+TOO_OLD = (
+    "Library too old for offload (version 1 < {}): the program was linked by {}, and gompy runs programs of gcc 12 "
+    "(which gompcc takes where it is installed)"
+)
+
+
 @pytest.mark.parametrize(
     ("defines", "message"),
     [
-        (["-DVERSION=0x20000", "-DNVARS=4"], "Library too old for offload (version 1 < 2)"),
+        (["-DVERSION=0x20000", "-DNVARS=4"], TOO_OLD.format(2, "gcc 13")),
+        (["-DVERSION=0x30001", "-DNVARS=4"], TOO_OLD.format(3, "gcc 14 or later")),
         (["-DVERSION=0", "-DNVARS=0"], "Cannot map target functions or variables (expected 1, have 4)"),
         (["-DVERSION=0", "-DNVARS=4", "-DSHORT"], "Cannot map target variables (size mismatch)"),
     ],

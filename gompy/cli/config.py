@@ -16,6 +16,10 @@ def _environment() -> str:
     return shlex.join([f"{plan.AS}=rename", f"{plan.TARGET_NAMES}={TARGET_INTELMIC}"])
 
 
+def _compiler(language: compiler.Language) -> str:
+    return shlex.join(compiler.fit(language)[0].words)
+
+
 def _version() -> str:
     from gompy.cli.main import version
 
@@ -30,6 +34,9 @@ ANSWERS: dict[str, tuple[str, Callable[[], str]]] = {
     "--cflags": ("what a compile gets", lambda: shlex.join([*plan.compile_words(), "-fopenmp"])),
     "--libs": ("what a link gets, before the objects", lambda: shlex.join([*plan.library_words(), "-fopenmp"])),
     "--env": ("what both need in the environment", _environment),
+    "--cc": ("the compiler that gompcc runs for offloading commands", lambda: _compiler(compiler.C)),
+    "--cxx": ("the compiler of gompc++", lambda: _compiler(compiler.CXX)),
+    "--fc": ("the compiler of gompfortran", lambda: _compiler(compiler.FORTRAN)),
     "--prefix": ("the folder that holds the package", lambda: paths.PREFIX),
     "--version": ("gompy's version", _version),
 }

@@ -15,6 +15,7 @@ import tempfile
 
 from gompy.driver import compiler, errors, paths, plan
 from gompy.objects.names import DEVICE_IR_SECTION_PREFIX, OFFLOAD_OPTS_SECTION
+from gompy.objects.releases import NAMED, SUPPORTED, major_of, newer, offload_package
 
 PROBE = """\
 #include <omp.h>
@@ -33,7 +34,8 @@ SOURCES = {
     "gompc++": (".cc", "int x; void f (void) {\n#pragma omp target map(x)\nx = 1;\n}\n"),
     "gompfortran": (".f90", "subroutine f (x)\ninteger :: x\n!$omp target map(x)\nx = 1\n!$omp end target\nend\n"),
 }
-PACKAGES = {"nvptx-none": "gcc-12-offload-nvptx", "amdgcn-amdhsa": "gcc-12-offload-amdgcn"}
+PACKAGED = ("nvptx-none", "amdgcn-amdhsa")
+"""Targets whose compilers Debian has packages of."""
 VARIABLES = ("GOMPY_", "OMP_TARGET_OFFLOAD", "OMP_DEFAULT_DEVICE", "OFFLOAD_", "LD_PRELOAD", "LD_LIBRARY_PATH", "GOMP_")
 """Beginnings of the names of environment variables that change what happens."""
 
@@ -152,7 +154,9 @@ def check_compilers(report: Report, folder: str) -> compiler.Compiler | None:
         try:
             command, known = compiler.fit(language)
         except errors.DriverError as error:
-            report.line(otherwise, f"{language.program}: {error.message}")
+            package = f"{language.default}-{SUPPORTED[-1]}"
+            mend = "" if os.environ.get(language.variable) else f"apt-get install {package}"
+            report.line(otherwise, f"{language.program}: {error.message}", mend)
             continue
         suffix, text = SOURCES[language.program]
         source = os.path.join(folder, f"probe{suffix}")
@@ -169,7 +173,7 @@ def check_compilers(report: Report, folder: str) -> compiler.Compiler | None:
         streams = OFFLOAD_OPTS_SECTION.encode() in data
         ours = f"{DEVICE_IR_SECTION_PREFIX}.opts".encode() in data
         if streams and ours:
-            report.line(OK, f"{what}, streams device code")
+            report.line(OK, f"{what}, streams device code{instead_of(language, command)}")
             found = command if language is compiler.C else found
         else:
             lacking = "offload streams" if not streams else f"{DEVICE_IR_SECTION_PREFIX}* sections"
@@ -177,18 +181,29 @@ def check_compilers(report: Report, folder: str) -> compiler.Compiler | None:
     return found
 
 
+def instead_of(language: compiler.Language, command: compiler.Compiler) -> str:
+    """What to add where another compiler than the PATH's default one is taken because that is too new."""
+    path = compiler.which(language.default)
+    if not path or command.words == [language.default] or os.environ.get(language.variable):
+        return ""
+    version = compiler.facts(compiler.Compiler(path, [language.default])).version
+    return f" ({language.default} is {version}; gompy needs {NAMED})" if newer(major_of(version)) else ""
+
+
 def check_targets(report: Report, command: compiler.Compiler) -> None:
     """Device compilers of the stock gcc."""
     report.title("targets")
     report.line(OK, "x86_64-intelmicemul-linux-gnu (intelmic): emulated, always there")
-    for target in compiler.facts(command).targets:
+    known = compiler.facts(command)
+    for target in known.targets:
         name = f"accel/{target}/mkoffload"
         _, text = run([*command.words, f"-print-prog-name={name}"], command.path)
         path = text.strip()
         if os.path.isabs(path):
             report.line(OK, f"{target}: {path}")
         else:
-            mend = f"apt-get install {PACKAGES[target]}" if target in PACKAGES else ""
+            package = offload_package(target, major_of(known.version))
+            mend = f"apt-get install {package}" if target in PACKAGED else ""
             report.line(NOTE, f"{target}: its compiler is not installed", mend)
 
 

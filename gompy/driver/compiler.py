@@ -9,9 +9,7 @@ from __future__ import annotations
 import os
 
 from gompy.driver.errors import DriverError, quote
-
-OLDEST = 12
-NEWEST_TRIED = 16
+from gompy.objects.releases import NAMED, SUPPORTED, major_of, newer
 
 
 class Language:
@@ -54,7 +52,10 @@ class Facts:
         """Why it cannot compile for a device, or ""."""
         if not self.version:
             return "is not gcc"
-        if int(self.version.split(".")[0]) < OLDEST:
+        major = major_of(self.version)
+        if newer(major):
+            return f"is gcc {self.version}, whose device code gompy cannot run yet"
+        if major not in SUPPORTED:
             return f"is gcc {self.version}"
         if not self.targets:
             return f"is a gcc {self.version} that was configured without --enable-offload-targets"
@@ -75,7 +76,10 @@ def which(name: str) -> str:
 
 
 def chosen(language: Language) -> Compiler:
-    """The compiler to run: the environment's, else the PATH's default one, else the oldest versioned one there is."""
+    """The compiler to run: the environment's, else the PATH's default one, else a versioned one.
+
+    A versioned one also if the default one is newer than gompy works with.
+    """
     given = os.environ.get(language.variable, "").strip()
     if given:
         words = [given]
@@ -90,12 +94,37 @@ def chosen(language: Language) -> Compiler:
         if not path:
             raise DriverError(f"{language.variable}: no such compiler: {quote(words[0])}")
         return Compiler(path, words)
-    names = [language.default, *(f"{language.default}-{n}" for n in range(OLDEST, NEWEST_TRIED + 1))]
-    for name in names:
-        path = which(name)
+    path = which(language.default)
+    if path:
+        first = Compiler(path, [language.default])
+        # One gcc for all commands of a build: streams, Fortran modules and what CMake finds out have one version.
+        return _older_than(language, first) or first
+    other = _versioned(language)
+    if other is not None:
+        return other
+    last = f"{language.default}-{SUPPORTED[-1]}"
+    raise DriverError(f"no {language.default} and no {last} in PATH: install {last}, or set {language.variable}")
+
+
+def _versioned(language: Language) -> Compiler | None:
+    """The first ``gcc-<n>`` of the supported releases that is there."""
+    for number in SUPPORTED:
+        path = which(f"{language.default}-{number}")
         if path:
-            return Compiler(path, [name])
-    raise DriverError(f"no {names[0]} and no {names[1]} in PATH: install gcc 12 or later, or set {language.variable}")
+            return Compiler(path, [f"{language.default}-{number}"])
+    return None
+
+
+def _older_than(language: Language, command: Compiler) -> Compiler | None:
+    """A compiler of a supported release, if there is one and the given compiler is newer than these.
+
+    The file's name tells where it has a number, as distributions name them; only otherwise the compiler is asked.
+    """
+    number = os.path.realpath(command.path).rpartition("-")[2]
+    if number.isdecimal():
+        return _versioned(language) if newer(int(number)) else None
+    other = _versioned(language)
+    return other if other is not None and newer(major_of(facts(command).version)) else None
 
 
 def fit(language: Language) -> tuple[Compiler, Facts]:
@@ -108,17 +137,14 @@ def fit(language: Language) -> tuple[Compiler, Facts]:
     known = facts(first)
     if not known.problem:
         return first, known
-    mend = f"offloading needs gcc {OLDEST} or later, configured with offload targets"
+    mend = f"offloading needs {NAMED}, configured with offload targets"
     if not os.environ.get(language.variable, "").strip():
-        for number in range(OLDEST, NEWEST_TRIED + 1):
-            name = f"{language.default}-{number}"
-            path = which(name)
-            if path:
-                other = Compiler(path, [name])
-                known_other = facts(other)
-                if not known_other.problem:
-                    return other, known_other
-        mend += f": install {language.default}-{OLDEST}, or set {language.variable}"
+        other = _versioned(language)
+        if other is not None:
+            known_other = facts(other)
+            if not known_other.problem:
+                return other, known_other
+        mend += f": install {language.default}-{SUPPORTED[-1]}, or set {language.variable}"
     else:
         mend += f": set {language.variable} to one, or unset it"
     raise DriverError(f"{quote(' '.join(first.words))} {known.problem}; {mend}")

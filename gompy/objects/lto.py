@@ -65,6 +65,17 @@ def ir_prefix(elf: Elf) -> str | None:
     return None
 
 
+def stream_versions(elf: Elf) -> list[int]:
+    """Major versions of the file's streams, one for each unit: GCC's release (lto-streamer.h, struct lto_section)."""
+    heads = tuple(f"{p}.lto." for p in (LTO_SECTION_PREFIX, DEVICE_IR_SECTION_PREFIX, OFFLOAD_LTO_SECTION_PREFIX))
+    found = []
+    for section in elf.sections:
+        if section.name.startswith(heads):
+            content = elf.content(section)
+            found += [int.from_bytes(content[:2], "little")] if len(content) >= 2 else []
+    return found
+
+
 def restored(elf: Elf) -> bytes:
     """The file's bytes with our stream prefix replaced by GCC's, so that lto1 reads it.
 

@@ -305,6 +305,13 @@ cdef public void GOMP_offload_register_ver(unsigned version, const void *host_ta
                            our_target_data(version, target_type, target_data))
 
 
+cdef void refuse_newer(unsigned version) noexcept nogil:
+    """End the program: its tables, launch arguments and device numbers mean other things (gompy/objects/releases.py)."""
+    gompy_fatal(b"Library too old for offload (version %u < %u): the program was linked by %s, and gompy runs programs "
+                b"of gcc 12 (which gompcc takes where it is installed)", <unsigned> GOMP_VERSION, version,
+                b"gcc 13" if version == 2 else b"gcc 14 or later")
+
+
 cdef public void gompy_offload_register(unsigned version, const void *host_table, int target_type,
                                         const void *target_data, const void *description) noexcept nogil:
     """The same, with a description of its objects in our form or NULL; devices that are in use get it at once."""
@@ -313,7 +320,7 @@ cdef public void gompy_offload_register(unsigned version, const void *host_table
     cdef DeviceDescr *dev
     cdef int i
     if version >> 16 > GOMP_VERSION:
-        gompy_fatal(b"Library too old for offload (version %u < %u)", <unsigned> GOMP_VERSION, version >> 16)
+        refuse_newer(version >> 16)
     gompy_lock_acquire(&gompy_register_lock)
     images = <OffloadImage *> realloc(offload_images, (num_offload_images + 1) * sizeof(OffloadImage))
     if images == NULL:

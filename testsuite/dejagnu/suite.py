@@ -60,7 +60,7 @@ DRIVERS = (
 def missing_packages(need_source: bool) -> list[str]:
     """Debian packages that are needed and not there."""
     missing = [] if shutil.which("runtest") else [PACKAGES["runtest"]]
-    if need_source and not (source.ARCHIVE.exists() or unpacked()):
+    if need_source and not (source.archive().exists() or unpacked()):
         missing.append(PACKAGES["source"])
     return missing
 
@@ -91,11 +91,11 @@ def root() -> Path:
         return cache
     print(f"unpacking the suite into {cache}", flush=True)
     try:
-        with tarfile.open(source.ARCHIVE, "r|xz") as archive:
-            for member in archive:
+        with tarfile.open(source.archive(), "r|xz") as file:
+            for member in file:
                 if not member.isfile() or not _MEMBERS.match(member.name):
                     continue
-                stream = archive.extractfile(member)
+                stream = file.extractfile(member)
                 if stream is None:
                     continue
                 target = cache / member.name.split("/", 1)[1]
@@ -108,7 +108,7 @@ def root() -> Path:
         (cache / _MARK).touch()
         (cache / ".complete").touch()
     except (OSError, tarfile.TarError) as error:
-        raise SuiteError(f"{source.ARCHIVE}: cannot be unpacked into {cache}: {error}") from None
+        raise SuiteError(f"{source.archive()}: cannot be unpacked into {cache}: {error}") from None
     return cache
 
 

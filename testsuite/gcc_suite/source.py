@@ -10,8 +10,9 @@ from pathlib import Path
 
 from gompy.dg.program import TestFile
 
-ARCHIVE = Path("/usr/src/gcc-12/gcc-12.2.0-dfsg.tar.xz")
 PACKAGE = "gcc-12-source"
+FOLDER = Path("/usr/src/gcc-12")
+"""Where the package puts the archive: gcc-12.2.0-dfsg.tar.xz of Debian 12, gcc-12.4.0-dfsg.tar.xz of Debian 13."""
 _MEMBERS = re.compile(r"[^/]+/(include/gomp-constants\.h|libgomp/[^/]*\.h|libgomp/testsuite/.*)$")
 
 DIRECTORIES = (
@@ -33,47 +34,55 @@ class SourceError(Exception):
     """The tests are not to be had; the text says why and what to do."""
 
 
+def archive() -> Path:
+    """The installed archive; a name that is not there if the package is not installed."""
+    return next(iter(sorted(FOLDER.glob("gcc-12.*.tar.xz"))), FOLDER / "gcc-12.tar.xz")
+
+
 def cache_directory() -> Path:
-    """Where the unpacked tests are kept: $XDG_CACHE_HOME/gompy or ~/.cache/gompy."""
+    """Where the unpacked tests are kept: below $XDG_CACHE_HOME/gompy or ~/.cache/gompy, a folder for each release."""
     root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "gompy" / "gcc-12.2.0"
+    folder = Path(root) / "gompy"
+    if not archive().exists():  # the package may have gone since
+        return next(iter(sorted(folder.glob("gcc-12.*.*"))), folder / "gcc-12")
+    return folder / archive().name.removesuffix(".tar.xz").removesuffix("-dfsg")
 
 
 def _install() -> None:
     command = ["apt-get", "install", "-y", "-q", "--no-install-recommends", PACKAGE]
     if os.geteuid() != 0:
         raise SourceError(f"GCC's tests are in Debian's package {PACKAGE}; install it: sudo {' '.join(command)}")
-    if subprocess.run(command, stdout=subprocess.DEVNULL).returncode or not ARCHIVE.exists():
-        raise SourceError(f"{ARCHIVE}: not there after: {' '.join(command)}")
+    if subprocess.run(command, stdout=subprocess.DEVNULL).returncode or not archive().exists():
+        raise SourceError(f"{archive()}: not there after: {' '.join(command)}")
 
 
 def at_hand() -> bool:
     """Whether the tests need not be fetched."""
-    return ARCHIVE.exists() or (cache_directory() / ".complete").exists()
+    return archive().exists() or (cache_directory() / ".complete").exists()
 
 
 def default_tests() -> Path:
     """libgomp/testsuite of the installed GCC source, unpacked once (half a minute).  Raises SourceError."""
+    if not archive().exists() and not (cache_directory() / ".complete").exists():
+        _install()
     cache = cache_directory()
     tests = cache / "libgomp" / "testsuite"
     if (cache / ".complete").exists():
         return tests
-    if not ARCHIVE.exists():
-        _install()
     try:
-        with tarfile.open(ARCHIVE, "r|xz") as archive:
-            for member in archive:
+        with tarfile.open(archive(), "r|xz") as file:
+            for member in file:
                 if not member.isfile() or not _MEMBERS.match(member.name):
                     continue
                 target = cache / member.name.split("/", 1)[1]
-                stream = archive.extractfile(member)
+                stream = file.extractfile(member)
                 if stream is None:
                     continue
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(stream.read())
         (cache / ".complete").touch()
     except (OSError, tarfile.TarError) as error:
-        raise SourceError(f"{ARCHIVE}: cannot be unpacked into {cache}: {error}") from None
+        raise SourceError(f"{archive()}: cannot be unpacked into {cache}: {error}") from None
     return tests
 
 

@@ -8,6 +8,7 @@ cdef enum:
     ARG_VALUE_SHIFT = 16
     ARG_NUM_TEAMS = 1 << 8
     ARG_THREAD_LIMIT = 2 << 8
+    NO_TEAMS_CONSTRUCT = -2  # the number of teams that gcc 13 and later give for a target without teams; 12 gives 1
 
     DEFAULT_WARPS = 8  # a team
     MAX_WARPS = 32  # a team: GCC's own limit in its nvptx libgcc
@@ -60,7 +61,7 @@ cdef void read_arguments(void **args, int *teams, int *threads) noexcept nogil:
         if value > INT32_MAX:
             value = INT32_MAX
         if id & ARG_ID_MASK == ARG_NUM_TEAMS:
-            teams[0] = <int> value
+            teams[0] = 1 if value == NO_TEAMS_CONSTRUCT else <int> value
         elif id & ARG_ID_MASK == ARG_THREAD_LIMIT:
             threads[0] = <int> value
 

@@ -77,6 +77,7 @@ cdef enum:
     TARGET_ARG_ID = 0xFF00
     TARGET_ARG_NUM_TEAMS = 0x100
     TARGET_ARG_THREAD_LIMIT = 0x200
+    NO_TEAMS_CONSTRUCT = -2  # gcc 13 and later: a target without teams, for which 12 gives 1 team
     REASON_SIZE = 1024
 
 cdef struct AddrPair:
@@ -318,6 +319,8 @@ cdef void read_launch(void **args, int64_t *teams, int64_t *threads) noexcept no
         if word & TARGET_ARG_SUBSEQUENT:
             value = <intptr_t> args[i]
             i += 1
+        if value == NO_TEAMS_CONSTRUCT and word & TARGET_ARG_ID == TARGET_ARG_NUM_TEAMS:
+            value = 1
         if value < 0:
             value = 0
         if word & TARGET_ARG_ID == TARGET_ARG_NUM_TEAMS:
