@@ -53,10 +53,17 @@ cdef public int cuMemAlloc_v2(CUdeviceptr *to, size_t size) noexcept nogil:
 
 cdef public int cuMemAllocPitch_v2(CUdeviceptr *to, size_t *pitch, size_t width, size_t height, unsigned unit) noexcept nogil:
     """Device memory for lines; the pitch is a multiple of 512."""
-    if pitch == NULL or width == 0 or height == 0 or unit not in (4, 8, 16):
+    cdef size_t line = 0, size = 0
+    cdef int r
+    if pitch == NULL or width == 0 or height == 0 or unit not in (4, 8, 16) or width > MAX_PITCH:
         return CUDA_ERROR_INVALID_VALUE
-    pitch[0] = round_up(width, 512)
-    return cuMemAlloc_v2(to, pitch[0] * height)
+    line = round_up(width, 512)
+    if not fits_product(line, height, &size):
+        return CUDA_ERROR_OUT_OF_MEMORY
+    r = cuMemAlloc_v2(to, size)
+    if r == CUDA_SUCCESS:
+        pitch[0] = line
+    return r
 
 
 cdef public int cuMemAllocManaged(CUdeviceptr *to, size_t size, unsigned flags) noexcept nogil:
@@ -89,11 +96,17 @@ cdef public int cuMemFree_v2(CUdeviceptr address) noexcept nogil:
 
 cdef public int gompy_close_gap(CUdeviceptr address, size_t size) noexcept nogil:
     """Take access to a part of a block from kernels, until it is freed.  Not part of CUDA: for GOMPY_CHECK, so that a
-    runtime that puts several objects into one block can have what lies between them found; else ERROR_NOT_SUPPORTED."""
+    runtime that puts several objects into one block can have what lies between them found; else ERROR_NOT_SUPPORTED.  Nothing
+    (size 0) tells which."""
+    cdef int r
     if not checking & CHECK_MEMORY:
         return CUDA_ERROR_NOT_SUPPORTED
-    mark(address, size, 0)
-    return CUDA_SUCCESS
+    if size == 0:
+        return CUDA_SUCCESS
+    r = check_device_range(address, size)
+    if r == CUDA_SUCCESS:
+        mark(address, size, 0)
+    return r
 
 
 cdef public int cuMemAllocAsync(CUdeviceptr *to, size_t size, void *queue) noexcept nogil:
@@ -114,12 +127,15 @@ cdef public int cuMemFreeAsync(CUdeviceptr address, void *queue) noexcept nogil:
         return r
     if address == 0:
         return CUDA_SUCCESS
-    r = check_device_range(address, 1)
-    if r != CUDA_SUCCESS:
-        return r
     o = new_op(FREE_OP, 0)
     if o == NULL:
         return CUDA_ERROR_OUT_OF_MEMORY
+    pthread_mutex_lock(&memory_lock)
+    r = pin_range(address, 1, &o.pins[0])  # until then nobody else gets a block at this address
+    pthread_mutex_unlock(&memory_lock)
+    if r != CUDA_SUCCESS:
+        free(o)
+        return r
     o.address = address
     return submit(s, o)
 
@@ -230,6 +246,13 @@ cdef public int cuMemHostGetFlags(unsigned *to, void *p) noexcept nogil:
     return r
 
 
+cdef bint is_mapped(size_t address, size_t size) noexcept nogil:
+    """Whether the program has memory at all of these addresses."""
+    cdef size_t start = address & ~<size_t>4095, end = 0
+    # The call has no effect but its answer: ENOMEM where a page is not there.
+    return fits_sum(address, size, &end) and msync(<void *>start, end - start, MS_ASYNC) == 0
+
+
 cdef public int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) noexcept nogil:
     """Pin the program's memory: copies from and to it become asynchronous; kernels can't use it."""
     global registered
@@ -239,7 +262,7 @@ cdef public int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) noexc
     cdef int r = current(&c)
     if r != CUDA_SUCCESS:
         return r
-    if p == NULL or size == 0 or flags > 15:
+    if p == NULL or size == 0 or flags > 15 or not is_mapped(<size_t>p, size):
         return CUDA_ERROR_INVALID_VALUE
     h = <host_range *>malloc(sizeof(host_range))
     if h == NULL:

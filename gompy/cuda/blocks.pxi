@@ -12,6 +12,7 @@ cdef enum:
     MANAGED         # cuMemAllocManaged
     QUARANTINE      # freed, not yet given out again
     MARGIN          # before the first block
+    LEAVING         # freed while an operation was at it: goes when that is over
 
 cdef struct block:
     block *left
@@ -25,6 +26,7 @@ cdef struct block:
     uint32_t priority
     uint32_t use
     uint32_t flags
+    uint32_t pins              # operations that are at it, and LEAVING_PIN (memory.pxi)
 
 cdef struct area:
     uint64_t base, size        # addresses

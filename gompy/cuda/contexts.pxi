@@ -106,13 +106,15 @@ cdef int create_context(gpu *g, unsigned flags, bint primary, context **to) noex
     return CUDA_SUCCESS
 
 
-cdef void end_context(context *c) noexcept nogil:
-    """Wait for a context's work, then free all that it has."""
-    bury_handle(CONTEXT, c)
+cdef bint end_context(context *c) noexcept nogil:
+    """Wait for a context's work, then free all that it has.  False if another thread does that."""
+    if not bury_handle(CONTEXT, c):
+        return False
     end_streams(c)
     unload_all(c)
     free_owned(c.device, c)
     free_handle(CONTEXT, c)
+    return True
 
 
 cdef public int cuInit(unsigned flags) noexcept nogil:
@@ -202,8 +204,7 @@ cdef public int cuCtxDestroy_v2(void *p) noexcept nogil:
         return CUDA_ERROR_INVALID_CONTEXT
     if cuda_thread.depth and cuda_thread.stack[cuda_thread.depth - 1].of == p:
         cuda_thread.depth -= 1
-    end_context(c)
-    return CUDA_SUCCESS
+    return CUDA_SUCCESS if end_context(c) else CUDA_ERROR_INVALID_CONTEXT
 
 
 cdef public int cuCtxDestroy(void *p) noexcept nogil:

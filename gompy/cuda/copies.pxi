@@ -48,23 +48,38 @@ cdef bint is_pinned(const void *p, size_t size) noexcept nogil:
     pthread_mutex_lock(&memory_lock)
     n = block_at(<uint64_t>p, NULL, NULL)
     r = registered_at(<uint64_t>p)
-    pinned = n != NULL or (r != NULL and <uint64_t>p + size <= r.start + r.size)
+    pinned = n != NULL or (r != NULL and size <= r.start + r.size - <uint64_t>p)
     pthread_mutex_unlock(&memory_lock)
     return pinned
 
 
-cdef int check_side(const void *p, size_t extent, unsigned kind) noexcept nogil:
-    """One side of a copy: device memory must be one block's, a host address not null, unified either."""
-    if p == NULL:
+cdef int pin_side(const void *p, size_t extent, unsigned kind, block **pinned) noexcept nogil:
+    """One side of a copy: device memory, pinned host memory too, must be one block's, which stays until the copy is done; a host
+    address must not be null, nor the memory end behind the last address.  With memory_lock held."""
+    cdef size_t end = 0
+    if p == NULL or not fits_sum(<size_t>p, extent, &end):
         return CUDA_ERROR_INVALID_VALUE
-    if kind == MEMORY_DEVICE or (kind == MEMORY_UNIFIED and gpu_of(<uint64_t>p) != NULL):
-        return check_device_range(<uint64_t>p, extent)
+    if kind == MEMORY_DEVICE or gpu_of(<uint64_t>p) != NULL:
+        return pin_range(<uint64_t>p, extent, pinned)
     return CUDA_SUCCESS
 
 
-cdef inline size_t extent_of(size_t width, size_t height, size_t depth, size_t pitch, size_t slice) noexcept nogil:
-    """Bytes from the first to the last of a shape."""
-    return (depth - 1) * slice + (height - 1) * pitch + width
+cdef int pin_sides(copy_shape *shape, unsigned to_kind, unsigned of_kind, block **pins, size_t *extents) noexcept nogil:
+    """Check both sides of a copy that is not empty, and keep their memory.  Both arrays: where it goes, where it comes from."""
+    cdef int r
+    pins[0] = pins[1] = NULL
+    if not fits_extent(shape.width, shape.height, shape.depth, shape.to_pitch, shape.to_slice, &extents[0]):
+        return CUDA_ERROR_INVALID_VALUE
+    if not fits_extent(shape.width, shape.height, shape.depth, shape.of_pitch, shape.of_slice, &extents[1]):
+        return CUDA_ERROR_INVALID_VALUE
+    pthread_mutex_lock(&memory_lock)
+    r = pin_side(shape.to, extents[0], to_kind, &pins[0])
+    if r == CUDA_SUCCESS:
+        r = pin_side(shape.of, extents[1], of_kind, &pins[1])
+    pthread_mutex_unlock(&memory_lock)
+    if r != CUDA_SUCCESS:
+        unpin(pins[0])
+    return r
 
 
 cdef int copy_now_or_later(stream *s, copy_shape *shape, unsigned to_kind, unsigned of_kind, bint later) noexcept nogil:
@@ -73,28 +88,32 @@ cdef int copy_now_or_later(stream *s, copy_shape *shape, unsigned to_kind, unsig
     cdef op *o
     cdef gpu *to_gpu
     cdef gpu *of_gpu
-    cdef size_t bytes = shape.width * shape.height * shape.depth
+    cdef block *pins[2]
+    cdef size_t extents[2]
+    cdef size_t bytes
     cdef int r
-    if bytes == 0:
+    if shape.width == 0 or shape.height == 0 or shape.depth == 0:
         return CUDA_SUCCESS
-    r = check_side(shape.to, extent_of(shape.width, shape.height, shape.depth, shape.to_pitch, shape.to_slice), to_kind)
-    if r == CUDA_SUCCESS:
-        r = check_side(shape.of, extent_of(shape.width, shape.height, shape.depth, shape.of_pitch, shape.of_slice), of_kind)
+    r = pin_sides(shape, to_kind, of_kind, pins, extents)
     if r != CUDA_SUCCESS:
         return r
+    bytes = shape.width * shape.height * shape.depth  # lines do not overlap: less than the extents, which fit
     to_gpu = gpu_of(<uint64_t>shape.to)
     of_gpu = gpu_of(<uint64_t>shape.of)
     if to_gpu != NULL and of_gpu == NULL:
         count_up(&to_gpu.copied_in, bytes, RELAXED)
     elif of_gpu != NULL and to_gpu == NULL:
         count_up(&of_gpu.copied_out, bytes, RELAXED)
-    if to_gpu == NULL and not is_pinned(shape.to, shape.width):
+    if to_gpu == NULL and not is_pinned(shape.to, extents[0]):
         later = False
-    if later and of_gpu == NULL and not is_pinned(shape.of, shape.width):
+    if later and of_gpu == NULL and not is_pinned(shape.of, extents[1]):
         if bytes <= STAGED:
             o = new_op(COPY_OP, bytes)
             if o == NULL:
+                unpin(pins[0])
+                unpin(pins[1])
                 return CUDA_ERROR_OUT_OF_MEMORY
+            o.pins[0], o.pins[1] = pins[0], pins[1]
             o.copy = shape[0]
             o.copy.to = <char *>(o + 1)
             o.copy.to_pitch = shape.width
@@ -109,11 +128,15 @@ cdef int copy_now_or_later(stream *s, copy_shape *shape, unsigned to_kind, unsig
     if later:
         o = new_op(COPY_OP, 0)
         if o == NULL:
+            unpin(pins[0])
+            unpin(pins[1])
             return CUDA_ERROR_OUT_OF_MEMORY
+        o.pins[0], o.pins[1] = pins[0], pins[1]
         o.copy = shape[0]
         return submit(s, o)
     memset(&here, 0, sizeof(here))
     here.kind = COPY_OP
+    here.pins[0], here.pins[1] = pins[0], pins[1]
     here.copy = shape[0]
     return submit_and_wait(s, &here)
 
@@ -190,6 +213,23 @@ cdef public int cuMemcpyPeerAsync(CUdeviceptr to, void *to_context, CUdeviceptr 
     return copy_line(queue, <void *>to, <void *>of, size, MEMORY_DEVICE, MEMORY_DEVICE, True)
 
 
+cdef bint pitch_of(size_t pitch, size_t x, size_t width, size_t *to) noexcept nogil:
+    """The bytes from a line to the next, 0 for lines without a gap; False for what a device cannot do."""
+    cdef size_t least = 0
+    if not fits_sum(x, width, &least) or (pitch and pitch < least):
+        return False
+    to[0] = pitch if pitch else least
+    return pitch <= MAX_PITCH
+
+
+cdef bint slice_of(size_t height, size_t y, size_t lines, size_t pitch, size_t *to) noexcept nogil:
+    """The bytes from a slice to the next, which has so many lines, 0 for no more than are copied."""
+    cdef size_t least = 0
+    if not fits_sum(y, lines, &least) or (height and height < least):
+        return False
+    return fits_product(pitch, height if height else least, to)
+
+
 cdef int copy_2d(void *queue, const CUDA_MEMCPY2D *p, bint later) noexcept nogil:
     """A rectangle; arrays (textures' memory) are not implemented."""
     cdef copy_shape shape
@@ -203,16 +243,18 @@ cdef int copy_2d(void *queue, const CUDA_MEMCPY2D *p, bint later) noexcept nogil
         return CUDA_ERROR_NOT_SUPPORTED
     memset(&shape, 0, sizeof(shape))
     shape.width, shape.height, shape.depth = p.WidthInBytes, p.Height, 1
-    shape.of_pitch = p.srcPitch if p.srcPitch else p.srcXInBytes + p.WidthInBytes
-    shape.to_pitch = p.dstPitch if p.dstPitch else p.dstXInBytes + p.WidthInBytes
-    if shape.of_pitch < p.srcXInBytes + p.WidthInBytes or shape.to_pitch < p.dstXInBytes + p.WidthInBytes:
+    if not pitch_of(p.srcPitch, p.srcXInBytes, p.WidthInBytes, &shape.of_pitch):
+        return CUDA_ERROR_INVALID_VALUE
+    if not pitch_of(p.dstPitch, p.dstXInBytes, p.WidthInBytes, &shape.to_pitch):
         return CUDA_ERROR_INVALID_VALUE
     shape.of = <const char *>(p.srcHost if p.srcMemoryType == MEMORY_HOST else <void *>p.srcDevice)
     shape.to = <char *>(p.dstHost if p.dstMemoryType == MEMORY_HOST else <void *>p.dstDevice)
     if shape.of == NULL or shape.to == NULL:
         return CUDA_ERROR_INVALID_VALUE
-    shape.of += p.srcY * shape.of_pitch + p.srcXInBytes
-    shape.to += p.dstY * shape.to_pitch + p.dstXInBytes
+    if not fits_place(shape.of, p.srcXInBytes, p.srcY, shape.of_pitch, 0, 0, <size_t *>&shape.of):
+        return CUDA_ERROR_INVALID_VALUE
+    if not fits_place(shape.to, p.dstXInBytes, p.dstY, shape.to_pitch, 0, 0, <size_t *>&shape.to):
+        return CUDA_ERROR_INVALID_VALUE
     return copy_now_or_later(s, &shape, p.dstMemoryType, p.srcMemoryType, later)
 
 
@@ -234,7 +276,6 @@ cdef public int cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *p, void *queue) noexcept
 cdef int copy_3d(void *queue, const CUDA_MEMCPY3D *p, bint later) noexcept nogil:
     """A cuboid; arrays (textures' memory) are not implemented."""
     cdef copy_shape shape
-    cdef size_t of_height, to_height
     cdef stream *s = NULL
     cdef int r = enter_stream(queue, &s)
     if r != CUDA_SUCCESS:
@@ -245,22 +286,22 @@ cdef int copy_3d(void *queue, const CUDA_MEMCPY3D *p, bint later) noexcept nogil
         return CUDA_ERROR_NOT_SUPPORTED
     memset(&shape, 0, sizeof(shape))
     shape.width, shape.height, shape.depth = p.WidthInBytes, p.Height, p.Depth
-    shape.of_pitch = p.srcPitch if p.srcPitch else p.srcXInBytes + p.WidthInBytes
-    shape.to_pitch = p.dstPitch if p.dstPitch else p.dstXInBytes + p.WidthInBytes
-    of_height = p.srcHeight if p.srcHeight else p.srcY + p.Height
-    to_height = p.dstHeight if p.dstHeight else p.dstY + p.Height
-    if shape.of_pitch < p.srcXInBytes + p.WidthInBytes or shape.to_pitch < p.dstXInBytes + p.WidthInBytes:
+    if not pitch_of(p.srcPitch, p.srcXInBytes, p.WidthInBytes, &shape.of_pitch):
         return CUDA_ERROR_INVALID_VALUE
-    if of_height < p.srcY + p.Height or to_height < p.dstY + p.Height:
+    if not pitch_of(p.dstPitch, p.dstXInBytes, p.WidthInBytes, &shape.to_pitch):
         return CUDA_ERROR_INVALID_VALUE
-    shape.of_slice = shape.of_pitch * of_height
-    shape.to_slice = shape.to_pitch * to_height
+    if not slice_of(p.srcHeight, p.srcY, p.Height, shape.of_pitch, &shape.of_slice):
+        return CUDA_ERROR_INVALID_VALUE
+    if not slice_of(p.dstHeight, p.dstY, p.Height, shape.to_pitch, &shape.to_slice):
+        return CUDA_ERROR_INVALID_VALUE
     shape.of = <const char *>(p.srcHost if p.srcMemoryType == MEMORY_HOST else <void *>p.srcDevice)
     shape.to = <char *>(p.dstHost if p.dstMemoryType == MEMORY_HOST else <void *>p.dstDevice)
     if shape.of == NULL or shape.to == NULL:
         return CUDA_ERROR_INVALID_VALUE
-    shape.of += p.srcZ * shape.of_slice + p.srcY * shape.of_pitch + p.srcXInBytes
-    shape.to += p.dstZ * shape.to_slice + p.dstY * shape.to_pitch + p.dstXInBytes
+    if not fits_place(shape.of, p.srcXInBytes, p.srcY, shape.of_pitch, p.srcZ, shape.of_slice, <size_t *>&shape.of):
+        return CUDA_ERROR_INVALID_VALUE
+    if not fits_place(shape.to, p.dstXInBytes, p.dstY, shape.to_pitch, p.dstZ, shape.to_slice, <size_t *>&shape.to):
+        return CUDA_ERROR_INVALID_VALUE
     return copy_now_or_later(s, &shape, p.dstMemoryType, p.srcMemoryType, later)
 
 
@@ -279,22 +320,32 @@ cdef int fill(void *queue, CUdeviceptr to, size_t pitch, uint32_t value, uint32_
     cdef op here
     cdef op *o
     cdef stream *s = NULL
+    cdef block *pinned = NULL
+    cdef size_t line = 0, extent = 0
     cdef int r = enter_stream(queue, &s)
     if r != CUDA_SUCCESS:
         return r
-    if to % unit != 0 or (height > 1 and (pitch < width * unit or pitch % unit != 0)):
+    if to % unit != 0 or not fits_product(width, unit, &line) or pitch > MAX_PITCH:
+        return CUDA_ERROR_INVALID_VALUE
+    if height > 1 and (pitch < line or pitch % unit != 0):
         return CUDA_ERROR_INVALID_VALUE
     if width == 0 or height == 0:
         return CUDA_SUCCESS
-    r = check_device_range(to, (height - 1) * pitch + width * unit)
+    if not fits_extent(line, height, 1, pitch, 0, &extent):
+        return CUDA_ERROR_INVALID_VALUE
+    pthread_mutex_lock(&memory_lock)
+    r = pin_range(to, extent, &pinned)
+    pthread_mutex_unlock(&memory_lock)
     if r != CUDA_SUCCESS:
         return r
     o = new_op(FILL_OP, 0) if later else &here
     if o == NULL:
+        unpin(pinned)
         return CUDA_ERROR_OUT_OF_MEMORY
     if not later:
         memset(o, 0, sizeof(here))
         o.kind = FILL_OP
+    o.pins[0] = pinned
     o.fill.to, o.fill.value, o.fill.unit = <char *>to, value, unit
     o.fill.count, o.fill.height, o.fill.pitch = width, height, pitch
     return submit(s, o) if later else submit_and_wait(s, o)

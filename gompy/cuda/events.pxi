@@ -55,11 +55,12 @@ cdef public int cuEventDestroy_v2(void *p) noexcept nogil:
     if not is_handle(EVENT, p):
         return CUDA_ERROR_INVALID_HANDLE
     pthread_mutex_lock(&work_lock)
-    bury_handle(EVENT, e)
-    if e.head.held == 0:
+    if not bury_handle(EVENT, e):
+        r = CUDA_ERROR_INVALID_HANDLE
+    elif e.head.held == 0:
         free_handle(EVENT, e)
     pthread_mutex_unlock(&work_lock)
-    return CUDA_SUCCESS
+    return r
 
 
 cdef public int cuEventDestroy(void *p) noexcept nogil:
@@ -81,6 +82,10 @@ cdef public int cuEventRecord(void *p, void *q) noexcept nogil:
     if o == NULL:
         return CUDA_ERROR_OUT_OF_MEMORY
     pthread_mutex_lock(&work_lock)
+    if not is_handle(EVENT, p) or not s.head.live:  # another thread has destroyed one of them
+        pthread_mutex_unlock(&work_lock)
+        free(o)
+        return CUDA_ERROR_INVALID_HANDLE
     if s.first == NULL and ready_for_record(s):  # nothing to wait for: it has happened
         e.number += 1
         e.happened = e.number

@@ -75,9 +75,9 @@ cdef inline bint is_handle(int kind, const void *p) noexcept nogil:
     return load32(&(<handle_head *>p).live, ACQUIRE) != 0
 
 
-cdef void bury_handle(int kind, void *p) noexcept nogil:
-    """From now on the program can't use it; the slot stays until free_handle."""
-    store32(&(<handle_head *>p).live, 0, RELEASE)
+cdef bint bury_handle(int kind, void *p) noexcept nogil:
+    """From now on the program can't use it; the slot stays until free_handle.  False if another thread was quicker."""
+    return exchange32(&(<handle_head *>p).live, 0, ACQUIRE_RELEASE) != 0
 
 
 cdef void free_handle(int kind, void *p) noexcept nogil:

@@ -68,6 +68,26 @@ cdef int take_parameters(function *f, void **params, void **extra, char *to) noe
     return CUDA_SUCCESS
 
 
+cdef int hold_function(function *f) noexcept nogil:
+    """From now on its module stays until the launch is over; CUDA_ERROR_INVALID_HANDLE if another thread has unloaded it."""
+    cdef int r = CUDA_SUCCESS
+    pthread_mutex_lock(&work_lock)
+    if is_handle(FUNCTION, f):
+        f.of.launches += 1
+    else:
+        r = CUDA_ERROR_INVALID_HANDLE
+    pthread_mutex_unlock(&work_lock)
+    return r
+
+
+cdef void release_function(function *f) noexcept nogil:
+    """A launch that is none."""
+    pthread_mutex_lock(&work_lock)
+    f.of.launches -= 1
+    pthread_cond_broadcast(&work_done)
+    pthread_mutex_unlock(&work_lock)
+
+
 cdef public int cuLaunchKernel(void *p, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, void *queue, void **params, void **extra) noexcept nogil:
     """Queue a kernel.  A thread without a current context uses the function's (libgomp's plugin relies on it)."""
     cdef function *f = <function *>p
@@ -75,7 +95,7 @@ cdef public int cuLaunchKernel(void *p, unsigned grid_x, unsigned grid_y, unsign
     cdef unsigned[3] block
     cdef context *c = NULL
     cdef stream *s = NULL
-    cdef op *o
+    cdef op *o = NULL
     cdef int r = top_context(&c)
     if r == CUDA_ERROR_INVALID_CONTEXT and is_handle(FUNCTION, p):
         c = f.of.of
@@ -97,15 +117,16 @@ cdef public int cuLaunchKernel(void *p, unsigned grid_x, unsigned grid_y, unsign
         return CUDA_ERROR_INVALID_HANDLE
     grid[0], grid[1], grid[2] = grid_x, grid_y, grid_z
     block[0], block[1], block[2] = block_x, block_y, block_z
-    r = check_launch(f, grid, block, shared)
+    r = hold_function(f)
     if r != CUDA_SUCCESS:
         return r
-    o = new_op(LAUNCH_OP, f.attributes.param_bytes + 16)
-    if o == NULL:
-        return CUDA_ERROR_OUT_OF_MEMORY
-    r = take_parameters(f, params, extra, <char *>(o + 1))
+    r = check_launch(f, grid, block, shared)
+    if r == CUDA_SUCCESS:
+        o = new_op(LAUNCH_OP, f.attributes.param_bytes + 16)
+        r = take_parameters(f, params, extra, <char *>(o + 1)) if o != NULL else CUDA_ERROR_OUT_OF_MEMORY
     if r != CUDA_SUCCESS:
         free(o)
+        release_function(f)
         return r
     o.kernel = f
     memcpy(o.config.grid, grid, sizeof(grid))
@@ -231,13 +252,14 @@ cdef public int cuFuncGetName(const char **to, void *p) noexcept nogil:
 
 cdef int blocks_per_processor(function *f, int threads, size_t shared) noexcept nogil:
     """How many blocks one multiprocessor holds: by threads, registers (given in 256s to a warp), shared memory, at most 32."""
-    cdef uint64_t warps = (threads + 31) / 32
+    cdef uint64_t warps = (<uint64_t>threads + 31) / 32
     cdef uint64_t n = threads_per_processor(f.of.of.device) / (32 * warps)
     cdef uint64_t by_registers = 65536 / (round_up(f.attributes.registers * 32, 256) * warps)
-    cdef uint64_t shared_bytes = f.attributes.shared_bytes + shared
-    cdef uint64_t by_shared = 102400 / (round_up(shared_bytes, 128) + 1024)
-    if shared_bytes > 49152:
+    cdef size_t shared_bytes = 0
+    cdef uint64_t by_shared
+    if not fits_sum(f.attributes.shared_bytes, shared, &shared_bytes) or shared_bytes > 49152:
         return 0
+    by_shared = 102400 / (round_up(shared_bytes, 128) + 1024)
     if by_registers < n:
         n = by_registers
     if by_shared < n:

@@ -1,7 +1,7 @@
 # What the driver uses of the C library and GCC's builtins.
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t, intptr_t
-from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strcmp, strlen, strncmp, strrchr
+from libc.string cimport memchr, memcmp, memcpy, memmove, memset, strchr, strcmp, strlen, strncmp, strrchr
 
 cdef extern from *:
     """
@@ -49,6 +49,8 @@ cdef extern from *:
     int munmap(void *p, size_t n) nogil
     int mprotect(void *p, size_t n, int prot) nogil
     int madvise(void *p, size_t n, int advice) nogil
+    int MS_ASYNC
+    int msync(void *p, size_t n, int flags) nogil
     int _SC_PHYS_PAGES, _SC_PAGESIZE
     long sysconf(int name) nogil
     ctypedef struct cpu_set_t:
@@ -107,7 +109,11 @@ cdef extern from *:
     uint32_t load32 "__atomic_load_n"(uint32_t *p, int order) nogil
     void store32 "__atomic_store_n"(uint32_t *p, uint32_t v, int order) nogil
     uint64_t count_up "__atomic_add_fetch"(uint64_t *p, uint64_t n, int order) nogil
+    uint32_t count_up32 "__atomic_add_fetch"(uint32_t *p, uint32_t n, int order) nogil
+    uint32_t count_down32 "__atomic_sub_fetch"(uint32_t *p, uint32_t n, int order) nogil
+    uint32_t exchange32 "__atomic_exchange_n"(uint32_t *p, uint32_t v, int order) nogil
     int RELAXED "__ATOMIC_RELAXED"
+    int ACQUIRE_RELEASE "__ATOMIC_ACQ_REL"
     int ACQUIRE "__ATOMIC_ACQUIRE"
     int RELEASE "__ATOMIC_RELEASE"
 

@@ -6,6 +6,7 @@ gompy/ptx; here are devices, contexts, memory, streams, events, modules and laun
 """
 
 include "libc.pxi"
+include "sizes.pxi"
 include "executor.pxi"
 include "handles.pxi"
 include "blocks.pxi"

@@ -184,6 +184,8 @@ cdef int link_image(const char *image, jit_options *o, ptx_image **to) noexcept 
     if not need_executor():
         log_error(o, b"no PTX executor")
         return CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+    if head.size < sizeof(image_head) or head.objects > (head.size - sizeof(image_head)) / sizeof(image_object):
+        return CUDA_ERROR_INVALID_IMAGE
     objects = <ptx_object *>calloc(head.objects + 1, sizeof(ptx_object))
     log = <char *>malloc(LINK_LOG)
     if objects == NULL or log == NULL:
@@ -192,7 +194,10 @@ cdef int link_image(const char *image, jit_options *o, ptx_image **to) noexcept 
         return CUDA_ERROR_OUT_OF_MEMORY
     for i in range(head.objects):
         one = <const image_object *>(image + at)
-        if at + sizeof(image_object) > head.size or one.size > head.size - at or one.length >= one.size:
+        if (
+            head.size - at < sizeof(image_object) or one.size > head.size - at or one.size <= sizeof(image_object)
+            or one.length >= one.size - sizeof(image_object) or memchr(one.name, 0, sizeof(one.name)) == NULL
+        ):
             free(objects)
             free(log)
             return CUDA_ERROR_INVALID_IMAGE
@@ -200,6 +205,10 @@ cdef int link_image(const char *image, jit_options *o, ptx_image **to) noexcept 
         objects[i].size = one.length
         objects[i].name = <const char *>one.name if one.name[0] else NULL
         at += one.size
+    if at != head.size:
+        free(objects)
+        free(log)
+        return CUDA_ERROR_INVALID_IMAGE
     log[0] = 0
     r = ptx.link(objects, head.objects, checking, to, log, LINK_LOG)
     if log[0] and r != CUDA_SUCCESS:
@@ -371,7 +380,8 @@ cdef public int cuLinkDestroy(void *p) noexcept nogil:
         return r
     if not is_handle(LINK, p):
         return CUDA_ERROR_INVALID_HANDLE
-    bury_handle(LINK, l)
+    if not bury_handle(LINK, l):
+        return CUDA_ERROR_INVALID_HANDLE
     if l.linked != NULL:
         ptx.image_free(l.linked)
     free(l.image)

@@ -16,6 +16,7 @@ cdef enum:
     SHADOW_ALLOCATED = 1
     SHADOW_WRITTEN = 3
     WIDE = 1 << 20
+    LEAVING_PIN = 1 << 30          # in a block's pins: it is freed
 
 cdef uint64_t kept_limit() noexcept nogil:
     """How many bytes of pages freed blocks may keep: an eighth of the machine's memory."""
@@ -143,6 +144,7 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
     n.owner = owner
     n.length = length
     n.flags = 0
+    n.pins = 0
     n.start = n.address
     if checking:
         end = n.address + n.size - 4096
@@ -252,7 +254,7 @@ cdef block *block_at(uint64_t address, gpu **of, area **within) noexcept nogil:
     if a == NULL:
         return NULL
     n = block_below(a, address)
-    if n == NULL or n.use == FREE_BLOCK or n.use == QUARANTINE or n.use == MARGIN or address - n.start >= n.length:
+    if n == NULL or n.use in (FREE_BLOCK, QUARANTINE, MARGIN, LEAVING) or address - n.start >= n.length:
         return NULL
     if of != NULL:
         of[0] = g
@@ -270,6 +272,34 @@ cdef int check_device_range(uint64_t address, uint64_t size) noexcept nogil:
     good = n != NULL and size <= n.start + n.length - address
     pthread_mutex_unlock(&memory_lock)
     return CUDA_SUCCESS if good else CUDA_ERROR_INVALID_VALUE
+
+
+cdef int pin_range(uint64_t address, uint64_t size, block **pinned) noexcept nogil:
+    """As check_device_range, and the block stays until unpin: somebody may free it before the operation is over.  Called with
+    memory_lock held."""
+    cdef block *n = block_at(address, NULL, NULL)
+    if n == NULL or size > n.start + n.length - address:
+        return CUDA_ERROR_INVALID_VALUE
+    count_up32(&n.pins, 1, RELAXED)
+    pinned[0] = n
+    return CUDA_SUCCESS
+
+
+cdef void leave_block(area *a, block *n) noexcept nogil:
+    """Free a block now, or when the last operation that is at it is over.  Called with memory_lock held."""
+    if count_up32(&n.pins, LEAVING_PIN, ACQUIRE_RELEASE) == LEAVING_PIN:
+        area_free(a, n)
+    else:
+        n.use = LEAVING
+
+
+cdef void unpin(block *n) noexcept nogil:
+    """An operation is over.  Called without memory_lock."""
+    if n == NULL or count_down32(&n.pins, 1, ACQUIRE_RELEASE) != LEAVING_PIN:
+        return
+    pthread_mutex_lock(&memory_lock)
+    area_free(area_of(gpu_of(n.address), n.address), n)
+    pthread_mutex_unlock(&memory_lock)
 
 
 cdef uint64_t alloc_in(gpu *g, area *a, uint64_t length, uint64_t align, uint32_t use, void *owner, const char *name, uint32_t flags) noexcept nogil:
@@ -297,7 +327,7 @@ cdef int free_block_at(uint64_t address, uint32_t use, uint32_t other_use) noexc
     pthread_mutex_lock(&memory_lock)
     n = block_at(address, NULL, &a)
     if n != NULL and n.start == address and (n.use == use or n.use == other_use):
-        area_free(a, n)
+        leave_block(a, n)
         answer = CUDA_SUCCESS
     pthread_mutex_unlock(&memory_lock)
     return answer
@@ -308,7 +338,7 @@ cdef block *owned_by(block *n, void *owner) noexcept nogil:
     cdef block *found
     if n == NULL:
         return NULL
-    if n.owner == owner and n.use != FREE_BLOCK and n.use != QUARANTINE:
+    if n.owner == owner and n.use not in (FREE_BLOCK, QUARANTINE, LEAVING):
         return n
     found = owned_by(n.left, owner)
     return found if found != NULL else owned_by(n.right, owner)
@@ -322,12 +352,12 @@ cdef void free_owned(gpu *g, void *owner) noexcept nogil:
         n = owned_by(g.memory.root, owner)
         if n == NULL:
             break
-        area_free(&g.memory, n)
+        leave_block(&g.memory, n)
     while True:
         n = owned_by(g.pinned.root, owner)
         if n == NULL:
             break
-        area_free(&g.pinned, n)
+        leave_block(&g.pinned, n)
     pthread_mutex_unlock(&memory_lock)
 
 
@@ -414,9 +444,9 @@ cdef bint describe_host(uint64_t address, char *text, size_t size) noexcept nogi
 cdef void block_words(block *n, char *text, size_t size) noexcept nogil:
     """A block, its place and its name."""
     if n.name != NULL:
-        snprintf(text, size, b"%s%s '%s' (%llu bytes at 0x%llx)", pick(n.use == QUARANTINE, b"freed ", b""), kind_of_block(n.use), n.name, <unsigned long long>n.length, <unsigned long long>n.start)
+        snprintf(text, size, b"%s%s '%s' (%llu bytes at 0x%llx)", pick(n.use == QUARANTINE or n.use == LEAVING, b"freed ", b""), kind_of_block(n.use), n.name, <unsigned long long>n.length, <unsigned long long>n.start)
     else:
-        snprintf(text, size, b"%s%s of %llu bytes at 0x%llx", pick(n.use == QUARANTINE, b"freed ", b""), kind_of_block(n.use), <unsigned long long>n.length, <unsigned long long>n.start)
+        snprintf(text, size, b"%s%s of %llu bytes at 0x%llx", pick(n.use == QUARANTINE or n.use == LEAVING, b"freed ", b""), kind_of_block(n.use), <unsigned long long>n.length, <unsigned long long>n.start)
 
 
 cdef bint describe_gap(uint64_t address, char *text, size_t size) noexcept nogil:

@@ -6,6 +6,7 @@ cdef struct module:
     module *next
     ptx_module *loaded
     function *functions
+    uint64_t launches          # of its functions, under way; guarded by work_lock
 
 cdef struct function:
     handle_head head
@@ -83,7 +84,6 @@ cdef void drop_module(module *m) noexcept nogil:
     """Free a module that is in no list and has no launch under way."""
     cdef function *f = m.functions
     cdef function *after
-    bury_handle(MODULE, m)
     while f != NULL:
         after = f.next
         free(f.offsets)
@@ -101,6 +101,7 @@ cdef void unload_all(context *c) noexcept nogil:
     c.modules = NULL
     while m != NULL:
         after = m.next
+        bury_handle(MODULE, m)
         drop_module(m)
         m = after
 
@@ -153,12 +154,26 @@ cdef public int cuModuleUnload(void *p) noexcept nogil:
     """Drop a module, when the context's work is done."""
     cdef module *m = <module *>p
     cdef module **link
+    cdef function *f
     cdef int r = api_state()
     if r != CUDA_SUCCESS:
         return r
     if not is_handle(MODULE, p):
         return CUDA_ERROR_INVALID_HANDLE
+    pthread_mutex_lock(&work_lock)
+    if not bury_handle(MODULE, p):
+        pthread_mutex_unlock(&work_lock)
+        return CUDA_ERROR_INVALID_HANDLE
+    f = m.functions
+    while f != NULL:
+        bury_handle(FUNCTION, f)
+        f = f.next
+    pthread_mutex_unlock(&work_lock)
     wait_for_context(m.of)
+    pthread_mutex_lock(&work_lock)
+    while m.launches:  # another thread had looked a function up, and queues its launch
+        pthread_cond_wait(&work_done, &work_lock)
+    pthread_mutex_unlock(&work_lock)
     pthread_mutex_lock(&driver_lock)
     link = &m.of.modules
     while link[0] != m and link[0] != NULL:
@@ -196,6 +211,9 @@ cdef public int cuModuleGetFunction(void **to, void *p, const char *name) noexce
     if not is_handle(MODULE, p):
         return CUDA_ERROR_INVALID_HANDLE
     pthread_mutex_lock(&work_lock)
+    if not is_handle(MODULE, p):
+        pthread_mutex_unlock(&work_lock)
+        return CUDA_ERROR_INVALID_HANDLE
     f = m.functions
     while f != NULL and strcmp(f.name, name) != 0:
         f = f.next
@@ -238,7 +256,9 @@ cdef public int cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, void *p
         return CUDA_ERROR_INVALID_VALUE
     if not is_handle(MODULE, p):
         return CUDA_ERROR_INVALID_HANDLE
-    r = ptx.find_variable(m.loaded, name, &at, &bytes)
+    pthread_mutex_lock(&work_lock)
+    r = ptx.find_variable(m.loaded, name, &at, &bytes) if is_handle(MODULE, p) else CUDA_ERROR_INVALID_HANDLE
+    pthread_mutex_unlock(&work_lock)
     if r != CUDA_SUCCESS:
         return r
     if address != NULL:

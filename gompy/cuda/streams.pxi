@@ -43,6 +43,7 @@ cdef struct op:
     uint64_t ticket
     int kind
     bint on_heap
+    block *pins[2]             # memory that it uses
     copy_shape copy
     fill_shape fill
     function *kernel
@@ -164,6 +165,12 @@ cdef void perform(stream *s, op *o) noexcept nogil:
         free_block_at(o.address, ALLOCATION, MANAGED)
 
 
+cdef void let_go(op *o) noexcept nogil:
+    """An operation is over, or will never be: it lets go of its memory."""
+    unpin(o.pins[0])
+    unpin(o.pins[1])
+
+
 cdef void do_first(stream *s) noexcept nogil:
     """Do the stream's first operation, which is ready.  With work_lock held; it is let go meanwhile."""
     cdef op *o = s.first
@@ -171,6 +178,7 @@ cdef void do_first(stream *s) noexcept nogil:
     s.running = True
     pthread_mutex_unlock(&work_lock)
     perform(s, o)
+    let_go(o)
     pthread_mutex_lock(&work_lock)
     s.running = False
     s.first = o.next
@@ -178,6 +186,8 @@ cdef void do_first(stream *s) noexcept nogil:
         s.last = NULL
     if o.kind == RECORD_OP:
         event_released(o.of_event)
+    elif o.kind == LAUNCH_OP:
+        o.kernel.of.launches -= 1
     if o.on_heap:
         free(o)
     t = all_streams
@@ -279,12 +289,22 @@ cdef op *new_op(int kind, size_t extra) noexcept nogil:
 
 
 cdef int submit(stream *s, op *o) noexcept nogil:
-    """Queue an operation for the stream's thread; it is freed if that can't be."""
+    """Queue an operation for the stream's thread; it is freed if that can't be: another thread may have destroyed the
+    stream since it was looked up."""
+    cdef int r = CUDA_SUCCESS
     pthread_mutex_lock(&work_lock)
-    if not s.worker and not start_worker(s):
+    if not s.head.live:
+        r = CUDA_ERROR_INVALID_HANDLE
+    elif not s.worker and not start_worker(s):
+        r = CUDA_ERROR_OUT_OF_MEMORY
+    if r != CUDA_SUCCESS:
+        if o.kind == LAUNCH_OP:
+            o.kernel.of.launches -= 1
+            pthread_cond_broadcast(&work_done)
         pthread_mutex_unlock(&work_lock)
+        let_go(o)
         free(o)
-        return CUDA_ERROR_OUT_OF_MEMORY
+        return r
     append(s, o)
     if not s.polling:
         pthread_cond_signal(&s.wake)
@@ -294,11 +314,16 @@ cdef int submit(stream *s, op *o) noexcept nogil:
 
 cdef int submit_and_wait(stream *s, op *o) noexcept nogil:
     """Queue an operation of the caller's and wait for its end."""
+    cdef context *c = s.of
     pthread_mutex_lock(&work_lock)
+    if not s.head.live:
+        pthread_mutex_unlock(&work_lock)
+        let_go(o)
+        return CUDA_ERROR_INVALID_HANDLE
     append(s, o)
     work_until(s, o.ticket)
     pthread_mutex_unlock(&work_lock)
-    return s.of.failure
+    return c.failure
 
 
 cdef void wait_for_context(context *c) noexcept nogil:
@@ -401,7 +426,9 @@ cdef public int cuStreamDestroy_v2(void *p) noexcept nogil:
     if <size_t>p <= 2 or not is_handle(STREAM, p) or s == s.of.default_stream:
         return CUDA_ERROR_INVALID_HANDLE
     pthread_mutex_lock(&work_lock)
-    bury_handle(STREAM, s)
+    if not bury_handle(STREAM, s):
+        pthread_mutex_unlock(&work_lock)
+        return CUDA_ERROR_INVALID_HANDLE
     s.ending = True
     if s.worker:
         pthread_cond_signal(&s.wake)

@@ -177,6 +177,31 @@ cdef public int omp_target_memcpy(void *dst, const void *src, size_t length, siz
 
 cdef extern from *:
     bint __builtin_mul_overflow(size_t, size_t, size_t *) noexcept nogil
+    bint __builtin_add_overflow(size_t, size_t, size_t *) noexcept nogil
+
+
+cdef bint box_ends(const void *base, size_t element, int dims, const size_t *volume, const size_t *offsets,
+                   const size_t *dimensions) noexcept nogil:
+    """Whether a box that is not empty ends at an address that there is."""
+    cdef size_t slice_size = element, part = 0, end = <size_t> base
+    cdef int i = dims - 1
+    while i >= 0:
+        if __builtin_add_overflow(offsets[i], volume[i], &part) or __builtin_mul_overflow(part, slice_size, &part):
+            return False
+        if __builtin_add_overflow(end, part, &end):
+            return False
+        if i and (dimensions[i] == 0 or __builtin_mul_overflow(slice_size, dimensions[i], &slice_size)):
+            return False
+        i -= 1
+    return True
+
+
+cdef bint box_is_empty(size_t element, int dims, const size_t *volume) noexcept nogil:
+    cdef int i
+    for i in range(dims):
+        if volume[i] == 0:
+            return True
+    return element == 0
 
 
 cdef int copy_rect(char *dst, const char *src, size_t element, int dims, const size_t *volume,
@@ -219,8 +244,14 @@ cdef public int omp_target_memcpy_rect(void *dst, const void *src, size_t elemen
         return INT_MAX
     if num_dims < 1 or copy_devices(dst_device, src_device, &dst_dev, &src_dev):
         return EINVAL
-    rc = copy_rect(<char *> dst, <const char *> src, element_size, num_dims, volume, dst_offsets, src_offsets,
-                   dst_dimensions, src_dimensions, dst_dev, src_dev)
+    if box_is_empty(element_size, num_dims, volume):
+        rc = 0
+    elif not (box_ends(dst, element_size, num_dims, volume, dst_offsets, dst_dimensions)
+              and box_ends(src, element_size, num_dims, volume, src_offsets, src_dimensions)):
+        rc = EINVAL
+    else:
+        rc = copy_rect(<char *> dst, <const char *> src, element_size, num_dims, volume, dst_offsets, src_offsets,
+                       dst_dimensions, src_dimensions, dst_dev, src_dev)
     release_devices(dst_dev, src_dev)
     return rc
 
@@ -231,9 +262,12 @@ cdef public int omp_target_associate_ptr(const void *host_ptr, const void *devic
     cdef SplayNode *node
     cdef TargetMem *tgt
     cdef uintptr_t start = <uintptr_t> host_ptr
-    cdef uintptr_t address = <uintptr_t> device_ptr + device_offset
+    cdef uintptr_t address = 0, end = 0
     cdef int rc = EINVAL
     if memory_device(device, &dev) or dev == NULL:
+        return EINVAL
+    if (__builtin_add_overflow(start, size, &end) or __builtin_add_overflow(<uintptr_t> device_ptr, device_offset, &address)
+            or __builtin_add_overflow(address, size, &end)):
         return EINVAL
     gompy_lock_acquire(&dev.lock)
     if size:
