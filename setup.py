@@ -22,6 +22,7 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 NATIVE = ROOT / "gompy" / "_native"
+SHARED = ROOT / "gompy" / "native"  # headers and .pxd files of all products
 CACHE = ROOT / "build" / "native"
 CC = os.environ.get("CC", "gcc")
 
@@ -146,6 +147,7 @@ def build_product(product: Product) -> None:
     module = product.source.removesuffix(".pyx").replace("/", ".")
     sources = [pyx, *pyx.parent.glob("*.pxi"), *pyx.parent.glob("*.pxd"), *pyx.parent.glob("*.h"), Path(__file__)]
     sources += [NATIVE / need for need in product.needs]
+    sources += [path for path in SHARED.iterdir() if path.suffix in (".h", ".pxd")]
     shared = re.compile(r'^(?:include|cdef extern from) "(\.\./[^"]+)"', re.MULTILINE)
     for text in [pyx, *pyx.parent.glob("*.pxi")]:
         sources += [pyx.parent / name for name in shared.findall(text.read_text())]
@@ -159,10 +161,14 @@ def build_product(product: Product) -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     c_file, raw, obj = CACHE / f"{stem}.c", CACHE / f"{stem}.raw.o", CACHE / f"{stem}.o"
     print(f"building {output.relative_to(ROOT)}", flush=True)
-    run(sys.executable, "-m", "cython", "-3", "-Werror", "-I", pyx.parent, "--module-name", module, pyx, "-o", c_file)
+    run(
+        *(sys.executable, "-m", "cython", "-3", "-Werror", "-I", pyx.parent, "-I", ROOT),
+        *("--module-name", module, pyx, "-o", c_file),
+    )
     run(
         *(CC, "-O2", "-g1", "-fPIC", "-fno-strict-aliasing", "-Wall", "-Wno-unused-function"),
-        *("-D_GNU_SOURCE", "-DCYTHON_USE_PYLONG_INTERNALS=0", f"-I{pyx.parent}", f"-I{sysconfig.get_path('include')}"),
+        *("-D_GNU_SOURCE", "-DCYTHON_USE_PYLONG_INTERNALS=0"),
+        *(f"-I{pyx.parent}", f"-I{ROOT}", f"-I{sysconfig.get_path('include')}"),
         f'-DGOMPY_BUILD_PYTHON="{sys.executable}"',
         *("-c", c_file, "-o", raw),
     )

@@ -119,7 +119,7 @@ cdef const char *parse_gpu(const char *text, gpu *g) noexcept nogil:
 cdef bint read_check() noexcept nogil:
     """GOMPY_CHECK: 0, 1 (everything), or words with commas between them.  False after a message."""
     global checking
-    cdef const char *text = getenv(b"GOMPY_CHECK")
+    cdef const char *text = secure_getenv(b"GOMPY_CHECK")
     cdef const char *at = text
     cdef size_t n
     checking = 0
@@ -164,26 +164,26 @@ cdef bint read_settings() noexcept nogil:
         model.bytes = <uint64_t>1 << 30
     if not read_check():
         return False
-    text = getenv(b"GOMPY_CUDA_ARCH")
+    text = secure_getenv(b"GOMPY_CUDA_ARCH")
     if text != NULL and text[0]:
         end = parse_arch(text, &model.arch)
         if end == NULL or end[0]:
             complain(b"GOMPY_CUDA_ARCH", text, b"not an architecture such as sm_80")
             return False
-    text = getenv(b"GOMPY_CUDA_MEMORY")
+    text = secure_getenv(b"GOMPY_CUDA_MEMORY")
     if text != NULL and text[0]:
         end = parse_size(text, &model.bytes)
         if end == NULL or end[0]:
             complain(b"GOMPY_CUDA_MEMORY", text, b"not a size such as 512M or 16G (1M to 15T)")
             return False
-    text = getenv(b"GOMPY_CUDA_SMS")
+    text = secure_getenv(b"GOMPY_CUDA_SMS")
     if text != NULL and text[0]:
         end = parse_processors(text, &model.processors)
         if end == NULL or end[0]:
             complain(b"GOMPY_CUDA_SMS", text, b"not a number of multiprocessors (1 to 1024)")
             return False
     gpu_count = 0
-    text = getenv(b"GOMPY_CUDA_DEVICES")
+    text = secure_getenv(b"GOMPY_CUDA_DEVICES")
     if text != NULL and text[0]:
         n = strtol(text, &number_end, 10)
         if number_end == text or number_end[0]:
@@ -214,7 +214,7 @@ cdef bint read_settings() noexcept nogil:
 cdef void read_visible() noexcept nogil:
     """CUDA_VISIBLE_DEVICES, as the real driver reads it: ordinals up to the first that does not exist."""
     global visible_count
-    cdef char *text = getenv(b"CUDA_VISIBLE_DEVICES")
+    cdef char *text = secure_getenv(b"CUDA_VISIBLE_DEVICES")
     cdef char *end
     cdef long n
     cdef int i

@@ -3,9 +3,13 @@
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t, intptr_t
 from libc.string cimport memchr, memcmp, memcpy, memmove, memset, strchr, strcmp, strlen, strncmp, strrchr
 
+from gompy.native.descriptors cimport gompy_fopen, gompy_open_to_append
+from gompy.native.environment cimport secure_getenv
+
 cdef extern from *:
     """
     #include <dlfcn.h>
+    #include <errno.h>
     #include <pthread.h>
     #include <sched.h>
     #include <signal.h>
@@ -28,11 +32,13 @@ cdef extern from *:
     int snprintf(char *to, size_t n, const char *fmt, ...) nogil
     int fflush(FILE *f) nogil
     size_t fwrite(const void *what, size_t size, size_t n, FILE *f) nogil
-    FILE *fopen(const char *path, const char *mode) nogil
+    FILE *fdopen(int fd, const char *mode) nogil
+    int close(int fd) nogil
+    int errno
+    const char *strerror(int error) nogil
     size_t fread(void *to, size_t size, size_t n, FILE *f) nogil
     int ferror(FILE *f) nogil
     int fclose(FILE *f) nogil
-    char *getenv "secure_getenv"(const char *name) nogil
     long strtol(const char *text, char **end, int base) nogil
     unsigned long long strtoull(const char *text, char **end, int base) nogil
     double strtod(const char *text, char **end) nogil

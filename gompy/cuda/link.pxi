@@ -290,7 +290,7 @@ cdef public int cuLinkAddData(void *p, int kind, void *data, size_t size, const 
 
 cdef char *read_file(const char *path, size_t *size) noexcept nogil:
     """A file's contents, with a NUL behind; NULL if it can't be read."""
-    cdef FILE *f = fopen(path, b"rb")
+    cdef FILE *f = gompy_fopen(path)
     cdef char *text = NULL
     cdef char *more
     cdef size_t room = 0, n

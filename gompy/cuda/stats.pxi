@@ -25,14 +25,20 @@ cdef void write_stats(FILE *to) noexcept nogil:
 
 cdef void library_ends "cuda_library_ends"() noexcept nogil:
     """The program ends: 1 writes to stderr, /file is appended to."""
-    cdef const char *where = getenv(b"GOMPY_CUDA_STATS")
+    cdef const char *where = secure_getenv(b"GOMPY_CUDA_STATS")
     cdef FILE *f
+    cdef int fd
     if where == NULL or where[0] == 0 or strcmp(where, b"0") == 0:
         return
     if where[0] != 47:
         write_stats(stderr)
         return
-    f = fopen(where, b"ae")
-    if f != NULL:
+    fd = gompy_open_to_append(where)
+    f = fdopen(fd, b"a") if fd >= 0 else NULL
+    if f == NULL:
+        fprintf(stderr, b"libcuda (gompy): GOMPY_CUDA_STATS=%s: cannot be written: %s\n", where, strerror(errno))
+        if fd >= 0:
+            close(fd)
+    else:
         write_stats(f)
         fclose(f)

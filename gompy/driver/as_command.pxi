@@ -39,15 +39,15 @@ cdef char *search(const char *dirs, stat_s *self) noexcept nogil:
 cdef char *real_assembler() noexcept nogil:
     """Path of the real assembler: $GOMPY_REAL_AS, then COMPILER_PATH, then PATH, never this program itself."""
     cdef stat_s self
-    cdef char *found = getenv("GOMPY_REAL_AS")
+    cdef char *found = secure_getenv("GOMPY_REAL_AS")
     if found != NULL and found[0] != 0:
         return found
     if stat("/proc/self/exe", &self) != 0:
         self.st_dev = 0
         self.st_ino = 0
-    found = search(getenv("COMPILER_PATH"), &self)
+    found = search(secure_getenv("COMPILER_PATH"), &self)
     if found == NULL:
-        found = search(getenv("PATH"), &self)
+        found = search(secure_getenv("PATH"), &self)
     if found == NULL:
         found = search("/usr/local/bin:/usr/bin:/bin", &self)
     return found
@@ -88,7 +88,7 @@ cdef void scan_file(Scan *scan, const char *name) noexcept nogil:
     cdef bint inside
     if scan.depth >= 32:
         return
-    fd = open(name, O_RDONLY | O_CLOEXEC)
+    fd = gompy_open(name, O_RDONLY, 0)
     if fd < 0:
         return
     if fstat(fd, &st) != 0 or not S_ISREG(st.st_mode) or st.st_size <= 0:

@@ -13,8 +13,11 @@ Sources: ELF-64 object file format 1.5; GCC lto-section-in.c (names are ``<prefi
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdio cimport fprintf, stderr
-from libc.stdlib cimport calloc, getenv, malloc
+from libc.stdlib cimport calloc, malloc
 from libc.string cimport memcmp, memcpy, strchr, strcmp, strerror, strlen, strncmp
+
+from gompy.native.descriptors cimport gompy_open
+from gompy.native.environment cimport secure_getenv
 
 cdef extern from *:
     """
@@ -106,7 +109,6 @@ cdef extern from *:
     int S_ISREG(uint32_t) nogil
     long long GOMPY_MTIME(stat_s *) nogil
     int access(const char *, int) nogil
-    int open(const char *, int, ...) nogil
     int close(int) nogil
     int ftruncate(int, int64_t) nogil
     int64_t pwrite(int, const void *, size_t, int64_t) nogil
@@ -128,14 +130,14 @@ cdef int process(const char *output, stat_s *before, bint existed) noexcept nogi
     """Edit the assembler's output if it is one of ours to edit; 0, or errno of what failed."""
     cdef stat_s st
     cdef Object obj
-    cdef const char *mode = getenv("GOMPY_AS")
+    cdef const char *mode = secure_getenv("GOMPY_AS")
     cdef int fd
     if stat(output, &st) != 0 or not S_ISREG(st.st_mode) or st.st_size < 64:
         return 0
     if (existed and st.st_dev == before.st_dev and st.st_ino == before.st_ino and st.st_size == before.st_size
             and GOMPY_MTIME(&st) == GOMPY_MTIME(before)):
         return 0
-    fd = open(output, O_RDWR | O_CLOEXEC)
+    fd = gompy_open(output, O_RDWR, 0)
     if fd < 0:
         return errno
     obj.size = <size_t> st.st_size

@@ -28,21 +28,21 @@ cdef bint make_folders(char *path) noexcept nogil:
             at[0] = b"/"
         at += 1
     mkdir(path, 0o777)
-    return access(path, 2) == 0
+    return eaccess(path, 2) == 0
 
 
 cdef int cache_folder(char *path, size_t size, text_buffer *log) noexcept nogil:
     """The folder of this CPU's files, made if it is not there."""
     cdef char cpu[128]
-    cdef const char *home = getenv("XDG_CACHE_HOME")
-    cdef const char *other = getenv("GOMPY_PTX_CPU")
+    cdef const char *home = secure_getenv("XDG_CACHE_HOME")
+    cdef const char *other = secure_getenv("GOMPY_PTX_CPU")
     gompy_cpu(cpu, sizeof(cpu))
     if other != NULL and other[0] and strchr(other, b"/") == NULL:
         snprintf(cpu, sizeof(cpu), "%s", other)
     if home != NULL and home[0] == b"/":
         snprintf(path, size, "%s/gompy/ptx/%d-%s", home, <int> CACHE_ABI, cpu)
     else:
-        home = getenv("HOME")
+        home = secure_getenv("HOME")
         if home == NULL or home[0] != b"/":
             home = "/tmp"
         snprintf(path, size, "%s/.cache/gompy/ptx/%d-%s", home, <int> CACHE_ABI, cpu)
@@ -59,7 +59,7 @@ cdef file_head *map_file(const char *path, uint32_t kind) noexcept nogil:
     cdef stat_t status
     cdef file_head *head
     cdef void *memory
-    cdef int fd = open(path, O_RDONLY | O_CLOEXEC), i
+    cdef int fd = gompy_open(path, O_RDONLY, 0), i
     cdef bint good
     if fd < 0:
         return NULL
@@ -108,7 +108,8 @@ cdef int run_compiler(const char *folder, const char *requests, size_t size, tex
     cdef int out[2]
     cdef int child = 0, status = 0, fd, failed, i, kept
     cdef ssize_t count
-    cdef const char *python = getenv("GOMPY_PYTHON")
+    cdef const char *python = secure_getenv("GOMPY_PYTHON")
+    cdef char **given = gompy_child_environ()
     cdef char **clean
     if python == NULL or python[0] == 0:
         python = GOMPY_BUILD_PYTHON
@@ -116,33 +117,33 @@ cdef int run_compiler(const char *folder, const char *requests, size_t size, tex
         say(log, "error: the PTX compiler (gompy/ptx) is not beside this library\n")
         return PTX_ERROR_JIT_COMPILER_NOT_FOUND
     snprintf(manifest, sizeof(manifest), "%s/.requests.%d", folder, getpid())
-    fd = open(manifest, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    fd = gompy_open(manifest, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
     if fd < 0 or write(fd, requests, size) != <ssize_t> size:
         say(log, "error: cannot write to the folder for compiled PTX\n")
         if fd >= 0:
             close(fd)
         return PTX_ERROR_JIT_COMPILER_NOT_FOUND
     close(fd)
-    if pipe(out) != 0:
+    if gompy_pipe(out) != 0:
         return PTX_ERROR_OUT_OF_MEMORY
     arguments[0], arguments[1], arguments[2] = <char *> python, b"-I", b"-S"
     arguments[3], arguments[4], arguments[5], arguments[6] = program, b"fill", <char *> folder, NULL
     # Nothing of the program's environment that concerns libraries or threads gets into the compiler.
     i = kept = 0
-    while environ[i] != NULL:
+    while given[i] != NULL:
         i += 1
     clean = <char **> malloc((i + 1) * sizeof(char *))
     i = 0
-    while environ[i] != NULL:
-        if memcmp(environ[i], b"LD_", 3) != 0 and memcmp(environ[i], b"OMP_", 4) != 0 and memcmp(environ[i], b"PYTHON", 6) != 0:
-            clean[kept] = environ[i]
+    while given[i] != NULL:
+        if memcmp(given[i], b"LD_", 3) != 0 and memcmp(given[i], b"OMP_", 4) != 0 and memcmp(given[i], b"PYTHON", 6) != 0:
+            clean[kept] = given[i]
             kept += 1
         i += 1
     clean[kept] = NULL
     posix_spawn_file_actions_init(&actions)
     posix_spawn_file_actions_addopen(&actions, 0, manifest, O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, out[1], 1)
-    failed = posix_spawnp(&child, python, &actions, NULL, arguments, clean)
+    failed = gompy_spawnp(&child, python, &actions, NULL, arguments, clean)
     posix_spawn_file_actions_destroy(&actions)
     free(clean)
     close(out[1])

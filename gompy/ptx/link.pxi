@@ -82,9 +82,9 @@ cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *ob
         o.index = map_file(path, KIND_INDEX)
         # The text is kept: functions are compiled from it when they are first called.
         snprintf(path, sizeof(path), "%s/%s.ptx", folder, o.key)
-        if o.index == NULL or access(path, 4) != 0:
+        if o.index == NULL or eaccess(path, 4) != 0:
             snprintf(part, sizeof(part), "%s/.%s.ptx.%d", folder, o.key, getpid())
-            fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+            fd = gompy_open(part, O_WRONLY | O_CREAT | O_TRUNC, 0o666)
             if fd < 0 or write(fd, objects[i].text, size) != <ssize_t> size:
                 if fd >= 0:
                     close(fd)
@@ -127,7 +127,7 @@ cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *ob
             form = "s" if openmp else "e"
         if (openmp and o.index.section[SECTION_FUNCTIONS].bytes) or (not openmp and o.info.entries):
             snprintf(path, sizeof(path), "%s/%s.%s", folder, o.key, form)
-            if access(path, 4) != 0:
+            if eaccess(path, 4) != 0:
                 requests = append(requests, &used, &room, "want %s %s\n", o.key, form)
     if used > mark:
         result = run_compiler(folder, requests, used, log)

@@ -42,7 +42,7 @@ cdef char *map_text(file_head *head, const char *path, size_t *text, size_t *tab
     if gompy_is_map_failed(memory):
         return NULL
     if text[0]:
-        fd = open(path, O_RDONLY | O_CLOEXEC)
+        fd = gompy_open(path, O_RDONLY, 0)
         if fd < 0 or gompy_is_map_failed(
             mmap(memory, text[0], PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, head.section[SECTION_TEXT].offset)
         ):

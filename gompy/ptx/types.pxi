@@ -1,9 +1,12 @@
 # Declarations of C, and the structures of the executor.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
-from libc.stdio cimport FILE, fflush, fopen, fclose, fprintf, fread, fwrite, snprintf, stderr, stdout
-from libc.stdlib cimport calloc, free, getenv, malloc, realloc, qsort
+from libc.stdio cimport FILE, fflush, fclose, fprintf, fread, fwrite, snprintf, stderr, stdout
+from libc.stdlib cimport calloc, free, malloc, realloc, qsort
 from libc.string cimport memcmp, memcpy, memset, strchr, strcmp, strlen, strncmp, strncpy, strrchr
+
+from gompy.native.descriptors cimport gompy_open, gompy_pipe
+from gompy.native.environment cimport gompy_child_environ, gompy_spawnp, posix_spawn_file_actions_t, secure_getenv
 
 cdef extern from "warp.h" nogil:
     struct gompy_warp:
@@ -158,17 +161,15 @@ cdef extern from "warp.h" nogil:
     int pthread_sigmask(int, const sigset_t *, sigset_t *) noexcept
     int SIGSEGV, SIGBUS, SIGFPE, SIGILL
     int sigdelset(sigset_t *, int) noexcept
-    int open(const char *, int, ...) noexcept
     int close(int) noexcept
     int unlink(const char *) noexcept
     int mkdir(const char *, unsigned) noexcept
     int rename(const char *, const char *) noexcept
     int getpid() noexcept
-    int access(const char *, int) noexcept
+    int eaccess(const char *, int) noexcept
     ssize_t read(int, void *, size_t) noexcept
     ssize_t write(int, const void *, size_t) noexcept
-    int pipe(int *) noexcept
-    int O_RDONLY, O_CLOEXEC, O_WRONLY, O_CREAT, O_TRUNC
+    int O_RDONLY, O_WRONLY, O_CREAT, O_TRUNC
     int PROT_READ, PROT_WRITE, PROT_EXEC, PROT_NONE, MAP_PRIVATE, MAP_ANONYMOUS, MAP_FIXED, MAP_NORESERVE
     void *mmap(void *, size_t, int, int, int, long) noexcept
     int munmap(void *, size_t) noexcept
@@ -176,15 +177,11 @@ cdef extern from "warp.h" nogil:
     void *dlsym(void *, const char *) noexcept
     void *RTLD_DEFAULT
 
-    ctypedef struct posix_spawn_file_actions_t:
-        pass
     int posix_spawn_file_actions_init(posix_spawn_file_actions_t *) noexcept
     int posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *, int, int) noexcept
     int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *, int, const char *, int, unsigned) noexcept
     int posix_spawn_file_actions_destroy(posix_spawn_file_actions_t *) noexcept
-    int posix_spawnp(int *, const char *, posix_spawn_file_actions_t *, void *, char **, char **) noexcept
     int waitpid(int, int *, int) noexcept
-    char **environ
 
 cdef extern from *:
     """

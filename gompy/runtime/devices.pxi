@@ -100,7 +100,7 @@ cdef void init_targets() noexcept nogil:
     cdef bint asked_for = True
     if target_offload == OFFLOAD_DISABLED:
         return
-    list = getenv(b"GOMPY_PLUGINS")
+    list = secure_getenv(b"GOMPY_PLUGINS")
     if list == NULL:
         list = b"intelmic" if num_offload_images == 0 or has_image_of(TYPE_INTEL_MIC) else b""
         asked_for = False
@@ -111,7 +111,11 @@ cdef void init_targets() noexcept nogil:
         if end > list and end - list < <ptrdiff_t> sizeof(name):
             memcpy(name, list, end - list)
             name[end - list] = 0
-            add_devices(name, asked_for)
+            if strchr(name, c'/') == NULL:
+                add_devices(name, asked_for)
+            else:
+                gompy_error(b"GOMPY_PLUGINS: %s: not the name of a plugin but a path; a plugin NAME is "
+                            b"libgomp-plugin-NAME.so.1 beside libgompy or in LD_LIBRARY_PATH", name)
         elif end > list:
             gompy_error(b"GOMPY_PLUGINS: %.*s: no plugin has a name that long", <int> (end - list), list)
         list = end + 1 if end[0] else end

@@ -24,7 +24,7 @@ cdef extern from *:
     static const char *
     gompy_value (const char *name)
     {
-      const char *value = getenv (name);
+      const char *value = secure_getenv (name);
       return value && *value ? value : NULL;
     }
 
@@ -72,7 +72,7 @@ cdef extern from *:
 
 cdef void display_at_start() noexcept nogil:
     """OMP_DISPLAY_ENV: the stock libgomp, whose constructor was before ours, has printed its part."""
-    cdef const char *value = getenv(b"OMP_DISPLAY_ENV")
+    cdef const char *value = secure_getenv(b"OMP_DISPLAY_ENV")
     if value == NULL:
         return
     if word_is(value, b"true"):

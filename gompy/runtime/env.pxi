@@ -18,7 +18,7 @@ cdef bint word_is(const char *value, const char *word) noexcept nogil:
 
 
 cdef void read_environment() noexcept nogil:
-    cdef const char *value = getenv(b"OMP_TARGET_OFFLOAD")
+    cdef const char *value = secure_getenv(b"OMP_TARGET_OFFLOAD")
     set_debug_level(0)
     target_offload_is(OFFLOAD_DEFAULT)
     if value != NULL:
@@ -26,7 +26,7 @@ cdef void read_environment() noexcept nogil:
             target_offload_is(OFFLOAD_DISABLED)
         elif word_is(value, b"mandatory"):
             target_offload_is(OFFLOAD_MANDATORY)
-    value = getenv(b"GOMP_DEBUG")
+    value = secure_getenv(b"GOMP_DEBUG")
     if value != NULL and atoi(value) > 0:
         set_debug_level(1)
 

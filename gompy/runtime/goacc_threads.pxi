@@ -65,7 +65,7 @@ cdef void acc_find_types() noexcept nogil:
             dev = &devices[i]
             if dev.capabilities & CAP_OPENACC_200 and dev.target_id == 0 and ACC_DEVICE_NONE < dev.type < ACC_DEVICE_HWM:
                 acc_types[dev.type] = dev
-        text = getenv(b"ACC_DEVICE_NUM")
+        text = secure_getenv(b"ACC_DEVICE_NUM")
         if text != NULL and atoi(text) > 0:
             acc_device_num = atoi(text)
         pthread_key_create(&acc_thread_key, forget_acc_thread)
@@ -128,7 +128,7 @@ cdef DeviceDescr *acc_resolve(int type, bint fatal) noexcept nogil:
     cdef const char *wanted
     cdef int i
     if type == ACC_DEVICE_DEFAULT:
-        wanted = getenv(b"ACC_DEVICE_TYPE")
+        wanted = secure_getenv(b"ACC_DEVICE_TYPE")
         if wanted != NULL and wanted[0]:
             for i in range(ACC_DEVICE_HOST, ACC_DEVICE_HWM):
                 if acc_types[i] != NULL and acc_count(acc_types[i]) > 0 \
@@ -285,7 +285,7 @@ cdef public void *GOMP_PLUGIN_goacc_thread() noexcept nogil:
 
 cdef public int GOMP_PLUGIN_acc_default_dim(unsigned i) noexcept nogil:
     """GOMP_OPENACC_DIM=gangs:workers:vector length: part i, 0 where it is not given."""
-    cdef const char *text = getenv(b"GOMP_OPENACC_DIM")
+    cdef const char *text = secure_getenv(b"GOMP_OPENACC_DIM")
     while text != NULL and i:
         text = strchr(text, c':')
         if text != NULL:

@@ -9,13 +9,16 @@ Everything above python_view.pxi is C: no Python objects, no exceptions, no init
 body does not run in a program).
 """
 
-from libc.errno cimport EINVAL
+from libc.errno cimport EINVAL, errno
 from libc.limits cimport INT_MAX
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t, uint64_t, uintptr_t
 from libc.stdio cimport fwrite, snprintf, stderr
-from libc.stdlib cimport atexit, atoi, calloc, free, getenv, malloc, realloc
+from libc.stdlib cimport atexit, atoi, calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strcmp, strerror, strlen, strncmp, strrchr
+
+from gompy.native.descriptors cimport gompy_open_to_append
+from gompy.native.environment cimport secure_getenv
 
 cdef extern from "support.h":
     ctypedef struct gompy_lock_t:
@@ -52,10 +55,6 @@ cdef extern from "<ctype.h>" nogil:
 
 cdef extern from "<strings.h>" nogil:
     int strncasecmp(const char *, const char *, size_t)
-
-cdef extern from "<fcntl.h>" nogil:
-    int O_WRONLY, O_APPEND, O_CREAT, O_CLOEXEC
-    int open(const char *, int, ...)
 
 cdef extern from "<unistd.h>" nogil:
     int F_OK

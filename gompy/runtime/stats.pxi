@@ -35,15 +35,16 @@ cdef void write_stats(const char *where) noexcept nogil:
     line[used] = c'\n'
     used += 1
     if where[0] == c'/':
-        fd = open(where, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o666)
+        fd = gompy_open_to_append(where)
+        if fd < 0 or write(fd, line, used) != <ssize_t> used:
+            gompy_note(b"GOMPY_STATS=%s: cannot be written: %s", where, strerror(errno))
         if fd >= 0:
-            write(fd, line, used)
             close(fd)
     else:
         fwrite(line, 1, used, stderr)
 
 
 cdef void library_ends "gompy_library_ends"() noexcept nogil:
-    cdef const char *where = getenv(b"GOMPY_STATS")
+    cdef const char *where = secure_getenv(b"GOMPY_STATS")
     if where != NULL and where[0] and strcmp(where, b"0") != 0:
         write_stats(where)

@@ -36,7 +36,7 @@ cdef size_t read_maps(int pid) noexcept nogil:
     cdef ssize_t n
     cdef int fd
     snprintf(path, sizeof(path), b"/proc/%d/maps", pid)
-    fd = open(path, O_RDONLY | O_CLOEXEC)
+    fd = gompy_open(path, O_RDONLY, 0)
     if fd < 0:
         return 0
     while done < sizeof(mic_maps_text) - 1:

@@ -34,7 +34,7 @@ cdef bint preloaded(char **argv) noexcept nogil:
 
     False: it cannot be had.
     """
-    cdef const char *before = getenv(b"LD_PRELOAD")
+    cdef const char *before = secure_getenv(b"LD_PRELOAD")
     cdef char text[4096]
     global sanitized
     sanitized = dlsym(RTLD_DEFAULT, b"__asan_init") != NULL

@@ -77,7 +77,7 @@ cdef void prepare_teams() noexcept nogil:
     stock_teams = <teams_function>dlsym(RTLD_NEXT, b"GOMP_teams4")
     team_processors = omp_get_num_procs()
     team_room = control.teams if control.teams else team_processors
-    team_threads = team_processors if getenv(b"OMP_NUM_THREADS") == NULL else omp_get_max_threads()
+    team_threads = team_processors if secure_getenv(b"OMP_NUM_THREADS") == NULL else omp_get_max_threads()
     usual_teams = omp_get_max_teams()
     usual_team_limit = omp_get_teams_thread_limit()
 

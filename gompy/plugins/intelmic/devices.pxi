@@ -138,7 +138,7 @@ cdef int count_devices() noexcept nogil:
     cdef long n = 1
     if configured_devices:
         return configured_devices - 1
-    text = getenv(b"OFFLOAD_EMUL_NUM")
+    text = secure_getenv(b"OFFLOAD_EMUL_NUM")
     if text != NULL and text[0]:
         n = strtol(text, &end, 10)
         if end[0] or n < 0 or n > MIC_DEVICES:
@@ -150,7 +150,7 @@ cdef int count_devices() noexcept nogil:
 
 cdef int teams_at_a_time() noexcept nogil:
     """OFFLOAD_EMUL_TEAMS: how many teams of a region run at the same time, 0 without it (the device decides)."""
-    cdef const char *text = getenv(b"OFFLOAD_EMUL_TEAMS")
+    cdef const char *text = secure_getenv(b"OFFLOAD_EMUL_TEAMS")
     cdef char *end
     cdef long n
     if text == NULL or text[0] == 0:
@@ -167,10 +167,10 @@ cdef uint64_t arena_size_wanted() noexcept nogil:
 
     Without it 64G, under a tool 4G: valgrind spends seconds on every 64G that are mapped.
     """
-    cdef const char *text = getenv(b"OFFLOAD_EMUL_MEM")
+    cdef const char *text = secure_getenv(b"OFFLOAD_EMUL_MEM")
     cdef char *end
     cdef uint64_t n = 64, shift = 30
-    if getenv(b"OFFLOAD_EMUL_RUN") != NULL and getenv(b"OFFLOAD_EMUL_RUN")[0]:
+    if secure_getenv(b"OFFLOAD_EMUL_RUN") != NULL and secure_getenv(b"OFFLOAD_EMUL_RUN")[0]:
         n = 4
     if text != NULL and text[0]:
         n = strtoull(text, &end, 10)

@@ -58,7 +58,7 @@ cdef void wait_for_exit() noexcept nogil:
 cdef void place_of_host(uint64_t address, char *to, size_t room) noexcept nogil:
     """What the host has at an address: "its variable x", "its stack", "its heap", a file's name, "its memory"; empty: nothing."""
     cdef char text[65536]
-    cdef int fd = open(b"/proc/self/maps", O_RDONLY | O_CLOEXEC)
+    cdef int fd = gompy_open(b"/proc/self/maps", O_RDONLY, 0)
     cdef size_t have = 0
     cdef ssize_t n
     cdef char *line

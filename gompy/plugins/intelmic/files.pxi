@@ -2,12 +2,11 @@
 
 cdef extern from *:
     """
-    #include <dirent.h>
     /* Delete a folder and the files in it.  */
     static void
     mic_remove_directory (const char *path)
     {
-      DIR *dir = opendir (path);
+      DIR *dir = gompy_opendir (path);
       struct dirent *entry;
       char name[600];
       while (dir && (entry = readdir (dir)))
@@ -40,7 +39,7 @@ cdef bint write_all(int fd, const char *bytes, size_t size) noexcept nogil:
 
 cdef int file_in_memory(const char *bytes, size_t size) noexcept nogil:
     """A memfd that holds the bytes.  Returns its descriptor (close on exec), or -1 with errno set."""
-    cdef int fd = memfd_create(b"gompy-image", MFD_CLOEXEC)
+    cdef int fd = gompy_memfd(b"gompy-image")
     if fd >= 0 and not write_all(fd, bytes, size):
         close(fd)
         return -1

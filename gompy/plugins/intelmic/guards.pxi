@@ -36,7 +36,7 @@ cdef inline uint64_t page_up(uint64_t n) noexcept nogil:
 
 cdef bint checks_wanted() noexcept nogil:
     """GOMPY_CHECK is set, and not to 0."""
-    cdef const char *text = getenv(b"GOMPY_CHECK")
+    cdef const char *text = secure_getenv(b"GOMPY_CHECK")
     return text != NULL and text[0] != 0 and strcmp(text, b"0") != 0
 
 

@@ -115,9 +115,9 @@ cdef bint variable_of_host(uint64_t address, char *to, size_t room) noexcept nog
     cdef const char *name = NULL
     if dladdr(<void *>address, &info) == 0 or info.dli_fname == NULL:
         return False
-    fd = open(info.dli_fname, O_RDONLY | O_CLOEXEC)
+    fd = gompy_open(info.dli_fname, O_RDONLY, 0)
     if fd < 0:
-        fd = open(b"/proc/self/exe", O_RDONLY | O_CLOEXEC)  # the program, by the word that it was called with
+        fd = gompy_open(b"/proc/self/exe", O_RDONLY, 0)  # the program, by the word that it was called with
     if fd < 0:
         return False
     end = lseek(fd, 0, SEEK_END)
@@ -153,14 +153,14 @@ cdef extern from *:
       int ends[2], error;
       posix_spawn_file_actions_t actions;
       snprintf (path, sizeof path, "/proc/self/fd/%d", fd);
-      if (pipe2 (ends, O_CLOEXEC) != 0)
+      if (gompy_pipe (ends) != 0)
         return NULL;
       posix_spawn_file_actions_init (&actions);
       posix_spawn_file_actions_adddup2 (&actions, fd, fd);
       posix_spawn_file_actions_adddup2 (&actions, ends[1], 1);
       posix_spawn_file_actions_addopen (&actions, 0, "/dev/null", O_RDONLY, 0);
       posix_spawn_file_actions_addopen (&actions, 2, "/dev/null", O_WRONLY, 0);
-      error = posix_spawnp (pid, argv[0], &actions, NULL, argv, environ);
+      error = gompy_spawnp (pid, argv[0], &actions, NULL, argv, gompy_child_environ ());
       posix_spawn_file_actions_destroy (&actions);
       close (ends[1]);
       if (error == 0)

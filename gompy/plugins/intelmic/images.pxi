@@ -35,7 +35,7 @@ cdef const char *image_name(host_image *image) noexcept nogil:
 
 cdef bint write_image_file(mic_device *d, host_image *image, char *path, size_t room) noexcept nogil:
     """Put the image into a file of its own, for tools that look for it by name.  The folder goes with the device."""
-    cdef const char *where = getenv(b"TMPDIR")
+    cdef const char *where = secure_getenv(b"TMPDIR")
     cdef const char *name = strrchr(image_name(image), c'/')
     cdef int fd
     cdef bint good
@@ -48,7 +48,7 @@ cdef bint write_image_file(mic_device *d, host_image *image, char *path, size_t 
         memcpy(d.control.directory, d.directory, sizeof(d.directory))
     snprintf(path, room, b"%s/%d-%.100s.so", d.directory, d.files, name)
     d.files += 1
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    fd = gompy_open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
     if fd < 0:
         return False
     good = write_all(fd, image.bytes, image.size)

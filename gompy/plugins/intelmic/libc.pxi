@@ -3,6 +3,10 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t, intptr_t
 from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strcmp, strlen, strncmp, strrchr, strstr
 
+from gompy.native.descriptors cimport (
+    O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY, gompy_memfd, gompy_open, gompy_pidfd, gompy_pipe)
+from gompy.native.environment cimport gompy_child_environ, gompy_privileged, secure_getenv
+
 cdef extern from *:
     """
     #include <errno.h>
@@ -35,6 +39,8 @@ cdef extern from *:
     #include <unistd.h>
     /* A signal handler's context: where it happened. */
     #include <ucontext.h>
+    #include "gompy/native/descriptors.h"
+    #include "gompy/native/environment.h"
     """
     int errno
     int EINTR, EAGAIN, EPERM, ENOSYS, EFAULT, ECHILD, EEXIST, ENOMEM, ESRCH, ETIMEDOUT, EACCES
@@ -74,12 +80,10 @@ cdef extern from *:
     int PROT_NONE, PROT_READ, PROT_WRITE
     int MAP_SHARED, MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE, MAP_FIXED_NOREPLACE, MAP_FIXED
     int MADV_DONTDUMP, MADV_HUGEPAGE, MADV_DONTFORK, MADV_POPULATE_READ
-    int MFD_CLOEXEC
     void *mmap(void *where, size_t n, int prot, int flags, int fd, off_t offset) nogil
     int munmap(void *p, size_t n) nogil
     int mprotect(void *p, size_t n, int access) nogil
     int madvise(void *p, size_t n, int advice) nogil
-    int memfd_create(const char *name, unsigned flags) nogil
     int ftruncate(int fd, off_t n) nogil
     int SEEK_END
     off_t lseek(int fd, off_t n, int whence) nogil
@@ -96,7 +100,6 @@ cdef extern from *:
     char *strdup(const char *text) nogil
     char *strtok_r(char *text, const char *sep, char **state) nogil
     int setenv(const char *name, const char *value, int replace) nogil
-    char *getenv(const char *name) nogil
     int atoi(const char *text) nogil
     void exit(int status) nogil
     int fflush(FILE *f) nogil
@@ -104,17 +107,14 @@ cdef extern from *:
     size_t __fpending(FILE *f) nogil
 
     # files and processes
-    int O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_CLOEXEC
-    int open(const char *path, int flags, ...) nogil
     int close(int fd) nogil
     ssize_t read(int fd, void *to, size_t n) nogil
     ssize_t write(int fd, const void *what, size_t n) nogil
     ssize_t pread(int fd, void *to, size_t n, off_t offset) nogil
     ssize_t pwrite(int fd, const void *what, size_t n, off_t offset) nogil
-    int pipe2(int *fds, int flags) nogil
     int unlink(const char *path) nogil
     int rmdir(const char *path) nogil
-    int access(const char *path, int mode) nogil
+    int eaccess(const char *path, int mode) nogil
     int X_OK
     pid_t getpid() nogil
     pid_t getppid() nogil
@@ -122,7 +122,7 @@ cdef extern from *:
     void _exit(int status) nogil
     int pause() nogil
     long syscall(long number, ...) nogil
-    long SYS_futex, SYS_pidfd_open, SYS_gettid, SYS_pwrite64
+    long SYS_futex, SYS_gettid, SYS_pwrite64
     int FUTEX_WAIT, FUTEX_WAKE
     int execve(const char *path, char **argv, char **envp) nogil
     char **environ

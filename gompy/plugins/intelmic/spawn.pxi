@@ -48,7 +48,7 @@ cdef extern from *:
       if (layout >= 0)
         old = personality (layout);
       bound = mic_all_places (&places);
-      error = posix_spawnp (&pid, argv[0], &actions, &attributes, argv, envp);
+      error = gompy_spawnp (&pid, argv[0], &actions, &attributes, argv, envp);
       if (bound)
         sched_setaffinity (0, sizeof places, &places);
       if (old >= 0)
@@ -138,7 +138,7 @@ cdef bint device_program(char *path, size_t n) noexcept nogil:
     slash = strrchr(info.dli_fname, c'/')
     snprintf(path, n, b"%.*s%s", <int>(slash - info.dli_fname + 1 if slash != NULL else 0), info.dli_fname,
              <const char *>b"offload_target_main")
-    return access(path, X_OK) == 0
+    return eaccess(path, X_OK) == 0
 
 
 cdef const char *device_value(const char *name, size_t length, int number) noexcept nogil:
@@ -149,13 +149,13 @@ cdef const char *device_value(const char *name, size_t length, int number) noexc
     if length > 100:
         return NULL
     snprintf(key, sizeof(key), b"%.*s_DEV_%d", <int>length, name, number)
-    value = getenv(key)
+    value = secure_getenv(key)
     if value == NULL:
         snprintf(key, sizeof(key), b"%.*s_DEV", <int>length, name)
-        value = getenv(key)
+        value = secure_getenv(key)
     if value == NULL:
         snprintf(key, sizeof(key), b"%.*s_ALL", <int>length, name)
-        value = getenv(key)
+        value = secure_getenv(key)
     return value
 
 
@@ -181,11 +181,11 @@ cdef char **device_environment(int number) noexcept nogil:
     OMP_<name>_DEV and its kind become OMP_<name>.  OMP_DISPLAY_ENV is dropped (libgomp would print a second time), so
     is a preloaded libgompy.  OMP_TARGET_OFFLOAD=disabled keeps libgomp there from looking for devices.
     GFORTRAN_ERROR_BACKTRACE=1 has libgfortran there show where an error was, as it does in a gfortran program, whose main
-    function asks for it (libgfortran: set_options).
+    function asks for it (libgfortran: set_options).  The device of a privileged program gets nothing of its caller's.
     """
     cdef size_t count = 0, n = 0, length
     cdef char **result
-    cdef char **e = environ
+    cdef char **e = gompy_child_environ()
     cdef const char *value
     cdef char *text
     cdef size_t i
@@ -221,7 +221,7 @@ cdef char **device_environment(int number) noexcept nogil:
         e += 1
     result[n] = <char *>b"OMP_TARGET_OFFLOAD=disabled"
     n += 1
-    if getenv(b"GFORTRAN_ERROR_BACKTRACE") == NULL:
+    if secure_getenv(b"GFORTRAN_ERROR_BACKTRACE") == NULL:
         result[n] = <char *>b"GFORTRAN_ERROR_BACKTRACE=1"
         n += 1
     result[n] = NULL
@@ -245,7 +245,7 @@ cdef bint make_memory(mic_device *d) noexcept nogil:
     """Make the memfd, map it, open the arena."""
     cdef void *p
     cdef uint64_t size = arena_size_wanted(), keep
-    d.fd = memfd_create(b"gompy-device", MFD_CLOEXEC)
+    d.fd = gompy_memfd(b"gompy-device")
     if d.fd < 0:
         GOMP_PLUGIN_error(b"device %d (intelmic): cannot make its memory: %s", d.number, strerror(errno))
         return False
@@ -340,7 +340,7 @@ cdef bint start_device(mic_device *d) noexcept nogil:
     cdef char *argv[5]
     cdef char **words = argv
     cdef char **environment
-    cdef char *tool = getenv(b"OFFLOAD_EMUL_RUN")
+    cdef char *tool = secure_getenv(b"OFFLOAD_EMUL_RUN")
     cdef int ends[2]
     cdef int fds[3]
     cdef int i, how = 0, status = 0
@@ -350,7 +350,7 @@ cdef bint start_device(mic_device *d) noexcept nogil:
         return False
     if not make_memory(d):
         return False
-    if pipe2(ends, O_CLOEXEC) != 0:
+    if gompy_pipe(ends) != 0:
         GOMP_PLUGIN_error(b"device %d (intelmic): pipe: %s", d.number, strerror(errno))
         release_memory(d)
         return False
@@ -368,7 +368,7 @@ cdef bint start_device(mic_device *d) noexcept nogil:
     d.control.threads = device_value(b"OMP_NUM_THREADS", 15, d.number) != NULL
     fds[0] = d.fd
     fds[1] = ends[0]
-    fds[2] = <int>syscall(SYS_pidfd_open, getpid(), 0)
+    fds[2] = gompy_pidfd(getpid())
     argv[0] = path
     for i in range(3):
         snprintf(numbers[i], 16, b"%d", fds[i])
@@ -444,7 +444,7 @@ cdef void stop_device(mic_device *d, bint politely) noexcept nogil:
 
 cdef void await_end(pid_t pid, int milliseconds) noexcept nogil:
     """Wait until a child has ended, not longer than so many milliseconds."""
-    cdef int fd = <int>syscall(SYS_pidfd_open, pid, 0)
+    cdef int fd = gompy_pidfd(pid)
     cdef pollfd one
     cdef int how, status
     cdef uint64_t end = now_ns() + <uint64_t>milliseconds * 1000000

@@ -7,12 +7,11 @@ in its tables; no code of it runs.  GOMPY_NULL_DEVICES gives the number of devic
 
 from libc.stdint cimport uintptr_t
 from libc.stdio cimport snprintf
-from libc.stdlib cimport atoi, free, getenv, malloc
+from libc.stdlib cimport atoi, free, malloc
 from libc.string cimport memcpy
 
-cdef extern from "<sys/mman.h>" nogil:
-    unsigned MFD_CLOEXEC
-    int memfd_create(const char *, unsigned)
+from gompy.native.descriptors cimport gompy_memfd
+from gompy.native.environment cimport secure_getenv
 
 cdef extern from "<unistd.h>" nogil:
     int close(int)
@@ -68,7 +67,7 @@ cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
 
 
 cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:
-    cdef const char *value = getenv(b"GOMPY_NULL_DEVICES")
+    cdef const char *value = secure_getenv(b"GOMPY_NULL_DEVICES")
     return 1 if value == NULL else atoi(value)
 
 
@@ -85,7 +84,7 @@ cdef void *open_image(const ImageRange *image) noexcept nogil:
     cdef char path[64]
     cdef void *handle = NULL
     cdef size_t size = image.end - image.start
-    cdef int fd = memfd_create(b"gompy-null-image", MFD_CLOEXEC)
+    cdef int fd = gompy_memfd(b"gompy-null-image")
     if fd >= 0 and write(fd, image.start, size) == <ssize_t> size:
         snprintf(path, sizeof(path), b"/proc/self/fd/%d", fd)
         handle = dlopen(path, RTLD_LAZY)

@@ -5,6 +5,8 @@ from libc.stdio cimport fprintf, snprintf, stderr
 from libc.stdlib cimport calloc, free, malloc, realloc, strtoul
 from libc.string cimport memset, strchr, strcmp, strlen, strrchr, strstr
 
+from gompy.native.environment cimport secure_getenv
+
 cdef extern from *:
     """
     #include <dlfcn.h>
@@ -46,7 +48,6 @@ cdef extern from *:
     int dladdr(const void *, Dl_info *) nogil
     int access(const char *, int) nogil
     pid_t getpid() nogil
-    char *secure_getenv(const char *) nogil
 
 cdef extern from "driver_api.h" nogil:
     ctypedef int CUresult

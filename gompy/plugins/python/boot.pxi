@@ -111,11 +111,11 @@ cdef bint choose_python(const char *root, char *path) noexcept nogil:
     GOMPY_PYTHON, else the active virtual environment, else the one that gompy is installed in, else the one that built it.
     """
     cdef char prefix[4200]
-    cdef const char *value = getenv(b"GOMPY_PYTHON")
+    cdef const char *value = secure_getenv(b"GOMPY_PYTHON")
     if value != NULL and value[0]:
         snprintf(path, PATH_ROOM, b"%s", value)
         return True
-    value = getenv(b"VIRTUAL_ENV")
+    value = secure_getenv(b"VIRTUAL_ENV")
     if value != NULL and fits(value):
         snprintf(path, PATH_ROOM, b"%s/bin/python", value)
         return True
@@ -134,7 +134,7 @@ cdef bint start_python(const char *root, char *reason) noexcept nogil:
     cdef PyStatus status
     cdef Dl_info info
     cdef char path[PATH_ROOM]
-    cdef const char *asked = getenv(b"GOMPY_PYTHON")
+    cdef const char *asked = secure_getenv(b"GOMPY_PYTHON")
     if asked != NULL and asked[0] and access(asked, X_OK) != 0:
         snprintf(reason, REASON_SIZE, b"GOMPY_PYTHON=%s is not a program", asked)
         return False
@@ -201,6 +201,9 @@ cdef bint boot(char *reason) noexcept nogil:
     global own_interpreter
     cdef char library[4096]
     cdef char root[4096]
+    if gompy_privileged():
+        snprintf(reason, REASON_SIZE, b"not in a program with rights that its caller has not (set-user-ID)")
+        return False
     if not own_files(library, root):
         snprintf(reason, REASON_SIZE, b"cannot tell where it is installed")
         return False

@@ -10,8 +10,10 @@ use (boot.pxi).  Its functions may be called by any thread.
 from libc.stddef cimport wchar_t
 from libc.stdint cimport int64_t, intptr_t, uintptr_t
 from libc.stdio cimport snprintf
-from libc.stdlib cimport atexit, getenv
+from libc.stdlib cimport atexit
 from libc.string cimport memset, strcpy, strrchr
+
+from gompy.native.environment cimport gompy_privileged, secure_getenv
 
 cdef extern from "<stdlib.h>" nogil:
     char *realpath(const char *, char *)

@@ -1,0 +1,119 @@
+/* Descriptors, for code that ends up in other people's programs.
+
+   A program may have been started with standard descriptors closed (./a.out 1>&-).  What we open must not become its
+   standard output, which it would then write into, nor be inherited by what it starts: every descriptor that we make
+   is made here, is 3 or more, and is closed by exec.  */
+#ifndef GOMPY_NATIVE_DESCRIPTORS_H
+#define GOMPY_NATIVE_DESCRIPTORS_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Another descriptor for a standard one that was just made, closed by exec.  Returns -1 with errno set if there is none.  */
+static inline int
+gompy_not_standard (int fd)
+{
+  int high, error;
+  if (fd < 0 || fd > STDERR_FILENO)
+    return fd;
+  high = fcntl (fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  error = errno;
+  close (fd);
+  errno = error;
+  return high;
+}
+
+/* open.  `mode` counts where flags have O_CREAT.  */
+static inline int
+gompy_open (const char *path, int flags, unsigned mode)
+{
+  return gompy_not_standard (open (path, flags | O_CLOEXEC | O_NOCTTY, mode));
+}
+
+/* fopen for reading.  */
+static inline FILE *
+gompy_fopen (const char *path)
+{
+  int fd = gompy_open (path, O_RDONLY, 0);
+  FILE *file = fd < 0 ? NULL : fdopen (fd, "r");
+  if (fd >= 0 && file == NULL)
+    close (fd);
+  return file;
+}
+
+/* opendir.  */
+static inline DIR *
+gompy_opendir (const char *path)
+{
+  int fd = gompy_open (path, O_RDONLY | O_DIRECTORY, 0);
+  DIR *directory = fd < 0 ? NULL : fdopendir (fd);
+  if (fd >= 0 && directory == NULL)
+    close (fd);
+  return directory;
+}
+
+/* memfd_create.  It is empty, even if another thread has written to its first, standard number.  */
+static inline int
+gompy_memfd (const char *name)
+{
+  int first = memfd_create (name, MFD_CLOEXEC), fd = gompy_not_standard (first);
+  if (fd != first && fd >= 0 && (ftruncate (fd, 0) != 0 || lseek (fd, 0, SEEK_SET) != 0))
+    {
+      close (fd);
+      return -1;
+    }
+  return fd;
+}
+
+/* pipe.  Returns 0, or -1 with errno set.  */
+static inline int
+gompy_pipe (int ends[2])
+{
+  int error;
+  if (pipe2 (ends, O_CLOEXEC) != 0)
+    return -1;
+  ends[0] = gompy_not_standard (ends[0]);
+  ends[1] = gompy_not_standard (ends[1]);
+  if (ends[0] >= 0 && ends[1] >= 0)
+    return 0;
+  error = errno;
+  for (int i = 0; i < 2; i++)
+    if (ends[i] >= 0)
+      close (ends[i]);
+  errno = error;
+  return -1;
+}
+
+/* pidfd_open.  */
+static inline int
+gompy_pidfd (int pid)
+{
+  return gompy_not_standard ((int) syscall (SYS_pidfd_open, pid, 0));
+}
+
+/* Open a file that the user named, to append to it; made if there is none.  A link that stands there is not followed,
+   for somebody else may have put it there; below /dev and /proc (/dev/stderr) only the system can.  */
+static inline int
+gompy_open_to_append (const char *path)
+{
+  int follow = (strncmp (path, "/dev/", 5) == 0 && strncmp (path, "/dev/shm/", 9) != 0) || strncmp (path, "/proc/", 6) == 0;
+  int flags = O_WRONLY | O_APPEND | (follow ? 0 : O_NOFOLLOW), fd = -1;
+  for (int attempt = 0; attempt < 8 && fd < 0; attempt++)
+    {
+      fd = gompy_open (path, flags, 0);
+      if (fd >= 0 || errno != ENOENT)
+        break;
+      fd = gompy_open (path, flags | O_CREAT | O_EXCL, 0666);
+      if (fd < 0 && errno != EEXIST)
+        break;
+    }
+  return fd;
+}
+
+#endif

@@ -1,0 +1,12 @@
+# How descriptors are made: gompy/native/descriptors.h.
+
+from libc.stdio cimport FILE
+
+cdef extern from "gompy/native/descriptors.h" nogil:
+    int O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_NOFOLLOW
+    int gompy_open(const char *path, int flags, unsigned mode)
+    int gompy_open_to_append(const char *path)
+    FILE *gompy_fopen(const char *path)
+    int gompy_memfd(const char *name)
+    int gompy_pipe(int *ends)
+    int gompy_pidfd(int pid)

@@ -1,0 +1,50 @@
+/* The environment, for code that ends up in other people's programs.
+
+   Such a program may have rights that its caller has not (set-user-ID, set-group-ID, file capabilities).  Its
+   environment is the caller's, who must not get at those rights by it: every variable is read by secure_getenv, which
+   finds none there, and a child gets child_environ.  */
+#ifndef GOMPY_NATIVE_ENVIRONMENT_H
+#define GOMPY_NATIVE_ENVIRONMENT_H
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+/* Whether the program has rights that its caller has not.  It stays so when the program changes its user later on.  */
+static inline int
+gompy_privileged (void)
+{
+  return getauxval (AT_SECURE) != 0;
+}
+
+/* The environment to derive a child's from: ours, in a privileged program next to nothing.  */
+static inline char **
+gompy_child_environ (void)
+{
+  static char *safe[] = { "PATH=/usr/bin:/bin", NULL };
+  return gompy_privileged () ? safe : environ;
+}
+
+/* posix_spawnp for the programs that we need; a privileged program takes them from the system's folders only.  */
+static inline int
+gompy_spawnp (pid_t *pid, const char *program, const posix_spawn_file_actions_t *actions,
+              const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+  static const char *const folders[] = { "/usr/bin", "/bin" };
+  char path[4096];
+  if (strchr (program, '/') != NULL || !gompy_privileged ())
+    return posix_spawnp (pid, program, actions, attributes, argv, envp);
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+    {
+      snprintf (path, sizeof path, "%s/%s", folders[i], program);
+      if (access (path, X_OK) == 0)
+        return posix_spawn (pid, path, actions, attributes, argv, envp);
+    }
+  return ENOENT;
+}
+
+#endif

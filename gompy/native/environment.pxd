@@ -1,0 +1,12 @@
+# The environment and what children get of it: gompy/native/environment.h.
+
+cdef extern from "<spawn.h>" nogil:
+    ctypedef struct posix_spawn_file_actions_t:
+        pass
+
+cdef extern from "gompy/native/environment.h" nogil:
+    char *secure_getenv(const char *name)
+    bint gompy_privileged()
+    char **gompy_child_environ()
+    int gompy_spawnp(int *pid, const char *program, const posix_spawn_file_actions_t *actions, const void *attributes,
+                     char **argv, char **envp)
