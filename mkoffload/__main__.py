@@ -11,6 +11,10 @@ from gompy.objects import ice
 from mkoffload.intelmic import build
 from mkoffload.main import main
 
+if None in (sys.stdin, sys.stdout, sys.stderr):
+    from gompy.objects import standard
+
+    standard.open_closed()
 sys.excepthook = lambda *error: ice.report("mkoffload", *error)
 status = main(sys.argv[1:], build)
 sys.stderr.flush()

@@ -10,6 +10,10 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from mkoffload.main import main
 from mkoffload.nvptx import build
 
+if None in (sys.stdin, sys.stdout, sys.stderr):
+    from gompy.objects import standard
+
+    standard.open_closed()
 status = main(sys.argv[1:], build)
 sys.stderr.flush()
 os._exit(status)

@@ -28,6 +28,10 @@ def drive(language: compiler.Language) -> None:
         if number != _signal.SIGINT or _signal.getsignal(number) != _signal.SIG_IGN:
             _signal.signal(number, _signal.SIG_DFL)
     sys.excepthook = lambda *error: _bug(language.program, *error)
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        from gompy.objects import standard
+
+        standard.open_closed()
     arguments = sys.argv[1:]
     errors.restore_locale()
     try:
