@@ -34,11 +34,12 @@ cdef inline void finish(mic_slot *slot, uint32_t number) noexcept nogil:
 cdef inline uint32_t next_request(mic_slot *slot, uint32_t seen, uint64_t spin_ns) noexcept nogil:
     """Wait for the request after number ``seen``."""
     while True:
-        if spin_ns != 0 and spin_while_equal(&slot.request, seen, spin_ns):
+        if spin_ns != 0 and look_while_equal(&slot.request, seen, spin_ns, &slot.device_cpu, &slot.host_cpu):
             break
         exchange32(&slot.device_sleeps, 1, SEQ_CST)
         if load32(&slot.request, SEQ_CST) == seen:
             futex_wait(&slot.request, seen, -1)
+            publish_processor(&slot.device_cpu)
         store32(&slot.device_sleeps, 0, RELAXED)
         if load32(&slot.request, ACQUIRE) != seen:
             break

@@ -15,6 +15,7 @@ cdef extern from *:
     {
       uint32_t request __attribute__ ((aligned (128)));  /* counts up; the futex that the helper sleeps on */
       uint32_t sleeps;
+      uint32_t cpu;     /* its processor, see waiting.pxi */
       struct mic_league *league;
       int number;
     };
@@ -30,6 +31,7 @@ cdef extern from *:
       uint64_t spin_ns;
       uint32_t left __attribute__ ((aligned (128)));     /* helpers at work; the futex that the slot's thread sleeps on */
       uint32_t sleeps;
+      uint32_t cpu;     /* of the slot's thread */
       struct mic_helper helper[];
     };
     static struct mic_league *mic_leagues[MIC_SLOTS];
@@ -42,6 +44,7 @@ cdef extern from *:
     struct mic_helper:
         uint32_t request
         uint32_t sleeps
+        uint32_t cpu
         mic_league *league
         int number
     struct mic_league:
@@ -55,6 +58,7 @@ cdef extern from *:
         uint64_t spin_ns
         uint32_t left
         uint32_t sleeps
+        uint32_t cpu
         mic_helper *helper
     mic_league *mic_leagues[64]
     int mic_team_first
@@ -133,10 +137,11 @@ cdef void *helper_thread(void *arg) noexcept nogil:
     cdef control_variables variables
     save_variables(&variables)
     while True:
-        while load32(&me.request, ACQUIRE) == seen and not spin_while_equal(&me.request, seen, league.spin_ns):
+        while not look_while_equal(&me.request, seen, league.spin_ns, &me.cpu, &league.cpu):
             exchange32(&me.sleeps, 1, SEQ_CST)
             if load32(&me.request, SEQ_CST) == seen:
                 futex_wait(&me.request, seen, -1)
+                publish_processor(&me.cpu)
             store32(&me.sleeps, 0, RELAXED)
         seen += 1
         run_share(league, me.number)
@@ -177,6 +182,16 @@ cdef int add_helpers(mic_league *league, int wanted) noexcept nogil:
     return league.helpers
 
 
+cdef uint32_t *cpu_of_helper(mic_league *league, int count) noexcept nogil:
+    """The processor of a helper that shares the caller's, or of any, if none does."""
+    cdef uint32_t here = mic_processor()
+    cdef int i
+    for i in range(count):
+        if load32(&league.helper[i].cpu, RELAXED) == here:
+            return &league.helper[i].cpu
+    return &league.helper[0].cpu
+
+
 cdef bint run_teams(mic_slot *slot) noexcept nogil:
     """Run a region whose launch asks for teams.  False: there is no memory for it, nothing has been done."""
     cdef mic_league *league = league_of(mic_thread_slot)
@@ -208,7 +223,7 @@ cdef bint run_teams(mic_slot *slot) noexcept nogil:
         left = load32(&league.left, ACQUIRE)
         if left == 0:
             return True
-        if spin_while_equal(&league.left, left, league.spin_ns):
+        if look_while_equal(&league.left, left, league.spin_ns, &league.cpu, cpu_of_helper(league, count)):
             continue
         exchange32(&league.sleeps, 1, SEQ_CST)
         left = load32(&league.left, SEQ_CST)

@@ -44,6 +44,7 @@ cdef void await_done(mic_device *d, mic_slot *slot, uint32_t number) noexcept no
         exchange32(&slot.host_sleeps, 1, SEQ_CST)
         if load32(&slot.done, SEQ_CST) == before and load32(&d.control.dead, SEQ_CST) == 0:
             futex_wait(&slot.done, before, 100000000)
+            publish_processor(&slot.host_cpu)
         store32(&slot.host_sleeps, 0, RELAXED)
         if load32(&slot.done, ACQUIRE) == before:
             notice_death(d)
@@ -80,7 +81,7 @@ cdef inline void await_region(mic_device *d, int number, uint32_t request) noexc
     cdef mic_slot *slot = &d.control.slots[number]
     cdef uint32_t limit = d.spin_ns[number], most = 100000 if number < d.control.spins - 1 else 2000
     if d.control.spins > 1:
-        if spin_while_equal(&slot.done, request - 1, limit):
+        if look_while_equal(&slot.done, request - 1, limit, &slot.host_cpu, &slot.device_cpu):
             if limit < most:
                 d.spin_ns[number] = 2 * limit + 1000
             return

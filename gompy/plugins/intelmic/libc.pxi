@@ -221,10 +221,12 @@ cdef extern from "protocol.h":
         uint32_t request
         uint32_t host_sleeps
         uint32_t op
+        uint32_t host_cpu
         uint64_t args[6]
         uint32_t done
         uint32_t device_sleeps
-        int64_t result[6]
+        uint32_t device_cpu
+        int64_t result[5]
     struct mic_death:
         uint32_t kind
         int32_t signo
@@ -260,6 +262,7 @@ cdef extern from "protocol.h":
         mic_slot slots[65]
     void mic_relax() nogil
     uint64_t mic_ticks() nogil
+    uint32_t mic_processor() nogil
 
 
 cdef inline uint64_t now_ns() noexcept nogil:

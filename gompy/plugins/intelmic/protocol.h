@@ -7,10 +7,11 @@
 #ifndef GOMPY_INTELMIC_PROTOCOL_H
 #define GOMPY_INTELMIC_PROTOCOL_H
 
+#include <sched.h>
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 5u
+#define MIC_ABI 6u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread.  */
 #define MIC_SLOTS 64
@@ -48,13 +49,15 @@ struct mic_slot
   uint32_t request __attribute__ ((aligned (128)));
   uint32_t host_sleeps;
   uint32_t op;
-  uint32_t reserved;
+  uint32_t host_cpu;      /* the processor of the thread that waits, when it last said so; waiting.pxi */
   uint64_t args[6];
 
   /* Written by the device.  `done` follows `request` and is the futex that the host sleeps on.  */
   uint32_t done __attribute__ ((aligned (128)));
   uint32_t device_sleeps;
-  int64_t result[6];
+  uint32_t device_cpu;    /* of the slot's thread, in the same way */
+  uint32_t reserved;
+  int64_t result[5];
 };
 
 struct mic_death
@@ -104,6 +107,13 @@ static inline void
 mic_relax (void)
 {
   __builtin_ia32_pause ();
+}
+
+/* The processor that the caller runs on (glibc reads what the kernel keeps in the thread's rseq area); counted from 1; 0: not known.  */
+static inline uint32_t
+mic_processor (void)
+{
+  return (uint32_t) sched_getcpu () + 1;
 }
 
 static inline uint64_t
