@@ -10,6 +10,11 @@ cdef inline bint takes_maps(DeviceDescr *dev) noexcept nogil:
     return takes_openmp(dev) and not dev.capabilities & CAP_SHARED_MEM
 
 
+cdef inline bint runs_later(DeviceDescr *dev) noexcept nogil:
+    """Whether a region can be launched without waiting for its end."""
+    return dev.ops.start_region != NULL or dev.ops.async_run != NULL
+
+
 cdef void *region_on_device(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, const char **reason) noexcept nogil:
     """The device's word for a region, or NULL and the reason why it runs on the host."""
     cdef void *address
@@ -136,7 +141,7 @@ cdef public void GOMP_target_ext(int device, void (*fn)(void *) noexcept nogil, 
     """`#pragma omp target`."""
     cdef const char *reason = NULL
     cdef DeviceDescr *dev = resolve_device(device, &reason)
-    if flags & GOMP_TARGET_FLAG_NOWAIT and (dev == NULL or dev.ops.async_run != NULL) and make_team():
+    if flags & GOMP_TARGET_FLAG_NOWAIT and (dev == NULL or runs_later(dev)) and make_team():
         defer_target(dev, fn, mapnum, hostaddrs, sizes, kinds, depend, args, reason)
         return
     target_now(dev, fn, mapnum, hostaddrs, sizes, kinds, depend, args, False, reason)

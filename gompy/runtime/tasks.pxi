@@ -1,9 +1,11 @@
 # nowait: target tasks are tasks of the stock libgomp, so that their order with the program's own tasks is right.
 #
-# On a device whose plugin has async_run, a region is launched by the encountering thread if it has no depend
-# clause, else by its task, when its dependences are met; the task waits for the plugin's word that it is over, unmaps,
-# and ends.  Detached tasks would spare that waiting, but GCC 12's libgomp ends one too early if a thread that waits for
-# dependences happens to run it (gomp_task_maybe_wait_for_dependencies does not look at its event).
+# On a device whose plugin can launch without waiting, by gompy_start_region or by async_run, a region is launched by the
+# encountering thread if it has no depend clause, else by its task, when its dependences are met; the task waits for the
+# region's end, unmaps, and ends.  With gompy_start_region it waits in the plugin, so that no other thread of the host is
+# involved; async_run's plugin tells the end in a thread of its own.  Detached tasks would spare the waiting, but GCC 12's
+# libgomp ends one too early if a thread that waits for dependences happens to run it
+# (gomp_task_maybe_wait_for_dependencies does not look at its event).
 
 cdef struct TargetTask:
     DeviceDescr *dev
@@ -21,6 +23,7 @@ cdef struct TargetTask:
     pthread_mutex_t lock
     pthread_cond_t wake
     bint over  # the plugin has reported the region's end
+    uint64_t ticket  # of gompy_start_region
 
 
 cdef size_t count_args(void **args) noexcept nogil:
@@ -69,8 +72,11 @@ cdef public void GOMP_PLUGIN_target_task_completion(void *async_data) noexcept n
     pthread_mutex_unlock(&task.lock)
 
 
-cdef void launch_async(TargetTask *task) noexcept nogil:
-    """Map and launch a region; if it cannot be, the reason is kept and `launched` not set."""
+cdef void launch_async(TargetTask *task, bint awaited) noexcept nogil:
+    """Map and launch a region; if it cannot be, the reason is kept and `launched` not set.
+
+    awaited: the caller has nothing to do until its end.
+    """
     cdef void *address = region_on_device(task.dev, task.fn, &task.reason)
     cdef void *vars = NULL
     if address == NULL:
@@ -83,12 +89,33 @@ cdef void launch_async(TargetTask *task) noexcept nogil:
             task.reason = b"the device is finalized"
             return
         vars = <void *> task.tgt.tgt_start
-    pthread_mutex_init(&task.lock, NULL)
-    pthread_cond_init(&task.wake, NULL)
     task.launched = True
     task.epoch = task.dev.epoch
     gompy_count(&task.dev.launches)
+    if task.dev.ops.start_region != NULL:
+        if not awaited:
+            task.ticket = task.dev.ops.start_region(task.dev.target_id, address, vars, task.args)
+        if task.ticket == 0:
+            task.dev.ops.run(task.dev.target_id, address, vars, task.args)
+            task.over = True
+        return
+    pthread_mutex_init(&task.lock, NULL)
+    pthread_cond_init(&task.wake, NULL)
     task.dev.ops.async_run(task.dev.target_id, address, vars, task.args, task)
+
+
+cdef void await_async(TargetTask *task) noexcept nogil:
+    """Wait for the end of a region that launch_async has launched."""
+    if task.dev.ops.start_region != NULL:
+        if not task.over:
+            task.dev.ops.await_region(task.dev.target_id, task.ticket)
+        return
+    pthread_mutex_lock(&task.lock)
+    while not task.over:
+        pthread_cond_wait(&task.wake, &task.lock)
+    pthread_mutex_unlock(&task.lock)
+    pthread_mutex_destroy(&task.lock)
+    pthread_cond_destroy(&task.wake)
 
 
 cdef void copy_task_pointer(void *to, void *data) noexcept nogil:
@@ -103,18 +130,13 @@ cdef void target_task_body(void *data) noexcept nogil:
         free(task)
         return
     if task.dev != NULL and not task.launched:
-        launch_async(task)
+        launch_async(task, True)
     if task.launched:
         if task.epoch != task.dev.epoch:
             return  # forked meanwhile: the region is the parent's
-        pthread_mutex_lock(&task.lock)
-        while not task.over:
-            pthread_cond_wait(&task.wake, &task.lock)
-        pthread_mutex_unlock(&task.lock)
+        await_async(task)
         if task.tgt != NULL:
             unmap_construct(task.tgt)
-        pthread_mutex_destroy(&task.lock)
-        pthread_cond_destroy(&task.wake)
     else:
         region_on_host(task.dev, task.fn, task.hostaddrs, task.args, task.reason)
     free(task)
@@ -123,14 +145,14 @@ cdef void target_task_body(void *data) noexcept nogil:
 cdef void defer_target(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, size_t mapnum, void **hostaddrs,
                        size_t *sizes, unsigned short *kinds, void **depend, void **args,
                        const char *reason) noexcept nogil:
-    """`target nowait` in a team; on a device with async_run, or on the host."""
+    """`target nowait` in a team; on a device that runs_later, or on the host."""
     cdef TargetTask *task
     if construct_cancelled():
         return
     task = new_task(dev, fn, mapnum, hostaddrs, sizes, kinds, args)
     task.reason = reason
     if dev != NULL and depend == NULL:
-        launch_async(task)
+        launch_async(task, False)
     GOMP_task(target_task_body, &task, copy_task_pointer, sizeof(void *), sizeof(void *), True,
               GOMP_TASK_FLAG_DEPEND if depend != NULL else 0, depend, 0, NULL)
 

@@ -80,6 +80,8 @@ ctypedef c_bool (*ops_free_fn)(int n, void *ptr) noexcept nogil
 ctypedef c_bool (*ops_copy_fn)(int n, void *dst, const void *src, size_t size) noexcept nogil
 ctypedef void (*ops_run_fn)(int n, void *fn, void *vars, void **args) noexcept nogil
 ctypedef void (*ops_async_run_fn)(int n, void *fn, void *vars, void **args, void *data) noexcept nogil
+ctypedef uint64_t (*ops_start_region_fn)(int n, void *fn, void *vars, void **args) noexcept nogil
+ctypedef void (*ops_await_region_fn)(int n, uint64_t ticket) noexcept nogil
 ctypedef c_bool (*ops_can_run_fn)(void *fn) noexcept nogil
 
 ctypedef size_t (*ops_guard_step_fn)(int n) noexcept nogil
@@ -121,6 +123,8 @@ cdef struct PluginOps:
     ops_async_run_fn async_run
     ops_can_run_fn can_run
     ops_extent_fn extent  # gompy_block_extent, of our own plugins
+    ops_start_region_fn start_region  # gompy_start_region and gompy_await_region, or NULL
+    ops_await_region_fn await_region
     ops_guard_step_fn guard_step  # gompy_guard_step and gompy_guard, or NULL
     ops_guard_fn guard
     ops_acc_exec_fn acc_exec

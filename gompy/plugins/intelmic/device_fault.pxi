@@ -128,6 +128,9 @@ cdef void tell_death() noexcept nogil:
     exchange32(&control.dead, 1, SEQ_CST)
     for i in range(MIC_SLOTS + 1):
         futex_wake(&control.slots[i].done)
+    for i in range(MIC_CELLS):
+        if load32(&control.queue.cells[i].host_sleeps, SEQ_CST) != 0:
+            futex_wake(&control.queue.cells[i].done)
     futex_wake(&control.state)
 
 

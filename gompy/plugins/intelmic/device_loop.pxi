@@ -73,8 +73,8 @@ cdef void *slot_thread(void *arg) noexcept nogil:
 
 
 cdef int start_slot_thread(int number) noexcept nogil:
-    """Start the thread of a launch slot.  Returns 0 or an errno value."""
-    return start_region_thread(slot_thread, <void *><long>number)
+    """Start the thread of a launch slot, or a worker.  Returns 0 or an errno value."""
+    return start_region_thread(worker_thread if number >= MIC_FIRST_WORKER else slot_thread, <void *><long>number)
 
 
 cdef void end_under_tool() noexcept nogil:

@@ -34,7 +34,7 @@ cdef extern from *:
       uint32_t cpu;     /* of the slot's thread */
       struct mic_helper helper[];
     };
-    static struct mic_league *mic_leagues[MIC_SLOTS];
+    static struct mic_league *mic_leagues[MIC_ALL_SLOTS];
     /* Which teams are the calling thread's: first, and every step-th after it; step 0: all.  And how many there are
        if the construct doesn't say.  */
     static __thread int mic_team_first, mic_team_step, mic_team_usual;
@@ -60,7 +60,7 @@ cdef extern from *:
         uint32_t sleeps
         uint32_t cpu
         mic_helper *helper
-    mic_league *mic_leagues[64]
+    mic_league *mic_leagues[97]
     int mic_team_first
     int mic_team_step
     int mic_team_usual

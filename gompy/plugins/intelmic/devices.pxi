@@ -51,6 +51,11 @@ cdef extern from *:
       uint64_t idle_bytes;
       pthread_mutex_t idle_lock;
       int queues;             /* OpenACC's, whose threads may be copying */
+      pthread_mutex_t queue_lock; /* for the end of control->queue */
+      char taken[MIC_CELLS];  /* its cells that hold a region which nobody has waited for yet */
+      uint32_t unawaited;     /* their number */
+      int workers;            /* it has a thread on the device */
+      uint32_t queue_spin_ns; /* as spin_ns, for its regions */
     };
     struct address_pair { uintptr_t start, end; };
     static struct mic_device mic_device_table[MIC_DEVICES];
@@ -119,6 +124,11 @@ cdef extern from *:
         uint64_t idle_bytes
         pthread_mutex_t idle_lock
         int queues
+        pthread_mutex_t queue_lock
+        char taken[256]
+        uint32_t unawaited
+        int workers
+        uint32_t queue_spin_ns
     struct address_pair:
         uintptr_t start
         uintptr_t end

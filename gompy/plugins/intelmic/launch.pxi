@@ -37,17 +37,21 @@ cdef inline uint32_t post(mic_slot *slot) noexcept nogil:
     return number
 
 
-cdef void await_done(mic_device *d, mic_slot *slot, uint32_t number) noexcept nogil:
-    """Sleep until request ``number`` is done.  A device that has died meanwhile ends the program."""
-    cdef uint32_t before = number - 1
-    while load32(&slot.done, ACQUIRE) == before:
-        exchange32(&slot.host_sleeps, 1, SEQ_CST)
-        if load32(&slot.done, SEQ_CST) == before and load32(&d.control.dead, SEQ_CST) == 0:
-            futex_wait(&slot.done, before, 100000000)
-            publish_processor(&slot.host_cpu)
-        store32(&slot.host_sleeps, 0, RELAXED)
-        if load32(&slot.done, ACQUIRE) == before:
+cdef void sleep_while_equal(mic_device *d, uint32_t *done, uint32_t before, uint32_t *sleeps, uint32_t *cpu) noexcept nogil:
+    """Sleep until the device has changed ``*done``.  A device that has died meanwhile ends the program."""
+    while load32(done, ACQUIRE) == before:
+        exchange32(sleeps, 1, SEQ_CST)
+        if load32(done, SEQ_CST) == before and load32(&d.control.dead, SEQ_CST) == 0:
+            futex_wait(done, before, 100000000)
+            publish_processor(cpu)
+        store32(sleeps, 0, RELAXED)
+        if load32(done, ACQUIRE) == before:
             notice_death(d)
+
+
+cdef inline void await_done(mic_device *d, mic_slot *slot, uint32_t number) noexcept nogil:
+    """Sleep until request ``number`` is done."""
+    sleep_while_equal(d, &slot.done, number - 1, &slot.host_sleeps, &slot.host_cpu)
 
 
 cdef int64_t command(mic_device *d, uint32_t op, uint64_t a, uint64_t b, uint64_t c) noexcept nogil:
@@ -72,21 +76,29 @@ cdef void start_slot(mic_device *d, int number) noexcept nogil:
     or64(&d.started_slots, <uint64_t>1 << number, RELEASE)
 
 
-cdef inline void await_region(mic_device *d, int number, uint32_t request) noexcept nogil:
-    """Wait for the end of a region: look for a while, then sleep.
+cdef inline void await_change(mic_device *d, uint32_t *done, uint32_t before, uint32_t *limit, uint32_t most,
+                              uint32_t *sleeps, uint32_t *own, uint32_t *others) noexcept nogil:
+    """Wait until the device has changed ``*done``: look for a while, then sleep.
 
-    How long is learned by slot: twice as long after a region that ended in that time (100 us at most), half as long after
-    one that didn't: its work is longer than that, or the device doesn't get a processor while we sit on one.
+    How long is learned in ``*limit``: twice as long after a region that ended in that time (most ns), half as long
+    after one that didn't: its work is longer than that, or the device doesn't get a processor while we sit on one.
+    own, others: the processors (waiting.pxi).
     """
-    cdef mic_slot *slot = &d.control.slots[number]
-    cdef uint32_t limit = d.spin_ns[number], most = 100000 if number < d.control.spins - 1 else 2000
+    cdef uint32_t now = limit[0]
     if d.control.spins > 1:
-        if look_while_equal(&slot.done, request - 1, limit, &slot.host_cpu, &slot.device_cpu):
-            if limit < most:
-                d.spin_ns[number] = 2 * limit + 1000
+        if look_while_equal(done, before, now, own, others):
+            if now < most:
+                limit[0] = 2 * now + 1000
             return
-        d.spin_ns[number] = limit >> 1
-    await_done(d, slot, request)
+        limit[0] = now >> 1
+    sleep_while_equal(d, done, before, sleeps, own)
+
+
+cdef inline void await_region(mic_device *d, int number, uint32_t request) noexcept nogil:
+    """Wait for the end of a region that a slot has."""
+    cdef mic_slot *slot = &d.control.slots[number]
+    await_change(d, &slot.done, request - 1, &d.spin_ns[number], 100000 if number < d.control.spins - 1 else 2000,
+                 &slot.host_sleeps, &slot.host_cpu, &slot.device_cpu)
 
 
 cdef void read_limits(void **args, uint64_t *teams, uint64_t *limit) noexcept nogil:

@@ -58,7 +58,11 @@ cdef extern from *:
     uint64_t and64 "__atomic_fetch_and"(uint64_t *p, uint64_t v, int order) nogil
     bint cas64 "__atomic_compare_exchange_n"(uint64_t *p, uint64_t *expected, uint64_t v, bint weak, int ok, int no) nogil
     bint cas32 "__atomic_compare_exchange_n"(uint32_t *p, uint32_t *expected, uint32_t v, bint weak, int ok, int no) nogil
+    uint32_t or32 "__atomic_fetch_or"(uint32_t *p, uint32_t v, int order) nogil
+    uint32_t and32 "__atomic_fetch_and"(uint32_t *p, uint32_t v, int order) nogil
     uint32_t add32 "__atomic_add_fetch"(uint32_t *p, uint32_t v, int order) nogil
+    char load8 "__atomic_load_n"(char *p, int order) nogil
+    void store8 "__atomic_store_n"(char *p, char v, int order) nogil
     int RELAXED "__ATOMIC_RELAXED"
     int ACQUIRE "__ATOMIC_ACQUIRE"
     int RELEASE "__ATOMIC_RELEASE"
@@ -227,6 +231,26 @@ cdef extern from "protocol.h":
         uint32_t device_sleeps
         uint32_t device_cpu
         int64_t result[5]
+    int MIC_FIRST_WORKER, MIC_WORKERS, MIC_ALL_SLOTS, MIC_CELLS
+    uint32_t MIC_LOOKS, MIC_PATROLS
+    struct mic_cell:
+        uint64_t function
+        uint64_t variables
+        uint64_t teams
+        uint64_t limit
+        uint32_t host_sleeps
+        uint32_t host_cpu
+        uint32_t done
+        uint32_t device_cpu
+    struct mic_queue:
+        uint32_t tail
+        uint32_t host_cpu
+        uint32_t calls
+        uint32_t watch
+        uint32_t head
+        uint32_t answered
+        uint32_t device_cpu
+        mic_cell cells[256]
     struct mic_death:
         uint32_t kind
         int32_t signo
@@ -259,7 +283,8 @@ cdef extern from "protocol.h":
         mic_death death
         char directory[256]
         char text[8192]
-        mic_slot slots[65]
+        mic_slot slots[97]
+        mic_queue queue
     void mic_relax() nogil
     uint64_t mic_ticks() nogil
     uint32_t mic_processor() nogil
@@ -285,3 +310,8 @@ cdef inline int futex_wait(uint32_t *word, uint32_t value, int64_t timeout_ns) n
 cdef inline void futex_wake(uint32_t *word) noexcept nogil:
     """Wake all that sleep on the word."""
     syscall(SYS_futex, word, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0)
+
+
+cdef inline void futex_wake_one(uint32_t *word) noexcept nogil:
+    """Wake one that sleeps on the word."""
+    syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0)

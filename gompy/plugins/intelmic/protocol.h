@@ -13,9 +13,14 @@
 #define MIC_MAGIC 0x43494d59504d4f47ull
 #define MIC_ABI 6u
 
-/* Launch slots 0..63; slot 64 carries commands to the device's main thread.  */
+/* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the queue
+   say what they run.  */
 #define MIC_SLOTS 64
 #define MIC_COMMAND_SLOT 64
+#define MIC_FIRST_WORKER 65
+#define MIC_WORKERS 32
+#define MIC_ALL_SLOTS (MIC_FIRST_WORKER + MIC_WORKERS)
+#define MIC_CELLS 256 /* of the queue, a power of 2 */
 #define MIC_TEAMS 4096 /* most teams of a region that may run at the same time */
 #define MIC_CONTROL_SIZE (2ull << 20) /* a huge page: the arena behind it may use such */
 #define MIC_SCRATCH (1ull << 20) /* the upper half of the control block's space: for the fault handler */
@@ -23,7 +28,7 @@
 
 /* What a request asks for.  */
 #define MIC_OP_RUN 1    /* args: function, its argument, number of teams (0: the device chooses), thread limit */
-#define MIC_OP_THREAD 2 /* start the thread of slot args[0] */
+#define MIC_OP_THREAD 2 /* start the thread of slot args[0], or the queue's first worker */
 #define MIC_OP_LOAD 3   /* the image is args[1] bytes at arena offset args[0], or the file that `text` names */
 #define MIC_OP_UNLOAD 4 /* args[0]: handle */
 #define MIC_OP_READ 5   /* device address args[0] to arena offset args[1], args[2] bytes */
@@ -59,6 +64,47 @@ struct mic_slot
   uint32_t reserved;
   int64_t result[5];
 };
+
+/* A region of the queue: its place is position % MIC_CELLS.  */
+struct mic_cell
+{
+  /* Written by the host.  */
+  uint64_t function __attribute__ ((aligned (128)));
+  uint64_t variables;
+  uint64_t teams;
+  uint64_t limit;
+  uint32_t host_sleeps;
+  uint32_t host_cpu;
+
+  /* Written by the device: position + 1 when the region has ended; the futex that the host sleeps on.  */
+  uint32_t done __attribute__ ((aligned (128)));
+  uint32_t device_cpu;
+};
+
+/* Regions that are waited for later (nowait), in the order of their coming; the device's workers take them from the front.
+   `watch` says who will look for regions that come: nobody while it is 0.
+
+   No region is forgotten: the host stores `tail`, then reads `watch`; a worker that stops watching clears its bit, then
+   reads `tail`, with a full barrier between on both sides.  So either the worker sees the region, or the host sees that
+   nobody watches; then it sets MIC_PATROLS on behalf of the worker that it calls, counts `calls` up, and wakes one that
+   sleeps on `calls`.  A call is answered by the one worker that counts `answered` up to it; without a worker that
+   sleeps, by the next one that would, for each compares the two before.  */
+struct mic_queue
+{
+  /* Written by the host.  */
+  uint32_t tail __attribute__ ((aligned (128))); /* regions that have come */
+  uint32_t host_cpu;
+  /* Written by both.  */
+  uint32_t calls __attribute__ ((aligned (128)));
+  uint32_t watch;
+  /* Written by the device.  */
+  uint32_t head __attribute__ ((aligned (128))); /* regions that a worker has taken */
+  uint32_t answered;
+  uint32_t device_cpu;
+  struct mic_cell cells[MIC_CELLS];
+};
+#define MIC_LOOKS 1u   /* a worker looks at `tail` all the time */
+#define MIC_PATROLS 2u /* one does so now and then, while others run regions */
 
 struct mic_death
 {
@@ -96,7 +142,8 @@ struct mic_control
   struct mic_death death;
   char directory[256];  /* of image files, removed by whoever ends last */
   char text[MIC_TEXT_SIZE];
-  struct mic_slot slots[MIC_SLOTS + 1];
+  struct mic_slot slots[MIC_ALL_SLOTS];
+  struct mic_queue queue;
 };
 
 _Static_assert (sizeof (struct mic_slot) == 256, "two line pairs a slot");

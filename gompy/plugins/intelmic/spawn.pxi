@@ -417,6 +417,7 @@ cdef bint start_device(mic_device *d) noexcept nogil:
     d.gone = 0
     pthread_mutex_init(&d.commands, NULL)
     pthread_mutex_init(&d.zones_lock, NULL)
+    pthread_mutex_init(&d.queue_lock, NULL)
     return True
 
 
@@ -438,7 +439,7 @@ cdef void stop_device(mic_device *d, bint politely) noexcept nogil:
     close(d.pipe)
     while waitpid(d.pid, &status, 0) < 0 and errno == EINTR:
         pass
-    if load64(&d.free_slots, SEQ_CST) == ~<uint64_t>0 and d.queues == 0:
+    if load64(&d.free_slots, SEQ_CST) == ~<uint64_t>0 and d.queues == 0 and load32(&d.unawaited, SEQ_CST) == 0:
         release_memory(d)  # else exit was called while other threads run regions: they look at it until we are gone
 
 

@@ -20,6 +20,7 @@ include "device_images.pxi"
 include "device_variables.pxi"
 include "device_teams.pxi"
 include "device_loop.pxi"
+include "device_workers.pxi"
 include "device_shims.pxi"
 include "device_sanitizers.pxi"
 

@@ -1,0 +1,219 @@
+/* How host and device wait for each other; the first argument says what to do.  */
+
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <omp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int wrong;
+
+/* The number of threads of a process, each put on the first processor if `pin`.  */
+static int
+threads_of (const char *pid, int pin)
+{
+  char path[64];
+  cpu_set_t set;
+  int cpu, count = 0;
+  snprintf (path, sizeof path, "/proc/%.20s/task", pid);
+  sched_getaffinity (0, sizeof set, &set);
+  for (cpu = 0; !CPU_ISSET (cpu, &set); cpu++)
+    ;
+  CPU_ZERO (&set);
+  CPU_SET (cpu, &set);
+  DIR *tasks = opendir (path);
+  for (struct dirent *e; tasks && (e = readdir (tasks));)
+    if (e->d_name[0] != '.')
+      {
+	count++;
+	if (pin)
+	  sched_setaffinity (atoi (e->d_name), sizeof set, &set);
+      }
+  if (tasks)
+    closedir (tasks);
+  return count;
+}
+
+/* Host and device, which were started with all processors, on one.  */
+static void
+share_one (void)
+{
+  char path[64], child[32];
+  snprintf (path, sizeof path, "/proc/self/task/%d/children", getpid ());
+  FILE *children = fopen (path, "r");
+  while (children && fscanf (children, "%31s", child) == 1)
+    threads_of (child, 1);
+  if (children)
+    fclose (children);
+  threads_of ("self", 1);
+}
+
+static void
+launches (int n)
+{
+  int x[1] = { 0 };
+#pragma omp target enter data map(to: x)
+#pragma omp target
+  x[0]++;
+  share_one ();
+  for (int i = 1; i < n; i++)
+    {
+#pragma omp target
+      x[0]++;
+    }
+#pragma omp target exit data map(from: x)
+  wrong |= x[0] != n;
+}
+
+static void
+teams (int n)
+{
+  int x[2] = { 0, 0 };
+#pragma omp target enter data map(to: x)
+  for (int i = 0; i < n; i++)
+    {
+      if (i == 1)
+	share_one ();
+#pragma omp target teams num_teams(2)
+      x[omp_get_team_num ()]++;
+    }
+#pragma omp target exit data map(from: x)
+  wrong |= x[0] != n || x[1] != n;
+}
+
+/* A batch of short regions that nobody waits for one by one.  */
+static void
+batch (int n)
+{
+  int x[1] = { 0 }, most = 0;
+#pragma omp target enter data map(to: x)
+  for (int i = 0; i < n; i++)
+    {
+#pragma omp target nowait
+      __atomic_add_fetch (&x[0], 1, __ATOMIC_RELAXED);
+      if (i % 100 == 99)
+	{
+	  int now = threads_of ("self", 0);
+	  most = now > most ? now : most;
+	}
+    }
+#pragma omp taskwait
+#pragma omp target exit data map(from: x)
+  wrong |= x[0] != n;
+  printf ("%d threads\n", most);
+}
+
+/* Regions that can't end one after another: each waits until all have begun.  */
+static void
+together (int n)
+{
+  int begun[1] = { 0 };
+#pragma omp target enter data map(to: begun)
+  for (int i = 0; i < n; i++)
+    {
+#pragma omp target nowait firstprivate(n)
+      {
+	__atomic_add_fetch (&begun[0], 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n (&begun[0], __ATOMIC_SEQ_CST) < n)
+	  usleep (100);
+      }
+    }
+  sleep (1); /* the host need not help */
+#pragma omp target update from(begun)
+  printf ("%d begun\n", begun[0]);
+#pragma omp taskwait
+#pragma omp target exit data map(delete: begun)
+}
+
+/* Everything at random: several threads, short and long regions, with and without waiting, with and without order.  */
+static void
+mixture (int rounds)
+{
+  static int a[4][600];
+  unsigned seed = 1;
+  for (int r = 0; r < rounds; r++)
+    {
+      int n = 1 + rand_r (&seed) % 600, kind = rand_r (&seed) % 5;
+#pragma omp parallel num_threads(1 + rand_r (&seed) % 4)
+      {
+	int *x = a[omp_get_thread_num ()];
+	unsigned s = seed + 77 * omp_get_thread_num ();
+	for (int i = 0; i < n; i++)
+	  x[i] = i;
+#pragma omp target enter data map(to: x[:n])
+	for (int i = 0; i < n; i++)
+	  {
+	    int us = kind != 0 && rand_r (&s) % 100 == 0 ? rand_r (&s) % 300 : 0;
+	    if (kind == 3 && rand_r (&s) % 20 == 0)
+	      usleep (rand_r (&s) % 300);
+	    if (kind == 4 && i % 7 == 0)
+	      {
+#pragma omp target nowait map(to: x[:n]) depend(inout: x[i]) firstprivate(i)
+		x[i]++;
+	      }
+	    else if (i % 50 == 49)
+	      {
+#pragma omp target map(to: x[:n])
+		x[i]++;
+	      }
+	    else
+	      {
+#pragma omp target nowait map(to: x[:n]) firstprivate(i, us)
+		{
+		  if (us)
+		    usleep (us);
+		  x[i]++;
+		}
+	      }
+	    if (rand_r (&s) % 200 == 0)
+	      {
+#pragma omp taskwait
+	      }
+	  }
+#pragma omp taskwait
+#pragma omp target exit data map(from: x[:n])
+	for (int i = 0; i < n; i++)
+	  if (x[i] != i + 1)
+	    wrong = 1;
+      }
+    }
+}
+
+/* More regions at once than the queue has room for, behind one that lasts.  */
+static void
+full (int n)
+{
+  int x[1] = { 0 };
+#pragma omp target enter data map(to: x)
+#pragma omp parallel num_threads(8)
+#pragma omp single
+  {
+#pragma omp target nowait
+    usleep (50000);
+    for (int i = 0; i < n; i++)
+      {
+#pragma omp target nowait
+	__atomic_add_fetch (&x[0], 1, __ATOMIC_RELAXED);
+      }
+  }
+#pragma omp target exit data map(from: x)
+  wrong |= x[0] != n;
+}
+
+int
+main (int argc, char **argv)
+{
+  static const struct { const char *name; void (*run) (int); } all[]
+    = { { "launches", launches }, { "teams", teams }, { "batch", batch }, { "together", together }, { "mixture", mixture },
+	{ "full", full } };
+  if (argc < 3)
+    return 2;
+  for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
+    if (strcmp (argv[1], all[i].name) == 0)
+      all[i].run (atoi (argv[2]));
+  puts (wrong ? "wrong" : "right");
+  return wrong;
+}
