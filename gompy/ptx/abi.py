@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ABI = 24
+ABI = 25
 """Changes when compiled code must be thrown away: part of every cache file."""
 
 LANES = 32

@@ -37,7 +37,7 @@ def ir(
     for number, (function, form) in enumerate(functions):
         version, rows = VERSION_OF[form.upper()]
         symbol = f"{form}{number}"
-        text, analysis = lower(function, version, rows, links, module.name, symbol, form.islower())
+        text, analysis = lower(function, version, rows, links, module, symbol, form.islower())
         texts.append(text)
         analyses.append(analysis)
         symbols[symbol] = (function.name, form)
@@ -116,7 +116,7 @@ def compile_functions(
     for number, (function, form) in enumerate(functions):
         version, rows = VERSION_OF[form.upper()]
         symbol = f"{form}{number}"
-        text, analysis = lower(function, version, rows, links, module.name, symbol, form.islower())
+        text, analysis = lower(function, version, rows, links, module, symbol, form.islower())
         texts[hot and not large and is_hot(analysis)].append(text)
         analyses.append(analysis)
         symbols[symbol] = (function.name, form)

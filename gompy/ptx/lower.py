@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from . import abi, bits, carries, convert, forms, operations
+from . import abi, bits, carries, convert, forms, operations, params
 from . import memory as memory_module
 from .checks import drop_masked_loads
 from .emit import Emitter, Links, ParamPlace, Value
 from .flow import Block
-from .syntax import Call, Function, Instruction, PtxError, Symbol, Variable
+from .syntax import Call, Function, Instruction, Module, Symbol, Variable
 from .uniform import Analysis, analyse
 
 FAMILIES = (bits, carries, convert, memory_module, operations)
@@ -85,13 +85,14 @@ class Lowering(Emitter):
     """One function in one version; `text` is the result."""
 
     def __init__(
-        self, analysis: Analysis, links: Links, name: str, symbol: str, called: str, checked: bool = False
+        self, analysis: Analysis, links: Links, module: Module, symbol: str, called: str, checked: bool = False
     ) -> None:
-        super().__init__(analysis, links, name, checked)
+        super().__init__(analysis, links, module.name, checked)
+        self.module = module
         self.symbol = symbol
         self.called = called  # the version that V calls are made to: V, or W without rows
         self.function = analysis.function
-        self.checked_results: list[tuple[str, str, int]] = []
+        self.checked_results: list[tuple[ParamPlace, ParamPlace]] = []
         self.costs: dict[int, int] = {}  # of a turn, by a loop's first block
         self.stops: list[tuple[int, int, str]] = []
         self.turns: dict[int, list[int]] = {}  # last block → heads of loops
@@ -142,20 +143,16 @@ class Lowering(Emitter):
                 place = self.new(f"getelementptr i8, ptr %args, i64 {offset}")
                 if scale == 1 and variable.name in a.varying_params:
                     # The callers of S take one value: that it is the same in all lanes is checked at the end.
-                    own = self.alloca(f"[{32 * variable.size} x i8]")
+                    size = params.room(variable.size, 32)
+                    own = self.alloca(f"[{size} x i8]")
+                    self.put(f"call void @llvm.memset.p0.i64(ptr {own}, i8 0, i64 {size}, i1 false)")  # gaps of structs
                     self.params[variable.name] = ParamPlace(own, 32, variable.size)
-                    self.checked_results.append((own, place, variable.size))
-                    if variable.size not in (1, 2, 4, 8):
-                        raise PtxError(
-                            "an aggregate result that may differ between lanes is not implemented",
-                            function.line,
-                            self.name,
-                        )
+                    self.checked_results.append((self.params[variable.name], ParamPlace(place, 1, variable.size)))
                 else:
                     self.params[variable.name] = ParamPlace(place, scale, variable.size)
         for variable in function.params:
             scale = 32 if variable.name in a.varying_params else 1
-            place = self.alloca(f"[{max(variable.size, 1) * scale} x i8]")
+            place = self.alloca(f"[{params.room(variable.size, scale)} x i8]")
             self.params[variable.name] = ParamPlace(place, scale, variable.size)
 
     def enter_frame(self) -> None:
@@ -175,23 +172,26 @@ class Lowering(Emitter):
             top = self.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['local_top']}")
             frame = self.new("load i64, ptr %frame")
             self.put(f"store i64 {self.new(f'sub i64 {frame}, {abi.LOCAL_BASE}')}, ptr {top}")
-        for own, place, size in self.checked_results:
-            kind = f"i{8 * size}"
-            value = Value(kind, True, self.new(f"load <32 x {kind}>, ptr {own}, align 8"))
-            self.active = "%m"
-            one = self.first_lane(value)
-            differ = self.op("icmp ne", value, self.splat(one), result="i1")
-            word = self.new(f"and i32 {self.bits(differ)}, %m")
-            bad, good = self.fresh("differ"), self.fresh("agree")
-            test = self.new(f"icmp ne i32 {word}, 0")
-            self.put(f"br i1 {test}, label %{bad}, label %{good}, !prof !2")
-            self.label(bad)
-            self.line = self.function.line
-            self.helper("trap", f"ptr %w, i32 %m, i32 2, {self.site()}")
-            self.put("unreachable")
-            self.label(good)
-            self.put(f"store {one.typed}, ptr {place}")
+        for own, place in self.checked_results:
+            self.active = self.mask = "%m"
+            for at, width in params.pieces(0, own.size):
+                self.agree(params.Access(self, own).load(at, width))
+            params.copy(self, own, place, False)
         self.put("ret void")
+
+    def agree(self, value: Value) -> None:
+        """End the kernel if a value is not the same in all lanes that were called."""
+        one = self.first_lane(value)
+        differ = self.op("icmp ne", value, self.splat(one), result="i1")
+        word = self.new(f"and i32 {self.bits(differ)}, %m")
+        bad, good = self.fresh("differ"), self.fresh("agree")
+        test = self.new(f"icmp ne i32 {word}, 0")
+        self.put(f"br i1 {test}, label %{bad}, label %{good}, !prof !2")
+        self.label(bad)
+        self.line = self.function.line
+        self.helper("trap", f"ptr %w, i32 %m, i32 2, {self.site()}")
+        self.put("unreachable")
+        self.label(good)
 
     # --- blocks --------------------------------------------------------------------------------------------------
 
@@ -372,9 +372,14 @@ class Lowering(Emitter):
         results, arguments = self.variables(code.results), self.variables(code.arguments)
         places, offsets, size = argument_layout([p.size for p in results], [p.size for p in arguments], scale)
         block = self.alloca(f"[{size} x i8]")
+
+        def part(place: ParamPlace, offset: int) -> ParamPlace:
+            return ParamPlace(self.new(f"getelementptr i8, ptr {block}, i64 {offset}"), scale, place.size)
+
         for place, offset in zip(arguments, offsets, strict=True):
-            self.copy_in(place, f"{block}", offset, scale)
+            params.copy(self, place, part(place, offset), False)
         if isinstance(code.target, Symbol):
+            self.agrees(code.target.name, results, arguments)
             word = self.links.word("function", code.target.name)
             target = self.new(f"load ptr, ptr getelementptr (i8, ptr @links, i64 {8 * word}), !invariant.load !0")
             slot = self.new(f"getelementptr i8, ptr {target}, i64 {8 * abi.VERSIONS.index(version)}")
@@ -388,7 +393,17 @@ class Lowering(Emitter):
                 + self.site(),
             )
         for place, offset in zip(results, places, strict=True):
-            self.copy_out(place, block, offset, scale)
+            params.copy(self, part(place, offset), place, self.guarded)  # lanes that did not call keep what they had
+
+    def agrees(self, name: str, results: list[ParamPlace], arguments: list[ParamPlace]) -> None:
+        """A call must pass what the function takes; a result of one word may be ignored (argument_layout)."""
+        callee = self.module.functions.get(name) or self.module.declarations.get(name)
+        if callee is None:
+            return
+        for what, mine, formals in (("takes", arguments, callee.parameters), ("returns", results, callee.results)):
+            have, want = [p.size for p in mine], [v.size for v in formals]
+            if have != want and (what == "takes" or have or max(want) > 8):
+                self.fail(f"'{name}' {what} {sizes(want)}, the call has {sizes(have)}")
 
     def variables(self, operands: tuple[object, ...]) -> list[ParamPlace]:
         """The `.param` variables of a call's list (arguments.py has made variables of registers and constants)."""
@@ -399,64 +414,18 @@ class Lowering(Emitter):
             found.append(self.params[operand.name])
         return found
 
-    def pieces(self, size: int) -> list[tuple[int, int]]:
-        """A variable's bytes as (offset, bytes) of words as wide as it goes."""
-        found, offset = [], 0
-        while offset < size:
-            width = next(w for w in (8, 4, 2, 1) if w <= size - offset)
-            found.append((offset, width))
-            offset += width
-        return found
 
-    def copy_in(self, place: ParamPlace, block: str, offset: int, scale: int) -> None:
-        """An argument from its variable to the block."""
-        if place.scale == scale and place.size > 8:
-            to = self.new(f"getelementptr i8, ptr {block}, i64 {offset}")
-            self.put(
-                f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {place.pointer}, i64 {place.size * scale}, i1 false)"
-            )
-            return
-        for at, width in self.pieces(place.size):
-            kind = f"i{8 * width}"
-            value = Value(kind, place.scale == 32, "")
-            source = self.new(f"getelementptr i8, ptr {place.pointer}, i64 {at * place.scale}")
-            value = Value(kind, value.vector, self.new(f"load {value.full}, ptr {source}, align {width}"))
-            value = self.splat(value) if scale == 32 else self.first_lane(value)
-            to = self.new(f"getelementptr i8, ptr {block}, i64 {offset + at * scale}")
-            self.put(f"store {value.typed}, ptr {to}, align {width}")
-
-    def copy_out(self, place: ParamPlace, block: str, offset: int, scale: int) -> None:
-        """A result from the block to its variable; lanes that did not call keep what they had."""
-        if place.scale == scale and place.size > 8 and not self.guarded:
-            source = self.new(f"getelementptr i8, ptr {block}, i64 {offset}")
-            self.put(
-                f"call void @llvm.memcpy.p0.p0.i64(ptr {place.pointer}, ptr {source}, "
-                f"i64 {place.size * scale}, i1 false)"
-            )
-            return
-        for at, width in self.pieces(place.size):
-            kind = f"i{8 * width}"
-            source = self.new(f"getelementptr i8, ptr {block}, i64 {offset + at * scale}")
-            full = Value(kind, scale == 32, "")
-            value = Value(kind, full.vector, self.new(f"load {full.full}, ptr {source}, align {width}"))
-            to = self.new(f"getelementptr i8, ptr {place.pointer}, i64 {at * place.scale}")
-            value = self.splat(value) if place.scale == 32 else self.first_lane(value)
-            if place.scale == 32 and self.guarded:
-                old = self.new(f"load {value.full}, ptr {to}, align {width}")
-                value = Value(
-                    kind,
-                    True,
-                    self.new(f"select <32 x i1> {self.lanes(self.active)}, {value.typed}, {value.full} {old}"),
-                )
-            self.put(f"store {value.typed}, ptr {to}, align {width}")
+def sizes(some: list[int]) -> str:
+    """Sizes of variables in words."""
+    return f"{' and '.join(map(str, some))} bytes" if some else "nothing"
 
 
 def lower(
-    function: Function, version: str, rows: bool, links: Links, name: str, symbol: str, checked: bool = False
+    function: Function, version: str, rows: bool, links: Links, module: Module, symbol: str, checked: bool = False
 ) -> tuple[str, Analysis]:
     """LLVM IR of a function in a version of uniform.py (S, V, E)."""
     if checked:
         drop_masked_loads(function)
-    analysis = analyse(function, version, rows, name)
-    work = Lowering(analysis, links, name, symbol, "V" if rows else "W", checked)
+    analysis = analyse(function, version, rows, module.name)
+    work = Lowering(analysis, links, module, symbol, "V" if rows else "W", checked)
     return work.text(), analysis

@@ -10,6 +10,7 @@ from __future__ import annotations
 from . import abi, checks
 from .emit import BITS, IOTA, LLVM_TYPE, Emitter, Value, bytes_of
 from .forms import FLOATS, INTEGERS, LOGICAL, lowering, operands, unknown
+from .params import load_param, store_param
 from .syntax import Immediate, Instruction, Memory, Operand, Pair, Register, Sink, Symbol, Vector
 from .uniform import Analysis
 
@@ -167,18 +168,6 @@ def lanes_store(em: Emitter, address: Value, value: Value, size: int) -> None:
     em.slow("void", f"store{size}", ("<32 x i64>", em.splat(address).text), (data.full, data.text))
 
 
-def param_access(em: Emitter, memory: Memory, kind: str, index: int) -> tuple[str, bool]:
-    """The pointer to (part of) a `.param` variable, and whether it is one value a lane."""
-    if not isinstance(memory.base, Symbol) or memory.base.name not in em.params:
-        em.fail("a '.param' address must name a parameter")
-    place = em.params[memory.base.name]
-    size = bytes_of(kind)
-    offset = memory.offset + index * size
-    if offset < 0 or offset + size > place.size:
-        em.fail(f"access beyond the end of parameter '{memory.base.name}'")
-    return em.new(f"getelementptr i8, ptr {place.pointer}, i64 {offset * place.scale}"), place.scale == 32
-
-
 def items(em: Emitter, operand: Operand, count: int) -> tuple[Operand, ...]:
     """The registers of a vector access."""
     if count == 1 and not isinstance(operand, Vector):
@@ -202,9 +191,7 @@ def load(em: Emitter, code: Instruction) -> None:
         checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
     for index, target in enumerate(targets):
         if space == "param":
-            pointer, vector = param_access(em, memory, kind, index)
-            full = Value(LLVM_TYPE[kind], vector, "")
-            values.append(Value(full.type, vector, em.new(f"load {full.full}, ptr {pointer}, align {bytes_of(kind)}")))
+            values.append(load_param(em, memory, kind, index))
         else:
             varying = any(isinstance(t, Register) and t in em.a.varying for t in targets) or isinstance(target, Sink)
             address = address_of(em, memory, index * bytes_of(kind))
@@ -225,19 +212,10 @@ def store(em: Emitter, code: Instruction) -> None:
         checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
     for index, source in enumerate(items(em, code.operands[1], count)):
         value = em.read(source, kind)
-        if space != "param":
-            store_value(em, address_of(em, memory, index * bytes_of(kind)), value, space)
-            continue
-        pointer, vector = param_access(em, memory, kind, index)
-        if vector:
-            value = em.splat(value)
-            if em.guarded or (isinstance(memory.base, Symbol) and memory.base.name in em.merge_params):
-                old = em.new(f"load {value.full}, ptr {pointer}, align 8")
-                lanes = em.lanes(em.active)
-                value = Value(value.type, True, em.new(f"select <32 x i1> {lanes}, {value.typed}, {value.full} {old}"))
+        if space == "param":
+            store_param(em, memory, kind, index, value)
         else:
-            value = em.first_lane(value)
-        em.put(f"store {value.typed}, ptr {pointer}, align {bytes_of(kind)}")
+            store_value(em, address_of(em, memory, index * bytes_of(kind)), value, space)
 
 
 @lowering("atom", "red")
