@@ -351,6 +351,12 @@ class Lowering(Emitter):
         if base == "call":
             self.after_call()
 
+    def rare_special(self, name: str) -> Value:
+        """See emit.py."""
+        from . import rare
+
+        return rare.special(self, name)
+
     def after_call(self) -> None:
         """Lanes may have left for good in the function that was called."""
         place = self.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['exited']}")
