@@ -27,8 +27,8 @@ from gompy.objects.elf import (
 )
 from gompy.objects.names import OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION
 from gompy.objects.naming import Names
+from gompy.tools.process import Child, Temps, ToolError, child_failed, discard, echo, find_tool, run, write_file
 from mkoffload.intelmic import BDIR, find_stock_wrapper
-from mkoffload.process import Child, Temps, ToolError, child_failed, discard, echo, find_tool, run
 from mkoffload.tables import table_names
 
 SERIAL_STREAMING = "'--param=lto-max-streaming-parallelism=1'"
@@ -181,10 +181,13 @@ class HostLto:
             raise ToolError(f"cannot find GCC's own lto-wrapper in {where}")
         command = [found, *self.arguments, *self.objects]
         echo(command, self.verbose)
-        status, output, _ = Child(command, self.environment(more), capture_stdout=True).wait()
-        names = output.decode("utf-8", "surrogateescape").split("\n")[:-1]
-        if not self.save_temps:
-            self.temps.paths += names  # ours until the linker has their names
+        child = Child(command, self.environment(more), capture_stdout=True)
+        try:
+            status = child.wait()[0]
+        finally:
+            names = child.captured[1].decode("utf-8", "surrogateescape").split("\n")[:-1]
+            if not self.save_temps:
+                self.temps.paths += names  # ours until the linker has their names
         if status:
             raise child_failed(command[0], status)
         return names
@@ -195,7 +198,8 @@ class HostLto:
         if at is None or not referred:
             return
         try:
-            with open(self.arguments[at].partition("=")[2], encoding="utf-8", errors="surrogateescape") as file:
+            name = self.arguments[at].partition("=")[2]
+            with open(name, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
                 lines = file.readlines()
         except OSError:
             return
@@ -204,8 +208,7 @@ class HostLto:
             if len(words) == 4 and words[2] == "PREVAILING_DEF_IRONLY" and words[3] in referred:
                 lines[index] = f"{words[0]} {words[1]} PREVAILING_DEF {words[3]}\n"
         path = self.temps.name(".res")
-        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.writelines(lines)
+        write_file(path, "".join(lines))
         self.arguments = [*self.arguments]
         self.arguments[at] = f"-fresolution={path}"
 
@@ -215,7 +218,7 @@ class HostLto:
         if path is None:
             return set()
         try:
-            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
                 words = [line.split() for line in file]
         except OSError:
             return set()
@@ -236,8 +239,7 @@ class HostLto:
             lines = [f"--redefine-sym {name}={renames[name]}" for name in dict.fromkeys(exported + referring)]
             lines += [f"--globalize-symbol={renames[name]}" for name in exported]  # renaming comes first
             response = self.temps.name(".objcopy")
-            with open(response, "w", encoding="utf-8", errors="surrogateescape") as file:
-                file.write("\n".join(lines) + "\n")
+            write_file(response, "\n".join(lines) + "\n")
             run([objcopy, f"@{response}", partition.name], os.environ, self.verbose)
             hide(partition.name, {renames[name] for name in exported})
 

@@ -9,28 +9,29 @@ from __future__ import annotations
 import os
 import sys
 
+from gompy import UserError
 from gompy.objects.elf import Elf, ElfError, open_object, split_member
 from gompy.objects.lto import parse_opts, split_quoted, stream_versions
 from gompy.objects.names import LTO_OPTS_SECTION, OFFLOAD_OPTS_SECTION, TARGET_INTELMIC, TARGET_NVPTX
 from gompy.objects.releases import NAMED, SUPPORTED, made_by
+from gompy.tools.process import (
+    ChildFailed,
+    Temps,
+    ToolError,
+    discard,
+    echo,
+    find_in,
+    hold_signals,
+    linker_appends,
+    run,
+    write_file,
+    write_output,
+)
+from gompy.tools.response import join
 from lto_wrapper.host import HostLto
 from lto_wrapper.options import Merger, Option, compiler_words, decode, diagnostic_words, offload_words
 from mkoffload import intelmic
 from mkoffload.inputs import shown
-from mkoffload.process import (
-    ChildFailed,
-    Killed,
-    Temps,
-    ToolError,
-    catch_signals,
-    die_of,
-    discard,
-    echo,
-    find_in,
-    linker_appends,
-    run,
-)
-from mkoffload.response import expand, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,18 +111,20 @@ class Link:
         """Names in the plugin's list, in table order; the list is deleted unless temporaries are kept."""
         assert self.offload_list is not None
         try:
-            with open(self.offload_list, encoding="utf-8", errors="surrogateescape") as file:
+            with open(self.offload_list, encoding="utf-8", errors="surrogateescape", newline="") as file:
                 lines = file.read().split("\n")
         except OSError as error:
             raise ToolError(f"cannot open {self.offload_list}: {error.strerror}") from None
+        if not self.save_temps:
+            discard(self.offload_list)
         if not lines[0].strip().isdigit():
             raise ToolError(f"cannot read {self.offload_list}: no number of files in its first line")
         count = int(lines[0])
         names = lines[1 : 1 + count]
         if len(names) != count or (count and len(lines) <= count + 1):
             raise ToolError(f"invalid format of {self.offload_list}")
-        if not self.save_temps:
-            discard(self.offload_list)
+        if len(lines) > count + 2:  # the plugin does not quote them
+            raise ToolError(f"the name of an object has a line break, near ‘{lines[count]}’: rename it")
         if linker_appends():
             claimed = set(self.objects)
             names.sort(key=lambda name: name in claimed)  # the others keep their order
@@ -201,16 +204,17 @@ class Images:
             echo([program, *words], link.verbose)
             try:
                 made = builder(words, self.temps)
-            except ToolError as error:
-                sys.stderr.write(f"mkoffload: fatal error: {error}\ncompilation terminated.\n")
+            except (UserError, OSError) as error:
+                from gompy.tools.toolmain import described
+
+                sys.stderr.write(f"mkoffload: fatal error: {described(error)}\ncompilation terminated.\n")
                 raise ChildFailed(f"{program} returned 1 exit status", 1) from None
             if made is None:
                 return None
             self.made.append(made)
             return output
         arguments = link.prefix + "offload_args" if link.save_temps else self.temps.name("")
-        with open(arguments, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(join(words))
+        write_file(arguments, join(words))
         run([program, "@" + arguments], os.environ, link.verbose)
         return output if os.path.exists(output) and os.path.getsize(output) else None
 
@@ -242,8 +246,8 @@ class Images:
     def _copy(self, source: str) -> str:
         name = ".crtoffloadtable.o"
         copy = self.link.prefix + name[1:] if self.link.save_temps else self.temps.name(name)
-        with open(source, "rb") as old, open(copy, "wb") as new:
-            new.write(old.read())
+        with open(source, "rb") as old:
+            write_file(copy, old.read())
         return copy
 
 
@@ -274,25 +278,11 @@ def wrap(words: list[str], temps: Temps) -> list[str]:
     return [*added, *table] if linker_appends() else [*table, *added]
 
 
-def main(arguments: list[str]) -> int:
-    """Run with that command line; the exit status.  Ends by the signal that interrupted it, if one did."""
-    temps = Temps()
-    catch_signals()
-    try:
-        added = wrap(expand(arguments), temps)
-        for name in added:
-            if name in temps.paths:
-                temps.release(name)
-        sys.stdout.write("".join(f"{name}\n" for name in added))
-        sys.stdout.flush()
-    except ToolError as error:
-        sys.stderr.write(f"lto-wrapper: fatal error: {error}\ncompilation terminated.\n")
-        return 1
-    except BrokenPipeError:
-        return 1
-    except Killed as killed:
-        temps.remove()
-        die_of(killed.number)
-    finally:
-        temps.remove()
-    return 0
+def work(words: list[str], temps: Temps) -> None:
+    """Run with those words, and tell the linker what there is to link.  Raises ToolError."""
+    added = wrap(words, temps)
+    hold_signals()
+    write_output("".join(f"{name}\n" for name in added))
+    for name in added:
+        if name in temps.paths:
+            temps.release(name)

@@ -6,7 +6,7 @@ append_diag_options, append_offload_options); tests compare with what the stock 
 
 from __future__ import annotations
 
-from mkoffload.process import ToolError
+from gompy.tools.process import ToolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ def diagnostic_words(link: list[Option]) -> list[str]:
 
 def offload_words(options: list[Option], target: str) -> list[str]:
     """Words of the ``-foffload-options=`` that are meant for that target (those without a target list are for all)."""
-    from mkoffload.response import split
+    from gompy.tools.response import split
 
     words: list[str] = []
     for option in options:

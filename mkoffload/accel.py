@@ -14,8 +14,8 @@ from gompy.accel import store
 from gompy.objects.lto import resolution_text, resolve
 from gompy.objects.names import ACCEL_STOCK, ACCEL_TRUE, TARGET_INTELMIC
 from gompy.objects.naming import rule_for
+from gompy.tools.process import Child, ToolError, child_failed, echo, run, same, write_file
 from mkoffload.earlydebug import debug_object
-from mkoffload.process import Child, ToolError, child_failed, echo, run, same
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,9 +115,8 @@ class StockCompiler(Compiler):
                 f"is folded): link them with {VARIABLE}=true, or compile them again"
             )
         resolution = self._resolution(image)
-        with open(resolution, "w", encoding="utf-8", errors="surrogateescape") as file:
-            resolved = resolve([i.symbols for i in usable], image.exported)
-            file.write(resolution_text([i.device_file for i in usable], resolved))
+        resolved = resolve([i.symbols for i in usable], image.exported)
+        write_file(resolution, resolution_text([i.device_file for i in usable], resolved))
         if debug_wanted(image) and any(i.debug for i in usable):
             return self._compile_with_debug(image, usable, resolution)
         output = image.path(".o", ".mkoffload.o")
@@ -209,8 +208,7 @@ class TrueCompiler(Compiler):
             data = debug_object(item.elf) if item.debug else None
             if data is not None:
                 names.append(os.path.join(image.folder, f"debug{index}.o"))
-                with open(names[-1], "wb") as file:
-                    file.write(data)
+                write_file(names[-1], data)
         return names
 
 

@@ -29,7 +29,7 @@ from gompy.objects.names import (
     VAR_ENTRY_SIZE,
 )
 from gompy.objects.naming import Names
-from mkoffload.process import ToolError, is_temporary
+from gompy.tools.process import ToolError, is_temporary, write_file
 from mkoffload.tables import table_names
 
 
@@ -206,12 +206,10 @@ class Input:
     def extract(self, folder: str, index: int) -> None:
         """Give lto1 a file that it can read: the object itself, or a copy with the streams under GCC's prefix."""
         if self.read == DEVICE_IR_SECTION_PREFIX:
-            self.device_file = os.path.join(folder, f"{index}.{os.path.basename(self.name).partition('@')[0]}")
-            try:
-                with open(self.device_file, "wb") as file:
-                    file.write(restored(self.elf))
-            except OSError as error:
-                raise ToolError(f"cannot write {self.device_file}: {error.strerror}") from None
+            name = os.path.basename(self.name).partition("@")[0]
+            plain = "".join(char if char.isprintable() or char > "\x7f" else "_" for char in name)  # no line breaks
+            self.device_file = os.path.join(folder, f"{index}.{plain}")
+            write_file(self.device_file, restored(self.elf))
 
 
 def _text(name: bytes) -> str:

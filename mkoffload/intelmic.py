@@ -14,6 +14,7 @@ import sys
 from gompy.objects.elf import Elf, ElfError, open_object
 from gompy.objects.names import ACCEL_ONLY, ACCEL_STOCK, ACCEL_TRUE, TARGET_INTELMIC, TARGET_TABLE
 from gompy.objects.naming import Names, base_name, differences
+from gompy.tools.process import Child, Temps, ToolError, child_failed, echo, find_tool, linker_appends, run, write_file
 from mkoffload.accel import BDIR, CLASSES_CUT, Compiler, another, choose, find_stock_wrapper
 from mkoffload.hostobject import host_object_text
 from mkoffload.imagelink import (
@@ -25,7 +26,6 @@ from mkoffload.imagelink import (
 )
 from mkoffload.inputs import Input
 from mkoffload.owncopies import own_copies
-from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_tool, linker_appends, run
 from mkoffload.tables import table_names
 from mkoffload.undefined import demangled, explain_undefined, parse_undefined
 from mkoffload.vtables import PREFIXES, Candidates, Vtables, candidates, of_device_classes
@@ -241,12 +241,10 @@ class Image:
 
         Vtables that need what the device has not are taken out of ``vtables``.
         """
-        with open(compiled.name, "wb") as file:
-            file.write(neutralised(compiled))
+        write_file(compiled.name, neutralised(compiled))
         image = self.path(".so", ".mkoffload")
         script = self.path(".map", ".mkoffload.map")
-        with open(script, "w", encoding="ascii") as file:
-            file.write(f"{{ global: {TARGET_TABLE}; local: *; }};\n")
+        write_file(script, f"{{ global: {TARGET_TABLE}; local: *; }};\n")
         command = [find_tool("ld", BDIR), "-m", "elf_x86_64", "-shared", "--gc-sections", "--eh-frame-hdr"]
         command += ["-z", "defs", "-z", "noexecstack", "--no-demangle", "--hash-style=gnu"]
         command += ["--version-script", script, "-o", image]
@@ -323,8 +321,7 @@ class Image:
         command = [find_tool("as", BDIR), "--64", "-o", self.options.output]
         if self.options.save_temps:
             source = self.options.dumpbase + ".s"
-            with open(source, "w", encoding="ascii") as file:
-                file.write(text)
+            write_file(source, text)
             run([*command, source], self.env, self.options.verbose)
         else:
             run([*command, "-"], self.env, self.options.verbose, text.encode())

@@ -14,6 +14,19 @@ import sys
 from gompy.objects.elf import SHN_UNDEF, ElfError
 from gompy.objects.names import ACCEL_TRUE, OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, TARGET_NVPTX
 from gompy.objects.naming import Names, ptx_name
+from gompy.tools.process import (
+    Child,
+    Temps,
+    ToolError,
+    child_failed,
+    echo,
+    find_in,
+    find_tool,
+    run,
+    same,
+    write_file,
+)
+from gompy.tools.response import join
 from mkoffload import nvptx_alias as alias
 from mkoffload.accel import BDIR, search_folders
 from mkoffload.inputs import Described, Input
@@ -23,8 +36,6 @@ from mkoffload.nvptx_host import host_object_text, ptx_file
 from mkoffload.nvptx_library import NAME as LIBRARY
 from mkoffload.nvptx_library import archive
 from mkoffload.nvptx_ptx import PtxImage, missing_vtables, order_for, split
-from mkoffload.process import Child, Temps, ToolError, child_failed, echo, find_in, find_tool, run, same
-from mkoffload.response import join
 from mkoffload.undefined import demangled
 
 TYPE_CHECKING = False
@@ -194,8 +205,7 @@ class Image:
             for item in self.inputs
             for symbol in item.elf.symbols()
         )
-        with open(os.path.join(self.folder, f"lib{LIBRARY}.a"), "wb") as file:
-            file.write(archive())
+        write_file(os.path.join(self.folder, f"lib{LIBRARY}.a"), archive())
         return [*(["-lgfortran"] if fortran else []), "-lm", "-latomic", f"-L{self.folder}", f"-l{LIBRARY}"]
 
     def command(self, output: str, more: list[str]) -> list[str]:
@@ -215,8 +225,7 @@ class Image:
         if sum(len(word) + 1 for word in words) < LONGEST_LINE:
             return [self.gcc, *words]
         arguments = self.path(".gcc_args")
-        with open(arguments, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(join(words))
+        write_file(arguments, join(words))
         return [self.gcc, f"@{arguments}"]
 
     def compile(self) -> PtxImage | None:
@@ -266,8 +275,7 @@ class Image:
                 known.update(alias.aliases_in(file.read()))
         with open(text, encoding="utf-8", errors="surrogateescape") as file:
             code = file.read()
-        with open(text, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(alias.without_aliases(code, known))
+        write_file(text, alias.without_aliases(code, known))
         words = [
             *(["-v"] if self.options.verbose else []),
             "-m64",
@@ -374,8 +382,7 @@ class Image:
     def pack(self, image: PtxImage) -> None:
         """The host object."""
         code = self.path(".ptx")
-        with open(code, "wb") as file:
-            file.write(ptx_file(image))
+        write_file(code, ptx_file(image))
         # LTO objects' entries stand together in the image, wherever the objects stand in the link: those are paired by
         # position, as by other runtimes.
         described = [d for item in self.inputs for d in item.described]
@@ -384,8 +391,7 @@ class Image:
         text = host_object_text(image, code, described, self.output_name())
         command = [find_tool("as", BDIR), "--64", "-o", self.options.output]
         if self.options.save_temps:
-            with open(self.options.dumpbase + ".s", "w", encoding="ascii") as listing:
-                listing.write(text)
+            write_file(self.options.dumpbase + ".s", text)
             run([*command, self.options.dumpbase + ".s"], self.env, self.options.verbose)
         else:
             run([*command, "-"], self.env, self.options.verbose, text.encode("ascii"))
@@ -417,6 +423,4 @@ def build(words: Sequence[str], temps: Temps) -> Made | None:
         raise
     except ElfError as error:
         raise ToolError(f"cannot read {error}") from None
-    except OSError as error:
-        raise ToolError(f"cannot write {error.filename}: {error.strerror}") from None
     return made

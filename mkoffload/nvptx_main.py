@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import os
 import sys
 
+if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # Ctrl-C while modules are loaded is no traceback
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from mkoffload.main import main
-from mkoffload.nvptx import build
+from gompy.tools.toolmain import toolmain
 
-if None in (sys.stdin, sys.stdout, sys.stderr):
-    from gompy.objects import standard
-
-    standard.open_closed()
-status = main(sys.argv[1:], build)
-sys.stderr.flush()
-os._exit(status)
+toolmain("mkoffload", "mkoffload.nvptx", "build")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from gompy.objects.naming import Names, comparable, host_spelling, ptx_name
+from gompy.tools.process import ToolError
 from mkoffload.nvptx_errata import mended
-from mkoffload.process import ToolError
 
 Dims = tuple[int, int, int]
 """Gang, worker and vector sizes of an OpenACC region; 0: not fixed by the compiler.  OpenMP regions have (0, 0, 0)."""

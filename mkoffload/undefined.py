@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from gompy.objects.elf import SHN_UNDEF
 from gompy.objects.naming import base_name
+from gompy.tools.process import Child, ToolError, find_tool
 from mkoffload.inputs import Input
-from mkoffload.process import Child, ToolError, find_tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -81,7 +81,7 @@ def test_help(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
 def test_every_option_is_in_the_help() -> None:
     assert all(name in config.usage() for name in config.ANSWERS)
     assert all(name in main.usage() for name in main.available())
-    assert {"config", "doctor"} <= set(main.available())
+    assert {"config", "doctor"} <= set(main.available()) == set(main.COMMANDS), "a command without its module"
 
 
 def test_command_that_is_not_there_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

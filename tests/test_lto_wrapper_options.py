@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from link_tools import call, environment
 
+from gompy.tools.process import ToolError
 from lto_wrapper.options import Merger, compiler_words, decode, offload_words
-from mkoffload.process import ToolError
 
 STOCK = call("gcc", "-print-prog-name=lto-wrapper").stdout.strip()
 TARGETS = ("fake-one", "fake-two")
@@ -81,8 +81,8 @@ class Recorder:
         import contextlib
         import io
 
+        from gompy.tools.process import Temps
         from lto_wrapper.main import wrap
-        from mkoffload.process import Temps
 
         before = dict(os.environ)
         temps, errors = Temps(), io.StringIO()

@@ -13,8 +13,8 @@ from link_tools import BDIR, TARGET, Linked, Program, built, call, compile_c, el
 
 from gompy.objects.elf import open_object
 from gompy.objects.names import IMAGE_ABI, IMAGE_MAGIC
+from gompy.tools.response import join
 from mkoffload.earlydebug import debug_object
-from mkoffload.response import join
 
 pytestmark = built
 TOOL = BDIR / "accel" / TARGET / "mkoffload"

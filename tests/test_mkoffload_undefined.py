@@ -8,7 +8,7 @@ import pytest
 from link_tools import BDIR, RUNTIME, TARGET, built, call, compile_c, link
 
 from gompy.objects.elf import member_name
-from mkoffload.process import is_temporary
+from gompy.tools.process import is_temporary
 from mkoffload.undefined import parse_undefined, uses
 
 pytestmark = built

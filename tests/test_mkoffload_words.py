@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from link_tools import built
 
+from gompy.tools.process import ToolError
+from gompy.tools.response import expand, join, split
 from mkoffload.hostobject import host_object_text, string
 from mkoffload.inputs import Described as Desc
 from mkoffload.intelmic import Options
-from mkoffload.process import ToolError
-from mkoffload.response import expand, join, split
 
 pytestmark = built
 

@@ -16,12 +16,12 @@ from nvptx_tools import PTXAS, build_driver, has_compiler, has_stock_plugin
 
 from gompy.driver import paths
 from gompy.objects.naming import comparable, ptx_name
+from gompy.tools.process import ToolError
 from mkoffload import nvptx
 from mkoffload.nvptx_alias import aliases_in, without_aliases
 from mkoffload.nvptx_errata import mended
 from mkoffload.nvptx_explain import problems, uses, wide_uses
 from mkoffload.nvptx_ptx import PtxImage, missing_vtables, order_for, split
-from mkoffload.process import ToolError
 
 pytestmark = [has_all, needs("gcc")]
 MODEL = {"omp": "-fopenmp", "acc": "-fopenacc"}

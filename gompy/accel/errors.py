@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from gompy import UserError
 
-class AccelError(Exception):
+
+class AccelError(UserError):
     """What was asked cannot be done; ``notes`` are lines that say what to do about it."""
 
     def __init__(self, message: str, *notes: str) -> None:

@@ -1,1 +1,1 @@
-"""gompy inspect, config, run: the command line tools."""
+"""gompy inspect, config, doctor, accel: the command line tools."""

@@ -10,6 +10,7 @@ from gompy.driver import compiler, paths, plan
 from gompy.driver.errors import DriverError, report
 from gompy.driver.show import include_folder
 from gompy.objects.names import TARGET_INTELMIC
+from gompy.tools.toolmain import one_line
 
 
 def _environment() -> str:
@@ -60,7 +61,7 @@ def main(arguments: list[str]) -> int:
         return 0
     for option in arguments:
         if option not in ANSWERS:
-            print(f"gompy config: error: no option '{option}'; it knows {' '.join(ANSWERS)}", file=sys.stderr)
+            print(f"gompy config: error: no option '{one_line(option)}'; it knows {' '.join(ANSWERS)}", file=sys.stderr)
             return 2
     try:
         lines = [ANSWERS[option][1]() for option in arguments]

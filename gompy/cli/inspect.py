@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gompy.cli.inspect_text import TABLES, Line, report_lines, write_lines
+from gompy.tools.toolmain import one_line
 
 if TYPE_CHECKING:
     from gompy.cli.inspect_report import Inspected
@@ -48,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _error(message: str) -> None:
     sys.stdout.flush()
-    print(f"gompy inspect: error: {message}", file=sys.stderr)
+    print(f"gompy inspect: error: {one_line(message)}", file=sys.stderr)
 
 
 def main(argv: list[str]) -> int:
@@ -62,7 +63,7 @@ def main(argv: list[str]) -> int:
         _error(f"--graph {options.graph}: the name must end in .svg or .dot")
         return EXIT_USAGE
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if hasattr(stream, "reconfigure") and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")
     # Everything read lives to the end, in many small objects: collecting garbage would double the time of a long table.
     collecting = gc.isenabled()
@@ -222,7 +223,7 @@ def _graph(inspected: list[Inspected], target: Path) -> int:
     from gompy.cli.inspect_graph import GraphTooLarge, draw
 
     try:
-        target.write_text(draw(inspected, target.suffix == ".svg"), encoding="utf-8")
+        target.write_text(draw(inspected, target.suffix == ".svg"), encoding="utf-8", errors="backslashreplace")
     except GraphTooLarge as error:
         _error(f"--graph {target}: {error}")
         return EXIT_CHECK

@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import TracebackType
+from gompy.tools import toolmain
 
 COMMANDS = {
     "inspect": "what is in objects, programs and images: tables, streams, options",
     "config": "paths and options for other build systems",
     "doctor": "what this machine has and lacks for offloading",
-    "run": "run a program on chosen devices",
     "accel": "build and keep the accelerator compiler of the emulated device",
 }
 
@@ -75,7 +72,8 @@ def dispatch(arguments: list[str]) -> int:
         return 0
     if name not in COMMANDS:
         kind = "option" if name.startswith("-") else "command"
-        print(f"gompy: error: no {kind} '{name}'; the commands are {', '.join(available())}", file=sys.stderr)
+        what = f"no {kind} '{toolmain.one_line(name)}'"
+        print(f"gompy: error: {what}; the commands are {', '.join(available())}", file=sys.stderr)
         return 2
     import importlib
 
@@ -85,21 +83,6 @@ def dispatch(arguments: list[str]) -> int:
     return int(importlib.import_module(f"gompy.cli.{name}").main(rest))
 
 
-def _bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    from gompy.objects import ice
-
-    ice.report("gompy", kind, error, trace)
-
-
 def main() -> int:
     """The entry point of the command."""
-    sys.excepthook = _bug
-    try:
-        status = dispatch(sys.argv[1:])
-        sys.stdout.flush()  # here, where a reader that has gone is met quietly
-        return status
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt:
-        return 130
+    return toolmain.command("gompy", dispatch)

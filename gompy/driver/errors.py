@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+from gompy import UserError
 
-class DriverError(Exception):
+
+class DriverError(UserError):
     """The command cannot be carried out; ``notes`` follow it as ``note:`` lines.  Exit status 1, as gcc's."""
 
     def __init__(self, message: str, *notes: str) -> None:
@@ -50,12 +52,26 @@ def quote(text: str) -> str:
 
 def say(program: str, kind: str, message: str) -> None:
     """Print ``program: kind: message`` to stderr."""
-    data = f"{program}: {kind}: {message}\n"
-    sys.stderr.flush()
+    if "\n" in message or "\r" in message:  # of a file's name
+        from gompy.tools.toolmain import one_line
+
+        message = one_line(message)
+    if sys.stderr is not None:  # it is, where the descriptor was closed
+        sys.stderr.flush()
     try:
-        os.write(2, data.encode("utf-8", "surrogateescape"))
+        os.write(2, f"{program}: {kind}: {message}\n".encode("utf-8", "surrogateescape"))
     except OSError:
         return
+
+
+def output(text: str) -> None:
+    """Write to standard output, all of it, at once.  Raises DriverError."""
+    data = memoryview(os.fsencode(text))
+    try:
+        while data:
+            data = data[os.write(1, data) :]
+    except OSError as error:
+        raise DriverError(f"cannot write to standard output: {error.strerror}") from None
 
 
 def report(program: str, error: DriverError) -> None:

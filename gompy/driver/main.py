@@ -77,6 +77,11 @@ def run(language: compiler.Language, made: plan.Plan) -> None:
 def response_file(words: list[str]) -> str:
     """Words too many for a command line, as ``@file`` in memory that stays open in the process that we become."""
     handle = os.memfd_create("arguments", 0)
+    if handle < 3:  # the place of a standard stream that is closed, and gcc's messages would go there
+        from fcntl import F_DUPFD, fcntl
+
+        low, handle = handle, fcntl(handle, F_DUPFD, 3)
+        os.close(low)
     special = set(" \t\n\r\v\f'\"\\")
     quoted = ("".join(f"\\{char}" if char in special else char for char in word) or "''" for word in words)
     with open(handle, "wb", closefd=False) as file:

@@ -33,7 +33,7 @@ def show(language: compiler.Language, arguments: list[str], option: str) -> int:
         for failure in made.errors:
             errors.report(language.program, failure)
         return 1
-    os.write(1, os.fsencode(command_line(made) + "\n"))
+    errors.output(command_line(made) + "\n")
     return 0
 
 
@@ -51,19 +51,23 @@ def _part(language: compiler.Language, part: str) -> int:
     if part not in PARTS:
         message = f"--showme: no {errors.quote(part)}; it knows {', '.join(PARTS)}"
         raise errors.DriverError(message)
-    if part == "help":
-        print(USAGE)
-    elif part == "command":
-        print(shlex.join(compiler.chosen(language).words))
-    elif part == "compile":
-        print(shlex.join([*plan.compile_words(), "-fopenmp"]))
-    elif part == "link":
-        print(shlex.join([*plan.library_words(), "-fopenmp"]))
-    elif part == "incdirs":
-        print(include_folder(compiler.chosen(language)))
-    else:
-        print(paths.LIBDIR)
+    errors.output(_answer(language, part) + "\n")
     return 0
+
+
+def _answer(language: compiler.Language, part: str) -> str:
+    """What ``--showme:part`` prints."""
+    if part == "help":
+        return USAGE
+    if part == "command":
+        return shlex.join(compiler.chosen(language).words)
+    if part == "compile":
+        return shlex.join([*plan.compile_words(), "-fopenmp"])
+    if part == "link":
+        return shlex.join([*plan.library_words(), "-fopenmp"])
+    if part == "incdirs":
+        return include_folder(compiler.chosen(language))
+    return paths.LIBDIR
 
 
 def include_folder(command: compiler.Compiler) -> str:

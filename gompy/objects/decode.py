@@ -10,6 +10,7 @@ import struct
 import zlib
 from typing import Final, NamedTuple
 
+from gompy import UserError
 from gompy.objects.view import text
 
 COMPRESSIONS: Final[dict[int, str]] = {0: "zlib", 1: "zstd"}
@@ -23,7 +24,7 @@ TAG_VARIABLE: Final = 5
 """LTO_symtab_tags of GCC 12: unavail_node, analyzed_node, variable; 0 ends the list, 3 and 4 are edges."""
 
 
-class StreamError(Exception):
+class StreamError(UserError):
     """A stream that cannot be decoded: byte offset in the section (or in its decompressed contents), cause."""
 
     def __init__(self, offset: int, cause: str) -> None:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 import struct
 
+from gompy import UserError
+
 SHT_NULL = 0
 SHT_PROGBITS = 1
 SHT_SYMTAB = 2
@@ -51,7 +53,7 @@ SYM = struct.Struct("<IBBHQQ")
 RELA = struct.Struct("<QIIq")  # r_info split: type (low word), symbol (high word)
 
 
-class ElfError(Exception):
+class ElfError(UserError):
     """A file that cannot be read as what it should be: ``name: cause`` is the whole message."""
 
     def __init__(self, name: str, cause: str) -> None:

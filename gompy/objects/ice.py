@@ -26,7 +26,11 @@ def report(program: str, kind: type[BaseException], error: BaseException, trace:
         place = f", at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
         trace = trace.tb_next
     text = " ".join(str(error).split())
-    sys.stderr.write(
+    message = (
         f"{program}: internal error: {kind.__name__}{f': {text}' if text else ''}{place}\n"
         f"Please report it with the command and its input; {VARIABLE}=1 shows more.\n"
     )
+    try:
+        os.write(2, message.encode("utf-8", "backslashreplace"))
+    except OSError:
+        return

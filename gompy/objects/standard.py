@@ -7,15 +7,16 @@ import sys
 
 
 def open_closed() -> None:
-    """Open them to the null device.
+    """Open them to the null device; standard output cannot be written, as before.
 
     Otherwise what we open next, a temporary file say, would become the standard output of the programs that we start.
     """
-    null = os.open(os.devnull, os.O_RDWR)
-    while null <= 2:  # each open takes the lowest number that is free
-        os.set_inheritable(null, True)
-        null = os.open(os.devnull, os.O_RDWR)
-    os.close(null)
+    for number, mode in enumerate((os.O_RDWR, os.O_RDONLY, os.O_RDWR)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)  # the lowest number that is free
+            os.set_inheritable(number, True)
     if sys.stdin is None:
         sys.stdin = open(0, closefd=False)
     if sys.stdout is None:

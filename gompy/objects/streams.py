@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from gompy import UserError
 from gompy.objects import names
 from gompy.objects.decode import (
     LtoHeader,
@@ -194,7 +195,7 @@ def read_input(name: str) -> tuple[bytes, str]:
     raise Damaged(split[0], "", split[1], "no archive member begins here")
 
 
-class DecodeError(Exception):
+class DecodeError(UserError):
     """GCC's reader did not read the streams; the text says why."""
 
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final, NamedTuple
 
+from gompy import UserError
+
 ET_REL: Final = 1
 ET_EXEC: Final = 2
 ET_DYN: Final = 3
@@ -80,7 +82,7 @@ RELOCATABLE_BASE: Final = 0x10000
 """Where the made-up addresses of a relocatable's sections begin (AddressSpace)."""
 
 
-class Damaged(Exception):
+class Damaged(UserError):
     """A file that contradicts itself; the text is ``FILE: section S at offset 0x…: cause``."""
 
     def __init__(self, file: str, section: str, offset: int, cause: str) -> None:

@@ -8,17 +8,19 @@ from __future__ import annotations
 import os
 import sys
 
+from gompy import UserError
+
 TYPE_CHECKING = False  # type checkers take it for True; importing typing for it would cost a millisecond
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import FrameType
     from typing import NoReturn
 else:
     import _signal as signal  # the C part, without the enumerations
 
 
-class ToolError(Exception):
+class ToolError(UserError):
     """A fatal error of one of the link tools; its text is the message after ``tool: fatal error: ``."""
 
 
@@ -38,9 +40,31 @@ def discard(path: str) -> None:
         pass
 
 
+def write_file(path: str, data: bytes | str) -> None:
+    """Write a file anew; text as UTF-8, with the bytes of names as they were.  Raises ToolError."""
+    try:
+        with open(path, "wb") as file:
+            file.write(data if isinstance(data, bytes) else data.encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise ToolError(f"cannot write {path}: {error.strerror}") from None
+
+
+def write_output(text: str) -> None:
+    """Write to standard output, all of it, at once.  Raises ToolError."""
+    data = memoryview(text.encode("utf-8", "surrogateescape"))
+    try:
+        while data:
+            data = data[os.write(1, data) :]
+    except OSError as error:
+        raise ToolError(f"cannot write to standard output: {error.strerror}") from None
+
+
 def temporary_root() -> str:
     """Where temporary files go, as GCC chooses it (libiberty's make-temp-file.c)."""
-    return next((d for d in (os.environ.get(n) for n in ("TMPDIR", "TMP", "TEMP")) if d and os.path.isdir(d)), "/tmp")
+    for folder in (*map(os.environ.get, ("TMPDIR", "TMP", "TEMP")), "/tmp", "/var/tmp", "/usr/tmp"):
+        if folder and os.access(folder, os.R_OK | os.W_OK | os.X_OK) and os.path.isdir(folder):
+            return folder
+    return "."
 
 
 def is_temporary(path: str) -> bool:
@@ -71,28 +95,23 @@ class Temps:
 
     def name(self, suffix: str) -> str:
         """A new empty file of ours, named as GCC names its temporary files."""
-        while True:
-            path = os.path.join(self.root, f"cc{os.urandom(4).hex()}{suffix}")
-            try:
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-            except FileExistsError:
-                continue
-            except OSError as error:
-                raise ToolError(f"cannot create {path}: {error.strerror}") from None
-            self.paths.append(path)
-            return path
+        return self._make(f"cc{{}}{suffix}", _create_file)
 
     def folder(self) -> str:
         """A new empty folder; what lies in it goes with it."""
+        return self._make("gompy{}", _create_folder)
+
+    def _make(self, form: str, create: Callable[[str], None]) -> str:
         while True:
-            path = os.path.join(self.root, f"gompy{os.urandom(4).hex()}")
+            path = os.path.join(self.root, form.format(os.urandom(4).hex()))
+            self.paths.append(path)  # before it is there: a signal may come between
             try:
-                os.mkdir(path, 0o700)
-            except FileExistsError:
-                continue
+                create(path)
             except OSError as error:
+                self.paths.remove(path)
+                if isinstance(error, FileExistsError):
+                    continue
                 raise ToolError(f"cannot create {path}: {error.strerror}") from None
-            self.paths.append(path)
             return path
 
     def release(self, path: str) -> None:
@@ -103,12 +122,25 @@ class Temps:
         """Delete everything that is still ours."""
         paths, self.paths = self.paths, []
         for path in paths:
-            if os.path.isdir(path):
+            if not os.path.isdir(path):
+                discard(path)
+                continue
+            for _ in range(3):  # a process that was told to end may still have made a file
                 for entry in os.listdir(path):
                     discard(os.path.join(path, entry))
-                os.rmdir(path)
-            else:
-                discard(path)
+                try:
+                    os.rmdir(path)
+                    break
+                except OSError:
+                    continue
+
+
+def _create_file(path: str) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+
+
+def _create_folder(path: str) -> None:
+    os.mkdir(path, 0o700)
 
 
 class Killed(BaseException):
@@ -119,11 +151,13 @@ class Killed(BaseException):
         self.number = number
 
 
-def _raise_killed(number: int, _frame: FrameType | None) -> NoReturn:
-    raise Killed(number)
-
-
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+def _raise_killed(number: int, _frame: FrameType | None) -> NoReturn:
+    for other in SIGNALS:  # the first one ends the run, and nothing the cleaning up
+        signal.signal(other, signal.SIG_IGN)
+    raise Killed(number)
 
 
 _woken = -1  # becomes readable when a signal has come
@@ -137,11 +171,18 @@ def catch_signals() -> None:
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _raise_killed)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, children could not be waited for
+
+
+def hold_signals() -> None:
+    """From here on no signal ends the run; one that has come before raises Killed."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
 
 
 def die_of(number: int) -> NoReturn:
     """End this process by that signal, as its parent expects."""
     signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
     os.kill(os.getpid(), number)
     os._exit(128 + number)
 
@@ -185,8 +226,8 @@ def same(one: str, other: str) -> bool:
         return False
 
 
-def _await(descriptors: Sequence[int]) -> list[int]:
-    """Those descriptors that can be read, when there is one.
+def _await(descriptors: Sequence[int], milliseconds: int | None = None) -> list[int]:
+    """Those descriptors that can be read, when there is one; none after that time, in which signals do not count.
 
     A signal whose handler Python has not run yet would not interrupt a call that blocks from then on; it makes
     ``_woken`` readable.
@@ -196,15 +237,80 @@ def _await(descriptors: Sequence[int]) -> list[int]:
     poll = select.poll()
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
-    if _woken >= 0:
+    if _woken >= 0 and milliseconds is None:
         poll.register(_woken, select.POLLIN)
     while True:
-        ready = [descriptor for descriptor, _ in poll.poll()]  # Killed is raised here
+        ready = [descriptor for descriptor, _ in poll.poll(milliseconds)]  # Killed is raised here
         if _woken in ready:
             os.read(_woken, 4096)  # of a signal that is no end
             ready.remove(_woken)
-        if ready:
+        if ready or milliseconds is not None:
             return ready
+
+
+def descendants(pid: int) -> list[int]:
+    """The process and those that it and they started, the deepest last; without /proc the process alone."""
+    parents: dict[int, list[int]] = {}
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        names = []
+    for name in filter(str.isdigit, names):
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                words = file.read().rpartition(b")")[2].split()
+            parents.setdefault(int(words[1]), []).append(int(name))
+        except (OSError, IndexError, ValueError):
+            continue
+    found = [pid]
+    for one in found:
+        found += parents.get(one, [])
+    return found
+
+
+GRACE = 2000
+"""Milliseconds that processes get to end in when they are told to."""
+
+
+def end_tree(pid: int) -> None:
+    """End a child and all that it has started, and reap it; SIGKILL for those that do not end in time.
+
+    A compiler driver that gets a signal does not hand it on: what it has started would write into folders of ours.
+    """
+    opened: list[tuple[int, int]] = []
+    for one in descendants(pid):
+        try:
+            opened.append((one, os.pidfd_open(one)))
+        except OSError:  # gone already, or an old kernel
+            opened.append((one, -1))
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for one, descriptor in opened:
+            try:
+                if descriptor >= 0:
+                    signal.pidfd_send_signal(descriptor, number)
+                elif one == pid:
+                    os.kill(one, number)
+            except OSError:
+                continue
+        waiting = [descriptor for _, descriptor in opened if descriptor >= 0]
+        while waiting:
+            ready = _await(waiting, GRACE)
+            if not ready:
+                break
+            waiting = [descriptor for descriptor in waiting if descriptor not in ready]
+        if not waiting:
+            break
+    for _, descriptor in opened:
+        if descriptor >= 0:
+            os.close(descriptor)
+    try:
+        os.waitpid(pid, 0)
+    except OSError:
+        return
+
+
+NOT_IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
+"""Python ignores these, and whom it starts would go on ignoring them."""
 
 
 class Child:
@@ -220,7 +326,8 @@ class Child:
     ) -> None:
         self.words = words
         self.stdin = stdin
-        self.pipes: dict[int, int] = {}  # our end → the child's descriptor
+        self.pipes: dict[int, int] = {}  # the child's descriptor → our end
+        self.captured = {1: b"", 2: b""}  # what it has written so far
         actions: list[tuple[int, int] | tuple[int, int, int]] = []
         close: list[int] = []
         for wanted, number in ((stdin is not None, 0), (capture_stdout, 1), (capture_stderr, 2)):
@@ -235,7 +342,9 @@ class Child:
         self.mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         spawn = os.posix_spawn if "/" in words[0] else os.posix_spawnp
         try:
-            self.pid = spawn(words[0], list(words), dict(env), file_actions=actions, setsigmask=self.mask)
+            self.pid = spawn(
+                words[0], list(words), dict(env), file_actions=actions, setsigmask=self.mask, setsigdef=NOT_IGNORED
+            )
         except OSError as error:
             signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
             for descriptor in self.pipes.values():
@@ -251,26 +360,24 @@ class Child:
 
         If we are interrupted, the child gets SIGTERM and is reaped before the interrupt goes on.
         """
-        captured = {1: b"", 2: b""}
+        reaped = False
         try:
             signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
             if 0 in self.pipes:
                 self._feed()
-            captured |= self._drain()
+            self._drain()
             self._await_end()
             status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+            reaped = True
         except BaseException:
-            try:
-                os.kill(self.pid, signal.SIGTERM)
-                os.waitpid(self.pid, 0)
-            except (OSError, ChildProcessError):
-                pass
+            if not reaped:
+                end_tree(self.pid)
             raise
         finally:
             for descriptor in self.pipes.values():
                 os.close(descriptor)
             self.pipes = {}
-        return (status if status >= 0 else 128 - status), captured[1], captured[2]
+        return (status if status >= 0 else 128 - status), self.captured[1], self.captured[2]
 
     def _feed(self) -> None:
         data = memoryview(self.stdin or b"")
@@ -283,18 +390,16 @@ class Child:
         finally:
             os.close(descriptor)
 
-    def _drain(self) -> dict[int, bytes]:
-        parts: dict[int, list[bytes]] = {number: [] for number in self.pipes}
+    def _drain(self) -> None:
         numbers = {descriptor: number for number, descriptor in self.pipes.items()}
         waiting = list(numbers)
         while waiting:
             for descriptor in _await(waiting):
                 data = os.read(descriptor, 65536)
                 if data:
-                    parts[numbers[descriptor]].append(data)
+                    self.captured[numbers[descriptor]] += data
                 else:
                     waiting.remove(descriptor)
-        return {number: b"".join(chunks) for number, chunks in parts.items()}
 
     def _await_end(self) -> None:
         try:

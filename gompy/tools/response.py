@@ -44,7 +44,7 @@ def expand(words: list[str], depth: int = 0) -> list[str]:
     for word in words:
         if word.startswith("@") and len(word) > 1:
             try:
-                with open(word[1:], encoding="utf-8", errors="surrogateescape") as file:
+                with open(word[1:], encoding="utf-8", errors="surrogateescape", newline="") as file:
                     text = file.read()
             except OSError:
                 result.append(word)

@@ -1,0 +1,1 @@
+"""What the programs of the toolchain share: their frame, processes, temporary files, response files."""

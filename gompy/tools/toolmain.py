@@ -1,0 +1,185 @@
+"""The frame in which our programs run: standard streams, signals, temporary files, and how it is told what went wrong.
+
+``toolmain`` is the whole of it, for the link tools: lto-wrapper and the mkoffloads.  ``command`` is what ``gompy`` has
+of it.  The compiler drivers become gcc, which has a frame of its own.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+from gompy import UserError
+from gompy.tools.process import Killed, Temps, catch_signals, die_of, discard, hold_signals, is_temporary
+from gompy.tools.response import expand
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+
+class OutputError(UserError):
+    """Standard output cannot be written."""
+
+
+class _Output(io.FileIO):
+    """Standard output whose errors are told from those of other files."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(f"cannot write to standard output: {error.strerror}") from None
+
+
+class _Messages(io.FileIO):
+    """Standard error that takes everything: that a message cannot be written is nothing to fail for."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def _encode(error: UnicodeError) -> tuple[bytes | str, int]:
+    """Bytes of names that are no text as they are, other characters that the stream has not by their number."""
+    assert isinstance(error, UnicodeEncodeError)
+    text = error.object[error.start : error.end]
+    parts = [
+        bytes([ord(c) - 0xDC00]) if 0xDC80 <= ord(c) <= 0xDCFF else c.encode("ascii", "backslashreplace") for c in text
+    ]
+    return b"".join(parts), error.end
+
+
+def open_streams() -> None:
+    """Have 0, 1 and 2 open, whatever was closed, and standard error take everything."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        from gompy.objects import standard
+
+        standard.open_closed()
+    messages = io.BufferedWriter(_Messages(2, "w", closefd=False))
+    sys.stderr = io.TextIOWrapper(
+        messages, sys.stderr.encoding, "gompy", "\n", line_buffering=True, write_through=True
+    )
+
+
+def checked_output() -> None:
+    """Have what cannot be written to standard output become OutputError."""
+    raw = _Output(1, "w", closefd=False)
+    encoding, terminal = sys.stdout.encoding, raw.isatty()
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, "gompy", "\n", line_buffering=terminal)
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks and other control characters, which a file name may have."""
+    return "".join(char if char.isprintable() or "\udc80" <= char <= "\udcff" else repr(char)[1:-1] for char in text)
+
+
+def described(error: Exception) -> str:
+    """What went wrong, in one line."""
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    if isinstance(error, OSError):
+        return one_line(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+    return one_line(str(error))
+
+
+def internal(program: str) -> None:
+    """Tell of a bug of ours: the exception that is being handled."""
+    from gompy.objects import ice
+
+    kind, error, trace = sys.exc_info()
+    assert kind is not None and error is not None
+    ice.report(program, kind, error, trace)
+
+
+def command(program: str, work: Callable[[list[str]], int]) -> int:
+    """Run ``work`` with the command line; its exit status.
+
+    2 where standard output cannot be written, 1 for errors that are told here.  A signal ends the process, once what it
+    interrupts has cleaned up.
+    """
+    _start()
+    checked_output()
+    try:
+        try:
+            catch_signals()
+            try:
+                status = work(sys.argv[1:])
+            except SystemExit as stop:  # argparse's
+                status = stop.code if isinstance(stop.code, int) else 0
+            sys.stdout.flush()  # here, where a reader that has gone is met quietly
+        except OutputError as error:
+            status = 2
+            sys.stderr.write(f"{program}: error: {error}\n")
+        except BrokenPipeError:
+            status = 1
+        except (UserError, OSError, MemoryError) as error:
+            status = 1
+            sys.stderr.write(f"{program}: error: {described(error)}\n")
+        except Exception:
+            status = 1
+            internal(program)
+    except Killed as signal:
+        die_of(signal.number)
+    if status:
+        _give_up_output()
+    return status
+
+
+def _give_up_output() -> None:
+    """Forget what standard output has not taken; the interpreter would try once more at its end, and complain."""
+    try:
+        sys.stdout.flush()
+    except (UserError, OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _start() -> None:
+    import _codecs
+
+    _codecs.register_error("gompy", _encode)
+    open_streams()
+
+
+def _discard_the_linkers() -> None:
+    """Delete the lists that the linker plugin has made for this run; killed as well, the linker would leave them."""
+    lists = [word.partition("=")[2] for word in expand(sys.argv[1:]) if word.startswith("-foffload-objects=")]
+    for path in (*lists, *(word[1:] for word in sys.argv[1:] if word.startswith("@"))):
+        if is_temporary(path):
+            discard(path)
+
+
+def toolmain(program: str, module: str, function: str) -> NoReturn:
+    """Run a function with the command line, ``@file`` words expanded, and the run's temporary files; end the process.
+
+    Its module is loaded once signals are caught.  Errors are told as gcc's programs do, with exit status 1.  A signal
+    ends the run as one that nobody has caught, once its children have ended and its files are gone.
+    """
+    _start()
+    temps = Temps()
+    killed = 0
+    status = 1
+    try:
+        catch_signals()
+        try:
+            work = getattr(__import__(module, fromlist=[function]), function)
+            work(expand(sys.argv[1:]), temps)
+            status = 0
+        except (UserError, OSError, MemoryError) as error:
+            sys.stderr.write(f"{program}: fatal error: {described(error)}\ncompilation terminated.\n")
+        except Exception:
+            internal(program)
+        hold_signals()
+    except Killed as signal:
+        killed = signal.number
+    temps.remove()
+    if killed:
+        _discard_the_linkers()
+        die_of(killed)
+    os._exit(status)
