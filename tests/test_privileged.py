@@ -282,8 +282,7 @@ def test_environ_is_handed_on_in_one_place() -> None:
         "gompy/runtime/display.pxi",  # prints variables
         "gompy/driver/as_filter.pyx",  # the assembler filter is run by gcc only
         "gompy/plugins/intelmic/libc.pxi",
-        "gompy/plugins/intelmic/target_main.pyx",  # executes itself once more
-        "gompy/plugins/intelmic/device_sanitizers.pxi",  # the same
+        "gompy/plugins/intelmic/device_layout.pxi",  # executes itself once more
     }
     found = {
         str(path.relative_to(ROOT))

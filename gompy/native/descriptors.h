@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -95,6 +96,52 @@ static inline int
 gompy_pidfd (int pid)
 {
   return gompy_not_standard ((int) syscall (SYS_pidfd_open, pid, 0));
+}
+
+/* Have a descriptor closed by exec that was handed to us open.  */
+static inline void
+gompy_close_on_exec (int fd)
+{
+  fcntl (fd, F_SETFD, FD_CLOEXEC);
+}
+
+/* A descriptor that we keep while the program runs.  The program may close it (closefrom) and then have a file of its own
+   by that number, which is none of our business.  */
+struct gompy_kept
+{
+  int fd;
+  dev_t device;
+  ino_t inode;
+};
+
+static inline void
+gompy_keep (struct gompy_kept *kept, int fd)
+{
+  struct stat status;
+  memset (kept, 0, sizeof *kept);
+  kept->fd = -1;
+  if (fd >= 0 && fstat (fd, &status) == 0)
+    {
+      kept->fd = fd;
+      kept->device = status.st_dev;
+      kept->inode = status.st_ino;
+    }
+}
+
+/* Whether the descriptor still is the file that it was.  */
+static inline int
+gompy_still_ours (const struct gompy_kept *kept)
+{
+  struct stat status;
+  return kept->fd >= 0 && fstat (kept->fd, &status) == 0 && status.st_dev == kept->device && status.st_ino == kept->inode;
+}
+
+static inline void
+gompy_close_kept (struct gompy_kept *kept)
+{
+  if (gompy_still_ours (kept))
+    close (kept->fd);
+  kept->fd = -1;
 }
 
 /* Open a file that the user named, to append to it; made if there is none.  A link that stands there is not followed,

@@ -10,3 +10,9 @@ cdef extern from "gompy/native/descriptors.h" nogil:
     int gompy_memfd(const char *name)
     int gompy_pipe(int *ends)
     int gompy_pidfd(int pid)
+    void gompy_close_on_exec(int fd)
+    struct gompy_kept:
+        int fd
+    void gompy_keep(gompy_kept *kept, int fd)
+    bint gompy_still_ours(const gompy_kept *kept)
+    void gompy_close_kept(gompy_kept *kept)

@@ -31,7 +31,8 @@ cdef extern from *:
       pthread_mutex_t lock;
       uint64_t size;            /* bytes */
       uint32_t granules;        /* numbered from 1: 0 means none */
-      int fd;
+      const struct gompy_kept *file; /* NULL: none */
+      char *memory;             /* where the arena is mapped */
       uint64_t file_offset;     /* of the arena in the memfd */
       struct arena_granule *table;
       uint32_t bins[ARENA_BINS];
@@ -62,7 +63,8 @@ cdef extern from *:
         pthread_mutex_t lock
         uint64_t size
         uint32_t granules
-        int fd
+        const gompy_kept *file
+        char *memory
         uint64_t file_offset
         arena_granule *table
         uint32_t bins[384]
@@ -180,12 +182,19 @@ cdef uint32_t take_run(arena *a, uint32_t length) noexcept nogil:
     return first
 
 
+cdef void give_pages_back(arena *a, uint64_t offset, uint64_t size) noexcept nogil:
+    """Free the pages of a part of the arena.  The mapping can do it too, unless all of the program's memory is locked."""
+    if a.file != NULL and gompy_still_ours(a.file):
+        fallocate(a.file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, <off_t>(a.file_offset + offset), <off_t>size)
+    elif a.memory != NULL:
+        madvise(a.memory + offset, size, MADV_REMOVE)
+
+
 cdef void give_run(arena *a, uint32_t first) noexcept nogil:
     """Free a run: join it with free neighbours; give its pages back if too many lie idle."""
     cdef uint32_t length = a.table[first].length, dirty = length, other
     if a.dirty + length > a.dirty_limit:
-        fallocate(a.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  <off_t>(a.file_offset + (first - 1) * ARENA_GRANULE), <off_t>(length * ARENA_GRANULE))
+        give_pages_back(a, <uint64_t>(first - 1) * ARENA_GRANULE, <uint64_t>length * ARENA_GRANULE)
         dirty = 0
     other = first + length
     if other <= a.granules and a.table[other].kind == GRANULE_FREE:
@@ -270,18 +279,20 @@ cdef bint give_small(arena *a, uint32_t number, uint32_t inside) noexcept nogil:
     return True
 
 
-cdef bint arena_open(arena *a, uint64_t size, int fd, uint64_t file_offset, uint64_t keep) noexcept nogil:
+cdef bint arena_open(arena *a, uint64_t size, const gompy_kept *file, uint64_t file_offset, char *memory,
+                     uint64_t keep) noexcept nogil:
     """Make an empty arena of ``size`` bytes (a multiple of 64 KiB) whose pages are those of a file.
 
-    ``keep``: bytes of idle pages that freed runs may hold.  fd -1: no file.  False: no memory for the records.
+    ``keep``: bytes of idle pages that freed runs may hold.  file NULL: no file.  False: no memory for the records.
     """
     cdef void *p
     memset(a, 0, sizeof(arena))
     pthread_mutex_init(&a.lock, NULL)
     a.size = size
     a.granules = <uint32_t>(size // ARENA_GRANULE)
-    a.fd = fd
+    a.file = file
     a.file_offset = file_offset
+    a.memory = memory
     a.dirty_limit = keep // ARENA_GRANULE
     p = mmap(NULL, (<size_t>a.granules + 2) * sizeof(arena_granule), PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)

@@ -29,22 +29,19 @@ cdef int own_count
 cdef uintptr_t own_top  # from here on: stack, vdso (they share the top of the address space with the host's)
 
 
-cdef size_t read_maps(int pid) noexcept nogil:
-    """The text of /proc/<pid>/maps into mic_maps_text.  Returns its length, 0 if it can't be read."""
-    cdef char path[64]
+cdef size_t read_maps(int fd) noexcept nogil:
+    """The text of a process's maps into mic_maps_text.  Returns its length, 0 if it can't be read."""
     cdef size_t done = 0
     cdef ssize_t n
-    cdef int fd
-    snprintf(path, sizeof(path), b"/proc/%d/maps", pid)
-    fd = gompy_open(path, O_RDONLY, 0)
-    if fd < 0:
+    if fd < 0 or lseek(fd, 0, SEEK_SET) != 0:
         return 0
     while done < sizeof(mic_maps_text) - 1:
         n = read(fd, mic_maps_text + done, sizeof(mic_maps_text) - 1 - done)
+        if n < 0 and errno == EINTR:
+            continue
         if n <= 0:
             break
         done += <size_t>n
-    close(fd)
     mic_maps_text[done] = 0
     return done
 
@@ -71,7 +68,7 @@ cdef void note_host(uintptr_t slack) noexcept nogil:
     cdef char *line = mic_maps_text
     zone_count = 0
     exact_count = 0
-    if read_maps(control.host_pid) == 0:
+    if read_maps(host_maps) == 0:
         return
     while True:
         line = next_mapping(line, &one, &top)
@@ -103,10 +100,13 @@ cdef void note_own() noexcept nogil:
     cdef mic_zone one
     cdef bint top = False
     cdef char *line = mic_maps_text
+    cdef int fd = gompy_open(b"/proc/self/maps", O_RDONLY, 0)
     own_count = 0
     own_top = <uintptr_t>1 << 47
-    if read_maps(getpid()) == 0:
+    read_maps(fd)
+    if fd < 0:
         return
+    close(fd)
     while own_count < 1024:
         line = next_mapping(line, &one, &top)
         if line == NULL or one.begin >= <uintptr_t>1 << 47:
@@ -143,6 +143,12 @@ cdef bint addresses_meet() noexcept nogil:
         elif meets(mic_zones, zone_count, mic_own[i].begin, mic_own[i].end):
             return True
     return False
+
+
+cdef void start_over(char **argv) noexcept nogil:
+    """Execute this program once more.  Returns if that fails."""
+    execve(b"/proc/self/exe", argv, environ)
+    execve(argv[0], argv, environ)  # without /proc
 
 
 cdef void occupy(uintptr_t begin, uintptr_t end) noexcept nogil:

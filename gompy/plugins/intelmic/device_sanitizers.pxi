@@ -45,7 +45,7 @@ cdef bint preloaded(char **argv) noexcept nogil:
     snprintf(text, sizeof(text), b"%s%s%s", control.preload, <const char *>(b":" if before != NULL else b""),
              before if before != NULL else <const char *>b"")
     setenv(b"LD_PRELOAD", text, 1)
-    execve(b"/proc/self/exe", argv, environ)
+    start_over(argv)
     return False
 
 

@@ -26,8 +26,7 @@ ctypedef void (*region_function)(void *) noexcept nogil
 
 cdef mic_control *control
 cdef int memory_fd
-cdef int host_pipe
-cdef int host_pidfd
+cdef int host_maps  # the host's /proc/<pid>/maps, -1: there is no /proc
 cdef int image_count
 cdef uint32_t units_written  # set when a region finished a Fortran write statement
 

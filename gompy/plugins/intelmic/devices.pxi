@@ -27,7 +27,8 @@ cdef extern from *:
       int number;
       int running;            /* between init_device and fini_device */
       pid_t pid;              /* of the device process (or the tool that runs it) */
-      int fd, pipe;           /* memfd; the write end of the pipe that tells the device of our end */
+      struct gompy_kept file; /* memfd */
+      struct gompy_kept pipe; /* its write end, which tells the device of our end */
       uint32_t gone;          /* death was noticed */
       pthread_mutex_t zones_lock;
       int oldest_zone;
@@ -96,8 +97,8 @@ cdef extern from *:
         int number
         int running
         pid_t pid
-        int fd
-        int pipe
+        gompy_kept file
+        gompy_kept pipe
         uint32_t gone
         pthread_mutex_t zones_lock
         int oldest_zone
@@ -194,7 +195,7 @@ cdef uint64_t arena_size_wanted() noexcept nogil:
         elif end[0] == c't' or end[0] == c'T':
             shift = 40
         if text[0] == c'-' or end == text or end[1 if shift else 0] or n == 0 or n > (<uint64_t>16 << 40) >> shift:
-            GOMP_PLUGIN_error(b"OFFLOAD_EMUL_MEM=%s: not a size such as 512M or 64G; using 4G", text)
+            GOMP_PLUGIN_error(b"OFFLOAD_EMUL_MEM=%s: not a size from 1 to 16T, such as 512M; using 4G", text)
             n, shift = 4, 30
     n <<= shift
     return (n + (2 << 20) - 1) & ~<uint64_t>((2 << 20) - 1)

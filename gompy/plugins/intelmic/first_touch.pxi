@@ -81,8 +81,10 @@ cdef size_t write_first(mic_device *d, uint64_t offset, const char *what, size_t
     """Write to the memfd what can be written.  Returns how many bytes that were."""
     cdef size_t done = 0
     cdef ssize_t part
+    if not gompy_still_ours(&d.file):
+        return 0
     while done < n:
-        part = pwrite(d.fd, what + done, n - done, <off_t>(MIC_CONTROL_SIZE + offset + done))
+        part = pwrite(d.file.fd, what + done, n - done, <off_t>(MIC_CONTROL_SIZE + offset + done))
         if part <= 0:
             if part < 0 and errno == EINTR:
                 continue

@@ -56,6 +56,13 @@ cdef bint write_image_file(mic_device *d, host_image *image, char *path, size_t 
     return good
 
 
+cdef void forget_image_files(mic_device *d) noexcept nogil:
+    """Remove the folder of write_image_file; what is loaded stays loaded."""
+    d.control.directory[0] = 0
+    remove_directory(d.directory)
+    d.directory[0] = 0
+
+
 cdef int load(mic_device *d, unsigned version, mic_target_data *data, address_pair **table) noexcept nogil:
     """Load an image and make its table of address pairs: functions, then variables.  Returns their number, -1: failed.
 
@@ -66,6 +73,7 @@ cdef int load(mic_device *d, unsigned version, mic_target_data *data, address_pa
     cdef uint64_t offset, i, functions, variables
     cdef uint64_t *words
     cdef address_pair *pairs
+    cdef bint as_file
     if data.image_end <= data.image_start or data.image_end - data.image_start < 64 or \
             memcmp(data.image_start, b"\x7fELF", 4) != 0:
         GOMP_PLUGIN_error(b"device %d (intelmic): the image registered at %p is not an ELF file", d.number, data)
@@ -91,8 +99,11 @@ cdef int load(mic_device *d, unsigned version, mic_target_data *data, address_pa
         return -1
     words = <uint64_t *>(d.memory + offset)
     pthread_mutex_lock(&d.commands)
-    if d.control.tool != 0 and write_image_file(d, image, d.control.text, MIC_TEXT_SIZE):
+    as_file = d.control.tool != 0 or eaccess(b"/proc/self/fd", X_OK) != 0
+    if as_file and write_image_file(d, image, d.control.text, MIC_TEXT_SIZE):
         command(d, MIC_OP_LOAD, offset, 0, 0)
+        if d.control.tool == 0:
+            forget_image_files(d)
     else:
         memcpy(words, image.bytes, image.size)
         command(d, MIC_OP_LOAD, offset, image.size, 0)

@@ -4,8 +4,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strcmp, strlen, strncmp, strrchr, strstr
 
 from gompy.native.descriptors cimport (
-    O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY, gompy_memfd, gompy_open, gompy_pidfd, gompy_pipe)
+    O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY, gompy_close_kept, gompy_close_on_exec, gompy_keep, gompy_kept, gompy_memfd,
+    gompy_open, gompy_pidfd, gompy_pipe, gompy_still_ours)
 from gompy.native.environment cimport gompy_child_environ, gompy_privileged, secure_getenv
+from gompy.native.limits cimport gompy_limit_hint
 
 cdef extern from *:
     """
@@ -43,7 +45,7 @@ cdef extern from *:
     #include "gompy/native/environment.h"
     """
     int errno
-    int EINTR, EAGAIN, EPERM, ENOSYS, EFAULT, ECHILD, EEXIST, ENOMEM, ESRCH, ETIMEDOUT, EACCES
+    int EBADF, EINTR, EAGAIN, EPERM, ENOSYS, EFAULT, ECHILD, EEXIST, ENOMEM, ESRCH, ETIMEDOUT, EACCES
     ctypedef long ssize_t
     ctypedef int pid_t
     ctypedef long off_t
@@ -83,13 +85,13 @@ cdef extern from *:
     void free(void *p) nogil
     int PROT_NONE, PROT_READ, PROT_WRITE
     int MAP_SHARED, MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE, MAP_FIXED_NOREPLACE, MAP_FIXED
-    int MADV_DONTDUMP, MADV_HUGEPAGE, MADV_DONTFORK, MADV_POPULATE_READ
+    int MADV_DONTDUMP, MADV_HUGEPAGE, MADV_DONTFORK, MADV_POPULATE_READ, MADV_REMOVE
     void *mmap(void *where, size_t n, int prot, int flags, int fd, off_t offset) nogil
     int munmap(void *p, size_t n) nogil
     int mprotect(void *p, size_t n, int access) nogil
     int madvise(void *p, size_t n, int advice) nogil
     int ftruncate(int fd, off_t n) nogil
-    int SEEK_END
+    int SEEK_SET, SEEK_END
     off_t lseek(int fd, off_t n, int whence) nogil
     int FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE
     int fallocate(int fd, int mode, off_t offset, off_t n) nogil
@@ -152,7 +154,7 @@ cdef extern from *:
         int fd
         short events
         short revents
-    int POLLIN, POLLHUP, POLLERR
+    int POLLIN, POLLHUP, POLLERR, POLLNVAL
     int poll(pollfd *fds, unsigned long n, int timeout) nogil
 
     # threads

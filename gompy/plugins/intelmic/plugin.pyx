@@ -224,7 +224,7 @@ cdef public bint gompy_guard(int number, uintptr_t start, size_t size) noexcept 
 cdef public arena *gompy_arena_new(uint64_t size, uint64_t keep) noexcept nogil:
     """For tests: an arena without memory behind it.  Size in bytes, a multiple of 64 KiB."""
     cdef arena *a = <arena *>malloc(sizeof(arena))
-    if a != NULL and not arena_open(a, size, -1, 0, keep):
+    if a != NULL and not arena_open(a, size, NULL, 0, NULL, keep):
         free(a)
         return NULL
     return a

@@ -26,7 +26,7 @@ cdef extern from *:
       return sched_setaffinity (0, sizeof all, &all) == 0;
     }
 
-    /* Start a program with three inherited descriptors, default signal handling and an empty mask.  `layout` is the
+    /* Start a program with four inherited descriptors, default signal handling and an empty mask.  `layout` is the
        personality it gets (-1: ours).  personality() is the thread's own, so others don't notice.  */
     static pid_t
     mic_spawn (char **argv, char **envp, const int *fds, long layout)
@@ -39,7 +39,7 @@ cdef extern from *:
       cpu_set_t places;
       posix_spawn_file_actions_init (&actions);
       posix_spawnattr_init (&attributes);
-      for (int i = 0; i < 3; i++)
+      for (int i = 0; i < 4; i++)
         if (fds[i] >= 0)
           posix_spawn_file_actions_adddup2 (&actions, fds[i], fds[i]);
       sigemptyset (&none);
@@ -100,6 +100,7 @@ cdef extern from *:
     }
 
     #define MIC_LARGE_BLOCK (1 << 20)
+    #define MIC_LEAST_MEMORY (4 << 20)
 
     /* What has become of the device: 0 it runs, 1 it ended and `*how`, `*status` tell, -1 somebody else reaped it.  */
     static int
@@ -119,6 +120,7 @@ cdef extern from *:
     pid_t mic_spawn(char **argv, char **envp, const int *fds, long layout) nogil
     void *map_aligned "mic_map_aligned"(size_t size, int fd) nogil
     size_t LARGE_BLOCK "MIC_LARGE_BLOCK"
+    uint64_t LEAST_MEMORY "MIC_LEAST_MEMORY"
     int mic_resize(int fd, off_t size) nogil
     int mic_ended(pid_t pid, int *how, int *status) nogil
     int CLD_EXITED, CLD_KILLED, CLD_DUMPED
@@ -241,39 +243,54 @@ cdef long device_layout(void *ours) noexcept nogil:
     return now
 
 
-cdef bint make_memory(mic_device *d) noexcept nogil:
-    """Make the memfd, map it, open the arena."""
+cdef bint open_arenas(mic_device *d, uint64_t size) noexcept nogil:
+    """Map the device's memory and make its two arenas.  False, with errno set, if there is no room for that."""
+    cdef uint64_t keep = <uint64_t>mic_physical_memory() * 4096 // 8
     cdef void *p
-    cdef uint64_t size = arena_size_wanted(), keep
-    d.fd = gompy_memfd(b"gompy-device")
-    if d.fd < 0:
-        GOMP_PLUGIN_error(b"device %d (intelmic): cannot make its memory: %s", d.number, strerror(errno))
+    if mic_resize(d.file.fd, <off_t>(MIC_CONTROL_SIZE + size)) != 0:
         return False
-    while True:
-        # a limit on address space or file size may forbid what nobody would use: try less
-        if mic_resize(d.fd, <off_t>(MIC_CONTROL_SIZE + size)) == 0:
-            p = map_aligned(MIC_CONTROL_SIZE + size, d.fd)
-            if p != NULL:
-                break
-        if size <= <uint64_t>64 << 20:
-            GOMP_PLUGIN_error(b"device %d (intelmic): cannot map its memory: %s", d.number, strerror(errno))
-            close(d.fd)
-            return False
-        size = (size >> 1) & ~<uint64_t>((2 << 20) - 1)
-    madvise(p, MIC_CONTROL_SIZE + size, MADV_DONTDUMP)
-    madvise(p, MIC_CONTROL_SIZE + size, MADV_DONTFORK)
+    p = map_aligned(MIC_CONTROL_SIZE + size, d.file.fd)
+    if p == NULL:
+        return False
+    if keep > <uint64_t>4 << 30:
+        keep = <uint64_t>4 << 30
     d.control = <mic_control *>p
     d.memory = <char *>p + MIC_CONTROL_SIZE
     d.size = size
-    keep = <uint64_t>mic_physical_memory() * 4096 // 8
-    if keep > <uint64_t>4 << 30:
-        keep = <uint64_t>4 << 30
     # huge pages (where the system grants them to shared memory) make the first touch of large blocks ten times cheaper,
     # but cost small ones memory: so small and large blocks live apart
     d.split = (size >> 3) & ~<uint64_t>((2 << 20) - 1)
+    if arena_open(&d.small, d.split, &d.file, MIC_CONTROL_SIZE, d.memory, keep // 4):
+        if arena_open(&d.large, size - d.split, &d.file, MIC_CONTROL_SIZE + d.split, d.memory + d.split, keep):
+            return True
+    arena_close(&d.small)  # what succeeds leaves errno alone
+    munmap(p, MIC_CONTROL_SIZE + size)
+    d.control = NULL
+    return False
+
+
+cdef bint make_memory(mic_device *d) noexcept nogil:
+    """Make the memfd, map it, open the arena."""
+    cdef uint64_t size = arena_size_wanted()
+    gompy_keep(&d.file, gompy_memfd(b"gompy-device"))
+    if d.file.fd < 0:
+        GOMP_PLUGIN_error(b"device %d (intelmic): cannot make its memory: %s%s", d.number, strerror(errno),
+                          gompy_limit_hint(errno))
+        return False
+    # a limit on address space, private memory or file size may forbid what nobody would use: try less
+    while not open_arenas(d, size):
+        if size <= LEAST_MEMORY:
+            GOMP_PLUGIN_error(b"device %d (intelmic): cannot map %zu MiB of memory for it: %s%s", d.number,
+                              <size_t>(size >> 20), strerror(errno), gompy_limit_hint(errno))
+            gompy_close_kept(&d.file)
+            return False
+        size = (size >> 1) & ~<uint64_t>((2 << 20) - 1)
+        if size < LEAST_MEMORY:
+            size = LEAST_MEMORY
+    madvise(d.control, MIC_CONTROL_SIZE + size, MADV_DONTDUMP)
+    madvise(d.control, MIC_CONTROL_SIZE + size, MADV_DONTFORK)
     madvise(d.memory + d.split, size - d.split, MADV_HUGEPAGE)
-    return arena_open(&d.small, d.split, d.fd, MIC_CONTROL_SIZE, keep // 4) and \
-        arena_open(&d.large, size - d.split, d.fd, MIC_CONTROL_SIZE + d.split, keep)
+    return True
 
 
 cdef uint64_t memory_alloc(mic_device *d, size_t size) noexcept nogil:
@@ -311,7 +328,7 @@ cdef void release_memory(mic_device *d) noexcept nogil:
     arena_close(&d.small)
     arena_close(&d.large)
     munmap(d.control, MIC_CONTROL_SIZE + d.size)
-    close(d.fd)
+    gompy_close_kept(&d.file)
     d.control = NULL
 
 
@@ -336,14 +353,14 @@ cdef char **tool_command(char *text, char **program) noexcept nogil:
 cdef bint start_device(mic_device *d) noexcept nogil:
     """Start the device process and wait until it is ready."""
     cdef char path[4096]
-    cdef char numbers[3][16]
-    cdef char *argv[5]
+    cdef char numbers[4][16]
+    cdef char *argv[6]
     cdef char **words = argv
     cdef char **environment
     cdef char *tool = secure_getenv(b"OFFLOAD_EMUL_RUN")
     cdef int ends[2]
-    cdef int fds[3]
-    cdef int i, how = 0, status = 0
+    cdef int fds[4]
+    cdef int i, error, how = 0, status = 0
     cdef long layout
     if not device_program(path, sizeof(path)):
         GOMP_PLUGIN_error(b"device %d (intelmic): %s: %s", d.number, path, strerror(errno))
@@ -351,7 +368,7 @@ cdef bint start_device(mic_device *d) noexcept nogil:
     if not make_memory(d):
         return False
     if gompy_pipe(ends) != 0:
-        GOMP_PLUGIN_error(b"device %d (intelmic): pipe: %s", d.number, strerror(errno))
+        GOMP_PLUGIN_error(b"device %d (intelmic): cannot make a pipe: %s%s", d.number, strerror(errno), gompy_limit_hint(errno))
         release_memory(d)
         return False
     d.control.magic = MIC_MAGIC
@@ -366,14 +383,15 @@ cdef bint start_device(mic_device *d) noexcept nogil:
     d.control.spins = available_cpus()
     d.control.teams = teams_at_a_time()
     d.control.threads = device_value(b"OMP_NUM_THREADS", 15, d.number) != NULL
-    fds[0] = d.fd
+    fds[0] = d.file.fd
     fds[1] = ends[0]
     fds[2] = gompy_pidfd(getpid())
     argv[0] = path
-    for i in range(3):
+    fds[3] = gompy_open(b"/proc/self/maps", O_RDONLY, 0)
+    for i in range(4):
         snprintf(numbers[i], 16, b"%d", fds[i])
         argv[i + 1] = numbers[i]
-    argv[4] = NULL
+    argv[5] = NULL
     layout = device_layout(d.memory)
     if tool != NULL and tool[0]:
         d.control.tool = 1
@@ -383,14 +401,16 @@ cdef bint start_device(mic_device *d) noexcept nogil:
             d.control.tool = 0
     environment = device_environment(d.number)
     d.pid = mic_spawn(words, environment, fds, layout)
-    close(ends[0])
-    if fds[2] >= 0:
-        close(fds[2])
-    d.pipe = ends[1]
+    error = errno
+    for i in range(1, 4):
+        if fds[i] >= 0:
+            close(fds[i])
+    gompy_keep(&d.pipe, ends[1])
     free(environment)
     if d.pid < 0:
-        GOMP_PLUGIN_error(b"device %d (intelmic): cannot start %s: %s", d.number, words[0], strerror(errno))
-        close(d.pipe)
+        GOMP_PLUGIN_error(b"device %d (intelmic): cannot start %s: %s%s", d.number, words[0], strerror(error),
+                          gompy_limit_hint(error))
+        gompy_close_kept(&d.pipe)
         release_memory(d)
         return False
     while load32(&d.control.state, ACQUIRE) == MIC_STARTING:
@@ -402,6 +422,8 @@ cdef bint start_device(mic_device *d) noexcept nogil:
             GOMP_PLUGIN_error(b"device %d (intelmic): %s", d.number, d.control.text)
         elif how == CLD_EXITED:
             GOMP_PLUGIN_error(b"device %d (intelmic): %s ended at its start with status %d", d.number, words[0], status)
+        elif how == 0:
+            GOMP_PLUGIN_error(b"device %d (intelmic): %s ended at its start", d.number, words[0])
         else:
             GOMP_PLUGIN_error(b"device %d (intelmic): %s was ended at its start by signal %d (%s)", d.number, words[0],
                               status, strsignal(status))
@@ -436,7 +458,7 @@ cdef void stop_device(mic_device *d, bint politely) noexcept nogil:
         if d.control.tool != 0:
             await_end(d.pid, 2000)
             kill(d.pid, SIGKILL)
-    close(d.pipe)
+    gompy_close_kept(&d.pipe)
     while waitpid(d.pid, &status, 0) < 0 and errno == EINTR:
         pass
     if load64(&d.free_slots, SEQ_CST) == ~<uint64_t>0 and d.queues == 0 and load32(&d.unawaited, SEQ_CST) == 0:

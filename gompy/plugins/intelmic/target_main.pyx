@@ -3,10 +3,10 @@
 
 Started by libgomp-plugin-intelmic.so.1 with
 
-    offload_target_main MEMORY PIPE PIDFD
+    offload_target_main MEMORY PIPE PIDFD MAPS
 
-three descriptors: the memfd with the control block and the arena, a pipe that ends when the host ends, and the host's
-pidfd (-1 where the kernel has none).  docs/device.md describes the whole.
+four descriptors: the memfd with the control block and the arena, a pipe that ends when the host ends, the host's pidfd
+(-1 where the kernel has none), and its /proc/self/maps (-1 without /proc).  docs/device.md describes the whole.
 """
 
 include "libc.pxi"
@@ -23,45 +23,7 @@ include "device_loop.pxi"
 include "device_workers.pxi"
 include "device_shims.pxi"
 include "device_sanitizers.pxi"
-
-
-cdef void *watch_host(void *arg) noexcept nogil:
-    """End this process when the host has ended, however that happened.
-
-    The pidfd tells of the host's end even while a forked child of the host keeps the pipe open.
-    """
-    cdef pollfd fds[2]
-    cdef int count = 1
-    fds[0].fd = host_pipe
-    fds[0].events = 0
-    if host_pidfd >= 0:
-        fds[1].fd = host_pidfd
-        fds[1].events = POLLIN
-        count = 2
-    while True:
-        if poll(fds, count, -1) > 0:
-            if control.directory[0]:
-                remove_directory(control.directory)
-            if control.tool != 0:
-                end_under_tool()
-                _exit(1)
-            kill(getpid(), SIGKILL)
-    return NULL
-
-
-cdef void start_watch() noexcept nogil:
-    """Start the thread that watches the host."""
-    cdef pthread_t thread
-    cdef pthread_attr_t attributes
-    cdef sigset_t all_signals, old
-    sigfillset(&all_signals)
-    pthread_sigmask(SIG_SETMASK, &all_signals, &old)
-    pthread_attr_init(&attributes)
-    pthread_attr_setstacksize(&attributes, 131072)
-    if pthread_create(&thread, &attributes, watch_host, NULL) == 0:
-        pthread_detach(thread)
-    pthread_attr_destroy(&attributes)
-    pthread_sigmask(SIG_SETMASK, &old, NULL)
+include "device_watch.pxi"
 
 
 cdef int fail(const char *text) noexcept nogil:
@@ -79,14 +41,15 @@ cdef int refused() noexcept nogil:
 
 cdef public int main(int argc, char **argv) noexcept nogil:
     """Set up, then serve."""
-    global memory_fd, host_pipe, host_pidfd, control
+    global memory_fd, host_pipe, host_pidfd, host_maps, control
     cdef void *p
-    if argc != 4:
+    if argc != 5:
         fputs(b"offload_target_main: error: started by libgomp-plugin-intelmic.so.1 only\n", stderr)
         return 1
     memory_fd = atoi(argv[1])
     host_pipe = atoi(argv[2])
     host_pidfd = atoi(argv[3])
+    host_maps = atoi(argv[4])
     p = mmap(NULL, MIC_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd, 0)
     if p == <void *>-1:
         fputs(b"offload_target_main: error: cannot map the shared memory\n", stderr)
@@ -101,7 +64,11 @@ cdef public int main(int argc, char **argv) noexcept nogil:
         return refused()
     if control.tool == 0 and addresses_meet() and control.restarts < 16:
         control.restarts += 1
-        execve(b"/proc/self/exe", argv, environ)
+        start_over(argv)
+    gompy_close_on_exec(memory_fd)
+    gompy_close_on_exec(host_pipe)
+    gompy_close_on_exec(host_pidfd)
+    gompy_close_on_exec(host_maps)
     control.device_pid = getpid()
     prepare_teams()
     ignore_signal(SIGINT)

@@ -1,0 +1,4 @@
+# Resource limits, for messages: gompy/native/limits.h.
+
+cdef extern from "gompy/native/limits.h" nogil:
+    const char *gompy_limit_hint(int error)
