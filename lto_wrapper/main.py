@@ -12,7 +12,7 @@ import sys
 from gompy import UserError
 from gompy.objects.elf import Elf, ElfError, open_object, split_member
 from gompy.objects.lto import parse_opts, split_quoted, stream_versions
-from gompy.objects.names import LTO_OPTS_SECTION, OFFLOAD_OPTS_SECTION, TARGET_INTELMIC, TARGET_NVPTX
+from gompy.objects.names import LTO_OPTS_SECTION, OFFLOAD_OPTS_SECTION, TARGET_GCN, TARGET_INTELMIC, TARGET_NVPTX
 from gompy.objects.releases import NAMED, SUPPORTED, made_by
 from gompy.tools.process import (
     ChildFailed,
@@ -160,6 +160,17 @@ class Link:
         return merger
 
 
+def _package_of(target: str) -> str:
+    """What to do about a device compiler that is not there."""
+    if target not in (TARGET_NVPTX, TARGET_GCN):
+        return ""
+    from gompy.objects.releases import major_of, offload_package
+    from mkoffload.accel import link_compiler
+
+    package = offload_package(target, major_of(link_compiler()[1]))
+    return f": install the package {package}, or leave {target} out of -foffload="
+
+
 class Images:
     """The host objects with the images, one per target."""
 
@@ -192,7 +203,7 @@ class Images:
             if "OFFLOAD_TARGET_DEFAULT" in os.environ:
                 return None
             tried = compiler_path
-            raise ToolError(f"could not find {relative} in {tried} (consider using ‘-B’)")
+            raise ToolError(f"could not find {relative} in {tried} (consider using ‘-B’){_package_of(target)}")
         base = f"{link.prefix}x{target}"
         output = base + ".o" if link.save_temps else self.temps.name(".target.o")
         words = ["-save-temps"] if link.save_temps else []

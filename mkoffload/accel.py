@@ -14,6 +14,7 @@ from gompy.accel import store
 from gompy.objects.lto import resolution_text, resolve
 from gompy.objects.names import ACCEL_STOCK, ACCEL_TRUE, TARGET_INTELMIC
 from gompy.objects.naming import rule_for
+from gompy.objects.releases import SUPPORTED
 from gompy.tools.process import Child, ToolError, child_failed, echo, run, same, write_file
 from mkoffload.earlydebug import debug_object
 
@@ -37,6 +38,19 @@ IMAGE_FLAGS = ("-fPIC", "-ffunction-sections", "-fdata-sections", "-flto-partiti
 def search_folders() -> list[str]:
     """Where the compiler of the link looks for its parts."""
     return os.environ.get("COMPILER_PATH", "").split(":")
+
+
+def link_compiler() -> tuple[str, str]:
+    """(triplet, version) of the compiler of the link, from the folder of its parts, ``…/gcc/x86_64-linux-gnu/12/``.
+
+    Those of the oldest that we work with, where no folder tells.
+    """
+    for folder in search_folders():
+        head, version = os.path.split(os.path.normpath(folder))
+        triplet = os.path.basename(head)
+        if version[:1].isdigit() and triplet.count("-") >= 2:
+            return triplet, version
+    return "x86_64-linux-gnu", str(SUPPORTED[0])
 
 
 def find_stock_wrapper() -> str | None:

@@ -14,6 +14,7 @@ import sys
 from gompy.objects.elf import SHN_UNDEF, ElfError
 from gompy.objects.names import ACCEL_TRUE, OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, TARGET_NVPTX
 from gompy.objects.naming import Names, ptx_name
+from gompy.objects.releases import major_of, offload_package
 from gompy.tools.process import (
     Child,
     Temps,
@@ -28,7 +29,7 @@ from gompy.tools.process import (
 )
 from gompy.tools.response import join
 from mkoffload import nvptx_alias as alias
-from mkoffload.accel import BDIR, search_folders
+from mkoffload.accel import BDIR, link_compiler, search_folders
 from mkoffload.inputs import Described, Input
 from mkoffload.intelmic import CLEARED, POSITION_INDEPENDENCE, Made, complain
 from mkoffload.nvptx_explain import UNRESOLVED, problems, uses, wide_types, wide_uses
@@ -110,17 +111,10 @@ class Options:
 
 
 def installed_names() -> tuple[list[str], str]:
-    """Names under which GCC installs the accelerator compiler for the compiler of this link, and its Debian package.
-
-    Triplet and version are in the folder of its parts, ``…/gcc/x86_64-linux-gnu/12/``.
-    """
-    for folder in search_folders():
-        head, version = os.path.split(os.path.normpath(folder))
-        triplet = os.path.basename(head)
-        if version[:1].isdigit() and triplet.count("-") >= 2:
-            base = f"{triplet}-accel-{TARGET_NVPTX}-gcc"
-            return [f"{base}-{version}", base], f"gcc-{version.partition('.')[0]}-offload-nvptx"
-    return [f"x86_64-linux-gnu-accel-{TARGET_NVPTX}-gcc-12"], "gcc-12-offload-nvptx"
+    """Names under which GCC installs the accelerator compiler for the compiler of this link, and its Debian package."""
+    triplet, version = link_compiler()
+    base = f"{triplet}-accel-{TARGET_NVPTX}-gcc"
+    return [f"{base}-{version}", base], offload_package(TARGET_NVPTX, major_of(version))
 
 
 def find_compiler() -> str:

@@ -176,6 +176,23 @@ def test_forgotten_fopenmp_is_explained(tools: Tools) -> None:
     done = tools.run("gompcc", "where.o", "-o", "prog")
     assert done.returncode == 1
     assert done.stderr.startswith("gompcc: note: 'where.o' has offloaded regions, and this link has no '-fopenmp'\n")
+    assert "undefined reference" in done.stderr and "mkoffload" not in done.stderr
+
+
+@pytest.mark.parametrize("lto", [(), ("-flto",)])
+def test_links_without_fopenmp_ask_for_no_image_of_gccs(tools: Tools, lto: tuple[str, ...]) -> None:
+    """gcc's driver asks for its own devices in each link: with CUDA 13's ptxas in PATH, an error about sm_35."""
+    tools.write("stock/ptxas", "#!/bin/sh\necho fatal >&2; exit 255\n").chmod(0o755)
+    env = {"PATH": f"{tools.work}/stock:{tools.env['PATH']}"}
+    quiet(tools, "gompcc", "-fopenmp", *lto, "-c", "where.c")
+    joined = tools.run("gompcc", "-r", "where.o", "-o", "joined.o", env=env)
+    assert (joined.returncode, joined.stderr) == (0, "")
+    shared = tools.run("gompcc", "-shared", "-fPIC", "where.o", "-o", "where.so", env=env)
+    note = "gompcc: note: 'where.o' has offloaded regions, and this link has no '-fopenmp': they will run on the host\n"
+    assert (shared.returncode, shared.stderr) == (0, note)
+    if not lto:  # host LTO has ended its device code in that link, as gcc's does
+        tools.ok("gompcc", "-fopenmp", "joined.o", "-o", "prog", env=env)
+        assert tools.ok("./prog") == "device 42\n"
 
 
 def test_static_program_runs_on_the_host(tools: Tools) -> None:

@@ -103,6 +103,19 @@ def test_messages_and_status_are_those_of_the_stock_one(objects: dict[str, Path]
     assert results[0] == results[1]
 
 
+@pytest.mark.parametrize(("target", "package"), [("amdgcn-amdhsa", "amdgcn"), ("nvptx-none", "nvptx")])
+def test_the_package_of_a_missing_device_compiler_is_named(
+    objects: dict[str, Path], tmp_path: Path, target: str, package: str
+) -> None:
+    """That of the release that links."""
+    folder = "/nonexistent/gcc/x86_64-linux-gnu/99/"
+    words = [listing(tmp_path, objects["a-plain"])]
+    done = raw(OURS, words, tmp_path, OFFLOAD_TARGET_NAMES=target, COMPILER_PATH=folder)
+    text = f"could not find accel/{target}/mkoffload in {folder} (consider using ‘-B’): install the package "
+    text += f"gcc-99-offload-{package}, or leave {target} out of -foffload=\n"
+    assert (done.returncode, done.stderr.splitlines(keepends=True)[0]) == (1, f"lto-wrapper: fatal error: {text}")
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "x\n", "2\none.o\n", "1\n", "3\na\nb\nc", "0\n"],

@@ -137,6 +137,22 @@ def test_a_program_without_image_does_not_agree(tools: Tools, option: str) -> No
     assert tools.ok("gompy", "inspect", "--check", "apple.o") == "apple.o: 1 functions, 1 variables: agree\n"
 
 
+@pytest.mark.parametrize("sections", [(".gompyir_*",), (".gompyir_*", ".gnu.offload_lto_*")])
+def test_an_object_without_its_device_code_is_not_blamed_on_the_linker(tools: Tools, sections: tuple[str, ...]) -> None:
+    """Without what our compiler reads its regions run on the host; without streams the plugin does not see it."""
+    sources = fruits(tools)
+    tools.ok("gompcc", "-fopenmp", "-c", "apple.c")
+    tools.ok("objcopy", "-w", *(word for section in sections for word in ("-R", section)), "apple.o")
+    linked = tools.run("gompcc", "-fopenmp", "apple.o", *(s for s in sources if s != "apple.c"), "-o", "fruit")
+    done = tools.run("./fruit")
+    if len(sections) == 1:
+        assert "apple.o: no device code for x86_64-intelmicemul-linux-gnu; its regions run on the host" in linked.stderr
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "1 of the functions on the host only: agree" in tools.ok("gompy", "inspect", "--check", "fruit")
+    else:
+        assert "object apple.c has regions" in done.stderr and "taken out (strip or objcopy, " in done.stderr
+
+
 def test_regions_without_device_code_are_counted(tools: Tools) -> None:
     sources = fruits(tools)
     tools.ok("gcc", "-fopenmp", "-c", "apple.c")

@@ -133,10 +133,12 @@ def tables(draw: st.DrawFn) -> tuple[list[Record], list[Object], Sizes, Sizes]:
     for i in range(draw(st.integers(0, 6))):
         kind = draw(st.sampled_from(KINDS))
         ident = draw(st.integers(1, 4)) if kind == OBJECT_KIND_ID else 0
+        if kind == OBJECT_KIND_HOST_ONLY:  # compiled by gompcc, its device code taken out
+            ident = draw(st.integers(0, 4))
         objects.append((ident, draw(st.integers(0, 3)), draw(st.integers(0, 2)), f"o{i}.c", kind))
-    linked = [o for o in objects if o[4] != OBJECT_KIND_ID or draw(st.booleans())]
+    linked = [o for o in objects if o[0] == 0 or draw(st.booleans())]
     by_position = any(o[4] in (OBJECT_KIND_HOST_ONLY, OBJECT_KIND_STOCK) for o in linked)
-    records = [o[:4] for o in linked if o[4] == OBJECT_KIND_ID]
+    records = [o[:4] for o in linked if o[0]]
     joint = [o for o in objects if o[4] == OBJECT_KIND_LTO]
     if joint:
         records.append((0, sum(o[1] for o in joint), sum(o[2] for o in joint), "ltrans0"))

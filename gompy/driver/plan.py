@@ -146,12 +146,15 @@ def _without_model(language: compiler.Language, line: options.CommandLine) -> Pl
     if line.assembler and not line.lto and any(streams_in(name) == "fat" for name in line.assembler):
         plan.argv.insert(plan.start, _b_option(True))
         plan.environment = {AS: "rename"}
-    if line.links and not (line.relocatable or line.shared or line.names_libgomp):
-        for name in line.linker_inputs:
-            if name.endswith((".o", ".a")) and has_regions(name):
-                text = f"{quote(name)} has offloaded regions, and this link has no {quote('-fopenmp')}"
-                plan.messages.append(("note", text))
-                break
+    objects = (name for name in line.linker_inputs if name.endswith((".o", ".a"))) if line.links else ()
+    holder = next((name for name in objects if _has_device_code(name)), "")
+    if holder and not any(word.text.startswith(("-foffload", "--offload")) for word in line.words):
+        # gcc's driver would ask for images all the same, for the devices that it knows: errors about those.
+        plan.argv.insert(plan.start, "-foffload=disable")
+        plan.environment[TARGET_NAMES] = None
+    if holder and not (line.relocatable or line.names_libgomp):
+        text = f"{quote(holder)} has offloaded regions, and this link has no {quote('-fopenmp')}"
+        plan.messages.append(("note", f"{text}: they will run on the host" if line.shared else text))
     return plan
 
 
@@ -311,6 +314,11 @@ def has_regions(name: str) -> bool:
     """Whether an object or archive has entries for the offload tables (by the name of the section, without parsing)."""
     funcs, variables = _contains(name, b".gnu.offload_funcs\0", b".gnu.offload_vars\0")
     return funcs or variables
+
+
+def _has_device_code(name: str) -> bool:
+    """Whether an object or archive has regions, those included that -flto alone has made."""
+    return any(_contains(name, b".gnu.offload_funcs\0", b".gnu.offload_vars\0", b".gnu.offload_lto_"))
 
 
 def _ordinary_regions(name: str) -> bool:

@@ -81,7 +81,7 @@ def by_object(
         return result
     object_of = _objects_of_records(records, objects, result)
     linked = set(object_of.values())
-    present = [i for i, o in enumerate(objects) if o.kind != names.OBJECT_KIND_ID or i in linked]
+    present = [i for i, o in enumerate(objects) if not _has_record(o) or i in linked]
     absent = {*range(len(objects))}.difference(present)
     result.skipped = [o.name for i, o in enumerate(objects) if i in absent and (o.funcs or o.vars)]
     if any(o.kind in (names.OBJECT_KIND_HOST_ONLY, names.OBJECT_KIND_STOCK) for o in objects):
@@ -103,13 +103,18 @@ def by_object(
     return result
 
 
+def _has_record(item: ObjectDesc) -> bool:
+    """Whether a program with this object has a record of it: it may be an archive's member that was not linked."""
+    return item.id != 0 and item.kind in (names.OBJECT_KIND_ID, names.OBJECT_KIND_HOST_ONLY)
+
+
 def _objects_of_records(
     records: Sequence[ObjectRecord], objects: Sequence[ObjectDesc], result: Pairing
 ) -> dict[int, int]:
     """Number of each record's object; of several with one id (a source compiled twice), the next of the link."""
     numbers: dict[int, list[int]] = {}
     for number, item in enumerate(objects):
-        if item.kind == names.OBJECT_KIND_ID:
+        if _has_record(item):
             numbers.setdefault(item.id, []).append(number)
     found: dict[int, int] = {}
     following = 0

@@ -88,6 +88,11 @@ cdef void image_place(Pairing *p, size_t object, size_t *func, size_t *var) noex
             var[0] += p.objects[i].nvars
 
 
+cdef inline bint has_record(const ObjectDesc *o) noexcept nogil:
+    """Whether a program with this object has a record of it: it may be an archive's member that was not linked."""
+    return o.id != 0 and (o.kind == OBJECT_KIND_ID or o.kind == OBJECT_KIND_HOST_ONLY)
+
+
 cdef int find_records(Pairing *p, size_t *object_of) noexcept nogil:
     """Find each record's object by id (num_objects: none), beginning after the one before it."""
     cdef size_t i, j, at
@@ -104,15 +109,16 @@ cdef int find_records(Pairing *p, size_t *object_of) noexcept nogil:
             if at >= p.num_objects:
                 at -= p.num_objects
             o = &p.objects[at]
-            if o.kind == OBJECT_KIND_ID and o.id == r.id and not p.linked[at]:
+            if has_record(o) and o.id == r.id and not p.linked[at]:
                 object_of[i] = at
                 p.linked[at] = 1
                 next = at + 1
                 break
         if object_of[i] == p.num_objects:
             return gompy_fail(b"libgompy: %s: object %s has regions or device variables and is not in the device image: "
-                              b"the linker did not hand it to gcc's linker plugin (mold before 2.30 does so with "
-                              b"objects of -flto only); link with -fuse-ld=bfd, or compile it with -flto, too",
+                              b"the linker plugin did not get it, or not its device code. If that was taken out (strip "
+                              b"or objcopy, sections .gnu.offload_lto_*), compile it again; if the linker is mold before "
+                              b"2.30, link with -fuse-ld=bfd, or compile it with -flto, too",
                               or_text(p.program, b"program"), r.name)
         if o.nfuncs != r.nfuncs or o.nvars != r.nvars:
             return disagree(p, b"object ", r.name, r.nfuncs, r.nvars, o.nfuncs, o.nvars)
@@ -173,7 +179,7 @@ cdef int pair_by_position(Pairing *p) noexcept nogil:
     for i in range(p.num_objects):
         o = &p.objects[i]
         in_image = o.kind != OBJECT_KIND_HOST_ONLY
-        if o.kind != OBJECT_KIND_ID or p.linked[i]:
+        if not has_record(o) or p.linked[i]:
             if take(p, o.nfuncs, o.nvars, <long> f if in_image else -1, <long> v if in_image else -1):
                 return disagree(p, b"object ", object_name(o), p.host_funcs - p.host_func, p.host_vars - p.host_var,
                                 o.nfuncs, o.nvars)

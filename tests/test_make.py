@@ -1,0 +1,38 @@
+"""``make clean`` leaves what git knows, and what ``make distclean`` is for."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from driver_tools import ROOT, needs
+
+KEPT = (".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "gompy.egg-info", "dist", ".coverage")
+"""Of tools and of installing: ``make distclean`` is for these."""
+
+
+def ignored(folder: Path) -> list[str]:
+    """Files that git ignores, less those that stay."""
+    command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "--others", "--ignored", "--exclude-standard"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip("not a git repository")
+    return [name for name in done.stdout.split("\0") if name and not name.startswith(KEPT)]
+
+
+@needs("git", "make")
+def test_make_clean_removes_all_that_the_build_made(tmp_path: Path) -> None:
+    """On empty files of the names that this tree's build has made, and on some of a Python that was here before."""
+    built = ignored(ROOT)
+    assert any(name.startswith("gompy/_native/") for name in built), "not built"
+    for name in [*built, "gompy/ptx/words.cpython-39-x86_64-linux-gnu.so"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    for name in ("Makefile", ".gitignore"):
+        shutil.copy(ROOT / name, tmp_path)
+    assert sorted(ignored(tmp_path)) == sorted({*built, "gompy/ptx/words.cpython-39-x86_64-linux-gnu.so"})
+    subprocess.run(["make", "-s", "clean"], cwd=tmp_path, check=True, capture_output=True)
+    assert ignored(tmp_path) == []
