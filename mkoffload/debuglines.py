@@ -22,7 +22,8 @@ FORM_LINE_STRP = 0x1F
 ARTIFICIAL = b"<artificial>\0"
 
 
-def _uleb(data: bytes, at: int) -> tuple[int, int]:
+def uleb(data: bytes, at: int) -> tuple[int, int]:
+    """An unsigned number of DWARF's variable length, and where it ends.  IndexError where the data ends before."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -38,8 +39,8 @@ def _formats(data: bytes, at: int) -> tuple[list[int], int]:
     count, at = data[at], at + 1
     forms = []
     for _ in range(count):
-        _, at = _uleb(data, at)
-        form, at = _uleb(data, at)
+        _, at = uleb(data, at)
+        form, at = uleb(data, at)
         forms.append(form)
     return forms, at
 
@@ -50,7 +51,7 @@ def _skip(data: bytes, at: int, forms: list[int]) -> int:
         if form == FORM_STRING:
             at = data.index(b"\0", at) + 1
         elif form == FORM_UDATA:
-            _, at = _uleb(data, at)
+            _, at = uleb(data, at)
         else:
             at += FIXED[form]
     return at
@@ -66,11 +67,11 @@ def file_entries(data: bytes) -> tuple[int, int, int] | None:
             return None
         opcode_base = data[17]
         forms, at = _formats(data, 18 + opcode_base - 1)
-        count, at = _uleb(data, at)
+        count, at = uleb(data, at)
         for _ in range(count):
             at = _skip(data, at, forms)
         forms, at = _formats(data, at)
-        count, at = _uleb(data, at)
+        count, at = uleb(data, at)
         if count < 2 or not forms or forms[0] != FORM_LINE_STRP:
             return None
         second = _skip(data, at, forms)

@@ -92,6 +92,8 @@ def neutralised(elf: Elf) -> bytes:
     data = bytearray(with_flags(bytes(elf.data), elf, changes))
     if any(section.name == ".debug_line" for section in elf.sections):
         from mkoffload.debuglines import with_file_zero
+        from mkoffload.dropped import with_open_functions
 
         with_file_zero(data, elf)
+        with_open_functions(data, elf)
     return bytes(data)

@@ -241,7 +241,8 @@ class Image:
 
         Vtables that need what the device has not are taken out of ``vtables``.
         """
-        write_file(compiled.name, neutralised(compiled))
+        relocatable = neutralised(compiled)
+        write_file(compiled.name, relocatable)
         image = self.path(".so", ".mkoffload")
         script = self.path(".map", ".mkoffload.map")
         write_file(script, f"{{ global: {TARGET_TABLE}; local: *; }};\n")
@@ -249,6 +250,8 @@ class Image:
         command += ["-z", "defs", "-z", "noexecstack", "--no-demangle", "--hash-style=gnu"]
         command += ["--version-script", script, "-o", image]
         command += [os.path.join(BDIR, "imgbegin.o"), compiled.name, *more]
+        places = compiled.find(".debug_info") is not None
+        command += ["--print-gc-sections"] if places else []
         undefined = [*undefined_symbols(compiled.symbols()), *self.classes.foreign]
         few = wanted_libraries(undefined)
         status, text = 1, ""
@@ -272,10 +275,18 @@ class Image:
             for message in demangled(messages, self.env):
                 sys.stderr.write(f"mkoffload: error: {message}\n")
             if not messages:
-                sys.stderr.write(text)
+                sys.stderr.write("".join(t for t in text.splitlines(keepends=True) if "removing unused section" not in t))
             elif self.compiler.accel == ACCEL_TRUE and any(s.startswith(PREFIXES) for s in parse_undefined(text)):
                 sys.stderr.write(f"mkoffload: error: {CLASSES_CUT}\n")
             raise child_failed(command[0], status)
+        if places:
+            from mkoffload import dropped
+
+            gone, text = dropped.removed(text, compiled.name)
+            again = dropped.with_places(relocatable, compiled, gone)
+            if again is not None:
+                write_file(compiled.name, again)
+                run([word for word in whole if word != "--print-gc-sections"], self.env, self.options.verbose)
         sys.stderr.write(text)
         return image
 
