@@ -6,8 +6,8 @@ variable of a region has a name (gdb dwarf2/read.c, read_func_scope).  So with -
 uninitialised data of the same size, without relocations: it costs addresses, neither memory nor room in the file, and
 ranges and line tables stay true.
 
-With optimisation the function may have been inlined everywhere; then its entry has no addresses at all, and gdb ignores
-it likewise.  It becomes a lexical block, from which without addresses gdb takes the children (read_lexical_block_scope).
+With optimisation the function may have been inlined everywhere.  Then its entry has no addresses at all, and gdb
+ignores it likewise: it becomes a lexical block, of which gdb takes the children (read_lexical_block_scope).
 """
 
 from __future__ import annotations

@@ -247,7 +247,7 @@ class Image:
         script = self.path(".map", ".mkoffload.map")
         write_file(script, f"{{ global: {TARGET_TABLE}; local: *; }};\n")
         command = [find_tool("ld", BDIR), "-m", "elf_x86_64", "-shared", "--gc-sections", "--eh-frame-hdr"]
-        command += ["-z", "defs", "-z", "noexecstack", "--no-demangle", "--hash-style=gnu"]
+        command += ["-z", "defs", "-z", "noexecstack", "--no-demangle", "--hash-style=gnu", "--build-id"]
         command += ["--version-script", script, "-o", image]
         command += [os.path.join(BDIR, "imgbegin.o"), compiled.name, *more]
         places = compiled.find(".debug_info") is not None
@@ -275,7 +275,9 @@ class Image:
             for message in demangled(messages, self.env):
                 sys.stderr.write(f"mkoffload: error: {message}\n")
             if not messages:
-                sys.stderr.write("".join(t for t in text.splitlines(keepends=True) if "removing unused section" not in t))
+                sys.stderr.write(
+                    "".join(t for t in text.splitlines(keepends=True) if "removing unused section" not in t)
+                )
             elif self.compiler.accel == ACCEL_TRUE and any(s.startswith(PREFIXES) for s in parse_undefined(text)):
                 sys.stderr.write(f"mkoffload: error: {CLASSES_CUT}\n")
             raise child_failed(command[0], status)

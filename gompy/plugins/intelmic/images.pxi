@@ -33,12 +33,40 @@ cdef const char *image_name(host_image *image) noexcept nogil:
     return image.name if image.name != NULL else <const char *>b"image"
 
 
+cdef bint keep_image_file(mic_device *d, host_image *image, const char *folder, char *path, size_t room) noexcept nogil:
+    """Put the image into a file that stays, in a folder of the user's: profiles and cores are read after the run."""
+    cdef const char *name = strrchr(image_name(image), c'/')
+    cdef char *absolute = realpath(folder, NULL)
+    cdef int fd = -1
+    cdef bint good = False
+    name = name + 1 if name != NULL else image_name(image)
+    if absolute != NULL:
+        snprintf(path, room, b"%s/%.100s.%d-%d.so", absolute, name, d.number, d.files)
+        free(absolute)
+        d.files += 1
+        unlink(path)  # another run's: that run goes on with what it has opened
+        fd = gompy_open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+    if fd >= 0:
+        good = write_all(fd, image.bytes, image.size)
+        close(fd)
+    if not good:
+        GOMP_PLUGIN_error(b"device %d (intelmic): OFFLOAD_EMUL_IMAGES=%s: cannot write the image of %s there: %s",
+                          d.number, folder, name, strerror(errno))
+    return good
+
+
 cdef bint write_image_file(mic_device *d, host_image *image, char *path, size_t room) noexcept nogil:
-    """Put the image into a file of its own, for tools that look for it by name.  The folder goes with the device."""
+    """Put the image into a file of its own, if tools will look for it by name.  Without OFFLOAD_EMUL_IMAGES it goes with
+    the device."""
     cdef const char *where = secure_getenv(b"TMPDIR")
     cdef const char *name = strrchr(image_name(image), c'/')
+    cdef const char *folder = secure_getenv(b"OFFLOAD_EMUL_IMAGES")
     cdef int fd
     cdef bint good
+    if folder != NULL and folder[0] and keep_image_file(d, image, folder, path, room):
+        return True
+    if d.control.tool == 0 and eaccess(b"/proc/self/fd", X_OK) == 0:
+        return False
     name = name + 1 if name != NULL else image_name(image)
     if d.directory[0] == 0:
         snprintf(d.directory, sizeof(d.directory), b"%s/gompy-XXXXXX", where if where != NULL and where[0] else <const char *>b"/tmp")
@@ -73,7 +101,6 @@ cdef int load(mic_device *d, unsigned version, mic_target_data *data, address_pa
     cdef uint64_t offset, i, functions, variables
     cdef uint64_t *words
     cdef address_pair *pairs
-    cdef bint as_file
     if data.image_end <= data.image_start or data.image_end - data.image_start < 64 or \
             memcmp(data.image_start, b"\x7fELF", 4) != 0:
         GOMP_PLUGIN_error(b"device %d (intelmic): the image registered at %p is not an ELF file", d.number, data)
@@ -99,10 +126,9 @@ cdef int load(mic_device *d, unsigned version, mic_target_data *data, address_pa
         return -1
     words = <uint64_t *>(d.memory + offset)
     pthread_mutex_lock(&d.commands)
-    as_file = d.control.tool != 0 or eaccess(b"/proc/self/fd", X_OK) != 0
-    if as_file and write_image_file(d, image, d.control.text, MIC_TEXT_SIZE):
+    if write_image_file(d, image, d.control.text, MIC_TEXT_SIZE):
         command(d, MIC_OP_LOAD, offset, 0, 0)
-        if d.control.tool == 0:
+        if d.control.tool == 0 and d.directory[0]:
             forget_image_files(d)
     else:
         memcpy(words, image.bytes, image.size)

@@ -119,6 +119,7 @@ cdef extern from *:
     ssize_t pread(int fd, void *to, size_t n, off_t offset) nogil
     ssize_t pwrite(int fd, const void *what, size_t n, off_t offset) nogil
     int unlink(const char *path) nogil
+    char *realpath(const char *path, char *resolved) nogil
     int rmdir(const char *path) nogil
     int eaccess(const char *path, int mode) nogil
     int X_OK
