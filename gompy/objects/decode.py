@@ -71,14 +71,17 @@ def parse_header(data: bytes) -> LtoHeader:
 def decompress(data: bytes) -> bytes:
     """The contents of a stream: zstd, zlib, or plain (streams that WPA wrote for LTRANS are not compressed)."""
     if data.startswith(_ZSTD_MAGIC):
-        import zstandard
-
+        try:
+            import zstandard
+        except (ImportError, MemoryError) as error:
+            cause = str(error) or "not enough memory"
+            raise StreamError(0, f"zstd: cannot load the module zstandard: {cause}") from None
         try:
             with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(data) as reader:
                 result: bytes = reader.read(STREAM_LIMIT + 1)
                 whole = zstandard.get_frame_parameters(data).content_size
         except (zstandard.ZstdError, MemoryError, ValueError) as error:
-            raise StreamError(0, f"zstd: {error}") from None
+            raise StreamError(0, f"zstd: {str(error) or 'not enough memory'}") from None
         if len(result) > STREAM_LIMIT:
             raise StreamError(0, f"more than {STREAM_LIMIT >> 20} MiB decompressed")
         if whole not in (len(result), zstandard.CONTENTSIZE_UNKNOWN):

@@ -276,23 +276,23 @@ def end_tree(pid: int) -> None:
     """End a child and all that it has started, and reap it; SIGKILL for those that do not end in time.
 
     A compiler driver that gets a signal does not hand it on: what it has started would write into folders of ours.
+    They are stopped first, for one that ends lets its children go, and one that runs may start another.
     """
-    opened: list[tuple[int, int]] = []
-    for one in descendants(pid):
-        try:
-            opened.append((one, os.pidfd_open(one)))
-        except OSError:  # gone already, or an old kernel
-            opened.append((one, -1))
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        for one, descriptor in opened:
+    opened: dict[int, int] = {}
+    while new := [one for one in descendants(pid) if one not in opened]:
+        for one in new:
             try:
-                if descriptor >= 0:
-                    signal.pidfd_send_signal(descriptor, number)
-                elif one == pid:
-                    os.kill(one, number)
-            except OSError:
-                continue
-        waiting = [descriptor for _, descriptor in opened if descriptor >= 0]
+                opened[one] = os.pidfd_open(one)
+            except OSError:  # gone already, or an old kernel
+                opened[one] = -1
+            _send(opened[one], signal.SIGSTOP)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for descriptor in opened.values():
+            _send(descriptor, number)
+            _send(descriptor, signal.SIGCONT)
+        if opened[pid] < 0:
+            os.kill(pid, number)
+        waiting = [descriptor for descriptor in opened.values() if descriptor >= 0]
         while waiting:
             ready = _await(waiting, GRACE)
             if not ready:
@@ -300,11 +300,20 @@ def end_tree(pid: int) -> None:
             waiting = [descriptor for descriptor in waiting if descriptor not in ready]
         if not waiting:
             break
-    for _, descriptor in opened:
+    for descriptor in opened.values():
         if descriptor >= 0:
             os.close(descriptor)
     try:
         os.waitpid(pid, 0)
+    except OSError:
+        return
+
+
+def _send(descriptor: int, number: int) -> None:
+    """Send a signal by a process's descriptor, where there is one."""
+    try:
+        if descriptor >= 0:
+            signal.pidfd_send_signal(descriptor, number)
     except OSError:
         return
 
