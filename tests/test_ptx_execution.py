@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import struct
 import threading
@@ -725,3 +726,24 @@ def test_launch_in_a_child_after_fork(device: Device) -> None:
             os._exit(status)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     kernel.launch((8, 1, 1), (32, 1, 1), [out], threads=3)
+
+
+def test_small_launch_does_not_wait_for_helpers(device: Device) -> None:
+    """A launch that ends before the threads it called have come goes on without them: they are on another processor."""
+    kernel = device.load(entry("st.global.u32 [%p], %tid;")).function("k")
+    out = device.upload(bytes(128))
+    allowed, launches = os.sched_getaffinity(0), 300
+    kernel.launch((4, 1, 1), (32, 1, 1), [out], threads=2)  # now there is a helper
+    threads = [int(name) for name in os.listdir("/proc/self/task")]
+    try:
+        for thread in threads:
+            os.sched_setaffinity(thread, {min(allowed) if thread == threading.get_native_id() else max(allowed)})
+        start = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+        for _ in range(launches):
+            kernel.launch((4, 1, 1), (32, 1, 1), [out], threads=2)
+        waits = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw - start
+    finally:
+        for thread in threads:
+            os.sched_setaffinity(thread, allowed)
+    assert struct.unpack("32I", device.download(out, 128)) == tuple(range(32))
+    assert waits < launches / 2

@@ -22,9 +22,18 @@ cdef void work(run *launch) noexcept nogil:
     give_runner(r)
 
 
-cdef struct helper:                     # a helping thread; it waits for launches as long as the process lives
+# A helping thread waits for launches as long as the process lives.  Waking it takes longer than a small launch, so a call is
+# withdrawn where the launch has ended before the helper has come: it finds it so, some time later, and sleeps on.
+
+cdef enum:
+    NOT_CALLED
+    CALLED
+    AT_WORK
+
+cdef struct helper:
     helper *next
-    run *launch
+    run *launch                         # only read by who has changed `state` from CALLED
+    int state
     sem_t wake
     sem_t done
 
@@ -43,8 +52,9 @@ cdef void *helping(void *argument) noexcept nogil:
     cdef helper *h = <helper *> argument
     while True:
         wait_for(&h.wake)
-        work(h.launch)
-        sem_post(&h.done)
+        if gompy_change(&h.state, CALLED, AT_WORK):
+            work(h.launch)
+            sem_post(&h.done)
     return NULL
 
 
@@ -79,7 +89,7 @@ cdef helper *call_helpers(run *launch, int wanted) noexcept nogil:
     global idle_helpers, helpers_process
     cdef helper *called = NULL
     cdef helper *h
-    cdef int own = getpid()
+    cdef int own = getpid(), pending = 0
     while wanted > 0:
         pthread_mutex_lock(&gompy_pool_lock)
         if helpers_process != own:
@@ -94,19 +104,24 @@ cdef helper *call_helpers(run *launch, int wanted) noexcept nogil:
             break
         h.launch, h.next = launch, called
         called = h
-        sem_post(&h.wake)
+        gompy_change(&h.state, NOT_CALLED, CALLED)
+        # A wake-up of a withdrawn call that it has not answered yet is this call's as well: it reads the state after it.
+        if sem_getvalue(&h.wake, &pending) != 0 or pending <= 0:
+            sem_post(&h.wake)
         wanted -= 1
     return called
 
 
 cdef void dismiss_helpers(helper *called) noexcept nogil:
-    """Wait until they are done; they are free for the next launch then."""
+    """Wait until they are done, if they have come; they are free for the next launch then."""
     global idle_helpers
     cdef helper *h
     while called != NULL:
         h = called
         called = h.next
-        wait_for(&h.done)
+        if not gompy_change(&h.state, CALLED, NOT_CALLED):
+            wait_for(&h.done)
+            gompy_change(&h.state, AT_WORK, NOT_CALLED)
         pthread_mutex_lock(&gompy_pool_lock)
         h.next = idle_helpers
         idle_helpers = h

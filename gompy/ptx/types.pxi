@@ -130,6 +130,7 @@ cdef extern from "warp.h" nogil:
     int sem_init(sem_t *, int, unsigned int) noexcept
     int sem_wait(sem_t *) noexcept
     int sem_post(sem_t *) noexcept
+    int sem_getvalue(sem_t *, int *) noexcept
     ctypedef struct pthread_mutex_t:
         pass
     ctypedef struct pthread_cond_t:
@@ -190,6 +191,9 @@ cdef extern from *:
     static pthread_mutex_t gompy_pool_lock = PTHREAD_MUTEX_INITIALIZER;
     static int gompy_increment (int *p, int by) { return __atomic_add_fetch (p, by, __ATOMIC_SEQ_CST); }
     static uint64_t gompy_next (uint64_t *p) { return __atomic_fetch_add (p, 1, __ATOMIC_SEQ_CST); }
+    /* Whether *p was `from`; then it is `to` now.  */
+    static int gompy_change (int *p, int from, int to)
+    { return __atomic_compare_exchange_n (p, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); }
     static int gompy_claim (int *p) { int zero = 0; return __atomic_compare_exchange_n (p, &zero, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); }
     static void gompy_publish (void **place, void *value) { __atomic_store_n (place, value, __ATOMIC_RELEASE); }
     #define GOMPY_LOCAL 0x80000000ull
@@ -210,6 +214,7 @@ cdef extern from *:
     int gompy_increment(int *p, int by) noexcept nogil
     uint64_t gompy_next(uint64_t *p) noexcept nogil
     int gompy_claim(int *p) noexcept nogil
+    bint gompy_change(int *p, int was, int now) noexcept nogil
     void gompy_publish(void **place, void *value) noexcept nogil
     int gompy_exit_status(int status) noexcept nogil
     int gompy_lowest(uint32_t mask) noexcept nogil
