@@ -82,6 +82,7 @@ cdef bint run_on_device(DeviceDescr *dev, void *address, size_t mapnum, void **h
 
 cdef void region_on_host(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, void **hostaddrs, void **args,
                          const char *reason) noexcept nogil:
+    gompy_wait_for_error_exit()
     if target_offload == OFFLOAD_MANDATORY and dev != NULL:
         gompy_note(b"%s", reason)
         fatal_mandatory(b"device cannot be used for offloading")

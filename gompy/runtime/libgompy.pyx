@@ -36,6 +36,7 @@ cdef extern from "support.h":
     void gompy_begin_exit() noexcept nogil
     int gompy_error_exit
     void gompy_wait_for_exit() noexcept nogil
+    void gompy_wait_for_error_exit() noexcept nogil
     void gompy_lock_init(gompy_lock_t *) noexcept nogil
     bint gompy_lock_is_mine(gompy_lock_t *) noexcept nogil
     void gompy_lock_acquire(gompy_lock_t *) noexcept nogil

@@ -104,6 +104,14 @@ gompy_exit_fatal (void)
     pause ();
 }
 
+/* A region whose device has gone in another thread's fatal error does not begin on the host.  */
+static void
+gompy_wait_for_error_exit (void)
+{
+  if (__atomic_load_n (&gompy_error_exit, __ATOMIC_ACQUIRE))
+    gompy_wait_for_exit ();
+}
+
 static void __attribute__ ((noreturn, format (printf, 1, 2)))
 gompy_fatal (const char *fmt, ...)
 {
