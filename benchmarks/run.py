@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from common import GCC, GOMPCC, HERE, BenchError, checked, save
+from crowd import crowd, show_crowd
 from llvm import llvm, show_llvm
 from nvptx import STOCK_OPTIONS as NVPTX
 from nvptx import nvptx, show_nvptx
@@ -198,8 +199,8 @@ CONTESTS: tuple[Callable[[Path, dict[str, str]], Contest], ...] = (link, compile
 
 
 def main() -> int:
-    """Run the benchmarks named (link, compile, program, latency, llvm, nvptx), or all."""
-    names = [c.__name__.rstrip("_") for c in CONTESTS] + ["latency", "llvm", "nvptx"]
+    """Run the benchmarks named (link, compile, program, latency, llvm, crowd, nvptx), or all."""
+    names = [c.__name__.rstrip("_") for c in CONTESTS] + ["latency", "llvm", "crowd", "nvptx"]
     wanted = sys.argv[1:] or names
     unknown = set(wanted) - set(names)
     if unknown:
@@ -225,6 +226,10 @@ def main() -> int:
             if "llvm" in wanted:
                 report = llvm(directory, environment)
                 show_llvm(report)
+                save(report)
+            if "crowd" in wanted:
+                report = crowd(directory, environment)
+                show_crowd(report)
                 save(report)
             if "nvptx" in wanted:
                 missing = nvptx_missing(directory, environment)
