@@ -7,7 +7,7 @@ NATIVE  := gompy/_native/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.h' -o -path '*/crtoffload/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all help run check test lint bench bench-ispras packages clean distclean check-target-libgomp check-accel programs sample sample-nvptx check-packages
+.PHONY: all help run check test lint bench bench-ispras packages clean distclean check-target-libgomp check-accel programs sample sample-nvptx check-packages gcc-tests
 
 all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
 
@@ -41,13 +41,16 @@ lint: all  ## ruff and mypy
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
+gcc-tests: all  ## unpack GCC's libgomp tests, with the headers that ours are compared with, if their package is there
+	@$(BIN)/python -c "from testsuite.gcc_suite.source import at_hand, default_tests; at_hand() and default_tests()"
+
 test: all  ## pytest
 	@$(BIN)/python -m pytest -q -n 2 tests
 
 programs: all  ## the dg- programs below testsuite/gompy
 	@GOMPY_ACCEL=gcc $(BIN)/python -m pytest -q -n 2 testsuite
 
-check: lint check-packages test programs sample sample-nvptx  ## lint, pytest, our dg- programs, a sample of GCC's tests
+check: lint check-packages gcc-tests test programs sample sample-nvptx  ## lint, pytest, our dg- programs, a sample of GCC's tests
 
 # As in GCC: RUNTESTFLAGS="c.exp=target-*.c", -j2; besides ALL=1, OFFLOAD_TARGET=intelmic|nvptx|disable, CC="a compiler".
 check-target-libgomp: all  ## GCC's own libgomp testsuite under DejaGnu

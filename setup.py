@@ -193,6 +193,10 @@ def build_product(product: Product) -> None:
 
 def build_native() -> None:
     """Make everything in gompy/_native that is out of date."""
+    sys.path.insert(0, str(ROOT))
+    from gompy.native import generate  # here, not at the top: setup.py must load before the sources are complete
+
+    generate.write_all()
     for product in (*PRODUCTS, *EXTENSIONS):
         build_product(product)
     lib = NATIVE / "lib"
@@ -215,8 +219,7 @@ def build_native() -> None:
         if not tool.exists() or tool.read_text() != text:
             tool.write_text(text)
             tool.chmod(0o755)
-    sys.path.insert(0, str(ROOT))
-    from crtoffload import write_all  # here, not at the top: setup.py must load before the sources are complete
+    from crtoffload import write_all
 
     write_all(NATIVE / "bdir")
     for package in ("gompy", "crtoffload", "lto_wrapper", "mkoffload"):  # every compile and link starts a Python

@@ -7,11 +7,11 @@ Assembly text with ``.incbin``: no compiler is started for a program of three se
 
 from __future__ import annotations
 
+from gompy.abi.gomp import GOMP_DEVICE_INTEL_MIC
 from gompy.objects.names import (
     ACCEL_STOCK,
     FUNC_TABLE_BEGIN,
     FUNC_TABLE_END,
-    GOMP_DEVICE_INTEL_MIC,
     GOMPY_HOST_TABLE,
     GOMPY_MIC_VERSION,
     HOST_TABLE,

@@ -8,7 +8,8 @@ others do not have.
 
 from __future__ import annotations
 
-from gompy.objects.names import ACCEL_TRUE, GOMP_DEVICE_NVIDIA_PTX, GOMP_NVPTX_VERSION, HOST_TABLE
+from gompy.abi.gomp import GOMP_DEVICE_NVIDIA_PTX
+from gompy.objects.names import ACCEL_TRUE, GOMP_NVPTX_VERSION, HOST_TABLE
 from mkoffload.hostobject import names_text, string, target_data_text
 from mkoffload.inputs import Described
 from mkoffload.nvptx_ptx import PtxImage

@@ -17,13 +17,15 @@ ROOT = Path(__file__).resolve().parent.parent
 
 MAY_IMPORT = {
     "gompy": set[str](),
-    "gompy.objects": {"gompy"},
+    "gompy.abi": set[str](),
+    "gompy.native": {"gompy.abi"},
+    "gompy.objects": {"gompy", "gompy.abi"},
     "gompy.tools": {"gompy", "gompy.objects"},
     "gompy.dg": set[str](),
     "gompy.plugins": set[str](),
     "gompy.ptx": set[str](),
     "crtoffload": {"gompy.objects"},
-    "mkoffload": {"gompy", "gompy.objects", "gompy.tools", "gompy.accel"},
+    "mkoffload": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.accel"},
     "lto_wrapper": {"gompy", "gompy.objects", "gompy.tools", "mkoffload"},
     "gompy.driver": {"gompy", "gompy.objects", "gompy.tools"},
     "gompy.accel": {"gompy", "gompy.objects", "gompy.tools", "gompy.driver"},
@@ -77,7 +79,7 @@ KNOWN_UPWARD = {
     },
     "gompy/plugins/nvptx/plugin.pyx": {"devices.pxi -> memory.pxi"},
     "gompy/plugins/null/plugin.pyx": set[str](),
-    "gompy/plugins/python/plugin.pyx": {"boot.pxi -> plugin.pyx", "calls.pxi -> plugin.pyx"},
+    "gompy/plugins/python/plugin.pyx": set[str](),
     "gompy/plugins/python/image_runtime.pyx": {"device_answers.pxi -> image_runtime.pyx"},
     "gompy/cuda/libcuda.pyx": {
         "contexts.pxi -> memory.pxi",

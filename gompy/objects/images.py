@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from gompy.abi.gomp import GOMP_DEVICE_GCN, GOMP_DEVICE_INTEL_MIC, GOMP_DEVICE_NVIDIA_PTX
 from gompy.objects import names, tables
 from gompy.objects.naming import rule_for
 from gompy.objects.pairing import ObjectDesc, Pairing, by_object, by_position, differences
@@ -44,9 +45,9 @@ MAX_ENTRIES: Final = 1 << 24
 SEARCH_BUDGET: Final = 1 << 22
 """Words that the search for images may look at beyond one pass over the data."""
 DEVICE_NAMES: Final[dict[int, str]] = {
-    names.GOMP_DEVICE_NVIDIA_PTX: names.TARGET_NVPTX,
-    names.GOMP_DEVICE_INTEL_MIC: names.TARGET_INTELMIC,
-    names.GOMP_DEVICE_GCN: names.TARGET_GCN,
+    GOMP_DEVICE_NVIDIA_PTX: names.TARGET_NVPTX,
+    GOMP_DEVICE_INTEL_MIC: names.TARGET_INTELMIC,
+    GOMP_DEVICE_GCN: names.TARGET_GCN,
 }
 _OBJECT_DESC: Final = 32
 _FUNC_MAPPING: Final = 16
@@ -74,7 +75,7 @@ class Image:
     @property
     def extension(self) -> str:
         """How files of this kind are called."""
-        return {names.GOMP_DEVICE_NVIDIA_PTX: "ptx", names.GOMP_DEVICE_GCN: "hsaco"}.get(self.device_type, "so")
+        return {GOMP_DEVICE_NVIDIA_PTX: "ptx", GOMP_DEVICE_GCN: "hsaco"}.get(self.device_type, "so")
 
     @property
     def rule(self) -> Rule:
@@ -212,7 +213,7 @@ class _Finder:
             if data is None:
                 raise self.elf.damaged(section, at - 16, f"the image from {start:#x} to {end:#x} is not in the file")
             self._contents(len(data))
-            image = Image(names.TARGET_INTELMIC, names.GOMP_DEVICE_INTEL_MIC, start, len(data), [data])
+            image = Image(names.TARGET_INTELMIC, GOMP_DEVICE_INTEL_MIC, start, len(data), [data])
             image.abi, image.accel = words[3] & 0xFFFFFFFF, words[3] >> 32
             image.name = self.string(words[10]) or ""
             self._object_descs(image, words[8], words[9])
@@ -250,7 +251,7 @@ class _Finder:
                     continue
                 size = _elf_size(data, at)
                 image = Image(
-                    names.TARGET_INTELMIC, names.GOMP_DEVICE_INTEL_MIC, base + at, size, [data[at : at + size]]
+                    names.TARGET_INTELMIC, GOMP_DEVICE_INTEL_MIC, base + at, size, [data[at : at + size]]
                 )
                 _read_elf_tables(image, f"{self.elf.file}: image at {base + at:#x}")
                 yield image
@@ -294,7 +295,7 @@ class _Finder:
             return None
         self._contents(sum(pairs[1::2]))
         whole = [file.rstrip(b"\0") for file in files if file is not None]
-        image = Image(names.TARGET_NVPTX, names.GOMP_DEVICE_NVIDIA_PTX, pairs[0], sum(map(len, whole)), whole)
+        image = Image(names.TARGET_NVPTX, GOMP_DEVICE_NVIDIA_PTX, pairs[0], sum(map(len, whole)), whole)
         image.tables.source = "target data"
         image.tables.funcs = [Entry(self.string(word), None) for word in mappings[::2]]
         image.dims = [(word & 0xFFFF, word >> 16 & 0xFFFF, word >> 32 & 0xFFFF) for word in mappings[1::2]]
@@ -330,7 +331,7 @@ class _Finder:
             return None
         shown = [self.string(word) for word in kernels[:: _GCN_KERNEL // 8]]
         self._contents(size)
-        image = Image(names.TARGET_GCN, names.GOMP_DEVICE_GCN, start, size, [data])
+        image = Image(names.TARGET_GCN, GOMP_DEVICE_GCN, start, size, [data])
         image.tables.source = "target data"
         # The first two are the constructors and destructors of the device (mkoffload), not regions.
         kernel_names = [name for name in shown if name not in ("_init_array", "_fini_array")]

@@ -6,6 +6,8 @@ records that the assembler filter, mkoffload and libgompy exchange (docs/interna
 
 from __future__ import annotations
 
+from gompy.abi.gomp import GOMP_VERSION, GOMP_VERSION_INTEL_MIC, GOMP_VERSION_NVIDIA_PTX
+
 TYPE_CHECKING = False  # typing's own, without the 10 ms that importing typing costs every compile
 if TYPE_CHECKING:
     from typing import Final
@@ -46,23 +48,17 @@ GOMPY_HOST_TABLE: Final = "gompy_host_table"
 TARGET_TABLE: Final = "__OFFLOAD_TARGET_TABLE__"
 """In an intelmic image: four pointers, as HOST_TABLE (GCC: config/i386/intelmic-mkoffload.cc)."""
 
-# --- targets and device types (GCC 12: include/gomp-constants.h) ------------------------------------------------------
+# --- targets ---------------------------------------------------------------------------------------------------------
 
 TARGET_INTELMIC: Final = "x86_64-intelmicemul-linux-gnu"
 TARGET_NVPTX: Final = "nvptx-none"
 TARGET_GCN: Final = "amdgcn-amdhsa"
 TARGET_ALIASES: Final[dict[str, str]] = {"intelmic": TARGET_INTELMIC}
 
-GOMP_DEVICE_HOST: Final = 2
-GOMP_DEVICE_NVIDIA_PTX: Final = 5
-GOMP_DEVICE_INTEL_MIC: Final = 6
-GOMP_DEVICE_HSA: Final = 7
-GOMP_DEVICE_GCN: Final = 8
-
-GOMPY_MIC_VERSION: Final = 1 << 16 | 0
+GOMPY_MIC_VERSION: Final = GOMP_VERSION << 16 | GOMP_VERSION_INTEL_MIC
 """GOMP_VERSION_PACK (1, 0): an intelmic image of ours, whose target data is extended (below).  GCC's own intelmic
 mkoffload registers without a version, that is with 0."""
-GOMP_NVPTX_VERSION: Final = 1 << 16 | 1
+GOMP_NVPTX_VERSION: Final = GOMP_VERSION << 16 | GOMP_VERSION_NVIDIA_PTX
 """GOMP_VERSION_PACK (GOMP_VERSION, GOMP_VERSION_NVIDIA_PTX): what nvptx images register with."""
 
 # --- the record beside each object's tables, and the description mkoffload gives of the image -------------------------

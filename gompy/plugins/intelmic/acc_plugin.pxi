@@ -12,22 +12,27 @@ cdef public void GOMP_OFFLOAD_openacc_destroy_thread_data(void *data) noexcept n
     """A host thread ends, or turns to another device."""
 
 
+cdef extern from *:
+    """
+    static const unsigned mic_dims[3] = { 1, 1, 1 };
+    """
+    const unsigned *DIMS "mic_dims"  # GCC compiles a region for one gang, one worker, vector length 1 (oaccdevlow)
+
+
 cdef struct launch_report:
-    mic_acc_event event
+    acc_event_info event  # one for both events: a tool may leave something in it
     char name[400]
 
 
-cdef void begin_launch(mic_acc_thread *thr, mic_device *d, launch_report *report, void *function) noexcept nogil:
-    """acc_ev_enqueue_launch_start.  GCC compiles a region for one gang, one worker, vector length 1 (oaccdevlow)."""
-    cdef mic_acc_event *event = &report.event
-    memset(event, 0, sizeof(mic_acc_event))
-    event.valid_bytes = sizeof(mic_acc_event)
-    event.parent_construct = ACC_CONSTRUCT_PARALLEL
-    event.implicit = 1
-    event.numbers[0] = event.numbers[1] = event.numbers[2] = 1
+cdef void begin_launch(GoaccThread *thread, mic_device *d, launch_report *report, void *function) noexcept nogil:
+    """acc_ev_enqueue_launch_start."""
     name_of(d, <uint64_t>function, report.name, sizeof(report.name))
-    event.name = report.name
-    send_event(thr, event, ACC_EV_ENQUEUE_LAUNCH_START)
+    profile_launch(thread, acc_device_api_other, &report.event, report.name, DIMS)
+
+
+cdef void end_launch(GoaccThread *thread, launch_report *report) noexcept nogil:
+    """acc_ev_enqueue_launch_end."""
+    profile_launch(thread, acc_device_api_other, &report.event, NULL, DIMS)
 
 
 cdef void *argument_block(mic_device *d, size_t count, void **host, void **words) noexcept nogil:
@@ -52,13 +57,13 @@ cdef public void GOMP_OFFLOAD_openacc_exec(void *function, size_t count, void **
     """Run a region to its end."""
     cdef mic_device *d = <mic_device *>GOMP_PLUGIN_acc_thread()
     cdef void *block = argument_block(d, count, hostaddrs, devaddrs)
-    cdef mic_acc_thread *thr = profiled_thread()
+    cdef GoaccThread *thread = profiled()
     cdef launch_report report
-    if thr != NULL:
-        begin_launch(thr, d, &report, function)
+    if thread != NULL:
+        begin_launch(thread, d, &report, function)
     launch(d, function, block, 1, 0)
-    if thr != NULL:
-        send_event(thr, &report.event, ACC_EV_ENQUEUE_LAUNCH_END)
+    if thread != NULL:
+        end_launch(thread, &report)
     if block != NULL:
         memory_free(d, <uintptr_t>block - d.base)
 
@@ -76,11 +81,11 @@ cdef public void GOMP_OFFLOAD_openacc_async_exec(void *function, size_t count, v
     """Queue a region."""
     cdef mic_acc_queue *q = <mic_acc_queue *>queue
     cdef mic_acc_job *job = new_job(MIC_JOB_RUN)
-    cdef mic_acc_thread *thr = profiled_thread()
+    cdef GoaccThread *thread = profiled()
     cdef launch_report report
     cdef uintptr_t *block = NULL
-    if thr != NULL:
-        begin_launch(thr, q.device, &report, function)
+    if thread != NULL:
+        begin_launch(thread, q.device, &report, function)
     job.function = function
     job.to = argument_block(q.device, count, hostaddrs, devaddrs)
     if job.to != NULL:
@@ -90,8 +95,8 @@ cdef public void GOMP_OFFLOAD_openacc_async_exec(void *function, size_t count, v
     add_job(q, job)
     if block != NULL:
         GOMP_OFFLOAD_openacc_async_queue_callback(queue, <void *>free_block, block)
-    if thr != NULL:
-        send_event(thr, &report.event, ACC_EV_ENQUEUE_LAUNCH_END)
+    if thread != NULL:
+        end_launch(thread, &report)
 
 
 cdef public void *GOMP_OFFLOAD_openacc_async_construct(int number) noexcept nogil:
@@ -99,7 +104,7 @@ cdef public void *GOMP_OFFLOAD_openacc_async_construct(int number) noexcept nogi
     return queue_open(device_of(number))
 
 
-cdef public bint GOMP_OFFLOAD_openacc_async_destruct(void *queue) noexcept nogil:
+cdef public c_bool GOMP_OFFLOAD_openacc_async_destruct(void *queue) noexcept nogil:
     """Let a queue run empty and end it."""
     return queue_close(<mic_acc_queue *>queue)
 
@@ -114,12 +119,12 @@ cdef public int GOMP_OFFLOAD_openacc_async_test(void *queue) noexcept nogil:
     return result
 
 
-cdef public bint GOMP_OFFLOAD_openacc_async_synchronize(void *queue) noexcept nogil:
+cdef public c_bool GOMP_OFFLOAD_openacc_async_synchronize(void *queue) noexcept nogil:
     """Wait for a queue."""
     return queue_synchronize(<mic_acc_queue *>queue)
 
 
-cdef public bint GOMP_OFFLOAD_openacc_async_serialize(void *first, void *then) noexcept nogil:
+cdef public c_bool GOMP_OFFLOAD_openacc_async_serialize(void *first, void *then) noexcept nogil:
     """Have one queue wait for what another holds now."""
     cdef mic_acc_job *job = new_job(MIC_JOB_WAIT)
     job.other = <mic_acc_queue *>first
@@ -140,7 +145,7 @@ cdef public void GOMP_OFFLOAD_openacc_async_queue_callback(void *queue, void *fu
     add_job(<mic_acc_queue *>queue, job)
 
 
-cdef public bint GOMP_OFFLOAD_openacc_async_host2dev(int number, void *to, const void *what, size_t n,
+cdef public c_bool GOMP_OFFLOAD_openacc_async_host2dev(int number, void *to, const void *what, size_t n,
                                                      void *queue) noexcept nogil:
     """Queue a copy to the device; the host's data is read when the queue comes to it."""
     cdef mic_acc_job *job = new_job(MIC_JOB_TO_DEVICE)
@@ -151,7 +156,7 @@ cdef public bint GOMP_OFFLOAD_openacc_async_host2dev(int number, void *to, const
     return True
 
 
-cdef public bint GOMP_OFFLOAD_openacc_async_dev2host(int number, void *to, const void *what, size_t n,
+cdef public c_bool GOMP_OFFLOAD_openacc_async_dev2host(int number, void *to, const void *what, size_t n,
                                                      void *queue) noexcept nogil:
     """Queue a copy from the device."""
     cdef mic_acc_job *job = new_job(MIC_JOB_TO_HOST)

@@ -1,13 +1,35 @@
 # The host's record of each device, the services of the runtime, and the environment variables.
 
+from gompy.native.gomp cimport (
+    GOMP_DEVICE_INTEL_MIC,
+    GOMP_OFFLOAD_CAP_OPENACC_200,
+    GOMP_OFFLOAD_CAP_OPENMP_400,
+    GOMP_VERSION,
+)
+from gompy.native.plugin cimport (
+    AddrPair,
+    GOMP_PLUGIN_acc_default_dim,
+    GOMP_PLUGIN_acc_thread,
+    GOMP_PLUGIN_debug,
+    GOMP_PLUGIN_error,
+    GOMP_PLUGIN_fatal,
+    GOMP_PLUGIN_malloc,
+    GOMP_PLUGIN_target_task_completion,
+    c_bool,
+)
+from gompy.native.profiling cimport (
+    GoaccThread,
+    acc_device_api_other,
+    acc_ev_alloc,
+    acc_ev_free,
+    acc_event_info,
+    profile_data,
+    profile_launch,
+    profiled,
+)
+
 cdef extern from *:
     """
-    extern void *GOMP_PLUGIN_malloc (size_t);
-    extern void GOMP_PLUGIN_debug (int, const char *, ...);
-    extern void GOMP_PLUGIN_error (const char *, ...);
-    extern void GOMP_PLUGIN_fatal (const char *, ...) __attribute__ ((noreturn));
-    extern void GOMP_PLUGIN_target_task_completion (void *);
-
     #define MIC_DEVICES 64
     struct host_image
     {
@@ -58,7 +80,6 @@ cdef extern from *:
       int workers;            /* it has a thread on the device */
       uint32_t queue_spin_ns; /* as spin_ns, for its regions */
     };
-    struct address_pair { uintptr_t start, end; };
     static struct mic_device mic_device_table[MIC_DEVICES];
     static pthread_mutex_t mic_plugin_lock = PTHREAD_MUTEX_INITIALIZER;
     /* Set in a child that the program forks: the devices stay its parent's, and their memory isn't mapped there.  */
@@ -71,11 +92,6 @@ cdef extern from *:
         watching = pthread_atfork (NULL, NULL, mic_note_fork) == 0;
     }
     """
-    void *GOMP_PLUGIN_malloc(size_t n) nogil
-    void GOMP_PLUGIN_debug(int kind, const char *fmt, ...) nogil
-    void GOMP_PLUGIN_error(const char *fmt, ...) nogil
-    void GOMP_PLUGIN_fatal(const char *fmt, ...) nogil
-    void GOMP_PLUGIN_target_task_completion(void *data) nogil
     int MIC_DEVICES
     struct host_image:
         const void *target_data
@@ -130,14 +146,12 @@ cdef extern from *:
         uint32_t unawaited
         int workers
         uint32_t queue_spin_ns
-    struct address_pair:
-        uintptr_t start
-        uintptr_t end
     mic_device mic_device_table[64]
     pthread_mutex_t mic_plugin_lock
     int mic_forked
     void watch_forks "mic_watch_forks"() nogil
 
+cdef bint mic_openacc  # a thread of the program uses OpenACC
 cdef int configured_devices  # number of devices + 1 once the environment has been read
 
 

@@ -18,15 +18,15 @@ cdef extern from *:
     /* Where the runtime has the object nearest to a device address: not there under the stock libgomp.  */
     extern int gompy_nearest_object (int, int, uintptr_t, uintptr_t *, size_t *, intptr_t *) __attribute__ ((weak));
     static int
-    mic_nearest_object (int number, uintptr_t address, uintptr_t *host, size_t *size, intptr_t *past)
+    mic_nearest_object (int type, int number, uintptr_t address, uintptr_t *host, size_t *size, intptr_t *past)
     {
-      return gompy_nearest_object != NULL && gompy_nearest_object (6, number, address, host, size, past);
+      return gompy_nearest_object != NULL && gompy_nearest_object (type, number, address, host, size, past);
     }
     """
     uint64_t GUARD_PAGE, GUARD_IDLE_BYTES
     int GUARD_FILL
     int mic_out_of_guards
-    bint nearest_object "mic_nearest_object"(int number, uintptr_t address, uintptr_t *host, size_t *size,
+    bint nearest_object "mic_nearest_object"(int type, int number, uintptr_t address, uintptr_t *host, size_t *size,
                                              intptr_t *past) nogil
 
 
@@ -175,7 +175,7 @@ cdef bint explain_guard(mic_device *d, uint64_t address, char *to, size_t room) 
     if known and freed and start <= offset < start + size:
         snprintf(to, room, b"address %p is %zu bytes into a freed block of %zu bytes", <void *>address,
                  <size_t>(offset - start), <size_t>size)
-    elif nearest_object(d.number, address, &host, &length, &past) and -65536 <= past < 1 << 20:
+    elif nearest_object(GOMP_DEVICE_INTEL_MIC, d.number, address, &host, &length, &past) and -65536 <= past < 1 << 20:
         place_of_host(host, place, sizeof(place))
         snprintf(to, room, b"address %p is %zu bytes %s the %zu bytes that are mapped from the host's %p (%s)",
                  <void *>address, <size_t>(past if past >= 0 else -past),

@@ -91,7 +91,7 @@ cdef void forget_image_files(mic_device *d) noexcept nogil:
     d.directory[0] = 0
 
 
-cdef int load(mic_device *d, unsigned version, mic_target_data *data, address_pair **table) noexcept nogil:
+cdef int load(mic_device *d, unsigned version, mic_target_data *data, AddrPair **table) noexcept nogil:
     """Load an image and make its table of address pairs: functions, then variables.  Returns their number, -1: failed.
 
     ``version``: 0 for an image of GCC's own mkoffload, whose target data has the image's bounds only.
@@ -100,7 +100,7 @@ cdef int load(mic_device *d, unsigned version, mic_target_data *data, address_pa
     cdef mic_slot *slot = &d.control.slots[MIC_COMMAND_SLOT]
     cdef uint64_t offset, i, functions, variables
     cdef uint64_t *words
-    cdef address_pair *pairs
+    cdef AddrPair *pairs
     if data.image_end <= data.image_start or data.image_end - data.image_start < 64 or \
             memcmp(data.image_start, b"\x7fELF", 4) != 0:
         GOMP_PLUGIN_error(b"device %d (intelmic): the image registered at %p is not an ELF file", d.number, data)
@@ -146,7 +146,7 @@ cdef int load(mic_device *d, unsigned version, mic_target_data *data, address_pa
     image.next = d.images
     d.images = image
     pthread_mutex_unlock(&d.commands)
-    pairs = <address_pair *>GOMP_PLUGIN_malloc((functions + variables + 1) * sizeof(address_pair))
+    pairs = <AddrPair *>GOMP_PLUGIN_malloc((functions + variables + 1) * sizeof(AddrPair))
     for i in range(functions):
         pairs[i].start = words[i]
         pairs[i].end = words[i] + 1

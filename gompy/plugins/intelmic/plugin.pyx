@@ -20,7 +20,6 @@ include "copies.pxi"
 include "sanitizers.pxi"
 include "images.pxi"
 include "image_symbols.pxi"
-include "acc_prof.pxi"
 include "fault_report.pxi"
 include "acc_queue.pxi"
 include "acc_plugin.pxi"
@@ -28,7 +27,7 @@ include "acc_plugin.pxi"
 
 cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
     """The interface's version."""
-    return 1
+    return GOMP_VERSION
 
 
 cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
@@ -37,13 +36,11 @@ cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
 
 
 cdef public unsigned GOMP_OFFLOAD_get_caps() noexcept nogil:
-    """GOMP_OFFLOAD_CAP_OPENMP_400 and GOMP_OFFLOAD_CAP_OPENACC_200."""
-    return 4 | 8
+    return GOMP_OFFLOAD_CAP_OPENMP_400 | GOMP_OFFLOAD_CAP_OPENACC_200
 
 
 cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
-    """OFFLOAD_TARGET_TYPE_INTEL_MIC."""
-    return 6
+    return GOMP_DEVICE_INTEL_MIC
 
 
 cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:
@@ -51,7 +48,7 @@ cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:
     return count_devices()
 
 
-cdef public bint GOMP_OFFLOAD_init_device(int number) noexcept nogil:
+cdef public c_bool GOMP_OFFLOAD_init_device(int number) noexcept nogil:
     """Start a device.  False after a message if it can't be started."""
     cdef mic_device *d
     cdef bint good = True
@@ -74,7 +71,7 @@ cdef public bint GOMP_OFFLOAD_init_device(int number) noexcept nogil:
     return good
 
 
-cdef public bint GOMP_OFFLOAD_fini_device(int number) noexcept nogil:
+cdef public c_bool GOMP_OFFLOAD_fini_device(int number) noexcept nogil:
     """End a device.  In a forked child the device is the parent's and is left alone."""
     cdef mic_device *d
     cdef host_image *image
@@ -97,14 +94,21 @@ cdef public bint GOMP_OFFLOAD_fini_device(int number) noexcept nogil:
     return True
 
 
-cdef public int GOMP_OFFLOAD_load_image(int number, unsigned version, const void *data, address_pair **table) noexcept nogil:
+cdef public int GOMP_OFFLOAD_load_image(int number, unsigned version, const void *data, AddrPair **table) noexcept nogil:
     """Load an image; the pairs in ``*table`` are the caller's to free."""
     return load(device_of(number), version, <mic_target_data *>data, table)
 
 
-cdef public bint GOMP_OFFLOAD_unload_image(int number, unsigned version, const void *data) noexcept nogil:
+cdef public c_bool GOMP_OFFLOAD_unload_image(int number, unsigned version, const void *data) noexcept nogil:
     """Drop an image."""
     return unload(device_of(number), data)
+
+
+cdef void data_event(int type, size_t size, uintptr_t p) noexcept nogil:
+    """acc_ev_alloc, acc_ev_free (of which the size is not known)."""
+    cdef GoaccThread *thread = profiled()
+    if thread != NULL:
+        profile_data(thread, acc_device_api_other, type, p, NULL, size)
 
 
 cdef public void *GOMP_OFFLOAD_alloc(int number, size_t size) noexcept nogil:
@@ -115,23 +119,23 @@ cdef public void *GOMP_OFFLOAD_alloc(int number, size_t size) noexcept nogil:
         GOMP_PLUGIN_error(b"device %d (intelmic): no %zu bytes left of %zu", number, size, <size_t>d.size)
         return NULL
     if mic_openacc:
-        data_event(ACC_EV_ALLOC, size, <void *>(d.base + offset))
+        data_event(acc_ev_alloc, size, d.base + offset)
     return <void *>(d.base + offset)
 
 
-cdef public bint GOMP_OFFLOAD_free(int number, void *p) noexcept nogil:
+cdef public c_bool GOMP_OFFLOAD_free(int number, void *p) noexcept nogil:
     """Free device memory.  False after a message for what isn't a block."""
     cdef mic_device *d = device_of(number)
     if <uintptr_t>p - d.base < d.size and memory_free(d, <uintptr_t>p - d.base):
         if mic_openacc:
-            data_event(ACC_EV_FREE, 0, p)
+            data_event(acc_ev_free, 0, <uintptr_t>p)
         return True
     if not mic_openacc:  # acc_free says it, in libgomp's words
         GOMP_PLUGIN_error(b"device %d (intelmic): free of %p, which is not an allocated block", number, p)
     return False
 
 
-cdef public bint GOMP_OFFLOAD_host2dev(int number, void *to, const void *what, size_t n) noexcept nogil:
+cdef public c_bool GOMP_OFFLOAD_host2dev(int number, void *to, const void *what, size_t n) noexcept nogil:
     """Copy to the device.  False after a message if the target isn't memory of the device."""
     cdef mic_device *d = device_of(number)
     if in_arena(d, to, n):
@@ -143,7 +147,7 @@ cdef public bint GOMP_OFFLOAD_host2dev(int number, void *to, const void *what, s
     return copy_by_kernel(d, True, <char *>what, <char *>to, n)
 
 
-cdef public bint GOMP_OFFLOAD_dev2host(int number, void *to, const void *what, size_t n) noexcept nogil:
+cdef public c_bool GOMP_OFFLOAD_dev2host(int number, void *to, const void *what, size_t n) noexcept nogil:
     """Copy from the device."""
     cdef mic_device *d = device_of(number)
     if in_arena(d, what, n):
@@ -152,7 +156,7 @@ cdef public bint GOMP_OFFLOAD_dev2host(int number, void *to, const void *what, s
     return copy_by_kernel(d, False, <char *>to, <char *>what, n)
 
 
-cdef public bint GOMP_OFFLOAD_dev2dev(int number, void *to, const void *what, size_t n) noexcept nogil:
+cdef public c_bool GOMP_OFFLOAD_dev2dev(int number, void *to, const void *what, size_t n) noexcept nogil:
     """Copy within the device."""
     cdef mic_device *d = device_of(number)
     cdef char *bounce

@@ -8,9 +8,9 @@ cdef extern from *:
     """
     extern const void *gompy_image_data (int, int, unsigned *) __attribute__ ((weak));
     static const void *
-    mic_registered (int index, unsigned *version)
+    mic_registered (int type, int index, unsigned *version)
     {
-      return gompy_image_data != NULL ? gompy_image_data (6, index, version) : NULL;
+      return gompy_image_data != NULL ? gompy_image_data (type, index, version) : NULL;
     }
 
     /* Soname of the library starting with `wanted` that an ELF image needs, NULL: none (or the image is damaged).  */
@@ -49,7 +49,7 @@ cdef extern from *:
     }
     """
     const char *mic_needed(const char *image, size_t size, const char *wanted) nogil
-    const void *mic_registered(int index, unsigned *version) nogil
+    const void *mic_registered(int type, int index, unsigned *version) nogil
 
 
 cdef void library_first(mic_device *d) noexcept nogil:
@@ -59,7 +59,7 @@ cdef void library_first(mic_device *d) noexcept nogil:
     """
     cdef unsigned version = 0
     cdef int i = 0
-    cdef mic_target_data *data = <mic_target_data *>mic_registered(0, &version)
+    cdef mic_target_data *data = <mic_target_data *>mic_registered(GOMP_DEVICE_INTEL_MIC, 0, &version)
     cdef const char *library
     while data != NULL:
         if data.image_end > data.image_start:
@@ -68,7 +68,7 @@ cdef void library_first(mic_device *d) noexcept nogil:
                 snprintf(d.preload, sizeof(d.preload), b"%s", library)
                 return
         i += 1
-        data = <mic_target_data *>mic_registered(i, &version)
+        data = <mic_target_data *>mic_registered(GOMP_DEVICE_INTEL_MIC, i, &version)
 
 
 cdef bint with_libraries(mic_device *d, host_image *image) noexcept nogil:

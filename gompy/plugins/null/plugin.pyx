@@ -12,6 +12,8 @@ from libc.string cimport memcpy
 
 from gompy.native.descriptors cimport gompy_memfd
 from gompy.native.environment cimport secure_getenv
+from gompy.native.gomp cimport GOMP_DEVICE_INTEL_MIC, GOMP_OFFLOAD_CAP_OPENMP_400, GOMP_VERSION
+from gompy.native.plugin cimport AddrPair, GOMP_PLUGIN_error, GOMP_PLUGIN_malloc, ImageRange, c_bool
 
 cdef extern from "<unistd.h>" nogil:
     int close(int)
@@ -23,31 +25,6 @@ cdef extern from "<dlfcn.h>" nogil:
     void *dlsym(void *, const char *)
     char *dlerror()
 
-cdef extern from *:
-    """
-    extern void GOMP_PLUGIN_error (const char *, ...);
-    extern void *GOMP_PLUGIN_malloc (size_t);
-    """
-    void GOMP_PLUGIN_error(const char *, ...) noexcept nogil
-    void *GOMP_PLUGIN_malloc(size_t) noexcept nogil
-
-cdef extern from *:
-    ctypedef bint c_bool "_Bool"
-
-cdef enum:
-    GOMP_VERSION = 1
-    CAP_OPENMP_400 = 4
-    TYPE_INTEL_MIC = 6
-
-cdef struct AddrPair:
-    uintptr_t start
-    uintptr_t end
-
-cdef struct ImageRange:
-    # The head of an intelmic image's target data (docs/internals.md).
-    const char *start
-    const char *end
-
 
 cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
     return GOMP_VERSION
@@ -58,12 +35,12 @@ cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
 
 
 cdef public unsigned GOMP_OFFLOAD_get_caps() noexcept nogil:
-    return CAP_OPENMP_400
+    return GOMP_OFFLOAD_CAP_OPENMP_400
 
 
 cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
     """It takes the images that are for the emulated MIC."""
-    return TYPE_INTEL_MIC
+    return GOMP_DEVICE_INTEL_MIC
 
 
 cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:

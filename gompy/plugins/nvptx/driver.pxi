@@ -6,7 +6,6 @@ cdef enum:
     DRIVER_REAL = 2
     DRIVER_EMULATED = 3
 
-    DEVICE_TYPE = 5  # OFFLOAD_TARGET_TYPE_NVIDIA_PTX
     TEXT = 512
 
 cdef int driver_kind
@@ -106,7 +105,7 @@ cdef bint wanted() noexcept nogil:
     """Whether the program has code for this kind of device; under another runtime than libgompy nobody can tell."""
     cdef bint (*has_image)(int) noexcept nogil
     has_image = <bint (*)(int) noexcept nogil> dlsym(RTLD_DEFAULT, b"gompy_has_image")
-    return has_image == NULL or has_image(DEVICE_TYPE)
+    return has_image == NULL or has_image(GOMP_DEVICE_NVIDIA_PTX)
 
 
 cdef void choose_driver() noexcept nogil:

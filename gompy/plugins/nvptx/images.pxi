@@ -1,7 +1,6 @@
 # Images: PTX objects that the driver links and compiles, and the addresses of their functions and variables.
 
 cdef enum:
-    NVIDIA_PTX_VERSION = 1  # GOMP_VERSION_NVIDIA_PTX
     JIT_OPTIONS = 7
     ERROR_LOG = 8192
     INFO_LOG = 16384
@@ -20,10 +19,6 @@ cdef struct TargetData:
     unsigned num_variables
     const Launch *functions
     unsigned num_functions
-
-cdef struct AddrPair:
-    uintptr_t start
-    uintptr_t end
 
 cdef extern from *:
     """
@@ -197,9 +192,9 @@ cdef bint set_clock_tick(Device *d, CUmodule module) noexcept nogil:
 
 
 cdef bint version_fits(unsigned version) noexcept nogil:
-    if version & 0xFFFF > NVIDIA_PTX_VERSION:
+    if version & 0xFFFF > GOMP_VERSION_NVIDIA_PTX:
         GOMP_PLUGIN_error(b"Offload data incompatible with PTX plugin (expected %u, received %u)",
-                          <unsigned> NVIDIA_PTX_VERSION, version & 0xFFFF)
+                          <unsigned> GOMP_VERSION_NVIDIA_PTX, version & 0xFFFF)
         return False
     return True
 

@@ -6,6 +6,35 @@ from libc.stdlib cimport calloc, free, malloc, realloc, strtoul
 from libc.string cimport memset, strchr, strcmp, strlen, strrchr, strstr
 
 from gompy.native.environment cimport secure_getenv
+from gompy.native.gomp cimport (
+    GOMP_DEVICE_NVIDIA_PTX,
+    GOMP_OFFLOAD_CAP_OPENACC_200,
+    GOMP_OFFLOAD_CAP_OPENMP_400,
+    GOMP_VERSION,
+    GOMP_VERSION_NVIDIA_PTX,
+)
+from gompy.native.plugin cimport (
+    AddrPair,
+    GOMP_PLUGIN_acc_default_dim,
+    GOMP_PLUGIN_acc_thread,
+    GOMP_PLUGIN_debug,
+    GOMP_PLUGIN_error,
+    GOMP_PLUGIN_fatal,
+    GOMP_PLUGIN_malloc,
+    c_bool,
+)
+from gompy.native.profiling cimport (
+    GoaccThread,
+    acc_device_api_cuda,
+    acc_ev_alloc,
+    acc_ev_enqueue_upload_end,
+    acc_ev_enqueue_upload_start,
+    acc_ev_free,
+    acc_event_info,
+    profile_data,
+    profile_launch,
+    profiled,
+)
 
 cdef extern from *:
     """
@@ -13,22 +42,7 @@ cdef extern from *:
     #include <pthread.h>
     #include <stdlib.h>
     #include <unistd.h>
-    extern void GOMP_PLUGIN_error (const char *, ...) __attribute__ ((format (printf, 1, 2)));
-    extern void GOMP_PLUGIN_fatal (const char *, ...) __attribute__ ((noreturn, format (printf, 1, 2)));
-    extern void GOMP_PLUGIN_debug (int, const char *, ...) __attribute__ ((format (printf, 2, 3)));
-    extern void *GOMP_PLUGIN_malloc (size_t);
-    /* OpenACC's services: weak, for a runtime may do OpenMP alone. */
-    extern void *GOMP_PLUGIN_acc_thread (void) __attribute__ ((weak));
-    extern int GOMP_PLUGIN_acc_default_dim (unsigned) __attribute__ ((weak));
     """
-    void GOMP_PLUGIN_error(const char *, ...) noexcept nogil
-    void GOMP_PLUGIN_fatal(const char *, ...) noexcept nogil
-    void GOMP_PLUGIN_debug(int, const char *, ...) noexcept nogil
-    void *GOMP_PLUGIN_malloc(size_t) noexcept nogil
-    void *(*GOMP_PLUGIN_acc_thread)() noexcept nogil
-    int (*GOMP_PLUGIN_acc_default_dim)(unsigned) noexcept nogil
-
-    ctypedef bint c_bool "_Bool"
     ctypedef int pid_t
     ctypedef struct pthread_mutex_t:
         pass

@@ -1,15 +1,5 @@
 # OpenACC: launches, queues, the program's own CUDA streams, properties.
 
-cdef extern from "profiling.h" nogil:
-    ctypedef struct acc_event_info:
-        pass
-    ctypedef struct GoaccThread "struct goacc_thread_head":
-        pass
-    int acc_ev_alloc, acc_ev_free, acc_ev_enqueue_upload_start, acc_ev_enqueue_upload_end
-    GoaccThread *profiled()
-    void profile_data(GoaccThread *, int, uint64_t, const void *, size_t)
-    void profile_launch(GoaccThread *, acc_event_info *, const char *, const unsigned *)
-
 cdef extern from *:
     """
     #define GOMPY_HAS(function) ((function) != 0)
@@ -168,13 +158,13 @@ cdef void launch_construct(Device *d, Function *f, unsigned *dims, CUdeviceptr a
                       dims[GANG], dims[WORKER], dims[VECTOR])
     thread = profiled()
     if thread != NULL:
-        profile_launch(thread, &info, f.launch.name, dims)
+        profile_launch(thread, acc_device_api_cuda, &info, f.launch.name, dims)
     parameters[0] = &arguments
     rc = cuda.launch(f.handle, dims[GANG], 1, 1, dims[VECTOR], dims[WORKER], 1, 0, stream, parameters, NULL)
     if rc != CUDA_SUCCESS:
         die_of(rc, b"cuLaunchKernel", f, d)
     if thread != NULL:
-        profile_launch(thread, &info, NULL, dims)
+        profile_launch(thread, acc_device_api_cuda, &info, NULL, dims)
     GOMP_PLUGIN_debug(0, b"  nvptx_exec: kernel %s: finished\n", f.launch.name)
 
 
@@ -210,11 +200,11 @@ cdef void run_construct(Function *f, size_t mapnum, void **hosts, void **devs, u
         if not arguments:
             GOMP_PLUGIN_fatal(b"nvptx: no room for the arguments of a construct")
         if thread != NULL:
-            profile_data(thread, acc_ev_alloc, arguments, NULL, size)
-            profile_data(thread, acc_ev_enqueue_upload_start, arguments, block, size)
+            profile_data(thread, acc_device_api_cuda, acc_ev_alloc, arguments, NULL, size)
+            profile_data(thread, acc_device_api_cuda, acc_ev_enqueue_upload_start, arguments, block, size)
         must(cuda.host_to_device(arguments, block, size), b"cuMemcpyHtoD")
         if thread != NULL:
-            profile_data(thread, acc_ev_enqueue_upload_end, arguments, block, size)
+            profile_data(thread, acc_device_api_cuda, acc_ev_enqueue_upload_end, arguments, block, size)
     launch_construct(d, f, dims, arguments, NULL)
     rc = cuda.stream_synchronize(NULL)
     if rc != CUDA_SUCCESS:
@@ -222,7 +212,7 @@ cdef void run_construct(Function *f, size_t mapnum, void **hosts, void **devs, u
     if mapnum:
         give_block(d, arguments)
         if thread != NULL:
-            profile_data(thread, acc_ev_free, arguments, NULL, <size_t> -1)
+            profile_data(thread, acc_device_api_cuda, acc_ev_free, arguments, NULL, <size_t> -1)
         if block != few:
             free(block)
 
@@ -270,12 +260,12 @@ cdef void queue_construct(Queue *q, Function *f, size_t mapnum, void **hosts, vo
         s = take_slot(q, size)
         gather(s.host, mapnum, hosts, devs)
         if thread != NULL:
-            profile_data(thread, acc_ev_alloc, s.device, NULL, size)
-            profile_data(thread, acc_ev_enqueue_upload_start, s.device, s.host, size)
+            profile_data(thread, acc_device_api_cuda, acc_ev_alloc, s.device, NULL, size)
+            profile_data(thread, acc_device_api_cuda, acc_ev_enqueue_upload_start, s.device, s.host, size)
         must(cuda.host_to_device_async(s.device, s.host, size, q.stream), b"cuMemcpyHtoDAsync")
         must(cuda.event_record(s.read, q.stream), b"cuEventRecord")
         if thread != NULL:
-            profile_data(thread, acc_ev_enqueue_upload_end, s.device, s.host, size)
+            profile_data(thread, acc_device_api_cuda, acc_ev_enqueue_upload_end, s.device, s.host, size)
     launch_construct(d, f, dims, s.device if s != NULL else 0, q.stream)
     if s != NULL:
         put_slot(q, s)

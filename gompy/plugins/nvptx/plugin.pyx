@@ -16,7 +16,7 @@ include "openacc.pxi"
 
 cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
     """The interface's version."""
-    return 1
+    return GOMP_VERSION
 
 
 cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
@@ -24,12 +24,11 @@ cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
 
 
 cdef public unsigned GOMP_OFFLOAD_get_caps() noexcept nogil:
-    """GOMP_OFFLOAD_CAP_OPENMP_400 and GOMP_OFFLOAD_CAP_OPENACC_200."""
-    return 4 | 8
+    return GOMP_OFFLOAD_CAP_OPENMP_400 | GOMP_OFFLOAD_CAP_OPENACC_200
 
 
 cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
-    return DEVICE_TYPE
+    return GOMP_DEVICE_NVIDIA_PTX
 
 
 cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:
@@ -63,7 +62,7 @@ cdef public void *GOMP_OFFLOAD_alloc(int n, size_t size) noexcept nogil:
     if address:
         thread = profiled()
         if thread != NULL:
-            profile_data(thread, acc_ev_alloc, address, NULL, size)
+            profile_data(thread, acc_device_api_cuda, acc_ev_alloc, address, NULL, size)
     return <void *> <uintptr_t> address
 
 
@@ -74,7 +73,7 @@ cdef public c_bool GOMP_OFFLOAD_free(int n, void *address) noexcept nogil:
         return False
     thread = profiled()
     if thread != NULL:
-        profile_data(thread, acc_ev_free, <uintptr_t> address, NULL, <size_t> -1)
+        profile_data(thread, acc_device_api_cuda, acc_ev_free, <uintptr_t> address, NULL, <size_t> -1)
     return True
 
 

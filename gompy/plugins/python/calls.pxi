@@ -72,7 +72,7 @@ cdef int call_load_image(int n, unsigned version, const void *target_data, AddrP
     cdef bytes data = b""
     cdef Py_ssize_t i
     try:
-        if device_object.type == TYPE_INTEL_MIC:
+        if device_object.type == GOMP_DEVICE_INTEL_MIC:
             data = image.start[:image.end - image.start]
         made = Image(<uintptr_t> target_data, version & 0xFFFF, data)
         answer = dispatch.load_image(device_object, n, made)

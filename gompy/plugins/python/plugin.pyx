@@ -14,6 +14,23 @@ from libc.stdlib cimport atexit
 from libc.string cimport memset, strcpy, strrchr
 
 from gompy.native.environment cimport gompy_privileged, secure_getenv
+from gompy.native.gomp cimport (
+    GOMP_DEVICE_INTEL_MIC,
+    GOMP_OFFLOAD_CAP_OPENMP_400,
+    GOMP_TARGET_ARG_ID_MASK,
+    GOMP_TARGET_ARG_NUM_TEAMS,
+    GOMP_TARGET_ARG_SUBSEQUENT_PARAM,
+    GOMP_TARGET_ARG_THREAD_LIMIT,
+    GOMP_VERSION,
+)
+from gompy.native.plugin cimport (
+    AddrPair,
+    GOMP_PLUGIN_error,
+    GOMP_PLUGIN_fatal,
+    GOMP_PLUGIN_malloc,
+    ImageRange,
+    c_bool,
+)
 
 cdef extern from "<stdlib.h>" nogil:
     char *realpath(const char *, char *)
@@ -57,53 +74,12 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
-    extern void GOMP_PLUGIN_error (const char *, ...);
-    extern void GOMP_PLUGIN_fatal (const char *, ...) __attribute__ ((noreturn));
-    extern void *GOMP_PLUGIN_malloc (size_t);
     static pthread_mutex_t gompy_boot_lock = PTHREAD_MUTEX_INITIALIZER;
     """
-    void GOMP_PLUGIN_error(const char *, ...) noexcept nogil
-    void GOMP_PLUGIN_fatal(const char *, ...) noexcept nogil
-    void *GOMP_PLUGIN_malloc(size_t) noexcept nogil
     pthread_mutex_t boot_lock "gompy_boot_lock"
     const char *GOMPY_BUILD_PYTHON
 
-cdef extern from *:
-    ctypedef bint c_bool "_Bool"
-
-cdef enum:
-    GOMP_VERSION = 1
-    CAP_OPENMP_400 = 4
-    TYPE_INTEL_MIC = 6
-    TARGET_ARG_SUBSEQUENT = 0x80
-    TARGET_ARG_ID = 0xFF00
-    TARGET_ARG_NUM_TEAMS = 0x100
-    TARGET_ARG_THREAD_LIMIT = 0x200
-    NO_TEAMS_CONSTRUCT = -2  # gcc 13 and later: a target without teams, for which 12 gives 1 team
-    REASON_SIZE = 1024
-
-cdef struct AddrPair:
-    uintptr_t start
-    uintptr_t end
-
-cdef struct ImageRange:
-    # The head of an intelmic image's target data (docs/internals.md).
-    const char *start
-    const char *end
-
-cdef struct DeviceFacts:
-    # Of the user's object; read once.
-    const char *name
-    int type
-    int count
-    unsigned capabilities
-    bint asks_can_run
-
-cdef DeviceFacts facts
-cdef int opened  # 1 ready, -1 refused
-cdef int in_fork
-cdef int ended  # the process's interpreter is gone
-
+include "state.pxi"
 include "boot.pxi"
 include "calls.pxi"
 
@@ -192,12 +168,12 @@ cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
 
 cdef public unsigned GOMP_OFFLOAD_get_caps() noexcept nogil:
     """What the class says that it can."""
-    return facts.capabilities if ready() else CAP_OPENMP_400
+    return facts.capabilities if ready() else GOMP_OFFLOAD_CAP_OPENMP_400
 
 
 cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
     """The type of the images that the class takes."""
-    return facts.type if ready() else TYPE_INTEL_MIC
+    return facts.type if ready() else GOMP_DEVICE_INTEL_MIC
 
 
 cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:
@@ -318,16 +294,16 @@ cdef void read_launch(void **args, int64_t *teams, int64_t *threads) noexcept no
         word = <intptr_t> args[i]
         i += 1
         value = word >> 16
-        if word & TARGET_ARG_SUBSEQUENT:
+        if word & GOMP_TARGET_ARG_SUBSEQUENT_PARAM:
             value = <intptr_t> args[i]
             i += 1
-        if value == NO_TEAMS_CONSTRUCT and word & TARGET_ARG_ID == TARGET_ARG_NUM_TEAMS:
+        if value == NO_TEAMS_CONSTRUCT and word & GOMP_TARGET_ARG_ID_MASK == GOMP_TARGET_ARG_NUM_TEAMS:
             value = 1
         if value < 0:
             value = 0
-        if word & TARGET_ARG_ID == TARGET_ARG_NUM_TEAMS:
+        if word & GOMP_TARGET_ARG_ID_MASK == GOMP_TARGET_ARG_NUM_TEAMS:
             teams[0] = value
-        elif word & TARGET_ARG_ID == TARGET_ARG_THREAD_LIMIT:
+        elif word & GOMP_TARGET_ARG_ID_MASK == GOMP_TARGET_ARG_THREAD_LIMIT:
             threads[0] = value
 
 

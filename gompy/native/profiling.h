@@ -1,8 +1,8 @@
 /* Events of the OpenACC profiling interface that a plugin dispatches.
 
    Types: gcc's acc_prof.h.  The head of libgomp's thread data: libgomp/oacc-int.h, struct goacc_thread.  */
-#ifndef GOMPY_PROFILING_H
-#define GOMPY_PROFILING_H
+#ifndef GOMPY_NATIVE_PROFILING_H
+#define GOMPY_NATIVE_PROFILING_H
 
 #include <acc_prof.h>
 #include <stddef.h>
@@ -21,24 +21,25 @@ extern void GOMP_PLUGIN_goacc_profiling_dispatch (acc_prof_info *, acc_event_inf
   __attribute__ ((weak));
 
 /* The calling thread's data if its construct is being profiled, else NULL.  */
-static struct goacc_thread_head *
+static inline struct goacc_thread_head *
 profiled (void)
 {
   struct goacc_thread_head *thread = GOMP_PLUGIN_goacc_thread ? GOMP_PLUGIN_goacc_thread () : NULL;
   return thread && thread->prof_info ? thread : NULL;
 }
 
-static void
-dispatch (struct goacc_thread_head *thread, acc_event_info *info)
+static inline void
+profile_event (struct goacc_thread_head *thread, acc_device_api api, acc_event_info *info)
 {
   thread->prof_info->event_type = info->event_type;
-  thread->api_info->device_api = acc_device_api_cuda;
+  thread->api_info->device_api = api;
   GOMP_PLUGIN_goacc_profiling_dispatch (thread->prof_info, info, thread->api_info);
 }
 
 /* Device memory (acc_ev_alloc, acc_ev_free) or the copy of an argument block (acc_ev_enqueue_upload_*).  */
-static void
-profile_data (struct goacc_thread_head *thread, acc_event_t type, uint64_t device, const void *host, size_t bytes)
+static inline void
+profile_data (struct goacc_thread_head *thread, acc_device_api api, acc_event_t type, uint64_t device, const void *host,
+              size_t bytes)
 {
   acc_event_info info;
   info.data_event.event_type = type;
@@ -50,12 +51,13 @@ profile_data (struct goacc_thread_head *thread, acc_event_t type, uint64_t devic
   info.data_event.bytes = bytes;
   info.data_event.host_ptr = host;
   info.data_event.device_ptr = (const void *) (uintptr_t) device;
-  dispatch (thread, &info);
+  profile_event (thread, api, &info);
 }
 
 /* A launch.  INFO is the caller's for both events: a tool may leave something in it.  */
-static void
-profile_launch (struct goacc_thread_head *thread, acc_event_info *info, const char *kernel, const unsigned *dims)
+static inline void
+profile_launch (struct goacc_thread_head *thread, acc_device_api api, acc_event_info *info, const char *kernel,
+                const unsigned *dims)
 {
   info->launch_event.event_type = kernel ? acc_ev_enqueue_launch_start : acc_ev_enqueue_launch_end;
   if (kernel)
@@ -69,7 +71,7 @@ profile_launch (struct goacc_thread_head *thread, acc_event_info *info, const ch
       info->launch_event.num_workers = dims[1];
       info->launch_event.vector_length = dims[2];
     }
-  dispatch (thread, info);
+  profile_event (thread, api, info);
 }
 
 #endif

@@ -1,0 +1,18 @@
+# What the plugin knows of the user's class, and of its own state in the process.
+
+cdef enum:
+    NO_TEAMS_CONSTRUCT = -2  # gcc 13 and later: a target without teams, for which 12 gives 1 team
+    REASON_SIZE = 1024
+
+cdef struct DeviceFacts:
+    # Of the user's object; read once.
+    const char *name
+    int type
+    int count
+    unsigned capabilities
+    bint asks_can_run
+
+cdef DeviceFacts facts
+cdef int opened  # 1 ready, -1 refused
+cdef int in_fork
+cdef int ended  # the process's interpreter is gone
