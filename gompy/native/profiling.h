@@ -28,6 +28,25 @@ profiled (void)
   return thread && thread->prof_info ? thread : NULL;
 }
 
+/* Work for somebody else begins: what happens in it is no event of the calling thread's construct.  Returns what
+   profile_resume takes at its end.  */
+static inline acc_prof_info *
+profile_pause (void)
+{
+  struct goacc_thread_head *thread = profiled ();
+  acc_prof_info *info = thread ? thread->prof_info : NULL;
+  if (thread)
+    thread->prof_info = NULL;
+  return info;
+}
+
+static inline void
+profile_resume (acc_prof_info *info)
+{
+  if (info)
+    GOMP_PLUGIN_goacc_thread ()->prof_info = info;
+}
+
 static inline void
 profile_event (struct goacc_thread_head *thread, acc_device_api api, acc_event_info *info)
 {

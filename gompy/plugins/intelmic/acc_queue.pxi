@@ -141,6 +141,7 @@ cdef void work_until(mic_acc_queue *q, uint64_t number) noexcept nogil:
 
     The queue's thread may sleep while somebody else does a job, so what is left is told it in the end.
     """
+    cdef acc_prof_info *own = profile_pause()
     while q.done < number:
         if q.first != NULL and not q.running:
             do_first(q)
@@ -148,6 +149,7 @@ cdef void work_until(mic_acc_queue *q, uint64_t number) noexcept nogil:
             if number < q.wanted:
                 q.wanted = number
             pthread_cond_wait(&q.progress, &q.lock)
+    profile_resume(own)
     if (q.first != NULL or q.ends) and not q.running:
         pthread_cond_signal(&q.work)
 

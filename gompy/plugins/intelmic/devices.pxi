@@ -23,8 +23,11 @@ from gompy.native.profiling cimport (
     acc_ev_alloc,
     acc_ev_free,
     acc_event_info,
+    acc_prof_info,
     profile_data,
     profile_launch,
+    profile_pause,
+    profile_resume,
     profiled,
 )
 
