@@ -75,7 +75,6 @@ KNOWN_UPWARD = {
         "device_answers.pxi -> device_shims.pxi",
         "device_images.pxi -> device_sanitizers.pxi",
         "device_layout.pxi -> device_sanitizers.pxi",
-        "device_loop.pxi -> device_sanitizers.pxi",
     },
     "gompy/plugins/nvptx/plugin.pyx": {"devices.pxi -> memory.pxi"},
     "gompy/plugins/null/plugin.pyx": set[str](),

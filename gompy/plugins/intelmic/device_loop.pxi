@@ -1,4 +1,4 @@
-# The threads of the device: one per launch slot, made when the slot is first used, and the commands' own.
+# The threads of launch slots: one each, made when the slot is first used.
 
 cdef inline void flush_output() noexcept nogil:
     """Write what regions have printed, so that it stands before whatever the host prints next."""
@@ -70,70 +70,3 @@ cdef void *slot_thread(void *arg) noexcept nogil:
         restore_variables(&variables)
         finish(slot, seen)
     return NULL
-
-
-cdef int start_slot_thread(int number) noexcept nogil:
-    """Start the thread of a launch slot, or a worker.  Returns 0 or an errno value."""
-    return start_region_thread(worker_thread if number >= MIC_FIRST_WORKER else slot_thread, <void *><long>number)
-
-
-cdef void end_under_tool() noexcept nogil:
-    """Let the tool end in its own way: valgrind searches all memory for leaks at the end, also 64 GiB of arena."""
-    if control.tool != 0:
-        munmap(<void *>control.arena_base, control.arena_size)
-
-
-cdef void serve_commands() noexcept nogil:
-    """The main thread's work: one command after another until the host says quit."""
-    global mic_thread_slot
-    cdef mic_slot *slot = &control.slots[MIC_COMMAND_SLOT]
-    cdef uint32_t seen = load32(&slot.done, ACQUIRE)
-    cdef uint32_t op
-    mic_thread_slot = MIC_COMMAND_SLOT
-    while True:
-        seen = next_request(slot, seen, 0)
-        op = slot.op
-        if op == MIC_OP_THREAD:
-            slot.result[0] = start_slot_thread(<int>slot.args[0])
-        elif op == MIC_OP_LOAD:
-            load_image(slot)
-        elif op == MIC_OP_UNLOAD:
-            unload_image(slot)
-        elif op == MIC_OP_READ:
-            # pwrite and pread answer EFAULT where a plain copy would die
-            slot.result[0] = copy_by_file(slot, True)
-        elif op == MIC_OP_WRITE:
-            slot.result[0] = copy_by_file(slot, False)
-        elif op == MIC_OP_PROTECT:
-            slot.result[0] = 0
-            if mprotect(<char *>control.arena_base + slot.args[0], slot.args[1],
-                        PROT_READ | PROT_WRITE if slot.args[2] else PROT_NONE):
-                slot.result[0] = errno
-        elif op == MIC_OP_POISON:
-            mark_memory(arena_at(slot.args[0]), slot.args[1], slot.args[2] != 0)
-        elif op == MIC_OP_QUIT:
-            fflush(NULL)
-            store32(&units_written, 1, RELAXED)
-            flush_output()
-            end_under_tool()
-            _exit(0)
-        finish(slot, seen)
-
-
-cdef int64_t copy_by_file(mic_slot *slot, bint outward) noexcept nogil:
-    """Copy between any device address (args[0]) and the arena (offset args[1]), args[2] bytes.  0 or an errno value."""
-    cdef size_t done = 0, size = slot.args[2]
-    cdef char *p = <char *>slot.args[0]
-    cdef off_t offset = <off_t>(MIC_CONTROL_SIZE + slot.args[1])
-    cdef ssize_t n
-    while done < size:
-        if outward:
-            n = pwrite(memory_fd, p + done, size - done, offset + <off_t>done)
-        else:
-            n = pread(memory_fd, p + done, size - done, offset + <off_t>done)
-        if n < 0 and errno == EINTR:
-            continue
-        if n <= 0:
-            return errno if n < 0 else EFAULT
-        done += <size_t>n
-    return 0

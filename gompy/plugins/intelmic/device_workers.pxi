@@ -82,7 +82,7 @@ cdef void add_worker() noexcept nogil:
     if load32(&workers_idle, SEQ_CST) != 0:
         return
     count = add32(&workers_started, 1, SEQ_CST)
-    if count > <uint32_t>MIC_WORKERS or start_slot_thread(MIC_FIRST_WORKER + <int>count - 1) != 0:
+    if count > <uint32_t>MIC_WORKERS or start_worker(MIC_FIRST_WORKER + <int>count - 1) != 0:
         add32(&workers_started, ~<uint32_t>0, SEQ_CST)
 
 
@@ -140,3 +140,8 @@ cdef void *worker_thread(void *arg) noexcept nogil:
             if not look_for_region(spin_ns, &position):
                 break
     return NULL
+
+
+cdef int start_worker(int number) noexcept nogil:
+    """Start the thread of a worker.  Returns 0 or an errno value."""
+    return start_region_thread(worker_thread, <void *><long>number)

@@ -23,6 +23,7 @@ include "device_loop.pxi"
 include "device_workers.pxi"
 include "device_shims.pxi"
 include "device_sanitizers.pxi"
+include "device_commands.pxi"
 include "device_watch.pxi"
 
 
