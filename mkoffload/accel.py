@@ -14,7 +14,6 @@ from gompy.accel import store
 from gompy.objects.lto import resolution_text, resolve
 from gompy.objects.names import ACCEL_STOCK, ACCEL_TRUE, TARGET_INTELMIC
 from gompy.objects.naming import rule_for
-from gompy.objects.releases import SUPPORTED
 from gompy.tools.process import Child, ToolError, child_failed, echo, run, same, write_file
 from mkoffload.earlydebug import debug_object
 
@@ -50,6 +49,8 @@ def link_compiler() -> tuple[str, str]:
         triplet = os.path.basename(head)
         if version[:1].isdigit() and triplet.count("-") >= 2:
             return triplet, version
+    from gompy.objects.releases import SUPPORTED
+
     return "x86_64-linux-gnu", str(SUPPORTED[0])
 
 

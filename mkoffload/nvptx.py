@@ -14,7 +14,6 @@ import sys
 from gompy.objects.elf import SHN_UNDEF, ElfError
 from gompy.objects.names import ACCEL_TRUE, OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, TARGET_NVPTX
 from gompy.objects.naming import Names, ptx_name
-from gompy.objects.releases import major_of, offload_package
 from gompy.tools.process import (
     Child,
     Temps,
@@ -112,6 +111,8 @@ class Options:
 
 def installed_names() -> tuple[list[str], str]:
     """Names under which GCC installs the accelerator compiler for the compiler of this link, and its Debian package."""
+    from gompy.objects.releases import major_of, offload_package
+
     triplet, version = link_compiler()
     base = f"{triplet}-accel-{TARGET_NVPTX}-gcc"
     return [f"{base}-{version}", base], offload_package(TARGET_NVPTX, major_of(version))

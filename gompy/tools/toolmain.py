@@ -6,7 +6,6 @@ of it.  The compiler drivers become gcc, which has a frame of its own.
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 
@@ -17,62 +16,41 @@ from gompy.tools.response import expand
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
 
-class OutputError(UserError):
-    """Standard output cannot be written."""
+class Messages:
+    """Standard error that takes everything: that a message cannot be written is nothing to fail for.
 
+    It has what the link tools need; a stream of io's would cost each link half a millisecond.
+    """
 
-class _Output(io.FileIO):
-    """Standard output whose errors are told from those of other files."""
+    def __init__(self, encoding: str) -> None:
+        self.encoding = encoding
 
-    def write(self, data: Any, /) -> int:
+    def write(self, text: str) -> int:
+        """Write at once; bytes of names that are no text as they are."""
         try:
-            return super().write(data)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise OutputError(f"cannot write to standard output: {error.strerror}") from None
-
-
-class _Messages(io.FileIO):
-    """Standard error that takes everything: that a message cannot be written is nothing to fail for."""
-
-    def write(self, data: Any, /) -> int:
+            data = text.encode(self.encoding, "surrogateescape")
+        except UnicodeError:
+            data = text.encode(self.encoding, "backslashreplace")
         try:
-            return super().write(data)
+            while data:
+                data = data[os.write(2, data) :]
         except OSError:
-            return len(data)
+            pass
+        return len(text)
+
+    def flush(self) -> None:
+        """There is nothing that waits."""
 
 
-def _encode(error: UnicodeError) -> tuple[bytes | str, int]:
-    """Bytes of names that are no text as they are, other characters that the stream has not by their number."""
-    assert isinstance(error, UnicodeEncodeError)
-    text = error.object[error.start : error.end]
-    parts = [
-        bytes([ord(c) - 0xDC00]) if 0xDC80 <= ord(c) <= 0xDCFF else c.encode("ascii", "backslashreplace") for c in text
-    ]
-    return b"".join(parts), error.end
-
-
-def open_streams() -> None:
-    """Have 0, 1 and 2 open, whatever was closed, and standard error take everything."""
+def open_closed() -> None:
+    """Have 0, 1 and 2 open, whatever was closed."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
         from gompy.objects import standard
 
         standard.open_closed()
-    messages = io.BufferedWriter(_Messages(2, "w", closefd=False))
-    sys.stderr = io.TextIOWrapper(
-        messages, sys.stderr.encoding, "gompy", "\n", line_buffering=True, write_through=True
-    )
-
-
-def checked_output() -> None:
-    """Have what cannot be written to standard output become OutputError."""
-    raw = _Output(1, "w", closefd=False)
-    encoding, terminal = sys.stdout.encoding, raw.isatty()
-    sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, "gompy", "\n", line_buffering=terminal)
 
 
 def one_line(text: str) -> str:
@@ -104,8 +82,10 @@ def command(program: str, work: Callable[[list[str]], int]) -> int:
     2 where standard output cannot be written, 1 for errors that are told here.  A signal ends the process, once what it
     interrupts has cleaned up.
     """
-    _start()
-    checked_output()
+    from gompy.tools.streams import OutputError, set_streams
+
+    open_closed()
+    set_streams()
     try:
         try:
             catch_signals()
@@ -140,13 +120,6 @@ def _give_up_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def _start() -> None:
-    import _codecs
-
-    _codecs.register_error("gompy", _encode)
-    open_streams()
-
-
 def _discard_the_linkers() -> None:
     """Delete the lists that the linker plugin has made for this run; killed as well, the linker would leave them."""
     lists = [word.partition("=")[2] for word in expand(sys.argv[1:]) if word.startswith("-foffload-objects=")]
@@ -161,7 +134,8 @@ def toolmain(program: str, module: str, function: str) -> NoReturn:
     Its module is loaded once signals are caught.  Errors are told as gcc's programs do, with exit status 1.  A signal
     ends the run as one that nobody has caught, once its children have ended and its files are gone.
     """
-    _start()
+    open_closed()
+    sys.stderr = Messages(sys.stderr.encoding)
     temps = Temps()
     killed = 0
     status = 1
