@@ -13,7 +13,7 @@ import sys
 
 from gompy.objects.elf import SHN_UNDEF, ElfError
 from gompy.objects.names import ACCEL_TRUE, OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, TARGET_NVPTX
-from gompy.objects.naming import Names, ptx_name
+from gompy.objects.naming import Names, host_spelling, ptx_name
 from gompy.tools.process import (
     Child,
     Temps,
@@ -54,6 +54,10 @@ NO_NRV, NRV_NOTE = "-fdisable-tree-nrv", "disable pass tree-nrv for functions"
 _FOR_LINKING = ("-m", "-l", "-L", "-Wa,", "-Wl,", "-fopenmp", "-fopenacc", "-static", "-B")
 LONGEST_LINE = 1 << 16
 """Bytes of a command line beyond which its words go into a file."""
+SHARED = (
+    "‘{}’: all lanes of a ‘simd’ loop may share the variable that is written here, which GCC's nvptx compiler keeps in "
+    "memory of the warp; if it is declared in the loop's body, put the body into a function, or ‘private’ on the loop"
+)
 FALLBACK_NOTE = (
     f"-foffload-options={TARGET_NVPTX}={HOST_FALLBACK} links without this image: all regions run on the host then"
 )
@@ -245,6 +249,9 @@ class Image:
         sys.stderr.write(errors)
         with open(output, "rb") as file:
             image = split(file.read(), output)
+        for shared in image.shared:
+            place = f"{shared.place}: " if shared.place else ""
+            print(f"mkoffload: warning: {place}{SHARED.format(host_spelling(shared.function))}", file=sys.stderr)
         missing = missing_vtables(image)
         if missing:
             self.explain("".join(f"{UNRESOLVED}{name}\n" for name in missing), command[0], 1)

@@ -12,14 +12,24 @@ from gompy.objects.naming import Names, comparable, host_spelling, ptx_name
 from gompy.tools.process import ToolError
 from mkoffload.nvptx_errata import mended
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gompy.ptx.simt import Shared
+
 Dims = tuple[int, int, int]
 """Gang, worker and vector sizes of an OpenACC region; 0: not fixed by the compiler.  OpenMP regions have (0, 0, 0)."""
 
 _MARK = b"\n//:"
+_SIMT_STACK = b"%simtstack_ar"
 
 
 class PtxImage:
-    """``objects``: the code, each with its final NUL; ``functions`` and ``variables``: entries in the image's order."""
+    """``objects``: the code, each with its final NUL; ``functions`` and ``variables``: entries in the image's order.
+
+    ``shared``: what GCC's ``simd`` loops share by mistake, and nothing can be done about here.
+    """
+
+    shared: tuple[Shared, ...] = ()
 
     def __init__(self, objects: list[bytes], functions: list[tuple[str, Dims]], variables: list[str]) -> None:
         self.objects = objects
@@ -42,6 +52,12 @@ def split(data: bytes, name: str) -> PtxImage:
         image.objects.append(mended(_strip(chunk.replace(b"\r", b""), image, name)) + b"\0")
     if not image.objects:
         raise ToolError(f"{name}: the accelerator compiler wrote no PTX")
+    if any(_SIMT_STACK in code for code in image.objects):
+        from gompy.ptx import simt
+
+        texts, found = simt.mended([code.decode("utf-8", "surrogateescape") for code in image.objects])
+        image.objects = [text.encode("utf-8", "surrogateescape") for text in texts]
+        image.shared = tuple(found)
     return image
 
 

@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "gompy.plugins": set[str](),
     "gompy.ptx": set[str](),
     "crtoffload": {"gompy.objects"},
-    "mkoffload": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.accel"},
+    "mkoffload": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.accel", "gompy.ptx"},
     "lto_wrapper": {"gompy", "gompy.objects", "gompy.tools", "mkoffload"},
     "gompy.driver": {"gompy", "gompy.objects", "gompy.tools"},
     "gompy.accel": {"gompy", "gompy.objects", "gompy.tools", "gompy.driver"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ABI = 25
+ABI = 26
 """Changes when compiled code must be thrown away: part of every cache file."""
 
 LANES = 32

@@ -29,6 +29,8 @@ from .syntax import Module, PtxError, Unsupported
 
 LIMIT = 512 << 20
 """Bytes that the files of one CPU may take."""
+SIMT_STACK = "%simtstack_ar"
+"""What objects have that simt.py is for."""
 UNUSED = 14 * 86400
 """Seconds after which a folder of another version or CPU goes that nobody uses."""
 
@@ -82,6 +84,10 @@ class Builder:
         if key not in self.modules:
             with open(self.path(f"{key}.ptx"), "rb") as file:
                 text = file.read().decode("utf-8", "surrogateescape")
+            if SIMT_STACK in text:  # of GCC's own mkoffload: ours has seen to it
+                from .simt import mended
+
+                text = mended([text])[0][0]
             self.modules[key] = parse(text, self.names.get(key, key))
         return self.modules[key]
 

@@ -224,7 +224,7 @@ cdef extern from *:
 cdef enum:
     SHARED_BASE = 0x7F000000
     PAGE = 4096
-    CACHE_ABI = 25
+    CACHE_ABI = 26
     KIND_INDEX = 0
     KIND_CODE = 1
     SECTION_STRINGS = 0

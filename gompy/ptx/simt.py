@@ -1,0 +1,388 @@
+"""Mistakes of GCC's code for `simd` loops on the lanes of a warp, mended in its PTX; lines of the text stay lines.
+
+GCC keeps OpenMP variables on a stack that a warp's lanes share.  Around a `simd` loop it gives each lane a piece
+of local memory, `%simtstack_ar`, for variables that are private by a clause and for the stacks of functions called
+there (gcc/config/nvptx/nvptx.cc, nvptx_output_softstack_switch).  Two things go wrong in GCC 12 to 16:
+
+* The piece has room for called functions (128 bytes) or for the private variables, not for both.  Here it has.
+* A variable declared in the loop's body stays in the warp's frame (omp-low.cc privatizes what clauses name,
+  tree-inline.cc what is inlined): 32 iterations share it.  Here the whole frame becomes local memory, where nobody can
+  tell that but by the mended result; `Shared` tells of the others.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .flow import Block, build_blocks, defined, flat, used
+from .parser import parse
+from .syntax import (
+    TYPE_BYTES,
+    Call,
+    Function,
+    Immediate,
+    Instruction,
+    Memory,
+    Module,
+    PtxError,
+    Register,
+    Special,
+    Symbol,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from .records import dataclass
+
+STACK = "%simtstack_ar"
+MENDED = "%simtstack_own"
+"""The piece's name where it has been seen to: nothing is done twice."""
+RESERVED = 128
+"""Bytes for the frames of called functions, without -msoft-stack-reserve-local (nvptx.opt)."""
+_PIECE = re.compile(r"(\.local\s*\.align 8 \.b8 )%simtstack_ar\[(\d+)\];")
+_TAKEN = re.compile(
+    r"(cvta\.local\.u64 %r\d+,\s*)%simtstack_ar \+ \d+;(\s*sub\.u64 %r\d+,\s*%r\d+,\s*(\d+);"
+    r"(?:\s*and\.b64 %r\d+,\s*%r\d+,\s*-(\d+);)?)?"
+)
+_DEFINITION = re.compile(r"^(?:\.[a-z]+ )*\.(?:func|entry) (?:\([^)]*\) ?)?([^\s(]+)[^;{]*\{$", re.MULTILINE)
+_FRAME = re.compile(r"sub\.u64 %(?:frame|stack),\s*%(?:sspprev|frame),\s*(\d+);")
+_CALLED = re.compile(r"\bcall(?:\.uni)? (?:\([^)]*\),\s*)?([^\s,;]+)")
+_PROLOGUE = re.compile(r"sub\.u64 %stack,\s*%frame,\s*\d+;[^}]*\}")
+_SIZE = re.compile(r"sub\.u64 %frame,\s*%sspprev,\s*(\d+);(?:\s*and\.b64 %frame,\s*%frame,\s*-(\d+);)?")
+_ARITHMETIC = frozenset(("mov", "add", "sub", "mad", "cvta", "cvt", "and", "or", "xor", "selp", "mul", "shl", "shr"))
+
+
+@dataclass(slots=True)
+class Shared:
+    """A function with a variable that iterations of a `simd` loop may share; where it is written, `file:line` or ""."""
+
+    function: str
+    place: str
+
+
+def mended(texts: list[str]) -> tuple[list[str], list[Shared]]:
+    """The objects of an image (or one of them) mended, and what could not be."""
+    if not any(STACK in text for text in texts):
+        return texts, []
+    needs = frames(texts)
+    found: list[Shared] = []
+    return [one(text, needs, found) if STACK in text else text for text in texts], found
+
+
+def one(text: str, needs: dict[str, int], found: list[Shared]) -> str:
+    """One object."""
+    local: set[str] = set()
+    try:
+        module = parse(text)
+        for function in module.functions.values():
+            if any(v.name.startswith(STACK) for v in function.locals):
+                analysis = Frame(function)
+                if analysis.stores and analysis.can_be_local():
+                    local.add(function.name)
+                elif analysis.suspect is not None:
+                    found.append(Shared(function.name, place_of(module, analysis.suspect)))
+    except PtxError:
+        return text  # who compiles it says what is wrong
+    parts, last = [], 0
+    for name, start, end in definitions(text):
+        body = text[start:end]
+        if STACK in body:
+            body = with_room(body, needs.get(name, 0))
+            body = with_local_frame(body) if name in local else body
+        parts += [text[last:start], body]
+        last = end
+    return "".join([*parts, text[last:]])
+
+
+def definitions(text: str) -> list[tuple[str, int, int]]:
+    """Name of each function, where its body begins, and where the next one's head does."""
+    heads = list(_DEFINITION.finditer(text))
+    ends = [match.start() for match in heads[1:]] + [len(text)] * bool(heads)
+    return [(match[1], match.end(), end) for match, end in zip(heads, ends, strict=True)]
+
+
+# --- room ------------------------------------------------------------------------------------------------------------
+
+
+def frames(texts: list[str]) -> dict[str, int]:
+    """Function → bytes of frames below its own: what it calls needs, by the deepest way without turning back."""
+    own: dict[str, int] = {}
+    calls: dict[str, set[str]] = {}
+    for text in texts:
+        for name, start, end in definitions(text):
+            body = text[start:end]
+            own[name] = sum(int(size) for size in _FRAME.findall(body))
+            calls[name] = set(_CALLED.findall(body))
+    needs: dict[str, int] = {}
+
+    def need(name: str, above: frozenset[str]) -> int:
+        if name not in needs:
+            inner = [c for c in calls.get(name, ()) if c in own and c not in above]
+            needs[name] = max((own[c] + need(c, above | {c}) for c in inner), default=0)
+        return needs[name]
+
+    for text in texts:
+        if STACK in text:
+            for name, start, end in definitions(text):
+                if text.find(STACK, start, end) >= 0:
+                    need(name, frozenset((name,)))
+    return needs
+
+
+def with_room(body: str, called: int) -> str:
+    """A function whose piece has room for what is taken of it, and for `called` bytes of other functions' frames."""
+    taken = 0
+    for match in _TAKEN.finditer(body):
+        if match[3]:
+            taken = max(taken, -(-int(match[3]) // 8) * 8 + max(int(match[4] or 0) - 8, 0))
+    sizes = [int(size) for _, size in _PIECE.findall(body)]
+    if len(sizes) != 1:
+        return body
+    size = sizes[0]
+    if _CALLED.search(body):
+        size += taken + max(called - RESERVED, 0) + 15 & -16
+    size = max(size, taken + 8)
+    body = _PIECE.sub(lambda m: f"{m[1]}{MENDED}[{size}];", body)
+    return _TAKEN.sub(lambda m: f"{m[1]}{MENDED} + {size};{m[2] or ''}", body)
+
+
+# --- frames ----------------------------------------------------------------------------------------------------------
+
+
+def with_local_frame(body: str) -> str:
+    """A function whose frame is each lane's own."""
+    size = _SIZE.search(body)
+    end = _PROLOGUE.search(body)
+    if size is None or end is None:
+        return body
+    align = max(int(size[2] or 0), 16)
+    own = f" .local .align {align} .b8 %simtframe[{max(int(size[1]), 8)}]; cvta.local.u64 %frame, %simtframe;"
+    return body[: end.end()] + own + body[end.end() :]
+
+
+def place_of(module: Module, line: int) -> str:
+    """`file:line` of a line of PTX."""
+    place = ""
+    for location in module.locations:
+        if location.line > line:
+            break
+        place = f"{module.files.get(location.file, '?')}:{location.source_line}"
+    return place
+
+
+def enters(code: Instruction | Call) -> bool:
+    """Whether lanes get their pieces here."""
+    return (
+        isinstance(code, Instruction)
+        and code.base == "cvta"
+        and any(isinstance(o, Symbol) and o.name.startswith(STACK) for o in code.operands)
+    )
+
+
+def leaves(code: Instruction | Call) -> bool:
+    """Whether they give them back."""
+    if not isinstance(code, Instruction) or code.base != "ld":
+        return False
+    target = code.operands[0]
+    return isinstance(target, Register) and target.name == "%stack"
+
+
+def width(code: Instruction) -> int:
+    """Bytes that a store writes."""
+    count = next((int(mod[1]) for mod in code.mods if mod in ("v2", "v4")), 1)
+    return TYPE_BYTES[code.mods[-1]] * count
+
+
+class Frame:
+    """How a function uses its frame, inside and outside of its `simd` loops.
+
+    `size`: bytes.  `stores`: a loop writes it.  `outside`, `after`: it is used outside, and there where a
+    loop may have run before.  `unclear`: there are uses that are none of these.  `suspect`: a line that writes, in a
+    loop, what is named in loops only.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.blocks = build_blocks(function, "")
+        self.stores = self.outside = self.after = self.unclear = False
+        self.size = 0
+        self.suspect: int | None = None
+        self.pointers = self.derived()
+        self.states()
+        self.loops = sum(enters(code) for block in self.blocks for code in block.code)
+        self.again = any(enters(code) for block in self.blocks for code in block.code if self.repeats(block))
+        self.after_loop = self.behind()
+        self.look()
+
+    def derived(self) -> set[Register]:
+        """The registers with addresses in the frame."""
+        found = {r for b in self.blocks for c in b.code for r in defined(c) if r.name == "%frame"}
+        changed = True
+        while changed:
+            changed = False
+            for block in self.blocks:
+                for code in block.code:
+                    if isinstance(code, Instruction) and code.base in _ARITHMETIC and not self.prologue(code):
+                        fresh = [r for r in defined(code) if r not in found]
+                        if fresh and any(r in found for r in used(code)):
+                            found.update(fresh)
+                            changed = True
+        return found
+
+    def of_lanes(self) -> set[Register]:
+        """The registers whose values may be another in each lane: what comes of the lane's number."""
+        found: set[Register] = set()
+        changed = True
+        while changed:
+            changed = False
+            for block in self.blocks:
+                for code in block.code:
+                    fresh = [r for r in defined(code) if r not in found]
+                    if fresh and isinstance(code, Instruction) and self.differs(code, found):
+                        found.update(fresh)
+                        changed = True
+        return found
+
+    def differs(self, code: Instruction, found: set[Register]) -> bool:
+        """Whether an instruction's result may be another in each lane."""
+        own = any(isinstance(o, Special) and o.name == "%laneid" for o in code.operands)
+        return own or enters(code) or any(r in found for r in used(code))
+
+    def prologue(self, code: Instruction) -> bool:
+        """Whether an instruction makes the frame (`size` is noted) or the stack pointer."""
+        names = [r.name for r in defined(code)]
+        if names == ["%frame"] and code.base == "sub" and isinstance(code.operands[2], Immediate):
+            self.size = code.operands[2].value
+        return "%frame" in names or "%stack" in names
+
+    def states(self) -> None:
+        """Whether lanes have their pieces where each block begins (2: on some ways only)."""
+        self.entry: dict[int, int] = {0: 0}
+        todo = [self.blocks[0]]
+        while todo:
+            block = todo.pop()
+            state = self.entry[block.index]
+            for code in block.code:
+                state = 1 if enters(code) else 0 if leaves(code) else state
+            for successor in block.successors:
+                old = self.entry.get(successor.index)
+                new = state if old is None or old == state else 2
+                if new != old:
+                    self.entry[successor.index] = new
+                    todo.append(successor)
+
+    def reach(self, block: Block) -> set[int]:
+        """The blocks that may run after a block."""
+        found: set[int] = set()
+        todo = list(block.successors)
+        while todo:
+            one = todo.pop()
+            if one.index not in found:
+                found.add(one.index)
+                todo += one.successors
+        return found
+
+    def repeats(self, block: Block) -> bool:
+        """Whether a block may run twice."""
+        return block.index in self.reach(block)
+
+    def behind(self) -> set[int]:
+        """The blocks that may run after a loop's end."""
+        found: set[int] = set()
+        for block in self.blocks:
+            if any(leaves(code) for code in block.code):
+                found |= self.reach(block)
+        return found
+
+    def look(self) -> None:
+        """All uses of the frame."""
+        named_outside: set[int | None] = set()
+        written: list[tuple[int | None, int]] = []
+        lanes = self.of_lanes()
+        for block in self.blocks:
+            state, behind = self.entry.get(block.index, 2), block.index in self.after_loop
+            for code in block.code:
+                if enters(code):
+                    state = 1
+                elif leaves(code):
+                    state, behind = 0, True
+                if isinstance(code, Call) or self.prologue(code) or not any(r in self.pointers for r in used(code)):
+                    continue
+                address, value, offset = self.use(code)
+                if state != 1:
+                    if address or value:
+                        named_outside.add(offset)
+                        self.outside = True
+                    self.after |= behind and (address or value)
+                    self.unclear |= value or code.base not in (*_ARITHMETIC, "ld", "st", "setp") or state == 2
+                    continue
+                self.unclear |= code.base not in (*_ARITHMETIC, "ld", "st", "setp")  # atomics not of local memory
+                self.unclear |= value and "param" not in code.mods
+                if value or (address and code.base != "ld"):
+                    self.stores = True
+                    if value or not any(r in lanes for r in self.address(code)):
+                        written.append((offset, code.line))  # one place for all lanes
+        for offset, line in written:
+            if offset not in named_outside and self.suspect is None:
+                self.suspect = line
+
+    def written(self, block: Block, bits: int, reads: list[int] | None = None) -> int:
+        """The bytes (as bits) that are written behind a block, from those before it; with `reads`, those at reads."""
+        for code in block.code:
+            if enters(code):
+                bits = 0
+            elif isinstance(code, Instruction) and any(r in self.pointers for r in used(code)):
+                address, value, offset = self.use(code)
+                if address and code.base == "st" and offset is not None and code.guard is None:
+                    bits |= (1 << width(code)) - 1 << offset
+                elif reads is not None and (value or (address and code.base != "st")):
+                    reads.append(bits)
+        return bits
+
+    def writes_all_first(self) -> bool:
+        """Whether each run of a loop writes all of the frame, at fixed addresses, before it reads any of it.
+
+        Iterations that all write one address cannot mean one variable, so it is the iteration's own.  Up to 7 bytes
+        are left over where GCC rounds the frame's size.
+        """
+        known = {0: 0}
+        todo = [self.blocks[0]]
+        while todo:
+            block = todo.pop()
+            bits = self.written(block, known[block.index])
+            for successor in block.successors:
+                old = known.get(successor.index)
+                if old is None or old & bits != old:
+                    known[successor.index] = bits if old is None else old & bits
+                    todo.append(successor)
+        reads: list[int] = []
+        for block in self.blocks:
+            self.written(block, known[block.index], reads)
+        return all((bits & (1 << self.size) - 1).bit_count() > self.size - 8 for bits in reads)
+
+    def address(self, code: Instruction) -> list[Register]:
+        """The registers of an instruction's address."""
+        return [r for o in code.operands if isinstance(o, Memory) for r in flat(o)]
+
+    def use(self, code: Instruction) -> tuple[bool, bool, int | None]:
+        """Whether an instruction accesses the frame, whether it hands an address on; the offset, if it is plain."""
+        offset: int | None = None
+        address = value = False
+        for at, operand in enumerate(code.operands):
+            if isinstance(operand, Memory):
+                if isinstance(operand.base, Register) and operand.base in self.pointers:
+                    address = True
+                    offset = operand.offset if operand.base.name == "%frame" else None
+            elif code.base in ("st", "atom", "red") or (code.base not in (*_ARITHMETIC, "ld", "setp") and at):
+                value |= any(r in self.pointers for r in flat(operand))
+        return address, value, offset
+
+    def can_be_local(self) -> bool:
+        """Whether nobody but the lane itself needs what the frame holds.
+
+        One loop, run once, is the last to use it; or loops alone use it, and only for what iterations make themselves.
+        """
+        if self.unclear or self.after or not self.size:
+            return False
+        return (self.loops == 1 and not self.again) or (not self.outside and self.writes_all_first())
