@@ -36,13 +36,11 @@ cdef inline bint look_while_equal(uint32_t *word, uint32_t value, uint64_t limit
     """
     cdef int i
     cdef uint64_t start
-    if load32(word, ACQUIRE) != value:
-        return True
-    if one_processor(own, others):
-        return False
     for i in range(256):
         if load32(word, ACQUIRE) != value:
             return True
+        if i == 8 and one_processor(own, others):  # not before what comes at once has come
+            return False
         mic_relax()
     if limit_ns == 0:
         return False
