@@ -98,6 +98,11 @@ def problems(errors: str, users: Users, wide: Users) -> list[Problem]:
             for name, where in [(function, place)] if place else wide(line) or [("", "")]:
                 add(where, name, f"needs {want}, which nvptx-none does not have")
             continue
+        halves = wide(line) if _CRASH in line else []
+        for name, where in halves:
+            add(where, name, "uses ‘_Float16’, on which GCC's nvptx compiler fails; use ‘float’ in device code")
+        if halves:
+            continue
         place, text = _located(line)
         if place and text.startswith(("error: ", "fatal error: ", "sorry, unimplemented: ")):
             add(place, function, "cannot be compiled for nvptx-none: " + text.partition(": ")[2])
@@ -146,9 +151,16 @@ _WIDE = {"XF": ("long double", "real(kind=10)"), "TF": ("_Float128", "__float128
 """Machine mode → names of the types that have it on the host."""
 
 
+_CRASH = "internal compiler error: "
+_HALF = ("_Float16",)
+"""GCC 12's lto1 ends in a segmentation fault where the host's streams have this type, for any -misa."""
+
+
 def wide_types(errors: str) -> tuple[str, ...]:
-    """The types whose machine mode the compiler refused; it says so without a place (lto-streamer-in.cc)."""
+    """The types whose machine mode the compiler refused, or failed on, without a place (lto-streamer-in.cc)."""
     for line in errors.split("\n"):
+        if _CRASH in line:
+            return _HALF
         if "floating-point numbers unsupported" in line:
             return _WIDE.get(_quoted(line), ())
     return ()

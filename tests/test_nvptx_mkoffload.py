@@ -379,6 +379,12 @@ REFUSED = [
         "a.c:7:14: target region ‘main._omp_fn.0’ needs the host's 80-bit ‘long double’",
     ),
     (
+        "half precision",
+        OMP_PRAGMA,
+        "\n _Float16 x = r;\n r = x + x;",
+        "a.c:7:11: target region ‘main._omp_fn.0’ uses ‘_Float16’, on which GCC's nvptx compiler fails; use ‘float’",
+    ),
+    (
         "a function that the device lacks",
         OMP_PRAGMA,
         "extern int getppid (void);\n r = getppid ();",
