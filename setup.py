@@ -15,6 +15,7 @@ import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass, field
+from distutils.command.build_scripts import build_scripts  # setuptools', which has it under its old name only
 from pathlib import Path
 
 from setuptools import Command, Distribution, setup
@@ -110,6 +111,30 @@ EXTENSIONS = (
 )
 """Modules beside their sources; `output` is the module's name."""
 
+PYTHON = "python{}.{}".format(*sys.version_info[:2])
+"""The name under which every installation of this release has it: compiled modules are for one release."""
+
+PYTHON_TOOL = """\
+#!/bin/sh
+# Starts Python, found as gompy/native/interpreter.h finds it.
+case $0 in */gompy/_native/*) me=$0;; *) me=$(readlink -f -- "$0");; esac
+root=${me%/gompy/_native/*}
+python=${GOMPY_PYTHON-}
+if [ -z "$python" ]; then
+  record=$root/gompy/_native/python
+  if [ -r "$record" ]; then IFS= read -r python <"$record"; fi
+  if ! [ -x "$python" ]; then
+    python=
+    case $root in */site-packages|*/dist-packages) python=${root%/*/*/*}/bin/VERSION;; esac
+    [ -x "$python" ] || python=$(command -v VERSION || command -v python3) || {
+      echo "NAME: fatal error: no VERSION in PATH: set GOMPY_PYTHON to a Python" >&2
+      exit 1
+    }
+  fi
+fi
+# -I -S: neither the user's PYTHONPATH nor site-packages' start-up hooks get into a link, or cost it time.
+exec "$python" -I -S "$root/SCRIPT" "$@"
+"""
 PYTHON_TOOLS = {
     "bdir/lto-wrapper": "lto_wrapper/__main__.py",
     "bdir/accel/x86_64-intelmicemul-linux-gnu/mkoffload": "mkoffload/__main__.py",
@@ -137,6 +162,31 @@ def libpython() -> Path | None:
     return path if name and name.startswith("libpython") and ".so" in name and path.exists() else None
 
 
+def python_stamp() -> Path:
+    """A file as old as the last change of the Python that builds: what is compiled fits one release of Python."""
+    stamp, text = CACHE / "python", f"{sysconfig.get_config_var('SOABI')} {libpython()}\n"
+    CACHE.mkdir(parents=True, exist_ok=True)
+    if not stamp.exists() or stamp.read_text() != text:
+        stamp.write_text(text)
+    return stamp
+
+
+def record_python() -> None:
+    """Leave the path of this Python, and a link to its library's folder, to the commands of a source tree.
+
+    Neither is in a wheel: an installation finds its own.
+    """
+    record, text = NATIVE / "python", f"{sys.executable}\n"
+    if not record.exists() or record.read_text() != text:
+        record.write_text(text)
+    link, library = NATIVE / "libpython", libpython()
+    wanted = str(library.parent) if library is not None else None
+    if (os.readlink(link) if link.is_symlink() else None) != wanted:
+        link.unlink(missing_ok=True)
+        if wanted is not None:
+            link.symlink_to(wanted)
+
+
 def build_product(product: Product) -> None:
     """Compile one product if its sources changed."""
     pyx = ROOT / product.source
@@ -145,7 +195,14 @@ def build_product(product: Product) -> None:
         output = pyx.with_name(product.output + sysconfig.get_config_var("EXT_SUFFIX"))
     stem = product.source.removesuffix(".pyx").replace("/", "_")
     module = product.source.removesuffix(".pyx").replace("/", ".")
-    sources = [pyx, *pyx.parent.glob("*.pxi"), *pyx.parent.glob("*.pxd"), *pyx.parent.glob("*.h"), Path(__file__)]
+    sources = [
+        pyx,
+        *pyx.parent.glob("*.pxi"),
+        *pyx.parent.glob("*.pxd"),
+        *pyx.parent.glob("*.h"),
+        Path(__file__),
+        python_stamp(),
+    ]
     sources += [NATIVE / need for need in product.needs]
     sources += [path for path in SHARED.iterdir() if path.suffix in (".h", ".pxd")]
     shared = re.compile(r'^(?:include|cdef extern from) "(\.\./[^"]+)"', re.MULTILINE)
@@ -169,7 +226,7 @@ def build_product(product: Product) -> None:
         *(CC, "-O2", "-g1", "-fPIC", "-fno-strict-aliasing", "-Wall", "-Wno-unused-function"),
         *("-D_GNU_SOURCE", "-DCYTHON_USE_PYLONG_INTERNALS=0"),
         *(f"-I{pyx.parent}", f"-I{ROOT}", f"-I{sysconfig.get_path('include')}"),
-        f'-DGOMPY_BUILD_PYTHON="{sys.executable}"',
+        f"-ffile-prefix-map={ROOT}=.",  # an installation does not tell where it was built
         *("-c", c_file, "-o", raw),
     )
     weaken = () if product.python else ("--weaken-symbol=Py*", "--weaken-symbol=_Py*")
@@ -186,7 +243,7 @@ def build_product(product: Product) -> None:
         link += ["-static"]
     link += [NATIVE / need for need in product.needs]
     if product.python and library is not None:
-        link += [library] if library.parent.is_relative_to("/usr/lib") else [library, f"-Wl,-rpath,{library.parent}"]
+        link += [library, "-Wl,-rpath,$ORIGIN/../libpython"]
     run(*link, "-Wl,--no-as-needed", *product.libs)
     part.replace(output)
 
@@ -211,14 +268,10 @@ def build_native() -> None:
     for name, script in PYTHON_TOOLS.items():
         tool = NATIVE / name
         tool.parent.mkdir(parents=True, exist_ok=True)
-        # -I -S: neither the user's PYTHONPATH nor site-packages' start-up hooks get into a link, or cost it time.
-        text = (
-            f'#!/bin/sh\ncase $0 in */gompy/_native/*) me=$0;; *) me=$(readlink -f -- "$0");; esac\n'
-            f'exec "${{GOMPY_PYTHON:-{sys.executable}}}" -I -S "${{me%/gompy/_native/*}}/{script}" "$@"\n'
-        )
+        text = PYTHON_TOOL.replace("VERSION", PYTHON).replace("SCRIPT", script).replace("NAME", tool.name)
         if not tool.exists() or tool.read_text() != text:
             tool.write_text(text)
-            tool.chmod(0o755)
+        tool.chmod(0o755)
     from crtoffload import write_all
 
     write_all(NATIVE / "bdir")
@@ -241,6 +294,7 @@ class BuildNative(Command):
     def run(self) -> None:
         """Build."""
         build_native()
+        record_python()
 
 
 class BuildPy(build_py):
@@ -249,8 +303,27 @@ class BuildPy(build_py):
     def run(self) -> None:
         """Build both."""
         build_native()
+        if self.editable_mode:
+            record_python()
         self.__dict__.pop("data_files", None)  # listed again, now that the files are there
         build_py.run(self)
+
+    def find_data_files(self, package: str, src_dir: str) -> list[str]:
+        """Those of build_py less the modules that another release of Python left in the tree."""
+        suffix = sysconfig.get_config_var("EXT_SUFFIX")
+        found: list[str] = super().find_data_files(package, src_dir)
+        return [name for name in found if not (".cpython-" in name and not name.endswith(suffix))]
+
+
+class BuildScripts(build_scripts):
+    """The compilers' scripts, for this release of Python."""
+
+    def run(self) -> None:
+        """Copy them, and put in the name of Python."""
+        super().run()
+        for name in map(os.path.basename, self.scripts):
+            script = Path(self.build_dir, name)
+            script.write_text(script.read_text().replace("=VERSION\n", f"={PYTHON}\n"))
 
 
 class BinaryDistribution(Distribution):
@@ -261,4 +334,7 @@ class BinaryDistribution(Distribution):
         return True
 
 
-setup(distclass=BinaryDistribution, cmdclass={"build_native": BuildNative, "build_py": BuildPy})
+setup(
+    distclass=BinaryDistribution,
+    cmdclass={"build_native": BuildNative, "build_py": BuildPy, "build_scripts": BuildScripts},
+)

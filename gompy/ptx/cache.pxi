@@ -98,9 +98,18 @@ cdef inline const char *string_of(file_head *head, uint32_t offset) noexcept nog
     return <const char *> head + head.section[SECTION_STRINGS].offset + offset
 
 
+cdef const char *own_python(const char *program, char *path, size_t size) noexcept nogil:
+    """The Python that the compiler at this path is to be run by, as a path or a name for PATH."""
+    cdef char root[4096]
+    snprintf(root, sizeof(root), "%.*s", <int> (strlen(program) - strlen("/gompy/ptx/__main__.py")), program)
+    gompy_python_of(root, path, size)
+    return path
+
+
 cdef int run_compiler(const char *folder, const char *requests, size_t size, text_buffer *log) noexcept nogil:
     """Start the compiler with these requests and wait.  Its diagnostics go to the log."""
     cdef char program[4096]
+    cdef char found[4096]
     cdef char manifest[4200]
     cdef char text[2048]
     cdef char *arguments[8]
@@ -111,11 +120,11 @@ cdef int run_compiler(const char *folder, const char *requests, size_t size, tex
     cdef const char *python = secure_getenv("GOMPY_PYTHON")
     cdef char **given = gompy_child_environ()
     cdef char **clean
-    if python == NULL or python[0] == 0:
-        python = GOMPY_BUILD_PYTHON
     if gompy_compiler_path(program, sizeof(program)) != 0:
         say(log, "error: the PTX compiler (gompy/ptx) is not beside this library\n")
         return PTX_ERROR_JIT_COMPILER_NOT_FOUND
+    if python == NULL or python[0] == 0:
+        python = own_python(program, found, sizeof(found))
     snprintf(manifest, sizeof(manifest), "%s/.requests.%d", folder, getpid())
     fd = gompy_open(manifest, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
     if fd < 0 or write(fd, requests, size) != <ssize_t> size:

@@ -7,6 +7,7 @@ from libc.string cimport memcmp, memcpy, memset, strchr, strcmp, strlen, strncmp
 
 from gompy.native.descriptors cimport gompy_open, gompy_pipe
 from gompy.native.environment cimport gompy_child_environ, gompy_spawnp, posix_spawn_file_actions_t, secure_getenv
+from gompy.native.interpreter cimport gompy_python_of
 
 cdef extern from "warp.h" nogil:
     struct gompy_warp:
@@ -42,7 +43,6 @@ cdef extern from "warp.h" nogil:
         void *wait_unit
         uint32_t wait_line, votes, voters
     gompy_warp *gompy_running
-    const char *GOMPY_BUILD_PYTHON
     void gompy_switch(void **save, void *load) noexcept
     void gompy_resume(void *load) noexcept
     void *gompy_new_stack(char *stack, size_t size, void *function, void *argument) noexcept

@@ -28,10 +28,6 @@
 
 #include "executor.h"
 
-#ifndef GOMPY_BUILD_PYTHON
-#define GOMPY_BUILD_PYTHON "python3"
-#endif
-
 #define GOMPY_SHARED_BASE 0x7f000000ull
 #define GOMPY_LOCAL_BASE 0x80000000ull
 #define GOMPY_LANES 32

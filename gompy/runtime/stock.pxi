@@ -157,11 +157,13 @@ cdef inline bint in_team() noexcept nogil:
 cdef bint make_team() noexcept nogil:
     """See to it that the calling thread is in a team; False where it can't be."""
     cdef target_fn fn
+    cdef void *no_arguments = NULL  # libgomp of gcc 13 and later reads them, whatever the device
     if (not team_of_one and not tasks_entered and omp_get_level() == 0 and not omp_in_final()
             and omp_get_num_teams() == 1):
         fn = <target_fn> stock_symbol(b"GOMP_target_ext")
         if fn != NULL:
-            fn(GOMP_DEVICE_HOST_FALLBACK, gompy_no_region, 0, NULL, NULL, NULL, GOMP_TARGET_FLAG_NOWAIT, NULL, NULL)
+            fn(GOMP_DEVICE_HOST_FALLBACK, gompy_no_region, 0, NULL, NULL, NULL, GOMP_TARGET_FLAG_NOWAIT, NULL,
+               &no_arguments)
             gompy_made_team()
     return in_team()
 

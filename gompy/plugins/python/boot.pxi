@@ -108,7 +108,8 @@ cdef bint fits(const char *prefix) noexcept nogil:
 cdef bint choose_python(const char *root, char *path) noexcept nogil:
     """The python that the interpreter is to be like: its packages are found.  path: PATH_ROOM bytes.
 
-    GOMPY_PYTHON, else the active virtual environment, else the one that gompy is installed in, else the one that built it.
+    GOMPY_PYTHON, else the active virtual environment, else the one that gompy is installed in or was built by.
+    False if there is none: Python then takes what it was compiled for.
     """
     cdef char prefix[4200]
     cdef const char *value = secure_getenv(b"GOMPY_PYTHON")
@@ -119,12 +120,7 @@ cdef bint choose_python(const char *root, char *path) noexcept nogil:
     if value != NULL and fits(value):
         snprintf(path, PATH_ROOM, b"%s/bin/python", value)
         return True
-    snprintf(path, PATH_ROOM, b"%s/../../..", root)  # <environment>/lib/python3.x/site-packages
-    if realpath(path, prefix) != NULL and fits(prefix):
-        snprintf(path, PATH_ROOM, b"%s/bin/python", prefix)
-        return True
-    snprintf(path, PATH_ROOM, b"%s", GOMPY_BUILD_PYTHON)
-    return access(path, X_OK) == 0
+    return gompy_python_of(root, path, PATH_ROOM)
 
 
 cdef bint start_python(const char *root, char *reason) noexcept nogil:

@@ -23,6 +23,7 @@ from gompy.native.gomp cimport (
     GOMP_TARGET_ARG_THREAD_LIMIT,
     GOMP_VERSION,
 )
+from gompy.native.interpreter cimport gompy_python_of
 from gompy.native.plugin cimport (
     AddrPair,
     GOMP_PLUGIN_error,
@@ -77,7 +78,6 @@ cdef extern from *:
     static pthread_mutex_t gompy_boot_lock = PTHREAD_MUTEX_INITIALIZER;
     """
     pthread_mutex_t boot_lock "gompy_boot_lock"
-    const char *GOMPY_BUILD_PYTHON
 
 include "state.pxi"
 include "boot.pxi"
