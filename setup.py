@@ -311,7 +311,7 @@ class BuildPy(build_py):
     def find_data_files(self, package: str, src_dir: str) -> list[str]:
         """Those of build_py less the modules that another release of Python left in the tree."""
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
-        found: list[str] = super().find_data_files(package, src_dir)
+        found: list[str] = super().find_data_files(package, src_dir)  # type: ignore[no-untyped-call]
         return [name for name in found if not (".cpython-" in name and not name.endswith(suffix))]
 
 

@@ -32,15 +32,33 @@ def make_tools(factory: pytest.TempPathFactory, **env: str) -> Tools:
     return made
 
 
+def stock_file(tool: str) -> str:
+    """A program of gcc's: its path, or its name alone if it is not there."""
+    return subprocess.run(["gcc", f"-print-prog-name={tool}"], capture_output=True, text=True).stdout.strip()
+
+
 def found(tool: str) -> bool:
     """Whether gcc has a file for the nvptx target."""
-    answer = subprocess.run(["gcc", f"-print-prog-name={tool}"], capture_output=True, text=True).stdout.strip()
+    answer = stock_file(tool)
     return "/" in answer and Path(answer).exists()
 
 
 has_compiler = pytest.mark.skipif(
     not (shutil.which("gcc") and found(f"accel/{NVPTX}/mkoffload")), reason="gcc-12-offload-nvptx is not installed"
 )
+
+
+def stock_is_gcc_12() -> bool:
+    """Whether the libgomp that programs find has gcc 12's interface for plugins: later ones refuse ours."""
+    import ctypes
+
+    try:
+        return not hasattr(ctypes.CDLL("libgomp.so.1"), "omp_get_mapped_ptr")
+    except OSError:
+        return False
+
+
+under_stock = pytest.mark.skipif(not stock_is_gcc_12(), reason="libgomp.so.1 is newer than gcc 12: so are its plugins")
 
 
 def has_stock_plugin() -> bool:

@@ -87,18 +87,21 @@ def test_queries(word: str) -> None:
 WORD = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=8)
 
 
-@needs("nm")
+@needs("gcc")
 @FEW
 @given(st.lists(st.text("ab '\"\\\n\t", min_size=1, max_size=6).map(lambda text: "w" + text), min_size=1, max_size=5))
-def test_response_files_as_binutils_reads_them(tmp_path: Path, pieces: list[str]) -> None:
-    """nm names each operand of its @file that does not exist: libiberty's own view of the words."""
+def test_response_files_as_gcc_reads_them(tmp_path: Path, pieces: list[str]) -> None:
+    """gcc names each input of its @file that does not exist: its libiberty's view of the words (binutils' differs)."""
     text = " ".join(pieces)
     words = options.split_response(text)
     if any("\n" in word or word.startswith(("-", "@")) or not word for word in words):
         return
     (tmp_path / "rsp").write_text(text)
-    done = subprocess.run(["nm", "@rsp"], cwd=tmp_path, env=environment(LC_ALL="C"), capture_output=True, text=True)
-    assert done.stderr.splitlines() == [f"nm: '{word}': No such file" for word in words]
+    done = subprocess.run(
+        ["gcc", "-c", "@rsp"], cwd=tmp_path, env=environment(LC_ALL="C"), capture_output=True, text=True
+    )
+    said = [line for line in done.stderr.splitlines() if line.startswith("gcc: error: ")]
+    assert said == [f"gcc: error: {word}: linker input file not found: No such file or directory" for word in words]
 
 
 def test_response_files_nested_and_missing(tmp_path: Path) -> None:

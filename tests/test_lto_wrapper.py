@@ -100,7 +100,9 @@ def test_messages_and_status_are_those_of_the_stock_one(objects: dict[str, Path]
         results.append((done.returncode, shape(done.stdout, tmp_path), shape(done.stderr, tmp_path)))
         for line in done.stdout.split():
             Path(line).unlink()
-    assert results[0] == results[1]
+    # Debian 13's gcc 12 looks for another file where it makes position independent programs.
+    expected = (*results[0][:2], results[0][2].replace("crtoffloadtableS.o", "crtoffloadtable.o"))
+    assert expected == results[1]
 
 
 @pytest.mark.parametrize(("target", "package"), [("amdgcn-amdhsa", "amdgcn"), ("nvptx-none", "nvptx")])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cuda_tools import has_driver, has_executor
 from driver_tools import Tools, has_all, needs
-from nvptx_tools import has_compiler, make_tools
+from nvptx_tools import has_compiler, make_tools, under_stock
 from plugin_tools import DEATHS, MAPS, build
 
 from gompy.driver import paths
@@ -393,6 +393,7 @@ def test_several_gpus_and_threads(tools: Tools) -> None:
     assert done.stdout == expected and "168 on device 1 (nvptx)" in done.stderr
 
 
+@under_stock
 def test_openacc_under_the_stock_libgomp(tools: Tools) -> None:
     """The thread data, queues and default dimensions that OpenACC wants of a plugin."""
     tools.write("acc.c", ACC)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from driver_tools import Tools, has_all, needs
-from nvptx_tools import build_driver, has_compiler, has_stock_plugin, make_tools
+from nvptx_tools import build_driver, has_compiler, has_stock_plugin, make_tools, under_stock
 from plugin_tools import SMALL, build
 
 from gompy.driver import paths
@@ -405,6 +405,7 @@ stock = pytest.mark.skipif(not has_stock_plugin(), reason="libgomp-plugin-nvptx1
 
 @has_compiler
 @stock
+@under_stock
 def test_ours_and_gccs_do_the_same_under_the_stock_libgomp(tools: Tools, driver: Path, tmp_path: Path) -> None:
     tools.write("loop2.c", LOOP)
     tools.ok("gcc", "-fopenmp", "-O2", "-foffload=nvptx-none", "-foffload=-Wa,--no-verify", "loop2.c", "-o", "loop2")
@@ -417,6 +418,7 @@ def test_ours_and_gccs_do_the_same_under_the_stock_libgomp(tools: Tools, driver:
 
 @has_compiler
 @stock
+@under_stock
 @pytest.mark.parametrize("plugin", ["ours", "gcc's"])
 def test_openacc_under_the_stock_libgomp(tools: Tools, driver: Path, tmp_path: Path, plugin: str) -> None:
     tools.write("acc.c", ACC)
@@ -436,6 +438,7 @@ def test_openacc_under_the_stock_libgomp(tools: Tools, driver: Path, tmp_path: P
 
 @has_compiler
 @stock
+@under_stock
 @pytest.mark.parametrize("plugin", ["ours", "gcc's"])
 def test_the_programs_streams_and_profiling(tools: Tools, driver: Path, tmp_path: Path, plugin: str) -> None:
     tools.write("streams.c", STREAMS)
