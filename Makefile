@@ -7,7 +7,7 @@ NATIVE  := gompy/_native/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.h' -o -path '*/crtoffload/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all help run check test lint bench bench-ispras packages clean distclean check-target-libgomp check-accel programs sample sample-nvptx check-packages gcc-tests
+.PHONY: all help run check test lint bench bench-ispras packages clean distclean check-target-libgomp check-accel check-faults programs sample sample-nvptx check-packages gcc-tests
 
 all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
 
@@ -69,6 +69,9 @@ STOCK_NVPTX = $$($(BIN)/gompy config --cc) -fno-pie -no-pie -Wl,--no-as-needed -
 sample-nvptx: all  ## the same for nvptx on the emulated GPU, with gompy and with gcc's own runtime
 	@$(NVPTX_SAMPLE) --cc "gompcc -foffload=nvptx-none"
 	@LD_LIBRARY_PATH=$$($(BIN)/gompy config --cuda-libdir) $(NVPTX_SAMPLE)-stock --cc "$(STOCK_NVPTX)"
+
+check-faults: all  ## fail every call to the system that gompy makes, one at a time
+	@$(BIN)/python testsuite/faults/run.py $(FAULTS)
 
 check-accel: all  ## build the accelerator compiler, run all tests that need it
 	@$(BIN)/gompy accel build

@@ -31,31 +31,38 @@ cdef void make_checked_ops() noexcept nogil:
     check_table[10], check_table[12] = <void *> check_atom, <void *> check_barrier
 
 
-cdef void make_shared_template(ptx_module *m) noexcept nogil:
-    """The shadow of shared memory where a block begins: its variables, not the gaps between them."""
+cdef bint make_shared_template(ptx_module *m) noexcept nogil:
+    """The shadow of shared memory where a block begins: its variables, not the gaps between them.  False: no memory."""
     cdef ptx_image *image = m.image
     cdef size_t i
     cdef uint32_t n
     cdef obj *o
     cdef variable_record *v
     m.shared_template = <uint8_t *> calloc(1, image.shared_bytes + 64)
+    if m.shared_template == NULL:
+        return False
     for i in range(image.nobjects):
         o = &image.objects[i]
         for n in range(o.nvariables):
             v = variable_of(o, n)
             if v.space == SPACE_SHARED and v.linkage != LINKAGE_EXTERN:
                 memset(m.shared_template + image.shared_offset[o.first_variable + n], SHADOW_ALLOCATED, v.size)
+    return True
 
 
-cdef void begin_checked_block(runner *r, ptx_module *module, uint64_t shared, uint32_t dynamic) noexcept nogil:
-    """Shared memory is unwritten when a block begins."""
+cdef bint begin_checked_block(runner *r, ptx_module *module, uint64_t shared, uint32_t dynamic) noexcept nogil:
+    """Shared memory is unwritten when a block begins.  False: no memory for its shadow."""
     if shared + 64 > r.shadow_room:
         free(r.shared_shadow)
         r.shadow_room = shared * 2 + 4096
         r.shared_shadow = <uint8_t *> malloc(r.shadow_room)
+        if r.shared_shadow == NULL:
+            r.shadow_room = 0
+            return False
     memset(r.shared_shadow, 0, shared + 64)
     memcpy(r.shared_shadow, module.shared_template, module.image.shared_bytes)
     memset(r.shared_shadow + module.image.shared_bytes, SHADOW_ALLOCATED, dynamic)
+    return True
 
 
 # --- what is told ----------------------------------------------------------------------------------------------------

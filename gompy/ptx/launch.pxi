@@ -7,9 +7,7 @@ cdef void work(run *launch) noexcept nogil:
     cdef stack_t old
     cdef uint64_t block
     if r == NULL:
-        if gompy_claim(&launch.failed) and launch.failure != NULL:
-            launch.failure.code = PTX_ERROR_OUT_OF_MEMORY
-            snprintf(launch.failure.message, sizeof(launch.failure.message), "no memory for the stacks of warps")
+        no_launch_memory(launch, "no memory for the stacks of warps")
         return
     r.prepared = False
     gompy_alternate_stack(r.signal_stack, SIGNAL_STACK, &old)

@@ -1,11 +1,18 @@
 # Linking: objects to an image.  Names that are not .visible belong to their object; others must be defined once.
 
 cdef char *append(char *text, size_t *used, size_t *room, const char *format, const char *a, const char *b) noexcept nogil:
-    """Append a formatted line to a growing text."""
+    """Append a formatted line to a growing text.  NULL, for good, when there is no memory for it."""
     cdef size_t need = strlen(format) + strlen(a) + strlen(b) + 1
+    cdef char *more
+    if text == NULL:
+        return NULL
     if used[0] + need > room[0]:
         room[0] = (used[0] + need) * 2
-        text = <char *> realloc(text, room[0])
+        more = <char *> realloc(text, room[0])
+        if more == NULL:
+            free(text)
+            return NULL
+        text = more
     used[0] += snprintf(text + used[0], room[0] - used[0], format, a, b)
     return text
 
@@ -52,6 +59,12 @@ cdef int define(ptx_image *image, obj *o, uint32_t object, const char *name, uin
     return 0
 
 
+cdef int no_memory(text_buffer *log) noexcept nogil:
+    """The error of an allocation that failed."""
+    say(log, "error: out of memory\n")
+    return PTX_ERROR_OUT_OF_MEMORY
+
+
 cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *objects, text_buffer *log) noexcept nogil:
     """The index of each object, and compiled code for its functions: from the cache, else from the compiler."""
     cdef char path[4400]
@@ -64,6 +77,8 @@ cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *ob
     cdef int result = 0, fd
     cdef bint any_openmp = False, missing, openmp
     cdef const char *form
+    if requests == NULL:
+        return no_memory(log)
     requests[0] = 0
     for i in range(image.nobjects):
         o = &image.objects[i]
@@ -102,6 +117,8 @@ cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *ob
             requests = append(requests, &used, &room, "want %s I%s\n", o.key, "")
     if used > mark:
         requests = append(requests, &used, &room, "auto%s%s\n", " checked" if image.check else "", "")
+        if requests == NULL:
+            return no_memory(log)
         result = run_compiler(folder, requests, used, log)
         if result:
             free(requests)
@@ -129,6 +146,8 @@ cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *ob
             snprintf(path, sizeof(path), "%s/%s.%s", folder, o.key, form)
             if eaccess(path, 4) != 0:
                 requests = append(requests, &used, &room, "want %s %s\n", o.key, form)
+    if requests == NULL:
+        return no_memory(log)
     if used > mark:
         result = run_compiler(folder, requests, used, log)
     free(requests)
@@ -167,12 +186,15 @@ cdef int resolve(ptx_image *image, text_buffer *log) noexcept nogil:
         o.first_variable, o.first_function = image.nvariables, image.nfunctions
         image.nvariables += o.nvariables
         image.nfunctions += o.nfunctions
-        enter_own(o)
+        if not enter_own(o):
+            return no_memory(log)
     image.table_size = 64
     while image.table_size < 2 * (image.nvariables + image.nfunctions):
         image.table_size *= 2
     image.table = <symbol *> calloc(image.table_size, sizeof(symbol))
     image.shared_offset = <uint64_t *> calloc(image.nvariables + 1, sizeof(uint64_t))
+    if image.table == NULL or image.shared_offset == NULL:
+        return no_memory(log)
     for i in range(image.nobjects):
         o = &image.objects[i]
         for n in range(o.nvariables):
@@ -211,10 +233,14 @@ cdef public int ptx_link(const ptx_object *objects, size_t n, unsigned check, pt
     if result:
         return result
     made = <ptx_image *> calloc(1, sizeof(ptx_image))
+    if made != NULL:
+        made.objects = <obj *> calloc(n, sizeof(obj))
+    if made == NULL or made.objects == NULL:
+        free(made)
+        return no_memory(&buffer)
     made.references = 1
     made.check = check
     made.nobjects = n
-    made.objects = <obj *> calloc(n, sizeof(obj))
     pthread_mutex_lock(&gompy_compile_lock)
     result = open_objects(made, folder, objects, &buffer)
     pthread_mutex_unlock(&gompy_compile_lock)
@@ -244,8 +270,8 @@ cdef uint64_t own_slot(obj *o, const char *name) noexcept nogil:
     return at
 
 
-cdef void enter_own(obj *o) noexcept nogil:
-    """Make the object's own table: what it defines, and dynamic shared memory that it declares."""
+cdef bint enter_own(obj *o) noexcept nogil:
+    """Make the object's own table: what it defines, and dynamic shared memory that it declares.  False: no memory."""
     cdef uint32_t n
     cdef uint64_t at
     cdef variable_record *v
@@ -253,6 +279,8 @@ cdef void enter_own(obj *o) noexcept nogil:
     while o.names_size < 2 * (o.nvariables + o.nfunctions):
         o.names_size *= 2
     o.names = <uint32_t *> calloc(o.names_size, sizeof(uint32_t))
+    if o.names == NULL:
+        return False
     for n in range(o.nvariables):
         v = variable_of(o, n)
         if v.linkage == LINKAGE_EXTERN and not (v.space == SPACE_SHARED and v.size == 0):
@@ -262,6 +290,7 @@ cdef void enter_own(obj *o) noexcept nogil:
     for n in range(o.nfunctions):
         at = own_slot(o, string_of(o.index, function_of(o, n).name))
         o.names[at] = (n + 1) | GOMPY_FUNCTION_BIT
+    return True
 
 
 cdef int builtin_number(const char *name) noexcept nogil:

@@ -78,6 +78,10 @@ cdef code_unit *load_code(ptx_module *module, uint32_t object, const char *path)
         munmap(head, head.size)
         return NULL
     unit = <code_unit *> calloc(1, sizeof(code_unit))
+    if unit == NULL:
+        munmap(memory, text + table)
+        munmap(head, head.size)
+        return NULL
     unit.module, unit.object, unit.memory, unit.bytes, unit.text_bytes = module, object, memory, text + table, text
     unit.parts = head.parts
     words = <uint64_t *> (memory + text)
@@ -248,7 +252,7 @@ cdef int need_code(descriptor *d, int form, text_buffer *log) noexcept nogil:
     if d.code[form] != before:
         pthread_mutex_unlock(&gompy_compile_lock)
         return 0
-    requests = <char *> malloc(room)
+    requests = <char *> malloc(room)  # NULL: append makes nothing of it
     for i in range(module.image.nobjects):
         requests = append(requests, &used, &room, "object %s %s\n", module.image.objects[i].key, module.image.objects[i].name)
     if form == FORM_V or form == FORM_W or form == FORM_S:
@@ -257,7 +261,7 @@ cdef int need_code(descriptor *d, int form, text_buffer *log) noexcept nogil:
     else:
         snprintf(line, sizeof(line), "want %s %c", o.key, <int> letters[form])
         requests = append(requests, &used, &room, "%s%s\n", line, "")
-    result = run_compiler(folder, requests, used, log)
+    result = no_memory(log) if requests == NULL else run_compiler(folder, requests, used, log)
     free(requests)
     if result == 0:
         load_parts(module, d.object, path)
@@ -372,15 +376,20 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
     if result:
         return result
     m = <ptx_module *> calloc(1, sizeof(ptx_module))
+    if m == NULL:
+        return no_memory(&log)
     m.image, m.memory = image, memory
-    if image.check:
-        m.found = <findings *> calloc(1, sizeof(findings))
-        pthread_mutex_init(&m.found.lock, NULL)
-        make_shared_template(m)
     gompy_increment(&image.references, 1)
     m.addresses = <uint64_t *> calloc(image.nvariables + 1, sizeof(uint64_t))
     count = image.nfunctions + BUILTINS + 1  # the last one stands for functions that are not defined
     m.descriptors = <descriptor *> calloc(count, sizeof(descriptor))
+    if image.check:
+        m.found = <findings *> calloc(1, sizeof(findings))
+    if m.addresses == NULL or m.descriptors == NULL or (image.check and (m.found == NULL or not make_shared_template(m))):
+        ptx_unload(m)
+        return no_memory(&log)
+    if image.check:
+        pthread_mutex_init(&m.found.lock, NULL)
     for i in range(count):
         d = &m.descriptors[i]
         d.code[0], d.code[1], d.code[2], d.code[3], d.code[4] = <void *> stub_s, <void *> stub_v, <void *> stub_e, <void *> stub_w, <void *> stub_x
@@ -423,7 +432,7 @@ cdef public void ptx_unload(ptx_module *module) noexcept nogil:
         munmap(unit.memory, unit.bytes)
         free(unit)
         unit = following
-    for n in range(module.image.nvariables):
+    for n in range(module.image.nvariables if module.addresses != NULL else 0):
         if module.addresses[n]:
             module.memory.free_variable(module.memory.user, module.addresses[n])
     free(module.found)

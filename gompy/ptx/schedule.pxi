@@ -38,15 +38,22 @@ cdef runner *take_runner() noexcept nogil:
     if r != NULL:
         return r
     r = <runner *> calloc(1, sizeof(runner))
+    if r == NULL:
+        return NULL
     r.warps = <gompy_warp *> aligned_alloc(64, 32 * sizeof(gompy_warp))
-    memset(r.warps, 0, 32 * sizeof(gompy_warp))
     r.stacks = <char *> mmap(NULL, 32 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
     r.local = <char *> mmap(NULL, <size_t> 32 * LOCAL_APART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
     r.signal_stack = <char *> malloc(SIGNAL_STACK)
-    if gompy_is_map_failed(r.stacks) or gompy_is_map_failed(r.local):
+    if r.warps == NULL or r.signal_stack == NULL or gompy_is_map_failed(r.stacks) or gompy_is_map_failed(r.local):
+        if not gompy_is_map_failed(r.stacks):
+            munmap(r.stacks, 32 * STACK)
+        if not gompy_is_map_failed(r.local):
+            munmap(r.local, <size_t> 32 * LOCAL_APART)
+        free(r.signal_stack)
         free(r.warps)
         free(r)
         return NULL
+    memset(r.warps, 0, 32 * sizeof(gompy_warp))
     for i in range(32):
         mprotect(r.stacks + <size_t> i * STACK, GUARD, PROT_NONE)
     return r
@@ -202,6 +209,13 @@ cdef inline void start_warp(runner *r, gompy_warp *w) noexcept nogil:
     w.sp = gompy_new_stack(w.stack, STACK - w.place * APART, <void *> warp_main, w)
 
 
+cdef void no_launch_memory(run *launch, const char *what) noexcept nogil:
+    """A launch fails for lack of memory of the host."""
+    if gompy_claim(&launch.failed) and launch.failure != NULL:
+        launch.failure.code = PTX_ERROR_OUT_OF_MEMORY
+        snprintf(launch.failure.message, sizeof(launch.failure.message), "%s", what)
+
+
 cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     """One block to its end; False if the launch failed."""
     cdef const ptx_launch_config *c = launch.config
@@ -220,8 +234,13 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
         free(r.shared)
         r.shared_room = shared * 2 + 4096
         r.shared = <char *> calloc(1, r.shared_room)
-    if module.image.check:
-        begin_checked_block(r, module, shared, c.shared_bytes)
+        if r.shared == NULL:
+            r.shared_room = 0
+            no_launch_memory(launch, "no memory for the shared memory of a block")
+            return False
+    if module.image.check and not begin_checked_block(r, module, shared, c.shared_bytes):
+        no_launch_memory(launch, "no memory for the shared memory of a block")
+        return False
     if not r.prepared:
         prepare_warps(r, launch, shared)
     for i in range(32):

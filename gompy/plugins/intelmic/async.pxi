@@ -67,9 +67,15 @@ cdef void add_helper() noexcept nogil:
 
 
 cdef void submit(mic_device *d, void *function, void *variables, void **args, void *data) noexcept nogil:
-    """Queue a region.  Without any helper thread (the system refuses) it runs here and now."""
+    """Queue a region.  Without memory or any helper thread (the system refuses) it runs here and now."""
     global mic_last_job, waiting_jobs
     cdef mic_job *job = <mic_job *>calloc(1, sizeof(mic_job))
+    cdef uint64_t teams, limit
+    if job == NULL:
+        read_limits(args, &teams, &limit)
+        launch(d, function, variables, teams, limit)
+        GOMP_PLUGIN_target_task_completion(data)
+        return
     job.device = d
     job.function = function
     job.variables = variables

@@ -110,6 +110,9 @@ cdef int load(mic_device *d, unsigned version, mic_target_data *data, AddrPair *
                           version & 0xffff)
         return -1
     image = <host_image *>calloc(1, sizeof(host_image))
+    if image == NULL:
+        GOMP_PLUGIN_error(b"device %d (intelmic): out of memory", d.number)
+        return -1
     image.target_data = data
     image.bytes = data.image_start
     image.size = <size_t>(data.image_end - data.image_start)

@@ -184,6 +184,7 @@ cdef char **device_environment(int number) noexcept nogil:
     is a preloaded libgompy.  OMP_TARGET_OFFLOAD=disabled keeps libgomp there from looking for devices.
     GFORTRAN_ERROR_BACKTRACE=1 has libgfortran there show where an error was, as it does in a gfortran program, whose main
     function asks for it (libgfortran: set_options).  The device of a privileged program gets nothing of its caller's.
+    NULL: there is no memory for it.
     """
     cdef size_t count = 0, n = 0, length
     cdef char **result
@@ -195,6 +196,8 @@ cdef char **device_environment(int number) noexcept nogil:
     while e[count] != NULL:
         count += 1
     result = <char **>malloc((2 * count + 4) * sizeof(char *))
+    if result == NULL:
+        return NULL
     while e[0] != NULL:
         length = device_suffix(e[0])
         value = strchr(e[0], c'=')
@@ -206,6 +209,9 @@ cdef char **device_environment(int number) noexcept nogil:
             value = device_value(e[0], length, number)
             if not known and value != NULL:
                 text = <char *>malloc(length + strlen(value) + 2)
+                if text == NULL:
+                    free(result)
+                    return NULL
                 memcpy(text, e[0], length)
                 text[length] = c'='
                 memcpy(text + length + 1, value, strlen(value) + 1)
@@ -333,11 +339,15 @@ cdef void release_memory(mic_device *d) noexcept nogil:
 
 
 cdef char **tool_command(char *text, char **program) noexcept nogil:
-    """The words of OFFLOAD_EMUL_RUN, split at blanks, before those of the program."""
-    cdef size_t n = 0, room = strlen(text) // 2 + 8
+    """The words of OFFLOAD_EMUL_RUN, split at blanks, before those of the program.  NULL: there is no memory."""
+    cdef size_t n = 0, room = (strlen(text) if text != NULL else 0) // 2 + 8
     cdef char **words = <char **>malloc(room * sizeof(char *))
     cdef char *state = NULL
-    cdef char *word = strtok_r(text, b" \t\n", &state)
+    cdef char *word
+    if text == NULL or words == NULL:
+        free(words)
+        return NULL
+    word = strtok_r(text, b" \t\n", &state)
     while word != NULL:
         words[n] = word
         n += 1
@@ -397,18 +407,22 @@ cdef bint start_device(mic_device *d) noexcept nogil:
         d.control.tool = 1
         tool = strdup(tool)
         words = tool_command(tool, argv)
-        if words[0] == path:
+        if words != NULL and words[0] == path:
             d.control.tool = 0
     environment = device_environment(d.number)
-    d.pid = mic_spawn(words, environment, fds, layout)
-    error = errno
+    error = ENOMEM
+    d.pid = -1
+    if environment != NULL and words != NULL:
+        d.pid = mic_spawn(words, environment, fds, layout)
+        error = errno
     for i in range(1, 4):
         if fds[i] >= 0:
             close(fds[i])
     gompy_keep(&d.pipe, ends[1])
     free(environment)
     if d.pid < 0:
-        GOMP_PLUGIN_error(b"device %d (intelmic): cannot start %s: %s%s", d.number, words[0], strerror(error),
+        GOMP_PLUGIN_error(b"device %d (intelmic): cannot start %s: %s%s", d.number,
+                          words[0] if words != NULL else <char *>path, strerror(error),
                           gompy_limit_hint(error))
         gompy_close_kept(&d.pipe)
         release_memory(d)
