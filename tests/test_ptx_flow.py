@@ -9,9 +9,12 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from gompy.ptx import lower, rare
 from gompy.ptx.device import LIBRARY, Device, Module
-from gompy.ptx.flow import build_blocks, loops, post_dominators
+from gompy.ptx.flow import NO_RESULT, build_blocks, loops, post_dominators
+from gompy.ptx.forms import TABLE
 from gompy.ptx.parser import parse
+from gompy.ptx.uniform import ACROSS, LANEWISE, analyse
 
 HEAD = ".version 6.0\n.target sm_35\n.address_size 64\n"
 SEEDS = range(60)
@@ -125,3 +128,22 @@ def test_order_of_blocks(seed: int) -> None:
                     seen.add(successor.index)
                     todo.append(successor)
             assert at.successors or immediate[block.index] == len(blocks) or at.index == immediate[block.index]
+
+
+def test_every_opcode_says_whether_its_result_crosses_lanes() -> None:
+    """One that nobody thought of would be the same in all lanes, without a word."""
+    assert lower.FAMILIES
+    without = NO_RESULT | {"griddepcontrol"}
+    known = set(TABLE) | set(rare.RARE)
+    assert known - ACROSS - LANEWISE - without == set()
+    assert not ACROSS & LANEWISE and not ACROSS & NO_RESULT and not LANEWISE & NO_RESULT
+    assert known >= ACROSS and LANEWISE - {"addc", "madc", "subc"} <= known
+
+
+def test_an_opcode_of_no_list_varies() -> None:
+    module = parse(
+        ".version 6.0\n.target sm_35\n.address_size 64\n.visible .entry k () { .reg .u32 %a, %b;\n"
+        "mov.u32 %a, 1; frobnicate.u32 %b, %a; ret; }"
+    )
+    found = analyse(module.functions["k"], "E", True, "k")
+    assert {r.name for r in found.varying} == {"%b"}

@@ -29,6 +29,20 @@ OUTSIDE, INSIDE, UNKNOWN = 0, 1, 2
 BUILTINS = ("vprintf", "malloc", "free", "__assertfail")
 """Functions of the driver: only as V."""
 
+ACROSS = frozenset(("activemask", "atom", "elect", "ld", "match", "redux", "shfl", "vote"))
+"""Opcodes whose result does not depend on the lane's own operands alone: `Uniformity.result_varies` has each."""
+LANEWISE = frozenset(
+    (
+        *("abs", "add", "addc", "alloca", "and", "barred", "bfe", "bfi", "bfind", "bmsk", "brev"),
+        *("carry", "clz", "cnot", "copysign", "cos", "createpolicy", "cvt", "cvta", "div", "dp2a", "dp4a"),
+        *("ex2", "fma", "isspacep", "ldu", "lg2", "lop3", "mad", "mad24", "madc", "max", "min"),
+        *("mov", "mul", "mul24", "neg", "not", "or", "popc", "prmt", "rcp", "rem", "rsqrt"),
+        *("sad", "selp", "set", "setp", "shf", "shl", "shr", "sin", "slct", "sqrt", "stacksave"),
+        *("sub", "subc", "szext", "tanh", "testp", "vadd", "vsub", "xor"),
+    )
+)
+"""Opcodes whose result is the same in all lanes if all operands are.  One that is in neither list varies: a result
+that is taken for the same in all lanes, and is not, would be the first lane's for all of them."""
 VARYING_SPECIALS = frozenset(
     ("%laneid", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt")
 )
@@ -508,7 +522,7 @@ class Uniformity:
             if isinstance(memory.base, Symbol):
                 return memory.base.name in self.local_names
             return memory.base in self.local
-        return any(self.varies(operand) for operand in sources)
+        return base not in LANEWISE or any(self.varies(operand) for operand in sources)
 
     def call(self, code: Call, block: Block) -> None:
         """Decide which version is called; its results vary if that is V."""
