@@ -1,11 +1,12 @@
 """OpenMP's mapping rules in simple Python: a list of mapped ranges, each with a counter and the device's bytes.
 
-The rules are those of GCC 12's libgomp (and OpenMP 5.0, 2.19.7.1), stated without trees or blocks; where libgomp does
+The rules are those of GCC 12's libgomp (and OpenMP 5.1, 2.21.7.1), stated without trees or blocks; where libgomp does
 what the specification does not mean, the model follows the specification.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 FRESH = 0xA5
@@ -103,8 +104,14 @@ class Model:
             records.append(Record(mapping, start, end, kind in COPY_FROM, kind in ALWAYS_FROM))
         return records
 
-    def map_struct(self, members: list[Entry], touched: list[Counter], first: int) -> list[Record | None]:
-        """A STRUCT entry and its members; `first` is the struct's offset."""
+    def map_struct(
+        self, members: list[Entry], touched: list[Counter], first: int, pointers: Sequence[int] = ()
+    ) -> list[Record | None]:
+        """A STRUCT entry and its members; `first` is the struct's offset.
+
+        pointers: where the struct has pointers that the construct attaches and does not list: if the struct is new,
+        they come and go with the members.
+        """
         whole = self.overlapping(first, members[-1][0] + members[-1][1])
         records: list[Record | None] = []
         if not whole:
@@ -115,6 +122,8 @@ class Model:
                 mapping.group = self.groups
                 self.count_up(mapping, touched)
                 records.append(Record(mapping, start, start + size, kind in COPY_FROM, kind in ALWAYS_FROM))
+            for start in pointers:
+                self.new(start, start + 8, counter, "alloc").group = self.groups
             return records
         for start, size, kind in members:
             inside = [m for m in whole if m.start <= start and start + size <= m.end]

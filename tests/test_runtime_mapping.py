@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -43,6 +44,13 @@ update_entries = st.lists(
 )
 member_sets = st.sets(st.integers(0, 3), min_size=1).map(sorted)
 noise = st.binary(min_size=4, max_size=4)
+
+
+HOW = ["before", "after", "enter"]
+
+
+def check(what: bool) -> None:
+    assert what
 
 
 class MappingMachine(RuleBasedStateMachine):
@@ -136,7 +144,8 @@ class MappingMachine(RuleBasedStateMachine):
 
         def region(words: list[int]) -> None:
             for (start, size, _), word, record in zip(entries, words, records, strict=True):
-                assert word == (0 if record is None else self.device.address(self.base + start, max(size, 1)))
+                there = self.device.address(self.base + start, max(size, 1))
+                assert word == (self.base + start if record is None else there), "what is not mapped keeps its value"
             for at, data in writes:
                 self.write_device(at, data)
 
@@ -180,6 +189,42 @@ class MappingMachine(RuleBasedStateMachine):
             self.model.unmap(records)
 
         self.both(ours, lambda: records.extend(self.model.map_struct(entries, [], STRUCT)))
+
+    @rule(
+        members=member_sets, pointers=member_sets, kind=kinds, pointee=st.integers(0, STRUCT), how=st.sampled_from(HOW)
+    )
+    def struct_with_pointers(self, members: list[int], pointers: list[int], kind: str, pointee: int, how: str) -> None:
+        """Members are listed, and pointers of the struct attached, before or after them, that nothing lists."""
+        pointers = [p for p in pointers if p not in members]
+        if self.model.overlapping(STRUCT, SIZE) or not pointers or how == "enter" and kind not in ("alloc", "to"):
+            return
+        for p in pointers:
+            self.host_writes(STRUCT + p * 8, (self.base + pointee).to_bytes(8, sys.byteorder)[:4])
+            self.host_writes(STRUCT + p * 8 + 4, (self.base + pointee).to_bytes(8, sys.byteorder)[4:])
+        entries = [(STRUCT + m * 8, 8, kind) for m in members]
+        real = [(self.base + STRUCT, len(members), MAP_KINDS["struct"]), *self.real(entries)]
+        attach = MAP_KINDS["attach_zero_length_array_section"]
+        attached = [(self.base + STRUCT + p * 8, 0, attach) for p in pointers]
+        real = [*attached, *real] if how == "before" else [*real, *attached]
+
+        def values() -> list[bytes]:
+            """What the device's pointers are to be: where the target is, or what they are on the host."""
+            there = self.device.address(self.base + pointee)
+            return [(there or self.base + pointee).to_bytes(8, sys.byteorder)] * len(pointers)
+
+        def found() -> list[bytes]:
+            return [self.device.read(self.device.address(self.base + STRUCT + p * 8) or 0, 8) for p in pointers]
+
+        if how == "enter":
+            self.device.enter_data(real)
+            self.model.map_struct(entries, [], STRUCT, [STRUCT + p * 8 for p in pointers])
+            assert found() == values()
+            for m in self.model.mapped:
+                if m.start - STRUCT in [p * 8 for p in pointers]:
+                    m.data[:] = values()[0]
+            return
+        self.device.target(real, lambda _: check(found() == values()))
+        self.model.unmap(self.model.map_struct(entries, [], STRUCT))
 
     @rule(members=member_sets, kind=st.sampled_from(["from", "release", "delete", "always_from"]))
     def exit_struct(self, members: list[int], kind: str) -> None:

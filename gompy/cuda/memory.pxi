@@ -422,7 +422,7 @@ cdef bint describe_host(uint64_t address, char *text, size_t size) noexcept nogi
     cdef host_range *r
     cdef const char *file
     if address < 4096:
-        snprintf(text, size, b"a null pointer%s, which a pointer to unmapped memory becomes", pick(address == 0, b"", b" plus an offset"))
+        snprintf(text, size, b"a null pointer%s", pick(address == 0, b"", b" plus an offset"))
         return True
     r = registered_at(address)
     if r != NULL:

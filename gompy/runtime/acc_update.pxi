@@ -21,6 +21,10 @@ cdef void update_datum(bint to_device, void *host, size_t size, int number) noex
         rc = gompy_fail(b"[%p,%d] is not mapped", host, <int> size)
     else:
         # As it is, the pointers attached in it included.
+        doing(thr.dev, b"update", NULL)
+        thr.dev.copying.kind = MAP_TO if to_device else MAP_FROM
+        if gompy_debug_level:
+            tell_entry(thr.dev, thr.dev.copying.kind, start, size, node, b"")
         rc = copy_one_way(thr.dev, node, start, size, to_device, NULL)
     acc_unlock(thr.dev, rc)
     prof_end(&scope)

@@ -25,6 +25,8 @@ cdef public int omp_get_default_device() noexcept nogil:
 
 
 cdef public void omp_set_default_device(int device) noexcept nogil:
+    if device == OMP_INVALID_DEVICE:
+        gompy_store(&invalid_is_meant, 1)
     if stock_set_default_device != NULL:
         stock_set_default_device(device)
 
@@ -110,9 +112,11 @@ cdef bint copy_between(DeviceDescr *dst_dev, char *dst, DeviceDescr *src_dev, co
         memcpy(dst, src, size)
         return True
     if src_dev == NULL:
-        return dst_dev.ops.host2dev(dst_dev.target_id, dst, src, size)
+        begin_copy(dst_dev, True, src, size)
+        return end_copy(dst_dev, dst_dev.ops.host2dev(dst_dev.target_id, dst, src, size))
     if dst_dev == NULL:
-        return src_dev.ops.dev2host(src_dev.target_id, dst, src, size)
+        begin_copy(src_dev, False, dst, size)
+        return end_copy(src_dev, src_dev.ops.dev2host(src_dev.target_id, dst, src, size))
     if dst_dev == src_dev:
         return src_dev.ops.dev2dev(src_dev.target_id, dst, src, size)
     return copy_through_host(dst_dev, dst, src_dev, src, size)
@@ -142,8 +146,16 @@ cdef bint copy_through_host(DeviceDescr *dst_dev, char *dst, DeviceDescr *src_de
     return good
 
 
-cdef int copy_devices(int dst, int src, DeviceDescr **dst_dev, DeviceDescr **src_dev) noexcept nogil:
-    """The devices of a copy, locked; EINVAL, nothing locked, if it cannot be."""
+cdef inline void doing_copy(DeviceDescr *dev, const char *what, const void *where) noexcept nogil:
+    """Note a routine's name, for messages."""
+    if dev != NULL:
+        doing(dev, what, where)
+        dev.copying.kind = -1
+
+
+cdef int copy_devices(int dst, int src, DeviceDescr **dst_dev, DeviceDescr **src_dev, const char *what,
+                      const void *where) noexcept nogil:
+    """The devices of a copy, locked; EINVAL, nothing locked, if it cannot be.  what: the routine, where: its call."""
     if memory_device(dst, dst_dev) or memory_device(src, src_dev):
         return EINVAL
     # two devices in the order of their numbers, so that nobody waits for a lock in a circle
@@ -153,6 +165,8 @@ cdef int copy_devices(int dst, int src, DeviceDescr **dst_dev, DeviceDescr **src
         gompy_lock_acquire(&dst_dev[0].lock)
     if src_dev[0] != NULL and dst_dev[0] != NULL and src_dev[0].number > dst_dev[0].number:
         gompy_lock_acquire(&src_dev[0].lock)
+    doing_copy(src_dev[0], what, where)
+    doing_copy(dst_dev[0], what, where)
     return 0
 
 
@@ -168,7 +182,7 @@ cdef public int omp_target_memcpy(void *dst, const void *src, size_t length, siz
     cdef DeviceDescr *dst_dev
     cdef DeviceDescr *src_dev
     cdef bint done
-    if copy_devices(dst_device, src_device, &dst_dev, &src_dev):
+    if copy_devices(dst_device, src_device, &dst_dev, &src_dev, b"omp_target_memcpy", call_site()):
         return EINVAL
     done = copy_between(dst_dev, <char *> dst + dst_offset, src_dev, <const char *> src + src_offset, length)
     release_devices(dst_dev, src_dev)
@@ -242,7 +256,7 @@ cdef public int omp_target_memcpy_rect(void *dst, const void *src, size_t elemen
     cdef int rc
     if dst == NULL and src == NULL:
         return INT_MAX
-    if num_dims < 1 or copy_devices(dst_device, src_device, &dst_dev, &src_dev):
+    if num_dims < 1 or copy_devices(dst_device, src_device, &dst_dev, &src_dev, b"omp_target_memcpy_rect", call_site()):
         return EINVAL
     if box_is_empty(element_size, num_dims, volume):
         rc = 0
@@ -397,7 +411,7 @@ cdef public int omp_target_memcpy_async(void *dst, const void *src, size_t lengt
     cdef CopyTask task
     cdef DeviceDescr *dst_dev
     cdef DeviceDescr *src_dev
-    if copy_devices(dst_device, src_device, &dst_dev, &src_dev):
+    if copy_devices(dst_device, src_device, &dst_dev, &src_dev, b"omp_target_memcpy_async", call_site()):
         return EINVAL
     release_devices(dst_dev, src_dev)
     memset(&task, 0, sizeof(task))
@@ -423,7 +437,7 @@ cdef public int omp_target_memcpy_rect_async(void *dst, const void *src, size_t 
     cdef int rc
     if dst == NULL and src == NULL:
         return INT_MAX
-    if num_dims < 1 or copy_devices(dst_device, src_device, &dst_dev, &src_dev):
+    if num_dims < 1 or copy_devices(dst_device, src_device, &dst_dev, &src_dev, b"omp_target_memcpy_rect", call_site()):
         return EINVAL
     release_devices(dst_dev, src_dev)
     memset(&task, 0, sizeof(task))

@@ -4,6 +4,7 @@ cdef enum:
     # --- device numbers (gomp-constants.h) ---
     GOMP_DEVICE_ICV = -1
     GOMP_DEVICE_HOST_FALLBACK = -2
+    OMP_INVALID_DEVICE = -4  # omp.h of GCC 13
 
     # --- flags of GOMP_target_ext, _update_ext, _enter_exit_data ---
     GOMP_TARGET_FLAG_NOWAIT = 1

@@ -17,14 +17,29 @@ cdef inline uintptr_t device_address(SplayNode *key, uintptr_t host) noexcept no
     return key.tgt.tgt_start + key.tgt_offset + (host - key.host_start)
 
 
+cdef inline void begin_copy(DeviceDescr *dev, bint to_device, const void *host, size_t size) noexcept nogil:
+    """Note the host range, for the case that it is not all memory (host_faults.pxi)."""
+    dev.copying.host = <uintptr_t> host
+    dev.copying.to_device = to_device
+    dev.copying.size = size
+
+
+cdef inline bint end_copy(DeviceDescr *dev, bint done) noexcept nogil:
+    dev.copying.size = 0
+    return done
+
+
 cdef int copy_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t size, Stage *stage) noexcept nogil:
     """Copy to the device, or to the stage if the place is in it; -1 with a failure text."""
     if stage != NULL and stage.buffer != NULL and dst - stage.start < stage.size:
+        begin_copy(dev, True, src, size)
         memcpy(stage.buffer + (dst - stage.start), src, size)
+        end_copy(dev, True)
         return 0
     if dev.queue != NULL:
         return queue_to_device(dev, dst, src, size)
-    if not dev.ops.host2dev(dev.target_id, <void *> dst, src, size):
+    begin_copy(dev, True, src, size)
+    if not end_copy(dev, dev.ops.host2dev(dev.target_id, <void *> dst, src, size)):
         return gompy_fail(b"Copying of host object [%p..%p) to dev object [%p..%p) failed",
                           src, <const char *> src + size, <void *> dst, <void *> (dst + size))
     return 0
@@ -46,7 +61,8 @@ cdef int copy_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) n
     """Copy from the device; -1 with a failure text."""
     if dev.queue != NULL:
         return queue_to_host(dev, dst, src, size)
-    if not dev.ops.dev2host(dev.target_id, dst, <void *> src, size):
+    begin_copy(dev, False, dst, size)
+    if not end_copy(dev, dev.ops.dev2host(dev.target_id, dst, <void *> src, size)):
         return gompy_fail(b"Copying of dev object [%p..%p) to host object [%p..%p) failed",
                           <void *> src, <void *> (src + size), dst, <char *> dst + size)
     return 0
@@ -124,7 +140,7 @@ cdef AttachedPointer *find_attached(SplayNode *key, uintptr_t address, bint inse
 
 
 cdef int attach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, size_t bias, bint allow_zero_length,
-                        Stage *stage) noexcept nogil:
+                        Stage *stage, bint allow_null=False) noexcept nogil:
     """Make the device copy of a mapped pointer point to the device copy of its target (libgomp: gomp_attach_pointer)."""
     cdef AttachedPointer *counter
     cdef SplayNode *target
@@ -139,12 +155,14 @@ cdef int attach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, siz
     if counter.count > 1:
         return 0
     value = (<uintptr_t *> pointer)[0]
-    if value == 0:
+    if value == 0 and not (allow_null or key.taken_in):
         return gompy_fail(b"attempt to attach null pointer")
-    target = lookup_mapped(&dev.mem_map, value + bias, value + bias + 1)
+    target = lookup_mapped(&dev.mem_map, value + bias, value + bias + 1) if value else NULL
     if target != NULL:
         data = device_address(target, value)
-    elif not allow_zero_length:
+    elif allow_zero_length or key.taken_in or value == 0:
+        data = unmapped_value(value)
+    else:
         return gompy_fail(b"pointer target not mapped for attach")
     return copy_word(dev, device_address(key, pointer), data, stage)
 

@@ -27,8 +27,8 @@ cdef void data_on_host(DeviceDescr *dev) noexcept nogil:
         push_data(tgt)
 
 
-cdef void begin_data(int device, size_t mapnum, void **hostaddrs, size_t *sizes, void *kinds,
-                     bint short_kinds) noexcept nogil:
+cdef void begin_data(int device, size_t mapnum, void **hostaddrs, size_t *sizes, void *kinds, bint short_kinds,
+                     const void *where) noexcept nogil:
     cdef const char *reason = NULL
     cdef DeviceDescr *dev = resolve_device(device, &reason)
     cdef TargetMem *tgt = NULL
@@ -38,6 +38,7 @@ cdef void begin_data(int device, size_t mapnum, void **hostaddrs, size_t *sizes,
         return
     gompy_lock_acquire(&dev.lock)
     if dev.state == DEVICE_INITIALIZED:
+        doing(dev, b"target data", where)
         tgt = map_vars(dev, mapnum, hostaddrs, sizes, kinds, short_kinds, new_stamp(dev), VARS_DATA, &failed)
     gompy_lock_release(&dev.lock)
     if failed:
@@ -51,13 +52,13 @@ cdef void begin_data(int device, size_t mapnum, void **hostaddrs, size_t *sizes,
 cdef public void GOMP_target_data_ext(int device, size_t mapnum, void **hostaddrs, size_t *sizes,
                                       unsigned short *kinds) noexcept nogil:
     """Begin of `#pragma omp target data`."""
-    begin_data(device, mapnum, hostaddrs, sizes, kinds, True)
+    begin_data(device, mapnum, hostaddrs, sizes, kinds, True, call_site())
 
 
 cdef public void GOMP_target_data(int device, const void *unused, size_t mapnum, void **hostaddrs, size_t *sizes,
                                   unsigned char *kinds) noexcept nogil:
     """Begin of `#pragma omp target data` of GCC 4.9."""
-    begin_data(device, mapnum, hostaddrs, sizes, kinds, False)
+    begin_data(device, mapnum, hostaddrs, sizes, kinds, False, call_site())
 
 
 cdef public void GOMP_target_end_data() noexcept nogil:
@@ -85,17 +86,22 @@ cdef int update_vars(DeviceDescr *dev, size_t mapnum, void **hostaddrs, const si
         start = <uintptr_t> hostaddrs[i]
         end = start + sizes[i]
         node = lookup_mapped(&dev.mem_map, start, end)
-        if node == NULL:
-            continue
         if short_kinds:
             kind = (<unsigned short *> kinds)[i] & 0xFF
             if (kind & MAP_SPECIAL_BITS) == MAP_IMPLICIT:
                 kind &= ~MAP_IMPLICIT
         else:
             kind = (<unsigned char *> kinds)[i] & 7
+        if node == NULL:
+            if gompy_debug_level:
+                tell_entry(dev, kind, start, sizes[i], NULL, b"")
+            continue
         if node.host_start > start or node.host_end < end:
             return gompy_fail(b"Trying to update [%p..%p) object when only [%p..%p) is mapped", <void *> start,
                               <void *> end, <void *> node.host_start, <void *> node.host_end)
+        if gompy_debug_level:
+            tell_entry(dev, kind, start, sizes[i], node, b"")
+        dev.copying.kind = kind
         if copies_to(kind) and copy_range(dev, node, start, end, True, NULL):
             return -1
         if copies_from(kind) and copy_range(dev, node, start, end, False, NULL):
@@ -103,13 +109,14 @@ cdef int update_vars(DeviceDescr *dev, size_t mapnum, void **hostaddrs, const si
     return 0
 
 
-cdef void update_now(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size_t *sizes, void *kinds,
-                     bint short_kinds) noexcept nogil:
+cdef void update_now(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size_t *sizes, void *kinds, bint short_kinds,
+                     const void *where) noexcept nogil:
     cdef int rc = 0
     if not takes_maps(dev) or mapnum == 0:
         return
     gompy_lock_acquire(&dev.lock)
     if dev.state == DEVICE_INITIALIZED:
+        doing(dev, b"target update", where)
         rc = update_vars(dev, mapnum, hostaddrs, sizes, kinds, short_kinds)
     gompy_lock_release(&dev.lock)
     if rc:
@@ -123,18 +130,19 @@ cdef public void GOMP_target_update_ext(int device, size_t mapnum, void **hostad
     cdef DeviceDescr *dev = resolve_device(device, &reason)
     if depend != NULL:
         if flags & GOMP_TARGET_FLAG_NOWAIT and in_team():
-            defer_data(dev, mapnum, hostaddrs, sizes, kinds, flags | GOMP_TARGET_FLAG_UPDATE, depend)
+            defer_data(dev, mapnum, hostaddrs, sizes, kinds, flags | GOMP_TARGET_FLAG_UPDATE, depend,
+                       call_site())
             return
         GOMP_taskwait_depend(depend)
     if not construct_cancelled():
-        update_now(dev, mapnum, hostaddrs, sizes, kinds, True)
+        update_now(dev, mapnum, hostaddrs, sizes, kinds, True, call_site())
 
 
 cdef public void GOMP_target_update(int device, const void *unused, size_t mapnum, void **hostaddrs, size_t *sizes,
                                     unsigned char *kinds) noexcept nogil:
     """`#pragma omp target update` of GCC 4.9."""
     cdef const char *reason = NULL
-    update_now(resolve_device(device, &reason), mapnum, hostaddrs, sizes, kinds, False)
+    update_now(resolve_device(device, &reason), mapnum, hostaddrs, sizes, kinds, False, call_site())
 
 
 # --- enter data, exit data ----------------------------------------------------------------------------------------------
@@ -161,14 +169,42 @@ cdef size_t enter_group(size_t i, size_t mapnum, const size_t *sizes, const unsi
 
 cdef int enter_vars(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size_t *sizes,
                     unsigned short *kinds) noexcept nogil:
-    """enter data; the device is locked over all of it."""
+    """enter data; the device is locked over all of it.
+
+    Structs come first: what is attached may be pointers of theirs (struct_pointers.pxi).
+    """
     cdef uint64_t stamp = new_stamp(dev)
+    cdef MapCall call
+    cdef bint structs = False
+    cdef int rc
+    cdef size_t i
+    for i in range(mapnum):
+        if kinds[i] & 0xFF == MAP_STRUCT:
+            structs = True
+    if not structs:
+        return enter_groups(dev, mapnum, hostaddrs, sizes, kinds, stamp, False)
+    call.mapnum = mapnum
+    call.hostaddrs = hostaddrs
+    call.sizes = sizes
+    call.kinds = kinds
+    dev.call = &call
+    rc = enter_groups(dev, mapnum, hostaddrs, sizes, kinds, stamp, True)
+    dev.call = NULL
+    if rc == 0:
+        rc = enter_groups(dev, mapnum, hostaddrs, sizes, kinds, stamp, False)
+    return rc
+
+
+cdef int enter_groups(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size_t *sizes, unsigned short *kinds,
+                      uint64_t stamp, bint structs) noexcept nogil:
+    """Map the groups that are structs, or the others."""
     cdef size_t i = 0
     cdef size_t n
     cdef int failed = 0
     while i < mapnum:
         n = enter_group(i, mapnum, sizes, kinds)
-        map_vars(dev, n, &hostaddrs[i], &sizes[i], &kinds[i], True, stamp, VARS_ENTER_DATA, &failed)
+        if (kinds[i] & 0xFF == MAP_STRUCT) == structs:
+            map_vars(dev, n, &hostaddrs[i], &sizes[i], &kinds[i], True, stamp, VARS_ENTER_DATA, &failed)
         if failed:
             return -1
         i += n
@@ -206,11 +242,16 @@ cdef int exit_vars(DeviceDescr *dev, size_t mapnum, void **hostaddrs, const size
         else:
             node = lookup_mapped(&dev.mem_map, start, end)
         if node == NULL:
+            if gompy_debug_level:
+                tell_entry(dev, kind, start, sizes[i], NULL, b"")
             continue
         decrement_refcount(node, stamp, kind == MAP_DELETE or kind == MAP_DELETE_ZERO_LEN_ARRAY_SECTION, &do_copy,
                            &do_remove)
+        if gompy_debug_level:
+            tell_entry(dev, kind, start, sizes[i], node, b", removed" if do_remove else b"")
         if (kind == MAP_FROM and do_copy) or kind == MAP_ALWAYS_FROM:
             # Of a range that is larger than the mapping, what is mapped (libgomp copies beyond it).
+            dev.copying.kind = kind
             start = max(start, node.host_start)
             end = min(end, node.host_end)
             if start < end and copy_range(dev, node, start, end, False, NULL):
@@ -223,15 +264,17 @@ cdef int exit_vars(DeviceDescr *dev, size_t mapnum, void **hostaddrs, const size
 
 
 cdef void enter_exit_now(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size_t *sizes, unsigned short *kinds,
-                         unsigned flags) noexcept nogil:
+                         unsigned flags, const void *where) noexcept nogil:
     cdef int rc = 0
     if not takes_maps(dev):
         return
     gompy_lock_acquire(&dev.lock)
     if dev.state == DEVICE_INITIALIZED:
         if flags & GOMP_TARGET_FLAG_EXIT_DATA:
+            doing(dev, b"target exit data", where)
             rc = exit_vars(dev, mapnum, hostaddrs, sizes, kinds)
         else:
+            doing(dev, b"target enter data", where)
             rc = enter_vars(dev, mapnum, hostaddrs, sizes, kinds)
     gompy_lock_release(&dev.lock)
     if rc:
@@ -245,8 +288,8 @@ cdef public void GOMP_target_enter_exit_data(int device, size_t mapnum, void **h
     cdef DeviceDescr *dev = resolve_device(device, &reason)
     if depend != NULL:
         if flags & GOMP_TARGET_FLAG_NOWAIT and in_team():
-            defer_data(dev, mapnum, hostaddrs, sizes, kinds, flags, depend)
+            defer_data(dev, mapnum, hostaddrs, sizes, kinds, flags, depend, call_site())
             return
         GOMP_taskwait_depend(depend)
     if not construct_cancelled():
-        enter_exit_now(dev, mapnum, hostaddrs, sizes, kinds, flags)
+        enter_exit_now(dev, mapnum, hostaddrs, sizes, kinds, flags, call_site())

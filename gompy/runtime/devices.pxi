@@ -125,6 +125,8 @@ cdef void init_targets() noexcept nogil:
         if has_image_of(TYPE_GCN):
             add_devices(b"gcn", False)
     order_devices()
+    if num_devices:
+        catch_copy_faults()
     pthread_atfork(NULL, NULL, after_fork_in_child)
     if atexit(finalise_devices) != 0:
         gompy_fatal(b"atexit failed")
@@ -240,6 +242,7 @@ cdef void after_fork_in_child() noexcept nogil:
         dev.images = NULL
         dev.launches = 0
         dev.queue = NULL
+        dev.copying.size = 0
         dev.queues = NULL
         dev.num_queues = 0
         pthread_mutex_init(&dev.queues_lock, NULL)

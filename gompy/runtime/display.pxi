@@ -15,6 +15,7 @@ cdef extern from *:
       { "OFFLOAD_EMUL_RUN", "", 1, 1 },
       { "GOMPY_CHECK", "0", 1, 0 },
       { "GOMPY_CUDA", "auto", 1, 0 },
+      { "GOMPY_UNMAPPED", "keep", 1, 0 },
       { "GOMPY_STATS", "", 1, 0 },
       { "GOMPY_PYTHON_DEVICE", "", 1, 0 },
       { "GOMPY_PYTHON", "", 1, 0 },

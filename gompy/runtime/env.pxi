@@ -1,7 +1,8 @@
 # The environment: OMP_TARGET_OFFLOAD (the stock libgomp complains about a bad value, so this does not), GOMP_DEBUG,
-# GOMPY_PLUGINS, GOMPY_STATS.
+# GOMPY_PLUGINS, GOMPY_STATS, GOMPY_UNMAPPED.
 
 cdef int target_offload  # OFFLOAD_*
+cdef uintptr_t unmapped_offset  # OFFSET_*: the argument word of a section of no length that is not mapped
 
 
 cdef bint word_is(const char *value, const char *word) noexcept nogil:
@@ -26,6 +27,10 @@ cdef void read_environment() noexcept nogil:
             target_offload_is(OFFLOAD_DISABLED)
         elif word_is(value, b"mandatory"):
             target_offload_is(OFFLOAD_MANDATORY)
+    unmapped_is_null(False)
+    value = secure_getenv(b"GOMPY_UNMAPPED")
+    if value != NULL and word_is(value, b"null"):
+        unmapped_is_null(True)
     value = secure_getenv(b"GOMP_DEBUG")
     if value != NULL and atoi(value) > 0:
         set_debug_level(1)
@@ -39,3 +44,14 @@ cdef void target_offload_is(int value) noexcept nogil:
 cdef void set_debug_level(int level) noexcept nogil:
     global gompy_debug_level
     gompy_debug_level = level
+
+
+cdef void unmapped_is_null(bint null) noexcept nogil:
+    """What a pointer to what is not mapped is on the device: NULL (OpenMP 5.0) or what it is on the host (5.1)."""
+    global unmapped_offset
+    unmapped_offset = OFFSET_POINTER if null else OFFSET_INLINED
+
+
+cdef inline uintptr_t unmapped_value(uintptr_t pointer) noexcept nogil:
+    """The device's value of such a pointer."""
+    return 0 if unmapped_offset == OFFSET_POINTER else pointer

@@ -15,6 +15,7 @@ static gompy_lock_t gompy_prof_lock = { PTHREAD_MUTEX_INITIALIZER, 0, 0 };
 typedef struct
 {
   va_list list;
+  const void *where;  /* the directive */
 } gompy_words_t;
 
 static inline int gompy_next_word (gompy_words_t *words) { return va_arg (words->list, int); }
@@ -33,7 +34,7 @@ GOMPY_EXPORT void
 GOACC_parallel_keyed (int flags, void (*fn) (void *), size_t mapnum, void **hostaddrs, size_t *sizes,
                       unsigned short *kinds, ...)
 {
-  gompy_words_t words;
+  gompy_words_t words = { .where = NULL };
   va_start (words.list, kinds);
   gompy_acc_parallel (flags, fn, mapnum, hostaddrs, sizes, kinds, &words);
   va_end (words.list);
@@ -53,7 +54,7 @@ GOACC_parallel (int flags, void (*fn) (void *), size_t mapnum, void **hostaddrs,
   name (int flags, size_t mapnum, void **hostaddrs, size_t *sizes, unsigned short *kinds, int async,       \
         int num_waits, ...)                                                                                 \
   {                                                                                                         \
-    gompy_words_t words;                                                                                    \
+    gompy_words_t words = { .where = (const char *) __builtin_return_address (0) - 1 };                     \
     va_start (words.list, num_waits);                                                                       \
     call (__VA_ARGS__ flags, mapnum, hostaddrs, sizes, kinds, async, num_waits, &words);                    \
     va_end (words.list);                                                                                    \
@@ -67,7 +68,7 @@ GOMPY_DATA_DIRECTIVE (GOACC_enter_exit_data, gompy_acc_enter_exit, 2,)
 GOMPY_EXPORT void
 GOACC_wait (int async, int num_waits, ...)
 {
-  gompy_words_t words;
+  gompy_words_t words = { .where = NULL };
   va_start (words.list, num_waits);
   gompy_acc_wait_directive (async, num_waits, &words);
   va_end (words.list);

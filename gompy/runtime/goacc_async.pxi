@@ -116,7 +116,9 @@ cdef int queue_value(DeviceDescr *dev, uintptr_t dst, const void *value, size_t 
     cdef void *kept = malloc(size)
     if kept == NULL:
         return gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> size)
+    begin_copy(dev, True, value, size)
     memcpy(kept, value, size)
+    end_copy(dev, True)
     if queue_copy(dev, dst, kept, size):
         return -1
     dev.ops.acc_async_queue_callback(dev.queue, free, kept)

@@ -5,6 +5,8 @@
 cdef void acc_lock(DeviceDescr *dev, void *queue) noexcept nogil:
     """Begin a mapping operation that goes by way of a queue, or NULL."""
     gompy_lock_acquire(&dev.lock)
+    doing(dev, b"an OpenACC routine", NULL)
+    dev.copying.kind = -1
     dev.queue = queue
 
 
@@ -17,11 +19,12 @@ cdef void acc_unlock(DeviceDescr *dev, int rc) noexcept nogil:
 
 
 cdef TargetMem *acc_map(DeviceDescr *dev, void *queue, size_t mapnum, void **hostaddrs, size_t *sizes,
-                        unsigned short *kinds) noexcept nogil:
+                        unsigned short *kinds, const char *what, const void *where) noexcept nogil:
     """Map the entries of a data or compute construct."""
     cdef int failed = 0
     cdef TargetMem *tgt
     acc_lock(dev, queue)
+    doing(dev, what, where)
     tgt = map_vars(dev, mapnum, hostaddrs, sizes, kinds, True, EVERY_ENTRY, VARS_DATA, &failed)
     acc_unlock(dev, failed)
     return tgt
@@ -36,6 +39,7 @@ cdef void acc_unmap(TargetMem *tgt, void *queue) noexcept nogil:
         return
     acc_lock(dev, queue)
     if dev.state == DEVICE_INITIALIZED and tgt.epoch == dev.epoch:
+        doing(dev, tgt.what, tgt.where)
         rc = unmap_vars(tgt, EVERY_ENTRY)
     acc_unlock(dev, rc)
 
@@ -62,7 +66,7 @@ cdef public void GOACC_data_start(int flags, size_t mapnum, void **hostaddrs, si
         if tgt == NULL:
             gompy_fatal(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(TargetMem))
     else:
-        tgt = acc_map(thr.dev, NULL, mapnum, hostaddrs, sizes, kinds)
+        tgt = acc_map(thr.dev, NULL, mapnum, hostaddrs, sizes, kinds, b"data", call_site())
     tgt.prev = thr.mapped_data
     thr.mapped_data = tgt
     prof_event(&scope, ACC_EV_ENTER_DATA_END)
@@ -208,9 +212,12 @@ cdef int acc_exit_node(DeviceDescr *dev, SplayNode *node, uintptr_t start, size_
     if owner.refcount < taken:
         return gompy_fail(b"Dynamic reference counting assert fail\n")
     owner.refcount -= taken
+    if gompy_debug_level:
+        tell_entry(dev, kind, start, size, node, b"" if owner.refcount else b", removed")
     if owner.refcount:
         return 0
     # As it is, the pointers attached in it included: so does libgomp, and OpenACC leaves it to the program to detach.
+    dev.copying.kind = kind
     if (kind == MAP_FROM or kind == MAP_FORCE_FROM) and copy_one_way(dev, node, start, size, False, NULL):
         return -1
     return remove_key(dev, owner)
@@ -297,6 +304,7 @@ cdef void acc_enter_exit "gompy_acc_enter_exit"(int what, int flags, size_t mapn
         acc_wait_words(number, num_waits, words)
         queue = acc_queue(thr, True, number)
         acc_lock(thr.dev, queue)
+        doing(thr.dev, b"enter data" if enter else b"exit data", words.where if words != NULL else NULL)
         acc_unlock(thr.dev, acc_enter(thr.dev, mapnum, hostaddrs, sizes, kinds) if enter
                    else acc_exit(thr.dev, mapnum, hostaddrs, sizes, kinds))
     prof_event(&scope, ACC_EV_ENTER_DATA_END if enter else ACC_EV_EXIT_DATA_END)

@@ -55,8 +55,8 @@ cdef int read_launch_words(gompy_words_t *words, unsigned *dims, ProfScope *scop
     return number
 
 
-cdef void acc_launch(GoaccThread *thr, void *address, void *queue, size_t mapnum, void **hostaddrs, size_t *sizes,
-                     unsigned short *kinds, unsigned *dims, ProfScope *scope) noexcept nogil:
+cdef void acc_launch(GoaccThread *thr, const void *fn, void *address, void *queue, size_t mapnum, void **hostaddrs,
+                     size_t *sizes, unsigned short *kinds, unsigned *dims, ProfScope *scope) noexcept nogil:
     """Map, run, unmap, by way of a queue or NULL."""
     cdef void *few[64]
     cdef void **devaddrs = few
@@ -66,7 +66,7 @@ cdef void acc_launch(GoaccThread *thr, void *address, void *queue, size_t mapnum
     cdef TargetMem *tgt
     cdef size_t i
     prof_inner(scope, &inner, ACC_EV_ENTER_DATA_START)
-    tgt = acc_map(dev, queue, mapnum, hostaddrs, sizes, kinds)
+    tgt = acc_map(dev, queue, mapnum, hostaddrs, sizes, kinds, NULL, fn)
     prof_inner(scope, &inner, ACC_EV_ENTER_DATA_END)
     if mapnum > 64:
         devaddrs = <void **> GOMP_PLUGIN_malloc(mapnum * sizeof(void *))
@@ -75,6 +75,8 @@ cdef void acc_launch(GoaccThread *thr, void *address, void *queue, size_t mapnum
     for i in range(mapnum):
         devaddrs[i] = <void *> argument_word(&job, i)
     gompy_count(&dev.launches)
+    if gompy_debug_level:
+        tell_launch(dev, fn, b"" if queue == NULL else b", async")
     if queue == NULL:
         dev.ops.acc_exec(address, mapnum, hostaddrs, devaddrs, dims, tgt)
     else:
@@ -95,7 +97,6 @@ cdef void acc_parallel "gompy_acc_parallel"(int flags, void (*fn)(void *) noexce
     cdef unsigned dims[3]
     cdef void *address
     cdef int number
-    gompy_debug(b"GOACC_parallel_keyed: region %p, %lu map entries\n", <void *> fn, <unsigned long> mapnum)
     acc_lazy_initialize()
     thr = acc_thread()
     prof_construct(&scope, thr, ACC_CONSTRUCT_PARALLEL, ACC_EV_COMPUTE_CONSTRUCT_START, ACC_ASYNC_SYNC)
@@ -118,7 +119,7 @@ cdef void acc_parallel "gompy_acc_parallel"(int flags, void (*fn)(void *) noexce
                     gompy_fatal(b"target function wasn't mapped: the program has no device code; ACC_DEVICE_TYPE=host "
                                 b"runs it on the host")
                 gompy_fatal(b"target function wasn't mapped")
-        acc_launch(thr, address, acc_queue(thr, True, number), mapnum, hostaddrs, sizes, kinds, dims, &scope)
+        acc_launch(thr, <void *> fn, address, acc_queue(thr, True, number), mapnum, hostaddrs, sizes, kinds, dims, &scope)
     prof_event(&scope, ACC_EV_COMPUTE_CONSTRUCT_END)
     prof_end(&scope)
 

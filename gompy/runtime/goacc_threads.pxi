@@ -116,10 +116,23 @@ cdef const char *acc_plugin_name(DeviceDescr *dev) noexcept nogil:
     return dev.name
 
 
-cdef DeviceDescr *acc_fail_locked(bint fatal, const char *fmt, const char *text) noexcept nogil:
+cdef const char *acc_type_missing(const char *name) noexcept nogil:
+    """Why there is no device of a type that has a name, in the words of the link that would bring one; or what is empty."""
+    if word_is(name, b"nvidia") and not has_image_of(TYPE_NVIDIA_PTX):
+        return b": the program has no code for it; link it with -foffload=nvptx-none"
+    if word_is(name, b"radeon") and not has_image_of(TYPE_GCN):
+        return b": the program has no code for it; link it with -foffload=amdgcn-amdhsa"
+    if word_is(name, b"intelmic") and not has_image_of(TYPE_INTEL_MIC):
+        return b": the program has no code for it; link it by gompcc, with -foffload=intelmic"
+    return b""
+
+
+cdef DeviceDescr *acc_unsupported(bint fatal, const char *name) noexcept nogil:
+    """There is no device of a type; gompy_acc_lock is held."""
     if fatal:
         gompy_lock_release(&gompy_acc_lock)
-        gompy_fatal(fmt, text)
+        print_plugin_reasons()
+        gompy_fatal(b"device type %s not supported%s", name, acc_type_missing(name))
     return NULL
 
 
@@ -134,16 +147,20 @@ cdef DeviceDescr *acc_resolve(int type, bint fatal) noexcept nogil:
                 if acc_types[i] != NULL and acc_count(acc_types[i]) > 0 \
                         and word_is(wanted, acc_plugin_name(acc_types[i])):
                     return acc_types[i]
-            return acc_fail_locked(fatal, b"device type %s not supported", wanted)
+            return acc_unsupported(fatal, wanted)
     if type == ACC_DEVICE_DEFAULT or type == ACC_DEVICE_NOT_HOST:
         for i in range(ACC_DEVICE_NOT_HOST + 1, ACC_DEVICE_HWM):
             if acc_types[i] != NULL and acc_count(acc_types[i]) > 0:
                 return acc_types[i]
         if type == ACC_DEVICE_DEFAULT:
             return &acc_host
-        return acc_fail_locked(fatal, b"no device found", NULL)
+        if fatal:
+            gompy_lock_release(&gompy_acc_lock)
+            print_plugin_reasons()
+            gompy_fatal(b"no device found")
+        return NULL
     if not acc_known_type(type) or acc_types[type] == NULL:
-        return acc_fail_locked(fatal, b"device type %s not supported", acc_type_name(type))
+        return acc_unsupported(fatal, acc_type_name(type))
     return acc_types[type]
 
 

@@ -3,7 +3,7 @@
 
 cdef extern from "goacc.h":
     ctypedef struct gompy_words_t:
-        pass
+        const void *where  # the directive, or NULL
     void *gompy_acc_thread
     gompy_lock_t gompy_acc_lock
     gompy_lock_t gompy_prof_lock

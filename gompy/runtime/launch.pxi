@@ -34,13 +34,14 @@ cdef void *region_on_device(DeviceDescr *dev, void (*fn)(void *) noexcept nogil,
     return address
 
 
-cdef TargetMem *map_for_target(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size_t *sizes, void *kinds,
+cdef TargetMem *map_for_target(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, size_t mapnum, void **hostaddrs, size_t *sizes, void *kinds,
                                bint short_kinds) noexcept nogil:
     """Map a target construct's entries; ends the program on failure, NULL if the device has been finalised."""
     cdef int failed = 0
     cdef TargetMem *tgt = NULL
     gompy_lock_acquire(&dev.lock)
     if dev.state == DEVICE_INITIALIZED:
+        doing(dev, NULL, <void *> fn)
         tgt = map_vars(dev, mapnum, hostaddrs, sizes, kinds, short_kinds, new_stamp(dev), VARS_TARGET, &failed)
     gompy_lock_release(&dev.lock)
     if failed:
@@ -57,24 +58,29 @@ cdef void unmap_construct(TargetMem *tgt) noexcept nogil:
         return
     gompy_lock_acquire(&dev.lock)
     if dev.state == DEVICE_INITIALIZED and tgt.epoch == dev.epoch:
+        doing(dev, tgt.what, tgt.where)
         rc = unmap_vars(tgt, new_stamp(dev))
     gompy_lock_release(&dev.lock)
     if rc:
         fatal_failure()
 
 
-cdef bint run_on_device(DeviceDescr *dev, void *address, size_t mapnum, void **hostaddrs, size_t *sizes, void *kinds,
-                        bint short_kinds, void **args) noexcept nogil:
+cdef bint run_on_device(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, void *address, size_t mapnum,
+                        void **hostaddrs, size_t *sizes, void *kinds, bint short_kinds, void **args) noexcept nogil:
     """Map, run, unmap; False if the device was finalised meanwhile."""
     cdef TargetMem *tgt
     if mapnum == 0 or dev.capabilities & CAP_SHARED_MEM:
         gompy_count(&dev.launches)
+        if gompy_debug_level:
+            tell_launch(dev, <void *> fn, b"")
         dev.ops.run(dev.target_id, address, <void *> hostaddrs if dev.capabilities & CAP_SHARED_MEM else NULL, args)
         return True
-    tgt = map_for_target(dev, mapnum, hostaddrs, sizes, kinds, short_kinds)
+    tgt = map_for_target(dev, fn, mapnum, hostaddrs, sizes, kinds, short_kinds)
     if tgt == NULL:
         return False
     gompy_count(&dev.launches)
+    if gompy_debug_level:
+        tell_launch(dev, <void *> fn, b"")
     dev.ops.run(dev.target_id, address, <void *> tgt.tgt_start, args)
     unmap_construct(tgt)
     return True
@@ -107,7 +113,7 @@ cdef void target_now(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, size_t
         GOMP_taskwait_depend(depend)
     address = region_on_device(dev, fn, &reason)
     if address != NULL and dev.capabilities & CAP_SHARED_MEM == 0:
-        if run_on_device(dev, address, mapnum, hostaddrs, sizes, kinds, True, args):
+        if run_on_device(dev, fn, address, mapnum, hostaddrs, sizes, kinds, True, args):
             if buffer != small:
                 free(buffer)
             return
@@ -119,7 +125,7 @@ cdef void target_now(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, size_t
         if size:
             copy_firstprivate(buffer, mapnum, hostaddrs, sizes, kinds)
     if address != NULL:
-        run_on_device(dev, address, mapnum, hostaddrs, sizes, kinds, True, args)
+        run_on_device(dev, fn, address, mapnum, hostaddrs, sizes, kinds, True, args)
     else:
         region_on_host(dev, fn, hostaddrs, args, reason)
     if buffer != small:
@@ -156,5 +162,5 @@ cdef public void GOMP_target(int device, void (*fn)(void *) noexcept nogil, cons
     cdef void *address = NULL
     if takes_maps(dev):
         address = region_on_device(dev, fn, &reason)
-    if address == NULL or not run_on_device(dev, address, mapnum, hostaddrs, sizes, kinds, False, NULL):
+    if address == NULL or not run_on_device(dev, fn, address, mapnum, hostaddrs, sizes, kinds, False, NULL):
         region_on_host(dev, fn, hostaddrs, NULL, or_text(reason, b"the device cannot run the region"))

@@ -15,7 +15,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t, uint64_t, uintptr_t
 from libc.stdio cimport fwrite, snprintf, stderr
 from libc.stdlib cimport atexit, atoi, calloc, free, malloc, realloc
-from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strcmp, strerror, strlen, strncmp, strrchr
+from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strcmp, strerror, strlen, strncmp, strrchr, strstr
 
 from gompy.native.descriptors cimport gompy_open_to_append
 from gompy.native.environment cimport secure_getenv
@@ -102,16 +102,21 @@ cdef extern from "<pthread.h>" nogil:
 include "consts.pxi"
 include "types.pxi"
 include "goacc_types.pxi"
-include "stock.pxi"
 include "env.pxi"
+include "stock.pxi"
 include "report.pxi"
+include "places.pxi"
 include "splay.pxi"
 include "refcount.pxi"
 include "constants.pxi"
 include "copy.pxi"
 include "guards.pxi"
+include "own_entries.pxi"
 include "plan.pxi"
+include "struct_pointers.pxi"
 include "map.pxi"
+include "debug.pxi"
+include "host_faults.pxi"
 include "unmap.pxi"
 include "pairing.pxi"
 include "images.pxi"

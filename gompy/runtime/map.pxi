@@ -10,8 +10,7 @@ cdef int allocation_failed(MapJob *job, size_t total) noexcept nogil:
     for i in range(job.mapnum):
         kind = kind_of(job, i)
         if (job.hostaddrs[i] == NULL or job.tgt.list[i].key != NULL or kind == MAP_STRUCT or kind == MAP_FIRSTPRIVATE_INT
-                or is_pointer_kind(kind) or kind == MAP_ALWAYS_POINTER or kind == MAP_ATTACH
-                or kind == MAP_ATTACH_ZERO_LENGTH_ARRAY_SECTION):
+                or is_pointer_kind(kind) or kind == MAP_ALWAYS_POINTER or is_attach_kind(kind)):
             continue
         if largest == job.mapnum or job.sizes[i] > job.sizes[largest]:
             largest = i
@@ -64,6 +63,8 @@ cdef int map_pointer(MapJob *job, uintptr_t place, uintptr_t pointer, size_t bia
             value = device_address(node, pointer + bias) - bias
         elif not allow_zero_length:
             return gompy_fail(b"Pointer target of array section wasn't mapped")
+        else:
+            value = unmapped_value(pointer)
     return copy_word(job.dev, place, value, &job.stage)
 
 
@@ -116,18 +117,22 @@ cdef int build_always_pointer(MapJob *job, size_t i, uintptr_t *value) noexcept 
 
 
 cdef int build_attach(MapJob *job, size_t i) noexcept nogil:
-    """Attach a pointer; OpenMP leaves one alone whose variable is not mapped."""
+    """Attach a pointer; OpenMP leaves one alone whose variable is not mapped, and one of an empty section may be wild."""
     cdef uintptr_t start = entry_start(job, i)
     cdef SplayNode *node = lookup_mapped(&job.dev.mem_map, start, start + sizeof(void *))
     cdef MapEntry *entry = &job.tgt.list[i]
+    cdef bint empty
     if node == NULL:
         return gompy_fail(b"outer struct not mapped for attach") if job.openacc else 0
     entry.key = node
     entry.offset = start - node.host_start
     entry.length = node.host_end - node.host_start
     entry.is_attach = 1
+    # GCC 12 writes plain ATTACH also for a section whose length turns out to be 0.
+    empty = (not job.openacc and i and job.sizes[i - 1] == 0
+             and job.hostaddrs[i - 1] == <void *> ((<uintptr_t *> start)[0] + job.sizes[i]))
     return attach_pointer(job.dev, node, start, job.sizes[i],
-                          kind_of(job, i) == MAP_ATTACH_ZERO_LENGTH_ARRAY_SECTION, &job.stage)
+                          empty or kind_of(job, i) == MAP_ATTACH_ZERO_LENGTH_ARRAY_SECTION, &job.stage, empty)
 
 
 cdef int first_contents(MapJob *job, SplayNode *key, size_t i, int kind) noexcept nogil:
@@ -148,6 +153,7 @@ cdef int first_contents(MapJob *job, SplayNode *key, size_t i, int kind) noexcep
         return gompy_fail(b"gomp_map_vars: unhandled kind 0x%.2x", kind)
     if not copied_when_new(kind) or size == 0:
         return 0
+    job.dev.copying.kind = kind
     if copy_to_device(job.dev, place, <void *> key.host_start, size, &job.stage):
         return -1
     if kind == MAP_TO_PSET:
@@ -164,6 +170,16 @@ cdef int first_contents(MapJob *job, SplayNode *key, size_t i, int kind) noexcep
     return 0
 
 
+cdef inline uintptr_t key_offset(MapJob *job, uintptr_t start, uintptr_t end, uintptr_t planned) noexcept nogil:
+    """Where a new key lies in its block: where it was planned, or in the image if that has the link variable."""
+    cdef LinkStorage *link
+    if job.dev.num_links:
+        link = find_link(job.dev, start, end)
+        if link != NULL:
+            return link.device + (start - link.host_start) - job.tgt.tgt_start
+    return planned
+
+
 cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) noexcept nogil:
     """A new key, or the one that an entry before made.
 
@@ -176,7 +192,6 @@ cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) n
     cdef SplayTree *tree = &job.dev.mem_map
     cdef SplayNode *node = splay_lookup(tree, start, end)
     cdef SplayNode *key = job.next_node
-    cdef LinkStorage *link = NULL
     cdef uintptr_t address
     if node != NULL and node.ref_kind != REF_LINK:
         if map_existing(job, node, start, end, entry, kind, False, is_implicit(job, i), &job.stage):
@@ -186,11 +201,7 @@ cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) n
     key.host_start = start
     key.host_end = end
     key.tgt = job.tgt
-    key.tgt_offset = planned
-    if job.dev.num_links:
-        link = find_link(job.dev, start, end)
-        if link != NULL:
-            key.tgt_offset = link.device + (start - link.host_start) - job.tgt.tgt_start
+    key.tgt_offset = key_offset(job, start, end, planned)
     if node != NULL:
         splay_remove(tree, node)
         key.link_key = node
@@ -240,6 +251,20 @@ cdef int build_struct(MapJob *job, size_t i) noexcept nogil:
             return -1
         if first_key == NULL and job.next_node != next:
             first_key = next
+    if job.tgt.list[i].follow and first_key != NULL:
+        return build_struct_pointers(job, base, planned, first_key)
+    return 0
+
+
+cdef int build_pointer_structs(MapJob *job) noexcept nogil:
+    """Structs that take pointers in come first: GCC 12 may list the attachments before them."""
+    cdef size_t i = 0
+    while i < job.mapnum:
+        if kind_of(job, i) == MAP_STRUCT and job.hostaddrs[i] != NULL:
+            if job.tgt.list[i].follow and build_struct(job, i):
+                return -1
+            i += job.sizes[i]
+        i += 1
     return 0
 
 
@@ -249,6 +274,8 @@ cdef int build_entries(MapJob *job) noexcept nogil:
     cdef int kind
     cdef uintptr_t pointer_value = 0
     cdef MapEntry *entry
+    if job.takes_pointers and build_pointer_structs(job):
+        return -1
     while i < job.mapnum:
         entry = &job.tgt.list[i]
         kind = kind_of(job, i)
@@ -266,16 +293,21 @@ cdef int build_entries(MapJob *job) noexcept nogil:
             pass
         elif kind == MAP_FIRSTPRIVATE:
             entry.offset = entry.planned
+            job.dev.copying.kind = kind
             if job.sizes[i] and copy_value(job.dev, job.tgt.tgt_start + entry.planned, job.hostaddrs[i],
                                            job.sizes[i], &job.stage):
                 return -1
+        elif entry.is_own:
+            if build_own_entry(job, i, kind):
+                return -1
+            i += entry.follow
         elif kind == MAP_USE_DEVICE_PTR or kind == MAP_USE_DEVICE_PTR_IF_PRESENT:
             if entry.offset == OFFSET_LATER and translate_in_place(job, i):
                 return -1
         elif kind == MAP_ALWAYS_POINTER:
             if build_always_pointer(job, i, &pointer_value):
                 return -1
-        elif kind == MAP_ATTACH or kind == MAP_ATTACH_ZERO_LENGTH_ARRAY_SECTION:
+        elif is_attach_kind(kind):
             if build_attach(job, i):
                 return -1
         elif kind == MAP_IF_PRESENT:
@@ -305,6 +337,8 @@ cdef int finish_block(MapJob *job) noexcept nogil:
     cdef uintptr_t word
     cdef int rc = 0
     if job.pragma == VARS_TARGET:
+        if job.has_struct:
+            place_struct_sections(job)
         for i in range(job.mapnum):
             word = argument_word(job, i)
             if copy_word(job.dev, job.tgt.tgt_start + i * sizeof(void *), word, &job.stage):
@@ -340,12 +374,15 @@ cdef TargetMem *map_vars(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size
     cdef MapJob job
     cdef TargetMem *tgt
     cdef size_t i
-    tgt = new_target_mem(dev, mapnum, mapnum)
+    # An enter data's struct may take in pointers that other groups of the directive attach.
+    tgt = new_target_mem(dev, mapnum, mapnum if dev.call == NULL else mapnum + dev.call.mapnum)
     if tgt == NULL:
         failed[0] = gompy_fail(b"Out of memory allocating %lu bytes",
                                <unsigned long> (mapnum * (sizeof(MapEntry) + sizeof(SplayNode))))
         return NULL
     tgt.refcount = 0 if pragma == VARS_ENTER_DATA else 1
+    tgt.what = dev.what
+    tgt.where = dev.where
     if mapnum == 0:
         return tgt
     job.dev = dev
@@ -364,6 +401,8 @@ cdef TargetMem *map_vars(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size
     job.new_objects = 0
     job.guard = guard_step(dev)
     job.needs_build = False
+    job.has_struct = False
+    job.takes_pointers = False
     job.openacc = stamp == EVERY_ENTRY
     job.next_node = tgt.nodes
     job.stage.buffer = NULL
@@ -383,6 +422,8 @@ cdef TargetMem *map_vars(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size
         free(job.stage.buffer)
     if failed[0]:
         return NULL
+    if gompy_debug_level:
+        tell_maps(&job)
     if job.openacc and pragma == VARS_ENTER_DATA:
         for i in range(mapnum):
             if tgt.list[i].key != NULL and not tgt.list[i].is_attach:

@@ -27,6 +27,8 @@ cdef struct MapJob:
     size_t guard  # guard_step
     bint needs_build
     bint openacc  # every entry counts, a pointer must be mapped to be attached, struct members leave one by one
+    bint has_struct
+    bint takes_pointers  # a struct takes pointers in (struct_pointers.pxi)
     SplayNode *next_node
     Stage stage
 
@@ -60,6 +62,10 @@ cdef inline size_t align_up(size_t n, size_t align) noexcept nogil:
 
 cdef inline bint is_pointer_kind(int kind) noexcept nogil:
     return kind == MAP_POINTER or kind == MAP_POINTER_TO_ZERO_LENGTH_ARRAY_SECTION
+
+
+cdef inline bint is_attach_kind(int kind) noexcept nogil:
+    return kind == MAP_ATTACH or kind == MAP_ATTACH_ZERO_LENGTH_ARRAY_SECTION
 
 
 cdef inline bint copies_to(int kind) noexcept nogil:
@@ -144,6 +150,7 @@ cdef int map_existing(MapJob *job, SplayNode *old, uintptr_t start, uintptr_t en
         entry.copy_start = start - old.host_start
     entry.length = end - start
     if is_always_to(kind) or always_to:
+        job.dev.copying.kind = kind
         if copy_range(job.dev, old, start, end, True, stage):
             return -1
     increment_refcount(old, job.stamp)
@@ -223,32 +230,41 @@ cdef int plan_struct(MapJob *job, size_t i) noexcept nogil:
     cdef size_t first = i + 1
     cdef size_t last = i + job.sizes[i]
     cdef uintptr_t base = entry_start(job, i)
+    cdef uintptr_t begin = <uintptr_t> job.hostaddrs[first]
     cdef uintptr_t end = <uintptr_t> job.hostaddrs[last] + job.sizes[last]
     cdef SplayNode *whole = lookup_mapped(&job.dev.mem_map, base, end)
     cdef MapEntry *entry = &job.tgt.list[i]
     cdef size_t align = alignment_of(job, i)
     cdef size_t j
-    cdef bint copied = end - base <= STAGED_OBJECT_SIZE and job.size <= STAGED_BLOCK_SIZE
+    cdef bint copied
     entry.offset = OFFSET_STRUCT
+    for j in range(first, last + 1):
+        job.tgt.list[j].kind = <unsigned char> kind_of(job, j)
+    job.has_struct = True
     if whole != NULL:
         for j in range(first, last + 1):
             if map_member(job, whole, first, j, NULL):
                 return -1
+        tell_dropped_pointers(job, base)
         return 0
+    entry.follow = plan_struct_pointers(job, base, &begin, &end)
+    if entry.follow:
+        job.takes_pointers = True
+    copied = end - base <= STAGED_OBJECT_SIZE and job.size <= STAGED_BLOCK_SIZE
     # Members keep their distances; the struct's (virtual) base is aligned.  The distance to the first needs no memory.
     if job.align < align:
         job.align = align
     for j in range(first, last + 1):
         copied = copied and copied_when_new(kind_of(job, j))
     if job.guard:
-        reserve_guarded(job, entry, <uintptr_t> job.hostaddrs[first] - base, end - <uintptr_t> job.hostaddrs[first], align)
+        reserve_guarded(job, entry, begin - base, end - begin, align)
     elif copied:
-        entry.planned = align_up(job.size - (<uintptr_t> job.hostaddrs[first] - base), align)
+        entry.planned = align_up(job.size - (begin - base), align)
         job.size = entry.planned + (end - base)
         job.staged_objects += job.sizes[i]
     else:
         entry.large = 1
-        entry.planned = align_up(job.large_size - (<uintptr_t> job.hostaddrs[first] - base), align)
+        entry.planned = align_up(job.large_size - (begin - base), align)
         job.large_size = entry.planned + (end - base)
     job.new_objects += job.sizes[i]
     return 0
@@ -266,6 +282,7 @@ cdef int plan_entries(MapJob *job) noexcept nogil:
     while i < job.mapnum:
         entry = &job.tgt.list[i]
         kind = kind_of(job, i)
+        entry.kind = <unsigned char> kind
         if job.hostaddrs[i] == NULL or kind == MAP_FIRSTPRIVATE_INT:
             entry.offset = OFFSET_INLINED
             i += 1
@@ -283,7 +300,7 @@ cdef int plan_entries(MapJob *job) noexcept nogil:
                 return -1
             i += job.sizes[i] + 1
             continue
-        if kind == MAP_ALWAYS_POINTER or kind == MAP_ATTACH or kind == MAP_ATTACH_ZERO_LENGTH_ARRAY_SECTION:
+        if kind == MAP_ALWAYS_POINTER or is_attach_kind(kind):
             entry.offset = OFFSET_POINTER
             job.needs_build = True
             i += 1
@@ -298,11 +315,19 @@ cdef int plan_entries(MapJob *job) noexcept nogil:
         if kind == MAP_ZERO_LEN_ARRAY_SECTION:
             node = lookup_section(tree, start, end)
             if node == NULL:
-                entry.offset = OFFSET_POINTER
+                entry.offset = unmapped_offset
                 i += 1
                 continue
         else:
             node = lookup_mapped(tree, start, end)
+        if is_own_entry(job, i, kind, node):
+            entry.is_own = 1
+            reserve(job, entry, end - start, sizeof(void *), True)
+            job.needs_build = True
+            i += 1
+            if kind == MAP_TO_PSET:
+                i += descriptor_pointers(job, i - 1)
+            continue
         if node != NULL:
             follow = descriptor_refresh(job, i, node) if kind == MAP_TO_PSET else 0
             if map_existing(job, node, start, end, entry, kind, follow > 0, is_implicit(job, i), NULL):

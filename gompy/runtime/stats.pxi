@@ -11,6 +11,7 @@ cdef void forget_counts() noexcept nogil:
 cdef void library_loaded "gompy_library_loaded"() noexcept nogil:
     find_stock()
     read_environment()
+    choose_default_device()
     read_icvs(&initial_icvs)
     display_at_start()
 

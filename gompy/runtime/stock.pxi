@@ -168,6 +168,23 @@ cdef bint make_team() noexcept nogil:
     return in_team()
 
 
+# With OMP_TARGET_OFFLOAD=mandatory and no OMP_DEFAULT_DEVICE, libgomp 14 chooses the default device when it is asked
+# first: of its own devices, and where it finds none the answer is omp_invalid_device.  Which devices there are is known
+# here, so the initial thread's is set before that, and for threads that are not libgomp's that answer means the first one.
+
+cdef int invalid_is_meant  # the program has set omp_invalid_device itself
+
+
 cdef inline int stock_get_default_device() noexcept nogil:
     """The default-device-var ICV of the task that asks."""
-    return stock_default_device() if stock_default_device != NULL else 0
+    cdef int device = stock_default_device() if stock_default_device != NULL else 0
+    if device == OMP_INVALID_DEVICE and not gompy_load(&invalid_is_meant):
+        return 0
+    return device
+
+
+cdef void choose_default_device() noexcept nogil:
+    """At the start of the program."""
+    if (target_offload == OFFLOAD_MANDATORY and stock_set_default_device != NULL
+            and secure_getenv(b"OMP_DEFAULT_DEVICE") == NULL and secure_getenv(b"OMP_DEFAULT_DEVICE_ALL") == NULL):
+        stock_set_default_device(0)

@@ -16,7 +16,9 @@ cdef struct TargetTask:
     unsigned short *kinds
     void **args
     const char *reason
+    char *kept  # what keep_entries took, or NULL
     unsigned flags
+    const void *where  # update, enter data, exit data: the directive
     bint launched
     uint64_t epoch  # of the device at that time
     TargetMem *tgt
@@ -41,8 +43,9 @@ cdef TargetTask *new_task(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, s
     """A construct's lists and firstprivate data, copied: the originals are gone when the task runs."""
     cdef size_t words = count_args(args)
     cdef size_t private_size = firstprivate_size(mapnum, sizes, kinds) if fn != NULL else 0
-    cdef TargetTask *task = <TargetTask *> calloc(1, sizeof(TargetTask) + words * sizeof(void *) + private_size + mapnum
-                                                  * (sizeof(void *) + sizeof(size_t) + sizeof(unsigned short)))
+    cdef size_t kept = keep_entries(NULL, mapnum, hostaddrs, sizes, kinds) if fn != NULL else 0
+    cdef TargetTask *task = <TargetTask *> calloc(1, sizeof(TargetTask) + words * sizeof(void *) + kept + private_size
+                                                  + mapnum * (sizeof(void *) + sizeof(size_t) + sizeof(unsigned short)))
     if task == NULL:
         gompy_fatal(b"Out of memory allocating %lu bytes", <unsigned long> (sizeof(TargetTask) + private_size))
     task.dev = dev
@@ -53,11 +56,14 @@ cdef TargetTask *new_task(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, s
     if words:
         task.args = <void **> (task.sizes + mapnum)
         memcpy(task.args, args, words * sizeof(void *))
-    task.kinds = <unsigned short *> (task.sizes + mapnum + words)
+    task.kinds = <unsigned short *> (<char *> (task.sizes + mapnum + words) + kept)
     if mapnum:
         memcpy(task.hostaddrs, hostaddrs, mapnum * sizeof(void *))
         memcpy(task.sizes, sizes, mapnum * sizeof(size_t))
         memcpy(task.kinds, kinds, mapnum * sizeof(unsigned short))
+    if kept:
+        task.kept = <char *> (task.sizes + mapnum + words)
+        keep_entries(task.kept, mapnum, task.hostaddrs, sizes, kinds)
     if private_size:
         copy_firstprivate(<char *> (task.kinds + mapnum), mapnum, task.hostaddrs, sizes, kinds)
     return task
@@ -84,7 +90,11 @@ cdef void launch_async(TargetTask *task, bint awaited) noexcept nogil:
     if task.dev.capabilities & CAP_SHARED_MEM:
         vars = <void *> task.hostaddrs
     elif task.mapnum:
-        task.tgt = map_for_target(task.dev, task.mapnum, task.hostaddrs, task.sizes, task.kinds, True)
+        gompy_lock_acquire(&task.dev.lock)
+        if task.kept != NULL:
+            prefer_mapped(task.dev, task.kept, task.mapnum, task.hostaddrs, task.sizes, task.kinds)
+        task.tgt = map_for_target(task.dev, task.fn, task.mapnum, task.hostaddrs, task.sizes, task.kinds, True)
+        gompy_lock_release(&task.dev.lock)
         if task.tgt == NULL:
             task.reason = b"the device is finalized"
             return
@@ -92,6 +102,8 @@ cdef void launch_async(TargetTask *task, bint awaited) noexcept nogil:
     task.launched = True
     task.epoch = task.dev.epoch
     gompy_count(&task.dev.launches)
+    if gompy_debug_level:
+        tell_launch(task.dev, <void *> task.fn, b", nowait")
     if task.dev.ops.start_region != NULL:
         if not awaited:
             task.ticket = task.dev.ops.start_region(task.dev.target_id, address, vars, task.args)
@@ -162,19 +174,20 @@ cdef void data_task_body(void *data) noexcept nogil:
     if construct_cancelled():
         pass
     elif task.flags & GOMP_TARGET_FLAG_UPDATE:
-        update_now(task.dev, task.mapnum, task.hostaddrs, task.sizes, task.kinds, True)
+        update_now(task.dev, task.mapnum, task.hostaddrs, task.sizes, task.kinds, True, task.where)
     else:
-        enter_exit_now(task.dev, task.mapnum, task.hostaddrs, task.sizes, task.kinds, task.flags)
+        enter_exit_now(task.dev, task.mapnum, task.hostaddrs, task.sizes, task.kinds, task.flags, task.where)
     free(task)
 
 
 cdef void defer_data(DeviceDescr *dev, size_t mapnum, void **hostaddrs, size_t *sizes, unsigned short *kinds,
-                     unsigned flags, void **depend) noexcept nogil:
+                     unsigned flags, void **depend, const void *where) noexcept nogil:
     """update, enter data, exit data with nowait and depend, in a team."""
     cdef TargetTask *task
     if construct_cancelled():
         return
     task = new_task(dev, NULL, mapnum, hostaddrs, sizes, kinds, NULL)
     task.flags = flags
+    task.where = where
     GOMP_task(data_task_body, &task, copy_task_pointer, sizeof(void *), sizeof(void *), True, GOMP_TASK_FLAG_DEPEND,
               depend, 0, NULL)

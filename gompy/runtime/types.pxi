@@ -22,6 +22,7 @@ cdef struct SplayNode:
     uintptr_t tgt_offset  # device address - tgt.tgt_start
     int ref_kind  # REF_*
     int removed  # no longer in the tree, but a construct that lasts still has it in its list
+    int taken_in  # a struct's pointer that the construct did not list (struct_pointers.pxi)
     int null_pointer  # TO_PSET: a pointer in it was NULL when it was mapped
     uintptr_t refcount  # of a struct's elements: valid in the first only
     uintptr_t dynamic_refcount  # OpenACC: what enter data and acc_copyin, acc_create added to it
@@ -50,6 +51,8 @@ cdef struct MapEntry:
     unsigned char copy_from
     unsigned char always_copy_from
     unsigned char is_attach
+    unsigned char is_own  # a piece of the region's own (own_entries.pxi)
+    unsigned char kind  # MAP_*
 
 cdef struct TargetMem:
     uintptr_t refcount  # keys that are in the tree + constructs that last and name one of them, or made it
@@ -59,11 +62,20 @@ cdef struct TargetMem:
     TargetMem *prev  # the enclosing target data construct
     DeviceDescr *device
     uint64_t epoch  # device.epoch when it was made; another one: the device was lost (fork)
+    const char *what  # the construct (places.pxi)
+    const void *where
     const void *image  # the target data that it stands for, of the functions and variables of an image
     size_t list_count
     size_t num_nodes
     MapEntry *list
     SplayNode *nodes
+
+cdef struct MapCall:
+    # The entries that a directive passed.
+    size_t mapnum
+    void **hostaddrs
+    size_t *sizes
+    unsigned short *kinds
 
 cdef struct AddrPair:
     uintptr_t start
@@ -170,6 +182,13 @@ cdef struct HostWrite:
     uintptr_t end
     HostWrite *next
 
+cdef struct HostCopy:
+    # A copy between device and host that is being made, or, with size 0, none.
+    uintptr_t host
+    size_t size
+    int to_device
+    int kind  # MAP_*, -1: of a routine
+
 cdef struct DeviceDescr:
     const char *name
     unsigned capabilities
@@ -187,6 +206,10 @@ cdef struct DeviceDescr:
     size_t num_links
     TargetMem *images  # loaded ones, chained by prev
     uint64_t launches
+    const char *what  # what the lock is held for (places.pxi)
+    const void *where
+    HostCopy copying  # by the thread that holds the lock
+    MapCall *call  # the enter data that holds the lock and maps its entries group by group, or NULL
     void *queue  # OpenACC: the asynchronous queue of the mapping operation that holds the lock, or NULL
     void **queues  # by queue number; NULL where there is none yet
     int num_queues

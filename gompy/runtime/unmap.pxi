@@ -103,6 +103,7 @@ cdef int unmap_vars(TargetMem *tgt, uint64_t stamp) noexcept nogil:
                 continue
         decrement_refcount(key, stamp, False, &do_copy, &do_remove)
         if (do_copy and entry.copy_from) or entry.always_copy_from:
+            dev.copying.kind = entry.kind
             # OpenACC: as it is, the pointers that are still attached in it included (libgomp does so for OpenMP too).
             if copy_one_way(dev, key, start, entry.length, False, NULL) if stamp == EVERY_ENTRY \
                     else copy_range(dev, key, start, start + entry.length, False, NULL):

@@ -12,6 +12,8 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from gcc_suite.source import openmp_50_tests
+
 from gompy.driver import paths
 
 HERE = Path(__file__).resolve().parent
@@ -129,6 +131,7 @@ def write(site: Site, work: Path) -> None:
         # The driver also sees what programs launch past the runtime.
         "gompy_stats_variable": "GOMPY_CUDA_STATS" if site.emulated_cuda else "GOMPY_STATS",
         "gompy_levels": " ".join(site.levels),
+        "gompy_openmp_50": " ".join(sorted(openmp_50_tests())),
         "gompy_device_only": str(int(site.device_only)),
     }
     (work / "site.exp").write_text("".join(f"set {name} {quote(value)}\n" for name, value in values.items()))

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from gompy.dg.program import TestFile
 
+from . import expected
+
 PACKAGE = "gcc-12-source"
 FOLDER = Path("/usr/src/gcc-12")
 """Where the package puts the archive: gcc-12.2.0-dfsg.tar.xz of Debian 12, gcc-12.4.0-dfsg.tar.xz of Debian 13."""
@@ -28,6 +30,14 @@ _OFFLOADING = re.compile(
 )
 _INCLUDE = re.compile(r'^[ \t]*(?:#[ \t]*include|include)[ \t]+["\']([^"\']+)["\']', re.MULTILINE)
 _SOURCES = re.compile(r"dg-additional-sources[ \t]+([^}\n]+)")
+
+
+OPENMP_50 = Path(__file__).resolve().parent.parent / "expected" / "openmp-5.0.txt"
+
+
+def openmp_50_tests() -> frozenset[str]:
+    """File names of the tests that run with GOMPY_UNMAPPED=null."""
+    return frozenset(expected.read(OPENMP_50))
 
 
 class SourceError(Exception):

@@ -113,7 +113,7 @@ cdef void explain_address(mic_device *d, mic_death *death, char *to, size_t room
         snprintf(to, room, b"an address that cannot exist (not canonical)")
         return
     if death.address < 65536:
-        snprintf(to, room, b"address %p is not mapped on the device (a null pointer, which a pointer to unmapped memory becomes)", p)
+        snprintf(to, room, b"address %p is not mapped on the device (a null pointer)", p)
         return
     if d.guarded and explain_guard(d, death.address, to, room):
         return

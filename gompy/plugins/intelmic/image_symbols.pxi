@@ -13,19 +13,12 @@ cdef extern from *:
         uint32_t p_flags
         uint64_t p_vaddr
         uint64_t p_memsz
-    ctypedef struct Elf64_Shdr:
-        uint32_t sh_type
-        uint32_t sh_link
-        uint64_t sh_offset
-        uint64_t sh_size
-    ctypedef struct Elf64_Sym:
-        uint32_t st_name
-        unsigned char st_info
-        uint16_t st_shndx
-        uint64_t st_value
-        uint64_t st_size
-    int SHT_SYMTAB, SHT_DYNSYM, STT_FUNC, STT_OBJECT, SHN_UNDEF, PT_LOAD, ET_EXEC
-    int ELF64_ST_TYPE(unsigned char info) nogil
+    int SHT_SYMTAB, SHT_DYNSYM, STT_FUNC, STT_OBJECT, PT_LOAD
+
+cdef extern from "gompy/native/host_symbols.h" nogil:
+    const char *gompy_symbol_in(const char *bytes, uint64_t size, uint64_t value, unsigned table_type, int kind,
+                                uint64_t *offset)
+    bint gompy_symbol_of_host(uint64_t address, int kind, char *name, size_t room, uint64_t *offset)
 
 
 cdef bint holds(host_image *image, uint64_t offset, uint64_t n) noexcept nogil:
@@ -51,32 +44,10 @@ cdef host_image *image_at(mic_device *d, uint64_t address) noexcept nogil:
     return NULL
 
 
-cdef const char *symbol_in(host_image *image, uint64_t value, int table_type, int kind, uint64_t *offset) noexcept nogil:
+cdef inline const char *symbol_in(host_image *image, uint64_t value, int table_type, int kind,
+                                  uint64_t *offset) noexcept nogil:
     """The function or variable (kind: STT_*) that covers a link-time address in a symbol table, or NULL."""
-    cdef Elf64_Ehdr *elf = <Elf64_Ehdr *>image.bytes
-    cdef Elf64_Shdr *sections
-    cdef Elf64_Shdr *strings
-    cdef Elf64_Sym *symbols
-    cdef uint64_t i, j
-    if elf.e_shentsize != sizeof(Elf64_Shdr) or not holds(image, elf.e_shoff, elf.e_shnum * sizeof(Elf64_Shdr)):
-        return NULL
-    sections = <Elf64_Shdr *>(image.bytes + elf.e_shoff)
-    for i in range(elf.e_shnum):
-        if sections[i].sh_type != <uint32_t>table_type or sections[i].sh_link >= elf.e_shnum:
-            continue
-        strings = &sections[sections[i].sh_link]
-        if not holds(image, sections[i].sh_offset, sections[i].sh_size) or \
-                not holds(image, strings.sh_offset, strings.sh_size) or strings.sh_size == 0 or \
-                image.bytes[strings.sh_offset + strings.sh_size - 1] != 0:
-            continue
-        symbols = <Elf64_Sym *>(image.bytes + sections[i].sh_offset)
-        for j in range(sections[i].sh_size // sizeof(Elf64_Sym)):
-            if ELF64_ST_TYPE(symbols[j].st_info) == kind and symbols[j].st_shndx != SHN_UNDEF and \
-                    symbols[j].st_name < strings.sh_size and value >= symbols[j].st_value and \
-                    (value - symbols[j].st_value < symbols[j].st_size or value == symbols[j].st_value):
-                offset[0] = value - symbols[j].st_value
-                return image.bytes + strings.sh_offset + symbols[j].st_name
-    return NULL
+    return gompy_symbol_in(image.bytes, image.size, value, table_type, kind, offset)
 
 
 cdef void name_of(mic_device *d, uint64_t address, char *to, size_t room) noexcept nogil:
@@ -106,40 +77,15 @@ cdef bint variable_of_host(uint64_t address, char *to, size_t room) noexcept nog
 
     False: no such variable, or the file is stripped.
     """
-    cdef Dl_info info
-    cdef host_image file
-    cdef int fd
-    cdef off_t end
-    cdef void *p
-    cdef uint64_t value = address, offset = 0
-    cdef const char *name = NULL
-    if dladdr(<void *>address, &info) == 0 or info.dli_fname == NULL:
+    cdef char name[256]
+    cdef uint64_t offset = 0
+    if not gompy_symbol_of_host(address, STT_OBJECT, name, sizeof(name), &offset):
         return False
-    fd = gompy_open(info.dli_fname, O_RDONLY, 0)
-    if fd < 0:
-        fd = gompy_open(b"/proc/self/exe", O_RDONLY, 0)  # the program, by the word that it was called with
-    if fd < 0:
-        return False
-    end = lseek(fd, 0, SEEK_END)
-    p = mmap(NULL, <size_t>end, PROT_READ, MAP_PRIVATE, fd, 0) if end > <off_t>sizeof(Elf64_Ehdr) else <void *>-1
-    close(fd)
-    if p == <void *>-1:
-        return False
-    memset(&file, 0, sizeof(file))
-    file.bytes = <const char *>p
-    file.size = <size_t>end
-    if memcmp(p, b"\x7fELF", 4) == 0:
-        if (<Elf64_Ehdr *>p).e_type != ET_EXEC:
-            value -= <uint64_t>info.dli_fbase
-        name = symbol_in(&file, value, SHT_SYMTAB, STT_OBJECT, &offset)
-        if name == NULL:
-            name = symbol_in(&file, value, SHT_DYNSYM, STT_OBJECT, &offset)
-    if name != NULL and offset != 0:
+    if offset != 0:
         snprintf(to, room, b"its variable %s + %zu", name, <size_t>offset)
-    elif name != NULL:
+    else:
         snprintf(to, room, b"its variable %s", name)
-    munmap(p, <size_t>end)
-    return name != NULL
+    return True
 
 
 cdef extern from *:

@@ -1,0 +1,113 @@
+# What GOMP_DEBUG=1 tells: each entry of each mapping construct, updates, and launches.
+
+
+cdef const char *map_kind_name(int kind) noexcept nogil:
+    """A map kind in the words of OpenMP's clauses, where there are such."""
+    if kind < 0:
+        return b"host memory"
+    if kind == MAP_ALLOC or kind == MAP_FORCE_ALLOC:
+        return b"alloc"
+    if kind == MAP_TO or kind == MAP_FORCE_TO:
+        return b"to"
+    if kind == MAP_FROM or kind == MAP_FORCE_FROM:
+        return b"from"
+    if kind == MAP_TOFROM or kind == MAP_FORCE_TOFROM:
+        return b"tofrom"
+    if kind == MAP_ALWAYS_TO:
+        return b"always, to"
+    if kind == MAP_ALWAYS_FROM:
+        return b"always, from"
+    if kind == MAP_ALWAYS_TOFROM:
+        return b"always, tofrom"
+    if is_pointer_kind(kind) or kind == MAP_ALWAYS_POINTER:
+        return b"pointer"
+    if is_attach_kind(kind):
+        return b"attach"
+    if kind == MAP_DETACH or kind == MAP_FORCE_DETACH:
+        return b"detach"
+    if kind == MAP_TO_PSET:
+        return b"descriptor"
+    if kind == MAP_FORCE_PRESENT:
+        return b"present"
+    if kind == MAP_IF_PRESENT:
+        return b"if present"
+    if kind == MAP_DELETE or kind == MAP_DELETE_ZERO_LEN_ARRAY_SECTION:
+        return b"delete"
+    if kind == MAP_RELEASE:
+        return b"release"
+    if kind == MAP_FORCE_DEVICEPTR:
+        return b"deviceptr"
+    if kind == MAP_FIRSTPRIVATE or kind == MAP_FIRSTPRIVATE_INT:
+        return b"firstprivate"
+    if kind == MAP_USE_DEVICE_PTR or kind == MAP_USE_DEVICE_PTR_IF_PRESENT:
+        return b"use_device_ptr"
+    if kind == MAP_ZERO_LEN_ARRAY_SECTION:
+        return b"section without length"
+    if kind == MAP_STRUCT:
+        return b"struct"
+    return b"unknown kind"
+
+
+cdef void name_place(DeviceDescr *dev, char *to, size_t room) noexcept nogil:
+    """`device 0 (intelmic): region main._omp_fn.0` of what the device's lock is held for."""
+    cdef int used = snprintf(to, room, b"device %d (%s): ", dev.number, dev.name)
+    if used >= 0 and <size_t> used < room:
+        name_construct(dev.what, dev.where, to + used, room - used)
+
+
+cdef void tell_maps(MapJob *job) noexcept nogil:
+    """After the entries of a construct have been mapped."""
+    cdef char place[600]
+    cdef MapEntry *entry
+    cdef size_t i
+    cdef int kind
+    name_place(job.dev, place, sizeof(place))
+    for i in range(job.mapnum):
+        entry = &job.tgt.list[i]
+        kind = kind_of(job, i)
+        if job.hostaddrs[i] == NULL and kind != MAP_FIRSTPRIVATE_INT:
+            continue
+        if kind == MAP_FIRSTPRIVATE_INT:
+            gompy_debug(b"%s: firstprivate, the value %ld\n", place, <long> job.hostaddrs[i])
+        elif kind == MAP_STRUCT:
+            gompy_debug(b"%s: struct at %p: %zu members follow\n", place, job.hostaddrs[i], job.sizes[i])
+        elif is_attach_kind(kind) and entry.key == NULL:
+            gompy_debug(b"%s: attach of the pointer at %p: it is not mapped\n", place, job.hostaddrs[i])
+        elif entry.key != NULL and entry.key.ref_kind == REF_INFINITY:
+            gompy_debug(b"%s: map %s %p, %zu bytes: present for ever, device %p\n", place, map_kind_name(kind),
+                        job.hostaddrs[i], <size_t> (entry_end(job, i) - entry_start(job, i)),
+                        <void *> argument_word(job, i))
+        elif entry.key != NULL and is_attach_kind(kind):
+            gompy_debug(b"%s: attach of the pointer at %p: attached %zu times\n", place, job.hostaddrs[i],
+                        <size_t> find_attached(entry.key, entry_start(job, i), False).count)
+        elif entry.key != NULL:
+            gompy_debug(b"%s: map %s %p, %zu bytes: %s, count %zu, device %p\n", place, map_kind_name(kind),
+                        job.hostaddrs[i], <size_t> (entry_end(job, i) - entry_start(job, i)),
+                        <const char *> b"new" if entry.key.tgt == job.tgt else <const char *> b"present",
+                        <size_t> count_owner(entry.key).refcount, <void *> argument_word(job, i))
+        elif kind == MAP_FIRSTPRIVATE or entry.is_own:
+            gompy_debug(b"%s: %s %p, %zu bytes: a copy of the region's own\n", place, map_kind_name(kind), job.hostaddrs[i],
+                        <size_t> (entry_end(job, i) - entry_start(job, i)))
+        elif kind == MAP_ZERO_LEN_ARRAY_SECTION or kind == MAP_IF_PRESENT:
+            gompy_debug(b"%s: %s %p: not present\n", place, map_kind_name(kind), job.hostaddrs[i])
+
+
+cdef void tell_entry(DeviceDescr *dev, int kind, uintptr_t start, size_t size, SplayNode *node,
+                     const char *result) noexcept nogil:
+    """An entry of target update or exit data; node: what is mapped there, or NULL."""
+    cdef char place[600]
+    name_place(dev, place, sizeof(place))
+    if node == NULL:
+        gompy_debug(b"%s: %s %p, %zu bytes: not present\n", place, map_kind_name(kind), <void *> start, size)
+    elif node.ref_kind == REF_INFINITY:
+        gompy_debug(b"%s: %s %p, %zu bytes: present for ever%s\n", place, map_kind_name(kind), <void *> start, size, result)
+    else:
+        gompy_debug(b"%s: %s %p, %zu bytes: present, count %zu%s\n", place, map_kind_name(kind), <void *> start, size,
+                    <size_t> count_owner(node).refcount, result)
+
+
+cdef void tell_launch(DeviceDescr *dev, const void *region, const char *how) noexcept nogil:
+    """Before a region is launched."""
+    cdef char name[500]
+    name_construct(NULL, region, name, sizeof(name))
+    gompy_debug(b"device %d (%s): %s: launched%s\n", dev.number, dev.name, name, how)
