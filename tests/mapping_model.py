@@ -41,6 +41,7 @@ class Mapping:
     counter: Counter
     data: bytearray
     group: int = 0  # struct members mapped together
+    attached: bool = False  # a pointer that has the device's value: copies leave it alone
 
 
 @dataclass
@@ -96,7 +97,7 @@ class Model:
                 mapping = found[0]
                 if len(found) > 1 or mapping.start > start or mapping.end < end:
                     raise Refused("Trying to map into device")
-                if kind in ALWAYS_TO:
+                if kind in ALWAYS_TO and not mapping.attached:
                     mapping.data[start - mapping.start : end - mapping.start] = self.host[start:end]
             else:
                 mapping = self.new(start, end, Counter(0), kind)
@@ -123,7 +124,8 @@ class Model:
                 self.count_up(mapping, touched)
                 records.append(Record(mapping, start, start + size, kind in COPY_FROM, kind in ALWAYS_FROM))
             for start in pointers:
-                self.new(start, start + 8, counter, "alloc").group = self.groups
+                pointer = self.new(start, start + 8, counter, "alloc")
+                pointer.group, pointer.attached = self.groups, True
             return records
         for start, size, kind in members:
             inside = [m for m in whole if m.start <= start and start + size <= m.end]
@@ -153,7 +155,7 @@ class Model:
 
     def copy_back(self, mapping: Mapping, start: int, end: int) -> None:
         start, end = max(start, mapping.start), min(end, mapping.end)
-        if start < end:
+        if start < end and not mapping.attached:
             self.host[start:end] = mapping.data[start - mapping.start : end - mapping.start]
 
     def remove(self, counters: list[Counter]) -> None:

@@ -154,7 +154,8 @@ def test_pointer_with_bias(device: Device, memory: Memory) -> None:
 def test_pointer_to_zero_length_section(device: Device, memory: Memory) -> None:
     pointer = memory.pointer(256, memory.base)
     device.target(
-        [(pointer, 0, K["pointer_to_zero_length_array_section"])], lambda words: check(word(device, words[0]) == memory.base)
+        [(pointer, 0, K["pointer_to_zero_length_array_section"])],
+        lambda words: check(word(device, words[0]) == memory.base),
     )
 
 

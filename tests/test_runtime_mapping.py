@@ -196,7 +196,7 @@ class MappingMachine(RuleBasedStateMachine):
     def struct_with_pointers(self, members: list[int], pointers: list[int], kind: str, pointee: int, how: str) -> None:
         """Members are listed, and pointers of the struct attached, before or after them, that nothing lists."""
         pointers = [p for p in pointers if p not in members]
-        if self.model.overlapping(STRUCT, SIZE) or not pointers or how == "enter" and kind not in ("alloc", "to"):
+        if self.model.overlapping(STRUCT, SIZE) or not pointers or (how == "enter" and kind not in ("alloc", "to")):
             return
         for p in pointers:
             self.host_writes(STRUCT + p * 8, (self.base + pointee).to_bytes(8, sys.byteorder)[:4])

@@ -1,4 +1,4 @@
-"""What the runtime says: GOMP_DEBUG's lines, copies beyond the host's memory, devices that a program has no code for."""
+"""What the runtime says: GOMP_DEBUG's lines, copies beyond the host's memory, devices without code for them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ static void mine (int signo) { (void) signo; write (1, "handled\\n", 8); _exit (
 int main (int argc, char **argv) {
   int which = atoi (argv[1]), dev = omp_get_default_device ();
   size_t page = 4096, n = atoi (argv[2]);
-  char *all = mmap (0, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *p = all + 32 * page - 100;
+  char *all = mmap (0, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *p = all + 32 * page - 100;
   munmap (all + 32 * page, 32 * page);
   if (argc > 3 && atoi (argv[3]) == 0) signal (SIGSEGV, mine);
   printf ("%p\\n", p); fflush (stdout);
@@ -127,7 +128,9 @@ def go(program: Path, tmp_path: Path, *arguments: object) -> Run:
 
 @pytest.mark.parametrize("size", [3000, 200000], ids=["small", "large"])
 @pytest.mark.parametrize("case", WHERE, ids=lambda case: str(case[0]))
-def test_copies_beyond_the_hosts_memory(faults: Path, tmp_path: Path, case: tuple[int, str, str, str], size: int) -> None:
+def test_copies_beyond_the_hosts_memory(
+    faults: Path, tmp_path: Path, case: tuple[int, str, str, str], size: int
+) -> None:
     which, construct, direction, mapped = case
     done = go(faults, tmp_path, which, size)
     line = next(line for line in done.err.splitlines() if "copying" in line)
@@ -147,7 +150,7 @@ def test_copies_to_read_only_memory(faults: Path, tmp_path: Path) -> None:
 
 
 def test_other_faults_are_the_programs_own(faults: Path, tmp_path: Path) -> None:
-    """No handler, one set before the devices were found, one set after: for a fault of the program, each as without us."""
+    """No handler, one from before the devices were found, one from after: a fault of the program goes there."""
     assert go(faults, tmp_path, 8, 1).rc == -signal.SIGSEGV
     assert [go(faults, tmp_path, 8, 1, when).rc for when in (0, 1)] == [3, 3]
     first, second = (go(faults, tmp_path, 0, 3000, when) for when in (0, 1))
@@ -158,7 +161,9 @@ def test_other_faults_are_the_programs_own(faults: Path, tmp_path: Path) -> None
 def test_acc_device_type_without_code_for_it(tmp_path: Path) -> None:
     build_plugin(tmp_path)
     program = compile_program(tmp_path, "int main (void) { int x = 0;\n#pragma acc parallel\nx = 1;\n}", "-fopenacc")
-    said = {kind: run(tmp_path, program, ACC_DEVICE_TYPE=kind).err for kind in ("nvidia", "radeon", "intelmic", "other")}
+    said = {
+        kind: run(tmp_path, program, ACC_DEVICE_TYPE=kind).err for kind in ("nvidia", "radeon", "intelmic", "other")
+    }
     start = "libgomp: device type %s not supported"
     code = ": the program has no code for it; link it "
     assert start % "nvidia" + code + "with -foffload=nvptx-none\n" in said["nvidia"]

@@ -1,4 +1,4 @@
-"""Pointers of constructs: those of structs that the compiler leaves out, its own on the stack, those to what is not mapped."""
+"""Pointers of structs that the compiler leaves out, its own on the stack, those to what is not mapped."""
 
 from __future__ import annotations
 
@@ -85,6 +85,15 @@ int main (void) {
   #pragma omp target enter data map(to: s.m) map(to: far->a[:10])
   CHECK (!omp_target_is_present (&far->a, 0) && omp_target_is_present (far->a, 0));
 }""",
+    "a member that is a reference to a pointer": """
+#ifdef __cplusplus
+struct R { int *&p; int n;
+  int sum () { int s = 0;
+    #pragma omp target map(to: p[0:n]) map(tofrom: s)
+    for (int i = 0; i < n; i++) s += p[i];
+    return s; } };
+int main (void) { int v[4] = { 1, 2, 3, 4 }, *p = v; R r = { p, 4 }; CHECK (r.sum () == 10); }
+#endif""",
     "device memory without is_device_ptr": """
 int main (void) {
   int dev = omp_get_default_device (), *p = omp_target_alloc (40, dev), sum = 0, ok = 0; S s = { 0 };
@@ -111,7 +120,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(folder: Path, tmp_path: Path, name: str) -> None:
-    program = compile_program(tmp_path, HEAD + PROGRAMS[name], "-Wl,--no-as-needed", str(LIBGOMPY))
+    language = "c++" if "__cplusplus" in PROGRAMS[name] else "c"
+    source = HEAD.replace("static S filled", "#ifndef __cplusplus\nstatic S filled") + "#endif\n" + PROGRAMS[name]
+    program = compile_program(tmp_path, source, "-Wl,--no-as-needed", str(LIBGOMPY), language=language)
     done = run(folder, program, FAKE_LOG=str(tmp_path / "log"))
     assert (done.rc, done.out) == (0, ""), done.err
     assert ", 0 on the host" in done.stats
@@ -133,8 +144,9 @@ int main (void) {
     pointer, base = done.out.split()
     line, stats = done.err.splitlines()
     assert line == (
-        f"libgompy: region main._omp_fn.0: the pointer at {pointer} (map entry 3 of 5) has no place on device 0, and does "
-        f"not get the address of its section: its struct, from {base}, is mapped without it; map all of them at once"
+        f"libgompy: region main._omp_fn.0: the pointer at {pointer} (map entry 3 of 5) has no place on device 0, and "
+        f"does not get the address of its section: its struct, from {base}, is mapped without it; "
+        "map all of them at once"
     )
     assert (done.rc, "3 on device 0" in stats) == (0, True)
 
@@ -154,7 +166,7 @@ int main (void) {
     assert run(folder, program, FAKE_LOG=log).rc == 1
 
 
-# --- on the mapping functions themselves --------------------------------------------------------------------------------
+# --- on the mapping functions themselves ------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -117,7 +117,10 @@ def run_all(options: argparse.Namespace, tests: Path, compiler: list[str]) -> li
     names = source.openmp_50_tests()
     outcomes: list[runner.Outcome | None] = [None] * len(work)
     with ThreadPoolExecutor(options.j) as pool:
-        futures = {pool.submit(runner.Run(t, s, older if t.path.name in names else settings).go): i for i, (t, s) in enumerate(work)}
+        futures = {
+            pool.submit(runner.Run(t, s, older if t.path.name in names else settings).go): i
+            for i, (t, s) in enumerate(work)
+        }
         for done, future in enumerate(as_completed(futures), 1):
             outcome = outcomes[futures[future]] = future.result()
             if options.q and outcome.status != "fail":

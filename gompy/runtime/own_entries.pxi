@@ -20,6 +20,8 @@ cdef inline bint is_own_entry(MapJob *job, size_t i, int kind, const SplayNode *
     if job.pragma != VARS_TARGET or not (is_pointer_kind(kind) or kind == MAP_TO_PSET
                                          or (kind == MAP_TO and is_implicit(job, i) and job.sizes[i] <= OWN_SCALAR)):
         return False
+    if is_pointer_kind(kind) and i + 1 < job.mapnum and is_attach_kind(kind_of(job, i + 1)):
+        return False  # g++: a pointer that a member is a reference to, and that is attached to this one
     if node == NULL:
         return True
     # A pointer that an enclosing target data has mapped: this construct's value counts.
@@ -119,7 +121,8 @@ cdef size_t keep_entries(char *to, size_t mapnum, void **hostaddrs, const size_t
         follow = 0
         if kinds[i] & 0xFF == MAP_STRUCT:
             i += sizes[i]
-        elif hostaddrs[i] != NULL and is_own_kind(kinds[i], sizes[i]):
+        elif hostaddrs[i] != NULL and is_own_kind(kinds[i], sizes[i]) \
+                and not (i + 1 < mapnum and is_attach_kind(kinds[i + 1] & 0xFF)):
             follow = descriptor_follow(i, mapnum, hostaddrs, sizes, kinds)
             size = sizeof(void *) if is_pointer_kind(kinds[i] & 0xFF) else sizes[i]
             if to != NULL:
