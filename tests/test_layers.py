@@ -55,7 +55,6 @@ KNOWN_UPWARD = {
         "goacc_data.pxi -> acc_update.pxi",
         "goacc_profiling.pxi -> goacc_threads.pxi",
         "guards.pxi -> devices.pxi",
-        "guards.pxi -> plan.pxi",
         "images.pxi -> devices.pxi",
         "map.pxi -> unmap.pxi",
         "report.pxi -> plugin_table.pxi",

@@ -126,7 +126,7 @@ cdef void init_targets() noexcept nogil:
             add_devices(b"gcn", False)
     order_devices()
     if num_devices:
-        catch_copy_faults()
+        gompy_catch_copy_faults()
     pthread_atfork(NULL, NULL, after_fork_in_child)
     if atexit(finalise_devices) != 0:
         gompy_fatal(b"atexit failed")

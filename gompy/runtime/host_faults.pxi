@@ -3,54 +3,7 @@
 # SIGSEGV and SIGBUS finds the fault in it, says which construct and map it is, and ends the program.  Every other fault goes
 # to the handler that was there before.  A program that installs its own later keeps that, without this message.
 
-cdef extern from *:
-    """
-    #include <signal.h>
-
-    static void gompy_copy_fault (uintptr_t address, int code);
-    static struct sigaction gompy_segv_before, gompy_bus_before;
-
-    static void
-    gompy_on_fault (int signo, siginfo_t *info, void *context)
-    {
-      struct sigaction *before = signo == SIGSEGV ? &gompy_segv_before : &gompy_bus_before;
-      if (info->si_code > 0)
-        gompy_copy_fault ((uintptr_t) info->si_addr, signo == SIGBUS ? -1 : info->si_code);
-      if (before->sa_flags & SA_RESETHAND)
-        signal (signo, SIG_DFL);
-      if (before->sa_flags & SA_SIGINFO)
-        before->sa_sigaction (signo, info, context);
-      else if (before->sa_handler == SIG_DFL)
-        {
-          signal (signo, SIG_DFL);  /* the instruction faults again, and that ends the program as it would have */
-          if (info->si_code <= 0)
-            raise (signo);
-        }
-      else if (before->sa_handler != SIG_IGN)
-        before->sa_handler (signo);
-    }
-
-    static void
-    gompy_catch (int signo, struct sigaction *before)
-    {
-      struct sigaction ours;
-      if (sigaction (signo, NULL, before) != 0
-          || (!(before->sa_flags & SA_SIGINFO) && before->sa_handler == SIG_IGN))
-        return;
-      ours = *before;
-      ours.sa_sigaction = gompy_on_fault;
-      ours.sa_flags = (before->sa_flags & (SA_NODEFER | SA_RESTART)) | SA_SIGINFO | SA_ONSTACK;
-      sigaction (signo, &ours, NULL);
-    }
-
-    static void
-    gompy_catch_copy_faults (void)
-    {
-      gompy_catch (SIGSEGV, &gompy_segv_before);
-      gompy_catch (SIGBUS, &gompy_bus_before);
-    }
-    """
-    void catch_copy_faults "gompy_catch_copy_faults"() noexcept nogil
+cdef extern from "<signal.h>" nogil:
     int SEGV_ACCERR
 
 

@@ -50,6 +50,7 @@ cdef extern from "support.h":
     void gompy_count(uint64_t *) noexcept nogil
     uint64_t gompy_read_count(uint64_t *) noexcept nogil
     bint gompy_first(const char **, const char *) noexcept nogil
+    void gompy_catch_copy_faults() noexcept nogil
 
 cdef extern from "<ctype.h>" nogil:
     int isspace(int)
@@ -110,18 +111,19 @@ include "splay.pxi"
 include "refcount.pxi"
 include "constants.pxi"
 include "copy.pxi"
+include "entries.pxi"
 include "guards.pxi"
-include "own_entries.pxi"
-include "plan.pxi"
-include "struct_pointers.pxi"
-include "map.pxi"
 include "debug.pxi"
-include "host_faults.pxi"
+include "own_entries.pxi"
+include "struct_pointers.pxi"
+include "plan.pxi"
+include "map.pxi"
 include "unmap.pxi"
 include "pairing.pxi"
 include "images.pxi"
 include "plugin_table.pxi"
 include "devices.pxi"
+include "host_faults.pxi"
 include "fallback.pxi"
 include "tasks.pxi"
 include "launch.pxi"

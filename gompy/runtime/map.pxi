@@ -52,39 +52,6 @@ cdef int allocate_block(MapJob *job, char *stack_buffer) noexcept nogil:
 
 # --- second pass -----------------------------------------------------------------------------------------------------
 
-cdef int map_pointer(MapJob *job, uintptr_t place, uintptr_t pointer, size_t bias,
-                     bint allow_zero_length) noexcept nogil:
-    """Write the device address of a pointer's target to `place` on the device (libgomp: gomp_map_pointer)."""
-    cdef uintptr_t value = 0
-    cdef SplayNode *node
-    if pointer != 0:
-        node = lookup_pointer(&job.dev.mem_map, pointer + bias)
-        if node != NULL:
-            value = device_address(node, pointer + bias) - bias
-        elif not allow_zero_length:
-            return gompy_fail(b"Pointer target of array section wasn't mapped")
-        else:
-            value = unmapped_value(pointer)
-    return copy_word(job.dev, place, value, &job.stage)
-
-
-cdef uintptr_t argument_word(MapJob *job, size_t i) noexcept nogil:
-    """What the region finds in its argument array for entry i (libgomp: gomp_map_val)."""
-    cdef MapEntry *entry = &job.tgt.list[i]
-    cdef MapEntry *member
-    if entry.key != NULL:
-        return entry.key.tgt.tgt_start + entry.key.tgt_offset + entry.offset
-    if entry.offset == OFFSET_INLINED:
-        return <uintptr_t> job.hostaddrs[i]
-    if entry.offset == OFFSET_POINTER:
-        return 0
-    if entry.offset == OFFSET_STRUCT:
-        member = &job.tgt.list[i + 1]
-        return (member.key.tgt.tgt_start + member.key.tgt_offset + member.offset
-                + <uintptr_t> job.hostaddrs[i] - <uintptr_t> job.hostaddrs[i + 1])
-    return job.tgt.tgt_start + entry.offset
-
-
 cdef int refresh_descriptor(MapJob *job, size_t i) noexcept nogil:
     """A mapped descriptor was copied again: its pointers get their device values."""
     cdef MapEntry *entry = &job.tgt.list[i]
@@ -168,16 +135,6 @@ cdef int first_contents(MapJob *job, SplayNode *key, size_t i, int kind) noexcep
                            (<uintptr_t *> job.hostaddrs[j])[0], job.sizes[j], False):
                 return -1
     return 0
-
-
-cdef inline uintptr_t key_offset(MapJob *job, uintptr_t start, uintptr_t end, uintptr_t planned) noexcept nogil:
-    """Where a new key lies in its block: where it was planned, or in the image if that has the link variable."""
-    cdef LinkStorage *link
-    if job.dev.num_links:
-        link = find_link(job.dev, start, end)
-        if link != NULL:
-            return link.device + (start - link.host_start) - job.tgt.tgt_start
-    return planned
 
 
 cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) noexcept nogil:

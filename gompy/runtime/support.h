@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -283,6 +284,51 @@ gompy_first (const char **p, const char *v)
 
 /* The target data constructs that this thread is in, innermost first (a TargetMem).  */
 static __thread void *gompy_data_stack;
+
+/* --- faults of copies between host and device (host_faults.pxi) ------------------------------------------------------- */
+
+static void gompy_copy_fault (uintptr_t address, int code);
+static struct sigaction gompy_segv_before, gompy_bus_before;
+
+static void
+gompy_on_fault (int signo, siginfo_t *info, void *context)
+{
+  struct sigaction *before = signo == SIGSEGV ? &gompy_segv_before : &gompy_bus_before;
+  if (info->si_code > 0)
+    gompy_copy_fault ((uintptr_t) info->si_addr, signo == SIGBUS ? -1 : info->si_code);
+  if (before->sa_flags & SA_RESETHAND)
+    signal (signo, SIG_DFL);
+  if (before->sa_flags & SA_SIGINFO)
+    before->sa_sigaction (signo, info, context);
+  else if (before->sa_handler == SIG_DFL)
+    {
+      signal (signo, SIG_DFL);  /* the instruction faults again, and that ends the program as it would have */
+      if (info->si_code <= 0)
+        raise (signo);
+    }
+  else if (before->sa_handler != SIG_IGN)
+    before->sa_handler (signo);
+}
+
+static void
+gompy_catch (int signo, struct sigaction *before)
+{
+  struct sigaction ours;
+  if (sigaction (signo, NULL, before) != 0
+      || (!(before->sa_flags & SA_SIGINFO) && before->sa_handler == SIG_IGN))
+    return;
+  ours = *before;
+  ours.sa_sigaction = gompy_on_fault;
+  ours.sa_flags = (before->sa_flags & (SA_NODEFER | SA_RESTART)) | SA_SIGINFO | SA_ONSTACK;
+  sigaction (signo, &ours, NULL);
+}
+
+static void
+gompy_catch_copy_faults (void)
+{
+  gompy_catch (SIGSEGV, &gompy_segv_before);
+  gompy_catch (SIGBUS, &gompy_bus_before);
+}
 
 /* --- load and end of the library ----------------------------------------------------------------------------------- */
 
