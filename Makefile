@@ -4,7 +4,7 @@ PYTHON  ?= $(shell [ -x /usr/bin/python3 ] && echo /usr/bin/python3 || echo pyth
 VENV    := .venv
 BIN     := $(VENV)/bin
 NATIVE  := gompy/_native/.stamp
-SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.h' -o -path '*/crtoffload/*.py')
+SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.h' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
 
 .DEFAULT_GOAL := all
 .PHONY: all help run check test lint bench bench-ispras packages clean distclean check-target-libgomp check-accel check-faults programs sample sample-nvptx check-packages gcc-tests

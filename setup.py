@@ -8,6 +8,7 @@ library runs in a process without an interpreter and is importable in one that h
 from __future__ import annotations
 
 import compileall
+import hashlib
 import os
 import re
 import shutil
@@ -108,6 +109,7 @@ PRODUCTS = (
 EXTENSIONS = (
     Product("gompy/ptx/words.pyx", "words", "extension", ("PyInit_*",)),
     Product("gompy/ptx/llvm.pyx", "llvm", "extension", ("PyInit_*",), ("-ldl",)),
+    Product("gompy/ptx/native.pyx", "native", "extension", ("PyInit_*",)),
 )
 """Modules beside their sources; `output` is the module's name."""
 
@@ -187,6 +189,22 @@ def record_python() -> None:
             link.symlink_to(wanted)
 
 
+IDENTITY = NATIVE / "lib" / "ptx-identity"
+"""What code in the PTX cache is thrown away by when it changes: for the executor (a macro) and its compiler (abi.py)."""
+
+
+def write_identity() -> str:
+    """The hash of all that makes PTX into code and runs it, written if it is another than before."""
+    found = hashlib.blake2b(digest_size=16)
+    folder = ROOT / "gompy" / "ptx"
+    for source in sorted(path for kind in ("py", "pyx", "pxi", "h") for path in folder.glob(f"*.{kind}")):
+        found.update(f"{source.name} {source.stat().st_size}\n".encode() + source.read_bytes())
+    if not IDENTITY.exists() or IDENTITY.read_text() != found.hexdigest():
+        IDENTITY.parent.mkdir(parents=True, exist_ok=True)
+        IDENTITY.write_text(found.hexdigest())
+    return found.hexdigest()
+
+
 def build_product(product: Product) -> None:
     """Compile one product if its sources changed."""
     pyx = ROOT / product.source
@@ -205,6 +223,10 @@ def build_product(product: Product) -> None:
     ]
     sources += [NATIVE / need for need in product.needs]
     sources += [path for path in SHARED.iterdir() if path.suffix in (".h", ".pxd")]
+    identity: tuple[str, ...] = ()
+    if product.source == "gompy/ptx/executor.pyx":
+        identity = (f'-DGOMPY_PTX_IDENTITY="{write_identity()}"',)
+        sources.append(IDENTITY)
     shared = re.compile(r'^(?:include|cdef extern from) "(\.\./[^"]+)"', re.MULTILINE)
     for text in [pyx, *pyx.parent.glob("*.pxi")]:
         sources += [pyx.parent / name for name in shared.findall(text.read_text())]
@@ -227,6 +249,7 @@ def build_product(product: Product) -> None:
         *("-D_GNU_SOURCE", "-DCYTHON_USE_PYLONG_INTERNALS=0"),
         *(f"-I{pyx.parent}", f"-I{ROOT}", f"-I{sysconfig.get_path('include')}"),
         f"-ffile-prefix-map={ROOT}=.",  # an installation does not tell where it was built
+        *identity,
         *("-c", c_file, "-o", raw),
     )
     weaken = () if product.python else ("--weaken-symbol=Py*", "--weaken-symbol=_Py*")

@@ -16,18 +16,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Another descriptor for a standard one that was just made, closed by exec.  Returns -1 with errno set if there is none.  */
+/* Another descriptor, LEAST or above, for one below that was just made, closed by exec.  Returns -1 with errno set if there is
+   none.  */
 static inline int
-gompy_not_standard (int fd)
+gompy_raised (int fd, int least)
 {
   int high, error;
-  if (fd < 0 || fd > STDERR_FILENO)
+  if (fd < 0 || fd >= least)
     return fd;
-  high = fcntl (fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  high = fcntl (fd, F_DUPFD_CLOEXEC, least);
   error = errno;
   close (fd);
   errno = error;
   return high;
+}
+
+/* Another descriptor for a standard one that was just made.  */
+static inline int
+gompy_not_standard (int fd)
+{
+  return gompy_raised (fd, STDERR_FILENO + 1);
 }
 
 /* open.  `mode` counts where flags have O_CREAT.  */
@@ -35,6 +43,13 @@ static inline int
 gompy_open (const char *path, int flags, unsigned mode)
 {
   return gompy_not_standard (open (path, flags | O_CLOEXEC | O_NOCTTY, mode));
+}
+
+/* openat.  */
+static inline int
+gompy_openat (int folder, const char *path, int flags, unsigned mode)
+{
+  return gompy_not_standard (openat (folder, path, flags | O_CLOEXEC | O_NOCTTY, mode));
 }
 
 /* fopen for reading.  */
@@ -89,6 +104,29 @@ gompy_pipe (int ends[2])
       close (ends[i]);
   errno = error;
   return -1;
+}
+
+/* Another descriptor, LEAST or above, for the same.  */
+static inline int
+gompy_again (int fd, int least)
+{
+  return fcntl (fd, F_DUPFD_CLOEXEC, least);
+}
+
+/* From now on all that is written is appended.  */
+static inline int
+gompy_appends (int fd)
+{
+  return fcntl (fd, F_SETFL, O_APPEND);
+}
+
+/* In a child that is about to become another program: FD, or the null device for -1, under a number of that program's, which
+   inherits it.  */
+static inline int
+gompy_place_for_child (int fd, int number)
+{
+  int from = fd >= 0 ? fd : open ("/dev/null", O_RDWR | O_CLOEXEC);
+  return from < 0 ? -1 : from == number ? fcntl (fd, F_SETFD, 0) : dup2 (from, number);
 }
 
 /* pidfd_open.  */

@@ -3,12 +3,16 @@
 from libc.stdio cimport FILE
 
 cdef extern from "gompy/native/descriptors.h" nogil:
-    int O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_NOFOLLOW
+    int O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_NOFOLLOW, O_DIRECTORY, O_NONBLOCK
+    int gompy_raised(int fd, int least)
     int gompy_open(const char *path, int flags, unsigned mode)
+    int gompy_openat(int folder, const char *path, int flags, unsigned mode)
     int gompy_open_to_append(const char *path)
     FILE *gompy_fopen(const char *path)
     int gompy_memfd(const char *name)
     int gompy_pipe(int *ends)
+    int gompy_again(int fd, int least)
+    int gompy_appends(int fd)
     int gompy_pidfd(int pid)
     void gompy_close_on_exec(int fd)
     struct gompy_kept:

@@ -29,22 +29,32 @@ gompy_child_environ (void)
   return gompy_privileged () ? safe : environ;
 }
 
+/* The program that we need by its name: itself, in a privileged program its path in the system's folders, written into PATH.
+   NULL with errno set if it is not there.  */
+static inline const char *
+gompy_program (const char *program, char *path, size_t size)
+{
+  static const char *const folders[] = { "/usr/bin", "/bin" };
+  if (strchr (program, '/') != NULL || !gompy_privileged ())
+    return program;
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+    {
+      snprintf (path, size, "%s/%s", folders[i], program);
+      if (access (path, X_OK) == 0)
+        return path;
+    }
+  errno = ENOENT;
+  return NULL;
+}
+
 /* posix_spawnp for the programs that we need; a privileged program takes them from the system's folders only.  */
 static inline int
 gompy_spawnp (pid_t *pid, const char *program, const posix_spawn_file_actions_t *actions,
               const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
-  static const char *const folders[] = { "/usr/bin", "/bin" };
   char path[4096];
-  if (strchr (program, '/') != NULL || !gompy_privileged ())
-    return posix_spawnp (pid, program, actions, attributes, argv, envp);
-  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
-    {
-      snprintf (path, sizeof path, "%s/%s", folders[i], program);
-      if (access (path, X_OK) == 0)
-        return posix_spawn (pid, path, actions, attributes, argv, envp);
-    }
-  return ENOENT;
+  const char *found = gompy_program (program, path, sizeof path);
+  return found != NULL ? posix_spawnp (pid, found, actions, attributes, argv, envp) : ENOENT;
 }
 
 #endif

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-ABI = 26
-"""Changes when compiled code must be thrown away: part of every cache file."""
+import os
+
+IDENTITY = os.path.join(os.path.dirname(os.path.dirname(__file__)), "_native", "lib", "ptx-identity")
+"""The file with the hash of the sources that make code and run it, 32 letters, which the build writes (setup.py)."""
+
+
+def identity() -> str:
+    """What compiled code is thrown away by when it changes: the hash of the sources; zeros if nothing is built."""
+    try:
+        with open(IDENTITY, encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return "0" * 32
+
 
 LANES = 32
 

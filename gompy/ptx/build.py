@@ -1,7 +1,9 @@
 """Requests of the executor: objects to cache files, with everything that the first run will need.
 
-`fill FOLDER` reads requests from standard input, a line each:
+`fill FOLDER` reads requests from standard input, a line each (`fill -`: for the executor, see store.py; an answer then
+ends with a NUL and the status):
 
+    identity HASH LEAF          who asks: the hash of the sources (abi.py), and the folder's name
     object HASH NAME            the text is in FOLDER/HASH.ptx
     want HASH I                 the index
     want HASH S|E|X             what the image needs of the object as S; all its kernels as E or X
@@ -21,21 +23,29 @@ import os
 import sys
 import time
 
-from . import abi
+from . import abi, store, unit
 from .index import index_file
 from .parser import parse
+from .native import digest, end_with
 from .reach import Facts, functions_of_code, reachable
 from .syntax import Module, PtxError, Unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LIMIT = 512 << 20
 """Bytes that the files of one CPU may take."""
 SIMT_STACK = "%simtstack_ar"
 """What objects have that simt.py is for."""
+DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 UNUSED = 14 * 86400
 """Seconds after which a folder of another version or CPU goes that nobody uses."""
 
 OK, BAD_PTX, NO_COMPILER, NOT_SUPPORTED = 0, 1, 2, 3
 
+LONGEST = 600
+"""Letters of a message."""
 CHUNK = 2500
 """Lines of PTX that are compiled as one LLVM module at most (a function more or less)."""
 SHARE = 1500
@@ -44,10 +54,14 @@ SHARE = 1500
 
 def function_hash(name: str) -> str:
     """The part of a file's name that stands for a function (executor: function_file)."""
-    value = 0xCBF29CE484222325
-    for byte in name.encode("utf-8", "surrogateescape"):
-        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
-    return f"{value:016x}"
+    found = digest(name.encode("utf-8", "surrogateescape"))
+    return "".join(f"{int.from_bytes(found[i : i + 8], 'little'):016x}" for i in (0, 8))
+
+
+def shown(message: str) -> str:
+    """A message on one line, of bounded length, whatever the PTX has in it."""
+    text = "".join(c if c.isprintable() or "\udc80" <= c <= "\udcff" else "?" for c in message)
+    return text if len(text) <= LONGEST else text[:LONGEST] + "..."
 
 
 class Job:
@@ -64,8 +78,9 @@ class Job:
 class Builder:
     """The requests of one process."""
 
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
+    def __init__(self, folder: str | store.Store) -> None:
+        self.store = store.of_folder(folder) if isinstance(folder, str) else folder
+        self.checks_texts = not isinstance(folder, str)
         self.names: dict[str, str] = {}
         self.modules: dict[str, Module] = {}
         self.known: dict[str, Facts] = {}
@@ -75,15 +90,14 @@ class Builder:
         self.status = OK
         self.threads = len(os.sched_getaffinity(0))  # for one function file; processes of a large request have one
 
-    def path(self, name: str) -> str:
-        """The path of a cache file."""
-        return os.path.join(self.folder, name)
-
     def module(self, key: str) -> Module:
         """The parsed object."""
         if key not in self.modules:
-            with open(self.path(f"{key}.ptx"), "rb") as file:
-                text = file.read().decode("utf-8", "surrogateescape")
+            try:
+                data = self.store.text(key, self.checks_texts)
+            except (OSError, ValueError):
+                raise PtxError("its text in the cache is gone or damaged: start the program again") from None
+            text = data.decode("utf-8", "surrogateescape")
             if SIMT_STACK in text:  # of GCC's own mkoffload: ours has seen to it
                 from .simt import mended
 
@@ -94,10 +108,9 @@ class Builder:
     def facts(self, key: str) -> Facts:
         """What the index says of an object; the index is made if there is none."""
         if key not in self.known:
+            file = f"{key}.I"
             try:
-                with open(self.path(f"{key}.I"), "rb") as file:
-                    data = file.read()
-                self.known[key] = Facts(data)
+                self.known[key] = Facts(self.store.read(file), self.store.subject(file))
             except (OSError, ValueError):
                 self.index(key)
         return self.known[key]
@@ -110,10 +123,7 @@ class Builder:
 
     def write(self, name: str, data: bytes) -> None:
         """A cache file, complete or not at all."""
-        part = self.path(f".{name}.{os.getpid()}")
-        with open(part, "wb") as file:
-            file.write(data)
-        os.replace(part, self.path(name))
+        self.store.write(name, unit.bound(data, self.store.subject(name)))
 
     def needed(self, key: str) -> list[str]:
         """The functions of an object that the image's kernels can reach."""
@@ -156,12 +166,12 @@ class Builder:
             file = f"{key}.{form}"
             if not (facts.lines if scalar else facts.entries):
                 continue
-            have = functions_of_code(self.folder, file)
+            have = functions_of_code(self.store, file)
             if have is None:
                 jobs += self.jobs_of(key, form)
             elif scalar:
                 for name in self.needed(key):
-                    if name not in have and not os.path.exists(self.path(f"{file}.{function_hash(name)}")):
+                    if name not in have and not self.store.has(f"{file}.{function_hash(name)}"):
                         jobs += self.jobs_of(key, form, name)
         return jobs
 
@@ -183,29 +193,45 @@ class Builder:
     def attempt(self, jobs: list[Job], told: bool) -> None:
         """Make files one after the other; what went wrong is kept in `messages` (nothing unsupported if not `told`)."""
         for job in jobs:
-            try:
-                self.run(job)
-            except PtxError as error:
-                if isinstance(error, Unsupported) and not told:
-                    continue  # told if it is called
-                error.name = error.name or self.names.get(job.key, "")
-                self.messages.append(str(error))
-                self.status = NOT_SUPPORTED if isinstance(error, Unsupported) else BAD_PTX
-            except ModuleNotFoundError as error:
-                self.messages.append(
-                    f"error: compiling PTX needs the Python package '{error.name}': pip install {error.name}"
-                )
-                self.status = NO_COMPILER
+            if not self.guarded(job.key, lambda job=job: self.run(job), told):  # type: ignore[misc]
                 return
-            except Exception as error:  # a mistake of the compiler's own: told in a line, with its place
-                import traceback
 
-                place = traceback.extract_tb(error.__traceback__)[-1]
-                where = f"{os.path.basename(place.filename)}:{place.lineno}"
-                name = self.names.get(job.key, job.key)
-                self.messages.append(f"{name}: internal error of the PTX compiler: {error!r} at {where}")
-                self.status = BAD_PTX
-                return
+    def guarded(self, key: str, work: Callable[[], object], told: bool = True) -> bool:
+        """Do something with an object; what goes wrong is kept in `messages`.  False: nothing else will do any better."""
+        name = self.names.get(key, key)
+        try:
+            work()
+            return True
+        except PtxError as error:
+            if isinstance(error, Unsupported) and not told:
+                return True  # told if it is called
+            error.name = error.name or self.names.get(key, "")
+            self.messages.append(str(error))
+            self.status = NOT_SUPPORTED if isinstance(error, Unsupported) else BAD_PTX
+            return True
+        except ModuleNotFoundError as error:
+            text = f"error: compiling PTX needs the Python package '{error.name}': pip install {error.name}"
+            self.status = NO_COMPILER
+        except MemoryError:
+            text, self.status = (
+                f"{name}: error: compiling it takes more memory than there is (see docs/ptx.md)",
+                BAD_PTX,
+            )
+        except RecursionError:
+            text, self.status = f"{name}: error: nested too deeply", BAD_PTX
+        except OSError as error:
+            text, self.status = (
+                f"{name}: error: what was compiled cannot be kept: {error.strerror or error}",
+                NO_COMPILER,
+            )
+        except Exception as error:  # a mistake of the compiler's own: told in a line, with its place
+            import traceback
+
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{os.path.basename(place.filename)}:{place.lineno}"
+            text, self.status = f"{name}: internal error of the PTX compiler: {error!r} at {where}", BAD_PTX
+        self.messages.append(text)
+        return False
 
     def make(self, jobs: list[Job], told: bool = True) -> None:
         """Make files, in several processes if they are many."""
@@ -242,10 +268,13 @@ class Builder:
         import marshal
 
         reading, writing = os.pipe()
+        own = os.getpid()
         process = os.fork()
         if process == 0:
             status = 1
             try:
+                if not end_with(own):
+                    os._exit(status)
                 os.close(reading)
                 self.calls, self.messages, self.status = [], [], OK
                 self.attempt(jobs, told)
@@ -278,7 +307,7 @@ class Builder:
         from .compiler import SLOW
 
         name = abi.SLOW_FILES[checked]
-        return [] if os.path.exists(self.path(name)) else [Job("", SLOW, [], name, 300)]
+        return [] if self.store.has(name) else [Job("", SLOW, [], name, 300)]
 
     def definition(self, key: str, name: str) -> str:
         """The object that defines a function which object `key` calls; "" if none does."""
@@ -299,22 +328,45 @@ class Builder:
                 if not key or (key, name, form) in done:
                     continue
                 done.add((key, name, form))
-                if not os.path.exists(self.path(f"{key}.{form}.{function_hash(name)}")):
+                if not self.store.has(f"{key}.{form}.{function_hash(name)}"):
                     jobs += self.jobs_of(key, form, name)
             self.calls = []
             self.make(jobs, told=False)
 
 
 def fill(folder: str) -> int:
-    """Serve the requests on standard input."""
-    builder = Builder(folder)
+    """Serve the requests on standard input, and say what is wrong on standard output."""
+    executor = folder == "-"
+    try:
+        status, messages = serve(folder)
+    except (OSError, ValueError) as error:
+        status, messages = NO_COMPILER, [f"error: the PTX compiler: {error}"]
+    text = "".join(f"{shown(message)}\n" for message in messages)
+    rest = text.encode("utf-8", "surrogateescape") + (b"\0%d" % status if executor else b"")
+    while rest:
+        rest = rest[os.write(1, rest) :]
+    return status
+
+
+def serve(folder: str) -> tuple[int, list[str]]:
+    """Serve the requests; returns the status and the messages."""
+    requests = sys.stdin.buffer.read().decode("utf-8", "surrogateescape").split("\n")
+    known = abi.identity()
+    words = requests[0].split(" ", 2)
+    if words[0] != "identity":
+        words = ["identity", known, ""]
+    elif words[1] != known:
+        return NO_COMPILER, [
+            "error: the PTX compiler and the executor are not of one build: build or install gompy again"
+        ]
+    builder = Builder(store.of_executor(known, words[2]) if folder == "-" else folder)
     wants: list[list[str]] = []
     automatic = checked = False
     jobs: list[Job] = []
-    for line in sys.stdin:
-        words = line.rstrip("\n").split(" ", 3)
+    for line in requests:
+        words = line.split(" ", 3)
         if words[0] == "object":
-            builder.names[words[1]] = line.rstrip("\n").split(" ", 2)[2]
+            builder.names[words[1]] = line.split(" ", 2)[2]
         elif words[0] == "want":
             wants.append(words[1:])
         elif words[0] == "auto":
@@ -322,47 +374,53 @@ def fill(folder: str) -> int:
         elif words[0] == "slow":
             jobs += builder.slow_job(words[1:] == ["checked"])
     for words in wants:
-        try:
-            if words[1] == "I":
-                builder.index(words[0])
-            else:
-                jobs += builder.jobs_of(*words)
-        except PtxError as error:
-            error.name = error.name or builder.names.get(words[0], "")
-            builder.messages.append(str(error))
-            builder.status = BAD_PTX
+        if words[1] == "I":
+            builder.guarded(words[0], lambda words=words: builder.index(words[0]))  # type: ignore[misc]
+        else:
+            builder.guarded(words[0], lambda words=words: jobs.extend(builder.jobs_of(*words)))  # type: ignore[misc]
     if automatic and builder.status == OK:
-        jobs += builder.automatic(checked)
+        builder.guarded("", lambda: jobs.extend(builder.automatic(checked)))
     if builder.status == OK:
         builder.make(jobs)
     if builder.status == OK:
         builder.follow()
-    for message in builder.messages:
-        print(message)
-    if jobs:
-        prune(folder, set(builder.names))
-        prune_others(folder)
-    return builder.status
+    if jobs and builder.store.folder >= 0:
+        prune(builder.store.folder, set(builder.names))
+        prune_others(builder.store.folder)
+    return builder.status, builder.messages
 
 
-def prune(folder: str | os.PathLike[str], keep: set[str]) -> None:
+def prune(folder: str | os.PathLike[str] | int, keep: set[str]) -> None:
     """Remove the objects that have not been used for longest, until the folder is within its bounds."""
+    descriptor = folder if isinstance(folder, int) else os.open(folder, DIRECTORY)
+    try:
+        prune_objects(descriptor, keep)
+    except OSError:
+        pass  # not ours to write
+    finally:
+        if descriptor != folder:
+            os.close(descriptor)
+
+
+def prune_objects(folder: int, keep: set[str]) -> None:
+    """The same, by the folder's descriptor.  OSError if nothing can be removed."""
     size: dict[str, int] = {}
     last: dict[str, float] = {}
-    for entry in os.scandir(folder):
-        key = entry.name.split(".", 1)[0]
-        try:
-            facts = entry.stat()
-        except OSError:
-            continue  # another process was quicker
-        if entry.name in abi.SLOW_FILES:
-            continue
-        if not key:
-            if facts.st_mtime < time.time() - 3600:
-                remove(entry.path)  # left by a process that died
-            continue
-        size[key] = size.get(key, 0) + facts.st_size
-        last[key] = max(last.get(key, 0.0), facts.st_mtime)
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            key = entry.name.split(".", 1)[0]
+            try:
+                facts = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue  # another process was quicker
+            if entry.name in abi.SLOW_FILES:
+                continue
+            if not key:
+                if facts.st_mtime < time.time() - 3600:
+                    remove(entry.name, folder)  # left by a process that died
+                continue
+            size[key] = size.get(key, 0) + facts.st_size
+            last[key] = max(last.get(key, 0.0), facts.st_mtime)
     total = sum(size.values())
     for key in sorted(last, key=lambda k: last[k]):
         if total <= LIMIT:
@@ -371,33 +429,56 @@ def prune(folder: str | os.PathLike[str], keep: set[str]) -> None:
             total -= size[key]
             for name in os.listdir(folder):
                 if name.startswith(f"{key}."):
-                    remove(os.path.join(folder, name))
+                    remove(name, folder)
 
 
-def prune_others(folder: str | os.PathLike[str]) -> None:
+def is_leaf(name: str) -> bool:
+    """Whether a folder's name is that of a version of the executor and a CPU."""
+    return "-" in name and all(c in "0123456789abcdef" for c in name.split("-", 1)[0])
+
+
+def prune_others(folder: str | os.PathLike[str] | int) -> None:
     """Remove the folders of other versions of the executor, and of other CPUs, that nobody has used for long."""
-    stamp = os.path.join(folder, ".others")  # prune removes it after an hour: no more often is looked
-    if os.path.exists(stamp):
-        return
-    open(stamp, "w").close()
-    home, own = os.path.split(os.path.abspath(folder))
-    for other in os.scandir(home):
-        if other.name == own or not other.name.split("-", 1)[0].isdigit() or not other.is_dir(follow_symlinks=False):
-            continue
-        try:
-            used = max((entry.stat().st_mtime for entry in os.scandir(other)), default=other.stat().st_mtime)
-            if used < time.time() - UNUSED:
-                for entry in os.scandir(other):
-                    remove(entry.path)
-                os.rmdir(other)
-        except OSError:
-            continue  # another process is at it
+    descriptor = folder if isinstance(folder, int) else os.open(folder, DIRECTORY)
+    try:
+        # The stamp: prune removes it after an hour, no more often is looked.
+        os.close(os.open(".others", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=descriptor))
+        above = os.open("..", DIRECTORY, dir_fd=descriptor)
+    except OSError:
+        return  # looked lately, or not ours to write
+    finally:
+        own = os.fstat(descriptor)
+        if descriptor != folder:
+            os.close(descriptor)
+    with os.scandir(above) as entries:
+        for other in entries:
+            if not is_leaf(other.name) or not other.is_dir(follow_symlinks=False) or other.inode() == own.st_ino:
+                continue
+            try:
+                prune_unused(other.name, above)
+            except OSError:
+                continue  # another process is at it
+    os.close(above)
 
 
-def remove(path: str) -> None:
+def prune_unused(name: str, above: int) -> None:
+    """Remove a folder that nobody has used for long.  OSError if another process is quicker."""
+    folder = os.open(name, DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+    try:
+        with os.scandir(folder) as entries:
+            found = {entry.name: entry.stat(follow_symlinks=False).st_mtime for entry in entries}
+        if max(found.values(), default=os.fstat(folder).st_mtime) < time.time() - UNUSED:
+            for file in found:
+                remove(file, folder)
+            os.rmdir(name, dir_fd=above)
+    finally:
+        os.close(folder)
+
+
+def remove(name: str, folder: int) -> None:
     """Remove a file that may be gone already."""
     try:  # noqa: SIM105 (contextlib would be one more module at each start)
-        os.unlink(path)
+        os.unlink(name, dir_fd=folder)
     except FileNotFoundError:
         pass
 

@@ -1,10 +1,28 @@
-# The cache of compiled code: $XDG_CACHE_HOME/gompy/ptx/<abi>-<cpu>/<hash of the text>.<form>.  Files are written by
+# The cache of compiled code: $XDG_CACHE_HOME/gompy/ptx/<compiler>-<cpu>/<hash of the text>.<form>.  Files are written by
 # gompy/ptx/build.py and appear complete (rename); a damaged one is removed and made again.
+#
+# Code that anybody but the user (or root) could have put there is never run: folders and files are looked at after they
+# have been opened, and each is opened below the one before.  Where there is no such folder, or nothing can be written into it,
+# what the compiler makes stays in the program's memory (`kept`).
 
 cdef struct text_buffer:
     char *data
     size_t size
     size_t used
+
+cdef struct cache:
+    int folder                          # descriptor, or -1
+    char leaf[160]                      # the folder's name
+
+cdef struct kept_file:                  # a cache file in memory only
+    kept_file *next
+    const char *name
+    file_head *head                     # of a text: the text itself
+    size_t size
+
+cdef kept_file *kept
+cdef pthread_mutex_t kept_lock          # zero: PTHREAD_MUTEX_INITIALIZER
+
 
 cdef void say(text_buffer *log, const char *text) noexcept nogil:
     """Append to the log; what does not fit is cut."""
@@ -18,74 +36,244 @@ cdef void say(text_buffer *log, const char *text) noexcept nogil:
     log.data[log.used] = 0
 
 
-cdef bint make_folders(char *path) noexcept nogil:
-    """mkdir -p."""
-    cdef char *at = path + 1
-    while at[0]:
-        if at[0] == b"/":
-            at[0] = 0
-            mkdir(path, 0o777)
-            at[0] = b"/"
-        at += 1
-    mkdir(path, 0o777)
-    return eaccess(path, 2) == 0
+cdef bint is_ours(const stat_t *status) noexcept nogil:
+    """Whether what has been opened belongs to the user or to root, and nobody else can write it."""
+    return (status.st_uid == geteuid() or status.st_uid == 0) and not status.st_mode & 0o022
 
 
-cdef int cache_folder(char *path, size_t size, text_buffer *log) noexcept nogil:
-    """The folder of this CPU's files, made if it is not there."""
+cdef int own_folder(int above, const char *name, bint last) noexcept nogil:
+    """A folder of ours below another, made if it is not there; -1 if it cannot be trusted.  Closes the other."""
+    cdef stat_t status
+    cdef int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
+    cdef int fd = gompy_openat(above, name, flags, 0)
+    # Nothing is made in somebody else's folder: the user could not get rid of it.
+    if fd < 0 and gompy_not_there() and fstat(above, &status) == 0 and (status.st_uid == geteuid() or status.st_uid == 0):
+        mkdirat(above, name, 0o700)
+        fd = gompy_openat(above, name, flags, 0)
+        if fd < 0 and fchmodat(above, name, 0o700, 0) == 0:  # a umask that takes even that
+            fd = gompy_openat(above, name, flags, 0)
+    close(above)
+    if fd < 0:
+        return -1
+    if fstat(fd, &status) != 0:
+        close(fd)
+        return -1
+    if not last and status.st_uid == geteuid() and status.st_mode & 0o022:
+        fchmod(fd, 0o700)  # of an older version, which left it to the umask
+        fstat(fd, &status)
+    if not is_ours(&status):
+        close(fd)
+        return -1
+    return fd
+
+
+cdef int base_folder(char *path) noexcept nogil:
+    """The folder of all caches, made with those above it if it is not there; -1 if there can be none."""
+    cdef char *ends[64]
+    cdef int count = 0, fd = gompy_open(path, O_RDONLY | O_DIRECTORY, 0)
+    cdef char *slash
+    while fd < 0 and gompy_not_there() and count < 64:
+        slash = strrchr(path, b"/")
+        if slash == NULL:
+            break
+        slash[0] = 0
+        ends[count] = slash
+        count += 1
+        fd = gompy_open(path if path[0] else <char *> "/", O_RDONLY | O_DIRECTORY, 0)
+    while fd >= 0 and count:
+        count -= 1
+        if ends[count][1]:
+            fd = own_folder(fd, ends[count] + 1, False)
+        ends[count][0] = b"/"
+    return fd
+
+
+cdef void open_cache(cache *c) noexcept nogil:
+    """The folder of this compiler's and CPU's files.  Closed by close_cache."""
     cdef char cpu[128]
+    cdef char path[4096]
     cdef const char *home = secure_getenv("XDG_CACHE_HOME")
     cdef const char *other = secure_getenv("GOMPY_PTX_CPU")
+    cdef int length
     gompy_cpu(cpu, sizeof(cpu))
     if other != NULL and other[0] and strchr(other, b"/") == NULL:
         snprintf(cpu, sizeof(cpu), "%s", other)
+    snprintf(c.leaf, sizeof(c.leaf), "%.16s-%s", GOMPY_PTX_IDENTITY, cpu)
+    c.folder = -1
     if home != NULL and home[0] == b"/":
-        snprintf(path, size, "%s/gompy/ptx/%d-%s", home, <int> CACHE_ABI, cpu)
+        length = snprintf(path, sizeof(path), "%s", home)
     else:
         home = secure_getenv("HOME")
         if home == NULL or home[0] != b"/":
-            home = "/tmp"
-        snprintf(path, size, "%s/.cache/gompy/ptx/%d-%s", home, <int> CACHE_ABI, cpu)
-    if not make_folders(path):
-        say(log, "error: the folder for compiled PTX cannot be written: ")
-        say(log, path)
-        say(log, " (set XDG_CACHE_HOME)\n")
-        return PTX_ERROR_JIT_COMPILER_NOT_FOUND
-    return 0
+            return
+        length = snprintf(path, sizeof(path), "%s/.cache", home)
+    if <size_t> length >= sizeof(path):
+        return
+    c.folder = base_folder(path)
+    if c.folder >= 0:
+        c.folder = own_folder(c.folder, "gompy", False)
+    if c.folder >= 0:
+        c.folder = own_folder(c.folder, "ptx", False)
+    if c.folder >= 0:
+        c.folder = own_folder(c.folder, c.leaf, True)
 
 
-cdef file_head *map_file(const char *path, uint32_t kind) noexcept nogil:
-    """A cache file in memory (read-only), or NULL if there is none that is whole."""
+cdef void close_cache(cache *c) noexcept nogil:
+    """The program may close or count its descriptors: none stays open."""
+    if c.folder >= 0:
+        close(c.folder)
+    c.folder = -1
+
+
+cdef kept_file *find_kept(const char *name) noexcept nogil:
+    """A file that is in memory only, or NULL."""
+    cdef kept_file *k
+    pthread_mutex_lock(&kept_lock)
+    k = kept
+    pthread_mutex_unlock(&kept_lock)
+    while k != NULL and strcmp(k.name, name) != 0:
+        k = k.next
+    return k
+
+
+cdef bint keep_file(const char *name, file_head *head, size_t size) noexcept nogil:
+    """Keep a file's contents, which stay where they are, for this process."""
+    global kept
+    cdef kept_file *k = <kept_file *> malloc(sizeof(kept_file) + strlen(name) + 1)
+    if k == NULL:
+        return False
+    memcpy(<char *> (k + 1), name, strlen(name) + 1)
+    k.name, k.head, k.size = <char *> (k + 1), head, size
+    pthread_mutex_lock(&kept_lock)
+    k.next = kept
+    kept = k
+    pthread_mutex_unlock(&kept_lock)
+    return True
+
+
+cdef bint is_whole(const cache *c, const char *name, const file_head *head, size_t size, uint32_t kind) noexcept nogil:
+    """Whether a file is what its name says, made by this compiler, and undamaged."""
+    cdef char subject[512]
+    cdef uint8_t digest[GOMPY_DIGEST]
+    cdef uint64_t check[2]
+    cdef int i
+    if size < sizeof(file_head) or memcmp(head.magic, b"GOMPYPTX", 8) != 0 or head.size != size or head.kind != kind:
+        return False
+    if head.sections != SECTION_COUNT:
+        return False
+    snprintf(subject, sizeof(subject), "%s %s %s", GOMPY_PTX_IDENTITY, c.leaf, name)
+    gompy_blake(subject, strlen(subject), digest)
+    if memcmp(digest, head.subject, sizeof(digest)) != 0:
+        return False
+    gompy_content(<const char *> head + HASHED_FROM, size - HASHED_FROM, check)
+    if memcmp(check, head.check, sizeof(check)) != 0:
+        return False
+    for i in range(SECTION_COUNT):
+        if head.section[i].offset > size or head.section[i].bytes > size - head.section[i].offset:
+            return False
+    return True
+
+
+cdef file_head *map_file(const cache *c, const char *name, uint32_t kind, int *keep) noexcept nogil:
+    """A cache file in memory (read-only), or NULL if there is none that is whole.  *keep, if not NULL: its descriptor, or -1."""
     cdef stat_t status
-    cdef file_head *head
+    cdef kept_file *k = find_kept(name)
     cdef void *memory
-    cdef int fd = gompy_open(path, O_RDONLY, 0), i
-    cdef bint good
-    if fd < 0:
+    cdef int fd
+    if keep != NULL:
+        keep[0] = -1
+    if k != NULL:
+        return k.head if k.head.kind == kind else NULL
+    if c.folder < 0:
         return NULL
-    if fstat(fd, &status) != 0 or <size_t> status.st_size < sizeof(file_head):
+    fd = gompy_openat(c.folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
+    if fd < 0:
+        if gompy_is_link():
+            unlinkat(c.folder, name, 0)
+        return NULL
+    if fstat(fd, &status) != 0 or not gompy_is_regular(&status) or not is_ours(&status) or <size_t> status.st_size < sizeof(file_head):
         close(fd)
-        unlink(path)
+        unlinkat(c.folder, name, 0)
         return NULL
     memory = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+    if gompy_is_map_failed(memory):
+        close(fd)
+        return NULL
+    if not is_whole(c, name, <file_head *> memory, status.st_size, kind):
+        munmap(memory, status.st_size)
+        close(fd)
+        unlinkat(c.folder, name, 0)
+        return NULL
     if kind == KIND_INDEX:
         futimens(fd, NULL)  # the object is in use: build.py removes those that have not been for longest
-    close(fd)
-    if gompy_is_map_failed(memory):
-        return NULL
-    head = <file_head *> memory
-    good = memcmp(head.magic, b"GOMPYPTX", 8) == 0 and head.abi == CACHE_ABI and head.kind == kind
-    good = good and head.sections == SECTION_COUNT and head.size == <uint64_t> status.st_size
-    good = good and gompy_check(<char *> memory + 40, head.size - 40) == head.check
-    if good:
-        for i in range(SECTION_COUNT):
-            if head.section[i].offset + head.section[i].bytes > head.size:
-                good = False
-    if not good:
-        munmap(memory, status.st_size)
-        unlink(path)
-        return NULL
-    return head
+    if keep != NULL:
+        keep[0] = fd
+    else:
+        close(fd)
+    return <file_head *> memory
+
+
+cdef void unmap_file(file_head *head) noexcept nogil:
+    """A mapped file is no longer needed; those that are in memory only stay."""
+    cdef kept_file *k
+    pthread_mutex_lock(&kept_lock)
+    k = kept
+    pthread_mutex_unlock(&kept_lock)
+    while k != NULL and k.head != head:
+        k = k.next
+    if k == NULL:
+        munmap(head, head.size)
+
+
+cdef bint has_file(const cache *c, const char *name, size_t size) noexcept nogil:
+    """Whether there is a file of that name, of SIZE bytes if that is not 0; whether it is whole is seen when it is mapped."""
+    cdef stat_t status
+    if find_kept(name) != NULL:
+        return True
+    return (
+        c.folder >= 0 and fstatat(c.folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 and gompy_is_regular(&status)
+        and is_ours(&status) and (size == 0 or <size_t> status.st_size == size)
+    )
+
+
+cdef bint write_all(int fd, const char *data, size_t size) noexcept nogil:
+    """Write, in as many pieces as it takes."""
+    cdef ssize_t count
+    while size:
+        count = write(fd, data, size)
+        if count < 0 and gompy_not_ready():
+            continue
+        if count <= 0:
+            return False
+        data += count
+        size -= count
+    return True
+
+
+cdef bint write_text(const cache *c, const char *name, const char *text, size_t size) noexcept nogil:
+    """A text as a cache file, complete or not at all; in memory if it cannot be written.  False: there is no memory."""
+    cdef char part[256]
+    cdef char *copy
+    cdef uint64_t number = 0
+    cdef int fd = -1
+    cdef bint good
+    if c.folder >= 0:
+        getrandom(&number, sizeof(number), 0)
+        snprintf(part, sizeof(part), ".%s.%016llx", name, <unsigned long long> number)
+        fd = gompy_openat(c.folder, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+    if fd >= 0:
+        good = fchmod(fd, 0o600) == 0 and write_all(fd, text, size)
+        if close(fd) == 0 and good and renameat(c.folder, part, c.folder, name) == 0:
+            return True
+        unlinkat(c.folder, part, 0)
+    copy = <char *> malloc(size + 1)
+    if copy == NULL:
+        return False
+    memcpy(copy, text, size)
+    if keep_file(name, <file_head *> copy, size):
+        return True
+    free(copy)
+    return False
 
 
 cdef inline char *section_of(file_head *head, int number) noexcept nogil:
@@ -98,104 +286,15 @@ cdef inline const char *string_of(file_head *head, uint32_t offset) noexcept nog
     return <const char *> head + head.section[SECTION_STRINGS].offset + offset
 
 
-cdef const char *own_python(const char *program, char *path, size_t size) noexcept nogil:
-    """The Python that the compiler at this path is to be run by, as a path or a name for PATH."""
-    cdef char root[4096]
-    snprintf(root, sizeof(root), "%.*s", <int> (strlen(program) - strlen("/gompy/ptx/__main__.py")), program)
-    gompy_python_of(root, path, size)
-    return path
-
-
-cdef int run_compiler(const char *folder, const char *requests, size_t size, text_buffer *log) noexcept nogil:
-    """Start the compiler with these requests and wait.  Its diagnostics go to the log."""
-    cdef char program[4096]
-    cdef char found[4096]
-    cdef char manifest[4200]
-    cdef char text[2048]
-    cdef char *arguments[8]
-    cdef posix_spawn_file_actions_t actions
-    cdef int out[2]
-    cdef int child = 0, status = 0, fd, failed, i, kept
-    cdef ssize_t count
-    cdef const char *python = secure_getenv("GOMPY_PYTHON")
-    cdef char **given = gompy_child_environ()
-    cdef char **clean
-    if gompy_compiler_path(program, sizeof(program)) != 0:
-        say(log, "error: the PTX compiler (gompy/ptx) is not beside this library\n")
-        return PTX_ERROR_JIT_COMPILER_NOT_FOUND
-    if python == NULL or python[0] == 0:
-        python = own_python(program, found, sizeof(found))
-    snprintf(manifest, sizeof(manifest), "%s/.requests.%d", folder, getpid())
-    fd = gompy_open(manifest, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-    if fd < 0 or write(fd, requests, size) != <ssize_t> size:
-        say(log, "error: cannot write to the folder for compiled PTX\n")
-        if fd >= 0:
-            close(fd)
-        return PTX_ERROR_JIT_COMPILER_NOT_FOUND
-    close(fd)
-    if gompy_pipe(out) != 0:
-        return PTX_ERROR_OUT_OF_MEMORY
-    arguments[0], arguments[1], arguments[2] = <char *> python, b"-I", b"-S"
-    arguments[3], arguments[4], arguments[5], arguments[6] = program, b"fill", <char *> folder, NULL
-    # Nothing of the program's environment that concerns libraries or threads gets into the compiler.
-    i = kept = 0
-    while given[i] != NULL:
-        i += 1
-    clean = <char **> malloc((i + 1) * sizeof(char *))
-    i = 0
-    while given[i] != NULL:
-        if memcmp(given[i], b"LD_", 3) != 0 and memcmp(given[i], b"OMP_", 4) != 0 and memcmp(given[i], b"PYTHON", 6) != 0:
-            clean[kept] = given[i]
-            kept += 1
-        i += 1
-    clean[kept] = NULL
-    posix_spawn_file_actions_init(&actions)
-    posix_spawn_file_actions_addopen(&actions, 0, manifest, O_RDONLY, 0)
-    posix_spawn_file_actions_adddup2(&actions, out[1], 1)
-    failed = gompy_spawnp(&child, python, &actions, NULL, arguments, clean)
-    posix_spawn_file_actions_destroy(&actions)
-    free(clean)
-    close(out[1])
-    if failed:
-        close(out[0])
-        unlink(manifest)
-        say(log, "error: the PTX compiler needs Python, which did not start: ")
-        say(log, python)
-        say(log, " (set GOMPY_PYTHON)\n")
-        return PTX_ERROR_JIT_COMPILER_NOT_FOUND
-    while True:
-        count = read(out[0], text, sizeof(text) - 1)
-        if count <= 0:
-            if count < 0 and gompy_not_ready():
-                continue
-            break
-        text[count] = 0
-        say(log, text)
-    close(out[0])
-    while waitpid(child, &status, 0) < 0 and gompy_not_ready():
-        pass
-    unlink(manifest)
-    status = gompy_exit_status(status)
-    if status == 0:
-        return 0
-    if status == 1:
-        return PTX_ERROR_INVALID_PTX
-    if status == 3:
-        return PTX_ERROR_NOT_SUPPORTED
-    if status != 2:
-        say(log, "error: the PTX compiler failed\n")
-    return PTX_ERROR_JIT_COMPILER_NOT_FOUND
-
-
-cdef void function_file(char *path, size_t size, const char *folder, const char *key, int form, const char *function, bint checked) noexcept nogil:
+cdef void function_file(char *name, size_t size, const char *key, int form, const char *function, bint checked) noexcept nogil:
     """The name of a cache file: of one function if it is named and not compiled with all others of its object (build.py)."""
-    cdef uint64_t value = 0xCBF29CE484222325U
-    cdef const char *at = function
+    cdef uint8_t digest[GOMPY_DIGEST]
     cdef const char *letters = "svewx" if checked else "SVEWX"
+    cdef uint64_t first, second
     if form == FORM_V or form == FORM_W or (form == FORM_S and function[0]):
-        while at[0]:
-            value = (value ^ <uint8_t> at[0]) * 0x100000001B3U
-            at += 1
-        snprintf(path, size, "%s/%s.%c.%016llx", folder, key, <int> letters[form], <unsigned long long> value)
+        gompy_blake(function, strlen(function), digest)
+        memcpy(&first, digest, 8)
+        memcpy(&second, digest + 8, 8)
+        snprintf(name, size, "%s.%c.%016llx%016llx", key, <int> letters[form], <unsigned long long> first, <unsigned long long> second)
     else:
-        snprintf(path, size, "%s/%s.%c", folder, key, <int> letters[form])
+        snprintf(name, size, "%s.%c", key, <int> letters[form])

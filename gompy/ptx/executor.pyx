@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """The PTX executor: executor.h implemented.
 
-cache.pxi    files of the compiled-code cache, and the compiler process that fills it
+cache.pxi    files of the compiled-code cache: which are trusted, and which are in memory only
+compiler.pxi the compiler's process, which fills it
 link.pxi     objects to an image: symbols resolved, code loaded
 load.pxi     an image in a device's memory: variables, function descriptors, link words
 launch.pxi   blocks over host threads
@@ -15,6 +16,7 @@ Runs in processes without an interpreter: `nogil`, C types, no exceptions; modul
 
 include "types.pxi"
 include "cache.pxi"
+include "compiler.pxi"
 include "link.pxi"
 include "load.pxi"
 include "lanes.pxi"

@@ -6,6 +6,7 @@ import struct
 
 from . import unit
 from .lower import entry_layout, frame_layout
+from .operands import is_count
 from .syntax import (
     TYPE_BYTES,
     Call,
@@ -22,8 +23,8 @@ from .syntax import (
 )
 
 VARIABLE = struct.Struct(
-    "<4I3Q2I"
-)  # name, space, linkage, line, size, align, data offset + 1 (0: zero), first reloc, relocs
+    "<4I4Q2I"
+)  # name, space, linkage, line, size, align, data offset + 1 (0: zero), bytes there, first reloc, relocs
 FUNCTION = struct.Struct(
     "<8I2Q2I"
 )  # name, entry, linkage, line, last line, first param, params, max threads; param bytes, local bytes; first ref, refs
@@ -38,7 +39,7 @@ LINKAGES = ("", "visible", "weak", "common", "extern")
 
 
 def initial_bytes(variable: Variable, name: str) -> tuple[bytes, list[tuple[int, Symbol]]]:
-    """A variable's initial bytes, and the addresses in it."""
+    """A variable's first bytes (the rest is zero), and the addresses in it."""
     width = TYPE_BYTES[variable.type]
     data, addresses = bytearray(), []
     for value in variable.initial or ():
@@ -50,7 +51,10 @@ def initial_bytes(variable: Variable, name: str) -> tuple[bytes, list[tuple[int,
         elif isinstance(value, FloatImmediate):
             if variable.type == "f32" and value.width == 64:
                 double = struct.unpack("<d", value.bits.to_bytes(8, "little"))[0]
-                data += struct.pack("<f", double)
+                try:
+                    data += struct.pack("<f", double)
+                except OverflowError:
+                    raise PtxError(f"{double} does not fit into .f32", variable.line, name) from None
             else:
                 data += value.bits.to_bytes(8, "little")[:width]
         elif variable.type in ("f32", "f64"):
@@ -59,7 +63,7 @@ def initial_bytes(variable: Variable, name: str) -> tuple[bytes, list[tuple[int,
             data += (int(value) & (1 << 8 * width) - 1).to_bytes(width, "little")
     if len(data) > variable.size:
         raise PtxError(f"too many initial values for '{variable.name}'", variable.line, name)
-    return bytes(data) + bytes(variable.size - len(data)), addresses
+    return bytes(data), addresses
 
 
 def is_openmp(module: Module) -> bool:
@@ -91,7 +95,7 @@ def references(function: Function) -> dict[str, int]:
 def architecture(module: Module) -> int:
     """The number in `.target sm_N`; 0 if there is none."""
     digits = module.target.removeprefix("sm_").rstrip("af")
-    return int(digits) if digits.isdigit() else 0
+    return int(digits) if is_count(digits) else 0
 
 
 def index_file(module: Module) -> bytes:
@@ -103,11 +107,11 @@ def index_file(module: Module) -> bytes:
     for function in module.functions.values():
         everything += function.shared
     for variable in everything:
-        place, first, here = 0, count, 0
+        place, first, here, given = 0, count, 0, 0
         if variable.initial is not None and variable.linkage != "extern":
             content, addresses = initial_bytes(variable, module.name)
             if any(content) or addresses:
-                place = len(data) + 1
+                place, given = len(data) + 1, len(content)
                 data += content
             for offset, symbol in addresses:
                 relocs += RELOC.pack(offset, strings.add(symbol.name), 0, symbol.offset)
@@ -115,7 +119,7 @@ def index_file(module: Module) -> bytes:
                 here += 1
         variables += VARIABLE.pack(
             strings.add(variable.name), SPACES.index(variable.space), LINKAGES.index(variable.linkage), variable.line,
-            variable.size, variable.align, place, first, here,
+            variable.size, variable.align, place, given, first, here,
         )  # fmt: skip
     functions, params, refs = b"", b"", b""
     total = 0

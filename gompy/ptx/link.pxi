@@ -65,17 +65,23 @@ cdef int no_memory(text_buffer *log) noexcept nogil:
     return PTX_ERROR_OUT_OF_MEMORY
 
 
-cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *objects, text_buffer *log) noexcept nogil:
+cdef void one_line(char *name) noexcept nogil:
+    """A name as it is told to the compiler: requests and messages are lines."""
+    while name[0]:
+        if 0 < name[0] < 32 or name[0] == 127:
+            name[0] = b"?"
+        name += 1
+
+
+cdef int open_objects(ptx_image *image, cache *c, const ptx_object *objects, text_buffer *log) noexcept nogil:
     """The index of each object, and compiled code for its functions: from the cache, else from the compiler."""
-    cdef char path[4400]
-    cdef char part[4400]
+    cdef char name[160]
     cdef size_t i, used = 0, room = 4096, size, mark
     cdef char *requests = <char *> malloc(room)
     cdef obj *o
     cdef const char *end
-    cdef uint64_t digest[2]
-    cdef int result = 0, fd
-    cdef bint any_openmp = False, missing, openmp
+    cdef int result = 0
+    cdef bint any_openmp = False, openmp
     cdef const char *form
     if requests == NULL:
         return no_memory(log)
@@ -87,27 +93,19 @@ cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *ob
         while <size_t> (end - objects[i].text) < size and end[0]:
             end += 1
         size = end - objects[i].text
-        gompy_hash(objects[i].text, size, digest)
-        snprintf(o.key, sizeof(o.key), "%016llx%016llx", <unsigned long long> digest[0], <unsigned long long> digest[1])
+        gompy_text_key(objects[i].text, size, o.key)
         if objects[i].name != NULL and objects[i].name[0]:
             snprintf(o.name, sizeof(o.name), "%s", objects[i].name)
         else:
             snprintf(o.name, sizeof(o.name), "object %zu", i)
-        snprintf(path, sizeof(path), "%s/%s.I", folder, o.key)
-        o.index = map_file(path, KIND_INDEX)
+        one_line(o.name)
+        snprintf(name, sizeof(name), "%s.I", o.key)
+        o.index = map_file(c, name, KIND_INDEX, NULL)
         # The text is kept: functions are compiled from it when they are first called.
-        snprintf(path, sizeof(path), "%s/%s.ptx", folder, o.key)
-        if o.index == NULL or eaccess(path, 4) != 0:
-            snprintf(part, sizeof(part), "%s/.%s.ptx.%d", folder, o.key, getpid())
-            fd = gompy_open(part, O_WRONLY | O_CREAT | O_TRUNC, 0o666)
-            if fd < 0 or write(fd, objects[i].text, size) != <ssize_t> size:
-                if fd >= 0:
-                    close(fd)
-                say(log, "error: cannot write to the folder for compiled PTX\n")
-                free(requests)
-                return PTX_ERROR_JIT_COMPILER_NOT_FOUND
-            close(fd)
-            rename(part, path)
+        snprintf(name, sizeof(name), "%s.ptx", o.key)
+        if not has_file(c, name, size if size else 1) and not write_text(c, name, objects[i].text, size):
+            free(requests)
+            return PTX_ERROR_OUT_OF_MEMORY
         requests = append(requests, &used, &room, "object %s %s\n", o.key, o.name)
     mark = used
     # GCC's own conventions hold in an image if the object of a kernel follows them; only the text tells at this point.
@@ -119,15 +117,15 @@ cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *ob
         requests = append(requests, &used, &room, "auto%s%s\n", " checked" if image.check else "", "")
         if requests == NULL:
             return no_memory(log)
-        result = run_compiler(folder, requests, used, log)
+        result = run_compiler(c, requests, used, log)
         if result:
             free(requests)
             return result
     for i in range(image.nobjects):
         o = &image.objects[i]
         if o.index == NULL:
-            snprintf(path, sizeof(path), "%s/%s.I", folder, o.key)
-            o.index = map_file(path, KIND_INDEX)
+            snprintf(name, sizeof(name), "%s.I", o.key)
+            o.index = map_file(c, name, KIND_INDEX, NULL)
             if o.index == NULL:
                 say(log, "error: the PTX compiler left no result\n")
                 free(requests)
@@ -143,13 +141,13 @@ cdef int open_objects(ptx_image *image, const char *folder, const ptx_object *ob
         if image.check:
             form = "s" if openmp else "e"
         if (openmp and o.index.section[SECTION_FUNCTIONS].bytes) or (not openmp and o.info.entries):
-            snprintf(path, sizeof(path), "%s/%s.%s", folder, o.key, form)
-            if eaccess(path, 4) != 0:
+            snprintf(name, sizeof(name), "%s.%s", o.key, form)
+            if not has_file(c, name, 0):
                 requests = append(requests, &used, &room, "want %s %s\n", o.key, form)
     if requests == NULL:
         return no_memory(log)
     if used > mark:
-        result = run_compiler(folder, requests, used, log)
+        result = run_compiler(c, requests, used, log)
     free(requests)
     return result
 
@@ -161,7 +159,7 @@ cdef void drop_image(ptx_image *image) noexcept nogil:
         return
     for i in range(image.nobjects):
         if image.objects[i].index != NULL:
-            munmap(image.objects[i].index, image.objects[i].index.size)
+            unmap_file(image.objects[i].index)
         free(image.objects[i].names)
     free(image.objects)
     free(image.table)
@@ -220,7 +218,7 @@ cdef int resolve(ptx_image *image, text_buffer *log) noexcept nogil:
 cdef public int ptx_link(const ptx_object *objects, size_t n, unsigned check, ptx_image **image, char *log, size_t log_size) noexcept nogil:
     """executor.h."""
     cdef text_buffer buffer
-    cdef char folder[4200]
+    cdef cache c
     cdef ptx_image *made
     cdef int result
     buffer.data, buffer.size, buffer.used = log, log_size, 0
@@ -229,9 +227,6 @@ cdef public int ptx_link(const ptx_object *objects, size_t n, unsigned check, pt
     if n == 0 or objects == NULL or image == NULL:
         return PTX_ERROR_INVALID_VALUE
     image[0] = NULL
-    result = cache_folder(folder, sizeof(folder), &buffer)
-    if result:
-        return result
     made = <ptx_image *> calloc(1, sizeof(ptx_image))
     if made != NULL:
         made.objects = <obj *> calloc(n, sizeof(obj))
@@ -242,7 +237,9 @@ cdef public int ptx_link(const ptx_object *objects, size_t n, unsigned check, pt
     made.check = check
     made.nobjects = n
     pthread_mutex_lock(&gompy_compile_lock)
-    result = open_objects(made, folder, objects, &buffer)
+    open_cache(&c)
+    result = open_objects(made, &c, objects, &buffer)
+    close_cache(&c)
     pthread_mutex_unlock(&gompy_compile_lock)
     if result == 0:
         result = resolve(made, &buffer)

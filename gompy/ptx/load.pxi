@@ -31,32 +31,33 @@ cdef uint64_t symbol_value(ptx_module *module, uint32_t object, const char *name
     return module.addresses[o.first_variable + number]
 
 
-cdef char *map_text(file_head *head, const char *path, size_t *text, size_t *table) noexcept nogil:
-    """A code file's text, executable, with room for its link words behind; NULL without memory."""
+cdef char *map_text(file_head *head, int fd, size_t *text, size_t *table) noexcept nogil:
+    """A code file's text, executable, with room for its link words behind; NULL without memory.  Closes fd, -1 if there is none."""
     cdef size_t nlinks = head.section[SECTION_LINKS].bytes // sizeof(link_record)
     cdef char *memory
-    cdef int fd
     text[0] = (head.section[SECTION_TEXT].bytes + PAGE - 1) // PAGE * PAGE
     table[0] = (nlinks * 8 + PAGE - 1) // PAGE * PAGE
     memory = <char *> mmap(NULL, text[0] + table[0], PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
     if gompy_is_map_failed(memory):
+        if fd >= 0:
+            close(fd)
         return NULL
     if text[0]:
-        fd = gompy_open(path, O_RDONLY, 0)
         if fd < 0 or gompy_is_map_failed(
             mmap(memory, text[0], PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, head.section[SECTION_TEXT].offset)
         ):
-            # No such mapping allowed here (noexec): a copy.
+            # No file, or no such mapping allowed here (noexec): a copy.
             memcpy(memory, section_of(head, SECTION_TEXT), head.section[SECTION_TEXT].bytes)
             mprotect(memory, text[0], PROT_READ | PROT_EXEC)
-        if fd >= 0:
-            close(fd)
+    if fd >= 0:
+        close(fd)
     return memory
 
 
-cdef code_unit *load_code(ptx_module *module, uint32_t object, const char *path) noexcept nogil:
+cdef code_unit *load_code(cache *c, ptx_module *module, uint32_t object, const char *file) noexcept nogil:
     """Map a code file for a module, fill its link words, enter its functions.  NULL if there is no such file."""
-    cdef file_head *head = map_file(path, KIND_CODE)
+    cdef int fd = -1
+    cdef file_head *head = map_file(c, file, KIND_CODE, &fd)
     cdef link_record *links
     cdef code_record *codes
     cdef size_t nlinks, ncodes, text, table, i
@@ -73,14 +74,14 @@ cdef code_unit *load_code(ptx_module *module, uint32_t object, const char *path)
     codes = <code_record *> section_of(head, SECTION_CODE)
     nlinks = head.section[SECTION_LINKS].bytes // sizeof(link_record)
     ncodes = head.section[SECTION_CODE].bytes // sizeof(code_record)
-    memory = map_text(head, path, &text, &table)
+    memory = map_text(head, fd, &text, &table)
     if memory == NULL:
-        munmap(head, head.size)
+        unmap_file(head)
         return NULL
     unit = <code_unit *> calloc(1, sizeof(code_unit))
     if unit == NULL:
         munmap(memory, text + table)
-        munmap(head, head.size)
+        unmap_file(head)
         return NULL
     unit.module, unit.object, unit.memory, unit.bytes, unit.text_bytes = module, object, memory, text + table, text
     unit.parts = head.parts
@@ -90,9 +91,9 @@ cdef code_unit *load_code(ptx_module *module, uint32_t object, const char *path)
         if links[i].kind == LINK_UNIT:
             words[i] = <uint64_t> <uintptr_t> unit
         elif links[i].kind == LINK_HOST and strncmp(name, b"gompy_slow_", 11) == 0:
-            words[i] = slow_function(path, name, False)
+            words[i] = slow_function(c, name, False)
         elif links[i].kind == LINK_HOST and strncmp(name, b"gompy_check_", 12) == 0:
-            words[i] = slow_function(path, name, True)
+            words[i] = slow_function(c, name, True)
         elif links[i].kind == LINK_HOST:
             words[i] = <uint64_t> <uintptr_t> dlsym(RTLD_DEFAULT, name)
             if words[i] == 0:
@@ -110,7 +111,7 @@ cdef code_unit *load_code(ptx_module *module, uint32_t object, const char *path)
                 &module.descriptors[o.first_function + (entry & ~GOMPY_FUNCTION_BIT) - 1].code[codes[i].version],
                 memory + codes[i].offset,
             )
-    munmap(head, head.size)
+    unmap_file(head)
     return unit
 
 
@@ -123,17 +124,18 @@ cdef shared_code[2] shared              # without and with checks
 cdef pthread_mutex_t shared_lock        # zero: PTHREAD_MUTEX_INITIALIZER
 
 
-cdef bint load_shared(const char *path, shared_code *code) noexcept nogil:
+cdef bint load_shared(cache *c, const char *file, shared_code *code) noexcept nogil:
     """Load the functions that all code files share; False if there is no such file."""
-    cdef file_head *head = map_file(path, KIND_CODE)
+    cdef int fd = -1
+    cdef file_head *head = map_file(c, file, KIND_CODE, &fd)
     cdef code_record *codes
     cdef size_t text, table, i, count
     cdef char *memory
     if head == NULL:
         return False
-    memory = map_text(head, path, &text, &table)
+    memory = map_text(head, fd, &text, &table)
     if memory == NULL:
-        munmap(head, head.size)
+        unmap_file(head)
         return False
     codes = <code_record *> section_of(head, SECTION_CODE)
     count = head.section[SECTION_CODE].bytes // sizeof(code_record)
@@ -149,23 +151,19 @@ cdef void no_shared(gompy_warp *w, uint32_t mask) noexcept nogil:
     stop(w, mask, PTX_ERROR_JIT_COMPILER_NOT_FOUND, 0, NULL, 0, "the PTX compiler left no result")
 
 
-cdef uint64_t slow_function(const char *path, const char *name, bint checked) noexcept nogil:
+cdef uint64_t slow_function(cache *c, const char *name, bint checked) noexcept nogil:
     """A function that code files share, of the file in the same folder; the compiler makes that if it is not there."""
-    cdef char folder[4400]
-    cdef char file[4500]
+    cdef const char *file = <const char *> SLOW_FILE_CHECKED if checked else <const char *> SLOW_FILE
     cdef text_buffer log
     cdef uint64_t result = 0
     cdef size_t i
     cdef shared_code *code = &shared[checked]
     pthread_mutex_lock(&shared_lock)
     if code.count == 0:
-        snprintf(folder, sizeof(folder), "%s", path)
-        strrchr(folder, b"/")[0] = 0
-        snprintf(file, sizeof(file), "%s/%s", folder, SLOW_FILE_CHECKED if checked else SLOW_FILE)
-        if not load_shared(file, code):
+        if not load_shared(c, file, code):
             log.data, log.size, log.used = NULL, 0, 0
-            run_compiler(folder, "slow checked\n" if checked else "slow\n", 13 if checked else 5, &log)
-            load_shared(file, code)
+            run_compiler(c, "slow checked\n" if checked else "slow\n", 13 if checked else 5, &log)
+            load_shared(c, file, code)
     for i in range(code.count):
         if strcmp(code.names[i], name) == 0:
             result = code.places[i]
@@ -173,14 +171,14 @@ cdef uint64_t slow_function(const char *path, const char *name, bint checked) no
     return result if result else <uint64_t> <uintptr_t> &no_shared
 
 
-cdef void load_parts(ptx_module *module, uint32_t object, const char *path) noexcept nogil:
+cdef void load_parts(cache *c, ptx_module *module, uint32_t object, const char *file) noexcept nogil:
     """Map an object's code file and those that belong to it."""
-    cdef char other[4500]
-    cdef code_unit *unit = load_code(module, object, path)
+    cdef char other[200]
+    cdef code_unit *unit = load_code(c, module, object, file)
     cdef uint32_t i, parts = unit.parts if unit != NULL else 0
     for i in range(parts):
-        snprintf(other, sizeof(other), "%s+%u", path, i + 1)
-        load_code(module, object, other)
+        snprintf(other, sizeof(other), "%s+%u", file, i + 1)
+        load_code(c, module, object, other)
 
 
 cdef extern from "<math.h>" nogil:
@@ -235,21 +233,23 @@ cdef int need_code(descriptor *d, int form, text_buffer *log) noexcept nogil:
     """Have a function's code in a form: from the cache, else from the compiler."""
     cdef ptx_module *module = <ptx_module *> d.module
     cdef obj *o = &module.image.objects[d.object]
-    cdef char folder[4200]
-    cdef char path[4400]
+    cdef cache c
+    cdef char file[160]
     cdef char line[512]
     cdef size_t used = 0, room = 1024, i
     cdef char *requests
     cdef const char *letters = "svewx" if module.image.check else "SVEWX"
-    cdef int result = cache_folder(folder, sizeof(folder), log)
+    cdef int result
     cdef void *before = d.code[form]
-    if result:
-        return result
-    function_file(path, sizeof(path), folder, o.key, form, d.name, module.image.check != 0)
+    function_file(file, sizeof(file), o.key, form, d.name, module.image.check != 0)
     pthread_mutex_lock(&gompy_compile_lock)
-    if d.code[form] == before:
-        load_parts(module, d.object, path)
     if d.code[form] != before:
+        pthread_mutex_unlock(&gompy_compile_lock)
+        return 0
+    open_cache(&c)
+    load_parts(&c, module, d.object, file)
+    if d.code[form] != before:
+        close_cache(&c)
         pthread_mutex_unlock(&gompy_compile_lock)
         return 0
     requests = <char *> malloc(room)  # NULL: append makes nothing of it
@@ -261,10 +261,11 @@ cdef int need_code(descriptor *d, int form, text_buffer *log) noexcept nogil:
     else:
         snprintf(line, sizeof(line), "want %s %c", o.key, <int> letters[form])
         requests = append(requests, &used, &room, "%s%s\n", line, "")
-    result = no_memory(log) if requests == NULL else run_compiler(folder, requests, used, log)
+    result = no_memory(log) if requests == NULL else run_compiler(&c, requests, used, log)
     free(requests)
     if result == 0:
-        load_parts(module, d.object, path)
+        load_parts(&c, module, d.object, file)
+    close_cache(&c)
     if result == 0 and d.code[form] == before:
         say(log, "error: the PTX compiler left no result\n")
         result = PTX_ERROR_JIT_COMPILER_NOT_FOUND
@@ -329,9 +330,8 @@ cdef int place_variables(ptx_module *module, text_buffer *log) noexcept nogil:
                 return PTX_ERROR_OUT_OF_MEMORY
             module.addresses[o.first_variable + n] = address
             if v.data:
-                memcpy(<void *> <uintptr_t> address, section_of(o.index, SECTION_DATA) + v.data - 1, v.size)
-            else:
-                memset(<void *> <uintptr_t> address, 0, v.size)
+                memcpy(<void *> <uintptr_t> address, section_of(o.index, SECTION_DATA) + v.data - 1, v.data_bytes)
+            memset(<void *> <uintptr_t> (address + v.data_bytes), 0, v.size - v.data_bytes)
             if image.check:
                 memset(memory.shadow + (address - memory.base), SHADOW_WRITTEN, v.size)
     for i in range(image.nobjects):
@@ -360,10 +360,9 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
     cdef obj *o
     cdef descriptor *d
     cdef int result, form
-    cdef char folder[4200]
-    cdef char path[4400]
+    cdef cache c
+    cdef char file[160]
     cdef text_buffer log
-    cdef void **builtin
     if failure != NULL:
         memset(failure, 0, sizeof(ptx_error))
     if image == NULL or memory == NULL or module == NULL or (image.check and memory.shadow == NULL):
@@ -372,9 +371,6 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
     if failure != NULL:
         log.data, log.size = failure.message, sizeof(failure.message)
     module[0] = NULL
-    result = cache_folder(folder, sizeof(folder), &log)
-    if result:
-        return result
     m = <ptx_module *> calloc(1, sizeof(ptx_module))
     if m == NULL:
         return no_memory(&log)
@@ -410,11 +406,13 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
         if failure != NULL:
             failure.code = result
         return result
+    open_cache(&c)
     for i in range(image.nobjects):
         for form in range(FORMS):
             if form == FORM_S or form == FORM_E:
-                function_file(path, sizeof(path), folder, image.objects[i].key, form, "", image.check != 0)
-                load_parts(m, <uint32_t> i, path)
+                function_file(file, sizeof(file), image.objects[i].key, form, "", image.check != 0)
+                load_parts(&c, m, <uint32_t> i, file)
+    close_cache(&c)
     module[0] = m
     return PTX_SUCCESS
 

@@ -46,6 +46,11 @@ def is_special(word: str) -> bool:
     )
 
 
+def is_count(word: str) -> bool:
+    """Whether a word is a number that the index of an object has room for."""
+    return word.isascii() and word.isdecimal() and len(word) < 10
+
+
 def float_bits(text: str, width: int) -> int:
     """The bits of a decimal floating constant."""
     if width == 32:
@@ -85,7 +90,7 @@ class Operands:
     def location(self, word: str) -> None:
         """`.loc FILE LINE COLUMN`."""
         numbers = word.split()[1:3]
-        if len(numbers) < 2 or not (numbers[0].isdigit() and numbers[1].rstrip(",").isdigit()):
+        if len(numbers) < 2 or not (is_count(numbers[0]) and is_count(numbers[1].rstrip(","))):
             self.fail(f"'.loc' needs a file number and a line: {word!r}")
         self.module.locations.append(Location(self.line, int(numbers[0]), int(numbers[1].rstrip(","))))
 
@@ -94,7 +99,7 @@ class Operands:
         head, quote, rest = word.partition('"')
         name, end, _ = rest.partition('"')
         number = head.removeprefix(".file").strip()
-        if not (quote and end and number.isdigit()):
+        if not (quote and end and is_count(number)):
             self.fail(f"'.file' needs a number and a name: {word!r}")
         self.module.files[int(number)] = name
 
@@ -139,11 +144,15 @@ class Operands:
         try:
             word = word.rstrip("U")
             if word[:2] in ("0x", "0X"):
-                return int(word, 16)
-            return int(word, 8) if len(word) > 1 and word[0] == "0" else int(word)
+                value = int(word, 16)
+            else:
+                value = int(word, 8) if len(word) > 1 and word[0] == "0" else int(word)
         except ValueError:
-            self.fail(f"'{word}' is not an integer")
+            self.fail(f"'{word[:40]}' is not an integer")
             raise
+        if value >> 64:
+            self.fail(f"'{word[:40]}' does not fit into 64 bits")
+        return value
 
     # --- operands -----------------------------------------------------------------------------------------------------
 

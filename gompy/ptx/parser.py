@@ -9,7 +9,7 @@ Registers are resolved while reading, so that scopes (`{ … }` with registers o
 from __future__ import annotations
 
 from .arguments import expand_calls, formal_registers, needs_variables
-from .operands import Operands
+from .operands import Operands, is_count
 from .rewrite import BASES, expand_switches, written_out
 from .syntax import (
     TYPE_BYTES,
@@ -31,6 +31,17 @@ from .syntax import (
 LINKAGE = {".visible": "visible", ".extern": "extern", ".weak": "weak", ".common": "common"}
 SPACES = {".global", ".const", ".shared", ".local", ".param", ".reg"}
 VECTORS = {".v2": 2, ".v4": 4}
+MOST_REGISTERS = 1 << 18
+"""Registers of a function; nvcc's largest kernels have some ten thousand."""
+MOST_VARIABLES = 1 << 16
+"""Variables that one `x<N>` declares."""
+MOST_BYTES = 1 << 46
+"""Bytes of a variable: no device has more."""
+MOST_PARAMETER_BYTES = 1 << 20
+"""Bytes of a parameter of a function, which lies on a stack."""
+MOST_KERNEL_BYTES = 32764
+"""Bytes of a kernel's parameters (PTX ISA, .param)."""
+MOST_ALIGN = 1 << 20
 
 
 class Parser(Operands):
@@ -49,13 +60,20 @@ class Parser(Operands):
 
     def parse(self) -> Module:
         """The whole text."""
+        try:
+            return self.whole()
+        except RecursionError:
+            raise PtxError("nested too deeply", self.line, self.module.name) from None
+
+    def whole(self) -> Module:
+        """The same, for texts that are not nested deeply."""
         module = self.module
         while self.word:
             word = self.word
             if word == ".version":
                 self.advance()
                 major, _, minor = self.advance().partition(".")
-                if not (major.isdigit() and minor.isdigit()):
+                if not (is_count(major) and is_count(minor)):
                     self.fail("'.version' needs a number such as 6.0")
                 module.version = (int(major), int(minor))
             elif word == ".target":
@@ -140,6 +158,8 @@ class Parser(Operands):
             if word == ".align":
                 self.advance()
                 align = self.integer()
+                if not 0 < align <= MOST_ALIGN or align & (align - 1):
+                    self.fail(f"an alignment is a power of two, {MOST_ALIGN} at most: {align}")
             elif word in VECTORS:
                 vector = VECTORS[self.advance()]
             elif word == ".attribute":
@@ -169,7 +189,10 @@ class Parser(Operands):
             name = self.identifier()
             if self.accept("<"):
                 size = align or TYPE_BYTES[kind] * vector
-                for index in range(self.integer()):
+                number = self.integer()
+                if not 0 <= number <= MOST_VARIABLES:
+                    self.fail(f"'{name}<{number}>' are more than {MOST_VARIABLES} variables")
+                for index in range(number):
                     found.append(Variable(f"{name}{index}", space, kind, vector, size, linkage, line))
                 self.expect(">")
                 if not self.accept(","):
@@ -187,11 +210,18 @@ class Parser(Operands):
                     count = len(initial)
             if count == 0 and not (array and linkage == "extern") and space == "param":
                 self.fail(f"'{name}' has no size")
+            self.check_size(name, space, count * TYPE_BYTES[kind])
             found.append(Variable(name, space, kind, count, align or TYPE_BYTES[kind] * vector, linkage, line, initial))
             if not self.accept(","):
                 break
         self.expect(";")
         return found
+
+    def check_size(self, name: str, space: str, size: int) -> None:
+        """A variable or parameter of a function must be of a size that there can be."""
+        most = MOST_PARAMETER_BYTES if space == "param" else MOST_BYTES
+        if not 0 <= size <= most:
+            self.fail(f"'{name}' has {size} bytes: {most} at most")
 
     def initializer(self) -> list[int | float | Symbol | FloatImmediate]:
         """Initial values: a constant, or constants in braces (nested ones are flattened)."""
@@ -231,6 +261,9 @@ class Parser(Operands):
         name = self.identifier()
         parameters = self.parameter_list() if self.word == "(" else []
         function = Function(name, entry, linkage, results, parameters, line)
+        taken = sum(parameter.size + parameter.align - 1 for parameter in parameters)
+        if entry and taken > MOST_KERNEL_BYTES:
+            self.fail(f"kernel '{name}' takes {taken} bytes of parameters: {MOST_KERNEL_BYTES} at most")
         while self.word.startswith("."):
             word = self.advance()
             if word == ".noreturn":
@@ -239,6 +272,8 @@ class Parser(Operands):
                 value = self.integer()
                 while self.accept(","):
                     value *= self.integer()
+                if not 0 <= value < 1 << 31:
+                    self.fail(f"'{word} {value}' is out of range")
                 if word in (".maxntid", ".reqntid"):
                     function.max_threads = value
             elif word == ".pragma":
@@ -272,6 +307,7 @@ class Parser(Operands):
             while self.accept("["):
                 count *= 0 if self.word == "]" else self.integer()
                 self.expect("]")
+            self.check_size(name, "param", count * TYPE_BYTES[kind])
             found.append(Variable(name, space, kind, count, align or TYPE_BYTES[kind] * vector, "", line))
             if not self.accept(","):
                 break
@@ -402,6 +438,8 @@ class Parser(Operands):
             name = self.identifier()
             if self.accept("<"):
                 count = self.integer()
+                if not 0 <= count <= MOST_REGISTERS - len(function.registers):
+                    self.fail(f"function '{function.name}' has more than {MOST_REGISTERS} registers: '{name}<{count}>'")
                 self.expect(">")
                 for index in range(count):
                     self.register(function, f"{name}{index}", kind, vector)

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
-from . import abi, unit
+from . import unit
 from .index import FUNCTION, INFO, LINKAGES, REF, RELOC, VARIABLE
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .store import Store
+
 GLOBAL = (LINKAGES.index("visible"), LINKAGES.index("weak"), LINKAGES.index("common"))
-
-
-def sections(data: bytes, kind: str) -> dict[str, bytes]:
-    """The sections of a cache file by name; raises ValueError if it is none of this version, or was cut."""
-    if len(data) < unit.HEADER.size + unit.SECTION.size * len(unit.SECTIONS):
-        raise ValueError("too short")
-    magic, version, number, count, _, size, _ = unit.HEADER.unpack_from(data)
-    if (magic, version, number, count, size) != (
-        unit.MAGIC, abi.ABI, unit.KINDS.index(kind), len(unit.SECTIONS), len(data),
-    ):  # fmt: skip
-        raise ValueError("another version")
-    found = {}
-    for place, name in enumerate(unit.SECTIONS):
-        offset, length = unit.SECTION.unpack_from(data, unit.HEADER.size + unit.SECTION.size * place)
-        found[name] = data[offset : offset + length]
-    return found
 
 
 class Facts:
@@ -33,8 +19,8 @@ class Facts:
     variables that other objects see; `openmp`: whether kernels follow GCC's conventions for OpenMP.
     """
 
-    def __init__(self, data: bytes) -> None:
-        parts = sections(data, "index")
+    def __init__(self, data: bytes, to: bytes | None = None) -> None:
+        parts = unit.sections(data, "index", to)
         self.strings = parts["strings"]
         self.lines: dict[str, int] = {}
         self.entries: list[str] = []
@@ -52,7 +38,7 @@ class Facts:
                 self.entries.append(name)
             if linkage in GLOBAL or entry:
                 self.exports.add(name)
-        for name_at, _, linkage, _, _, _, _, first, count in VARIABLE.iter_unpack(parts["variables"]):
+        for name_at, _, linkage, _, _, _, _, _, first, count in VARIABLE.iter_unpack(parts["variables"]):
             if linkage == LINKAGES.index("extern"):
                 continue
             name = self.string(name_at)
@@ -89,19 +75,19 @@ def reachable(objects: dict[str, Facts]) -> dict[str, list[str]]:
     return {key: [name for name in facts.lines if (key, name) in seen] for key, facts in objects.items()}
 
 
-def functions_of_code(folder: str, name: str) -> set[str] | None:
+def functions_of_code(store: Store, name: str) -> set[str] | None:
     """The functions that a code file and its further parts have; None if one is not there or not whole."""
     found: set[str] = set()
     part, parts = 0, 0
     while part <= parts:
+        file = f"{name}+{part}" if part else name
         try:
-            with open(os.path.join(folder, f"{name}+{part}" if part else name), "rb") as file:
-                data = file.read()
-            if part == 0:
-                parts = unit.HEADER.unpack_from(data)[4]
-            code = sections(data, "code")
+            data = store.read(file)
+            code = unit.sections(data, "code", store.subject(file))
         except (OSError, ValueError):
             return None
+        if part == 0:
+            parts = unit.HEADER.unpack_from(data)[6]
         strings = code["strings"]
         for offset, _, _ in unit.CODE.iter_unpack(code["code"]):
             found.add(strings[offset : strings.index(b"\0", offset)].decode("utf-8", "surrogateescape"))

@@ -3,10 +3,26 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdio cimport FILE, fflush, fclose, fprintf, fread, fwrite, snprintf, stderr, stdout
 from libc.stdlib cimport calloc, free, malloc, realloc, qsort
-from libc.string cimport memcmp, memcpy, memset, strchr, strcmp, strlen, strncmp, strncpy, strrchr
+from libc.string cimport memchr, memcmp, memcpy, memset, strchr, strcmp, strerror, strlen, strncmp, strncpy, strrchr
 
-from gompy.native.descriptors cimport gompy_open, gompy_pipe
-from gompy.native.environment cimport gompy_child_environ, gompy_spawnp, posix_spawn_file_actions_t, secure_getenv
+cdef extern from "hash.h" nogil:
+    enum:
+        GOMPY_DIGEST
+    void gompy_blake(const void *data, size_t size, uint8_t *out) noexcept
+    void gompy_text_key(const char *text, size_t size, char *key) noexcept
+    void gompy_content(const char *text, size_t size, uint64_t *out) noexcept
+
+cdef extern from "start.h" nogil:
+    enum:
+        GOMPY_FIRST_FD
+    int gompy_start(const char *program, char **arguments, char **environment, const int *fds, bint talks) noexcept
+    ssize_t gompy_hear(int fd, int child, char *text, size_t size) noexcept
+
+from gompy.native.descriptors cimport (
+    O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY,
+    gompy_again, gompy_appends, gompy_memfd, gompy_open, gompy_openat, gompy_pipe, gompy_raised,
+)
+from gompy.native.environment cimport gompy_child_environ, gompy_program, secure_getenv
 from gompy.native.interpreter cimport gompy_python_of
 
 cdef extern from "warp.h" nogil:
@@ -47,8 +63,6 @@ cdef extern from "warp.h" nogil:
     void gompy_resume(void *load) noexcept
     void *gompy_new_stack(char *stack, size_t size, void *function, void *argument) noexcept
     char *gompy_place(const gompy_warp *w, uint64_t address, uint64_t size, int lane) noexcept
-    void gompy_hash(const char *text, size_t size, uint64_t *out) noexcept
-    uint64_t gompy_check(const char *data, size_t size) noexcept
     void gompy_cpu(char *text, size_t size) noexcept
     uint64_t gompy_atom(int code, char *place, uint64_t b, uint64_t c) noexcept
     void gompy_lanes(int word, const void *a, const void *b, const void *c, void *out) noexcept
@@ -153,7 +167,19 @@ cdef extern from "warp.h" nogil:
 
     struct stat_t "stat":
         long st_size
+        unsigned st_mode, st_uid
     int fstat(int, stat_t *) noexcept
+    int fstatat(int, const char *, stat_t *, int) noexcept
+    unsigned geteuid() noexcept
+    int mkdirat(int, const char *, unsigned) noexcept
+    int fchmodat(int, const char *, unsigned, int) noexcept
+    int fchmod(int, unsigned) noexcept
+    int renameat(int, const char *, int, const char *) noexcept
+    int unlinkat(int, const char *, int) noexcept
+    ssize_t getrandom(void *, size_t, unsigned) noexcept
+    long lseek(int, long, int) noexcept
+    int pthread_setcancelstate(int, int *) noexcept
+    int PTHREAD_CANCEL_DISABLE, AT_SYMLINK_NOFOLLOW
     int futimens(int, void *) noexcept
     ctypedef struct sigset_t:
         pass
@@ -163,14 +189,9 @@ cdef extern from "warp.h" nogil:
     int SIGSEGV, SIGBUS, SIGFPE, SIGILL
     int sigdelset(sigset_t *, int) noexcept
     int close(int) noexcept
-    int unlink(const char *) noexcept
-    int mkdir(const char *, unsigned) noexcept
-    int rename(const char *, const char *) noexcept
     int getpid() noexcept
-    int eaccess(const char *, int) noexcept
     ssize_t read(int, void *, size_t) noexcept
     ssize_t write(int, const void *, size_t) noexcept
-    int O_RDONLY, O_WRONLY, O_CREAT, O_TRUNC
     int PROT_READ, PROT_WRITE, PROT_EXEC, PROT_NONE, MAP_PRIVATE, MAP_ANONYMOUS, MAP_FIXED, MAP_NORESERVE
     void *mmap(void *, size_t, int, int, int, long) noexcept
     int munmap(void *, size_t) noexcept
@@ -178,10 +199,6 @@ cdef extern from "warp.h" nogil:
     void *dlsym(void *, const char *) noexcept
     void *RTLD_DEFAULT
 
-    int posix_spawn_file_actions_init(posix_spawn_file_actions_t *) noexcept
-    int posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *, int, int) noexcept
-    int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *, int, const char *, int, unsigned) noexcept
-    int posix_spawn_file_actions_destroy(posix_spawn_file_actions_t *) noexcept
     int waitpid(int, int *, int) noexcept
 
 cdef extern from *:
@@ -204,6 +221,11 @@ cdef extern from *:
     static int gompy_lowest (uint32_t mask) { return mask ? __builtin_ctz (mask) : 0; }
     static int gompy_is_map_failed (void *p) { return p == MAP_FAILED; }
     static int gompy_not_ready (void) { return errno == EINTR; }
+    static int gompy_not_there (void) { return errno == ENOENT; }
+    static int gompy_is_link (void) { return errno == ELOOP; }
+    static int gompy_errno (void) { return errno; }
+    static int gompy_is_regular (const struct stat *s) { return S_ISREG (s->st_mode); }
+    static int gompy_signal_of (int status) { return WIFSIGNALED (status) ? WTERMSIG (status) : 0; }
     """
     ctypedef void (*gompy_code_fn)(gompy_warp *, uint32_t, char *, void *) noexcept nogil
     uint32_t GOMPY_FUNCTION_BIT
@@ -220,13 +242,19 @@ cdef extern from *:
     int gompy_lowest(uint32_t mask) noexcept nogil
     bint gompy_is_map_failed(void *p) noexcept nogil
     bint gompy_not_ready() noexcept nogil
+    bint gompy_not_there() noexcept nogil
+    bint gompy_is_link() noexcept nogil
+    int gompy_errno() noexcept nogil
+    bint gompy_is_regular(const stat_t *status) noexcept nogil
+    int gompy_signal_of(int status) noexcept nogil
+    const char *GOMPY_PTX_IDENTITY
 
 cdef enum:
     SHARED_BASE = 0x7F000000
     PAGE = 4096
-    CACHE_ABI = 26
     KIND_INDEX = 0
     KIND_CODE = 1
+    HASHED_FROM = 32                    # of a file: what `check` is of
     SECTION_STRINGS = 0
     SECTION_LINKS = 1
     SECTION_CODE = 2
@@ -266,12 +294,13 @@ cdef struct file_section:
 
 cdef struct file_head:
     char magic[8]
-    uint32_t abi
+    uint64_t size
+    uint64_t check[2]                   # of what follows
+    uint8_t subject[32]                 # hash of the compiler, the folder's and the file's names
     uint32_t kind
     uint32_t sections
     uint32_t parts                      # further files with code of the same object
-    uint64_t size
-    uint64_t check
+    uint32_t reserved
     file_section section[13]
 
 cdef struct link_record:
@@ -293,6 +322,7 @@ cdef struct variable_record:
     uint64_t size
     uint64_t align
     uint64_t data
+    uint64_t data_bytes
     uint32_t first_reloc
     uint32_t relocs
 
@@ -342,7 +372,7 @@ cdef struct info_record:
 # --- images and modules ----------------------------------------------------------------------------------------------
 
 cdef struct obj:                        # one PTX object of an image
-    char key[40]                        # its hash, as text
+    char key[72]                        # its hash, as text
     char name[160]
     file_head *index
     info_record *info

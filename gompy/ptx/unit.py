@@ -10,6 +10,7 @@ import struct
 
 from . import abi
 from .emit import Links
+from .native import content, digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ else:
 
 PAGE = 4096
 MAGIC = b"GOMPYPTX"
-HEADER = struct.Struct("<8s4I2Q")  # magic, abi, kind, sections, further parts, size, check
+HEADER = struct.Struct("<8sQ16s32s4I")  # magic, size, check, subject; kind, sections, further parts, reserved
+HASHED_FROM = 32  # of a file: what `check` is of
 SECTION = struct.Struct("<2Q")  # offset, bytes
 SECTIONS = (
     "strings",
@@ -68,14 +70,34 @@ class Relocation:
     addend: int
 
 
-def check_of(data: bytes) -> int:
-    """A checksum of a cache file (sum of 64-bit words, rotated): finds files that were cut or damaged."""
-    data = data + bytes(-len(data) % 8)
-    words = struct.unpack(f"<{len(data) // 8}Q", data)
-    total = 0
-    for index, word in enumerate(words):
-        total += word ^ index * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
-    return total & 0xFFFFFFFFFFFFFFFF
+def subject(identity: str, leaf: str, name: str) -> bytes:
+    """What a cache file is bound to: the compiler, the folder's name and its own (executor: is_whole)."""
+    return digest(f"{identity} {leaf} {name}".encode("utf-8", "surrogateescape"))
+
+
+def bound(data: bytes, to: bytes) -> bytes:
+    """A cache file, made by `container`, for one name."""
+    rest = to + data[HASHED_FROM + len(to) :]
+    return data[: HASHED_FROM - 16] + content(rest) + rest
+
+
+def sections(data: bytes, kind: str, to: bytes | None = None) -> dict[str, bytes]:
+    """The sections of a cache file by name.
+
+    ValueError if it is none, was damaged, or is not bound to what it should be (None: whatever it is).
+    """
+    if len(data) < HEADER.size + SECTION.size * len(SECTIONS):
+        raise ValueError("too short")
+    magic, size, check, found_subject, number, count, _, _ = HEADER.unpack_from(data)
+    if (magic, size, number, count) != (MAGIC, len(data), KINDS.index(kind), len(SECTIONS)):
+        raise ValueError("not a file of this kind")
+    if content(data[HASHED_FROM:]) != check or (to is not None and found_subject != to):
+        raise ValueError("damaged")
+    found = {}
+    for place, name in enumerate(SECTIONS):
+        offset, length = SECTION.unpack_from(data, HEADER.size + SECTION.size * place)
+        found[name] = data[offset : offset + length]
+    return found
 
 
 class Strings:
@@ -94,7 +116,10 @@ class Strings:
 
 
 def container(kind: str, sections: dict[str, bytes], parts: int = 0) -> bytes:
-    """A cache file.  `text` starts on a page.  `parts`: how many files with more of the same object there are."""
+    """A cache file, to be `bound` to its name.  `text` starts on a page.
+
+    `parts`: how many files with more of the same object there are.
+    """
     head = HEADER.size + SECTION.size * len(SECTIONS)
     at = head
     table, body = [], bytearray()
@@ -109,7 +134,8 @@ def container(kind: str, sections: dict[str, bytes], parts: int = 0) -> bytes:
         at += len(data)
     rest = b"".join(table) + bytes(body)
     size = HEADER.size + len(rest)
-    return HEADER.pack(MAGIC, abi.ABI, KINDS.index(kind), len(SECTIONS), parts, size, check_of(rest)) + rest
+    header = HEADER.pack(MAGIC, size, b"", b"", KINDS.index(kind), len(SECTIONS), parts, 0)
+    return bound(header + rest, bytes(32))
 
 
 def flatten(elves: list[bytes], links: Links) -> tuple[bytes, dict[str, int]]:

@@ -14,11 +14,12 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -27,6 +28,12 @@
 #include <xmmintrin.h>
 
 #include "executor.h"
+#include "hash.h"
+#include "start.h"
+
+#ifndef GOMPY_PTX_IDENTITY              /* hash of the compiler's sources: setup.py */
+#define GOMPY_PTX_IDENTITY "00000000000000000000000000000000"
+#endif
 
 #define GOMPY_SHARED_BASE 0x7f000000ull
 #define GOMPY_LOCAL_BASE 0x80000000ull
@@ -134,56 +141,7 @@ gompy_place (const struct gompy_warp *w, uint64_t address, uint64_t size, int la
   return NULL;
 }
 
-/* --- hash of a PTX text ------------------------------------------------------------------------------------------ */
-
-static inline uint64_t
-gompy_fold (uint64_t a, uint64_t b)
-{
-  unsigned __int128 p = (unsigned __int128) a * b;
-  return (uint64_t) p ^ (uint64_t) (p >> 64);
-}
-
-static void
-gompy_hash (const char *text, size_t size, uint64_t out[2])
-{
-  uint64_t a = 0x9e3779b97f4a7c15ull ^ size, b = 0xd6e8feb86659fd93ull + size, x, y;
-  size_t at = 0;
-  for (; at + 16 <= size; at += 16)
-    {
-      memcpy (&x, text + at, 8);
-      memcpy (&y, text + at + 8, 8);
-      a = gompy_fold (a ^ x, 0xa0761d6478bd642full ^ y) + y;
-      b = gompy_fold (b ^ y, 0xe7037ed1a0b428dbull ^ x) + a;
-    }
-  char tail[16] = { 0 };
-  memcpy (tail, text + at, size - at);
-  memcpy (&x, tail, 8);
-  memcpy (&y, tail + 8, 8);
-  a = gompy_fold (a ^ x, 0xa0761d6478bd642full ^ y);
-  b = gompy_fold (b ^ y, 0xe7037ed1a0b428dbull ^ x);
-  out[0] = gompy_fold (a ^ b, 0x8ebc6af09c88c6e3ull);
-  out[1] = gompy_fold (b + a, 0x589965cc75374cc3ull);
-}
-
-/* unit.py, check_of.  */
-static uint64_t
-gompy_check (const char *data, size_t size)
-{
-  uint64_t total = 0, word;
-  size_t at = 0, index = 0;
-  for (; at + 8 <= size; at += 8, index++)
-    {
-      memcpy (&word, data + at, 8);
-      total += word ^ (index * 0x9e3779b97f4a7c15ull);
-    }
-  if (at < size)
-    {
-      word = 0;
-      memcpy (&word, data + at, size - at);
-      total += word ^ (index * 0x9e3779b97f4a7c15ull);
-    }
-  return total;
-}
+/* --- the processor --------------------------------------------------------------------------------------------- */
 
 /* Which instructions this CPU has, as text: part of the cache folder's name.  */
 static void
