@@ -190,7 +190,7 @@ def record_python() -> None:
 
 
 IDENTITY = NATIVE / "lib" / "ptx-identity"
-"""What code in the PTX cache is thrown away by when it changes: for the executor (a macro) and its compiler (abi.py)."""
+"""What code in the PTX cache is thrown away by when it changes: for the executor (a macro), its compiler (abi.py)."""
 
 
 def write_identity() -> str:

@@ -20,7 +20,7 @@ try:
 except ImportError as error:  # compiled for another Python, or not at all
     python = f"{sys.executable} ({sys.version.split()[0]})"
     mend = "build gompy with this Python, or set GOMPY_PYTHON to the one it was built with"
-    answer = "\0%d" % NO_COMPILER if sys.argv[1:3] == ["fill", "-"] else ""
+    answer = f"\0{NO_COMPILER}" if sys.argv[1:3] == ["fill", "-"] else ""
     print(f"error: compiling PTX with {python}: {error}: {mend}\n{answer}", end="")
     sys.exit(NO_COMPILER)
 

@@ -25,8 +25,8 @@ import time
 
 from . import abi, store, unit
 from .index import index_file
-from .parser import parse
 from .native import digest, end_with
+from .parser import parse
 from .reach import Facts, functions_of_code, reachable
 from .syntax import Module, PtxError, Unsupported
 
@@ -197,7 +197,7 @@ class Builder:
                 return
 
     def guarded(self, key: str, work: Callable[[], object], told: bool = True) -> bool:
-        """Do something with an object; what goes wrong is kept in `messages`.  False: nothing else will do any better."""
+        """Do something with an object; what goes wrong is kept in `messages`.  False: nothing else will do better."""
         name = self.names.get(key, key)
         try:
             work()
@@ -442,7 +442,9 @@ def prune_others(folder: str | os.PathLike[str] | int) -> None:
     descriptor = folder if isinstance(folder, int) else os.open(folder, DIRECTORY)
     try:
         # The stamp: prune removes it after an hour, no more often is looked.
-        os.close(os.open(".others", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=descriptor))
+        stamp = os.open(".others", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=descriptor)
+        os.fchmod(stamp, 0o600)  # whatever the umask
+        os.close(stamp)
         above = os.open("..", DIRECTORY, dir_fd=descriptor)
     except OSError:
         return  # looked lately, or not ours to write

@@ -44,11 +44,12 @@ cdef bint is_ours(const stat_t *status) noexcept nogil:
 cdef int own_folder(int above, const char *name, bint last) noexcept nogil:
     """A folder of ours below another, made if it is not there; -1 if it cannot be trusted.  Closes the other."""
     cdef stat_t status
+    cdef bint made = False
     cdef int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
     cdef int fd = gompy_openat(above, name, flags, 0)
     # Nothing is made in somebody else's folder: the user could not get rid of it.
     if fd < 0 and gompy_not_there() and fstat(above, &status) == 0 and (status.st_uid == geteuid() or status.st_uid == 0):
-        mkdirat(above, name, 0o700)
+        made = mkdirat(above, name, 0o700) == 0
         fd = gompy_openat(above, name, flags, 0)
         if fd < 0 and fchmodat(above, name, 0o700, 0) == 0:  # a umask that takes even that
             fd = gompy_openat(above, name, flags, 0)
@@ -58,8 +59,8 @@ cdef int own_folder(int above, const char *name, bint last) noexcept nogil:
     if fstat(fd, &status) != 0:
         close(fd)
         return -1
-    if not last and status.st_uid == geteuid() and status.st_mode & 0o022:
-        fchmod(fd, 0o700)  # of an older version, which left it to the umask
+    if made or (not last and status.st_uid == geteuid() and status.st_mode & 0o022):
+        fchmod(fd, 0o700)  # whatever the umask, to which older versions left it
         fstat(fd, &status)
     if not is_ours(&status):
         close(fd)
@@ -67,12 +68,13 @@ cdef int own_folder(int above, const char *name, bint last) noexcept nogil:
     return fd
 
 
-cdef int base_folder(char *path) noexcept nogil:
-    """The folder of all caches, made with those above it if it is not there; -1 if there can be none."""
+cdef int base_folder(char *path, int most) noexcept nogil:
+    """The folder of all caches, made with at most so many of those that lead to it if they are not there; -1 if there can be none.
+    It may be a link, and anybody's: what lies below it is looked at."""
     cdef char *ends[64]
     cdef int count = 0, fd = gompy_open(path, O_RDONLY | O_DIRECTORY, 0)
     cdef char *slash
-    while fd < 0 and gompy_not_there() and count < 64:
+    while fd < 0 and gompy_not_there() and count < most:
         slash = strrchr(path, b"/")
         if slash == NULL:
             break
@@ -92,6 +94,7 @@ cdef void open_cache(cache *c) noexcept nogil:
     """The folder of this compiler's and CPU's files.  Closed by close_cache."""
     cdef char cpu[128]
     cdef char path[4096]
+    cdef int most = 64
     cdef const char *home = secure_getenv("XDG_CACHE_HOME")
     cdef const char *other = secure_getenv("GOMPY_PTX_CPU")
     cdef int length
@@ -107,9 +110,10 @@ cdef void open_cache(cache *c) noexcept nogil:
         if home == NULL or home[0] != b"/":
             return
         length = snprintf(path, sizeof(path), "%s/.cache", home)
+        most = 1  # a home that is not there is not made
     if <size_t> length >= sizeof(path):
         return
-    c.folder = base_folder(path)
+    c.folder = base_folder(path, most)
     if c.folder >= 0:
         c.folder = own_folder(c.folder, "gompy", False)
     if c.folder >= 0:

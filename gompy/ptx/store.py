@@ -1,7 +1,7 @@
 """The compiler's side of the code cache (cache.pxi): a folder that is the user's own, and a file in memory.
 
-What cannot be written into the folder goes into the file in memory, which the program keeps.  Files in the folder appear
-complete or not at all.
+What cannot be written into the folder goes into the file in memory, which the program keeps.  Files in the folder
+appear complete or not at all.
 """
 
 from __future__ import annotations
