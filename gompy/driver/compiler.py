@@ -151,8 +151,9 @@ def fit(language: Language) -> tuple[Compiler, Facts]:
 
 
 def _cache_file() -> str:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "gompy", "compilers")
+    """Where answers are kept; a path that cannot be made where there is no home (``~`` is no folder's name)."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(base, "gompy", "compilers") if os.path.isabs(base) else "/dev/null/compilers"
 
 
 def facts(compiler: Compiler) -> Facts:
@@ -167,7 +168,9 @@ def facts(compiler: Compiler) -> Facts:
     lines: list[str] = []
     try:
         with open(cache, encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().splitlines()
+            status = os.fstat(file.fileno())
+            if status.st_uid in (os.geteuid(), 0) and not status.st_mode & 0o022:  # nobody else's word
+                lines = file.read().splitlines()
     except OSError:
         pass
     for line in lines:
@@ -179,8 +182,9 @@ def facts(compiler: Compiler) -> Facts:
     lines.append(f"{key}\t{found.version}\t{','.join(found.targets)}")
     part = f"{cache}.{os.getpid()}"
     try:
-        os.makedirs(os.path.dirname(cache), exist_ok=True)
-        with open(part, "w", encoding="utf-8", errors="surrogateescape") as file:
+        os.makedirs(os.path.dirname(cache), mode=0o700, exist_ok=True)
+        with open(part, "x", encoding="utf-8", errors="surrogateescape") as file:
+            os.fchmod(file.fileno(), 0o600)
             file.write("\n".join(lines) + "\n")
         os.replace(part, cache)
     except OSError:

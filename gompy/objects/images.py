@@ -250,9 +250,7 @@ class _Finder:
                     at = data.find(b"\x7fELF", at + 1)
                     continue
                 size = _elf_size(data, at)
-                image = Image(
-                    names.TARGET_INTELMIC, GOMP_DEVICE_INTEL_MIC, base + at, size, [data[at : at + size]]
-                )
+                image = Image(names.TARGET_INTELMIC, GOMP_DEVICE_INTEL_MIC, base + at, size, [data[at : at + size]])
                 _read_elf_tables(image, f"{self.elf.file}: image at {base + at:#x}")
                 yield image
                 at = data.find(b"\x7fELF", at + max(size, 1))
