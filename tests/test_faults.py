@@ -24,7 +24,7 @@ def test_failing_calls(tmp_path: Path, device: str, program: int, more: tuple[st
     words = [sys.executable, RUNNER, "--device", device, "--program", str(program), "--jobs", "2"]
     for call in (*SAMPLE, *more):
         words += ["--call", call]
-    for number in (1, 2, 3, 7, 20) if device == "intelmic" else (1, 2, 9, 27, 55, 96, 105):
+    for number in (1, 2, 3, 7, 20) if device == "intelmic" else (1, 2, 9, 27, 55, 96, 105, 118):
         words += ["--number", str(number)]
     words += ["--compiler", str(make_wrappers(tmp_path) / "gompcc")]
     done = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=300)

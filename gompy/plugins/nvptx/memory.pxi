@@ -182,6 +182,7 @@ cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
             return 0
         pthread_mutex_lock(&d.memory_lock)
     if not grow_table(d):
+        pthread_mutex_unlock(&d.memory_lock)  # the end of the program frees what is there
         GOMP_PLUGIN_fatal(b"nvptx: out of memory")
     at = &d.live[address_hash(b.address) & d.live_mask]
     b.next = at[0]
