@@ -49,7 +49,7 @@ PRODUCTS = (
         "gompy/runtime/libgompy.pyx",
         "lib/libgompy.so.1",
         "shared",
-        ("GOMP_*", "GOACC_*", "omp_*", "acc_*", "gompy_*", "PyInit_*"),
+        ("GOMP_*", "GOACC_*", "omp_*", "acc_*", "gompy_*", "_gfortran_st_write*", "PyInit_*"),
         ("-l:libgomp.so.1", "-ldl", "-lpthread"),
     ),
     Product(

@@ -74,9 +74,7 @@ cdef void acc_launch(GoaccThread *thr, const void *fn, void *address, void *queu
     job.hostaddrs = hostaddrs
     for i in range(mapnum):
         devaddrs[i] = <void *> argument_word(&job, i)
-    gompy_count(&dev.launches)
-    if gompy_debug_level:
-        tell_launch(dev, fn, b"" if queue == NULL else b", async")
+    begin_launch(dev, fn, b"" if queue == NULL else b", async")
     if queue == NULL:
         dev.ops.acc_exec(address, mapnum, hostaddrs, devaddrs, dims, tgt)
     else:

@@ -70,17 +70,13 @@ cdef bint run_on_device(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, voi
     """Map, run, unmap; False if the device was finalised meanwhile."""
     cdef TargetMem *tgt
     if mapnum == 0 or dev.capabilities & CAP_SHARED_MEM:
-        gompy_count(&dev.launches)
-        if gompy_debug_level:
-            tell_launch(dev, <void *> fn, b"")
+        begin_launch(dev, <void *> fn, b"")
         dev.ops.run(dev.target_id, address, <void *> hostaddrs if dev.capabilities & CAP_SHARED_MEM else NULL, args)
         return True
     tgt = map_for_target(dev, fn, mapnum, hostaddrs, sizes, kinds, short_kinds)
     if tgt == NULL:
         return False
-    gompy_count(&dev.launches)
-    if gompy_debug_level:
-        tell_launch(dev, <void *> fn, b"")
+    begin_launch(dev, <void *> fn, b"")
     dev.ops.run(dev.target_id, address, <void *> tgt.tgt_start, args)
     unmap_construct(tgt)
     return True

@@ -101,9 +101,7 @@ cdef void launch_async(TargetTask *task, bint awaited) noexcept nogil:
         vars = <void *> task.tgt.tgt_start
     task.launched = True
     task.epoch = task.dev.epoch
-    gompy_count(&task.dev.launches)
-    if gompy_debug_level:
-        tell_launch(task.dev, <void *> task.fn, b", nowait")
+    begin_launch(task.dev, <void *> task.fn, b", nowait")
     if task.dev.ops.start_region != NULL:
         if not awaited:
             task.ticket = task.dev.ops.start_region(task.dev.target_id, address, vars, task.args)
