@@ -53,6 +53,13 @@ DSO_HANDLE = (
     "\t.type __dso_handle, @object\n\t.size __dso_handle, 8\n__dso_handle:\n\t.quad __dso_handle\n"
 )
 """C++ objects with destructors pass its address to __cxa_atexit; crtbeginS.o, which has it, is not in an image."""
+FINALISE = (
+    "\t.text\n\t.type gompy_finalise, @function\ngompy_finalise:\n\t.cfi_startproc\n\tendbr64\n"
+    "\tleaq __dso_handle(%rip), %rdi\n\tjmp __cxa_finalize@PLT\n\t.cfi_endproc\n"
+    "\t.size gompy_finalise, .-gompy_finalise\n"
+    '\t.section .fini_array,"aw",@fini_array\n\t.balign 8\n\t.quad gompy_finalise\n'
+)
+"""Runs the destructors of the image's objects when it is unloaded: crtbeginS.o has this, too."""
 
 OBJECTS = {
     "crtoffloadbegin.o": BEGIN + NOTE,
@@ -64,7 +71,7 @@ OBJECTS = {
         + table(HOST_TABLE, f"\t.hidden {HOST_TABLE}\n", (BOUNDS[0], LAST[0], BOUNDS[2], LAST[1]))
         + NOTE
     ),
-    "imgbegin.o": BEGIN + table(TARGET_TABLE, f"\t.protected {TARGET_TABLE}\n") + DSO_HANDLE + NOTE,
+    "imgbegin.o": BEGIN + table(TARGET_TABLE, f"\t.protected {TARGET_TABLE}\n") + DSO_HANDLE + FINALISE + NOTE,
     "imgend.o": END + NOTE,
 }
 """Name → assembly text.  The last two stand first and last in the link of an intelmic image.

@@ -14,7 +14,7 @@ from gompy.accel import store
 from gompy.objects.lto import resolution_text, resolve
 from gompy.objects.names import ACCEL_STOCK, ACCEL_TRUE, TARGET_INTELMIC
 from gompy.objects.naming import rule_for
-from gompy.tools.process import Child, ToolError, child_failed, echo, run, same, write_file
+from gompy.tools.process import Child, ToolError, child_failed, echo, same, write_file
 from mkoffload.earlydebug import debug_object
 
 TYPE_CHECKING = False
@@ -30,6 +30,7 @@ CLASSES_CUT = (
     "GCC 12 streams only parts of classes with virtual functions to accelerator compilers; gcc's own lto1 can make "
     f"this image: {VARIABLE}=gcc, or auto, which takes it where the other fails"
 )
+PASS_NOTE = "disable pass ipa-cdtor for functions"
 IMAGE_FLAGS = ("-fPIC", "-ffunction-sections", "-fdata-sections", "-flto-partition=none", "-Wno-psabi")
 """Options of every image.  Of calling conventions the host's compilation has warned already, where it was to."""
 
@@ -135,7 +136,12 @@ class StockCompiler(Compiler):
         if debug_wanted(image) and any(i.debug for i in usable):
             return self._compile_with_debug(image, usable, resolution)
         output = image.path(".o", ".mkoffload.o")
-        run(self.command(image, usable, output, self.flags(image)), image.env, image.options.verbose)
+        command = self.command(image, usable, output, self.flags(image))
+        echo(command, image.options.verbose)
+        status, _, captured = Child(command, image.env, capture_stderr=True).wait()
+        write_notes(captured)
+        if status:
+            raise child_failed(command[0], status)
         return [output]
 
     def flags(self, image: Image) -> list[str]:
@@ -159,7 +165,8 @@ class StockCompiler(Compiler):
         command = [self._stock_wrapper(image), f"-fresolution={resolution}", "-flinker-output=dyn"]
         command += [i.device_file for i in usable]
         echo(command, verbose)
-        status, names, _ = Child(command, env, capture_stdout=True).wait()
+        status, names, captured = Child(command, env, capture_stdout=True, capture_stderr=True).wait()
+        write_notes(captured)
         if status:
             raise child_failed(command[0], status)
         objects = names.decode("utf-8", "surrogateescape").split("\n")[:-1]
@@ -225,6 +232,12 @@ class TrueCompiler(Compiler):
                 names.append(os.path.join(image.folder, f"debug{index}.o"))
                 write_file(names[-1], data)
         return names
+
+
+def write_notes(captured: bytes) -> None:
+    """The compiler's messages, without the note of what it was told itself (mkoffload/initialisers.py)."""
+    text = captured.decode("utf-8", "replace")
+    sys.stderr.write("".join(line for line in text.splitlines(keepends=True) if PASS_NOTE not in line))
 
 
 def debug_wanted(image: Image) -> bool:

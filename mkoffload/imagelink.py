@@ -75,21 +75,29 @@ def undefined_symbols(symbols: list[Symbol]) -> list[str]:
     return [s.name for s in symbols if s.shndx == SHN_UNDEF and s.name and s.type not in (STT_SECTION, STT_FILE)]
 
 
-def neutralised(elf: Elf) -> bytes:
+def neutralised(elf: Elf, initialisers: set[str]) -> bytes:
     """The compiled device code with its tables kept and its constructors made no constructors.
 
     ``.init_array`` and its like become excluded plain data, so that they are no roots of the garbage collection either:
-    what only host constructors reach is dropped from the image.
+    what only host constructors reach is dropped from the image.  ``initialisers``: functions that stay constructors.
     """
+    data = bytearray(elf.data)
+    left: set[int] = set()
+    if initialisers:
+        from mkoffload.initialisers import kept
+
+        left = kept(data, elf, initialisers)
     changes: dict[int, tuple[int, int]] = {}
     for section in elf.sections:
         if section.name in SANITIZER_ARRAYS and any(s.name.startswith("__asan_") for s in elf.symbols()):
             continue  # makes the image's variables known to libasan
+        if section.index in left:
+            continue
         if section.type in CONSTRUCTORS or section.name.startswith((".ctors", ".dtors", ".preinit_array")):
             changes[section.index] = (SHT_PROGBITS, section.flags | SHF_EXCLUDE)
         elif section.name in (OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION):
             changes[section.index] = (section.type, section.flags | SHF_GNU_RETAIN)
-    data = bytearray(with_flags(bytes(elf.data), elf, changes))
+    data = bytearray(with_flags(bytes(data), elf, changes))
     if any(section.name == ".debug_line" for section in elf.sections):
         from mkoffload.debuglines import with_file_zero
         from mkoffload.dropped import with_open_functions

@@ -24,6 +24,7 @@ from mkoffload.imagelink import (
     undefined_symbols,
     wanted_libraries,
 )
+from mkoffload.initialisers import LISTING, NO_MERGING, concerned, in_objects, warnings
 from mkoffload.inputs import Input
 from mkoffload.owncopies import own_copies
 from mkoffload.tables import table_names
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gompy.objects.naming import Rule
+    from mkoffload.listing import Initialiser
 
 __all__ = ["BDIR", "TOOL_FOLDER", "Made", "build", "complain", "find_stock_wrapper"]
 
@@ -163,6 +165,8 @@ class Image:
         self.inputs: list[Input] = []
         self.exported: list[str] = []  # vtables and type information that lto1 has to keep
         self.classes = Candidates([], [], set())
+        self.initialisers: set[str] = set()  # functions of the host's that run when the image is loaded
+        self.units: list[Initialiser] = []
 
     def path(self, suffix: str, kept: str = "") -> str:
         """Name of an intermediate file: beside the output with -save-temps, else in the temporary folder."""
@@ -236,12 +240,33 @@ class Image:
             complain(self.options.output, what, host, image[table], made.rule)
         return made
 
+    def compile_with_listing(self, usable: list[Input], device: Names) -> list[str]:
+        """Compile again, each unit's initialisers apart and listed; choose those that the device runs."""
+        listing = os.path.join(self.folder, "listing")
+        self.options.compile += [NO_MERGING, f"{LISTING}={listing}"]
+        compiled = self.compiler.compile(self, usable)
+        from mkoffload.listing import reader
+
+        elf = open_object(compiled[0])
+        with open(listing, encoding="utf-8", errors="replace") as file:
+            read = reader(file.read(), elf, device)
+        self.units = [read.read(name) for name in concerned(elf, device)]
+        self.units = [unit for unit in self.units if unit.variables]
+        self.initialisers = {unit.name for unit in self.units if not unit.cause}
+        return compiled
+
+    def drop_initialisers(self, symbol: str) -> None:
+        """None of them runs: there is no device code for what they call."""
+        self.initialisers = set()
+        for unit in self.units:
+            unit.cause = unit.cause or f"what initialises it needs ‘{symbol}’, of which there is no device code"
+
     def link(self, compiled: Elf, more: list[str], vtables: Vtables) -> str:
         """ld: the image, a DSO that exports its tables.  ToolError after a message for every undefined symbol.
 
         Vtables that need what the device has not are taken out of ``vtables``.
         """
-        relocatable = neutralised(compiled)
+        relocatable = neutralised(compiled, self.initialisers)
         write_file(compiled.name, relocatable)
         image = self.path(".so", ".mkoffload")
         script = self.path(".map", ".mkoffload.map")
@@ -267,6 +292,10 @@ class Image:
                 break
             if libraries is few:
                 libraries = all_libraries(undefined)
+            elif self.initialisers:
+                self.drop_initialisers(next(iter(parse_undefined(text)), ""))
+                relocatable = neutralised(compiled, self.initialisers)
+                write_file(compiled.name, relocatable)
             elif not vtables.drop(compiled, set(parse_undefined(text))):
                 break
         if status:
@@ -306,10 +335,17 @@ class Image:
             compiled, *more = self.compiler.compile(self, usable)
             elf = open_object(compiled)
             made = self.check(elf)
+            if concerned(elf, made.tables[1]) and self.compiler.accel == ACCEL_STOCK:
+                compiled, *more = self.compile_with_listing(usable, made.tables[1])
+                elf = open_object(compiled)
+            elif self.compiler.accel != ACCEL_STOCK:
+                self.units = in_objects(self.inputs, made.tables[1], self.folder, self.env)
             vtables = Vtables(self.exported, elf, self.classes)
             image = self.link(elf, more, vtables)
             for item, message in own_copies(self.inputs, open_object(image), made.tables[1]):
                 sys.stderr.write(f"mkoffload: warning: {item.shown}: {message}\n")
+            for message in demangled(warnings(self.units, TARGET_INTELMIC), self.env):
+                sys.stderr.write(f"mkoffload: warning: {message}\n")
             self.pack(image, made.tables, vtables)
         except ElfError as error:
             raise ToolError(f"cannot read {error}") from None

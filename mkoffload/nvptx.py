@@ -29,6 +29,7 @@ from gompy.tools.process import (
 from gompy.tools.response import join
 from mkoffload import nvptx_alias as alias
 from mkoffload.accel import BDIR, link_compiler, search_folders
+from mkoffload.initialisers import in_objects, warnings
 from mkoffload.inputs import Described, Input
 from mkoffload.intelmic import CLEARED, POSITION_INDEPENDENCE, Made, complain
 from mkoffload.nvptx_explain import UNRESOLVED, problems, uses, wide_types, wide_uses
@@ -418,6 +419,9 @@ def build(words: Sequence[str], temps: Temps) -> Made | None:
         if compiled is None:
             return None
         made = image.check(compiled)
+        units = in_objects(image.inputs, made.tables[1], image.folder, image.env)
+        for message in demangled(warnings(units, TARGET_NVPTX), image.env):
+            sys.stderr.write(f"mkoffload: warning: {message}\n")
         image.pack(compiled)
     except CompilerMissing:
         if "OFFLOAD_TARGET_DEFAULT" in os.environ:

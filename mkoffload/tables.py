@@ -13,6 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gompy.objects.naming import Names
 
+UNIT = ("_Z41__static_initialization_and_destruction_0", "__tcf_")
+"""Functions of initialisers and of destructors that the listed one is made of."""
+
 
 class Namer:
     """Finds the symbol at a place of a relocatable."""

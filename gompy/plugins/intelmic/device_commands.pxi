@@ -46,6 +46,7 @@ cdef void serve_commands() noexcept nogil:
             fflush(NULL)
             store32(&units_written, 1, RELAXED)
             flush_output()
+            finalise_images()
             end_under_tool()
             _exit(0)
         finish(slot, seen)

@@ -22,6 +22,19 @@ cdef extern from *:
     void mic_text_range(uintptr_t base, uintptr_t *begin, uintptr_t *end) nogil
 
 
+cdef inline void flush_output() noexcept nogil:
+    """Write what regions have printed, so that it stands before whatever the host prints next."""
+    cdef int i
+    if load32(&units_written, RELAXED) != 0:
+        store32(&units_written, 0, RELAXED)
+        for i in range(image_count):
+            if mic_images[i].flush_units != NULL:
+                mic_images[i].flush_units(NULL)
+                break
+    if __fpending(stdout) != 0:
+        fflush(stdout)
+
+
 cdef void refuse_image(mic_slot *slot, const char *text) noexcept nogil:
     """Answer a load request with an error and its text."""
     snprintf(control.text, MIC_TEXT_SIZE, b"%s", text)
@@ -105,6 +118,7 @@ cdef void load_image(mic_slot *slot) noexcept nogil:
         image_count += 1
     watch_sanitizers()
     prepare_languages(image)
+    flush_output()
     functions = <size_t>(<char *>table[1] - <char *>table[0])
     variables = <size_t>(<char *>table[3] - <char *>table[2])
     memcpy(buffer, table[0], functions)
@@ -120,6 +134,17 @@ cdef void unload_image(mic_slot *slot) noexcept nogil:
     """MIC_OP_UNLOAD: drop image args[0]."""
     cdef mic_image *image = &mic_images[slot.args[0]]
     slot.result[0] = 0 if dlclose(image.handle) == 0 else -1
+    flush_output()
     if image.fd >= 0:
         close(image.fd)
     memset(image, 0, sizeof(mic_image))
+
+
+cdef void finalise_images() noexcept nogil:
+    """Run the destructors of all images' objects, the last loaded first, and write what they print."""
+    cdef int i
+    for i in range(image_count - 1, -1, -1):
+        if mic_images[i].handle != NULL:
+            dlclose(mic_images[i].handle)
+            mic_images[i].handle = NULL
+    fflush(NULL)

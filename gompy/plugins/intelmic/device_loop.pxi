@@ -1,18 +1,5 @@
 # The threads of launch slots: one each, made when the slot is first used.
 
-cdef inline void flush_output() noexcept nogil:
-    """Write what regions have printed, so that it stands before whatever the host prints next."""
-    cdef int i
-    if load32(&units_written, RELAXED) != 0:
-        store32(&units_written, 0, RELAXED)
-        for i in range(image_count):
-            if mic_images[i].flush_units != NULL:
-                mic_images[i].flush_units(NULL)
-                break
-    if __fpending(stdout) != 0:
-        fflush(stdout)
-
-
 cdef void run_region(mic_slot *slot) noexcept nogil:
     """Call a region's function with the address of its argument array, at level 0."""
     cdef region_function function = <region_function>slot.args[0]

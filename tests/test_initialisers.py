@@ -1,0 +1,132 @@
+"""C++ ``declare target`` variables with constructors: run on the device, or told of at the link."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from intelmic_driver import PLUGIN
+from test_intelmic_programs import BIN, run
+
+if not PLUGIN.exists() or not (BIN / "gompc++").exists():
+    pytest.skip("the compiled parts are not built", allow_module_level=True)
+
+PURE = r"""#include <cstdio>
+#include <iostream>
+#include <omp.h>
+#include <vector>
+int foo (int k) { return k + 1; }
+#pragma omp declare target
+struct C
+{
+  int x, y;
+  C (int a) : x (foo (a)), y (7) {}
+  ~C () { std::printf ("~C %d %s\n", x, omp_is_initial_device () ? "host" : "device"); }
+};
+struct Base { int v; Base () : v (3) {} virtual int f () { return v; } };
+struct Derived : Base { int f () override { return v * 100; } };
+C c (4);
+C array[3] = { 1, 2, 3 };
+int plain = 5, dynamic = foo (8);
+std::vector<int> on_heap (10, 3);
+Derived derived;
+inline C once (40);
+Base *pointer = &derived;
+static int later = c.x + array[2].x;
+int where = omp_is_initial_device ();
+#pragma omp end declare target
+int main ()
+{
+  int r[9] = {};
+#pragma omp target map(tofrom: r)
+  {
+    static C local (60);
+    r[0] = c.x + c.y; r[1] = array[2].x; r[2] = plain; r[3] = dynamic; r[4] = on_heap[3]; r[5] = pointer->f ();
+    r[6] = once.x; r[7] = later; r[8] = where + local.x;
+  }
+  for (int i : r)
+    std::cout << i << ' ';
+  std::cout << std::endl;
+}
+"""
+MIXED = r"""#include <cstdio>
+struct H { int z; H (const char *s) { std::puts (s); z = 1; } };
+#pragma omp declare target
+struct C { int x; C (int a); };
+C c (4);
+int constant = 5;
+#pragma omp end declare target
+C::C (int a) : x (a + constant) {}
+%s
+int main ()
+{
+  int x = 1, k = 0;
+#pragma omp target map(from: x, k)
+  { x = c.x; k = constant; }
+#pragma omp target update to(c)
+  int y = 0;
+#pragma omp target map(from: y)
+  y = c.x;
+  std::printf ("%%d %%d %%d\n", x, k, y);
+}
+"""
+
+
+def link(folder: Path, sources: dict[str, str], *options: str) -> tuple[Path, str]:
+    """Compile and link; the program and what was said."""
+    for name, text in sources.items():
+        (folder / name).write_text(text)
+    command = [BIN / "gompc++", "-fopenmp", *options, *sources, "-o", "program"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "program", done.stderr
+
+
+@pytest.mark.parametrize("options", [["-O0"], ["-O2", "-g"]])
+def test_constructors_and_destructors_run_on_the_device(tmp_path: Path, options: list[str]) -> None:
+    """Objects, arrays, heap, vtables, inline variables, order; destructors before the device goes, on each device."""
+    program, said = link(tmp_path, {"pure.cc": PURE}, *options)
+    assert said == ""
+    done = run(program, OFFLOAD_EMUL_NUM="2", OMP_DEFAULT_DEVICE="1")
+    lines = done.stdout.splitlines()
+    assert (lines[0], done.returncode, done.stderr) == ("12 4 5 9 3 300 41 9 61 ", 0, ""), done.stderr
+    ends = [line.split()[1] for line in lines if line.endswith("device")]
+    assert ends == ["41", "4", "3", "2", "5"]
+    assert sum(line.endswith("host") for line in lines) == 5
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("host", ['H h ("a host");', 'static bool entry = (std::puts ("a host"), true);'])
+def test_what_the_host_alone_may_do_is_done_once(tmp_path: Path, host: str, level: str) -> None:
+    """Initialisers with effects of the host's do not run on the device, and the link names variable and line."""
+    program, said = link(tmp_path, {"mixed.cc": MIXED % host}, level)
+    assert re.fullmatch(
+        r"mkoffload: warning: mixed\.cc:[58]: ‘c’ is initialised when the program runs, and stays zero on \S+: the "
+        r"same initialisers (use|call) ‘\w+’ \(mixed\.cc:\d+\); copy the host's by ‘target update to’, or give it its "
+        r"value in a target region\n",
+        said,
+    ), said
+    done = run(program)
+    assert (done.stdout, done.returncode) == ("a host\n0 5 9\n", 0), done.stderr
+
+
+def test_units_are_told_apart(tmp_path: Path) -> None:
+    """One unit's host variables do not keep another's constructors from the device."""
+    other = '#include <cstdio>\nstruct H { H () { std::puts ("once"); } };\nH h;\n#pragma omp declare target\nint q;\n'
+    other += "#pragma omp end declare target\n"
+    program, said = link(tmp_path, {"mixed.cc": MIXED % "", "other.cc": other}, "-O2")
+    assert said == ""
+    done = run(program)
+    assert (sorted(done.stdout.splitlines()), done.returncode) == (["9 5 9", "once"], 0), done.stderr
+
+
+def test_nvptx_link_names_the_variable(tmp_path: Path) -> None:
+    """GCC 12 has no device code of initialisers for an accelerator compiler: said, with the mend."""
+    if shutil.which("x86_64-linux-gnu-accel-nvptx-none-gcc-12") is None:
+        pytest.skip("GCC's nvptx compiler is not installed")
+    _, said = link(tmp_path, {"mixed.cc": MIXED % ""}, "-O2", "-foffload=nvptx-none")
+    assert re.match(r"mkoffload: warning: mixed\.cc:[58]: ‘c’ is initialised when the program runs, and ", said), said
+    assert said.count("\n") == 1
