@@ -55,11 +55,11 @@ DSO_HANDLE = (
 """C++ objects with destructors pass its address to __cxa_atexit; crtbeginS.o, which has it, is not in an image."""
 FINALISE = (
     "\t.text\n\t.type gompy_finalise, @function\ngompy_finalise:\n\t.cfi_startproc\n\tendbr64\n"
-    "\tleaq __dso_handle(%rip), %rdi\n\tjmp __cxa_finalize@PLT\n\t.cfi_endproc\n"
+    "\t.hidden __dso_handle\n\tleaq __dso_handle(%rip), %rdi\n\tjmp __cxa_finalize@PLT\n\t.cfi_endproc\n"
     "\t.size gompy_finalise, .-gompy_finalise\n"
     '\t.section .fini_array,"aw",@fini_array\n\t.balign 8\n\t.quad gompy_finalise\n'
 )
-"""Runs the destructors of the image's objects when it is unloaded: crtbeginS.o has this, too."""
+"""Runs the destructors of the image's objects when it is unloaded, as crtbeginS.o does."""
 
 OBJECTS = {
     "crtoffloadbegin.o": BEGIN + NOTE,
@@ -71,10 +71,11 @@ OBJECTS = {
         + table(HOST_TABLE, f"\t.hidden {HOST_TABLE}\n", (BOUNDS[0], LAST[0], BOUNDS[2], LAST[1]))
         + NOTE
     ),
-    "imgbegin.o": BEGIN + table(TARGET_TABLE, f"\t.protected {TARGET_TABLE}\n") + DSO_HANDLE + FINALISE + NOTE,
+    "imgbegin.o": BEGIN + table(TARGET_TABLE, f"\t.protected {TARGET_TABLE}\n") + DSO_HANDLE + NOTE,
     "imgend.o": END + NOTE,
+    "imgfini.o": FINALISE + NOTE,
 }
-"""Name → assembly text.  The last two stand first and last in the link of an intelmic image.
+"""Name → assembly text.  imgbegin.o and imgend.o stand first and last in the link of an intelmic image.
 
 crtoffloadlast.o is the table for linkers that put host LTO's objects behind crtoffloadend.o: it brings end marks of its
 own and stands behind them."""

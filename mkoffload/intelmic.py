@@ -283,6 +283,7 @@ class Image:
         libraries: list[str] | tuple[str, ...] = few
         while True:
             last = [self._vtable_object(vtables)] if vtables else []
+            last += [os.path.join(BDIR, "imgfini.o")] if self.initialisers else []
             whole = [*command, *last, os.path.join(BDIR, "imgend.o"), *self.options.link]
             whole += library_arguments(self.library_path, libraries)
             echo(whole, self.options.verbose)
