@@ -217,6 +217,7 @@ cdef void finalise_devices() noexcept nogil:
         if dev.state == DEVICE_INITIALIZED:
             if not gompy_load(&gompy_error_exit):
                 acc_end_queues(dev)
+            gompy_output_first()  # destructors of the device's variables may print
             ok = dev.ops.fini_device(dev.target_id)
             gompy_store(&dev.state, DEVICE_FINALIZED)
         gompy_lock_release(&dev.lock)

@@ -207,6 +207,7 @@ cdef int load_image(DeviceDescr *dev, OffloadImage *image) noexcept nogil:
         for i in range(p.host_vars):
             p.vars[i] = <long> i
     if rc == 0:
+        gompy_output_first()  # constructors of its variables may print
         count = dev.ops.load_image(dev.target_id, image.version, image.target_data, &pairs)
         if count < 0:
             rc = gompy_fail(b"device %d (%s) could not load an image", dev.number, dev.name)
@@ -251,6 +252,7 @@ cdef int unload_image(DeviceDescr *dev, OffloadImage *image) noexcept nogil:
     tgt = at[0]
     if tgt == NULL:
         return 0
+    gompy_output_first()
     if not dev.ops.unload_image(dev.target_id, image.version, image.target_data):
         return gompy_fail(b"image unload fail")
     at[0] = tgt.prev

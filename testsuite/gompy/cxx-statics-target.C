@@ -1,13 +1,12 @@
 // Declare target variables with a constructor: GCC 12 runs it on the host, before main, and the destructor too, after it;
-// the device's copy starts as zeros until an update brings the host's.  (On the host there is only one copy.)
+// the device's copy is constructed when the image is loaded, and destroyed with it.
 // { dg-do run }
 // { gompy-sets "-O0" "-O2" }
 // { gompy-launches 3 }
-// { dg-output "constructed 5\nmain\ndestroyed 6\n$" }
+// { dg-output "constructed 5\nmain\nconstructed 5\ndestroyed 6\ndestroyed 6\n$" }
 
 #include <cstdio>
 #include <cstdlib>
-#include <omp.h>
 
 static int five () { return 5; }
 
@@ -25,14 +24,11 @@ static int plain = 5;
 int
 main ()
 {
-  int before = -1, after = -1, host = -1;
+  int before = -1, after = -1;
   std::puts ("main");
-#pragma omp target map(from: before, host)
-  {
-    host = omp_is_initial_device ();
-    before = counter.value * 10 + plain;
-  }
-  if (before != (host ? 55 : 5))
+#pragma omp target map(from: before)
+  before = counter.value * 10 + plain;
+  if (before != 55)
     abort ();
 #pragma omp target update to(counter)
 #pragma omp target map(from: after)
