@@ -191,6 +191,10 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
             # The stock compiler makes device code too, where it folds acc_on_device to "the host"; a call has it right.
             option = "-fno-builtin-acc_on_device"  # which Fortran's compiler warns of
             before.append(f"-specs={paths.OPENACC_SPECS}" if line.fortran else option)
+    if device_code and line.fortran and line.openmp:
+        from gompy.driver import lost_depend
+
+        messages += [("warning", text) for text in lost_depend.warnings(line.sources)]
     if device_options and offload.OURS[0] in chosen.names:
         environment[OPTIONS] = f"{offload.OURS[0]}={' '.join(device_options)}"
         if line.sources:
