@@ -91,7 +91,7 @@ bench-ispras: all  ## the four loops of the paper on GCC's PTX, over size, teams
 	@$(BIN)/python benchmarks/ispras/run.py --plot $(ISPRAS)
 
 clean:  ## remove what the build made, keep .venv
-	rm -rf build gompy/_native gompy/*/*.so examples/out testsuite/out benchmarks/out
+	rm -rf build gompy/_native gompy/*/*.so gompy/native/gomp.pxd examples/out testsuite/out benchmarks/out
 	find . -path ./$(VENV) -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean  ## remove .venv too

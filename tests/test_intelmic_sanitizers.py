@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -143,9 +144,11 @@ def test_nothing_to_be_found(tools: Tools, program: str) -> None:
 
 @pytest.mark.parametrize("program", ["device", "both"])
 def test_unmapped_pointer_faults_as_ever(tools: Tools, program: str) -> None:
+    """NULL where libasan is in both processes, for their heaps have the same addresses; else the host's pointer."""
     done = tools.run(f"./{program}", "9")
     assert done.returncode == 1
-    assert "signal 11 (Segmentation fault): address (nil) is not mapped on the device" in done.stderr
+    address = r"\(nil\) is not" if program == "both" else r"0x[0-9a-f]+ is not mapped on the device: it is the host's"
+    assert re.search(rf"signal 11 \(Segmentation fault\): address {address}", done.stderr)
 
 
 def test_program_at_low_addresses(tools: Tools) -> None:

@@ -28,8 +28,10 @@ def places(path: str) -> list[int]:
     directive, start = b"", 0
     for number, line in enumerate([*text.splitlines(), b""], 1):
         match = DIRECTIVE.match(line)
-        body = line[match.end() :].split(b"!")[0].strip() if match else b""
-        continued = bool(match) and (directive.endswith(b"&") or match.group()[-1:] not in b" \t0" or body[:1] == b"&")
+        sentinel = line[: match.end()] if match else b""
+        body = line[len(sentinel) :].split(b"!")[0].strip() if match else b""
+        marked = directive.endswith(b"&") or sentinel[-1:] not in (b" ", b"\t", b"0") or body[:1] == b"&"
+        continued = match is not None and marked
         if continued:
             directive = directive.rstrip(b"& \t") + b" " + body.lstrip(b"& \t")
             continue

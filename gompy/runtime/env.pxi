@@ -27,10 +27,11 @@ cdef void read_environment() noexcept nogil:
             target_offload_is(OFFLOAD_DISABLED)
         elif word_is(value, b"mandatory"):
             target_offload_is(OFFLOAD_MANDATORY)
-    unmapped_is_null(False)
+    # libasan puts every process's heap at the same addresses: the host's pointers would be good ones on such a device.
+    unmapped_is_null(dlsym(NULL, b"__asan_init") != NULL)
     value = secure_getenv(b"GOMPY_UNMAPPED")
-    if value != NULL and word_is(value, b"null"):
-        unmapped_is_null(True)
+    if value != NULL:
+        unmapped_is_null(word_is(value, b"null"))
     value = secure_getenv(b"GOMP_DEBUG")
     if value != NULL and atoi(value) > 0:
         set_debug_level(1)
