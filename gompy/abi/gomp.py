@@ -1,7 +1,7 @@
 """Numbers of GCC's offloading interface, under GCC's names.
 
-Sources, GCC 12: include/gomp-constants.h; libgomp/libgomp-plugin.h where a section says so.  tests/test_abi.py compares
-every one with these headers.
+Sources, GCC 12: include/gomp-constants.h; libgomp/libgomp-plugin.h where a section says so.  tests/abi/test_abi.py
+compares every one with these headers.
 """
 
 from __future__ import annotations

@@ -12,12 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Another descriptor, LEAST or above, for one below that was just made, closed by exec.  Returns -1 with errno set if there is
-   none.  */
+/* Another descriptor, LEAST or above, for one below that was just made, closed by exec.  Returns -1 with errno set if
+   there is none.  */
 static inline int
 gompy_raised (int fd, int least)
 {
@@ -120,13 +121,20 @@ gompy_appends (int fd)
   return fcntl (fd, F_SETFL, O_APPEND);
 }
 
-/* In a child that is about to become another program: FD, or the null device for -1, under a number of that program's, which
-   inherits it.  */
+/* In a child that is about to become another program: FD, or the null device for -1, under a number of that program's,
+   which inherits it.  */
 static inline int
 gompy_place_for_child (int fd, int number)
 {
   int from = fd >= 0 ? fd : open ("/dev/null", O_RDWR | O_CLOEXEC);
   return from < 0 ? -1 : from == number ? fcntl (fd, F_SETFD, 0) : dup2 (from, number);
+}
+
+/* socket.  */
+static inline int
+gompy_socket (int family, int type)
+{
+  return gompy_not_standard (socket (family, type | SOCK_CLOEXEC, 0));
 }
 
 /* pidfd_open.  */
@@ -143,8 +151,8 @@ gompy_close_on_exec (int fd)
   fcntl (fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* A descriptor that we keep while the program runs.  The program may close it (closefrom) and then have a file of its own
-   by that number, which is none of our business.  */
+/* A descriptor that we keep while the program runs.  The program may close it (closefrom) and then have a file of its
+   own by that number, which is none of our business.  */
 struct gompy_kept
 {
   int fd;
@@ -171,7 +179,8 @@ static inline int
 gompy_still_ours (const struct gompy_kept *kept)
 {
   struct stat status;
-  return kept->fd >= 0 && fstat (kept->fd, &status) == 0 && status.st_dev == kept->device && status.st_ino == kept->inode;
+  return kept->fd >= 0 && fstat (kept->fd,
+                                 &status) == 0 && status.st_dev == kept->device && status.st_ino == kept->inode;
 }
 
 static inline void
@@ -187,7 +196,8 @@ gompy_close_kept (struct gompy_kept *kept)
 static inline int
 gompy_open_to_append (const char *path)
 {
-  int follow = (strncmp (path, "/dev/", 5) == 0 && strncmp (path, "/dev/shm/", 9) != 0) || strncmp (path, "/proc/", 6) == 0;
+  int follow = (strncmp (path, "/dev/", 5) == 0 && strncmp (path, "/dev/shm/", 9) != 0) || strncmp (path, "/proc/",
+          6) == 0;
   int flags = O_WRONLY | O_APPEND | (follow ? 0 : O_NOFOLLOW), fd = -1;
   for (int attempt = 0; attempt < 8 && fd < 0; attempt++)
     {
@@ -199,6 +209,28 @@ gompy_open_to_append (const char *path)
         break;
     }
   return fd;
+}
+
+/* Open a regular file that the user named, to write it anew; made if there is none.  A link that stands there is not
+   followed.  */
+static inline int
+gompy_open_to_replace (const char *path)
+{
+  struct stat status;
+  int fd = gompy_open (path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666), error = 0;
+  if (fd < 0)
+    return fd;
+  if (fstat (fd, &status) != 0)
+    error = errno;
+  else if (!S_ISREG (status.st_mode))
+    error = ESPIPE;
+  else if (ftruncate (fd, 0) != 0)
+    error = errno;
+  if (!error)
+    return fd;
+  close (fd);
+  errno = error;
+  return -1;
 }
 
 #endif

@@ -29,8 +29,8 @@ gompy_child_environ (void)
   return gompy_privileged () ? safe : environ;
 }
 
-/* The program that we need by its name: itself, in a privileged program its path in the system's folders, written into PATH.
-   NULL with errno set if it is not there.  */
+/* The program that we need by its name: itself, in a privileged program its path in the system's folders, written into
+   PATH.  NULL with errno set if it is not there.  */
 static inline const char *
 gompy_program (const char *program, char *path, size_t size)
 {

@@ -24,8 +24,7 @@ gompy_python_of (const char *root, char *path, size_t size)
 {
   char *last;
   int record;
-  snprintf (path, size, "%s/gompy/_native/python", root);
-  record = gompy_open (path, O_RDONLY, 0);
+  record = snprintf (path, size, "%s/gompy/_native/python", root) < (int) size ? gompy_open (path, O_RDONLY, 0) : -1;
   if (record >= 0)
     {
       ssize_t length = read (record, path, size - 1);

@@ -19,6 +19,9 @@ gompy_limit_hint (int error)
     { ENOMEM, RLIMIT_DATA, " (private memory is limited: ulimit -d)" },
     { EFBIG, RLIMIT_FSIZE, " (the size of files is limited: ulimit -f)" },
     { EMFILE, RLIMIT_NOFILE, " (open files are limited: ulimit -n)" },
+    /* A thread's stack is memory; that limit is rare, and the one on processes common.  */
+    { EAGAIN, RLIMIT_AS, " (address space is limited: ulimit -v)" },
+    { EAGAIN, RLIMIT_DATA, " (private memory is limited: ulimit -d)" },
     { EAGAIN, RLIMIT_NPROC, " (processes are limited: ulimit -u)" },
   };
   for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)

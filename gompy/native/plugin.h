@@ -2,14 +2,8 @@
 #ifndef GOMPY_NATIVE_PLUGIN_H
 #define GOMPY_NATIVE_PLUGIN_H
 
+#include "gompy/native/plugin_types.h"
 #include <stddef.h>
-#include <stdint.h>
-
-/* Where a function or variable of an image lies on the device (struct addr_pair).  */
-struct gompy_addr_pair
-{
-  uintptr_t start, end;
-};
 
 /* Services of the runtime.  */
 extern void GOMP_PLUGIN_error (const char *, ...) __attribute__ ((format (printf, 1, 2)));
@@ -21,5 +15,10 @@ extern void GOMP_PLUGIN_target_task_completion (void *);
 /* OpenACC's services are weak, for a runtime may do OpenMP alone.  */
 extern void *GOMP_PLUGIN_acc_thread (void) __attribute__ ((weak));
 extern int GOMP_PLUGIN_acc_default_dim (unsigned) __attribute__ ((weak));
+
+/* gompy's own runtime has it: run the host's function of a region's `target device (ancestor: 1)`, for a device by its
+   kind and its number there; function, addresses, sizes and kinds are of the device.  */
+extern void gompy_target_rev (int type, int number, uint64_t function, uint64_t mapnum, uint64_t addresses,
+                              uint64_t sizes, uint64_t kinds) __attribute__ ((weak));
 
 #endif

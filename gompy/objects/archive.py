@@ -77,9 +77,3 @@ def members(data: bytes, file: str) -> Iterator[Member]:
             else:
                 yield Member(name, start, contents)
         offset = start + (size + (size & 1) if inside else 0)
-
-
-def split_member(name: str) -> tuple[str, int] | None:
-    """``archive@0xOFFSET`` as (archive, offset of the member's contents); None for any other name."""
-    match = re.fullmatch(r"(.+)@(0[xX][0-9a-fA-F]+|\d+)", name, re.DOTALL)
-    return (match[1], int(match[2], 0 if match[2][:2].lower() == "0x" else 10)) if match else None

@@ -7,30 +7,23 @@ lto-streamer-out.cc, lto-opts.cc, lto-compress.cc.  Little-endian, LP64.
 from __future__ import annotations
 
 import struct
-import zlib
 from typing import Final, NamedTuple
 
-from gompy import UserError
+from gompy.abi.gcc import release
+from gompy.objects.bytecode import (
+    TAG_EDGE,
+    TAG_FUNCTION,
+    TAG_FUNCTION_BODY,
+    TAG_INDIRECT_FUNCTION,
+    TAG_VARIABLE,
+    Reader,
+    table_items,
+)
+from gompy.objects.lto import StreamError, split_quoted, symtab_entries
 from gompy.objects.view import text
 
 COMPRESSIONS: Final[dict[int, str]] = {0: "zlib", 1: "zstd"}
-_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
-STREAM_LIMIT: Final = 256 << 20
-"""Bytes that one stream may have decompressed; a larger one is taken for damage."""
-
-TAG_FUNCTION: Final = 1
-TAG_FUNCTION_BODY: Final = 2
-TAG_VARIABLE: Final = 5
-"""LTO_symtab_tags of GCC 12: unavail_node, analyzed_node, variable; 0 ends the list, 3 and 4 are edges."""
-
-
-class StreamError(UserError):
-    """A stream that cannot be decoded: byte offset in the section (or in its decompressed contents), cause."""
-
-    def __init__(self, offset: int, cause: str) -> None:
-        super().__init__(cause)
-        self.offset = offset
-        self.cause = cause
+KINDS: Final[dict[int, str]] = {TAG_FUNCTION: "func", TAG_VARIABLE: "var", TAG_INDIRECT_FUNCTION: "indirect"}
 
 
 class LtoHeader(NamedTuple):
@@ -43,7 +36,7 @@ class LtoHeader(NamedTuple):
 
 
 class TableRef(NamedTuple):
-    """One entry of ``.offload_table``: ``decl`` is the index in the unit's declarations."""
+    """One entry of ``.offload_table``: ``decl`` is the index in the unit's declarations, ``kind`` one of KINDS."""
 
     kind: str
     decl: int
@@ -68,140 +61,56 @@ def parse_header(data: bytes) -> LtoHeader:
     return LtoHeader(major, minor, bool(slim), COMPRESSIONS[flags])
 
 
-def decompress(data: bytes) -> bytes:
-    """The contents of a stream: zstd, zlib, or plain (streams that WPA wrote for LTRANS are not compressed)."""
-    if data.startswith(_ZSTD_MAGIC):
-        try:
-            import zstandard
-        except (ImportError, MemoryError) as error:
-            cause = str(error) or "not enough memory"
-            raise StreamError(0, f"zstd: cannot load the module zstandard: {cause}") from None
-        try:
-            with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(data) as reader:
-                result: bytes = reader.read(STREAM_LIMIT + 1)
-                whole = zstandard.get_frame_parameters(data).content_size
-        except (zstandard.ZstdError, MemoryError, ValueError) as error:
-            raise StreamError(0, f"zstd: {str(error) or 'not enough memory'}") from None
-        if len(result) > STREAM_LIMIT:
-            raise StreamError(0, f"more than {STREAM_LIMIT >> 20} MiB decompressed")
-        if whole not in (len(result), zstandard.CONTENTSIZE_UNKNOWN):
-            raise StreamError(0, f"zstd: {len(result)} bytes decompressed, {whole} announced")
-        return result
-    if data[:1] == b"\x78" and len(data) > 1 and (data[0] << 8 | data[1]) % 31 == 0:
-        inflate = zlib.decompressobj()
-        try:
-            result = inflate.decompress(data, STREAM_LIMIT + 1)
-        except zlib.error as error:
-            raise StreamError(0, f"zlib: {error}") from None
-        if not inflate.eof:
-            raise StreamError(len(data), "zlib: the stream is not complete")
-        return result
-    return data
-
-
 def decode_opts(data: bytes) -> list[list[str]]:
-    """The option lists of ``.opts``: one per unit, NUL-terminated, options in single quotes (``'\\''`` for one)."""
+    """The option lists of ``.opts``, one per unit, each checked: NUL-terminated, all options in quotes."""
     lists: list[list[str]] = []
     start = 0
     while start < len(data):
         end = data.find(b"\0", start)
         if end < 0:
             raise StreamError(len(data), "no NUL at the end of the options")
-        options: list[str] = []
-        at = start
-        while at < end:
-            if data[at : at + 1] == b" ":
-                at += 1
-                continue
-            option = bytearray()
-            while at < end and data[at : at + 1] != b" ":
-                if data[at : at + 1] == b"\\":
-                    option += data[at + 1 : at + 2]
-                    at += 2
-                    continue
-                if data[at : at + 1] != b"'":
-                    raise StreamError(at, "an option is not in quotes")
-                close = data.find(b"'", at + 1, end)
-                if close < 0:
-                    raise StreamError(at, "no closing quote")
-                option += data[at + 1 : close]
-                at = close + 1
-            options.append(text(bytes(option)))
-        lists.append(options)
+        try:
+            words = split_quoted(data[start:end].decode("latin-1"), strict=True)  # a character is a byte
+        except StreamError as error:
+            raise StreamError(start + error.offset, error.cause) from None
+        lists.append([text(word.encode("latin-1")) for word in words])
         start = end + 1
     return lists
 
 
-class _Reader:
-    """LEB128 numbers and strings of a simple stream (int32 length, then that many bytes)."""
+class OffloadTable(NamedTuple):
+    """A decompressed ``.offload_table``; ``requires``: the unit's mask of ``omp requires``, None if it has none."""
 
-    def __init__(self, data: bytes) -> None:
-        if len(data) < 4:
-            raise StreamError(len(data), "the stream ends within its header")
-        (size,) = struct.unpack_from("<i", data)
-        if not 0 <= size <= len(data) - 4:
-            raise StreamError(0, f"length {size} in the header, {len(data) - 4} bytes follow")
-        self.data = data
-        self.at = 4
-        self.end = 4 + size
-
-    def unsigned(self) -> int:
-        result = shift = 0
-        while True:
-            if self.at >= self.end:
-                raise StreamError(self.at, "the stream ends within a number")
-            byte = self.data[self.at]
-            self.at += 1
-            result |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return result
-            if shift > 63:
-                raise StreamError(self.at, "a number of more than 64 bits")
-
-    def signed(self) -> int:
-        start = self.at
-        value = self.unsigned()
-        bits = 7 * (self.at - start)
-        return value - (1 << bits) if value >> (bits - 1) & 1 else value
-
-    def string(self) -> bytes:
-        end = self.data.find(b"\0", self.at, self.end)
-        if end < 0:
-            raise StreamError(self.at, "the stream ends within a name")
-        start, self.at = self.at, end + 1
-        return self.data[start:end]
+    entries: list[TableRef]
+    requires: int | None
 
 
-def decode_offload_table(data: bytes) -> list[TableRef]:
-    """The entries of a decompressed ``.offload_table`` (lto-cgraph.cc, output_offload_tables).
-
-    Per entry a tag (1 function, 5 variable) and the index of the declaration; tag 0 ends the list.
-    """
-    reader = _Reader(data)
+def decode_offload_table(data: bytes) -> OffloadTable:
+    """The table and the mask (bytecode.py, table_items).  Raises StreamError."""
     entries: list[TableRef] = []
-    while True:
-        start = reader.at
-        tag = reader.unsigned()
-        if tag == 0:
-            if reader.at != reader.end:
-                raise StreamError(reader.at, "bytes after the end of the table")
-            return entries
-        if tag not in (TAG_FUNCTION, TAG_VARIABLE):
-            raise StreamError(start, f"tag {tag} is neither a function's nor a variable's")
-        entries.append(TableRef("func" if tag == TAG_FUNCTION else "var", reader.unsigned()))
+    requires: int | None = None
+    for tag, value in table_items(data):
+        if tag == TAG_EDGE:
+            requires = value
+        else:
+            entries.append(TableRef(KINDS[tag], value))
+    return OffloadTable(entries, requires)
 
 
-def decode_symbol_nodes(data: bytes) -> list[SymbolNode]:
-    """The nodes of a decompressed ``.symbol_nodes``, without the edges (lto-cgraph.cc, lto_output_node and below)."""
-    reader = _Reader(data)
+def decode_symbol_nodes(data: bytes, major: int = 12) -> list[SymbolNode]:
+    """The nodes of a decompressed ``.symbol_nodes``, without the edges (lto-cgraph.cc, lto_output_node and below).
+
+    ``major``: the release that wrote it.
+    """
+    thunk_bit = release(major).thunk_bit
+    reader = Reader(data)
     reader.unsigned()  # profile: number of runs
     nodes: list[SymbolNode] = []
     while True:
         start = reader.at
         tag = reader.unsigned()
         if tag in (TAG_FUNCTION, TAG_FUNCTION_BODY):
-            nodes.append(_function_node(reader, tag))
+            nodes.append(_function_node(reader, tag, thunk_bit))
         elif tag == TAG_VARIABLE:
             nodes.append(_variable_node(reader))
         elif tag <= 4:
@@ -210,7 +119,7 @@ def decode_symbol_nodes(data: bytes) -> list[SymbolNode]:
             raise StreamError(start, f"unknown tag {tag}")
 
 
-def _function_node(reader: _Reader, tag: int) -> SymbolNode:
+def _function_node(reader: Reader, tag: int, thunk_bit: int) -> SymbolNode:
     order = reader.signed()
     reader.signed()  # clone of
     decl = reader.unsigned()
@@ -232,19 +141,15 @@ def _function_node(reader: _Reader, tag: int) -> SymbolNode:
     # A static constructor's or destructor's priority follows; only the declaration tells, but no priority that a user
     # may choose (from 101) or that is the default (65535) looks like a tag.
     for _ in range(2):
-        if reader.at < reader.end and reader.data[reader.at] > TAG_VARIABLE and not flags >> _THUNK_BIT & 1:
+        if reader.at < reader.end and reader.data[reader.at] > TAG_VARIABLE and not flags >> thunk_bit & 1:
             reader.signed()
-    if flags >> _THUNK_BIT & 1:
+    if flags >> thunk_bit & 1:
         for _ in range(4):
             reader.unsigned()
     return SymbolNode(tag, order, decl)
 
 
-_THUNK_BIT: Final = 35
-"""Bit of a function node's flags: thunk data follow (33 one-bit flags and the two bits of the frequency precede it)."""
-
-
-def _variable_node(reader: _Reader) -> SymbolNode:
+def _variable_node(reader: Reader) -> SymbolNode:
     order = reader.signed()
     decl = reader.unsigned()
     reader.unsigned()  # flags
@@ -256,18 +161,8 @@ def _variable_node(reader: _Reader) -> SymbolNode:
 
 
 def decode_symtab(data: bytes) -> dict[int, str]:
-    """Names in a ``.symtab`` stream (not compressed) by slot of the tree cache (lto-streamer-out.cc, write_symbol)."""
-    slots: dict[int, str] = {}
-    at = 0
-    while at < len(data):
-        name_end = data.find(b"\0", at)
-        comdat_end = data.find(b"\0", name_end + 1) if name_end >= 0 else -1
-        if comdat_end < 0 or comdat_end + 15 > len(data):
-            raise StreamError(at, "the stream ends within a symbol")
-        (slot,) = struct.unpack_from("<I", data, comdat_end + 11)
-        slots[slot] = text(data[at:name_end])
-        at = comdat_end + 15
-    return slots
+    """Names in a ``.symtab`` stream (not compressed) by slot of the tree cache."""
+    return {slot: text(name) for name, _comdat, _kind, _visibility, _size, slot in symtab_entries(data)}
 
 
 def decode_decl_slots(data: bytes) -> list[int]:

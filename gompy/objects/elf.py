@@ -1,25 +1,39 @@
-"""Reading and patching of 64-bit little-endian ELF relocatables and shared objects, for the tools on the hot path.
+"""64-bit little-endian ELF files and archive members: their numbers, sections, symbols and relocations.
 
-Small on purpose: gompcc, lto-wrapper and mkoffload start for every link, and pyelftools' import alone takes longer than
-they may.  Covers section headers (with the > 65280 section escape), symbols, RELA relocations and archive members named
-as the linker plugin does (``lib.a@0xOFFSET``).
+One reader with two faces.  ``Elf`` is for the link: gompcc, lto-wrapper and mkoffload start for every one, and
+pyelftools' import alone takes longer than they may.  view.py's ``ElfView`` is for tools that show what is in a file: it
+checks all that it reads, and says where in the file something is wrong.
 
-Source: System V ABI, ELF-64 object file format; liblto_plugin's naming of archive members (GCC lto-plugin.c).
+Sources: System V ABI, ELF-64 object file format; binutils' include/elf/common.h; liblto_plugin's naming of archive
+members, ``lib.a@0xOFFSET`` (GCC lto-plugin.c).
 """
 
 from __future__ import annotations
 
 import os
 import struct
+from _collections import _tuplegetter  # type: ignore[import-not-found]  # namedtuple's, without its module
 
 from gompy import UserError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple
+
+ET_REL = 1
+ET_EXEC = 2
+ET_DYN = 3
+EM_X86_64 = 62
+EM_AARCH64 = 183
+EM_AMDGPU = 224
 SHT_NULL = 0
 SHT_PROGBITS = 1
 SHT_SYMTAB = 2
 SHT_STRTAB = 3
 SHT_RELA = 4
+SHT_DYNAMIC = 6
 SHT_NOBITS = 8
+SHT_DYNSYM = 11
 SHT_INIT_ARRAY = 14
 SHT_FINI_ARRAY = 15
 SHT_PREINIT_ARRAY = 16
@@ -28,9 +42,13 @@ SHT_SYMTAB_SHNDX = 18
 SHF_WRITE = 1
 SHF_ALLOC = 2
 SHF_EXECINSTR = 4
+SHF_GROUP = 0x200
+SHF_TLS = 0x400
+SHF_COMPRESSED = 0x800
 SHF_GNU_RETAIN = 1 << 21
 SHF_EXCLUDE = 1 << 31
 SHN_UNDEF = 0
+SHN_LORESERVE = 0xFF00
 SHN_ABS = 0xFFF1
 SHN_COMMON = 0xFFF2
 SHN_XINDEX = 0xFFFF
@@ -43,14 +61,19 @@ STT_SECTION = 3
 STT_FILE = 4
 STT_TLS = 6
 STV_HIDDEN = 2
-ET_REL = 1
-ET_DYN = 3
-EM_X86_64 = 62
+DT_NEEDED = 1
+DT_FLAGS_1 = 0x6FFFFFFB
+DF_1_PIE = 0x08000000
 
 EHDR = struct.Struct("<16sHHIQQQIHHHHHH")
 SHDR = struct.Struct("<IIQQQQIIQQ")
 SYM = struct.Struct("<IBBHQQ")
 RELA = struct.Struct("<QIIq")  # r_info split: type (low word), symbol (high word)
+
+MAX_NAMES = 1 << 26
+"""Characters of all names together; more can only come from names that overlap in a small string table."""
+MANY_NAMES = 4096
+"""Bytes of a string table from which on it is quicker to take all of it apart than to look up name by name."""
 
 
 class ElfError(UserError):
@@ -66,98 +89,153 @@ class Section:
     """One section header, with its name resolved."""
 
     __slots__ = (
-        "addr",
-        "addralign",
-        "entsize",
-        "flags",
-        "index",
-        "info",
-        "link",
-        "name",
-        "name_offset",
-        "offset",
-        "size",
-        "type",
+        *("address", "align", "entsize", "flags", "index", "info"),
+        *("link", "name", "name_offset", "offset", "size", "type"),
     )
 
-    def __init__(self, index: int, fields: tuple[int, ...]) -> None:
+    def __init__(self, index: int, name: str, fields: tuple[int, ...]) -> None:
         self.index = index
-        self.name = ""
-        self.name_offset, self.type, self.flags, self.addr, self.offset, self.size = fields[:6]
-        self.link, self.info, self.addralign, self.entsize = fields[6:]
+        self.name = name
+        self.name_offset, self.type, self.flags, self.address, self.offset, self.size = fields[:6]
+        self.link, self.info, self.align, self.entsize = fields[6:]
 
     def __repr__(self) -> str:
         return f"Section({self.index}, {self.name!r}, type={self.type}, size={self.size})"
 
 
-class Symbol:
-    """One symbol table entry; ``shndx`` is the real section index, also beyond 65280 sections."""
+if TYPE_CHECKING:
 
-    __slots__ = ("bind", "index", "name", "shndx", "size", "type", "value", "visibility")
+    class Symbol(NamedTuple):
+        """One symbol table entry; ``shndx`` is the real section index, also beyond 65280 sections."""
 
-    def __init__(self, index: int, name: str, info: int, other: int, shndx: int, value: int, size: int) -> None:
-        self.index = index
-        self.name = name
-        self.type = info & 15
-        self.bind = info >> 4
-        self.visibility = other & 3
-        self.shndx = shndx
-        self.value = value
-        self.size = size
+        name: str
+        type: int
+        bind: int
+        shndx: int
+        value: int
+        size: int
+        number: int
+        visibility: int
 
-    def __repr__(self) -> str:
-        return f"Symbol({self.index}, {self.name!r}, shndx={self.shndx}, value={self.value:#x})"
+else:
+
+    class Symbol(tuple):
+        """As above: a file may have 100,000 of them."""
+
+        __slots__ = ()
+        name, type, bind, shndx, value, size, number, visibility = (_tuplegetter(i, "") for i in range(8))
+
+        def __repr__(self) -> str:
+            return f"Symbol({self.number}, {self.name!r}, shndx={self.shndx}, value={self.value:#x})"
+
+
+def _names_by_offset(strings: bytes) -> dict[int, str]:
+    """A string table's whole names by offset; empty for one with unprintable names, which are decoded one by one."""
+    try:
+        joined = strings.decode("ascii")
+    except UnicodeDecodeError:
+        return {}
+    if not joined.replace("\0", "").isprintable():
+        return {}
+    from itertools import accumulate
+
+    found = joined.split("\0")
+    return dict(zip(accumulate((len(name) + 1 for name in found), initial=0), found, strict=False))
 
 
 class Elf:
-    """An ELF file in memory.  Raises ElfError for what is no 64-bit little-endian ELF or is cut short."""
+    """An ELF file in memory, as the link reads it.
+
+    Raises ElfError for what is no 64-bit little-endian ELF or is cut short; a symbol without a name, or a table that
+    ends within an entry, is no reason not to link.
+    """
+
+    strict = False
 
     def __init__(self, data: bytes | bytearray, name: str) -> None:
         self.data = data
         self.name = name
+        self.sections: list[Section] = []
+        self._symbols: dict[int, list[Symbol]] = {}
         size = len(data)
         if size < EHDR.size or data[:4] != b"\x7fELF":
-            raise ElfError(name, "not an ELF file")
+            cut = size < EHDR.size
+            exact = "the file ends within the ELF header" if cut else "not an ELF file"
+            raise self.flaw("", size if cut else 0, "not an ELF file", exact)
         if data[4] != 2 or data[5] != 1:
-            raise ElfError(name, "not a 64-bit little-endian ELF file")
+            raise self.flaw(
+                "", 4, "not a 64-bit little-endian ELF file", "only 64-bit little-endian ELF files are supported"
+            )
         header = EHDR.unpack_from(data)
+        self.osabi: int = data[7]
         self.type: int = header[1]
         self.machine: int = header[2]
         self.shoff: int = header[6]
-        count, strings = header[12], header[13]
-        self.sections: list[Section] = []
-        if self.shoff == 0:
-            return
-        if header[11] != SHDR.size or self.shoff + SHDR.size > size:
-            raise ElfError(name, "damaged ELF file: section headers lie outside of it")
-        first = SHDR.unpack_from(data, self.shoff)
-        count = count or first[5]
-        strings = first[6] if strings == SHN_XINDEX else strings
-        end = self.shoff + count * SHDR.size
-        if end > size or strings >= count:
-            raise ElfError(name, "damaged ELF file: section headers lie outside of it")
-        sections = [Section(i, f) for i, f in enumerate(SHDR.iter_unpack(memoryview(data)[self.shoff : end]))]
-        self.shstrndx = strings
-        names = self._bytes(sections[strings])
-        for section in sections:
-            start = section.name_offset
-            stop = names.find(b"\0", start)
-            if stop < 0:
-                raise ElfError(name, f"damaged ELF file: section {section.index} has no name")
-            section.name = names[start:stop].decode("utf-8", "surrogateescape")
-        self.sections = sections
+        self.shstrndx: int = header[13]
+        if self.shoff:
+            self._read_sections(header[11], header[12])
 
-    def _bytes(self, section: Section) -> bytes:
-        if section.type == SHT_NOBITS:
-            return b""
+    def flaw(self, section: str, offset: int, brief: str, exact: str) -> UserError:
+        """The error for what is wrong at that offset of the file: here ``brief``, for who asks what, ``exact``."""
+        return ElfError(self.name, brief)
+
+    @staticmethod
+    def decode(name: bytes) -> str:
+        """A name as text from which its bytes can be had again."""
+        return name.decode("utf-8", "surrogateescape")
+
+    def _read_sections(self, entsize: int, count: int) -> None:
+        data, start = self.data, self.shoff
+        outside = "damaged ELF file: section headers lie outside of it"
+        if entsize != SHDR.size:
+            raise self.flaw("", 58, outside, f"section headers of {entsize} bytes instead of {SHDR.size}")
+        if start + SHDR.size > len(data):
+            raise self.flaw("", start, outside, "the section headers lie beyond the end of the file")
+        first = SHDR.unpack_from(data, start)
+        count = count or first[5]
+        if self.shstrndx == SHN_XINDEX:
+            self.shstrndx = first[6]
+        end = start + count * SHDR.size
+        if end > len(data):
+            raise self.flaw("", start, outside, f"the {count} section headers lie beyond the end of the file")
+        raw = list(SHDR.iter_unpack(memoryview(data)[start:end]))
+        names = b"\0"
+        if self.shstrndx:
+            if self.shstrndx >= count:
+                raise self.flaw("", 62, outside, f"section name table {self.shstrndx} of {count} sections")
+            names = self._slice(Section(self.shstrndx, ".shstrtab", raw[self.shstrndx]))
+        find, decode, append = names.find, self.decode, self.sections.append
+        total = 0
+        for index, fields in enumerate(raw):
+            at = fields[0]
+            stop = find(b"\0", at)
+            if stop < 0:
+                raise self.flaw(
+                    f"[{index}]",
+                    start + index * SHDR.size,
+                    f"damaged ELF file: section {index} has no name",
+                    f"name {at:#x} beyond the section name table",
+                )
+            total += stop - at
+            if total > MAX_NAMES:
+                exact = "the section names overlap"
+                raise self.flaw(f"[{index}]", start, f"damaged ELF file: {exact}", exact)
+            append(Section(index, decode(names[at:stop]), fields))
+
+    def _slice(self, section: Section) -> bytes:
         end = section.offset + section.size
         if end > len(self.data):
-            raise ElfError(self.name, f"damaged ELF file: section {section.index} lies outside of it")
+            raise self.flaw(
+                section.name,
+                section.offset,
+                f"damaged ELF file: section {section.index} lies outside of it",
+                f"{section.size} bytes reach beyond the end of the file ({len(self.data)} bytes)",
+            )
         return bytes(self.data[section.offset : end])
 
-    def content(self, section: Section) -> bytes:
-        """The section's bytes (none for NOBITS)."""
-        return self._bytes(section)
+    def contents(self, section: Section) -> bytes:
+        """The section's bytes in the file; none for NOBITS."""
+        return self._slice(section) if section.type != SHT_NOBITS else b""
 
     def find(self, name: str) -> Section | None:
         """First section of that name."""
@@ -169,50 +247,89 @@ class Elf:
     def symbols(self) -> list[Symbol]:
         """Entries of the (one) SHT_SYMTAB, with entry 0; empty if the file is stripped."""
         table = next((s for s in self.sections if s.type == SHT_SYMTAB), None)
-        if table is None:
-            return []
-        if table.link >= len(self.sections):
-            raise ElfError(self.name, "damaged ELF file: symbol table without names")
-        strings = self._bytes(self.sections[table.link])
-        wide: tuple[int, ...] = ()
+        return self.symbols_of(table) if table is not None else []
+
+    def symbols_of(self, table: Section) -> list[Symbol]:
+        """Entries of a symbol table, read once."""
+        found = self._symbols.get(table.index)
+        if found is None:
+            found = self._symbols[table.index] = self._read_symbols(table)
+        return found
+
+    def _read_symbols(self, table: Section) -> list[Symbol]:
+        data = self.contents(table)
+        strict, known = self.strict, len(self.sections)
+        if len(data) % SYM.size:
+            if strict:
+                raise self.flaw(table.name, table.offset, "", f"{len(data)} bytes are no whole number of symbols")
+            data = data[: len(data) // SYM.size * SYM.size]
+        if table.link >= known:
+            exact = f"string table {table.link} of {known} sections"
+            raise self.flaw(table.name, table.offset, "damaged ELF file: symbol table without names", exact)
+        strings = self.contents(self.sections[table.link])
+        if strict and not strings.endswith(b"\0"):
+            strings += b"\0"
+        wide: tuple[int, ...] | memoryview[int] = ()
         extended = next((s for s in self.sections if s.type == SHT_SYMTAB_SHNDX and s.link == table.index), None)
         if extended is not None:
-            content = self._bytes(extended)
-            wide = struct.unpack(f"<{len(content) // 4}I", content[: len(content) & ~3])
-        content = self._bytes(table)
-        result = []
-        for i, (at, info, other, shndx, value, size) in enumerate(
-            SYM.iter_unpack(content[: len(content) // SYM.size * SYM.size])
-        ):
-            stop = strings.find(b"\0", at)
-            text = strings[at:stop].decode("utf-8", "surrogateescape") if stop >= 0 else ""
-            if shndx == SHN_XINDEX and i < len(wide):
-                shndx = wide[i]
-            result.append(Symbol(i, text, info, other, shndx, value, size))
+            wide = memoryview(self.contents(extended)[: len(data) // 6 // 4 * 4]).cast("I")
+        result: list[Symbol] = []
+        overlapping = 0
+        known_name = (_names_by_offset(strings) if len(strings) > MANY_NAMES else {}).get
+        append, find, new = result.append, strings.find, tuple.__new__
+        for number, (at, info, other, shndx, value, size) in enumerate(SYM.iter_unpack(data)):
+            name = known_name(at)
+            if name is None:  # the tail of another name, or damage
+                end = find(b"\0", at)
+                if end < 0 and strict:
+                    exact = f"symbol {number}: name {at:#x} beyond the string table"
+                    raise self.flaw(table.name, table.offset + number * SYM.size, "", exact)
+                name = self.decode(strings[at:end]) if end >= 0 else ""
+                overlapping += len(name)
+                if overlapping > MAX_NAMES:
+                    exact = "the symbols' names overlap"
+                    where = table.offset + number * SYM.size
+                    raise self.flaw(table.name, where, f"damaged ELF file: {exact}", exact)
+            if shndx == SHN_XINDEX and number < len(wide):
+                shndx = wide[number]
+            if strict and known <= shndx < SHN_LORESERVE:
+                exact = f"symbol {number}: section {shndx} of {known}"
+                raise self.flaw(table.name, table.offset + number * SYM.size, "", exact)
+            append(new(Symbol, (name, info & 15, info >> 4, shndx, value, size, number, other & 3)))
         return result
 
+    def rela_entries(self, rela: Section) -> list[tuple[int, int, int, int]]:
+        """``(offset, type, symbol index, addend)`` of a RELA section's entries."""
+        data = self.contents(rela)
+        if len(data) % RELA.size:
+            if self.strict:
+                raise self.flaw(rela.name, rela.offset, "", f"{len(data)} bytes are no whole number of relocations")
+            data = data[: len(data) // RELA.size * RELA.size]
+        return list(RELA.iter_unpack(data))
+
     def relocations(self, section: Section) -> list[tuple[int, int, int, int]]:
-        """``(offset, type, symbol index, addend)`` of every RELA entry for that section, in file order."""
+        """The entries of all RELA sections for that section, in file order."""
         result: list[tuple[int, int, int, int]] = []
         for rela in self.sections:
             if rela.type == SHT_RELA and rela.info == section.index:
-                content = self._bytes(rela)
-                result += RELA.iter_unpack(content[: len(content) // RELA.size * RELA.size])
+                result += self.rela_entries(rela)
         return result
 
 
-def split_member(name: str) -> tuple[str, int | None]:
-    """``lib.a@0x9c`` → (``lib.a``, 0x9c); a name without an offset, or that exists as it is → (name, None)."""
-    path, at, offset = name.rpartition("@")
-    if not at or not path:
-        return name, None
+def member_reference(name: str) -> tuple[str, int] | None:
+    """``lib.a@0x9c`` as (``lib.a``, 0x9c), the offset of the member's contents; None for any other name."""
+    path, _, offset = name.rpartition("@")
+    digits, base = (offset[2:], 16) if offset[:2] in ("0x", "0X") else (offset, 10)
     try:
-        value = int(offset, 0)
+        return (path, int(digits, base)) if path and digits.isalnum() else None
     except ValueError:
-        return name, None
-    if os.path.exists(name):
-        return name, None
-    return path, value
+        return None
+
+
+def split_member(name: str) -> tuple[str, int | None]:
+    """The archive and the offset in it; a name without an offset, or that exists as it is → (name, None)."""
+    found = member_reference(name)
+    return (name, None) if found is None or os.path.exists(name) else found
 
 
 def member_name(path: str, offset: int) -> str:

@@ -17,24 +17,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from gompy.abi.gomp import GOMP_DEVICE_GCN, GOMP_DEVICE_INTEL_MIC, GOMP_DEVICE_NVIDIA_PTX
+from gompy.abi.targets import GCN, INTELMIC, NVPTX, Target
 from gompy.objects import names, tables
-from gompy.objects.naming import rule_for
-from gompy.objects.pairing import ObjectDesc, Pairing, by_object, by_position, differences
-from gompy.objects.streams import ptx_map
-from gompy.objects.tables import Entry, ObjectRecord, Tables
-from gompy.objects.view import (
+from gompy.objects.elf import (
     EM_AMDGPU,
     EM_X86_64,
     SHF_ALLOC,
     SHF_EXECINSTR,
+    SHT_DYNSYM,
     SHT_NOBITS,
     SHT_RELA,
-    Damaged,
-    ElfView,
+    SHT_SYMTAB,
     Section,
-    text,
 )
+from gompy.objects.naming import rule_for
+from gompy.objects.pairing import ObjectDesc, Pairing, by_object, by_position
+from gompy.objects.streams import ptx_map
+from gompy.objects.tables import Entry, ObjectRecord, Tables
+from gompy.objects.view import Damaged, ElfView, text
 
 if TYPE_CHECKING:
     from gompy.objects.naming import Rule
@@ -44,11 +44,6 @@ MAX_ENTRIES: Final = 1 << 24
 """Entries of an image's array beyond which a target data is not believed."""
 SEARCH_BUDGET: Final = 1 << 22
 """Words that the search for images may look at beyond one pass over the data."""
-DEVICE_NAMES: Final[dict[int, str]] = {
-    GOMP_DEVICE_NVIDIA_PTX: names.TARGET_NVPTX,
-    GOMP_DEVICE_INTEL_MIC: names.TARGET_INTELMIC,
-    GOMP_DEVICE_GCN: names.TARGET_GCN,
-}
 _OBJECT_DESC: Final = 32
 _FUNC_MAPPING: Final = 16
 _GCN_KERNEL: Final = 32
@@ -59,8 +54,7 @@ _PTX_START: Final = re.compile(rb"(?:// BEGIN PREAMBLE\n)?[ \t]*\.version[ \t]+\
 class Image:
     """One image: ``files`` are its contents (one ELF file, or the PTX objects), addresses those of the host file."""
 
-    target: str
-    device_type: int
+    kind: Target
     address: int
     size: int
     files: list[bytes]
@@ -71,11 +65,25 @@ class Image:
     abi: int = 0
     name: str = ""
     problems: list[str] = field(default_factory=list)
+    record: int = 0
+    """Address of the target data that is registered; 0 if it is not known."""
+    description: int = 0
+    """Address of our description beside GCC's own record (nvptx); 0 if there is none."""
+
+    @property
+    def target(self) -> str:
+        """Its target's name."""
+        return self.kind.name
+
+    @property
+    def device_type(self) -> int:
+        """GCC's number of the devices that it is for."""
+        return self.kind.type
 
     @property
     def extension(self) -> str:
         """How files of this kind are called."""
-        return {GOMP_DEVICE_NVIDIA_PTX: "ptx", GOMP_DEVICE_GCN: "hsaco"}.get(self.device_type, "so")
+        return self.kind.extension
 
     @property
     def rule(self) -> Rule:
@@ -90,19 +98,8 @@ class Image:
             return by_object(mine, theirs, records, self.objects)
         return by_position(mine, theirs)
 
-    def check(self, host: Tables, records: list[ObjectRecord]) -> list[str]:
-        """What does not agree between host and image, one line each."""
-        pairing = self.pair(host, records)
-        found = list(pairing.errors)
-        for what, pairs, mine, theirs in (
-            ("functions", pairing.funcs, host.funcs, self.tables.funcs),
-            ("variables", pairing.vars, host.vars, self.tables.vars),
-        ):
-            found += [f"{what}: {line}" for line in differences(pairs, mine, theirs, self.rule)]
-        return found
 
-
-class _Finder:
+class Finder:
     """Search of one host file; keeps the map from an address to the places that point there."""
 
     def __init__(self, elf: ElfView) -> None:
@@ -111,7 +108,7 @@ class _Finder:
         self._pointing: dict[int, list[int]] | None = None
         self._budget = SEARCH_BUDGET
         self._bytes = 0
-        self.described: dict[int, list[int]] = {}  # address of a record in GCC's form to the words of ours
+        self.described: dict[int, list[int]] = {}  # address of a record in GCC's form to address and words of ours
         self.sections = [
             s
             for s in elf.sections
@@ -207,13 +204,14 @@ class _Finder:
             words = [word.address or 0 for word in raw]
             start, end = words[0], words[1]
             if start == end:
-                self.described[start] = words  # of a record in GCC's form: what it has to say besides
+                self.described[start] = [base, *words]  # of a record in GCC's form: what it has to say besides
                 continue
             data = self.space.read(start, end - start) if start < end else None
             if data is None:
                 raise self.elf.damaged(section, at - 16, f"the image from {start:#x} to {end:#x} is not in the file")
             self._contents(len(data))
-            image = Image(names.TARGET_INTELMIC, GOMP_DEVICE_INTEL_MIC, start, len(data), [data])
+            image = Image(INTELMIC, start, len(data), [data])
+            image.record = base
             image.abi, image.accel = words[3] & 0xFFFFFFFF, words[3] >> 32
             image.name = self.string(words[10]) or ""
             self._object_descs(image, words[8], words[9])
@@ -250,7 +248,7 @@ class _Finder:
                     at = data.find(b"\x7fELF", at + 1)
                     continue
                 size = _elf_size(data, at)
-                image = Image(names.TARGET_INTELMIC, GOMP_DEVICE_INTEL_MIC, base + at, size, [data[at : at + size]])
+                image = Image(INTELMIC, base + at, size, [data[at : at + size]])
                 _read_elf_tables(image, f"{self.elf.file}: image at {base + at:#x}")
                 yield image
                 at = data.find(b"\x7fELF", at + max(size, 1))
@@ -283,6 +281,7 @@ class _Finder:
         if words is None:
             return None
         objects, num_objects, variables, num_vars, funcs, num_funcs = words
+        num_funcs &= 0xFFFFFFFF  # the other half: number of indirect functions (GCC 14)
         pairs = self.words(objects, 2 * num_objects) if 0 < num_objects < 1 << 16 else None
         names_of_vars = self.words(variables, num_vars) if num_vars < MAX_ENTRIES else None
         mappings = self.words(funcs, 2 * num_funcs) if num_funcs < MAX_ENTRIES else None
@@ -293,13 +292,14 @@ class _Finder:
             return None
         self._contents(sum(pairs[1::2]))
         whole = [file.rstrip(b"\0") for file in files if file is not None]
-        image = Image(names.TARGET_NVPTX, GOMP_DEVICE_NVIDIA_PTX, pairs[0], sum(map(len, whole)), whole)
+        image = Image(NVPTX, pairs[0], sum(map(len, whole)), whole)
+        image.record = address
         image.tables.source = "target data"
         image.tables.funcs = [Entry(self.string(word), None) for word in mappings[::2]]
         image.dims = [(word & 0xFFFF, word >> 16 & 0xFFFF, word >> 32 & 0xFFFF) for word in mappings[1::2]]
         image.tables.vars = [Entry(self.string(word), None) for word in names_of_vars]
         if address in self.described:
-            words = self.described[address]
+            image.description, *words = self.described[address]
             image.name = self.string(words[10]) or ""
             self._object_descs(image, words[8], words[9])
         return image
@@ -329,7 +329,7 @@ class _Finder:
             return None
         shown = [self.string(word) for word in kernels[:: _GCN_KERNEL // 8]]
         self._contents(size)
-        image = Image(names.TARGET_GCN, GOMP_DEVICE_GCN, start, size, [data])
+        image = Image(GCN, start, size, [data])
         image.tables.source = "target data"
         # The first two are the constructors and destructors of the device (mkoffload), not regions.
         kernel_names = [name for name in shown if name not in ("_init_array", "_fini_array")]
@@ -362,15 +362,15 @@ def _read_elf_tables(image: Image, shown: str) -> None:
 
 def find_images(elf: ElfView) -> list[Image]:
     """The images in a host file, by address.  Raises Damaged."""
-    return _Finder(elf).images()
+    return Finder(elf).images()
 
 
 def is_device_image(elf: ElfView) -> bool:
     """Whether the file itself is an intelmic image: it exports its table."""
     return any(
-        symbol.name == names.TARGET_TABLE and symbol.section
+        symbol.name == names.TARGET_TABLE and symbol.shndx
         for table in elf.sections
-        if table.type in (2, 11)
+        if table.type in (SHT_SYMTAB, SHT_DYNSYM)
         for symbol in elf.symbols(table)
     )
 

@@ -9,8 +9,13 @@ from __future__ import annotations
 
 import struct
 
+from gompy import UserError
 from gompy.objects.elf import SHDR, Elf, ElfError
 from gompy.objects.names import DEVICE_IR_SECTION_PREFIX, LTO_SECTION_PREFIX, OFFLOAD_LTO_SECTION_PREFIX
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 KIND_DEF, KIND_WEAKDEF, KIND_UNDEF, KIND_WEAKUNDEF, KIND_COMMON = range(5)
 
@@ -71,7 +76,7 @@ def stream_versions(elf: Elf) -> list[int]:
     found = []
     for section in elf.sections:
         if section.name.startswith(heads):
-            content = elf.content(section)
+            content = elf.contents(section)
             found += [int.from_bytes(content[:2], "little")] if len(content) >= 2 else []
     return found
 
@@ -103,20 +108,52 @@ def with_flags(data: bytes, elf: Elf, changes: dict[int, tuple[int, int]]) -> by
     return bytes(patched)
 
 
-def parse_symtab(content: bytes, stream: str, where: str) -> list[IrSymbol]:
-    """Entries of a ``.symtab`` stream.  Raises ElfError if it is cut short."""
-    result, at, size = [], 0, len(content)
+class StreamError(UserError):
+    """A stream that cannot be decoded: byte offset in the section (or in its decompressed contents), cause."""
+
+    def __init__(self, offset: int, cause: str) -> None:
+        super().__init__(cause)
+        self.offset = offset
+        self.cause = cause
+
+
+SYMTAB_ENTRY = struct.Struct("<BBQI")
+"""What follows the names of an entry: kind, visibility, size, slot of the tree cache."""
+
+
+def symtab_entries(content: bytes) -> Iterator[tuple[bytes, bytes, int, int, int, int]]:
+    """``(name, comdat, kind, visibility, size, slot)`` of the entries of a ``.symtab`` stream.
+
+    Raises StreamError if it is cut short (lto-streamer-out.cc, write_symbol).
+    """
+    at, size = 0, len(content)
     while at < size:
         end = content.find(b"\0", at)
         end2 = content.find(b"\0", end + 1) if end >= 0 else -1
-        if end < 0 or end2 < 0 or end2 + 15 > size:
-            raise ElfError(where, f"damaged LTO symbol table .symtab.{stream}")
-        name = content[at:end].decode("utf-8", "surrogateescape")
-        comdat = content[end + 1 : end2].decode("utf-8", "surrogateescape")
-        kind, visibility, length, slot = struct.unpack_from("<BBQI", content, end2 + 1)
-        result.append(IrSymbol(name, comdat, kind, visibility, length, slot, stream))
+        if end2 < 0 or end2 + 15 > size:
+            raise StreamError(at, "the stream ends within a symbol")
+        kind, visibility, length, slot = SYMTAB_ENTRY.unpack_from(content, end2 + 1)
+        yield content[at:end], content[end + 1 : end2], kind, visibility, length, slot
         at = end2 + 15
-    return result
+
+
+def parse_symtab(content: bytes, stream: str, where: str) -> list[IrSymbol]:
+    """Entries of a ``.symtab`` stream.  Raises ElfError if it is cut short."""
+    try:
+        return [
+            IrSymbol(
+                name.decode("utf-8", "surrogateescape"),
+                comdat.decode("utf-8", "surrogateescape"),
+                kind,
+                visibility,
+                size,
+                slot,
+                stream,
+            )
+            for name, comdat, kind, visibility, size, slot in symtab_entries(content)
+        ]
+    except StreamError:
+        raise ElfError(where, f"damaged LTO symbol table .symtab.{stream}") from None
 
 
 def ir_symbols(elf: Elf, prefix: str) -> list[IrSymbol]:
@@ -127,7 +164,7 @@ def ir_symbols(elf: Elf, prefix: str) -> list[IrSymbol]:
         if section.name.startswith(start):
             stream = section.name[len(start) :]
             if is_id(stream):
-                result += parse_symtab(elf.content(section), stream, elf.name)
+                result += parse_symtab(elf.contents(section), stream, elf.name)
     return result
 
 
@@ -182,10 +219,10 @@ def resolution_text(names: list[str], resolutions: list[list[Resolution]]) -> st
     return "".join(out)
 
 
-def split_quoted(text: str) -> list[str]:
+def split_quoted(text: str, strict: bool = False) -> list[str]:
     """Words of a ``COLLECT_GCC_OPTIONS`` string: each in single quotes, a quote inside written ``'\\''``.
 
-    A word without quotes (some drivers write ``-o`` so) is taken to the next blank.
+    A word without quotes (some drivers write ``-o`` so) is taken to the next blank; ``strict``: StreamError for it.
     """
     words, at, size = [], 0, len(text)
     while at < size:
@@ -196,12 +233,16 @@ def split_quoted(text: str) -> list[str]:
         while at < size and text[at] != " ":
             if text[at] == "'":
                 end = text.find("'", at + 1)
+                if end < 0 and strict:
+                    raise StreamError(at, "no closing quote")
                 end = size if end < 0 else end
                 word.append(text[at + 1 : end])
                 at = end + 1
-            elif text[at] == "\\" and at + 1 < size:
-                word.append(text[at + 1])
+            elif text[at] == "\\" and (strict or at + 1 < size):
+                word.append(text[at + 1 : at + 2])
                 at += 2
+            elif strict:
+                raise StreamError(at, "an option is not in quotes")
             else:
                 word.append(text[at])
                 at += 1

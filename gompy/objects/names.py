@@ -6,7 +6,7 @@ records that the assembler filter, mkoffload and libgompy exchange (docs/interna
 
 from __future__ import annotations
 
-from gompy.abi.gomp import GOMP_VERSION, GOMP_VERSION_INTEL_MIC, GOMP_VERSION_NVIDIA_PTX
+from gompy.abi import targets
 
 TYPE_CHECKING = False  # typing's own, without the 10 ms that importing typing costs every compile
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ LTO_OPTS_SECTION: Final = ".gnu.lto_.opts"
 
 OFFLOAD_FUNC_SECTION: Final = ".gnu.offload_funcs"
 OFFLOAD_VAR_SECTION: Final = ".gnu.offload_vars"
+OFFLOAD_IND_FUNC_SECTION: Final = ".gnu.offload_ind_funcs"
+"""Functions of ``declare target indirect`` (GCC 14), entries as of functions."""
 FUNC_ENTRY_SIZE: Final = 8
 VAR_ENTRY_SIZE: Final = 16
 LINK_BIT: Final = 1 << 63
@@ -42,6 +44,13 @@ FUNC_TABLE_BEGIN: Final = "__offload_func_table"
 FUNC_TABLE_END: Final = "__offload_funcs_end"
 VAR_TABLE_BEGIN: Final = "__offload_var_table"
 VAR_TABLE_END: Final = "__offload_vars_end"
+IND_FUNC_TABLE_BEGIN: Final = "__offload_ind_func_table"
+IND_FUNC_TABLE_END: Final = "__offload_ind_funcs_end"
+TABLE_BOUNDS: Final = (
+    *(FUNC_TABLE_BEGIN, FUNC_TABLE_END, VAR_TABLE_BEGIN, VAR_TABLE_END),
+    *(IND_FUNC_TABLE_BEGIN, IND_FUNC_TABLE_END),
+)
+"""In the order of HOST_TABLE, which has the last two from GOMP_VERSION 3 on."""
 HOST_TABLE: Final = "__OFFLOAD_TABLE__"
 GOMPY_HOST_TABLE: Final = "gompy_host_table"
 """The table that our host object registers in place of HOST_TABLE when it adds entries of its own (C++ vtables)."""
@@ -50,16 +59,8 @@ TARGET_TABLE: Final = "__OFFLOAD_TARGET_TABLE__"
 
 # --- targets ---------------------------------------------------------------------------------------------------------
 
-TARGET_INTELMIC: Final = "x86_64-intelmicemul-linux-gnu"
-TARGET_NVPTX: Final = "nvptx-none"
-TARGET_GCN: Final = "amdgcn-amdhsa"
-TARGET_ALIASES: Final[dict[str, str]] = {"intelmic": TARGET_INTELMIC}
-
-GOMPY_MIC_VERSION: Final = GOMP_VERSION << 16 | GOMP_VERSION_INTEL_MIC
-"""GOMP_VERSION_PACK (1, 0): an intelmic image of ours, whose target data is extended (below).  GCC's own intelmic
-mkoffload registers without a version, that is with 0."""
-GOMP_NVPTX_VERSION: Final = GOMP_VERSION << 16 | GOMP_VERSION_NVIDIA_PTX
-"""GOMP_VERSION_PACK (GOMP_VERSION, GOMP_VERSION_NVIDIA_PTX): what nvptx images register with."""
+TARGET_INTELMIC: Final = targets.INTELMIC.name
+TARGET_NVPTX: Final = targets.NVPTX.name
 
 # --- the record beside each object's tables, and the description mkoffload gives of the image -------------------------
 

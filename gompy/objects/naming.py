@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 Names = list[str | None]
 """Names of table entries; None where the file (stripped, say) does not tell."""
 
-SUFFIXES = frozenset(("lto_priv", "gompy_priv", "constprop", "part", "isra", "cold", "localalias", "linkptr"))
-"""What follows the dot behind a name that a compiler, or lto-wrapper, has changed; a number may follow."""
+SUFFIXES = frozenset(("lto_priv", "gompy_priv", "constprop", "part", "isra", "cold", "localalias", "linkptr", "nohost"))
+"""What follows the dot behind a name that a compiler, or lto-wrapper, has changed; a number may follow.
+
+``nohost``: GCC 13's empty function in the place of one that only the host runs, where no region of the image calls it.
+"""
+INITIALISERS = ("_Z41__static_initialization_and_destruction_0", "__tcf_")
+"""Beginnings of the names of functions that a unit's constructor of variables is made of, destructors among them."""
 RENAMED = ("call", "malloc", "free", "realloc")
 """Names that mean something in PTX; the compiler puts ``__nvptx_`` before them."""
 

@@ -47,6 +47,8 @@ class Pairing:
     vars: list[tuple[int, int | None]] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    host_only: list[tuple[ObjectDesc, int, int]] = field(default_factory=list)
+    """Objects without device code, each with the numbers of its first function and variable on the host."""
 
 
 def by_position(host: tuple[int, int], image: tuple[int, int]) -> Pairing:
@@ -92,6 +94,8 @@ def by_object(
     for number in order:
         item, (func, var) = objects[number], starts[number]
         host_only = item.kind == names.OBJECT_KIND_HOST_ONLY
+        if host_only and (item.funcs or item.vars):
+            result.host_only.append((item, at_func, at_var))
         result.funcs += [(at_func + i, None if host_only else func + i) for i in range(item.funcs)]
         result.vars += [(at_var + i, None if host_only else var + i) for i in range(item.vars)]
         at_func, at_var = at_func + item.funcs, at_var + item.vars

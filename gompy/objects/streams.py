@@ -12,6 +12,7 @@ lto-streamer-out.cc, lto-opts.cc, lto-compress.cc.  Little-endian, LP64.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tempfile
@@ -21,19 +22,22 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from gompy import UserError
+from gompy.abi.gcc import REQUIRES_FILE
 from gompy.objects import names
+from gompy.objects.bytecode import decompress
 from gompy.objects.decode import (
     LtoHeader,
-    StreamError,
+    OffloadTable,
     TableRef,
     decode_decl_slots,
     decode_offload_table,
     decode_symbol_nodes,
     decode_symtab,
-    decompress,
     parse_header,
 )
-from gompy.objects.view import Damaged, ElfView, Section, text
+from gompy.objects.elf import Section, member_reference
+from gompy.objects.lto import StreamError
+from gompy.objects.view import Damaged, ElfView, text
 
 FAMILY_PREFIXES: Final[dict[str, str]] = {
     "offload": names.OFFLOAD_LTO_SECTION_PREFIX,
@@ -122,25 +126,25 @@ def unit_header(elf: ElfView, unit: Unit) -> LtoHeader | None:
         raise elf.damaged(section, error.offset, error.cause) from None
 
 
-def unit_table(elf: ElfView, unit: Unit) -> list[TableRef]:
+def unit_table(elf: ElfView, unit: Unit) -> OffloadTable:
     """The unit's ``.offload_table`` in order, with the names that can be told (see above).  Raises Damaged."""
     section = unit.streams.get("offload_table")
     if section is None:
-        return []
+        return OffloadTable([], None)
     try:
-        entries = decode_offload_table(decompress(elf.contents(section)))
+        table = decode_offload_table(decompress(elf.contents(section)))
     except StreamError as error:
         raise elf.damaged(section, error.offset, error.cause) from None
     by_decl: dict[int, str] = {}
     for stream, naming in (("symtab", _names_from_symtab), ("symbol_nodes", _names_from_bodies)):
         section = unit.streams.get(stream)
-        if section is None:
+        if section is None or not table.entries:
             continue
         try:
             by_decl.update(naming(elf, unit, section))
         except StreamError as error:
             raise elf.damaged(section, error.offset, error.cause) from None
-    return [entry._replace(name=by_decl.get(entry.decl)) for entry in entries]
+    return table._replace(entries=[entry._replace(name=by_decl.get(entry.decl)) for entry in table.entries])
 
 
 def _names_from_symtab(elf: ElfView, unit: Unit, section: Section) -> dict[int, str]:
@@ -156,7 +160,8 @@ def _names_from_symtab(elf: ElfView, unit: Unit, section: Section) -> dict[int, 
 
 
 def _names_from_bodies(elf: ElfView, unit: Unit, section: Section) -> dict[int, str]:
-    nodes = decode_symbol_nodes(decompress(elf.contents(section)))
+    header = unit_header(elf, unit)
+    nodes = decode_symbol_nodes(decompress(elf.contents(section)), header.major if header is not None else 12)
     return {node.decl: unit.bodies[node.order] for node in nodes if node.order in unit.bodies}
 
 
@@ -174,7 +179,7 @@ def offload_table_names(
     entries: list[tuple[str, str | None]] = []
     for unit in units(elf):
         if unit.family == family:
-            refs = unit_table(elf, unit)
+            refs = unit_table(elf, unit).entries
             if decode and any(ref.name is None for ref in refs):
                 refs = name_with_gcc(elf, unit, refs)
             entries += [(ref.kind, ref.name) for ref in refs]
@@ -185,7 +190,7 @@ def read_input(name: str) -> tuple[bytes, str]:
     """A file's bytes and its name for messages; ``archive@0xOFFSET`` is the member whose contents begin there."""
     from gompy.objects import archive
 
-    split = archive.split_member(name)
+    split = member_reference(name)
     if split is None or Path(name).exists():
         return Path(name).read_bytes(), name
     data = Path(split[0]).read_bytes()
@@ -199,15 +204,16 @@ class DecodeError(UserError):
     """GCC's reader did not read the streams; the text says why."""
 
 
-NVPTX_GCC: Final = ("x86_64-linux-gnu-accel-nvptx-none-gcc-12", "x86_64-linux-gnu-accel-nvptx-none-gcc")
+NVPTX_GCC: Final = "x86_64-linux-gnu-accel-nvptx-none-gcc"
 
 
-def name_with_gcc(elf: ElfView, unit: Unit, refs: list[TableRef], gcc: Sequence[str] = ("gcc",)) -> list[TableRef]:
+def name_with_gcc(elf: ElfView, unit: Unit, refs: list[TableRef], gcc: Sequence[str] = ()) -> list[TableRef]:
     """The entries with the missing names filled in by GCC's own reader.
 
-    Host streams are compiled by the stock ``gcc -flto`` to an object whose .gnu.offload_funcs and .gnu.offload_vars are
-    read; offload streams by the nvptx accelerator compiler, whose assembly names the entries (FUNC_MAP, VAR_MAP).
-    Raises DecodeError if that compiler is not installed, refuses the object, or contradicts the names already known.
+    Host streams are compiled by the stock ``gcc -flto`` (``gcc``; that of the streams' release if it is not given) to
+    an object whose tables are read; offload streams by the nvptx accelerator compiler, whose assembly names the entries
+    (FUNC_MAP, VAR_MAP, IND_FUNC_MAP).  Raises DecodeError if that compiler is not installed, refuses the object, or
+    contradicts the names already known.
     """
     from gompy.objects import tables
     from gompy.objects.naming import plain_name
@@ -215,6 +221,8 @@ def name_with_gcc(elf: ElfView, unit: Unit, refs: list[TableRef], gcc: Sequence[
     if len({u.id for u in units(elf) if u.family == unit.family}) > 1:
         raise DecodeError("the file joins several units (ld -r); only single units can be decoded")
     data = elf.data
+    header = unit_header(elf, unit)
+    versions = ["", f"-{header.major}"] if header is not None else [""]
     with tempfile.TemporaryDirectory(prefix="gompy-inspect-") as folder:
         source, result = Path(folder, "unit.o"), Path(folder, "result")
         if unit.family == "device-ir":
@@ -222,14 +230,16 @@ def name_with_gcc(elf: ElfView, unit: Unit, refs: list[TableRef], gcc: Sequence[
         source.write_bytes(data)
         if unit.family == "offload":
             options = ["-xlto", "-m64", "-mgomp", "-foffload-abi=lp64", "-fopenmp", "-O0", "-S", "-o", str(result)]
-            _run_first([[compiler, *options, str(source)] for compiler in NVPTX_GCC])
+            environment = {**os.environ, REQUIRES_FILE: str(Path(folder, "requires"))}
+            _run_first([[NVPTX_GCC + v, *options, str(source)] for v in reversed(versions)], environment)
             found = [(kind, plain_name(name)) for kind, name in ptx_map(result.read_bytes())]
         else:
             options = ["-r", "-nostdlib", "-O0", "-fopenmp", "-flto", "-flto-partition=none"]
             options += ["-flinker-output=nolto-rel", "-foffload=disable", "-o", str(result), str(source)]
-            _run_first([[*gcc, *options]])
+            _run_first([[*gcc, *options]] if gcc else [["gcc" + v, *options] for v in versions])
             emitted = tables.read_tables(ElfView(result.read_bytes(), str(result)))
             found = [("func", e.name or "") for e in emitted.funcs] + [("var", e.name or "") for e in emitted.vars]
+            found += [("indirect", e.name or "") for e in emitted.indirect]
     if len(found) != len(refs):
         raise DecodeError(f"GCC emits {len(found)} entries, the stream has {len(refs)}")
     named: list[TableRef] = []
@@ -240,26 +250,31 @@ def name_with_gcc(elf: ElfView, unit: Unit, refs: list[TableRef], gcc: Sequence[
     return named
 
 
-def _run_first(commands: list[list[str]]) -> None:
-    """Run the first command whose program exists."""
+def _run_first(commands: list[list[str]], environment: dict[str, str] | None = None) -> None:
+    """Run the first command whose program exists and that reads the file; the last one's failure is told."""
+    failure = ""
     for command in commands:
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, env=environment
+            )
         except FileNotFoundError:
+            failure = failure or f"{command[0]} is not installed"
             continue
         except subprocess.TimeoutExpired:
             raise DecodeError(f"{command[0]} does not end") from None
-        if done.returncode:
-            lines = [line for line in done.stderr.splitlines() if "error:" in line] or done.stderr.splitlines() or [""]
-            raise DecodeError(f"{command[0]}: {lines[0]}")
-        return
-    raise DecodeError(f"{commands[0][0]} is not installed")
+        if not done.returncode:
+            return
+        lines = [line for line in done.stderr.splitlines() if "error:" in line] or done.stderr.splitlines() or [""]
+        failure = f"{command[0]}: {lines[0]}"
+    raise DecodeError(failure)
 
 
 def ptx_map(data: bytes) -> list[tuple[str, str]]:
     """(kind, name) of the marker comments in PTX that mkoffload reads (config/nvptx/mkoffload.cc), functions first."""
+    marks = {b"FUNC": "func", b"VAR": "var", b"IND_FUNC": "indirect"}
     found = [
-        ("func" if match[1] == b"FUNC" else "var", text(match[2]))
-        for match in re.finditer(rb'^//:(FUNC|VAR)_MAP "([^"\n]*)"', data, re.MULTILINE)
+        (marks[match[1]], text(match[2]))
+        for match in re.finditer(rb'^//:(FUNC|VAR|IND_FUNC)_MAP "([^"\n]*)"', data, re.MULTILINE)
     ]
-    return [entry for entry in found if entry[0] == "func"] + [entry for entry in found if entry[0] == "var"]
+    return [entry for kind in marks.values() for entry in found if entry[0] == kind]

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from gompy.objects import names
-from gompy.objects.view import SHT_NOBITS, STT_FUNC, STT_OBJECT, ElfView, Pointer, Section, text
+from gompy.objects.elf import SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB, STT_FUNC, STT_OBJECT, Section
+from gompy.objects.view import ElfView, Pointer, text
 
 MAX_NAME: Final = 48
 TABLE_SYMBOLS: Final = (names.TARGET_TABLE, names.GOMPY_HOST_TABLE, names.HOST_TABLE)
@@ -32,11 +33,15 @@ class Entry(NamedTuple):
 
 @dataclass
 class Tables:
-    """Functions and variables in table order; ``source`` says what bounded them: symbols, table or section."""
+    """Functions and variables in table order; ``source`` says what bounded them: symbols, table or section.
+
+    ``indirect``: functions of ``declare target indirect`` (GCC 14).
+    """
 
     funcs: list[Entry] = field(default_factory=list)
     vars: list[Entry] = field(default_factory=list)
     source: str = ""
+    indirect: list[Entry] = field(default_factory=list)
 
 
 class ObjectRecord(NamedTuple):
@@ -54,10 +59,10 @@ def _table_sections(elf: ElfView, name: str) -> list[Section]:
 
 def _bounds(elf: ElfView) -> tuple[dict[str, int], list[int] | None]:
     """Addresses of the symbols around the tables, and the four pointers of a host's or image's table."""
-    wanted = (names.FUNC_TABLE_BEGIN, names.FUNC_TABLE_END, names.VAR_TABLE_BEGIN, names.VAR_TABLE_END)
+    wanted = names.TABLE_BOUNDS
     found: dict[str, int] = {}
     for table in elf.sections:
-        if table.type in (2, 11):
+        if table.type in (SHT_SYMTAB, SHT_DYNSYM):
             for symbol in elf.symbols(table):
                 if symbol.name in wanted or symbol.name in TABLE_SYMBOLS:
                     address = elf.space.symbol_address(symbol)
@@ -129,6 +134,13 @@ def read_tables(elf: ElfView) -> Tables:
         result.funcs = _entries(elf, funcs, None, STT_FUNC)
     if variables:
         result.vars = _entries(elf, variables[::2], variables[1::2], STT_OBJECT)
+    first, last = (bounds.get(name) for name in (names.IND_FUNC_TABLE_BEGIN, names.IND_FUNC_TABLE_END))
+    if first is not None and last is not None:
+        indirect = _span(elf, names.OFFLOAD_IND_FUNC_SECTION, first, last, names.FUNC_ENTRY_SIZE)
+    else:
+        indirect = _section_words(elf, names.OFFLOAD_IND_FUNC_SECTION, names.FUNC_ENTRY_SIZE)
+    if indirect:
+        result.indirect = _entries(elf, indirect, None, STT_FUNC)
     return result
 
 

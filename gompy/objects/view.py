@@ -1,8 +1,8 @@
 """A bounds-checked view of a 64-bit little-endian ELF file, for the tools that show what is in a file.
 
-The link path has its own reader (elf.py); this one answers to two other demands: whatever is wrong with a file is named
-by section and file offset (``Damaged``), and tables of 100,000 entries are read in bulk.  Layouts: System V gABI, AMD64
-psABI, binutils' include/elf/common.h.
+The reader is elf.py's; here all that it reads is checked, and whatever is wrong with a file is named by section and
+file offset (``Damaged``).  Besides: the file as it lies in memory, with tables of 100,000 pointers read in bulk.
+Layouts: System V gABI, AMD64 psABI.
 """
 
 from __future__ import annotations
@@ -10,42 +10,36 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import accumulate
 from typing import Final, NamedTuple
 
 from gompy import UserError
+from gompy.objects.elf import (
+    DF_1_PIE,
+    DT_FLAGS_1,
+    EM_AARCH64,
+    EM_AMDGPU,
+    EM_X86_64,
+    ET_DYN,
+    ET_EXEC,
+    ET_REL,
+    RELA,
+    SHF_ALLOC,
+    SHF_COMPRESSED,
+    SHF_TLS,
+    SHN_LORESERVE,
+    SHT_DYNSYM,
+    SHT_NOBITS,
+    SHT_RELA,
+    SHT_SYMTAB,
+    STT_FILE,
+    STT_SECTION,
+    STT_TLS,
+    Elf,
+    Section,
+    Symbol,
+)
 
-ET_REL: Final = 1
-ET_EXEC: Final = 2
-ET_DYN: Final = 3
-EM_X86_64: Final = 62
-EM_AARCH64: Final = 183
-EM_AMDGPU: Final = 224
 MACHINES: Final[dict[int, str]] = {EM_X86_64: "x86_64", EM_AARCH64: "aarch64", EM_AMDGPU: "amdgcn"}
-
-SHT_SYMTAB: Final = 2
-SHT_STRTAB: Final = 3
-SHT_RELA: Final = 4
-SHT_NOBITS: Final = 8
-SHT_DYNSYM: Final = 11
-SHT_SYMTAB_SHNDX: Final = 18
-SHF_ALLOC: Final = 2
-SHF_EXECINSTR: Final = 4
-SHF_TLS: Final = 0x400
-SHF_COMPRESSED: Final = 0x800
-SHN_LORESERVE: Final = 0xFF00
-SHN_ABS: Final = 0xFFF1
-SHN_COMMON: Final = 0xFFF2
-SHN_XINDEX: Final = 0xFFFF
-DT_FLAGS_1: Final = 0x6FFFFFFB
-DF_1_PIE: Final = 0x08000000
-STT_OBJECT: Final = 1
-STT_FUNC: Final = 2
-STT_SECTION: Final = 3
-STT_FILE: Final = 4
-STT_TLS: Final = 6
-
 FLAG_LETTERS: Final = (
     (0x1, "W"),
     (0x2, "A"),
@@ -71,13 +65,6 @@ POINTER_RELOCATIONS: Final[dict[int, dict[int, str]]] = {
     EM_AMDGPU: {3: "symbol", 13: "relative"},
 }
 
-_HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
-_SECTION: Final = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL: Final = struct.Struct("<IBBHQQ")
-_RELA: Final = struct.Struct("<QQq")
-
-MAX_NAMES: Final = 1 << 26
-"""Characters of all names together; more can only come from names that overlap in a small string table."""
 RELOCATABLE_BASE: Final = 0x10000
 """Where the made-up addresses of a relocatable's sections begin (AddressSpace)."""
 
@@ -91,39 +78,6 @@ class Damaged(UserError):
         self.cause = cause
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One section header; ``offset`` and ``size`` in bytes."""
-
-    index: int
-    name: str
-    type: int
-    flags: int
-    address: int
-    offset: int
-    size: int
-    link: int
-    info: int
-    align: int
-    entsize: int
-
-    @property
-    def letters(self) -> str:
-        """The flags as readelf prints them."""
-        return "".join(letter for bit, letter in FLAG_LETTERS if self.flags & bit)
-
-
-class Symbol(NamedTuple):
-    """One symbol; ``section`` is 0 for an undefined one and the reserved number for SHN_ABS, SHN_COMMON."""
-
-    name: str
-    type: int
-    bind: int
-    section: int
-    value: int
-    size: int
-
-
 class Pointer(NamedTuple):
     """What a word in memory points to: an address, or the name of a symbol that another file defines."""
 
@@ -132,93 +86,40 @@ class Pointer(NamedTuple):
     addend: int = 0
 
 
-def text(data: bytes) -> str:
+def text(name: bytes) -> str:
     """Decode a name; bytes that are not UTF-8 stay visible and printable."""
-    decoded = data.decode("utf-8", "backslashreplace")
+    decoded = name.decode("utf-8", "backslashreplace")
     if decoded.isprintable():
         return decoded
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in decoded)
 
 
-def _names_by_offset(strings: bytes) -> dict[int, str]:
-    """A string table's whole names by offset; empty for one with unprintable names, which are decoded one by one."""
-    try:
-        joined = strings.decode("ascii")
-    except UnicodeDecodeError:
-        return {}
-    if not joined.replace("\0", "").isprintable():
-        return {}
-    found = joined.split("\0")
-    return dict(zip(accumulate((len(name) + 1 for name in found), initial=0), found, strict=False))
+def flag_letters(section: Section) -> str:
+    """The section's flags as readelf prints them."""
+    return "".join(letter for bit, letter in FLAG_LETTERS if section.flags & bit)
 
 
-class ElfView:
+class ElfView(Elf):
     """The file's header, sections, symbols and relocations.
 
     ``data``: the whole file; ``file``: its name in messages.  Raises Damaged.
     """
 
+    strict = True
+    decode = staticmethod(text)
+
     def __init__(self, data: bytes, file: str) -> None:
-        self.data = data
         self.file = file
-        if len(data) < _HEADER.size:
-            raise Damaged(file, "", len(data), "the file ends within the ELF header")
-        fields = _HEADER.unpack_from(data)
-        ident = fields[0]
-        if ident[:4] != b"\x7fELF":
-            raise Damaged(file, "", 0, "not an ELF file")
-        if ident[4] != 2 or ident[5] != 1:
-            raise Damaged(file, "", 4, "only 64-bit little-endian ELF files are supported")
-        self.osabi: int = ident[7]
-        self.type: int = fields[1]
-        self.machine: int = fields[2]
-        self._shoff: int = fields[6]
-        self._sections_read(fields[11], fields[12], fields[13])
+        super().__init__(data, file)
+        self.data: bytes = data
         self.by_name: dict[str, Section] = {}
         for section in self.sections:
             self.by_name.setdefault(section.name, section)
-        self._symbols: dict[int, list[Symbol]] = {}
         self._space: AddressSpace | None = None
 
-    def _sections_read(self, entsize: int, count: int, names_index: int) -> None:
-        self.sections: list[Section] = []
-        offset = self._shoff
-        if offset == 0:
-            return
-        if entsize != _SECTION.size:
-            raise Damaged(self.file, "", 58, f"section headers of {entsize} bytes instead of {_SECTION.size}")
-        if offset + entsize > len(self.data):
-            raise Damaged(self.file, "", offset, "the section headers lie beyond the end of the file")
-        first = _SECTION.unpack_from(self.data, offset)
-        count = count or first[5]
-        names_index = first[6] if names_index == SHN_XINDEX else names_index
-        if offset + count * entsize > len(self.data):
-            raise Damaged(self.file, "", offset, f"the {count} section headers lie beyond the end of the file")
-        raw = list(_SECTION.iter_unpack(self.data[offset : offset + count * entsize]))
-        names = b"\0"
-        if names_index:
-            if names_index >= count:
-                raise Damaged(self.file, "", 62, f"section name table {names_index} of {count} sections")
-            names = self._slice(".shstrtab", raw[names_index][4], raw[names_index][5])
-        shown = 0
-        for index, h in enumerate(raw):
-            end = names.find(b"\0", h[0])
-            if end < 0:
-                raise Damaged(
-                    self.file, f"[{index}]", offset + index * entsize, f"name {h[0]:#x} beyond the section name table"
-                )
-            name = text(names[h[0] : end])
-            shown += len(name)
-            if shown > MAX_NAMES:
-                raise Damaged(self.file, f"[{index}]", offset, "the section names overlap")
-            self.sections.append(Section(index, name, h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8], h[9]))
-
-    def _slice(self, name: str, offset: int, size: int) -> bytes:
-        if offset + size > len(self.data):
-            raise Damaged(
-                self.file, name, offset, f"{size} bytes reach beyond the end of the file ({len(self.data)} bytes)"
-            )
-        return self.data[offset : offset + size]
+    def flaw(self, section: str, offset: int, brief: str, exact: str) -> Damaged:
+        """The error that names the place."""
+        return Damaged(self.file, section, offset, exact)
 
     def damaged(self, section: Section | None, offset: int, cause: str) -> Damaged:
         """An error about the byte ``offset`` of a section."""
@@ -251,11 +152,9 @@ class ElfView:
 
     def contents(self, section: Section) -> bytes:
         """The section's bytes in the file; none for NOBITS."""
-        if section.type == SHT_NOBITS:
-            return b""
-        if section.flags & SHF_COMPRESSED:
+        if section.flags & SHF_COMPRESSED and section.type != SHT_NOBITS:
             raise self.damaged(section, 0, "SHF_COMPRESSED sections are not supported")
-        return self._slice(section.name, section.offset, section.size)
+        return super().contents(section)
 
     def symbol_table(self) -> Section | None:
         """``.symtab``, or ``.dynsym`` of a stripped file."""
@@ -265,56 +164,7 @@ class ElfView:
     def symbols(self, table: Section | None = None) -> list[Symbol]:
         """All symbols of a table (default: symbol_table())."""
         table = table or self.symbol_table()
-        if table is None:
-            return []
-        if table.index not in self._symbols:
-            self._symbols[table.index] = self._symbols_read(table)
-        return self._symbols[table.index]
-
-    def _symbols_read(self, table: Section) -> list[Symbol]:
-        data = self.contents(table)
-        if len(data) % _SYMBOL.size:
-            raise self.damaged(table, 0, f"{len(data)} bytes are no whole number of symbols")
-        if not table.link < len(self.sections):
-            raise self.damaged(table, 0, f"string table {table.link} of {len(self.sections)} sections")
-        strings = self.contents(self.sections[table.link])
-        if not strings.endswith(b"\0"):
-            strings += b"\0"
-        high = next((s for s in self.sections if s.type == SHT_SYMTAB_SHNDX and s.link == table.index), None)
-        indexes = memoryview(self.contents(high)[: len(data) // 6 // 4 * 4]).cast("I") if high else None
-        known = len(self.sections)
-        overlapping = 0
-        result: list[Symbol] = []
-        append, find, known_name, new = result.append, strings.find, _names_by_offset(strings).get, tuple.__new__
-        for number, (name, info, _other, section, value, size) in enumerate(_SYMBOL.iter_unpack(data)):
-            shown = known_name(name)
-            if shown is None:  # the tail of another name, or damage
-                end = find(b"\0", name)
-                if end < 0:
-                    raise self.damaged(
-                        table, number * _SYMBOL.size, f"symbol {number}: name {name:#x} beyond the string table"
-                    )
-                shown = text(strings[name:end])
-                overlapping += len(shown)
-                if overlapping > MAX_NAMES:
-                    raise self.damaged(table, number * _SYMBOL.size, "the symbols' names overlap")
-            if section == SHN_XINDEX and indexes is not None and number < len(indexes):
-                section = indexes[number]
-            if section >= known and section < SHN_LORESERVE:
-                raise self.damaged(table, number * _SYMBOL.size, f"symbol {number}: section {section} of {known}")
-            append(new(Symbol, (shown, info & 15, info >> 4, section, value, size)))
-        return result
-
-    def relocations(self, section: Section) -> list[tuple[int, int, int, int]]:
-        """(offset, type, symbol number, addend) of a RELA section's entries."""
-        data = self.contents(section)
-        if len(data) % _RELA.size:
-            raise self.damaged(section, 0, f"{len(data)} bytes are no whole number of relocations")
-        return [(where, info & 0xFFFFFFFF, info >> 32, addend) for where, info, addend in _RELA.iter_unpack(data)]
-
-    def relocations_of(self, section: Section) -> list[Section]:
-        """The RELA sections that patch a section of a relocatable."""
-        return [s for s in self.sections if s.type == SHT_RELA and s.info == section.index]
+        return self.symbols_of(table) if table is not None else []
 
     @property
     def space(self) -> AddressSpace:
@@ -384,11 +234,11 @@ class AddressSpace:
 
     def symbol_address(self, symbol: Symbol) -> int | None:
         """Where a symbol is defined; None if elsewhere."""
-        if symbol.section == 0 or symbol.section >= SHN_LORESERVE:
+        if symbol.shndx == 0 or symbol.shndx >= SHN_LORESERVE:
             return None
         if not self.elf.relocatable:
             return symbol.value
-        base = self.base.get(symbol.section)
+        base = self.base.get(symbol.shndx)
         return None if base is None else base + symbol.value
 
     def _dynamic_pointers(self) -> dict[int, Pointer]:
@@ -403,7 +253,7 @@ class AddressSpace:
 
     def _pointers_of(self, section: Section, base: int, kinds: dict[int, str], into: dict[int, Pointer]) -> None:
         elf = self.elf
-        relocations = elf.relocations(section)
+        relocations = elf.rela_entries(section)
         symbols: list[Symbol] | None = None
         new = tuple.__new__  # of a NamedTuple: half the time, and this loop runs once for each table entry
         mask = (1 << 64) - 1
@@ -418,7 +268,7 @@ class AddressSpace:
                     symbols = elf.symbols(elf.sections[section.link])
                 if symbol >= len(symbols):
                     raise elf.damaged(
-                        section, number * _RELA.size, f"relocation {number}: symbol {symbol} of {len(symbols)}"
+                        section, number * RELA.size, f"relocation {number}: symbol {symbol} of {len(symbols)}"
                     )
                 target = symbols[symbol]
                 address = self.symbol_address(target)
@@ -432,8 +282,9 @@ class AddressSpace:
             into: dict[int, Pointer] = {}
             if self.elf.relocatable:
                 kinds = POINTER_RELOCATIONS.get(self.elf.machine, {})
-                for patch in self.elf.relocations_of(section):
-                    self._pointers_of(patch, self.base[section.index], kinds, into)
+                for patch in self.elf.sections:
+                    if patch.type == SHT_RELA and patch.info == section.index:
+                        self._pointers_of(patch, self.base[section.index], kinds, into)
             else:
                 into = self._dynamic_pointers()
             self._patched[section.index] = into
@@ -465,7 +316,7 @@ class AddressSpace:
         relocatable, base = elf.relocatable, self.base
         for table in tables:
             for symbol in elf.symbols(table):
-                name, kind, bind, section, value, size = symbol
+                name, kind, bind, section, value, size, _, _ = symbol
                 if relocatable:
                     start = base.get(section)
                     if start is None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
+NESTING_LIMIT = 2000
+"""Files that are read for one command line, those within others included: as expandargv."""
 BLANKS = " \t\n\v\f\r"
 
 
@@ -36,23 +40,36 @@ def split(text: str) -> list[str]:
     return words
 
 
-def expand(words: list[str], depth: int = 0) -> list[str]:
-    """The words with each ``@file`` replaced by the file's words; one that cannot be opened stays as it is."""
-    if depth > 100 or not any(word.startswith("@") for word in words):
-        return words
-    result: list[str] = []
-    for word in words:
-        if word.startswith("@") and len(word) > 1:
+def expand_from(words: list[str]) -> list[tuple[str, int]]:
+    """The words with each ``@file`` replaced by the file's words, each with the number of the word that it came from.
+
+    A file that cannot be opened stays as it is.
+    """
+    found: list[tuple[str, int]] = []
+    budget = NESTING_LIMIT
+    pending = [(word, number) for number, word in enumerate(words)]
+    pending.reverse()
+    while pending:
+        word, number = pending.pop()
+        if len(word) > 1 and word[0] == "@" and budget:
             try:
-                with open(word[1:], encoding="utf-8", errors="surrogateescape", newline="") as file:
-                    text = file.read()
+                with open(word[1:], "rb") as file:
+                    text = os.fsdecode(file.read())
             except OSError:
-                result.append(word)
+                pass
+            else:
+                budget -= 1
+                pending += [(inner, number) for inner in reversed(split(text))]
                 continue
-            result += expand(split(text), depth + 1)
-        else:
-            result.append(word)
-    return result
+        found.append((word, number))
+    return found
+
+
+def expand(words: list[str]) -> list[str]:
+    """The words with each ``@file`` replaced by the file's words."""
+    if not any(word.startswith("@") for word in words):
+        return words
+    return [word for word, _ in expand_from(words)]
 
 
 def join(words: list[str]) -> str:

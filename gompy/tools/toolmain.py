@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gompy import UserError
+from gompy import UserError, out_of_memory
 from gompy.tools.process import Killed, Temps, catch_signals, die_of, discard, hold_signals, is_temporary
 from gompy.tools.response import expand
 
@@ -60,7 +60,7 @@ def one_line(text: str) -> str:
 
 def described(error: Exception) -> str:
     """What went wrong, in one line."""
-    if isinstance(error, MemoryError):
+    if out_of_memory(error):
         return "out of memory"
     if isinstance(error, OSError):
         return one_line(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
@@ -102,9 +102,12 @@ def command(program: str, work: Callable[[list[str]], int]) -> int:
         except (UserError, OSError, MemoryError) as error:
             status = 1
             sys.stderr.write(f"{program}: error: {described(error)}\n")
-        except Exception:
+        except Exception as error:
             status = 1
-            internal(program)
+            if out_of_memory(error):
+                sys.stderr.write(f"{program}: error: out of memory\n")
+            else:
+                internal(program)
     except Killed as signal:
         die_of(signal.number)
     if status:
@@ -147,8 +150,11 @@ def toolmain(program: str, module: str, function: str) -> NoReturn:
             status = 0
         except (UserError, OSError, MemoryError) as error:
             sys.stderr.write(f"{program}: fatal error: {described(error)}\ncompilation terminated.\n")
-        except Exception:
-            internal(program)
+        except Exception as error:
+            if out_of_memory(error):
+                sys.stderr.write(f"{program}: fatal error: out of memory\ncompilation terminated.\n")
+            else:
+                internal(program)
         hold_signals()
     except Killed as signal:
         killed = signal.number

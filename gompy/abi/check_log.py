@@ -1,0 +1,61 @@
+"""Numbers in the log that libgompy writes for `gompy run --check` and that gompy/check reads.
+
+gompy/native/generate.py makes a header and a .pxd of them.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+from typing import Final
+
+
+class Op(IntEnum):
+    """What a record says."""
+
+    MAPS = 1  # payload: /proc/self/maps
+    FRAME = 2  # whose records are next: where = pc, start = sp, size = CFA; payload: 16 registers, then the stack
+    ENTRY = 3  # an entry of a construct, when it is mapped
+    REMOVE = 4  # a mapping ends
+    ABSENT = 5  # an entry of update or exit data that is not mapped
+    EXIT = 6  # one of exit data that is
+    UPDATE = 7  # one of update that is
+    COPY = 8  # count: what the contents hash to; payload: small contents
+    LAUNCH = 9
+    TEXT = 10  # payload: an error that the program is told
+    LEFT = 11  # still mapped at the end of the program
+    DATA = 12  # payload: the program's variables at its end, from start on
+    FULL = 13  # the log has its greatest size
+    STALE = (
+        14  # kind 0: a device is told what the host has changed; 1: the host has read what a device has (where, count)
+    )
+
+
+class Entry(IntFlag):
+    """Flags of an ENTRY."""
+
+    NEW = 1
+    OWN = 2  # a copy of the region's own
+    ATTACH = 4
+    FOR_EVER = 8
+    UNMAPPED = 16
+    IMPLICIT = 32
+
+
+class Copy(IntFlag):
+    """Flags of a COPY: its direction; the other side had the same contents."""
+
+    TO_DEVICE = 1
+    SAME = 2
+
+
+class Stale(IntFlag):
+    """Flags of a STALE."""
+
+    GONE = 1  # the mapping had ended
+
+
+FAILED: Final = 0xFFFF
+"""The kind of an ABSENT record that stands for a construct that could not be mapped."""
+
+ENUMERATIONS: Final = {"EVENT": Op, "ENTRY": Entry, "LOGGED": Copy, "STALE": Stale}
+"""By what their members' names begin with in C and Cython; there they begin with GOMPY_ besides."""

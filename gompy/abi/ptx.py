@@ -1,0 +1,189 @@
+"""What the PTX compiler (gompy/ptx/*.py), the code that it makes, and the executor (gompy/ptx/*.pxi) agree on.
+
+gompy/native/generate.py makes a header and a .pxd of it: constants, the records of cache files, the begin of the warp.
+"""
+
+from __future__ import annotations
+
+import os
+
+IDENTITY = os.path.join(os.path.dirname(os.path.dirname(__file__)), "_native", "lib", "ptx-identity")
+"""The file with the hash of the sources that make code and run it, 32 letters, which the build writes (setup.py)."""
+
+
+def identity() -> str:
+    """What compiled code is thrown away by when it changes: the hash of the sources; zeros if nothing is built."""
+    try:
+        with open(IDENTITY, encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return "0" * 32
+
+
+LANES = 32
+
+SLOW_FILES = ("slow.S", "slow.s")
+"""The cache files of what all code calls for its slow accesses (slow.py): without and with checks."""
+SLOW_PREFIXES = ("gompy_slow_", "gompy_check_")
+
+SHARED_BASE = 0x7F000000
+LOCAL_BASE = 0x80000000
+"""Generic addresses of shared memory and of local memory (the same number in all lanes means each lane's own)."""
+
+WARP_FIELDS = (
+    ("base", "uint64_t"),  # device memory: first address
+    ("size", "uint64_t"),  # and bytes
+    ("shared", "char *"),
+    ("shared_size", "uint64_t"),
+    ("local", "char *"),  # (offset & ~7) * 32 + lane * 8 + (offset & 7)
+    ("local_size", "uint64_t"),  # bytes a lane
+    ("local_top", "uint64_t"),  # bytes in use
+    ("params", "const char *"),  # the kernel's parameters
+    ("ops", "void *const *"),  # the table of OPS
+    ("fuel", "int32_t"),  # loop turns until the warp yields
+    ("exited", "uint32_t"),  # lanes that have left
+    ("ctaid", "uint32_t[3]"),  # x, y, z
+    ("ntid", "uint32_t[3]"),
+    ("nctaid", "uint32_t[3]"),
+    ("warpid", "uint32_t"),
+    ("nwarps", "uint32_t"),
+    ("dynamic_shared", "uint32_t"),  # bytes
+    ("tid", "uint32_t[3][32]"),
+    ("shadow", "uint8_t *"),  # checked code: a byte for each of device memory (checks.py)
+    ("shared_shadow", "uint8_t *"),  # and of shared memory
+)
+"""What compiled code sees of struct gompy_warp (warp.h), with C's types: no gaps between them."""
+
+
+def size_of(kind: str) -> int:
+    """Bytes of a C type of WARP_FIELDS."""
+    size = 8 if "*" in kind or "64" in kind else 4
+    for count in kind.split("[")[1:]:
+        size *= int(count[:-1])
+    return size
+
+
+def offsets(fields: tuple[tuple[str, str], ...]) -> dict[str, int]:
+    """Where each field lies."""
+    found, at = {}, 0
+    for name, kind in fields:
+        found[name] = at
+        at += size_of(kind)
+    return found
+
+
+WARP = offsets(WARP_FIELDS)
+
+OPS = (
+    *("load1", "load2", "load4", "load8"),  # (warp, mask, u64 *address, void *out, unit, line)
+    *("store1", "store2", "store4", "store8"),  # (warp, mask, u64 *address, void *value, unit, line)
+    "load_uniform",  # u64 (warp, mask, address, bytes, unit, line)
+    "store_uniform",  # (warp, mask, address, value, bytes, unit, line)
+    "atom",  # (warp, mask, code, u64 *address, u64 *b, u64 *c, u64 *out, unit, line)
+    "shuffle",  # (warp, mask, mode, u32 *a, u32 *b, u32 *c, u32 *out, u32 *in_range)
+    "barrier",  # (warp, mask, kind, number, threads, unit, line)
+    "trap",  # (warp, mask, reason, unit, line)
+    "exit",  # (warp, mask)
+    "call",  # (warp, mask, u64 *targets, args, version, unit, line)
+    "lanes",  # (warp, mask, operation, u64 *a, u64 *b, u64 *c, u64 *out): what has no good vector code
+    "yield",  # (warp)
+    "clock",  # u64 (warp, which)
+    "reduce",  # u32 (warp, mask, kind, number, threads, votes, unit, line)
+    "misaligned",  # (warp, mask, u64 *address, bytes, unit, line): checked code only, as the next
+    "warp_sync",  # (warp, mask, u32 *members, unit, line)
+)
+OP_INDEX = {name: index for index, name in enumerate(OPS)}
+
+ATOM_OPS = ("add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas")
+ATOM_TYPES = ("u32", "s32", "b32", "f32", "u64", "s64", "b64", "f64")
+"""`atom`'s code = operation * 8 + type; 0x100: 16-bit (cas.b16)."""
+HALF_ATOMS = {"f16": 0x300, "bf16": 0x301, "f16x2": 0x200, "bf16x2": 0x201}
+"""`atom`'s code for add.noftz on 16-bit floats."""
+
+LANE_OPS = ("udiv", "sdiv", "urem", "srem", "umulhi", "smulhi", "round")
+"""`lanes`: operation in bits 0-7, bytes of an element in 8-11; for `round`: float operation in 16-23, mode in 24-27."""
+
+FLOAT_LANE_OPS = (
+    *("add", "sub", "mul", "div", "fma", "sqrt", "rcp", "cvt_s32", "cvt_u32", "cvt_s64", "cvt_u64", "cvt_f64"),
+)
+
+SHUFFLE_MODES = ("up", "down", "bfly", "idx")
+BARRIER_KINDS = ("sync", "arrive")
+REDUCTIONS = ("popc", "and", "or")
+BARRIER_ALIGNED = 16
+"""Added to the kind in checked code: all lanes of the warp must come to the barrier together."""
+TRAPS = ("trap", "local_memory", "not_uniform")
+"""Reasons: the instruction; local memory is exhausted; what was called as uniform returned values that differ."""
+VERSIONS = ("S", "V", "E", "W", "X")
+"""Compiled forms: uniform.py's S, V, E, and V and E for warps that are not 32 threads of one row (W, X).
+
+Small letters stand for the same with checks (GOMPY_CHECK; checks.py)."""
+
+PAGE = 4096
+MAGIC = b"GOMPYPTX"
+KINDS = ("index", "code")
+"""Of a cache file."""
+SECTIONS = (
+    *("strings", "links", "code", "text", "variables", "functions", "params", "relocs", "data", "locs", "files"),
+    *("info", "refs"),
+)
+LINK_KINDS = ("unit", "symbol", "function", "host")
+SPACES = ("global", "const", "shared")
+LINKAGES = ("", "visible", "weak", "common", "extern")
+BUILTINS = ("vprintf", "malloc", "free", "__assertfail")
+"""Device functions that the executor has."""
+HASHED_FROM = 32
+"""Of a cache file: what `check` is of."""
+
+RECORDS = {
+    "file_section": "Q offset, Q bytes",
+    "file_head": "8s magic, Q size, 16s check, 32s subject, I kind, I sections, I parts, I reserved",
+    "link_record": "I kind, I name, I line, i reserved",
+    "code_record": "I name, I version, Q offset",
+    "variable_record": (
+        "I name, I space, I linkage, I line, Q size, Q align, Q data, Q data_bytes, I first_reloc, I relocs"
+    ),
+    "function_record": (
+        "I name, I entry, I linkage, I line, I last_line, I first_param, I params, I max_threads, "
+        "Q param_bytes, Q local_bytes, I first_ref, I refs"
+    ),
+    "ref_record": "I name, I line",
+    "param_record": "Q offset, Q size",
+    "reloc_record": "Q offset, I name, I reserved, q addend",
+    "loc_record": "I line, I file, I source_line",
+    "file_record": "I number, I name",
+    "info_record": "I version, I openmp, I entries, I architecture",
+}
+"""Records of cache files: each field's letter (module struct) and name.
+
+file_head: `check` is the hash of what follows `HASHED_FROM`; `subject` that of the compiler's hash, the folder's and
+the file's names; `parts` counts further files with code of the same object; the sections' table comes behind.
+variable_record: `data` is the offset + 1, 0 for zeros.  ref_record: what a function names.  info_record: the version is
+that of PTX * 10, the architecture that of .target (0: none).
+"""
+
+
+def layout(record: str) -> str:
+    """A record's format, for struct.Struct."""
+    return "<" + "".join(field.split(" ")[0] for field in RECORDS[record].split(", "))
+
+
+ENUMERATIONS = {
+    "KIND": KINDS,
+    "SECTION": SECTIONS,
+    "LINK": LINK_KINDS,
+    "SPACE": SPACES,
+    "LINKAGE": ("local", *LINKAGES[1:]),
+    "BUILTIN": tuple(name.strip("_") for name in BUILTINS),
+    "FORM": VERSIONS,
+    "OP": OPS,
+    "ATOM": ATOM_OPS,
+    "ATOM_TYPE": ATOM_TYPES,
+    "LANES": LANE_OPS,
+    "ROUND": FLOAT_LANE_OPS,
+    "SHUFFLE": SHUFFLE_MODES,
+    "BARRIER": BARRIER_KINDS,
+    "REDUCE": REDUCTIONS,
+    "TRAP": TRAPS,
+}
+"""What the executor calls the members of these: PREFIX_MEMBER; their number is PREFIX_COUNT."""

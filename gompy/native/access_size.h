@@ -1,0 +1,70 @@
+/* How many bytes an instruction reads where it faults, for what is known of single bytes: a float whose lowest bytes
+   are as they were is another one all the same.
+
+   Of vectors it is the first element's least size, as the rest may not be meant; of instructions that are not known
+   here one byte.  */
+#ifndef GOMPY_NATIVE_ACCESS_SIZE_H
+#define GOMPY_NATIVE_ACCESS_SIZE_H
+
+#define GOMPY_VECTOR_PART 4
+
+/* Of opcodes 0F xx.  PREFIX: 0, 0x66, 0xf2, 0xf3.  */
+static unsigned
+gompy_access_0f (unsigned char op, int prefix, unsigned whole)
+{
+  if (op == 0xb6 || op == 0xbe)
+    return 1;
+  if (op == 0xb7 || op == 0xbf)
+    return 2;
+  if ((op & 0xf0) == 0x40 || op == 0xaf)  /* cmov, imul */
+    return whole;
+  if (op == 0x6e || op == 0x2a)
+    return whole == 8 ? 8 : 4;
+  if (op == 0x7e && prefix == 0xf3)
+    return 8;
+  if (op == 0x2e || op == 0x2f)
+    return prefix == 0x66 ? 8 : 4;
+  if (op == 0x12 || op == 0x13 || op == 0x16)
+    return 8;
+  if (op == 0x10 || op == 0x51 || (op >= 0x58 && op <= 0x5f) || op == 0x2c || op == 0x2d)
+    return prefix == 0xf3 ? 4 : prefix == 0xf2 ? 8 : GOMPY_VECTOR_PART;
+  if (op == 0x28 || op == 0x6f || (op >= 0x54 && op <= 0x57) || op == 0xf0 || op >= 0xd0)
+    return GOMPY_VECTOR_PART;
+  return 1;
+}
+
+static unsigned
+gompy_access_size (const unsigned char *p)
+{
+  static const unsigned char x87[8] = { 4, 4, 4, 4, 8, 8, 2, 8 };
+  static const int implied[4] = { 0, 0x66, 0xf3, 0xf2 };
+  int prefix = 0, wide = 0, narrow = 0;
+  unsigned whole;
+  for (;; p++)
+    {
+      if (*p == 0x66)
+        narrow = 1;
+      if (*p == 0x66 || *p == 0xf2 || *p == 0xf3)
+        prefix = *p;
+      else if (*p != 0x2e && *p != 0x3e && *p != 0x64 && *p != 0x65)
+        break;
+    }
+  if (*p == 0xc5)
+    return gompy_access_0f (p[2], implied[p[1] & 3], 4);
+  if (*p == 0xc4)
+    return (p[1] & 31) == 1 ? gompy_access_0f (p[3], implied[p[2] & 3], p[2] & 0x80 ? 8 : 4) : 1;
+  if ((*p & 0xf0) == 0x40)
+    wide = *p++ & 8;
+  whole = wide ? 8 : narrow ? 2 : 4;
+  if (*p == 0x0f)
+    return gompy_access_0f (p[1], prefix, whole);
+  if (*p == 0x63)
+    return 4;
+  if (*p >= 0xd8 && *p <= 0xdf)
+    return *p == 0xdb && (p[1] >> 3 & 7) == 5 ? 10 : x87[*p - 0xd8];
+  if ((*p < 0x40 && (*p & 4) == 0) || (*p >= 0x80 && *p <= 0x8b) || (*p >= 0xa4 && *p <= 0xa7) || *p >= 0xf6)
+    return *p == 0x83 || *p & 1 ? whole : 1;
+  return *p == 0x69 || *p == 0x6b ? whole : 1;
+}
+
+#endif

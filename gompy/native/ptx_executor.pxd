@@ -1,0 +1,75 @@
+# The PTX executor's interface (gompy/ptx/executor.h): what libgompy-ptx.so.1 defines, and the emulated CUDA driver
+# calls.
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+cdef extern from "gompy/ptx/executor.h" nogil:
+    enum:
+        PTX_SUCCESS
+        PTX_ERROR_INVALID_VALUE
+        PTX_ERROR_OUT_OF_MEMORY
+        PTX_ERROR_INVALID_IMAGE
+        PTX_ERROR_INVALID_PTX
+        PTX_ERROR_JIT_COMPILER_NOT_FOUND
+        PTX_ERROR_SYMBOL_NOT_FOUND
+        PTX_ERROR_NOT_FOUND
+        PTX_ERROR_ILLEGAL_ADDRESS
+        PTX_ERROR_LAUNCH_TIMEOUT
+        PTX_ERROR_ILLEGAL_INSTRUCTION
+        PTX_ERROR_MISALIGNED_ADDRESS
+        PTX_ERROR_INVALID_PC
+        PTX_ERROR_LAUNCH_FAILED
+        PTX_ERROR_NOT_SUPPORTED
+        PTX_CHECK_MEMORY
+        PTX_CHECK_INIT
+        PTX_CHECK_SYNC
+    ctypedef struct ptx_memory:
+        uint64_t base
+        uint64_t size
+        void *user
+        uint64_t (*alloc_variable)(void *, size_t, size_t, const char *) noexcept nogil
+        void (*free_variable)(void *, uint64_t) noexcept nogil
+        uint64_t (*heap_malloc)(void *, size_t) noexcept nogil
+        void (*heap_free)(void *, uint64_t) noexcept nogil
+        void (*print_text "print")(void *, const char *, size_t) noexcept nogil
+        void (*describe)(void *, uint64_t, char *, size_t) noexcept nogil
+        uint8_t *shadow
+        void (*warn)(void *, const char *) noexcept nogil
+    ctypedef struct ptx_object:
+        const char *text
+        size_t size
+        const char *name
+    ctypedef struct ptx_error:
+        int code
+        int line
+        int source_line
+        uint32_t ctaid[3]
+        uint32_t tid[3]
+        uint64_t address
+        char kernel[160]
+        char function[160]
+        char object[160]
+        char source[256]
+        char message[768]
+    ctypedef struct ptx_attributes:
+        uint32_t max_threads_per_block
+        uint32_t registers
+        uint64_t shared_bytes
+        uint64_t const_bytes
+        uint64_t local_bytes
+        uint64_t param_bytes
+        uint32_t num_params
+        uint32_t ptx_version
+    ctypedef struct ptx_launch_config:
+        uint32_t grid[3]
+        uint32_t block[3]
+        uint32_t shared_bytes
+        uint32_t threads
+        const void *params
+        size_t params_size
+    ctypedef struct ptx_image:
+        pass
+    ctypedef struct ptx_module:
+        pass
+    ctypedef struct ptx_function:
+        pass

@@ -1,0 +1,25 @@
+"""A program of the user's as a child of ``gompy run``, which has something to say when it has ended."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+
+KEYBOARD = (signal.SIGINT, signal.SIGQUIT)
+"""What a terminal sends to both; the program decides, and this process waits for it."""
+
+
+def run_child(command: list[str], env: dict[str, str]) -> int:
+    """Run a program to its end; its exit status, as a shell gives it.  OSError if it cannot start."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in KEYBOARD}
+    try:
+        code = subprocess.Popen(command, env=env, preexec_fn=_usual_signals).wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 128 - code if code < 0 else code
+
+
+def _usual_signals() -> None:
+    for number in KEYBOARD:
+        signal.signal(number, signal.SIG_DFL)
