@@ -9,18 +9,26 @@ Everything above python_view.pxi is C: no Python objects, no exceptions, no init
 body does not run in a program).
 """
 
-from libc.errno cimport EINVAL, errno
+from libc.errno cimport EINVAL, ESPIPE, errno
 from libc.limits cimport INT_MAX
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t, uint64_t, uintptr_t
 from libc.stdio cimport fwrite, snprintf, stderr
 from libc.stdlib cimport atexit, atoi, calloc, free, malloc, realloc
-from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strcmp, strerror, strlen, strncmp, strrchr, strstr
+from libc.string cimport (
+    memcmp, memcpy, memmove, memset, strchr, strcmp, strdup, strerror, strlen, strncmp, strrchr, strstr
+)
+from posix.unistd cimport F_OK, access, close, write
 
-from gompy.native.descriptors cimport gompy_open_to_append
+from gompy.native.check_log cimport *
+from gompy.native.descriptors cimport gompy_open_to_append, gompy_open_to_replace
 from gompy.native.environment cimport secure_getenv
+from gompy.native.interop_texts cimport gompy_interop_code, gompy_interop_name
+from gompy.native.dlfcn cimport (
+    RTLD_LAZY, RTLD_NEXT, RTLD_NOLOAD, Dl_info, dladdr, dlclose, dlerror, dlopen, dlsym)
+from gompy.native.pthread cimport *
 
-cdef extern from "support.h":
+cdef extern from "core/support.h":
     ctypedef struct gompy_lock_t:
         pass
     gompy_lock_t gompy_register_lock
@@ -58,89 +66,99 @@ cdef extern from "<ctype.h>" nogil:
 cdef extern from "<strings.h>" nogil:
     int strncasecmp(const char *, const char *, size_t)
 
-cdef extern from "<unistd.h>" nogil:
-    int F_OK
-    int access(const char *, int)
-    int close(int)
-    ssize_t write(int, const void *, size_t)
-
-cdef extern from "<dlfcn.h>" nogil:
-    ctypedef struct Dl_info:
-        const char *dli_fname
-    int RTLD_LAZY, RTLD_NOLOAD
-    void *RTLD_NEXT
-    void *dlopen(const char *, int)
-    void *dlsym(void *, const char *)
-    int dlclose(void *)
-    char *dlerror()
-    int dladdr(const void *, Dl_info *)
-
-cdef extern from "<pthread.h>" nogil:
-    ctypedef struct pthread_mutex_t:
-        pass
-    ctypedef struct pthread_cond_t:
-        pass
-    ctypedef struct pthread_attr_t:
-        pass
-    ctypedef unsigned long pthread_t
-    int pthread_mutex_init(pthread_mutex_t *, void *)
-    int pthread_mutex_lock(pthread_mutex_t *)
-    int pthread_mutex_unlock(pthread_mutex_t *)
-    int pthread_mutex_destroy(pthread_mutex_t *)
-    int pthread_cond_destroy(pthread_cond_t *)
-    int pthread_cond_init(pthread_cond_t *, void *)
-    int pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *)
-    int pthread_cond_signal(pthread_cond_t *)
-    int pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *) noexcept nogil, void *)
-    int pthread_join(pthread_t, void **)
-    pthread_t pthread_self()
-    int pthread_attr_init(pthread_attr_t *)
-    int pthread_attr_destroy(pthread_attr_t *)
-    int pthread_attr_getstacksize(const pthread_attr_t *, size_t *)
-    int pthread_attr_setstacksize(pthread_attr_t *, size_t)
-    int pthread_atfork(void (*)() noexcept nogil, void (*)() noexcept nogil, void (*)() noexcept nogil)
-
-include "consts.pxi"
-include "types.pxi"
-include "goacc_types.pxi"
-include "env.pxi"
-include "stock.pxi"
-include "report.pxi"
-include "places.pxi"
-include "splay.pxi"
-include "refcount.pxi"
-include "constants.pxi"
-include "copy.pxi"
-include "entries.pxi"
-include "guards.pxi"
-include "debug.pxi"
-include "launches.pxi"
-include "own_entries.pxi"
-include "struct_pointers.pxi"
-include "plan.pxi"
-include "map.pxi"
-include "unmap.pxi"
-include "pairing.pxi"
-include "images.pxi"
-include "plugin_table.pxi"
-include "devices.pxi"
-include "host_faults.pxi"
-include "fallback.pxi"
-include "tasks.pxi"
-include "launch.pxi"
-include "data.pxi"
-include "plugin_services.pxi"
-include "api.pxi"
-include "fortran.pxi"
-include "goacc_profiling.pxi"
-include "goacc_threads.pxi"
-include "goacc_async.pxi"
-include "goacc_data.pxi"
-include "goacc_parallel.pxi"
-include "acc_device.pxi"
-include "acc_memory.pxi"
-include "acc_update.pxi"
-include "display.pxi"
-include "stats.pxi"
-include "test_device.pxi"
-include "python_view.pxi"
+include "core/numbers.pxi"
+include "core/structures.pxi"
+include "core/hooks.pxi"
+include "core/device_calls.pxi"
+include "core/environment.pxi"
+include "core/stock.pxi"
+include "core/failures.pxi"
+include "core/mapping/map_list.pxi"
+include "core/mapping/iterators.pxi"
+include "core/places.pxi"
+include "core/check_events.pxi"
+include "core/queues.pxi"
+include "core/mapping/splay.pxi"
+include "core/mapping/refcount.pxi"
+include "core/mapping/read_only.pxi"
+include "core/mapping/copy.pxi"
+include "core/mapping/entries.pxi"
+include "core/mapping/gaps.pxi"
+include "core/debug.pxi"
+include "core/checks.pxi"
+include "core/launches.pxi"
+include "core/mapping/own_entries.pxi"
+include "core/mapping/events.pxi"
+include "core/mapping/struct_pointers.pxi"
+include "core/mapping/plan.pxi"
+include "core/mapping/blocks.pxi"
+include "core/mapping/build.pxi"
+include "core/mapping/map.pxi"
+include "core/mapping/unmap.pxi"
+include "core/mapping/update.pxi"
+include "core/mapping/enter_exit.pxi"
+include "core/requires.pxi"
+include "core/pairing.pxi"
+include "core/images.pxi"
+include "core/plugins.pxi"
+include "core/devices.pxi"
+include "core/check_sides.pxi"
+include "core/registration.pxi"
+include "core/nearest.pxi"
+include "core/mapping/reverse_entries.pxi"
+include "core/reverse.pxi"
+include "core/host_faults.pxi"
+include "core/plugin_services.pxi"
+include "doors/openmp/host_tasks.pxi"
+include "doors/openmp/device_numbers.pxi"
+include "doors/openmp/host_regions.pxi"
+include "doors/openmp/regions.pxi"
+include "doors/openmp/data.pxi"
+include "doors/openmp/nowait.pxi"
+include "doors/openmp/target.pxi"
+include "doors/openmp/target_data.pxi"
+include "doors/openmp/omp_routines.pxi"
+include "doors/openmp/newer_routines.pxi"
+include "doors/openmp/interop.pxi"
+include "doors/openmp/fortran.pxi"
+include "doors/openmp/display.pxi"
+include "doors/openacc/acc_types.pxi"
+include "doors/openacc/acc_prof_events.pxi"
+include "doors/openacc/acc_threads.pxi"
+include "doors/openacc/acc_prof.pxi"
+include "doors/openacc/acc_async.pxi"
+include "doors/openacc/acc_mapping.pxi"
+include "doors/openacc/acc_device.pxi"
+include "doors/openacc/acc_memory.pxi"
+include "doors/openacc/acc_update.pxi"
+include "doors/openacc/acc_data.pxi"
+include "doors/openacc/acc_parallel.pxi"
+include "doors/llvm/tgt_types.pxi"
+include "doors/llvm/tgt_messages.pxi"
+include "doors/llvm/tgt_images.pxi"
+include "doors/llvm/tgt_lookup.pxi"
+include "doors/llvm/tgt_mappers.pxi"
+include "doors/llvm/tgt_begin.pxi"
+include "doors/llvm/tgt_end.pxi"
+include "doors/llvm/tgt_update.pxi"
+include "doors/llvm/tgt_kernel.pxi"
+include "doors/llvm/tgt_devices.pxi"
+include "doors/llvm/tgt_data.pxi"
+include "doors/llvm/tgt_target.pxi"
+include "doors/llvm/tgt_older.pxi"
+include "doors/llvm/tgt_routines.pxi"
+include "tools/stats.pxi"
+include "tools/trace_file.pxi"
+include "tools/debugger.pxi"
+include "tools/ompt/ompt_types.pxi"
+include "tools/ompt/ompt_operations.pxi"
+include "tools/ompt/ompt_trace.pxi"
+include "tools/ompt/ompt_device.pxi"
+include "tools/ompt/ompt_events.pxi"
+include "tools/ompt/ompt_tool.pxi"
+include "tools/ompt/ompt_routines.pxi"
+include "tools/ompt/ompt_start.pxi"
+include "tools/status.pxi"
+include "library.pxi"
+include "tools/test_device.pxi"
+include "tools/python_view.pxi"

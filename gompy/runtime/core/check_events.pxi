@@ -1,0 +1,30 @@
+# What `gompy run --check` is told of the host's side (check_log.h): entries, ends of mappings, copies, launches.  All
+# of it costs one look at gompy_checking where nobody asks.
+
+cdef extern from "core/check_log.h" nogil:
+    int gompy_checking
+    void gompy_log(int op, int kind, int device, const char *what, const void *where, uintptr_t start, size_t size,
+                   uintptr_t address, uint64_t count, unsigned flags)
+    void gompy_log_copy(int device, int kind, const char *what, const void *where, uintptr_t start, size_t size,
+                        uintptr_t address, unsigned flags, uint64_t before)
+    uint64_t gompy_hash(const void *p, size_t n)
+    void gompy_log_frame()
+    void gompy_log_maps()
+    void gompy_log_text(const char *text, size_t n)
+    void gompy_begin_checks(const char *path)
+    void gompy_end_checks()
+
+
+cdef inline void check_copy(DeviceDescr *dev, uintptr_t start, size_t size, uintptr_t address, bint to_device,
+                            uint64_t before) noexcept nogil:
+    """Log a copy of a mapped range, before one to the device and after one from it; before: what the host's hashed to.
+    """
+    if rare(gompy_checking):
+        gompy_log_copy(dev.number, dev.copying.kind, dev.what, dev.where, start, size, address, to_device, before)
+
+
+cdef inline void check_entry(DeviceDescr *dev, int event, int kind, uintptr_t start, size_t size) noexcept nogil:
+    """Log an entry of update or exit data, or (kind -1) a construct that fails."""
+    if rare(gompy_checking):
+        gompy_log_frame()
+        gompy_log(event, kind, dev.number, dev.what, dev.where, start, size, 0, 0, 0)

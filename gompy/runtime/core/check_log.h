@@ -1,0 +1,312 @@
+/* The log of `gompy run --check`: what is mapped, copied, updated and removed, by whom, as records in a file that
+   GOMPY_CHECK_LOG names.  gompy/check reads it when the program has ended.  Included once, by libgompy.pyx.
+
+   A record is a struct gompy_record; `payload` bytes follow it, padded to 8.  Its numbers are those of
+   gompy/abi/check_log.py.  */
+#ifndef GOMPY_CHECK_LOG_H
+#define GOMPY_CHECK_LOG_H
+
+#include "gompy/native/check_log.h"
+#include "gompy/native/descriptors.h"
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/syscall.h>
+#include <unwind.h>
+
+struct gompy_record
+{
+  uint16_t op;
+  uint16_t kind;
+  int32_t device;
+  uint32_t payload;
+  uint32_t flags;
+  uint64_t where;
+  uint64_t start;
+  uint64_t size;
+  uint64_t address;
+  uint64_t count;
+  char what[24];
+};
+
+#define GOMPY_LOG_BUFFER (1u << 18)
+#define GOMPY_LOG_LIMIT (1ull << 28)
+#define GOMPY_FRAME_STACK 4096u
+#define GOMPY_SMALL_COPY 256u
+#define GOMPY_DATA_LIMIT (4u << 20)
+
+static int gompy_checking;
+static int gompy_log_fd = -1;
+static pid_t gompy_log_pid;
+static uint64_t gompy_log_written;
+static size_t gompy_log_used;
+static char *gompy_log_buffer;
+static pthread_mutex_t gompy_log_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The lock is held.  */
+static void
+gompy_log_out (void)
+{
+  size_t done = 0;
+  while (done < gompy_log_used)
+    {
+      ssize_t n = syscall (SYS_write, gompy_log_fd, gompy_log_buffer + done, gompy_log_used - done);
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n <= 0)
+        {
+          gompy_checking = 0;  /* no room on the disk: what is there is told */
+          break;
+        }
+      done += (size_t) n;
+    }
+  gompy_log_written += gompy_log_used;
+  gompy_log_used = 0;
+}
+
+static void
+gompy_log_bytes (const void *p, size_t n)
+{
+  while (n)
+    {
+      size_t room = GOMPY_LOG_BUFFER - gompy_log_used, part = n < room ? n : room;
+      memcpy (gompy_log_buffer + gompy_log_used, p, part);
+      gompy_log_used += part;
+      p = (const char *) p + part;
+      n -= part;
+      if (gompy_log_used == GOMPY_LOG_BUFFER)
+        gompy_log_out ();
+    }
+}
+
+/* Append a record with up to two pieces of payload.  */
+static void
+gompy_log2 (struct gompy_record *e, const void *first, size_t n, const void *second, size_t m)
+{
+  static const char zero[8];
+  if (!gompy_checking || gompy_log_pid != getpid ())
+    return;
+  pthread_mutex_lock (&gompy_log_lock);
+  if (gompy_log_written > GOMPY_LOG_LIMIT && e->op != GOMPY_EVENT_TEXT)
+    {
+      if (gompy_log_written != UINT64_MAX >> 1)
+        {
+          struct gompy_record full = { GOMPY_EVENT_FULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, "" };
+          gompy_log_bytes (&full, sizeof full);
+          gompy_log_out ();
+          gompy_log_written = UINT64_MAX >> 1;
+        }
+      pthread_mutex_unlock (&gompy_log_lock);
+      return;
+    }
+  e->payload = (uint32_t) (n + m);
+  gompy_log_bytes (e, sizeof *e);
+  gompy_log_bytes (first, n);
+  gompy_log_bytes (second, m);
+  gompy_log_bytes (zero, -(n + m) & 7);
+  if (e->op == GOMPY_EVENT_LAUNCH || e->op == GOMPY_EVENT_TEXT)
+    gompy_log_out ();  /* the program may end in what comes next */
+  pthread_mutex_unlock (&gompy_log_lock);
+}
+
+static void
+gompy_log (int op, int kind, int device, const char *what, const void *where, uintptr_t start, size_t size,
+           uintptr_t address, uint64_t count, unsigned flags)
+{
+  struct gompy_record e
+    = { (uint16_t) op, (uint16_t) kind, device, 0, flags, (uintptr_t) where, start, size, address, count, "" };
+  if (what != NULL)
+    strncpy (e.what, what, sizeof e.what - 1);
+  gompy_log2 (&e, NULL, 0, NULL, 0);
+}
+
+static void
+gompy_log_text (const char *text, size_t n)
+{
+  struct gompy_record e = { GOMPY_EVENT_TEXT, 0, -1, 0, 0, 0, 0, 0, 0, 0, "" };
+  gompy_log2 (&e, text, n, NULL, 0);
+}
+
+static void
+gompy_log_maps (void)
+{
+  static char text[1 << 16];
+  struct gompy_record e = { GOMPY_EVENT_MAPS, 0, -1, 0, 0, 0, 0, 0, 0, 0, "" };
+  int fd = gompy_open ("/proc/self/maps", O_RDONLY, 0);
+  size_t have = 0;
+  ssize_t n;
+  if (fd < 0)
+    return;
+  while (have < sizeof text && (n = read (fd, text + have, sizeof text - have)) > 0)
+    have += (size_t) n;
+  close (fd);
+  gompy_log2 (&e, text, have, NULL, 0);
+}
+
+/* --- the program's frame ------------------------------------------------------------------------------------------ */
+
+typedef _Unwind_Reason_Code (*gompy_backtrace_fn) (_Unwind_Trace_Fn, void *);
+typedef _Unwind_Word (*gompy_get_fn) (struct _Unwind_Context *);
+typedef _Unwind_Word (*gompy_get_gr_fn) (struct _Unwind_Context *, int);
+
+static gompy_backtrace_fn gompy_backtrace;
+static gompy_get_fn gompy_get_ip, gompy_get_cfa;
+static gompy_get_gr_fn gompy_get_gr;
+
+struct gompy_own_object { uintptr_t start, end; };
+static struct gompy_own_object gompy_own;
+
+static int
+gompy_find_own (struct dl_phdr_info *info, size_t size, void *data)
+{
+  uintptr_t inside = (uintptr_t) data;
+  (void) size;
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    {
+      uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+      if (info->dlpi_phdr[i].p_type == PT_LOAD && inside - start < info->dlpi_phdr[i].p_memsz
+          && (info->dlpi_phdr[i].p_flags & PF_X))
+        {
+          gompy_own.start = start;
+          gompy_own.end = start + info->dlpi_phdr[i].p_memsz;
+          return 1;
+        }
+    }
+  return 0;
+}
+
+struct gompy_frame
+{
+  uint64_t pc, sp, cfa, registers[16];
+};
+
+static _Unwind_Reason_Code
+gompy_frame_step (struct _Unwind_Context *context, void *data)
+{
+  static const int kept[] = { 3, 6, 12, 13, 14, 15 };  /* rbx, rbp, r12 to r15, by their DWARF numbers */
+  struct gompy_frame *f = data;
+  uint64_t ip = gompy_get_ip (context);
+  if (f->pc)
+    {
+      f->cfa = gompy_get_cfa (context);
+      return _URC_NORMAL_STOP;
+    }
+  if (ip - gompy_own.start < gompy_own.end - gompy_own.start)
+    return _URC_NO_REASON;
+  f->pc = ip;
+  f->sp = gompy_get_cfa (context);
+  for (unsigned i = 0; i < sizeof kept / sizeof kept[0]; i++)
+    f->registers[kept[i]] = gompy_get_gr (context, kept[i]);
+  return _URC_NO_REASON;
+}
+
+/* Note the program's frame that calls this library now.  */
+static void
+gompy_log_frame (void)
+{
+  struct gompy_frame f;
+  if (!gompy_checking || gompy_backtrace == NULL)
+    return;
+  memset (&f, 0, sizeof f);
+  gompy_backtrace (gompy_frame_step, &f);
+  if (f.pc == 0 || f.cfa <= f.sp)
+    return;
+  struct gompy_record e = { GOMPY_EVENT_FRAME, 0, -1, 0, 0, f.pc, f.sp, f.cfa, 0, 0, "" };
+  size_t n = f.cfa - f.sp;
+  gompy_log2 (&e, f.registers, sizeof f.registers, (void *) f.sp, n < GOMPY_FRAME_STACK ? n : GOMPY_FRAME_STACK);
+}
+
+/* --- copies ------------------------------------------------------------------------------------------------------- */
+
+/* What contents hash to: only for telling that they are as they were.  */
+static uint64_t
+gompy_hash (const void *p, size_t n)
+{
+  const unsigned char *at = p;
+  uint64_t h = 0x9E3779B97F4A7C15ull ^ n, word;
+  for (; n >= 8; n -= 8, at += 8)
+    {
+      memcpy (&word, at, 8);
+      h = (h ^ word) * 0xff51afd7ed558ccdull;
+      h ^= h >> 32;
+    }
+  for (; n; n--, at++)
+    h = (h ^ *at) * 0xff51afd7ed558ccdull;
+  return h ^ h >> 29;
+}
+
+/* A copy of a mapped range; flags: GOMPY_LOGGED_TO_DEVICE or 0.  */
+static void
+gompy_log_copy (int device, int kind, const char *what, const void *where, uintptr_t start, size_t size,
+                uintptr_t address, unsigned flags, uint64_t before)
+{
+  uint64_t hash = gompy_hash ((const void *) start, size);
+  if (!(flags & GOMPY_LOGGED_TO_DEVICE) && hash == before)
+    flags |= GOMPY_LOGGED_SAME;
+  struct gompy_record e
+    = { GOMPY_EVENT_COPY, (uint16_t) kind, device, 0, flags, (uintptr_t) where, start, size, address, hash, "" };
+  if (what != NULL)
+    strncpy (e.what, what, sizeof e.what - 1);
+  gompy_log2 (&e, (const void *) start, flags & GOMPY_LOGGED_TO_DEVICE && size <= GOMPY_SMALL_COPY ? size : 0, NULL, 0);
+}
+
+/* --- begin and end ------------------------------------------------------------------------------------------------ */
+
+static void
+gompy_begin_checks (const char *path)
+{
+  void *gcc = dlopen ("libgcc_s.so.1", RTLD_LAZY);
+  if (gcc != NULL)
+    {
+      gompy_backtrace = (gompy_backtrace_fn) dlsym (gcc, "_Unwind_Backtrace");
+      gompy_get_ip = (gompy_get_fn) dlsym (gcc, "_Unwind_GetIP");
+      gompy_get_cfa = (gompy_get_fn) dlsym (gcc, "_Unwind_GetCFA");
+      gompy_get_gr = (gompy_get_gr_fn) dlsym (gcc, "_Unwind_GetGR");
+      if (gompy_get_ip == NULL || gompy_get_cfa == NULL || gompy_get_gr == NULL)
+        gompy_backtrace = NULL;
+    }
+  dl_iterate_phdr (gompy_find_own, (void *) (uintptr_t) gompy_log_frame);
+  gompy_log_fd = gompy_open (path, O_WRONLY | O_APPEND | O_CREAT, 0600);
+  gompy_log_buffer = malloc (GOMPY_LOG_BUFFER);
+  if (gompy_log_fd < 0 || gompy_log_buffer == NULL)
+    {
+      fprintf (stderr, "libgompy: GOMPY_CHECK_LOG=%s: cannot be written: %s\n", path, strerror (errno));
+      return;
+    }
+  gompy_log_pid = getpid ();
+  gompy_checking = 1;
+}
+
+static int
+gompy_log_data (struct dl_phdr_info *info, size_t size, void *data)
+{
+  (void) size;
+  (void) data;
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    {
+      const ElfW (Phdr) *p = &info->dlpi_phdr[i];
+      if (p->p_type == PT_LOAD && p->p_flags & PF_W)
+        {
+          struct gompy_record e
+            = { GOMPY_EVENT_DATA, 0, -1, 0, 0, 0, info->dlpi_addr + p->p_vaddr, p->p_memsz, 0, 0, "" };
+          gompy_log2 (&e, (void *) e.start, e.size < GOMPY_DATA_LIMIT ? e.size : GOMPY_DATA_LIMIT, NULL, 0);
+        }
+    }
+  return 1;  /* the program, which comes first */
+}
+
+/* The program ends, or is about to.  */
+static void
+gompy_end_checks (void)
+{
+  if (!gompy_checking || gompy_log_pid != getpid ())
+    return;
+  dl_iterate_phdr (gompy_log_data, NULL);
+  gompy_log_maps ();
+  pthread_mutex_lock (&gompy_log_lock);
+  gompy_log_out ();
+  gompy_checking = 0;
+  pthread_mutex_unlock (&gompy_log_lock);
+}
+
+#endif

@@ -1,0 +1,104 @@
+# A subscriber for `gompy run --check`: which side of a mapping is newer (check_stale.h).
+
+cdef extern from "core/check_stale.h" nogil:
+    int gompy_tracking
+    uint64_t gompy_stale_begun, gompy_stale_time
+    pthread_mutex_t gompy_stale_lock
+    int (*gompy_peek)(int device, void *to, uintptr_t target, size_t size) noexcept nogil
+    int (*gompy_mark)(int device, uintptr_t target, unsigned char *stale, size_t size) noexcept nogil
+    int (*gompy_left)(int device, uintptr_t target, unsigned char *stale, size_t size) noexcept nogil
+    uint64_t gompy_now()
+    void gompy_stale_new(int device, uintptr_t host, uintptr_t target, size_t size, bint filled, bint for_ever)
+    void gompy_stale_copied(int device, uintptr_t target, uintptr_t host, size_t size, bint to_device)
+    void gompy_stale_begin_region(int device)
+    void gompy_stale_end_region(int device)
+    void gompy_stale_watch()
+    void gompy_stop_tracking()
+    void gompy_end_watch()
+
+cdef TargetMem *images_seen
+
+
+cdef int peek_side(int number, void *to, uintptr_t target, size_t size) noexcept nogil:
+    return device_peek(&devices[number], to, <void *> target, size)
+
+
+cdef int mark_side(int number, uintptr_t target, unsigned char *stale, size_t size) noexcept nogil:
+    return device_mark_stale(&devices[number], target, stale, size)
+
+
+cdef int left_side(int number, uintptr_t target, unsigned char *stale, size_t size) noexcept nogil:
+    return device_stale_left(&devices[number], target, stale, size)
+
+
+cdef void track_globals(DeviceDescr *dev) noexcept nogil:
+    """The variables of images that have been loaded since the last region."""
+    global images_seen
+    cdef SplayNode **link = &dev.mem_map.root
+    cdef SplayNode *node
+    if dev.images == images_seen or not gompy_lock_try(&dev.lock):
+        return
+    images_seen = dev.images
+    while True:
+        node = next_of_list(&link)
+        if node == NULL:
+            break
+        if node.ref_kind == REF_INFINITY and node.host_end - node.host_start > 1:
+            gompy_stale_new(dev.number, node.host_start, device_address(node, node.host_start),
+                            node.host_end - node.host_start, True, True)
+    gompy_lock_release(&dev.lock)
+
+
+cdef void note_map(const HookEvent *event) noexcept nogil:
+    """A mapping was made; pointers and descriptors are the compiler's own."""
+    if event.detail == MAP_NEW and event.map_kind >= 0 and not is_pointer_kind(event.map_kind) \
+            and event.map_kind != GOMP_MAP_TO_PSET:
+        gompy_stale_new(event.device, event.host, event.target, event.size, event.bytes != 0, False)
+    elif event.detail == MAP_ATTACHED and event.target:
+        gompy_stale_copied(event.device, event.target, event.host, sizeof(void *), True)
+
+
+cdef void note_side(HookEvent *event, int slot) noexcept nogil:
+    global gompy_stale_time
+    cdef uint64_t begin
+    if not gompy_tracking:
+        return
+    if event.kind == HOOK_CONSTRUCT:
+        gompy_end_watch()
+        if event.construct.outer != NULL or event.phase == PHASE_BEGIN:
+            return
+    begin = gompy_now()
+    pthread_mutex_lock(&gompy_stale_lock)
+    if not gompy_tracking:
+        pass
+    elif event.kind == HOOK_CONSTRUCT:
+        gompy_stale_watch()
+    elif event.queue != NULL or event.kind == HOOK_DEVICE and event.detail == DEVICE_FINI or \
+            event.detail == LAUNCH_LATER:
+        gompy_stop_tracking()
+    elif event.kind == HOOK_MAP:
+        note_map(event)
+    elif event.kind == HOOK_LAUNCH and event.phase == PHASE_BEGIN:
+        track_globals(&devices[event.device])
+        gompy_stale_begin_region(event.device)
+    elif event.kind == HOOK_LAUNCH:
+        gompy_stale_end_region(event.device)
+    elif event.kind == HOOK_COPY and event.phase == PHASE_END and event.good:
+        if event.detail == COPY_WITHIN:
+            gompy_stop_tracking()
+        else:
+            gompy_stale_copied(event.device, event.target, event.host, event.size, event.detail == COPY_TO_DEVICE)
+    gompy_stale_time += gompy_now() - begin
+    pthread_mutex_unlock(&gompy_stale_lock)
+
+
+cdef void follow_sides() noexcept nogil:
+    """The run is checked."""
+    global gompy_peek, gompy_mark, gompy_left, gompy_tracking, gompy_stale_begun
+    gompy_peek = peek_side
+    gompy_mark = mark_side
+    gompy_left = left_side
+    gompy_stale_begun = gompy_now()
+    gompy_tracking = 1
+    if gompy_subscribe(HOOK_CONSTRUCT | HOOK_MAP | HOOK_COPY | HOOK_LAUNCH | HOOK_DEVICE, note_side) < 0:
+        gompy_tracking = 0

@@ -1,0 +1,65 @@
+# What `gompy run --check` is told of mappings.
+
+cdef extern from "core/check_stale.h" nogil:
+    void gompy_stale_removed(int device, uintptr_t host, size_t size)
+
+
+cdef void check_maps(MapJob *job) noexcept nogil:
+    """Log the entries of a construct that has been mapped."""
+    cdef DeviceDescr *dev = job.dev
+    cdef MapEntry *entry
+    cdef size_t i
+    cdef int kind
+    cdef unsigned flags
+    cdef uintptr_t address, count
+    gompy_log_frame()
+    for i in range(job.maps.mapnum):
+        entry = &job.tgt.list[i]
+        kind = kind_at(&job.maps, i)
+        if job.maps.hostaddrs[i] == NULL or kind == GOMP_MAP_FIRSTPRIVATE_INT or kind == GOMP_MAP_STRUCT:
+            continue
+        flags = ENTRY_IMPLICIT if is_implicit_at(&job.maps, i) else 0
+        address = 0
+        count = 0
+        if entry.key != NULL:
+            address = argument_word(job, i)
+            count = count_owner(entry.key).refcount
+            if entry.key.ref_kind == REF_INFINITY:
+                flags |= ENTRY_FOR_EVER
+            elif entry.key.tgt == job.tgt:
+                flags |= ENTRY_NEW
+        elif kind == GOMP_MAP_FIRSTPRIVATE or entry.is_own:
+            flags |= ENTRY_OWN
+        else:
+            flags |= ENTRY_UNMAPPED
+        if is_attach_kind(kind):
+            flags |= ENTRY_ATTACH
+        gompy_log(EVENT_ENTRY, kind, dev.number, dev.what, dev.where, start_at(&job.maps, i),
+                  end_at(&job.maps, i) - start_at(&job.maps, i), address, count, flags)
+
+
+cdef void check_remove(DeviceDescr *dev, SplayNode *key) noexcept nogil:
+    """Log the end of a mapping."""
+    gompy_log_frame()
+    gompy_log(EVENT_REMOVE, 0, dev.number, dev.what, dev.where, key.host_start, key.host_end - key.host_start,
+              device_address(key, key.host_start), 0, 0)
+    gompy_stale_removed(dev.number, key.host_start, key.host_end - key.host_start)
+
+
+cdef void check_left(DeviceDescr *dev) noexcept nogil:
+    """Log what is mapped when the program ends.  The device is locked."""
+    cdef SplayNode **link = &dev.mem_map.root
+    cdef SplayNode *node
+    while True:
+        node = next_of_list(&link)
+        if node == NULL:
+            break
+        if node.ref_kind == REF_COUNTED or node.ref_kind == REF_STRUCT_ELEMENT:
+            gompy_log(EVENT_LEFT, 0, dev.number, NULL, NULL, node.host_start, node.host_end - node.host_start,
+                      device_address(node, node.host_start), count_owner(node).refcount, 0)
+
+
+cdef public void gompy_check_text(const char *text) noexcept nogil:
+    """For plugins and the emulated CUDA driver: what they have told the program, for the log."""
+    if gompy_checking:
+        gompy_log_text(text, strlen(text))

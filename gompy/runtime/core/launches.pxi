@@ -1,0 +1,45 @@
+# What precedes every launch, whichever construct it is of; and Fortran's write statements, which stand before
+# libgfortran's own so that a launch inside of one is known (output.h).
+
+cdef extern from "core/output.h" nogil:
+    void gompy_output_first()
+    void gompy_begin_statement(void *transfer)
+    void gompy_end_statement(void *transfer)
+
+cdef uint64_t host_regions
+cdef const char *first_host_reason
+
+
+cdef inline void begin_launch(DeviceDescr *dev, const void *region, const char *how) noexcept nogil:
+    """A region is launched next: count it, tell it, and write out what the host has printed before."""
+    gompy_count(&dev.launches)
+    gompy_output_first()
+    if gompy_checking:
+        gompy_log_frame()
+        gompy_log(EVENT_LAUNCH, 0, dev.number, NULL, region, 0, 0, 0, 0, 0)
+    if gompy_debug_level:
+        tell_launch(dev, region, how)
+
+
+cdef public void begin_statement "_gfortran_st_write"(void *transfer) noexcept nogil:
+    """Fortran's begin of a write statement."""
+    gompy_begin_statement(transfer)
+
+
+cdef public void end_statement "_gfortran_st_write_done"(void *transfer) noexcept nogil:
+    """Fortran's end of a write statement."""
+    gompy_end_statement(transfer)
+
+
+cdef void forget_counts() noexcept nogil:
+    """A forked child counts its own regions."""
+    global host_regions, first_host_reason
+    host_regions = 0
+    first_host_reason = NULL
+
+
+cdef inline void count_host_region(const char *reason) noexcept nogil:
+    """A region runs on the host; reason: why, or NULL where the program asked for it."""
+    gompy_count(&host_regions)
+    if reason != NULL:
+        gompy_first(&first_host_reason, reason)

@@ -1,0 +1,105 @@
+# A construct's TargetMem and its block of device memory.
+
+
+cdef TargetMem *new_target_mem(DeviceDescr *dev, size_t entries, size_t nodes) noexcept nogil:
+    """A zeroed TargetMem with room for entries and nodes, in one piece of memory; NULL if there is none."""
+    cdef size_t size = sizeof(TargetMem) + entries * sizeof(MapEntry) + nodes * sizeof(SplayNode)
+    cdef TargetMem *tgt = <TargetMem *> calloc(1, size)
+    if tgt != NULL:
+        tgt.device = dev
+        tgt.list_count = entries
+        tgt.num_nodes = nodes
+        tgt.list = <MapEntry *> (tgt + 1)
+        tgt.nodes = <SplayNode *> (tgt.list + entries)
+        if dev != NULL:
+            tgt.epoch = dev.epoch
+    return tgt
+
+
+cdef int drop_target_mem(TargetMem *tgt) noexcept nogil:
+    """One reference less; the last one frees the block on the device and everything here."""
+    cdef int rc = 0
+    if tgt.refcount > 1:
+        tgt.refcount -= 1
+        return 0
+    if tgt.to_free != NULL:
+        rc = free_device_memory(tgt.device, tgt.to_free)
+    free(tgt)
+    return rc
+
+
+cdef int allocation_failed(MapJob *job, size_t total) noexcept nogil:
+    """Say which object is the largest of the block that does not fit: often it is the one whose size is wrong."""
+    cdef size_t i, largest = job.maps.mapnum
+    cdef int kind
+    for i in range(job.maps.mapnum):
+        kind = kind_at(&job.maps, i)
+        if job.maps.hostaddrs[i] == NULL or job.tgt.list[i].key != NULL or has_property(kind, KIND_BARE | KIND_POINTER):
+            continue
+        if largest == job.maps.mapnum or job.maps.sizes[i] > job.maps.sizes[largest]:
+            largest = i
+    if largest == job.maps.mapnum:
+        return gompy_fail(b"device memory allocation fail")
+    return gompy_fail(
+            b"device memory allocation fail: a block of %zu bytes, the largest object in it is [%p..%p) of %zu "
+            b"bytes", total, job.maps.hostaddrs[largest],
+            <char *> job.maps.hostaddrs[largest] + job.maps.sizes[largest], job.maps.sizes[largest])
+
+
+cdef int allocate_block(MapJob *job, char *stack_buffer) noexcept nogil:
+    """Device memory for what is new, and the stage for its first part."""
+    cdef TargetMem *tgt = job.tgt
+    cdef size_t staged = job.size
+    cdef size_t total
+    cdef size_t i
+    if not job.new_objects and job.pragma != VARS_TARGET:
+        return 0
+    if job.large_size:
+        staged = align_up(job.size, job.align)
+    total = staged + job.large_size
+    tgt.to_free = device_alloc(job.dev, total + job.align - 1)
+    if tgt.to_free == NULL:
+        return allocation_failed(job, total)
+    tgt.tgt_start = align_up(<uintptr_t> tgt.to_free, job.align)
+    tgt.tgt_end = tgt.tgt_start + total
+    if job.large_size:
+        for i in range(job.maps.mapnum):
+            if tgt.list[i].large:
+                tgt.list[i].planned += staged
+        if job.guard:
+            close_gaps(job, staged)
+    if job.size and job.dev.queue == NULL and (job.pragma == VARS_TARGET or job.staged_objects > 1):
+        job.stage.start = tgt.tgt_start
+        job.stage.size = job.size
+        job.stage.buffer = stack_buffer if job.size <= STAGE_ON_STACK else <char *> malloc(job.size)
+    return 0
+
+
+cdef void hold_blocks(MapJob *job) noexcept nogil:
+    """Keep the blocks of existing keys until the construct ends: an exit data inside it may remove the keys."""
+    cdef size_t i
+    cdef SplayNode *key
+    for i in range(job.maps.mapnum):
+        key = job.tgt.list[i].key
+        if key != NULL and key.tgt != job.tgt:
+            key.tgt.refcount += 1
+
+
+cdef int finish_block(MapJob *job) noexcept nogil:
+    """Write the argument words and send the stage."""
+    cdef size_t i, place = 0
+    cdef uintptr_t word
+    cdef int rc = 0
+    if job.pragma == VARS_TARGET:
+        if job.has_struct:
+            place_struct_sections(job)
+        for i in range(job.maps.mapnum):
+            if job.maps.later != NULL and job.maps.later[i]:
+                continue
+            word = argument_word(job, i)
+            if copy_word(job.dev, job.tgt.tgt_start + place * sizeof(void *), word, &job.stage):
+                return -1
+            place += 1
+    if job.stage.buffer != NULL:
+        rc = copy_to_device(job.dev, job.stage.start, job.stage.buffer, job.stage.size, NULL)
+    return rc

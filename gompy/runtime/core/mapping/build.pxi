@@ -1,0 +1,247 @@
+# The second pass of a mapping: the keys of new objects, their contents, the argument words.
+
+cdef int refresh_descriptor(MapJob *job, size_t i) noexcept nogil:
+    """A mapped descriptor was copied again: its pointers get their device values."""
+    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef SplayNode *key = entry.key
+    cdef size_t j
+    for j in range(i + 1, i + 1 + entry.follow):
+        job.tgt.list[j].key = key
+        if job.openacc:
+            increment_refcount(key, job.stamp)
+        if map_pointer(job, device_address(key, <uintptr_t> job.maps.hostaddrs[j]),
+                       (<uintptr_t *> job.maps.hostaddrs[j])[0],
+                       job.maps.sizes[j], False):
+            return -1
+    return 0
+
+
+cdef int build_always_pointer(MapJob *job, size_t i, uintptr_t *value) noexcept nogil:
+    """Store the device value of the entry before into a mapped pointer."""
+    cdef uintptr_t start = start_at(&job.maps, i)
+    cdef SplayNode *node = lookup_mapped(&job.dev.mem_map, start, start + sizeof(void *))
+    if node == NULL or not lies_inside(start, node.host_start, node.host_end):
+        return gompy_fail(b"always pointer not mapped")
+    if i and kind_at(&job.maps, i - 1) != GOMP_MAP_ALWAYS_POINTER:
+        value[0] = argument_word(job, i - 1)
+    if value[0]:
+        value[0] -= job.maps.sizes[i]
+    if copy_word(job.dev, device_address(node, start), value[0], &job.stage):
+        return -1
+    value[0] = device_address(node, start)
+    return 0
+
+
+cdef int build_attach(MapJob *job, size_t i) noexcept nogil:
+    """Attach a pointer; OpenMP leaves one alone whose variable is not mapped, and one of an empty section may be wild.
+    """
+    cdef uintptr_t start = start_at(&job.maps, i)
+    cdef SplayNode *node = lookup_mapped(&job.dev.mem_map, start, start + sizeof(void *))
+    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef bint empty
+    if node == NULL:
+        return gompy_fail(b"outer struct not mapped for attach") if job.openacc else 0
+    entry.key = node
+    entry.offset = start - node.host_start
+    entry.length = node.host_end - node.host_start
+    entry.is_attach = 1
+    # GCC 12 writes plain ATTACH also for a section whose length turns out to be 0.
+    empty = (not job.openacc and i and job.maps.sizes[i - 1] == 0
+             and job.maps.hostaddrs[i - 1] == <void *> ((<uintptr_t *> start)[0] + job.maps.sizes[i]))
+    return attach_pointer(job.dev, node, start, job.maps.sizes[i],
+                          empty or kind_at(&job.maps, i) == GOMP_MAP_ATTACH_ZERO_LENGTH_ARRAY_SECTION, &job.stage,
+                          empty)
+
+
+cdef int first_contents(MapJob *job, SplayNode *key, size_t i, int kind) noexcept nogil:
+    """Fill a new object of the device."""
+    cdef size_t j
+    cdef uintptr_t size = key.host_end - key.host_start
+    cdef uintptr_t place = device_address(key, key.host_start)
+    cdef MapEntry *entry = &job.tgt.list[i]
+    if is_pointer_kind(kind):
+        return map_pointer(job, place, (<uintptr_t *> key.host_start)[0], job.maps.sizes[i],
+                           kind == GOMP_MAP_POINTER_TO_ZERO_LENGTH_ARRAY_SECTION)
+    if has_property(kind, KIND_PRESENT):
+        return fail_absent(job.dev, key.host_start, size)
+    if not has_property(kind, KIND_FILLED) or size == 0:
+        return 0
+    job.dev.copying.kind = kind
+    check_copy(job.dev, key.host_start, size, place, True, 0)
+    if copy_to_device(job.dev, place, <void *> key.host_start, size, &job.stage):
+        return -1
+    if kind == GOMP_MAP_TO_PSET:
+        entry.follow = descriptor_pointers(&job.maps, i)
+        for j in range(i + 1, i + 1 + entry.follow):
+            job.tgt.list[j].key = key
+            if job.openacc:
+                increment_refcount(key, job.stamp)
+            if (<void **> job.maps.hostaddrs[j])[0] == NULL:
+                key.null_pointer = 1
+            if map_pointer(job, device_address(key, <uintptr_t> job.maps.hostaddrs[j]),
+                           (<uintptr_t *> job.maps.hostaddrs[j])[0], job.maps.sizes[j], False):
+                return -1
+    return 0
+
+
+cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) noexcept nogil:
+    """A new key, or the one that an entry before made.
+
+    first: the first element of the struct that it belongs to (itself, if it is that), or NULL.
+    """
+    cdef int kind = kind_at(&job.maps, i)
+    cdef uintptr_t start = start_at(&job.maps, i)
+    cdef uintptr_t end = end_at(&job.maps, i)
+    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef SplayTree *tree = &job.dev.mem_map
+    cdef SplayNode *node = splay_lookup(tree, start, end)
+    cdef SplayNode *key = job.next_node
+    cdef uintptr_t address
+    if node != NULL and node.ref_kind != REF_LINK:
+        if map_existing(job, node, start, end, entry, kind, False, is_implicit_at(&job.maps, i), &job.stage):
+            return -1
+        return 0
+    job.next_node += 1
+    key.host_start = start
+    key.host_end = end
+    key.tgt = job.tgt
+    key.tgt_offset = key_offset(job, start, end, planned)
+    if node != NULL:
+        splay_remove(tree, node)
+        key.link_key = node
+    if first != NULL:
+        key.ref_kind = REF_STRUCT_ELEMENT
+        key.first = first
+        first.elements += 1
+    if first == NULL or first == key:
+        job.tgt.refcount += 1  # one for all elements of a struct: they leave together
+    entry.key = key
+    entry.copy_from = has_property(kind, KIND_FROM)
+    entry.always_copy_from = has_property(kind, KIND_ALWAYS_FROM)
+    entry.offset = 0
+    entry.copy_start = 0
+    entry.length = end - start
+    increment_refcount(key, job.stamp)
+    if splay_insert(tree, key) or first_contents(job, key, i, kind):
+        return -1
+    if node != NULL:
+        # The device's pointer to the variable; it is no part of this construct's block.
+        address = device_address(key, start) - (start - node.host_start)
+        return copy_word(job.dev, node.tgt_offset, address, NULL)
+    return 0
+
+
+cdef int build_struct(MapJob *job, size_t i) noexcept nogil:
+    """The members of a struct that plan_struct did not find."""
+    cdef size_t first = i + 1
+    cdef size_t last = i + job.maps.sizes[i]
+    cdef uintptr_t base = start_at(&job.maps, i)
+    cdef SplayNode *whole
+    cdef SplayNode *first_key = NULL
+    cdef SplayNode *next
+    cdef size_t planned = job.tgt.list[i].planned
+    cdef size_t j
+    if job.tgt.list[first].key != NULL:
+        return 0
+    whole = mapped_struct(job, i)
+    for j in range(first, last + 1):
+        if whole != NULL:
+            if map_member(job, whole, first, j, &job.stage):
+                return -1
+            continue
+        if is_empty_member(&job.maps, j):
+            continue
+        next = job.next_node
+        if build_object(job, j, NULL if job.openacc else first_key if first_key != NULL else next,
+                        planned + (<uintptr_t> job.maps.hostaddrs[j] - base)):
+            return -1
+        if first_key == NULL and job.next_node != next:
+            first_key = next
+    if job.tgt.list[i].follow and first_key != NULL:
+        return build_struct_pointers(job, base, planned, first_key)
+    return 0
+
+
+cdef int build_pointer_structs(MapJob *job) noexcept nogil:
+    """Structs that take pointers in come first: GCC 12 may list the attachments before them."""
+    cdef size_t i = 0
+    while i < job.maps.mapnum:
+        if kind_at(&job.maps, i) == GOMP_MAP_STRUCT and job.maps.hostaddrs[i] != NULL:
+            if job.tgt.list[i].follow and build_struct(job, i):
+                return -1
+            i += job.maps.sizes[i]
+        i += 1
+    return 0
+
+
+cdef int point_copy(MapJob *job, size_t i, uintptr_t data) noexcept nogil:
+    """Fortran's firstprivate of an allocatable: its descriptor's copy points to the copy of its data (libgomp 13).
+
+    ATTACH, behind the data: the word at its address is the host address of the descriptor, or of its entry, which is
+    FIRSTPRIVATE too; the bias says where in the descriptor the pointer is.
+    """
+    cdef uintptr_t descriptor = (<uintptr_t *> job.maps.hostaddrs[i])[0]
+    cdef size_t j = i
+    while j:
+        j -= 1
+        if kind_at(&job.maps, j) == GOMP_MAP_FIRSTPRIVATE and (
+                <uintptr_t> job.maps.hostaddrs[j] == descriptor or job.maps.hostaddrs[i] == &job.maps.hostaddrs[j]):
+            return copy_word(job.dev, job.tgt.tgt_start + job.tgt.list[j].planned + job.maps.sizes[i], data, &job.stage)
+    return gompy_fail(b"firstprivate: the descriptor at %p is not part of the construct", <void *> descriptor)
+
+
+cdef int build_entries(MapJob *job) noexcept nogil:
+    """The second pass.  -1 with a failure text."""
+    cdef size_t i = 0
+    cdef int kind
+    cdef uintptr_t pointer_value = 0
+    cdef MapEntry *entry
+    if job.takes_pointers and build_pointer_structs(job):
+        return -1
+    while i < job.maps.mapnum:
+        entry = &job.tgt.list[i]
+        kind = kind_at(&job.maps, i)
+        if kind == GOMP_MAP_STRUCT and job.maps.hostaddrs[i] != NULL:
+            if build_struct(job, i):
+                return -1
+            i += job.maps.sizes[i] + 1
+            continue
+        if entry.key != NULL:
+            if entry.follow and refresh_descriptor(job, i):
+                return -1
+            i += entry.follow + 1
+            continue
+        if job.maps.hostaddrs[i] == NULL or kind in (GOMP_MAP_FIRSTPRIVATE_INT, GOMP_MAP_ZERO_LEN_ARRAY_SECTION):
+            pass
+        elif kind == GOMP_MAP_FIRSTPRIVATE:
+            entry.offset = entry.planned
+            job.dev.copying.kind = kind
+            if job.maps.sizes[i] and copy_value(job.dev, job.tgt.tgt_start + entry.planned, job.maps.hostaddrs[i],
+                                           job.maps.sizes[i], &job.stage):
+                return -1
+            if i + 1 < job.maps.mapnum and kind_at(&job.maps, i + 1) == GOMP_MAP_ATTACH:
+                i += 1
+                if point_copy(job, i, job.tgt.tgt_start + entry.planned):
+                    return -1
+        elif entry.is_own:
+            if build_own_entry(job, i, kind):
+                return -1
+            i += entry.follow
+        elif is_use_device_kind(kind):
+            if entry.offset == OFFSET_LATER and translate_in_place(job, i):
+                return -1
+        elif kind == GOMP_MAP_ALWAYS_POINTER:
+            if build_always_pointer(job, i, &pointer_value):
+                return -1
+        elif is_attach_kind(kind):
+            if build_attach(job, i):
+                return -1
+        elif kind == GOMP_MAP_IF_PRESENT:
+            if i + 1 < job.maps.mapnum and kind_at(&job.maps, i + 1) == GOMP_MAP_POINTER:
+                i += 1
+        else:
+            if build_object(job, i, NULL, entry.planned):
+                return -1
+            i += entry.follow
+        i += 1
+    return 0

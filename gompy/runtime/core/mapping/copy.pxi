@@ -1,0 +1,201 @@
+# Copies between host and device in mapping operations, and the pointers that are attached in mapped ranges.
+
+cdef enum:
+    STAGED_OBJECT_SIZE = 16384  # larger objects are copied by themselves
+    STAGED_BLOCK_SIZE = 65536
+    STAGE_ON_STACK = 2048
+
+
+cdef struct Stage:
+    # The start of a new block, gathered on the host so that it goes to the device in one copy (libgomp: coalesce_buf).
+    char *buffer
+    uintptr_t start  # device address
+    size_t size
+
+ctypedef int (*one_way_fn)(DeviceDescr *, SplayNode *, uintptr_t, size_t, bint, Stage *) noexcept nogil
+
+cdef extern from *:
+    """
+    /* A function for rare cases that its caller must not take in: it would pay for its registers each time.  */
+    #define gompy_apart(f) ({ __typeof__ (f) *gompy_f = (f); __asm__ ("" : "+r" (gompy_f)); gompy_f; })
+    """
+    one_way_fn apart_copy "gompy_apart"(one_way_fn) noexcept nogil
+
+
+cdef inline uintptr_t device_address(SplayNode *key, uintptr_t host) noexcept nogil:
+    return key.tgt.tgt_start + key.tgt_offset + (host - key.host_start)
+
+
+cdef int copy_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t size, Stage *stage) noexcept nogil:
+    """Copy to the device, or to the stage if the place is in it; -1 with a failure text."""
+    if stage != NULL and stage.buffer != NULL and dst - stage.start < stage.size:
+        begin_copy(dev, True, src, size)
+        memcpy(stage.buffer + (dst - stage.start), src, size)
+        end_copy(dev, True)
+        return 0
+    if dev.queue != NULL:
+        return queue_to_device(dev, dst, src, size)
+    begin_copy(dev, True, src, size)
+    if not end_copy(dev, device_host2dev(dev, <void *> dst, src, size)):
+        return gompy_fail(b"Copying of host object [%p..%p) to dev object [%p..%p) failed",
+                          src, <const char *> src + size, <void *> dst, <void *> (dst + size))
+    return 0
+
+
+cdef int copy_value(DeviceDescr *dev, uintptr_t dst, const void *value, size_t size, Stage *stage) noexcept nogil:
+    """Copy to the device what is in host memory now, whenever a queue comes to it."""
+    if dev.queue != NULL:
+        return queue_value(dev, dst, value, size)
+    return copy_to_device(dev, dst, value, size, stage)
+
+
+cdef inline int copy_word(DeviceDescr *dev, uintptr_t dst, uintptr_t value, Stage *stage) noexcept nogil:
+    """Copy a word that is no object of the program."""
+    return copy_value(dev, dst, &value, sizeof(void *), stage)
+
+
+cdef int copy_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) noexcept nogil:
+    """Copy from the device; -1 with a failure text."""
+    if dev.queue != NULL:
+        return queue_to_host(dev, dst, src, size)
+    begin_copy(dev, False, dst, size)
+    if not end_copy(dev, device_dev2host(dev, dst, <void *> src, size)):
+        return gompy_fail(b"Copying of dev object [%p..%p) to host object [%p..%p) failed",
+                          <void *> src, <void *> (src + size), dst, <char *> dst + size)
+    return 0
+
+
+cdef int copy_checked(DeviceDescr *dev, SplayNode *key, uintptr_t host, size_t size, bint to_device,
+                      Stage *stage) noexcept nogil:
+    """copy_one_way, logged."""
+    cdef uint64_t before
+    if to_device:
+        check_copy(dev, host, size, device_address(key, host), True, 0)
+        return copy_to_device(dev, device_address(key, host), <void *> host, size, stage)
+    if is_constant(host):
+        return 0
+    before = gompy_hash(<void *> host, size)
+    if copy_to_host(dev, <void *> host, device_address(key, host), size):
+        return -1
+    check_copy(dev, host, size, device_address(key, host), False, before)
+    return 0
+
+
+cdef int copy_one_way(DeviceDescr *dev, SplayNode *key, uintptr_t host, size_t size, bint to_device,
+                      Stage *stage) noexcept nogil:
+    if size == 0:
+        return 0
+    if rare(gompy_checking):
+        return apart_copy(copy_checked)(dev, key, host, size, to_device, stage)
+    if to_device:
+        return copy_to_device(dev, device_address(key, host), <void *> host, size, stage)
+    if is_constant(host):
+        return 0
+    return copy_to_host(dev, <void *> host, device_address(key, host), size)
+
+
+cdef int copy_range(DeviceDescr *dev, SplayNode *key, uintptr_t start, uintptr_t end, bint to_device,
+                    Stage *stage) noexcept nogil:
+    """Copy [start, end) of a mapped range one way, all but the pointers attached in it."""
+    cdef AttachList *attached = key.attached
+    cdef uintptr_t at = start
+    cdef uintptr_t pointer
+    cdef size_t i
+    if attached != NULL:
+        for i in range(attached.used):
+            pointer = attached.items[i].address
+            if pointer + sizeof(void *) <= at or attached.items[i].count == 0:
+                continue
+            if pointer >= end:
+                break
+            if pointer > at and copy_one_way(dev, key, at, pointer - at, to_device, stage):
+                return -1
+            at = pointer + sizeof(void *)
+    if at < end:
+        return copy_one_way(dev, key, at, end - at, to_device, stage)
+    return 0
+
+
+cdef AttachedPointer *find_attached(SplayNode *key, uintptr_t address, bint insert) noexcept nogil:
+    """The counter of the pointer at a host address; NULL if it has none (or, on insert, no memory)."""
+    cdef AttachList *attached = key.attached
+    cdef AttachedPointer *items
+    cdef size_t low = 0
+    cdef size_t high
+    cdef size_t middle
+    if attached == NULL:
+        if not insert:
+            return NULL
+        attached = <AttachList *> calloc(1, sizeof(AttachList))
+        if attached == NULL:
+            return NULL
+        key.attached = attached
+    high = attached.used
+    while low < high:
+        middle = (low + high) >> 1
+        if attached.items[middle].address < address:
+            low = middle + 1
+        else:
+            high = middle
+    if low < attached.used and attached.items[low].address == address:
+        return &attached.items[low]
+    if not insert:
+        return NULL
+    if attached.used == attached.room:
+        items = <AttachedPointer *> realloc(attached.items, (2 * attached.room + 4) * sizeof(AttachedPointer))
+        if items == NULL:
+            return NULL
+        attached.items = items
+        attached.room = 2 * attached.room + 4
+    memmove(&attached.items[low + 1], &attached.items[low], (attached.used - low) * sizeof(AttachedPointer))
+    attached.used += 1
+    attached.items[low].address = address
+    attached.items[low].count = 0
+    return &attached.items[low]
+
+
+cdef int attach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, size_t bias, bint allow_zero_length,
+                        Stage *stage, bint allow_null=False) noexcept nogil:
+    """Make the device copy of a mapped pointer point to the device copy of its target (libgomp: gomp_attach_pointer).
+    """
+    cdef AttachedPointer *counter
+    cdef SplayNode *target
+    cdef uintptr_t value
+    cdef uintptr_t data = 0
+    if key == NULL:
+        return gompy_fail(b"enclosing struct not mapped for attach")
+    counter = find_attached(key, pointer, True)
+    if counter == NULL:
+        return gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(AttachedPointer))
+    counter.count += 1
+    if counter.count > 1:
+        return 0
+    value = (<uintptr_t *> pointer)[0]
+    # GCC 14's device code gets NULL: pointers of Fortran's that are not associated are mapped with their types.
+    if value == 0 and not (allow_null or key.taken_in or newest_version >= GOMP_VERSION_INDIRECT_FUNCS):
+        return gompy_fail(b"attempt to attach null pointer")
+    target = lookup_mapped(&dev.mem_map, value + bias, value + bias + 1) if value else NULL
+    if target != NULL:
+        data = device_address(target, value)
+    elif allow_zero_length or key.taken_in or value == 0:
+        data = unmapped_value(value)
+    else:
+        return gompy_fail(b"pointer target not mapped for attach")
+    return copy_word(dev, device_address(key, pointer), data, stage)
+
+
+cdef int detach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, bint finalize) noexcept nogil:
+    """Undo one attach; the last one gives the device copy the host's value (libgomp: gomp_detach_pointer)."""
+    cdef AttachedPointer *counter
+    if key == NULL:
+        return gompy_fail(b"enclosing struct not mapped for detach")
+    if key.attached == NULL:
+        return gompy_fail(b"no attachment counters for struct")
+    counter = find_attached(key, pointer, False)
+    if not finalize and (counter == NULL or counter.count == 0):
+        return gompy_fail(b"attach count underflow")
+    if counter != NULL:
+        counter.count = 0 if finalize else counter.count - 1
+        if counter.count:
+            return 0
+    return copy_word(dev, device_address(key, pointer), (<uintptr_t *> pointer)[0], NULL)

@@ -1,0 +1,107 @@
+# The end of a construct's mapping, and the removal of keys (libgomp: gomp_unmap_vars, gomp_remove_var).
+
+
+cdef int forget_key(DeviceDescr *dev, SplayNode *key) noexcept nogil:
+    """Take a key out of the tree and put the link variable back that it stood in for."""
+    splay_remove(&dev.mem_map, key)
+    key.removed = 1
+    if gompy_checking:
+        check_remove(dev, key)
+    if key.attached != NULL:
+        free(key.attached.items)
+        free(key.attached)
+        key.attached = NULL
+    if key.link_key != NULL:
+        return splay_insert(&dev.mem_map, key.link_key)
+    return 0
+
+
+cdef int remove_key(DeviceDescr *dev, SplayNode *key) noexcept nogil:
+    """Remove a mapping, of a struct's element with all its siblings."""
+    cdef TargetMem *tgt = key.tgt
+    cdef SplayNode *first
+    cdef size_t i
+    if key.ref_kind == REF_STRUCT_ELEMENT:
+        first = key.first
+        for i in range(first.elements):
+            if forget_key(dev, first + i):
+                return -1
+    elif forget_key(dev, key):
+        return -1
+    return drop_target_mem(tgt)
+
+
+cdef int remove_keys(DeviceDescr *dev, SplayNode *removed) noexcept nogil:
+    """Remove a chain of keys (next_removed)."""
+    cdef SplayNode *next
+    while removed != NULL:
+        next = removed.next_removed
+        if remove_key(dev, removed):
+            return -1
+        removed = next
+    return 0
+
+
+cdef SplayNode *mapped_since(DeviceDescr *dev, SplayNode *gone, const MapEntry *entry, uint64_t stamp) noexcept nogil:
+    """What maps now all of a list item whose mapping was deleted within the construct; NULL if nothing does.
+
+    OpenMP 5.1, 2.21.7.1: at the end it matters whether the list item is present then.  (libgomp reads freed memory.)
+    """
+    cdef uintptr_t start = gone.host_start
+    cdef uintptr_t end = gone.host_end
+    cdef SplayNode *key
+    if stamp == EVERY_ENTRY:
+        return NULL  # OpenACC's regions have counts of their own
+    if entry.length:
+        start += entry.copy_start
+        end = start + entry.length
+    key = lookup_mapped(&dev.mem_map, start, end)
+    return key if key != NULL and key.host_start <= start and end <= key.host_end else NULL
+
+
+cdef int unmap_vars(TargetMem *tgt, uint64_t stamp) noexcept nogil:
+    """End the mapping of a construct: detach, lower the counts, copy back, remove.  The device is locked."""
+    cdef DeviceDescr *dev = tgt.device
+    cdef SplayNode *removed = NULL
+    cdef SplayNode *key
+    cdef MapEntry *entry
+    cdef bint do_copy, do_remove
+    cdef uintptr_t start
+    cdef size_t i
+    for i in range(tgt.list_count):
+        entry = &tgt.list[i]
+        if entry.key != NULL and entry.is_attach and not entry.key.removed:
+            if detach_pointer(dev, entry.key, entry.key.host_start + entry.offset, False):
+                return -1
+    for i in range(tgt.list_count):
+        entry = &tgt.list[i]
+        key = entry.key
+        if key == NULL or entry.is_attach:
+            continue
+        start = key.host_start + entry.copy_start
+        if key.removed:
+            key = mapped_since(dev, key, entry, stamp)
+            if key == NULL:
+                continue
+        decrement_refcount(key, stamp, False, &do_copy, &do_remove)
+        if (do_copy and entry.copy_from) or entry.always_copy_from:
+            dev.copying.kind = entry.kind
+            # OpenACC: as it is, the pointers that are still attached in it included (libgomp does so for OpenMP too).
+            if copy_one_way(dev, key, start, entry.length, False, NULL) if stamp == EVERY_ENTRY \
+                    else copy_range(dev, key, start, start + entry.length, False, NULL):
+                return -1
+        if has_hooks(HOOK_MAP):
+            tell_entry_end(dev, MAP_REMOVED if do_remove else MAP_KEPT, entry.kind, i, start, entry.length, key,
+                           entry.length if (do_copy and entry.copy_from) or entry.always_copy_from else 0)
+        if do_remove:
+            key = count_owner(key)
+            key.next_removed = removed
+            removed = key
+    # Only now: a key may stand in the list more than once, and its removal may free it.
+    if remove_keys(dev, removed):
+        return -1
+    for i in range(tgt.list_count):
+        key = tgt.list[i].key
+        if key != NULL and key.tgt != tgt and drop_target_mem(key.tgt):
+            return -1
+    return drop_target_mem(tgt)

@@ -1,0 +1,246 @@
+# The runtime's structures.  One device has one tree of mapped host ranges; a construct that maps something new makes
+# one TargetMem (libgomp: target_mem_desc, "tgt"), which owns a block of device memory and the tree nodes of what is in
+# it.
+
+from gompy.native.plugin_types cimport AddrPair, InteropObject, c_bool
+
+cdef struct AttachedPointer:
+    uintptr_t address  # host address of the pointer
+    uintptr_t count
+
+cdef struct AttachList:
+    # Attached pointers of one mapped range, sorted by address.
+    size_t used
+    size_t room
+    AttachedPointer *items
+
+cdef struct SplayNode:
+    # A mapped host range [host_start, host_end) (libgomp: splay_tree_key_s and its node).
+    uintptr_t host_start
+    uintptr_t host_end
+    TargetMem *tgt
+    uintptr_t tgt_offset  # device address - tgt.tgt_start
+    int ref_kind  # REF_*
+    int removed  # no longer in the tree, but a construct that lasts still has it in its list
+    int taken_in  # a struct's pointer that the construct did not list (struct_pointers.pxi)
+    int null_pointer  # TO_PSET: a pointer in it was NULL when it was mapped
+    uintptr_t refcount  # of a struct's elements: valid in the first only
+    uintptr_t dynamic_refcount  # OpenACC: what enter data and acc_copyin, acc_create added to it
+    uint64_t stamp  # the construct that changed refcount last
+    SplayNode *first  # struct elements: the element with the counter
+    size_t elements  # in that first one: how many siblings, itself included
+    AttachList *attached
+    uintptr_t held  # clang's ompx_hold: so many of the references, or of REF_INFINITY's that nobody counts
+    void *notes  # what the door that made it keeps of it, behind the node in the same block; NULL: nothing
+    SplayNode *link_key  # the REF_LINK node that this one stands in for
+    SplayNode *next_removed
+    SplayNode *left
+    SplayNode *right
+
+cdef struct SplayTree:
+    SplayNode *root
+    size_t count
+
+cdef struct MapEntry:
+    # What a construct does with one entry of its lists at its end (libgomp: target_var_desc).
+    SplayNode *key
+    uintptr_t offset  # of the entry's address in the key; without a key OFFSET_* or the place in the block
+    uintptr_t copy_start  # what goes back to the host at the end: this offset in the key, this length
+    uintptr_t length
+    size_t follow  # TO_PSET: how many of the next entries are pointers in it
+    size_t planned  # where in the block, for a new object
+    unsigned char large
+    unsigned char copy_from
+    unsigned char always_copy_from
+    unsigned char is_attach
+    unsigned char is_own  # a piece of the region's own (own_entries.pxi)
+    unsigned char kind  # GOMP_MAP_*
+
+cdef struct TargetMem:
+    uintptr_t refcount  # keys that are in the tree + constructs that last and name one of them, or made it
+    uintptr_t tgt_start
+    uintptr_t tgt_end
+    void *to_free
+    TargetMem *prev  # the enclosing target data construct
+    DeviceDescr *device
+    uint64_t epoch  # device.epoch when it was made; another one: the device was lost (fork)
+    const char *what  # the construct (places.pxi)
+    const void *where
+    const void *image  # the target data that it stands for, of the functions and variables of an image
+    size_t list_count
+    size_t num_nodes
+    MapEntry *list
+    SplayNode *nodes
+
+cdef struct MapList:
+    # The entries of a directive (map_list.pxi).
+    size_t mapnum
+    void **hostaddrs
+    size_t *sizes
+    void *kinds  # unsigned short, with the alignment in the upper byte; GCC 4.9's: unsigned char
+    bint short_kinds
+    const unsigned char *later  # of each entry: it has no argument word (iterators.pxi); NULL: all have one
+
+ctypedef void (*region_fn)(void *) noexcept nogil
+ctypedef int (*ops_int_fn)() noexcept nogil
+ctypedef unsigned (*ops_unsigned_fn)() noexcept nogil
+ctypedef const char *(*ops_name_fn)() noexcept nogil
+ctypedef c_bool (*ops_device_fn)(int n) noexcept nogil
+ctypedef int (*ops_count_fn)(unsigned requires) noexcept nogil  # the mask from GOMP_VERSION 2 on
+# The table of functions for reverse offload from GOMP_VERSION 2 on, that of indirect functions from 3 on, or NULL.
+ctypedef int (*ops_load_fn)(int n, unsigned version, const void *data, AddrPair **table, uint64_t **reverse,
+                            const uint64_t *indirect) noexcept nogil
+ctypedef c_bool (*ops_unload_fn)(int n, unsigned version, const void *data) noexcept nogil
+ctypedef void *(*ops_alloc_fn)(int n, size_t size) noexcept nogil
+ctypedef c_bool (*ops_free_fn)(int n, void *ptr) noexcept nogil
+ctypedef c_bool (*ops_copy_fn)(int n, void *dst, const void *src, size_t size) noexcept nogil
+ctypedef void (*ops_run_fn)(int n, void *fn, void *vars, void **args) noexcept nogil
+ctypedef void (*ops_async_run_fn)(int n, void *fn, void *vars, void **args, void *data) noexcept nogil
+ctypedef uint64_t (*ops_start_region_fn)(int n, void *fn, void *vars, void **args) noexcept nogil
+ctypedef void (*ops_await_region_fn)(int n, uint64_t ticket) noexcept nogil
+ctypedef c_bool (*ops_can_run_fn)(void *fn) noexcept nogil
+
+ctypedef size_t (*ops_guard_step_fn)(int n) noexcept nogil
+ctypedef c_bool (*ops_guard_fn)(int n, uintptr_t start, size_t size) noexcept nogil
+ctypedef c_bool (*ops_stale_fn)(int n, uintptr_t start, unsigned char *stale, size_t size) noexcept nogil
+ctypedef size_t (*ops_extent_fn)(int n, const void *p) noexcept nogil
+ctypedef void (*ops_acc_exec_fn)(void *fn, size_t mapnum, void **hostaddrs, void **devaddrs, unsigned *dims,
+                                 void *tgt) noexcept nogil
+ctypedef void (*ops_acc_async_exec_fn)(void *fn, size_t mapnum, void **hostaddrs, void **devaddrs, unsigned *dims,
+                                       void *tgt, void *queue) noexcept nogil
+ctypedef void *(*ops_create_fn)(int n) noexcept nogil
+ctypedef void (*ops_destroy_fn)(void *data) noexcept nogil
+ctypedef c_bool (*ops_queue_fn)(void *queue) noexcept nogil
+ctypedef int (*ops_queue_test_fn)(void *queue) noexcept nogil
+ctypedef c_bool (*ops_serialize_fn)(void *first, void *then) noexcept nogil
+ctypedef void (*ops_callback_fn)(void *queue, void (*fn)(void *) noexcept nogil, void *data) noexcept nogil
+ctypedef c_bool (*ops_async_copy_fn)(int n, void *dst, const void *src, size_t size, void *queue) noexcept nogil
+ctypedef uintptr_t (*ops_property_fn)(int n, int property) noexcept nogil
+ctypedef void *(*ops_cuda_current_fn)() noexcept nogil
+ctypedef void *(*ops_cuda_stream_fn)(void *queue) noexcept nogil
+ctypedef int (*ops_cuda_set_stream_fn)(void *queue, void *stream) noexcept nogil
+ctypedef char *(*ops_uid_fn)(int n) noexcept nogil
+ctypedef void (*ops_interop_fn)(InteropObject *object, int n, int action, c_bool targetsync,
+                                const char *preferred) noexcept nogil
+ctypedef intptr_t (*ops_interop_int_fn)(InteropObject *object, int property, int *code) noexcept nogil
+ctypedef void *(*ops_interop_ptr_fn)(InteropObject *object, int property, int *code) noexcept nogil
+ctypedef const char *(*ops_interop_str_fn)(InteropObject *object, int property, int *code) noexcept nogil
+ctypedef const char *(*ops_interop_type_fn)(InteropObject *object, int property) noexcept nogil
+
+cdef struct PluginOps:
+    # GOMP_OFFLOAD_* (libgomp-plugin.h); async_run, can_run, get_uid, the interop and the acc_* ones may be absent.
+    ops_unsigned_fn version
+    unsigned interface  # what that answered
+    ops_name_fn get_name
+    ops_unsigned_fn get_caps
+    ops_int_fn get_type
+    ops_count_fn get_num_devices
+    ops_device_fn init_device
+    ops_device_fn fini_device
+    ops_load_fn load_image
+    ops_unload_fn unload_image
+    ops_alloc_fn alloc
+    ops_free_fn free
+    ops_copy_fn dev2host
+    ops_copy_fn host2dev
+    ops_copy_fn dev2dev
+    ops_run_fn run
+    ops_async_run_fn async_run
+    ops_can_run_fn can_run
+    ops_uid_fn get_uid
+    ops_interop_fn interop  # NULL, or all five are there
+    ops_interop_int_fn interop_int
+    ops_interop_ptr_fn interop_ptr
+    ops_interop_str_fn interop_str
+    ops_interop_type_fn interop_type
+    ops_extent_fn extent  # gompy_block_extent, of our own plugins
+    ops_start_region_fn start_region  # gompy_start_region and gompy_await_region, or NULL
+    ops_await_region_fn await_region
+    ops_unsigned_fn fulfils  # gompy_fulfils, or NULL
+    ops_guard_step_fn guard_step  # gompy_guard_step and gompy_guard, or NULL
+    ops_guard_fn guard
+    ops_stale_fn mark_stale  # gompy_mark_stale and gompy_stale_left, or NULL
+    ops_stale_fn stale_left
+    ops_acc_exec_fn acc_exec
+    ops_acc_async_exec_fn acc_async_exec
+    ops_create_fn acc_create_thread_data
+    ops_destroy_fn acc_destroy_thread_data
+    ops_create_fn acc_async_construct
+    ops_queue_fn acc_async_destruct
+    ops_queue_test_fn acc_async_test
+    ops_queue_fn acc_async_synchronize
+    ops_serialize_fn acc_async_serialize
+    ops_callback_fn acc_async_queue_callback
+    ops_async_copy_fn acc_async_dev2host
+    ops_async_copy_fn acc_async_host2dev
+    ops_async_copy_fn acc_async_dev2dev  # GCC 16's and ours
+    ops_property_fn acc_get_property
+    ops_cuda_current_fn acc_cuda_get_current_device
+    ops_cuda_current_fn acc_cuda_get_current_context
+    ops_cuda_stream_fn acc_cuda_get_stream
+    ops_cuda_set_stream_fn acc_cuda_set_stream
+
+cdef struct FunctionSlot:
+    uintptr_t host
+    uintptr_t device
+    uint64_t calls  # how often it was looked up; not exact where threads launch the same region at once
+
+cdef struct FunctionTable:
+    # Open hash of the host addresses of a device's functions; read without a lock, replaced as a whole.
+    size_t mask
+    size_t count
+    FunctionTable *older
+    FunctionSlot *slots
+
+cdef struct LinkStorage:
+    # A `declare target link` variable whose image entry is the variable itself (ACCEL_STOCK).
+    uintptr_t host_start
+    uintptr_t host_end
+    uintptr_t device
+    const void *image
+
+cdef struct HostWrite:
+    DeviceDescr *dev
+    void *queue
+    uintptr_t start
+    uintptr_t end
+    HostWrite *next
+
+cdef struct HostCopy:
+    # A copy between device and host that is being made, or, with size 0, none.
+    uintptr_t host
+    size_t size
+    int to_device
+    int kind  # GOMP_MAP_*, -1: of a routine
+
+cdef struct DeviceDescr:
+    const char *name
+    unsigned capabilities
+    int target_id  # the device's number in its plugin
+    int type
+    int number  # the device's number in the program
+    PluginOps ops
+    gompy_lock_t lock  # held over a whole mapping operation, not over run
+    int state  # DEVICE_*
+    uint64_t stamp  # last construct number given out
+    uint64_t epoch
+    SplayTree mem_map
+    FunctionTable *functions
+    FunctionTable *ancestors  # the other way round: the host's functions that regions call (reverse.pxi)
+    LinkStorage *links
+    size_t num_links
+    TargetMem *images  # loaded ones, chained by prev
+    uint64_t launches
+    uint64_t bytes_to  # copied to it
+    uint64_t bytes_from
+    const char *what  # what the lock is held for (places.pxi)
+    const void *where
+    HostCopy copying  # by the thread that holds the lock
+    const MapList *whole  # of the enter data that holds the lock and maps its entries group by group, or NULL
+    void *queue  # OpenACC: the asynchronous queue of the mapping operation that holds the lock, or NULL
+    bint scalars_wait  # and its copies of scalars to the host are waited for (queue_to_host)
+    void **queues  # by queue number; NULL where there is none yet
+    int num_queues
+    pthread_mutex_t queues_lock
+    HostWrite *writes  # what the queues have still to copy to the host
+    pthread_mutex_t writes_lock

@@ -1,0 +1,120 @@
+# The begin of a construct: what is not mapped is (LLVM: targetDataBegin, DeviceTy::getTargetPointer).
+
+cdef struct TgtPlaced:
+    # Where an entry is on the device.
+    SplayNode *node  # NULL: nowhere, which is right for a section without length
+    uintptr_t address
+
+
+cdef int place_entry(DeviceDescr *dev, uintptr_t base, uintptr_t begin, int64_t size, int64_t type, bint counted,
+                     const void *name, TgtPlaced *placed) noexcept nogil:
+    """Find or make the mapping of a host range, and fill it."""
+    cdef TgtFound found
+    cdef SplayNode *node
+    cdef bint fresh = False
+    find_mapped(dev, begin, size, &found)
+    node = found.node
+    placed.node = NULL
+    placed.address = 0
+    if found.contained or (found.extends and type & TGT_MAP_IMPLICIT):
+        if counted:
+            count_up(node, type)
+        else:
+            fresh = node.ref_kind != REF_INFINITY and count_owner(node).refcount == 1  # made with its struct, just now
+        if tgt_info() & TGT_INFO_EXISTS:
+            tell_found(
+                dev, node, begin, size, type, False, b" (incremented)" if counted else b" (update suppressed)", name
+            )
+    elif found.extends:
+        say_extension(node, begin, size)
+        if type & TGT_MAP_PRESENT:
+            say_absent(b"map type", begin, size)
+        return -1
+    elif type & TGT_MAP_PRESENT:
+        say_absent(b"map type", begin, size)
+        return -1
+    elif size == 0:
+        return 0
+    else:
+        node = new_mapping(dev, base, begin, size, type, name)
+        if node == NULL:
+            tell_failure(b"error")
+            return -1
+        fresh = True
+        if tgt_info() & TGT_INFO_CHANGED:
+            tell_made(dev, node)
+    placed.node = node
+    placed.address = device_address(node, begin)
+    if type & TGT_MAP_TO and size and (fresh or type & TGT_MAP_ALWAYS) and fill_mapping(dev, node, begin, size):
+        tell_failure(b"error")
+        fprintf(stderr, b"Libomptarget error: Copying data to device failed.\n")
+        return -1
+    if has_hooks(HOOK_MAP):
+        tell_tgt_map(dev, MAP_NEW if node != found.node else MAP_PRESENT, type, begin, size, node,
+                     type & TGT_MAP_TO and (fresh or type & TGT_MAP_ALWAYS))
+    return 0
+
+
+cdef int say_no_place(int64_t type) noexcept nogil:
+    fprintf(stderr, b"Libomptarget error: Call to getTargetPointer returned null pointer (%s).\n",
+            <const char *> (b"'present' map type modifier" if type & TGT_MAP_PRESENT
+                            else b"device failure or illegal mapping"))
+    return -1
+
+
+cdef int attach_entry(DeviceDescr *dev, SplayNode *node, uintptr_t pointer, uintptr_t value) noexcept nogil:
+    """Make the device's copy of a pointer point to its target's; copies of what it is in leave it alone from now on."""
+    cdef AttachedPointer *attached = find_attached(node, pointer, True)
+    if attached == NULL:
+        return gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(AttachedPointer))
+    if attached.count == 0:
+        attached.count = 1
+    return copy_word(dev, device_address(node, pointer), value, NULL)
+
+
+cdef int begin_entry(DeviceDescr *dev, const TgtMaps *maps, int i) noexcept nogil:
+    """One entry without a mapper."""
+    cdef int64_t type = maps.types[i]
+    cdef uintptr_t begin, base = <uintptr_t> maps.bases[i]
+    cdef uintptr_t pointer = base
+    cdef int64_t size
+    cdef bint inner = maps.from_mapper and i == 0  # the mapper's caller counts what this stands for
+    cdef bint counted = parent_of(type) < 0 and not inner
+    cdef TgtPlaced holder
+    cdef TgtPlaced placed
+    struct_range(maps, i, &begin, &size)
+    if type & TGT_MAP_PTR_AND_OBJ:
+        if place_entry(dev, pointer, pointer, sizeof(void *), type & ~<int64_t> (TGT_MAP_TO | TGT_MAP_ALWAYS),
+                       counted, NULL,
+                       &holder):
+            return say_no_place(type)
+        base = (<uintptr_t *> pointer)[0]
+        counted = not inner
+    if place_entry(dev, base, begin, size, type, counted, name_at(maps, i), &placed):
+        return say_no_place(type)
+    if placed.node == NULL and type & TGT_MAP_PRESENT:
+        return say_no_place(type)
+    if type & TGT_MAP_RETURN_PARAM:
+        maps.bases[i] = <void *> (placed.address - (begin - base))
+    if type & TGT_MAP_PTR_AND_OBJ and attach_entry(dev, holder.node, pointer, placed.address - (begin - base)):
+        tell_failure(b"error")
+        return -1
+    return 0
+
+
+cdef int begin_maps(DeviceDescr *dev, const TgtMaps *maps) noexcept nogil:
+    """The begin of a construct; the device is locked.  -1 after messages."""
+    cdef int i
+    for i in range(maps.count):
+        if has_no_mapping(maps.types[i]):
+            continue
+        if has_mapper(maps, i):
+            if by_mapper(dev, maps, i, begin_maps):
+                fprintf(
+                    stderr,
+                    b"Libomptarget error: Call to targetDataBegin via targetDataMapper for custom mapper failed.\n"
+                )
+                return -1
+        elif begin_entry(dev, maps, i):
+            return -1
+    return 0

@@ -1,0 +1,113 @@
+# The end of a construct: counts fall, contents go back, what nobody counts goes (LLVM: targetDataEnd).
+
+
+cdef bint count_down(SplayNode *node, int64_t type, bint counted) noexcept nogil:
+    """Lower a count, with DELETE to nothing; whether this was the last reference, or would be if it counted."""
+    cdef SplayNode *owner = count_owner(node)
+    cdef bint hold = (type & TGT_MAP_HOLD) != 0
+    cdef bint endless = node.ref_kind == REF_INFINITY
+    cdef uintptr_t mine = node.held if hold else owner.refcount - node.held
+    cdef uintptr_t others = owner.refcount - mine
+    cdef uintptr_t less = 0
+    cdef bint last
+    if endless and not hold:
+        return False
+    last = not endless and others == 0 and (type & TGT_MAP_DELETE or mine == 1)
+    if type & TGT_MAP_DELETE and mine > 1:
+        less = mine - 1
+    if counted and mine > less:
+        less += 1
+    if not endless:
+        owner.refcount -= less
+    if hold:
+        node.held -= less
+    return last
+
+
+cdef int end_entry(DeviceDescr *dev, const TgtMaps *maps, int i, SplayNode **removed) noexcept nogil:
+    """One entry without a mapper; what goes is put before `removed`."""
+    cdef int64_t type = maps.types[i]
+    cdef uintptr_t begin
+    cdef int64_t size
+    cdef bint inner = maps.from_mapper and i == 0
+    cdef bint member = parent_of(type) >= 0 and not type & TGT_MAP_PTR_AND_OBJ
+    cdef bint counted = not member and not inner
+    cdef bint last
+    cdef const char *action = b" (decremented)"
+    cdef uintptr_t before
+    cdef SplayNode *owner
+    cdef TgtFound found
+    struct_range(maps, i, &begin, &size)
+    find_mapped(dev, begin, size, &found)
+    if not found.contained and not (found.extends and type & TGT_MAP_IMPLICIT):
+        if type & TGT_MAP_PRESENT:
+            say_absent(b"map type", begin, size)
+            return -1
+        return 0
+    before = count_owner(found.node).refcount
+    last = count_down(found.node, type, counted)
+    if tgt_info() & TGT_INFO_EXISTS:
+        if not counted:
+            action = b" (update suppressed)"
+        elif last:
+            action = b" (reset, delayed deletion)" if type & TGT_MAP_DELETE else b" (decremented, delayed deletion)"
+        tell_found(dev, found.node, begin, size, type, True, action, NULL)
+    if type & TGT_MAP_FROM and size and (last or type & TGT_MAP_ALWAYS) and bring_back(dev, found.node, begin, size):
+        return -1
+    owner = count_owner(found.node)
+    if has_hooks(HOOK_MAP):
+        tell_tgt_map(dev, MAP_REMOVED if before != 0 and owner.refcount == 0 else MAP_KEPT, type, begin, size,
+                     found.node, type & TGT_MAP_FROM and (last or type & TGT_MAP_ALWAYS))
+    if found.node.ref_kind != REF_INFINITY and before != 0 and owner.refcount == 0:
+        owner.next_removed = removed[0]
+        removed[0] = owner
+    return 0
+
+
+cdef int bring_back(DeviceDescr *dev, SplayNode *node, uintptr_t begin, int64_t size) noexcept nogil:
+    """Copy to the host, all but the pointers that are attached: those keep the host's values."""
+    cdef uintptr_t end = begin + <uintptr_t> size
+    if tgt_info() & TGT_INFO_COPIES:
+        tell_copy(dev, False, begin, device_address(node, begin), size, notes_name(node))
+    if copy_range(dev, node, max(begin, node.host_start), min(end, node.host_end), False, NULL):
+        tell_failure(b"error")
+        fprintf(stderr, b"Libomptarget error: Copying data from device failed.\n")
+        return -1
+    return 0
+
+
+cdef int end_all(DeviceDescr *dev, const TgtMaps *maps, SplayNode **removed) noexcept nogil:
+    """All entries, the last one first."""
+    cdef int i = maps.count - 1
+    while i >= 0:
+        if has_no_mapping(maps.types[i]):
+            pass
+        elif has_mapper(maps, i):
+            if by_mapper(dev, maps, i, end_maps):
+                fprintf(
+                    stderr,
+                    b"Libomptarget error: Call to targetDataEnd via targetDataMapper for custom mapper failed.\n"
+                )
+                return -1
+        elif end_entry(dev, maps, i, removed):
+            return -1
+        i -= 1
+    return 0
+
+
+cdef int end_maps(DeviceDescr *dev, const TgtMaps *maps) noexcept nogil:
+    """The end of a construct; the device is locked.  -1 after messages."""
+    cdef SplayNode *removed = NULL
+    cdef SplayNode *node
+    if end_all(dev, maps, &removed):
+        return -1
+    node = removed
+    while node != NULL:
+        if tgt_info() & TGT_INFO_CHANGED:
+            tell_removed(dev, node, <int64_t> (node.host_end - node.host_start))
+        node = node.next_removed
+    if remove_keys(dev, removed):
+        tell_failure(b"error")
+        fprintf(stderr, b"Libomptarget error: Deallocating data from device failed.\n")
+        return -1
+    return 0

@@ -1,0 +1,158 @@
+# libomptarget's own routines.  omp_target_* and the like are libgompy's for gcc's programs as well (gompy/abi/llvm.py,
+# ALIASES).
+
+
+cdef public void tgt_init_all_rtls "gompy_llvm___tgt_init_all_rtls"() noexcept nogil:
+    """Devices are found when they are first asked for."""
+    pass
+
+
+cdef public void tgt_set_info_flag "gompy_llvm___tgt_set_info_flag"(uint32_t level) noexcept nogil:
+    """LIBOMPTARGET_INFO from the program."""
+    set_tgt_info(level)
+
+
+cdef public int tgt_print_device_info "gompy_llvm___tgt_print_device_info"(int64_t device) noexcept nogil:
+    """For llvm-omp-device-info."""
+    if device < 0 or device >= get_num_devices():
+        return 0
+    fprintf(stdout, b"    Device %ld: %s of gompy\n", device, devices[device].name)
+    return 1
+
+
+cdef int disassociate_pointer(DeviceDescr *dev, uintptr_t start) noexcept nogil:
+    """Undo omp_target_associate_ptr on a device that is locked; 0, or -1 after a message."""
+    cdef SplayNode *node = lookup_mapped(&dev.mem_map, start, start + 1)
+    cdef const char *why = NULL
+    if node == NULL or node.host_start != start:
+        why = b"Association not found"
+    elif node.held:
+        why = b"Trying to disassociate a pointer with a non-zero hold reference count"
+    elif node.ref_kind != REF_INFINITY or node.tgt.image != NULL or node.tgt.num_nodes != 1:
+        why = b"Trying to disassociate a pointer which was not mapped via omp_target_associate_ptr"
+    if why != NULL:
+        fprintf(stderr, b"Libomptarget error: %s\n", why)
+        return -1
+    node.removed = 1
+    splay_remove(&dev.mem_map, node)
+    return drop_target_mem(node.tgt)
+
+
+cdef public int tgt_disassociate_ptr "gompy_llvm_omp_target_disassociate_ptr"(
+    const void *host, int number
+) noexcept nogil:
+    """As libomptarget's, which tells why it fails."""
+    cdef DeviceDescr *dev
+    cdef int rc = -1
+    if number < 0 or number >= get_num_devices():
+        fprintf(stderr, b"Libomptarget error: omp_target_disassociate_ptr: no association possible on the host\n")
+        return -1
+    dev = tgt_device(number, NULL)
+    if dev == NULL:
+        return -1
+    gompy_lock_acquire(&dev.lock)
+    if dev.state == DEVICE_INITIALIZED:
+        rc = disassociate_pointer(dev, <uintptr_t> host)
+    gompy_lock_release(&dev.lock)
+    return rc
+
+
+cdef void *no_such_memory(const char *routine, const char *why) noexcept nogil:
+    gompy_note(b"%s: %s", routine, why)
+    return NULL
+
+
+cdef public void *tgt_alloc_host "gompy_llvm_llvm_omp_target_alloc_host"(size_t size, int device) noexcept nogil:
+    """Memory of the host that the device reaches at the same address: the devices here have none."""
+    return no_such_memory(b"llvm_omp_target_alloc_host", b"not implemented: the device has an address space of its own")
+
+
+cdef public void *tgt_alloc_shared "gompy_llvm_llvm_omp_target_alloc_shared"(size_t size, int device) noexcept nogil:
+    """The same, of both."""
+    return no_such_memory(
+        b"llvm_omp_target_alloc_shared", b"not implemented: the device has an address space of its own"
+    )
+
+
+cdef public void tgt_free_host "gompy_llvm_llvm_omp_target_free_host"(void *memory, int device) noexcept nogil:
+    pass
+
+
+cdef public void tgt_free_shared "gompy_llvm_llvm_omp_target_free_shared"(void *memory, int device) noexcept nogil:
+    pass
+
+
+cdef public void *tgt_dynamic_shared "gompy_llvm_llvm_omp_target_dynamic_shared_alloc"() noexcept nogil:
+    """A team's memory on a GPU; the host has none."""
+    return NULL
+
+
+cdef public void *tgt_lock_mem "gompy_llvm_llvm_omp_target_lock_mem"(
+    void *memory, size_t size, int device
+) noexcept nogil:
+    """Page-locked memory under an address for the device: there is none here."""
+    if device == get_num_devices():
+        return memory
+    return no_such_memory(b"llvm_omp_target_lock_mem", b"not implemented: the device has an address space of its own")
+
+
+cdef public void tgt_unlock_mem "gompy_llvm_llvm_omp_target_unlock_mem"(void *memory, int device) noexcept nogil:
+    pass
+
+
+# --- interop objects: no foreign runtime stands behind the devices here (LLVM: interop.cpp)
+# ----------------------------------
+
+cdef public void tgt_interop_init "gompy_llvm___tgt_interop_init"(
+        const TgtIdent *where, int thread, void **interop, int type, int device, int64_t deps, void *dep_list,
+        int nowait) noexcept nogil:
+    """`omp interop init`: omp_interop_none."""
+    interop[0] = NULL
+
+
+cdef public void tgt_interop_use "gompy_llvm___tgt_interop_use"(
+        const TgtIdent *where, int thread, void **interop, int device, int deps, void *dep_list,
+        int nowait) noexcept nogil:
+    pass
+
+
+cdef public void tgt_interop_destroy "gompy_llvm___tgt_interop_destroy"(
+        const TgtIdent *where, int thread, void **interop, int device, int deps, void *dep_list,
+        int nowait) noexcept nogil:
+    interop[0] = NULL
+
+
+cdef enum:
+    INTEROP_EMPTY = -2  # omp_irc_empty
+
+
+cdef public intptr_t tgt_interop_int "gompy_llvm_omp_get_interop_int"(const void *interop, int property,
+                                                                      int *code) noexcept nogil:
+    if code != NULL:
+        code[0] = INTEROP_EMPTY
+    return 0
+
+
+cdef public void *tgt_interop_ptr "gompy_llvm_omp_get_interop_ptr"(const void *interop, int property,
+                                                                   int *code) noexcept nogil:
+    if code != NULL:
+        code[0] = INTEROP_EMPTY
+    return NULL
+
+
+cdef public const char *tgt_interop_str "gompy_llvm_omp_get_interop_str"(const void *interop, int property,
+                                                                         int *code) noexcept nogil:
+    if code != NULL:
+        code[0] = INTEROP_EMPTY
+    return NULL
+
+
+cdef public const char *tgt_interop_name "gompy_llvm_omp_get_interop_name"(
+    const void *interop, int property
+) noexcept nogil:
+    return NULL
+
+
+cdef public const char *tgt_interop_type_desc "gompy_llvm_omp_get_interop_type_desc"(const void *interop,
+                                                                                      int property) noexcept nogil:
+    return NULL

@@ -1,0 +1,115 @@
+# target regions (LLVM: interface.cpp, targetKernel).
+
+
+cdef int region_on(DeviceDescr *dev, const TgtIdent *where, const void *region, const TgtMaps *maps,
+                   bint runtime_word) noexcept nogil:
+    """Map, run, unmap.  0; 1: the device ends meanwhile; -1 after messages."""
+    cdef char small[KERNEL_BLOCK_SMALL]
+    cdef TgtLaunch l
+    cdef uintptr_t kernel = find_function(dev, <uintptr_t> region)
+    cdef int rc = 1
+    if kernel == 0:
+        gompy_note(b"no image for device %d (%s) has the region's code", dev.number, dev.name)
+        return -1
+    memset(&l, 0, sizeof(l))
+    l.dev = dev
+    l.maps = maps
+    l.first = 1 if runtime_word else 0
+    gompy_lock_acquire(&dev.lock)
+    if dev.state == DEVICE_INITIALIZED:
+        tgt_doing(dev, where)
+        rc = begin_maps(dev, maps)
+        if rc:
+            fprintf(stderr, b"Libomptarget error: Call to targetDataBegin failed, abort target.\n")
+        elif make_block(&l, kernel, small):
+            tell_failure(b"error")
+            rc = -1
+    gompy_lock_release(&dev.lock)
+    if rc < 0:
+        fprintf(stderr, b"Libomptarget error: Failed to process data before launching the kernel.\n")
+    if rc:
+        return rc
+    run_block(dev, tgt_devices[dev.number].caller, l.device_block, region)
+    gompy_lock_acquire(&dev.lock)
+    if dev.state == DEVICE_INITIALIZED:
+        tgt_doing(dev, where)
+        if free_block(&l):
+            tell_failure(b"error")
+            rc = -1
+        if end_maps(dev, maps):
+            fprintf(stderr, b"Libomptarget error: Call to targetDataEnd failed, abort target.\n")
+            rc = -1
+    gompy_lock_release(&dev.lock)
+    if rc:
+        fprintf(stderr, b"Libomptarget error: Failed to process data after launching the kernel.\n")
+    return rc
+
+
+cdef int target_region(const TgtIdent *where, int64_t device, const void *region, const TgtMaps *maps,
+                       bint runtime_word, int teams, const void *site) noexcept nogil:
+    """A target construct: 0, or the caller runs the region on the host.
+
+    teams: how many it asks for, 0 where it does not say, -1 where it has no teams construct; site: the call.
+    """
+    cdef DeviceDescr *dev = tgt_device(device, where)
+    cdef Construct construct
+    cdef int rc
+    if dev == NULL:
+        count_host_region(NULL)
+        return -1
+    enter_construct(&construct, b"target", site, region, dev)
+    construct.teams = 1 if teams < 0 else <unsigned> teams
+    if tgt_info() & TGT_INFO_ARGS:
+        tell_arguments(dev, where, maps, b"Entering OpenMP kernel")
+    rc = region_on(dev, where, region, maps, runtime_word)
+    if rc < 0:
+        tgt_failed(where)
+    if rc == 0 and tgt_info() & TGT_INFO_TABLE:
+        tell_all_tables(where)
+    leave_construct(&construct, dev)
+    return -1 if rc else 0
+
+
+cdef int launch_kernel(const TgtIdent *where, int64_t device, int teams, const void *region, TgtKernelArgs *args,
+                       const void *site) noexcept nogil:
+    cdef TgtMaps maps
+    if args.version == 0 or args.version > TGT_KERNEL_ARGS_NEWEST:
+        gompy_note(b"kernel arguments of version %u; this libgompy knows up to %d: the region runs on the host",
+                   args.version,
+                   <int> TGT_KERNEL_ARGS_NEWEST)
+        count_host_region(b"kernel arguments of an unknown version")
+        return -1
+    maps = tgt_maps(<int> args.count, args.bases, args.begins, args.sizes, args.types, args.names, args.mappers)
+    return target_region(where, device, region, &maps, args.version >= TGT_KERNEL_ARGS_DYN_PTR, teams, site)
+
+
+cdef public int tgt_target_kernel "gompy_llvm___tgt_target_kernel"(
+        const TgtIdent *where, int64_t device, int teams, int threads, const void *region,
+        TgtKernelArgs *args) noexcept nogil:
+    """`#pragma omp target` by clang 15 and later.  Teams and threads: the region's own code makes them."""
+    return launch_kernel(where, device, teams, region, args, call_site())
+
+
+cdef public int tgt_target_kernel_nowait "gompy_llvm___tgt_target_kernel_nowait"(
+        const TgtIdent *where, int64_t device, int teams, int threads, const void *region, TgtKernelArgs *args,
+        int deps,
+        void *dep_list, int more_deps, void *more_dep_list) noexcept nogil:
+    """The same in a task of libomp's (clang 15)."""
+    return launch_kernel(where, device, teams, region, args, call_site())
+
+
+cdef public int tgt_target_kernel_replay "gompy_llvm___tgt_target_kernel_replay"(
+        const TgtIdent *where, int64_t device, void *region, void *memory, int64_t size, void **words,
+        ptrdiff_t *offsets,
+        int count, int teams, int threads, uint64_t tripcount) noexcept nogil:
+    """Of llvm-omp-kernel-replay, for what LIBOMPTARGET_RECORD wrote: not implemented."""
+    gompy_note(b"__tgt_target_kernel_replay is not implemented")
+    return -1
+
+
+cdef public void tgt_target_nowait_query "gompy_llvm___tgt_target_nowait_query"(void **handle) noexcept nogil:
+    """libomp asks for a task that it was given a handle of; none is ever given."""
+    fprintf(stderr,
+            b"Libomptarget fatal error 1: Receive an invalid async handle from the current OpenMP task. Is this a "
+            b"target nowait region?\n\n")
+    abort()

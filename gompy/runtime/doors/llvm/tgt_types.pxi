@@ -1,0 +1,115 @@
+# LLVM's door: what clang's programs call of libomptarget, in the core's terms.  Structures and signatures: LLVM 16,
+# openmp/libomptarget/include/omptarget.h; numbers: gompy/abi/llvm.py.
+
+cdef struct TgtIdent:
+    # Where in the source a construct is (ident_t).
+    int reserved_1
+    int flags
+    int reserved_2
+    int reserved_3
+    const char *source  # ";file;function;line;column;;"
+
+cdef struct TgtEntry:
+    # A region's or variable's line in the host's table (__tgt_offload_entry).
+    void *address
+    const char *name
+    size_t size  # 0: a function
+    int flags
+    int reserved
+
+cdef struct TgtDeviceImage:
+    const char *start
+    const char *end
+    TgtEntry *entries
+    TgtEntry *entries_end
+
+cdef struct TgtDescriptor:
+    # What a program or library registers (__tgt_bin_desc).
+    int num_images
+    TgtDeviceImage *images
+    TgtEntry *entries
+    TgtEntry *entries_end
+
+cdef struct TgtKernelArgs:
+    # KernelArgsTy; of version 1 the first 64 bytes only.
+    unsigned version
+    unsigned count
+    void **bases
+    void **begins
+    int64_t *sizes
+    int64_t *types
+    void **names
+    void **mappers
+    uint64_t tripcount
+    uint64_t flags
+    unsigned teams[3]
+    unsigned threads[3]
+    unsigned dynamic_memory
+
+cdef struct TgtNonContig:
+    # A dimension of a section with strides (__tgt_target_non_contig).
+    uint64_t offset
+    uint64_t count
+    uint64_t stride
+
+cdef struct TgtMaps:
+    # The entries of a construct.
+    int count
+    void **bases
+    void **begins
+    int64_t *sizes
+    int64_t *types
+    void **names  # ";name;file;line;column;;" or NULL
+    void **mappers
+    bint from_mapper  # these are the components that a mapper has pushed
+
+cdef struct TgtNotes:
+    # What is known of a mapping beside its node (SplayNode.notes).
+    uintptr_t base  # host address of what it is a section of
+    const void *name
+
+ctypedef void (*mapper_fn)(void *handle, void *base, void *begin, int64_t size, int64_t type,
+                           void *name) noexcept nogil
+
+
+cdef inline TgtMaps tgt_maps(int count, void **bases, void **begins, int64_t *sizes, int64_t *types, void **names,
+                             void **mappers) noexcept nogil:
+    """A call's arrays together."""
+    cdef TgtMaps maps
+    maps.count = count
+    maps.bases = bases
+    maps.begins = begins
+    maps.sizes = sizes
+    maps.types = types
+    maps.names = names
+    maps.mappers = mappers
+    maps.from_mapper = False
+    return maps
+
+
+cdef inline int parent_of(int64_t type) noexcept nogil:
+    """The index of the struct that an entry is a member of; -1: of none."""
+    return <int> ((<uint64_t> type) >> TGT_MAP_MEMBER_SHIFT) - 1
+
+
+cdef inline bint has_no_mapping(int64_t type) noexcept nogil:
+    """Whether an entry is the region's alone."""
+    return (type & (TGT_MAP_LITERAL | TGT_MAP_PRIVATE)) != 0
+
+
+cdef inline const void *name_at(const TgtMaps *maps, int i) noexcept nogil:
+    return maps.names[i] if maps.names != NULL else NULL
+
+
+cdef void struct_range(const TgtMaps *maps, int i, uintptr_t *begin, int64_t *size) noexcept nogil:
+    """Where an entry's host range begins, and its size.
+
+    The combined entry of a struct, which its first member follows, begins at a multiple of 8 (LLVM: Alignment).
+    """
+    cdef uintptr_t over
+    begin[0] = <uintptr_t> maps.begins[i]
+    size[0] = maps.sizes[i]
+    if parent_of(maps.types[i]) < 0 and i + 1 < maps.count and parent_of(maps.types[i + 1]) == i:
+        over = begin[0] % 8
+        begin[0] -= over
+        size[0] += over

@@ -1,0 +1,102 @@
+# The target construct (libgomp: GOMP_target_ext).
+
+
+cdef inline bint takes_openmp(DeviceDescr *dev) noexcept nogil:
+    return dev != NULL and dev.capabilities & GOMP_OFFLOAD_CAP_OPENMP_400
+
+
+cdef inline bint takes_maps(DeviceDescr *dev) noexcept nogil:
+    """Whether mapping constructs have an effect: a device for OpenMP, with memory of its own."""
+    return takes_openmp(dev) and not dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM
+
+
+cdef void *region_on_device(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, const char **reason) noexcept nogil:
+    """The device's word for a region, or NULL and the reason why it runs on the host."""
+    cdef void *address
+    if not takes_openmp(dev):
+        if dev != NULL:
+            reason[0] = b"the device cannot run OpenMP regions"
+        return NULL
+    if dev.capabilities & GOMP_OFFLOAD_CAP_NATIVE_EXEC:
+        address = <void *> fn
+    else:
+        address = <void *> find_function(dev, <uintptr_t> fn)
+    if address == NULL:
+        reason[0] = b"no image for the device has the region's code"
+    elif not device_can_run(dev, address):
+        reason[0] = b"the device cannot run the region"
+        return NULL
+    return address
+
+
+cdef TargetMem *map_whole_target(DeviceDescr *dev, void (*fn)(void *) noexcept nogil,
+                                 const MapList *maps) noexcept nogil:
+    """map_for_target of a list with iterators."""
+    cdef MapList whole
+    cdef void *block = expand_iterators(maps, &whole)
+    cdef TargetMem *tgt = map_for_target(dev, fn, &whole)
+    free(block)
+    return tgt
+
+
+cdef TargetMem *map_for_target(DeviceDescr *dev, void (*fn)(void *) noexcept nogil,
+                               const MapList *maps) noexcept nogil:
+    """Map a target construct's entries; ends the program on failure, NULL if the device has been finalised."""
+    cdef int failed = 0
+    cdef TargetMem *tgt = NULL
+    if rare(has_iterators(maps)):
+        return map_whole_target(dev, fn, maps)
+    gompy_lock_acquire(&dev.lock)
+    if dev.state == DEVICE_INITIALIZED:
+        note_construct(dev, NULL, <void *> fn)
+        tgt = map_vars(dev, maps, new_stamp(dev), VARS_TARGET, &failed)
+    gompy_lock_release(&dev.lock)
+    if failed:
+        fatal_failure()
+    return tgt
+
+
+cdef void unmap_construct(TargetMem *tgt) noexcept nogil:
+    """The end of target and target data."""
+    cdef DeviceDescr *dev = tgt.device
+    cdef int rc = 0
+    if dev == NULL or tgt.list_count == 0:
+        free(tgt)
+        return
+    gompy_lock_acquire(&dev.lock)
+    if dev.state == DEVICE_INITIALIZED and tgt.epoch == dev.epoch:
+        note_construct(dev, tgt.what, tgt.where)
+        rc = unmap_vars(tgt, new_stamp(dev))
+    gompy_lock_release(&dev.lock)
+    if rc:
+        fatal_failure()
+
+
+cdef bint run_on_device(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, void *address, const MapList *maps,
+                        void **args) noexcept nogil:
+    """Map, run, unmap; False if the device was finalised meanwhile."""
+    cdef TargetMem *tgt
+    if maps.mapnum == 0 or dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM:
+        begin_launch(dev, <void *> fn, b"")
+        device_run(dev, <void *> fn, address,
+                   <void *> maps.hostaddrs if dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM else NULL, args)
+        return True
+    tgt = map_for_target(dev, fn, maps)
+    if tgt == NULL:
+        return False
+    begin_launch(dev, <void *> fn, b"")
+    device_run(dev, <void *> fn, address, <void *> tgt.tgt_start, args)
+    unmap_construct(tgt)
+    return True
+
+
+cdef void region_on_host(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, void **hostaddrs, void **args,
+                         const char *reason) noexcept nogil:
+    cdef HookEvent event
+    gompy_wait_for_error_exit()
+    if target_offload == OFFLOAD_MANDATORY and dev != NULL:
+        gompy_note(b"%s", reason)
+        fatal_mandatory(b"device cannot be used for offloading")
+    tell_fallback(&event, <void *> fn, reason)
+    run_on_host(fn, hostaddrs, args, reason)
+    tell_fallback_end(&event)

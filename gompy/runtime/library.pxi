@@ -1,0 +1,45 @@
+# Load and end of the library.
+
+
+cdef void library_loaded "gompy_library_loaded"() noexcept nogil:
+    forget_in_child(acc_forget_threads)
+    publish_status()
+    find_stock()
+    read_environment()
+    choose_default_device()
+    read_icvs(&initial_icvs)
+    display_at_start()
+    begin_checks()
+    begin_trace()
+    # libomp, asked for the ICVs, has counted the devices of a program of clang's by now.
+    if gompy_load(&targets_ready):
+        begin_tool()
+    else:
+        when_devices_are_known(begin_tool)
+    after_devices_end(end_tool)
+
+
+cdef void begin_checks() noexcept nogil:
+    """Open the log that `gompy run --check` asks for."""
+    cdef const char *path = secure_getenv(b"GOMPY_CHECK_LOG")
+    if path != NULL and path[0]:
+        gompy_begin_checks(path)
+        gompy_log_maps()
+        if gompy_checking and checks_wanted():
+            follow_sides()
+
+
+cdef bint checks_wanted() noexcept nogil:
+    """Not only the log is asked for, but checks."""
+    cdef const char *text = secure_getenv(b"GOMPY_CHECK")
+    return text != NULL and text[0] and strcmp(text, b"0") != 0
+
+
+cdef void library_ends "gompy_library_ends"() noexcept nogil:
+    cdef const char *where
+    gompy_end_watch()
+    gompy_end_checks()
+    end_trace()
+    where = secure_getenv(b"GOMPY_STATS")
+    if where != NULL and where[0] and strcmp(where, b"0") != 0:
+        write_stats(where)
