@@ -36,10 +36,15 @@ cdef void end_launch(GoaccThread *thread, launch_report *report) noexcept nogil:
 
 
 cdef void *argument_block(mic_device *d, size_t count, void **host, void **words) noexcept nogil:
-    """The device addresses of a region's data, on the device; what is absent (no_create) has the host's address."""
+    """The device addresses of a region's data, on the device; what is absent (no_create) has the host's address.
+
+    From interface 2 on the runtime has made the block, and gives its address.
+    """
     cdef uint64_t offset
     cdef void **block
     cdef size_t i
+    if gompy_newer_runtime():
+        return <void *>words
     if count == 0:
         return NULL
     offset = memory_alloc(d, count * sizeof(void *))
@@ -61,10 +66,10 @@ cdef public void GOMP_OFFLOAD_openacc_exec(void *function, size_t count, void **
     cdef launch_report report
     if thread != NULL:
         begin_launch(thread, d, &report, function)
-    launch(d, function, block, 1, 0)
+    launch_region(d, function, block, 1, 0)
     if thread != NULL:
         end_launch(thread, &report)
-    if block != NULL:
+    if block != NULL and not gompy_newer_runtime():
         memory_free(d, <uintptr_t>block - d.base)
 
 
@@ -88,7 +93,7 @@ cdef public void GOMP_OFFLOAD_openacc_async_exec(void *function, size_t count, v
         begin_launch(thread, q.device, &report, function)
     job.function = function
     job.to = argument_block(q.device, count, hostaddrs, devaddrs)
-    if job.to != NULL:
+    if job.to != NULL and not gompy_newer_runtime():
         block = <uintptr_t *>GOMP_PLUGIN_malloc(2 * sizeof(uintptr_t))
         block[0] = <uintptr_t>q.device.number
         block[1] = <uintptr_t>job.to
@@ -160,6 +165,17 @@ cdef public c_bool GOMP_OFFLOAD_openacc_async_dev2host(int number, void *to, con
                                                      void *queue) noexcept nogil:
     """Queue a copy from the device."""
     cdef mic_acc_job *job = new_job(MIC_JOB_TO_HOST)
+    job.to = to
+    job.from_ = what
+    job.size = n
+    add_job(<mic_acc_queue *>queue, job)
+    return True
+
+
+cdef public c_bool GOMP_OFFLOAD_openacc_async_dev2dev(int number, void *to, const void *what, size_t n,
+                                                     void *queue) noexcept nogil:
+    """Queue a copy within the device; libgomp 16 asks for it."""
+    cdef mic_acc_job *job = new_job(MIC_JOB_WITHIN)
     job.to = to
     job.from_ = what
     job.size = n

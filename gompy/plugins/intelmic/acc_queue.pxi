@@ -1,12 +1,12 @@
 # OpenACC's asynchronous queues: a thread of the host for each, which does the queue's jobs one after another.
 #
-# Waking that thread costs far more than a short job.  So a thread that waits for a queue does its jobs itself, if nobody is
-# at it, and the queue's thread, having had work, is not woken for each new job but looks by itself every POLL_US for a
-# while, more seldom where others did its work.
+# Waking that thread costs far more than a short job.  So a thread that waits for a queue does its jobs itself, if
+# nobody is at it, and the queue's thread, having had work, is not woken for each new job but looks by itself every
+# POLL_US for a while, more seldom where others did its work.
 
 cdef extern from *:
     """
-    enum { MIC_JOB_RUN, MIC_JOB_TO_DEVICE, MIC_JOB_TO_HOST, MIC_JOB_CALL, MIC_JOB_WAIT };
+    enum { MIC_JOB_RUN, MIC_JOB_TO_DEVICE, MIC_JOB_TO_HOST, MIC_JOB_WITHIN, MIC_JOB_CALL, MIC_JOB_WAIT };
     struct mic_acc_job
     {
       int what;
@@ -58,7 +58,7 @@ cdef extern from *:
     void mic_wait_a_while(pthread_cond_t *cond, pthread_mutex_t *lock, int us) nogil
     void mic_release_queue(mic_acc_queue *q) nogil
     int atomic_add_fetch "__atomic_add_fetch"(int *at, int value, int order) nogil
-    int MIC_JOB_RUN, MIC_JOB_TO_DEVICE, MIC_JOB_TO_HOST, MIC_JOB_CALL, MIC_JOB_WAIT
+    int MIC_JOB_RUN, MIC_JOB_TO_DEVICE, MIC_JOB_TO_HOST, MIC_JOB_WITHIN, MIC_JOB_CALL, MIC_JOB_WAIT
     ctypedef void (*mic_callback)(void *) nogil
     struct mic_acc_job:
         int what
@@ -98,12 +98,14 @@ cdef enum:
 cdef bint do_job(mic_acc_queue *q, mic_acc_job *job) noexcept nogil:
     """Do one job; False if it failed (the message is out)."""
     if job.what == MIC_JOB_RUN:
-        launch(q.device, job.function, job.to, 1, 0)
+        launch_region(q.device, job.function, job.to, 1, 0)
         return True
     if job.what == MIC_JOB_TO_DEVICE:
-        return GOMP_OFFLOAD_host2dev(q.device.number, job.to, job.from_, job.size)
+        return copy_to_device(device_of(q.device.number), job.to, job.from_, job.size)
     if job.what == MIC_JOB_TO_HOST:
-        return GOMP_OFFLOAD_dev2host(q.device.number, job.to, job.from_, job.size)
+        return copy_from_device(device_of(q.device.number), job.to, job.from_, job.size)
+    if job.what == MIC_JOB_WITHIN:
+        return copy_on_device(device_of(q.device.number), job.to, <void *>job.from_, job.size)
     if job.what == MIC_JOB_CALL:
         (<mic_callback>job.function)(job.data)
         return True
@@ -200,7 +202,8 @@ cdef mic_acc_queue *queue_open(mic_device *d) noexcept nogil:
     rc = pthread_create(&q.thread, NULL, queue_thread, q)
     pthread_sigmask(SIG_SETMASK, &old, NULL)
     if rc:
-        GOMP_PLUGIN_error(b"device %d (intelmic): cannot start a thread for a queue: %s", d.number, strerror(rc))
+        GOMP_PLUGIN_error(b"device %d (intelmic): cannot start a thread for a queue: %s%s", d.number, strerror(rc),
+                          gompy_limit_hint(rc))
         free(q)
         return NULL
     d.queues += 1
@@ -237,7 +240,10 @@ cdef bint queue_synchronize(mic_acc_queue *q) noexcept nogil:
 
 
 cdef bint queue_close(mic_acc_queue *q) noexcept nogil:
-    """Let a queue run empty and end its thread.  One whose region has ended the program, or whose device died, is left."""
+    """Let a queue run empty and end its thread.
+
+    One whose region has ended the program, or whose device died, is left.
+    """
     cdef bint good, ended
     if pthread_equal(q.thread, pthread_self()):
         return True

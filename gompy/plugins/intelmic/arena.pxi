@@ -1,9 +1,10 @@
 # The allocator of a device's memory.  It runs on the host; its records are private memory, out of the device's reach.
 #
-# The arena is cut into granules of 64 KiB.  Blocks up to 32 KiB come from spans: one granule each, cut into blocks of one
-# size class, with a bitmap of the free ones.  Larger blocks are runs of granules, found in lists by size (two-level
-# segregated fit) and joined with free neighbours when they come back.  Freed runs keep their pages for the next user, since
-# page faults cost more than anything else here; what exceeds a limit is given back to the kernel (fallocate).
+# The arena is cut into granules of 64 KiB.  Blocks up to 32 KiB come from spans: one granule each, cut into blocks of
+# one size class, with a bitmap of the free ones.  Larger blocks are runs of granules, found in lists by size
+# (two-level segregated fit) and joined with free neighbours when they come back.  Freed runs keep their pages for the
+# next user, since page faults cost more than anything else here; what exceeds a limit is given back to the kernel
+# (fallocate).
 #
 # Alignment: 64 bytes for spans, 64 KiB for runs.  Shapes: offsets are bytes from the start of the arena.
 
@@ -183,7 +184,10 @@ cdef uint32_t take_run(arena *a, uint32_t length) noexcept nogil:
 
 
 cdef void give_pages_back(arena *a, uint64_t offset, uint64_t size) noexcept nogil:
-    """Free the pages of a part of the arena.  The mapping can do it too, unless all of the program's memory is locked."""
+    """Free the pages of a part of the arena.
+
+    The mapping can do it too, unless all of the program's memory is locked.
+    """
     if a.file != NULL and gompy_still_ours(a.file):
         fallocate(a.file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, <off_t>(a.file_offset + offset), <off_t>size)
     elif a.memory != NULL:

@@ -31,7 +31,7 @@ cdef extern from *:
 cdef int helpers, idle_helpers, waiting_jobs
 
 
-cdef void *helper(void *arg) noexcept nogil:
+cdef void *run_helper(void *arg) noexcept nogil:
     """A helper thread: one job after another, in the order of their coming."""
     global mic_jobs, mic_last_job, idle_helpers, waiting_jobs
     cdef mic_job *job
@@ -47,7 +47,7 @@ cdef void *helper(void *arg) noexcept nogil:
         if mic_jobs == NULL:
             mic_last_job = &mic_jobs
         pthread_mutex_unlock(&mic_job_lock)
-        launch(job.device, job.function, job.variables, job.teams, job.limit)
+        launch_region(job.device, job.function, job.variables, job.teams, job.limit)
         GOMP_PLUGIN_target_task_completion(job.data)
         free(job)
     return NULL
@@ -60,20 +60,20 @@ cdef void add_helper() noexcept nogil:
     cdef sigset_t all_signals, old
     sigfillset(&all_signals)
     pthread_sigmask(SIG_SETMASK, &all_signals, &old)
-    if pthread_create(&thread, NULL, helper, NULL) == 0:
+    if pthread_create(&thread, NULL, run_helper, NULL) == 0:
         pthread_detach(thread)
         helpers += 1
     pthread_sigmask(SIG_SETMASK, &old, NULL)
 
 
-cdef void submit(mic_device *d, void *function, void *variables, void **args, void *data) noexcept nogil:
+cdef void submit_job(mic_device *d, void *function, void *variables, void **args, void *data) noexcept nogil:
     """Queue a region.  Without memory or any helper thread (the system refuses) it runs here and now."""
     global mic_last_job, waiting_jobs
     cdef mic_job *job = <mic_job *>calloc(1, sizeof(mic_job))
     cdef uint64_t teams, limit
     if job == NULL:
         read_limits(args, &teams, &limit)
-        launch(d, function, variables, teams, limit)
+        launch_region(d, function, variables, teams, limit)
         GOMP_PLUGIN_target_task_completion(data)
         return
     job.device = d
@@ -86,7 +86,7 @@ cdef void submit(mic_device *d, void *function, void *variables, void **args, vo
         add_helper()
     if helpers == 0:
         pthread_mutex_unlock(&mic_job_lock)
-        launch(d, function, variables, job.teams, job.limit)
+        launch_region(d, function, variables, job.teams, job.limit)
         free(job)
         GOMP_PLUGIN_target_task_completion(data)
         return

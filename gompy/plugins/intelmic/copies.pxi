@@ -3,7 +3,6 @@
 # Arena addresses are copied through our own mapping, without a message.  Others (globals of an image, the device's own
 # malloc) go through the kernel; where that is forbidden (seccomp), the device itself moves them to and from the arena.
 
-
 cdef inline bint in_arena(mic_device *d, const void *p, size_t n) noexcept nogil:
     """Whether n bytes at a device address lie in the arena."""
     return <uintptr_t>p - d.base < d.size and n <= d.size - (<uintptr_t>p - d.base)
@@ -21,7 +20,8 @@ cdef bint copy_refused(mic_device *d, bint to_device, const void *device, size_t
                           <const char *>(b"to" if to_device else b"from"), device, <const char *>device + n)
     else:
         GOMP_PLUGIN_error(b"device %d (intelmic): copy %s device: [%p..%p): %s", d.number,
-                          <const char *>(b"to" if to_device else b"from"), device, <const char *>device + n, strerror(error))
+                          <const char *>(b"to" if to_device else b"from"), device, <const char *>device + n,
+                          strerror(error))
     return False
 
 
@@ -37,9 +37,9 @@ cdef bint copy_by_command(mic_device *d, bint to_device, char *host, char *devic
         part = n if n < step else step
         if to_device:
             memcpy(d.memory + offset, host, part)
-            error = command(d, MIC_OP_WRITE, <uint64_t>device, offset, part)
+            error = run_command(d, MIC_OP_WRITE, <uint64_t>device, offset, part)
         else:
-            error = command(d, MIC_OP_READ, <uint64_t>device, offset, part)
+            error = run_command(d, MIC_OP_READ, <uint64_t>device, offset, part)
             if error == 0:
                 memcpy(host, d.memory + offset, part)
         host += part
@@ -76,4 +76,66 @@ cdef bint copy_by_kernel(mic_device *d, bint to_device, char *host, char *device
         host += done
         device += done
         n -= <size_t>done
+    return True
+
+
+cdef bint copy_to_device(mic_device *d, void *to, const void *what, size_t n) noexcept nogil:
+    """Copy to the device.  False after a message if the target isn't memory of the device."""
+    if in_arena(d, to, n):
+        if n >= FIRST_SIZE:
+            copy_in(d, <char *>to, <const char *>what, n)
+        else:
+            memcpy(host_view(d, to), what, n)
+        set_marks(d, <uintptr_t>to - d.base, n, MIC_MARK_GOOD)
+        return True
+    return copy_by_kernel(d, True, <char *>what, <char *>to, n)
+
+
+cdef bint copy_from_device(mic_device *d, void *to, const void *what, size_t n) noexcept nogil:
+    """Copy from the device."""
+    if in_arena(d, what, n):
+        memcpy(to, host_view(d, what), n)
+        return True
+    return copy_by_kernel(d, False, <char *>to, <char *>what, n)
+
+
+cdef bint copy_on_device(mic_device *d, void *to, const void *what, size_t n) noexcept nogil:
+    """Copy within the device."""
+    cdef char *bounce
+    if in_arena(d, to, n) and in_arena(d, what, n):
+        memmove(host_view(d, to), host_view(d, what), n)
+        copy_marks(d, <uintptr_t>to - d.base, <uintptr_t>what - d.base, n)
+        return True
+    if in_arena(d, to, n):
+        set_marks(d, <uintptr_t>to - d.base, n, MIC_MARK_GOOD)
+        return copy_by_kernel(d, False, host_view(d, to), <char *>what, n)
+    if in_arena(d, what, n):
+        return copy_by_kernel(d, True, host_view(d, what), <char *>to, n)
+    bounce = <char *>malloc(n if n else 1)
+    if bounce == NULL:
+        return copy_refused(d, True, to, n, ENOMEM)
+    if not copy_by_kernel(d, False, bounce, <char *>what, n) or not copy_by_kernel(d, True, bounce, <char *>to, n):
+        free(bounce)
+        return False
+    free(bounce)
+    return True
+
+
+cdef enum:
+    FILL_AT_ONCE = 4096
+
+
+cdef bint fill_on_device(mic_device *d, void *to, int value, size_t n) noexcept nogil:
+    """Give n bytes of device memory a value."""
+    cdef char block[FILL_AT_ONCE]
+    cdef size_t done = 0, part
+    if in_arena(d, to, n):
+        memset(host_view(d, to), value, n)
+        return True
+    memset(block, value, sizeof(block))
+    while done < n:
+        part = min(n - done, <size_t>FILL_AT_ONCE)
+        if not copy_to_device(d, <char *>to + done, block, part):
+            return False
+        done += part
     return True

@@ -1,5 +1,5 @@
-# What OpenMP's and OpenACC's device routines answer in a region; values: those of GCC 12's nvptx libgomp.  The including file defines
-# device_number ().
+# What OpenMP's and OpenACC's device routines answer in a region; values: those of GCC 12's nvptx libgomp.  What is
+# included before defines device_number ().
 
 
 cdef public int omp_is_initial_device() noexcept nogil:

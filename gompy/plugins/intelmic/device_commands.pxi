@@ -1,4 +1,5 @@
-# What the host asks of the device's main thread, one command at a time: start a thread, load an image, copy, protect, quit.
+# What the host asks of the device's main thread, one command at a time: start a thread, load an image, copy, protect,
+# quit.
 
 
 cdef int start_slot_thread(int number) noexcept nogil:
@@ -42,6 +43,8 @@ cdef void serve_commands() noexcept nogil:
                 slot.result[0] = errno
         elif op == MIC_OP_POISON:
             mark_memory(arena_at(slot.args[0]), slot.args[1], slot.args[2] != 0)
+        elif op == MIC_OP_INDIRECT:
+            redirect_indirect(slot)
         elif op == MIC_OP_QUIT:
             fflush(NULL)
             store32(&units_written, 1, RELAXED)
@@ -49,7 +52,7 @@ cdef void serve_commands() noexcept nogil:
             finalise_images()
             end_under_tool()
             _exit(0)
-        finish(slot, seen)
+        finish_region(slot, seen)
 
 
 cdef int64_t copy_by_file(mic_slot *slot, bint outward) noexcept nogil:

@@ -59,6 +59,12 @@ cdef extern from *:
     uintptr_t mic_context_pc(void *context) nogil
     uintptr_t mic_context_sp(void *context) nogil
 
+cdef extern from *:
+    """
+    static uintptr_t mic_stack_pointer (void) { return (uintptr_t) __builtin_frame_address (0); }
+    """
+    uintptr_t stack_pointer "mic_stack_pointer"() nogil
+
 cdef uint32_t dying
 
 
@@ -72,7 +78,8 @@ cdef inline bint in_image(uintptr_t pc) noexcept nogil:
 
 
 cdef inline bint after_call(uintptr_t pc) noexcept nogil:
-    """Whether the instruction before an address of an image's code looks like a call (E8, or FF /2 with its operands)."""
+    """Whether the instruction before an address of an image's code looks like a call (E8, or FF /2 with its operands).
+    """
     cdef unsigned char *p = <unsigned char *>pc
     cdef int n
     if not in_image(pc - 8):
@@ -141,15 +148,41 @@ cdef void only_one_dies() noexcept nogil:
             pause()
 
 
+cdef void note_read(unsigned mark, siginfo_t *info, void *context) noexcept nogil:
+    """Note for the host that a region has read what is doubtful."""
+    cdef uint32_t number = add32(&control.reads_seen, 1, SEQ_CST) - 1
+    cdef uintptr_t pc = mic_context_pc(context)
+    cdef mic_read *read
+    if number >= <uint32_t>MIC_READS:
+        return
+    read = &control.reads[number]
+    read.slot = mic_thread_slot
+    read.address = <uint64_t>info.si_addr
+    read.pc = pc
+    read.stack = mic_context_sp(context)
+    read.image_pc = pc if in_image(pc) else image_address_on_stack(mic_context_sp(context))
+    store32(&read.mark, mark, RELEASE)
+
+
 cdef public void mic_fault "mic_fault"(int signo, siginfo_t *info, void *context) noexcept nogil:
     """A signal that ends the region: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS."""
     cdef uintptr_t pc = mic_context_pc(context)
+    cdef uintptr_t address = <uintptr_t>info.si_addr if info.si_code > 0 else 0
+    cdef unsigned mark = 0
+    if marked_fault(signo, info, context, &mark):
+        if mark:
+            note_read(mark, info, context)
+        return
     only_one_dies()
+    if signo == SIGTRAP and is_jump_page(pc - 1):
+        signo = SIGSEGV  # a call of the host's code
+        pc -= 1
+        address = pc
     control.death.kind = MIC_DEATH_SIGNAL
     control.death.signo = signo
-    control.death.code = info.si_code
+    control.death.code = info.si_code if signo != SIGSEGV or address != pc else SEGV_MAPERR
     control.death.slot = mic_thread_slot
-    control.death.address = <uint64_t>info.si_addr if info.si_code > 0 else 0
+    control.death.address = <uint64_t>address
     control.death.pc = pc
     control.death.stack = mic_context_sp(context)
     control.death.image_pc = pc if in_image(pc) else image_address_on_stack(mic_context_sp(context))

@@ -22,19 +22,6 @@ cdef extern from *:
     void mic_text_range(uintptr_t base, uintptr_t *begin, uintptr_t *end) nogil
 
 
-cdef inline void flush_output() noexcept nogil:
-    """Write what regions have printed, so that it stands before whatever the host prints next."""
-    cdef int i
-    if load32(&units_written, RELAXED) != 0:
-        store32(&units_written, 0, RELAXED)
-        for i in range(image_count):
-            if mic_images[i].flush_units != NULL:
-                mic_images[i].flush_units(NULL)
-                break
-    if __fpending(stdout) != 0:
-        fflush(stdout)
-
-
 cdef void refuse_image(mic_slot *slot, const char *text) noexcept nogil:
     """Answer a load request with an error and its text."""
     snprintf(control.text, MIC_TEXT_SIZE, b"%s", text)
@@ -63,13 +50,64 @@ cdef void prepare_languages(mic_image *image) noexcept nogil:
         dlclose(library)
 
 
+cdef bint find_symbols(mic_image *image, mic_slot *slot) noexcept nogil:
+    """Answer for an image by clang: the addresses of the names at args[2] replace them.
+
+    The last function is no symbol of the image but the one that calls a kernel with its words (device_kernels.pxi).
+    What is not there is 0; a variable that is not there is an error.
+    """
+    cdef uint64_t *counts = <uint64_t *>arena_at(slot.args[2])
+    cdef uint64_t functions = counts[0], variables = counts[1], i
+    cdef const char *name = <const char *>(counts + 2)
+    cdef uint64_t *found = <uint64_t *>calloc(functions + variables + 1, sizeof(uint64_t))
+    if found == NULL:
+        refuse_image(slot, strerror(ENOMEM))
+        return False
+    for i in range(functions + variables):
+        found[i] = <uint64_t>dlsym(image.handle, name)
+        if found[i] == 0 and i >= functions:
+            snprintf(control.text, MIC_TEXT_SIZE, b"it has no variable %s", name)
+            slot.result[0] = -1
+            free(found)
+            return False
+        name += strlen(name) + 1
+    found[functions - 1] = <uint64_t>&call_kernel
+    memcpy(counts, found, (functions + variables) * sizeof(uint64_t))
+    free(found)
+    slot.result[3] = <int64_t>functions
+    slot.result[4] = <int64_t>variables
+    slot.result[5] = 0
+    return True
+
+
+cdef bint find_tables(mic_image *image, mic_slot *slot) noexcept nogil:
+    """Answer with the tables of an image by gcc: their words replace the image."""
+    cdef void **table = <void **>dlsym(image.handle, b"__OFFLOAD_TARGET_TABLE__")
+    cdef char *buffer = arena_at(slot.args[0])
+    cdef size_t functions, variables
+    if table == NULL:
+        refuse_image(slot, b"it has no table (__OFFLOAD_TARGET_TABLE__)")
+        return False
+    image.table = table
+    image.regions = <void **>table[0]
+    image.regions_end = <void **>table[1]
+    functions = <size_t>(<char *>table[1] - <char *>table[0])
+    variables = <size_t>(<char *>table[3] - <char *>table[2])
+    memcpy(buffer, table[0], functions)
+    memcpy(buffer + functions, table[2], variables)
+    slot.result[3] = <int64_t>(functions // sizeof(void *))
+    slot.result[4] = <int64_t>(variables // (2 * sizeof(void *)))
+    slot.result[5] = <void **>table[5] - <void **>table[4] if slot.args[3] else 0
+    return True
+
+
 cdef void load_image(mic_slot *slot) noexcept nogil:
     """MIC_OP_LOAD: load an image and answer with its tables.
 
     The image is in the arena (offset args[0], args[1] bytes) or, args[1] being 0, in the file that control.text names.
-    Result: 0, image number, load address, number of functions, number of variables; the tables' words (functions,
-    then address and size of each variable) replace the image in the arena, which is always long enough since the
-    image holds them.
+    Result: 0, image number, load address, number of functions, of variables, of indirect functions; the tables' words
+    (functions, then address and size of each variable) replace the image in the arena, which is always long enough
+    since the image holds them.  An image by clang: find_symbols.
     """
     global image_count
     cdef char path[64]
@@ -77,9 +115,7 @@ cdef void load_image(mic_slot *slot) noexcept nogil:
     cdef char *buffer = arena_at(slot.args[0])
     cdef int number = 0, fd = -1
     cdef mic_image *image
-    cdef void **table
     cdef link_map *loaded = NULL
-    cdef size_t functions, variables
     while number < image_count and mic_images[number].handle != NULL:
         number += 1
     if number == MIC_IMAGES:
@@ -100,34 +136,25 @@ cdef void load_image(mic_slot *slot) noexcept nogil:
         if fd >= 0:
             close(fd)
         return
-    table = <void **>dlsym(image.handle, b"__OFFLOAD_TARGET_TABLE__")
-    if table == NULL:
-        refuse_image(slot, b"it has no table (__OFFLOAD_TARGET_TABLE__)")
+    if not (find_symbols(image, slot) if slot.args[2] else find_tables(image, slot)):
         dlclose(image.handle)
         image.handle = NULL
         if fd >= 0:
             close(fd)
         return
     dlinfo(image.handle, RTLD_DI_LINKMAP, &loaded)
+    image.calls_host = slot.args[4] != 0
     image.fd = fd
     image.base = loaded.l_addr
     mic_text_range(image.base, &image.text_begin, &image.text_end)
-    image.regions = <void **>table[0]
-    image.regions_end = <void **>table[1]
     if number == image_count:
         image_count += 1
     watch_sanitizers()
     prepare_languages(image)
     flush_output()
-    functions = <size_t>(<char *>table[1] - <char *>table[0])
-    variables = <size_t>(<char *>table[3] - <char *>table[2])
-    memcpy(buffer, table[0], functions)
-    memcpy(buffer + functions, table[2], variables)
     slot.result[0] = 0
     slot.result[1] = number
     slot.result[2] = <int64_t>image.base
-    slot.result[3] = <int64_t>(functions // sizeof(void *))
-    slot.result[4] = <int64_t>(variables // (2 * sizeof(void *)))
 
 
 cdef void unload_image(mic_slot *slot) noexcept nogil:

@@ -1,8 +1,8 @@
 # Addresses of the host and of the device never coincide, so that a host pointer used on the device faults.
 #
-# The program is started with the other mmap layout than the host's (bottom up instead of top down) and random addresses.
-# At start-up it compares its own mappings with the host's, with room for growth around those; where they meet, it
-# starts over.  Then it occupies the host's zones, so that nothing of the device can be mapped there later.
+# The program is started with the other mmap layout than the host's (bottom up instead of top down) and random
+# addresses. At start-up it compares its own mappings with the host's, with room for growth around those; where they
+# meet, it starts over.  Then it occupies the host's zones, so that nothing of the device can be mapped there later.
 
 cdef extern from *:
     """
@@ -27,6 +27,19 @@ cdef int zone_count
 cdef int exact_count
 cdef int own_count
 cdef uintptr_t own_top  # from here on: stack, vdso (they share the top of the address space with the host's)
+
+
+cdef extern from *:
+    """
+    /* Where libasan puts its shadow and its heap, whatever the host has there.  */
+    #define MIC_SHADOW_BEGIN 0x7fff8000ull
+    #define MIC_SHADOW_END 0x10007fff8000ull
+    #define MIC_ASAN_HEAP_BEGIN 0x600000000000ull
+    #define MIC_ASAN_HEAP_END 0x641000000000ull
+    """
+    uintptr_t MIC_SHADOW_BEGIN, MIC_SHADOW_END, MIC_ASAN_HEAP_BEGIN, MIC_ASAN_HEAP_END
+
+cdef bint sanitized      # libasan is in this process
 
 
 cdef size_t read_maps(int fd) noexcept nogil:
@@ -83,8 +96,8 @@ cdef void note_host(uintptr_t slack) noexcept nogil:
             exact_count += 1
         one.begin = one.begin - slack if one.begin > slack + 65536 else 65536
         one.end = one.end + slack if one.end + slack < (<uintptr_t>1 << 47) - 4096 else (<uintptr_t>1 << 47) - 4096
-        last = &mic_zones[zone_count - 1]
-        if zone_count > 0 and one.begin <= last.end:
+        last = &mic_zones[zone_count - 1] if zone_count > 0 else NULL
+        if last != NULL and one.begin <= last.end:
             if one.end > last.end:
                 last.end = one.end
         elif zone_count < 64:
@@ -117,13 +130,19 @@ cdef void note_own() noexcept nogil:
         own_count += 1
 
 
-cdef bint meets(mic_zone *zones, int count, uintptr_t begin, uintptr_t end) noexcept nogil:
+cdef bint meets_range(mic_zone *zones, int count, uintptr_t begin, uintptr_t end) noexcept nogil:
     """Whether a range overlaps one of the zones."""
     cdef int i
     for i in range(count):
         if begin < zones[i].end and zones[i].begin < end:
             return True
     return False
+
+
+cdef inline bint of_sanitizer(mic_zone *zone) noexcept nogil:
+    """Whether a mapping of this process is where it is because libasan has to have it there."""
+    return sanitized and (MIC_SHADOW_BEGIN <= zone.begin and zone.end <= MIC_SHADOW_END or
+                              MIC_ASAN_HEAP_BEGIN <= zone.begin and zone.end <= MIC_ASAN_HEAP_END)
 
 
 cdef bint addresses_meet() noexcept nogil:
@@ -136,11 +155,11 @@ cdef bint addresses_meet() noexcept nogil:
     note_own()
     for i in range(own_count):
         if mic_own[i].begin >= own_top:
-            if meets(mic_exact, exact_count, mic_own[i].begin - MIC_STACK_ROOM, mic_own[i].end):
+            if meets_range(mic_exact, exact_count, mic_own[i].begin - MIC_STACK_ROOM, mic_own[i].end):
                 return True
         elif of_sanitizer(&mic_own[i]):
             pass
-        elif meets(mic_zones, zone_count, mic_own[i].begin, mic_own[i].end):
+        elif meets_range(mic_zones, zone_count, mic_own[i].begin, mic_own[i].end):
             return True
     return False
 
@@ -151,7 +170,7 @@ cdef void start_over(char **argv) noexcept nogil:
     execve(argv[0], argv, environ)  # without /proc
 
 
-cdef void occupy(uintptr_t begin, uintptr_t end) noexcept nogil:
+cdef void occupy_range(uintptr_t begin, uintptr_t end) noexcept nogil:
     """Reserve a range without memory; where the kernel refuses, it stays free."""
     if end > begin:
         mmap(<void *>begin, end - begin, PROT_NONE,
@@ -170,9 +189,9 @@ cdef void occupy_host_zones() noexcept nogil:
                 continue
             if begin >= own_top:
                 begin -= MIC_STACK_ROOM
-            occupy(at, begin)
+            occupy_range(at, begin)
             at = mic_own[j].end
-        occupy(at, mic_zones[i].end)
+        occupy_range(at, mic_zones[i].end)
 
 
 cdef void close_program_heap() noexcept nogil:
@@ -198,7 +217,7 @@ cdef void *map_arena() noexcept nogil:
     cdef int attempt, access = PROT_NONE if control.guarded else PROT_READ | PROT_WRITE
     cdef void *p
     for attempt in range(64):
-        if not meets(mic_zones, zone_count, place, place + size):
+        if not meets_range(mic_zones, zone_count, place, place + size):
             p = mmap(<void *>place, size, access, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
                      memory_fd, <off_t>MIC_CONTROL_SIZE)
             if p == <void *>place:

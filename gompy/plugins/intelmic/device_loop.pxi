@@ -3,6 +3,7 @@
 cdef void run_region(mic_slot *slot) noexcept nogil:
     """Call a region's function with the address of its argument array, at level 0."""
     cdef region_function function = <region_function>slot.args[0]
+    begin_marked()
     if slot.args[2] != 1 and run_teams(slot):
         flush_output()
         return
@@ -11,7 +12,7 @@ cdef void run_region(mic_slot *slot) noexcept nogil:
     flush_output()
 
 
-cdef inline void finish(mic_slot *slot, uint32_t number) noexcept nogil:
+cdef inline void finish_region(mic_slot *slot, uint32_t number) noexcept nogil:
     """Tell the host that a request is done; wake it if it sleeps."""
     exchange32(&slot.done, number, SEQ_CST)
     if load32(&slot.host_sleeps, SEQ_CST) != 0:
@@ -55,5 +56,5 @@ cdef void *slot_thread(void *arg) noexcept nogil:
         seen = next_request(slot, seen, spin_ns)
         run_region(slot)
         restore_variables(&variables)
-        finish(slot, seen)
+        finish_region(slot, seen)
     return NULL

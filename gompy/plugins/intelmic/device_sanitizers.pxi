@@ -3,18 +3,6 @@
 # Source: LLVM's compiler-rt as GCC 12 has it (include/sanitizer/asan_interface.h, common_interface_defs.h; lib/asan/
 # asan_mapping.h and lib/sanitizer_common for the addresses, x86-64).
 
-cdef extern from *:
-    """
-    /* Where libasan puts its shadow and its heap, whatever the host has there.  */
-    #define MIC_SHADOW_BEGIN 0x7fff8000ull
-    #define MIC_SHADOW_END 0x10007fff8000ull
-    #define MIC_ASAN_HEAP_BEGIN 0x600000000000ull
-    #define MIC_ASAN_HEAP_END 0x641000000000ull
-    """
-    uintptr_t MIC_SHADOW_BEGIN, MIC_SHADOW_END, MIC_ASAN_HEAP_BEGIN, MIC_ASAN_HEAP_END
-
-cdef bint sanitized      # libasan is in this process
-
 ctypedef void (*death_callback)() noexcept nogil
 ctypedef void (*set_callback)(death_callback) noexcept nogil
 ctypedef void (*mark_function)(void *, size_t) noexcept nogil
@@ -23,13 +11,7 @@ ctypedef const char *(*description_function)() noexcept nogil
 ctypedef void *(*pc_function)() noexcept nogil
 
 
-cdef inline bint of_sanitizer(mic_zone *zone) noexcept nogil:
-    """Whether a mapping of this process is where it is because libasan has to have it there."""
-    return sanitized and (MIC_SHADOW_BEGIN <= zone.begin and zone.end <= MIC_SHADOW_END or
-                              MIC_ASAN_HEAP_BEGIN <= zone.begin and zone.end <= MIC_ASAN_HEAP_END)
-
-
-cdef bint preloaded(char **argv) noexcept nogil:
+cdef bint is_preloaded(char **argv) noexcept nogil:
     """Have the library that the host names as the first of this process: the program is executed once more for it.
 
     False: it cannot be had.
@@ -78,7 +60,7 @@ cdef void mark_memory(void *start, size_t size, bint access) noexcept nogil:
     mark(start, size)
 
 
-cdef void watch(void *library) noexcept nogil:
+cdef void watch_death_callback(void *library) noexcept nogil:
     """Hear of the end that the sanitizer in a library brings, if there is one."""
     cdef set_callback set_death_callback = <set_callback>dlsym(library, b"__sanitizer_set_death_callback")
     if set_death_callback != NULL:
@@ -89,7 +71,7 @@ cdef void watch_sanitizers() noexcept nogil:
     """Hear of the end that a sanitizer brings; again when an image was loaded, which may have brought one."""
     cdef void *library = dlopen(b"libubsan.so.1", RTLD_NOW | RTLD_NOLOAD)
     if sanitized:
-        watch(RTLD_DEFAULT)
+        watch_death_callback(RTLD_DEFAULT)
     if library != NULL:
-        watch(library)
+        watch_death_callback(library)
         dlclose(library)

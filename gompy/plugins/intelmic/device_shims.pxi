@@ -1,13 +1,5 @@
-# Library functions whose answer differs on the device.  The image finds them here before libgomp's and libc's, since the
-# program stands first in the search order and is linked with -rdynamic.
-
-
-cdef inline int device_number() noexcept nogil:
-    return control.device
-
-
-include "device_answers.pxi"
-
+# Library functions whose answer differs on the device.  The image finds them here before libgomp's and libc's, since
+# the program stands first in the search order and is linked with -rdynamic.
 
 cdef public void device_exit "exit"(int status) noexcept nogil:
     """exit called in a region: it ends the whole program, and the host has to hear of it.
@@ -34,10 +26,3 @@ cdef public void write_done "_gfortran_st_write_done"(void *transfer) noexcept n
     real(transfer)
     dlclose(library)
     store32(&units_written, 1, RELAXED)
-
-
-cdef extern from *:
-    """
-    static uintptr_t mic_stack_pointer (void) { return (uintptr_t) __builtin_frame_address (0); }
-    """
-    uintptr_t stack_pointer "mic_stack_pointer"() nogil

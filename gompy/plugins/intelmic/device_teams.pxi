@@ -1,12 +1,13 @@
 # Teams of a region run at the same time, as many as there are processors.
 #
 # A region with teams is a function with the loop `for (first = 1; GOMP_teams4 (lo, hi, limit, first); first = 0) team`.
-# K threads run the whole function at once; in thread k the loop visits the teams k, k + K, k + 2 K, ...: GOMP_teams4 below
-# calls libgomp's own as often as needed, so that libgomp's thread state (team number, number of teams, what a
+# K threads run the whole function at once; in thread k the loop visits the teams k, k + K, k + 2 K, ...: GOMP_teams4
+# below calls libgomp's own as often as needed, so that libgomp's thread state (team number, number of teams, what a
 # team's parallel regions inherit of it) is right without knowing it.  The slot's thread is thread 0.
 #
 # How many: num_teams (lower: upper) gives any number in between, the one nearest to K; without the clause it is
-# OMP_NUM_TEAMS, else K (as GCC's nvptx libgomp does it: config/nvptx/target.c).  Threads: the teams share the processors.
+# OMP_NUM_TEAMS, else K (as GCC's nvptx libgomp does it: config/nvptx/target.c).  Threads: the teams share the
+# processors.
 
 cdef extern from *:
     """
@@ -29,7 +30,7 @@ cdef extern from *:
       int threads;      /* default number of threads of a parallel region in a team */
       int helpers;      /* that have been started */
       uint64_t spin_ns;
-      uint32_t left __attribute__ ((aligned (128)));     /* helpers at work; the futex that the slot's thread sleeps on */
+      uint32_t left __attribute__ ((aligned (128)));     /* helpers at work; the slot's thread's futex */
       uint32_t sleeps;
       uint32_t cpu;     /* of the slot's thread */
       struct mic_helper helper[];
@@ -74,23 +75,22 @@ cdef int team_threads     # threads that a region's teams have together, if the 
 cdef void prepare_teams() noexcept nogil:
     """Before the first region: libgomp's own GOMP_teams4, behind ours; processors; what the environment says.
 
-    OMP_NUM_THREADS without a suffix is how many threads all teams of a region have by default, one with a suffix how many
-    each of them has.
+    OMP_NUM_THREADS without a suffix is how many threads all teams of a region have by default, one with a suffix how
+    many each of them has.
     """
-    global stock_teams, team_room, team_processors, team_threads, usual_teams, usual_team_limit
+    global stock_teams, team_room, team_processors, team_threads
     stock_teams = <teams_function>dlsym(RTLD_NEXT, b"GOMP_teams4")
     team_processors = omp_get_num_procs()
     team_room = control.teams if control.teams else team_processors
     team_threads = team_processors if secure_getenv(b"OMP_NUM_THREADS") == NULL else omp_get_max_threads()
-    usual_teams = omp_get_max_teams()
-    usual_team_limit = omp_get_teams_thread_limit()
 
 
 cdef int choose_teams() noexcept nogil:
     """How many teams a construct without num_teams has."""
-    cdef int count = team_room
-    if usual_teams > 0:
-        return usual_teams
+    cdef int count = omp_get_max_teams()
+    if count > 0:
+        return count
+    count = team_room
     if control.threads:
         count = team_processors // team_threads
     elif team_threads < count:
@@ -102,8 +102,8 @@ cdef public bint device_teams "GOMP_teams4"(unsigned lo, unsigned hi, unsigned t
     """Enter the calling thread's next team.  False: it has no more."""
     cdef int i, steps = mic_team_step
     cdef unsigned count = lo
-    if first and thread_limit == 0 and 0 < usual_team_limit < omp_get_thread_limit():
-        thread_limit = <unsigned>usual_team_limit
+    if first and thread_limit == 0 and 0 < omp_get_teams_thread_limit() < omp_get_thread_limit():
+        thread_limit = <unsigned>omp_get_teams_thread_limit()
     if steps == 0:
         return stock_teams(lo, hi, thread_limit, first)
     if first:

@@ -22,7 +22,9 @@ cdef extern from *:
         void *(*function)(void *) noexcept nogil
         void *arg
         int slot
-    int (*mic_real_create)(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *) noexcept nogil, void *arg) noexcept nogil
+    int (*mic_real_create)(
+        pthread_t *t, const pthread_attr_t *a, void *(*f)(void *) noexcept nogil, void *arg
+    ) noexcept nogil
     void release_alternate_stack "mic_release_stack"() nogil
 
 
@@ -46,7 +48,8 @@ cdef public int create_thread "pthread_create"(pthread_t *thread, const pthread_
     cdef mic_start *start
     cdef int error
     if mic_real_create == NULL:
-        mic_real_create = <int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *) noexcept nogil, void *) noexcept nogil>dlsym(
+        mic_real_create = <int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *) noexcept nogil,
+            void *) noexcept nogil>dlsym(
             RTLD_NEXT, b"pthread_create")
     start = <mic_start *>malloc(sizeof(mic_start))
     if start == NULL:

@@ -6,7 +6,6 @@ cdef extern from *:
     extern int omp_get_max_threads (void), omp_get_dynamic (void), omp_get_max_active_levels (void);
     extern int omp_get_thread_limit (void), omp_get_num_teams (void), omp_get_team_num (void), omp_get_num_procs (void);
     extern int omp_get_max_teams (void), omp_get_teams_thread_limit (void);
-    extern void omp_set_num_teams (int), omp_set_teams_thread_limit (int);
     extern void omp_set_num_threads (int), omp_set_dynamic (int), omp_set_max_active_levels (int);
     extern void omp_get_schedule (int *, int *), omp_set_schedule (int, int);
     typedef _Bool (*mic_teams_function) (unsigned, unsigned, unsigned, _Bool);
@@ -21,8 +20,6 @@ cdef extern from *:
     int omp_get_team_num() nogil
     int omp_get_max_teams() nogil
     int omp_get_teams_thread_limit() nogil
-    void omp_set_num_teams(int n) nogil
-    void omp_set_teams_thread_limit(int n) nogil
     void omp_set_num_threads(int n) nogil
     void omp_set_dynamic(int n) nogil
     void omp_set_max_active_levels(int n) nogil
@@ -31,12 +28,11 @@ cdef extern from *:
 
 # GOMP_teams4 of libgomp: the program has one of its own in front of it (device_teams.pxi).
 cdef extern from *:
-    ctypedef bint (*teams_function "mic_teams_function")(unsigned lo, unsigned hi, unsigned thread_limit, bint first) noexcept nogil
+    ctypedef bint (*teams_function "mic_teams_function")(
+        unsigned lo, unsigned hi, unsigned thread_limit, bint first
+    ) noexcept nogil
 
 cdef teams_function stock_teams
-
-# What the environment says about teams; libgomp keeps both for the whole process.
-cdef int usual_teams, usual_team_limit
 
 cdef struct control_variables:
     int threads
@@ -59,6 +55,7 @@ cdef inline void save_variables(control_variables *v) noexcept nogil:
 cdef inline void restore_variables(control_variables *v) noexcept nogil:
     """Give the next region the device's control variables, whatever the last one did with its own.
 
+    What it set for teams stays: these variables are the device's (OpenMP 5.1, 2.4.1: scope of nteams-var).
     Teams are counted in the thread too: stock libgomp leaves the last team's number behind.
     """
     cdef int kind, chunk
@@ -74,10 +71,6 @@ cdef inline void restore_variables(control_variables *v) noexcept nogil:
     if omp_get_thread_limit() != v.limit:
         # libgomp keeps "no limit" as UINT_MAX, reports it as INT_MAX, and takes anything above INT_MAX for it
         GOMP_teams(0, <unsigned>v.limit if v.limit != 0x7fffffff else <unsigned>0x80000000)
-    if omp_get_max_teams() != usual_teams:
-        omp_set_num_teams(usual_teams)
-    if omp_get_teams_thread_limit() != usual_team_limit:
-        omp_set_teams_thread_limit(usual_team_limit)
     if omp_get_num_teams() != 1 or omp_get_team_num() != 0:
         stock_teams(1, 1, 0, True)
 

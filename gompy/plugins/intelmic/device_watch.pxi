@@ -1,9 +1,9 @@
 # The device's end when its host ends, however that happens.
 #
-# Three things tell of it: the host's pidfd, also while a forked child of the host lives; the pipe, whose other end is the
-# host's alone, also when the host executes another program; and the host's /proc/<pid>/maps, opened by the host before
-# our start, which is empty once the host has no memory of its own any more.  The program may close the pipe (closefrom),
-# a region all three: then the others decide, looked at twice a second.
+# Three things tell of it: the host's pidfd, also while a forked child of the host lives; the pipe, whose other end is
+# the host's alone, also when the host executes another program; and the host's /proc/<pid>/maps, opened by the host
+# before our start, which is empty once the host has no memory of its own any more.  The program may close the pipe
+# (closefrom), a region all three: then the others decide, looked at twice a second.
 
 cdef int host_pipe
 cdef int host_pidfd

@@ -1,15 +1,15 @@
 # The workers of the queue (protocol.h): threads that take its regions and run them, in the order of their coming.
 #
-# A worker runs regions until the queue is empty, then looks for more for a while, then sleeps.  So a batch of short regions
-# is one worker's, without any wake-up.  For long ones there is the patrol: a worker that the host calls when a region
-# comes while nobody looks.  It looks at the queue every PATROL_US; has nothing been taken in between, the others are
-# busy and it runs the next region itself, calling another worker to the patrol.  There is always a worker more
-# than are busy, up to MIC_WORKERS.
+# A worker runs regions until the queue is empty, then looks for more for a while, then sleeps.  So a batch of short
+# regions is one worker's, without any wake-up.  For long ones there is the patrol: a worker that the host calls when a
+# region comes while nobody looks.  It looks at the queue every PATROL_US; has nothing been taken in between, the
+# others are busy and it runs the next region itself, calling another worker to the patrol.  There is always a worker
+# more than are busy, up to MIC_WORKERS.
 
 cdef enum:
     PATROL_US = 30
 
-cdef uint32_t workers_started = 1, workers_idle, workers_running
+cdef uint32_t workers_added, workers_idle, workers_running  # added: beside the first, which the host asks for
 
 
 cdef bint take_region(uint32_t *position) noexcept nogil:
@@ -81,9 +81,9 @@ cdef void add_worker() noexcept nogil:
     cdef uint32_t count
     if load32(&workers_idle, SEQ_CST) != 0:
         return
-    count = add32(&workers_started, 1, SEQ_CST)
-    if count > <uint32_t>MIC_WORKERS or start_worker(MIC_FIRST_WORKER + <int>count - 1) != 0:
-        add32(&workers_started, ~<uint32_t>0, SEQ_CST)
+    count = add32(&workers_added, 1, SEQ_CST)
+    if count >= <uint32_t>MIC_WORKERS or start_worker(MIC_FIRST_WORKER + <int>count) != 0:
+        add32(&workers_added, ~<uint32_t>0, SEQ_CST)
 
 
 cdef void await_call() noexcept nogil:
@@ -102,8 +102,11 @@ cdef void await_call() noexcept nogil:
     publish_processor(&queue.device_cpu)
 
 
-cdef bint patrol(uint32_t *position) noexcept nogil:
-    """Watch over the queue while others run regions.  True: they are all busy, a region has been taken; False: all is done."""
+cdef bint patrol_queue(uint32_t *position) noexcept nogil:
+    """Watch over the queue while others run regions.
+
+    True: they are all busy, a region has been taken; False: all is done.
+    """
     cdef mic_queue *queue = &control.queue
     cdef uint32_t head
     cdef bint taken = False, quiet = False
@@ -133,7 +136,7 @@ cdef void *worker_thread(void *arg) noexcept nogil:
     save_variables(&variables)
     while True:
         await_call()
-        if not patrol(&position):
+        if not patrol_queue(&position):
             continue
         while True:
             run_all(number, position, &variables)

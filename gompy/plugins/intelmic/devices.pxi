@@ -1,11 +1,18 @@
 # The host's record of each device, the services of the runtime, and the environment variables.
 
+from gompy.native.gomp_newer cimport (
+    GOMP_REQUIRES_REVERSE_OFFLOAD,
+    GOMP_REQUIRES_UNIFIED_ADDRESS,
+    GOMP_VERSION_INDIRECT_FUNCS,
+    GOMP_VERSION_REQUIRES_MASK,
+)
 from gompy.native.gomp cimport (
     GOMP_DEVICE_INTEL_MIC,
     GOMP_OFFLOAD_CAP_OPENACC_200,
     GOMP_OFFLOAD_CAP_OPENMP_400,
-    GOMP_VERSION,
 )
+from gompy.native.llvm cimport ACCEL_LLVM
+from gompy.native.runtime_interface cimport gompy_answer_count, gompy_answer_version, gompy_newer_runtime
 from gompy.native.plugin cimport (
     AddrPair,
     GOMP_PLUGIN_acc_default_dim,
@@ -16,7 +23,9 @@ from gompy.native.plugin cimport (
     GOMP_PLUGIN_malloc,
     GOMP_PLUGIN_target_task_completion,
     c_bool,
+    gompy_target_rev,
 )
+
 from gompy.native.profiling cimport (
     GoaccThread,
     acc_device_api_other,
@@ -71,6 +80,8 @@ cdef extern from *:
       char directory[256];    /* for image files under OFFLOAD_EMUL_RUN, empty: none */
       int files;
       int guarded;            /* GOMPY_CHECK */
+      unsigned char *marks;   /* of the arena's bytes, or NULL; see marks.pxi */
+      uint32_t reads_told;
       char preload[64];       /* library that the device process has before all others, empty: none */
       struct mic_idle idle[GUARD_IDLE]; /* see guards.pxi */
       unsigned oldest_idle, next_idle; /* numbers, modulo GUARD_IDLE */
@@ -82,6 +93,7 @@ cdef extern from *:
       uint32_t unawaited;     /* their number */
       int workers;            /* it has a thread on the device */
       uint32_t queue_spin_ns; /* as spin_ns, for its regions */
+      int called;             /* regions may call functions of the host */
     };
     static struct mic_device mic_device_table[MIC_DEVICES];
     static pthread_mutex_t mic_plugin_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -138,6 +150,8 @@ cdef extern from *:
         int files
         char preload[64]
         int guarded
+        unsigned char *marks
+        uint32_t reads_told
         mic_idle idle[256]
         unsigned oldest_idle
         unsigned next_idle
@@ -149,6 +163,7 @@ cdef extern from *:
         uint32_t unawaited
         int workers
         uint32_t queue_spin_ns
+        int called
     mic_device mic_device_table[64]
     pthread_mutex_t mic_plugin_lock
     int mic_forked
@@ -225,3 +240,8 @@ cdef inline mic_device *device_of(int number) noexcept nogil:
     if mic_forked:
         GOMP_PLUGIN_fatal(b"device %d (intelmic) belongs to the parent of this forked process", number)
     return &mic_device_table[number]
+
+
+cdef const char *image_name(host_image *image) noexcept nogil:
+    """What messages call an image."""
+    return image.name if image.name != NULL else <const char *>b"image"

@@ -25,28 +25,18 @@ cdef extern from *:
     void mic_die_of(int signo) nogil
     const char *mic_fpe_name(int code) nogil
 
-
-cdef void notice_death(mic_device *d) noexcept nogil:
-    """Look whether the device lives.  If it doesn't, say what happened and end the program as libgomp would."""
-    cdef int how = 0, status = 0, state
-    if not d.running:
-        wait_for_exit()  # exit was called in another thread
-    if load32(&d.control.dead, SEQ_CST) != 0:
-        report_death(d)
-    state = mic_ended(d.pid, &how, &status)
-    if state == 0:
-        return
-    if load32(&d.control.dead, SEQ_CST) != 0:
-        report_death(d)
-    if exchange32(&d.gone, 1, SEQ_CST) != 0 or not d.running:
-        wait_for_exit()
-    if state < 0:
-        GOMP_PLUGIN_fatal(b"device %d (intelmic): its process has ended", d.number)
-    if how == CLD_EXITED:
-        GOMP_PLUGIN_fatal(b"device %d (intelmic): its process ended with status %d", d.number, status)
-    if status == SIGPIPE:
-        mic_die_of(status)  # a reader of our output has gone: what would have ended us, had we written
-    GOMP_PLUGIN_fatal(b"device %d (intelmic): its process was killed by signal %d (%s)", d.number, status, strsignal(status))
+cdef extern from *:
+    """
+    /* Where the runtime has the object nearest to a device address: not there under the stock libgomp.  */
+    extern int gompy_nearest_object (int, int, uintptr_t, uintptr_t *, size_t *, intptr_t *) __attribute__ ((weak));
+    static int
+    mic_nearest_object (int type, int number, uintptr_t address, uintptr_t *host, size_t *size, intptr_t *past)
+    {
+      return gompy_nearest_object != NULL && gompy_nearest_object (type, number, address, host, size, past);
+    }
+    """
+    bint nearest_object "mic_nearest_object"(int type, int number, uintptr_t address, uintptr_t *host, size_t *size,
+                                             intptr_t *past) nogil
 
 
 cdef void wait_for_exit() noexcept nogil:
@@ -55,52 +45,33 @@ cdef void wait_for_exit() noexcept nogil:
         pause()
 
 
-cdef void place_of_host(uint64_t address, char *to, size_t room) noexcept nogil:
-    """What the host has at an address: "its variable x", "its stack", "its heap", a file's name, "its memory"; empty: nothing."""
-    cdef char text[65536]
-    cdef int fd = gompy_open(b"/proc/self/maps", O_RDONLY, 0)
-    cdef size_t have = 0
-    cdef ssize_t n
-    cdef char *line
-    cdef char *end
-    cdef char *p
-    cdef char *name
-    cdef uint64_t begin
-    to[0] = 0
-    if variable_of_host(address, to, room):
-        if fd >= 0:
-            close(fd)
-        return
-    while fd >= 0:
-        n = read(fd, text + have, sizeof(text) - 1 - have)
-        if n <= 0:
-            break
-        have += <size_t>n
-        text[have] = 0
-        line = text
-        end = strchr(line, c'\n')
-        while end != NULL:
-            end[0] = 0
-            begin = strtoull(line, &p, 16)
-            if address >= begin and address < strtoull(p + 1, &p, 16):
-                name = strrchr(line, c' ')
-                name = name + 1 if name != NULL else line
-                if strcmp(name, b"[stack]") == 0:
-                    snprintf(to, room, b"its stack")
-                elif strcmp(name, b"[heap]") == 0:
-                    snprintf(to, room, b"its heap")
-                elif name[0] == c'/':
-                    snprintf(to, room, b"data of %s", strrchr(name, c'/') + 1)
-                else:
-                    snprintf(to, room, b"its memory")
-                close(fd)
-                return
-            line = end + 1
-            end = strchr(line, c'\n')
-        have -= <size_t>(line - text)
-        memmove(text, line, have)
-    if fd >= 0:
-        close(fd)
+cdef bint explain_guard(mic_device *d, uint64_t address, char *to, size_t room) noexcept nogil:
+    """Why an address of the device's memory is closed.  False: it isn't in that memory."""
+    cdef uint64_t offset = address - d.base, start = 0, size = 0, distance
+    cdef uintptr_t host = 0
+    cdef size_t length = 0
+    cdef intptr_t past = 0
+    cdef bint freed = False, known
+    cdef char place[300]
+    if offset >= d.size:
+        return False
+    known = block_near(d, offset, &start, &size, &freed)
+    if known and freed and start <= offset < start + size:
+        snprintf(to, room, b"address %p is %zu bytes into a freed block of %zu bytes", <void *>address,
+                 <size_t>(offset - start), <size_t>size)
+    elif nearest_object(GOMP_DEVICE_INTEL_MIC, d.number, address, &host, &length, &past) and -65536 <= past < 1 << 20:
+        place_of_host(host, place, sizeof(place))
+        snprintf(to, room, b"address %p is %zu bytes %s the %zu bytes that are mapped from the host's %p (%s)",
+                 <void *>address, <size_t>(past if past >= 0 else -past),
+                 <const char *>(b"past the end of" if past >= 0 else b"before"), length, <void *>host,
+                 <const char *>place if place[0] else <const char *>b"no longer its memory")
+    elif known and not freed and start + size <= offset < start + size + (1 << 20):
+        distance = offset - start - size
+        snprintf(to, room, b"address %p is %zu bytes past the end of a block of %zu bytes", <void *>address,
+                 <size_t>distance, <size_t>size)
+    else:
+        snprintf(to, room, b"address %p is memory of the device that is not in use", <void *>address)
+    return True
 
 
 cdef void explain_address(mic_device *d, mic_death *death, char *to, size_t room) noexcept nogil:
@@ -126,7 +97,8 @@ cdef void explain_address(mic_device *d, mic_death *death, char *to, size_t room
     if place[0] and death.pc == death.address:
         snprintf(to, room, b"a call of the host's code at %p, by a pointer, or a vtable, that is the host's", p)
     elif place[0]:
-        snprintf(to, room, b"address %p is not mapped on the device: it is the host's (%s); was a map clause forgotten?",
+        snprintf(to, room,
+                 b"address %p is not mapped on the device: it is the host's (%s); was a map clause forgotten?",
                  p, place)
     elif death.code == SEGV_ACCERR and image_at(d, death.address) != NULL:
         snprintf(to, room, b"address %p may not be accessed so (read-only data or code of the image)", p)
@@ -197,5 +169,31 @@ cdef void report_death(mic_device *d) noexcept nogil:
         explain_address(d, death, why, sizeof(why))
         GOMP_PLUGIN_fatal(b"device %d (intelmic): %ssignal %d (%s): %s", d.number, region, death.signo,
                           strsignal(death.signo), why)
-    GOMP_PLUGIN_fatal(b"device %d (intelmic): %ssignal %d (%s)%s", d.number, region, death.signo, strsignal(death.signo),
+    GOMP_PLUGIN_fatal(b"device %d (intelmic): %ssignal %d (%s)%s", d.number, region, death.signo,
+                      strsignal(death.signo),
                       mic_fpe_name(death.code) if death.signo == SIGFPE else <const char *>b"")
+
+
+cdef void notice_death(mic_device *d) noexcept nogil:
+    """Look whether the device lives.  If it doesn't, say what happened and end the program as libgomp would."""
+    cdef int how = 0, status = 0, state
+    if not d.running:
+        wait_for_exit()  # exit was called in another thread
+    if load32(&d.control.dead, SEQ_CST) != 0:
+        report_death(d)
+    state = mic_ended(d.pid, &how, &status)
+    if state == 0:
+        return
+    if load32(&d.control.dead, SEQ_CST) != 0:
+        report_death(d)
+    if exchange32(&d.gone, 1, SEQ_CST) != 0 or not d.running:
+        wait_for_exit()
+    if state < 0:
+        GOMP_PLUGIN_fatal(b"device %d (intelmic): its process has ended", d.number)
+    if how == CLD_EXITED:
+        GOMP_PLUGIN_fatal(b"device %d (intelmic): its process ended with status %d", d.number, status)
+    if status == SIGPIPE:
+        mic_die_of(status)  # a reader of our output has gone: what would have ended us, had we written
+    GOMP_PLUGIN_fatal(
+        b"device %d (intelmic): its process was killed by signal %d (%s)", d.number, status, strsignal(status)
+    )

@@ -1,10 +1,10 @@
 # The first copies into memory that has no pages yet.
 #
-# A copy through our mapping makes the kernel clear each page before it is overwritten, and take a fault for it.  write ()
-# to the memfd does neither: pages that are written whole aren't cleared.  256 MiB: 110 ms of processor time, against 175
-# (pages made at once, MADV_POPULATE_WRITE) and 230 (fault by fault).  But afterwards they aren't in our page tables, so
-# the next copy to the device has them entered at once (MADV_POPULATE_READ: 27 ms, 75 fault by fault); a copy from the
-# device lets the faults do it (14 ms, 16 pages each).
+# A copy through our mapping makes the kernel clear each page before it is overwritten, and take a fault for it.  write
+# () to the memfd does neither: pages that are written whole aren't cleared.  256 MiB: 110 ms of processor time,
+# against 175 (pages made at once, MADV_POPULATE_WRITE) and 230 (fault by fault).  But afterwards they aren't in our
+# page tables, so the next copy to the device has them entered at once (MADV_POPULATE_READ: 27 ms, 75 fault by fault);
+# a copy from the device lets the faults do it (14 ms, 16 pages each).
 #
 # What follows is a memory of a few blocks that were allocated without pages, and what of them has been written since.
 # Nothing but speed depends on it.
@@ -59,7 +59,9 @@ cdef void note_block(mic_device *d, uint64_t offset, size_t size, bint fresh) no
 
 
 cdef uint32_t take_zone(mic_device *d, uint64_t offset, size_t n) noexcept nogil:
-    """What is known of a range that is now copied to: ZONE_FRESH (then it is written), ZONE_WRITTEN (then it is mapped)."""
+    """What is known of a range that is now copied to: ZONE_FRESH (then it is written), ZONE_WRITTEN (then it is
+    mapped).
+    """
     cdef int i
     cdef uint32_t kind = ZONE_NONE
     pthread_mutex_lock(&d.zones_lock)

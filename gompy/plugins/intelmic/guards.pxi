@@ -7,45 +7,19 @@
 #
 # Where libasan is on the device (sanitizers.pxi) it is told of all that instead: bytes are closed, not pages.
 #
+# Where there are marks (marks.pxi) a block of the program's is opened by the device, when it is used.
+#
 # Only the device's mapping is closed: the host copies through its own.  The records are those of the runs' granules.
 
 cdef extern from *:
     """
-    #define GUARD_PAGE 4096ull
     #define GUARD_FILL 0xcb
     #define GUARD_IDLE_BYTES (256ull << 20)
     static int mic_out_of_guards;
-    /* Where the runtime has the object nearest to a device address: not there under the stock libgomp.  */
-    extern int gompy_nearest_object (int, int, uintptr_t, uintptr_t *, size_t *, intptr_t *) __attribute__ ((weak));
-    static int
-    mic_nearest_object (int type, int number, uintptr_t address, uintptr_t *host, size_t *size, intptr_t *past)
-    {
-      return gompy_nearest_object != NULL && gompy_nearest_object (type, number, address, host, size, past);
-    }
     """
-    uint64_t GUARD_PAGE, GUARD_IDLE_BYTES
+    uint64_t GUARD_IDLE_BYTES
     int GUARD_FILL
     int mic_out_of_guards
-    bint nearest_object "mic_nearest_object"(int type, int number, uintptr_t address, uintptr_t *host, size_t *size,
-                                             intptr_t *past) nogil
-
-
-cdef inline uint64_t page_up(uint64_t n) noexcept nogil:
-    return (n + GUARD_PAGE - 1) & ~(GUARD_PAGE - 1)
-
-
-cdef bint checks_wanted() noexcept nogil:
-    """GOMPY_CHECK is set, and not to 0."""
-    cdef const char *text = secure_getenv(b"GOMPY_CHECK")
-    return text != NULL and text[0] != 0 and strcmp(text, b"0") != 0
-
-
-cdef inline arena *arena_of(mic_device *d, uint64_t *offset) noexcept nogil:
-    """The arena that an offset in the device's memory is in; the offset becomes that in the arena."""
-    if offset[0] < d.split:
-        return &d.small
-    offset[0] -= d.split
-    return &d.large
 
 
 cdef void open_pages(mic_device *d, uint64_t offset, uint64_t n, bint access) noexcept nogil:
@@ -58,7 +32,7 @@ cdef void open_pages(mic_device *d, uint64_t offset, uint64_t n, bint access) no
     if n == 0:
         return
     pthread_mutex_lock(&d.commands)
-    error = command(d, MIC_OP_POISON if d.preload[0] else MIC_OP_PROTECT, offset, n, access)
+    error = run_command(d, MIC_OP_POISON if d.preload[0] else MIC_OP_PROTECT, offset, n, access)
     pthread_mutex_unlock(&d.commands)
     if error and access:
         GOMP_PLUGIN_fatal(b"device %d (intelmic): GOMPY_CHECK: %s (vm.max_map_count is the limit of guarded blocks)",
@@ -68,8 +42,10 @@ cdef void open_pages(mic_device *d, uint64_t offset, uint64_t n, bint access) no
                           strerror(<int>error))
 
 
-cdef uint64_t guarded_alloc(mic_device *d, size_t size) noexcept nogil:
-    """A block that ends at a page without access.  Returns its offset, or all ones when there is no room."""
+cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil:
+    """A block that ends at a page without access; own: not the program's.  Returns its offset, or all ones when there
+    is no room.
+    """
     cdef uint64_t bytes = (<uint64_t>(size if size else 1) + 15) & ~<uint64_t>15
     cdef uint64_t room = page_up(bytes), wanted = room + GUARD_PAGE, offset, start, inside
     cdef arena *a = &d.large if wanted > <uint64_t>LARGE_BLOCK else &d.small
@@ -96,7 +72,11 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size) noexcept nogil:
         open_pages(d, offset, room + GUARD_PAGE, False)
         open_pages(d, start, size, True)
     else:
-        open_pages(d, offset, room, True)
+        if own or d.marks == NULL:
+            open_pages(d, offset, room, True)
+        set_marks(d, offset, room, MIC_MARK_GOOD)
+        if not own:
+            set_marks(d, start, size, MIC_MARK_UNSET)
     memset(d.memory + start, GUARD_FILL, bytes)
     return start
 
@@ -119,6 +99,7 @@ cdef bint guarded_free(mic_device *d, uint64_t start) noexcept nogil:
     bytes = run.length * ARENA_GRANULE
     pthread_mutex_unlock(&d.idle_lock)
     start &= ~(ARENA_GRANULE - 1)
+    set_marks(d, start, bytes, MIC_MARK_CLOSED)
     open_pages(d, start, bytes, False)
     pthread_mutex_lock(&d.idle_lock)
     while d.next_idle - d.oldest_idle == GUARD_IDLE or \
@@ -139,52 +120,19 @@ cdef bint guarded_free(mic_device *d, uint64_t start) noexcept nogil:
     return True
 
 
-cdef uint64_t guarded_extent(mic_device *d, uint64_t offset) noexcept nogil:
-    """How many bytes there are from an offset to the end of its block, 0 where no block is in use."""
-    cdef uint64_t start = 0, size = 0
-    cdef bint freed = False
-    if not block_near(d, offset, &start, &size, &freed) or freed or offset < start or offset - start > size:
-        return 0
-    return start + size - offset
-
-
-cdef bint block_near(mic_device *d, uint64_t offset, uint64_t *start, uint64_t *size, bint *freed) noexcept nogil:
-    """The block in whose run an offset lies, or the last one before it.  False: there is none."""
-    cdef uint64_t base = 0 if offset < d.split else d.split
-    cdef arena *a = arena_of(d, &offset)
-    cdef arena_granule *run = &a.table[run_at(a, <uint32_t>(offset // ARENA_GRANULE) + 1)]
-    if run.kind != <uint32_t>GRANULE_RUN:
-        return False
-    start[0] = run.free_blocks[0] + base
-    size[0] = run.free_blocks[1]
-    freed[0] = run.free_blocks[2] != 0
-    return True
-
-
-cdef bint explain_guard(mic_device *d, uint64_t address, char *to, size_t room) noexcept nogil:
-    """Why an address of the device's memory is closed.  False: it isn't in that memory."""
-    cdef uint64_t offset = address - d.base, start = 0, size = 0, distance
-    cdef uintptr_t host = 0
-    cdef size_t length = 0
-    cdef intptr_t past = 0
-    cdef bint freed = False, known
-    cdef char place[300]
-    if offset >= d.size:
-        return False
-    known = block_near(d, offset, &start, &size, &freed)
-    if known and freed and start <= offset < start + size:
-        snprintf(to, room, b"address %p is %zu bytes into a freed block of %zu bytes", <void *>address,
-                 <size_t>(offset - start), <size_t>size)
-    elif nearest_object(GOMP_DEVICE_INTEL_MIC, d.number, address, &host, &length, &past) and -65536 <= past < 1 << 20:
-        place_of_host(host, place, sizeof(place))
-        snprintf(to, room, b"address %p is %zu bytes %s the %zu bytes that are mapped from the host's %p (%s)",
-                 <void *>address, <size_t>(past if past >= 0 else -past),
-                 <const char *>(b"past the end of" if past >= 0 else b"before"), length, <void *>host,
-                 <const char *>place if place[0] else <const char *>b"no longer its memory")
-    elif known and not freed and start + size <= offset < start + size + (1 << 20):
-        distance = offset - start - size
-        snprintf(to, room, b"address %p is %zu bytes past the end of a block of %zu bytes", <void *>address,
-                 <size_t>distance, <size_t>size)
-    else:
-        snprintf(to, room, b"address %p is memory of the device that is not in use", <void *>address)
-    return True
+cdef void mark_stale(mic_device *d, uint64_t offset, const unsigned char *stale, size_t n) noexcept nogil:
+    """Mark those bytes that the host has changed, and close their pages; those that are no longer so are good."""
+    cdef uint64_t first = n, last = 0
+    cdef size_t i
+    cdef unsigned char *marks = d.marks + offset
+    for i in range(n):
+        if stale[i]:
+            marks[i] = <unsigned char>MIC_MARK_STALE
+            if first == n:
+                first = i
+            last = i
+        elif marks[i] == <unsigned char>MIC_MARK_STALE:
+            marks[i] = <unsigned char>MIC_MARK_GOOD
+    if first < n:
+        first = (offset + first) & ~(GUARD_PAGE - 1)
+        open_pages(d, first, page_up(offset + last + 1) - first, False)

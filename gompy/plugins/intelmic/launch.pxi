@@ -25,19 +25,21 @@ cdef inline void give_slot(mic_device *d, int slot) noexcept nogil:
     or64(&d.free_slots, <uint64_t>1 << slot, RELEASE)
 
 
-cdef inline uint32_t post(mic_slot *slot) noexcept nogil:
+cdef inline uint32_t post_request(mic_slot *slot) noexcept nogil:
     """Hand the request in a slot over.  Returns its number.
 
     The exchange is a full barrier: either the device sees the request before it sleeps, or we see that it sleeps.
     """
-    cdef uint32_t number = slot.request + 1
+    cdef uint32_t number = (slot.request + 1) & ~MIC_CALL
     exchange32(&slot.request, number, SEQ_CST)
     if load32(&slot.device_sleeps, SEQ_CST) != 0:
         futex_wake(&slot.request)
     return number
 
 
-cdef void sleep_while_equal(mic_device *d, uint32_t *done, uint32_t before, uint32_t *sleeps, uint32_t *cpu) noexcept nogil:
+cdef void sleep_while_equal(
+    mic_device *d, uint32_t *done, uint32_t before, uint32_t *sleeps, uint32_t *cpu
+) noexcept nogil:
     """Sleep until the device has changed ``*done``.  A device that has died meanwhile ends the program."""
     while load32(done, ACQUIRE) == before:
         exchange32(sleeps, 1, SEQ_CST)
@@ -51,17 +53,17 @@ cdef void sleep_while_equal(mic_device *d, uint32_t *done, uint32_t before, uint
 
 cdef inline void await_done(mic_device *d, mic_slot *slot, uint32_t number) noexcept nogil:
     """Sleep until request ``number`` is done."""
-    sleep_while_equal(d, &slot.done, number - 1, &slot.host_sleeps, &slot.host_cpu)
+    sleep_while_equal(d, &slot.done, number_before(number), &slot.host_sleeps, &slot.host_cpu)
 
 
-cdef int64_t command(mic_device *d, uint32_t op, uint64_t a, uint64_t b, uint64_t c) noexcept nogil:
+cdef int64_t run_command(mic_device *d, uint32_t op, uint64_t a, uint64_t b, uint64_t c) noexcept nogil:
     """Have the device's main thread do something (the caller holds d.commands).  Returns result[0]."""
     cdef mic_slot *slot = &d.control.slots[MIC_COMMAND_SLOT]
     slot.op = op
     slot.args[0] = a
     slot.args[1] = b
     slot.args[2] = c
-    await_done(d, slot, post(slot))
+    await_done(d, slot, post_request(slot))
     return slot.result[0]
 
 
@@ -69,10 +71,11 @@ cdef void start_slot(mic_device *d, int number) noexcept nogil:
     """Have the device start the thread of a slot that is used for the first time."""
     cdef int64_t error
     pthread_mutex_lock(&d.commands)
-    error = command(d, MIC_OP_THREAD, <uint64_t>number, 0, 0)
+    error = run_command(d, MIC_OP_THREAD, <uint64_t>number, 0, 0)
     pthread_mutex_unlock(&d.commands)
     if error:
-        GOMP_PLUGIN_fatal(b"device %d (intelmic): cannot start a thread: %s", d.number, strerror(<int>error))
+        GOMP_PLUGIN_fatal(b"device %d (intelmic): cannot start a thread: %s%s", d.number, strerror(<int>error),
+                          gompy_limit_hint(<int>error))
     or64(&d.started_slots, <uint64_t>1 << number, RELEASE)
 
 
@@ -95,18 +98,23 @@ cdef inline void await_change(mic_device *d, uint32_t *done, uint32_t before, ui
 
 
 cdef inline void await_region(mic_device *d, int number, uint32_t request) noexcept nogil:
-    """Wait for the end of a region that a slot has."""
+    """Wait for the end of a region that a slot has; what it calls of the host's runs here."""
     cdef mic_slot *slot = &d.control.slots[number]
-    await_change(d, &slot.done, request - 1, &d.spin_ns[number], 100000 if number < d.control.spins - 1 else 2000,
-                 &slot.host_sleeps, &slot.host_cpu, &slot.device_cpu)
+    cdef uint32_t before = number_before(request)
+    while True:
+        await_change(d, &slot.done, before, &d.spin_ns[number], 100000 if number < d.control.spins - 1 else 2000,
+                     &slot.host_sleeps, &slot.host_cpu, &slot.device_cpu)
+        if likely(load32(&slot.done, ACQUIRE) == request, 1):
+            return
+        serve_call(d, slot, before)
 
 
 cdef void read_limits(void **args, uint64_t *teams, uint64_t *limit) noexcept nogil:
     """Decode the launch arguments of GOMP_target_ext: number of teams and thread limit.
 
-    A word's bits 0-6 name the device (0: any, 6 would be ours), bit 7 says that the value is in the next word, bits 8-15
-    are the id, the rest the value.  Teams: 1 without a teams construct, 0 if it has no num_teams clause, -1 if the host
-    doesn't know (then one thread runs them one after another: 1).  Limit: 0 and -1 both mean "not given".
+    A word's bits 0-6 name the device (0: any, 6 would be ours), bit 7 says that the value is in the next word, bits
+    8-15 are the id, the rest the value.  Teams: 1 without a teams construct, 0 if it has no num_teams clause, -1 if
+    the host doesn't know (then one thread runs them one after another: 1).  Limit: 0 and -1 both mean "not given".
     """
     cdef int64_t word, value
     teams[0] = 1
@@ -129,7 +137,7 @@ cdef void read_limits(void **args, uint64_t *teams, uint64_t *limit) noexcept no
             limit[0] = <uint64_t>(value if value < 0x7fffffff else 0x7fffffff)
 
 
-cdef void launch(mic_device *d, void *function, void *variables, uint64_t teams, uint64_t limit) noexcept nogil:
+cdef void launch_region(mic_device *d, void *function, void *variables, uint64_t teams, uint64_t limit) noexcept nogil:
     """Run a region and wait for its end."""
     cdef int number
     cdef mic_slot *slot
@@ -142,5 +150,7 @@ cdef void launch(mic_device *d, void *function, void *variables, uint64_t teams,
     slot.args[1] = <uint64_t>variables
     slot.args[2] = teams
     slot.args[3] = limit
-    await_region(d, number, post(slot))
+    await_region(d, number, post_request(slot))
     give_slot(d, number)
+    if d.marks != NULL:
+        tell_reads(d)

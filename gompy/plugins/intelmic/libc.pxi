@@ -4,7 +4,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strcmp, strlen, strncmp, strrchr, strstr
 
 from gompy.native.descriptors cimport (
-    O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY, gompy_close_kept, gompy_close_on_exec, gompy_keep, gompy_kept, gompy_memfd,
+    O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY, gompy_close_kept, gompy_close_on_exec, gompy_keep, gompy_kept,
+    gompy_memfd,
     gompy_open, gompy_pidfd, gompy_pipe, gompy_still_ours)
 from gompy.native.environment cimport gompy_child_environ, gompy_privileged, secure_getenv
 from gompy.native.limits cimport gompy_limit_hint
@@ -58,8 +59,12 @@ cdef extern from *:
     uint64_t load64 "__atomic_load_n"(uint64_t *p, int order) nogil
     uint64_t or64 "__atomic_fetch_or"(uint64_t *p, uint64_t v, int order) nogil
     uint64_t and64 "__atomic_fetch_and"(uint64_t *p, uint64_t v, int order) nogil
-    bint cas64 "__atomic_compare_exchange_n"(uint64_t *p, uint64_t *expected, uint64_t v, bint weak, int ok, int no) nogil
-    bint cas32 "__atomic_compare_exchange_n"(uint32_t *p, uint32_t *expected, uint32_t v, bint weak, int ok, int no) nogil
+    bint cas64 "__atomic_compare_exchange_n"(
+        uint64_t *p, uint64_t *expected, uint64_t v, bint weak, int ok, int no
+    ) nogil
+    bint cas32 "__atomic_compare_exchange_n"(
+        uint32_t *p, uint32_t *expected, uint32_t v, bint weak, int ok, int no
+    ) nogil
     uint32_t or32 "__atomic_fetch_or"(uint32_t *p, uint32_t v, int order) nogil
     uint32_t and32 "__atomic_fetch_and"(uint32_t *p, uint32_t v, int order) nogil
     uint32_t add32 "__atomic_add_fetch"(uint32_t *p, uint32_t v, int order) nogil
@@ -83,7 +88,7 @@ cdef extern from *:
     int posix_memalign(void **p, size_t align, size_t n) nogil
     void *realloc(void *p, size_t n) nogil
     void free(void *p) nogil
-    int PROT_NONE, PROT_READ, PROT_WRITE
+    int PROT_NONE, PROT_READ, PROT_WRITE, PROT_EXEC
     int MAP_SHARED, MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE, MAP_FIXED_NOREPLACE, MAP_FIXED
     int MADV_DONTDUMP, MADV_HUGEPAGE, MADV_DONTFORK, MADV_POPULATE_READ, MADV_REMOVE
     void *mmap(void *where, size_t n, int prot, int flags, int fd, off_t offset) nogil
@@ -108,6 +113,7 @@ cdef extern from *:
     int setenv(const char *name, const char *value, int replace) nogil
     int atoi(const char *text) nogil
     void exit(int status) nogil
+    void abort() nogil
     int fflush(FILE *f) nogil
     int fputs(const char *s, FILE *f) nogil
     size_t __fpending(FILE *f) nogil
@@ -149,8 +155,12 @@ cdef extern from *:
     struct iovec:
         void *iov_base
         size_t iov_len
-    ssize_t process_vm_readv(pid_t pid, iovec *local, unsigned long nl, iovec *remote, unsigned long nr, unsigned long flags) nogil
-    ssize_t process_vm_writev(pid_t pid, iovec *local, unsigned long nl, iovec *remote, unsigned long nr, unsigned long flags) nogil
+    ssize_t process_vm_readv(
+        pid_t pid, iovec *local, unsigned long nl, iovec *remote, unsigned long nr, unsigned long flags
+    ) nogil
+    ssize_t process_vm_writev(
+        pid_t pid, iovec *local, unsigned long nl, iovec *remote, unsigned long nr, unsigned long flags
+    ) nogil
     struct pollfd:
         int fd
         short events
@@ -221,7 +231,7 @@ cdef extern from "protocol.h":
     int MIC_SLOTS, MIC_COMMAND_SLOT, MIC_TEAMS, MIC_TEXT_SIZE
     uint64_t MIC_CONTROL_SIZE, MIC_SCRATCH
     int MIC_OP_RUN, MIC_OP_THREAD, MIC_OP_LOAD, MIC_OP_UNLOAD, MIC_OP_READ, MIC_OP_WRITE, MIC_OP_QUIT, MIC_OP_PROTECT
-    int MIC_OP_POISON
+    int MIC_OP_POISON, MIC_OP_INDIRECT
     uint32_t MIC_STARTING, MIC_READY, MIC_FAILED
     int MIC_DEATH_NONE, MIC_DEATH_SIGNAL, MIC_DEATH_EXIT, MIC_DEATH_SANITIZER
     struct mic_slot:
@@ -233,7 +243,11 @@ cdef extern from "protocol.h":
         uint32_t done
         uint32_t device_sleeps
         uint32_t device_cpu
-        int64_t result[5]
+        uint32_t caller_sleeps
+        int64_t result[6]
+        uint64_t call[5]
+    uint32_t MIC_CALL
+    int MIC_READS, MIC_MARK_CLOSED, MIC_MARK_GOOD, MIC_MARK_UNSET, MIC_MARK_STALE
     int MIC_FIRST_WORKER, MIC_WORKERS, MIC_ALL_SLOTS, MIC_CELLS
     uint32_t MIC_LOOKS, MIC_PATROLS
     struct mic_cell:
@@ -265,6 +279,13 @@ cdef extern from "protocol.h":
         uint64_t image_pc
         int32_t tid
         int32_t sender
+    struct mic_read:
+        uint32_t mark
+        int32_t slot
+        uint64_t address
+        uint64_t pc
+        uint64_t stack
+        uint64_t image_pc
     struct mic_control:
         uint64_t magic
         uint32_t abi
@@ -279,11 +300,14 @@ cdef extern from "protocol.h":
         int32_t spins
         int32_t teams
         int32_t threads
+        int32_t marked
         char preload[64]
         int32_t guarded
         uint32_t state
         uint32_t dead
         mic_death death
+        uint32_t reads_seen
+        mic_read reads[16]
         char directory[256]
         char text[8192]
         mic_slot slots[97]
@@ -301,7 +325,10 @@ cdef inline uint64_t now_ns() noexcept nogil:
 
 
 cdef inline int futex_wait(uint32_t *word, uint32_t value, int64_t timeout_ns) noexcept nogil:
-    """Sleep while ``*word == value``, at most timeout_ns (< 0: for ever).  Shared between processes: no PRIVATE flag."""
+    """Sleep while ``*word == value``, at most timeout_ns (< 0: for ever).
+
+    Shared between processes: no PRIVATE flag.
+    """
     cdef timespec t
     if timeout_ns < 0:
         return <int>syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0)

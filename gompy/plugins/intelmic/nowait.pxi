@@ -1,4 +1,5 @@
-# Regions that are waited for later, on the host's side: into the queue, and waiting for one's end.  protocol.h has the rules.
+# Regions that are waited for later, on the host's side: into the queue, and waiting for one's end.  protocol.h has the
+# rules.
 #
 # A region costs no switch between threads where the device's worker is awake, and none of the host's own threads is
 # involved but the one that waits.
@@ -7,16 +8,18 @@ cdef bint start_workers(mic_device *d) noexcept nogil:
     """Have the device start its first worker; with queue_lock held.  False: it can't."""
     if not d.workers:
         pthread_mutex_lock(&d.commands)
-        d.workers = command(d, MIC_OP_THREAD, <uint64_t>MIC_FIRST_WORKER, 0, 0) == 0
+        d.workers = run_command(d, MIC_OP_THREAD, <uint64_t>MIC_FIRST_WORKER, 0, 0) == 0
         pthread_mutex_unlock(&d.commands)
     return d.workers != 0
 
 
-cdef uint64_t enqueue(mic_device *d, void *function, void *variables, void **args) noexcept nogil:
+cdef uint64_t enqueue_region(mic_device *d, void *function, void *variables, void **args) noexcept nogil:
     """Put a region into the queue.  Its ticket for await_ticket; 0: there is no room, nothing has been done."""
     cdef mic_queue *queue = &d.control.queue
     cdef mic_cell *cell
     cdef uint32_t position, nobody = 0
+    if d.called:
+        return 0  # a region's calls are served by the thread that waits for it
     pthread_mutex_lock(&d.queue_lock)
     position = queue.tail
     if load8(&d.taken[position % <uint32_t>MIC_CELLS], ACQUIRE) or not start_workers(d):
@@ -44,9 +47,13 @@ cdef void await_ticket(mic_device *d, uint64_t ticket) noexcept nogil:
     cdef mic_cell *cell = &queue.cells[position % <uint32_t>MIC_CELLS]
     before = load32(&cell.done, ACQUIRE)
     if before != position + 1:
-        await_change(d, &cell.done, before, &d.queue_spin_ns, 100000, &cell.host_sleeps, &queue.host_cpu, &queue.device_cpu)
+        await_change(
+            d, &cell.done, before, &d.queue_spin_ns, 100000, &cell.host_sleeps, &queue.host_cpu, &queue.device_cpu
+        )
     store8(&d.taken[position % <uint32_t>MIC_CELLS], 0, RELEASE)
     add32(&d.unawaited, ~<uint32_t>0, SEQ_CST)
+    if d.marks != NULL:
+        tell_reads(d)
 
 
 cdef public uint64_t gompy_start_region(int number, void *function, void *variables, void **args) noexcept nogil:
@@ -54,7 +61,7 @@ cdef public uint64_t gompy_start_region(int number, void *function, void *variab
 
     Not part of GCC's interface, whose async_run needs a thread of the host for each region that runs.
     """
-    return enqueue(device_of(number), function, variables, args)
+    return enqueue_region(device_of(number), function, variables, args)
 
 
 cdef public void gompy_await_region(int number, uint64_t ticket) noexcept nogil:

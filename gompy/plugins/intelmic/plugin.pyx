@@ -1,7 +1,7 @@
 # cython: language_level=3, cdivision=True, boundscheck=False, wraparound=False, initializedcheck=False
 """libgomp-plugin-intelmic.so.1: the emulated Intel MIC, a device in a process with an address space of its own.
 
-Exports the GOMP_OFFLOAD_* functions of GCC 12's plugin interface (include/gomp-constants.h, libgomp-plugin.h: version 1)
+Exports the GOMP_OFFLOAD_* functions of libgomp's plugin interface (libgomp-plugin.h of GCC 12 to 16: versions 1 to 3)
 with the OpenMP and OpenACC capabilities.  docs/device.md describes how host and device work together.
 """
 
@@ -11,23 +11,32 @@ include "files.pxi"
 include "arena.pxi"
 include "devices.pxi"
 include "first_touch.pxi"
-include "spawn.pxi"
+include "processes.pxi"
+include "guard_blocks.pxi"
+include "image_symbols.pxi"
+include "host_places.pxi"
+include "fault_report.pxi"
+include "reverse.pxi"
+include "file_size.pxi"
+include "marks.pxi"
 include "launch.pxi"
 include "guards.pxi"
+include "memory.pxi"
+include "spawn.pxi"
 include "async.pxi"
 include "nowait.pxi"
 include "copies.pxi"
 include "sanitizers.pxi"
 include "images.pxi"
-include "image_symbols.pxi"
-include "fault_report.pxi"
 include "acc_queue.pxi"
 include "acc_plugin.pxi"
+include "interop.pxi"
+include "../interop.pxi"
 
 
 cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
     """The interface's version."""
-    return GOMP_VERSION
+    return gompy_answer_version()
 
 
 cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
@@ -43,9 +52,12 @@ cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
     return GOMP_DEVICE_INTEL_MIC
 
 
-cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:
-    """How many devices the environment asks for."""
-    return count_devices()
+cdef public int GOMP_OFFLOAD_get_num_devices(unsigned required) noexcept nogil:
+    """How many devices the environment asks for; -1 if they do not fulfil what the program requires.
+
+    Of libgompy's services for reverse offload the stock library has none: beneath it that is not fulfilled.
+    """
+    return gompy_answer_count(required, GOMP_REQUIRES_UNIFIED_ADDRESS, count_devices())
 
 
 cdef public c_bool GOMP_OFFLOAD_init_device(int number) noexcept nogil:
@@ -53,7 +65,9 @@ cdef public c_bool GOMP_OFFLOAD_init_device(int number) noexcept nogil:
     cdef mic_device *d
     cdef bint good = True
     if mic_forked:
-        GOMP_PLUGIN_error(b"device %d (intelmic): not usable in a forked child of a program that has used devices", number)
+        GOMP_PLUGIN_error(
+            b"device %d (intelmic): not usable in a forked child of a program that has used devices", number
+        )
         return False
     if number < 0 or number >= count_devices():
         GOMP_PLUGIN_error(b"device %d (intelmic) does not exist", number)
@@ -94,14 +108,22 @@ cdef public c_bool GOMP_OFFLOAD_fini_device(int number) noexcept nogil:
     return True
 
 
-cdef public int GOMP_OFFLOAD_load_image(int number, unsigned version, const void *data, AddrPair **table) noexcept nogil:
-    """Load an image; the pairs in ``*table`` are the caller's to free."""
-    return load(device_of(number), version, <mic_target_data *>data, table)
+cdef public int GOMP_OFFLOAD_load_image(int number, unsigned version, const void *data, AddrPair **table,
+                                        uint64_t **reverse, const uint64_t *indirect) noexcept nogil:
+    """Load an image; the pairs in ``*table`` are the caller's to free.
+
+    Runtimes that load images of GOMP_VERSION 2 give ``reverse``, NULL unless regions call functions of the host: then
+    it is for the caller to free, too.  Those that load images of version 3 give the last argument, the host's table of
+    indirect functions or NULL.
+    """
+    return load_image(device_of(number), version, <mic_target_data *>data, table,
+                      reverse if version >> 16 >= GOMP_VERSION_REQUIRES_MASK else NULL,
+                      indirect if version >> 16 >= GOMP_VERSION_INDIRECT_FUNCS else NULL)
 
 
 cdef public c_bool GOMP_OFFLOAD_unload_image(int number, unsigned version, const void *data) noexcept nogil:
     """Drop an image."""
-    return unload(device_of(number), data)
+    return unload_image(device_of(number), data)
 
 
 cdef void data_event(int type, size_t size, uintptr_t p) noexcept nogil:
@@ -114,7 +136,7 @@ cdef void data_event(int type, size_t size, uintptr_t p) noexcept nogil:
 cdef public void *GOMP_OFFLOAD_alloc(int number, size_t size) noexcept nogil:
     """Allocate device memory, aligned to 64 bytes at least.  NULL when there is none left."""
     cdef mic_device *d = device_of(number)
-    cdef uint64_t offset = memory_alloc(d, size)
+    cdef uint64_t offset = memory_alloc(d, size, False)
     if offset == ~<uint64_t>0:
         GOMP_PLUGIN_error(b"device %d (intelmic): no %zu bytes left of %zu", number, size, <size_t>d.size)
         return NULL
@@ -136,46 +158,20 @@ cdef public c_bool GOMP_OFFLOAD_free(int number, void *p) noexcept nogil:
 
 
 cdef public c_bool GOMP_OFFLOAD_host2dev(int number, void *to, const void *what, size_t n) noexcept nogil:
-    """Copy to the device.  False after a message if the target isn't memory of the device."""
-    cdef mic_device *d = device_of(number)
-    if in_arena(d, to, n):
-        if n >= FIRST_SIZE:
-            copy_in(d, <char *>to, <const char *>what, n)
-        else:
-            memcpy(host_view(d, to), what, n)
-        return True
-    return copy_by_kernel(d, True, <char *>what, <char *>to, n)
+    return copy_to_device(device_of(number), to, what, n)
 
 
 cdef public c_bool GOMP_OFFLOAD_dev2host(int number, void *to, const void *what, size_t n) noexcept nogil:
-    """Copy from the device."""
-    cdef mic_device *d = device_of(number)
-    if in_arena(d, what, n):
-        memcpy(to, host_view(d, what), n)
-        return True
-    return copy_by_kernel(d, False, <char *>to, <char *>what, n)
+    return copy_from_device(device_of(number), to, what, n)
 
 
 cdef public c_bool GOMP_OFFLOAD_dev2dev(int number, void *to, const void *what, size_t n) noexcept nogil:
-    """Copy within the device."""
-    cdef mic_device *d = device_of(number)
-    cdef char *bounce
-    cdef size_t step, done = 0
-    if in_arena(d, to, n) and in_arena(d, what, n):
-        memmove(host_view(d, to), host_view(d, what), n)
-        return True
-    if in_arena(d, to, n):
-        return copy_by_kernel(d, False, host_view(d, to), <char *>what, n)
-    if in_arena(d, what, n):
-        return copy_by_kernel(d, True, host_view(d, what), <char *>to, n)
-    bounce = <char *>malloc(n if n else 1)
-    if bounce == NULL:
-        return copy_refused(d, True, to, n, ENOMEM)
-    if not copy_by_kernel(d, False, bounce, <char *>what, n) or not copy_by_kernel(d, True, bounce, <char *>to, n):
-        free(bounce)
-        return False
-    free(bounce)
-    return True
+    return copy_on_device(device_of(number), to, what, n)
+
+
+cdef public c_bool GOMP_OFFLOAD_memset(int number, void *to, int value, size_t n) noexcept nogil:
+    """Fill device memory; libgomp 16 asks for it."""
+    return fill_on_device(device_of(number), to, value, n)
 
 
 cdef public void GOMP_OFFLOAD_run(int number, void *function, void *variables, void **args) noexcept nogil:
@@ -183,12 +179,14 @@ cdef public void GOMP_OFFLOAD_run(int number, void *function, void *variables, v
     cdef mic_device *d = device_of(number)
     cdef uint64_t teams, limit
     read_limits(args, &teams, &limit)
-    launch(d, function, variables, teams, limit)
+    launch_region(d, function, variables, teams, limit)
 
 
-cdef public void GOMP_OFFLOAD_async_run(int number, void *function, void *variables, void **args, void *data) noexcept nogil:
+cdef public void GOMP_OFFLOAD_async_run(
+    int number, void *function, void *variables, void **args, void *data
+) noexcept nogil:
     """Run a region and return at once; GOMP_PLUGIN_target_task_completion (data) is called when it has ended."""
-    submit(device_of(number), function, variables, args, data)
+    submit_job(device_of(number), function, variables, args, data)
 
 
 cdef public size_t gompy_block_extent(int number, const void *p) noexcept nogil:
@@ -205,6 +203,15 @@ cdef public size_t gompy_block_extent(int number, const void *p) noexcept nogil:
     return arena_extent(&d.small, offset) if offset < d.split else arena_extent(&d.large, offset - d.split)
 
 
+cdef public unsigned gompy_fulfils() noexcept nogil:
+    """What of `omp requires` these devices fulfil: no address of theirs is ever one of the host's (device_layout.pxi),
+    and the thread that waits for a region serves its calls (reverse.pxi).
+
+    Not part of GCC's interface.
+    """
+    return GOMP_REQUIRES_UNIFIED_ADDRESS | GOMP_REQUIRES_REVERSE_OFFLOAD
+
+
 cdef public size_t gompy_guard_step(int number) noexcept nogil:
     """The size and alignment of what gompy_guard can close: pages, or bytes with libasan; 0: there are no checks.
 
@@ -217,12 +224,37 @@ cdef public size_t gompy_guard_step(int number) noexcept nogil:
 cdef public bint gompy_guard(int number, uintptr_t start, size_t size) noexcept nogil:
     """Close a part of a block until it is freed.  False, without an effect: there are no checks.
 
-    start and size are multiples of gompy_guard_step.  Not part of GCC's interface; the runtime closes what lies between mapped objects.
+    start and size are multiples of gompy_guard_step.  Not part of GCC's interface; the runtime closes what lies
+    between mapped objects.
     """
     cdef mic_device *d = device_of(number)
     if d.guarded and size:
+        if d.marks != NULL:
+            set_marks(d, start - d.base, size, MIC_MARK_CLOSED)
         open_pages(d, start - d.base, size, False)
     return d.guarded
+
+
+cdef public bint gompy_mark_stale(int number, uintptr_t start, unsigned char *stale, size_t size) noexcept nogil:
+    """Have regions that read bytes told of which the host has changed its own copy.  False, without an effect: there
+    are no marks for them.  Not part of GCC's interface."""
+    cdef mic_device *d = device_of(number)
+    if d.marks == NULL or not in_arena(d, <void *>start, size):
+        return False
+    mark_stale(d, start - d.base, stale, size)
+    return True
+
+
+cdef public bint gompy_stale_left(int number, uintptr_t start, unsigned char *stale, size_t size) noexcept nogil:
+    """Clear those of the bytes that a region has written since, or of which nothing is known.
+
+    Not part of GCC's interface.
+    """
+    cdef mic_device *d = device_of(number)
+    cdef size_t i
+    for i in range(size):
+        stale[i] &= d.marks[start - d.base + i] == <unsigned char>MIC_MARK_STALE
+    return True
 
 
 cdef public arena *gompy_arena_new(uint64_t size, uint64_t keep) noexcept nogil:

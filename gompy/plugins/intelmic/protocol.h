@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 6u
+#define MIC_ABI 8u
 
-/* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the queue
-   say what they run.  */
+/* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the
+   queue say what they run.  */
 #define MIC_SLOTS 64
 #define MIC_COMMAND_SLOT 64
 #define MIC_FIRST_WORKER 65
@@ -29,12 +29,15 @@
 /* What a request asks for.  */
 #define MIC_OP_RUN 1    /* args: function, its argument, number of teams (0: the device chooses), thread limit */
 #define MIC_OP_THREAD 2 /* start the thread of slot args[0], or the queue's first worker */
-#define MIC_OP_LOAD 3   /* the image is args[1] bytes at arena offset args[0], or the file that `text` names */
+#define MIC_OP_LOAD 3   /* the image is args[1] bytes at arena offset args[0], or the file that `text` names; args[2]:
+                           where the names are that an image by clang is asked for, 0: it has tables; args[3]: also
+                           one of indirect functions; args[4]: its regions may call functions of the host */
 #define MIC_OP_UNLOAD 4 /* args[0]: handle */
 #define MIC_OP_READ 5   /* device address args[0] to arena offset args[1], args[2] bytes */
 #define MIC_OP_WRITE 6  /* arena offset args[1] to device address args[0], args[2] bytes */
 #define MIC_OP_QUIT 7
 #define MIC_OP_POISON 9 /* the same for libasan: what may not be accessed */
+#define MIC_OP_INDIRECT 10 /* args: arena offset of host addresses of functions, their number, image number */
 #define MIC_OP_PROTECT 8 /* arena offset args[0], args[1] bytes, args[2]: 1 read and write, 0 no access */
 
 /* Life of the device (mic_control.state).  */
@@ -47,6 +50,10 @@
 #define MIC_DEATH_SIGNAL 1
 #define MIC_DEATH_EXIT 2
 #define MIC_DEATH_SANITIZER 3 /* `text` says what it found */
+
+/* In `done`: a region calls a function of the host (reverse offload) and waits until the host has taken the bit away.
+   Requests are numbered below it.  */
+#define MIC_CALL 0x80000000u
 
 struct mic_slot
 {
@@ -61,8 +68,9 @@ struct mic_slot
   uint32_t done __attribute__ ((aligned (128)));
   uint32_t device_sleeps;
   uint32_t device_cpu;    /* of the slot's thread, in the same way */
-  uint32_t reserved;
-  int64_t result[5];
+  uint32_t caller_sleeps; /* on `done`, a thread that has set MIC_CALL */
+  int64_t result[6];
+  uint64_t call[5];       /* with MIC_CALL: function, number of entries, addresses, sizes, kinds; all of the device */
 };
 
 /* A region of the queue: its place is position % MIC_CELLS.  */
@@ -81,8 +89,8 @@ struct mic_cell
   uint32_t device_cpu;
 };
 
-/* Regions that are waited for later (nowait), in the order of their coming; the device's workers take them from the front.
-   `watch` says who will look for regions that come: nobody while it is 0.
+/* Regions that are waited for later (nowait), in the order of their coming; the device's workers take them from the
+   front.  `watch` says who will look for regions that come: nobody while it is 0.
 
    No region is forgotten: the host stores `tail`, then reads `watch`; a worker that stops watching clears its bit, then
    reads `tail`, with a full barrier between on both sides.  So either the worker sees the region, or the host sees that
@@ -105,6 +113,25 @@ struct mic_queue
 };
 #define MIC_LOOKS 1u   /* a worker looks at `tail` all the time */
 #define MIC_PATROLS 2u /* one does so now and then, while others run regions */
+
+/* What is known of each byte of the arena (GOMPY_CHECK): marks lie behind the arena in the memfd, a byte each.  A page
+   is without access until it is used; then the device looks at its marks.  device_marks.h has what follows.  */
+#define MIC_MARK_CLOSED 0 /* not in use */
+#define MIC_MARK_GOOD 1
+#define MIC_MARK_UNSET 2 /* nothing has written it */
+#define MIC_MARK_STALE 3 /* the host has written its own copy since they were the same */
+#define MIC_READS 16
+
+/* A region has read what it should not.  */
+struct mic_read
+{
+  uint32_t mark;
+  int32_t slot;
+  uint64_t address;
+  uint64_t pc;
+  uint64_t stack;
+  uint64_t image_pc;
+};
 
 struct mic_death
 {
@@ -136,10 +163,13 @@ struct mic_control
   int32_t teams;        /* how many teams of a region may run at the same time, 0: as many as processors */
   int32_t threads;      /* OMP_NUM_THREADS was given for devices: each team gets that many */
   int32_t guarded;      /* GOMPY_CHECK: the arena is without access but for what the host opens */
+  int32_t marked;       /* there are marks; a page has no access until it is used */
   char preload[64];     /* library that has to be the first of the device process, empty: none */
   uint32_t state __attribute__ ((aligned (128)));
   uint32_t dead;        /* set after `death` is complete */
   struct mic_death death;
+  uint32_t reads_seen;  /* by the device; those after MIC_READS are not kept */
+  struct mic_read reads[MIC_READS];
   char directory[256];  /* of image files, removed by whoever ends last */
   char text[MIC_TEXT_SIZE];
   struct mic_slot slots[MIC_ALL_SLOTS];
@@ -156,7 +186,8 @@ mic_relax (void)
   __builtin_ia32_pause ();
 }
 
-/* The processor that the caller runs on (glibc reads what the kernel keeps in the thread's rseq area); counted from 1; 0: not known.  */
+/* The processor that the caller runs on (glibc reads what the kernel keeps in the thread's rseq area); counted from 1;
+   0: not known.  */
 static inline uint32_t
 mic_processor (void)
 {

@@ -1,8 +1,9 @@
 # Images made with -fsanitize=address: their runtime has to be the first library of the device process.
 #
-# libasan wants to see every allocation and every thread from the start, so it can't come with an image: it is preloaded.
-# Under a runtime that does not tell of its images, the device is started again when the first one that needs libasan is
-# loaded and nothing has been done on it yet.  What is allocated and mapped is then guarded by bytes (guards.pxi).
+# libasan wants to see every allocation and every thread from the start, so it can't come with an image: it is
+# preloaded. Under a runtime that does not tell of its images, the device is started again when the first one that
+# needs libasan is loaded and nothing has been done on it yet.  What is allocated and mapped is then guarded by bytes
+# (guards.pxi).
 
 cdef extern from *:
     """

@@ -59,76 +59,11 @@ cdef extern from *:
       return error ? -1 : pid;
     }
 
-    /* Map the device's memory at a multiple of 2 MiB, as huge pages need.  NULL: impossible.  */
-    static void *
-    mic_map_aligned (size_t size, int fd)
-    {
-      const size_t align = 2 << 20;
-      char *p = mmap (NULL, size + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      if (p == MAP_FAILED)
-        return NULL;
-      char *start = (char *) (((uintptr_t) p + align - 1) & -align);
-      if (start > p)
-        munmap (p, start - p);
-      if (start < p + align)
-        munmap (start + size, p + align - start);
-      if (mmap (start, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) == MAP_FAILED)
-        {
-          munmap (start, size);
-          return NULL;
-        }
-      return start;
-    }
-
-    /* ftruncate that fails with EFBIG above a limit on file sizes (ulimit -f), where the kernel sends SIGXFSZ as well.  */
-    static int
-    mic_resize (int fd, off_t size)
-    {
-      sigset_t one, old;
-      struct timespec now = { 0, 0 };
-      int result, error;
-      sigemptyset (&one);
-      sigaddset (&one, SIGXFSZ);
-      pthread_sigmask (SIG_BLOCK, &one, &old);
-      result = ftruncate (fd, size);
-      error = errno;
-      if (result != 0 && error == EFBIG)
-        sigtimedwait (&one, NULL, &now);
-      pthread_sigmask (SIG_SETMASK, &old, NULL);
-      errno = error;
-      return result;
-    }
-
-    #define MIC_LARGE_BLOCK (1 << 20)
-    #define MIC_LEAST_MEMORY (4 << 20)
-
-    /* What has become of the device: 0 it runs, 1 it ended and `*how`, `*status` tell, -1 somebody else reaped it.  */
-    static int
-    mic_ended (pid_t pid, int *how, int *status)
-    {
-      siginfo_t info;
-      memset (&info, 0, sizeof info);
-      if (waitid (P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
-        return errno == ECHILD ? (kill (pid, 0) == 0 ? 0 : -1) : 0;
-      if (info.si_pid == 0)
-        return 0;
-      *how = info.si_code;
-      *status = info.si_status;
-      return 1;
-    }
     """
     pid_t mic_spawn(char **argv, char **envp, const int *fds, long layout) nogil
-    void *map_aligned "mic_map_aligned"(size_t size, int fd) nogil
-    size_t LARGE_BLOCK "MIC_LARGE_BLOCK"
-    uint64_t LEAST_MEMORY "MIC_LEAST_MEMORY"
-    int mic_resize(int fd, off_t size) nogil
-    int mic_ended(pid_t pid, int *how, int *status) nogil
-    int CLD_EXITED, CLD_KILLED, CLD_DUMPED
-    pid_t waitpid(pid_t pid, int *status, int options) nogil
     int PR_SET_PTRACER
     int prctl(int what, ...) nogil
     char *mkdtemp(char *template) nogil
-    long mic_physical_memory "get_phys_pages"() nogil
 
 
 cdef bint device_program(char *path, size_t n) noexcept nogil:
@@ -181,10 +116,11 @@ cdef char **device_environment(int number) noexcept nogil:
     """The environment of a device process: ours, with these changes.
 
     OMP_<name>_DEV and its kind become OMP_<name>.  OMP_DISPLAY_ENV is dropped (libgomp would print a second time), so
-    is a preloaded libgompy.  OMP_TARGET_OFFLOAD=disabled keeps libgomp there from looking for devices.
-    GFORTRAN_ERROR_BACKTRACE=1 has libgfortran there show where an error was, as it does in a gfortran program, whose main
-    function asks for it (libgfortran: set_options).  The device of a privileged program gets nothing of its caller's.
-    NULL: there is no memory for it.
+    are a preloaded libgompy and ACC_PROFLIB, which is for the host.  OMP_TARGET_OFFLOAD=disabled keeps libgomp there
+    from looking for devices, and OMP_TOOL=disabled libomp from starting the host's tool.
+    GFORTRAN_ERROR_BACKTRACE=1 has libgfortran there show where an error was, as it does in a gfortran program, whose
+    main function asks for it (libgfortran: set_options).  The device of a privileged program gets nothing of its
+    caller's. NULL: there is no memory for it.
     """
     cdef size_t count = 0, n = 0, length
     cdef char **result
@@ -217,17 +153,24 @@ cdef char **device_environment(int number) noexcept nogil:
                 memcpy(text + length + 1, value, strlen(value) + 1)
                 result[n] = text
                 n += 1
-        elif strncmp(e[0], b"OMP_TARGET_OFFLOAD=", 19) == 0 or strncmp(e[0], b"OMP_DISPLAY_ENV=", 16) == 0:
+        elif (strncmp(e[0], b"OMP_TARGET_OFFLOAD=", 19) == 0 or strncmp(e[0], b"OMP_DISPLAY_ENV=", 16) == 0
+              or strncmp(e[0], b"OMP_TOOL=", 9) == 0):
+            pass
+        elif strncmp(e[0], b"ACC_PROFLIB=", 12) == 0:
             pass
         elif strncmp(e[0], b"LD_PRELOAD=", 11) == 0 and strstr(e[0], b"libgompy") != NULL:
             pass
-        elif strncmp(e[0], b"OMP_", 4) == 0 and value != NULL and device_value(e[0], <size_t>(value - e[0]), number) != NULL:
+        elif strncmp(e[0], b"OMP_", 4) == 0 and value != NULL and device_value(
+            e[0], <size_t>(value - e[0]), number
+        ) != NULL:
             pass
         else:
             result[n] = e[0]
             n += 1
         e += 1
     result[n] = <char *>b"OMP_TARGET_OFFLOAD=disabled"
+    n += 1
+    result[n] = <char *>b"OMP_TOOL=disabled"
     n += 1
     if secure_getenv(b"GFORTRAN_ERROR_BACKTRACE") == NULL:
         result[n] = <char *>b"GFORTRAN_ERROR_BACKTRACE=1"
@@ -247,95 +190,6 @@ cdef long device_layout(void *ours) noexcept nogil:
     else:
         now &= ~<long>ADDR_COMPAT_LAYOUT
     return now
-
-
-cdef bint open_arenas(mic_device *d, uint64_t size) noexcept nogil:
-    """Map the device's memory and make its two arenas.  False, with errno set, if there is no room for that."""
-    cdef uint64_t keep = <uint64_t>mic_physical_memory() * 4096 // 8
-    cdef void *p
-    if mic_resize(d.file.fd, <off_t>(MIC_CONTROL_SIZE + size)) != 0:
-        return False
-    p = map_aligned(MIC_CONTROL_SIZE + size, d.file.fd)
-    if p == NULL:
-        return False
-    if keep > <uint64_t>4 << 30:
-        keep = <uint64_t>4 << 30
-    d.control = <mic_control *>p
-    d.memory = <char *>p + MIC_CONTROL_SIZE
-    d.size = size
-    # huge pages (where the system grants them to shared memory) make the first touch of large blocks ten times cheaper,
-    # but cost small ones memory: so small and large blocks live apart
-    d.split = (size >> 3) & ~<uint64_t>((2 << 20) - 1)
-    if arena_open(&d.small, d.split, &d.file, MIC_CONTROL_SIZE, d.memory, keep // 4):
-        if arena_open(&d.large, size - d.split, &d.file, MIC_CONTROL_SIZE + d.split, d.memory + d.split, keep):
-            return True
-    arena_close(&d.small)  # what succeeds leaves errno alone
-    munmap(p, MIC_CONTROL_SIZE + size)
-    d.control = NULL
-    return False
-
-
-cdef bint make_memory(mic_device *d) noexcept nogil:
-    """Make the memfd, map it, open the arena."""
-    cdef uint64_t size = arena_size_wanted()
-    gompy_keep(&d.file, gompy_memfd(b"gompy-device"))
-    if d.file.fd < 0:
-        GOMP_PLUGIN_error(b"device %d (intelmic): cannot make its memory: %s%s", d.number, strerror(errno),
-                          gompy_limit_hint(errno))
-        return False
-    # a limit on address space, private memory or file size may forbid what nobody would use: try less
-    while not open_arenas(d, size):
-        if size <= LEAST_MEMORY:
-            GOMP_PLUGIN_error(b"device %d (intelmic): cannot map %zu MiB of memory for it: %s%s", d.number,
-                              <size_t>(size >> 20), strerror(errno), gompy_limit_hint(errno))
-            gompy_close_kept(&d.file)
-            return False
-        size = (size >> 1) & ~<uint64_t>((2 << 20) - 1)
-        if size < LEAST_MEMORY:
-            size = LEAST_MEMORY
-    madvise(d.control, MIC_CONTROL_SIZE + size, MADV_DONTDUMP)
-    madvise(d.control, MIC_CONTROL_SIZE + size, MADV_DONTFORK)
-    madvise(d.memory + d.split, size - d.split, MADV_HUGEPAGE)
-    return True
-
-
-cdef uint64_t memory_alloc(mic_device *d, size_t size) noexcept nogil:
-    """Allocate device memory.  Returns the offset in the arena, or all ones when there is no room."""
-    cdef uint64_t offset = ~<uint64_t>0
-    cdef bint fresh
-    if d.guarded:
-        return guarded_alloc(d, size)
-    if size > LARGE_BLOCK:
-        offset = arena_alloc(&d.large, size)
-        if offset != ~<uint64_t>0:
-            fresh = arena_fresh(&d.large, offset)
-            offset += d.split
-            note_block(d, offset, size, fresh)
-            return offset
-    offset = arena_alloc(&d.small, size)
-    if offset == ~<uint64_t>0 and size <= LARGE_BLOCK:
-        offset = arena_alloc(&d.large, size)
-        if offset != ~<uint64_t>0:
-            offset += d.split
-    elif offset != ~<uint64_t>0 and size >= FIRST_SIZE:
-        note_block(d, offset, size, arena_fresh(&d.small, offset))
-    return offset
-
-
-cdef bint memory_free(mic_device *d, uint64_t offset) noexcept nogil:
-    """Free device memory.  False: no block in use starts at that offset."""
-    if d.guarded:
-        return guarded_free(d, offset)
-    return arena_free(&d.small, offset) if offset < d.split else arena_free(&d.large, offset - d.split)
-
-
-cdef void release_memory(mic_device *d) noexcept nogil:
-    """Give everything of make_memory back."""
-    arena_close(&d.small)
-    arena_close(&d.large)
-    munmap(d.control, MIC_CONTROL_SIZE + d.size)
-    gompy_close_kept(&d.file)
-    d.control = NULL
 
 
 cdef char **tool_command(char *text, char **program) noexcept nogil:
@@ -360,27 +214,8 @@ cdef char **tool_command(char *text, char **program) noexcept nogil:
     return words
 
 
-cdef bint start_device(mic_device *d) noexcept nogil:
-    """Start the device process and wait until it is ready."""
-    cdef char path[4096]
-    cdef char numbers[4][16]
-    cdef char *argv[6]
-    cdef char **words = argv
-    cdef char **environment
-    cdef char *tool = secure_getenv(b"OFFLOAD_EMUL_RUN")
-    cdef int ends[2]
-    cdef int fds[4]
-    cdef int i, error, how = 0, status = 0
-    cdef long layout
-    if not device_program(path, sizeof(path)):
-        GOMP_PLUGIN_error(b"device %d (intelmic): %s: %s", d.number, path, strerror(errno))
-        return False
-    if not make_memory(d):
-        return False
-    if gompy_pipe(ends) != 0:
-        GOMP_PLUGIN_error(b"device %d (intelmic): cannot make a pipe: %s%s", d.number, strerror(errno), gompy_limit_hint(errno))
-        release_memory(d)
-        return False
+cdef void fill_control(mic_device *d) noexcept nogil:
+    """What the device process reads first."""
     d.control.magic = MIC_MAGIC
     d.control.abi = MIC_ABI
     d.guarded = checks_wanted() or d.preload[0] != 0
@@ -393,60 +228,122 @@ cdef bint start_device(mic_device *d) noexcept nogil:
     d.control.spins = available_cpus()
     d.control.teams = teams_at_a_time()
     d.control.threads = device_value(b"OMP_NUM_THREADS", 15, d.number) != NULL
+
+
+cdef int spawn_process(mic_device *d, char **words, int pipe_end) noexcept nogil:
+    """Start the device process with its four descriptors, whose numbers are its arguments: the last four words,
+    with room for 16 bytes each.  0, or an error's number."""
+    cdef char **environment
+    cdef char **arguments = words
+    cdef int fds[4]
+    cdef int i, error = ENOMEM
+    d.pid = -1
+    while arguments[4] != NULL:
+        arguments += 1
     fds[0] = d.file.fd
-    fds[1] = ends[0]
+    fds[1] = pipe_end
     fds[2] = gompy_pidfd(getpid())
-    argv[0] = path
     fds[3] = gompy_open(b"/proc/self/maps", O_RDONLY, 0)
     for i in range(4):
-        snprintf(numbers[i], 16, b"%d", fds[i])
+        snprintf(arguments[i], 16, b"%d", fds[i])
+    environment = device_environment(d.number)
+    if environment != NULL:
+        d.pid = mic_spawn(words, environment, fds, device_layout(d.memory))
+        error = errno
+    for i in range(2, 4):
+        if fds[i] >= 0:
+            close(fds[i])
+    free(environment)
+    return 0 if d.pid >= 0 else error
+
+
+cdef bint await_start(mic_device *d, const char *program) noexcept nogil:
+    """Wait until the device is ready.  False after a message if it ended instead."""
+    cdef int how = 0, status = 0
+    while load32(&d.control.state, ACQUIRE) == MIC_STARTING:
+        futex_wait(&d.control.state, MIC_STARTING, 50000000)
+        if load32(&d.control.state, ACQUIRE) == MIC_STARTING and mic_ended(d.pid, &how, &status) != 0:
+            break
+    if load32(&d.control.state, ACQUIRE) == MIC_READY:
+        return True
+    if d.control.state == MIC_FAILED:
+        GOMP_PLUGIN_error(b"device %d (intelmic): %s", d.number, d.control.text)
+    # Without the memory that it needs, the kernel or the dynamic loader ends it before a line of ours has run.
+    elif how == CLD_EXITED:
+        GOMP_PLUGIN_error(b"device %d (intelmic): %s ended at its start with status %d%s", d.number, program, status,
+                          gompy_limit_hint(ENOMEM))
+    elif how == 0:
+        GOMP_PLUGIN_error(b"device %d (intelmic): %s ended at its start%s", d.number, program, gompy_limit_hint(ENOMEM))
+    else:
+        GOMP_PLUGIN_error(b"device %d (intelmic): %s was ended at its start by signal %d (%s)%s", d.number, program,
+                          status, strsignal(status), gompy_limit_hint(ENOMEM))
+    return False
+
+
+cdef bint start_in(mic_device *d, char **words, const char *path) noexcept nogil:
+    """Start the process that the words name, in memory that is there.
+
+    False after a message; the memory is gone then.
+    """
+    cdef int ends[2]
+    cdef int error
+    if gompy_pipe(ends) != 0:
+        GOMP_PLUGIN_error(
+            b"device %d (intelmic): cannot make a pipe: %s%s", d.number, strerror(errno), gompy_limit_hint(errno)
+        )
+        release_memory(d)
+        return False
+    error = spawn_process(d, words, ends[0]) if words != NULL else ENOMEM
+    if error:
+        GOMP_PLUGIN_error(b"device %d (intelmic): cannot start %s: %s%s", d.number, <const char *>words[0]
+                          if words != NULL else path,
+                          strerror(error), gompy_limit_hint(error))
+        close(ends[0])
+        close(ends[1])
+        release_memory(d)
+        return False
+    close(ends[0])
+    gompy_keep(&d.pipe, ends[1])
+    if not await_start(d, words[0]):
+        d.free_slots = ~<uint64_t>0
+        stop_device(d, False)
+        return False
+    return True
+
+
+cdef bint start_device(mic_device *d) noexcept nogil:
+    """Start the device process and wait until it is ready."""
+    cdef char path[4096]
+    cdef char numbers[4][16]
+    cdef char *argv[6]
+    cdef char **words = argv
+    cdef char *tool = secure_getenv(b"OFFLOAD_EMUL_RUN")
+    cdef bint good
+    cdef int i
+    if not device_program(path, sizeof(path)):
+        GOMP_PLUGIN_error(b"device %d (intelmic): %s: %s", d.number, path, strerror(errno))
+        return False
+    if not make_memory(d):
+        return False
+    fill_control(d)
+    argv[0] = path
+    for i in range(4):
+        numbers[i][0] = 0
         argv[i + 1] = numbers[i]
     argv[5] = NULL
-    layout = device_layout(d.memory)
     if tool != NULL and tool[0]:
         d.control.tool = 1
         tool = strdup(tool)
         words = tool_command(tool, argv)
         if words != NULL and words[0] == path:
             d.control.tool = 0
-    environment = device_environment(d.number)
-    error = ENOMEM
-    d.pid = -1
-    if environment != NULL and words != NULL:
-        d.pid = mic_spawn(words, environment, fds, layout)
-        error = errno
-    for i in range(1, 4):
-        if fds[i] >= 0:
-            close(fds[i])
-    gompy_keep(&d.pipe, ends[1])
-    free(environment)
-    if d.pid < 0:
-        GOMP_PLUGIN_error(b"device %d (intelmic): cannot start %s: %s%s", d.number,
-                          words[0] if words != NULL else <char *>path, strerror(error),
-                          gompy_limit_hint(error))
-        gompy_close_kept(&d.pipe)
-        release_memory(d)
-        return False
-    while load32(&d.control.state, ACQUIRE) == MIC_STARTING:
-        futex_wait(&d.control.state, MIC_STARTING, 50000000)
-        if load32(&d.control.state, ACQUIRE) == MIC_STARTING and mic_ended(d.pid, &how, &status) != 0:
-            break
-    if load32(&d.control.state, ACQUIRE) != MIC_READY:
-        if d.control.state == MIC_FAILED:
-            GOMP_PLUGIN_error(b"device %d (intelmic): %s", d.number, d.control.text)
-        elif how == CLD_EXITED:
-            GOMP_PLUGIN_error(b"device %d (intelmic): %s ended at its start with status %d", d.number, words[0], status)
-        elif how == 0:
-            GOMP_PLUGIN_error(b"device %d (intelmic): %s ended at its start", d.number, words[0])
-        else:
-            GOMP_PLUGIN_error(b"device %d (intelmic): %s was ended at its start by signal %d (%s)", d.number, words[0],
-                              status, strsignal(status))
-        d.free_slots = ~<uint64_t>0
-        stop_device(d, False)
-        return False
+    open_marks(d)
+    good = start_in(d, words, path)
     if words != argv:
         free(words)
         free(tool)
+    if not good:
+        return False
     d.base = d.control.arena_base
     d.free_slots = ~<uint64_t>0
     d.started_slots = 0
@@ -477,20 +374,3 @@ cdef void stop_device(mic_device *d, bint politely) noexcept nogil:
         pass
     if load64(&d.free_slots, SEQ_CST) == ~<uint64_t>0 and d.queues == 0 and load32(&d.unawaited, SEQ_CST) == 0:
         release_memory(d)  # else exit was called while other threads run regions: they look at it until we are gone
-
-
-cdef void await_end(pid_t pid, int milliseconds) noexcept nogil:
-    """Wait until a child has ended, not longer than so many milliseconds."""
-    cdef int fd = gompy_pidfd(pid)
-    cdef pollfd one
-    cdef int how, status
-    cdef uint64_t end = now_ns() + <uint64_t>milliseconds * 1000000
-    one.fd = fd
-    one.events = POLLIN
-    while now_ns() < end and mic_ended(pid, &how, &status) == 0:
-        if fd >= 0:
-            poll(&one, 1, 50)
-        else:
-            usleep(200)
-    if fd >= 0:
-        close(fd)

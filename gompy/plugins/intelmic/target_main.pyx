@@ -13,27 +13,34 @@ include "libc.pxi"
 include "waiting.pxi"
 include "files.pxi"
 include "device_state.pxi"
+include "device_answers.pxi"
+include "device_interop.pxi"
+include "device_output.pxi"
 include "device_layout.pxi"
+include "device_marks.pxi"
 include "device_fault.pxi"
 include "device_threads.pxi"
+include "device_sanitizers.pxi"
+include "device_kernels.pxi"
 include "device_images.pxi"
+include "device_indirect.pxi"
 include "device_variables.pxi"
 include "device_teams.pxi"
 include "device_loop.pxi"
 include "device_workers.pxi"
+include "device_reverse.pxi"
 include "device_shims.pxi"
-include "device_sanitizers.pxi"
 include "device_commands.pxi"
 include "device_watch.pxi"
 
 
-cdef int fail(const char *text) noexcept nogil:
+cdef int fail_start(const char *text) noexcept nogil:
     """Tell the host why this device can't start."""
     snprintf(control.text, MIC_TEXT_SIZE, b"%s", text)
-    return refused()
+    return refused_start()
 
 
-cdef int refused() noexcept nogil:
+cdef int refused_start() noexcept nogil:
     """Tell the host that this device can't start; control.text has the reason."""
     exchange32(&control.state, MIC_FAILED, SEQ_CST)
     futex_wake(&control.state)
@@ -59,10 +66,10 @@ cdef public int main(int argc, char **argv) noexcept nogil:
     if control.magic != MIC_MAGIC or control.abi != MIC_ABI:
         fputs(b"offload_target_main: error: the plugin is of another version\n", stderr)
         return 1
-    if not preloaded(argv):
+    if not is_preloaded(argv):
         snprintf(control.text, MIC_TEXT_SIZE, b"cannot load %s, which an image made with -fsanitize=address needs",
                  control.preload)
-        return refused()
+        return refused_start()
     if control.tool == 0 and addresses_meet() and control.restarts < 16:
         control.restarts += 1
         start_over(argv)
@@ -82,9 +89,11 @@ cdef public int main(int argc, char **argv) noexcept nogil:
         addresses_meet()
     p = map_arena()
     if p == NULL:
-        return fail(b"cannot map its memory")
+        return fail_start(b"cannot map its memory")
     control.arena_base = <uint64_t>p
     madvise(p, control.arena_size, MADV_DONTDUMP)
+    if not map_marks():
+        return fail_start(b"cannot map the marks of its memory")
     madvise(<char *>p + control.split, control.arena_size - control.split, MADV_HUGEPAGE)
     if control.tool == 0:
         occupy_host_zones()

@@ -1,8 +1,8 @@
 # Adaptive waiting: look at a word of shared memory for a while, then let the caller sleep on it.
 #
 # Two threads that both look, each on a processor of its own, see each other's stores within 0.1 us; a futex takes 5 us
-# on bare metal and up to 90 us on a virtual machine.  So regions that come in bursts never sleep, and an idle pair costs
-# nothing.
+# on bare metal and up to 90 us on a virtual machine.  So regions that come in bursts never sleep, and an idle pair
+# costs nothing.
 #
 # Where both are on ONE processor looking is all loss: what is looked for cannot come before the looker is off the
 # processor.  Each side publishes its processor beside what it writes anyway, when it begins to wait and whenever it has
@@ -10,8 +10,9 @@
 # handover on one processor (5 us), whatever else wants that processor.  sched_yield is no substitute: with a third
 # program on the processor it gives that one a whole slice, 3 ms.
 #
-# The published processors are hints.  A stale one costs a look in vain or a sleep too early, never a wake-up: who sleeps
-# announces it and looks once more, who stores a word reads the announcement after it, both with a full barrier between.
+# The published processors are hints.  A stale one costs a look in vain or a sleep too early, never a wake-up: who
+# sleeps announces it and looks once more, who stores a word reads the announcement after it, both with a full barrier
+# between.
 
 
 cdef inline uint32_t publish_processor(uint32_t *own) noexcept nogil:

@@ -8,12 +8,13 @@ in its tables; no code of it runs.  GOMPY_NULL_DEVICES gives the number of devic
 from libc.stdint cimport uintptr_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport atoi, free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from gompy.native.descriptors cimport gompy_memfd
 from gompy.native.environment cimport secure_getenv
-from gompy.native.gomp cimport GOMP_DEVICE_INTEL_MIC, GOMP_OFFLOAD_CAP_OPENMP_400, GOMP_VERSION
+from gompy.native.gomp cimport GOMP_DEVICE_INTEL_MIC, GOMP_OFFLOAD_CAP_OPENMP_400
 from gompy.native.plugin cimport AddrPair, GOMP_PLUGIN_error, GOMP_PLUGIN_malloc, ImageRange, c_bool
+from gompy.native.runtime_interface cimport gompy_answer_count, gompy_answer_version
 
 cdef extern from "<unistd.h>" nogil:
     int close(int)
@@ -27,7 +28,7 @@ cdef extern from "<dlfcn.h>" nogil:
 
 
 cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
-    return GOMP_VERSION
+    return gompy_answer_version()
 
 
 cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
@@ -43,9 +44,9 @@ cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
     return GOMP_DEVICE_INTEL_MIC
 
 
-cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:
+cdef public int GOMP_OFFLOAD_get_num_devices(unsigned required) noexcept nogil:
     cdef const char *value = secure_getenv(b"GOMPY_NULL_DEVICES")
-    return 1 if value == NULL else atoi(value)
+    return gompy_answer_count(required, 0, 1 if value == NULL else atoi(value))
 
 
 cdef public c_bool GOMP_OFFLOAD_init_device(int n) noexcept nogil:
@@ -74,7 +75,7 @@ cdef void *open_image(const ImageRange *image) noexcept nogil:
 
 cdef public int GOMP_OFFLOAD_load_image(int n, unsigned version, const void *target_data,
                                         AddrPair **table) noexcept nogil:
-    """The pairs of the image's functions, then of its variables."""
+    """The pairs of the image's functions, then of its variables, then none for the device's number."""
     cdef void *handle = open_image(<const ImageRange *> target_data)
     cdef uintptr_t **ends
     cdef size_t num_funcs, num_vars, i
@@ -94,8 +95,9 @@ cdef public int GOMP_OFFLOAD_load_image(int n, unsigned version, const void *tar
     for i in range(num_vars):
         pairs[num_funcs + i].start = ends[2][2 * i]
         pairs[num_funcs + i].end = ends[2][2 * i] + (ends[2][2 * i + 1] & ~(<uintptr_t> 1 << 63))
+    pairs[num_funcs + num_vars].start = pairs[num_funcs + num_vars].end = 0
     table[0] = pairs
-    return <int> (num_funcs + num_vars)
+    return <int> (num_funcs + num_vars + 1)
 
 
 cdef public c_bool GOMP_OFFLOAD_unload_image(int n, unsigned version, const void *target_data) noexcept nogil:
@@ -123,6 +125,11 @@ cdef public c_bool GOMP_OFFLOAD_dev2host(int n, void *dst, const void *src, size
 
 cdef public c_bool GOMP_OFFLOAD_dev2dev(int n, void *dst, const void *src, size_t size) noexcept nogil:
     memcpy(dst, src, size)
+    return True
+
+
+cdef public c_bool GOMP_OFFLOAD_memset(int n, void *ptr, int value, size_t size) noexcept nogil:
+    memset(ptr, value, size)
     return True
 
 

@@ -36,7 +36,7 @@ cdef const char *error_name(CUresult rc, char *room) noexcept nogil:
     return room
 
 
-cdef bint failed(CUresult rc, const char *what) noexcept nogil:
+cdef bint call_failed(CUresult rc, const char *what) noexcept nogil:
     """Tell of an error, if there is one; whether there is."""
     global context_lost
     cdef char room[TEXT]
@@ -48,7 +48,7 @@ cdef bint failed(CUresult rc, const char *what) noexcept nogil:
     return True
 
 
-cdef void must(CUresult rc, const char *what) noexcept nogil:
+cdef void must_succeed(CUresult rc, const char *what) noexcept nogil:
     """End the program with an error, if there is one."""
     global context_lost
     cdef char room[TEXT]
@@ -79,7 +79,8 @@ cdef int open_driver(const char *path) noexcept nogil:
         what = b"cuDeviceGetCount"
         rc = cuda.device_count(&count)
     if rc != CUDA_SUCCESS:
-        snprintf(driver_reason, TEXT, b"%s: %s (%s)", what, error_text(rc), error_name(rc, room))
+        snprintf(driver_reason, TEXT, b"%s: %s (%s)%s", what, error_text(rc), error_name(rc, room),
+                 gompy_limit_hint(ENOMEM if rc == CUDA_ERROR_OUT_OF_MEMORY else 0))
         driver_broken = rc != CUDA_ERROR_NO_DEVICE
         return 0
     if count <= 0:
@@ -101,7 +102,7 @@ cdef bint emulated_path(char *path, size_t size) noexcept nogil:
     return access(path, F_OK) == 0
 
 
-cdef bint wanted() noexcept nogil:
+cdef bint kind_wanted() noexcept nogil:
     """Whether the program has code for this kind of device; under another runtime than libgompy nobody can tell."""
     cdef bint (*has_image)(int) noexcept nogil
     has_image = <bint (*)(int) noexcept nogil> dlsym(RTLD_DEFAULT, b"gompy_has_image")
@@ -126,7 +127,7 @@ cdef void choose_driver() noexcept nogil:
             driver_kind = DRIVER_REAL
             return
         GOMP_PLUGIN_debug(0, b"nvptx: no CUDA device: %s\n", <const char *> driver_reason)
-    if emulated or (automatic and wanted()):
+    if emulated or (automatic and kind_wanted()):
         if not emulated_path(path, sizeof(path)):
             if emulated:
                 GOMP_PLUGIN_error(b"nvptx: GOMPY_CUDA=emulated, but there is no %s", <const char *> path)

@@ -1,12 +1,14 @@
 /* The part of the CUDA driver interface that the plugin uses, and a table of its functions, filled by dlsym.
 
-   Names, numbers and argument lists: CUDA driver API (the functions' documentation), as GCC 12's include/cuda/cuda.h
-   has them.  */
+   Names and argument lists: CUDA driver API (the functions' documentation), as GCC 12's include/cuda/cuda.h has them.
+   */
 #ifndef GOMPY_DRIVER_API_H
 #define GOMPY_DRIVER_API_H
 
 #include <dlfcn.h>
 #include <stddef.h>
+
+#include "gompy/native/cuda.h"
 
 typedef int CUresult;
 typedef int CUdevice;
@@ -17,47 +19,6 @@ typedef void *CUfunction;
 typedef void *CUstream;
 typedef void *CUevent;
 typedef void *CUlinkState;
-
-enum
-{
-  CUDA_SUCCESS = 0,
-  CUDA_ERROR_INVALID_VALUE = 1,
-  CUDA_ERROR_OUT_OF_MEMORY = 2,
-  CUDA_ERROR_DEINITIALIZED = 4,
-  CUDA_ERROR_NO_DEVICE = 100,
-  CUDA_ERROR_INVALID_CONTEXT = 201,
-  CUDA_ERROR_NOT_FOUND = 500,
-  CUDA_ERROR_NOT_READY = 600,
-  CUDA_ERROR_LAUNCH_FAILED = 719,
-  CUDA_ERROR_NOT_PERMITTED = 800,
-
-  CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
-  CU_DEVICE_ATTRIBUTE_WARP_SIZE = 10,
-  CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK = 12,
-  CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13,
-  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
-  CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR = 39,
-  CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR = 82,
-
-  CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
-  CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
-
-  CU_JIT_WALL_TIME = 2,
-  CU_JIT_INFO_LOG_BUFFER = 3,
-  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
-  CU_JIT_ERROR_LOG_BUFFER = 5,
-  CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
-  CU_JIT_OPTIMIZATION_LEVEL = 7,
-  CU_JIT_LOG_VERBOSE = 12,
-  CU_JIT_INPUT_PTX = 1,
-
-  CU_EVENT_DISABLE_TIMING = 2,
-  CU_LIMIT_STACK_SIZE = 0
-};
-
-#define CU_LAUNCH_PARAM_END ((void *) 0)
-#define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *) 1)
-#define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *) 2)
 
 typedef void (*CUstreamCallback) (CUstream, CUresult, void *);
 typedef size_t (*CUoccupancyB2DSize) (int);
@@ -121,6 +82,9 @@ typedef size_t (*CUoccupancyB2DSize) (int);
   X (link_create_v1, cuLinkCreate, (unsigned, int *, void **, CUlinkState *)) \
   X (link_add, cuLinkAddData_v2, (CUlinkState, int, void *, size_t, const char *, unsigned, int *, void **)) \
   X (link_add_v1, cuLinkAddData, (CUlinkState, int, void *, size_t, const char *, unsigned, int *, void **)) \
+  X (device_uuid, cuDeviceGetUuid_v2, (unsigned char *, CUdevice)) \
+  X (device_uuid_v1, cuDeviceGetUuid, (unsigned char *, CUdevice)) \
+  X (mem_set, cuMemsetD8_v2, (CUdeviceptr, unsigned char, size_t)) \
   X (close_gap, gompy_close_gap, (CUdeviceptr, size_t)) /* of the emulated driver */ \
   X (occupancy, cuOccupancyMaxPotentialBlockSize, (int *, int *, CUfunction, CUoccupancyB2DSize, size_t, int))
 
@@ -136,15 +100,6 @@ static struct cuda_functions cuda;
 
 /* Whether this thread is in a callback of the driver's, where none of its functions may be called.  */
 static __thread int in_callback;
-
-/* Errors of a kernel, and of the hardware, which every later call in the context repeats (CUDA driver API, CUresult:
-   "leaves the process in an inconsistent state"; PTX's trap, illegal addresses, and so on).  */
-static inline int
-cuda_is_sticky (CUresult code)
-{
-  return code == 214 || code == 220 || code == 226 || code == 700 || code == 702 || code == 710
-	 || (code >= 714 && code <= 719) || code == 721;
-}
 
 /* Fill the table from a library; NULL, or the name of a function that it lacks.  */
 static const char *
@@ -164,6 +119,8 @@ cuda_load (void *library)
     cuda.link_create = cuda.link_create_v1;
   if (!cuda.link_add)
     cuda.link_add = cuda.link_add_v1;
+  if (!cuda.device_uuid)
+    cuda.device_uuid = cuda.device_uuid_v1;
   if (!cuda.primary_release)
     cuda.primary_release = cuda.primary_release_v1;
   if (!(cuda.primary_retain && cuda.primary_release) && !(cuda.ctx_create && cuda.ctx_destroy))

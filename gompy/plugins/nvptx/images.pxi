@@ -19,6 +19,7 @@ cdef struct TargetData:
     unsigned num_variables
     const Launch *functions
     unsigned num_functions
+    unsigned num_indirect  # from GOMP_VERSION 3 on
 
 cdef extern from *:
     """
@@ -108,14 +109,14 @@ cdef bint link_image(Device *d, const TargetData *image, CUmodule *module) noexc
         options[6] = CU_JIT_OPTIMIZATION_LEVEL
         values[6] = <void *> <uintptr_t> (jit_level - 1)
         count = 7
-    if not failed(cuda.link_create(count, options, values, &state), b"cuLinkCreate"):
+    if not call_failed(cuda.link_create(count, options, values, &state), b"cuLinkCreate"):
         for i in range(image.num_objects):
             GOMP_PLUGIN_debug(0, b"Loading:\n---\n%s\n---\n", image.objects[i].code)
             rc = cuda.link_add(state, CU_JIT_INPUT_PTX, <void *> image.objects[i].code, image.objects[i].size, NULL, 0,
                                NULL, NULL)
             if rc != CUDA_SUCCESS:
                 GOMP_PLUGIN_error(b"Link error log %s\n", logs + INFO_LOG)
-                failed(rc, b"cuLinkAddData (ptx_code)")
+                call_failed(rc, b"cuLinkAddData (ptx_code)")
                 break
         if rc == CUDA_SUCCESS:
             GOMP_PLUGIN_debug(0, b"Linking\n")
@@ -125,17 +126,18 @@ cdef bint link_image(Device *d, const TargetData *image, CUmodule *module) noexc
             GOMP_PLUGIN_debug(0, b"Link log %s\n", logs)
             if rc != CUDA_SUCCESS:
                 GOMP_PLUGIN_error(b"Link error log %s\n", logs + INFO_LOG)
-                failed(rc, b"cuLinkComplete")
+                call_failed(rc, b"cuLinkComplete")
             else:
-                good = not failed(cuda.module_load(module, code), b"cuModuleLoadData")
+                good = not call_failed(cuda.module_load(module, code), b"cuModuleLoadData")
                 size = stack_for(image)
                 if size > d.warp_stack:
-                    GOMP_PLUGIN_debug(0, b"nvptx: %lu bytes of stack for each warp of device %d\n", <unsigned long> size,
+                    GOMP_PLUGIN_debug(0, b"nvptx: %lu bytes of stack for each warp of device %d\n",
+                                      <unsigned long> size,
                                       d.number)
                     d.warp_stack = size
                 if strstr(logs, UNKNOWN_DEPTH) != NULL or strstr(logs + INFO_LOG, UNKNOWN_DEPTH) != NULL:
                     deepen_stack(d)
-        good = not failed(cuda.link_destroy(state), b"cuLinkDestroy") and good
+        good = not call_failed(cuda.link_destroy(state), b"cuLinkDestroy") and good
     free(logs)
     return good
 
@@ -153,9 +155,9 @@ cdef bint find_functions(const TargetData *image, CUmodule module, Function *fun
         if rc != CUDA_SUCCESS:
             GOMP_PLUGIN_error(b"cuModuleGetFunction (%s) error: %s (%s)", name, error_text(rc), error_name(rc, room))
             return False
-        if (failed(cuda.func_attribute(&f.registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f.handle), b"cuFuncGetAttribute")
-                or failed(cuda.func_attribute(&f.max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f.handle),
-                          b"cuFuncGetAttribute")):
+        if (call_failed(cuda.func_attribute(&f.registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f.handle), b"cuFuncGetAttribute")
+                or call_failed(cuda.func_attribute(&f.max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f.handle),
+                               b"cuFuncGetAttribute")):
             return False
         f.launch = &image.functions[i]
         pairs[i].start = <uintptr_t> f
@@ -187,8 +189,55 @@ cdef bint set_clock_tick(Device *d, CUmodule module) noexcept nogil:
     cdef CUresult rc = cuda.module_global(&address, NULL, module, b"__nvptx_clocktick")
     if rc == CUDA_ERROR_NOT_FOUND:
         return True
-    return (not failed(rc, b"cuModuleGetGlobal")
-            and not failed(cuda.host_to_device(address, &tick, sizeof(tick)), b"cuMemcpyHtoD"))
+    return (not call_failed(rc, b"cuModuleGetGlobal")
+            and not call_failed(cuda.host_to_device(address, &tick, sizeof(tick)), b"cuMemcpyHtoD"))
+
+
+cdef bint map_indirect(const TargetData *image, LoadedImage *loaded, const uint64_t *hosts) noexcept nogil:
+    """Give the image's libgomp the device addresses of the indirect functions, by their host addresses, with a 0 behind
+    (config/accel/target-indirect.c).  ``hosts``: the host's table, in the image's order."""
+    cdef CUdeviceptr address = 0, map = 0
+    cdef size_t size = 0
+    cdef unsigned count = image.num_indirect, i
+    cdef uint64_t *words = <uint64_t *> calloc(3 * count + 1, sizeof(uint64_t))
+    cdef bint good
+    if words == NULL:
+        GOMP_PLUGIN_error(b"nvptx: out of memory")
+        return False
+    good = not call_failed(cuda.module_global(&address, &size, loaded.module, b"$offload_ind_func_table"),
+                           b"cuModuleGetGlobal")
+    if good and size != count * sizeof(uint64_t):
+        GOMP_PLUGIN_error(b"nvptx: the image's table of indirect functions has %lu bytes, %u functions were registered",
+                          <unsigned long> size, count)
+        good = False
+    good = (good and not call_failed(cuda.device_to_host(words + 2 * count + 1, address, size), b"cuMemcpyDtoH")
+            and not call_failed(cuda.mem_alloc(&map, (2 * count + 1) * sizeof(uint64_t)), b"cuMemAlloc"))
+    if good:
+        loaded.indirect = map
+        for i in range(count):
+            words[2 * i] = hosts[i]
+            words[2 * i + 1] = words[2 * count + 1 + i]
+        words[2 * count] = 0
+        good = (not call_failed(cuda.host_to_device(map, words, (2 * count + 1) * sizeof(uint64_t)), b"cuMemcpyHtoD")
+                and not call_failed(cuda.module_global(&address, &size, loaded.module, b"__gomp_indirect_addr_map"),
+                                    b"cuModuleGetGlobal")
+                and not call_failed(cuda.host_to_device(address, &map, sizeof(map)), b"cuMemcpyHtoD"))
+    free(words)
+    return good
+
+
+cdef unsigned shared_pool() noexcept nogil:
+    """GOMP_NVPTX_LOWLAT_POOL: bytes of shared memory that a team's allocator has, in device code of GCC 14 and
+    later."""
+    cdef const char *text = secure_getenv(b"GOMP_NVPTX_LOWLAT_POOL")
+    cdef char *end = NULL
+    cdef unsigned long bytes = 8 * 1024
+    if text != NULL:
+        bytes = strtoul(text, &end, 10)
+        if end == text or end[0] or text[0] == c'-' or bytes > INT32_MAX:
+            GOMP_PLUGIN_error(b"Error parsing GOMP_NVPTX_LOWLAT_POOL")
+            bytes = 8 * 1024
+    return <unsigned> bytes
 
 
 cdef bint version_fits(unsigned version) noexcept nogil:
@@ -199,8 +248,15 @@ cdef bint version_fits(unsigned version) noexcept nogil:
     return True
 
 
-cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair **table) noexcept nogil:
-    """Load an image; the number of pairs (functions, variables, the device's number), or -1 after a message."""
+cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair **table,
+                    const uint64_t *indirect) noexcept nogil:
+    """Load an image; the number of pairs (functions, variables, the device's number or ICVs), or -1 after a message.
+
+    ``indirect``: the host's table of indirect functions, or NULL.
+    """
+    cdef unsigned lib = version >> 16
+    cdef unsigned i
+    cdef const char *icvs = b"__gomp_additional_icvs" if lib >= GOMP_VERSION_REQUIRES_MASK else b"__gomp_device_num"
     cdef Device *d = device_of(n)
     cdef LoadedImage *loaded
     cdef AddrPair *pairs
@@ -208,7 +264,7 @@ cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair *
     cdef CUdeviceptr address = 0
     cdef size_t size = 0
     cdef int count = <int> (image.num_functions + image.num_variables + 1)
-    if not version_fits(version) or d == NULL or not enter(d):
+    if not version_fits(version) or d == NULL or not enter_context(d):
         return -1
     loaded = <LoadedImage *> calloc(1, sizeof(LoadedImage))
     pairs = <AddrPair *> GOMP_PLUGIN_malloc(count * sizeof(AddrPair))
@@ -219,13 +275,19 @@ cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair *
     elif link_image(d, image, &loaded.module):
         if (find_functions(image, loaded.module, loaded.functions, pairs)
                 and find_variables(image, loaded.module, pairs + image.num_functions)
-                and set_clock_tick(d, loaded.module)):
+                and set_clock_tick(d, loaded.module)
+                and (indirect == NULL or lib < GOMP_VERSION_INDIRECT_FUNCS or image.num_indirect == 0
+                     or map_indirect(image, loaded, indirect))):
+            for i in range(image.num_functions if lib >= GOMP_VERSION_INDIRECT_FUNCS else 0):
+                loaded.functions[i].shared = shared_pool()
             last = &pairs[count - 1]
-            if cuda.module_global(&address, &size, loaded.module, b"__gomp_device_num") == CUDA_SUCCESS:
-                last.start = <uintptr_t> address
-                last.end = last.start + size
-            else:
-                last.start = last.end = 0
+            last.start = last.end = 0
+            if cuda.module_global(&address, &size, loaded.module, icvs) == CUDA_SUCCESS:
+                if gompy_newer_runtime() and lib < GOMP_VERSION_REQUIRES_MASK:
+                    cuda.host_to_device(address, &n, sizeof(n))  # it would take that for ICVs
+                else:
+                    last.start = <uintptr_t> address
+                    last.end = last.start + size
             loaded.target_data = image
             pthread_mutex_lock(&d.image_lock)
             loaded.next = d.images
@@ -233,6 +295,8 @@ cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair *
             pthread_mutex_unlock(&d.image_lock)
             table[0] = pairs
             return count
+        if loaded.indirect:
+            cuda.mem_free(loaded.indirect)
         cuda.module_unload(loaded.module)
     if loaded != NULL:
         free(loaded.functions)
@@ -247,7 +311,7 @@ cdef bint unload_image(int n, unsigned version, const TargetData *image) noexcep
     cdef LoadedImage **at
     cdef LoadedImage *found
     cdef bint good = True
-    if not version_fits(version) or d == NULL or not enter(d):
+    if not version_fits(version) or d == NULL or not enter_context(d):
         return False
     pthread_mutex_lock(&d.image_lock)
     at = &d.images
@@ -256,7 +320,9 @@ cdef bint unload_image(int n, unsigned version, const TargetData *image) noexcep
     found = at[0]
     if found != NULL:
         at[0] = found.next
-        good = gone(cuda.module_unload(found.module), b"cuModuleUnload")
+        good = given_back(cuda.module_unload(found.module), b"cuModuleUnload")
+        if found.indirect:
+            good = given_back(cuda.mem_free(found.indirect), b"cuMemFree") and good
         free(found.functions)
         free(found)
     pthread_mutex_unlock(&d.image_lock)

@@ -95,8 +95,8 @@ cdef bint need_stacks(Device *d, size_t size) noexcept nogil:
     if d.stacks_size >= size:
         return True
     if d.stacks:
-        must(cuda.ctx_synchronize(), b"cuCtxSynchronize")
-        must(cuda.mem_free(d.stacks), b"cuMemFree")
+        must_succeed(cuda.ctx_synchronize(), b"cuCtxSynchronize")
+        must_succeed(cuda.mem_free(d.stacks), b"cuMemFree")
         d.stacks = 0
         d.stacks_size = 0
     rc = cuda.mem_alloc(&d.stacks, size)
@@ -108,7 +108,7 @@ cdef bint need_stacks(Device *d, size_t size) noexcept nogil:
         return True
     d.stacks = 0
     if rc != CUDA_ERROR_OUT_OF_MEMORY:
-        must(rc, b"cuMemAlloc")
+        must_succeed(rc, b"cuMemAlloc")
     return False
 
 
@@ -122,7 +122,7 @@ cdef void run_region(int n, Function *f, void *variables, void **args) noexcept 
     cdef size_t size = sizeof(block)
     cdef void *config[5]
     cdef CUresult rc
-    if d == NULL or not enter(d):
+    if d == NULL or not enter_context(d):
         GOMP_PLUGIN_fatal(b"device %d cannot run a region", n)
     if args == NULL:
         GOMP_PLUGIN_fatal(b"No target arguments provided")
@@ -136,18 +136,18 @@ cdef void run_region(int n, Function *f, void *variables, void **args) noexcept 
         elif stack > STACK_SIZE:
             stack = STACK_SIZE  # this region may not call what needs so much
         else:
-            must(CUDA_ERROR_OUT_OF_MEMORY, b"cuMemAlloc")
+            must_succeed(CUDA_ERROR_OUT_OF_MEMORY, b"cuMemAlloc")
     GOMP_PLUGIN_debug(0, b"  GOMP_OFFLOAD_run: kernel %s: launch [(teams: %u), 1, 1] [(lanes: 32), (threads: %u), 1]\n",
                       f.launch.name, <unsigned> teams, <unsigned> threads)
     block[0] = <CUdeviceptr> <uintptr_t> variables
     block[1] = d.stacks
     block[2] = stack
-    config[0] = CU_LAUNCH_PARAM_BUFFER_POINTER
+    config[0] = <void *> <size_t> CU_LAUNCH_PARAM_BUFFER_POINTER
     config[1] = block
-    config[2] = CU_LAUNCH_PARAM_BUFFER_SIZE
+    config[2] = <void *> <size_t> CU_LAUNCH_PARAM_BUFFER_SIZE
     config[3] = &size
-    config[4] = CU_LAUNCH_PARAM_END
-    rc = cuda.launch(f.handle, teams, 1, 1, WARP, threads, 1, 0, NULL, NULL, config)
+    config[4] = <void *> <size_t> CU_LAUNCH_PARAM_END
+    rc = cuda.launch(f.handle, teams, 1, 1, WARP, threads, 1, f.shared, NULL, NULL, config)
     if rc != CUDA_SUCCESS:
         pthread_mutex_unlock(&d.launch_lock)
         die_of(rc, b"cuLaunchKernel", f, d)

@@ -1,18 +1,64 @@
 # What the plugin uses of the C library and of the host's runtime.
 
 from libc.stdint cimport INT32_MAX, int64_t, intptr_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.errno cimport ENOMEM
 from libc.stdio cimport fprintf, snprintf, stderr
 from libc.stdlib cimport calloc, free, malloc, realloc, strtoul
 from libc.string cimport memset, strchr, strcmp, strlen, strrchr, strstr
 
+from gompy.native.pthread cimport (
+    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock,
+)
+from gompy.native.dlfcn cimport (
+    Dl_info, RTLD_DEFAULT, RTLD_LAZY, dladdr, dlerror, dlopen, dlsym,
+)
+from gompy.native.cuda cimport (
+    CUDA_ERROR_DEINITIALIZED,
+    CUDA_ERROR_INVALID_CONTEXT,
+    CUDA_ERROR_INVALID_VALUE,
+    CUDA_ERROR_LAUNCH_FAILED,
+    CUDA_ERROR_NOT_FOUND,
+    CUDA_ERROR_NOT_PERMITTED,
+    CUDA_ERROR_NOT_READY,
+    CUDA_ERROR_NO_DEVICE,
+    CUDA_ERROR_OUT_OF_MEMORY,
+    CUDA_SUCCESS,
+    CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
+    CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK,
+    CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR,
+    CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+    CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+    CU_DEVICE_ATTRIBUTE_WARP_SIZE,
+    CU_EVENT_DISABLE_TIMING,
+    CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+    CU_FUNC_ATTRIBUTE_NUM_REGS,
+    CU_JIT_ERROR_LOG_BUFFER,
+    CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+    CU_JIT_INFO_LOG_BUFFER,
+    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+    CU_JIT_INPUT_PTX,
+    CU_JIT_LOG_VERBOSE,
+    CU_JIT_OPTIMIZATION_LEVEL,
+    CU_JIT_WALL_TIME,
+    CU_LAUNCH_PARAM_BUFFER_POINTER,
+    CU_LAUNCH_PARAM_BUFFER_SIZE,
+    CU_LAUNCH_PARAM_END,
+    CU_LIMIT_STACK_SIZE,
+    cuda_is_sticky,
+)
 from gompy.native.environment cimport secure_getenv
+from gompy.native.limits cimport gompy_limit_hint
 from gompy.native.gomp cimport (
     GOMP_DEVICE_NVIDIA_PTX,
     GOMP_OFFLOAD_CAP_OPENACC_200,
     GOMP_OFFLOAD_CAP_OPENMP_400,
-    GOMP_VERSION,
     GOMP_VERSION_NVIDIA_PTX,
 )
+from gompy.native.gomp_newer cimport (
+    GOMP_REQUIRES_UNIFIED_ADDRESS, GOMP_VERSION_INDIRECT_FUNCS, GOMP_VERSION_REQUIRES_MASK,
+)
+from gompy.native.runtime_interface cimport gompy_answer_count, gompy_answer_version, gompy_newer_runtime
 from gompy.native.plugin cimport (
     AddrPair,
     GOMP_PLUGIN_acc_default_dim,
@@ -44,22 +90,7 @@ cdef extern from *:
     #include <unistd.h>
     """
     ctypedef int pid_t
-    ctypedef struct pthread_mutex_t:
-        pass
-    ctypedef struct Dl_info:
-        const char *dli_fname
-    int RTLD_LAZY
-    void *RTLD_DEFAULT
-    void *dlsym(void *, const char *) nogil
     int F_OK
-    int pthread_mutex_init(pthread_mutex_t *, void *) nogil
-    int pthread_mutex_destroy(pthread_mutex_t *) nogil
-    int pthread_mutex_lock(pthread_mutex_t *) nogil
-    int pthread_mutex_unlock(pthread_mutex_t *) nogil
-    void *dlopen(const char *, int) nogil
-    int dlclose(void *) nogil
-    char *dlerror() nogil
-    int dladdr(const void *, Dl_info *) nogil
     int access(const char *, int) nogil
     pid_t getpid() nogil
 
@@ -73,21 +104,6 @@ cdef extern from "driver_api.h" nogil:
     ctypedef void *CUstream
     ctypedef void *CUevent
     ctypedef void *CUlinkState
-    enum:
-        CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_DEINITIALIZED
-        CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NOT_READY, CUDA_ERROR_LAUNCH_FAILED
-        CUDA_ERROR_NOT_PERMITTED, CUDA_ERROR_NO_DEVICE
-        CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_DEVICE_ATTRIBUTE_WARP_SIZE
-        CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, CU_DEVICE_ATTRIBUTE_CLOCK_RATE
-        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
-        CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR
-        CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_FUNC_ATTRIBUTE_NUM_REGS
-        CU_JIT_WALL_TIME, CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER
-        CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_OPTIMIZATION_LEVEL, CU_JIT_LOG_VERBOSE, CU_JIT_INPUT_PTX
-        CU_EVENT_DISABLE_TIMING, CU_LIMIT_STACK_SIZE
-    void *CU_LAUNCH_PARAM_END
-    void *CU_LAUNCH_PARAM_BUFFER_POINTER
-    void *CU_LAUNCH_PARAM_BUFFER_SIZE
     ctypedef void (*CUstreamCallback)(CUstream, CUresult, void *) noexcept nogil
     struct cuda_functions:
         CUresult (*init)(unsigned) noexcept nogil
@@ -142,8 +158,9 @@ cdef extern from "driver_api.h" nogil:
         CUresult (*error_string)(CUresult, const char **) noexcept nogil
         CUresult (*error_name)(CUresult, const char **) noexcept nogil
         CUresult (*occupancy)(int *, int *, CUfunction, void *, size_t, int) noexcept nogil
+        CUresult (*device_uuid)(unsigned char *, CUdevice) noexcept nogil
+        CUresult (*mem_set)(CUdeviceptr, unsigned char, size_t) noexcept nogil
         CUresult (*close_gap)(CUdeviceptr, size_t) noexcept nogil
     cuda_functions cuda
     const char *cuda_load(void *)
-    bint cuda_is_sticky(CUresult)
     bint in_callback

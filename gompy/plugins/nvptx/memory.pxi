@@ -81,7 +81,8 @@ cdef void unlink_kept(Device *d, Block *b) noexcept nogil:
 
 
 cdef Block *oldest_kept(Device *d, size_t until) noexcept nogil:
-    """Take the oldest of the kept blocks out if they are more bytes than that, or more than KEEP_BLOCKS; NULL if not."""
+    """Take the oldest of the kept blocks out if they are more bytes than that, or more than KEEP_BLOCKS; NULL if
+    not."""
     cdef Block *b = NULL
     pthread_mutex_lock(&d.memory_lock)
     if d.oldest != NULL and (d.kept_bytes > until or d.num_kept > KEEP_BLOCKS):
@@ -100,7 +101,7 @@ cdef bint release_kept(Device *d, size_t until) noexcept nogil:
     cdef Block *b = oldest_kept(d, until)
     cdef bint any = b != NULL
     while b != NULL:
-        gone(cuda.mem_free(b.address), b"cuMemFree")
+        given_back(cuda.mem_free(b.address), b"cuMemFree")
         free(b)
         b = oldest_kept(d, until)
     return any
@@ -129,7 +130,7 @@ cdef bint drop_stacks(Device *d) noexcept nogil:
     pthread_mutex_lock(&d.launch_lock)
     any = d.stacks != 0
     if any:
-        must(cuda.mem_free(d.stacks), b"cuMemFree")
+        must_succeed(cuda.mem_free(d.stacks), b"cuMemFree")
         d.stacks = 0
         d.stacks_size = 0
     pthread_mutex_unlock(&d.launch_lock)
@@ -151,7 +152,7 @@ cdef Block *new_block(Device *d, size_t size) noexcept nogil:
             rc = cuda.mem_alloc(&address, size)
         if rc == CUDA_ERROR_OUT_OF_MEMORY and drop_stacks(d):
             rc = cuda.mem_alloc(&address, size)
-    if failed(rc, b"cuMemAlloc"):
+    if call_failed(rc, b"cuMemAlloc"):
         free(b)
         return NULL
     b.address = address
@@ -211,7 +212,8 @@ cdef void keep_block(Device *d, Block *b) noexcept nogil:
 
 
 cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
-    """Memory is used no more.  In a callback nothing of the driver's may be called: the next allocation gives it back."""
+    """Memory is used no more.  In a callback nothing of the driver's may be called: the next allocation gives it
+    back."""
     cdef Block **at
     cdef Block *b = NULL
     cdef bint keep
@@ -239,7 +241,7 @@ cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
         pthread_mutex_unlock(&d.memory_lock)
         return True
     free(b)
-    return not failed(rc, b"cuMemFree")
+    return not call_failed(rc, b"cuMemFree")
 
 
 cdef bint copy_fits(Device *d, const void *host, CUdeviceptr device, size_t size) noexcept nogil:
@@ -264,7 +266,7 @@ cdef bint copy_fits(Device *d, const void *host, CUdeviceptr device, size_t size
     return True
 
 
-cdef bint copied(CUresult rc, const char *what, CUdeviceptr device, size_t size) noexcept nogil:
+cdef bint copy_succeeded(CUresult rc, const char *what, CUdeviceptr device, size_t size) noexcept nogil:
     """Whether a copy went well.  If not, the driver is asked why it may have been wrong."""
     cdef CUdeviceptr base = 0
     cdef size_t length = 0
@@ -275,7 +277,7 @@ cdef bint copied(CUresult rc, const char *what, CUdeviceptr device, size_t size)
             GOMP_PLUGIN_error(b"invalid device address")
         elif device + size > base + length:
             GOMP_PLUGIN_error(b"invalid size")
-    failed(rc, what)
+    call_failed(rc, what)
     return False
 
 
@@ -283,35 +285,49 @@ cdef bint host_to_device(int n, CUdeviceptr device, const void *host, size_t siz
                          bint waits) noexcept nogil:
     """Copy; ``waits``: until the host's memory has been read, else in the order of a stream."""
     cdef Device *d = device_of(n)
-    if d == NULL or not enter(d):
+    if d == NULL or not enter_context(d):
         return False
     if size == 0:
         return True
     if not copy_fits(d, host, device, size):
         return False
     if waits:
-        return copied(cuda.host_to_device(device, host, size), b"cuMemcpyHtoD", device, size)
-    return copied(cuda.host_to_device_async(device, host, size, stream), b"cuMemcpyHtoDAsync", device, size)
+        return copy_succeeded(cuda.host_to_device(device, host, size), b"cuMemcpyHtoD", device, size)
+    return copy_succeeded(cuda.host_to_device_async(device, host, size, stream), b"cuMemcpyHtoDAsync", device, size)
 
 
 cdef bint device_to_host(int n, void *host, CUdeviceptr device, size_t size, CUstream stream,
                          bint waits) noexcept nogil:
     cdef Device *d = device_of(n)
-    if d == NULL or not enter(d):
+    if d == NULL or not enter_context(d):
         return False
     if size == 0:
         return True
     if not copy_fits(d, host, device, size):
         return False
     if waits:
-        return copied(cuda.device_to_host(host, device, size), b"cuMemcpyDtoH", device, size)
-    return copied(cuda.device_to_host_async(host, device, size, stream), b"cuMemcpyDtoHAsync", device, size)
+        return copy_succeeded(cuda.device_to_host(host, device, size), b"cuMemcpyDtoH", device, size)
+    return copy_succeeded(cuda.device_to_host_async(host, device, size, stream), b"cuMemcpyDtoHAsync", device, size)
 
 
-cdef bint device_to_device(int n, CUdeviceptr target, CUdeviceptr source, size_t size) noexcept nogil:
+cdef bint device_to_device(int n, CUdeviceptr target, CUdeviceptr source, size_t size,
+                           CUstream stream) noexcept nogil:
     cdef Device *d = device_of(n)
-    if d == NULL or not enter(d):
+    if d == NULL or not enter_context(d):
         return False
     if size == 0:
         return True
-    return not failed(cuda.device_to_device_async(target, source, size, NULL), b"cuMemcpyDtoDAsync")
+    return not call_failed(cuda.device_to_device_async(target, source, size, stream), b"cuMemcpyDtoDAsync")
+
+
+cdef bint fill_device(int n, CUdeviceptr target, int value, size_t size) noexcept nogil:
+    """Give bytes of device memory a value."""
+    cdef Device *d = device_of(n)
+    if d == NULL or not enter_context(d):
+        return False
+    if size == 0:
+        return True
+    if cuda.mem_set == NULL:
+        GOMP_PLUGIN_error(b"nvptx: the driver has no cuMemsetD8_v2")
+        return False
+    return not call_failed(cuda.mem_set(target, <unsigned char> value, size), b"cuMemsetD8")

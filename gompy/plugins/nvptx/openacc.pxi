@@ -100,8 +100,8 @@ cdef void fill_dims(Device *d, Function *f, unsigned *dims) noexcept nogil:
         return
     limit = dims[WORKER] * dims[VECTOR]
     if not f.occupancy_block or f.occupancy_limit != limit:
-        must(cuda.occupancy(&f.occupancy_grid, &f.occupancy_block, f.handle, NULL, 0, limit),
-             b"cuOccupancyMaxPotentialBlockSize")
+        must_succeed(cuda.occupancy(&f.occupancy_grid, &f.occupancy_block, f.handle, NULL, 0, limit),
+                     b"cuOccupancyMaxPotentialBlockSize")
         f.occupancy_limit = limit
         GOMP_PLUGIN_debug(0, b"cuOccupancyMaxPotentialBlockSize: grid = %d, block = %d\n", f.occupancy_grid,
                           f.occupancy_block)
@@ -141,7 +141,8 @@ cdef void check_dims(Function *f, const unsigned *dims) noexcept nogil:
             <const char *> name, dims[WORKER], dims[VECTOR])
 
 
-cdef void launch_construct(Device *d, Function *f, unsigned *dims, CUdeviceptr arguments, CUstream stream) noexcept nogil:
+cdef void launch_construct(Device *d, Function *f, unsigned *dims, CUdeviceptr arguments,
+                           CUstream stream) noexcept nogil:
     """Start a compute construct; a failure ends the program."""
     cdef acc_event_info info
     cdef GoaccThread *thread
@@ -168,7 +169,7 @@ cdef void launch_construct(Device *d, Function *f, unsigned *dims, CUdeviceptr a
     GOMP_PLUGIN_debug(0, b"  nvptx_exec: kernel %s: finished\n", f.launch.name)
 
 
-cdef inline void gather(void **block, size_t mapnum, void **hosts, void **devs) noexcept nogil:
+cdef inline void gather_arguments(void **block, size_t mapnum, void **hosts, void **devs) noexcept nogil:
     """The argument block: what is not mapped is passed as it is."""
     cdef size_t i
     for i in range(mapnum):
@@ -177,7 +178,7 @@ cdef inline void gather(void **block, size_t mapnum, void **hosts, void **devs) 
 
 cdef Device *construct_device() noexcept nogil:
     cdef Device *d = thread_device()
-    if d == NULL or not enter(d):
+    if d == NULL or not enter_context(d):
         GOMP_PLUGIN_fatal(b"nvptx: the thread has no device")
     return d
 
@@ -192,17 +193,20 @@ cdef void run_construct(Function *f, size_t mapnum, void **hosts, void **devs, u
     cdef GoaccThread *thread = profiled()
     cdef CUresult rc
     GOMP_PLUGIN_debug(0, b"  GOMP_OFFLOAD_openacc_exec: prepare mappings\n")
+    if gompy_newer_runtime():
+        arguments = <CUdeviceptr> <uintptr_t> devs
+        mapnum = 0
     if mapnum:
         if size > sizeof(few):
             block = <void **> GOMP_PLUGIN_malloc(size)
-        gather(block, mapnum, hosts, devs)
+        gather_arguments(block, mapnum, hosts, devs)
         arguments = take_block(d, size)
         if not arguments:
             GOMP_PLUGIN_fatal(b"nvptx: no room for the arguments of a construct")
         if thread != NULL:
             profile_data(thread, acc_device_api_cuda, acc_ev_alloc, arguments, NULL, size)
             profile_data(thread, acc_device_api_cuda, acc_ev_enqueue_upload_start, arguments, block, size)
-        must(cuda.host_to_device(arguments, block, size), b"cuMemcpyHtoD")
+        must_succeed(cuda.host_to_device(arguments, block, size), b"cuMemcpyHtoD")
         if thread != NULL:
             profile_data(thread, acc_device_api_cuda, acc_ev_enqueue_upload_end, arguments, block, size)
     launch_construct(d, f, dims, arguments, NULL)
@@ -230,7 +234,7 @@ cdef Slot *take_slot(Queue *q, size_t size) noexcept nogil:
         s.next = NULL
         if not s.device:
             GOMP_PLUGIN_fatal(b"nvptx: no room for the arguments of a construct")
-        must(cuda.event_create(&s.read, CU_EVENT_DISABLE_TIMING), b"cuEventCreate")
+        must_succeed(cuda.event_create(&s.read, CU_EVENT_DISABLE_TIMING), b"cuEventCreate")
     else:
         q.oldest = s.next
         if q.oldest == NULL:
@@ -255,18 +259,20 @@ cdef void queue_construct(Queue *q, Function *f, size_t mapnum, void **hosts, vo
     cdef size_t size = mapnum * sizeof(void *)
     cdef GoaccThread *thread = profiled()
     cdef Slot *s = NULL
+    cdef CUdeviceptr arguments
     GOMP_PLUGIN_debug(0, b"  GOMP_OFFLOAD_openacc_async_exec: prepare mappings\n")
-    if mapnum:
+    if mapnum and not gompy_newer_runtime():
         s = take_slot(q, size)
-        gather(s.host, mapnum, hosts, devs)
+        gather_arguments(s.host, mapnum, hosts, devs)
         if thread != NULL:
             profile_data(thread, acc_device_api_cuda, acc_ev_alloc, s.device, NULL, size)
             profile_data(thread, acc_device_api_cuda, acc_ev_enqueue_upload_start, s.device, s.host, size)
-        must(cuda.host_to_device_async(s.device, s.host, size, q.stream), b"cuMemcpyHtoDAsync")
-        must(cuda.event_record(s.read, q.stream), b"cuEventRecord")
+        must_succeed(cuda.host_to_device_async(s.device, s.host, size, q.stream), b"cuMemcpyHtoDAsync")
+        must_succeed(cuda.event_record(s.read, q.stream), b"cuEventRecord")
         if thread != NULL:
             profile_data(thread, acc_device_api_cuda, acc_ev_enqueue_upload_end, s.device, s.host, size)
-    launch_construct(d, f, dims, s.device if s != NULL else 0, q.stream)
+    arguments = s.device if s != NULL else <CUdeviceptr> <uintptr_t> devs if gompy_newer_runtime() else 0
+    launch_construct(d, f, dims, arguments, q.stream)
     if s != NULL:
         put_slot(q, s)
 
@@ -275,7 +281,7 @@ cdef Queue *new_queue(int n) noexcept nogil:
     cdef Device *d = device_of(n)
     cdef CUstream stream = NULL
     cdef Queue *q
-    if d == NULL or not enter(d) or failed(cuda.stream_create(&stream, 0), b"cuStreamCreate"):
+    if d == NULL or not enter_context(d) or call_failed(cuda.stream_create(&stream, 0), b"cuStreamCreate"):
         return NULL
     q = <Queue *> GOMP_PLUGIN_malloc(sizeof(Queue))
     memset(q, 0, sizeof(Queue))
@@ -286,35 +292,35 @@ cdef Queue *new_queue(int n) noexcept nogil:
 
 
 cdef bint delete_queue(Queue *q) noexcept nogil:
-    cdef bint good = enter(q.device)
+    cdef bint good = enter_context(q.device)
     cdef Slot *s
     if good and q.oldest != NULL:
-        good = gone(cuda.stream_synchronize(q.stream), b"cuStreamSynchronize")
+        good = given_back(cuda.stream_synchronize(q.stream), b"cuStreamSynchronize")
     while q.oldest != NULL:
         s = q.oldest
         q.oldest = s.next
-        gone(cuda.event_destroy(s.read), b"cuEventDestroy")
+        given_back(cuda.event_destroy(s.read), b"cuEventDestroy")
         give_block(q.device, s.device)
         free(s.host)
         free(s)
     if q.stream_is_ours:
-        good = gone(cuda.stream_destroy(q.stream), b"cuStreamDestroy") and good
+        good = given_back(cuda.stream_destroy(q.stream), b"cuStreamDestroy") and good
     free(q)
     return good
 
 
 cdef bint wait_for(Queue *q) noexcept nogil:
-    return enter(q.device) and not failed(cuda.stream_synchronize(q.stream), b"cuStreamSynchronize")
+    return enter_context(q.device) and not call_failed(cuda.stream_synchronize(q.stream), b"cuStreamSynchronize")
 
 
 cdef int set_stream(Queue *q, CUstream stream) noexcept nogil:
     """Let a queue use a stream of the program's own, which stays the program's."""
-    if stream == q.stream or not enter(q.device):
+    if stream == q.stream or not enter_context(q.device):
         return 1
     if q.stream != NULL:
-        must(cuda.stream_synchronize(q.stream), b"cuStreamSynchronize")
+        must_succeed(cuda.stream_synchronize(q.stream), b"cuStreamSynchronize")
         if q.stream_is_ours:
-            must(cuda.stream_destroy(q.stream), b"cuStreamDestroy")
+            must_succeed(cuda.stream_destroy(q.stream), b"cuStreamDestroy")
     q.stream = stream
     q.stream_is_ours = False
     return 1
@@ -323,22 +329,23 @@ cdef int set_stream(Queue *q, CUstream stream) noexcept nogil:
 cdef int test_queue(Queue *q) noexcept nogil:
     """1: all done; 0: not yet; -1 after a message."""
     cdef CUresult rc
-    if not enter(q.device):
+    if not enter_context(q.device):
         return -1
     rc = cuda.stream_query(q.stream)
     if rc == CUDA_ERROR_NOT_READY:
         return 0
-    return -1 if failed(rc, b"cuStreamQuery") else 1
+    return -1 if call_failed(rc, b"cuStreamQuery") else 1
 
 
 cdef bint serialize_queues(Queue *first, Queue *then) noexcept nogil:
     """What is put into ``then`` from now on waits for what is in ``first``."""
     cdef CUevent event = NULL
     cdef bint good
-    if not enter(first.device) or failed(cuda.event_create(&event, CU_EVENT_DISABLE_TIMING), b"cuEventCreate"):
+    if not enter_context(first.device) or call_failed(cuda.event_create(&event, CU_EVENT_DISABLE_TIMING),
+                                                      b"cuEventCreate"):
         return False
-    good = (not failed(cuda.event_record(event, first.stream), b"cuEventRecord")
-            and not failed(cuda.stream_wait(then.stream, event, 0), b"cuStreamWaitEvent"))
+    good = (not call_failed(cuda.event_record(event, first.stream), b"cuEventRecord")
+            and not call_failed(cuda.stream_wait(then.stream, event, 0), b"cuStreamWaitEvent"))
     cuda.event_destroy(event)  # it lives until what waits for it has gone on
     return good
 
@@ -347,7 +354,7 @@ cdef void call_back(CUstream stream, CUresult rc, void *data) noexcept nogil:
     """The driver has come to a callback in a queue."""
     cdef Callback *callback = <Callback *> data
     global in_callback
-    must(rc, b"cuda_callback_wrapper")
+    must_succeed(rc, b"cuda_callback_wrapper")
     in_callback = True
     callback.function(callback.data)
     in_callback = False
@@ -356,10 +363,10 @@ cdef void call_back(CUstream stream, CUresult rc, void *data) noexcept nogil:
 
 cdef void queue_callback(Queue *q, void (*function)(void *) noexcept nogil, void *data) noexcept nogil:
     cdef Callback *callback = <Callback *> GOMP_PLUGIN_malloc(sizeof(Callback))
-    enter(q.device)
+    enter_context(q.device)
     callback.function = function
     callback.data = data
-    must(cuda.stream_callback(q.stream, call_back, callback, 0), b"cuStreamAddCallback")
+    must_succeed(cuda.stream_callback(q.stream, call_back, callback, 0), b"cuStreamAddCallback")
 
 
 cdef size_t device_property(int n, int property) noexcept nogil:
@@ -371,9 +378,9 @@ cdef size_t device_property(int n, int property) noexcept nogil:
         return 0
     d = devices[n]
     if property == PROPERTY_MEMORY:
-        return 0 if failed(cuda.device_memory(&total, d.handle), b"cuDeviceTotalMem") else total
+        return 0 if call_failed(cuda.device_memory(&total, d.handle), b"cuDeviceTotalMem") else total
     if property == PROPERTY_FREE_MEMORY:
-        if not enter(d) or failed(cuda.mem_info(&free_bytes, &total), b"cuMemGetInfo"):
+        if not enter_context(d) or call_failed(cuda.mem_info(&free_bytes, &total), b"cuMemGetInfo"):
             return 0
         return free_bytes + d.kept_bytes  # what is kept goes back when it is needed
     if property == PROPERTY_NAME:

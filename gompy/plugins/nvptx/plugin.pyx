@@ -1,22 +1,25 @@
 # cython: language_level=3, cdivision=True, boundscheck=False, wraparound=False, initializedcheck=False
 """libgomp-plugin-nvptx.so.1: NVIDIA GPUs over the CUDA driver interface, or the emulated GPU in their place.
 
-Exports the GOMP_OFFLOAD_* functions of GCC 12's nvptx plugin (libgomp/plugin/plugin-nvptx.c, libgomp-plugin.h: version
-1), OpenMP and OpenACC.  docs/nvptx.md describes it for users.
+Exports the GOMP_OFFLOAD_* functions of GCC's nvptx plugin (libgomp-plugin.h of GCC 12 to 16: versions 1 to 3),
+OpenMP and OpenACC.  docs/nvptx.md describes it for users.
 """
 
 include "libc.pxi"
 include "driver.pxi"
 include "devices.pxi"
 include "memory.pxi"
+include "lifetimes.pxi"
 include "images.pxi"
 include "launch.pxi"
 include "openacc.pxi"
+include "interop.pxi"
+include "../interop.pxi"
 
 
 cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
     """The interface's version."""
-    return GOMP_VERSION
+    return gompy_answer_version()
 
 
 cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
@@ -31,8 +34,14 @@ cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
     return GOMP_DEVICE_NVIDIA_PTX
 
 
-cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:
-    return count_devices()
+cdef public int GOMP_OFFLOAD_get_num_devices(unsigned required) noexcept nogil:
+    """-1 if the devices do not fulfil what the program requires."""
+    return gompy_answer_count(required, GOMP_REQUIRES_UNIFIED_ADDRESS, count_devices())
+
+
+cdef public const char *GOMP_OFFLOAD_get_uid(int n) noexcept nogil:
+    """GPU- and the driver's UUID, as NVIDIA's tools write it; NULL if it has none.  The caller's to free."""
+    return device_uid(n)
 
 
 cdef public c_bool GOMP_OFFLOAD_init_device(int n) noexcept nogil:
@@ -44,8 +53,10 @@ cdef public c_bool GOMP_OFFLOAD_fini_device(int n) noexcept nogil:
 
 
 cdef public int GOMP_OFFLOAD_load_image(int n, unsigned version, const void *target_data,
-                                        AddrPair **table) noexcept nogil:
-    return load_image(n, version, <const TargetData *> target_data, table)
+                                        AddrPair **table, uint64_t **reverse, const uint64_t *indirect) noexcept nogil:
+    """The last two are of GOMP_VERSION 2 and 3: a libgomp 12 does not give them, nor an image that has such
+    functions."""
+    return load_image(n, version, <const TargetData *> target_data, table, indirect)
 
 
 cdef public c_bool GOMP_OFFLOAD_unload_image(int n, unsigned version, const void *target_data) noexcept nogil:
@@ -56,7 +67,7 @@ cdef public void *GOMP_OFFLOAD_alloc(int n, size_t size) noexcept nogil:
     cdef Device *d = device_of(n)
     cdef CUdeviceptr address
     cdef GoaccThread *thread
-    if d == NULL or not enter(d):
+    if d == NULL or not enter_context(d):
         return NULL
     address = take_block(d, size)
     if address:
@@ -69,7 +80,7 @@ cdef public void *GOMP_OFFLOAD_alloc(int n, size_t size) noexcept nogil:
 cdef public c_bool GOMP_OFFLOAD_free(int n, void *address) noexcept nogil:
     cdef Device *d = device_of(n)
     cdef GoaccThread *thread
-    if d == NULL or not enter(d) or not give_block(d, <CUdeviceptr> <uintptr_t> address):
+    if d == NULL or not enter_context(d) or not give_block(d, <CUdeviceptr> <uintptr_t> address):
         return False
     thread = profiled()
     if thread != NULL:
@@ -86,7 +97,12 @@ cdef public c_bool GOMP_OFFLOAD_dev2host(int n, void *target, const void *source
 
 
 cdef public c_bool GOMP_OFFLOAD_dev2dev(int n, void *target, const void *source, size_t size) noexcept nogil:
-    return device_to_device(n, <CUdeviceptr> <uintptr_t> target, <CUdeviceptr> <uintptr_t> source, size)
+    return device_to_device(n, <CUdeviceptr> <uintptr_t> target, <CUdeviceptr> <uintptr_t> source, size, NULL)
+
+
+cdef public c_bool GOMP_OFFLOAD_memset(int n, void *target, int value, size_t size) noexcept nogil:
+    """libgomp 16 asks for it."""
+    return fill_device(n, <CUdeviceptr> <uintptr_t> target, value, size)
 
 
 cdef public size_t gompy_guard_step(int n) noexcept nogil:
@@ -121,9 +137,9 @@ cdef public void *GOMP_OFFLOAD_openacc_create_thread_data(int n) noexcept nogil:
     cdef CUcontext current = NULL
     data.device = d
     if d != NULL:
-        must(cuda.ctx_current(&current), b"cuCtxGetCurrent")
+        must_succeed(cuda.ctx_current(&current), b"cuCtxGetCurrent")
         if current == NULL:
-            enter(d)
+            enter_context(d)
     return data
 
 
@@ -173,6 +189,13 @@ cdef public c_bool GOMP_OFFLOAD_openacc_async_serialize(void *first, void *then)
 cdef public void GOMP_OFFLOAD_openacc_async_queue_callback(void *queue, void (*function)(void *) noexcept nogil,
                                                            void *data) noexcept nogil:
     queue_callback(<Queue *> queue, function, data)
+
+
+cdef public c_bool GOMP_OFFLOAD_openacc_async_dev2dev(int n, void *target, const void *source, size_t size,
+                                                      void *queue) noexcept nogil:
+    """libgomp 16 asks for it."""
+    return device_to_device(n, <CUdeviceptr> <uintptr_t> target, <CUdeviceptr> <uintptr_t> source, size,
+                            (<Queue *> queue).stream)
 
 
 cdef public c_bool GOMP_OFFLOAD_openacc_async_host2dev(int n, void *target, const void *source, size_t size,

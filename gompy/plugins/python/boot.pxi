@@ -95,7 +95,7 @@ cdef bint own_files(char *library, char *root) noexcept nogil:
     return True
 
 
-cdef bint fits(const char *prefix) noexcept nogil:
+cdef bint fits_python(const char *prefix) noexcept nogil:
     """Whether a folder is a virtual environment of this version of Python."""
     cdef char path[PATH_ROOM]
     snprintf(path, sizeof(path), b"%s/lib/python%d.%d", prefix, PY_MAJOR_VERSION, PY_MINOR_VERSION)
@@ -117,7 +117,7 @@ cdef bint choose_python(const char *root, char *path) noexcept nogil:
         snprintf(path, PATH_ROOM, b"%s", value)
         return True
     value = secure_getenv(b"VIRTUAL_ENV")
-    if value != NULL and fits(value):
+    if value != NULL and fits_python(value):
         snprintf(path, PATH_ROOM, b"%s/bin/python", value)
         return True
     return gompy_python_of(root, path, PATH_ROOM)
@@ -192,7 +192,7 @@ cdef void text_of_error(PyObject *names, const char **error) noexcept nogil:
         error[0] = PyUnicode_AsUTF8(value)
 
 
-cdef bint boot(char *reason) noexcept nogil:
+cdef bint boot_python(char *reason) noexcept nogil:
     """An interpreter, and the Python side of this plugin in it."""
     global own_interpreter
     cdef char library[4096]

@@ -11,18 +11,18 @@ cdef set active = set()  # initialised devices
 cdef bytes device_name = b""
 
 
-cdef void say(str text) noexcept:
+cdef void say_error(str text) noexcept:
     """One line through the runtime's error service."""
     cdef bytes line = f'device plugin "python": {text}'.encode("utf-8", "replace")
     GOMP_PLUGIN_error(b"%s", <const char *> line)
 
 
-cdef void complain(str method, object error) noexcept:
+cdef void complain_method(str method, object error) noexcept:
     """A method failed."""
     try:
-        say(dispatch.failure(device_object, method, error))
+        say_error(dispatch.failure(device_object, method, error))
     except BaseException:  # its own __str__ may fail
-        say(f"{method}: {type(error).__name__}")
+        say_error(f"{method}: {type(error).__name__}")
 
 
 cdef bint open_class(bint own, DeviceFacts *facts) noexcept with gil:
@@ -40,7 +40,7 @@ cdef bint open_class(bint own, DeviceFacts *facts) noexcept with gil:
             atexit_of_python.register(finish)
         return True
     except BaseException as error:
-        say(dispatch.text_of(error))
+        say_error(dispatch.text_of(error))
         return False
 
 
@@ -50,7 +50,7 @@ cdef bint call_init(int n) noexcept with gil:
         active.add(n)
         return True
     except BaseException as error:
-        complain("init", error)
+        complain_method("init", error)
         return False
 
 
@@ -62,7 +62,7 @@ cdef bint call_fini(int n) noexcept with gil:
             del images[key]
         return True
     except BaseException as error:
-        complain("fini", error)
+        complain_method("fini", error)
         return False
 
 
@@ -80,10 +80,11 @@ cdef int call_load_image(int n, unsigned version, const void *target_data, AddrP
         pairs = <AddrPair *> GOMP_PLUGIN_malloc((len(answer) + 1) * sizeof(AddrPair))
         for i in range(len(answer)):
             pairs[i].start, pairs[i].end = answer[i]
+        pairs[len(answer)].start = pairs[len(answer)].end = 0  # it has no place for the device's number
         table[0] = pairs
-        return <int> len(answer)
+        return <int> len(answer) + 1
     except BaseException as error:
-        complain("load_image", error)
+        complain_method("load_image", error)
         return -1
 
 
@@ -94,7 +95,7 @@ cdef bint call_unload_image(int n, const void *target_data) noexcept with gil:
             device_object.unload_image(n, image)
         return True
     except BaseException as error:
-        complain("unload_image", error)
+        complain_method("unload_image", error)
         return False
 
 
@@ -102,7 +103,7 @@ cdef void *call_alloc(int n, size_t size) noexcept with gil:
     try:
         return <void *> <uintptr_t> dispatch.alloc(device_object, n, size)
     except BaseException as error:
-        complain("alloc", error)
+        complain_method("alloc", error)
         return NULL
 
 
@@ -111,7 +112,7 @@ cdef bint call_free(int n, void *address) noexcept with gil:
         device_object.free(n, <uintptr_t> address)
         return True
     except BaseException as error:
-        complain("free", error)
+        complain_method("free", error)
         return False
 
 
@@ -122,7 +123,7 @@ cdef bint call_host2dev(int n, void *to, const void *data, size_t size) noexcept
         end_view(view)
         return True
     except BaseException as error:
-        complain("host2dev", error)
+        complain_method("host2dev", error)
         return False
 
 
@@ -133,7 +134,7 @@ cdef bint call_dev2host(int n, void *to, const void *address, size_t size) noexc
         end_view(view)
         return True
     except BaseException as error:
-        complain("dev2host", error)
+        complain_method("dev2host", error)
         return False
 
 
@@ -150,7 +151,7 @@ cdef bint call_dev2dev(int n, void *to, const void *address, size_t size) noexce
         device_object.dev2dev(n, <uintptr_t> to, <uintptr_t> address, size)
         return True
     except BaseException as error:
-        complain("dev2dev", error)
+        complain_method("dev2dev", error)
         return False
 
 
@@ -158,11 +159,12 @@ cdef bint call_can_run(void *function) noexcept with gil:
     try:
         return bool(device_object.can_run(<uintptr_t> function))
     except BaseException as error:
-        complain("can_run", error)
+        complain_method("can_run", error)
         return False
 
 
-cdef bint call_run(int n, void *function, void *variables, int64_t teams, int64_t threads, char *reason) noexcept with gil:
+cdef bint call_run(int n, void *function, void *variables, int64_t teams, int64_t threads,
+                   char *reason) noexcept with gil:
     """Whether the region ran; if not, why."""
     cdef bytes line
     try:
@@ -189,4 +191,4 @@ cdef void call_at_exit() noexcept with gil:
     try:
         dispatch.at_exit()
     except BaseException as error:
-        say(dispatch.text_of(error))
+        say_error(dispatch.text_of(error))

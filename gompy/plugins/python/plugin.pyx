@@ -21,9 +21,9 @@ from gompy.native.gomp cimport (
     GOMP_TARGET_ARG_NUM_TEAMS,
     GOMP_TARGET_ARG_SUBSEQUENT_PARAM,
     GOMP_TARGET_ARG_THREAD_LIMIT,
-    GOMP_VERSION,
 )
 from gompy.native.interpreter cimport gompy_python_of
+from gompy.native.runtime_interface cimport gompy_answer_count, gompy_answer_version
 from gompy.native.plugin cimport (
     AddrPair,
     GOMP_PLUGIN_error,
@@ -94,12 +94,12 @@ cdef void at_end() noexcept nogil:
     """At exit, after the runtime has finalised its devices."""
     cdef sigset_t old
     if not in_fork:
-        quiet(&old)
+        hold_sigpipe(&old)
         call_at_exit()
-        restore(&old)
+        release_sigpipe(&old)
 
 
-cdef void quiet(sigset_t *old) noexcept nogil:
+cdef void hold_sigpipe(sigset_t *old) noexcept nogil:
     """Hold SIGPIPE back: Python code expects an exception where a peer is gone, not the program's end."""
     cdef sigset_t pipes
     sigemptyset(&pipes)
@@ -107,7 +107,7 @@ cdef void quiet(sigset_t *old) noexcept nogil:
     pthread_sigmask(SIG_BLOCK, &pipes, old)
 
 
-cdef void restore(sigset_t *old) noexcept nogil:
+cdef void release_sigpipe(sigset_t *old) noexcept nogil:
     """Drop a SIGPIPE that came meanwhile; it is sent to the thread that wrote."""
     cdef sigset_t pipes
     cdef timespec now
@@ -120,17 +120,17 @@ cdef void restore(sigset_t *old) noexcept nogil:
     pthread_sigmask(SIG_SETMASK, old, NULL)
 
 
-cdef bint ready() noexcept nogil:
+cdef bint be_ready() noexcept nogil:
     """Start what is needed at the first call.  False, after one message, if there can be no device."""
     global opened
     cdef char reason[REASON_SIZE]
     cdef sigset_t old
     pthread_mutex_lock(&boot_lock)
     if opened == 0:
-        quiet(&old)
+        hold_sigpipe(&old)
         opened = -1
         memset(&facts, 0, sizeof(facts))
-        if not boot(reason):
+        if not boot_python(reason):
             GOMP_PLUGIN_error(b"device plugin \"python\": %s", reason)
         else:
             if open_class(own_interpreter, &facts):
@@ -138,12 +138,12 @@ cdef bint ready() noexcept nogil:
             pthread_atfork(NULL, NULL, after_fork)
             if own_interpreter:
                 atexit(at_end)
-        restore(&old)
+        release_sigpipe(&old)
     pthread_mutex_unlock(&boot_lock)
     return opened > 0
 
 
-cdef bint usable(int n) noexcept nogil:
+cdef bint device_usable(int n) noexcept nogil:
     """Whether a device can be called."""
     if in_fork:
         GOMP_PLUGIN_error(b"device plugin \"python\": not usable in a forked child of a program that has used devices")
@@ -156,38 +156,38 @@ cdef bint usable(int n) noexcept nogil:
 
 cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
     """The interface's version."""
-    return GOMP_VERSION
+    return gompy_answer_version()
 
 
 cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
     """The class's name for its devices."""
-    if ready():
+    if be_ready():
         return facts.name
     return b"python"
 
 
 cdef public unsigned GOMP_OFFLOAD_get_caps() noexcept nogil:
     """What the class says that it can."""
-    return facts.capabilities if ready() else GOMP_OFFLOAD_CAP_OPENMP_400
+    return facts.capabilities if be_ready() else GOMP_OFFLOAD_CAP_OPENMP_400
 
 
 cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
     """The type of the images that the class takes."""
-    return facts.type if ready() else GOMP_DEVICE_INTEL_MIC
+    return facts.type if be_ready() else GOMP_DEVICE_INTEL_MIC
 
 
-cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:
+cdef public int GOMP_OFFLOAD_get_num_devices(unsigned required) noexcept nogil:
     """The class's number of devices; 0 if there is no class."""
-    return facts.count if ready() else 0
+    return gompy_answer_count(required, 0, facts.count if be_ready() else 0)
 
 
 cdef public c_bool GOMP_OFFLOAD_init_device(int n) noexcept nogil:
     cdef sigset_t old
-    if not usable(n):
+    if not device_usable(n):
         return False
-    quiet(&old)
+    hold_sigpipe(&old)
     good = call_init(n)
-    restore(&old)
+    release_sigpipe(&old)
     return good
 
 
@@ -195,80 +195,93 @@ cdef public c_bool GOMP_OFFLOAD_fini_device(int n) noexcept nogil:
     cdef sigset_t old
     if in_fork or ended:
         return True
-    quiet(&old)
+    hold_sigpipe(&old)
     good = call_fini(n)
-    restore(&old)
+    release_sigpipe(&old)
     return good
 
 
 cdef public int GOMP_OFFLOAD_load_image(int n, unsigned version, const void *target_data,
                                         AddrPair **table) noexcept nogil:
     cdef sigset_t old
-    if not usable(n):
+    if not device_usable(n):
         return -1
-    quiet(&old)
+    hold_sigpipe(&old)
     count = call_load_image(n, version, target_data, table)
-    restore(&old)
+    release_sigpipe(&old)
     return count
 
 
 cdef public c_bool GOMP_OFFLOAD_unload_image(int n, unsigned version, const void *target_data) noexcept nogil:
     cdef sigset_t old
-    if not usable(n):
+    if not device_usable(n):
         return False
-    quiet(&old)
+    hold_sigpipe(&old)
     good = call_unload_image(n, target_data)
-    restore(&old)
+    release_sigpipe(&old)
     return good
 
 
 cdef public void *GOMP_OFFLOAD_alloc(int n, size_t size) noexcept nogil:
     cdef sigset_t old
-    if not usable(n):
+    if not device_usable(n):
         return NULL
-    quiet(&old)
+    hold_sigpipe(&old)
     address = call_alloc(n, size)
-    restore(&old)
+    release_sigpipe(&old)
     return address
 
 
 cdef public c_bool GOMP_OFFLOAD_free(int n, void *address) noexcept nogil:
     cdef sigset_t old
-    if not usable(n):
+    if not device_usable(n):
         return False
-    quiet(&old)
+    hold_sigpipe(&old)
     good = call_free(n, address)
-    restore(&old)
+    release_sigpipe(&old)
     return good
 
 
 cdef public c_bool GOMP_OFFLOAD_host2dev(int n, void *to, const void *data, size_t size) noexcept nogil:
     cdef sigset_t old
-    if not usable(n):
+    if not device_usable(n):
         return False
-    quiet(&old)
+    hold_sigpipe(&old)
     good = call_host2dev(n, to, data, size)
-    restore(&old)
+    release_sigpipe(&old)
     return good
+
+
+cdef public c_bool GOMP_OFFLOAD_memset(int n, void *to, int value, size_t size) noexcept nogil:
+    """Fill device memory, by copies from the host; libgomp 16 asks for it."""
+    cdef char block[4096]
+    cdef size_t done = 0, part
+    memset(block, value, sizeof(block))
+    while done < size:
+        part = min(size - done, sizeof(block))
+        if not GOMP_OFFLOAD_host2dev(n, <char *> to + done, block, part):
+            return False
+        done += part
+    return True
 
 
 cdef public c_bool GOMP_OFFLOAD_dev2host(int n, void *to, const void *address, size_t size) noexcept nogil:
     cdef sigset_t old
-    if not usable(n):
+    if not device_usable(n):
         return False
-    quiet(&old)
+    hold_sigpipe(&old)
     good = call_dev2host(n, to, address, size)
-    restore(&old)
+    release_sigpipe(&old)
     return good
 
 
 cdef public c_bool GOMP_OFFLOAD_dev2dev(int n, void *to, const void *address, size_t size) noexcept nogil:
     cdef sigset_t old
-    if not usable(n):
+    if not device_usable(n):
         return False
-    quiet(&old)
+    hold_sigpipe(&old)
     good = call_dev2dev(n, to, address, size)
-    restore(&old)
+    release_sigpipe(&old)
     return good
 
 
@@ -277,11 +290,11 @@ cdef public c_bool GOMP_OFFLOAD_can_run(void *function) noexcept nogil:
     cdef sigset_t old
     if not facts.asks_can_run:
         return True
-    if not usable(0):
+    if not device_usable(0):
         return False
-    quiet(&old)
+    hold_sigpipe(&old)
     good = call_can_run(function)
-    restore(&old)
+    release_sigpipe(&old)
     return good
 
 
@@ -315,9 +328,9 @@ cdef public void GOMP_OFFLOAD_run(int n, void *function, void *variables, void *
     snprintf(reason, REASON_SIZE, b"there is no device %d", n)
     read_launch(args, &teams, &threads)
     good = False
-    if usable(n):
-        quiet(&old)
+    if device_usable(n):
+        hold_sigpipe(&old)
         good = call_run(n, function, variables, teams, threads, reason)
-        restore(&old)
+        release_sigpipe(&old)
     if not good:
         GOMP_PLUGIN_fatal(b"device plugin \"python\": %s", reason)

@@ -1,0 +1,226 @@
+/* The device's side of marks (protocol.h): the first access to a page of the arena faults, and its marks say what it
+   is.  Included once, by device_marks.pxi.
+
+   A page without doubtful bytes is opened.  In one that has some, a read of such a byte is noted for the host; any
+   other access is let through alone, by a single step, or opens the page for good: then nothing more is known of it.
+   Steps are few, and only while one thread is seen in the region, as the others would not be noticed meanwhile.  */
+#ifndef GOMPY_DEVICE_MARKS_H
+#define GOMPY_DEVICE_MARKS_H
+
+#include "gompy/native/access_size.h"
+#include <stdatomic.h>
+
+#define MIC_STEPS 20000u      /* in the life of the process */
+#define MIC_PAGE_STEPS 600u   /* in a page, one after another */
+#define MIC_WRITE_STEPS 2000u
+#define MIC_LARGEST_STORE 64u
+#define MIC_STEPPED 64
+#define MIC_OPEN_AT_ONCE (2ull << 20)
+#define MIC_TRAP_FLAG 0x100
+
+static unsigned char *mic_marks;
+static uint64_t mic_marked_size;
+static char *mic_marked_base;
+static atomic_flag mic_marks_busy = ATOMIC_FLAG_INIT;
+static unsigned mic_steps, mic_write_steps, mic_page_steps;
+static uint64_t mic_last_stepped;
+static _Atomic uint32_t mic_regions;    /* that have begun */
+static uint32_t mic_seen_region, mic_crowded_region;
+static pid_t mic_seen_thread;
+static uint64_t mic_stepped[MIC_STEPPED]; /* pages that were open for a step in this region */
+static unsigned mic_stepped_count;
+static __thread uint64_t mic_stepping[4];
+static __thread unsigned mic_stepping_count;
+
+static int
+mic_open_pages (uint64_t offset, uint64_t size)
+{
+  if (mprotect (mic_marked_base + offset, size, PROT_READ | PROT_WRITE) == 0)
+    return 1;
+  /* too many mappings (vm.max_map_count): one for all needs none */
+  return mprotect (mic_marked_base, mic_marked_size, PROT_READ | PROT_WRITE) == 0;
+}
+
+static int
+mic_page_in_use (uint64_t page)
+{
+  const unsigned char *m = mic_marks + page;
+  return m[0] || memcmp (m, m + 1, 4095) != 0;
+}
+
+static int
+mic_page_doubtful (uint64_t page)
+{
+  uint64_t word, any = 0;
+  for (unsigned i = 0; i < 4096; i += 8)
+    {
+      memcpy (&word, mic_marks + page + i, 8);
+      any |= word;
+    }
+  return (any & 0x0202020202020202ull) != 0;
+}
+
+/* Nothing more is known of a page.  */
+static void
+mic_forget_page (uint64_t page)
+{
+  for (unsigned i = 0; i < 4096; i++)
+    if (mic_marks[page + i] > MIC_MARK_GOOD)
+      mic_marks[page + i] = MIC_MARK_GOOD;
+  mic_open_pages (page, 4096);
+}
+
+/* Open a page, and those that follow it as far as nothing is doubtful there.  */
+static void
+mic_open_good (uint64_t page)
+{
+  uint64_t end = page + 4096;
+  while (end < mic_marked_size && end - page < MIC_OPEN_AT_ONCE && mic_page_in_use (end) && !mic_page_doubtful (end))
+    end += 4096;
+  mic_open_pages (page, end - page);
+}
+
+/* Whether the calling thread is the only one that has been seen in the region.  */
+static int
+mic_alone (void)
+{
+  pid_t thread = (pid_t) syscall (SYS_gettid);
+  uint32_t region = atomic_load (&mic_regions);
+  if (region != mic_seen_region)
+    {
+      mic_seen_region = region;
+      mic_seen_thread = thread;
+      mic_stepped_count = 0;
+    }
+  else if (thread != mic_seen_thread && mic_crowded_region != region)
+    {
+      mic_crowded_region = region;
+      for (unsigned i = 0; i < mic_stepped_count; i++)
+        mic_forget_page (mic_stepped[i]);
+      mic_stepped_count = 0;
+    }
+  return mic_crowded_region != region;
+}
+
+static int
+mic_may_step (uint64_t page, int writes)
+{
+  unsigned i;
+  if (page != mic_last_stepped)
+    {
+      mic_last_stepped = page;
+      mic_page_steps = 0;
+    }
+  if (!mic_alone () || mic_steps >= MIC_STEPS || mic_page_steps >= MIC_PAGE_STEPS || mic_stepping_count == 4
+      || (writes && mic_write_steps >= MIC_WRITE_STEPS))
+    return 0;
+  for (i = 0; i < mic_stepped_count && mic_stepped[i] != page; i++)
+    ;
+  if (i == MIC_STEPPED)
+    return 0;
+  if (i == mic_stepped_count)
+    mic_stepped[mic_stepped_count++] = page;
+  mic_steps++;
+  mic_page_steps++;
+  mic_write_steps += writes != 0;
+  return 1;
+}
+
+static void
+mic_step (uint64_t page, ucontext_t *context)
+{
+  mic_open_pages (page, 4096);
+  mic_stepping[mic_stepping_count++] = page;
+  context->uc_mcontext.gregs[REG_EFL] |= MIC_TRAP_FLAG;
+}
+
+static void
+mic_mark_written (uint64_t offset, uint64_t page)
+{
+  uint64_t end = offset + MIC_LARGEST_STORE < page + 4096 ? offset + MIC_LARGEST_STORE : page + 4096;
+  for (uint64_t i = offset; i < end; i++)
+    if (mic_marks[i] > MIC_MARK_GOOD)
+      mic_marks[i] = MIC_MARK_GOOD;
+}
+
+/* After a step: its pages are closed again, unless all is known to be good there now.  */
+static void
+mic_end_step (ucontext_t *context)
+{
+  context->uc_mcontext.gregs[REG_EFL] &= ~(greg_t) MIC_TRAP_FLAG;
+  while (mic_stepping_count)
+    {
+      uint64_t page = mic_stepping[--mic_stepping_count];
+      if (mic_page_doubtful (page) && mic_alone ())
+        mprotect (mic_marked_base + page, 4096, PROT_NONE);
+    }
+}
+
+/* The mark of what an instruction reads.  */
+static unsigned
+mic_read_mark (uint64_t offset, uintptr_t pc)
+{
+  unsigned size = gompy_access_size ((const unsigned char *) pc);
+  for (uint64_t i = offset; i < offset + size && i < mic_marked_size; i++)
+    if (mic_marks[i] > MIC_MARK_GOOD)
+      return mic_marks[i];
+  return 0;
+}
+
+/* Whether a signal was only the first access to a page, or the end of a step.  A read of what is doubtful gives its
+   mark in *READ.  */
+static int
+mic_marked_fault (int signo, siginfo_t *info, void *p, unsigned *read)
+{
+  ucontext_t *context = p;
+  uint64_t offset = (uintptr_t) info->si_addr - (uintptr_t) mic_marked_base, page = offset & ~4095ull;
+  int writes = (context->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+  *read = 0;
+  if (mic_marks == NULL)
+    return 0;
+  if (signo == SIGTRAP && info->si_code == TRAP_TRACE && mic_stepping_count)
+    {
+      while (atomic_flag_test_and_set (&mic_marks_busy))
+        sched_yield ();
+      mic_end_step (context);
+      atomic_flag_clear (&mic_marks_busy);
+      return 1;
+    }
+  if (signo != SIGSEGV || info->si_code != SEGV_ACCERR || offset >= mic_marked_size || !mic_page_in_use (page)
+      || (context->uc_mcontext.gregs[REG_ERR] & 16))
+    return 0;
+  while (atomic_flag_test_and_set (&mic_marks_busy))
+    sched_yield ();
+  mic_alone ();
+  if (!mic_page_doubtful (page))
+    mic_open_good (page);
+  else if (!writes && (*read = mic_read_mark (offset, (uintptr_t) context->uc_mcontext.gregs[REG_RIP])))
+    mic_forget_page (page);
+  else if (mic_may_step (page, writes))
+    {
+      if (writes)
+        mic_mark_written (offset, page);
+      mic_step (page, context);
+    }
+  else
+    mic_forget_page (page);
+  atomic_flag_clear (&mic_marks_busy);
+  return 1;
+}
+
+static void
+mic_watch_marks (unsigned char *marks, void *base, uint64_t size)
+{
+  mic_marks = marks;
+  mic_marked_base = base;
+  mic_marked_size = size;
+}
+
+static void
+mic_begin_marked (void)
+{
+  if (mic_marks != NULL)
+    atomic_fetch_add (&mic_regions, 1);
+}
+
+#endif

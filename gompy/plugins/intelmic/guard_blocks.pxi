@@ -1,0 +1,47 @@
+# GOMPY_CHECK: which block an address of the device's memory belongs to.  guards.pxi opens and closes the pages.
+
+cdef extern from *:
+    """
+    #define GUARD_PAGE 4096ull
+    """
+    uint64_t GUARD_PAGE
+
+
+cdef inline uint64_t page_up(uint64_t n) noexcept nogil:
+    return (n + GUARD_PAGE - 1) & ~(GUARD_PAGE - 1)
+
+
+cdef bint checks_wanted() noexcept nogil:
+    """GOMPY_CHECK is set, and not to 0."""
+    cdef const char *text = secure_getenv(b"GOMPY_CHECK")
+    return text != NULL and text[0] != 0 and strcmp(text, b"0") != 0
+
+
+cdef inline arena *arena_of(mic_device *d, uint64_t *offset) noexcept nogil:
+    """The arena that an offset in the device's memory is in; the offset becomes that in the arena."""
+    if offset[0] < d.split:
+        return &d.small
+    offset[0] -= d.split
+    return &d.large
+
+
+cdef bint block_near(mic_device *d, uint64_t offset, uint64_t *start, uint64_t *size, bint *freed) noexcept nogil:
+    """The block in whose run an offset lies, or the last one before it.  False: there is none."""
+    cdef uint64_t base = 0 if offset < d.split else d.split
+    cdef arena *a = arena_of(d, &offset)
+    cdef arena_granule *run = &a.table[run_at(a, <uint32_t>(offset // ARENA_GRANULE) + 1)]
+    if run.kind != <uint32_t>GRANULE_RUN:
+        return False
+    start[0] = run.free_blocks[0] + base
+    size[0] = run.free_blocks[1]
+    freed[0] = run.free_blocks[2] != 0
+    return True
+
+
+cdef uint64_t guarded_extent(mic_device *d, uint64_t offset) noexcept nogil:
+    """How many bytes there are from an offset to the end of its block, 0 where no block is in use."""
+    cdef uint64_t start = 0, size = 0
+    cdef bint freed = False
+    if not block_near(d, offset, &start, &size, &freed) or freed or offset < start or offset - start > size:
+        return 0
+    return start + size - offset

@@ -1,0 +1,70 @@
+# GOMPY_CHECK: what is known of each byte of a device's memory, for regions that read what nothing has written, or what
+# the host has changed since (protocol.h; device_marks.h has the device's side).
+#
+# The device opens a page when it is used first, by its marks.  So blocks of the program's are not opened when they are
+# allocated, as those of the plugin's own are, which the kernel and the device's main thread use, too.
+#
+# There are no marks with libasan, which closes bytes, under OFFLOAD_EMUL_RUN, whose tool has signals of its own, and
+# under a debugger, which would stop at each.
+
+from gompy.native.traced cimport gompy_is_traced
+
+
+cdef void open_marks(mic_device *d) noexcept nogil:
+    """Make the marks of a device that is about to be started; without room for them there are none."""
+    cdef void *p
+    cdef off_t begin = <off_t>(MIC_CONTROL_SIZE + d.size)
+    d.marks = NULL
+    d.control.marked = 0
+    if d.control.guarded == 0 or d.control.tool != 0 or gompy_is_traced():
+        return
+    if mic_resize(d.file.fd, begin + <off_t>d.size) != 0:
+        return
+    p = mmap(NULL, d.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, d.file.fd, begin)
+    if p == <void *>-1:
+        return
+    madvise(p, d.size, MADV_DONTDUMP)
+    madvise(p, d.size, MADV_DONTFORK)
+    d.marks = <unsigned char *>p
+    d.control.marked = 1
+
+
+cdef inline void set_marks(mic_device *d, uint64_t offset, uint64_t n, int mark) noexcept nogil:
+    if d.marks != NULL:
+        memset(d.marks + offset, mark, n)
+
+
+cdef void copy_marks(mic_device *d, uint64_t to, uint64_t what, size_t n) noexcept nogil:
+    """After a copy within the device."""
+    if d.marks != NULL:
+        memmove(d.marks + to, d.marks + what, n)
+
+
+cdef void tell_read(mic_device *d, mic_read *read) noexcept nogil:
+    """Tell of a read that the device has noted."""
+    cdef mic_death place
+    cdef char region[1400]
+    memset(&place, 0, sizeof(mic_death))
+    place.slot = read.slot
+    place.pc = read.pc
+    place.stack = read.stack
+    place.image_pc = read.image_pc
+    describe_region(d, &place, region, sizeof(region))
+    GOMP_PLUGIN_error(b"device %d (intelmic): %saddress %p is read, which %s", d.number, region,
+                      <void *>read.address,
+                      <const char *>(b"nothing has written there" if read.mark == <uint32_t>MIC_MARK_UNSET else
+                                     b"the host has changed since it was copied there"))
+
+
+cdef void tell_reads(mic_device *d) noexcept nogil:
+    """After a region: tell what doubtful memory it has read."""
+    cdef uint32_t seen = load32(&d.control.reads_seen, ACQUIRE)
+    cdef uint32_t told = load32(&d.reads_told, RELAXED)
+    if seen > <uint32_t>MIC_READS:
+        seen = <uint32_t>MIC_READS
+    while told < seen:
+        if load32(&d.control.reads[told].mark, ACQUIRE) == 0:
+            return
+        if cas32(&d.reads_told, &told, told + 1, False, SEQ_CST, RELAXED):
+            tell_read(d, &d.control.reads[told])
+            told += 1

@@ -1,0 +1,197 @@
+# What both ends use of the C library, the kernel and the protocol.
+
+from libc.errno cimport EAGAIN, ECONNRESET, EINPROGRESS, EINTR, EPIPE, ETIMEDOUT, errno
+from libc.limits cimport INT_MAX
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.stdio cimport snprintf
+from libc.stdlib cimport atoi, calloc, exit, free, malloc, realloc, strtod, strtoul
+from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strerror, strlen, strncmp, strrchr, strstr
+
+from gompy.native.atomics cimport ACQUIRE, RELAXED, RELEASE, SEQ_CST, exchange32, load32, store32
+from gompy.native.environment cimport gompy_child_environ, secure_getenv
+from gompy.native.gomp cimport (
+    GOMP_DEVICE_INTEL_MIC,
+    GOMP_DEVICE_NVIDIA_PTX,
+    GOMP_OFFLOAD_CAP_OPENACC_200,
+    GOMP_OFFLOAD_CAP_OPENMP_400,
+    GOMP_VERSION,
+)
+from gompy.native.gomp_newer cimport GOMP_VERSION_INDIRECT_FUNCS
+from gompy.native.llvm cimport ACCEL_LLVM
+from gompy.native.plugin cimport AddrPair, c_bool
+from gompy.native.pthread cimport (
+    pthread_cond_broadcast,
+    pthread_cond_init,
+    pthread_cond_signal,
+    pthread_cond_t,
+    pthread_cond_wait,
+    pthread_create,
+    pthread_detach,
+    pthread_mutex_init,
+    pthread_mutex_lock,
+    pthread_mutex_t,
+    pthread_mutex_unlock,
+    pthread_t,
+)
+
+cdef extern from *:
+    """
+    #include <errno.h>
+    #include <limits.h>
+    #include <linux/futex.h>
+    #include <netdb.h>
+    #include <netinet/in.h>
+    #include <netinet/tcp.h>
+    #include <poll.h>
+    #include <signal.h>
+    #include <stdarg.h>
+    #include <sys/ioctl.h>
+    #include <sys/random.h>
+    #include <sys/socket.h>
+    #include <sys/stat.h>
+    #include <sys/syscall.h>
+    #include <sys/uio.h>
+    #include <time.h>
+    #include <unistd.h>
+    """
+    ctypedef long ssize_t
+
+cdef extern from "<sys/socket.h>" nogil:
+    int MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, MSG_WAITALL, SOCK_STREAM, SOCK_NONBLOCK, SOL_SOCKET, SO_KEEPALIVE
+    int SO_ERROR, SHUT_WR, SHUT_RDWR
+    struct iovec:
+        void *iov_base
+        size_t iov_len
+    struct msghdr:
+        iovec *msg_iov
+        size_t msg_iovlen
+    struct sockaddr:
+        pass
+    ssize_t recv(int, void *, size_t, int)
+    ssize_t sendmsg(int, const msghdr *, int)
+    int connect(int, const sockaddr *, unsigned)
+    int setsockopt(int, int, int, const void *, unsigned)
+    int getsockopt(int, int, int, void *, unsigned *)
+    int shutdown(int, int)
+
+cdef extern from "<netinet/tcp.h>" nogil:
+    int IPPROTO_TCP, TCP_NODELAY, TCP_USER_TIMEOUT, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT
+
+cdef extern from "<poll.h>" nogil:
+    short POLLIN, POLLOUT, POLLHUP, POLLERR
+    struct pollfd:
+        int fd
+        short events
+        short revents
+    int poll(pollfd *, unsigned long, int)
+
+cdef extern from "<time.h>" nogil:
+    int CLOCK_MONOTONIC
+    struct timespec:
+        long tv_sec
+        long tv_nsec
+    int clock_gettime(int, timespec *)
+
+cdef extern from "<unistd.h>" nogil:
+    ssize_t write(int, const void *, size_t)
+    ssize_t read(int, void *, size_t)
+    int close(int)
+    int usleep(unsigned)
+    void _exit(int)
+
+cdef extern from *:
+    """
+    static inline int
+    remote_futex_wait (uint32_t *word, uint32_t value, long ns)
+    {
+      struct timespec limit = { ns / 1000000000, ns % 1000000000 };
+      return (int) syscall (SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns < 0 ? NULL : &limit, NULL, 0);
+    }
+    static inline int
+    remote_futex_wake (uint32_t *word, int count)
+    {
+      return (int) syscall (SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+    }
+    """
+    int futex_wait "remote_futex_wait"(uint32_t *word, uint32_t value, long ns) nogil
+    int futex_wake "remote_futex_wake"(uint32_t *word, int count) nogil
+
+cdef extern from "sha256.h" nogil:
+    struct gompy_sha256:
+        pass
+    void gompy_sha256_begin(gompy_sha256 *)
+    void gompy_sha256_add(gompy_sha256 *, const void *, uint64_t)
+    void gompy_sha256_end(gompy_sha256 *, unsigned char *)
+    void gompy_hmac(const unsigned char *key, uint64_t size, const char *role, const unsigned char *theirs,
+                    const unsigned char *ours, uint64_t nonce, unsigned char *mac)
+    bint gompy_codes_equal(const unsigned char *, const unsigned char *, uint64_t)
+
+cdef extern from "protocol.h" nogil:
+    uint64_t REMOTE_MAGIC, REMOTE_BLOCK_MOST
+    uint32_t REMOTE_VERSION, REMOTE_NONCE, REMOTE_MAC, REMOTE_WORDS, REMOTE_TEXT, REMOTE_SNAPSHOT, REMOTE_IMAGE_MOST
+    uint32_t REMOTE_PAIRS_MOST, REMOTE_ARGUMENTS
+    uint32_t REMOTE_ACCEPTED, REMOTE_WRONG_TOKEN, REMOTE_OTHER_VERSION, REMOTE_NO_WORKER
+    uint32_t REMOTE_START, REMOTE_ALLOC, REMOTE_FREE, REMOTE_WRITE, REMOTE_READ, REMOTE_COPY, REMOTE_RUN, REMOTE_LATER
+    uint32_t REMOTE_ACC_RUN, REMOTE_LOAD, REMOTE_IMAGE, REMOTE_UNLOAD, REMOTE_PROPERTY, REMOTE_PING, REMOTE_BYE
+    uint32_t REMOTE_INFO, REMOTE_ANSWER, REMOTE_DATA, REMOTE_TABLE, REMOTE_OUTPUT, REMOTE_FAILED, REMOTE_PONG
+    struct remote_greeting:
+        uint64_t magic
+        uint32_t version
+        unsigned char nonce[32]
+    struct remote_claim:
+        uint64_t magic
+        uint32_t version
+        uint32_t reserved
+        unsigned char nonce[32]
+        unsigned char mac[32]
+    struct remote_verdict:
+        uint32_t refused
+        unsigned char mac[32]
+    struct remote_frame:
+        uint32_t kind
+        uint32_t status
+        uint64_t id
+        uint64_t size
+    struct remote_launch:
+        uint64_t function
+        uint64_t variables
+        uint64_t start
+        uint64_t bytes
+    struct remote_image:
+        unsigned char hash[32]
+        uint64_t size
+        uint32_t version
+        uint32_t indirect
+    struct remote_info:
+        uint32_t type
+        uint32_t caps
+        char name[24]
+    struct remote_packed:
+        uint32_t type
+        uint32_t abi
+        uint32_t accel
+        uint32_t named
+        uint64_t functions
+        uint64_t variables
+        uint64_t symbols
+        uint64_t bytes
+        uint32_t objects
+        uint32_t indirect
+        uint64_t texts
+
+
+cdef uint64_t milliseconds_now() noexcept nogil:
+    cdef timespec now
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return <uint64_t>now.tv_sec * 1000 + <uint64_t>now.tv_nsec // 1000000
+
+
+cdef void tune_socket(int fd, unsigned silence_ms) noexcept nogil:
+    """Small frames go at once; a machine that has gone is noticed after so many milliseconds."""
+    cdef int on = 1, idle = 2, every = 1, count = 3
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on))
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on))
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle))
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof(every))
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count))
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_ms, sizeof(silence_ms))

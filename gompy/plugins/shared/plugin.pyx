@@ -1,0 +1,167 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""libgomp-plugin-shared.so.1: a device that shares the program's memory, as an APU does.
+
+Regions are the program's own functions; they run in threads of the device's, in the program's process.  So every
+pointer and every variable is the host's, nothing is mapped, and `omp requires unified_shared_memory` and `self_maps`
+are fulfilled.  It needs no image.  What a region asks of the runtime is answered as on a device (gompy_enter_device).
+"""
+
+from libc.stdint cimport intptr_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memmove, strerror
+
+from gompy.native.gomp cimport (
+    GOMP_DEVICE_HOST,
+    GOMP_OFFLOAD_CAP_NATIVE_EXEC,
+    GOMP_OFFLOAD_CAP_OPENMP_400,
+    GOMP_OFFLOAD_CAP_SHARED_MEM,
+    GOMP_TARGET_ARG_DEVICE_MASK,
+    GOMP_TARGET_ARG_ID_MASK,
+    GOMP_TARGET_ARG_SUBSEQUENT_PARAM,
+    GOMP_TARGET_ARG_THREAD_LIMIT,
+    GOMP_TARGET_ARG_VALUE_SHIFT,
+    GOMP_VERSION,
+)
+from gompy.native.gomp_newer cimport (
+    GOMP_REQUIRES_REVERSE_OFFLOAD,
+    GOMP_REQUIRES_SELF_MAPS,
+    GOMP_REQUIRES_UNIFIED_ADDRESS,
+    GOMP_REQUIRES_UNIFIED_SHARED_MEMORY,
+)
+from gompy.native.limits cimport gompy_limit_hint
+from gompy.native.plugin cimport AddrPair, GOMP_PLUGIN_error, GOMP_PLUGIN_fatal, c_bool
+from gompy.native.pthread cimport *
+
+cdef extern from *:
+    """
+    extern void gompy_enter_device (int type, int number);
+    extern void GOMP_teams (unsigned, unsigned);
+    """
+    void gompy_enter_device(int type, int number) noexcept nogil
+    void GOMP_teams(unsigned, unsigned) noexcept nogil
+
+cdef enum:
+    STACK_SIZE = 16 << 20  # regions keep private arrays there
+
+cdef struct Launch:
+    void (*fn)(void *) noexcept nogil
+    void *vars
+    unsigned limit
+    int number
+
+
+cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
+    return GOMP_VERSION
+
+
+cdef public const char *GOMP_OFFLOAD_get_name() noexcept nogil:
+    return b"shared"
+
+
+cdef public unsigned GOMP_OFFLOAD_get_caps() noexcept nogil:
+    return GOMP_OFFLOAD_CAP_OPENMP_400 | GOMP_OFFLOAD_CAP_SHARED_MEM | GOMP_OFFLOAD_CAP_NATIVE_EXEC
+
+
+cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
+    """The host's: there are no images for it, the program's code serves."""
+    return GOMP_DEVICE_HOST
+
+
+cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:
+    return 1
+
+
+cdef public unsigned gompy_fulfils() noexcept nogil:
+    """All of `omp requires`."""
+    return (GOMP_REQUIRES_UNIFIED_ADDRESS | GOMP_REQUIRES_UNIFIED_SHARED_MEMORY | GOMP_REQUIRES_SELF_MAPS
+            | GOMP_REQUIRES_REVERSE_OFFLOAD)
+
+
+cdef public c_bool GOMP_OFFLOAD_init_device(int n) noexcept nogil:
+    return True
+
+
+cdef public c_bool GOMP_OFFLOAD_fini_device(int n) noexcept nogil:
+    return True
+
+
+cdef public int GOMP_OFFLOAD_load_image(int n, unsigned version, const void *data, AddrPair **table) noexcept nogil:
+    GOMP_PLUGIN_error(b"device %d (shared): an image for the host itself", n)
+    return -1
+
+
+cdef public c_bool GOMP_OFFLOAD_unload_image(int n, unsigned version, const void *data) noexcept nogil:
+    return True
+
+
+cdef public void *GOMP_OFFLOAD_alloc(int n, size_t size) noexcept nogil:
+    return malloc(size)
+
+
+cdef public c_bool GOMP_OFFLOAD_free(int n, void *ptr) noexcept nogil:
+    free(ptr)
+    return True
+
+
+cdef public c_bool GOMP_OFFLOAD_host2dev(int n, void *dst, const void *src, size_t size) noexcept nogil:
+    memcpy(dst, src, size)
+    return True
+
+
+cdef public c_bool GOMP_OFFLOAD_dev2host(int n, void *dst, const void *src, size_t size) noexcept nogil:
+    memcpy(dst, src, size)
+    return True
+
+
+cdef public c_bool GOMP_OFFLOAD_dev2dev(int n, void *dst, const void *src, size_t size) noexcept nogil:
+    memmove(dst, src, size)
+    return True
+
+
+cdef unsigned thread_limit_of(void **args) noexcept nogil:
+    """The thread limit in a launch's words; 0: there is none."""
+    cdef intptr_t word, value
+    while args != NULL and args[0] != NULL:
+        word = <intptr_t> args[0]
+        args += 1
+        value = word >> GOMP_TARGET_ARG_VALUE_SHIFT
+        if word & GOMP_TARGET_ARG_SUBSEQUENT_PARAM:
+            value = <intptr_t> args[0]
+            args += 1
+        if (word & GOMP_TARGET_ARG_DEVICE_MASK == 0 and value > 0
+                and word & GOMP_TARGET_ARG_ID_MASK == GOMP_TARGET_ARG_THREAD_LIMIT):
+            return <unsigned> min(value, <intptr_t> 0x7fffffff)
+    return 0
+
+
+cdef void *device_thread(void *data) noexcept nogil:
+    """A region, in a thread whose control variables are those of the environment."""
+    cdef Launch *launch = <Launch *> data
+    gompy_enter_device(GOMP_DEVICE_HOST, launch.number)
+    if launch.limit:
+        GOMP_teams(0, launch.limit)
+    launch.fn(launch.vars)
+    return NULL
+
+
+cdef public void GOMP_OFFLOAD_run(int n, void *fn, void *vars, void **args) noexcept nogil:
+    """Run a region; returns when it has ended."""
+    cdef Launch launch
+    cdef pthread_t thread
+    cdef pthread_attr_t attributes
+    cdef size_t size = 0
+    cdef int error
+    launch.fn = <void (*)(void *) noexcept nogil> fn
+    launch.vars = vars
+    launch.limit = thread_limit_of(args)
+    launch.number = n
+    pthread_attr_init(&attributes)
+    pthread_attr_getstacksize(&attributes, &size)
+    if size < STACK_SIZE:
+        pthread_attr_setstacksize(&attributes, STACK_SIZE)
+    error = pthread_create(&thread, &attributes, device_thread, &launch)
+    pthread_attr_destroy(&attributes)
+    if error:
+        GOMP_PLUGIN_fatal(b"device %d (shared): cannot start a thread: %s%s", n, strerror(error),
+                          gompy_limit_hint(error))
+    pthread_join(thread, NULL)
