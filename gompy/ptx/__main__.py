@@ -21,7 +21,10 @@ except ImportError as error:  # compiled for another Python, or not at all
     python = f"{sys.executable} ({sys.version.split()[0]})"
     mend = "build gompy with this Python, or set GOMPY_PYTHON to the one it was built with"
     answer = f"\0{NO_COMPILER}" if sys.argv[1:3] == ["fill", "-"] else ""
-    print(f"error: compiling PTX with {python}: {error}: {mend}\n{answer}", end="")
+    text = f"compiling PTX with {python}: {error}: {mend}"
+    if "failed to map segment" in str(error) or "annot allocate memory" in str(error):
+        text = "compiling PTX takes more memory than there is (see docs/ptx.md)"
+    print(f"error: {text}\n{answer}", end="")
     sys.exit(NO_COMPILER)
 
 if __name__ == "__main__":

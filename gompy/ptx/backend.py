@@ -80,7 +80,12 @@ class Backend:
     """LLVM for one CPU.  `name` and `features` describe it in LLVM's words."""
 
     def __init__(self) -> None:
-        llvm.load(find_library())
+        try:
+            llvm.load(find_library())
+        except llvm.BackendError as error:
+            if "failed to map segment" in str(error) or "annot allocate memory" in str(error):
+                raise MemoryError from None
+            raise
         self.name = os.environ.get("GOMPY_PTX_CPU", "")
         self.features = ""
         if not self.name:

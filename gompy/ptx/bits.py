@@ -6,7 +6,6 @@ from .emit import BITS, Emitter, Value
 from .forms import (
     INTEGERS,
     LOGICAL,
-    lowering,
     operands,
     typed,
     unknown,
@@ -14,19 +13,17 @@ from .forms import (
 from .syntax import Instruction
 
 
-@lowering("and", "or", "xor")
 def logic(em: Emitter, code: Instruction) -> None:
     """and, or, xor."""
     kind = typed(em, code, LOGICAL)
-    operands(em, code, 3)
+    operands(em, code)
     em.write(code.operands[0], em.op(code.base, em.read(code.operands[1], kind), em.read(code.operands[2], kind)))
 
 
-@lowering("not", "cnot")
 def complement(em: Emitter, code: Instruction) -> None:
     """not, cnot (1 if zero, else 0)."""
     kind = typed(em, code, LOGICAL)
-    operands(em, code, 2)
+    operands(em, code)
     value = em.read(code.operands[1], kind)
     if code.base == "not":
         result = em.op("xor", value, em.ints(value.type, -1) if kind != "pred" else Value("i1", False, "true"))
@@ -35,11 +32,10 @@ def complement(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], result)
 
 
-@lowering("shl", "shr")
 def shift(em: Emitter, code: Instruction) -> None:
     """shl, shr: amounts beyond the width shift everything out."""
     kind = typed(em, code, frozenset(["b16", "b32", "b64"]) | (INTEGERS if code.base == "shr" else frozenset()))
-    operands(em, code, 3)
+    operands(em, code)
     value, amount = em.read(code.operands[1], kind), em.read(code.operands[2], "u32")
     bits = BITS[value.type]
     arithmetic = kind[0] == "s"
@@ -53,7 +49,6 @@ def shift(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], result, arithmetic)
 
 
-@lowering("shf")
 def funnel(em: Emitter, code: Instruction) -> None:
     """shf.l, shf.r: .wrap and .clamp on two 32-bit words."""
     if (
@@ -63,7 +58,7 @@ def funnel(em: Emitter, code: Instruction) -> None:
         or code.mods[2] != "b32"
     ):
         unknown(em, code)
-    operands(em, code, 4)
+    operands(em, code)
     low, high, amount = (em.read(o, "b32") for o in code.operands[1:])
     if code.mods[1] == "wrap":
         amount = em.op("and", amount, em.ints("i32", 31))
@@ -78,12 +73,11 @@ def funnel(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], em.cast("trunc", result, "i32"))
 
 
-@lowering("clz", "popc", "brev", "bfind")
 def bit_count(em: Emitter, code: Instruction) -> None:
     """clz, popc, brev, bfind."""
     find = code.base == "bfind"
     kind = typed(em, code, frozenset(("u32", "s32", "u64", "s64")) if find else frozenset(("b32", "b64")), "shiftamt")
-    operands(em, code, 2)
+    operands(em, code)
     value = em.read(code.operands[1], kind)
     bits = BITS[value.type]
     if code.base == "brev":
@@ -102,11 +96,10 @@ def bit_count(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], zeros)
 
 
-@lowering("bfe")
 def bit_field_extract(em: Emitter, code: Instruction) -> None:
     """bfe: position and length are their low bytes."""
     kind = typed(em, code, frozenset(("u32", "s32", "u64", "s64")))
-    operands(em, code, 4)
+    operands(em, code)
     value = em.read(code.operands[1], kind)
     bits, llvm = BITS[value.type], value.type
     place, length = (em.op("and", em.fit(em.read(o, "u32"), llvm), em.ints(llvm, 255)) for o in code.operands[2:])
@@ -124,11 +117,10 @@ def bit_field_extract(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], result, signed)
 
 
-@lowering("bfi")
 def bit_field_insert(em: Emitter, code: Instruction) -> None:
     """bfi d, a, b, pos, len: `a` into `b`."""
     kind = typed(em, code, frozenset(("b32", "b64")))
-    operands(em, code, 5)
+    operands(em, code)
     field, into = em.read(code.operands[1], kind), em.read(code.operands[2], kind)
     bits, llvm = BITS[into.type], into.type
     place, length = (em.op("and", em.fit(em.read(o, "u32"), llvm), em.ints(llvm, 255)) for o in code.operands[3:])
@@ -144,12 +136,11 @@ def bit_field_insert(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], em.select(out, into, result))
 
 
-@lowering("prmt")
 def permute(em: Emitter, code: Instruction) -> None:
     """prmt.b32 (default mode): bytes of {b,a} by four selectors, bit 3 of a selector repeats the sign."""
     if code.mods != ("b32",):
         unknown(em, code)
-    operands(em, code, 4)
+    operands(em, code)
     a, b, c = (em.read(o, "b32") for o in code.operands[1:])
     both = em.op("or", em.cast("zext", a, "i64"), em.op("shl", em.cast("zext", b, "i64"), em.ints("i64", 32)))
     result: Value = em.ints("i32", 0)

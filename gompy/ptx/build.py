@@ -3,7 +3,7 @@
 `fill FOLDER` reads requests from standard input, a line each (`fill -`: for the executor, see store.py; an answer then
 ends with a NUL and the status):
 
-    identity HASH LEAF          who asks: the hash of the sources (abi.py), and the folder's name
+    identity HASH LEAF          who asks: the hash of the sources (gompy/abi/ptx.py), and the folder's name
     object HASH NAME            the text is in FOLDER/HASH.ptx
     want HASH I                 the index
     want HASH S|E|X             what the image needs of the object as S; all its kernels as E or X
@@ -23,12 +23,14 @@ import os
 import sys
 import time
 
-from . import abi, store, unit
+from gompy.abi import ptx as abi
+
+from . import store, unit
 from .index import index_file
 from .native import digest, end_with
 from .parser import parse
 from .reach import Facts, functions_of_code, reachable
-from .syntax import Module, PtxError, Unsupported
+from .syntax import Gone, Module, PtxError, Unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +44,8 @@ DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 UNUSED = 14 * 86400
 """Seconds after which a folder of another version or CPU goes that nobody uses."""
 
-OK, BAD_PTX, NO_COMPILER, NOT_SUPPORTED = 0, 1, 2, 3
+OK, BAD_PTX, NO_COMPILER, NOT_SUPPORTED, TEXT_GONE = 0, 1, 2, 3, 4
+"""Exit statuses; compiler_process.pxi knows them."""
 
 LONGEST = 600
 """Letters of a message."""
@@ -96,7 +99,7 @@ class Builder:
             try:
                 data = self.store.text(key, self.checks_texts)
             except (OSError, ValueError):
-                raise PtxError("its text in the cache is gone or damaged: start the program again") from None
+                raise Gone("its text in the cache is gone or damaged: start the program again") from None
             text = data.decode("utf-8", "surrogateescape")
             if SIMT_STACK in text:  # of GCC's own mkoffload: ours has seen to it
                 from .simt import mended
@@ -207,6 +210,9 @@ class Builder:
                 return True  # told if it is called
             error.name = error.name or self.names.get(key, "")
             self.messages.append(str(error))
+            if isinstance(error, Gone):
+                self.status = TEXT_GONE
+                return False
             self.status = NOT_SUPPORTED if isinstance(error, Unsupported) else BAD_PTX
             return True
         except ModuleNotFoundError as error:

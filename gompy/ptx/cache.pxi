@@ -1,9 +1,12 @@
-# The cache of compiled code: $XDG_CACHE_HOME/gompy/ptx/<compiler>-<cpu>/<hash of the text>.<form>.  Files are written by
-# gompy/ptx/build.py and appear complete (rename); a damaged one is removed and made again.
+# The cache of compiled code: $XDG_CACHE_HOME/gompy/ptx/<compiler>-<cpu>/<hash of the text>.<form>.  Files are written
+# by gompy/ptx/build.py and appear complete (rename); a damaged one is removed and made again.
 #
 # Code that anybody but the user (or root) could have put there is never run: folders and files are looked at after they
-# have been opened, and each is opened below the one before.  Where there is no such folder, or nothing can be written into it,
-# what the compiler makes stays in the program's memory (`kept`).
+# have been opened, and each is opened below the one before.  Where there is no such folder, or nothing can be written
+# into it, what the compiler makes stays in the program's memory (`kept`).
+#
+# Files are read, not mapped: one that is cut meanwhile would end the program (SIGBUS), and what runs is what has been
+# looked at.
 
 cdef struct text_buffer:
     char *data
@@ -24,7 +27,7 @@ cdef kept_file *kept
 cdef pthread_mutex_t kept_lock          # zero: PTHREAD_MUTEX_INITIALIZER
 
 
-cdef void say(text_buffer *log, const char *text) noexcept nogil:
+cdef void log_text(text_buffer *log, const char *text) noexcept nogil:
     """Append to the log; what does not fit is cut."""
     cdef size_t length = strlen(text)
     if log.data == NULL or log.size == 0:
@@ -48,7 +51,8 @@ cdef int own_folder(int above, const char *name, bint last) noexcept nogil:
     cdef int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
     cdef int fd = gompy_openat(above, name, flags, 0)
     # Nothing is made in somebody else's folder: the user could not get rid of it.
-    if fd < 0 and gompy_not_there() and fstat(above, &status) == 0 and (status.st_uid == geteuid() or status.st_uid == 0):
+    if fd < 0 and gompy_not_there() and fstat(above, &status) == 0 and (status.st_uid == geteuid()
+                                                                        or status.st_uid == 0):
         made = mkdirat(above, name, 0o700) == 0
         fd = gompy_openat(above, name, flags, 0)
         if fd < 0 and fchmodat(above, name, 0o700, 0) == 0:  # a umask that takes even that
@@ -69,8 +73,8 @@ cdef int own_folder(int above, const char *name, bint last) noexcept nogil:
 
 
 cdef int base_folder(char *path, int most) noexcept nogil:
-    """The folder of all caches, made with at most so many of those that lead to it if they are not there; -1 if there can be none.
-    It may be a link, and anybody's: what lies below it is looked at."""
+    """The folder of all caches, made with at most so many of those that lead to it if they are not there; -1 if there
+    can be none.  It may be a link, and anybody's: what lies below it is looked at."""
     cdef char *ends[64]
     cdef int count = 0, fd = gompy_open(path, O_RDONLY | O_DIRECTORY, 0)
     cdef char *slash
@@ -161,7 +165,8 @@ cdef bint is_whole(const cache *c, const char *name, const file_head *head, size
     cdef uint8_t digest[GOMPY_DIGEST]
     cdef uint64_t check[2]
     cdef int i
-    if size < sizeof(file_head) or memcmp(head.magic, b"GOMPYPTX", 8) != 0 or head.size != size or head.kind != kind:
+    if size < sizeof(file_head) or memcmp(head.magic, GOMPY_MAGIC,
+                                          sizeof(head.magic)) != 0 or head.size != size or head.kind != kind:
         return False
     if head.sections != SECTION_COUNT:
         return False
@@ -178,14 +183,26 @@ cdef bint is_whole(const cache *c, const char *name, const file_head *head, size
     return True
 
 
-cdef file_head *map_file(const cache *c, const char *name, uint32_t kind, int *keep) noexcept nogil:
-    """A cache file in memory (read-only), or NULL if there is none that is whole.  *keep, if not NULL: its descriptor, or -1."""
+cdef bint read_all(int fd, char *data, size_t size) noexcept nogil:
+    """Read so many bytes from the beginning; False if there are fewer."""
+    cdef size_t have = 0
+    cdef ssize_t count
+    while have < size:
+        count = pread(fd, data + have, size - have, have)
+        if count < 0 and gompy_not_ready():
+            continue
+        if count <= 0:
+            return False
+        have += count
+    return True
+
+
+cdef file_head *read_file(const cache *c, const char *name, uint32_t kind) noexcept nogil:
+    """A cache file in memory, or NULL if there is none that is whole.  For drop_file."""
     cdef stat_t status
     cdef kept_file *k = find_kept(name)
-    cdef void *memory
+    cdef char *memory
     cdef int fd
-    if keep != NULL:
-        keep[0] = -1
     if k != NULL:
         return k.head if k.head.kind == kind else NULL
     if c.folder < 0:
@@ -195,30 +212,28 @@ cdef file_head *map_file(const cache *c, const char *name, uint32_t kind, int *k
         if gompy_is_link():
             unlinkat(c.folder, name, 0)
         return NULL
-    if fstat(fd, &status) != 0 or not gompy_is_regular(&status) or not is_ours(&status) or <size_t> status.st_size < sizeof(file_head):
+    if (fstat(fd, &status) != 0 or not gompy_is_regular(&status) or not is_ours(&status)
+            or <size_t> status.st_size < sizeof(file_head)):
         close(fd)
         unlinkat(c.folder, name, 0)
         return NULL
-    memory = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
-    if gompy_is_map_failed(memory):
+    memory = <char *> malloc(status.st_size)
+    if memory == NULL:
         close(fd)
         return NULL
-    if not is_whole(c, name, <file_head *> memory, status.st_size, kind):
-        munmap(memory, status.st_size)
+    if not read_all(fd, memory, status.st_size) or not is_whole(c, name, <file_head *> memory, status.st_size, kind):
+        free(memory)
         close(fd)
         unlinkat(c.folder, name, 0)
         return NULL
     if kind == KIND_INDEX:
         futimens(fd, NULL)  # the object is in use: build.py removes those that have not been for longest
-    if keep != NULL:
-        keep[0] = fd
-    else:
-        close(fd)
+    close(fd)
     return <file_head *> memory
 
 
-cdef void unmap_file(file_head *head) noexcept nogil:
-    """A mapped file is no longer needed; those that are in memory only stay."""
+cdef void drop_file(file_head *head) noexcept nogil:
+    """A file that was read is no longer needed; those that are in memory only stay."""
     cdef kept_file *k
     pthread_mutex_lock(&kept_lock)
     k = kept
@@ -226,11 +241,12 @@ cdef void unmap_file(file_head *head) noexcept nogil:
     while k != NULL and k.head != head:
         k = k.next
     if k == NULL:
-        munmap(head, head.size)
+        free(head)
 
 
 cdef bint has_file(const cache *c, const char *name, size_t size) noexcept nogil:
-    """Whether there is a file of that name, of SIZE bytes if that is not 0; whether it is whole is seen when it is mapped."""
+    """Whether there is a file of that name, of SIZE bytes if that is not 0; whether it is whole is seen when it is
+    read."""
     cdef stat_t status
     if find_kept(name) != NULL:
         return True
@@ -254,10 +270,21 @@ cdef bint write_all(int fd, const char *data, size_t size) noexcept nogil:
     return True
 
 
+cdef bint keep_text(const char *name, const char *text, size_t size) noexcept nogil:
+    """Keep a copy of a text for this process.  False: there is no memory."""
+    cdef char *copy = <char *> malloc(size + 1)
+    if copy == NULL:
+        return False
+    memcpy(copy, text, size)
+    if keep_file(name, <file_head *> copy, size):
+        return True
+    free(copy)
+    return False
+
+
 cdef bint write_text(const cache *c, const char *name, const char *text, size_t size) noexcept nogil:
     """A text as a cache file, complete or not at all; in memory if it cannot be written.  False: there is no memory."""
     cdef char part[256]
-    cdef char *copy
     cdef uint64_t number = 0
     cdef int fd = -1
     cdef bint good
@@ -270,14 +297,7 @@ cdef bint write_text(const cache *c, const char *name, const char *text, size_t 
         if close(fd) == 0 and good and renameat(c.folder, part, c.folder, name) == 0:
             return True
         unlinkat(c.folder, part, 0)
-    copy = <char *> malloc(size + 1)
-    if copy == NULL:
-        return False
-    memcpy(copy, text, size)
-    if keep_file(name, <file_head *> copy, size):
-        return True
-    free(copy)
-    return False
+    return keep_text(name, text, size)
 
 
 cdef inline char *section_of(file_head *head, int number) noexcept nogil:
@@ -290,8 +310,10 @@ cdef inline const char *string_of(file_head *head, uint32_t offset) noexcept nog
     return <const char *> head + head.section[SECTION_STRINGS].offset + offset
 
 
-cdef void function_file(char *name, size_t size, const char *key, int form, const char *function, bint checked) noexcept nogil:
-    """The name of a cache file: of one function if it is named and not compiled with all others of its object (build.py)."""
+cdef void function_file(char *name, size_t size, const char *key, int form, const char *function,
+                        bint checked) noexcept nogil:
+    """The name of a cache file: of one function if it is named and not compiled with all others of its object
+    (build.py)."""
     cdef uint8_t digest[GOMPY_DIGEST]
     cdef const char *letters = "svewx" if checked else "SVEWX"
     cdef uint64_t first, second
@@ -299,6 +321,7 @@ cdef void function_file(char *name, size_t size, const char *key, int form, cons
         gompy_blake(function, strlen(function), digest)
         memcpy(&first, digest, 8)
         memcpy(&second, digest + 8, 8)
-        snprintf(name, size, "%s.%c.%016llx%016llx", key, <int> letters[form], <unsigned long long> first, <unsigned long long> second)
+        snprintf(name, size, "%s.%c.%016llx%016llx", key, <int> letters[form], <unsigned long long> first,
+                 <unsigned long long> second)
     else:
         snprintf(name, size, "%s.%c", key, <int> letters[form])

@@ -6,7 +6,7 @@ rewrite.py has made the carry flag an operand: destination `%d|%cc` for `.cc`, a
 from __future__ import annotations
 
 from .emit import Emitter, Value
-from .forms import lowering, operands, unknown
+from .forms import operands, unknown
 from .operations import high_product
 from .syntax import Instruction, Pair
 
@@ -24,7 +24,6 @@ def difference(em: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
     return em.op("sub", a, b), em.op("icmp ult", a, b, result="i1")
 
 
-@lowering("carry")
 def carry(em: Emitter, code: Instruction) -> None:
     """All of them."""
     name = code.opcode.partition(".")[0]

@@ -1,15 +1,12 @@
-# The executor's part of checked code (checks.py): accesses that are not right for all that their shadow tells, barriers, and
-# how findings are told.  What compute-sanitizer calls memcheck ends the kernel; initcheck and synccheck are told and it goes on.
+# The executor's part of checked code (checks.py): accesses that are not right for all that their shadow tells,
+# barriers, and how findings are told.  What compute-sanitizer calls memcheck ends the kernel; initcheck and synccheck
+# are told and it goes on.
 
 cdef enum:
-    SHADOW_ALLOCATED = 1
-    SHADOW_WRITTEN = 3
     READS = 0
     WRITES = 1
     UPDATES = 2                         # atomics
     TOLD = 20                           # places that are told, of a module
-    BARRIER_ALIGNED = 16                # abi.py
-    ATOM_EXCH = 8
     LOCAL_WINDOW = 1 << 28
     STACK_GUARD = 256
     STACK_BELOW = 1 << 20
@@ -18,36 +15,6 @@ cdef enum:
     FOUND_LEFT = 3
     FOUND_COUNTS = 4
     FOUND_MEMBERS = 5
-
-cdef void *check_table[24]
-
-
-cdef void make_checked_ops() noexcept nogil:
-    """The table of abi.OPS for checked code."""
-    memcpy(check_table, op_table, sizeof(op_table))
-    check_table[0], check_table[1], check_table[2], check_table[3] = <void *> check_load1, <void *> check_load2, <void *> check_load4, <void *> check_load8
-    check_table[4], check_table[5], check_table[6], check_table[7] = <void *> check_store1, <void *> check_store2, <void *> check_store4, <void *> check_store8
-    check_table[8], check_table[9] = <void *> check_load_uniform, <void *> check_store_uniform
-    check_table[10], check_table[12] = <void *> check_atom, <void *> check_barrier
-
-
-cdef bint make_shared_template(ptx_module *m) noexcept nogil:
-    """The shadow of shared memory where a block begins: its variables, not the gaps between them.  False: no memory."""
-    cdef ptx_image *image = m.image
-    cdef size_t i
-    cdef uint32_t n
-    cdef obj *o
-    cdef variable_record *v
-    m.shared_template = <uint8_t *> calloc(1, image.shared_bytes + 64)
-    if m.shared_template == NULL:
-        return False
-    for i in range(image.nobjects):
-        o = &image.objects[i]
-        for n in range(o.nvariables):
-            v = variable_of(o, n)
-            if v.space == SPACE_SHARED and v.linkage != LINKAGE_EXTERN:
-                memset(m.shared_template + image.shared_offset[o.first_variable + n], SHADOW_ALLOCATED, v.size)
-    return True
 
 
 cdef bint begin_checked_block(runner *r, ptx_module *module, uint64_t shared, uint32_t dynamic) noexcept nogil:
@@ -67,7 +34,7 @@ cdef bint begin_checked_block(runner *r, ptx_module *module, uint64_t shared, ui
 
 # --- what is told ----------------------------------------------------------------------------------------------------
 
-cdef void warn(ptx_module *module, const char *text) noexcept nogil:
+cdef void warn_user(ptx_module *module, const char *text) noexcept nogil:
     """One line."""
     if module.memory.warn != NULL:
         module.memory.warn(module.memory.user, text)
@@ -75,15 +42,18 @@ cdef void warn(ptx_module *module, const char *text) noexcept nogil:
         fprintf(stderr, "warning: %s\n", text)
 
 
-cdef void tell(gompy_warp *w, uint32_t mask, int kind, uint64_t address, code_unit *unit, uint32_t line, const char *what, const char *near) noexcept nogil:
-    """A finding after which the kernel goes on: told once for each place, a number of places at most; others are counted."""
+cdef void tell_finding(gompy_warp *w, uint32_t mask, int kind, uint64_t address, code_unit *unit, uint32_t line,
+                       const char *what, const char *near) noexcept nogil:
+    """A finding after which the kernel goes on: told once for each place, a number of places at most; others are
+    counted."""
     cdef run *launch = <run *> w.launch
     cdef findings *found = launch.module.found
     cdef ptx_error e
     cdef uint32_t n
     pthread_mutex_lock(&found.lock)
     n = 0
-    while n < found.nsites and (found.sites[n].unit != unit or found.sites[n].line != line or found.sites[n].kind != kind):
+    while n < found.nsites and (found.sites[n].unit != unit or found.sites[n].line != line
+                                or found.sites[n].kind != kind):
         n += 1
     if n < found.nsites or found.nsites == TOLD:
         launch.untold += 1
@@ -94,8 +64,8 @@ cdef void tell(gompy_warp *w, uint32_t mask, int kind, uint64_t address, code_un
     found.sites[n].unit, found.sites[n].line, found.sites[n].kind = unit, line, kind
     found.nsites += 1
     launch.told += 1
-    compose(w, mask, 0, address, unit, line, what, near, &e)
-    warn(launch.module, e.message)
+    compose_failure(w, mask, 0, address, unit, line, what, near, &e)
+    warn_user(launch.module, e.message)
     pthread_mutex_unlock(&found.lock)
 
 
@@ -104,13 +74,15 @@ cdef void tell_rest(run *launch) noexcept nogil:
     cdef char text[320]
     if launch.told and launch.untold:
         snprintf(text, sizeof(text), "kernel '%s': %llu more of these in this launch%s", launch.function.name,
-                 <unsigned long long> launch.untold, ", some at other places (20 places of a module are told)" if launch.places else "")
-        warn(launch.module, text)
+                 <unsigned long long> launch.untold,
+                 ", some at other places (20 places of a module are told)" if launch.places else "")
+        warn_user(launch.module, text)
 
 
 # --- accesses --------------------------------------------------------------------------------------------------------
 
-cdef void describe_shared(ptx_module *module, uint64_t offset, uint64_t dynamic, char *text, size_t size) noexcept nogil:
+cdef void describe_shared(ptx_module *module, uint64_t offset, uint64_t dynamic, char *text,
+                          size_t size) noexcept nogil:
     """What lies at an offset in shared memory: the variable that begins there or before."""
     cdef ptx_image *image = module.image
     cdef uint64_t start, best = 0, past
@@ -125,26 +97,31 @@ cdef void describe_shared(ptx_module *module, uint64_t offset, uint64_t dynamic,
         for n in range(o.nvariables):
             v = variable_of(o, n)
             start = image.shared_offset[o.first_variable + n]
-            if v.space == SPACE_SHARED and v.linkage != LINKAGE_EXTERN and start <= offset and (nearest == NULL or start >= best):
+            if v.space == SPACE_SHARED and v.linkage != LINKAGE_EXTERN and start <= offset and (nearest == NULL
+                    or start >= best):
                 nearest, best, name = v, start, string_of(o.index, v.name)
     if dynamic and offset >= image.shared_bytes:
         past = offset - image.shared_bytes
         if past < dynamic:
-            snprintf(text, size, "%llu bytes into the dynamic shared memory of %llu bytes", <unsigned long long> past, <unsigned long long> dynamic)
+            snprintf(text, size, "%llu bytes into the dynamic shared memory of %llu bytes", <unsigned long long> past,
+                     <unsigned long long> dynamic)
         else:
-            snprintf(text, size, "%llu bytes past the end of the dynamic shared memory of %llu bytes", <unsigned long long> (past - dynamic),
+            snprintf(text, size, "%llu bytes past the end of the dynamic shared memory of %llu bytes",
+                     <unsigned long long> (past - dynamic),
                      <unsigned long long> dynamic)
     elif nearest == NULL:
         snprintf(text, size, "the block has %llu bytes of shared memory", <unsigned long long> image.shared_bytes)
     elif offset - best < nearest.size:
-        snprintf(text, size, "%llu bytes into the shared variable '%s' of %llu bytes", <unsigned long long> (offset - best), name,
+        snprintf(text, size, "%llu bytes into the shared variable '%s' of %llu bytes",
+                 <unsigned long long> (offset - best), name,
                  <unsigned long long> nearest.size)
     else:
         snprintf(text, size, "%llu bytes past the end of the shared variable '%s' of %llu bytes",
                  <unsigned long long> (offset - best - nearest.size), name, <unsigned long long> nearest.size)
 
 
-cdef void wrong_address(gompy_warp *w, int lane, uint64_t address, uint32_t size, uint32_t good, int how, code_unit *unit, uint32_t line) noexcept nogil:
+cdef void wrong_address(gompy_warp *w, int lane, uint64_t address, uint32_t size, uint32_t good, int how,
+                        code_unit *unit, uint32_t line) noexcept nogil:
     """An access whose first `good` bytes are allocated ends the kernel."""
     cdef run *launch = <run *> w.launch
     cdef char text[200]
@@ -153,34 +130,38 @@ cdef void wrong_address(gompy_warp *w, int lane, uint64_t address, uint32_t size
     cdef const char *verb = "read" if how == READS else "written" if how == WRITES else "updated"
     cdef const char *space = ""
     cdef const uint64_t *params = <const uint64_t *> launch.config.params
+    cdef uint64_t offset = address - GOMPY_LOCAL_BASE
     cdef size_t used
     near[0] = part[0] = 0
     need_room(w, <uint32_t> 1 << lane)
-    if address - GOMPY_LOCAL < LOCAL_WINDOW:
+    if offset < LOCAL_WINDOW:
         space = "of local memory "
         snprintf(near, sizeof(near), "%llu bytes past the end of the thread's %llu bytes of local memory in use",
-                 <unsigned long long> (address - GOMPY_LOCAL - w.local_top if address - GOMPY_LOCAL > w.local_top else 0), <unsigned long long> w.local_top)
-    elif SHARED_BASE <= address and address < GOMPY_LOCAL:
+                 <unsigned long long> (offset - w.local_top if offset > w.local_top else 0),
+                 <unsigned long long> w.local_top)
+    elif GOMPY_SHARED_BASE <= address and address < GOMPY_LOCAL_BASE:
         space = "of shared memory "
-        describe_shared(launch.module, address - SHARED_BASE, launch.config.shared_bytes, near, sizeof(near))
+        describe_shared(launch.module, address - GOMPY_SHARED_BASE, launch.config.shared_bytes, near, sizeof(near))
     elif on_gcc_stack(launch, address, 0):
         snprintf(near, sizeof(near), "the stack of a warp, %llu bytes, is exhausted", <unsigned long long> params[2])
     elif on_gcc_stack(launch, address, STACK_BELOW):
         if launch.module.memory.describe != NULL:
             launch.module.memory.describe(launch.module.memory.user, address, near, sizeof(near) - 80)
         used = strlen(near)
-        snprintf(near + used, sizeof(near) - used, "%s%llu bytes below the stacks of the warps, %llu bytes each", ", " if used else "",
+        snprintf(near + used, sizeof(near) - used, "%s%llu bytes below the stacks of the warps, %llu bytes each", ", "
+                 if used else "",
                  <unsigned long long> (params[1] - address), <unsigned long long> params[2])
     if good:
         snprintf(part, sizeof(part), ", the last %u beyond the end", size - good)
-    snprintf(text, sizeof(text), "illegal address 0x%llx %s%s (%u bytes%s)", <unsigned long long> address, space, verb, size, part)
+    snprintf(text, sizeof(text), "illegal address 0x%llx %s%s (%u bytes%s)", <unsigned long long> address, space, verb,
+             size, part)
     stop_near(w, <uint32_t> 1 << lane, PTX_ERROR_ILLEGAL_ADDRESS, address, unit, line, text, near if near[0] else NULL)
 
 
 cdef bint on_gcc_stack(run *launch, uint64_t address, uint64_t below) noexcept nogil:
-    """Whether an address is in the stacks of GCC's OpenMP code, in device memory, or so many bytes below: a kernel's second
-    and third parameter are their place and the size of one; warps have one each (nvptx.cc, write_omp_entry).  GCC copies
-    local variables there that have no value yet (events of detached tasks, linear variables)."""
+    """Whether an address is in the stacks of GCC's OpenMP code, in device memory, or so many bytes below: a kernel's
+    second and third parameter are their place and the size of one; warps have one each (nvptx.cc, write_omp_entry).
+    GCC copies local variables there that have no value yet (events of detached tasks, linear variables)."""
     cdef obj *o = &launch.module.image.objects[launch.function.object]
     cdef function_record *f = function_of(o, launch.function.number)
     cdef const uint64_t *params = <const uint64_t *> launch.config.params
@@ -190,7 +171,8 @@ cdef bint on_gcc_stack(run *launch, uint64_t address, uint64_t below) noexcept n
 
 
 cdef void guard_stacks(run *launch, int value) noexcept nogil:
-    """The lowest bytes of each warp's stack: closed while the kernel runs, so that a stack doesn't grow into the next one."""
+    """The lowest bytes of each warp's stack: closed while the kernel runs, so that a stack doesn't grow into the next
+    one."""
     cdef const ptx_memory *memory = launch.module.memory
     cdef const uint64_t *params = <const uint64_t *> launch.config.params
     cdef uint64_t warps = <uint64_t> launch.config.grid[0] * launch.config.block[1], i
@@ -202,7 +184,8 @@ cdef void guard_stacks(run *launch, int value) noexcept nogil:
         memset(memory.shadow + (params[1] - memory.base) + i * params[2], value, STACK_GUARD)
 
 
-cdef void never_written(gompy_warp *w, int lane, uint64_t address, uint32_t size, bint shared, code_unit *unit, uint32_t line) noexcept nogil:
+cdef void never_written(gompy_warp *w, int lane, uint64_t address, uint32_t size, bint shared, code_unit *unit,
+                        uint32_t line) noexcept nogil:
     """A read of memory that holds nothing."""
     cdef run *launch = <run *> w.launch
     cdef const ptx_memory *memory = launch.module.memory
@@ -212,20 +195,22 @@ cdef void never_written(gompy_warp *w, int lane, uint64_t address, uint32_t size
     near[0] = 0
     need_room(w, <uint32_t> 1 << lane)
     if shared:
-        describe_shared(launch.module, address - SHARED_BASE, launch.config.shared_bytes, near, sizeof(near))
+        describe_shared(launch.module, address - GOMPY_SHARED_BASE, launch.config.shared_bytes, near, sizeof(near))
     elif memory.describe != NULL:
         memory.describe(memory.user, address, near, sizeof(near))
-    snprintf(text, sizeof(text), "%s memory at 0x%llx read (%u bytes) that was never written", space, <unsigned long long> address, size)
-    tell(w, <uint32_t> 1 << lane, FOUND_UNWRITTEN, address, unit, line, text, near)
+    snprintf(text, sizeof(text), "%s memory at 0x%llx read (%u bytes) that was never written", space,
+             <unsigned long long> address, size)
+    tell_finding(w, <uint32_t> 1 << lane, FOUND_UNWRITTEN, address, unit, line, text, near)
 
 
 cdef extern from *:
     """
-    /* newlib's functions that go by words (libc/string), and libatomic's, whose hardware has no smaller operation: they look
-       at the rest of an aligned word of which a byte is theirs.  (memcmp, memcpy and others stay within what they are given.) */
+    /* newlib's functions that go by words (libc/string), and libatomic's, whose hardware has no smaller operation: they
+       look at the rest of an aligned word of which a byte is theirs.  (memcmp, memcpy and others stay within what they
+       are given.) */
     static const char *const gompy_word_functions[] = {
-      "memccpy", "memchr", "memrchr", "rawmemchr", "stpcpy", "stpncpy", "strcat", "strchr", "strcmp", "strcpy", "strlen",
-      "strncat", "strncmp", "strncpy", "strrchr",
+      "memccpy", "memchr", "memrchr", "rawmemchr", "stpcpy", "stpncpy", "strcat", "strchr", "strcmp", "strcpy",
+      "strlen", "strncat", "strncmp", "strncpy", "strrchr",
     };
     static int gompy_goes_by_words (const char *name)
     {
@@ -256,7 +241,8 @@ cdef bint word_function(ptx_module *module, code_unit *unit, uint32_t line) noex
     return False
 
 
-cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t size, int how, code_unit *unit, uint32_t line) noexcept nogil:
+cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t size, int how, code_unit *unit,
+                         uint32_t line) noexcept nogil:
     """The host address of a lane's memory, marked as written if it will be; does not return if there is none."""
     cdef unsigned check = (<run *> w.launch).module.image.check
     cdef uint64_t offset = address - w.base
@@ -269,12 +255,12 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
     if offset <= w.size - size:
         shadow, place = w.shadow + offset, <char *> <uintptr_t> address
     else:
-        offset = address - SHARED_BASE
+        offset = address - GOMPY_SHARED_BASE
         if w.shared_size >= size and offset <= w.shared_size - size:
             shared, shadow, place = True, w.shared_shadow + offset, w.shared + offset
         else:
             place = gompy_place(w, address, size, lane)
-            if place == NULL or (check & PTX_CHECK_MEMORY and address - GOMPY_LOCAL + size > w.local_top):
+            if place == NULL or (check & PTX_CHECK_MEMORY and address - GOMPY_LOCAL_BASE + size > w.local_top):
                 wrong_address(w, lane, address, size, 0, how, unit, line)
             return place
     while good < size and shadow[good]:
@@ -299,87 +285,93 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
     return place
 
 
-cdef char *host_place(gompy_warp *w, uint64_t address, uint32_t size, int lane) noexcept nogil:
-    """The host address of what the driver's own functions read, checked or not; NULL if there is none."""
-    cdef ptx_module *module = (<run *> w.launch).module
-    cdef uint64_t offset = address - w.base
-    cdef uint32_t i
-    if module.image.check & PTX_CHECK_MEMORY and offset <= w.size - size:
-        for i in range(size):
-            if w.shadow[offset + i] == 0:
-                return NULL
-    return gompy_place(w, address, size, lane)
-
-
-cdef void check_load1(gompy_warp *w, uint32_t mask, const uint64_t *a, uint8_t *out, code_unit *unit, uint32_t line) noexcept nogil:
+cdef void check_load1(gompy_warp *w, uint32_t mask, const uint64_t *a, uint8_t *out, code_unit *unit,
+                      uint32_t line) noexcept nogil:
     cdef int i
     for i in range(32):
         if mask >> i & 1:
             out[i] = (<uint8_t *> checked_place(w, i, a[i], 1, READS, unit, line))[0]
 
-cdef void check_load2(gompy_warp *w, uint32_t mask, const uint64_t *a, uint16_t *out, code_unit *unit, uint32_t line) noexcept nogil:
+
+cdef void check_load2(gompy_warp *w, uint32_t mask, const uint64_t *a, uint16_t *out, code_unit *unit,
+                      uint32_t line) noexcept nogil:
     cdef int i
     for i in range(32):
         if mask >> i & 1:
             out[i] = (<uint16_t *> checked_place(w, i, a[i], 2, READS, unit, line))[0]
 
-cdef void check_load4(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t *out, code_unit *unit, uint32_t line) noexcept nogil:
+
+cdef void check_load4(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t *out, code_unit *unit,
+                      uint32_t line) noexcept nogil:
     cdef int i
     for i in range(32):
         if mask >> i & 1:
             out[i] = (<uint32_t *> checked_place(w, i, a[i], 4, READS, unit, line))[0]
 
-cdef void check_load8(gompy_warp *w, uint32_t mask, const uint64_t *a, uint64_t *out, code_unit *unit, uint32_t line) noexcept nogil:
+
+cdef void check_load8(gompy_warp *w, uint32_t mask, const uint64_t *a, uint64_t *out, code_unit *unit,
+                      uint32_t line) noexcept nogil:
     cdef int i
     for i in range(32):
         if mask >> i & 1:
             out[i] = (<uint64_t *> checked_place(w, i, a[i], 8, READS, unit, line))[0]
 
-cdef void check_store1(gompy_warp *w, uint32_t mask, const uint64_t *a, const uint8_t *v, code_unit *unit, uint32_t line) noexcept nogil:
+
+cdef void check_store1(gompy_warp *w, uint32_t mask, const uint64_t *a, const uint8_t *v, code_unit *unit,
+                       uint32_t line) noexcept nogil:
     cdef int i
     for i in range(32):
         if mask >> i & 1:
             (<uint8_t *> checked_place(w, i, a[i], 1, WRITES, unit, line))[0] = v[i]
 
-cdef void check_store2(gompy_warp *w, uint32_t mask, const uint64_t *a, const uint16_t *v, code_unit *unit, uint32_t line) noexcept nogil:
+
+cdef void check_store2(gompy_warp *w, uint32_t mask, const uint64_t *a, const uint16_t *v, code_unit *unit,
+                       uint32_t line) noexcept nogil:
     cdef int i
     for i in range(32):
         if mask >> i & 1:
             (<uint16_t *> checked_place(w, i, a[i], 2, WRITES, unit, line))[0] = v[i]
 
-cdef void check_store4(gompy_warp *w, uint32_t mask, const uint64_t *a, const uint32_t *v, code_unit *unit, uint32_t line) noexcept nogil:
+
+cdef void check_store4(gompy_warp *w, uint32_t mask, const uint64_t *a, const uint32_t *v, code_unit *unit,
+                       uint32_t line) noexcept nogil:
     cdef int i
     for i in range(32):
         if mask >> i & 1:
             (<uint32_t *> checked_place(w, i, a[i], 4, WRITES, unit, line))[0] = v[i]
 
-cdef void check_store8(gompy_warp *w, uint32_t mask, const uint64_t *a, const uint64_t *v, code_unit *unit, uint32_t line) noexcept nogil:
+
+cdef void check_store8(gompy_warp *w, uint32_t mask, const uint64_t *a, const uint64_t *v, code_unit *unit,
+                       uint32_t line) noexcept nogil:
     cdef int i
     for i in range(32):
         if mask >> i & 1:
             (<uint64_t *> checked_place(w, i, a[i], 8, WRITES, unit, line))[0] = v[i]
 
 
-cdef uint64_t check_load_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32_t size, code_unit *unit, uint32_t line) noexcept nogil:
+cdef uint64_t check_load_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32_t size, code_unit *unit,
+                                 uint32_t line) noexcept nogil:
     """op_load_uniform, of any memory."""
     cdef int lane = gompy_lowest(mask)
     cdef char *place = checked_place(w, lane, address, size, READS, unit, line)
-    if address - GOMPY_LOCAL < LOCAL_WINDOW:
+    if address - GOMPY_LOCAL_BASE < LOCAL_WINDOW:
         return op_load_uniform(w, mask, address, size, unit, line)
     return read_place(place, size)
 
 
-cdef void check_store_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint64_t value, uint32_t size, code_unit *unit, uint32_t line) noexcept nogil:
+cdef void check_store_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint64_t value, uint32_t size,
+                              code_unit *unit, uint32_t line) noexcept nogil:
     """op_store_uniform, of any memory."""
     cdef int i
     for i in range(32):
         if mask >> i & 1:
             memcpy(checked_place(w, i, address, size, WRITES, unit, line), &value, size)
-            if address - GOMPY_LOCAL >= LOCAL_WINDOW:
+            if address - GOMPY_LOCAL_BASE >= LOCAL_WINDOW:
                 return
 
 
-cdef void check_atom(gompy_warp *w, uint32_t mask, int code, const uint64_t *a, const uint64_t *b, const uint64_t *c, uint64_t *out,
+cdef void check_atom(gompy_warp *w, uint32_t mask, int code, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                     uint64_t *out,
                      code_unit *unit, uint32_t line) noexcept nogil:
     cdef int i, how = WRITES if (code & 0xFF) >> 3 == ATOM_EXCH else UPDATES
     cdef uint32_t size = 2 if code & 0x100 else 8 if code & 4 else 4
@@ -388,19 +380,22 @@ cdef void check_atom(gompy_warp *w, uint32_t mask, int code, const uint64_t *a, 
             out[i] = gompy_atom(code, checked_place(w, i, a[i], size, how, unit, line), b[i], c[i])
 
 
-cdef void op_misaligned(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t size, code_unit *unit, uint32_t line) noexcept nogil:
+cdef void op_misaligned(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t size, code_unit *unit,
+                        uint32_t line) noexcept nogil:
     """A vector access with an address that is no multiple of all its bytes."""
     cdef int i
     cdef char text[160]
     for i in range(32):
         if mask >> i & 1 and a[i] & (size - 1):
-            snprintf(text, sizeof(text), "misaligned address 0x%llx of a vector of %u bytes", <unsigned long long> a[i], size)
-            stop(w, <uint32_t> 1 << i, PTX_ERROR_MISALIGNED_ADDRESS, a[i], unit, line, text)
+            snprintf(text, sizeof(text), "misaligned address 0x%llx of a vector of %u bytes", <unsigned long long> a[i],
+                     size)
+            stop_warp(w, <uint32_t> 1 << i, PTX_ERROR_MISALIGNED_ADDRESS, a[i], unit, line, text)
 
 
 # --- barriers --------------------------------------------------------------------------------------------------------
 
-cdef void check_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, code_unit *unit, uint32_t line) noexcept nogil:
+cdef void check_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, code_unit *unit,
+                        uint32_t line) noexcept nogil:
     """bar.sync and bar.arrive: who is missing, and whether the warps mean the same."""
     cdef runner *r = <runner *> w.runner
     cdef uint32_t present = w.mask & ~w.exited, others = 0
@@ -409,19 +404,22 @@ cdef void check_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number,
     if check & PTX_CHECK_SYNC and number <= 15:
         need_room(w, mask)
         if mask != present and kind & BARRIER_ALIGNED:
-            snprintf(text, sizeof(text), "barrier %u reached by %d of %d threads of the warp", number, ones(mask), ones(present))
-            tell(w, mask, FOUND_DIVERGED, 0, unit, line, text, NULL)
+            snprintf(text, sizeof(text), "barrier %u reached by %d of %d threads of the warp", number,
+                     count_lanes(mask), count_lanes(present))
+            tell_finding(w, mask, FOUND_DIVERGED, 0, unit, line, text, NULL)
         if threads == 0 and (w.exited or r.live < r.nwarps):
             snprintf(text, sizeof(text), "barrier %u of the whole block, which %s the block left before", number,
                      "threads of" if w.exited else "warps of")
-            tell(w, mask, FOUND_LEFT, 0, unit, line, text, NULL)
+            tell_finding(w, mask, FOUND_LEFT, 0, unit, line, text, NULL)
         if r.barriers[number].all_arrived and r.barriers[number].wanted != threads:
             others = r.barriers[number].wanted
-            snprintf(text, sizeof(text), "barrier %u for %u threads, where another warp waits for %u threads (0: all)", number, threads, others)
-            tell(w, mask, FOUND_COUNTS, 0, unit, line, text, NULL)
+            snprintf(text, sizeof(text), "barrier %u for %u threads, where another warp waits for %u threads (0: all)",
+                     number, threads, others)
+            tell_finding(w, mask, FOUND_COUNTS, 0, unit, line, text, NULL)
         elif threads > 32 * r.nwarps:
-            snprintf(text, sizeof(text), "barrier %u for %u threads, more than the block has (%u)", number, threads, 32 * r.nwarps)
-            tell(w, mask, FOUND_COUNTS, 0, unit, line, text, NULL)
+            snprintf(text, sizeof(text), "barrier %u for %u threads, more than the block has (%u)", number, threads, 32
+                     * r.nwarps)
+            tell_finding(w, mask, FOUND_COUNTS, 0, unit, line, text, NULL)
     w.wait_unit, w.wait_line = unit, line
     op_barrier(w, mask, kind & ~BARRIER_ALIGNED, number, threads, unit, line)
 
@@ -436,8 +434,9 @@ cdef void checked_end(runner *r) noexcept nogil:
     for i in range(r.nwarps):
         w = &r.warps[i]
         if w.state == WAITING and r.barriers[w.barrier].wanted == 0:
-            snprintf(text, sizeof(text), "barrier %u of the whole block, which warps of the block leave without it", w.barrier)
-            tell(w, w.mask & ~w.exited, FOUND_LEFT, 0, <code_unit *> w.wait_unit, w.wait_line, text, NULL)
+            snprintf(text, sizeof(text), "barrier %u of the whole block, which warps of the block leave without it",
+                     w.barrier)
+            tell_finding(w, w.mask & ~w.exited, FOUND_LEFT, 0, <code_unit *> w.wait_unit, w.wait_line, text, NULL)
             return
 
 
@@ -447,7 +446,8 @@ cdef void checked_deadlock(runner *r) noexcept nogil:
     cdef gompy_warp *w
     cdef gompy_warp *first = NULL
     cdef char text[400]
-    used = <uint32_t> snprintf(text, sizeof(text), "every warp of the block waits at a barrier that nobody else will reach (")
+    used = <uint32_t> snprintf(text, sizeof(text),
+                               "every warp of the block waits at a barrier that nobody else will reach (")
     for i in range(r.nwarps):
         w = &r.warps[i]
         if w.state != WAITING:
@@ -458,18 +458,21 @@ cdef void checked_deadlock(runner *r) noexcept nogil:
         if expected == 0:
             expected = 32 * r.live
         if named < 4:
-            used += <uint32_t> snprintf(text + used, sizeof(text) - used, "%swarp %u: barrier %u for %u threads, line %u", "; " if named else "", i, w.barrier,
-                                        expected, w.wait_line)
+            used += <uint32_t> snprintf(text + used, sizeof(text) - used,
+                                        "%swarp %u: barrier %u for %u threads, line %u", "; " if named else "", i,
+                                        w.barrier, expected, w.wait_line)
         named += 1
     if named > 4:
         used += <uint32_t> snprintf(text + used, sizeof(text) - used, "; %u more", named - 4)
     snprintf(text + used, sizeof(text) - used, ")")
     if first == NULL:
         first = &r.warps[0]
-    record(first, first.mask & ~first.exited, PTX_ERROR_LAUNCH_TIMEOUT, 0, <code_unit *> first.wait_unit, first.wait_line, text)
+    record_failure(first, first.mask & ~first.exited, PTX_ERROR_LAUNCH_TIMEOUT, 0, <code_unit *> first.wait_unit,
+                   first.wait_line, text)
 
 
-cdef void op_warp_sync(gompy_warp *w, uint32_t mask, const uint32_t *members, code_unit *unit, uint32_t line) noexcept nogil:
+cdef void op_warp_sync(gompy_warp *w, uint32_t mask, const uint32_t *members, code_unit *unit,
+                       uint32_t line) noexcept nogil:
     """bar.warp.sync: a thread must be in its own mask; before sm_70 all threads of the mask must be here."""
     cdef uint32_t present = w.mask & ~w.exited, away
     cdef ptx_module *module = (<run *> w.launch).module
@@ -485,9 +488,10 @@ cdef void op_warp_sync(gompy_warp *w, uint32_t mask, const uint32_t *members, co
         if not members[i] >> i & 1:
             snprintf(text, sizeof(text), "bar.warp.sync with mask 0x%x, in which the thread itself is not", members[i])
         elif away and o.info.architecture < 70:
-            snprintf(text, sizeof(text), "bar.warp.sync with mask 0x%x, of which %d threads are elsewhere", members[i], ones(away))
+            snprintf(text, sizeof(text), "bar.warp.sync with mask 0x%x, of which %d threads are elsewhere", members[i],
+                     count_lanes(away))
         else:
             continue
         need_room(w, mask)
-        tell(w, <uint32_t> 1 << i, FOUND_MEMBERS, 0, unit, line, text, NULL)
+        tell_finding(w, <uint32_t> 1 << i, FOUND_MEMBERS, 0, unit, line, text, NULL)
         return

@@ -8,7 +8,9 @@ value sees the mark.
 
 from __future__ import annotations
 
-from . import abi
+from gompy.abi import ptx as abi
+
+from .access import lanes_load, lanes_store
 from .emit import BITS, IOTA, LLVM_TYPE, Emitter, Value, bytes_of
 from .flow import flat, used
 from .syntax import Call, Function, Immediate, Instruction, Label, Statement
@@ -121,8 +123,6 @@ def prepare(em: Emitter, address: Value, size: int, space: str, writes: bool) ->
 
 def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str) -> Value:
     """memory.py's load_value, checked."""
-    from .memory import lanes_load
-
     llvm, size = LLVM_TYPE[kind], bytes_of(kind)
     fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
     test, place, _ = prepare(em, address, size, space, False)
@@ -146,8 +146,6 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
 
 def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
     """memory.py's store_value, checked."""
-    from .memory import lanes_store
-
     size = max(BITS[value.type] // 8, 1)
     fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
     test, place, shadow = prepare(em, address, size, space, True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from . import abi, unit
+from gompy.abi import ptx as abi
+
+from . import unit
 from .backend import Backend, Running, start
 from .emit import Links
 from .lower import lower

@@ -10,7 +10,6 @@ from .forms import (
     ROUNDING,
     directed,
     flush,
-    lowering,
     operands,
     saturate,
     typed,
@@ -44,7 +43,6 @@ def compare(em: Emitter, code: Instruction, name: str, kind: str, a: Value, b: V
     return em.op(f"icmp {condition}", a, b, result="i1")
 
 
-@lowering("setp", "set")
 def set_predicate(em: Emitter, code: Instruction) -> None:
     """setp.CMP{.BOOL}.type p{|q}, a, b{, c} and set.CMP{.BOOL}.dtype.type d, a, b{, c}.
 
@@ -88,22 +86,20 @@ def set_predicate(em: Emitter, code: Instruction) -> None:
         em.write(code.operands[0], result)
 
 
-@lowering("selp")
 def select_predicate(em: Emitter, code: Instruction) -> None:
     """selp d, a, b, p."""
     kind = typed(em, code, INTEGERS | FLOATS | LOGICAL - {"pred"})
-    operands(em, code, 4)
+    operands(em, code)
     a, b = em.read(code.operands[1], kind), em.read(code.operands[2], kind)
     em.write(code.operands[0], em.select(em.read(code.operands[3], "pred"), a, b))
 
 
-@lowering("slct")
 def select_sign(em: Emitter, code: Instruction) -> None:
     """slct.dtype.ctype d, a, b, c: `a` if c >= 0."""
     mods = [m for m in code.mods if m != "ftz"]
     if len(mods) != 2 or mods[0] not in INTEGERS | FLOATS | LOGICAL - {"pred"} or mods[1] not in ("s32", "f32"):
         unknown(em, code)
-    operands(em, code, 4)
+    operands(em, code)
     a, b, c = em.read(code.operands[1], mods[0]), em.read(code.operands[2], mods[0]), em.read(code.operands[3], mods[1])
     if mods[1] == "f32":
         condition = em.op("fcmp oge", c, Value("float", False, "0.0"), result="i1")
@@ -112,12 +108,11 @@ def select_sign(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], em.select(condition, a, b))
 
 
-@lowering("mov")
 def move(em: Emitter, code: Instruction) -> None:
     """mov: registers, constants, addresses; packing and unpacking of vectors."""
     kinds = INTEGERS | FLOATS | LOGICAL
     kind = typed(em, code, kinds, "v2", "v4")
-    operands(em, code, 2)
+    operands(em, code)
     target, source = code.operands
     if "v2" in code.mods or "v4" in code.mods:
         count = 2 if "v2" in code.mods else 4
@@ -147,18 +142,16 @@ def move(em: Emitter, code: Instruction) -> None:
     em.write(target, value)
 
 
-@lowering("cvta")
 def convert_address(em: Emitter, code: Instruction) -> None:
     """cvta: addresses of all spaces are generic ones here."""
     if not code.mods or code.mods[-1] not in ("u64", "u32"):
         unknown(em, code)
     if any(m not in ("to", "global", "const", "shared", "local", "param") for m in code.mods[:-1]):
         unknown(em, code)
-    operands(em, code, 2)
+    operands(em, code)
     em.write(code.operands[0], em.read(code.operands[1], code.mods[-1]))
 
 
-@lowering("cvt")
 def convert(em: Emitter, code: Instruction) -> None:
     """cvt.round.ftz.sat.to.from: integers and floats."""
     kinds = INTEGERS | FLOATS | {"u8", "s8"}
@@ -167,7 +160,7 @@ def convert(em: Emitter, code: Instruction) -> None:
     source, to, mods = code.mods[-1], code.mods[-2], code.mods[:-2]
     if any(m not in ("rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "ftz", "sat") for m in mods):
         unknown(em, code)
-    operands(em, code, 2)
+    operands(em, code)
     value = em.read(code.operands[1], source)
     llvm = LLVM_TYPE[to]
     signed = to[0] == "s"

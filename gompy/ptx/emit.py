@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import struct
 
-from . import abi
+from gompy.abi import ptx as abi
+
 from .syntax import (
     TYPE_BYTES,
     FloatImmediate,
@@ -401,7 +402,7 @@ class Emitter:
         bad, good = self.fresh("full"), self.fresh("room")
         self.put(f"br i1 {over}, label %{bad}, label %{good}, !prof !2")
         self.label(bad)
-        self.helper("trap", f"ptr %w, i32 {mask}, i32 1, {self.site()}")
+        self.helper("trap", f"ptr %w, i32 {mask}, i32 {abi.TRAPS.index('local_memory')}, {self.site()}")
         self.put("unreachable")
         self.label(good)
 

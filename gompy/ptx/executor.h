@@ -3,20 +3,25 @@
  * PTX objects are linked to an image (parsed, checked, compiled; no device memory needed), an image is loaded into a
  * device's memory as a module, and a module's kernels are launched.  Functions return a CUresult number (0 = success).
  * Nothing here keeps state in thread-local variables between calls; every function may be called from any thread, and
- * launches of one module may run at the same time.  No LLVM and no Python are loaded into the process: an object that is not in
+ * launches of one module may run at the same time.  No LLVM and no Python are loaded into the process: an object that
+ * is not in
  * the cache is compiled by a child process (gompy/ptx/__main__.py).
  *
  * Device memory is one window of addresses, [base, base + size), that the driver has reserved (mmap) at the same
  * addresses in this process: a device address is the host address of the same bytes.  Everything outside is not
- * device memory: the executor's own windows for shared and local memory lie below 2^32, any other address is reported as
+ * device memory: the executor's own windows for shared and local memory lie below 2^32, any other address is reported
+ * as
  * PTX_ERROR_ILLEGAL_ADDRESS and never touched.  Pages inside the window may be PROT_NONE (not allocated): an access is
- * caught (SIGSEGV, only while kernels run; the program's own handler is called for any other fault) and reported the same way.
+ * caught (SIGSEGV, only while kernels run; the program's own handler is called for any other fault) and reported the
+ * same way.
  */
 #ifndef GOMPY_PTX_EXECUTOR_H
 #define GOMPY_PTX_EXECUTOR_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "../native/cuda.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,21 +30,26 @@ extern "C" {
 /* The CUresult numbers that come back from here. */
 enum ptx_result
 {
-  PTX_SUCCESS = 0,
-  PTX_ERROR_INVALID_VALUE = 1,          /* block or grid of size 0, too large, wrong parameter size */
-  PTX_ERROR_OUT_OF_MEMORY = 2,
-  PTX_ERROR_INVALID_IMAGE = 200,
-  PTX_ERROR_INVALID_PTX = 218,          /* syntax error, unknown opcode, type error: the log has file and line */
-  PTX_ERROR_JIT_COMPILER_NOT_FOUND = 221, /* no python or no llvmlite */
-  PTX_ERROR_SYMBOL_NOT_FOUND = 302,     /* unresolved or defined twice (link: the log names object and line) */
-  PTX_ERROR_NOT_FOUND = 500,            /* no function or variable of that name */
-  PTX_ERROR_ILLEGAL_ADDRESS = 700,
-  PTX_ERROR_LAUNCH_TIMEOUT = 702,       /* every warp of a CTA waits at a barrier that nobody else will reach */
-  PTX_ERROR_ILLEGAL_INSTRUCTION = 715,
-  PTX_ERROR_MISALIGNED_ADDRESS = 716,
-  PTX_ERROR_INVALID_PC = 718,           /* indirect call of something that is no function */
-  PTX_ERROR_LAUNCH_FAILED = 719,        /* trap (abort, assert), local memory or call stack exhausted */
-  PTX_ERROR_NOT_SUPPORTED = 801         /* valid PTX that the executor does not implement */
+  PTX_SUCCESS = CUDA_SUCCESS,
+  /* block or grid of size 0, too large, wrong parameter size */
+  PTX_ERROR_INVALID_VALUE = CUDA_ERROR_INVALID_VALUE,
+  PTX_ERROR_OUT_OF_MEMORY = CUDA_ERROR_OUT_OF_MEMORY,
+  PTX_ERROR_INVALID_IMAGE = CUDA_ERROR_INVALID_IMAGE,
+  /* syntax error, unknown opcode, type error: the log has file and line */
+  PTX_ERROR_INVALID_PTX = CUDA_ERROR_INVALID_PTX,
+  PTX_ERROR_JIT_COMPILER_NOT_FOUND = CUDA_ERROR_JIT_COMPILER_NOT_FOUND, /* no python or no llvmlite */
+  /* unresolved or defined twice (link: the log names object and line) */
+  PTX_ERROR_SYMBOL_NOT_FOUND = CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND,
+  PTX_ERROR_NOT_FOUND = CUDA_ERROR_NOT_FOUND,            /* no function or variable of that name */
+  PTX_ERROR_ILLEGAL_ADDRESS = CUDA_ERROR_ILLEGAL_ADDRESS,
+  /* every warp of a CTA waits at a barrier that nobody else will reach */
+  PTX_ERROR_LAUNCH_TIMEOUT = CUDA_ERROR_LAUNCH_TIMEOUT,
+  PTX_ERROR_ILLEGAL_INSTRUCTION = CUDA_ERROR_ILLEGAL_INSTRUCTION,
+  PTX_ERROR_MISALIGNED_ADDRESS = CUDA_ERROR_MISALIGNED_ADDRESS,
+  PTX_ERROR_INVALID_PC = CUDA_ERROR_INVALID_PC,           /* indirect call of something that is no function */
+  /* trap (abort, assert), local memory or call stack exhausted */
+  PTX_ERROR_LAUNCH_FAILED = CUDA_ERROR_LAUNCH_FAILED,
+  PTX_ERROR_NOT_SUPPORTED = CUDA_ERROR_NOT_SUPPORTED         /* valid PTX that the executor does not implement */
 };
 
 /* What checked code looks for (GOMPY_CHECK). */
@@ -50,8 +60,8 @@ enum ptx_check
   PTX_CHECK_SYNC = 4                    /* barriers that not all reach, masks; told */
 };
 
-/* The memory of one emulated device; the executor keeps the pointer while a module lives in it.  All callbacks may be called from
-   several threads at the same time, and must not call back into the executor. */
+/* The memory of one emulated device; the executor keeps the pointer while a module lives in it.  All callbacks may be
+   called from several threads at the same time, and must not call back into the executor. */
 typedef struct ptx_memory
 {
   uint64_t base, size;                  /* the window */
@@ -59,16 +69,18 @@ typedef struct ptx_memory
   /* Memory in the window for a module's variable (.global, .const); zeroed or not.  0 = out of memory. */
   uint64_t (*alloc_variable) (void *user, size_t size, size_t align, const char *name);
   void (*free_variable) (void *user, uint64_t address);
-  /* malloc and free of device code; addresses in the window, 16-byte aligned, malloc returns 0 when the heap is exhausted. */
+  /* malloc and free of device code; addresses in the window, 16-byte aligned, malloc returns 0 when the heap is
+     exhausted. */
   uint64_t (*heap_malloc) (void *user, size_t size);
   void (*heap_free) (void *user, uint64_t address);
   /* Text that device code printed (vprintf); may be NULL: written to stdout with fwrite. */
   void (*print) (void *user, const char *text, size_t length);
-  /* One line about where a bad address lies (nearest allocation), for messages; may be NULL.  Writes at most SIZE bytes with NUL. */
+  /* One line about where a bad address lies (nearest allocation), for messages; may be NULL.  Writes at most SIZE bytes
+     with NUL. */
   void (*describe) (void *user, uint64_t address, char *text, size_t size);
-  /* For checked code, else NULL: a byte for each byte of the window, 0 not allocated, 1 allocated, 3 allocated and written.  The
-     owner of the memory keeps the first two and marks what the host writes; kernels mark what they write.  Within one run of
-     equal bytes is not one block: neighbours need a byte of 0 between them. */
+  /* For checked code, else NULL: a byte for each byte of the window, 0 not allocated, 1 allocated, 3 allocated and
+     written.  The owner of the memory keeps the first two and marks what the host writes; kernels mark what they write.
+     Within one run of equal bytes is not one block: neighbours need a byte of 0 between them. */
   uint8_t *shadow;
   /* One line about a mistake after which the kernel goes on; may be NULL: written to stderr. */
   void (*warn) (void *user, const char *text);
@@ -118,7 +130,8 @@ typedef struct ptx_image ptx_image;     /* linked, not loaded; reference counted
 typedef struct ptx_module ptx_module;
 typedef struct ptx_function ptx_function; /* lives as long as its module */
 
-/* Link N objects; CHECK: 0, or enum ptx_check's values, for code with checks.  LOG (NUL-terminated, cut to LOG_SIZE, may be NULL) gets the errors, one line each: "NAME:LINE: error: ...". */
+/* Link N objects; CHECK: 0, or enum ptx_check's values, for code with checks.  LOG (NUL-terminated, cut to LOG_SIZE,
+   may be NULL) gets the errors, one line each: "NAME:LINE: error: ...". */
 int ptx_link (const ptx_object *objects, size_t n, unsigned check, ptx_image **image, char *log, size_t log_size);
 void ptx_image_free (ptx_image *image);
 
@@ -127,11 +140,12 @@ int ptx_load (ptx_image *image, const ptx_memory *memory, ptx_module **module, p
 /* No launch of it may be running. */
 void ptx_unload (ptx_module *module);
 
-int ptx_find_function (ptx_module *module, const char *name, ptx_function **function); /* entries only; else 500 */
+int ptx_find_function (ptx_module *module, const char *name, ptx_function **function); /* else 500 */
 int ptx_find_variable (ptx_module *module, const char *name, uint64_t *address, uint64_t *size);
 const char *ptx_function_name (const ptx_function *function);
 int ptx_function_attributes (const ptx_function *function, ptx_attributes *attributes);
-int ptx_function_param (const ptx_function *function, uint32_t index, uint64_t *offset, uint64_t *size); /* 1 past the end */
+/* 1 past the end */
+int ptx_function_param (const ptx_function *function, uint32_t index, uint64_t *offset, uint64_t *size);
 
 /* Run a kernel to its end in the calling thread and helpers.  On failure memory stays as it is at that moment. */
 int ptx_launch (ptx_function *function, const ptx_launch_config *config, ptx_error *failure);

@@ -2,25 +2,35 @@
 """The PTX executor: executor.h implemented.
 
 cache.pxi    files of the compiled-code cache: which are trusted, and which are in memory only
-compiler.pxi the compiler's process, which fills it
-link.pxi     objects to an image: symbols resolved, code loaded
-load.pxi     an image in a device's memory: variables, function descriptors, link words
-launch.pxi   blocks over host threads
-schedule.pxi the warps of a block: stacks, barriers, the end
+compiler_process.pxi  the process that fills it
+link.pxi     objects to an image: symbols resolved
+runs.pxi     a launch, and the host threads and warps at work on it
+failures.pxi how a kernel fails
+print.pxi    vprintf, malloc and the driver's other functions
+code.pxi     code files, mapped or compiled when they are first called
+load.pxi     an image in a device's memory: variables, function descriptors
 lanes.pxi    what compiled code calls: accesses lane by lane, atomics, indirect calls, faults
-print.pxi    vprintf
+barriers.pxi where warps wait for each other
 check.pxi    the executor's part of checked code (GOMPY_CHECK)
+ops.pxi      the tables of what compiled code calls
+schedule.pxi the warps of a block: stacks, turns, the end
+launch.pxi   blocks over host threads
 
 Runs in processes without an interpreter: `nogil`, C types, no exceptions; module-level variables start as zero.
 """
 
 include "types.pxi"
 include "cache.pxi"
-include "compiler.pxi"
+include "compiler_process.pxi"
 include "link.pxi"
+include "runs.pxi"
+include "failures.pxi"
+include "print.pxi"
+include "code.pxi"
 include "load.pxi"
 include "lanes.pxi"
-include "print.pxi"
-include "schedule.pxi"
+include "barriers.pxi"
 include "check.pxi"
+include "ops.pxi"
+include "schedule.pxi"
 include "launch.pxi"

@@ -8,6 +8,7 @@ hardware's reconvergence stack makes them.
 
 from __future__ import annotations
 
+from .opcodes import NO_RESULT
 from .syntax import Call, Function, Instruction, Label, Memory, Not, Operand, Pair, PtxError, Register, Symbol, Vector
 
 TYPE_CHECKING = False
@@ -16,33 +17,6 @@ if TYPE_CHECKING:
     from dataclasses import dataclass, field
 else:
     from .records import dataclass, field
-
-NO_RESULT = frozenset(
-    [
-        "st",
-        "bra",
-        "bar",
-        "barrier",
-        "membar",
-        "fence",
-        "trap",
-        "exit",
-        "ret",
-        "red",
-        "prefetch",
-        "prefetchu",
-        "nanosleep",
-        "brkpt",
-        "call",
-        "discard",
-        "stackrestore",
-        "cp",
-        "applypriority",
-        "pmevent",
-        "setmaxnreg",
-    ]
-)
-"""Opcodes whose first operand is no destination."""
 
 
 @dataclass(slots=True)

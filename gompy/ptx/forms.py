@@ -1,9 +1,11 @@
-"""The table of opcodes, and what its families share: checks of operands and modifiers, rounding, flushing."""
+"""What lowerings of opcodes share: checks of operands and modifiers, rounding, flushing."""
 
 from __future__ import annotations
 
-from . import abi
+from gompy.abi import ptx as abi
+
 from .emit import BITS, Emitter, Value
+from .opcodes import OPCODES
 from .syntax import Instruction, PtxError
 
 TYPE_CHECKING = False
@@ -12,37 +14,11 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     Lowering = Callable[[Emitter, Instruction], None]
-TABLE: dict[str, Lowering] = {}
 
 INTEGERS = frozenset(["u16", "s16", "u32", "s32", "u64", "s64"])
 FLOATS = frozenset(["f32", "f64"])
 LOGICAL = frozenset(["pred", "b16", "b32", "b64"])
 ROUNDING = {"rn": 0, "rz": 1, "rm": 2, "rp": 3}
-FLOAT_LANE_OPS = (
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "fma",
-    "sqrt",
-    "rcp",
-    "cvt_s32",
-    "cvt_u32",
-    "cvt_s64",
-    "cvt_u64",
-    "cvt_f64",
-)
-
-
-def lowering(*names: str) -> Callable[[Lowering], Lowering]:
-    """Enter a function in the table of opcodes."""
-
-    def enter(function: Lowering) -> Lowering:
-        for name in names:
-            TABLE[name] = function
-        return function
-
-    return enter
 
 
 class UnknownForm(PtxError):
@@ -61,8 +37,9 @@ def typed(em: Emitter, code: Instruction, allowed: frozenset[str], *mods: str) -
     return code.mods[-1]
 
 
-def operands(em: Emitter, code: Instruction, count: int) -> None:
-    """Check the number of operands."""
+def operands(em: Emitter, code: Instruction, count: int = 0) -> None:
+    """Check the number of operands: the opcode's (opcodes.py), or for those that have several, that of the form."""
+    count = count or OPCODES[code.base].count
     if len(code.operands) != count:
         em.fail(f"'{code.opcode}' needs {count} operands, {len(code.operands)} given")
 
@@ -82,7 +59,7 @@ def directed(em: Emitter, operation: str, mode: int, kind: str, *values: Value) 
         places.append(places[0])
     out = em.scratch(0)
     word = abi.LANE_OPS.index("round") | (BITS[values[0].type] // 8) << 8
-    word |= FLOAT_LANE_OPS.index(operation) << 16 | mode << 24
+    word |= abi.FLOAT_LANE_OPS.index(operation) << 16 | mode << 24
     em.helper(
         "lanes", f"ptr %w, i32 {em.active}, i32 {word}, " + ", ".join(f"ptr {p}" for p in places) + f", ptr {out}"
     )

@@ -162,7 +162,6 @@ ALLOWED = {
     "ex2": ("approx", "ftz"),
     "tanh": ("approx",),
 }
-COUNT = {"fma": 3, "neg": 1, "abs": 1, "ex2": 1, "tanh": 1}
 
 
 def one(em: Emitter, code: Instruction, kind: str, values: list[Value]) -> Value:
@@ -208,8 +207,7 @@ def compute(em: Emitter, code: Instruction) -> None:
     if allowed is None or any(m not in allowed for m in code.mods[:-1]) or "oob" in code.mods:
         unknown(em, code)
     kind = code.mods[-1]
-    count = COUNT.get(code.base, 2)
-    operands(em, code, count + 1)
+    operands(em, code)
     if kind in HALVES:
         em.write(code.operands[0], one(em, code, kind, [em.read(o, "b16") for o in code.operands[1:]]))
         return
@@ -308,7 +306,7 @@ def convert(em: Emitter, code: Instruction) -> None:
             high, low = clamp(em, high), clamp(em, low)
         em.write(code.operands[0], joined(em, narrow(em, low, to, mode), narrow(em, high, to, mode)))
         return
-    operands(em, code, 2)
+    operands(em, code)
     if to == "tf32" and source == "f32":
         bits = em.fit(em.read(code.operands[1], "f32"), "i32")
         if "rna" in mods:
@@ -353,13 +351,3 @@ def converted(em: Emitter, code: Instruction, source: str, to: str, mods: tuple[
     if to == "f64":
         return em.cast("fpext", value, "double")
     unknown(em, code)
-
-
-def lower(em: Emitter, code: Instruction) -> None:
-    """An instruction with a 16-bit type."""
-    if code.base == "cvt":
-        convert(em, code)
-    elif code.base in ("setp", "set"):
-        compare(em, code)
-    else:
-        compute(em, code)

@@ -25,35 +25,35 @@ static const uint8_t gompy_blake_order[12][16] = {
   { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 }, { 14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3 } };
 
 #define GOMPY_TURN(X, N) ((X) >> (N) | (X) << (64 - (N)))
-#define GOMPY_MIX(A, B, C, D, X, Y)                                                                                     \
-  do {                                                                                                                  \
-    A = A + B + (X); D = GOMPY_TURN (D ^ A, 32); C = C + D; B = GOMPY_TURN (B ^ C, 24);                                 \
-    A = A + B + (Y); D = GOMPY_TURN (D ^ A, 16); C = C + D; B = GOMPY_TURN (B ^ C, 63);                                 \
+#define GOMPY_MIX(A, B, C, D, X, Y)                                                                                    \
+  do {                                                                                                                 \
+    A = A + B + (X); D = GOMPY_TURN (D ^ A, 32); C = C + D; B = GOMPY_TURN (B ^ C, 24);                                \
+    A = A + B + (Y); D = GOMPY_TURN (D ^ A, 16); C = C + D; B = GOMPY_TURN (B ^ C, 63);                                \
   } while (0)
 
 /* One block of 128 bytes into the state H; T: bytes so far, LAST: all ones in the last block.  */
-#define GOMPY_COMPRESS(T_, H, M, COUNT, LAST)                                                                           \
-  do {                                                                                                                  \
-    T_ v[16];                                                                                                           \
-    for (int i_ = 0; i_ < 8; i_++)                                                                                      \
-      { v[i_] = H[i_]; v[i_ + 8] = (T_) { 0 } + gompy_blake_start[i_]; }                                                \
-    v[12] ^= (T_) { 0 } + (COUNT);                                                                                      \
-    v[14] ^= (T_) { 0 } + (LAST);                                                                                       \
-    _Pragma ("GCC unroll 12")                                                                                           \
-    for (int r_ = 0; r_ < 12; r_++)                                                                                     \
-      {                                                                                                                 \
-        const uint8_t *s_ = gompy_blake_order[r_];                                                                      \
-        GOMPY_MIX (v[0], v[4], v[8], v[12], M[s_[0]], M[s_[1]]);                                                        \
-        GOMPY_MIX (v[1], v[5], v[9], v[13], M[s_[2]], M[s_[3]]);                                                        \
-        GOMPY_MIX (v[2], v[6], v[10], v[14], M[s_[4]], M[s_[5]]);                                                       \
-        GOMPY_MIX (v[3], v[7], v[11], v[15], M[s_[6]], M[s_[7]]);                                                       \
-        GOMPY_MIX (v[0], v[5], v[10], v[15], M[s_[8]], M[s_[9]]);                                                       \
-        GOMPY_MIX (v[1], v[6], v[11], v[12], M[s_[10]], M[s_[11]]);                                                     \
-        GOMPY_MIX (v[2], v[7], v[8], v[13], M[s_[12]], M[s_[13]]);                                                      \
-        GOMPY_MIX (v[3], v[4], v[9], v[14], M[s_[14]], M[s_[15]]);                                                      \
-      }                                                                                                                 \
-    for (int i_ = 0; i_ < 8; i_++)                                                                                      \
-      H[i_] ^= v[i_] ^ v[i_ + 8];                                                                                       \
+#define GOMPY_COMPRESS(T_, H, M, COUNT, LAST)                                                                          \
+  do {                                                                                                                 \
+    T_ v[16];                                                                                                          \
+    for (int i_ = 0; i_ < 8; i_++)                                                                                     \
+      { v[i_] = H[i_]; v[i_ + 8] = (T_) { 0 } + gompy_blake_start[i_]; }                                               \
+    v[12] ^= (T_) { 0 } + (COUNT);                                                                                     \
+    v[14] ^= (T_) { 0 } + (LAST);                                                                                      \
+    _Pragma ("GCC unroll 12")                                                                                          \
+    for (int r_ = 0; r_ < 12; r_++)                                                                                    \
+      {                                                                                                                \
+        const uint8_t *s_ = gompy_blake_order[r_];                                                                     \
+        GOMPY_MIX (v[0], v[4], v[8], v[12], M[s_[0]], M[s_[1]]);                                                       \
+        GOMPY_MIX (v[1], v[5], v[9], v[13], M[s_[2]], M[s_[3]]);                                                       \
+        GOMPY_MIX (v[2], v[6], v[10], v[14], M[s_[4]], M[s_[5]]);                                                      \
+        GOMPY_MIX (v[3], v[7], v[11], v[15], M[s_[6]], M[s_[7]]);                                                      \
+        GOMPY_MIX (v[0], v[5], v[10], v[15], M[s_[8]], M[s_[9]]);                                                      \
+        GOMPY_MIX (v[1], v[6], v[11], v[12], M[s_[10]], M[s_[11]]);                                                    \
+        GOMPY_MIX (v[2], v[7], v[8], v[13], M[s_[12]], M[s_[13]]);                                                     \
+        GOMPY_MIX (v[3], v[4], v[9], v[14], M[s_[14]], M[s_[15]]);                                                     \
+      }                                                                                                                \
+    for (int i_ = 0; i_ < 8; i_++)                                                                                     \
+      H[i_] ^= v[i_] ^ v[i_ + 8];                                                                                      \
   } while (0)
 
 /* BLAKE2b-256 without a key, of less than 2^64 bytes.  */

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 
+from gompy.abi import ptx as abi
+
 from . import unit
 from .lower import entry_layout, frame_layout
 from .operands import is_count
@@ -22,20 +24,11 @@ from .syntax import (
     Vector,
 )
 
-VARIABLE = struct.Struct(
-    "<4I4Q2I"
-)  # name, space, linkage, line, size, align, data offset + 1 (0: zero), bytes there, first reloc, relocs
-FUNCTION = struct.Struct(
-    "<8I2Q2I"
-)  # name, entry, linkage, line, last line, first param, params, max threads; param bytes, local bytes; first ref, refs
-PARAM = struct.Struct("<2Q")  # offset, size
-RELOC = struct.Struct("<Q2Iq")  # offset in the variable, name, reserved, addend
-LOC = struct.Struct("<3I")  # line, file, source line
-REF = struct.Struct("<2I")  # name that a function refers to, line
-FILE = struct.Struct("<2I")  # number, name
-INFO = struct.Struct("<4I")  # PTX version * 10, is GCC's OpenMP code, has entries, architecture
-SPACES = ("global", "const", "shared")
-LINKAGES = ("", "visible", "weak", "common", "extern")
+VARIABLE, FUNCTION = struct.Struct(abi.layout("variable_record")), struct.Struct(abi.layout("function_record"))
+PARAM, RELOC = struct.Struct(abi.layout("param_record")), struct.Struct(abi.layout("reloc_record"))
+LOC, FILE = struct.Struct(abi.layout("loc_record")), struct.Struct(abi.layout("file_record"))
+REF, INFO = struct.Struct(abi.layout("ref_record")), struct.Struct(abi.layout("info_record"))
+SPACES, LINKAGES = abi.SPACES, abi.LINKAGES
 
 
 def initial_bytes(variable: Variable, name: str) -> tuple[bytes, list[tuple[int, Symbol]]]:

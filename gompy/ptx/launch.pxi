@@ -1,6 +1,6 @@
 # Launches: blocks over host threads.
 
-cdef void work(run *launch) noexcept nogil:
+cdef void run_blocks(run *launch) noexcept nogil:
     """Run blocks until there are none left."""
     global gompy_running
     cdef runner *r = take_runner()
@@ -20,8 +20,9 @@ cdef void work(run *launch) noexcept nogil:
     give_runner(r)
 
 
-# A helping thread waits for launches as long as the process lives.  Waking it takes longer than a small launch, so a call is
-# withdrawn where the launch has ended before the helper has come: it finds it so, some time later, and sleeps on.
+# A helping thread waits for launches as long as the process lives.  Waking it takes longer than a small launch, so a
+# call is withdrawn where the launch has ended before the helper has come: it finds it so, some time later, and sleeps
+# on.
 
 cdef enum:
     NOT_CALLED
@@ -45,13 +46,13 @@ cdef void wait_for(sem_t *semaphore) noexcept nogil:
         pass
 
 
-cdef void *helping(void *argument) noexcept nogil:
+cdef void *helper_thread(void *argument) noexcept nogil:
     """A helping thread's life."""
     cdef helper *h = <helper *> argument
     while True:
         wait_for(&h.wake)
         if gompy_change(&h.state, CALLED, AT_WORK):
-            work(h.launch)
+            run_blocks(h.launch)
             sem_post(&h.done)
     return NULL
 
@@ -73,7 +74,7 @@ cdef helper *new_helper() noexcept nogil:
     sigdelset(&all_signals, SIGFPE)
     sigdelset(&all_signals, SIGILL)
     pthread_sigmask(SIG_SETMASK, &all_signals, &old_signals)
-    result = pthread_create(&thread, NULL, helping, h)
+    result = pthread_create(&thread, NULL, helper_thread, h)
     pthread_sigmask(SIG_SETMASK, &old_signals, NULL)
     if result != 0:
         free(h)
@@ -103,7 +104,8 @@ cdef helper *call_helpers(run *launch, int wanted) noexcept nogil:
         h.launch, h.next = launch, called
         called = h
         gompy_change(&h.state, NOT_CALLED, CALLED)
-        # A wake-up of a withdrawn call that it has not answered yet is this call's as well: it reads the state after it.
+        # A wake-up of a withdrawn call that it has not answered yet is this call's as well: it reads the state after
+        # it.
         if sem_getvalue(&h.wake, &pending) != 0 or pending <= 0:
             sem_post(&h.wake)
         wanted -= 1
@@ -143,14 +145,20 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     memset(failure, 0, sizeof(ptx_error))
     memset(&launch, 0, sizeof(run))
     launch.blocks = <uint64_t> config.grid[0] * config.grid[1] * config.grid[2]
+    if not f.entry:
+        failure.code = PTX_ERROR_INVALID_VALUE
+        snprintf(failure.message, sizeof(failure.message), "function '%s' is no kernel (.entry)", function.name)
+        return PTX_ERROR_INVALID_VALUE
     if threads == 0 or threads > 1024 or launch.blocks == 0 or (f.max_threads and threads > f.max_threads):
         failure.code = PTX_ERROR_INVALID_VALUE
-        snprintf(failure.message, sizeof(failure.message), "kernel '%s': a block of %llu threads, a grid of %llu blocks", function.name,
+        snprintf(failure.message, sizeof(failure.message),
+                 "kernel '%s': a block of %llu threads, a grid of %llu blocks", function.name,
                  <unsigned long long> threads, <unsigned long long> launch.blocks)
         return PTX_ERROR_INVALID_VALUE
     if config.params_size < f.param_bytes:
         failure.code = PTX_ERROR_INVALID_VALUE
-        snprintf(failure.message, sizeof(failure.message), "kernel '%s' takes %llu bytes of parameters, %zu given", function.name,
+        snprintf(failure.message, sizeof(failure.message), "kernel '%s' takes %llu bytes of parameters, %zu given",
+                 function.name,
                  <unsigned long long> f.param_bytes, config.params_size)
         return PTX_ERROR_INVALID_VALUE
     rows = config.block[0] % 32 == 0 or (config.block[1] == 1 and config.block[2] == 1)
@@ -175,7 +183,7 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     if <uint64_t> wanted > launch.blocks:
         wanted = <int> launch.blocks
     helpers = call_helpers(&launch, wanted - 1 if wanted <= 64 else 64)
-    work(&launch)
+    run_blocks(&launch)
     dismiss_helpers(helpers)
     if module.image.check:
         guard_stacks(&launch, SHADOW_ALLOCATED)
@@ -189,4 +197,5 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
 
 cdef bint is_stub(descriptor *d, int form) noexcept nogil:
     """Whether a form's code is not loaded yet."""
-    return d.code[form] == (<void *> stub_s if form == FORM_S else <void *> stub_e if form == FORM_E else <void *> stub_x)
+    return d.code[form] == (<void *> stub_s if form == FORM_S else <void *> stub_e if form == FORM_E
+                            else <void *> stub_x)

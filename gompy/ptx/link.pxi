@@ -1,6 +1,7 @@
 # Linking: objects to an image.  Names that are not .visible belong to their object; others must be defined once.
 
-cdef char *append(char *text, size_t *used, size_t *room, const char *format, const char *a, const char *b) noexcept nogil:
+cdef char *append_line(char *text, size_t *used, size_t *room, const char *format, const char *a,
+                       const char *b) noexcept nogil:
     """Append a formatted line to a growing text.  NULL, for good, when there is no memory for it."""
     cdef size_t need = strlen(format) + strlen(a) + strlen(b) + 1
     cdef char *more
@@ -42,8 +43,9 @@ cdef inline function_record *function_of(obj *o, uint32_t number) noexcept nogil
     return <function_record *> section_of(o.index, SECTION_FUNCTIONS) + number
 
 
-cdef int define(ptx_image *image, obj *o, uint32_t object, const char *name, uint32_t number, uint32_t linkage, uint32_t line,
-                bint function, text_buffer *log) noexcept nogil:
+cdef int define_symbol(ptx_image *image, obj *o, uint32_t object, const char *name, uint32_t number, uint32_t linkage,
+                       uint32_t line,
+                       bint function, text_buffer *log) noexcept nogil:
     """Enter a global definition."""
     cdef symbol *slot = find_symbol(image, name)
     cdef char text[1024]
@@ -51,9 +53,10 @@ cdef int define(ptx_image *image, obj *o, uint32_t object, const char *name, uin
         if linkage == LINKAGE_WEAK or linkage == LINKAGE_COMMON:
             return 0
         if slot.linkage != LINKAGE_WEAK and slot.linkage != LINKAGE_COMMON:
-            snprintf(text, sizeof(text), "%s:%u: error: multiple definition of '%s'; it is also defined in %s\n", o.name, line,
+            snprintf(text, sizeof(text), "%s:%u: error: multiple definition of '%s'; it is also defined in %s\n",
+                     o.name, line,
                      name, image.objects[slot.object].name)
-            say(log, text)
+            log_text(log, text)
             return PTX_ERROR_SYMBOL_NOT_FOUND
     slot.name, slot.object, slot.number, slot.linkage, slot.function = name, object, number, linkage, function
     return 0
@@ -61,8 +64,29 @@ cdef int define(ptx_image *image, obj *o, uint32_t object, const char *name, uin
 
 cdef int no_memory(text_buffer *log) noexcept nogil:
     """The error of an allocation that failed."""
-    say(log, "error: out of memory\n")
+    log_text(log, "error: out of memory\n")
     return PTX_ERROR_OUT_OF_MEMORY
+
+
+cdef int compile_objects(cache *c, ptx_image *image, const char *requests, size_t size,
+                         text_buffer *log) noexcept nogil:
+    """Have the compiler make what is asked for.  Where texts are gone from the cache, it is given ours."""
+    cdef size_t i, mark = log.used
+    cdef char name[160]
+    cdef obj *o
+    cdef int result = run_compiler(c, requests, size, log)
+    if result != TEXT_GONE:
+        return result
+    for i in range(image.nobjects):
+        o = &image.objects[i]
+        snprintf(name, sizeof(name), "%s.ptx", o.key)
+        if find_kept(name) == NULL and not keep_text(name, o.text, o.text_size):
+            return no_memory(log)
+    log.used = mark
+    if log.data != NULL and log.size:
+        log.data[mark] = 0
+    result = run_compiler(c, requests, size, log)
+    return PTX_ERROR_JIT_COMPILER_NOT_FOUND if result == TEXT_GONE else result
 
 
 cdef void one_line(char *name) noexcept nogil:
@@ -94,30 +118,36 @@ cdef int open_objects(ptx_image *image, cache *c, const ptx_object *objects, tex
             end += 1
         size = end - objects[i].text
         gompy_text_key(objects[i].text, size, o.key)
+        o.text = <char *> malloc(size + 1)
+        if o.text == NULL:
+            free(requests)
+            return no_memory(log)
+        memcpy(o.text, objects[i].text, size)
+        o.text_size = size
         if objects[i].name != NULL and objects[i].name[0]:
             snprintf(o.name, sizeof(o.name), "%s", objects[i].name)
         else:
             snprintf(o.name, sizeof(o.name), "object %zu", i)
         one_line(o.name)
         snprintf(name, sizeof(name), "%s.I", o.key)
-        o.index = map_file(c, name, KIND_INDEX, NULL)
+        o.index = read_file(c, name, KIND_INDEX)
         # The text is kept: functions are compiled from it when they are first called.
         snprintf(name, sizeof(name), "%s.ptx", o.key)
         if not has_file(c, name, size if size else 1) and not write_text(c, name, objects[i].text, size):
             free(requests)
             return PTX_ERROR_OUT_OF_MEMORY
-        requests = append(requests, &used, &room, "object %s %s\n", o.key, o.name)
+        requests = append_line(requests, &used, &room, "object %s %s\n", o.key, o.name)
     mark = used
     # GCC's own conventions hold in an image if the object of a kernel follows them; only the text tells at this point.
     for i in range(image.nobjects):
         o = &image.objects[i]
         if o.index == NULL:
-            requests = append(requests, &used, &room, "want %s I%s\n", o.key, "")
+            requests = append_line(requests, &used, &room, "want %s I%s\n", o.key, "")
     if used > mark:
-        requests = append(requests, &used, &room, "auto%s%s\n", " checked" if image.check else "", "")
+        requests = append_line(requests, &used, &room, "auto%s%s\n", " checked" if image.check else "", "")
         if requests == NULL:
             return no_memory(log)
-        result = run_compiler(c, requests, used, log)
+        result = compile_objects(c, image, requests, used, log)
         if result:
             free(requests)
             return result
@@ -125,9 +155,9 @@ cdef int open_objects(ptx_image *image, cache *c, const ptx_object *objects, tex
         o = &image.objects[i]
         if o.index == NULL:
             snprintf(name, sizeof(name), "%s.I", o.key)
-            o.index = map_file(c, name, KIND_INDEX, NULL)
+            o.index = read_file(c, name, KIND_INDEX)
             if o.index == NULL:
-                say(log, "error: the PTX compiler left no result\n")
+                log_text(log, "error: the PTX compiler left no result\n")
                 free(requests)
                 return PTX_ERROR_JIT_COMPILER_NOT_FOUND
         o.info = <info_record *> section_of(o.index, SECTION_INFO)
@@ -143,11 +173,11 @@ cdef int open_objects(ptx_image *image, cache *c, const ptx_object *objects, tex
         if (openmp and o.index.section[SECTION_FUNCTIONS].bytes) or (not openmp and o.info.entries):
             snprintf(name, sizeof(name), "%s.%s", o.key, form)
             if not has_file(c, name, 0):
-                requests = append(requests, &used, &room, "want %s %s\n", o.key, form)
+                requests = append_line(requests, &used, &room, "want %s %s\n", o.key, form)
     if requests == NULL:
         return no_memory(log)
     if used > mark:
-        result = run_compiler(c, requests, used, log)
+        result = compile_objects(c, image, requests, used, log)
     free(requests)
     return result
 
@@ -159,7 +189,8 @@ cdef void drop_image(ptx_image *image) noexcept nogil:
         return
     for i in range(image.nobjects):
         if image.objects[i].index != NULL:
-            unmap_file(image.objects[i].index)
+            drop_file(image.objects[i].index)
+        free(image.objects[i].text)
         free(image.objects[i].names)
     free(image.objects)
     free(image.table)
@@ -167,7 +198,7 @@ cdef void drop_image(ptx_image *image) noexcept nogil:
     free(image)
 
 
-cdef int resolve(ptx_image *image, text_buffer *log) noexcept nogil:
+cdef int resolve_names(ptx_image *image, text_buffer *log) noexcept nogil:
     """Number variables and functions, enter global names, lay out shared memory."""
     cdef size_t i
     cdef uint32_t n
@@ -198,7 +229,8 @@ cdef int resolve(ptx_image *image, text_buffer *log) noexcept nogil:
         for n in range(o.nvariables):
             v = variable_of(o, n)
             if v.linkage != LINKAGE_LOCAL and v.linkage != LINKAGE_EXTERN:
-                one = define(image, o, <uint32_t> i, string_of(o.index, v.name), n, v.linkage, v.line, False, log)
+                one = define_symbol(image, o, <uint32_t> i, string_of(o.index, v.name), n, v.linkage, v.line, False,
+                                    log)
                 result = one if one else result
             if v.space == SPACE_SHARED and v.linkage != LINKAGE_EXTERN:
                 top = (top + v.align - 1) // v.align * v.align
@@ -209,13 +241,14 @@ cdef int resolve(ptx_image *image, text_buffer *log) noexcept nogil:
         for n in range(o.nfunctions):
             f = function_of(o, n)
             if f.linkage != LINKAGE_LOCAL or f.entry:
-                one = define(image, o, <uint32_t> i, string_of(o.index, f.name), n, f.linkage, f.line, True, log)
+                one = define_symbol(image, o, <uint32_t> i, string_of(o.index, f.name), n, f.linkage, f.line, True, log)
                 result = one if one else result
     image.shared_bytes = (top + 15) // 16 * 16
     return result
 
 
-cdef public int ptx_link(const ptx_object *objects, size_t n, unsigned check, ptx_image **image, char *log, size_t log_size) noexcept nogil:
+cdef public int ptx_link(const ptx_object *objects, size_t n, unsigned check, ptx_image **image, char *log,
+                         size_t log_size) noexcept nogil:
     """executor.h."""
     cdef text_buffer buffer
     cdef cache c
@@ -242,7 +275,7 @@ cdef public int ptx_link(const ptx_object *objects, size_t n, unsigned check, pt
     close_cache(&c)
     pthread_mutex_unlock(&gompy_compile_lock)
     if result == 0:
-        result = resolve(made, &buffer)
+        result = resolve_names(made, &buffer)
     if result == 0:
         result = check_links(made, &buffer)
     if result:
@@ -291,15 +324,11 @@ cdef bint enter_own(obj *o) noexcept nogil:
 
 
 cdef int builtin_number(const char *name) noexcept nogil:
-    """The driver's own functions."""
-    if strcmp(name, "vprintf") == 0:
-        return 0
-    if strcmp(name, "malloc") == 0:
-        return 1
-    if strcmp(name, "free") == 0:
-        return 2
-    if strcmp(name, "__assertfail") == 0:
-        return 3
+    """The number of one of the driver's own functions, -1 for others."""
+    cdef int n
+    for n in range(BUILTIN_COUNT):
+        if strcmp(name, gompy_builtins[n]) == 0:
+            return n
     return -1
 
 
@@ -332,7 +361,7 @@ cdef int check_links(ptx_image *image, text_buffer *log) noexcept nogil:
                 if o.names[own_slot(o, name)] or find_symbol(image, name).name != NULL or builtin_number(name) >= 0:
                     continue
                 snprintf(text, sizeof(text), "%s:%u: error: undefined reference to '%s'\n", o.name, refs[k].line, name)
-                say(log, text)
+                log_text(log, text)
                 result = PTX_ERROR_SYMBOL_NOT_FOUND
     return result
 

@@ -9,37 +9,35 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from . import abi, bits, carries, convert, forms, operations, params
+from gompy.abi import ptx as abi
+
+from . import bits, carries, convert, forms, operations, params
 from . import memory as memory_module
 from .checks import drop_masked_loads
 from .emit import Emitter, Links, ParamPlace, Value
 from .flow import Block
+from .opcodes import OPCODES, SIDE_EFFECTS
 from .syntax import Call, Function, Instruction, Module, Symbol, Variable
 from .uniform import Analysis, analyse
 
-FAMILIES = (bits, carries, convert, memory_module, operations)
-"""The modules that enter opcodes into forms.TABLE."""
+FAMILIES = {
+    "bits": bits,
+    "carries": carries,
+    "convert": convert,
+    "memory": memory_module,
+    "operations": operations,
+}
+"""The modules with the lowerings of what GCC writes."""
 
-SIDE_EFFECTS = frozenset(
-    [
-        "ld",
-        "ldu",
-        "st",
-        "atom",
-        "red",
-        "bar",
-        "barrier",
-        "barred",
-        "membar",
-        "fence",
-        "trap",
-        "brkpt",
-        "nanosleep",
-        "cp",
-        "alloca",
-        "stackrestore",
-    ]
-)
+
+def lowering(place: str) -> forms.Lowering:
+    """The function that a record of opcodes.py names."""
+    module, _, name = place.partition(".")
+    found: forms.Lowering = getattr(FAMILIES[module], name)
+    return found
+
+
+TABLE = {name: lowering(record.lowering) for name, record in OPCODES.items() if record.lowering}
 
 
 def frame_layout(variables: list[Variable]) -> tuple[dict[str, int], int]:
@@ -189,7 +187,7 @@ class Lowering(Emitter):
         self.put(f"br i1 {test}, label %{bad}, label %{good}, !prof !2")
         self.label(bad)
         self.line = self.function.line
-        self.helper("trap", f"ptr %w, i32 %m, i32 2, {self.site()}")
+        self.helper("trap", f"ptr %w, i32 %m, i32 {abi.TRAPS.index('not_uniform')}, {self.site()}")
         self.put("unreachable")
         self.label(good)
 
@@ -337,7 +335,7 @@ class Lowering(Emitter):
             self.call(code)
         else:
             try:
-                family = forms.TABLE.get(base)
+                family = TABLE.get(base)
                 if family is None:
                     forms.unknown(self, code)
                 family(self, code)

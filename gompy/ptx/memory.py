@@ -7,17 +7,23 @@ All else goes to the executor, lane by lane: shared and local memory, gathers, a
 
 from __future__ import annotations
 
-from . import abi, checks
-from .emit import BITS, IOTA, LLVM_TYPE, Emitter, Value, bytes_of
-from .forms import FLOATS, INTEGERS, LOGICAL, lowering, operands, unknown
+from gompy.abi import ptx as abi
+
+from . import checks
+from .access import address_of, contiguous, in_memory, in_shared, lanes_load, lanes_store
+from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
+from .forms import FLOATS, INTEGERS, LOGICAL, operands, unknown
+from .opcodes import ATOMIC, ORDERS, WRITES, having
 from .params import load_param, store_param
-from .syntax import Immediate, Instruction, Memory, Operand, Pair, Register, Sink, Symbol, Vector
+from .syntax import Immediate, Instruction, Memory, Operand, Pair, Register, Sink, Vector
 from .uniform import Analysis
 
 SPACES = frozenset(("global", "const", "shared", "local", "param"))
 CACHE = frozenset(("ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "volatile", "relaxed", "acquire", "release", "weak"))
 SCOPES = frozenset(("cta", "gpu", "sys", "cluster"))
 ALL = 0xFFFFFFFF
+WAITING = having(ATOMIC, ORDERS)
+STORING = having(WRITES)
 MEMORY_TYPES = INTEGERS | FLOATS | (LOGICAL - {"pred"}) | {"u8", "s8", "b8"}
 
 
@@ -37,48 +43,6 @@ def parts(em: Emitter, code: Instruction) -> tuple[str, str, int]:
         elif mod not in CACHE and mod not in SCOPES:
             unknown(em, code)
     return space, code.mods[-1], count
-
-
-def address_of(em: Emitter, memory: Memory, extra: int = 0) -> Value:
-    """The generic address that `[base + offset]` names."""
-    offset = memory.offset + extra
-    if isinstance(memory.base, Immediate):
-        return em.ints("i64", memory.base.value + offset)
-    if isinstance(memory.base, Symbol):
-        return em.address(Symbol(memory.base.name, memory.base.offset + offset))
-    base = em.fit(em.load_register(memory.base), "i64")
-    return em.op("add", base, em.ints("i64", offset)) if offset else base
-
-
-def in_memory(em: Emitter, address: str) -> str:
-    """Whether a scalar address is in device memory (i1); the last 256 bytes of it are left to the executor."""
-    base, limit = em.limits()
-    return em.new(f"icmp ule i64 {em.new(f'sub i64 {address}, {base}')}, {limit}")
-
-
-def in_shared(em: Emitter, address: str) -> tuple[str, str]:
-    """Whether an address is in shared memory (i1), and the host pointer."""
-    offset = em.new(f"sub i64 {address}, {abi.SHARED_BASE}")
-    room = em.once(
-        "%room",
-        f"%room1 = getelementptr i8, ptr %w, i64 {abi.WARP['shared_size']}",
-        "%room = load i64, ptr %room1, !invariant.load !0",
-        f"%shared1 = getelementptr i8, ptr %w, i64 {abi.WARP['shared']}",
-        "%shared = load ptr, ptr %shared1, !invariant.load !0",
-    )
-    inside = em.new(f"icmp ult i64 {offset}, {room}")
-    return inside, em.new(f"getelementptr i8, ptr %shared, i64 {offset}")
-
-
-def contiguous(em: Emitter, address: Value, size: int) -> tuple[str, str]:
-    """Whether all lanes are active, their addresses follow each other, all in device memory (i1); and the first one."""
-    first = em.new(f"extractelement {address.typed}, i32 0")
-    start = em.splat(Value("i64", False, first))
-    distance = em.new(f"sub <32 x i64> {address.text}, {start.text}")
-    match = em.new(f"icmp eq <32 x i64> {distance}, {IOTA[size]}")
-    word = em.new(f"and i32 {em.new(f'bitcast <32 x i1> {match} to i32')}, {em.active}")
-    full = em.new(f"icmp eq i32 {word}, -1")
-    return em.new(f"and i1 {full}, {in_memory(em, first)}"), first
 
 
 def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str) -> Value:
@@ -118,13 +82,6 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
     return Value(llvm, quick.vector, em.new(f"phi {quick.full} [ {quick.text}, %{fast} ], [ {other.text}, %{slow} ]"))
 
 
-def lanes_load(em: Emitter, address: Value, llvm: str, size: int) -> Value:
-    """A load by the executor, lane by lane."""
-    kind = f"i{8 * size}"
-    text = em.slow(f"<32 x {kind}>", f"load{size}", ("<32 x i64>", em.splat(address).text))
-    return em.cast("bitcast", Value(kind, True, text), llvm)
-
-
 def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
     """Store a value; of lanes with the same address one wins."""
     if em.checked:
@@ -162,12 +119,6 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
     em.label(done)
 
 
-def lanes_store(em: Emitter, address: Value, value: Value, size: int) -> None:
-    """A store by the executor, lane by lane."""
-    data = em.fit(em.splat(value), f"i{8 * size}")
-    em.slow("void", f"store{size}", ("<32 x i64>", em.splat(address).text), (data.full, data.text))
-
-
 def items(em: Emitter, operand: Operand, count: int) -> tuple[Operand, ...]:
     """The registers of a vector access."""
     if count == 1 and not isinstance(operand, Vector):
@@ -177,11 +128,10 @@ def items(em: Emitter, operand: Operand, count: int) -> tuple[Operand, ...]:
     return operand.items
 
 
-@lowering("ld", "ldu")
 def load(em: Emitter, code: Instruction) -> None:
     """ld."""
     space, kind, count = parts(em, code)
-    operands(em, code, 2)
+    operands(em, code)
     memory = code.operands[1]
     if not isinstance(memory, Memory):
         em.fail(f"'{code.opcode}' needs an address")
@@ -200,11 +150,10 @@ def load(em: Emitter, code: Instruction) -> None:
         em.write(target, value, kind[0] == "s")
 
 
-@lowering("st")
 def store(em: Emitter, code: Instruction) -> None:
     """st."""
     space, kind, count = parts(em, code)
-    operands(em, code, 2)
+    operands(em, code)
     memory = code.operands[0]
     if not isinstance(memory, Memory):
         em.fail(f"'{code.opcode}' needs an address")
@@ -218,7 +167,6 @@ def store(em: Emitter, code: Instruction) -> None:
             store_value(em, address_of(em, memory, index * bytes_of(kind)), value, space)
 
 
-@lowering("atom", "red")
 def atomic(em: Emitter, code: Instruction) -> None:
     """atom, red: lane by lane, in lane order."""
     if not code.mods:
@@ -260,7 +208,6 @@ def atomic(em: Emitter, code: Instruction) -> None:
         em.write(code.operands[0], em.fit(raw, LLVM_TYPE[kind]))
 
 
-@lowering("shfl")
 def shuffle(em: Emitter, code: Instruction) -> None:
     """shfl{.sync}.mode.b32 d{|p}, a, b, c{, membermask}."""
     mods = [m for m in code.mods if m != "sync"]
@@ -305,7 +252,6 @@ def shuffle(em: Emitter, code: Instruction) -> None:
         em.write(target, result)
 
 
-@lowering("vote")
 def vote(em: Emitter, code: Instruction) -> None:
     """vote{.sync}.mode: over the active lanes."""
     mods = [m for m in code.mods if m != "sync"]
@@ -326,19 +272,17 @@ def vote(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], Value("i1", False, some if mods[0] == "any" else every))
 
 
-@lowering("activemask")
 def active_mask(em: Emitter, code: Instruction) -> None:
     """activemask.b32."""
-    operands(em, code, 1)
+    operands(em, code)
     em.write(code.operands[0], Value("i32", False, em.active))
 
 
-@lowering("bar", "barrier")
 def barrier(em: Emitter, code: Instruction) -> None:
     """bar.sync, bar.arrive, barrier.sync{.aligned}; bar.warp.sync is nothing in lockstep."""
     mods = [m for m in code.mods if m not in ("aligned", "cta")]
     if mods == ["warp", "sync"]:
-        operands(em, code, 1)
+        operands(em, code)
         if em.checked:
             checks.warp_barrier(em, code)
         return
@@ -354,7 +298,6 @@ def barrier(em: Emitter, code: Instruction) -> None:
     em.helper("barrier", f"ptr %w, i32 {em.active}, i32 {kind}, i32 {number.text}, i32 {threads.text}, {em.site()}")
 
 
-@lowering("barred")
 def barrier_reduction(em: Emitter, code: Instruction) -> None:
     """bar.red, barrier.red: how many, all or any of the threads at the barrier have the predicate."""
     mods = [m for m in code.mods if m not in ("aligned", "cta")]
@@ -375,7 +318,6 @@ def barrier_reduction(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], result)
 
 
-@lowering("membar", "fence")
 def fence(em: Emitter, code: Instruction) -> None:
     """membar, fence."""
     known = ("cta", "gl", "sys", "gpu", "sc", "acq_rel", "acquire", "release", "cluster")
@@ -384,15 +326,13 @@ def fence(em: Emitter, code: Instruction) -> None:
     em.put("fence seq_cst")
 
 
-@lowering("trap", "brkpt")
 def trap(em: Emitter, code: Instruction) -> None:
     """trap."""
     if code.mods:
         unknown(em, code)
-    em.helper("trap", f"ptr %w, i32 {em.active}, i32 0, {em.site()}")
+    em.helper("trap", f"ptr %w, i32 {em.active}, i32 {abi.TRAPS.index('trap')}, {em.site()}")
 
 
-@lowering("prefetch", "prefetchu", "nanosleep", "discard")
 def hint(em: Emitter, code: Instruction) -> None:
     """Hints: nanosleep lets other warps run."""
     if code.base == "nanosleep":
@@ -411,6 +351,6 @@ def turn_cost(analysis: Analysis, low: int, high: int) -> int:
             base, _, rest = code.opcode.partition(".")
             if base == "atom" and ("exch" in rest or "cas" in rest):
                 return 20000
-            waits |= base in ("atom", "red", "membar", "fence")
-            stores |= base == "st"
+            waits |= base in WAITING
+            stores |= base in STORING
     return 256 if waits or not stores else 1

@@ -1,5 +1,6 @@
 # cython: language_level=3
-"""What the compiler's process needs of C: the hashes of cache files (hash.h), and to end with the process that made it."""
+"""What the compiler's process needs of C: the hashes of cache files (hash.h), and to end with the process that made
+it."""
 
 from libc.signal cimport SIGKILL
 from libc.stdint cimport uint8_t, uint64_t

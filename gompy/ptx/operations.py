@@ -10,7 +10,6 @@ from .forms import (
     by_lane,
     directed,
     flush,
-    lowering,
     operands,
     saturate,
     typed,
@@ -19,10 +18,10 @@ from .forms import (
 from .syntax import Instruction
 
 
-def float_arithmetic(em: Emitter, code: Instruction, operation: str, count: int) -> None:
+def float_arithmetic(em: Emitter, code: Instruction, operation: str) -> None:
     """add, sub, mul, div, fma on floats with rounding, .ftz and .sat."""
     kind = typed(em, code, FLOATS, "rn", "rz", "rm", "rp", "ftz", "sat", "full", "approx")
-    operands(em, code, count + 1)
+    operands(em, code)
     values = [em.read(o, kind) for o in code.operands[1:]]
     ftz = "ftz" in code.mods
     if ftz:
@@ -41,13 +40,12 @@ def float_arithmetic(em: Emitter, code: Instruction, operation: str, count: int)
     em.write(code.operands[0], result)
 
 
-@lowering("add", "sub")
 def add_sub(em: Emitter, code: Instruction) -> None:
     """add, sub."""
     if code.mods and code.mods[-1] in FLOATS:
-        return float_arithmetic(em, code, code.base, 2)
+        return float_arithmetic(em, code, code.base)
     kind = typed(em, code, INTEGERS, "sat")
-    operands(em, code, 3)
+    operands(em, code)
     a, b = em.read(code.operands[1], kind), em.read(code.operands[2], kind)
     if "sat" in code.mods:
         if kind != "s32":
@@ -80,14 +78,13 @@ def high_product(em: Emitter, kind: str, a: Value, b: Value) -> Value:
     return em.cast("trunc", em.op("lshr", product, em.ints(product.type, bits)), a.type)
 
 
-@lowering("mul", "mad")
 def mul_mad(em: Emitter, code: Instruction) -> None:
     """mul, mad: .lo, .hi, .wide, and on floats."""
     mad = code.base == "mad"
     if code.mods and code.mods[-1] in FLOATS:
-        return float_arithmetic(em, code, "fma" if mad else "mul", 3 if mad else 2)
+        return float_arithmetic(em, code, "fma" if mad else "mul")
     kind = typed(em, code, INTEGERS, "lo", "hi", "wide")
-    operands(em, code, 4 if mad else 3)
+    operands(em, code)
     part = code.mods[0]
     if len(code.mods) != 2 or (part == "wide" and kind[1:] == "64"):
         unknown(em, code)
@@ -105,19 +102,17 @@ def mul_mad(em: Emitter, code: Instruction) -> None:
     return None
 
 
-@lowering("fma")
 def fma(em: Emitter, code: Instruction) -> None:
     """fma."""
-    float_arithmetic(em, code, "fma", 3)
+    float_arithmetic(em, code, "fma")
 
 
-@lowering("div", "rem")
 def div_rem(em: Emitter, code: Instruction) -> None:
     """div, rem.  Division by zero: all ones, as GPUs do (the ISA leaves it open); the remainder is the dividend."""
     if code.mods and code.mods[-1] in FLOATS and code.base == "div":
-        return float_arithmetic(em, code, "div", 2)
+        return float_arithmetic(em, code, "div")
     kind = typed(em, code, INTEGERS)
-    operands(em, code, 3)
+    operands(em, code)
     a, b = em.same(em.read(code.operands[1], kind), em.read(code.operands[2], kind))
     signed = kind[0] == "s"
     if a.vector:
@@ -138,11 +133,10 @@ def div_rem(em: Emitter, code: Instruction) -> None:
     return None
 
 
-@lowering("neg", "abs")
 def neg_abs(em: Emitter, code: Instruction) -> None:
     """neg, abs."""
     kind = typed(em, code, frozenset(("s16", "s32", "s64", "f32", "f64")), "ftz")
-    operands(em, code, 2)
+    operands(em, code)
     value = em.read(code.operands[1], kind)
     if kind in FLOATS:
         value = flush(em, value) if "ftz" in code.mods else value
@@ -154,11 +148,10 @@ def neg_abs(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], result, kind[0] == "s")
 
 
-@lowering("min", "max")
 def min_max(em: Emitter, code: Instruction) -> None:
     """min, max: on floats the operand that is no NaN, and -0 < +0."""
     kind = typed(em, code, INTEGERS | FLOATS, "ftz", "NaN")
-    operands(em, code, 3)
+    operands(em, code)
     a, b = em.read(code.operands[1], kind), em.read(code.operands[2], kind)
     if kind in FLOATS:
         if "ftz" in code.mods:
@@ -169,24 +162,22 @@ def min_max(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], em.intrinsic(f"{kind[0]}{code.base}", a, b), kind[0] == "s")
 
 
-@lowering("copysign")
 def copy_sign(em: Emitter, code: Instruction) -> None:
     """copysign d, a, b: the sign of `a`, the rest of `b`."""
     kind = typed(em, code, FLOATS)
-    operands(em, code, 3)
+    operands(em, code)
     em.write(
         code.operands[0], em.intrinsic("copysign", em.read(code.operands[2], kind), em.read(code.operands[1], kind))
     )
 
 
-@lowering("testp")
 def test_property(em: Emitter, code: Instruction) -> None:
     """testp.PROPERTY.type p, a."""
     classes = {"finite": 504, "infinite": 516, "number": 1020, "notanumber": 3, "normal": 264, "subnormal": 144}
     kind = typed(em, code, FLOATS, *classes)
     if len(code.mods) != 2:
         unknown(em, code)
-    operands(em, code, 2)
+    operands(em, code)
     value = em.read(code.operands[1], kind)
     suffix = ("v32" if value.vector else "") + kind
     out = Value("i1", value.vector, "")
@@ -195,11 +186,10 @@ def test_property(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], Value("i1", value.vector, test))
 
 
-@lowering("sqrt", "rcp", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh")
 def transcendental(em: Emitter, code: Instruction) -> None:
     """Functions of one float; the .approx forms are computed as exactly as the host's library does."""
     kind = typed(em, code, FLOATS, "rn", "rz", "rm", "rp", "approx", "ftz")
-    operands(em, code, 2)
+    operands(em, code)
     value = em.read(code.operands[1], kind)
     if "ftz" in code.mods and kind == "f32":
         value = flush(em, value)
@@ -224,7 +214,6 @@ def transcendental(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], result)
 
 
-@lowering("vadd", "vsub")
 def video(em: Emitter, code: Instruction) -> None:
     """vadd, vsub on whole words with a second operation: d = (a op b) op2 c (the form that GCC uses for carries)."""
     if len(code.mods) not in (3, 4) or any(m not in ("u32", "s32") for m in code.mods[:3]):
@@ -242,21 +231,19 @@ def video(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], result)
 
 
-@lowering("sad")
 def sum_of_differences(em: Emitter, code: Instruction) -> None:
     """sad d, a, b, c: c + |a - b|."""
     kind = typed(em, code, INTEGERS)
-    operands(em, code, 4)
+    operands(em, code)
     a, b, c = (em.read(o, kind) for o in code.operands[1:])
     less = em.op("icmp slt" if kind[0] == "s" else "icmp ult", a, b, result="i1")
     em.write(code.operands[0], em.op("add", c, em.select(less, em.op("sub", b, a), em.op("sub", a, b))))
 
 
-@lowering("mul24", "mad24")
 def short_product(em: Emitter, code: Instruction) -> None:
     """mul24.lo, mad24.lo on the low 24 bits."""
     kind = typed(em, code, frozenset(("u32", "s32")), "lo")
-    operands(em, code, 4 if code.base == "mad24" else 3)
+    operands(em, code)
     shift = "ashr" if kind[0] == "s" else "lshr"
     eight = em.ints("i32", 8)
     a, b = (em.op(shift, em.op("shl", em.read(o, kind), eight), eight) for o in code.operands[1:3])

@@ -9,8 +9,9 @@ Registers are resolved while reading, so that scopes (`{ … }` with registers o
 from __future__ import annotations
 
 from .arguments import expand_calls, formal_registers, needs_variables
+from .opcodes import REWRITTEN
 from .operands import Operands, is_count
-from .rewrite import BASES, expand_switches, written_out
+from .rewrite import expand_switches, written_out
 from .syntax import (
     TYPE_BYTES,
     Call,
@@ -485,7 +486,7 @@ class Parser(Operands):
         base, _, rest = opcode.partition(".")
         mods = tuple(rest.split(".")) if rest else ()
         code = Instruction(opcode, tuple(operands), line, guard, negated, base, mods)
-        if base in BASES:
+        if base in REWRITTEN:
             assert self.function is not None
             return written_out(self.function, code)
         self.switches |= base == "brx"

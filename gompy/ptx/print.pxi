@@ -1,13 +1,25 @@
 # The driver's own device functions: vprintf, malloc, free, __assertfail.  Called as V: a value a lane, 256 bytes apart.
 
-cdef uint64_t *argument(char *arguments, int number) noexcept nogil:
+cdef char *host_place(gompy_warp *w, uint64_t address, uint32_t size, int lane) noexcept nogil:
+    """The host address of what the driver's own functions read, checked or not; NULL if there is none."""
+    cdef ptx_module *module = (<run *> w.launch).module
+    cdef uint64_t offset = address - w.base
+    cdef uint32_t i
+    if module.image.check & PTX_CHECK_MEMORY and offset <= w.size - size:
+        for i in range(size):
+            if w.shadow[offset + i] == 0:
+                return NULL
+    return gompy_place(w, address, size, lane)
+
+
+cdef uint64_t *argument_values(char *arguments, int number) noexcept nogil:
     """An argument's 32 values; the result is in front of them."""
     return <uint64_t *> (arguments + 256 * (number + 1))
 
 
 cdef void call_malloc(gompy_warp *w, uint32_t mask, char *arguments, void *what) noexcept nogil:
     cdef const ptx_memory *memory = (<ptx_module *> w.module).memory
-    cdef uint64_t *size = argument(arguments, 0)
+    cdef uint64_t *size = argument_values(arguments, 0)
     cdef int i
     need_room(w, mask)
     for i in range(32):
@@ -17,7 +29,7 @@ cdef void call_malloc(gompy_warp *w, uint32_t mask, char *arguments, void *what)
 
 cdef void call_free(gompy_warp *w, uint32_t mask, char *arguments, void *what) noexcept nogil:
     cdef const ptx_memory *memory = (<ptx_module *> w.module).memory
-    cdef uint64_t *address = argument(arguments, 0)
+    cdef uint64_t *address = argument_values(arguments, 0)
     cdef int i
     need_room(w, mask)
     for i in range(32):
@@ -34,7 +46,8 @@ cdef char *device_text(gompy_warp *w, int lane, uint64_t address, size_t *length
         place = host_place(w, address + used, 1, lane)
         if place == NULL:
             free(text)
-            stop(w, <uint32_t> 1 << lane, PTX_ERROR_ILLEGAL_ADDRESS, address + used, NULL, 0, "string for vprintf at an illegal address")
+            stop_warp(w, <uint32_t> 1 << lane, PTX_ERROR_ILLEGAL_ADDRESS, address + used, NULL, 0,
+                      "string for vprintf at an illegal address")
         if used + 1 >= room:
             room *= 2
             text = <char *> realloc(text, room)
@@ -52,7 +65,8 @@ cdef uint64_t next_argument(gompy_warp *w, int lane, uint64_t *at, uint32_t size
     at[0] = (at[0] + size - 1) // size * size
     cdef char *place = host_place(w, at[0], size, lane)
     if place == NULL:
-        stop(w, <uint32_t> 1 << lane, PTX_ERROR_ILLEGAL_ADDRESS, at[0], NULL, 0, "argument of vprintf at an illegal address")
+        stop_warp(w, <uint32_t> 1 << lane, PTX_ERROR_ILLEGAL_ADDRESS, at[0], NULL, 0,
+                  "argument of vprintf at an illegal address")
     memcpy(&value, place, size)
     at[0] += size
     return value
@@ -64,7 +78,7 @@ cdef struct growing:
     size_t room
 
 
-cdef void grow(growing *out, const char *text, size_t length) noexcept nogil:
+cdef void grow_text(growing *out, const char *text, size_t length) noexcept nogil:
     """Append bytes."""
     if out.used + length + 1 > out.room:
         out.room = (out.used + length + 1) * 2
@@ -108,11 +122,11 @@ cdef int print_lane(gompy_warp *w, int lane, uint64_t format, uint64_t arguments
             n = 0
             while at[n] and at[n] != b"%":
                 n += 1
-            grow(&out, at, n)
+            grow_text(&out, at, n)
             at += n
             continue
         if at[1] == b"%":
-            grow(&out, at, 1)
+            grow_text(&out, at, 1)
             at += 2
             continue
         used, longs = 1, 0
@@ -161,19 +175,19 @@ cdef int print_lane(gompy_warp *w, int lane, uint64_t format, uint64_t arguments
             wide = <char *> malloc(n + 512) if string != NULL else NULL
             if string != NULL:
                 made = gompy_format_text(wide, n + 512, spec, string)
-                grow(&out, wide, <size_t> made if <size_t> made < n + 512 else n + 511)
+                grow_text(&out, wide, <size_t> made if <size_t> made < n + 512 else n + 511)
                 free(wide)
                 free(string)
             else:
-                grow(&out, "(null)", 6)
+                grow_text(&out, "(null)", 6)
             made = 0
         else:
-            grow(&out, &kind, 1)
+            grow_text(&out, &kind, 1)
         if made > 0:
-            grow(&out, piece, <size_t> made if <size_t> made < sizeof(piece) else sizeof(piece) - 1)
+            grow_text(&out, piece, <size_t> made if <size_t> made < sizeof(piece) else sizeof(piece) - 1)
     if out.used:
-        if memory.print != NULL:
-            memory.print(memory.user, out.data, out.used)
+        if memory.print_text != NULL:
+            memory.print_text(memory.user, out.data, out.used)
         else:
             fwrite(out.data, 1, out.used, stdout)
     free(out.data)
@@ -182,8 +196,8 @@ cdef int print_lane(gompy_warp *w, int lane, uint64_t format, uint64_t arguments
 
 
 cdef void call_vprintf(gompy_warp *w, uint32_t mask, char *arguments, void *what) noexcept nogil:
-    cdef uint64_t *format = argument(arguments, 0)
-    cdef uint64_t *values = argument(arguments, 1)
+    cdef uint64_t *format = argument_values(arguments, 0)
+    cdef uint64_t *values = argument_values(arguments, 1)
     cdef int i
     need_room(w, mask)
     for i in range(32):
@@ -199,12 +213,13 @@ cdef void call_assertfail(gompy_warp *w, uint32_t mask, char *arguments, void *w
     cdef char *message
     cdef char *file
     need_room(w, mask)
-    message = device_text(w, lane, argument(arguments, 0)[lane], &n)
-    file = device_text(w, lane, argument(arguments, 1)[lane], &n)
-    snprintf(text, sizeof(text), "assertion '%s' failed at %s:%u", message, file, (<uint32_t *> argument(arguments, 2))[lane])
+    message = device_text(w, lane, argument_values(arguments, 0)[lane], &n)
+    file = device_text(w, lane, argument_values(arguments, 1)[lane], &n)
+    snprintf(text, sizeof(text), "assertion '%s' failed at %s:%u", message, file,
+             (<uint32_t *> argument_values(arguments, 2))[lane])
     free(message)
     free(file)
-    stop(w, mask, PTX_ERROR_LAUNCH_FAILED, 0, NULL, 0, text)
+    stop_warp(w, mask, PTX_ERROR_LAUNCH_FAILED, 0, NULL, 0, text)
 
 
 cdef void call_builtin_uniform(gompy_warp *w, uint32_t mask, char *arguments, descriptor *d) noexcept nogil:

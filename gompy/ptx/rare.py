@@ -1,52 +1,41 @@
 """Forms that GCC 12's code does not have: what newer compilers write, and PTX by hand.
 
-lower.py loads this module when an opcode (or a form of one) is not in forms.TABLE.  16-bit floats are in half.py.
+lower.py loads this module for an opcode (or a form of one) that no family has.  16-bit floats are in half.py.
 """
 
 from __future__ import annotations
 
-from . import abi
+from gompy.abi import ptx as abi
+
+from .access import address_of
 from .emit import LLVM_TYPE, Emitter, Value
 from .forms import operands, typed, unknown
-from .memory import address_of, load, load_value, store, store_value
+from .memory import load, load_value, store, store_value
+from .opcodes import OPCODES
 from .operations import high_product
 from .syntax import Immediate, Instruction, Memory, Pair, Sink
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .forms import Lowering
-
-RARE: dict[str, list[Lowering]] = {}
 HALF_TYPES = frozenset(("f16", "bf16", "f16x2", "bf16x2", "tf32"))
 TRUE = Value("i1", False, "true")
 WORDS = frozenset(("u32", "s32"))
 ORDERS = frozenset(("relaxed", "acquire", "release", "acq_rel", "cta", "gpu", "sys", "cluster"))
 
 
-def rare(*names: str) -> Callable[[Lowering], Lowering]:
-    """Enter a function in the table."""
-
-    def enter(function: Lowering) -> Lowering:
-        for name in names:
-            RARE.setdefault(name, []).append(function)
-        return function
-
-    return enter
-
-
 def lower(em: Emitter, code: Instruction) -> None:
-    """An instruction that no family has; a diagnostic if it is not known here either."""
-    if any(m in HALF_TYPES for m in code.mods) and code.base not in ("atom", "red", "ld", "st"):
+    """An instruction in a form that no family has; a diagnostic if it is not known here either."""
+    record = OPCODES.get(code.base)
+    if record is None:
+        unknown(em, code)
+    place = record.half if any(m in HALF_TYPES for m in code.mods) else record.rare
+    if not place:
+        unknown(em, code)
+    module, _, name = place.partition(".")
+    if module == "half":
         from . import half
 
-        half.lower(em, code)
-        return
-    for function in RARE.get(code.base, ()):
-        function(em, code)
-        return
-    unknown(em, code)
+        getattr(half, name)(em, code)
+    else:
+        globals()[name](em, code)
 
 
 def constant(em: Emitter, code: Instruction, at: int) -> int:
@@ -65,7 +54,6 @@ def word(em: Emitter, number: int) -> Value:
 # --- logic and bits --------------------------------------------------------------------------------------------------
 
 
-@rare("lop3")
 def three_way_logic(em: Emitter, code: Instruction) -> None:
     """lop3.b32 d, a, b, c, table; lop3.BOOL.b32 d|p, a, b, c, table, q: any function of three bits."""
     combine = code.mods[0] if len(code.mods) == 2 else ""
@@ -91,14 +79,13 @@ def three_way_logic(em: Emitter, code: Instruction) -> None:
     em.write(target.first, result)
 
 
-@rare("szext", "bmsk")
 def masks(em: Emitter, code: Instruction) -> None:
     """szext.mode.type d, a, n: the low n bits of `a`, extended; bmsk.mode.b32 d, a, n: n ones from bit a on."""
     kinds = frozenset(("b32",)) if code.base == "bmsk" else WORDS
     kind = typed(em, code, kinds, "wrap", "clamp")
     if len(code.mods) != 2:
         unknown(em, code)
-    operands(em, code, 3)
+    operands(em, code)
     wrap = "wrap" in code.mods
     a, n = em.read(code.operands[1], kind), em.read(code.operands[2], "u32")
     if wrap:
@@ -120,12 +107,11 @@ def wide(em: Emitter, amount: Value) -> Value:
     return em.cast("zext", em.intrinsic("umin", amount, word(em, 32)), "i64")
 
 
-@rare("prmt")
 def permute(em: Emitter, code: Instruction) -> None:
     """prmt.b32.mode d, a, b, c: byte i of the result is byte `place(i, c & 3)` of {b, a}."""
     if len(code.mods) != 2 or code.mods[0] != "b32" or code.mods[1] not in ("f4e", "b4e", "rc8", "ecl", "ecr", "rc16"):
         unknown(em, code)
-    operands(em, code, 4)
+    operands(em, code)
     a, b, c = (em.read(o, "b32") for o in code.operands[1:])
     both = em.op("or", em.cast("zext", a, "i64"), em.op("shl", em.cast("zext", b, "i64"), em.ints("i64", 32)))
     control = em.op("and", c, word(em, 3))
@@ -162,7 +148,6 @@ def lanes_of(em: Emitter, value: Value, bits: int, signed: bool) -> list[Value]:
     return parts
 
 
-@rare("dp4a", "dp2a")
 def dot_product(em: Emitter, code: Instruction) -> None:
     """dp4a.atype.btype d, a, b, c: c and the sum of products of four bytes; dp2a.lo/hi: of two halves and two bytes."""
     mods = code.mods
@@ -171,7 +156,7 @@ def dot_product(em: Emitter, code: Instruction) -> None:
         part, mods = (mods[0], mods[1:]) if mods else ("", mods)
     if len(mods) != 2 or any(m not in WORDS for m in mods) or (code.base == "dp2a") != (part in ("lo", "hi")):
         unknown(em, code)
-    operands(em, code, 4)
+    operands(em, code)
     a, b, total = (em.read(o, "b32") for o in code.operands[1:])
     first = lanes_of(em, a, 16 if part else 8, mods[0] == "s32")
     second = lanes_of(em, b, 8, mods[1] == "s32")
@@ -182,7 +167,6 @@ def dot_product(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], total)
 
 
-@rare("add", "min", "max")
 def pairs_of_integers(em: Emitter, code: Instruction) -> None:
     """add, min, max on .s16x2 and .u16x2; .relu of min and max (also of .s32)."""
     kind = code.mods[-1] if code.mods else ""
@@ -194,7 +178,7 @@ def pairs_of_integers(em: Emitter, code: Instruction) -> None:
         unknown(em, code)
     if kind not in (("s16x2", "u16x2", "s32") if relu else ("s16x2", "u16x2")):
         unknown(em, code)
-    operands(em, code, 3)
+    operands(em, code)
     a, b = em.read(code.operands[1], "b32"), em.read(code.operands[2], "b32")
     signed = kind[0] == "s"
     if kind == "s32":
@@ -217,14 +201,13 @@ def signed_extreme(em: Emitter, code: Instruction) -> None:
     from . import half
     from .forms import flush
 
-    operands(em, code, 3)
+    operands(em, code)
     values = [em.read(o, "f32") for o in code.operands[1:]]
     if "ftz" in code.mods:
         values = [flush(em, v) for v in values]
     em.write(code.operands[0], half.extreme(em, code, values))
 
 
-@rare("mul24", "mad24", "mad")
 def upper_products(em: Emitter, code: Instruction) -> None:
     """mul24.hi, mad24.hi (bits 16 to 47 of the product of 24 bits), and .sat of mad24.hi and mad.hi."""
     short = code.base != "mad"
@@ -233,7 +216,7 @@ def upper_products(em: Emitter, code: Instruction) -> None:
     saturates = "sat" in code.mods
     if code.mods not in (("hi", kind), ("hi", "sat", kind)) or (saturates and (kind != "s32" or not adds)):
         unknown(em, code)
-    operands(em, code, 4 if adds else 3)
+    operands(em, code)
     a, b = em.read(code.operands[1], kind), em.read(code.operands[2], kind)
     shift = "ashr" if kind[0] == "s" else "lshr"
     if short:
@@ -250,12 +233,11 @@ def upper_products(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], result)
 
 
-@rare("tanh")
 def hyperbolic_tangent(em: Emitter, code: Instruction) -> None:
     """tanh.approx.f32, as exact as the host's library."""
     if code.mods != ("approx", "f32"):
         unknown(em, code)
-    operands(em, code, 2)
+    operands(em, code)
     em.write(code.operands[0], em.intrinsic("tanh", em.read(code.operands[1], "f32")))
 
 
@@ -275,13 +257,12 @@ def each_lane(em: Emitter, values: list[str], kind: str) -> Value:
     return Value(kind, True, whole)
 
 
-@rare("match")
 def match(em: Emitter, code: Instruction) -> None:
     """match.any.sync.type d, a, mask: which lanes have the same value; match.all.sync.type d{|p}: all of them, or 0."""
     kind = typed(em, code, frozenset(("b32", "b64")), "any", "all", "sync")
     if len(code.mods) != 3 or code.mods[1] != "sync":
         unknown(em, code)
-    operands(em, code, 3)
+    operands(em, code)
     value, group = em.splat(em.read(code.operands[1], kind)), members(em, code, 2)
     lanes = [em.new(f"extractelement {value.typed}, i32 {lane}") for lane in range(32)]
     words = []
@@ -306,7 +287,6 @@ REDUCTIONS = {"add": "add", "min": "min", "max": "max", "and": "and", "or": "or"
 NEUTRAL = {"add": 0, "or": 0, "xor": 0, "and": -1, "umin": -1, "umax": 0, "smin": 0x7FFFFFFF, "smax": 0x80000000}
 
 
-@rare("redux")
 def reduce(em: Emitter, code: Instruction) -> None:
     """redux.sync.op.type d, a, mask: over the lanes of the mask."""
     if len(code.mods) != 3 or code.mods[0] != "sync" or code.mods[1] not in REDUCTIONS:
@@ -314,7 +294,7 @@ def reduce(em: Emitter, code: Instruction) -> None:
     name, kind = code.mods[1], code.mods[2]
     if kind not in (("b32",) if name in ("and", "or", "xor") else ("u32", "s32")):
         unknown(em, code)
-    operands(em, code, 3)
+    operands(em, code)
     value, group = em.splat(em.read(code.operands[1], kind)), members(em, code, 2)
     if name in ("min", "max"):
         name = kind[0] + name
@@ -331,7 +311,6 @@ def reduce(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], each_lane(em, [over(mask) for mask in masks], "i32"))
 
 
-@rare("vote")
 def vote_of_groups(em: Emitter, code: Instruction) -> None:
     """vote.sync with a mask that is not all ones: each group of lanes for itself."""
     mods = [m for m in code.mods if m != "sync"]
@@ -350,13 +329,12 @@ def vote_of_groups(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], some if mods[0] == "any" else every)
 
 
-@rare("elect")
 def elect(em: Emitter, code: Instruction) -> None:
     """elect.sync d|p, mask: one lane of the mask (the first), and whether it is this one."""
     target = code.operands[0] if code.operands else None
     if code.mods != ("sync",) or not isinstance(target, Pair):
         unknown(em, code)
-    operands(em, code, 2)
+    operands(em, code)
     leader = em.intrinsic("cttz", members(em, code, 1), extra=", i1 false")
     lane = Value("i32", True, "<" + ", ".join(f"i32 {i}" for i in range(32)) + ">")
     em.write(target.first, leader)
@@ -366,13 +344,12 @@ def elect(em: Emitter, code: Instruction) -> None:
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 
-@rare("isspacep")
 def is_space(em: Emitter, code: Instruction) -> None:
     """isspacep.space p, a: by where generic addresses lie (constants and parameters are in no place of their own)."""
     space = code.mods[0].partition("::")[0] if len(code.mods) == 1 else ""
     if space not in ("global", "shared", "local", "const", "param"):
         unknown(em, code)
-    operands(em, code, 2)
+    operands(em, code)
     address = em.read(code.operands[1], "u64")
     if space in ("const", "param"):
         em.write(code.operands[0], Value("i1", False, "false"))
@@ -387,7 +364,6 @@ def is_space(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], em.op("icmp ult", offset, Value("i64", False, size), result="i1"))
 
 
-@rare("alloca")
 def allocate(em: Emitter, code: Instruction) -> None:
     """alloca.u64 d, size{, align}: local memory until the function returns or `stackrestore`.
 
@@ -417,11 +393,10 @@ def allocate(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], Value("i64", False, em.new(f"add i64 {start}, {abi.LOCAL_BASE}")))
 
 
-@rare("stacksave", "stackrestore")
 def stack_mark(em: Emitter, code: Instruction) -> None:
     """stacksave d, stackrestore a.  Where only some of the function's lanes restore, the memory stays in use."""
     typed(em, code, frozenset(("u64", "u32")))
-    operands(em, code, 1)
+    operands(em, code)
     top = em.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['local_top']}")
     old = Value("i64", False, em.new(f"load i64, ptr {top}"))
     if code.base == "stacksave":
@@ -437,7 +412,6 @@ def stack_mark(em: Emitter, code: Instruction) -> None:
     em.put(f"store i64 {new.text}, ptr {top}")
 
 
-@rare("cp")
 def copy_asynchronously(em: Emitter, code: Instruction) -> None:
     """cp.async.ca/cg.shared.global [to], [from], bytes{, of the source}: done at once, so that waiting is nothing."""
     kind = code.mods[1] if len(code.mods) > 1 else ""
@@ -465,7 +439,6 @@ def copy_asynchronously(em: Emitter, code: Instruction) -> None:
         store_value(em, address_of(em, to, offset), value, "shared")
 
 
-@rare("ld", "st")
 def with_a_policy(em: Emitter, code: Instruction) -> None:
     """ld, st with L2::cache_hint: the last operand, a policy for the cache, means nothing here."""
     if "L2::cache_hint" not in code.mods:
@@ -477,14 +450,12 @@ def with_a_policy(em: Emitter, code: Instruction) -> None:
     (load if code.base == "ld" else store)(em, plain)
 
 
-@rare("applypriority", "createpolicy", "pmevent", "griddepcontrol", "setmaxnreg")
 def without_effect(em: Emitter, code: Instruction) -> None:
     """Hints for caches, profilers and schedulers."""
     if code.base == "createpolicy" and code.operands and not isinstance(code.operands[0], Sink):
         em.write(code.operands[0], em.ints("i64", 0))
 
 
-@rare("atom", "red")
 def half_sum(em: Emitter, code: Instruction) -> None:
     """atom.add.noftz, red.add.noftz on 16-bit floats, lane by lane."""
     kind = code.mods[-1] if code.mods else ""

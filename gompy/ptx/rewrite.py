@@ -16,7 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BASES = frozenset(["add", "addc", "sub", "subc", "mad", "madc", "bar", "barrier", "alloca"])
 FLAG = "%cc@"
 FRAME = "alloca@"
 """An empty local variable: a function that takes local memory gives back what is above its frame."""
@@ -35,7 +34,7 @@ def flag(function: Function) -> Register:
 
 
 def written_out(function: Function, code: Instruction) -> Instruction:
-    """An instruction of BASES with its flag as an operand; others as they are."""
+    """An instruction of opcodes.REWRITTEN with its flag as an operand; others as they are."""
     base = code.base
     if base in ("bar", "barrier"):
         if "red" in code.mods:

@@ -1,25 +1,6 @@
 # The warps of a block on one host thread: each on a stack of its own, one after the other, until it waits or is done.
 
-cdef enum:
-    STACK = 2097152                     # bytes of a warp's stack; only what is used takes memory
-    GUARD = 65536                       # of these not accessible: more than any frame of the executor
-    LOCAL = 262144                      # bytes of local memory a lane
-    SIGNAL_STACK = 65536
-    APART = 1088                        # bytes by which stacks are shifted: caches do not hold 32 lines 2 MiB apart
-    LOCAL_APART = 32 * LOCAL + 4096 + APART
-
 cdef runner *idle_runners
-cdef void *op_table[24]                # of abi.OPS; check.pxi has one for checked code
-
-
-cdef void make_ops() noexcept nogil:
-    """The table of abi.OPS, in its order."""
-    op_table[0], op_table[1], op_table[2], op_table[3] = <void *> op_load1, <void *> op_load2, <void *> op_load4, <void *> op_load8
-    op_table[4], op_table[5], op_table[6], op_table[7] = <void *> op_store1, <void *> op_store2, <void *> op_store4, <void *> op_store8
-    op_table[8], op_table[9] = <void *> op_load_uniform, <void *> op_store_uniform
-    op_table[10], op_table[11], op_table[12], op_table[13] = <void *> op_atom, <void *> op_shuffle, <void *> op_barrier, <void *> op_trap
-    op_table[14], op_table[15], op_table[16], op_table[17] = <void *> op_exit, <void *> op_call, <void *> op_lanes, <void *> op_yield
-    op_table[18], op_table[19], op_table[20], op_table[21] = <void *> op_clock, <void *> op_reduce, <void *> op_misaligned, <void *> op_warp_sync
 
 
 cdef runner *take_runner() noexcept nogil:
@@ -41,8 +22,10 @@ cdef runner *take_runner() noexcept nogil:
     if r == NULL:
         return NULL
     r.warps = <gompy_warp *> aligned_alloc(64, 32 * sizeof(gompy_warp))
-    r.stacks = <char *> mmap(NULL, 32 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-    r.local = <char *> mmap(NULL, <size_t> 32 * LOCAL_APART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+    r.stacks = <char *> mmap(NULL, 32 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                             0)
+    r.local = <char *> mmap(NULL, <size_t> 32 * LOCAL_APART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS
+                            | MAP_NORESERVE, -1, 0)
     r.signal_stack = <char *> malloc(SIGNAL_STACK)
     if r.warps == NULL or r.signal_stack == NULL or gompy_is_map_failed(r.stacks) or gompy_is_map_failed(r.local):
         if not gompy_is_map_failed(r.stacks):
@@ -78,85 +61,10 @@ cdef void warp_main(void *argument) noexcept nogil:
     warp_ends(w)
 
 
-cdef bint release(runner *r, uint32_t number) noexcept nogil:
-    """A barrier is complete: its warps go on.  Whether there is one but warp 0."""
-    cdef uint32_t i
-    cdef bint others = False
-    cdef barrier_state left = r.barriers[number]
-    memset(&r.barriers[number], 0, sizeof(barrier_state))
-    r.used &= ~(<uint32_t> 1 << number)
-    for i in range(r.nwarps):
-        if r.warps[i].state == WAITING and r.warps[i].barrier == number:
-            r.warps[i].state = READY
-            r.warps[i].votes, r.warps[i].voters = left.votes, left.voters
-            others = others or i != 0
-    return others
-
-
-cdef bint complete(runner *r, uint32_t number) noexcept nogil:
-    """Whether everybody has arrived."""
-    cdef barrier_state *b = &r.barriers[number]
-    if b.all_arrived == 0:
-        return False
-    return b.arrived >= b.wanted if b.wanted else b.all_arrived >= r.live
-
-
-cdef void op_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, code_unit *unit, uint32_t line) noexcept nogil:
-    """bar.sync and bar.arrive: a warp counts as 32 threads.
-
-    Behind a barrier warp 0 goes on last.  GCC's code for OpenACC's workers counts on warps that go on together, as a
-    GPU's do: what warp 0 has broadcast in shared memory (a frame, before a call: nvptx_wpropagate in GCC's nvptx.cc) is read
-    behind the barrier by all, and overwritten by the next broadcast without another barrier.
-    """
-    cdef runner *r = <runner *> w.runner
-    cdef barrier_state *b
-    cdef bint others = False
-    if number > 15:
-        stop(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, unit, line, "barrier number above 15")
-    if threads % 32:
-        stop(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, unit, line, "the number of threads at a barrier is not a multiple of 32")
-    if threads > 1024:  # GCC 12's libgomp at times waits for -128: a GPU, too, would wait forever
-        stop(w, mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, unit, line, "a barrier for more threads than any block can have")
-    b = &r.barriers[number]
-    b.wanted = threads
-    b.arrived += 32
-    b.all_arrived += 1
-    r.used |= <uint32_t> 1 << number
-    if kind == 0:
-        w.state, w.barrier = WAITING, number
-    if complete(r, number):
-        others = release(r, number)
-    if w.state == WAITING or (others and w.warpid == 0):
-        op_yield(w)
-
-
-cdef int ones(uint32_t mask) noexcept nogil:
-    """How many lanes."""
-    cdef int n = 0
-    while mask:
-        mask &= mask - 1
-        n += 1
-    return n
-
-
-cdef uint32_t op_reduce(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, uint32_t votes, code_unit *unit, uint32_t line) noexcept nogil:
-    """bar.red: op_barrier with the votes of the lanes."""
-    cdef runner *r = <runner *> w.runner
-    if number <= 15:
-        r.used |= <uint32_t> 1 << number
-        r.barriers[number].votes += ones(votes)
-        r.barriers[number].voters += ones(mask)
-    if (<ptx_module *> w.module).image.check:
-        check_barrier(w, mask, kind & BARRIER_ALIGNED, number, threads, unit, line)
-    else:
-        op_barrier(w, mask, 0, number, threads, unit, line)
-    kind &= ~BARRIER_ALIGNED
-    return w.votes if kind == 0 else w.votes == w.voters if kind == 1 else w.votes != 0
-
-
 cdef void number_threads(runner *r, const ptx_launch_config *c) noexcept nogil:
     """Masks and thread numbers of a block's warps; nothing is to do if the last block had the same shape."""
-    cdef uint32_t nx = c.block[0], ny = c.block[1], x = 0, y = 0, z = 0, thread = 0, threads = nx * ny * c.block[2], i, lane
+    cdef uint32_t nx = c.block[0], ny = c.block[1], x = 0, y = 0, z = 0, thread = 0, i, lane
+    cdef uint32_t threads = nx * ny * c.block[2]
     cdef gompy_warp *w
     if r.numbered == r.nwarps and r.shape[0] == nx and r.shape[1] == ny and r.shape[2] == c.block[2]:
         return
@@ -210,9 +118,9 @@ cdef inline void start_warp(runner *r, gompy_warp *w) noexcept nogil:
 
 
 cdef void no_launch_memory(run *launch, const char *what) noexcept nogil:
-    """A launch fails for lack of memory of the host."""
+    """A launch fails for lack of memory of the host: its blocks have run in part, so the context is lost with it."""
     if gompy_claim(&launch.failed) and launch.failure != NULL:
-        launch.failure.code = PTX_ERROR_OUT_OF_MEMORY
+        launch.failure.code = PTX_ERROR_LAUNCH_FAILED
         snprintf(launch.failure.message, sizeof(launch.failure.message), "%s", what)
 
 
@@ -221,7 +129,8 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     cdef const ptx_launch_config *c = launch.config
     cdef ptx_module *module = launch.module
     cdef uint32_t i, turn, ready, number, x, y, z
-    cdef uint64_t threads = <uint64_t> c.block[0] * c.block[1] * c.block[2], shared = (module.image.shared_bytes + c.shared_bytes + 15) // 16 * 16
+    cdef uint64_t threads = <uint64_t> c.block[0] * c.block[1] * c.block[2], shared = (module.image.shared_bytes
+                                                                                       + c.shared_bytes + 15) // 16 * 16
     cdef gompy_warp *w
     cdef bint progress
     r.launch = launch
@@ -246,7 +155,8 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     for i in range(32):
         r.places[i] = <uint8_t> (31 - i)
     r.nplaces = 32
-    x, y, z = <uint32_t> (block % c.grid[0]), <uint32_t> (block // c.grid[0] % c.grid[1]), <uint32_t> (block // c.grid[0] // c.grid[1])
+    x, y = <uint32_t> (block % c.grid[0]), <uint32_t> (block // c.grid[0] % c.grid[1])
+    z = <uint32_t> (block // c.grid[0] // c.grid[1])
     for i in range(r.nwarps):
         w = &r.warps[i]
         w.local_top, w.fuel, w.exited, w.state, w.sp = 0, FUEL, 0, READY, NULL
@@ -274,15 +184,15 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
                     checked_end(r)
                 number = 0
                 while r.used >> number:
-                    if r.barriers[number].wanted == 0 and complete(r, number):
-                        release(r, number)
+                    if r.barriers[number].wanted == 0 and barrier_complete(r, number):
+                        release_barrier(r, number)
                     number += 1
         if ready == 0 and module.image.check:
             checked_deadlock(r)
             return False
         if ready == 0:
-            record(&r.warps[0], r.warps[0].mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, NULL, 0,
-                   "every warp of the block waits at a barrier that nobody else will reach")
+            record_failure(&r.warps[0], r.warps[0].mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, NULL, 0,
+                           "every warp of the block waits at a barrier that nobody else will reach")
             return False
         if not progress:
             sched_yield()

@@ -5,7 +5,8 @@ They are like the executor's (abi.OPS), but that vectors are passed as such.
 
 from __future__ import annotations
 
-from . import abi
+from gompy.abi import ptx as abi
+
 from .checks import ALLOCATED, WRITTEN, repeated
 
 SITE = "ptr %unit, i32 %line) #1"

@@ -37,8 +37,8 @@ gompy_become (const char *program, char **arguments, char **environment, const i
   const uint64_t usual[4] = { 0 };      /* the kernel's struct sigaction with SIG_DFL */
   struct rlimit room;
   sigset_t none;
-  /* Also what the program ignores: the compiler waits for its own children.  By system call, for glibc's sigaction leaves
-     out its own two signals, of which its posix_spawn has one ignored.  */
+  /* Also what the program ignores: the compiler waits for its own children.  By system call, for glibc's sigaction
+     leaves out its own two signals, of which its posix_spawn has one ignored.  */
   for (int number = 1; number < NSIG; number++)
     syscall (SYS_rt_sigaction, number, usual, NULL, (size_t) 8);
   sigemptyset (&none);
@@ -100,8 +100,8 @@ gompy_start (const char *program, char **arguments, char **environment, const in
   return child;
 }
 
-/* Read what the process says; not only the end of the pipe tells that it says no more, for a child that another thread forks
-   meanwhile may have inherited the other end.  The bytes; 0: it has ended; -1 with errno.  */
+/* Read what the process says; not only the end of the pipe tells that it says no more, for a child that another thread
+   forks meanwhile may have inherited the other end.  The bytes; 0: it has ended; -1 with errno.  */
 static ssize_t
 gompy_hear (int fd, pid_t child, char *text, size_t size)
 {

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 
-from . import abi, unit
+from gompy.abi import ptx as abi
+
+from . import unit
 
 FOLDER, MEMORY = 3, 4
 """Descriptors of a compiler that the executor started (start.h)."""
 RECORD = 32
-"""Bytes of a record's head in the file in memory: all bytes, the name's, the contents', reserved (compiler.pxi)."""
+"""Bytes of a record's head in the file in memory: all, the name's, the contents', reserved (compiler_process.pxi)."""
 OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 

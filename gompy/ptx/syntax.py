@@ -31,6 +31,10 @@ class PtxError(Exception):
         return f"{where}error: {self.message}"
 
 
+class Gone(PtxError):
+    """The text is not in the cache any more: the executor has a copy."""
+
+
 class Unsupported(PtxError):
     """Valid PTX that the compiler does not implement."""
 
@@ -137,6 +141,15 @@ class Call:
     guard: Register | None = None
     negated: bool = False
     opcode: str = "call"
+
+
+def copied(code: Instruction | Call) -> Instruction | Call:
+    """A node like another one; operands are shared."""
+    if isinstance(code, Call):
+        return Call(
+            code.results, code.target, code.arguments, code.prototype, code.line, code.guard, code.negated, code.opcode
+        )
+    return Instruction(code.opcode, code.operands, code.line, code.guard, code.negated, code.base, code.mods)
 
 
 @dataclass(slots=True)

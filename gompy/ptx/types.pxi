@@ -18,12 +18,46 @@ cdef extern from "start.h" nogil:
     int gompy_start(const char *program, char **arguments, char **environment, const int *fds, bint talks) noexcept
     ssize_t gompy_hear(int fd, int child, char *text, size_t size) noexcept
 
+from gompy.native.pthread cimport (
+    PTHREAD_CANCEL_DISABLE, pthread_create, pthread_detach, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t,
+    pthread_mutex_unlock, pthread_setcancelstate, pthread_t,
+)
+from gompy.native.signals cimport (
+    SIGBUS, SIGFPE, SIGILL, SIGKILL, SIGSEGV, SIG_SETMASK, pthread_sigmask, sigdelset, sigfillset, sigset_t,
+)
+from gompy.native.mman cimport (
+    MAP_ANONYMOUS, MAP_FAILED, MAP_NORESERVE, MAP_PRIVATE, PROT_EXEC, PROT_NONE, PROT_READ, PROT_WRITE, mmap,
+    mprotect, munmap,
+)
+from gompy.native.dlfcn cimport (
+    RTLD_DEFAULT, RTLD_NOW, dlerror, dlopen, dlsym,
+)
 from gompy.native.descriptors cimport (
     O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY,
     gompy_again, gompy_appends, gompy_memfd, gompy_open, gompy_openat, gompy_pipe, gompy_raised,
 )
 from gompy.native.environment cimport gompy_child_environ, gompy_program, secure_getenv
 from gompy.native.interpreter cimport gompy_python_of
+from gompy.native.ptx cimport (
+    ATOM_EXCH, BARRIER_ALIGNED, BARRIER_SYNC, BUILTIN_COUNT, BUILTIN_FREE, BUILTIN_MALLOC, BUILTIN_VPRINTF,
+    FORM_COUNT, FORM_E, FORM_S, FORM_V, FORM_W, FORM_X, GOMPY_LOCAL_BASE, GOMPY_MAGIC, GOMPY_SHARED_BASE,
+    GOMPY_SLOW_FILE, GOMPY_SLOW_FILE_CHECKED, GOMPY_SLOW_PREFIX, GOMPY_SLOW_PREFIX_CHECKED, HASHED_FROM, KIND_CODE,
+    KIND_INDEX, LINKAGE_COMMON, LINKAGE_EXTERN, LINKAGE_LOCAL, LINKAGE_WEAK, LINK_FUNCTION, LINK_HOST, LINK_UNIT,
+    OP_ATOM, OP_BARRIER, OP_CALL, OP_CLOCK, OP_COUNT, OP_EXIT, OP_LANES, OP_LOAD1, OP_LOAD2, OP_LOAD4, OP_LOAD8,
+    OP_LOAD_UNIFORM, OP_MISALIGNED, OP_REDUCE, OP_SHUFFLE, OP_STORE1, OP_STORE2, OP_STORE4, OP_STORE8,
+    OP_STORE_UNIFORM, OP_TRAP, OP_WARP_SYNC, OP_YIELD, PAGE, REDUCE_AND, REDUCE_POPC, SECTION_CODE, SECTION_COUNT,
+    SECTION_DATA, SECTION_FILES, SECTION_FUNCTIONS, SECTION_INFO, SECTION_LINKS, SECTION_LOCS, SECTION_PARAMS,
+    SECTION_REFS, SECTION_RELOCS, SECTION_STRINGS, SECTION_TEXT, SECTION_VARIABLES, SPACE_SHARED, TRAP_LOCAL_MEMORY,
+    TRAP_NOT_UNIFORM, code_record, file_head, file_record, function_record, gompy_builtins, info_record, link_record,
+    loc_record, param_record, ref_record, reloc_record, variable_record,
+)
+from gompy.native.ptx_executor cimport (
+    PTX_CHECK_INIT, PTX_CHECK_MEMORY, PTX_CHECK_SYNC, PTX_ERROR_ILLEGAL_ADDRESS, PTX_ERROR_ILLEGAL_INSTRUCTION,
+    PTX_ERROR_INVALID_PC, PTX_ERROR_INVALID_PTX, PTX_ERROR_INVALID_VALUE, PTX_ERROR_JIT_COMPILER_NOT_FOUND,
+    PTX_ERROR_LAUNCH_FAILED, PTX_ERROR_LAUNCH_TIMEOUT, PTX_ERROR_MISALIGNED_ADDRESS, PTX_ERROR_NOT_FOUND,
+    PTX_ERROR_NOT_SUPPORTED, PTX_ERROR_OUT_OF_MEMORY, PTX_ERROR_SYMBOL_NOT_FOUND, PTX_SUCCESS, ptx_attributes,
+    ptx_error, ptx_launch_config, ptx_memory, ptx_object,
+)
 
 cdef extern from "warp.h" nogil:
     struct gompy_warp:
@@ -66,7 +100,8 @@ cdef extern from "warp.h" nogil:
     void gompy_cpu(char *text, size_t size) noexcept
     uint64_t gompy_atom(int code, char *place, uint64_t b, uint64_t c) noexcept
     void gompy_lanes(int word, const void *a, const void *b, const void *c, void *out) noexcept
-    void gompy_shuffle(int mode, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *out, uint32_t *ok) noexcept
+    void gompy_shuffle(int mode, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *out,
+                       uint32_t *ok) noexcept
     void gompy_catch_signals() noexcept
     ctypedef struct stack_t:
         pass
@@ -75,91 +110,12 @@ cdef extern from "warp.h" nogil:
     uint64_t gompy_clock(int which) noexcept
     int gompy_compiler_path(char *text, size_t size) noexcept
 
-    enum:
-        PTX_SUCCESS
-        PTX_ERROR_INVALID_VALUE
-        PTX_ERROR_OUT_OF_MEMORY
-        PTX_ERROR_INVALID_IMAGE
-        PTX_ERROR_INVALID_PTX
-        PTX_ERROR_JIT_COMPILER_NOT_FOUND
-        PTX_ERROR_SYMBOL_NOT_FOUND
-        PTX_ERROR_NOT_FOUND
-        PTX_ERROR_ILLEGAL_ADDRESS
-        PTX_ERROR_LAUNCH_TIMEOUT
-        PTX_ERROR_ILLEGAL_INSTRUCTION
-        PTX_ERROR_MISALIGNED_ADDRESS
-        PTX_ERROR_INVALID_PC
-        PTX_ERROR_LAUNCH_FAILED
-        PTX_ERROR_NOT_SUPPORTED
-        PTX_CHECK_MEMORY
-        PTX_CHECK_INIT
-        PTX_CHECK_SYNC
-    ctypedef struct ptx_memory:
-        uint64_t base
-        uint64_t size
-        void *user
-        uint64_t (*alloc_variable)(void *, size_t, size_t, const char *) noexcept nogil
-        void (*free_variable)(void *, uint64_t) noexcept nogil
-        uint64_t (*heap_malloc)(void *, size_t) noexcept nogil
-        void (*heap_free)(void *, uint64_t) noexcept nogil
-        void (*print "print")(void *, const char *, size_t) noexcept nogil
-        void (*describe)(void *, uint64_t, char *, size_t) noexcept nogil
-        uint8_t *shadow
-        void (*warn)(void *, const char *) noexcept nogil
-    ctypedef struct ptx_object:
-        const char *text
-        size_t size
-        const char *name
-    ctypedef struct ptx_error:
-        int code
-        int line
-        int source_line
-        uint32_t ctaid[3]
-        uint32_t tid[3]
-        uint64_t address
-        char kernel[160]
-        char function[160]
-        char object[160]
-        char source[256]
-        char message[768]
-    ctypedef struct ptx_attributes:
-        uint32_t max_threads_per_block
-        uint32_t registers
-        uint64_t shared_bytes
-        uint64_t const_bytes
-        uint64_t local_bytes
-        uint64_t param_bytes
-        uint32_t num_params
-        uint32_t ptx_version
-    ctypedef struct ptx_launch_config:
-        uint32_t grid[3]
-        uint32_t block[3]
-        uint32_t shared_bytes
-        uint32_t threads
-        const void *params
-        size_t params_size
-
     ctypedef struct sem_t:
         pass
     int sem_init(sem_t *, int, unsigned int) noexcept
     int sem_wait(sem_t *) noexcept
     int sem_post(sem_t *) noexcept
     int sem_getvalue(sem_t *, int *) noexcept
-    ctypedef struct pthread_mutex_t:
-        pass
-    ctypedef struct pthread_cond_t:
-        pass
-    ctypedef unsigned long pthread_t
-    ctypedef struct pthread_attr_t:
-        pass
-    int pthread_mutex_init(pthread_mutex_t *, void *) noexcept
-    int pthread_mutex_lock(pthread_mutex_t *) noexcept
-    int pthread_mutex_unlock(pthread_mutex_t *) noexcept
-    int pthread_cond_init(pthread_cond_t *, void *) noexcept
-    int pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *) noexcept
-    int pthread_cond_broadcast(pthread_cond_t *) noexcept
-    int pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *) noexcept nogil, void *) noexcept
-    int pthread_detach(pthread_t) noexcept
     int sched_yield() noexcept
     void *aligned_alloc(size_t, size_t) noexcept
     long sysconf(int) noexcept
@@ -178,26 +134,13 @@ cdef extern from "warp.h" nogil:
     int unlinkat(int, const char *, int) noexcept
     ssize_t getrandom(void *, size_t, unsigned) noexcept
     long lseek(int, long, int) noexcept
-    int pthread_setcancelstate(int, int *) noexcept
-    int PTHREAD_CANCEL_DISABLE, AT_SYMLINK_NOFOLLOW
+    int AT_SYMLINK_NOFOLLOW
     int futimens(int, void *) noexcept
-    ctypedef struct sigset_t:
-        pass
-    int SIG_SETMASK
-    int sigfillset(sigset_t *) noexcept
-    int pthread_sigmask(int, const sigset_t *, sigset_t *) noexcept
-    int SIGSEGV, SIGBUS, SIGFPE, SIGILL
-    int sigdelset(sigset_t *, int) noexcept
     int close(int) noexcept
     int getpid() noexcept
     ssize_t read(int, void *, size_t) noexcept
+    ssize_t pread(int, void *, size_t, long) noexcept
     ssize_t write(int, const void *, size_t) noexcept
-    int PROT_READ, PROT_WRITE, PROT_EXEC, PROT_NONE, MAP_PRIVATE, MAP_ANONYMOUS, MAP_FIXED, MAP_NORESERVE
-    void *mmap(void *, size_t, int, int, int, long) noexcept
-    int munmap(void *, size_t) noexcept
-    int mprotect(void *, size_t, int) noexcept
-    void *dlsym(void *, const char *) noexcept
-    void *RTLD_DEFAULT
 
     int waitpid(int, int *, int) noexcept
 
@@ -211,11 +154,9 @@ cdef extern from *:
     /* Whether *p was `from`; then it is `to` now.  */
     static int gompy_change (int *p, int from, int to)
     { return __atomic_compare_exchange_n (p, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); }
-    static int gompy_claim (int *p) { int zero = 0; return __atomic_compare_exchange_n (p, &zero, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); }
+    static int gompy_claim (int *p) { int zero = 0;
+    return __atomic_compare_exchange_n (p, &zero, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); }
     static void gompy_publish (void **place, void *value) { __atomic_store_n (place, value, __ATOMIC_RELEASE); }
-    #define GOMPY_LOCAL 0x80000000ull
-    #define GOMPY_SLOW_FILE "slow.S"
-    #define GOMPY_SLOW_FILE_CHECKED "slow.s"
     #define GOMPY_FUNCTION_BIT 0x80000000u
     static int gompy_exit_status (int status) { return WIFEXITED (status) ? WEXITSTATUS (status) : -1; }
     static int gompy_lowest (uint32_t mask) { return mask ? __builtin_ctz (mask) : 0; }
@@ -229,9 +170,6 @@ cdef extern from *:
     """
     ctypedef void (*gompy_code_fn)(gompy_warp *, uint32_t, char *, void *) noexcept nogil
     uint32_t GOMPY_FUNCTION_BIT
-    uint64_t GOMPY_LOCAL
-    const char *SLOW_FILE "GOMPY_SLOW_FILE"
-    const char *SLOW_FILE_CHECKED "GOMPY_SLOW_FILE_CHECKED"
     pthread_mutex_t gompy_compile_lock, gompy_pool_lock
     int gompy_increment(int *p, int by) noexcept nogil
     uint64_t gompy_next(uint64_t *p) noexcept nogil
@@ -249,131 +187,13 @@ cdef extern from *:
     int gompy_signal_of(int status) noexcept nogil
     const char *GOMPY_PTX_IDENTITY
 
-cdef enum:
-    SHARED_BASE = 0x7F000000
-    PAGE = 4096
-    KIND_INDEX = 0
-    KIND_CODE = 1
-    HASHED_FROM = 32                    # of a file: what `check` is of
-    SECTION_STRINGS = 0
-    SECTION_LINKS = 1
-    SECTION_CODE = 2
-    SECTION_TEXT = 3
-    SECTION_VARIABLES = 4
-    SECTION_FUNCTIONS = 5
-    SECTION_PARAMS = 6
-    SECTION_RELOCS = 7
-    SECTION_DATA = 8
-    SECTION_LOCS = 9
-    SECTION_FILES = 10
-    SECTION_INFO = 11
-    SECTION_REFS = 12
-    SECTION_COUNT = 13
-    SPACE_SHARED = 2
-    LINKAGE_LOCAL = 0
-    LINKAGE_WEAK = 2
-    LINKAGE_COMMON = 3
-    LINKAGE_EXTERN = 4
-    LINK_UNIT = 0
-    LINK_SYMBOL = 1
-    LINK_FUNCTION = 2
-    LINK_HOST = 3
-    FORM_S = 0
-    FORM_V = 1
-    FORM_E = 2
-    FORM_W = 3
-    FORM_X = 4
-    FORMS = 5
-    BUILTINS = 4
-
-# --- cache files (unit.py, index.py) ---------------------------------------------------------------------------------
-
-cdef struct file_section:
-    uint64_t offset
-    uint64_t bytes
-
-cdef struct file_head:
-    char magic[8]
-    uint64_t size
-    uint64_t check[2]                   # of what follows
-    uint8_t subject[32]                 # hash of the compiler, the folder's and the file's names
-    uint32_t kind
-    uint32_t sections
-    uint32_t parts                      # further files with code of the same object
-    uint32_t reserved
-    file_section section[13]
-
-cdef struct link_record:
-    uint32_t kind
-    uint32_t name
-    uint32_t line
-    int32_t reserved
-
-cdef struct code_record:
-    uint32_t name
-    uint32_t version
-    uint64_t offset
-
-cdef struct variable_record:
-    uint32_t name
-    uint32_t space
-    uint32_t linkage
-    uint32_t line
-    uint64_t size
-    uint64_t align
-    uint64_t data
-    uint64_t data_bytes
-    uint32_t first_reloc
-    uint32_t relocs
-
-cdef struct function_record:
-    uint32_t name
-    uint32_t entry
-    uint32_t linkage
-    uint32_t line
-    uint32_t last_line
-    uint32_t first_param
-    uint32_t params
-    uint32_t max_threads
-    uint64_t param_bytes
-    uint64_t local_bytes
-    uint32_t first_ref
-    uint32_t refs
-
-cdef struct ref_record:                 # a name that a function refers to
-    uint32_t name
-    uint32_t line
-
-cdef struct param_record:
-    uint64_t offset
-    uint64_t size
-
-cdef struct reloc_record:
-    uint64_t offset
-    uint32_t name
-    uint32_t reserved
-    int64_t addend
-
-cdef struct loc_record:
-    uint32_t line
-    uint32_t file
-    uint32_t source_line
-
-cdef struct file_record:
-    uint32_t number
-    uint32_t name
-
-cdef struct info_record:
-    uint32_t version
-    uint32_t openmp
-    uint32_t entries
-    uint32_t architecture               # of .target; 0: none
-
 # --- images and modules ----------------------------------------------------------------------------------------------
 
 cdef struct obj:                        # one PTX object of an image
     char key[72]                        # its hash, as text
     char name[160]
+    char *text                          # a copy of ours: the one in the cache may be removed
+    size_t text_size
     file_head *index
     info_record *info
     uint32_t nvariables
@@ -403,7 +223,8 @@ cdef struct ptx_image "ptx_image":
     uint64_t shared_bytes
     uint64_t const_bytes
 
-cdef struct descriptor "ptx_function":                 # a function: its address is what PTX sees as the function's address
+# A function: its address is what PTX sees as the function's address
+cdef struct descriptor "ptx_function":
     void *code[5]                       # by form; a stub as long as it is not loaded
     void *module
     const char *name

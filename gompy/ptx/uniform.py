@@ -7,14 +7,18 @@ A function is compiled in up to three versions:
 * V (vector): called with a value per lane and a mask;
 * E (entry): a kernel that is not GCC's OpenMP code; parameters uniform, nothing else assumed.
 
-Registers are first split into webs (one for each group of definitions that meet at a use), so that the reuse of
-a register for something that varies does not spoil the rest.
+Registers are first split into webs (webs.py), so that the reuse of a register for something that varies does not spoil
+the rest.
 """
 
 from __future__ import annotations
 
-from .flow import Block, build_blocks, defined, live_in, loops, post_dominators, replace, used
-from .syntax import Call, Function, Immediate, Instruction, Memory, Pair, Register, Special, Symbol, Vector
+from gompy.abi import ptx as abi
+
+from .flow import Block, build_blocks, defined, live_in, loops, post_dominators
+from .opcodes import BY_ADDRESS, BY_MEMBERS, BY_SOURCE_LANE, LANEWISE, NO_RESULT, OPCODES, VARYING
+from .syntax import Call, Function, Immediate, Instruction, Memory, Pair, Register, Special, Symbol, Vector, copied
+from .webs import split_webs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,23 +30,6 @@ UNI = "__nvptx_uni"
 OUTSIDE, INSIDE, UNKNOWN = 0, 1, 2
 """Whether code runs in a simd region, as far as the function itself tells (nvptx.cc: softstack, uniform simt)."""
 
-BUILTINS = ("vprintf", "malloc", "free", "__assertfail")
-"""Functions of the driver: only as V."""
-
-ACROSS = frozenset(("activemask", "atom", "elect", "ld", "match", "redux", "shfl", "vote"))
-"""Opcodes whose result does not depend on the lane's own operands alone: `Uniformity.result_varies` has each."""
-LANEWISE = frozenset(
-    (
-        *("abs", "add", "addc", "alloca", "and", "barred", "bfe", "bfi", "bfind", "bmsk", "brev"),
-        *("carry", "clz", "cnot", "copysign", "cos", "createpolicy", "cvt", "cvta", "div", "dp2a", "dp4a"),
-        *("ex2", "fma", "isspacep", "ldu", "lg2", "lop3", "mad", "mad24", "madc", "max", "min"),
-        *("mov", "mul", "mul24", "neg", "not", "or", "popc", "prmt", "rcp", "rem", "rsqrt"),
-        *("sad", "selp", "set", "setp", "shf", "shl", "shr", "sin", "slct", "sqrt", "stacksave"),
-        *("sub", "subc", "szext", "tanh", "testp", "vadd", "vsub", "xor"),
-    )
-)
-"""Opcodes whose result is the same in all lanes if all operands are.  One that is in neither list varies: a result
-that is taken for the same in all lanes, and is not, would be the first lane's for all of them."""
 VARYING_SPECIALS = frozenset(
     ("%laneid", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt")
 )
@@ -68,120 +55,6 @@ class Analysis:
     loops: dict[int, int] = field(default_factory=dict)
 
 
-def split_webs(blocks: list[Block], registers: list[Register]) -> None:
-    """Give each web of definitions and uses a register of its own (changes instructions and `registers`)."""
-    places: dict[Register, int] = {}
-    sites: list[tuple[int, int, Register]] = []
-    for block in blocks:
-        for at, code in enumerate(block.code):
-            for register in defined(code):
-                places[register] = places.get(register, 0) + 1
-                sites.append((block.index, at, register))
-    many = {r for r, count in places.items() if count > 1}
-    if not many:
-        return
-    sites = [s for s in sites if s[2] in many]
-    number = {(s[0], s[1], s[2]): n for n, s in enumerate(sites)}
-    all_of: dict[Register, int] = {}
-    for n, site in enumerate(sites):
-        all_of[site[2]] = all_of.get(site[2], 0) | 1 << n
-    gen, kill = [0] * len(blocks), [0] * len(blocks)
-    for block in blocks:
-        g = k = 0
-        for at, code in enumerate(block.code):
-            for register in defined(code):
-                if register in many:
-                    if code.guard is None:
-                        g &= ~all_of[register]
-                        k |= all_of[register]
-                    g |= 1 << number[block.index, at, register]
-        gen[block.index], kill[block.index] = g, k
-    reach = [0] * len(blocks)
-    todo, waiting = list(range(len(blocks) - 1, -1, -1)), set(range(len(blocks)))
-    while todo:
-        index = todo.pop()
-        waiting.discard(index)
-        out = gen[index] | reach[index] & ~kill[index]
-        for successor in blocks[index].successors:
-            s = successor.index
-            if out & ~reach[s]:
-                reach[s] |= out
-                if s not in waiting:
-                    waiting.add(s)
-                    todo.append(s)
-    parent = list(range(len(sites)))
-
-    def find(n: int) -> int:
-        while parent[n] != n:
-            parent[n] = parent[parent[n]]
-            n = parent[n]
-        return n
-
-    def join(bits: int) -> int:
-        first = -1
-        while bits:
-            low = bits & -bits
-            n = find(low.bit_length() - 1)
-            first = n if first < 0 else first
-            parent[n] = first
-            bits ^= low
-        return first
-
-    uses: list[tuple[list[tuple[Register, int]], list[tuple[Register, int]], Block, int]] = []
-    for block in blocks:
-        now = reach[block.index]
-        for at, code in enumerate(block.code):
-            read = [(r, join(now & all_of[r])) for r in used(code) if r in many]
-            written = []
-            for register in defined(code):
-                if register in many:
-                    n = number[block.index, at, register]
-                    if code.guard is None:
-                        now &= ~all_of[register]
-                    else:
-                        join(now & all_of[register] | 1 << n)
-                    now |= 1 << n
-                    written.append((register, n))
-            if read or written:
-                uses.append((read, written, block, at))
-        if block.guard in many and block.guard is not None:
-            uses.append(([(block.guard, join(now & all_of[block.guard]))], [], block, -1))
-    names: dict[int, Register] = {}
-    taken: set[Register] = set()
-
-    def web(register: Register, n: int) -> Register:
-        if n < 0:
-            return register  # read before it is written
-        root = find(n)
-        if root not in names:
-            if register not in taken:
-                taken.add(register)
-                names[root] = register
-            else:
-                names[root] = Register(register.name, register.type, len(registers))
-                registers.append(names[root])
-        return names[root]
-
-    for read, written, block, at in uses:
-        reading = {r: web(r, n) for r, n in read}
-        if at < 0:
-            assert block.guard is not None
-            block.guard = reading[block.guard]
-            continue
-        writing = {r: web(r, n) for r, n in written}
-        code = block.code[at]
-        guard = reading.get(code.guard, code.guard) if code.guard is not None else None
-        if isinstance(code, Call):
-            target = reading.get(code.target, code.target) if isinstance(code.target, Register) else code.target
-            block.code[at] = Call(
-                code.results, target, code.arguments, code.prototype, code.line, guard, code.negated, code.opcode
-            )
-        else:
-            head = writing if defined(code) else reading
-            operands = tuple(replace(o, reading if i else head) for i, o in enumerate(code.operands))
-            block.code[at] = Instruction(code.opcode, operands, code.line, guard, code.negated, code.base, code.mods)
-
-
 def single_definitions(blocks: list[Block]) -> dict[Register, Instruction | Call]:
     """The defining instruction of each register that has only one."""
     found: dict[Register, Instruction | Call | None] = {}
@@ -192,104 +65,132 @@ def single_definitions(blocks: list[Block]) -> dict[Register, Instruction | Call
     return {r: code for r, code in found.items() if code is not None}
 
 
-def simd_state(analysis: Analysis) -> bool:
-    """Where the function is in a simd region (version S); folds reads of `__nvptx_uni` outside.  True if guards went.
+class SimdRegions:
+    """Where the function is in a simd region (version S); folds reads of `__nvptx_uni` outside.
 
     GCC brackets a simd region by stores of -1 and 0 to `__nvptx_uni[%tid.y]` and begins functions that need it with
     `m = uni; p = m == 0; m &= laneid; e = m == laneid` (gcc/config/nvptx/nvptx.cc).
     """
-    blocks = analysis.blocks
-    single = single_definitions(blocks)
-    slots: dict[Register, bool] = {}
 
-    def is_slot(operand: object, depth: int = 8) -> bool:
+    def __init__(self, analysis: Analysis) -> None:
+        self.a = analysis
+        self.single = single_definitions(analysis.blocks)
+        self.slots: dict[Register, bool] = {}
+        self.folded: dict[Register, int] = {}
+
+    def run(self) -> bool:
+        """Fill in the analysis' `state`.  True if guards went."""
+        entry = self.entry_states()
+        for block in self.a.blocks:
+            state = entry[block.index]
+            self.fold(block, UNKNOWN if state is None else state)
+        return self.drop_guards()
+
+    def is_slot(self, operand: object, depth: int = 8) -> bool:
+        """Whether an operand is an address in `__nvptx_uni`."""
         if isinstance(operand, Symbol):
             return operand.name == UNI
         if not isinstance(operand, Register) or depth == 0:
             return False
-        if operand not in slots:
-            code = single.get(operand)
-            slots[operand] = False
+        if operand not in self.slots:
+            code = self.single.get(operand)
+            self.slots[operand] = False
             if isinstance(code, Instruction) and code.base in ("mov", "add", "mad", "cvta"):
-                slots[operand] = any(is_slot(o, depth - 1) for o in code.operands[1:])
-        return slots[operand]
+                self.slots[operand] = any(self.is_slot(o, depth - 1) for o in code.operands[1:])
+        return self.slots[operand]
 
-    def constant(operand: object) -> int | None:
+    def constant(self, operand: object) -> int | None:
+        """An operand's value, if it is a constant or a register that is set to one."""
         if isinstance(operand, Immediate):
             return operand.value
         if isinstance(operand, Register):
-            code = single.get(operand)
+            code = self.single.get(operand)
             if isinstance(code, Instruction) and code.base == "mov" and isinstance(code.operands[1], Immediate):
                 return code.operands[1].value
         return None
 
-    def after(code: Instruction | Call, state: int) -> int:
+    def after(self, code: Instruction | Call, state: int) -> int:
+        """The state behind an instruction, given that before it."""
         if not isinstance(code, Instruction) or code.base != "st" or not isinstance(code.operands[0], Memory):
             return state
-        if not is_slot(code.operands[0].base):
+        if not self.is_slot(code.operands[0].base):
             return state
-        value = constant(code.operands[1])
+        value = self.constant(code.operands[1])
         if value is None or code.guard is not None:
             return UNKNOWN
         return OUTSIDE if value == 0 else INSIDE
 
-    entry: list[int | None] = [None] * len(blocks)
-    entry[0] = OUTSIDE
-    todo = [blocks[0]]
-    while todo:
-        block = todo.pop()
-        state = entry[block.index]
-        assert state is not None
-        for code in block.code:
-            state = after(code, state)
-        for successor in block.successors:
-            old = entry[successor.index]
-            new = state if old is None or old == state else UNKNOWN
-            if new != old:
-                entry[successor.index] = new
-                todo.append(successor)
-    folded: dict[Register, int] = {}
-    for block in blocks:
-        state = entry[block.index]
-        if state is None:
-            state = UNKNOWN
+    def entry_states(self) -> list[int | None]:
+        """The state where each block begins; None for one that is not reached."""
+        blocks = self.a.blocks
+        entry: list[int | None] = [None] * len(blocks)
+        entry[0] = OUTSIDE
+        todo = [blocks[0]]
+        while todo:
+            block = todo.pop()
+            state = entry[block.index]
+            assert state is not None
+            for code in block.code:
+                state = self.after(code, state)
+            for successor in block.successors:
+                old = entry[successor.index]
+                new = state if old is None or old == state else UNKNOWN
+                if new != old:
+                    entry[successor.index] = new
+                    todo.append(successor)
+        return entry
+
+    def fold(self, block: Block, state: int) -> None:
+        """Note the state of each instruction of a block, and which results are known."""
         for at, code in enumerate(block.code):
-            analysis.state[id(code)] = state
-            state = after(code, state)
-            if not isinstance(code, Instruction) or code.guard is not None or not code.operands:
+            self.a.state[id(code)] = state
+            value = self.known_result(code, state)
+            state = self.after(code, state)
+            if value is None:
                 continue
+            assert isinstance(code, Instruction)
             target = code.operands[0]
-            if not isinstance(target, Register) or single.get(target) is not code:
-                continue
-            value: int | None = None
-            known = [folded.get(o, constant(o)) if isinstance(o, Register) else constant(o) for o in code.operands[1:]]
-            if code.base == "ld" and analysis.state[id(code)] == OUTSIDE:
-                source = code.operands[1]
-                if isinstance(source, Memory) and is_slot(source.base):
-                    value = 0
-            elif code.base == "and" and 0 in known and target.type != "pred":
-                value = 0
-            elif code.opcode == "setp.eq.u32" and known[0] is not None and known[1] is not None:
-                value = int(known[0] == known[1])
-            if value is not None:
-                folded[target] = value
-                if target.type != "pred":
-                    block.code[at] = Instruction(
-                        "mov.u32", (target, Immediate(0)), code.line, None, False, "mov", ("u32",)
-                    )
-                    analysis.state[id(block.code[at])] = analysis.state[id(code)]
-    changed = False
-    for block in blocks:
-        kept: list[Instruction | Call] = []
-        for code in block.code:
-            if code.guard is not None and code.guard in folded:
-                changed = True
-                if bool(folded[code.guard]) == code.negated:
-                    continue
-                code.guard = None
-            kept.append(code)
-        block.code = kept
-    return changed
+            assert isinstance(target, Register)
+            self.folded[target] = value
+            if target.type != "pred":
+                zero = Instruction("mov.u32", (target, Immediate(0)), code.line, None, False, "mov", ("u32",))
+                block.code[at] = zero
+                self.a.state[id(zero)] = self.a.state[id(code)]
+
+    def known_result(self, code: Instruction | Call, state: int) -> int | None:
+        """What an instruction computes from `__nvptx_uni` outside of a simd region; None: nothing that is known."""
+        if not isinstance(code, Instruction) or code.guard is not None or not code.operands:
+            return None
+        target = code.operands[0]
+        if not isinstance(target, Register) or self.single.get(target) is not code:
+            return None
+        sources = code.operands[1:]
+        if code.base == "ld" and state == OUTSIDE:
+            return 0 if isinstance(sources[0], Memory) and self.is_slot(sources[0].base) else None
+        known = [self.folded.get(o, self.constant(o)) if isinstance(o, Register) else self.constant(o) for o in sources]
+        if code.base == "and" and 0 in known and target.type != "pred":
+            return 0
+        if code.opcode == "setp.eq.u32" and known[0] is not None and known[1] is not None:
+            return int(known[0] == known[1])
+        return None
+
+    def drop_guards(self) -> bool:
+        """Instructions whose guard is known: left out, or without it.  The parsed ones stay as they are, for V."""
+        changed = False
+        for block in self.a.blocks:
+            kept: list[Instruction | Call] = []
+            for code in block.code:
+                if code.guard is not None and code.guard in self.folded:
+                    changed = True
+                    if bool(self.folded[code.guard]) == code.negated:
+                        continue
+                    plain = copied(code)
+                    plain.guard = None
+                    self.a.state[id(plain)] = self.a.state[id(code)]
+                    code = plain
+                kept.append(code)
+            block.code = kept
+        return changed
 
 
 def analyse(function: Function, version: str, rows: bool, name: str) -> Analysis:
@@ -298,10 +199,10 @@ def analyse(function: Function, version: str, rows: bool, name: str) -> Analysis
     result = Analysis(function, version, rows, blocks, list(function.registers))
     split_webs(blocks, result.registers)
     if version == "S":
-        if simd_state(result):
+        if SimdRegions(result).run():
             split_webs(blocks, result.registers)
         result.state.clear()
-        simd_state(result)
+        SimdRegions(result).run()
     result.live = live_in(blocks)
     result.loops = loops(blocks)
     Uniformity(result).run()
@@ -318,6 +219,11 @@ class Uniformity:
         self.local_names = {v.name for v in analysis.function.locals}
         self.own_params = {v.name for v in analysis.function.parameters}
         self.local, self.shared = self.taints()
+        self.crosses = {
+            BY_MEMBERS: self.members_vary,
+            BY_SOURCE_LANE: self.source_lane_varies,
+            BY_ADDRESS: self.memory_varies,
+        }
 
     def taints(self) -> tuple[set[Register], set[Register]]:
         """Registers that may hold an address of local memory, and (not in S) of shared memory."""
@@ -330,7 +236,7 @@ class Uniformity:
             changed = False
             for block in self.a.blocks:
                 for code in block.code:
-                    if isinstance(code, Call) or code.base in ("setp", "st", "bra", "bar"):
+                    if isinstance(code, Call) or code.base == "setp" or code.base in NO_RESULT:
                         continue
                     is_local = is_shared = False
                     load = code.base == "ld"
@@ -493,36 +399,42 @@ class Uniformity:
                 a.varying.add(register)
 
     def result_varies(self, code: Instruction) -> bool:
-        """Whether the value differs between active lanes."""
+        """Whether the value differs between active lanes: by the opcode's word.  lower.py has none for unknown ones."""
+        record = OPCODES.get(code.base)
+        if record is None:
+            return True
+        lanes = record.lanes
+        if lanes == LANEWISE:
+            return any(self.varies(operand) for operand in code.operands[1:])
+        return lanes == VARYING or self.crosses[lanes](code)
+
+    def members_vary(self, code: Instruction) -> bool:
+        """vote, activemask, redux: whether lanes belong to groups of their own."""
+        return "sync" in code.mods and self.varies(code.operands[-1])
+
+    def source_lane_varies(self, code: Instruction) -> bool:
+        """shfl: whether lanes read from others than one."""
+        if "idx" not in code.mods or isinstance(code.operands[0], Pair):
+            return True
+        return self.varies(code.operands[2]) or self.varies(code.operands[3])
+
+    def memory_varies(self, code: Instruction) -> bool:
+        """ld: whether lanes read from different places."""
         a = self.a
-        base = code.base
-        if base in ("vote", "activemask", "redux"):
-            return "sync" in code.mods and self.varies(code.operands[-1])
-        if base in ("match", "elect"):
-            return True
-        if base == "atom":
-            return True
-        sources = code.operands[1:]
-        if base == "shfl":
-            if "idx" in code.mods and not isinstance(code.operands[0], Pair):
-                return self.varies(sources[1]) or self.varies(sources[2])
-            return True
-        if base == "ld":
-            memory = sources[0]
-            assert isinstance(memory, Memory)
-            if "param" in code.mods:
-                if isinstance(memory.base, Symbol):
-                    name = memory.base.name
-                    if name in self.own_params:
-                        return a.version == "V" and not a.function.entry
-                    return name in a.varying_params
-                return True
-            if self.varies(memory.base) or "local" in code.mods:
-                return True
+        memory = code.operands[1]
+        assert isinstance(memory, Memory)
+        if "param" in code.mods:
             if isinstance(memory.base, Symbol):
-                return memory.base.name in self.local_names
-            return memory.base in self.local
-        return base not in LANEWISE or any(self.varies(operand) for operand in sources)
+                name = memory.base.name
+                if name in self.own_params:
+                    return a.version == "V" and not a.function.entry
+                return name in a.varying_params
+            return True
+        if self.varies(memory.base) or "local" in code.mods:
+            return True
+        if isinstance(memory.base, Symbol):
+            return memory.base.name in self.local_names
+        return memory.base in self.local
 
     def call(self, code: Call, block: Block) -> None:
         """Decide which version is called; its results vary if that is V."""
@@ -534,7 +446,7 @@ class Uniformity:
                 or block.index in a.divergent
                 or (code.guard is not None and code.guard in a.varying)
                 or self.varies(code.target)
-                or (isinstance(code.target, Symbol) and code.target.name in BUILTINS)
+                or (isinstance(code.target, Symbol) and code.target.name in abi.BUILTINS)
                 or any(isinstance(o, Symbol) and o.name in a.varying_params for o in code.arguments)
             )
             if not vector:

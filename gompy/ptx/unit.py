@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 
-from . import abi
+from gompy.abi import ptx as abi
+
 from .emit import Links
 from .native import content, digest
 
@@ -18,30 +19,10 @@ if TYPE_CHECKING:
 else:
     from .records import dataclass
 
-PAGE = 4096
-MAGIC = b"GOMPYPTX"
-HEADER = struct.Struct("<8sQ16s32s4I")  # magic, size, check, subject; kind, sections, further parts, reserved
-HASHED_FROM = 32  # of a file: what `check` is of
-SECTION = struct.Struct("<2Q")  # offset, bytes
-SECTIONS = (
-    "strings",
-    "links",
-    "code",
-    "text",
-    "variables",
-    "functions",
-    "params",
-    "relocs",
-    "data",
-    "locs",
-    "files",
-    "info",
-    "refs",
-)
-LINK = struct.Struct("<3Ii")  # kind, name, line, reserved
-CODE = struct.Struct("<2IQ")  # name, version, offset in the text
-LINK_KINDS = ("unit", "symbol", "function", "host")
-KINDS = ("index", "code")
+PAGE, MAGIC, HASHED_FROM = abi.PAGE, abi.MAGIC, abi.HASHED_FROM
+SECTIONS, LINK_KINDS, KINDS = abi.SECTIONS, abi.LINK_KINDS, abi.KINDS
+HEADER, SECTION = struct.Struct(abi.layout("file_head")), struct.Struct(abi.layout("file_section"))
+LINK, CODE = struct.Struct(abi.layout("link_record")), struct.Struct(abi.layout("code_record"))
 
 
 class LinkError(Exception):

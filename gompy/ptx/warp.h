@@ -1,5 +1,6 @@
-/* What the executor needs of C that Cython has no words for: the warp that compiled code sees (abi.py has the same
-   offsets), the switch of stacks, accesses of one lane, atomic and rounded operations, signals.  Included once, by executor.pyx.  */
+/* What the executor needs of C that Cython has no words for: the warp that compiled code sees
+   (gompy/abi/ptx.py), the switch of stacks, accesses of one lane, atomic and rounded operations, signals.  Included
+   once, by executor.pyx.  */
 #ifndef GOMPY_PTX_WARP_H
 #define GOMPY_PTX_WARP_H
 
@@ -27,6 +28,7 @@
 #include <unistd.h>
 #include <xmmintrin.h>
 
+#include "gompy/native/ptx.h"
 #include "executor.h"
 #include "hash.h"
 #include "start.h"
@@ -35,26 +37,9 @@
 #define GOMPY_PTX_IDENTITY "00000000000000000000000000000000"
 #endif
 
-#define GOMPY_SHARED_BASE 0x7f000000ull
-#define GOMPY_LOCAL_BASE 0x80000000ull
-#define GOMPY_LANES 32
-
 struct __attribute__ ((aligned (64))) gompy_warp
 {
-  uint64_t base, size;                  /* 0, 8 */
-  char *shared;                         /* 16 */
-  uint64_t shared_size;                 /* 24 */
-  char *local;                          /* 32 */
-  uint64_t local_size, local_top;       /* 40, 48 */
-  const char *params;                   /* 56 */
-  void *const *ops;                     /* 64 */
-  int32_t fuel;                         /* 72 */
-  uint32_t exited;                      /* 76 */
-  uint32_t ctaid[3], ntid[3], nctaid[3]; /* 80, 92, 104 */
-  uint32_t warpid, nwarps;              /* 116, 120 */
-  uint32_t dynamic_shared;              /* 124 */
-  uint32_t tid[3][GOMPY_LANES];         /* 128 */
-  uint8_t *shadow, *shared_shadow;      /* 512, 520: checked code only */
+  GOMPY_WARP_FIELDS
   /* Only the executor knows what follows.  */
   void *sp;                             /* where the warp's stack was left */
   void *runner, *launch, *module;
@@ -65,15 +50,7 @@ struct __attribute__ ((aligned (64))) gompy_warp
   uint32_t votes, voters;               /* bar.red: what the barrier was left with */
 };
 
-_Static_assert (offsetof (struct gompy_warp, ops) == 64, "abi.py");
-_Static_assert (offsetof (struct gompy_warp, fuel) == 72, "abi.py");
-_Static_assert (offsetof (struct gompy_warp, ctaid) == 80, "abi.py");
-_Static_assert (offsetof (struct gompy_warp, nctaid) == 104, "abi.py");
-_Static_assert (offsetof (struct gompy_warp, warpid) == 116, "abi.py");
-_Static_assert (offsetof (struct gompy_warp, dynamic_shared) == 124, "abi.py");
-_Static_assert (offsetof (struct gompy_warp, tid) == 128, "abi.py");
-_Static_assert (offsetof (struct gompy_warp, shadow) == 512, "abi.py");
-_Static_assert (offsetof (struct gompy_warp, shared_shadow) == 520, "abi.py");
+GOMPY_CHECK_WARP (struct gompy_warp)
 
 /* --- stacks ----------------------------------------------------------------------------------------------------- */
 
@@ -158,35 +135,35 @@ gompy_cpu (char *text, size_t size)
 
 /* --- atomics ---------------------------------------------------------------------------------------------------- */
 
-enum { GOMPY_ADD, GOMPY_MIN, GOMPY_MAX, GOMPY_INC, GOMPY_DEC, GOMPY_AND, GOMPY_OR, GOMPY_XOR, GOMPY_EXCH, GOMPY_CAS };
-
-#define GOMPY_LOOP(T, EXPRESSION)                                                                                       \
-  {                                                                                                                     \
-    T old = __atomic_load_n ((T *) place, __ATOMIC_RELAXED), new;                                                       \
-    do                                                                                                                  \
-      new = (EXPRESSION);                                                                                               \
+#define GOMPY_LOOP(T, EXPRESSION)                                                                                      \
+  {                                                                                                                    \
+    T old = __atomic_load_n ((T *) place, __ATOMIC_RELAXED), new;                                                      \
+    do                                                                                                                 \
+      new = (EXPRESSION);                                                                                              \
     while (!__atomic_compare_exchange_n ((T *) place, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));              \
-    return (uint64_t) old;                                                                                              \
+    return (uint64_t) old;                                                                                             \
   }
 
-#define GOMPY_INTEGER(T, S)                                                                                             \
-  switch (operation)                                                                                                    \
-    {                                                                                                                   \
-    case GOMPY_ADD: return __atomic_fetch_add ((T *) place, (T) b, __ATOMIC_SEQ_CST);                                   \
-    case GOMPY_AND: return __atomic_fetch_and ((T *) place, (T) b, __ATOMIC_SEQ_CST);                                   \
-    case GOMPY_OR: return __atomic_fetch_or ((T *) place, (T) b, __ATOMIC_SEQ_CST);                                     \
-    case GOMPY_XOR: return __atomic_fetch_xor ((T *) place, (T) b, __ATOMIC_SEQ_CST);                                   \
-    case GOMPY_EXCH: return __atomic_exchange_n ((T *) place, (T) b, __ATOMIC_SEQ_CST);                                 \
-    case GOMPY_INC: GOMPY_LOOP (T, old >= (T) b ? 0 : old + 1)                                                          \
-    case GOMPY_DEC: GOMPY_LOOP (T, old == 0 || old > (T) b ? (T) b : old - 1)                                           \
-    case GOMPY_MIN: if (is_signed) GOMPY_LOOP (T, (S) old < (S) b ? old : (T) b) else GOMPY_LOOP (T, old < (T) b ? old : (T) b) \
-    case GOMPY_MAX: if (is_signed) GOMPY_LOOP (T, (S) old > (S) b ? old : (T) b) else GOMPY_LOOP (T, old > (T) b ? old : (T) b) \
-    default:                                                                                                            \
-      {                                                                                                                 \
-        T expected = (T) b;                                                                                             \
-        __atomic_compare_exchange_n ((T *) place, &expected, (T) c, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);             \
-        return expected;                                                                                                \
-      }                                                                                                                 \
+#define GOMPY_INTEGER(T, S)                                                                                            \
+  switch (operation)                                                                                                   \
+    {                                                                                                                  \
+    case GOMPY_ATOM_ADD: return __atomic_fetch_add ((T *) place, (T) b, __ATOMIC_SEQ_CST);                             \
+    case GOMPY_ATOM_AND: return __atomic_fetch_and ((T *) place, (T) b, __ATOMIC_SEQ_CST);                             \
+    case GOMPY_ATOM_OR: return __atomic_fetch_or ((T *) place, (T) b, __ATOMIC_SEQ_CST);                               \
+    case GOMPY_ATOM_XOR: return __atomic_fetch_xor ((T *) place, (T) b, __ATOMIC_SEQ_CST);                             \
+    case GOMPY_ATOM_EXCH: return __atomic_exchange_n ((T *) place, (T) b, __ATOMIC_SEQ_CST);                           \
+    case GOMPY_ATOM_INC: GOMPY_LOOP (T, old >= (T) b ? 0 : old + 1)                                                    \
+    case GOMPY_ATOM_DEC: GOMPY_LOOP (T, old == 0 || old > (T) b ? (T) b : old - 1)                                     \
+    case GOMPY_ATOM_MIN: if (is_signed) GOMPY_LOOP (T, (S) old < (S) b ? old : (T) b) else GOMPY_LOOP (T, old < (T) b  \
+            ? old : (T) b)                                                                                             \
+    case GOMPY_ATOM_MAX: if (is_signed) GOMPY_LOOP (T, (S) old > (S) b ? old : (T) b) else GOMPY_LOOP (T, old > (T) b  \
+            ? old : (T) b)                                                                                             \
+    default:                                                                                                           \
+      {                                                                                                                \
+        T expected = (T) b;                                                                                            \
+        __atomic_compare_exchange_n ((T *) place, &expected, (T) c, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);            \
+        return expected;                                                                                               \
+      }                                                                                                                \
     }
 
 static inline float gompy_f32 (uint32_t bits) { float f; memcpy (&f, &bits, 4); return f; }
@@ -225,7 +202,7 @@ gompy_half_sum (uint16_t a, uint16_t b, int brain)
   return (uint16_t) (sign | (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13);
 }
 
-/* CODE: abi.py, ATOM_OPS and ATOM_TYPES; HALF_ATOMS.  */
+/* CODE: gompy/abi/ptx.py, ATOM_OPS and ATOM_TYPES; HALF_ATOMS.  */
 static uint64_t
 gompy_atom (int code, char *place, uint64_t b, uint64_t c)
 {
@@ -237,62 +214,65 @@ gompy_atom (int code, char *place, uint64_t b, uint64_t c)
       GOMPY_LOOP (uint32_t, gompy_half_sum (old & 0xffff, b & 0xffff, brain)
                             | (uint32_t) gompy_half_sum (old >> 16, b >> 16 & 0xffff, brain) << 16)
     }
-  int operation = (code & 0xff) >> 3, type = code & 7, is_signed = type == 1 || type == 5;
+  int operation = (code & 0xff) >> 3, type = code & 7;
+  int is_signed = type == GOMPY_ATOM_TYPE_S32 || type == GOMPY_ATOM_TYPE_S64;
   if (code & 0x100)
     {
       uint16_t expected = (uint16_t) b;
       __atomic_compare_exchange_n ((uint16_t *) place, &expected, (uint16_t) c, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
       return expected;
     }
-  if (type == 3)
+  if (type == GOMPY_ATOM_TYPE_F32)
     GOMPY_LOOP (uint32_t, gompy_u32 (gompy_f32 (old) + gompy_f32 ((uint32_t) b)))
-  if (type == 7)
+  if (type == GOMPY_ATOM_TYPE_F64)
     GOMPY_LOOP (uint64_t, gompy_u64 (gompy_f64 (old) + gompy_f64 (b)))
-  if (type < 4)
+  if (type <= GOMPY_ATOM_TYPE_F32)
     GOMPY_INTEGER (uint32_t, int32_t)
   GOMPY_INTEGER (uint64_t, int64_t)
 }
 
-/* --- operations lane by lane (abi.py, LANE_OPS) ------------------------------------------------------------------- */
+/* --- operations lane by lane (gompy/abi/ptx.py,
+   LANE_OPS)---------------------------------------------------------------- */
 
-#define GOMPY_DIVIDE(U, S)                                                                                              \
-  {                                                                                                                     \
-    const U *x = a, *y = b;                                                                                             \
-    U *r = out;                                                                                                         \
-    for (int i = 0; i < GOMPY_LANES; i++)                                                                               \
-      switch (operation)                                                                                                \
-        {                                                                                                               \
-        case 0: r[i] = y[i] ? x[i] / y[i] : (U) -1; break;                                                              \
-        case 1: r[i] = y[i] == 0 ? (U) -1 : y[i] == (U) -1 ? (U) (0 - x[i]) : (U) ((S) x[i] / (S) y[i]); break;         \
-        case 2: r[i] = y[i] ? x[i] % y[i] : x[i]; break;                                                                \
-        default: r[i] = y[i] == 0 ? x[i] : y[i] == (U) -1 ? 0 : (U) ((S) x[i] % (S) y[i]); break;                       \
-        }                                                                                                               \
-    return;                                                                                                             \
+#define GOMPY_DIVIDE(U, S)                                                                                             \
+  {                                                                                                                    \
+    const U *x = a, *y = b;                                                                                            \
+    U *r = out;                                                                                                        \
+    for (int i = 0; i < GOMPY_LANES; i++)                                                                              \
+      switch (operation)                                                                                               \
+        {                                                                                                              \
+        case GOMPY_LANES_UDIV: r[i] = y[i] ? x[i] / y[i] : (U) -1; break;                                              \
+        case GOMPY_LANES_SDIV: r[i] = y[i] == 0 ? (U) -1                                                               \
+              : y[i] == (U) -1 ? (U) (0 - x[i]) : (U) ((S) x[i] / (S) y[i]); break;                                    \
+        case GOMPY_LANES_UREM: r[i] = y[i] ? x[i] % y[i] : x[i]; break;                                                \
+        default: r[i] = y[i] == 0 ? x[i] : y[i] == (U) -1 ? 0 : (U) ((S) x[i] % (S) y[i]); break;                      \
+        }                                                                                                              \
+    return;                                                                                                            \
   }
 
-#define GOMPY_ROUNDED(T, F, SQRT, FMA, FROM, TO)                                                                        \
-  for (int i = 0; i < GOMPY_LANES; i++)                                                                                 \
-    {                                                                                                                   \
-      volatile F x = FROM (((const T *) a)[i]), y = FROM (((const T *) b)[i]), z = FROM (((const T *) c)[i]);           \
-      volatile F r = 0;                                                                                                 \
-      switch (what)                                                                                                     \
-        {                                                                                                               \
-        case 0: r = x + y; break;                                                                                       \
-        case 1: r = x - y; break;                                                                                       \
-        case 2: r = x * y; break;                                                                                       \
-        case 3: r = x / y; break;                                                                                       \
-        case 4: r = FMA (x, y, z); break;                                                                               \
-        case 5: r = SQRT (x); break;                                                                                    \
-        default: r = 1 / x; break;                                                                                      \
-        }                                                                                                               \
-      ((T *) out)[i] = TO (r);                                                                                          \
+#define GOMPY_ROUNDED(T, F, SQRT, FMA, FROM, TO)                                                                       \
+  for (int i = 0; i < GOMPY_LANES; i++)                                                                                \
+    {                                                                                                                  \
+      volatile F x = FROM (((const T *) a)[i]), y = FROM (((const T *) b)[i]), z = FROM (((const T *) c)[i]);          \
+      volatile F r = 0;                                                                                                \
+      switch (what)                                                                                                    \
+        {                                                                                                              \
+        case GOMPY_ROUND_ADD: r = x + y; break;                                                                        \
+        case GOMPY_ROUND_SUB: r = x - y; break;                                                                        \
+        case GOMPY_ROUND_MUL: r = x * y; break;                                                                        \
+        case GOMPY_ROUND_DIV: r = x / y; break;                                                                        \
+        case GOMPY_ROUND_FMA: r = FMA (x, y, z); break;                                                                \
+        case GOMPY_ROUND_SQRT: r = SQRT (x); break;                                                                    \
+        default: r = 1 / x; break;                                                                                     \
+        }                                                                                                              \
+      ((T *) out)[i] = TO (r);                                                                                         \
     }
 
 static void
 gompy_lanes (int word, const void *a, const void *b, const void *c, void *out)
 {
   int operation = word & 0xff, size = word >> 8 & 15;
-  if (operation < 4)
+  if (operation <= GOMPY_LANES_SREM)
     {
       if (size == 2)
         GOMPY_DIVIDE (uint16_t, int16_t)
@@ -300,11 +280,12 @@ gompy_lanes (int word, const void *a, const void *b, const void *c, void *out)
         GOMPY_DIVIDE (uint32_t, int32_t)
       GOMPY_DIVIDE (uint64_t, int64_t)
     }
-  if (operation < 6)
+  if (operation <= GOMPY_LANES_SMULHI)
     {
       for (int i = 0; i < GOMPY_LANES; i++)
-        if (operation == 4)
-          ((uint64_t *) out)[i] = (uint64_t) (((unsigned __int128) ((const uint64_t *) a)[i] * ((const uint64_t *) b)[i]) >> 64);
+        if (operation == GOMPY_LANES_UMULHI)
+          ((uint64_t *) out)[i]
+            = (uint64_t) (((unsigned __int128) ((const uint64_t *) a)[i] * ((const uint64_t *) b)[i]) >> 64);
         else
           ((uint64_t *) out)[i] = (uint64_t) (((__int128) ((const int64_t *) a)[i] * ((const int64_t *) b)[i]) >> 64);
       return;
@@ -313,17 +294,17 @@ gompy_lanes (int word, const void *a, const void *b, const void *c, void *out)
   static const int modes[4] = { FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD };
   int old = fegetround ();
   fesetround (modes[mode]);
-  if (what >= 9 && what <= 10)          /* from integers of 64 bits */
+  if (what == GOMPY_ROUND_CVT_S64 || what == GOMPY_ROUND_CVT_U64)
     for (int i = 0; i < GOMPY_LANES; i++)
       {
         volatile int64_t s = ((const int64_t *) a)[i];
         volatile uint64_t u = (uint64_t) s;
         if (wide)
-          ((uint64_t *) out)[i] = gompy_u64 (what == 9 ? (double) s : (double) u);
+          ((uint64_t *) out)[i] = gompy_u64 (what == GOMPY_ROUND_CVT_S64 ? (double) s : (double) u);
         else
-          ((uint32_t *) out)[i] = gompy_u32 (what == 9 ? (float) s : (float) u);
+          ((uint32_t *) out)[i] = gompy_u32 (what == GOMPY_ROUND_CVT_S64 ? (float) s : (float) u);
       }
-  else if (what == 11)
+  else if (what == GOMPY_ROUND_CVT_F64)
     for (int i = 0; i < GOMPY_LANES; i++)
       {
         volatile double x = gompy_f64 (((const uint64_t *) a)[i]);
@@ -347,9 +328,9 @@ gompy_shuffle (int mode, const uint32_t *a, const uint32_t *b, const uint32_t *c
       int most = (lane & segment) | (clamp & ~segment), least = lane & segment, from, good;
       switch (mode)
         {
-        case 0: from = lane - value; good = from >= most; break;
-        case 1: from = lane + value; good = from <= most; break;
-        case 2: from = lane ^ value; good = from <= most; break;
+        case GOMPY_SHUFFLE_UP: from = lane - value; good = from >= most; break;
+        case GOMPY_SHUFFLE_DOWN: from = lane + value; good = from <= most; break;
+        case GOMPY_SHUFFLE_BFLY: from = lane ^ value; good = from <= most; break;
         default: from = least | (value & ~segment); good = from <= most; break;
         }
       if (!good)
@@ -361,7 +342,8 @@ gompy_shuffle (int mode, const uint32_t *a, const uint32_t *b, const uint32_t *c
 
 /* --- faults ----------------------------------------------------------------------------------------------------- */
 
-static __thread struct gompy_warp *volatile gompy_running __attribute__ ((tls_model ("initial-exec"))); /* the warp whose code this thread runs; read by a signal handler */
+/* the warp whose code this thread runs; read by a signal handler */
+static __thread struct gompy_warp *volatile gompy_running __attribute__ ((tls_model ("initial-exec")));
 static struct sigaction gompy_old_segv, gompy_old_bus;
 static void gompy_fault (struct gompy_warp *, uint64_t address, uint64_t pc);   /* executor.pyx; returns */
 static void *gompy_home (struct gompy_warp *);          /* the scheduler's stack */

@@ -98,6 +98,46 @@ cdef bint is_line_directive(str text, Py_ssize_t at, Py_ssize_t end) noexcept:
     return False
 
 
+cdef Py_ssize_t blanks(str text, Py_ssize_t at, Py_ssize_t end) noexcept:
+    """The end of blanks that begin at `at`."""
+    while at < end and (text[at] == 32 or text[at] == 9):
+        at += 1
+    return at
+
+
+cdef Py_ssize_t directive_end(str text, Py_ssize_t at, Py_ssize_t end) noexcept:
+    """The end of the `.loc` or `.file` at `at`: the line's, or that of the file's name with its time and size.
+
+    GCC's mkoffload writes an object without newlines; there are no `.loc` in it.
+    """
+    cdef bint is_file = text[at + 1] == 102
+    cdef Py_ssize_t after
+    while at < end and text[at] != 10:
+        at += 1
+        if is_file and text[at - 1] == 34:
+            while at < end and text[at] != 34 and text[at] != 10:
+                at += 1
+            if at == end or text[at] == 10:
+                return at
+            at += 1
+            while True:
+                after = blanks(text, at, end)
+                if after == end or text[after] != 44:
+                    return at
+                after = blanks(text, after + 1, end)
+                if after == end or not is_decimal(text[after]):
+                    return at
+                at = digits(text, after, end)
+    return at
+
+
+cdef Py_ssize_t plain_name(str text, Py_ssize_t at, Py_ssize_t end) noexcept:
+    """The end of a name without dots: after `.target`, the next directive may follow at once."""
+    while at < end and (is_word(text[at]) or text[at] == 36):
+        at += 1
+    return at
+
+
 def cut(str text not None):
     """Words of a text, their lines (from 1), and its `.loc` and `.file` directives as (line, directive).
 
@@ -108,6 +148,7 @@ def cut(str text not None):
     cdef Py_ssize_t line = 1
     cdef object number_of_line = 1
     cdef Py_UCS4 c, following
+    cdef bint after_target = False
     while at < end:
         c = text[at]
         if c == 32 or c == 9:
@@ -138,14 +179,18 @@ def cut(str text not None):
             at = start + 1  # without an end it is no comment
         elif c == 46:
             if is_line_directive(text, at, end):
-                while at < end and text[at] != 10:
-                    at += 1
+                at = directive_end(text, at, end)
                 PyList_Append(directives, (number_of_line, PyUnicode_Substring(text, start, at)))
                 continue
             at += 1
             if 97 <= following <= 122 or following == 95:
                 while at < end and is_word(text[at]):
                     at += 1
+            if at - start == 7 and PyUnicode_Substring(text, start, at) == ".target":
+                PyList_Append(words, ".target")
+                PyList_Append(lines, number_of_line)
+                after_target = True
+                continue
         elif c == 34:
             at += 1
             while at < end and text[at] != 34 and text[at] != 10:
@@ -154,7 +199,8 @@ def cut(str text not None):
         elif is_decimal(c):
             at = number(text, at, end)
         elif is_letter(c) or c == 95 or c == 36 or c == 37:
-            at = name(text, at + 1, end)
+            at = plain_name(text, at + 1, end) if after_target else name(text, at + 1, end)
+            after_target = False
         elif c.isspace():
             at += 1
             continue

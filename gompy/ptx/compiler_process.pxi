@@ -1,8 +1,11 @@
-# The compiler's process (gompy/ptx/__main__.py): requests on its standard input, answers on its standard output, the cache's
-# folder and a file in memory as further descriptors (store.py).
+# The compiler's process (gompy/ptx/__main__.py): requests on its standard input, answers on its standard output, the
+# cache's folder and a file in memory as further descriptors (store.py).
 #
-# What it says ends with a NUL and its status.  The process itself is no witness: a program that ignores SIGCHLD, or waits for
-# all children, leaves nothing to wait for.
+# What it says ends with a NUL and its status.  The process itself is no witness: a program that ignores SIGCHLD, or
+# waits for all children, leaves nothing to wait for.
+
+cdef enum:
+    TEXT_GONE = -4                      # of run_compiler: a text was not in the cache when the compiler looked
 
 cdef struct memory_record:              # in the file in memory; the name follows, then the contents, each on 16 bytes
     uint64_t bytes                      # with this head
@@ -65,7 +68,8 @@ cdef void take_made(const cache *c, int fd, size_t start) noexcept nogil:
 
 
 cdef char **clean_environment() noexcept nogil:
-    """Nothing of the program's environment that concerns libraries or threads gets into the compiler.  NULL without memory."""
+    """Nothing of the program's environment that concerns libraries or threads gets into the compiler.  NULL without
+    memory."""
     cdef size_t i = 0, kept_names = 0
     cdef char **given = gompy_child_environ()
     cdef char **clean
@@ -76,7 +80,8 @@ cdef char **clean_environment() noexcept nogil:
         return NULL
     i = 0
     while given[i] != NULL:
-        if strncmp(given[i], b"LD_", 3) != 0 and strncmp(given[i], b"OMP_", 4) != 0 and strncmp(given[i], b"PYTHON", 6) != 0:
+        if strncmp(given[i], b"LD_", 3) != 0 and strncmp(given[i], b"OMP_", 4) != 0 and strncmp(given[i], b"PYTHON",
+                6) != 0:
             clean[kept_names] = given[i]
             kept_names += 1
         i += 1
@@ -104,7 +109,7 @@ cdef int hear_answer(int fd, int child, text_buffer *log) noexcept nogil:
         used += count
         text[used] = 0
         mark = <char *> memchr(text, 0, used)
-        say(log, text)
+        log_text(log, text)
         if mark != NULL:
             if mark + 1 < text + used:
                 return mark[1] - 48
@@ -126,8 +131,9 @@ cdef void say_end(text_buffer *log, const char *python, int child, int waited, i
         snprintf(how, sizeof(how), " ended with status %d", gompy_exit_status(status))
     else:
         snprintf(how, sizeof(how), " ended")
-    snprintf(text, sizeof(text), "error: the PTX compiler (%.300s)%s before it answered (see docs/ptx.md; GOMPY_PYTHON names another Python)\n", python, how)
-    say(log, text)
+    snprintf(text, sizeof(text), "error: the PTX compiler (%.300s)%s before it answered "
+             "(see docs/ptx.md; GOMPY_PYTHON names another Python)\n", python, how)
+    log_text(log, text)
 
 
 cdef const char *own_python(const char *program, char *path, size_t size) noexcept nogil:
@@ -147,7 +153,7 @@ cdef int run_compiler(cache *c, const char *requests, size_t size, text_buffer *
     cdef int fds[4]
     cdef int result, i, error
     if gompy_compiler_path(program, sizeof(program)) != 0:
-        say(log, "error: the PTX compiler (gompy/ptx) is not beside this library\n")
+        log_text(log, "error: the PTX compiler (gompy/ptx) is not beside this library\n")
         return PTX_ERROR_JIT_COMPILER_NOT_FOUND
     if python == NULL or python[0] == 0:
         python = own_python(program, found, sizeof(found))
@@ -160,8 +166,9 @@ cdef int run_compiler(cache *c, const char *requests, size_t size, text_buffer *
         or lseek(fds[0], 0, 0) != 0 or not write_kept(fds[3])
     ):
         error = gompy_errno()
-        snprintf(text, sizeof(text), "error: the PTX compiler cannot be started: a file in memory: %s\n", strerror(error))
-        say(log, text)
+        snprintf(text, sizeof(text), "error: the PTX compiler cannot be started: a file in memory: %s\n",
+                 strerror(error))
+        log_text(log, text)
         result = PTX_ERROR_OUT_OF_MEMORY
     else:
         result = ask_compiler(c, python, fds, log)
@@ -183,7 +190,7 @@ cdef int ask_compiler(cache *c, const char *python, int *fds, text_buffer *log) 
     cdef int child = -1, status = 0, heard, waited, error, cancel = 0
     cdef stat_t before
     if gompy_compiler_path(program, sizeof(program)) != 0:
-        say(log, "error: the PTX compiler (gompy/ptx) is not beside this library\n")
+        log_text(log, "error: the PTX compiler (gompy/ptx) is not beside this library\n")
         return PTX_ERROR_JIT_COMPILER_NOT_FOUND
     clean = clean_environment()
     if clean == NULL or fstat(fds[3], &before) != 0:
@@ -193,7 +200,7 @@ cdef int ask_compiler(cache *c, const char *python, int *fds, text_buffer *log) 
         error = gompy_errno()
         free(clean)
         snprintf(text, sizeof(text), "error: the PTX compiler cannot be started: a pipe: %s\n", strerror(error))
-        say(log, text)
+        log_text(log, text)
         return PTX_ERROR_OUT_OF_MEMORY
     out[0], fds[1] = gompy_raised(out[0], GOMPY_FIRST_FD), gompy_raised(out[1], GOMPY_FIRST_FD)
     arguments[0], arguments[1], arguments[2] = <char *> python, b"-I", b"-S"
@@ -210,8 +217,10 @@ cdef int ask_compiler(cache *c, const char *python, int *fds, text_buffer *log) 
         if out[0] >= 0:
             close(out[0])
         pthread_setcancelstate(cancel, NULL)
-        snprintf(text, sizeof(text), "error: the PTX compiler needs Python, which did not start: %.300s (set GOMPY_PYTHON): %s\n", python, strerror(error))
-        say(log, text)
+        snprintf(text, sizeof(text),
+                 "error: the PTX compiler needs Python, which did not start: %.300s (set GOMPY_PYTHON): %s\n", python,
+                 strerror(error))
+        log_text(log, text)
         return PTX_ERROR_JIT_COMPILER_NOT_FOUND
     heard = hear_answer(out[0], child, log)
     close(out[0])
@@ -224,4 +233,8 @@ cdef int ask_compiler(cache *c, const char *python, int *fds, text_buffer *log) 
         return 0
     if heard < 0:
         say_end(log, python, child, waited, status)
-    return PTX_ERROR_INVALID_PTX if heard == 1 else PTX_ERROR_NOT_SUPPORTED if heard == 3 else PTX_ERROR_JIT_COMPILER_NOT_FOUND
+    if heard == 4:
+        return TEXT_GONE
+    if heard == 1:
+        return PTX_ERROR_INVALID_PTX
+    return PTX_ERROR_NOT_SUPPORTED if heard == 3 else PTX_ERROR_JIT_COMPILER_NOT_FOUND

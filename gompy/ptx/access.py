@@ -1,0 +1,63 @@
+"""Addresses in loads and stores, and accesses that the executor does lane by lane."""
+
+from __future__ import annotations
+
+from gompy.abi import ptx as abi
+
+from .emit import IOTA, Emitter, Value
+from .syntax import Immediate, Memory, Symbol
+
+
+def address_of(em: Emitter, memory: Memory, extra: int = 0) -> Value:
+    """The generic address that `[base + offset]` names."""
+    offset = memory.offset + extra
+    if isinstance(memory.base, Immediate):
+        return em.ints("i64", memory.base.value + offset)
+    if isinstance(memory.base, Symbol):
+        return em.address(Symbol(memory.base.name, memory.base.offset + offset))
+    base = em.fit(em.load_register(memory.base), "i64")
+    return em.op("add", base, em.ints("i64", offset)) if offset else base
+
+
+def in_memory(em: Emitter, address: str) -> str:
+    """Whether a scalar address is in device memory (i1); the last 256 bytes of it are left to the executor."""
+    base, limit = em.limits()
+    return em.new(f"icmp ule i64 {em.new(f'sub i64 {address}, {base}')}, {limit}")
+
+
+def in_shared(em: Emitter, address: str) -> tuple[str, str]:
+    """Whether an address is in shared memory (i1), and the host pointer."""
+    offset = em.new(f"sub i64 {address}, {abi.SHARED_BASE}")
+    room = em.once(
+        "%room",
+        f"%room1 = getelementptr i8, ptr %w, i64 {abi.WARP['shared_size']}",
+        "%room = load i64, ptr %room1, !invariant.load !0",
+        f"%shared1 = getelementptr i8, ptr %w, i64 {abi.WARP['shared']}",
+        "%shared = load ptr, ptr %shared1, !invariant.load !0",
+    )
+    inside = em.new(f"icmp ult i64 {offset}, {room}")
+    return inside, em.new(f"getelementptr i8, ptr %shared, i64 {offset}")
+
+
+def contiguous(em: Emitter, address: Value, size: int) -> tuple[str, str]:
+    """Whether all lanes are active, their addresses follow each other, all in device memory (i1); and the first one."""
+    first = em.new(f"extractelement {address.typed}, i32 0")
+    start = em.splat(Value("i64", False, first))
+    distance = em.new(f"sub <32 x i64> {address.text}, {start.text}")
+    match = em.new(f"icmp eq <32 x i64> {distance}, {IOTA[size]}")
+    word = em.new(f"and i32 {em.new(f'bitcast <32 x i1> {match} to i32')}, {em.active}")
+    full = em.new(f"icmp eq i32 {word}, -1")
+    return em.new(f"and i1 {full}, {in_memory(em, first)}"), first
+
+
+def lanes_load(em: Emitter, address: Value, llvm: str, size: int) -> Value:
+    """A load by the executor, lane by lane."""
+    kind = f"i{8 * size}"
+    text = em.slow(f"<32 x {kind}>", f"load{size}", ("<32 x i64>", em.splat(address).text))
+    return em.cast("bitcast", Value(kind, True, text), llvm)
+
+
+def lanes_store(em: Emitter, address: Value, value: Value, size: int) -> None:
+    """A store by the executor, lane by lane."""
+    data = em.fit(em.splat(value), f"i{8 * size}")
+    em.slow("void", f"store{size}", ("<32 x i64>", em.splat(address).text), (data.full, data.text))

@@ -1,0 +1,65 @@
+# Where warps wait for each other: bar.sync and bar.arrive.
+
+
+cdef bint release_barrier(runner *r, uint32_t number) noexcept nogil:
+    """A barrier is complete: its warps go on.  Whether there is one but warp 0."""
+    cdef uint32_t i
+    cdef bint others = False
+    cdef barrier_state left = r.barriers[number]
+    memset(&r.barriers[number], 0, sizeof(barrier_state))
+    r.used &= ~(<uint32_t> 1 << number)
+    for i in range(r.nwarps):
+        if r.warps[i].state == WAITING and r.warps[i].barrier == number:
+            r.warps[i].state = READY
+            r.warps[i].votes, r.warps[i].voters = left.votes, left.voters
+            others = others or i != 0
+    return others
+
+
+cdef bint barrier_complete(runner *r, uint32_t number) noexcept nogil:
+    """Whether everybody has arrived."""
+    cdef barrier_state *b = &r.barriers[number]
+    if b.all_arrived == 0:
+        return False
+    return b.arrived >= b.wanted if b.wanted else b.all_arrived >= r.live
+
+
+cdef void op_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, code_unit *unit,
+                     uint32_t line) noexcept nogil:
+    """bar.sync and bar.arrive: a warp counts as 32 threads.
+
+    Behind a barrier warp 0 goes on last.  GCC's code for OpenACC's workers counts on warps that go on together, as a
+    GPU's do: what warp 0 has broadcast in shared memory (a frame, before a call: nvptx_wpropagate in GCC's nvptx.cc) is
+    read behind the barrier by all, and overwritten by the next broadcast without another barrier.
+    """
+    cdef runner *r = <runner *> w.runner
+    cdef barrier_state *b
+    cdef bint others = False
+    if number > 15:
+        stop_warp(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, unit, line, "barrier number above 15")
+    if threads % 32:
+        stop_warp(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, unit, line,
+                  "the number of threads at a barrier is not a multiple of 32")
+    if threads > 1024:  # GCC 12's libgomp at times waits for -128: a GPU, too, would wait forever
+        stop_warp(w, mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, unit, line,
+                  "a barrier for more threads than any block can have")
+    b = &r.barriers[number]
+    b.wanted = threads
+    b.arrived += 32
+    b.all_arrived += 1
+    r.used |= <uint32_t> 1 << number
+    if kind == BARRIER_SYNC:
+        w.state, w.barrier = WAITING, number
+    if barrier_complete(r, number):
+        others = release_barrier(r, number)
+    if w.state == WAITING or (others and w.warpid == 0):
+        op_yield(w)
+
+
+cdef int count_lanes(uint32_t mask) noexcept nogil:
+    """How many lanes."""
+    cdef int n = 0
+    while mask:
+        mask &= mask - 1
+        n += 1
+    return n

@@ -1,0 +1,168 @@
+"""The table of opcodes: one record for each, from which the parser, the analyses and the lowerings take what they need.
+
+A new opcode is a row here and a function in one of the modules that the row names.  This module is loaded at each start
+of the compiler and loads nothing: a lowering is named, `module.function`, and lower.py looks it up.
+"""
+
+from __future__ import annotations
+
+NO_LANES = "none"
+"""There is no result."""
+LANEWISE = "lanewise"
+"""The result is the same in all lanes if all operands are."""
+VARYING = "varying"
+"""The result differs between lanes, whatever the operands are."""
+BY_MEMBERS = "members"
+"""One result for the lanes that take part: the same in all lanes if the last operand, which says who, is."""
+BY_SOURCE_LANE = "source lane"
+"""What another lane has: the same in all lanes if all read one lane (`shfl.idx`)."""
+BY_ADDRESS = "address"
+"""What memory has: the same in all lanes if the address is, and is not in local memory."""
+LANES = (NO_LANES, LANEWISE, VARYING, BY_MEMBERS, BY_SOURCE_LANE, BY_ADDRESS)
+"""Whether results cross lanes; uniform.py has a rule for each word."""
+
+READS, WRITES, ATOMIC, ORDERS, MEETS, STOPS, YIELDS, STACK = (
+    "reads", "writes", "atomic", "orders", "meets", "stops", "yields", "stack"
+)  # fmt: skip
+EFFECTS = (READS, WRITES, ATOMIC, ORDERS, MEETS, STOPS, YIELDS, STACK)
+"""What an instruction does besides its result: it is left out where a guard holds in no lane (lower.py)."""
+
+
+class Opcode:
+    """What the compiler knows of an opcode (the word before the first dot).
+
+    `operands`: as the PTX ISA writes them, `d` first if there is a result; `{, x}` may be left out; `*`: by the form.
+    `count`: how many there are at least.  `lanes`: one of LANES.  `effect`: one of EFFECTS, or "".
+    `lowering`, `rare`, `half`: the functions for the forms that GCC 12 writes, for others, and for those with 16-bit
+    floats; "" if there are none.
+    `rewritten`: rewrite.py gives it operands that its text hides.
+    """
+
+    # Not by records.py, which would take twice as long: this is done at each start.
+    __slots__ = ("count", "effect", "half", "lanes", "lowering", "name", "operands", "rare", "rewritten")
+
+    def __init__(
+        self, name: str, operands: str, lanes: str, lowering: str, rare: str, half: str, effect: str, rewritten: bool
+    ) -> None:
+        self.name, self.operands, self.lanes, self.effect, self.rewritten = name, operands, lanes, effect, rewritten
+        self.lowering, self.rare, self.half = lowering, rare, half
+        self.count = operands.count(",") - operands.count("{") + (operands[:1] not in ("", "{", "*"))
+
+    @property
+    def result(self) -> bool:
+        """Whether the first operand is a destination."""
+        return self.lanes != NO_LANES
+
+    @property
+    def most(self) -> int:
+        """How many operands there are at most."""
+        return self.count + self.operands.count("{")
+
+
+OPCODES: dict[str, Opcode] = {}
+
+
+def opcode(
+    names: str, operands: str, lanes: str, lowering: str = "", rare: str = "", half: str = "", effect: str = "",
+    rewritten: bool = False,
+) -> None:  # fmt: skip
+    """Enter opcodes that share a record but for the name.  ValueError: the record is not one."""
+    if lanes not in LANES or (lanes == NO_LANES) == (operands[:1] == "d"):
+        raise ValueError(f"opcode '{names}': 'lanes' does not say whether its result crosses lanes")
+    if effect and effect not in EFFECTS:
+        raise ValueError(f"opcode '{names}': unknown effect '{effect}'")
+    for name in names.split():
+        if name in OPCODES:
+            raise ValueError(f"opcode '{name}' is entered twice")
+        OPCODES[name] = Opcode(name, operands, lanes, lowering, rare, half, effect, rewritten)
+
+
+# Arithmetic (PTX ISA 9.7.1 to 9.7.5).
+opcode("add", "d, a, b", LANEWISE, "operations.add_sub", "rare.pairs_of_integers", "half.compute", rewritten=True)
+opcode("sub", "d, a, b", LANEWISE, "operations.add_sub", "", "half.compute", rewritten=True)
+opcode("addc subc", "d, a, b", LANEWISE, rewritten=True)
+opcode("madc", "d, a, b, c", LANEWISE, rewritten=True)
+opcode("carry", "d, a, b{, c}{, f}", LANEWISE, "carries.carry")  # what has a carry flag: rewrite.py
+opcode("mul", "d, a, b", LANEWISE, "operations.mul_mad", "", "half.compute")
+opcode("mad", "d, a, b, c", LANEWISE, "operations.mul_mad", "rare.upper_products", rewritten=True)
+opcode("mul24", "d, a, b", LANEWISE, "operations.short_product", "rare.upper_products")
+opcode("mad24", "d, a, b, c", LANEWISE, "operations.short_product", "rare.upper_products")
+opcode("fma", "d, a, b, c", LANEWISE, "operations.fma", "", "half.compute")
+opcode("div rem", "d, a, b", LANEWISE, "operations.div_rem")
+opcode("neg abs", "d, a", LANEWISE, "operations.neg_abs", "", "half.compute")
+opcode("min max", "d, a, b", LANEWISE, "operations.min_max", "rare.pairs_of_integers", "half.compute")
+opcode("sad", "d, a, b, c", LANEWISE, "operations.sum_of_differences")
+opcode("copysign", "d, a, b", LANEWISE, "operations.copy_sign")
+opcode("testp", "d, a", LANEWISE, "operations.test_property")
+opcode("sqrt rcp rsqrt lg2 sin cos", "d, a", LANEWISE, "operations.transcendental")
+opcode("ex2", "d, a", LANEWISE, "operations.transcendental", "", "half.compute")
+opcode("tanh", "d, a", LANEWISE, "operations.transcendental", "rare.hyperbolic_tangent", "half.compute")
+opcode("vadd vsub", "d, a, b{, c}", LANEWISE, "operations.video")
+opcode("dp4a dp2a", "d, a, b, c", LANEWISE, "", "rare.dot_product")
+
+# Bits (9.7.1, 9.7.8).
+opcode("and or xor", "d, a, b", LANEWISE, "bits.logic")
+opcode("not cnot", "d, a", LANEWISE, "bits.complement")
+opcode("shl shr", "d, a, b", LANEWISE, "bits.shift")
+opcode("shf", "d, a, b, c", LANEWISE, "bits.funnel")
+opcode("clz popc brev bfind", "d, a", LANEWISE, "bits.bit_count")
+opcode("bfe", "d, a, b, c", LANEWISE, "bits.bit_field_extract")
+opcode("bfi", "d, a, b, c, e", LANEWISE, "bits.bit_field_insert")
+opcode("prmt", "d, a, b, c", LANEWISE, "bits.permute", "rare.permute")
+opcode("lop3", "d, a, b, c, n{, q}", LANEWISE, "", "rare.three_way_logic")
+opcode("szext bmsk", "d, a, b", LANEWISE, "", "rare.masks")
+
+# Comparisons, selections, moves, conversions (9.7.6, 9.7.7, 9.7.9).
+opcode("setp set", "d, a, b{, c}", LANEWISE, "convert.set_predicate", "", "half.compare")
+opcode("selp", "d, a, b, c", LANEWISE, "convert.select_predicate")
+opcode("slct", "d, a, b, c", LANEWISE, "convert.select_sign")
+opcode("mov", "d, a", LANEWISE, "convert.move")
+opcode("cvt", "d, a{, b}", LANEWISE, "convert.convert", "", "half.convert")
+opcode("cvta", "d, a", LANEWISE, "convert.convert_address")
+opcode("isspacep", "d, a", LANEWISE, "", "rare.is_space")
+
+# Memory (9.7.9, 9.7.13).
+opcode("ld", "d, [a]{, p}", BY_ADDRESS, "memory.load", "rare.with_a_policy", "rare.with_a_policy", READS)
+opcode("ldu", "d, [a]", LANEWISE, "memory.load", effect=READS)  # its address is the same in all lanes: the ISA's rule
+opcode("st", "[a], b{, p}", NO_LANES, "memory.store", "rare.with_a_policy", "rare.with_a_policy", WRITES)
+opcode("atom", "d, [a], b{, c}", VARYING, "memory.atomic", "rare.half_sum", "rare.half_sum", ATOMIC)
+opcode("red", "[a], b{, c}", NO_LANES, "memory.atomic", "rare.half_sum", "rare.half_sum", ATOMIC)
+opcode("membar fence", "*", NO_LANES, "memory.fence", effect=ORDERS)
+opcode("cp", "*", NO_LANES, "", "rare.copy_asynchronously", effect=WRITES)
+opcode("prefetch prefetchu discard", "*", NO_LANES, "memory.hint")
+opcode("createpolicy", "d{, a}{, b}{, c}", LANEWISE, "", "rare.without_effect")
+opcode("applypriority", "*", NO_LANES, "", "rare.without_effect")
+opcode("alloca", "d, a{, n}", LANEWISE, "", "rare.allocate", effect=STACK, rewritten=True)
+opcode("stacksave", "d", LANEWISE, "", "rare.stack_mark")
+opcode("stackrestore", "a", NO_LANES, "", "rare.stack_mark", effect=STACK)
+
+# Warps and blocks (9.7.9, 9.7.13).
+opcode("shfl", "d, a, b, c{, m}", BY_SOURCE_LANE, "memory.shuffle")
+opcode("vote", "d, p{, m}", BY_MEMBERS, "memory.vote", "rare.vote_of_groups")
+opcode("activemask", "d", BY_MEMBERS, "memory.active_mask")
+opcode("redux", "d, a, m", BY_MEMBERS, "", "rare.reduce")
+opcode("match", "d, a, m", VARYING, "", "rare.match")
+opcode("elect", "d, m", VARYING, "", "rare.elect")
+opcode("bar barrier", "a{, b}", NO_LANES, "memory.barrier", effect=MEETS, rewritten=True)
+opcode("barred", "d, a, p{, b}", LANEWISE, "memory.barrier_reduction", effect=MEETS)  # bar.red: rewrite.py
+
+# Control and what is left (9.7.12, 9.7.19).
+opcode("bra", "l", NO_LANES)  # these are ends of blocks: flow.py
+opcode("ret exit", "", NO_LANES)
+opcode("call", "*", NO_LANES)  # a node of its own: syntax.Call
+opcode("brx", "a, l", NO_LANES)  # written out as comparisons: rewrite.py
+opcode("trap brkpt", "", NO_LANES, "memory.trap", effect=STOPS)
+opcode("nanosleep", "a", NO_LANES, "memory.hint", effect=YIELDS)
+opcode("pmevent setmaxnreg", "a", NO_LANES, "", "rare.without_effect")
+opcode("griddepcontrol", "", NO_LANES, "", "rare.without_effect")
+
+
+def having(*effects: str) -> frozenset[str]:
+    """The opcodes with one of these effects."""
+    return frozenset([name for name, record in OPCODES.items() if record.effect in effects])
+
+
+NO_RESULT = frozenset([name for name, record in OPCODES.items() if record.lanes == NO_LANES])
+"""Opcodes whose first operand is no destination."""
+SIDE_EFFECTS = having(*EFFECTS)
+REWRITTEN = frozenset([name for name, record in OPCODES.items() if record.rewritten])

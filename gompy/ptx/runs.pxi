@@ -1,0 +1,63 @@
+# A launch, and the host threads and warps that are at work on it.
+
+cdef enum:
+    READY = 0
+    WAITING = 1
+    DONE = 2
+    FUEL = 20000
+    HOST_ROOM = 393216                  # bytes of a warp's stack (guard included) that are left to code of the host
+    SHADOW_ALLOCATED = 1                # executor.h
+    SHADOW_WRITTEN = 3
+
+cdef enum:
+    STACK = 2097152                     # bytes of a warp's stack; only what is used takes memory
+    GUARD = 65536                       # of these not accessible: more than any frame of the executor
+    LOCAL = 262144                      # bytes of local memory a lane
+    SIGNAL_STACK = 65536
+    APART = 1088                        # bytes by which stacks are shifted: caches do not hold 32 lines 2 MiB apart
+    LOCAL_APART = 32 * LOCAL + 4096 + APART
+
+cdef struct run:                        # one launch
+    ptx_function *function
+    ptx_module *module
+    const ptx_launch_config *config
+    int form
+    uint64_t blocks
+    uint64_t next_block
+    int failed
+    int complete                        # the error record is written
+    ptx_error *failure
+    gompy_code_fn code
+    uint32_t told                       # checked code: findings told, and not told
+    uint64_t untold, places
+
+cdef struct barrier_state:
+    uint32_t arrived                    # threads
+    uint32_t warps                      # warps that wait
+    uint32_t wanted                     # threads, 0 = all warps of the block
+    uint32_t all_arrived                # arrivals of warps, waiting or not
+    uint32_t votes                      # bar.red: threads with the predicate, and all that came with one
+    uint32_t voters
+
+cdef struct runner:                     # a host thread at work on blocks; kept for the next launch
+    runner *next
+    void *home                          # the scheduler's stack
+    gompy_warp *warps
+    char *stacks
+    char *local
+    char *shared
+    size_t shared_room
+    uint8_t *shared_shadow              # checked code
+    size_t shadow_room
+    char *signal_stack
+    uint32_t nwarps
+    uint32_t live
+    barrier_state barriers[16]
+    uint32_t used                       # a bit for each barrier that somebody has arrived at
+    run *launch
+    gompy_warp *faulted
+    bint prepared                       # the warps are set up for the launch but for what changes from block to block
+    uint32_t shape[3]                   # the block that the warps' masks and thread numbers belong to
+    uint32_t numbered                   # and how many warps have them
+    uint8_t places[32]                  # stacks and local memories that are free, the last one first
+    uint32_t nplaces
