@@ -1,33 +1,5 @@
 # cuMemAlloc and its relatives: device memory, pinned and managed host memory, and questions about addresses.
 
-cdef struct host_range:        # cuMemHostRegister
-    host_range *next
-    uint64_t start, size
-    unsigned flags
-
-cdef host_range *registered    # guarded by memory_lock
-
-
-cdef host_range *registered_at(uint64_t address) noexcept nogil:
-    """The registered range that an address lies in."""
-    cdef host_range *r = registered
-    while r != NULL and address - r.start >= r.size:
-        r = r.next
-    return r
-
-
-cdef context *context_of_memory(uint64_t address) noexcept nogil:
-    """The context that allocated device memory, or NULL."""
-    cdef block *n
-    cdef void *owner = NULL
-    pthread_mutex_lock(&memory_lock)
-    n = block_at(address, NULL, NULL)
-    if n != NULL:
-        owner = n.owner
-    pthread_mutex_unlock(&memory_lock)
-    return <context *>owner if is_handle(CONTEXT, owner) else NULL
-
-
 cdef void settle_before_free(uint64_t address) noexcept nogil:
     """Freeing waits for the work of the context that has the memory."""
     cdef context *c = context_of_memory(address)
@@ -39,7 +11,7 @@ cdef public int cuMemAlloc_v2(CUdeviceptr *to, size_t size) noexcept nogil:
     """Device memory, aligned to 512 bytes."""
     cdef context *c
     cdef uint64_t address
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     if to == NULL or size == 0:
@@ -51,7 +23,8 @@ cdef public int cuMemAlloc_v2(CUdeviceptr *to, size_t size) noexcept nogil:
     return CUDA_SUCCESS
 
 
-cdef public int cuMemAllocPitch_v2(CUdeviceptr *to, size_t *pitch, size_t width, size_t height, unsigned unit) noexcept nogil:
+cdef public int cuMemAllocPitch_v2(CUdeviceptr *to, size_t *pitch, size_t width, size_t height,
+                                   unsigned unit) noexcept nogil:
     """Device memory for lines; the pitch is a multiple of 512."""
     cdef size_t line = 0, size = 0
     cdef int r
@@ -70,10 +43,10 @@ cdef public int cuMemAllocManaged(CUdeviceptr *to, size_t size, unsigned flags) 
     """Memory that host and device share."""
     cdef context *c
     cdef uint64_t address
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
-    if to == NULL or size == 0 or flags not in (1, 2, 4):
+    if to == NULL or size == 0 or flags not in (CU_MEM_ATTACH_GLOBAL, CU_MEM_ATTACH_HOST, CU_MEM_ATTACH_SINGLE):
         return CUDA_ERROR_INVALID_VALUE
     address = alloc_in(c.device, &c.device.memory, size, 512, MANAGED, c, NULL, flags)
     if address == 0:
@@ -85,7 +58,7 @@ cdef public int cuMemAllocManaged(CUdeviceptr *to, size_t size, unsigned flags) 
 cdef public int cuMemFree_v2(CUdeviceptr address) noexcept nogil:
     """Free what cuMemAlloc returned; 0 is nothing to free.  Waits for the context's work."""
     cdef context *c
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     if address == 0:
@@ -96,16 +69,16 @@ cdef public int cuMemFree_v2(CUdeviceptr address) noexcept nogil:
 
 cdef public int gompy_close_gap(CUdeviceptr address, size_t size) noexcept nogil:
     """Take access to a part of a block from kernels, until it is freed.  Not part of CUDA: for GOMPY_CHECK, so that a
-    runtime that puts several objects into one block can have what lies between them found; else ERROR_NOT_SUPPORTED.  Nothing
-    (size 0) tells which."""
+    runtime that puts several objects into one block can have what lies between them found; else ERROR_NOT_SUPPORTED.
+    Nothing (size 0) tells which."""
     cdef int r
-    if not checking & CHECK_MEMORY:
+    if not checking & PTX_CHECK_MEMORY:
         return CUDA_ERROR_NOT_SUPPORTED
     if size == 0:
         return CUDA_SUCCESS
     r = check_device_range(address, size)
     if r == CUDA_SUCCESS:
-        mark(address, size, 0)
+        mark_shadow(address, size, 0)
     return r
 
 
@@ -137,13 +110,13 @@ cdef public int cuMemFreeAsync(CUdeviceptr address, void *queue) noexcept nogil:
         free(o)
         return r
     o.address = address
-    return submit(s, o)
+    return submit_op(s, o)
 
 
 cdef public int cuMemGetInfo_v2(size_t *unused, size_t *total) noexcept nogil:
     """Free and total bytes of the current device."""
     cdef context *c
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     if unused == NULL or total == NULL:
@@ -159,7 +132,7 @@ cdef public int cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdevic
     """The block (allocation or module's variable) that an address lies in; CUDA_ERROR_NOT_FOUND if none."""
     cdef context *c
     cdef block *n
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     pthread_mutex_lock(&memory_lock)
@@ -179,7 +152,7 @@ cdef public int cuMemHostAlloc(void **to, size_t size, unsigned flags) noexcept 
     """Pinned host memory; kernels can use it at the same address.  Flags: PORTABLE 1, DEVICEMAP 2, WRITECOMBINED 4."""
     cdef context *c
     cdef uint64_t address
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     if to == NULL or size == 0 or flags > 7:
@@ -193,13 +166,13 @@ cdef public int cuMemHostAlloc(void **to, size_t size, unsigned flags) noexcept 
 
 cdef public int cuMemAllocHost_v2(void **to, size_t size) noexcept nogil:
     """Pinned host memory."""
-    return cuMemHostAlloc(to, size, 2)
+    return cuMemHostAlloc(to, size, CU_MEMHOSTALLOC_DEVICEMAP)
 
 
 cdef public int cuMemFreeHost(void *p) noexcept nogil:
     """Free pinned host memory."""
     cdef context *c
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     if p == NULL:
@@ -209,10 +182,11 @@ cdef public int cuMemFreeHost(void *p) noexcept nogil:
 
 
 cdef public int cuMemHostGetDevicePointer_v2(CUdeviceptr *to, void *p, unsigned flags) noexcept nogil:
-    """The device's address of pinned host memory: the same.  Registered memory has none here (CUDA_ERROR_NOT_SUPPORTED)."""
+    """The device's address of pinned host memory: the same.  Registered memory has none here
+    (CUDA_ERROR_NOT_SUPPORTED)."""
     cdef context *c
     cdef block *n
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     if to == NULL or p == NULL or flags != 0:
@@ -233,7 +207,7 @@ cdef public int cuMemHostGetFlags(unsigned *to, void *p) noexcept nogil:
     """The flags of cuMemHostAlloc."""
     cdef context *c
     cdef block *n
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     pthread_mutex_lock(&memory_lock)
@@ -259,7 +233,7 @@ cdef public int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) noexc
     cdef context *c
     cdef host_range *h
     cdef host_range *other
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     if p == NULL or size == 0 or flags > 15 or not is_mapped(<size_t>p, size):
@@ -272,13 +246,17 @@ cdef public int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) noexc
     other = registered
     while other != NULL and (other.start >= h.start + h.size or h.start >= other.start + other.size):
         other = other.next
-    if other == NULL and gpu_of(h.start) == NULL:
+    if other == NULL and not touches_a_gpu(h.start, h.size):
         h.next = registered
         registered = h
         h = NULL
+    elif other == NULL and gpu_of(h.start) == NULL:
+        r = CUDA_ERROR_INVALID_VALUE  # begins in the program's memory, runs on into a device's
+    else:
+        r = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
     pthread_mutex_unlock(&memory_lock)
     free(h)
-    return CUDA_SUCCESS if h == NULL else CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+    return r
 
 
 cdef public int cuMemHostRegister(void *p, size_t size, unsigned flags) noexcept nogil:
@@ -292,7 +270,7 @@ cdef public int cuMemHostUnregister(void *p) noexcept nogil:
     cdef context *c
     cdef host_range **link
     cdef host_range *h
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     if p == NULL:
@@ -325,28 +303,28 @@ cdef public int cuPointerGetAttribute(void *to, int which, CUdeviceptr address) 
     n = block_at(address, &g, NULL)
     if n == NULL:
         r = CUDA_ERROR_INVALID_VALUE
-    elif which == 1:    # CONTEXT
+    elif which == CU_POINTER_ATTRIBUTE_CONTEXT:
         (<void **>to)[0] = n.owner
-    elif which == 2:    # MEMORY_TYPE
-        (<unsigned *>to)[0] = MEMORY_HOST if n.use == HOST_MEMORY else MEMORY_DEVICE
-    elif which == 3:    # DEVICE_POINTER
+    elif which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        (<unsigned *>to)[0] = CU_MEMORYTYPE_HOST if n.use == HOST_MEMORY else CU_MEMORYTYPE_DEVICE
+    elif which == CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
         (<CUdeviceptr *>to)[0] = address
-    elif which == 4:    # HOST_POINTER
+    elif which == CU_POINTER_ATTRIBUTE_HOST_POINTER:
         if n.use != HOST_MEMORY and n.use != MANAGED:
             r = CUDA_ERROR_INVALID_VALUE
         else:
             (<CUdeviceptr *>to)[0] = address
-    elif which == 7:    # BUFFER_ID
+    elif which == CU_POINTER_ATTRIBUTE_BUFFER_ID:
         (<uint64_t *>to)[0] = n.address
-    elif which == 8:    # IS_MANAGED
+    elif which == CU_POINTER_ATTRIBUTE_IS_MANAGED:
         (<uint8_t *>to)[0] = n.use == MANAGED
-    elif which == 9:    # DEVICE_ORDINAL
+    elif which == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         (<int *>to)[0] = device_number(g)
-    elif which == 11:   # RANGE_START_ADDR
+    elif which == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
         (<CUdeviceptr *>to)[0] = n.start
-    elif which == 12:   # RANGE_SIZE
+    elif which == CU_POINTER_ATTRIBUTE_RANGE_SIZE:
         (<size_t *>to)[0] = n.length
-    elif which == 13:   # MAPPED
+    elif which == CU_POINTER_ATTRIBUTE_MAPPED:
         (<uint8_t *>to)[0] = 1
     else:
         r = CUDA_ERROR_NOT_SUPPORTED
@@ -360,7 +338,7 @@ cdef public int cuMemPrefetchAsync(CUdeviceptr address, size_t size, int to_devi
     cdef int r = enter_stream(queue, &s)
     if r != CUDA_SUCCESS:
         return r
-    if to_device != -1 and device(to_device) == NULL:
+    if to_device != -1 and visible_device(to_device) == NULL:
         return CUDA_ERROR_INVALID_DEVICE
     return check_device_range(address, size)
 
@@ -378,12 +356,13 @@ cdef public int cuMemAdvise(CUdeviceptr address, size_t size, int advice, int to
 cdef int location_device(uint64_t location) noexcept nogil:
     """The device of a CUmemLocation (a word of type and a word of number, by value); -1: the host; -2: none."""
     cdef int kind = <int><uint32_t>location
-    if kind == 1:
+    if kind == CU_MEM_LOCATION_TYPE_DEVICE:
         return <int>(location >> 32)
-    return -1 if 2 <= kind <= 4 else -2
+    return -1 if CU_MEM_LOCATION_TYPE_HOST <= kind <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT else -2
 
 
-cdef public int cuMemPrefetchAsync_v2(CUdeviceptr address, size_t size, uint64_t location, unsigned flags, void *queue) noexcept nogil:
+cdef public int cuMemPrefetchAsync_v2(CUdeviceptr address, size_t size, uint64_t location, unsigned flags,
+                                      void *queue) noexcept nogil:
     """CUDA 12.2's, cuMemPrefetchAsync of CUDA 13: to a place."""
     if flags != 0 or location_device(location) == -2:
         return CUDA_ERROR_INVALID_VALUE

@@ -53,7 +53,7 @@ cdef uint32_t next_priority() noexcept nogil:
     return x
 
 
-cdef inline void renew(block *n) noexcept nogil:
+cdef inline void renew_node(block *n) noexcept nogil:
     """Recompute what a node knows of its subtree."""
     cdef uint64_t widest = n.size if n.use == FREE_BLOCK else 0
     if n.left != NULL and n.left.widest > widest:
@@ -69,11 +69,11 @@ cdef void split_blocks(block *n, uint64_t address, block **low, block **high) no
         low[0] = high[0] = NULL
     elif n.address < address:
         split_blocks(n.right, address, &n.right, high)
-        renew(n)
+        renew_node(n)
         low[0] = n
     else:
         split_blocks(n.left, address, low, &n.left)
-        renew(n)
+        renew_node(n)
         high[0] = n
 
 
@@ -85,10 +85,10 @@ cdef block *join_blocks(block *low, block *high) noexcept nogil:
         return low
     if low.priority > high.priority:
         low.right = join_blocks(low.right, high)
-        renew(low)
+        renew_node(low)
         return low
     high.left = join_blocks(low, high.left)
-    renew(high)
+    renew_node(high)
     return high
 
 
@@ -98,7 +98,7 @@ cdef void put_block(area *a, block *n) noexcept nogil:
     cdef block *high
     n.left = n.right = NULL
     n.priority = next_priority()
-    renew(n)
+    renew_node(n)
     split_blocks(a.root, n.address, &low, &high)
     a.root = join_blocks(join_blocks(low, n), high)
 
@@ -160,7 +160,7 @@ cdef block *new_block(uint64_t address, uint64_t size) noexcept nogil:
     return n
 
 
-cdef block *carve(area *a, uint64_t size, uint64_t align) noexcept nogil:
+cdef block *carve_extent(area *a, uint64_t size, uint64_t align) noexcept nogil:
     """Take an extent out of the free blocks; its use is the caller's to set.  NULL when nothing fits."""
     cdef block *n = first_fit(a.root, size if align <= a.granule else size + align - a.granule)
     cdef block *rest

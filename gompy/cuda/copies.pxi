@@ -8,38 +8,6 @@ cdef enum:
     STAGED = 65536
 
 
-cdef void copy_bytes(copy_shape *c) noexcept nogil:
-    """Copy lines and slices; ranges may overlap within a line."""
-    cdef size_t y, z
-    if c.height == 1 and c.depth == 1 and not checking:
-        memmove(c.to, c.of, c.width)
-        return
-    for z in range(c.depth):
-        for y in range(c.height):
-            memmove(c.to + z * c.to_slice + y * c.to_pitch, c.of + z * c.of_slice + y * c.of_pitch, c.width)
-            if checking:
-                mark_copied(<uint64_t>(c.to + z * c.to_slice + y * c.to_pitch), <uint64_t>(c.of + z * c.of_slice + y * c.of_pitch), c.width)
-
-
-cdef void fill_bytes(fill_shape *f) noexcept nogil:
-    """Fill lines with units of 1, 2 or 4 bytes."""
-    cdef size_t x, y
-    cdef uint16_t *two
-    cdef uint32_t *four
-    for y in range(f.height):
-        mark(<uint64_t>(f.to + y * f.pitch), f.count * f.unit, SHADOW_WRITTEN)
-        if f.unit == 1:
-            memset(f.to + y * f.pitch, f.value & 0xff, f.count)
-        elif f.unit == 2:
-            two = <uint16_t *>(f.to + y * f.pitch)
-            for x in range(f.count):
-                two[x] = <uint16_t>f.value
-        else:
-            four = <uint32_t *>(f.to + y * f.pitch)
-            for x in range(f.count):
-                four[x] = f.value
-
-
 cdef bint is_pinned(const void *p, size_t size) noexcept nogil:
     """Whether host memory is page-locked: by cuMemHostAlloc, or registered."""
     cdef block *n
@@ -54,18 +22,19 @@ cdef bint is_pinned(const void *p, size_t size) noexcept nogil:
 
 
 cdef int pin_side(const void *p, size_t extent, unsigned kind, block **pinned) noexcept nogil:
-    """One side of a copy: device memory, pinned host memory too, must be one block's, which stays until the copy is done; a host
-    address must not be null, nor the memory end behind the last address.  With memory_lock held."""
+    """One side of a copy: device memory, pinned host memory too, must be one block's, which stays until the copy is
+    done; a host address must not be null, nor the memory end behind the last address.  With memory_lock held."""
     cdef size_t end = 0
     if p == NULL or not fits_sum(<size_t>p, extent, &end):
         return CUDA_ERROR_INVALID_VALUE
-    if kind == MEMORY_DEVICE or gpu_of(<uint64_t>p) != NULL:
+    if kind == CU_MEMORYTYPE_DEVICE or gpu_of(<uint64_t>p) != NULL:
         return pin_range(<uint64_t>p, extent, pinned)
     return CUDA_SUCCESS
 
 
 cdef int pin_sides(copy_shape *shape, unsigned to_kind, unsigned of_kind, block **pins, size_t *extents) noexcept nogil:
-    """Check both sides of a copy that is not empty, and keep their memory.  Both arrays: where it goes, where it comes from."""
+    """Check both sides of a copy that is not empty, and keep their memory.  Both arrays: where it goes, where it comes
+    from."""
     cdef int r
     pins[0] = pins[1] = NULL
     if not fits_extent(shape.width, shape.height, shape.depth, shape.to_pitch, shape.to_slice, &extents[0]):
@@ -78,7 +47,7 @@ cdef int pin_sides(copy_shape *shape, unsigned to_kind, unsigned of_kind, block 
         r = pin_side(shape.of, extents[1], of_kind, &pins[1])
     pthread_mutex_unlock(&memory_lock)
     if r != CUDA_SUCCESS:
-        unpin(pins[0])
+        unpin_block(pins[0])
     return r
 
 
@@ -101,17 +70,17 @@ cdef int copy_now_or_later(stream *s, copy_shape *shape, unsigned to_kind, unsig
     to_gpu = gpu_of(<uint64_t>shape.to)
     of_gpu = gpu_of(<uint64_t>shape.of)
     if to_gpu != NULL and of_gpu == NULL:
-        count_up(&to_gpu.copied_in, bytes, RELAXED)
+        add64(&to_gpu.copied_in, bytes, RELAXED)
     elif of_gpu != NULL and to_gpu == NULL:
-        count_up(&of_gpu.copied_out, bytes, RELAXED)
+        add64(&of_gpu.copied_out, bytes, RELAXED)
     if to_gpu == NULL and not is_pinned(shape.to, extents[0]):
         later = False
     if later and of_gpu == NULL and not is_pinned(shape.of, extents[1]):
         if bytes <= STAGED:
             o = new_op(COPY_OP, bytes)
             if o == NULL:
-                unpin(pins[0])
-                unpin(pins[1])
+                unpin_block(pins[0])
+                unpin_block(pins[1])
                 return CUDA_ERROR_OUT_OF_MEMORY
             o.pins[0], o.pins[1] = pins[0], pins[1]
             o.copy = shape[0]
@@ -123,17 +92,17 @@ cdef int copy_now_or_later(stream *s, copy_shape *shape, unsigned to_kind, unsig
             o.copy.of_pitch = o.copy.to_pitch
             o.copy.of_slice = o.copy.to_slice
             o.copy.to, o.copy.to_pitch, o.copy.to_slice = shape.to, shape.to_pitch, shape.to_slice
-            return submit(s, o)
+            return submit_op(s, o)
         later = False
     if later:
         o = new_op(COPY_OP, 0)
         if o == NULL:
-            unpin(pins[0])
-            unpin(pins[1])
+            unpin_block(pins[0])
+            unpin_block(pins[1])
             return CUDA_ERROR_OUT_OF_MEMORY
         o.pins[0], o.pins[1] = pins[0], pins[1]
         o.copy = shape[0]
-        return submit(s, o)
+        return submit_op(s, o)
     memset(&here, 0, sizeof(here))
     here.kind = COPY_OP
     here.pins[0], here.pins[1] = pins[0], pins[1]
@@ -141,7 +110,8 @@ cdef int copy_now_or_later(stream *s, copy_shape *shape, unsigned to_kind, unsig
     return submit_and_wait(s, &here)
 
 
-cdef int copy_line(void *queue, void *to, const void *of, size_t size, unsigned to_kind, unsigned of_kind, bint later) noexcept nogil:
+cdef int copy_line(void *queue, void *to, const void *of, size_t size, unsigned to_kind, unsigned of_kind,
+                   bint later) noexcept nogil:
     """A copy of consecutive bytes."""
     cdef copy_shape shape
     cdef stream *s = NULL
@@ -156,61 +126,64 @@ cdef int copy_line(void *queue, void *to, const void *of, size_t size, unsigned 
 
 cdef public int cuMemcpyHtoD_v2(CUdeviceptr to, const void *of, size_t size) noexcept nogil:
     """Host to device."""
-    return copy_line(NULL, <void *>to, of, size, MEMORY_DEVICE, MEMORY_HOST, False)
+    return copy_line(NULL, <void *>to, of, size, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, False)
 
 
 cdef public int cuMemcpyDtoH_v2(void *to, CUdeviceptr of, size_t size) noexcept nogil:
     """Device to host."""
-    return copy_line(NULL, to, <void *>of, size, MEMORY_HOST, MEMORY_DEVICE, False)
+    return copy_line(NULL, to, <void *>of, size, CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE, False)
 
 
 cdef public int cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr of, size_t size) noexcept nogil:
     """Device to device."""
-    return copy_line(NULL, <void *>to, <void *>of, size, MEMORY_DEVICE, MEMORY_DEVICE, False)
+    return copy_line(NULL, <void *>to, <void *>of, size, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE, False)
 
 
 cdef public int cuMemcpy(CUdeviceptr to, CUdeviceptr of, size_t size) noexcept nogil:
     """The addresses tell which side is the device's."""
-    return copy_line(NULL, <void *>to, <void *>of, size, MEMORY_UNIFIED, MEMORY_UNIFIED, False)
+    return copy_line(NULL, <void *>to, <void *>of, size, CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED, False)
 
 
-cdef public int cuMemcpyPeer(CUdeviceptr to, void *to_context, CUdeviceptr of, void *of_context, size_t size) noexcept nogil:
+cdef public int cuMemcpyPeer(CUdeviceptr to, void *to_context, CUdeviceptr of, void *of_context,
+                             size_t size) noexcept nogil:
     """From one context's device to another's."""
     if not is_handle(CONTEXT, to_context) or not is_handle(CONTEXT, of_context):
         return CUDA_ERROR_INVALID_CONTEXT
-    return copy_line(NULL, <void *>to, <void *>of, size, MEMORY_DEVICE, MEMORY_DEVICE, False)
+    return copy_line(NULL, <void *>to, <void *>of, size, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE, False)
 
 
 cdef public int cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *of, size_t size, void *queue) noexcept nogil:
     """Host to device, in a stream's order."""
-    return copy_line(queue, <void *>to, of, size, MEMORY_DEVICE, MEMORY_HOST, True)
+    return copy_line(queue, <void *>to, of, size, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, True)
 
 
 cdef public int cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr of, size_t size, void *queue) noexcept nogil:
     """Device to host, in a stream's order."""
-    return copy_line(queue, to, <void *>of, size, MEMORY_HOST, MEMORY_DEVICE, True)
+    return copy_line(queue, to, <void *>of, size, CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE, True)
 
 
 cdef public int cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr of, size_t size, void *queue) noexcept nogil:
-    """Device to device, in a stream's order.  Without a current context: in the default stream of the memory's context."""
+    """Device to device, in a stream's order.  Without a current context: in the default stream of the memory's
+    context."""
     cdef context *c
     if size and top_context(&c) == CUDA_ERROR_INVALID_CONTEXT and queue == NULL:
         c = context_of_memory(to)
         if c != NULL:
             queue = c.default_stream
-    return copy_line(queue, <void *>to, <void *>of, size, MEMORY_DEVICE, MEMORY_DEVICE, True)
+    return copy_line(queue, <void *>to, <void *>of, size, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE, True)
 
 
 cdef public int cuMemcpyAsync(CUdeviceptr to, CUdeviceptr of, size_t size, void *queue) noexcept nogil:
     """The addresses tell which side is the device's; in a stream's order."""
-    return copy_line(queue, <void *>to, <void *>of, size, MEMORY_UNIFIED, MEMORY_UNIFIED, True)
+    return copy_line(queue, <void *>to, <void *>of, size, CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED, True)
 
 
-cdef public int cuMemcpyPeerAsync(CUdeviceptr to, void *to_context, CUdeviceptr of, void *of_context, size_t size, void *queue) noexcept nogil:
+cdef public int cuMemcpyPeerAsync(CUdeviceptr to, void *to_context, CUdeviceptr of, void *of_context, size_t size,
+                                  void *queue) noexcept nogil:
     """From one context's device to another's, in a stream's order."""
     if not is_handle(CONTEXT, to_context) or not is_handle(CONTEXT, of_context):
         return CUDA_ERROR_INVALID_CONTEXT
-    return copy_line(queue, <void *>to, <void *>of, size, MEMORY_DEVICE, MEMORY_DEVICE, True)
+    return copy_line(queue, <void *>to, <void *>of, size, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE, True)
 
 
 cdef bint pitch_of(size_t pitch, size_t x, size_t width, size_t *to) noexcept nogil:
@@ -239,7 +212,7 @@ cdef int copy_2d(void *queue, const CUDA_MEMCPY2D *p, bint later) noexcept nogil
         return r
     if p == NULL or not 1 <= p.srcMemoryType <= 4 or not 1 <= p.dstMemoryType <= 4:
         return CUDA_ERROR_INVALID_VALUE
-    if p.srcMemoryType == MEMORY_ARRAY or p.dstMemoryType == MEMORY_ARRAY:
+    if p.srcMemoryType == CU_MEMORYTYPE_ARRAY or p.dstMemoryType == CU_MEMORYTYPE_ARRAY:
         return CUDA_ERROR_NOT_SUPPORTED
     memset(&shape, 0, sizeof(shape))
     shape.width, shape.height, shape.depth = p.WidthInBytes, p.Height, 1
@@ -247,8 +220,8 @@ cdef int copy_2d(void *queue, const CUDA_MEMCPY2D *p, bint later) noexcept nogil
         return CUDA_ERROR_INVALID_VALUE
     if not pitch_of(p.dstPitch, p.dstXInBytes, p.WidthInBytes, &shape.to_pitch):
         return CUDA_ERROR_INVALID_VALUE
-    shape.of = <const char *>(p.srcHost if p.srcMemoryType == MEMORY_HOST else <void *>p.srcDevice)
-    shape.to = <char *>(p.dstHost if p.dstMemoryType == MEMORY_HOST else <void *>p.dstDevice)
+    shape.of = <const char *>(p.srcHost if p.srcMemoryType == CU_MEMORYTYPE_HOST else <void *>p.srcDevice)
+    shape.to = <char *>(p.dstHost if p.dstMemoryType == CU_MEMORYTYPE_HOST else <void *>p.dstDevice)
     if shape.of == NULL or shape.to == NULL:
         return CUDA_ERROR_INVALID_VALUE
     if not fits_place(shape.of, p.srcXInBytes, p.srcY, shape.of_pitch, 0, 0, <size_t *>&shape.of):
@@ -282,7 +255,7 @@ cdef int copy_3d(void *queue, const CUDA_MEMCPY3D *p, bint later) noexcept nogil
         return r
     if p == NULL or not 1 <= p.srcMemoryType <= 4 or not 1 <= p.dstMemoryType <= 4 or p.srcLOD or p.dstLOD:
         return CUDA_ERROR_INVALID_VALUE
-    if p.srcMemoryType == MEMORY_ARRAY or p.dstMemoryType == MEMORY_ARRAY:
+    if p.srcMemoryType == CU_MEMORYTYPE_ARRAY or p.dstMemoryType == CU_MEMORYTYPE_ARRAY:
         return CUDA_ERROR_NOT_SUPPORTED
     memset(&shape, 0, sizeof(shape))
     shape.width, shape.height, shape.depth = p.WidthInBytes, p.Height, p.Depth
@@ -294,8 +267,8 @@ cdef int copy_3d(void *queue, const CUDA_MEMCPY3D *p, bint later) noexcept nogil
         return CUDA_ERROR_INVALID_VALUE
     if not slice_of(p.dstHeight, p.dstY, p.Height, shape.to_pitch, &shape.to_slice):
         return CUDA_ERROR_INVALID_VALUE
-    shape.of = <const char *>(p.srcHost if p.srcMemoryType == MEMORY_HOST else <void *>p.srcDevice)
-    shape.to = <char *>(p.dstHost if p.dstMemoryType == MEMORY_HOST else <void *>p.dstDevice)
+    shape.of = <const char *>(p.srcHost if p.srcMemoryType == CU_MEMORYTYPE_HOST else <void *>p.srcDevice)
+    shape.to = <char *>(p.dstHost if p.dstMemoryType == CU_MEMORYTYPE_HOST else <void *>p.dstDevice)
     if shape.of == NULL or shape.to == NULL:
         return CUDA_ERROR_INVALID_VALUE
     if not fits_place(shape.of, p.srcXInBytes, p.srcY, shape.of_pitch, p.srcZ, shape.of_slice, <size_t *>&shape.of):
@@ -315,7 +288,8 @@ cdef public int cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *p, void *queue) noexcept
     return copy_3d(queue, p, True)
 
 
-cdef int fill(void *queue, CUdeviceptr to, size_t pitch, uint32_t value, uint32_t unit, size_t width, size_t height, bint later) noexcept nogil:
+cdef int fill_memory(void *queue, CUdeviceptr to, size_t pitch, uint32_t value, uint32_t unit, size_t width,
+                     size_t height, bint later) noexcept nogil:
     """Fill device memory."""
     cdef op here
     cdef op *o
@@ -340,7 +314,7 @@ cdef int fill(void *queue, CUdeviceptr to, size_t pitch, uint32_t value, uint32_
         return r
     o = new_op(FILL_OP, 0) if later else &here
     if o == NULL:
-        unpin(pinned)
+        unpin_block(pinned)
         return CUDA_ERROR_OUT_OF_MEMORY
     if not later:
         memset(o, 0, sizeof(here))
@@ -348,64 +322,70 @@ cdef int fill(void *queue, CUdeviceptr to, size_t pitch, uint32_t value, uint32_
     o.pins[0] = pinned
     o.fill.to, o.fill.value, o.fill.unit = <char *>to, value, unit
     o.fill.count, o.fill.height, o.fill.pitch = width, height, pitch
-    return submit(s, o) if later else submit_and_wait(s, o)
+    return submit_op(s, o) if later else submit_and_wait(s, o)
 
 
 cdef public int cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t n) noexcept nogil:
     """Fill with bytes."""
-    return fill(NULL, to, 0, value, 1, n, 1, False)
+    return fill_memory(NULL, to, 0, value, 1, n, 1, False)
 
 
 cdef public int cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t n) noexcept nogil:
     """Fill with 16-bit units."""
-    return fill(NULL, to, 0, value, 2, n, 1, False)
+    return fill_memory(NULL, to, 0, value, 2, n, 1, False)
 
 
 cdef public int cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t n) noexcept nogil:
     """Fill with 32-bit units."""
-    return fill(NULL, to, 0, value, 4, n, 1, False)
+    return fill_memory(NULL, to, 0, value, 4, n, 1, False)
 
 
-cdef public int cuMemsetD2D8_v2(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height) noexcept nogil:
+cdef public int cuMemsetD2D8_v2(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
+                                size_t height) noexcept nogil:
     """Fill a rectangle with bytes."""
-    return fill(NULL, to, pitch, value, 1, width, height, False)
+    return fill_memory(NULL, to, pitch, value, 1, width, height, False)
 
 
-cdef public int cuMemsetD2D16_v2(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height) noexcept nogil:
+cdef public int cuMemsetD2D16_v2(CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
+                                 size_t height) noexcept nogil:
     """Fill a rectangle with 16-bit units."""
-    return fill(NULL, to, pitch, value, 2, width, height, False)
+    return fill_memory(NULL, to, pitch, value, 2, width, height, False)
 
 
-cdef public int cuMemsetD2D32_v2(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height) noexcept nogil:
+cdef public int cuMemsetD2D32_v2(CUdeviceptr to, size_t pitch, unsigned value, size_t width,
+                                 size_t height) noexcept nogil:
     """Fill a rectangle with 32-bit units."""
-    return fill(NULL, to, pitch, value, 4, width, height, False)
+    return fill_memory(NULL, to, pitch, value, 4, width, height, False)
 
 
 cdef public int cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t n, void *queue) noexcept nogil:
     """Fill with bytes, in a stream's order."""
-    return fill(queue, to, 0, value, 1, n, 1, True)
+    return fill_memory(queue, to, 0, value, 1, n, 1, True)
 
 
 cdef public int cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t n, void *queue) noexcept nogil:
     """Fill with 16-bit units, in a stream's order."""
-    return fill(queue, to, 0, value, 2, n, 1, True)
+    return fill_memory(queue, to, 0, value, 2, n, 1, True)
 
 
 cdef public int cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t n, void *queue) noexcept nogil:
     """Fill with 32-bit units, in a stream's order."""
-    return fill(queue, to, 0, value, 4, n, 1, True)
+    return fill_memory(queue, to, 0, value, 4, n, 1, True)
 
 
-cdef public int cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height, void *queue) noexcept nogil:
+cdef public int cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
+                                  void *queue) noexcept nogil:
     """Fill a rectangle with bytes, in a stream's order."""
-    return fill(queue, to, pitch, value, 1, width, height, True)
+    return fill_memory(queue, to, pitch, value, 1, width, height, True)
 
 
-cdef public int cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height, void *queue) noexcept nogil:
+cdef public int cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
+                                   void *queue) noexcept nogil:
     """Fill a rectangle with 16-bit units, in a stream's order."""
-    return fill(queue, to, pitch, value, 2, width, height, True)
+    return fill_memory(queue, to, pitch, value, 2, width, height, True)
 
 
-cdef public int cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height, void *queue) noexcept nogil:
+cdef public int cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height,
+                                   void *queue) noexcept nogil:
     """Fill a rectangle with 32-bit units, in a stream's order."""
-    return fill(queue, to, pitch, value, 4, width, height, True)
+    return fill_memory(queue, to, pitch, value, 4, width, height, True)

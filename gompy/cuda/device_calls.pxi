@@ -5,7 +5,7 @@ cdef int enter_device(int number, gpu **to) noexcept nogil:
     cdef int r = api_state()
     if r != CUDA_SUCCESS:
         return r
-    to[0] = device(number)
+    to[0] = visible_device(number)
     return CUDA_SUCCESS if to[0] != NULL else CUDA_ERROR_INVALID_DEVICE
 
 
@@ -81,7 +81,7 @@ cdef public int cuDeviceGetAttribute(int *to, int which, int number) noexcept no
     cdef int r = enter_device(number, &g)
     if r != CUDA_SUCCESS:
         return r
-    return attribute(g, which, to) if to != NULL else CUDA_ERROR_INVALID_VALUE
+    return device_attribute(g, which, to) if to != NULL else CUDA_ERROR_INVALID_VALUE
 
 
 cdef public int cuDeviceGetProperties(CUdevprop *to, int number) noexcept nogil:
@@ -93,17 +93,17 @@ cdef public int cuDeviceGetProperties(CUdevprop *to, int number) noexcept nogil:
         return r
     if to == NULL:
         return CUDA_ERROR_INVALID_VALUE
-    attribute(g, 1, &to.maxThreadsPerBlock)
+    device_attribute(g, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &to.maxThreadsPerBlock)
     for i in range(3):
-        attribute(g, 2 + i, &to.maxThreadsDim[i])
-        attribute(g, 5 + i, &to.maxGridSize[i])
-    attribute(g, 8, &to.sharedMemPerBlock)
-    attribute(g, 9, &to.totalConstantMemory)
-    attribute(g, 10, &to.SIMDWidth)
-    attribute(g, 11, &to.memPitch)
-    attribute(g, 12, &to.regsPerBlock)
-    attribute(g, 13, &to.clockRate)
-    attribute(g, 14, &to.textureAlign)
+        device_attribute(g, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i, &to.maxThreadsDim[i])
+        device_attribute(g, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i, &to.maxGridSize[i])
+    device_attribute(g, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &to.sharedMemPerBlock)
+    device_attribute(g, CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, &to.totalConstantMemory)
+    device_attribute(g, CU_DEVICE_ATTRIBUTE_WARP_SIZE, &to.SIMDWidth)
+    device_attribute(g, CU_DEVICE_ATTRIBUTE_MAX_PITCH, &to.memPitch)
+    device_attribute(g, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, &to.regsPerBlock)
+    device_attribute(g, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &to.clockRate)
+    device_attribute(g, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, &to.textureAlign)
     return CUDA_SUCCESS
 
 
@@ -145,7 +145,9 @@ cdef public int cuDeviceGetByPCIBusId(int *to, const char *text) noexcept nogil:
     n = strlen(text)
     for i in range(visible_count):
         cuDeviceGetPCIBusId(other, sizeof(other), i)
-        if strcmp(text, other) == 0 or strcmp(text, other + 5) == 0 or (n == 10 and strncmp(text, other, 10) == 0) or (n == 5 and strncmp(text, other + 5, 5) == 0):
+        if strcmp(text, other) == 0 or strcmp(text, other + 5) == 0 or (n == 10
+                                                                        and strncmp(text, other, 10) == 0) or (n == 5
+                                                                                and strncmp(text, other + 5, 5) == 0):
             to[0] = i
             return CUDA_SUCCESS
     return CUDA_ERROR_INVALID_DEVICE
@@ -268,15 +270,18 @@ cdef public int cuDevicePrimaryCtxGetState(int number, unsigned *flags, int *act
     return CUDA_SUCCESS
 
 
-cdef public int cuGetProcAddress_v2(const char *name, void **to, int version, uint64_t flags, int *status) noexcept nogil:
+cdef public int cuGetProcAddress_v2(const char *name, void **to, int version, uint64_t flags,
+                                    int *status) noexcept nogil:
     """A function by its name without _v2; the newest form that the asked version of the API has."""
     cdef char path[4096]
     cdef char versioned[128]
     cdef void *library
     cdef void *p = NULL
     cdef int n = 4
-    cdef bint by_place = name != NULL and (strcmp(name, b"cuMemPrefetchAsync") == 0 or strcmp(name, b"cuMemAdvise") == 0)
-    cdef bint of_context = name != NULL and (strcmp(name, b"cuCtxGetDevice") == 0 or strcmp(name, b"cuCtxSynchronize") == 0)
+    cdef bint by_place = name != NULL and (strcmp(name, b"cuMemPrefetchAsync") == 0
+                                           or strcmp(name, b"cuMemAdvise") == 0)
+    cdef bint of_context = name != NULL and (strcmp(name, b"cuCtxGetDevice") == 0
+                                             or strcmp(name, b"cuCtxSynchronize") == 0)
     if name == NULL or to == NULL:
         return CUDA_ERROR_INVALID_VALUE
     to[0] = NULL
@@ -317,10 +322,10 @@ cdef public int cuGetExportTable(const void **to, const void *uuid) noexcept nog
 cdef public int cuProfilerStart() noexcept nogil:
     """Nothing to start."""
     cdef context *c
-    return current(&c)
+    return current_context(&c)
 
 
 cdef public int cuProfilerStop() noexcept nogil:
     """Nothing to stop."""
     cdef context *c
-    return current(&c)
+    return current_context(&c)

@@ -2,9 +2,10 @@
 
 cdef enum:
     MAX_GPUS = 16
+    CHUNK = 1 << 21                # pages are opened so many bytes at a time
+    HEAP_SPACE_SHIFT = 32          # addresses reserved for the heap of device code: 4 GiB
 
 cdef struct context            # contexts.pxi
-cdef struct host_range
 
 cdef struct gpu:
     int ordinal
@@ -36,281 +37,7 @@ cdef int init_answer
 cdef int host_processors       # that this process may use
 
 
-cdef void complain(const char *variable, const char *value, const char *wanted) noexcept nogil:
-    """A setting that can't be understood."""
-    fprintf(stderr, b"libcuda (gompy): error: %s='%s': %s\n", variable, value, wanted)
-
-
-cdef const char *parse_arch(const char *text, int *arch) noexcept nogil:
-    """sm_80, compute_80, 8.0 or 80.  Returns what follows, or NULL."""
-    cdef char *end
-    cdef long n
-    if strncmp(text, b"sm_", 3) == 0:
-        text += 3
-    elif strncmp(text, b"compute_", 8) == 0:
-        text += 8
-    n = strtol(text, &end, 10)
-    if end == text:
-        return NULL
-    if end[0] == 46 and 48 <= end[1] <= 57:  # 8.0
-        n = n * 10 + (end[1] - 48)
-        end += 2
-    elif end[0] == 97:  # sm_90a
-        end += 1
-    if n < 30 or n > 129:
-        return NULL
-    arch[0] = n
-    return end
-
-
-cdef const char *parse_size(const char *text, uint64_t *size) noexcept nogil:
-    """Bytes with K, M, G or T.  Returns what follows, or NULL."""
-    cdef char *end
-    cdef double n = strtod(text, &end)
-    cdef int shift = 0
-    if end == text or n <= 0:
-        return NULL
-    if end[0] in (75, 107):
-        shift = 10
-    elif end[0] in (77, 109):
-        shift = 20
-    elif end[0] in (71, 103):
-        shift = 30
-    elif end[0] in (84, 116):
-        shift = 40
-    if shift:
-        end += 1
-        if end[0] == 105:  # GiB
-            end += 1
-        if end[0] == 66:
-            end += 1
-    n = n * <double>(<uint64_t>1 << shift)
-    if n < 1048576 or n > 1.7e13:
-        return NULL
-    size[0] = round_up(<uint64_t>n, CHUNK)
-    return end
-
-
-cdef const char *parse_processors(const char *text, int *processors) noexcept nogil:
-    """A number of SMs.  Returns what follows, or NULL."""
-    cdef char *end
-    cdef long n = strtol(text, &end, 10)
-    if end == text or n < 1 or n > 1024:
-        return NULL
-    processors[0] = n
-    return end
-
-
-cdef const char *parse_gpu(const char *text, gpu *g) noexcept nogil:
-    """ARCH[:MEMORY[:SMS]], any of them empty.  Returns what follows, or NULL."""
-    if text[0] not in (58, 44, 0):
-        text = parse_arch(text, &g.arch)
-    if text != NULL and text[0] == 58:
-        text += 1
-        if text[0] not in (58, 44, 0):
-            text = parse_size(text, &g.bytes)
-        if text != NULL and text[0] == 58:
-            text += 1
-            if text[0] not in (44, 0):
-                text = parse_processors(text, &g.processors)
-    return text if text != NULL and text[0] in (44, 0) else NULL
-
-
-cdef bint read_check() noexcept nogil:
-    """GOMPY_CHECK: 0, 1 (everything), or words with commas between them.  False after a message."""
-    global checking
-    cdef const char *text = secure_getenv(b"GOMPY_CHECK")
-    cdef const char *at = text
-    cdef size_t n
-    checking = 0
-    if text == NULL or text[0] == 0 or strcmp(text, b"0") == 0:
-        return True
-    if strcmp(text, b"1") == 0:
-        checking = CHECK_MEMORY | CHECK_INIT | CHECK_SYNC
-        return True
-    while True:
-        n = 0
-        while at[n] not in (44, 0):
-            n += 1
-        if n == 6 and memcmp(at, b"memory", 6) == 0:
-            checking |= CHECK_MEMORY
-        elif n == 4 and memcmp(at, b"init", 4) == 0:
-            checking |= CHECK_INIT
-        elif n == 4 and memcmp(at, b"sync", 4) == 0:
-            checking |= CHECK_SYNC
-        else:
-            complain(b"GOMPY_CHECK", text, b"neither 0 nor 1 nor a list of memory, init, sync such as memory,sync")
-            return False
-        if at[n] == 0:
-            return True
-        at += n + 1
-
-
-cdef bint read_settings() noexcept nogil:
-    """Fill the table of devices from the environment.  False after a message for a setting that makes no sense."""
-    global gpu_count, host_processors
-    cdef gpu model
-    cdef char *text
-    cdef const char *end
-    cdef char *number_end
-    cdef long n = 1
-    cdef int i
-    memset(&model, 0, sizeof(model))
-    model.arch = 80
-    host_processors = available_cpus()
-    model.processors = host_processors
-    model.bytes = <uint64_t>sysconf(_SC_PHYS_PAGES) * <uint64_t>sysconf(_SC_PAGESIZE) / 2 & ~((<uint64_t>1 << 30) - 1)
-    if model.bytes < <uint64_t>1 << 30:
-        model.bytes = <uint64_t>1 << 30
-    if not read_check():
-        return False
-    text = secure_getenv(b"GOMPY_CUDA_ARCH")
-    if text != NULL and text[0]:
-        end = parse_arch(text, &model.arch)
-        if end == NULL or end[0]:
-            complain(b"GOMPY_CUDA_ARCH", text, b"not an architecture such as sm_80")
-            return False
-    text = secure_getenv(b"GOMPY_CUDA_MEMORY")
-    if text != NULL and text[0]:
-        end = parse_size(text, &model.bytes)
-        if end == NULL or end[0]:
-            complain(b"GOMPY_CUDA_MEMORY", text, b"not a size such as 512M or 16G (1M to 15T)")
-            return False
-    text = secure_getenv(b"GOMPY_CUDA_SMS")
-    if text != NULL and text[0]:
-        end = parse_processors(text, &model.processors)
-        if end == NULL or end[0]:
-            complain(b"GOMPY_CUDA_SMS", text, b"not a number of multiprocessors (1 to 1024)")
-            return False
-    gpu_count = 0
-    text = secure_getenv(b"GOMPY_CUDA_DEVICES")
-    if text != NULL and text[0]:
-        n = strtol(text, &number_end, 10)
-        if number_end == text or number_end[0]:
-            end = text
-            while True:
-                if gpu_count == MAX_GPUS:
-                    complain(b"GOMPY_CUDA_DEVICES", text, b"more than 16 devices")
-                    return False
-                gpus[gpu_count] = model
-                end = parse_gpu(end, &gpus[gpu_count])
-                if end == NULL:
-                    complain(b"GOMPY_CUDA_DEVICES", text, b"neither a number (0 to 16) nor a list of ARCH[:MEMORY[:SMS]] such as sm_70:4G:2,sm_90")
-                    return False
-                gpu_count += 1
-                if end[0] == 0:
-                    break
-                end += 1
-            return True
-        if n < 0 or n > MAX_GPUS:
-            complain(b"GOMPY_CUDA_DEVICES", text, b"not a number from 0 to 16")
-            return False
-    for i in range(n):
-        gpus[i] = model
-    gpu_count = n
-    return True
-
-
-cdef void read_visible() noexcept nogil:
-    """CUDA_VISIBLE_DEVICES, as the real driver reads it: ordinals up to the first that does not exist."""
-    global visible_count
-    cdef char *text = secure_getenv(b"CUDA_VISIBLE_DEVICES")
-    cdef char *end
-    cdef long n
-    cdef int i
-    visible_count = 0
-    if text == NULL:
-        for i in range(gpu_count):
-            visible[i] = i
-        visible_count = gpu_count
-        return
-    while visible_count < MAX_GPUS:
-        n = strtol(text, &end, 10)
-        if end == text or n < 0 or n >= gpu_count:
-            return
-        for i in range(visible_count):
-            if visible[i] == n:  # named twice: no device at all
-                visible_count = 0
-                return
-        visible[visible_count] = n
-        visible_count += 1
-        if end[0] != 44:
-            return
-        text = end + 1
-
-
-cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
-    """Reserve a device's window and make its areas."""
-    cdef uint64_t memory = g.bytes * 2 if checking else g.bytes + CHUNK
-    cdef uint64_t pinned = g.bytes
-    cdef uint64_t heap = <uint64_t>1 << HEAP_SPACE_SHIFT
-    cdef void *p
-    g.ordinal = ordinal
-    g.window = memory + pinned + heap
-    p = mmap(NULL, g.window + CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-    if p == MAP_FAILED:
-        fprintf(stderr, b"libcuda (gompy): error: can't reserve %llu MiB of addresses for device %d\n", <unsigned long long>(g.window >> 20), ordinal)
-        return False
-    madvise(p, g.window + CHUNK, MADV_DONTDUMP)
-    g.base = round_up(<uint64_t>p, CHUNK)
-    g.heap_limit = 8 << 20
-    g.view.base = g.base
-    g.view.size = g.window
-    g.view.user = g
-    g.view.alloc_variable = variable_alloc
-    g.view.free_variable = variable_free
-    g.view.heap_malloc = heap_alloc
-    g.view.heap_free = heap_release
-    g.view.print_text = print_text
-    g.view.describe = describe_address
-    g.view.warn = warn_text
-    if checking:
-        p = mmap(NULL, g.window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-        if p == MAP_FAILED:
-            fprintf(stderr, b"libcuda (gompy): error: can't reserve %llu MiB of addresses for GOMPY_CHECK: set GOMPY_CUDA_MEMORY to less\n", <unsigned long long>(g.window >> 20))
-            return False
-        madvise(p, g.window, MADV_DONTDUMP)
-        g.view.shadow = <uint8_t *>p
-    return (
-        open_area(&g.memory, g.base, memory, 4096 if checking else 512, g.bytes)
-        and open_area(&g.heap, g.base + memory, heap, 4096 if checking else 32, g.heap_limit)
-        and open_area(&g.pinned, g.base + memory + heap, pinned, 4096, g.bytes)
-        and (checking or leave_margin(&g.memory, 65536))
-    )
-
-
-cdef void forked_child() noexcept nogil:
-    """In a forked child there are no workers, and the memory is not the parent's: as with the real driver, nothing works."""
-    global forked
-    forked = True
-
-
-cdef int initialise() noexcept nogil:
-    """cuInit, once; later calls give the first one's answer."""
-    global initialised, init_answer
-    cdef int i
-    pthread_mutex_lock(&driver_lock)
-    if not initialised:
-        init_answer = CUDA_SUCCESS
-        if not read_settings():
-            init_answer = CUDA_ERROR_INVALID_VALUE
-        else:
-            read_visible()
-            if visible_count == 0:
-                init_answer = CUDA_ERROR_NO_DEVICE
-        if init_answer == CUDA_SUCCESS:
-            for i in range(gpu_count):
-                if not open_gpu(&gpus[i], i):
-                    init_answer = CUDA_ERROR_OUT_OF_MEMORY
-            if not reserve_all_handles():
-                init_answer = CUDA_ERROR_OUT_OF_MEMORY
-            pthread_atfork(NULL, NULL, forked_child)
-        initialised = True
-    pthread_mutex_unlock(&driver_lock)
-    return init_answer
-
-
-cdef inline gpu *device(int number) noexcept nogil:
+cdef inline gpu *visible_device(int number) noexcept nogil:
     """A visible device, or NULL."""
     return &gpus[visible[number]] if 0 <= number < visible_count else NULL
 
@@ -333,21 +60,21 @@ cdef int threads_per_processor(gpu *g) noexcept nogil:
     return 2048
 
 
-cdef int attribute(gpu *g, int which, int *value) noexcept nogil:
+cdef int device_attribute(gpu *g, int which, int *value) noexcept nogil:
     """cuDeviceGetAttribute for those that differ between devices; the rest is a table (numbers.h)."""
-    if which == 13:  # CLOCK_RATE, kHz
+    if which == CU_DEVICE_ATTRIBUTE_CLOCK_RATE:  # kHz
         value[0] = 1000000
-    elif which == 16:  # MULTIPROCESSOR_COUNT
+    elif which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
         value[0] = g.processors
-    elif which == 34:  # PCI_DEVICE_ID
+    elif which == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
         value[0] = g.ordinal + 1
-    elif which == 39:
+    elif which == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
         value[0] = threads_per_processor(g)
-    elif which == 75:  # COMPUTE_CAPABILITY_MAJOR, MINOR
+    elif which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
         value[0] = g.arch / 10
-    elif which == 76:
+    elif which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
         value[0] = g.arch % 10
-    elif which == 85:  # MULTI_GPU_BOARD_GROUP_ID
+    elif which == CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID:
         value[0] = g.ordinal
     elif not cuda_constant_attribute(which, value):
         if which < 1 or which > LAST_ATTRIBUTE:

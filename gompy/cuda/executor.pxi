@@ -1,44 +1,13 @@
 # The PTX executor, a library of its own (gompy/ptx), loaded when the first PTX comes.
 
-cdef extern from "../ptx/executor.h":
-    ctypedef struct ptx_memory:
-        uint64_t base, size
-        void *user
-        uint64_t (*alloc_variable)(void *user, size_t size, size_t align, const char *name) noexcept nogil
-        void (*free_variable)(void *user, uint64_t address) noexcept nogil
-        uint64_t (*heap_malloc)(void *user, size_t size) noexcept nogil
-        void (*heap_free)(void *user, uint64_t address) noexcept nogil
-        void (*print_text "print")(void *user, const char *text, size_t length) noexcept nogil
-        void (*describe)(void *user, uint64_t address, char *text, size_t size) noexcept nogil
-        uint8_t *shadow
-        void (*warn)(void *user, const char *text) noexcept nogil
-    ctypedef struct ptx_object:
-        const char *text
-        size_t size
-        const char *name
-    ctypedef struct ptx_error:
-        int code
-        int line
-        char *message
-    ctypedef struct ptx_attributes:
-        uint32_t max_threads_per_block, registers
-        uint64_t shared_bytes, const_bytes, local_bytes, param_bytes
-        uint32_t num_params, ptx_version
-    ctypedef struct ptx_launch_config:
-        uint32_t *grid
-        uint32_t *block
-        uint32_t shared_bytes, threads
-        const void *params
-        size_t params_size
-    ctypedef struct ptx_image:
-        pass
-    ctypedef struct ptx_module:
-        pass
-    ctypedef struct ptx_function:
-        pass
+from gompy.native.ptx_executor cimport (
+    PTX_CHECK_INIT, PTX_CHECK_MEMORY, PTX_CHECK_SYNC, ptx_attributes, ptx_error, ptx_function, ptx_image,
+    ptx_launch_config, ptx_memory, ptx_module, ptx_object,
+)
 
 cdef struct executor:
-    int (*link)(const ptx_object *objects, size_t n, unsigned check, ptx_image **image, char *log, size_t log_size) noexcept nogil
+    int (*link)(const ptx_object *objects, size_t n, unsigned check, ptx_image **image, char *log,
+                size_t log_size) noexcept nogil
     void (*image_free)(ptx_image *image) noexcept nogil
     int (*load)(ptx_image *image, const ptx_memory *memory, ptx_module **module, ptx_error *failure) noexcept nogil
     void (*unload)(ptx_module *module) noexcept nogil
@@ -56,7 +25,7 @@ cdef bint own_folder(char *to, size_t size) noexcept nogil:
     """The folder that this library lies in, with a slash."""
     cdef Dl_info info
     cdef const char *end
-    if dladdr(<void *>cuInit, &info) == 0 or info.dli_fname == NULL:
+    if dladdr(<void *>own_folder, &info) == 0 or info.dli_fname == NULL:
         return False
     end = strrchr(info.dli_fname, 47)
     if end == NULL or <size_t>(end + 1 - info.dli_fname) >= size:
@@ -88,18 +57,28 @@ cdef bint need_executor() noexcept nogil:
             if library == NULL:
                 fprintf(stderr, b"libcuda (gompy): error: no PTX executor: %s\n", dlerror())
             else:
-                ptx.link = <int (*)(const ptx_object *, size_t, unsigned, ptx_image **, char *, size_t) noexcept nogil>executor_symbol(library, b"ptx_link")
+                ptx.link = <int (*)(const ptx_object *, size_t, unsigned, ptx_image **, char *,
+                                    size_t) noexcept nogil>executor_symbol(library, b"ptx_link")
                 ptx.image_free = <void (*)(ptx_image *) noexcept nogil>executor_symbol(library, b"ptx_image_free")
-                ptx.load = <int (*)(ptx_image *, const ptx_memory *, ptx_module **, ptx_error *) noexcept nogil>executor_symbol(library, b"ptx_load")
+                ptx.load = <int (*)(ptx_image *, const ptx_memory *, ptx_module **,
+                                    ptx_error *) noexcept nogil>executor_symbol(library, b"ptx_load")
                 ptx.unload = <void (*)(ptx_module *) noexcept nogil>executor_symbol(library, b"ptx_unload")
-                ptx.find_function = <int (*)(ptx_module *, const char *, ptx_function **) noexcept nogil>executor_symbol(library, b"ptx_find_function")
-                ptx.find_variable = <int (*)(ptx_module *, const char *, uint64_t *, uint64_t *) noexcept nogil>executor_symbol(library, b"ptx_find_variable")
-                ptx.attributes = <int (*)(const ptx_function *, ptx_attributes *) noexcept nogil>executor_symbol(library, b"ptx_function_attributes")
-                ptx.param = <int (*)(const ptx_function *, uint32_t, uint64_t *, uint64_t *) noexcept nogil>executor_symbol(library, b"ptx_function_param")
-                ptx.launch = <int (*)(ptx_function *, const ptx_launch_config *, ptx_error *) noexcept nogil>executor_symbol(library, b"ptx_launch")
+                ptx.find_function = <int (*)(ptx_module *, const char *,
+                                             ptx_function **) noexcept nogil>executor_symbol(library,
+                                                     b"ptx_find_function")
+                ptx.find_variable = <int (*)(ptx_module *, const char *, uint64_t *,
+                                             uint64_t *) noexcept nogil>executor_symbol(library, b"ptx_find_variable")
+                ptx.attributes = <int (*)(const ptx_function *,
+                                          ptx_attributes *) noexcept nogil>executor_symbol(library,
+                                                  b"ptx_function_attributes")
+                ptx.param = <int (*)(const ptx_function *, uint32_t, uint64_t *,
+                                     uint64_t *) noexcept nogil>executor_symbol(library, b"ptx_function_param")
+                ptx.launch = <int (*)(ptx_function *, const ptx_launch_config *,
+                                      ptx_error *) noexcept nogil>executor_symbol(library, b"ptx_launch")
                 if (
-                    ptx.link != NULL and ptx.image_free != NULL and ptx.load != NULL and ptx.unload != NULL and ptx.find_function != NULL
-                    and ptx.find_variable != NULL and ptx.attributes != NULL and ptx.param != NULL and ptx.launch != NULL
+                    ptx.link != NULL and ptx.image_free != NULL and ptx.load != NULL and ptx.unload != NULL
+                    and ptx.find_function != NULL and ptx.find_variable != NULL and ptx.attributes != NULL
+                    and ptx.param != NULL and ptx.launch != NULL
                 ):
                     executor_answer = 1
     pthread_mutex_unlock(&driver_lock)

@@ -1,8 +1,8 @@
 # Handles: what the program holds of contexts, streams, events, modules, functions and link states.
 #
-# Each kind has a reserved range of equal slots, so that any word a program passes can be tested without being followed: in
-# the range, at a slot's start, and alive.  Freed slots are reused last-in-first-out only after all others (a queue), which
-# keeps stale handles recognisable for long.
+# Each kind has a reserved range of equal slots, so that any word a program passes can be tested without being followed:
+# in the range, at a slot's start, and alive.  Freed slots are reused last-in-first-out only after all others (a queue),
+# which keeps stale handles recognisable for long.
 
 cdef enum:
     CONTEXT
@@ -36,7 +36,8 @@ cdef bint reserve_handles(int kind, size_t size, size_t capacity) noexcept nogil
     cdef handle_range *r = &handle_ranges[kind]
     r.step = round_up(size, 64)
     r.capacity = capacity
-    r.base = <char *>mmap(NULL, r.step * capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+    r.base = <char *>mmap(NULL, r.step * capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                          -1, 0)
     return <void *>r.base != MAP_FAILED
 
 

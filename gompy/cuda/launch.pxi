@@ -1,25 +1,5 @@
 # Functions: attributes, occupancy, launches.
 
-cdef int run_kernel(function *f, ptx_launch_config *config) noexcept nogil:
-    """Run a kernel to its end.  A failure is told on stderr, but a trap only with GOMPY_CHECK: programs end so on purpose
-    (abort, assert, Fortran's ERROR STOP), and their runtime says so."""
-    global printed
-    cdef ptx_error failure
-    cdef int r
-    failure.message[0] = 0
-    count_up(&f.of.of.device.launches, 1, RELAXED)
-    r = ptx.launch(f.code, config, &failure)
-    if printed:
-        printed = 0
-        fflush(stdout)
-    if r != CUDA_SUCCESS:
-        if failure.message[0] and (checking or strncmp(failure.message, b"trap in", 7) != 0):
-            fprintf(stderr, b"libcuda (gompy): error: %s\n", failure.message)
-        elif failure.message[0] == 0:
-            fprintf(stderr, b"libcuda (gompy): error: kernel %s: %s\n", f.name, cuda_error_text(r))
-    return r
-
-
 cdef int check_launch(function *f, const unsigned *grid, const unsigned *block, unsigned shared) noexcept nogil:
     """The limits of the device and of the kernel."""
     cdef uint64_t threads = <uint64_t>block[0] * block[1] * block[2]
@@ -54,9 +34,9 @@ cdef int take_parameters(function *f, void **params, void **extra, char *to) noe
         return CUDA_SUCCESS
     if extra != NULL:
         while extra[0] != NULL:
-            if <size_t>extra[0] == 1:
+            if <size_t>extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER:
                 buffer = extra[1]
-            elif <size_t>extra[0] == 2:
+            elif <size_t>extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE:
                 size = (<size_t *>extra[1])[0] if extra[1] != NULL else 0
             else:
                 return CUDA_ERROR_INVALID_VALUE
@@ -69,7 +49,8 @@ cdef int take_parameters(function *f, void **params, void **extra, char *to) noe
 
 
 cdef int hold_function(function *f) noexcept nogil:
-    """From now on its module stays until the launch is over; CUDA_ERROR_INVALID_HANDLE if another thread has unloaded it."""
+    """From now on its module stays until the launch is over; CUDA_ERROR_INVALID_HANDLE if another thread has unloaded
+    it."""
     cdef int r = CUDA_SUCCESS
     pthread_mutex_lock(&work_lock)
     if is_handle(FUNCTION, f):
@@ -88,7 +69,9 @@ cdef void release_function(function *f) noexcept nogil:
     pthread_mutex_unlock(&work_lock)
 
 
-cdef public int cuLaunchKernel(void *p, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, void *queue, void **params, void **extra) noexcept nogil:
+cdef public int cuLaunchKernel(void *p, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                               unsigned block_y, unsigned block_z, unsigned shared, void *queue, void **params,
+                               void **extra) noexcept nogil:
     """Queue a kernel.  A thread without a current context uses the function's (libgomp's plugin relies on it)."""
     cdef function *f = <function *>p
     cdef unsigned[3] grid
@@ -135,7 +118,7 @@ cdef public int cuLaunchKernel(void *p, unsigned grid_x, unsigned grid_y, unsign
     o.config.threads = host_processors
     o.config.params = <char *>(o + 1)
     o.config.params_size = f.attributes.param_bytes
-    return submit(s, o)
+    return submit_op(s, o)
 
 
 cdef public int cuLaunchKernelEx(const CUlaunchConfig *config, void *p, void **params, void **extra) noexcept nogil:
@@ -144,7 +127,8 @@ cdef public int cuLaunchKernelEx(const CUlaunchConfig *config, void *p, void **p
         return CUDA_ERROR_INVALID_VALUE
     if config.numAttrs:
         return CUDA_ERROR_NOT_SUPPORTED
-    return cuLaunchKernel(p, config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX, config.blockDimY, config.blockDimZ, config.sharedMemBytes, config.hStream, params, extra)
+    return cuLaunchKernel(p, config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX, config.blockDimY,
+                          config.blockDimZ, config.sharedMemBytes, config.hStream, params, extra)
 
 
 cdef int enter_function(void *p, function **to) noexcept nogil:
@@ -166,27 +150,27 @@ cdef public int cuFuncGetAttribute(int *to, int which, void *p) noexcept nogil:
         return r
     if to == NULL:
         return CUDA_ERROR_INVALID_VALUE
-    if which == 0:
+    if which == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
         to[0] = f.attributes.max_threads_per_block
-    elif which == 1:
+    elif which == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
         to[0] = f.attributes.shared_bytes
-    elif which == 2:
+    elif which == CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
         to[0] = f.attributes.const_bytes
-    elif which == 3:
+    elif which == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
         to[0] = f.attributes.local_bytes
-    elif which == 4:
+    elif which == CU_FUNC_ATTRIBUTE_NUM_REGS:
         to[0] = f.attributes.registers
-    elif which == 5:
+    elif which == CU_FUNC_ATTRIBUTE_PTX_VERSION:
         to[0] = f.attributes.ptx_version
-    elif which == 6:
+    elif which == CU_FUNC_ATTRIBUTE_BINARY_VERSION:
         to[0] = f.of.of.device.arch
-    elif which == 7:
+    elif which == CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
         to[0] = 0
-    elif which == 8:
+    elif which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
         to[0] = f.dynamic_limit
-    elif which == 9:
+    elif which == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
         to[0] = f.carveout
-    elif 10 <= which <= 15:
+    elif CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET <= which <= CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
         to[0] = 0
     else:
         return CUDA_ERROR_INVALID_VALUE
@@ -199,9 +183,10 @@ cdef public int cuFuncSetAttribute(void *p, int which, int value) noexcept nogil
     cdef int r = enter_function(p, &f)
     if r != CUDA_SUCCESS:
         return r
-    if which == 8 and 0 <= value and value + f.attributes.shared_bytes <= 49152:
+    if (which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES and 0 <= value
+            and value + f.attributes.shared_bytes <= 49152):
         f.dynamic_limit = value
-    elif which == 9 and -1 <= value <= 100:
+    elif which == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT and -1 <= value <= 100:
         f.carveout = value
     else:
         return CUDA_ERROR_INVALID_VALUE
@@ -251,7 +236,8 @@ cdef public int cuFuncGetName(const char **to, void *p) noexcept nogil:
 
 
 cdef int blocks_per_processor(function *f, int threads, size_t shared) noexcept nogil:
-    """How many blocks one multiprocessor holds: by threads, registers (given in 256s to a warp), shared memory, at most 32."""
+    """How many blocks one multiprocessor holds: by threads, registers (given in 256s to a warp), shared memory, at most
+    32."""
     cdef uint64_t warps = (<uint64_t>threads + 31) / 32
     cdef uint64_t n = threads_per_processor(f.of.of.device) / (32 * warps)
     cdef uint64_t by_registers = 65536 / (round_up(f.attributes.registers * 32, 256) * warps)
@@ -267,7 +253,8 @@ cdef int blocks_per_processor(function *f, int threads, size_t shared) noexcept 
     return 32 if n > 32 else n
 
 
-cdef public int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *to, void *p, int threads, size_t shared, unsigned flags) noexcept nogil:
+cdef public int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *to, void *p, int threads, size_t shared,
+                                                                     unsigned flags) noexcept nogil:
     """How many blocks of a size one multiprocessor holds."""
     cdef function *f = NULL
     cdef int r = enter_function(p, &f)
@@ -279,14 +266,17 @@ cdef public int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *to, vo
     return CUDA_SUCCESS
 
 
-cdef public int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *to, void *p, int threads, size_t shared) noexcept nogil:
+cdef public int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *to, void *p, int threads,
+                                                            size_t shared) noexcept nogil:
     """How many blocks of a size one multiprocessor holds."""
     return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(to, p, threads, shared, 0)
 
 
-cdef public int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, void *p, shared_of_block of_block, size_t shared, int limit, unsigned flags) noexcept nogil:
-    """The block size and the grid with which a device is used best: a processor of the host runs one warp at a time, so that
-    one block of a warp for each is enough, and each further warp costs its start.  Runtimes choose launches by this answer."""
+cdef public int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, void *p, shared_of_block of_block,
+                                                          size_t shared, int limit, unsigned flags) noexcept nogil:
+    """The block size and the grid with which a device is used best: a processor of the host runs one warp at a time, so
+    that one block of a warp for each is enough, and each further warp costs its start.  Runtimes choose launches by
+    this answer."""
     cdef function *f = NULL
     cdef int size = 32
     cdef int r = enter_function(p, &f)
@@ -305,7 +295,8 @@ cdef public int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block,
     return CUDA_SUCCESS
 
 
-cdef public int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *p, shared_of_block of_block, size_t shared, int limit) noexcept nogil:
+cdef public int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *p, shared_of_block of_block,
+                                                 size_t shared, int limit) noexcept nogil:
     """The block size and the grid with which the device is used best."""
     return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, p, of_block, shared, limit, 0)
 

@@ -3,8 +3,127 @@
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t, intptr_t
 from libc.string cimport memchr, memcmp, memcpy, memmove, memset, strchr, strcmp, strlen, strncmp, strrchr
 
+from gompy.native.pthread cimport (
+    PTHREAD_CREATE_DETACHED, pthread_atfork, pthread_attr_destroy, pthread_attr_init, pthread_attr_setdetachstate,
+    pthread_attr_t, pthread_cond_broadcast, pthread_cond_destroy, pthread_cond_init, pthread_cond_signal,
+    pthread_cond_t, pthread_cond_wait, pthread_create, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_trylock,
+    pthread_mutex_unlock, pthread_t,
+)
+from gompy.native.signals cimport (
+    SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, SIG_SETMASK, pthread_sigmask, sigdelset, sigfillset, sigset_t,
+)
+from gompy.native.mman cimport (
+    MADV_DONTDUMP, MADV_DONTNEED, MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_FAILED, MAP_NORESERVE, MAP_PRIVATE, PROT_NONE,
+    PROT_READ, PROT_WRITE, madvise, mmap, mprotect,
+)
+from gompy.native.atomics cimport (
+    ACQUIRE, ACQUIRE_RELEASE, RELAXED, RELEASE, add32, add64, exchange32, load32, store32, sub32,
+)
+from gompy.native.dlfcn cimport (
+    Dl_info, RTLD_DEFAULT, RTLD_NOLOAD, RTLD_NOW, dladdr, dlerror, dlopen, dlsym,
+)
+from gompy.native.cuda cimport (
+    CUDA_ERROR_CONTEXT_IS_DESTROYED,
+    CUDA_ERROR_FILE_NOT_FOUND,
+    CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+    CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
+    CUDA_ERROR_INVALID_CONTEXT,
+    CUDA_ERROR_INVALID_DEVICE,
+    CUDA_ERROR_INVALID_HANDLE,
+    CUDA_ERROR_INVALID_IMAGE,
+    CUDA_ERROR_INVALID_PTX,
+    CUDA_ERROR_INVALID_VALUE,
+    CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
+    CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+    CUDA_ERROR_NOT_FOUND,
+    CUDA_ERROR_NOT_INITIALIZED,
+    CUDA_ERROR_NOT_PERMITTED,
+    CUDA_ERROR_NOT_READY,
+    CUDA_ERROR_NOT_SUPPORTED,
+    CUDA_ERROR_NO_BINARY_FOR_GPU,
+    CUDA_ERROR_NO_DEVICE,
+    CUDA_ERROR_OUT_OF_MEMORY,
+    CUDA_ERROR_PEER_ACCESS_NOT_ENABLED,
+    CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
+    CUDA_ERROR_UNKNOWN,
+    CUDA_ERROR_UNSUPPORTED_LIMIT,
+    CUDA_SUCCESS,
+    CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+    CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+    CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+    CU_DEVICE_ATTRIBUTE_MAX_PITCH,
+    CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK,
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK,
+    CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+    CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+    CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID,
+    CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID,
+    CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT,
+    CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY,
+    CU_DEVICE_ATTRIBUTE_WARP_SIZE,
+    CU_EVENT_BLOCKING_SYNC,
+    CU_EVENT_DISABLE_TIMING,
+    CU_EVENT_INTERPROCESS,
+    CU_FUNC_ATTRIBUTE_BINARY_VERSION,
+    CU_FUNC_ATTRIBUTE_CACHE_MODE_CA,
+    CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+    CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET,
+    CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
+    CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
+    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+    CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+    CU_FUNC_ATTRIBUTE_NUM_REGS,
+    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+    CU_FUNC_ATTRIBUTE_PTX_VERSION,
+    CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+    CU_JIT_ERROR_LOG_BUFFER,
+    CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+    CU_JIT_INFO_LOG_BUFFER,
+    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+    CU_JIT_INPUT_PTX,
+    CU_JIT_LOG_VERBOSE,
+    CU_JIT_WALL_TIME,
+    CU_LAUNCH_PARAM_BUFFER_POINTER,
+    CU_LAUNCH_PARAM_BUFFER_SIZE,
+    CU_LIMIT_CIG_ENABLED,
+    CU_LIMIT_MALLOC_HEAP_SIZE,
+    CU_LIMIT_PRINTF_FIFO_SIZE,
+    CU_LIMIT_STACK_SIZE,
+    CU_MEMHOSTALLOC_DEVICEMAP,
+    CU_MEMORYTYPE_ARRAY,
+    CU_MEMORYTYPE_DEVICE,
+    CU_MEMORYTYPE_HOST,
+    CU_MEMORYTYPE_UNIFIED,
+    CU_MEM_ATTACH_GLOBAL,
+    CU_MEM_ATTACH_HOST,
+    CU_MEM_ATTACH_SINGLE,
+    CU_MEM_LOCATION_TYPE_DEVICE,
+    CU_MEM_LOCATION_TYPE_HOST,
+    CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT,
+    CU_MODULE_EAGER_LOADING,
+    CU_POINTER_ATTRIBUTE_BUFFER_ID,
+    CU_POINTER_ATTRIBUTE_CONTEXT,
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+    CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+    CU_POINTER_ATTRIBUTE_HOST_POINTER,
+    CU_POINTER_ATTRIBUTE_IS_MANAGED,
+    CU_POINTER_ATTRIBUTE_MAPPED,
+    CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+    CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+    CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+    CU_STREAM_NON_BLOCKING,
+    DRIVER_VERSION,
+    LAST_ATTRIBUTE,
+    cuda_error_name,
+    cuda_error_text,
+)
 from gompy.native.descriptors cimport gompy_fopen, gompy_open_to_append
 from gompy.native.environment cimport secure_getenv
+from gompy.native.gomp cimport GOMP_DEVICE_NVIDIA_PTX
+from gompy.native.limits cimport gompy_limit_hint
 
 cdef extern from *:
     """
@@ -47,14 +166,6 @@ cdef extern from *:
     void *realloc(void *p, size_t n) nogil
     void free(void *p) nogil
     void abort() nogil
-    int PROT_NONE, PROT_READ, PROT_WRITE
-    void *MAP_FAILED
-    int MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE
-    int MADV_DONTNEED, MADV_HUGEPAGE, MADV_DONTDUMP
-    void *mmap(void *where, size_t n, int prot, int flags, int fd, off_t offset) nogil
-    int munmap(void *p, size_t n) nogil
-    int mprotect(void *p, size_t n, int prot) nogil
-    int madvise(void *p, size_t n, int advice) nogil
     int MS_ASYNC
     int msync(void *p, size_t n, int flags) nogil
     int _SC_PHYS_PAGES, _SC_PAGESIZE
@@ -69,59 +180,11 @@ cdef extern from *:
     int CLOCK_MONOTONIC
     int clock_gettime(int clock, timespec *to) nogil
 
-    ctypedef unsigned long pthread_t
-    ctypedef struct pthread_attr_t:
-        pass
-    ctypedef struct pthread_mutex_t:
-        pass
-    ctypedef struct pthread_cond_t:
-        pass
-    ctypedef struct sigset_t:
-        pass
-    int pthread_create(pthread_t *t, pthread_attr_t *attr, void *(*fn)(void *) noexcept nogil, void *arg) nogil
-    int pthread_attr_init(pthread_attr_t *attr) nogil
-    int pthread_attr_destroy(pthread_attr_t *attr) nogil
-    int pthread_attr_setdetachstate(pthread_attr_t *attr, int state) nogil
-    int PTHREAD_CREATE_DETACHED
-    int pthread_mutex_lock(pthread_mutex_t *m) nogil
-    int pthread_mutex_trylock(pthread_mutex_t *m) nogil
     int sched_yield() nogil
-    int pthread_mutex_unlock(pthread_mutex_t *m) nogil
-    int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) nogil
     int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, int clock, const timespec *until) nogil
-    int pthread_cond_signal(pthread_cond_t *c) nogil
-    int pthread_cond_broadcast(pthread_cond_t *c) nogil
-    int pthread_cond_init(pthread_cond_t *c, void *attr) nogil
-    int pthread_cond_destroy(pthread_cond_t *c) nogil
-    int pthread_atfork(void (*prepare)() noexcept nogil, void (*parent)() noexcept nogil, void (*child)() noexcept nogil) nogil
-    int sigfillset(sigset_t *s) nogil
-    int sigdelset(sigset_t *s, int number) nogil
-    int SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP
-    int pthread_sigmask(int how, sigset_t *s, sigset_t *old) nogil
-    int SIG_SETMASK
 
-    int RTLD_NOW, RTLD_LOCAL, RTLD_NOLOAD
-    void *dlopen(const char *path, int flags) nogil
-    void *RTLD_DEFAULT
-    void *dlsym(void *handle, const char *name) nogil
-    const char *dlerror() nogil
-    ctypedef struct Dl_info:
-        const char *dli_fname
-        void *dli_fbase
-        const char *dli_sname
-        void *dli_saddr
-    int dladdr(const void *p, Dl_info *info) nogil
+    int RTLD_LOCAL
 
-    uint32_t load32 "__atomic_load_n"(uint32_t *p, int order) nogil
-    void store32 "__atomic_store_n"(uint32_t *p, uint32_t v, int order) nogil
-    uint64_t count_up "__atomic_add_fetch"(uint64_t *p, uint64_t n, int order) nogil
-    uint32_t count_up32 "__atomic_add_fetch"(uint32_t *p, uint32_t n, int order) nogil
-    uint32_t count_down32 "__atomic_sub_fetch"(uint32_t *p, uint32_t n, int order) nogil
-    uint32_t exchange32 "__atomic_exchange_n"(uint32_t *p, uint32_t v, int order) nogil
-    int RELAXED "__ATOMIC_RELAXED"
-    int ACQUIRE_RELEASE "__ATOMIC_ACQ_REL"
-    int ACQUIRE "__ATOMIC_ACQUIRE"
-    int RELEASE "__ATOMIC_RELEASE"
 
 cdef extern from *:
     """
@@ -141,25 +204,11 @@ cdef extern from *:
     const char *EXECUTOR
 
 cdef extern from "numbers.h":
-    const char *cuda_error_name(int code) nogil
-    const char *cuda_error_text(int code) nogil
     int cuda_constant_attribute(int attribute, int *value) nogil
     ctypedef unsigned long long CUdeviceptr
     ctypedef void (*stream_callback)(void *stream, int status, void *data) noexcept nogil
     ctypedef void (*host_function)(void *data) noexcept nogil
     ctypedef size_t (*shared_of_block)(int threads) noexcept nogil
-    int DRIVER_VERSION, LAST_ATTRIBUTE
-    int CUDA_SUCCESS
-    int CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_NO_DEVICE
-    int CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_NO_BINARY_FOR_GPU
-    int CUDA_ERROR_UNSUPPORTED_LIMIT, CUDA_ERROR_INVALID_PTX, CUDA_ERROR_JIT_COMPILER_NOT_FOUND
-    int CUDA_ERROR_FILE_NOT_FOUND, CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, CUDA_ERROR_INVALID_HANDLE
-    int CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NOT_READY, CUDA_ERROR_ILLEGAL_ADDRESS
-    int CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
-    int CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE
-    int CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
-    int CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_NOT_PERMITTED
-    int CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_UNKNOWN
     ctypedef struct CUDA_MEMCPY2D:
         size_t srcXInBytes, srcY
         unsigned srcMemoryType
@@ -184,7 +233,6 @@ cdef extern from "numbers.h":
         unsigned long long dstDevice
         size_t dstPitch, dstHeight
         size_t WidthInBytes, Height, Depth
-    int MEMORY_HOST, MEMORY_DEVICE, MEMORY_ARRAY, MEMORY_UNIFIED
     ctypedef struct CUdevprop:
         int maxThreadsPerBlock
         int *maxThreadsDim
@@ -195,9 +243,6 @@ cdef extern from "numbers.h":
         void *hStream
         void *attrs
         unsigned numAttrs
-    int JIT_WALL_TIME, JIT_INFO_LOG_BUFFER, JIT_INFO_LOG_BUFFER_SIZE, JIT_ERROR_LOG_BUFFER, JIT_ERROR_LOG_BUFFER_SIZE
-    int JIT_LOG_VERBOSE
-    int JIT_INPUT_CUBIN, JIT_INPUT_PTX, JIT_INPUT_FATBINARY
 
 
 cdef inline double now_ms() noexcept nogil:
@@ -212,7 +257,7 @@ cdef inline uint64_t round_up(uint64_t n, uint64_t step) noexcept nogil:
     return (n + step - 1) & ~(step - 1)
 
 
-cdef inline const char *pick(bint first, const char *one, const char *other) noexcept nogil:
+cdef inline const char *pick_text(bint first, const char *one, const char *other) noexcept nogil:
     """One of two texts."""
     if first:
         return one

@@ -11,31 +11,31 @@ include "executor.pxi"
 include "handles.pxi"
 include "blocks.pxi"
 include "devices.pxi"
-include "contexts.pxi"
+include "settings.pxi"
 include "memory.pxi"
-include "streams.pxi"
+include "registered.pxi"
+include "addresses.pxi"
+include "services.pxi"
+include "contexts.pxi"
+include "transfers.pxi"
 include "events.pxi"
+include "kernels.pxi"
+include "streams.pxi"
 include "link.pxi"
 include "modules.pxi"
-include "launch.pxi"
+include "lifetimes.pxi"
+include "start.pxi"
+include "context_calls.pxi"
+include "stream_calls.pxi"
+include "event_calls.pxi"
 include "copies.pxi"
+include "launch.pxi"
 include "allocation.pxi"
 include "device_calls.pxi"
 include "stats.pxi"
 
 
-cdef bint reserve_all_handles() noexcept nogil:
-    """Reserve the ranges of all kinds of handles."""
-    return (
-        reserve_handles(CONTEXT, sizeof(context), 1 << 16)
-        and reserve_handles(STREAM, sizeof(stream), 1 << 20)
-        and reserve_handles(EVENT, sizeof(event), 1 << 22)
-        and reserve_handles(MODULE, sizeof(module), 1 << 20)
-        and reserve_handles(FUNCTION, sizeof(function), 1 << 22)
-        and reserve_handles(LINK, sizeof(link_state), 1 << 16)
-    )
-
-
 cdef public size_t gompy_cuda_living(int kind) noexcept nogil:
-    """How many handles of a kind are alive (tests look for leaks): 0 contexts, 1 streams, 2 events, 3 modules, 4 functions, 5 link states."""
+    """How many handles of a kind are alive (tests look for leaks): 0 contexts, 1 streams, 2 events, 3 modules, 4
+    functions, 5 link states."""
     return handle_ranges[kind].alive if 0 <= kind < HANDLE_KINDS else 0

@@ -1,7 +1,7 @@
 # The linker API, and what a linked image looks like: a header, then the PTX texts.
 #
-# The image is complete in itself: a program may keep and load it after cuLinkDestroy.  As long as the link state lives, the
-# executor's image that cuLinkComplete made is used instead of linking again.
+# The image is complete in itself: a program may keep and load it after cuLinkDestroy.  As long as the link state lives,
+# the executor's image that cuLinkComplete made is used instead of linking again.
 
 cdef enum:
     LINK_LOG = 16384
@@ -44,19 +44,19 @@ cdef void read_options(jit_options *to, unsigned n, int *options, void **values)
     cdef unsigned i
     memset(to, 0, sizeof(jit_options))
     for i in range(n):
-        if options[i] == JIT_WALL_TIME:
+        if options[i] == CU_JIT_WALL_TIME:
             to.wall_time = &values[i]
-        elif options[i] == JIT_INFO_LOG_BUFFER:
+        elif options[i] == CU_JIT_INFO_LOG_BUFFER:
             to.info = <char *>values[i]
-        elif options[i] == JIT_INFO_LOG_BUFFER_SIZE:
+        elif options[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
             to.info_size = <unsigned><size_t>values[i]
             to.info_filled = &values[i]
-        elif options[i] == JIT_ERROR_LOG_BUFFER:
+        elif options[i] == CU_JIT_ERROR_LOG_BUFFER:
             to.error = <char *>values[i]
-        elif options[i] == JIT_ERROR_LOG_BUFFER_SIZE:
+        elif options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
             to.error_size = <unsigned><size_t>values[i]
             to.error_filled = &values[i]
-        elif options[i] == JIT_LOG_VERBOSE:
+        elif options[i] == CU_JIT_LOG_VERBOSE:
             to.verbose = values[i] != NULL
     if to.info != NULL and to.info_size:
         to.info[0] = 0
@@ -73,14 +73,15 @@ cdef void log_error(jit_options *o, const char *text) noexcept nogil:
     cdef size_t n
     if o.error_size:
         n = strlen(o.error)
-        snprintf(o.error + n, o.error_size - n, b"%s%s", pick(n != 0, b"\n", b""), text)
+        snprintf(o.error + n, o.error_size - n, b"%s%s", pick_text(n != 0, b"\n", b""), text)
 
 
 cdef void finish_options(jit_options *o, double spent, int objects) noexcept nogil:
     """Fill in what the options return."""
     cdef float wall = <float>spent
     if o.info_size and o.verbose:
-        snprintf(o.info, o.info_size, b"gompy: %d PTX object%s linked in %.1f ms", objects, pick(objects == 1, b"", b"s"), spent)
+        snprintf(o.info, o.info_size, b"gompy: %d PTX object%s linked in %.1f ms", objects,
+                 pick_text(objects == 1, b"", b"s"), spent)
     if o.wall_time != NULL:
         memcpy(o.wall_time, &wall, sizeof(wall))
     if o.info_filled != NULL:
@@ -137,13 +138,15 @@ cdef int check_text(jit_options *o, gpu *g, const char *text, size_t size, const
         return CUDA_ERROR_INVALID_IMAGE
     target = target_of(text, size)
     if target > g.arch:
-        snprintf(line, sizeof(line), b"%s: .target sm_%d is newer than the device, sm_%d (GOMPY_CUDA_ARCH)", name, target, g.arch)
+        snprintf(line, sizeof(line), b"%s: .target sm_%d is newer than the device, sm_%d (GOMPY_CUDA_ARCH)", name,
+                 target, g.arch)
         log_error(o, line)
         return CUDA_ERROR_INVALID_PTX
     return CUDA_SUCCESS
 
 
-cdef bint add_text(char **image, size_t *used, size_t *room, const char *text, size_t length, const char *name) noexcept nogil:
+cdef bint add_text(char **image, size_t *used, size_t *room, const char *text, size_t length,
+                   const char *name) noexcept nogil:
     """Append an object to an image under construction."""
     cdef size_t size = round_up(sizeof(image_object) + length + 1, 8)
     cdef image_object *o
@@ -236,7 +239,7 @@ cdef public int cuLinkCreate_v2(unsigned n, int *options, void **values, void **
     """A link state.  Options that return something must stay where they are until cuLinkComplete."""
     cdef context *c
     cdef link_state *l
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     if to == NULL or (n and (options == NULL or values == NULL)):
@@ -254,27 +257,30 @@ cdef public int cuLinkCreate(unsigned n, int *options, void **values, void **to)
     return cuLinkCreate_v2(n, options, values, to)
 
 
-cdef public int cuLinkAddData_v2(void *p, int kind, const void *data, size_t size, const char *name, unsigned n, int *options, void **values) noexcept nogil:
+cdef public int cuLinkAddData_v2(void *p, int kind, const void *data, size_t size, const char *name, unsigned n,
+                                 int *options, void **values) noexcept nogil:
     """Add a PTX text (it is copied).  Machine code, fat binaries and libraries are CUDA_ERROR_NO_BINARY_FOR_GPU."""
     cdef link_state *l = <link_state *>p
     cdef context *c
     cdef double start = now_ms()
     cdef size_t length = 0
     cdef char numbered[48]
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     if not is_handle(LINK, p) or l.complete:
         return CUDA_ERROR_INVALID_HANDLE
     if data == NULL or size == 0:
         return CUDA_ERROR_INVALID_VALUE
-    if kind != JIT_INPUT_PTX:
-        log_error(&l.options, b"only PTX text can be linked for the emulated device, no machine code, fat binary or library")
+    if kind != CU_JIT_INPUT_PTX:
+        log_error(&l.options,
+                  b"only PTX text can be linked for the emulated device, no machine code, fat binary or library")
         return CUDA_ERROR_NO_BINARY_FOR_GPU if 0 <= kind <= 4 else CUDA_ERROR_INVALID_VALUE
     while length < size and (<const char *>data)[length]:
         length += 1
     if name == NULL:
-        snprintf(numbered, sizeof(numbered), b"object %llu", <unsigned long long>((<image_head *>l.image).objects + 1 if l.image != NULL else 1))
+        snprintf(numbered, sizeof(numbered), b"object %llu",
+                 <unsigned long long>((<image_head *>l.image).objects + 1 if l.image != NULL else 1))
         name = numbered
     r = check_text(&l.options, c.device, <const char *>data, length, name)
     if r == CUDA_SUCCESS and not add_text(&l.image, &l.used, &l.room, <const char *>data, length, name):
@@ -283,7 +289,8 @@ cdef public int cuLinkAddData_v2(void *p, int kind, const void *data, size_t siz
     return r
 
 
-cdef public int cuLinkAddData(void *p, int kind, void *data, size_t size, const char *name, unsigned n, int *options, void **values) noexcept nogil:
+cdef public int cuLinkAddData(void *p, int kind, void *data, size_t size, const char *name, unsigned n, int *options,
+                              void **values) noexcept nogil:
     """The name of CUDA 5.5."""
     return cuLinkAddData_v2(p, kind, data, size, name, n, options, values)
 
@@ -319,7 +326,8 @@ cdef char *read_file(const char *path, size_t *size) noexcept nogil:
     return text
 
 
-cdef public int cuLinkAddFile_v2(void *p, int kind, const char *path, unsigned n, int *options, void **values) noexcept nogil:
+cdef public int cuLinkAddFile_v2(void *p, int kind, const char *path, unsigned n, int *options,
+                                 void **values) noexcept nogil:
     """Add a PTX file."""
     cdef size_t size = 0
     cdef char *text
@@ -338,7 +346,8 @@ cdef public int cuLinkAddFile_v2(void *p, int kind, const char *path, unsigned n
     return r
 
 
-cdef public int cuLinkAddFile(void *p, int kind, const char *path, unsigned n, int *options, void **values) noexcept nogil:
+cdef public int cuLinkAddFile(void *p, int kind, const char *path, unsigned n, int *options,
+                              void **values) noexcept nogil:
     """The name of CUDA 5.5."""
     return cuLinkAddFile_v2(p, kind, path, n, options, values)
 
@@ -348,7 +357,7 @@ cdef public int cuLinkComplete(void *p, void **image, size_t *size) noexcept nog
     cdef link_state *l = <link_state *>p
     cdef context *c
     cdef double start = now_ms()
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     if not is_handle(LINK, p):

@@ -1,25 +1,5 @@
 # Modules: PTX in a context, its functions and variables.
 
-cdef struct module:
-    handle_head head
-    context *of
-    module *next
-    ptx_module *loaded
-    function *functions
-    uint64_t launches          # of its functions, under way; guarded by work_lock
-
-cdef struct function:
-    handle_head head
-    module *of
-    function *next
-    ptx_function *code
-    ptx_attributes attributes
-    uint64_t *offsets          # of the parameters, then their sizes
-    uint32_t dynamic_limit     # MAX_DYNAMIC_SHARED_SIZE_BYTES
-    int carveout
-    char *name
-
-
 cdef int load_image(context *c, const void *image, jit_options *o, void **to) noexcept nogil:
     """Make a module of PTX text or of a linked image."""
     cdef module *m
@@ -106,12 +86,13 @@ cdef void unload_all(context *c) noexcept nogil:
         m = after
 
 
-cdef public int cuModuleLoadDataEx(void **to, const void *image, unsigned n, int *options, void **values) noexcept nogil:
+cdef public int cuModuleLoadDataEx(void **to, const void *image, unsigned n, int *options,
+                                   void **values) noexcept nogil:
     """A module of PTX text or of what cuLinkComplete made."""
     cdef context *c
     cdef jit_options o
     cdef double start = now_ms()
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     if n and (options == NULL or values == NULL):
@@ -137,7 +118,7 @@ cdef public int cuModuleLoad(void **to, const char *path) noexcept nogil:
     cdef size_t size = 0
     cdef char *text
     cdef context *c
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     if path == NULL or to == NULL:
@@ -203,7 +184,7 @@ cdef public int cuModuleGetFunction(void **to, void *p, const char *name) noexce
     cdef function *f
     cdef ptx_function *code = NULL
     cdef context *c
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     if to == NULL or name == NULL:
@@ -249,7 +230,7 @@ cdef public int cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, void *p
     cdef module *m = <module *>p
     cdef uint64_t at = 0, bytes = 0
     cdef context *c
-    cdef int r = current(&c)
+    cdef int r = current_context(&c)
     if r != CUDA_SUCCESS:
         return r
     if name == NULL or (address == NULL and size == NULL):
@@ -272,5 +253,5 @@ cdef public int cuModuleGetLoadingMode(int *to) noexcept nogil:
     """CU_MODULE_EAGER_LOADING."""
     if to == NULL:
         return CUDA_ERROR_INVALID_VALUE
-    to[0] = 1
+    to[0] = CU_MODULE_EAGER_LOADING
     return CUDA_SUCCESS

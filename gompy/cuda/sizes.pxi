@@ -1,5 +1,5 @@
-# Arithmetic on sizes, pitches and addresses that a program passes.  It is done here only: what does not fit into 64 bits is
-# not a smaller number but an error (CUDA_ERROR_INVALID_VALUE).
+# Arithmetic on sizes, pitches and addresses that a program passes.  It is done here only: what does not fit into 64
+# bits is not a smaller number but an error (CUDA_ERROR_INVALID_VALUE).
 
 cdef extern from *:
     """
@@ -23,7 +23,8 @@ cdef inline bint fits_round_up(size_t n, size_t step, size_t *to) noexcept nogil
     return True
 
 
-cdef inline bint fits_extent(size_t width, size_t height, size_t depth, size_t pitch, size_t slice_size, size_t *to) noexcept nogil:
+cdef inline bint fits_extent(size_t width, size_t height, size_t depth, size_t pitch, size_t slice_size,
+                             size_t *to) noexcept nogil:
     """Bytes from the first to the last of a shape, none of whose numbers is 0."""
     cdef size_t lines = 0, slices = 0
     return (
@@ -32,7 +33,8 @@ cdef inline bint fits_extent(size_t width, size_t height, size_t depth, size_t p
     )
 
 
-cdef inline bint fits_place(const void *base, size_t x, size_t y, size_t pitch, size_t z, size_t slice_size, size_t *to) noexcept nogil:
+cdef inline bint fits_place(const void *base, size_t x, size_t y, size_t pitch, size_t z, size_t slice_size,
+                            size_t *to) noexcept nogil:
     """The address of an element of a shape."""
     cdef size_t lines = 0, slices = 0
     return (

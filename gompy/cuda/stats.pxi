@@ -14,13 +14,15 @@ cdef void write_stats(FILE *to) noexcept nogil:
     for i in range(gpu_count):
         if gpus[i].launches or gpus[i].copied_in or gpus[i].copied_out:
             fprintf(
-                to, b"%s device %d: %llu kernel%s, %llu bytes in, %llu bytes out", pick(first, b"", b";"), i,
-                <unsigned long long>gpus[i].launches, pick(gpus[i].launches == 1, b"", b"s"), <unsigned long long>gpus[i].copied_in, <unsigned long long>gpus[i].copied_out,
+                to, b"%s device %d: %llu kernel%s, %llu bytes in, %llu bytes out", pick_text(first, b"", b";"), i,
+                <unsigned long long>gpus[i].launches, pick_text(gpus[i].launches == 1, b"", b"s"), <unsigned long
+                long>gpus[i].copied_in, <unsigned long long>gpus[i].copied_out,
             )
             if gpus[i].warnings:
-                fprintf(to, b", %llu warning%s", <unsigned long long>gpus[i].warnings, pick(gpus[i].warnings == 1, b"", b"s"))
+                fprintf(to, b", %llu warning%s", <unsigned long long>gpus[i].warnings,
+                        pick_text(gpus[i].warnings == 1, b"", b"s"))
             first = False
-    fprintf(to, b"%s\n", pick(first, b" no device was used", b""))
+    fprintf(to, b"%s\n", pick_text(first, b" no device was used", b""))
 
 
 cdef void library_ends "cuda_library_ends"() noexcept nogil:

@@ -1,10 +1,11 @@
 # Streams: queues of operations, each with a thread that works it off.
 #
-# Every operation gets a ticket, in the order of the calls.  The default (legacy) stream's operation waits for all earlier
-# ones of the context's blocking streams, and theirs wait for earlier ones of the default stream; waiting for an event is
-# waiting until its stream has nothing left up to a ticket.  A thread that has to wait for a stream does the stream's next
-# operation itself where it can (not the program's callbacks): a launch and a wait cost no switch between threads.  When
-# that happens again and again, the stream's thread is not woken for each operation but looks every POLL_NS.
+# Every operation gets a ticket, in the order of the calls.  The default (legacy) stream's operation waits for all
+# earlier ones of the context's blocking streams, and theirs wait for earlier ones of the default stream; waiting for an
+# event is waiting until its stream has nothing left up to a ticket.  A thread that has to wait for a stream does the
+# stream's next operation itself where it can (not the program's callbacks): a launch and a wait cost no switch between
+# threads.  When that happens again and again, the stream's thread is not woken for each operation but looks every
+# POLL_NS.
 #
 # All of this is guarded by work_lock; operations run without it.
 
@@ -22,21 +23,6 @@ cdef enum:
     POLL_NS = 200000
     POLLS = 50                 # without a new operation, then it sleeps
     HELPED = 4                 # operations in a row
-
-cdef struct event              # events.pxi
-cdef struct function           # modules.pxi
-
-cdef struct copy_shape:
-    char *to
-    const char *of
-    size_t width, height, depth
-    size_t to_pitch, of_pitch, to_slice, of_slice
-
-cdef struct fill_shape:
-    char *to
-    uint32_t value
-    uint32_t unit              # 1, 2 or 4 bytes
-    size_t count, height, pitch
 
 cdef struct op:
     op *next
@@ -118,7 +104,7 @@ cdef inline bint done_up_to(stream *s, uint64_t ticket) noexcept nogil:
     return s.first == NULL or s.first.ticket > ticket
 
 
-cdef bint ready(stream *s) noexcept nogil:
+cdef bint may_start(stream *s) noexcept nogil:
     """Whether the stream's first operation may start now."""
     cdef op *o = s.first
     cdef stream *t
@@ -127,18 +113,19 @@ cdef bint ready(stream *s) noexcept nogil:
     if s == s.of.default_stream:
         t = s.of.streams
         while t != NULL:
-            if t != s and not t.flags & 1 and not done_up_to(t, o.ticket):
+            if t != s and not t.flags & CU_STREAM_NON_BLOCKING and not done_up_to(t, o.ticket):
                 return False
             t = t.next
-    elif not s.flags & 1 and not done_up_to(s.of.default_stream, o.ticket):
+    elif not s.flags & CU_STREAM_NON_BLOCKING and not done_up_to(s.of.default_stream, o.ticket):
         return False
     if o.kind == WAIT_OP and o.awaited.head.serial == o.awaited_serial:
         return done_up_to(o.awaited, o.awaited_ticket)
     return True
 
 
-cdef void perform(stream *s, op *o) noexcept nogil:
-    """Do an operation.  After an error of the context only callbacks and events are done, so that nobody waits for ever."""
+cdef void perform_op(stream *s, op *o) noexcept nogil:
+    """Do an operation.  After an error of the context only callbacks and events are done, so that nobody waits for
+    ever."""
     cdef context *c = s.of
     cdef int r
     if o.kind == CALLBACK_OP:
@@ -167,8 +154,8 @@ cdef void perform(stream *s, op *o) noexcept nogil:
 
 cdef void let_go(op *o) noexcept nogil:
     """An operation is over, or will never be: it lets go of its memory."""
-    unpin(o.pins[0])
-    unpin(o.pins[1])
+    unpin_block(o.pins[0])
+    unpin_block(o.pins[1])
 
 
 cdef void do_first(stream *s) noexcept nogil:
@@ -177,7 +164,7 @@ cdef void do_first(stream *s) noexcept nogil:
     cdef stream *t
     s.running = True
     pthread_mutex_unlock(&work_lock)
-    perform(s, o)
+    perform_op(s, o)
     let_go(o)
     pthread_mutex_lock(&work_lock)
     s.running = False
@@ -206,7 +193,7 @@ cdef void *stream_worker(void *p) noexcept nogil:
     cdef int polls = 0
     pthread_mutex_lock(&work_lock)
     while True:
-        if ready(s):
+        if may_start(s):
             s.helped = 0
             polls = 0
             do_first(s)
@@ -232,7 +219,8 @@ cdef void *stream_worker(void *p) noexcept nogil:
 
 
 cdef bint start_worker(stream *s) noexcept nogil:
-    """Give a stream its thread.  It takes none of the program's signals but those of its own faults.  With work_lock held."""
+    """Give a stream its thread.  It takes none of the program's signals but those of its own faults.  With work_lock
+    held."""
     cdef pthread_t thread
     cdef pthread_attr_t attributes
     cdef sigset_t everything, before
@@ -253,7 +241,7 @@ cdef bint start_worker(stream *s) noexcept nogil:
     return good
 
 
-cdef void append(stream *s, op *o) noexcept nogil:
+cdef void append_op(stream *s, op *o) noexcept nogil:
     """Queue an operation.  With work_lock held."""
     global last_ticket
     last_ticket += 1
@@ -271,7 +259,7 @@ cdef void work_until(stream *s, uint64_t ticket) noexcept nogil:
     """Wait until a stream has finished all operations up to a ticket, helping.  With work_lock held."""
     cdef uint64_t serial = s.head.serial
     while s.head.serial == serial and not done_up_to(s, ticket):
-        if ready(s) and s.first.kind != CALLBACK_OP and s.first.kind != HOST_OP:
+        if may_start(s) and s.first.kind != CALLBACK_OP and s.first.kind != HOST_OP:
             s.helped += 1
             do_first(s)
         else:
@@ -288,7 +276,7 @@ cdef op *new_op(int kind, size_t extra) noexcept nogil:
     return o
 
 
-cdef int submit(stream *s, op *o) noexcept nogil:
+cdef int submit_op(stream *s, op *o) noexcept nogil:
     """Queue an operation for the stream's thread; it is freed if that can't be: another thread may have destroyed the
     stream since it was looked up."""
     cdef int r = CUDA_SUCCESS
@@ -305,7 +293,7 @@ cdef int submit(stream *s, op *o) noexcept nogil:
         let_go(o)
         free(o)
         return r
-    append(s, o)
+    append_op(s, o)
     if not s.polling:
         pthread_cond_signal(&s.wake)
     pthread_mutex_unlock(&work_lock)
@@ -320,7 +308,7 @@ cdef int submit_and_wait(stream *s, op *o) noexcept nogil:
         pthread_mutex_unlock(&work_lock)
         let_go(o)
         return CUDA_ERROR_INVALID_HANDLE
-    append(s, o)
+    append_op(s, o)
     work_until(s, o.ticket)
     pthread_mutex_unlock(&work_lock)
     return c.failure
@@ -368,7 +356,8 @@ cdef int find_stream(context *c, void *p, stream **to) noexcept nogil:
     cdef stream *s
     if <size_t>p == 2:
         s = <stream *>cuda_thread.own_stream
-        if s == NULL or not is_handle(STREAM, s) or s.head.serial != cuda_thread.own_serial or cuda_thread.own_context != c:
+        if s == NULL or not is_handle(STREAM,
+                                      s) or s.head.serial != cuda_thread.own_serial or cuda_thread.own_context != c:
             s = create_stream(c, 0, 0)
             if s == NULL:
                 return CUDA_ERROR_OUT_OF_MEMORY
@@ -392,193 +381,5 @@ cdef int enter_stream(void *p, stream **to) noexcept nogil:
         r = api_state()
         to[0] = <stream *>p
         return r if r != CUDA_SUCCESS else to[0].of.failure
-    r = current(&c)
+    r = current_context(&c)
     return r if r != CUDA_SUCCESS else find_stream(c, p, to)
-
-
-cdef public int cuStreamCreateWithPriority(void **to, unsigned flags, int priority) noexcept nogil:
-    """A stream; priorities are kept, without effect."""
-    cdef context *c
-    cdef stream *s
-    cdef int r = current(&c)
-    if r != CUDA_SUCCESS:
-        return r
-    if to == NULL or flags > 1:
-        return CUDA_ERROR_INVALID_VALUE
-    s = create_stream(c, flags, 0 if priority > 0 else -5 if priority < -5 else priority)
-    if s == NULL:
-        return CUDA_ERROR_OUT_OF_MEMORY
-    to[0] = s
-    return CUDA_SUCCESS
-
-
-cdef public int cuStreamCreate(void **to, unsigned flags) noexcept nogil:
-    """A stream: CU_STREAM_DEFAULT or CU_STREAM_NON_BLOCKING."""
-    return cuStreamCreateWithPriority(to, flags, 0)
-
-
-cdef public int cuStreamDestroy_v2(void *p) noexcept nogil:
-    """Destroy a stream; what is queued is still done."""
-    cdef stream *s = <stream *>p
-    cdef int r = api_state()
-    if r != CUDA_SUCCESS:
-        return r
-    if <size_t>p <= 2 or not is_handle(STREAM, p) or s == s.of.default_stream:
-        return CUDA_ERROR_INVALID_HANDLE
-    pthread_mutex_lock(&work_lock)
-    if not bury_handle(STREAM, s):
-        pthread_mutex_unlock(&work_lock)
-        return CUDA_ERROR_INVALID_HANDLE
-    s.ending = True
-    if s.worker:
-        pthread_cond_signal(&s.wake)
-    else:
-        while s.first != NULL:
-            pthread_cond_wait(&work_done, &work_lock)
-        remove_stream(s)
-    pthread_mutex_unlock(&work_lock)
-    return CUDA_SUCCESS
-
-
-cdef public int cuStreamDestroy(void *p) noexcept nogil:
-    """The name before CUDA 4.0."""
-    return cuStreamDestroy_v2(p)
-
-
-cdef public int cuStreamQuery(void *p) noexcept nogil:
-    """Whether a stream has nothing left to do: CUDA_SUCCESS or CUDA_ERROR_NOT_READY."""
-    cdef stream *s = NULL
-    cdef bint idle
-    cdef int r = enter_stream(p, &s)
-    if r != CUDA_SUCCESS:
-        return r
-    pthread_mutex_lock(&work_lock)
-    idle = s.first == NULL
-    if s.polling and not idle:
-        pthread_cond_signal(&s.wake)  # the program does not wait, so it will not help
-    pthread_mutex_unlock(&work_lock)
-    return s.of.failure if idle else CUDA_ERROR_NOT_READY
-
-
-cdef public int cuStreamSynchronize(void *p) noexcept nogil:
-    """Wait for a stream."""
-    cdef stream *s = NULL
-    cdef context *c
-    cdef int r = enter_stream(p, &s)
-    if r != CUDA_SUCCESS:
-        return r
-    c = s.of
-    pthread_mutex_lock(&work_lock)
-    work_until(s, last_ticket)
-    pthread_mutex_unlock(&work_lock)
-    return c.failure
-
-
-cdef public int cuStreamWaitEvent(void *p, void *e, unsigned flags) noexcept nogil:
-    """What comes later on the stream waits for what the event recorded last."""
-    cdef stream *s = NULL
-    cdef event *of = <event *>e
-    cdef op *o
-    cdef int r = enter_stream(p, &s)
-    if r != CUDA_SUCCESS:
-        return r
-    if not is_handle(EVENT, e):
-        return CUDA_ERROR_INVALID_HANDLE
-    if flags > 1:
-        return CUDA_ERROR_INVALID_VALUE
-    if of.number == of.happened:
-        return CUDA_SUCCESS
-    o = new_op(WAIT_OP, 0)
-    if o == NULL:
-        return CUDA_ERROR_OUT_OF_MEMORY
-    o.awaited, o.awaited_serial, o.awaited_ticket = of.of, of.stream_serial, of.ticket
-    return submit(s, o)
-
-
-cdef public int cuStreamAddCallback(void *p, stream_callback call, void *data, unsigned flags) noexcept nogil:
-    """The stream's thread calls a function of the program, which may not use the API (CUDA_ERROR_NOT_PERMITTED)."""
-    cdef stream *s = NULL
-    cdef op *o
-    cdef int r = enter_stream(p, &s)
-    if r != CUDA_SUCCESS:
-        return r
-    if call == NULL or flags != 0:
-        return CUDA_ERROR_INVALID_VALUE
-    o = new_op(CALLBACK_OP, 0)
-    if o == NULL:
-        return CUDA_ERROR_OUT_OF_MEMORY
-    o.call, o.data = call, data
-    return submit(s, o)
-
-
-cdef public int cuLaunchHostFunc(void *p, host_function call, void *data) noexcept nogil:
-    """The stream's thread calls a function of the program, unless an error came first."""
-    cdef stream *s = NULL
-    cdef op *o
-    cdef int r = enter_stream(p, &s)
-    if r != CUDA_SUCCESS:
-        return r
-    if call == NULL:
-        return CUDA_ERROR_INVALID_VALUE
-    o = new_op(HOST_OP, 0)
-    if o == NULL:
-        return CUDA_ERROR_OUT_OF_MEMORY
-    o.host_call, o.data = call, data
-    return submit(s, o)
-
-
-cdef public int cuStreamGetFlags(void *p, unsigned *to) noexcept nogil:
-    """CU_STREAM_DEFAULT or CU_STREAM_NON_BLOCKING."""
-    cdef stream *s = NULL
-    cdef int r = enter_stream(p, &s)
-    if r != CUDA_SUCCESS:
-        return r
-    if to == NULL:
-        return CUDA_ERROR_INVALID_VALUE
-    to[0] = s.flags
-    return CUDA_SUCCESS
-
-
-cdef public int cuStreamGetPriority(void *p, int *to) noexcept nogil:
-    """The priority, within the range."""
-    cdef stream *s = NULL
-    cdef int r = enter_stream(p, &s)
-    if r != CUDA_SUCCESS:
-        return r
-    if to == NULL:
-        return CUDA_ERROR_INVALID_VALUE
-    to[0] = s.priority
-    return CUDA_SUCCESS
-
-
-cdef public int cuStreamGetCtx(void *p, void **to) noexcept nogil:
-    """The stream's context."""
-    cdef stream *s = NULL
-    cdef int r = enter_stream(p, &s)
-    if r != CUDA_SUCCESS:
-        return r
-    if to == NULL:
-        return CUDA_ERROR_INVALID_VALUE
-    to[0] = s.of
-    return CUDA_SUCCESS
-
-
-cdef public int cuStreamGetId(void *p, unsigned long long *to) noexcept nogil:
-    """A number that no other stream of this process has had."""
-    cdef stream *s = NULL
-    cdef int r = enter_stream(p, &s)
-    if r != CUDA_SUCCESS:
-        return r
-    if to == NULL:
-        return CUDA_ERROR_INVALID_VALUE
-    to[0] = s.head.serial
-    return CUDA_SUCCESS
-
-
-cdef public int cuStreamAttachMemAsync(void *p, CUdeviceptr address, size_t length, unsigned flags) noexcept nogil:
-    """Managed memory is visible everywhere: nothing to do."""
-    cdef stream *s = NULL
-    cdef int r = enter_stream(p, &s)
-    if r != CUDA_SUCCESS:
-        return r
-    return check_device_range(address, length)

@@ -1,0 +1,37 @@
+# How a context begins and ends, with all that it has.
+
+
+cdef int create_context(gpu *g, unsigned flags, bint primary, context **to) noexcept nogil:
+    """A context with its default stream."""
+    cdef context *c
+    if flags & ~<unsigned>0x3f or flags & 7 not in (0, 1, 2, 4):
+        return CUDA_ERROR_INVALID_VALUE
+    c = <context *>new_handle(CONTEXT)
+    if c == NULL:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    c.device = g
+    c.flags = flags
+    c.primary = primary
+    c.attached = 1
+    c.stack_limit = 1024
+    c.printf_limit = 1 << 20
+    c.cache_config = 0
+    c.shared_config = 1
+    g.heap_begun = False
+    c.default_stream = create_stream(c, 0, 0)
+    if c.default_stream == NULL:
+        free_handle(CONTEXT, c)
+        return CUDA_ERROR_OUT_OF_MEMORY
+    to[0] = c
+    return CUDA_SUCCESS
+
+
+cdef bint end_context(context *c) noexcept nogil:
+    """Wait for a context's work, then free all that it has.  False if another thread does that."""
+    if not bury_handle(CONTEXT, c):
+        return False
+    end_streams(c)
+    unload_all(c)
+    free_owned(c.device, c)
+    free_handle(CONTEXT, c)
+    return True

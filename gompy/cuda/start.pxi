@@ -1,0 +1,98 @@
+# cuInit: the environment is read, and the addresses of devices and handles are reserved.
+
+
+cdef bint reserve_all_handles() noexcept nogil:
+    """Reserve the ranges of all kinds of handles."""
+    return (
+        reserve_handles(CONTEXT, sizeof(context), 1 << 16)
+        and reserve_handles(STREAM, sizeof(stream), 1 << 20)
+        and reserve_handles(EVENT, sizeof(event), 1 << 22)
+        and reserve_handles(MODULE, sizeof(module), 1 << 20)
+        and reserve_handles(FUNCTION, sizeof(function), 1 << 22)
+        and reserve_handles(LINK, sizeof(link_state), 1 << 16)
+    )
+
+
+cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
+    """Reserve a device's window and make its areas."""
+    cdef uint64_t memory = g.bytes * 2 if checking else g.bytes + CHUNK
+    cdef uint64_t pinned = g.bytes
+    cdef uint64_t heap = <uint64_t>1 << HEAP_SPACE_SHIFT
+    cdef void *p
+    g.ordinal = ordinal
+    g.window = memory + pinned + heap
+    p = mmap(NULL, g.window + CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+    if p == MAP_FAILED:
+        fprintf(stderr, b"libcuda (gompy): error: can't reserve %llu MiB of addresses for device %d%s\n",
+                <unsigned long long>(g.window >> 20), ordinal, gompy_limit_hint(errno))
+        return False
+    madvise(p, g.window + CHUNK, MADV_DONTDUMP)
+    g.base = round_up(<uint64_t>p, CHUNK)
+    g.heap_limit = 8 << 20
+    g.view.base = g.base
+    g.view.size = g.window
+    g.view.user = g
+    g.view.alloc_variable = variable_alloc
+    g.view.free_variable = variable_free
+    g.view.heap_malloc = heap_alloc
+    g.view.heap_free = heap_release
+    g.view.print_text = print_text
+    g.view.describe = describe_address
+    g.view.warn = warn_text
+    if checking:
+        p = mmap(NULL, g.window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+        if p == MAP_FAILED:
+            fprintf(stderr, b"libcuda (gompy): error: can't reserve %llu MiB of addresses for GOMPY_CHECK: "
+                    b"set GOMPY_CUDA_MEMORY to less\n", <unsigned long long>(g.window >> 20))
+            return False
+        madvise(p, g.window, MADV_DONTDUMP)
+        g.view.shadow = <uint8_t *>p
+    return (
+        open_area(&g.memory, g.base, memory, 4096 if checking else 512, g.bytes)
+        and open_area(&g.heap, g.base + memory, heap, 4096 if checking else 32, g.heap_limit)
+        and open_area(&g.pinned, g.base + memory + heap, pinned, 4096, g.bytes)
+        and (checking or leave_margin(&g.memory, 65536))
+    )
+
+
+cdef void forked_child() noexcept nogil:
+    """In a forked child there are no workers, and the memory is not the parent's: as with the real driver, nothing
+    works."""
+    global forked
+    forked = True
+
+
+cdef int initialise_driver() noexcept nogil:
+    """cuInit, once; later calls give the first one's answer."""
+    global initialised, init_answer
+    cdef int i
+    pthread_mutex_lock(&driver_lock)
+    if not initialised:
+        init_answer = CUDA_SUCCESS
+        if not read_settings():
+            init_answer = CUDA_ERROR_INVALID_VALUE
+        else:
+            read_visible()
+            if visible_count == 0:
+                init_answer = CUDA_ERROR_NO_DEVICE
+        if init_answer == CUDA_SUCCESS:
+            for i in range(gpu_count):
+                if not open_gpu(&gpus[i], i):
+                    init_answer = CUDA_ERROR_OUT_OF_MEMORY
+            if not reserve_all_handles():
+                init_answer = CUDA_ERROR_OUT_OF_MEMORY
+            pthread_atfork(NULL, NULL, forked_child)
+        initialised = True
+    pthread_mutex_unlock(&driver_lock)
+    return init_answer
+
+
+cdef public int cuInit(unsigned flags) noexcept nogil:
+    """Read the environment and reserve the devices' memory."""
+    if flags != 0:
+        return CUDA_ERROR_INVALID_VALUE
+    if forked:
+        return CUDA_ERROR_NOT_INITIALIZED
+    if cuda_thread.in_callback:
+        return CUDA_ERROR_NOT_PERMITTED
+    return initialise_driver()
