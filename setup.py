@@ -15,8 +15,10 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from distutils.command.build_scripts import build_scripts  # setuptools', which has it under its old name only
+from distutils.command.install_data import install_data
 from pathlib import Path
 
 from setuptools import Command, Distribution, setup
@@ -27,6 +29,8 @@ NATIVE = ROOT / "gompy" / "_native"
 SHARED = ROOT / "gompy" / "native"  # headers and .pxd files of all products
 CACHE = ROOT / "build" / "native"
 CC = os.environ.get("CC", "gcc")
+
+os.environ.setdefault("SOURCE_DATE_EPOCH", "315619200")  # wheels: the same bytes whenever built
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Product:
     libs: tuple[str, ...] = ()
     needs: tuple[str, ...] = field(default=())  # outputs of other products that it links to
     python: bool = False  # linked to libpython; the others run where there is no interpreter
+    units: tuple[str, ...] = ()  # further Cython sources, compiled by themselves, linked into the same file
+    llvm: bool = False  # its functions have the names, too, that libomptarget's lead to
 
 
 CUDA_LIBS = ("-ldl", "-lpthread", "-Wl,-z,nodelete")  # its threads may still be ending when a program closes it
@@ -49,8 +55,9 @@ PRODUCTS = (
         "gompy/runtime/libgompy.pyx",
         "lib/libgompy.so.1",
         "shared",
-        ("GOMP_*", "GOACC_*", "omp_*", "acc_*", "gompy_*", "_gfortran_st_write*", "PyInit_*"),
+        ("GOMP_*", "GOACC_*", "omp_*", "acc_*", "gompy_*", "ompt_start_tool", "_gfortran_st_write*", "PyInit_*"),
         ("-l:libgomp.so.1", "-ldl", "-lpthread"),
+        llvm=True,
     ),
     Product(
         "gompy/plugins/intelmic/plugin.pyx",
@@ -66,6 +73,14 @@ PRODUCTS = (
         "shared",
         ("GOMP_OFFLOAD_*",),
         (),
+        ("lib/libgompy.so.1",),
+    ),
+    Product(
+        "gompy/plugins/shared/plugin.pyx",
+        "lib/libgomp-plugin-shared.so.1",
+        "shared",
+        ("GOMP_OFFLOAD_*", "gompy_*"),
+        ("-l:libgomp.so.1", "-lpthread"),
         ("lib/libgompy.so.1",),
     ),
     Product(
@@ -95,6 +110,22 @@ PRODUCTS = (
         (),
         ("-l:libgomp.so.1", "-ldl", "-lpthread", "-lm"),
     ),
+    Product(
+        "gompy/profiler/profiler.pyx",
+        "lib/libgompy-prof.so.1",
+        "shared",
+        ("acc_register_library",),
+        ("-ldl", "-lpthread"),
+    ),
+    Product(
+        "gompy/plugins/remote/plugin.pyx",
+        "lib/libgomp-plugin-remote.so.1",
+        "shared",
+        ("GOMP_OFFLOAD_*", "gompy_*"),
+        ("-lpthread",),
+        ("lib/libgompy.so.1",),
+    ),
+    Product("gompy/plugins/remote/worker.pyx", "lib/gompy-worker", "program", (), ("-ldl", "-lpthread")),
     Product("gompy/driver/as_filter.pyx", "bdir/as", "static-program"),
     Product(
         "gompy/ptx/executor.pyx",
@@ -135,13 +166,18 @@ if [ -z "$python" ]; then
   fi
 fi
 # -I -S: neither the user's PYTHONPATH nor site-packages' start-up hooks get into a link, or cost it time.
-exec "$python" -I -S "$root/SCRIPT" "$@"
+exec "$python" -I -S "$root/SCRIPT"WORDS "$@"
 """
-PYTHON_TOOLS = {
-    "bdir/lto-wrapper": "lto_wrapper/__main__.py",
-    "bdir/accel/x86_64-intelmicemul-linux-gnu/mkoffload": "mkoffload/__main__.py",
-    "bdir/accel/nvptx-none/mkoffload": "mkoffload/nvptx_main.py",
-}
+
+
+def python_tools() -> dict[str, tuple[str, str]]:
+    """What is Python behind a script: its place, the file to start, and the words that come first."""
+    from gompy.abi.targets import TARGETS
+
+    tools = {f"bdir/{target.tool}": ("mkoffload/__main__.py", f" {target.name}") for target in TARGETS if target.maker}
+    wrapper = "gompy/clang_link/__main__.py"
+    clang = {"clang/clang-linker-wrapper": (wrapper, ""), "clang/gcc/ld": (wrapper, " --as-ld")}
+    return {"bdir/lto-wrapper": ("lto_wrapper/__main__.py", ""), **clang, **tools}
 
 
 def run(*command: str | Path) -> None:
@@ -164,13 +200,11 @@ def libpython() -> Path | None:
     return path if name and name.startswith("libpython") and ".so" in name and path.exists() else None
 
 
-def python_stamp() -> Path:
-    """A file as old as the last change of the Python that builds: what is compiled fits one release of Python."""
-    stamp, text = CACHE / "python", f"{sysconfig.get_config_var('SOABI')} {libpython()}\n"
-    CACHE.mkdir(parents=True, exist_ok=True)
-    if not stamp.exists() or stamp.read_text() != text:
-        stamp.write_text(text)
-    return stamp
+def copy_texts(folder: Path) -> None:
+    """The pages that commands show; in a source tree they are read where they lie (gompy/cli/texts.py)."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT / "docs" / "learn", folder / "learn")
+    shutil.copy2(ROOT / "docs" / "environment.md", folder)
 
 
 def record_python() -> None:
@@ -190,14 +224,15 @@ def record_python() -> None:
 
 
 IDENTITY = NATIVE / "lib" / "ptx-identity"
-"""What code in the PTX cache is thrown away by when it changes: for the executor (a macro), its compiler (abi.py)."""
+"""What code in the PTX cache is thrown away by when it changes: for the executor a macro, for the compiler a file."""
 
 
 def write_identity() -> str:
     """The hash of all that makes PTX into code and runs it, written if it is another than before."""
     found = hashlib.blake2b(digest_size=16)
     folder = ROOT / "gompy" / "ptx"
-    for source in sorted(path for kind in ("py", "pyx", "pxi", "h") for path in folder.glob(f"*.{kind}")):
+    table = ROOT / "gompy" / "abi" / "ptx.py"
+    for source in [table, *sorted(path for kind in ("py", "pyx", "pxi", "h") for path in folder.glob(f"*.{kind}"))]:
         found.update(f"{source.name} {source.stat().st_size}\n".encode() + source.read_bytes())
     if not IDENTITY.exists() or IDENTITY.read_text() != found.hexdigest():
         IDENTITY.parent.mkdir(parents=True, exist_ok=True)
@@ -205,48 +240,64 @@ def write_identity() -> str:
     return found.hexdigest()
 
 
-def build_product(product: Product) -> None:
-    """Compile one product if its sources changed."""
-    pyx = ROOT / product.source
-    output = NATIVE / product.output
-    if product.kind == "extension":
-        output = pyx.with_name(product.output + sysconfig.get_config_var("EXT_SUFFIX"))
-    stem = product.source.removesuffix(".pyx").replace("/", "_")
-    module = product.source.removesuffix(".pyx").replace("/", ".")
-    sources = [
-        pyx,
-        *pyx.parent.glob("*.pxi"),
-        *pyx.parent.glob("*.pxd"),
-        *pyx.parent.glob("*.h"),
-        Path(__file__),
-        python_stamp(),
-    ]
-    sources += [NATIVE / need for need in product.needs]
-    sources += [path for path in SHARED.iterdir() if path.suffix in (".h", ".pxd")]
-    identity: tuple[str, ...] = ()
-    if product.source == "gompy/ptx/executor.pyx":
-        identity = (f'-DGOMPY_PTX_IDENTITY="{write_identity()}"',)
-        sources.append(IDENTITY)
+def debugging() -> bool:
+    """Whether this is `make debug`: slower code with AddressSanitizer and UndefinedBehaviorSanitizer."""
+    return os.environ.get("GOMPY_BUILD") == "debug"
+
+
+def sanitizers(product: Product) -> tuple[str, ...]:
+    """The options for them; a static program and a module of an uninstrumented Python cannot have AddressSanitizer."""
+    if not debugging() or product.kind == "static-program":
+        return ()
+    return ("-fsanitize=undefined",) if product.kind == "extension" else ("-fsanitize=address,undefined",)
+
+
+def flags(product: Product) -> tuple[str, ...]:
+    """Options of the C compiler."""
+    level = ("-O1", "-g", "-fno-omit-frame-pointer") if debugging() else ("-O2", "-g1")
+    return (*level, "-fPIC", "-fno-strict-aliasing", *sanitizers(product), *WARNINGS)
+
+
+WARNINGS = ("-Wall", "-Wno-unused-function")
+
+
+def stamp(name: str, text: str) -> Path:
+    """A file as old as the last change of the text: what depends on the text is older, and made again."""
+    path = CACHE / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+    return path
+
+
+def sources_of(product: Product) -> list[Path]:
+    """Every file that goes into a product: those of its room, the shared ones, those that a room includes by path."""
+    folder = (ROOT / product.source).parent
+    room = [path for kind in ("pyx", "pxi", "pxd", "h") for path in folder.rglob(f"*.{kind}")]
+    room = [p for p in room if p.suffix != ".pyx" or p in [ROOT / u for u in (product.source, *product.units)]]
+    found = [*room, Path(__file__), stamp("python", f"{sysconfig.get_config_var('SOABI')} {libpython()}\n")]
+    found += [stamp("flags", f"{CC} {debugging()}\n"), *(NATIVE / need for need in product.needs)]
+    found += [path for path in SHARED.iterdir() if path.suffix in (".h", ".pxd")]
     shared = re.compile(r'^(?:include|cdef extern from) "(\.\./[^"]+)"', re.MULTILINE)
-    for text in [pyx, *pyx.parent.glob("*.pxi")]:
-        sources += [pyx.parent / name for name in shared.findall(text.read_text())]
-    library = libpython()
-    if product.python and library is None:
-        print(f"skipping {output.relative_to(ROOT)}: this Python has no shared library", flush=True)
-        return
-    if not newer(sources, output):
-        return
-    CACHE.mkdir(parents=True, exist_ok=True)
-    output.parent.mkdir(parents=True, exist_ok=True)
+    for text in (path for path in room if path.suffix in (".pyx", ".pxi")):
+        names = shared.findall(text.read_text())
+        found += [path for name in names for at in {folder, text.parent} if (path := at / name).exists()]
+    return found
+
+
+def compile_unit(product: Product, source: str, identity: tuple[str, ...]) -> Path:
+    """One Cython source to an object whose references to the Python API are weak."""
+    pyx = ROOT / source
+    stem, module = source.removesuffix(".pyx").replace("/", "_"), source.removesuffix(".pyx").replace("/", ".")
     c_file, raw, obj = CACHE / f"{stem}.c", CACHE / f"{stem}.raw.o", CACHE / f"{stem}.o"
-    print(f"building {output.relative_to(ROOT)}", flush=True)
+    trace = ("-X", "linetrace=True") if debugging() and product.kind == "extension" else ()
     run(
-        *(sys.executable, "-m", "cython", "-3", "-Werror", "-I", pyx.parent, "-I", ROOT),
+        *(sys.executable, "-m", "cython", "-3", "-Werror", "--line-directives", *trace, "-I", pyx.parent, "-I", ROOT),
         *("--module-name", module, pyx, "-o", c_file),
     )
     run(
-        *(CC, "-O2", "-g1", "-fPIC", "-fno-strict-aliasing", "-Wall", "-Wno-unused-function"),
-        *("-D_GNU_SOURCE", "-DCYTHON_USE_PYLONG_INTERNALS=0"),
+        *(CC, *flags(product), "-D_GNU_SOURCE", "-DCYTHON_USE_PYLONG_INTERNALS=0"),
+        *(("-DCYTHON_TRACE=1",) if trace else ()),
         *(f"-I{pyx.parent}", f"-I{ROOT}", f"-I{sysconfig.get_path('include')}"),
         f"-ffile-prefix-map={ROOT}=.",  # an installation does not tell where it was built
         *identity,
@@ -254,10 +305,36 @@ def build_product(product: Product) -> None:
     )
     weaken = () if product.python else ("--weaken-symbol=Py*", "--weaken-symbol=_Py*")
     run("objcopy", "--wildcard", *weaken, raw, obj)
+    return obj
+
+
+def output_of(product: Product) -> Path:
+    """The file that a product is."""
+    if product.kind == "extension":
+        return (ROOT / product.source).with_name(product.output + sysconfig.get_config_var("EXT_SUFFIX"))
+    return NATIVE / product.output
+
+
+def build_product(product: Product) -> None:
+    """Compile one product if its sources changed."""
+    output, library = output_of(product), libpython()
+    if product.python and library is None:
+        print(f"skipping {output.relative_to(ROOT)}: this Python has no shared library", flush=True)
+        return
+    sources = sources_of(product)
+    identity: tuple[str, ...] = ()
+    if product.source == "gompy/ptx/executor.pyx":
+        identity = (f'-DGOMPY_PTX_IDENTITY="{write_identity()}"',)
+        sources.append(IDENTITY)
+    if not newer(sources, output):
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    print(f"building {output.relative_to(ROOT)}", flush=True)
+    objects = [compile_unit(product, source, identity) for source in (product.source, *product.units)]
     part = output.with_name(output.name + ".new")
-    link: list[str | Path] = [CC, obj, "-o", part, "-Wl,-z,lazy", "-Wl,-z,noexecstack"]
+    link: list[str | Path] = [CC, *sanitizers(product), *objects, "-o", part, "-Wl,-z,lazy", "-Wl,-z,noexecstack"]
     if product.kind in ("shared", "extension"):
-        script = CACHE / f"{stem}.map"
+        script = objects[0].with_suffix(".map")
         script.write_text("{ global: " + " ".join(f"{e};" for e in product.exports) + " local: *; };\n")
         link += ["-shared", f"-Wl,-soname,{output.name}", f"-Wl,--version-script,{script}", "-Wl,-rpath,$ORIGIN"]
     elif product.kind == "program":
@@ -265,10 +342,64 @@ def build_product(product: Product) -> None:
     else:
         link += ["-static"]
     link += [NATIVE / need for need in product.needs]
+    if product.llvm:
+        from gompy.abi import llvm
+
+        link += [f"-Wl,--defsym={llvm.DOOR}{name}={ours}" for name, ours in llvm.ALIASES.items()]
     if product.python and library is not None:
         link += [library, "-Wl,-rpath,$ORIGIN/../libpython"]
     run(*link, "-Wl,--no-as-needed", *product.libs)
     part.replace(output)
+
+
+STUB = """\
+	.globl {name}
+	.type {name}, @function
+{name}:
+	endbr64
+	jmp *{door}{name}@GOTPCREL(%rip)
+	.size {name}, .-{name}
+"""
+
+
+def build_llvm_doors() -> None:
+    """libomptarget.so.N: libomptarget's names in its version node, each a jump into libgompy."""
+    from gompy.abi import llvm
+
+    stubs = "\t.text\n" + "".join(STUB.format(name=name, door=llvm.DOOR) for name in llvm.EXPORTS)
+    source = stamp("libomptarget.s", stubs + '\t.section .note.GNU-stack,"",@progbits\n')
+    names = " ".join(f"{name};" for name in llvm.EXPORTS)
+    script = stamp("libomptarget.map", f"{llvm.VERSION_NODE} {{ global: {names} local: *; }};\n")
+    core = NATIVE / "lib" / "libgompy.so.1"
+    for soname in llvm.SONAMES:
+        output = NATIVE / "llvm" / soname
+        if not newer([source, script, core], output):
+            continue
+        output.parent.mkdir(parents=True, exist_ok=True)
+        part = output.with_name(output.name + ".new")
+        run(
+            *(CC, "-shared", source, "-o", part, f"-Wl,-soname,{soname}", f"-Wl,--version-script,{script}"),
+            *("-nostdlib", core, "-Wl,-rpath,$ORIGIN/../lib", "-Wl,-z,noexecstack"),
+        )
+        part.replace(output)
+
+
+def build_products(products: tuple[Product, ...]) -> None:
+    """Build all, as many at a time as there are processors; each after those that it links to."""
+    todo, unmade = list(products), {product.output for product in products}
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        running: dict[Future[None], Product] = {}
+        while todo or running:
+            for product in [p for p in todo if not unmade & {*p.needs}]:
+                todo.remove(product)
+                running[pool.submit(build_product, product)] = product
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                unmade.discard(running.pop(future).output)
+                try:
+                    future.result()
+                except BaseException:  # the message is out: nothing more is begun
+                    pool.shutdown(cancel_futures=True)
+                    raise
 
 
 def build_native() -> None:
@@ -277,8 +408,8 @@ def build_native() -> None:
     from gompy.native import generate  # here, not at the top: setup.py must load before the sources are complete
 
     generate.write_all()
-    for product in (*PRODUCTS, *EXTENSIONS):
-        build_product(product)
+    build_products((*PRODUCTS, *EXTENSIONS))
+    build_llvm_doors()
     lib = NATIVE / "lib"
     for link in (lib / "libgompy.so", NATIVE / "cuda" / "libcuda.so"):  # for -lgompy, -lcuda
         if not link.is_symlink():
@@ -288,10 +419,11 @@ def build_native() -> None:
         part = extension.with_name(extension.name + ".new")
         shutil.copy2(lib / "libgompy.so.1", part)
         part.replace(extension)
-    for name, script in PYTHON_TOOLS.items():
+    for name, (script, words) in python_tools().items():
         tool = NATIVE / name
         tool.parent.mkdir(parents=True, exist_ok=True)
         text = PYTHON_TOOL.replace("VERSION", PYTHON).replace("SCRIPT", script).replace("NAME", tool.name)
+        text = text.replace("WORDS", words)
         if not tool.exists() or tool.read_text() != text:
             tool.write_text(text)
         tool.chmod(0o755)
@@ -330,6 +462,8 @@ class BuildPy(build_py):
             record_python()
         self.__dict__.pop("data_files", None)  # listed again, now that the files are there
         build_py.run(self)
+        if not self.editable_mode:
+            copy_texts(Path(self.build_lib) / "gompy" / "_docs")
 
     def find_data_files(self, package: str, src_dir: str) -> list[str]:
         """Those of build_py less the modules that another release of Python left in the tree."""
@@ -349,6 +483,21 @@ class BuildScripts(build_scripts):
             script.write_text(script.read_text().replace("=VERSION\n", f"={PYTHON}\n"))
 
 
+class InstallData(install_data):
+    """Man pages and completions of shells, made from the commands' parsers."""
+
+    def run(self) -> None:
+        """Make them, and install them below ``share``."""
+        sys.path.insert(0, str(ROOT))
+        from gompy.cli import completion, man
+
+        share = ROOT / "build" / "share"
+        shutil.rmtree(share, ignore_errors=True)
+        made = [*man.write_all(share / "man"), *completion.write_all(share)]
+        self.data_files = [(str(path.parent.relative_to(share.parent)), [str(path)]) for path in made]
+        super().run()
+
+
 class BinaryDistribution(Distribution):
     """A distribution with compiled parts, so that the wheel gets a platform tag."""
 
@@ -359,5 +508,11 @@ class BinaryDistribution(Distribution):
 
 setup(
     distclass=BinaryDistribution,
-    cmdclass={"build_native": BuildNative, "build_py": BuildPy, "build_scripts": BuildScripts},
+    cmdclass={
+        "build_native": BuildNative,
+        "build_py": BuildPy,
+        "build_scripts": BuildScripts,
+        "install_data": InstallData,
+    },
+    data_files=[("share/man/man1", [])],  # what there is InstallData says
 )

@@ -11,17 +11,15 @@ import os
 import subprocess
 
 from gompy.objects.names import (
-    FUNC_TABLE_BEGIN,
-    FUNC_TABLE_END,
     HOST_TABLE,
     OFFLOAD_FUNC_SECTION,
+    OFFLOAD_IND_FUNC_SECTION,
     OFFLOAD_VAR_SECTION,
+    TABLE_BOUNDS,
     TARGET_TABLE,
-    VAR_TABLE_BEGIN,
-    VAR_TABLE_END,
 )
 
-BOUNDS = (FUNC_TABLE_BEGIN, FUNC_TABLE_END, VAR_TABLE_BEGIN, VAR_TABLE_END)
+SECTIONS = (OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, OFFLOAD_IND_FUNC_SECTION)
 NOTE = '\t.section .note.GNU-stack,"",@progbits\n'
 
 
@@ -36,18 +34,27 @@ def marker(section: str, symbol: str) -> str:
     )
 
 
-def table(symbol: str, visibility: str, bounds: tuple[str, ...] = BOUNDS) -> str:
-    """Four pointers, to begin and end of the functions and of the variables, in relocatable read-only data."""
+def table(symbol: str, visibility: str, bounds: tuple[str, ...] = TABLE_BOUNDS) -> str:
+    """Pointers to begin and end of each table, in relocatable read-only data.
+
+    The last two are for GOMP_VERSION 3; runtimes read no more than the version that a host object registers with has.
+    """
+    size = 8 * len(bounds)
     return (
         '\t.section .data.rel.ro.local,"aw",@progbits\n\t.balign 32\n'
-        f"\t.globl {symbol}\n{visibility}\t.type {symbol}, @object\n\t.size {symbol}, 32\n{symbol}:\n"
+        f"\t.globl {symbol}\n{visibility}\t.type {symbol}, @object\n\t.size {symbol}, {size}\n{symbol}:\n"
         + "".join(f"\t.hidden {bound}\n\t.quad {bound}\n" for bound in bounds)
     )
 
 
-BEGIN = marker(OFFLOAD_FUNC_SECTION, FUNC_TABLE_BEGIN) + marker(OFFLOAD_VAR_SECTION, VAR_TABLE_BEGIN)
-END = marker(OFFLOAD_FUNC_SECTION, FUNC_TABLE_END) + marker(OFFLOAD_VAR_SECTION, VAR_TABLE_END)
-LAST = "gompy_offload_funcs_end", "gompy_offload_vars_end"
+def markers(symbols: tuple[str, ...]) -> str:
+    """One for each table."""
+    return "".join(marker(section, symbol) for section, symbol in zip(SECTIONS, symbols, strict=True))
+
+
+BEGIN = markers(TABLE_BOUNDS[::2])
+END = markers(TABLE_BOUNDS[1::2])
+LAST = "gompy_offload_funcs_end", "gompy_offload_vars_end", "gompy_offload_ind_funcs_end"
 DSO_HANDLE = (
     '\t.section .data.rel.ro.local,"aw",@progbits\n\t.balign 8\n\t.globl __dso_handle\n\t.hidden __dso_handle\n'
     "\t.type __dso_handle, @object\n\t.size __dso_handle, 8\n__dso_handle:\n\t.quad __dso_handle\n"
@@ -66,9 +73,12 @@ OBJECTS = {
     "crtoffloadend.o": END + NOTE,
     "crtoffloadtable.o": table(HOST_TABLE, f"\t.hidden {HOST_TABLE}\n") + NOTE,
     "crtoffloadlast.o": (
-        marker(OFFLOAD_FUNC_SECTION, LAST[0])
-        + marker(OFFLOAD_VAR_SECTION, LAST[1])
-        + table(HOST_TABLE, f"\t.hidden {HOST_TABLE}\n", (BOUNDS[0], LAST[0], BOUNDS[2], LAST[1]))
+        markers(LAST)
+        + table(
+            HOST_TABLE,
+            f"\t.hidden {HOST_TABLE}\n",
+            tuple(bound for pair in zip(TABLE_BOUNDS[::2], LAST, strict=True) for bound in pair),
+        )
         + NOTE
     ),
     "imgbegin.o": BEGIN + table(TARGET_TABLE, f"\t.protected {TARGET_TABLE}\n") + DSO_HANDLE + NOTE,

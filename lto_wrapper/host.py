@@ -13,8 +13,10 @@ from __future__ import annotations
 import os
 import sys
 
+from gompy import BDIR
 from gompy.objects.elf import (
     SHN_UNDEF,
+    SHT_SYMTAB,
     STB_LOCAL,
     STT_FILE,
     STT_SECTION,
@@ -25,11 +27,11 @@ from gompy.objects.elf import (
     Symbol,
     open_object,
 )
+from gompy.objects.entrynames import table_names
 from gompy.objects.names import OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION
 from gompy.objects.naming import Names
+from gompy.tools.linkcompiler import find_stock_wrapper
 from gompy.tools.process import Child, Temps, ToolError, child_failed, discard, echo, find_tool, run, write_file
-from mkoffload.intelmic import BDIR, find_stock_wrapper
-from mkoffload.tables import table_names
 
 SERIAL_STREAMING = "'--param=lto-max-streaming-parallelism=1'"
 ONE_PARTITION = "'-flto-partition=one'"
@@ -247,9 +249,9 @@ class HostLto:
 def hide(path: str, names: set[str]) -> None:
     """Give those symbols of an object hidden visibility, in place."""
     elf = open_object(path)
-    table = next(s for s in elf.sections if s.type == 2)
+    table = next(s for s in elf.sections if s.type == SHT_SYMTAB)
     with open(path, "r+b") as file:
         for symbol in elf.symbols():
             if symbol.name in names and symbol.shndx != SHN_UNDEF:
-                file.seek(table.offset + symbol.index * SYM.size + 5)
+                file.seek(table.offset + symbol.number * SYM.size + 5)
                 file.write(bytes([STV_HIDDEN]))

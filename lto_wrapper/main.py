@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import sys
 
-from gompy import UserError
+from gompy import BDIR, UserError
+from gompy.abi import targets
+from gompy.abi.gcc import NAMED, SUPPORTED, major_of
 from gompy.objects.elf import Elf, ElfError, open_object, split_member
 from gompy.objects.lto import parse_opts, split_quoted, stream_versions
-from gompy.objects.names import LTO_OPTS_SECTION, OFFLOAD_OPTS_SECTION, TARGET_GCN, TARGET_INTELMIC, TARGET_NVPTX
-from gompy.objects.releases import NAMED, SUPPORTED, made_by
+from gompy.objects.names import LTO_OPTS_SECTION, OFFLOAD_OPTS_SECTION
+from gompy.tools.linkcompiler import link_compiler, link_release
+from gompy.tools.options import Option, given, inputs, words_of
 from gompy.tools.process import (
     ChildFailed,
     Temps,
@@ -24,14 +27,13 @@ from gompy.tools.process import (
     hold_signals,
     linker_appends,
     run,
+    same,
     write_file,
     write_output,
 )
-from gompy.tools.response import join
-from lto_wrapper.host import HostLto
-from lto_wrapper.options import Merger, Option, compiler_words, decode, diagnostic_words, offload_words
-from mkoffload import intelmic
+from lto_wrapper.options import Merger, compiler_options, decode, diagnostic_options, offload_options
 from mkoffload.inputs import shown
+from mkoffload.job import Made, Request, complain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,22 +80,34 @@ class Link:
         self.offload_list: str | None = None
         self.arguments: list[str] = []  # not files: for the compiler
         self.objects: list[str] = []  # claimed by the plugin
+        self.read: dict[str, Elf] = {}  # objects with device code
         for word in words:
             if word.startswith("-foffload-objects="):
                 self.offload_list = word.partition("=")[2]
             elif not os.path.isfile(split_member(word)[0]):
                 self.arguments.append(word)
-            elif self._opts(word, LTO_OPTS_SECTION) is not None:
+            elif self._is_lto(word):
                 self.objects.append(word)
 
-    @staticmethod
-    def _opts(name: str, section: str) -> list[list[str]] | None:
+    def open(self, name: str) -> Elf:
+        """An object of the link; those with device code are read once.  Raises ElfError."""
+        elf = self.read.get(name)
+        if elf is None:
+            elf = open_object(name)
+            if elf.find(OFFLOAD_OPTS_SECTION) is not None:
+                self.read[name] = elf
+        return elf
+
+    def _is_lto(self, name: str) -> bool:
+        """Whether that file is an LTO object."""
         try:
-            elf: Elf = open_object(name)
-            found = elf.find(section)
-            return None if found is None else parse_opts(elf.content(found))
+            elf = self.open(name)
+            found = elf.find(LTO_OPTS_SECTION)
+            if found is not None:
+                elf.contents(found)  # is it all there?
         except ElfError:
-            return None
+            return False
+        return found is not None
 
     @property
     def prefix(self) -> str:
@@ -143,29 +157,38 @@ class Link:
     def merged(self, names: list[str]) -> Merger:
         """The offload options of those objects, merged in order."""
         merger = Merger(self.options, warn)
+        mine = link_release()
         for name in names:
             try:
-                elf = open_object(name)
+                elf = self.open(name)
             except ElfError as error:
                 raise ToolError(f"cannot open {split_member(name)[0]}: {error.cause}") from None
-            reason = next(filter(None, map(made_by, stream_versions(elf))), "")
-            if reason:
-                mend = f"gompy links and runs device code of {NAMED} only: compile it with gompcc"
-                raise ToolError(f"{shown(name, elf)}: {reason}; {mend}, or with gcc-{SUPPORTED[-1]}")
+            versions = stream_versions(elf)
+            mine = mine or next(iter(versions), 0)
+            others = [version for version in versions if version != mine]
+            if others:
+                raise ToolError(f"{shown(name, elf)}: compiled by gcc {others[0]}; {_mend(others[0], mine)}")
             section = elf.find(OFFLOAD_OPTS_SECTION)
             if section is None:
                 raise ToolError(f"cannot read {name}: no section {OFFLOAD_OPTS_SECTION}")
-            for unit in parse_opts(elf.content(section)):
+            for unit in parse_opts(elf.contents(section)):
                 merger.merge(decode(unit))
         return merger
 
 
+def _mend(theirs: int, mine: int) -> str:
+    """What to do about an object whose streams are another release's than the link's, which reads only its own."""
+    if theirs not in SUPPORTED:
+        return f"gompy links and runs device code of {NAMED} only: compile it with gompcc, or with gcc-{SUPPORTED[-1]}"
+    return f"this link is gcc {mine}'s, which reads no other's device code: compile all objects with one gcc"
+
+
 def _package_of(target: str) -> str:
     """What to do about a device compiler that is not there."""
-    if target not in (TARGET_NVPTX, TARGET_GCN):
+    known = targets.find(target)
+    if known is None or not known.packaged:
         return ""
-    from gompy.objects.releases import major_of, offload_package
-    from mkoffload.accel import link_compiler
+    from gompy.abi.gcc import offload_package
 
     package = offload_package(target, major_of(link_compiler()[1]))
     return f": install the package {package}, or leave {target} out of -foffload="
@@ -177,7 +200,7 @@ class Images:
     def __init__(self, link: Link, temps: Temps) -> None:
         self.link = link
         self.temps = temps
-        self.made: list[intelmic.Made] = []
+        self.made: list[Made] = []
 
     def build(self, names: list[str]) -> list[str]:
         """Build what OFFLOAD_TARGET_NAMES asks for; names of the objects for the linker, without the table's."""
@@ -196,7 +219,7 @@ class Images:
     def _build_one(self, target: str, compiler_path: str, names: list[str], merger: Merger) -> str | None:
         """One target's object; None if there is none to add."""
         link = self.link
-        relative = f"accel/{target}/mkoffload"
+        relative = f"accel/{target}/mkoffload"  # of any target that gcc names
         # GCC joins with a slash although the entries end in one; the paths that it shows have two.
         program = find_in([f"{entry}/" for entry in compiler_path.split(":") if entry], relative)
         if program is None:
@@ -206,15 +229,17 @@ class Images:
             raise ToolError(f"could not find {relative} in {tried} (consider using ‘-B’){_package_of(target)}")
         base = f"{link.prefix}x{target}"
         output = base + ".o" if link.save_temps else self.temps.name(".target.o")
-        words = ["-save-temps"] if link.save_temps else []
-        words += ["-v"] if link.verbose else []
-        words += ["-o", output, *names, *compiler_words(merger), *diagnostic_words(link.options), "-dumpbase", base]
-        words += offload_words(merger.options or [], target) + offload_words(link.options, target)
-        builder = self._ours(target, program)
-        if builder is not None:
-            echo([program, *words], link.verbose)
+        options = [Option("save-temps", ["-save-temps"])] if link.save_temps else []
+        options += [Option("v", ["-v"])] if link.verbose else []
+        options += [given("o", output), *inputs(names), *compiler_options(merger), *diagnostic_options(link.options)]
+        options += [given("dumpbase", base), *offload_options(merger.options or [], target)]
+        options += offload_options(link.options, target)
+        build = self._ours(target, program)
+        if build is not None:
+            if link.verbose:
+                echo([program, *words_of(options)], True)
             try:
-                made = builder(words, self.temps)
+                made = build(Request(options, link.open), self.temps)
             except (UserError, OSError) as error:
                 from gompy.tools.toolmain import described
 
@@ -224,27 +249,26 @@ class Images:
                 return None
             self.made.append(made)
             return output
+        from gompy.tools.response import join
+
         arguments = link.prefix + "offload_args" if link.save_temps else self.temps.name("")
-        write_file(arguments, join(words))
+        write_file(arguments, join(words_of(options)))
         run([program, "@" + arguments], os.environ, link.verbose)
         return output if os.path.exists(output) and os.path.getsize(output) else None
 
     @staticmethod
-    def _ours(target: str, program: str) -> Callable[[list[str], Temps], intelmic.Made | None] | None:
+    def _ours(target: str, program: str) -> Callable[[Request, Temps], Made | None] | None:
         """The function that does that mkoffload's work, if it is one of ours: no further Python is started."""
-        if target == TARGET_INTELMIC and os.path.samefile(os.path.dirname(program), intelmic.TOOL_FOLDER):
-            return intelmic.build
-        if target == TARGET_NVPTX:
-            from mkoffload import nvptx
-
-            if nvptx.is_ours(program):
-                return nvptx.build
-        return None
+        known = targets.find(target)
+        if known is None or not known.maker or not same(program, os.path.join(BDIR, known.tool)):
+            return None
+        build: Callable[[Request, Temps], Made | None] = __import__(known.maker, fromlist=["build"]).build
+        return build
 
     def table(self) -> list[str]:
         """A copy of crtoffloadtable.o, which the linker plugin deletes after the link."""
         if linker_appends():
-            return [self._copy(os.path.join(intelmic.BDIR, "crtoffloadlast.o"))]
+            return [self._copy(os.path.join(BDIR, "crtoffloadlast.o"))]
         library_path = os.environ.get("LIBRARY_PATH")
         if library_path is None:
             return []
@@ -279,13 +303,15 @@ def wrap(words: list[str], temps: Temps) -> list[str]:
     if link.offload_list is None and not link.objects:
         raise ToolError("no LTO objects and no list of offload objects: device images need the linker plugin")
     if link.objects:
+        from lto_wrapper.host import HostLto
+
         lto = HostLto(link.gcc, link.arguments, link.objects, link.save_temps, link.verbose, temps)
         made_images = images.made if images is not None else []
         referred = {name for made in made_images for name in made.classes}
         added += lto.build(bool(set(link.objects) & set(offload)), referred)
         for made in made_images:
             for what, host, image in zip(("function", "variable"), lto.table, made.lto, strict=True):
-                intelmic.complain(link.output or "a.out", what, host, image, made.rule)
+                complain(link.output or "a.out", what, host, image, made.rule)
     return [*added, *table] if linker_appends() else [*table, *added]
 
 

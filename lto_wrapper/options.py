@@ -6,21 +6,13 @@ append_diag_options, append_offload_options); tests compare with what the stock 
 
 from __future__ import annotations
 
+from gompy.tools.options import INPUT, Option, read
 from gompy.tools.process import ToolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-SEPARATE = frozenset(
-    (
-        *("-o", "-dumpdir", "-dumpbase", "-dumpbase-ext", "-Xassembler", "-Xlinker", "-Xpreprocessor", "-B", "-I"),
-        *("-L", "-l", "-T", "-u", "-z", "-x", "-D", "-U", "-A", "-F", "-e", "-G", "-R", "-include", "-imacros"),
-        *("-isystem", "-idirafter", "-iprefix", "-iquote", "-iwithprefix", "-iwithprefixbefore", "-isysroot"),
-        *("-imultilib", "-aux-info", "-MF", "-MT", "-MQ", "-wrapper", "-specs", "--param", "-Tbss", "-Tdata", "-Ttext"),
-    )
-)
-"""Options whose argument is the next word."""
 DIAGNOSTICS = (
     "fdiagnostics-show-caret",
     "fdiagnostics-show-labels",
@@ -30,67 +22,17 @@ DIAGNOSTICS = (
     "fshow-column",
 )
 DIAGNOSTICS_LINK = ("fdiagnostics-color=", "fdiagnostics-format=", *DIAGNOSTICS)
-JOINED = (
-    "fdiagnostics-show-location=",
-    "fdiagnostics-color=",
-    "fdiagnostics-format=",
-    "fopenacc-dim=",
-    "fcf-protection=",
-    "foffload-abi=",
-    "foffload-options=",
-    "flto-partition=",
-    "flto=",
-)
 POSITION = ("fPIC", "fpic", "fPIE", "fpie")
 CF_LEVELS = {"none": 0, "branch": 1, "return": 2, "full": 3}
 CF_NAMES = {value: name for name, value in CF_LEVELS.items()}
 
 
-class Option:
-    """One decoded option: ``key`` tells which it is, ``on`` whether it is the positive form, ``arg`` its argument."""
-
-    __slots__ = ("arg", "key", "on", "words")
-
-    def __init__(self, key: str, words: list[str], arg: str = "", on: bool = True) -> None:
-        self.key = key
-        self.words = words
-        self.arg = arg
-        self.on = on
-
-    def __repr__(self) -> str:
-        return f"Option({self.key!r}, {self.words!r})"
-
-
 def decode(words: Iterable[str]) -> list[Option]:
     """Words of an ``.opts`` string or of COLLECT_GCC_OPTIONS as options; words that are none are left out."""
-    result: list[Option] = []
-    rest = iter(words)
-    for word in rest:
-        if word in SEPARATE:
-            arg = next(rest, "")
-            result.append(Option(word[1:], [word, arg], arg))
-        elif not word.startswith("-"):
-            continue
-        elif word == "-O" or (word.startswith("-O") and word[2:].isdigit()):
-            result.append(Option("O", [word], word[2:]))
-        elif word in ("-Ofast", "-Og", "-Os", "-Oz"):
-            result.append(Option(word[1:], [word]))
-        elif word == "-g" or (word.startswith("-g") and word[2:].isdigit()):
-            result.append(Option("g", [word], word[2:]))
-        elif word.startswith("-fno-"):
-            result.append(Option("f" + word[5:], [word], on=False))
-        else:
-            joined = next((j for j in JOINED if word.startswith("-" + j)), None)
-            if joined is not None:
-                result.append(Option(joined, [word], word[1 + len(joined) :]))
-            elif word == "-fcf-protection":
-                result.append(Option("fcf-protection=", ["-fcf-protection=full"], "full"))
-            elif word.startswith("-mno-"):
-                result.append(Option("m" + word[5:], [word], on=False))
-            elif word.startswith("-m") and "=" in word:
-                result.append(Option(word[1:].partition("=")[0] + "=", [word], word.partition("=")[2]))
-            else:
-                result.append(Option(word[1:], [word]))
+    result = [option for option in read(words) if option.key != INPUT]
+    for option in result:
+        if option.words == ["-fcf-protection"]:
+            option.words = ["-fcf-protection=full"]
     return _pruned(result)
 
 
@@ -287,25 +229,23 @@ PASSED = frozenset(
 )
 
 
-def compiler_words(merger: Merger) -> list[str]:
+def compiler_options(merger: Merger) -> list[Option]:
     """The merged options that a mkoffload gets, in order."""
-    words: list[str] = []
-    for option in merger.options or []:
-        if option.key in PASSED or is_target(option) or (option.key == "Xassembler" and not merger.assembler_conflict):
-            words += option.words
-    return words
+    return [
+        option
+        for option in merger.options or []
+        if option.key in PASSED or is_target(option) or (option.key == "Xassembler" and not merger.assembler_conflict)
+    ]
 
 
-def diagnostic_words(link: list[Option]) -> list[str]:
+def diagnostic_options(link: list[Option]) -> list[Option]:
     """The diagnostics options of the link line, which a mkoffload gets too."""
-    return [word for option in link if option.key in DIAGNOSTICS_LINK for word in option.words]
+    return [option for option in link if option.key in DIAGNOSTICS_LINK]
 
 
-def offload_words(options: list[Option], target: str) -> list[str]:
-    """Words of the ``-foffload-options=`` that are meant for that target (those without a target list are for all)."""
-    from gompy.tools.response import split
-
-    words: list[str] = []
+def offload_options(options: list[Option], target: str) -> list[Option]:
+    """What the ``-foffload-options=`` say that are meant for that target (those without a target list are for all)."""
+    found: list[Option] = []
     for option in options:
         if option.key != "foffload-options=":
             continue
@@ -314,5 +254,7 @@ def offload_words(options: list[Option], target: str) -> list[str]:
             targets, equals, text = text.partition("=")
             if not equals or target not in targets.split(","):
                 continue
-        words += split(text)
-    return words
+        from gompy.tools.response import split
+
+        found += read(split(text))
+    return found

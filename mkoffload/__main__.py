@@ -1,4 +1,4 @@
-"""``accel/x86_64-intelmicemul-linux-gnu/mkoffload``: python -I -S of this file, so the path is set up here."""
+"""``accel/<target>/mkoffload``: python -I -S of this file and the target's name, so the path is set up here."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from gompy.tools.toolmain import toolmain
 
-toolmain("mkoffload", "mkoffload.intelmic", "build")
+toolmain("mkoffload", "mkoffload.main", "work")

@@ -85,7 +85,7 @@ def with_file_zero(data: bytearray, elf: Elf) -> None:
     line, strings = elf.find(".debug_line"), elf.find(".debug_line_str")
     if line is None or strings is None:
         return
-    content = elf.content(line)
+    content = elf.contents(line)
     places = file_entries(content)
     if places is None:
         return
@@ -101,7 +101,7 @@ def with_file_zero(data: bytearray, elf: Elf) -> None:
     if first not in entries or second not in entries:
         return
     place, addend = entries[first]
-    if not elf.content(strings)[addend:].startswith(ARTIFICIAL):
+    if not elf.contents(strings)[addend:].startswith(ARTIFICIAL):
         return
     data[line.offset + first : line.offset + second] = content[second:end]
     struct.pack_into("<q", data, place, entries[second][1])

@@ -80,7 +80,7 @@ def _without_frames(data: bytearray, elf: Elf, chosen: set[int]) -> None:
 
     Relocations in it that name no symbol are those of code that is no more (bfd, _bfd_elf_discard_section_eh_frame).
     """
-    inside = {symbol.index for symbol in elf.symbols() if symbol.shndx in chosen}
+    inside = {symbol.number for symbol in elf.symbols() if symbol.shndx in chosen}
     for rela in elf.sections:
         if rela.type != SHT_RELA or rela.info >= len(elf.sections) or elf.sections[rela.info].name != ".eh_frame":
             continue
@@ -95,7 +95,7 @@ def with_open_functions(data: bytearray, elf: Elf) -> None:
     section = elf.find(".debug_abbrev")
     if section is None:
         return
-    content = elf.content(section)
+    content = elf.contents(section)
     try:
         for at in _without_code(content):
             data[section.offset + at] = TAG_LEXICAL_BLOCK

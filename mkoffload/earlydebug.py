@@ -13,6 +13,7 @@ import struct
 from gompy.objects.elf import (
     SHDR,
     SHF_EXCLUDE,
+    SHF_GROUP,
     SHN_ABS,
     SHN_UNDEF,
     SHT_NULL,
@@ -30,7 +31,6 @@ from gompy.objects.elf import (
 )
 from gompy.objects.names import DEBUG_LTO_SECTION_PREFIX
 
-SHF_GROUP = 0x200
 KEPT_TYPES = (SHT_SYMTAB, SHT_STRTAB, SHT_SYMTAB_SHNDX)
 
 
@@ -74,10 +74,10 @@ def _hide_symbols(elf: Elf, data: bytearray, kept: set[int]) -> None:
     for symbol in symbols[1:]:
         if symbol.shndx in kept:
             continue
-        at = table.offset + symbol.index * SYM.size
+        at = table.offset + symbol.number * SYM.size
         if symbol.bind == STB_LOCAL:
             if symbol.type != STT_FILE:
                 SYM.pack_into(data, at, 0, 0, 0, SHN_ABS, 0, 0)
         elif anchor is not None:
-            name = struct.unpack_from("<I", data, table.offset + anchor.index * SYM.size)[0]
+            name = struct.unpack_from("<I", data, table.offset + anchor.number * SYM.size)[0]
             SYM.pack_into(data, at, name, STB_WEAK << 4, STV_HIDDEN, SHN_UNDEF, 0, 0)

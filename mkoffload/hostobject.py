@@ -7,22 +7,33 @@ Assembly text with ``.incbin``: no compiler is started for a program of three se
 
 from __future__ import annotations
 
-from gompy.abi.gomp import GOMP_DEVICE_INTEL_MIC
+from gompy.abi.gcc import release
+from gompy.abi.gomp import GOMP_DEVICE_INTEL_MIC, GOMP_VERSION, GOMP_VERSION_INTEL_MIC
+from gompy.abi.gomp_newer import GOMP_VERSION_REQUIRES_MASK
+from gompy.objects.lto import StreamError, stream_versions
 from gompy.objects.names import (
     ACCEL_STOCK,
     FUNC_TABLE_BEGIN,
     FUNC_TABLE_END,
     GOMPY_HOST_TABLE,
-    GOMPY_MIC_VERSION,
     HOST_TABLE,
     IMAGE_ABI,
     IMAGE_MAGIC,
+    IND_FUNC_TABLE_BEGIN,
+    IND_FUNC_TABLE_END,
     OBJECT_RECORD_SECTION,
     VAR_TABLE_BEGIN,
     VAR_TABLE_END,
 )
+from gompy.tools.process import ToolError
 from mkoffload.inputs import Described
 from mkoffload.vtables import Vtables
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mkoffload.inputs import Input
 
 _FARTHER_END = (
     f"\tleaq {VAR_TABLE_END}(%rip), %rax",
@@ -51,17 +62,59 @@ def names_text(objects: list[Described]) -> list[str]:
     return [f".Lname{index}:\n\t.string {string(item.name)}" for index, item in enumerate(objects)]
 
 
+class Registration:
+    """How an image is registered: ``gomp_version`` of the compiler's release, and the mask of ``omp requires``.
+
+    From version 2 on the mask is a word in front of the target data, to which the runtime gets a pointer.
+    """
+
+    def __init__(self, gomp_version: int, requires: int) -> None:
+        self.gomp_version = gomp_version
+        self.requires = requires
+
+    @property
+    def mask(self) -> list[str]:
+        """The line with the word in front of the target data."""
+        return [f"\t.quad {self.requires:#x}"] if self.gomp_version >= GOMP_VERSION_REQUIRES_MASK else []
+
+    @property
+    def before(self) -> str:
+        """What to add to the target data's label for the pointer that is registered."""
+        return "-8" if self.mask else ""
+
+    def version(self, form: int) -> int:
+        """GOMP_VERSION_PACK (gomp_version, form)."""
+        return self.gomp_version << 16 | form
+
+
+def registration(inputs: Sequence[Input]) -> Registration:
+    """As the release of the objects has it, with the mask that they state.  ToolError if their streams are damaged."""
+    made_by = release(next((version for item in inputs for version in stream_versions(item.elf)), 0))
+    if not made_by.requires:
+        return Registration(made_by.gomp_version, 0)
+    from gompy.objects.bytecode import requires_mask
+
+    mask = 0
+    for item in inputs:
+        try:
+            mask = mask or requires_mask(item.elf)
+        except StreamError as error:
+            raise ToolError(f"{item.shown}: .offload_table: {error.cause}") from None
+    return Registration(made_by.gomp_version, mask)
+
+
 def target_data_text(
-    image: tuple[str, str], objects: list[Described], nfuncs: int, nvars: int, accel: int
+    image: tuple[str, str], objects: list[Described], nfuncs: int, nvars: int, accel: int, mask: Sequence[str] = ()
 ) -> list[str]:
     """Lines that define ``gompy_target_data`` (struct target_data of docs/internals.md), with ``.Loutput`` as its name.
 
     ``image``: labels of its begin and end; where it is in GCC's own form, twice that of GCC's record.  ``objects``: in
-    table order, named by ``names_text``.
+    table order, named by ``names_text``.  ``mask``: the line in front.
     """
     lines = [
         '\t.section .data.rel.ro.local,"aw",@progbits',
         "\t.balign 16",
+        *(["\t.quad 0", *mask] if mask else []),
         "\t.type gompy_target_data, @object",
         "\t.size gompy_target_data, 88",
         "gompy_target_data:",
@@ -98,15 +151,17 @@ def host_object_text(
     accel: int = ACCEL_STOCK,
     vtables: Vtables | None = None,
     appended: bool = False,
+    registration: Registration | None = None,
 ) -> str:
     """Assembly text of the host object.
 
     ``image``: path of the image file.  ``objects``: in table order.  ``nfuncs``, ``nvars``: lengths of the image's
     tables. ``output``: name of the link's output, for messages.  ``vtables``: entries that stand behind the host's
     tables; the host table that is registered is one of this object then, whose end may lie behind them.  ``appended``:
-    the host's table ends behind this object anyway (crtoffloadlast.o).
+    the host's table ends behind this object anyway (crtoffloadlast.o).  ``registration``: as GCC 12's unless given.
     """
     table = HOST_TABLE
+    registration = registration or Registration(GOMP_VERSION, 0)
     lines = [
         '\t.section .gnu.offload_images,"a",@progbits',
         "\t.balign 64",
@@ -117,13 +172,15 @@ def host_object_text(
         f".Loutput:\n\t.string {string(output)}",
     ]
     lines += names_text(objects)
-    lines += target_data_text((".Limage", ".Limage_end"), objects, nfuncs, nvars, accel)
+    lines += target_data_text((".Limage", ".Limage_end"), objects, nfuncs, nvars, accel, registration.mask)
     if vtables and not appended:
         table = GOMPY_HOST_TABLE
         # The constructor may move its end: where host LTO runs, this object stands among others, before the end.
-        lines += ["\t.data", "\t.balign 16", f"\t.type {table}, @object", f"\t.size {table}, 32", f"{table}:"]
+        lines += ["\t.data", "\t.balign 16", f"\t.type {table}, @object", f"\t.size {table}, 48", f"{table}:"]
         lines += [f"\t.hidden {name}\n\t.quad {name}" for name in (FUNC_TABLE_BEGIN, FUNC_TABLE_END, VAR_TABLE_BEGIN)]
-        lines += ["\t.quad .Lvtables_end", f"\t.hidden {VAR_TABLE_END}", vtables.host_text().rstrip("\n")]
+        lines += ["\t.quad .Lvtables_end", f"\t.hidden {VAR_TABLE_END}"]
+        lines += [f"\t.hidden {name}\n\t.quad {name}" for name in (IND_FUNC_TABLE_BEGIN, IND_FUNC_TABLE_END)]
+        lines += [vtables.host_text().rstrip("\n")]
     else:
         lines += [f"\t.hidden {HOST_TABLE}", *([vtables.host_text().rstrip("\n")] if vtables else [])]
     lines.append("\t.text")
@@ -138,11 +195,11 @@ def host_object_text(
             "\tendbr64",
             "\tsubq $8, %rsp",
             "\t.cfi_adjust_cfa_offset 8",
-            f"\tmovl ${GOMPY_MIC_VERSION:#x}, %edi",
+            f"\tmovl ${registration.version(GOMP_VERSION_INTEL_MIC):#x}, %edi",
             f"\tleaq {table}(%rip), %rsi",
             *(_FARTHER_END if table == GOMPY_HOST_TABLE and name == "gompy_register" else ()),
             f"\tmovl ${GOMP_DEVICE_INTEL_MIC}, %edx",
-            "\tleaq gompy_target_data(%rip), %rcx",
+            f"\tleaq gompy_target_data{registration.before}(%rip), %rcx",
             f"\tcall {function}@PLT",
             "\taddq $8, %rsp",
             "\t.cfi_adjust_cfa_offset -8",

@@ -21,7 +21,7 @@ from gompy.objects.elf import (
     Symbol,
 )
 from gompy.objects.lto import with_flags
-from gompy.objects.names import OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION
+from gompy.objects.names import OFFLOAD_FUNC_SECTION, OFFLOAD_IND_FUNC_SECTION, OFFLOAD_VAR_SECTION
 
 CONSTRUCTORS = (SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY)
 SANITIZER_ARRAYS = (".init_array.00099", ".fini_array.00099")
@@ -95,7 +95,7 @@ def neutralised(elf: Elf, initialisers: set[str]) -> bytes:
             continue
         if section.type in CONSTRUCTORS or section.name.startswith((".ctors", ".dtors", ".preinit_array")):
             changes[section.index] = (SHT_PROGBITS, section.flags | SHF_EXCLUDE)
-        elif section.name in (OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION):
+        elif section.name in (OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, OFFLOAD_IND_FUNC_SECTION):
             changes[section.index] = (section.type, section.flags | SHF_GNU_RETAIN)
     data = bytearray(with_flags(bytes(data), elf, changes))
     if any(section.name == ".debug_line" for section in elf.sections):

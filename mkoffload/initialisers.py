@@ -24,14 +24,14 @@ from gompy.objects.elf import (
     Symbol,
     open_object,
 )
-from gompy.objects.naming import Names, base_name
+from gompy.objects.entrynames import Namer
+from gompy.objects.naming import INITIALISERS, Names, base_name
 from gompy.tools.process import Child
 from mkoffload.inputs import Input
-from mkoffload.tables import UNIT, Namer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mkoffload.listing import Initialiser
 
@@ -58,7 +58,7 @@ def concerned(elf: Elf, device: Names) -> list[str]:
         return []
     symbols = elf.symbols()
     namer = Namer(elf, symbols)
-    chosen = [s for s in symbols if s.type == STT_FUNC and (s.name in names or s.name.startswith(UNIT))]
+    chosen = [s for s in symbols if s.type == STT_FUNC and (s.name in names or s.name.startswith(INITIALISERS))]
     for index in {s.shndx for s in chosen if s.shndx != SHN_UNDEF}:
         held = [s for s in chosen if s.shndx == index]
         for offset, _, number, addend in elf.relocations(elf.sections[index]):
@@ -107,8 +107,8 @@ def kept(data: bytearray, elf: Elf, names: set[str]) -> set[int]:
     return left
 
 
-def warnings(found: Iterable[Initialiser], device: str) -> list[str]:
-    """A message for each variable that the device will not have initialised."""
+def warnings(found: Iterable[Initialiser], device: str, env: Mapping[str, str]) -> list[str]:
+    """A message for each variable that the device will not have initialised, names of C++ as their user knows them."""
     messages = []
     for item in found:
         for variable, place in item.variables.items() if item.cause else ():
@@ -117,7 +117,11 @@ def warnings(found: Iterable[Initialiser], device: str) -> list[str]:
                 f"{where}‘{variable}’ is initialised when the program runs, and stays zero on {device}: {item.cause}; "
                 f"copy the host's by ‘target update to’, or give it its value in a target region"
             )
-    return messages
+    if not messages:
+        return []
+    from mkoffload.undefined import demangled
+
+    return demangled(messages, env)
 
 
 def in_objects(inputs: Sequence[Input], device: Names, folder: str, env: dict[str, str]) -> list[Initialiser]:
@@ -134,7 +138,7 @@ def in_objects(inputs: Sequence[Input], device: Names, folder: str, env: dict[st
         slim = item.lto and any(s.name.startswith(f"{item.prefix}_GLOBAL__sub_I_") for s in item.elf.sections)
         if item.prefix is None or not (slim or concerned(item.elf, device)):
             continue
-        item = Input(given.name)
+        item = given.for_host()
         item.extract(folder, index)
         listing = os.path.join(folder, f"{index}.listing")
         words = [os.environ["COLLECT_GCC"], "-xlto", "-c", item.device_file, "-o", listing + ".o", "-w", NO_MERGING]

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import struct
 
-from gompy.objects.elf import STT_FILE, Elf, member_name, open_object, split_member
+from gompy.objects.elf import SHT_INIT_ARRAY, STT_FILE, Elf, member_name, split_member
+from gompy.objects.entrynames import table_names
 from gompy.objects.lto import IrSymbol, ir_prefix, ir_symbols, restored, stream_ids
 from gompy.objects.names import (
     ACCEL_STOCK,
@@ -30,7 +31,6 @@ from gompy.objects.names import (
 )
 from gompy.objects.naming import Names
 from gompy.tools.process import ToolError, is_temporary, write_file
-from mkoffload.tables import table_names
 
 
 class Described:
@@ -65,10 +65,10 @@ class Input:
     none.  ``read``: of the streams that this compiler reads, None if it has none.
     """
 
-    def __init__(self, name: str, accel: int = ACCEL_STOCK) -> None:
+    def __init__(self, name: str, elf: Elf, accel: int = ACCEL_STOCK) -> None:
         self.name = name
         self.accel = accel
-        self.elf: Elf = open_object(name)
+        self.elf = elf
         self.prefix = ir_prefix(self.elf)
         self.has_offload_streams = bool(stream_ids(self.elf, OFFLOAD_LTO_SECTION_PREFIX))
         self.read = self.prefix
@@ -83,6 +83,10 @@ class Input:
         self.debug = any(s.name.startswith(".gnu.debuglto_") for s in sections)
         self._names: tuple[Names, Names] | None = None
         self.described = self._describe()
+
+    def for_host(self) -> Input:
+        """The same object as gcc's own compiler reads it."""
+        return Input(self.name, self.elf)
 
     @property
     def lto(self) -> bool:
@@ -99,6 +103,17 @@ class Input:
         """What messages call it."""
         return shown(self.name, self.elf)
 
+    @property
+    def has_initialisers(self) -> bool:
+        """Whether it may have constructors of variables."""
+        start = f"{self.prefix}_GLOBAL__sub_I_"
+        return any(s.type == SHT_INIT_ARRAY or s.name.startswith(start) for s in self.elf.sections)
+
+    @property
+    def names_classes(self) -> bool:
+        """Whether it may name vtables or type information of C++."""
+        return b"_ZT" in self.elf.data
+
     def host_names(self) -> tuple[Names, Names]:
         """Names of the entries in the object's own tables."""
         if self._names is None:
@@ -109,7 +124,7 @@ class Input:
         result: list[tuple[int, int, int, bytes]] = []
         for section in self.elf.sections:
             if section.name == OBJECT_RECORD_SECTION:
-                content = self.elf.content(section)
+                content = self.elf.contents(section)
                 result += struct.iter_unpack(OBJECT_RECORD, content[: len(content) // OBJECT_RECORD_SIZE * 64])
         return result
 

@@ -10,8 +10,7 @@ import os
 import re
 
 from gompy.objects.elf import SHF_WRITE, SHN_UNDEF, STT_OBJECT, Elf, Symbol
-from gompy.objects.naming import Names, base_name
-from mkoffload.tables import UNIT
+from gompy.objects.naming import INITIALISERS, Names, base_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,9 +137,10 @@ class Reader:
                     continue
                 elif plain in self.host or (plain in self.unknown and f"&{plain}" in text and plain != "__dso_handle"):
                     result.cause = result.cause or f"the same initialisers use ‘{plain}’{place}"
-            made_of += [token for token in tokens if token.startswith(UNIT)]
+            parts = [token for token in tokens if token.startswith(INITIALISERS)]
+            made_of += parts
             groups.join(members)
-            if called and not called.startswith((*_NO_EFFECT, *UNIT)) and not any(t.startswith(UNIT) for t in tokens):
+            if called and not called.startswith((*_NO_EFFECT, *INITIALISERS)) and not parts:
                 step.called, step.member = called, members[0] if members else f"{name}:"
                 step.decides = " = " in text and text.partition(" = ")[0] in decisions
             steps.append(step)

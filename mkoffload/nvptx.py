@@ -9,48 +9,49 @@ compared by name, and what PTX cannot do is said of the region.  docs/nvptx.md d
 from __future__ import annotations
 
 import os
-import sys
 
+from gompy.abi.gcc import HOST_LIBRARY, REQUIRES_FILE
+from gompy.abi.gomp_newer import GOMP_REQUIRES_REVERSE_OFFLOAD
 from gompy.objects.elf import SHN_UNDEF, ElfError
 from gompy.objects.names import ACCEL_TRUE, OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, TARGET_NVPTX
 from gompy.objects.naming import Names, host_spelling, ptx_name
-from gompy.tools.process import (
-    Child,
-    Temps,
-    ToolError,
-    child_failed,
-    echo,
-    find_in,
-    find_tool,
-    run,
-    same,
-    write_file,
-)
+from gompy.tools.linkcompiler import host_compiler, link_compiler, search_folders
+from gompy.tools.messages import Log
+from gompy.tools.process import Temps, ToolError, child_failed, find_in, write_file
 from gompy.tools.response import join
-from mkoffload import nvptx_alias as alias
-from mkoffload.accel import BDIR, link_compiler, search_folders
-from mkoffload.initialisers import in_objects, warnings
+from mkoffload.hostobject import registration
 from mkoffload.inputs import Described, Input
-from mkoffload.intelmic import CLEARED, POSITION_INDEPENDENCE, Made, complain
-from mkoffload.nvptx_explain import UNRESOLVED, problems, uses, wide_types, wide_uses
+from mkoffload.job import POSITION_INDEPENDENCE, Job, Made, Request, complain
 from mkoffload.nvptx_host import host_object_text, ptx_file
 from mkoffload.nvptx_library import NAME as LIBRARY
 from mkoffload.nvptx_library import archive
-from mkoffload.nvptx_ptx import PtxImage, missing_vtables, order_for, split
-from mkoffload.undefined import demangled
+from mkoffload.nvptx_ptx import (
+    FUNCTION_TABLE,
+    INDIRECT_TABLE,
+    PtxImage,
+    missing_vtables,
+    order_for,
+    split,
+    table_object,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
-TOOL_FOLDER = os.path.join(BDIR, "accel", TARGET_NVPTX)
+    from gompy.objects.elf import Elf
+    from gompy.tools.options import Option
+
 HOST_FALLBACK = "-fhost-fallback"
 """mkoffload's own option: no image instead of an error where the device code cannot be compiled."""
 NO_VERIFY = "-Wa,--no-verify"
 """nvptx-tools' assembler asks a ptxas in PATH whether it likes the code, and CUDA 13's no longer knows the sm_30 and
 sm_35 that GCC 12 writes for.  The driver compiles PTX of any age.  First on the line: a user's -Wa,--verify wins."""
+REVERSE_TARGET = "-march=sm_35"
+"""What reverse offload needs at least; the compilers of GCC 13 and 14 write for less by default."""
 NRV_FAILED = "internal compiler error: in execute, at tree-nrv.cc:"
 """GCC 12's accelerator compiler fails in that pass on Fortran functions of a derived type."""
+ALIAS_REFUSED = "error: alias definitions not supported in this configuration"
 NO_NRV, NRV_NOTE = "-fdisable-tree-nrv", "disable pass tree-nrv for functions"
 _FOR_LINKING = ("-m", "-l", "-L", "-Wa,", "-Wl,", "-fopenmp", "-fopenacc", "-static", "-B")
 LONGEST_LINE = 1 << 16
@@ -65,50 +66,31 @@ FALLBACK_NOTE = (
 
 
 class Options:
-    """mkoffload's command line: what is its own, and the words for the accelerator compiler.  May raise ToolError."""
+    """The options that are this target's: its own, and the words for the accelerator compiler.  Raises ToolError."""
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self.output = ""
-        self.dumpbase = ""
-        self.verbose = False
-        self.save_temps = False
+    def __init__(self, options: Iterable[Option]) -> None:
         self.fallback = False
         self.ilp32 = False
         self.openmp = False
         self.openacc = False
         self.words: list[str] = []
-        self.objects: list[str] = []
-        rest = iter(words)
-        for word in rest:
-            if word == "-o":
-                self.output = next(rest, "")
-            elif word == "-dumpbase":
-                self.dumpbase = next(rest, "")
-            elif word in ("-dumpdir", "-dumpbase-ext"):
-                next(rest, "")
-            elif word == "-v":
-                self.verbose = True
-            elif word == "-save-temps":
-                self.save_temps = True
-            elif word in POSITION_INDEPENDENCE:
-                pass  # there is none in PTX, and the compiler would give functions second names for it
-            elif word in (HOST_FALLBACK, "-fno-host-fallback"):
+        for option in options:
+            word = option.words[0]
+            if word in POSITION_INDEPENDENCE:
+                continue  # there is none in PTX, and the compiler would give functions second names for it
+            if word in (HOST_FALLBACK, "-fno-host-fallback"):
                 self.fallback = word == HOST_FALLBACK
-            elif word in ("-Xassembler", "-Xlinker", "-include", "-I", "-D", "-U", "-x", "--param", "-l", "-L"):
-                self.words += [word, next(rest, "")]
+                continue
+            self.openmp |= word == "-fopenmp"
+            self.openacc |= word == "-fopenacc"
+            if option.key == "foffload-abi=":
+                if option.arg not in ("lp64", "ilp32"):
+                    raise ToolError("unrecognizable argument of option -foffload-abi=")
+                self.ilp32 = option.arg == "ilp32"
+            if word.startswith(HOST_LIBRARY):
+                self.words.append("-l" + word[len(HOST_LIBRARY) :])
             else:
-                self.openmp |= word == "-fopenmp"
-                self.openacc |= word == "-fopenacc"
-                if word.startswith("-foffload-abi="):
-                    if word not in ("-foffload-abi=lp64", "-foffload-abi=ilp32"):
-                        raise ToolError("unrecognizable argument of option -foffload-abi=")
-                    self.ilp32 = word == "-foffload-abi=ilp32"
-                self.words.append(word)
-                if not word.startswith("-"):
-                    self.objects.append(word)
-        if not self.output:
-            raise ToolError("output file not specified")
-        self.dumpbase = self.dumpbase or self.output
+                self.words += option.words
         if self.openmp == self.openacc:
             both = " (both are: leave one out, or nvptx-none)"
             raise ToolError("either ‘-fopenacc’ or ‘-fopenmp’ must be set" + (both if self.openmp else ""))
@@ -116,7 +98,7 @@ class Options:
 
 def installed_names() -> tuple[list[str], str]:
     """Names under which GCC installs the accelerator compiler for the compiler of this link, and its Debian package."""
-    from gompy.objects.releases import major_of, offload_package
+    from gompy.abi.gcc import major_of, offload_package
 
     triplet, version = link_compiler()
     base = f"{triplet}-accel-{TARGET_NVPTX}-gcc"
@@ -125,9 +107,7 @@ def installed_names() -> tuple[list[str], str]:
 
 def find_compiler() -> str:
     """The accelerator compiler's driver: beside the link's compiler, in PATH or COMPILER_PATH.  Raises ToolError."""
-    gcc = os.environ.get("COLLECT_GCC")
-    if not gcc:
-        raise ToolError("COLLECT_GCC must be set.")
+    gcc = host_compiler()
     names, package = installed_names()
     folders = [os.path.dirname(gcc)] if "/" in gcc else []
     folders += [f for f in os.environ.get("PATH", "").split(":") if f] + [f for f in search_folders() if f]
@@ -150,8 +130,8 @@ class Object(Input):
 
     by_position = False
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name, ACCEL_TRUE)
+    def __init__(self, name: str, elf: Elf) -> None:
+        super().__init__(name, elf, ACCEL_TRUE)
         self.check_order()
 
     def _describe(self) -> list[Described]:
@@ -180,18 +160,21 @@ class Object(Input):
 class Image:
     """One image being made."""
 
-    def __init__(self, options: Options, temps: Temps) -> None:
+    def __init__(self, request: Request, options: Options, temps: Temps) -> None:
+        self.request = request
         self.options = options
-        self.temps = temps
         self.gcc = find_compiler()
-        self.env = {name: value for name, value in os.environ.items() if name not in CLEARED}
-        self.folder = temps.folder()
+        self.log = Log("mkoffload", request.verbose)
+        self.job = Job(request.kept, temps, self.log)
         self.aliases: list[str] = []  # options for them, once they are needed
-        self.inputs = [Object(name) for name in options.objects]
+        self.inputs = [Object(name, request.open(name)) for name in request.objects]
+        self.registered = registration(self.inputs)
+        self.job.env[REQUIRES_FILE] = self.job.path(".mkoffload.omp_requires")  # written; our own reading is registered
 
-    def path(self, suffix: str) -> str:
-        """Name of an intermediate file: beside the output with -save-temps, else in the temporary folder."""
-        return (self.options.dumpbase if self.options.save_temps else os.path.join(self.folder, "x")) + suffix
+    @property
+    def reverse(self) -> bool:
+        """Whether regions call functions of the host's."""
+        return bool(self.registered.requires & GOMP_REQUIRES_REVERSE_OFFLOAD)
 
     def libraries(self) -> list[str]:
         """Fortran's library if the objects call for it, the mathematical one, that of the atomic operations, and ours.
@@ -205,71 +188,75 @@ class Image:
             for item in self.inputs
             for symbol in item.elf.symbols()
         )
-        write_file(os.path.join(self.folder, f"lib{LIBRARY}.a"), archive())
-        return [*(["-lgfortran"] if fortran else []), "-lm", "-latomic", f"-L{self.folder}", f"-l{LIBRARY}"]
+        write_file(os.path.join(self.job.folder, f"lib{LIBRARY}.a"), archive())
+        return [*(["-lgfortran"] if fortran else []), "-lm", "-latomic", f"-L{self.job.folder}", f"-l{LIBRARY}"]
 
     def command(self, output: str, more: list[str]) -> list[str]:
         """The accelerator compiler's command line."""
-        options = self.options
+        options, request = self.options, self.request
         words = [
-            *(["-save-temps"] if options.save_temps else []),
-            *(["-v"] if options.verbose else []),
+            *(["-save-temps"] if request.save_temps else []),
+            *(["-v"] if request.verbose else []),
             "-xlto",
             "-m64",
         ]
         words += ["-mgomp"] if options.openmp else []
-        words += [NO_VERIFY, "-fno-pic", *options.words, *more]
-        if options.save_temps or any(word.startswith("-fdump-") for word in options.words):
-            words += ["-dumpdir", "", "-dumpbase", options.dumpbase + ".mkoffload", "-dumpbase-ext", ""]
+        words += [NO_VERIFY, "-fno-pic", *([REVERSE_TARGET] if self.reverse else [])]
+        words += [*request.objects, *options.words, *more]
+        if request.save_temps or any(word.startswith("-fdump-") for word in options.words):
+            words += ["-dumpdir", "", "-dumpbase", request.dumpbase + ".mkoffload", "-dumpbase-ext", ""]
         words += ["-o", output]
         if sum(len(word) + 1 for word in words) < LONGEST_LINE:
             return [self.gcc, *words]
-        arguments = self.path(".gcc_args")
+        arguments = self.job.path(".gcc_args")
         write_file(arguments, join(words))
         return [self.gcc, f"@{arguments}"]
 
     def compile(self) -> PtxImage | None:
         """Run it; None if the code cannot be compiled and the user wants the link to go on."""
-        output = self.path(".mkoffload")
+        output = self.job.path(".mkoffload")
         command = self.command(output, self.libraries())
-        verbose = self.options.verbose
-        echo(command, verbose)
-        status, _, captured = Child(command, self.env, capture_stderr=True).wait()
-        errors = captured.decode("utf-8", "replace")
+        status, errors = self.job.compile(command)
         if status and NRV_FAILED in errors:
             command = self.command(output, [*self.libraries(), NO_NRV])
-            echo(command, verbose)
-            status, _, captured = Child(command, self.env, capture_stderr=True).wait()
-            lines = captured.decode("utf-8", "replace").splitlines(keepends=True)
-            errors = "".join(line for line in lines if NRV_NOTE not in line)
-        if status and alias.REFUSED in errors:
+            status, errors = self.job.compile(command)
+            errors = "".join(line for line in errors.splitlines(keepends=True) if NRV_NOTE not in line)
+        if status and ALIAS_REFUSED in errors:
             status, errors = self.compile_with_aliases(output)
         if status:
             self.explain(errors, command[0], status)
             return None
-        sys.stderr.write(errors)
+        self.log.text(errors)
         with open(output, "rb") as file:
             image = split(file.read(), output)
+        names = [name for name, _ in image.functions]
+        nohost: list[str | None] = [n if n.endswith("$nohost") or "$nohost$" in n else None for n in names]
+        if self.reverse and any(nohost):
+            image.objects.append(table_object(image, FUNCTION_TABLE, nohost))
+        if image.indirect:
+            image.objects.append(table_object(image, INDIRECT_TABLE, [*image.indirect]))
         for shared in image.shared:
             place = f"{shared.place}: " if shared.place else ""
-            print(f"mkoffload: warning: {place}{SHARED.format(host_spelling(shared.function))}", file=sys.stderr)
+            self.log.warning(f"{place}{SHARED.format(host_spelling(shared.function))}")
         missing = missing_vtables(image)
         if missing:
+            from mkoffload.nvptx_explain import UNRESOLVED
+
             self.explain("".join(f"{UNRESOLVED}{name}\n" for name in missing), command[0], 1)
             return None
         return image
 
     def compile_with_aliases(self, output: str) -> tuple[int, str]:
         """Compile to PTX, where functions have second names, and link that without them; status and standard error."""
-        text = self.path(".mkoffload.alias.s")
+        from mkoffload import nvptx_alias as alias
+
+        text = self.job.path(".mkoffload.alias.s")
         version = [] if any(word.startswith("-mptx=") for word in self.options.words) else [alias.VERSION]
-        dumps = {name: os.path.join(self.folder, f"{name}.dump") for name in alias.DUMPS}
+        dumps = {name: os.path.join(self.job.folder, f"{name}.dump") for name in alias.DUMPS}
         lists = [f"-fdump-ipa-{name}={file}" for name, file in dumps.items()]
         self.aliases = [alias.OPTION, *version]
         command = self.command(text, ["-S", *self.aliases, *lists])
-        echo(command, self.options.verbose)
-        status, _, captured = Child(command, self.env, capture_stderr=True).wait()
-        errors = captured.decode("utf-8", "replace")
+        status, errors = self.job.compile(command)
         if status:
             return status, errors
         known: dict[str, str] = {}
@@ -280,63 +267,65 @@ class Image:
             code = file.read()
         write_file(text, alias.without_aliases(code, known))
         words = [
-            *(["-v"] if self.options.verbose else []),
+            *(["-v"] if self.log.verbose else []),
             "-m64",
             *(["-mgomp"] if self.options.openmp else []),
             NO_VERIFY,
         ]
         words += [word for word in self.options.words if word.startswith(_FOR_LINKING)]
         command = [self.gcc, *words, "-x", "assembler", text, "-x", "none", *self.libraries(), "-o", output]
-        echo(command, self.options.verbose)
-        status, _, captured = Child(command, self.env, capture_stderr=True).wait()
-        return status, errors + captured.decode("utf-8", "replace")
+        status, more = self.job.compile(command)
+        return status, errors + more
 
     def explain(self, errors: str, program: str, status: int) -> None:
         """Say of regions and lines what is wrong.  Raises ToolError unless the link is to go on."""
+        from mkoffload.nvptx_explain import problems
+        from mkoffload.undefined import demangled
+
         found = problems(errors, self.users, self.wide)
         fallback = self.options.fallback
         if not (fallback and found):
-            sys.stderr.write(errors)
-        kind = "warning" if fallback else "error"
-        for what in demangled([problem.what for problem in found], self.env):
-            sys.stderr.write(f"mkoffload: {kind}: {what}\n")
+            self.log.text(errors)
+        say = self.log.warning if fallback else self.log.error
+        for what in demangled([problem.what for problem in found], self.job.env):
+            say(what)
         if not fallback:
             if found:
-                sys.stderr.write(f"mkoffload: note: {FALLBACK_NOTE}\n")
+                self.log.note(FALLBACK_NOTE)
             raise child_failed(program, status)
         for item in self.inputs:
             names = ", ".join(f"‘{name}’" for name in item.host_names()[0] if name is not None)
-            sys.stderr.write(
-                f"mkoffload: warning: {item.shown}: no code for {TARGET_NVPTX}: "
-                f"{names or 'its regions'} will run on the host\n"
-            )
+            self.log.warning(f"{item.shown}: no code for {TARGET_NVPTX}: {names or 'its regions'} will run on the host")
 
     def users(self, symbol: str) -> list[tuple[str, str]]:
         """Who uses an undefined symbol: the compiler is asked again, for PTX with line numbers."""
-        output = os.path.join(self.folder, f"users{os.urandom(2).hex()}.s")
+        output = os.path.join(self.job.folder, f"users{os.urandom(2).hex()}.s")
         words = [w for w in self.command(output, ["-S", "-g", *self.aliases]) if w not in ("-save-temps", "-v")]
-        status, _, _ = Child(words, self.env, capture_stderr=True).wait()
-        if status:
+        if not self.job.ask(words):
             return []
+        from mkoffload.nvptx_explain import uses
+
         with open(output, encoding="utf-8", errors="replace") as file:
             return uses(file.read(), symbol)
 
     def wide(self, message: str) -> list[tuple[str, str]]:
         """Where device code uses the floating-point types of that message: gcc's own lto1 reads the host's streams."""
+        from mkoffload.nvptx_explain import wide_types, wide_uses
+
         types = wide_types(message)
         found: list[tuple[str, str]] = []
         for index, item in enumerate(self.inputs):
             try:
-                mine = Input(item.name)
+                mine = item.for_host()
             except ToolError:
                 continue
             if not types or not mine.has_ir:
                 continue
-            mine.extract(self.folder, index)
-            dump = os.path.join(self.folder, f"{index}.dump")
+            mine.extract(self.job.folder, index)
+            dump = os.path.join(self.job.folder, f"{index}.dump")
             words = [os.environ["COLLECT_GCC"], "-xlto", "-c", mine.device_file, "-o", dump + ".o"]
             words += ["-w", f"-fdump-tree-optimized-lineno={dump}"]
-            if not Child(words, self.env, capture_stderr=True).wait()[0]:
+            if self.job.ask(words):
                 with open(dump, encoding="utf-8", errors="replace") as file:
                     found += wide_uses(file.read(), types)
         return found
@@ -375,53 +364,42 @@ class Image:
         if order is not None:
             image.variables = [image.variables[i] for i in order]
         for what, host, names in zip(("function", "variable"), (functions, variables), image.tables, strict=True):
-            complain(self.options.output, what, host, names, made.rule)
+            complain(self.request.output, what, host, names, made.rule)
         return made
-
-    def output_name(self) -> str:
-        """What to call the program or library in the runtime's messages."""
-        return os.path.basename(self.options.dumpbase).removesuffix("x" + TARGET_NVPTX).rstrip(".")
 
     def pack(self, image: PtxImage) -> None:
         """The host object."""
-        code = self.path(".ptx")
+        code = self.job.path(".ptx")
         write_file(code, ptx_file(image))
         # LTO objects' entries stand together in the image, wherever the objects stand in the link: those are paired by
         # position, as by other runtimes.
         described = [d for item in self.inputs for d in item.described]
         if any(item.by_position for item in self.inputs):
             described = []
-        text = host_object_text(image, code, described, self.output_name())
-        command = [find_tool("as", BDIR), "--64", "-o", self.options.output]
-        if self.options.save_temps:
-            write_file(self.options.dumpbase + ".s", text)
-            run([*command, self.options.dumpbase + ".s"], self.env, self.options.verbose)
-        else:
-            run([*command, "-"], self.env, self.options.verbose, text.encode("ascii"))
+        text = host_object_text(image, code, described, self.request.program(TARGET_NVPTX), self.registered)
+        self.job.assemble(text, self.request.output)
 
 
-def is_ours(program: str) -> bool:
-    """Whether that mkoffload is this one."""
-    return same(os.path.dirname(program), TOOL_FOLDER)
-
-
-def build(words: Sequence[str], temps: Temps) -> Made | None:
-    """Make the host object that the command line (without the program's name) asks for.
+def build(request: Request, temps: Temps) -> Made | None:
+    """Make the host object that is asked for.
 
     None: nothing was made, and the link goes on without.  Raises ToolError.
     """
-    options = Options(words)
+    options = Options(request.options)
     if options.ilp32:
         return None
     try:
-        image = Image(options, temps)
+        image = Image(request, options, temps)
         compiled = image.compile()
         if compiled is None:
             return None
         made = image.check(compiled)
-        units = in_objects(image.inputs, made.tables[1], image.folder, image.env)
-        for message in demangled(warnings(units, TARGET_NVPTX), image.env):
-            sys.stderr.write(f"mkoffload: warning: {message}\n")
+        if any(item.has_initialisers for item in image.inputs):
+            from mkoffload.initialisers import in_objects, warnings
+
+            units = in_objects(image.inputs, made.tables[1], image.job.folder, image.job.env)
+            for message in warnings(units, TARGET_NVPTX, image.job.env):
+                image.log.warning(message)
         image.pack(compiled)
     except CompilerMissing:
         if "OFFLOAD_TARGET_DEFAULT" in os.environ:

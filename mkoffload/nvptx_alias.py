@@ -8,7 +8,6 @@ templates are.  So the compiler is asked for a list of them, too.
 
 from __future__ import annotations
 
-REFUSED = "error: alias definitions not supported in this configuration"
 OPTION, VERSION = "-malias", "-mptx=6.3"
 DUMPS = ("whole-program", "fnsummary")
 """IPA passes whose dumps list the symbols: before identical functions become one (pass icf), and after that."""

@@ -8,9 +8,9 @@ others do not have.
 
 from __future__ import annotations
 
-from gompy.abi.gomp import GOMP_DEVICE_NVIDIA_PTX
-from gompy.objects.names import ACCEL_TRUE, GOMP_NVPTX_VERSION, HOST_TABLE
-from mkoffload.hostobject import names_text, string, target_data_text
+from gompy.abi.gomp import GOMP_DEVICE_NVIDIA_PTX, GOMP_VERSION_NVIDIA_PTX
+from gompy.objects.names import ACCEL_TRUE, HOST_TABLE
+from mkoffload.hostobject import Registration, names_text, string, target_data_text
 from mkoffload.inputs import Described
 from mkoffload.nvptx_ptx import PtxImage
 
@@ -33,11 +33,14 @@ def ptx_file(image: PtxImage) -> bytes:
     return b"".join(image.objects)
 
 
-def host_object_text(image: PtxImage, path: str, objects: list[Described], output: str) -> str:
+def host_object_text(
+    image: PtxImage, path: str, objects: list[Described], output: str, registered: Registration
+) -> str:
     """Assembly text of the host object.
 
     ``path``: of the file with ``ptx_file``'s contents.  ``objects``: in table order, empty: not described.  ``output``:
-    name of the link's output, for messages.
+    name of the link's output, for messages.  ``registered``: how; from GOMP_VERSION 3 on the record ends in the number
+    of indirect functions.
     """
     # The zero before the first object keeps what the linker places there from looking like a part of it.
     lines = ['\t.section .rodata,"a",@progbits', "\t.byte 0"]
@@ -62,13 +65,14 @@ def host_object_text(image: PtxImage, path: str, objects: list[Described], outpu
     lines += _array("func_mappings", 16 * len(image.functions))
     for index, (_, dims) in enumerate(image.functions):
         lines.append(f"\t.quad .Lfn{index}\n\t.value {dims[0]}, {dims[1]}, {dims[2]}, 0")
-    lines += _array("target_data", 48)
-    for array, count in (
-        ("ptx_objs", len(image.objects)),
-        ("var_mappings", len(image.variables)),
-        ("func_mappings", len(image.functions)),
+    lines += [f"\t.balign {_ALIGN}", *(["\t.quad 0, 0, 0", *registered.mask] if registered.mask else [])]
+    lines += ["\t.type target_data, @object", "\t.size target_data, 48", "target_data:"]
+    for array, count, more in (
+        ("ptx_objs", len(image.objects), 0),
+        ("var_mappings", len(image.variables), 0),
+        ("func_mappings", len(image.functions), len(image.indirect)),
     ):
-        lines.append(f"\t.quad {array}\n\t.long {count}, 0")
+        lines.append(f"\t.quad {array}\n\t.long {count}, {more}")
     lines += [f"\t.hidden {HOST_TABLE}", "\t.text"]
     for name, function in (("init", "GOMP_offload_register_ver"), ("fini", "GOMP_offload_unregister_ver")):
         lines += [
@@ -78,10 +82,10 @@ def host_object_text(image: PtxImage, path: str, objects: list[Described], outpu
             "\tendbr64",
             "\tsubq $8, %rsp",
             "\t.cfi_adjust_cfa_offset 8",
-            f"\tmovl ${GOMP_NVPTX_VERSION:#x}, %edi",
+            f"\tmovl ${registered.version(GOMP_VERSION_NVIDIA_PTX):#x}, %edi",
             f"\tleaq {HOST_TABLE}(%rip), %rsi",
             f"\tmovl ${GOMP_DEVICE_NVIDIA_PTX}, %edx",
-            "\tleaq target_data(%rip), %rcx",
+            f"\tleaq target_data{registered.before}(%rip), %rcx",
             *(_DESCRIBED if objects and name == "init" else ()),
             f"\tcall {function}@PLT",
             ".Lregistered:" if name == "init" else "",

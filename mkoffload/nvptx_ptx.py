@@ -26,6 +26,7 @@ _SIMT_STACK = b"%simtstack_ar"
 class PtxImage:
     """``objects``: the code, each with its final NUL; ``functions`` and ``variables``: entries in the image's order.
 
+    ``indirect``: functions of ``declare target indirect`` (GCC 14), as ``functions`` without sizes.
     ``shared``: what GCC's ``simd`` loops share by mistake, and nothing can be done about here.
     """
 
@@ -35,6 +36,7 @@ class PtxImage:
         self.objects = objects
         self.functions = functions
         self.variables = variables
+        self.indirect: list[str] = []
 
     @property
     def tables(self) -> tuple[Names, Names]:
@@ -69,6 +71,8 @@ def missing_vtables(image: PtxImage) -> list[str]:
     found: dict[str, None] = {}
     for code in image.objects:
         if b"_ZTV" in code or b"_ZTT" in code:
+            import re  # a third of the time that all of this tool's modules take together
+
             for name in re.findall(rb"[ \t,({](_ZT[VTI]\w+)", code):
                 found[name.decode()] = None
     return [name for name in found if not any(f" VAR DEF: {name}\n".encode() in code for code in image.objects)]
@@ -94,7 +98,7 @@ def _strip(code: bytes, image: PtxImage, name: str) -> bytes:
 
 
 def _record(mark: str, image: PtxImage, name: str) -> None:
-    """One mark: ``FUNC_MAP "name"[, gang, worker, vector]`` or ``VAR_MAP "name"``."""
+    """One mark: ``FUNC_MAP "name"[, gang, worker, vector]``, ``VAR_MAP "name"`` or ``IND_FUNC_MAP "name"``."""
     keyword, _, rest = mark.partition(" ")
     symbol, _, sizes = rest[1:].partition('"')
     numbers: list[int] = []
@@ -107,8 +111,37 @@ def _record(mark: str, image: PtxImage, name: str) -> None:
         image.functions.append((symbol, (gang, worker, vector)))
     elif keyword == "VAR_MAP" and symbol and not numbers:
         image.variables.append(symbol)
+    elif keyword == "IND_FUNC_MAP" and symbol and not numbers:
+        image.indirect.append(symbol)
     else:
         raise ToolError(f"{name}: malformed ptx file: ‘//:{mark}’")
+
+
+_DECLARATION = b"// BEGIN GLOBAL FUNCTION DECL: "
+FUNCTION_TABLE, INDIRECT_TABLE = "$offload_func_table", "$offload_ind_func_table"
+"""Arrays of functions' addresses that the plugin reads: for reverse offload, and of indirect functions."""
+
+
+def table_object(image: PtxImage, table: str, functions: list[str | None]) -> bytes:
+    """A PTX object that defines an array of functions' addresses (None: 0).  Raises ToolError if one is not declared.
+
+    The function without contents keeps old drivers from taking the addresses for NULL (GCC PR 108098).
+    """
+    head = re.search(rb"\.version[^\n]*\n(?:[^\n]*\n)*?\.target[^\n]*\n", image.objects[-1])
+    lines = [head[0] if head is not None else b".version 6.0\n.target sm_30\n", b".address_size 64\n"]
+    dummy = f"{table}$dummy".encode()
+    lines += [b".func " + dummy + b" ();\n.func " + dummy + b" ()\n{\n}\n"]
+    for name in dict.fromkeys(filter(None, functions)):
+        assert name is not None
+        found = None
+        for code in image.objects:
+            found = found or re.search(_DECLARATION + re.escape(name.encode()) + rb"\n[^\n]*?(\.func [^\n]*)\n", code)
+        if found is None:
+            raise ToolError(f"no declaration of the function ‘{host_spelling(name)}’ in the device code")
+        lines.append(b".extern " + found[1] + b"\n")
+    words = ",".join(name or "0" for name in functions)
+    lines.append(f".visible .global .align 8 .u64 {table}[] = {{{words}}};\n".encode())
+    return b"".join(lines) + b"\0"
 
 
 def order_for(host: Names, image: Names) -> list[int] | None:

@@ -13,7 +13,7 @@ target region around the class does not reach it).
 
 from __future__ import annotations
 
-from gompy.objects.elf import SHN_UNDEF, STT_FUNC, STT_SECTION, Elf, Symbol
+from gompy.objects.elf import SHN_UNDEF, SHT_PROGBITS, STT_FUNC, STT_SECTION, Elf, Symbol
 from gompy.objects.names import OBJECT_KIND_ID, OBJECT_RECORD_SECTION, OFFLOAD_VAR_SECTION, SIZE_UNKNOWN
 from mkoffload.inputs import Described, Input
 
@@ -164,7 +164,7 @@ class Vtables:
             if symbol.shndx != SHN_UNDEF:
                 starts.setdefault(symbol.name, symbol.shndx)
         for section in compiled.sections:
-            for _, _, number, _ in compiled.relocations(section) if section.type == 1 else ():
+            for _, _, number, _ in compiled.relocations(section) if section.type == SHT_PROGBITS else ():
                 symbol = symbols[number]
                 if symbol.shndx != SHN_UNDEF:
                     edges.setdefault(section.index, set()).add(symbol.shndx)

@@ -295,6 +295,9 @@ class Build:
         }
         store.write_conf(str(part / store.CONF), conf)
         shutil.copy(self.log, part / store.LOG)
+        for path in (part, *part.iterdir(), part.parent):  # whatever the umask: what others can write is not run
+            if path.stat().st_uid == os.geteuid():
+                path.chmod(path.stat().st_mode & ~0o022)
         shutil.rmtree(target, ignore_errors=True)
         part.rename(target)
         self.progress.advance(WEIGHTS["probe"])

@@ -12,6 +12,7 @@ from pathlib import Path
 from gompy.accel import store
 from gompy.accel.errors import AccelError
 from gompy.objects.names import TARGET_INTELMIC
+from gompy.tools.linkcompiler import accel_folders
 
 EPILOG = """\
 The accelerator compiler is GCC's lto1 for x86_64-intelmicemul-linux-gnu, built from the source of the very compiler
@@ -82,7 +83,7 @@ def build(options: argparse.Namespace) -> int:
     from gompy.accel.build import Build, Plan, Stopped
 
     compiler = host.choose()
-    folders = store.data_folders()
+    folders = accel_folders()
     folder = options.prefix.absolute() / "share" / "gompy" / "accel" if options.prefix else Path(folders[0])
     there = store.find(compiler.identity, [str(folder)])
     if there is not None and not options.force:
@@ -123,6 +124,7 @@ def show(options: argparse.Namespace) -> int:
     for item in found:
         size = os.stat(item.lto1).st_size
         note = "in use" if used is not None and item.path == used.path else ""
+        note = f"not used: {item.distrusted}" if item.distrusted else note
         if not note and store.identity(item.conf.get("host_lto1", "")) != item.conf.get("host_identity"):
             note = "stale: its compiler has changed or is gone"
         note = f"  ({note})" if note else ""
@@ -137,7 +139,7 @@ def remove(options: argparse.Namespace) -> int:
     found = store.installed()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "gompy" / "accel"
     if options.all:
-        own = store.data_folders()[0]
+        own = accel_folders()[0]
         chosen = [item for item in found if os.path.dirname(item.path) == own]
     else:
         name = options.name or host.choose().name

@@ -14,7 +14,7 @@ from gompy.accel import tags
 from gompy.accel.errors import AccelError
 from gompy.accel.host import Host
 from gompy.objects.elf import ElfError, open_object
-from mkoffload.tables import table_names
+from gompy.objects.entrynames import table_names
 
 
 def device_command(host: Host, lto1: Path, objects: list[Path], output: Path) -> list[str]:

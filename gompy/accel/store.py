@@ -2,13 +2,15 @@
 
 ``<data>/gompy/accel/<name>/`` has ``lto1`` and ``accel.conf`` (``key = value`` lines); ``<data>`` is each of the XDG
 data folders.  An accel lto1 reads the streams of one very build of the host compiler, so ``accel.conf`` notes the
-identity of the host's lto1, and only a folder whose note agrees is used.  Every offload link imports this module: it
-needs ``os`` and nothing else.
+identity of the host's lto1, and only a folder whose note agrees is used.  Nor is one used that anybody but the user and
+root could have put there.  Every offload link imports this module: it needs ``os`` and nothing else.
 """
 
 from __future__ import annotations
 
 import os
+
+from gompy.tools.linkcompiler import accel_folders
 
 LTO1 = "lto1"
 CONF = "accel.conf"
@@ -37,21 +39,26 @@ class Installed:
         """The folder's own name: the compiler's version."""
         return os.path.basename(self.path)
 
+    @property
+    def distrusted(self) -> str:
+        """Why it is not run, "" if it may be: something of it is somebody else's, or can be written by others."""
+        program = os.path.realpath(self.lto1)
+        folders = (os.path.dirname(self.path), self.path, os.path.dirname(program))
+        for path in (*folders, program, os.path.join(self.path, CONF)):
+            try:
+                status = os.stat(path)
+            except OSError as error:
+                return f"{path}: {error.strerror}"
+            if status.st_uid not in (os.geteuid(), 0):
+                return f"{path} belongs to user {status.st_uid}"
+            if status.st_mode & 0o022:
+                return f"{path} can be written by others"
+        return ""
+
     def fits(self, identity: str) -> bool:
-        """Whether it was built for the host compiler of that identity."""
-        return bool(identity) and self.conf.get("host_identity") == identity and self.conf.get("format") == FORMAT
-
-
-def data_folders() -> list[str]:
-    """``gompy/accel`` in the XDG data folders, the user's first (XDG Base Directory Specification)."""
-    folders = []
-    home = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
-    if os.path.isabs(home):
-        folders.append(home)
-    for folder in (os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":"):
-        if os.path.isabs(folder) and folder not in folders:
-            folders.append(folder)
-    return [os.path.join(folder, "gompy", "accel") for folder in folders]
+        """Whether it was built for the host compiler of that identity, and may be run."""
+        agrees = bool(identity) and self.conf.get("host_identity") == identity and self.conf.get("format") == FORMAT
+        return agrees and not self.distrusted
 
 
 def read_conf(path: str) -> Conf:
@@ -76,7 +83,7 @@ def write_conf(path: str, conf: Conf) -> None:
 def installed(folders: list[str] | None = None) -> list[Installed]:
     """All accelerator compilers, in the order in which they are looked for."""
     found = []
-    for folder in data_folders() if folders is None else folders:
+    for folder in accel_folders() if folders is None else folders:
         try:
             names = sorted(os.listdir(folder))
         except OSError:

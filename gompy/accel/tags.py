@@ -60,7 +60,7 @@ def function_tag(elf: Elf) -> int:
     section = next((s for s in elf.sections if s.name.startswith(REGION)), None)
     if section is None:
         raise AccelError(f"{elf.name}: has no offload stream: the compiler was configured without offload targets")
-    body = decompress(elf.content(section))
+    body = decompress(elf.contents(section))
     cfg_size = int.from_bytes(body[8:12], "little")
     value = shift = 0
     for byte in body[HEADER_SIZE + cfg_size :][:5]:

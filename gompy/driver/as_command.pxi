@@ -3,7 +3,7 @@
 
 # --- finding the real assembler -------------------------------------------------------------------------------------
 
-cdef bint usable(const char *path, stat_s *self) noexcept nogil:
+cdef bint is_usable(const char *path, stat_s *self) noexcept nogil:
     """Whether ``path`` is an executable other than this program."""
     cdef stat_s st
     if stat(path, &st) != 0 or not S_ISREG(st.st_mode) or access(path, X_OK) != 0:
@@ -11,7 +11,7 @@ cdef bint usable(const char *path, stat_s *self) noexcept nogil:
     return st.st_dev != self.st_dev or st.st_ino != self.st_ino
 
 
-cdef char *search(const char *dirs, stat_s *self) noexcept nogil:
+cdef char *search_path(const char *dirs, stat_s *self) noexcept nogil:
     """First ``as`` in a colon-separated list of directories that is not this program; NULL if none."""
     cdef const char *end
     cdef size_t size
@@ -29,7 +29,7 @@ cdef char *search(const char *dirs, stat_s *self) noexcept nogil:
             path[0] = 46
             size = 1
         memcpy(path + size, b"/as", 4)
-        if usable(path, self):
+        if is_usable(path, self):
             return path
         if end == NULL:
             return NULL
@@ -45,15 +45,15 @@ cdef char *real_assembler() noexcept nogil:
     if stat("/proc/self/exe", &self) != 0:
         self.st_dev = 0
         self.st_ino = 0
-    found = search(secure_getenv("COMPILER_PATH"), &self)
+    found = search_path(secure_getenv("COMPILER_PATH"), &self)
     if found == NULL:
-        found = search(secure_getenv("PATH"), &self)
+        found = search_path(secure_getenv("PATH"), &self)
     if found == NULL:
-        found = search("/usr/local/bin:/usr/bin:/bin", &self)
+        found = search_path("/usr/local/bin:/usr/bin:/bin", &self)
     return found
 
 
-# --- the name of the output -------------------------------------------------------------------------------------------
+# --- the name of the output ------------------------------------------------------------------------------------------
 
 cdef struct Scan:
     const char *output

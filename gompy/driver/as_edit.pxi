@@ -31,14 +31,11 @@ cdef void source_name(Object *obj, char *name) noexcept nogil:
         return
 
 
-
-
-
 cdef char hex_digit(uint64_t value) noexcept nogil:
     return <char> (48 + value) if value < 10 else <char> (87 + value)
 
 
-cdef bint edit(Object *obj, int fd, bint rename) noexcept nogil:
+cdef bint edit_object(Object *obj, int fd, bint rename) noexcept nogil:
     """Make the edits and write them; True if the file is as it should be afterwards."""
     cdef Elf64_Ehdr *header = <Elf64_Ehdr *> obj.data
     cdef Elf64_Shdr *sections
@@ -88,8 +85,8 @@ cdef bint edit(Object *obj, int fd, bint rename) noexcept nogil:
     used = 1
     for i in range(1, obj.count):
         name = name_of(obj, i)
-        if (sections[i].sh_type == SHT_PROGBITS and
-                (strcmp(name, SECTION_FUNCS) == 0 or strcmp(name, SECTION_VARS) == 0)):
+        if sections[i].sh_type == SHT_PROGBITS and (strcmp(name, SECTION_FUNCS) == 0 or strcmp(name, SECTION_VARS) == 0
+                                                    or strcmp(name, SECTION_INDIRECT) == 0):
             sections[i].sh_flags |= SHF_GNU_RETAIN
             retained = True
         # ".rela.text" stands right behind ".text": let it have its name's tail, as the assembler does.

@@ -41,6 +41,7 @@ cdef extern from *:
     static const char PREFIX_OFFLOAD[] = ".gnu.offload_lto_";
     static const char SECTION_FUNCS[] = ".gnu.offload_funcs";
     static const char SECTION_VARS[] = ".gnu.offload_vars";
+    static const char SECTION_INDIRECT[] = ".gnu.offload_ind_funcs";
     static const char SECTION_RECORD[] = "gompy_offload_objects";
     _Static_assert (sizeof PREFIX_LTO == sizeof PREFIX_IR, "renaming keeps the length");
     """
@@ -49,6 +50,7 @@ cdef extern from *:
     const char PREFIX_OFFLOAD[]
     const char SECTION_FUNCS[]
     const char SECTION_VARS[]
+    const char SECTION_INDIRECT[]
     const char SECTION_RECORD[]
     ctypedef struct Elf64_Ehdr:
         unsigned char e_ident[16]
@@ -126,7 +128,7 @@ include "as_object.pxi"
 include "as_edit.pxi"
 
 
-cdef int process(const char *output, stat_s *before, bint existed) noexcept nogil:
+cdef int process_output(const char *output, stat_s *before, bint existed) noexcept nogil:
     """Edit the assembler's output if it is one of ours to edit; 0, or errno of what failed."""
     cdef stat_s st
     cdef Object obj
@@ -144,7 +146,7 @@ cdef int process(const char *output, stat_s *before, bint existed) noexcept nogi
     obj.data = <char *> mmap(NULL, obj.size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0)
     if obj.data == <char *> MAP_FAILED:
         return errno
-    if parse(&obj) and not edit(&obj, fd, mode != NULL and strcmp(mode, b"rename") == 0):
+    if parse_object(&obj) and not edit_object(&obj, fd, mode != NULL and strcmp(mode, b"rename") == 0):
         return errno if errno != 0 else 12
     return 0
 
@@ -158,7 +160,8 @@ cdef public int main(int argc, char **argv) noexcept nogil:
     cdef int status = 0, error, i
     cdef bint existed
     if program == NULL:
-        fprintf(stderr, "as: fatal error: cannot find the real assembler in COMPILER_PATH or PATH (set GOMPY_REAL_AS)\n")
+        fprintf(stderr,
+                "as: fatal error: cannot find the real assembler in COMPILER_PATH or PATH (set GOMPY_REAL_AS)\n")
         return 1
     scan.output = NULL
     scan.takes_output = False
@@ -182,7 +185,7 @@ cdef public int main(int argc, char **argv) noexcept nogil:
         return 128 + WTERMSIG(status)
     if WEXITSTATUS(status) != 0 or scan.informative:
         return WEXITSTATUS(status)
-    error = process(scan.output, &before, existed)
+    error = process_output(scan.output, &before, existed)
     if error != 0:
         fprintf(stderr, "as: fatal error: %s: cannot edit the object: %s\n", scan.output, strerror(error))
         return 1

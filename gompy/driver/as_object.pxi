@@ -10,7 +10,7 @@ cdef struct Object:
     size_t names_size
 
 
-cdef bint parse(Object *obj) noexcept nogil:
+cdef bint parse_object(Object *obj) noexcept nogil:
     """Check that the file is a relocatable we understand and fill in the rest of ``obj``."""
     cdef Elf64_Ehdr *header = <Elf64_Ehdr *> obj.data
     cdef Elf64_Shdr *shdr
@@ -82,7 +82,7 @@ cdef size_t stem_length(const char *name, const char *old) noexcept nogil:
     return length
 
 
-cdef uint64_t mix(uint64_t h, const char *data, size_t size) noexcept nogil:
+cdef uint64_t mix_hash(uint64_t h, const char *data, size_t size) noexcept nogil:
     """Hash of bytes: multiply and fold, eight bytes at a time.  Not for security: only to tell objects apart."""
     cdef uint64_t word
     cdef size_t i = 0
@@ -112,8 +112,8 @@ cdef uint64_t content_id(Object *obj, const char *old) noexcept nogil:
         length = prefix_length(name)
         if length == 0 or obj.sections[i].sh_type == SHT_NOBITS:
             continue
-        h = mix(h, name + length, stem_length(name, old) - length)
-        h = mix(h, obj.data + obj.sections[i].sh_offset, obj.sections[i].sh_size)
+        h = mix_hash(h, name + length, stem_length(name, old) - length)
+        h = mix_hash(h, obj.data + obj.sections[i].sh_offset, obj.sections[i].sh_size)
     if h >> 60 == 0:
         h |= <uint64_t> 1 << 60
     return h

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
+from gompy.abi.gcc import NAMED, SUPPORTED, major_of, nearest, newer
 from gompy.driver.errors import DriverError, quote
-from gompy.objects.releases import NAMED, SUPPORTED, major_of, newer
 
 
 class Language:
@@ -22,6 +22,8 @@ class Language:
         self.variable = variable
         self.default = default
 
+
+OURS = ("gompcc", "gompc++", "gompfortran", "gompclang", "gompclang++")
 
 C = Language("gompcc", "GOMPY_CC", "gcc")
 CXX = Language("gompc++", "GOMPY_CXX", "g++")
@@ -69,7 +71,7 @@ def which(name: str) -> str:
     for folder in folders:
         path = os.path.join(folder, name)
         if os.access(path, os.X_OK) and not os.path.isdir(path):
-            if os.path.basename(os.path.realpath(path)) in ("gompcc", "gompc++", "gompfortran"):
+            if os.path.basename(os.path.realpath(path)) in OURS:
                 continue
             return path
     return ""
@@ -102,13 +104,14 @@ def chosen(language: Language) -> Compiler:
     other = _versioned(language)
     if other is not None:
         return other
-    last = f"{language.default}-{SUPPORTED[-1]}"
-    raise DriverError(f"no {language.default} and no {last} in PATH: install {last}, or set {language.variable}")
+    numbered = f"no {language.default}-{SUPPORTED[0]} to {language.default}-{SUPPORTED[-1]}"
+    mend = f"install {language.default}, or set {language.variable}"
+    raise DriverError(f"no {language.default} and {numbered} in PATH: {mend}")
 
 
 def _versioned(language: Language) -> Compiler | None:
-    """The first ``gcc-<n>`` of the supported releases that is there."""
-    for number in SUPPORTED:
+    """The newest ``gcc-<n>`` of the supported releases that is there."""
+    for number in reversed(SUPPORTED):
         path = which(f"{language.default}-{number}")
         if path:
             return Compiler(path, [f"{language.default}-{number}"])
@@ -144,10 +147,33 @@ def fit(language: Language) -> tuple[Compiler, Facts]:
             known_other = facts(other)
             if not known_other.problem:
                 return other, known_other
-        mend += f": install {language.default}-{SUPPORTED[-1]}, or set {language.variable}"
+        mend += f": install {language.default}-{nearest(major_of(known.version))}, or set {language.variable}"
     else:
         mend += f": set {language.variable} to one, or unset it"
     raise DriverError(f"{quote(' '.join(first.words))} {known.problem}; {mend}")
+
+
+def together() -> tuple[str, dict[str, str]]:
+    """The version of one gcc that has all three languages, and the variables to set for it, none where each default is.
+
+    Objects of two releases are not linked together.  Raises DriverError if there is none.
+    """
+    languages = (C, CXX, FORTRAN)
+    versions: list[str] = []
+    lacking: DriverError | None = None
+    for language in languages:
+        try:
+            versions.append(fit(language)[1].version)
+        except DriverError as error:
+            lacking = lacking or error
+    if lacking is None and len({major_of(version) for version in versions}) == 1:
+        return versions[0], {}
+    for number in reversed(SUPPORTED):
+        paths = [which(f"{language.default}-{number}") for language in languages]
+        if all(paths):
+            variables = {language.variable: path for language, path in zip(languages, paths, strict=True)}
+            return facts(Compiler(paths[0], [paths[0]])).version, variables
+    raise lacking or DriverError(f"gcc, g++ and gfortran are of different releases: {', '.join(versions)}")
 
 
 def _cache_file() -> str:

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 E2BIG = 7  # errno.h
+REGIONS, SAVE_REGIONS = "GOMPY_REGIONS", "--save-regions"  # gompy/driver/save_regions.py, read only where asked for
 SHOW = ("-show", "--show", "-showme", "--showme")
 
 
-def drive(language: compiler.Language) -> None:
-    """Carry out the command in sys.argv."""
+def prepare(language: compiler.Language) -> None:
+    """Signals, streams and the environment as the compiler that we become is to find them."""
     import _signal  # type: ignore[import-not-found]  # the module signal takes 3 ms to import
 
     # Ctrl-C ends us as it ends gcc.  Python ignores the other two; a program started by exec would go on ignoring them.
@@ -32,14 +33,27 @@ def drive(language: compiler.Language) -> None:
         from gompy.objects import standard
 
         standard.open_closed()
-    arguments = sys.argv[1:]
     errors.restore_locale()
+
+
+def drive(language: compiler.Language) -> None:
+    """Carry out the command in sys.argv."""
+    prepare(language)
+    arguments = sys.argv[1:]
     try:
+        if REGIONS in os.environ or any(word.startswith(SAVE_REGIONS) for word in arguments):
+            from gompy.driver import save_regions
+
+            arguments = save_regions.apply(language, arguments)
         for word in arguments:
             if word in SHOW or word.startswith(("--showme:", "-showme:")):
                 from gompy.driver import show
 
                 sys.exit(show.show(language, arguments, word))
+        if arguments == ["--help"]:
+            from gompy.driver import help
+
+            errors.output(help.text(language) + "\n")
         made = plan.make(language, arguments)
     except errors.DriverError as error:
         errors.report(language.program, error)
@@ -82,10 +96,10 @@ def response_file(words: list[str]) -> str:
 
         low, handle = handle, fcntl(handle, F_DUPFD, 3)
         os.close(low)
-    special = set(" \t\n\r\v\f'\"\\")
-    quoted = ("".join(f"\\{char}" if char in special else char for char in word) or "''" for word in words)
+    from gompy.tools.response import join
+
     with open(handle, "wb", closefd=False) as file:
-        file.write(os.fsencode("\n".join(quoted)))
+        file.write(os.fsencode(join(words)))
     return f"@/proc/self/fd/{handle}"
 
 

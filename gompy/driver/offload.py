@@ -6,14 +6,14 @@ check_offload_target_name), with the emulated device added to the targets that t
 
 from __future__ import annotations
 
+from gompy.abi.targets import TARGETS, find
 from gompy.driver.errors import DriverError, quote
-from gompy.objects.names import TARGET_ALIASES, TARGET_INTELMIC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-OURS = (TARGET_INTELMIC,)
+OURS = tuple(target.name for target in TARGETS if target.emulated)
 """Targets whose mkoffload is ours; gcc's driver does not know them."""
 
 _SPELLINGS = (
@@ -46,12 +46,13 @@ class Selection:
         """The targets to build for: the emulated device, if the line makes no choice."""
         if self.disabled and not self.targets:
             return []
-        return [TARGET_INTELMIC] if self.targets is None else self.targets
+        return [TARGETS[0].name] if self.targets is None else self.targets
 
 
 def full_name(target: str) -> str:
     """The target that an alias stands for."""
-    return TARGET_ALIASES.get(target, target)
+    found = find(target)
+    return found.name if found is not None else target
 
 
 def split_list(text: str) -> list[str]:

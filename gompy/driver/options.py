@@ -9,17 +9,6 @@ from __future__ import annotations
 
 import os
 
-_SEPARATE = """
--o -x -I -L -l -D -U -A -B -T -u -z -e -h -R -F -J -MF -MT -MQ -Tbss -Tdata -Ttext -Xlinker -Xassembler -Xpreprocessor
--aux-info -dumpbase -dumpbase-ext -dumpdir -fintrinsic-modules-path -idirafter -imacros -imultiarch -imultilib -include
--iprefix -iquote -isysroot -isystem -iwithprefix -iwithprefixbefore -specs -wrapper --param --sysroot --assert
---define-macro --dump --dumpbase --dumpbase-ext --dumpdir --entry --for-assembler --for-linker --force-link --imacros
---include --include-directory --include-directory-after --include-prefix --include-with-prefix
---include-with-prefix-after --include-with-prefix-before --language --library-directory --output --output-pch= --prefix
---print-file-name --print-prog-name --specs --undefine-macro"""
-SEPARATE = frozenset(_SEPARATE.split())
-"""Options that take the next word as their argument when they stand alone."""
-
 _SOURCE_SUFFIXES = """
 .c .i .ii .cc .cp .cxx .cpp .CPP .c++ .C .m .mi .mm .M .mii
 .f .for .ftn .F .FOR .fpp .FPP .FTN .f90 .f95 .f03 .f08 .F90 .F95 .F03 .F08 .fii
@@ -36,9 +25,6 @@ STOP_BEFORE_ASSEMBLY = frozenset(
     ("-E", "-M", "-MM", "-fsyntax-only", "--preprocess", "--dependencies", "--user-dependencies")
 )
 STOP_BEFORE_LINK = {"-c": "-c", "--compile": "-c", "-S": "-S", "--assemble": "-S"}
-
-NESTING_LIMIT = 2000
-"""``@file`` within ``@file``: as libiberty's expandargv."""
 
 
 class Word:
@@ -100,68 +86,19 @@ class CommandLine:
         return bool(self.sources or self.assembler or self.linker_inputs)  # headers alone are not linked
 
 
-def split_response(text: str) -> list[str]:
-    """Split the contents of an ``@file`` (libiberty's buildargv).
-
-    White space separates; quotes of both kinds group; a backslash takes the next character as it is, within quotes too.
-    """
-    words: list[str] = []
-    current: list[str] | None = None
-    quote = ""
-    escaped = False
-    for char in text:
-        if escaped:
-            assert current is not None
-            current.append(char)
-            escaped = False
-        elif char == "\\":
-            current = [] if current is None else current
-            escaped = True
-        elif quote:
-            assert current is not None
-            if char == quote:
-                quote = ""
-            else:
-                current.append(char)
-        elif char in "'\"":
-            current = [] if current is None else current
-            quote = char
-        elif char in " \t\n\r\v\f":
-            if current is not None:
-                words.append("".join(current))
-                current = None
-        else:
-            current = [] if current is None else current
-            current.append(char)
-    if current is not None:
-        words.append("".join(current))
-    return words
-
-
 def expand(arguments: list[str]) -> list[Word]:
     """Replace every ``@file`` that can be read by its words; others stay as they are, as gcc does."""
-    words: list[Word] = []
-    budget = NESTING_LIMIT
-    pending = [(text, index) for index, text in enumerate(arguments)]
-    pending.reverse()
-    while pending:
-        text, origin = pending.pop()
-        if len(text) > 1 and text[0] == "@" and budget:
-            try:
-                with open(text[1:], "rb") as file:
-                    contents = os.fsdecode(file.read())
-            except OSError:
-                pass
-            else:
-                budget -= 1
-                pending += [(inner, origin) for inner in reversed(split_response(contents))]
-                continue
-        words.append(Word(text, origin))
-    return words
+    if not any(word.startswith("@") for word in arguments):
+        return [Word(text, index) for index, text in enumerate(arguments)]
+    from gompy.tools.response import expand_from
+
+    return [Word(text, origin) for text, origin in expand_from(arguments)]
 
 
 def parse(arguments: list[str]) -> CommandLine:
     """Classify a command line (without the program's name)."""
+    from gompy.tools.options import SEPARATE  # here: most lines are known by less not to concern us
+
     line = CommandLine(arguments)
     line.words = expand(arguments)
     language = ""  # of -x; "" is "none"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from gompy.abi.gcc import major_of, release
 from gompy.driver import compiler, offload, options, paths
 from gompy.driver.errors import DriverError, quote
 from gompy.objects.names import ACCEL_ONLY
@@ -160,11 +161,12 @@ def _without_model(language: compiler.Language, line: options.CommandLine) -> Pl
 
 def _offloading(language: compiler.Language, line: options.CommandLine, chosen: offload.Selection) -> Plan:
     """A command with an offloading model in effect."""
-    command, _ = compiler.fit(language)
+    command, known = compiler.fit(language)
     kept = list(chosen.kept)
     before: list[str] = []
     environment: dict[str, str | None] = {TARGET_NAMES: None, TARGET_DEFAULT: None, OPTIONS: None, AS: None}
     messages: list[tuple[str, str]] = []
+    after: list[str] = []
     user_lto = bool(line.lto)
     for index, word in enumerate(kept):
         if not user_lto and word and (word in _LTO_WORDS or word.startswith("-flto=")):
@@ -191,6 +193,8 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
             # The stock compiler makes device code too, where it folds acc_on_device to "the host"; a call has it right.
             option = "-fno-builtin-acc_on_device"  # which Fortran's compiler warns of
             before.append(f"-specs={paths.OPENACC_SPECS}" if line.fortran else option)
+    if device_code and any(name in offload.OURS for name in chosen.names):
+        before += _unfolded(known, line)
     if device_code and line.fortran and line.openmp:
         from gompy.driver import lost_depend
 
@@ -210,6 +214,12 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     else:
         environment[TARGET_NAMES] = ":".join(chosen.names)
         if line.links:
+            if any(_brought_by_clang(name) for name in line.linker_inputs):
+                from gompy.driver import clang
+
+                first, last = clang.words_for_gcc(line.linker)
+                before += first
+                after = last
             before += link_words()  # with -nodefaultlibs and -nostdlib too: gcc adds -lgomp even then
             messages += [("warning", text) for text in _host_only(line)]
         else:
@@ -217,10 +227,16 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
             theirs = [name for name in chosen.names if name not in offload.OURS]
             if theirs:
                 before.append(f"-foffload={','.join(theirs)}")
-    plan = Plan(command, [*before, *options.rebuild(line, kept)], line)
+    plan = Plan(command, [*before, *options.rebuild(line, kept), *after], line)
     plan.environment = environment
     plan.messages = messages
     return plan
+
+
+def _unfolded(known: compiler.Facts, line: options.CommandLine) -> list[str]:
+    """Options by which calls stay calls that the release's compilers would answer for the host."""
+    folded = release(major_of(known.version)).folded
+    return [f"-fno-builtin-{name}" for name in (folded[:1] if line.fortran else folded)]
 
 
 def _sanitizers(line: options.CommandLine) -> list[str]:
@@ -255,6 +271,17 @@ def _host_only(line: options.CommandLine) -> list[str]:
         # Its target.o comes along with some of the others, such as that of host teams, and defines GOMP_target_ext.
         reasons.append("libgomp.a in a program that is not static may replace libgompy.so: regions may run on the host")
     return reasons if reasons and (line.sources or any(has_regions(name) for name in objects)) else []
+
+
+def _brought_by_clang(name: str) -> bool:
+    """Whether an object or archive has device code of clang's.  Read, not mapped: each link does it."""
+    if not name.endswith((".o", ".a")):
+        return False
+    try:
+        with open(name, "rb") as file:
+            return b".llvm.offloading\0" in file.read(_LARGEST_SEARCHED)
+    except OSError:
+        return False
 
 
 def _b_option(rename: bool) -> str:

@@ -1,4 +1,4 @@
-"""``accel/nvptx-none/mkoffload``: python -I -S of this file, so the path is set up here."""
+"""clang-linker-wrapper, as clang starts it: python -I -S of this file, so the path is set up here."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 
 if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # Ctrl-C while modules are loaded is no traceback
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from gompy.tools.toolmain import toolmain
 
-toolmain("mkoffload", "mkoffload.nvptx", "build")
+toolmain("clang-linker-wrapper", "gompy.clang_link.main", "work")

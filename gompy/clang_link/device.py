@@ -1,0 +1,191 @@
+"""One target's image, linked by clang of the images that objects brought.
+
+CPUs get a shared object, nvptx64 what ptxas and nvlink make of PTX.  LLVM IR goes through clang: by lld's LTO where lld
+is installed, else file by file.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gompy.abi import llvm
+from gompy.clang_link.inputs import Found, values_of
+from gompy.clang_link.options import Options
+from gompy.tools.process import ToolError, find_in, run, write_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gompy.tools.process import Temps
+
+CPUS = ("x86_64", "aarch64", "powerpc64le", "powerpc64")
+
+
+def find_clang() -> str:
+    """The clang that has started us, else the environment's or one of PATH.  Raises ToolError."""
+    try:
+        parent = os.readlink(f"/proc/{os.getppid()}/exe")
+    except OSError:
+        parent = ""
+    if os.path.basename(parent).startswith("clang"):
+        return parent
+    folders = os.environ.get("PATH", "").split(":")
+    given = os.environ.get("GOMPY_CLANG", "").strip()
+    if given:
+        folders = ["", *folders] if "/" in given else folders
+    found = next(
+        (
+            path
+            for name in ([given] if given else ["clang-16", "clang-19", "clang"])
+            if (path := find_in(folders, name))
+        ),
+        None,
+    )
+    if found is None:
+        raise ToolError("cannot find clang in PATH: install clang-16")
+    return found
+
+
+def show(words: list[str]) -> None:
+    """A command as clang's wrapper shows it."""
+    import sys
+
+    sys.stderr.write(f' "{words[0]}" {" ".join(words[1:])}\n')
+
+
+class DeviceLink:
+    """The link of one target's images."""
+
+    def __init__(self, options: Options, temps: Temps, target: tuple[str, str], found: list[Found]) -> None:
+        self.options = options
+        self.temps = temps
+        self.triple, self.arch = target
+        self.found = found
+        self.clang = find_clang()
+        self.level = f"-{options.last('--opt-level', 'O2')}"
+
+    def _run(self, words: list[str]) -> None:
+        if self.options.verbose or self.options.dry:
+            show(words)
+        if not self.options.dry:
+            run(words, os.environ)
+
+    def _name(self, stem: str, suffix: str) -> str:
+        """A file for what lies between; with --save-temps in the current folder."""
+        if not self.options.save_temps:
+            return self.temps.name(suffix)
+        return f"{os.path.basename(stem)}{suffix}"
+
+    def _tool(self, name: str) -> str:
+        """A program of the same LLVM."""
+        folder = os.path.dirname(os.path.realpath(self.clang))
+        version = os.path.basename(os.path.dirname(folder)).rpartition("-")[2]
+        path = find_in([folder], name) or find_in(os.environ.get("PATH", "").split(":"), f"{name}-{version}")
+        if path is None:
+            package = "lld" if name == "ld.lld" else "llvm"
+            raise ToolError(f"cannot find {name} beside {self.clang}: install {package}-{version}")
+        return path
+
+    def inputs(self) -> tuple[list[str], list[str]]:
+        """Files of the images: of machine code, of LLVM IR."""
+        code: list[str] = []
+        bitcode: list[str] = []
+        for item in self.found:
+            binary = item.binary
+            stem = os.path.basename(item.source).partition(".")[0].partition("(")[0]
+            name = self._name(f"{stem}-{self.triple}-{self.arch}", f".{binary.extension}")
+            write_file(name, binary.image)
+            (bitcode if binary.image_kind == llvm.IMG_BITCODE else code).append(name)
+        for library in self.options.values.get("--bitcode-library", []):
+            names, equals, path = library.partition("=")
+            if not equals or names.count("-") < 2:
+                raise ToolError(f"--bitcode-library={library}: it must be KIND-TRIPLE-ARCH=PATH")
+            if names.partition("-")[2] == f"{self.triple}-{self.arch}":
+                bitcode.append(path)
+        return code, bitcode
+
+    def link(self) -> tuple[bytes, int]:
+        """The image and its kind.  Raises ToolError."""
+        code, bitcode = self.inputs()
+        output = f"{self.options.output}.{self.triple.partition('-')[0]}.{self.arch or 'native'}"
+        if "--embed-bitcode" in self.options.flags and bitcode and not code:
+            image = self._name(output, ".img")
+            self._run([self._tool("llvm-link"), "-o", image, *bitcode])
+            return self._contents(image), llvm.IMG_BITCODE
+        image = self._name(output, ".img")
+        if self.triple.startswith("nvptx"):
+            self._nvptx(image, code, bitcode)
+        elif self.triple.partition("-")[0] in CPUS:
+            self._cpu(image, code, bitcode)
+        else:
+            raise ToolError(f"{self.found[0].source}: images for {self.triple} are not implemented")
+        return self._contents(image), llvm.IMG_OBJECT
+
+    def _contents(self, image: str) -> bytes:
+        if self.options.dry:
+            return b""
+        with open(image, "rb") as file:
+            return file.read()
+
+    def _command(self, output: str) -> list[str]:
+        options = self.options
+        words = [self.clang, "-o", output, f"--target={self.triple}", self.level]
+        words += [f"-march={self.arch}"] if self.arch else []
+        words += ["-g"] if "--device-debug" in options.flags else []
+        return words
+
+    def _more(self) -> list[str]:
+        """--device-linker's words for this target."""
+        found = []
+        for value in self.options.values.get("--device-linker", []):
+            triple, equals, word = value.partition("=")
+            if not equals or "-" not in triple or triple.startswith("-"):
+                found.append(f"-Wl,{value}")
+            elif triple == self.triple:
+                found.append(f"-Wl,{word}")
+        return found
+
+    def _cpu(self, output: str, code: list[str], bitcode: list[str]) -> None:
+        files, lto = list(code), list[str]()
+        if bitcode:
+            try:
+                self._tool("ld.lld")
+                lto = ["-flto", "-fuse-ld=lld"]
+                files += bitcode
+            except ToolError:
+                files += [self._compiled(name) for name in bitcode]
+        words = [*self._command(output), "-shared", "-fPIC", *lto, "-Wl,--no-undefined", "-Wl,-Bsymbolic", *files]
+        self._run([*words, *host_libraries(self.options.link), *self._more()])
+
+    def _compiled(self, name: str) -> str:
+        """Machine code of a file of LLVM IR."""
+        output = self._name(name, ".lto.o")
+        self._run([*self._command(output), "-fPIC", "-c", "-x", "ir", name])
+        return output
+
+    def _nvptx(self, output: str, code: list[str], bitcode: list[str]) -> None:
+        """ptxas and nvlink are clang's to find."""
+        files = list(code)
+        cuda = [f"--cuda-path={path}" for path in self.options.values.get("--cuda-path", [])[-1:]]
+        if bitcode:
+            joined, ptx = self._name(output, ".postlink.bc"), self._name(output, ".s")
+            self._run([self._tool("llvm-link"), "-o", joined, *bitcode])
+            self._run([*self._command(ptx), *cuda, "-S", "-x", "ir", joined])
+            files.append(ptx)
+        more = [word for value in self.options.values.get("--ptxas-arg", []) for word in ("-Xcuda-ptxas", value)]
+        self._run([*self._command(output), *cuda, *more, *files, *self._more()])
+
+
+def host_libraries(link: list[str]) -> list[str]:
+    """Libraries of the host's link and where they are: an image for a CPU may need them as well."""
+    words = [f"-L{folder}" for folder in values_of(link, "-L")]
+    rest = iter(link)
+    for word in rest:
+        if word in ("-rpath", "--rpath"):
+            words.append(f"-Wl,-rpath,{next(rest, '')}")
+        elif word.startswith(("-rpath=", "--rpath=")):
+            words.append(f"-Wl,-rpath,{word.partition('=')[2]}")
+        elif word == "-l":
+            words.append(f"-l{next(rest, '')}")
+        elif word.startswith("-l"):
+            words.append(word)
+    return words

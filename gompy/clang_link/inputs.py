@@ -1,0 +1,204 @@
+"""Which device images a link takes: those of its objects, and of archives' members that are needed.
+
+Archives are lazy for each target: a member's image is taken if it defines a symbol that is undefined so far, or a
+visible one that nobody has, and its target has images already.  The archive is walked again after each.  Sources:
+clang-linker-wrapper of LLVM 16 by what it does; GNU ld's manual for -l and -L.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from gompy.abi import llvm
+from gompy.objects.archive import is_archive, members
+from gompy.objects.elf import SHN_UNDEF, STB_LOCAL, STB_WEAK, STT_FILE, STT_SECTION, STV_HIDDEN
+from gompy.objects.offload_binary import MAGIC, OffloadBinary, read_all
+from gompy.objects.view import Damaged, ElfView
+from gompy.tools.process import ToolError
+
+_WITH_VALUE = frozenset(
+    (
+        *("-o", "-m", "-z", "-e", "-h", "-soname", "-u", "-T", "-y", "-Y", "-rpath", "-rpath-link", "-dynamic-linker"),
+        *(
+            "--dynamic-linker",
+            "--version-script",
+            "-plugin",
+            "-plugin-opt",
+            "--build-id=",
+            "-Map",
+            "-F",
+            "-f",
+            "-A",
+            "-R",
+        ),
+        *("-a", "-c", "-G", "-b", "--format", "--rpath", "--soname", "--defsym", "--undefined", "-I", "--script"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """An image and where it comes from."""
+
+    binary: OffloadBinary
+    source: str
+
+    @property
+    def target(self) -> tuple[str, str]:
+        """The link that it belongs to."""
+        return self.binary.triple, self.binary.arch
+
+
+@dataclass
+class _Symbols:
+    """A target's symbols: what is defined, what is not."""
+
+    defined: set[str] = field(default_factory=set)
+    undefined: set[str] = field(default_factory=set)
+
+
+def names_of(image: bytes, shown: str) -> tuple[set[str], set[str], set[str]]:
+    """Symbols of an image: visible ones it defines, all it defines for others, those it needs.  Raises Damaged."""
+    visible: set[str] = set()
+    defined: set[str] = set()
+    needed: set[str] = set()
+    if not image.startswith(b"\x7fELF"):
+        return visible, defined, needed
+    for symbol in ElfView(image, shown).symbols():
+        if symbol.bind == STB_LOCAL or symbol.type in (STT_SECTION, STT_FILE) or not symbol.name:
+            continue
+        if symbol.shndx == SHN_UNDEF:
+            if symbol.bind != STB_WEAK:
+                needed.add(symbol.name)
+            continue
+        defined.add(symbol.name)
+        if symbol.visibility != STV_HIDDEN:
+            visible.add(symbol.name)
+    return visible, defined, needed
+
+
+def _images_of(data: bytes, shown: str) -> list[Found]:
+    """The images of an object, or of a file of images.  Raises Damaged."""
+    if data.startswith(MAGIC):
+        return [Found(binary, shown) for binary in read_all(data, shown)]
+    if not data.startswith(b"\x7fELF"):
+        return []
+    elf = ElfView(data, shown)
+    if not elf.relocatable:
+        return []
+    sections = [section for section in elf.sections if section.type == llvm.SHT_LLVM_OFFLOADING]
+    return [
+        Found(binary, shown)
+        for section in sections
+        for binary in read_all(elf.contents(section), shown, section.name, section.offset)
+    ]
+
+
+class Inputs:
+    """The files of a link line and the images that they bring."""
+
+    def __init__(self, link: list[str]) -> None:
+        self.link = link
+        self.sysroot = next((w.partition("=")[2] for w in link if w.startswith("--sysroot=")), "")
+        self.folders = [self._in_sysroot(folder) for folder in values_of(link, "-L")]
+        self.taken: list[Found] = []
+        self.symbols: dict[tuple[str, str], _Symbols] = {}
+
+    def _in_sysroot(self, folder: str) -> str:
+        return self.sysroot + folder[1:] if folder.startswith("=") else folder
+
+    def library(self, name: str, static: bool) -> str:
+        """The file that ``-l`` means.  Raises ToolError."""
+        wanted = (
+            [name[1:]] if name.startswith(":") else [f"lib{name}.a"] if static else [f"lib{name}.so", f"lib{name}.a"]
+        )
+        for folder in self.folders:
+            for file in wanted:
+                path = os.path.join(folder, file)
+                if os.path.exists(path):
+                    return path
+        raise ToolError(f"unable to find library -l{name}")
+
+    def files(self) -> list[str]:
+        """The files of the line, in order."""
+        found: list[str] = []
+        words = iter(self.link)
+        static = False
+        for word in words:
+            if word in ("-Bstatic", "-static", "-dn"):
+                static = True
+            elif word in ("-Bdynamic", "-dy"):
+                static = False
+            elif word in ("-l", "--library"):
+                found.append(self.library(next(words, ""), static))
+            elif word in ("-L", "--library-path") or word in _WITH_VALUE:
+                next(words, "")
+            elif word.startswith("-l"):
+                found.append(self.library(word[2:], static))
+            elif not word.startswith(("-", "@")):
+                found.append(word)
+        return found
+
+    def read(self) -> list[Found]:
+        """The images to link.  Raises ToolError, Damaged."""
+        for path in self.files():
+            try:
+                with open(path, "rb") as file:
+                    start = file.read(20)
+                    if not start.startswith((b"\x7fELF\x02\x01", MAGIC, b"!<")) or start[16:18] == b"\3\0":
+                        continue  # a linker script, or a shared library
+                    data = start + file.read()
+            except OSError as error:
+                raise ToolError(f"cannot open {path}: {error.strerror}") from None
+            if is_archive(data):
+                self._archive(data, path)
+            else:
+                for found in _images_of(data, path):
+                    self._take(found)
+        return self.taken
+
+    def _take(self, found: Found) -> None:
+        known = self.symbols.setdefault(found.target, _Symbols())
+        _visible, defined, needed = names_of(found.binary.image, found.source)
+        known.defined |= defined
+        known.undefined = (known.undefined | needed) - known.defined
+        self.taken.append(found)
+
+    def _archive(self, data: bytes, path: str) -> None:
+        if b"\x10\xff\x10\xad" not in data and not data.startswith(b"!<thin>"):
+            return
+        left: list[Found] = []
+        for member in members(data, path):
+            left += _images_of(member.data, f"{path}({member.name})")
+        again = True
+        while again:
+            again = False
+            for found in left:
+                if self._wanted(found):
+                    left.remove(found)
+                    self._take(found)
+                    again = True
+                    break
+
+    def _wanted(self, found: Found) -> bool:
+        known = self.symbols.get(found.target)
+        if known is None:
+            return False
+        visible, defined, _needed = names_of(found.binary.image, found.source)
+        return bool(defined & known.undefined or visible - known.defined - known.undefined)
+
+
+def values_of(words: list[str], option: str) -> list[str]:
+    """The values of an option that is joined to its value or stands before it."""
+    found: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == option:
+            found.append(next(rest, ""))
+        elif word.startswith(option):
+            found.append(word[len(option) :])
+    return found
+
+
+__all__ = ("Damaged", "Found", "Inputs", "names_of", "values_of")

@@ -1,0 +1,149 @@
+"""Which clang to run, and what it gets so that target regions run on our devices.
+
+The targets where the line chooses none, our linker wrapper, and the folder of our libomptarget, which the program finds
+first.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gompy.abi import llvm
+from gompy.driver import paths
+from gompy.driver.compiler import Compiler, Language, which
+from gompy.driver.errors import DriverError, quote
+
+C = Language("gompclang", "GOMPY_CLANG", "clang")
+CXX = Language("gompclang++", "GOMPY_CLANGXX", "clang++")
+TARGET = "x86_64-pc-linux-gnu"
+QUIET = ("--start-no-unused-arguments", "--end-no-unused-arguments")
+"""What stands between is no cause of warnings in a command that does not link."""
+SHOW = ("-show", "--show", "-showme", "--showme")
+PARTS = ("command", "compile", "link", "libdirs", "help")
+HELP = """\
+{program} is {stock} with offloading: regions of -fopenmp get device code, and run on the emulated device.
+
+Options, besides clang's:
+  -fopenmp-targets={target}
+                        device code for the emulated device: the default with -fopenmp
+  -show, --showme       print the command that would be run, and run nothing
+  --showme:PART         PART: command, compile, link, libdirs or help
+
+Environment:
+  {variable:<21} which {stock} is run
+
+What {stock} itself says:
+"""
+
+
+def release(path: str) -> int:
+    """The release of a clang: by the folder it is in, as Debian and LLVM's own packages have it, else by asking it."""
+    real = os.path.realpath(path)
+    for part in reversed(real.split("/")):
+        number = part.rpartition("-")[2]
+        if part.startswith(("llvm-", "clang-", "clang++-")) and number.isdecimal():
+            return int(number)
+    import re
+    import subprocess
+
+    try:
+        done = subprocess.run([path, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    found = re.search(rb"clang version (\d+)", done.stdout)
+    return int(found[1]) if found else 0
+
+
+def lacking(path: str, number: int) -> list[str]:
+    """Debian's packages without which a clang cannot link programs with regions."""
+    root = os.path.dirname(os.path.dirname(os.path.realpath(path)))
+    system = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
+    folders = [os.path.join(root, "lib"), os.path.join(root, "lib64"), *system]
+    there = any(os.path.exists(os.path.join(folder, "libomptarget.so")) for folder in folders)
+    return [] if there else [f"libomp-{number}-dev"]
+
+
+def _given(language: Language) -> Compiler | None:
+    """What the environment names.  Raises DriverError."""
+    given = os.environ.get(language.variable, "").strip()
+    if not given:
+        return None
+    path = which(given)
+    if not path:
+        raise DriverError(f"{language.variable}: no such compiler: {quote(given)}")
+    return Compiler(path, [given])
+
+
+def chosen(language: Language, offloading: bool) -> Compiler:
+    """The clang to run: the environment's, else PATH's, of a release that our libomptarget is for.  Raises DriverError.
+
+    ``offloading``: it must have all that a program with regions needs.
+    """
+    named = _given(language)
+    names = [language.default, *(f"{language.default}-{number}" for number in llvm.CLANGS)]
+    candidates = [named] if named else [Compiler(path, [name]) for name in names if (path := which(name))]
+    if not offloading and candidates:
+        return candidates[0]
+    missing = ""
+    for candidate in candidates:
+        number = release(candidate.path)
+        if number not in llvm.CLANGS:
+            continue
+        packages = lacking(candidate.path, number)
+        if not packages:
+            return candidate
+        missing = missing or f"{quote(candidate.words[0])} lacks {' '.join(packages)}: install it"
+    first = next(iter(llvm.CLANGS))
+    releases = " and ".join(str(number) for number in llvm.CLANGS)
+    mend = f"install clang-{first} and libomp-{first}-dev, or set {language.variable}"
+    if missing:
+        raise DriverError(missing)
+    if named:
+        what = f"{quote(named.words[0])} is no clang" if not release(named.path) else f"is clang {release(named.path)}"
+        raise DriverError(f"{language.variable}: {what}; gompy works with clang {releases}")
+    if candidates:
+        number = release(candidates[0].path)
+        raise DriverError(f"{quote(candidates[0].words[0])} is clang {number}; gompy works with {releases}: {mend}")
+    raise DriverError(f"no {language.default} in PATH: {mend}")
+
+
+def compile_words(words: list[str]) -> list[str]:
+    """What clang gets besides the user's words, as far as it compiles: targets, if the line names none."""
+    named = any(word.startswith(("-fopenmp-targets=", "--offload-arch=", "--offload=")) for word in words)
+    return [] if named else [f"-fopenmp-targets={TARGET}"]
+
+
+def link_words() -> list[str]:
+    """What the link gets."""
+    return [f"-B{os.path.join(paths.NATIVE, 'clang')}", f"-Wl,-rpath,{paths.LLVMLIBDIR}"]
+
+
+def words_for_gcc(linker: str) -> tuple[list[str], list[str]]:
+    """What gcc's link of objects by clang gets, before and behind the user's words.  Raises DriverError.
+
+    Our linker wrapper stands in gcc's way to its linker; libomp is the clang's that compiled.
+    """
+    if linker not in ("", "bfd"):
+        raise DriverError(f"objects by clang with regions are linked by ld.bfd only, not by {quote(linker)}")
+    root = os.path.dirname(os.path.dirname(os.path.realpath(chosen(C, True).path)))
+    folders = [paths.LLVMLIBDIR, os.path.join(root, "lib")]
+    before = [f"-B{os.path.join(paths.NATIVE, 'clang', 'gcc')}/", *(f"-Wl,-rpath,{folder}" for folder in folders)]
+    return before, [f"-L{folders[1]}", "-lomptarget", "-lomp"]
+
+
+def offloads(words: list[str]) -> bool:
+    """Whether regions of the line get device code; the last of -fopenmp and -fno-openmp counts."""
+    on = False
+    for word in words:
+        if word in ("-fopenmp", "-fopenmp=libomp"):
+            on = True
+        elif word == "-fno-openmp" or word.startswith("-fopenmp=") or word == "-fopenmp-targets=":
+            on = False
+        elif word == "--offload-link":
+            on = True
+    return on and "-static" not in words
+
+
+def help_text(language: Language) -> str:
+    """What ``--help`` says before clang's own help."""
+    return HELP.format(program=language.program, stock=language.default, variable=language.variable, target=TARGET)
