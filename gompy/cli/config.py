@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -27,10 +28,15 @@ def _version() -> str:
     return version()
 
 
+def _project_file(name: str) -> str:
+    return os.path.join(paths.PREFIX, "gompy", "projects", name).rstrip("/")
+
+
 ANSWERS: dict[str, tuple[str, Callable[[], str]]] = {
     "--bdir": ("the folder for gcc's -B", lambda: paths.BDIR),
     "--libdir": ("the folder of libgompy and the device plugins", lambda: paths.LIBDIR),
     "--cuda-libdir": ("the folder of the emulated CUDA driver, for LD_LIBRARY_PATH", lambda: paths.CUDALIBDIR),
+    "--llvm-libdir": ("the folder of libomptarget for clang's programs, for LD_LIBRARY_PATH", lambda: paths.LLVMLIBDIR),
     "--incdir": ("the folder of omp.h and openacc.h (gcc's own)", lambda: include_folder(compiler.chosen(compiler.C))),
     "--cflags": ("what a compile gets", lambda: shlex.join([*plan.compile_words(), "-fopenmp"])),
     "--libs": ("what a link gets, before the objects", lambda: shlex.join([*plan.library_words(), "-fopenmp"])),
@@ -38,6 +44,10 @@ ANSWERS: dict[str, tuple[str, Callable[[], str]]] = {
     "--cc": ("the compiler that gompcc runs for offloading commands", lambda: _compiler(compiler.C)),
     "--cxx": ("the compiler of gompc++", lambda: _compiler(compiler.CXX)),
     "--fc": ("the compiler of gompfortran", lambda: _compiler(compiler.FORTRAN)),
+    "--cmake": ("CMake's toolchain file, for CMAKE_TOOLCHAIN_FILE", lambda: _project_file("gompy-toolchain.cmake")),
+    "--cmakedir": ("the folder for find_package (gompy): gompy_DIR", lambda: _project_file("")),
+    "--meson": ("Meson's native file, for meson setup --native-file", lambda: _project_file("gompy.ini")),
+    "--prof": ("the profiling library, for ACC_PROFLIB", lambda: os.path.join(paths.LIBDIR, "libgompy-prof.so.1")),
     "--prefix": ("the folder that holds the package", lambda: paths.PREFIX),
     "--version": ("gompy's version", _version),
 }

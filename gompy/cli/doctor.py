@@ -6,16 +6,16 @@ cannot be built or run on the emulated device.
 
 from __future__ import annotations
 
-import glob
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 
+from gompy.abi import targets
+from gompy.abi.gcc import NAMED, major_of, nearest, newer, offload_package
 from gompy.driver import compiler, errors, paths, plan
 from gompy.objects.names import DEVICE_IR_SECTION_PREFIX, OFFLOAD_OPTS_SECTION
-from gompy.objects.releases import NAMED, SUPPORTED, major_of, newer, offload_package
 
 PROBE = """\
 #include <omp.h>
@@ -34,8 +34,6 @@ SOURCES = {
     "gompc++": (".cc", "int x; void f (void) {\n#pragma omp target map(x)\nx = 1;\n}\n"),
     "gompfortran": (".f90", "subroutine f (x)\ninteger :: x\n!$omp target map(x)\nx = 1\n!$omp end target\nend\n"),
 }
-PACKAGED = ("nvptx-none", "amdgcn-amdhsa")
-"""Targets whose compilers Debian has packages of."""
 VARIABLES = ("GOMPY_", "OMP_TARGET_OFFLOAD", "OMP_DEFAULT_DEVICE", "OFFLOAD_", "LD_PRELOAD", "LD_LIBRARY_PATH", "GOMP_")
 """Beginnings of the names of environment variables that change what happens."""
 
@@ -97,48 +95,29 @@ def check_parts(report: Report) -> None:
         report.line(OK, f"{len(paths.NEEDED)} compiled parts in {paths.NATIVE}")
     for path in missing:
         report.line(BAD, f"missing: {path}", "build again")
-    for name in ("libgompy.so.1", "libgomp-plugin-intelmic.so.1"):
-        path = os.path.join(paths.LIBDIR, name)
+    for name in (name for name in paths.NEEDED if name.startswith("lib/") and name.endswith(".so.1")):
+        path = os.path.join(paths.NATIVE, name)
         if os.path.exists(path):
             load(report, path, BAD)
 
 
 def check_plugins(report: Report) -> None:
     """The device plugins: how many devices each has, or why it has none."""
+    from gompy.cli.device_probe import all_kinds
+
     report.title("device plugins")
-    beside = [os.path.basename(path) for path in glob.glob(os.path.join(paths.LIBDIR, "libgomp-plugin-*.so.1"))]
-    names = [
-        "intelmic",
-        *sorted(name[15:-5] for name in beside),
-        "nvptx",
-        *os.environ.get("GOMPY_PLUGINS", "").split(","),
-    ]
-    script = (
-        "import ctypes, sys; count = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL).omp_get_num_devices();"
-        "sys.stdout.flush(); print(f'\\ndevices {count}')"
-    )
-    drivers = {"nvptx": {"nvptx (GPU)": "real", "nvptx (emulated GPU)": "emulated"}}
-    asked = [(name, *d) for name in dict.fromkeys(filter(None, names)) for d in drivers.get(name, {name: ""}).items()]
-    for name, shown, driver in asked:
-        env = {key: value for key, value in environment().items() if key != "OMP_TARGET_OFFLOAD"}
-        env |= {"GOMPY_PLUGINS": name, "GOMP_DEBUG": "1"} | ({"GOMPY_CUDA": driver} if driver else {})
-        path = os.path.join(paths.LIBDIR, "libgompy.so.1")
-        status, text = run([sys.executable, "-c", script, path], env=env)
-        reasons = ("libgomp: ", "nvptx: no CUDA device: ", f"libgompy: plugin {name}: ")
-        said = [line for line in text.splitlines() if line.startswith(reasons)]
-        count = last_line(text).removeprefix("devices ")
-        if status == 0 and count.isdecimal() and int(count) > 0:
-            report.line(OK, f"{shown}: {count} device{'s' if count != '1' else ''}")
+    for kind in all_kinds():
+        count = len(kind.devices)
+        if count:
+            report.line(OK, f"{kind.shown}: {count} device{'s' if count != 1 else ''}")
         else:
-            why = said[0].partition(": ")[2] if said else last_line(text)
-            why = why.removeprefix(f"plugin {name}: ").removeprefix(f'device plugin "{name}": ')
-            report.line(BAD if name == "intelmic" else NOTE, f"{shown}: {why}")
+            report.line(BAD if kind.name == targets.INTELMIC.plugin else NOTE, f"{kind.shown}: {kind.why}")
 
 
 def load(report: Report, path: str, otherwise: str) -> None:
     """Try dlopen, in a process of its own."""
     script = "import ctypes, sys; ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)"
-    status, text = run([sys.executable, "-c", script, path])
+    status, text = run([sys.executable, "-I", "-c", script, path])
     if status == 0:
         report.line(OK, f"{os.path.basename(path)} loads")
     else:
@@ -154,8 +133,7 @@ def check_compilers(report: Report, folder: str) -> compiler.Compiler | None:
         try:
             command, known = compiler.fit(language)
         except errors.DriverError as error:
-            package = f"{language.default}-{SUPPORTED[-1]}"
-            mend = "" if os.environ.get(language.variable) else f"apt-get install {package}"
+            mend = "" if os.environ.get(language.variable) else f"apt-get install {wanted_package(language)}"
             report.line(otherwise, f"{language.program}: {error.message}", mend)
             continue
         suffix, text = SOURCES[language.program]
@@ -181,6 +159,15 @@ def check_compilers(report: Report, folder: str) -> compiler.Compiler | None:
     return found
 
 
+def wanted_package(language: compiler.Language) -> str:
+    """Debian's package of a compiler that will do: the distribution's own, unless that is there and will not."""
+    path = compiler.which(language.default)
+    if not path:
+        return language.default
+    version = compiler.facts(compiler.Compiler(path, [language.default])).version
+    return f"{language.default}-{nearest(major_of(version))}"
+
+
 def instead_of(language: compiler.Language, command: compiler.Compiler) -> str:
     """What to add where another compiler than the PATH's default one is taken because that is too new."""
     path = compiler.which(language.default)
@@ -193,7 +180,8 @@ def instead_of(language: compiler.Language, command: compiler.Compiler) -> str:
 def check_targets(report: Report, command: compiler.Compiler) -> None:
     """Device compilers of the stock gcc."""
     report.title("targets")
-    report.line(OK, "x86_64-intelmicemul-linux-gnu (intelmic): emulated, always there")
+    for ours in (target for target in targets.TARGETS if target.emulated):
+        report.line(OK, f"{ours.name} ({ours.alias}): emulated, always there")
     known = compiler.facts(command)
     for target in known.targets:
         name = f"accel/{target}/mkoffload"
@@ -203,8 +191,19 @@ def check_targets(report: Report, command: compiler.Compiler) -> None:
             report.line(OK, f"{target}: {path}")
         else:
             package = offload_package(target, major_of(known.version))
-            mend = f"apt-get install {package}" if target in PACKAGED else ""
+            registered = targets.find(target)
+            packaged = registered is not None and registered.packaged
+            mend = f"apt-get install {package}" if packaged else ""
             report.line(NOTE, f"{target}: its compiler is not installed", mend)
+
+
+def check_versions(report: Report) -> None:
+    """What else there is, of which version."""
+    from gompy.cli import doctor_versions
+
+    report.title("versions")
+    for fine, text, mend in (*doctor_versions.libgomp(), *doctor_versions.compilers(), *doctor_versions.caches()):
+        report.line(OK if fine else NOTE, text, mend)
 
 
 def check_kernel(report: Report) -> None:
@@ -218,7 +217,7 @@ def check_kernel(report: Report) -> None:
         report.line(OK, "memfd_create")
     except (OSError, AttributeError) as error:
         report.line(BAD, f"memfd_create: {error}: the device's memory cannot be shared")
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    child = subprocess.Popen([sys.executable, "-I", "-c", "input()"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     try:
         buffer = ctypes.create_string_buffer(8)
         local = (ctypes.c_void_p * 2)(ctypes.addressof(buffer), 8)
@@ -303,6 +302,7 @@ def main(arguments: list[str]) -> int:
         command = check_compilers(report, folder)
         if command is not None:
             check_targets(report, command)
+        check_versions(report)
         check_kernel(report)
         if not paths.missing():
             check_plugins(report)

@@ -9,41 +9,55 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import struct
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from gompy.cli.inspect_text import TABLES, Line, report_lines, write_lines
+from gompy.cli.inspect_text import TABLES, Line, report_lines, summary_lines, write_lines
+from gompy.cli.reading import EXIT_FINE, EXIT_USAGE, EXIT_WRONG
 from gompy.tools.toolmain import one_line
 
 if TYPE_CHECKING:
     from gompy.cli.inspect_report import Inspected
 
-EXIT_FINE: Final = 0
-EXIT_CHECK: Final = 1
-EXIT_USAGE: Final = 2
 MAX_DIFFERENCES: Final = 20
 """Differences of one file that --check prints; the rest is counted."""
 
 
-def _parser() -> argparse.ArgumentParser:
+EXAMPLES: Final = """\
+examples:
+  gompy inspect prog                         tables, images, streams, options, sections
+  gompy inspect --summary prog libx.a        a few lines for each file
+  gompy inspect --table images prog          each image's tables beside the program's
+  gompy inspect --check prog                 compare them by name, for scripts
+  gompy inspect --extract images prog        write the images into a folder
+  gompy inspect --graph trip.svg a.o prog    draw the trip from objects to images
+  gompy inspect --html trip.html a.o prog    the same and all tables in one page
+
+exit status: 0 fine; 1 damaged input, failed check or no offload data; 2 usage or unreadable file"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
     parser = argparse.ArgumentParser(
         prog="gompy inspect",
         description="Show the offload data in objects, archives, executables, shared libraries and device images.",
-        epilog="exit status: 0 fine; 1 damaged input, failed check or no offload data; 2 usage or unreadable file",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="a file, or archive@0xOFFSET")
     parser.add_argument("--json", action="store_true", help="print a list with one object per file (docs/inspect.md)")
     parser.add_argument(
         "--table", action="append", choices=TABLES, metavar="NAME", help=f"only this table: {', '.join(TABLES)}"
     )
+    parser.add_argument("--summary", action="store_true", help="a few lines: counts, images, and whether they agree")
     parser.add_argument(
         "--check", action="store_true", help="compare host and image tables by name; differences give exit status 1"
     )
     parser.add_argument("--decode", action="store_true", help="ask GCC's own reader for names that only it can tell")
     parser.add_argument("--extract", metavar="DIR", help="write the device images to a folder")
     parser.add_argument("--graph", metavar="FILE", help="draw the files' trip to FILE (.svg or .dot)")
+    parser.add_argument("--html", metavar="FILE", help="write the trip and all tables as one page, with search")
     return parser
 
 
@@ -54,9 +68,8 @@ def _error(message: str) -> None:
 
 def main(argv: list[str]) -> int:
     """Run the command with its arguments (without ``gompy inspect``); the exit status."""
-    parser = _parser()
     try:
-        options = parser.parse_args(argv)
+        options = parser().parse_args(argv)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else EXIT_USAGE
     if options.graph and Path(options.graph).suffix not in (".svg", ".dot"):
@@ -80,37 +93,20 @@ def main(argv: list[str]) -> int:
 
 
 def _inspect(options: argparse.Namespace) -> int:
-    from gompy.cli.inspect_report import inspect_bytes
-    from gompy.objects.streams import read_input
-    from gompy.objects.view import Damaged
+    from gompy.cli import reading
 
     worst = EXIT_FINE
     inspected: list[Inspected] = []
-    for file in options.files:
-        try:
-            data, shown = read_input(file)
-            part = inspect_bytes(data, shown, options.decode)
-        except Damaged as error:
-            _error(str(error))
-            worst = max(worst, EXIT_CHECK)
-            continue
-        except OSError as error:
-            _error(f"{file}: {error.strerror or error}")
-            worst = EXIT_USAGE
-            continue
-        except (ArithmeticError, LookupError, ValueError, struct.error) as error:
-            # The readers check what they read; should damage get past them, the user sees one line all the same.
-            _error(f"{file}: damaged in a way that is not understood ({type(error).__name__}: {error})")
-            worst = max(worst, EXIT_CHECK)
-            continue
-        except MemoryError:
-            _error(f"{file}: not enough memory")
-            worst = EXIT_USAGE
+    for part, status in reading.inspected(options.files, _error, options.decode):
+        worst = max(worst, status)
+        if part is None:
             continue
         inspected.append(part)
         checked = _check_lines(part) if options.check else ([], [])
-        if not options.json:
-            if (options.table or not options.check) and part.report["kind"] != "unknown":
+        if not options.json and not (options.html and not (options.summary or options.table)):
+            if options.summary and part.report["kind"] != "unknown":
+                _write(summary_lines(part.report))
+            elif (options.table or not options.check) and part.report["kind"] != "unknown":
                 _write(report_lines(part.report, options.table or TABLES), separate=len(inspected) > 1)
             _write(checked[0])
         worst = max(worst, _complain(part, checked[1]))
@@ -122,6 +118,8 @@ def _inspect(options: argparse.Namespace) -> int:
         worst = max(worst, _extract(inspected, Path(options.extract)))
     if options.graph:
         worst = max(worst, _graph(inspected, Path(options.graph)))
+    if options.html:
+        worst = max(worst, _html(inspected, Path(options.html)))
     sys.stdout.flush()
     return worst
 
@@ -136,26 +134,26 @@ def _complain(part: Inspected, differences: list[str]) -> int:
     status = EXIT_FINE
     for problem in part.problems:
         _error(problem)
-        status = EXIT_CHECK
+        status = EXIT_WRONG
     for difference in differences[:MAX_DIFFERENCES]:
         _error(difference)
     if len(differences) > MAX_DIFFERENCES:
         _error(f"{part.report['file']}: and {len(differences) - MAX_DIFFERENCES} more differences")
     if differences:
-        status = EXIT_CHECK
+        status = EXIT_WRONG
     if part.unreadable:
         for line in part.unreadable:
             _error(line)
         status = EXIT_USAGE
     elif part.empty and not part.problems:
         _error(f"{part.report['file']}: no offload data")
-        status = EXIT_CHECK
+        status = EXIT_WRONG
     return status
 
 
 def _check_lines(whole: Inspected) -> tuple[list[Line], list[str]]:
     """Lines for what agrees, and the differences of a file or of an archive's members."""
-    from gompy.cli.inspect_report import LINKED, check, host_only
+    from gompy.cli.findings import LINKED, check, host_only
 
     lines: list[Line] = []
     differences: list[str] = []
@@ -165,9 +163,12 @@ def _check_lines(whole: Inspected) -> tuple[list[Line], list[str]]:
         part.report["check"] = found
         differences += [f"{file}: {line}" for line in found]
         if not found and not part.problems and not part.empty:
+            number = len(part.images) + len(part.clang.images)
             counts = f"{len(part.host.funcs)} functions, {len(part.host.vars)} variables"
+            if part.clang.entries:
+                counts += f", {len(part.clang.entries)} entries by clang"
             if part.report["kind"] in LINKED:
-                counts += f", {len(part.images)} image{'s' * (len(part.images) != 1)}"
+                counts += f", {number} image{'s' * (number != 1)}"
             alone = host_only(part)
             if alone:
                 counts += f", {alone} of the functions on the host only"
@@ -188,35 +189,19 @@ def _reduced(report: dict[str, Any], parts: list[str] | None) -> dict[str, Any]:
 
 def _extract(inspected: list[Inspected], folder: Path) -> int:
     """Write the images; ELF images as one file each, PTX as one file per object."""
-    used: set[str] = set()
-    written = 0
+    from gompy.cli.image_files import write_images
+
+    parts = [part for whole in inspected for part in whole.parts()]
+    images = [(part.report["file"], index, image) for part in parts for index, image in enumerate(part.all_images)]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for part in (part for whole in inspected for part in whole.parts()):
-            stem = Path(part.report["file"]).name
-            for index, image in enumerate(part.images):
-                for number, data in enumerate(image.files):
-                    middle = f".{number}" if len(image.files) > 1 else ""
-                    name = unique(f"{stem}.{index}.{image.target}{middle}", f".{image.extension}", used)
-                    (folder / name).write_bytes(data)
-                    written += 1
+        written = write_images(images, folder)
     except OSError as error:
         _error(f"{error.filename or folder}: {error.strerror or error}")
         return EXIT_USAGE
     if not written:
         _error(f"--extract {folder}: no image in these files")
-        return EXIT_CHECK
+        return EXIT_WRONG
     return EXIT_FINE
-
-
-def unique(stem: str, extension: str, used: set[str]) -> str:
-    """A file name that no image before it has: two files of one name come from different folders."""
-    name, count = stem + extension, 1
-    while name in used:
-        count += 1
-        name = f"{stem}-{count}{extension}"
-    used.add(name)
-    return name
 
 
 def _graph(inspected: list[Inspected], target: Path) -> int:
@@ -226,7 +211,18 @@ def _graph(inspected: list[Inspected], target: Path) -> int:
         target.write_text(draw(inspected, target.suffix == ".svg"), encoding="utf-8", errors="backslashreplace")
     except GraphTooLarge as error:
         _error(f"--graph {target}: {error}")
-        return EXIT_CHECK
+        return EXIT_WRONG
+    except OSError as error:
+        _error(f"{target}: {error.strerror or error}")
+        return EXIT_USAGE
+    return EXIT_FINE
+
+
+def _html(inspected: list[Inspected], target: Path) -> int:
+    from gompy.cli.inspect_html import draw
+
+    try:
+        target.write_text(draw(inspected), encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         _error(f"{target}: {error.strerror or error}")
         return EXIT_USAGE

@@ -13,7 +13,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Final
 
-from gompy.objects.view import EM_X86_64, SHF_EXECINSTR, STT_FILE, STT_FUNC, STT_OBJECT, ElfView, Section, Symbol, text
+from gompy.objects.elf import EM_X86_64, SHF_EXECINSTR, STT_FILE, STT_FUNC, STT_OBJECT, Section, Symbol
+from gompy.objects.view import ElfView, text
 
 _PC_RELATIVE: Final = frozenset((2, 4, 9, 41, 42))  # PC32, PLT32, GOTPCREL, GOTPCRELX, REX_GOTPCRELX
 _ABSOLUTE: Final = frozenset((1, 10, 11))  # 64, 32, 32S
@@ -61,8 +62,8 @@ class CodeReader:
             address = self.space.symbol_address(symbol)
             if address is None or not symbol.name or symbol.type == STT_FILE:
                 continue
-            if symbol.type == STT_FUNC and symbol.section < len(elf.sections):
-                section = elf.sections[symbol.section]
+            if symbol.type == STT_FUNC and symbol.shndx < len(elf.sections):
+                section = elf.sections[symbol.shndx]
                 if section.flags & SHF_EXECINSTR and symbol.size:
                     self.functions.setdefault(symbol.name, (address, symbol.size, section))
                     self._function_at.setdefault(address, symbol.name)
@@ -109,8 +110,7 @@ class CodeReader:
     def _from_relocations(self, own: str, start: int, size: int, section: Section, found: Uses) -> None:
         elf = self.elf
         if section.index not in self._relocations:
-            patches = elf.relocations_of(section)
-            self._relocations[section.index] = sorted(r for patch in patches for r in elf.relocations(patch))
+            self._relocations[section.index] = sorted(elf.relocations(section))
         relocations = self._relocations[section.index]
         code = elf.contents(section)
         symbols = elf.symbols()
@@ -124,7 +124,7 @@ class CodeReader:
     def _note_symbol(self, own: str, symbol: Symbol, addend: int, offset: int, code: bytes, found: Uses) -> None:
         address = self.space.symbol_address(symbol)
         if address is None:
-            if symbol.type in (0, STT_FUNC) and symbol.name and symbol.section == 0:
+            if symbol.type in (0, STT_FUNC) and symbol.name and symbol.shndx == 0:
                 found.external[symbol.name] = None
             elif symbol.type == STT_OBJECT:
                 found.variables[symbol.name] = None

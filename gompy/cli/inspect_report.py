@@ -5,14 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
-from gompy.objects import archive, images, names, streams, tables
-from gompy.objects.decode import StreamError, TableRef, decode_opts
+from gompy.abi import llvm
+from gompy.abi.gomp_newer import requires_names
+from gompy.cli import inspect_clang
+from gompy.objects import archive, clang_images, images, names, offload_binary, streams, tables
+from gompy.objects.decode import TableRef, decode_opts
+from gompy.objects.elf import Section
+from gompy.objects.lines import Lines
+from gompy.objects.lto import StreamError
 from gompy.objects.pairing import KIND_NAMES
-from gompy.objects.view import MACHINES, Damaged, ElfView, Section
+from gompy.objects.view import MACHINES, Damaged, ElfView, flag_letters
 
 SCHEMA: Final = 1
 PIPELINE_PREFIXES: Final = (
@@ -21,15 +28,17 @@ PIPELINE_PREFIXES: Final = (
     names.DEVICE_IR_SECTION_PREFIX,
     names.DEBUG_LTO_SECTION_PREFIX,
     names.OBJECT_RECORD_SECTION,
+    llvm.OFFLOADING_SECTION,
+    llvm.ENTRIES_SECTION,
+    llvm.NEWER_ENTRIES_SECTION,
 )
 IR_OPTS_SECTION: Final = names.DEVICE_IR_SECTION_PREFIX + ".opts"
 SECTION_TYPES: Final[dict[int, str]] = {1: "PROGBITS", 4: "RELA", 7: "NOTE", 8: "NOBITS"}
 ACCELS: Final[dict[int, str]] = {0: "", names.ACCEL_STOCK: "stock", names.ACCEL_TRUE: "true"}
 
-LINKED: Final = ("executable", "shared")
-NO_IMAGE_MEND: Final = "link with gompcc -fopenmp or -fopenacc, and without -static and -foffload=disable"
 
 Report = dict[str, Any]
+AnyImage = images.Image | clang_images.ClangImage
 
 
 @dataclass
@@ -41,6 +50,7 @@ class Inspected:
     host: tables.Tables = field(default_factory=tables.Tables)
     records: list[tables.ObjectRecord] = field(default_factory=list)
     images: list[images.Image] = field(default_factory=list)
+    clang: clang_images.ClangTables = field(default_factory=clang_images.ClangTables)
     units: list[tuple[streams.Unit, list[TableRef]]] = field(default_factory=list)
     members: list[Inspected] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
@@ -55,10 +65,20 @@ class Inspected:
     @property
     def empty(self) -> bool:
         """Whether there is no offload data at all."""
-        keys = ("sections", "units", "opts", "funcs", "vars", "objects", "images")
+        keys = ("sections", "units", "opts", "funcs", "vars", "objects", "images", "entries", "binaries")
         if self.report["kind"] == "ptx":
             return False
         return not any(self.report[key] for key in keys) and all(member.empty for member in self.members)
+
+    @cached_property
+    def lines(self) -> Lines | None:
+        """Places in the sources of a linked file's code."""
+        return Lines(self.elf) if self.elf is not None and not self.elf.relocatable else None
+
+    @property
+    def all_images(self) -> list[AnyImage]:
+        """gcc's images, then clang's: as ``gompy images`` numbers them."""
+        return [*self.images, *self.clang.images]
 
     def parts(self) -> list[Inspected]:
         """The file itself, or an archive's members."""
@@ -70,9 +90,12 @@ def _new_report(file: str, kind: str, size: int) -> Report:
     return (
         report
         | {"machine": "", "source": "", "sections": [], "units": [], "opts": [], "funcs": [], "vars": []}
+        | {"indirect": []}
         | {
             "objects": [],
             "images": [],
+            "entries": [],
+            "binaries": [],
             "problems": [],
         }
     )
@@ -87,6 +110,8 @@ def inspect_bytes(data: bytes, file: str, decode: bool = False) -> Inspected:
         return _inspect_archive(data, file, decode)
     if images.is_ptx(data):
         return _inspect_ptx(data, file)
+    if data.startswith(offload_binary.MAGIC):
+        return _inspect_binaries(data, file)
     result = Inspected(_new_report(file, "unknown", len(data)))
     report = result.report
     try:
@@ -106,12 +131,13 @@ def inspect_bytes(data: bytes, file: str, decode: bool = False) -> Inspected:
                 report["problems"].append(str(error))
 
     def read_tables() -> None:
-        if images.is_device_image(elf):
+        if images.is_device_image(elf) or clang_images.is_clang_image(elf):
             report["kind"] = "device image"
         result.host = tables.read_tables(elf)
         report["source"] = result.host.source
         report["funcs"] = func_entries(result.host.funcs)
         report["vars"] = var_entries(result.host.vars)
+        report["indirect"] = func_entries(result.host.indirect)
 
     def read_records() -> None:
         result.records = tables.read_records(elf)
@@ -128,6 +154,12 @@ def inspect_bytes(data: bytes, file: str, decode: bool = False) -> Inspected:
             report["images"].append(_image(index, image, result))
             report["problems"] += image.problems
 
+    def read_clang() -> None:
+        result.clang = clang_images.read_clang(elf)
+        report["entries"] = inspect_clang.entry_reports(result.clang.entries)
+        first, problems = len(result.images), report["problems"]
+        report["binaries"] = inspect_clang.image_reports(result.clang, first, problems, file)
+
     attempt(read_tables)
     attempt(read_records)
     for section in elf.sections:
@@ -136,6 +168,7 @@ def inspect_bytes(data: bytes, file: str, decode: bool = False) -> Inspected:
     for unit in streams.units(elf):
         attempt(lambda unit=unit: _unit(elf, unit, result, decode))  # type: ignore[misc]
     attempt(read_images)
+    attempt(read_clang)
     return result
 
 
@@ -143,7 +176,7 @@ def _inspect_archive(data: bytes, file: str, decode: bool) -> Inspected:
     result = Inspected(_new_report(file, "archive", len(data)))
     try:
         for member in archive.members(data, file):
-            if member.data.startswith(b"\x7fELF") or images.is_ptx(member.data):
+            if member.data.startswith((b"\x7fELF", offload_binary.MAGIC)) or images.is_ptx(member.data):
                 part = inspect_bytes(member.data, f"{file}({member.name})", decode)
                 part.report["member"] = member.name
                 part.report["member_offset"] = f"{member.offset:#x}"
@@ -166,12 +199,24 @@ def _inspect_ptx(data: bytes, file: str) -> Inspected:
     return result
 
 
+def _inspect_binaries(data: bytes, file: str) -> Inspected:
+    """A file by clang-offload-packager: nothing but images."""
+    result = Inspected(_new_report(file, "offload binary", len(data)))
+    problems: list[str] = result.report["problems"]
+    try:
+        result.clang = clang_images.read_binaries(data, file)
+    except Damaged as error:
+        problems.append(str(error))
+    result.report["binaries"] = inspect_clang.image_reports(result.clang, 0, problems, file)
+    return result
+
+
 def _section(section: Section) -> Report:
     return {
         "name": section.name,
         "type": SECTION_TYPES.get(section.type, f"{section.type:#x}"),
         "size": section.size,
-        "flags": section.letters,
+        "flags": flag_letters(section),
         "offset": f"{section.offset:#x}",
         "address": f"{section.address:#x}",
     }
@@ -218,7 +263,10 @@ def _unit(elf: ElfView, unit: streams.Unit, result: Inspected, decode: bool) -> 
     if header is not None:
         entry["version"] = f"{header.major}.{header.minor}"
         entry["slim"], entry["compression"] = header.slim, header.compression
-    refs += streams.unit_table(elf, unit)
+    table = streams.unit_table(elf, unit)
+    refs += table.entries
+    if table.requires is not None:
+        entry["requires"] = requires_names(table.requires)
     if decode and any(ref.name is None for ref in refs):
         try:
             refs[:] = streams.name_with_gcc(elf, unit, refs)
@@ -260,48 +308,3 @@ def _image(index: int, image: images.Image, host: Inspected) -> Report:
         "funcs": image_funcs,
         "vars": image_vars,
     }
-
-
-def check(part: Inspected) -> list[str]:
-    """What does not agree in a file: host and image tables, stream and native tables.  One line each."""
-    found: list[str] = []
-    host = part.host
-    if part.report["kind"] in LINKED and not part.images and (host.funcs or host.vars):
-        found.append(f"no device image for its {_counted(host)}: they are the host's alone ({NO_IMAGE_MEND})")
-    for index, image in enumerate(part.images):
-        if part.elf is not None and part.elf.relocatable and not host.funcs and not host.vars:
-            continue  # mkoffload's output: the host's tables are in other files
-        found += [f"image {index} ({image.target}): {line}" for line in image.check(host, part.records)]
-    if part.elf is not None and part.elf.relocatable and (host.funcs or host.vars):
-        for family in ("offload", "lto", "device-ir"):
-            refs = [ref for unit, refs in part.units if unit.family == family for ref in refs]
-            found += [f"{streams.FAMILY_PREFIXES[family]}.offload_table: {line}" for line in _stream_check(refs, host)]
-    return found
-
-
-def _counted(host: tables.Tables) -> str:
-    """``N regions and M variables``, as far as there are any."""
-    counts = ((len(host.funcs), "region"), (len(host.vars), "variable"))
-    return " and ".join(f"{number} {what}{'s' * (number != 1)}" for number, what in counts if number)
-
-
-def host_only(part: Inspected) -> int:
-    """How many regions of a linked file have an image, but no device code in it: in the worst of its images."""
-    pairings = [image.pair(part.host, part.records) for image in part.images]
-    return max((sum(theirs is None for _, theirs in pairing.funcs) for pairing in pairings), default=0)
-
-
-def _stream_check(refs: Sequence[TableRef], host: tables.Tables) -> list[str]:
-    """Compare an object's stream with its native tables."""
-    if not refs:
-        return []
-    found: list[str] = []
-    for what, kind, entries in (("functions", "func", host.funcs), ("variables", "var", host.vars)):
-        mine = [ref.name for ref in refs if ref.kind == kind]
-        if len(mine) != len(entries):
-            found.append(f"{len(mine)} {what} in the stream, {len(entries)} in the table")
-            continue
-        for index, (name, entry) in enumerate(zip(mine, entries, strict=True)):
-            if name is not None and entry.name is not None and name != entry.name:
-                found.append(f"{what}: entry {index}: {name} in the stream, {entry.name} in the table")
-    return found

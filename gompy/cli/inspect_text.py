@@ -19,7 +19,8 @@ WARN: Final = "bold red"
 LINK: Final = "yellow"
 PAINTED_LINES: Final = 5000
 """Output longer than this is written unpainted: rich takes some 50 us a line."""
-TABLES: Final = ("sections", "units", "opts", "objects", "funcs", "vars", "images")
+TABLES: Final = ("funcs", "vars", "indirect", "images", "entries", "binaries", "objects", "units", "opts", "sections")
+"""In the order in which they are shown: what is asked most first."""
 UNNAMED: Final = "-"
 
 
@@ -65,6 +66,7 @@ def _units(report: Report) -> list[Line]:
         about = [f"GCC {unit['version']}"] if unit["version"] else []
         about += ["slim" if unit["slim"] else "fat", unit["compression"]] if unit["slim"] is not None else []
         about.append(f"{unit['sections']} sections, {unit['size']} bytes")
+        about += [f"requires {', '.join(unit['requires'])}"] if unit.get("requires") else []
         lines.append((f"Streams: {unit['family']} {unit['id']}: {', '.join(about)}", TITLE))
         rows = [(str(e["index"]), e["kind"], f"#{e['decl']}", _named(e)) for e in unit["offload_table"]]
         if rows:
@@ -103,6 +105,14 @@ def _funcs(report: Report) -> list[Line]:
     return [(title, TITLE), *grid(("index", "address", "name"), rows, (0,))]
 
 
+def _indirect(report: Report) -> list[Line]:
+    entries = report["indirect"]
+    if not entries:
+        return []
+    rows = [(str(e["index"]), _where(e), _named(e)) for e in entries]
+    return [(f"Indirect functions: {len(rows)}", TITLE), *grid(("index", "address", "name"), rows, (0,))]
+
+
 def _vars(report: Report) -> list[Line]:
     entries = report["vars"]
     if not entries:
@@ -125,10 +135,13 @@ def _images(report: Report) -> list[Line]:
         if image["skipped"]:
             facts.append(("not linked", ", ".join(image["skipped"])))
         lines += [(f"  {key:<12} {value}", PLAIN) for key, value in facts]
+        pairs = _pairs(report, image)
+        if agreed := agreement(report, pairs):
+            lines.append((f"  {'agreement':<12} {agreed}", PLAIN))
         rows = [(o["id"], str(o["funcs"]), str(o["vars"]), o["kind"], o["name"]) for o in image["objects"]]
         if rows:
             lines += grid(("id", "funcs", "vars", "paired", "object"), rows, (1, 2))
-        lines += _beside(report, image)
+        lines += _beside(report, pairs)
     return lines
 
 
@@ -139,13 +152,16 @@ def _dims(entry: Report) -> str:
     return f" ({', '.join(fixed)})" if fixed else ""
 
 
-def _beside(report: Report, image: Report) -> list[Line]:
+Pair = tuple[str, int | None, Report | None, Report | None, bool]
+"""Kind, the host's index and entry, the image's entry, and whether their names differ."""
+
+
+def _pairs(report: Report, image: Report) -> list[Pair]:
     """The host's tables and an image's side by side, in the image's order, then what the host has alone."""
     from gompy.objects.naming import rule_for, same
 
     rule = rule_for(image["target"], image["accel"] == "stock")
-    rows: list[tuple[str, ...]] = []
-    wrong: list[bool] = []
+    found: list[Pair] = []
     for kind, key in (("func", "funcs"), ("var", "vars")):
         host = report[key]
         paired: set[int] = set()
@@ -154,16 +170,38 @@ def _beside(report: Report, image: Report) -> list[Line]:
             mine: Report | None = host[number] if number is not None and number < len(host) else None
             if mine is not None:
                 paired.add(number)
-            named = mine["name"] if mine is not None else None
-            differs = not same(named, entry["name"], rule)
-            shown = (UNNAMED, UNNAMED) if mine is None else (str(number), mine["name"] or _where(mine))
-            theirs = (entry["name"] or _where(entry)) + _dims(entry)
-            rows.append((kind, *shown, str(entry["index"]), theirs, entry["address"] or "", "!" if differs else ""))
-            wrong.append(differs)
-        for number, mine in enumerate(host):
-            if number not in paired:
-                rows.append((kind, str(number), mine["name"] or _where(mine), UNNAMED, "host only", "", ""))
-                wrong.append(False)
+            differs = not same(mine["name"] if mine is not None else None, entry["name"], rule)
+            found.append((kind, None if mine is None else number, mine, entry, differs))
+        found += [(kind, number, mine, None, False) for number, mine in enumerate(host) if number not in paired]
+    return found
+
+
+def agreement(report: Report, pairs: list[Pair]) -> str:
+    """In a word or two, whether an image's tables are the host's; nothing where the file has no host tables."""
+    if not report["funcs"] and not report["vars"]:
+        return ""
+    counts = (
+        (sum(pair[4] for pair in pairs), "differ by name"),
+        (sum(pair[3] is None for pair in pairs), "on the host only"),
+        (sum(pair[2] is None for pair in pairs), "in the image only"),
+    )
+    if any(number for number, _ in counts):
+        return ", ".join(f"{number} {what}" for number, what in counts if number)
+    nameless = any(side is not None and side["name"] is None for pair in pairs for side in pair[2:4])
+    return "lengths agree" if nameless else "names and order agree"
+
+
+def _beside(report: Report, pairs: list[Pair]) -> list[Line]:
+    """The pairs as a table."""
+    rows: list[tuple[str, ...]] = []
+    for kind, number, mine, entry, differs in pairs:
+        shown = (UNNAMED, UNNAMED) if mine is None else (str(number), mine["name"] or _where(mine))
+        if entry is None:
+            rows.append((kind, *shown, UNNAMED, "host only", "", ""))
+            continue
+        theirs = (entry["name"] or _where(entry)) + _dims(entry)
+        rows.append((kind, *shown, str(entry["index"]), theirs, entry["address"] or "", "!" if differs else ""))
+    wrong = [pair[4] for pair in pairs]
     if not rows:
         return []
     if not report["funcs"] and not report["vars"]:
@@ -180,13 +218,81 @@ def _beside(report: Report, image: Report) -> list[Line]:
     ]
 
 
-_PARTS: Final = dict(zip(TABLES, (_sections, _units, _opts, _objects, _funcs, _vars, _images), strict=True))
+def _entries(report: Report) -> list[Line]:
+    """clang's table of the host."""
+    from gompy.cli.inspect_clang import entry_rows
+
+    rows = entry_rows(report) if report["entries"] else []
+    if not rows:
+        return []
+    return [
+        (f"Entries by clang: {len(rows)}", TITLE),
+        *grid(("index", "address", "size", "kind", "name"), rows, (0, 2)),
+    ]
+
+
+def _binaries(report: Report) -> list[Line]:
+    """clang's images."""
+    lines: list[Line] = []
+    if report["binaries"]:
+        from gompy.cli.inspect_clang import agreement as by_name
+        from gompy.cli.inspect_clang import image_facts
+
+        for image in report["binaries"]:
+            lines.append((f"OFFLOADING IMAGE [{image['index']}]:", TITLE))
+            lines += [(line, PLAIN) for line in image_facts(image)]
+            if agreed := by_name(report, image):
+                lines.append((f"{'agreement':<16}{agreed}", WARN if image["missing"] else PLAIN))
+    return lines
+
+
+_SHOW: Final = (_funcs, _vars, _indirect, _images, _entries, _binaries, _objects, _units, _opts, _sections)
+_PARTS: Final = dict(zip(TABLES, _SHOW, strict=True))
+
+
+def _title(report: Report) -> Line:
+    about = ", ".join(word for word in (report["kind"], report["machine"]) if word)
+    return f"{report['file']}: {about}, {report['size']} bytes", TITLE
+
+
+def _plural(what: str, number: int) -> str:
+    if number == 1:
+        return what
+    return what.replace("entry", "entries") if "entry" in what else f"{what}s"
+
+
+def summary_lines(report: Report) -> list[Line]:
+    """A file in a few lines: how many entries, streams and images there are, and whether they agree."""
+    counts = [
+        (len(report["funcs"]), "function"),
+        (len(report["vars"]), "variable"),
+        (len(report["indirect"]), "indirect function"),
+        (len(report["units"]), "stream"),
+        (len(report["objects"]), "object record"),
+        (len(report["images"]) + len(report["binaries"]), "image"),
+        (len(report["entries"]), "entry by clang"),
+    ]
+    said = ", ".join(f"{number} {_plural(what, number)}" for number, what in counts if number)
+    lines = [_title(report), *([(f"  {said}", PLAIN)] if said else [])]
+    for image in report["images"]:
+        agreed = agreement(report, _pairs(report, image))
+        entries = f"{len(image['funcs'])} functions, {len(image['vars'])} variables"
+        text = f"  image {image['index']}, {image['target']}: {entries}"
+        lines.append((f"{text}: {agreed}" if agreed else text, PLAIN))
+    for image in report["binaries"]:
+        from gompy.cli.inspect_clang import agreement as by_name
+
+        text = f"  image {image['index']}, {image['triple'] or 'no triple'}, {image['kind']}, by clang"
+        agreed = by_name(report, image)
+        lines.append((f"{text}: {agreed}" if agreed else text, PLAIN))
+    for member in report.get("members", []):
+        lines += summary_lines(member)
+    return lines
 
 
 def report_lines(report: Report, parts: Sequence[str] = TABLES) -> list[Line]:
     """The lines for one file; an archive's members follow each other."""
-    about = ", ".join(word for word in (report["kind"], report["machine"]) if word)
-    lines: list[Line] = [(f"{report['file']}: {about}, {report['size']} bytes", TITLE)]
+    lines: list[Line] = [_title(report)]
     lines += [(f"  {line}", PLAIN) for line in report.get("ptx", [])]
     for part in parts:
         lines += _PARTS[part](report)

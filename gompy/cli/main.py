@@ -8,7 +8,19 @@ import sys
 from gompy.tools import toolmain
 
 COMMANDS = {
+    "learn": "a tutorial in eight lessons: copies one into the current folder and says what to type",
     "inspect": "what is in objects, programs and images: tables, streams, options",
+    "run": "run a program on a device of a kind, under checks or a debugger; says what ran where",
+    "top": "what a running program does on its devices: launches, copies, memory, regions and their rates",
+    "trace": "what a trace of gompy run --trace adds up to, and a picture of it",
+    "verify": "whether host tables and device images agree, which regions have no device code, and why",
+    "regions": "what the compiler knew of each region (gompcc --save-regions), checked against a program",
+    "images": "list, take out, replace or remove the device images of a program or library",
+    "devices": "the devices that regions may run on, and why others are absent",
+    "device": "serve a device of this machine to programs on others",
+    "env": "every environment variable that is read, with its value and its meaning",
+    "man": "the manual page of a command",
+    "completion": "the script by which a shell completes gompy's words: bash, zsh or fish",
     "config": "paths and options for other build systems",
     "doctor": "what this machine has and lacks for offloading",
     "accel": "build and keep the accelerator compiler of the emulated device",

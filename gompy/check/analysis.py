@@ -1,0 +1,510 @@
+"""From the log of a run to findings: every record in its order, with what is mapped then and by whom."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from gompy.abi import gomp
+from gompy.abi.check_log import FAILED, Copy, Entry, Op, Stale
+from gompy.check.findings import ADVICE, Finding, Note
+from gompy.check.log import Event, Frame, Log
+from gompy.check.names import Names, Place
+
+POINTERS: Final = frozenset(
+    (
+        gomp.GOMP_MAP_POINTER,
+        gomp.GOMP_MAP_TO_PSET,
+        gomp.GOMP_MAP_ALWAYS_POINTER,
+        gomp.GOMP_MAP_POINTER_TO_ZERO_LENGTH_ARRAY_SECTION,
+        gomp.GOMP_MAP_IF_PRESENT,
+    )
+)
+"""Entries that are the compiler's own, beside those of the object that a clause names."""
+
+OFTEN: Final = 3
+WORTH: Final = 4096
+"""How many needless copies of one object, and how many bytes of them, are worth advice."""
+
+FAULT_MIC: Final = re.compile(
+    r"region (\S+?)(?: \((?:.*: )?([^():]*):(\d+)\))?: signal \d+ \([^)]*\): address (0x[0-9a-f]+) (.*)"
+)
+FAULT_GPU: Final = re.compile(
+    r"illegal address (0x[0-9a-f]+) (\w+) \(\d+ bytes\) in '([^']+)'(?: at ([^ :]*):(\d+))?.*?; (.*)", re.DOTALL
+)
+UNSET_GPU: Final = re.compile(
+    r"device memory at (0x[0-9a-f]+) read \((\d+) bytes\) that was never written in '([^']+)'(?: at ([^ :]*):(\d+))?"
+)
+READ_MIC: Final = re.compile(
+    r"region (\S+?)(?:, in \S+)?(?: \((?:.*: )?([^():]*):(\d+)\))?: "
+    r"address (0x[0-9a-f]+) is read, which (nothing|the host)"
+)
+BEYOND: Final = re.compile(
+    r"(?:is )?(\d+) bytes (past the end of|before) the (\d+) bytes that are mapped from the host's (0x[0-9a-f]+)"
+)
+EXTENSION: Final = re.compile(
+    r"Trying to (?:map into device|update) \[(0x[0-9a-f]+)\.\.(0x[0-9a-f]+)\) object when (?:only )?"
+    r"\[(0x[0-9a-f]+)\.\.(0x[0-9a-f]+)\) is"
+)
+OUTSIDE: Final = re.compile(r"\[(0x[0-9a-f]+),\+(\d+)\] outside mapped block \[(0x[0-9a-f]+),\+(\d+)\]")
+
+
+@dataclass(slots=True)
+class Mapping:
+    """A range that is, or was, mapped."""
+
+    start: int
+    size: int
+    address: int
+    name: str
+    place: Place
+    what: str
+    frame: Frame | None = None
+    gone: Place | None = None
+    gone_by: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name or 'memory'}, {amount(self.size)}"
+
+
+def amount(size: int) -> str:
+    """Bytes in words."""
+    return f"{size} byte{'' if size == 1 else 's'}"
+
+
+@dataclass(slots=True)
+class Copies:
+    """Copies of one object to, or from, one device that changed nothing."""
+
+    place: Place
+    name: str
+    size: int
+    needless: int = 0
+    last: int = -1
+
+
+def where_beyond(distance: int, before: bool) -> str:
+    """Where an address is that a region should not use."""
+    if before:
+        return f"{amount(distance)} before its begin"
+    return f"{amount(distance)} behind its end" if distance else "the byte behind its end"
+
+
+def overlap(distance: int) -> str:
+    """Where a section begins in what is mapped, or the other way round."""
+    if distance > 0:
+        return f", from its byte {distance} on"
+    return f", from byte {-distance} of these on" if distance else ""
+
+
+class Analysis:
+    """One pass over a log."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.names = Names(log)
+        self.found: dict[tuple[str, str, str, int], Finding] = {}
+        self.live: dict[tuple[int, int], Mapping] = {}
+        self.gone: list[tuple[int, Mapping]] = []
+        self.copies: dict[tuple[int, int, int, bool], Copies] = {}
+        self.frame: Frame | None = None
+        self.launched: dict[int, Event] = {}
+        self.failed: Event | None = None
+        self.marked: set[tuple[int, int]] = set()
+
+    def run(self) -> list[Finding]:
+        """The findings, errors first, in the order in which they were met."""
+        steps = {
+            Op.ENTRY: self._entry,
+            Op.REMOVE: self._remove,
+            Op.ABSENT: self._absent,
+            Op.EXIT: self.names.of,
+            Op.UPDATE: self.names.of,
+            Op.COPY: self._copy,
+            Op.LAUNCH: self._launch,
+            Op.TEXT: self._text,
+            Op.LEFT: self._left,
+            Op.STALE: self._stale,
+        }
+        for event in self.log.events:
+            step = steps.get(Op(event.op))
+            if step is not None:
+                self.frame = event.frame
+                step(event)
+        self._advise()
+        return sorted(self.found.values(), key=lambda f: f.severity == ADVICE)
+
+    def add(self, finding: Finding) -> None:
+        """Note a finding, or that it was met again."""
+        before = self.found.setdefault(finding.key(), finding)
+        if before is not finding:
+            before.count += 1
+
+    def place(self, event: Event) -> Place:
+        """Where in the program a record's construct is."""
+        return self.names.place(event.frame.pc - 1) if event.frame is not None else Place()
+
+    # --- what happens -----------------------------------------------------------------------------------------------
+
+    def _entry(self, event: Event) -> None:
+        name = self.names.of(event)
+        if event.flags & Entry.NEW and not event.flags & Entry.ATTACH and event.kind not in POINTERS:
+            what = event.what or "target"
+            self.live[event.device, event.start] = Mapping(
+                event.start, event.size, event.address, name, self.place(event), what, event.frame
+            )
+
+    def _remove(self, event: Event) -> None:
+        mapping = self.live.pop((event.device, event.start), None)
+        if mapping is not None:
+            mapping.gone = self.place(event)
+            mapping.gone_by = f"the end of {event.what or 'target'}" if "exit" not in event.what else event.what
+            self.gone.append((event.device, mapping))
+
+    def _launch(self, event: Event) -> None:
+        self.launched[event.device] = event
+
+    def _absent(self, event: Event) -> None:
+        if event.kind == FAILED:
+            self.failed = event
+            return
+        if event.size == 0 or event.kind in POINTERS:
+            return
+        name = self.names.of(event)
+        what = event.what.removeprefix("target ")
+        finding = Finding(
+            "not-present",
+            self.place(event),
+            f"{what} of {name or 'memory'} ({amount(event.size)}), which is not mapped to device {event.device}",
+            event.device,
+            variable=name,
+            start=event.start,
+            size=event.size,
+        )
+        gone = self._was_mapped(event.device, event.start)
+        if gone is not None:
+            finding.notes += self._history(gone)
+            finding.mend = f"remove this {what}, or the {gone.gone_by} before it"
+        elif "update" in what:
+            finding.mend = f"map {name or 'it'} before (target data or target enter data)"
+        else:
+            finding.mend = f"remove {name or 'it'} from this {what}, or add the enter data that is missing"
+        self.add(finding)
+
+    def _left(self, event: Event) -> None:
+        mapping = self.live.get((event.device, event.start))
+        if mapping is None:
+            return
+        name = mapping.name or self.names.of(event)
+        again = f", {event.count} times" if event.count > 1 else ""
+        self.add(
+            Finding(
+                "still-mapped",
+                mapping.place,
+                f"{name or 'memory'} ({amount(event.size)}) is still mapped to device {event.device} when the program "
+                f"ends{again}",
+                event.device,
+                variable=name,
+                start=event.start,
+                size=event.size,
+                mend=f"an exit data for {name or 'it'} to each enter data",
+            )
+        )
+
+    def _copy(self, event: Event) -> None:
+        to = bool(event.flags & Copy.TO_DEVICE)
+        key = event.device, event.start, event.size, to
+        copies = self.copies.get(key)
+        if copies is None:
+            place = self.place(event)
+            copies = self.copies[key] = Copies(place, self.names.known.get(event.start, ""), event.size)
+        if copies.last == event.count if to else event.flags & Copy.SAME:
+            copies.needless += 1
+        copies.last = event.count
+
+    def _advise(self) -> None:
+        for (device, start, size, to), copies in self.copies.items():
+            if copies.needless < OFTEN or copies.needless * size < WORTH:
+                continue
+            name = copies.name or self.names.known.get(start, "")
+            way = "to" if to else "from"
+            self.add(
+                Finding(
+                    "redundant",
+                    self._mapped_at(device, start) or copies.place,
+                    f"{name or 'memory'} ({amount(size)}) was copied {way} device {device} {copies.needless} times "
+                    "with the contents that it had there already",
+                    device,
+                    variable=name,
+                    start=start,
+                    size=size,
+                    severity=ADVICE,
+                    mend="a target data around the regions that keeps it on the device"
+                    if to
+                    else f"map(to: {name or '…'}), if no region changes it",
+                )
+            )
+
+    # --- what the program was told ------------------------------------------------------------------------------------
+
+    def _text(self, event: Event) -> None:
+        text = event.payload.decode("utf-8", "replace").strip()
+        if match := FAULT_MIC.search(text):
+            region, file, line, address, why = match.groups()
+            self._fault(region, Place(file or "", int(line or 0)), int(address, 16), why)
+        elif match := FAULT_GPU.search(text):
+            address, _, region, file, line, why = match.groups()
+            self._fault(gpu_name(region), Place(file or "", int(line or 0)), int(address, 16), why)
+        elif match := READ_MIC.search(text):
+            region, file, line, address, who = match.groups()
+            self._read_doubtful(region, Place(file or "", int(line or 0)), int(address, 16), 1, who == "the host")
+        elif match := UNSET_GPU.search(text):
+            address, size, region, file, line = match.groups()
+            self._read_doubtful(gpu_name(region), Place(file or "", int(line or 0)), int(address, 16), int(size), False)
+        elif self.failed is not None and text.startswith("libgomp: "):
+            self._failure(text.removeprefix("libgomp: "))
+
+    def _fault(self, region: str, place: Place, address: int, why: str) -> None:
+        device, launch = self._launch_of()
+        self.frame = launch.frame if launch is not None else self.frame
+        directive = self.place(launch) if launch is not None else Place()
+        if match := BEYOND.search(why):
+            self._beyond(region, place, device, directive, match)
+            return
+        on_host = "is the host's" in why or "not device memory" in why
+        gone = self._was_mapped(device, address) if on_host else self._was_on_device(device, address)
+        name = self.names.at(address, 1, self.frame) if on_host else ""
+        if gone is not None:
+            name = gone.name or name
+            finding = Finding(
+                "unmapped-since",
+                place,
+                f"{name or 'memory'} is used in region {region} on device {device}, but it is no longer mapped there",
+                device,
+                region,
+                name,
+                gone.start,
+                gone.size,
+                mend=f"remove it after the region, or map {name or 'it'} again at the region's directive",
+            )
+            finding.notes += self._history(gone)
+        elif on_host:
+            finding = Finding(
+                "unmapped",
+                place,
+                f"{name or f'memory at {address:#x}'} is used in region {region} on device {device}, but it is not "
+                "mapped there",
+                device,
+                region,
+                name,
+                address,
+                mend=f"map {name or 'it'} at the region's directive, or before (target data, target enter data)",
+            )
+            finding.notes += self._nearest(device, address)
+        else:
+            text = f"region {region} on device {device}: address {address:#x} {why}"
+            finding = Finding("fault", place, text, device, region)
+        finding.notes.append(Note(directive, f"region {region} begins here"))
+        self.add(finding)
+
+    def _beyond(self, region: str, place: Place, device: int, directive: Place, match: re.Match[str]) -> None:
+        distance, side, size, host = int(match[1]), match[2], int(match[3]), int(match[4], 16)
+        mapping = self.live.get((device, host))
+        name = (mapping.name if mapping is not None else "") or self.names.at(host, size, self.frame)
+        finding = Finding(
+            "past-section",
+            place,
+            f"region {region} on device {device} goes beyond what is mapped of {name or 'memory'} ({amount(size)}), "
+            f"to {where_beyond(distance, side == 'before')}",
+            device,
+            region,
+            name,
+            host,
+            size,
+            mend=f"map a larger section of {name or 'it'}, or check the index",
+        )
+        if mapping is not None:
+            finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
+        finding.notes.append(Note(directive, f"region {region} begins here"))
+        self.add(finding)
+
+    def _stale(self, event: Event) -> None:
+        if event.kind == 0:
+            self.marked.add((event.device, event.start))
+            return
+        place = self.names.place(event.where)
+        gone = self._was_mapped(event.device, event.start) if event.flags & Stale.GONE else None
+        mapping = gone or self.live.get((event.device, event.start))
+        name = mapping.name if mapping is not None else self.names.of(event)
+        finding = Finding(
+            "stale-host",
+            place if place.line or mapping is None else mapping.gone or mapping.place,
+            f"the host reads {name or 'memory'} (byte {event.count} of {event.size}), which device {event.device} has "
+            "changed, and which has not been copied back since",
+            event.device,
+            variable=name,
+            start=event.start,
+            size=event.size,
+            mend=f"map(tofrom: {name or '…'}), or map(from: {name or '…'})"
+            if gone is not None
+            else f"#pragma omp target update from({name or '…'}) before it",
+        )
+        launch = self.launched.get(event.device)
+        if gone is not None:
+            finding.notes += self._history(gone)
+        elif mapping is not None:
+            finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
+        if launch is not None:
+            finding.notes.append(Note(self.place(launch), f"the last region on device {event.device}"))
+        self.add(finding)
+
+    def _read_doubtful(self, region: str, place: Place, address: int, size: int, changed: bool) -> None:
+        """A region has read memory of the device that nothing wrote, or of which the host has newer contents."""
+        device, _ = self._launch_of()
+        mapping = self._on_device(device, address)
+        if changed or (mapping is not None and (device, mapping.start) in self.marked):
+            self._read_stale(region, place, address, mapping)
+        else:
+            self._read_unset(region, place, address, size)
+
+    def _read_stale(self, region: str, place: Place, address: int, mapping: Mapping | None) -> None:
+        device, launch = self._launch_of()
+        name = mapping.name if mapping is not None else ""
+        part = f" (byte {address - mapping.address} of {mapping.size})" if mapping is not None else ""
+        finding = Finding(
+            "stale-device",
+            place,
+            f"region {region} on device {device} reads {name or 'memory'}{part}, which the host has changed since it "
+            "was copied there",
+            device,
+            region,
+            name,
+            mapping.start if mapping is not None else 0,
+            mapping.size if mapping is not None else 0,
+            mend=f"#pragma omp target update to({name or '…'}) before the region, or map(always, to: {name or '…'})",
+        )
+        if mapping is not None:
+            finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
+        finding.notes.append(
+            Note(self.place(launch) if launch is not None else Place(), f"region {region} begins here")
+        )
+        self.add(finding)
+
+    def _read_unset(self, region: str, place: Place, address: int, size: int) -> None:
+        """A region has read memory of the device that nothing wrote."""
+        device, launch = self._launch_of()
+        directive = self.place(launch) if launch is not None else Place()
+        mapping = self._on_device(device, address)
+        name = mapping.name if mapping is not None else ""
+        finding = Finding(
+            "unset",
+            place,
+            f"region {region} on device {device} reads {name or 'device memory'}, which nothing has written there"
+            + (f" (byte {address - mapping.address} of {mapping.size})" if mapping is not None and name else ""),
+            device,
+            region,
+            name,
+            mapping.start if mapping is not None else 0,
+            size,
+            mend=f"map(to: {name}) or map(tofrom: {name}), or write it first" if name else "write it first",
+        )
+        if mapping is not None:
+            finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
+        finding.notes.append(Note(directive, f"region {region} begins here"))
+        self.add(finding)
+
+    def _failure(self, text: str) -> None:
+        event = self.failed
+        assert event is not None
+        self.failed = None
+        match = EXTENSION.search(text)
+        if match is None:
+            if (outside := OUTSIDE.search(text)) is None:
+                self.add(Finding("mapping", self.place(event), text, event.device))
+                return
+            start, old = int(outside[1], 16), int(outside[3], 16)
+            size, old_size = int(outside[2]), int(outside[4])
+        else:
+            start, end, old, old_end = (int(group, 16) for group in match.groups())
+            size, old_size = end - start, old_end - old
+        mapping = self.live.get((event.device, old))
+        name = (mapping.name if mapping is not None else "") or self.names.at(start, size, event.frame)
+        verb = "update" if "update" in text else "map"
+        finding = Finding(
+            "extension",
+            self.place(event),
+            f"{event.what or 'target'} is to {verb} {amount(size)} of {name or 'memory'}, of which {amount(old_size)} "
+            f"are mapped to device {event.device} already" + overlap(start - old),
+            event.device,
+            variable=name,
+            start=start,
+            size=size,
+            mend=f"map all of {name or 'it'} at first, or end the first mapping before this one",
+        )
+        if mapping is not None:
+            finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
+        self.add(finding)
+
+    # --- what is mapped -----------------------------------------------------------------------------------------------
+
+    def _launch_of(self) -> tuple[int, Event | None]:
+        """The region that was launched last, and its device."""
+        if not self.launched:
+            return 0, None
+        device = (
+            next(reversed(self.launched))
+            if len(self.launched) == 1
+            else max(self.launched, key=lambda d: self.log.events.index(self.launched[d]))
+        )
+        return device, self.launched[device]
+
+    def _was_mapped(self, device: int, address: int) -> Mapping | None:
+        """What was mapped last at a host address, and is no longer."""
+        for number, mapping in reversed(self.gone):
+            if number == device and mapping.start <= address < mapping.start + max(mapping.size, 1):
+                return mapping
+        return None
+
+    def _was_on_device(self, device: int, address: int) -> Mapping | None:
+        for number, mapping in reversed(self.gone):
+            if number == device and mapping.address <= address < mapping.address + max(mapping.size, 1):
+                return mapping
+        return None
+
+    def _on_device(self, device: int, address: int) -> Mapping | None:
+        for (number, _), mapping in self.live.items():
+            if number == device and mapping.address <= address < mapping.address + max(mapping.size, 1):
+                return mapping
+        return None
+
+    def _mapped_at(self, device: int, start: int) -> Place | None:
+        """Where a range was mapped first."""
+        for number, mapping in self.gone:
+            if number == device and mapping.start == start:
+                return mapping.place
+        live = self.live.get((device, start))
+        return live.place if live is not None else None
+
+    def _nearest(self, device: int, address: int) -> list[Note]:
+        near = [m for (number, _), m in self.live.items() if number == device]
+        if not near:
+            return []
+        best = min(near, key=lambda m: min(abs(address - m.start), abs(address - m.start - m.size)))
+        return [Note(best.place, f"nearest mapping: {best}, mapped here ({best.what})")]
+
+    def _history(self, gone: Mapping) -> list[Note]:
+        notes = [Note(gone.place, f"{gone}, mapped here ({gone.what})")]
+        if gone.gone is not None:
+            notes.append(Note(gone.gone, f"removed here ({gone.gone_by})"))
+        return notes
+
+
+def gpu_name(kernel: str) -> str:
+    """A region's name from that of its function in PTX."""
+    return kernel.removesuffix("$impl").replace("$", ".")
+
+
+def analyse(log: Log) -> list[Finding]:
+    """The findings of a run."""
+    return Analysis(log).run()

@@ -1,0 +1,289 @@
+"""Variables of the program's source by DWARF: which there are at a place in the code, and where in memory each is."""
+
+from __future__ import annotations
+
+import bisect
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from gompy.check.log import Frame
+
+POINTER: Final = 8
+SCOPES: Final = frozenset(("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine", "DW_TAG_namespace", "DW_TAG_module"))
+VARIABLES: Final = frozenset(("DW_TAG_variable", "DW_TAG_formal_parameter"))
+QUALIFIERS: Final = frozenset(
+    ("DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type", "DW_TAG_atomic_type")
+)
+POINTERS: Final = frozenset(("DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_reference_type"))
+STRUCTS: Final = frozenset(("DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type"))
+LONGEST_CHAIN: Final = 32
+
+Read = Callable[[int], int | None]
+"""The word at an address of the process, None where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable, or member of one, in memory; ``points``: it is a pointer, reference, or Fortran descriptor."""
+
+    name: str
+    address: int
+    size: int
+    points: bool
+    element: int = 0  # bytes of an element, of an array of one dimension or behind a pointer; 0: not C's, or not known
+
+
+class Unknown(Exception):
+    """A place that cannot be told."""
+
+
+class Source:
+    """The DWARF of one linked file; ``base``: where it is loaded."""
+
+    def __init__(self, data: bytes, base: int) -> None:
+        from elftools.elf.elffile import ELFFile
+
+        self.base = base
+        self.elf = ELFFile(io.BytesIO(data))
+        self.dwarf: Any = self.elf.get_dwarf_info() if self.elf.has_dwarf_info() else None
+        self._rows: dict[int, tuple[list[int], list[tuple[str, int]]]] = {}
+        self._globals: list[tuple[Any, Any]] | None = None
+
+    @cached_property
+    def _units(self) -> list[tuple[int, int, Any]]:
+        """Begin and end of each compile unit's code."""
+        found = []
+        for unit in self.dwarf.iter_CUs() if self.dwarf else ():
+            for low, high in self._code_ranges(unit, unit.get_top_DIE()):
+                found.append((low, high, unit))
+        return found
+
+    def _code_ranges(self, unit: Any, die: Any) -> list[tuple[int, int]]:
+        """The code of a DIE."""
+        attributes = die.attributes
+        if "DW_AT_ranges" in attributes:
+            lists = self.dwarf.range_lists()
+            if lists is None:
+                return []
+            offset = attributes["DW_AT_ranges"].value
+            base = unit.get_top_DIE().attributes.get("DW_AT_low_pc")
+            start = base.value if base else 0
+            found = []
+            for entry in lists.get_range_list_at_offset(offset, unit):
+                if hasattr(entry, "base_address"):
+                    start = entry.base_address
+                    continue
+                shift = 0 if getattr(entry, "is_absolute", False) else start
+                found.append((entry.begin_offset + shift, entry.end_offset + shift))
+            return found
+        if "DW_AT_low_pc" not in attributes or "DW_AT_high_pc" not in attributes:
+            return []
+        low = attributes["DW_AT_low_pc"].value
+        high = attributes["DW_AT_high_pc"]
+        return [(low, high.value if high.form == "DW_FORM_addr" else low + high.value)]
+
+    def unit_at(self, pc: int) -> Any:
+        """The compile unit of an address of the file's own; None if there is none."""
+        return next((unit for low, high, unit in self._units if low <= pc < high), None)
+
+    def line(self, pc: int) -> tuple[str, int]:
+        """File and line of the code at an address; ``("", 0)``: not known."""
+        pc -= self.base
+        unit = self.unit_at(pc)
+        if unit is None:
+            return "", 0
+        if unit.cu_offset not in self._rows:
+            self._rows[unit.cu_offset] = self._read_rows(unit)
+        addresses, places = self._rows[unit.cu_offset]
+        at = bisect.bisect_right(addresses, pc) - 1
+        return places[at] if at >= 0 else ("", 0)
+
+    def _read_rows(self, unit: Any) -> tuple[list[int], list[tuple[str, int]]]:
+        program = self.dwarf.line_program_for_CU(unit)
+        rows: dict[int, tuple[str, int]] = {}
+        if program is not None:
+            files = program.header["file_entry"]
+            first = 0 if program.header["version"] >= 5 else 1
+            for entry in program.get_entries():
+                state = entry.state
+                if state is None or state.end_sequence or not state.line:
+                    continue
+                name = files[state.file - first].name if 0 <= state.file - first < len(files) else b""
+                rows[state.address] = (name.decode("utf-8", "replace").rpartition("/")[2], state.line)
+        addresses = sorted(rows)
+        return addresses, [rows[address] for address in addresses]
+
+    def locals(self, frame: Frame, read: Read) -> Iterator[Variable]:
+        """Variables of the function that a frame is of, innermost scopes first."""
+        pc = frame.pc - 1 - self.base
+        unit = self.unit_at(pc)
+        scopes: list[Any] = []
+        if unit is not None:
+            self._find_scopes(unit, unit.get_top_DIE(), pc, scopes)
+        for scope in reversed(scopes):
+            for die in scope.iter_children():
+                if die.tag in VARIABLES:
+                    yield from self._place(die, frame, read)
+
+    def _find_scopes(self, unit: Any, die: Any, pc: int, found: list[Any]) -> None:
+        for child in die.iter_children():
+            if child.tag == "DW_TAG_subprogram" or child.tag in SCOPES:
+                inside = any(low <= pc < high for low, high in self._code_ranges(unit, child))
+                if inside:
+                    found.append(child)
+                if inside or child.tag in ("DW_TAG_namespace", "DW_TAG_module", "DW_TAG_subprogram"):
+                    self._find_scopes(unit, child, pc, found)
+
+    def globals(self, read: Read) -> Iterator[Variable]:
+        """Variables with an address of their own."""
+        if self._globals is None:
+            self._globals = []
+            for unit in self.dwarf.iter_CUs() if self.dwarf else ():
+                for die in unit.iter_DIEs():
+                    location = die.attributes.get("DW_AT_location") if die.tag == "DW_TAG_variable" else None
+                    if (
+                        location is not None
+                        and location.form in ("DW_FORM_exprloc", "DW_FORM_block1")
+                        and location.value[:1] == [3]
+                    ):  # DW_OP_addr
+                        self._globals.append((die, unit))
+        for die, _ in self._globals:
+            yield from self._place(die, None, read)
+
+    def _place(self, die: Any, frame: Frame | None, read: Read) -> Iterator[Variable]:
+        name = self._name(die)
+        location = die.attributes.get("DW_AT_location")
+        if not name or name.startswith((".", "<")) or location is None:
+            return
+        try:
+            expression = self._expression(die, location, frame)
+            address = self._evaluate(die, expression, frame, read)
+            yield from self._members(name, address, self._type(die), 0)
+        except (Unknown, KeyError, IndexError, AttributeError):
+            return
+
+    def _name(self, die: Any) -> str:
+        for _ in range(4):
+            if "DW_AT_name" in die.attributes:
+                return str(die.attributes["DW_AT_name"].value.decode("utf-8", "replace"))
+            link = next((n for n in ("DW_AT_abstract_origin", "DW_AT_specification") if n in die.attributes), None)
+            if link is None:
+                return ""
+            die = die.get_DIE_from_attribute(link)
+        return ""
+
+    def _type(self, die: Any) -> Any:
+        """The type of a DIE, without qualifiers; None for void."""
+        for _ in range(LONGEST_CHAIN):
+            if "DW_AT_type" not in die.attributes:
+                link = next((n for n in ("DW_AT_abstract_origin", "DW_AT_specification") if n in die.attributes), None)
+                if link is None:
+                    return None
+                die = die.get_DIE_from_attribute(link)
+                continue
+            die = die.get_DIE_from_attribute("DW_AT_type")
+            if die.tag not in QUALIFIERS:
+                return die
+        return None
+
+    def size(self, kind: Any) -> int:
+        """Bytes of a type; 0: not known."""
+        if kind is None:
+            return 0
+        if "DW_AT_byte_size" in kind.attributes and kind.attributes["DW_AT_byte_size"].form != "DW_FORM_exprloc":
+            return int(kind.attributes["DW_AT_byte_size"].value)
+        if kind.tag in POINTERS:
+            return POINTER
+        if kind.tag != "DW_TAG_array_type":
+            return 0
+        size = self.size(self._type(kind))
+        for child in kind.iter_children():
+            if child.tag == "DW_TAG_subrange_type":
+                size *= self._count(child)
+        return size
+
+    def _count(self, subrange: Any) -> int:
+        attributes = subrange.attributes
+        if "DW_AT_count" in attributes and isinstance(attributes["DW_AT_count"].value, int):
+            return int(attributes["DW_AT_count"].value)
+        upper = attributes.get("DW_AT_upper_bound")
+        if upper is None or not isinstance(upper.value, int) or upper.form.startswith("DW_FORM_ref"):
+            return 0
+        lower = attributes["DW_AT_lower_bound"].value if "DW_AT_lower_bound" in attributes else self._first(subrange)
+        return int(upper.value - lower + 1)
+
+    def _first(self, die: Any) -> int:
+        """The lower bound of arrays in the unit's language: 1 in Fortran."""
+        language = die.cu.get_top_DIE().attributes.get("DW_AT_language")
+        return 1 if language is not None and language.value in (7, 8, 14, 0x22, 0x23) else 0
+
+    def _element(self, kind: Any) -> int:
+        """Bytes of an element; 0 for what has none, and in Fortran, whose bounds are the array's own."""
+        ranges = [child for child in kind.iter_children() if child.tag == "DW_TAG_subrange_type"]
+        if self._first(kind) or (kind.tag == "DW_TAG_array_type" and len(ranges) != 1):
+            return 0
+        return self.size(self._type(kind)) if kind.tag in POINTERS or ranges else 0
+
+    def _members(self, name: str, address: int, kind: Any, depth: int) -> Iterator[Variable]:
+        if kind is None:
+            return
+        descriptor = kind.tag == "DW_TAG_array_type" and "DW_AT_data_location" in kind.attributes
+        size = self.size(kind)
+        points = descriptor or kind.tag in POINTERS
+        yield Variable(name, address, POINTER if descriptor else size, points, self._element(kind))
+        if kind.tag in STRUCTS and depth < 2:
+            for child in kind.iter_children():
+                offset = child.attributes.get("DW_AT_data_member_location")
+                if child.tag == "DW_TAG_member" and offset is not None and isinstance(offset.value, int):
+                    mark = "%" if self._first(child) else "."
+                    yield from self._members(
+                        f"{name}{mark}{self._name(child)}", address + offset.value, self._type(child), depth + 1
+                    )
+
+    def _expression(self, die: Any, location: Any, frame: Frame | None) -> list[int]:
+        if location.form in ("DW_FORM_exprloc", "DW_FORM_block1", "DW_FORM_block2", "DW_FORM_block4"):
+            return list(location.value)
+        lists = self.dwarf.location_lists()
+        if lists is None or frame is None:
+            raise Unknown
+        pc = frame.pc - 1 - self.base
+        top = die.cu.get_top_DIE().attributes.get("DW_AT_low_pc")
+        base = top.value if top is not None else 0
+        for entry in lists.get_location_list_at_offset(location.value, die):
+            if hasattr(entry, "base_address"):
+                base = entry.base_address
+            elif hasattr(entry, "begin_offset"):
+                shift = 0 if getattr(entry, "is_absolute", False) else base
+                if entry.begin_offset + shift <= pc < entry.end_offset + shift:
+                    return list(entry.loc_expr)
+        raise Unknown
+
+    def _evaluate(self, die: Any, expression: list[int], frame: Frame | None, read: Read) -> int:
+        """The address that a location expression tells; Unknown where the variable is in a register, or split."""
+        from elftools.dwarf.dwarf_expr import DWARFExprParser
+
+        stack: list[int] = []
+        for code in DWARFExprParser(die.cu.structs).parse_expr(expression):
+            name, arguments = code.op_name, code.args
+            if name == "DW_OP_addr":
+                stack.append(arguments[0] + self.base)
+            elif name == "DW_OP_fbreg" and frame is not None:
+                stack.append(frame.cfa + arguments[0])
+            elif name.startswith("DW_OP_breg") and frame is not None:
+                number = int(name[10:])
+                stack.append((frame.sp if number == 7 else frame.registers[number]) + arguments[0])
+            elif name == "DW_OP_deref" and stack:
+                value = read(stack.pop())
+                if value is None:
+                    raise Unknown
+                stack.append(value)
+            elif name == "DW_OP_plus_uconst" and stack:
+                stack[-1] += arguments[0]
+            else:
+                raise Unknown
+        if len(stack) != 1:
+            raise Unknown
+        return stack[0]

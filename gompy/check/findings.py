@@ -1,0 +1,56 @@
+"""What a check has found, and the kinds of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from gompy.check.names import Place
+
+ERROR: Final = "error"
+ADVICE: Final = "advice"
+
+KINDS: Final = {
+    "unmapped": "a region uses what is not mapped to its device",
+    "unmapped-since": "a region uses what was mapped, and is no longer",
+    "past-section": "a region goes beyond what is mapped of an object",
+    "unset": "a region reads memory of the device that nothing has written",
+    "stale-device": "a region reads what the host has changed since it was copied there",
+    "stale-host": "the host reads what a region has changed, and what was not copied back",
+    "still-mapped": "something is mapped when the program ends",
+    "not-present": "exit data or update of what is not mapped",
+    "extension": "a construct maps more of an object than is mapped already",
+    "mapping": "a construct cannot be mapped",
+    "fault": "a region ends by a fault",
+    "redundant": "copies that change nothing",
+}
+
+
+@dataclass(slots=True)
+class Note:
+    """A further line of a finding, with the place that it is about."""
+
+    place: Place
+    text: str
+
+
+@dataclass(slots=True)
+class Finding:
+    """One of them; ``count``: how often it was met."""
+
+    kind: str
+    place: Place
+    message: str
+    device: int = 0
+    region: str = ""
+    variable: str = ""
+    start: int = 0
+    size: int = 0
+    severity: str = ERROR
+    mend: str = ""
+    notes: list[Note] = field(default_factory=list)
+    count: int = 1
+
+    def key(self) -> tuple[str, str, str, int]:
+        """What makes two findings the same one."""
+        return self.kind, str(self.place), self.variable, self.device

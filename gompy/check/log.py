@@ -1,0 +1,87 @@
+"""The log that the runtime writes for `gompy run --check` (gompy/runtime/core/check_log.h), as records."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from typing import Final
+
+from gompy.abi.check_log import Op
+
+RECORD: Final = struct.Struct("<HHiIIQQQQQ24s")
+REGISTERS: Final = struct.Struct("<16Q")
+
+
+@dataclass(slots=True)
+class Frame:
+    """The program's frame that called the runtime: registers, and its stack from ``sp`` to ``cfa``."""
+
+    pc: int
+    sp: int
+    cfa: int
+    registers: tuple[int, ...]
+    stack: bytes
+
+    def word(self, address: int) -> int | None:
+        """The eight bytes at an address of the frame."""
+        at = address - self.sp
+        return int.from_bytes(self.stack[at : at + 8], "little") if 0 <= at <= len(self.stack) - 8 else None
+
+
+@dataclass(slots=True)
+class Event:
+    """One record; ``frame`` is the one that was noted last."""
+
+    op: int
+    kind: int
+    device: int
+    flags: int
+    where: int
+    start: int
+    size: int
+    address: int
+    count: int
+    what: str
+    payload: bytes
+    frame: Frame | None
+
+    @property
+    def end(self) -> int:
+        """One past the host range."""
+        return self.start + self.size
+
+
+@dataclass(slots=True)
+class Log:
+    """All records, with the program's memory map and its variables as they were at its end."""
+
+    events: list[Event] = field(default_factory=list)
+    maps: str = ""
+    data_start: int = 0
+    data: bytes = b""
+    full: bool = False
+
+
+def read_log(data: bytes) -> Log:
+    """Parse a log; what is cut off at its end is left out."""
+    log = Log()
+    at = 0
+    frame: Frame | None = None
+    while at + RECORD.size <= len(data):
+        op, kind, device, payload, flags, where, start, size, address, count, what = RECORD.unpack_from(data, at)
+        at += RECORD.size
+        body = data[at : at + payload]
+        at += payload + (-payload & 7)
+        if op == Op.MAPS:
+            log.maps += body.decode("utf-8", "replace") + "\n"
+        elif op == Op.FRAME:
+            if len(body) >= REGISTERS.size:
+                frame = Frame(where, start, size, REGISTERS.unpack_from(body), body[REGISTERS.size :])
+        elif op == Op.DATA:
+            log.data_start, log.data = start, body
+        elif op == Op.FULL:
+            log.full = True
+        else:
+            text = what.rstrip(b"\0").decode("ascii", "replace")
+            log.events.append(Event(op, kind, device, flags, where, start, size, address, count, text, body, frame))
+    return log

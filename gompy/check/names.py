@@ -1,0 +1,165 @@
+"""What the program calls the memory at an address: by DWARF, with the frame and the variables that the log has."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Final
+
+from gompy.abi.check_log import Op
+from gompy.check.dwarf import Source, Variable
+from gompy.check.log import Event, Frame, Log
+
+LARGEST: Final = 1 << 28
+FARTHEST: Final = 1 << 30
+"""Bytes of a file beyond which its DWARF is not read; how far behind a pointer's value what it points to may reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of the program; ``line`` 0: not known."""
+
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file or "?"
+
+
+@dataclass(slots=True)
+class Module:
+    """A file that is loaded."""
+
+    path: str
+    start: int
+    end: int
+    base: int
+
+
+@dataclass
+class Names:
+    """Names of one run."""
+
+    log: Log
+    modules: list[Module] = field(default_factory=list)
+    sources: dict[str, Source | None] = field(default_factory=dict)
+    known: dict[int, str] = field(default_factory=dict)
+    words: dict[int, int] = field(default_factory=dict)
+    _visible: dict[int, list[Variable]] = field(default_factory=dict)
+    _global: list[Variable] | None = None
+
+    def __post_init__(self) -> None:
+        seen: dict[str, int] = {}
+        for line in self.log.maps.splitlines():
+            words = line.split(None, 5)
+            if len(words) == 6 and words[5].startswith("/"):
+                start, _, end = words[0].partition("-")
+                base = seen.setdefault(words[5], int(start, 16) - int(words[2], 16))
+                self.modules.append(Module(words[5], int(start, 16), int(end, 16), base))
+        for event in self.log.events:
+            if event.op == Op.COPY and len(event.payload) >= 8:
+                for at in range(0, len(event.payload) - 7, 8):
+                    self.words[event.start + at] = int.from_bytes(event.payload[at : at + 8], "little")
+
+    def source(self, address: int) -> Source | None:
+        """The DWARF of the file that is loaded at an address."""
+        module = next((m for m in self.modules if m.start <= address < m.end), None)
+        if module is None or module.path.startswith(("/lib/", "/lib64/", "/usr/lib/")):
+            return None
+        if module.path not in self.sources:
+            self.sources[module.path] = None
+            try:
+                if os.path.getsize(module.path) <= LARGEST:
+                    with open(module.path, "rb") as file:
+                        data = file.read()
+                    # A file at fixed addresses (ET_EXEC) is where it says.
+                    base = 0 if data[16:18] == b"\2\0" else module.base
+                    self.sources[module.path] = Source(data, base)
+            except Exception:  # pyelftools meets damage with whatever its parsers raise
+                return None
+        return self.sources[module.path]
+
+    def place(self, address: int) -> Place:
+        """The line of the code at an address."""
+        source = self.source(address)
+        try:
+            return Place(*source.line(address)) if source is not None else Place()
+        except Exception:  # as above
+            return Place()
+
+    def word(self, address: int, frame: Frame | None) -> int | None:
+        """The word at an address, from the frame, the program's variables, or what was copied."""
+        value = frame.word(address) if frame is not None else None
+        if value is None:
+            value = self.words.get(address)
+        at = address - self.log.data_start
+        if value is None and 0 <= at <= len(self.log.data) - 8:
+            value = int.from_bytes(self.log.data[at : at + 8], "little")
+        return value
+
+    def variables(self, frame: Frame | None) -> list[Variable]:
+        """What is visible in a frame: its locals, then globals."""
+        found: list[Variable] = []
+        try:
+            if frame is not None:
+                if id(frame) not in self._visible:
+                    source = self.source(frame.pc - 1)
+                    self._visible[id(frame)] = (
+                        list(source.locals(frame, lambda a: self.word(a, frame))) if source is not None else []
+                    )
+                found += self._visible[id(frame)]
+            if self._global is None:
+                self._global = []
+                main = self.source(self.log.data_start) if self.log.data_start else None
+                if main is not None:
+                    self._global = list(main.globals(lambda a: self.word(a, None)))
+            found += self._global
+        except Exception:  # pyelftools, as above
+            pass
+        return found
+
+    def at(self, start: int, size: int, frame: Frame | None) -> str:
+        """The variable at a host address, or the pointer to what is there; empty: not known."""
+        visible = self.variables(frame)
+        best: Variable | None = None
+        for variable in visible:
+            # The outermost object that is not larger than what is asked for, else the innermost around it.
+            if variable.address <= start < variable.address + variable.size and (
+                best is None or best.address < start or best.size > max(size, 1) >= variable.size
+            ):
+                best = variable
+        if best is not None:
+            return best.name
+        return self.pointer(start, visible, frame)
+
+    def pointer(self, start: int, visible: list[Variable], frame: Frame | None) -> str:
+        """The pointer whose value is nearest below an address."""
+        name, nearest = "", FARTHEST
+        for variable in visible:
+            if variable.points:
+                value = self.word(variable.address, frame)
+                if value and 0 <= start - value < nearest:
+                    name, nearest = variable.name, start - value
+        return name
+
+    def section(self, event: Event) -> str:
+        """``a[0:16]``, in C's words where the elements are known, else what ``of`` says."""
+        name = self.of(event)
+        variable = next((v for v in self.variables(event.frame) if v.name == name), None)
+        if variable is None or not variable.element or not event.size:
+            return name
+        base: int | None = variable.address
+        if variable.points:
+            if variable.address <= event.start < variable.address + variable.size:
+                return name  # the pointer itself
+            base = self.word(variable.address, event.frame)
+        if base is None or (event.start - base) % variable.element or event.size % variable.element:
+            return name
+        return f"{name}[{(event.start - base) // variable.element}:{event.size // variable.element}]"
+
+    def of(self, event: Event) -> str:
+        """What a record is about; remembered for its address."""
+        name = self.at(event.start, event.size, event.frame)
+        if name:
+            self.known[event.start] = name
+        return name or self.known.get(event.start, "")

@@ -1,0 +1,189 @@
+"""``gompy run [OPTION…] PROG [ARG…]``: a program with the runtime's settings as options, and what they lead to.
+
+The exit status is the program's; 127 if there is no such program, 126 if it cannot be run, 2 for a usage error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from typing import Final
+
+from gompy.abi import targets
+from gompy.cli.run_program import Program, RunError, look_at
+from gompy.driver import paths
+from gompy.tools.toolmain import one_line
+
+EXIT_USAGE: Final = 2
+NVPTX: Final = targets.NVPTX.plugin
+DEVICES: Final = {target.plugin: target.name for target in (targets.INTELMIC, targets.NVPTX)} | {"host": ""}
+MAX_DEVICES: Final = 64
+MAX_GPUS: Final = 16
+"""Most devices of the emulated MIC (OFFLOAD_EMUL_NUM) and of the emulated CUDA driver (GOMPY_CUDA_DEVICES)."""
+EXAMPLES: Final = """\
+examples:
+  gompy run ./prog 100                      as ./prog 100; a program of stock gcc gets libgompy
+  gompy run --device nvptx ./prog           on a GPU, real or emulated
+  gompy run --device host ./prog            all regions on the host
+  gompy run --devices 4 --mandatory ./prog  four emulated devices; no region may run on the host
+  gompy run --check ./prog                  mappings and accesses are checked; status 86 if something is found
+  gompy run --info ./prog                   at exit: what ran where, and why there
+  gompy run --show-maps ./prog              at exit: what each directive mapped, by variable
+  gompy run --trace t.json ./prog           what happens when, for Perfetto and gompy trace
+  gompy run --under gdb ./prog              stop in the first region; host and device in one gdb
+  gompy run --under "valgrind -q" ./prog    the emulated MIC's process under a tool
+
+exit status: the program's (128 and the signal's number, if one ended it); 127 no such program;
+126 it cannot be run; 2 usage"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="gompy run",
+        usage="gompy run [options] PROG [ARG...]",
+        description="Run a program of gompcc, or of stock gcc, with the runtime's settings as options.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--device", choices=tuple(DEVICES), help="the kind of device; host: regions run on the host")
+    parser.add_argument("--devices", type=_count, metavar="N", help="how many emulated devices there are")
+    parser.add_argument("--mandatory", action="store_true", help="a region that would run on the host is an error")
+    parser.add_argument(
+        "--check", nargs="?", const="1", metavar="WHAT", help="check data; for GPUs a list of memory, init, sync"
+    )
+    parser.add_argument("--check-json", default="", metavar="FILE", help="write what --check finds to FILE, as JSON")
+    parser.add_argument("--check-sarif", default="", metavar="FILE", help="the same as SARIF")
+    parser.add_argument(
+        "--check-status", type=_status, default=86, metavar="N", help="exit status when --check finds an error (86)"
+    )
+    parser.add_argument("--trace", metavar="FILE", help="write a trace of what happens to FILE")
+    parser.add_argument("--show-maps", action="store_true", help="tell at exit what each directive mapped and copied")
+    parser.add_argument("--info", action="store_true", help="tell at exit which regions ran where, and why")
+    parser.add_argument("--under", metavar="CMD", help="gdb, or a command for the emulated MIC's process")
+    parser.add_argument("--any", action="store_true", help="run a program that has no regions itself, such as python3")
+    parser.add_argument("command", metavar="PROG", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return parser
+
+
+def _count(text: str) -> int:
+    """The number of devices."""
+    if not text.isdecimal() or int(text) > MAX_DEVICES:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of devices from 0 to {MAX_DEVICES}")
+    return int(text)
+
+
+def _status(text: str) -> int:
+    """An exit status; 0: the program's own."""
+    if not text.isdecimal() or int(text) > 255:
+        raise argparse.ArgumentTypeError(f"'{text}' is no exit status from 0 to 255")
+    return int(text)
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with its arguments (without ``gompy run``); the exit status."""
+    parser = _parser()
+    # `--check PROG` has no WHAT: an optional value of argparse would take the program for it.
+    options = parser.parse_args(["--check=1" if word == "--check" else word for word in _ours(argv)])
+    words = argv[len(_ours(argv)) :]
+    words = words[1:] if words[:1] == ["--"] else words
+    if not words:
+        parser.error("which program? (gompy run [options] PROG [ARG...])")
+    if options.show_maps and (options.check or options.under):
+        parser.error("--show-maps goes with neither --check nor --under")
+    if options.device == "host" and options.mandatory:
+        parser.error("--device host and --mandatory exclude each other")
+    try:
+        return _run(options, words)
+    except RunError as error:
+        _error(str(error))
+        return error.status
+
+
+def _ours(argv: list[str]) -> list[str]:
+    """The words before the program: options, and values of those that take one."""
+    takes_value = ("--device", "--devices", "--trace", "--under", "--check-json", "--check-sarif", "--check-status")
+    number = 0
+    while number < len(argv) and argv[number].startswith("-") and argv[number] != "--":
+        number += 2 if argv[number] in takes_value else 1
+    return argv[:number]
+
+
+def _error(text: str) -> None:
+    print(f"gompy run: error: {one_line(text)}", file=sys.stderr)
+
+
+def _run(options: argparse.Namespace, words: list[str]) -> int:
+    program = look_at(words[0], options.any)
+    environment = settings(options, program)
+    command = [program.path, *words[1:]]
+    if options.under and _is_gdb(options.under):
+        from gompy.cli.run_gdb import gdb_command
+
+        command = gdb_command(shlex.split(options.under), program, words[1:], environment)
+        environment = dict(os.environ)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        if options.check and not (options.under and _is_gdb(options.under)):
+            from gompy.check.run import Files, run_checked
+            from gompy.cli.main import version
+
+            files = Files(options.check_json, options.check_sarif, version())
+            return run_checked(command, environment, files, options.check_status)
+        if options.show_maps:
+            from gompy.cli.run_maps import run_shown
+
+            return run_shown(command, environment)
+        os.execvpe(command[0], command, environment)
+    except OSError as error:
+        raise RunError(f"{error.filename or command[0]}: {error.strerror}") from None
+
+
+def _is_gdb(under: str) -> bool:
+    try:
+        words = shlex.split(under)
+    except ValueError as error:
+        raise RunError(f"--under {under}: {error}", EXIT_USAGE) from None
+    return bool(words) and os.path.basename(words[0]).startswith(("gdb", "cgdb"))
+
+
+def settings(options: argparse.Namespace, program: Program) -> dict[str, str]:
+    """The environment for the program; RunError where it has no code for the device that is asked for."""
+    env = dict(os.environ)
+    target = DEVICES.get(options.device or "", "")
+    if target and program.targets and target not in program.targets:
+        has = ", ".join(sorted(kind for kind, name in DEVICES.items() if name in program.targets))
+        raise RunError(f"{program.name}: it has no code for {options.device}, only for {has or 'other devices'}")
+    if options.device == "host":
+        env["OMP_TARGET_OFFLOAD"] = "disabled"
+    elif options.device:
+        env["GOMPY_PLUGINS"] = options.device
+        env.pop("OMP_TARGET_OFFLOAD", None)
+    elif program.preload and "GOMPY_PLUGINS" not in env and program.targets == {targets.NVPTX.name}:
+        env["GOMPY_PLUGINS"] = NVPTX  # a program of stock gcc: libgompy would look for the emulated MIC only
+    if options.devices is not None:
+        if options.device == NVPTX and options.devices > MAX_GPUS:
+            raise RunError(f"--devices {options.devices}: the emulated driver has at most {MAX_GPUS} GPUs", EXIT_USAGE)
+        env["OFFLOAD_EMUL_NUM"] = str(options.devices)
+        env["GOMPY_CUDA_DEVICES"] = str(min(options.devices, MAX_GPUS))
+    if options.mandatory:
+        env["OMP_TARGET_OFFLOAD"] = "mandatory"
+    if options.trace:
+        env["GOMPY_TRACE_FILE"] = os.path.abspath(options.trace)
+    if options.check:
+        env["GOMPY_CHECK"] = options.check
+    if options.info:
+        env["GOMPY_STATS"] = "1"
+    if options.under and not _is_gdb(options.under):
+        env["OFFLOAD_EMUL_RUN"] = options.under
+    if program.preload:
+        runtime = os.path.join(paths.LIBDIR, "libgompy.so.1")
+        if not os.path.exists(runtime):
+            raise RunError(f"{runtime}: not there; build gompy again")
+        # The loader splits LD_PRELOAD at blanks; the library's folder has none where it is looked for by name.
+        env["LD_PRELOAD"] = " ".join(filter(None, ("libgompy.so.1", env.get("LD_PRELOAD"))))
+        env["LD_LIBRARY_PATH"] = ":".join(filter(None, (paths.LIBDIR, env.get("LD_LIBRARY_PATH"))))
+    return env

@@ -1,0 +1,139 @@
+"""``gompy run --show-maps``: what each directive mapped, in the words of the source, told when the program has ended.
+
+The order and the outcome are of the runtime's trace (GOMPY_TRACE_FILE); the names are of the log of checks
+(GOMPY_CHECK_LOG), which has the frames in which the directives stand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from gompy.cli.trace_events import Places
+from gompy.tools.child import run_child
+
+if TYPE_CHECKING:
+    from gompy.check.log import Event
+    from gompy.check.names import Names
+
+ROUTINES = ("omp_target_", "acc_malloc", "acc_free", "acc_memcpy")
+"""What constructs begin with whose copies and memory are the program's own."""
+
+
+def run_shown(command: list[str], env: dict[str, str]) -> int:
+    """Run a program, then tell; its exit status.  OSError if it cannot start."""
+    with tempfile.TemporaryDirectory(prefix="gompy-maps-") as folder:
+        trace = env.setdefault("GOMPY_TRACE_FILE", os.path.join(folder, "trace"))
+        log = env.setdefault("GOMPY_CHECK_LOG", os.path.join(folder, "log"))
+        code = run_child(command, env)
+        for line in told(trace, log):
+            print(line, file=sys.stderr)
+    return code
+
+
+def told(trace: str, log: str) -> Iterator[str]:
+    """The lines of a run."""
+    from gompy.check.log import read_log
+    from gompy.check.names import Names
+
+    try:
+        with open(trace, encoding="ascii") as file:
+            events = json.load(file)
+        with open(log, "rb") as binary:
+            names = Names(read_log(binary.read()))
+    except FileNotFoundError:
+        yield "gompy run: --show-maps: the program has not used a device's runtime"
+        return
+    yield from Teller(names).lines(events)
+
+
+class Teller:
+    """The words for a trace's events."""
+
+    def __init__(self, names: Names) -> None:
+        from gompy.abi.check_log import Op
+
+        self.names = names
+        self.places = Places()
+        self.sections: dict[str, str] = {}  # by host address: what it was called last
+        self.entries: dict[int, deque[Event]] = defaultdict(deque)
+        for event in names.log.events:
+            if event.op in (Op.ENTRY, Op.UPDATE, Op.EXIT, Op.ABSENT):
+                self.entries[event.start].append(event)
+
+    def lines(self, events: list[dict[str, Any]]) -> Iterator[str]:
+        """A line for each map, region, and copy or block of memory of a routine."""
+        inside: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
+        places: dict[int, str] = {}  # of the directive that a host's thread is in; the device's tracks have its number
+        for event in events:
+            track = (event["pid"], event["tid"])
+            if event["ph"] == "E":
+                if inside[track]:
+                    inside[track].pop()
+                continue
+            if event["ph"] == "B":
+                inside[track].append(event)
+            if event["ph"] == "M":
+                continue
+            if event["cat"] == "construct":
+                places[event["tid"]] = self.places.line(event["args"].get("at", ""))
+            line = self.line(event, inside[track])
+            if line:
+                place = places.get(event["tid"], "")
+                yield f"{place} {line}" if place else line
+
+    def line(self, event: dict[str, Any], inside: list[dict[str, Any]]) -> str:
+        """The words for an event; empty for one that is part of another."""
+        kind, args = event["cat"], event["args"]
+        if kind == "map":
+            return self.mapped(event["name"], args)
+        if kind == "launch":
+            return f"region {args['region']} on device {args['device']}"
+        if kind == "fallback":
+            return f"region {args['region']} on the host: {args['reason']}"
+        directive = str(args.get("of", "")).partition(" in ")[0]
+        if not directive.startswith(ROUTINES):
+            return ""
+        if kind == "memory":
+            size = f"{args['size']} bytes, " if event["name"] == "alloc" else ""
+            return f"{directive}: {size}device {args['target']}"
+        if kind == "copy":
+            arrow = "<-" if event["name"] == "copy to host" else "->"
+            return f"{directive}: host {args['host']} {arrow} device {args['target']}, {args['bytes']} bytes"
+        return ""
+
+    def mapped(self, state: str, args: dict[str, Any]) -> str:
+        """``map(tofrom: a[0:16]) host 0x1 -> device 0x2, new, count 1, 64 bytes to``."""
+        directive = str(args.get("of", ""))
+        section = self.section(state, directive, args)
+        update = "update" in directive.partition(" in ")[0]
+        if state == "firstprivate":
+            return f"firstprivate({section}) host {args['host']} -> device {args['target']}, {args['size']} bytes to"
+        if state == "not present" and args["map"] == "attach":
+            return ""  # of a pointer that is not mapped itself: nobody asked for that
+        clause = f"update {args['map']}({section})" if update else f"map({args['map']}: {section})"
+        if state == "not present":
+            return f"{clause} host {args['host']}, not present"
+        back = state in ("kept", "removed") or (update and args["map"].endswith("from"))
+        words = [f"{clause} host {args['host']} {'<-' if back else '->'} device {args['target']}", state]
+        if state != "removed" and args["count"]:
+            words.append(f"count {args['count']}")
+        if args["bytes"]:
+            words.append(f"{args['bytes']} bytes {'from' if back else 'to'}")
+        return ", ".join(words)
+
+    def section(self, state: str, directive: str, args: dict[str, Any]) -> str:
+        """What the program calls the memory; its size where that is not known."""
+        host = args["host"]
+        at_end = state in ("kept", "removed") and "exit data" not in directive
+        waiting = self.entries.get(int(host, 16))
+        if waiting and not at_end:
+            name = self.names.section(waiting.popleft())
+            if name:
+                self.sections[host] = name
+        return self.sections.get(host) or args.get("variable") or f"{args['size']} bytes"

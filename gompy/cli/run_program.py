@@ -1,0 +1,150 @@
+"""The program of ``gompy run``: found as a shell would, and looked at before it starts."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from gompy import UserError
+from gompy.objects.names import OFFLOAD_FUNC_SECTION
+
+if TYPE_CHECKING:
+    from gompy.objects.view import ElfView
+
+NOT_FOUND: Final = 127
+NOT_RUN: Final = 126
+"""Exit statuses of a shell for a command that is not there, and for one that cannot be executed."""
+
+
+class RunError(UserError):
+    """Why a program is not started; ``status`` is the exit status that says so."""
+
+    def __init__(self, text: str, status: int = NOT_RUN) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+@dataclass
+class Program:
+    """A program that can be started: its path, whether libgompy must be preloaded, its regions' targets."""
+
+    name: str
+    path: str
+    preload: bool = False
+    targets: set[str] = field(default_factory=set)
+    regions: list[str] = field(default_factory=list)
+
+
+def find(name: str) -> str:
+    """The path of a program; RunError if there is none that may be executed."""
+    path = name if "/" in name else shutil.which(name)
+    if path is None or not os.path.exists(path):
+        hint = f" in PATH; ./{name} is here" if "/" not in name and os.path.isfile(name) else ""
+        raise RunError(f"{name}: {os.strerror(errno.ENOENT)}{hint}", NOT_FOUND)
+    if os.path.isdir(path):
+        raise RunError(f"{name}: {os.strerror(errno.EISDIR)}")
+    if not os.access(path, os.X_OK):
+        raise RunError(f"{name}: {os.strerror(errno.EACCES)}: it is not executable")
+    return path
+
+
+def look_at(name: str, any_program: bool) -> Program:
+    """Find a program and see what it is; RunError where gompy's settings would not count in it, or for nothing.
+
+    ``any_program``: it may be one without regions (an interpreter that loads libraries, a script).
+    """
+    path = find(name)
+    program = Program(name, path)
+    mode = os.stat(path)
+    users, groups = mode.st_mode & 0o4000 and mode.st_uid != os.geteuid(), mode.st_mode & 0o2000
+    if users or (groups and mode.st_gid != os.getegid()):
+        which = "set-user-ID" if users else "set-group-ID"
+        raise RunError(f"{name}: it is {which}: its caller's variables, all that gompy run sets, do not count in it")
+    if _has_capabilities(path):
+        raise RunError(f"{name}: it has file capabilities: its caller's variables do not count in it")
+    elf = _elf(path, name)
+    if elf is None:
+        if not any_program:
+            raise RunError(f"{name}: it is no ELF program, so it has no regions; --any runs it all the same")
+        program.preload = True
+        return program
+    _linked(program, elf, any_program)
+    return program
+
+
+def _has_capabilities(path: str) -> bool:
+    try:
+        return bool(os.getxattr(path, "security.capability"))
+    except OSError:
+        return False
+
+
+def _elf(path: str, name: str) -> ElfView | None:
+    from gompy.objects.view import Damaged, ElfView
+
+    with open(path, "rb") as file:
+        data = file.read()
+    if not data.startswith(b"\x7fELF"):
+        return None
+    try:
+        return ElfView(data, name)
+    except Damaged as error:
+        raise RunError(str(error)) from None
+
+
+def _linked(program: Program, elf: ElfView, any_program: bool) -> None:
+    """Fill in what an ELF program is: its regions and images, and those of the libraries that it is linked with."""
+    from gompy.objects import dynamic
+
+    name = program.name
+    if elf.kind != "executable":
+        raise RunError(f"{name}: it is no program, but a {elf.kind}{' library' if elf.kind == 'shared' else ' file'}")
+    if dynamic.is_static(elf):
+        raise RunError(f"{name}: it is static: devices come with a shared library; link it without -static")
+    libraries = _libraries(program.path)
+    # The first library in the loader's order that has GOMP_target_ext is asked: libgomp, too, has it.
+    runtimes = [library for library in libraries if library.startswith(("libgomp.so", "libgompy.so"))]
+    program.preload = not runtimes or not runtimes[0].startswith("libgompy")
+    has_regions = _take(program, elf)
+    for path in libraries.values():
+        if path and not path.startswith(("/lib/", "/lib64/", "/usr/lib/")) and "libgomp" not in os.path.basename(path):
+            library = _elf(path, path)
+            has_regions |= library is not None and _take(program, library)
+    if not has_regions and not any_program:
+        raise RunError(
+            f"{name}: it has no target regions, nor has a library that it is linked with (compiled without -fopenmp "
+            "or -fopenacc?); --any runs it all the same"
+        )
+
+
+def _take(program: Program, elf: ElfView) -> bool:
+    """Note a file's regions and the targets of its images; whether it has regions."""
+    from gompy.objects import images, tables
+    from gompy.objects.view import Damaged
+
+    if not any(section.name == OFFLOAD_FUNC_SECTION and section.size for section in elf.sections):
+        return False
+    try:
+        program.regions += [entry.name for entry in tables.read_tables(elf).funcs if entry.name]
+        program.targets |= {image.target for image in images.find_images(elf)}
+    except Damaged:
+        pass  # the program may run all the same; gompy verify tells
+    return True
+
+
+def _libraries(path: str) -> dict[str, str]:
+    """The libraries that the loader would take, by name, with their paths; the loader itself is asked, as ldd does."""
+    env = {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1", "LC_ALL": "C"}
+    try:
+        done = subprocess.run([path], env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    found = {}
+    for line in done.stdout.decode("utf-8", "surrogateescape").splitlines():
+        name, _, rest = line.strip().partition(" => ")
+        found[name] = rest.rpartition(" (")[0]
+    return found

@@ -1,0 +1,328 @@
+"""gdb's commands for programs with device regions; ``gompy run --under gdb`` loads it, ``source offload.py`` does, too.
+
+The device of the emulated MIC is a process that the program starts.  gdb keeps it as another inferior, lets both run
+together, and lets the device go when the program ends it.  This file runs in the Python that gdb has, which may be
+another than gompy's: it imports gdb alone.
+"""
+
+from __future__ import annotations
+
+import gdb
+
+DEVICE_PROGRAM = "offload_target_main"
+REGION = "._omp_fn."
+STATES = {0: "not started", 1: "running", 2: "finalized"}
+SETTINGS = (
+    ("detach-on-fork", "off"),
+    ("follow-fork-mode", "parent"),
+    ("schedule-multiple", "on"),
+    ("breakpoint pending", "on"),
+    ("print inferior-events", "off"),
+    ("print symbol-loading", "off"),
+    ("disable-randomization", "off"),  # the device's addresses must not meet the program's
+)
+
+
+def set_up() -> None:
+    """gdb's settings for a program and its devices together."""
+    for name, value in SETTINGS:
+        gdb.execute(f"set {name} {value}", to_string=True)
+
+
+def program() -> gdb.Inferior:
+    """The process that runs the program; gdb.GdbError if none runs."""
+    for inferior in gdb.inferiors():
+        if inferior.pid and not is_device(inferior):
+            return inferior
+    raise gdb.GdbError("The program is not being run.")
+
+
+def is_device(inferior: gdb.Inferior) -> bool:
+    """Whether a process is a device."""
+    return (inferior.progspace.filename or "").endswith("/" + DEVICE_PROGRAM)
+
+
+def devices() -> list[gdb.Inferior]:
+    """The device processes, in the order in which they were started."""
+    return [inferior for inferior in gdb.inferiors() if inferior.pid and is_device(inferior)]
+
+
+def select(level: int) -> None:
+    """Select a frame of the selected thread, without a word (the command says where it is)."""
+    frame = gdb.newest_frame()
+    while frame is not None and frame.level() < level:
+        frame = frame.older()
+    if frame is not None:
+        frame.select()
+
+
+def read(inferior: gdb.Inferior, address: int, size: int) -> bytes | None:
+    """Memory of a process, None where it has none.  The process must be selected."""
+    with Keep():
+        inferior.threads()[0].switch()
+        try:
+            return bytes(inferior.read_memory(address, size))
+        except gdb.MemoryError:
+            return None
+
+
+class Keep:
+    """The selected thread and frame, for a while left for others."""
+
+    def __enter__(self) -> None:
+        self.inferior = gdb.selected_inferior()
+        self.thread = gdb.selected_thread()
+        self.level = gdb.selected_frame().level() if self.thread else 0
+
+    def __exit__(self, *error: object) -> None:
+        if self.thread is not None and self.thread.is_valid():
+            self.thread.switch()
+            select(self.level)
+        elif self.inferior.is_valid():
+            gdb.execute(f"inferior {self.inferior.num}", to_string=True)
+
+
+def to_program() -> None:
+    """Select the frame of the program's own code that waits for the device, or was left last."""
+    inferior = program()
+    own = inferior.progspace.filename
+    best = None
+    for thread in inferior.threads():
+        thread.switch()
+        frame = gdb.newest_frame()
+        while frame is not None:
+            table = frame.find_sal().symtab
+            if table is not None and table.objfile.filename == own:
+                best = best or (thread, frame.level())
+                break
+            frame = frame.older()
+    if best is None:
+        inferior.threads()[0].switch()
+        return
+    best[0].switch()
+    select(best[1])
+
+
+class Mapping:
+    """A range of the host's memory and its copy on a device."""
+
+    def __init__(self, device: int, start: int, end: int, address: int, count: int) -> None:
+        self.device, self.start, self.end, self.address, self.count = device, start, end, address, count
+
+
+class State:
+    """What libgompy knows: ``devices`` are (number, name, state, launches), ``busy`` those that a thread maps on."""
+
+    def __init__(self) -> None:
+        self.devices: list[tuple[int, str, int, int]] = []
+        self.mappings: list[Mapping] = []
+        self.busy: list[int] = []
+        self.more = False
+        for line in _described().splitlines():
+            what, *words = line.split()
+            if what == "device":
+                self.devices.append((int(words[0]), words[1], int(words[2]), int(words[3])))
+            elif what == "map":
+                self.mappings.append(Mapping(self.devices[-1][0], *(int(word, 0) for word in words)))
+            elif what == "busy":
+                self.busy.append(self.devices[-1][0])
+            else:
+                self.more = True
+
+
+def _described() -> str:
+    """The text of gompy_describe_offload, called in the program while all else stands still."""
+    with Keep():
+        program().threads()[0].switch()
+        select(0)
+        before = gdb.parameter("scheduler-locking")
+        gdb.execute("set scheduler-locking on", to_string=True)
+        try:
+            call = gdb.parse_and_eval("((const char *(*) (void)) gompy_describe_offload) ()")
+            return str(call.string("ascii", "replace"))
+        except gdb.error as error:
+            raise gdb.GdbError(f"libgompy cannot be asked: {error}") from None
+        finally:
+            gdb.execute(f"set scheduler-locking {before}", to_string=True)
+
+
+def process_of(address: int) -> gdb.Inferior | None:
+    """The device process that has memory at an address: devices have theirs at different ones."""
+    return next((inferior for inferior in devices() if read(inferior, address, 1) is not None), None)
+
+
+def region_of(thread: gdb.InferiorThread) -> tuple[str, str]:
+    """The region that a thread is in, and the place where it is there; empty if in none."""
+    thread.switch()
+    frame = gdb.newest_frame()
+    while frame is not None:
+        name = frame.name() or ""
+        if REGION in name:
+            sal = frame.find_sal()
+            return name, f"{sal.symtab.filename.rpartition('/')[2]}:{sal.line}" if sal.symtab else ""
+        frame = frame.older()
+    return "", ""
+
+
+def symbol_at(address: int) -> str:
+    """A variable at an address: of the selected frame, or what a pointer there points to; else a global one."""
+    try:
+        frame = gdb.selected_frame()
+        block = frame.block()
+    except (gdb.error, RuntimeError):
+        block = None
+    while block is not None and not block.is_global and not block.is_static:
+        for symbol in block:
+            if symbol.is_variable or symbol.is_argument:
+                value = symbol.value(frame)
+                if value.address is not None and int(value.address) == address:
+                    return str(symbol.name)
+                if value.type.strip_typedefs().code == gdb.TYPE_CODE_PTR and int(value) == address:
+                    return f"*{symbol.name}"
+        block = block.superblock
+    text = gdb.execute(f"info symbol {address:#x}", to_string=True) or ""
+    return "" if text.startswith("No symbol") else text.partition(" in section")[0].strip()
+
+
+class InfoOffload(gdb.Command):
+    """Devices, what is mapped to them, and the regions that they are in."""
+
+    def __init__(self) -> None:
+        super().__init__("info offload", gdb.COMMAND_STATUS)
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        """Print the lists."""
+        state = State()
+        with Keep():
+            to_program()
+            for number, name, how, launches in state.devices:
+                own = [mapping for mapping in state.mappings if mapping.device == number]
+                process = process_of(own[0].address) if own else None
+                if process is None and len(devices()) == 1 and how == 1:
+                    process = devices()[0]
+                where = f", inferior {process.num}, process {process.pid}" if process is not None else ""
+                gdb.write(f"device {number} ({name}): {STATES.get(how, '?')}{where}, regions launched: {launches}\n")
+                if number in state.busy:
+                    gdb.write("  a thread is mapping: the list is not to be had now\n")
+                for mapping in own:
+                    size, times = mapping.end - mapping.start, f"count {mapping.count}" if mapping.count else "image"
+                    shown = symbol_at(mapping.start)
+                    gdb.write(
+                        f"  {shown or 'host'} {mapping.start:#x}, {size} bytes -> {mapping.address:#x}, {times}\n"
+                    )
+            if state.more:
+                gdb.write("  and more\n")
+            for inferior in gdb.inferiors():
+                for thread in inferior.threads() if inferior.pid else ():
+                    name, place = region_of(thread)
+                    if name:
+                        on = "the device" if is_device(inferior) else "the host"
+                        gdb.write(f"region {name} at {place} on {on}, thread {inferior.num}.{thread.num}\n")
+
+
+class OffloadPrefix(gdb.Command):
+    """Commands for device regions: offload run, offload print, offload host."""
+
+    def __init__(self) -> None:
+        super().__init__("offload", gdb.COMMAND_DATA, prefix=True)
+
+
+class OffloadPrint(gdb.Command):
+    """offload print EXPRESSION: the device's copy of a variable of the host.
+
+    The expression is evaluated in the frame of the program that waits for the device; it must stand for memory.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("offload print", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        """Print the value, with the device's address."""
+        if not argument.strip():
+            raise gdb.GdbError("offload print: which expression of the host?")
+        state = State()
+        with Keep():
+            to_program()
+            try:
+                value = gdb.parse_and_eval(argument)
+            except gdb.error as error:
+                raise gdb.GdbError(f"offload print: {error}") from None
+            if value.address is None:
+                raise gdb.GdbError(f"offload print: {argument} is no variable: it has no address")
+            start, size, kind = int(value.address), value.type.sizeof, value.type
+            found = [m for m in state.mappings if m.start <= start and start + size <= m.end]
+            if not found:
+                raise gdb.GdbError(f"offload print: {argument} (host {start:#x}, {size} bytes) is not mapped")
+            for mapping in found:
+                address = mapping.address + (start - mapping.start)
+                process = process_of(address)
+                head = f"device {mapping.device} {address:#x}: {argument} = "
+                if process is None:
+                    gdb.write(head + "<not in a process that gdb has>\n")
+                    continue
+                data = read(process, address, size) or b""
+                gdb.write(head + gdb.Value(data, kind).format_string() + "\n")
+
+
+class OffloadHost(gdb.Command):
+    """offload host: select the frame of the program that waits for the device, or was left last."""
+
+    def __init__(self) -> None:
+        super().__init__("offload host", gdb.COMMAND_STACK)
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        """Select it, and say where it is."""
+        to_program()
+        gdb.execute("frame")
+
+
+class OffloadRun(gdb.Command):
+    """offload run [REGION...]: run the program, and stop in the first region that it comes to.
+
+    Without names all regions are meant that the program has.  Breakpoints at the regions stay.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("offload run", gdb.COMMAND_RUNNING)
+        self.regions: list[str] = []
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        """Set the breakpoints, run, go behind the region's prologue."""
+        for name in gdb.string_to_argv(argument) or self.regions:
+            gdb.execute(f"break '{name}'", to_string=True)
+        gdb.execute("run")
+        thread = gdb.selected_thread()
+        frame = gdb.newest_frame() if thread is not None else None
+        if frame is not None and REGION in (frame.name() or "") and frame.find_sal().symtab is not None:
+            gdb.execute("next")  # its variables are set up behind the prologue
+
+
+class DevicesEnd(gdb.Breakpoint):
+    """Where the program is about to end a device: gdb lets the device go, for its end would stop the program, too."""
+
+    def __init__(self) -> None:
+        super().__init__("GOMP_OFFLOAD_fini_device", internal=True)
+        self.silent = True
+        self.commands = "python let_go()\ncontinue"
+
+
+def plugin_loaded(event: gdb.NewObjFileEvent) -> None:
+    """The emulated MIC's plugin is there: its function that ends a device can be found."""
+    if (event.new_objfile.filename or "").rpartition("/")[2].startswith("libgomp-plugin-intelmic.so"):
+        gdb.events.new_objfile.disconnect(plugin_loaded)
+        DevicesEnd()
+
+
+def let_go() -> None:
+    """Detach the device processes."""
+    for inferior in devices():
+        gdb.execute(f"detach inferiors {inferior.num}", to_string=True)
+
+
+set_up()
+InfoOffload()
+OffloadPrefix()
+OffloadPrint()
+OffloadHost()
+RUN = OffloadRun()
+gdb.events.new_objfile.connect(plugin_loaded)
