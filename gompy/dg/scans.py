@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gompy.dg.expressions import are
@@ -36,6 +36,10 @@ def scan(final: Final, test: str, source: Path, directory: Path, offload_targets
     command = final.words[0] if final.words else ""
     if command == "xfail":
         return [ScanResult("XFAIL", test + final.words[1], "")]
+    if command == "only_for_offload_target" and len(final.words) > 2:
+        inner = replace(final, words=final.words[2:])
+        only = [target for target in offload_targets if target == final.words[1]]
+        return scan(inner, test, source, directory, only) if only else []
     exists, file, dump = _EXISTS.match(command), _FILE.match(command), _DUMP.match(command)
     try:
         if exists:

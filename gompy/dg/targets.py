@@ -27,12 +27,16 @@ _ALWAYS_TRUE = frozenset(
         ),
         *("fopenmp", "fopenacc", "int128", "int32plus", "le", "pie", "dlopen", "mmap", "glibc", "gld", "gas", "static"),
         *("exceptions", "global_constructor", "init_priority", "c99_runtime", "stdint_types", "alloca", "signal"),
+        *("native", "cxa_atexit"),
     )
 )
 _ALWAYS_FALSE = frozenset(
     (
         *("ia32", "ilp32", "c", "c++", "aarch64_tiny", "openacc_host_selected", "openacc_nvidia_accel_selected"),
-        *("openacc_radeon_accel_selected", "openacc_cuda", "openacc_cudart", "openacc_cublas"),
+        *("openacc_radeon_accel_selected", "openacc_cuda", "openacc_cudart", "openacc_cublas", "openacc_libcudart"),
+        *("openacc_libcublas", "offload_device_gcn", "gomp_hipblas", "gomp_libhipblas", "omp_usm", "omp_managedmem"),
+        *("gomp_libamdhip64", "gomp_hip_header_nvidia", "gomp_hipfort_module", "arm_eabi"),
+        *("offload_target_amdgcn_with_xnack", "offload_target_amdgcn_offload_malloc", "gomp_hip_header_amd"),
     )
 )
 _CPU_FLAGS = {"sse2_runtime": "sse2", "avx_runtime": "avx", "vect_simd_clones": "avx512f"}
@@ -81,7 +85,11 @@ int main () { int r = 1; _Pragma ("omp target map(from: r)") r = arch (); return
 int main () { FILE *f = tmpfile (); return !f || ftruncate (fileno (f), 4096) != 0; }
 """,
 }
-_PROBE_FLAGS = {"fpic": ["-fPIC"], "lto": ["-flto"]}
+_PROBES["nonstandard_math_functions"] = """
+#include <math.h>
+int main () { double y = gamma (42.0) + __builtin_scalb (42.0, 2.0); return y == __builtin_significand (y); }
+"""
+_PROBE_FLAGS = {"fpic": ["-fPIC"], "lto": ["-flto"], "nonstandard_math_functions": ["-lm"]}
 
 
 class EffectiveTargets:
@@ -109,9 +117,9 @@ class EffectiveTargets:
             return bool(os.environ.get("GCC_TEST_RUN_EXPENSIVE"))
         if word == "__OPTIMIZE__":
             return self._remember(("optimize", *_only(flags, "-O")), lambda: self._defines(_only(flags, "-O"), word))
-        if word in ("offload_target_nvptx", "offload_target_amdgcn"):
+        if word in ("offload_target_nvptx", "offload_target_amdgcn", "offload_target_any"):
             chosen = _only(flags, "-foffload")
-            name = "nvptx" if word.endswith("nvptx") else "amdgcn"
+            name = {"nvptx": "nvptx", "amdgcn": "amdgcn", "any": "="}[word.rpartition("_")[2]]
             return self._remember((word, *chosen), lambda: name in self._offload_names(chosen))
         if word in _PROBES:
             return self._remember(word, lambda: self._runs(word))

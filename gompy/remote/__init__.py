@@ -1,0 +1,1 @@
+"""Devices served to other machines (docs/cluster.md)."""

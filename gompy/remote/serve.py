@@ -1,0 +1,163 @@
+"""``gompy device serve``: accepts clients that know the token, and gives each a worker of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from gompy.remote import handshake
+
+WORKER: Final = Path(__file__).resolve().parents[1] / "_native" / "lib" / "gompy-worker"
+PENDING: Final = 64
+"""Handshakes at a time."""
+PATIENCE: Final = 5.0
+"""Seconds that a handshake may take."""
+
+
+class ServeError(Exception):
+    """The server can't start; one line."""
+
+
+@dataclass
+class Server:
+    """A listening socket and the workers of its clients."""
+
+    listener: socket.socket
+    token: bytes
+    kind: str
+    folder: str
+    workers: set[subprocess.Popen[bytes]] = field(default_factory=set)
+    pending: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(PENDING))
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    ending: bool = False
+
+    def greet(self, connection: socket.socket, peer: str) -> None:
+        """One client, in a thread: the handshake, then its worker until that ends."""
+        worker = None
+        with connection:
+            try:
+                verdict = handshake.check_client(connection, self.token, PATIENCE)
+                worker = self.start_worker(connection)
+                if worker is None:
+                    handshake.refuse(connection, handshake.NO_WORKER)
+                else:
+                    say(f"{peer}: worker {worker.pid} serves it")
+            except handshake.HandshakeError as error:
+                say(f"{peer}: refused: {error}")
+            finally:
+                self.pending.release()
+            if worker is not None and worker.stdin is not None:
+                with contextlib.suppress(OSError):
+                    connection.sendall(verdict)
+                    os.write(worker.stdin.fileno(), b"\n")  # the socket is the worker's now
+        if worker is not None:
+            status = worker.wait()
+            with self.lock:
+                self.workers.discard(worker)
+            if not self.ending:
+                say(f"{peer}: worker {worker.pid} has ended" + (f" ({describe(status)})" if status else ""))
+
+    def start_worker(self, connection: socket.socket) -> subprocess.Popen[bytes] | None:
+        """A process that drives a device for a client; None after a message."""
+        descriptor = connection.fileno()
+        connection.setblocking(True)
+        words = [str(WORKER), str(descriptor), self.kind, self.folder]
+        try:
+            with self.lock:
+                if self.ending:
+                    return None
+                worker = subprocess.Popen(words, stdin=subprocess.PIPE, bufsize=0, pass_fds=(descriptor,))
+                self.workers.add(worker)
+        except OSError as error:
+            say(f"cannot start {WORKER}: {error.strerror}")
+            return None
+        return worker
+
+    def run(self) -> None:
+        """Accept clients until a signal ends it."""
+        while True:
+            connection, address = self.listener.accept()
+            peer = f"{address[0]}:{address[1]}"
+            if not self.pending.acquire(blocking=False):
+                connection.close()
+                continue
+            threading.Thread(target=self.greet, args=(connection, peer), daemon=True).start()
+
+    def end(self) -> None:
+        """End all workers, and forget the images."""
+        with self.lock:
+            self.ending = True
+            workers = list(self.workers)
+        for worker in workers:
+            with contextlib.suppress(OSError):
+                worker.kill()
+        for worker in workers:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                worker.wait(5)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def describe(status: int) -> str:
+    """An exit status in words."""
+    return f"status {status}" if status > 0 else f"signal {-status}"
+
+
+def say(text: str) -> None:
+    """A line of the server's log."""
+    print(f"gompy device serve: {text}", file=sys.stderr, flush=True)
+
+
+def listen(bind: str, port: int) -> socket.socket:
+    """A listening socket at one address."""
+    try:
+        found = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _name, address = found[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(PENDING)
+    except OSError as error:
+        raise ServeError(f"cannot listen at {bind}:{port}: {error.strerror or error}") from None
+    return listener
+
+
+def serve(bind: str, port: int, token_file: str, kind: str, port_file: str | None = None) -> int:
+    """Serve until a signal; the exit status."""
+    try:
+        token = handshake.token_of(token_file)
+    except handshake.TokenError as error:
+        raise ServeError(str(error)) from None
+    if not WORKER.exists():
+        raise ServeError(f"{WORKER} is missing: build gompy again")
+    listener = listen(bind, port)
+
+    def stop(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+    server = Server(listener, token, kind, tempfile.mkdtemp(prefix="gompy-images-"))
+    try:
+        number = listener.getsockname()[1]
+        print(f"gompy device serve: {kind} at {bind}:{number}, token in {token_file}", flush=True)
+        if port_file is not None:
+            part = f"{port_file}.{os.getpid()}"
+            Path(part).write_text(f"{number}\n")
+            os.replace(part, port_file)
+        server.run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        server.end()
+    return 0
