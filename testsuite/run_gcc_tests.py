@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run GCC 12's own libgomp tests that use ``target`` with a compiler, as GCC's DejaGnu drivers would.
+"""Run GCC's own libgomp tests that use ``target`` with a compiler, as GCC's DejaGnu drivers would.
 
 Exit status: 0 if the failures are exactly those in the list of expected ones, 1 if not, 2 for wrong usage.
 """
@@ -20,10 +20,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [path for path in (str(HERE), str(HERE.parent)) if path not in sys.path]
 
-from gcc_suite import expected, report, source  # noqa: E402
+from gcc_suite import expected, report, source, stock  # noqa: E402
 
 from gompy.dg import program, runner, scans, targets  # noqa: E402
+from gompy.driver.compiler import CXX, FORTRAN, C  # noqa: E402
 
+OPENMP_51 = 14
+"""The first release whose tests want that pointers to what is not mapped keep their value."""
 SAMPLE = 4
 """--sample takes one test of so many, chosen by its name; of OpenACC's a quarter of that."""
 
@@ -33,9 +36,11 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Run GCC's libgomp tests that use target constructs.")
     parser.add_argument("directory", nargs="?", type=Path, help="GCC's source (default: Debian's)")
     parser.add_argument("--cc", default="gompcc", help="compiler command, with options if need be (default: gompcc)")
+    parser.add_argument("--gcc", type=int, metavar="N", help="gcc-N beneath gompcc, its tests and its list")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
     parser.add_argument("--dirs", default=",".join(source.DIRECTORIES), help="of %(default)s")
     parser.add_argument("--filter", action="append", default=[], metavar="GLOB", help="only tests whose name matches")
+    parser.add_argument("--skip", action="append", default=[], metavar="GLOB", help="without files of such a name")
     parser.add_argument("--opt-sets", choices=("one", "all"), default="one", help="Fortran: -O2 only, or all six sets")
     parser.add_argument("--all-tests", action="store_true", help="also tests that do not use target")
     parser.add_argument("--expected", help="list of expected failures (default: by the compiler; none: no list)")
@@ -65,19 +70,30 @@ def compiler_words(text: str) -> list[str]:
     return words
 
 
-def expectations(choice: str | None, compiler: list[str]) -> dict[str, str]:
+def use_release(release: int) -> None:
+    """Have the wrappers run a release's compilers."""
+    for language in (C, CXX, FORTRAN):
+        os.environ[language.variable] = f"{language.default}-{release}"
+
+
+def expectations(choice: str | None, compiler: list[str], release: int | None = None) -> dict[str, str]:
     """The list of expected failures for a compiler.  Raises ExpectedError."""
+    gompy = Path(compiler[0]).name.startswith("gomp")
     if choice is None:
-        choice = "intelmic" if Path(compiler[0]).name.startswith("gomp") else "none"
+        device = "nvptx" if "-foffload=nvptx-none" in compiler else "intelmic"
+        choice = (device if release in (None, source.OLDEST) else f"{device}-{release}") if gompy else "none"
     if choice == "none":
         return {}
     path = Path(choice) if "/" in choice else HERE / "expected" / f"{choice}.txt"
-    return expected.read(path)
+    others = {} if gompy or not stock.keeps_unmapped_pointers() else stock.openmp_51_failures()
+    return {**expected.read(path), **others}
 
 
 def wanted(test: program.TestFile, options: argparse.Namespace) -> bool:
     """Whether the command line selects the test."""
     if options.filter and not any(fnmatch(test.name, f"*{glob}*") for glob in options.filter):
+        return False
+    if any(fnmatch(test.path.name, glob) for glob in options.skip):
         return False
     # for-*.c: compilations of many seconds each.
     part = options.sample * 4 if test.openacc else options.sample
@@ -114,7 +130,7 @@ def run_all(options: argparse.Namespace, tests: Path, compiler: list[str]) -> li
     ]
     null = {**environment, "GOMPY_UNMAPPED": "null"}
     older = dataclasses.replace(settings, environment=null)
-    names = source.openmp_50_tests()
+    names = source.openmp_50_tests() if (options.gcc or source.OLDEST) < OPENMP_51 else frozenset()
     outcomes: list[runner.Outcome | None] = [None] * len(work)
     with ThreadPoolExecutor(options.j) as pool:
         futures = {
@@ -136,13 +152,16 @@ def main() -> int:
     """Run, report, compare."""
     options = arguments()
     begin = time.monotonic()
-    if options.sample and options.directory is None and not source.at_hand():
-        print(f"sample of GCC's libgomp tests: skipped, Debian's {source.PACKAGE} is not installed")
+    release = options.gcc or source.OLDEST
+    if options.sample and options.directory is None and not source.at_hand(release):
+        print(f"sample of GCC's libgomp tests: skipped, Debian's {source.package(release)} is not installed")
         return 0
+    if options.gcc:
+        use_release(options.gcc)
     try:
-        tests = source.testsuite_of(options.directory) if options.directory else source.default_tests()
+        tests = source.testsuite_of(options.directory) if options.directory else source.default_tests(release)
         compiler = compiler_words(options.cc)
-        known = expectations(options.expected, compiler)
+        known = expectations(options.expected, compiler, options.gcc)
     except (source.SourceError, expected.ExpectedError) as error:
         print(f"run_gcc_tests.py: error: {error}", file=sys.stderr)
         return 2

@@ -1,4 +1,7 @@
-"""Where GCC's tests come from: a directory, or Debian's gcc-12-source unpacked into the user's cache."""
+"""Where GCC's tests come from: a directory, or Debian's gcc-N-source unpacked into the user's cache.
+
+Each function takes the release, 12 unless given.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,18 @@ from gompy.dg.program import TestFile
 
 from . import expected
 
-PACKAGE = "gcc-12-source"
-FOLDER = Path("/usr/src/gcc-12")
-"""Where the package puts the archive: gcc-12.2.0-dfsg.tar.xz of Debian 12, gcc-12.4.0-dfsg.tar.xz of Debian 13."""
-_MEMBERS = re.compile(r"[^/]+/(include/gomp-constants\.h|libgomp/[^/]*\.h|libgomp/testsuite/.*)$")
+OLDEST = 12
+PACKAGE = f"gcc-{OLDEST}-source"
+SOURCES = Path("/usr/src")
+"""Where packages put archives: gcc-12/gcc-12.2.0-dfsg.tar.xz on Debian 12, gcc-14/gcc-14.2.0-dfsg.tar.xz on 13."""
+_MEMBERS = re.compile(
+    r"[^/]+/(include/(gomp-constants|cuda/cuda)\.h|libgomp/[^/]*\.h|libgomp/testsuite/.*"
+    r"|gcc/testsuite/((c-c\+\+-common|g\+\+\.dg|gfortran\.dg)/goacc/(cache|firstprivate-mappings)-1\..*"
+    r"|gfortran\.fortran-torture/execute/math\.f90))$"
+)
+"""libgomp's own, and what its tests include of the compilers' tests."""
+_MARK = ".complete-2"
+"""Made, beside `.complete`, when all is unpacked; another name when more is unpacked than before."""
 
 DIRECTORIES = (
     *("libgomp.c", "libgomp.c++", "libgomp.fortran"),
@@ -44,45 +55,57 @@ class SourceError(Exception):
     """The tests are not to be had; the text says why and what to do."""
 
 
-def archive() -> Path:
+def package(release: int = OLDEST) -> str:
+    """Debian's package of a release's source."""
+    return f"gcc-{release}-source"
+
+
+def archive(release: int = OLDEST) -> Path:
     """The installed archive; a name that is not there if the package is not installed."""
-    return next(iter(sorted(FOLDER.glob("gcc-12.*.tar.xz"))), FOLDER / "gcc-12.tar.xz")
+    folder = SOURCES / f"gcc-{release}"
+    return next(iter(sorted(folder.glob(f"gcc-{release}.*.tar.xz"))), folder / f"gcc-{release}.tar.xz")
 
 
-def cache_directory() -> Path:
+def cache_directory(release: int = OLDEST) -> Path:
     """Where the unpacked tests are kept: below $XDG_CACHE_HOME/gompy or ~/.cache/gompy, a folder for each release."""
     root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     folder = Path(root) / "gompy"
-    if not archive().exists():  # the package may have gone since
-        return next(iter(sorted(folder.glob("gcc-12.*.*"))), folder / "gcc-12")
-    return folder / archive().name.removesuffix(".tar.xz").removesuffix("-dfsg")
+    if not archive(release).exists():  # the package may have gone since
+        return next(iter(sorted(folder.glob(f"gcc-{release}.*.*"))), folder / f"gcc-{release}")
+    return folder / archive(release).name.removesuffix(".tar.xz").removesuffix("-dfsg")
 
 
-def _install() -> None:
-    command = ["apt-get", "install", "-y", "-q", "--no-install-recommends", PACKAGE]
+def _install(release: int) -> None:
+    command = ["apt-get", "install", "-y", "-q", "--no-install-recommends", package(release)]
     if os.geteuid() != 0:
-        raise SourceError(f"GCC's tests are in Debian's package {PACKAGE}; install it: sudo {' '.join(command)}")
-    if subprocess.run(command, stdout=subprocess.DEVNULL).returncode or not archive().exists():
-        raise SourceError(f"{archive()}: not there after: {' '.join(command)}")
+        where = f"GCC's tests are in Debian's package {package(release)}"
+        raise SourceError(f"{where}; install it: sudo {' '.join(command)}")
+    if subprocess.run(command, stdout=subprocess.DEVNULL).returncode or not archive(release).exists():
+        raise SourceError(f"{archive(release)}: not there after: {' '.join(command)}")
 
 
-def at_hand() -> bool:
+def at_hand(release: int = OLDEST) -> bool:
     """Whether the tests need not be fetched."""
-    return archive().exists() or (cache_directory() / ".complete").exists()
+    return archive(release).exists() or (cache_directory(release) / _MARK).exists()
 
 
-def default_tests() -> Path:
+def is_of_the_tests(member: str) -> bool:
+    """Whether a file of the archive is one that the tests need."""
+    return _MEMBERS.match(member) is not None
+
+
+def default_tests(release: int = OLDEST) -> Path:
     """libgomp/testsuite of the installed GCC source, unpacked once (half a minute).  Raises SourceError."""
-    if not archive().exists() and not (cache_directory() / ".complete").exists():
-        _install()
-    cache = cache_directory()
+    if not archive(release).exists() and not (cache_directory(release) / _MARK).exists():
+        _install(release)
+    cache = cache_directory(release)
     tests = cache / "libgomp" / "testsuite"
-    if (cache / ".complete").exists():
+    if (cache / _MARK).exists():
         return tests
     try:
-        with tarfile.open(archive(), "r|xz") as file:
+        with tarfile.open(archive(release), "r|xz") as file:
             for member in file:
-                if not member.isfile() or not _MEMBERS.match(member.name):
+                if not member.isfile() or not is_of_the_tests(member.name):
                     continue
                 target = cache / member.name.split("/", 1)[1]
                 stream = file.extractfile(member)
@@ -90,9 +113,10 @@ def default_tests() -> Path:
                     continue
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(stream.read())
-        (cache / ".complete").touch()
+        for mark in (".complete", _MARK):
+            (cache / mark).touch()
     except (OSError, tarfile.TarError) as error:
-        raise SourceError(f"{archive()}: cannot be unpacked into {cache}: {error}") from None
+        raise SourceError(f"{archive(release)}: cannot be unpacked into {cache}: {error}") from None
     return tests
 
 

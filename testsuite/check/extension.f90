@@ -1,0 +1,11 @@
+! check: extension x
+program main
+  real :: x(60)
+  x = 1
+  !$omp target enter data map(to: x(1:30))
+  !$omp target map(tofrom: x(1:60))
+  x(1:60) = 3
+  !$omp end target
+  !$omp target exit data map(from: x(1:30))
+  print *, x(1)
+end program

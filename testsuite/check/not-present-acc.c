@@ -1,0 +1,14 @@
+/* check: not-present x */
+#include <stdio.h>
+
+int main(void)
+{
+  int x[8] = { 0 };
+#pragma acc enter data copyin(x)
+#pragma acc parallel present(x)
+  x[0] = 4;
+#pragma acc exit data copyout(x)
+#pragma acc exit data delete(x)
+  printf("%d\n", x[0]);
+  return 0;
+}

@@ -1,0 +1,16 @@
+/* check: right */
+#include <stdio.h>
+
+int main(void)
+{
+  static double a[1000];
+  double sum = 0;
+#pragma omp target data map(to: a)
+  for (int k = 0; k < 10; k++)
+    {
+#pragma omp target map(to: a) map(tofrom: sum)
+      for (int i = 0; i < 1000; i++) sum += a[i];
+    }
+  printf("%g\n", sum);
+  return 0;
+}

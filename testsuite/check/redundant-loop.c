@@ -1,0 +1,15 @@
+/* check: advice a */
+#include <stdio.h>
+
+int main(void)
+{
+  static double a[1000];
+  double sum = 0;
+  for (int k = 0; k < 10; k++)
+    {
+#pragma omp target map(to: a) map(tofrom: sum)
+      for (int i = 0; i < 1000; i++) sum += a[i];
+    }
+  printf("%g\n", sum);
+  return 0;
+}

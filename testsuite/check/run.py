@@ -1,0 +1,155 @@
+"""The programs beside this file under `gompy run --check`: what is found, what is missed, what is a false alarm.
+
+A program's first line says what is wrong with it: `check: KIND [VARIABLE]`, or `check: right`.
+
+    python testsuite/check/run.py [--device intelmic,nvptx] [--jobs N] [--verbose] [NAME…]
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+HERE: Final = Path(__file__).resolve().parent
+BIN: Final = HERE.parent.parent / ".venv" / "bin"
+COMPILERS: Final = {".c": "gompcc", ".cc": "gompc++", ".f90": "gompfortran"}
+FLAGS: Final = {"intelmic": (), "nvptx": ("-foffload=nvptx-none",)}
+HEADER: Final = re.compile(r"check: (\S+)(?: (\S+))?")
+ADVICE: Final = "advice"
+RUN_SECONDS: Final = 60
+FOUND, MISSED, OTHER, FALSE, QUIET, FAILED = "found", "missed", "other", "false alarm", "quiet", "failed"
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program: what is wrong with it, and of which variable, as far as it has a name."""
+
+    path: Path
+    kind: str
+    variable: str
+
+    @property
+    def right(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return self.kind == "right"
+
+
+def programs(names: list[str]) -> list[Program]:
+    """All programs, or those whose names begin so."""
+    found = []
+    for path in sorted(p for p in HERE.iterdir() if p.suffix in COMPILERS):
+        if names and not path.name.startswith(tuple(names)):
+            continue
+        with path.open(encoding="utf-8") as file:
+            match = HEADER.search(file.readline())
+        assert match is not None, path
+        found.append(Program(path, match[1], (match[2] or "").removesuffix("*/")))
+    return found
+
+
+def build(program: Program, device: str, folder: str) -> str:
+    """Compile; the program's path."""
+    text = program.path.read_text(encoding="utf-8")
+    openacc = "#pragma acc" in text or "!$acc" in text
+    out = os.path.join(folder, f"{device}-{program.path.name}.out")
+    command = [
+        str(BIN / COMPILERS[program.path.suffix]),
+        "-g",
+        "-fopenacc" if openacc else "-fopenmp",
+        *FLAGS[device],
+        str(program.path),
+        "-o",
+        out,
+    ]
+    subprocess.run(command, check=True, capture_output=True, cwd=folder, env={**os.environ, "GOMPY_ACCEL": "gcc"})
+    return out
+
+
+def findings(path: str, device: str) -> tuple[list[dict[str, Any]], str]:
+    """What the check finds, and all that it prints."""
+    env = {**os.environ, "GOMPY_CUDA": "emulated"}
+    command = [str(BIN / "gompy"), "run", "--device", device, "--check", "--check-json", f"{path}.json", path]
+    done = subprocess.run(
+        command, capture_output=True, text=True, errors="replace", env=env, timeout=RUN_SECONDS, check=False
+    )
+    with open(f"{path}.json", encoding="utf-8") as file:
+        return list(json.load(file)["findings"]), done.stdout + done.stderr
+
+
+def judge(program: Program, found: list[dict[str, Any]]) -> str:
+    """One of the words above."""
+    errors = [f for f in found if f["severity"] != ADVICE]
+    if program.right:
+        return FALSE if errors else QUIET
+    if program.kind == ADVICE:
+        good = [f for f in found if f["severity"] == ADVICE]
+    else:
+        good = [f for f in errors if f["kind"] == program.kind]
+    if any(not program.variable or f["variable"] == program.variable for f in good):
+        return FOUND
+    return OTHER if errors else MISSED
+
+
+def look_at(program: Program, device: str, folder: str) -> tuple[str, str]:
+    """Build, run, judge one; the word, and what was printed."""
+    try:
+        found, text = findings(build(program, device, folder), device)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        return FAILED, str(error)
+    return judge(program, found), text
+
+
+def table(results: dict[tuple[Program, str], str], devices: list[str]) -> list[str]:
+    """Kinds by devices."""
+    lines = [f"{'':16}" + "".join(f"{device:>28}" for device in devices)]
+    lines.append(f"{'':16}" + "".join(f"{'found':>10}{'missed':>9}{'other':>9}" for _ in devices))
+    for kind in dict.fromkeys(program.kind for program, _ in results):
+        if kind == "right":
+            continue
+        line = f"{kind:16}"
+        for device in devices:
+            words = [word for (program, where), word in results.items() if where == device and program.kind == kind]
+            found, missed = words.count(FOUND), words.count(MISSED)
+            line += f"{found:10}{missed:9}{len(words) - found - missed:9}"
+        lines.append(line)
+    line = f"{'right: alarms':16}"
+    for device in devices:
+        words = [word for (program, where), word in results.items() if where == device and program.right]
+        line += f"{len(words) - words.count(QUIET):10}{f'of {len(words)}':>9}{'':9}"
+    lines.append(line)
+    return lines
+
+
+def main() -> int:
+    """Run; 1 if a right program has an alarm, or one failed."""
+    parser = argparse.ArgumentParser(description="found, missed, false alarms of gompy run --check")
+    parser.add_argument("--device", default="intelmic,nvptx")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--verbose", action="store_true", help="what was printed of all that is not as it should be")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    devices = options.device.split(",")
+    tasks = [(program, device) for program in programs(options.names) for device in devices]
+    results = {}
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for task, (word, text) in zip(tasks, pool.map(lambda t: look_at(*t, folder), tasks), strict=True):
+            results[task] = word
+            if word not in (FOUND, QUIET):
+                print(f"{task[1]}: {task[0].path.name}: {word}")
+                if options.verbose:
+                    print(text)
+    print("\n".join(table(results, devices)))
+    return int(any(word in (FALSE, FAILED) for word in results.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

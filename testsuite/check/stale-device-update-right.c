@@ -1,0 +1,20 @@
+/* check: right */
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void)
+{
+  int n = 64, sum = 0;
+  int *a = malloc(n * sizeof *a);
+  for (int i = 0; i < n; i++) a[i] = 1;
+#pragma omp target data map(to: a[0:n])
+  {
+    for (int i = 0; i < n; i++) a[i] = 2;
+#pragma omp target update to(a[0:n])
+#pragma omp target map(tofrom: sum)
+    for (int i = 0; i < n; i++) sum += a[i];
+  }
+  printf("%d\n", sum);
+  free(a);
+  return 0;
+}

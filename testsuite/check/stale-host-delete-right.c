@@ -1,0 +1,17 @@
+/* check: right */
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void)
+{
+  int n = 2000, sum = 0;
+  int *a = calloc(n, sizeof *a);
+#pragma omp target enter data map(to: a[0:n])
+#pragma omp target
+  for (int i = 0; i < n; i++) a[i] = 1;
+#pragma omp target exit data map(from: a[0:n])
+  for (int i = 0; i < n; i++) sum += a[i];
+  printf("%d\n", sum);
+  free(a);
+  return 0;
+}

@@ -1,0 +1,11 @@
+! check: stale-host x
+program main
+  integer :: x(300), i
+  x = 0
+  !$omp target map(to: x)
+  do i = 1, 300
+    x(i) = i
+  end do
+  !$omp end target
+  print *, sum(x)
+end program

@@ -1,0 +1,17 @@
+/* check: unmapped table */
+#include <stdio.h>
+#include <stdlib.h>
+
+int *table;
+
+int main(void)
+{
+  int sum = 0;
+  table = malloc(20 * sizeof *table);
+  for (int i = 0; i < 20; i++) table[i] = i;
+#pragma omp target map(tofrom: sum)
+  for (int i = 0; i < 20; i++) sum += table[i];
+  printf("%d\n", sum);
+  free(table);
+  return 0;
+}

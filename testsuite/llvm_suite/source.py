@@ -1,0 +1,73 @@
+"""Where LLVM's tests come from: the tarball of Debian's source package; its tests are kept in the cache."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tarfile
+import urllib.request
+from pathlib import Path
+from typing import Final
+
+RELEASE: Final = 16
+LLVM: Final = Path(f"/usr/lib/llvm-{RELEASE}")
+TOOLS: Final = {
+    f"clang-{RELEASE}": LLVM / "bin/clang",
+    f"clang-tools-{RELEASE}": LLVM / "bin/clang-linker-wrapper",
+    f"libomp-{RELEASE}-dev": LLVM / "lib/libomptarget.so",
+    f"llvm-{RELEASE}-tools": LLVM / "build/utils/lit/lit.py",
+    f"lld-{RELEASE}": LLVM / "bin/ld.lld",
+}
+"""Package: a file of it that is needed."""
+_MEMBER = re.compile(r"[^/]+/openmp/libomptarget/test/(.+)$")
+
+
+class SourceError(Exception):
+    """The tests are not to be had; the text says why and what to do."""
+
+
+def missing() -> list[str]:
+    """The packages that are not installed."""
+    return [package for package, file in TOOLS.items() if not file.exists()]
+
+
+def cache_folder() -> Path:
+    """Where the tests are kept."""
+    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(root) / "gompy" / f"libomptarget-{RELEASE}"
+
+
+def tarball_address() -> str:
+    """Where Debian has the sources that its package was made of: beside the package.  Raises SourceError."""
+    command = ["apt-get", "download", "--print-uris", f"libomp-{RELEASE}-dev"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    found = re.search(r"'(http[^']*/)libomp-[^']*_([0-9.]+)-[^']*'", done.stdout)
+    if found is None:
+        raise SourceError(f"{' '.join(command)}: no address; {done.stderr.strip() or done.stdout.strip()}")
+    return f"{found[1]}llvm-toolchain-{RELEASE}_{found[2]}.orig.tar.xz"
+
+
+def fetch() -> Path:
+    """The tests' folder, unpacked once from the stream (130 MB, a minute).  Raises SourceError."""
+    folder = cache_folder()
+    if (folder / ".complete").exists():
+        return folder
+    address = tarball_address()
+    try:
+        with (
+            urllib.request.urlopen(address) as response,
+            tarfile.open(fileobj=response, mode="r|xz") as archive,
+        ):
+            for member in archive:
+                found = _MEMBER.match(member.name)
+                stream = archive.extractfile(member) if found is not None and member.isfile() else None
+                if found is None or stream is None:
+                    continue
+                target = folder / found[1]
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(stream.read())
+        (folder / ".complete").touch()
+    except (OSError, tarfile.TarError) as error:
+        raise SourceError(f"{address}: {error}") from None
+    return folder

@@ -1,0 +1,1 @@
+"""``make check-docs``: the site of the pages, in a browser."""

@@ -1,0 +1,119 @@
+"""`make check-libomptarget`: LLVM's tests of libomptarget by its lit and FileCheck, with gompy's library or LLVM's own.
+
+    run_llvm_tests.py [--stock] [-j N] [--filter REGEX]
+
+Failures are compared with testsuite/expected/libomptarget.txt in both directions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "testsuite")]
+
+from gcc_suite import expected  # noqa: E402
+from llvm_suite import source  # noqa: E402
+
+from gompy.driver import paths  # noqa: E402
+
+EXPECTED: Final = ROOT / "testsuite" / "expected" / "libomptarget.txt"
+TARGETS: Final = (
+    "x86_64-pc-linux-gnu nvptx64-nvidia-cuda aarch64-unknown-linux-gnu amdgcn-amd-amdhsa"
+    " powerpc64le-ibm-linux-gnu powerpc64-ibm-linux-gnu"
+)
+"""All that the tests' RUN lines name: lit leaves out those of the others."""
+SITE: Final = """\
+config.test_c_compiler = "{llvm}/bin/clang"
+config.test_cxx_compiler = "{llvm}/bin/clang++"
+config.test_compiler_features = ["clang"]
+config.test_openmp_flags = "-fopenmp"
+config.test_extra_flags = ""
+config.cuda_path = config.cuda_libdir = config.cuda_test_arch = ""
+config.libomptarget_obj_root = {out!r}
+config.library_dir = config.omp_host_rtl_directory = config.llvm_lib_directory = "{llvm}/lib"
+config.omp_header_directory = "{llvm}/lib/clang/{release}/include"
+config.operating_system = "Linux"
+config.libomptarget_all_targets = "{targets}".split()
+config.libomptarget_current_target = "x86_64-pc-linux-gnu"
+config.libomptarget_filecheck = "{llvm}/bin/FileCheck"
+config.libomptarget_not = "{llvm}/bin/not"
+config.libomptarget_debug = False
+config.environment.update({environment!r})
+lit_config.load_config(config, {tests!r} + "/lit.cfg")
+"""
+GOOD: Final = {"PASS": "PASS", "XFAIL": "XFAIL", "UNSUPPORTED": "UNSUPPORTED", "SKIPPED": "UNSUPPORTED"}
+
+
+def environment(stock: bool) -> dict[str, str]:
+    """What the tests' programs get: four devices, as LLVM's plugin for this machine has."""
+    if stock:
+        return {"LD_LIBRARY_PATH": str(source.LLVM / "lib")}
+    return {"LD_LIBRARY_PATH": paths.LLVMLIBDIR, "OFFLOAD_EMUL_NUM": "4", "KMP_BLOCKTIME": "0"}
+
+
+def run_lit(tests: Path, out: Path, stock: bool, jobs: int, pattern: str) -> list[tuple[str, str]]:
+    """Each test's status and name."""
+    out.mkdir(parents=True, exist_ok=True)
+    site = SITE.format(
+        llvm=source.LLVM,
+        release=source.RELEASE,
+        targets=TARGETS,
+        out=str(out),
+        tests=str(tests),
+        environment=environment(stock),
+    )
+    (out / "lit.site.cfg").write_text(site)
+    results = out / "results.json"
+    results.unlink(missing_ok=True)
+    lit = source.LLVM / "build/utils/lit/lit.py"
+    command = [sys.executable, str(lit), "-q", "-j", str(jobs), "--output", str(results), str(out)]
+    subprocess.run([*command, *(["--filter", pattern] if pattern else [])])
+    if not results.exists():
+        return []
+    found = [(test["name"].split(" :: ")[-1], test["code"]) for test in json.loads(results.read_text())["tests"]]
+    return [(GOOD.get(code, "XPASS" if code == "XPASS" else "FAIL"), name) for name, code in sorted(found)]
+
+
+def main() -> int:
+    """Run, compare, report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--stock", action="store_true", help="LLVM's own library")
+    parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
+    parser.add_argument("--filter", default="", metavar="REGEX", help="tests whose names match")
+    options = parser.parse_args()
+    lacking = source.missing()
+    if lacking:
+        print(f"run_llvm_tests: skipped: not installed: {' '.join(lacking)}", file=sys.stderr)
+        return 77
+    try:
+        tests = source.fetch()
+        known = {} if options.stock else expected.read(EXPECTED)
+    except (source.SourceError, expected.ExpectedError) as error:
+        print(f"run_llvm_tests: error: {error}", file=sys.stderr)
+        return 2
+    out = ROOT / "testsuite" / "out" / ("libomptarget-stock" if options.stock else "libomptarget")
+    results = run_lit(tests, out, options.stock, options.j, options.filter)
+    if not results:
+        print("run_llvm_tests: error: lit has run no test", file=sys.stderr)
+        return 2
+    counts: dict[str, int] = {}
+    for status, _ in results:
+        counts[status] = counts.get(status, 0) + 1
+    print(f"{'LLVM' if options.stock else 'gompy'}: " + ", ".join(f"{n} {status}" for status, n in counts.items()))
+    difference = expected.compare(known, results)
+    for text in difference.unexpected:
+        print(f"unexpected {text}")
+    for name in difference.gone:
+        print(f"not bad any more: {name}")
+    return 0 if options.stock else int(bool(difference.unexpected or difference.gone))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
