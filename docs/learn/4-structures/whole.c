@@ -1,0 +1,15 @@
+#include <stdio.h>
+#include <stdlib.h>
+struct list { int n; double *x; };
+int main (void)
+{
+  struct list l = {3, malloc (3 * sizeof (double))};
+  double sum = 0;
+  for (int i = 0; i < l.n; i++)
+    l.x[i] = i + 1;
+  #pragma omp target map(to: l, l.x[:l.n]) map(tofrom: sum)
+  for (int i = 0; i < l.n; i++)
+    sum += l.x[i];
+  printf ("%g\n", sum);
+  free (l.x);
+}

@@ -1,0 +1,5 @@
+program main
+  !$acc serial
+  error stop 35
+  !$acc end serial
+end program
