@@ -3,11 +3,12 @@
 PYTHON  ?= $(shell [ -x /usr/bin/python3 ] && echo /usr/bin/python3 || echo python3)
 VENV    := .venv
 BIN     := $(VENV)/bin
+, := ,
 NATIVE  := gompy/_native/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.h' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all help run check test lint bench bench-ispras packages clean distclean check-target-libgomp check-accel check-faults programs sample sample-nvptx check-packages gcc-tests
+.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-faults check-matrix check-installs check-docs docs programs sample sample-nvptx check-packages gcc-tests
 
 all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
 
@@ -26,7 +27,7 @@ $(BIN)/python: pyproject.toml .ci/packages
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'setuptools>=77' wheel 'Cython>=3.0.10'
 	@touch $(BIN)/python
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml setup.py
+$(VENV)/.installed: $(BIN)/python pyproject.toml setup.py $(wildcard gompy/driver/scripts/*)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --config-settings editable_mode=compat --editable '.[dev]'
 	@touch $@
 
@@ -34,12 +35,19 @@ $(NATIVE): $(VENV)/.installed $(SOURCES)
 	@$(BIN)/python setup.py --quiet build_native
 	@touch $@
 
+debug:  ## the compiled parts with AddressSanitizer and UBSan, at -O1; `make` puts the usual ones back
+	@rm -f $(NATIVE)
+	@GOMPY_BUILD=debug $(MAKE) --no-print-directory $(NATIVE)
+	@rm -f $(NATIVE)
+
 run: all  ## compile the examples, run them on the emulated device, show what happened
 	@$(BIN)/python examples/run.py
 
-lint: all  ## ruff and mypy
+lint: all  ## ruff, mypy, cython-lint
 	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy
+	@$(BIN)/cython-lint --no-pycodestyle gompy
 
 gcc-tests: all  ## unpack GCC's libgomp tests, with the headers that ours are compared with, if their package is there
 	@$(BIN)/python -c "from testsuite.gcc_suite.source import at_hand, default_tests; at_hand() and default_tests()"
@@ -53,14 +61,23 @@ programs: all  ## the dg- programs below testsuite/gompy
 check: lint check-packages gcc-tests test programs sample sample-nvptx  ## lint, pytest, our dg- programs, a sample of GCC's tests
 
 # As in GCC: RUNTESTFLAGS="c.exp=target-*.c", -j2; besides ALL=1, OFFLOAD_TARGET=intelmic|nvptx|disable, CC="a compiler".
+# GCC=14: that release's tests with that compiler, by testsuite/run_gcc_tests.py; also OFFLOAD_TARGET=nvptx. OpenACC's: 14.
 check-target-libgomp: all  ## GCC's own libgomp testsuite under DejaGnu
+ifdef GCC
+	@GOMPY_ACCEL=gcc $(if $(filter nvptx,$(OFFLOAD_TARGET)),GOMPY_CUDA=emulated) $(BIN)/python testsuite/run_gcc_tests.py \
+	  --gcc $(GCC) $(if $(filter nvptx,$(OFFLOAD_TARGET)),--cc "gompcc -foffload=nvptx-none") -q \
+	  $(if $(filter 14-,$(GCC)-$(OFFLOAD_TARGET:intelmic=)),,--dirs libgomp.c$(,)libgomp.c++$(,)libgomp.fortran) \
+	  --out testsuite/out/gcc-$(GCC) $(TESTS)
+else
 	@GOMPY_ACCEL=$${GOMPY_ACCEL:-gcc} $(BIN)/python testsuite/check_target_libgomp.py \
 	  $(if $(filter command,$(origin CC)),--cc "$(CC)") $(if $(filter 1,$(ALL)),--all) $(if $(filter rest,$(ALL)),--rest) \
 	  $(if $(OFFLOAD_TARGET),--offload-target $(OFFLOAD_TARGET)) $(if $(RUNTESTFLAGS),--runtestflags '$(RUNTESTFLAGS)') \
 	  $(patsubst -j%,-j %,$(filter-out -j,$(filter -j%,$(MFLAGS)))) $(TESTS)
+endif
 
-sample: all  ## a part of GCC's libgomp tests, if Debian's gcc-12-source is there
-	@GOMPY_ACCEL=gcc $(BIN)/python testsuite/run_gcc_tests.py --sample -q --out testsuite/out/sample
+sample: all  ## a part of GCC's libgomp tests, if Debian's gcc-12-source is there; GCC=14: that release's
+	@GOMPY_ACCEL=gcc $(BIN)/python testsuite/run_gcc_tests.py --sample -q --out testsuite/out/sample \
+	  $(if $(GCC),--gcc $(GCC) --dirs libgomp.c$(,)libgomp.c++$(,)libgomp.fortran)
 
 NVPTX_SAMPLE = GOMPY_CUDA=emulated $(BIN)/python testsuite/run_gcc_tests.py --sample -q --expected nvptx \
   --dirs libgomp.c,libgomp.c++,libgomp.fortran --out testsuite/out/sample-nvptx
@@ -70,14 +87,35 @@ sample-nvptx: all  ## the same for nvptx on the emulated GPU, with gompy and wit
 	@$(NVPTX_SAMPLE) --cc "gompcc -foffload=nvptx-none"
 	@LD_LIBRARY_PATH=$$($(BIN)/gompy config --cuda-libdir) $(NVPTX_SAMPLE)-stock --cc "$(STOCK_NVPTX)"
 
+# LLVMFLAGS="--stock", "-j 1", "--filter mapping/".
+check-libomptarget: all  ## LLVM 16's own tests of libomptarget, with the library that clang's programs get
+	@$(BIN)/python testsuite/run_llvm_tests.py $(LLVMFLAGS)
+
 check-faults: all  ## fail every call to the system that gompy makes, one at a time
 	@$(BIN)/python testsuite/faults/run.py $(FAULTS)
+
+# MATRIX="--system trixie --steps run,samples,check": what of it; MIRROR: where debootstrap fetches from.
+check-matrix:  ## make run and the samples in fresh trees of other Debian releases, as root
+	@sh .ci/packages matrix
+	@$(PYTHON) testsuite/matrix/run.py $(if $(MIRROR),--mirror $(MIRROR)) $(MATRIX)
+
+check-installs: all  ## every way to install: two equal wheels, pip, pipx, uv, moved, read-only; pip may fetch
+	@$(BIN)/python testsuite/installs/run.py $(if $(WAYS),--ways $(WAYS))
+
+docs: all  ## the pages as a site, in build/site: searchable, dark or light; links are checked
+	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5'
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml --site-dir $(CURDIR)/build/site
+	@echo build/site/index.html
+
+# The pictures of pages in docs/ are taken anew where DOCS=--pictures.
+check-docs: docs  ## the site: links, and in Chromium without a window each page's console and the search
+	@$(BIN)/python testsuite/pages/run.py $(DOCS)
 
 check-accel: all  ## build the accelerator compiler, run all tests that need it
 	@$(BIN)/gompy accel build
 	@$(BIN)/gompy accel test
-	@$(BIN)/python -m pytest -q -n 2 tests/test_accel_*.py
-	@GOMPY_TEST_ACCEL=true $(BIN)/python -m pytest -q -n 2 tests/test_three_tables.py tests/test_trip_property.py
+	@$(BIN)/python -m pytest -q -n 2 tests/accel
+	@GOMPY_TEST_ACCEL=true $(BIN)/python -m pytest -q -n 2 tests/whole/test_three_tables.py tests/whole/test_trip_property.py
 	@GOMPY_ACCEL=true GOMPCC=$(CURDIR)/$(BIN)/gompcc $(BIN)/python testsuite/run_gcc_tests.py -q \
 	  --cc $(CURDIR)/testsuite/gomp-plain-objects --expected accel --out testsuite/out/accel \
 	  --dirs libgomp.c,libgomp.c++,libgomp.fortran $(TESTS)
@@ -85,13 +123,20 @@ check-accel: all  ## build the accelerator compiler, run all tests that need it
 bench: all  ## measured ratios against named peers
 	@$(BIN)/python benchmarks/run.py
 
+# BEFORE=TREE: another checkout of gompy, built.
+bench-turns: all  ## this tree against another build of gompy, in turns
+	@$(BIN)/python benchmarks/turns.py $(BEFORE)
+
 # ISPRAS="--device nvidia --runtime gompy --runtime stock": other options than all that is there, with plots.
 bench-ispras: all  ## the four loops of the paper on GCC's PTX, over size, teams, threads, simd; plots
 	@$(BIN)/python -c 'import matplotlib' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'matplotlib>=3.7'
 	@$(BIN)/python benchmarks/ispras/run.py --plot $(ISPRAS)
 
+# What gompy/native/generate.py makes; git is told to leave it out.
+GENERATED = $(patsubst /%,%,$(shell grep ^/gompy/native/ .gitignore))
+
 clean:  ## remove what the build made, keep .venv
-	rm -rf build gompy/_native gompy/*/*.so gompy/native/gomp.pxd examples/out testsuite/out benchmarks/out
+	rm -rf build gompy/_native gompy/*/*.so $(GENERATED) examples/out testsuite/out benchmarks/out
 	find . -path ./$(VENV) -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean  ## remove .venv too

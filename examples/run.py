@@ -21,6 +21,11 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from gompy.driver import compiler  # noqa: E402
+from gompy.driver.errors import DriverError  # noqa: E402
+
 OUT = HERE / "out"
 BIN = Path(sys.executable).parent
 _STATS = re.compile(r"^libgompy: regions: .*$", re.MULTILINE)
@@ -292,11 +297,14 @@ def main() -> int:
     begin = time.monotonic()
     chosen = [e for e in EXAMPLES if not words or e.name in words]
     try:
+        version, chosen_by = compiler.together()
+        os.environ.update(chosen_by)
+        print(f"compiled by gcc {version}{', by its number' if chosen_by else ''}")
         for example in chosen:
             one(example, screen)
         if picture:
             recompress(OUT / "canny.png", picture)
-    except ExampleError as error:
+    except (ExampleError, DriverError) as error:
         sys.stdout.flush()
         print(f"run.py: error: {error}", file=sys.stderr)
         return 1
