@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import re
 import signal
 from pathlib import Path
 
 import pytest
 import stock_compilers
 
+PRINTED = re.compile(
+    "(COLUMNS|LINES|((FORCE|NO|PY|GCC)_COLORS?)|CLICOLOR(_FORCE)?|PYTEST_ADDOPTS|MAKEFLAGS|MFLAGS|MAKELEVEL)$"
+)
+"""Names of variables that change what programs, compilers and make print."""
+
+SHORTENED = re.compile("(CI|BUILD_NUMBER)$")
+"""Names of variables with which pytest does not shorten lines: this run may, those that tests start may not."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start with default signal handling: a job of a script's background inherits an ignored SIGINT and SIGQUIT.
 
+    Without what changes the output of programs.
+
     And with the names gcc, g++, gfortran for the compilers that gompcc runs; pytest's workers inherit the PATH.
     """
+    for name in list(os.environ):
+        if PRINTED.match(name) or ("PYTEST_XDIST_WORKER" in os.environ and SHORTENED.match(name)):
+            del os.environ[name]
     folder = stock_compilers.put_first()
     if folder is not None:
         config.add_cleanup(lambda: stock_compilers.remove(folder))

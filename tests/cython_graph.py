@@ -7,6 +7,7 @@ The order in which a library includes its files is the order of its layers: the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ class Library:
         return [use for use in self.uses if place[use.target] > place[use.source]]
 
 
+@cache
 def parse(pyx: Path) -> Nodes.Node:
     """The syntax tree of a .pyx file with all that it includes."""
     Errors.init_thread()
@@ -71,12 +73,19 @@ def declared(declarator: Any) -> str:
     return str(declarator.name)
 
 
-def definitions(node: Nodes.Node, found: dict[str, str]) -> None:
+def default_of(declarator: Any) -> object:
+    """The initialiser of a C declarator, or None."""
+    while not isinstance(declarator, Nodes.CNameDeclaratorNode):
+        declarator = declarator.base
+    return declarator.default
+
+
+def definitions(node: Nodes.Node, folder: Path, found: dict[str, str]) -> None:
     """Collect what is defined at module level: name to file; the first definition counts."""
 
     def add(name: str | None) -> None:
         if name:
-            found.setdefault(name, Path(node.pos[0].filename).name)
+            found.setdefault(name, file_of(node, folder))
 
     if isinstance(node, Nodes.CDefExternNode | Nodes.FromCImportStatNode):
         return  # another library's
@@ -94,7 +103,7 @@ def definitions(node: Nodes.Node, found: dict[str, str]) -> None:
             add(declared(declarator))
     elif isinstance(node, Nodes.StatListNode | ModuleNode):
         for child in children(node):
-            definitions(child, found)
+            definitions(child, folder, found)
 
 
 def locals_of(node: Nodes.Node, found: set[str]) -> None:
@@ -106,7 +115,7 @@ def locals_of(node: Nodes.Node, found: set[str]) -> None:
         locals_of(child, found)
 
 
-def uses(node: Nodes.Node, defined: dict[str, str], own: frozenset[str], found: set[Use]) -> None:
+def uses(node: Nodes.Node, folder: Path, defined: dict[str, str], own: frozenset[str], found: set[Use]) -> None:
     """Collect uses of module-level names of other files below a node."""
     if isinstance(node, Nodes.FuncDefNode):
         names: set[str] = set()
@@ -118,20 +127,68 @@ def uses(node: Nodes.Node, defined: dict[str, str], own: frozenset[str], found: 
     elif isinstance(node, Nodes.CSimpleBaseTypeNode) and not node.module_path:
         name = node.name and str(node.name)
     if name and name not in own and name in defined:
-        file = Path(node.pos[0].filename).name
+        file = file_of(node, folder)
         if defined[name] != file:
             found.add(Use(file, node.pos[1], name, defined[name]))
     for child in children(node):
-        uses(child, defined, own, found)
+        uses(child, folder, defined, own, found)
 
 
-def included(path: Path) -> list[str]:
+@dataclass(frozen=True)
+class Function:
+    """A C function that a library's file defines, and how many lines it has."""
+
+    file: str
+    line: int
+    name: str
+    lines: int
+    public: bool
+
+
+def last_line(node: Nodes.Node, file: str) -> int:
+    """The last line of a file on which something below a node begins."""
+    own = node.pos[1] if node.pos and node.pos[0].filename == file else 0
+    return max([own, *(last_line(child, file) for child in children(node))])
+
+
+def functions(source: str) -> list[Function]:
+    """The C functions of a library, named by its .pyx file below the root."""
+    pyx = ROOT / source
+    found = []
+
+    def collect(node: Nodes.Node) -> None:
+        if isinstance(node, Nodes.CFuncDefNode):
+            line = node.pos[1]
+            lines = last_line(node, node.pos[0].filename) - line + 1
+            name = declared(node.declarator)
+            found.append(Function(file_of(node, pyx.parent), line, name, lines, node.visibility == "public"))
+        elif isinstance(node, Nodes.StatListNode | ModuleNode):
+            for child in children(node):
+                collect(child)
+
+    collect(parse(pyx))
+    return found
+
+
+def file_of(node: Nodes.Node, folder: Path) -> str:
+    """The file that a node stands in."""
+    return label(Path(node.pos[0].filename), folder)
+
+
+def label(path: Path, folder: Path) -> str:
+    """A file's path in its library's folder; of one that stands elsewhere, its name."""
+    path, folder = path.resolve(), folder.resolve()
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else path.name
+
+
+def included(path: Path, folder: Path | None = None) -> list[str]:
     """The files that a file includes, each after those that it includes itself, and the file at the end."""
+    folder = folder or path.parent
     names: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith('include "'):
-            names += included(path.parent / line.split('"')[1])
-    return [*names, path.name]
+            names += included(folder / line.split('"')[1], folder)
+    return [*names, label(path, folder)]
 
 
 def library(source: str) -> Library:
@@ -139,9 +196,9 @@ def library(source: str) -> Library:
     pyx = ROOT / source
     tree = parse(pyx)
     defined: dict[str, str] = {}
-    definitions(tree, defined)
+    definitions(tree, pyx.parent, defined)
     found: set[Use] = set()
-    uses(tree, defined, frozenset(), found)
+    uses(tree, pyx.parent, defined, frozenset(), found)
     order = included(pyx)
     for use in found:
         for name in (use.source, use.target):

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ENTRY = {"gompcc": "gompcc", "gompc++": "gompcxx", "gompfortran": "gompfortran"}
 STOCK = {"gompcc": "gcc", "gompc++": "g++", "gompfortran": "gfortran"}
-DISTURBING = ("GOMPY_", "OFFLOAD_", "OMP_", "COMPILER_PATH", "LIBRARY_PATH")
+DISTURBING = ("GOMPY_", "OFFLOAD_", "OMP_", "COMPILER_PATH", "LIBRARY_PATH", "BUILD_NUMBER")
 
 sys.path.insert(0, str(ROOT))
 from gompy.driver import paths  # noqa: E402
@@ -30,7 +30,7 @@ def needs(*programs: str) -> pytest.MarkDecorator:
 
 def environment(**changes: str) -> dict[str, str]:
     """The environment less what would disturb, with changes."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith(DISTURBING)}
+    env = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith(DISTURBING)}
     env["GOMPY_ACCEL"] = os.environ.get("GOMPY_TEST_ACCEL", "gcc")
     env.update(changes)
     return env
@@ -41,6 +41,8 @@ def make_wrappers(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, function in ENTRY.items():
         _script(folder / name, f"from gompy.driver.main import {function} as main")
+    for name, function in (("gompclang", "gompclang"), ("gompclang++", "gompclangxx")):
+        _script(folder / name, f"from gompy.driver.clang_main import {function} as main")
     _script(folder / "gompy", "from gompy.cli.main import main")
     return folder
 

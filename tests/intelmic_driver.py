@@ -63,7 +63,7 @@ class Plugin:
         self.lib = ctypes.CDLL(str(PLUGIN))
         p, n, i = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
         for name, result, *arguments in (
-            ("get_num_devices", i),
+            ("get_num_devices", i, ctypes.c_uint),
             ("init_device", ctypes.c_bool, i),
             ("fini_device", ctypes.c_bool, i),
             ("load_image", i, i, ctypes.c_uint, p, p),
@@ -97,7 +97,9 @@ class Plugin:
         count = self.load_image(device, 0, ctypes.addressof(self.data), ctypes.addressof(table))
         if count < 0:
             raise ValueError(count)
-        return [(table[i].start, table[i].end) for i in range(count)]
+        pairs = [(table[i].start, table[i].end) for i in range(count)]
+        assert pairs.pop() == (0, 0)  # of the device's number, which it knows itself
+        return pairs
 
     def put(self, device: int, content: bytes) -> int:
         """A new device block that holds the bytes."""
@@ -152,7 +154,7 @@ def scenario(folder: Path, code: str) -> list[str]:
         f"folder = {str(folder)!r}\n"
         "p = intelmic_driver.Plugin(folder + '/services.so')\n"
         "def finish():\n"
-        "    for n in range(p.get_num_devices()): p.fini_device(n)\n"
+        "    for n in range(p.get_num_devices(0)): p.fini_device(n)\n"
     )
     script = folder / "scenario.py"
     script.write_text(head + code)

@@ -166,14 +166,23 @@ class Model:
         touched: list[Counter] = []
         gone: list[Counter] = []
         for r in records:
-            if r is None or r.mapping not in self.mapped:
+            mapping = None if r is None else r.mapping if r.mapping in self.mapped else self.mapped_since(r)
+            if r is None or mapping is None:
                 continue
-            copy, remove = self.count_down(r.mapping, touched, False)
+            copy, remove = self.count_down(mapping, touched, False)
             if (copy and r.copy_from) or r.always_from:
-                self.copy_back(r.mapping, r.start, r.end)
+                self.copy_back(mapping, r.start, r.end)
             if remove:
-                gone.append(r.mapping.counter)
+                gone.append(mapping.counter)
         self.remove(gone)
+
+    def mapped_since(self, record: Record) -> Mapping | None:
+        """What maps all of a list item now whose mapping went within the construct (OpenMP 5.1, 2.21.7.1)."""
+        start, end = record.start, record.end
+        if start == end:
+            start, end = record.mapping.start, record.mapping.end
+        found = self.overlapping(start, end)
+        return found[0] if len(found) == 1 and found[0].start <= start and end <= found[0].end else None
 
     def exit(self, entries: list[Entry]) -> None:
         """exit data."""

@@ -49,7 +49,7 @@ has_compiler = pytest.mark.skipif(
 
 
 def stock_is_gcc_12() -> bool:
-    """Whether the libgomp that programs find has gcc 12's interface for plugins: later ones refuse ours."""
+    """Whether the libgomp that programs find has gcc 12's interface for plugins, as the test's own plugin has."""
     import ctypes
 
     try:

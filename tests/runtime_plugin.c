@@ -1,6 +1,6 @@
 /* A device plugin for the tests: memory of its own in this process, at addresses of its own; regions are the host's
    functions (NATIVE_EXEC), or, with images, what the program registered.  FAKE_LOG=file gets a line for each call.
-   Compile-time variants: VERSION, CAPS, NDEV, NO_RUN, ASYNC, SHARED, CAN_RUN, INIT_FAILS, ALLOC_FAILS, COPY_FAILS.  */
+   Compile-time variants: VERSION, CAPS, NDEV, NO_RUN, ASYNC, SHARED, REFUSES, FULFILS, CAN_RUN, INIT_FAILS, ALLOC_FAILS, COPY_FAILS.  */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -11,6 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef REFUSES
+#define REFUSES 0
+#endif
 #ifndef VERSION
 #define VERSION 1
 #endif
@@ -47,7 +50,16 @@ unsigned GOMP_OFFLOAD_version (void) { return VERSION; }
 const char *GOMP_OFFLOAD_get_name (void) { return "fake"; }
 unsigned GOMP_OFFLOAD_get_caps (void) { return CAPS; }
 int GOMP_OFFLOAD_get_type (void) { return 6; }
+#if VERSION < 2
 int GOMP_OFFLOAD_get_num_devices (void) { return NDEV; }
+#else
+int
+GOMP_OFFLOAD_get_num_devices (unsigned requires)
+{
+  note ("asked 0x%x\n", requires);
+  return requires & REFUSES ? -1 : NDEV;
+}
+#endif
 
 bool
 GOMP_OFFLOAD_init_device (int n)
@@ -79,9 +91,28 @@ GOMP_OFFLOAD_fini_device (int n)
 }
 
 int
-GOMP_OFFLOAD_load_image (int n, unsigned version, const void *data, struct addr_pair **table)
+GOMP_OFFLOAD_load_image (int n, unsigned version, const void *data, struct addr_pair **table
+#if VERSION >= 2
+                         , uint64_t **reverse
+#endif
+#if VERSION >= 3
+                         , const uint64_t *indirect
+#endif
+                         )
 {
   const struct image *image = data;
+#if VERSION >= 2
+  note ("reverse %d\n", reverse != NULL);
+  if (reverse)
+    {
+      *reverse = GOMP_PLUGIN_malloc (image->count * sizeof **reverse);
+      for (int i = 0; i < image->count; i++)
+        (*reverse)[i] = image->pairs[i].start;
+    }
+#endif
+#if VERSION >= 3
+  note ("indirect 0x%lx\n", indirect ? (unsigned long) indirect[0] : 0ul);
+#endif
   note ("load %d version 0x%x\n", n, version);
   *table = GOMP_PLUGIN_malloc (image->count * sizeof **table);
   memcpy (*table, image->pairs, image->count * sizeof **table);
@@ -129,6 +160,10 @@ copy (const char *what, int n, void *dst, const void *src, size_t size)
 bool GOMP_OFFLOAD_host2dev (int n, void *d, const void *s, size_t z) { return copy ("host2dev", n, d, s, z); }
 bool GOMP_OFFLOAD_dev2host (int n, void *d, const void *s, size_t z) { return copy ("dev2host", n, d, s, z); }
 bool GOMP_OFFLOAD_dev2dev (int n, void *d, const void *s, size_t z) { return copy ("dev2dev", n, d, s, z); }
+
+#ifdef FULFILS
+unsigned gompy_fulfils (void) { return FULFILS; }
+#endif
 
 #ifdef CAN_RUN
 bool GOMP_OFFLOAD_can_run (void *fn) { (void) fn; return false; }

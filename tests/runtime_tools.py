@@ -57,19 +57,20 @@ def build_plugin(folder: Path, *options: str, name: str = "fake") -> None:
     )
 
 
-def run(folder: Path, program: Path, plugins: str = "fake", **environment: str) -> Run:
-    """Run a program with libgompy in front of libgomp."""
+def run(folder: Path, program: Path, plugins: str | None = "fake", **environment: str) -> Run:
+    """Run a program with libgompy in front of libgomp; plugins: None for the default ones."""
     log = folder / "plugin.log"
     log.unlink(missing_ok=True)
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "GOMP", "OFFLOAD_", "LD_"))}
     env = clean | {
         "LD_PRELOAD": str(LIBGOMPY),
         "LD_LIBRARY_PATH": str(folder),
-        "GOMPY_PLUGINS": plugins,
         "GOMPY_STATS": "1",
         "FAKE_LOG": str(log),
         "OMP_NUM_THREADS": "2",
     }
+    if plugins is not None:
+        env["GOMPY_PLUGINS"] = plugins
     done = subprocess.run([str(program)], env=env | environment, capture_output=True, text=True, timeout=60, cwd=folder)
     lines = log.read_text().splitlines() if log.exists() else []
     return Run(done.returncode, done.stdout, done.stderr, lines)

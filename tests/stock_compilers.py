@@ -1,6 +1,7 @@
-"""The names gcc, g++ and gfortran for the compilers that the wrappers run, where a distribution's own are newer.
+"""The names gcc, g++ and gfortran for the compilers of the release that the tests are written for, where it is there.
 
-Tests that say ``gcc`` mean the stock compiler beneath gompcc: they compare with it, and link its objects.
+Tests that say ``gcc`` mean the stock compiler beneath gompcc: they compare with it, link its objects, and know what it
+says and makes.  Tests of other releases name theirs.
 """
 
 from __future__ import annotations
@@ -13,8 +14,21 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from gompy.abi.gcc import major_of
 from gompy.driver import compiler
 from gompy.driver.errors import DriverError
+
+RELEASE = 12
+"""Debian 12's, whose sizes, messages and map lists the tests expect; ``.ci/packages`` installs it elsewhere."""
+
+
+def _of_release(language: compiler.Language) -> compiler.Compiler:
+    """What the environment names, else the default one if it is of that release, else the numbered one."""
+    first = compiler.chosen(language)
+    if os.environ.get(language.variable, "").strip() or major_of(compiler.facts(first).version) == RELEASE:
+        return first
+    path = compiler.which(f"{language.default}-{RELEASE}")
+    return compiler.Compiler(path, [path]) if path else first
 
 
 def stepped_in() -> dict[str, str]:
@@ -22,10 +36,10 @@ def stepped_in() -> dict[str, str]:
     found = {}
     for language in (compiler.C, compiler.CXX, compiler.FORTRAN):
         try:
-            command = compiler.chosen(language)
+            command = _of_release(language)
         except DriverError:
             continue
-        if not os.environ.get(language.variable) and command.words != [language.default]:
+        if len(command.words) == 1 and command.path != compiler.which(language.default):
             found[language.default] = command.path
     return found
 
@@ -36,8 +50,10 @@ def put_first() -> Path | None:
     if not found:
         return None
     folder = Path(tempfile.mkdtemp(prefix="gompy-compilers-"))
-    for name, path in found.items():
-        (folder / name).symlink_to(path)
+    for language in (compiler.C, compiler.CXX, compiler.FORTRAN):
+        if language.default in found:
+            (folder / language.default).symlink_to(found[language.default])
+            os.environ.pop(language.variable, None)  # the name says it
     os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
     return folder
 

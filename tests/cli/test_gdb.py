@@ -1,0 +1,156 @@
+"""gdb with a program and its device together: ``gompy run --under gdb``, ``info offload``, ``offload print``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from driver_tools import ROOT, Tools, has_all, needs
+
+pytestmark = [has_all, needs("gdb")]
+
+
+@pytest.fixture(scope="module")
+def built(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Tools:
+    tools = Tools(bin_folder, tmp_path_factory.mktemp("gdb"))
+    tools.env |= {"LC_ALL": "C", "DEBUGINFOD_URLS": ""}
+    shutil.copy(ROOT / "examples/diagnosis/halves.c", tools.work)
+    tools.ok("gompcc", "-g", "-fopenmp", "halves.c", "-o", "halves")
+    return tools
+
+
+def gdb(tools: Tools, *commands: str, program: str = "./halves", options: tuple[str, ...] = ()) -> str:
+    """What gdb prints for a script; addresses and process numbers as words."""
+    tools.write("script", "\n".join(("set width 0", *commands)) + "\n")
+    done = tools.run("gompy", "run", *options, "--under", "gdb -q -nx -batch -x script", program)
+    text = re.sub(r"0x[0-9a-f]+", "ADDRESS", done.stdout + done.stderr)
+    return re.sub(r"process [0-9]+", "process PID", text)
+
+
+def test_a_region_with_its_variables(built: Tools) -> None:
+    shown = gdb(built, "offload run", "info locals", "backtrace 1", "continue")
+    assert '2.3 "offload_target_" hit Breakpoint 1.' in shown, shown
+    assert "17\t    double local = 0;\n" in shown
+    assert "data = {8, 16, 24, 32}\nsum = 0\nn = 4\n" in shown
+    assert re.search(r"#0 +main\._omp_fn\.0 \(\) at .*halves\.c:17\n", shown)
+    assert "sum 40, rounds 10\n" in shown and "[Inferior 1 (process PID) exited normally]" in shown
+
+
+def test_info_offload(built: Tools) -> None:
+    shown = gdb(built, "offload run", "echo ---\\n", "info offload", "echo ---\\n", "continue")
+    before, between, after = shown.split("---\n")
+    assert between == (
+        "device 0 (intelmic): running, inferior 2, process PID, regions launched: 1\n"
+        "  rounds ADDRESS, 4 bytes -> ADDRESS, image\n"
+        "  sum ADDRESS, 8 bytes -> ADDRESS, count 1\n"
+        "  data ADDRESS, 32 bytes -> ADDRESS, count 1\n"
+        "region main._omp_fn.0 at halves.c:17 on the device, thread 2.3\n"
+    )
+    assert "17\t" in before and "sum 40" in after
+
+
+def test_offload_print(built: Tools) -> None:
+    """The device's copy, while the host's is another; the frame that was selected stays selected."""
+    shown = gdb(
+        built,
+        *("offload run", "break halves.c:23", "continue", "next", "echo ---\\n"),
+        *("offload print data", "offload print data[2]", "offload print rounds", "print local"),
+        *("offload host", "print data", "print rounds"),
+    ).split("---\n")[1]
+    assert shown.startswith(
+        "device 0 ADDRESS: data = {4, 8, 12, 16}\n"
+        "device 0 ADDRESS: data[2] = 12\n"
+        "device 0 ADDRESS: rounds = 11\n"
+        "$1 = 40\n"
+    )
+    assert re.search(r"#[0-9]+ +ADDRESS in main \(\) at halves\.c:15\n", shown)
+    assert shown.endswith("$2 = {8, 16, 24, 32}\n$3 = 10\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        ("offload print n", "offload print: n (host ADDRESS, 4 bytes) is not mapped"),
+        ("offload print data[0] + 1", "offload print: data[0] + 1 is no variable: it has no address"),
+        ("offload print", "offload print: which expression of the host?"),
+        ("offload print missing", 'offload print: No symbol "missing" in current context.'),
+    ],
+)
+def test_what_cannot_be_printed(built: Tools, command: str, error: str) -> None:
+    shown = gdb(built, "offload run", command)
+    if command == "offload print n":  # firstprivate: its value travels, it has no copy
+        assert "is not mapped" in shown
+    assert error in shown
+
+
+def test_before_the_program_runs(built: Tools) -> None:
+    assert "The program is not being run." in gdb(built, "info offload")
+
+
+def test_options_are_the_programs(built: Tools) -> None:
+    """What gompy run sets is set in the program, and not in gdb."""
+    shown = gdb(built, "show environment GOMPY_CHECK", "offload run", "continue", options=("--check",))
+    assert "GOMPY_CHECK = 1\n" in shown and "sum 40" in shown
+    shown = gdb(built, "offload run", "info inferiors", "continue", options=("--device", "host"))
+    assert "Breakpoint 1, main._omp_fn.0 () at " in shown and "offload_target_main" not in shown
+
+
+def test_a_fault_stops_in_the_region(built: Tools) -> None:
+    """gdb is where the region is, and knows the pointer that was not mapped."""
+    built.write(
+        "wild.c",
+        "#include <stdlib.h>\nint main (void)\n{\n  struct { int *p; } s = { malloc (4) };\n"
+        "#pragma omp target map(to: s)\n  *s.p = 1;\n  return 0;\n}\n",
+    )
+    built.ok("gompcc", "-g", "-fopenmp", "wild.c", "-o", "wild")
+    shown = gdb(built, "run", "print s", "info offload", program="./wild")
+    assert "received signal SIGSEGV" in shown and "$1 = {p = ADDRESS}" in shown
+    assert "region main._omp_fn.0 at wild.c:6 on the device" in shown
+
+
+def test_programs_without_device_code_for_it(built: Tools) -> None:
+    built.ok("gompcc", "-fopenmp", "-g", "-foffload=disable", "halves.c", "-o", "none")
+    done = built.run("gompy", "run", "--under", "gdb", "./none")
+    assert (done.returncode, done.stderr) == (
+        126,
+        "gompy run: error: ./none: it has no code for intelmic; gdb does not know a GPU's code, the emulated one's "
+        "neither\n",
+    )
+    done = built.run("gompy", "run", "--under", "gdb 'x", "./halves")
+    assert (done.returncode, done.stderr) == (2, "gompy run: error: --under gdb 'x: No closing quotation\n")
+
+
+def test_a_user_at_a_terminal(built: Tools) -> None:
+    """Without a script gdb runs to the first region and leaves the user there."""
+    pid, master = pty.fork()
+    if not pid:
+        os.chdir(built.work)
+        words = ["gompy", "run", "--under", "gdb -q -nx", "./halves"]
+        os.execvpe(words[0], words, {**built.env, "TERM": "dumb"})
+    seen, sent, end = b"", 0, time.monotonic() + 60
+    steps = [(b"17\t", b"info locals\n"), (b"n = 4", b"continue\n"), (b"sum 40", b"quit\n")]
+    try:
+        while time.monotonic() < end:
+            ready, _, _ = select.select([master], [], [], 0.2)
+            if ready:
+                try:
+                    seen += os.read(master, 4096)
+                except OSError:
+                    break  # gdb has ended
+            elif sent < len(steps) and steps[sent][0] in seen and seen.rstrip().endswith(b"(gdb)"):
+                os.write(master, steps[sent][1])
+                sent += 1
+    finally:
+        os.close(master)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    assert sent == len(steps), seen.decode("utf-8", "replace")

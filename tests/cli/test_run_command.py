@@ -1,0 +1,202 @@
+"""The command ``gompy run``: what becomes of its options, exit statuses, which programs it does not run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from driver_tools import ROOT, Tools, has_all, needs
+
+pytestmark = has_all
+
+FRUITS = ("apple.c", "banana.c", "citron.c", "main.c")
+ON_DEVICE = "on the host: apple_pips 100, banana_bunch 200, citron_drops 300"
+ON_HOST = "on the host: apple_pips 111, banana_bunch 211, citron_drops 311"
+has_nvptx = needs("x86_64-linux-gnu-accel-nvptx-none-gcc-12")
+STOCK_LINK = ("-foffload=nvptx-none", "-foffload-options=nvptx-none=-Wa,--no-verify")
+SIGNALS = r"""
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main (int argc, char **argv)
+{
+  int x = argc > 1 ? atoi (argv[1]) : 0;
+#pragma omp target map(tofrom: x)
+  x += 1;
+  if (argc > 2)
+    raise (x - 1);
+  return x - 1;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def built(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Tools:
+    tools = Tools(bin_folder, tmp_path_factory.mktemp("run"))
+    tools.env |= {"LC_ALL": "C", "GOMPY_CUDA_MEMORY": "256M"}
+    for path in (ROOT / "examples/fruit").iterdir():
+        shutil.copy(path, tools.work)
+    tools.ok("gompcc", "-g", "-fopenmp", *FRUITS, "-o", "fruit")
+    tools.write("status.c", SIGNALS)
+    tools.ok("gompcc", "-fopenmp", "status.c", "-o", "status")
+    tools.ok("gcc", "-c", "-o", "object.o", "main.c")
+    return tools
+
+
+def gompy_run(tools: Tools, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return tools.run("gompy", "run", *words, env=env)
+
+
+def test_a_program_runs_as_it_is(built: Tools) -> None:
+    done = gompy_run(built, "./fruit")
+    assert (done.returncode, done.stderr, done.stdout.splitlines()[-1]) == (0, "", ON_DEVICE)
+    assert gompy_run(built, "--", "./status", "7").returncode == 7
+    path = f"{built.work}:{built.env['PATH']}"
+    assert gompy_run(built, "fruit", PATH=path).stdout.splitlines()[-1] == ON_DEVICE
+
+
+@pytest.mark.parametrize(("signal", "status"), [(11, 139), (15, 143), (2, 130)])
+def test_a_signal_is_the_programs(built: Tools, signal: int, status: int) -> None:
+    done = built.run("bash", "-c", f"gompy run ./status {signal} raise; echo $?")
+    assert done.stdout.splitlines()[-1] == str(status)
+
+
+def test_device_and_mandatory(built: Tools) -> None:
+    assert gompy_run(built, "--device", "host", "./fruit").stdout.splitlines()[-1] == ON_HOST
+    assert gompy_run(built, "--device=intelmic", "--mandatory", "./fruit").stdout.splitlines()[-1] == ON_DEVICE
+    done = gompy_run(built, "--devices", "0", "--mandatory", "./fruit")
+    assert done.returncode == 1 and "OMP_TARGET_OFFLOAD is set to MANDATORY" in done.stderr
+    done = gompy_run(built, "--device", "intelmic", "./fruit", OMP_TARGET_OFFLOAD="disabled")
+    assert done.stdout.splitlines()[-1] == ON_DEVICE
+
+
+def test_devices(built: Tools) -> None:
+    done = gompy_run(built, "--info", "--devices", "3", "./fruit", OMP_DEFAULT_DEVICE="2")
+    assert "6 on device 2 (intelmic)" in done.stderr
+
+
+def test_check(built: Tools) -> None:
+    built.write(
+        "over.c",
+        "#include <stdlib.h>\nint main (void)\n{\n  int *a = calloc (4, 4), i = 4;\n"
+        "#pragma omp target map(tofrom: a[:4])\n  a[i] = 1;\n  return 0;\n}\n",
+    )
+    built.ok("gompcc", "-g", "-fopenmp", "over.c", "-o", "over")
+    assert gompy_run(built, "./over").returncode == 0
+    for option in ("--check", "--check=memory"):
+        done = gompy_run(built, option, "./over")
+        assert done.returncode == 86 and "over.c:6" in done.stderr
+        assert "0 bytes past the end of the 16 bytes" in done.stderr
+
+
+def test_under_a_tool(built: Tools) -> None:
+    """The device process runs under the command, the program does not."""
+    tool = built.write("tool", '#!/bin/sh\necho "under: ${1##*/}" >&2\nexec "$@"\n')
+    tool.chmod(0o755)
+    done = gompy_run(built, "--under", str(tool), "./fruit")
+    assert done.stdout.splitlines()[-1] == ON_DEVICE
+    assert done.stderr == "under: offload_target_main\n"
+
+
+@has_nvptx
+def test_programs_of_stock_gcc(built: Tools) -> None:
+    """libgompy is preloaded, the nvptx image runs on the emulated GPU."""
+    built.ok("gcc", "-g", "-fopenmp", *STOCK_LINK, *FRUITS, "-o", "stock")
+    done = gompy_run(built, "--info", "./stock", GOMPY_CUDA="emulated")
+    assert done.stdout.splitlines()[-1] == ON_DEVICE
+    assert "6 on device 0 (nvptx)" in done.stderr
+    done = gompy_run(built, "--device", "nvptx", "./fruit")
+    assert done.returncode == 126
+    assert done.stderr == "gompy run: error: ./fruit: it has no code for nvptx, only for intelmic\n"
+    done = gompy_run(built, "--device", "intelmic", "./stock")
+    assert done.stderr == "gompy run: error: ./stock: it has no code for intelmic, only for nvptx\n"
+
+
+def test_a_library_with_regions_counts(built: Tools) -> None:
+    """The program was linked by gcc: libgomp comes before the library's libgompy, and must not be asked."""
+    built.ok("gompcc", "-fopenmp", "-fPIC", "-shared", "apple.c", "banana.c", "citron.c", "-o", "libfruit.so")
+    built.ok("gcc", "-fopenmp", "main.c", "-L.", "-lfruit", "-Wl,-rpath,$ORIGIN", "-o", "linked")
+    assert gompy_run(built, "./linked").stdout.splitlines()[-1] == ON_DEVICE
+    script = "import ctypes; ctypes.CDLL('./libfruit.so').apple_peel"
+    assert gompy_run(built, "--any", sys.executable, "-c", script).returncode == 0
+
+
+NOT_RUN = (
+    ("./missing", 127, "./missing: No such file or directory"),
+    ("no-such-program", 127, "no-such-program: No such file or directory"),
+    ("fruit", 127, "fruit: No such file or directory in PATH; ./fruit is here"),
+    ("./main.c", 126, "./main.c: Permission denied: it is not executable"),
+    ("./", 126, "./: Is a directory"),
+    ("./static", 126, "./static: it is static: devices come with a shared library; link it without -static"),
+    ("./lib.so", 126, "./lib.so: it is no program, but a shared library"),
+    ("./object", 126, "./object: it is no program, but a relocatable file"),
+    ("./script", 126, "./script: it is no ELF program, so it has no regions; --any runs it all the same"),
+    (
+        "./plain",
+        126,
+        "./plain: it has no target regions, nor has a library that it is linked with (compiled without -fopenmp "
+        "or -fopenacc?); --any runs it all the same",
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def strange(built: Tools) -> Tools:
+    built.write("plain.c", "int main (void) { return 3; }\n")
+    built.ok("gcc", "plain.c", "-o", "plain")
+    built.run("gompcc", "-fopenmp", "-static", *FRUITS, "-o", "static")
+    built.ok("gompcc", "-fopenmp", "-fPIC", "-shared", "apple.c", "-o", "lib.so")
+    shutil.copy(built.work / "object.o", built.work / "object")
+    (built.work / "object").chmod(0o755)
+    built.write("script", "#!/bin/sh\nexit 5\n").chmod(0o755)
+    return built
+
+
+@pytest.mark.parametrize(("program", "status", "line"), NOT_RUN, ids=[row[0] for row in NOT_RUN])
+def test_what_is_not_run(strange: Tools, program: str, status: int, line: str) -> None:
+    done = gompy_run(strange, program)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", f"gompy run: error: {line}\n")
+
+
+def test_any_program(strange: Tools) -> None:
+    assert gompy_run(strange, "--any", "./script").returncode == 5
+    assert gompy_run(strange, "--any", "./plain").returncode == 3
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files of others")
+def test_privileged_programs(built: Tools) -> None:
+    for mode, which in ((0o4755, "set-user-ID"), (0o2755, "set-group-ID")):
+        shutil.copy(built.work / "fruit", built.work / "privileged")
+        os.chown(built.work / "privileged", 1234, 1234)
+        (built.work / "privileged").chmod(mode)
+        done = gompy_run(built, "./privileged")
+        assert (done.returncode, done.stderr) == (
+            126,
+            f"gompy run: error: ./privileged: it is {which}: its caller's variables, all that gompy run sets, do not "
+            "count in it\n",
+        )
+
+
+def test_usage(built: Tools) -> None:
+    for words, text in (
+        ((), "which program? (gompy run [options] PROG [ARG...])"),
+        (("--check",), "which program? (gompy run [options] PROG [ARG...])"),
+        (("--devices", "many", "./fruit"), "argument --devices: 'many' is no number of devices from 0 to 64"),
+        (("--device", "host", "--mandatory", "./fruit"), "--device host and --mandatory exclude each other"),
+        (("--no-such", "./fruit"), "unrecognized arguments: --no-such"),
+    ):
+        done = gompy_run(built, *words)
+        assert done.returncode == 2 and done.stderr.endswith(f"gompy run: error: {text}\n")
+    assert "gompy run --device nvptx ./prog" in built.ok("gompy", "run", "--help")
+    done = gompy_run(built, "--device", "nvptx", "--devices", "17", "./status")
+    assert done.returncode in (2, 126)
+
+
+def test_arguments_are_the_programs(built: Tools) -> None:
+    """Options behind the program's name are its own, whatever they look like."""
+    shown = gompy_run(built, "--any", "--check", "/bin/echo", "--check", "--device", "x").stdout
+    assert shown == "--check --device x\n"

@@ -1,0 +1,35 @@
+"""docs/diagnosis.md: every command that it shows is run, in the page's order, and must print what the page shows."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from docs_pages import alike, sections
+from driver_tools import ROOT, Tools, has_all, needs
+
+PAGE = ROOT / "docs" / "diagnosis.md"
+pytestmark = [has_all, needs("gdb", "gcc")]
+FOLDER = "~/gompy"
+
+
+def test_what_the_page_shows(bin_folder: Path, tmp_path: Path) -> None:
+    """Sections follow each other in one folder, as a reader types them."""
+    tools = Tools(bin_folder, tmp_path)
+    tools.env |= {"LC_ALL": "C", "OMP_NUM_THREADS": "2"}
+    for folder in ("fruit", "diagnosis"):
+        for path in (ROOT / "examples" / folder).glob("*"):
+            shutil.copy(path, tools.work)
+    for title, commands in sections(PAGE).items():
+        for command, shown in commands:
+            script = f"exec 2>&1; {command.replace(FOLDER, str(ROOT))}"
+            printed = tools.run("bash", "-c", script).stdout.splitlines()
+            assert alike(shown, printed), f"{title}:\n$ {command}\n" + "\n".join(printed)
+
+
+def test_every_kind_of_finding_is_on_the_page() -> None:
+    from gompy.cli.findings import KINDS
+
+    rows = re.findall(r"^\| `([a-z-]+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(KINDS) <= set(rows)

@@ -1,0 +1,75 @@
+"""Programs by clang 16 under our libomptarget.so.16, in the emulated device's process."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+from llvm_tools import PROGRAMS, compile_clang, needs_clang, run
+
+pytestmark = needs_clang
+
+
+def test_maps_go_to_the_device_and_back(tmp_path: Path) -> None:
+    """The region runs in the device's process; its own copies stay there."""
+    done = run(compile_clang(tmp_path, PROGRAMS / "maps.c"), GOMPY_STATS="1")
+    assert done.out == "1 1 999 2997 104 3101\n7 8 1 0\n", done.err
+    assert (done.rc, done.err) == (0, "libgompy: regions: 4 on device 0 (intelmic), 0 on the host\n")
+
+
+def test_disabled_offloading_runs_on_the_host(tmp_path: Path) -> None:
+    """OMP_TARGET_OFFLOAD=disabled: clang's host version."""
+    done = run(compile_clang(tmp_path, PROGRAMS / "maps.c"), OMP_TARGET_OFFLOAD="disabled")
+    assert (done.rc, done.out, done.err) == (0, "0 1 0 2997 104 3101\n8 9 1 1\n", "")
+
+
+def test_structs_mappers_globals_lambdas(tmp_path: Path) -> None:
+    """Variables are built on the device before its first region, and destroyed before it ends."""
+    done = run(compile_clang(tmp_path, PROGRAMS / "structs.cpp"))
+    assert done.out.splitlines() == [
+        *("built", "built", "1 8 14", "11 2 23", "8", "7", "4957"),
+        *("destroyed with 42", "destroyed with 40"),
+    ], done.err
+    assert (done.rc, done.err) == (0, "")
+
+
+def test_tasks_and_a_device_that_is_not_there(tmp_path: Path) -> None:
+    """libomp's helper tasks offload; a number that is no device's ends the program in LLVM's words, with the place."""
+    done = run(compile_clang(tmp_path, PROGRAMS / "tasks.c", "-g"))
+    assert done.out.splitlines() == ["5 10", "4950 4950"], done.err
+    assert done.rc == -signal.SIGABRT
+    assert done.err.splitlines() == [
+        "Libomptarget error: Device 7 is not ready.",
+        "Libomptarget error: Consult https://openmp.llvm.org/design/Runtimes.html for debugging options.",
+        "tasks.c:21:1: Libomptarget fatal error 1: failure of target construct while offloading is mandatory",
+    ]
+
+
+def test_gcc_and_clang_in_one_program(tmp_path: Path, bin_folder: Path) -> None:
+    """One device, one table of mappings: gcc's region gets what clang's has left there."""
+    subprocess.run(
+        [bin_folder / "gompcc", "-fopenmp", "-shared", "-fPIC", PROGRAMS / "both_gcc.c", "-o", "libboth_gcc.so"],
+        check=True,
+        cwd=tmp_path,
+    )
+    options = ("-L.", "-lboth_gcc", f"-Wl,-rpath,{tmp_path}")
+    done = run(compile_clang(tmp_path, PROGRAMS / "both_clang.c", *options), GOMPY_STATS="1")
+    assert done.out == "1 2 50\n101 50\n0 1\n", done.err
+    assert (done.rc, done.err) == (0, "libgompy: regions: 2 on device 0 (intelmic), 0 on the host\n")
+
+
+def test_info_in_llvm_s_words(tmp_path: Path) -> None:
+    """LIBOMPTARGET_INFO tells of arguments with their names, of new and removed mappings."""
+    done = run(compile_clang(tmp_path, PROGRAMS / "maps.c", "-g"), LIBOMPTARGET_INFO="-1")
+    text = re.sub(r"0x[0-9a-f]{16}", "0x", done.err).splitlines()
+    assert text[0] == "Libomptarget device 0 info: Entering OpenMP kernel at maps.c:12:1 with 0 arguments:"
+    assert text[1] == "Libomptarget device 0 info: Entering OpenMP kernel at maps.c:15:1 with 6 arguments:"
+    assert "Libomptarget device 0 info: to(a)[4000] " in text
+    assert "Libomptarget device 0 info: firstprivate(factor)[4] " in text
+    made = "HstPtrBase=0x, HstPtrBegin=0x, TgtPtrBegin=0x, Size=4000, DynRefCount=1, HoldRefCount=0, Name=b"
+    assert f"Libomptarget device 0 info: Creating new map entry with {made}" in text
+    assert (
+        "Libomptarget device 0 info: Removing map entry with HstPtrBegin=0x, TgtPtrBegin=0x, Size=4000, Name=c" in text
+    )

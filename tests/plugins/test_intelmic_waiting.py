@@ -1,0 +1,103 @@
+"""How host and device wait: without looking where they share a processor, without a thread of the host for nowait."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+from intelmic_driver import PLUGIN, drive
+from test_intelmic_programs import BIN, build
+
+if not PLUGIN.exists() or not (BIN / "gompcc").exists():
+    pytest.skip("the compiled parts are not built", allow_module_level=True)
+
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program that the tests run."""
+    return build(tmp_path_factory.mktemp("waiting"), (PROGRAMS / "waiting.c").read_text(), "-O1", name="waiting.c")
+
+
+@pytest.fixture(scope="module")
+def counter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library that counts calls."""
+    library = tmp_path_factory.mktemp("counter") / "counter.so"
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, PROGRAMS / "call_counter.c", "-ldl"], check=True)
+    return library
+
+
+def ask(program: Path, what: str, number: int, *before: str, **env: str) -> str:
+    """Run a part of the program on a device, for certain; its standard output."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OFFLOAD_EMUL", "OMP_", "GOMP_"))}
+    env = clean | {"OMP_TARGET_OFFLOAD": "mandatory"} | env
+    command = [*before, str(program), what, str(number)]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=100, check=False)
+    assert (done.stderr, done.returncode) == ("", 0)
+    return done.stdout
+
+
+@pytest.mark.parametrize("what", ["launches", "teams"])
+def test_no_looking_on_one_processor(program: Path, counter: Path, tmp_path: Path, what: str) -> None:
+    """Two who share a processor sleep and wake each other: at most a wait and a wake of each for a launch, no yield."""
+    launches = 1000
+    counts = tmp_path / "counts"
+    counts.write_bytes(bytes(24))
+    assert ask(program, what, launches, LD_PRELOAD=str(counter), CALL_COUNTS=str(counts)) == "right\n"
+    yields, waits, wakes = struct.unpack("3L", counts.read_bytes())
+    pairs = 1 if what == "launches" else 2  # host and slot's thread; that and its helper
+    assert yields == 0
+    assert pairs * launches <= waits <= 2.1 * pairs * launches + 100
+    assert pairs * launches <= wakes <= 2.1 * pairs * launches + 100
+
+
+def test_batch_needs_no_threads_of_the_host(program: Path) -> None:
+    """nowait regions go into the device's queue."""
+    assert ask(program, "batch", 2000) == "1 threads\nright\n"
+
+
+def test_long_regions_of_a_batch_run_together(program: Path) -> None:
+    """The device calls further workers, without the host."""
+    assert ask(program, "together", 20) == "20 begun\nright\n"
+
+
+@pytest.mark.parametrize("processors", ["all", "one"])
+@pytest.mark.parametrize(("what", "number"), [("mixture", 12), ("full", 2000)])
+def test_no_wake_up_is_lost(program: Path, what: str, number: int, processors: str) -> None:
+    """Regions of all kinds from several threads, to the end and with the right results."""
+    before = ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if processors == "one" else []
+    assert ask(program, what, int(os.environ.get("GOMPY_TEST_STEPS", number)), *before) == "right\n"
+
+
+def test_who_waits_for_a_queue_does_its_jobs(tmp_path: Path) -> None:
+    """OpenACC: most jobs are done by the thread that waits for them, in order, without a switch to the queue's."""
+    done = drive(
+        tmp_path,
+        """
+p.init_device(0)
+lib, pointer = p.lib, ctypes.c_void_p
+job = ctypes.CFUNCTYPE(None, pointer)
+lib.GOMP_OFFLOAD_openacc_async_construct.restype = pointer
+lib.GOMP_OFFLOAD_openacc_async_destruct.restype = ctypes.c_bool
+seen, own = [], 0
+@job
+def note(number):
+    global own
+    seen.append(number or 0)
+    own += threading.get_native_id() == os.getpid()
+queue = pointer(lib.GOMP_OFFLOAD_openacc_async_construct(0))
+for i in range(300):
+    lib.GOMP_OFFLOAD_openacc_async_queue_callback(queue, note, pointer(i))
+    assert lib.GOMP_OFFLOAD_openacc_async_synchronize(queue)
+for i in range(300, 600):
+    lib.GOMP_OFFLOAD_openacc_async_queue_callback(queue, note, pointer(i))
+assert lib.GOMP_OFFLOAD_openacc_async_destruct(queue)
+print(seen == list(range(600)), own > 150 or own)
+p.fini_device(0)
+""",
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("True True\n", "", 0)

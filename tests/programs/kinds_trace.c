@@ -1,0 +1,49 @@
+/* Preloaded: one line on stderr for each construct that a program asks of the runtime, with its arguments' kinds.
+   A function is shown as its file and its place in it.  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stddef.h>
+
+static void show (const char *what, void *fn, size_t count, unsigned short *kinds)
+{
+  Dl_info info = { 0 };
+  if (fn)
+    dladdr (fn, &info);
+  flockfile (stderr);
+  fprintf (stderr, "trace: %s %s %lx", what, fn ? info.dli_fname : "-",
+	   fn ? (long) ((char *) fn - (char *) info.dli_fbase) : 0L);
+  for (size_t i = 0; i < count; i++)
+    fprintf (stderr, " %u", kinds[i]);
+  fputc ('\n', stderr);
+  funlockfile (stderr);
+}
+
+#define NEXT(name) ((__typeof__ (&name)) dlsym (RTLD_NEXT, #name))
+
+void GOMP_target_ext (int device, void (*fn) (void *), size_t count, void **hosts, size_t *sizes,
+		      unsigned short *kinds, unsigned flags, void **depend, void **args)
+{
+  show ("target", (void *) fn, count, kinds);
+  NEXT (GOMP_target_ext) (device, fn, count, hosts, sizes, kinds, flags, depend, args);
+}
+
+void GOMP_target_data_ext (int device, size_t count, void **hosts, size_t *sizes, unsigned short *kinds)
+{
+  show ("data", 0, count, kinds);
+  NEXT (GOMP_target_data_ext) (device, count, hosts, sizes, kinds);
+}
+
+void GOMP_target_update_ext (int device, size_t count, void **hosts, size_t *sizes, unsigned short *kinds,
+			     unsigned flags, void **depend)
+{
+  show ("update", 0, count, kinds);
+  NEXT (GOMP_target_update_ext) (device, count, hosts, sizes, kinds, flags, depend);
+}
+
+void GOMP_target_enter_exit_data (int device, size_t count, void **hosts, size_t *sizes, unsigned short *kinds,
+				  unsigned flags, void **depend)
+{
+  show (flags & 2 ? "exit" : "enter", 0, count, kinds);
+  NEXT (GOMP_target_enter_exit_data) (device, count, hosts, sizes, kinds, flags, depend);
+}

@@ -1,0 +1,422 @@
+"""Devices of other machines, on this one: programs unchanged, the handshake, and every way in which an end is lost."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from driver_tools import ROOT, Tools, has_all
+
+from gompy.remote import handshake, serve
+
+PROGRAMS = ROOT / "tests" / "programs"
+PLUGIN = ROOT / "gompy" / "_native" / "lib" / "libgomp-plugin-remote.so.1"
+
+
+def sockets_refused() -> bool:
+    """Whether there is no loopback here."""
+    try:
+        with closing(socket.create_server(("127.0.0.1", 0))):
+            return False
+    except OSError:
+        return True
+
+
+pytestmark = [
+    has_all,
+    pytest.mark.skipif(not PLUGIN.exists() or not serve.WORKER.exists(), reason="the remote plugin is not built"),
+    pytest.mark.skipif(sockets_refused(), reason="no sockets at 127.0.0.1"),
+]
+
+
+def eventually(condition: Callable[[], bool], what: str) -> None:
+    """Wait for something that must happen, however busy the machine is."""
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until, what
+        time.sleep(0.02)
+
+
+class Served:
+    """A `gompy device serve` of the test's own."""
+
+    def __init__(self, tools: Tools, token: str, *options: str) -> None:
+        port_file = tools.work / f"port-{token}-{len(os.listdir(tools.work))}"
+        words = ["device", "serve", "--port", "0", "--token-file", token, "--port-file", str(port_file), *options]
+        self.log = tools.work / f"{port_file.name}.log"
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(
+                [tools.bin / "gompy", *words], cwd=tools.work, env=tools.env, stdout=log, stderr=log
+            )
+        eventually(lambda: port_file.exists() or self.process.poll() is not None, "the server does not listen")
+        assert self.process.poll() is None, self.log.read_text()
+        self.port = int(port_file.read_text())
+
+    def workers(self) -> list[int]:
+        """Its children."""
+        return children(self.process.pid)
+
+    def end(self) -> None:
+        """End it, and wait."""
+        self.process.terminate()
+        self.process.wait(60)
+
+
+def children(pid: int) -> list[int]:
+    """A process's children, of all its threads."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found += [int(word) for word in task.read_text().split()]
+    return found
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended, waited for or not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+@pytest.fixture(scope="module")
+def tools(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Tools:
+    """The commands; programs run on the devices of GOMPY_REMOTE."""
+    tools = Tools(bin_folder, tmp_path_factory.mktemp("remote"))
+    tools.env |= {"GOMPY_PLUGINS": "remote", "GOMPY_REMOTE_TOKEN_FILE": "token", "OMP_TARGET_OFFLOAD": "mandatory"}
+    for name in ("remote_maps", "remote_threads", "remote_end"):
+        tools.ok("gompcc", "-O2", "-fopenmp", PROGRAMS / f"{name}.c", "-o", name)
+    return tools
+
+
+@pytest.fixture(scope="module")
+def served(tools: Tools) -> Iterator[Served]:
+    """A server for all that leave it whole."""
+    server = Served(tools, "token")
+    yield server
+    server.end()
+
+
+@pytest.fixture
+def own(tools: Tools) -> Iterator[Served]:
+    """A server for a test that does it harm."""
+    server = Served(tools, "token")
+    yield server
+    if server.process.poll() is None:
+        server.end()
+
+
+def at(*servers: Served) -> dict[str, str]:
+    """The environment for programs that use these servers."""
+    return {"GOMPY_REMOTE": ",".join(f"127.0.0.1:{server.port}" for server in servers)}
+
+
+def test_maps_on_several_devices(tools: Tools, served: Served) -> None:
+    """Two connections to one server are two devices, with memory of their own."""
+    assert tools.ok("./remote_maps", env=at(served, served)) == "2 devices, 0 wrong, 29\n"
+
+
+def test_regions_of_threads_run_together(tools: Tools, served: Served) -> None:
+    """They would wait for each other for ever if one came after the other."""
+    assert tools.ok("./remote_threads", env=at(served)) == "1 2 3 4\n5 7\n"
+
+
+def test_openacc_and_a_device_that_is_started_again(tools: Tools, served: Served) -> None:
+    """Shut down, its worker ends; the next use gets another one.  ACC_DEVICE_TYPE is that of the worker's device."""
+    tools.ok("gompcc", "-O2", "-fopenacc", PROGRAMS / "remote_again.c", "-o", "remote_again")
+    assert tools.ok("./remote_again", env={**at(served), "ACC_DEVICE_TYPE": "intelmic"}) == "15\n"
+
+
+def test_token_and_images_are_private(tools: Tools, served: Served) -> None:
+    """The token's file is its owner's; one that others may read is refused, by both ends."""
+    assert (tools.work / "token").stat().st_mode & 0o777 == 0o600
+    tools.write("open", "0123456789abcdef0123").chmod(0o644)
+    done = tools.run("./remote_maps", env={**at(served), "GOMPY_REMOTE_TOKEN_FILE": "open"})
+    assert done.returncode == 1 and "GOMPY_REMOTE_TOKEN_FILE=open: others than its owner may read" in done.stderr
+    done = tools.run("gompy", "device", "serve", "--port", "0", "--token-file", "open")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "gompy device: error: open: others than its owner may read or write it: chmod 600 open\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"GOMPY_REMOTE": "127.0.0.1"}, "remote device 127.0.0.1: GOMPY_REMOTE needs host:port"),
+        ({"GOMPY_REMOTE": "127.0.0.1:1"}, "remote device 127.0.0.1:1: cannot connect: Connection refused"),
+        ({"GOMPY_REMOTE": ""}, "GOMPY_REMOTE is not set"),
+        ({"GOMPY_REMOTE": "x:1", "GOMPY_REMOTE_TOKEN_FILE": ""}, "GOMPY_REMOTE_TOKEN_FILE is not set"),
+        ({"GOMPY_REMOTE": "x:1", "GOMPY_REMOTE_TOKEN_FILE": "none"}, "GOMPY_REMOTE_TOKEN_FILE=none: No such file"),
+    ],
+)
+def test_settings_that_give_no_device(tools: Tools, served: Served, changes: dict[str, str], text: str) -> None:
+    """One line says why."""
+    done = tools.run("./remote_maps", env=changes)
+    assert done.returncode == 1 and done.stderr.count(text) == 1, done.stderr
+
+
+def test_wrong_token(tools: Tools, served: Served) -> None:
+    """The server starts nothing, and says so."""
+    tools.write("wrong", "0123456789abcdef0123").chmod(0o600)
+    done = tools.run("./remote_maps", env={**at(served), "GOMPY_REMOTE_TOKEN_FILE": "wrong"})
+    host = at(served)["GOMPY_REMOTE"]
+    assert f"remote device {host}: wrong token (GOMPY_REMOTE_TOKEN_FILE)" in done.stderr
+    assert done.returncode == 1
+    eventually(lambda: "refused: wrong token" in served.log.read_text(), "the server's log does not tell")
+    assert served.workers() == []
+
+
+@contextmanager
+def pretender(answer: Callable[[socket.socket], None]) -> Iterator[str]:
+    """Something that listens and is no server; host:port."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+
+        def accept() -> None:
+            try:
+                connection, _ = listener.accept()
+                with closing(connection):
+                    answer(connection)
+            except OSError:
+                pass
+
+        thread = threading.Thread(target=accept, daemon=True)
+        thread.start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        thread.join(60)
+
+
+def silent(connection: socket.socket) -> None:
+    """Half-open: it waits for the client's end."""
+    connection.recv(1)
+
+
+def slow(connection: socket.socket) -> None:
+    """A byte now and then."""
+    for _ in range(400):
+        connection.sendall(b"x")
+        time.sleep(0.05)
+
+
+def cut(connection: socket.socket) -> None:
+    """It closes in the middle of the greeting."""
+    connection.sendall(b"gm")
+
+
+def garbage(connection: socket.socket) -> None:
+    """A server of another kind."""
+    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    connection.recv(1)
+
+
+def other_version(connection: socket.socket) -> None:
+    """A gompy of another time."""
+    connection.sendall(handshake.GREETING.pack(handshake.MAGIC, 99, 0, bytes(32)))
+    connection.recv(1)
+
+
+def impostor(connection: socket.socket) -> None:
+    """It does not know the token, but accepts everybody."""
+    connection.sendall(handshake.GREETING.pack(handshake.MAGIC, handshake.VERSION, 0, bytes(32)))
+    handshake.read_exactly(connection, handshake.CLAIM.size, time.monotonic() + 60)
+    connection.sendall(handshake.VERDICT.pack(handshake.ACCEPTED, 0, bytes(32)))
+    connection.recv(1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (silent, "no answer: no gompy device serve there?"),
+        (slow, "no answer: no gompy device serve there?"),
+        (cut, "it closed the connection during the handshake"),
+        (garbage, "what answers there is no gompy device serve"),
+        (other_version, "its gompy speaks another version of the protocol"),
+        (impostor, "it does not know the token (GOMPY_REMOTE_TOKEN_FILE)"),
+    ],
+)
+def test_what_is_no_server(tools: Tools, served: Served, answer: Callable[[socket.socket], None], text: str) -> None:
+    """The program says one line with the host, and goes on without the device."""
+    with pretender(answer) as host:
+        done = tools.run("./remote_maps", env={"GOMPY_REMOTE": host, "GOMPY_REMOTE_TIMEOUT": "0.8"})
+    assert (done.returncode, done.stderr.count(f"remote device {host}: {text}")) == (1, 1), done.stderr
+
+
+def authenticated(served: Served, token: bytes) -> socket.socket:
+    """A connection behind the handshake, with the worker's introduction read."""
+    connection = socket.create_connection(("127.0.0.1", served.port), timeout=60)
+    until = time.monotonic() + 60
+    _, _, _, theirs = handshake.GREETING.unpack(handshake.read_exactly(connection, handshake.GREETING.size, until))
+    proof = hmac.new(token, b"client" + theirs + bytes(32), hashlib.sha256).digest()
+    connection.sendall(handshake.CLAIM.pack(handshake.MAGIC, handshake.VERSION, 0, bytes(32), proof))
+    verdict = handshake.VERDICT.unpack(handshake.read_exactly(connection, handshake.VERDICT.size, until))
+    assert verdict == (handshake.ACCEPTED, 0, hmac.new(token, b"server" + theirs + bytes(32), "sha256").digest())
+    handshake.read_exactly(connection, 24 + 32, until)
+    return connection
+
+
+def rest(connection: socket.socket) -> bytes:
+    """All until the other end closes."""
+    found = b""
+    try:
+        while part := connection.recv(65536):
+            found += part
+    except OSError:
+        pass
+    return found
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [b"", b"GET / HTTP/1.1\r\n" + bytes(200), handshake.CLAIM.pack(handshake.MAGIC, 7, 0, bytes(32), bytes(32))],
+)
+def test_strangers_start_nothing(served: Served, claim: bytes) -> None:
+    """Whoever has not shown that he knows the token is told nothing but the verdict."""
+    with closing(socket.create_connection(("127.0.0.1", served.port), timeout=60)) as connection:
+        connection.sendall(claim)
+        if not claim:
+            connection.shutdown(socket.SHUT_WR)
+        found = rest(connection)
+    assert found[: handshake.GREETING.size][:8] == handshake.MAGIC.to_bytes(8, "little")
+    assert len(found) <= handshake.GREETING.size + handshake.VERDICT.size
+    eventually(lambda: served.workers() == [], "a worker was started for a stranger")
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        bytes([255]) * 24,
+        (4).to_bytes(4, "little") + bytes(12) + (1 << 60).to_bytes(8, "little"),
+        (2).to_bytes(4, "little") + bytes(12) + (8).to_bytes(8, "little") + bytes(8),
+        (1).to_bytes(4, "little") + bytes(12) + (1 << 40).to_bytes(8, "little"),
+        (10).to_bytes(4, "little") + bytes(12) + (4).to_bytes(8, "little") + bytes(4),
+    ],
+)
+def test_damaged_frames_end_the_worker(tools: Tools, frame: bytes, served: Served) -> None:
+    """Also of a client that knows the token: one text, and nothing is left."""
+    token = (tools.work / "token").read_bytes().strip()
+    with closing(authenticated(served, token)) as connection:
+        connection.sendall(frame)
+        connection.shutdown(socket.SHUT_WR)
+        found = rest(connection)
+    assert b"its worker was sent" in found
+    eventually(lambda: served.workers() == [], "a worker is left")
+
+
+class Begun:
+    """A program that is in a region."""
+
+    def __init__(self, tools: Tools, served: Served, how: str = "stay") -> None:
+        self.process = subprocess.Popen(
+            ["./remote_end", how],
+            cwd=tools.work,
+            env={**tools.env, **at(served)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout and self.process.stdout.readline() == "begun 1\n"
+        (self.worker,) = served.workers()
+        (self.device,) = children(self.worker)
+
+
+def test_worker_killed(tools: Tools, own: Served) -> None:
+    """One line names region and host; the device's process ends with the worker."""
+    begun = Begun(tools, own)
+    os.kill(begun.worker, signal.SIGKILL)
+    _, stderr = begun.process.communicate(timeout=60)
+    host = at(own)["GOMPY_REMOTE"]
+    text = f"remote device 0 ({host}): lost: its worker has closed the connection, in region main._omp_fn.1"
+    assert (begun.process.returncode, stderr.strip()) == (1, f"libgomp: {text}")
+    eventually(lambda: gone(begun.device), "the device's process is left")
+
+
+def test_worker_stopped(tools: Tools, own: Served) -> None:
+    """A worker that is there but silent is lost, too."""
+    begun = Begun(tools, own)
+    os.kill(begun.worker, signal.SIGSTOP)
+    _, stderr = begun.process.communicate(timeout=60)
+    assert "lost: its worker does not answer, in region main._omp_fn.1" in stderr
+    os.kill(begun.worker, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_client_killed(tools: Tools, own: Served, number: int) -> None:
+    """Worker and device end with the client, also in the midst of a region."""
+    begun = Begun(tools, own)
+    begun.process.send_signal(number)
+    begun.process.communicate(timeout=60)
+    eventually(lambda: gone(begun.worker) and gone(begun.device), "worker or device is left")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_server_ended(tools: Tools, own: Served, number: int) -> None:
+    """Its workers end with it, and their clients are told."""
+    begun = Begun(tools, own)
+    own.process.send_signal(number)
+    _, stderr = begun.process.communicate(timeout=60)
+    assert "lost: its worker has closed the connection, in region main._omp_fn.1" in stderr
+    own.process.wait(60)
+    eventually(lambda: gone(begun.worker) and gone(begun.device), "worker or device is left")
+
+
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [("fault", "signal 11 (Segmentation fault)"), ("exit", "exit (3) called on the device")],
+)
+def test_region_that_ends_the_device(tools: Tools, served: Served, how: str, text: str) -> None:
+    """The plugin's own words, and the host."""
+    done = tools.run("./remote_end", how, env=at(served))
+    assert done.returncode == 1 and done.stderr.count("libgomp:") == 1
+    assert "region main._omp_fn.1: " + text in done.stderr.replace("in region", "region"), done.stderr
+    assert at(served)["GOMPY_REMOTE"] in done.stderr
+
+
+def test_images_are_sent_once(tools: Tools) -> None:
+    """They are kept on the worker's machine by their hash while the server runs."""
+    folder = tools.work / "images"
+    folder.mkdir()
+    tools.env["TMPDIR"] = str(folder)
+    served = Served(tools, "token")
+    del tools.env["TMPDIR"]
+    kept = []
+    for _ in range(2):
+        tools.ok("./remote_maps", env=at(served))
+        kept.append([(path.name, path.stat().st_mtime_ns) for path in folder.glob("gompy-images-*/*")])
+    (name, _), (again, _) = kept[0][0], kept[1][0]
+    path = next(folder.glob("gompy-images-*/*"))
+    assert len(kept[0]) == 1 and kept[0] == kept[1] and name == again
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == name and path.stat().st_mode & 0o077 == 0
+    assert path.parent.stat().st_mode & 0o077 == 0
+    served.end()
+    assert not list(folder.glob("gompy-images-*"))
+
+
+def test_what_cannot_serve(tools: Tools, served: Served) -> None:
+    """One line each."""
+    cases = {
+        ("--port", str(served.port)): f"cannot listen at 127.0.0.1:{served.port}: Address already in use",
+        ("--port", "0", "--tls"): "--tls is not implemented; ssh -L encrypts a connection",
+        ("--port", "0", "--bind", "192.0.2.1"): "cannot listen at 192.0.2.1:0: Cannot assign requested address",
+    }
+    for words, text in cases.items():
+        done = tools.run("gompy", "device", "serve", "--token-file", "token", *words)
+        assert (done.returncode, done.stderr) == (1, f"gompy device: error: {text}\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_only_one_address_is_listened_at(served: Served) -> None:
+    """127.0.0.1 without --bind."""
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    listening = [words[1] for words in lines if words[3] == "0A" and words[1].endswith(f":{served.port:04X}")]
+    assert listening == [f"0100007F:{served.port:04X}"]

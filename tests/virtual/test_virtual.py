@@ -1,0 +1,145 @@
+"""The virtual device: where implementations come from; OpenCL kernels made of regions, against the host."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from driver_tools import ROOT, Tools, has_all
+
+PLUGIN = ROOT / "gompy" / "_native" / "lib" / "libgomp-plugin-python.so.1"
+pytestmark = [
+    has_all,
+    pytest.mark.skipif(not PLUGIN.exists(), reason="the python plugin is not built: no libpython"),
+]
+PROGRAM = ROOT / "docs" / "programs" / "scale.c"
+KERNELS = ROOT / "tests" / "programs" / "kernels.c"
+GRAMMARS = ("tree_sitter", "tree_sitter_c")
+has_text = pytest.mark.skipif(
+    not all(importlib.util.find_spec(name) for name in GRAMMARS), reason="not installed: the extra 'regions'"
+)
+
+
+def opencl_obstacle() -> str:
+    """Why there is no OpenCL device here; "" if there is one."""
+    if not importlib.util.find_spec("pyopencl"):
+        return "not installed: the extra 'opencl' (pyopencl)"
+    devices = "[d for p in c.get_platforms() for d in p.get_devices()]"
+    code = f"import pyopencl as c; print(sum(bool(d.svm_capabilities & 2) for d in {devices}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 and done.stdout.strip() not in ("", "0") else "no OpenCL device (pocl-opencl-icd)"
+
+
+@pytest.fixture
+def tools(bin_folder: Path, tmp_path: Path) -> Tools:
+    """The commands; programs run on the virtual device."""
+    tools = Tools(bin_folder, tmp_path)
+    tools.env |= {
+        "GOMPY_PLUGINS": "python",
+        "GOMPY_PYTHON_DEVICE": "gompy.virtual:Virtual",
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}",
+        "POCL_CACHE_DIR": str(tmp_path / "pocl"),
+        "GOMPY_STATS": "1",
+    }
+    return tools
+
+
+def how(stderr: str) -> list[str]:
+    """What ran the regions, in their order."""
+    lines = [line for line in stderr.splitlines() if line.startswith("gompy: virtual") and line.endswith("times")]
+    return [line.split(": ", 3)[3] for line in sorted(lines)]
+
+
+def test_files_of_a_folder(tools: Tools, tmp_path: Path) -> None:
+    """Python and C files come before the image's code; one that can't be used is told, and the image runs."""
+    tools.ok("gompcc", "-fopenmp", PROGRAM, "-o", "scale")
+    done = tools.run("./scale")
+    assert (done.stdout, how(done.stderr)) == ("-1 3 1999\n", ["the image's code, 1 times"] * 2)
+    folder = tmp_path / "k"
+    folder.mkdir()
+    (folder / "main._omp_fn.0.py").write_text("def run(words, launch):\n    pass\n")
+    (folder / "main._omp_fn.2.py").write_text("syntax error")
+    done = tools.run("./scale", env={"GOMPY_KERNELS": f"none:{folder}"})
+    assert done.stdout == "-1 1 999\n"
+    assert how(done.stderr) == [f"{folder}/main._omp_fn.0.py, 1 times", "the image's code, 1 times"]
+    assert "main._omp_fn.2.py: SyntaxError: " in done.stderr
+    (tmp_path / "r.c").write_text("void gompy_region (void **words) { *(float *) words[0] = 5; }\n")
+    (folder / "main._omp_fn.2.py").unlink()
+    tools.ok("gcc", "-shared", "-fPIC", "r.c", "-o", folder / "main._omp_fn.2.so")
+    assert tools.run("./scale", env={"GOMPY_KERNELS": str(folder)}).stdout == "5 1 999\n"
+
+
+def test_entry_points(tools: Tools, tmp_path: Path) -> None:
+    """A package brings a backend that shares no memory, and a region for it; other regions go to the host."""
+    (tmp_path / "mydevice.py").write_text(
+        "from gompy.virtual import Backend, Implementation, Memory\n"
+        "class Far(Memory):\n    identifier = 'far'\n    shares_memory = False\n"
+        "region = Implementation('main._omp_fn.2', 'far', lambda variables, launch: print('ran', flush=True))\n"
+        "others = [Implementation('main._omp_fn.0', 'elsewhere', lambda variables, launch: None)]\n"
+    )
+    info = tmp_path / "mydevice-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mydevice\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(
+        "[gompy.devices]\nfar = mydevice:Far\n[gompy.regions]\none = mydevice:region\ntwo = mydevice:others\n"
+    )
+    tools.ok("gompcc", "-fopenmp", PROGRAM, "-o", "scale")
+    done = tools.run("./scale", env={"GOMPY_VIRTUAL": "far"})
+    assert done.stdout == "ran\n1 3 1999\n"
+    assert how(done.stderr) == ["the host, 1 times", "an installed implementation, 1 times"]
+    assert "1 on device 0 (virtual far), 1 on the host" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["nothing", "gompy.virtual:Nothing", "nowhere:Class", "gompy.virtual:Virtual"])
+def test_a_wrong_backend_is_one_line(tools: Tools, name: str) -> None:
+    """The program runs on the host."""
+    tools.ok("gompcc", "-fopenmp", PROGRAM, "-o", "scale")
+    done = tools.run("./scale", env={"GOMPY_VIRTUAL": name, "GOMPY_STATS": ""})
+    assert (done.stdout, done.returncode) == ("-1 3 1999\n", 0)
+    assert "Traceback" not in done.stderr
+
+
+@has_text
+def test_kernels_on_opencl(tools: Tools, tmp_path: Path) -> None:
+    """Regions as kernels give what the host gives; what is refused has a reason; work by hand stays."""
+    if reason := opencl_obstacle():
+        pytest.skip(reason)
+    tools.ok("gompcc", "-w", "-O1", "-fopenmp", "--save-regions=json", KERNELS, "-o", "kernels", "-lm")
+    made = tools.ok("gompy", "regions", "--kernels", "cl", "json")
+    assert made.count("no kernel: ") == 2
+    assert "no kernel: 'target parallel' without a loop" in made
+    settings = {"GOMPY_VIRTUAL": "opencl", "GOMPY_KERNELS": str(tmp_path / "cl")}
+    done = tools.run("./kernels", env=settings)
+    assert done.stdout == tools.ok("./kernels", env={"OMP_TARGET_OFFLOAD": "disabled"}), done.stderr
+    assert sum(line.endswith(".cl, 1 times") for line in how(done.stderr)) == 4
+    hand = tmp_path / "cl" / "main._omp_fn.5.cl"
+    hand.write_text("kernel void main__omp_fn_5 (ulong at) { broken }\n")
+    assert "written by hand" in tools.ok("gompy", "regions", "--kernels", "cl", "json")
+    again = tools.run("./kernels", env=settings)
+    assert again.stdout == done.stdout
+    assert f"{hand}: " in again.stderr
+
+
+@has_text
+def test_reasons_against_a_kernel(tools: Tools, tmp_path: Path) -> None:
+    """What the generator does not know is refused, not guessed."""
+    head = "int v;\nvoid g (int *);\nvoid f (int *a, int k)\n{\n#pragma omp target "
+    loop = "for (int i = 0; i < 9; i++)"
+    cases = {
+        f"parallel for map(a[:9]) private(v)\n{loop} a[i] = v;": "private",
+        "parallel for map(a[:9])\nfor (k = 0; k < 9; k++) a[k] = 1;": "outside",
+        f"parallel for map(a[:9])\n{loop} {{\n#pragma omp atomic\na[0]++; }}": "directive",
+        f"parallel for map(a[k:9])\n{loop} a[i + k]++;": "is not known",
+        f"teams map(a[:9])\n{loop} a[i]++;": "without a loop",
+        "map(a[:9])\ng (a);": "another file",
+    }
+    for number, (source, reason) in enumerate(cases.items()):
+        (tmp_path / f"c{number}.c").write_text(f"{head}{source}\n}}\n")
+        tools.ok("gompcc", "-w", "-fopenmp", "-c", f"c{number}.c", "--save-regions=j")
+        made = tools.ok("gompy", "regions", "--kernels", "cl", f"j/c{number}.regions.json")
+        assert "no kernel: " in made, source
+        assert reason in made
