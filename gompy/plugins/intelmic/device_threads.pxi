@@ -70,8 +70,17 @@ cdef extern from *:
       struct rlimit r;
       return getrlimit (RLIMIT_STACK, &r) == 0 && r.rlim_cur == RLIM_INFINITY;
     }
+    /* Each thread that allocates or frees gets an arena of its own, 64 MiB of addresses: too much where these are
+       limited, and when a thread comes to it is a matter of chance.  */
+    static void mic_use_one_heap (void)
+    {
+      struct rlimit r;
+      if (getrlimit (RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY)
+        mallopt (M_ARENA_MAX, 1);
+    }
     """
     bint unlimited_stack "mic_unlimited_stack"() nogil
+    void use_one_heap "mic_use_one_heap"() nogil
 
 
 cdef int start_region_thread(void *(*function)(void *) noexcept nogil, void *arg) noexcept nogil:

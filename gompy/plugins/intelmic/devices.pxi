@@ -205,10 +205,24 @@ cdef int teams_at_a_time() noexcept nogil:
     return <int>n
 
 
+cdef extern from *:
+    """
+    static uint64_t mic_limited_room (uint64_t n)
+    {
+      struct rlimit r;
+      if (getrlimit (RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY && n > r.rlim_cur / 2)
+        return r.rlim_cur / 2;
+      return n;
+    }
+    """
+    uint64_t limited_room "mic_limited_room"(uint64_t n) nogil
+
+
 cdef uint64_t arena_size_wanted() noexcept nogil:
     """OFFLOAD_EMUL_MEM: bytes of device memory, with K, M, G or T.  A multiple of 2 MiB.
 
-    Without it 64G, under a tool 4G: valgrind spends seconds on every 64G that are mapped.
+    Without it 64G, under a tool 4G: valgrind spends seconds on every 64G that are mapped.  Where address space is
+    limited, at most half of it: the device process, which has the same limit, has an image and threads besides.
     """
     cdef const char *text = secure_getenv(b"OFFLOAD_EMUL_MEM")
     cdef char *end
@@ -229,7 +243,9 @@ cdef uint64_t arena_size_wanted() noexcept nogil:
         if text[0] == c'-' or end == text or end[1 if shift else 0] or n == 0 or n > (<uint64_t>16 << 40) >> shift:
             GOMP_PLUGIN_error(b"OFFLOAD_EMUL_MEM=%s: not a size from 1 to 16T, such as 512M; using 4G", text)
             n, shift = 4, 30
-    n <<= shift
+        n <<= shift
+    else:
+        n = limited_room(n << shift)
     return (n + (2 << 20) - 1) & ~<uint64_t>((2 << 20) - 1)
 
 

@@ -19,6 +19,7 @@ cdef extern from *:
     #include <limits.h>
     #include <link.h>
     #include <linux/futex.h>
+    #include <malloc.h>
     #include <poll.h>
     #include <pthread.h>
     #include <sched.h>

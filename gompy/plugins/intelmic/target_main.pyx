@@ -78,6 +78,7 @@ cdef public int main(int argc, char **argv) noexcept nogil:
     gompy_close_on_exec(host_pidfd)
     gompy_close_on_exec(host_maps)
     control.device_pid = getpid()
+    use_one_heap()
     prepare_teams()
     ignore_signal(SIGINT)
     ignore_signal(SIGQUIT)
@@ -89,7 +90,9 @@ cdef public int main(int argc, char **argv) noexcept nogil:
         addresses_meet()
     p = map_arena()
     if p == NULL:
-        return fail_start(b"cannot map its memory")
+        snprintf(control.text, MIC_TEXT_SIZE, b"cannot map %zu MiB of memory in its process: %s%s",
+                 <size_t>(control.arena_size >> 20), strerror(errno), gompy_limit_hint(errno))
+        return refused_start()
     control.arena_base = <uint64_t>p
     madvise(p, control.arena_size, MADV_DONTDUMP)
     if not map_marks():
