@@ -8,6 +8,8 @@
 #
 # Alignment: 64 bytes for spans, 64 KiB for runs.  Shapes: offsets are bytes from the start of the arena.
 
+from gompy.native.lock cimport gompy_quick_acquire, gompy_quick_init, gompy_quick_lock, gompy_quick_release
+
 cdef extern from *:
     """
     #define ARENA_GRANULE 65536ull
@@ -29,7 +31,7 @@ cdef extern from *:
 
     struct arena
     {
-      pthread_mutex_t lock;
+      gompy_quick_lock lock;
       uint64_t size;            /* bytes */
       uint32_t granules;        /* numbered from 1: 0 means none */
       const struct gompy_kept *file; /* NULL: none */
@@ -61,7 +63,7 @@ cdef extern from *:
         uint16_t used
         uint64_t free_blocks[16]
     struct arena:
-        pthread_mutex_t lock
+        gompy_quick_lock lock
         uint64_t size
         uint32_t granules
         const gompy_kept *file
@@ -291,7 +293,7 @@ cdef bint arena_open(arena *a, uint64_t size, const gompy_kept *file, uint64_t f
     """
     cdef void *p
     memset(a, 0, sizeof(arena))
-    pthread_mutex_init(&a.lock, NULL)
+    gompy_quick_init(&a.lock)
     a.size = size
     a.granules = <uint32_t>(size // ARENA_GRANULE)
     a.file = file
@@ -321,7 +323,7 @@ cdef uint64_t arena_alloc(arena *a, size_t size) noexcept nogil:
     cdef uint32_t run
     if size > a.size:
         return offset
-    pthread_mutex_lock(&a.lock)
+    gompy_quick_acquire(&a.lock)
     if size <= ARENA_SMALL:
         offset = take_small(a, size_class_of(size))
     else:
@@ -329,7 +331,7 @@ cdef uint64_t arena_alloc(arena *a, size_t size) noexcept nogil:
         if run:
             offset = (run - 1) * ARENA_GRANULE
             a.in_use += a.table[run].length * ARENA_GRANULE
-    pthread_mutex_unlock(&a.lock)
+    gompy_quick_release(&a.lock)
     return offset
 
 
@@ -353,7 +355,7 @@ cdef uint64_t arena_extent(arena *a, uint64_t offset) noexcept nogil:
     """How many bytes there are from an offset to the end of its block, as rounded; 0 where no block is in use."""
     cdef uint32_t number = <uint32_t>(offset // ARENA_GRANULE) + 1, units, block
     cdef uint64_t inside = offset % ARENA_GRANULE, extent = 0
-    pthread_mutex_lock(&a.lock)
+    gompy_quick_acquire(&a.lock)
     if a.table[number].kind == GRANULE_SPAN:
         units = arena_class_size[a.table[number].size_class]
         block = <uint32_t>(inside >> 6) // units
@@ -365,7 +367,7 @@ cdef uint64_t arena_extent(arena *a, uint64_t offset) noexcept nogil:
         inside = offset - (number - 1) * ARENA_GRANULE
         if a.table[number].kind == GRANULE_RUN and inside < a.table[number].length * ARENA_GRANULE:
             extent = a.table[number].length * ARENA_GRANULE - inside
-    pthread_mutex_unlock(&a.lock)
+    gompy_quick_release(&a.lock)
     return extent
 
 
@@ -376,12 +378,12 @@ cdef bint arena_free(arena *a, uint64_t offset) noexcept nogil:
     cdef bint good = False
     if offset >= a.size:
         return False
-    pthread_mutex_lock(&a.lock)
+    gompy_quick_acquire(&a.lock)
     if a.table[number].kind == GRANULE_SPAN:
         good = give_small(a, number, inside)
     elif a.table[number].kind == GRANULE_RUN and inside == 0:
         a.in_use -= a.table[number].length * ARENA_GRANULE
         give_run(a, number)
         good = True
-    pthread_mutex_unlock(&a.lock)
+    gompy_quick_release(&a.lock)
     return good

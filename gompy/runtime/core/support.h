@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gompy/native/lock.h"
+
 #define GOMPY_EXPORT __attribute__ ((visibility ("default")))
 #define GOMPY_MESSAGE_SIZE 1024
 
@@ -186,11 +188,11 @@ GOMP_PLUGIN_debug (int kind, const char *fmt, ...)
 
 /* --- locks ------------------------------------------------------------------------------------------------------- */
 
-/* A mutex that its holder can take again: a plugin may end the program, or ask something, while it is called with locks
+/* A lock that its holder can take again: a plugin may end the program, or ask something, while it is called with locks
    held, and exit handlers and image destructors take them.  held counts, and is written by the holder only.  */
 typedef struct
 {
-  pthread_mutex_t mutex;
+  gompy_quick_lock quick;
   pthread_t holder;
   int held;
 } gompy_lock_t;
@@ -198,7 +200,7 @@ typedef struct
 static inline void
 gompy_lock_init (gompy_lock_t *lock)
 {
-  pthread_mutex_init (&lock->mutex, NULL);
+  gompy_quick_init (&lock->quick);
   lock->held = 0;
 }
 
@@ -217,7 +219,7 @@ gompy_lock_acquire (gompy_lock_t *lock)
       lock->held++;
       return;
     }
-  pthread_mutex_lock (&lock->mutex);
+  gompy_quick_acquire (&lock->quick);
   __atomic_store_n (&lock->holder, pthread_self (), __ATOMIC_RELAXED);
   __atomic_store_n (&lock->held, 1, __ATOMIC_RELEASE);
 }
@@ -226,7 +228,7 @@ gompy_lock_acquire (gompy_lock_t *lock)
 static inline bool
 gompy_lock_try (gompy_lock_t *lock)
 {
-  if (!gompy_lock_is_mine (lock) && pthread_mutex_trylock (&lock->mutex) != 0)
+  if (!gompy_lock_is_mine (lock) && !gompy_quick_try (&lock->quick))
     return false;
   lock->held++;
   __atomic_store_n (&lock->holder, pthread_self (), __ATOMIC_RELAXED);
@@ -262,11 +264,11 @@ gompy_lock_release (gompy_lock_t *lock)
     }
   __atomic_store_n (&lock->holder, (pthread_t) 0, __ATOMIC_RELAXED);
   __atomic_store_n (&lock->held, 0, __ATOMIC_RELEASE);
-  pthread_mutex_unlock (&lock->mutex);
+  gompy_quick_release (&lock->quick);
 }
 
 /* The lock of the images and the device list.  */
-static gompy_lock_t gompy_register_lock = { PTHREAD_MUTEX_INITIALIZER, 0, 0 };
+static gompy_lock_t gompy_register_lock;  /* zeros: free */
 
 /* --- atomic operations ------------------------------------------------------------------------------------------- */
 

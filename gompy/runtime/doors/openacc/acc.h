@@ -10,8 +10,8 @@
 static __thread void *gompy_acc_thread;
 
 /* OpenACC's device list and thread list; callbacks of the profiling interface.  */
-static gompy_lock_t gompy_acc_lock = { PTHREAD_MUTEX_INITIALIZER, 0, 0 };
-static gompy_lock_t gompy_prof_lock = { PTHREAD_MUTEX_INITIALIZER, 0, 0 };
+static gompy_lock_t gompy_acc_lock;  /* zeros: free */
+static gompy_lock_t gompy_prof_lock;  /* zeros: free */
 
 typedef struct
 {
