@@ -6,10 +6,9 @@ from libc.signal cimport SIGKILL
 from libc.stdint cimport uint8_t, uint64_t
 from posix.unistd cimport getppid
 
+from gompy.native.blake2b cimport GOMPY_DIGEST, gompy_blake
+
 cdef extern from "hash.h":
-    enum:
-        GOMPY_DIGEST
-    void gompy_blake(const void *data, size_t size, uint8_t *out)
     void gompy_text_key(const char *text, size_t size, char *key)
     void gompy_content(const char *text, size_t size, uint64_t *out)
 

@@ -6,9 +6,6 @@ from libc.stdlib cimport calloc, free, malloc, realloc, qsort
 from libc.string cimport memchr, memcmp, memcpy, memset, strchr, strcmp, strerror, strlen, strncmp, strncpy, strrchr
 
 cdef extern from "hash.h" nogil:
-    enum:
-        GOMPY_DIGEST
-    void gompy_blake(const void *data, size_t size, uint8_t *out) noexcept
     void gompy_text_key(const char *text, size_t size, char *key) noexcept
     void gompy_content(const char *text, size_t size, uint64_t *out) noexcept
 
@@ -18,6 +15,7 @@ cdef extern from "start.h" nogil:
     int gompy_start(const char *program, char **arguments, char **environment, const int *fds, bint talks) noexcept
     ssize_t gompy_hear(int fd, int child, char *text, size_t size) noexcept
 
+from gompy.native.blake2b cimport GOMPY_DIGEST, gompy_blake
 from gompy.native.pthread cimport (
     PTHREAD_CANCEL_DISABLE, pthread_create, pthread_detach, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t,
     pthread_mutex_unlock, pthread_setcancelstate, pthread_t,

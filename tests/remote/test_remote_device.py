@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import os
 import signal
 import socket
@@ -226,6 +225,12 @@ def other_version(connection: socket.socket) -> None:
     connection.recv(1)
 
 
+def older_version(connection: socket.socket) -> None:
+    """A gompy whose proofs were made with SHA-256."""
+    connection.sendall(handshake.GREETING.pack(handshake.MAGIC, 1, 0, bytes(32)))
+    connection.recv(1)
+
+
 def impostor(connection: socket.socket) -> None:
     """It does not know the token, but accepts everybody."""
     connection.sendall(handshake.GREETING.pack(handshake.MAGIC, handshake.VERSION, 0, bytes(32)))
@@ -242,6 +247,7 @@ def impostor(connection: socket.socket) -> None:
         (cut, "it closed the connection during the handshake"),
         (garbage, "what answers there is no gompy device serve"),
         (other_version, "its gompy speaks another version of the protocol"),
+        (older_version, "its gompy speaks another version of the protocol"),
         (impostor, "it does not know the token (GOMPY_REMOTE_TOKEN_FILE)"),
     ],
 )
@@ -252,15 +258,21 @@ def test_what_is_no_server(tools: Tools, served: Served, answer: Callable[[socke
     assert (done.returncode, done.stderr.count(f"remote device {host}: {text}")) == (1, 1), done.stderr
 
 
+def proof_of(token: bytes, text: bytes) -> bytes:
+    """BLAKE2b-256 with the token as its key, which has 64 bytes at most."""
+    key = token if len(token) <= 64 else hashlib.blake2b(token, digest_size=32).digest()
+    return hashlib.blake2b(text, digest_size=32, key=key).digest()
+
+
 def authenticated(served: Served, token: bytes) -> socket.socket:
     """A connection behind the handshake, with the worker's introduction read."""
     connection = socket.create_connection(("127.0.0.1", served.port), timeout=60)
     until = time.monotonic() + 60
     _, _, _, theirs = handshake.GREETING.unpack(handshake.read_exactly(connection, handshake.GREETING.size, until))
-    proof = hmac.new(token, b"client" + theirs + bytes(32), hashlib.sha256).digest()
+    proof = proof_of(token, b"client" + theirs + bytes(32))
     connection.sendall(handshake.CLAIM.pack(handshake.MAGIC, handshake.VERSION, 0, bytes(32), proof))
     verdict = handshake.VERDICT.unpack(handshake.read_exactly(connection, handshake.VERDICT.size, until))
-    assert verdict == (handshake.ACCEPTED, 0, hmac.new(token, b"server" + theirs + bytes(32), "sha256").digest())
+    assert verdict == (handshake.ACCEPTED, 0, proof_of(token, b"server" + theirs + bytes(32)))
     handshake.read_exactly(connection, 24 + 32, until)
     return connection
 
@@ -290,6 +302,29 @@ def test_strangers_start_nothing(served: Served, claim: bytes) -> None:
     assert found[: handshake.GREETING.size][:8] == handshake.MAGIC.to_bytes(8, "little")
     assert len(found) <= handshake.GREETING.size + handshake.VERDICT.size
     eventually(lambda: served.workers() == [], "a worker was started for a stranger")
+
+
+def test_older_client_is_told(own: Served) -> None:
+    """The verdict says why, and the server one line."""
+    with closing(socket.create_connection(("127.0.0.1", own.port), timeout=60)) as connection:
+        connection.sendall(handshake.CLAIM.pack(handshake.MAGIC, 1, 0, bytes(32), bytes(32)))
+        verdict = rest(connection)[handshake.GREETING.size :]
+    assert handshake.VERDICT.unpack(verdict) == (handshake.OTHER_VERSION, 0, bytes(32))
+    line = f"it speaks version 1 of the protocol, not {handshake.VERSION}"
+    eventually(lambda: line in own.log.read_text(), "the server does not tell")
+
+
+@pytest.mark.parametrize("size", [16, 63, 64, 65, 128, 129, 1000])
+def test_tokens_of_any_length(tools: Tools, size: int) -> None:
+    """Both ends make the same proof of it, also of more than a key of BLAKE2b has."""
+    name = f"token-{size}"
+    (tools.work / name).write_bytes(bytes(97 + i % 23 for i in range(size)) + b"\n")
+    (tools.work / name).chmod(0o600)
+    served = Served(tools, name)
+    with closing(authenticated(served, (tools.work / name).read_bytes().strip())):
+        pass
+    assert tools.ok("./remote_maps", env={**at(served), "GOMPY_REMOTE_TOKEN_FILE": name}) == "1 devices, 0 wrong, 14\n"
+    served.end()
 
 
 @pytest.mark.parametrize(
@@ -396,7 +431,7 @@ def test_images_are_sent_once(tools: Tools) -> None:
     (name, _), (again, _) = kept[0][0], kept[1][0]
     path = next(folder.glob("gompy-images-*/*"))
     assert len(kept[0]) == 1 and kept[0] == kept[1] and name == again
-    assert hashlib.sha256(path.read_bytes()).hexdigest() == name and path.stat().st_mode & 0o077 == 0
+    assert hashlib.blake2b(path.read_bytes(), digest_size=32).hexdigest() == name and path.stat().st_mode & 0o077 == 0
     assert path.parent.stat().st_mode & 0o077 == 0
     served.end()
     assert not list(folder.glob("gompy-images-*"))

@@ -135,6 +135,23 @@ cdef int refuse_exchange(int fd, const char *host, int how) noexcept nogil:
     return refuse_host(fd, host, b"handshake: ", strerror(errno))
 
 
+cdef void prove_token(const char *role, const unsigned char *theirs, const unsigned char *ours,
+                      unsigned char *mac) noexcept nogil:
+    """What only somebody who knows the token can say to these nonces: gompy/remote/handshake.py, ``code``."""
+    cdef unsigned char key[GOMPY_BLAKE_KEY]
+    cdef unsigned char text[128]
+    cdef size_t length = strlen(role), size = key_size
+    if size <= sizeof(key):
+        memcpy(key, remote_key, size)
+    else:
+        gompy_blake(remote_key, size, key)
+        size = GOMPY_DIGEST
+    memcpy(text, role, length)
+    memcpy(text + length, theirs, REMOTE_NONCE)
+    memcpy(text + length + REMOTE_NONCE, ours, REMOTE_NONCE)
+    gompy_keyed_blake(key, size, text, length + 2 * REMOTE_NONCE, mac)
+
+
 cdef int shake_hands(const char *host) noexcept nogil:
     """A connection to a worker that knows the token and has seen that we do.  -1 after a message."""
     cdef uint64_t until = milliseconds_now() + lost_after()
@@ -158,7 +175,7 @@ cdef int shake_hands(const char *host) noexcept nogil:
     claim.version = REMOTE_VERSION
     if getrandom(claim.nonce, REMOTE_NONCE, 0) != <ssize_t>REMOTE_NONCE:
         return refuse_host(fd, host, b"no random numbers: ", strerror(errno))
-    gompy_hmac(remote_key, key_size, b"client", greeting.nonce, claim.nonce, REMOTE_NONCE, claim.mac)
+    prove_token(b"client", greeting.nonce, claim.nonce, claim.mac)
     how = exchange_all(fd, &claim, sizeof(claim), True, until)
     if how == 0:
         how = exchange_all(fd, &verdict, sizeof(verdict), False, until)
@@ -170,7 +187,7 @@ cdef int shake_hands(const char *host) noexcept nogil:
         return refuse_host(fd, host, b"its gompy speaks another version of the protocol", b"")
     if verdict.refused != REMOTE_ACCEPTED:
         return refuse_host(fd, host, b"it cannot start a worker; its own output tells why", b"")
-    gompy_hmac(remote_key, key_size, b"server", greeting.nonce, claim.nonce, REMOTE_NONCE, mac)
+    prove_token(b"server", greeting.nonce, claim.nonce, mac)
     if not gompy_codes_equal(mac, verdict.mac, REMOTE_MAC):
         return refuse_host(fd, host, b"it does not know the token (GOMPY_REMOTE_TOKEN_FILE)", b"")
     return fd

@@ -6,14 +6,11 @@ cdef bint send_image(RemoteDevice *d, Packing *packed, unsigned version, const u
     """Have the worker load an image; send it if it is not there.  False after a message of the worker's."""
     cdef remote_image image
     cdef remote_frame frame
-    cdef gompy_sha256 hashing
     cdef RemoteCall *call
     cdef bint good = False
     cdef int attempt
     memset(&image, 0, sizeof(image))
-    gompy_sha256_begin(&hashing)
-    gompy_sha256_add(&hashing, packed.bytes, packed.size)
-    gompy_sha256_end(&hashing, image.hash)
+    gompy_blake(packed.bytes, packed.size, image.hash)
     image.size = packed.size
     image.version = version
     image.indirect = count

@@ -8,6 +8,7 @@ from libc.stdlib cimport atoi, calloc, exit, free, malloc, realloc, strtod, strt
 from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strerror, strlen, strncmp, strrchr, strstr
 
 from gompy.native.atomics cimport ACQUIRE, RELAXED, RELEASE, SEQ_CST, exchange32, load32, store32
+from gompy.native.blake2b cimport GOMPY_BLAKE_KEY, GOMPY_DIGEST, gompy_blake, gompy_codes_equal, gompy_keyed_blake
 from gompy.native.environment cimport gompy_child_environ, secure_getenv
 from gompy.native.gomp cimport (
     GOMP_DEVICE_INTEL_MIC,
@@ -115,16 +116,6 @@ cdef extern from *:
     """
     int futex_wait "remote_futex_wait"(uint32_t *word, uint32_t value, long ns) nogil
     int futex_wake "remote_futex_wake"(uint32_t *word, int count) nogil
-
-cdef extern from "sha256.h" nogil:
-    struct gompy_sha256:
-        pass
-    void gompy_sha256_begin(gompy_sha256 *)
-    void gompy_sha256_add(gompy_sha256 *, const void *, uint64_t)
-    void gompy_sha256_end(gompy_sha256 *, unsigned char *)
-    void gompy_hmac(const unsigned char *key, uint64_t size, const char *role, const unsigned char *theirs,
-                    const unsigned char *ours, uint64_t nonce, unsigned char *mac)
-    bint gompy_codes_equal(const unsigned char *, const unsigned char *, uint64_t)
 
 cdef extern from "protocol.h" nogil:
     uint64_t REMOTE_MAGIC, REMOTE_BLOCK_MOST

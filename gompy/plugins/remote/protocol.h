@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define REMOTE_MAGIC 0x31746d6579706d67ull
-#define REMOTE_VERSION 1u
+#define REMOTE_VERSION 2u
 #define REMOTE_NONCE 32
 #define REMOTE_MAC 32
 
@@ -20,7 +20,7 @@ struct remote_greeting /* the server, at once */
   unsigned char nonce[REMOTE_NONCE];
 };
 
-struct remote_claim /* the client: mac = HMAC-SHA256 (token, "client" + both nonces) */
+struct remote_claim /* the client: mac = keyed BLAKE2b-256 (token, "client" + both nonces) */
 {
   uint64_t magic;
   uint32_t version, reserved;
@@ -28,7 +28,7 @@ struct remote_claim /* the client: mac = HMAC-SHA256 (token, "client" + both non
   unsigned char mac[REMOTE_MAC];
 };
 
-struct remote_verdict /* the server: mac = HMAC-SHA256 (token, "server" + both nonces), all zero if it refuses */
+struct remote_verdict /* the server: mac = the same with "server", all zero if it refuses */
 {
   uint32_t refused, reserved;
   unsigned char mac[REMOTE_MAC];
@@ -94,7 +94,7 @@ struct remote_launch
 
 struct remote_image
 {
-  unsigned char hash[32]; /* SHA-256 of the packed image */
+  unsigned char hash[32]; /* BLAKE2b-256 of the packed image */
   uint64_t size;          /* of the packed image */
   uint32_t version, indirect;
 };
