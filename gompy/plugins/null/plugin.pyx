@@ -7,10 +7,11 @@ in its tables; no code of it runs.  GOMPY_NULL_DEVICES gives the number of devic
 
 from libc.stdint cimport uintptr_t
 from libc.stdio cimport snprintf
-from libc.stdlib cimport atoi, free, malloc
-from libc.string cimport memcpy, memset
+from libc.stdlib cimport atoi
+from libc.string cimport memset
 
 from gompy.native.descriptors cimport gompy_memfd
+from gompy.native.dlfcn cimport RTLD_LAZY, dlerror, dlopen, dlsym
 from gompy.native.environment cimport secure_getenv
 from gompy.native.gomp cimport GOMP_DEVICE_INTEL_MIC, GOMP_OFFLOAD_CAP_OPENMP_400
 from gompy.native.plugin cimport AddrPair, GOMP_PLUGIN_error, GOMP_PLUGIN_malloc, ImageRange, c_bool
@@ -20,11 +21,7 @@ cdef extern from "<unistd.h>" nogil:
     int close(int)
     ssize_t write(int, const void *, size_t)
 
-cdef extern from "<dlfcn.h>" nogil:
-    int RTLD_LAZY
-    void *dlopen(const char *, int)
-    void *dlsym(void *, const char *)
-    char *dlerror()
+include "../host_memory.pxi"
 
 
 cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
@@ -47,14 +44,6 @@ cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
 cdef public int GOMP_OFFLOAD_get_num_devices(unsigned required) noexcept nogil:
     cdef const char *value = secure_getenv(b"GOMPY_NULL_DEVICES")
     return gompy_answer_count(required, 0, 1 if value == NULL else atoi(value))
-
-
-cdef public c_bool GOMP_OFFLOAD_init_device(int n) noexcept nogil:
-    return True
-
-
-cdef public c_bool GOMP_OFFLOAD_fini_device(int n) noexcept nogil:
-    return True
 
 
 cdef void *open_image(const ImageRange *image) noexcept nogil:
@@ -98,34 +87,6 @@ cdef public int GOMP_OFFLOAD_load_image(int n, unsigned version, const void *tar
     pairs[num_funcs + num_vars].start = pairs[num_funcs + num_vars].end = 0
     table[0] = pairs
     return <int> (num_funcs + num_vars + 1)
-
-
-cdef public c_bool GOMP_OFFLOAD_unload_image(int n, unsigned version, const void *target_data) noexcept nogil:
-    return True
-
-
-cdef public void *GOMP_OFFLOAD_alloc(int n, size_t size) noexcept nogil:
-    return malloc(size)
-
-
-cdef public c_bool GOMP_OFFLOAD_free(int n, void *ptr) noexcept nogil:
-    free(ptr)
-    return True
-
-
-cdef public c_bool GOMP_OFFLOAD_host2dev(int n, void *dst, const void *src, size_t size) noexcept nogil:
-    memcpy(dst, src, size)
-    return True
-
-
-cdef public c_bool GOMP_OFFLOAD_dev2host(int n, void *dst, const void *src, size_t size) noexcept nogil:
-    memcpy(dst, src, size)
-    return True
-
-
-cdef public c_bool GOMP_OFFLOAD_dev2dev(int n, void *dst, const void *src, size_t size) noexcept nogil:
-    memcpy(dst, src, size)
-    return True
 
 
 cdef public c_bool GOMP_OFFLOAD_memset(int n, void *ptr, int value, size_t size) noexcept nogil:

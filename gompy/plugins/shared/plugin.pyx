@@ -7,8 +7,7 @@ are fulfilled.  It needs no image.  What a region asks of the runtime is answere
 """
 
 from libc.stdint cimport intptr_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memmove, strerror
+from libc.string cimport strerror
 
 from gompy.native.gomp cimport (
     GOMP_DEVICE_HOST,
@@ -50,6 +49,9 @@ cdef struct Launch:
     int number
 
 
+include "../host_memory.pxi"
+
+
 cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
     return GOMP_VERSION
 
@@ -77,45 +79,9 @@ cdef public unsigned gompy_fulfils() noexcept nogil:
             | GOMP_REQUIRES_REVERSE_OFFLOAD)
 
 
-cdef public c_bool GOMP_OFFLOAD_init_device(int n) noexcept nogil:
-    return True
-
-
-cdef public c_bool GOMP_OFFLOAD_fini_device(int n) noexcept nogil:
-    return True
-
-
 cdef public int GOMP_OFFLOAD_load_image(int n, unsigned version, const void *data, AddrPair **table) noexcept nogil:
     GOMP_PLUGIN_error(b"device %d (shared): an image for the host itself", n)
     return -1
-
-
-cdef public c_bool GOMP_OFFLOAD_unload_image(int n, unsigned version, const void *data) noexcept nogil:
-    return True
-
-
-cdef public void *GOMP_OFFLOAD_alloc(int n, size_t size) noexcept nogil:
-    return malloc(size)
-
-
-cdef public c_bool GOMP_OFFLOAD_free(int n, void *ptr) noexcept nogil:
-    free(ptr)
-    return True
-
-
-cdef public c_bool GOMP_OFFLOAD_host2dev(int n, void *dst, const void *src, size_t size) noexcept nogil:
-    memcpy(dst, src, size)
-    return True
-
-
-cdef public c_bool GOMP_OFFLOAD_dev2host(int n, void *dst, const void *src, size_t size) noexcept nogil:
-    memcpy(dst, src, size)
-    return True
-
-
-cdef public c_bool GOMP_OFFLOAD_dev2dev(int n, void *dst, const void *src, size_t size) noexcept nogil:
-    memmove(dst, src, size)
-    return True
 
 
 cdef unsigned thread_limit_of(void **args) noexcept nogil:
