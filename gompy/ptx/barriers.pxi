@@ -44,6 +44,8 @@ cdef void op_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, ui
         stop_warp(w, mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, unit, line,
                   "a barrier for more threads than any block can have")
     b = &r.barriers[number]
+    if r.nwarps == 1 and threads <= 32 and b.all_arrived == 0 and b.voters == 0:
+        return  # nobody else will come
     b.wanted = threads
     b.arrived += 32
     b.all_arrived += 1

@@ -144,14 +144,10 @@ cdef void op_call(gompy_warp *w, uint32_t mask, const uint64_t *targets, char *a
     cdef uint64_t count = module.image.nfunctions + BUILTIN_COUNT
     cdef uint32_t rest = mask, some
     cdef char text[120]
-    cdef int i
     cdef descriptor *d
     while rest:
         target = targets[gompy_lowest(rest)]
-        some = 0
-        for i in range(32):
-            if rest >> i & 1 and targets[i] == target:
-                some |= <uint32_t> 1 << i
+        some = rest & gompy_lanes_with(targets, target)
         rest &= ~some
         if target - low >= count * sizeof(descriptor) or (target - low) % sizeof(descriptor):
             snprintf(text, sizeof(text), "call of 0x%llx, which is no function", <unsigned long long> target)
@@ -197,9 +193,16 @@ cdef const char *name_of(descriptor *d) noexcept nogil:
 
 
 cdef public void gompy_fault(gompy_warp *w, uint64_t address, uint64_t pc) noexcept nogil:
-    """Signal handler: compiled code touched memory that is not mapped (warp.h)."""
-    cdef ptx_module *module = <ptx_module *> w.module
+    """Signal handler: compiled code touched memory that is not mapped (warp.h).  The scheduler tells of it."""
     cdef runner *r = <runner *> w.runner
+    r.faulted, r.fault_address, r.fault_pc = w, address, pc
+
+
+cdef void tell_fault(runner *r) noexcept nogil:
+    """The error record of a fault."""
+    cdef gompy_warp *w = r.faulted
+    cdef uint64_t address = r.fault_address, pc = r.fault_pc
+    cdef ptx_module *module = <ptx_module *> w.module
     cdef char text[160]
     cdef uint32_t n
     cdef int form
@@ -207,6 +210,7 @@ cdef public void gompy_fault(gompy_warp *w, uint64_t address, uint64_t pc) noexc
     cdef descriptor *d
     cdef descriptor *nearest = NULL
     cdef uint64_t low = <uint64_t> <uintptr_t> r.stacks
+    r.faulted = NULL
     if address - low < <uint64_t> 32 * STACK:
         record_failure(w, w.mask, PTX_ERROR_LAUNCH_FAILED, address, NULL, 0,
                        "call stack exhausted (too deep a recursion)")

@@ -4,19 +4,20 @@ cdef void run_blocks(run *launch) noexcept nogil:
     """Run blocks until there are none left."""
     global gompy_running
     cdef runner *r = take_runner()
-    cdef stack_t old
+    cdef gompy_modes modes
     cdef uint64_t block
     if r == NULL:
         no_launch_memory(launch, "no memory for the stacks of warps")
         return
     r.prepared = False
-    gompy_alternate_stack(r.signal_stack, SIGNAL_STACK, &old)
+    gompy_need_signal_stack()
+    gompy_usual(&modes)
     while not launch.failed:
         block = gompy_next(&launch.next_block)
         if block >= launch.blocks or not run_block(r, launch, block):
             break
     gompy_running = NULL
-    sigaltstack(&old, NULL)
+    gompy_as_before(&modes)
     give_runner(r)
 
 
@@ -37,7 +38,7 @@ cdef struct helper:
     sem_t done
 
 cdef helper *idle_helpers
-cdef int helpers_process                # whose threads these are: a child after fork has none
+cdef int helpers_forks                  # whose threads these are: a child after fork has none
 
 
 cdef void wait_for(sem_t *semaphore) noexcept nogil:
@@ -85,14 +86,14 @@ cdef helper *new_helper() noexcept nogil:
 
 cdef helper *call_helpers(run *launch, int wanted) noexcept nogil:
     """Set up to `wanted` threads to work on a launch."""
-    global idle_helpers, helpers_process
+    global idle_helpers, helpers_forks
     cdef helper *called = NULL
     cdef helper *h
-    cdef int own = getpid(), pending = 0
+    cdef int pending = 0
     while wanted > 0:
         pthread_mutex_lock(&gompy_pool_lock)
-        if helpers_process != own:
-            idle_helpers, helpers_process = NULL, own
+        if helpers_forks != gompy_forks:
+            idle_helpers, helpers_forks = NULL, gompy_forks
         h = idle_helpers
         if h != NULL:
             idle_helpers = h.next
@@ -142,7 +143,7 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     cdef bint rows
     if failure == NULL:
         failure = &own
-    memset(failure, 0, sizeof(ptx_error))
+    failure.code, failure.message[0] = 0, 0  # the rest where it fails: it is longer than an empty kernel
     memset(&launch, 0, sizeof(run))
     launch.blocks = <uint64_t> config.grid[0] * config.grid[1] * config.grid[2]
     if not f.entry:
@@ -178,7 +179,8 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     launch.code = <gompy_code_fn> function.code[launch.form]
     if module.image.check:
         guard_stacks(&launch, 0)
-    gompy_catch_signals()
+    gompy_catch_signals(not function.launched)
+    function.launched = True
     wanted = <int> config.threads if config.threads else <int> sysconf(_SC_NPROCESSORS_ONLN)
     if <uint64_t> wanted > launch.blocks:
         wanted = <int> launch.blocks

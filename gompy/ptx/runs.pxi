@@ -13,7 +13,6 @@ cdef enum:
     STACK = 2097152                     # bytes of a warp's stack; only what is used takes memory
     GUARD = 65536                       # of these not accessible: more than any frame of the executor
     LOCAL = 262144                      # bytes of local memory a lane
-    SIGNAL_STACK = 65536
     APART = 1088                        # bytes by which stacks are shifted: caches do not hold 32 lines 2 MiB apart
     LOCAL_APART = 32 * LOCAL + 4096 + APART
 
@@ -49,13 +48,13 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     size_t shared_room
     uint8_t *shared_shadow              # checked code
     size_t shadow_room
-    char *signal_stack
     uint32_t nwarps
     uint32_t live
     barrier_state barriers[16]
     uint32_t used                       # a bit for each barrier that somebody has arrived at
     run *launch
-    gompy_warp *faulted
+    gompy_warp *faulted                 # its code touched memory that is not mapped:
+    uint64_t fault_address, fault_pc    # where, and by which instruction
     bint prepared                       # the warps are set up for the launch but for what changes from block to block
     uint32_t shape[3]                   # the block that the warps' masks and thread numbers belong to
     uint32_t numbered                   # and how many warps have them

@@ -26,13 +26,11 @@ cdef runner *take_runner() noexcept nogil:
                              0)
     r.local = <char *> mmap(NULL, <size_t> 32 * LOCAL_APART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS
                             | MAP_NORESERVE, -1, 0)
-    r.signal_stack = <char *> malloc(SIGNAL_STACK)
-    if r.warps == NULL or r.signal_stack == NULL or gompy_is_map_failed(r.stacks) or gompy_is_map_failed(r.local):
+    if r.warps == NULL or gompy_is_map_failed(r.stacks) or gompy_is_map_failed(r.local):
         if not gompy_is_map_failed(r.stacks):
             munmap(r.stacks, 32 * STACK)
         if not gompy_is_map_failed(r.local):
             munmap(r.local, <size_t> 32 * LOCAL_APART)
-        free(r.signal_stack)
         free(r.warps)
         free(r)
         return NULL
@@ -172,6 +170,8 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
             if w.sp == NULL:
                 start_warp(r, w)
             gompy_switch(&r.home, w.sp)
+            if r.faulted != NULL:
+                tell_fault(r)
             if launch.failed:
                 return False
             if w.state != READY:

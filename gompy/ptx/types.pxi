@@ -100,11 +100,14 @@ cdef extern from "warp.h" nogil:
     void gompy_lanes(int word, const void *a, const void *b, const void *c, void *out) noexcept
     void gompy_shuffle(int mode, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *out,
                        uint32_t *ok) noexcept
-    void gompy_catch_signals() noexcept
-    ctypedef struct stack_t:
+    void gompy_catch_signals(bint first) noexcept
+    void gompy_need_signal_stack() noexcept
+    struct gompy_modes:
         pass
-    void gompy_alternate_stack(void *stack, size_t size, stack_t *old) noexcept
-    int sigaltstack(const stack_t *, stack_t *) noexcept
+    void gompy_usual(gompy_modes *was) noexcept
+    void gompy_as_before(const gompy_modes *was) noexcept
+    uint32_t gompy_lanes_with(const uint64_t *values, uint64_t value) noexcept
+    int gompy_forks
     uint64_t gompy_clock(int which) noexcept
     int gompy_compiler_path(char *text, size_t size) noexcept
 
@@ -135,7 +138,6 @@ cdef extern from "warp.h" nogil:
     int AT_SYMLINK_NOFOLLOW
     int futimens(int, void *) noexcept
     int close(int) noexcept
-    int getpid() noexcept
     ssize_t read(int, void *, size_t) noexcept
     ssize_t pread(int, void *, size_t, long) noexcept
     ssize_t write(int, const void *, size_t) noexcept
@@ -228,6 +230,7 @@ cdef struct descriptor "ptx_function":
     const char *name
     uint32_t object
     uint32_t number
+    bint launched                       # as a kernel, before
 
 cdef struct code_unit:                  # a code file loaded for a module; link word 0 points here
     code_unit *next

@@ -54,51 +54,90 @@ GOMPY_CHECK_WARP (struct gompy_warp)
 
 /* --- stacks ----------------------------------------------------------------------------------------------------- */
 
-/* Leave this stack (*SAVE remembers it) and go on where LOAD was left.  */
-void gompy_switch (void **save, void *load) __attribute__ ((visibility ("hidden")));
+/* Leave this stack (*SAVE remembers it) and go on where LOAD was left.  Here, not in a function: a return that leads to
+   another stack than its call is never foretold by the processor.  The warps' code has the usual rounding (gompy_usual
+   below), so that no mode changes from one stack to the other.  */
+static inline __attribute__ ((always_inline)) void
+gompy_switch (void **save, void *load)
+{
+  __asm__ volatile (
+    "leaq -128(%%rsp), %%rsp\n\t"       /* beyond the red zone */
+    "leaq 1f(%%rip), %%rax\n\t"
+    "pushq %%rbp\n\tpushq %%rbx\n\tpushq %%rax\n\t"
+    "movq %%rsp, (%0)\n\t"
+    "movq %1, %%rsp\n\t"
+    "popq %%rax\n\tpopq %%rbx\n\tpopq %%rbp\n\t"
+    "jmp *%%rax\n"
+    "1:\tleaq 128(%%rsp), %%rsp\n\t"
+    : "+D" (save), "+S" (load)
+    :
+    : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1", "xmm2", "xmm3",
+      "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc",
+      "memory");
+}
+
 /* Go on where LOAD was left; this stack is given up.  */
 void gompy_resume (void *load) __attribute__ ((visibility ("hidden"), noreturn));
 void gompy_begin (void) __attribute__ ((visibility ("hidden")));
 
 __asm__ (
   ".pushsection .text\n"
-  ".hidden gompy_switch, gompy_resume, gompy_begin\n"
-  ".globl gompy_switch, gompy_resume, gompy_begin\n"
-  ".type gompy_switch, @function\n"
-  "gompy_switch:\n"
-  "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
-  "  subq $8, %rsp\n  stmxcsr (%rsp)\n  fnstcw 4(%rsp)\n"
-  "  movq %rsp, (%rdi)\n"
-  "  movq %rsi, %rdi\n"
+  ".hidden gompy_resume, gompy_begin\n"
+  ".globl gompy_resume, gompy_begin\n"
   ".type gompy_resume, @function\n"
   "gompy_resume:\n"
   "  movq %rdi, %rsp\n"
-  "  ldmxcsr (%rsp)\n  fldcw 4(%rsp)\n  addq $8, %rsp\n"
-  "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
-  "  ret\n"
+  "  popq %rax\n  popq %rbx\n  popq %rbp\n"
+  "  jmp *%rax\n"
   ".type gompy_begin, @function\n"
   "gompy_begin:\n"
-  "  movq %r12, %rdi\n"
-  "  callq *%r13\n"
+  "  movq %rbx, %rdi\n"
+  "  movq %rbp, %rax\n"
+  "  xorl %ebp, %ebp\n"
+  "  callq *%rax\n"
   "  ud2\n"
   ".popsection\n");
 
 /* A stack on which FUNCTION (WARP) begins when it is switched to.  */
-static void *
+static inline void *
 gompy_new_stack (char *stack, size_t size, void *function, void *argument)
 {
   uint64_t *sp = (uint64_t *) (((uintptr_t) stack + size) & ~(uintptr_t) 63);
   *--sp = 0;
   *--sp = 0;
+  *--sp = (uint64_t) (uintptr_t) function;      /* rbp */
+  *--sp = (uint64_t) (uintptr_t) argument;      /* rbx */
   *--sp = (uint64_t) (uintptr_t) gompy_begin;
-  *--sp = 0;                                    /* rbp */
-  *--sp = 0;                                    /* rbx */
-  *--sp = (uint64_t) (uintptr_t) argument;      /* r12 */
-  *--sp = (uint64_t) (uintptr_t) function;      /* r13 */
-  *--sp = 0;
-  *--sp = 0;
-  *--sp = 0x1f80ull | 0x37full << 32;           /* mxcsr, x87 control word: defaults */
   return sp;
+}
+
+/* The modes of a thread's floating-point units: rounding and exceptions.  */
+struct gompy_modes { uint32_t mxcsr; uint16_t x87; };
+
+enum { GOMPY_USUAL_MXCSR = 0x1f80, GOMPY_USUAL_X87 = 0x37f };
+
+/* From here on as on a GPU, whatever the program has set; *WAS remembers that.  */
+static inline void
+gompy_usual (struct gompy_modes *was)
+{
+  const struct gompy_modes usual = { GOMPY_USUAL_MXCSR, GOMPY_USUAL_X87 };
+  __asm__ volatile ("stmxcsr %0\n\tfnstcw %1" : "=m" (was->mxcsr), "=m" (was->x87));
+  if (was->mxcsr != usual.mxcsr)
+    __asm__ volatile ("ldmxcsr %0" : : "m" (usual.mxcsr));
+  if (was->x87 != usual.x87)
+    __asm__ volatile ("fldcw %0" : : "m" (usual.x87));
+}
+
+/* As it was, also what exceptions there have been.  */
+static inline void
+gompy_as_before (const struct gompy_modes *was)
+{
+  uint32_t now;
+  __asm__ volatile ("stmxcsr %0" : "=m" (now));
+  if (now != was->mxcsr)
+    __asm__ volatile ("ldmxcsr %0" : : "m" (was->mxcsr));
+  if (was->x87 != GOMPY_USUAL_X87)
+    __asm__ volatile ("fldcw %0" : : "m" (was->x87));
 }
 
 /* --- one lane's memory ------------------------------------------------------------------------------------------ */
@@ -340,12 +379,14 @@ gompy_shuffle (int mode, const uint32_t *a, const uint32_t *b, const uint32_t *c
     }
 }
 
+enum { GOMPY_SIGNAL_STACK = 65536 };
+
 /* --- faults ----------------------------------------------------------------------------------------------------- */
 
 /* the warp whose code this thread runs; read by a signal handler */
 static __thread struct gompy_warp *volatile gompy_running __attribute__ ((tls_model ("initial-exec")));
 static struct sigaction gompy_old_segv, gompy_old_bus;
-static void gompy_fault (struct gompy_warp *, uint64_t address, uint64_t pc);   /* executor.pyx; returns */
+static void gompy_fault (struct gompy_warp *, uint64_t address, uint64_t pc);   /* executor.pyx; notes it */
 static void *gompy_home (struct gompy_warp *);          /* the scheduler's stack */
 
 static void
@@ -373,30 +414,123 @@ gompy_on_signal (int number, siginfo_t *info, void *context)
 }
 
 static void
-gompy_catch_signals (void)
+gompy_catch_one (int number, struct sigaction *old)
 {
   struct sigaction now, want = { 0 };
   want.sa_sigaction = gompy_on_signal;
   want.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  sigaction (SIGSEGV, NULL, &now);
+  sigaction (number, NULL, &now);
   if (now.sa_sigaction != gompy_on_signal)
     {
-      gompy_old_segv = now;
-      sigaction (SIGSEGV, &want, NULL);
-    }
-  sigaction (SIGBUS, NULL, &now);
-  if (now.sa_sigaction != gompy_on_signal)
-    {
-      gompy_old_bus = now;
-      sigaction (SIGBUS, &want, NULL);
+      *old = now;
+      sigaction (number, &want, NULL);
     }
 }
 
+/* Have faults of warps come here, although the program may have set other handlers since.  To look takes longer than
+   an empty kernel: launches in close succession look once in GOMPY_LOOK ticks of the processor's clock, some tenths of a
+   millisecond, but always if it is a kernel's FIRST.  */
+enum { GOMPY_LOOK = 1 << 20 };
+
 static void
-gompy_alternate_stack (void *stack, size_t size, stack_t *old)
+gompy_catch_signals (int first)
 {
-  stack_t want = { .ss_sp = stack, .ss_size = size };
-  sigaltstack (&want, old);
+  static uint64_t looked;
+  uint64_t now = __builtin_ia32_rdtsc (), last = __atomic_load_n (&looked, __ATOMIC_RELAXED);
+  if (!first && last && now - last < GOMPY_LOOK)
+    return;
+  gompy_catch_one (SIGSEGV, &gompy_old_segv);
+  gompy_catch_one (SIGBUS, &gompy_old_bus);
+  __atomic_store_n (&looked, now, __ATOMIC_RELAXED);
+}
+
+/* Where a signal's handler runs when a warp's own stack has come to its end: a stack that the thread keeps as long as
+   it lives.  The handler hardly needs any (lanes.pxi, gompy_fault), so one that the program has set is as good.  */
+static __thread int gompy_has_signal_stack __attribute__ ((tls_model ("initial-exec")));
+static pthread_key_t gompy_signal_stack_key;
+static int gompy_signal_stack_status;
+
+static void
+gompy_drop_signal_stack (void *own)
+{
+  stack_t now;
+  if (sigaltstack (NULL, &now) == 0 && now.ss_sp == own)
+    {
+      stack_t none = { .ss_flags = SS_DISABLE };
+      if (sigaltstack (&none, NULL) != 0)
+        return;
+    }
+  gompy_has_signal_stack = 0;
+  munmap (own, GOMPY_SIGNAL_STACK);
+}
+
+static void
+gompy_make_signal_key (void)
+{
+  gompy_signal_stack_status = pthread_key_create (&gompy_signal_stack_key, gompy_drop_signal_stack);
+}
+
+static void
+gompy_new_signal_stack (void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  stack_t now = { 0 }, want = { .ss_size = GOMPY_SIGNAL_STACK };
+  if (sigaltstack (NULL, &now) != 0)
+    return;
+  if (now.ss_flags & SS_DISABLE)
+    {
+      pthread_once (&once, gompy_make_signal_key);
+      want.ss_sp = mmap (NULL, want.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (want.ss_sp == MAP_FAILED)
+        return;
+      if (gompy_signal_stack_status || pthread_setspecific (gompy_signal_stack_key, want.ss_sp)
+          || sigaltstack (&want, NULL) != 0)
+        {
+          if (!gompy_signal_stack_status)
+            pthread_setspecific (gompy_signal_stack_key, NULL);
+          munmap (want.ss_sp, want.ss_size);
+          return;
+        }
+    }
+  gompy_has_signal_stack = 1;
+}
+
+static inline void
+gompy_need_signal_stack (void)
+{
+  if (!gompy_has_signal_stack)
+    gompy_new_signal_stack ();
+}
+
+/* Which of the 32 lanes have the value.  */
+static inline uint32_t
+gompy_lanes_with (const uint64_t *values, uint64_t value)
+{
+  uint64_t differ = 0;
+  for (int i = 0; i < GOMPY_LANES; i++)
+    differ |= values[i] ^ value;
+  if (!differ)
+    return ~(uint32_t) 0;
+  uint32_t mask = 0;
+  for (int i = 0; i < GOMPY_LANES; i++)
+    mask |= (uint32_t) (values[i] == value) << i;
+  return mask;
+}
+
+/* --- the process ----------------------------------------------------------------------------------------------- */
+
+static int gompy_forks;                 /* how often this process has come of a fork */
+
+static void
+gompy_count_fork (void)
+{
+  gompy_forks++;
+}
+
+static void __attribute__ ((constructor))
+gompy_watch_forks (void)
+{
+  pthread_atfork (NULL, NULL, gompy_count_fork);
 }
 
 static uint64_t
