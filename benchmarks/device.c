@@ -2,8 +2,8 @@
 
    Without arguments it is a server, so that two builds can take turns every few milliseconds: it reads the name of a
    measurement from standard input and answers with one line of times, nanoseconds for one operation, one time for each of
-   some batches.  With "first" it copies 256 MiB once to a
-   device buffer that nobody had before, and prints that time.  */
+   some batches.  With an argument ("first" and others, below) it
+   does something once with 256 MiB of a device's memory that nobody had before, and prints that time.  */
 
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -180,6 +180,35 @@ map_large (void)
 #pragma omp target exit data map(from: large[:LARGE])
 }
 
+/* What comes after the first update of a buffer whose memory on the device nobody had before.  */
+static void
+begin_fresh (void)
+{
+#pragma omp target enter data map(alloc: large[:LARGE])
+#pragma omp target update to(large[:LARGE])
+}
+
+static void
+second_update (void)
+{
+#pragma omp target update to(large[:LARGE])
+}
+
+static void
+touch_pages (void)
+{
+#pragma omp target map(alloc: large[:LARGE])
+  for (size_t i = 0; i < LARGE; i += 4096)
+    large[i] = 2;
+}
+
+static void
+first_use (void)
+{
+  begin_fresh ();
+  touch_pages ();
+}
+
 static void
 enter_a (void)
 {
@@ -223,9 +252,15 @@ leave_all (void)
 }
 
 static void
-make_device_large (void)
+alloc_device_large (void)
 {
   device_large = omp_target_alloc (LARGE, device);
+}
+
+static void
+make_device_large (void)
+{
+  alloc_device_large ();
   copy_to ();
 }
 
@@ -274,6 +309,18 @@ static const struct pair
 } pairs[] = {
   { { "enter", "exit" }, { enter, leave } },
   { { "enter-alloc", "exit-release" }, { enter_alloc, leave_release } },
+};
+
+/* Of each a program does one, once.  */
+static const struct first
+{
+  const char *name;
+  void (*before) (void), (*operation) (void);
+} firsts[] = {
+  { "first", alloc_device_large, copy_to },
+  { "first-second", begin_fresh, second_update },
+  { "first-region", begin_fresh, touch_pages },
+  { "first-use", 0, first_use },
 };
 
 static void
@@ -356,14 +403,16 @@ main (int argc, char **argv)
       return 1;
     }
   take_places ();
-  if (argc > 1 && !strcmp (argv[1], "first"))
-    {
-      device_large = omp_target_alloc (LARGE, device);
-      double begin = now ();
-      copy_to ();
-      printf ("%.1f\n", now () - begin);
-      return 0;
-    }
+  for (size_t i = 0; argc > 1 && i < sizeof firsts / sizeof firsts[0]; i++)
+    if (!strcmp (argv[1], firsts[i].name))
+      {
+	if (firsts[i].before)
+	  firsts[i].before ();
+	double begin = now ();
+	firsts[i].operation ();
+	printf ("%.1f\n", now () - begin);
+	return 0;
+      }
   for (int i = 0; i < OBJECTS; i++)
     object[i] = calloc (SMALL, sizeof (double));
   puts ("ready");

@@ -15,6 +15,12 @@ cdef void end_under_tool() noexcept nogil:
         munmap(<void *>control.arena_base, control.arena_size)
 
 
+cdef void enter_pages(uint64_t offset, uint64_t n) noexcept nogil:
+    """MIC_OP_POPULATE: where the kernel doesn't do it, faults will."""
+    cdef uint64_t begin = offset & ~<uint64_t>4095
+    madvise(arena_at(begin), offset + n - begin, MADV_POPULATE_READ)
+
+
 cdef void serve_commands() noexcept nogil:
     """The main thread's work: one command after another until the host says quit."""
     global mic_thread_slot
@@ -41,6 +47,8 @@ cdef void serve_commands() noexcept nogil:
             if mprotect(<char *>control.arena_base + slot.args[0], slot.args[1],
                         PROT_READ | PROT_WRITE if slot.args[2] else PROT_NONE):
                 slot.result[0] = errno
+        elif op == MIC_OP_POPULATE:
+            enter_pages(slot.args[0], slot.args[1])
         elif op == MIC_OP_POISON:
             mark_memory(arena_at(slot.args[0]), slot.args[1], slot.args[2] != 0)
         elif op == MIC_OP_INDIRECT:

@@ -53,7 +53,7 @@ cdef extern from *:
       uintptr_t base;         /* where it lies on the device */
       struct host_image *next;
     };
-    struct mic_touched { uint64_t begin, end; uint32_t kind; };
+    struct mic_touched { uint64_t begin, end; }; /* end 0: none */
     #define GUARD_IDLE 256 /* freed blocks that stay closed */
     struct mic_idle { uint64_t offset, bytes; };
     struct mic_device
@@ -67,6 +67,8 @@ cdef extern from *:
       pthread_mutex_t zones_lock;
       int oldest_zone;
       struct mic_touched zones[16]; /* see first_touch.pxi */
+      int no_huge;            /* see large_copies.pxi: huge pages are refused */
+      uint64_t huge_patience; /* bytes to go on by other means after slow ones */
       struct mic_control *control;
       char *memory;           /* the arena in our address space */
       uintptr_t base, size;   /* and in the device's */
@@ -119,7 +121,6 @@ cdef extern from *:
     struct mic_touched:
         uint64_t begin
         uint64_t end
-        uint32_t kind
     unsigned GUARD_IDLE
     struct mic_idle:
         uint64_t offset
@@ -134,6 +135,8 @@ cdef extern from *:
         pthread_mutex_t zones_lock
         int oldest_zone
         mic_touched zones[16]
+        int no_huge
+        uint64_t huge_patience
         mic_control *control
         char *memory
         uintptr_t base

@@ -56,15 +56,35 @@ cdef inline void await_done(mic_device *d, mic_slot *slot, uint32_t number) noex
     sleep_while_equal(d, &slot.done, number_before(number), &slot.host_sleeps, &slot.host_cpu)
 
 
-cdef int64_t run_command(mic_device *d, uint32_t op, uint64_t a, uint64_t b, uint64_t c) noexcept nogil:
-    """Have the device's main thread do something (the caller holds d.commands).  Returns result[0]."""
+cdef uint32_t post_command(mic_device *d, uint32_t op, uint64_t a, uint64_t b, uint64_t c) noexcept nogil:
+    """Ask the device's main thread for something (the caller holds d.commands).  Returns the request's number."""
     cdef mic_slot *slot = &d.control.slots[MIC_COMMAND_SLOT]
     slot.op = op
     slot.args[0] = a
     slot.args[1] = b
     slot.args[2] = c
-    await_done(d, slot, post_request(slot))
+    return post_request(slot)
+
+
+cdef int64_t run_command(mic_device *d, uint32_t op, uint64_t a, uint64_t b, uint64_t c) noexcept nogil:
+    """Have the device's main thread do something (the caller holds d.commands).  Returns result[0]."""
+    cdef mic_slot *slot = &d.control.slots[MIC_COMMAND_SLOT]
+    await_done(d, slot, post_command(d, op, a, b, c))
     return slot.result[0]
+
+
+cdef bint begin_command(mic_device *d, uint32_t op, uint64_t a, uint64_t b, uint32_t *number) noexcept nogil:
+    """Have the device's main thread do something meanwhile.  False: it is busy; else await_command must follow."""
+    if pthread_mutex_trylock(&d.commands) != 0:
+        return False
+    number[0] = post_command(d, op, a, b, 0)
+    return True
+
+
+cdef void await_command(mic_device *d, uint32_t number) noexcept nogil:
+    """Wait for the end of what begin_command began."""
+    await_done(d, &d.control.slots[MIC_COMMAND_SLOT], number)
+    pthread_mutex_unlock(&d.commands)
 
 
 cdef void start_slot(mic_device *d, int number) noexcept nogil:

@@ -47,7 +47,7 @@ cdef extern from *:
     #include "gompy/native/environment.h"
     """
     int errno
-    int EBADF, EINTR, EAGAIN, EPERM, ENOSYS, EFAULT, ECHILD, EEXIST, ENOMEM, ESRCH, ETIMEDOUT, EACCES
+    int EBADF, EINTR, EAGAIN, EPERM, ENOSYS, EFAULT, ECHILD, EEXIST, ENOMEM, ESRCH, ETIMEDOUT, EACCES, EINVAL
     ctypedef long ssize_t
     ctypedef int pid_t
     ctypedef long off_t
@@ -187,6 +187,7 @@ cdef extern from *:
     int pthread_attr_setstacksize(pthread_attr_t *attr, size_t n) nogil
     int pthread_attr_getstacksize(pthread_attr_t *attr, size_t *n) nogil
     int pthread_mutex_lock(pthread_mutex_t *m) nogil
+    int pthread_mutex_trylock(pthread_mutex_t *m) nogil
     int pthread_mutex_unlock(pthread_mutex_t *m) nogil
     int pthread_mutex_init(pthread_mutex_t *m, void *attr) nogil
     int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) nogil
@@ -232,7 +233,7 @@ cdef extern from "protocol.h":
     int MIC_SLOTS, MIC_COMMAND_SLOT, MIC_TEAMS, MIC_TEXT_SIZE
     uint64_t MIC_CONTROL_SIZE, MIC_SCRATCH
     int MIC_OP_RUN, MIC_OP_THREAD, MIC_OP_LOAD, MIC_OP_UNLOAD, MIC_OP_READ, MIC_OP_WRITE, MIC_OP_QUIT, MIC_OP_PROTECT
-    int MIC_OP_POISON, MIC_OP_INDIRECT
+    int MIC_OP_POISON, MIC_OP_INDIRECT, MIC_OP_POPULATE
     uint32_t MIC_STARTING, MIC_READY, MIC_FAILED
     int MIC_DEATH_NONE, MIC_DEATH_SIGNAL, MIC_DEATH_EXIT, MIC_DEATH_SANITIZER
     struct mic_slot:
