@@ -20,6 +20,9 @@ QUALIFIERS: Final = frozenset(
 POINTERS: Final = frozenset(("DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_reference_type"))
 STRUCTS: Final = frozenset(("DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type"))
 LONGEST_CHAIN: Final = 32
+COMPLEX: Final = 3
+ENCODINGS: Final = {2: "u", COMPLEX: "f", 4: "f", 5: "i", 6: "i", 7: "u", 8: "u", 16: "u"}
+"""DW_ATE_*: which numbers are floating, signed, unsigned."""
 
 Read = Callable[[int], int | None]
 """The word at an address of the process, None where it is not known."""
@@ -34,6 +37,7 @@ class Variable:
     size: int
     points: bool
     element: int = 0  # bytes of an element, of an array of one dimension or behind a pointer; 0: not C's, or not known
+    scalar: str = ""  # what its elements are made of: f8, i4, u1; empty: structures, pointers, or not known
 
 
 class Unknown(Exception):
@@ -227,13 +231,26 @@ class Source:
             return 0
         return self.size(self._type(kind)) if kind.tag in POINTERS or ranges else 0
 
+    def _scalar(self, kind: Any) -> str:
+        """What elements are made of: DWARF's encoding as a letter, and bytes; of a complex number its parts."""
+        for _ in range(LONGEST_CHAIN):
+            if kind is None or (kind.tag != "DW_TAG_array_type" and kind.tag not in POINTERS):
+                break
+            kind = self._type(kind)
+        encoding = kind.attributes.get("DW_AT_encoding") if kind is not None else None
+        letter = ENCODINGS.get(encoding.value, "") if encoding is not None else ""
+        size = self.size(kind) // (2 if letter and encoding.value == COMPLEX else 1)
+        return f"{letter}{size}" if letter and size in (1, 2, 4, 8) else ""
+
     def _members(self, name: str, address: int, kind: Any, depth: int) -> Iterator[Variable]:
         if kind is None:
             return
         descriptor = kind.tag == "DW_TAG_array_type" and "DW_AT_data_location" in kind.attributes
         size = self.size(kind)
         points = descriptor or kind.tag in POINTERS
-        yield Variable(name, address, POINTER if descriptor else size, points, self._element(kind))
+        yield Variable(
+            name, address, POINTER if descriptor else size, points, self._element(kind), self._scalar(kind)
+        )
         if kind.tag in STRUCTS and depth < 2:
             for child in kind.iter_children():
                 offset = child.attributes.get("DW_AT_data_member_location")

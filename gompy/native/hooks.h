@@ -94,6 +94,12 @@ struct gompy_event
   void *queue;
   const void *image;        /* target data */
   unsigned teams;           /* of a launch: how many it asks for; 0: it does not say */
+  uintptr_t function;       /* of a launch: the device's word for the region */
+  size_t words;             /* and its argument words, which are on the device at `target`, or here in `arguments` */
+  void *const *arguments;
+  void *const *limits;      /* and what GOMP_target_ext was given of teams and threads, or NULL */
+  const unsigned *dims;     /* and OpenACC's three numbers, or NULL */
+  const void *pairs;        /* of an image that is loaded: `count` pairs of device addresses, begin and end */
   uint64_t own[GOMPY_SUBSCRIBERS];
 };
 

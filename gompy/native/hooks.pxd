@@ -73,5 +73,11 @@ cdef extern from "gompy/native/hooks.h" nogil:
         void *queue
         const void *image
         unsigned teams
+        uintptr_t function
+        size_t words
+        void **arguments
+        void **limits
+        const unsigned *dims
+        const void *pairs
         uint64_t own[8]
     ctypedef void (*hook_fn "gompy_hook_fn")(HookEvent *event, int slot) noexcept nogil

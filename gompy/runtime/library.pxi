@@ -11,6 +11,7 @@ cdef void library_loaded "gompy_library_loaded"() noexcept nogil:
     display_at_start()
     begin_checks()
     begin_trace()
+    begin_recording()
     # libomp, asked for the ICVs, has counted the devices of a program of clang's by now.
     if gompy_load(&targets_ready):
         begin_tool()
@@ -40,6 +41,7 @@ cdef void library_ends "gompy_library_ends"() noexcept nogil:
     gompy_end_watch()
     gompy_end_checks()
     end_trace()
+    end_recording()
     where = secure_getenv(b"GOMPY_STATS")
     if where != NULL and where[0] and strcmp(where, b"0") != 0:
         write_stats(where)

@@ -73,6 +73,9 @@ cdef int device_load_image(DeviceDescr *dev, unsigned version, const void *data,
     tell_event(&event, PHASE_BEGIN)
     count = dev.ops.load_image(dev.target_id, version, data, pairs, reverse, indirect)
     event.good = count >= 0
+    if count > 0:
+        event.pairs = pairs[0]
+        event.count = <uintptr_t> count
     tell_event(&event, PHASE_END)
     return count
 
@@ -149,6 +152,11 @@ cdef bint device_stale_left(DeviceDescr *dev, uintptr_t start, unsigned char *st
 cdef bint device_peek(DeviceDescr *dev, void *to, const void *what, size_t size) noexcept nogil:
     """Look at the device's memory: no event of the program's."""
     return dev.ops.dev2host(dev.target_id, to, what, size)
+
+
+cdef bint device_settle(DeviceDescr *dev, void *queue) noexcept nogil:
+    """Wait for a queue, as device_peek: no event."""
+    return dev.ops.acc_async_synchronize == NULL or dev.ops.acc_async_synchronize(queue)
 
 
 cdef bint device_reaches(const DeviceDescr *dev, const void *ptr, size_t size) noexcept nogil:
@@ -243,9 +251,12 @@ cdef inline bint device_has_tickets(const DeviceDescr *dev) noexcept nogil:
     return dev.ops.start_region != NULL
 
 
+cdef bint launches_in_turn  # somebody looks at the device's memory before and after each region
+
+
 cdef inline bint device_runs_later(const DeviceDescr *dev) noexcept nogil:
     """Whether a region can be launched without waiting for its end."""
-    return dev.ops.start_region != NULL or dev.ops.async_run != NULL
+    return (dev.ops.start_region != NULL or dev.ops.async_run != NULL) and not launches_in_turn
 
 
 cdef unsigned teams_asked_for(void **args) noexcept nogil:
@@ -263,53 +274,61 @@ cdef unsigned teams_asked_for(void **args) noexcept nogil:
     return 0
 
 
-cdef void tell_launch_begin(HookEvent *event, const DeviceDescr *dev, int detail, const void *region,
-                            void **args, void *queue=NULL) noexcept nogil:
+cdef void tell_launch_begin(HookEvent *event, const DeviceDescr *dev, int detail, const void *region, void *address,
+                            void *vars, size_t words, void **args) noexcept nogil:
+    """A launch of OpenMP."""
     new_event(event, HOOK_LAUNCH, detail, dev)
     event.region = region
+    event.function = <uintptr_t> address
+    event.target = <uintptr_t> vars
+    event.words = words
+    event.limits = args
     event.teams = event.construct.teams if event.construct != NULL else 0
     if args != NULL:
         event.teams = teams_asked_for(args)
-    event.queue = queue
     tell_event(event, PHASE_BEGIN)
 
 
-cdef void told_run(DeviceDescr *dev, const void *region, void *address, void *vars, void **args) noexcept nogil:
+cdef void told_run(
+    DeviceDescr *dev, const void *region, void *address, void *vars, size_t words, void **args
+) noexcept nogil:
     cdef HookEvent event
-    tell_launch_begin(&event, dev, LAUNCH_NOW, region, args)
+    tell_launch_begin(&event, dev, LAUNCH_NOW, region, address, vars, words, args)
     dev.ops.run(dev.target_id, address, vars, args)
     tell_event(&event, PHASE_END)
 
 
 cdef inline void device_run(
-    DeviceDescr *dev, const void *region, void *address, void *vars, void **args
+    DeviceDescr *dev, const void *region, void *address, void *vars, size_t words, void **args
 ) noexcept nogil:
-    """Run a region to its end."""
+    """Run a region to its end; vars: the device address of its argument words."""
     if has_hooks(HOOK_LAUNCH):
-        told_run(dev, region, address, vars, args)
+        told_run(dev, region, address, vars, words, args)
     else:
         dev.ops.run(dev.target_id, address, vars, args)
 
 
-cdef void device_async_run(DeviceDescr *dev, const void *region, void *address, void *vars, void **args,
+cdef void device_async_run(DeviceDescr *dev, const void *region, void *address, void *vars, size_t words, void **args,
                            void *data) noexcept nogil:
     """Launch a region; the plugin calls GOMP_PLUGIN_target_task_completion with data at its end."""
     cdef HookEvent event
     event.kind = 0
     if has_hooks(HOOK_LAUNCH):
-        tell_launch_begin(&event, dev, LAUNCH_LATER, region, args)
+        tell_launch_begin(&event, dev, LAUNCH_LATER, region, address, vars, words, args)
     dev.ops.async_run(dev.target_id, address, vars, args, data)
     if event.kind:
         tell_event(&event, PHASE_END)
 
 
-cdef uint64_t device_start(DeviceDescr *dev, const void *region, void *address, void *vars, void **args) noexcept nogil:
+cdef uint64_t device_start(
+    DeviceDescr *dev, const void *region, void *address, void *vars, size_t words, void **args
+) noexcept nogil:
     """Launch a region: a ticket for device_await, or 0 where it has to be run."""
     cdef HookEvent event
     cdef uint64_t ticket
     event.kind = 0
     if has_hooks(HOOK_LAUNCH):
-        tell_launch_begin(&event, dev, LAUNCH_LATER, region, args)
+        tell_launch_begin(&event, dev, LAUNCH_LATER, region, address, vars, words, args)
     ticket = dev.ops.start_region(dev.target_id, address, vars, args)
     if event.kind:
         event.good = ticket != 0
@@ -330,13 +349,29 @@ cdef void device_await(DeviceDescr *dev, const void *region, uint64_t ticket) no
         tell_event(&event, PHASE_END)
 
 
+cdef inline bint device_takes_blocks(const DeviceDescr *dev) noexcept nogil:
+    """Whether its openacc_exec gets the address of an argument block on the device, not the words themselves."""
+    return dev.ops.interface >= GOMP_VERSION_REQUIRES_MASK
+
+
 cdef void device_acc_exec(DeviceDescr *dev, const void *region, void *address, size_t mapnum, void **hostaddrs,
                           void **devaddrs, unsigned *dims, void *tgt, void *queue) noexcept nogil:
     """Run an OpenACC region to its end, or put it into a queue."""
     cdef HookEvent event
     event.kind = 0
     if has_hooks(HOOK_LAUNCH):
-        tell_launch_begin(&event, dev, LAUNCH_NOW if queue == NULL else LAUNCH_LATER, region, NULL, queue)
+        new_event(&event, HOOK_LAUNCH, LAUNCH_NOW if queue == NULL else LAUNCH_LATER, dev)
+        event.region = region
+        event.function = <uintptr_t> address
+        event.words = mapnum
+        if device_takes_blocks(dev):
+            event.target = <uintptr_t> devaddrs
+        else:
+            event.arguments = devaddrs
+        event.dims = dims
+        event.teams = event.construct.teams if event.construct != NULL else 0
+        event.queue = queue
+        tell_event(&event, PHASE_BEGIN)
     if queue == NULL:
         dev.ops.acc_exec(address, mapnum, hostaddrs, devaddrs, dims, tgt)
     else:
@@ -363,11 +398,6 @@ cdef bint tell_queue_end(HookEvent *event, bint good) noexcept nogil:
         event.good = good
         tell_event(event, PHASE_END)
     return good
-
-
-cdef inline bint device_takes_blocks(const DeviceDescr *dev) noexcept nogil:
-    """Whether its openacc_exec gets the address of an argument block on the device, not the words themselves."""
-    return dev.ops.interface >= GOMP_VERSION_REQUIRES_MASK
 
 
 cdef inline bint device_has_queues(const DeviceDescr *dev) noexcept nogil:

@@ -167,4 +167,4 @@ cdef inline int free_block(TgtLaunch *l) noexcept nogil:
 cdef void run_block(DeviceDescr *dev, uintptr_t caller, uintptr_t block, const void *region) noexcept nogil:
     """Launch, and wait for the end; the device is not locked."""
     begin_launch(dev, region, b"")
-    device_run(dev, region, <void *> caller, <void *> block, NULL)
+    device_run(dev, region, <void *> caller, <void *> block, 0, NULL)

@@ -102,14 +102,14 @@ cdef void launch_async(TargetTask *task, bint awaited) noexcept nogil:
     begin_launch(task.dev, <void *> task.fn, b", nowait")
     if device_has_tickets(task.dev):
         if not awaited:
-            task.ticket = device_start(task.dev, <void *> task.fn, address, vars, task.args)
+            task.ticket = device_start(task.dev, <void *> task.fn, address, vars, task.maps.mapnum, task.args)
         if task.ticket == 0:
-            device_run(task.dev, <void *> task.fn, address, vars, task.args)
+            device_run(task.dev, <void *> task.fn, address, vars, task.maps.mapnum, task.args)
             task.over = True
         return
     pthread_mutex_init(&task.lock, NULL)
     pthread_cond_init(&task.wake, NULL)
-    device_async_run(task.dev, <void *> task.fn, address, vars, task.args, task)
+    device_async_run(task.dev, <void *> task.fn, address, vars, task.maps.mapnum, task.args, task)
 
 
 cdef void await_async(TargetTask *task) noexcept nogil:

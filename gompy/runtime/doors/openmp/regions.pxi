@@ -79,13 +79,14 @@ cdef bint run_on_device(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, voi
     if maps.mapnum == 0 or dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM:
         begin_launch(dev, <void *> fn, b"")
         device_run(dev, <void *> fn, address,
-                   <void *> maps.hostaddrs if dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM else NULL, args)
+                   <void *> maps.hostaddrs if dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM else NULL, maps.mapnum,
+                   args)
         return True
     tgt = map_for_target(dev, fn, maps)
     if tgt == NULL:
         return False
     begin_launch(dev, <void *> fn, b"")
-    device_run(dev, <void *> fn, address, <void *> tgt.tgt_start, args)
+    device_run(dev, <void *> fn, address, <void *> tgt.tgt_start, maps.mapnum, args)
     unmap_construct(tgt)
     return True
 

@@ -1,0 +1,138 @@
+"""``gompy record [OPTION…] PROG [ARG…]``: a program's regions with the device's memory before and after, in one file.
+
+The exit status is the program's; 127 if there is no such program, 126 if it cannot be run, 2 for a usage error or if
+there is no recording.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from typing import Final
+
+from gompy import UserError
+from gompy.cli.run_program import RunError, look_at
+from gompy.tools.toolmain import one_line
+
+EXIT_USAGE: Final = 2
+LIMIT: Final = "1G"
+UNITS: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+EXAMPLES: Final = """\
+examples:
+  gompy record ./prog 100                        each region that ./prog 100 launches, into prog.recording
+  gompy record -o r.rec --only main._omp ./prog  regions of main only
+  gompy record --first 3 --device nvptx ./prog   the first three, on a GPU, real or emulated
+  gompy replay r.rec                             run them again, without the program
+
+exit status: the program's; 127 no such program; 126 it cannot be run; 2 usage, or nothing was recorded"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    made = argparse.ArgumentParser(
+        prog="gompy record",
+        usage="gompy record [options] PROG [ARG...]",
+        description="Run a program and record its regions, with the device's memory before and after each.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    made.add_argument("-o", dest="output", metavar="FILE", help="the file that is written (PROG.recording)")
+    made.add_argument("--only", default="", metavar="NAME", help="only regions whose function's name has NAME in it")
+    made.add_argument("--first", type=count, metavar="N", help="only the first N of them")
+    made.add_argument(
+        "--max-bytes", type=size, default=size(LIMIT), metavar="N", help=f"end the recording there; K, M, G ({LIMIT})"
+    )
+    made.add_argument("--device", choices=("intelmic", "nvptx"), help="the kind of device")
+    made.add_argument("command", metavar="PROG", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return made
+
+
+def count(text: str) -> int:
+    """How many regions."""
+    if not text.isdecimal() or not 0 < int(text) < 1 << 32:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of regions")
+    return int(text)
+
+
+def size(text: str) -> int:
+    """Bytes, with K, M or G."""
+    digits, unit = (text[:-1], UNITS[text[-1]]) if text[-1:] in UNITS else (text, 1)
+    if not digits.isdecimal() or not 0 < int(digits) * unit < 1 << 63:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of bytes")
+    return int(digits) * unit
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with its arguments (without ``gompy record``); the exit status."""
+    made = parser()
+    options = made.parse_args(argv)
+    words = options.command[1:] if options.command[:1] == ["--"] else options.command
+    if not words:
+        made.error("which program? (gompy record [options] PROG [ARG...])")
+    output = options.output or f"{os.path.basename(words[0])}.recording"
+    try:
+        return record(words, options, output)
+    except RunError as error:
+        return complain(str(error), error.status)
+    except UserError as error:
+        return complain(str(error), EXIT_USAGE)
+    except OSError as error:
+        return complain(f"{error.filename or output}: {error.strerror}", EXIT_USAGE)
+
+
+def complain(text: str, status: int) -> int:
+    """One line; the status."""
+    print(f"gompy record: error: {one_line(text)}", file=sys.stderr)
+    return status
+
+
+def record(words: list[str], options: argparse.Namespace, output: str) -> int:
+    """Run, name, and put the file into its place; the exit status."""
+    from gompy.replay.recording import Recording
+
+    code = run_recorded(words, options.device, output, limits(options))
+    recording = Recording(output)
+    if recording.limit is not None:
+        print(f"gompy record: {output}: ended at its limit of {recording.limit} bytes", file=sys.stderr)
+    elif not recording.whole:
+        print(f"gompy record: {output}: the program ended before its usual end", file=sys.stderr)
+    regions = len(recording.regions)
+    print(f"gompy record: {output}: {regions} regions, {len(recording.data)} bytes", file=sys.stderr)
+    return code
+
+
+def limits(options: argparse.Namespace) -> dict[str, str]:
+    """What the runtime is told of them."""
+    env = {"GOMPY_RECORD_ONLY": options.only, "GOMPY_RECORD_BYTES": str(options.max_bytes)}
+    env["GOMPY_RECORD_FIRST"] = str(options.first) if options.first is not None else ""
+    return env
+
+
+def run_recorded(words: list[str], device: str | None, output: str, env: dict[str, str]) -> int:
+    """Run a program and write its recording, whole or not at all; the program's status.
+
+    RunError: it cannot run; UserError: nothing was recorded; OSError: a file cannot be written.
+    """
+    from gompy.cli.run import settings
+    from gompy.replay.naming import add_names
+    from gompy.tools.child import run_child
+
+    program = look_at(words[0], False)
+    plain = {"device": device, "devices": None, "mandatory": False, "trace": None, "check": None}
+    settled = settings(argparse.Namespace(**plain, info=False, under=None), program)
+    folder = os.path.dirname(os.path.abspath(output))
+    with tempfile.TemporaryDirectory(prefix=".gompy-record-", dir=folder) as work:
+        made, log = os.path.join(work, "recording"), os.path.join(work, "log")
+        own = {"GOMPY_RECORD_FILE": made, "GOMPY_CHECK_LOG": log, **env}
+        sys.stdout.flush()
+        sys.stderr.flush()
+        code = run_child([program.path, *words[1:]], {**settled, **own})
+        if not os.path.exists(made):
+            raise UserError("nothing was recorded: the program has not used a device's runtime")
+        if not add_names(made, log):
+            raise UserError("nothing was recorded: no region that is wanted was launched on a device")
+        os.replace(made, output)
+    return code

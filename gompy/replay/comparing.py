@@ -1,0 +1,150 @@
+"""What differs between two contents of mapped memory: which variable, which element, both values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gompy.replay.recording import Mapped, Name, Region, Span
+
+CODES: Final = {"f4": "f", "f8": "d"} | {
+    f"{letter}{size}": code.upper() if letter == "u" else code
+    for letter in "iu"
+    for size, code in ((1, "b"), (2, "h"), (4, "i"), (8, "q"))
+}
+"""Scalars as memoryview calls them."""
+CHUNK: Final = 1 << 16
+
+
+@dataclass(frozen=True)
+class Measure:
+    """When values differ: numbers with a fraction beyond a tolerance, relative to the larger one from 1 on.
+
+    ``scalar``: what elements are where names do not say it, as in Name.
+    """
+
+    tolerance: float = 0.0
+    scalar: str = ""
+
+    def same(self, a: Any, b: Any) -> bool:
+        """Whether two values count as the same."""
+        if a == b or (a != a and b != b):
+            return True
+        if not isinstance(a, float) or not math.isfinite(a) or not math.isfinite(b):
+            return False
+        return abs(a - b) <= self.tolerance * max(1.0, abs(a), abs(b))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first element of a variable that differs, and how many do, of how many."""
+
+    place: str
+    before: str
+    now: str
+    count: int
+    elements: int
+    name: str
+
+    def text(self, first: str, second: str) -> str:
+        """In a line; what the two contents are called."""
+        many = f"; {self.count} of {self.elements} elements of {self.name} differ" if self.elements > 1 else ""
+        return f"{self.place}: {first} {self.before}, {second} {self.now}{many}"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a region's memory that is compared: its contents are at ``offset`` of those of a span."""
+
+    span: int
+    offset: int
+    size: int
+    host: int
+    name: Name | None
+
+
+def pieces(region: Region, spans: list[Span]) -> Iterator[Piece]:
+    """What the program can see of a region's memory: what is mapped, and blocks that are the program's own.
+
+    A construct's block has its arguments and private copies besides; those nobody sees.
+    """
+    for index, span in enumerate(spans):
+        inside = [item for item in region.objects if span.start <= item.target < span.start + max(span.size, 1)]
+        for item in inside:
+            size = min(item.size, span.start + span.size - item.target)
+            yield Piece(index, item.target - span.start, size, item.host, region.names.get(item.host))
+        if not inside and not span.start <= region.arguments < span.start + max(span.size, 1):
+            yield Piece(index, 0, span.size, 0, None)
+
+
+def label(piece: Piece, spans: list[Span]) -> str:
+    """What a piece is called."""
+    if piece.name is not None:
+        return piece.name.name
+    if piece.host:
+        return f"{piece.size} bytes of host {piece.host:#x}"
+    return f"block of {piece.size} bytes at device {spans[piece.span].start:#x}"
+
+
+def compare(region: Region, before: list[bytes], now: list[bytes], measure: Measure) -> list[Difference]:
+    """What differs of a region's memory after it; contents in the order of ``region.after``."""
+    spans = region.after or []
+    found = []
+    for piece in pieces(region, spans):
+        a = before[piece.span][piece.offset : piece.offset + piece.size]
+        b = now[piece.span][piece.offset : piece.offset + piece.size]
+        difference = compare_piece(piece, label(piece, spans), a, b, measure)
+        if difference is not None:
+            found.append(difference)
+    return found
+
+
+def compare_piece(piece: Piece, name: str, a: bytes, b: bytes, measure: Measure) -> Difference | None:
+    """What differs of one."""
+    if a == b:
+        return None
+    scalar = (piece.name.scalar if piece.name is not None else "") or measure.scalar
+    code = CODES.get(scalar, "B")
+    unit = int(scalar[1:]) if scalar in CODES else 1
+    first, count = -1, 0
+    size = min(len(a), len(b)) // unit * unit
+    for start in range(0, size, CHUNK):
+        x, y = a[start : min(start + CHUNK, size)], b[start : min(start + CHUNK, size)]
+        if x == y:
+            continue
+        for index, (one, other) in enumerate(zip(memoryview(x).cast(code), memoryview(y).cast(code), strict=True)):
+            if one != other and not measure.same(one, other):
+                count += 1
+                first = start + index * unit if first < 0 else first
+    if first < 0 and (len(a) == len(b) == size or a[size:] == b[size:]):
+        return None
+    if first < 0:
+        first, count = size, 1
+        code, unit = "B", 1
+    values = [shown(memoryview(data[first : first + unit]).cast(code)[0], code) for data in (a, b)]
+    return Difference(place(piece, name, first, unit), *values, count, len(a) // unit, name)
+
+
+def shown(value: Any, code: str) -> str:
+    """A value in a line."""
+    if code == "B":
+        return f"{value:#04x}"
+    return f"{value:.9g}" if code == "f" else f"{value:.17g}" if code == "d" else str(value)
+
+
+def place(piece: Piece, name: str, offset: int, unit: int) -> str:
+    """``x[3]``, or a number where elements have no names."""
+    known = piece.name
+    if known is not None and known.base and known.element:
+        at, rest = divmod(piece.host + offset - known.base, known.element)
+        return f"{name}[{at}]" + (f", byte {rest}" if rest else "")
+    if piece.size == unit:
+        return name
+    return f"{name}, element {offset // unit + 1}" if unit > 1 else f"{name}, byte {offset}"
+
+
+def mapped_at(region: Region, target: int) -> Mapped | None:
+    """What is mapped at a device address."""
+    return next((item for item in region.objects if item.target <= target < item.target + max(item.size, 1)), None)

@@ -1,0 +1,305 @@
+"""What regions are replayed on: a device by its plugin, without libgompy's mappings, or this process itself.
+
+Only for a process of its own (worker.py): a region that fails ends it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from abc import ABC, abstractmethod
+from typing import Any, Final
+
+from gompy import UserError
+from gompy.objects import tables
+from gompy.objects.view import ElfView
+from gompy.replay.recording import Image, Recording, Region
+
+FOLDER: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_native", "lib")
+PAGE: Final = mmap.PAGESIZE
+ACC_NVIDIA: Final = 5
+"""acc_device_nvidia (GCC 12: libgomp/openacc.h)."""
+Pairs = list[tuple[int, int]]
+p, n, i = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+CALLS: Final = (
+    ("version", ctypes.c_uint),
+    ("get_num_devices", i, ctypes.c_uint),
+    ("init_device", ctypes.c_bool, i),
+    ("fini_device", ctypes.c_bool, i),
+    ("load_image", i, i, ctypes.c_uint, p, p, p, p),
+    ("alloc", p, i, n),
+    ("free", ctypes.c_bool, i, p),
+    ("host2dev", ctypes.c_bool, i, p, p, n),
+    ("dev2host", ctypes.c_bool, i, p, p, n),
+    ("run", None, i, p, p, p),
+    ("openacc_exec", None, p, n, p, p, p, p),
+)
+"""Functions of a plugin (GCC 12: libgomp-plugin.h): name, result, arguments."""
+
+
+class Pair(ctypes.Structure):
+    """struct addr_pair."""
+
+    _fields_ = [("start", ctypes.c_size_t), ("end", ctypes.c_size_t)]
+
+
+class PtxFunction(ctypes.Structure):
+    """struct targ_fn_launch."""
+
+    _fields_ = [("name", ctypes.c_char_p), ("dim", ctypes.c_uint16 * 3)]
+
+
+class PtxObject(ctypes.Structure):
+    """struct targ_ptx_obj."""
+
+    _fields_ = [("code", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+
+
+class PtxData(ctypes.Structure):
+    """struct nvptx_tdata, with the member of GCC 14."""
+
+    _fields_ = [
+        ("objects", ctypes.POINTER(PtxObject)),
+        ("num_objects", ctypes.c_uint),
+        ("variables", ctypes.POINTER(ctypes.c_char_p)),
+        ("num_variables", ctypes.c_uint),
+        ("functions", ctypes.POINTER(PtxFunction)),
+        ("num_functions", ctypes.c_uint),
+        ("num_indirect", ctypes.c_uint),
+    ]
+
+
+class Place(ABC):
+    """Something that runs regions."""
+
+    kind = ""
+    """Of the images that it takes."""
+
+    @abstractmethod
+    def load(self, recording: Recording, image: Image) -> Pairs:
+        """Load an image; where its functions and variables are.  UserError: it cannot."""
+
+    @abstractmethod
+    def place(self, spans: list[tuple[int, int]]) -> list[int]:
+        """Have memory for some (address, bytes), at those addresses if that can be; where each is."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Give that memory back."""
+
+    @abstractmethod
+    def write(self, address: int, data: bytes) -> None:
+        """Copy to it."""
+
+    @abstractmethod
+    def read(self, address: int, size: int) -> bytes:
+        """Copy from it."""
+
+    @abstractmethod
+    def run(self, function: int, arguments: int, region: Region, words: list[int]) -> None:
+        """Run a region to its end; ``words``: its arguments, which are at ``arguments``, too."""
+
+
+def functions_of(recording: Recording, image: Image) -> list[str]:
+    """The names of an image's functions, in the order of its table."""
+    if image.kind == "nvptx":
+        return [entry[0] for entry in image.functions]
+    try:
+        found = tables.read_tables(ElfView(recording.bytes_of(image), "image"))
+    except Exception:  # the file may have been changed by anybody
+        raise UserError(f"{recording.path}: its image {image.number} is damaged") from None
+    return [entry.name or "" for entry in found.funcs]
+
+
+def variables_of(recording: Recording, image: Image) -> list[str]:
+    """The names of an image's variables."""
+    if image.kind == "nvptx":
+        return image.variables
+    return [entry.name or "" for entry in tables.read_tables(ElfView(recording.bytes_of(image), "image")).vars]
+
+
+def has_gpu() -> bool:
+    """Whether this machine has a driver with a device."""
+    count = i()
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+        return not driver.cuInit(0) and not driver.cuDeviceGetCount(ctypes.byref(count)) and count.value > 0
+    except (OSError, AttributeError):
+        return False
+
+
+class Plugged(Place):
+    """A device of a plugin."""
+
+    def __init__(self, kind: str, openacc: bool) -> None:
+        self.kind = kind
+        self.keep: list[Any] = []
+        self.blocks: list[int] = []
+        runtime = ctypes.CDLL(os.path.join(FOLDER, "libgompy.so.1"), ctypes.RTLD_GLOBAL)
+        plugin = ctypes.CDLL(os.path.join(FOLDER, f"libgomp-plugin-{kind}.so.1"))
+        self.calls: dict[str, Any] = {}
+        for name, result, *arguments in CALLS:
+            function = getattr(plugin, f"GOMP_OFFLOAD_{name}")
+            function.restype, function.argtypes = result, arguments
+            self.calls[name] = function
+        self.calls["version"]()
+        if kind == "nvptx" and os.environ.get("GOMPY_CUDA", "auto") in ("", "auto") and not has_gpu():
+            os.environ["GOMPY_CUDA"] = "emulated"  # the plugin looks for a program that has code for it
+        if self.calls["get_num_devices"](0) < 1:
+            raise UserError(f"there is no device of kind {kind}")
+        if openacc and kind == "nvptx":
+            runtime.acc_init(ACC_NVIDIA)  # the plugin wants to know the thread's device
+        elif not self.calls["init_device"](0):
+            raise UserError(f"the device of kind {kind} cannot be made ready")
+
+    def load(self, recording: Recording, image: Image) -> Pairs:
+        content = ctypes.create_string_buffer(recording.bytes_of(image), image.size)
+        if image.kind == "nvptx":
+            data, version = self._ptx(image, content), image.version
+        else:
+            start = ctypes.addressof(content)
+            data, version = (p * 2)(start, start + image.size), 0  # what GCC's own mkoffload registers
+        table = ctypes.POINTER(Pair)()
+        self.keep += [content, data, table]
+        at = ctypes.addressof(data)
+        count = self.calls["load_image"](0, version, at, ctypes.addressof(table), None, None)
+        if count < 0:
+            raise UserError(f"{recording.path}: its image {image.number} cannot be loaded")
+        return [(table[k].start, table[k].end) for k in range(count)]
+
+    def _ptx(self, image: Image, content: Any) -> Any:
+        objects = (PtxObject * (len(image.objects) + 1))()
+        at = ctypes.addressof(content)
+        for entry, size in zip(objects, image.objects, strict=False):
+            entry.code, entry.size = at, size
+            at += size
+        functions = (PtxFunction * (len(image.functions) + 1))()
+        for function, (name, *dims) in zip(functions, image.functions, strict=False):
+            function.name, function.dim = name.encode("latin-1", "replace"), (ctypes.c_uint16 * 3)(*dims)
+        names = [name.encode("latin-1", "replace") for name in image.variables]
+        variables = (ctypes.c_char_p * (len(names) + 1))(*names)
+        self.keep += [objects, functions, variables]
+        return PtxData(
+            *(objects, len(image.objects), variables, len(names), functions, len(image.functions)),
+            0,
+        )
+
+    def place(self, spans: list[tuple[int, int]]) -> list[int]:
+        # The emulated MIC has its memory at the same addresses in each process, and copies to any of them.
+        if self.kind == "intelmic":
+            first = self.calls["alloc"](0, 64)
+            base = (first or 0) & ~((1 << 40) - 1)
+            self.calls["free"](0, first)
+            if base and all(base <= start and start + size <= base + (1 << 36) for start, size in spans):
+                return [start for start, _ in spans]
+        found = []
+        for _, size in spans:
+            block = self.calls["alloc"](0, size)
+            if not block:
+                raise UserError(f"no room on the device for a block of {size} bytes")
+            found.append(block)
+        self.blocks = found
+        return found
+
+    def release(self) -> None:
+        for block in self.blocks:
+            self.calls["free"](0, block)
+        self.blocks = []
+
+    def write(self, address: int, data: bytes) -> None:
+        if data and not self.calls["host2dev"](0, address, data, len(data)):
+            raise UserError(f"{len(data)} bytes cannot be copied to the device")
+
+    def read(self, address: int, size: int) -> bytes:
+        block = ctypes.create_string_buffer(size)
+        if size and not self.calls["dev2host"](0, ctypes.addressof(block), address, size):
+            raise UserError(f"{size} bytes cannot be copied from the device")
+        return block.raw
+
+    def run(self, function: int, arguments: int, region: Region, words: list[int]) -> None:
+        if region.dims is not None and self.kind == "nvptx":
+            values = (p * (len(words) + 1))(*words)
+            dims = (ctypes.c_uint * 3)(*region.dims)
+            self.keep += [values, dims]
+            at = ctypes.addressof(values)
+            self.calls["openacc_exec"](function, len(words), at, at, ctypes.addressof(dims), None)
+            return
+        limits = (ctypes.c_int64 * (len(region.limits) + 1))(*(limit if limit < 1 << 63 else 0 for limit in region.limits))
+        self.calls["run"](0, function, arguments, ctypes.addressof(limits))
+
+
+class Here(Place):
+    """This process: the image's code for the emulated MIC is x86-64 code, and runs here as well."""
+
+    kind = "intelmic"
+
+    def __init__(self) -> None:
+        from gompy.plugins.python.images import become_device
+
+        become_device(0)
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.libc.mmap.restype = p
+        self.libc.mmap.argtypes = [p, n, i, i, i, ctypes.c_long]
+        self.libc.munmap.argtypes = [p, n]
+        self.mapped: list[tuple[int, int]] = []
+        self.images: list[Any] = []
+
+    def load(self, recording: Recording, image: Image) -> Pairs:
+        from gompy.plugins.python.images import LoadedImage
+
+        try:
+            loaded = LoadedImage(recording.bytes_of(image))
+        except (OSError, ValueError) as error:
+            raise UserError(f"{recording.path}: its image {image.number} cannot be loaded: {error}") from None
+        self.images.append(loaded)
+        functions = [(word, word + 1) for word in loaded.table.functions]
+        return functions + [(start, start + size) for start, size in loaded.table.variables]
+
+    def place(self, spans: list[tuple[int, int]]) -> list[int]:
+        pages: list[list[int]] = []
+        for start, size in sorted(spans):
+            low, high = start & -PAGE, (start + max(size, 1) + PAGE - 1) & -PAGE
+            if pages and low <= pages[-1][1]:
+                pages[-1][1] = max(high, pages[-1][1])
+            else:
+                pages.append([low, high])
+        if all(self._map(low, high - low, low) for low, high in pages):
+            return [start for start, _ in spans]
+        self.release()
+        found = []
+        for start, size in spans:
+            room = (size + 2 * PAGE - 1) & -PAGE
+            block = self._map(0, room, 0)
+            if not block:
+                raise UserError(f"no room for a block of {size} bytes")
+            found.append(block + start % 64)
+        return found
+
+    def _map(self, address: int, size: int, wanted: int) -> int:
+        """Pages, at an address if one is wanted; 0: there is no room."""
+        fixed = 0x100000 if wanted else 0  # MAP_FIXED_NOREPLACE
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | fixed
+        block = self.libc.mmap(address, size, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
+        if block in (None, (1 << 64) - 1):
+            return 0
+        self.mapped.append((block, size))
+        if wanted and block != wanted:
+            return 0
+        return int(block)
+
+    def release(self) -> None:
+        for address, size in self.mapped:
+            self.libc.munmap(address, size)
+        self.mapped = []
+
+    def write(self, address: int, data: bytes) -> None:
+        ctypes.memmove(address, data, len(data))
+
+    def read(self, address: int, size: int) -> bytes:
+        return ctypes.string_at(address, size)
+
+    def run(self, function: int, arguments: int, region: Region, words: list[int]) -> None:
+        from gompy.plugins.python.images import LoadedImage
+
+        LoadedImage.call(function, arguments)

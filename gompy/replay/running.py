@@ -1,0 +1,83 @@
+"""Regions of a recording run in worker processes, and their results."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from typing import Any
+
+from gompy import PACKAGE, UserError
+from gompy.replay.recording import Recording, Region
+
+KINDS = ("intelmic", "nvptx", "host")
+
+
+@dataclass
+class Result:
+    """What became of a region: contents of its memory, or why there are none."""
+
+    contents: list[bytes] = field(default_factory=list)
+    why: str = ""
+    same: bool = True
+    pointers: int = 0
+
+
+def replay(recording: Recording, regions: list[Region], where: str) -> dict[int, Result]:
+    """Run regions on a kind of device; by number.  UserError: nothing can run there."""
+    results: dict[int, Result] = {}
+    waiting = list(regions)
+    while waiting:
+        # OpenACC's launches need another start of the plugin than OpenMP's.
+        batch = [region for region in waiting if (region.dims is None) == (waiting[0].dims is None)]
+        with tempfile.TemporaryDirectory(prefix="gompy-replay-") as folder:
+            path = os.path.join(folder, "result")
+            code = start(recording.path, where, path, batch)
+            done, begun = collect(path, results)
+        if begun is not None:
+            results[begun] = Result(why=f"the region ended its process: {ending(code)}")
+        elif not done:
+            raise UserError(f"the process of the replay ended: {ending(code)}")
+        waiting = [region for region in waiting if region.number not in results]
+    return results
+
+
+def ending(code: int) -> str:
+    """How a process has ended."""
+    return f"signal {-code}" if code < 0 else f"exit status {code}"
+
+
+def start(path: str, where: str, result: str, regions: list[Region]) -> int:
+    """A worker; its exit status, negative for a signal."""
+    env = {name: value for name, value in os.environ.items() if name not in ("GOMPY_RECORD_FILE", "GOMPY_CHECK_LOG")}
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, (os.path.dirname(PACKAGE), env.get("PYTHONPATH"))))
+    if where != "host":
+        env["GOMPY_PLUGINS"] = where
+    command = [sys.executable, "-m", "gompy.replay.worker", path, where, result, *(str(r.number) for r in regions)]
+    sys.stdout.flush()
+    return subprocess.run(command, env=env, check=False).returncode
+
+
+def collect(path: str, results: dict[int, Result]) -> tuple[bool, int | None]:
+    """Read what a worker has written: whether it has done anything, and which region was not brought to its end."""
+    begun: int | None = None
+    done = False
+    with open(path, "rb") if os.path.exists(path) else open(os.devnull, "rb") as file:
+        for text in file:
+            line: dict[str, Any] = json.loads(text)
+            number = line["region"]
+            if line["is"] == "begin":
+                begun = number
+                continue
+            begun, done = None, True
+            if line["is"] == "refused":
+                if number < 0:
+                    raise UserError(line["why"])
+                results[number] = Result(why=line["why"])
+                continue
+            contents = [file.read(size) for size in line["sizes"]]
+            results[number] = Result(contents, "", line["same"], line["pointers"])
+    return done, begun

@@ -1,0 +1,154 @@
+"""Runs recorded regions again: ``python -m gompy.replay.worker RECORDING DEVICE RESULT NUMBER…``, a process of its own.
+
+It writes lines as a recording has them to RESULT: ``begin`` before a region, ``result`` with the contents of its memory
+after, in the order and the addresses of the recording, or ``refused`` with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import IO, Any
+
+from gompy import UserError
+from gompy.replay.devices import Here, Place, Plugged, functions_of, variables_of
+from gompy.replay.moving import Moves
+from gompy.replay.recording import Image, Loaded, Recording, Region
+
+
+class Runner:
+    """A recording and what runs its regions."""
+
+    def __init__(self, recording: Recording, where: str, openacc: bool) -> None:
+        self.recording = recording
+        self.device: Place = Here() if where == "host" else Plugged(where, openacc)
+        self.pairs: dict[int, list[tuple[int, int]]] = {}
+
+    def image_pairs(self, image: Image) -> list[tuple[int, int]]:
+        """Where an image's functions and variables are now; it is loaded once."""
+        if image.number not in self.pairs:
+            if image.clang:
+                raise UserError("replay of regions that clang compiled is not implemented")
+            self.pairs[image.number] = self.device.load(self.recording, image)
+        return self.pairs[image.number]
+
+    def function(self, region: Region) -> tuple[int, Image, Loaded]:
+        """The device's word for a region now, its image here, and what was loaded when it was recorded."""
+        for loaded in region.loaded:
+            image = self.recording.images[loaded.image]
+            known = [pair[0] for pair in loaded.table[: loaded.functions]]
+            if region.word not in known:
+                continue
+            index = known.index(region.word)
+            if image.kind == self.device.kind:
+                pairs = self.image_pairs(image)
+                if index < len(pairs):
+                    return pairs[index][0], image, loaded
+                break
+            name = plain(functions_of(self.recording, image)[index])
+            for other in self.recording.images.values():
+                if other.kind == self.device.kind:
+                    names = [plain(word) for word in functions_of(self.recording, other)]
+                    if name in names:
+                        return self.image_pairs(other)[names.index(name)][0], other, loaded
+            raise UserError(f"the recording has no code of it for {self.device.kind}")
+        raise UserError("its image is not in the recording")
+
+    def run(self, region: Region) -> tuple[list[bytes], dict[str, Any]]:
+        """Run a region; its memory after it, and how that came about."""
+        function, image, loaded = self.function(region)
+        variables = self.variables(region, image, loaded)
+        blocks = [span for span in region.memory if span.start not in variables]
+        if any(span.blob < 0 for span in region.memory):
+            raise UserError("its memory is not in the recording")
+        at = dict(zip(blocks, self.device.place([(s.start, s.size) for s in blocks]), strict=True))
+        moves = [(span.start, new, span.size) for span, new in at.items()]
+        moves += [(span.start, variables[span.start], span.size) for span in region.memory if span.start in variables]
+        if image.number == loaded.image and image.kind == "intelmic":
+            now = self.image_pairs(image)
+            count = min(loaded.functions, len(now))
+            moves += [(loaded.table[k][0], now[k][0], 0) for k in range(count)]
+        return self.launch(region, function, Moves(moves), all(span.start == new for span, new in at.items()))
+
+    def launch(self, region: Region, function: int, moves: Moves, same: bool) -> tuple[list[bytes], dict[str, Any]]:
+        """Fill the memory, run, and fetch it."""
+        pointers = 0
+        for span in region.memory:
+            data, count = moves.contents(self.recording.contents(span), span.start)
+            pointers += count
+            self.device.write(moves.address(span.start), data)
+        words = [moves.address(word) for word in region.words]
+        arguments = moves.address(region.arguments)
+        extra: list[int] = []
+        if not region.arguments and words:
+            extra = self.device.place([(1 << 20, 8 * len(words))])
+            arguments = extra[0]
+            self.device.write(arguments, b"".join(word.to_bytes(8, "little") for word in words))
+        self.device.run(function, arguments, region, words)
+        back = moves.reversed()
+        found = [
+            back.contents(self.device.read(new, span.size), new)[0]
+            for span in region.after or region.memory
+            for new in [moves.address(span.start)]
+        ]
+        self.device.release()
+        return found, {"same": same, "pointers": pointers}
+
+    def variables(self, region: Region, image: Image, loaded: Loaded) -> dict[int, int]:
+        """Device addresses of the images' variables, then and now."""
+        found: dict[int, int] = {}
+        for known in region.loaded:
+            old = self.recording.images[known.image]
+            table = known.table[known.functions :]
+            if old.kind == self.device.kind:
+                now = self.image_pairs(old)[known.functions :]
+                found |= {a[0]: b[0] for a, b in zip(table, now, strict=False) if a[0] and b[0]}
+            elif known is loaded:
+                names = [plain(name) for name in variables_of(self.recording, image)]
+                first = len(functions_of(self.recording, image))
+                now = self.image_pairs(image)
+                for name, pair in zip(variables_of(self.recording, old), table, strict=False):
+                    if plain(name) in names and first + names.index(plain(name)) < len(now):
+                        found[pair[0]] = now[first + names.index(plain(name))][0]
+        return found
+
+
+def plain(name: str) -> str:
+    """A name as both kinds of images have it: PTX has no dots."""
+    return name.replace("$", ".")
+
+
+def put(out: IO[bytes], line: dict[str, Any], *data: bytes) -> None:
+    """Write a line, and bytes behind it."""
+    out.write(json.dumps({**line, "bytes": sum(map(len, data))}).encode() + b"\n")
+    for part in data:
+        out.write(part)
+    out.flush()
+
+
+def main(argv: list[str]) -> int:
+    """Run the regions."""
+    path, where, result, *numbers = argv
+    with open(result, "ab") as out:
+        try:
+            recording = Recording(path)
+            regions = [recording.regions[int(word)] for word in numbers]
+            runner = Runner(recording, where, any(region.dims is not None for region in regions))
+        except UserError as error:
+            put(out, {"is": "refused", "region": -1, "why": str(error)})
+            return 1
+        for region in regions:
+            put(out, {"is": "begin", "region": region.number})
+            try:
+                contents, how = runner.run(region)
+            except UserError as error:
+                put(out, {"is": "refused", "region": region.number, "why": str(error)})
+                continue
+            put(out, {"is": "result", "region": region.number, "sizes": [*map(len, contents)], **how}, *contents)
+    sys.stdout.flush()
+    os._exit(0)  # what the regions have left behind may not be fit for a usual end
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,434 @@
+# `gompy record`: each region that is launched, with the device's memory before and after, in a file (record_file.h).  While
+# that is on, regions run one after another: launches of other threads, of queues and of nowait wait.
+
+cdef extern from "tools/record_file.h" nogil:
+    struct gompy_record_block:
+        uintptr_t start
+        size_t size
+        int device
+        int image
+    struct gompy_record_entry:
+        size_t entry
+        size_t size
+        uintptr_t host
+        uintptr_t target
+        int kind
+        int detail
+    pthread_mutex_t gompy_record_lock
+    bint record_over "gompy_record.over"
+    int record_pid "gompy_record.pid"
+    size_t record_used "gompy_record.used"
+    size_t num_record_blocks "gompy_record.num_blocks"
+    gompy_record_block *record_blocks "gompy_record.blocks"
+    uint64_t record_construct "gompy_record_maps.construct"
+    size_t record_entries_used "gompy_record_maps.used"
+    gompy_record_entry *record_entries "gompy_record_maps.entries"
+    bint gompy_record_open(const char *path, uint64_t limit)
+    void gompy_record_put(const char *format, ...)
+    void gompy_record_string(const char *text)
+    void gompy_record_end_line(const void *bytes, size_t n)
+    bint gompy_record_has_room(uint64_t n)
+    void gompy_record_add_block(int device, uintptr_t start, size_t size, int image)
+    void gompy_record_drop_block(int device, uintptr_t start)
+    void gompy_record_drop_image(int device, int image)
+    void gompy_record_note(uint64_t construct, const gompy_record_entry *entry)
+    long long gompy_record_contents(gompy_record_block *block, void *device,
+                                    int (*peek)(void *, void *, uintptr_t, size_t) noexcept nogil)
+
+cdef extern from "<stdlib.h>" nogil:
+    unsigned long long strtoull(const char *text, char **end, int base)
+
+cdef enum:
+    RECORD_VERSION = 1  # of the file
+    RECORD_SUBSEQUENT = 1 << 7  # of GOMP_target_ext's words: the value is the next one
+
+cdef extern from *:
+    """
+    struct gompy_ptx_object { const char *code; size_t size; };
+    struct gompy_ptx_function { const char *name; uint16_t dim[3]; };
+    struct gompy_ptx_data  /* what GCC's mkoffload registers for a GPU */
+    {
+      const struct gompy_ptx_object *objects;
+      unsigned num_objects;
+      const char **variables;
+      unsigned num_variables;
+      const struct gompy_ptx_function *functions;
+      unsigned num_functions;
+    };
+    """
+    struct PtxObject "gompy_ptx_object":
+        const char *code
+        size_t size
+    struct PtxFunction "gompy_ptx_function":
+        const char *name
+        unsigned short dim[3]
+    struct PtxData "gompy_ptx_data":
+        const PtxObject *objects
+        unsigned num_objects
+        const char **variables
+        unsigned num_variables
+        const PtxFunction *functions
+        unsigned num_functions
+
+cdef const char *record_only
+cdef uint64_t record_first
+cdef uint64_t record_regions  # begun
+cdef int recorded_images
+cdef pthread_mutex_t record_launches  # held from a region's begin to its end
+cdef extern from *:
+    """
+    static __thread int gompy_record_depth;
+    """
+    int record_depth "gompy_record_depth"
+
+
+# --- images
+# ----------------------------------------------------------------------------------------------------------------
+
+cdef void record_mic_image(const OffloadImage *image, const TargetData *data) noexcept nogil:
+    """The ELF file; its tables are in it."""
+    cdef size_t size = <const char *> data.image_end - <const char *> data.image_start
+    gompy_record_put(b", \"kind\": \"intelmic\", \"clang\": %s, \"bytes\": %zu",
+                     <const char *> b"true" if image.description != NULL and image.description.accel == ACCEL_LLVM
+                     else <const char *> b"false", size)
+    gompy_record_end_line(data.image_start, size)
+
+
+cdef void record_ptx_image(const PtxData *data) noexcept nogil:
+    """Names, then the PTX texts one behind the other."""
+    cdef size_t size = 0
+    cdef char *all
+    cdef unsigned i
+    gompy_record_put(b", \"kind\": \"nvptx\", \"objects\": [")
+    for i in range(data.num_objects):
+        size += data.objects[i].size
+        gompy_record_put(b"%s%zu", <const char *> b", " if i else <const char *> b"", data.objects[i].size)
+    gompy_record_put(b"], \"variables\": [")
+    for i in range(data.num_variables):
+        gompy_record_put(<const char *> b", " if i else <const char *> b"")
+        gompy_record_string(data.variables[i])
+    gompy_record_put(b"], \"functions\": [")
+    for i in range(data.num_functions):
+        gompy_record_put(<const char *> b", [" if i else <const char *> b"[")
+        gompy_record_string(data.functions[i].name)
+        gompy_record_put(b", %u, %u, %u]", <unsigned> data.functions[i].dim[0], <unsigned> data.functions[i].dim[1],
+                         <unsigned> data.functions[i].dim[2])
+    all = <char *> malloc(size + 1)
+    if all == NULL:
+        size = 0
+    gompy_record_put(b"], \"bytes\": %zu", size)
+    size = 0
+    for i in range(data.num_objects if all != NULL else 0):
+        memcpy(all + size, data.objects[i].code, data.objects[i].size)
+        size += data.objects[i].size
+    gompy_record_end_line(all, size)
+    free(all)
+
+
+cdef void record_images() noexcept nogil:
+    """Those that have come since the last time.  The lock is held."""
+    global recorded_images
+    cdef const OffloadImage *image
+    while recorded_images < num_offload_images and gompy_record_has_room(1 << 12):
+        image = &offload_images[recorded_images]
+        gompy_record_put(b"{\"is\": \"image\", \"image\": %d, \"type\": %d, \"version\": %u", recorded_images, image.type,
+                         image.version)
+        if image.type == GOMP_DEVICE_INTEL_MIC:
+            record_mic_image(image, <const TargetData *> image.target_data)
+        elif image.type == GOMP_DEVICE_NVIDIA_PTX:
+            record_ptx_image(<const PtxData *> image.target_data)
+        else:
+            gompy_record_put(b", \"kind\": \"\", \"bytes\": 0")
+            gompy_record_end_line(NULL, 0)
+        recorded_images += 1
+
+
+cdef int number_of_image(const void *data) noexcept nogil:
+    cdef int i
+    for i in range(num_offload_images):
+        if offload_images[i].target_data == data:
+            return i
+    return -1
+
+
+cdef size_t functions_in_image(const OffloadImage *image) noexcept nogil:
+    cdef const uintptr_t **table = <const uintptr_t **> image.host_table
+    if image.description != NULL:
+        return image.description.image_funcs
+    return table[1] - table[0]
+
+
+cdef void record_loading(const HookEvent *event) noexcept nogil:
+    """An image is on a device, or leaves it.  The lock is held."""
+    cdef const AddrPair *pairs = <const AddrPair *> event.pairs
+    cdef int number = number_of_image(event.image)
+    cdef size_t i, functions
+    if number < 0:
+        return
+    if event.detail == IMAGE_UNLOAD:
+        gompy_record_drop_image(event.device, number)
+        return
+    record_images()
+    if pairs == NULL or not gompy_record_has_room(64 * event.count + 100):
+        return
+    functions = functions_in_image(&offload_images[number])
+    gompy_record_put(b"{\"is\": \"loaded\", \"image\": %d, \"device\": %d, \"name\": ", number, event.device)
+    gompy_record_string(event.device_name)
+    gompy_record_put(b", \"functions\": %zu, \"table\": [", functions)
+    for i in range(event.count):
+        gompy_record_put(b"%s[%lu, %lu]", <const char *> b", " if i else <const char *> b"",
+                         <unsigned long> pairs[i].start, <unsigned long> pairs[i].end)
+        if i >= functions and pairs[i].start and pairs[i].end > pairs[i].start:
+            gompy_record_add_block(event.device, pairs[i].start, pairs[i].end - pairs[i].start, number)
+    gompy_record_put(b"]")
+    gompy_record_end_line(NULL, 0)
+
+
+# --- regions
+# ---------------------------------------------------------------------------------------------------------------
+
+cdef int peek_for_recording(void *device, void *to, uintptr_t start, size_t size) noexcept nogil:
+    return device_peek(<DeviceDescr *> device, to, <const void *> start, size)
+
+
+cdef bint record_contents(DeviceDescr *dev) noexcept nogil:
+    """Have all of a device's memory in the file, and in the line where.  False: there is no room."""
+    cdef size_t i
+    cdef long long *blobs = <long long *> malloc((num_record_blocks + 1) * sizeof(long long))
+    if blobs == NULL:
+        return False
+    for i in range(num_record_blocks):
+        if record_blocks[i].device == dev.number:
+            blobs[i] = gompy_record_contents(&record_blocks[i], dev, peek_for_recording)
+    if not record_over:
+        gompy_record_put(b"{\"memory\": [")
+        for i in range(num_record_blocks):
+            if record_blocks[i].device == dev.number:
+                if record_used > 12:
+                    gompy_record_put(b", ")
+                gompy_record_put(b"[%lu, %zu, %lld]", <unsigned long> record_blocks[i].start, record_blocks[i].size,
+                                 blobs[i])
+        gompy_record_put(b"], ")
+    free(blobs)
+    return not record_over
+
+
+cdef void record_objects(DeviceDescr *dev) noexcept nogil:
+    """What of the program's is mapped: host address, size, device address."""
+    cdef SplayNode **stack = <SplayNode **> malloc((dev.mem_map.count + 1) * sizeof(SplayNode *))
+    cdef SplayNode *node = dev.mem_map.root
+    cdef size_t depth = 0
+    cdef bint some = False
+    gompy_record_put(b", \"objects\": [")
+    while stack != NULL and (node != NULL or depth):
+        while node != NULL and depth <= dev.mem_map.count:
+            stack[depth] = node
+            depth += 1
+            node = node.left
+        depth -= 1
+        node = stack[depth]
+        if node.ref_kind != REF_LINK and (node.tgt.image == NULL or node.host_end - node.host_start > 1
+                                          or node.null_pointer):
+            gompy_record_put(b"%s[%lu, %lu, %lu]", <const char *> b", " if some else <const char *> b"",
+                             <unsigned long> node.host_start, <unsigned long> (node.host_end - node.host_start),
+                             <unsigned long> device_address(node, node.host_start))
+            some = True
+        node = node.right
+    free(stack)
+    gompy_record_put(b"]")
+
+
+cdef void record_words(DeviceDescr *dev, const HookEvent *event) noexcept nogil:
+    """The argument words, and what is asked of teams, threads and gangs."""
+    cdef uintptr_t word
+    cdef void **limits = <void **> event.limits
+    cdef bint next_is_value = False
+    cdef size_t i
+    gompy_record_put(b", \"arguments\": %lu, \"words\": [", <unsigned long> event.target)
+    for i in range(event.words):
+        word = 0
+        if event.arguments != NULL:
+            word = <uintptr_t> event.arguments[i]
+        elif event.target:
+            device_peek(dev, &word, <void *> (event.target + i * sizeof(void *)), sizeof(word))
+        gompy_record_put(b"%s%lu", <const char *> b", " if i else <const char *> b"", <unsigned long> word)
+    gompy_record_put(b"], \"limits\": [")
+    i = 0
+    while limits != NULL and (limits[0] != NULL or next_is_value):
+        gompy_record_put(b"%s%ld", <const char *> b", " if i else <const char *> b"", <long> limits[0])
+        next_is_value = not next_is_value and <intptr_t> limits[0] & RECORD_SUBSEQUENT
+        limits += 1
+        i += 1
+    gompy_record_put(b"]")
+    if event.dims != NULL:
+        gompy_record_put(b", \"dims\": [%u, %u, %u]", event.dims[0], event.dims[1], event.dims[2])
+
+
+cdef void record_maps(const HookEvent *event) noexcept nogil:
+    """The directive's entries: number, kind, host address, size, device address, what became of it."""
+    cdef gompy_record_entry *entry
+    cdef size_t i
+    gompy_record_put(b", \"maps\": [")
+    for i in range(record_entries_used if event.construct != NULL and event.construct.number == record_construct
+                   else 0):
+        entry = &record_entries[i]
+        gompy_record_put(b"%s[%zu, %d, %lu, %zu, %lu, \"%s\"]", <const char *> b", " if i else <const char *> b"",
+                         entry.entry, entry.kind, <unsigned long> entry.host, entry.size,
+                         <unsigned long> entry.target, map_state_word(entry.detail))
+    gompy_record_put(b"]")
+
+
+cdef bint is_recorded(const char *function) noexcept nogil:
+    """Whether a region is wanted."""
+    if record_over or record_regions >= record_first:
+        return False
+    return record_only == NULL or strstr(function, record_only) != NULL
+
+
+cdef void record_begin(HookEvent *event, int slot, DeviceDescr *dev) noexcept nogil:
+    """Before a region.  Both locks are held."""
+    global record_regions
+    cdef char name[1024]
+    cdef char place[1024]
+    cdef uint64_t offset
+    cdef bint mine = gompy_lock_is_mine(&dev.lock)
+    name[0] = 0
+    gompy_symbol_of_host(<uint64_t> event.region, STT_FUNC, name, sizeof(name), &offset)
+    if not is_recorded(name):
+        return
+    if event.queue != NULL:
+        device_settle(dev, event.queue)
+    if not record_contents(dev):
+        return
+    gompy_record_put(b"\"is\": \"region\", \"region\": %llu, \"device\": %d, \"name\": ",
+                     <unsigned long long> record_regions, event.device)
+    gompy_record_string(event.device_name)
+    gompy_record_put(b", \"function\": ")
+    gompy_record_string(name)
+    gompy_record_put(b", \"word\": %lu, \"host\": %lu, \"what\": ", <unsigned long> event.function,
+                     <unsigned long> event.region)
+    gompy_record_string(event.construct.what if event.construct != NULL else <const char *> b"")
+    gompy_record_put(b", ")
+    if event.construct != NULL:
+        trace_place(event.construct.where, place, sizeof(place))
+        gompy_record_put(b"%s", <const char *> place)
+    gompy_record_put(b"\"teams\": %u", event.teams)
+    record_words(dev, event)
+    record_maps(event)
+    if not mine:
+        gompy_lock_acquire(&dev.lock)
+    record_objects(dev)
+    if not mine:
+        gompy_lock_release(&dev.lock)
+    gompy_record_end_line(NULL, 0)
+    record_regions += 1
+    event.own[slot] = record_regions
+
+
+cdef void record_end(HookEvent *event, int slot, DeviceDescr *dev) noexcept nogil:
+    """After a region.  Both locks are held."""
+    if event.queue != NULL:
+        device_settle(dev, event.queue)
+    if record_over or not record_contents(dev):
+        return
+    gompy_record_put(b"\"is\": \"after\", \"region\": %llu", <unsigned long long> (event.own[slot] - 1))
+    gompy_record_end_line(NULL, 0)
+
+
+cdef void record_launch(HookEvent *event, int slot) noexcept nogil:
+    """A region begins or ends."""
+    global record_depth
+    cdef DeviceDescr *dev = &devices[event.device]
+    if event.phase == PHASE_BEGIN:
+        if record_depth == 0:
+            pthread_mutex_lock(&record_launches)
+        record_depth += 1
+        event.own[slot] = 0
+    if event.phase == PHASE_BEGIN or event.own[slot]:
+        pthread_mutex_lock(&gompy_record_lock)
+        if event.phase == PHASE_BEGIN:
+            record_begin(event, slot, dev)
+        else:
+            record_end(event, slot, dev)
+        pthread_mutex_unlock(&gompy_record_lock)
+    if event.phase == PHASE_END:
+        record_depth -= 1
+        if record_depth == 0:
+            pthread_mutex_unlock(&record_launches)
+
+
+cdef void recording_hook(HookEvent *event, int slot) noexcept nogil:
+    """An event for the recording.  Not in a forked child."""
+    cdef gompy_record_entry entry
+    if getpid() != record_pid or event.device < 0:
+        return
+    if event.kind == HOOK_LAUNCH:
+        record_launch(event, slot)
+    elif event.kind == HOOK_MAP:
+        if event.construct != NULL and event.construct.region != NULL:
+            entry.entry = event.entry
+            entry.size = event.size
+            entry.host = event.host
+            entry.target = event.target
+            entry.kind = event.map_kind
+            entry.detail = event.detail
+            gompy_record_note(event.construct.number, &entry)
+    elif event.kind & (HOOK_ALLOC | HOOK_FREE | HOOK_IMAGE):
+        pthread_mutex_lock(&gompy_record_lock)
+        if event.kind == HOOK_ALLOC and event.phase == PHASE_END and event.good:
+            gompy_record_add_block(event.device, event.target, event.size, -1)
+        elif event.kind == HOOK_FREE and event.phase == PHASE_BEGIN:
+            gompy_record_drop_block(event.device, event.target)
+        elif event.kind == HOOK_IMAGE and event.good and \
+                event.phase == (PHASE_END if event.detail == IMAGE_LOAD else PHASE_BEGIN):
+            record_loading(event)
+        pthread_mutex_unlock(&gompy_record_lock)
+
+
+# --- begin and end
+# ---------------------------------------------------------------------------------------------------------
+
+cdef uint64_t number_of_variable(const char *name) noexcept nogil:
+    """A number that the environment has; the largest one where it has none."""
+    cdef const char *text = secure_getenv(name)
+    if text == NULL or not text[0]:
+        return ~<uint64_t> 0
+    return strtoull(text, NULL, 10)
+
+
+cdef void begin_recording() noexcept nogil:
+    """GOMPY_RECORD_FILE=/file: make it, and subscribe."""
+    global record_only, record_first, launches_in_turn
+    cdef const char *path = secure_getenv(b"GOMPY_RECORD_FILE")
+    cdef char program[600]
+    cdef ssize_t length
+    if path == NULL or not path[0]:
+        return
+    if path[0] != c'/':
+        gompy_note(b"GOMPY_RECORD_FILE=%s: not an absolute path; nothing is recorded", path)
+        return
+    if not gompy_record_open(path, number_of_variable(b"GOMPY_RECORD_BYTES")):
+        gompy_note(b"GOMPY_RECORD_FILE=%s: cannot be made: %s", path, strerror(errno))
+        return
+    record_only = secure_getenv(b"GOMPY_RECORD_ONLY")
+    if record_only != NULL and not record_only[0]:
+        record_only = NULL
+    record_first = number_of_variable(b"GOMPY_RECORD_FIRST")
+    length = readlink(b"/proc/self/exe", program, sizeof(program) - 1)
+    program[length if length > 0 else 0] = 0
+    gompy_record_put(b"{\"is\": \"gompy recording\", \"version\": %d, \"program\": ", <int> RECORD_VERSION)
+    gompy_record_string(program)
+    gompy_record_end_line(NULL, 0)
+    launches_in_turn = True
+    gompy_subscribe(HOOK_LAUNCH | HOOK_MAP | HOOK_ALLOC | HOOK_FREE | HOOK_IMAGE | HOOK_CONSTRUCT, recording_hook)
+
+
+cdef void end_recording() noexcept nogil:
+    """The program ends."""
+    if record_pid == 0 or getpid() != record_pid:
+        return
+    pthread_mutex_lock(&gompy_record_lock)
+    if not record_over:
+        gompy_record_put(b"{\"is\": \"end\", \"regions\": %llu", <unsigned long long> record_regions)
+        gompy_record_end_line(NULL, 0)
+    pthread_mutex_unlock(&gompy_record_lock)
