@@ -248,9 +248,7 @@ class Source:
         descriptor = kind.tag == "DW_TAG_array_type" and "DW_AT_data_location" in kind.attributes
         size = self.size(kind)
         points = descriptor or kind.tag in POINTERS
-        yield Variable(
-            name, address, POINTER if descriptor else size, points, self._element(kind), self._scalar(kind)
-        )
+        yield Variable(name, address, POINTER if descriptor else size, points, self._element(kind), self._scalar(kind))
         if kind.tag in STRUCTS and depth < 2:
             for child in kind.iter_children():
                 offset = child.attributes.get("DW_AT_data_member_location")

@@ -97,8 +97,10 @@ def record(words: list[str], options: argparse.Namespace, output: str) -> int:
     recording = Recording(output)
     if recording.limit is not None:
         print(f"gompy record: {output}: ended at its limit of {recording.limit} bytes", file=sys.stderr)
-    elif not recording.whole:
-        print(f"gompy record: {output}: the program ended before its usual end", file=sys.stderr)
+    else:
+        for region in recording.regions:
+            if region.after is None:
+                print(f"gompy record: {output}: {region.name()} has not ended", file=sys.stderr)
     regions = len(recording.regions)
     print(f"gompy record: {output}: {regions} regions, {len(recording.data)} bytes", file=sys.stderr)
     return code

@@ -49,7 +49,11 @@ def parser() -> argparse.ArgumentParser:
 def add_measure(made: argparse.ArgumentParser) -> None:
     """The options that say what differs."""
     made.add_argument(
-        "--tolerance", type=tolerance, default=0.0, metavar="T", help="floating numbers may differ by T, from 1 on by T x"
+        "--tolerance",
+        type=tolerance,
+        default=0.0,
+        metavar="T",
+        help="floating numbers may differ by T, from 1 on by T x",
     )
     made.add_argument("--as", dest="scalar", choices=tuple(SCALARS), help="what unnamed memory is made of; else bytes")
 

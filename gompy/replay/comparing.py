@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gompy.replay.recording import Mapped, Name, Region, Span
+from gompy.replay.recording import Name, Region, Span
 
 CODES: Final = {"f4": "f", "f8": "d"} | {
     f"{letter}{size}": code.upper() if letter == "u" else code
@@ -30,11 +30,11 @@ class Measure:
 
     def same(self, a: Any, b: Any) -> bool:
         """Whether two values count as the same."""
-        if a == b or (a != a and b != b):
+        if a == b or (a != a and b != b):  # the same, or both no number
             return True
-        if not isinstance(a, float) or not math.isfinite(a) or not math.isfinite(b):
+        if not isinstance(a, float) or not isinstance(b, float) or not math.isfinite(a) or not math.isfinite(b):
             return False
-        return abs(a - b) <= self.tolerance * max(1.0, abs(a), abs(b))
+        return bool(abs(a - b) <= self.tolerance * max(1.0, abs(a), abs(b)))
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,13 @@ def pieces(region: Region, spans: list[Span]) -> Iterator[Piece]:
             yield Piece(index, 0, span.size, 0, None)
 
 
-def label(piece: Piece, spans: list[Span]) -> str:
-    """What a piece is called."""
+def label(piece: Piece, address: int) -> str:
+    """What a piece at a device address is called."""
     if piece.name is not None:
         return piece.name.name
     if piece.host:
         return f"{piece.size} bytes of host {piece.host:#x}"
-    return f"block of {piece.size} bytes at device {spans[piece.span].start:#x}"
+    return f"block of {piece.size} bytes at device {address:#x}"
 
 
 def compare(region: Region, before: list[bytes], now: list[bytes], measure: Measure) -> list[Difference]:
@@ -95,7 +95,7 @@ def compare(region: Region, before: list[bytes], now: list[bytes], measure: Meas
     for piece in pieces(region, spans):
         a = before[piece.span][piece.offset : piece.offset + piece.size]
         b = now[piece.span][piece.offset : piece.offset + piece.size]
-        difference = compare_piece(piece, label(piece, spans), a, b, measure)
+        difference = compare_piece(piece, label(piece, spans[piece.span].start), a, b, measure)
         if difference is not None:
             found.append(difference)
     return found
@@ -114,7 +114,7 @@ def compare_piece(piece: Piece, name: str, a: bytes, b: bytes, measure: Measure)
         x, y = a[start : min(start + CHUNK, size)], b[start : min(start + CHUNK, size)]
         if x == y:
             continue
-        for index, (one, other) in enumerate(zip(memoryview(x).cast(code), memoryview(y).cast(code), strict=True)):
+        for index, (one, other) in enumerate(zip(numbers(x, code), numbers(y, code), strict=True)):
             if one != other and not measure.same(one, other):
                 count += 1
                 first = start + index * unit if first < 0 else first
@@ -123,8 +123,14 @@ def compare_piece(piece: Piece, name: str, a: bytes, b: bytes, measure: Measure)
     if first < 0:
         first, count = size, 1
         code, unit = "B", 1
-    values = [shown(memoryview(data[first : first + unit]).cast(code)[0], code) for data in (a, b)]
-    return Difference(place(piece, name, first, unit), *values, count, len(a) // unit, name)
+    old, new = (shown(numbers(data[first : first + unit], code)[0], code) for data in (a, b))
+    return Difference(place(piece, name, first, unit), old, new, count, len(a) // unit, name)
+
+
+def numbers(data: bytes, code: str) -> Any:
+    """Bytes as numbers of a kind."""
+    view: Any = memoryview(data)
+    return view.cast(code)
 
 
 def shown(value: Any, code: str) -> str:
@@ -143,8 +149,3 @@ def place(piece: Piece, name: str, offset: int, unit: int) -> str:
     if piece.size == unit:
         return name
     return f"{name}, element {offset // unit + 1}" if unit > 1 else f"{name}, byte {offset}"
-
-
-def mapped_at(region: Region, target: int) -> Mapped | None:
-    """What is mapped at a device address."""
-    return next((item for item in region.objects if item.target <= target < item.target + max(item.size, 1)), None)

@@ -20,6 +20,10 @@ FOLDER: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__f
 PAGE: Final = mmap.PAGESIZE
 ACC_NVIDIA: Final = 5
 """acc_device_nvidia (GCC 12: libgomp/openacc.h)."""
+PROPERTY_MEMORY: Final = 1
+"""GOACC_PROPERTY_MEMORY (GCC 12: gomp-constants.h)."""
+ARENA: Final = 1 << 40
+"""What the address of the emulated MIC's memory is a multiple of, where nothing is in its way (device_layout.pxi)."""
 Pairs = list[tuple[int, int]]
 p, n, i = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 CALLS: Final = (
@@ -33,6 +37,7 @@ CALLS: Final = (
     ("host2dev", ctypes.c_bool, i, p, p, n),
     ("dev2host", ctypes.c_bool, i, p, p, n),
     ("run", None, i, p, p, p),
+    ("openacc_get_property", n, i, i),
     ("openacc_exec", None, p, n, p, p, p, p),
 )
 """Functions of a plugin (GCC 12: libgomp-plugin.h): name, result, arguments."""
@@ -186,13 +191,8 @@ class Plugged(Place):
         )
 
     def place(self, spans: list[tuple[int, int]]) -> list[int]:
-        # The emulated MIC has its memory at the same addresses in each process, and copies to any of them.
-        if self.kind == "intelmic":
-            first = self.calls["alloc"](0, 64)
-            base = (first or 0) & ~((1 << 40) - 1)
-            self.calls["free"](0, first)
-            if base and all(base <= start and start + size <= base + (1 << 36) for start, size in spans):
-                return [start for start, _ in spans]
+        if self.kind == "intelmic" and self._has_at_once(spans):
+            return [start for start, _ in spans]
         found = []
         for _, size in spans:
             block = self.calls["alloc"](0, size)
@@ -201,6 +201,16 @@ class Plugged(Place):
             found.append(block)
         self.blocks = found
         return found
+
+    def _has_at_once(self, spans: list[tuple[int, int]]) -> bool:
+        """Whether the emulated MIC has its memory where it had it, as it usually does: it copies to any of it."""
+        first = self.calls["alloc"](0, 64) or 0
+        self.calls["free"](0, first)
+        base = first & -ARENA
+        return first - base < 1 << 20 and all(
+            base <= start and start + size <= base + self.calls["openacc_get_property"](0, PROPERTY_MEMORY)
+            for start, size in spans
+        )
 
     def release(self) -> None:
         for block in self.blocks:
@@ -225,7 +235,9 @@ class Plugged(Place):
             at = ctypes.addressof(values)
             self.calls["openacc_exec"](function, len(words), at, at, ctypes.addressof(dims), None)
             return
-        limits = (ctypes.c_int64 * (len(region.limits) + 1))(*(limit if limit < 1 << 63 else 0 for limit in region.limits))
+        limits = (ctypes.c_int64 * (len(region.limits) + 1))(
+            *(limit if limit < 1 << 63 else 0 for limit in region.limits)
+        )
         self.calls["run"](0, function, arguments, ctypes.addressof(limits))
 
 

@@ -20,7 +20,9 @@ class Moves:
         self.moves = sorted(moves)
         self.starts = [move[0] for move in self.moves]
         self.moved = any(old != new for old, new, _ in self.moves)
-        self.highs = sorted({high for old, _, size in self.moves for high in range(old >> 32, ((old + size) >> 32) + 1)})
+        self.highs = sorted(
+            {high for old, _, size in self.moves for high in range(old >> 32, ((old + size) >> 32) + 1)}
+        )
 
     def reversed(self) -> Moves:
         """The way back."""

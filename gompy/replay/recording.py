@@ -194,10 +194,9 @@ class Recording:
         image.clang = line.get("clang") is True
         image.objects = [number(size) for size in line.get("objects", ())]
         image.variables = [text(name) for name in line.get("variables", ())]
-        image.functions = [
-            (text(name), *(number(n, 1 << 16) for n in dims)) for name, *dims in line.get("functions", ())
-        ]
-        if sum(image.objects) > follow or any(len(entry) != 4 for entry in image.functions):
+        for name, x, y, z in line.get("functions", ()):
+            image.functions.append((text(name), number(x, 1 << 16), number(y, 1 << 16), number(z, 1 << 16)))
+        if sum(image.objects) > follow:
             raise ValueError
         self.images[image.number] = image
 

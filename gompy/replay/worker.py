@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from gompy import UserError
 from gompy.replay.devices import Here, Place, Plugged, functions_of, variables_of
 from gompy.replay.moving import Moves
 from gompy.replay.recording import Image, Loaded, Recording, Region
+
+BLOCK: Final = 1 << 16
+"""What an argument block is kept apart from other memory by."""
 
 
 class Runner:
@@ -62,30 +65,33 @@ class Runner:
         blocks = [span for span in region.memory if span.start not in variables]
         if any(span.blob < 0 for span in region.memory):
             raise UserError("its memory is not in the recording")
-        at = dict(zip(blocks, self.device.place([(s.start, s.size) for s in blocks]), strict=True))
-        moves = [(span.start, new, span.size) for span, new in at.items()]
+        wanted = [(span.start, span.size) for span in blocks]
+        arguments = region.arguments
+        if not arguments and region.words:  # OpenACC's come without a block
+            arguments = (max((start + size for start, size in wanted), default=0) + 2 * BLOCK) & -BLOCK
+            wanted.append((arguments, 8 * len(region.words)))
+        at = list(zip(wanted, self.device.place(wanted), strict=True))
+        moves = [(start, new, size) for (start, size), new in at]
         moves += [(span.start, variables[span.start], span.size) for span in region.memory if span.start in variables]
         if image.number == loaded.image and image.kind == "intelmic":
             now = self.image_pairs(image)
             count = min(loaded.functions, len(now))
             moves += [(loaded.table[k][0], now[k][0], 0) for k in range(count)]
-        return self.launch(region, function, Moves(moves), all(span.start == new for span, new in at.items()))
+        found, pointers = self.launch(region, function, arguments, Moves(moves))
+        return found, {"same": all(start == new for (start, _), new in at), "pointers": pointers}
 
-    def launch(self, region: Region, function: int, moves: Moves, same: bool) -> tuple[list[bytes], dict[str, Any]]:
-        """Fill the memory, run, and fetch it."""
+    def launch(self, region: Region, function: int, arguments: int, moves: Moves) -> tuple[list[bytes], int]:
+        """Fill the memory, run, and fetch it; also how many pointers were moved."""
+        words = [moves.address(word) for word in region.words]
         pointers = 0
         for span in region.memory:
             data, count = moves.contents(self.recording.contents(span), span.start)
             pointers += count
             self.device.write(moves.address(span.start), data)
-        words = [moves.address(word) for word in region.words]
-        arguments = moves.address(region.arguments)
-        extra: list[int] = []
-        if not region.arguments and words:
-            extra = self.device.place([(1 << 20, 8 * len(words))])
-            arguments = extra[0]
-            self.device.write(arguments, b"".join(word.to_bytes(8, "little") for word in words))
-        self.device.run(function, arguments, region, words)
+        if not region.arguments:
+            self.device.write(moves.address(arguments), b"".join(word.to_bytes(8, "little") for word in words))
+            pointers += sum(old != new for old, new in zip(region.words, words, strict=True))
+        self.device.run(function, moves.address(arguments), region, words)
         back = moves.reversed()
         found = [
             back.contents(self.device.read(new, span.size), new)[0]
@@ -93,7 +99,7 @@ class Runner:
             for new in [moves.address(span.start)]
         ]
         self.device.release()
-        return found, {"same": same, "pointers": pointers}
+        return found, pointers
 
     def variables(self, region: Region, image: Image, loaded: Loaded) -> dict[int, int]:
         """Device addresses of the images' variables, then and now."""

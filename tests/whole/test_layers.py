@@ -36,9 +36,10 @@ MAY_IMPORT = {
     "gompy.remote": set[str](),
     "gompy.accel": {"gompy", "gompy.objects", "gompy.tools", "gompy.driver"},
     "gompy.check": {"gompy.abi", "gompy.tools"},
+    "gompy.replay": {"gompy", "gompy.abi", "gompy.objects", "gompy.check", "gompy.plugins"},
     "gompy.cli": {
         *("gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.driver", "gompy.accel", "gompy.check"),
-        *("gompy.regions", "gompy.opencl", "gompy.remote"),
+        *("gompy.regions", "gompy.opencl", "gompy.remote", "gompy.replay"),
     },
     "gompy.notebook": {"gompy", "gompy.cli"},
     "testsuite": {"gompy.dg", "gompy.driver"},

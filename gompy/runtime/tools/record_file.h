@@ -200,7 +200,9 @@ gompy_record_drop_block (int device, uintptr_t start)
     if (gompy_record.blocks[i].start == start && gompy_record.blocks[i].device == device
         && gompy_record.blocks[i].image < 0)
       {
-        gompy_record.blocks[i] = gompy_record.blocks[--gompy_record.num_blocks];
+        /* They stay in the order in which they were made.  */
+        memmove (gompy_record.blocks + i, gompy_record.blocks + i + 1,
+                 (--gompy_record.num_blocks - i) * sizeof *gompy_record.blocks);
         return;
       }
 }
@@ -208,9 +210,11 @@ gompy_record_drop_block (int device, uintptr_t start)
 static void
 gompy_record_drop_image (int device, int image)
 {
-  for (size_t i = gompy_record.num_blocks; i-- > 0;)
-    if (gompy_record.blocks[i].image == image && gompy_record.blocks[i].device == device)
-      gompy_record.blocks[i] = gompy_record.blocks[--gompy_record.num_blocks];
+  size_t kept = 0;
+  for (size_t i = 0; i < gompy_record.num_blocks; i++)
+    if (gompy_record.blocks[i].image != image || gompy_record.blocks[i].device != device)
+      gompy_record.blocks[kept++] = gompy_record.blocks[i];
+  gompy_record.num_blocks = kept;
 }
 
 /* Note an entry of a directive.  */

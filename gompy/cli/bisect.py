@@ -1,0 +1,118 @@
+"""``gompy bisect --on A --against B PROG``: a program on two devices, and the first region whose results differ.
+
+Exit status: 0 nothing differs; 1 something does; 2 nothing could be compared, or usage; 126 and 127 as gompy run's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Final
+
+from gompy import UserError
+from gompy.cli.record import LIMIT, count, limits, run_recorded, size
+from gompy.cli.replay import KINDS, SCALARS, add_measure
+from gompy.cli.run_program import RunError
+from gompy.tools.toolmain import one_line
+
+if TYPE_CHECKING:
+    from gompy.replay.recording import Recording
+
+EXIT_USAGE: Final = 2
+VIRTUAL: Final = {"GOMPY_PLUGINS": "python", "GOMPY_PYTHON_DEVICE": "gompy.virtual:Virtual", "GOMPY_VIRTUAL": "memory"}
+"""The device that runs the image's code in the program's process."""
+EXAMPLES: Final = """\
+examples:
+  gompy bisect --on nvptx --against intelmic ./prog 100
+  gompy bisect --on nvptx --against host --tolerance 1e-6 ./prog
+
+exit status: 0 nothing differs; 1 something does; 2 nothing could be compared, or usage"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    made = argparse.ArgumentParser(
+        prog="gompy bisect",
+        usage="gompy bisect --on A --against B [options] PROG [ARG...]",
+        description="Run a program on two devices and name the first region and element that differ.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    made.add_argument("--on", choices=KINDS, required=True, help="the device that is looked at")
+    made.add_argument("--against", choices=KINDS, required=True, help="the one whose results are taken for right")
+    add_measure(made)
+    made.add_argument("--only", default="", metavar="NAME", help="only regions whose function's name has NAME in it")
+    made.add_argument("--first", type=count, metavar="N", help="only the first N of them")
+    made.add_argument(
+        "--max-bytes", type=size, default=size(LIMIT), metavar="N", help=f"of each recording; K, M, G ({LIMIT})"
+    )
+    made.add_argument("command", metavar="PROG", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return made
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with its arguments (without ``gompy bisect``); the exit status."""
+    made = parser()
+    options = made.parse_args(argv)
+    words = options.command[1:] if options.command[:1] == ["--"] else options.command
+    if not words:
+        made.error("which program? (gompy bisect --on A --against B [options] PROG [ARG...])")
+    if options.on == options.against:
+        made.error("--on and --against are the same")
+    try:
+        with tempfile.TemporaryDirectory(prefix="gompy-bisect-") as folder:
+            return bisected(words, options, folder)
+    except RunError as error:
+        return complain(str(error), error.status)
+    except UserError as error:
+        return complain(str(error), EXIT_USAGE)
+    except OSError as error:
+        return complain(f"{error.filename}: {error.strerror}", EXIT_USAGE)
+
+
+def complain(text: str, status: int) -> int:
+    """One line; the status."""
+    print(f"gompy bisect: error: {one_line(text)}", file=sys.stderr)
+    return status
+
+
+def recorded(words: list[str], options: argparse.Namespace, kind: str, folder: str) -> tuple[Recording, int]:
+    """A run on a kind of device."""
+    from gompy.replay.recording import Recording
+
+    env = limits(options)
+    if kind == "host":
+        env |= VIRTUAL
+    path = os.path.join(folder, kind)
+    code = run_recorded(words, None if kind == "host" else kind, path, env)
+    return Recording(path), code
+
+
+def bisected(words: list[str], options: argparse.Namespace, folder: str) -> int:
+    """Run twice, compare, tell; the exit status."""
+    from gompy.replay.bisecting import bisect
+    from gompy.replay.comparing import Measure
+
+    first, code = recorded(words, options, options.on, folder)
+    second, other = recorded(words, options, options.against, folder)
+    for recording in (first, second):
+        if recording.limit is not None:
+            print(f"gompy bisect: a recording ended at its limit of {recording.limit} bytes", file=sys.stderr)
+    if code != other:
+        print(f"gompy bisect: exit status {code} on {options.on}, {other} on {options.against}", file=sys.stderr)
+    found, compared = bisect(first, second, Measure(options.tolerance, SCALARS.get(options.scalar, "")))
+    if found is None:
+        print(f"gompy bisect: {compared} regions, none differs between {options.on} and {options.against}")
+        return 0
+    region = found.region
+    where = f"{region.place}: {region.name()}" if region.place else region.name()
+    print(f"{where}: {found.why or f'the first difference is {found.when} it'}")
+    for difference in found.differences:
+        print(f"  {difference.text(options.on, options.against)}")
+    if found.when == "before" and not found.why:
+        print("  so the host, or a region that is not recorded, has made it")
+    print(f"gompy bisect: {compared} regions before it do not differ")
+    return 1

@@ -1,0 +1,99 @@
+"""Two recordings of one program, of different devices: the first region whose memory differs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gompy.replay.comparing import Difference, Measure, Piece, compare_piece, label
+from gompy.replay.moving import Moves
+from gompy.replay.recording import Mapped, Recording, Region, Span
+
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where two runs part: a region of the first, whether before or after it, and what differs."""
+
+    region: Region
+    when: str
+    differences: list[Difference]
+    why: str = ""
+
+
+def keyed(region: Region) -> dict[Key, Mapped]:
+    """What is mapped, by what it is in any run: the entry of its directive, else its name."""
+    by_target: dict[int, Key] = {}
+    for entry in region.maps:
+        for item in region.objects:
+            if item.target <= entry[4] < item.target + max(item.size, 1):
+                by_target.setdefault(item.target, ("entry", entry[0], item.size))
+    found: dict[Key, Mapped] = {}
+    times: Counter[Key] = Counter()
+    for item in region.objects:
+        name = region.names.get(item.host)
+        key = by_target.get(item.target) or ("name", name.name if name is not None else "", item.size)
+        times[key] += 1
+        found[(*key, times[key])] = item
+    variables = {pair[0] for loaded in region.loaded for pair in loaded.table[loaded.functions :]}
+    for span in region.memory:
+        inside = any(span.start <= item.target < span.start + max(span.size, 1) for item in region.objects)
+        if not inside and span.start not in variables and span.start != region.arguments:
+            times["block", span.size] += 1  # the program's own, in the order in which it made them
+            found["block", span.size, times["block", span.size]] = Mapped(0, span.size, span.start)
+    return found
+
+
+def contents_of(recording: Recording, spans: list[Span], item: Mapped) -> bytes | None:
+    """What is in mapped memory; None: that is not recorded."""
+    for span in spans:
+        if span.blob >= 0 and span.start <= item.target and item.target + item.size <= span.start + span.size:
+            at = item.target - span.start
+            return recording.contents(span)[at : at + item.size]
+    return None
+
+
+def differences(
+    first: tuple[Recording, Region, list[Span]], second: tuple[Recording, Region, list[Span]], measure: Measure
+) -> Iterator[Difference]:
+    """What differs of the memory of a region on two devices; pointers to the same count as the same."""
+    ours, theirs = keyed(first[1]), keyed(second[1])
+    both = [(item, theirs[key]) for key, item in ours.items() if key in theirs and theirs[key].size == item.size]
+    moves = Moves([(b.target, a.target, a.size) for a, b in both])
+    hosts = Moves([(b.host, a.host, a.size) for a, b in both if a.host])
+    for a, b in both:
+        left, right = contents_of(first[0], first[2], a), contents_of(second[0], second[2], b)
+        if left is None or right is None or left == right:
+            continue
+        right = hosts.contents(moves.contents(right, b.target)[0], b.target)[0]
+        name = first[1].names.get(a.host)
+        piece = Piece(0, 0, a.size, a.host, name)
+        text = label(piece, a.target)
+        difference = compare_piece(piece, text, left, right, measure)
+        if difference is not None:
+            yield difference
+
+
+def bisect(first: Recording, second: Recording, measure: Measure) -> tuple[Found | None, int]:
+    """The first difference, if there is one, and how many regions were compared."""
+    number = 0
+    for a, b in zip(first.regions, second.regions, strict=False):
+        if a.function != b.function:
+            return Found(a, "before", [], f"the other run launches {b.function or '?'} next"), number
+        found = list(differences((first, a, a.memory), (second, b, b.memory), measure))
+        if found:
+            return Found(a, "before", found), number
+        if a.after is None or b.after is None:
+            if first.limit is None and second.limit is None and (a.after is None) != (b.after is None):
+                return Found(a, "after", [], "only one of the runs came to its end"), number
+            return None, number
+        found = list(differences((first, a, a.after), (second, b, b.after), measure))
+        if found:
+            return Found(a, "after", found), number
+        number += 1
+    longer = first if len(first.regions) > number else second
+    if len(longer.regions) > number and first.limit is None and second.limit is None:
+        return Found(longer.regions[number], "before", [], "only one of the runs launches it"), number
+    return None, number

@@ -1,0 +1,212 @@
+"""``gompy record``, ``gompy replay``, ``gompy bisect`` with programs of each language on each device."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from driver_tools import ROOT, Tools, has_all, needs
+from nvptx_tools import has_compiler
+
+from gompy.replay.recording import Recording
+
+pytestmark = has_all
+SAMPLES = Path(__file__).parent / "programs"
+GPU = {"GOMPY_CUDA": "emulated", "GOMPY_CUDA_MEMORY": "256M"}
+BOTH = "-foffload=intelmic,nvptx-none"
+LANGUAGES = [
+    pytest.param("lists.cc", "-fopenmp", id="cxx", marks=needs("g++")),
+    pytest.param("sums.f90", "-fopenmp", id="fortran", marks=needs("gfortran")),
+    pytest.param("queue.c", "-fopenacc", id="openacc"),
+]
+COMPILERS = {".c": "gompcc", ".cc": "gompc++", ".f90": "gompfortran"}
+
+
+def build(tools: Tools, name: str, *options: str) -> Path:
+    """Compile one of the programs; the program."""
+    source = tools.work / name
+    shutil.copy(SAMPLES / name, source)
+    tools.ok(COMPILERS[source.suffix], "-g", *options, source, "-o", source.with_suffix(""))
+    return source.with_suffix("")
+
+
+@pytest.fixture(scope="module")
+def made(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program with the regions of most tests."""
+    return build(Tools(bin_folder, tmp_path_factory.mktemp("steps")), "steps.c", "-fopenmp")
+
+
+@pytest.fixture
+def tools(bin_folder: Path, tmp_path: Path, made: Path) -> Tools:
+    """The commands, and the program `steps` in their folder."""
+    shutil.copy(made, tmp_path)
+    return Tools(bin_folder, tmp_path)
+
+
+def record(tools: Tools, *words: str, status: int = 0) -> tuple[str, str]:
+    """What gompy record prints."""
+    done = tools.run("gompy", "record", *words)
+    assert done.returncode == status, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_a_recording_replays_as_recorded(tools: Tools) -> None:
+    """In an emulated MIC and in a process of this machine, without the program."""
+    out, told = record(tools, "-o", "r", "./steps")
+    assert out == "6 12\n" and told.startswith("gompy record: r: 3 regions, ")
+    (tools.work / "steps").unlink()
+    for where in ("intelmic", "host"):
+        lines = tools.ok("gompy", "replay", "--on", where, "r").splitlines()
+        wanted = [
+            f"steps.c:21: region 0 main._omp_fn.0 on {where}: as recorded",
+            f"steps.c:23: region 1 main._omp_fn.1 on {where}: as recorded",
+            f"steps.c:12: region 2 add_up._omp_fn.0 on {where}: as recorded",
+        ]
+        assert lines == wanted
+
+
+def test_a_recording_names_its_variables(tools: Tools) -> None:
+    record(tools, "./steps")
+    lines = tools.ok("gompy", "replay", "--list", "--region", "2", "steps.recording").splitlines()
+    assert lines[0] == "steps.c:12: region 2 add_up._omp_fn.0 on intelmic"
+    assert {line.partition(":")[0].strip() for line in lines[1:]} == {"factor", "x", "sum"}
+
+
+def test_what_differs_is_named(tools: Tools) -> None:
+    """A result that is changed in the file is one that the replay does not give."""
+    record(tools, "-o", "r", "./steps")
+    path = tools.work / "r"
+    recording = Recording(str(path))
+    region = recording.regions[0]
+    assert region.after is not None
+    item = next(item for item in region.objects if region.names[item.host].name == "x")
+    span = next(span for span in region.after if span.start <= item.target < span.start + span.size)
+    at = recording.blobs[span.blob][0] + item.target - span.start + 8
+    content = bytearray(path.read_bytes())
+    content[at : at + 8] = b"\0" * 8
+    path.write_bytes(content)
+    done = tools.run("gompy", "replay", "--region", "0", "r")
+    assert done.returncode == 1 and done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "steps.c:21: region 0 main._omp_fn.0 on intelmic: differs",
+        "  x[1]: recorded 0, now 2; 1 of 3 elements of x differ",
+    ]
+    assert tools.run("gompy", "replay", "--region", "0", "--tolerance", "2", "r").returncode == 0
+
+
+def test_regions_are_chosen(tools: Tools) -> None:
+    _, told = record(tools, "-o", "r", "--only", "add_up", "./steps")
+    assert told.startswith("gompy record: r: 1 regions, ")
+    assert tools.ok("gompy", "replay", "r") == "steps.c:12: region 0 add_up._omp_fn.0 on intelmic: as recorded\n"
+    _, told = record(tools, "-o", "r", "--first", "2", "./steps")
+    assert told.startswith("gompy record: r: 2 regions, ")
+    before = (tools.work / "r").read_bytes()
+    _, told = record(tools, "-o", "r", "--only", "nothing", "./steps", status=2)
+    assert told == ("gompy record: error: nothing was recorded: no region that is wanted was launched on a device\n")
+    assert (tools.work / "r").read_bytes() == before
+
+
+def test_a_recording_ends_at_its_limit(tools: Tools) -> None:
+    _, told = record(tools, "-o", "r", "--first", "1", "./steps")
+    limit = (tools.work / "r").stat().st_size
+    out, told = record(tools, "-o", "r", "--max-bytes", str(limit), "./steps")
+    assert out == "6 12\n"
+    assert told.splitlines()[0] == f"gompy record: r: ended at its limit of {limit} bytes"
+    assert (tools.work / "r").stat().st_size <= limit + 1000
+    assert "region 0 main._omp_fn.0 on intelmic: as recorded" in tools.run("gompy", "replay", "r").stdout
+
+
+def test_a_region_that_ends_the_program_is_in_the_recording(tools: Tools) -> None:
+    """With its memory before; it ends the replay, and the regions after it are run all the same."""
+    _, told = record(tools, "-o", "r", "./steps", "x", status=1)
+    assert "gompy record: r: region 2 add_up._omp_fn.0 has not ended\n" in told
+    assert len(Recording(str(tools.work / "r")).regions) == 3
+    done = tools.run("gompy", "replay", "--region", "2", "--region", "0", "r")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 2
+    assert lines[0].startswith("steps.c:12: region 2 add_up._omp_fn.0 on intelmic: not run: the region ended its proc")
+    assert lines[1] == "steps.c:21: region 0 main._omp_fn.0 on intelmic: as recorded"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "text"),
+    [
+        (("record", "./nothing"), 127, "gompy record: error: ./nothing: "),
+        (("record", "-o", "no/r", "./steps"), 2, "gompy record: error: "),
+        (("record", "--first", "0", "./steps"), 2, "'0' is no number of regions"),
+        (("record", "--max-bytes", "1T", "./steps"), 2, "'1T' is no number of bytes"),
+        (("replay", "steps"), 2, "gompy replay: error: steps: no recording of gompy record"),
+        (("replay", "nothing"), 2, "gompy replay: error: nothing: No such file or directory"),
+        (("replay", "."), 2, "gompy replay: error: .: "),
+        (("replay", "--tolerance", "-1", "steps"), 2, "'-1' is no tolerance"),
+        (("bisect", "--on", "host", "--against", "host", "./steps"), 2, "--on and --against are the same"),
+        (("bisect", "--on", "nvptx", "--against", "host", "./steps"), 126, "it has no code for nvptx, only for intel"),
+    ],
+    ids=["none", "folder", "first", "bytes", "foreign", "missing", "dir", "tolerance", "same", "no-code"],
+)
+def test_errors_are_one_line(tools: Tools, words: tuple[str, ...], status: int, text: str) -> None:
+    done = tools.run("gompy", *words)
+    assert text in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == status
+
+
+def test_a_program_without_regions_leaves_no_file(tools: Tools) -> None:
+    source = tools.write("plain.c", "int main (void) { return 0; }")
+    tools.ok("gompcc", "-fopenmp", source, "-o", "plain")
+    assert tools.run("gompy", "record", "-o", "r", "./plain").returncode != 0
+    assert not (tools.work / "r").exists()
+    assert [path.name for path in tools.work.iterdir() if path.name.startswith(".gompy")] == []
+
+
+def test_two_devices_agree(tools: Tools) -> None:
+    done = tools.run("gompy", "bisect", "--on", "intelmic", "--against", "host", "./steps")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("gompy bisect: 3 regions, none differs between intelmic and host\n")
+
+
+@pytest.mark.parametrize(("name", "flag"), LANGUAGES)
+def test_each_language_replays(tools: Tools, name: str, flag: str) -> None:
+    """Pointers, lists on the device, descriptors, queues, nowait."""
+    program = build(tools, name, flag)
+    record(tools, "-o", "r", f"./{program.name}")
+    for where in ("intelmic", "host"):
+        lines = tools.ok("gompy", "replay", "--on", where, "r").splitlines()
+        assert lines and all(line.endswith(f" on {where}: as recorded") for line in lines)
+
+
+@has_compiler
+@pytest.mark.parametrize(("name", "flag"), [pytest.param("steps.c", "-fopenmp", id="c"), *LANGUAGES])
+def test_recordings_go_from_device_to_device(tools: Tools, name: str, flag: str) -> None:
+    """A region of the MIC runs on the emulated GPU and the other way round; pointers go along."""
+    tools.env |= GPU
+    program = build(tools, name, flag, BOTH)
+    for device in ("intelmic", "nvptx"):
+        record(tools, "-o", device, "--device", device, f"./{program.name}")
+        for where in ("nvptx", "intelmic", "host"):
+            lines = tools.ok("gompy", "replay", "--on", where, "--tolerance", "1e-5", device).splitlines()
+            assert lines and all(f" on {where}: as recorded" in line for line in lines)
+
+
+@has_compiler
+def test_bisect_names_the_first_element(tools: Tools) -> None:
+    """A GPU rounds once where the MIC rounds twice."""
+    tools.env |= GPU
+    shutil.copy(ROOT / "docs" / "programs" / "thirds.c", tools.work)
+    tools.ok("gompcc", "-O2", "-g", "-fopenmp", BOTH, "thirds.c", "-o", "thirds")
+    done = tools.run("gompy", "bisect", "--on", "nvptx", "--against", "intelmic", "./thirds")
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.splitlines()[2:] == [
+        "thirds.c:14: region 1 main._omp_fn.2: the first difference is after it",
+        "  y[1]: nvptx 0.0333333313, intelmic 0.0333333015; 956 of 1000 elements of y differ",
+        "gompy bisect: 1 regions before it do not differ",
+    ]
+
+
+@has_compiler
+def test_pointers_to_memory_of_the_program_are_the_same_on_two_devices(tools: Tools) -> None:
+    """What omp_target_alloc gave, and a list in it."""
+    tools.env |= GPU
+    program = build(tools, "lists.cc", "-fopenmp", BOTH)
+    done = tools.run("gompy", "bisect", "--on", "nvptx", "--against", "intelmic", f"./{program.name}")
+    assert done.returncode == 0, done.stdout + done.stderr
