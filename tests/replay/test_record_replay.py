@@ -60,7 +60,7 @@ def test_a_recording_replays_as_recorded(tools: Tools) -> None:
         lines = tools.ok("gompy", "replay", "--on", where, "r").splitlines()
         wanted = [
             f"steps.c:21: region 0 main._omp_fn.0 on {where}: as recorded",
-            f"steps.c:23: region 1 main._omp_fn.1 on {where}: as recorded",
+            f"steps.c:24: region 1 main._omp_fn.1 on {where}: as recorded",
             f"steps.c:12: region 2 add_up._omp_fn.0 on {where}: as recorded",
         ]
         assert lines == wanted

@@ -1,6 +1,6 @@
-/* The file of `gompy record`: lines of JSON, some with raw bytes behind them.  docs/replay.md has its layout, gompy/replay
-   reads it.  Each line is written at once, so a program that ends in a region leaves a file of whole lines.  Included
-   once, by libgompy.pyx.  */
+/* The file of `gompy record`: lines of JSON, some with raw bytes behind them.  docs/replay.md has its layout,
+   gompy/replay reads it.  Each line is written at once, so a program that ends in a region leaves a file of whole lines.
+   Included once, by libgompy.pyx.  */
 #ifndef GOMPY_RECORD_FILE_H
 #define GOMPY_RECORD_FILE_H
 
@@ -57,7 +57,7 @@ static __thread struct
   struct gompy_record_entry *entries;
 } gompy_record_maps;
 
-/* --- lines ---------------------------------------------------------------------------------------------------------- */
+/* --- lines -------------------------------------------------------------------------------------------------------- */
 
 /* Nothing more is written; the program goes on.  */
 static void
@@ -172,7 +172,7 @@ gompy_record_open (const char *path, uint64_t limit)
   return gompy_record.fd >= 0;
 }
 
-/* --- what is there -------------------------------------------------------------------------------------------------- */
+/* --- what is there ------------------------------------------------------------------------------------------------ */
 
 static void
 gompy_record_add_block (int device, uintptr_t start, size_t size, int image)

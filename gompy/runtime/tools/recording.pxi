@@ -1,5 +1,5 @@
-# `gompy record`: each region that is launched, with the device's memory before and after, in a file (record_file.h).  While
-# that is on, regions run one after another: launches of other threads, of queues and of nowait wait.
+# `gompy record`: each region that is launched, with the device's memory before and after, in a file (record_file.h).
+# While that is on, regions run one after another: launches of other threads, of queues and of nowait wait.
 
 cdef extern from "tools/record_file.h" nogil:
     struct gompy_record_block:
@@ -131,8 +131,8 @@ cdef void record_images() noexcept nogil:
     cdef const OffloadImage *image
     while recorded_images < num_offload_images and gompy_record_has_room(1 << 12):
         image = &offload_images[recorded_images]
-        gompy_record_put(b"{\"is\": \"image\", \"image\": %d, \"type\": %d, \"version\": %u", recorded_images, image.type,
-                         image.version)
+        gompy_record_put(b"{\"is\": \"image\", \"image\": %d, \"type\": %d, \"version\": %u", recorded_images,
+                         image.type, image.version)
         if image.type == GOMP_DEVICE_INTEL_MIC:
             record_mic_image(image, <const TargetData *> image.target_data)
         elif image.type == GOMP_DEVICE_NVIDIA_PTX:
