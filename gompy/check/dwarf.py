@@ -238,9 +238,10 @@ class Source:
                 break
             kind = self._type(kind)
         encoding = kind.attributes.get("DW_AT_encoding") if kind is not None else None
-        letter = ENCODINGS.get(encoding.value, "") if encoding is not None else ""
-        size = self.size(kind) // (2 if letter and encoding.value == COMPLEX else 1)
-        return f"{letter}{size}" if letter and size in (1, 2, 4, 8) else ""
+        if encoding is None or encoding.value not in ENCODINGS:
+            return ""
+        letter, size = ENCODINGS[encoding.value], self.size(kind) // (2 if encoding.value == COMPLEX else 1)
+        return f"{letter}{size}" if size in ((4, 8) if letter == "f" else (1, 2, 4, 8)) else ""
 
     def _members(self, name: str, address: int, kind: Any, depth: int) -> Iterator[Variable]:
         if kind is None:

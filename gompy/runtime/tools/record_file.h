@@ -1,6 +1,6 @@
 /* The file of `gompy record`: lines of JSON, some with raw bytes behind them.  docs/replay.md has its layout,
-   gompy/replay reads it.  Each line is written at once, so a program that ends in a region leaves a file of whole lines.
-   Included once, by libgompy.pyx.  */
+   gompy/replay reads it.  Each line is written at once, so a program that ends in a region leaves a file of whole
+   lines.  Included once, by libgompy.pyx.  */
 #ifndef GOMPY_RECORD_FILE_H
 #define GOMPY_RECORD_FILE_H
 
