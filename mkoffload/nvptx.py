@@ -49,6 +49,12 @@ NO_VERIFY = "-Wa,--no-verify"
 sm_35 that GCC 12 writes for.  The driver compiles PTX of any age.  First on the line: a user's -Wa,--verify wins."""
 REVERSE_TARGET = "-march=sm_35"
 """What reverse offload needs at least; the compilers of GCC 13 and 14 write for less by default."""
+TOO_OLD_TARGET = "sm_30"
+TOO_OLD = (
+    "'omp requires reverse_offload' requires at least 'sm_35' for "
+    f"'-foffload-options={TARGET_NVPTX}=-march=' - disabling offload-code generation for this device type"
+)
+"""As GCC's mkoffload says it in the C locale (config/nvptx/mkoffload.cc); its tests look for that."""
 NRV_FAILED = "internal compiler error: in execute, at tree-nrv.cc:"
 """GCC 12's accelerator compiler fails in that pass on Fortran functions of a derived type."""
 ALIAS_REFUSED = "error: alias definitions not supported in this configuration"
@@ -176,6 +182,15 @@ class Image:
         """Whether regions call functions of the host's."""
         return bool(self.registered.requires & GOMP_REQUIRES_REVERSE_OFFLOAD)
 
+    def too_old(self) -> bool:
+        """Whether the architecture that is asked for cannot call the host, and regions of the program do; told."""
+        words = self.options.words
+        asked = [word.partition("=")[2] for word in words if word.startswith(("-march=", "-misa="))]
+        if not (self.reverse and asked and asked[-1] == TOO_OLD_TARGET):
+            return False
+        self.log.warning(TOO_OLD)
+        return True
+
     def libraries(self) -> list[str]:
         """Fortran's library if the objects call for it, the mathematical one, that of the atomic operations, and ours.
 
@@ -229,12 +244,6 @@ class Image:
         self.log.text(errors)
         with open(output, "rb") as file:
             image = split(file.read(), output)
-        names = [name for name, _ in image.functions]
-        nohost: list[str | None] = [n if n.endswith("$nohost") or "$nohost$" in n else None for n in names]
-        if self.reverse and any(nohost):
-            image.objects.append(table_object(image, FUNCTION_TABLE, nohost))
-        if image.indirect:
-            image.objects.append(table_object(image, INDIRECT_TABLE, [*image.indirect]))
         for shared in image.shared:
             place = f"{shared.place}: " if shared.place else ""
             self.log.warning(f"{place}{SHARED.format(host_spelling(shared.function))}")
@@ -367,6 +376,18 @@ class Image:
             complain(self.request.output, what, host, names, made.rule)
         return made
 
+    def add_tables(self, image: PtxImage) -> None:
+        """Objects with the addresses of functions, in the order of the tables as the host has them.
+
+        May raise ToolError.
+        """
+        names = [name for name, _ in image.functions]
+        nohost: list[str | None] = [n if n.endswith("$nohost") or "$nohost$" in n else None for n in names]
+        if self.reverse and any(nohost):
+            image.objects.append(table_object(image, FUNCTION_TABLE, nohost))
+        if image.indirect:
+            image.objects.append(table_object(image, INDIRECT_TABLE, [*image.indirect]))
+
     def pack(self, image: PtxImage) -> None:
         """The host object."""
         code = self.job.path(".ptx")
@@ -390,10 +411,13 @@ def build(request: Request, temps: Temps) -> Made | None:
         return None
     try:
         image = Image(request, options, temps)
+        if image.too_old():
+            return None
         compiled = image.compile()
         if compiled is None:
             return None
         made = image.check(compiled)
+        image.add_tables(compiled)
         if any(item.has_initialisers for item in image.inputs):
             from mkoffload.initialisers import in_objects, warnings
 

@@ -21,4 +21,9 @@ extern int GOMP_PLUGIN_acc_default_dim (unsigned) __attribute__ ((weak));
 extern void gompy_target_rev (int type, int number, uint64_t function, uint64_t mapnum, uint64_t addresses,
                               uint64_t sizes, uint64_t kinds) __attribute__ ((weak));
 
+/* The same of libgomp since GCC 13, for a device by the runtime's number.  The last three tell how to copy, GCC 13's
+   two functions and a word for them, GCC 14's a queue; NULL is for the plugin's usual ones.  */
+extern void GOMP_PLUGIN_target_rev (uint64_t function, uint64_t mapnum, uint64_t addresses, uint64_t sizes,
+                                    uint64_t kinds, int number, void *, void *, void *) __attribute__ ((weak));
+
 #endif

@@ -15,6 +15,10 @@ cdef extern from "gompy/native/plugin.h" nogil:
     void (*gompy_target_rev)(
         int type, int number, uint64_t function, uint64_t mapnum, uint64_t addresses, uint64_t sizes, uint64_t kinds
     ) noexcept nogil
+    void (*GOMP_PLUGIN_target_rev)(
+        uint64_t function, uint64_t mapnum, uint64_t addresses, uint64_t sizes, uint64_t kinds, int number, void *,
+        void *, void *
+    ) noexcept nogil
 
 cdef struct ImageRange:
     # The head of an intelmic image's target data (docs/internals.md).

@@ -22,6 +22,7 @@ cdef struct Function:
     CUfunction handle
     const Launch *launch
     unsigned shared  # bytes of dynamic shared memory of an OpenMP region
+    bint calls_host  # regions of its image may call the host
     int registers
     int max_threads
     int occupancy_limit  # the last question to the driver's occupancy calculator, and its answer; 0: not asked yet
@@ -33,6 +34,7 @@ cdef struct LoadedImage:
     CUmodule module
     Function *functions
     CUdeviceptr indirect  # the map of indirect functions, or 0
+    bint calls_host
     LoadedImage *next
 
 cdef struct Block:
@@ -43,6 +45,15 @@ cdef struct Block:
     Block *before  # of those kept, in the chain
     Block *older  # of those kept, by time of release
     Block *newer
+
+cdef struct HostCall:
+    # GCC: struct rev_offload (config/nvptx/libgomp-nvptx.h).
+    uint64_t function  # 0: nothing to do
+    uint64_t mapnum
+    uint64_t addresses
+    uint64_t sizes
+    uint64_t kinds
+    int device  # the runtime's number
 
 cdef struct Device:
     int number
@@ -76,6 +87,11 @@ cdef struct Device:
     CUdeviceptr stacks
     size_t stacks_size
     size_t warp_stack  # bytes a warp that its images need; 0: STACK_SIZE will do
+    HostCall *calls  # what a region has the host run; NULL: no image has such regions
+    CUstream call_stream  # of these regions: nothing waits for it
+    CUevent call_ready
+    bint calling  # such a region runs
+    pthread_mutex_t free_lock  # guards that, and is held while the driver frees
 
 cdef Device *devices[MAX_DEVICES]
 cdef pthread_mutex_t devices_lock

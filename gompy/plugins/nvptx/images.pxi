@@ -248,11 +248,12 @@ cdef bint version_fits(unsigned version) noexcept nogil:
     return True
 
 
-cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair **table,
+cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair **table, uint64_t **reverse,
                     const uint64_t *indirect) noexcept nogil:
     """Load an image; the number of pairs (functions, variables, the device's number or ICVs), or -1 after a message.
 
-    ``indirect``: the host's table of indirect functions, or NULL.
+    ``reverse``: where the table of functions goes that the host runs for regions, or NULL.  ``indirect``: the host's
+    table of indirect functions, or NULL.
     """
     cdef unsigned lib = version >> 16
     cdef unsigned i
@@ -276,10 +277,13 @@ cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair *
         if (find_functions(image, loaded.module, loaded.functions, pairs)
                 and find_variables(image, loaded.module, pairs + image.num_functions)
                 and set_clock_tick(d, loaded.module)
+                and (reverse == NULL or lib < GOMP_VERSION_REQUIRES_MASK
+                     or connect_calls(d, loaded, image.num_functions, reverse))
                 and (indirect == NULL or lib < GOMP_VERSION_INDIRECT_FUNCS or image.num_indirect == 0
                      or map_indirect(image, loaded, indirect))):
-            for i in range(image.num_functions if lib >= GOMP_VERSION_INDIRECT_FUNCS else 0):
-                loaded.functions[i].shared = shared_pool()
+            for i in range(image.num_functions):
+                loaded.functions[i].shared = shared_pool() if lib >= GOMP_VERSION_INDIRECT_FUNCS else 0
+                loaded.functions[i].calls_host = loaded.calls_host
             last = &pairs[count - 1]
             last.start = last.end = 0
             if cuda.module_global(&address, &size, loaded.module, icvs) == CUDA_SUCCESS:
@@ -320,9 +324,10 @@ cdef bint unload_image(int n, unsigned version, const TargetData *image) noexcep
     found = at[0]
     if found != NULL:
         at[0] = found.next
-        good = given_back(cuda.module_unload(found.module), b"cuModuleUnload")
-        if found.indirect:
-            good = given_back(cuda.mem_free(found.indirect), b"cuMemFree") and good
+        if not d.calling:  # else it is left to the end: the driver would wait for the region
+            good = given_back(cuda.module_unload(found.module), b"cuModuleUnload")
+            if found.indirect:
+                good = given_back(cuda.mem_free(found.indirect), b"cuMemFree") and good
         free(found.functions)
         free(found)
     pthread_mutex_unlock(&d.image_lock)

@@ -112,15 +112,67 @@ cdef bint need_stacks(Device *d, size_t size) noexcept nogil:
     return False
 
 
+cdef CUresult launch_region(Function *f, int teams, int threads, void *variables, CUdeviceptr stacks, size_t stack,
+                            CUstream stream) noexcept nogil:
+    """Queue a region whose warps have a stack of that size each."""
+    cdef CUdeviceptr block[3]
+    cdef size_t size = sizeof(block)
+    cdef void *config[5]
+    GOMP_PLUGIN_debug(0, b"  GOMP_OFFLOAD_run: kernel %s: launch [(teams: %u), 1, 1] [(lanes: 32), (threads: %u), 1]\n",
+                      f.launch.name, <unsigned> teams, <unsigned> threads)
+    block[0] = <CUdeviceptr> <uintptr_t> variables
+    block[1] = stacks
+    block[2] = stack
+    config[0] = <void *> <size_t> CU_LAUNCH_PARAM_BUFFER_POINTER
+    config[1] = block
+    config[2] = <void *> <size_t> CU_LAUNCH_PARAM_BUFFER_SIZE
+    config[3] = &size
+    config[4] = <void *> <size_t> CU_LAUNCH_PARAM_END
+    return cuda.launch(f.handle, teams, 1, 1, WARP, threads, 1, f.shared, stream, NULL, config)
+
+
+cdef void run_within(Device *d, Function *f, int teams, int threads, void *variables, size_t stack) noexcept nogil:
+    """A region that the host's function starts, while the region that has called it waits: beside that one."""
+    cdef CUdeviceptr stacks
+    cdef CUstream stream = NULL
+    cdef CUresult rc
+    must_succeed(cuda.stream_synchronize(NULL), b"cuStreamSynchronize")  # copies may still be under way
+    must_succeed(cuda.stream_create(&stream, CU_STREAM_NON_BLOCKING), b"cuStreamCreate")
+    stacks = take_block(d, stack * teams * threads)
+    if stacks == 0:
+        must_succeed(CUDA_ERROR_OUT_OF_MEMORY, b"cuMemAlloc")
+    rc = launch_region(f, teams, threads, variables, stacks, stack, stream)
+    if rc != CUDA_SUCCESS:
+        die_of(rc, b"cuLaunchKernel", f, d)
+    rc = cuda.stream_synchronize(stream)
+    if rc != CUDA_SUCCESS:
+        die_of(rc, b"cuStreamSynchronize", f, d)
+    give_block(d, stacks)
+    must_succeed(cuda.stream_destroy(stream), b"cuStreamDestroy")
+
+
+cdef CUresult run_calling(Device *d, Function *f, int teams, int threads, void *variables,
+                          size_t stack) noexcept nogil:
+    """A region that may call the host, to its end.  The launch lock is held."""
+    cdef CUresult rc
+    begin_calls(d, True)
+    must_succeed(cuda.event_record(d.call_ready, NULL), b"cuEventRecord")
+    must_succeed(cuda.stream_wait(d.call_stream, d.call_ready, 0), b"cuStreamWaitEvent")
+    rc = launch_region(f, teams, threads, variables, d.stacks, stack, d.call_stream)
+    if rc == CUDA_SUCCESS:
+        rc = wait_and_serve(d)
+    if rc == CUDA_SUCCESS:
+        rc = cuda.stream_synchronize(d.call_stream)  # what it has printed
+    begin_calls(d, False)
+    return rc
+
+
 cdef void run_region(int n, Function *f, void *variables, void **args) noexcept nogil:
     """Run a region to its end.  A failure ends the program."""
     cdef Device *d = device_of(n)
     cdef int teams = 0
     cdef int threads = 0
-    cdef CUdeviceptr block[3]
     cdef size_t stack
-    cdef size_t size = sizeof(block)
-    cdef void *config[5]
     cdef CUresult rc
     if d == NULL or not enter_context(d):
         GOMP_PLUGIN_fatal(b"device %d cannot run a region", n)
@@ -128,8 +180,11 @@ cdef void run_region(int n, Function *f, void *variables, void **args) noexcept 
         GOMP_PLUGIN_fatal(b"No target arguments provided")
     read_arguments(args, &teams, &threads)
     fit_to_device(f, d, &teams, &threads)
-    pthread_mutex_lock(&d.launch_lock)
     stack = d.warp_stack if d.warp_stack else STACK_SIZE
+    if region_served == d:
+        run_within(d, f, teams, threads, variables, stack)
+        return
+    pthread_mutex_lock(&d.launch_lock)
     while not need_stacks(d, stack * teams * threads):
         if teams > 1:
             teams //= 2  # num_teams is an upper limit
@@ -137,21 +192,14 @@ cdef void run_region(int n, Function *f, void *variables, void **args) noexcept 
             stack = STACK_SIZE  # this region may not call what needs so much
         else:
             must_succeed(CUDA_ERROR_OUT_OF_MEMORY, b"cuMemAlloc")
-    GOMP_PLUGIN_debug(0, b"  GOMP_OFFLOAD_run: kernel %s: launch [(teams: %u), 1, 1] [(lanes: 32), (threads: %u), 1]\n",
-                      f.launch.name, <unsigned> teams, <unsigned> threads)
-    block[0] = <CUdeviceptr> <uintptr_t> variables
-    block[1] = d.stacks
-    block[2] = stack
-    config[0] = <void *> <size_t> CU_LAUNCH_PARAM_BUFFER_POINTER
-    config[1] = block
-    config[2] = <void *> <size_t> CU_LAUNCH_PARAM_BUFFER_SIZE
-    config[3] = &size
-    config[4] = <void *> <size_t> CU_LAUNCH_PARAM_END
-    rc = cuda.launch(f.handle, teams, 1, 1, WARP, threads, 1, f.shared, NULL, NULL, config)
-    if rc != CUDA_SUCCESS:
-        pthread_mutex_unlock(&d.launch_lock)
-        die_of(rc, b"cuLaunchKernel", f, d)
-    rc = cuda.ctx_synchronize()
+    if f.calls_host:
+        rc = run_calling(d, f, teams, threads, variables, stack)
+    else:
+        rc = launch_region(f, teams, threads, variables, d.stacks, stack, NULL)
+        if rc != CUDA_SUCCESS:
+            pthread_mutex_unlock(&d.launch_lock)
+            die_of(rc, b"cuLaunchKernel", f, d)
+        rc = cuda.ctx_synchronize()
     pthread_mutex_unlock(&d.launch_lock)
     if rc != CUDA_SUCCESS:
         die_of(rc, b"cuCtxSynchronize", f, d)

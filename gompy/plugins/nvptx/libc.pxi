@@ -7,7 +7,8 @@ from libc.stdlib cimport calloc, free, malloc, realloc, strtoul
 from libc.string cimport memset, strchr, strcmp, strlen, strrchr, strstr
 
 from gompy.native.pthread cimport (
-    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock,
+    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_trylock,
+    pthread_mutex_unlock,
 )
 from gompy.native.dlfcn cimport (
     Dl_info, RTLD_DEFAULT, RTLD_LAZY, dladdr, dlerror, dlopen, dlsym,
@@ -45,6 +46,8 @@ from gompy.native.cuda cimport (
     CU_LAUNCH_PARAM_BUFFER_SIZE,
     CU_LAUNCH_PARAM_END,
     CU_LIMIT_STACK_SIZE,
+    CU_MEMHOSTALLOC_DEVICEMAP,
+    CU_STREAM_NON_BLOCKING,
     cuda_is_sticky,
 )
 from gompy.native.environment cimport secure_getenv
@@ -56,7 +59,8 @@ from gompy.native.gomp cimport (
     GOMP_VERSION_NVIDIA_PTX,
 )
 from gompy.native.gomp_newer cimport (
-    GOMP_REQUIRES_UNIFIED_ADDRESS, GOMP_VERSION_INDIRECT_FUNCS, GOMP_VERSION_REQUIRES_MASK,
+    GOMP_REQUIRES_REVERSE_OFFLOAD, GOMP_REQUIRES_UNIFIED_ADDRESS, GOMP_VERSION_INDIRECT_FUNCS,
+    GOMP_VERSION_REQUIRES_MASK,
 )
 from gompy.native.runtime_interface cimport gompy_answer_count, gompy_answer_version, gompy_newer_runtime
 from gompy.native.plugin cimport (
@@ -67,7 +71,9 @@ from gompy.native.plugin cimport (
     GOMP_PLUGIN_error,
     GOMP_PLUGIN_fatal,
     GOMP_PLUGIN_malloc,
+    GOMP_PLUGIN_target_rev,
     c_bool,
+    gompy_target_rev,
 )
 from gompy.native.profiling cimport (
     GoaccThread,
@@ -160,6 +166,8 @@ cdef extern from "driver_api.h" nogil:
         CUresult (*occupancy)(int *, int *, CUfunction, void *, size_t, int) noexcept nogil
         CUresult (*device_uuid)(unsigned char *, CUdevice) noexcept nogil
         CUresult (*mem_set)(CUdeviceptr, unsigned char, size_t) noexcept nogil
+        CUresult (*host_alloc)(void **, size_t, unsigned) noexcept nogil
+        CUresult (*host_free)(void *) noexcept nogil
         CUresult (*close_gap)(CUdeviceptr, size_t) noexcept nogil
     cuda_functions cuda
     const char *cuda_load(void *)

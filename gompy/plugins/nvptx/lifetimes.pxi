@@ -27,6 +27,7 @@ cdef Device *open_device(int n) noexcept nogil:
     pthread_mutex_init(&d.image_lock, NULL)
     pthread_mutex_init(&d.memory_lock, NULL)
     pthread_mutex_init(&d.launch_lock, NULL)
+    pthread_mutex_init(&d.free_lock, NULL)
     if (call_failed(cuda.driver_version(&version), b"cuDriverGetVersion")
             or call_failed(cuda.device_get(&d.handle, n), b"cuDeviceGet")
             or not open_context(d) or not read_attributes(d) or not enter_context(d)):
@@ -43,12 +44,13 @@ cdef bint close_device(Device *d) noexcept nogil:
     """Give everything back to the driver; false after a message.
 
     When a context is lost the program ends: all is left to that, for other threads may be anywhere in the driver, or
-    wait for the end, and it would but repeat its error.
+    wait for the end, and it would but repeat its error.  So it does when a region waits for the host's function that
+    has ended it.
     """
     cdef LoadedImage *image
     cdef CUcontext current = NULL
     cdef bint down, good
-    if context_lost:
+    if context_lost or d.calling:
         return True
     down = cuda.ctx_current(&current) == CUDA_ERROR_DEINITIALIZED
     good = down or enter_context(d)
@@ -56,6 +58,7 @@ cdef bint close_device(Device *d) noexcept nogil:
         release_kept(d, 0)
         if d.stacks:
             good = given_back(cuda.mem_free(d.stacks), b"cuMemFree")
+        close_mailbox(d)
         if d.context_kind == CONTEXT_OWN:
             good = given_back(cuda.ctx_destroy(d.context), b"cuCtxDestroy") and good
         else:
@@ -69,6 +72,7 @@ cdef bint close_device(Device *d) noexcept nogil:
     pthread_mutex_destroy(&d.image_lock)
     pthread_mutex_destroy(&d.memory_lock)
     pthread_mutex_destroy(&d.launch_lock)
+    pthread_mutex_destroy(&d.free_lock)
     free(d)
     return good
 

@@ -80,6 +80,43 @@ cdef void unlink_kept(Device *d, Block *b) noexcept nogil:
     d.num_kept -= 1
 
 
+cdef void keep_block(Device *d, Block *b) noexcept nogil:
+    """A block for a later allocation.  The memory lock is held."""
+    b.before = NULL
+    b.next = d.kept[size_class(b.size)]
+    if b.next != NULL:
+        b.next.before = b
+    d.kept[size_class(b.size)] = b
+    b.older = d.newest
+    b.newer = NULL
+    if d.newest != NULL:
+        d.newest.newer = b
+    else:
+        d.oldest = b
+    d.newest = b
+    d.kept_bytes += b.size
+    d.num_kept += 1
+
+
+cdef void keep_later(Device *d, Block *b) noexcept nogil:
+    """A block that the driver does not take back now."""
+    pthread_mutex_lock(&d.memory_lock)
+    keep_block(d, b)
+    pthread_mutex_unlock(&d.memory_lock)
+
+
+cdef CUresult free_now(Device *d, CUdeviceptr address) noexcept nogil:
+    """Give memory back to the driver, which waits for what the device has to do: not while a region may call the host
+    (CUDA_ERROR_NOT_PERMITTED then), for the caller may hold what that needs."""
+    cdef CUresult rc
+    if d.calls == NULL:
+        return cuda.mem_free(address)
+    pthread_mutex_lock(&d.free_lock)
+    rc = CUDA_ERROR_NOT_PERMITTED if d.calling else cuda.mem_free(address)
+    pthread_mutex_unlock(&d.free_lock)
+    return rc
+
+
 cdef Block *oldest_kept(Device *d, size_t until) noexcept nogil:
     """Take the oldest of the kept blocks out if they are more bytes than that, or more than KEEP_BLOCKS; NULL if
     not."""
@@ -99,10 +136,16 @@ cdef bint release_kept(Device *d, size_t until) noexcept nogil:
     are among it give blocks, too.
     """
     cdef Block *b = oldest_kept(d, until)
-    cdef bint any = b != NULL
+    cdef CUresult rc
+    cdef bint any = False
     while b != NULL:
-        given_back(cuda.mem_free(b.address), b"cuMemFree")
+        rc = free_now(d, b.address)
+        if rc == CUDA_ERROR_NOT_PERMITTED:
+            keep_later(d, b)
+            break
+        given_back(rc, b"cuMemFree")
         free(b)
+        any = True
         b = oldest_kept(d, until)
     return any
 
@@ -127,7 +170,10 @@ cdef void forget_memory(Device *d) noexcept nogil:
 cdef bint drop_stacks(Device *d) noexcept nogil:
     """Give the stacks back, which the next region has made anew; whether there were any."""
     cdef bint any
-    pthread_mutex_lock(&d.launch_lock)
+    if d.calls == NULL:
+        pthread_mutex_lock(&d.launch_lock)
+    elif pthread_mutex_trylock(&d.launch_lock):
+        return False  # a region has them, and may wait for what the caller holds
     any = d.stacks != 0
     if any:
         must_succeed(cuda.mem_free(d.stacks), b"cuMemFree")
@@ -193,24 +239,6 @@ cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
     return b.address
 
 
-cdef void keep_block(Device *d, Block *b) noexcept nogil:
-    """A block for a later allocation.  The memory lock is held."""
-    b.before = NULL
-    b.next = d.kept[size_class(b.size)]
-    if b.next != NULL:
-        b.next.before = b
-    d.kept[size_class(b.size)] = b
-    b.older = d.newest
-    b.newer = NULL
-    if d.newest != NULL:
-        d.newest.newer = b
-    else:
-        d.oldest = b
-    d.newest = b
-    d.kept_bytes += b.size
-    d.num_kept += 1
-
-
 cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
     """Memory is used no more.  In a callback nothing of the driver's may be called: the next allocation gives it
     back."""
@@ -234,11 +262,9 @@ cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
     pthread_mutex_unlock(&d.memory_lock)
     if keep:
         return True
-    rc = cuda.mem_free(address)  # without the lock: see release_kept
-    if rc == CUDA_ERROR_NOT_PERMITTED:  # a callback: at the next allocation
-        pthread_mutex_lock(&d.memory_lock)
-        keep_block(d, b)
-        pthread_mutex_unlock(&d.memory_lock)
+    rc = free_now(d, address)  # without the lock: see release_kept
+    if rc == CUDA_ERROR_NOT_PERMITTED:  # a callback, or a call of the host: at the next allocation
+        keep_later(d, b)
         return True
     free(b)
     return not call_failed(rc, b"cuMemFree")

@@ -9,12 +9,16 @@ include "libc.pxi"
 include "driver.pxi"
 include "devices.pxi"
 include "memory.pxi"
+include "reverse.pxi"
 include "lifetimes.pxi"
 include "images.pxi"
 include "launch.pxi"
 include "openacc.pxi"
 include "interop.pxi"
 include "../interop.pxi"
+
+cdef enum:
+    FULFILLED = GOMP_REQUIRES_UNIFIED_ADDRESS | GOMP_REQUIRES_REVERSE_OFFLOAD
 
 
 cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
@@ -36,7 +40,15 @@ cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
 
 cdef public int GOMP_OFFLOAD_get_num_devices(unsigned required) noexcept nogil:
     """-1 if the devices do not fulfil what the program requires."""
-    return gompy_answer_count(required, GOMP_REQUIRES_UNIFIED_ADDRESS, count_devices())
+    return gompy_answer_count(required, FULFILLED, count_devices())
+
+
+cdef public unsigned gompy_fulfils() noexcept nogil:
+    """What of `omp requires` they fulfil, for libgompy, which tells more than a number can.
+
+    Not part of GCC's interface.
+    """
+    return FULFILLED
 
 
 cdef public const char *GOMP_OFFLOAD_get_uid(int n) noexcept nogil:
@@ -56,7 +68,7 @@ cdef public int GOMP_OFFLOAD_load_image(int n, unsigned version, const void *tar
                                         AddrPair **table, uint64_t **reverse, const uint64_t *indirect) noexcept nogil:
     """The last two are of GOMP_VERSION 2 and 3: a libgomp 12 does not give them, nor an image that has such
     functions."""
-    return load_image(n, version, <const TargetData *> target_data, table, indirect)
+    return load_image(n, version, <const TargetData *> target_data, table, reverse, indirect)
 
 
 cdef public c_bool GOMP_OFFLOAD_unload_image(int n, unsigned version, const void *target_data) noexcept nogil:

@@ -1,12 +1,19 @@
 # Images come and go: what the constructors and destructors of programs and libraries call (libgomp: target.c).
 
 
+cdef unsigned stock_version() noexcept nogil:
+    """The stock libgomp's GOMP_VERSION, by names that came with it."""
+    if stock_symbol(b"GOMP_target_map_indirect_ptr") != NULL:
+        return GOMP_VERSION_INDIRECT_FUNCS
+    return GOMP_VERSION_REQUIRES_MASK if stock_symbol(b"omp_get_mapped_ptr") != NULL else GOMP_VERSION
+
+
 cdef void forward_registration(const char *name, unsigned version, const void *host_table, int type,
                                const void *data) noexcept nogil:
     """Tell the stock libgomp of an image that its own devices may take (OpenACC is still its business)."""
     cdef void *fn
-    if type == GOMP_DEVICE_INTEL_MIC:
-        return
+    if type == GOMP_DEVICE_INTEL_MIC or version >> 16 > stock_version():
+        return  # an older one ends the program
     fn = stock_symbol(name)
     if fn != NULL:
         (<void (*)(unsigned, const void *, int, const void *) noexcept nogil> fn)(version, host_table, type, data)
