@@ -8,7 +8,7 @@ NATIVE  := gompy/_native/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.h' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-faults check-matrix check-installs check-docs docs programs sample sample-nvptx check-packages gcc-tests
+.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-faults check-matrix check-installs deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
 
 all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
 
@@ -101,6 +101,14 @@ check-matrix:  ## make run and the samples in fresh trees of other Debian releas
 
 check-installs: all  ## every way to install: two equal wheels, pip, pipx, uv, moved, read-only; pip may fetch
 	@$(BIN)/python testsuite/installs/run.py $(if $(WAYS),--ways $(WAYS))
+
+deb: all  ## a Debian package for this release, in build/deb; pip may fetch what it brings along
+	@sh .ci/packages deb
+	@$(BIN)/python recipes/debian/build.py
+
+check-deb: all  ## the same, judged by lintian, installed, used and removed in a fresh tree, as root
+	@sh .ci/packages deb
+	@$(BIN)/python testsuite/installs/deb.py
 
 docs: all  ## the pages as a site, in build/site: searchable, dark or light; links are checked
 	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5'

@@ -10,7 +10,10 @@ from typing import Final
 
 from gompy.cli import manual
 from gompy.cli.manual import Command, Option
+from gompy.driver.compiler import Language
 
+LANGUAGES: Final = (*manual.COMPILERS, *manual.CLANGS)
+PROGRAMS: Final = tuple(language.program for language in LANGUAGES)
 EXAMPLES: Final = """\
 examples:
   eval "$(gompy completion bash)"                               in ~/.bashrc
@@ -54,10 +57,11 @@ def values(command: Command) -> list[str]:
     return [choice for option in command.options if not option.flags for choice in option.choices]
 
 
-def compiler_words() -> list[str]:
-    """Of the compilers, as far as they are words that can be typed as they are."""
-    flags = [flag for option in manual.of_compiler(manual.COMPILERS[0]).options for flag in option.flags]
-    return ["-fopenmp", "-fopenacc", *(flag for flag in flags if not any(c.isupper() or c == "[" for c in flag))]
+def compiler_words(language: Language) -> list[str]:
+    """Of a compiler, as far as they are words that can be typed as they are."""
+    flags = [flag for option in manual.of_compiler(language).options for flag in option.flags]
+    acc = ["-fopenacc"] if language in manual.COMPILERS else []
+    return ["-fopenmp", *acc, *(flag for flag in flags if not any(c.isupper() or c == "[" for c in flag))]
 
 
 def quoted(text: str) -> str:
@@ -91,14 +95,18 @@ def bash() -> str:
         "_gompy_compiler() {",
         "  local line=${COMP_LINE:0:COMP_POINT}",
         "  local cur=${line##*[[:space:]]} words",
+        "  case $1 in",
+        f"    *gompclang*) words={quoted(' '.join(compiler_words(manual.CLANGS[0])))};;",
+        f"    *) words={quoted(' '.join(compiler_words(manual.COMPILERS[0])))};;",
+        "  esac",
+        '  COMPREPLY=($(compgen -W "$words" -- "$cur"))',
     ]
-    lines += [f"  words={quoted(' '.join(compiler_words()))}", '  COMPREPLY=($(compgen -W "$words" -- "$cur"))']
     lines += [
         "  # bash takes a = for the end of a word",
         '  case $cur in *=*) COMPREPLY=("${COMPREPLY[@]#*=}");; esac',
         "}",
     ]
-    lines.append("complete -o default -F _gompy_compiler gompcc gompc++ gompfortran")
+    lines.append(f"complete -o default -F _gompy_compiler {' '.join(PROGRAMS)}")
     return "\n".join(lines) + "\n"
 
 
@@ -123,8 +131,12 @@ def zsh_option(option: Option) -> list[str]:
 def zsh() -> str:
     """For zsh's completion system."""
     root = manual.gompy()
-    lines = ["#compdef gompy gompcc gompc++ gompfortran", "_gompy() {", "  if [[ $service != gompy ]]; then"]
-    lines += [f"    _arguments {' '.join(map(quoted, compiler_words()))} '*:file:_files'", "    return", "  fi"]
+    lines = [f"#compdef gompy {' '.join(PROGRAMS)}", "_gompy() {", "  if [[ $service != gompy ]]; then"]
+    lines.append("    case $service in")
+    for pattern, language in (("gompclang*", manual.CLANGS[0]), ("*", manual.COMPILERS[0])):
+        flags = " ".join(map(quoted, compiler_words(language)))
+        lines.append(f"      {pattern}) _arguments {flags} '*:file:_files' ;;")
+    lines += ["    esac", "    return", "  fi"]
     lines += ["  if (( CURRENT == 2 )); then", "    local -a commands", "    commands=("]
     lines += [f"      {quoted(zsh_text(below.name.split()[1]) + ':' + below.summary)}" for below in root.commands]
     lines += ["    )", "    _describe command commands", "    return", "  fi", "  shift words", "  (( CURRENT-- ))"]
@@ -168,15 +180,14 @@ def fish() -> str:
                 lines.append(f"complete -c gompy {seen} {fish_flags(option.flags)}{value} -d {quoted(option.text)}")
             elif option.choices:
                 lines.append(f"complete -c gompy {seen} -a {quoted(' '.join(option.choices))}")
-    for word in compiler_words():
-        for program in ("gompcc", "gompc++", "gompfortran"):
-            lines.append(f"complete -c {program} -a {quoted(word)}")
+    for language in LANGUAGES:
+        lines += [f"complete -c {language.program} -a {quoted(word)}" for word in compiler_words(language)]
     return "\n".join(lines) + "\n"
 
 
 def write_all(folder: Path) -> list[Path]:
     """Each script where its shell looks for it below ``share``; bash loads one by the name of the command."""
-    places = {f"bash-completion/completions/{name}": bash for name in ("gompy", "gompcc", "gompc++", "gompfortran")}
+    places = {f"bash-completion/completions/{name}": bash for name in ("gompy", *PROGRAMS)}
     places |= {"zsh/site-functions/_gompy": zsh, "fish/vendor_completions.d/gompy.fish": fish}
     written = []
     for name, make in places.items():

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gompy.cli import main as frame
-from gompy.driver import compiler, help
+from gompy.driver import clang, compiler, help
 
 COMPILERS: Final = (compiler.C, compiler.CXX, compiler.FORTRAN)
+CLANGS: Final = (clang.C, clang.CXX)
 
 
 @dataclass(frozen=True)
@@ -103,24 +104,24 @@ def gompy() -> Command:
 
 
 def of_compiler(language: compiler.Language) -> Command:
-    """One of the three compilers."""
-    names = help.words(language)
+    """One of the compilers."""
+    names, said = help.words(language), help.texts(language)
     options = []
-    for left, right in help.OPTIONS:
+    for left, right in said.options:
         flags = left.format(**names).split(", ")
         options.append(Option(tuple(flags), text=right.format(**names)))
-    about = f"{language.program} {help.ABOUT.format(**names)}\nAll options of {language.default} are passed on to it."
+    about = f"{language.program} {said.about.format(**names)}\nAll options of {language.default} are passed on to it."
     made = Command(language.program, f"{language.default} with offloading", f"{language.program} [OPTION...] FILE...")
     made.description, made.options, made.files = about, options, True
-    made.variables = [(left.format(**names), right.format(**names)) for left, right in help.VARIABLES]
-    made.more = "\n".join(["examples:", *help.rows(help.EXAMPLES, names)])
+    made.variables = [(left.format(**names), right.format(**names)) for left, right in said.variables]
+    made.more = "\n".join(["examples:", *help.rows(said.examples, names)])
     return made
 
 
 def every() -> list[Command]:
     """All that have a man page."""
     root = gompy()
-    return [root, *root.commands, *map(of_compiler, COMPILERS)]
+    return [root, *root.commands, *map(of_compiler, (*COMPILERS, *CLANGS))]
 
 
 def paragraphs(command: Command) -> Iterator[tuple[str, str]]:

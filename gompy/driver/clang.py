@@ -20,20 +20,6 @@ QUIET = ("--start-no-unused-arguments", "--end-no-unused-arguments")
 """What stands between is no cause of warnings in a command that does not link."""
 SHOW = ("-show", "--show", "-showme", "--showme")
 PARTS = ("command", "compile", "link", "libdirs", "help")
-HELP = """\
-{program} is {stock} with offloading: regions of -fopenmp get device code, and run on the emulated device.
-
-Options, besides clang's:
-  -fopenmp-targets={target}
-                        device code for the emulated device: the default with -fopenmp
-  -show, --showme       print the command that would be run, and run nothing
-  --showme:PART         PART: command, compile, link, libdirs or help
-
-Environment:
-  {variable:<21} which {stock} is run
-
-What {stock} itself says:
-"""
 
 
 def release(path: str) -> int:
@@ -142,8 +128,3 @@ def offloads(words: list[str]) -> bool:
         elif word == "--offload-link":
             on = True
     return on and "-static" not in words
-
-
-def help_text(language: Language) -> str:
-    """What ``--help`` says before clang's own help."""
-    return HELP.format(program=language.program, stock=language.default, variable=language.variable, target=TARGET)

@@ -53,7 +53,9 @@ def drive(language: Language) -> None:
                 show(language, arguments, word)
                 sys.exit(0)
         if arguments == ["--help"]:
-            errors.output(clang.help_text(language) + "\n")
+            from gompy.driver import help
+
+            errors.output(help.text(language) + "\n")
         made = make(language, arguments)
     except errors.DriverError as error:
         errors.report(language.program, error)

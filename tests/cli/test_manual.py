@@ -10,6 +10,7 @@ import pytest
 from driver_tools import Tools, needs
 
 from gompy.cli import completion, main, man, manual
+from gompy.driver.compiler import OURS
 
 COMMANDS = manual.every()
 
@@ -22,7 +23,7 @@ def tools(bin_folder: Path, tmp_path: Path) -> Tools:
 def test_every_command_has_a_page(tools: Tools) -> None:
     tools.ok("gompy", "man", "--to", "share")
     names = {path.name for path in (tools.work / "share" / "man1").iterdir()}
-    wanted = {"gompy.1", "gompcc.1", "gompc++.1", "gompfortran.1", *(f"gompy-{name}.1" for name in main.COMMANDS)}
+    wanted = {"gompy.1", *(f"{name}.1" for name in OURS), *(f"gompy-{name}.1" for name in main.COMMANDS)}
     assert names == wanted
 
 
@@ -56,7 +57,7 @@ def completed(*words: str) -> list[str]:
     script = f"{completion.bash()}COMP_WORDS=({line}); [ -n '{words[-1]}' ] || COMP_WORDS+=('')\n"
     script += f"COMP_CWORD={len(words) - 1}; COMP_LINE='{line}'; COMP_POINT={len(line)}\n"
     function = "_gompy" if words[0] == "gompy" else "_gompy_compiler"
-    script += f'{function}; printf "%s\\n" "${{COMPREPLY[@]}}"\n'
+    script += f'{function} {words[0]}; printf "%s\\n" "${{COMPREPLY[@]}}"\n'
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout.split()
@@ -70,6 +71,7 @@ def test_bash_completes() -> None:
     assert completed("gompy", "images", "rep") == ["replace"]
     assert "bash" in completed("gompy", "completion", "b")
     assert completed("gompcc", "-fopena") == ["-fopenacc"]
+    assert completed("gompclang++", "-fopen") == ["-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu"]
     assert completed("gompcc", "-foffload=nv") == ["nvptx-none"]
 
 
