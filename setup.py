@@ -432,6 +432,9 @@ def build_native() -> None:
     write_all(NATIVE / "bdir")
     for package in ("gompy", "crtoffload", "lto_wrapper", "mkoffload"):  # every compile and link starts a Python
         compileall.compile_dir(str(ROOT / package), quiet=2)
+    if not debugging():
+        ahead = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mkoffload.nvptx_ahead import ship; ship()"
+        subprocess.run([sys.executable, "-c", ahead])  # programs do without it
 
 
 class BuildNative(Command):

@@ -10,6 +10,7 @@ ends with a NUL and the status):
     want HASH S|V|W FUNCTION    one function
     auto [checked]              what an image of all the objects needs
     slow [checked]              what all files share (slow.py)
+    whole HASH                  all functions of the object as S, for mkoffload/nvptx_ahead.py
 
 (small letters: with checks) and writes FOLDER/HASH.I and so on.  As S, an object's file has the functions that kernels
 of the first image with that object can reach (reach.py); what a later image needs besides is in files of one function
@@ -70,9 +71,10 @@ def shown(message: str) -> str:
 class Job:
     """A code file to be made: functions of an object in a form."""
 
-    __slots__ = ("file", "form", "key", "names", "parts", "weight")
+    __slots__ = ("ahead", "file", "form", "key", "names", "parts", "weight")
 
     def __init__(self, key: str, form: str, names: list[str], file: str, weight: int, parts: int = 0) -> None:
+        self.ahead = False  # no program waits for it
         self.key, self.form, self.names, self.file = key, form, names, file
         self.weight = weight  # lines of PTX
         self.parts = parts  # how many further files belong to this one
@@ -139,7 +141,18 @@ class Builder:
         facts = self.facts(key)
         if function:
             return [Job(key, form, [function], f"{key}.{form}.{function_hash(function)}", facts.lines.get(function, 1))]
-        names = self.needed(key) if form in "Ss" else facts.entries
+        return self.jobs_for(key, form, self.needed(key) if form in "Ss" else facts.entries)
+
+    def whole(self, key: str) -> list[Job]:
+        """What a `whole` line asks for."""
+        jobs = self.jobs_for(key, "S", list(self.facts(key).lines))
+        for job in jobs:
+            job.ahead = True
+        return jobs
+
+    def jobs_for(self, key: str, form: str, names: list[str]) -> list[Job]:
+        """The files of an object's functions in a form."""
+        facts = self.facts(key)
         chunks: list[list[str]] = [[]]
         weights = [0]
         for name in names:
@@ -188,7 +201,7 @@ class Builder:
         module = self.module(job.key)
         hot = job.form in "VWvw" or bool(self.facts(job.key).entries)
         functions = [(module.functions[name], job.form) for name in job.names if name in module.functions]
-        data, calls = compile_functions(module, functions, hot, job.parts, self.threads)
+        data, calls = compile_functions(module, functions, hot, job.parts, self.threads, job.ahead)
         self.write(job.file, data)
         if hot:
             self.calls += [(job.key, called, kind) for called, kind in calls]
@@ -369,6 +382,7 @@ def serve(folder: str) -> tuple[int, list[str]]:
     wants: list[list[str]] = []
     automatic = checked = False
     jobs: list[Job] = []
+    wholes: list[str] = []
     for line in requests:
         words = line.split(" ", 3)
         if words[0] == "object":
@@ -377,6 +391,8 @@ def serve(folder: str) -> tuple[int, list[str]]:
             wants.append(words[1:])
         elif words[0] == "auto":
             automatic, checked = True, words[1:] == ["checked"]
+        elif words[0] == "whole":
+            wholes.append(words[1])
         elif words[0] == "slow":
             jobs += builder.slow_job(words[1:] == ["checked"])
     for words in wants:
@@ -384,6 +400,8 @@ def serve(folder: str) -> tuple[int, list[str]]:
             builder.guarded(words[0], lambda words=words: builder.index(words[0]))  # type: ignore[misc]
         else:
             builder.guarded(words[0], lambda words=words: jobs.extend(builder.jobs_of(*words)))  # type: ignore[misc]
+    for key in wholes:
+        builder.guarded(key, lambda key=key: jobs.extend(builder.whole(key)))  # type: ignore[misc]
     if automatic and builder.status == OK:
         builder.guarded("", lambda: jobs.extend(builder.automatic(checked)))
     if builder.status == OK:

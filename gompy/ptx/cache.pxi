@@ -7,6 +7,9 @@
 #
 # Files are read, not mapped: one that is cut meanwhile would end the program (SIGBUS), and what runs is what has been
 # looked at.
+#
+# Before it comes what the installation has compiled ahead, gompy/_native/ptx/<compiler>-<cpu>: it is only read
+# (mkoffload/nvptx_ahead.py).
 
 cdef struct text_buffer:
     char *data
@@ -15,6 +18,7 @@ cdef struct text_buffer:
 
 cdef struct cache:
     int folder                          # descriptor, or -1
+    int shipped                         # of what the installation has compiled ahead, or -1
     char leaf[160]                      # the folder's name
 
 cdef struct kept_file:                  # a cache file in memory only
@@ -94,6 +98,20 @@ cdef int base_folder(char *path, int most) noexcept nogil:
     return fd
 
 
+cdef void open_shipped(cache *c) noexcept nogil:
+    """The installation's own folder of compiled code, if there is one that can be trusted."""
+    cdef char below[200]
+    cdef char path[4096]
+    cdef stat_t status
+    c.shipped = -1
+    snprintf(below, sizeof(below), "_native/ptx/%s", c.leaf)
+    if gompy_own_path(path, sizeof(path), below) == 0:
+        c.shipped = gompy_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
+    if c.shipped >= 0 and (fstat(c.shipped, &status) != 0 or not is_ours(&status)):
+        close(c.shipped)
+        c.shipped = -1
+
+
 cdef void open_cache(cache *c) noexcept nogil:
     """The folder of this compiler's and CPU's files.  Closed by close_cache."""
     cdef char cpu[128]
@@ -107,6 +125,7 @@ cdef void open_cache(cache *c) noexcept nogil:
         snprintf(cpu, sizeof(cpu), "%s", other)
     snprintf(c.leaf, sizeof(c.leaf), "%.16s-%s", GOMPY_PTX_IDENTITY, cpu)
     c.folder = -1
+    open_shipped(c)
     if home != NULL and home[0] == b"/":
         length = snprintf(path, sizeof(path), "%s", home)
     else:
@@ -130,7 +149,9 @@ cdef void close_cache(cache *c) noexcept nogil:
     """The program may close or count its descriptors: none stays open."""
     if c.folder >= 0:
         close(c.folder)
-    c.folder = -1
+    if c.shipped >= 0:
+        close(c.shipped)
+    c.folder = c.shipped = -1
 
 
 cdef kept_file *find_kept(const char *name) noexcept nogil:
@@ -197,39 +218,47 @@ cdef bint read_all(int fd, char *data, size_t size) noexcept nogil:
     return True
 
 
-cdef file_head *read_file(const cache *c, const char *name, uint32_t kind) noexcept nogil:
-    """A cache file in memory, or NULL if there is none that is whole.  For drop_file."""
+cdef file_head *read_below(const cache *c, int folder, const char *name, uint32_t kind) noexcept nogil:
+    """A file of one of the folders in memory; NULL if it is not there, or not whole.  From the user's such a file is
+    removed."""
     cdef stat_t status
-    cdef kept_file *k = find_kept(name)
-    cdef char *memory
-    cdef int fd
-    if k != NULL:
-        return k.head if k.head.kind == kind else NULL
-    if c.folder < 0:
-        return NULL
-    fd = gompy_openat(c.folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
+    cdef char *memory = NULL
+    cdef bint good = False
+    cdef int fd = gompy_openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
     if fd < 0:
-        if gompy_is_link():
-            unlinkat(c.folder, name, 0)
+        if gompy_is_link() and folder != c.shipped:
+            unlinkat(folder, name, 0)
         return NULL
-    if (fstat(fd, &status) != 0 or not gompy_is_regular(&status) or not is_ours(&status)
-            or <size_t> status.st_size < sizeof(file_head)):
-        close(fd)
-        unlinkat(c.folder, name, 0)
-        return NULL
-    memory = <char *> malloc(status.st_size)
-    if memory == NULL:
-        close(fd)
-        return NULL
-    if not read_all(fd, memory, status.st_size) or not is_whole(c, name, <file_head *> memory, status.st_size, kind):
+    if (fstat(fd, &status) == 0 and gompy_is_regular(&status) and is_ours(&status)
+            and <size_t> status.st_size >= sizeof(file_head)):
+        memory = <char *> malloc(status.st_size)
+        if memory == NULL:
+            close(fd)
+            return NULL
+        good = read_all(fd, memory, status.st_size) and is_whole(c, name, <file_head *> memory, status.st_size, kind)
+    if not good:
         free(memory)
         close(fd)
-        unlinkat(c.folder, name, 0)
+        if folder != c.shipped:
+            unlinkat(folder, name, 0)
         return NULL
-    if kind == KIND_INDEX:
+    if kind == KIND_INDEX and folder != c.shipped:
         futimens(fd, NULL)  # the object is in use: build.py removes those that have not been for longest
     close(fd)
     return <file_head *> memory
+
+
+cdef file_head *read_file(const cache *c, const char *name, uint32_t kind) noexcept nogil:
+    """A cache file in memory, or NULL if there is none that is whole.  For drop_file."""
+    cdef kept_file *k = find_kept(name)
+    cdef file_head *head = NULL
+    if k != NULL:
+        return k.head if k.head.kind == kind else NULL
+    if c.shipped >= 0:
+        head = read_below(c, c.shipped, name, kind)
+    if head == NULL and c.folder >= 0:
+        head = read_below(c, c.folder, name, kind)
+    return head
 
 
 cdef void drop_file(file_head *head) noexcept nogil:
@@ -244,16 +273,19 @@ cdef void drop_file(file_head *head) noexcept nogil:
         free(head)
 
 
+cdef bint is_below(int folder, const char *name, size_t size) noexcept nogil:
+    """has_file, for one folder (-1: none)."""
+    cdef stat_t status
+    return (
+        folder >= 0 and fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 and gompy_is_regular(&status)
+        and is_ours(&status) and (size == 0 or <size_t> status.st_size == size)
+    )
+
+
 cdef bint has_file(const cache *c, const char *name, size_t size) noexcept nogil:
     """Whether there is a file of that name, of SIZE bytes if that is not 0; whether it is whole is seen when it is
     read."""
-    cdef stat_t status
-    if find_kept(name) != NULL:
-        return True
-    return (
-        c.folder >= 0 and fstatat(c.folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 and gompy_is_regular(&status)
-        and is_ours(&status) and (size == 0 or <size_t> status.st_size == size)
-    )
+    return find_kept(name) != NULL or is_below(c.shipped, name, size) or is_below(c.folder, name, size)
 
 
 cdef bint write_all(int fd, const char *data, size_t size) noexcept nogil:

@@ -102,13 +102,18 @@ def shares(texts: list[str], count: int) -> list[list[str]]:
 
 
 def compile_functions(
-    module: Module, functions: list[tuple[Function, str]], hot: bool, parts: int = 0, threads: int = 1
+    module: Module,
+    functions: list[tuple[Function, str]],
+    hot: bool,
+    parts: int = 0,
+    threads: int = 1,
+    ahead: bool = False,
 ) -> tuple[bytes, set[tuple[str, str]]]:
     """A code file of functions, and the functions whose V (or W) versions they call.
 
     `hot` code (the program's own) goes through more of LLVM's passes; libraries, and functions that only call others,
     go through a few, and through a code generator that takes a tenth of the time.  `parts`: see unit.py, container.
-    `threads`: how many modules with hot functions to compile at a time.
+    `threads`: how many modules with hot functions to compile at a time.  `ahead`: no program waits: all are hot.
     """
     links = Links()
     texts: dict[bool, list[str]] = {True: [], False: []}
@@ -119,7 +124,7 @@ def compile_functions(
         version, rows = VERSION_OF[form.upper()]
         symbol = f"{form}{number}"
         text, analysis = lower(function, version, rows, links, module, symbol, form.islower())
-        texts[hot and not large and is_hot(analysis)].append(text)
+        texts[ahead or (hot and not large and is_hot(analysis))].append(text)
         analyses.append(analysis)
         symbols[symbol] = (function.name, form)
     llvm = backend()

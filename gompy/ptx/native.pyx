@@ -12,6 +12,9 @@ cdef extern from "hash.h":
     void gompy_text_key(const char *text, size_t size, char *key)
     void gompy_content(const char *text, size_t size, uint64_t *out)
 
+cdef extern from "cpu.h":
+    void gompy_cpu(char *text, size_t size)
+
 cdef extern from "<sys/prctl.h>":
     int PR_SET_PDEATHSIG
     int prctl(int option, unsigned long value)
@@ -36,6 +39,13 @@ def content(bytes data not None):
     cdef uint64_t found[2]
     gompy_content(data, len(data), found)
     return (<char *> found)[:16]
+
+
+def cpu():
+    """This processor in words, as a folder of the cache has them."""
+    cdef char text[128]
+    gompy_cpu(text, sizeof(text))
+    return text.decode()
 
 
 def end_with(int parent):

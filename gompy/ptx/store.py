@@ -16,6 +16,8 @@ FOLDER, MEMORY = 3, 4
 """Descriptors of a compiler that the executor started (start.h)."""
 RECORD = 32
 """Bytes of a record's head in the file in memory: all, the name's, the contents', reserved (compiler_process.pxi)."""
+SHIPPED = os.path.join(os.path.dirname(os.path.dirname(abi.IDENTITY)), "ptx")
+"""The folder, below gompy/_native, of what the installation has compiled ahead."""
 OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -25,9 +27,11 @@ def is_ours(status: os.stat_result) -> bool:
 
 
 class Store:
-    """Cache files by name.  `folder`, `memory`: descriptors, or -1; `leaf`: the folder's name."""
+    """Cache files by name.  `folder`, `memory`: descriptors, or -1; `leaf`: the folder's name; `shipped`: the
+    descriptor of what the installation has compiled ahead, or -1."""
 
-    def __init__(self, folder: int, memory: int, leaf: str, identity: str) -> None:
+    def __init__(self, folder: int, memory: int, leaf: str, identity: str, shipped: int = -1) -> None:
+        self.shipped = shipped
         self.folder, self.memory, self.leaf, self.identity = folder, memory, leaf, identity
         self.inside: dict[str, tuple[int, int]] = {}  # files in memory: offset, bytes
         self.seen = 0  # bytes of the file in memory that have been looked at
@@ -53,12 +57,13 @@ class Store:
         self.look()
         if name in self.inside:
             return True
-        if self.folder < 0:
-            return False
-        try:
-            return is_ours(os.stat(name, dir_fd=self.folder, follow_symlinks=False))
-        except OSError:
-            return False
+        for folder in (self.shipped, self.folder):
+            try:
+                if folder >= 0 and is_ours(os.stat(name, dir_fd=folder, follow_symlinks=False)):
+                    return True
+            except OSError:
+                continue
+        return False
 
     def read(self, name: str) -> bytes:
         """A file's bytes.  OSError if there is none, or none that can be trusted."""
@@ -66,9 +71,16 @@ class Store:
         if name in self.inside:
             offset, size = self.inside[name]
             return os.pread(self.memory, size, offset)
-        if self.folder < 0:
-            raise FileNotFoundError(name)
-        descriptor = os.open(name, OPENED, dir_fd=self.folder)
+        descriptor = -1
+        if self.shipped >= 0:
+            try:
+                descriptor = os.open(name, OPENED, dir_fd=self.shipped)
+            except OSError:
+                descriptor = -1
+        if descriptor < 0:
+            if self.folder < 0:
+                raise FileNotFoundError(name)
+            descriptor = os.open(name, OPENED, dir_fd=self.folder)
         with open(descriptor, "rb", buffering=0) as file:
             if not is_ours(os.fstat(descriptor)):
                 raise PermissionError(name)
@@ -156,7 +168,20 @@ def of_executor(identity: str, leaf: str) -> Store:
     for descriptor in (FOLDER, MEMORY):
         if descriptor == MEMORY or folder >= 0:
             os.set_inheritable(descriptor, False)
-    return Store(folder, MEMORY, leaf, identity)
+    return Store(folder, MEMORY, leaf, identity, shipped_folder(leaf))
+
+
+def shipped_folder(leaf: str) -> int:
+    """The descriptor of what the installation has compiled ahead, -1 if there is nothing that can be trusted."""
+    try:
+        found = os.open(os.path.join(SHIPPED, leaf), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return -1
+    status = os.fstat(found)
+    if status.st_uid in (os.geteuid(), 0) and not status.st_mode & 0o022:
+        return found
+    os.close(found)
+    return -1
 
 
 def of_folder(path: str | os.PathLike[str]) -> Store:

@@ -109,6 +109,7 @@ cdef extern from "warp.h" nogil:
     uint32_t gompy_lanes_with(const uint64_t *values, uint64_t value) noexcept
     int gompy_forks
     uint64_t gompy_clock(int which) noexcept
+    int gompy_own_path(char *text, size_t size, const char *below) noexcept
     int gompy_compiler_path(char *text, size_t size) noexcept
 
     ctypedef struct sem_t:

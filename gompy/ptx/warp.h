@@ -4,7 +4,6 @@
 #ifndef GOMPY_PTX_WARP_H
 #define GOMPY_PTX_WARP_H
 
-#include <cpuid.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +28,7 @@
 #include <xmmintrin.h>
 
 #include "gompy/native/ptx.h"
+#include "cpu.h"
 #include "executor.h"
 #include "hash.h"
 #include "start.h"
@@ -155,21 +155,6 @@ gompy_place (const struct gompy_warp *w, uint64_t address, uint64_t size, int la
   if (offset <= w->local_size - size && (offset & 7) + size <= 8)
     return w->local + (offset & ~7ull) * GOMPY_LANES + lane * 8 + (offset & 7);
   return NULL;
-}
-
-/* --- the processor --------------------------------------------------------------------------------------------- */
-
-/* Which instructions this CPU has, as text: part of the cache folder's name.  */
-static void
-gompy_cpu (char *text, size_t size)
-{
-  unsigned a = 0, b = 0, c = 0, d = 0, a7 = 0, b7 = 0, c7 = 0, d7 = 0, model = 0, x = 0, y = 0, xcr = 0, hi = 0;
-  __get_cpuid (1, &model, &b, &c, &d);
-  __get_cpuid_count (7, 0, &a7, &b7, &c7, &d7);
-  __get_cpuid (0x80000001, &a, &b, &x, &y);
-  if (c & (1u << 27))
-    __asm__ volatile ("xgetbv" : "=a" (xcr), "=d" (hi) : "c" (0));
-  snprintf (text, size, "%08x-%08x-%08x-%08x-%08x-%02x", model, c, b7, c7, x, xcr & 0xff);
 }
 
 /* --- atomics ---------------------------------------------------------------------------------------------------- */
@@ -541,9 +526,9 @@ gompy_clock (int which)
   return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-/* Where the PTX compiler is: beside this library's package.  */
+/* A place below the package that this library is of: its path in TEXT; -1 if there is none.  */
 static int
-gompy_compiler_path (char *text, size_t size)
+gompy_own_path (char *text, size_t size, const char *below)
 {
   Dl_info info;
   char real[PATH_MAX];
@@ -553,7 +538,14 @@ gompy_compiler_path (char *text, size_t size)
   if (!tail)
     return -1;
   *tail = 0;
-  return snprintf (text, size, "%s/gompy/ptx/__main__.py", real) < (int) size ? 0 : -1;
+  return snprintf (text, size, "%s/gompy/%s", real, below) < (int) size ? 0 : -1;
+}
+
+/* Where the PTX compiler is.  */
+static int
+gompy_compiler_path (char *text, size_t size)
+{
+  return gompy_own_path (text, size, "ptx/__main__.py");
 }
 
 #endif
