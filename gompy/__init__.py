@@ -15,15 +15,21 @@ class UserError(Exception):
     """What a user is told in one line, without a traceback; its text is the message.  The root of such errors."""
 
 
-SHORT = ("failed to map segment", "cannot allocate memory", "cannot map zero-fill pages", "can't start new thread")
-"""What the dynamic loader and Python say where a limit (ulimit -v, a container's) leaves no room."""
+SHORT = (
+    *("failed to map segment", "cannot allocate memory", "cannot map zero-fill pages", "can't start new thread"),
+    "returned null without setting an exception",
+)
+"""What the dynamic loader and Python say where a limit (ulimit -v, a container's) leaves no room.
+
+The last one is a MemoryError that Python 3.13 has lost on its way.
+"""
 
 
 def out_of_memory(error: BaseException) -> bool:
     """Whether memory is what is missing: also for a module that cannot be loaded, and for a call that says so."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == 12:  # ENOMEM
         return True
-    if not isinstance(error, (ImportError, OSError, RuntimeError)):
+    if not isinstance(error, (ImportError, OSError, RuntimeError, SystemError)):
         return False
     text = str(error).lower()
     # glibc says the same words of another scarce thing, which more memory does not mend.

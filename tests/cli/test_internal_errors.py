@@ -57,6 +57,7 @@ SHORTAGES = (
     "OSError('libx.so: cannot create shared object descriptor: Cannot allocate memory')",
     "OSError(12, 'Cannot allocate memory')",
     'RuntimeError("can\'t start new thread")',
+    "SystemError('<built-in function exec> returned NULL without setting an exception')",
     "MemoryError()",
 )
 
