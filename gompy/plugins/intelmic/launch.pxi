@@ -1,5 +1,8 @@
 # The host's half of a launch: a free slot, the request, the wait.
 
+from gompy.native.gomp cimport GOMP_TARGET_ARG_NUM_TEAMS, GOMP_TARGET_ARG_THREAD_LIMIT
+from gompy.native.launch_words cimport LaunchWord, take_word
+
 
 cdef int take_slot(mic_device *d) noexcept nogil:
     """The lowest free launch slot: the one whose thread on the device is most likely still looking."""
@@ -132,29 +135,19 @@ cdef inline void await_region(mic_device *d, int number, uint32_t request) noexc
 cdef void read_limits(void **args, uint64_t *teams, uint64_t *limit) noexcept nogil:
     """Decode the launch arguments of GOMP_target_ext: number of teams and thread limit.
 
-    A word's bits 0-6 name the device (0: any, 6 would be ours), bit 7 says that the value is in the next word, bits
-    8-15 are the id, the rest the value.  Teams: 1 without a teams construct, 0 if it has no num_teams clause, -1 if
-    the host doesn't know (then one thread runs them one after another: 1).  Limit: 0 and -1 both mean "not given".
+    Teams: 1 without a teams construct, 0 if it has no num_teams clause, -1 if the host doesn't know (then one thread
+    runs them one after another: 1).  Limit: 0 and -1 both mean "not given".
     """
-    cdef int64_t word, value
+    cdef LaunchWord word
     teams[0] = 1
     limit[0] = 0
-    if args == NULL:
-        return
-    while args[0] != NULL:
-        word = <int64_t>args[0]
-        args += 1
-        if word & 0x80:
-            value = <int64_t>args[0]
-            args += 1
-        else:
-            value = word >> 16
-        if word & 0x7f and word & 0x7f != 6:
+    while take_word(&args, &word):
+        if word.device != 0 and word.device != GOMP_DEVICE_INTEL_MIC:
             continue
-        if word & 0xff00 == 0x100:
-            teams[0] = <uint64_t>(value if value >= 0 else 1)
-        elif word & 0xff00 == 0x200 and value > 0:
-            limit[0] = <uint64_t>(value if value < 0x7fffffff else 0x7fffffff)
+        if word.id == GOMP_TARGET_ARG_NUM_TEAMS:
+            teams[0] = <uint64_t>(word.value if word.value >= 0 else 1)
+        elif word.id == GOMP_TARGET_ARG_THREAD_LIMIT and word.value > 0:
+            limit[0] = <uint64_t>min(word.value, <intptr_t>0x7fffffff)
 
 
 cdef void launch_region(mic_device *d, void *function, void *variables, uint64_t teams, uint64_t limit) noexcept nogil:

@@ -1,15 +1,9 @@
 # Launches of OpenMP regions.
 
-cdef enum:
-    # include/gomp-constants.h: a word of the launch arguments is device, kind and, unless a second word has it, value.
-    ARG_DEVICE_MASK = (1 << 7) - 1
-    ARG_SUBSEQUENT = 1 << 7
-    ARG_ID_MASK = ((1 << 8) - 1) << 8
-    ARG_VALUE_SHIFT = 16
-    ARG_NUM_TEAMS = 1 << 8
-    ARG_THREAD_LIMIT = 2 << 8
-    NO_TEAMS_CONSTRUCT = -2  # the number of teams that gcc 13 and later give for a target without teams; 12 gives 1
+from gompy.native.gomp cimport GOMP_TARGET_ARG_NUM_TEAMS, GOMP_TARGET_ARG_THREAD_LIMIT
+from gompy.native.launch_words cimport NO_TEAMS_CONSTRUCT, LaunchWord, take_word
 
+cdef enum:
     DEFAULT_WARPS = 8  # a team
     MAX_WARPS = 32  # a team: GCC's own limit in its nvptx libgcc
 
@@ -48,22 +42,15 @@ cdef void die_of(CUresult rc, const char *what, const Function *f, const Device 
 
 cdef void read_arguments(void **args, int *teams, int *threads) noexcept nogil:
     """The num_teams and thread_limit that hold for all kinds of devices; 0 where the program says nothing."""
-    cdef intptr_t id, value
-    while args[0] != NULL:
-        id = <intptr_t> args[0]
-        args += 1
-        value = id >> ARG_VALUE_SHIFT
-        if id & ARG_SUBSEQUENT:
-            value = <intptr_t> args[0]
-            args += 1
-        if id & ARG_DEVICE_MASK:
+    cdef LaunchWord word
+    while take_word(&args, &word):
+        if word.device:
             continue
-        if value > INT32_MAX:
-            value = INT32_MAX
-        if id & ARG_ID_MASK == ARG_NUM_TEAMS:
-            teams[0] = 1 if value == NO_TEAMS_CONSTRUCT else <int> value
-        elif id & ARG_ID_MASK == ARG_THREAD_LIMIT:
-            threads[0] = <int> value
+        word.value = min(word.value, <intptr_t> INT32_MAX)
+        if word.id == GOMP_TARGET_ARG_NUM_TEAMS:
+            teams[0] = 1 if word.value == NO_TEAMS_CONSTRUCT else <int> word.value
+        elif word.id == GOMP_TARGET_ARG_THREAD_LIMIT:
+            threads[0] = <int> word.value
 
 
 cdef void fit_to_device(const Function *f, const Device *d, int *teams, int *threads) noexcept nogil:

@@ -17,12 +17,11 @@ from gompy.native.environment cimport gompy_privileged, secure_getenv
 from gompy.native.gomp cimport (
     GOMP_DEVICE_INTEL_MIC,
     GOMP_OFFLOAD_CAP_OPENMP_400,
-    GOMP_TARGET_ARG_ID_MASK,
     GOMP_TARGET_ARG_NUM_TEAMS,
-    GOMP_TARGET_ARG_SUBSEQUENT_PARAM,
     GOMP_TARGET_ARG_THREAD_LIMIT,
 )
 from gompy.native.interpreter cimport gompy_python_of
+from gompy.native.launch_words cimport NO_TEAMS_CONSTRUCT, LaunchWord, take_word
 from gompy.native.runtime_interface cimport gompy_answer_count, gompy_answer_version
 from gompy.native.plugin cimport (
     AddrPair,
@@ -299,25 +298,14 @@ cdef public c_bool GOMP_OFFLOAD_can_run(void *function) noexcept nogil:
 
 
 cdef void read_launch(void **args, int64_t *teams, int64_t *threads) noexcept nogil:
-    """The words of GOMP_target_ext's args (GCC 12: include/gomp-constants.h); not known is 0 here, not -1."""
-    cdef intptr_t word, value
-    cdef size_t i = 0
+    """The num_teams and thread_limit of a launch's words; not known is 0 here, not -1."""
+    cdef LaunchWord word
     teams[0] = threads[0] = 0
-    while args != NULL and args[i] != NULL:
-        word = <intptr_t> args[i]
-        i += 1
-        value = word >> 16
-        if word & GOMP_TARGET_ARG_SUBSEQUENT_PARAM:
-            value = <intptr_t> args[i]
-            i += 1
-        if value == NO_TEAMS_CONSTRUCT and word & GOMP_TARGET_ARG_ID_MASK == GOMP_TARGET_ARG_NUM_TEAMS:
-            value = 1
-        if value < 0:
-            value = 0
-        if word & GOMP_TARGET_ARG_ID_MASK == GOMP_TARGET_ARG_NUM_TEAMS:
-            teams[0] = value
-        elif word & GOMP_TARGET_ARG_ID_MASK == GOMP_TARGET_ARG_THREAD_LIMIT:
-            threads[0] = value
+    while take_word(&args, &word):
+        if word.id == GOMP_TARGET_ARG_NUM_TEAMS:
+            teams[0] = 1 if word.value == NO_TEAMS_CONSTRUCT else max(word.value, <intptr_t> 0)
+        elif word.id == GOMP_TARGET_ARG_THREAD_LIMIT:
+            threads[0] = max(word.value, <intptr_t> 0)
 
 
 cdef public void GOMP_OFFLOAD_run(int n, void *function, void *variables, void **args) noexcept nogil:

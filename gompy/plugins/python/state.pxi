@@ -1,7 +1,6 @@
 # What the plugin knows of the user's class, and of its own state in the process.
 
 cdef enum:
-    NO_TEAMS_CONSTRUCT = -2  # gcc 13 and later: a target without teams, for which 12 gives 1 team
     REASON_SIZE = 1024
 
 cdef struct DeviceFacts:

@@ -41,7 +41,7 @@ cdef size_t count_words(void **args, uint64_t *words) noexcept nogil:
         while args[n] != NULL and n < REMOTE_ARGUMENTS - 2:
             words[n] = <uint64_t>args[n]
             n += 1
-            if words[n - 1] & 0x80:
+            if words[n - 1] & <uint64_t>GOMP_TARGET_ARG_SUBSEQUENT_PARAM:
                 words[n] = <uint64_t>args[n]
                 n += 1
     words[n] = 0

@@ -15,6 +15,7 @@ from gompy.native.gomp cimport (
     GOMP_DEVICE_NVIDIA_PTX,
     GOMP_OFFLOAD_CAP_OPENACC_200,
     GOMP_OFFLOAD_CAP_OPENMP_400,
+    GOMP_TARGET_ARG_SUBSEQUENT_PARAM,
     GOMP_VERSION,
 )
 from gompy.native.gomp_newer cimport GOMP_VERSION_INDIRECT_FUNCS

@@ -14,11 +14,7 @@ from gompy.native.gomp cimport (
     GOMP_OFFLOAD_CAP_NATIVE_EXEC,
     GOMP_OFFLOAD_CAP_OPENMP_400,
     GOMP_OFFLOAD_CAP_SHARED_MEM,
-    GOMP_TARGET_ARG_DEVICE_MASK,
-    GOMP_TARGET_ARG_ID_MASK,
-    GOMP_TARGET_ARG_SUBSEQUENT_PARAM,
     GOMP_TARGET_ARG_THREAD_LIMIT,
-    GOMP_TARGET_ARG_VALUE_SHIFT,
     GOMP_VERSION,
 )
 from gompy.native.gomp_newer cimport (
@@ -27,6 +23,7 @@ from gompy.native.gomp_newer cimport (
     GOMP_REQUIRES_UNIFIED_ADDRESS,
     GOMP_REQUIRES_UNIFIED_SHARED_MEMORY,
 )
+from gompy.native.launch_words cimport LaunchWord, take_word
 from gompy.native.limits cimport gompy_limit_hint
 from gompy.native.plugin cimport AddrPair, GOMP_PLUGIN_error, GOMP_PLUGIN_fatal, c_bool
 from gompy.native.pthread cimport *
@@ -86,17 +83,10 @@ cdef public int GOMP_OFFLOAD_load_image(int n, unsigned version, const void *dat
 
 cdef unsigned thread_limit_of(void **args) noexcept nogil:
     """The thread limit in a launch's words; 0: there is none."""
-    cdef intptr_t word, value
-    while args != NULL and args[0] != NULL:
-        word = <intptr_t> args[0]
-        args += 1
-        value = word >> GOMP_TARGET_ARG_VALUE_SHIFT
-        if word & GOMP_TARGET_ARG_SUBSEQUENT_PARAM:
-            value = <intptr_t> args[0]
-            args += 1
-        if (word & GOMP_TARGET_ARG_DEVICE_MASK == 0 and value > 0
-                and word & GOMP_TARGET_ARG_ID_MASK == GOMP_TARGET_ARG_THREAD_LIMIT):
-            return <unsigned> min(value, <intptr_t> 0x7fffffff)
+    cdef LaunchWord word
+    while take_word(&args, &word):
+        if word.device == 0 and word.value > 0 and word.id == GOMP_TARGET_ARG_THREAD_LIMIT:
+            return <unsigned> min(word.value, <intptr_t> 0x7fffffff)
     return 0
 
 

@@ -261,16 +261,10 @@ cdef inline bint device_runs_later(const DeviceDescr *dev) noexcept nogil:
 
 cdef unsigned teams_asked_for(void **args) noexcept nogil:
     """NUM_TEAMS of GOMP_target_ext's words; 0: the region leaves that to the device."""
-    cdef intptr_t word, value
-    while args != NULL and args[0] != NULL:
-        word = <intptr_t> args[0]
-        args += 1
-        value = word >> GOMP_TARGET_ARG_VALUE_SHIFT
-        if word & GOMP_TARGET_ARG_SUBSEQUENT_PARAM:
-            value = <intptr_t> args[0]
-            args += 1
-        if word & (GOMP_TARGET_ARG_DEVICE_MASK | GOMP_TARGET_ARG_ID_MASK) == GOMP_TARGET_ARG_NUM_TEAMS:
-            return <unsigned> value if value > 0 else 0
+    cdef LaunchWord word
+    while take_word(&args, &word):
+        if word.device == 0 and word.id == GOMP_TARGET_ARG_NUM_TEAMS:
+            return <unsigned> word.value if word.value > 0 else 0
     return 0
 
 

@@ -53,19 +53,10 @@ cdef void restore_icvs(const Icvs *icvs) noexcept nogil:
 
 cdef int thread_limit_of(void **args) noexcept nogil:
     """The thread limit in GOMP_target_ext's args: 0 none, -1 unknown."""
-    cdef intptr_t word, value
-    cdef size_t i = 0
-    if args == NULL:
-        return 0
-    while args[i] != NULL:
-        word = <intptr_t> args[i]
-        i += 1
-        value = word >> GOMP_TARGET_ARG_VALUE_SHIFT
-        if word & GOMP_TARGET_ARG_SUBSEQUENT_PARAM:
-            value = <intptr_t> args[i]
-            i += 1
-        if word & GOMP_TARGET_ARG_DEVICE_MASK == 0 and (word & GOMP_TARGET_ARG_ID_MASK) == GOMP_TARGET_ARG_THREAD_LIMIT:
-            return INT_MAX if value > INT_MAX else <int> value
+    cdef LaunchWord word
+    while take_word(&args, &word):
+        if word.device == 0 and word.id == GOMP_TARGET_ARG_THREAD_LIMIT:
+            return INT_MAX if word.value > INT_MAX else <int> word.value
     return 0
 
 

@@ -27,12 +27,11 @@ cdef struct TargetTask:
 
 cdef size_t count_args(void **args) noexcept nogil:
     """Words of GOMP_target_ext's args, the closing NULL included."""
-    cdef size_t n = 0
-    if args == NULL:
-        return 0
-    while args[n] != NULL:
-        n += 2 if <intptr_t> args[n] & GOMP_TARGET_ARG_SUBSEQUENT_PARAM else 1
-    return n + 1
+    cdef void **at = args
+    cdef LaunchWord word
+    while take_word(&at, &word):
+        pass
+    return <size_t> (at - args) + 1 if args != NULL else 0
 
 
 cdef TargetTask *new_task(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, const MapList *maps,

@@ -48,22 +48,22 @@ cdef void target_now(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, const 
 
 
 cdef enum:
-    NO_TEAMS_CONSTRUCT = -2  # value of NUM_TEAMS (GCC 13)
     LAUNCH_WORDS = 16
 
 cdef void **launch_words(void **args, void **room) noexcept nogil:
     """The launch arguments as plugins know them: one team where there is no teams construct, which GCC 13 and later
     leave to the runtime.  ``room``: of LAUNCH_WORDS words, for a copy."""
-    cdef size_t count = count_args(args), i = 0
-    cdef intptr_t word
-    while i + 1 < count:
-        word = <intptr_t> args[i]
-        if word >> GOMP_TARGET_ARG_VALUE_SHIFT == NO_TEAMS_CONSTRUCT and count <= LAUNCH_WORDS and (
-                word & (GOMP_TARGET_ARG_ID_MASK | GOMP_TARGET_ARG_SUBSEQUENT_PARAM) == GOMP_TARGET_ARG_NUM_TEAMS):
+    cdef size_t count = count_args(args)
+    cdef void **at = args
+    cdef void **first = args
+    cdef LaunchWord word
+    while take_word(&at, &word):
+        if word.value == NO_TEAMS_CONSTRUCT and word.id == GOMP_TARGET_ARG_NUM_TEAMS and at == first + 1 and \
+                count <= LAUNCH_WORDS:
             memcpy(room, args, count * sizeof(void *))
-            room[i] = <void *> (1 << GOMP_TARGET_ARG_VALUE_SHIFT | word & ((1 << GOMP_TARGET_ARG_VALUE_SHIFT) - 1))
+            room[first - args] = <void *> (1 << GOMP_TARGET_ARG_VALUE_SHIFT | word.id | word.device)
             return room
-        i += 2 if word & GOMP_TARGET_ARG_SUBSEQUENT_PARAM else 1
+        first = at
     return args
 
 

@@ -1,0 +1,33 @@
+# What a region's launch is to have, as GOMP_target_ext and a device get it: words of one pointer or two, then NULL.
+
+from libc.stdint cimport intptr_t
+
+from gompy.native.gomp cimport (
+    GOMP_TARGET_ARG_DEVICE_MASK,
+    GOMP_TARGET_ARG_ID_MASK,
+    GOMP_TARGET_ARG_SUBSEQUENT_PARAM,
+    GOMP_TARGET_ARG_VALUE_SHIFT,
+)
+
+cdef enum:
+    NO_TEAMS_CONSTRUCT = -2  # the number of teams that gcc 13 and later give for a target without teams; 12 gives 1
+
+cdef struct LaunchWord:
+    intptr_t device  # for which kind of devices it holds, 0: for all
+    intptr_t id  # GOMP_TARGET_ARG_NUM_TEAMS, GOMP_TARGET_ARG_THREAD_LIMIT
+    intptr_t value  # -1: not known
+
+
+cdef inline bint take_word(void ***args, LaunchWord *word) noexcept nogil:
+    """Read a word and go on to the next.  False: there is none; ``*args`` may be NULL."""
+    cdef intptr_t first = <intptr_t> args[0][0] if args[0] != NULL else 0
+    if first == 0:
+        return False
+    word.device = first & GOMP_TARGET_ARG_DEVICE_MASK
+    word.id = first & GOMP_TARGET_ARG_ID_MASK
+    word.value = first >> GOMP_TARGET_ARG_VALUE_SHIFT
+    args[0] += 1
+    if first & GOMP_TARGET_ARG_SUBSEQUENT_PARAM:
+        word.value = <intptr_t> args[0][0]
+        args[0] += 1
+    return True
