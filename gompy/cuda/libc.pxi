@@ -1,7 +1,13 @@
 # What the driver uses of the C library and GCC's builtins.
 
+from libc.errno cimport errno
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t, intptr_t
-from libc.string cimport memchr, memcmp, memcpy, memmove, memset, strchr, strcmp, strlen, strncmp, strrchr
+from libc.stdio cimport (
+    FILE, fclose, fdopen, ferror, fflush, fprintf, fread, fwrite, snprintf, stderr, stdout)
+from libc.stdlib cimport abort, calloc, free, malloc, realloc, strtod, strtol, strtoull
+from libc.string cimport (
+    memchr, memcmp, memcpy, memmove, memset, strchr, strcmp, strerror, strlen, strncmp, strrchr)
+from posix.unistd cimport close
 
 from gompy.native.pthread cimport (
     PTHREAD_CREATE_DETACHED, pthread_atfork, pthread_attr_destroy, pthread_attr_init, pthread_attr_setdetachstate,
@@ -20,7 +26,7 @@ from gompy.native.atomics cimport (
     ACQUIRE, ACQUIRE_RELEASE, RELAXED, RELEASE, add32, add64, exchange32, load32, store32, sub32,
 )
 from gompy.native.dlfcn cimport (
-    Dl_info, RTLD_DEFAULT, RTLD_NOLOAD, RTLD_NOW, dladdr, dlerror, dlopen, dlsym,
+    Dl_info, RTLD_DEFAULT, RTLD_LOCAL, RTLD_NOLOAD, RTLD_NOW, dladdr, dlerror, dlopen, dlsym,
 )
 from gompy.native.cuda cimport (
     CUDA_ERROR_CONTEXT_IS_DESTROYED,
@@ -120,70 +126,31 @@ from gompy.native.cuda cimport (
     cuda_error_name,
     cuda_error_text,
 )
+from gompy.native.clock cimport CLOCK_MONOTONIC, clock_gettime, now_ns, timespec
 from gompy.native.descriptors cimport gompy_fopen, gompy_open_to_append
 from gompy.native.environment cimport secure_getenv
 from gompy.native.gomp cimport GOMP_DEVICE_NVIDIA_PTX
 from gompy.native.limits cimport gompy_limit_hint
+from gompy.native.processors cimport available_cpus
 
 cdef extern from *:
     """
-    #include <dlfcn.h>
     #include <errno.h>
     #include <pthread.h>
     #include <sched.h>
-    #include <signal.h>
     #include <stdio.h>
     #include <stdlib.h>
     #include <string.h>
     #include <sys/mman.h>
     #include <sys/stat.h>
-    #include <time.h>
     #include <unistd.h>
     """
-    ctypedef long ssize_t
-    ctypedef long off_t
-    ctypedef long time_t
-    ctypedef struct FILE:
-        pass
-    FILE *stdout
-    FILE *stderr
-    int fprintf(FILE *f, const char *fmt, ...) nogil
-    int snprintf(char *to, size_t n, const char *fmt, ...) nogil
-    int fflush(FILE *f) nogil
-    size_t fwrite(const void *what, size_t size, size_t n, FILE *f) nogil
-    FILE *fdopen(int fd, const char *mode) nogil
-    int close(int fd) nogil
-    int errno
-    const char *strerror(int error) nogil
-    size_t fread(void *to, size_t size, size_t n, FILE *f) nogil
-    int ferror(FILE *f) nogil
-    int fclose(FILE *f) nogil
-    long strtol(const char *text, char **end, int base) nogil
-    unsigned long long strtoull(const char *text, char **end, int base) nogil
-    double strtod(const char *text, char **end) nogil
-    void *malloc(size_t n) nogil
-    void *calloc(size_t n, size_t m) nogil
-    void *realloc(void *p, size_t n) nogil
-    void free(void *p) nogil
-    void abort() nogil
     int MS_ASYNC
     int msync(void *p, size_t n, int flags) nogil
     int _SC_PHYS_PAGES, _SC_PAGESIZE
     long sysconf(int name) nogil
-    ctypedef struct cpu_set_t:
-        pass
-    int sched_getaffinity(int pid, size_t n, cpu_set_t *set) nogil
-    int CPU_COUNT(cpu_set_t *set) nogil
-    struct timespec:
-        time_t tv_sec
-        long tv_nsec
-    int CLOCK_MONOTONIC
-    int clock_gettime(int clock, timespec *to) nogil
-
     int sched_yield() nogil
     int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, int clock, const timespec *until) nogil
-
-    int RTLD_LOCAL
 
 
 cdef extern from *:
@@ -247,9 +214,7 @@ cdef extern from "numbers.h":
 
 cdef inline double now_ms() noexcept nogil:
     """Monotonic time in milliseconds."""
-    cdef timespec t
-    clock_gettime(CLOCK_MONOTONIC, &t)
-    return t.tv_sec * 1e3 + t.tv_nsec * 1e-6
+    return now_ns() * 1e-6
 
 
 cdef inline uint64_t round_up(uint64_t n, uint64_t step) noexcept nogil:
@@ -262,13 +227,3 @@ cdef inline const char *pick_text(bint first, const char *one, const char *other
     if first:
         return one
     return other
-
-
-cdef int available_cpus() noexcept nogil:
-    """Processors that this process may use, at least 1."""
-    cdef cpu_set_t cpus
-    cdef int n
-    if sched_getaffinity(0, sizeof(cpus), &cpus) != 0:
-        return 1
-    n = CPU_COUNT(&cpus)
-    return n if n > 0 else 1

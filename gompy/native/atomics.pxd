@@ -1,4 +1,4 @@
-# GCC's atomic builtins: generic there, each name here is one width.
+# GCC's atomic builtins: generic there, each name here is one width.  And those that find a bit.
 
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -18,6 +18,8 @@ cdef extern from * nogil:
     bint cas64 "__atomic_compare_exchange_n"(uint64_t *p, uint64_t *expected, uint64_t v, bint weak, int ok, int no)
     char load8 "__atomic_load_n"(char *p, int order)
     void store8 "__atomic_store_n"(char *p, char v, int order)
+    int ctz64 "__builtin_ctzll"(uint64_t v)
+    int clz64 "__builtin_clzll"(uint64_t v)
     int RELAXED "__ATOMIC_RELAXED"
     int ACQUIRE "__ATOMIC_ACQUIRE"
     int RELEASE "__ATOMIC_RELEASE"

@@ -6,7 +6,7 @@ cdef extern from "<dlfcn.h>" nogil:
         void *dli_fbase
         const char *dli_sname
         void *dli_saddr
-    int RTLD_LAZY, RTLD_NOW, RTLD_NOLOAD
+    int RTLD_LAZY, RTLD_NOW, RTLD_NOLOAD, RTLD_LOCAL, RTLD_GLOBAL
     void *RTLD_DEFAULT
     void *RTLD_NEXT
     void *dlopen(const char *file, int flags)

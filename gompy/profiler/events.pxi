@@ -111,7 +111,7 @@ cdef void profile_hook(HookEvent *event, int slot) noexcept nogil:
     cdef uint64_t now
     if profile.over:
         return
-    now = time_now()
+    now = now_ns()
     if event.phase == PHASE_BEGIN:
         event.own[slot] = now
         return

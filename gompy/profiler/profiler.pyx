@@ -93,7 +93,7 @@ cdef public void acc_register_library(void *register_fn, void *unregister_fn, vo
         fprintf(stderr, b"libgompy-prof: no profile: this program was not linked by gompcc, gompc++ or gompfortran\n")
         return
     profile.pid = getpid()
-    profile.begin = time_now()
+    profile.begin = now_ns()
     if (<subscribe_fn> found)(HOOK_CONSTRUCT | HOOK_FALLBACK | HOOK_MAP | HOOK_ALLOC | HOOK_COPY | HOOK_LAUNCH,
                               profile_hook) < 0:
         fprintf(stderr, b"libgompy-prof: no profile: libgompy has eight subscribers already\n")

@@ -1,14 +1,8 @@
 # What is added up: a row for each region, directive, variable and device, found by a hash.
 
-cdef extern from "<time.h>" nogil:
-    struct timespec:
-        long tv_sec
-        long tv_nsec
-    int CLOCK_MONOTONIC
-    int clock_gettime(int, timespec *)
+from posix.unistd cimport getpid
 
-cdef extern from "<unistd.h>" nogil:
-    int getpid()
+from gompy.native.clock cimport now_ns
 
 cdef enum:
     ROWS = 4096  # a power of two; what comes when they are full is counted as lost
@@ -54,13 +48,6 @@ cdef struct Profile:
     ProfileRow *in_order[4096]  # ROWS
 
 cdef Profile profile
-
-
-cdef uint64_t time_now() noexcept nogil:
-    """Nanoseconds."""
-    cdef timespec now
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return <uint64_t> now.tv_sec * 1000000000 + now.tv_nsec
 
 
 cdef ProfileRow *find_row(int kind, uintptr_t at, size_t size, const char *what) noexcept nogil:

@@ -134,7 +134,7 @@ cdef void print_table(FILE *out, int kind) noexcept nogil:
 
 cdef void print_tables(FILE *out) noexcept nogil:
     """All of them.  The lock is held."""
-    fprintf(out, b"libgompy-prof: %.3f ms\n", <double> (time_now() - profile.begin) / 1000000)
+    fprintf(out, b"libgompy-prof: %.3f ms\n", <double> (now_ns() - profile.begin) / 1000000)
     print_table(out, ROW_REGION)
     print_table(out, ROW_DIRECTIVE)
     print_table(out, ROW_VARIABLE)

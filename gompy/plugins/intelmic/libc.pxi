@@ -1,14 +1,46 @@
 # What both sides use of the C library, the kernel and GCC's atomics.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t, intptr_t
-from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strcmp, strlen, strncmp, strrchr, strstr
+from libc.errno cimport (
+    EAGAIN, EBADF, ECHILD, EFAULT, EINTR, EINVAL, ENOMEM, ENOSYS, EPERM, ESRCH, errno)
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uintptr_t, intptr_t
+from libc.stdio cimport FILE, SEEK_SET, fflush, fputs, snprintf, stderr, stdout
+from libc.stdlib cimport abort, atoi, calloc, exit, free, malloc, strtol, strtoull
+from libc.string cimport (
+    memcmp, memcpy, memmove, memset, strchr, strcmp, strdup, strerror, strlen, strncmp, strrchr, strstr)
+from posix.stdlib cimport posix_memalign, realpath, setenv
+from posix.types cimport off_t, pid_t
+from posix.unistd cimport (
+    X_OK, _exit, close, execve, ftruncate, getpid, getppid, lseek, pause, pread, pwrite, read, rmdir, unlink, usleep,
+    write)
 
+from gompy.native.atomics cimport (
+    ACQUIRE, RELAXED, RELEASE, SEQ_CST, add32, and32, cas32, cas64, clz64, ctz64, exchange32, load32, load64, load8,
+    or32, or64, store32, store8)
+from gompy.native.clock cimport now_ns
 from gompy.native.descriptors cimport (
-    O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY, gompy_close_kept, gompy_close_on_exec, gompy_keep, gompy_kept,
+    O_CREAT, O_EXCL, O_RDONLY, O_WRONLY, gompy_close_kept, gompy_close_on_exec, gompy_keep, gompy_kept,
     gompy_memfd,
     gompy_open, gompy_pidfd, gompy_pipe, gompy_still_ours)
-from gompy.native.environment cimport gompy_child_environ, gompy_privileged, secure_getenv
+from gompy.native.dlfcn cimport (
+    Dl_info, RTLD_DEFAULT, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, dladdr, dlclose, dlerror, dlopen, dlsym)
+from gompy.native.environment cimport gompy_child_environ, secure_getenv
+from gompy.native.futex cimport gompy_futex_wait, gompy_futex_wake
 from gompy.native.limits cimport gompy_limit_hint
+from gompy.native.mman cimport (
+    MADV_DONTDUMP, MADV_DONTFORK, MADV_HUGEPAGE, MADV_POPULATE_READ, MADV_REMOVE, MAP_ANONYMOUS, MAP_FIXED,
+    MAP_FIXED_NOREPLACE, MAP_NORESERVE, MAP_PRIVATE, MAP_SHARED, PROT_EXEC, PROT_NONE, PROT_READ, PROT_WRITE, madvise,
+    mmap, mprotect, munmap)
+from gompy.native.poll cimport POLLIN, poll, pollfd
+from gompy.native.processors cimport available_cpus
+from gompy.native.pthread cimport (
+    pthread_attr_destroy, pthread_attr_getstacksize, pthread_attr_init, pthread_attr_setstacksize, pthread_attr_t,
+    pthread_cond_broadcast, pthread_cond_destroy, pthread_cond_init, pthread_cond_signal, pthread_cond_t,
+    pthread_cond_wait, pthread_create, pthread_detach, pthread_equal, pthread_join, pthread_mutex_destroy,
+    pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_trylock, pthread_mutex_unlock, pthread_self,
+    pthread_t)
+from gompy.native.signals cimport (
+    SIGABRT, SIGBUS, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSEGV, SIGSYS, SIGTRAP, SIG_SETMASK,
+    pthread_sigmask, sigemptyset, sigfillset, sigset_t)
 
 cdef extern from *:
     """
@@ -18,9 +50,7 @@ cdef extern from *:
     #include <fcntl.h>
     #include <limits.h>
     #include <link.h>
-    #include <linux/futex.h>
     #include <malloc.h>
-    #include <poll.h>
     #include <pthread.h>
     #include <sched.h>
     #include <signal.h>
@@ -43,116 +73,21 @@ cdef extern from *:
     #include <unistd.h>
     /* A signal handler's context: where it happened. */
     #include <ucontext.h>
-    #include "gompy/native/descriptors.h"
-    #include "gompy/native/environment.h"
     """
-    int errno
-    int EBADF, EINTR, EAGAIN, EPERM, ENOSYS, EFAULT, ECHILD, EEXIST, ENOMEM, ESRCH, ETIMEDOUT, EACCES, EINVAL
-    ctypedef long ssize_t
-    ctypedef int pid_t
-    ctypedef long off_t
-    ctypedef long time_t
-
-    # atomics (generic builtins: each name here is one width)
-    uint32_t load32 "__atomic_load_n"(uint32_t *p, int order) nogil
-    void store32 "__atomic_store_n"(uint32_t *p, uint32_t v, int order) nogil
-    uint32_t exchange32 "__atomic_exchange_n"(uint32_t *p, uint32_t v, int order) nogil
-    uint64_t load64 "__atomic_load_n"(uint64_t *p, int order) nogil
-    uint64_t or64 "__atomic_fetch_or"(uint64_t *p, uint64_t v, int order) nogil
-    uint64_t and64 "__atomic_fetch_and"(uint64_t *p, uint64_t v, int order) nogil
-    bint cas64 "__atomic_compare_exchange_n"(
-        uint64_t *p, uint64_t *expected, uint64_t v, bint weak, int ok, int no
-    ) nogil
-    bint cas32 "__atomic_compare_exchange_n"(
-        uint32_t *p, uint32_t *expected, uint32_t v, bint weak, int ok, int no
-    ) nogil
-    uint32_t or32 "__atomic_fetch_or"(uint32_t *p, uint32_t v, int order) nogil
-    uint32_t and32 "__atomic_fetch_and"(uint32_t *p, uint32_t v, int order) nogil
-    uint32_t add32 "__atomic_add_fetch"(uint32_t *p, uint32_t v, int order) nogil
-    char load8 "__atomic_load_n"(char *p, int order) nogil
-    void store8 "__atomic_store_n"(char *p, char v, int order) nogil
-    int RELAXED "__ATOMIC_RELAXED"
-    int ACQUIRE "__ATOMIC_ACQUIRE"
-    int RELEASE "__ATOMIC_RELEASE"
-    int SEQ_CST "__ATOMIC_SEQ_CST"
-    int ctz64 "__builtin_ctzll"(uint64_t v) nogil
-    int clz64 "__builtin_clzll"(uint64_t v) nogil
     bint likely "__builtin_expect"(bint c, int v) nogil
-
-    # memory
-    ctypedef struct FILE:
-        pass
-    FILE *stdout
-    FILE *stderr
-    void *malloc(size_t n) nogil
-    void *calloc(size_t n, size_t m) nogil
-    int posix_memalign(void **p, size_t align, size_t n) nogil
-    void *realloc(void *p, size_t n) nogil
-    void free(void *p) nogil
-    int PROT_NONE, PROT_READ, PROT_WRITE, PROT_EXEC
-    int MAP_SHARED, MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE, MAP_FIXED_NOREPLACE, MAP_FIXED
-    int MADV_DONTDUMP, MADV_HUGEPAGE, MADV_DONTFORK, MADV_POPULATE_READ, MADV_REMOVE
-    void *mmap(void *where, size_t n, int prot, int flags, int fd, off_t offset) nogil
-    int munmap(void *p, size_t n) nogil
-    int mprotect(void *p, size_t n, int access) nogil
-    int madvise(void *p, size_t n, int advice) nogil
-    int ftruncate(int fd, off_t n) nogil
-    int SEEK_SET, SEEK_END
-    off_t lseek(int fd, off_t n, int whence) nogil
     int FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE
     int fallocate(int fd, int mode, off_t offset, off_t n) nogil
-
-    # text
-    int snprintf(char *to, size_t n, const char *fmt, ...) nogil
-    int sscanf(const char *text, const char *fmt, ...) nogil
-    long strtol(const char *text, char **end, int base) nogil
-    unsigned long long strtoull(const char *text, char **end, int base) nogil
     const char *strsignal(int signo) nogil
-    const char *strerror(int error) nogil
-    char *strdup(const char *text) nogil
     char *strtok_r(char *text, const char *sep, char **state) nogil
-    int setenv(const char *name, const char *value, int replace) nogil
-    int atoi(const char *text) nogil
-    void exit(int status) nogil
-    void abort() nogil
-    int fflush(FILE *f) nogil
-    int fputs(const char *s, FILE *f) nogil
     size_t __fpending(FILE *f) nogil
-
-    # files and processes
-    int close(int fd) nogil
-    ssize_t read(int fd, void *to, size_t n) nogil
-    ssize_t write(int fd, const void *what, size_t n) nogil
-    ssize_t pread(int fd, void *to, size_t n, off_t offset) nogil
-    ssize_t pwrite(int fd, const void *what, size_t n, off_t offset) nogil
-    int unlink(const char *path) nogil
-    char *realpath(const char *path, char *resolved) nogil
-    int rmdir(const char *path) nogil
     int eaccess(const char *path, int mode) nogil
-    int X_OK
-    pid_t getpid() nogil
-    pid_t getppid() nogil
     int kill(pid_t pid, int signo) nogil
-    void _exit(int status) nogil
-    int pause() nogil
     long syscall(long number, ...) nogil
-    long SYS_futex, SYS_gettid, SYS_pwrite64
-    int FUTEX_WAIT, FUTEX_WAKE
-    int execve(const char *path, char **argv, char **envp) nogil
+    long SYS_gettid, SYS_pwrite64
     char **environ
     int personality(unsigned long which) nogil
     unsigned long ADDR_NO_RANDOMIZE, ADDR_COMPAT_LAYOUT
     int sched_yield() nogil
-    int usleep(unsigned us) nogil
-    ctypedef struct cpu_set_t:
-        pass
-    int sched_getaffinity(pid_t pid, size_t n, cpu_set_t *set) nogil
-    int CPU_COUNT(cpu_set_t *set) nogil
-    struct timespec:
-        time_t tv_sec
-        long tv_nsec
-    int CLOCK_MONOTONIC
-    int clock_gettime(int clock, timespec *to) nogil
     struct iovec:
         void *iov_base
         size_t iov_len
@@ -162,65 +97,8 @@ cdef extern from *:
     ssize_t process_vm_writev(
         pid_t pid, iovec *local, unsigned long nl, iovec *remote, unsigned long nr, unsigned long flags
     ) nogil
-    struct pollfd:
-        int fd
-        short events
-        short revents
-    int POLLIN, POLLHUP, POLLERR, POLLNVAL
-    int poll(pollfd *fds, unsigned long n, int timeout) nogil
-
-    # threads
-    ctypedef unsigned long pthread_t
-    ctypedef struct pthread_attr_t:
-        pass
-    ctypedef struct pthread_mutex_t:
-        pass
-    ctypedef struct pthread_cond_t:
-        pass
-    int pthread_create(pthread_t *t, pthread_attr_t *attr, void *(*fn)(void *) noexcept nogil, void *arg) nogil
-    int pthread_detach(pthread_t t) nogil
-    int pthread_join(pthread_t t, void **result) nogil
-    pthread_t pthread_self() nogil
-    bint pthread_equal(pthread_t a, pthread_t b) nogil
-    int pthread_attr_init(pthread_attr_t *attr) nogil
-    int pthread_attr_destroy(pthread_attr_t *attr) nogil
-    int pthread_attr_setstacksize(pthread_attr_t *attr, size_t n) nogil
-    int pthread_attr_getstacksize(pthread_attr_t *attr, size_t *n) nogil
-    int pthread_mutex_lock(pthread_mutex_t *m) nogil
-    int pthread_mutex_trylock(pthread_mutex_t *m) nogil
-    int pthread_mutex_unlock(pthread_mutex_t *m) nogil
-    int pthread_mutex_init(pthread_mutex_t *m, void *attr) nogil
-    int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) nogil
-    int pthread_cond_signal(pthread_cond_t *c) nogil
-    int pthread_cond_broadcast(pthread_cond_t *c) nogil
-    int pthread_cond_init(pthread_cond_t *c, void *attr) nogil
-    int pthread_cond_destroy(pthread_cond_t *c) nogil
-    int pthread_mutex_destroy(pthread_mutex_t *m) nogil
-
-    # signals
-    ctypedef struct sigset_t:
-        pass
-    int sigemptyset(sigset_t *s) nogil
-    int sigfillset(sigset_t *s) nogil
-    int pthread_sigmask(int how, sigset_t *s, sigset_t *old) nogil
-    int SIG_SETMASK, SIG_BLOCK
-    int SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGKILL, SIGTERM
-    int SEGV_MAPERR, SEGV_ACCERR, SI_USER, SI_TKILL, SI_KERNEL
-
-    # dynamic linking
-    int RTLD_NOW, RTLD_LOCAL, RTLD_NOLOAD, RTLD_DI_LINKMAP
-    void *RTLD_NEXT
-    void *RTLD_DEFAULT
-    void *dlopen(const char *path, int flags) nogil
-    int dlclose(void *handle) nogil
-    void *dlsym(void *handle, const char *name) nogil
-    const char *dlerror() nogil
-    ctypedef struct Dl_info:
-        const char *dli_fname
-        void *dli_fbase
-        const char *dli_sname
-        void *dli_saddr
-    int dladdr(const void *p, Dl_info *info) nogil
+    int SEGV_MAPERR, SEGV_ACCERR, SI_KERNEL
+    int RTLD_DI_LINKMAP
     struct link_map:
         unsigned long l_addr
         char *l_name
@@ -319,31 +197,16 @@ cdef extern from "protocol.h":
     uint32_t mic_processor() nogil
 
 
-cdef inline uint64_t now_ns() noexcept nogil:
-    """Monotonic time in nanoseconds."""
-    cdef timespec t
-    clock_gettime(CLOCK_MONOTONIC, &t)
-    return <uint64_t>t.tv_sec * 1000000000 + <uint64_t>t.tv_nsec
-
-
 cdef inline int futex_wait(uint32_t *word, uint32_t value, int64_t timeout_ns) noexcept nogil:
-    """Sleep while ``*word == value``, at most timeout_ns (< 0: for ever).
-
-    Shared between processes: no PRIVATE flag.
-    """
-    cdef timespec t
-    if timeout_ns < 0:
-        return <int>syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0)
-    t.tv_sec = timeout_ns // 1000000000
-    t.tv_nsec = timeout_ns % 1000000000
-    return <int>syscall(SYS_futex, word, FUTEX_WAIT, value, &t, NULL, 0)
+    """Sleep while ``*word == value``, at most timeout_ns (< 0: for ever).  Processes share the word."""
+    return gompy_futex_wait(word, value, timeout_ns, 0)
 
 
 cdef inline void futex_wake(uint32_t *word) noexcept nogil:
     """Wake all that sleep on the word."""
-    syscall(SYS_futex, word, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0)
+    gompy_futex_wake(word, 0x7fffffff, 0)
 
 
 cdef inline void futex_wake_one(uint32_t *word) noexcept nogil:
     """Wake one that sleeps on the word."""
-    syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0)
+    gompy_futex_wake(word, 1, 0)

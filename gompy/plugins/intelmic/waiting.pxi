@@ -53,13 +53,3 @@ cdef inline bint look_while_equal(uint32_t *word, uint32_t value, uint64_t limit
             mic_relax()
         if one_processor(own, others) or now_ns() - start > limit_ns:
             return False
-
-
-cdef int available_cpus() noexcept nogil:
-    """Processors that this process may use, at least 1."""
-    cdef cpu_set_t cpus
-    cdef int n
-    if sched_getaffinity(0, sizeof(cpus), &cpus) != 0:
-        return 1
-    n = CPU_COUNT(&cpus)
-    return n if n > 0 else 1

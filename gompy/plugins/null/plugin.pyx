@@ -9,6 +9,7 @@ from libc.stdint cimport uintptr_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport atoi
 from libc.string cimport memset
+from posix.unistd cimport close, write
 
 from gompy.native.descriptors cimport gompy_memfd
 from gompy.native.dlfcn cimport RTLD_LAZY, dlerror, dlopen, dlsym
@@ -16,10 +17,6 @@ from gompy.native.environment cimport secure_getenv
 from gompy.native.gomp cimport GOMP_DEVICE_INTEL_MIC, GOMP_OFFLOAD_CAP_OPENMP_400
 from gompy.native.plugin cimport AddrPair, GOMP_PLUGIN_error, GOMP_PLUGIN_malloc, ImageRange, c_bool
 from gompy.native.runtime_interface cimport gompy_answer_count, gompy_answer_version
-
-cdef extern from "<unistd.h>" nogil:
-    int close(int)
-    ssize_t write(int, const void *, size_t)
 
 include "../host_memory.pxi"
 

@@ -5,6 +5,8 @@ from libc.errno cimport ENOMEM
 from libc.stdio cimport fprintf, snprintf, stderr
 from libc.stdlib cimport calloc, free, malloc, realloc, strtoul
 from libc.string cimport memset, strchr, strcmp, strlen, strrchr, strstr
+from posix.types cimport pid_t
+from posix.unistd cimport F_OK, access, getpid
 
 from gompy.native.pthread cimport (
     pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_trylock,
@@ -87,18 +89,6 @@ from gompy.native.profiling cimport (
     profile_launch,
     profiled,
 )
-
-cdef extern from *:
-    """
-    #include <dlfcn.h>
-    #include <pthread.h>
-    #include <stdlib.h>
-    #include <unistd.h>
-    """
-    ctypedef int pid_t
-    int F_OK
-    int access(const char *, int) nogil
-    pid_t getpid() nogil
 
 cdef extern from "driver_api.h" nogil:
     ctypedef int CUresult

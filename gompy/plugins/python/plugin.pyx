@@ -12,7 +12,11 @@ from libc.stdint cimport int64_t, intptr_t, uintptr_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport atexit
 from libc.string cimport memset, strcpy, strrchr
+from posix.stdlib cimport realpath
+from posix.unistd cimport F_OK, X_OK, access
 
+from gompy.native.clock cimport timespec
+from gompy.native.dlfcn cimport Dl_info, RTLD_GLOBAL, RTLD_NOLOAD, RTLD_NOW, dladdr, dlopen
 from gompy.native.environment cimport gompy_privileged, secure_getenv
 from gompy.native.gomp cimport (
     GOMP_DEVICE_INTEL_MIC,
@@ -31,41 +35,11 @@ from gompy.native.plugin cimport (
     ImageRange,
     c_bool,
 )
-
-cdef extern from "<stdlib.h>" nogil:
-    char *realpath(const char *, char *)
-
-cdef extern from "<unistd.h>" nogil:
-    int F_OK, X_OK
-    int access(const char *, int)
-
-cdef extern from "<dlfcn.h>" nogil:
-    ctypedef struct Dl_info:
-        const char *dli_fname
-    int RTLD_NOW, RTLD_NOLOAD, RTLD_GLOBAL
-    void *dlopen(const char *, int)
-    int dladdr(const void *, Dl_info *)
-
-cdef extern from "<pthread.h>" nogil:
-    ctypedef struct pthread_mutex_t:
-        pass
-    int pthread_mutex_lock(pthread_mutex_t *)
-    int pthread_mutex_unlock(pthread_mutex_t *)
-    int pthread_atfork(void (*)() noexcept nogil, void (*)() noexcept nogil, void (*)() noexcept nogil)
-
-cdef extern from "<time.h>" nogil:
-    struct timespec:
-        long tv_sec
-        long tv_nsec
+from gompy.native.pthread cimport pthread_atfork, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
+from gompy.native.signals cimport (
+    SIGPIPE, SIG_BLOCK, SIG_SETMASK, pthread_sigmask, sigaddset, sigemptyset, sigismember, sigset_t)
 
 cdef extern from "<signal.h>" nogil:
-    ctypedef struct sigset_t:
-        pass
-    int SIGPIPE, SIG_BLOCK, SIG_SETMASK
-    int sigemptyset(sigset_t *)
-    int sigaddset(sigset_t *, int)
-    int sigismember(const sigset_t *, int)
-    int pthread_sigmask(int, const sigset_t *, sigset_t *)
     int sigtimedwait(const sigset_t *, void *, const timespec *)
 
 cdef extern from "Python.h":

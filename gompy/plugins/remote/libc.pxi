@@ -4,12 +4,15 @@ from libc.errno cimport EAGAIN, ECONNRESET, EINPROGRESS, EINTR, EPIPE, ETIMEDOUT
 from libc.limits cimport INT_MAX
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdio cimport snprintf
-from libc.stdlib cimport atoi, calloc, exit, free, malloc, realloc, strtod, strtoul
+from libc.stdlib cimport atoi, calloc, exit, free, malloc, realloc, strtod
 from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strerror, strlen, strncmp, strrchr, strstr
+from posix.unistd cimport _exit, close, read, usleep, write
 
-from gompy.native.atomics cimport ACQUIRE, RELAXED, RELEASE, SEQ_CST, exchange32, load32, store32
+from gompy.native.atomics cimport ACQUIRE, RELAXED, SEQ_CST, exchange32, load32, store32
 from gompy.native.blake2b cimport GOMPY_BLAKE_KEY, GOMPY_DIGEST, gompy_blake, gompy_codes_equal, gompy_keyed_blake
+from gompy.native.clock cimport now_ns
 from gompy.native.environment cimport gompy_child_environ, secure_getenv
+from gompy.native.futex cimport FUTEX_PRIVATE_FLAG, gompy_futex_wait, gompy_futex_wake
 from gompy.native.gomp cimport (
     GOMP_DEVICE_INTEL_MIC,
     GOMP_DEVICE_NVIDIA_PTX,
@@ -21,6 +24,7 @@ from gompy.native.gomp cimport (
 from gompy.native.gomp_newer cimport GOMP_VERSION_INDIRECT_FUNCS
 from gompy.native.llvm cimport ACCEL_LLVM
 from gompy.native.plugin cimport AddrPair, c_bool
+from gompy.native.poll cimport POLLIN, POLLOUT, poll, pollfd
 from gompy.native.pthread cimport (
     pthread_cond_broadcast,
     pthread_cond_init,
@@ -40,11 +44,9 @@ cdef extern from *:
     """
     #include <errno.h>
     #include <limits.h>
-    #include <linux/futex.h>
     #include <netdb.h>
     #include <netinet/in.h>
     #include <netinet/tcp.h>
-    #include <poll.h>
     #include <signal.h>
     #include <stdarg.h>
     #include <sys/ioctl.h>
@@ -53,14 +55,11 @@ cdef extern from *:
     #include <sys/stat.h>
     #include <sys/syscall.h>
     #include <sys/uio.h>
-    #include <time.h>
     #include <unistd.h>
     """
-    ctypedef long ssize_t
-
 cdef extern from "<sys/socket.h>" nogil:
-    int MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, MSG_WAITALL, SOCK_STREAM, SOCK_NONBLOCK, SOL_SOCKET, SO_KEEPALIVE
-    int SO_ERROR, SHUT_WR, SHUT_RDWR
+    int MSG_DONTWAIT, MSG_NOSIGNAL, SOCK_STREAM, SOCK_NONBLOCK, SOL_SOCKET, SO_KEEPALIVE
+    int SO_ERROR, SHUT_WR
     struct iovec:
         void *iov_base
         size_t iov_len
@@ -78,45 +77,6 @@ cdef extern from "<sys/socket.h>" nogil:
 
 cdef extern from "<netinet/tcp.h>" nogil:
     int IPPROTO_TCP, TCP_NODELAY, TCP_USER_TIMEOUT, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT
-
-cdef extern from "<poll.h>" nogil:
-    short POLLIN, POLLOUT, POLLHUP, POLLERR
-    struct pollfd:
-        int fd
-        short events
-        short revents
-    int poll(pollfd *, unsigned long, int)
-
-cdef extern from "<time.h>" nogil:
-    int CLOCK_MONOTONIC
-    struct timespec:
-        long tv_sec
-        long tv_nsec
-    int clock_gettime(int, timespec *)
-
-cdef extern from "<unistd.h>" nogil:
-    ssize_t write(int, const void *, size_t)
-    ssize_t read(int, void *, size_t)
-    int close(int)
-    int usleep(unsigned)
-    void _exit(int)
-
-cdef extern from *:
-    """
-    static inline int
-    remote_futex_wait (uint32_t *word, uint32_t value, long ns)
-    {
-      struct timespec limit = { ns / 1000000000, ns % 1000000000 };
-      return (int) syscall (SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns < 0 ? NULL : &limit, NULL, 0);
-    }
-    static inline int
-    remote_futex_wake (uint32_t *word, int count)
-    {
-      return (int) syscall (SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
-    }
-    """
-    int futex_wait "remote_futex_wait"(uint32_t *word, uint32_t value, long ns) nogil
-    int futex_wake "remote_futex_wake"(uint32_t *word, int count) nogil
 
 cdef extern from "protocol.h" nogil:
     uint64_t REMOTE_MAGIC, REMOTE_BLOCK_MOST
@@ -172,10 +132,18 @@ cdef extern from "protocol.h" nogil:
         uint64_t texts
 
 
+cdef inline int futex_wait(uint32_t *word, uint32_t value, int64_t timeout_ns) noexcept nogil:
+    """Sleep while ``*word == value``, at most timeout_ns (< 0: for ever)."""
+    return gompy_futex_wait(word, value, timeout_ns, FUTEX_PRIVATE_FLAG)
+
+
+cdef inline int futex_wake(uint32_t *word, int count) noexcept nogil:
+    """Wake as many that sleep on the word."""
+    return gompy_futex_wake(word, count, FUTEX_PRIVATE_FLAG)
+
+
 cdef uint64_t milliseconds_now() noexcept nogil:
-    cdef timespec now
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return <uint64_t>now.tv_sec * 1000 + <uint64_t>now.tv_nsec // 1000000
+    return now_ns() // 1000000
 
 
 cdef void tune_socket(int fd, unsigned silence_ms) noexcept nogil:

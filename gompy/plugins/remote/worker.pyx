@@ -10,20 +10,11 @@ docs/cluster.md describes the whole.
 include "libc.pxi"
 include "packed.pxi"
 
+from libc.stdio cimport fputs, stderr
+from posix.stdlib cimport putenv, setenv
+from posix.unistd cimport getpid, readlink, unlink
+
 from gompy.native.atomics cimport add32, cas32, sub32
-
-cdef extern from "<unistd.h>" nogil:
-    int getpid()
-    int unlink(const char *)
-    ssize_t readlink(const char *, char *, size_t)
-
-cdef extern from "<stdlib.h>" nogil:
-    int putenv(char *)
-    int setenv(const char *, const char *, int)
-
-cdef extern from "<stdio.h>" nogil:
-    int fputs(const char *, void *)
-    void *stderr
 
 include "worker_talk.pxi"
 include "worker_plugin.pxi"

@@ -14,6 +14,7 @@
 
 #include "check_log.h"
 #include "check_watch.h"
+#include "gompy/native/clock.h"
 #include <sys/uio.h>
 
 #define GOMPY_TRACKED 512u
@@ -51,14 +52,6 @@ static int gompy_tracking;
 static pthread_mutex_t gompy_stale_lock = PTHREAD_MUTEX_INITIALIZER;
 static gompy_peek_fn gompy_peek;
 static gompy_mark_fn gompy_mark, gompy_left;
-
-static uint64_t
-gompy_now (void)
-{
-  struct timespec t;
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
-}
 
 /* Whether there is time for a large range: the check's share of the program's time is bounded.  */
 static int

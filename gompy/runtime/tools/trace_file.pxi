@@ -2,12 +2,9 @@
 # write ends with the array's end, and the next one begins on top of that, so the file is whole whenever the program is
 # killed.
 
-cdef extern from "<time.h>" nogil:
-    struct timespec:
-        long tv_sec
-        long tv_nsec
-    int CLOCK_MONOTONIC
-    int clock_gettime(int, timespec *)
+from posix.unistd cimport getpid, pwrite, readlink
+
+from gompy.native.clock cimport now_ns
 
 cdef extern from *:
     """
@@ -16,11 +13,6 @@ cdef extern from *:
     """
     int gompy_tid() noexcept nogil
     int STT_OBJECT
-
-cdef extern from "<unistd.h>" nogil:
-    ssize_t pwrite(int fd, const void *buffer, size_t size, long offset)
-    int getpid()
-    ssize_t readlink(const char *path, char *to, size_t room)
 
 cdef enum:
     TRACE_BUFFER = 1 << 16
@@ -58,13 +50,6 @@ cdef struct TraceFile:
 cdef TraceFile trace_file
 
 
-cdef uint64_t trace_now() noexcept nogil:
-    """Nanoseconds."""
-    cdef timespec now
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return <uint64_t> now.tv_sec * 1000000000 + now.tv_nsec
-
-
 cdef void trace_flush() noexcept nogil:
     """Write what is in the buffer.  The lock is held."""
     cdef size_t size = trace_file.used + 3
@@ -76,7 +61,7 @@ cdef void trace_flush() noexcept nogil:
         gompy_note(b"the trace ends here: %s", strerror(errno))
     trace_file.end += trace_file.used
     trace_file.used = 0
-    trace_file.flushed = trace_now()
+    trace_file.flushed = now_ns()
 
 
 cdef void trace_append(const char *text, size_t size) noexcept nogil:
@@ -395,7 +380,7 @@ cdef void trace_whole(HookEvent *event, int slot, int pid, int tid, uint64_t now
 
 cdef void trace_hook(HookEvent *event, int slot) noexcept nogil:
     """An event for the file.  Not in a forked child, whose events would come between the parent's."""
-    cdef uint64_t now = trace_now()
+    cdef uint64_t now = now_ns()
     cdef int pid, tid
     if getpid() != trace_file.pid:
         return
@@ -432,7 +417,7 @@ cdef void begin_trace() noexcept nogil:
         return
     trace_file.pid = getpid()
     trace_file.end = 2
-    trace_file.begin = trace_now()
+    trace_file.begin = now_ns()
     trace_file.flushed = trace_file.begin
     gompy_subscribe(HOOK_ALL, trace_hook)
 

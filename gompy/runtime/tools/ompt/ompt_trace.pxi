@@ -112,7 +112,7 @@ cdef void record_hook(HookEvent *event, int slot) noexcept nogil:
     cdef uint64_t now
     if event.device < 0 or not ompt_is_openmp(event.construct):
         return
-    now = trace_now()
+    now = now_ns()
     if event.kind == HOOK_CONSTRUCT:
         if ompt_construct_kind(event.construct):
             record_target(event, now)
@@ -210,7 +210,7 @@ cdef ompt_record_ompt_t *ompt_get_record_ompt(void *buffer, uint64_t current) no
 
 
 cdef uint64_t ompt_get_device_time(void *handle) noexcept nogil:
-    return trace_now()
+    return now_ns()
 
 
 cdef double ompt_translate_time(void *handle, uint64_t time) noexcept nogil:

@@ -1,0 +1,11 @@
+# Time that only goes forward: gompy/native/clock.h.
+
+from libc.stdint cimport uint64_t
+
+cdef extern from "gompy/native/clock.h" nogil:
+    struct timespec:
+        long tv_sec
+        long tv_nsec
+    int CLOCK_MONOTONIC
+    int clock_gettime(int clock, timespec *to)
+    uint64_t now_ns "gompy_now"()
