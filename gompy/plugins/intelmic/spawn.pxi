@@ -113,14 +113,17 @@ cdef size_t device_suffix(const char *entry) noexcept nogil:
 
 
 cdef char **device_environment(int number) noexcept nogil:
-    """The environment of a device process: ours, with these changes.
+    """The environment of a device process, which is ours but for:
 
-    OMP_<name>_DEV and its kind become OMP_<name>.  OMP_DISPLAY_ENV is dropped (libgomp would print a second time), so
-    are a preloaded libgompy and ACC_PROFLIB, which is for the host.  OMP_TARGET_OFFLOAD=disabled keeps libgomp there
-    from looking for devices, and OMP_TOOL=disabled libomp from starting the host's tool.
-    GFORTRAN_ERROR_BACKTRACE=1 has libgfortran there show where an error was, as it does in a gfortran program, whose
-    main function asks for it (libgfortran: set_options).  The device of a privileged program gets nothing of its
-    caller's. NULL: there is no memory for it.
+    OMP_<name>_DEV, OMP_<name>_DEV_<number>   become OMP_<name>
+    OMP_DISPLAY_ENV                           not there: libgomp would print a second time
+    LD_PRELOAD of libgompy, ACC_PROFLIB       not there: they are for the host
+    OMP_TARGET_OFFLOAD=disabled               libgomp looks for no devices
+    OMP_TOOL=disabled                         libomp does not start the host's tool
+    GFORTRAN_ERROR_BACKTRACE=1                libgfortran shows where an error was, as in a program whose main function
+                                              is Fortran's (libgfortran: set_options)
+
+    The device of a privileged program gets nothing of its caller's.  NULL: there is no memory for it.
     """
     cdef size_t count = 0, n = 0, length
     cdef char **result
