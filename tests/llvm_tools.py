@@ -13,6 +13,8 @@ import pytest
 NATIVE = Path(__file__).resolve().parent.parent / "gompy" / "_native"
 LIBDIR = NATIVE / "llvm"
 PROGRAMS = Path(__file__).with_name("programs") / "llvm"
+HALVES = Path(__file__).resolve().parent.parent / "docs" / "programs"
+"""Where half_gcc.c and half_clang.c are, which docs/llvm.md shows."""
 TARGET = "x86_64-pc-linux-gnu"
 
 

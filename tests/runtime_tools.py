@@ -13,6 +13,18 @@ NATIVE = Path(__file__).resolve().parent.parent / "gompy" / "_native" / "lib"
 LIBGOMPY = NATIVE / "libgompy.so.1"
 PLUGIN_SOURCE = Path(__file__).with_name("runtime_plugin.c")
 GFORTRAN = shutil.which("gfortran")
+REGISTERING = """
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+struct pair { uintptr_t start, end; };
+struct image { struct pair *pairs; int count; };
+extern void GOMP_offload_register_ver (unsigned, const void *, int, const void *);
+extern void GOMP_offload_unregister_ver (unsigned, const void *, int, const void *);
+extern void GOMP_target_ext (int, void (*) (void *), size_t, void **, size_t *, unsigned short *, unsigned, void **,
+                             void **);
+"""
+"""What a program declares that registers an image by its own hand."""
 
 
 @dataclass

@@ -9,6 +9,7 @@ int main (void)
     #pragma omp target
     numbers[1] = 50;
     there = half_of_gcc (numbers);
+    printf ("%d %d %d\n", numbers[0], numbers[1], there);
   }
-  printf ("%d %d %d\n", numbers[0], numbers[1], there);
+  printf ("%d %d\n", numbers[0], numbers[1]);
 }

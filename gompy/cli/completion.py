@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from gompy.cli import manual
+from gompy.cli.arguments import command_parser
 from gompy.cli.manual import Command, Option
 from gompy.driver.compiler import Language
 
@@ -23,12 +24,7 @@ examples:
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = argparse.ArgumentParser(
-        prog="gompy completion",
-        description="Print the script by which a shell completes gompy's words.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = command_parser("completion", "Print the script by which a shell completes gompy's words.", EXAMPLES)
     made.add_argument("shell", choices=tuple(SHELLS), help="the shell")
     return made
 

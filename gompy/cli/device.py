@@ -9,6 +9,8 @@ import argparse
 import sys
 from typing import Final
 
+from gompy.cli.arguments import command_parser
+
 EXAMPLES: Final = """\
 examples:
   gompy device serve --port 7000 --token-file ~/.gompy-token
@@ -24,11 +26,8 @@ exit status: 0 ended by a signal; 1 it can't serve; 2 usage"""
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    parser = argparse.ArgumentParser(
-        prog="gompy device",
-        description="Serve a device of this machine to programs on others, each of which gets one of its own.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = command_parser(
+        "device", "Serve a device of this machine to programs on others, each of which gets one of its own.", EXAMPLES
     )
     parser.add_argument("action", choices=["serve"], metavar="serve", help="the only action")
     parser.add_argument("--port", type=int, required=True, metavar="N", help="TCP port; 0: any that is free")

@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from gompy.abi import targets
+from gompy.cli.arguments import command_parser
 
 if TYPE_CHECKING:
     from gompy.cli.device_probe import Kind
@@ -30,11 +31,8 @@ exit status: 0 there is a device; 1 there is none; 2 usage"""
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    parser = argparse.ArgumentParser(
-        prog="gompy devices",
-        description="List the devices that regions may run on: each plugin is asked as a program would.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = command_parser(
+        "devices", "List the devices that regions may run on: each plugin is asked as a program would.", EXAMPLES
     )
     parser.add_argument("--device", metavar="KIND", help="only this kind: intelmic, nvptx, or another plugin's name")
     parser.add_argument("--json", action="store_true", help="print an object with the list of kinds")

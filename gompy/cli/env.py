@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gompy.cli import texts
+from gompy.cli.arguments import command_parser
 from gompy.tools.toolmain import one_line
 
 EXAMPLES: Final = """\
@@ -60,12 +61,7 @@ def plain(cell: str) -> str:
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = argparse.ArgumentParser(
-        prog="gompy env",
-        description="List the environment variables that gompy reads, with value and meaning.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = command_parser("env", "List the environment variables that gompy reads, with value and meaning.", EXAMPLES)
     made.add_argument("names", metavar="NAME", nargs="*", help="only these variables")
     made.add_argument("--set", action="store_true", help="only those that are set")
     made.add_argument("--json", action="store_true", help="print a list of objects: name, value, part, reader, meaning")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gompy.abi import targets
+from gompy.cli.arguments import command_parser
 from gompy.cli.reading import EXIT_FINE, EXIT_USAGE, EXIT_WRONG, inspected
 from gompy.tools.toolmain import one_line
 
@@ -36,11 +37,8 @@ exit status: 0 done; 1 no such image, or it cannot be changed; 2 usage, unreadab
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="gompy images",
-        description="List, take out, replace or remove the device images of a linked program or shared library.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = command_parser(
+        "images", "List, take out, replace or remove the device images of a linked program or shared library.", EXAMPLES
     )
     which = argparse.ArgumentParser(add_help=False)
     which.add_argument("file", metavar="FILE", help="an executable or shared library")

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gompy.cli.arguments import command_parser
 from gompy.cli.inspect_text import TABLES, Line, report_lines, summary_lines, write_lines
 from gompy.cli.reading import EXIT_FINE, EXIT_USAGE, EXIT_WRONG
 from gompy.tools.toolmain import one_line
@@ -39,11 +40,10 @@ exit status: 0 fine; 1 damaged input, failed check or no offload data; 2 usage o
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    parser = argparse.ArgumentParser(
-        prog="gompy inspect",
-        description="Show the offload data in objects, archives, executables, shared libraries and device images.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = command_parser(
+        "inspect",
+        "Show the offload data in objects, archives, executables, shared libraries and device images.",
+        EXAMPLES,
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="a file, or archive@0xOFFSET")
     parser.add_argument("--json", action="store_true", help="print a list with one object per file (docs/inspect.md)")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gompy.cli import texts
+from gompy.cli.arguments import command_parser
 from gompy.tools.toolmain import one_line
 
 EXAMPLES: Final = """\
@@ -65,11 +66,10 @@ def lessons() -> list[Lesson]:
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = argparse.ArgumentParser(
-        prog=SELF,
-        description="A tutorial in lessons: programs to compile, run and change, each with a page that explains them.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    made = command_parser(
+        "learn",
+        "A tutorial in lessons: programs to compile, run and change, each with a page that explains them.",
+        EXAMPLES,
     )
     made.add_argument("lesson", metavar="N", nargs="?", type=int, help="copy lesson N into the current folder")
     made.add_argument("--page", action="store_true", help="show the lesson's text, copy nothing")

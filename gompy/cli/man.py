@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from gompy.cli import manual
+from gompy.cli.arguments import command_parser
 from gompy.cli.main import version
 from gompy.tools.toolmain import one_line
 
@@ -25,12 +26,7 @@ examples:
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = argparse.ArgumentParser(
-        prog="gompy man",
-        description="Show the manual page of a command.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = command_parser("man", "Show the manual page of a command.", EXAMPLES)
     made.add_argument("name", metavar="NAME", nargs="?", default="gompy", help="a command of gompy, or a compiler")
     made.add_argument("--to", metavar="DIR", help="write all pages into DIR/man1")
     return made

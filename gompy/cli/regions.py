@@ -11,6 +11,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from gompy.cli.arguments import command_parser
 from gompy.cli.reading import EXIT_FINE, EXIT_USAGE, EXIT_WRONG, inspected
 from gompy.tools.toolmain import one_line
 
@@ -34,11 +35,8 @@ WIDTH: Final = 100
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="gompy regions",
-        description="Show the JSON that gompcc --save-regions writes; join it; check it against a program.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = command_parser(
+        "regions", "Show the JSON that gompcc --save-regions writes; join it; check it against a program.", EXAMPLES
     )
     parser.add_argument("files", metavar="FILE", nargs="*", help="x.regions.json, x.data.json, or a folder of them")
     parser.add_argument("--check", metavar="PROGRAM", help="compare with the tables of a program or library")

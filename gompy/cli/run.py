@@ -12,6 +12,7 @@ import sys
 from typing import Final
 
 from gompy.abi import targets
+from gompy.cli.arguments import command_parser
 from gompy.cli.run_program import Program, RunError, look_at
 from gompy.driver import paths
 from gompy.tools.toolmain import one_line
@@ -40,12 +41,11 @@ exit status: the program's (128 and the signal's number, if one ended it); 127 n
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="gompy run",
+    parser = command_parser(
+        "run",
+        "Run a program of gompcc, or of stock gcc, with the runtime's settings as options.",
+        EXAMPLES,
         usage="gompy run [options] PROG [ARG...]",
-        description="Run a program of gompcc, or of stock gcc, with the runtime's settings as options.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--device", choices=tuple(DEVICES), help="the kind of device; host: regions run on the host")

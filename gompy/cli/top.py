@@ -11,6 +11,8 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
+from gompy.cli.arguments import command_parser
+
 if TYPE_CHECKING:
     from gompy.cli.top_process import Device, Process, Sample
 
@@ -26,11 +28,8 @@ exit status: 0; 1 there is no such program of yours with target regions; 2 usage
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="gompy top",
-        description="Show what a running program does on its devices: launches, copies, memory, regions.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = command_parser(
+        "top", "Show what a running program does on its devices: launches, copies, memory, regions.", EXAMPLES
     )
     parser.add_argument("process", metavar="PROCESS", help="its number, or the name of its program")
     parser.add_argument("--once", action="store_true", help="print once, and end")

@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from gompy import UserError
+from gompy.cli.arguments import command_parser
 from gompy.tools.toolmain import one_line
 
 if TYPE_CHECKING:
@@ -31,12 +32,7 @@ exit status: 0; 1 the file cannot be read, or is no trace; 2 usage"""
 
 def main(argv: list[str]) -> int:
     """Run the command with its arguments (without ``gompy trace``); the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="gompy trace",
-        description="What a trace of gompy run --trace adds up to.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("trace", "What a trace of gompy run --trace adds up to.", EXAMPLES)
     commands = parser.add_subparsers(dest="command", required=True, metavar="summary")
     summary = commands.add_parser("summary", help="totals for each region, directive, variable and device")
     summary.add_argument("file", metavar="FILE")

@@ -9,6 +9,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from gompy.cli.arguments import command_parser
 from gompy.cli.reading import EXIT_FINE, EXIT_USAGE, EXIT_WRONG, inspected
 from gompy.tools.toolmain import one_line
 
@@ -30,11 +31,10 @@ exit status: 0 all agree; 1 something is wrong; 2 usage or unreadable file"""
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="gompy verify",
-        description="Compare host tables and device images of programs, libraries and objects, by name and order.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = command_parser(
+        "verify",
+        "Compare host tables and device images of programs, libraries and objects, by name and order.",
+        EXAMPLES,
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="executable, shared library, object or archive")
     parser.add_argument("--json", action="store_true", help="print a list with one object per file")

@@ -7,7 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from llvm_tools import PROGRAMS, compile_clang, needs_clang, run
+from llvm_tools import HALVES, PROGRAMS, compile_clang, needs_clang, run
 
 pytestmark = needs_clang
 
@@ -50,13 +50,13 @@ def test_tasks_and_a_device_that_is_not_there(tmp_path: Path) -> None:
 def test_gcc_and_clang_in_one_program(tmp_path: Path, bin_folder: Path) -> None:
     """One device, one table of mappings: gcc's region gets what clang's has left there."""
     subprocess.run(
-        [bin_folder / "gompcc", "-fopenmp", "-shared", "-fPIC", PROGRAMS / "both_gcc.c", "-o", "libboth_gcc.so"],
+        [bin_folder / "gompcc", "-fopenmp", "-shared", "-fPIC", HALVES / "half_gcc.c", "-o", "libhalf_gcc.so"],
         check=True,
         cwd=tmp_path,
     )
-    options = ("-L.", "-lboth_gcc", f"-Wl,-rpath,{tmp_path}")
-    done = run(compile_clang(tmp_path, PROGRAMS / "both_clang.c", *options), GOMPY_STATS="1")
-    assert done.out == "1 2 50\n101 50\n0 1\n", done.err
+    options = ("-L.", "-lhalf_gcc", f"-Wl,-rpath,{tmp_path}")
+    done = run(compile_clang(tmp_path, HALVES / "half_clang.c", *options), GOMPY_STATS="1")
+    assert done.out == "1 2 50\n101 50\n", done.err
     assert (done.rc, done.err) == (0, "libgompy: regions: 2 on device 0 (intelmic), 0 on the host\n")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from runtime_tools import LIBGOMPY, build_plugin, compile_program, run
+from runtime_tools import LIBGOMPY, REGISTERING, build_plugin, compile_program, run
 
 ONE_REGION = """
 #include <stdio.h>
@@ -133,21 +133,14 @@ def test_debian_nvptx_plugin_is_asked_without_noise(tmp_path: Path) -> None:
     assert "nvptx" not in done.err or "cannot open shared object" in done.err
 
 
-IMAGES = """
-#include <omp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-struct pair { uintptr_t start, end; };
-struct image { struct pair *pairs; int count; };
-extern void GOMP_offload_register_ver (unsigned, const void *, int, const void *);
-extern void GOMP_offload_unregister_ver (unsigned, const void *, int, const void *);
+IMAGES = (
+    "#include <omp.h>"
+    + REGISTERING
+    + """
 int var = 11, dev_var[1] = {500}, link[4] = {1, 2, 3, 4}, dev_number = -1;
 int *dev_link;
 static void region (void **args) { *(int *) args[0] = dev_var[0] + dev_number; dev_var[0]++; }
 static void host_region (void **args) { *(int *) args[0] = -1; }
-extern void GOMP_target_ext (int, void (*) (void *), size_t, void **, size_t *, unsigned short *, unsigned, void **,
-                             void **);
 struct pair pairs[4];
 struct image image = {pairs, 4};
 void *funcs[1] = {host_region};
@@ -168,6 +161,7 @@ static int go (int device) {
   return out;
 }
 """
+)
 IMAGE_MAIN = """
 int main (void) {
   int first = go (0), second = go (0);

@@ -8,18 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from runtime_tools import Run, build_plugin, compile_program, run
+from runtime_tools import REGISTERING, Run, build_plugin, compile_program, run
 
-PROGRAM = r"""
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-struct pair { uintptr_t start, end; };
-struct image { struct pair *pairs; int count; };
-extern void GOMP_offload_register_ver (unsigned, const void *, int, const void *);
-extern void GOMP_offload_unregister_ver (unsigned, const void *, int, const void *);
-extern void GOMP_target_ext (int, void (*) (void *), size_t, void **, size_t *, unsigned short *, unsigned, void **,
-                             void **);
+PROGRAM = (
+    REGISTERING
+    + r"""
 #pragma weak GOMP_PLUGIN_target_rev
 extern void GOMP_PLUGIN_target_rev (uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, int, void *);
 int mapped[4] = {1, 2, 3, 4};
@@ -45,6 +38,7 @@ int main (void) {
   GOMP_offload_unregister_ver (0x30000, table, 6, &masked);
 }
 """
+)
 
 
 def go(folder: Path, region: str, host: str, which: str = "(uintptr_t) twin") -> Run:

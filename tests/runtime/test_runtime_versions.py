@@ -8,25 +8,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from runtime_tools import Run, build_plugin, compile_program, run
+from runtime_tools import REGISTERING, Run, build_plugin, compile_program, run
 
 NEWER = (
     *("omp_get_mapped_ptr", "omp_target_memset", "omp_target_memset_async"),
     *("omp_get_uid_from_device", "omp_get_device_from_uid"),
 )
 """What GCC 12's libgomp lacks, which the programs are linked with."""
-PROGRAM = """
-WEAK
-#include <omp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-struct pair { uintptr_t start, end; };
-struct image { struct pair *pairs; int count; };
-extern void GOMP_offload_register_ver (unsigned, const void *, int, const void *);
-extern void GOMP_offload_unregister_ver (unsigned, const void *, int, const void *);
-extern void GOMP_target_ext (int, void (*) (void *), size_t, void **, size_t *, unsigned short *, unsigned, void **,
-                             void **);
+PROGRAM = (
+    "WEAK\n#include <omp.h>"
+    + REGISTERING
+    + """
 extern void GOMP_target_update_ext (int, size_t, void **, size_t *, unsigned short *, unsigned, void **);
 int icvs[4] = {-1, -1, -1, -1}, other;
 #ifndef REGION
@@ -60,6 +52,7 @@ static void update (int kind) {
 }
 int main (void) { MAIN; return 0; }
 """
+)
 LIFE = """
 printf ("%d %d\\n", go (-1, 0), go (0, 0));
 printf ("%d %d %d %d\\n", icvs[0], icvs[1], icvs[2], icvs[3]);

@@ -11,6 +11,9 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+import suite_source
+from suite_source import SourceError as SourceError
+
 from gompy.dg.program import TestFile
 
 from . import expected
@@ -51,10 +54,6 @@ def openmp_50_tests() -> frozenset[str]:
     return frozenset(expected.read(OPENMP_50))
 
 
-class SourceError(Exception):
-    """The tests are not to be had; the text says why and what to do."""
-
-
 def package(release: int = OLDEST) -> str:
     """Debian's package of a release's source."""
     return f"gcc-{release}-source"
@@ -68,8 +67,7 @@ def archive(release: int = OLDEST) -> Path:
 
 def cache_directory(release: int = OLDEST) -> Path:
     """Where the unpacked tests are kept: below $XDG_CACHE_HOME/gompy or ~/.cache/gompy, a folder for each release."""
-    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    folder = Path(root) / "gompy"
+    folder = suite_source.cache_folder()
     if not archive(release).exists():  # the package may have gone since
         return next(iter(sorted(folder.glob(f"gcc-{release}.*.*"))), folder / f"gcc-{release}")
     return folder / archive(release).name.removesuffix(".tar.xz").removesuffix("-dfsg")
@@ -104,15 +102,7 @@ def default_tests(release: int = OLDEST) -> Path:
         return tests
     try:
         with tarfile.open(archive(release), "r|xz") as file:
-            for member in file:
-                if not member.isfile() or not is_of_the_tests(member.name):
-                    continue
-                target = cache / member.name.split("/", 1)[1]
-                stream = file.extractfile(member)
-                if stream is None:
-                    continue
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(stream.read())
+            suite_source.take_out(file, cache, lambda name: name.split("/", 1)[1] if is_of_the_tests(name) else None)
         for mark in (".complete", _MARK):
             (cache / mark).touch()
     except (OSError, tarfile.TarError) as error:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import tarfile
 import urllib.request
 from pathlib import Path
 from typing import Final
+
+import suite_source
+from suite_source import SourceError as SourceError
 
 RELEASE: Final = 16
 LLVM: Final = Path(f"/usr/lib/llvm-{RELEASE}")
@@ -23,10 +25,6 @@ TOOLS: Final = {
 _MEMBER = re.compile(r"[^/]+/openmp/libomptarget/test/(.+)$")
 
 
-class SourceError(Exception):
-    """The tests are not to be had; the text says why and what to do."""
-
-
 def missing() -> list[str]:
     """The packages that are not installed."""
     return [package for package, file in TOOLS.items() if not file.exists()]
@@ -34,8 +32,7 @@ def missing() -> list[str]:
 
 def cache_folder() -> Path:
     """Where the tests are kept."""
-    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "gompy" / f"libomptarget-{RELEASE}"
+    return suite_source.cache_folder() / f"libomptarget-{RELEASE}"
 
 
 def tarball_address() -> str:
@@ -46,6 +43,11 @@ def tarball_address() -> str:
     if found is None:
         raise SourceError(f"{' '.join(command)}: no address; {done.stderr.strip() or done.stdout.strip()}")
     return f"{found[1]}llvm-toolchain-{RELEASE}_{found[2]}.orig.tar.xz"
+
+
+def _place(member: str) -> str | None:
+    found = _MEMBER.match(member)
+    return found[1] if found is not None else None
 
 
 def fetch() -> Path:
@@ -59,14 +61,7 @@ def fetch() -> Path:
             urllib.request.urlopen(address) as response,
             tarfile.open(fileobj=response, mode="r|xz") as archive,
         ):
-            for member in archive:
-                found = _MEMBER.match(member.name)
-                stream = archive.extractfile(member) if found is not None and member.isfile() else None
-                if found is None or stream is None:
-                    continue
-                target = folder / found[1]
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(stream.read())
+            suite_source.take_out(archive, folder, _place)
         (folder / ".complete").touch()
     except (OSError, tarfile.TarError) as error:
         raise SourceError(f"{address}: {error}") from None

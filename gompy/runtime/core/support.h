@@ -119,15 +119,21 @@ gompy_wait_for_error_exit (void)
     gompy_wait_for_exit ();
 }
 
+/* Report and end; one after an error that ends the program already waits for that end instead.  */
+static void __attribute__ ((noreturn))
+gompy_vfatal (const char *fmt, va_list ap)
+{
+  gompy_wait_for_exit ();
+  gompy_vreport (fmt, ap);
+  gompy_exit_fatal ();
+}
+
 static void __attribute__ ((noreturn, format (printf, 1, 2)))
 gompy_fatal (const char *fmt, ...)
 {
   va_list ap;
-  gompy_wait_for_exit ();
   va_start (ap, fmt);
-  gompy_vreport (fmt, ap);
-  va_end (ap);
-  gompy_exit_fatal ();
+  gompy_vfatal (fmt, ap);
 }
 
 static int __attribute__ ((format (printf, 1, 2)))
@@ -167,11 +173,8 @@ GOMPY_EXPORT void __attribute__ ((noreturn))
 GOMP_PLUGIN_fatal (const char *fmt, ...)
 {
   va_list ap;
-  gompy_wait_for_exit ();
   va_start (ap, fmt);
-  gompy_vreport (fmt, ap);
-  va_end (ap);
-  gompy_exit_fatal ();
+  gompy_vfatal (fmt, ap);
 }
 
 GOMPY_EXPORT void
