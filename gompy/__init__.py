@@ -34,3 +34,20 @@ def out_of_memory(error: BaseException) -> bool:
     text = str(error).lower()
     # glibc says the same words of another scarce thing, which more memory does not mend.
     return any(short in text for short in SHORT) and "static tls block" not in text
+
+
+def last_words(error: BaseException, message: bytes) -> bool:
+    """Write a message made before, if memory is what is missing: for an error that came while another was told.
+
+    False: another thing is wrong, and nothing has been written.
+    """
+    try:
+        missing = out_of_memory(error)
+    except MemoryError:
+        missing = True
+    if missing:
+        try:
+            os.write(2, message)
+        except OSError:
+            return True  # nobody is there to read it
+    return missing

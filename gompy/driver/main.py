@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from gompy import last_words
 from gompy.driver import compiler, errors, plan
 
 TYPE_CHECKING = False
@@ -28,7 +29,8 @@ def prepare(language: compiler.Language) -> None:
     for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):
         if number != _signal.SIGINT or _signal.getsignal(number) != _signal.SIG_IGN:
             _signal.signal(number, _signal.SIG_DFL)
-    sys.excepthook = lambda *error: _bug(language.program, *error)
+    short = f"{language.program}: error: out of memory\n".encode()
+    sys.excepthook = lambda *error: _bug(language.program, short, *error)
     if None in (sys.stdin, sys.stdout, sys.stderr):
         from gompy.objects import standard
 
@@ -67,10 +69,16 @@ def drive(language: compiler.Language) -> None:
     run(language, made)
 
 
-def _bug(program: str, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    from gompy.objects import ice
+def _bug(
+    program: str, short: bytes, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    try:
+        from gompy.objects import ice
 
-    ice.report(program, kind, error, trace)
+        ice.report(program, kind, error, trace)
+    except Exception as another:
+        if not last_words(another, short):
+            raise
 
 
 def run(language: compiler.Language, made: plan.Plan) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gompy import UserError, out_of_memory
+from gompy import UserError, last_words, out_of_memory
 from gompy.tools.process import Killed, Temps, catch_signals, die_of, discard, hold_signals, is_temporary
 from gompy.tools.response import expand
 
@@ -82,37 +82,46 @@ def command(program: str, work: Callable[[list[str]], int]) -> int:
     2 where standard output cannot be written, 1 for errors that are told here.  A signal ends the process, once what it
     interrupts has cleaned up.
     """
+    short = f"{program}: error: out of memory\n".encode()
+    try:
+        status = _attempt(program, work)
+        if status:
+            _give_up_output()
+    except Killed as signal:
+        die_of(signal.number)
+    except Exception as error:
+        if not last_words(error, short):
+            raise
+        os._exit(1)
+    return status
+
+
+def _attempt(program: str, work: Callable[[list[str]], int]) -> int:
     from gompy.tools.streams import OutputError, set_streams
 
     open_closed()
     set_streams()
     try:
+        catch_signals()
         try:
-            catch_signals()
-            try:
-                status = work(sys.argv[1:])
-            except SystemExit as stop:  # argparse's
-                status = stop.code if isinstance(stop.code, int) else 0
-            sys.stdout.flush()  # here, where a reader that has gone is met quietly
-        except OutputError as error:
-            status = 2
-            sys.stderr.write(f"{program}: error: {error}\n")
-        except BrokenPipeError:
-            status = 1
-        except (UserError, OSError, MemoryError) as error:
-            status = 1
-            sys.stderr.write(f"{program}: error: {described(error)}\n")
-        except Exception as error:
-            status = 1
-            if out_of_memory(error):
-                sys.stderr.write(f"{program}: error: out of memory\n")
-            else:
-                internal(program)
-    except Killed as signal:
-        die_of(signal.number)
-    if status:
-        _give_up_output()
-    return status
+            status = work(sys.argv[1:])
+        except SystemExit as stop:  # argparse's
+            status = stop.code if isinstance(stop.code, int) else 0
+        sys.stdout.flush()  # here, where a reader that has gone is met quietly
+        return status
+    except OutputError as error:
+        sys.stderr.write(f"{program}: error: {error}\n")
+        return 2
+    except BrokenPipeError:
+        return 1
+    except (UserError, OSError, MemoryError) as error:
+        sys.stderr.write(f"{program}: error: {described(error)}\n")
+    except Exception as error:
+        if out_of_memory(error):
+            sys.stderr.write(f"{program}: error: out of memory\n")
+        else:
+            internal(program)
+    return 1
 
 
 def _give_up_output() -> None:
@@ -137,6 +146,7 @@ def toolmain(program: str, module: str, function: str) -> NoReturn:
     Its module is loaded once signals are caught.  Errors are told as gcc's programs do, with exit status 1.  A signal
     ends the run as one that nobody has caught, once its children have ended and its files are gone.
     """
+    short = f"{program}: fatal error: out of memory\ncompilation terminated.\n".encode()
     open_closed()
     sys.stderr = Messages(sys.stderr.encoding)
     temps = Temps()
@@ -158,6 +168,9 @@ def toolmain(program: str, module: str, function: str) -> NoReturn:
         hold_signals()
     except Killed as signal:
         killed = signal.number
+    except Exception as error:
+        if not last_words(error, short):
+            raise
     temps.remove()
     if killed:
         _discard_the_linkers()

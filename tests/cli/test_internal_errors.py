@@ -75,6 +75,18 @@ def test_want_of_memory_is_no_bug(program: str, error: str) -> None:
         assert "internal error" in broken(program, tls).stderr
 
 
+@pytest.mark.parametrize("error", SHORTAGES)
+@pytest.mark.parametrize("program", CASES)
+def test_want_of_memory_while_an_error_is_told(program: str, error: str) -> None:
+    """The words are there before the work begins."""
+    teller = "gompy.objects.ice as teller; teller.report" if program == "gompcc" else "gompy.tools.toolmain as teller; "
+    teller = teller if program == "gompcc" else f"{teller}teller.described = teller.out_of_memory"
+    done = broken(program, f"raises(MemoryError())\nimport {teller} = lambda *a: raises({error})")
+    name = program.partition(" ")[0]
+    link_tool = f"{name}: fatal error: out of memory\ncompilation terminated.\n"
+    assert (done.returncode, done.stderr) in ((1, f"{name}: error: out of memory\n"), (1, link_tool))
+
+
 @pytest.mark.parametrize("error", ["MemoryError()", "OSError(12, 'Cannot allocate memory', 'abi')"])
 @pytest.mark.parametrize("script", ["gompcc", "gompc++", "gompfortran", "gompy"])
 def test_want_of_memory_while_a_command_starts(script: str, error: str, tmp_path: Path) -> None:
