@@ -44,6 +44,48 @@ _FARTHER_END = (
 """Instructions that make the host table end behind the vtables' entries or the others', whichever stand last."""
 
 
+def registering_text(
+    names: tuple[str, str], version: int, arguments: tuple[str, int, str], first: Sequence[str] = ()
+) -> list[str]:
+    """The last part of a host object: a function that registers an image, one that takes it back, and their calls.
+
+    ``arguments``: the host's table, the kind of device, what describes the image.  ``first``: instructions before the
+    registering call, which may go on behind it, at ``.Lregistered``.
+    """
+    table, device, data = arguments
+    lines = ["\t.text"]
+    for name, function, before in (
+        (names[0], "GOMP_offload_register_ver", first),
+        (names[1], "GOMP_offload_unregister_ver", ()),
+    ):
+        lines += [
+            f"\t.type {name}, @function",
+            f"{name}:",
+            "\t.cfi_startproc",
+            "\tendbr64",
+            "\tsubq $8, %rsp",
+            "\t.cfi_adjust_cfa_offset 8",
+            f"\tmovl ${version:#x}, %edi",
+            f"\tleaq {table}(%rip), %rsi",
+            f"\tmovl ${device}, %edx",
+            f"\tleaq {data}(%rip), %rcx",
+            *before,
+            f"\tcall {function}@PLT",
+            *([".Lregistered:"] if before else []),
+            "\taddq $8, %rsp",
+            "\t.cfi_adjust_cfa_offset -8",
+            "\tret",
+            "\t.cfi_endproc",
+            f"\t.size {name}, .-{name}",
+        ]
+    return [
+        *lines,
+        f'\t.section .init_array,"aw",@init_array\n\t.balign 8\n\t.quad {names[0]}',
+        f'\t.section .fini_array,"aw",@fini_array\n\t.balign 8\n\t.quad {names[1]}',
+        '\t.section .note.GNU-stack,"",@progbits',
+    ]
+
+
 def string(text: str) -> str:
     """An assembler string literal; bytes outside of printable ASCII as octal."""
     out = []
@@ -183,33 +225,10 @@ def host_object_text(
         lines += [vtables.host_text().rstrip("\n")]
     else:
         lines += [f"\t.hidden {HOST_TABLE}", *([vtables.host_text().rstrip("\n")] if vtables else [])]
-    lines.append("\t.text")
-    for name, function in (
-        ("gompy_register", "GOMP_offload_register_ver"),
-        ("gompy_unregister", "GOMP_offload_unregister_ver"),
-    ):
-        lines += [
-            f"\t.type {name}, @function",
-            f"{name}:",
-            "\t.cfi_startproc",
-            "\tendbr64",
-            "\tsubq $8, %rsp",
-            "\t.cfi_adjust_cfa_offset 8",
-            f"\tmovl ${registration.version(GOMP_VERSION_INTEL_MIC):#x}, %edi",
-            f"\tleaq {table}(%rip), %rsi",
-            *(_FARTHER_END if table == GOMPY_HOST_TABLE and name == "gompy_register" else ()),
-            f"\tmovl ${GOMP_DEVICE_INTEL_MIC}, %edx",
-            f"\tleaq gompy_target_data{registration.before}(%rip), %rcx",
-            f"\tcall {function}@PLT",
-            "\taddq $8, %rsp",
-            "\t.cfi_adjust_cfa_offset -8",
-            "\tret",
-            "\t.cfi_endproc",
-            f"\t.size {name}, .-{name}",
-        ]
-    lines += [
-        '\t.section .init_array,"aw",@init_array\n\t.balign 8\n\t.quad gompy_register',
-        '\t.section .fini_array,"aw",@fini_array\n\t.balign 8\n\t.quad gompy_unregister',
-        '\t.section .note.GNU-stack,"",@progbits',
-    ]
+    lines += registering_text(
+        ("gompy_register", "gompy_unregister"),
+        registration.version(GOMP_VERSION_INTEL_MIC),
+        (table, GOMP_DEVICE_INTEL_MIC, f"gompy_target_data{registration.before}"),
+        _FARTHER_END if table == GOMPY_HOST_TABLE else (),
+    )
     return "\n".join(lines) + "\n"

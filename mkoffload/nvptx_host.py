@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gompy.abi.gomp import GOMP_DEVICE_NVIDIA_PTX, GOMP_VERSION_NVIDIA_PTX
 from gompy.objects.names import ACCEL_TRUE, HOST_TABLE
-from mkoffload.hostobject import Registration, names_text, string, target_data_text
+from mkoffload.hostobject import Registration, names_text, registering_text, string, target_data_text
 from mkoffload.inputs import Described
 from mkoffload.nvptx_ptx import PtxImage
 
@@ -73,33 +73,13 @@ def host_object_text(
         ("func_mappings", len(image.functions), len(image.indirect)),
     ):
         lines.append(f"\t.quad {array}\n\t.long {count}, {more}")
-    lines += [f"\t.hidden {HOST_TABLE}", "\t.text"]
-    for name, function in (("init", "GOMP_offload_register_ver"), ("fini", "GOMP_offload_unregister_ver")):
-        lines += [
-            f"\t.type {name}, @function",
-            f"{name}:",
-            "\t.cfi_startproc",
-            "\tendbr64",
-            "\tsubq $8, %rsp",
-            "\t.cfi_adjust_cfa_offset 8",
-            f"\tmovl ${registered.version(GOMP_VERSION_NVIDIA_PTX):#x}, %edi",
-            f"\tleaq {HOST_TABLE}(%rip), %rsi",
-            f"\tmovl ${GOMP_DEVICE_NVIDIA_PTX}, %edx",
-            f"\tleaq target_data{registered.before}(%rip), %rcx",
-            *(_DESCRIBED if objects and name == "init" else ()),
-            f"\tcall {function}@PLT",
-            ".Lregistered:" if name == "init" else "",
-            "\taddq $8, %rsp",
-            "\t.cfi_adjust_cfa_offset -8",
-            "\tret",
-            "\t.cfi_endproc",
-            f"\t.size {name}, .-{name}",
-        ]
-    lines += [
-        '\t.section .init_array,"aw",@init_array\n\t.balign 8\n\t.quad init',
-        '\t.section .fini_array,"aw",@fini_array\n\t.balign 8\n\t.quad fini',
-        '\t.section .note.GNU-stack,"",@progbits',
-    ]
+    lines.append(f"\t.hidden {HOST_TABLE}")
+    lines += registering_text(
+        ("init", "fini"),
+        registered.version(GOMP_VERSION_NVIDIA_PTX),
+        (HOST_TABLE, GOMP_DEVICE_NVIDIA_PTX, f"target_data{registered.before}"),
+        _DESCRIBED if objects else (),
+    )
     return "\n".join(lines) + "\n"
 
 

@@ -45,38 +45,39 @@ def parts(em: Emitter, code: Instruction) -> tuple[str, str, int]:
     return space, code.mods[-1], count
 
 
+def begin_fast(em: Emitter, address: Value, size: int, space: str, fast: str, slow: str) -> str:
+    """Branch to an access's fast way or to its slow one, and begin the fast: the pointer to its bytes."""
+    first, place = address.text, ""
+    if address.vector:
+        test, first = contiguous(em, address, size)
+    elif space == "shared":
+        test, place = in_shared(em, first)
+    else:
+        test = in_memory(em, first)
+    em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+    em.label(fast)
+    return place or em.new(f"inttoptr i64 {first} to ptr")
+
+
 def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str) -> Value:
     """Load one value (or one for each lane) of a PTX type."""
     if em.checked:
         return checks.load_value(em, address, kind, varying, space)
     llvm, size = LLVM_TYPE[kind], bytes_of(kind)
     fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
-    if not address.vector:
-        if space == "shared":
-            test, place = in_shared(em, address.text)
-        else:
-            test, place = in_memory(em, address.text), ""
-        em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
-        em.label(fast)
-        place = place or em.new(f"inttoptr i64 {address.text} to ptr")
+    place = begin_fast(em, address, size, space, fast, slow)
+    if address.vector:
+        quick = Value(llvm, True, em.new(f"load <32 x {llvm}>, ptr {place}, align {size}"))
+    else:
         quick = Value(llvm, False, em.new(f"load {llvm}, ptr {place}, align {size}"))
         quick = em.splat(quick) if varying else quick
-        em.put(f"br label %{done}")
-        em.label(slow)
-        if varying:
-            other = lanes_load(em, address, llvm, size)
-        else:
-            raw = em.slow("i64", "load_uniform", ("i64", address.text), ("i32", str(size)))
-            other = em.fit(Value("i64", False, raw), llvm)
-    else:
-        test, first = contiguous(em, address, size)
-        em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
-        em.label(fast)
-        place = em.new(f"inttoptr i64 {first} to ptr")
-        quick = Value(llvm, True, em.new(f"load <32 x {llvm}>, ptr {place}, align {size}"))
-        em.put(f"br label %{done}")
-        em.label(slow)
+    em.put(f"br label %{done}")
+    em.label(slow)
+    if address.vector or varying:
         other = lanes_load(em, address, llvm, size)
+    else:
+        raw = em.slow("i64", "load_uniform", ("i64", address.text), ("i32", str(size)))
+        other = em.fit(Value("i64", False, raw), llvm)
     em.put(f"br label %{done}")
     em.label(done)
     return Value(llvm, quick.vector, em.new(f"phi {quick.full} [ {quick.text}, %{fast} ], [ {other.text}, %{slow} ]"))
@@ -89,32 +90,16 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
         return
     size = max(BITS[value.type] // 8, 1)
     fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
-    if not address.vector:
-        if space == "shared":
-            test, place = in_shared(em, address.text)
-        else:
-            test, place = in_memory(em, address.text), ""
-        em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
-        em.label(fast)
-        place = place or em.new(f"inttoptr i64 {address.text} to ptr")
-        one = em.first_lane(value)
-        em.put(f"store {one.typed}, ptr {place}, align {size}")
-        em.put(f"br label %{done}")
-        em.label(slow)
-        if value.vector:
-            lanes_store(em, address, value, size)
-        else:
-            raw = em.fit(value, "i64")
-            em.slow("void", "store_uniform", ("i64", address.text), ("i64", raw.text), ("i32", str(size)))
-    else:
-        test, first = contiguous(em, address, size)
-        em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
-        em.label(fast)
-        place = em.new(f"inttoptr i64 {first} to ptr")
-        em.put(f"store {em.splat(value).typed}, ptr {place}, align {size}")
-        em.put(f"br label %{done}")
-        em.label(slow)
+    place = begin_fast(em, address, size, space, fast, slow)
+    stored = em.splat(value) if address.vector else em.first_lane(value)
+    em.put(f"store {stored.typed}, ptr {place}, align {size}")
+    em.put(f"br label %{done}")
+    em.label(slow)
+    if address.vector or value.vector:
         lanes_store(em, address, value, size)
+    else:
+        raw = em.fit(value, "i64")
+        em.slow("void", "store_uniform", ("i64", address.text), ("i64", raw.text), ("i32", str(size)))
     em.put(f"br label %{done}")
     em.label(done)
 
