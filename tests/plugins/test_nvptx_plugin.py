@@ -321,6 +321,23 @@ def test_launch_dimensions(tools: Tools, loop: Path, driver: Path, tmp_path: Pat
 
 
 @has_compiler
+def test_the_devices_icvs_hold_for_teams_without_clauses(
+    tools: Tools, loop: Path, driver: Path, tmp_path: Path
+) -> None:
+    """OMP_NUM_TEAMS and OMP_TEAMS_THREAD_LIMIT of the device; clauses, and regions without teams, do as before."""
+    env = {"OMP_NUM_TEAMS_DEV": "7", "OMP_TEAMS_THREAD_LIMIT_DEV_0": "2", "OMP_TEAMS_THREAD_LIMIT_ALL": "6"}
+    source = (
+        "int main (void)\n{\n  int s = 0;\n#pragma omp target teams map(tofrom: s)\n  s = 1;\n  return s != 77;\n}\n"
+    )
+    ran = Ran(tools, driver, tmp_path / "1", build(tools, "teams.c", source, "-foffload=nvptx-none"), **env)
+    assert "grid 7 block 32,2 " in ran.launches[0]
+    ran = Ran(tools, driver, tmp_path / "2", loop, "1", "5", **env)
+    assert "grid 5 block 32,3 " in ran.launches[0]
+    ran = Ran(tools, driver, tmp_path / "3", loop, "1", **env)
+    assert "grid 1 block 32,8 " in ran.launches[0]
+
+
+@has_compiler
 def test_memory_is_kept_for_the_next_allocation_of_its_size(tools: Tools, driver: Path, tmp_path: Path) -> None:
     program = build(tools, "memory.c", MEMORY, "-foffload=nvptx-none")
     env = {"GOMPY_PLUGINS": "nvptx"}

@@ -205,7 +205,7 @@ int main (void) {
   CHECK (v[0] == 50);
   CHECK (omp_target_disassociate_ptr (v + 1, 0) == 22);
   CHECK (!omp_target_disassociate_ptr (v, 0) && omp_target_disassociate_ptr (v, 0) == 22);
-  CHECK (!omp_target_is_present (v, 0) && omp_target_is_present (NULL, 0) && omp_target_is_present (v, host));
+  CHECK (!omp_target_is_present (v, 0) && !omp_target_is_present (NULL, 0) && omp_target_is_present (v, host));
   CHECK (omp_target_is_present (v, -1) && !omp_target_is_present (v, -3) && !omp_target_is_present (v, 9));
   omp_target_free (d, 0); omp_target_free (NULL, 0); omp_target_free (w, -3); omp_target_free (w, 9);
   CHECK (!omp_target_alloc (8, -3) && !omp_target_alloc (8, 2));
@@ -233,6 +233,7 @@ int main (void) {
   int v[4] = {1, 2, 3, 4}, w[4] = {0}, host = omp_get_initial_device ();
   CHECK (!omp_get_mapped_ptr (v, 0) && omp_get_mapped_ptr (v, host) == v && !omp_get_mapped_ptr (v, 7));
   CHECK (!omp_target_is_accessible (v, 4, 0) && omp_target_is_accessible (v, 4, host));
+  CHECK (!omp_target_is_accessible (NULL, 4, host) && !omp_target_is_accessible (v, 0, host));
   #pragma omp target data map(to: v)
   {
     char *d = omp_get_mapped_ptr (v, 0);

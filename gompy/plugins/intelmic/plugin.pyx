@@ -190,6 +190,13 @@ cdef public void GOMP_OFFLOAD_async_run(
     submit_job(device_of(number), function, variables, args, data)
 
 
+cdef public int GOMP_OFFLOAD_is_accessible_ptr(int number, const void *p, size_t size) noexcept nogil:
+    """1 if a range lies in a block of the device's memory.  Of GCC 16."""
+    return <uint64_t>(<uintptr_t>p - device_of(number).base) < device_of(number).size and (
+        size <= gompy_block_extent(number, p)
+    )
+
+
 cdef public size_t gompy_block_extent(int number, const void *p) noexcept nogil:
     """How many bytes may be copied to or from a device address: to the end of its block, if it is in the arena.
 

@@ -35,6 +35,7 @@ cdef struct LoadedImage:
     Function *functions
     CUdeviceptr indirect  # the map of indirect functions, or 0
     bint calls_host
+    bint sets_icvs  # its code may call omp_set_num_teams or omp_set_teams_thread_limit
     LoadedImage *next
 
 cdef struct Block:

@@ -240,6 +240,16 @@ cdef unsigned shared_pool() noexcept nogil:
     return <unsigned> bytes
 
 
+cdef bint may_set_icvs(const TargetData *image) noexcept nogil:
+    """Whether regions may set what holds for later ones."""
+    cdef unsigned i
+    for i in range(image.num_objects):
+        if (strstr(image.objects[i].code, b"call omp_set_num_teams") != NULL
+                or strstr(image.objects[i].code, b"call omp_set_teams_thread_limit") != NULL):
+            return True
+    return False
+
+
 cdef bint version_fits(unsigned version) noexcept nogil:
     if version & 0xFFFF > GOMP_VERSION_NVIDIA_PTX:
         GOMP_PLUGIN_error(b"Offload data incompatible with PTX plugin (expected %u, received %u)",
@@ -293,6 +303,7 @@ cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair *
                     last.start = <uintptr_t> address
                     last.end = last.start + size
             loaded.target_data = image
+            loaded.sets_icvs = lib >= GOMP_VERSION_REQUIRES_MASK and may_set_icvs(image)
             pthread_mutex_lock(&d.image_lock)
             loaded.next = d.images
             d.images = loaded

@@ -357,3 +357,13 @@ cdef bint fill_device(int n, CUdeviceptr target, int value, size_t size) noexcep
         GOMP_PLUGIN_error(b"nvptx: the driver has no cuMemsetD8_v2")
         return False
     return not call_failed(cuda.mem_set(target, <unsigned char> value, size), b"cuMemsetD8")
+
+
+cdef bint is_device_memory(int n, CUdeviceptr address, size_t size) noexcept nogil:
+    """Whether a range lies in a block that the driver knows."""
+    cdef Device *d = device_of(n)
+    cdef CUdeviceptr base = 0
+    cdef size_t length = 0
+    if d == NULL or not enter_context(d) or cuda.mem_range(&base, &length, address) != CUDA_SUCCESS:
+        return False
+    return base <= address and address - base <= length and size <= length - (address - base)

@@ -51,6 +51,14 @@ cdef public unsigned gompy_fulfils() noexcept nogil:
     return FULFILLED
 
 
+cdef public c_bool gompy_sets_icvs(int n) noexcept nogil:
+    """Whether regions of an image may set ICVs of the device.  Not part of GCC's interface."""
+    cdef LoadedImage *image = devices[n].images
+    while image != NULL and not image.sets_icvs:
+        image = image.next
+    return image != NULL
+
+
 cdef public const char *GOMP_OFFLOAD_get_uid(int n) noexcept nogil:
     """GPU- and the driver's UUID, as NVIDIA's tools write it; NULL if it has none.  The caller's to free."""
     return device_uid(n)
@@ -115,6 +123,11 @@ cdef public c_bool GOMP_OFFLOAD_dev2dev(int n, void *target, const void *source,
 cdef public c_bool GOMP_OFFLOAD_memset(int n, void *target, int value, size_t size) noexcept nogil:
     """libgomp 16 asks for it."""
     return fill_device(n, <CUdeviceptr> <uintptr_t> target, value, size)
+
+
+cdef public int GOMP_OFFLOAD_is_accessible_ptr(int n, const void *p, size_t size) noexcept nogil:
+    """1 if a range lies in a block of the device's memory.  Of GCC 16."""
+    return is_device_memory(n, <CUdeviceptr> <uintptr_t> p, size)
 
 
 cdef public size_t gompy_guard_step(int n) noexcept nogil:

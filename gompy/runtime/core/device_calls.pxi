@@ -159,6 +159,11 @@ cdef bint device_settle(DeviceDescr *dev, void *queue) noexcept nogil:
     return dev.ops.acc_async_synchronize == NULL or dev.ops.acc_async_synchronize(queue)
 
 
+cdef bint device_accesses(const DeviceDescr *dev, const void *ptr, size_t size) noexcept nogil:
+    """Whether regions can use a range by its address: memory of the device's, where its plugin tells."""
+    return dev.ops.is_accessible != NULL and dev.ops.is_accessible(dev.target_id, ptr, size) > 0
+
+
 cdef bint device_reaches(const DeviceDescr *dev, const void *ptr, size_t size) noexcept nogil:
     """Whether a range lies in a block of the device's memory, as far as that can be told."""
     return dev.ops.extent == NULL or size <= dev.ops.extent(dev.target_id, ptr)

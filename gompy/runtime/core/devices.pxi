@@ -125,6 +125,8 @@ cdef void order_devices() noexcept nogil:
     num_devices_openmp = front
     for i in range(num_devices):
         devices[i].number = i
+        devices[i].icvs.nteams = device_icv(b"OMP_NUM_TEAMS", i)
+        devices[i].icvs.teams_thread_limit = device_icv(b"OMP_TEAMS_THREAD_LIMIT", i)
         gompy_lock_init(&devices[i].lock)
         pthread_mutex_init(&devices[i].queues_lock, NULL)
         pthread_mutex_init(&devices[i].writes_lock, NULL)

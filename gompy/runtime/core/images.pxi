@@ -7,14 +7,6 @@ cdef struct OffloadImage:
     const void *target_data
     const TargetData *description  # of its objects; NULL: entries are paired by position
 
-cdef struct DeviceIcvs:
-    # __gomp_additional_icvs of device code by GCC 13 (libgomp: struct gomp_offload_icvs); before, the first member
-    # alone.
-    int device_num
-    int default_device
-    int nteams
-    int teams_thread_limit
-
 cdef OffloadImage *offload_images
 cdef int num_offload_images
 
@@ -292,17 +284,28 @@ cdef int device_icv(const char *name, int number) noexcept nogil:
 
 cdef int set_device_icvs(DeviceDescr *dev, const AddrPair *variable) noexcept nogil:
     """Tell the image which device it is on, if it wants to know ({0, 0}: it does not), and from GCC 13 on its ICVs."""
-    cdef DeviceIcvs icvs
     cdef uintptr_t size = variable.end - variable.start
     if variable.start == 0:
         return 0
     if size != sizeof(int) and size != sizeof(DeviceIcvs):
         return gompy_fail(b"offload plugin managed 'device_num' not of expected format")
-    icvs.device_num = dev.number
-    icvs.default_device = stock_default_device() if stock_default_device != NULL else 0
-    icvs.nteams = device_icv(b"OMP_NUM_TEAMS", dev.number)
-    icvs.teams_thread_limit = device_icv(b"OMP_TEAMS_THREAD_LIMIT", dev.number)
-    return copy_to_device(dev, variable.start, &icvs, size, NULL)
+    dev.icvs.device_num = dev.number
+    dev.icvs.default_device = stock_default_device() if stock_default_device != NULL else 0
+    if dev.type == GOMP_DEVICE_NVIDIA_PTX and size == sizeof(DeviceIcvs) and (
+            dev.ops.sets_icvs == NULL or dev.ops.sets_icvs(dev.target_id)):
+        dev.icvs_address = variable.start
+    return copy_to_device(dev, variable.start, &dev.icvs, size, NULL)
+
+
+cdef void read_icvs_back(DeviceDescr *dev) noexcept nogil:
+    """What a region has set by omp_set_num_teams or omp_set_teams_thread_limit holds for the device's next ones."""
+    cdef int failed = 0
+    gompy_lock_acquire(&dev.lock)
+    if dev.state == DEVICE_INITIALIZED and dev.icvs_address:
+        failed = copy_to_host(dev, &dev.icvs, dev.icvs_address, sizeof(DeviceIcvs))
+    gompy_lock_release(&dev.lock)
+    if failed:
+        fatal_failure()
 
 
 cdef FunctionTable *without_gone(DeviceDescr *dev, FunctionTable *old) noexcept nogil:

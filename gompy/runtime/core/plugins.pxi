@@ -150,6 +150,7 @@ cdef bint load_plugin(const char *name, PluginOps *ops, unsigned *caps, bint ask
     if ops.await_region == NULL:
         ops.start_region = NULL
     ops.fulfils = <ops_unsigned_fn> dlsym(handle, b"gompy_fulfils")
+    ops.sets_icvs = <ops_device_fn> dlsym(handle, b"gompy_sets_icvs")
     ops.guard_step = <ops_guard_step_fn> dlsym(handle, b"gompy_guard_step")
     ops.guard = <ops_guard_fn> dlsym(handle, b"gompy_guard")
     ops.mark_stale = <ops_stale_fn> dlsym(handle, b"gompy_mark_stale")
@@ -160,6 +161,7 @@ cdef bint load_plugin(const char *name, PluginOps *ops, unsigned *caps, bint ask
         plugin_symbol(handle, b"get_interop_str", <void **> &ops.interop_str, &missing)
         plugin_symbol(handle, b"get_interop_type_desc", <void **> &ops.interop_type, &missing)
     plugin_symbol(handle, b"get_uid", <void **> &ops.get_uid, &optional)
+    plugin_symbol(handle, b"is_accessible_ptr", <void **> &ops.is_accessible, &optional)
     if missing == NULL:
         caps[0] = plugin_caps(ops)
         if caps[0] & GOMP_OFFLOAD_CAP_OPENMP_400:

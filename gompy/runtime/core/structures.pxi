@@ -104,6 +104,7 @@ ctypedef size_t (*ops_guard_step_fn)(int n) noexcept nogil
 ctypedef c_bool (*ops_guard_fn)(int n, uintptr_t start, size_t size) noexcept nogil
 ctypedef c_bool (*ops_stale_fn)(int n, uintptr_t start, unsigned char *stale, size_t size) noexcept nogil
 ctypedef size_t (*ops_extent_fn)(int n, const void *p) noexcept nogil
+ctypedef int (*ops_accessible_fn)(int n, const void *p, size_t size) noexcept nogil
 ctypedef void (*ops_acc_exec_fn)(void *fn, size_t mapnum, void **hostaddrs, void **devaddrs, unsigned *dims,
                                  void *tgt) noexcept nogil
 ctypedef void (*ops_acc_async_exec_fn)(void *fn, size_t mapnum, void **hostaddrs, void **devaddrs, unsigned *dims,
@@ -148,6 +149,7 @@ cdef struct PluginOps:
     ops_async_run_fn async_run
     ops_can_run_fn can_run
     ops_uid_fn get_uid
+    ops_accessible_fn is_accessible  # GCC 16's, or NULL
     ops_interop_fn interop  # NULL, or all five are there
     ops_interop_int_fn interop_int
     ops_interop_ptr_fn interop_ptr
@@ -157,6 +159,7 @@ cdef struct PluginOps:
     ops_start_region_fn start_region  # gompy_start_region and gompy_await_region, or NULL
     ops_await_region_fn await_region
     ops_unsigned_fn fulfils  # gompy_fulfils, or NULL
+    ops_device_fn sets_icvs  # gompy_sets_icvs, or NULL
     ops_guard_step_fn guard_step  # gompy_guard_step and gompy_guard, or NULL
     ops_guard_fn guard
     ops_stale_fn mark_stale  # gompy_mark_stale and gompy_stale_left, or NULL
@@ -213,6 +216,14 @@ cdef struct HostCopy:
     int to_device
     int kind  # GOMP_MAP_*, -1: of a routine
 
+cdef struct DeviceIcvs:
+    # __gomp_additional_icvs of device code by GCC 13 (libgomp: struct gomp_offload_icvs); before, the first member
+    # alone.
+    int device_num
+    int default_device
+    int nteams
+    int teams_thread_limit
+
 cdef struct DeviceDescr:
     const char *name
     unsigned capabilities
@@ -230,6 +241,8 @@ cdef struct DeviceDescr:
     LinkStorage *links
     size_t num_links
     TargetMem *images  # loaded ones, chained by prev
+    DeviceIcvs icvs
+    uintptr_t icvs_address  # where regions of an NVIDIA GPU may have set them; 0: none does
     uint64_t launches
     uint64_t bytes_to  # copied to it
     uint64_t bytes_from

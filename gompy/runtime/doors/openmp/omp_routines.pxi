@@ -104,9 +104,7 @@ cdef public void omp_target_free(void *ptr, int device) noexcept nogil:
 cdef public int omp_target_is_present(const void *ptr, int device) noexcept nogil:
     cdef DeviceDescr *dev
     cdef SplayNode *node
-    if ptr == NULL:
-        return 1
-    if memory_device(device, &dev):
+    if ptr == NULL or memory_device(device, &dev):
         return 0
     if dev == NULL:
         return 1
@@ -372,11 +370,11 @@ cdef public void *omp_get_mapped_ptr(const void *ptr, int device) noexcept nogil
 
 
 cdef public int omp_target_is_accessible(const void *ptr, size_t size, int device) noexcept nogil:
-    """Whether a device reaches host memory: with a memory of its own it does not."""
+    """Whether a device reaches memory: its own, but the host's only without one."""
     cdef DeviceDescr *dev
-    if memory_device(device, &dev):
+    if ptr == NULL or size == 0 or memory_device(device, &dev):
         return 0
-    return dev == NULL
+    return dev == NULL or device_accesses(dev, ptr, size)
 
 
 cdef struct CopyTask:

@@ -81,12 +81,16 @@ cdef bint run_on_device(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, voi
         device_run(dev, <void *> fn, address,
                    <void *> maps.hostaddrs if dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM else NULL, maps.mapnum,
                    args)
+        if rare(dev.icvs_address):
+            read_icvs_back(dev)
         return True
     tgt = map_for_target(dev, fn, maps)
     if tgt == NULL:
         return False
     begin_launch(dev, <void *> fn, b"")
     device_run(dev, <void *> fn, address, <void *> tgt.tgt_start, maps.mapnum, args)
+    if rare(dev.icvs_address):
+        read_icvs_back(dev)
     unmap_construct(tgt)
     return True
 

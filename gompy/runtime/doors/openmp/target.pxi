@@ -50,19 +50,39 @@ cdef void target_now(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, const 
 cdef enum:
     LAUNCH_WORDS = 16
 
-cdef void **launch_words(void **args, void **room) noexcept nogil:
-    """The launch arguments as plugins know them: one team where there is no teams construct, which GCC 13 and later
-    leave to the runtime.  ``room``: of LAUNCH_WORDS words, for a copy."""
+cdef void **launch_words(DeviceDescr *dev, void **args, void **room) noexcept nogil:
+    """The launch arguments as plugins know them.
+
+    One team where there is no teams construct, which GCC 13 and later leave to the runtime; for an NVIDIA GPU the
+    device's ICVs where a teams construct has no clause.  ``room``: of LAUNCH_WORDS words, for a copy.
+    """
     cdef size_t count = count_args(args)
     cdef void **at = args
     cdef void **first = args
+    cdef void **given = args
     cdef LaunchWord word
+    cdef intptr_t limit = 0, value
+    cdef bint icvs = dev != NULL and dev.type == GOMP_DEVICE_NVIDIA_PTX, is_short
+    cdef intptr_t alone = NO_TEAMS_CONSTRUCT if newest_version >= GOMP_VERSION_REQUIRES_MASK else 1
+    if count > LAUNCH_WORDS:
+        return args
     while take_word(&at, &word):
-        if word.value == NO_TEAMS_CONSTRUCT and word.id == GOMP_TARGET_ARG_NUM_TEAMS and at == first + 1 and \
-                count <= LAUNCH_WORDS:
-            memcpy(room, args, count * sizeof(void *))
-            room[first - args] = <void *> (1 << GOMP_TARGET_ARG_VALUE_SHIFT | word.id | word.device)
-            return room
+        is_short = at == first + 1
+        value = 0
+        if word.id == GOMP_TARGET_ARG_NUM_TEAMS:
+            if icvs and not (is_short and word.value == alone):
+                limit = dev.icvs.teams_thread_limit
+            if is_short and word.value == NO_TEAMS_CONSTRUCT:
+                value = 1
+            elif is_short and icvs and word.value == 0:
+                value = dev.icvs.nteams
+        elif is_short and word.id == GOMP_TARGET_ARG_THREAD_LIMIT and word.value == 0:
+            value = limit
+        if value:
+            if args != room:
+                memcpy(room, given, count * sizeof(void *))
+                args = room
+            room[first - given] = <void *> (value << GOMP_TARGET_ARG_VALUE_SHIFT | word.id | word.device)
         first = at
     return args
 
@@ -77,7 +97,7 @@ cdef public void GOMP_target_ext(int device, void (*fn)(void *) noexcept nogil, 
     cdef Construct construct
     cdef DeviceDescr *dev = resolve_device(device, &reason)
     enter_construct(&construct, b"target", call_site(), <void *> fn, dev)
-    args = launch_words(args, words)
+    args = launch_words(dev, args, words)
     if flags & GOMP_TARGET_FLAG_NOWAIT and (dev == NULL or device_runs_later(dev)) and make_team():
         defer_target(dev, fn, &maps, depend, args, reason, call_site())
     else:
