@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from gompy.abi.gcc import HOST_LIBRARY, REQUIRES_FILE
+from gompy.abi.gcc import HOST_LIBRARY, REQUIRES_FILE, major_of
 from gompy.abi.gomp_newer import GOMP_REQUIRES_REVERSE_OFFLOAD
 from gompy.objects.elf import SHN_UNDEF, ElfError
 from gompy.objects.names import ACCEL_TRUE, OFFLOAD_FUNC_SECTION, OFFLOAD_VAR_SECTION, TARGET_NVPTX
@@ -47,6 +47,9 @@ HOST_FALLBACK = "-fhost-fallback"
 NO_VERIFY = "-Wa,--no-verify"
 """nvptx-tools' assembler asks a ptxas in PATH whether it likes the code, and CUDA 13's no longer knows the sm_30 and
 sm_35 that GCC 12 writes for.  The driver compiles PTX of any age.  First on the line: a user's -Wa,--verify wins."""
+FAKE_EXCEPTIONS, FAKES_SINCE = "-mfake-exceptions", 15
+"""GCC's mkoffload has its nvptx compiler take handlers of exceptions as never reached, from that release on: code of
+the C++ library has them (config/nvptx/mkoffload.cc)."""
 REVERSE_TARGET = "-march=sm_35"
 """What reverse offload needs at least; the compilers of GCC 13 and 14 write for less by default."""
 TOO_OLD_TARGET = "sm_30"
@@ -104,7 +107,7 @@ class Options:
 
 def installed_names() -> tuple[list[str], str]:
     """Names under which GCC installs the accelerator compiler for the compiler of this link, and its Debian package."""
-    from gompy.abi.gcc import major_of, offload_package
+    from gompy.abi.gcc import offload_package
 
     triplet, version = link_compiler()
     base = f"{triplet}-accel-{TARGET_NVPTX}-gcc"
@@ -217,6 +220,7 @@ class Image:
         ]
         words += ["-mgomp"] if options.openmp else []
         words += [NO_VERIFY, "-fno-pic", *([REVERSE_TARGET] if self.reverse else [])]
+        words += [FAKE_EXCEPTIONS] if major_of(link_compiler()[1]) >= FAKES_SINCE else []
         words += [*request.objects, *options.words, *more]
         if request.save_temps or any(word.startswith("-fdump-") for word in options.words):
             words += ["-dumpdir", "", "-dumpbase", request.dumpbase + ".mkoffload", "-dumpbase-ext", ""]

@@ -54,6 +54,7 @@ class Parser(Operands):
         self.prototypes: dict[str, Function] = {}
         self.prototype = ""  # the label of the `.callprototype` (or `.branchtargets`) at hand
         self.targets: dict[str, list[str]] = {}  # lists of `.branchtargets`
+        self.early_aliases: list[tuple[int, str, str]] = []  # of functions that are defined further below
         self.switches = False  # whether the function has `brx.idx`
         self.register_calls: list[tuple[Function, dict[str, Function]]] = []  # bodies with calls to be expanded
 
@@ -96,18 +97,30 @@ class Parser(Operands):
                 self.declaration()
         if module.version == (0, 0):
             raise PtxError("no '.version' directive: this is not PTX", 1, module.name)
+        for line, name, target in self.early_aliases:
+            self.second_name(line, name, target)
         for function, prototypes in self.register_calls:
             expand_calls(module, function, prototypes)
         return module
 
     def alias(self) -> None:
-        """`.alias NAME, FUNCTION;`: a function that has been declared is one that has been defined."""
+        """`.alias NAME, FUNCTION;`: a function that has been declared is one that is defined.
+
+        The assembler for GCC 15 and 16 writes all of them before the definitions.
+        """
         line = self.line
         self.advance()
         name = self.identifier()
         self.expect(",")
         target = self.identifier()
         self.expect(";")
+        if target in self.module.declarations and target not in self.module.functions:
+            self.early_aliases.append((line, name, target))
+        else:
+            self.second_name(line, name, target)
+
+    def second_name(self, line: int, name: str, target: str) -> None:
+        """A function under another name."""
         functions = self.module.functions
         if name in functions:
             self.fail(f"'{name}' is defined twice (the first is on line {functions[name].line})")

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from cuda_tools import has_driver, has_executor
@@ -482,6 +483,18 @@ def test_the_other_targets_image_stays(tools: Tools) -> None:
     assert done.returncode == 0 and "will run on the host" in done.stderr
     done = tools.run(tools.work / "a", env={"GOMPY_STATS": "1"})
     assert done.returncode == 1 and "1 on device 0 (intelmic)" in done.stderr
+
+
+@pytest.mark.parametrize(("release", "fakes"), [("14.2.0", False), ("15", True), ("16.2.0", True)])
+def test_handlers_of_exceptions(monkeypatch: pytest.MonkeyPatch, release: str, fakes: bool) -> None:
+    """From GCC 15 on the compiler takes them as never reached, as GCC's mkoffload has it: the C++ library has some."""
+    monkeypatch.setattr(nvptx, "link_compiler", lambda: ("x86_64-linux-gnu", release))
+    request = SimpleNamespace(save_temps=False, verbose=False, objects=["a.o"], dumpbase="")
+    image = SimpleNamespace(
+        options=SimpleNamespace(openmp=True, words=[]), request=request, reverse=False, gcc="accel-gcc"
+    )
+    words = nvptx.Image.command(image, "out", [])  # type: ignore[arg-type]
+    assert ("-mfake-exceptions" in words) == fakes
 
 
 def test_without_the_compiler_its_package_is_named(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:

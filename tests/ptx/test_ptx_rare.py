@@ -345,9 +345,11 @@ def test_asynchronous_copies(device: Device) -> None:
 # --- directives and special registers --------------------------------------------------------------------------------
 
 
-def test_aliases(device: Device) -> None:
-    """A second name, as GCC writes it with -malias; the function calls itself by it."""
+@pytest.mark.parametrize("early", [False, True])
+def test_aliases(device: Device, early: bool) -> None:
+    """A second name, as GCC writes it with -malias, also before the definition; the function calls itself by it."""
     before = """.visible .func (.param .u32 r) second (.param .u32 n);
+.visible .func (.param .u32 r) first (.param .u32 n);
 .visible .func (.param .u32 r) first (.param .u32 n)
 { .reg .u32 %n, %v; .reg .pred %p; ld.param.u32 %n, [n]; mov.u32 %v, %n; setp.eq.u32 %p, %n, 0; @%p bra out;
   sub.u32 %v, %n, 1; { .param .u32 a; .param .u32 b; st.param.u32 [a], %v; call (b), second, (a);
@@ -357,6 +359,9 @@ def test_aliases(device: Device) -> None:
 .alias second, first;
 .visible .global .attribute(.managed) .align 4 .u32 m = 41;
 """
+    if early:
+        alias, declared = ".alias second, first;\n", ".visible .func (.param .u32 r) first (.param .u32 n);\n"
+        before = before.replace(alias, "").replace(declared, declared + alias)
     body = """{ .param .u32 a; .param .u32 b; st.param.u32 [a], %t; call (b), second, (a); ld.param.u32 %r0, [b]; }
         ld.global.u32 %r1, [m]; st.global.u32 [%o], %r0; st.global.u32 [%o+128], %r1;"""
     found = run(device, body, before=before)
@@ -369,6 +374,7 @@ def test_aliases(device: Device) -> None:
     [
         (".alias second, first;", "'.alias second, first' needs a declared function and one that is defined before"),
         (".visible .func second; .alias second, k;", "'.alias second, k' needs a declared function"),
+        (".func first; .func second; .alias second, first;", "'.alias second, first' needs a declared function"),
     ],
 )
 def test_wrong_aliases(code: str, message: str) -> None:
