@@ -412,3 +412,24 @@ def test_no_room_for_threads(program: Path) -> None:
         check=False,
     )
     assert (done.stdout, done.stderr, done.returncode) == ("200\n", "", 0)
+
+
+def test_a_flag_is_one_byte(tmp_path: Path) -> None:
+    """Callers of GOMP_teams4 need not clear the other bytes of its last argument: GCC 15's code does not."""
+    source = r"""
+    #include <stdio.h>
+    #pragma omp declare target
+    extern _Bool GOMP_teams4 (unsigned, unsigned, unsigned, unsigned);
+    #pragma omp end declare target
+    int main (void)
+    {
+      int teams = 0;
+    #pragma omp target map(tofrom: teams)
+      for (unsigned first = 1; GOMP_teams4 (3, 3, 0, first) && teams < 9; first = 0x300)
+        teams++;
+      printf ("%d\n", teams);
+    }
+    """
+    program = build(tmp_path, source, "-w")
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.returncode) == ("3\n", 0), done.stderr

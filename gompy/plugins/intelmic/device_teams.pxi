@@ -98,7 +98,8 @@ cdef int choose_teams() noexcept nogil:
     return count if count > 0 else 1
 
 
-cdef public bint device_teams "GOMP_teams4"(unsigned lo, unsigned hi, unsigned thread_limit, bint first) noexcept nogil:
+cdef public bint device_teams "GOMP_teams4"(unsigned lo, unsigned hi, unsigned thread_limit,
+                                            c_bool first) noexcept nogil:
     """Enter the calling thread's next team.  False: it has no more."""
     cdef int i, steps = mic_team_step
     cdef unsigned count = lo

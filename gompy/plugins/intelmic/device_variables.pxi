@@ -10,6 +10,7 @@ cdef extern from *:
     extern void omp_get_schedule (int *, int *), omp_set_schedule (int, int);
     typedef _Bool (*mic_teams_function) (unsigned, unsigned, unsigned, _Bool);
     """
+    ctypedef bint c_bool "_Bool"  # of which a caller sets the lowest byte alone
     void GOMP_teams(unsigned num_teams, unsigned thread_limit) nogil
     int omp_get_max_threads() nogil
     int omp_get_num_procs() nogil
