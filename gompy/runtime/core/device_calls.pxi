@@ -159,6 +159,11 @@ cdef bint device_settle(DeviceDescr *dev, void *queue) noexcept nogil:
     return dev.ops.acc_async_synchronize == NULL or dev.ops.acc_async_synchronize(queue)
 
 
+cdef bint device_sets_icvs(const DeviceDescr *dev) noexcept nogil:
+    """Whether regions of its images may set the device's ICVs, as far as that can be told."""
+    return dev.ops.sets_icvs == NULL or dev.ops.sets_icvs(dev.target_id)
+
+
 cdef bint device_accesses(const DeviceDescr *dev, const void *ptr, size_t size) noexcept nogil:
     """Whether regions can use a range by its address: memory of the device's, where its plugin tells."""
     return dev.ops.is_accessible != NULL and dev.ops.is_accessible(dev.target_id, ptr, size) > 0

@@ -291,8 +291,7 @@ cdef int set_device_icvs(DeviceDescr *dev, const AddrPair *variable) noexcept no
         return gompy_fail(b"offload plugin managed 'device_num' not of expected format")
     dev.icvs.device_num = dev.number
     dev.icvs.default_device = stock_default_device() if stock_default_device != NULL else 0
-    if dev.type == GOMP_DEVICE_NVIDIA_PTX and size == sizeof(DeviceIcvs) and (
-            dev.ops.sets_icvs == NULL or dev.ops.sets_icvs(dev.target_id)):
+    if dev.type == GOMP_DEVICE_NVIDIA_PTX and size == sizeof(DeviceIcvs) and device_sets_icvs(dev):
         dev.icvs_address = variable.start
     return copy_to_device(dev, variable.start, &dev.icvs, size, NULL)
 
