@@ -181,7 +181,9 @@ class Recording:
         elif kind == "region":
             self._region(line)
         elif kind == "after":
-            self.regions[number(line["region"])].after = self._spans(line["memory"])
+            region = self.regions[number(line["region"])]
+            there = {(span.start, span.size) for span in region.memory}
+            region.after = [span for span in self._spans(line["memory"]) if (span.start, span.size) in there]
         elif kind == "names":
             self._names(line)
         elif kind == "limit":

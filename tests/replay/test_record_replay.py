@@ -175,6 +175,15 @@ def test_each_language_replays(tools: Tools, name: str, flag: str) -> None:
         assert lines and all(line.endswith(f" on {where}: as recorded") for line in lines)
 
 
+def test_threads_that_map_and_launch_at_once_are_recorded(tools: Tools) -> None:
+    """Their regions wait for each other, their mappings do not stand in the way."""
+    program = build(tools, "threads.c", "-fopenmp")
+    out, told = record(tools, "-o", "r", f"./{program.name}")
+    assert out == "0\n" and told.startswith("gompy record: r: 16 regions, ")
+    lines = tools.ok("gompy", "replay", "r").splitlines()
+    assert len(lines) == 16 and all(line.endswith(": as recorded") for line in lines)
+
+
 @has_compiler
 @pytest.mark.parametrize(("name", "flag"), [pytest.param("steps.c", "-fopenmp", id="c"), *LANGUAGES])
 def test_recordings_go_from_device_to_device(tools: Tools, name: str, flag: str) -> None:

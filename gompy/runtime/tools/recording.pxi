@@ -286,19 +286,14 @@ cdef bint is_recorded(const char *function) noexcept nogil:
 
 
 cdef void record_begin(HookEvent *event, int slot, DeviceDescr *dev) noexcept nogil:
-    """Before a region.  Both locks are held."""
+    """Before a region.  All three locks are held."""
     global record_regions
     cdef char name[1024]
     cdef char place[1024]
     cdef uint64_t offset
-    cdef bint mine = gompy_lock_is_mine(&dev.lock)
     name[0] = 0
     gompy_symbol_of_host(<uint64_t> event.region, STT_FUNC, name, sizeof(name), &offset)
-    if not is_recorded(name):
-        return
-    if event.queue != NULL:
-        device_settle(dev, event.queue)
-    if not record_contents(dev):
+    if not is_recorded(name) or not record_contents(dev):
         return
     gompy_record_put(b"\"is\": \"region\", \"region\": %llu, \"device\": %d, \"name\": ",
                      <unsigned long long> record_regions, event.device)
@@ -315,28 +310,33 @@ cdef void record_begin(HookEvent *event, int slot, DeviceDescr *dev) noexcept no
     gompy_record_put(b"\"teams\": %u", event.teams)
     record_words(dev, event)
     record_maps(event)
-    if not mine:
-        gompy_lock_acquire(&dev.lock)
     record_objects(dev)
-    if not mine:
-        gompy_lock_release(&dev.lock)
     gompy_record_end_line(NULL, 0)
     record_regions += 1
     event.own[slot] = record_regions
 
 
 cdef void record_end(HookEvent *event, int slot, DeviceDescr *dev) noexcept nogil:
-    """After a region.  Both locks are held."""
-    if event.queue != NULL:
-        device_settle(dev, event.queue)
+    """After a region.  All three locks are held."""
     if record_over or not record_contents(dev):
         return
     gompy_record_put(b"\"is\": \"after\", \"region\": %llu", <unsigned long long> (event.own[slot] - 1))
     gompy_record_end_line(NULL, 0)
 
 
+cdef void enter_recording(DeviceDescr *dev, void *queue) noexcept nogil:
+    """Wait for a queue, then take the device's lock, then the recording's: in the order in which a mapping has them.
+
+    What a queue calls at its end may want the device's lock.
+    """
+    if queue != NULL:
+        device_settle(dev, queue)
+    gompy_lock_acquire(&dev.lock)
+    pthread_mutex_lock(&gompy_record_lock)
+
+
 cdef void record_launch(HookEvent *event, int slot) noexcept nogil:
-    """A region begins or ends."""
+    """A region begins or ends.  Between, the device's lock is held: other threads' mappings wait."""
     global record_depth
     cdef DeviceDescr *dev = &devices[event.device]
     if event.phase == PHASE_BEGIN:
@@ -344,17 +344,24 @@ cdef void record_launch(HookEvent *event, int slot) noexcept nogil:
             pthread_mutex_lock(&record_launches)
         record_depth += 1
         event.own[slot] = 0
-    if event.phase == PHASE_BEGIN or event.own[slot]:
-        pthread_mutex_lock(&gompy_record_lock)
-        if event.phase == PHASE_BEGIN:
-            record_begin(event, slot, dev)
-        else:
-            record_end(event, slot, dev)
+        enter_recording(dev, event.queue)
+        record_begin(event, slot, dev)
         pthread_mutex_unlock(&gompy_record_lock)
-    if event.phase == PHASE_END:
-        record_depth -= 1
-        if record_depth == 0:
-            pthread_mutex_unlock(&record_launches)
+        if not event.own[slot]:
+            gompy_lock_release(&dev.lock)
+        return
+    if event.own[slot]:
+        if event.queue != NULL:
+            gompy_lock_release(&dev.lock)
+            enter_recording(dev, event.queue)
+        else:
+            pthread_mutex_lock(&gompy_record_lock)
+        record_end(event, slot, dev)
+        pthread_mutex_unlock(&gompy_record_lock)
+        gompy_lock_release(&dev.lock)
+    record_depth -= 1
+    if record_depth == 0:
+        pthread_mutex_unlock(&record_launches)
 
 
 cdef void recording_hook(HookEvent *event, int slot) noexcept nogil:
