@@ -135,6 +135,13 @@ PRODUCTS = (
         ("-ldl", "-lpthread", "-lm", "-Wl,-z,nodelete"),
     ),
     Product("gompy/cuda/libcuda.pyx", "cuda/libcuda.so.1", "shared", ("cu*", "gompy_*"), CUDA_LIBS),
+    Product(
+        "gompy/cudart/libcudart.pyx",
+        "cudart/libcudart.so.12",
+        "shared",
+        ("cuda*", "__cuda*"),
+        ("-ldl", "-lpthread", "-Wl,-z,nodelete"),
+    ),
 )
 
 EXTENSIONS = (
@@ -384,6 +391,20 @@ def build_llvm_doors() -> None:
         part.replace(output)
 
 
+def copy_cuda_headers() -> None:
+    """What CUDA programs include: the headers of gompy/cudart, and those that are made of the table."""
+    from gompy.native import generate_cudart
+
+    source, folder = ROOT / "gompy" / "cudart" / "include", NATIVE / "cudart" / "include"
+    texts = {str(path.relative_to(source)): path.read_text() for path in source.rglob("*.h*")}
+    texts |= generate_cudart.headers()
+    for name, text in texts.items():
+        target = folder / name
+        if not target.exists() or target.read_text() != text:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text)
+
+
 def build_products(products: tuple[Product, ...]) -> None:
     """Build all, as many at a time as there are processors; each after those that it links to."""
     todo, unmade = list(products), {product.output for product in products}
@@ -410,10 +431,12 @@ def build_native() -> None:
     generate.write_all()
     build_products((*PRODUCTS, *EXTENSIONS))
     build_llvm_doors()
+    copy_cuda_headers()
     lib = NATIVE / "lib"
-    for link in (lib / "libgompy.so", NATIVE / "cuda" / "libcuda.so"):  # for -lgompy, -lcuda
+    links = {lib / "libgompy.so": 1, NATIVE / "cuda" / "libcuda.so": 1, NATIVE / "cudart" / "libcudart.so": 12}
+    for link, version in links.items():  # for -lgompy, -lcuda, -lcudart
         if not link.is_symlink():
-            link.symlink_to(f"{link.name}.1")
+            link.symlink_to(f"{link.name}.{version}")
     extension = ROOT / "gompy/runtime" / f"libgompy{sysconfig.get_config_var('EXT_SUFFIX')}"
     if newer([lib / "libgompy.so.1"], extension):
         part = extension.with_name(extension.name + ".new")

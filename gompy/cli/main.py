@@ -24,6 +24,7 @@ COMMANDS = {
     "env": "every environment variable that is read, with its value and its meaning",
     "man": "the manual page of a command",
     "completion": "the script by which a shell completes gompy's words: bash, zsh or fish",
+    "cuda": "compile CUDA C++ by clang, and run CUDA programs on the emulated GPU",
     "config": "paths and options for other build systems",
     "doctor": "what this machine has and lacks for offloading",
     "accel": "build and keep the accelerator compiler of the emulated device",

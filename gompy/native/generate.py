@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from gompy.abi import check_log, cuda, gomp, gomp_newer, interop, llvm, map_kinds, ompt, ptx, status, targets
+from gompy.native import generate_cudart
 
 HERE = Path(__file__).resolve().parent
 TABLES: dict[str, ModuleType] = {
@@ -219,6 +220,8 @@ def texts() -> dict[str, str]:
         "check_log.pxd": check_log_pxd(),
         "cuda.h": cuda_h(),
         "cuda.pxd": cuda_pxd(),
+        "cudart.h": generate_cudart.cudart_h(),
+        "cudart.pxd": generate_cudart.cudart_pxd(),
         "ompt.pxd": ompt_pxd(),
         "ptx.h": ptx_h(),
         "ptx.pxd": ptx_pxd(),

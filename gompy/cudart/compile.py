@@ -1,0 +1,166 @@
+"""``gompy cuda cc``: CUDA C++ to objects and programs, by clang and without NVIDIA's tools.
+
+For each source: clang makes PTX for each architecture, the PTX becomes a fat binary (fatbin.py stands in for ptxas and
+fatbinary), clang makes an object of the host code that carries it.  Then clang links.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+from gompy.cudart import clang, fatbin, options
+from gompy.driver.compiler import Compiler
+from gompy.driver.errors import DriverError, report
+from gompy.tools.toolmain import one_line
+
+PROGRAM = "gompy cuda cc"
+HELP = """\
+usage: gompy cuda cc [OPTION...] FILE...
+
+CUDA C++ (FILE.cu) to programs that run on the emulated GPU, or on a real one: clang compiles, and nothing of
+NVIDIA's is needed.  Other files and options are clang's.
+
+  -o FILE               the program, or with -c the object
+  -c                    objects only
+  --ptx                 the device code as PTX text
+  -arch=sm_70           the GPU's architecture; may be given several times; sm_70 by default
+  -gencode arch=compute_70,code=sm_70
+                        the same
+  -Xcompiler WORDS      for the host's code only
+  -use_fast_math        quick and less exact functions
+  --showme              print the commands that would be run, and run nothing
+
+Environment:
+  GOMPY_CLANGXX         which clang++ is run
+
+exit status: clang's; 1 for an error, 2 for a usage error"""
+
+
+class Failed(Exception):
+    """A command has failed, and said why; its exit status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Work:
+    """One command line being carried out, with its temporary files."""
+
+    def __init__(self, line: options.Line, compiler: Compiler, folder: str) -> None:
+        self.line, self.compiler, self.folder = line, compiler, folder
+
+    def run(self, words: list[str]) -> None:
+        """Run clang.  Raises Failed."""
+        command = [self.compiler.path, *words]
+        if self.line.show:
+            print(shlex.join([*self.compiler.words, *words]))
+            return
+        try:
+            status = subprocess.run(command, check=False).returncode
+        except OSError as error:
+            raise DriverError(f"{self.compiler.path}: {error.strerror}") from None
+        if status:
+            raise Failed(status if 0 < status < 128 else 1)
+
+    def temporary(self, source: str, ending: str) -> str:
+        """A file for a step's result."""
+        number = self.line.sources.index(source)
+        return os.path.join(self.folder, f"{number}-{os.path.basename(source)}{ending}")
+
+    def make_ptx(self, source: str, architecture: int, output: str) -> None:
+        """The device code of a source."""
+        level = [] if self.line.optimises else ["-O2"]
+        words = [*level, *self.line.words, *self.line.device_words]
+        self.run([*clang.device_words(architecture, source, output), *device_debug(words)])
+
+    def make_object(self, source: str, output: str) -> None:
+        """A source's object."""
+        container, texts = self.temporary(source, ".fatbin"), []
+        for architecture in self.line.architectures:
+            ptx = self.temporary(source, f".sm_{architecture}.ptx")
+            self.make_ptx(source, architecture, ptx)
+            if not self.line.show:
+                with open(ptx, "rb") as file:
+                    texts.append((architecture, file.read()))
+        if not self.line.show:
+            with open(container, "wb") as file:
+                file.write(fatbin.pack(texts))
+        first = self.line.architectures[0]
+        words = [*self.line.words, *self.line.host_words]
+        self.run([*clang.host_words(first, source, container, output), *words])
+
+    def link(self) -> None:
+        """Objects and the rest of the line to a program."""
+        made = {source: self.temporary(source, ".o") for source in self.line.sources}
+        for source, output in made.items():
+            self.make_object(source, output)
+        words = [made.get(word, word) for word in self.line.objects]
+        output = ["-o", self.line.output or "a.out"]
+        self.run([*self.line.words, *self.line.host_words, *words, *output, *clang.link_words()])
+
+    def carry_out(self) -> None:
+        """All of it."""
+        line = self.line
+        if line.ptx:
+            for source in line.sources:
+                for architecture in line.architectures:
+                    self.make_ptx(source, architecture, line.output or stem(source) + ".ptx")
+        elif line.compile_only:
+            for source in line.sources:
+                self.make_object(source, line.output or stem(source) + ".o")
+            others = [word for word in line.objects if word not in line.sources and not word.startswith("-")]
+            if others:
+                self.run(["-c", *line.words, *line.host_words, *others, *(["-o", line.output] if line.output else [])])
+        else:
+            self.link()
+
+
+def device_debug(words: list[str]) -> list[str]:
+    """Of -g the lines only: the emulated device's messages name them."""
+    return ["-gline-tables-only" if word in ("-g", "-g2", "-g3", "-ggdb", "-g1") else word for word in words]
+
+
+def stem(source: str) -> str:
+    """The name of what a source becomes, without its ending."""
+    return os.path.splitext(os.path.basename(source))[0]
+
+
+def check(line: options.Line) -> None:
+    """Whether the line can be carried out.  Raises DriverError."""
+    files = [word for word in line.objects if not word.startswith("-")]
+    if not files:
+        raise DriverError("no input files")
+    if line.output and line.output in files:
+        raise DriverError(f"input file {line.output} is the same as output file")
+    results = len(line.architectures) * len(line.sources) if line.ptx else len(files)
+    if line.output and (line.ptx or line.compile_only) and results > 1:
+        raise DriverError("cannot specify -o with -c or --ptx and several results")
+    if line.ptx and not line.sources:
+        raise DriverError("--ptx: no .cu file")
+
+
+def main(arguments: list[str]) -> int:
+    """Carry out a command line; the exit status."""
+    if not arguments or arguments[0] in ("--help", "-h"):
+        print(HELP, file=sys.stdout if arguments else sys.stderr)
+        return 0 if arguments else 2
+    try:
+        line = options.parse(arguments)
+        check(line)
+        compiler = clang.chosen()
+        with tempfile.TemporaryDirectory(prefix="gompy-cuda-") as folder:
+            Work(line, compiler, folder).carry_out()
+    except Failed as failure:
+        return failure.status
+    except DriverError as error:
+        report(PROGRAM, error)
+        return 1
+    except OSError as error:
+        report(PROGRAM, DriverError(one_line(f"{error.filename}: {error.strerror}")))
+        return 1
+    return 0

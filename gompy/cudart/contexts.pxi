@@ -1,0 +1,49 @@
+# The device of a thread and its primary context.
+
+cdef void *device_contexts[32]  # MAX_DEVICES; retained once, and never released
+cdef int device_numbers[32]  # the driver's
+
+
+cdef int primary_context(int device, void **to) noexcept nogil:
+    """A device's primary context."""
+    cdef int r = CUDA_SUCCESS
+    if device < 0 or device >= driver_devices:
+        return cudaErrorInvalidDevice
+    pthread_mutex_lock(&runtime_lock)
+    if device_contexts[device] == NULL:
+        r = driver.device_get(&device_numbers[device], device)
+        if r == CUDA_SUCCESS:
+            r = driver.primary_retain(&device_contexts[device], device_numbers[device])
+    to[0] = device_contexts[device]
+    pthread_mutex_unlock(&runtime_lock)
+    return r
+
+
+cdef int enter_device() noexcept nogil:
+    """What each call about a device's things begins with: a context is current, the thread's device's if there is
+    none."""
+    cdef void *context = NULL
+    cdef int r = enter_runtime()
+    if r == CUDA_SUCCESS:
+        r = driver.context_current(&context)
+    if r == CUDA_SUCCESS and context == NULL:
+        r = primary_context(runtime_thread.device, &context)
+        if r == CUDA_SUCCESS:
+            r = driver.context_set(context)
+    return r
+
+
+cdef int current_device(int *to) noexcept nogil:
+    """The device whose context is current: the thread's, or another if the program uses the driver, too."""
+    cdef int r = enter_device()
+    return driver.context_device(to) if r == CUDA_SUCCESS else r
+
+
+cdef int driver_number(int device, int *to) noexcept nogil:
+    """The driver's number of a device."""
+    cdef int r = enter_runtime()
+    if r != CUDA_SUCCESS:
+        return r
+    if device < 0 or device >= driver_devices:
+        return cudaErrorInvalidDevice
+    return driver.device_get(to, device)

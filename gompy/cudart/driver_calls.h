@@ -1,0 +1,226 @@
+/* The part of the CUDA driver interface that the runtime uses: a table of its functions, filled by dlsym; what a thread
+   and a compiler hand to the runtime.
+
+   Names and argument lists: CUDA driver API.  Layouts that compilers write: clang's CGCUDANV.cpp, as facts.  */
+#ifndef GOMPY_DRIVER_CALLS_H
+#define GOMPY_DRIVER_CALLS_H
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gompy/native/cuda.h"
+#include "gompy/native/cudart.h"
+
+typedef unsigned long long CUdeviceptr;
+typedef void (*driver_callback) (void *stream, int status, void *data);
+typedef void (*host_function) (void *data);
+
+typedef struct dim3 { unsigned x, y, z; } dim3;
+
+typedef struct copy_2d
+{
+  size_t from_x, from_y;
+  unsigned from_kind;
+  const void *from_host;
+  CUdeviceptr from_device;
+  void *from_array;
+  size_t from_pitch, to_x, to_y;
+  unsigned to_kind;
+  void *to_host;
+  CUdeviceptr to_device;
+  void *to_array;
+  size_t to_pitch, width, height;
+} copy_2d; /* CUDA_MEMCPY2D */
+
+typedef struct pitched_ptr { void *ptr; size_t pitch, xsize, ysize; } pitched_ptr;
+typedef struct extent { size_t width, height, depth; } extent;
+
+typedef struct pointer_attributes
+{
+  int type, device;
+  void *device_pointer, *host_pointer;
+} pointer_attributes; /* cudaPointerAttributes */
+
+typedef struct function_attributes
+{
+  size_t shared_size, const_size, local_size;
+  int max_threads, registers, ptx_version, binary_version, cache_mode, max_dynamic_shared, carveout, others[22];
+} function_attributes; /* cudaFuncAttributes */
+_Static_assert (sizeof (function_attributes) == 144, "cudaFuncAttributes");
+
+/* What a compiler hands over: a wrapper that leads to the container, the container's head, and the head of each of its
+   files, each followed by that file's contents.  */
+typedef struct fatbin_wrapper { unsigned magic, version; const void *data; void *rest; } fatbin_wrapper;
+typedef struct fatbin_head { unsigned magic; unsigned short version, head_size; unsigned long long size; } fatbin_head;
+typedef struct fatbin_file
+{
+  unsigned short kind, version;
+  unsigned head_size;
+  unsigned long long size;
+  unsigned packed_size, options, name_at, architecture, bits, name_size;
+  unsigned long long flags, zero, unpacked_size;
+} fatbin_file;
+_Static_assert (sizeof (fatbin_file) == 64, "a fat binary's file");
+
+/* X (field, symbol, arguments).  */
+#define GOMPY_CUDART_NEEDED(X) \
+  X (init, cuInit, (unsigned)) \
+  X (driver_version, cuDriverGetVersion, (int *)) \
+  X (device_count, cuDeviceGetCount, (int *)) \
+  X (device_get, cuDeviceGet, (int *, int)) \
+  X (device_name, cuDeviceGetName, (char *, int, int)) \
+  X (device_uuid, cuDeviceGetUuid, (char *, int)) \
+  X (device_attribute, cuDeviceGetAttribute, (int *, int, int)) \
+  X (device_memory, cuDeviceTotalMem_v2, (size_t *, int)) \
+  X (device_bus, cuDeviceGetPCIBusId, (char *, int, int)) \
+  X (device_of_bus, cuDeviceGetByPCIBusId, (int *, const char *)) \
+  X (device_peer, cuDeviceCanAccessPeer, (int *, int, int)) \
+  X (primary_retain, cuDevicePrimaryCtxRetain, (void **, int)) \
+  X (primary_reset, cuDevicePrimaryCtxReset_v2, (int)) \
+  X (primary_flags, cuDevicePrimaryCtxSetFlags_v2, (int, unsigned)) \
+  X (primary_state, cuDevicePrimaryCtxGetState, (int, unsigned *, int *)) \
+  X (context_current, cuCtxGetCurrent, (void **)) \
+  X (context_set, cuCtxSetCurrent, (void *)) \
+  X (context_device, cuCtxGetDevice, (int *)) \
+  X (context_wait, cuCtxSynchronize, (void)) \
+  X (context_set_limit, cuCtxSetLimit, (int, size_t)) \
+  X (context_limit, cuCtxGetLimit, (size_t *, int)) \
+  X (context_cache, cuCtxGetCacheConfig, (int *)) \
+  X (context_set_cache, cuCtxSetCacheConfig, (int)) \
+  X (context_banks, cuCtxGetSharedMemConfig, (int *)) \
+  X (context_set_banks, cuCtxSetSharedMemConfig, (int)) \
+  X (context_priorities, cuCtxGetStreamPriorityRange, (int *, int *)) \
+  X (peer_enable, cuCtxEnablePeerAccess, (void *, unsigned)) \
+  X (peer_disable, cuCtxDisablePeerAccess, (void *)) \
+  X (module_load, cuModuleLoadDataEx, (void **, const void *, unsigned, int *, void **)) \
+  X (module_unload, cuModuleUnload, (void *)) \
+  X (module_function, cuModuleGetFunction, (void **, void *, const char *)) \
+  X (module_global, cuModuleGetGlobal_v2, (CUdeviceptr *, size_t *, void *, const char *)) \
+  X (function_attribute, cuFuncGetAttribute, (int *, int, void *)) \
+  X (function_set_attribute, cuFuncSetAttribute, (void *, int, int)) \
+  X (function_cache, cuFuncSetCacheConfig, (void *, int)) \
+  X (launch, cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, \
+                              void **, void **)) \
+  X (occupancy, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, (int *, void *, int, size_t, unsigned)) \
+  X (occupancy_shared, cuOccupancyAvailableDynamicSMemPerBlock, (size_t *, void *, int, int)) \
+  X (mem_info, cuMemGetInfo_v2, (size_t *, size_t *)) \
+  X (mem_alloc, cuMemAlloc_v2, (CUdeviceptr *, size_t)) \
+  X (mem_pitch, cuMemAllocPitch_v2, (CUdeviceptr *, size_t *, size_t, size_t, unsigned)) \
+  X (mem_managed, cuMemAllocManaged, (CUdeviceptr *, size_t, unsigned)) \
+  X (mem_free, cuMemFree_v2, (CUdeviceptr)) \
+  X (mem_alloc_async, cuMemAllocAsync, (CUdeviceptr *, size_t, void *)) \
+  X (mem_free_async, cuMemFreeAsync, (CUdeviceptr, void *)) \
+  X (mem_prefetch, cuMemPrefetchAsync, (CUdeviceptr, size_t, int, void *)) \
+  X (mem_advise, cuMemAdvise, (CUdeviceptr, size_t, int, int)) \
+  X (host_alloc, cuMemHostAlloc, (void **, size_t, unsigned)) \
+  X (host_free, cuMemFreeHost, (void *)) \
+  X (host_pointer, cuMemHostGetDevicePointer_v2, (CUdeviceptr *, void *, unsigned)) \
+  X (host_flags, cuMemHostGetFlags, (unsigned *, void *)) \
+  X (host_register, cuMemHostRegister_v2, (void *, size_t, unsigned)) \
+  X (host_unregister, cuMemHostUnregister, (void *)) \
+  X (pointer_attribute, cuPointerGetAttribute, (void *, int, CUdeviceptr)) \
+  X (copy, cuMemcpy, (CUdeviceptr, CUdeviceptr, size_t)) \
+  X (copy_in, cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t)) \
+  X (copy_out, cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t)) \
+  X (copy_inside, cuMemcpyDtoD_v2, (CUdeviceptr, CUdeviceptr, size_t)) \
+  X (copy_async, cuMemcpyAsync, (CUdeviceptr, CUdeviceptr, size_t, void *)) \
+  X (copy_in_async, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, void *)) \
+  X (copy_out_async, cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, void *)) \
+  X (copy_inside_async, cuMemcpyDtoDAsync_v2, (CUdeviceptr, CUdeviceptr, size_t, void *)) \
+  X (copy_peer, cuMemcpyPeer, (CUdeviceptr, void *, CUdeviceptr, void *, size_t)) \
+  X (copy_peer_async, cuMemcpyPeerAsync, (CUdeviceptr, void *, CUdeviceptr, void *, size_t, void *)) \
+  X (copy_rows, cuMemcpy2DUnaligned_v2, (const copy_2d *)) \
+  X (copy_rows_async, cuMemcpy2DAsync_v2, (const copy_2d *, void *)) \
+  X (fill, cuMemsetD8_v2, (CUdeviceptr, unsigned char, size_t)) \
+  X (fill_async, cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, void *)) \
+  X (fill_rows, cuMemsetD2D8_v2, (CUdeviceptr, size_t, unsigned char, size_t, size_t)) \
+  X (fill_rows_async, cuMemsetD2D8Async, (CUdeviceptr, size_t, unsigned char, size_t, size_t, void *)) \
+  X (stream_create, cuStreamCreateWithPriority, (void **, unsigned, int)) \
+  X (stream_destroy, cuStreamDestroy_v2, (void *)) \
+  X (stream_query, cuStreamQuery, (void *)) \
+  X (stream_wait, cuStreamSynchronize, (void *)) \
+  X (stream_wait_event, cuStreamWaitEvent, (void *, void *, unsigned)) \
+  X (stream_callback, cuStreamAddCallback, (void *, driver_callback, void *, unsigned)) \
+  X (stream_host, cuLaunchHostFunc, (void *, host_function, void *)) \
+  X (stream_flags, cuStreamGetFlags, (void *, unsigned *)) \
+  X (stream_priority, cuStreamGetPriority, (void *, int *)) \
+  X (stream_attach, cuStreamAttachMemAsync, (void *, CUdeviceptr, size_t, unsigned)) \
+  X (event_create, cuEventCreate, (void **, unsigned)) \
+  X (event_destroy, cuEventDestroy_v2, (void *)) \
+  X (event_record, cuEventRecord, (void *, void *)) \
+  X (event_query, cuEventQuery, (void *)) \
+  X (event_wait, cuEventSynchronize, (void *)) \
+  X (event_elapsed, cuEventElapsedTime, (float *, void *, void *))
+
+struct driver_functions
+{
+#define GOMPY_FIELD(field, symbol, arguments) int (*field) arguments;
+  GOMPY_CUDART_NEEDED (GOMPY_FIELD)
+#undef GOMPY_FIELD
+};
+
+static struct driver_functions driver;
+
+/* Fill the table from a library; NULL, or the name of a function that it lacks.  */
+static const char *
+driver_load (void *library)
+{
+#define GOMPY_LOAD(field, symbol, arguments) \
+  if (!(*(void **) &driver.field = dlsym (library, #symbol))) \
+    return #symbol;
+  GOMPY_CUDART_NEEDED (GOMPY_LOAD)
+#undef GOMPY_LOAD
+  return NULL;
+}
+
+/* cudaDeviceProp's members that are the driver's attributes.  */
+static int
+fill_properties (struct cudaDeviceProp *to, int device)
+{
+  int value, r;
+#define GOMPY_FILL(member, attribute) \
+  if ((r = driver.device_attribute (&value, attribute, device))) \
+    return r; \
+  to->member = value;
+  GOMPY_CUDART_PROPERTIES (GOMPY_FILL)
+#undef GOMPY_FILL
+  return 0;
+}
+
+#define CALL_DEPTH 16
+
+/* What stood between <<< and >>>.  */
+typedef struct call_configuration
+{
+  dim3 grid, block;
+  size_t shared;
+  void *stream;
+} call_configuration;
+
+struct runtime_thread
+{
+  int last_error;
+  int device;
+  int depth;
+  call_configuration calls[CALL_DEPTH];
+};
+static __thread struct runtime_thread runtime_thread;
+
+static pthread_mutex_t runtime_lock = PTHREAD_MUTEX_INITIALIZER;   /* the driver, devices, the registry's tables */
+
+/* Calls that are not there.  */
+static int
+absent_call (const char *name)
+{
+  fprintf (stderr, "libcudart (gompy): error: %s is not implemented (cudaErrorNotSupported)\n", name);
+  runtime_thread.last_error = cudaErrorNotSupported;
+  return cudaErrorNotSupported;
+}
+#define GOMPY_STUB(name) int name (void) { return absent_call (#name); }
+GOMPY_CUDART_ABSENT (GOMPY_STUB)
+#undef GOMPY_STUB
+
+#endif

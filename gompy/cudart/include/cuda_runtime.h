@@ -1,0 +1,66 @@
+/* CUDA C++ for clang without NVIDIA's headers: included by `gompy cuda cc` before a .cu file, as nvcc includes its own.
+
+   Device functions are clang's (its __clang_cuda_*.h); what these leave to CUDA is here and beside this file.
+   Another compiler gets the calls for the host.  */
+#ifndef GOMPY_CUDA_RUNTIME_H
+#define GOMPY_CUDA_RUNTIME_H
+
+#ifdef __CUDA__
+
+#include <__clang_cuda_math_forward_declares.h>
+
+#ifndef __CUDACC__
+#define __CUDACC__
+#endif
+#include <cmath>
+#include <cstdlib>
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define __host__ __attribute__ ((host))
+#define __device__ __attribute__ ((device))
+#define __global__ __attribute__ ((global))
+#define __shared__ __attribute__ ((shared))
+#define __constant__ __attribute__ ((constant))
+#define __launch_bounds__(...) __attribute__ ((launch_bounds (__VA_ARGS__)))
+#define __forceinline__ __inline__ __attribute__ ((always_inline))
+#ifndef __noinline__
+#define __noinline__ __attribute__ ((noinline))
+#endif
+#define __align__(n) __attribute__ ((aligned (n)))
+#define __managed__ __attribute__ ((managed))
+#define __grid_constant__
+
+#endif
+
+#include "cuda.h"
+#include "cuda_runtime_api.h"
+
+#ifdef __CUDA__
+
+extern "C" unsigned __cudaPushCallConfiguration (dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = 0);
+extern "C" cudaError_t cudaConfigureCall (dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = 0);
+
+typedef uint32_t cuuint32_t;
+typedef uint64_t cuuint64_t;
+
+#include <__clang_cuda_builtin_vars.h>
+#include <__clang_cuda_libdevice_declares.h>
+#include <__clang_cuda_device_functions.h>
+#include <__clang_cuda_math.h>
+#include "gompy_cuda_device.h"
+#include <__clang_cuda_cmath.h>
+#include <__clang_cuda_intrinsics.h>
+#include <__clang_cuda_complex_builtins.h>
+#include "gompy_libdevice.h"
+#include <new>
+
+#endif
+
+#ifdef __cplusplus
+#include "gompy_cuda_cxx.h"
+#endif
+
+#endif

@@ -1,0 +1,175 @@
+/* The runtime's calls for C++: pointers of any type, defaults, kernels by name.  */
+#ifndef GOMPY_CUDA_CXX_H
+#define GOMPY_CUDA_CXX_H
+
+template <typename T>
+static inline cudaError_t
+cudaMalloc (T **to, size_t size)
+{
+  return ::cudaMalloc (reinterpret_cast<void **> (to), size);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaMallocPitch (T **to, size_t *pitch, size_t width, size_t height)
+{
+  return ::cudaMallocPitch (reinterpret_cast<void **> (to), pitch, width, height);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaMallocManaged (T **to, size_t size, unsigned flags = cudaMemAttachGlobal)
+{
+  return ::cudaMallocManaged (reinterpret_cast<void **> (to), size, flags);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaMallocHost (T **to, size_t size, unsigned flags = 0)
+{
+  return ::cudaHostAlloc (reinterpret_cast<void **> (to), size, flags);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaHostAlloc (T **to, size_t size, unsigned flags)
+{
+  return ::cudaHostAlloc (reinterpret_cast<void **> (to), size, flags);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaMallocAsync (T **to, size_t size, cudaStream_t stream)
+{
+  return ::cudaMallocAsync (reinterpret_cast<void **> (to), size, stream);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaHostGetDevicePointer (T **to, void *host, unsigned flags)
+{
+  return ::cudaHostGetDevicePointer (reinterpret_cast<void **> (to), host, flags);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaMemcpyToSymbol (const T &symbol, const void *from, size_t size, size_t offset = 0,
+                    cudaMemcpyKind kind = cudaMemcpyHostToDevice)
+{
+  return ::cudaMemcpyToSymbol (reinterpret_cast<const void *> (&symbol), from, size, offset, kind);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaMemcpyFromSymbol (void *to, const T &symbol, size_t size, size_t offset = 0,
+                      cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
+{
+  return ::cudaMemcpyFromSymbol (to, reinterpret_cast<const void *> (&symbol), size, offset, kind);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaMemcpyToSymbolAsync (const T &symbol, const void *from, size_t size, size_t offset, cudaMemcpyKind kind,
+                         cudaStream_t stream = 0)
+{
+  return ::cudaMemcpyToSymbolAsync (reinterpret_cast<const void *> (&symbol), from, size, offset, kind, stream);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaMemcpyFromSymbolAsync (void *to, const T &symbol, size_t size, size_t offset, cudaMemcpyKind kind,
+                           cudaStream_t stream = 0)
+{
+  return ::cudaMemcpyFromSymbolAsync (to, reinterpret_cast<const void *> (&symbol), size, offset, kind, stream);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaGetSymbolAddress (void **to, const T &symbol)
+{
+  return ::cudaGetSymbolAddress (to, reinterpret_cast<const void *> (&symbol));
+}
+
+template <typename T>
+static inline cudaError_t
+cudaGetSymbolSize (size_t *to, const T &symbol)
+{
+  return ::cudaGetSymbolSize (to, reinterpret_cast<const void *> (&symbol));
+}
+
+template <typename T>
+static inline cudaError_t
+cudaLaunchKernel (T *function, dim3 grid, dim3 block, void **arguments, size_t shared = 0, cudaStream_t stream = 0)
+{
+  return ::cudaLaunchKernel (reinterpret_cast<const void *> (function), grid, block, arguments, shared, stream);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaFuncGetAttributes (cudaFuncAttributes *to, T *function)
+{
+  return ::cudaFuncGetAttributes (to, reinterpret_cast<const void *> (function));
+}
+
+template <typename T>
+static inline cudaError_t
+cudaFuncSetAttribute (T *function, cudaFuncAttribute attribute, int value)
+{
+  return ::cudaFuncSetAttribute (reinterpret_cast<const void *> (function), attribute, value);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaFuncSetCacheConfig (T *function, cudaFuncCache config)
+{
+  return ::cudaFuncSetCacheConfig (reinterpret_cast<const void *> (function), config);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaOccupancyMaxActiveBlocksPerMultiprocessor (int *blocks, T *function, int threads, size_t shared)
+{
+  return ::cudaOccupancyMaxActiveBlocksPerMultiprocessor (blocks, reinterpret_cast<const void *> (function), threads,
+                                                          shared);
+}
+
+/* The block size that keeps most threads busy, and the grid that fills the device with such blocks.  */
+template <typename T>
+static inline cudaError_t
+cudaOccupancyMaxPotentialBlockSize (int *grid, int *block, T *function, size_t shared = 0, int limit = 0)
+{
+  cudaFuncAttributes needs;
+  int device, processors, most = 0;
+  cudaError_t error = cudaGetDevice (&device);
+  if (!error)
+    error = cudaDeviceGetAttribute (&processors, cudaDevAttrMultiProcessorCount, device);
+  if (!error)
+    error = ::cudaFuncGetAttributes (&needs, reinterpret_cast<const void *> (function));
+  if (error)
+    return error;
+  int top = limit > 0 && limit < needs.maxThreadsPerBlock ? limit : needs.maxThreadsPerBlock;
+  *grid = *block = 0;
+  for (int threads = top - top % 32 ? top - top % 32 : top; threads > 0; threads -= 32)
+    {
+      int blocks = 0;
+      error = ::cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, reinterpret_cast<const void *> (function),
+                                                               threads, shared);
+      if (error)
+        return error;
+      if (blocks * threads > most)
+        {
+          most = blocks * threads;
+          *block = threads;
+          *grid = blocks * processors;
+        }
+    }
+  return cudaSuccess;
+}
+
+static inline cudaError_t
+cudaEventCreate (cudaEvent_t *to, unsigned flags)
+{
+  return ::cudaEventCreateWithFlags (to, flags);
+}
+
+#endif

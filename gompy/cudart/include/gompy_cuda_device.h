@@ -1,0 +1,114 @@
+/* Device functions that clang's own headers leave to CUDA's: atomics, stdio, the heap, vectors of the builtin variables.
+
+   Names and meanings: CUDA C++ Programming Guide.  Made of clang's __nvvm builtins.  */
+#ifndef GOMPY_CUDA_DEVICE_H
+#define GOMPY_CUDA_DEVICE_H
+
+#define GOMPY_DEVICE static __inline__ __attribute__ ((device, always_inline))
+
+/* --- Atomics: type, builtin's ending, type that the builtin takes.  --- */
+#define GOMPY_ATOMIC(name, op, type, ending, taken) \
+  GOMPY_DEVICE type name (type *at, type value) \
+  { \
+    return (type) __nvvm_atom_##op##_gen_##ending ((taken *) at, (taken) value); \
+  }
+
+/* With _block and _system.  */
+#define GOMPY_ATOMICS(name, op, type, ending, taken) \
+  GOMPY_ATOMIC (name, op, type, ending, taken) \
+  GOMPY_SCOPED (name##_block, op, cta, type, ending, taken) \
+  GOMPY_SCOPED (name##_system, op, sys, type, ending, taken)
+
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 600
+#define GOMPY_SCOPED(name, op, scope, type, ending, taken) \
+  GOMPY_DEVICE type name (type *at, type value) \
+  { \
+    return (type) __nvvm_atom_##scope##_##op##_gen_##ending ((taken *) at, (taken) value); \
+  }
+#else
+#define GOMPY_SCOPED(name, op, scope, type, ending, taken) \
+  GOMPY_DEVICE type name (type *at, type value);
+#endif
+
+GOMPY_ATOMICS (atomicAdd, add, int, i, int)
+GOMPY_ATOMICS (atomicAdd, add, unsigned, i, int)
+GOMPY_ATOMICS (atomicAdd, add, unsigned long long, ll, long long)
+GOMPY_ATOMICS (atomicAdd, add, float, f, float)
+#if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 600
+GOMPY_ATOMICS (atomicAdd, add, double, d, double)
+#endif
+GOMPY_ATOMICS (atomicExch, xchg, int, i, int)
+GOMPY_ATOMICS (atomicExch, xchg, unsigned, i, int)
+GOMPY_ATOMICS (atomicExch, xchg, unsigned long long, ll, long long)
+GOMPY_ATOMICS (atomicMin, min, int, i, int)
+GOMPY_ATOMICS (atomicMin, min, unsigned, ui, unsigned)
+GOMPY_ATOMICS (atomicMin, min, long long, ll, long long)
+GOMPY_ATOMICS (atomicMin, min, unsigned long long, ull, unsigned long long)
+GOMPY_ATOMICS (atomicMax, max, int, i, int)
+GOMPY_ATOMICS (atomicMax, max, unsigned, ui, unsigned)
+GOMPY_ATOMICS (atomicMax, max, long long, ll, long long)
+GOMPY_ATOMICS (atomicMax, max, unsigned long long, ull, unsigned long long)
+GOMPY_ATOMICS (atomicAnd, and, int, i, int)
+GOMPY_ATOMICS (atomicAnd, and, unsigned, i, int)
+GOMPY_ATOMICS (atomicAnd, and, unsigned long long, ll, long long)
+GOMPY_ATOMICS (atomicOr, or, int, i, int)
+GOMPY_ATOMICS (atomicOr, or, unsigned, i, int)
+GOMPY_ATOMICS (atomicOr, or, unsigned long long, ll, long long)
+GOMPY_ATOMICS (atomicXor, xor, int, i, int)
+GOMPY_ATOMICS (atomicXor, xor, unsigned, i, int)
+GOMPY_ATOMICS (atomicXor, xor, unsigned long long, ll, long long)
+GOMPY_ATOMIC (atomicInc, inc, unsigned, ui, unsigned)
+GOMPY_ATOMIC (atomicDec, dec, unsigned, ui, unsigned)
+#undef GOMPY_ATOMIC
+#undef GOMPY_ATOMICS
+#undef GOMPY_SCOPED
+
+GOMPY_DEVICE int atomicSub (int *at, int value) { return atomicAdd (at, -value); }
+GOMPY_DEVICE unsigned atomicSub (unsigned *at, unsigned value) { return atomicAdd (at, 0u - value); }
+GOMPY_DEVICE float
+atomicExch (float *at, float value)
+{
+  return __builtin_bit_cast (float, atomicExch ((int *) at, __builtin_bit_cast (int, value)));
+}
+
+#define GOMPY_SWAP(type, ending, taken) \
+  GOMPY_DEVICE type atomicCAS (type *at, type old, type value) \
+  { \
+    return (type) __nvvm_atom_cas_gen_##ending ((taken *) at, (taken) old, (taken) value); \
+  }
+GOMPY_SWAP (int, i, int)
+GOMPY_SWAP (unsigned, i, int)
+GOMPY_SWAP (unsigned long long, ll, long long)
+#undef GOMPY_SWAP
+
+/* --- What the device has of the C library.  --- */
+extern "C" {
+__attribute__ ((device)) int vprintf (const char *, const char *);
+__attribute__ ((device)) int printf (const char *, ...);
+__attribute__ ((device, nothrow)) void free (void *);
+__attribute__ ((device, nothrow, malloc)) void *malloc (size_t);
+__attribute__ ((device)) void __assertfail (const char *, const char *, unsigned, const char *, size_t);
+GOMPY_DEVICE void
+__assert_fail (const char *what, const char *file, unsigned line, const char *function)
+{
+  __assertfail (what, file, line, function, 1);
+}
+}
+
+namespace std
+{
+GOMPY_DEVICE void free (void *at) { ::free (at); }
+GOMPY_DEVICE void *malloc (size_t size) { return ::malloc (size); }
+}
+
+/* --- The builtin variables as vectors: clang declares these conversions and leaves them to CUDA's headers.  --- */
+#define GOMPY_AS_VECTORS(kind) \
+  __attribute__ ((device)) inline kind::operator dim3 () const { return dim3 (x, y, z); } \
+  __attribute__ ((device)) inline kind::operator uint3 () const { return uint3 { x, y, z }; }
+GOMPY_AS_VECTORS (__cuda_builtin_threadIdx_t)
+GOMPY_AS_VECTORS (__cuda_builtin_blockIdx_t)
+GOMPY_AS_VECTORS (__cuda_builtin_blockDim_t)
+GOMPY_AS_VECTORS (__cuda_builtin_gridDim_t)
+#undef GOMPY_AS_VECTORS
+
+#endif

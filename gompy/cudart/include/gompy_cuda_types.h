@@ -1,0 +1,93 @@
+/* Types of the CUDA runtime: vectors, launches, handles (CUDA Runtime API reference, CUDA C++ Programming Guide).  */
+#ifndef GOMPY_CUDA_TYPES_H
+#define GOMPY_CUDA_TYPES_H
+
+#include <stddef.h>
+
+#ifdef __CUDA__
+#define GOMPY_BOTH __attribute__ ((host)) __attribute__ ((device))
+#else
+#define GOMPY_BOTH
+#endif
+
+#define GOMPY_VECTOR(type, name, align2, align4) \
+  struct name##1 { type x; }; \
+  struct __attribute__ ((aligned (align2))) name##2 { type x, y; }; \
+  struct name##3 { type x, y, z; }; \
+  struct __attribute__ ((aligned (align4))) name##4 { type x, y, z, w; }; \
+  typedef struct name##1 name##1; \
+  typedef struct name##2 name##2; \
+  typedef struct name##3 name##3; \
+  typedef struct name##4 name##4; \
+  static inline GOMPY_BOTH name##1 make_##name##1 (type x) { name##1 v = { x }; return v; } \
+  static inline GOMPY_BOTH name##2 make_##name##2 (type x, type y) { name##2 v = { x, y }; return v; } \
+  static inline GOMPY_BOTH name##3 make_##name##3 (type x, type y, type z) { name##3 v = { x, y, z }; return v; } \
+  static inline GOMPY_BOTH name##4 make_##name##4 (type x, type y, type z, type w) \
+  { name##4 v = { x, y, z, w }; return v; }
+
+GOMPY_VECTOR (signed char, char, 2, 4)
+GOMPY_VECTOR (unsigned char, uchar, 2, 4)
+GOMPY_VECTOR (short, short, 4, 8)
+GOMPY_VECTOR (unsigned short, ushort, 4, 8)
+GOMPY_VECTOR (int, int, 8, 16)
+GOMPY_VECTOR (unsigned, uint, 8, 16)
+GOMPY_VECTOR (long, long, 16, 16)
+GOMPY_VECTOR (unsigned long, ulong, 16, 16)
+GOMPY_VECTOR (long long, longlong, 16, 16)
+GOMPY_VECTOR (unsigned long long, ulonglong, 16, 16)
+GOMPY_VECTOR (float, float, 8, 16)
+GOMPY_VECTOR (double, double, 16, 16)
+#undef GOMPY_VECTOR
+
+struct dim3
+{
+  unsigned x, y, z;
+#ifdef __cplusplus
+  GOMPY_BOTH constexpr dim3 (unsigned vx = 1, unsigned vy = 1, unsigned vz = 1) : x (vx), y (vy), z (vz) {}
+  GOMPY_BOTH constexpr dim3 (uint3 v) : x (v.x), y (v.y), z (v.z) {}
+  GOMPY_BOTH constexpr operator uint3 () const { return uint3 { x, y, z }; }
+#endif
+};
+typedef struct dim3 dim3;
+
+typedef struct CUstream_st *cudaStream_t;
+typedef struct CUevent_st *cudaEvent_t;
+#define cudaStreamLegacy ((cudaStream_t) 0x1)
+#define cudaStreamPerThread ((cudaStream_t) 0x2)
+typedef void (*cudaStreamCallback_t) (cudaStream_t stream, cudaError_t status, void *data);
+typedef void (*cudaHostFn_t) (void *data);
+
+struct cudaPitchedPtr { void *ptr; size_t pitch, xsize, ysize; };
+struct cudaExtent { size_t width, height, depth; };
+struct cudaPos { size_t x, y, z; };
+
+struct cudaPointerAttributes
+{
+  enum cudaMemoryType type;
+  int device;
+  void *devicePointer, *hostPointer;
+};
+
+struct cudaFuncAttributes
+{
+  size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes;
+  int preferredShmemCarveout, clusterDimMustBeSet, requiredClusterWidth, requiredClusterHeight, requiredClusterDepth;
+  int clusterSchedulingPolicyPreference, nonPortableClusterSizeAllowed, reserved[16];
+};
+
+#ifndef __cplusplus
+typedef struct cudaPitchedPtr cudaPitchedPtr;
+typedef struct cudaExtent cudaExtent;
+typedef struct cudaPointerAttributes cudaPointerAttributes;
+typedef struct cudaFuncAttributes cudaFuncAttributes;
+#endif
+
+static inline struct cudaExtent
+make_cudaExtent (size_t width, size_t height, size_t depth)
+{
+  struct cudaExtent extent = { width, height, depth };
+  return extent;
+}
+
+#endif

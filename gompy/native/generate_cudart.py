@@ -1,0 +1,110 @@
+"""What is made of gompy/abi/cudart.py: libcudart's numbers, and cuda_runtime_api.h for programs."""
+
+from __future__ import annotations
+
+from gompy.abi import cudart
+
+MADE = "Made by gompy/native/generate_cudart.py from gompy/abi/cudart.py."
+
+
+def enumerations() -> list[str]:
+    """The enumerations in C, results first."""
+    lines = ["enum cudaError", "{", *(f"  {name} = {number}," for name, (number, _) in cudart.RESULTS.items()), "};"]
+    for name, members in {**cudart.ENUMERATIONS, "cudaDeviceAttr": cudart.attributes()}.items():
+        lines += [f"enum {name}", "{", *(f"  {member} = {number}," for member, number in members.items()), "};"]
+    return lines
+
+
+def properties() -> list[str]:
+    """struct cudaDeviceProp."""
+    lines = ["typedef struct CUuuid_st { char bytes[16]; } cudaUUID_t;", "struct cudaDeviceProp", "{"]
+    return [*lines, *(f"  {kind} {member};" for kind, member, _ in cudart.PROPERTIES), "};"]
+
+
+def flags() -> list[str]:
+    """The flags as macros."""
+    values = {"CUDART_VERSION": cudart.CUDART_VERSION, **cudart.FLAGS}
+    return [f"#define {name} {value if value >= 0 else f'({value})'}" for name, value in values.items()]
+
+
+def fills() -> list[str]:
+    """The macro's rows: member, number of the element, driver's attribute."""
+    lines = ["#define GOMPY_CUDART_PROPERTIES(X) \\"]
+    for _, member, names in cudart.PROPERTIES:
+        name = member.partition("[")[0]
+        elements = [f"{name}[{at}]" for at in range(3)] if "[" in member else [name]
+        rows = zip(elements, names.split(), strict=False)
+        lines += [f"  X ({element}, CU_DEVICE_ATTRIBUTE_{attribute}) \\" for element, attribute in rows]
+    return [*lines, ""]
+
+
+def stubs() -> list[str]:
+    """The calls that are not there, for the library: each says so."""
+    names = [name for names in cudart.ABSENT.values() for name in names]
+    return ["#define GOMPY_CUDART_ABSENT(X) \\", *(f"  X ({name}) \\" for name in names), ""]
+
+
+def texts_of(name: str, member: int) -> list[str]:
+    """A function from the number of a result to its name (0) or its words (1)."""
+    lines = ["static inline const char *", f"{name} (int code)", "{", "  switch (code)", "    {"]
+    for result, (number, words) in cudart.RESULTS.items():
+        lines.append(f'    case {number}:\n      return "{words if member else result}";')
+    return [*lines, "    default: return NULL;", "    }", "}"]
+
+
+def numbers() -> dict[str, int]:
+    """What Cython sees of the numbers."""
+    found = {name: number for name, (number, _) in cudart.RESULTS.items()}
+    for members in cudart.ENUMERATIONS.values():
+        found |= members
+    return found | cudart.FLAGS
+
+
+def cudart_h() -> str:
+    """For the library."""
+    lines = [f"/* {MADE}  */", "#ifndef GOMPY_NATIVE_CUDART_H", "#define GOMPY_NATIVE_CUDART_H", "#include <stddef.h>"]
+    lines += [*enumerations(), *flags(), *properties(), *fills(), *stubs()]
+    lines += [*texts_of("cudart_error_name", 0), *texts_of("cudart_error_text", 1)]
+    sizes = (("sizeof (struct cudaDeviceProp)", cudart.PROPERTIES_SIZE),)
+    lines += [f'_Static_assert ({what} == {size}, "cudaDeviceProp");' for what, size in sizes]
+    return "\n".join([*lines, "#endif"]) + "\n"
+
+
+def cudart_pxd() -> str:
+    """The same for Cython."""
+    lines = [f"# {MADE}", "", 'cdef extern from "gompy/native/cudart.h" nogil:']
+    lines += ["    const char *cudart_error_name(int code)", "    const char *cudart_error_text(int code)"]
+    lines += ["    ctypedef struct cudaUUID_t:", "        char *bytes"]
+    lines += ['    ctypedef struct cudaDeviceProp "struct cudaDeviceProp":', "        char *name", "        int major"]
+    lines += ["        int minor", "        cudaUUID_t uuid", "        size_t totalGlobalMem"]
+    lines += ["    enum:", "        CUDART_VERSION"]
+    return "\n".join([*lines, *(f"        {name}" for name in numbers())]) + "\n"
+
+
+def prototypes() -> list[str]:
+    """The calls' declarations."""
+    lines = []
+    for subject, calls in cudart.CALLS.items():
+        lines.append(f"/* {subject}.  */")
+        for name, parameters in calls.items():
+            result = "const char *" if name in cudart.TEXTS else "cudaError_t "
+            lines.append(f"{result}{name} ({parameters});")
+    return lines
+
+
+def api_h() -> str:
+    """cuda_runtime_api.h: the interface for C and C++."""
+    lines = [f"/* {MADE}", "   The CUDA runtime's calls (docs/cuda-runtime.md).  */", "#ifndef GOMPY_CUDA_RUNTIME_API_H"]
+    lines += ["#define GOMPY_CUDA_RUNTIME_API_H", "#include <stddef.h>", *flags(), *enumerations()]
+    lines += ["typedef enum cudaError cudaError_t;", *properties()]
+    lines += ["#ifndef __cplusplus"]
+    lines += [f"typedef enum {name} {name};" for name in [*cudart.ENUMERATIONS, "cudaDeviceAttr"]]
+    lines += ["typedef struct cudaDeviceProp cudaDeviceProp;", "#endif", '#include "gompy_cuda_types.h"']
+    lines += ["#define cudaGetDeviceProperties cudaGetDeviceProperties_v2", "#ifdef __cplusplus", 'extern "C" {']
+    lines += ["#endif", *prototypes(), "#ifdef __cplusplus", "}", "#endif", "#endif"]
+    return "\n".join(lines) + "\n"
+
+
+def headers() -> dict[str, str]:
+    """The headers for programs that are made of the table, by name."""
+    return {"cuda_runtime_api.h": api_h()}
