@@ -23,7 +23,9 @@ PATH: Final = "LD_LIBRARY_PATH"
 
 def environment(real: bool) -> dict[str, str]:
     """What a program gets so that it finds the libraries."""
-    folders = [os.path.join(paths.NATIVE, "cudart")] if real else [paths.CUDALIBDIR, os.path.join(paths.NATIVE, "cudart")]
+    folders = (
+        [os.path.join(paths.NATIVE, "cudart")] if real else [paths.CUDALIBDIR, os.path.join(paths.NATIVE, "cudart")]
+    )
     before = os.environ.get(PATH)
     return {PATH: ":".join([*folders, *([before] if before else [])]), "GOMPY_CUDA": "real" if real else "emulated"}
 

@@ -100,8 +100,8 @@ class Work:
         for source, output in made.items():
             self.make_object(source, output)
         words = [made.get(word, word) for word in self.line.objects]
-        output = ["-o", self.line.output or "a.out"]
-        self.run([*self.line.words, *self.line.host_words, *words, *output, *clang.link_words()])
+        name = self.line.output or "a.out"
+        self.run([*self.line.words, *self.line.host_words, *words, "-o", name, *clang.link_words()])
 
     def carry_out(self) -> None:
         """All of it."""

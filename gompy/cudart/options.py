@@ -115,7 +115,7 @@ def parse(arguments: list[str]) -> Line:
             line.compile_only = True
         else:
             taken = [*RENAMED.get(word, [word]), *([rest.pop(0)] if word in SEPARATE and rest else [])]
-            if word.startswith(LINK_ONLY):
+            if word.startswith(LINK_ONLY) and word not in RENAMED:
                 line.objects += taken
             else:
                 line.words += taken

@@ -40,7 +40,8 @@ cdef public int cudaStreamWaitEvent(void *stream, void *event, unsigned flags) n
     return note_error(driver.stream_wait_event(stream, event, flags) if r == CUDA_SUCCESS else r)
 
 
-cdef public int cudaStreamAddCallback(void *stream, driver_callback callback, void *data, unsigned flags) noexcept nogil:
+cdef public int cudaStreamAddCallback(void *stream, driver_callback callback, void *data,
+                                      unsigned flags) noexcept nogil:
     """Have it call the host; results have the driver's numbers."""
     cdef int r = enter_device()
     return note_error(driver.stream_callback(stream, callback, data, flags) if r == CUDA_SUCCESS else r)

@@ -94,7 +94,11 @@ def prototypes() -> list[str]:
 
 def api_h() -> str:
     """cuda_runtime_api.h: the interface for C and C++."""
-    lines = [f"/* {MADE}", "   The CUDA runtime's calls (docs/cuda-runtime.md).  */", "#ifndef GOMPY_CUDA_RUNTIME_API_H"]
+    lines = [
+        f"/* {MADE}",
+        "   The CUDA runtime's calls (docs/cuda-runtime.md).  */",
+        "#ifndef GOMPY_CUDA_RUNTIME_API_H",
+    ]
     lines += ["#define GOMPY_CUDA_RUNTIME_API_H", "#include <stddef.h>", *flags(), *enumerations()]
     lines += ["typedef enum cudaError cudaError_t;", *properties()]
     lines += ["#ifndef __cplusplus"]
@@ -108,3 +112,14 @@ def api_h() -> str:
 def headers() -> dict[str, str]:
     """The headers for programs that are made of the table, by name."""
     return {"cuda_runtime_api.h": api_h()}
+
+
+def page_tables() -> list[str]:
+    """The rows of docs/cuda-runtime.md: calls that are there, a compiler's, and those that are not."""
+    rows = [
+        f"| {subject} | " + ", ".join(f"`{name.removesuffix('_v2')}`" for name in calls) + " |"
+        for subject, calls in cudart.CALLS.items()
+    ]
+    rows += [f"| `{name}` | {what} |" for name, what in cudart.COMPILER_CALLS.items()]
+    absent = cudart.ABSENT.items()
+    return rows + [f"| {subject} | " + ", ".join(f"`{name}`" for name in names) + " |" for subject, names in absent]

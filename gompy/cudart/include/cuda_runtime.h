@@ -47,14 +47,13 @@ typedef uint32_t cuuint32_t;
 typedef uint64_t cuuint64_t;
 
 #include <__clang_cuda_builtin_vars.h>
-#include <__clang_cuda_libdevice_declares.h>
+#include "gompy_libdevice.h" /* for clang's __clang_cuda_libdevice_declares.h */
 #include <__clang_cuda_device_functions.h>
 #include <__clang_cuda_math.h>
 #include "gompy_cuda_device.h"
 #include <__clang_cuda_cmath.h>
 #include <__clang_cuda_intrinsics.h>
 #include <__clang_cuda_complex_builtins.h>
-#include "gompy_libdevice.h"
 #include <new>
 
 #endif

@@ -1,4 +1,4 @@
-/* Device functions that clang's own headers leave to CUDA's: atomics, stdio, the heap, vectors of the builtin variables.
+/* Device functions that clang's own headers leave to CUDA's: atomics, stdio, the heap, builtin variables as vectors.
 
    Names and meanings: CUDA C++ Programming Guide.  Made of clang's __nvvm builtins.  */
 #ifndef GOMPY_CUDA_DEVICE_H

@@ -1,0 +1,265 @@
+"""gompy cuda cc: CUDA C++ by clang without NVIDIA's software, run on the emulated device; and gompy cuda run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cuda_tools import SETTINGS, has_driver
+
+from gompy.cli import main
+from gompy.cudart import clang, compile, fatbin, options
+from gompy.driver.errors import DriverError
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "tests" / "programs"
+EXAMPLES = ROOT / "examples" / "gpu"
+
+
+def missing() -> str:
+    """Why CUDA C++ is not compiled here, or ""."""
+    try:
+        compiler = clang.chosen()
+    except DriverError as error:
+        return str(error)
+    command = [compiler.path, "-print-targets"]
+    targets = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return "" if "nvptx64" in targets else f"{compiler.path} has no nvptx64"
+
+
+needs_clang = pytest.mark.skipif(bool(missing()), reason=missing())
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """What programs get."""
+    return {name: value for name, value in os.environ.items() if name not in SETTINGS} | settings
+
+
+def call(folder: Path, *words: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """gompy cuda."""
+    command = [sys.executable, "-m", "gompy.cli", "cuda", *words]
+    return subprocess.run(
+        command, cwd=folder, env=environment(**settings), capture_output=True, text=True, timeout=110, check=False
+    )
+
+
+def compiled(folder: Path, source: Path, *words: str) -> Path:
+    """A program of one file, compiled without a word of warning."""
+    done = call(folder, "cc", str(source), "-o", "prog", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder / "prog"
+
+
+def result(program: Path, **settings: str) -> tuple[int, str, str]:
+    """What gompy cuda run gives."""
+    done = call(program.parent, "run", "--", f"./{program.name}", **settings)
+    return done.returncode, done.stdout, done.stderr
+
+
+SAYS = {
+    "vector_add": "vector add: 100003 sums are right\n",
+    "reduction": "reduction: the sum of 262144 numbers is 130879296\n",
+    "matrix": "matrix: the product of two 100 x 100 matrices is right\n",
+    "stencil": "stencil: 20 steps on 75 x 50 points are right\n",
+    "histogram": "histogram: 70000 bytes in 256 bins are right\n",
+    "scan": "scan: 40000 prefix sums are right\n",
+}
+
+
+def test_each_example_is_here() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.cu")} == set(SAYS)
+
+
+@needs_clang
+@has_driver
+@pytest.mark.parametrize("name", SAYS)
+def test_examples(tmp_path: Path, name: str) -> None:
+    """Each checks its own result."""
+    assert result(compiled(tmp_path, EXAMPLES / f"{name}.cu", "-Wall")) == (0, SAYS[name], "")
+
+
+@needs_clang
+@has_driver
+def test_language(tmp_path: Path) -> None:
+    """Lambdas, virtual functions, new, shuffles, votes, atomics, printf, symbols, occupancy."""
+    status, out, err = result(compiled(tmp_path, PROGRAMS / "cuda_language.cu", "-std=c++17"))
+    assert out.splitlines() == [
+        "lambda 100 109",
+        "virtual 4 3",
+        "warps 16 1 0 7 4 33 1 -6 31 17 9 9 34 5 5 11",
+        "counter 0",
+        "from the device: 42 text 2.50 x",
+        "occupancy 1",
+        "invalid configuration argument",
+    ]
+    assert (status, err) == (0, "")
+
+
+@needs_clang
+@has_driver
+def test_functions_are_exact(tmp_path: Path) -> None:
+    """Against the host's, in units of the last place."""
+    status, out, err = result(compiled(tmp_path, PROGRAMS / "cuda_math.cu"))
+    assert (status, out, err) == (0, "all functions are as exact as they should be\n", "")
+
+
+@needs_clang
+@has_driver
+def test_objects_and_other_sources(tmp_path: Path) -> None:
+    """-c, several CUDA sources, a C++ file, -I, -D; the program starts by itself, too, and says what it runs on."""
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc" / "both.h").write_text("int by_kernel (int); int by_host (int);\n")
+    (tmp_path / "k.cu").write_text(
+        '#include "both.h"\n__global__ void k (int *p) { *p += ADDEND; }\n'
+        "int by_kernel (int n) { int *p; cudaMalloc (&p, 4); cudaMemcpy (p, &n, 4, cudaMemcpyHostToDevice);\n"
+        "k<<<1, 1>>> (p); cudaMemcpy (&n, p, 4, cudaMemcpyDeviceToHost); return n; }\n"
+    )
+    (tmp_path / "h.cpp").write_text('#include "both.h"\nint by_host (int n) { return n * 2; }\n')
+    (tmp_path / "main.cu").write_text(
+        '#include "both.h"\n#include <cstdio>\n__global__ void m (int *p) { *p *= 3; }\n'
+        "int main () { int n = by_host (by_kernel (5)), *p; cudaMallocManaged (&p, 4); *p = n; m<<<1, 1>>> (p);\n"
+        'cudaDeviceSynchronize (); std::printf ("%d\\n", *p); }\n'
+    )
+    done = call(tmp_path, "cc", "-c", "k.cu", "h.cpp", "-Iinc", "-DADDEND=2")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = call(tmp_path, "cc", "main.cu", "k.o", "h.o", "-Iinc", "-o", "prog")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = subprocess.run(
+        [tmp_path / "prog"], env=environment(GOMPY_CUDA="emulated"), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
+
+
+@needs_clang
+def test_ptx_and_architectures(tmp_path: Path) -> None:
+    """--ptx, nvcc's spellings of architectures, and a container of two."""
+    (tmp_path / "a.cu").write_text(
+        "__global__ void k (int *p)\n{\n#ifdef __CUDA_ARCH__\n*p = __CUDA_ARCH__;\n#endif\n}\n"
+    )
+    assert call(tmp_path, "cc", "--ptx", "-arch=sm_80", "a.cu").returncode == 0
+    text = (tmp_path / "a.ptx").read_text()
+    assert ".target sm_80" in text
+    assert ", 800;" in text
+    words = ["-gencode", "arch=compute_75,code=sm_75", "-gencode=arch=compute_90,code=compute_90"]
+    assert call(tmp_path, "cc", "-c", *words, "a.cu").returncode == 0
+    data = (tmp_path / "a.o").read_bytes()
+    at = data.index(fatbin.MAGIC.to_bytes(4, "little") + b"\x01\x00\x10\x00")
+    assert fatbin.FILE.unpack_from(data, at + 16)[7] == 75
+    assert all(f".target sm_{number}".encode() in data for number in (75, 90))
+
+
+@needs_clang
+@has_driver
+def test_lines_of_errors(tmp_path: Path) -> None:
+    """With -g the driver's message has the source's line, and the program its error."""
+    (tmp_path / "bad.cu").write_text(
+        "#include <cstdio>\n__global__ void k (int *p)\n{\n  p[threadIdx.x] = 1;\n}\n"
+        "int main () { int here[4]; k<<<1, 1>>> (here); std::puts (cudaGetErrorName (cudaDeviceSynchronize ())); }\n"
+    )
+    status, out, err = result(compiled(tmp_path, tmp_path / "bad.cu", "-g"))
+    assert (status, out) == (0, "cudaErrorIllegalAddress\n")
+    assert "/bad.cu:4 " in err
+
+
+@needs_clang
+def test_a_function_that_is_not_there(tmp_path: Path) -> None:
+    """It is told when the kernel is compiled, at its line."""
+    (tmp_path / "j.cu").write_text("__global__ void k (double *p) { *p = j0 (*p); }\n")
+    done = call(tmp_path, "cc", "-c", "j.cu")
+    assert done.returncode == 1
+    assert "j0: not implemented by gompy" in done.stderr
+    assert not (tmp_path / "j.o").exists()
+
+
+@needs_clang
+def test_clangs_errors_are_its_own(tmp_path: Path) -> None:
+    """And its exit status."""
+    (tmp_path / "e.cu").write_text("__global__ int k () { return 1; }\n")
+    done = call(tmp_path, "cc", "-c", "e.cu")
+    assert done.returncode == 1
+    assert "e.cu:1:" in done.stderr
+    assert "error: kernel function type" in done.stderr
+
+
+def test_no_clang(tmp_path: Path) -> None:
+    """One line, with the mend."""
+    (tmp_path / "a.cu").write_text("")
+    (tmp_path / "bin").mkdir()
+    done = call(tmp_path, "cc", "a.cu", PATH=str(tmp_path / "bin"), GOMPY_CLANGXX="")
+    mend = "install clang (Debian: apt-get install clang), or set GOMPY_CLANGXX"
+    assert (done.returncode, done.stderr) == (1, f"gompy cuda cc: error: no clang++ in PATH: {mend}\n")
+    done = call(tmp_path, "cc", "a.cu", GOMPY_CLANGXX="no-such-clang", LC_ALL="C")
+    assert done.stderr == "gompy cuda cc: error: GOMPY_CLANGXX: no such compiler: 'no-such-clang'\n"
+    done = call(tmp_path, "cc", "a.cu", GOMPY_CLANGXX="/bin/true", LC_ALL="C")
+    assert done.stderr == f"gompy cuda cc: error: '/bin/true' is no clang from 14 on: {mend}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], None),
+        (["-c"], "no input files"),
+        (["none.cu"], "none.cu: No such file or directory"),
+        (["a.cu", "-o"], "-o: no value"),
+        (["a.cu", "-o", "a.cu"], "input file a.cu is the same as output file"),
+        (["a.cu", "-arch=big"], "'big' is no architecture such as sm_70"),
+        (["-c", "a.cu", "b.cu", "-o", "x"], "cannot specify -o with -c or --ptx and several results"),
+        (["--ptx", "x.cpp"], "--ptx: no .cu file"),
+        (["-dc", "a.cu"], "-dc: not implemented: device code is linked by source file only"),
+        (["-rdc=true", "a.cu"], "-rdc=true: not implemented: device code is linked by source file only"),
+    ],
+    ids=["none", "no-file", "absent", "no-value", "same", "arch", "several", "ptx", "dc", "rdc"],
+)
+def test_command_lines_that_are_wrong(
+    words: list[str],
+    message: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LC_ALL", "C")
+    for name in ("a.cu", "b.cu", "x.cpp"):
+        (tmp_path / name).write_text("")
+    status = compile.main(words)
+    assert status == (2 if message is None else 1)
+    err = capfd.readouterr().err
+    assert err == (compile.HELP + "\n" if message is None else f"gompy cuda cc: error: {message}\n")
+
+
+def test_words_are_sorted(tmp_path: Path) -> None:
+    """nvcc's go where clang has them, or nowhere."""
+    source = str(tmp_path / "a.cu")
+    Path(source).write_text("")
+    text = "-O3 -use_fast_math -lineinfo -Xptxas -v -Xcompiler -Wall,-fPIC --expt-extended-lambda -lm -L lib -D N=1"
+    line = options.parse([*text.split(), source, "x.o", "-oprog", "--gpu-architecture", "compute_86"])
+    assert line.words == ["-O3", "-ffast-math", "-fcuda-approx-transcendentals", "-g1", "-D", "N=1"]
+    assert line.host_words == ["-Wall", "-fPIC"]
+    assert line.objects == ["-lm", "-L", "lib", source, "x.o"]
+    assert (line.sources, line.output, line.architectures) == ([source], "prog", [86])
+
+
+def test_run_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, status, message in (
+        (["cuda", "run"], 2, "gompy cuda run: error: no program"),
+        (["cuda", "run", "--fast", "x"], 2, "gompy cuda run: error: no option '--fast'; it knows --real"),
+        (["cuda", "run", "/no/such"], 127, "gompy cuda run: error: /no/such: No such file or directory"),
+        (["cuda", "run", "--", "/"], 126, "gompy cuda run: error: /: Permission denied"),
+        (["cuda", "fly"], 2, "gompy cuda: error: no 'fly'; it knows cc and run"),
+    ):
+        assert main.dispatch(words) == status
+        assert capsys.readouterr().err.splitlines()[0] == message
+
+
+def test_run_gives_the_libraries(tmp_path: Path) -> None:
+    """The emulated driver and the runtime, before what there was."""
+    text = "import os; print(os.environ['LD_LIBRARY_PATH'], os.environ['GOMPY_CUDA'])"
+    done = call(tmp_path, "run", "--", sys.executable, "-c", text, LD_LIBRARY_PATH="/before")
+    folders, choice = done.stdout.split()
+    assert [Path(folder).name for folder in folders.split(":")] == ["cuda", "cudart", "before"]
+    assert choice == "emulated"
+    done = call(tmp_path, "run", "--real", sys.executable, "-c", text, LD_LIBRARY_PATH="")
+    assert done.stdout == f"{clang.FOLDER} real\n"
