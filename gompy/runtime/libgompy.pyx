@@ -2,7 +2,7 @@
 """libgompy: the offload half of libgomp (GCC 12), in front of the stock library.
 
 One library, two uses.  In a program, libgompy.so.1 takes the calls that gcc makes of target constructs; nothing there
-needs an interpreter.  In Python, the same file is the module gompy.runtime.libgompy: SplayTreeView, Device and pair
+needs an interpreter.  In Python, the same file is the module gompy.runtime.libgompy: RangeIndexView, Device and pair
 at its end work on the very tree and mapping functions that programs run on.
 
 Everything above python_view.pxi is C: no Python objects, no exceptions, no initialisers of module variables (the module
@@ -79,7 +79,7 @@ include "core/mapping/iterators.pxi"
 include "core/places.pxi"
 include "core/check_events.pxi"
 include "core/queues.pxi"
-include "core/mapping/splay.pxi"
+include "core/mapping/ranges.pxi"
 include "core/mapping/refcount.pxi"
 include "core/mapping/read_only.pxi"
 include "core/mapping/copy.pxi"

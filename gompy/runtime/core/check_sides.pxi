@@ -34,13 +34,14 @@ cdef int left_side(int number, uintptr_t target, unsigned char *stale, size_t si
 cdef void track_globals(DeviceDescr *dev) noexcept nogil:
     """The variables of images that have been loaded since the last region."""
     global images_seen
-    cdef SplayNode **link = &dev.mem_map.root
+    cdef RangeCursor place
     cdef SplayNode *node
     if dev.images == images_seen or not gompy_lock_try(&dev.lock):
         return
     images_seen = dev.images
+    place = all_ranges(&dev.mem_map)
     while True:
-        node = next_of_list(&link)
+        node = next_range(&place)
         if node == NULL:
             break
         if node.ref_kind == REF_INFINITY and node.host_end - node.host_start > 1:

@@ -48,10 +48,10 @@ cdef void check_remove(DeviceDescr *dev, SplayNode *key) noexcept nogil:
 
 cdef void check_left(DeviceDescr *dev) noexcept nogil:
     """Log what is mapped when the program ends.  The device is locked."""
-    cdef SplayNode **link = &dev.mem_map.root
+    cdef RangeCursor place = all_ranges(&dev.mem_map)
     cdef SplayNode *node
     while True:
-        node = next_of_list(&link)
+        node = next_range(&place)
         if node == NULL:
             break
         if node.ref_kind == REF_COUNTED or node.ref_kind == REF_STRUCT_ELEMENT:

@@ -300,8 +300,7 @@ cdef void after_fork_in_child() noexcept nogil:
     for i in range(num_devices):
         dev = &devices[i]
         gompy_lock_init(&dev.lock)
-        dev.mem_map.root = NULL
-        dev.mem_map.count = 0
+        memset(&dev.mem_map, 0, sizeof(dev.mem_map))
         dev.functions = NULL
         dev.ancestors = NULL
         dev.num_links = 0

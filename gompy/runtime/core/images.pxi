@@ -119,7 +119,7 @@ cdef int add_image_keys(DeviceDescr *dev, TargetMem *tgt, uintptr_t **table, Pai
         if p.funcs[i] < 0:
             continue
         host = table[0][i]
-        known = splay_lookup(&dev.mem_map, host, host + 1)
+        known = range_lookup(&dev.mem_map, host, host + 1)
         if known != NULL and known.host_start == host and known.host_end == host + 1 and known.tgt.image != NULL:
             # The linker has folded regions whose host code is identical (--icf=all), or clang gave several libraries
             # the region of one inline function: one stands for all.
@@ -129,7 +129,7 @@ cdef int add_image_keys(DeviceDescr *dev, TargetMem *tgt, uintptr_t **table, Pai
         node.tgt = tgt
         node.tgt_offset = pairs[p.funcs[i]].start
         node.ref_kind = REF_INFINITY
-        if splay_insert(&dev.mem_map, node):
+        if range_insert(&dev.mem_map, node):
             return -1
         add_function(functions, host, node.tgt_offset)
         node += 1
@@ -163,10 +163,10 @@ cdef int add_image_keys(DeviceDescr *dev, TargetMem *tgt, uintptr_t **table, Pai
             continue
         else:
             node.ref_kind = REF_INFINITY
-            known = splay_lookup(&dev.mem_map, host, host + size)
+            known = range_lookup(&dev.mem_map, host, host + size)
             if known != NULL and known.host_start == host and known.host_end == host + size and known.tgt.image != NULL:
                 continue  # vague linkage: an object that several libraries define, one for all of them on the host
-        if splay_insert(&dev.mem_map, node):
+        if range_insert(&dev.mem_map, node):
             return -1
         node += 1
     tgt.num_nodes = node - tgt.nodes
@@ -317,7 +317,7 @@ cdef FunctionTable *without_gone(DeviceDescr *dev, FunctionTable *old) noexcept 
     if table == NULL:
         return old
     for i in range(old.mask + 1):
-        if old.slots[i].host and splay_lookup(&dev.mem_map, old.slots[i].device, old.slots[i].device + 1) != NULL:
+        if old.slots[i].host and range_lookup(&dev.mem_map, old.slots[i].device, old.slots[i].device + 1) != NULL:
             add_function(table, old.slots[i].host, old.slots[i].device)
     table.older = old
     return table
@@ -343,17 +343,17 @@ cdef int unload_image(DeviceDescr *dev, OffloadImage *image) noexcept nogil:
     at[0] = tgt.prev
     for i in range(tgt.num_nodes):
         node = &tgt.nodes[i]
-        found = splay_lookup(&dev.mem_map, node.host_start, node.host_end)
+        found = range_lookup(&dev.mem_map, node.host_start, node.host_end)
         if found == node:
             node.removed = 1
-            splay_remove(&dev.mem_map, node)
+            range_remove(&dev.mem_map, node)
         elif found != NULL and found.link_key == node:
             found.link_key = NULL  # the variable is mapped: its key outlives the image
     dev.ancestors = without_gone(dev, dev.ancestors)
     functions = new_function_table(NULL, old.count if old != NULL else 0)
     if old != NULL and functions != NULL:
         for i in range(old.mask + 1):
-            if old.slots[i].host and splay_lookup(&dev.mem_map, old.slots[i].host, old.slots[i].host + 1) != NULL:
+            if old.slots[i].host and range_lookup(&dev.mem_map, old.slots[i].host, old.slots[i].host + 1) != NULL:
                 add_function(functions, old.slots[i].host, old.slots[i].device, old.slots[i].calls)
         functions.older = old
     gompy_store_ptr(&dev.functions, functions)

@@ -18,13 +18,14 @@ cdef public bint gompy_nearest_object(int type, int number, uintptr_t address, u
 
 cdef void nearest_on(DeviceDescr *dev, uintptr_t address, uintptr_t *best, uintptr_t *host, size_t *size,
                      intptr_t *past) noexcept nogil:
-    cdef SplayNode **link = &dev.mem_map.root
+    cdef RangeCursor place
     cdef SplayNode *node
     cdef uintptr_t begin, end, distance
     if not gompy_lock_try(&dev.lock):
         return
+    place = all_ranges(&dev.mem_map)
     while True:
-        node = next_of_list(&link)
+        node = next_range(&place)
         if node == NULL:
             break
         if node.tgt == NULL or node.ref_kind == REF_LINK:

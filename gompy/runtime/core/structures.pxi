@@ -1,8 +1,22 @@
-# The runtime's structures.  One device has one tree of mapped host ranges; a construct that maps something new makes
-# one TargetMem (libgomp: target_mem_desc, "tgt"), which owns a block of device memory and the tree nodes of what is in
+# The runtime's structures.  One device has one index of mapped host ranges; a construct that maps something new makes
+# one TargetMem (libgomp: target_mem_desc, "tgt"), which owns a block of device memory and the nodes of what is in
 # it.
 
 from gompy.native.plugin_types cimport AddrPair, InteropObject, c_bool
+
+cdef extern from "core/mapping/range_index.h" nogil:
+    struct gompy_range:  # what SplayNode begins with
+        uintptr_t start
+        uintptr_t end
+    ctypedef struct RangeIndex "struct gompy_index":
+        size_t count
+    ctypedef struct RangeCursor "struct gompy_cursor":
+        pass
+    gompy_range *gompy_index_lookup(RangeIndex *, uintptr_t start, uintptr_t end)
+    int gompy_index_insert(RangeIndex *, gompy_range *)
+    void gompy_index_remove(RangeIndex *, gompy_range *)
+    RangeCursor gompy_index_from(const RangeIndex *, uintptr_t start)
+    gompy_range *gompy_index_next(RangeCursor *)
 
 cdef struct AttachedPointer:
     uintptr_t address  # host address of the pointer
@@ -15,31 +29,25 @@ cdef struct AttachList:
     AttachedPointer *items
 
 cdef struct SplayNode:
-    # A mapped host range [host_start, host_end) (libgomp: splay_tree_key_s and its node).
-    uintptr_t host_start
+    # A mapped host range [host_start, host_end) (libgomp: splay_tree_key_s and its node).  There may be millions.
+    uintptr_t host_start  # the index knows these two: first, and never changed while it has the node
     uintptr_t host_end
     TargetMem *tgt
     uintptr_t tgt_offset  # device address - tgt.tgt_start
-    int ref_kind  # REF_*
-    int removed  # no longer in the tree, but a construct that lasts still has it in its list
-    int taken_in  # a struct's pointer that the construct did not list (struct_pointers.pxi)
-    int null_pointer  # TO_PSET: a pointer in it was NULL when it was mapped
+    unsigned char ref_kind  # REF_*
+    unsigned char removed  # no longer in the index, but a construct that lasts still has it in its list
+    unsigned char taken_in  # a struct's pointer that the construct did not list (struct_pointers.pxi)
+    unsigned char null_pointer  # TO_PSET: a pointer in it was NULL when it was mapped
+    uint32_t elements  # in the first of a struct's: how many siblings, itself included
     uintptr_t refcount  # of a struct's elements: valid in the first only
     uintptr_t dynamic_refcount  # OpenACC: what enter data and acc_copyin, acc_create added to it
     uint64_t stamp  # the construct that changed refcount last
     SplayNode *first  # struct elements: the element with the counter
-    size_t elements  # in that first one: how many siblings, itself included
     AttachList *attached
     uintptr_t held  # clang's ompx_hold: so many of the references, or of REF_INFINITY's that nobody counts
     void *notes  # what the door that made it keeps of it, behind the node in the same block; NULL: nothing
     SplayNode *link_key  # the REF_LINK node that this one stands in for
     SplayNode *next_removed
-    SplayNode *left
-    SplayNode *right
-
-cdef struct SplayTree:
-    SplayNode *root
-    size_t count
 
 cdef struct MapEntry:
     # What a construct does with one entry of its lists at its end (libgomp: target_var_desc).
@@ -57,9 +65,8 @@ cdef struct MapEntry:
     unsigned char kind  # GOMP_MAP_*
 
 cdef struct TargetMem:
-    uintptr_t refcount  # keys that are in the tree + constructs that last and name one of them, or made it
+    uintptr_t refcount  # keys that are in the index + constructs that last and name one of them, or made it
     uintptr_t tgt_start
-    uintptr_t tgt_end
     void *to_free
     TargetMem *prev  # the enclosing target data construct
     DeviceDescr *device
@@ -67,9 +74,9 @@ cdef struct TargetMem:
     const char *what  # the construct (places.pxi)
     const void *where
     const void *image  # the target data that it stands for, of the functions and variables of an image
-    size_t list_count
-    size_t num_nodes
-    MapEntry *list
+    uint32_t list_count
+    uint32_t num_nodes
+    MapEntry *list  # of an enter data: only while it is made
     SplayNode *nodes
 
 cdef struct MapList:
@@ -233,9 +240,10 @@ cdef struct DeviceDescr:
     PluginOps ops
     gompy_lock_t lock  # held over a whole mapping operation, not over run
     int state  # DEVICE_*
+    bint unaligned  # its blocks may begin anywhere (aligned_block)
     uint64_t stamp  # last construct number given out
     uint64_t epoch
-    SplayTree mem_map
+    RangeIndex mem_map
     FunctionTable *functions
     FunctionTable *ancestors  # the other way round: the host's functions that regions call (reverse.pxi)
     LinkStorage *links

@@ -27,13 +27,14 @@ cdef public const char *gompy_describe_offload() noexcept nogil:
 
 cdef size_t describe_mappings(DeviceDescr *dev, size_t used) noexcept nogil:
     """The lines of one device; how much of the text is used then."""
-    cdef SplayNode **link = &dev.mem_map.root
+    cdef RangeCursor place
     cdef SplayNode *node
     cdef uintptr_t count
     if not gompy_lock_try(&dev.lock):
         return used + snprintf(offload_text + used, OFFLOAD_TEXT - used, b"busy\n")
+    place = all_ranges(&dev.mem_map)
     while used < OFFLOAD_TEXT - 256:
-        node = next_of_list(&link)
+        node = next_range(&place)
         if node == NULL:
             break
         if node.tgt == NULL or node.ref_kind == REF_LINK:

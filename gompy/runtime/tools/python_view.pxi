@@ -19,16 +19,16 @@ cdef python_failure():
     return MappingError((<bytes> gompy_failure).decode(errors="replace"))
 
 
-cdef class SplayTreeView:
+cdef class RangeIndexView:
     """The tree of mapped ranges, alone."""
 
-    cdef SplayTree tree
+    cdef RangeIndex tree
 
     def __dealloc__(self):
         cdef SplayNode *node
-        while self.tree.root != NULL:
-            node = self.tree.root
-            splay_remove(&self.tree, node)
+        while self.tree.count:
+            node = node_from(&self.tree, 0)
+            range_remove(&self.tree, node)
             free(node)
 
     def __len__(self):
@@ -41,13 +41,13 @@ cdef class SplayTreeView:
             raise MemoryError
         node.host_start = start
         node.host_end = end
-        if splay_insert(&self.tree, node):
+        if range_insert(&self.tree, node):
             free(node)
             raise python_failure()
 
     def lookup(self, uintptr_t start, uintptr_t end):
         """A range that overlaps [start, end), or None."""
-        cdef SplayNode *node = splay_lookup(&self.tree, start, end)
+        cdef SplayNode *node = range_lookup(&self.tree, start, end)
         return None if node == NULL else (node.host_start, node.host_end)
 
     def lookup_pointer(self, uintptr_t p):
@@ -62,34 +62,29 @@ cdef class SplayTreeView:
 
     def remove(self, uintptr_t start, uintptr_t end):
         """Remove the range that is exactly [start, end); KeyError if there is none."""
-        cdef SplayNode *node = splay_lookup(&self.tree, start, end)
+        cdef SplayNode *node = range_lookup(&self.tree, start, end)
         if node == NULL or node.host_start != start or node.host_end != end:
             raise KeyError((start, end))
-        splay_remove(&self.tree, node)
+        range_remove(&self.tree, node)
         free(node)
 
     def ranges(self):
         """All ranges, in the tree's order."""
         found = []
-        in_order(self.tree.root, found)
+        in_order(&self.tree, found)
         return [(start, end) for start, end, _, _ in found]
 
 
-cdef int in_order(SplayNode *node, list found) except -1:
+cdef int in_order(RangeIndex *index, list found) except -1:
+    cdef RangeCursor at = all_ranges(index)
+    cdef SplayNode *node = next_range(&at)
     cdef SplayNode *owner
-    cdef list stack = []
-    cdef uintptr_t at
-    while node != NULL or stack:
-        while node != NULL:
-            stack.append(<uintptr_t> node)
-            node = node.left
-        at = stack.pop()
-        node = <SplayNode *> at
+    while node != NULL:
         owner = count_owner(node)
         found.append((node.host_start, node.host_end,
                       0 if node.tgt == NULL else device_address(node, node.host_start),
                       None if node.ref_kind in (REF_INFINITY, REF_LINK) else owner.refcount))
-        node = node.right
+        node = next_range(&at)
     return 0
 
 
@@ -219,7 +214,7 @@ cdef class Device:
         tgt.nodes.tgt_offset = address
         tgt.nodes.ref_kind = ref_kind
         tgt.nodes.null_pointer = 1
-        if splay_insert(&self.dev.mem_map, tgt.nodes):
+        if range_insert(&self.dev.mem_map, tgt.nodes):
             free(tgt)
             raise python_failure()
         return 0
@@ -227,7 +222,7 @@ cdef class Device:
     def mappings(self):
         """(host start, host end, device address, reference count or None) of all that is mapped, in order."""
         found = []
-        in_order(self.dev.mem_map.root, found)
+        in_order(&self.dev.mem_map, found)
         return found
 
     def address(self, uintptr_t host, size_t size=1):

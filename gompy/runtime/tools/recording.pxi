@@ -215,26 +215,20 @@ cdef bint record_contents(DeviceDescr *dev) noexcept nogil:
 
 cdef void record_objects(DeviceDescr *dev) noexcept nogil:
     """What of the program's is mapped: host address, size, device address."""
-    cdef SplayNode **stack = <SplayNode **> malloc((dev.mem_map.count + 1) * sizeof(SplayNode *))
-    cdef SplayNode *node = dev.mem_map.root
-    cdef size_t depth = 0
+    cdef RangeCursor place = all_ranges(&dev.mem_map)
+    cdef SplayNode *node
     cdef bint some = False
     gompy_record_put(b", \"objects\": [")
-    while stack != NULL and (node != NULL or depth):
-        while node != NULL and depth <= dev.mem_map.count:
-            stack[depth] = node
-            depth += 1
-            node = node.left
-        depth -= 1
-        node = stack[depth]
+    while True:
+        node = next_range(&place)
+        if node == NULL:
+            break
         if node.ref_kind != REF_LINK and (node.tgt.image == NULL or node.host_end - node.host_start > 1
                                           or node.null_pointer):
             gompy_record_put(b"%s[%lu, %lu, %lu]", <const char *> b", " if some else <const char *> b"",
                              <unsigned long> node.host_start, <unsigned long> (node.host_end - node.host_start),
                              <unsigned long> device_address(node, node.host_start))
             some = True
-        node = node.right
-    free(stack)
     gompy_record_put(b"]")
 
 

@@ -72,8 +72,8 @@ cdef int open_test_device(DeviceDescr *dev) noexcept nogil:
 cdef void close_test_device(DeviceDescr *dev) noexcept nogil:
     """Give back what is mapped still."""
     cdef SplayNode *node
-    while dev.mem_map.root != NULL:
-        node = count_owner(dev.mem_map.root)
+    while dev.mem_map.count:
+        node = count_owner(node_from(&dev.mem_map, 0))
         remove_key(dev, node)
     test_memory[dev.target_id].used = False
     free(dev.links)

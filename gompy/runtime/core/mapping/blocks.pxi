@@ -1,14 +1,18 @@
 # A construct's TargetMem and its block of device memory.
 
 
+cdef enum:
+    MALLOC_ALIGN = 16
+
+
 cdef TargetMem *new_target_mem(DeviceDescr *dev, size_t entries, size_t nodes) noexcept nogil:
     """A zeroed TargetMem with room for entries and nodes, in one piece of memory; NULL if there is none."""
     cdef size_t size = sizeof(TargetMem) + entries * sizeof(MapEntry) + nodes * sizeof(SplayNode)
     cdef TargetMem *tgt = <TargetMem *> calloc(1, size)
     if tgt != NULL:
         tgt.device = dev
-        tgt.list_count = entries
-        tgt.num_nodes = nodes
+        tgt.list_count = <uint32_t> entries
+        tgt.num_nodes = <uint32_t> nodes
         tgt.list = <MapEntry *> (tgt + 1)
         tgt.nodes = <SplayNode *> (tgt.list + entries)
         if dev != NULL:
@@ -46,6 +50,22 @@ cdef int allocation_failed(MapJob *job, size_t total) noexcept nogil:
             <char *> job.maps.hostaddrs[largest] + job.maps.sizes[largest], job.maps.sizes[largest])
 
 
+cdef void *aligned_block(DeviceDescr *dev, size_t total, size_t align) noexcept nogil:
+    """Device memory that has room for so many bytes, aligned; or NULL.
+
+    What a device gives is aligned like what malloc gives, as a rule.  A device of another kind is asked for more.
+    """
+    cdef void *block
+    if align <= MALLOC_ALIGN and not dev.unaligned:
+        block = device_alloc(dev, total if total else 1)
+        if <uintptr_t> block % align == 0:
+            return block
+        dev.unaligned = True
+        if free_device_memory(dev, block):
+            return NULL
+    return device_alloc(dev, total + align - 1)
+
+
 cdef int allocate_block(MapJob *job, char *stack_buffer) noexcept nogil:
     """Device memory for what is new, and the stage for its first part."""
     cdef TargetMem *tgt = job.tgt
@@ -57,11 +77,10 @@ cdef int allocate_block(MapJob *job, char *stack_buffer) noexcept nogil:
     if job.large_size:
         staged = align_up(job.size, job.align)
     total = staged + job.large_size
-    tgt.to_free = device_alloc(job.dev, total + job.align - 1)
+    tgt.to_free = aligned_block(job.dev, total, job.align)
     if tgt.to_free == NULL:
         return allocation_failed(job, total)
     tgt.tgt_start = align_up(<uintptr_t> tgt.to_free, job.align)
-    tgt.tgt_end = tgt.tgt_start + total
     if job.large_size:
         for i in range(job.maps.mapnum):
             if tgt.list[i].large:

@@ -93,8 +93,8 @@ cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) n
     cdef uintptr_t start = start_at(&job.maps, i)
     cdef uintptr_t end = end_at(&job.maps, i)
     cdef MapEntry *entry = &job.tgt.list[i]
-    cdef SplayTree *tree = &job.dev.mem_map
-    cdef SplayNode *node = splay_lookup(tree, start, end)
+    cdef RangeIndex *tree = &job.dev.mem_map
+    cdef SplayNode *node = range_lookup(tree, start, end)
     cdef SplayNode *key = job.next_node
     cdef uintptr_t address
     if node != NULL and node.ref_kind != REF_LINK:
@@ -107,7 +107,7 @@ cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) n
     key.tgt = job.tgt
     key.tgt_offset = key_offset(job, start, end, planned)
     if node != NULL:
-        splay_remove(tree, node)
+        range_remove(tree, node)
         key.link_key = node
     if first != NULL:
         key.ref_kind = REF_STRUCT_ELEMENT
@@ -122,7 +122,7 @@ cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) n
     entry.copy_start = 0
     entry.length = end - start
     increment_refcount(key, job.stamp)
-    if splay_insert(tree, key) or first_contents(job, key, i, kind):
+    if range_insert(tree, key) or first_contents(job, key, i, kind):
         return -1
     if node != NULL:
         # The device's pointer to the variable; it is no part of this construct's block.

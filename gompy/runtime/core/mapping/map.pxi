@@ -1,6 +1,54 @@
 # Mapping: what a target, target data or target enter data construct does at its begin (libgomp: gomp_map_vars).
 
 
+cdef enum:
+    FEW_ENTRIES = 4
+
+
+cdef size_t nodes_wanted(DeviceDescr *dev, const MapList *maps, int pragma) noexcept nogil:
+    """How many new mappings there may be."""
+    cdef size_t i, wanted = maps.mapnum
+    if dev.whole != NULL:
+        return wanted + dev.whole.mapnum  # an enter data's struct may take in pointers that other groups attach
+    if pragma == VARS_ENTER_DATA:
+        for i in range(maps.mapnum):
+            wanted -= is_attach_kind(kind_at(maps, i))
+    return wanted
+
+
+cdef TargetMem *begin_target_mem(DeviceDescr *dev, const MapList *maps, int pragma, MapEntry *few) noexcept nogil:
+    """A TargetMem for a construct; NULL if there is no memory.
+
+    An enter data needs no list when it is made, but its mappings stay: there may be millions.  Then the list is `few`,
+    or a block of its own.
+    """
+    cdef TargetMem *tgt
+    cdef size_t nodes = nodes_wanted(dev, maps, pragma)
+    if pragma != VARS_ENTER_DATA:
+        return new_target_mem(dev, maps.mapnum, nodes)
+    tgt = new_target_mem(dev, 0, nodes)
+    if tgt == NULL:
+        return NULL
+    tgt.list = few
+    if maps.mapnum > FEW_ENTRIES:
+        tgt.list = <MapEntry *> calloc(maps.mapnum, sizeof(MapEntry))
+        if tgt.list == NULL:
+            free(tgt)
+            return NULL
+    else:
+        memset(few, 0, maps.mapnum * sizeof(MapEntry))
+    tgt.list_count = <uint32_t> maps.mapnum
+    return tgt
+
+
+cdef void end_list(TargetMem *tgt, const MapEntry *few) noexcept nogil:
+    """An enter data has been made."""
+    if tgt.list != few:
+        free(tgt.list)
+    tgt.list = NULL
+    tgt.list_count = 0
+
+
 cdef TargetMem *map_vars(DeviceDescr *dev, const MapList *maps, uint64_t stamp, int pragma,
                          int *failed) noexcept nogil:
     """Map the entries of a construct.  The device is locked and initialised.
@@ -9,11 +57,11 @@ cdef TargetMem *map_vars(DeviceDescr *dev, const MapList *maps, uint64_t stamp, 
     left nothing behind, or on failure, with failed set and a failure text.
     """
     cdef char stack_buffer[STAGE_ON_STACK]
+    cdef MapEntry few[FEW_ENTRIES]
     cdef MapJob job
     cdef TargetMem *tgt
     cdef size_t i, mapnum = maps.mapnum
-    # An enter data's struct may take in pointers that other groups of the directive attach.
-    tgt = new_target_mem(dev, mapnum, mapnum if dev.whole == NULL else mapnum + dev.whole.mapnum)
+    tgt = begin_target_mem(dev, maps, pragma, few)
     if tgt == NULL:
         failed[0] = gompy_fail(b"Out of memory allocating %lu bytes",
                                <unsigned long> (mapnum * (sizeof(MapEntry) + sizeof(SplayNode))))
@@ -69,7 +117,9 @@ cdef TargetMem *map_vars(DeviceDescr *dev, const MapList *maps, uint64_t stamp, 
                 tgt.list[i].key.dynamic_refcount += 1
     if pragma != VARS_ENTER_DATA:
         hold_blocks(&job)
-    elif tgt.refcount == 0:
+        return tgt
+    end_list(tgt, few)
+    if tgt.refcount == 0:
         if tgt.to_free != NULL and free_device_memory(dev, tgt.to_free):
             failed[0] = -1
         free(tgt)

@@ -63,7 +63,7 @@ cdef int map_member(MapJob *job, SplayNode *whole, size_t first, size_t i, Stage
     """
     cdef uintptr_t start = start_at(&job.maps, i)
     cdef uintptr_t end = start + job.maps.sizes[i]
-    cdef SplayTree *tree = &job.dev.mem_map
+    cdef RangeIndex *tree = &job.dev.mem_map
     cdef SplayNode *member
     if is_empty_member(&job.maps, i):
         member = lookup_section(tree, start, end)
@@ -189,7 +189,7 @@ cdef int plan_entries(MapJob *job) noexcept nogil:
     cdef uintptr_t start, end
     cdef MapEntry *entry
     cdef SplayNode *node
-    cdef SplayTree *tree = &job.dev.mem_map
+    cdef RangeIndex *tree = &job.dev.mem_map
     while i < job.maps.mapnum:
         entry = &job.tgt.list[i]
         kind = kind_at(&job.maps, i)

@@ -21,11 +21,11 @@ cdef struct ReverseJob:
 
 cdef SplayNode *node_on_device(DeviceDescr *dev, uintptr_t start, uintptr_t end) noexcept nogil:
     """The mapped object that holds a range of the device's memory, or NULL."""
-    cdef SplayNode **link = &dev.mem_map.root
+    cdef RangeCursor place = all_ranges(&dev.mem_map)
     cdef SplayNode *node
     cdef uintptr_t begin
     while True:
-        node = next_of_list(&link)
+        node = next_range(&place)
         if node == NULL:
             return NULL
         if node.tgt == NULL or node.ref_kind == REF_LINK:

@@ -85,7 +85,7 @@ cdef int build_struct_pointers(MapJob *job, uintptr_t base, size_t planned, Spla
         key.first = first
         key.taken_in = 1
         first.elements += 1
-        if splay_insert(&job.dev.mem_map, key):
+        if range_insert(&job.dev.mem_map, key):
             return -1
     return 0
 

@@ -3,7 +3,7 @@
 
 cdef int forget_key(DeviceDescr *dev, SplayNode *key) noexcept nogil:
     """Take a key out of the tree and put the link variable back that it stood in for."""
-    splay_remove(&dev.mem_map, key)
+    range_remove(&dev.mem_map, key)
     key.removed = 1
     if gompy_checking:
         check_remove(dev, key)
@@ -12,7 +12,7 @@ cdef int forget_key(DeviceDescr *dev, SplayNode *key) noexcept nogil:
         free(key.attached)
         key.attached = NULL
     if key.link_key != NULL:
-        return splay_insert(&dev.mem_map, key.link_key)
+        return range_insert(&dev.mem_map, key.link_key)
     return 0
 
 

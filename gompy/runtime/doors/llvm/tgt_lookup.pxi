@@ -67,7 +67,6 @@ cdef SplayNode *new_mapping(DeviceDescr *dev, uintptr_t base, uintptr_t begin, i
         )
         return NULL
     tgt.tgt_start = <uintptr_t> tgt.to_free
-    tgt.tgt_end = tgt.tgt_start + <uintptr_t> size
     node = tgt.nodes
     notes = <TgtNotes *> (node + 1)
     notes.base = base
@@ -78,7 +77,7 @@ cdef SplayNode *new_mapping(DeviceDescr *dev, uintptr_t base, uintptr_t begin, i
     node.host_end = begin + <uintptr_t> size
     node.tgt = tgt
     node.refcount = 1
-    if splay_insert(&dev.mem_map, node):
+    if range_insert(&dev.mem_map, node):
         drop_target_mem(tgt)
         return NULL
     return node

@@ -34,7 +34,7 @@ cdef int disassociate_pointer(DeviceDescr *dev, uintptr_t start) noexcept nogil:
         fprintf(stderr, b"Libomptarget error: %s\n", why)
         return -1
     node.removed = 1
-    splay_remove(&dev.mem_map, node)
+    range_remove(&dev.mem_map, node)
     return drop_target_mem(node.tgt)
 
 

@@ -37,8 +37,8 @@ cdef int acc_reset_device(DeviceDescr *dev) noexcept nogil:
     for i in range(num_offload_images):
         if offload_images[i].type == dev.type and unload_image(dev, &offload_images[i]):
             return -1
-    while dev.mem_map.root != NULL:
-        if remove_key(dev, count_owner(dev.mem_map.root)):
+    while dev.mem_map.count:
+        if remove_key(dev, count_owner(node_from(&dev.mem_map, 0))):
             return -1
     if not device_fini(dev):
         return gompy_fail(b"device finalization failed")

@@ -4,27 +4,16 @@
 # --- memory of the device
 # ----------------------------------------------------------------------------------------------------
 
-cdef SplayNode *next_mapped(SplayTree *tree, uintptr_t start) noexcept nogil:
-    """The first range that begins at an address or behind it."""
-    cdef SplayNode *node = splay_node(tree.root, start, start + 1)
-    tree.root = node
-    if node == NULL or node.host_start >= start:
-        return node
-    node = node.right
-    while node != NULL and node.left != NULL:
-        node = node.left
-    return node
-
-
-cdef SplayNode *lookup_device(SplayTree *tree, uintptr_t start, size_t size) noexcept nogil:
+cdef SplayNode *lookup_device(RangeIndex *tree, uintptr_t start, size_t size) noexcept nogil:
     """The range whose device copy holds [start, start + size), or NULL.  Looks at all ranges."""
-    cdef SplayNode *node = next_mapped(tree, 0)
+    cdef RangeCursor at = all_ranges(tree)
+    cdef SplayNode *node = next_range(&at)
     cdef uintptr_t place
     while node != NULL:
         place = node.tgt.tgt_start + node.tgt_offset
         if node.tgt.image == NULL and place <= start and start + size <= place + (node.host_end - node.host_start):
             return node
-        node = next_mapped(tree, node.host_end if node.host_end > node.host_start else node.host_start + 1)
+        node = next_range(&at)
     return NULL
 
 
@@ -249,13 +238,12 @@ cdef public void acc_map_data(void *host, void *device, size_t size) noexcept no
         else:
             tgt.refcount = 1
             tgt.tgt_start = <uintptr_t> device
-            tgt.tgt_end = <uintptr_t> device + size
             node = tgt.nodes
             node.host_start = <uintptr_t> host
             node.host_end = <uintptr_t> host + size
             node.tgt = tgt
             node.ref_kind = REF_INFINITY
-            rc = splay_insert(&dev.mem_map, node)
+            rc = range_insert(&dev.mem_map, node)
             if rc == 0 and has_hooks(HOOK_MAP):
                 tell_associated(dev, node, MAP_NEW)
     acc_unlock(dev, rc)

@@ -321,7 +321,7 @@ cdef public int omp_target_associate_ptr(const void *host_ptr, const void *devic
             node.tgt_offset = address
             node.ref_kind = REF_INFINITY
             node.null_pointer = 1
-            if splay_insert(&dev.mem_map, node) == 0:
+            if range_insert(&dev.mem_map, node) == 0:
                 rc = 0
                 if has_hooks(HOOK_MAP):
                     tell_associated(dev, node, MAP_NEW)
@@ -340,7 +340,7 @@ cdef public int omp_target_disassociate_ptr(const void *ptr, int device) noexcep
     if (node != NULL and node.host_start == <uintptr_t> ptr and node.ref_kind == REF_INFINITY
             and node.tgt.image == NULL and node.tgt.num_nodes == 1 and node.tgt.list_count == 0):
         node.removed = 1
-        splay_remove(&dev.mem_map, node)
+        range_remove(&dev.mem_map, node)
         if has_hooks(HOOK_MAP):
             tell_associated(dev, node, MAP_REMOVED)
         drop_target_mem(node.tgt)

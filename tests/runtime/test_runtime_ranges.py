@@ -1,4 +1,4 @@
-"""The tree of mapped ranges, against a sorted list with the same comparison."""
+"""The index of mapped ranges, against a sorted list with the same comparison."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from machine_steps import examples
 
-from gompy.runtime.libgompy import MappingError, SplayTreeView
+from gompy.runtime.libgompy import MappingError, RangeIndexView
 
 Range = tuple[int, int]
 SPAN = 60
@@ -29,7 +29,7 @@ class TreeMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.tree = SplayTreeView()
+        self.tree = RangeIndexView()
         self.model: list[Range] = []
 
     def equal(self, r: Range) -> list[Range]:
@@ -84,7 +84,7 @@ TestTree.settings = settings(max_examples=examples(60, 50), stateful_step_count=
 
 
 def test_empty_range_is_in_what_has_it_strictly_inside() -> None:
-    tree = SplayTreeView()
+    tree = RangeIndexView()
     tree.insert(10, 20)
     assert tree.lookup(15, 15) == (10, 20)
     assert tree.lookup(10, 10) is None
@@ -94,7 +94,7 @@ def test_empty_range_is_in_what_has_it_strictly_inside() -> None:
 
 def test_two_empty_ranges() -> None:
     """libgomp takes them as equal wherever they are, and refuses the second; here only at one address."""
-    tree = SplayTreeView()
+    tree = RangeIndexView()
     tree.insert(10, 10)
     tree.insert(12, 12)
     assert tree.lookup(12, 12) == (12, 12)
@@ -103,7 +103,7 @@ def test_two_empty_ranges() -> None:
 
 
 def test_many_in_any_order() -> None:
-    tree = SplayTreeView()
+    tree = RangeIndexView()
     order = [(i * 7919) % 20000 for i in range(20000)]
     for i in order:
         tree.insert(16 * i, 16 * i + 16)

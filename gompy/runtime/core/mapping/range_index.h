@@ -1,0 +1,393 @@
+/* The index of mapped host ranges: a B+ tree by their begins.
+
+   A lookup among a million ranges reads one leaf that is in no cache, and the range itself.  Ranges are compared as
+   libgomp does: two that overlap are equal, so a lookup of a range finds a range that it overlaps.  An empty one
+   overlaps only a range that has it strictly inside.  One rule differs: libgomp takes any two empty ranges as equal, so
+   that a second zero-sized object cannot be mapped; here they must be at one address.
+
+   A range is any structure that begins with its begin and its end.  Where two begin at one address, the first is empty;
+   it may stand in the leaf before.  The key of a child in an inner node is at most the begin of each range in it, and
+   at least that of each range in the children before; the first child has none.  */
+
+#ifndef GOMPY_RANGE_INDEX_H
+#define GOMPY_RANGE_INDEX_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef INDEX_LEAF /* a test has small ones */
+#define INDEX_LEAF 30
+#define INDEX_INNER 62
+#endif
+#define INDEX_DEPTH 16
+
+struct gompy_range
+{
+  uintptr_t start, end;
+};
+
+struct gompy_leaf
+{
+  size_t count;
+  struct gompy_leaf *next, *prev;
+  uintptr_t start[INDEX_LEAF];
+  struct gompy_range *range[INDEX_LEAF];
+};
+
+struct gompy_inner
+{
+  size_t count; /* of children */
+  uintptr_t key[INDEX_INNER];
+  void *child[INDEX_INNER];
+};
+
+struct gompy_index
+{
+  void *root;       /* NULL: empty; a leaf, if depth is 0 */
+  size_t count;     /* of ranges */
+  unsigned depth;
+  struct gompy_range *last; /* found last, or NULL */
+};
+
+/* A place among the ranges, for reading them in order.  */
+struct gompy_cursor
+{
+  const struct gompy_leaf *leaf;
+  size_t at;
+};
+
+/* The way to a leaf: inner nodes, and which of their children.  */
+struct gompy_path
+{
+  struct gompy_inner *inner[INDEX_DEPTH];
+  size_t at[INDEX_DEPTH];
+};
+
+static inline int
+gompy_range_equal (uintptr_t start, uintptr_t end, const struct gompy_range *r)
+{
+  return (end > r->start && start < r->end) || (start == end && r->start == r->end && start == r->start);
+}
+
+/* How many of some ascending keys are less than x.  */
+static inline size_t
+gompy_index_less (const uintptr_t *key, size_t n, uintptr_t x)
+{
+  size_t base = 0;
+  while (n > 1)
+    {
+      size_t half = n / 2;
+      base += key[base + half - 1] < x ? half : 0;
+      n -= half;
+    }
+  return n ? base + (key[base] < x) : base;
+}
+
+/* The leaf for a begin: the last one whose key is less.  */
+static inline struct gompy_leaf *
+gompy_index_leaf (const struct gompy_index *index, uintptr_t x)
+{
+  void *node = index->root;
+  for (unsigned i = 0; i < index->depth; i++)
+    {
+      struct gompy_inner *inner = node;
+      node = inner->child[gompy_index_less (inner->key + 1, inner->count - 1, x)];
+    }
+  return node;
+}
+
+static inline struct gompy_leaf *
+gompy_index_way (const struct gompy_index *index, uintptr_t x, struct gompy_path *path)
+{
+  void *node = index->root;
+  for (unsigned i = 0; i < index->depth; i++)
+    {
+      path->inner[i] = node;
+      path->at[i] = gompy_index_less (path->inner[i]->key + 1, path->inner[i]->count - 1, x);
+      node = path->inner[i]->child[path->at[i]];
+    }
+  return node;
+}
+
+/* A range that overlaps [start, end), or NULL.  */
+static inline struct gompy_range *
+gompy_index_lookup (struct gompy_index *index, uintptr_t start, uintptr_t end)
+{
+  uintptr_t x = start < end ? end : start;
+  const struct gompy_leaf *leaf;
+  struct gompy_range *r = index->last;
+  size_t at;
+  if (r && gompy_range_equal (start, end, r))
+    return r;
+  if (!index->root)
+    return NULL;
+  leaf = gompy_index_leaf (index, x);
+  at = gompy_index_less (leaf->start, leaf->count, x);
+  r = at ? leaf->range[at - 1] : leaf->prev ? leaf->prev->range[leaf->prev->count - 1] : NULL;
+  if (r && gompy_range_equal (start, end, r))
+    return index->last = r;
+  if (start == end)
+    {
+      r = at < leaf->count ? leaf->range[at] : leaf->next ? leaf->next->range[0] : NULL;
+      if (r && gompy_range_equal (start, end, r))
+        return index->last = r;
+    }
+  return NULL;
+}
+
+/* The place of the first range that begins at an address or behind it.  */
+static inline struct gompy_cursor
+gompy_index_from (const struct gompy_index *index, uintptr_t start)
+{
+  struct gompy_cursor c = { NULL, 0 };
+  if (index->root)
+    {
+      c.leaf = gompy_index_leaf (index, start);
+      c.at = gompy_index_less (c.leaf->start, c.leaf->count, start);
+    }
+  return c;
+}
+
+/* The range at a place, NULL at the end; the place moves on.  */
+static inline struct gompy_range *
+gompy_index_next (struct gompy_cursor *c)
+{
+  if (c->leaf && c->at == c->leaf->count)
+    {
+      c->leaf = c->leaf->next;
+      c->at = 0;
+    }
+  return c->leaf ? c->leaf->range[c->at++] : NULL;
+}
+
+/* Put a child behind the one that the way goes through; new nodes are taken from `spare`.  */
+static inline void
+gompy_index_grow (struct gompy_index *index, struct gompy_path *path, uintptr_t key, void *child,
+                  struct gompy_inner **spare)
+{
+  struct gompy_inner *inner, *right;
+  for (unsigned level = index->depth; level-- > 0;)
+    {
+      size_t at = path->at[level] + 1, keep;
+      inner = path->inner[level];
+      right = NULL;
+      if (inner->count == INDEX_INNER)
+        {
+          keep = at == INDEX_INNER ? INDEX_INNER - 1 : INDEX_INNER / 2;
+          right = *spare++;
+          right->count = INDEX_INNER - keep;
+          memcpy (right->key, inner->key + keep, right->count * sizeof *right->key);
+          memcpy (right->child, inner->child + keep, right->count * sizeof *right->child);
+          inner->count = keep;
+          if (at > keep)
+            {
+              at -= keep;
+              inner = right;
+            }
+        }
+      memmove (inner->key + at + 1, inner->key + at, (inner->count - at) * sizeof *inner->key);
+      memmove (inner->child + at + 1, inner->child + at, (inner->count - at) * sizeof *inner->child);
+      inner->key[at] = key;
+      inner->child[at] = child;
+      inner->count++;
+      if (!right)
+        return;
+      key = right->key[0];
+      child = right;
+    }
+  inner = *spare;
+  inner->count = 2;
+  inner->key[0] = 0;
+  inner->child[0] = index->root;
+  inner->key[1] = key;
+  inner->child[1] = child;
+  index->root = inner;
+  index->depth++;
+}
+
+/* Memory for all new nodes that a further leaf behind a way's takes; 0: there is none.  */
+static inline int
+gompy_index_spare (const struct gompy_index *index, const struct gompy_path *path, struct gompy_leaf **leaf,
+                   struct gompy_inner **spare)
+{
+  unsigned level = index->depth, n = 0, wanted = 0;
+  while (level > 0 && path->inner[level - 1]->count == INDEX_INNER)
+    {
+      level--;
+      wanted++;
+    }
+  wanted += level == 0;
+  *leaf = index->depth < INDEX_DEPTH - 1 ? malloc (sizeof **leaf) : NULL;
+  while (*leaf && n < wanted && (spare[n] = malloc (sizeof *spare[n])))
+    n++;
+  if (*leaf && n == wanted)
+    return 1;
+  while (n)
+    free (spare[--n]);
+  free (*leaf);
+  return 0;
+}
+
+/* Make room in a full leaf: its upper part, or nothing if what comes is the last of all, goes to a new one.  Returns
+   the leaf for a place, which becomes the place in that one; NULL: no memory.  */
+static inline struct gompy_leaf *
+gompy_index_split (struct gompy_index *index, struct gompy_leaf *leaf, struct gompy_path *path, uintptr_t start,
+                   size_t *at)
+{
+  struct gompy_inner *spare[INDEX_DEPTH];
+  struct gompy_leaf *right;
+  size_t keep = *at == INDEX_LEAF && !leaf->next ? INDEX_LEAF : INDEX_LEAF / 2;
+  if (!gompy_index_spare (index, path, &right, spare))
+    return NULL;
+  right->count = INDEX_LEAF - keep;
+  memcpy (right->start, leaf->start + keep, right->count * sizeof *right->start);
+  memcpy (right->range, leaf->range + keep, right->count * sizeof *right->range);
+  leaf->count = keep;
+  right->prev = leaf;
+  right->next = leaf->next;
+  if (right->next)
+    right->next->prev = right;
+  leaf->next = right;
+  gompy_index_grow (index, path, right->count ? right->start[0] : start, right, spare);
+  if (*at <= keep && keep < INDEX_LEAF)
+    return leaf;
+  *at -= keep;
+  return right;
+}
+
+/* 0; 1: the range overlaps one that is there; -1: no memory.  */
+static inline int
+gompy_index_insert (struct gompy_index *index, struct gompy_range *r)
+{
+  struct gompy_path path;
+  struct gompy_leaf *leaf;
+  uintptr_t x = r->start + (r->start != r->end); /* behind an empty range that begins where it does */
+  size_t at;
+  if (gompy_index_lookup (index, r->start, r->end))
+    return 1;
+  if (!index->root)
+    {
+      if (!(index->root = leaf = malloc (sizeof *leaf)))
+        return -1;
+      leaf->count = 0;
+      leaf->next = leaf->prev = NULL;
+      index->depth = 0;
+    }
+  leaf = gompy_index_way (index, x, &path);
+  at = gompy_index_less (leaf->start, leaf->count, x);
+  if (leaf->count == INDEX_LEAF && !(leaf = gompy_index_split (index, leaf, &path, r->start, &at)))
+    return -1;
+  memmove (leaf->start + at + 1, leaf->start + at, (leaf->count - at) * sizeof *leaf->start);
+  memmove (leaf->range + at + 1, leaf->range + at, (leaf->count - at) * sizeof *leaf->range);
+  leaf->start[at] = r->start;
+  leaf->range[at] = r;
+  leaf->count++;
+  index->count++;
+  return 0;
+}
+
+/* Take the child that a way goes through out of the inner nodes.  */
+static inline void
+gompy_index_shrink (struct gompy_index *index, struct gompy_path *path)
+{
+  struct gompy_inner *inner;
+  for (unsigned level = index->depth; level-- > 0;)
+    {
+      size_t at = path->at[level];
+      inner = path->inner[level];
+      inner->count--;
+      memmove (inner->key + at, inner->key + at + 1, (inner->count - at) * sizeof *inner->key);
+      memmove (inner->child + at, inner->child + at + 1, (inner->count - at) * sizeof *inner->child);
+      if (inner->count)
+        break;
+      free (inner);
+      if (level == 0)
+        index->root = NULL;
+    }
+  while (index->root && index->depth && (inner = index->root)->count == 1)
+    {
+      index->root = inner->child[0];
+      index->depth--;
+      free (inner);
+    }
+  if (!index->root)
+    index->depth = 0;
+}
+
+/* Free a leaf that is empty now; path leads to it.  */
+static inline void
+gompy_index_drop (struct gompy_index *index, struct gompy_leaf *leaf, struct gompy_path *path)
+{
+  if (leaf->prev)
+    leaf->prev->next = leaf->next;
+  if (leaf->next)
+    leaf->next->prev = leaf->prev;
+  if (index->depth == 0)
+    index->root = NULL;
+  else
+    gompy_index_shrink (index, path);
+  free (leaf);
+}
+
+/* A leaf that has become small joins the one behind it or before it in the same inner node, if both are small.  */
+static inline void
+gompy_index_join (struct gompy_index *index, struct gompy_leaf *leaf, struct gompy_path *path)
+{
+  struct gompy_inner *inner;
+  size_t *at;
+  struct gompy_leaf *other;
+  if (index->depth == 0 || leaf->count > INDEX_LEAF / 4)
+    return;
+  inner = path->inner[index->depth - 1];
+  at = &path->at[index->depth - 1];
+  if (*at + 1 < inner->count)
+    {
+      other = leaf->next;
+      ++*at;
+    }
+  else if (*at > 0)
+    {
+      other = leaf;
+      leaf = leaf->prev;
+    }
+  else
+    return;
+  if (leaf->count + other->count > INDEX_LEAF * 3 / 4)
+    return;
+  memcpy (leaf->start + leaf->count, other->start, other->count * sizeof *other->start);
+  memcpy (leaf->range + leaf->count, other->range, other->count * sizeof *other->range);
+  leaf->count += other->count;
+  gompy_index_drop (index, other, path);
+}
+
+/* Take a range out; nothing happens if it is not in the index.  */
+static inline void
+gompy_index_remove (struct gompy_index *index, struct gompy_range *r)
+{
+  struct gompy_path path;
+  struct gompy_leaf *leaf;
+  size_t at;
+  if (index->last == r)
+    index->last = NULL;
+  for (uintptr_t x = r->start + 1; index->root && x + 1 > r->start; x--) /* an empty one may be in the leaf before */
+    {
+      leaf = gompy_index_way (index, x, &path);
+      at = gompy_index_less (leaf->start, leaf->count, r->start);
+      while (at < leaf->count && leaf->start[at] == r->start && leaf->range[at] != r)
+        at++;
+      if (at == leaf->count || leaf->range[at] != r)
+        continue;
+      leaf->count--;
+      memmove (leaf->start + at, leaf->start + at + 1, (leaf->count - at) * sizeof *leaf->start);
+      memmove (leaf->range + at, leaf->range + at + 1, (leaf->count - at) * sizeof *leaf->range);
+      index->count--;
+      if (leaf->count == 0)
+        gompy_index_drop (index, leaf, &path);
+      else
+        gompy_index_join (index, leaf, &path);
+      return;
+    }
+}
+
+#endif

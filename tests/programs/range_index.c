@@ -1,0 +1,133 @@
+/* The index of ranges against a list, in small nodes: random inserts, removals and lookups.  Prints how many ranges it had
+   at most.  */
+
+#define INDEX_LEAF 5
+#define INDEX_INNER 4
+#include "range_index.h"
+
+#include <stdio.h>
+
+enum { MOST = 3000 };
+
+static struct gompy_range *model[MOST];
+static size_t used;
+static uint64_t seed = 88172645463325252ull;
+
+static uint64_t
+rnd (uint64_t n)
+{
+  seed ^= seed << 13;
+  seed ^= seed >> 7;
+  seed ^= seed << 17;
+  return (seed >> 11) % n;
+}
+
+static int
+equal (const struct gompy_range *a, uintptr_t start, uintptr_t end)
+{
+  if (a->start == start && a->end == end)
+    return 1;
+  return !(end <= a->start || start >= a->end);
+}
+
+static int
+any_equal (uintptr_t start, uintptr_t end)
+{
+  for (size_t i = 0; i < used; i++)
+    if (equal (model[i], start, end))
+      return 1;
+  return 0;
+}
+
+static int
+before (const struct gompy_range *a, const struct gompy_range *b)
+{
+  return a->start < b->start || (a->start == b->start && a->end < b->end);
+}
+
+/* All in order, each once; and from some place on.  */
+static int
+in_order (struct gompy_index *index, uintptr_t span)
+{
+  struct gompy_cursor c = gompy_index_from (index, 0);
+  struct gompy_range *r, *old = NULL;
+  uintptr_t from = rnd (span);
+  size_t n = 0, behind = 0;
+  for (; (r = gompy_index_next (&c)); old = r, n++)
+    if (old && !before (old, r))
+      return 0;
+  c = gompy_index_from (index, from);
+  while ((r = gompy_index_next (&c)))
+    behind++;
+  for (size_t i = 0; i < used; i++)
+    behind -= model[i]->start >= from;
+  return n == used && n == index->count && behind == 0;
+}
+
+int
+main (int argc, char **argv)
+{
+  static const uintptr_t spans[] = { 12, 60, 400, 30000 };
+  size_t most = 0;
+  if (argc > 1)
+    seed += strtoull (argv[1], NULL, 10) << 20;
+  for (int round = 0; round < 24; round++)
+    {
+      struct gompy_index index = { 0 };
+      uintptr_t span = spans[round % 4];
+      for (int step = 0; step < 4000; step++)
+	{
+	  uintptr_t start = round >= 12 ? (step / 3 * 4) % span : rnd (span), end = start + (rnd (3) ? rnd (5) : 0);
+	  /* Mostly growing, then mostly shrinking.  */
+	  if (rnd (10) < (step % 2000 < 1000 ? 7u : 3u))
+	    {
+	      struct gompy_range *r = malloc (sizeof *r);
+	      int known = any_equal (start, end), done;
+	      if (used == MOST)
+		continue;
+	      r->start = start;
+	      r->end = end;
+	      done = gompy_index_insert (&index, r);
+	      if (done != known)
+		return printf ("insert [%zu, %zu): %d, not %d\n", start, end, done, known), 1;
+	      if (known)
+		free (r);
+	      else
+		model[used++] = r;
+	    }
+	  else if (used)
+	    {
+	      size_t i = rnd (used), count = index.count;
+	      struct gompy_range other = *model[i];
+	      gompy_index_remove (&index, &other); /* equal, but another one */
+	      if (index.count != count)
+		return printf ("removed another one than [%zu, %zu)\n", other.start, other.end), 1;
+	      gompy_index_remove (&index, model[i]);
+	      if (index.count != count - 1)
+		return printf ("not removed: [%zu, %zu)\n", other.start, other.end), 1;
+	      free (model[i]);
+	      model[i] = model[--used];
+	    }
+	  for (int k = 0; k < 4; k++)
+	    {
+	      uintptr_t from = rnd (span), to = from + rnd (6);
+	      struct gompy_range *found = gompy_index_lookup (&index, from, to);
+	      if (found ? !equal (found, from, to) : any_equal (from, to))
+		return printf ("lookup [%zu, %zu) is wrong\n", from, to), 1;
+	    }
+	  if (step % 50 == 0 && !in_order (&index, span + 8))
+	    return printf ("order is wrong\n"), 1;
+	  if (used > most)
+	    most = used;
+	}
+      while (used)
+	{
+	  gompy_index_remove (&index, model[--used]);
+	  free (model[used]);
+	}
+      if (index.root || index.depth || index.count)
+	return printf ("something is left\n"), 1;
+    }
+  printf ("%zu\n", most);
+  return 0;
+}
