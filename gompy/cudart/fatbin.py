@@ -2,7 +2,7 @@
 
 A head of 16 bytes (magic, version 1, its size, the size of the rest); then for each file a head of 64 bytes and its
 contents.  Only PTX is written, uncompressed, with an end of text, and filled up to 8 bytes.  libcudart reads it
-(images.pxi, driver_calls.h), and so does NVIDIA's.
+(images.pxi, driver_calls.h); NVIDIA's runtime was not tried.
 """
 
 from __future__ import annotations
