@@ -1,1 +1,9 @@
 """LLVM's own tests of libomptarget, run by LLVM's lit on gompy's library or on LLVM's."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+# What both suites share is beside this package, however it was imported: by make, by the tests, by a script.
+sys.path[:0] = [path for path in (str(Path(__file__).resolve().parents[1]),) if path not in sys.path]
