@@ -224,7 +224,9 @@ class _Planner:
             case "dg-ice":  # where the compiler is expected to break, what it says does not count
                 plan.excess_xfail = plan.excess_xfail or self.flags_hold(args, 1)
             case "dg-excess-errors":
-                plan.excess_xfail = plan.excess_xfail or self.selected(args, 1).selected
+                verdict = self.selected(args, 1)
+                only_xfail = args[1:] and args[1].split()[:1] == ["xfail"]
+                plan.excess_xfail = plan.excess_xfail or (verdict.xfail if only_xfail else verdict.selected)
             case "dg-prune-output":
                 plan.prune.append(args[0])
             case "dg-add-options":

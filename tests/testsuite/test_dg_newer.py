@@ -33,6 +33,21 @@ def test_a_compiler_that_breaks(selector: str, expected: bool) -> None:
     assert found.excess_xfail == expected
 
 
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        ("", True),
+        (" { xfail yes }", True),
+        (" { xfail no }", False),
+        (" { target yes }", True),
+        (" { target no }", False),
+    ],
+)
+def test_excess_errors_that_are_expected(selector: str, expected: bool) -> None:
+    """dg-excess-errors: an xfail that does not hold expects nothing."""
+    assert planned(f'/* {{ dg-excess-errors "why"{selector} }} */\n').excess_xfail == expected
+
+
 def test_features_that_need_no_option() -> None:
     """dg-add-options of weak_undefined adds nothing on GNU/Linux."""
     assert planned("/* { dg-add-options weak_undefined } */\n").options == ["-O2"]

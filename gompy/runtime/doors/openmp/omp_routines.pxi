@@ -53,11 +53,13 @@ cdef int memory_device(int device, DeviceDescr **dev) noexcept nogil:
     """The device whose memory a number means, NULL for the host's; EINVAL if there is none of that number."""
     cdef const char *reason = NULL
     dev[0] = NULL
+    if device == GOMP_DEVICE_DEFAULT_OMP_61 and stock_knows_default:
+        device = stock_get_default_device()
     if device == get_num_devices() or (device == OMP_INITIAL_DEVICE and by_newer_rules()):
         return 0
     if device == OMP_INVALID_DEVICE and by_newer_rules():
         gompy_fatal(b"omp_invalid_device encountered")
-    if device < 0 and not (device == GOMP_DEVICE_DEFAULT_OMP_61 and stock_knows_default):
+    if device < 0:
         return EINVAL
     dev[0] = resolve_device(device, &reason)
     if dev[0] == NULL:
@@ -102,16 +104,18 @@ cdef public void omp_target_free(void *ptr, int device) noexcept nogil:
 
 
 cdef public int omp_target_is_present(const void *ptr, int device) noexcept nogil:
+    """A `declare target link` variable is present without a map, too, as in GCC: its pointer is."""
     cdef DeviceDescr *dev
-    cdef SplayNode *node
+    cdef bint found
     if ptr == NULL or memory_device(device, &dev):
         return 0
     if dev == NULL:
         return 1
     gompy_lock_acquire(&dev.lock)
-    node = lookup_section(&dev.mem_map, <uintptr_t> ptr, <uintptr_t> ptr)
+    found = (range_lookup(&dev.mem_map, <uintptr_t> ptr, <uintptr_t> ptr + 1) != NULL
+             or find_link(dev, <uintptr_t> ptr, <uintptr_t> ptr + 1) != NULL)
     gompy_lock_release(&dev.lock)
-    return node != NULL
+    return found
 
 
 cdef bint copy_between(DeviceDescr *dst_dev, char *dst, DeviceDescr *src_dev, const char *src,
