@@ -183,10 +183,13 @@ int main (void) {
 
 
 def test_image_life(tmp_path: Path) -> None:
-    """Functions, variables, a link variable, the device's number; unloaded and loaded again in use."""
+    """Functions, variables, a link variable, the device's number; unloaded and loaded again in use.
+
+    A link variable is present without a map: its pointer is (GCC 16's libgomp.c/omp_target_is_present.c).
+    """
     build_plugin(tmp_path, "-DCAPS=4")
     done = run(tmp_path, compile_program(tmp_path, IMAGES + IMAGE_MAIN, "-DVERSION=0", "-DNVARS=4"))
-    assert (done.rc, done.out) == (0, "500 501 -1\n502\n1 0\n2 3\n0\n-1\n502\n"), done.err
+    assert (done.rc, done.out) == (0, "500 501 -1\n502\n1 1\n2 3\n1\n-1\n502\n"), done.err
     assert [line.split()[0] for line in done.log if line.split()[0] in ("init", "load", "unload", "fini")] == [
         *("init", "load", "unload", "load", "fini"),
     ], "no unload after the device is finalised"
