@@ -23,6 +23,7 @@ cdef struct Function:
     const Launch *launch
     unsigned shared  # bytes of dynamic shared memory of an OpenMP region
     bint calls_host  # regions of its image may call the host
+    bint *builds_map  # of its image
     int registers
     int max_threads
     int occupancy_limit  # the last question to the driver's occupancy calculator, and its answer; 0: not asked yet
@@ -34,6 +35,7 @@ cdef struct LoadedImage:
     CUmodule module
     Function *functions
     CUdeviceptr indirect  # the map of indirect functions, or 0
+    bint builds_map  # the first region makes a hash table of that, while other teams look into it already
     bint calls_host
     bint sets_icvs  # its code may call omp_set_num_teams or omp_set_teams_thread_limit
     LoadedImage *next

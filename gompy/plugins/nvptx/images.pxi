@@ -294,6 +294,7 @@ cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair *
             for i in range(image.num_functions):
                 loaded.functions[i].shared = shared_pool() if lib >= GOMP_VERSION_INDIRECT_FUNCS else 0
                 loaded.functions[i].calls_host = loaded.calls_host
+                loaded.functions[i].builds_map = &loaded.builds_map
             last = &pairs[count - 1]
             last.start = last.end = 0
             if cuda.module_global(&address, &size, loaded.module, icvs) == CUDA_SUCCESS:
@@ -303,6 +304,7 @@ cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair *
                     last.start = <uintptr_t> address
                     last.end = last.start + size
             loaded.target_data = image
+            loaded.builds_map = loaded.indirect != 0
             loaded.sets_icvs = lib >= GOMP_VERSION_REQUIRES_MASK and may_set_icvs(image)
             pthread_mutex_lock(&d.image_lock)
             loaded.next = d.images

@@ -172,6 +172,9 @@ cdef void run_region(int n, Function *f, void *variables, void **args) noexcept 
         run_within(d, f, teams, threads, variables, stack)
         return
     pthread_mutex_lock(&d.launch_lock)
+    if f.builds_map[0]:
+        f.builds_map[0] = False
+        teams = 1  # it runs all teams of a teams construct, one after another (config/nvptx/target.c, GOMP_teams4)
     while not need_stacks(d, stack * teams * threads):
         if teams > 1:
             teams //= 2  # num_teams is an upper limit
