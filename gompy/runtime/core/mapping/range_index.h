@@ -110,6 +110,19 @@ gompy_index_way (const struct gompy_index *index, uintptr_t x, struct gompy_path
   return node;
 }
 
+/* The range before a place in a leaf, and the one at it; NULL: there is none.  */
+static inline struct gompy_range *
+gompy_index_before (const struct gompy_leaf *leaf, size_t at)
+{
+  return at ? leaf->range[at - 1] : leaf->prev ? leaf->prev->range[leaf->prev->count - 1] : NULL;
+}
+
+static inline struct gompy_range *
+gompy_index_at (const struct gompy_leaf *leaf, size_t at)
+{
+  return at < leaf->count ? leaf->range[at] : leaf->next ? leaf->next->range[0] : NULL;
+}
+
 /* A range that overlaps [start, end), or NULL.  */
 static inline struct gompy_range *
 gompy_index_lookup (struct gompy_index *index, uintptr_t start, uintptr_t end)
@@ -124,15 +137,12 @@ gompy_index_lookup (struct gompy_index *index, uintptr_t start, uintptr_t end)
     return NULL;
   leaf = gompy_index_leaf (index, x);
   at = gompy_index_less (leaf->start, leaf->count, x);
-  r = at ? leaf->range[at - 1] : leaf->prev ? leaf->prev->range[leaf->prev->count - 1] : NULL;
+  r = gompy_index_before (leaf, at);
   if (r && gompy_range_equal (start, end, r))
     return index->last = r;
-  if (start == end)
-    {
-      r = at < leaf->count ? leaf->range[at] : leaf->next ? leaf->next->range[0] : NULL;
-      if (r && gompy_range_equal (start, end, r))
-        return index->last = r;
-    }
+  r = start == end ? gompy_index_at (leaf, at) : NULL;
+  if (r && gompy_range_equal (start, end, r))
+    return index->last = r;
   return NULL;
 }
 
@@ -262,10 +272,9 @@ gompy_index_insert (struct gompy_index *index, struct gompy_range *r)
 {
   struct gompy_path path;
   struct gompy_leaf *leaf;
+  struct gompy_range *other;
   uintptr_t x = r->start + (r->start != r->end); /* behind an empty range that begins where it does */
   size_t at;
-  if (gompy_index_lookup (index, r->start, r->end))
-    return 1;
   if (!index->root)
     {
       if (!(index->root = leaf = malloc (sizeof *leaf)))
@@ -276,6 +285,10 @@ gompy_index_insert (struct gompy_index *index, struct gompy_range *r)
     }
   leaf = gompy_index_way (index, x, &path);
   at = gompy_index_less (leaf->start, leaf->count, x);
+  /* No two of them overlap: what the new one overlaps is beside it.  */
+  if (((other = gompy_index_before (leaf, at)) && gompy_range_equal (r->start, r->end, other))
+      || ((other = gompy_index_at (leaf, at)) && gompy_range_equal (r->start, r->end, other)))
+    return 1;
   if (leaf->count == INDEX_LEAF && !(leaf = gompy_index_split (index, leaf, &path, r->start, &at)))
     return -1;
   memmove (leaf->start + at + 1, leaf->start + at, (leaf->count - at) * sizeof *leaf->start);
