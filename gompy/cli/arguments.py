@@ -17,3 +17,16 @@ def command_parser(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=allow_abbrev,
     )
+
+
+def add_program(parser: argparse.ArgumentParser) -> None:
+    """The program that a command runs, and its arguments: the last on the line."""
+    parser.add_argument("command", metavar="PROG", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def program_words(parser: argparse.ArgumentParser, words: list[str]) -> list[str]:
+    """Them, without a ``--`` before them; a usage error if there is none."""
+    words = words[1:] if words[:1] == ["--"] else words
+    if not words:
+        parser.error(f"which program? ({parser.usage})")
+    return words

@@ -11,16 +11,13 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Final
 
-from gompy import UserError
-from gompy.cli.record import LIMIT, count, limits, run_recorded, size
+from gompy.cli.arguments import add_program, command_parser, program_words
+from gompy.cli.record import add_choice, attempt, limits, run_recorded
 from gompy.cli.replay import KINDS, SCALARS, add_measure
-from gompy.cli.run_program import RunError
-from gompy.tools.toolmain import one_line
 
 if TYPE_CHECKING:
     from gompy.replay.recording import Recording
 
-EXIT_USAGE: Final = 2
 VIRTUAL: Final = {"GOMPY_PLUGINS": "python", "GOMPY_PYTHON_DEVICE": "gompy.virtual:Virtual", "GOMPY_VIRTUAL": "memory"}
 """The device that runs the image's code in the program's process."""
 EXAMPLES: Final = """\
@@ -33,23 +30,18 @@ exit status: 0 nothing differs; 1 something does; 2 nothing could be compared, o
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = argparse.ArgumentParser(
-        prog="gompy bisect",
+    made = command_parser(
+        "bisect",
+        "Run a program on two devices and name the first region and element that differ.",
+        EXAMPLES,
         usage="gompy bisect --on A --against B [options] PROG [ARG...]",
-        description="Run a program on two devices and name the first region and element that differ.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     made.add_argument("--on", choices=KINDS, required=True, help="the device that is looked at")
     made.add_argument("--against", choices=KINDS, required=True, help="the one whose results are taken for right")
     add_measure(made)
-    made.add_argument("--only", default="", metavar="NAME", help="only regions whose function's name has NAME in it")
-    made.add_argument("--first", type=count, metavar="N", help="only the first N of them")
-    made.add_argument(
-        "--max-bytes", type=size, default=size(LIMIT), metavar="N", help=f"of each recording; K, M, G ({LIMIT})"
-    )
-    made.add_argument("command", metavar="PROG", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    add_choice(made, "of each recording")
+    add_program(made)
     return made
 
 
@@ -57,26 +49,10 @@ def main(argv: list[str]) -> int:
     """Run the command with its arguments (without ``gompy bisect``); the exit status."""
     made = parser()
     options = made.parse_args(argv)
-    words = options.command[1:] if options.command[:1] == ["--"] else options.command
-    if not words:
-        made.error("which program? (gompy bisect --on A --against B [options] PROG [ARG...])")
+    words = program_words(made, options.command)
     if options.on == options.against:
         made.error("--on and --against are the same")
-    try:
-        with tempfile.TemporaryDirectory(prefix="gompy-bisect-") as folder:
-            return bisected(words, options, folder)
-    except RunError as error:
-        return complain(str(error), error.status)
-    except UserError as error:
-        return complain(str(error), EXIT_USAGE)
-    except OSError as error:
-        return complain(f"{error.filename}: {error.strerror}", EXIT_USAGE)
-
-
-def complain(text: str, status: int) -> int:
-    """One line; the status."""
-    print(f"gompy bisect: error: {one_line(text)}", file=sys.stderr)
-    return status
+    return attempt("bisect", lambda: bisected(words, options), "a recording")
 
 
 def recorded(words: list[str], options: argparse.Namespace, kind: str, folder: str) -> tuple[Recording, int]:
@@ -91,13 +67,20 @@ def recorded(words: list[str], options: argparse.Namespace, kind: str, folder: s
     return Recording(path), code
 
 
-def bisected(words: list[str], options: argparse.Namespace, folder: str) -> int:
+def bisected(words: list[str], options: argparse.Namespace) -> int:
     """Run twice, compare, tell; the exit status."""
+    with tempfile.TemporaryDirectory(prefix="gompy-bisect-") as folder:
+        first, code = recorded(words, options, options.on, folder)
+        second, other = recorded(words, options, options.against, folder)
+        return compared_runs(options, (first, code), (second, other))
+
+
+def compared_runs(options: argparse.Namespace, one: tuple[Recording, int], another: tuple[Recording, int]) -> int:
+    """Compare two runs' recordings and exit statuses, and tell; the exit status."""
     from gompy.replay.bisecting import bisect
     from gompy.replay.comparing import Measure
 
-    first, code = recorded(words, options, options.on, folder)
-    second, other = recorded(words, options, options.against, folder)
+    (first, code), (second, other) = one, another
     for recording in (first, second):
         if recording.limit is not None:
             print(f"gompy bisect: a recording ended at its limit of {recording.limit} bytes", file=sys.stderr)

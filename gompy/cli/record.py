@@ -10,9 +10,11 @@ import argparse
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from typing import Final
 
 from gompy import UserError
+from gompy.cli.arguments import add_program, command_parser, program_words
 from gompy.cli.run_program import RunError, look_at
 from gompy.tools.toolmain import one_line
 
@@ -31,23 +33,37 @@ exit status: the program's; 127 no such program; 126 it cannot be run; 2 usage, 
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = argparse.ArgumentParser(
-        prog="gompy record",
+    made = command_parser(
+        "record",
+        "Run a program and record its regions, with the device's memory before and after each.",
+        EXAMPLES,
         usage="gompy record [options] PROG [ARG...]",
-        description="Run a program and record its regions, with the device's memory before and after each.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     made.add_argument("-o", dest="output", metavar="FILE", help="the file that is written (PROG.recording)")
+    add_choice(made, "end the recording there")
+    made.add_argument("--device", choices=("intelmic", "nvptx"), help="the kind of device")
+    add_program(made)
+    return made
+
+
+def add_choice(made: argparse.ArgumentParser, limit: str) -> None:
+    """The options that say what is recorded; ``limit``: what --max-bytes does."""
     made.add_argument("--only", default="", metavar="NAME", help="only regions whose function's name has NAME in it")
     made.add_argument("--first", type=count, metavar="N", help="only the first N of them")
-    made.add_argument(
-        "--max-bytes", type=size, default=size(LIMIT), metavar="N", help=f"end the recording there; K, M, G ({LIMIT})"
-    )
-    made.add_argument("--device", choices=("intelmic", "nvptx"), help="the kind of device")
-    made.add_argument("command", metavar="PROG", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    return made
+    made.add_argument("--max-bytes", type=size, default=size(LIMIT), metavar="N", help=f"{limit}; K, M, G ({LIMIT})")
+
+
+def attempt(name: str, work: Callable[[], int], output: str) -> int:
+    """Do a command's work; its errors are one line.  ``output``: the file that an error without a name is about."""
+    try:
+        return work()
+    except RunError as error:
+        return complain(name, str(error), error.status)
+    except UserError as error:
+        return complain(name, str(error), EXIT_USAGE)
+    except OSError as error:
+        return complain(name, f"{error.filename or output}: {error.strerror}", EXIT_USAGE)
 
 
 def count(text: str) -> int:
@@ -69,23 +85,14 @@ def main(argv: list[str]) -> int:
     """Run the command with its arguments (without ``gompy record``); the exit status."""
     made = parser()
     options = made.parse_args(argv)
-    words = options.command[1:] if options.command[:1] == ["--"] else options.command
-    if not words:
-        made.error("which program? (gompy record [options] PROG [ARG...])")
+    words = program_words(made, options.command)
     output = options.output or f"{os.path.basename(words[0])}.recording"
-    try:
-        return record(words, options, output)
-    except RunError as error:
-        return complain(str(error), error.status)
-    except UserError as error:
-        return complain(str(error), EXIT_USAGE)
-    except OSError as error:
-        return complain(f"{error.filename or output}: {error.strerror}", EXIT_USAGE)
+    return attempt("record", lambda: record(words, options, output), output)
 
 
-def complain(text: str, status: int) -> int:
+def complain(name: str, text: str, status: int) -> int:
     """One line; the status."""
-    print(f"gompy record: error: {one_line(text)}", file=sys.stderr)
+    print(f"gompy {name}: error: {one_line(text)}", file=sys.stderr)
     return status
 
 

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from gompy import UserError
+from gompy.cli.arguments import command_parser
 from gompy.tools.toolmain import one_line
 
 if TYPE_CHECKING:
@@ -31,11 +32,10 @@ exit status: 0 as recorded; 1 something differs; 2 a region could not be run, or
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    made = argparse.ArgumentParser(
-        prog="gompy replay",
-        description="Run the regions of a recording again and compare the memory after them.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    made = command_parser(
+        "replay",
+        "Run the regions of a recording again and compare the memory after them.",
+        EXAMPLES,
         allow_abbrev=False,
     )
     made.add_argument("file", metavar="FILE", help="what gompy record has written")

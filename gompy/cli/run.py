@@ -12,7 +12,7 @@ import sys
 from typing import Final
 
 from gompy.abi import targets
-from gompy.cli.arguments import command_parser
+from gompy.cli.arguments import add_program, command_parser, program_words
 from gompy.cli.run_program import Program, RunError, look_at
 from gompy.driver import paths
 from gompy.tools.toolmain import one_line
@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--info", action="store_true", help="tell at exit which regions ran where, and why")
     parser.add_argument("--under", metavar="CMD", help="gdb, or a command for the emulated MIC's process")
     parser.add_argument("--any", action="store_true", help="run a program that has no regions itself, such as python3")
-    parser.add_argument("command", metavar="PROG", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    add_program(parser)
     return parser
 
 
@@ -87,10 +87,7 @@ def main(argv: list[str]) -> int:
     parser = _parser()
     # `--check PROG` has no WHAT: an optional value of argparse would take the program for it.
     options = parser.parse_args(["--check=1" if word == "--check" else word for word in _ours(argv)])
-    words = argv[len(_ours(argv)) :]
-    words = words[1:] if words[:1] == ["--"] else words
-    if not words:
-        parser.error("which program? (gompy run [options] PROG [ARG...])")
+    words = program_words(parser, argv[len(_ours(argv)) :])
     if options.show_maps and (options.check or options.under):
         parser.error("--show-maps goes with neither --check nor --under")
     if options.device == "host" and options.mandatory:
