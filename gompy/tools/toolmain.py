@@ -58,6 +58,11 @@ def one_line(text: str) -> str:
     return "".join(char if char.isprintable() or "\udc80" <= char <= "\udcff" else repr(char)[1:-1] for char in text)
 
 
+def is_told(error: Exception) -> bool:
+    """Whether an error is the user's matter or the machine's; else it is a bug of ours."""
+    return isinstance(error, (UserError, OSError)) or out_of_memory(error)
+
+
 def described(error: Exception) -> str:
     """What went wrong, in one line."""
     if out_of_memory(error):
@@ -114,11 +119,9 @@ def _attempt(program: str, work: Callable[[list[str]], int]) -> int:
         return 2
     except BrokenPipeError:
         return 1
-    except (UserError, OSError, MemoryError) as error:
-        sys.stderr.write(f"{program}: error: {described(error)}\n")
     except Exception as error:
-        if out_of_memory(error):
-            sys.stderr.write(f"{program}: error: out of memory\n")
+        if is_told(error):
+            sys.stderr.write(f"{program}: error: {described(error)}\n")
         else:
             internal(program)
     return 1
@@ -158,11 +161,9 @@ def toolmain(program: str, module: str, function: str) -> NoReturn:
             work = getattr(__import__(module, fromlist=[function]), function)
             work(expand(sys.argv[1:]), temps)
             status = 0
-        except (UserError, OSError, MemoryError) as error:
-            sys.stderr.write(f"{program}: fatal error: {described(error)}\ncompilation terminated.\n")
         except Exception as error:
-            if out_of_memory(error):
-                sys.stderr.write(f"{program}: fatal error: out of memory\ncompilation terminated.\n")
+            if is_told(error):
+                sys.stderr.write(f"{program}: fatal error: {described(error)}\ncompilation terminated.\n")
             else:
                 internal(program)
         hold_signals()
