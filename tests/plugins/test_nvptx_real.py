@@ -90,6 +90,16 @@ def test_an_error_that_stays_is_told_once(tools: Tools, loop: Path, driver: Path
     assert ran.err.count(" error: ") == 1
 
 
+def test_an_error_of_a_wait_is_told_once(tools: Tools, driver: Path, tmp_path: Path) -> None:
+    """Whatever its number (here a GPU's compiler that is missing): it is that of the work that was waited for."""
+    tools.write("queues.c", QUEUES)
+    tools.ok("gompcc", "-fopenacc", "-foffload=nvptx-none", "queues.c", "-o", "queues")
+    failing = {"FAKE_FAIL": "cuStreamSynchronize=221", "FAKE_LATER": "221"}
+    ran = Ran(tools, driver, tmp_path / "log", tools.work / "queues", GOMPY_PLUGINS="nvptx", **failing)
+    assert ran.status == 1 and ran.err.count("cuStreamSynchronize error: ") == 1
+    assert ran.err.count(" error: ") == 1
+
+
 def test_a_driver_that_is_taken_down_is_no_failure(tools: Tools, loop: Path, driver: Path, tmp_path: Path) -> None:
     """CUDA_ERROR_DEINITIALIZED where devices are finalised."""
     ran = Ran(tools, driver, tmp_path / "log", loop, "1", FAKE_FAIL="cuMemFree_v2=4", FAKE_LATER="4")

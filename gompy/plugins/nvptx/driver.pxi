@@ -14,7 +14,7 @@ cdef bint driver_announced
 cdef char driver_reason[TEXT]  # why the machine's own driver is not used
 cdef bint driver_broken  # there is one, and it says that something is wrong with it
 cdef char driver_version_text[30]
-cdef bint context_lost  # an error has been told that every later call repeats
+cdef CUresult context_lost  # an error that has been told and that every later call repeats; 0: none
 cdef pthread_mutex_t driver_lock  # zeros are PTHREAD_MUTEX_INITIALIZER
 cdef pid_t driver_process  # the process that has initialised it: a driver does not survive fork
 
@@ -37,13 +37,15 @@ cdef const char *error_name(CUresult rc, char *room) noexcept nogil:
 
 
 cdef bint call_failed(CUresult rc, const char *what) noexcept nogil:
-    """Tell of an error, if there is one; whether there is."""
+    """Tell of an error, if there is one and it is not what a lost context repeats; whether there is one."""
     global context_lost
     cdef char room[TEXT]
     if rc == CUDA_SUCCESS:
         return False
+    if rc == context_lost:
+        return True
     if cuda_is_sticky(rc):
-        context_lost = True
+        context_lost = rc
     GOMP_PLUGIN_error(b"%s error: %s (%s)", what, error_text(rc), error_name(rc, room))
     return True
 
@@ -54,8 +56,20 @@ cdef void must_succeed(CUresult rc, const char *what) noexcept nogil:
     cdef char room[TEXT]
     if rc != CUDA_SUCCESS:
         if cuda_is_sticky(rc):
-            context_lost = True
+            context_lost = rc
         GOMP_PLUGIN_fatal(b"%s error: %s (%s)", what, error_text(rc), error_name(rc, room))
+
+
+cdef bint wait_failed(CUresult rc, const char *what) noexcept nogil:
+    """Tell of a wait's error, if there is one; whether there is.
+
+    It is that of the work that was waited for, whatever its number: every later call repeats it.
+    """
+    global context_lost
+    cdef bint failed = call_failed(rc, what)
+    if failed:
+        context_lost = rc
+    return failed
 
 
 cdef int open_driver(const char *path) noexcept nogil:

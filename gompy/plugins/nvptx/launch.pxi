@@ -28,7 +28,7 @@ cdef void die_of(CUresult rc, const char *what, const Function *f, const Device 
     cdef char name[TEXT]
     cdef char room[TEXT]
     cdef char hint[TEXT]
-    context_lost = True
+    context_lost = rc
     readable_name(f.launch.name, name, sizeof(name))
     hint[0] = 0
     if rc != CUDA_ERROR_LAUNCH_FAILED and d.deep and d.thread_stack and driver_kind == DRIVER_REAL:

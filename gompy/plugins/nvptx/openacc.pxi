@@ -310,7 +310,7 @@ cdef bint delete_queue(Queue *q) noexcept nogil:
 
 
 cdef bint wait_for(Queue *q) noexcept nogil:
-    return enter_context(q.device) and not call_failed(cuda.stream_synchronize(q.stream), b"cuStreamSynchronize")
+    return enter_context(q.device) and not wait_failed(cuda.stream_synchronize(q.stream), b"cuStreamSynchronize")
 
 
 cdef int set_stream(Queue *q, CUstream stream) noexcept nogil:
@@ -334,7 +334,7 @@ cdef int test_queue(Queue *q) noexcept nogil:
     rc = cuda.stream_query(q.stream)
     if rc == CUDA_ERROR_NOT_READY:
         return 0
-    return -1 if call_failed(rc, b"cuStreamQuery") else 1
+    return -1 if wait_failed(rc, b"cuStreamQuery") else 1
 
 
 cdef bint serialize_queues(Queue *first, Queue *then) noexcept nogil:
