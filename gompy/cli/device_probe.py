@@ -13,10 +13,13 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gompy.abi import targets
+from gompy.abi import cuda, gomp, targets
 from gompy.driver import paths
 
-PROBE: Final = r"""
+PROBE: Final = (
+    f"NAME, DRIVER, MEMORY, PROCESSORS = {gomp.GOACC_PROPERTY_NAME}, {gomp.GOACC_PROPERTY_DRIVER}, "
+    f"{gomp.GOACC_PROPERTY_MEMORY}, {cuda.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT}"
+    r"""
 import ctypes, json, os, sys
 runtime = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
 count = runtime.omp_get_num_devices ()
@@ -29,11 +32,11 @@ for number in range (count):
     found = {"number": number, "name": "", "memory": 0, "cores": 0, "version": ""}
     kind = int (sys.argv[2])
     if kind and number < runtime.acc_get_num_devices (kind):
-        found |= {"name": text (kind, number, 0x10001), "version": text (kind, number, 0x10003),
-                  "memory": runtime.acc_get_property (number, kind, 1)}
+        found |= {"name": text (kind, number, NAME), "version": text (kind, number, DRIVER),
+                  "memory": runtime.acc_get_property (number, kind, MEMORY)}
     if sys.argv[3]:
         driver, value = ctypes.CDLL (sys.argv[3]), ctypes.c_int ()
-        if driver.cuInit (0) == 0 and driver.cuDeviceGetAttribute (ctypes.byref (value), 16, number) == 0:
+        if driver.cuInit (0) == 0 and driver.cuDeviceGetAttribute (ctypes.byref (value), PROCESSORS, number) == 0:
             found["cores"] = value.value
     elif kind:
         found["cores"] = len (os.sched_getaffinity (0))
@@ -41,7 +44,8 @@ for number in range (count):
 sys.stdout.flush ()
 print ("\n" + json.dumps (devices))
 """
-"""Property numbers: OpenACC 3.1's acc_device_property_t as GCC has it; 16: CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT."""
+)
+"""The process's program; acc_device_property_t has GCC's numbers of properties."""
 REASONS: Final = ("libgomp: ", "nvptx: no CUDA device: ")
 NAMED: Final = {target.plugin: target for target in (targets.INTELMIC, targets.NVPTX)}
 """Targets whose plugins describe their devices by OpenACC's properties; acc_device_t has GCC's numbers of devices."""

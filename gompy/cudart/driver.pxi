@@ -38,44 +38,33 @@ cdef int open_driver(const char *path) noexcept nogil:
     return count if count < MAX_DEVICES else MAX_DEVICES
 
 
-cdef bint emulated_path(char *path, size_t size) noexcept nogil:
-    """Where the emulated driver lies: in a folder of its own beside this library's."""
-    cdef Dl_info info
-    cdef const char *slash
-    if not dladdr(<const void *> &emulated_path, &info) or info.dli_fname == NULL:
-        return False
-    slash = strrchr(info.dli_fname, c'/')
-    if slash == NULL:
-        return False
-    snprintf(path, size, b"%.*s/../cuda/libcuda.so.1", <int> (slash - info.dli_fname), info.dli_fname)
-    return access(path, F_OK) == 0
-
-
 cdef void choose_driver() noexcept nogil:
     """Do what GOMPY_CUDA says."""
     global driver_devices, driver_answer
     cdef char path[4096]
-    cdef const char *choice = secure_getenv(b"GOMPY_CUDA")
-    cdef bint automatic = choice == NULL or choice[0] == 0 or strcmp(choice, b"auto") == 0
-    cdef bint emulated = not automatic and strcmp(choice, b"emulated") == 0
-    if not automatic and not emulated and strcmp(choice, b"real"):
-        fprintf(stderr, b"libcudart (gompy): error: GOMPY_CUDA=%s is not one of real, emulated, auto\n", choice)
+    cdef int choice = gompy_driver_choice()
+    if choice == GOMPY_DRIVER_UNKNOWN:
+        fprintf(stderr, b"libcudart (gompy): error: GOMPY_CUDA=%s is not one of real, emulated, auto\n",
+                secure_getenv(b"GOMPY_CUDA"))
         driver_answer = cudaErrorInitializationError
         return
-    if not emulated:
+    if choice != GOMPY_DRIVER_EMULATED:
         driver_devices = open_driver(b"libcuda.so.1")
-        if driver_devices or not automatic:
+        if driver_devices or choice == GOMPY_DRIVER_REAL:
             return
-    if not emulated_path(path, sizeof(path)):
-        if emulated:
+    if not gompy_emulated_driver(path, sizeof(path)):
+        if choice == GOMPY_DRIVER_EMULATED:
             fprintf(stderr, b"libcudart (gompy): error: GOMPY_CUDA=emulated, but there is no %s\n",
                     <const char *> path)
             driver_answer = cudaErrorInsufficientDriver
         return
-    if automatic and driver_answer != cudaErrorNoDevice and driver_answer != cudaErrorInsufficientDriver:
+    if (choice == GOMPY_DRIVER_AUTO and driver_answer != cudaErrorNoDevice
+            and driver_answer != cudaErrorInsufficientDriver):
         return  # the machine's driver says that something is wrong with it
     driver_devices = open_driver(path)
-    if driver_devices and automatic:
+    if driver_devices == 0 and choice == GOMPY_DRIVER_EMULATED:
+        fprintf(stderr, b"libcudart (gompy): error: GOMPY_CUDA=emulated: %s\n", <const char *> driver_reason)
+    elif driver_devices and choice == GOMPY_DRIVER_AUTO:
         fprintf(stderr, b"libcudart (gompy): no CUDA device, kernels run on the emulated GPU (GOMPY_CUDA=emulated or "
                         b"real to choose)\n")
 

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint64_t, uintptr_t
 from libc.stdio cimport FILE, fprintf, snprintf, stderr
 from libc.stdlib cimport abort, calloc, free, malloc
-from libc.string cimport memcpy, memset, strcmp, strlen, strrchr
+from libc.string cimport memcpy, memset, strlen
 
 from gompy.native.cuda cimport (
     CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS,
@@ -28,7 +28,15 @@ from gompy.native.cudart cimport (
     cudaMemoryTypeDevice, cudaMemoryTypeHost, cudaMemoryTypeManaged, cudaMemoryTypeUnregistered, cudart_error_name,
     cudart_error_text,
 )
-from gompy.native.dlfcn cimport Dl_info, RTLD_LAZY, dladdr, dlerror, dlopen
+from gompy.native.dlfcn cimport RTLD_LAZY, dlerror, dlopen
+from gompy.native.driver_choice cimport (
+    GOMPY_DRIVER_AUTO,
+    GOMPY_DRIVER_EMULATED,
+    GOMPY_DRIVER_REAL,
+    GOMPY_DRIVER_UNKNOWN,
+    gompy_driver_choice,
+    gompy_emulated_driver,
+)
 from gompy.native.environment cimport secure_getenv
 from gompy.native.limits cimport gompy_limit_hint
 from gompy.native.pthread cimport pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
@@ -169,10 +177,6 @@ cdef extern from "driver_calls.h" nogil:
         call_configuration *calls
     runtime_thread_state runtime_thread
     pthread_mutex_t runtime_lock
-
-cdef extern from "<unistd.h>" nogil:
-    int F_OK
-    int access(const char *path, int mode)
 
 
 cdef inline int note_error(int r) noexcept nogil:

@@ -12,16 +12,13 @@ from abc import ABC, abstractmethod
 from typing import Any, Final
 
 from gompy import UserError
+from gompy.abi import gomp
 from gompy.objects import tables
 from gompy.objects.view import ElfView
 from gompy.replay.recording import Image, Recording, Region
 
 FOLDER: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_native", "lib")
 PAGE: Final = mmap.PAGESIZE
-ACC_NVIDIA: Final = 5
-"""acc_device_nvidia (GCC 12: libgomp/openacc.h)."""
-PROPERTY_MEMORY: Final = 1
-"""GOACC_PROPERTY_MEMORY (GCC 12: gomp-constants.h)."""
 ARENA: Final = 1 << 40
 """What the address of the emulated MIC's memory is a multiple of, where nothing is in its way (device_layout.pxi)."""
 Pairs = list[tuple[int, int]]
@@ -154,7 +151,7 @@ class Plugged(Place):
         if self.calls["get_num_devices"](0) < 1:
             raise UserError(f"there is no device of kind {kind}")
         if openacc and kind == "nvptx":
-            runtime.acc_init(ACC_NVIDIA)  # the plugin wants to know the thread's device
+            runtime.acc_init(gomp.GOMP_DEVICE_NVIDIA_PTX)  # the plugin wants to know the thread's device
         elif not self.calls["init_device"](0):
             raise UserError(f"the device of kind {kind} cannot be made ready")
 
@@ -208,7 +205,7 @@ class Plugged(Place):
         self.calls["free"](0, first)
         base = first & -ARENA
         return first - base < 1 << 20 and all(
-            base <= start and start + size <= base + self.calls["openacc_get_property"](0, PROPERTY_MEMORY)
+            base <= start and start + size <= base + self.calls["openacc_get_property"](0, gomp.GOACC_PROPERTY_MEMORY)
             for start, size in spans
         )
 

@@ -115,8 +115,9 @@ def test_compressed_ptx_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_no_device(program: Path) -> None:
     """The first call says it."""
-    status, out, _ = run(program, GOMPY_CUDA_DEVICES="0")
+    status, out, err = run(program, GOMPY_CUDA_DEVICES="0")
     assert (status, out.partition(": ")[2]) == (1, "cudaErrorNoDevice, not cudaSuccess\n")
+    assert err == "libcudart (gompy): error: GOMPY_CUDA=emulated: no CUDA-capable device is detected\n"
 
 
 def test_a_choice_that_is_none(program: Path) -> None:

@@ -186,14 +186,14 @@ cdef public c_bool GOMP_OFFLOAD_openacc_async_dev2dev(int number, void *to, cons
 cdef public uintptr_t GOMP_OFFLOAD_openacc_get_property(int number, int property) noexcept nogil:
     """Memory and free memory in bytes; name, vendor, driver."""
     cdef mic_device *d = device_of(number)
-    if property == 1:
+    if property == GOACC_PROPERTY_MEMORY:
         return d.size
-    if property == 2:
+    if property == GOACC_PROPERTY_FREE_MEMORY:
         return d.size - d.small.in_use - d.large.in_use
-    if property == 0x10001:
+    if property == GOACC_PROPERTY_NAME:
         return <uintptr_t><const char *>b"intelmic"
-    if property == 0x10002:
+    if property == GOACC_PROPERTY_VENDOR:
         return <uintptr_t><const char *>b"gompy"
-    if property == 0x10003:
+    if property == GOACC_PROPERTY_DRIVER:
         return <uintptr_t><const char *>b"1"
     return 0

@@ -103,19 +103,6 @@ cdef int open_driver(const char *path) noexcept nogil:
     return count
 
 
-cdef bint emulated_path(char *path, size_t size) noexcept nogil:
-    """Where the emulated driver lies: in a folder of its own beside the plugin's.  False if it is not there."""
-    cdef Dl_info info
-    cdef const char *slash
-    if not dladdr(<const void *> &emulated_path, &info) or info.dli_fname == NULL:
-        return False
-    slash = strrchr(info.dli_fname, c'/')
-    if slash == NULL:
-        return False
-    snprintf(path, size, b"%.*s/../cuda/libcuda.so.1", <int> (slash - info.dli_fname), info.dli_fname)
-    return access(path, F_OK) == 0
-
-
 cdef bint kind_wanted() noexcept nogil:
     """Whether the program has code for this kind of device; under another runtime than libgompy nobody can tell."""
     cdef bint (*has_image)(int) noexcept nogil
@@ -127,30 +114,28 @@ cdef void choose_driver() noexcept nogil:
     """Do what GOMPY_CUDA says, once; driver_kind and driver_devices are set afterwards."""
     global driver_kind, driver_devices, driver_process
     cdef char path[4096]
-    cdef const char *choice = secure_getenv(b"GOMPY_CUDA")
-    cdef bint automatic = choice == NULL or choice[0] == 0 or strcmp(choice, b"auto") == 0
-    cdef bint emulated = not automatic and strcmp(choice, b"emulated") == 0
+    cdef int choice = gompy_driver_choice()
     driver_kind = DRIVER_NONE
     driver_process = getpid()
-    if not automatic and not emulated and strcmp(choice, b"real"):
-        GOMP_PLUGIN_error(b"nvptx: GOMPY_CUDA=%s is not one of real, emulated, auto", choice)
+    if choice == GOMPY_DRIVER_UNKNOWN:
+        GOMP_PLUGIN_error(b"nvptx: GOMPY_CUDA=%s is not one of real, emulated, auto", secure_getenv(b"GOMPY_CUDA"))
         return
-    if not emulated:
+    if choice != GOMPY_DRIVER_EMULATED:
         driver_devices = open_driver(b"libcuda.so.1")
         if driver_devices:
             driver_kind = DRIVER_REAL
             return
         GOMP_PLUGIN_debug(0, b"nvptx: no CUDA device: %s\n", <const char *> driver_reason)
-    if emulated or (automatic and kind_wanted()):
-        if not emulated_path(path, sizeof(path)):
-            if emulated:
+    if choice == GOMPY_DRIVER_EMULATED or (choice == GOMPY_DRIVER_AUTO and kind_wanted()):
+        if not gompy_emulated_driver(path, sizeof(path)):
+            if choice == GOMPY_DRIVER_EMULATED:
                 GOMP_PLUGIN_error(b"nvptx: GOMPY_CUDA=emulated, but there is no %s", <const char *> path)
             return
         # With "auto", driver_reason goes on saying why it is not the machine's own.
         driver_devices = open_driver(path)
         if driver_devices:
             driver_kind = DRIVER_EMULATED
-        elif emulated:
+        elif choice == GOMPY_DRIVER_EMULATED:
             GOMP_PLUGIN_error(b"nvptx: GOMPY_CUDA=emulated: %s", <const char *> driver_reason)
 
 
@@ -166,11 +151,10 @@ cdef int count_devices() noexcept nogil:
 cdef void announce_emulation() noexcept nogil:
     """One line, at the first use of an emulated device that nobody asked for by name."""
     global driver_announced
-    cdef const char *choice = secure_getenv(b"GOMPY_CUDA")
     cdef const char *why = b"no CUDA device"
     if driver_broken:
         why = driver_reason
-    if driver_kind == DRIVER_EMULATED and not driver_announced and (choice == NULL or strcmp(choice, b"emulated")):
+    if driver_kind == DRIVER_EMULATED and not driver_announced and gompy_driver_choice() != GOMPY_DRIVER_EMULATED:
         fprintf(stderr, b"libgompy: nvptx: %s, regions run on the emulated GPU (GOMPY_CUDA=emulated or "
                         b"real to choose)\n", why)
     driver_announced = True

@@ -4,16 +4,16 @@ from libc.stdint cimport INT32_MAX, int64_t, intptr_t, uint16_t, uint32_t, uint6
 from libc.errno cimport ENOMEM
 from libc.stdio cimport fprintf, snprintf, stderr
 from libc.stdlib cimport calloc, free, malloc, realloc, strtoul
-from libc.string cimport memset, strchr, strcmp, strlen, strrchr, strstr
+from libc.string cimport memset, strchr, strcmp, strlen, strstr
 from posix.types cimport pid_t
-from posix.unistd cimport F_OK, access, getpid
+from posix.unistd cimport getpid
 
 from gompy.native.pthread cimport (
     pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_trylock,
     pthread_mutex_unlock,
 )
 from gompy.native.dlfcn cimport (
-    Dl_info, RTLD_DEFAULT, RTLD_LAZY, dladdr, dlerror, dlopen, dlsym,
+    RTLD_DEFAULT, RTLD_LAZY, dlerror, dlopen, dlsym,
 )
 from gompy.native.cuda cimport (
     CUDA_ERROR_DEINITIALIZED,
@@ -52,9 +52,21 @@ from gompy.native.cuda cimport (
     CU_STREAM_NON_BLOCKING,
     cuda_is_sticky,
 )
+from gompy.native.driver_choice cimport (
+    GOMPY_DRIVER_AUTO,
+    GOMPY_DRIVER_EMULATED,
+    GOMPY_DRIVER_UNKNOWN,
+    gompy_driver_choice,
+    gompy_emulated_driver,
+)
 from gompy.native.environment cimport secure_getenv
 from gompy.native.limits cimport gompy_limit_hint
 from gompy.native.gomp cimport (
+    GOACC_PROPERTY_DRIVER,
+    GOACC_PROPERTY_FREE_MEMORY,
+    GOACC_PROPERTY_MEMORY,
+    GOACC_PROPERTY_NAME,
+    GOACC_PROPERTY_VENDOR,
     GOMP_DEVICE_NVIDIA_PTX,
     GOMP_OFFLOAD_CAP_OPENACC_200,
     GOMP_OFFLOAD_CAP_OPENMP_400,

@@ -12,11 +12,6 @@ cdef enum:
     WORKER = 1
     VECTOR = 2
     MOST_WIDE_WORKERS = 15  # with a vector of more than one warp: the hardware has 16 barriers a block
-    PROPERTY_MEMORY = 1
-    PROPERTY_FREE_MEMORY = 2
-    PROPERTY_NAME = 0x10001
-    PROPERTY_VENDOR = 0x10002
-    PROPERTY_DRIVER = 0x10003
 
 cdef struct ThreadData:
     # What GOMP_PLUGIN_acc_thread gives back.
@@ -377,16 +372,16 @@ cdef size_t device_property(int n, int property) noexcept nogil:
     if n < 0 or n >= MAX_DEVICES or devices[n] == NULL:
         return 0
     d = devices[n]
-    if property == PROPERTY_MEMORY:
+    if property == GOACC_PROPERTY_MEMORY:
         return 0 if call_failed(cuda.device_memory(&total, d.handle), b"cuDeviceTotalMem") else total
-    if property == PROPERTY_FREE_MEMORY:
+    if property == GOACC_PROPERTY_FREE_MEMORY:
         if not enter_context(d) or call_failed(cuda.mem_info(&free_bytes, &total), b"cuMemGetInfo"):
             return 0
         return free_bytes + d.kept_bytes  # what is kept goes back when it is needed
-    if property == PROPERTY_NAME:
+    if property == GOACC_PROPERTY_NAME:
         return <size_t> <uintptr_t> <char *> d.name
-    if property == PROPERTY_VENDOR:
+    if property == GOACC_PROPERTY_VENDOR:
         return <size_t> <uintptr_t> <const char *> b"Nvidia"
-    if property == PROPERTY_DRIVER:
+    if property == GOACC_PROPERTY_DRIVER:
         return <size_t> <uintptr_t> <char *> driver_version_text
     return 0

@@ -14,6 +14,9 @@ from gompy.native.clock cimport now_ns
 from gompy.native.environment cimport gompy_child_environ, secure_getenv
 from gompy.native.futex cimport FUTEX_PRIVATE_FLAG, gompy_futex_wait, gompy_futex_wake
 from gompy.native.gomp cimport (
+    GOACC_PROPERTY_NAME,
+    GOACC_PROPERTY_STRING_MASK,
+    GOACC_PROPERTY_VENDOR,
     GOMP_DEVICE_INTEL_MIC,
     GOMP_DEVICE_NVIDIA_PTX,
     GOMP_OFFLOAD_CAP_OPENACC_200,

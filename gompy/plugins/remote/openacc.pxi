@@ -81,10 +81,10 @@ cdef public uintptr_t GOMP_OFFLOAD_openacc_get_property(int number, int property
     cdef uint64_t word = <uint64_t>property
     cdef uint32_t status
     cdef RemoteDevice *d
-    if property & 0x10000:
-        if property == 0x10001:
+    if property & GOACC_PROPERTY_STRING_MASK:
+        if property == GOACC_PROPERTY_NAME:
             return <uintptr_t><const char *>b"remote"
-        return <uintptr_t><const char *>b"gompy" if property == 0x10002 else <uintptr_t><const char *>b"1"
+        return <uintptr_t><const char *>b"gompy" if property == GOACC_PROPERTY_VENDOR else <uintptr_t><const char *>b"1"
     if number < 0 or number >= num_devices:
         return 0
     d = remote_devices[number]

@@ -206,14 +206,14 @@ cdef public size_t acc_get_property(int number, int type, int property) noexcept
     """A number that describes a device; 0 if the property is a text or not known."""
     if type != ACC_DEVICE_CURRENT:
         acc_check_type(type)
-    return 0 if property & ACC_PROPERTY_STRING_MASK else acc_property(number, type, property)
+    return 0 if property & GOACC_PROPERTY_STRING_MASK else acc_property(number, type, property)
 
 
 cdef public const char *acc_get_property_string(int number, int type, int property) noexcept nogil:
     """A text that describes a device; NULL if the property is a number or not known."""
     if type != ACC_DEVICE_CURRENT:
         acc_check_type(type)
-    return <const char *> acc_property(number, type, property) if property & ACC_PROPERTY_STRING_MASK else NULL
+    return <const char *> acc_property(number, type, property) if property & GOACC_PROPERTY_STRING_MASK else NULL
 
 
 cdef public int acc_on_device(int type) noexcept nogil:

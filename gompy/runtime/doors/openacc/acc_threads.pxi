@@ -36,11 +36,11 @@ cdef GoaccThread *acc_active_thread() noexcept nogil:
 # -----------------------------------------------------------------------------------------------------
 
 cdef uintptr_t host_property(int n, int property) noexcept nogil:
-    if property == ACC_PROPERTY_NAME:
+    if property == GOACC_PROPERTY_NAME:
         return <uintptr_t> <const char *> b"GOMP"
-    if property == ACC_PROPERTY_VENDOR:
+    if property == GOACC_PROPERTY_VENDOR:
         return <uintptr_t> <const char *> b"GNU"
-    if property == ACC_PROPERTY_DRIVER:
+    if property == GOACC_PROPERTY_DRIVER:
         return <uintptr_t> <const char *> b"1.0"
     return 0
 

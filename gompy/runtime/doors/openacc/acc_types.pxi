@@ -24,12 +24,6 @@ cdef enum:
     ACC_ASYNC_NOVAL = -1
     ACC_ASYNC_SYNC = -2
 
-    # --- acc_device_property_t ---
-    ACC_PROPERTY_STRING_MASK = 0x10000
-    ACC_PROPERTY_NAME = 0x10001
-    ACC_PROPERTY_VENDOR = 0x10002
-    ACC_PROPERTY_DRIVER = 0x10003
-
     # --- flags of the constructs, inverted in the call ---
     GOACC_FLAG_HOST_FALLBACK = 1  # an if clause says no
     GOACC_FLAG_LOCAL_DEVICE = 2  # a self clause says yes (GCC 14)
