@@ -15,35 +15,14 @@ from gompy import UserError
 from gompy.abi import gomp
 from gompy.objects import tables
 from gompy.objects.view import ElfView
+from gompy.plugins.compiled import Pair, load_runtime, open_plugin
 from gompy.replay.recording import Image, Recording, Region
 
-FOLDER: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_native", "lib")
 PAGE: Final = mmap.PAGESIZE
 ARENA: Final = 1 << 40
 """What the address of the emulated MIC's memory is a multiple of, where nothing is in its way (device_layout.pxi)."""
 Pairs = list[tuple[int, int]]
 p, n, i = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
-CALLS: Final = (
-    ("version", ctypes.c_uint),
-    ("get_num_devices", i, ctypes.c_uint),
-    ("init_device", ctypes.c_bool, i),
-    ("fini_device", ctypes.c_bool, i),
-    ("load_image", i, i, ctypes.c_uint, p, p, p, p),
-    ("alloc", p, i, n),
-    ("free", ctypes.c_bool, i, p),
-    ("host2dev", ctypes.c_bool, i, p, p, n),
-    ("dev2host", ctypes.c_bool, i, p, p, n),
-    ("run", None, i, p, p, p),
-    ("openacc_get_property", n, i, i),
-    ("openacc_exec", None, p, n, p, p, p, p),
-)
-"""Functions of a plugin (GCC 12: libgomp-plugin.h): name, result, arguments."""
-
-
-class Pair(ctypes.Structure):
-    """struct addr_pair."""
-
-    _fields_ = [("start", ctypes.c_size_t), ("end", ctypes.c_size_t)]
 
 
 class PtxFunction(ctypes.Structure):
@@ -138,14 +117,8 @@ class Plugged(Place):
         self.kind = kind
         self.keep: list[Any] = []
         self.blocks: list[int] = []
-        runtime = ctypes.CDLL(os.path.join(FOLDER, "libgompy.so.1"), ctypes.RTLD_GLOBAL)
-        plugin = ctypes.CDLL(os.path.join(FOLDER, f"libgomp-plugin-{kind}.so.1"))
-        self.calls: dict[str, Any] = {}
-        for name, result, *arguments in CALLS:
-            function = getattr(plugin, f"GOMP_OFFLOAD_{name}")
-            function.restype, function.argtypes = result, arguments
-            self.calls[name] = function
-        self.calls["version"]()
+        runtime = load_runtime()
+        self.calls = open_plugin(kind)
         if kind == "nvptx" and os.environ.get("GOMPY_CUDA", "auto") in ("", "auto") and not has_gpu():
             os.environ["GOMPY_CUDA"] = "emulated"  # the plugin looks for a program that has code for it
         if self.calls["get_num_devices"](0) < 1:
