@@ -1,6 +1,6 @@
-"""``gompy device serve``: serve a device of this machine to programs on others.
+"""``gompy device serve``: serve a device to programs on other machines; ``gompy device swap``: change a program's.
 
-Exit status: 0 ended by a signal; 1 it can't serve; 2 usage.
+Exit status of serve: 0 ended by a signal; 1 it can't serve; 2 usage.  Of swap: 0 done; 1 it can't be; 2 usage.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ import argparse
 import sys
 from typing import Final
 
+from gompy import UserError
 from gompy.cli.arguments import command_parser
+from gompy.tools.toolmain import one_line
 
 EXAMPLES: Final = """\
 examples:
@@ -22,26 +24,61 @@ On the other machine, with the same token in a file that only its owner reads:
 Who knows the token runs code as you.  The connection is not encrypted: use it on a network that you trust, or
 through ssh -L.
 exit status: 0 ended by a signal; 1 it can't serve; 2 usage"""
+SWAP_EXAMPLES: Final = """\
+examples:
+  GOMPY_PLUGINS=python GOMPY_PYTHON_DEVICE=gompy.virtual:Swap ./program &
+  gompy device swap $! 0 memory
+  gompy device swap $! 0 remote:0
+
+backends: intelmic (an emulated MIC), remote:N (the N-th of GOMPY_REMOTE in the program's environment), memory (the
+program's own process)
+exit status: 0 done; 1 it can't be done, and the program goes on as before; 2 usage"""
 
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
-    parser = command_parser(
-        "device", "Serve a device of this machine to programs on others, each of which gets one of its own.", EXAMPLES
-    )
-    parser.add_argument("action", choices=["serve"], metavar="serve", help="the only action")
+    made = command_parser("device", "Serve a device to programs on other machines, or change a program's.", "")
+    commands = made.add_subparsers(dest="action", metavar="serve|swap", required=True)
+    form = argparse.RawDescriptionHelpFormatter
+    text = "serve a device of this machine to programs on others, each of which gets one of its own"
+    parser = commands.add_parser("serve", help=text, epilog=EXAMPLES, formatter_class=form)
     parser.add_argument("--port", type=int, required=True, metavar="N", help="TCP port; 0: any that is free")
     parser.add_argument("--token-file", required=True, metavar="F", help="the token's file; made if it is not there")
     parser.add_argument("--bind", default="127.0.0.1", metavar="ADDR", help="the address to listen at (127.0.0.1)")
     parser.add_argument("--device", default="intelmic", choices=["intelmic", "nvptx"], help="its kind (intelmic)")
     parser.add_argument("--port-file", metavar="FILE", help="write the port's number there once it listens")
     parser.add_argument("--tls", action="store_true", help="not implemented")
-    return parser
+    text = "have a running program go on with another device behind the same number; its data moves"
+    parser = commands.add_parser("swap", help=text, epilog=SWAP_EXAMPLES, formatter_class=form)
+    parser.add_argument("pid", type=int, metavar="PID", help="the program's process")
+    parser.add_argument("number", type=int, metavar="DEVICE", help="the device's number in the program: 0")
+    parser.add_argument("backend", metavar="BACKEND", help="what it runs on from now on")
+    return made
 
 
 def main(argv: list[str]) -> int:
     """Run the command with its arguments (without ``gompy device``); the exit status."""
     options = parser().parse_args(argv)
+    return swap(options) if options.action == "swap" else serve_device(options)
+
+
+def swap(options: argparse.Namespace) -> int:
+    """Have a program change its device."""
+    from gompy.virtual.control import ask_swap
+
+    if options.number:
+        print(f"gompy device: error: device {options.number}: only device 0 can be changed", file=sys.stderr)
+        return 1
+    try:
+        print(ask_swap(options.pid, options.backend))
+    except UserError as error:
+        print(f"gompy device: error: {one_line(str(error))}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def serve_device(options: argparse.Namespace) -> int:
+    """Serve until a signal ends it."""
     from gompy.remote import serve
 
     if not 0 <= options.port <= 65535:

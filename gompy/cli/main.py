@@ -20,7 +20,7 @@ COMMANDS = {
     "regions": "what the compiler knew of each region (gompcc --save-regions), checked against a program",
     "images": "list, take out, replace or remove the device images of a program or library",
     "devices": "the devices that regions may run on, and why others are absent",
-    "device": "serve a device of this machine to programs on others",
+    "device": "serve a device to programs on other machines; change the device of a running program",
     "env": "every environment variable that is read, with its value and its meaning",
     "man": "the manual page of a command",
     "completion": "the script by which a shell completes gompy's words: bash, zsh or fish",

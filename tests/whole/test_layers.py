@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "lto_wrapper": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "mkoffload"},
     "gompy.regions": {"gompy", "gompy.abi", "gompy.objects"},
     "gompy.driver": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.regions"},
-    "gompy.virtual": {"gompy.objects", "gompy.plugins"},
+    "gompy.virtual": {"gompy", "gompy.abi", "gompy.objects", "gompy.plugins"},
     "gompy.opencl": {"gompy", "gompy.regions", "gompy.plugins", "gompy.virtual"},
     "gompy.remote": set[str](),
     "gompy.accel": {"gompy", "gompy.objects", "gompy.tools", "gompy.driver"},
@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "gompy.replay": {"gompy", "gompy.abi", "gompy.objects", "gompy.check", "gompy.plugins"},
     "gompy.cli": {
         *("gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.driver", "gompy.accel", "gompy.check"),
-        *("gompy.regions", "gompy.opencl", "gompy.remote", "gompy.replay", "gompy.cudart"),
+        *("gompy.regions", "gompy.opencl", "gompy.remote", "gompy.replay", "gompy.cudart", "gompy.virtual"),
     },
     "gompy.notebook": {"gompy", "gompy.cli"},
     "testsuite": {"gompy.dg", "gompy.driver"},

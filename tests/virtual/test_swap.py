@@ -1,0 +1,243 @@
+"""A device that is changed while a program runs: its data moves, and the results stay bit for bit."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from driver_tools import ROOT, Tools, has_all
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gompy.virtual.window import Window
+
+PLUGIN = ROOT / "gompy" / "_native" / "lib" / "libgomp-plugin-python.so.1"
+has_plugin = pytest.mark.skipif(not PLUGIN.exists(), reason="the python plugin is not built: no libpython")
+STEPS = 40
+POLICY = f"""\
+import random
+
+class Often:
+    def __init__(self):
+        self.dice, self.left = random.Random(7), {STEPS}
+
+    def after(self, region, backend, seconds):
+        assert region.startswith("main._omp_fn.") and seconds > 0
+        self.left -= 1
+        if self.left >= 0:
+            return self.dice.choice(NAMES)  # the one that it has: nothing is done
+"""
+VARIABLE = r"""
+#include <stdio.h>
+int a = 5;
+#pragma omp declare target to (a)
+int main (void)
+{
+  for (int i = 0; i < 3; i++)
+    {
+#pragma omp target
+      a++;
+    }
+#pragma omp target update from (a)
+  printf ("%d\n", a);
+}
+"""
+THREADS = r"""
+#include <stdio.h>
+int main (void)
+{
+  int wrong = 0;
+#pragma omp parallel num_threads (4) reduction (+: wrong)
+  for (int i = 0; i < 20; i++)
+    {
+      int x[64], y = i;
+      for (int k = 0; k < 64; k++)
+        x[k] = k;
+#pragma omp target map(tofrom: x)
+      for (int k = 0; k < 64; k++)
+        x[k] += y;
+      for (int k = 0; k < 64; k++)
+        wrong += x[k] != k + y;
+    }
+  printf ("%d wrong\n", wrong);
+}
+"""
+
+
+@pytest.fixture
+def tools(bin_folder: Path, tmp_path: Path) -> Tools:
+    """The commands; programs run on the device that can be changed."""
+    tools = Tools(bin_folder, tmp_path)
+    tools.env |= {
+        "GOMPY_PLUGINS": "python",
+        "GOMPY_PYTHON_DEVICE": "gompy.virtual:Swap",
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}",
+        "GOMPY_SWAP_MEMORY": "64M",
+        "GOMPY_STATS": "1",
+    }
+    return tools
+
+
+def build(tools: Tools, name: str, text: str) -> None:
+    """Compile a program."""
+    tools.write(f"{name}.c", text)
+    tools.ok("gompcc", "-O1", "-fopenmp", f"{name}.c", "-o", name)
+
+
+def relax(tools: Tools) -> str:
+    """The program of the page, and what it prints on the host."""
+    build(tools, "relax", (ROOT / "docs" / "programs" / "relax.c").read_text())
+    return tools.run("./relax", "50", env={"OMP_TARGET_OFFLOAD": "disabled"}).stdout
+
+
+@has_all
+@has_plugin
+@pytest.mark.parametrize("start", ["intelmic", "memory"])
+def test_random_changes_give_equal_bits(tools: Tools, tmp_path: Path, start: str) -> None:
+    """Pointers in mapped data stay right: every backend has its memory at the same addresses."""
+    wanted = relax(tools)
+    (tmp_path / "often.py").write_text(f'NAMES = ("intelmic", "memory")\n{POLICY}')
+    done = tools.run("./relax", "50", env={"GOMPY_SWAP_POLICY": "often:Often", "GOMPY_SWAP_START": start})
+    assert (done.returncode, done.stdout) == (0, wanted), done.stderr
+    assert int(done.stderr.partition("gompy: swap: changed ")[2].split()[0]) > STEPS // 4
+    assert all(f"main._omp_fn.{n}: {name}, " in done.stderr for n in (0, 2) for name in ("intelmic", "memory"))
+    assert "libgompy: regions: 100 on device 0 (swap), 0 on the host" in done.stderr
+
+
+@has_all
+@has_plugin
+def test_changes_to_another_machine(tools: Tools, tmp_path: Path) -> None:
+    """Of three backends one is a server's device; its end is told while another is used, and the program goes on."""
+    wanted = relax(tools)
+    words = [tools.bin / "gompy", "device", "serve", "--port", "0", "--token-file", "token", "--port-file", "port"]
+    with subprocess.Popen(words, cwd=tmp_path, env=tools.env, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            until = time.monotonic() + 60
+            while not (tmp_path / "port").exists() or not (tmp_path / "port").read_text():
+                assert time.monotonic() < until and server.poll() is None
+                time.sleep(0.02)
+            remote = {
+                "GOMPY_REMOTE": f"127.0.0.1:{(tmp_path / 'port').read_text().strip()}",
+                "GOMPY_REMOTE_TOKEN_FILE": "token",
+                "GOMPY_SWAP_POLICY": "often:Often",
+            }
+            (tmp_path / "often.py").write_text(f'NAMES = ("intelmic", "remote:0", "memory")\n{POLICY}')
+            done = tools.run("./relax", "50", env=remote)
+            assert (done.returncode, done.stdout) == (0, wanted), done.stderr
+            assert "main._omp_fn.0: remote:0, " in done.stderr
+        finally:
+            server.kill()
+    (tmp_path / "often.py").write_text(f'NAMES = ("intelmic", "remote:0")\n{POLICY}')
+    done = tools.run("./relax", "50", env=remote)
+    assert (done.returncode, done.stdout) == (0, wanted), done.stderr
+    assert "gompy: swap: changed 0 times\n" in done.stderr
+    assert "gompy: swap: remote:0: there is no such device; the plugin has 0\n" in done.stderr
+
+
+@has_all
+@has_plugin
+def test_a_watched_file_and_the_command(tools: Tools, tmp_path: Path) -> None:
+    """From outside: the command tells what moved, or why nothing did; the file needs no command."""
+    relax(tools)
+    env = tools.env | {"GOMPY_SWAP": "wanted"}
+    words, pipe = [tmp_path / "relax", "1000"], subprocess.PIPE
+    with subprocess.Popen(words, cwd=tmp_path, env=env, stdin=pipe, stdout=pipe, stderr=pipe) as program:
+        try:
+            until = time.monotonic() + 60
+            while True:
+                done = tools.run("gompy", "device", "swap", str(program.pid), "0", "memory")
+                if done.returncode == 0:
+                    break
+                assert "has no device that can be changed" in done.stderr and time.monotonic() < until
+            assert done.stdout.startswith("intelmic -> memory: ") and " blocks, " in done.stdout
+            done = tools.run("gompy", "device", "swap", str(program.pid), "0", "nothing")
+            assert (done.returncode, done.stdout) == (1, "")
+            there = "there are memory, intelmic, remote:N"
+            assert done.stderr == f"gompy device: error: nothing: there is no such backend; {there}\n"
+            done = tools.run("gompy", "device", "swap", str(program.pid), "1", "memory")
+            assert done.stderr == "gompy device: error: device 1: only device 0 can be changed\n"
+            (tmp_path / "wanted").write_text("intelmic\n")
+            assert program.stdin is not None
+            program.stdin.write(b"\n")
+            program.stdin.flush()
+            while True:  # the file's change is noticed at the next region
+                done = tools.run("gompy", "device", "swap", str(program.pid), "0", "intelmic")
+                assert done.returncode == 0 and time.monotonic() < until, done.stderr
+                if done.stdout.startswith("intelmic -> intelmic: "):
+                    break
+        finally:
+            program.kill()
+
+
+@has_all
+@has_plugin
+def test_what_cannot_be_changed(tools: Tools, tmp_path: Path) -> None:
+    """Variables of an image have addresses of their own: the change is refused, and the program is right."""
+    build(tools, "variable", VARIABLE)
+    (tmp_path / "often.py").write_text(f'NAMES = ("intelmic", "memory")\n{POLICY}')
+    done = tools.run("./variable", env={"GOMPY_SWAP_POLICY": "often:Often"})
+    assert (done.returncode, done.stdout) == (0, "8\n"), done.stderr
+    line = "gompy: swap: the program has 'declare target' variables: changing its device is not implemented"
+    assert line in done.stderr.splitlines()
+
+
+@has_all
+@has_plugin
+def test_threads(tools: Tools, tmp_path: Path) -> None:
+    """A change waits for the regions that run, and they for it."""
+    build(tools, "threads", THREADS)
+    (tmp_path / "often.py").write_text(f'NAMES = ("intelmic", "memory")\n{POLICY}')
+    done = tools.run("./threads", env={"GOMPY_SWAP_POLICY": "often:Often"})
+    assert (done.returncode, done.stdout) == (0, "0 wrong\n"), done.stderr
+
+
+@has_all
+@has_plugin
+@pytest.mark.parametrize(
+    "name, value, message",
+    [
+        ("GOMPY_SWAP_MEMORY", "much", "GOMPY_SWAP_MEMORY=much is not a number of bytes, with K, M or G"),
+        ("GOMPY_SWAP_START", "gpu", "gpu: there is no such backend; there are memory, intelmic, remote:N"),
+        ("GOMPY_SWAP_POLICY", "nosuch:Policy", "GOMPY_SWAP_POLICY=nosuch:Policy: No module named 'nosuch'"),
+    ],
+)
+def test_settings_that_are_wrong(tools: Tools, name: str, value: str, message: str) -> None:
+    """One line, and the host does the work."""
+    wanted = relax(tools)
+    done = tools.run("./relax", "50", env={name: value})
+    assert done.stdout == wanted
+    assert message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_nobody_listens(bin_folder: Path, tmp_path: Path) -> None:
+    """A process without such a device."""
+    done = Tools(bin_folder, tmp_path).run("gompy", "device", "swap", str(os.getpid()), "0", "memory")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"gompy device: error: process {os.getpid()} has no device that can be changed (")
+
+
+@given(st.lists(st.one_of(st.integers(0, 5000), st.integers(-40, -1)), max_size=80))
+def test_blocks_of_the_window(steps: list[int]) -> None:
+    """Blocks are apart, aligned and inside; all of it is free again in the end."""
+    window, live = Window(1 << 20, 1 << 16), {}
+    for step in steps:
+        if step >= 0:
+            try:
+                live[window.alloc(step)] = step
+            except MemoryError:
+                assert sum(end - start for start, end in window.free_parts) < (1 << 16) - sum(live.values())
+        elif live:
+            address = sorted(live)[step % len(live)]
+            window.free(address)
+            del live[address]
+        assert window.blocks == live
+        ends = sorted((address, address + max(size, 1)) for address, size in live.items())
+        assert all(address % 64 == 0 and address >= 1 << 20 and end <= (1 << 20) + (1 << 16) for address, end in ends)
+        assert all(one[1] <= two[0] for one, two in itertools.pairwise(ends))
+    for address in live:
+        window.free(address)
+    assert window.free_parts == [(1 << 20, (1 << 20) + (1 << 16))]
