@@ -8,7 +8,7 @@ NATIVE  := gompy/_native/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.h' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-faults check-matrix check-installs deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
+.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-faults check-matrix check-installs check-newcomer deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
 
 all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
 
@@ -99,8 +99,14 @@ check-matrix:  ## make run and the samples in fresh trees of other Debian releas
 	@sh .ci/packages matrix
 	@$(PYTHON) testsuite/matrix/run.py $(if $(MIRROR),--mirror $(MIRROR)) $(MATRIX)
 
-check-installs: all  ## every way to install: two equal wheels, pip, pipx, uv, moved, read-only; pip may fetch
+# WAYS=wheel,read-only: some of them.
+check-installs: all  ## every way to install: two equal wheels, auditwheel, pip, pipx, uv, Pythons, trees; pip may fetch
 	@$(BIN)/python testsuite/installs/run.py $(if $(WAYS),--ways $(WAYS))
+
+# NEWCOMER="--system trixie": one of the systems.
+check-newcomer:  ## docs/start.md typed line by line in fresh trees of Debian 12 and 13, with times, as root
+	@sh .ci/packages matrix
+	@$(PYTHON) testsuite/installs/newcomer.py $(NEWCOMER)
 
 deb: all  ## a Debian package for this release, in build/deb; pip may fetch what it brings along
 	@sh .ci/packages deb

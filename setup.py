@@ -22,6 +22,7 @@ from distutils.command.install_data import install_data
 from pathlib import Path
 
 from setuptools import Command, Distribution, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
@@ -524,6 +525,20 @@ class InstallData(install_data):
         super().run()
 
 
+class Wheel(bdist_wheel):
+    """A wheel whose name says which glibc it needs, unless --plat-name says something else."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        """As setuptools has it, for manylinux."""
+        python, abi, platform = super().get_tag()
+        if not self.plat_name_supplied:
+            sys.path.insert(0, str(ROOT))
+            from gompy.native import wheel_tag
+
+            platform = wheel_tag.manylinux(platform, Path(self.get_finalized_command("build").build_lib))
+        return python, abi, platform
+
+
 class BinaryDistribution(Distribution):
     """A distribution with compiled parts, so that the wheel gets a platform tag."""
 
@@ -535,6 +550,7 @@ class BinaryDistribution(Distribution):
 setup(
     distclass=BinaryDistribution,
     cmdclass={
+        "bdist_wheel": Wheel,
         "build_native": BuildNative,
         "build_py": BuildPy,
         "build_scripts": BuildScripts,

@@ -37,6 +37,7 @@ NEEDS = {
 """What a command needs, by a word in it."""
 
 NOT_RUN: dict[tuple[str, str], str] = {
+    ("start.md", "1. Install"): "make check-newcomer types it in a fresh system: minutes, and the network",
     ("testsuite.md", "Other systems"): "makes a tree of another release: minutes, and the network",
 }
 """Sections whose commands are not run, and why."""

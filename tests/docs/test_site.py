@@ -29,3 +29,10 @@ def test_the_site(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
     assert (tmp_path / "site" / "search" / "search_index.json").exists()
     assert 'href="README.html"' in (tmp_path / "site" / "index.html").read_text()
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    """A reader of the site finds a page there or not at all."""
+    named = set(re.findall(r"[\w/-]+\.md", CONFIG.read_text().partition("\nnav:")[2]))
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert pages - named == set()

