@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,13 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Any, config: Any, **_: Any) -> Any:
-    """Add the pages beside docs/, as if they lay in it."""
+    """Add the pages beside docs/, as if they lay in it, and the one that is made of docstrings."""
     from mkdocs.structure.files import File
 
+    sys.path.insert(0, str(Path(__file__).parent))
+    import reference
+
+    files.append(File.generated(config, reference.PAGE, content=reference.page()))
     for name in BESIDE:
         if (ROOT / name).exists():
             file = File.generated(config, name, content=(ROOT / name).read_text(encoding="utf-8"))

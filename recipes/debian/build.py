@@ -52,7 +52,7 @@ find /{HOME}/lib -depth -type d -name __pycache__ -exec rm -r {{}} +
 }
 RELATIONS = f"""\
 Depends: {PYTHON}, gcc, libc6-dev, libgomp1, {{libraries}}
-Recommends: g++, gfortran, gcc-12-offload-nvptx
+Recommends: g++, gfortran, gcc-offload-nvptx
 Suggests: gdb, clang
 """
 

