@@ -135,7 +135,14 @@ PRODUCTS = (
         ("ptx_*",),
         ("-ldl", "-lpthread", "-lm", "-Wl,-z,nodelete"),
     ),
-    Product("gompy/cuda/libcuda.pyx", "cuda/libcuda.so.1", "shared", ("cu*", "gompy_*"), CUDA_LIBS),
+    Product(
+        "gompy/cuda/libcuda.pyx",
+        "cuda/libcuda.so.1",
+        "shared",
+        ("cu*", "gompy_*"),
+        CUDA_LIBS,
+        units=("gompy/cuda/calls.pyx",),
+    ),
     Product(
         "gompy/cudart/libcudart.pyx",
         "cudart/libcudart.so.12",

@@ -7,6 +7,18 @@ cdef void settle_before_free(uint64_t address) noexcept nogil:
         wait_for_context(c)
 
 
+cdef int enter_free(uint64_t address) noexcept nogil:
+    """What freeing begins with: the current context, or, in a thread without one, the memory's.  Programs free in
+    destructors that run after their context was popped."""
+    cdef context *c
+    cdef int r = current_context(&c)
+    if r == CUDA_ERROR_INVALID_CONTEXT:
+        c = context_of_memory(address)
+        if c != NULL:
+            r = c.failure
+    return r
+
+
 cdef public int cuMemAlloc_v2(CUdeviceptr *to, size_t size) noexcept nogil:
     """Device memory, aligned to 512 bytes."""
     cdef context *c
@@ -57,8 +69,7 @@ cdef public int cuMemAllocManaged(CUdeviceptr *to, size_t size, unsigned flags) 
 
 cdef public int cuMemFree_v2(CUdeviceptr address) noexcept nogil:
     """Free what cuMemAlloc returned; 0 is nothing to free.  Waits for the context's work."""
-    cdef context *c
-    cdef int r = current_context(&c)
+    cdef int r = enter_free(address)
     if r != CUDA_SUCCESS:
         return r
     if address == 0:
@@ -80,15 +91,6 @@ cdef public int gompy_close_gap(CUdeviceptr address, size_t size) noexcept nogil
     if r == CUDA_SUCCESS:
         mark_shadow(address, size, 0)
     return r
-
-
-cdef public int cuMemAllocAsync(CUdeviceptr *to, size_t size, void *queue) noexcept nogil:
-    """Device memory at once; a stream's order is kept all the more."""
-    cdef stream *s = NULL
-    cdef int r = enter_stream(queue, &s)
-    if r != CUDA_SUCCESS:
-        return r
-    return cuMemAlloc_v2(to, size)
 
 
 cdef public int cuMemFreeAsync(CUdeviceptr address, void *queue) noexcept nogil:
@@ -171,8 +173,7 @@ cdef public int cuMemAllocHost_v2(void **to, size_t size) noexcept nogil:
 
 cdef public int cuMemFreeHost(void *p) noexcept nogil:
     """Free pinned host memory."""
-    cdef context *c
-    cdef int r = current_context(&c)
+    cdef int r = enter_free(<uint64_t>p)
     if r != CUDA_SUCCESS:
         return r
     if p == NULL:
@@ -271,11 +272,12 @@ cdef public int cuMemHostUnregister(void *p) noexcept nogil:
     cdef host_range **link
     cdef host_range *h
     cdef int r = current_context(&c)
-    if r != CUDA_SUCCESS:
+    if r != CUDA_SUCCESS and r != CUDA_ERROR_INVALID_CONTEXT:
         return r
     if p == NULL:
         return CUDA_ERROR_INVALID_VALUE
-    wait_for_context(c)
+    if c != NULL:
+        wait_for_context(c)
     pthread_mutex_lock(&memory_lock)
     link = &registered
     while link[0] != NULL and link[0].start != <uint64_t>p:

@@ -2,10 +2,12 @@
 
 
 cdef public int cuDriverGetVersion(int *version) noexcept nogil:
-    """The API's version that this driver follows."""
+    """The API's version that this driver follows, or GOMPY_CUDA_VERSION."""
     if version == NULL:
         return CUDA_ERROR_INVALID_VALUE
-    version[0] = DRIVER_VERSION
+    version[0] = told_version()
+    if version[0] == 0:
+        version[0] = DRIVER_VERSION
     return CUDA_SUCCESS
 
 

@@ -40,6 +40,12 @@ cdef extern from *:
         uint64_t launched_serial
     this_thread cuda_thread
 
+cdef extern from *:
+    """
+    extern __thread int own_stream_calls;
+    """
+    int own_stream_calls            # calls.h: in a call of the _ptds or _ptsz form
+
 
 cdef inline int api_state() noexcept nogil:
     """Whether this thread may call the API now."""

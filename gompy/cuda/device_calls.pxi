@@ -270,40 +270,23 @@ cdef public int cuDevicePrimaryCtxGetState(int number, unsigned *flags, int *act
     return CUDA_SUCCESS
 
 
+cdef extern from *:
+    """
+    void *find_cuda_call (const char *name, int version, int own, int *status);
+    """
+    void *find_cuda_call(const char *name, int version, int own, int *status) nogil
+
+
 cdef public int cuGetProcAddress_v2(const char *name, void **to, int version, uint64_t flags,
                                     int *status) noexcept nogil:
     """A function by its name without _v2; the newest form that the asked version of the API has."""
-    cdef char path[4096]
-    cdef char versioned[128]
-    cdef void *library
-    cdef void *p = NULL
-    cdef int n = 4
-    cdef bint by_place = name != NULL and (strcmp(name, b"cuMemPrefetchAsync") == 0
-                                           or strcmp(name, b"cuMemAdvise") == 0)
-    cdef bint of_context = name != NULL and (strcmp(name, b"cuCtxGetDevice") == 0
-                                             or strcmp(name, b"cuCtxSynchronize") == 0)
-    if name == NULL or to == NULL:
+    cdef int answer = 0
+    if name == NULL or to == NULL or flags > 2:
         return CUDA_ERROR_INVALID_VALUE
-    to[0] = NULL
-    if not own_folder(path, sizeof(path) - 16):
-        return CUDA_ERROR_UNKNOWN
-    memcpy(path + strlen(path), b"libcuda.so.1", 13)
-    library = dlopen(path, RTLD_NOW | RTLD_NOLOAD)
-    if library == NULL:
-        return CUDA_ERROR_UNKNOWN
-    while p == NULL and n >= 2:
-        if version >= (12050 if n == 4 else 11040 if n == 3 else 12020 if by_place else 13000 if of_context else 3020):
-            snprintf(versioned, sizeof(versioned), b"%s_v%d", name, n)
-            p = dlsym(library, versioned)
-        n -= 1
-    if p == NULL:
-        p = dlsym(library, name)
+    to[0] = find_cuda_call(name, version, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &answer)
     if status != NULL:
-        status[0] = 0 if p != NULL else 1
-    if p == NULL and status == NULL:
-        return CUDA_ERROR_NOT_FOUND
-    to[0] = p
-    return CUDA_SUCCESS
+        status[0] = answer
+    return CUDA_SUCCESS if to[0] != NULL or status != NULL else CUDA_ERROR_NOT_FOUND
 
 
 cdef public int cuGetProcAddress(const char *name, void **to, int version, uint64_t flags) noexcept nogil:

@@ -6,6 +6,7 @@ cdef enum:
     HEAP_SPACE_SHIFT = 32          # addresses reserved for the heap of device code: 4 GiB
 
 cdef struct context            # contexts.pxi
+cdef struct pool               # pools.pxi
 
 cdef struct gpu:
     int ordinal
@@ -22,6 +23,8 @@ cdef struct gpu:
     context *primary
     unsigned primary_users
     unsigned primary_flags
+    pool *default_pool
+    pool *present_pool         # cuDeviceSetMemPool
     uint64_t launches          # kernels that were run
     uint64_t warnings          # lines about kernels, with GOMPY_CHECK
     uint64_t copied_in, copied_out

@@ -11,6 +11,9 @@ cdef enum:
     MODULE
     FUNCTION
     LINK
+    LIBRARY
+    KERNEL
+    POOL
     HANDLE_KINDS
 
 cdef struct handle_head:

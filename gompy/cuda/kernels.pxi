@@ -32,7 +32,9 @@ cdef int run_kernel(function *f, ptx_launch_config *config) noexcept nogil:
     if printed:
         printed = 0
         fflush(stdout)
-    if r != CUDA_SUCCESS:
+    if r == CUDA_ERROR_ASSERT:  # the threads' lines are there
+        tell_runtime(failure.message)
+    elif r != CUDA_SUCCESS:
         if failure.message[0] and (checking or strncmp(failure.message, b"trap in", 7) != 0):
             fprintf(stderr, b"libcuda (gompy): error: %s\n", failure.message)
             tell_runtime(failure.message)

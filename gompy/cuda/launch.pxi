@@ -89,6 +89,11 @@ cdef public int cuLaunchKernel(void *p, unsigned grid_x, unsigned grid_y, unsign
         return r
     if c.failure != CUDA_SUCCESS:
         return c.failure
+    if is_handle(KERNEL, p):
+        r = function_of_kernel(&p, c)
+        if r != CUDA_SUCCESS:
+            return r
+        f = <function *>p
     if not is_handle(FUNCTION, p):
         return CUDA_ERROR_INVALID_HANDLE
     if f.of.of != c:
@@ -133,7 +138,12 @@ cdef public int cuLaunchKernelEx(const CUlaunchConfig *config, void *p, void **p
 
 cdef int enter_function(void *p, function **to) noexcept nogil:
     """What a call about a function begins with."""
+    cdef context *c
     cdef int r = api_state()
+    if r == CUDA_SUCCESS and is_handle(KERNEL, p):
+        r = current_context(&c)
+        if r == CUDA_SUCCESS:
+            r = function_of_kernel(&p, c)
     if r != CUDA_SUCCESS:
         return r
     if not is_handle(FUNCTION, p):

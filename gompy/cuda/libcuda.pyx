@@ -5,6 +5,9 @@ Names and numbers are the API's own; behaviour follows the CUDA Driver API refer
 gompy/ptx; here are devices, contexts, memory, streams, events, modules and launches.
 """
 
+cdef extern from "gompy/native/cuda_names.h":
+    pass
+
 include "libc.pxi"
 include "sizes.pxi"
 include "executor.pxi"
@@ -12,6 +15,7 @@ include "handles.pxi"
 include "blocks.pxi"
 include "devices.pxi"
 include "settings.pxi"
+include "pools.pxi"
 include "memory.pxi"
 include "registered.pxi"
 include "addresses.pxi"
@@ -24,6 +28,7 @@ include "streams.pxi"
 include "link.pxi"
 include "modules.pxi"
 include "lifetimes.pxi"
+include "libraries.pxi"
 include "start.pxi"
 include "context_calls.pxi"
 include "stream_calls.pxi"
@@ -32,10 +37,13 @@ include "copies.pxi"
 include "launch.pxi"
 include "allocation.pxi"
 include "device_calls.pxi"
+include "kernel_calls.pxi"
+include "pool_calls.pxi"
+include "queries.pxi"
 include "stats.pxi"
 
 
 cdef public size_t gompy_cuda_living(int kind) noexcept nogil:
     """How many handles of a kind are alive (tests look for leaks): 0 contexts, 1 streams, 2 events, 3 modules, 4
-    functions, 5 link states."""
+    functions, 5 link states, 6 libraries, 7 kernels, 8 memory pools."""
     return handle_ranges[kind].alive if 0 <= kind < HANDLE_KINDS else 0

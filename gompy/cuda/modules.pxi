@@ -178,19 +178,12 @@ cdef bint read_parameters(function *f) noexcept nogil:
     return True
 
 
-cdef public int cuModuleGetFunction(void **to, void *p, const char *name) noexcept nogil:
-    """A kernel by name; the same handle each time."""
+cdef int find_function(void *p, const char *name, void **to) noexcept nogil:
+    """A kernel of a module by name; the same handle each time."""
     cdef module *m = <module *>p
     cdef function *f
     cdef ptx_function *code = NULL
-    cdef context *c
-    cdef int r = current_context(&c)
-    if r != CUDA_SUCCESS:
-        return r
-    if to == NULL or name == NULL:
-        return CUDA_ERROR_INVALID_VALUE
-    if not is_handle(MODULE, p):
-        return CUDA_ERROR_INVALID_HANDLE
+    cdef int r = CUDA_SUCCESS
     pthread_mutex_lock(&work_lock)
     if not is_handle(MODULE, p):
         pthread_mutex_unlock(&work_lock)
@@ -223,6 +216,17 @@ cdef public int cuModuleGetFunction(void **to, void *p, const char *name) noexce
     if r == CUDA_SUCCESS:
         to[0] = f
     return r
+
+
+cdef public int cuModuleGetFunction(void **to, void *p, const char *name) noexcept nogil:
+    """A kernel by name; the same handle each time."""
+    cdef context *c
+    cdef int r = current_context(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL or name == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    return find_function(p, name, to) if is_handle(MODULE, p) else CUDA_ERROR_INVALID_HANDLE
 
 
 cdef public int cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, void *p, const char *name) noexcept nogil:

@@ -112,6 +112,19 @@ cdef bint read_check() noexcept nogil:
         at += n + 1
 
 
+cdef int told_version() noexcept nogil:
+    """GOMPY_CUDA_VERSION: 12.4 is 12040.  0 if it makes no sense."""
+    cdef const char *text = secure_getenv(b"GOMPY_CUDA_VERSION")
+    cdef char *end
+    cdef long major, minor = 0
+    if text == NULL or text[0] == 0:
+        return DRIVER_VERSION
+    major = strtol(text, &end, 10)
+    if end != text and end[0] == 46 and 48 <= end[1] <= 57:
+        minor = strtol(end + 1, &end, 10)
+    return major * 1000 + minor * 10 if end[0] == 0 and 1 <= major <= 99 and minor <= 9 else 0
+
+
 cdef bint read_settings() noexcept nogil:
     """Fill the table of devices from the environment.  False after a message for a setting that makes no sense."""
     global gpu_count, host_processors
@@ -129,6 +142,10 @@ cdef bint read_settings() noexcept nogil:
     if model.bytes < <uint64_t>1 << 30:
         model.bytes = <uint64_t>1 << 30
     if not read_check():
+        return False
+    if told_version() == 0:
+        complain_setting(b"GOMPY_CUDA_VERSION", secure_getenv(b"GOMPY_CUDA_VERSION"),
+                         b"not a version of CUDA such as 12.4")
         return False
     text = secure_getenv(b"GOMPY_CUDA_ARCH")
     if text != NULL and text[0]:

@@ -10,6 +10,9 @@ cdef bint reserve_all_handles() noexcept nogil:
         and reserve_handles(MODULE, sizeof(module), 1 << 20)
         and reserve_handles(FUNCTION, sizeof(function), 1 << 22)
         and reserve_handles(LINK, sizeof(link_state), 1 << 16)
+        and reserve_handles(LIBRARY, sizeof(library), 1 << 20)
+        and reserve_handles(KERNEL, sizeof(kernel), 1 << 22)
+        and reserve_handles(POOL, sizeof(pool), 1 << 16)
     )
 
 

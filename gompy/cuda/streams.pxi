@@ -354,7 +354,7 @@ cdef void end_streams(context *c) noexcept nogil:
 cdef int find_stream(context *c, void *p, stream **to) noexcept nogil:
     """The stream that a word stands for: NULL and 1 the default stream, 2 the thread's own, else a handle."""
     cdef stream *s
-    if <size_t>p == 2:
+    if <size_t>p == 2 or (p == NULL and own_stream_calls):
         s = <stream *>cuda_thread.own_stream
         if s == NULL or not is_handle(STREAM,
                                       s) or s.head.serial != cuda_thread.own_serial or cuda_thread.own_context != c:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from gompy.abi import check_log, cuda, gomp, gomp_newer, interop, llvm, map_kinds, ompt, ptx, status, targets
-from gompy.native import generate_cudart
+from gompy.native import generate_cuda_calls, generate_cudart
 
 HERE = Path(__file__).resolve().parent
 TABLES: dict[str, ModuleType] = {
@@ -219,6 +219,8 @@ def texts() -> dict[str, str]:
         "check_log.h": check_log_h(),
         "check_log.pxd": check_log_pxd(),
         "cuda.h": cuda_h(),
+        "cuda_calls.h": generate_cuda_calls.cuda_calls_h(),
+        "cuda_names.h": generate_cuda_calls.cuda_names_h(),
         "cuda.pxd": cuda_pxd(),
         "cudart.h": generate_cudart.cudart_h(),
         "cudart.pxd": generate_cudart.cudart_pxd(),

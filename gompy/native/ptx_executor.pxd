@@ -19,6 +19,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         PTX_ERROR_MISALIGNED_ADDRESS
         PTX_ERROR_INVALID_PC
         PTX_ERROR_LAUNCH_FAILED
+        PTX_ERROR_ASSERT
         PTX_ERROR_NOT_SUPPORTED
         PTX_CHECK_MEMORY
         PTX_CHECK_INIT

@@ -47,7 +47,8 @@ enum ptx_result
   PTX_ERROR_ILLEGAL_INSTRUCTION = CUDA_ERROR_ILLEGAL_INSTRUCTION,
   PTX_ERROR_MISALIGNED_ADDRESS = CUDA_ERROR_MISALIGNED_ADDRESS,
   PTX_ERROR_INVALID_PC = CUDA_ERROR_INVALID_PC,           /* indirect call of something that is no function */
-  /* trap (abort, assert), local memory or call stack exhausted */
+  PTX_ERROR_ASSERT = CUDA_ERROR_ASSERT,
+  /* trap (abort), local memory or call stack exhausted */
   PTX_ERROR_LAUNCH_FAILED = CUDA_ERROR_LAUNCH_FAILED,
   PTX_ERROR_NOT_SUPPORTED = CUDA_ERROR_NOT_SUPPORTED         /* valid PTX that the executor does not implement */
 };

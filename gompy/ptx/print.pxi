@@ -205,21 +205,31 @@ cdef void call_vprintf(gompy_warp *w, uint32_t mask, char *arguments, void *what
             (<uint32_t *> arguments)[i] = <uint32_t> print_lane(w, i, format[i], values[i])
 
 
+cdef void tell_assertion(gompy_warp *w, int lane, char *arguments, char *to, size_t size) noexcept nogil:
+    """A thread's failed assertion: its line on stderr, in the form that CUDA's has, and the words of the error."""
+    cdef char *texts[3]
+    cdef uint32_t line = (<uint32_t *> argument_values(arguments, 2))[lane]
+    cdef size_t n
+    cdef int i
+    for i in range(3):  # message, file, function
+        texts[i] = device_text(w, lane, argument_values(arguments, i if i < 2 else 3)[lane], &n)
+    fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
+            texts[1], line, texts[2], w.ctaid[0], w.ctaid[1], w.ctaid[2], w.tid[0][lane], w.tid[1][lane],
+            w.tid[2][lane], texts[0])
+    snprintf(to, size, "assertion '%s' failed at %s:%u", texts[0], texts[1], line)
+    for i in range(3):
+        free(texts[i])
+
+
 cdef void call_assertfail(gompy_warp *w, uint32_t mask, char *arguments, void *what) noexcept nogil:
     """__assertfail (message, file, line, function, size)."""
     cdef char text[512]
-    cdef size_t n
-    cdef int lane = gompy_lowest(mask)
-    cdef char *message
-    cdef char *file
+    cdef int lane
     need_room(w, mask)
-    message = device_text(w, lane, argument_values(arguments, 0)[lane], &n)
-    file = device_text(w, lane, argument_values(arguments, 1)[lane], &n)
-    snprintf(text, sizeof(text), "assertion '%s' failed at %s:%u", message, file,
-             (<uint32_t *> argument_values(arguments, 2))[lane])
-    free(message)
-    free(file)
-    stop_warp(w, mask, PTX_ERROR_LAUNCH_FAILED, 0, NULL, 0, text)
+    for lane in range(32):
+        if mask >> lane & 1:
+            tell_assertion(w, lane, arguments, text, sizeof(text))
+    stop_warp(w, mask, PTX_ERROR_ASSERT, 0, NULL, 0, text)
 
 
 cdef void call_builtin_uniform(gompy_warp *w, uint32_t mask, char *arguments, descriptor *d) noexcept nogil:

@@ -41,7 +41,7 @@ def test_nothing_works_before_init(cuda: Driver) -> None:
     assert cuda.cuDeviceGetCount(byref(number)) == NOT_INITIALIZED
     assert cuda.cuMemAlloc_v2(byref(c_uint64()), 16) == NOT_INITIALIZED
     assert cuda.cuCtxGetCurrent(byref(c_void_p())) == NOT_INITIALIZED
-    assert cuda.cuDriverGetVersion(byref(number)) == SUCCESS and number.value == 12000
+    assert cuda.cuDriverGetVersion(byref(number)) == SUCCESS and number.value == 13000
     assert cuda.cuInit(1) == INVALID_VALUE
     assert cuda.cuInit(0) == SUCCESS == cuda.cuInit(0)
     assert cuda.cuDeviceGetCount(byref(number)) == SUCCESS and number.value == 1

@@ -1,0 +1,453 @@
+"""The CUDA driver interface's entry points: one row for each, from which all that lists them is made.
+
+A row: name, the first version that has it (11020: CUDA 11.2), ``d`` or ``z`` where there is also a form for the
+thread's own default stream (``_ptds``, ``_ptsz``), and its parameters as ``name:kind`` (``KINDS``).  ``ABSENT`` are
+those that are not implemented, ``name@version``: they are exported, say so once, and answer CUDA_ERROR_NOT_SUPPORTED.
+
+Made of it: the exported functions and cuGetProcAddress's table (gompy/native/cuda_calls.h), GOMPY_CUDA_TRACE's words,
+and docs/cuda-coverage.md.  Source: CUDA Driver API reference, CUDA 12.9 and 13.0; 32-bit forms from before CUDA 3.2 are
+left out.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple
+
+    class Call(NamedTuple):
+        """An entry point."""
+
+        area: str
+        name: str
+        since: int
+        own: str
+        parameters: tuple[tuple[str, str], ...]
+        here: bool
+
+else:
+    from collections import namedtuple
+
+    Call = namedtuple("Call", "area name since own parameters here")
+
+KINDS = {
+    "i": "int",
+    "u": "unsigned",
+    "s": "size or 64-bit number",
+    "p": "pointer or handle",
+    "t": "text",
+    "n": "pointer to an int that is answered",
+    "o": "pointer to a word that is answered",
+}
+
+HERE = {
+    "errors, start, functions by name": """
+        cuGetErrorString 6000 error:i pStr:p
+        cuGetErrorName 6000 error:i pStr:p
+        cuInit 2000 Flags:u
+        cuDriverGetVersion 2020 driverVersion:n
+        cuGetExportTable 3000 ppExportTable:p pExportTableId:p
+        cuGetProcAddress 11030 symbol:t pfn:o driverVersion:i flags:s
+        cuGetProcAddress_v2 12000 symbol:t pfn:o driverVersion:i flags:s symbolFound:n
+    """,
+    "primary contexts": """
+        cuDevicePrimaryCtxRetain 7000 pctx:o dev:i
+        cuDevicePrimaryCtxRelease_v2 11000 dev:i
+        cuDevicePrimaryCtxSetFlags_v2 11000 dev:i flags:u
+        cuDevicePrimaryCtxGetState 7000 dev:i flags:n active:n
+        cuDevicePrimaryCtxReset_v2 11000 dev:i
+        cuDevicePrimaryCtxRelease 7000 dev:i
+        cuDevicePrimaryCtxReset 7000 dev:i
+        cuDevicePrimaryCtxSetFlags 7000 dev:i flags:u
+    """,
+    "memory pools": """
+        cuDeviceSetMemPool 11020 dev:i pool:p
+        cuDeviceGetMemPool 11020 pool:o dev:i
+        cuDeviceGetDefaultMemPool 11020 pool_out:o dev:i
+        cuMemPoolTrimTo 11020 pool:p minBytesToKeep:s
+        cuMemPoolSetAttribute 11020 pool:p attr:i value:p
+        cuMemPoolGetAttribute 11020 pool:p attr:i value:p
+        cuMemPoolSetAccess 11020 pool:p map:p count:s
+        cuMemPoolGetAccess 11020 flags:p memPool:p location:p
+        cuMemPoolCreate 11020 pool:o poolProps:p
+        cuMemPoolDestroy 11020 pool:p
+        cuMemAllocFromPoolAsync 11020z dptr:o bytesize:s pool:p hStream:p
+    """,
+    "devices": """
+        cuDeviceGet 2000 device:n ordinal:i
+        cuDeviceGetCount 2000 count:n
+        cuDeviceGetName 2000 name:p len:i dev:i
+        cuDeviceGetUuid 9020 uuid:p dev:i
+        cuDeviceGetUuid_v2 11040 uuid:p dev:i
+        cuDeviceTotalMem_v2 3020 bytes:o dev:i
+        cuDeviceGetAttribute 2000 pi:n attrib:i dev:i
+        cuDeviceGetProperties 2000 prop:p dev:i
+        cuDeviceComputeCapability 2000 major:n minor:n dev:i
+        cuDeviceGetByPCIBusId 4010 dev:n pciBusId:t
+        cuDeviceGetPCIBusId 4010 pciBusId:p len:i dev:i
+        cuDeviceCanAccessPeer 4000 canAccessPeer:n dev:i peerDev:i
+    """,
+    "peers": """
+        cuCtxEnablePeerAccess 4000 peerContext:p Flags:u
+        cuCtxDisablePeerAccess 4000 peerContext:p
+    """,
+    "contexts": """
+        cuCtxCreate 2000 pctx:o flags:u dev:i
+        cuCtxCreate_v2 3020 pctx:o flags:u dev:i
+        cuCtxCreate_v3 11040 pctx:o paramsArray:p numParams:i flags:u dev:i
+        cuCtxCreate_v4 12050 pctx:o ctxCreateParams:p flags:u dev:i
+        cuCtxGetId 12000 ctx:p ctxId:o
+        cuCtxDestroy 2000 ctx:p
+        cuCtxDestroy_v2 4000 ctx:p
+        cuCtxPushCurrent 2000 ctx:p
+        cuCtxPushCurrent_v2 4000 ctx:p
+        cuCtxPopCurrent 2000 pctx:o
+        cuCtxPopCurrent_v2 4000 pctx:o
+        cuCtxSetCurrent 4000 ctx:p
+        cuCtxGetCurrent 4000 pctx:o
+        cuCtxGetDevice 2000 device:n
+        cuCtxGetDevice_v2 13000 device:n ctx:p
+        cuCtxGetFlags 7000 flags:n
+        cuCtxSynchronize 2000
+        cuCtxSynchronize_v2 13000 ctx:p
+        cuCtxSetLimit 3010 limit:i value:s
+        cuCtxGetLimit 3010 pvalue:o limit:i
+        cuCtxGetCacheConfig 3020 pconfig:p
+        cuCtxSetCacheConfig 3020 config:i
+        cuCtxGetSharedMemConfig 4020 pConfig:p
+        cuCtxSetSharedMemConfig 4020 config:i
+        cuCtxGetApiVersion 3020 ctx:p version:n
+        cuCtxGetStreamPriorityRange 5050 leastPriority:n greatestPriority:n
+        cuCtxAttach 2000 pctx:o flags:u
+        cuCtxDetach 2000 ctx:p
+    """,
+    "libraries and kernels": """
+        cuLibraryLoadData 12000 library:o code:p jitOptions:p jitOptionsValues:p numJitOptions:u
+            libraryOptions:p libraryOptionValues:p numLibraryOptions:u
+        cuLibraryLoadFromFile 12000 library:o fileName:t jitOptions:p jitOptionsValues:p numJitOptions:u
+            libraryOptions:p libraryOptionValues:p numLibraryOptions:u
+        cuLibraryUnload 12000 library:p
+        cuLibraryGetKernel 12000 pKernel:o library:p name:t
+        cuLibraryGetModule 12000 pMod:o library:p
+        cuKernelGetFunction 12000 pFunc:o kernel:p
+        cuKernelGetLibrary 12050 pLib:o kernel:p
+        cuLibraryGetGlobal 12000 dptr:o bytes:o library:p name:t
+        cuKernelGetAttribute 12000 pi:n attrib:i kernel:p dev:i
+        cuKernelSetAttribute 12000 attrib:i val:i kernel:p dev:i
+        cuKernelSetCacheConfig 12000 kernel:p config:i dev:i
+        cuKernelGetName 12030 name:p hfunc:p
+        cuKernelGetParamInfo 12040 kernel:p paramIndex:s paramOffset:o paramSize:o
+    """,
+    "modules, linker": """
+        cuModuleLoad 2000 module:o fname:t
+        cuModuleLoadData 2000 module:o image:p
+        cuModuleLoadDataEx 2010 module:o image:p numOptions:u options:p optionValues:p
+        cuModuleLoadFatBinary 2000 module:o fatCubin:p
+        cuModuleUnload 2000 hmod:p
+        cuModuleGetFunction 2000 hfunc:o hmod:p name:t
+        cuModuleGetGlobal_v2 3020 dptr:o bytes:o hmod:p name:t
+        cuLinkCreate 5050 numOptions:u options:p optionValues:p stateOut:o
+        cuLinkCreate_v2 6050 numOptions:u options:p optionValues:p stateOut:o
+        cuLinkAddData 5050 state:p type:i data:p size:s name:t numOptions:u options:p optionValues:p
+        cuLinkAddData_v2 6050 state:p type:i data:p size:s name:t numOptions:u options:p optionValues:p
+        cuLinkAddFile 5050 state:p type:i path:t numOptions:u options:p optionValues:p
+        cuLinkAddFile_v2 6050 state:p type:i path:t numOptions:u options:p optionValues:p
+        cuLinkComplete 5050 state:p cubinOut:o sizeOut:o
+        cuLinkDestroy 5050 state:p
+        cuModuleGetLoadingMode 11070 mode:p
+    """,
+    "graphs": """
+        cuThreadExchangeStreamCaptureMode 10010 mode:p
+    """,
+    "functions, launches, occupancy": """
+        cuFuncGetAttribute 2020 pi:n attrib:i hfunc:p
+        cuFuncSetAttribute 9000 hfunc:p attrib:i value:i
+        cuFuncSetCacheConfig 3000 hfunc:p config:i
+        cuFuncSetSharedMemConfig 4020 hfunc:p config:i
+        cuFuncGetName 12030 name:p hfunc:p
+        cuFuncGetParamInfo 12040 func:p paramIndex:s paramOffset:o paramSize:o
+        cuFuncIsLoaded 12040 state:p hfunc:p
+        cuFuncLoad 12040 hfunc:p
+        cuLaunchKernel 4000z f:p gridDimX:u gridDimY:u gridDimZ:u blockDimX:u blockDimY:u blockDimZ:u
+            sharedMemBytes:u hStream:p kernelParams:p extra:p
+        cuLaunchKernelEx 11060z config:p f:p kernelParams:p extra:p
+        cuLaunchHostFunc 10000z hStream:p fn:p userData:p
+        cuOccupancyMaxActiveBlocksPerMultiprocessor 6050 numBlocks:n func:p blockSize:i dynamicSMemSize:s
+        cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags 7000 numBlocks:n func:p blockSize:i
+            dynamicSMemSize:s flags:u
+        cuOccupancyMaxPotentialBlockSize 6050 minGridSize:n blockSize:n func:p blockSizeToDynamicSMemSize:p
+            dynamicSMemSize:s blockSizeLimit:i
+        cuOccupancyMaxPotentialBlockSizeWithFlags 7000 minGridSize:n blockSize:n func:p
+            blockSizeToDynamicSMemSize:p dynamicSMemSize:s blockSizeLimit:i flags:u
+        cuOccupancyAvailableDynamicSMemPerBlock 10020 dynamicSmemSize:o func:p numBlocks:i blockSize:i
+        cuFuncGetModule 11000 hmod:o hfunc:p
+    """,
+    "copies, fills": """
+        cuMemcpy 4000d dst:p src:p ByteCount:s
+        cuMemcpyPeer 4000d dstDevice:p dstContext:p srcDevice:p srcContext:p ByteCount:s
+        cuMemcpyHtoD_v2 3020d dstDevice:p srcHost:p ByteCount:s
+        cuMemcpyDtoH_v2 3020d dstHost:p srcDevice:p ByteCount:s
+        cuMemcpyDtoD_v2 3020d dstDevice:p srcDevice:p ByteCount:s
+        cuMemcpy2D_v2 3020d pCopy:p
+        cuMemcpy2DUnaligned_v2 3020d pCopy:p
+        cuMemcpy3D_v2 3020d pCopy:p
+        cuMemcpyPeerAsync 4000z dstDevice:p dstContext:p srcDevice:p srcContext:p ByteCount:s hStream:p
+        cuMemcpyHtoDAsync_v2 3020z dstDevice:p srcHost:p ByteCount:s hStream:p
+        cuMemcpyDtoHAsync_v2 3020z dstHost:p srcDevice:p ByteCount:s hStream:p
+        cuMemcpyDtoDAsync_v2 3020z dstDevice:p srcDevice:p ByteCount:s hStream:p
+        cuMemcpy2DAsync_v2 3020z pCopy:p hStream:p
+        cuMemcpy3DAsync_v2 3020z pCopy:p hStream:p
+        cuMemsetD8_v2 3020d dstDevice:p uc:u N:s
+        cuMemsetD16_v2 3020d dstDevice:p us:u N:s
+        cuMemsetD32_v2 3020d dstDevice:p ui:u N:s
+        cuMemsetD2D8_v2 3020d dstDevice:p dstPitch:s uc:u Width:s Height:s
+        cuMemsetD2D16_v2 3020d dstDevice:p dstPitch:s us:u Width:s Height:s
+        cuMemsetD2D32_v2 3020d dstDevice:p dstPitch:s ui:u Width:s Height:s
+        cuMemsetD8Async 3020z dstDevice:p uc:u N:s hStream:p
+        cuMemsetD16Async 3020z dstDevice:p us:u N:s hStream:p
+        cuMemsetD32Async 3020z dstDevice:p ui:u N:s hStream:p
+        cuMemsetD2D8Async 3020z dstDevice:p dstPitch:s uc:u Width:s Height:s hStream:p
+        cuMemsetD2D16Async 3020z dstDevice:p dstPitch:s us:u Width:s Height:s hStream:p
+        cuMemsetD2D32Async 3020z dstDevice:p dstPitch:s ui:u Width:s Height:s hStream:p
+        cuMemcpyAsync 4000z dst:p src:p ByteCount:s hStream:p
+    """,
+    "memory": """
+        cuMemGetInfo_v2 3020 free:o total:o
+        cuMemAlloc_v2 3020 dptr:o bytesize:s
+        cuMemAllocPitch_v2 3020 dptr:o pPitch:o WidthInBytes:s Height:s ElementSizeBytes:u
+        cuMemFree_v2 3020 dptr:p
+        cuMemGetAddressRange_v2 3020 pbase:o psize:o dptr:p
+        cuMemAllocHost_v2 3020 pp:o bytesize:s
+        cuMemFreeHost 2000 p:p
+        cuMemHostAlloc 2020 pp:o bytesize:s Flags:u
+        cuMemHostGetDevicePointer_v2 3020 pdptr:o p:p Flags:u
+        cuMemHostGetFlags 2030 pFlags:n p:p
+        cuMemAllocManaged 6000 dptr:o bytesize:s flags:u
+        cuMemHostRegister 4000 p:p bytesize:s Flags:u
+        cuMemHostRegister_v2 6050 p:p bytesize:s Flags:u
+        cuMemHostUnregister 4000 p:p
+        cuMemFreeAsync 11020z dptr:p hStream:p
+        cuMemAllocAsync 11020z dptr:o bytesize:s hStream:p
+        cuPointerGetAttribute 4000 data:p attribute:i ptr:p
+        cuMemPrefetchAsync 8000z devPtr:p count:s dstDevice:i hStream:p
+        cuMemPrefetchAsync_v2 12020z devPtr:p count:s location:s flags:u hStream:p
+        cuMemAdvise 8000 devPtr:p count:s advice:i device:i
+        cuMemAdvise_v2 12020 devPtr:p count:s advice:i location:s
+        cuPointerGetAttributes 7000 numAttributes:u attributes:p data:o ptr:p
+    """,
+    "events": """
+        cuEventCreate 2000 phEvent:o Flags:u
+        cuEventRecord 2000z hEvent:p hStream:p
+        cuEventRecordWithFlags 11010z hEvent:p hStream:p flags:u
+        cuEventQuery 2000 hEvent:p
+        cuEventSynchronize 2000 hEvent:p
+        cuEventDestroy 2000 hEvent:p
+        cuEventDestroy_v2 4000 hEvent:p
+        cuEventElapsedTime 2000 pMilliseconds:p hStart:p hEnd:p
+        cuEventElapsedTime_v2 12080 pMilliseconds:p hStart:p hEnd:p
+    """,
+    "streams": """
+        cuStreamCreate 2000 phStream:o Flags:u
+        cuStreamCreateWithPriority 5050 phStream:o flags:u priority:i
+        cuStreamGetId 12000z hStream:p streamId:o
+        cuStreamGetPriority 5050z hStream:p priority:n
+        cuStreamGetFlags 5050z hStream:p flags:n
+        cuStreamGetCtx 9020z hStream:p pctx:o
+        cuStreamWaitEvent 3020z hStream:p hEvent:p Flags:u
+        cuStreamAddCallback 5000z hStream:p callback:p userData:p flags:u
+        cuStreamIsCapturing 10000z hStream:p captureStatus:n
+        cuStreamGetCaptureInfo 10010z hStream:p captureStatus_out:n id_out:o
+        cuStreamGetCaptureInfo_v2 11030z hStream:p captureStatus_out:n id_out:o graph_out:o
+            dependencies_out:p numDependencies_out:o
+        cuStreamGetCaptureInfo_v3 12030z hStream:p captureStatus_out:n id_out:o graph_out:o
+            dependencies_out:p edgeData_out:p numDependencies_out:o
+        cuStreamAttachMemAsync 6000z hStream:p dptr:p length:s flags:u
+        cuStreamQuery 2000z hStream:p
+        cuStreamSynchronize 2000z hStream:p
+        cuStreamDestroy 2000 hStream:p
+        cuStreamDestroy_v2 4000 hStream:p
+    """,
+    "profiler": """
+        cuProfilerStart 4000
+        cuProfilerStop 4000
+    """,
+}
+
+ABSENT = {
+    "memory pools": """
+        cuMemPoolExportToShareableHandle@11020 cuMemPoolImportFromShareableHandle@11020 cuMemPoolExportPointer@11020
+        cuMemPoolImportPointer@11020 cuMemGetDefaultMemPool@13000 cuMemGetMemPool@13000 cuMemSetMemPool@13000
+    """,
+    "devices": """
+        cuDeviceGetLuid@10000 cuDeviceGetTexture1DLinearMaxWidth@11010 cuDeviceGetExecAffinitySupport@11040
+        cuDeviceGetP2PAttribute@8000 cuDeviceGetDevResource@12040 cuDeviceGetHostAtomicCapabilities@13000
+        cuDeviceGetP2PAtomicCapabilities@13000
+    """,
+    "green contexts, resources": """
+        cuGreenCtxCreate@12040 cuGreenCtxDestroy@12040 cuCtxGetDevResource@12040 cuGreenCtxGetDevResource@12040
+        cuGreenCtxRecordEvent@12040 cuGreenCtxWaitEvent@12040 cuDevResourceGenerateDesc@12040
+        cuStreamGetGreenCtx@12040 cuCtxFromGreenCtx@12040 cuCtxRecordEvent@12050 cuCtxWaitEvent@12050
+        cuGreenCtxStreamCreate@12050 cuGreenCtxGetId@12090
+    """,
+    "contexts": """
+        cuCtxSetFlags@12010 cuCtxResetPersistingL2Cache@11000 cuCtxGetExecAffinity@11040
+    """,
+    "libraries and kernels": """
+        cuLibraryGetManaged@12000 cuLibraryGetUnifiedFunction@12000 cuLibraryGetKernelCount@12040
+        cuLibraryEnumerateKernels@12040
+    """,
+    "modules, linker": """
+        cuModuleGetTexRef@2000 cuModuleGetSurfRef@3000 cuModuleGetFunctionCount@12040
+        cuModuleEnumerateFunctions@12040
+    """,
+    "graphs": """
+        cuStreamBeginCapture@10000z cuStreamBeginCapture_v2@10010z cuStreamBeginCaptureToGraph@12030z
+        cuStreamEndCapture@10000z cuStreamUpdateCaptureDependencies@11030z
+        cuStreamUpdateCaptureDependencies_v2@12030z cuGraphCreate@10000 cuGraphAddKernelNode@10000
+        cuGraphAddKernelNode_v2@12000 cuGraphKernelNodeGetParams@10000 cuGraphKernelNodeGetParams_v2@12000
+        cuGraphKernelNodeSetParams@10000 cuGraphKernelNodeSetParams_v2@12000 cuGraphAddMemcpyNode@10000
+        cuGraphMemcpyNodeGetParams@10000 cuGraphMemcpyNodeSetParams@10000 cuGraphAddMemsetNode@10000
+        cuGraphMemsetNodeGetParams@10000 cuGraphMemsetNodeSetParams@10000 cuGraphAddHostNode@10000
+        cuGraphHostNodeGetParams@10000 cuGraphHostNodeSetParams@10000 cuGraphAddChildGraphNode@10000
+        cuGraphChildGraphNodeGetGraph@10000 cuGraphAddEmptyNode@10000 cuGraphAddEventRecordNode@11010
+        cuGraphEventRecordNodeGetEvent@11010 cuGraphEventRecordNodeSetEvent@11010 cuGraphAddEventWaitNode@11010
+        cuGraphEventWaitNodeGetEvent@11010 cuGraphEventWaitNodeSetEvent@11010
+        cuGraphAddExternalSemaphoresSignalNode@11020 cuGraphExternalSemaphoresSignalNodeGetParams@11020
+        cuGraphExternalSemaphoresSignalNodeSetParams@11020 cuGraphAddExternalSemaphoresWaitNode@11020
+        cuGraphExternalSemaphoresWaitNodeGetParams@11020 cuGraphExternalSemaphoresWaitNodeSetParams@11020
+        cuGraphAddBatchMemOpNode@11070 cuGraphBatchMemOpNodeGetParams@11070 cuGraphBatchMemOpNodeSetParams@11070
+        cuGraphExecBatchMemOpNodeSetParams@11070 cuGraphClone@10000 cuGraphNodeFindInClone@10000
+        cuGraphNodeGetType@10000 cuGraphGetNodes@10000 cuGraphGetRootNodes@10000 cuGraphGetEdges@10000
+        cuGraphGetEdges_v2@12030 cuGraphNodeGetDependencies@10000 cuGraphNodeGetDependencies_v2@12030
+        cuGraphNodeGetDependentNodes@10000 cuGraphNodeGetDependentNodes_v2@12030 cuGraphAddDependencies@10000
+        cuGraphAddDependencies_v2@12030 cuGraphRemoveDependencies@10000 cuGraphRemoveDependencies_v2@12030
+        cuGraphDestroyNode@10000 cuGraphInstantiateWithFlags@11040 cuGraphInstantiateWithParams@12000z
+        cuGraphExecGetFlags@12000 cuGraphExecKernelNodeSetParams@10010 cuGraphExecKernelNodeSetParams_v2@12000
+        cuGraphExecMemcpyNodeSetParams@10020 cuGraphExecMemsetNodeSetParams@10020 cuGraphExecHostNodeSetParams@10020
+        cuGraphExecChildGraphNodeSetParams@11010 cuGraphExecEventRecordNodeSetEvent@11010
+        cuGraphExecEventWaitNodeSetEvent@11010 cuGraphExecExternalSemaphoresSignalNodeSetParams@11020
+        cuGraphExecExternalSemaphoresWaitNodeSetParams@11020 cuGraphUpload@11010z cuGraphLaunch@10000z
+        cuGraphExecDestroy@10000 cuGraphDestroy@10000 cuGraphExecUpdate@10020 cuGraphExecUpdate_v2@12000
+        cuGraphKernelNodeCopyAttributes@11000 cuGraphKernelNodeGetAttribute@11000
+        cuGraphKernelNodeSetAttribute@11000 cuGraphDebugDotPrint@11030 cuGraphAddMemAllocNode@11040
+        cuGraphMemAllocNodeGetParams@11040 cuGraphAddMemFreeNode@11040 cuGraphMemFreeNodeGetParams@11040
+        cuGraphNodeSetEnabled@11060 cuGraphNodeGetEnabled@11060 cuGraphAddNode@12020 cuGraphAddNode_v2@12030
+        cuGraphNodeSetParams@12020 cuGraphExecNodeSetParams@12020 cuGraphConditionalHandleCreate@12030
+        cuDeviceGraphMemTrim@11040 cuDeviceGetGraphMemAttribute@11040 cuDeviceSetGraphMemAttribute@11040
+        cuUserObjectCreate@11030 cuUserObjectRetain@11030 cuUserObjectRelease@11030 cuGraphRetainUserObject@11030
+        cuGraphReleaseUserObject@11030 cuGraphInstantiate@10000 cuGraphInstantiate_v2@11000
+    """,
+    "functions, launches, occupancy": """
+        cuLaunchCooperativeKernel@9000z cuLaunchCooperativeKernelMultiDevice@9000 cuFuncSetBlockShape@2000
+        cuFuncSetSharedSize@2000 cuParamSetSize@2000 cuParamSeti@2000 cuParamSetf@2000 cuParamSetv@2000
+        cuLaunch@2000 cuLaunchGrid@2000 cuLaunchGridAsync@2000 cuParamSetTexRef@2000
+        cuOccupancyMaxPotentialClusterSize@11070 cuOccupancyMaxActiveClusters@11070
+    """,
+    "interprocess handles": """
+        cuIpcGetEventHandle@4010 cuIpcOpenEventHandle@4010 cuIpcGetMemHandle@4010 cuIpcOpenMemHandle@4010
+        cuIpcOpenMemHandle_v2@11000 cuIpcCloseMemHandle@4010
+    """,
+    "external memory and semaphores": """
+        cuImportExternalMemory@10000 cuExternalMemoryGetMappedBuffer@10000
+        cuExternalMemoryGetMappedMipmappedArray@10000 cuDestroyExternalMemory@10000 cuImportExternalSemaphore@10000
+        cuSignalExternalSemaphoresAsync@10000z cuWaitExternalSemaphoresAsync@10000z cuDestroyExternalSemaphore@10000
+    """,
+    "graphics": """
+        cuGraphicsUnregisterResource@3000 cuGraphicsSubResourceGetMappedArray@3000
+        cuGraphicsResourceGetMappedMipmappedArray@5000 cuGraphicsResourceGetMappedPointer_v2@3020
+        cuGraphicsResourceSetMapFlags_v2@6050 cuGraphicsMapResources@3000z cuGraphicsUnmapResources@3000z
+    """,
+    "arrays": """
+        cuMemcpyDtoA_v2@3020d cuMemcpyAtoD_v2@3020d cuMemcpyHtoA_v2@3020d cuMemcpyAtoH_v2@3020d
+        cuMemcpyAtoA_v2@3020d cuMemcpyHtoAAsync_v2@3020z cuMemcpyAtoHAsync_v2@3020z cuArrayCreate_v2@3020
+        cuArrayGetDescriptor_v2@3020 cuArrayGetSparseProperties@11010 cuMipmappedArrayGetSparseProperties@11010
+        cuArrayGetMemoryRequirements@11060 cuMipmappedArrayGetMemoryRequirements@11060 cuArrayGetPlane@11020
+        cuArrayDestroy@2000 cuArray3DCreate_v2@3020 cuArray3DGetDescriptor_v2@3020 cuMipmappedArrayCreate@5000
+        cuMipmappedArrayGetLevel@5000 cuMipmappedArrayDestroy@5000 cuMemMapArrayAsync@11010z
+    """,
+    "textures, surfaces": """
+        cuTexRefSetArray@2000 cuTexRefSetMipmappedArray@5000 cuTexRefSetAddress_v2@3020 cuTexRefSetAddress2D_v2@3020
+        cuTexRefSetAddress2D_v3@4010 cuTexRefSetFormat@2000 cuTexRefSetAddressMode@2000 cuTexRefSetFilterMode@2000
+        cuTexRefSetMipmapFilterMode@5000 cuTexRefSetMipmapLevelBias@5000 cuTexRefSetMipmapLevelClamp@5000
+        cuTexRefSetMaxAnisotropy@5000 cuTexRefSetBorderColor@8000 cuTexRefSetFlags@2000 cuTexRefGetAddress_v2@3020
+        cuTexRefGetArray@2000 cuTexRefGetMipmappedArray@5000 cuTexRefGetAddressMode@2000 cuTexRefGetFilterMode@2000
+        cuTexRefGetFormat@2000 cuTexRefGetMipmapFilterMode@5000 cuTexRefGetMipmapLevelBias@5000
+        cuTexRefGetMipmapLevelClamp@5000 cuTexRefGetMaxAnisotropy@5000 cuTexRefGetBorderColor@8000
+        cuTexRefGetFlags@2000 cuTexRefCreate@2000 cuTexRefDestroy@2000 cuSurfRefSetArray@3000 cuSurfRefGetArray@3000
+        cuTexObjectCreate@5000 cuTexObjectDestroy@5000 cuTexObjectGetResourceDesc@5000
+        cuTexObjectGetTextureDesc@5000 cuTexObjectGetResourceViewDesc@5000 cuSurfObjectCreate@5000
+        cuSurfObjectDestroy@5000 cuSurfObjectGetResourceDesc@5000 cuTensorMapEncodeTiled@12000
+        cuTensorMapEncodeIm2col@12000 cuTensorMapReplaceAddress@12000 cuTensorMapEncodeIm2colWide@12080
+    """,
+    "virtual memory, multicast": """
+        cuMemAddressReserve@10020 cuMemAddressFree@10020 cuMemCreate@10020 cuMemRelease@10020 cuMemMap@10020
+        cuMemUnmap@10020 cuMemSetAccess@10020 cuMemGetAccess@10020 cuMemExportToShareableHandle@10020
+        cuMemImportFromShareableHandle@10020 cuMemGetAllocationGranularity@10020
+        cuMemGetAllocationPropertiesFromHandle@10020 cuMemRetainAllocationHandle@11000 cuMulticastCreate@12010
+        cuMulticastAddDevice@12010 cuMulticastBindMem@12010 cuMulticastBindAddr@12010 cuMulticastUnbind@12010
+        cuMulticastGetGranularity@12010 cuMemGetHandleForAddressRange@11070
+    """,
+    "copies, fills": """
+        cuMemcpy3DPeer@4000d cuMemcpy3DPeerAsync@4000z cuMemcpyBatchAsync@12080z cuMemcpyBatchAsync_v2@13000z
+        cuMemcpy3DBatchAsync@12080z cuMemcpy3DBatchAsync_v2@13000z cuMemBatchDecompressAsync@12060z
+        cuMemPrefetchBatchAsync@13000z cuMemDiscardBatchAsync@13000z cuMemDiscardAndPrefetchBatchAsync@13000z
+    """,
+    "memory": """
+        cuMemRangeGetAttribute@8000 cuMemRangeGetAttributes@8000 cuPointerSetAttribute@6000
+    """,
+    "streams": """
+        cuStreamGetCtx_v2@12050z cuStreamCopyAttributes@11000z cuStreamGetAttribute@11000z
+        cuStreamSetAttribute@11000z cuStreamWaitValue32@8000z cuStreamWaitValue32_v2@11070z
+        cuStreamWaitValue64@9000z cuStreamWaitValue64_v2@11070z cuStreamWriteValue32@8000z
+        cuStreamWriteValue32_v2@11070z cuStreamWriteValue64@9000z cuStreamWriteValue64_v2@11070z
+        cuStreamBatchMemOp@8000z cuStreamBatchMemOp_v2@11070z cuStreamGetDevice@12080z
+    """,
+    "others": """
+        cuDeviceGetNvSciSyncAttributes@10020 cuFlushGPUDirectRDMAWrites@11030 cuCoredumpGetAttribute@12010
+        cuCoredumpGetAttributeGlobal@12010 cuCoredumpSetAttribute@12010 cuCoredumpSetAttributeGlobal@12010
+        cuDeviceRegisterAsyncNotification@12040 cuDeviceUnregisterAsyncNotification@12040
+        cuDevSmResourceSplitByCount@12040 cuLogsRegisterCallback@12090 cuLogsUnregisterCallback@12090
+        cuLogsCurrent@12090 cuLogsDumpToFile@12090 cuLogsDumpToMemory@12090
+        cuCheckpointProcessGetRestoreThreadId@12080 cuCheckpointProcessGetState@12080 cuCheckpointProcessLock@12080
+        cuCheckpointProcessCheckpoint@12080 cuCheckpointProcessRestore@12080 cuCheckpointProcessUnlock@12080
+    """,
+}
+
+
+def split_version(word: str) -> tuple[int, str]:
+    """11020z: 11020 and the letter."""
+    return int(word.rstrip("dz")), word[len(word.rstrip("dz")) :]
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """The rows of an area; a line that begins with a parameter goes on with the row before."""
+    found: list[list[str]] = []
+    for word in text.split():
+        if ":" not in word and word.startswith("cu"):
+            found.append([word])
+        else:
+            found[-1].append(word)
+    return found
+
+
+def all_calls() -> list[Call]:
+    """Every entry point, area by area."""
+    found = []
+    for area, text in HERE.items():
+        for name, version, *parameters in rows_of(text):
+            pairs = tuple((word.partition(":")[0], word.partition(":")[2]) for word in parameters)
+            found.append(Call(area, name, *split_version(version), pairs, True))
+    for area, text in ABSENT.items():
+        for word in text.split():
+            name, _, version = word.partition("@")
+            found.append(Call(area, name, *split_version(version), (), False))
+    return found
+
+
+def base_name(name: str) -> str:
+    """A name without the number of its form: what cuGetProcAddress is asked for."""
+    return name[:-3] if name[-3:-1] == "_v" and name[-1].isdigit() else name
+
+
+OWN_SUFFIX = {"d": "_ptds", "z": "_ptsz"}
+"""The suffix of the form for the thread's own default stream."""

@@ -1,0 +1,87 @@
+# Questions: whether a stream is captured (none is: stream capture is not implemented), and all about an address.
+
+cdef extern from *:
+    """
+    static __thread int cuda_capture_mode;
+    """
+    int cuda_capture_mode
+
+cdef enum:
+    HOST_ORDINAL = -2              # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL of what no device has
+
+
+cdef public int cuStreamIsCapturing(void *p, int *to) noexcept nogil:
+    """CU_STREAM_CAPTURE_STATUS_NONE."""
+    cdef stream *s = NULL
+    cdef int r = enter_stream(p, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    to[0] = CU_STREAM_CAPTURE_STATUS_NONE
+    return CUDA_SUCCESS
+
+
+cdef public int cuStreamGetCaptureInfo(void *p, int *to, uint64_t *number) noexcept nogil:
+    """CU_STREAM_CAPTURE_STATUS_NONE; nothing else is answered then."""
+    return cuStreamIsCapturing(p, to)
+
+
+cdef public int cuStreamGetCaptureInfo_v2(void *p, int *to, uint64_t *number, void **graph, const void **dependencies,
+                                          size_t *n) noexcept nogil:
+    """CUDA 11.3's."""
+    return cuStreamIsCapturing(p, to)
+
+
+cdef public int cuStreamGetCaptureInfo_v3(void *p, int *to, uint64_t *number, void **graph, const void **dependencies,
+                                          const void **edges, size_t *n) noexcept nogil:
+    """CUDA 12.3's."""
+    return cuStreamIsCapturing(p, to)
+
+
+cdef public int cuThreadExchangeStreamCaptureMode(int *mode) noexcept nogil:
+    """The thread's mode (global 0, by thread 1, relaxed 2), and the one before.  Nothing is captured that it is of."""
+    cdef int r = api_state()
+    cdef int before = cuda_capture_mode
+    global cuda_capture_mode
+    if r != CUDA_SUCCESS:
+        return r
+    if mode == NULL or not 0 <= mode[0] <= 2:
+        return CUDA_ERROR_INVALID_VALUE
+    cuda_capture_mode = mode[0]
+    mode[0] = before
+    return CUDA_SUCCESS
+
+
+cdef size_t pointer_attribute_size(int which) noexcept nogil:
+    """Bytes of an attribute's answer; 0: it is none that is known."""
+    if which in (CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL):
+        return 4
+    if which in (CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_MAPPED):
+        return 1
+    if which in (CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER,
+                 CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                 CU_POINTER_ATTRIBUTE_RANGE_SIZE):
+        return 8
+    return 0
+
+
+cdef public int cuPointerGetAttributes(unsigned n, const int *which, void **to, CUdeviceptr address) noexcept nogil:
+    """Several attributes of an address; what it has not is answered with 0, the device's number with -2."""
+    cdef unsigned i
+    cdef int r = api_state()
+    if r != CUDA_SUCCESS:
+        return r
+    if n == 0 or which == NULL or to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    for i in range(n):
+        if to[i] == NULL:
+            return CUDA_ERROR_INVALID_VALUE
+        if pointer_attribute_size(which[i]) == 0:
+            return CUDA_ERROR_NOT_SUPPORTED
+    for i in range(n):
+        if cuPointerGetAttribute(to[i], which[i], address) != CUDA_SUCCESS:
+            memset(to[i], 0, pointer_attribute_size(which[i]))
+            if which[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+                (<int *>to[i])[0] = HOST_ORDINAL
+    return CUDA_SUCCESS
