@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -33,8 +34,9 @@ FAULT_MIC: Final = re.compile(
 FAULT_GPU: Final = re.compile(
     r"illegal address (0x[0-9a-f]+) (\w+) \(\d+ bytes\) in '([^']+)'(?: at ([^ :]*):(\d+))?.*?; (.*)", re.DOTALL
 )
-UNSET_GPU: Final = re.compile(
-    r"device memory at (0x[0-9a-f]+) read \((\d+) bytes\) that was never written in '([^']+)'(?: at ([^ :]*):(\d+))?"
+READ_GPU: Final = re.compile(
+    r"device memory at (0x[0-9a-f]+) read \((\d+) bytes\) that (was never written|the host has changed [a-z ]*) in "
+    r"'([^']+)'(?: at ([^ :]*):(\d+))?"
 )
 READ_MIC: Final = re.compile(
     r"region (\S+?)(?:, in \S+)?(?: \((?:.*: )?([^():]*):(\d+)\))?: "
@@ -255,13 +257,14 @@ class Analysis:
             self._fault(region, Place(file or "", int(line or 0)), int(address, 16), why)
         elif match := FAULT_GPU.search(text):
             address, _, region, file, line, why = match.groups()
-            self._fault(gpu_name(region), Place(file or "", int(line or 0)), int(address, 16), why)
+            self._fault(gpu_name(region), gpu_place(file, line), int(address, 16), why)
         elif match := READ_MIC.search(text):
             region, file, line, address, who = match.groups()
             self._read_doubtful(region, Place(file or "", int(line or 0)), int(address, 16), 1, who == "the host")
-        elif match := UNSET_GPU.search(text):
-            address, size, region, file, line = match.groups()
-            self._read_doubtful(gpu_name(region), Place(file or "", int(line or 0)), int(address, 16), int(size), False)
+        elif match := READ_GPU.search(text):
+            address, size, what, region, file, line = match.groups()
+            place, changed = gpu_place(file, line), what.startswith("the host")
+            self._read_doubtful(gpu_name(region), place, int(address, 16), int(size), changed)
         elif self.failed is not None and text.startswith("libgomp: "):
             self._failure(text.removeprefix("libgomp: "))
 
@@ -503,6 +506,11 @@ class Analysis:
 def gpu_name(kernel: str) -> str:
     """A region's name from that of its function in PTX."""
     return kernel.removesuffix("$impl").replace("$", ".")
+
+
+def gpu_place(file: str | None, line: str | None) -> Place:
+    """A line of source as the driver tells it, which has the whole path."""
+    return Place(os.path.basename(file or ""), int(line or 0))
 
 
 def analyse(log: Log) -> list[Finding]:

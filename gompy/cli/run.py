@@ -30,7 +30,7 @@ examples:
   gompy run --device host ./prog            all regions on the host
   gompy run --devices 4 --mandatory ./prog  four emulated devices; no region may run on the host
   gompy run --check ./prog                  mappings and accesses are checked; status 86 if something is found
-  gompy run --info ./prog                   at exit: what ran where, and why there
+  gompy run --info ./prog                   at exit: what ran where, and why there; what was copied, and in vain
   gompy run --show-maps ./prog              at exit: what each directive mapped, by variable
   gompy run --trace t.json ./prog           what happens when, for Perfetto and gompy trace
   gompy run --under gdb ./prog              stop in the first region; host and device in one gdb
@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--trace", metavar="FILE", help="write a trace of what happens to FILE")
     parser.add_argument("--show-maps", action="store_true", help="tell at exit what each directive mapped and copied")
-    parser.add_argument("--info", action="store_true", help="tell at exit which regions ran where, and why")
+    parser.add_argument("--info", action="store_true", help="tell at exit what ran where and why, and what was copied")
     parser.add_argument("--under", metavar="CMD", help="gdb, or a command for the emulated MIC's process")
     parser.add_argument("--any", action="store_true", help="run a program that has no regions itself, such as python3")
     add_program(parser)
@@ -124,19 +124,21 @@ def _run(options: argparse.Namespace, words: list[str]) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     try:
-        if options.check and not (options.under and _is_gdb(options.under)):
-            from gompy.check.run import Files, run_checked
-            from gompy.cli.main import version
-
-            files = Files(options.check_json, options.check_sarif, version())
-            return run_checked(command, environment, files, options.check_status)
-        if options.show_maps:
-            from gompy.cli.run_maps import run_shown
-
-            return run_shown(command, environment)
+        if (options.check or options.show_maps or options.info) and not (options.under and _is_gdb(options.under)):
+            return _run_watched(options, command, environment)
         os.execvpe(command[0], command, environment)
     except OSError as error:
         raise RunError(f"{error.filename or command[0]}: {error.strerror}") from None
+
+
+def _run_watched(options: argparse.Namespace, command: list[str], environment: dict[str, str]) -> int:
+    """Run a program of which something is to be told at its end."""
+    from gompy.check.run import Files
+    from gompy.cli.main import version
+    from gompy.cli.run_watched import Wanted, run_watched
+
+    files = Files(options.check_json, options.check_sarif, version()) if options.check else None
+    return run_watched(command, environment, Wanted(files, options.check_status, options.show_maps, options.info))
 
 
 def _is_gdb(under: str) -> bool:

@@ -7,15 +7,11 @@ The order and the outcome are of the runtime's trace (GOMPY_TRACE_FILE); the nam
 from __future__ import annotations
 
 import json
-import os
-import sys
-import tempfile
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gompy.cli.trace_events import Places
-from gompy.tools.child import run_child
 
 if TYPE_CHECKING:
     from gompy.check.log import Event
@@ -23,17 +19,6 @@ if TYPE_CHECKING:
 
 ROUTINES = ("omp_target_", "acc_malloc", "acc_free", "acc_memcpy")
 """What constructs begin with whose copies and memory are the program's own."""
-
-
-def run_shown(command: list[str], env: dict[str, str]) -> int:
-    """Run a program, then tell; its exit status.  OSError if it cannot start."""
-    with tempfile.TemporaryDirectory(prefix="gompy-maps-") as folder:
-        trace = env.setdefault("GOMPY_TRACE_FILE", os.path.join(folder, "trace"))
-        log = env.setdefault("GOMPY_CHECK_LOG", os.path.join(folder, "log"))
-        code = run_child(command, env)
-        for line in told(trace, log):
-            print(line, file=sys.stderr)
-    return code
 
 
 def told(trace: str, log: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gompy import UserError
 from gompy.cli.arguments import command_parser
+from gompy.cli.table import columns
 from gompy.tools.toolmain import one_line
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _bytes(row: Row) -> dict[str, int]:
 
 
 def _tables(trace: Trace, totals: Totals) -> list[list[str]]:
-    return [[f"{trace.length / 1000:.3f} ms"], *(_table(part[0], part[1:]) for part in _parts(totals))]
+    return [[f"{trace.length / 1000:.3f} ms"], *(columns(part[0], part[1:]) for part in _parts(totals))]
 
 
 def _parts(totals: Totals) -> list[list[list[str]]]:
@@ -167,15 +168,3 @@ def _on(row: Row) -> str:
     if len(row.on) == 1:
         return next(iter(row.on))
     return ", ".join(f"{count} on {place}" for place, count in row.on.items())
-
-
-def _table(head: list[str], rows: list[list[str]]) -> list[str]:
-    """Columns; those of numbers are flush right."""
-    numbers = [all(row[i].replace(".", "", 1).isdecimal() for row in rows) for i in range(len(head))]
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    return [
-        "  ".join(
-            f"{cell:>{w}}" if n else f"{cell:<{w}}" for cell, w, n in zip(row, widths, numbers, strict=True)
-        ).rstrip()
-        for row in [head, *rows]
-    ]

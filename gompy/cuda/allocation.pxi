@@ -93,6 +93,38 @@ cdef public int gompy_close_gap(CUdeviceptr address, size_t size) noexcept nogil
     return r
 
 
+cdef public int gompy_shadow_stale(CUdeviceptr address, uint8_t *stale, size_t size) noexcept nogil:
+    """Have kernels that read bytes told of which the host has newer contents, a byte of `stale` each; zeros take that
+    back.  Not part of CUDA: for GOMPY_CHECK, else ERROR_NOT_SUPPORTED."""
+    cdef uint8_t *shadow
+    cdef size_t i
+    cdef int r
+    if not checking & PTX_CHECK_INIT:
+        return CUDA_ERROR_NOT_SUPPORTED
+    r = check_device_range(address, size)
+    if r != CUDA_SUCCESS or gpu_of(address) == NULL:
+        return r if r != CUDA_SUCCESS else CUDA_ERROR_NOT_SUPPORTED
+    shadow = gpu_of(address).view.shadow + (address - gpu_of(address).base)
+    for i in range(size):
+        if stale[i] and shadow[i] == SHADOW_WRITTEN:
+            shadow[i] = SHADOW_STALE
+        elif not stale[i] and shadow[i] == SHADOW_STALE:
+            shadow[i] = SHADOW_WRITTEN
+    return r
+
+
+cdef public int gompy_shadow_left(CUdeviceptr address, uint8_t *stale, size_t size) noexcept nogil:
+    """Clear those of the bytes that have been written since gompy_shadow_stale, which has marked them."""
+    cdef int r = check_device_range(address, size)
+    cdef uint8_t *shadow
+    cdef size_t i
+    if r == CUDA_SUCCESS:
+        shadow = gpu_of(address).view.shadow + (address - gpu_of(address).base)
+        for i in range(size):
+            stale[i] &= shadow[i] == SHADOW_STALE
+    return r
+
+
 cdef public int cuMemFreeAsync(CUdeviceptr address, void *queue) noexcept nogil:
     """Free in a stream's order."""
     cdef stream *s = NULL

@@ -13,7 +13,7 @@ from gompy.native.pthread cimport (
     PTHREAD_CREATE_DETACHED, pthread_atfork, pthread_attr_destroy, pthread_attr_init, pthread_attr_setdetachstate,
     pthread_attr_t, pthread_cond_broadcast, pthread_cond_destroy, pthread_cond_init, pthread_cond_signal,
     pthread_cond_t, pthread_cond_wait, pthread_create, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_trylock,
-    pthread_mutex_unlock, pthread_t,
+    pthread_mutex_unlock, pthread_setname_np, pthread_t,
 )
 from gompy.native.signals cimport (
     SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, SIG_SETMASK, pthread_sigmask, sigdelset, sigfillset, sigset_t,

@@ -10,6 +10,7 @@ cdef enum:
     QUARANTINE_RING = 4096
     SHADOW_ALLOCATED = 1
     SHADOW_WRITTEN = 3
+    SHADOW_STALE = 5
     WIDE = 1 << 20
     LEAVING_PIN = 1 << 30          # in a block's pins: it is freed
 
@@ -36,7 +37,7 @@ cdef extern from *:
     """
     /* Bytes that are not allocated (closed gaps inside a block) stay so.  */
     static void shadow_written (uint8_t *to, size_t size)
-    { for (size_t i = 0; i < size; i++) to[i] |= (to[i] & 1) << 1; }
+    { for (size_t i = 0; i < size; i++) to[i] = (to[i] & 1) * 3; }
     static void shadow_copied (uint8_t *to, const uint8_t *of, size_t size)
     { for (size_t i = 0; i < size; i++) to[i] = to[i] ? of[i] | 1 : 0; }
     """

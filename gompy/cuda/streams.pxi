@@ -235,6 +235,8 @@ cdef bint start_worker(stream *s) noexcept nogil:
     pthread_attr_init(&attributes)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED)
     good = pthread_create(&thread, &attributes, stream_worker, s) == 0
+    if good:
+        pthread_setname_np(thread, b"gompy-stream")  # at once: check_watch.h asks before it has run
     pthread_attr_destroy(&attributes)
     pthread_sigmask(SIG_SETMASK, &before, NULL)
     s.worker = good

@@ -22,6 +22,7 @@ cdef extern from "<pthread.h>" nogil:
     int pthread_join(pthread_t, void **)
     int pthread_detach(pthread_t)
     pthread_t pthread_self()
+    int pthread_setname_np(pthread_t, const char *)
     bint pthread_equal(pthread_t, pthread_t)
     int PTHREAD_CREATE_DETACHED
     int pthread_attr_init(pthread_attr_t *)

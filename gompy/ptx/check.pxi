@@ -15,6 +15,7 @@ cdef enum:
     FOUND_LEFT = 3
     FOUND_COUNTS = 4
     FOUND_MEMBERS = 5
+    FOUND_STALE = 6
 
 
 cdef bint begin_checked_block(runner *r, ptx_module *module, uint64_t shared, uint32_t dynamic) noexcept nogil:
@@ -184,9 +185,9 @@ cdef void guard_stacks(run *launch, int value) noexcept nogil:
         memset(memory.shadow + (params[1] - memory.base) + i * params[2], value, STACK_GUARD)
 
 
-cdef void never_written(gompy_warp *w, int lane, uint64_t address, uint32_t size, bint shared, code_unit *unit,
-                        uint32_t line) noexcept nogil:
-    """A read of memory that holds nothing."""
+cdef void doubtful_read(gompy_warp *w, int lane, int kind, uint64_t address, uint32_t size, bint shared,
+                        code_unit *unit, uint32_t line) noexcept nogil:
+    """A read of memory that holds nothing (FOUND_UNWRITTEN), or what it should no longer hold (FOUND_STALE)."""
     cdef run *launch = <run *> w.launch
     cdef const ptx_memory *memory = launch.module.memory
     cdef char text[160]
@@ -198,9 +199,10 @@ cdef void never_written(gompy_warp *w, int lane, uint64_t address, uint32_t size
         describe_shared(launch.module, address - GOMPY_SHARED_BASE, launch.config.shared_bytes, near, sizeof(near))
     elif memory.describe != NULL:
         memory.describe(memory.user, address, near, sizeof(near))
-    snprintf(text, sizeof(text), "%s memory at 0x%llx read (%u bytes) that was never written", space,
-             <unsigned long long> address, size)
-    tell_finding(w, <uint32_t> 1 << lane, FOUND_UNWRITTEN, address, unit, line, text, near)
+    snprintf(text, sizeof(text), "%s memory at 0x%llx read (%u bytes) that %s", space, <unsigned long long> address,
+             size, <const char *> b"was never written" if kind == FOUND_UNWRITTEN else
+             <const char *> b"the host has changed since it was copied there")
+    tell_finding(w, <uint32_t> 1 << lane, kind, address, unit, line, text, near)
 
 
 cdef extern from *:
@@ -249,7 +251,7 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
     cdef uint8_t *shadow
     cdef char *place
     cdef uint32_t i, good = 0, written = 0
-    cdef bint shared = False
+    cdef bint shared = False, stale = False
     if address & (size - 1):
         bad_address(w, lane, address, size, how != READS, unit, line)
     if offset <= w.size - size:
@@ -269,6 +271,7 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
         return place
     for i in range(size):
         written |= shadow[i]
+        stale |= shadow[i] == SHADOW_STALE
     if good < size and (how == WRITES or not written or not word_function((<run *> w.launch).module, unit, line)):
         wrong_address(w, lane, address, size, good, how, unit, line)
     if how != WRITES and check & PTX_CHECK_INIT:
@@ -277,7 +280,9 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
             if not shared and on_gcc_stack(<run *> w.launch, address, 0):
                 memset(shadow, SHADOW_WRITTEN, size)
             else:
-                never_written(w, lane, address, size, shared, unit, line)
+                doubtful_read(w, lane, FOUND_UNWRITTEN, address, size, shared, unit, line)
+        elif stale and not word_function((<run *> w.launch).module, unit, line):
+            doubtful_read(w, lane, FOUND_STALE, address, size, shared, unit, line)
     if how != READS:
         for i in range(size):
             if shadow[i]:

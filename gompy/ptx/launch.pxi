@@ -80,6 +80,7 @@ cdef helper *new_helper() noexcept nogil:
     if result != 0:
         free(h)
         return NULL
+    pthread_setname_np(thread, b"gompy-helper")  # at once: check_watch.h asks before it has run
     pthread_detach(thread)
     return h
 

@@ -8,6 +8,7 @@ cdef enum:
     HOST_ROOM = 393216                  # bytes of a warp's stack (guard included) that are left to code of the host
     SHADOW_ALLOCATED = 1                # executor.h
     SHADOW_WRITTEN = 3
+    SHADOW_STALE = 5
 
 cdef enum:
     STACK = 2097152                     # bytes of a warp's stack; only what is used takes memory

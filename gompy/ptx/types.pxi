@@ -18,7 +18,7 @@ cdef extern from "start.h" nogil:
 from gompy.native.blake2b cimport GOMPY_DIGEST, gompy_blake
 from gompy.native.pthread cimport (
     PTHREAD_CANCEL_DISABLE, pthread_create, pthread_detach, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t,
-    pthread_mutex_unlock, pthread_setcancelstate, pthread_t,
+    pthread_mutex_unlock, pthread_setcancelstate, pthread_setname_np, pthread_t,
 )
 from gompy.native.signals cimport (
     SIGBUS, SIGFPE, SIGILL, SIGKILL, SIGSEGV, SIG_SETMASK, pthread_sigmask, sigdelset, sigfillset, sigset_t,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -64,6 +67,50 @@ def test_the_report_of_a_wrong_program(tmp_path: Path, name: str) -> None:
 def test_a_right_program_has_none(tmp_path: Path, name: str) -> None:
     done = checked(tmp_path, name)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def corpus() -> ModuleType:
+    """testsuite/check/run.py."""
+    spec = importlib.util.spec_from_file_location("check_corpus", CORPUS / "run.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["check_corpus"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_table_of_the_page_has_the_programs_that_are_there() -> None:
+    """What is found of them `make check-corpus` knows: it takes minutes."""
+    run = corpus()
+    programs = run.programs([])
+    everything = {(p, d): run.QUIET if p.right else run.FOUND for p in programs for d in run.FLAGS}
+    lines, begin, end = run.table_of((ROOT / "docs" / "diagnosis.md").read_text(encoding="utf-8"))
+    shown = [line.split("|")[1:3] for line in lines[begin:end]]
+    assert shown == [line.split("|")[1:3] for line in run.rows(everything)]
+    assert sum(p.right for p in programs) >= 50 and sum(not p.right for p in programs) >= 45
+    for line in lines[begin + 2 : end - 1]:
+        _, count, mic, gpu = (cell.strip() for cell in line.strip("|").split("|"))
+        assert int(mic) <= int(count) >= int(gpu)
+
+
+NVPTX = shutil.which("x86_64-linux-gnu-accel-nvptx-none-gcc-12") or shutil.which("nvptx-none-as")
+
+
+@pytest.mark.skipif(NVPTX is None, reason="no compiler for nvptx")
+def test_a_stale_read_on_the_emulated_gpu(tmp_path: Path) -> None:
+    """The same report as on the MIC, and another one for what is never written; a right program has none."""
+    env = {**os.environ, "GOMPY_ACCEL": "gcc", "GOMPY_CUDA": "emulated"}
+    for name in ("stale-device-update.c", "unset-create.c", "stale-device-update-right.c"):
+        flags = ["-fopenacc" if "#pragma acc" in (CORPUS / name).read_text() else "-fopenmp"]
+        flags += ["-foffload=nvptx-none", str(CORPUS / name), "-o", "program"]
+        subprocess.run([str(BIN / "gompcc"), "-g", *flags], check=True, cwd=tmp_path, env=env)
+        command = [str(BIN / "gompy"), "run", "--device", "nvptx", "--check", "./program"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=env)
+        shown = "".join(line for line in done.stderr.splitlines(True) if "libcuda (gompy)" not in line)
+        if name == "stale-device-update.c":
+            assert shown == expected()[name]
+        assert done.returncode == (0 if "right" in name else 86)
+        assert ("[unset]" in shown) == (name == "unset-create.c")
 
 
 def test_json_sarif_and_another_status(tmp_path: Path) -> None:

@@ -87,7 +87,9 @@ typedef size_t (*CUoccupancyB2DSize) (int);
   X (mem_set, cuMemsetD8_v2, (CUdeviceptr, unsigned char, size_t)) \
   X (host_alloc, cuMemHostAlloc, (void **, size_t, unsigned)) \
   X (host_free, cuMemFreeHost, (void *)) \
-  X (close_gap, gompy_close_gap, (CUdeviceptr, size_t)) /* of the emulated driver */ \
+  X (close_gap, gompy_close_gap, (CUdeviceptr, size_t)) /* of the emulated driver, as the next two */ \
+  X (mark_stale, gompy_shadow_stale, (CUdeviceptr, unsigned char *, size_t)) \
+  X (stale_left, gompy_shadow_left, (CUdeviceptr, unsigned char *, size_t)) \
   X (occupancy, cuOccupancyMaxPotentialBlockSize, (int *, int *, CUfunction, CUoccupancyB2DSize, size_t, int))
 
 struct cuda_functions

@@ -171,6 +171,8 @@ cdef extern from "driver_api.h" nogil:
         CUresult (*host_alloc)(void **, size_t, unsigned) noexcept nogil
         CUresult (*host_free)(void *) noexcept nogil
         CUresult (*close_gap)(CUdeviceptr, size_t) noexcept nogil
+        CUresult (*mark_stale)(CUdeviceptr, unsigned char *, size_t) noexcept nogil
+        CUresult (*stale_left)(CUdeviceptr, unsigned char *, size_t) noexcept nogil
     cuda_functions cuda
     const char *cuda_load(void *)
     bint in_callback

@@ -141,6 +141,20 @@ cdef public c_bool gompy_guard(int n, uintptr_t start, size_t size) noexcept nog
     return cuda.close_gap != NULL and cuda.close_gap(start, size) == CUDA_SUCCESS
 
 
+cdef public c_bool gompy_mark_stale(int n, uintptr_t start, unsigned char *stale, size_t size) noexcept nogil:
+    """Have regions that read bytes told of which the host has changed its own copy.  False: the driver cannot.
+
+    Not part of GCC's interface.
+    """
+    return cuda.mark_stale != NULL and cuda.stale_left != NULL and enter_context(devices[n]) and \
+        cuda.mark_stale(start, stale, size) == CUDA_SUCCESS
+
+
+cdef public c_bool gompy_stale_left(int n, uintptr_t start, unsigned char *stale, size_t size) noexcept nogil:
+    """Clear those of the bytes that a region has written since.  Not part of GCC's interface."""
+    return cuda.stale_left(start, stale, size) == CUDA_SUCCESS
+
+
 cdef public void GOMP_OFFLOAD_run(int n, void *function, void *variables, void **args) noexcept nogil:
     run_region(n, <Function *> function, variables, args)
 

@@ -4,13 +4,15 @@
    answer EFAULT where a process accesses such pages by it; so each system call of the program comes here first
    (prctl (PR_SET_SYSCALL_USER_DISPATCH)), and what may concern the pages ends the watch before it is made.
 
-   Only a program with one thread is watched, as another thread's system calls would not come here.  Where anything
-   is not as expected, nothing is watched.  Included once, by check_stale.h.  */
+   Only a program with one thread is watched, as another thread's system calls would not come here.  Threads of gompy's
+   own (their names begin with GOMPY_OWN_THREADS) may be there if they sleep: who uses a device wakes them, and that ends
+   the watch first.  Where anything is not as expected, nothing is watched.  Included once, by check_stale.h.  */
 #ifndef GOMPY_CHECK_WATCH_H
 #define GOMPY_CHECK_WATCH_H
 
 #include "gompy/native/access_size.h"
 #include "gompy/native/traced.h"
+#include <dirent.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -25,6 +27,8 @@
 #define GOMPY_WATCH_STACK 65536
 #define GOMPY_TRAP_FLAG 0x100
 #define GOMPY_PAGE 4096ul
+#define GOMPY_OWN_THREADS "gompy-"    /* of the emulated GPU: gompy/cuda/streams.pxi, gompy/ptx/launch.pxi */
+#define GOMPY_SLEEP_TRIES 300         /* of 100 microseconds: a thread that has done its work goes to sleep */
 #ifndef SYS_USER_DISPATCH
 #define SYS_USER_DISPATCH 2  /* si_code */
 #endif
@@ -51,6 +55,7 @@ static unsigned gompy_watch_count, gompy_watch_steps;
 static volatile unsigned char gompy_dispatch;  /* 1: system calls come here */
 static int gompy_watch_ready;  /* 1, or -1: impossible */
 static int gompy_watch_on;
+static long gompy_watch_thread;
 static uintptr_t gompy_stepping[8];
 static unsigned gompy_stepping_count;
 static struct gompy_own_object gompy_program_code;  /* its code */
@@ -224,10 +229,32 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
   r[REG_RIP] -= 2;  /* it is made again, and passes */
 }
 
+/* A thread of gompy's own has woken, and is about to use a page: from here on that is open.  */
+static void
+gompy_watch_other (siginfo_t *info)
+{
+  uintptr_t page = (uintptr_t) info->si_addr & -GOMPY_PAGE;
+  struct gompy_watched *w = gompy_watch_at (page);
+  if (w == NULL)
+    {
+      gompy_end_watch ();  /* not ours, as in gompy_watch_fault */
+      return;
+    }
+  w->steps[(page - w->begin) / GOMPY_PAGE] = 0xffff;
+  gompy_note_unseen (page, page + GOMPY_PAGE);
+  gompy_protect (page, page + GOMPY_PAGE, PROT_READ | PROT_WRITE);
+}
+
 static void
 gompy_on_watch (int signo, siginfo_t *info, void *context)
 {
   int error = errno;
+  if (gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0) != gompy_watch_thread)
+    {
+      gompy_watch_other (info);
+      errno = error;
+      return;
+    }
   gompy_dispatch = 0;
   if (signo == SIGSYS && info->si_code == SYS_USER_DISPATCH)
     gompy_watch_call (info, context);
@@ -290,23 +317,70 @@ gompy_prepare_watch (void)
     return 0;
   if (prctl (GOMPY_DISPATCH, 1, gompy_own.start, gompy_own.end - gompy_own.start, &gompy_dispatch) != 0)
     return 0;
+  gompy_watch_thread = gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0);
   gompy_watch_ready = 1;
   return 1;
+}
+
+/* Whether a thread of this process is gompy's own, and sleeps.  ID: the name of its folder.  */
+static int
+gompy_sleeps (const char *id)
+{
+  char path[64], text[128], *name;
+  int fd;
+  ssize_t n;
+  snprintf (path, sizeof path, "/proc/self/task/%.20s/stat", id);
+  for (int tries = 0; tries < GOMPY_SLEEP_TRIES; tries++)
+    {
+      if ((fd = gompy_open (path, O_RDONLY, 0)) < 0)
+        return 0;
+      n = read (fd, text, sizeof text - 1);
+      close (fd);
+      text[n > 0 ? n : 0] = 0;
+      name = strchr (text, '(');
+      if (name == NULL || strncmp (name + 1, GOMPY_OWN_THREADS, sizeof GOMPY_OWN_THREADS - 1) != 0
+          || (name = strrchr (name, ')')) == NULL)
+        return 0;
+      if (strncmp (name, ") S", 3) == 0)
+        return 1;
+      usleep (100);
+    }
+  return 0;
+}
+
+/* Whether no other thread of the process does anything.  */
+static int
+gompy_is_alone (void)
+{
+  struct stat s;
+  struct dirent *entry;
+  DIR *tasks;
+  int alone = 1;
+  if (stat ("/proc/self/task", &s) != 0)
+    return 0;
+  if (s.st_nlink == 3)
+    return 1;
+  if ((tasks = opendir ("/proc/self/task")) == NULL)
+    return 0;
+  while (alone && (entry = readdir (tasks)) != NULL)
+    alone = entry->d_name[0] == '.' || atol (entry->d_name) == gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0)
+            || gompy_sleeps (entry->d_name);
+  closedir (tasks);
+  return alone;
 }
 
 /* Whether there is one thread, and no handler would run on a stack that may be closed.  */
 static int
 gompy_may_watch (void)
 {
-  struct stat s;
   struct sigaction a;
-  if (gompy_watch_steps >= GOMPY_WATCH_STEPS || stat ("/proc/self/task", &s) != 0 || s.st_nlink != 3)
+  if (gompy_watch_steps >= GOMPY_WATCH_STEPS || !gompy_is_alone ())
     return 0;
   for (int i = 1; i < 32; i++)
     if (i != SIGKILL && i != SIGSTOP && sigaction (i, NULL, &a) == 0 && a.sa_handler != SIG_DFL
         && a.sa_handler != SIG_IGN && !(a.sa_flags & SA_ONSTACK) && i != SIGSEGV && i != SIGTRAP && i != SIGSYS)
       return 0;
-  return gompy_prepare_watch ();
+  return gompy_prepare_watch () && gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0) == gompy_watch_thread;
 }
 
 /* Of the pages of [BEGIN, END), those at the front that are private and may be read and written.  TEXT: the maps.  */

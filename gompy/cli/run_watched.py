@@ -1,0 +1,50 @@
+"""A program under ``gompy run``'s --check, --show-maps, --info: run to its end, then told of."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gompy.tools.child import run_child
+
+if TYPE_CHECKING:
+    from gompy.check.run import Files
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be told; ``check``: the files of findings besides stderr, ``status``: the exit status of errors."""
+
+    check: Files | None = None
+    status: int = 0
+    maps: bool = False
+    info: bool = False
+
+
+def run_watched(command: list[str], env: dict[str, str], wanted: Wanted) -> int:
+    """Run a program, then tell; its exit status, or that of the check's errors.  OSError if it cannot start."""
+    errors = 0
+    with tempfile.TemporaryDirectory(prefix="gompy-run-") as folder:
+        log = os.path.join(folder, "log")
+        env = {**env, "GOMPY_CHECK_LOG": log}
+        if wanted.maps or wanted.info:
+            env.setdefault("GOMPY_TRACE_FILE", os.path.join(folder, "trace"))
+        code = run_child(command, env)
+        if wanted.check is not None:
+            from gompy.check.run import report
+
+            errors = report(log, command[0], wanted.check)
+        if wanted.maps:
+            from gompy.cli.run_maps import told as maps
+
+            for line in maps(env["GOMPY_TRACE_FILE"], log):
+                print(line, file=sys.stderr)
+        if wanted.info:
+            from gompy.cli.run_info import told as tables
+
+            for line in tables(env["GOMPY_TRACE_FILE"], log):
+                print(line, file=sys.stderr)
+    return wanted.status if errors and wanted.status else code
