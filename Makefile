@@ -8,7 +8,7 @@ NATIVE  := gompy/_native/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.h' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-faults check-matrix check-installs check-newcomer deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
+.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-installs check-newcomer deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
 
 all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
 
@@ -90,6 +90,9 @@ sample-nvptx: all  ## the same for nvptx on the emulated GPU, with gompy and wit
 # LLVMFLAGS="--stock", "-j 1", "--filter mapping/".
 check-libomptarget: all  ## LLVM 16's own tests of libomptarget, with the library that clang's programs get
 	@$(BIN)/python testsuite/run_llvm_tests.py $(LLVMFLAGS)
+
+check-corpus: all  ## gompy run --check on 107 small programs, on both devices: the table of docs/diagnosis.md holds
+	@$(BIN)/python testsuite/check/run.py --hold docs/diagnosis.md
 
 check-faults: all  ## fail every call to the system that gompy makes, one at a time
 	@$(BIN)/python testsuite/faults/run.py $(FAULTS)

@@ -1,19 +1,11 @@
-"""A program under ``gompy run --check``: started with a log, and what that says told when it has ended."""
+"""What ``gompy run --check`` tells of a program that has ended: its log read, findings told and written."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 from dataclasses import dataclass
-from typing import Any, Final
-
-from gompy.tools.child import run_child
-
-LOG: Final = "GOMPY_CHECK_LOG"
-FOUND: Final = 86
-"""The exit status of a program in which something was found."""
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -23,15 +15,6 @@ class Files:
     json: str = ""
     sarif: str = ""
     version: str = ""
-
-
-def run_checked(command: list[str], env: dict[str, str], files: Files, status: int) -> int:
-    """Run a program and report; its exit status, or ``status`` when there were errors.  OSError if it cannot start."""
-    with tempfile.TemporaryDirectory(prefix="gompy-check-") as folder:
-        log = os.path.join(folder, "log")
-        code = run_child(command, {**env, LOG: log})
-        errors = report(log, command[0], files)
-    return status if errors and status else code
 
 
 def report(path: str, program: str, files: Files) -> int:

@@ -6,16 +6,18 @@ that is no global variable, are of the log of checks (GOMPY_CHECK_LOG).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gompy import UserError
+from gompy.abi.check_log import Copy
 from gompy.cli.table import columns
 from gompy.cli.trace_events import REGION_WORDS, Places, Trace, read
 
 if TYPE_CHECKING:
-    from gompy.check.log import Log
+    from gompy.check.log import Event, Frame, Log
 
 
 @dataclass
@@ -41,6 +43,19 @@ class Variable:
     to_host: int = 0
     redundant: int = 0
     needless: int = 0
+
+    def copied(self, event: Event, last: dict[tuple[Any, ...], int]) -> None:
+        """Count a copy; ``last``: what each range's contents hashed to when it was copied the last time."""
+        to_device = bool(event.flags & Copy.TO_DEVICE)
+        self.copies += 1
+        self.to_device += event.size if to_device else 0
+        self.to_host += 0 if to_device else event.size
+        # To the device: what went there the last time.  From it: what the host had.
+        key = (event.device, event.start, event.size, to_device)
+        if (last.get(key) == event.count) if to_device else event.flags & Copy.SAME:
+            self.redundant += 1
+            self.needless += event.size
+        last[key] = event.count
 
 
 def told(trace: str, log: str) -> Iterator[str]:
@@ -127,36 +142,39 @@ def region_of(construct: str) -> str:
 
 def add_variables(log: Log) -> dict[str, Variable]:
     """Variables by name, in the order in which they were met."""
-    from gompy.abi.check_log import Copy, Entry, Op
+    from gompy.abi.check_log import Entry, Op
     from gompy.check.analysis import POINTERS
     from gompy.check.names import Names
 
     names = Names(log)
     found: dict[str, Variable] = {}
     last: dict[tuple[Any, ...], int] = {}
+    waiting: dict[int, list[Event]] = defaultdict(list)
+    named: dict[int, tuple[Frame | None, str]] = {}
+
+    def variable(name: str, event: Event) -> Variable:
+        if name not in found:
+            found[name] = Variable(str(names.place(event.frame.pc - 1)) if event.frame is not None else "")
+        return found[name]
+
     for event in log.events:
-        if event.op not in (Op.ENTRY, Op.COPY) or event.kind in POINTERS or event.size == 0:
+        if event.kind in POINTERS or event.size == 0:
             continue
-        entry = event.op == Op.ENTRY
-        if entry and (event.flags & (Entry.ATTACH | Entry.OWN | Entry.UNMAPPED)):
-            continue
-        name = names.of(event) or f"{event.size} bytes at {event.start:#x}"
-        row = found.get(name)
-        if row is None:
-            place = str(names.place(event.frame.pc - 1)) if event.frame is not None else ""
-            row = found[name] = Variable(place)
-        if entry:
+        if event.op == Op.COPY:
+            frame, name = named.get(event.start, (None, ""))
+            if name and (frame is event.frame or not event.flags & Copy.TO_DEVICE):
+                variable(name, event).copied(event, last)
+            else:  # what it is of is told when its directive has mapped all
+                waiting[event.start].append(event)
+        elif event.op in (Op.ENTRY, Op.UPDATE) and not event.flags & (Entry.ATTACH | Entry.OWN | Entry.UNMAPPED):
+            name = names.of(event) or f"{event.size} bytes at {event.start:#x}"
+            named[event.start] = event.frame, name
+            row = variable(name, event)
             row.size = max(row.size, event.size)
             row.mapped += bool(event.flags & Entry.NEW)
-            continue
-        to_device = bool(event.flags & Copy.TO_DEVICE)
-        row.copies += 1
-        row.to_device += event.size if to_device else 0
-        row.to_host += 0 if to_device else event.size
-        # To the device: what went there the last time.  From it: what the host had.
-        key = (event.device, event.start, event.size, to_device)
-        if (last.get(key) == event.count) if to_device else event.flags & Copy.SAME:
-            row.redundant += 1
-            row.needless += event.size
-        last[key] = event.count
+            for copy in waiting.pop(event.start, ()):
+                row.copied(copy, last)
+    for copies in waiting.values():
+        for copy in copies:
+            variable(names.of(copy) or f"{copy.size} bytes at {copy.start:#x}", copy).copied(copy, last)
     return found

@@ -113,6 +113,21 @@ def test_a_stale_read_on_the_emulated_gpu(tmp_path: Path) -> None:
         assert ("[unset]" in shown) == (name == "unset-create.c")
 
 
+@pytest.mark.skipif(NVPTX is None, reason="no compiler for nvptx")
+def test_a_stale_read_of_the_host_with_the_emulated_gpu(tmp_path: Path) -> None:
+    """Its driver's threads must sleep; on a busy machine they may not at once, so one run of five must find it."""
+    if not sees_system_calls():
+        pytest.skip("the kernel does not tell a process of its system calls")
+    env = {**os.environ, "GOMPY_ACCEL": "gcc", "GOMPY_CUDA": "emulated"}
+    flags = ["-g", "-fopenmp", "-foffload=nvptx-none", str(CORPUS / "stale-host-update.c"), "-o", "program"]
+    subprocess.run([str(BIN / "gompcc"), *flags], check=True, cwd=tmp_path, env=env)
+    command = [str(BIN / "gompy"), "run", "--device", "nvptx", "--check", "./program"]
+    runs = (
+        subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=env) for _ in "12345"
+    )
+    assert any(done.stderr == expected()["stale-host-update.c"] and done.returncode == 86 for done in runs)
+
+
 def test_json_sarif_and_another_status(tmp_path: Path) -> None:
     done = checked(tmp_path, "not-present-exit.c", "--check-json", "j", "--check-sarif", "s", "--check-status", "3")
     assert done.returncode == 3

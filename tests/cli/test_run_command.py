@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -77,6 +78,56 @@ def test_device_and_mandatory(built: Tools) -> None:
 def test_devices(built: Tools) -> None:
     done = gompy_run(built, "--info", "--devices", "3", "./fruit", OMP_DEFAULT_DEVICE="2")
     assert "6 on device 2 (intelmic)" in done.stderr
+
+
+INFO = r"""
+#include <stdlib.h>
+int main (void)
+{
+  int x = 0, *a = calloc (100, sizeof *a);
+#pragma omp target data map(to: a[0:100])
+  for (int i = 0; i < 3; i++)
+    {
+#pragma omp target map(tofrom: x)
+      x += a[0];
+#pragma omp target update to(a[0:50])
+    }
+#pragma omp target if(0)
+  x++;
+  free (a);
+  return x;
+}
+"""
+INFO_TABLES = """\
+libgompy: regions: 3 on device 0 (intelmic), 1 on the host: the host was asked for (if clause, or number of the \
+initial device)
+
+region          where      runs  ms  to device  from device  on
+main._omp_fn.0  info.c:9   3     #   60         12           device 0
+main._omp_fn.1  info.c:13  1     #   0          0            the host: the host was asked for (if clause, or \
+number of the initial device)
+
+variable  where     bytes  mapped  copies  to device  from device  redundant  bytes of these
+a         info.c:6  400    1       4       1000       0            2          400
+x         info.c:9  4      3       6       12         12           5          20
+"""
+
+
+def test_info_of_regions_and_variables(built: Tools) -> None:
+    """Bytes of a region with those of its arguments; which copies changed nothing."""
+    built.write("info.c", INFO)
+    built.ok("gompcc", "-g", "-fopenmp", "info.c", "-o", "info")
+    done = gompy_run(built, "--info", "./info")
+    assert done.returncode == 0
+    shown = re.sub(r"\d+\.\d{3}", "#", done.stderr)
+    assert [line.split() for line in shown.splitlines()] == [line.split() for line in INFO_TABLES.splitlines()]
+    both = gompy_run(built, "--info", "--check", "./info").stderr
+    assert re.sub(r" +", " ", re.sub(r"\d+\.\d{3}", "#", both)) == re.sub(r" +", " ", shown)
+
+
+def test_info_of_a_program_that_is_killed(built: Tools) -> None:
+    done = gompy_run(built, "--info", "./status", "9", "raise")
+    assert done.returncode == 137
 
 
 def test_check(built: Tools) -> None:

@@ -2,7 +2,9 @@
 
 A program's first line says what is wrong with it: `check: KIND [VARIABLE]`, or `check: right`.
 
-    python testsuite/check/run.py [--device intelmic,nvptx] [--jobs N] [--verbose] [NAME…]
+    python testsuite/check/run.py [--device intelmic,nvptx] [--jobs N] [--verbose] [--write PAGE | --hold PAGE] [NAME…]
+
+With --write the table of PAGE (docs/diagnosis.md) becomes that of this run; with --hold it must be that.
 """
 
 from __future__ import annotations
@@ -129,12 +131,40 @@ def table(results: dict[tuple[Program, str], str], devices: list[str]) -> list[s
     return lines
 
 
+HEAD: Final = "| kind | programs | found on the MIC | found on the GPU |"
+RIGHT_ROW: Final = "right: false alarms"
+
+
+def rows(results: dict[tuple[Program, str], str]) -> list[str]:
+    """The table of docs/diagnosis.md."""
+    lines = [HEAD, "|---|---|---|---|"]
+    for kind in [*sorted({p.kind for p, _ in results} - {"right"}), "right"]:
+        found = []
+        for device in FLAGS:
+            words = [word for (program, where), word in results.items() if where == device and program.kind == kind]
+            found.append(str(len(words) - words.count(QUIET) if kind == "right" else words.count(FOUND)))
+        count = sum(program.kind == kind and where == "intelmic" for program, where in results)
+        name = RIGHT_ROW if kind == "right" else f"`{kind}`" if kind != ADVICE else "`redundant`"
+        lines.append(f"| {name} | {count} | {' | '.join(found)} |")
+    return lines
+
+
+def table_of(page: str) -> tuple[list[str], int, int]:
+    """The lines of a page, and where its table begins and ends."""
+    lines = page.splitlines()
+    begin = lines.index(HEAD)
+    end = next((n for n in range(begin, len(lines)) if not lines[n].startswith("|")), len(lines))
+    return lines, begin, end
+
+
 def main() -> int:
     """Run; 1 if a right program has an alarm, or one failed."""
     parser = argparse.ArgumentParser(description="found, missed, false alarms of gompy run --check")
     parser.add_argument("--device", default="intelmic,nvptx")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--verbose", action="store_true", help="what was printed of all that is not as it should be")
+    parser.add_argument("--write", metavar="PAGE", type=Path, help="write the table of a page anew")
+    parser.add_argument("--hold", metavar="PAGE", type=Path, help="fail where the table of a page is another one")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     devices = options.device.split(",")
@@ -148,6 +178,15 @@ def main() -> int:
                 if options.verbose:
                     print(text)
     print("\n".join(table(results, devices)))
+    page = options.write or options.hold
+    if page:
+        lines, begin, end = table_of(page.read_text(encoding="utf-8"))
+        if options.write:
+            lines[begin:end] = rows(results)
+            page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        elif lines[begin:end] != rows(results):
+            print(f"{page}: the table is another one; that of this run:", *rows(results), sep="\n")
+            return 1
     return int(any(word in (FALSE, FAILED) for word in results.values()))
 
 
