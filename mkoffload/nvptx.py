@@ -422,7 +422,7 @@ def build(request: Request, temps: Temps) -> Made | None:
             return None
         made = image.check(compiled)
         image.add_tables(compiled)
-        if any(item.has_initialisers for item in image.inputs):
+        if not compiled.constructs and any(item.has_initialisers for item in image.inputs):
             from mkoffload.initialisers import in_objects, warnings
 
             units = in_objects(image.inputs, made.tables[1], image.job.folder, image.job.env)

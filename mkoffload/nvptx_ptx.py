@@ -20,6 +20,7 @@ Dims = tuple[int, int, int]
 """Gang, worker and vector sizes of an OpenACC region; 0: not fixed by the compiler.  OpenMP regions have (0, 0, 0)."""
 
 _MARK = b"\n//:"
+_CONSTRUCTORS = b".entry __do_global_ctors__entry"
 _SIMT_STACK = b"%simtstack_ar"
 
 
@@ -37,6 +38,11 @@ class PtxImage:
         self.functions = functions
         self.variables = variables
         self.indirect: list[str] = []
+
+    @property
+    def constructs(self) -> bool:
+        """Whether it constructs device variables: GCC 15's compiler makes a kernel of that, which the plugin runs."""
+        return any(_CONSTRUCTORS in code for code in self.objects)
 
     @property
     def tables(self) -> tuple[Names, Names]:

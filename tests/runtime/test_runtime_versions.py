@@ -26,7 +26,10 @@ int icvs[4] = {-1, -1, -1, -1}, other;
 #endif
 int result;
 static void region (void **args) { int *out = REGION; if (out != &result) *out = 500 + icvs[0]; }
-static void host_region (void **args) { *(int *) args[0] = -1; }
+#ifndef HOST
+#define HOST *(int *) args[0] = -1
+#endif
+static void host_region (void **args) { HOST; }
 static void indirect (void) {}
 struct pair pairs[2];
 struct masked { uintptr_t mask; struct image image; } masked = {MASK, {pairs, 2}}, second = {SECOND, {pairs, 2}};
@@ -303,12 +306,40 @@ def test_descriptors_of_private_arrays(tmp_path: Path) -> None:
     """Fortran's firstprivate of an allocatable: the copy of the descriptor points to the copy of the data (GCC 13)."""
     body = """
     int data[2] = {41, 42}; struct { long n; int *p; } descriptor = {2, data};
-    void *addr[3]; size_t size[3] = {sizeof descriptor, 8, 8}; unsigned short kind[3] = {0x30d, 0x20d, 0x350};
+    void *addr[3]; size_t size[3] = {sizeof descriptor, 8, 8}; unsigned short kind[3] = {0x30c, 0x20c, 0x350};
     addr[0] = &descriptor; addr[1] = data; addr[2] = &addr[0];
     GOMP_target_ext (0, (void (*) (void *)) host_region, 3, addr, size, kind, 0, 0, 0);
     printf ("%d %d %d\\n", result, data[0], descriptor.p == data)
     """.replace("\n", " ")
     done = go(
-        tmp_path, body, REGION="&result; result = ((int **) args[0])[1] == (int *) args[1] ? *(int *) args[1] : -1"
+        tmp_path, body, REGION="&result; result = ((int **) args[0])[1] == (int *) args[1] ? (*(int *) args[1])++ : -1"
     )
     assert (done.rc, done.out) == (0, "41 41 1\n"), done.err
+
+
+@pytest.mark.parametrize("device", [-2, 0])
+@pytest.mark.parametrize("flags", [0, 1])
+def test_descriptors_of_private_arrays_elsewhere(tmp_path: Path, device: int, flags: int) -> None:
+    """The same where the region runs on the host, or later: the list of addresses is gone by then."""
+    body = f"""
+    int data[2] = {{41, 42}}; struct {{ long n; int *p; }} descriptor = {{2, data}};
+    #pragma omp parallel num_threads(2)
+    #pragma omp single
+    {{ {{
+      void *addr[3]; size_t size[3] = {{sizeof descriptor, 8, 8}}; unsigned short kind[3] = {{0x30c, 0x20c, 0x350}};
+      addr[0] = &descriptor; addr[1] = data; addr[2] = &addr[0];
+      GOMP_target_ext ({device}, (void (*) (void *)) host_region, 3, addr, size, kind, {flags}, 0, 0);
+      addr[0] = addr[1] = addr[2] = 0; data[0] += 10; descriptor.p = 0;
+    }}
+    #pragma omp taskwait
+    }}
+    printf ("%d %d\\n", result, data[0])
+    """
+    word = "((int **) args[0])[1] == (int *) args[1] ? (*(int *) args[1])++ : -1"
+    done = go(
+        tmp_path,
+        body,
+        REGION=f"&result; result = {word}",
+        HOST=f"result = {word}",
+    )
+    assert (done.rc, done.out) == (0, "41 51\n"), done.err

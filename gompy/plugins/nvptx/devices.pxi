@@ -4,6 +4,7 @@ cdef enum:
     MAX_DEVICES = 64
     WARP = 32
     DIMS = 3  # gang, worker, vector
+    STACK_SIZE = 128 * 1024  # a warp, as GCC's plugin has it
 
     # Whose the context is, and how it is given back.
     CONTEXT_OF_PROGRAM = 0
@@ -34,6 +35,7 @@ cdef struct LoadedImage:
     const void *target_data
     CUmodule module
     Function *functions
+    const char *destructors  # the kernel to run before the image goes, or NULL
     CUdeviceptr indirect  # the map of indirect functions, or 0
     bint builds_map  # the first region makes a hash table of that, while other teams look into it already
     bint calls_host

@@ -5,7 +5,6 @@ cdef enum:
     ERROR_LOG = 8192
     INFO_LOG = 16384
     LARGE_FRAME = 4096  # bytes; GCC's libraries have none
-    STACK_SIZE = 128 * 1024  # a warp, as GCC's plugin has it
 
 cdef struct PtxObject:
     const char *code
@@ -258,6 +257,15 @@ cdef bint version_fits(unsigned version) noexcept nogil:
     return True
 
 
+cdef bint construct_image(Device *d, const TargetData *image, LoadedImage *loaded) noexcept nogil:
+    """Run the constructors of its device variables, if it has such; false after a message."""
+    cdef unsigned i
+    for i in range(image.num_objects):
+        if not construct_variables(d, loaded, image.objects[i].code):
+            return False
+    return True
+
+
 cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair **table, uint64_t **reverse,
                     const uint64_t *indirect) noexcept nogil:
     """Load an image; the number of pairs (functions, variables, the device's number or ICVs), or -1 after a message.
@@ -290,7 +298,8 @@ cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair *
                 and (reverse == NULL or lib < GOMP_VERSION_REQUIRES_MASK
                      or connect_calls(d, loaded, image.num_functions, reverse))
                 and (indirect == NULL or lib < GOMP_VERSION_INDIRECT_FUNCS or image.num_indirect == 0
-                     or map_indirect(image, loaded, indirect))):
+                     or map_indirect(image, loaded, indirect))
+                and construct_image(d, image, loaded)):
             for i in range(image.num_functions):
                 loaded.functions[i].shared = shared_pool() if lib >= GOMP_VERSION_INDIRECT_FUNCS else 0
                 loaded.functions[i].calls_host = loaded.calls_host
@@ -338,7 +347,8 @@ cdef bint unload_image(int n, unsigned version, const TargetData *image) noexcep
     if found != NULL:
         at[0] = found.next
         if not d.calling:  # else it is left to the end: the driver would wait for the region
-            good = given_back(cuda.module_unload(found.module), b"cuModuleUnload")
+            good = destroy_variables(d, found)
+            good = given_back(cuda.module_unload(found.module), b"cuModuleUnload") and good
             if found.indirect:
                 good = given_back(cuda.mem_free(found.indirect), b"cuMemFree") and good
         free(found.functions)

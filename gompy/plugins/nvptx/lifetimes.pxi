@@ -55,9 +55,13 @@ cdef bint close_device(Device *d) noexcept nogil:
     down = cuda.ctx_current(&current) == CUDA_ERROR_DEINITIALIZED
     good = down or enter_context(d)
     if good and not down:
+        image = d.images
+        while image != NULL:
+            good = destroy_variables(d, image) and good
+            image = image.next
         release_kept(d, 0)
         if d.stacks:
-            good = given_back(cuda.mem_free(d.stacks), b"cuMemFree")
+            good = given_back(cuda.mem_free(d.stacks), b"cuMemFree") and good
         close_mailbox(d)
         if d.context_kind == CONTEXT_OWN:
             good = given_back(cuda.ctx_destroy(d.context), b"cuCtxDestroy") and good

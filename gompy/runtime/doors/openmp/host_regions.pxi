@@ -133,8 +133,13 @@ cdef size_t firstprivate_size(const MapList *maps) noexcept nogil:
 
 
 cdef void copy_firstprivate(char *buffer, const MapList *maps) noexcept nogil:
-    """Copy firstprivate entries to a buffer of firstprivate_size and point the list at the copies."""
+    """Copy firstprivate entries to a buffer of firstprivate_size and point the list at the copies.
+
+    Fortran's firstprivate of an allocatable has ATTACH behind its data: the address is that of the descriptor's word in
+    the list.  The descriptor's copy points to the copy of the data then (libgomp 13).
+    """
     cdef uintptr_t at = <uintptr_t> buffer
+    cdef uintptr_t descriptor
     cdef size_t i
     for i in range(maps.mapnum):
         if kind_at(maps, i) == GOMP_MAP_FIRSTPRIVATE and maps.hostaddrs[i] != NULL:
@@ -142,3 +147,6 @@ cdef void copy_firstprivate(char *buffer, const MapList *maps) noexcept nogil:
             memcpy(<void *> at, maps.hostaddrs[i], maps.sizes[i])
             maps.hostaddrs[i] = <void *> at
             at += maps.sizes[i]
+            if i + 1 < maps.mapnum and kind_at(maps, i + 1) == GOMP_MAP_ATTACH:
+                descriptor = (<uintptr_t *> maps.hostaddrs[i + 1])[0]
+                (<uintptr_t *> (descriptor + maps.sizes[i + 1]))[0] = <uintptr_t> maps.hostaddrs[i]

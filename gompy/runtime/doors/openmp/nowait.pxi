@@ -34,6 +34,16 @@ cdef size_t count_args(void **args) noexcept nogil:
     return <size_t> (at - args) + 1 if args != NULL else 0
 
 
+cdef void follow_list(const MapList *copy, void **listed) noexcept nogil:
+    """Addresses of the list's own words (Fortran's firstprivate of an allocatable) become those of the copy's."""
+    cdef uintptr_t at
+    cdef size_t i
+    for i in range(1, copy.mapnum):
+        at = <uintptr_t> copy.hostaddrs[i] - <uintptr_t> listed
+        if kind_at(copy, i) == GOMP_MAP_ATTACH and at < copy.mapnum * sizeof(void *):
+            copy.hostaddrs[i] = &copy.hostaddrs[at // sizeof(void *)]
+
+
 cdef TargetTask *new_task(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, const MapList *maps,
                           void **args) noexcept nogil:
     """A construct's lists and firstprivate data, copied: the originals are gone when the task runs."""
@@ -58,6 +68,7 @@ cdef TargetTask *new_task(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, c
         memcpy(task.maps.hostaddrs, maps.hostaddrs, n * sizeof(void *))
         memcpy(task.maps.sizes, maps.sizes, n * sizeof(size_t))
         memcpy(task.maps.kinds, maps.kinds, n * sizeof(unsigned short))
+        follow_list(&task.maps, maps.hostaddrs)
     if kept:
         task.kept = <char *> (task.maps.sizes + n + words)
         keep_entries(task.kept, &task.maps)
