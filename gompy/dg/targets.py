@@ -34,7 +34,8 @@ _ALWAYS_FALSE = frozenset(
     (
         *("ia32", "ilp32", "c", "c++", "aarch64_tiny", "openacc_host_selected", "openacc_nvidia_accel_selected"),
         *("openacc_radeon_accel_selected", "openacc_cuda", "openacc_cudart", "openacc_cublas", "openacc_libcudart"),
-        *("openacc_libcublas", "offload_device_gcn", "gomp_hipblas", "gomp_libhipblas", "omp_usm", "omp_managedmem"),
+        *("openacc_libcublas", "offload_device_gcn", "gomp_hipblas", "gomp_libhipblas", "omp_usm", "openacc_libcuda"),
+        "omp_managedmem",
         *("gomp_libamdhip64", "gomp_hip_header_nvidia", "gomp_hipfort_module", "arm_eabi"),
         *("offload_target_amdgcn_with_xnack", "offload_target_amdgcn_offload_malloc", "gomp_hip_header_amd"),
     )

@@ -127,6 +127,19 @@ def test_attach_errors(device: Device, memory: Memory) -> None:
     device.close()
 
 
+def test_attach_to_empty_sections(device: Device, memory: Memory) -> None:
+    """GCC 15: on enter data any pointee may be absent; else an empty one that stands before, not only just before."""
+    wild = memory.pointer(8, memory.base + 512)
+    device.enter_data([(memory.base, 16, K["to"])])
+    device.enter_data([(wild, 0, K["attach"])])
+    assert word(device, at(device, wild)) == memory.base + 512
+    device.exit_data([(wild, 0, K["detach"])])
+    section, other = (memory.base + 512, 0, K["zero_len_array_section"]), (memory.base + 600, 0, K["alloc"])
+    device.target([section, other, (wild, 0, K["attach"])], lambda _: None)
+    with pytest.raises(MappingError, match="pointer target not mapped for attach"):
+        device.target([other, (*section[:2], K["alloc"]), other, (wild, 0, K["attach"])])
+
+
 def test_structured_attach_ends_with_its_construct(device: Device, memory: Memory) -> None:
     data, pointer = memory.put(0, b"d" * 32), memory.pointer(256, memory.base)
 

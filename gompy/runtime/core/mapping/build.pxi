@@ -32,25 +32,36 @@ cdef int build_always_pointer(MapJob *job, size_t i, uintptr_t *value) noexcept 
     return 0
 
 
+cdef bint points_to_empty(MapJob *job, size_t i) noexcept nogil:
+    """Whether an earlier entry of the construct is the empty section to which a pointer is attached (GCC 15)."""
+    cdef uintptr_t target = (<uintptr_t *> start_at(&job.maps, i))[0] + job.maps.sizes[i]
+    cdef size_t j
+    for j in range(i):
+        if (job.maps.sizes[j] == 0 and <uintptr_t> job.maps.hostaddrs[j] == target
+                and (j + 1 == i or kind_at(&job.maps, j) == GOMP_MAP_ZERO_LEN_ARRAY_SECTION)):
+            return True  # GCC 12 writes plain ATTACH also behind another section whose length turns out to be 0
+    return False
+
+
 cdef int build_attach(MapJob *job, size_t i) noexcept nogil:
     """Attach a pointer; OpenMP leaves one alone whose variable is not mapped, and one of an empty section may be wild.
+
+    On enter data any may be: section and pointer may come in different calls (GCC 15).
     """
     cdef uintptr_t start = start_at(&job.maps, i)
     cdef SplayNode *node = lookup_mapped(&job.dev.mem_map, start, start + sizeof(void *))
     cdef MapEntry *entry = &job.tgt.list[i]
-    cdef bint empty
+    cdef bint empty, may_be_wild
     if node == NULL:
         return gompy_fail(b"outer struct not mapped for attach") if job.openacc else 0
     entry.key = node
     entry.offset = start - node.host_start
     entry.length = node.host_end - node.host_start
     entry.is_attach = 1
-    # GCC 12 writes plain ATTACH also for a section whose length turns out to be 0.
-    empty = (not job.openacc and i and job.maps.sizes[i - 1] == 0
-             and job.maps.hostaddrs[i - 1] == <void *> ((<uintptr_t *> start)[0] + job.maps.sizes[i]))
-    return attach_pointer(job.dev, node, start, job.maps.sizes[i],
-                          empty or kind_at(&job.maps, i) == GOMP_MAP_ATTACH_ZERO_LENGTH_ARRAY_SECTION, &job.stage,
-                          empty)
+    empty = not job.openacc and points_to_empty(job, i)
+    may_be_wild = (empty or kind_at(&job.maps, i) == GOMP_MAP_ATTACH_ZERO_LENGTH_ARRAY_SECTION
+                   or not job.openacc and job.tgt.refcount == 0)
+    return attach_pointer(job.dev, node, start, job.maps.sizes[i], may_be_wild, &job.stage, empty)
 
 
 cdef int first_contents(MapJob *job, SplayNode *key, size_t i, int kind) noexcept nogil:
