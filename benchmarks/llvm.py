@@ -138,13 +138,15 @@ def build(directory: Path, environment: dict[str, str]) -> tuple[list[Side], str
     return [Side("gompy", ours), Side("LLVM", theirs)], ""
 
 
-def rounds(sides: list[Side], environment: dict[str, str]) -> None:
+def rounds(
+    sides: list[Side], environment: dict[str, str], measurements: tuple[Measurement, ...] = MEASUREMENTS
+) -> None:
     """All rounds, the order of the sides turned each time."""
     try:
         for side in sides:
             side.start(environment)
-        for turn in range(max(m.rounds for m in MEASUREMENTS)):
-            for measurement in MEASUREMENTS:
+        for turn in range(max(m.rounds for m in measurements)):
+            for measurement in measurements:
                 if turn < measurement.rounds:
                     for side in sides if turn % 2 == 0 else reversed(sides):
                         if measurement.name.startswith("first"):
@@ -165,30 +167,35 @@ def judged(measurement: Measurement, ratio: float) -> str:
     return f"{sign} {measurement.wanted:g} {'ok' if good else 'MISSED'}"
 
 
+def compared(sides: list[Side], measurements: tuple[Measurement, ...] = MEASUREMENTS) -> list[dict[str, Any]]:
+    """A row for each measurement, with ratios if there are two sides."""
+    results: list[dict[str, Any]] = []
+    for m in measurements:
+        row: dict[str, Any] = {"name": m.name, "title": m.title, "wanted": m.wanted, "bandwidth": m.bandwidth}
+        for side in sides:
+            row[side.name] = {"median": side.median(m.name), "low": side.low(m.name), "rounds": side.times[m.name]}
+        if len(sides) > 1:
+            for key in ("median", "low"):
+                ours, theirs = row["gompy"][key], row["LLVM"][key]
+                row[f"ratio_{key}"] = theirs / ours if m.bandwidth else ours / theirs
+            row["verdict"] = judged(m, row["ratio_median"])
+        results.append(row)
+    return results
+
+
 def llvm(directory: Path, environment: dict[str, str]) -> dict[str, Any]:
     """Build, measure, compare.  Raises BenchError."""
     sides, missing = build(directory, environment)
     load = [os.getloadavg()[0]]
     rounds(sides, environment)
     load.append(os.getloadavg()[0])
-    results: list[dict[str, Any]] = []
-    for m in MEASUREMENTS:
-        row: dict[str, Any] = {"name": m.name, "title": m.title, "wanted": m.wanted, "bandwidth": m.bandwidth}
-        for side in sides:
-            row[side.name] = {"median": side.median(m.name), "low": side.low(m.name), "rounds": side.times[m.name]}
-        if not missing:
-            for key in ("median", "low"):
-                ours, theirs = row["gompy"][key], row["LLVM"][key]
-                row[f"ratio_{key}"] = theirs / ours if m.bandwidth else ours / theirs
-            row["verdict"] = judged(m, row["ratio_median"])
-        results.append(row)
     return {
         "name": "llvm",
         "title": "A device: gompy's (a process) and LLVM's x86_64 (in the program), device.c, in turns",
         "unit": "ns",
         "missing": missing,
         "load": load,
-        "results": results,
+        "results": compared(sides),
     }
 
 
@@ -202,6 +209,9 @@ def shown(nanoseconds: float, bandwidth: bool) -> str:
 def show_llvm(report: dict[str, Any]) -> None:
     """The table of llvm()."""
     print(f"\n{report['title']}")
+    if "skipped" in report:
+        print(f"  skipped: {report['skipped']}")
+        return
     print(
         f"  load average before and after: {report['load'][0]:.1f}, {report['load'][1]:.1f} on {os.cpu_count()} cores"
     )

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from clang import clang
 from common import GCC, GOMPCC, HERE, BenchError, checked, save
 from crowd import crowd, show_crowd
 from llvm import llvm, show_llvm
@@ -199,8 +200,8 @@ CONTESTS: tuple[Callable[[Path, dict[str, str]], Contest], ...] = (link, compile
 
 
 def main() -> int:
-    """Run the benchmarks named (link, compile, program, latency, llvm, crowd, nvptx), or all."""
-    names = [c.__name__.rstrip("_") for c in CONTESTS] + ["latency", "llvm", "crowd", "nvptx"]
+    """Run the benchmarks named (link, compile, program, latency, llvm, clang, crowd, nvptx), or all."""
+    names = [c.__name__.rstrip("_") for c in CONTESTS] + ["latency", "llvm", "clang", "crowd", "nvptx"]
     wanted = sys.argv[1:] or names
     unknown = set(wanted) - set(names)
     if unknown:
@@ -225,6 +226,10 @@ def main() -> int:
                 save(report)
             if "llvm" in wanted:
                 report = llvm(directory, environment)
+                show_llvm(report)
+                save(report)
+            if "clang" in wanted:
+                report = clang(directory, environment)
                 show_llvm(report)
                 save(report)
             if "crowd" in wanted:
