@@ -1,8 +1,8 @@
 """`make check-libomptarget`: LLVM's tests of libomptarget by its lit and FileCheck, with gompy's library or LLVM's own.
 
-    run_llvm_tests.py [--stock] [-j N] [--filter REGEX]
+    run_llvm_tests.py [--stock] [--nvptx] [-j N] [--filter REGEX]
 
-Failures are compared with testsuite/expected/libomptarget.txt in both directions.
+Failures are compared with testsuite/expected/libomptarget.txt, or libomptarget-nvptx.txt, in both directions.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ from llvm_suite import source  # noqa: E402
 
 from gompy.driver import paths  # noqa: E402
 
-EXPECTED: Final = ROOT / "testsuite" / "expected" / "libomptarget.txt"
+EXPECTED: Final = ROOT / "testsuite" / "expected"
+X86: Final = "x86_64-pc-linux-gnu"
+NVPTX: Final = "nvptx64-nvidia-cuda"
 TARGETS: Final = (
     "x86_64-pc-linux-gnu nvptx64-nvidia-cuda aarch64-unknown-linux-gnu amdgcn-amd-amdhsa"
     " powerpc64le-ibm-linux-gnu powerpc64-ibm-linux-gnu"
 )
 """All that the tests' RUN lines name: lit leaves out those of the others."""
 SITE: Final = """\
-config.test_c_compiler = "{llvm}/bin/clang"
-config.test_cxx_compiler = "{llvm}/bin/clang++"
+config.test_c_compiler = {clang!r}
+config.test_cxx_compiler = {clang!r} + "++"
 config.test_compiler_features = ["clang"]
 config.test_openmp_flags = "-fopenmp"
 config.test_extra_flags = ""
@@ -41,7 +43,7 @@ config.library_dir = config.omp_host_rtl_directory = config.llvm_lib_directory =
 config.omp_header_directory = "{llvm}/lib/clang/{release}/include"
 config.operating_system = "Linux"
 config.libomptarget_all_targets = "{targets}".split()
-config.libomptarget_current_target = "x86_64-pc-linux-gnu"
+config.libomptarget_current_target = "{target}"
 config.libomptarget_filecheck = "{llvm}/bin/FileCheck"
 config.libomptarget_not = "{llvm}/bin/not"
 config.libomptarget_debug = False
@@ -51,23 +53,28 @@ lit_config.load_config(config, {tests!r} + "/lit.cfg")
 GOOD: Final = {"PASS": "PASS", "XFAIL": "XFAIL", "UNSUPPORTED": "UNSUPPORTED", "SKIPPED": "UNSUPPORTED"}
 
 
-def environment(stock: bool) -> dict[str, str]:
-    """What the tests' programs get: four devices, as LLVM's plugin for this machine has."""
+def environment(stock: bool, target: str) -> dict[str, str]:
+    """What the tests' programs get: four devices, as LLVM's plugin for this machine has; or the emulated GPU."""
     if stock:
         return {"LD_LIBRARY_PATH": str(source.LLVM / "lib")}
+    if target == NVPTX:
+        clang = {"GOMPY_CLANG": str(source.LLVM / "bin/clang"), "GOMPY_CLANGXX": str(source.LLVM / "bin/clang++")}
+        return {"LD_LIBRARY_PATH": paths.LLVMLIBDIR, "GOMPY_CUDA": "emulated", "KMP_BLOCKTIME": "0"} | clang
     return {"LD_LIBRARY_PATH": paths.LLVMLIBDIR, "OFFLOAD_EMUL_NUM": "4", "KMP_BLOCKTIME": "0"}
 
 
-def run_lit(tests: Path, out: Path, stock: bool, jobs: int, pattern: str) -> list[tuple[str, str]]:
+def run_lit(tests: Path, out: Path, stock: bool, target: str, jobs: int, pattern: str) -> list[tuple[str, str]]:
     """Each test's status and name."""
     out.mkdir(parents=True, exist_ok=True)
     site = SITE.format(
         llvm=source.LLVM,
+        clang=str(Path(sys.executable).with_name("gompclang") if target == NVPTX else source.LLVM / "bin/clang"),
+        target=target,
         release=source.RELEASE,
         targets=TARGETS,
         out=str(out),
         tests=str(tests),
-        environment=environment(stock),
+        environment=environment(stock, target),
     )
     (out / "lit.site.cfg").write_text(site)
     results = out / "results.json"
@@ -85,21 +92,23 @@ def main() -> int:
     """Run, compare, report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--stock", action="store_true", help="LLVM's own library")
+    parser.add_argument("--nvptx", action="store_true", help="for nvptx64, on the emulated GPU")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
     parser.add_argument("--filter", default="", metavar="REGEX", help="tests whose names match")
     options = parser.parse_args()
+    kind = "libomptarget-nvptx" if options.nvptx else "libomptarget"
     lacking = source.missing()
     if lacking:
         print(f"run_llvm_tests: skipped: not installed: {' '.join(lacking)}", file=sys.stderr)
         return 77
     try:
         tests = source.fetch()
-        known = {} if options.stock else expected.read(EXPECTED)
+        known = {} if options.stock else expected.read(EXPECTED / f"{kind}.txt")
     except (source.SourceError, expected.ExpectedError) as error:
         print(f"run_llvm_tests: error: {error}", file=sys.stderr)
         return 2
-    out = ROOT / "testsuite" / "out" / ("libomptarget-stock" if options.stock else "libomptarget")
-    results = run_lit(tests, out, options.stock, options.j, options.filter)
+    out = ROOT / "testsuite" / "out" / (f"{kind}-stock" if options.stock else kind)
+    results = run_lit(tests, out, options.stock, NVPTX if options.nvptx else X86, options.j, options.filter)
     if not results:
         print("run_llvm_tests: error: lit has run no test", file=sys.stderr)
         return 2

@@ -1,7 +1,7 @@
 """One target's image, linked by clang of the images that objects brought.
 
-CPUs get a shared object, nvptx64 what ptxas and nvlink make of PTX.  LLVM IR goes through clang: by lld's LTO where lld
-is installed, else file by file.
+CPUs get a shared object.  LLVM IR goes through clang: by lld's LTO where lld is installed, else file by file.  nvptx64
+gets PTX of LLVM IR (nvptx.py); objects that have machine code of a GPU go through ptxas and nvlink.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 
 from gompy.abi import llvm
-from gompy.clang_link.inputs import Found, values_of
+from gompy.clang_link.inputs import Found, Names, values_of
+from gompy.clang_link.nvptx import PtxLink
 from gompy.clang_link.options import Options
 from gompy.tools.process import ToolError, find_in, run, write_file
 
@@ -45,6 +46,31 @@ def find_clang() -> str:
     return found
 
 
+def llvm_tool(clang: str, name: str) -> str:
+    """A program of the same LLVM.  Raises ToolError."""
+    folder = os.path.dirname(os.path.realpath(clang))
+    version = os.path.basename(os.path.dirname(folder)).rpartition("-")[2]
+    path = find_in([folder], name) or find_in(os.environ.get("PATH", "").split(":"), f"{name}-{version}")
+    if path is None:
+        package = "lld" if name == "ld.lld" else "llvm"
+        raise ToolError(f"cannot find {name} beside {clang}: install {package}-{version}")
+    return path
+
+
+def names_of_ir(image: bytes, source: str, temps: Temps) -> Names:
+    """names_of for LLVM IR, by llvm-nm, which does not tell what is hidden.  Raises ToolError."""
+    import subprocess
+
+    file = temps.name(".names.bc")
+    write_file(file, image)
+    done = subprocess.run([llvm_tool(find_clang(), "llvm-nm"), "-P", "-g", file], capture_output=True, text=True)
+    if done.returncode:
+        raise ToolError(f"{source}: {done.stderr.strip()}")
+    lines = [line.split() for line in done.stdout.splitlines()]
+    defined = {words[0] for words in lines if len(words) > 1 and words[1] not in "Uwv"}
+    return defined, defined, {words[0] for words in lines if len(words) > 1 and words[1] == "U"}
+
+
 def show(words: list[str]) -> None:
     """A command as clang's wrapper shows it."""
     import sys
@@ -76,14 +102,7 @@ class DeviceLink:
         return f"{os.path.basename(stem)}{suffix}"
 
     def _tool(self, name: str) -> str:
-        """A program of the same LLVM."""
-        folder = os.path.dirname(os.path.realpath(self.clang))
-        version = os.path.basename(os.path.dirname(folder)).rpartition("-")[2]
-        path = find_in([folder], name) or find_in(os.environ.get("PATH", "").split(":"), f"{name}-{version}")
-        if path is None:
-            package = "lld" if name == "ld.lld" else "llvm"
-            raise ToolError(f"cannot find {name} beside {self.clang}: install {package}-{version}")
-        return path
+        return llvm_tool(self.clang, name)
 
     def inputs(self) -> tuple[list[str], list[str]]:
         """Files of the images: of machine code, of LLVM IR."""
@@ -103,22 +122,24 @@ class DeviceLink:
                 bitcode.append(path)
         return code, bitcode
 
-    def link(self) -> tuple[bytes, int]:
-        """The image and its kind.  Raises ToolError."""
+    def link(self) -> list[tuple[bytes, int]]:
+        """The images and their kinds: one, but for nvptx64.  Raises ToolError."""
         code, bitcode = self.inputs()
         output = f"{self.options.output}.{self.triple.partition('-')[0]}.{self.arch or 'native'}"
         if "--embed-bitcode" in self.options.flags and bitcode and not code:
             image = self._name(output, ".img")
             self._run([self._tool("llvm-link"), "-o", image, *bitcode])
-            return self._contents(image), llvm.IMG_BITCODE
+            return [(self._contents(image), llvm.IMG_BITCODE)]
         image = self._name(output, ".img")
+        if self.triple.startswith("nvptx") and not code:
+            return self._ptx(output, bitcode)
         if self.triple.startswith("nvptx"):
             self._nvptx(image, code, bitcode)
         elif self.triple.partition("-")[0] in CPUS:
             self._cpu(image, code, bitcode)
         else:
             raise ToolError(f"{self.found[0].source}: images for {self.triple} are not implemented")
-        return self._contents(image), llvm.IMG_OBJECT
+        return [(self._contents(image), llvm.IMG_OBJECT)]
 
     def _contents(self, image: str) -> bytes:
         if self.options.dry:
@@ -161,6 +182,14 @@ class DeviceLink:
         output = self._name(name, ".lto.o")
         self._run([*self._command(output), "-fPIC", "-c", "-x", "ir", name])
         return output
+
+    def _ptx(self, output: str, bitcode: list[str]) -> list[tuple[bytes, int]]:
+        """PTX, and the LLVM IR that it was made of."""
+        joined, ptx = self._name(output, ".postlink.bc"), self._name(output, ".s")
+        made = PtxLink(self.clang, self.arch, self.level, self._tool, self._run, self.temps)
+        made.joined(joined, bitcode, self.options.dry)
+        made.ptx(ptx, joined)
+        return [(self._contents(ptx) + b"\0", llvm.IMG_PTX), (self._contents(joined), llvm.IMG_BITCODE)]
 
     def _nvptx(self, output: str, code: list[str], bitcode: list[str]) -> None:
         """ptxas and nvlink are clang's to find."""

@@ -1,7 +1,8 @@
 """Which device images a link takes: those of its objects, and of archives' members that are needed.
 
 Archives are lazy for each target: a member's image is taken if it defines a symbol that is undefined so far, or a
-visible one that nobody has, and its target has images already.  The archive is walked again after each.  Sources:
+visible one that nobody has, and its target has images already.  The archive is walked again after each.  Clang's own
+device runtime for GPUs is no such archive here: nvptx.py adds it.  Sources:
 clang-linker-wrapper of LLVM 16 by what it does; GNU ld's manual for -l and -L.
 """
 
@@ -16,6 +17,10 @@ from gompy.objects.elf import SHN_UNDEF, STB_LOCAL, STB_WEAK, STT_FILE, STT_SECT
 from gompy.objects.offload_binary import MAGIC, OffloadBinary, read_all
 from gompy.objects.view import Damaged, ElfView
 from gompy.tools.process import ToolError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _WITH_VALUE = frozenset(
     (
@@ -95,11 +100,17 @@ def _images_of(data: bytes, shown: str) -> list[Found]:
     ]
 
 
-class Inputs:
-    """The files of a link line and the images that they bring."""
+DEVICE_RUNTIME = "libomptarget.devicertl.a"
+Names = tuple[set[str], set[str], set[str]]
 
-    def __init__(self, link: list[str]) -> None:
+
+class Inputs:
+    """The files of a link line and the images that they bring; ``ir_names``: names_of for an image of LLVM IR."""
+
+    def __init__(self, link: list[str], ir_names: Callable[[bytes, str], Names] | None = None) -> None:
         self.link = link
+        self.ir_names = ir_names
+        self.known = 0  # so many of those taken are in ``symbols``
         self.sysroot = next((w.partition("=")[2] for w in link if w.startswith("--sysroot=")), "")
         self.folders = [self._in_sysroot(folder) for folder in values_of(link, "-L")]
         self.taken: list[Found] = []
@@ -159,15 +170,28 @@ class Inputs:
         return self.taken
 
     def _take(self, found: Found) -> None:
-        known = self.symbols.setdefault(found.target, _Symbols())
-        _visible, defined, needed = names_of(found.binary.image, found.source)
-        known.defined |= defined
-        known.undefined = (known.undefined | needed) - known.defined
         self.taken.append(found)
+
+    def _names(self, found: Found) -> Names:
+        if found.binary.image_kind == llvm.IMG_BITCODE and self.ir_names is not None:
+            return self.ir_names(found.binary.image, found.source)
+        return names_of(found.binary.image, found.source)
+
+    def _catch_up(self) -> None:
+        """Enter the symbols of what has been taken: only archives ask for them."""
+        for found in self.taken[self.known :]:
+            known = self.symbols.setdefault(found.target, _Symbols())
+            _visible, defined, needed = self._names(found)
+            known.defined |= defined
+            known.undefined = (known.undefined | needed) - known.defined
+        self.known = len(self.taken)
 
     def _archive(self, data: bytes, path: str) -> None:
         if b"\x10\xff\x10\xad" not in data and not data.startswith(b"!<thin>"):
             return
+        if os.path.basename(path) == DEVICE_RUNTIME:
+            return
+        self._catch_up()
         left: list[Found] = []
         for member in members(data, path):
             left += _images_of(member.data, f"{path}({member.name})")
@@ -178,6 +202,7 @@ class Inputs:
                 if self._wanted(found):
                     left.remove(found)
                     self._take(found)
+                    self._catch_up()
                     again = True
                     break
 
@@ -185,7 +210,7 @@ class Inputs:
         known = self.symbols.get(found.target)
         if known is None:
             return False
-        visible, defined, _needed = names_of(found.binary.image, found.source)
+        visible, defined, _needed = self._names(found)
         return bool(defined & known.undefined or visible - known.defined - known.undefined)
 
 
@@ -201,4 +226,4 @@ def values_of(words: list[str], option: str) -> list[str]:
     return found
 
 
-__all__ = ("Damaged", "Found", "Inputs", "names_of", "values_of")
+__all__ = ("Damaged", "Found", "Inputs", "Names", "names_of", "values_of")

@@ -7,7 +7,7 @@ import os
 from gompy import NATIVE
 from gompy.abi import llvm
 from gompy.clang_link import registration
-from gompy.clang_link.device import DeviceLink, show
+from gompy.clang_link.device import DeviceLink, names_of_ir, show
 from gompy.clang_link.inputs import Found, Inputs
 from gompy.clang_link.options import HELP, Options, parse
 from gompy.objects.offload_binary import packed
@@ -30,11 +30,11 @@ def grouped(found: list[Found]) -> dict[tuple[str, str], list[Found]]:
 
 def images(options: Options, temps: Temps) -> list[bytes]:
     """An OffloadBinary for each target, in the order that numbers the devices.  Raises ToolError, Damaged."""
-    groups = grouped(Inputs(options.link).read())
+    groups = grouped(Inputs(options.link, lambda image, source: names_of_ir(image, source, temps)).read())
     made = []
     for target in sorted(groups, reverse=True):
-        image, kind = DeviceLink(options, temps, target, groups[target]).link()
-        made.append(packed(image, {"triple": target[0], "arch": target[1]}, kind))
+        for image, kind in DeviceLink(options, temps, target, groups[target]).link():
+            made.append(packed(image, {"triple": target[0], "arch": target[1]}, kind))
     return made
 
 

@@ -16,6 +16,9 @@ from gompy.driver.errors import DriverError, quote
 C = Language("gompclang", "GOMPY_CLANG", "clang")
 CXX = Language("gompclang++", "GOMPY_CLANGXX", "clang++")
 TARGET = "x86_64-pc-linux-gnu"
+GPU = "nvptx64-nvidia-cuda"
+GPU_ARCH = "sm_70"
+"""The oldest with threads of their own; each later GPU compiles its PTX."""
 QUIET = ("--start-no-unused-arguments", "--end-no-unused-arguments")
 """What stands between is no cause of warnings in a command that does not link."""
 SHOW = ("-show", "--show", "-showme", "--showme")
@@ -94,9 +97,24 @@ def chosen(language: Language, offloading: bool) -> Compiler:
 
 
 def compile_words(words: list[str]) -> list[str]:
-    """What clang gets besides the user's words, as far as it compiles: targets, if the line names none."""
-    named = any(word.startswith(("-fopenmp-targets=", "--offload-arch=", "--offload=")) for word in words)
-    return [] if named else [f"-fopenmp-targets={TARGET}"]
+    """What clang gets besides the user's words, as far as it compiles: targets, if the line names none; for GPUs what
+    makes do without CUDA."""
+    named = [word for word in words if word.startswith(("-fopenmp-targets=", "--offload-arch=", "--offload="))]
+    if not named:
+        return [f"-fopenmp-targets={TARGET}"]
+    return gpu_words(words) if any("nvptx" in word or "=sm_" in word for word in named) else []
+
+
+def gpu_words(words: list[str]) -> list[str]:
+    """For nvptx64: objects with LLVM IR, which needs no ptxas, and whose link adds the device's libraries.
+
+    Who names a CUDA installation, or wants machine code in objects, gets clang's own way.
+    """
+    if any(word.startswith(("--cuda-path=", "-fno-offload-lto", "-nogpulib")) for word in words):
+        return []
+    found = ["-foffload-lto", "--cuda-path=/nonexistent", f"-Xopenmp-target={GPU}", "-nogpulib"]
+    chosen = any(word.startswith(("-march=sm_", "--offload-arch=", "--cuda-gpu-arch=")) for word in words)
+    return found if chosen else [*found, f"-Xopenmp-target={GPU}", f"-march={GPU_ARCH}"]
 
 
 def link_words() -> list[str]:

@@ -1,6 +1,6 @@
 # What a region's launch is to have, as GOMP_target_ext and a device get it: words of one pointer or two, then NULL.
 
-from libc.stdint cimport intptr_t
+from libc.stdint cimport intptr_t, uint64_t
 
 from gompy.native.gomp cimport (
     GOMP_TARGET_ARG_DEVICE_MASK,
@@ -16,6 +16,15 @@ cdef struct LaunchWord:
     intptr_t device  # for which kind of devices it holds, 0: for all
     intptr_t id  # GOMP_TARGET_ARG_NUM_TEAMS, GOMP_TARGET_ARG_THREAD_LIMIT
     intptr_t value  # -1: not known
+
+cdef struct KernelLaunch:
+    # What a GPU gets for a kernel by clang, in the place of the address of a region's variables.
+    const uint64_t *words  # the kernel's parameters
+    unsigned count
+    int teams  # -1: no teams construct; 0: the program says nothing
+    int threads  # 0: it says nothing
+    uint64_t rounds  # of the loop; 0: not known
+    unsigned shared  # bytes of dynamic shared memory
 
 
 cdef inline bint take_word(void ***args, LaunchWord *word) noexcept nogil:

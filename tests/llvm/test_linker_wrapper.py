@@ -299,7 +299,15 @@ def test_which_lines_offload() -> None:
     assert clang.offloads(["-fopenmp", "a.c"]) and clang.offloads(["-fno-openmp", "-fopenmp"])
     assert not clang.offloads(["a.c"]) and not clang.offloads(["-fopenmp", "-fno-openmp"])
     assert not clang.offloads(["-fopenmp", "-static"]) and not clang.offloads(["-fopenmp=libgomp"])
-    assert clang.compile_words(["-fopenmp-targets=nvptx64"]) == []
+    assert clang.compile_words(["-fopenmp-targets=x86_64"]) == []
+
+
+def test_words_for_gpus() -> None:
+    """What does without CUDA, and an architecture where the line names none; who names a CUDA gets clang's own way."""
+    words = clang.compile_words(["-fopenmp-targets=nvptx64"])
+    assert "-foffload-lto" in words and words[-2:] == [f"-Xopenmp-target={clang.GPU}", "-march=sm_70"]
+    assert "-march=sm_70" not in clang.compile_words(["--offload-arch=sm_80"])
+    assert clang.compile_words(["-fopenmp-targets=nvptx64", "--cuda-path=/usr/local/cuda"]) == []
 
 
 @needs_clang

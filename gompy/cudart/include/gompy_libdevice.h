@@ -8,7 +8,10 @@
 #include "gompy_math_steps.h"
 #include "gompy_libdevice_bits.h"
 
+/* The linker wrapper for clang's OpenMP programs makes functions of their own of them.  */
+#ifndef GOMPY_NV
 #define GOMPY_NV extern "C" __inline__ __attribute__ ((device))
+#endif
 
 /* Of one argument: both precisions.  */
 #define GOMPY_ONE(name) \

@@ -2,7 +2,9 @@
 #ifndef GOMPY_LIBDEVICE_BITS_H
 #define GOMPY_LIBDEVICE_BITS_H
 
+#ifndef GOMPY_NVI
 #define GOMPY_NVI extern "C" __inline__ __attribute__ ((device, always_inline))
+#endif
 
 /* --- Integers.  --- */
 GOMPY_NVI int __nv_abs (int x) { return x < 0 ? (int) (0u - (unsigned) x) : x; }

@@ -22,6 +22,7 @@ cdef struct Function:
     # A loaded function: what the runtime's table refers to, with all that a launch needs to know of it.
     CUfunction handle
     const Launch *launch
+    int mode  # KERNEL_*: by clang
     unsigned shared  # bytes of dynamic shared memory of an OpenMP region
     bint calls_host  # regions of its image may call the host
     bint *builds_map  # of its image

@@ -110,9 +110,11 @@ cdef bint link_image(Device *d, const TargetData *image, CUmodule *module) noexc
         count = 7
     if not call_failed(cuda.link_create(count, options, values, &state), b"cuLinkCreate"):
         for i in range(image.num_objects):
-            GOMP_PLUGIN_debug(0, b"Loading:\n---\n%s\n---\n", image.objects[i].code)
-            rc = cuda.link_add(state, CU_JIT_INPUT_PTX, <void *> image.objects[i].code, image.objects[i].size, NULL, 0,
-                               NULL, NULL)
+            if image.objects[i].code[0] != 0x7f:
+                GOMP_PLUGIN_debug(0, b"Loading:\n---\n%s\n---\n", image.objects[i].code)
+            rc = cuda.link_add(state, CU_JIT_INPUT_CUBIN if image.objects[i].code[0] == 0x7f else CU_JIT_INPUT_PTX,
+                               <void *> image.objects[i].code,
+                               image.objects[i].size, NULL, 0, NULL, NULL)
             if rc != CUDA_SUCCESS:
                 GOMP_PLUGIN_error(b"Link error log %s\n", logs + INFO_LOG)
                 call_failed(rc, b"cuLinkAddData (ptx_code)")
@@ -141,6 +143,56 @@ cdef bint link_image(Device *d, const TargetData *image, CUmodule *module) noexc
     return good
 
 
+cdef enum:
+    # How clang's device runtime executes a kernel: OMPTgtExecModeFlags of LLVM, and those without such a mark.
+    KERNEL_BY_GCC = 0
+    KERNEL_GENERIC = 1
+    KERNEL_SPMD = 2
+    KERNEL_GENERIC_SPMD = 3
+    KERNEL_PLAIN = 4  # a constructor or destructor
+
+    ENVIRONMENT_MODE = 2  # where the mode is in NAME_kernel_environment (LLVM 17 and later)
+
+cdef struct RuntimeEnvironment:
+    # Of clang's device runtime (LLVM 16: DeviceEnvironmentTy).
+    uint32_t debug
+    uint32_t devices
+    uint32_t device
+    uint32_t shared
+
+
+cdef int kernel_mode(CUmodule module, const char *name) noexcept nogil:
+    """How a function is executed: by clang's word of it, as far as clang has made it."""
+    cdef char variable[1024]
+    cdef CUdeviceptr address = 0
+    cdef char mode = 0
+    if strncmp(name, b"__omp_offloading_", 17):
+        return KERNEL_BY_GCC
+    snprintf(variable, sizeof(variable), b"%s_exec_mode", name)
+    if cuda.module_global(&address, NULL, module, variable) != CUDA_SUCCESS:
+        snprintf(variable, sizeof(variable), b"%s_kernel_environment", name)
+        if cuda.module_global(&address, NULL, module, variable) != CUDA_SUCCESS:
+            return KERNEL_PLAIN
+        address += ENVIRONMENT_MODE
+    if call_failed(cuda.device_to_host(&mode, address, 1), b"cuMemcpyDtoH"):
+        return KERNEL_PLAIN
+    return mode if KERNEL_GENERIC <= mode <= KERNEL_GENERIC_SPMD else KERNEL_PLAIN
+
+
+cdef bint set_runtime_environment(Device *d, CUmodule module) noexcept nogil:
+    """Tell clang's device runtime which device it is on, if the image has it."""
+    cdef CUdeviceptr address = 0
+    cdef size_t size = 0
+    cdef RuntimeEnvironment known
+    if cuda.module_global(&address, &size, module, b"omptarget_device_environment") != CUDA_SUCCESS:
+        if cuda.module_global(&address, &size, module, b"__omp_rtl_device_environment") != CUDA_SUCCESS:
+            return True
+    memset(&known, 0, sizeof(known))
+    known.devices = <uint32_t> count_devices()
+    known.device = <uint32_t> d.number
+    return not call_failed(cuda.host_to_device(address, &known, min(size, sizeof(known))), b"cuMemcpyHtoD")
+
+
 cdef bint find_functions(const TargetData *image, CUmodule module, Function *functions, AddrPair *pairs) noexcept nogil:
     cdef Function *f
     cdef unsigned i
@@ -159,6 +211,7 @@ cdef bint find_functions(const TargetData *image, CUmodule module, Function *fun
                                b"cuFuncGetAttribute")):
             return False
         f.launch = &image.functions[i]
+        f.mode = kernel_mode(module, name)
         pairs[i].start = <uintptr_t> f
         pairs[i].end = pairs[i].start + 1
     return True
@@ -295,6 +348,7 @@ cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair *
         if (find_functions(image, loaded.module, loaded.functions, pairs)
                 and find_variables(image, loaded.module, pairs + image.num_functions)
                 and set_clock_tick(d, loaded.module)
+                and set_runtime_environment(d, loaded.module)
                 and (reverse == NULL or lib < GOMP_VERSION_REQUIRES_MASK
                      or connect_calls(d, loaded, image.num_functions, reverse))
                 and (indirect == NULL or lib < GOMP_VERSION_INDIRECT_FUNCS or image.num_indirect == 0

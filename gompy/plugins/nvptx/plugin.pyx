@@ -14,6 +14,7 @@ include "constructors.pxi"
 include "lifetimes.pxi"
 include "images.pxi"
 include "launch.pxi"
+include "kernels.pxi"
 include "openacc.pxi"
 include "interop.pxi"
 include "../interop.pxi"
@@ -157,7 +158,11 @@ cdef public c_bool gompy_stale_left(int n, uintptr_t start, unsigned char *stale
 
 
 cdef public void GOMP_OFFLOAD_run(int n, void *function, void *variables, void **args) noexcept nogil:
-    run_region(n, <Function *> function, variables, args)
+    """Of a kernel by clang the variables are a KernelLaunch."""
+    if (<Function *> function).mode:
+        run_kernel(n, <Function *> function, <const KernelLaunch *> variables)
+    else:
+        run_region(n, <Function *> function, variables, args)
 
 
 cdef public void GOMP_OFFLOAD_openacc_exec(void *function, size_t mapnum, void **hosts, void **devs, unsigned *dims,

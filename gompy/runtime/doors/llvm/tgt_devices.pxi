@@ -23,16 +23,30 @@ cdef int run_plain(DeviceDescr *dev, uintptr_t caller, const void *host) noexcep
     memset(&l, 0, sizeof(l))
     l.dev = dev
     l.maps = &maps
+    l.shape.teams = l.shape.threads = 1
     gompy_lock_acquire(&dev.lock)
     rc = make_block(&l, kernel, small)
     gompy_lock_release(&dev.lock)
     if rc:
         return -1
-    run_block(dev, caller, l.device_block, host)
+    run_block(&l, kernel, caller, host)
     gompy_lock_acquire(&dev.lock)
     rc = free_block(&l)
     gompy_lock_release(&dev.lock)
     return rc
+
+
+cdef enum:
+    CALLED_BY_DRIVER = 1  # the kernels of a GPU
+
+
+cdef uintptr_t caller_on(DeviceDescr *dev, const TgtLibrary *library) noexcept nogil:
+    """What calls a library's kernels on a device; 0: it has no image there."""
+    if dev.type != library.type:
+        return 0
+    if dev.type == GOMP_DEVICE_NVIDIA_PTX:
+        return CALLED_BY_DRIVER
+    return find_function(dev, <uintptr_t> &library.caller)
 
 
 cdef int run_constructors(DeviceDescr *dev, TgtLibrary *library, uintptr_t caller) noexcept nogil:
@@ -56,7 +70,7 @@ cdef void run_destructors(TgtLibrary *library) noexcept nogil:
         dev = &devices[i]
         if not library.built >> (i & 63) & 1 or gompy_load(&dev.state) != DEVICE_INITIALIZED:
             continue
-        caller = find_function(dev, <uintptr_t> &library.caller)
+        caller = caller_on(dev, library)
         entry = library.descriptor.entries_end - 1
         while caller != 0 and entry >= library.descriptor.entries:
             if entry.flags & TGT_ENTRY_DTOR and run_plain(dev, caller, entry.address):
@@ -101,7 +115,7 @@ cdef int prepare_device(DeviceDescr *dev) noexcept nogil:
         known.caller = 0
     library = tgt_libraries
     while library != NULL and rc == 0:
-        caller = find_function(dev, <uintptr_t> &library.caller)
+        caller = caller_on(dev, library)
         if caller != 0:
             known.caller = caller
             if not library.built >> (dev.number & 63) & 1:
@@ -164,15 +178,14 @@ cdef DeviceDescr *tgt_device(int64_t number, const TgtIdent *where) noexcept nog
 cdef public void tgt_unregister_lib "gompy_llvm___tgt_unregister_lib"(const TgtDescriptor *descriptor) noexcept nogil:
     """A program ends, or a library goes."""
     cdef TgtLibrary *library
-    if not gompy_lock_at_exit(&gompy_register_lock):
-        return
-    library = take_library(descriptor)
-    if library != NULL and library.built:
-        run_destructors(library)
-    gompy_lock_release(&gompy_register_lock)
-    if library == NULL:
-        return
-    GOMP_offload_unregister_ver(TGT_REGISTERED_VERSION, library.table, GOMP_DEVICE_INTEL_MIC, &library.data)
-    free(library.words)
-    free(library.symbols)
-    free(library)
+    while True:
+        if not gompy_lock_at_exit(&gompy_register_lock):
+            return
+        library = take_library(descriptor)
+        if library != NULL and library.built:
+            run_destructors(library)
+        gompy_lock_release(&gompy_register_lock)
+        if library == NULL:
+            return
+        GOMP_offload_unregister_ver(TGT_REGISTERED_VERSION, library.table, library.type, record_of(library))
+        free_library(library)

@@ -1,4 +1,5 @@
-# Images by clang come and go: the core registers them with tables of the form that gcc's have, made of the entries.
+# Images by clang come and go: the core registers them with tables of the form that gcc's have, made of the entries; for
+# GPUs together with the record that GCC's mkoffload for nvptx makes.
 
 cdef extern from *:
     """
@@ -15,11 +16,35 @@ cdef struct TgtSymbol:
     const char *name
     uint64_t size
 
+cdef struct TgtGpuObject:
+    const char *code
+    size_t size
+
+cdef struct TgtGpuFunction:
+    const char *name
+    uint16_t dims[3]
+
+cdef struct TgtGpuData:
+    # As gompy/plugins/nvptx/images.pxi, TargetData (GCC: struct nvptx_tdata).
+    const TgtGpuObject *objects
+    unsigned num_objects
+    const char **variables
+    unsigned num_variables
+    const TgtGpuFunction *functions
+    unsigned num_functions
+    unsigned num_indirect
+
 cdef struct TgtLibrary:
-    # A program or library that has registered.
+    # A program or library that has registered, with the image for one kind of device.
     TgtLibrary *next
     const TgtDescriptor *descriptor
-    TargetData data
+    int type  # of the device
+    TargetData data  # of a CPU
+    TgtGpuData gpu
+    TgtGpuObject object
+    TgtGpuFunction *gpu_functions
+    const char **gpu_variables
+    char *text  # a copy of the PTX, if the image has no end
     const void *table[4]  # for the core: functions begin, end, variables begin, end
     uintptr_t *words  # the tables
     TgtSymbol *symbols
@@ -67,6 +92,21 @@ cdef bint for_this_machine(const char *start, const char *end) noexcept nogil:
     return (end - start >= 64 and memcmp(start, b"\x7fELF\x02\x01", 6) == 0 and start[18] == 62 and start[19] == 0)
 
 
+cdef bint for_gpu(const char *start, const char *end) noexcept nogil:
+    """Whether an image is PTX, or an ELF file of NVIDIA's."""
+    cdef ptrdiff_t size = end - start
+    if size >= 64 and memcmp(start, b"\x7fELF\x02\x01", 6) == 0:
+        return <unsigned char> start[18] == 190 and start[19] == 0
+    return size >= 16 and (memcmp(start, b"//", 2) == 0 or memcmp(start, b".version", 8) == 0)
+
+
+cdef int device_type_of(const char *start, const char *end) noexcept nogil:
+    """The kind of device that an image is for; -1: none that is known here."""
+    if for_this_machine(start, end):
+        return GOMP_DEVICE_INTEL_MIC
+    return GOMP_DEVICE_NVIDIA_PTX if for_gpu(start, end) else -1
+
+
 cdef const char *file_of_object(const void *inside) noexcept nogil:
     """The file of the program or library that an address is in."""
     cdef Dl_info info
@@ -84,9 +124,53 @@ cdef inline bint is_variable(const TgtEntry *entry) noexcept nogil:
     return entry.size != 0 and not entry.flags & TGT_ENTRY_INDIRECT and entry.address != NULL
 
 
-cdef TgtLibrary *new_library(const TgtDescriptor *descriptor, const char *start, const char *end) noexcept nogil:
-    """The core's tables of a descriptor's entries: functions, the caller of kernels, variables."""
-    cdef size_t functions = 1, variables = 0, f = 0, v = 0
+cdef void describe_for_gpu(TgtLibrary *library, const char *start, const char *end) noexcept nogil:
+    """Fill the record that the plugin for GPUs reads; PTX ends with a NUL there."""
+    cdef size_t size = <size_t> (end - start)
+    cdef size_t i, functions = library.gpu.num_functions, variables = library.gpu.num_variables
+    library.gpu_functions = <TgtGpuFunction *> calloc(functions + 1, sizeof(TgtGpuFunction))
+    library.gpu_variables = <const char **> calloc(variables + 1, sizeof(char *))
+    library.object.code = start
+    library.object.size = size
+    if start[0] != c'\x7f' and start[size - 1]:
+        library.text = <char *> malloc(size + 1)
+        if library.text != NULL:
+            memcpy(library.text, start, size)
+            library.text[size] = 0
+            library.object.size = size + 1
+        library.object.code = library.text
+    if library.gpu_functions == NULL or library.gpu_variables == NULL or library.object.code == NULL:
+        gompy_fatal(b"Out of memory allocating %lu bytes", <unsigned long> size)
+    for i in range(functions):
+        library.gpu_functions[i].name = library.symbols[i].name
+    for i in range(variables):
+        library.gpu_variables[i] = library.symbols[functions + i].name
+    library.gpu.objects = &library.object
+    library.gpu.num_objects = 1
+    library.gpu.functions = library.gpu_functions
+    library.gpu.variables = library.gpu_variables
+
+
+cdef void describe_for_cpu(TgtLibrary *library, const char *start, const char *end, size_t functions,
+                           size_t variables) noexcept nogil:
+    """Fill the record that the emulated device's plugin reads."""
+    library.data.image_start = start
+    library.data.image_end = end
+    library.data.magic = IMAGE_MAGIC
+    library.data.abi = IMAGE_ABI
+    library.data.accel = ACCEL_LLVM
+    library.data.image_funcs = functions
+    library.data.image_vars = variables
+    library.data.objects = <const ObjectDesc *> library.symbols
+    library.data.num_objects = functions + variables
+    library.data.name = file_of_object(library.descriptor)
+
+
+cdef TgtLibrary *new_library(const TgtDescriptor *descriptor, int type, const char *start,
+                             const char *end) noexcept nogil:
+    """The core's tables of a descriptor's entries: functions, of a CPU also the caller of kernels, variables."""
+    cdef size_t more = 1 if type == GOMP_DEVICE_INTEL_MIC else 0
+    cdef size_t functions = more, variables = 0, f = 0, v = 0
     cdef const TgtEntry *entry = descriptor.entries
     cdef TgtLibrary *library = <TgtLibrary *> calloc(1, sizeof(TgtLibrary))
     while entry < descriptor.entries_end:
@@ -94,8 +178,8 @@ cdef TgtLibrary *new_library(const TgtDescriptor *descriptor, const char *start,
         variables += is_variable(entry)
         entry += 1
     if library != NULL:
-        library.words = <uintptr_t *> calloc(functions + 2 * variables, sizeof(uintptr_t))
-        library.symbols = <TgtSymbol *> calloc(functions + variables, sizeof(TgtSymbol))
+        library.words = <uintptr_t *> calloc(functions + 2 * variables + 1, sizeof(uintptr_t))
+        library.symbols = <TgtSymbol *> calloc(functions + variables + 1, sizeof(TgtSymbol))
     if library == NULL or library.words == NULL or library.symbols == NULL:
         gompy_fatal(b"Out of memory allocating %lu bytes", <unsigned long> ((functions + variables) * 24))
     entry = descriptor.entries
@@ -111,24 +195,36 @@ cdef TgtLibrary *new_library(const TgtDescriptor *descriptor, const char *start,
             library.symbols[functions + v].size = entry.size
             v += 1
         entry += 1
-    library.words[f] = <uintptr_t> &library.caller
-    library.symbols[f].name = b""
+    if more:
+        library.words[f] = <uintptr_t> &library.caller
+        library.symbols[f].name = b""
+    library.type = type
     library.descriptor = descriptor
     library.table[0] = library.words
     library.table[1] = library.words + functions
     library.table[2] = library.table[1]
     library.table[3] = library.words + functions + 2 * variables
-    library.data.image_start = start
-    library.data.image_end = end
-    library.data.magic = IMAGE_MAGIC
-    library.data.abi = IMAGE_ABI
-    library.data.accel = ACCEL_LLVM
-    library.data.image_funcs = functions
-    library.data.image_vars = variables
-    library.data.objects = <const ObjectDesc *> library.symbols
-    library.data.num_objects = functions + variables
-    library.data.name = file_of_object(descriptor)
+    library.gpu.num_functions = <unsigned> functions
+    library.gpu.num_variables = <unsigned> variables
+    if more:
+        describe_for_cpu(library, start, end, functions, variables)
+    else:
+        describe_for_gpu(library, start, end)
     return library
+
+
+cdef inline const void *record_of(const TgtLibrary *library) noexcept nogil:
+    """What the plugin gets of a library."""
+    return <const void *> &library.data if library.type == GOMP_DEVICE_INTEL_MIC else <const void *> &library.gpu
+
+
+cdef void free_library(TgtLibrary *library) noexcept nogil:
+    free(library.words)
+    free(library.symbols)
+    free(library.gpu_functions)
+    free(library.gpu_variables)
+    free(library.text)
+    free(library)
 
 
 cdef void forget_built() noexcept nogil:
@@ -167,26 +263,10 @@ cdef public void tgt_register_requires "gompy_llvm___tgt_register_requires"(int6
     note_requires(flags)
 
 
-cdef public void tgt_register_lib "gompy_llvm___tgt_register_lib"(const TgtDescriptor *descriptor) noexcept nogil:
-    """A program or library registers its images."""
-    global tgt_libraries, tgt_changes
-    cdef const char *start
-    cdef const char *end
-    cdef const TgtEntry *entry = descriptor.entries
-    cdef TgtLibrary *library = NULL
+cdef void add_library(TgtLibrary *library) noexcept nogil:
+    """Enter a library in the list, and tell the core of its image."""
+    global tgt_changes
     cdef TgtLibrary **last = &tgt_libraries
-    cdef int i
-    while entry < descriptor.entries_end:
-        if entry.flags & TGT_ENTRY_REQUIRES and entry.address == NULL:
-            note_requires(entry.reserved)
-        entry += 1
-    for i in range(descriptor.num_images):
-        unwrap_image(&descriptor.images[i], &start, &end)
-        if for_this_machine(start, end):
-            library = new_library(descriptor, start, end)
-            break
-    if library == NULL:
-        return
     gompy_lock_acquire(&gompy_register_lock)
     if not tgt_end_watched:
         watch_end()
@@ -194,8 +274,30 @@ cdef public void tgt_register_lib "gompy_llvm___tgt_register_lib"(const TgtDescr
         last = &last[0].next
     last[0] = library
     gompy_lock_release(&gompy_register_lock)
-    gompy_offload_register(TGT_REGISTERED_VERSION, library.table, GOMP_DEVICE_INTEL_MIC, &library.data, NULL)
+    gompy_offload_register(TGT_REGISTERED_VERSION, library.table, library.type, record_of(library), NULL)
     gompy_store(&tgt_changes, tgt_changes + 1)
+
+
+cdef public void tgt_register_lib "gompy_llvm___tgt_register_lib"(const TgtDescriptor *descriptor) noexcept nogil:
+    """A program or library registers its images: the first one for each kind of device is taken."""
+    cdef const char *start
+    cdef const char *end
+    cdef const TgtEntry *entry = descriptor.entries
+    cdef bint for_cpu = False, for_gpus = False
+    cdef int i, type
+    while entry < descriptor.entries_end:
+        if entry.flags & TGT_ENTRY_REQUIRES and entry.address == NULL:
+            note_requires(entry.reserved)
+        entry += 1
+    for i in range(descriptor.num_images):
+        unwrap_image(&descriptor.images[i], &start, &end)
+        type = device_type_of(start, end)
+        if type == GOMP_DEVICE_INTEL_MIC and not for_cpu:
+            for_cpu = True
+            add_library(new_library(descriptor, type, start, end))
+        elif type == GOMP_DEVICE_NVIDIA_PTX and not for_gpus:
+            for_gpus = True
+            add_library(new_library(descriptor, type, start, end))
 
 
 cdef TgtLibrary *take_library(const TgtDescriptor *descriptor) noexcept nogil:

@@ -1,5 +1,8 @@
 # A launch: the kernel's words and private objects in one block of device memory, which the device's caller of kernels
-# gets (LLVM: processDataBefore; gompy/plugins/intelmic/device_kernels.pxi).
+# gets (LLVM: processDataBefore; gompy/plugins/intelmic/device_kernels.pxi).  A GPU gets the words as the kernel's
+# parameters.
+
+from gompy.native.launch_words cimport KernelLaunch
 
 cdef enum:
     KERNEL_WORDS_MAX = 1024
@@ -15,7 +18,9 @@ cdef struct TgtLaunch:
     size_t staged  # bytes of the block that the host prepares
     size_t total
     uint64_t *block  # on the host
+    char *small  # room for it, if it is not larger
     uintptr_t device_block
+    KernelLaunch shape  # teams, threads, rounds: of a GPU
 
 
 cdef inline size_t private_room(const TgtMaps *maps, int i) noexcept nogil:
@@ -131,16 +136,32 @@ cdef int fill_block(TgtLaunch *l, uintptr_t kernel, int *positions) noexcept nog
     return 0
 
 
+cdef inline bint on_gpu(const TgtLaunch *l) noexcept nogil:
+    return l.dev.type == GOMP_DEVICE_NVIDIA_PTX
+
+
+cdef inline void drop_host_block(TgtLaunch *l) noexcept nogil:
+    if <char *> l.block != l.small:
+        free(l.block)
+    l.block = NULL
+
+
 cdef int make_block(TgtLaunch *l, uintptr_t kernel, char *small) noexcept nogil:
-    """Make the block and send it; the device is locked.  small: room of KERNEL_BLOCK_SMALL bytes."""
+    """Make the block and send it; the device is locked.  small: room of KERNEL_BLOCK_SMALL bytes.
+
+    A GPU's is for private objects alone: without any there is none, and the host's stays until the kernel has its
+    words.
+    """
     cdef int few[64]
     cdef int *positions = few
     cdef int rc
+    l.small = small
     if measure_launch(l):
         return -1
-    l.device_block = <uintptr_t> device_alloc(l.dev, l.total)
-    if l.device_block == 0:
-        return gompy_fail(b"no device memory for the %zu bytes of a kernel's arguments", l.total)
+    if not on_gpu(l) or l.total > align_up((2 + max(l.words, <size_t> 6)) * sizeof(uint64_t), 16):
+        l.device_block = <uintptr_t> device_alloc(l.dev, l.total)
+        if l.device_block == 0:
+            return gompy_fail(b"no device memory for the %zu bytes of a kernel's arguments", l.total)
     l.block = <uint64_t *> small
     if l.staged > KERNEL_BLOCK_SMALL:
         l.block = <uint64_t *> malloc(l.staged)
@@ -150,10 +171,10 @@ cdef int make_block(TgtLaunch *l, uintptr_t kernel, char *small) noexcept nogil:
         rc = gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> l.staged)
     else:
         rc = fill_block(l, kernel, positions)
-    if rc == 0:
+    if rc == 0 and l.device_block:
         rc = copy_value(l.dev, l.device_block, l.block, l.staged, NULL)
-    if <char *> l.block != small:
-        free(l.block)
+    if rc or not on_gpu(l):
+        drop_host_block(l)
     if positions != few:
         free(positions)
     return rc
@@ -161,10 +182,17 @@ cdef int make_block(TgtLaunch *l, uintptr_t kernel, char *small) noexcept nogil:
 
 cdef inline int free_block(TgtLaunch *l) noexcept nogil:
     """After the region; the device is locked."""
-    return free_device_memory(l.dev, <void *> l.device_block)
+    if on_gpu(l):
+        drop_host_block(l)
+    return free_device_memory(l.dev, <void *> l.device_block) if l.device_block else 0
 
 
-cdef void run_block(DeviceDescr *dev, uintptr_t caller, uintptr_t block, const void *region) noexcept nogil:
+cdef void run_block(TgtLaunch *l, uintptr_t kernel, uintptr_t caller, const void *region) noexcept nogil:
     """Launch, and wait for the end; the device is not locked."""
-    begin_launch(dev, region, b"")
-    device_run(dev, region, <void *> caller, <void *> block, 0, NULL)
+    begin_launch(l.dev, region, b"")
+    if not on_gpu(l):
+        device_run(l.dev, region, <void *> caller, <void *> l.device_block, 0, NULL)
+        return
+    l.shape.words = l.block + 2
+    l.shape.count = <unsigned> l.words
+    device_run(l.dev, region, <void *> kernel, &l.shape, 0, NULL)

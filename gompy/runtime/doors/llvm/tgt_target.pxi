@@ -2,7 +2,7 @@
 
 
 cdef int region_on(DeviceDescr *dev, const TgtIdent *where, const void *region, const TgtMaps *maps,
-                   bint runtime_word) noexcept nogil:
+                   bint runtime_word, const KernelLaunch *shape) noexcept nogil:
     """Map, run, unmap.  0; 1: the device ends meanwhile; -1 after messages."""
     cdef char small[KERNEL_BLOCK_SMALL]
     cdef TgtLaunch l
@@ -14,6 +14,7 @@ cdef int region_on(DeviceDescr *dev, const TgtIdent *where, const void *region, 
     memset(&l, 0, sizeof(l))
     l.dev = dev
     l.maps = maps
+    l.shape = shape[0]
     l.first = 1 if runtime_word else 0
     gompy_lock_acquire(&dev.lock)
     if dev.state == DEVICE_INITIALIZED:
@@ -29,7 +30,7 @@ cdef int region_on(DeviceDescr *dev, const TgtIdent *where, const void *region, 
         fprintf(stderr, b"Libomptarget error: Failed to process data before launching the kernel.\n")
     if rc:
         return rc
-    run_block(dev, tgt_devices[dev.number].caller, l.device_block, region)
+    run_block(&l, kernel, tgt_devices[dev.number].caller, region)
     gompy_lock_acquire(&dev.lock)
     if dev.state == DEVICE_INITIALIZED:
         tgt_doing(dev, where)
@@ -45,11 +46,11 @@ cdef int region_on(DeviceDescr *dev, const TgtIdent *where, const void *region, 
     return rc
 
 
-cdef int target_region(const TgtIdent *where, int64_t device, const void *region, const TgtMaps *maps,
-                       bint runtime_word, int teams, const void *site) noexcept nogil:
+cdef int target_shaped(const TgtIdent *where, int64_t device, const void *region, const TgtMaps *maps,
+                       bint runtime_word, const KernelLaunch *shape, const void *site) noexcept nogil:
     """A target construct: 0, or the caller runs the region on the host.
 
-    teams: how many it asks for, 0 where it does not say, -1 where it has no teams construct; site: the call.
+    shape: teams (0 where it does not say, -1 where it has no teams construct), threads, rounds; site: the call.
     """
     cdef DeviceDescr *dev = tgt_device(device, where)
     cdef Construct construct
@@ -58,10 +59,10 @@ cdef int target_region(const TgtIdent *where, int64_t device, const void *region
         count_host_region(NULL)
         return -1
     enter_construct(&construct, b"target", site, region, dev)
-    construct.teams = 1 if teams < 0 else <unsigned> teams
+    construct.teams = 1 if shape.teams < 0 else <unsigned> shape.teams
     if tgt_info() & TGT_INFO_ARGS:
         tell_arguments(dev, where, maps, b"Entering OpenMP kernel")
-    rc = region_on(dev, where, region, maps, runtime_word)
+    rc = region_on(dev, where, region, maps, runtime_word, shape)
     if rc < 0:
         tgt_failed(where)
     if rc == 0 and tgt_info() & TGT_INFO_TABLE:
@@ -70,9 +71,19 @@ cdef int target_region(const TgtIdent *where, int64_t device, const void *region
     return -1 if rc else 0
 
 
-cdef int launch_kernel(const TgtIdent *where, int64_t device, int teams, const void *region, TgtKernelArgs *args,
-                       const void *site) noexcept nogil:
+cdef int target_region(const TgtIdent *where, int64_t device, const void *region, const TgtMaps *maps,
+                       bint runtime_word, int teams, const void *site) noexcept nogil:
+    """The same for the forms that clang 5 to 14 called, which tell nothing of the loop."""
+    cdef KernelLaunch shape
+    memset(&shape, 0, sizeof(shape))
+    shape.teams = teams
+    return target_shaped(where, device, region, maps, runtime_word, &shape, site)
+
+
+cdef int launch_kernel(const TgtIdent *where, int64_t device, int teams, int threads, const void *region,
+                       TgtKernelArgs *args, const void *site) noexcept nogil:
     cdef TgtMaps maps
+    cdef KernelLaunch shape
     if args.version == 0 or args.version > TGT_KERNEL_ARGS_NEWEST:
         gompy_note(b"kernel arguments of version %u; this libgompy knows up to %d: the region runs on the host",
                    args.version,
@@ -80,14 +91,19 @@ cdef int launch_kernel(const TgtIdent *where, int64_t device, int teams, const v
         count_host_region(b"kernel arguments of an unknown version")
         return -1
     maps = tgt_maps(<int> args.count, args.bases, args.begins, args.sizes, args.types, args.names, args.mappers)
-    return target_region(where, device, region, &maps, args.version >= TGT_KERNEL_ARGS_DYN_PTR, teams, site)
+    memset(&shape, 0, sizeof(shape))
+    shape.teams = teams
+    shape.threads = threads
+    shape.rounds = args.tripcount
+    shape.shared = args.dynamic_memory if args.version > 1 else 0
+    return target_shaped(where, device, region, &maps, args.version >= TGT_KERNEL_ARGS_DYN_PTR, &shape, site)
 
 
 cdef public int tgt_target_kernel "gompy_llvm___tgt_target_kernel"(
         const TgtIdent *where, int64_t device, int teams, int threads, const void *region,
         TgtKernelArgs *args) noexcept nogil:
-    """`#pragma omp target` by clang 15 and later.  Teams and threads: the region's own code makes them."""
-    return launch_kernel(where, device, teams, region, args, call_site())
+    """`#pragma omp target` by clang 15 and later.  Teams and threads: a CPU's region makes them itself."""
+    return launch_kernel(where, device, teams, threads, region, args, call_site())
 
 
 cdef public int tgt_target_kernel_nowait "gompy_llvm___tgt_target_kernel_nowait"(
@@ -95,7 +111,7 @@ cdef public int tgt_target_kernel_nowait "gompy_llvm___tgt_target_kernel_nowait"
         int deps,
         void *dep_list, int more_deps, void *more_dep_list) noexcept nogil:
     """The same in a task of libomp's (clang 15)."""
-    return launch_kernel(where, device, teams, region, args, call_site())
+    return launch_kernel(where, device, teams, threads, region, args, call_site())
 
 
 cdef public int tgt_target_kernel_replay "gompy_llvm___tgt_target_kernel_replay"(

@@ -1,0 +1,106 @@
+"""An image for nvptx64 without anything of NVIDIA's: PTX, made of the objects' LLVM IR and clang's device runtime.
+
+Two images are made.  libgompy takes the PTX, on a GPU as on the emulated one; LLVM's own library, which takes no PTX,
+the LLVM IR.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import subprocess
+
+from gompy import NATIVE
+from gompy.tools.process import ToolError, write_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gompy.tools.process import Temps
+
+TRIPLE = "nvptx64-nvidia-cuda"
+DATA_LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
+SETTINGS = (
+    "debug_kind",
+    "assume_teams_oversubscription",
+    "assume_threads_oversubscription",
+    "assume_no_thread_state",
+    "assume_no_nested_parallelism",
+)
+"""Of the device runtime's behaviour, all 0; clang defines them where it is not told -nogpulib."""
+
+
+def settings() -> str:
+    """LLVM IR that defines what the objects leave open."""
+    lines = [f'target datalayout = "{DATA_LAYOUT}"', f'target triple = "{TRIPLE}"']
+    lines += [f"@__omp_rtl_{name} = weak_odr hidden constant i32 0" for name in SETTINGS]
+    return "\n".join(lines) + "\n"
+
+
+def device_runtime(clang: str, arch: str) -> str:
+    """The file of clang's device runtime for an architecture.  Raises ToolError."""
+    root = os.path.dirname(os.path.dirname(os.path.realpath(clang)))
+    path = os.path.join(root, "lib", f"libomptarget-nvptx-{arch}.bc")
+    if os.path.exists(path):
+        return path
+    there = sorted(
+        name.partition("nvptx-")[2][:-3] for name in glob.glob(os.path.join(root, "lib", "libomptarget-nvptx-*"))
+    )
+    if there:
+        raise ToolError(f"no device runtime for {arch} beside {clang}: it has {', '.join(there)}")
+    raise ToolError(f"no device runtime beside {clang}: install libomp-{os.path.basename(root).rpartition('-')[2]}-dev")
+
+
+class PtxLink:
+    """The steps; ``run``: shows and runs a command."""
+
+    def __init__(
+        self,
+        clang: str,
+        arch: str,
+        level: str,
+        tool: Callable[[str], str],
+        command: Callable[[list[str]], None],
+        temps: Temps,
+    ) -> None:
+        self.clang = clang
+        self.arch = arch
+        self.level = level
+        self.tool = tool
+        self.run = command
+        self.temps = temps
+
+    def undefined(self, file: str) -> set[str]:
+        """The symbols that a file of LLVM IR needs.  Raises ToolError."""
+        done = subprocess.run([self.tool("llvm-nm"), "-u", "-j", file], capture_output=True, text=True)
+        if done.returncode:
+            raise ToolError(f"{file}: {done.stderr.strip()}")
+        return {*done.stdout.split()}
+
+    def math(self) -> str:
+        """Our device functions, as LLVM IR (gompy/cudart/include/gompy_libdevice.h)."""
+        source, output = self.temps.name(".cu"), self.temps.name(".libdevice.bc")
+        write_file(source, "#include <cuda_runtime.h>\n")
+        function = 'extern "C" __attribute__ ((device))'
+        words = [f"--cuda-gpu-arch={self.arch}", "-nocudainc", "-nocudalib", "--cuda-path=/nonexistent"]
+        words += ["--cuda-feature=+ptx70", "-isystem", os.path.join(NATIVE, "cudart", "include")]
+        words += ["-include", "cuda_runtime.h", f"-DGOMPY_NV={function}", f"-DGOMPY_NVI={function}"]
+        self.run(
+            [self.clang, "-x", "cuda", "--cuda-device-only", *words, "-O2", "-emit-llvm", "-c", source, "-o", output]
+        )
+        return output
+
+    def joined(self, output: str, files: list[str], dry: bool) -> None:
+        """One file of LLVM IR that needs nothing but what the driver has.  Raises ToolError."""
+        first, defined = self.temps.name(".objects.bc"), self.temps.name(".settings.ll")
+        write_file(defined, settings())
+        self.run([self.tool("llvm-link"), "-o", first, *files])
+        more = [self.math()] if not dry and any(name.startswith("__nv_") for name in self.undefined(first)) else []
+        more += [device_runtime(self.clang, self.arch), defined]
+        self.run([self.tool("llvm-link"), "-o", output, first, "--only-needed", "--internalize", *more])
+
+    def ptx(self, output: str, joined: str) -> None:
+        """PTX of it.  Raises ToolError."""
+        words = [f"--target={TRIPLE}", f"-march={self.arch}", self.level, "-nocudalib", "--cuda-path=/nonexistent"]
+        self.run([self.clang, *words, "-Wno-unknown-cuda-version", "-S", "-x", "ir", joined, "-o", output])

@@ -1,0 +1,59 @@
+# Launches of regions by clang: the kernel's parameters are words, its threads clang's device runtime divides up itself
+# (LLVM's plugin for CUDA: GenericKernelTy::launch, getNumThreads, getNumBlocks).
+
+from gompy.native.launch_words cimport KernelLaunch
+
+cdef enum:
+    CLANG_THREADS = 128  # a team, where the program says nothing
+
+
+cdef unsigned kernel_threads(const Function *f, const KernelLaunch *wanted) noexcept nogil:
+    """Threads of a team; in generic mode the initial thread has a warp of its own."""
+    cdef int more = WARP if f.mode == KERNEL_GENERIC else 0
+    cdef int threads = wanted.threads if wanted.threads > 0 else CLANG_THREADS
+    if f.mode == KERNEL_PLAIN:
+        return 1
+    return <unsigned> min(threads + more, f.max_threads)
+
+
+cdef unsigned kernel_teams(const Device *d, const Function *f, const KernelLaunch *wanted,
+                           unsigned threads) noexcept nogil:
+    """Teams: as asked for, else as many as the loop needs, but no more than the device holds at once."""
+    cdef uint64_t most = <uint64_t> d.sms * max(1, d.max_threads_per_sm // <int> threads)
+    cdef uint64_t teams = most
+    if wanted.teams < 0 or f.mode == KERNEL_PLAIN:
+        return 1
+    if wanted.teams > 0:
+        return <unsigned> wanted.teams
+    if wanted.rounds:
+        teams = (wanted.rounds - 1) // threads + 1 if f.mode == KERNEL_SPMD else wanted.rounds
+    return <unsigned> min(teams, most)
+
+
+cdef void run_kernel(int n, Function *f, const KernelLaunch *wanted) noexcept nogil:
+    """Run a kernel to its end.  A failure ends the program."""
+    cdef Device *d = device_of(n)
+    cdef unsigned threads, teams
+    cdef size_t size = wanted.count * sizeof(uint64_t)
+    cdef void *config[5]
+    cdef CUresult rc
+    if d == NULL or not enter_context(d):
+        GOMP_PLUGIN_fatal(b"device %d cannot run a region", n)
+    threads = kernel_threads(f, wanted)
+    teams = kernel_teams(d, f, wanted, threads)
+    GOMP_PLUGIN_debug(0, b"  GOMP_OFFLOAD_run: kernel %s: launch [(teams: %u), 1, 1] [(threads: %u), 1, 1]\n",
+                      f.launch.name, teams, threads)
+    config[0] = <void *> <size_t> CU_LAUNCH_PARAM_BUFFER_POINTER
+    config[1] = <void *> wanted.words
+    config[2] = <void *> <size_t> CU_LAUNCH_PARAM_BUFFER_SIZE
+    config[3] = &size
+    config[4] = <void *> <size_t> CU_LAUNCH_PARAM_END
+    pthread_mutex_lock(&d.launch_lock)
+    rc = cuda.launch(f.handle, teams, 1, 1, threads, 1, 1, wanted.shared, NULL, NULL, config)
+    if rc != CUDA_SUCCESS:
+        pthread_mutex_unlock(&d.launch_lock)
+        die_of(rc, b"cuLaunchKernel", f, d)
+    rc = cuda.ctx_synchronize()
+    pthread_mutex_unlock(&d.launch_lock)
+    if rc != CUDA_SUCCESS:
+        die_of(rc, b"cuCtxSynchronize", f, d)
