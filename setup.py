@@ -381,12 +381,13 @@ def build_llvm_doors() -> None:
     """libomptarget.so.N: libomptarget's names in its version node, each a jump into libgompy."""
     from gompy.abi import llvm
 
-    stubs = "\t.text\n" + "".join(STUB.format(name=name, door=llvm.DOOR) for name in llvm.EXPORTS)
-    source = stamp("libomptarget.s", stubs + '\t.section .note.GNU-stack,"",@progbits\n')
-    names = " ".join(f"{name};" for name in llvm.EXPORTS)
-    script = stamp("libomptarget.map", f"{llvm.VERSION_NODE} {{ global: {names} local: *; }};\n")
     core = NATIVE / "lib" / "libgompy.so.1"
     for soname in llvm.SONAMES:
+        exports = llvm.exports(soname)
+        stubs = "\t.text\n" + "".join(STUB.format(name=name, door=llvm.DOOR) for name in exports)
+        source = stamp(f"{soname}.s", stubs + '\t.section .note.GNU-stack,"",@progbits\n')
+        names = " ".join(f"{name};" for name in exports)
+        script = stamp(f"{soname}.map", f"{llvm.VERSION_NODE} {{ global: {names} local: *; }};\n")
         output = NATIVE / "llvm" / soname
         if not newer([source, script, core], output):
             continue

@@ -137,6 +137,24 @@ EXPORTS: Final = (
 )
 """What libomptarget.so.16 exports, all in one version node."""
 
+NEWER_EXPORTS: Final = (
+    "__tgt_activate_record_replay",
+    "__tgt_rtl_deinit",
+    "__tgt_rtl_init",
+    "omp_target_memcpy_async",
+    "omp_target_memcpy_rect_async",
+    "omp_target_memset",
+    "omp_target_memset_async",
+    "ompx_dump_mapping_tables",
+)
+"""What libomptarget.so.19.1 has besides, but for ompt_libomptarget_connect, which only its own plugins call."""
+
+
+def exports(soname: str) -> tuple[str, ...]:
+    """What one of SONAMES exports."""
+    return EXPORTS if soname == CLANGS[16] else EXPORTS + NEWER_EXPORTS
+
+
 DOOR: Final = "gompy_llvm_"
 """Prefix of the functions of libgompy that these names lead to."""
 
@@ -147,5 +165,6 @@ ALIASES: Final = {
 } | {
     "llvm_omp_target_alloc_device": "omp_target_alloc",
     "llvm_omp_target_free_device": "omp_target_free",
+    "omp_target_memset": "omp_target_memset",
 }
 """Those that are a function which libgompy has for gcc's programs, too: one for both."""

@@ -202,7 +202,8 @@ def check_versions(report: Report) -> None:
     from gompy.cli import doctor_versions
 
     report.title("versions")
-    for fine, text, mend in (*doctor_versions.libgomp(), *doctor_versions.compilers(), *doctor_versions.caches()):
+    found = [doctor_versions.libgomp(), doctor_versions.compilers(), doctor_versions.clangs(), doctor_versions.caches()]
+    for fine, text, mend in (finding for part in found for finding in part):
         report.line(OK if fine else NOTE, text, mend)
 
 

@@ -104,6 +104,40 @@ def has_device_compiler(path: str, target: targets.Target) -> bool:
     return os.path.isabs(done.stdout.strip())
 
 
+def clangs() -> list[Finding]:
+    """Each clang whose programs run on libgompy, and what its offloading lacks."""
+    from gompy.abi import llvm
+    from gompy.driver import clang
+
+    found: list[Finding] = []
+    for number in llvm.CLANGS:
+        path = compiler.which(f"clang-{number}")
+        if not path:
+            continue
+        lacking = clang.lacking(path, number)
+        gpu = "" if beside(path, "llvm-link") else "; for nvptx64 also llvm-link"
+        if lacking:
+            found.append((False, f"{path}: its programs do not link without {' '.join(lacking)}", apt(lacking)))
+        elif gpu:
+            found.append((True, f"{path}: lacks nothing for gompclang{gpu} (apt-get install llvm-{number})", ""))
+        else:
+            found.append((True, f"{path}: lacks nothing for gompclang", ""))
+    if not found:
+        first = next(iter(llvm.CLANGS))
+        found.append((False, "gompclang: no clang that it works with", apt([f"clang-{first}", f"libomp-{first}-dev"])))
+    return found
+
+
+def apt(packages: list[str]) -> str:
+    """How to get Debian's packages."""
+    return f"apt-get install {' '.join(packages)}"
+
+
+def beside(path: str, name: str) -> bool:
+    """Whether a program is in the folder of another."""
+    return os.path.exists(os.path.join(os.path.dirname(os.path.realpath(path)), name))
+
+
 def caches() -> list[Finding]:
     """The folder of compiled PTX: how much is kept, and of how many versions of its compiler."""
     base = os.environ.get("XDG_CACHE_HOME", "")

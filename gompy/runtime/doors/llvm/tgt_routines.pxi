@@ -100,6 +100,103 @@ cdef public void tgt_unlock_mem "gompy_llvm_llvm_omp_target_unlock_mem"(void *me
     pass
 
 
+# --- what LLVM 17 to 19 have added
+# ---------------------------------------------------------------------------------------------------------------------
+
+cdef struct TgtDependence:
+    # A task's dependence, as libomp has it (kmp_depend_info_t).
+    intptr_t base
+    size_t size
+    uint64_t flags
+
+ctypedef int (*thread_number_fn)(const TgtIdent *where) noexcept nogil
+ctypedef void (*wait_deps_fn)(const TgtIdent *where, int thread, int count, TgtDependence *list, int more,
+                              TgtDependence *more_list) noexcept nogil
+
+
+cdef extern from *:
+    # libgompy's own of these names, by which another door has them (gompy/abi/llvm.py, ALIASES).
+    int routine_memcpy "omp_target_memcpy"(void *, const void *, size_t, size_t, size_t, int, int) nogil
+    int routine_memcpy_rect "omp_target_memcpy_rect"(
+        void *, const void *, size_t, int, const size_t *, const size_t *, const size_t *, const size_t *,
+        const size_t *, int, int) nogil
+    void *routine_memset "omp_target_memset"(void *, int, size_t, int) nogil
+
+cdef enum:
+    NO_MEMORY = 12  # ENOMEM
+
+
+cdef int await_dependences(int count, void **objects) noexcept nogil:
+    """Have libomp wait for what depend objects stand for: each is the address of a kmp_depend_info_t."""
+    cdef thread_number_fn thread_number = <thread_number_fn> dlsym(NULL, b"__kmpc_global_thread_num")
+    cdef wait_deps_fn wait_deps = <wait_deps_fn> dlsym(NULL, b"__kmpc_omp_wait_deps")
+    cdef TgtDependence *list
+    cdef int i
+    if count <= 0 or objects == NULL or thread_number == NULL or wait_deps == NULL:
+        return 0
+    list = <TgtDependence *> malloc(<size_t> count * sizeof(TgtDependence))
+    if list == NULL:
+        return gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> (count * sizeof(TgtDependence)))
+    for i in range(count):
+        list[i] = (<TgtDependence *> objects[i])[0]
+    wait_deps(NULL, thread_number(NULL), count, list, 0, NULL)
+    free(list)
+    return 0
+
+
+cdef public int tgt_memcpy_async "gompy_llvm_omp_target_memcpy_async"(
+        void *dst, const void *src, size_t length, size_t dst_offset, size_t src_offset, int dst_device,
+        int src_device, int count, void **objects) noexcept nogil:
+    """Done at once, when what it depends on has been done."""
+    if await_dependences(count, objects):
+        return NO_MEMORY
+    return routine_memcpy(dst, src, length, dst_offset, src_offset, dst_device, src_device)
+
+
+cdef public int tgt_memcpy_rect_async "gompy_llvm_omp_target_memcpy_rect_async"(
+        void *dst, const void *src, size_t element_size, int dimensions, const size_t *volume,
+        const size_t *dst_offsets, const size_t *src_offsets, const size_t *dst_dimensions,
+        const size_t *src_dimensions, int dst_device, int src_device, int count, void **objects) noexcept nogil:
+    """The same; without memory: how many dimensions there may be."""
+    if dst == NULL and src == NULL:
+        return INT_MAX
+    if await_dependences(count, objects):
+        return NO_MEMORY
+    return routine_memcpy_rect(dst, src, element_size, dimensions, volume, dst_offsets, src_offsets, dst_dimensions,
+                               src_dimensions, dst_device, src_device)
+
+
+cdef public void *tgt_memset_async "gompy_llvm_omp_target_memset_async"(
+        void *ptr, int value, size_t size, int device, int count, void **objects) noexcept nogil:
+    """The same."""
+    if await_dependences(count, objects):
+        return NULL
+    return routine_memset(ptr, value, size, device)
+
+
+cdef public void tgt_dump_tables "gompy_llvm_ompx_dump_mapping_tables"() noexcept nogil:
+    """The tables of mappings, of all devices."""
+    tell_all_tables(NULL)
+
+
+cdef public void tgt_rtl_init "gompy_llvm___tgt_rtl_init"() noexcept nogil:
+    """Devices are found when they are first asked for."""
+    pass
+
+
+cdef public void tgt_rtl_deinit "gompy_llvm___tgt_rtl_deinit"() noexcept nogil:
+    """They end with the program."""
+    pass
+
+
+cdef public int tgt_activate_record "gompy_llvm___tgt_activate_record_replay"(
+        int64_t device, uint64_t memory_size, void *address, bint records, bint saves_output,
+        uint64_t *offset) noexcept nogil:
+    """Of llvm-omp-kernel-replay: not implemented."""
+    gompy_note(b"__tgt_activate_record_replay is not implemented")
+    return -1
+
+
 # --- interop objects: no foreign runtime stands behind the devices here (LLVM: interop.cpp)
 # ----------------------------------
 

@@ -1,0 +1,72 @@
+"""Programs by clang for nvptx64, on the emulated GPU: nothing of NVIDIA's takes part."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from driver_tools import has_all
+from llvm_tools import LIBDIR, PROGRAMS, environment, needs_clang
+
+from gompy.abi import llvm
+from gompy.objects.clang_images import read_clang
+from gompy.objects.view import ElfView
+
+TOOLS = Path("/usr/lib/llvm-16/bin")
+pytestmark = [
+    needs_clang,
+    has_all,
+    pytest.mark.skipif(not (TOOLS / "llvm-link").exists(), reason="not installed: llvm-16"),
+]
+TARGETS = "-fopenmp-targets=nvptx64-nvidia-cuda"
+
+
+def build(folder: Path, bin_folder: Path, *words: str) -> None:
+    """Compile with gompclang, which must find clang 16."""
+    clang = environment(GOMPY_CLANG=str(TOOLS / "clang"))
+    done = subprocess.run([bin_folder / "gompclang", "-fopenmp", *words], cwd=folder, env=clang, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_regions_run_on_the_emulated_gpu(tmp_path: Path, bin_folder: Path) -> None:
+    """Modes of execution, math, private objects, a variable, output; PTX first, LLVM IR for LLVM's library."""
+    build(tmp_path, bin_folder, "-O1", TARGETS, str(PROGRAMS / "gpu.c"), "-o", "gpu", "-lm")
+    tables = read_clang(ElfView((tmp_path / "gpu").read_bytes(), "gpu"))
+    assert [image.binary.image_kind for image in tables.images] == [llvm.IMG_PTX, llvm.IMG_BITCODE]
+    assert {image.binary.arch for image in tables.images} == {"sm_70"}
+    env = environment(GOMPY_CUDA="emulated", GOMPY_STATS="1")
+    done = subprocess.run([tmp_path / "gpu"], env=env, capture_output=True, text=True, timeout=110)
+    assert done.stdout == "1.186532 on the device\n7 106 128 0 0 1.186532 101\n", done.stderr
+    assert "regions: 4 on device 0 (nvptx), 0 on the host" in done.stderr
+
+
+def test_newer_routines_copy_and_fill(tmp_path: Path) -> None:
+    """Those of LLVM 19: libomptarget.so.19.1 alone, without a clang."""
+    (tmp_path / "x.c").write_text(
+        """#include <stdio.h>
+#include <stddef.h>
+void *omp_target_alloc (size_t, int);
+void *omp_target_memset (void *, int, size_t, int);
+void *omp_target_memset_async (void *, int, size_t, int, int, void *);
+int omp_target_memcpy_async (void *, const void *, size_t, size_t, size_t, int, int, int, void *);
+int omp_target_memcpy_rect_async (void *, const void *, size_t, int, const size_t *, const size_t *, const size_t *,
+                                  const size_t *, const size_t *, int, int, int, void *);
+int omp_get_initial_device (void);
+int main (void)
+{
+  int host = omp_get_initial_device ();
+  char b[8] = "abcdefg", *d = omp_target_alloc (8, 0);
+  size_t two[] = { 1, 2 }, one[] = { 1, 1 }, zero[] = { 0, 0 }, size[] = { 2, 4 };
+  printf ("%d", omp_target_memset (d, 'x', 8, 0) == d);
+  printf ("%d", omp_target_memset_async (d, 'y', 2, 0, 0, 0) == d);
+  printf ("%d", omp_target_memcpy_async (b, d, 4, 0, 0, host, 0, 0, 0));
+  printf ("%d %.7s\\n",
+          omp_target_memcpy_rect_async (b, d, 1, 2, two, one, zero, size, size, host, 0, 0, 0), b);
+}
+"""
+    )
+    words = ["cc", "x.c", str(LIBDIR / "libomptarget.so.19.1"), f"-Wl,-rpath,{LIBDIR}", "-o", "x"]
+    subprocess.run(words, check=True, cwd=tmp_path)
+    done = subprocess.run(["./x"], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=60)
+    assert done.stdout == "1100 yyxxeyy\n", done.stderr
