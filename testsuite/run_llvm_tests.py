@@ -1,6 +1,6 @@
 """`make check-libomptarget`: LLVM's tests of libomptarget by its lit and FileCheck, with gompy's library or LLVM's own.
 
-    run_llvm_tests.py [--stock] [--nvptx] [-j N] [--filter REGEX]
+    run_llvm_tests.py [--stock] [--nvptx | --tools] [-j N] [--filter REGEX]
 
 Failures are compared with testsuite/expected/libomptarget.txt, or libomptarget-nvptx.txt, in both directions.
 """
@@ -19,7 +19,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "testsuite")]
 
 from gcc_suite import expected  # noqa: E402
-from llvm_suite import source  # noqa: E402
+from llvm_suite import source, tools  # noqa: E402
 
 from gompy.driver import paths  # noqa: E402
 
@@ -77,10 +77,22 @@ def run_lit(tests: Path, out: Path, stock: bool, target: str, jobs: int, pattern
         environment=environment(stock, target),
     )
     (out / "lit.site.cfg").write_text(site)
+    return lit_results(out, out, jobs, pattern)
+
+
+def run_tools(out: Path, jobs: int, pattern: str) -> list[tuple[str, str]]:
+    """The same of our linker wrapper and our reader of images."""
+    wrapper = ROOT / "gompy" / "_native" / "clang" / "clang-linker-wrapper"
+    tests = tools.prepare(source.tools_folder(), out, source.LLVM, sys.executable, wrapper)
+    return lit_results(tests, out, jobs, pattern)
+
+
+def lit_results(tests: Path, out: Path, jobs: int, pattern: str) -> list[tuple[str, str]]:
+    """Run lit: each test's status and name."""
     results = out / "results.json"
     results.unlink(missing_ok=True)
     lit = source.LLVM / "build/utils/lit/lit.py"
-    command = [sys.executable, str(lit), "-q", "-j", str(jobs), "--output", str(results), str(out)]
+    command = [sys.executable, str(lit), "-q", "-j", str(jobs), "--output", str(results), str(tests)]
     subprocess.run([*command, *(["--filter", pattern] if pattern else [])])
     if not results.exists():
         return []
@@ -92,11 +104,12 @@ def main() -> int:
     """Run, compare, report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--stock", action="store_true", help="LLVM's own library")
+    parser.add_argument("--tools", action="store_true", help="of clang-linker-wrapper and llvm-objdump --offloading")
     parser.add_argument("--nvptx", action="store_true", help="for nvptx64, on the emulated GPU")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
     parser.add_argument("--filter", default="", metavar="REGEX", help="tests whose names match")
     options = parser.parse_args()
-    kind = "libomptarget-nvptx" if options.nvptx else "libomptarget"
+    kind = "llvm-tools" if options.tools else "libomptarget-nvptx" if options.nvptx else "libomptarget"
     lacking = source.missing()
     if lacking:
         print(f"run_llvm_tests: skipped: not installed: {' '.join(lacking)}", file=sys.stderr)
@@ -108,7 +121,11 @@ def main() -> int:
         print(f"run_llvm_tests: error: {error}", file=sys.stderr)
         return 2
     out = ROOT / "testsuite" / "out" / (f"{kind}-stock" if options.stock else kind)
-    results = run_lit(tests, out, options.stock, NVPTX if options.nvptx else X86, options.j, options.filter)
+    target = NVPTX if options.nvptx else X86
+    if options.tools:
+        results = run_tools(out, options.j, options.filter)
+    else:
+        results = run_lit(tests, out, options.stock, target, options.j, options.filter)
     if not results:
         print("run_llvm_tests: error: lit has run no test", file=sys.stderr)
         return 2

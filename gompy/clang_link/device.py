@@ -7,6 +7,7 @@ gets PTX of LLVM IR (nvptx.py); objects that have machine code of a GPU go throu
 from __future__ import annotations
 
 import os
+import re
 
 from gompy.abi import llvm
 from gompy.clang_link.inputs import Found, Names, values_of
@@ -58,17 +59,18 @@ def llvm_tool(clang: str, name: str) -> str:
 
 
 def names_of_ir(image: bytes, source: str, temps: Temps) -> Names:
-    """names_of for LLVM IR, by llvm-nm, which does not tell what is hidden.  Raises ToolError."""
+    """names_of for LLVM IR, by the symbol table that LLVM's LTO sees.  Raises ToolError."""
     import subprocess
 
     file = temps.name(".names.bc")
     write_file(file, image)
-    done = subprocess.run([llvm_tool(find_clang(), "llvm-nm"), "-P", "-g", file], capture_output=True, text=True)
+    done = subprocess.run([llvm_tool(find_clang(), "llvm-lto2"), "dump-symtab", file], capture_output=True, text=True)
     if done.returncode:
         raise ToolError(f"{source}: {done.stderr.strip()}")
-    lines = [line.split() for line in done.stdout.splitlines()]
-    defined = {words[0] for words in lines if len(words) > 1 and words[1] not in "Uwv"}
-    return defined, defined, {words[0] for words in lines if len(words) > 1 and words[1] == "U"}
+    found = re.findall(r"^([HPD])([U-])[C-]([W-])\S* (\S+)$", done.stdout, re.MULTILINE)
+    defined = {name for _, state, _, name in found if state != "U"}
+    visible = {name for visibility, state, _, name in found if state != "U" and visibility != "H"}
+    return visible, defined, {name for _, state, weak, name in found if state == "U" and weak != "W"}
 
 
 def show(words: list[str]) -> None:
@@ -135,6 +137,8 @@ class DeviceLink:
             return self._ptx(output, bitcode)
         if self.triple.startswith("nvptx"):
             self._nvptx(image, code, bitcode)
+        elif self.triple.startswith("amdgcn"):
+            self._run([*self._command(image, True), *code, *bitcode, *self._more()])
         elif self.triple.partition("-")[0] in CPUS:
             self._cpu(image, code, bitcode)
         else:
@@ -147,12 +151,19 @@ class DeviceLink:
         with open(image, "rb") as file:
             return file.read()
 
-    def _command(self, output: str) -> list[str]:
+    def _command(self, output: str, linked: bool = False) -> list[str]:
         options = self.options
-        words = [self.clang, "-o", output, f"--target={self.triple}", self.level]
-        words += [f"-march={self.arch}"] if self.arch else []
+        words = [self.clang, "-o", output, f"--target={self.triple}"]
+        if self.arch:
+            words.append(f"-mcpu={self.arch}" if self.triple.startswith("amdgcn") else f"-march={self.arch}")
+        words += [self.level, *self.passed_on()]
+        words += ["-Wl,--no-undefined"] if linked else []
         words += ["-g"] if "--device-debug" in options.flags else []
         return words
+
+    def passed_on(self) -> list[str]:
+        """What -mllvm has for LLVM."""
+        return [word for value in self.options.values.get("-mllvm", []) for word in ("-mllvm", value)]
 
     def _more(self) -> list[str]:
         """--device-linker's words for this target."""
@@ -186,7 +197,7 @@ class DeviceLink:
     def _ptx(self, output: str, bitcode: list[str]) -> list[tuple[bytes, int]]:
         """PTX, and the LLVM IR that it was made of."""
         joined, ptx = self._name(output, ".postlink.bc"), self._name(output, ".s")
-        made = PtxLink(self.clang, self.arch, self.level, self._tool, self._run, self.temps)
+        made = PtxLink(self.clang, self.arch, [self.level, *self.passed_on()], self._tool, self._run, self.temps)
         made.joined(joined, bitcode, self.options.dry)
         made.ptx(ptx, joined)
         return [(self._contents(ptx) + b"\0", llvm.IMG_PTX), (self._contents(joined), llvm.IMG_BITCODE)]
@@ -199,9 +210,9 @@ class DeviceLink:
             joined, ptx = self._name(output, ".postlink.bc"), self._name(output, ".s")
             self._run([self._tool("llvm-link"), "-o", joined, *bitcode])
             self._run([*self._command(ptx), *cuda, "-S", "-x", "ir", joined])
-            files.append(ptx)
+            files.insert(0, ptx)
         more = [word for value in self.options.values.get("--ptxas-arg", []) for word in ("-Xcuda-ptxas", value)]
-        self._run([*self._command(output), *cuda, *more, *files, *self._more()])
+        self._run([*self._command(output, True), *cuda, *more, *files, *self._more()])
 
 
 def host_libraries(link: list[str]) -> list[str]:

@@ -29,13 +29,13 @@ def grouped(found: list[Found]) -> dict[tuple[str, str], list[Found]]:
 
 
 def images(options: Options, temps: Temps) -> list[bytes]:
-    """An OffloadBinary for each target, in the order that numbers the devices.  Raises ToolError, Damaged."""
+    """An OffloadBinary for each image, in the order that numbers the devices.  Raises ToolError, Damaged."""
     groups = grouped(Inputs(options.link, lambda image, source: names_of_ir(image, source, temps)).read())
-    made = []
-    for target in sorted(groups, reverse=True):
-        for image, kind in DeviceLink(options, temps, target, groups[target]).link():
-            made.append(packed(image, {"triple": target[0], "arch": target[1]}, kind))
-    return made
+    made: dict[tuple[str, str], list[bytes]] = {}
+    for target in sorted(groups):
+        linked = DeviceLink(options, temps, target, groups[target]).link()
+        made[target] = [packed(image, {"triple": target[0], "arch": target[1]}, kind) for image, kind in linked]
+    return [binary for target in sorted(made, reverse=True) for binary in made[target]]
 
 
 def registering(options: Options, temps: Temps, binaries: list[bytes]) -> str:

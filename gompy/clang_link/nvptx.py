@@ -59,7 +59,7 @@ class PtxLink:
         self,
         clang: str,
         arch: str,
-        level: str,
+        level: list[str],
         tool: Callable[[str], str],
         command: Callable[[list[str]], None],
         temps: Temps,
@@ -102,5 +102,5 @@ class PtxLink:
 
     def ptx(self, output: str, joined: str) -> None:
         """PTX of it.  Raises ToolError."""
-        words = [f"--target={TRIPLE}", f"-march={self.arch}", self.level, "-nocudalib", "--cuda-path=/nonexistent"]
+        words = [f"--target={TRIPLE}", f"-march={self.arch}", *self.level, "-nocudalib", "--cuda-path=/nonexistent"]
         self.run([self.clang, *words, "-Wno-unknown-cuda-version", "-S", "-x", "ir", joined, "-o", output])

@@ -18,7 +18,7 @@ VALUES = (
 )
 """Written ``--name=value``; ``--wrapper-jobs`` changes nothing here."""
 NOT_IMPLEMENTED = (
-    *("--print-wrapped-module", "--pass-remarks", "--pass-remarks-missed", "--pass-remarks-analysis", "-mllvm"),
+    *("--print-wrapped-module", "--pass-remarks", "--pass-remarks-missed", "--pass-remarks-analysis"),
     *("--wrapper-time-trace", "--wrapper-time-trace-granularity", "--builtin-bitcode", "--clang-backend", "--compress"),
     *("--compression-level", "--override-image", "--relocatable"),
 )
@@ -36,6 +36,7 @@ Links the device images of a clang program, registers them, and runs the host's 
   --opt-level=O0|O1|O2|O3    of images linked from LLVM IR (default O2)
   --cuda-path=DIR, --ptxas-arg=ARGUMENT
                              for nvptx64
+  -mllvm ARGUMENT            for LLVM, where it compiles
   --device-debug             with debug information
   --embed-bitcode            images are LLVM IR
   --dry-run                  print the commands
@@ -92,17 +93,25 @@ def parse(words: list[str]) -> Options:
     """Read the command line.  Raises ToolError."""
     options = Options()
     bar = words.index("--") if "--" in words else -1
+    follows = ""
     for number, word in enumerate(words):
         if number == bar:
             continue
         name, equals, value = word.partition("=")
+        if follows:
+            options.values.setdefault(follows, []).append(word)
+            follows = ""
+            continue
+        if word == "-mllvm" and (number < bar or bar < 0):
+            follows = word
+            continue
         if name in FLAGS and not equals:
             options.flags.add(name)
         elif name in VALUES and equals:
             options.values.setdefault(name, []).append(value)
         elif name in NOT_IMPLEMENTED:
             raise ToolError(f"{name} is not implemented")
-        elif number < bar:
+        elif number < bar and not word.startswith(("-l", "-L", "-O")):
             raise ToolError(f"unknown argument ‘{word}’")
         else:
             options.link.append(word)

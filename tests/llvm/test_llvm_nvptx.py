@@ -41,6 +41,29 @@ def test_regions_run_on_the_emulated_gpu(tmp_path: Path, bin_folder: Path) -> No
     assert "regions: 4 on device 0 (nvptx), 0 on the host" in done.stderr
 
 
+def test_an_archives_member_of_llvm_ir(tmp_path: Path, bin_folder: Path) -> None:
+    """It is taken for the function that the region calls; what nobody needs and is hidden is not."""
+    (tmp_path / "peel.c").write_text(
+        "#pragma omp declare target\nint peel (int x) { return 5 * x; }\n#pragma omp end declare target\n"
+    )
+    (tmp_path / "hidden.c").write_text(
+        "#pragma omp declare target\nint nowhere (void);\n"
+        '__attribute__ ((visibility ("hidden"))) int hidden (void) { return nowhere (); }\n'
+        "#pragma omp end declare target\n"
+    )
+    (tmp_path / "main.c").write_text(
+        "#include <stdio.h>\n#pragma omp declare target\nint peel (int x);\n#pragma omp end declare target\n"
+        "int main (void)\n{\n  int x = 2;\n  #pragma omp target map(x)\n  x = peel (x);\n"
+        '  printf ("%d\\n", x);\n}\n'
+    )
+    build(tmp_path, bin_folder, "-O1", TARGETS, "-c", "peel.c", "hidden.c", "main.c")
+    subprocess.run(["ar", "rc", "libfruit.a", "hidden.o", "peel.o"], check=True, cwd=tmp_path)
+    build(tmp_path, bin_folder, "-O1", TARGETS, "main.o", "libfruit.a", "-o", "prog")
+    env = environment(GOMPY_CUDA="emulated", GOMPY_STATS="1")
+    done = subprocess.run([tmp_path / "prog"], env=env, capture_output=True, text=True, timeout=110)
+    assert done.stdout == "10\n" and "1 on device 0 (nvptx)" in done.stderr, done.stderr
+
+
 def test_newer_routines_copy_and_fill(tmp_path: Path) -> None:
     """Those of LLVM 19: libomptarget.so.19.1 alone, without a clang."""
     (tmp_path / "x.c").write_text(

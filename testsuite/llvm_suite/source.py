@@ -23,6 +23,9 @@ TOOLS: Final = {
 }
 """Package: a file of it that is needed."""
 _MEMBER = re.compile(r"[^/]+/openmp/libomptarget/test/(.+)$")
+_TOOLS = re.compile(
+    r"[^/]+/(?:clang/test/Driver/(linker-wrapper[^/]*\.c)|llvm/test/tools/llvm-objdump/Offloading/(.+))$"
+)
 
 
 def missing() -> list[str]:
@@ -45,15 +48,24 @@ def tarball_address() -> str:
     return f"{found[1]}llvm-toolchain-{RELEASE}_{found[2]}.orig.tar.xz"
 
 
+def tools_folder() -> Path:
+    """Where the tests of clang's linker wrapper and of llvm-objdump are kept."""
+    return suite_source.cache_folder() / f"llvm-tools-{RELEASE}"
+
+
 def _place(member: str) -> str | None:
+    """Where a member goes, below the cache."""
     found = _MEMBER.match(member)
-    return found[1] if found is not None else None
+    if found is not None:
+        return f"{cache_folder().name}/{found[1]}"
+    found = _TOOLS.match(member)
+    return f"{tools_folder().name}/{found[1] or found[2]}" if found is not None else None
 
 
 def fetch() -> Path:
-    """The tests' folder, unpacked once from the stream (130 MB, a minute).  Raises SourceError."""
+    """The folder of libomptarget's tests, unpacked once from the stream (130 MB, a minute).  Raises SourceError."""
     folder = cache_folder()
-    if (folder / ".complete").exists():
+    if (folder / ".complete").exists() and (tools_folder() / ".complete").exists():
         return folder
     address = tarball_address()
     try:
@@ -61,8 +73,9 @@ def fetch() -> Path:
             urllib.request.urlopen(address) as response,
             tarfile.open(fileobj=response, mode="r|xz") as archive,
         ):
-            suite_source.take_out(archive, folder, _place)
+            suite_source.take_out(archive, suite_source.cache_folder(), _place)
         (folder / ".complete").touch()
+        (tools_folder() / ".complete").touch()
     except (OSError, tarfile.TarError) as error:
         raise SourceError(f"{address}: {error}") from None
     return folder
