@@ -10,6 +10,7 @@ Exit status: 0 all is right, 1 not.  Where trees cannot be made, that is told, a
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from dataclasses import dataclass
@@ -80,9 +81,8 @@ def report(system: str, typed: list[Typed]) -> bool:
         print(f"{system}  {thing:<32} {'ok' if not wrong else 'WRONG'}, {sum(one.seconds for one in of_it):.1f} s")
         print(*wrong, sep="\n", end="\n" if wrong else "")
     total = sum(one.seconds for one in typed)
-    print(
-        f"{system}  all: {total:.0f} s{'' if total <= MOST_SECONDS else ', WRONG: more than ten minutes'}", flush=True
-    )
+    late = "" if total <= MOST_SECONDS else ", WRONG: more than ten minutes"
+    print(f"{system}  all: {total:.0f} s{late} (load {os.getloadavg()[2]:.1f} on {os.cpu_count()} cores)", flush=True)
     return right and total <= MOST_SECONDS
 
 

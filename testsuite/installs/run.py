@@ -59,7 +59,7 @@ def build(places: Places, given: Path | None) -> tuple[Path, Path]:
 
 def audited(places: Places, wheel: Path) -> str:
     """What auditwheel makes of a wheel: the same name, the same files.  Raises Wrong."""
-    out = places.folder / "audited"
+    out = places.folder / f"audited {wheel.stem}"
     excluded = [word for name in BROUGHT for word in ("--exclude", name)]
     env = places.env | {"PATH": f"{places.builder.parent}:{places.env['PATH']}"}
     places.run(places.builder, "-m", "auditwheel", "repair", *excluded, "--wheel-dir", out, wheel, env=env)
