@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from .emit import IOTA, Emitter, Value
+from .emit import Emitter, Value
 from .syntax import Immediate, Memory, Symbol
 
 
@@ -20,7 +20,7 @@ def address_of(em: Emitter, memory: Memory, extra: int = 0) -> Value:
 
 
 def in_memory(em: Emitter, address: str) -> str:
-    """Whether a scalar address is in device memory (i1); the last 256 bytes of it are left to the executor."""
+    """Whether a scalar address is in device memory (i1); the last bytes of it are left to the executor."""
     base, limit = em.limits()
     return em.new(f"icmp ule i64 {em.new(f'sub i64 {address}, {base}')}, {limit}")
 
@@ -28,26 +28,28 @@ def in_memory(em: Emitter, address: str) -> str:
 def in_shared(em: Emitter, address: str) -> tuple[str, str]:
     """Whether an address is in shared memory (i1), and the host pointer."""
     offset = em.new(f"sub i64 {address}, {abi.SHARED_BASE}")
-    room = em.once(
+    inside = em.new(f"icmp ult i64 {offset}, {shared_room(em)}")
+    return inside, em.new(f"getelementptr i8, ptr %shared, i64 {offset}")
+
+
+def shared_room(em: Emitter) -> str:
+    """The bytes of shared memory; its host address is in `%shared` then."""
+    return em.once(
         "%room",
         f"%room1 = getelementptr i8, ptr %w, i64 {abi.WARP['shared_size']}",
         "%room = load i64, ptr %room1, !invariant.load !0",
         f"%shared1 = getelementptr i8, ptr %w, i64 {abi.WARP['shared']}",
         "%shared = load ptr, ptr %shared1, !invariant.load !0",
     )
-    inside = em.new(f"icmp ult i64 {offset}, {room}")
+
+
+def shared_memory(em: Emitter, address: str, size: int) -> tuple[str, str]:
+    """Whether `size` bytes at a scalar address are in shared memory (i1), and the host pointer."""
+    offset = em.new(f"sub i64 {address}, {abi.SHARED_BASE}")
+    room = shared_room(em)
+    left = em.once(f"%room_{size}", f"%room_{size} = call i64 @llvm.usub.sat.i64(i64 {room}, i64 {size - 1})")
+    inside = em.new(f"icmp ult i64 {offset}, {left}")
     return inside, em.new(f"getelementptr i8, ptr %shared, i64 {offset}")
-
-
-def contiguous(em: Emitter, address: Value, size: int) -> tuple[str, str]:
-    """Whether all lanes are active, their addresses follow each other, all in device memory (i1); and the first one."""
-    first = em.new(f"extractelement {address.typed}, i32 0")
-    start = em.splat(Value("i64", False, first))
-    distance = em.new(f"sub <32 x i64> {address.text}, {start.text}")
-    match = em.new(f"icmp eq <32 x i64> {distance}, {IOTA[size]}")
-    word = em.new(f"and i32 {em.new(f'bitcast <32 x i1> {match} to i32')}, {em.active}")
-    full = em.new(f"icmp eq i32 {word}, -1")
-    return em.new(f"and i1 {full}, {in_memory(em, first)}"), first
 
 
 def lanes_load(em: Emitter, address: Value, llvm: str, size: int) -> Value:

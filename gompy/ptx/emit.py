@@ -5,10 +5,12 @@ A uniform register is a scalar, a varying one a vector of 32 lanes; registers ar
 
 from __future__ import annotations
 
+import os
 import struct
 
 from gompy.abi import ptx as abi
 
+from .strides import Strides
 from .syntax import (
     TYPE_BYTES,
     FloatImmediate,
@@ -39,6 +41,8 @@ LLVM_TYPE = {
 }  # fmt: skip
 BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64}
 FULL = "<32 x i1>"
+LONGEST = 512
+"""Bytes of the longest access: 32 vectors of 16 bytes."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -102,6 +106,14 @@ class Emitter:
         self.params: dict[str, ParamPlace] = {}
         self.known: set[str] = set()
         self.merge_params: set[str] = set()  # results: lanes write them in different blocks
+        self.fast = not os.environ.get("GOMPY_PTX_PLAIN")
+        self.guesses: Strides | None = None
+
+    def strides(self) -> Strides:
+        """How far apart neighbouring threads' addresses are."""
+        if self.guesses is None:
+            self.guesses = Strides(self.a)
+        return self.guesses
 
     # --- text ----------------------------------------------------------------------------------------------------
 
@@ -387,13 +399,13 @@ class Emitter:
         return name
 
     def limits(self) -> tuple[str, str]:
-        """The first address of device memory, and its size less what the longest access takes (32 words of 8 bytes)."""
+        """The first address of device memory, and its size less what the longest access takes (32 times 16 bytes)."""
         self.once("%base", "%base = load i64, ptr %w, !invariant.load !0")
         self.once(
             "%limit",
             f"%limit1 = getelementptr i8, ptr %w, i64 {abi.WARP['size']}",
             "%limit2 = load i64, ptr %limit1, !invariant.load !0",
-            "%limit = sub i64 %limit2, 256",
+            f"%limit = sub i64 %limit2, {LONGEST}",
         )
         return "%base", "%limit"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from . import checks
-from .access import address_of, contiguous, in_memory, in_shared, lanes_load, lanes_store
+from . import checks, vectors
+from .access import address_of, in_memory, in_shared, lanes_load, lanes_store
 from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
 from .forms import FLOATS, INTEGERS, LOGICAL, operands, unknown
 from .opcodes import ATOMIC, ORDERS, WRITES, having
@@ -45,12 +45,10 @@ def parts(em: Emitter, code: Instruction) -> tuple[str, str, int]:
     return space, code.mods[-1], count
 
 
-def begin_fast(em: Emitter, address: Value, size: int, space: str, fast: str, slow: str) -> str:
-    """Branch to an access's fast way or to its slow one, and begin the fast: the pointer to its bytes."""
+def begin_fast(em: Emitter, address: Value, space: str, fast: str, slow: str) -> str:
+    """Branch to the fast way of an access by one address, or to its slow one, and begin the fast: its place."""
     first, place = address.text, ""
-    if address.vector:
-        test, first = contiguous(em, address, size)
-    elif space == "shared":
+    if space == "shared":
         test, place = in_shared(em, first)
     else:
         test = in_memory(em, first)
@@ -64,16 +62,17 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
     if em.checked:
         return checks.load_value(em, address, kind, varying, space)
     llvm, size = LLVM_TYPE[kind], bytes_of(kind)
-    fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
-    place = begin_fast(em, address, size, space, fast, slow)
     if address.vector:
-        quick = Value(llvm, True, em.new(f"load <32 x {llvm}>, ptr {place}, align {size}"))
-    else:
-        quick = Value(llvm, False, em.new(f"load {llvm}, ptr {place}, align {size}"))
-        quick = em.splat(quick) if varying else quick
+        return vectors.load(em, address, 0, (llvm, size, 1), space, None)[0]
+    if space == "local" and varying and em.fast:
+        return vectors.local_load(em, address, llvm, size)
+    fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
+    place = begin_fast(em, address, space, fast, slow)
+    quick = Value(llvm, False, em.new(f"load {llvm}, ptr {place}, align {size}"))
+    quick = em.splat(quick) if varying else quick
     em.put(f"br label %{done}")
     em.label(slow)
-    if address.vector or varying:
+    if varying:
         other = lanes_load(em, address, llvm, size)
     else:
         raw = em.slow("i64", "load_uniform", ("i64", address.text), ("i32", str(size)))
@@ -88,14 +87,20 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
     if em.checked:
         checks.store_value(em, address, value, space)
         return
+    if address.vector:
+        vectors.store(em, address, 0, [value], space, None)
+        return
+    if space == "local" and em.fast:
+        vectors.local_store(em, address, value)
+        return
     size = max(BITS[value.type] // 8, 1)
     fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
-    place = begin_fast(em, address, size, space, fast, slow)
-    stored = em.splat(value) if address.vector else em.first_lane(value)
+    place = begin_fast(em, address, space, fast, slow)
+    stored = em.first_lane(value)
     em.put(f"store {stored.typed}, ptr {place}, align {size}")
     em.put(f"br label %{done}")
     em.label(slow)
-    if address.vector or value.vector:
+    if value.vector:
         lanes_store(em, address, value, size)
     else:
         raw = em.fit(value, "i64")
@@ -113,6 +118,13 @@ def items(em: Emitter, operand: Operand, count: int) -> tuple[Operand, ...]:
     return operand.items
 
 
+def lanes_base(em: Emitter, memory: Memory, space: str) -> Value | None:
+    """The base of an access with an address for each lane; None: one address, parameters, checked code."""
+    if em.checked or space == "param" or not isinstance(memory.base, Register) or memory.base not in em.a.varying:
+        return None
+    return em.fit(em.load_register(memory.base), "i64")
+
+
 def load(em: Emitter, code: Instruction) -> None:
     """ld."""
     space, kind, count = parts(em, code)
@@ -124,7 +136,12 @@ def load(em: Emitter, code: Instruction) -> None:
     targets = items(em, code.operands[0], count)
     if em.checked and count > 1 and space != "param":
         checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
+    base = lanes_base(em, memory, space)
+    if base is not None:
+        values = vectors.load(em, base, memory.offset, (LLVM_TYPE[kind], bytes_of(kind), count), space, memory.base)
     for index, target in enumerate(targets):
+        if base is not None:
+            break
         if space == "param":
             values.append(load_param(em, memory, kind, index))
         else:
@@ -144,6 +161,11 @@ def store(em: Emitter, code: Instruction) -> None:
         em.fail(f"'{code.opcode}' needs an address")
     if em.checked and count > 1 and space != "param":
         checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
+    base = lanes_base(em, memory, space)
+    if base is not None:
+        stored = [em.read(source, kind) for source in items(em, code.operands[1], count)]
+        vectors.store(em, base, memory.offset, stored, space, memory.base)
+        return
     for index, source in enumerate(items(em, code.operands[1], count)):
         value = em.read(source, kind)
         if space == "param":

@@ -1,0 +1,335 @@
+"""Loads and stores with an address for each lane, as LLVM IR.
+
+Three ways are tried inline, chosen by what strides.py guesses and tested where the code runs: 32 lanes that follow each
+other; two halves of 16 that do (rows of blocks that are 16 wide); two halves that read one address each.  All else is
+done by the functions of slow.py.  The test is of the base register alone, so that one serves all accesses by it.
+"""
+
+from __future__ import annotations
+
+from gompy.abi import ptx as abi
+
+from .access import in_memory, lanes_load, lanes_store, shared_memory
+from .emit import BITS, LONGEST, Emitter, Value
+from .syntax import Operand, Register
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from .records import dataclass
+
+MASKABLE = 4
+"""Bytes of the narrowest values that LLVM has masked accesses of on every processor."""
+
+
+@dataclass(slots=True, frozen=True)
+class Way:
+    """The lanes in 1 or 2 pieces; in each, addresses are `step` bytes apart."""
+
+    pieces: int
+    step: int
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of a piece."""
+        return 32 // self.pieces
+
+
+def way_of(em: Emitter, operand: Operand | None, unit: int, writes: bool) -> Way | None:
+    """The way that is tried for an access by a base register; `unit`: the bytes that a lane accesses."""
+    if unit > LONGEST // 32:
+        return None
+    stride = em.strides().of(operand) if isinstance(operand, Register) else None
+    if stride is None:
+        return Way(1, unit)
+    if em.a.rows:
+        return Way(1, unit) if stride in (0, unit) else None
+    if stride == unit or (stride == 0 and not writes):
+        return Way(2, stride)
+    return None
+
+
+def numbers(values: list[int], kind: str = "i32") -> str:
+    """A constant vector."""
+    return "<" + ", ".join(f"{kind} {value}" for value in values) + ">"
+
+
+def shuffled(em: Emitter, kind: str, one: str, two: str, order: list[int]) -> str:
+    """A shufflevector of vectors of a type `<n x T>`."""
+    return em.new(f"shufflevector {kind} {one}, {kind} {two}, <{len(order)} x i32> {numbers(order)}")
+
+
+def matching(em: Emitter, base: Value, way: Way) -> str:
+    """The word of lanes whose addresses are as the way has them."""
+    if way.pieces == 1:  # the form that LLVM folds best
+        first = em.new(f"extractelement {base.typed}, i32 0")
+        start = em.splat(Value("i64", False, first)).text
+    else:
+        start = shuffled(em, base.full, base.text, "poison", [i // way.lanes * way.lanes for i in range(32)])
+    distance = em.new(f"sub <32 x i64> {base.text}, {start}")
+    wanted = numbers([i % way.lanes * way.step for i in range(32)], "i64")
+    match = em.new(f"icmp eq <32 x i64> {distance}, {wanted}")
+    return em.new(f"bitcast <32 x i1> {match} to i32")
+
+
+def is_partial(em: Emitter) -> bool:
+    """Whether some lanes are likely to be off."""
+    return em.guarded or em.block in em.a.divergent
+
+
+@dataclass(slots=True)
+class Access:
+    """An access: `address` + `offset` of each lane, `count` elements of a type one after the other."""
+
+    em: Emitter
+    address: Value
+    offset: int
+    llvm: str
+    size: int
+    count: int
+    space: str
+    way: Way
+
+    def begin(self, masked: bool, fast: str, slow: str) -> list[str]:
+        """Test, branch to `fast` or `slow`, and begin `fast`: the pointers to the pieces.
+
+        `masked`: lanes may be off; what is there for them is not looked at.
+        """
+        em = self.em
+        word = matching(em, self.address, self.way)
+        if masked:
+            word = em.new(f"or i32 {word}, {em.new(f'xor i32 {em.active}, -1')}")
+        else:
+            word = em.new(f"and i32 {word}, {em.active}")
+        test = em.new(f"icmp eq i32 {word}, -1")
+        places = []
+        for piece in range(self.way.pieces):
+            first = em.new(f"extractelement {self.address.typed}, i32 {piece * self.way.lanes}")
+            if self.offset:
+                first = em.new(f"add i64 {first}, {self.offset & 0xFFFFFFFFFFFFFFFF}")
+            if self.space == "shared":
+                long = (self.way.lanes - 1) * self.way.step + self.size * self.count
+                inside, place = shared_memory(em, first, long)
+            else:
+                inside, place = in_memory(em, first), ""
+            test = em.new(f"and i1 {test}, {inside}")
+            places.append(place or first)
+        em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+        em.label(fast)
+        if self.space == "shared":
+            return places
+        return [em.new(f"inttoptr i64 {place} to ptr") for place in places]
+
+    def masks(self) -> list[str]:
+        """The active lanes of each piece, as vectors of bits."""
+        em = self.em
+        lanes = em.lanes(em.active)
+        if self.way.pieces == 1:
+            return [lanes]
+        n = self.way.lanes
+        return [shuffled(em, "<32 x i1>", lanes, "poison", [*range(i * n, i * n + n)]) for i in range(self.way.pieces)]
+
+    def part(self, text: str) -> str:
+        """The type of what a piece reads or writes."""
+        return f"<{self.way.lanes * self.count} x {text}>"
+
+    def intrinsic(self) -> str:
+        """How LLVM writes a piece's type in names of intrinsics."""
+        kind = {"float": "f32", "double": "f64"}.get(self.llvm, self.llvm)
+        return f"v{self.way.lanes * self.count}{kind}"
+
+    def read(self, places: list[str], masks: list[str]) -> list[str]:
+        """The elements, all that are active by `masks`, or all lanes."""
+        em, n, part = self.em, self.way.lanes, self.part(self.llvm)
+        if self.way.step == 0:
+            return [self.broadcast(places, index * self.size) for index in range(self.count)]
+        found = []
+        for index, place in enumerate(places):
+            if masks:
+                call = f"call {part} @llvm.masked.load.{self.intrinsic()}.p0(ptr {place}, i32 {self.size}, "
+                found.append(em.new(f"{call}<{n} x i1> {masks[index]}, {part} poison)"))
+            else:
+                found.append(em.new(f"load {part}, ptr {place}, align {self.size}"))
+        whole = found[0]
+        if len(found) == 2:
+            whole = shuffled(em, part, found[0], found[1], [*range(32 * self.count)])
+        if self.count == 1:
+            return [whole]
+        kind = f"<{32 * self.count} x {self.llvm}>"
+        return [
+            shuffled(em, kind, whole, "poison", [i * self.count + index for i in range(32)])
+            for index in range(self.count)
+        ]
+
+    def broadcast(self, places: list[str], at: int) -> str:
+        """One value for each piece."""
+        em, kind = self.em, f"<32 x {self.llvm}>"
+        whole = "poison"
+        for index, place in enumerate(places):
+            spot = em.new(f"getelementptr i8, ptr {place}, i64 {at}")
+            value = em.new(f"load {self.llvm}, ptr {spot}, align {self.size}")
+            whole = em.new(f"insertelement {kind} {whole}, {self.llvm} {value}, i32 {index * self.way.lanes}")
+        return shuffled(em, kind, whole, "poison", [i // self.way.lanes * self.way.lanes for i in range(32)])
+
+    def write(self, places: list[str], values: list[str], masks: list[str]) -> None:
+        """Write the elements of all lanes, or those that `masks` has."""
+        em, n, part = self.em, self.way.lanes, self.part(self.llvm)
+        whole, kind = values[0], f"<32 x {self.llvm}>"
+        if self.count == 2:
+            whole = shuffled(em, kind, values[0], values[1], [i // 2 + i % 2 * 32 for i in range(64)])
+        elif self.count == 4:
+            one, two = (shuffled(em, kind, values[i], values[i + 1], [*range(64)]) for i in (0, 2))
+            pick = [i // 4 + i % 4 * 32 for i in range(128)]
+            whole = shuffled(em, f"<64 x {self.llvm}>", one, two, pick)
+        kind = f"<{32 * self.count} x {self.llvm}>"
+        for index, place in enumerate(places):
+            length = n * self.count
+            piece = whole
+            if len(places) == 2:
+                piece = shuffled(em, kind, whole, "poison", [*range(index * length, index * length + length)])
+            if not masks:
+                em.put(f"store {part} {piece}, ptr {place}, align {self.size}")
+            elif self.space == "shared":  # nobody else writes: what the CPU stores whole it can load again at once
+                old = em.new(f"load {part}, ptr {place}, align {self.size}")
+                new = em.new(f"select <{n} x i1> {masks[index]}, {part} {piece}, {part} {old}")
+                em.put(f"store {part} {new}, ptr {place}, align {self.size}")
+            else:
+                call = f"call void @llvm.masked.store.{self.intrinsic()}.p0({part} {piece}, ptr {place}, "
+                em.put(f"{call}i32 {self.size}, <{n} x i1> {masks[index]})")
+
+    def slowly(self, index: int) -> Value:
+        """The addresses of an element, for slow.py."""
+        return plus(self.em, self.address, self.offset + index * self.size)
+
+
+def plus(em: Emitter, address: Value, offset: int) -> Value:
+    """Addresses further on."""
+    return em.op("add", address, em.ints("i64", offset)) if offset else address
+
+
+def load(
+    em: Emitter, address: Value, offset: int, kind: tuple[str, int, int], space: str, operand: Operand | None
+) -> list[Value]:
+    """Load `kind` (LLVM type, its bytes, how many) from each lane's address; `operand`: the base register."""
+    llvm, size, count = kind
+    way = way_of(em, operand, size * count, False) if em.fast else Way(1, size * count)
+    if way is None or (way.step == 0 and count > 1) or (count > 1 and not em.fast):
+        return [lanes_load(em, plus(em, address, offset + i * size), llvm, size) for i in range(count)]
+    access = Access(em, address, offset, llvm, size, count, space if em.fast else "", way)
+    shared, fast, slow, done = space == "shared", em.fresh("fast"), em.fresh("slow"), em.fresh("done")
+    free = shared or way.step == 0  # lanes that are off may read as well: it is all within the memory
+    masked = em.fast and is_partial(em) and count == 1 and (free or size >= MASKABLE)
+    places = access.begin(masked or free, fast, slow)
+    arms = []
+    if masked and not free:
+        plain, some = em.fresh("plain"), em.fresh("some")
+        every = em.new(f"icmp eq i32 {em.active}, -1")
+        em.put(f"br i1 {every}, label %{plain}, label %{some}")
+        em.label(some)
+        arms.append((some, access.read(places, access.masks())))
+        em.put(f"br label %{done}")
+        em.label(plain)
+        fast = plain
+    arms.append((fast, access.read(places, [])))
+    em.put(f"br label %{done}")
+    em.label(slow)
+    arms.append((slow, [lanes_load(em, access.slowly(i), llvm, size).text for i in range(count)]))
+    em.put(f"br label %{done}")
+    em.label(done)
+    found = []
+    for index in range(count):
+        ways = ", ".join(f"[ {values[index]}, %{label} ]" for label, values in arms)
+        found.append(Value(llvm, True, em.new(f"phi <32 x {llvm}> {ways}")))
+    return found
+
+
+def store(em: Emitter, address: Value, offset: int, values: list[Value], space: str, operand: Operand | None) -> None:
+    """Store to each lane's address; of lanes with the same address one wins."""
+    llvm, count = values[0].type, len(values)
+    size = max(BITS[llvm] // 8, 1)
+    way = way_of(em, operand, size * count, True) if em.fast else Way(1, size * count)
+    if way is None or (count > 1 and not em.fast):
+        for index, value in enumerate(values):
+            lanes_store(em, plus(em, address, offset + index * size), value, size)
+        return
+    access = Access(em, address, offset, llvm, size, count, space if em.fast else "", way)
+    shared, fast, slow, done = space == "shared", em.fresh("fast"), em.fresh("slow"), em.fresh("done")
+    masked = em.fast and is_partial(em) and count == 1 and (shared or size >= MASKABLE)
+    texts = [em.splat(value).text for value in values]
+    places = access.begin(masked, fast, slow)
+    if masked:
+        plain, some = em.fresh("plain"), em.fresh("some")
+        every = em.new(f"icmp eq i32 {em.active}, -1")
+        em.put(f"br i1 {every}, label %{plain}, label %{some}")
+        em.label(some)
+        access.write(places, texts, access.masks())
+        em.put(f"br label %{done}")
+        em.label(plain)
+    access.write(places, texts, [])
+    em.put(f"br label %{done}")
+    em.label(slow)
+    for index, value in enumerate(values):
+        lanes_store(em, access.slowly(index), value, size)
+    em.put(f"br label %{done}")
+    em.label(done)
+
+
+# --- local memory at one address: a word of each lane's own --------------------------------------------------------------
+
+
+def begin_local(em: Emitter, address: str, size: int, fast: str, slow: str) -> tuple[str, str]:
+    """Test a scalar address of local memory, begin `fast`: the row of 32 words of 8 bytes, and the bit within them."""
+    offset = em.new(f"sub i64 {address}, {abi.LOCAL_BASE}")
+    room = em.once(
+        "%local_room",
+        f"%local_room1 = getelementptr i8, ptr %w, i64 {abi.WARP['local_size']}",
+        "%local_room = load i64, ptr %local_room1, !invariant.load !0",
+        f"%local1 = getelementptr i8, ptr %w, i64 {abi.WARP['local']}",
+        "%local = load ptr, ptr %local1, !invariant.load !0",
+    )
+    inside = em.new(f"icmp ult i64 {offset}, {room}")
+    low = em.new(f"and i64 {offset}, {size - 1}")
+    test = em.new(f"and i1 {inside}, {em.new(f'icmp eq i64 {low}, 0')}")
+    em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+    em.label(fast)
+    row = em.new(f"shl i64 {em.new(f'and i64 {offset}, -8')}, 5")
+    place = em.new(f"getelementptr i8, ptr %local, i64 {row}")
+    return place, em.new(f"shl i64 {em.new(f'and i64 {offset}, 7')}, 3")
+
+
+def local_load(em: Emitter, address: Value, llvm: str, size: int) -> Value:
+    """A load from an address of local memory that is the same in all lanes: each has its own word there."""
+    fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
+    place, shift = begin_local(em, address.text, size, fast, slow)
+    row = Value("i64", True, em.new(f"load <32 x i64>, ptr {place}, align 8"))
+    if size < 8:
+        row = em.op("lshr", row, Value("i64", False, shift))
+    quick = em.fit(row, llvm)
+    em.put(f"br label %{done}")
+    em.label(slow)
+    other = lanes_load(em, address, llvm, size)
+    em.put(f"br label %{done}")
+    em.label(done)
+    return Value(llvm, True, em.new(f"phi <32 x {llvm}> [ {quick.text}, %{fast} ], [ {other.text}, %{slow} ]"))
+
+
+def local_store(em: Emitter, address: Value, value: Value) -> None:
+    """A store to such an address."""
+    size = max(BITS[value.type] // 8, 1)
+    fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
+    word = em.splat(em.fit(value, "i64"))
+    place, shift = begin_local(em, address.text, size, fast, slow)
+    old = Value("i64", True, em.new(f"load <32 x i64>, ptr {place}, align 8"))
+    new = word
+    if size < 8:
+        hole = em.new(f"shl i64 {(1 << 8 * size) - 1}, {shift}")
+        rest = Value("i64", False, em.new(f"xor i64 {hole}, -1"))
+        new = em.op("or", em.op("and", old, rest), em.op("shl", word, Value("i64", False, shift)))
+    kept = em.new(f"select <32 x i1> {em.lanes(em.active)}, {new.typed}, {old.typed}")
+    em.put(f"store <32 x i64> {kept}, ptr {place}, align 8")
+    em.put(f"br label %{done}")
+    em.label(slow)
+    lanes_store(em, address, value, size)
+    em.put(f"br label %{done}")
+    em.label(done)
