@@ -55,7 +55,7 @@ cdef void op_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, ui
     if barrier_complete(r, number):
         others = release_barrier(r, number)
     if w.state == WAITING or (others and w.warpid == 0):
-        op_yield(w)
+        next_warp(w)
 
 
 cdef int count_lanes(uint32_t mask) noexcept nogil:

@@ -9,6 +9,7 @@ failures.pxi how a kernel fails
 print.pxi    vprintf, malloc and the driver's other functions
 code.pxi     code files, mapped or compiled when they are first called
 load.pxi     an image in a device's memory: variables, function descriptors
+turns.pxi    the stacks of warps, and going from one to the next
 lanes.pxi    what compiled code calls: accesses lane by lane, atomics, indirect calls, faults
 barriers.pxi where warps wait for each other
 check.pxi    the executor's part of checked code (GOMPY_CHECK)
@@ -28,6 +29,7 @@ include "failures.pxi"
 include "print.pxi"
 include "code.pxi"
 include "load.pxi"
+include "turns.pxi"
 include "lanes.pxi"
 include "barriers.pxi"
 include "check.pxi"

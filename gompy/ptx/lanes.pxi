@@ -110,6 +110,8 @@ cdef void op_atom(gompy_warp *w, uint32_t mask, int code, const uint64_t *a, con
                   code_unit *unit, uint32_t line) noexcept nogil:
     cdef int i
     cdef uint32_t size = 2 if code & 0x100 else 8 if code & 4 else 4
+    if gompy_atom_warp(w, mask, code, a, b, c, out):
+        return
     for i in range(32):
         if mask >> i & 1:
             out[i] = gompy_atom(code, lane_place(w, i, a[i], size, True, unit, line), b[i], c[i])
@@ -164,25 +166,8 @@ cdef void op_lanes(gompy_warp *w, uint32_t mask, int word, const void *a, const 
     gompy_lanes(word, a, b, c, out)
 
 
-cdef void op_yield(gompy_warp *w) noexcept nogil:
-    """Let the block's other warps run."""
-    global gompy_running
-    w.fuel = FUEL
-    gompy_running = NULL
-    gompy_switch(&w.sp, (<runner *> w.runner).home)
-    gompy_running = w
-
-
 cdef uint64_t op_clock(gompy_warp *w, int which) noexcept nogil:
     return gompy_clock(which)
-
-
-cdef void warp_ends(gompy_warp *w) noexcept nogil:
-    """The warp is done: never comes back."""
-    global gompy_running
-    w.state = DONE
-    gompy_running = NULL
-    gompy_resume((<runner *> w.runner).home)
 
 
 cdef const char *name_of(descriptor *d) noexcept nogil:

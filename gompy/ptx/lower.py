@@ -11,7 +11,7 @@ from bisect import bisect_right
 
 from gompy.abi import ptx as abi
 
-from . import bits, carries, convert, forms, operations, params
+from . import bits, carries, convert, forms, operations, params, shuffles
 from . import memory as memory_module
 from .checks import drop_masked_loads
 from .emit import Emitter, Links, ParamPlace, Value
@@ -26,6 +26,7 @@ FAMILIES = {
     "convert": convert,
     "memory": memory_module,
     "operations": operations,
+    "shuffles": shuffles,
 }
 """The modules with the lowerings of what GCC writes."""
 

@@ -1,4 +1,4 @@
-"""Loads, stores, atomics, shuffles, votes and barriers as LLVM IR (PTX ISA 9.7.9, 9.7.12, 9.7.13).
+"""Loads, stores, atomics, votes and barriers as LLVM IR (PTX ISA 9.7.9, 9.7.12, 9.7.13).
 
 Every address is a generic one.  What is in device memory (one comparison) is accessed at once: by a scalar access if
 the address is the same in all lanes, by a vector access if all lanes are active and addresses follow each other.
@@ -15,7 +15,7 @@ from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
 from .forms import FLOATS, INTEGERS, LOGICAL, operands, unknown
 from .opcodes import ATOMIC, ORDERS, WRITES, having
 from .params import load_param, store_param
-from .syntax import Immediate, Instruction, Memory, Operand, Pair, Register, Sink, Vector
+from .syntax import Immediate, Instruction, Memory, Operand, Register, Sink, Vector
 from .uniform import Analysis
 
 SPACES = frozenset(("global", "const", "shared", "local", "param"))
@@ -213,50 +213,6 @@ def atomic(em: Emitter, code: Instruction) -> None:
     if has_result:
         raw = Value("i64", True, em.new(f"load <32 x i64>, ptr {out}, align 64"))
         em.write(code.operands[0], em.fit(raw, LLVM_TYPE[kind]))
-
-
-def shuffle(em: Emitter, code: Instruction) -> None:
-    """shfl{.sync}.mode.b32 d{|p}, a, b, c{, membermask}."""
-    mods = [m for m in code.mods if m != "sync"]
-    if len(mods) != 2 or mods[0] not in abi.SHUFFLE_MODES or mods[1] != "b32":
-        unknown(em, code)
-    operands(em, code, 5 if "sync" in code.mods else 4)
-    target, mode = code.operands[0], mods[0]
-    a, b, c = (em.read(o, "b32") for o in code.operands[1:4])
-    if mode == "idx" and not b.vector and c.text == "31" and not isinstance(target, Pair):
-        lane = em.new(f"and i32 {b.text}, 31")
-        text = em.new(f"extractelement {a.typed}, i32 {lane}") if a.vector else a.text
-        em.write(target, Value("i32", False, text))
-        return
-    if not b.vector and not c.vector and b.text.isdigit() and c.text == "31" and not isinstance(target, Pair):
-        step = int(b.text) & 31
-        if mode == "down":
-            order = [i + step if i + step < 32 else i for i in range(32)]
-        elif mode == "bfly":
-            order = [i ^ step for i in range(32)]
-        else:
-            order = []
-        if order:
-            pick = ", ".join(f"i32 {i}" for i in order)
-            source = em.splat(a)
-            text = em.new(f"shufflevector {source.typed}, {source.full} poison, <32 x i32> <{pick}>")
-            em.write(target, Value("i32", True, text))
-            return
-    places = [em.spill(v, i + 1) for i, v in enumerate((a, b, c))]
-    out, ok = em.scratch(0), em.scratch(4)
-    em.helper(
-        "shuffle",
-        f"ptr %w, i32 {em.active}, i32 {abi.SHUFFLE_MODES.index(mode)}, "
-        + ", ".join(f"ptr {p}" for p in places)
-        + f", ptr {out}, ptr {ok}",
-    )
-    result = Value("i32", True, em.new(f"load <32 x i32>, ptr {out}, align 64"))
-    if isinstance(target, Pair):
-        flag = Value("i32", True, em.new(f"load <32 x i32>, ptr {ok}, align 64"))
-        em.write(target.first, result)
-        em.write(target.second, em.op("icmp ne", flag, em.ints("i32", 0), result="i1"))
-    else:
-        em.write(target, result)
 
 
 def vote(em: Emitter, code: Instruction) -> None:

@@ -137,7 +137,7 @@ opcode("stacksave", "d", LANEWISE, "", "rare.stack_mark")
 opcode("stackrestore", "a", NO_LANES, "", "rare.stack_mark", effect=STACK)
 
 # Warps and blocks (9.7.9, 9.7.13).
-opcode("shfl", "d, a, b, c{, m}", BY_SOURCE_LANE, "memory.shuffle")
+opcode("shfl", "d, a, b, c{, m}", BY_SOURCE_LANE, "shuffles.shuffle")
 opcode("vote", "d, p{, m}", BY_MEMBERS, "memory.vote", "rare.vote_of_groups")
 opcode("activemask", "d", BY_MEMBERS, "memory.active_mask")
 opcode("redux", "d, a, m", BY_MEMBERS, "", "rare.reduce")

@@ -107,6 +107,14 @@ def fma(em: Emitter, code: Instruction) -> None:
     float_arithmetic(em, code, "fma")
 
 
+def quotient(em: Emitter, a: Value, b: Value, signed: bool) -> Value:
+    """The quotient of vectors of 32 bits at most, by doubles: a quotient of 32 bits that is no integer is too far from
+    the next one to be rounded to it.  No lane divides by 0, nor the smallest number by -1."""
+    sign = "s" if signed else "u"
+    wide = em.op("fdiv", em.cast(f"{sign}itofp", a, "double"), em.cast(f"{sign}itofp", b, "double"))
+    return em.cast(f"fpto{sign}i", wide, a.type)
+
+
 def div_rem(em: Emitter, code: Instruction) -> None:
     """div, rem.  Division by zero: all ones, as GPUs do (the ISA leaves it open); the remainder is the dividend."""
     if code.mods and code.mods[-1] in FLOATS and code.base == "div":
@@ -115,7 +123,7 @@ def div_rem(em: Emitter, code: Instruction) -> None:
     operands(em, code)
     a, b = em.same(em.read(code.operands[1], kind), em.read(code.operands[2], kind))
     signed = kind[0] == "s"
-    if a.vector:
+    if a.vector and (BITS[a.type] == 64 or not em.fast):
         em.write(code.operands[0], by_lane(em, ("s" if signed else "u") + code.base, a, b), signed)
         return None
     zero = em.op("icmp eq", b, em.ints(b.type, 0), result="i1")
@@ -124,8 +132,12 @@ def div_rem(em: Emitter, code: Instruction) -> None:
         # The smallest number divided by -1 traps on x86: divide by 1 and negate.
         minus = em.op("icmp eq", b, em.ints(b.type, -1), result="i1")
         divisor = em.select(minus, em.ints(b.type, 1), divisor)
-    name = ("s" if signed else "u") + code.base
-    result = em.op(name, a, divisor)
+    if a.vector:
+        result = quotient(em, a, divisor, signed)
+        if code.base == "rem":
+            result = em.op("sub", a, em.op("mul", result, divisor))
+    else:
+        result = em.op(("s" if signed else "u") + code.base, a, divisor)
     if signed and code.base == "div":
         result = em.select(minus, em.op("sub", em.ints(a.type, 0), a), result)
     result = em.select(zero, em.ints(a.type, -1) if code.base == "div" else a, result)

@@ -54,6 +54,7 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     barrier_state barriers[16]
     uint32_t used                       # a bit for each barrier that somebody has arrived at
     run *launch
+    gompy_warp *current                 # the warp at work
     gompy_warp *faulted                 # its code touched memory that is not mapped:
     uint64_t fault_address, fault_pc    # where, and by which instruction
     bint prepared                       # the warps are set up for the launch but for what changes from block to block

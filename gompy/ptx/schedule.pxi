@@ -49,16 +49,6 @@ cdef void give_runner(runner *r) noexcept nogil:
     pthread_mutex_unlock(&gompy_pool_lock)
 
 
-cdef void warp_main(void *argument) noexcept nogil:
-    """The bottom of a warp's stack."""
-    global gompy_running
-    cdef gompy_warp *w = <gompy_warp *> argument
-    cdef run *launch = <run *> w.launch
-    gompy_running = w
-    launch.code(w, w.mask, NULL, launch.function)
-    warp_ends(w)
-
-
 cdef void number_threads(runner *r, const ptx_launch_config *c) noexcept nogil:
     """Masks and thread numbers of a block's warps; nothing is to do if the last block had the same shape."""
     cdef uint32_t nx = c.block[0], ny = c.block[1], x = 0, y = 0, z = 0, thread = 0, i, lane
@@ -104,15 +94,6 @@ cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
             w.ntid[number], w.nctaid[number] = c.block[number], c.grid[number]
         w.runner, w.launch, w.module = r, launch, module
     r.prepared = True
-
-
-cdef inline void start_warp(runner *r, gompy_warp *w) noexcept nogil:
-    """Give a warp a stack and local memory: those of the warp that ended last, which the caches still have."""
-    r.nplaces -= 1
-    w.place = r.places[r.nplaces]
-    w.stack = r.stacks + <size_t> w.place * STACK
-    w.local = r.local + <size_t> w.place * LOCAL_APART
-    w.sp = gompy_new_stack(w.stack, STACK - w.place * APART, <void *> warp_main, w)
 
 
 cdef void no_launch_memory(run *launch, const char *what) noexcept nogil:
@@ -169,7 +150,9 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
             ready += 1
             if w.sp == NULL:
                 start_warp(r, w)
+            r.current = w
             gompy_switch(&r.home, w.sp)
+            w = r.current  # warps that wait go on to others by themselves
             if r.faulted != NULL:
                 tell_fault(r)
             if launch.failed:

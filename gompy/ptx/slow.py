@@ -132,8 +132,8 @@ row:
 apart:
   br i1 %g0, label %{ahead}, label %vector
 """
-"""What the addresses of the active lanes are.  One word of device or shared memory: it is accessed as such (`one`).  All
-in device memory, in shared, or in local memory, and aligned: by one masked access if they follow each other (`row`),
+"""What the addresses of the active lanes are.  One word of device or shared memory: accessed as such (`one`).  All in
+device memory, in shared, or in local memory, and aligned: by one masked access if they follow each other (`row`),
 else by addresses of the host (%places, in `vector`).  The executor does the rest (`slow`).
 
 low: size of an access, less 1; alone: defines %same, whether one word is accessed."""
@@ -218,6 +218,18 @@ def uniform(checked: bool) -> list[str]:
     ]
 
 
+def permute(checked: bool) -> str:
+    """The words of other lanes, by their numbers."""
+    return (
+        f"define <32 x i32> @{abi.SLOW_PREFIXES[checked]}permute"
+        "(ptr %w, i32 %m, <32 x i32> %v, <32 x i32> %n, ptr %unit, i32 %line) #0 {\n"
+        "  %p = alloca <32 x i32>, align 64\n  store <32 x i32> %v, ptr %p\n"
+        "  %a = getelementptr i32, ptr %p, <32 x i32> %n\n"
+        "  %r = call <32 x i32> @llvm.masked.gather.v32i32.v32p0(<32 x ptr> %a, i32 4, <32 x i1> splat (i1 true), "
+        "<32 x i32> poison)\n  ret <32 x i32> %r\n}"
+    )
+
+
 def vectors(checked: bool, size: int, loading: str, storing: str) -> list[str]:
     """Accesses by an address for each lane: what is tried first, ending in a branch to %slow or a return; the rest."""
     kind = f"<32 x i{8 * size}>"
@@ -241,7 +253,7 @@ def vectors(checked: bool, size: int, loading: str, storing: str) -> list[str]:
 
 def slow_paths() -> str:
     """The functions of code without checks."""
-    texts = uniform(False)
+    texts = [*uniform(False), permute(False)]
     for size in (1, 2, 4, 8):
         one, kind = f"i{8 * size}", f"<32 x i{8 * size}>"
         scalar = (
@@ -255,9 +267,11 @@ def slow_paths() -> str:
             loading += "vector:\n  br label %slow\n"
             storing += "vector:\n  br label %slow\n"
         else:
-            row = f"  %v4 = call {kind} @llvm.masked.load.v32{one}.p0(ptr %r3, i32 {size}, <32 x i1> %r4, {kind} poison)\n"
+            row = f"  %v4 = call {kind} @llvm.masked.load.v32{one}.p0(ptr %r3, i32 {size}, <32 x i1> %r4, "
+            row += f"{kind} poison)\n"
             loading = branches(size, SAME, scalar, f"{row}  ret {kind} %v4", "start") + AHEAD
-            loading += VECTOR.format(origins="[ %there, %start ], [ %there, %coming ], [ %there, %apart ], [ %el, %local ]")
+            origins = "[ %there, %start ], [ %there, %coming ], [ %there, %apart ], [ %el, %local ]"
+            loading += VECTOR.format(origins=origins)
             loading += f"  %v3 = call {kind} @llvm.masked.gather.v32{one}.v32p0(<32 x ptr> %places, i32 {size}, "
             loading += f"<32 x i1> %lanes, {kind} poison)\n  ret {kind} %v3\n"
             row = f"  call void @llvm.masked.store.v32{one}.p0({kind} %v, ptr %r3, i32 {size}, <32 x i1> %r4)\n"
@@ -281,7 +295,7 @@ def branches(size: int, alone: str, one: str, row: str, ahead: str) -> str:
 
 def checked_slow_paths() -> str:
     """Those of checked code."""
-    texts = uniform(True)
+    texts = [*uniform(True), permute(True)]
     for size in (1, 2, 4, 8):
         one, kind = f"i{8 * size}", f"<32 x i{8 * size}>"
         facts = {"limit": abi.WARP["size"], "shadow": abi.WARP["shadow"], "kind": kind, "one": one}

@@ -97,6 +97,8 @@ cdef extern from "warp.h" nogil:
     char *gompy_place(const gompy_warp *w, uint64_t address, uint64_t size, int lane) noexcept
     void gompy_cpu(char *text, size_t size) noexcept
     uint64_t gompy_atom(int code, char *place, uint64_t b, uint64_t c) noexcept
+    bint gompy_atom_warp(const gompy_warp *w, uint32_t mask, int code, const uint64_t *a, const uint64_t *b,
+                         const uint64_t *c, uint64_t *out) noexcept
     void gompy_lanes(int word, const void *a, const void *b, const void *c, void *out) noexcept
     void gompy_shuffle(int mode, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *out,
                        uint32_t *ok) noexcept

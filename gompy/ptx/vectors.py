@@ -275,7 +275,7 @@ def store(em: Emitter, address: Value, offset: int, values: list[Value], space: 
     em.label(done)
 
 
-# --- local memory at one address: a word of each lane's own --------------------------------------------------------------
+# --- local memory at one address: a word of each lane's own ----------------------------------------------------------
 
 
 def begin_local(em: Emitter, address: str, size: int, fast: str, slow: str) -> tuple[str, str]:

@@ -52,6 +52,8 @@ struct __attribute__ ((aligned (64))) gompy_warp
 
 GOMPY_CHECK_WARP (struct gompy_warp)
 
+#include "atomics.h"
+
 /* --- stacks ----------------------------------------------------------------------------------------------------- */
 
 /* Leave this stack (*SAVE remembers it) and go on where LOAD was left.  Here, not in a function: a return that leads to
@@ -155,104 +157,6 @@ gompy_place (const struct gompy_warp *w, uint64_t address, uint64_t size, int la
   if (offset <= w->local_size - size && (offset & 7) + size <= 8)
     return w->local + (offset & ~7ull) * GOMPY_LANES + lane * 8 + (offset & 7);
   return NULL;
-}
-
-/* --- atomics ---------------------------------------------------------------------------------------------------- */
-
-#define GOMPY_LOOP(T, EXPRESSION)                                                                                      \
-  {                                                                                                                    \
-    T old = __atomic_load_n ((T *) place, __ATOMIC_RELAXED), new;                                                      \
-    do                                                                                                                 \
-      new = (EXPRESSION);                                                                                              \
-    while (!__atomic_compare_exchange_n ((T *) place, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));              \
-    return (uint64_t) old;                                                                                             \
-  }
-
-#define GOMPY_INTEGER(T, S)                                                                                            \
-  switch (operation)                                                                                                   \
-    {                                                                                                                  \
-    case GOMPY_ATOM_ADD: return __atomic_fetch_add ((T *) place, (T) b, __ATOMIC_SEQ_CST);                             \
-    case GOMPY_ATOM_AND: return __atomic_fetch_and ((T *) place, (T) b, __ATOMIC_SEQ_CST);                             \
-    case GOMPY_ATOM_OR: return __atomic_fetch_or ((T *) place, (T) b, __ATOMIC_SEQ_CST);                               \
-    case GOMPY_ATOM_XOR: return __atomic_fetch_xor ((T *) place, (T) b, __ATOMIC_SEQ_CST);                             \
-    case GOMPY_ATOM_EXCH: return __atomic_exchange_n ((T *) place, (T) b, __ATOMIC_SEQ_CST);                           \
-    case GOMPY_ATOM_INC: GOMPY_LOOP (T, old >= (T) b ? 0 : old + 1)                                                    \
-    case GOMPY_ATOM_DEC: GOMPY_LOOP (T, old == 0 || old > (T) b ? (T) b : old - 1)                                     \
-    case GOMPY_ATOM_MIN: if (is_signed) GOMPY_LOOP (T, (S) old < (S) b ? old : (T) b) else GOMPY_LOOP (T, old < (T) b  \
-            ? old : (T) b)                                                                                             \
-    case GOMPY_ATOM_MAX: if (is_signed) GOMPY_LOOP (T, (S) old > (S) b ? old : (T) b) else GOMPY_LOOP (T, old > (T) b  \
-            ? old : (T) b)                                                                                             \
-    default:                                                                                                           \
-      {                                                                                                                \
-        T expected = (T) b;                                                                                            \
-        __atomic_compare_exchange_n ((T *) place, &expected, (T) c, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);            \
-        return expected;                                                                                               \
-      }                                                                                                                \
-    }
-
-static inline float gompy_f32 (uint32_t bits) { float f; memcpy (&f, &bits, 4); return f; }
-static inline uint32_t gompy_u32 (float f) { uint32_t bits; memcpy (&bits, &f, 4); return bits; }
-static inline double gompy_f64 (uint64_t bits) { double f; memcpy (&f, &bits, 8); return f; }
-static inline uint64_t gompy_u64 (double f) { uint64_t bits; memcpy (&bits, &f, 8); return bits; }
-
-/* 16 bits of a float (.f16; BRAIN: .bf16) as a double, exactly.  */
-static double
-gompy_half (uint16_t bits, int brain)
-{
-  if (brain)
-    return gompy_f32 ((uint32_t) bits << 16);
-  int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  double size = exponent == 31 ? (fraction ? NAN : INFINITY)
-                : exponent ? ldexp (1024 + fraction, exponent - 25) : ldexp (fraction, -24);
-  return bits >> 15 ? -size : size;
-}
-
-/* The sum of two such numbers, rounded to the nearest.  */
-static uint16_t
-gompy_half_sum (uint16_t a, uint16_t b, int brain)
-{
-  /* A single has more than twice the bits: rounded to it first, and to 16 bits then, the sum is right.  */
-  float sum = (float) gompy_half (a, brain) + (float) gompy_half (b, brain);
-  uint32_t bits = gompy_u32 (sum), size = bits & 0x7fffffff;
-  uint16_t sign = bits >> 16 & 0x8000;
-  if (size > 0x7f800000)
-    return 0x7fff;
-  if (brain)
-    return (uint16_t) (sign | (size + 0x7fff + (size >> 16 & 1)) >> 16);
-  if (size >= 0x477ff000)
-    return sign | 0x7c00;
-  if (size < 0x38800000)
-    return (uint16_t) (sign | (uint16_t) (fabsf (sum) * 16777216.0f));  /* a sum of multiples of 2^-24 */
-  return (uint16_t) (sign | (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13);
-}
-
-/* CODE: gompy/abi/ptx.py, ATOM_OPS and ATOM_TYPES; HALF_ATOMS.  */
-static uint64_t
-gompy_atom (int code, char *place, uint64_t b, uint64_t c)
-{
-  if (code & 0x200)
-    {
-      int brain = code & 1;
-      if (code & 0x100)
-        GOMPY_LOOP (uint16_t, gompy_half_sum (old, (uint16_t) b, brain))
-      GOMPY_LOOP (uint32_t, gompy_half_sum (old & 0xffff, b & 0xffff, brain)
-                            | (uint32_t) gompy_half_sum (old >> 16, b >> 16 & 0xffff, brain) << 16)
-    }
-  int operation = (code & 0xff) >> 3, type = code & 7;
-  int is_signed = type == GOMPY_ATOM_TYPE_S32 || type == GOMPY_ATOM_TYPE_S64;
-  if (code & 0x100)
-    {
-      uint16_t expected = (uint16_t) b;
-      __atomic_compare_exchange_n ((uint16_t *) place, &expected, (uint16_t) c, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-      return expected;
-    }
-  if (type == GOMPY_ATOM_TYPE_F32)
-    GOMPY_LOOP (uint32_t, gompy_u32 (gompy_f32 (old) + gompy_f32 ((uint32_t) b)))
-  if (type == GOMPY_ATOM_TYPE_F64)
-    GOMPY_LOOP (uint64_t, gompy_u64 (gompy_f64 (old) + gompy_f64 (b)))
-  if (type <= GOMPY_ATOM_TYPE_F32)
-    GOMPY_INTEGER (uint32_t, int32_t)
-  GOMPY_INTEGER (uint64_t, int64_t)
 }
 
 /* --- operations lane by lane (gompy/abi/ptx.py,
