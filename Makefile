@@ -148,6 +148,11 @@ bench: all  ## measured ratios against named peers
 bench-turns: all  ## this tree against another build of gompy, in turns
 	@$(BIN)/python benchmarks/turns.py $(BEFORE)
 
+# GPU="--before FILE KERNEL...": an earlier benchmarks/out/gpu.json beside it; only these kernels.
+.PHONY: bench-gpu
+bench-gpu: all  ## kernels on the emulated GPU, the same by OpenMP, and on PoCL
+	@$(BIN)/python benchmarks/gpu.py $(GPU)
+
 # ISPRAS="--device nvidia --runtime gompy --runtime stock": other options than all that is there, with plots.
 bench-ispras: all  ## the four loops of the paper on GCC's PTX, over size, teams, threads, simd; plots
 	@$(BIN)/python -c 'import matplotlib' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'matplotlib>=3.7'
