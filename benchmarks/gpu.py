@@ -1,7 +1,7 @@
 """Kernels on the emulated GPU, the same work by OpenMP (gcc -O2, two threads), and on PoCL: `make bench-gpu`.
 
-The kernels (gpu/kernels.h) are CUDA C++ and OpenCL C at once.  All times are CPU times of all threads in ms, the least of
-several runs; a run fails if a kernel's result is not its twin's.
+The kernels (gpu/kernels.h) are CUDA C++ and OpenCL C at once.  All times are CPU times of all threads in ms, the least
+of several runs; a run fails if a kernel's result is not its twin's.
 
     gpu.py [--before FILE] [KERNEL...]
 """
