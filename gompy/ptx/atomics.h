@@ -131,7 +131,8 @@ gompy_atom_step (int operation, int type, uint64_t old, uint64_t b, uint64_t c)
   GOMPY_STEP (uint64_t, int64_t)
 }
 
-#define GOMPY_EACH(MASK, I) for (uint32_t rest_ = (MASK), I; rest_ && (I = __builtin_ctz (rest_), 1); rest_ &= rest_ - 1)
+#define GOMPY_EACH(MASK, I)                                                                                            \
+  for (uint32_t rest_ = (MASK), I; rest_ && (I = __builtin_ctz (rest_), 1); rest_ &= rest_ - 1)
 
 /* All lanes of MASK on one word, in lane order, seen by others as one operation.  */
 #define GOMPY_TOGETHER(T)                                                                                              \
