@@ -20,6 +20,7 @@ from gompy.objects.view import ElfView
 from gompy.plugins.python import Device, Image, Launch, Table
 from gompy.virtual.control import Listener
 from gompy.virtual.swap_backends import SwapBackend, SwapError, make_backend
+from gompy.virtual.swap_variables import Variables, point
 from gompy.virtual.window import Window
 
 START, MEMORY, WATCHED, POLICY, STATS = (
@@ -40,6 +41,13 @@ class Loaded(NamedTuple):
     words: list[int]
     names: list[str]
     variables: int
+
+
+class Saved(NamedTuple):
+    """What moves: blocks by their addresses, each image's variables in their order."""
+
+    blocks: dict[int, bytes]
+    variables: dict[int, list[bytes]]
 
 
 class Swap(Device):
@@ -63,6 +71,7 @@ class Swap(Device):
         self.policy = self._policy()
         self.backend = make_backend(os.environ.get(START, "") or "intelmic")
         self.window = Window(0, 0)
+        self.variables = Variables()
 
     @staticmethod
     def _memory() -> int:
@@ -132,17 +141,19 @@ class Swap(Device):
         with self._using() as backend:
             self.images[image.address] = loaded
             pairs = self._load(backend, loaded)
-        return Table(loaded.words, [(start, end - start) for start, end in pairs[: loaded.variables]])
+            self.variables.add(image.address, pairs)
+        return Table(loaded.words, [(start, end - start) for start, end in pairs])
 
     def _load(self, backend: SwapBackend, loaded: Loaded) -> list[tuple[int, int]]:
         """Load an image on a backend; where its variables are."""
         pairs = backend.load(loaded.data)
         count = len(loaded.words)
         self.addresses.update(zip(loaded.words, (start for start, _ in pairs), strict=False))
-        return pairs[count:]
+        return pairs[count : count + loaded.variables]
 
     def unload_image(self, device: int, image: Image) -> None:
         self.images.pop(image.address, None)
+        self.variables.drop(image.address)
 
     def alloc(self, device: int, size: int) -> int:
         with self._using():
@@ -154,11 +165,12 @@ class Swap(Device):
 
     def host2dev(self, device: int, address: int, data: memoryview) -> None:
         with self._using() as backend:
-            backend.write(address, data)
+            places = self.variables.told_to_now()
+            backend.write(self.variables.where(address), point(bytes(data), places) if places else data)
 
     def dev2host(self, device: int, data: memoryview, address: int) -> None:
         with self._using() as backend:
-            data[:] = backend.read(address, len(data))
+            data[:] = backend.read(self.variables.where(address), len(data))
 
     def run(self, device: int, function: int, variables: int, launch: Launch) -> None:
         self._watch()
@@ -209,15 +221,18 @@ class Swap(Device):
                 self.lock.notify_all()
 
     def _move(self, new: SwapBackend) -> str:
-        if any(loaded.variables for loaded in self.images.values()):
-            raise SwapError("the program has 'declare target' variables: changing its device is not implemented")
         begin = time.perf_counter()
         old = self.backend
-        saved = {address: old.read(address, size) for address, size in self.window.blocks.items()}
+        saved = Saved(
+            {address: old.read(address, size) for address, size in self.window.blocks.items()},
+            {image: [old.read(one.now, one.size) for one in known] for image, known in self.variables.all.items()},
+        )
+        known = dict(self.variables.all)
         old.close()
         try:
             self._begin(new, saved)
         except SwapError as error:
+            self.variables.all = known
             try:
                 self._begin(old, saved)
             except SwapError as again:
@@ -226,9 +241,9 @@ class Swap(Device):
         self.swaps += 1
         moved = sum(self.window.blocks.values())
         took = (time.perf_counter() - begin) * 1e3
-        return f"{old.name} -> {new.name}: {len(saved)} blocks, {moved} bytes, {took:.1f} ms"
+        return f"{old.name} -> {new.name}: {len(saved.blocks)} blocks, {moved} bytes, {took:.1f} ms"
 
-    def _begin(self, backend: SwapBackend, saved: dict[int, bytes]) -> None:
+    def _begin(self, backend: SwapBackend, saved: Saved) -> None:
         """Begin with a backend: memory, images, data."""
         base = backend.open(self.size)
         try:
@@ -236,10 +251,16 @@ class Swap(Device):
                 raise SwapError(
                     f"{backend.name}: its memory is at {base:#x}, the program's data at {self.window.base:#x}"
                 )
-            for loaded in self.images.values():
-                self._load(backend, loaded)
-            for address, data in saved.items():
-                backend.write(address, data)
+            moved = []
+            for image, loaded in self.images.items():
+                moved += self.variables.settle(image, self._load(backend, loaded))
+            for address, data in saved.blocks.items():
+                backend.write(address, point(data, moved))
+            for image, contents in saved.variables.items():
+                for one, data in zip(self.variables.all[image], contents, strict=True):
+                    pointed = point(data, moved)
+                    if backend.read(one.now, one.size) != pointed:  # a constant may not be written to
+                        backend.write(one.now, pointed)
         except SwapError:
             backend.close()
             raise
