@@ -58,9 +58,12 @@ def kernel(region: dict[str, Any], document: dict[str, Any]) -> str:
     names = {p["name"]: p for p in region["parameters"]}
     reductions = dict(_reductions(clauses))
     lines, renamed = _arguments(region, names, reductions)
-    functions = _functions(region, document)
+    constants = _constants(document)
+    functions = _functions(region, document, set(constants))
     for name in functions:
         renamed[name] = f"f_{name}"
+    for name in constants:
+        renamed.setdefault(name, f"k_{name}")
     loop = words != ["target"]
     collapse = next((int(value) for name, value in clauses if name == "collapse" and value.isdecimal()), 1)
     root = _parse(f"void region (void) {{ {source} }}")
@@ -69,7 +72,9 @@ def kernel(region: dict[str, Any], document: dict[str, Any]) -> str:
         raise NoKernelError("its text is not one statement of C")
     statement = statements[0]
     _allowed(statement)
-    _known(statement, set(names) | set(functions))
+    _known(statement, set(names) | set(functions) | set(constants))
+    used = " ".join([_text(statement), *functions.values()])
+    constants = {name: text for name, text in constants.items() if re.search(rf"\b(?:k_)?{name}\b", used)}
     functions = {**_math(statement, functions, document), **functions}
     if loop:
         body = _loops(statement, collapse, renamed)
@@ -80,7 +85,7 @@ def kernel(region: dict[str, Any], document: dict[str, Any]) -> str:
     return "\n".join(
         [
             f"{MARK}{region['function']} ({region['file']}:{region['line']})",
-            *(PRELUDE, *types, *functions.values()),
+            *(PRELUDE, *types, *constants.values(), *functions.values()),
             f"kernel void {kernel_name(region['function'])} (ulong at)",
             *("{", "  global ulong *words = (global ulong *) at;", *lines, *body, *ends, "}", ""),
         ]
@@ -203,11 +208,25 @@ def _types(document: dict[str, Any], region: dict[str, Any]) -> list[str]:
     return found
 
 
-def _functions(region: dict[str, Any], document: dict[str, Any]) -> dict[str, str]:
+def _constants(document: dict[str, Any]) -> dict[str, str]:
+    """The constants of the unit that have numbers for values, as OpenCL C has them."""
+    found = {}
+    for name, text in document.get("constants", {}).items():
+        node = _parse(text).named_children[0]
+        kinds = {inner.type for inner in _walk(node)}
+        names = [_text(inner) for inner in _walk(node) if inner.type == "identifier"]
+        if names == [name] and not kinds & {"pointer_declarator", "string_literal", "ERROR"}:
+            head, equals, value = _rewritten(node, {}).partition("=")
+            head = re.sub(r"\b(?:static|extern|const|volatile)\s+", "", re.sub(rf"\b{name}\b", f"k_{name}", head))
+            found[name] = f"constant {head}{equals}{value}"
+    return found
+
+
+def _functions(region: dict[str, Any], document: dict[str, Any], constants: set[str]) -> dict[str, str]:
     """The functions that the region calls, as OpenCL C."""
     wanted, found = list(region["calls"]), {}
     texts: dict[str, str] = document["functions"]
-    names = {name: f"f_{name}" for name in texts}
+    names = {**{name: f"k_{name}" for name in constants}, **{name: f"f_{name}" for name in texts}}
     seen: set[str] = set()
     while wanted:
         name = wanted.pop()
@@ -220,7 +239,7 @@ def _functions(region: dict[str, Any], document: dict[str, Any]) -> dict[str, st
         called = [_text(c.child_by_field_name("function")) for c in _walk(node) if c.type == "call_expression"]
         if name in called:
             raise NoKernelError(f"'{name}' calls itself")
-        _known(node, set(texts))
+        _known(node, set(texts) | constants)
         wanted += called
         found[name] = re.sub(r"^(?:(?:static|inline|extern|__inline__|__inline)\s+)+", "", _rewritten(node, names))
     return {name: found[name] for name in texts if name in found}
@@ -280,8 +299,8 @@ def _rewritten(node: Node, renamed: dict[str, str]) -> str:
             if new != text:
                 edits.append((inner.start_byte, inner.end_byte, new))
         elif inner.type in ("declaration", "parameter_declaration", "field_declaration", "type_descriptor"):
-            field = "declarator"
-            if any(child.type.endswith("pointer_declarator") for child in inner.children_by_field_name(field)):
+            declarators = inner.children_by_field_name("declarator")
+            if any((_inner(child) or child).type.endswith("pointer_declarator") for child in declarators):
                 edits.append((inner.start_byte, inner.start_byte, "global "))
         elif inner.type == "sized_type_specifier":
             new = _type(_sized(text))
@@ -291,6 +310,11 @@ def _rewritten(node: Node, renamed: dict[str, str]) -> str:
     for start, end, new in sorted(edits, reverse=True):
         data = data[: start - root_start] + new.encode() + data[end - root_start :]
     return re.sub(r"\b(?:__restrict(?:__)?|restrict|__extension__)\b", "", data.decode("utf-8", "replace"))
+
+
+def _inner(node: Node) -> Node | None:
+    """What a declarator with a value declares."""
+    return node.child_by_field_name("declarator") if node.type == "init_declarator" else None
 
 
 def _sized(text: str) -> str:

@@ -47,6 +47,7 @@ MATH: Final = {
     "abs": "int c_abs (int a) { return a < 0 ? -a : a; }",
     "labs": "long c_labs (long a) { return a < 0 ? -a : a; }",
     "llabs": "long c_llabs (long a) { return a < 0 ? -a : a; }",
+    "omp_is_initial_device": "int c_omp_is_initial_device (void) { return 0; }",
 }
 """C's functions with C's types: OpenCL's sqrt of a float is a float, and its abs is unsigned."""
 RESERVED: Final = frozenset(

@@ -161,9 +161,10 @@ def unit(
     first, second = {**head, "regions": regions}, {**head, "data": data}
     if texts is not None and texts.expanded is not None:
         first["functions"] = _closure(texts.expanded, list(needed))
+        code = " ".join([*first["functions"].values(), *(r.get("expanded", "") for r in regions)])
+        first["constants"] = _named(texts.expanded.constants, code)
         words = " ".join(
-            [*first["functions"].values(), *(p.get("type", "") for r in regions for p in r["parameters"])]
-            + [r.get("expanded", "") for r in regions]
+            [code, *first["constants"].values(), *(p.get("type", "") for r in regions for p in r["parameters"])]
         )
         first["types"] = _types(texts.expanded, words)
     return first, second
@@ -209,12 +210,22 @@ def _closure(text: Text, names: list[str]) -> dict[str, str]:
 
 def _types(text: Text, words: str) -> dict[str, str]:
     """The types that a text names, and those that these name; in the order of their declaration."""
+    return _named({name: body for name, body in text.types.items() if not _last(name).startswith("__")}, words)
+
+
+def _last(name: str) -> str:
+    """``struct x`` is named by x."""
+    return name.rpartition(" ")[2]
+
+
+def _named(declared: dict[str, str], words: str) -> dict[str, str]:
+    """What a text names of what is declared, and what that names in turn; in the order of declaration."""
     found: set[str] = set()
     todo = [words]
     while todo:
         used = set(re.findall(r"[A-Za-z_]\w*", todo.pop()))
-        for name, body in text.types.items():
-            if name not in found and name.rpartition(" ")[2] in used and not name.rpartition(" ")[2].startswith("__"):
+        for name, body in declared.items():
+            if name not in found and _last(name) in used:
                 found.add(name)
                 todo.append(body)
-    return {name: body for name, body in text.types.items() if name in found}
+    return {name: body for name, body in declared.items() if name in found}

@@ -44,6 +44,7 @@ class Text:
     functions: dict[str, str] = field(default_factory=dict)
     calls: dict[str, list[str]] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
+    constants: dict[str, str] = field(default_factory=dict)
 
 
 def tree(data: bytes, language: str) -> Node:
@@ -136,6 +137,19 @@ def _c(root: Node, places: _Places, result: Text) -> None:
             name = _declared(node.child_by_field_name("declarator"))
             if name:
                 result.types[name] = _string(node)
+        elif node.type == "declaration" and (name := _constant(node)):
+            result.constants[name] = _string(node)
+
+
+def _constant(node: Node) -> str:
+    """The name of a constant of the unit that a declaration gives a value; "" if it declares none, or several."""
+    names = [child for child in node.children if child.type == "init_declarator"]
+    if len(names) != 1 or "const" not in [_string(n) for n in node.children if n.type == "type_qualifier"]:
+        return ""
+    above = node.parent
+    while above is not None and above.type != "function_definition":
+        above = above.parent
+    return _declared(names[0].child_by_field_name("declarator")) if above is None else ""
 
 
 def _declared(node: Node | None) -> str:

@@ -143,3 +143,42 @@ def test_reasons_against_a_kernel(tools: Tools, tmp_path: Path) -> None:
         made = tools.ok("gompy", "regions", "--kernels", "cl", f"j/c{number}.regions.json")
         assert "no kernel: " in made, source
         assert reason in made
+
+
+@has_text
+def test_kernels_of_canny(tools: Tools) -> None:
+    """All stages but one get kernels: with a constant of the unit, pointers to constants, omp_is_initial_device."""
+    sources = sorted((ROOT / "examples" / "canny").glob("*.c"))
+    tools.ok("gompcc", "-O2", "-fopenmp", "--save-regions=json", *sources, "-o", "canny", "-lm")
+    made = tools.ok("gompy", "regions", "--kernels", "cl", "json").splitlines()
+    refused = [line for line in made if "no kernel: " in line]
+    assert len(made) == 7
+    assert refused == ["hysteresis_sweep._omp_fn.0: no kernel: a directive within the loop"]
+    text = (tools.work / "cl" / "blur_stage._omp_fn.0.cl").read_text()
+    assert "\nconstant int k_gauss[5][5] = {\n" in text and "k_gauss[j + 2][i + 2]" in text
+    assert "global const uint8_t *pixel = " in (tools.work / "cl" / "grey_stage._omp_fn.0.cl").read_text()
+    if reason := opencl_obstacle():
+        pytest.skip(reason)
+    photo = ROOT / "examples" / "canny" / "dandelion.jpg"
+    done = tools.run("./canny", photo, "edges.png", env={"GOMPY_VIRTUAL": "opencl", "GOMPY_KERNELS": "cl"})
+    assert "equal to the host's" in done.stdout, done.stderr
+    assert sum(line.endswith(".cl, 1 times") for line in how(done.stderr)) == 6
+
+
+@has_text
+def test_constants_that_are_none(tools: Tools, tmp_path: Path) -> None:
+    """Pointers, strings and what another name gives stay outside; a local of the same name is the local."""
+    (tmp_path / "k.c").write_text(
+        "#pragma omp declare target\nconst int a = 3, b = 4;\n"
+        "const char *const t = 0;\nstatic const int c = sizeof (int), d[2] = { 1, 2 };\n"
+        "static const long e = 7;\n#pragma omp end declare target\nint f (int *x)\n{\n"
+        "#pragma omp target parallel for map(x[:9])\nfor (int i = 0; i < 9; i++) { int e = 2; x[i] = e; }\n"
+        "#pragma omp target parallel for map(x[:9])\nfor (int i = 0; i < 9; i++) x[i] = e;\n"
+        "#pragma omp target parallel for map(x[:9])\nfor (int i = 0; i < 9; i++) x[i] = a;\nreturn 0;\n}\n"
+    )
+    tools.ok("gompcc", "-w", "-fopenmp", "-c", "k.c", "--save-regions=j")
+    made = tools.ok("gompy", "regions", "--kernels", "cl", "j/k.regions.json").splitlines()
+    assert ["'a' is declared outside" in line for line in made] == [False, False, True]
+    first, second = ((tmp_path / "cl" / f"f._omp_fn.{n}.cl").read_text() for n in (0, 2))
+    assert "v_x[i] = e;" in first
+    assert "constant long k_e = 7;" in second and "= k_e;" in second
