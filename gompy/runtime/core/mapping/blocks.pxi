@@ -50,13 +50,17 @@ cdef int allocation_failed(MapJob *job, size_t total) noexcept nogil:
             <char *> job.maps.hostaddrs[largest] + job.maps.sizes[largest], job.maps.sizes[largest])
 
 
-cdef void *aligned_block(DeviceDescr *dev, size_t total, size_t align) noexcept nogil:
+cdef void *aligned_block(MapJob *job, size_t total) noexcept nogil:
     """Device memory that has room for so many bytes, aligned; or NULL.
 
-    What a device gives is aligned like what malloc gives, as a rule.  A device of another kind is asked for more.
+    What a device gives is aligned like what malloc gives, as a rule.  A device of another kind is asked for more; so
+    is any for OpenACC, whose profiling interface tells how much: as much as libgomp asks for (GCC 12's tests
+    subset-subarray-mappings-*.c).
     """
+    cdef DeviceDescr *dev = job.dev
+    cdef size_t align = job.align
     cdef void *block
-    if align <= MALLOC_ALIGN and not dev.unaligned:
+    if align <= MALLOC_ALIGN and not dev.unaligned and not job.openacc:
         block = device_alloc(dev, total if total else 1)
         if <uintptr_t> block % align == 0:
             return block
@@ -77,7 +81,7 @@ cdef int allocate_block(MapJob *job, char *stack_buffer) noexcept nogil:
     if job.large_size:
         staged = align_up(job.size, job.align)
     total = staged + job.large_size
-    tgt.to_free = aligned_block(job.dev, total, job.align)
+    tgt.to_free = aligned_block(job, total)
     if tgt.to_free == NULL:
         return allocation_failed(job, total)
     tgt.tgt_start = align_up(<uintptr_t> tgt.to_free, job.align)
