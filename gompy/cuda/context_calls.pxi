@@ -188,9 +188,10 @@ cdef public int cuCtxGetDevice(int *to) noexcept nogil:
 
 
 cdef public int cuCtxGetDevice_v2(int *to, void *p) noexcept nogil:
-    """CUDA 13's: any context's device."""
+    """CUDA 13's: any context's device.  Before, there is but the other: clients that take the name with the highest
+    number (numba 0.61) call it without a context."""
     cdef int r
-    if p == NULL:
+    if p == NULL or driver_version < 13000:
         return cuCtxGetDevice(to)
     r = api_state()
     if r != CUDA_SUCCESS:
@@ -369,9 +370,9 @@ cdef public int cuCtxSynchronize() noexcept nogil:
 
 
 cdef public int cuCtxSynchronize_v2(void *p) noexcept nogil:
-    """CUDA 13's: wait for all work of any context."""
+    """CUDA 13's: wait for all work of any context.  Before: as cuCtxGetDevice_v2."""
     cdef int r
-    if p == NULL:
+    if p == NULL or driver_version < 13000:
         return cuCtxSynchronize()
     r = api_state()
     if r != CUDA_SUCCESS:

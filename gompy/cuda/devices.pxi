@@ -37,6 +37,7 @@ cdef unsigned checking         # GOMPY_CHECK: CHECK_..., 0: none
 cdef bint initialised
 cdef bint forked
 cdef int init_answer
+cdef int driver_version         # GOMPY_CUDA_VERSION, after cuInit
 cdef int host_processors       # that this process may use
 
 

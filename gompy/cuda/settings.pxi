@@ -127,7 +127,7 @@ cdef int told_version() noexcept nogil:
 
 cdef bint read_settings() noexcept nogil:
     """Fill the table of devices from the environment.  False after a message for a setting that makes no sense."""
-    global gpu_count, host_processors
+    global gpu_count, host_processors, driver_version
     cdef gpu model
     cdef char *text
     cdef const char *end
@@ -143,7 +143,8 @@ cdef bint read_settings() noexcept nogil:
         model.bytes = <uint64_t>1 << 30
     if not read_check():
         return False
-    if told_version() == 0:
+    driver_version = told_version()
+    if driver_version == 0:
         complain_setting(b"GOMPY_CUDA_VERSION", secure_getenv(b"GOMPY_CUDA_VERSION"),
                          b"not a version of CUDA such as 12.4")
         return False

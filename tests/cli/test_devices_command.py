@@ -13,7 +13,7 @@ from gompy.cli.main import version
 from gompy.driver import paths
 
 pytestmark = has_all
-GPU = "libgomp-plugin-nvptx.so.1     CUDA Driver 12.0"
+GPU = "libgomp-plugin-nvptx.so.1     CUDA Driver 13.0"
 MIC = "libgomp-plugin-intelmic.so.1"
 
 

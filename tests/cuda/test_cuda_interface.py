@@ -143,6 +143,18 @@ def test_the_version_can_be_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert number.value == version
 
 
+@pytest.mark.parametrize(("version", "answer"), [("12.9", SUCCESS), ("13.0", INVALID_CONTEXT)])
+def test_before_cuda_13_some_forms_take_no_context(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, answer: int
+) -> None:
+    """numba 0.61 calls the name with the highest number with the parameters that it knows."""
+    monkeypatch.setenv("GOMPY_CUDA_VERSION", version)
+    cuda = Driver(tmp_path / "driver")
+    cuda.context()
+    assert cuda.cuCtxGetDevice_v2(byref(c_int()), c_void_p(0x1234)) == answer
+    assert cuda.cuCtxSynchronize_v2(c_void_p(0x1234)) == answer
+
+
 def test_a_version_that_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
