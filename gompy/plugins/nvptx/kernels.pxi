@@ -30,7 +30,7 @@ cdef unsigned kernel_teams(const Device *d, const Function *f, const KernelLaunc
     return <unsigned> min(teams, most)
 
 
-cdef void run_kernel(int n, Function *f, const KernelLaunch *wanted) noexcept nogil:
+cdef void run_clang_kernel(int n, Function *f, const KernelLaunch *wanted) noexcept nogil:
     """Run a kernel to its end.  A failure ends the program."""
     cdef Device *d = device_of(n)
     cdef unsigned threads, teams

@@ -160,7 +160,7 @@ cdef public c_bool gompy_stale_left(int n, uintptr_t start, unsigned char *stale
 cdef public void GOMP_OFFLOAD_run(int n, void *function, void *variables, void **args) noexcept nogil:
     """Of a kernel by clang the variables are a KernelLaunch."""
     if (<Function *> function).mode:
-        run_kernel(n, <Function *> function, <const KernelLaunch *> variables)
+        run_clang_kernel(n, <Function *> function, <const KernelLaunch *> variables)
     else:
         run_region(n, <Function *> function, variables, args)
 
