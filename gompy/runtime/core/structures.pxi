@@ -244,6 +244,8 @@ cdef struct DeviceDescr:
     uint64_t stamp  # last construct number given out
     uint64_t epoch
     RangeIndex mem_map
+    TargetMem *spare  # records of one mapping that nobody uses, chained by prev
+    size_t num_spare
     FunctionTable *functions
     FunctionTable *ancestors  # the other way round: the host's functions that regions call (reverse.pxi)
     LinkStorage *links

@@ -3,12 +3,20 @@
 
 cdef enum:
     MALLOC_ALIGN = 16
+    SPARE_RECORDS = 64  # of a device: programs enter and exit the same few objects again and again
 
 
 cdef TargetMem *new_target_mem(DeviceDescr *dev, size_t entries, size_t nodes) noexcept nogil:
     """A zeroed TargetMem with room for entries and nodes, in one piece of memory; NULL if there is none."""
     cdef size_t size = sizeof(TargetMem) + entries * sizeof(MapEntry) + nodes * sizeof(SplayNode)
-    cdef TargetMem *tgt = <TargetMem *> calloc(1, size)
+    cdef TargetMem *tgt
+    if entries == 0 and nodes == 1 and dev != NULL and dev.spare != NULL:
+        tgt = dev.spare
+        dev.spare = tgt.prev
+        dev.num_spare -= 1
+        memset(tgt, 0, sizeof(TargetMem) + sizeof(SplayNode))
+    else:
+        tgt = <TargetMem *> calloc(1, size)
     if tgt != NULL:
         tgt.device = dev
         tgt.list_count = <uint32_t> entries
@@ -20,6 +28,27 @@ cdef TargetMem *new_target_mem(DeviceDescr *dev, size_t entries, size_t nodes) n
     return tgt
 
 
+cdef void free_target_mem(TargetMem *tgt) noexcept nogil:
+    """Keep a record of one mapping for the next, some of a device; the others go back to malloc."""
+    cdef DeviceDescr *dev = tgt.device
+    if tgt.num_nodes == 1 and tgt.list_count == 0 and dev != NULL and dev.num_spare < SPARE_RECORDS:
+        tgt.prev = dev.spare
+        dev.spare = tgt
+        dev.num_spare += 1
+    else:
+        free(tgt)
+
+
+cdef void free_spare_records(DeviceDescr *dev) noexcept nogil:
+    """Of a device that goes."""
+    cdef TargetMem *tgt
+    while dev.spare != NULL:
+        tgt = dev.spare
+        dev.spare = tgt.prev
+        free(tgt)
+    dev.num_spare = 0
+
+
 cdef int drop_target_mem(TargetMem *tgt) noexcept nogil:
     """One reference less; the last one frees the block on the device and everything here."""
     cdef int rc = 0
@@ -28,7 +57,7 @@ cdef int drop_target_mem(TargetMem *tgt) noexcept nogil:
         return 0
     if tgt.to_free != NULL:
         rc = free_device_memory(tgt.device, tgt.to_free)
-    free(tgt)
+    free_target_mem(tgt)
     return rc
 
 

@@ -122,6 +122,6 @@ cdef TargetMem *map_vars(DeviceDescr *dev, const MapList *maps, uint64_t stamp, 
     if tgt.refcount == 0:
         if tgt.to_free != NULL and free_device_memory(dev, tgt.to_free):
             failed[0] = -1
-        free(tgt)
+        free_target_mem(tgt)
         return NULL
     return tgt

@@ -7,7 +7,11 @@
 
    A range is any structure that begins with its begin and its end.  Where two begin at one address, the first is empty;
    it may stand in the leaf before.  The key of a child in an inner node is at most the begin of each range in it, and
-   at least that of each range in the children before; the first child has none.  */
+   at least that of each range in the children before; the first child has none.
+
+   Programs go through their objects in order, and a directive asks for a range more than once: to plan it, to make it,
+   to put it in.  So the index remembers the leaf that it used last, which begins belong into that, and the place in it:
+   what is there or beside it is found without a descent.  */
 
 #ifndef GOMPY_RANGE_INDEX_H
 #define GOMPY_RANGE_INDEX_H
@@ -48,6 +52,9 @@ struct gompy_index
   size_t count;     /* of ranges */
   unsigned depth;
   struct gompy_range *last; /* found last, or NULL */
+  struct gompy_leaf *leaf;  /* used last, or NULL; forgotten when leaves come or go */
+  uintptr_t above, upto;    /* it is the leaf for x if above < x <= upto */
+  size_t at;                /* the place in it that was used last */
 };
 
 /* A place among the ranges, for reading them in order.  */
@@ -97,6 +104,78 @@ gompy_index_leaf (const struct gompy_index *index, uintptr_t x)
   return node;
 }
 
+/* The same, remembered with what belongs into it.  */
+static __attribute__ ((noinline)) struct gompy_leaf *
+gompy_index_descend (struct gompy_index *index, uintptr_t x)
+{
+  void *node = index->root;
+  index->above = 0;
+  index->upto = UINTPTR_MAX;
+  for (unsigned i = 0; i < index->depth; i++)
+    {
+      struct gompy_inner *inner = node;
+      size_t at = gompy_index_less (inner->key + 1, inner->count - 1, x);
+      if (at)
+        index->above = inner->key[at];
+      if (at + 1 < inner->count)
+        index->upto = inner->key[at + 1];
+      node = inner->child[at];
+    }
+  return index->leaf = node;
+}
+
+/* Whether a place in a leaf is where a begin belongs: behind all that are less.  */
+static inline int
+gompy_index_fits (const struct gompy_leaf *leaf, size_t at, uintptr_t x)
+{
+  return at <= leaf->count && (at == 0 || leaf->start[at - 1] < x) && (at == leaf->count || leaf->start[at] >= x);
+}
+
+/* The leaf for a begin, and the place in it.  The index is not empty.  */
+static inline struct gompy_leaf *
+gompy_index_place (struct gompy_index *index, uintptr_t x, size_t *at)
+{
+  struct gompy_leaf *leaf = index->leaf;
+  if (leaf && index->above < x && x <= index->upto)
+    {
+      if (gompy_index_fits (leaf, index->at, x))
+        {
+          *at = index->at;
+          return leaf;
+        }
+      if (gompy_index_fits (leaf, index->at + 1, x))
+        {
+          *at = ++index->at;
+          return leaf;
+        }
+    }
+  else
+    leaf = gompy_index_descend (index, x);
+  *at = index->at = gompy_index_less (leaf->start, leaf->count, x);
+  return leaf;
+}
+
+/* Make room at a place in a leaf that is not full, and close it again.  */
+static inline void
+gompy_index_open (struct gompy_leaf *leaf, size_t at)
+{
+  size_t n = leaf->count++ - at;
+  if (n == 0)
+    return;
+  memmove (leaf->start + at + 1, leaf->start + at, n * sizeof *leaf->start);
+  memmove (leaf->range + at + 1, leaf->range + at, n * sizeof *leaf->range);
+}
+
+static inline void
+gompy_index_close (struct gompy_leaf *leaf, size_t at)
+{
+  size_t n = --leaf->count - at;
+  if (n == 0)
+    return;
+  memmove (leaf->start + at, leaf->start + at + 1, n * sizeof *leaf->start);
+  memmove (leaf->range + at, leaf->range + at + 1, n * sizeof *leaf->range);
+}
+
 static inline struct gompy_leaf *
 gompy_index_way (const struct gompy_index *index, uintptr_t x, struct gompy_path *path)
 {
@@ -135,8 +214,7 @@ gompy_index_lookup (struct gompy_index *index, uintptr_t start, uintptr_t end)
     return r;
   if (!index->root)
     return NULL;
-  leaf = gompy_index_leaf (index, x);
-  at = gompy_index_less (leaf->start, leaf->count, x);
+  leaf = gompy_index_place (index, x, &at);
   r = gompy_index_before (leaf, at);
   if (r && gompy_range_equal (start, end, r))
     return index->last = r;
@@ -250,6 +328,7 @@ gompy_index_split (struct gompy_index *index, struct gompy_leaf *leaf, struct go
   size_t keep = *at == INDEX_LEAF && !leaf->next ? INDEX_LEAF : INDEX_LEAF / 2;
   if (!gompy_index_spare (index, path, &right, spare))
     return NULL;
+  index->leaf = NULL;
   right->count = INDEX_LEAF - keep;
   memcpy (right->start, leaf->start + keep, right->count * sizeof *right->start);
   memcpy (right->range, leaf->range + keep, right->count * sizeof *right->range);
@@ -283,19 +362,17 @@ gompy_index_insert (struct gompy_index *index, struct gompy_range *r)
       leaf->next = leaf->prev = NULL;
       index->depth = 0;
     }
-  leaf = gompy_index_way (index, x, &path);
-  at = gompy_index_less (leaf->start, leaf->count, x);
+  leaf = gompy_index_place (index, x, &at);
   /* No two of them overlap: what the new one overlaps is beside it.  */
   if (((other = gompy_index_before (leaf, at)) && gompy_range_equal (r->start, r->end, other))
       || ((other = gompy_index_at (leaf, at)) && gompy_range_equal (r->start, r->end, other)))
     return 1;
-  if (leaf->count == INDEX_LEAF && !(leaf = gompy_index_split (index, leaf, &path, r->start, &at)))
+  if (leaf->count == INDEX_LEAF
+      && !(leaf = gompy_index_split (index, gompy_index_way (index, x, &path), &path, r->start, &at)))
     return -1;
-  memmove (leaf->start + at + 1, leaf->start + at, (leaf->count - at) * sizeof *leaf->start);
-  memmove (leaf->range + at + 1, leaf->range + at, (leaf->count - at) * sizeof *leaf->range);
+  gompy_index_open (leaf, at);
   leaf->start[at] = r->start;
   leaf->range[at] = r;
-  leaf->count++;
   index->count++;
   return 0;
 }
@@ -332,6 +409,7 @@ gompy_index_shrink (struct gompy_index *index, struct gompy_path *path)
 static inline void
 gompy_index_drop (struct gompy_index *index, struct gompy_leaf *leaf, struct gompy_path *path)
 {
+  index->leaf = NULL;
   if (leaf->prev)
     leaf->prev->next = leaf->next;
   if (leaf->next)
@@ -383,6 +461,15 @@ gompy_index_remove (struct gompy_index *index, struct gompy_range *r)
   size_t at;
   if (index->last == r)
     index->last = NULL;
+  if (!index->root)
+    return;
+  leaf = gompy_index_place (index, r->start + 1, &at);
+  if (at && leaf->range[at - 1] == r && leaf->count > (index->depth ? INDEX_LEAF / 4 + 1 : 1))
+    {
+      gompy_index_close (leaf, index->at = at - 1);
+      index->count--;
+      return;
+    }
   for (uintptr_t x = r->start + 1; index->root && x + 1 > r->start; x--) /* an empty one may be in the leaf before */
     {
       leaf = gompy_index_way (index, x, &path);
@@ -391,9 +478,7 @@ gompy_index_remove (struct gompy_index *index, struct gompy_range *r)
         at++;
       if (at == leaf->count || leaf->range[at] != r)
         continue;
-      leaf->count--;
-      memmove (leaf->start + at, leaf->start + at + 1, (leaf->count - at) * sizeof *leaf->start);
-      memmove (leaf->range + at, leaf->range + at + 1, (leaf->count - at) * sizeof *leaf->range);
+      gompy_index_close (leaf, at);
       index->count--;
       if (leaf->count == 0)
         gompy_index_drop (index, leaf, &path);
