@@ -44,6 +44,18 @@ def checked(command: Sequence[str], directory: Path, environment: dict[str, str]
     return done.stdout
 
 
+def llvm_environment(environment: dict[str, str]) -> dict[str, str]:
+    """An environment in which clang's libomptarget finds its plugins: not each distribution has them where ld.so looks.
+
+    Raises BenchError if there is no clang.
+    """
+    folder = Path(checked([CLANG, "-print-file-name=libomptarget.so"], HERE, environment).strip()).parent
+    if not folder.is_absolute():
+        return environment
+    paths = [str(folder.resolve()), *filter(None, [environment.get("LD_LIBRARY_PATH")])]
+    return {**environment, "LD_LIBRARY_PATH": ":".join(paths)}
+
+
 def save(report: dict[str, Any]) -> None:
     """Write a report to benchmarks/out/NAME.json."""
     OUT.mkdir(exist_ok=True)

@@ -22,6 +22,7 @@ from clang import clang
 from common import GCC, GOMPCC, HERE, BenchError, checked, save
 from crowd import crowd, show_crowd
 from llvm import llvm, show_llvm
+from many import MOST, SIZES, many, show_many
 from nvptx import STOCK_OPTIONS as NVPTX
 from nvptx import nvptx, show_nvptx
 
@@ -200,9 +201,10 @@ CONTESTS: tuple[Callable[[Path, dict[str, str]], Contest], ...] = (link, compile
 
 
 def main() -> int:
-    """Run the benchmarks named (link, compile, program, latency, llvm, clang, crowd, nvptx), or all."""
-    names = [c.__name__.rstrip("_") for c in CONTESTS] + ["latency", "llvm", "clang", "crowd", "nvptx"]
+    """Run the benchmarks named (link, compile, program, latency, llvm, clang, crowd, many, nvptx), or all; most."""
+    names = [c.__name__.rstrip("_") for c in CONTESTS] + ["latency", "llvm", "clang", "crowd", "many", "nvptx"]
     wanted = sys.argv[1:] or names
+    names = [*names, "most"]  # only by its name: it takes minutes, and gigabytes
     unknown = set(wanted) - set(names)
     if unknown:
         print(
@@ -236,6 +238,12 @@ def main() -> int:
                 report = crowd(directory, environment)
                 show_crowd(report)
                 save(report)
+            for what, sizes in (("many", SIZES), ("most", (MOST,))):
+                if what in wanted:
+                    (directory / what).mkdir()
+                    report = many(directory / what, environment, sizes)
+                    show_many(report)
+                    save(report)
             if "nvptx" in wanted:
                 missing = nvptx_missing(directory, environment)
                 if missing:
