@@ -140,6 +140,18 @@ def test_attach_to_empty_sections(device: Device, memory: Memory) -> None:
         device.target([other, (*section[:2], K["alloc"]), other, (wild, 0, K["attach"])])
 
 
+def test_attach_to_an_implicit_scalar(device: Device, memory: Memory) -> None:
+    """What a pointer is attached to is no variable of the region's own, however small: GCC 16 attaches at the end."""
+    data, pointer = memory.put(0, b"d" * 12), memory.pointer(256, memory.base)
+
+    def region(words: list[int]) -> None:
+        assert word(device, at(device, pointer)) == at(device, data)
+
+    device.target(
+        [(pointer, 8, K["alloc"]), (data, 12, 0x61), (memory.base + 400, 4, K["to"]), (pointer, 0, K["attach"])], region
+    )
+
+
 def test_structured_attach_ends_with_its_construct(device: Device, memory: Memory) -> None:
     data, pointer = memory.put(0, b"d" * 32), memory.pointer(256, memory.base)
 
