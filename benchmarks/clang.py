@@ -10,10 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from common import CLANG, HERE, BenchError, checked
+from common import BIN, CLANG, HERE, BenchError, checked
 from llvm import MEASUREMENTS, Measurement, Side, compared, rounds
-
-from gompy.driver import paths
 
 WANTED = {"launch": 0.5, "three-new": 0.5, "update-to": 0.5, "update-from": 0.5, "enter": 0.5, "exit": 0.5}
 """The ratios that are wanted; large copies are measured by `llvm` already."""
@@ -43,7 +41,8 @@ def build(directory: Path, environment: dict[str, str]) -> list[Side]:
     words = [CLANG, "-fopenmp-targets=x86_64-pc-linux-gnu", "-O2", "-fopenmp", str(HERE / "device.c")]
     checked([*words, "-o", str(program)], directory, environment)
     root = Path(checked([CLANG, "-print-resource-dir"], directory, environment).strip()).parents[2]
-    return [Library("gompy", program, folder=paths.LLVMLIBDIR), Library("LLVM", program, folder=str(root / "lib"))]
+    ours = checked([str(BIN / "gompy"), "config", "--llvm-libdir"], directory, environment).strip()
+    return [Library("gompy", program, folder=ours), Library("LLVM", program, folder=str(root / "lib"))]
 
 
 def clang(directory: Path, environment: dict[str, str]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ MAY_IMPORT = {
         *("gompy.regions", "gompy.opencl", "gompy.remote", "gompy.replay", "gompy.cudart", "gompy.virtual"),
     },
     "gompy.notebook": {"gompy", "gompy.cli"},
-    "testsuite": {"gompy.dg", "gompy.driver"},
+    "testsuite": {"gompy.abi", "gompy.dg", "gompy.driver", "gompy.objects"},
     "benchmarks": set[str](),
     "examples": {"gompy.driver", "gompy.plugins"},
 }
