@@ -182,7 +182,9 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
         guard_stacks(&launch, 0)
     gompy_catch_signals(not function.launched)
     function.launched = True
-    wanted = <int> config.threads if config.threads else <int> sysconf(_SC_NPROCESSORS_ONLN)
+    wanted = 1
+    if launch.blocks > 1:
+        wanted = <int> config.threads if config.threads else <int> sysconf(_SC_NPROCESSORS_ONLN)
     if <uint64_t> wanted > launch.blocks:
         wanted = <int> launch.blocks
     helpers = call_helpers(&launch, wanted - 1 if wanted <= 64 else 64)

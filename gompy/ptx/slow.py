@@ -112,20 +112,19 @@ local:
   br i1 %eg, label %vector, label %slow
 host:
   %there = phi <32 x i64> [ %a, %memory ], [ %c9, %inshared ]
-  %f1 = sub <32 x i64> %a, %s
-  %f2 = insertelement <32 x i64> poison, i64 %wide, i32 0
-  %f3 = shufflevector <32 x i64> %f2, <32 x i64> poison, <32 x i32> zeroinitializer
-  %f4 = sub <32 x i64> {counting}, %f3
-  %f5 = mul <32 x i64> %f4, splat (i64 {size})
-  %f6 = icmp eq <32 x i64> %f1, %f5
+  %f1 = mul i64 %wide, {size}
+  %f2 = sub i64 %a0, %f1
+  %f3 = insertelement <32 x i64> poison, i64 %f2, i32 0
+  %f4 = shufflevector <32 x i64> %f3, <32 x i64> poison, <32 x i32> zeroinitializer
+  %f5 = sub <32 x i64> %a, {row_of}
+  %f6 = icmp eq <32 x i64> %f5, %f4
   %f7 = bitcast <32 x i1> %f6 to i32
   %f8 = xor i32 %f7, -1
   %f9 = and i32 %f8, %m
   %fa = icmp eq i32 %f9, 0
   br i1 %fa, label %row, label %apart
 row:
-  %r1 = mul i64 %wide, {size}
-  %r2 = sub i64 %place0, %r1
+  %r2 = sub i64 %place0, %f1
   %r3 = inttoptr i64 %r2 to ptr
   %r4 = bitcast i32 %m to <32 x i1>
 {row}
@@ -289,7 +288,7 @@ def branches(size: int, alone: str, one: str, row: str, ahead: str) -> str:
     places |= {name: abi.WARP[name] for name in ("shared", "shared_size", "local", "local_size")}
     return FIRST.format(
         low=size - 1, size=size, alone=alone, one=one, row=row, ahead=ahead, limit=abi.WARP["size"], longest=LONGEST,
-        lanes=LANES.format(low=size - 1), words=IOTA[8], counting=IOTA[1], **places,
+        lanes=LANES.format(low=size - 1), words=IOTA[8], row_of=IOTA[size], **places,
     )  # fmt: skip
 
 
