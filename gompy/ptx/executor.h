@@ -80,8 +80,9 @@ typedef struct ptx_memory
      with NUL. */
   void (*describe) (void *user, uint64_t address, char *text, size_t size);
   /* For checked code, else NULL: a byte for each byte of the window, 0 not allocated, 1 allocated, 3 allocated and
-     written, 5 written, and out of date: the host has newer contents, and a read is told (PTX_CHECK_INIT).  The owner of the memory keeps the first two and marks what the host writes; kernels mark what they write.
-     Within one run of equal bytes is not one block: neighbours need a byte of 0 between them. */
+     written, 5 written and out of date: the host has newer contents, a read is told (PTX_CHECK_INIT).  The owner of
+     the memory keeps the first two and marks what the host writes; kernels mark what they write.  Within one run of
+     equal bytes is not one block: neighbours need a byte of 0 between them. */
   uint8_t *shadow;
   /* One line about a mistake after which the kernel goes on; may be NULL: written to stderr. */
   void (*warn) (void *user, const char *text);

@@ -5,8 +5,8 @@
    (prctl (PR_SET_SYSCALL_USER_DISPATCH)), and what may concern the pages ends the watch before it is made.
 
    Only a program with one thread is watched, as another thread's system calls would not come here.  Threads of gompy's
-   own (their names begin with GOMPY_OWN_THREADS) may be there if they sleep: who uses a device wakes them, and that ends
-   the watch first.  Where anything is not as expected, nothing is watched.  Included once, by check_stale.h.  */
+   own (their names begin with GOMPY_OWN_THREADS) may be there if they sleep: who uses a device wakes them, and that
+   ends the watch first.  Where anything is not as expected, nothing is watched.  Included once, by check_stale.h.  */
 #ifndef GOMPY_CHECK_WATCH_H
 #define GOMPY_CHECK_WATCH_H
 
