@@ -23,6 +23,8 @@ NOT_VARIABLES = {
     "GOMPY_SIZE_UNKNOWN",
     "GOMPY_SLOW_FILE",
     "GOMPY_SLOW_FILE_CHECKED",
+    "GOMPY_SOFT_STACK",
+    "OMP_WAIT_POLICY",  # libgomp's own: the bench sets it, nothing of ours reads it
 }
 """C names that Cython declarations and tables have in quotes."""
 
