@@ -56,7 +56,10 @@ PRODUCTS = (
         "gompy/runtime/libgompy.pyx",
         "lib/libgompy.so.1",
         "shared",
-        ("GOMP_*", "GOACC_*", "omp_*", "acc_*", "gompy_*", "ompt_start_tool", "_gfortran_st_write*", "PyInit_*"),
+        (
+            *("GOMP_*", "GOACC_*", "omp_*", "acc_*", "gompy_*", "ompt_start_tool", "_gfortran_st_write*"),
+            *("nvtx*", "roctx*", "PyInit_*"),
+        ),
         ("-l:libgomp.so.1", "-ldl", "-lpthread"),
         llvm=True,
     ),

@@ -90,6 +90,7 @@ def _report(trace: Trace, totals: Totals) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "microseconds": trace.length,
+        "ranges": [{"name": name, "times": row.count, "microseconds": row.time} for name, row in totals.ranges.items()],
         "regions": [
             {"name": name, "where": row.where, "runs": row.count, "microseconds": row.time, "on": dict(row.on)}
             for name, row in totals.regions.items()
@@ -117,6 +118,13 @@ def _tables(trace: Trace, totals: Totals) -> list[list[str]]:
 def _parts(totals: Totals) -> list[list[list[str]]]:
     """The tables' cells, each with its head first."""
     parts: list[list[list[str]]] = []
+    if totals.ranges:
+        parts.append(
+            [
+                ["range", "times", "ms"],
+                *([name, str(row.count), f"{row.time / 1000:.3f}"] for name, row in totals.ranges.items()),
+            ]
+        )
     if totals.regions:
         parts.append(
             [

@@ -85,7 +85,7 @@ def _take(trace: Trace, events: list[Any]) -> None:
             if open_spans[track]:
                 span = open_spans[track].pop()
                 span.end, span.over = at, True
-        elif what == "i":
+        elif what == "i" and event["cat"] == "map":
             trace.maps.append((event["name"], event["args"]))
         elif what in ("B", "X"):
             end = at + float(event.get("dur", 0))
@@ -143,6 +143,7 @@ class Row:
 class Totals:
     """What a trace adds up to."""
 
+    ranges: dict[str, Row] = field(default_factory=lambda: defaultdict(Row))
     regions: dict[str, Row] = field(default_factory=lambda: defaultdict(Row))
     directives: dict[tuple[str, str], Row] = field(default_factory=lambda: defaultdict(Row))
     variables: dict[str, Row] = field(default_factory=lambda: defaultdict(Row))
@@ -152,6 +153,9 @@ class Totals:
 def add_up(trace: Trace, places: Places) -> Totals:
     """The totals of a trace."""
     totals = Totals()
+    for span in trace.of("range"):
+        totals.ranges[span.name].count += 1
+        totals.ranges[span.name].time += span.time
     for span in trace.of("construct"):
         _add_construct(totals, span, places)
     for span in trace.of("launch", "fallback"):

@@ -133,6 +133,41 @@ def test_summary(built: Tools) -> None:
     assert report["regions"][0]["runs"] == 1
 
 
+RANGES = r"""
+extern int nvtxRangePushA (const char *);
+extern int nvtxRangePop (void);
+extern int roctxRangePushA (const char *);
+extern int roctxRangePop (void);
+extern void nvtxMarkA (const char *);
+int main (void)
+{
+  int x = 0, bad = nvtxRangePop () != -1;
+  bad |= nvtxRangePushA ("step \"1\"") != 0;
+  bad |= roctxRangePushA ("inner") != 1;
+#pragma omp target map(tofrom: x)
+  x++;
+  nvtxMarkA ("half");
+  bad |= roctxRangePop () != 1;
+  bad |= nvtxRangePop () != 0;
+  return bad;
+}
+"""
+
+
+def test_ranges_of_the_program(built: Tools) -> None:
+    """They enclose the directives on the thread's track; without a trace the functions say that nobody listens."""
+    built.write("ranges.c", RANGES)
+    built.ok("gompcc", "-g", "-fopenmp", "ranges.c", "-o", "ranges")
+    events = traced(built, "./ranges")
+    assert named(events, "B")[:3] == ['step "1"', "inner", "target main._omp_fn.0"]
+    assert [event["name"] for event in events if event["ph"] == "i" and event["cat"] == "range"] == ["half"]
+    assert sum(event["ph"] == "E" for event in events) == len(named(events, "B")) == 4
+    text = re.sub(r"\d+\.\d+", "#", built.ok("gompy", "trace", "summary", "t.json"))
+    words = [line.split() for line in text.splitlines()]
+    assert words[2:5] == [["range", "times", "ms"], ["step", '"1"', "1", "#"], ["inner", "1", "#"]]
+    assert built.run("./ranges").returncode == 1
+
+
 def test_queues_have_tracks(built: Tools) -> None:
     events = traced(built, "./queue")
     tracks = {e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}

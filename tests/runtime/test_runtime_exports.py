@@ -69,6 +69,8 @@ FOR_TOOLS = "gompy_subscribe gompy_unsubscribe ompt_start_tool gompy_status"
 """Events of the runtime (gompy/native/hooks.h); what gompy top reads; the name by which ld exports a program's tool."""
 FOR_STREAMS = "gompy_interop_call gompy_interop_copy"
 """What a program puts into a stream of the emulated MIC."""
+FOR_RANGES = "nvtxRangePushA nvtxRangePop nvtxMarkA roctxRangePushA roctxRangePop roctxMarkA"
+"""NVTX's and ROC-TX's functions: ranges of the program's in its trace."""
 FOR_IMAGES = "gompy_offload_register"
 """What host objects of gompy's mkoffload call if it is there."""
 
@@ -89,7 +91,7 @@ def defined(library: Path | str) -> set[str]:
 def test_the_list_of_entry_points() -> None:
     """Exactly these: a name too many would take something away from the stock libgomp."""
     ours = f"{CONSTRUCTS} {TASKS} {API} {NEWER} {FORTRAN} {SERVICES} {OPENACC} {OUTPUT}"
-    ours += f" {FOR_PLUGINS} {FOR_IMAGES} {FOR_DEBUGGERS} {FOR_TOOLS} {FOR_STREAMS}"
+    ours += f" {FOR_PLUGINS} {FOR_IMAGES} {FOR_DEBUGGERS} {FOR_TOOLS} {FOR_STREAMS} {FOR_RANGES}"
     expected = {*ours.split(), "PyInit_libgompy", *(llvm.DOOR + name for name in llvm.EXPORTS + llvm.NEWER_EXPORTS)}
     assert defined(LIBGOMPY) == expected
 
