@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "gompy/native/cuda.h"
+#include "gompy/native/descriptors.h"
 
 typedef uint64_t cuda_word;
 
@@ -31,9 +32,13 @@ static FILE *cuda_tracing;
 __attribute__ ((constructor)) static void open_cuda_trace (void)
 {
   const char *text = secure_getenv ("GOMPY_CUDA_TRACE");
+  int fd;
   if (text == NULL || *text == 0 || strcmp (text, "0") == 0)
     return;
-  cuda_tracing = strcmp (text, "1") == 0 ? stderr : fopen (text, "ae");
+  if (strcmp (text, "1") == 0)
+    cuda_tracing = stderr;
+  else if ((fd = gompy_open_to_append (text)) >= 0)
+    cuda_tracing = fdopen (fd, "a");
   if (cuda_tracing == NULL)
     fprintf (stderr, "libcuda (gompy): error: GOMPY_CUDA_TRACE='%s': %m: calls are not traced\n", text);
 }

@@ -25,6 +25,8 @@ SUFFIXES = frozenset(("lto_priv", "gompy_priv", "constprop", "part", "isra", "co
 
 ``nohost``: GCC 13's empty function in the place of one that only the host runs, where no region of the image calls it.
 """
+CONSTANTS = ("A", "C")
+"""Beginnings of the names of constants that are the compiler's own: of Fortran's front end, of gimplify.cc."""
 INITIALISERS = ("_Z41__static_initialization_and_destruction_0", "__tcf_")
 """Beginnings of the names of functions that a unit's constructor of variables is made of, destructors among them."""
 RENAMED = ("call", "malloc", "free", "realloc")
@@ -34,12 +36,15 @@ RENAMED = ("call", "malloc", "free", "realloc")
 def base_name(name: str) -> str:
     """A symbol's name without the suffixes that LTO gives to symbols that it makes local or global.
 
-    The rule for images made by gcc's own compiler, which reads the streams that the host's code is made of.
+    The rule for images made by gcc's own compiler, which reads the streams that the host's code is made of.  Constants
+    that gcc has named itself, ``A.515.160``, are numbered anew there, too (GCC 16).
     """
     while True:
         stem, _, last = name.rpartition(".")
         if last.isdigit():
             stem, _, last = stem.rpartition(".")
+            if last.isdigit() and stem in CONSTANTS:
+                return stem
         if not stem or last not in SUFFIXES:
             return name
         name = stem

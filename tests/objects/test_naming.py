@@ -62,6 +62,8 @@ def test_base_names() -> None:
     assert base_name("f._omp_fn.0.lto_priv.3") == "f._omp_fn.0"
     assert base_name("f._omp_fn.0.nohost.0.lto_priv.3") == "f._omp_fn.0"  # what only the host runs
     assert base_name("v.lto_priv.0.gompy_priv.12") == "v"
+    # GCC 16's libgomp.fortran/struct-elem-map-1.f90: constants of the front end's own
+    assert base_name("A.515.160") == base_name("A.129.48.lto_priv.0") and base_name("A.515") == "A.515"
     assert base_name("s.1234") == "s.1234" and base_name(".x") == ".x" and base_name("lto_priv.0") == "lto_priv.0"
 
 

@@ -360,7 +360,7 @@ gompy_is_alone (void)
     return 0;
   if (s.st_nlink == 3)
     return 1;
-  if ((tasks = opendir ("/proc/self/task")) == NULL)
+  if ((tasks = gompy_opendir ("/proc/self/task")) == NULL)
     return 0;
   while (alone && (entry = readdir (tasks)) != NULL)
     alone = entry->d_name[0] == '.' || atol (entry->d_name) == gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0)
