@@ -119,11 +119,13 @@ cdef void open_cache(cache *c) noexcept nogil:
     cdef int most = 64
     cdef const char *home = secure_getenv("XDG_CACHE_HOME")
     cdef const char *other = secure_getenv("GOMPY_PTX_CPU")
+    cdef const char *plain = secure_getenv("GOMPY_PTX_PLAIN")
     cdef int length
     gompy_cpu(cpu, sizeof(cpu))
     if other != NULL and other[0] and strchr(other, b"/") == NULL:
         snprintf(cpu, sizeof(cpu), "%s", other)
-    snprintf(c.leaf, sizeof(c.leaf), "%.16s-%s", GOMPY_PTX_IDENTITY, cpu)
+    snprintf(c.leaf, sizeof(c.leaf), "%.16s-%s%s", GOMPY_PTX_IDENTITY, cpu,
+             <const char *> (b"-plain" if plain != NULL and plain[0] else b""))
     c.folder = -1
     open_shipped(c)
     if home != NULL and home[0] == b"/":
