@@ -17,6 +17,21 @@ import pytest
 from driver_tools import Tools, make_wrappers
 
 NVPTX = "nvptx-none"
+REGISTERED = r"""
+#include <stdint.h>
+#include <stdio.h>
+struct code { const char *text; size_t size; };
+struct launch { const char *name; unsigned short dims[4]; };
+extern void GOMP_offload_register_ver (unsigned, const void *, int, const void *);
+extern void GOMP_offload_unregister_ver (unsigned, const void *, int, const void *);
+extern void GOMP_target_ext (int, void (*) (void *), size_t, void **, size_t *, unsigned short *, unsigned, void **,
+                             void **);
+static const char ptx[] = PTX;
+static struct code codes[1] = {{ptx, sizeof ptx}};
+struct registered { uintptr_t mask; struct code *codes; unsigned n_codes; const char **vars; unsigned n_vars;
+                    struct launch *launches; unsigned n_launches, n_indirect; };
+"""
+"""How a C program registers the image PTX by itself, behind the mask of `omp requires` that GCC 13 added."""
 PTXAS = r"""#!/bin/sh
 # A ptxas as CUDA 13's: it has forgotten the old architectures.
 for word; do case $word in *sm_30*|*sm_35*)

@@ -13,7 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from gompy.objects import tables
 from gompy.objects.view import ElfView
@@ -35,12 +35,18 @@ ROOM = 1 << 30
 
 
 class Loaded(NamedTuple):
-    """An image of the program: its content, its functions by name, whether it has variables."""
+    """An image of the program: its content, its functions' words in the program, how many variables it has."""
 
     data: bytes
     words: list[int]
-    names: list[str]
     variables: int
+
+
+class Policy(Protocol):
+    """What GOMPY_SWAP_POLICY names."""
+
+    def after(self, region: str, backend: str, seconds: float) -> str | None:
+        """The backend to go on with after a region; None: the same."""
 
 
 class Saved(NamedTuple):
@@ -84,13 +90,13 @@ class Swap(Device):
         return int(number) << {"": 0, "K": 10, "M": 20, "G": 30}[unit]
 
     @staticmethod
-    def _policy() -> object:
+    def _policy() -> Policy | None:
         text = os.environ.get(POLICY, "")
         if not text:
             return None
         module, _, name = text.partition(":")
         try:
-            made: object = getattr(importlib.import_module(module), name)()
+            made: Policy = getattr(importlib.import_module(module), name)()
         except (ImportError, AttributeError, ValueError, TypeError) as error:
             raise SwapError(f"{POLICY}={text}: {error}") from None
         if not callable(getattr(made, "after", None)):
@@ -136,8 +142,8 @@ class Swap(Device):
         found = tables.read_tables(ElfView(image.data, "image"))
         first = len(self.names) + 1
         words = list(range(first, first + len(found.funcs)))
-        loaded = Loaded(image.data, words, [entry.name or "" for entry in found.funcs], len(found.vars))
-        self.names.update(zip(loaded.words, loaded.names, strict=True))
+        loaded = Loaded(image.data, words, len(found.vars))
+        self.names.update(zip(words, (entry.name or "" for entry in found.funcs), strict=True))
         with self._using() as backend:
             self.images[image.address] = loaded
             pairs = self._load(backend, loaded)
@@ -180,7 +186,7 @@ class Swap(Device):
             where = backend.name
             self.runs[self.names[function], where] += 1
         if self.policy is not None:
-            wanted = self.policy.after(self.names[function], where, time.perf_counter() - begin)  # type: ignore[attr-defined]
+            wanted = self.policy.after(self.names[function], where, time.perf_counter() - begin)
             if wanted and wanted != self.backend.name:
                 self._try(str(wanted))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from cuda_tools import has_driver, has_executor
 from driver_tools import needs
+from nvptx_tools import REGISTERED
 from runtime_tools import Run, compile_program, run
 
 from mkoffload.nvptx_ptx import PtxImage
@@ -58,21 +59,11 @@ done: ret;
 """
 SOFT = "ld.param.u64 %r2, [top]; st.u32 [%r2-8], %w0; ld.u32 %w1, [%r2-131072]; ld.u32 %w0, [%r2-8];"
 """It has the 128 KiB below the address that it is given."""
-PROGRAM = r"""
-#include <stdint.h>
-#include <stdio.h>
-struct code { const char *text; size_t size; };
-struct launch { const char *name; unsigned short dims[4]; };
-extern void GOMP_offload_register_ver (unsigned, const void *, int, const void *);
-extern void GOMP_offload_unregister_ver (unsigned, const void *, int, const void *);
-extern void GOMP_target_ext (int, void (*) (void *), size_t, void **, size_t *, unsigned short *, unsigned, void **,
-                             void **);
-static const char ptx[] = PTX;
-static struct code codes[1] = {{ptx, sizeof ptx}};
+PROGRAM = (
+    REGISTERED
+    + r"""
 static struct launch launches[1] = {{"region"}};
-static struct { uintptr_t mask; struct code *codes; unsigned n_codes; const char **vars; unsigned n_vars;
-                struct launch *launches; unsigned n_launches, n_indirect; }
-  masked = {0x200, codes, 1, 0, 0, launches, 1, 0};
+static struct registered masked = {0x200, codes, 1, 0, 0, launches, 1, 0};
 static void region (void **w) { puts ("no device"); }
 static void *funcs[1] = {region}, *table[6] = {funcs, funcs + 1, 0, 0, 0, 0};
 static int target (void)
@@ -98,6 +89,7 @@ int main (void)
   puts ("end");
 }
 """
+)
 
 
 def go(folder: Path, suffix: str, first: str = "") -> Run:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from cuda_tools import has_driver, has_executor
 from driver_tools import needs
+from nvptx_tools import REGISTERED
 from runtime_tools import compile_program, run
 
 pytestmark = [needs("gcc"), has_driver, has_executor]
@@ -26,21 +27,11 @@ PTX = r"""
   ld.param.u64 %r, [vars]; ld.u64 %r, [%r]; mov.u32 %w, %nctaid.x; st.u32 [%r], %w; ret;
 }
 """
-PROGRAM = r"""
-#include <stdint.h>
-#include <stdio.h>
-struct code { const char *text; size_t size; };
-struct launch { const char *name; unsigned short dims[4]; };
-extern void GOMP_offload_register_ver (unsigned, const void *, int, const void *);
-extern void GOMP_offload_unregister_ver (unsigned, const void *, int, const void *);
-extern void GOMP_target_ext (int, void (*) (void *), size_t, void **, size_t *, unsigned short *, unsigned, void **,
-                             void **);
-static const char ptx[] = PTX;
-static struct code codes[1] = {{ptx, sizeof ptx}};
+PROGRAM = (
+    REGISTERED
+    + r"""
 static struct launch launches[1] = {{"region"}};
-static struct { uintptr_t mask; struct code *codes; unsigned n_codes; const char **vars; unsigned n_vars;
-                struct launch *launches; unsigned n_launches, n_indirect; }
-  masked = {0x200, codes, 1, 0, 0, launches, 1, INDIRECT};
+static struct registered masked = {0x200, codes, 1, 0, 0, launches, 1, INDIRECT};
 static void region (void *w) { puts ("no device"); }
 static void called (void) { }
 static void *funcs[1] = {region}, *indirect[1] = {called};
@@ -59,6 +50,7 @@ int main (void)
   GOMP_offload_unregister_ver (0x30001, table, 5, &masked);
 }
 """
+)
 
 
 @pytest.mark.parametrize(("indirect", "blocks"), [("1", "1 5 "), ("0", "5 5 ")])

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from cuda_tools import has_driver, has_executor
 from driver_tools import Tools, make_wrappers, needs
+from nvptx_tools import REGISTERED
 from runtime_tools import Run, compile_program, run
 
 from mkoffload import nvptx
@@ -53,24 +54,14 @@ wait: ld.volatile.u64 %r8, [%r3]; membar.sys; setp.ne.u64 %p, %r8, 0; @%p bra wa
 done: ret;
 }
 """
-PROGRAM = r"""
+PROGRAM = (
+    REGISTERED
+    + r"""
 #include <omp.h>
 #include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-struct code { const char *text; size_t size; };
-struct launch { const char *name; unsigned short dims[4]; };
-extern void GOMP_offload_register_ver (unsigned, const void *, int, const void *);
-extern void GOMP_offload_unregister_ver (unsigned, const void *, int, const void *);
-extern void GOMP_target_ext (int, void (*) (void *), size_t, void **, size_t *, unsigned short *, unsigned, void **,
-                             void **);
-static const char ptx[] = PTX;
-static struct code codes[1] = {{ptx, sizeof ptx}};
 static struct launch launches[3] = {{"twin"}, {"region"}, {"inner"}};
-static struct { uintptr_t mask; struct code *codes; unsigned n_codes; const char **vars; unsigned n_vars;
-                struct launch *launches; unsigned n_launches, n_indirect; }
-  masked = {0x280, codes, 1, 0, 0, launches, 3, 0};
+static struct registered masked = {0x280, codes, 1, 0, 0, launches, 3, 0};
 static void inner (void **w) { puts ("no device"); }
 static void region (void **w) { puts ("no device"); }
 static void target (void (*f) (void **), int *x) {
@@ -103,6 +94,7 @@ int main (void)
   GOMP_offload_unregister_ver (0x30001, table, 5, &masked);
 }
 """
+)
 
 
 def go(folder: Path, called: str, **environment: str) -> Run:

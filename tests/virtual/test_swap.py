@@ -99,6 +99,12 @@ def tools(bin_folder: Path, tmp_path: Path) -> Tools:
     return tools
 
 
+def often(tools: Tools, *names: str) -> dict[str, str]:
+    """Have the device changed among these, often."""
+    (tools.work / "often.py").write_text(f"NAMES = {names}\n{POLICY}")
+    return {"GOMPY_SWAP_POLICY": "often:Often"}
+
+
 def build(tools: Tools, name: str, text: str) -> None:
     """Compile a program."""
     tools.write(f"{name}.c", text)
@@ -114,11 +120,10 @@ def relax(tools: Tools) -> str:
 @has_all
 @has_plugin
 @pytest.mark.parametrize("start", ["intelmic", "memory"])
-def test_random_changes_give_equal_bits(tools: Tools, tmp_path: Path, start: str) -> None:
+def test_random_changes_give_equal_bits(tools: Tools, start: str) -> None:
     """Pointers in mapped data stay right: every backend has its memory at the same addresses."""
     wanted = relax(tools)
-    (tmp_path / "often.py").write_text(f'NAMES = ("intelmic", "memory")\n{POLICY}')
-    done = tools.run("./relax", "50", env={"GOMPY_SWAP_POLICY": "often:Often", "GOMPY_SWAP_START": start})
+    done = tools.run("./relax", "50", env=often(tools, "intelmic", "memory") | {"GOMPY_SWAP_START": start})
     assert (done.returncode, done.stdout) == (0, wanted), done.stderr
     assert int(done.stderr.partition("gompy: swap: changed ")[2].split()[0]) > STEPS // 4
     assert all(f"main._omp_fn.{n}: {name}, " in done.stderr for n in (0, 2) for name in ("intelmic", "memory"))
@@ -140,16 +145,13 @@ def test_changes_to_another_machine(tools: Tools, tmp_path: Path) -> None:
             remote = {
                 "GOMPY_REMOTE": f"127.0.0.1:{(tmp_path / 'port').read_text().strip()}",
                 "GOMPY_REMOTE_TOKEN_FILE": "token",
-                "GOMPY_SWAP_POLICY": "often:Often",
             }
-            (tmp_path / "often.py").write_text(f'NAMES = ("intelmic", "remote:0", "memory")\n{POLICY}')
-            done = tools.run("./relax", "50", env=remote)
+            done = tools.run("./relax", "50", env=remote | often(tools, "intelmic", "remote:0", "memory"))
             assert (done.returncode, done.stdout) == (0, wanted), done.stderr
             assert "main._omp_fn.0: remote:0, " in done.stderr
         finally:
             server.kill()
-    (tmp_path / "often.py").write_text(f'NAMES = ("intelmic", "remote:0")\n{POLICY}')
-    done = tools.run("./relax", "50", env=remote)
+    done = tools.run("./relax", "50", env=remote | often(tools, "intelmic", "remote:0"))
     assert (done.returncode, done.stdout) == (0, wanted), done.stderr
     assert "gompy: swap: changed 0 times\n" in done.stderr
     assert "gompy: swap: remote:0: there is no such device; the plugin has 0\n" in done.stderr
@@ -192,22 +194,20 @@ def test_a_watched_file_and_the_command(tools: Tools, tmp_path: Path) -> None:
 
 @has_all
 @has_plugin
-def test_variables_of_an_image(tools: Tools, tmp_path: Path) -> None:
+def test_variables_of_an_image(tools: Tools) -> None:
     """Their addresses differ between backends: values move, pointers to them are changed, constants are left alone."""
     build(tools, "variable", VARIABLE)
-    (tmp_path / "often.py").write_text(f'NAMES = ("intelmic", "memory")\n{POLICY}')
-    done = tools.run("./variable", env={"GOMPY_SWAP_POLICY": "often:Often"})
+    done = tools.run("./variable", env=often(tools, "intelmic", "memory"))
     assert (done.returncode, done.stdout) == (0, "5 30 1 744\n"), done.stderr
     assert int(done.stderr.partition("gompy: swap: changed ")[2].split()[0]) > 5
 
 
 @has_all
 @has_plugin
-def test_threads(tools: Tools, tmp_path: Path) -> None:
+def test_threads(tools: Tools) -> None:
     """A change waits for the regions that run, and they for it."""
     build(tools, "threads", THREADS)
-    (tmp_path / "often.py").write_text(f'NAMES = ("intelmic", "memory")\n{POLICY}')
-    done = tools.run("./threads", env={"GOMPY_SWAP_POLICY": "often:Often"})
+    done = tools.run("./threads", env=often(tools, "intelmic", "memory"))
     assert (done.returncode, done.stdout) == (0, "0 wrong\n"), done.stderr
 
 
