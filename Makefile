@@ -107,7 +107,8 @@ check-matrix:  ## make run and the samples in fresh trees of other Debian releas
 	@$(PYTHON) testsuite/matrix/run.py $(if $(MIRROR),--mirror $(MIRROR)) $(MATRIX)
 
 # WAYS=wheel,read-only: some of them.
-check-installs: all  ## every way to install: two equal wheels, auditwheel, pip, pipx, uv, Pythons, trees; pip may fetch
+check-installs: all  ## every way to install: two equal wheels, pip, pipx, uv, Pythons, trees, recipes; pip may fetch
+	@sh .ci/packages installs
 	@$(BIN)/python testsuite/installs/run.py $(if $(WAYS),--ways $(WAYS))
 
 # NEWCOMER="--system trixie": one of the systems.

