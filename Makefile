@@ -8,7 +8,7 @@ NATIVE  := gompy/_native/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.h' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-installs check-newcomer deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
+.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-installs check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
 
 all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
 
@@ -115,6 +115,11 @@ check-installs: all  ## every way to install: two equal wheels, pip, pipx, uv, P
 check-newcomer:  ## docs/start.md typed line by line in fresh trees of Debian 12 and 13, with times, as root
 	@sh .ci/packages matrix
 	@$(PYTHON) testsuite/installs/newcomer.py $(NEWCOMER)
+
+# PROJECTS="--system trixie": one of the systems.
+check-projects:  ## the tests of build systems in fresh trees of Debian 12 and 13 that have them all, as root
+	@sh .ci/packages matrix
+	@$(PYTHON) testsuite/installs/projects.py $(PROJECTS)
 
 deb: all  ## a Debian package for this release, in build/deb; pip may fetch what it brings along
 	@sh .ci/packages deb
