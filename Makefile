@@ -95,7 +95,7 @@ ifndef LLVMFLAGS
 	@$(BIN)/python testsuite/run_llvm_tests.py --tools
 endif
 
-check-corpus: all  ## gompy run --check on 107 small programs, on both devices: the table of docs/diagnosis.md holds
+check-corpus: all  ## gompy run --check on 123 small programs, on both devices: the table of docs/diagnosis.md holds
 	@$(BIN)/python testsuite/check/run.py --hold docs/diagnosis.md
 
 check-faults: all  ## fail every call to the system that gompy makes, one at a time

@@ -403,6 +403,16 @@ def build_llvm_doors() -> None:
         part.replace(output)
 
 
+def build_hooks() -> None:
+    """access.o: what -foffload-check puts into programs and images."""
+    source, output = ROOT / "gompy" / "access" / "hooks.c", NATIVE / "bdir" / "access.o"
+    if newer([source, SHARED / "access.h", Path(__file__), stamp("flags", f"{CC} {debugging()}\n")], output):
+        part = output.with_name(output.name + ".new")
+        words = ("-O2", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-fno-lto", *WARNINGS)
+        run(CC, *words, f"-I{ROOT}", f"-ffile-prefix-map={ROOT}=.", "-c", source, "-o", part)
+        part.replace(output)
+
+
 def copy_cuda_headers() -> None:
     """What CUDA programs include: the headers of gompy/cudart, and those that are made of the table."""
     from gompy.native import generate_cudart
@@ -465,6 +475,7 @@ def build_native() -> None:
     from crtoffload import write_all
 
     write_all(NATIVE / "bdir")
+    build_hooks()
     for package in ("gompy", "crtoffload", "lto_wrapper", "mkoffload"):  # every compile and link starts a Python
         compileall.compile_dir(str(ROOT / package), quiet=2)
     if not debugging():

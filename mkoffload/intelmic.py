@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from gompy import BDIR
+from gompy import BDIR, access
 from gompy.abi.gcc import HOST_LIBRARY
 from gompy.abi.gomp_newer import GOMP_REQUIRES_REVERSE_OFFLOAD
 from gompy.objects.elf import SHT_INIT_ARRAY, Elf, ElfError, open_object
@@ -58,6 +58,7 @@ class Options:
 
     def __init__(self, options: Iterable[Option]) -> None:
         self.accel_only = False
+        self.tells = False  # -foffload-check: of each access
         self.compile: list[str] = []
         self.link: list[str] = []
         for option in options:
@@ -79,6 +80,8 @@ class Options:
                 self.link.append(word)
             elif word.startswith("-Wl,"):
                 self.link += word[4:].split(",")
+            elif word == access.OPTION:
+                self.tells = True
             elif word == ACCEL_ONLY:
                 self.accel_only = True
             elif word.startswith("-fsanitize=") and UNSANITARY & set(word[len("-fsanitize=") :].split(",")):
@@ -99,11 +102,13 @@ class Image:
     ) -> None:
         self.request = request
         self.link_words = options.link
+        self.tells = options.tells
         gcc = host_compiler()
         self.log = log
         self.job = job = Job(request.kept, temps, log)
         self.compiler: Compiler = compiler or choose(gcc, job.env)
-        self.given = Compilation(job, gcc, list(options.compile), request.dumpbase, options.accel_only)
+        words = [*options.compile, access.SANITIZER] if options.tells else list(options.compile)
+        self.given = Compilation(job, gcc, words, request.dumpbase, options.accel_only)
         self.inputs: list[Input] = []
         self.classes: Candidates | None = None  # in C++ alone
         self.initialisers: set[str] = set()  # functions of the host's that run when the image is loaded
@@ -229,6 +234,11 @@ class Image:
         places = compiled.find(".debug_info") is not None
         command += ["--print-gc-sections"] if places else []
         undefined = [*undefined_symbols(compiled.symbols()), *(self.classes.foreign if self.classes else ())]
+        if self.tells:
+            command += [os.path.join(BDIR, access.HOOKS), *access.wrap_words()]
+            undefined.append("GOMP_parallel")  # the hooks may call for libgomp
+            if access.is_ordered_unseen(undefined):
+                command += ["--defsym", "gompy_access_unordered=1"]
         few = wanted_libraries(undefined)
         status, text = 1, ""
         libraries: list[str] | tuple[str, ...] = few

@@ -42,6 +42,10 @@ READ_MIC: Final = re.compile(
     r"region (\S+?)(?:, in \S+)?(?: \((?:.*: )?([^():]*):(\d+)\))?: "
     r"address (0x[0-9a-f]+) is read, which (nothing|the host)"
 )
+RACE_MIC: Final = re.compile(
+    r"region (\S+?)(?:, in \S+)?(?: \((?:.*: )?([^():]*):(\d+)\))?: address (0x[0-9a-f]+) is (read|written), "
+    r"which another thread has (read|written)(?: \((?:.*: )?([^():]*):(\d+)\))?, and nothing"
+)
 BEYOND: Final = re.compile(
     r"(?:is )?(\d+) bytes (past the end of|before) the (\d+) bytes that are mapped from the host's (0x[0-9a-f]+)"
 )
@@ -261,6 +265,10 @@ class Analysis:
         elif match := READ_MIC.search(text):
             region, file, line, address, who = match.groups()
             self._read_doubtful(region, Place(file or "", int(line or 0)), int(address, 16), 1, who == "the host")
+        elif match := RACE_MIC.search(text):
+            region, file, line, address, now, before, other, at = match.groups()
+            places = Place(file or "", int(line or 0)), Place(other or "", int(at or 0))
+            self._race(region, int(address, 16), (now, before), places)
         elif match := READ_GPU.search(text):
             address, size, what, region, file, line = match.groups()
             place, changed = gpu_place(file, line), what.startswith("the host")
@@ -416,6 +424,35 @@ class Analysis:
             finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
         finding.notes.append(Note(directive, f"region {region} begins here"))
         self.add(finding)
+
+    def _race(self, region: str, address: int, done: tuple[str, str], places: tuple[Place, Place]) -> None:
+        """Two threads of a region have used the same memory; ``done``, ``places``: of the later one, then the other."""
+        device, launch = self._launch_of()
+        mapping = self._on_device(device, address)
+        name = mapping.name if mapping is not None else ""
+        part = f" (byte {address - mapping.address} of {mapping.size})" if mapping is not None else ""
+        # Which is seen first is chance: a write is told of, then the other one.
+        (verb, place), (other, there) = sorted(
+            zip(done, places, strict=True), key=lambda a: (a[0] == "read", str(a[1]))
+        )
+        finding = Finding(
+            "race",
+            place,
+            f"{name or 'memory'}{part} is {verb} in region {region} on device {device}, and {other} by another thread "
+            "of it, and nothing says which is first",
+            device,
+            region,
+            name,
+            mapping.start if mapping is not None else 0,
+            mapping.size if mapping is not None else 0,
+            mend=f"#pragma omp atomic, reduction(…: {name or '…'}), a barrier between, or memory of their own for the "
+            "threads",
+        )
+        finding.notes.append(Note(there, f"it is {other} here by the other thread"))
+        finding.notes.append(
+            Note(self.place(launch) if launch is not None else Place(), f"region {region} begins here")
+        )
+        self.found.setdefault(finding.key(), finding)  # how often is not known
 
     def _failure(self, text: str) -> None:
         event = self.failed

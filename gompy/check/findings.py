@@ -17,6 +17,7 @@ KINDS: Final = {
     "unset": "a region reads memory of the device that nothing has written",
     "stale-device": "a region reads what the host has changed since it was copied there",
     "stale-host": "the host reads what a region has changed, and what was not copied back",
+    "race": "two accesses to the same memory, one of them a write, that nothing puts in an order",
     "still-mapped": "something is mapped when the program ends",
     "not-present": "exit data or update of what is not mapped",
     "extension": "a construct maps more of an object than is mapped already",

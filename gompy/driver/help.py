@@ -33,6 +33,7 @@ GCC = Texts(
         ("-foffload=nvptx-none", "for GPUs, real or emulated; needs gcc-12-offload-nvptx"),
         ("-foffload=A,B", "for several kinds of devices"),
         ("-foffload=disable", "plain {stock}: regions run on the host"),
+        ("-foffload-check", "calls at each access, for 'gompy run --check': races, exact bytes"),
         ("-foffload-options=[TARGET=]OPTION", "an option for the device compilers, or for one of them"),
         ("-show, --showme", "print the command that would be run, and run nothing"),
         ("--showme:PART", "PART: command, compile, link, incdirs, libdirs or help"),

@@ -24,6 +24,8 @@ SPECS: str = os.path.join(PACKAGE, "driver", "offload.specs")
 OPENACC_SPECS: str = os.path.join(PACKAGE, "driver", "openacc.specs")
 """Spec file that has ``-fno-builtin-acc_on_device`` go to the compilers that know it, and not to Fortran's."""
 
+CHECK_SPECS: str = os.path.join(PACKAGE, "driver", "check.specs")
+"""Spec file by which the compilers proper, and not the link, know of -fsanitize=thread (gompy/access)."""
 RELOCATABLE: str = os.path.join(PACKAGE, "driver", "relocatable")
 """Holds an empty libgomp.a.  ``gcc -r -fopenmp`` joins the static libgomp into its output, GOMP_target_ext included;
 found first, the empty archive prevents that."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from gompy import access
 from gompy.abi.gcc import major_of, release
 from gompy.driver import compiler, offload, options, paths
 from gompy.driver.errors import DriverError, quote
@@ -70,7 +71,10 @@ def make(language: compiler.Language, arguments: list[str]) -> Plan:
         if line.offloads and not line.query and not line.preprocess_only:
             _name_targets(plan, language, line)
         return plan
+    checks = any(word.text == access.OPTION for word in line.words)
     if not line.offloads:
+        if checks:
+            raise DriverError(f"{quote(access.OPTION)} without {quote('-fopenmp')} or {quote('-fopenacc')}")
         return _without_model(language, line)
     words = [word.text for word in line.words]
     configured: list[str] = []
@@ -108,10 +112,12 @@ def _name_targets(plan: Plan, language: compiler.Language, line: options.Command
 def _without_ours(line: options.CommandLine) -> list[str]:
     """The line less the targets that gcc does not know; everything else as typed, mistakes included."""
     words = [word.text for word in line.words]
-    if not any(_names_ours(word) for word in words):
+    if not any(_names_ours(word) or word == access.OPTION for word in words):
         return line.original
     kept: list[str | None] = list(words)
     for index, word in enumerate(words):
+        if word == access.OPTION:
+            kept[index] = None
         if not _names_ours(word):
             continue
         head, _, value = word.partition("=")
@@ -185,6 +191,8 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
                 text = f"{quote(given)} writes nothing beside device code; {quote('-foffload=disable')} leaves that out"
                 messages.append(("warning", text))
     device_options = [*_sanitizers(line), *chosen.device_options]
+    if access.OPTION in kept:
+        _check_accesses(line, kept, before, after, device_options)
     folds = line.openacc and (line.c_family or not line.fortran)
     if device_code and folds and any(name in offload.OURS for name in chosen.names):
         if os.environ.get("GOMPY_ACCEL") == "true":
@@ -219,7 +227,7 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
 
                 first, last = clang.words_for_gcc(line.linker)
                 before += first
-                after = last
+                after += last
             before += link_words()  # with -nodefaultlibs and -nostdlib too: gcc adds -lgomp even then
             messages += [("warning", text) for text in _host_only(line)]
         else:
@@ -231,6 +239,28 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     plan.environment = environment
     plan.messages = messages
     return plan
+
+
+def _check_accesses(
+    line: options.CommandLine,
+    kept: list[str | None],
+    before: list[str],
+    after: list[str],
+    device_options: list[str],
+) -> None:
+    """-foffload-check: calls at each access, and what is called.  Raises DriverError."""
+    for word in line.words:
+        option, _, names = word.text.partition("=")
+        if option == "-fsanitize" and {"thread", "address"} & set(names.split(",")):
+            raise DriverError(f"{quote(access.OPTION)} and {quote(word.text)} exclude each other")
+    for index, text in enumerate(kept):
+        if text == access.OPTION:
+            kept[index] = None
+    device_options.append(access.OPTION)
+    if line.compiles:
+        before.append(f"-specs={paths.CHECK_SPECS}")
+    if line.links and not line.relocatable:
+        after += [os.path.join(paths.BDIR, access.HOOKS), f"-Wl,{','.join(access.wrap_words())}"]
 
 
 def _unfolded(known: compiler.Facts, line: options.CommandLine) -> list[str]:

@@ -1,8 +1,9 @@
 """The programs beside this file under `gompy run --check`: what is found, what is missed, what is a false alarm.
 
 A program's first line says what is wrong with it: `check: KIND [VARIABLE]`, or `check: right`.
+`exact` is the emulated MIC with -foffload-check.
 
-    python testsuite/check/run.py [--device intelmic,nvptx] [--jobs N] [--verbose] [--write PAGE | --hold PAGE] [NAME…]
+    python testsuite/check/run.py [--way intelmic,exact,nvptx] [--jobs N] [--verbose] [--write|--hold PAGE] [NAME…]
 
 With --write the table of PAGE (docs/diagnosis.md) becomes that of this run; with --hold it must be that.
 """
@@ -24,7 +25,12 @@ from typing import Any, Final
 HERE: Final = Path(__file__).resolve().parent
 BIN: Final = HERE.parent.parent / ".venv" / "bin"
 COMPILERS: Final = {".c": "gompcc", ".cc": "gompc++", ".f90": "gompfortran"}
-FLAGS: Final = {"intelmic": (), "nvptx": ("-foffload=nvptx-none",)}
+WAYS: Final = {
+    "intelmic": ("intelmic", ()),
+    "exact": ("intelmic", ("-foffload-check",)),
+    "nvptx": ("nvptx", ("-foffload=nvptx-none",)),
+}
+"""The device that `gompy run` is asked for, and the compiler's options."""
 HEADER: Final = re.compile(r"check: (\S+)(?: (\S+))?")
 ADVICE: Final = "advice"
 RUN_SECONDS: Final = 60
@@ -58,16 +64,16 @@ def programs(names: list[str]) -> list[Program]:
     return found
 
 
-def build(program: Program, device: str, folder: str) -> str:
+def build(program: Program, way: str, folder: str) -> str:
     """Compile; the program's path."""
     text = program.path.read_text(encoding="utf-8")
     openacc = "#pragma acc" in text or "!$acc" in text
-    out = os.path.join(folder, f"{device}-{program.path.name}.out")
+    out = os.path.join(folder, f"{way}-{program.path.name}.out")
     command = [
         str(BIN / COMPILERS[program.path.suffix]),
         "-g",
         "-fopenacc" if openacc else "-fopenmp",
-        *FLAGS[device],
+        *WAYS[way][1],
         str(program.path),
         "-o",
         out,
@@ -76,10 +82,10 @@ def build(program: Program, device: str, folder: str) -> str:
     return out
 
 
-def findings(path: str, device: str) -> tuple[list[dict[str, Any]], str]:
+def findings(path: str, way: str) -> tuple[list[dict[str, Any]], str]:
     """What the check finds, and all that it prints."""
     env = {**os.environ, "GOMPY_CUDA": "emulated"}
-    command = [str(BIN / "gompy"), "run", "--device", device, "--check", "--check-json", f"{path}.json", path]
+    command = [str(BIN / "gompy"), "run", "--device", WAYS[way][0], "--check", "--check-json", f"{path}.json", path]
     done = subprocess.run(
         command, capture_output=True, text=True, errors="replace", env=env, timeout=RUN_SECONDS, check=False
     )
@@ -101,10 +107,10 @@ def judge(program: Program, found: list[dict[str, Any]]) -> str:
     return OTHER if errors else MISSED
 
 
-def look_at(program: Program, device: str, folder: str) -> tuple[str, str]:
+def look_at(program: Program, way: str, folder: str) -> tuple[str, str]:
     """Build, run, judge one; the word, and what was printed."""
     try:
-        found, text = findings(build(program, device, folder), device)
+        found, text = findings(build(program, way, folder), way)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         return FAILED, str(error)
     return judge(program, found), text
@@ -131,17 +137,17 @@ def table(results: dict[tuple[Program, str], str], devices: list[str]) -> list[s
     return lines
 
 
-HEAD: Final = "| kind | programs | found on the MIC | found on the GPU |"
+HEAD: Final = "| kind | programs | found on the MIC | there with `-foffload-check` | found on the GPU |"
 RIGHT_ROW: Final = "right: false alarms"
 
 
 def rows(results: dict[tuple[Program, str], str]) -> list[str]:
     """The table of docs/diagnosis.md."""
-    lines = [HEAD, "|---|---|---|---|"]
+    lines = [HEAD, "|---|---|---|---|---|"]
     for kind in [*sorted({p.kind for p, _ in results} - {"right"}), "right"]:
         found = []
-        for device in FLAGS:
-            words = [word for (program, where), word in results.items() if where == device and program.kind == kind]
+        for way in WAYS:
+            words = [word for (program, where), word in results.items() if where == way and program.kind == kind]
             found.append(str(len(words) - words.count(QUIET) if kind == "right" else words.count(FOUND)))
         count = sum(program.kind == kind and where == "intelmic" for program, where in results)
         name = RIGHT_ROW if kind == "right" else f"`{kind}`" if kind != ADVICE else "`redundant`"
@@ -160,14 +166,14 @@ def table_of(page: str) -> tuple[list[str], int, int]:
 def main() -> int:
     """Run; 1 if a right program has an alarm, or one failed."""
     parser = argparse.ArgumentParser(description="found, missed, false alarms of gompy run --check")
-    parser.add_argument("--device", default="intelmic,nvptx")
+    parser.add_argument("--way", default=",".join(WAYS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--verbose", action="store_true", help="what was printed of all that is not as it should be")
     parser.add_argument("--write", metavar="PAGE", type=Path, help="write the table of a page anew")
     parser.add_argument("--hold", metavar="PAGE", type=Path, help="fail where the table of a page is another one")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    devices = options.device.split(",")
+    devices = options.way.split(",")
     tasks = [(program, device) for program in programs(options.names) for device in devices]
     results = {}
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

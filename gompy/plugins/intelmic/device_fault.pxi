@@ -148,20 +148,37 @@ cdef void only_one_dies() noexcept nogil:
             pause()
 
 
-cdef void note_read(unsigned mark, siginfo_t *info, void *context) noexcept nogil:
-    """Note for the host that a region has read what is doubtful."""
+cdef void note_doubtful(unsigned mark, uint64_t address, uintptr_t pc, uintptr_t sp, uint64_t other) noexcept nogil:
+    """Note for the host that a region has read what is doubtful, or has raced with the access at ``other``."""
     cdef uint32_t number = add32(&control.reads_seen, 1, SEQ_CST) - 1
-    cdef uintptr_t pc = mic_context_pc(context)
     cdef mic_read *read
     if number >= <uint32_t>MIC_READS:
         return
     read = &control.reads[number]
     read.slot = mic_thread_slot
-    read.address = <uint64_t>info.si_addr
+    read.address = address
     read.pc = pc
-    read.stack = mic_context_sp(context)
-    read.image_pc = pc if in_image(pc) else image_address_on_stack(mic_context_sp(context))
+    read.stack = sp
+    read.image_pc = pc if in_image(pc) else image_address_on_stack(sp)
+    read.other_pc = other
     store32(&read.mark, mark, RELEASE)
+
+
+cdef void end_by_fault(int signo, int code, uint64_t address, uintptr_t pc, uintptr_t sp, int sender) noexcept nogil:
+    """Tell the host of the fault that ends the region, and end."""
+    only_one_dies()
+    control.death.kind = MIC_DEATH_SIGNAL
+    control.death.signo = signo
+    control.death.code = code
+    control.death.slot = mic_thread_slot
+    control.death.address = address
+    control.death.pc = pc
+    control.death.stack = sp
+    control.death.image_pc = pc if in_image(pc) else image_address_on_stack(sp)
+    control.death.tid = <int>syscall(SYS_gettid)
+    control.death.sender = sender
+    tell_death()
+    _exit(128 + signo)
 
 
 cdef public void mic_fault "mic_fault"(int signo, siginfo_t *info, void *context) noexcept nogil:
@@ -171,25 +188,14 @@ cdef public void mic_fault "mic_fault"(int signo, siginfo_t *info, void *context
     cdef unsigned mark = 0
     if marked_fault(signo, info, context, &mark):
         if mark:
-            note_read(mark, info, context)
+            note_doubtful(mark, <uint64_t>info.si_addr, pc, mic_context_sp(context), 0)
         return
-    only_one_dies()
     if signo == SIGTRAP and is_jump_page(pc - 1):
         signo = SIGSEGV  # a call of the host's code
         pc -= 1
         address = pc
-    control.death.kind = MIC_DEATH_SIGNAL
-    control.death.signo = signo
-    control.death.code = info.si_code if signo != SIGSEGV or address != pc else SEGV_MAPERR
-    control.death.slot = mic_thread_slot
-    control.death.address = <uint64_t>address
-    control.death.pc = pc
-    control.death.stack = mic_context_sp(context)
-    control.death.image_pc = pc if in_image(pc) else image_address_on_stack(mic_context_sp(context))
-    control.death.tid = <int>syscall(SYS_gettid)
-    control.death.sender = info.si_pid if info.si_code <= 0 else 0
-    tell_death()
-    _exit(128 + signo)
+    end_by_fault(signo, info.si_code if signo != SIGSEGV or address != pc else SEGV_MAPERR, <uint64_t>address, pc,
+                 mic_context_sp(context), info.si_pid if info.si_code <= 0 else 0)
 
 
 cdef extern from *:

@@ -4,11 +4,15 @@ cdef void run_region(mic_slot *slot) noexcept nogil:
     """Call a region's function with the address of its argument array, at level 0."""
     cdef region_function function = <region_function>slot.args[0]
     begin_marked()
+    begin_launch()
+    begin_team()
     if slot.args[2] != 1 and run_teams(slot):
+        end_team()
         flush_output()
         return
     limit_threads(slot.args[3])
     function(<void *>slot.args[1])
+    end_team()
     flush_output()
 
 

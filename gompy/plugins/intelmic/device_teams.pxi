@@ -25,6 +25,7 @@ cdef extern from *:
     {
       void *function, *variables;
       uint64_t limit;
+      uint32_t launch;  /* of device_access.h */
       int step;         /* K */
       int usual;        /* number of teams without a num_teams clause */
       int threads;      /* default number of threads of a parallel region in a team */
@@ -52,6 +53,7 @@ cdef extern from *:
         void *function
         void *variables
         uint64_t limit
+        uint32_t launch
         int step
         int usual
         int threads
@@ -101,6 +103,14 @@ cdef int choose_teams() noexcept nogil:
 cdef public bint device_teams "GOMP_teams4"(unsigned lo, unsigned hi, unsigned thread_limit,
                                             c_bool first) noexcept nogil:
     """Enter the calling thread's next team.  False: it has no more."""
+    cdef bint entered = next_team(lo, hi, thread_limit, first)
+    if entered:
+        begin_team()
+    return entered
+
+
+cdef bint next_team(unsigned lo, unsigned hi, unsigned thread_limit, c_bool first) noexcept nogil:
+    """What libgomp has of it."""
     cdef int i, steps = mic_team_step
     cdef unsigned count = lo
     if first and thread_limit == 0 and 0 < omp_get_teams_thread_limit() < omp_get_thread_limit():
@@ -123,11 +133,15 @@ cdef public bint device_teams "GOMP_teams4"(unsigned lo, unsigned hi, unsigned t
 
 cdef void run_share(mic_league *league, int number) noexcept nogil:
     """Run the teams of thread ``number``.  The caller restores the control variables."""
+    global mic_launch
+    mic_launch = league.launch
+    end_team()
     omp_set_num_threads(league.threads)
     limit_threads(league.limit)
     mic_set_share(number, league.step, league.usual)
     (<region_function>league.function)(league.variables)
     mic_set_share(0, 0, 0)
+    end_team()
 
 
 cdef void *helper_thread(void *arg) noexcept nogil:
@@ -209,6 +223,7 @@ cdef bint run_teams(mic_slot *slot) noexcept nogil:
     league.function = <void *>slot.args[0]
     league.variables = <void *>slot.args[1]
     league.limit = slot.args[3]
+    league.launch = mic_launch
     league.step = count + 1
     league.threads = team_threads
     if not control.threads:

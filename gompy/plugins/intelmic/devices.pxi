@@ -88,6 +88,7 @@ cdef extern from *:
       int files;
       int guarded;            /* GOMPY_CHECK */
       unsigned char *marks;   /* of the arena's bytes, or NULL; see marks.pxi */
+      int exact;              /* there are images that tell of their accesses (-foffload-check) */
       uint32_t reads_told;
       char preload[64];       /* library that the device process has before all others, empty: none */
       struct mic_idle idle[GUARD_IDLE]; /* see guards.pxi */
@@ -159,6 +160,7 @@ cdef extern from *:
         char preload[64]
         int guarded
         unsigned char *marks
+        int exact
         uint32_t reads_told
         mic_idle idle[256]
         unsigned oldest_idle

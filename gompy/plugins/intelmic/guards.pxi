@@ -9,6 +9,8 @@
 #
 # Where there are marks (marks.pxi) a block of the program's is opened by the device, when it is used.
 #
+# Where images tell of their accesses (-foffload-check) pages are open, and the marks say which bytes are closed.
+#
 # Only the device's mapping is closed: the host copies through its own.  The records are those of the runs' granules.
 
 cdef extern from *:
@@ -72,9 +74,9 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil
         open_pages(d, offset, room + GUARD_PAGE, False)
         open_pages(d, start, size, True)
     else:
-        if own or d.marks == NULL:
+        if own or d.marks == NULL or d.control.exact:
             open_pages(d, offset, room, True)
-        set_marks(d, offset, room, MIC_MARK_GOOD)
+        set_marks(d, offset, room, MIC_MARK_CLOSED if d.control.exact and not own else MIC_MARK_GOOD)
         if not own:
             set_marks(d, start, size, MIC_MARK_UNSET)
     memset(d.memory + start, GUARD_FILL, bytes)
@@ -133,6 +135,6 @@ cdef void mark_stale(mic_device *d, uint64_t offset, const unsigned char *stale,
             last = i
         elif marks[i] == <unsigned char>MIC_MARK_STALE:
             marks[i] = <unsigned char>MIC_MARK_GOOD
-    if first < n:
+    if first < n and not d.control.exact:
         first = (offset + first) & ~(GUARD_PAGE - 1)
         open_pages(d, first, page_up(offset + last + 1) - first, False)

@@ -127,6 +127,7 @@ cdef extern from "protocol.h":
         int64_t result[6]
         uint64_t call[5]
     uint32_t MIC_CALL
+    int MIC_RACE_WRITE_WRITE, MIC_RACE_WRITE_READ, MIC_RACE_READ_WRITE
     int MIC_READS, MIC_MARK_CLOSED, MIC_MARK_GOOD, MIC_MARK_UNSET, MIC_MARK_STALE
     int MIC_FIRST_WORKER, MIC_WORKERS, MIC_ALL_SLOTS, MIC_CELLS
     uint32_t MIC_LOOKS, MIC_PATROLS
@@ -166,6 +167,7 @@ cdef extern from "protocol.h":
         uint64_t pc
         uint64_t stack
         uint64_t image_pc
+        uint64_t other_pc
     struct mic_control:
         uint64_t magic
         uint32_t abi
@@ -181,6 +183,7 @@ cdef extern from "protocol.h":
         int32_t teams
         int32_t threads
         int32_t marked
+        int32_t exact
         char preload[64]
         int32_t guarded
         uint32_t state

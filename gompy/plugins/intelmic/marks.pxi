@@ -16,6 +16,7 @@ cdef void open_marks(mic_device *d) noexcept nogil:
     cdef off_t begin = <off_t>(MIC_CONTROL_SIZE + d.size)
     d.marks = NULL
     d.control.marked = 0
+    d.control.exact = 0
     if d.control.guarded == 0 or d.control.tool != 0 or gompy_is_traced():
         return
     if mic_resize(d.file.fd, begin + <off_t>d.size) != 0:
@@ -27,6 +28,7 @@ cdef void open_marks(mic_device *d) noexcept nogil:
     madvise(p, d.size, MADV_DONTFORK)
     d.marks = <unsigned char *>p
     d.control.marked = 1
+    d.control.exact = d.exact
 
 
 cdef inline void set_marks(mic_device *d, uint64_t offset, uint64_t n, int mark) noexcept nogil:
@@ -40,6 +42,18 @@ cdef void copy_marks(mic_device *d, uint64_t to, uint64_t what, size_t n) noexce
         memmove(d.marks + to, d.marks + what, n)
 
 
+cdef void tell_race(mic_device *d, mic_read *read, const char *region) noexcept nogil:
+    """Tell of two accesses that nothing orders."""
+    cdef char line[400]
+    cdef bint reads = read.mark == <uint32_t>MIC_RACE_WRITE_READ
+    line_of(d, read.other_pc, line, sizeof(line))
+    GOMP_PLUGIN_error(b"device %d (intelmic): %saddress %p is %s, which another thread has %s%s%s%s, and nothing says "
+                      b"which is first", d.number, region, <void *>read.address,
+                      <const char *>(b"read" if reads else b"written"),
+                      <const char *>(b"read" if read.mark == <uint32_t>MIC_RACE_READ_WRITE else b"written"),
+                      <const char *>(b" (" if line[0] else b""), line, <const char *>(b")" if line[0] else b""))
+
+
 cdef void tell_read(mic_device *d, mic_read *read) noexcept nogil:
     """Tell of a read that the device has noted."""
     cdef mic_death place
@@ -50,6 +64,9 @@ cdef void tell_read(mic_device *d, mic_read *read) noexcept nogil:
     place.stack = read.stack
     place.image_pc = read.image_pc
     describe_region(d, &place, region, sizeof(region))
+    if read.mark >= <uint32_t>MIC_RACE_WRITE_WRITE:
+        tell_race(d, read, region)
+        return
     GOMP_PLUGIN_error(b"device %d (intelmic): %saddress %p is read, which %s", d.number, region,
                       <void *>read.address,
                       <const char *>(b"nothing has written there" if read.mark == <uint32_t>MIC_MARK_UNSET else

@@ -221,12 +221,13 @@ cdef public unsigned gompy_fulfils() noexcept nogil:
 
 
 cdef public size_t gompy_guard_step(int number) noexcept nogil:
-    """The size and alignment of what gompy_guard can close: pages, or bytes with libasan; 0: there are no checks.
+    """The size and alignment of what gompy_guard can close: pages, or bytes with libasan and where images tell of
+    their accesses; 0: there are no checks.
 
     Not part of GCC's interface.
     """
     cdef mic_device *d = device_of(number)
-    return 0 if not d.guarded else 1 if d.preload[0] else GUARD_PAGE
+    return 0 if not d.guarded else 1 if d.preload[0] or d.control.exact else GUARD_PAGE
 
 
 cdef public bint gompy_guard(int number, uintptr_t start, size_t size) noexcept nogil:
@@ -239,6 +240,8 @@ cdef public bint gompy_guard(int number, uintptr_t start, size_t size) noexcept 
     if d.guarded and size:
         if d.marks != NULL:
             set_marks(d, start - d.base, size, MIC_MARK_CLOSED)
+        if d.control.exact:
+            return True
         open_pages(d, start - d.base, size, False)
     return d.guarded
 

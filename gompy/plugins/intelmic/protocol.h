@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 9u
+#define MIC_ABI 10u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the
    queue say what they run.  */
@@ -122,8 +122,12 @@ struct mic_queue
 #define MIC_MARK_UNSET 2 /* nothing has written it */
 #define MIC_MARK_STALE 3 /* the host has written its own copy since they were the same */
 #define MIC_READS 16
+/* And what else a region may be found to do: two accesses that nothing orders, the earlier one first.  */
+#define MIC_RACE_WRITE_WRITE 4
+#define MIC_RACE_WRITE_READ 5
+#define MIC_RACE_READ_WRITE 6
 
-/* A region has read what it should not.  */
+/* A region has done what it should not.  */
 struct mic_read
 {
   uint32_t mark;
@@ -132,6 +136,7 @@ struct mic_read
   uint64_t pc;
   uint64_t stack;
   uint64_t image_pc;
+  uint64_t other_pc; /* of a race: the earlier access */
 };
 
 struct mic_death
@@ -165,6 +170,7 @@ struct mic_control
   int32_t threads;      /* OMP_NUM_THREADS was given for devices: each team gets that many */
   int32_t guarded;      /* GOMPY_CHECK: the arena is without access but for what the host opens */
   int32_t marked;       /* there are marks; a page has no access until it is used */
+  int32_t exact;        /* images tell of their accesses (-foffload-check): pages are open, marks say all */
   char preload[64];     /* library that has to be the first of the device process, empty: none */
   uint32_t state __attribute__ ((aligned (128)));
   uint32_t dead;        /* set after `death` is complete */

@@ -48,7 +48,16 @@ cdef extern from *:
           return image + at + d[i].d_un.d_val;
       return NULL;
     }
+
+    /* Whether an ELF image was made with -foffload-check: it has the name of what it tells of its accesses.  */
+    static int
+    mic_tells (const char *image, size_t size)
+    {
+      static const char name[] = "\\0gompy_access";
+      return memmem (image, size, name, sizeof name) != NULL;
+    }
     """
+    bint mic_tells(const char *image, size_t size) nogil
     const char *mic_needed(const char *image, size_t size, const char *wanted) nogil
     const void *mic_registered(int type, int index, unsigned *version) nogil
 
@@ -64,6 +73,8 @@ cdef void library_first(mic_device *d) noexcept nogil:
     cdef const char *library
     while data != NULL:
         if data.image_end > data.image_start:
+            if checks_wanted() and mic_tells(data.image_start, <size_t>(data.image_end - data.image_start)):
+                d.exact = 1
             library = mic_needed(data.image_start, <size_t>(data.image_end - data.image_start), b"libasan.so")
             if library != NULL:
                 snprintf(d.preload, sizeof(d.preload), b"%s", library)

@@ -19,6 +19,7 @@ include "device_output.pxi"
 include "device_layout.pxi"
 include "device_marks.pxi"
 include "device_fault.pxi"
+include "device_access.pxi"
 include "device_threads.pxi"
 include "device_sanitizers.pxi"
 include "device_kernels.pxi"
@@ -97,6 +98,8 @@ cdef public int main(int argc, char **argv) noexcept nogil:
     madvise(p, control.arena_size, MADV_DONTDUMP)
     if not map_marks():
         return fail_start(b"cannot map the marks of its memory")
+    if not watch_images():
+        return fail_start(b"no room for what -foffload-check has to know of its memory")
     madvise(<char *>p + control.split, control.arena_size - control.split, MADV_HUGEPAGE)
     if control.tool == 0:
         occupy_host_zones()

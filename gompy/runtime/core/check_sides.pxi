@@ -14,6 +14,7 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_stale_end_region(int device)
     void gompy_stale_watch()
     void gompy_stop_tracking()
+    void gompy_stale_hear()
     void gompy_end_watch()
 
 cdef TargetMem *images_seen
@@ -101,5 +102,6 @@ cdef void follow_sides() noexcept nogil:
     gompy_left = left_side
     gompy_stale_begun = gompy_now()
     gompy_tracking = 1
+    gompy_stale_hear()
     if gompy_subscribe(HOOK_CONSTRUCT | HOOK_MAP | HOOK_COPY | HOOK_LAUNCH | HOOK_DEVICE, note_side) < 0:
         gompy_tracking = 0

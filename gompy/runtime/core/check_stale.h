@@ -5,6 +5,9 @@
    (gompy_mark_stale) and says when a region reads it; what the program reads of the former is watched
    (check_watch.h).
 
+   A program made with -foffload-check tells of its accesses itself (access.h); what libraries read is watched beside
+   that.
+
    A mapping that was copied to the device and ends without a copy back leaves its `newer` bytes behind until the
    program writes them, or until anything happens to them that is not seen.  Regions that run beside the program end
    all that.
@@ -14,6 +17,7 @@
 
 #include "check_log.h"
 #include "check_watch.h"
+#include "gompy/native/access.h"
 #include "gompy/native/clock.h"
 #include <sys/uio.h>
 
@@ -44,6 +48,8 @@ struct gompy_tracked
 
 typedef int (*gompy_peek_fn) (int device, void *to, uintptr_t target, size_t size);
 typedef int (*gompy_mark_fn) (int device, uintptr_t target, unsigned char *stale, size_t size);
+
+extern struct gompy_access gompy_access;
 
 static struct gompy_tracked *gompy_tracks[GOMPY_TRACKED];
 static unsigned gompy_track_count;
@@ -102,6 +108,7 @@ gompy_stop_tracking (void)
   gompy_end_watch ();
   while (gompy_track_count)
     gompy_drop_track (gompy_track_count - 1);
+  gompy_access.high = 0;
   gompy_tracking = 0;
 }
 
@@ -385,8 +392,9 @@ gompy_judge_read (uintptr_t address, size_t size, int in_program, uintptr_t pc)
   return 0;
 }
 
+/* What is in [BEGIN, END) has been written, or has no meaning any more.  */
 static void
-gompy_note_unseen (uintptr_t begin, uintptr_t end)
+gompy_note_written (uintptr_t begin, uintptr_t end)
 {
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
@@ -399,18 +407,102 @@ gompy_note_unseen (uintptr_t begin, uintptr_t end)
 }
 
 static void
+gompy_note_unseen (uintptr_t begin, uintptr_t end)
+{
+  if (!gompy_access.hooked)
+    gompy_note_written (begin, end);
+}
+
+/* By an instruction that is not known better.  */
+static void
 gompy_note_write (uintptr_t address, size_t size)
 {
-  gompy_note_unseen (address, address + size);
+  if (!gompy_access.hooked)
+    gompy_note_written (address, address + size);
 }
 
 /* What was left behind may be changed, or freed, from here on.  */
 static void
 gompy_note_unwatched (void)
 {
-  for (unsigned i = 0; i < gompy_track_count; i++)
+  for (unsigned i = 0; i < gompy_track_count && !gompy_access.hooked; i++)
     if (gompy_tracks[i]->gone && gompy_tracks[i]->newer != NULL)
       memset (gompy_tracks[i]->newer, 0, gompy_tracks[i]->size);
+}
+
+/* --- programs that tell of their accesses ---------------------------------------------------------------------- */
+
+/* Which addresses are of interest until the next construct.  */
+static void
+gompy_stale_listen (void)
+{
+  uintptr_t low = UINTPTR_MAX, high = 0;
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      const struct gompy_tracked *t = gompy_tracks[i];
+      if (t->newer == NULL || t->told || t->shared || memchr (t->newer, 1, t->size) == NULL)
+        continue;
+      low = t->host < low ? t->host : low;
+      high = t->host + t->size > high ? t->host + t->size : high;
+    }
+  gompy_access.high = 0;
+  gompy_access.low = low;
+  gompy_access.high = high;
+}
+
+/* The program reads.  What has another value than when both sides agreed last has been written, by a library.  */
+static void
+gompy_access_read (uintptr_t address, size_t size, const void *pc)
+{
+  pthread_mutex_lock (&gompy_stale_lock);
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      struct gompy_tracked *t = gompy_tracks[i];
+      size_t at;
+      while ((at = gompy_newer_at (t, address, size)) < t->size
+             && ((const unsigned char *) t->host)[at] != t->host_had[at])
+        t->newer[at] = 0;
+    }
+  if (gompy_judge_read (address, size, 1, (uintptr_t) pc - 1))
+    gompy_stale_listen ();
+  pthread_mutex_unlock (&gompy_stale_lock);
+}
+
+static void
+gompy_access_write (uintptr_t address, size_t size, const void *pc)
+{
+  (void) pc;
+  pthread_mutex_lock (&gompy_stale_lock);
+  gompy_note_written (address, address + size);
+  pthread_mutex_unlock (&gompy_stale_lock);
+}
+
+static void
+gompy_access_atomic (uintptr_t address, size_t size, int writes, const void *pc)
+{
+  if (writes != 2)
+    gompy_access_read (address, size, pc);
+  if (writes)
+    gompy_access_write (address, size, pc);
+}
+
+static void
+gompy_access_freed (uintptr_t address, size_t size)
+{
+  gompy_access_write (address, size, NULL);
+}
+
+struct gompy_access gompy_access;
+
+/* The run is checked.  */
+static void
+gompy_stale_hear (void)
+{
+  gompy_access.read = gompy_access_read;
+  gompy_access.write = gompy_access_write;
+  gompy_access.atomic = gompy_access_atomic;
+  gompy_access.freed = gompy_access_freed;
+  gompy_access.low = UINTPTR_MAX;
 }
 
 /* The program goes on: watch what it must not read.  */
@@ -423,6 +515,8 @@ gompy_stale_watch (void)
   ssize_t n;
   int fd = -1, any = 0;
   gompy_end_watch ();
+  if (gompy_access.hooked)
+    gompy_stale_listen ();
   for (unsigned i = 0; i < gompy_track_count; i++)
     any |= gompy_tracks[i]->newer != NULL && !gompy_tracks[i]->told && !gompy_tracks[i]->shared;
   if (any && maps == NULL)
@@ -431,7 +525,8 @@ gompy_stale_watch (void)
     fd = gompy_open ("/proc/self/maps", O_RDONLY, 0);
   if (fd < 0)
     {
-      gompy_forget_gone ();
+      if (!gompy_access.hooked)
+        gompy_forget_gone ();
       return;
     }
   while (have < ROOM - 1 && (n = read (fd, maps + have, ROOM - 1 - have)) > 0)

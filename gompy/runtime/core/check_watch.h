@@ -47,7 +47,7 @@ struct gompy_watched
 static int gompy_is_newer (uintptr_t address, size_t size);
 static int gompy_judge_read (uintptr_t address, size_t size, int in_program, uintptr_t pc);
 static void gompy_note_write (uintptr_t address, size_t size);
-static void gompy_note_unseen (uintptr_t begin, uintptr_t end);
+static void gompy_note_unseen (uintptr_t begin, uintptr_t end);  /* of which not all accesses are seen */
 static void gompy_note_unwatched (void);
 
 static struct gompy_watched gompy_watches[GOMPY_WATCHED];

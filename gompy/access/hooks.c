@@ -1,0 +1,331 @@
+/* Part of programs and images that are made with -foffload-check: what GCC calls at each access to memory
+   (-fsanitize=thread), and what stands in front of some functions of libgomp and of the C library (ld's --wrap).
+
+   Names and signatures of the calls: GCC 12, gcc/sanitizer.def.  All of it is hidden: each program, library and image
+   has its own.  */
+#include "gompy/native/access.h"
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+extern struct gompy_access gompy_access __attribute__ ((weak, visibility ("default")));
+extern char gompy_access_unordered[] __attribute__ ((weak, visibility ("default")));
+
+#define PC __builtin_return_address (0)
+#define CONCERNS(p, n)                                                                                                 \
+  (&gompy_access != NULL && (uintptr_t) (p) < gompy_access.high && (uintptr_t) (p) + (n) > gompy_access.low)
+
+static inline void
+on_read (const volatile void *p, size_t n, const void *pc)
+{
+  if (__builtin_expect (CONCERNS (p, n), 0))
+    gompy_access.read ((uintptr_t) p, n, pc);
+}
+
+static inline void
+on_write (const volatile void *p, size_t n, const void *pc)
+{
+  if (__builtin_expect (CONCERNS (p, n), 0))
+    gompy_access.write ((uintptr_t) p, n, pc);
+}
+
+static inline void
+on_release (void)
+{
+  if (&gompy_access != NULL && gompy_access.release != NULL)
+    gompy_access.release ();
+}
+
+static __attribute__ ((constructor)) void
+begin (void)
+{
+  if (&gompy_access == NULL)
+    return;
+  gompy_access.hooked = 1;
+  if (gompy_access_unordered != NULL)
+    gompy_access.unordered = 1;
+}
+
+/* --- accesses ----------------------------------------------------------------------------------------------------- */
+
+#define ACCESS(size)                                                                                                   \
+  void __tsan_read##size (void *p) { on_read (p, size, PC); }                                                          \
+  void __tsan_write##size (void *p) { on_write (p, size, PC); }                                                        \
+  void __tsan_volatile_read##size (void *p) { on_read (p, size, PC); }                                                 \
+  void __tsan_volatile_write##size (void *p) { on_write (p, size, PC); }                                               \
+  void __tsan_unaligned_read##size (void *p) { on_read (p, size, PC); }                                                \
+  void __tsan_unaligned_write##size (void *p) { on_write (p, size, PC); }
+ACCESS (1)
+ACCESS (2)
+ACCESS (4)
+ACCESS (8)
+ACCESS (16)
+
+void __tsan_read_range (void *p, size_t n) { on_read (p, n, PC); }
+void __tsan_write_range (void *p, size_t n) { on_write (p, n, PC); }
+void __tsan_vptr_update (void *p, void *value) { (void) value; on_write (p, sizeof (void *), PC); }
+void __tsan_vptr_read (void *p) { on_read (p, sizeof (void *), PC); }
+void __tsan_func_entry (void *caller) { (void) caller; }
+void __tsan_func_exit (void) {}
+void __tsan_init (void) {}
+
+/* --- atomic operations -------------------------------------------------------------------------------------------- */
+
+/* Orders from __ATOMIC_RELEASE on are those by which others may come to know of what was done before.  */
+static inline void
+on_atomic (const volatile void *p, size_t n, int writes, int order, const void *pc)
+{
+  if (writes && (order & 0xffff) >= __ATOMIC_RELEASE)
+    on_release ();
+  if (__builtin_expect (CONCERNS (p, n), 0))
+    gompy_access.atomic ((uintptr_t) p, n, writes, pc);
+}
+
+#define FETCH(bits, type, name)                                                                                        \
+  type __tsan_atomic##bits##_fetch_##name (volatile type *p, type v, int order)                                        \
+  {                                                                                                                    \
+    on_atomic (p, sizeof (type), 1, order, PC);                                                                        \
+    return __atomic_fetch_##name (p, v, __ATOMIC_SEQ_CST);                                                             \
+  }
+#define ATOMIC(bits, type)                                                                                             \
+  type __tsan_atomic##bits##_load (const volatile type *p, int order)                                                  \
+  {                                                                                                                    \
+    on_atomic (p, sizeof (type), 0, order, PC);                                                                        \
+    return __atomic_load_n (p, __ATOMIC_SEQ_CST);                                                                      \
+  }                                                                                                                    \
+  void __tsan_atomic##bits##_store (volatile type *p, type v, int order)                                               \
+  {                                                                                                                    \
+    on_atomic (p, sizeof (type), 2, order, PC);                                                                        \
+    __atomic_store_n (p, v, __ATOMIC_SEQ_CST);                                                                         \
+  }                                                                                                                    \
+  type __tsan_atomic##bits##_exchange (volatile type *p, type v, int order)                                            \
+  {                                                                                                                    \
+    on_atomic (p, sizeof (type), 1, order, PC);                                                                        \
+    return __atomic_exchange_n (p, v, __ATOMIC_SEQ_CST);                                                               \
+  }                                                                                                                    \
+  FETCH (bits, type, add)                                                                                              \
+  FETCH (bits, type, sub)                                                                                              \
+  FETCH (bits, type, and)                                                                                              \
+  FETCH (bits, type, or)                                                                                               \
+  FETCH (bits, type, xor)                                                                                              \
+  FETCH (bits, type, nand)                                                                                             \
+  bool __tsan_atomic##bits##_compare_exchange_strong (volatile type *p, type *old, type v, int order, int failed)      \
+  {                                                                                                                    \
+    (void) failed;                                                                                                     \
+    on_atomic (p, sizeof (type), 1, order, PC);                                                                        \
+    return __atomic_compare_exchange_n (p, old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                             \
+  }                                                                                                                    \
+  bool __tsan_atomic##bits##_compare_exchange_weak (volatile type *p, type *old, type v, int order, int failed)        \
+  {                                                                                                                    \
+    (void) failed;                                                                                                     \
+    on_atomic (p, sizeof (type), 1, order, PC);                                                                        \
+    return __atomic_compare_exchange_n (p, old, v, 1, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                             \
+  }                                                                                                                    \
+  type __tsan_atomic##bits##_compare_exchange_val (volatile type *p, type old, type v, int order, int failed)          \
+  {                                                                                                                    \
+    (void) failed;                                                                                                     \
+    on_atomic (p, sizeof (type), 1, order, PC);                                                                        \
+    __atomic_compare_exchange_n (p, &old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                   \
+    return old;                                                                                                        \
+  }
+ATOMIC (8, uint8_t)
+ATOMIC (16, uint16_t)
+ATOMIC (32, uint32_t)
+ATOMIC (64, uint64_t)
+
+void
+__tsan_atomic_thread_fence (int order)
+{
+  if (order >= __ATOMIC_RELEASE)
+    on_release ();
+  __atomic_thread_fence (__ATOMIC_SEQ_CST);
+}
+
+void __tsan_atomic_signal_fence (int order) { (void) order; __atomic_signal_fence (__ATOMIC_SEQ_CST); }
+
+/* --- the C library ------------------------------------------------------------------------------------------------ */
+
+void *__real_memcpy (void *, const void *, size_t);
+void *__real_memmove (void *, const void *, size_t);
+void *__real_memset (void *, int, size_t);
+
+void *
+__wrap_memcpy (void *to, const void *from, size_t n)
+{
+  on_read (from, n, PC);
+  on_write (to, n, PC);
+  return __real_memcpy (to, from, n);
+}
+
+void *
+__wrap_memmove (void *to, const void *from, size_t n)
+{
+  on_read (from, n, PC);
+  on_write (to, n, PC);
+  return __real_memmove (to, from, n);
+}
+
+void *
+__wrap_memset (void *to, int c, size_t n)
+{
+  on_write (to, n, PC);
+  return __real_memset (to, c, n);
+}
+
+void __real_free (void *);
+void *__real_realloc (void *, size_t);
+void __real__ZdlPv (void *) __attribute__ ((weak));
+void __real__ZdlPvm (void *, size_t) __attribute__ ((weak));
+void __real__ZdaPv (void *) __attribute__ ((weak));
+void __real__ZdaPvm (void *, size_t) __attribute__ ((weak));
+
+static inline void
+on_free (void *p)
+{
+  if (p != NULL && &gompy_access != NULL && gompy_access.freed != NULL
+      && (uintptr_t) p < gompy_access.high && (uintptr_t) p + malloc_usable_size (p) > gompy_access.low)
+    gompy_access.freed ((uintptr_t) p, malloc_usable_size (p));
+}
+
+void __wrap_free (void *p) { on_free (p); __real_free (p); }
+void *__wrap_realloc (void *p, size_t n) { on_free (p); return __real_realloc (p, n); }
+void __wrap__ZdlPv (void *p) { on_free (p); __real__ZdlPv (p); }
+void __wrap__ZdlPvm (void *p, size_t n) { on_free (p); __real__ZdlPvm (p, n); }
+void __wrap__ZdaPv (void *p) { on_free (p); __real__ZdaPv (p); }
+void __wrap__ZdaPvm (void *p, size_t n) { on_free (p); __real__ZdaPvm (p, n); }
+
+/* --- libgomp: threads of a region --------------------------------------------------------------------------------- */
+
+#define THREADS (&gompy_access != NULL && gompy_access.fork != NULL && gompy_access.low < gompy_access.high)
+
+struct start
+{
+  void (*function) (void *);
+  void *data;
+  void *group;
+};
+
+static void
+started (void *p)
+{
+  struct start *s = p;
+  struct gompy_place before;
+  gompy_access.enter (s->group, &before);
+  s->function (s->data);
+  gompy_access.leave (&before);
+}
+
+#define PARALLEL(result, name, parameters, arguments, keep, give)                                                      \
+  result __real_##name parameters;                                                                                     \
+  result __wrap_##name parameters                                                                                      \
+  {                                                                                                                    \
+    struct start s = { function, data, NULL };                                                                         \
+    if (THREADS)                                                                                                       \
+      {                                                                                                                \
+        s.group = gompy_access.fork ();                                                                                \
+        function = started;                                                                                            \
+        data = &s;                                                                                                     \
+      }                                                                                                                \
+    keep __real_##name arguments;                                                                                      \
+    if (s.group != NULL)                                                                                               \
+      gompy_access.join (s.group);                                                                                     \
+    give;                                                                                                              \
+  }
+#define LOOP(name)                                                                                                     \
+  PARALLEL (void, GOMP_parallel_loop_##name,                                                                           \
+            (void (*function) (void *), void *data, unsigned n, long start, long end, long step, long chunk,           \
+             unsigned flags),                                                                                          \
+            (function, data, n, start, end, step, chunk, flags), , )
+#define RUNTIME_LOOP(name)                                                                                             \
+  PARALLEL (void, GOMP_parallel_loop_##name,                                                                           \
+            (void (*function) (void *), void *data, unsigned n, long start, long end, long step, unsigned flags),      \
+            (function, data, n, start, end, step, flags), , )
+PARALLEL (void, GOMP_parallel, (void (*function) (void *), void *data, unsigned n, unsigned flags),
+          (function, data, n, flags), , )
+PARALLEL (unsigned, GOMP_parallel_reductions, (void (*function) (void *), void *data, unsigned n, unsigned flags),
+          (function, data, n, flags), unsigned result =, return result)
+PARALLEL (void, GOMP_parallel_sections,
+          (void (*function) (void *), void *data, unsigned n, unsigned count, unsigned flags),
+          (function, data, n, count, flags), , )
+LOOP (static)
+LOOP (dynamic)
+LOOP (guided)
+LOOP (nonmonotonic_dynamic)
+LOOP (nonmonotonic_guided)
+RUNTIME_LOOP (runtime)
+RUNTIME_LOOP (nonmonotonic_runtime)
+RUNTIME_LOOP (maybe_nonmonotonic_runtime)
+
+static inline void
+passed (void)
+{
+  if (&gompy_access != NULL && gompy_access.barrier != NULL)
+    gompy_access.barrier ();
+}
+
+#define BARRIER(name)                                                                                                  \
+  void __real_##name (void);                                                                                           \
+  void __wrap_##name (void) { __real_##name (); passed (); }
+#define CANCELLED(name)                                                                                                \
+  bool __real_##name (void);                                                                                           \
+  bool __wrap_##name (void) { bool result = __real_##name (); passed (); return result; }
+BARRIER (GOMP_barrier)
+BARRIER (GOMP_loop_end)
+BARRIER (GOMP_sections_end)
+CANCELLED (GOMP_barrier_cancel)
+CANCELLED (GOMP_loop_end_cancel)
+CANCELLED (GOMP_sections_end_cancel)
+
+void *__real_GOMP_single_copy_start (void);
+void __real_GOMP_single_copy_end (void *);
+
+/* The thread that has the block passes its barrier at the block's end.  */
+void *
+__wrap_GOMP_single_copy_start (void)
+{
+  void *data = __real_GOMP_single_copy_start ();
+  if (data != NULL)
+    passed ();
+  return data;
+}
+
+void
+__wrap_GOMP_single_copy_end (void *data)
+{
+  __real_GOMP_single_copy_end (data);
+  passed ();
+}
+
+static inline void
+held (int change)
+{
+  if (&gompy_access == NULL || gompy_access.hold == NULL)
+    return;
+  gompy_access.hold (change);
+  if (change < 0)
+    gompy_access.release ();
+}
+
+#define LOCKED(begin, end, parameters, arguments)                                                                      \
+  void __real_##begin parameters;                                                                                      \
+  void __real_##end parameters;                                                                                        \
+  void __wrap_##begin parameters { __real_##begin arguments; held (1); }                                               \
+  void __wrap_##end parameters { held (-1); __real_##end arguments; }
+LOCKED (GOMP_critical_start, GOMP_critical_end, (void), ())
+LOCKED (GOMP_critical_name_start, GOMP_critical_name_end, (void **lock), (lock))
+LOCKED (GOMP_atomic_start, GOMP_atomic_end, (void), ())
+LOCKED (GOMP_ordered_start, GOMP_ordered_end, (void), ())
+LOCKED (omp_set_lock, omp_unset_lock, (void *lock), (lock))
+LOCKED (omp_set_nest_lock, omp_unset_nest_lock, (void *lock), (lock))
+
+#define TRIED(name)                                                                                                    \
+  int __real_##name (void *lock);                                                                                      \
+  int __wrap_##name (void *lock)                                                                                       \
+  {                                                                                                                    \
+    int got = __real_##name (lock);                                                                                    \
+    if (got)                                                                                                           \
+      held (1);                                                                                                        \
+    return got;                                                                                                        \
+  }
+TRIED (omp_test_lock)
+TRIED (omp_test_nest_lock)

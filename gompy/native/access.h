@@ -1,0 +1,40 @@
+/* What a program, or an image for the emulated MIC, made with -foffload-check tells of its accesses to memory.
+
+   gompy/access/hooks.c is in each of them and calls these functions.  libgompy has the structure in a program,
+   offload_target_main in a device process; without either, or while nothing is checked, nothing is called.  */
+#ifndef GOMPY_NATIVE_ACCESS_H
+#define GOMPY_NATIVE_ACCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where a thread stands in its region: it is given to `enter`, which fills it, and then to `leave`.  */
+struct gompy_place
+{
+  void *group;
+  uint32_t interval;
+  uint16_t barriers;
+  uint8_t number;
+};
+
+struct gompy_access
+{
+  uintptr_t low, high;  /* addresses that are of interest: [low, high) */
+  int hooked;           /* a program or image with hooks is there */
+  int unordered;        /* one of them orders its threads in a way that the hooks do not see */
+  void (*read) (uintptr_t address, size_t size, const void *pc);
+  void (*write) (uintptr_t address, size_t size, const void *pc);
+  void (*atomic) (uintptr_t address, size_t size, int writes, const void *pc);
+  void (*freed) (uintptr_t address, size_t size);  /* what is there has no meaning from here on */
+
+  /* Threads of a region, NULL on the host.  */
+  void *(*fork) (void);               /* a parallel region begins: its group */
+  void (*join) (void *group);
+  void (*enter) (void *group, struct gompy_place *before);
+  void (*leave) (const struct gompy_place *before);
+  void (*barrier) (void);             /* the calling thread has passed one of its group's */
+  void (*release) (void);             /* what it did before may be known to others that it meets from here on */
+  void (*hold) (int change);          /* locks that it holds */
+};
+
+#endif

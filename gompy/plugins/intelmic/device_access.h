@@ -1,0 +1,393 @@
+/* The device's side of -foffload-check: each access of a region's to the arena, as its image tells it (access.h).
+
+   Bytes.  What is read must be written, what is used must be in use: the marks of protocol.h say so.
+
+   Races.  Two accesses to one byte, one of them a write, are reported if nothing can have ordered them:
+
+     teams: of one launch, as nothing orders these but what is counted as a release;
+     threads of a team: between the same two barriers of one parallel region.
+
+   A release (an atomic operation or fence of that kind, the end of a lock) may make known what its thread did before.
+   Who has made one since its access is not judged by that access.  What is done with a lock held is not looked at, nor
+   is anything where an image orders its threads in ways that the hooks do not see.
+
+   Each 8 bytes have a cell for their last write, and one for their last read.  Included once, by device_access.pxi.  */
+#ifndef GOMPY_DEVICE_ACCESS_H
+#define GOMPY_DEVICE_ACCESS_H
+
+#include "gompy/native/access.h"
+#include <stdatomic.h>
+
+/* A cell's word: which of the 8 bytes, which thread of its group, which interval between barriers, and the lower bits
+   of how many releases the thread and its team had made.  */
+#define MIC_CELL(mask, number, interval, own, team)                                                                    \
+  ((uint64_t) (mask) | (uint64_t) (number) << 8 | (uint64_t) (interval) << 16 | (uint64_t) (own) << 40                 \
+   | (uint64_t) (team) << 52)
+#define MIC_INTERVALS (1u << 24)
+#define MIC_RELEASES 4095u  /* from here on nothing is judged by what a thread does */
+#define MIC_GROUP 256       /* threads of a group that are told apart */
+#define MIC_AHEAD 4096      /* barriers of one group */
+
+struct mic_cells
+{
+  _Atomic uint64_t write, read;
+  uint32_t write_pc, read_pc;  /* lower halves */
+};
+
+struct mic_access_team
+{
+  uint32_t launch;
+  _Atomic uint32_t releases;
+};
+
+struct mic_group
+{
+  uint32_t team;
+  _Atomic uint16_t releases[MIC_GROUP];
+  _Atomic uint32_t intervals[MIC_AHEAD];  /* 0: nobody has come so far */
+};
+
+extern int omp_get_thread_num (void);
+extern struct gompy_access gompy_access;
+struct gompy_access gompy_access;
+
+static struct mic_cells *mic_shadow;
+static uint32_t *mic_interval_team;
+static struct mic_access_team *mic_access_teams;  /* as many as intervals */
+static _Atomic uint32_t mic_last_interval, mic_last_team, mic_last_launch;
+static __thread struct gompy_place mic_place;
+static __thread unsigned mic_held;
+static __thread uint32_t mic_launch;
+
+/* What a cell gets of the calling thread, less the bytes; 0: it is not followed.  What others of its team release in
+   between is not in it: then less is judged by it.  */
+static __thread uint64_t mic_word;
+
+/* In device_access.pxi.  */
+static void mic_access_found (unsigned mark, uint64_t address, const void *pc, uint64_t other);
+static void mic_access_dies (uint64_t address, const void *pc);
+
+static void *
+mic_reserve (size_t size)
+{
+  void *p = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED)
+    return NULL;
+  madvise (p, size, MADV_DONTDUMP);
+  return p;
+}
+
+/* --- threads ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t
+mic_new_interval (struct mic_group *group, unsigned barriers)
+{
+  uint32_t none = 0, number;
+  if (barriers >= MIC_AHEAD)
+    return 0;
+  number = atomic_load (&group->intervals[barriers]);
+  if (number != 0)
+    return number;
+  number = atomic_fetch_add (&mic_last_interval, 1) + 1;
+  if (number >= MIC_INTERVALS)
+    {
+      atomic_store (&mic_last_interval, MIC_INTERVALS);
+      return 0;  /* no more: from here on races are not looked for */
+    }
+  mic_interval_team[number] = group->team;
+  return atomic_compare_exchange_strong (&group->intervals[barriers], &none, number) ? number : none;
+}
+
+static void
+mic_new_word (void)
+{
+  struct mic_group *group = mic_place.group;
+  mic_word = group == NULL || mic_place.interval == 0
+               ? 0
+               : MIC_CELL (0, mic_place.number, mic_place.interval, atomic_load (&group->releases[mic_place.number]),
+                           atomic_load (&mic_access_teams[group->team].releases));
+}
+
+static void *
+mic_access_fork (void)
+{
+  struct mic_group *outer = mic_place.group, *group;
+  if (outer == NULL || gompy_access.unordered || (group = calloc (1, sizeof *group)) == NULL)
+    return NULL;
+  group->team = outer->team;
+  if (atomic_load (&outer->releases[mic_place.number]) < MIC_RELEASES)
+    atomic_fetch_add (&outer->releases[mic_place.number], 1);  /* threads of its own come to know, no other team */
+  mic_new_word ();
+  return group;
+}
+
+static void
+mic_access_join (void *group)
+{
+  free (group);
+}
+
+static void
+mic_access_enter (void *group, struct gompy_place *before)
+{
+  *before = mic_place;
+  memset (&mic_place, 0, sizeof mic_place);
+  mic_word = 0;
+  if (group == NULL || omp_get_thread_num () >= MIC_GROUP)
+    return;
+  mic_place.group = group;
+  mic_place.number = (uint8_t) omp_get_thread_num ();
+  mic_place.interval = mic_new_interval (group, 0);
+  mic_new_word ();
+}
+
+static void
+mic_access_leave (const struct gompy_place *before)
+{
+  mic_place = *before;
+  mic_new_word ();
+}
+
+static void
+mic_access_barrier (void)
+{
+  if (mic_place.group == NULL)
+    return;
+  mic_place.interval = mic_new_interval (mic_place.group, ++mic_place.barriers);
+  mic_new_word ();
+}
+
+static void
+mic_access_release (void)
+{
+  struct mic_group *group = mic_place.group;
+  if (group == NULL)
+    return;
+  if (atomic_load (&group->releases[mic_place.number]) < MIC_RELEASES)
+    atomic_fetch_add (&group->releases[mic_place.number], 1);
+  if (atomic_load (&mic_access_teams[group->team].releases) < MIC_RELEASES)
+    atomic_fetch_add (&mic_access_teams[group->team].releases, 1);
+  mic_new_word ();
+}
+
+static void
+mic_access_hold (int change)
+{
+  mic_held += (unsigned) change;
+}
+
+/* A region begins; threads that run its teams take its number over.  */
+static void
+mic_begin_launch (void)
+{
+  if (mic_shadow != NULL)
+    mic_launch = atomic_fetch_add (&mic_last_launch, 1) + 1;
+}
+
+static void
+mic_end_team (void)
+{
+  free (mic_place.group);
+  memset (&mic_place, 0, sizeof mic_place);
+  mic_word = 0;
+}
+
+/* The calling thread begins a team of its region.  */
+static void
+mic_begin_team (void)
+{
+  struct mic_group *group;
+  uint32_t team;
+  if (mic_shadow == NULL)
+    return;
+  mic_end_team ();
+  mic_held = 0;
+  team = atomic_fetch_add (&mic_last_team, 1) + 1;
+  if (team >= MIC_INTERVALS || gompy_access.unordered || (group = calloc (1, sizeof *group)) == NULL)
+    {
+      if (team >= MIC_INTERVALS)
+        atomic_store (&mic_last_team, MIC_INTERVALS);
+      return;
+    }
+  mic_access_teams[team].launch = mic_launch;
+  group->team = team;
+  mic_place.group = group;
+  mic_place.interval = mic_new_interval (group, 0);
+  mic_new_word ();
+}
+
+/* --- accesses ----------------------------------------------------------------------------------------------------- */
+
+/* Whether nothing can have ordered the access of a cell and that of the calling thread.  */
+static int
+mic_unordered (uint64_t cell, unsigned mask)
+{
+  struct mic_group *group = mic_place.group;
+  uint32_t interval = cell >> 16 & 0xffffff, own = cell >> 40 & 0xfff, whole = cell >> 52, team;
+  unsigned number = cell >> 8 & 0xff;
+  if (!(cell & mask) || interval == 0)
+    return 0;
+  if (interval == mic_place.interval)
+    return number != mic_place.number && own < MIC_RELEASES && own == atomic_load (&group->releases[number]);
+  team = mic_interval_team[interval];
+  return team != group->team && mic_access_teams[team].launch == mic_access_teams[group->team].launch
+         && whole < MIC_RELEASES && whole == atomic_load (&mic_access_teams[team].releases);
+}
+
+/* An access, MASK of the 8 bytes at AT, with what others did there.  */
+static void
+mic_race_at (struct mic_cells *cells, uint64_t at, unsigned mask, int writes, const void *pc)
+{
+  uint64_t other = (uintptr_t) pc & ~0xffffffffull, address = gompy_access.low + at + (unsigned) __builtin_ctz (mask);
+  if (mic_unordered (atomic_load_explicit (&cells->write, memory_order_relaxed), mask))
+    mic_access_found (writes ? MIC_RACE_WRITE_WRITE : MIC_RACE_WRITE_READ, address, pc, other | cells->write_pc);
+  else if (writes && mic_unordered (atomic_load_explicit (&cells->read, memory_order_relaxed), mask))
+    mic_access_found (MIC_RACE_READ_WRITE, address, pc, other | cells->read_pc);
+}
+
+static inline void
+mic_race_part (uint64_t at, unsigned mask, int writes, const void *pc)
+{
+  struct mic_cells *cells = &mic_shadow[at / 8];
+  uint64_t mine = mic_word | mask;
+  uint64_t written = atomic_load_explicit (&cells->write, memory_order_relaxed);
+  uint64_t read = atomic_load_explicit (&cells->read, memory_order_relaxed);
+  /* Of the same thread in the same interval: nothing new.  */
+  if (((written ^ mine) & ~0xffull && (written & mask)) || (writes && ((read ^ mine) & ~0xffull) && (read & mask)))
+    mic_race_at (cells, at, mask, writes, pc);
+  if (writes && written != mine)
+    {
+      atomic_store_explicit (&cells->write, mine, memory_order_relaxed);
+      cells->write_pc = (uint32_t) (uintptr_t) pc;
+    }
+  else if (!writes && read != mine)
+    {
+      atomic_store_explicit (&cells->read, mine, memory_order_relaxed);
+      cells->read_pc = (uint32_t) (uintptr_t) pc;
+    }
+}
+
+static inline void
+mic_race (uint64_t offset, size_t size, int writes, const void *pc)
+{
+  if (mic_word == 0 || mic_held)
+    return;
+  for (uint64_t at = offset & ~7ull; at < offset + size; at += 8)
+    {
+      unsigned first = offset > at ? offset - at : 0, last = offset + size - at < 8 ? offset + size - at : 8;
+      mic_race_part (at, (1u << last) - (1u << first), writes, pc);
+    }
+}
+
+/* The part of [ADDRESS, ADDRESS + SIZE) that is in the arena, as an offset and *SIZE.  */
+static uint64_t
+mic_in_arena (uintptr_t address, size_t *size)
+{
+  uintptr_t end = address + *size;
+  if (address < gompy_access.low)
+    address = gompy_access.low;
+  if (end > gompy_access.high)
+    end = gompy_access.high;
+  *size = end - address;
+  return address - gompy_access.low;
+}
+
+/* Whether all marks of a usual access are MIC_MARK_GOOD.  */
+static inline int
+mic_all_good (uint64_t offset, size_t size)
+{
+  uint64_t word;
+  uint32_t half;
+  if (size == 8)
+    {
+      memcpy (&word, mic_marks + offset, 8);
+      return word == 0x0101010101010101ull * MIC_MARK_GOOD;
+    }
+  if (size != 4)
+    return 0;
+  memcpy (&half, mic_marks + offset, 4);
+  return half == 0x01010101u * MIC_MARK_GOOD;
+}
+
+static void
+mic_look_read (uint64_t offset, size_t size, const void *pc)
+{
+  for (size_t i = 0; i < size; i++)
+    {
+      unsigned char mark = mic_marks[offset + i];
+      if (mark == MIC_MARK_GOOD)
+        continue;
+      if (mark == MIC_MARK_CLOSED)
+        mic_access_dies (gompy_access.low + offset + i, pc);
+      mic_access_found (mark, gompy_access.low + offset + i, pc, 0);
+      for (; i < size; i++)
+        if (mic_marks[offset + i] > MIC_MARK_GOOD)
+          mic_marks[offset + i] = MIC_MARK_GOOD;  /* told once */
+    }
+}
+
+static void
+mic_look_write (uint64_t offset, size_t size, const void *pc)
+{
+  for (size_t i = 0; i < size; i++)
+    {
+      if (mic_marks[offset + i] == MIC_MARK_CLOSED)
+        mic_access_dies (gompy_access.low + offset + i, pc);
+      mic_marks[offset + i] = MIC_MARK_GOOD;
+    }
+}
+
+static void
+mic_access_read (uintptr_t address, size_t size, const void *pc)
+{
+  uint64_t offset = mic_in_arena (address, &size);
+  if (!mic_all_good (offset, size))
+    mic_look_read (offset, size, pc);
+  mic_race (offset, size, 0, pc);
+}
+
+static void
+mic_access_write (uintptr_t address, size_t size, const void *pc)
+{
+  uint64_t offset = mic_in_arena (address, &size);
+  if (!mic_all_good (offset, size))
+    mic_look_write (offset, size, pc);
+  mic_race (offset, size, 1, pc);
+}
+
+/* WRITES: 0: it only reads, 2: it only writes.  */
+static void
+mic_access_atomic (uintptr_t address, size_t size, int writes, const void *pc)
+{
+  uint64_t offset = mic_in_arena (address, &size);
+  if (writes != 2)
+    mic_look_read (offset, size, pc);
+  if (writes)
+    mic_look_write (offset, size, pc);
+}
+
+/* The arena has marks, and an image tells of its accesses.  */
+static int
+mic_watch_accesses (uint64_t base, uint64_t size)
+{
+  mic_interval_team = mic_reserve (MIC_INTERVALS * sizeof *mic_interval_team);
+  mic_access_teams = mic_reserve (MIC_INTERVALS * sizeof *mic_access_teams);
+  mic_shadow = mic_reserve (size / 8 * sizeof *mic_shadow);
+  if (mic_interval_team == NULL || mic_access_teams == NULL || mic_shadow == NULL)
+    return 0;
+  gompy_access.read = mic_access_read;
+  gompy_access.write = mic_access_write;
+  gompy_access.atomic = mic_access_atomic;
+  gompy_access.fork = mic_access_fork;
+  gompy_access.join = mic_access_join;
+  gompy_access.enter = mic_access_enter;
+  gompy_access.leave = mic_access_leave;
+  gompy_access.barrier = mic_access_barrier;
+  gompy_access.release = mic_access_release;
+  gompy_access.hold = mic_access_hold;
+  gompy_access.high = base + size;
+  gompy_access.low = base;
+  return 1;
+}
+
+#endif

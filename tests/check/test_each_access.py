@@ -1,0 +1,229 @@
+"""gompcc -foffload-check: which programs it takes, and what is not reported."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = ROOT / ".venv" / "bin"
+CHECK = "-foffload-check"
+
+
+def run(folder: Path, *command: str, good: bool = True) -> subprocess.CompletedProcess[str]:
+    """A command in a folder."""
+    env = {**os.environ, "GOMPY_ACCEL": "gcc", "LC_ALL": "C"}
+    words = [str(BIN / command[0]) if command[0].startswith("gomp") else command[0], *command[1:]]
+    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=good, timeout=300)
+
+
+def source(folder: Path, name: str, text: str) -> str:
+    """A file."""
+    (folder / name).write_text(text)
+    return name
+
+
+ORDERED = """
+#include <stdio.h>
+#include <omp.h>
+int main (void)
+{
+  int data[64], flag = 0, sum = 0, last = 0, done = 0;
+  omp_lock_t lock;
+  for (int i = 0; i < 64; i++) data[i] = 0;
+#pragma omp target map(tofrom: data, flag, sum)
+#pragma omp parallel num_threads(2)
+  {
+    /* one thread hands its work over by a flag */
+    if (omp_get_thread_num () == 0)
+      {
+        for (int i = 0; i < 64; i++) data[i] = i;
+#pragma omp atomic write seq_cst
+        flag = 1;
+      }
+    else
+      {
+        int seen = 0;
+        while (!seen)
+          {
+#pragma omp atomic read seq_cst
+            seen = flag;
+          }
+        for (int i = 0; i < 64; i++) sum += data[i];
+      }
+  }
+#pragma omp target teams num_teams(8) map(tofrom: data, done, last)
+  {
+    /* the team that comes last has what all have done */
+    int before, all = 0;
+    data[omp_get_team_num ()] = 5;
+#pragma omp parallel num_threads(1)
+    {
+#pragma omp atomic capture seq_cst
+      before = done++;
+    }
+    if (before == omp_get_num_teams () - 1)
+      {
+        for (int i = 0; i < omp_get_num_teams (); i++) all += data[i];
+        last = all;
+      }
+  }
+#pragma omp target map(tofrom: sum) map(alloc: lock)
+  {
+    omp_init_lock (&lock);
+#pragma omp parallel num_threads(4)
+    for (int i = 0; i < 10; i++)
+      {
+        omp_set_lock (&lock);
+        sum++;
+        omp_unset_lock (&lock);
+      }
+  }
+  printf ("%d %d\\n", sum, last > 0);
+  return 0;
+}
+"""
+
+LOOPS = """
+#include <stdio.h>
+int main (void)
+{
+  int a[200], b[200], chosen = 0;
+  for (int i = 0; i < 200; i++) a[i] = b[i] = i;
+#pragma omp target map(tofrom: a, b, chosen)
+#pragma omp parallel num_threads(3)
+  {
+    int mine = 0;
+#pragma omp for schedule(dynamic)
+    for (int i = 0; i < 200; i++) a[i]++;
+#pragma omp for schedule(guided)
+    for (int i = 0; i < 200; i++) b[i] += a[199 - i];
+#pragma omp sections
+    {
+#pragma omp section
+      a[0] = b[0];
+#pragma omp section
+      a[1] = b[1];
+    }
+#pragma omp single copyprivate(mine)
+    mine = a[0] + a[1];
+#pragma omp barrier
+#pragma omp master
+    chosen = mine;
+#pragma omp barrier
+#pragma omp for ordered
+    for (int i = 0; i < 20; i++)
+#pragma omp ordered
+      b[100] += chosen;
+  }
+#pragma omp target parallel for schedule(runtime) map(tofrom: a)
+  for (int i = 0; i < 200; i++) a[i] *= 2;
+#pragma omp target parallel for schedule(nonmonotonic: dynamic, 4) map(tofrom: a)
+  for (int i = 0; i < 200; i++) a[i] *= 2;
+#pragma omp target map(tofrom: a)
+#pragma omp parallel sections
+  {
+#pragma omp section
+    a[3] = 1;
+#pragma omp section
+    a[4] = 1;
+  }
+  for (int r = 0; r < 3; r++)
+#pragma omp target teams distribute map(tofrom: a, b)
+    for (int i = 0; i < 20; i++)
+      {
+#pragma omp parallel for
+        for (int j = 0; j < 10; j++) a[10 * i + j] += r;
+#pragma omp parallel for
+        for (int j = 0; j < 10; j++) b[10 * i + j] += a[10 * i + 9 - j];
+      }
+  printf ("%d\\n", a[3]);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("text", [ORDERED, LOOPS], ids=["ordered", "loops"])
+def test_accesses_in_an_order_are_no_race(tmp_path: Path, text: str, level: str) -> None:
+    run(tmp_path, "gompcc", "-g", level, "-fopenmp", CHECK, source(tmp_path, "a.c", text), "-o", "a")
+    done = run(tmp_path, "gompy", "run", "--check", "./a")
+    assert done.stderr == ""
+
+
+def test_objects_and_a_library(tmp_path: Path) -> None:
+    """Compiled apart, linked with a library that is checked, too; its region reads what nothing has written."""
+    source(
+        tmp_path,
+        "part.c",
+        "int part (int *a)\n{\n  int sum = 0;\n#pragma omp target map(tofrom: sum)\n"
+        "  for (int i = 0; i < 9; i++) sum += a[i];\n  return sum;\n}\n",
+    )
+    source(
+        tmp_path,
+        "main.c",
+        "#include <stdio.h>\nint part (int *);\nint main (void)\n{\n  int a[9];\n"
+        "#pragma omp target data map(alloc: a)\n  {\n#pragma omp target\n    for (int i = 0; i < 8; i++) a[i] = i;\n"
+        '    printf ("%d\\n", part (a));\n  }\n  return 0;\n}\n',
+    )
+    for name in ("part", "main"):
+        run(tmp_path, "gompcc", "-g", "-fPIC", "-fopenmp", CHECK, "-c", f"{name}.c")
+    run(tmp_path, "gompcc", "-fopenmp", CHECK, "-shared", "part.o", "-o", "libpart.so")
+    run(tmp_path, "gompcc", "-fopenmp", CHECK, "main.o", "-L.", "-lpart", "-Wl,-rpath,$ORIGIN", "-o", "main")
+    done = run(tmp_path, "gompy", "run", "--check", "./main", good=False)
+    assert done.returncode == 86
+    assert "part.c:5: error: region part._omp_fn.0 on device 0 reads a" in done.stderr
+    assert "(byte 32 of 36) [unset]" in done.stderr
+
+
+def test_nothing_is_told_without_a_check(tmp_path: Path) -> None:
+    text = (ROOT / "testsuite" / "check" / "race-single.c").read_text()
+    run(tmp_path, "gompcc", "-g", "-fopenmp", CHECK, source(tmp_path, "a.c", text), "-o", "a")
+    done = run(tmp_path, "./a")
+    assert done.stderr == ""
+
+
+def test_tasks_are_not_judged(tmp_path: Path) -> None:
+    text = (
+        "#include <stdio.h>\nint main (void)\n{\n  int x = 0;\n#pragma omp target map(tofrom: x)\n"
+        "#pragma omp parallel num_threads(2)\n#pragma omp single\n  {\n#pragma omp task depend(out: x)\n    x = 1;\n"
+        '#pragma omp task depend(in: x)\n    x += 1;\n  }\n  printf ("%d\\n", x);\n  return 0;\n}\n'
+    )
+    run(tmp_path, "gompcc", "-g", "-fopenmp", CHECK, source(tmp_path, "a.c", text), "-o", "a")
+    done = run(tmp_path, "gompy", "run", "--check", "./a")
+    assert (done.stdout, done.stderr) == ("2\n", "")
+
+
+def test_memory_that_is_used_again_is_not_stale(tmp_path: Path) -> None:
+    """A block that a region has changed is freed; the next one at its place has nothing to do with it."""
+    text = (
+        "#include <stdio.h>\n#include <stdlib.h>\nint main (void)\n{\n  int n = 100, sum = 0;\n"
+        "  int *a = calloc (n, sizeof *a), *b;\n#pragma omp target map(to: a[0:n])\n"
+        "  for (int i = 0; i < n; i++) a[i] = i;\n  free (a);\n  b = calloc (n, sizeof *b);\n"
+        '  for (int i = 0; i < n; i++) sum += b[i];\n  printf ("%d\\n", sum);\n  return 0;\n}\n'
+    )
+    run(tmp_path, "gompcc", "-g", "-fopenmp", CHECK, source(tmp_path, "a.c", text), "-o", "a")
+    done = run(tmp_path, "gompy", "run", "--check", "./a")
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((CHECK,), "‘-foffload-check’ without ‘-fopenmp’ or ‘-fopenacc’"),
+        (("-fopenmp", CHECK, "-fsanitize=thread"), "‘-foffload-check’ and ‘-fsanitize=thread’ exclude each other"),
+    ],
+)
+def test_what_it_does_not_go_with(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    source(tmp_path, "a.c", "int main (void) { return 0; }\n")
+    done = run(tmp_path, "gompcc", *words, "a.c", "-o", "a", good=False)
+    assert done.returncode == 1
+    assert said.replace("‘", "'").replace("’", "'") in done.stderr.replace("‘", "'").replace("’", "'")
+
+
+def test_with_no_device_code_at_all(tmp_path: Path) -> None:
+    source(tmp_path, "a.c", "int main (void) { return 0; }\n")
+    run(tmp_path, "gompcc", "-fopenmp", "-foffload=disable", CHECK, "a.c", "-o", "a")
