@@ -91,6 +91,7 @@ sample-nvptx: all  ## the same for nvptx on the emulated GPU, with gompy and wit
 check-libomptarget: all  ## LLVM 16's own tests of libomptarget, with the library that clang's programs get
 	@$(BIN)/python testsuite/run_llvm_tests.py $(LLVMFLAGS)
 ifndef LLVMFLAGS
+	@$(BIN)/python testsuite/run_llvm_tests.py --shared
 	@$(BIN)/python testsuite/run_llvm_tests.py --nvptx
 	@$(BIN)/python testsuite/run_llvm_tests.py --tools
 endif

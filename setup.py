@@ -84,7 +84,7 @@ PRODUCTS = (
         "lib/libgomp-plugin-shared.so.1",
         "shared",
         ("GOMP_OFFLOAD_*", "gompy_*"),
-        ("-l:libgomp.so.1", "-lpthread"),
+        ("-l:libgomp.so.1", "-ldl", "-lpthread"),
         ("lib/libgompy.so.1",),
     ),
     Product(

@@ -1,8 +1,8 @@
 """`make check-libomptarget`: LLVM's tests of libomptarget by its lit and FileCheck, with gompy's library or LLVM's own.
 
-    run_llvm_tests.py [--stock] [--nvptx | --tools] [-j N] [--filter REGEX]
+    run_llvm_tests.py [--stock] [--nvptx | --shared | --tools] [-j N] [--filter REGEX]
 
-Failures are compared with testsuite/expected/libomptarget.txt, or libomptarget-nvptx.txt, in both directions.
+Failures are compared with testsuite/expected/libomptarget.txt, or libomptarget-nvptx.txt and so on, in both directions.
 """
 
 from __future__ import annotations
@@ -53,17 +53,22 @@ lit_config.load_config(config, {tests!r} + "/lit.cfg")
 GOOD: Final = {"PASS": "PASS", "XFAIL": "XFAIL", "UNSUPPORTED": "UNSUPPORTED", "SKIPPED": "UNSUPPORTED"}
 
 
-def environment(stock: bool, target: str) -> dict[str, str]:
-    """What the tests' programs get: four devices, as LLVM's plugin for this machine has; or the emulated GPU."""
+def environment(stock: bool, shared: bool, target: str) -> dict[str, str]:
+    """What the tests' programs get: four devices, as LLVM's plugin for this machine has; or the emulated GPU; or the
+    device that shares the program's memory."""
     if stock:
         return {"LD_LIBRARY_PATH": str(source.LLVM / "lib")}
     if target == NVPTX:
         clang = {"GOMPY_CLANG": str(source.LLVM / "bin/clang"), "GOMPY_CLANGXX": str(source.LLVM / "bin/clang++")}
         return {"LD_LIBRARY_PATH": paths.LLVMLIBDIR, "GOMPY_CUDA": "emulated", "KMP_BLOCKTIME": "0"} | clang
+    if shared:
+        return {"LD_LIBRARY_PATH": paths.LLVMLIBDIR, "GOMPY_SHARED_MEMORY": "1"}
     return {"LD_LIBRARY_PATH": paths.LLVMLIBDIR, "OFFLOAD_EMUL_NUM": "4", "KMP_BLOCKTIME": "0"}
 
 
-def run_lit(tests: Path, out: Path, stock: bool, target: str, jobs: int, pattern: str) -> list[tuple[str, str]]:
+def run_lit(
+    tests: Path, out: Path, given: dict[str, str], target: str, jobs: int, pattern: str
+) -> list[tuple[str, str]]:
     """Each test's status and name."""
     out.mkdir(parents=True, exist_ok=True)
     site = SITE.format(
@@ -74,7 +79,7 @@ def run_lit(tests: Path, out: Path, stock: bool, target: str, jobs: int, pattern
         targets=TARGETS,
         out=str(out),
         tests=str(tests),
-        environment=environment(stock, target),
+        environment=given,
     )
     (out / "lit.site.cfg").write_text(site)
     return lit_results(out, out, jobs, pattern)
@@ -106,10 +111,12 @@ def main() -> int:
     parser.add_argument("--stock", action="store_true", help="LLVM's own library")
     parser.add_argument("--tools", action="store_true", help="of clang-linker-wrapper and llvm-objdump --offloading")
     parser.add_argument("--nvptx", action="store_true", help="for nvptx64, on the emulated GPU")
+    parser.add_argument("--shared", action="store_true", help="on the device that shares the program's memory")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
     parser.add_argument("--filter", default="", metavar="REGEX", help="tests whose names match")
     options = parser.parse_args()
-    kind = "llvm-tools" if options.tools else "libomptarget-nvptx" if options.nvptx else "libomptarget"
+    kind = next((kind for kind in ("tools", "nvptx", "shared") if getattr(options, kind)), "")
+    kind = "llvm-tools" if kind == "tools" else f"libomptarget-{kind}" if kind else "libomptarget"
     lacking = source.missing()
     if lacking:
         print(f"run_llvm_tests: skipped: not installed: {' '.join(lacking)}", file=sys.stderr)
@@ -125,7 +132,8 @@ def main() -> int:
     if options.tools:
         results = run_tools(out, options.j, options.filter)
     else:
-        results = run_lit(tests, out, options.stock, target, options.j, options.filter)
+        given = environment(options.stock, options.shared, target)
+        results = run_lit(tests, out, given, target, options.j, options.filter)
     if not results:
         print("run_llvm_tests: error: lit has run no test", file=sys.stderr)
         return 2

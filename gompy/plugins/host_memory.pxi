@@ -1,4 +1,4 @@
-# A device whose memory is the program's: blocks are malloc's, copies are real.  It needs no start and keeps its images.
+# A device whose memory is the program's: blocks are malloc's, copies are real.  It needs no start.
 
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memmove
@@ -11,10 +11,6 @@ cdef public c_bool GOMP_OFFLOAD_init_device(int n) noexcept nogil:
 
 
 cdef public c_bool GOMP_OFFLOAD_fini_device(int n) noexcept nogil:
-    return True
-
-
-cdef public c_bool GOMP_OFFLOAD_unload_image(int n, unsigned version, const void *data) noexcept nogil:
     return True
 
 

@@ -53,7 +53,7 @@ cdef void prepare_languages(mic_image *image) noexcept nogil:
 cdef bint find_symbols(mic_image *image, mic_slot *slot) noexcept nogil:
     """Answer for an image by clang: the addresses of the names at args[2] replace them.
 
-    The last function is no symbol of the image but the one that calls a kernel with its words (device_kernels.pxi).
+    The last function is no symbol of the image but the one that calls a kernel with its words (../kernels.pxi).
     What is not there is 0; a variable that is not there is an error.
     """
     cdef uint64_t *counts = <uint64_t *>arena_at(slot.args[2])

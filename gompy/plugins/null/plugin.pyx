@@ -59,6 +59,10 @@ cdef void *open_image(const ImageRange *image) noexcept nogil:
     return handle
 
 
+cdef public c_bool GOMP_OFFLOAD_unload_image(int n, unsigned version, const void *data) noexcept nogil:
+    return True
+
+
 cdef public int GOMP_OFFLOAD_load_image(int n, unsigned version, const void *target_data,
                                         AddrPair **table) noexcept nogil:
     """The pairs of the image's functions, then of its variables, then none for the device's number."""

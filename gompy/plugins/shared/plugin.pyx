@@ -4,11 +4,20 @@
 Regions are the program's own functions; they run in threads of the device's, in the program's process.  So every
 pointer and every variable is the host's, nothing is mapped, and `omp requires unified_shared_memory` and `self_maps`
 are fulfilled.  It needs no image.  What a region asks of the runtime is answered as on a device (gompy_enter_device).
+
+Programs by clang do not tell where the host's code of a region is.  Their images for x86_64 are loaded into the program
+(images.pxi), and their kernels run in the thread that launches them, whose libomp has its control variables.
 """
 
-from libc.stdint cimport intptr_t
+from libc.errno cimport EINTR, errno
+from libc.stdint cimport intptr_t, uint32_t, uint64_t, uintptr_t
+from libc.stdio cimport snprintf
+from libc.stdlib cimport calloc
 from libc.string cimport strerror
+from posix.unistd cimport close, getpid, write
 
+from gompy.native.descriptors cimport gompy_memfd
+from gompy.native.dlfcn cimport RTLD_LOCAL, RTLD_NOW, dlclose, dlerror, dlopen, dlsym
 from gompy.native.gomp cimport (
     GOMP_DEVICE_HOST,
     GOMP_OFFLOAD_CAP_NATIVE_EXEC,
@@ -25,7 +34,8 @@ from gompy.native.gomp_newer cimport (
 )
 from gompy.native.launch_words cimport LaunchWord, take_word
 from gompy.native.limits cimport gompy_limit_hint
-from gompy.native.plugin cimport AddrPair, GOMP_PLUGIN_error, GOMP_PLUGIN_fatal, c_bool
+from gompy.native.llvm cimport ACCEL_LLVM
+from gompy.native.plugin cimport AddrPair, GOMP_PLUGIN_error, GOMP_PLUGIN_fatal, GOMP_PLUGIN_malloc, c_bool
 from gompy.native.pthread cimport *
 
 cdef extern from *:
@@ -47,6 +57,10 @@ cdef struct Launch:
 
 
 include "../host_memory.pxi"
+include "../memory_file.pxi"
+include "../kernels.pxi"
+include "../target_data.pxi"
+include "images.pxi"
 
 
 cdef public unsigned GOMP_OFFLOAD_version() noexcept nogil:
@@ -62,7 +76,7 @@ cdef public unsigned GOMP_OFFLOAD_get_caps() noexcept nogil:
 
 
 cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
-    """The host's: there are no images for it, the program's code serves."""
+    """The host's: the program's code serves, but for programs by clang."""
     return GOMP_DEVICE_HOST
 
 
@@ -74,11 +88,6 @@ cdef public unsigned gompy_fulfils() noexcept nogil:
     """All of `omp requires`."""
     return (GOMP_REQUIRES_UNIFIED_ADDRESS | GOMP_REQUIRES_UNIFIED_SHARED_MEMORY | GOMP_REQUIRES_SELF_MAPS
             | GOMP_REQUIRES_REVERSE_OFFLOAD)
-
-
-cdef public int GOMP_OFFLOAD_load_image(int n, unsigned version, const void *data, AddrPair **table) noexcept nogil:
-    GOMP_PLUGIN_error(b"device %d (shared): an image for the host itself", n)
-    return -1
 
 
 cdef unsigned thread_limit_of(void **args) noexcept nogil:
@@ -101,12 +110,15 @@ cdef void *device_thread(void *data) noexcept nogil:
 
 
 cdef public void GOMP_OFFLOAD_run(int n, void *fn, void *vars, void **args) noexcept nogil:
-    """Run a region; returns when it has ended."""
+    """Run a region; returns when it has ended.  A kernel by clang runs in this thread."""
     cdef Launch launch
     cdef pthread_t thread
     cdef pthread_attr_t attributes
     cdef size_t size = 0
     cdef int error
+    if fn == <void *> call_kernel:
+        call_kernel(vars)
+        return
     launch.fn = <void (*)(void *) noexcept nogil> fn
     launch.vars = vars
     launch.limit = thread_limit_of(args)
@@ -121,3 +133,8 @@ cdef public void GOMP_OFFLOAD_run(int n, void *fn, void *vars, void **args) noex
         GOMP_PLUGIN_fatal(b"device %d (shared): cannot start a thread: %s%s", n, strerror(error),
                           gompy_limit_hint(error))
     pthread_join(thread, NULL)
+
+
+cdef public int GOMP_OFFLOAD_is_accessible_ptr(int n, const void *p, size_t size) noexcept nogil:
+    """All of the program's memory."""
+    return True

@@ -12,7 +12,7 @@ cdef void forward_registration(const char *name, unsigned version, const void *h
                                const void *data) noexcept nogil:
     """Tell the stock libgomp of an image that its own devices may take (OpenACC is still its business)."""
     cdef void *fn
-    if type == GOMP_DEVICE_INTEL_MIC or version >> 16 > stock_version():
+    if type == GOMP_DEVICE_INTEL_MIC or type == GOMP_DEVICE_HOST or version >> 16 > stock_version():
         return  # an older one ends the program
     fn = stock_symbol(name)
     if fn != NULL:

@@ -2,7 +2,7 @@
 
 cdef struct TgtPlaced:
     # Where an entry is on the device.
-    SplayNode *node  # NULL: nowhere, which is right for a section without length
+    SplayNode *node  # NULL: nowhere, which is right for a section without length, or in the memory that is shared
     uintptr_t address
 
 
@@ -30,6 +30,9 @@ cdef int place_entry(DeviceDescr *dev, uintptr_t base, uintptr_t begin, int64_t 
         if type & TGT_MAP_PRESENT:
             say_absent(b"map type", begin, size)
         return -1
+    elif shares_memory(dev) and not type & TGT_MAP_CLOSE:
+        placed.address = begin
+        return 0
     elif type & TGT_MAP_PRESENT:
         say_absent(b"map type", begin, size)
         return -1
@@ -92,13 +95,14 @@ cdef int begin_entry(DeviceDescr *dev, const TgtMaps *maps, int i) noexcept nogi
         counted = not inner
     if place_entry(dev, base, begin, size, type, counted, name_at(maps, i), &placed):
         return say_no_place(type)
-    if placed.node == NULL and type & TGT_MAP_PRESENT:
+    if placed.address == 0 and type & TGT_MAP_PRESENT:
         return say_no_place(type)
     if type & TGT_MAP_RETURN_PARAM:
         maps.bases[i] = <void *> (placed.address - (begin - base))
-    if type & TGT_MAP_PTR_AND_OBJ and attach_entry(dev, holder.node, pointer, placed.address - (begin - base)):
-        tell_failure(b"error")
-        return -1
+    if type & TGT_MAP_PTR_AND_OBJ and holder.node != NULL:  # else it is the program's own, which stays as it is
+        if attach_entry(dev, holder.node, pointer, placed.address - (begin - base)):
+            tell_failure(b"error")
+            return -1
     return 0
 
 

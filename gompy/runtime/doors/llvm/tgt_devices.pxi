@@ -49,9 +49,28 @@ cdef uintptr_t caller_on(DeviceDescr *dev, const TgtLibrary *library) noexcept n
     return find_function(dev, <uintptr_t> &library.caller)
 
 
+cdef int fill_references(DeviceDescr *dev, const TgtLibrary *library) noexcept nogil:
+    """With unified_shared_memory variables are pointers on a device, which get the host's values."""
+    cdef const TgtEntry *entry = library.descriptor.entries
+    cdef SplayNode *node
+    cdef int rc = 0
+    gompy_lock_acquire(&dev.lock)
+    while entry < library.descriptor.entries_end and rc == 0:
+        if is_variable(entry):
+            node = lookup_mapped(&dev.mem_map, <uintptr_t> entry.address, <uintptr_t> entry.address + entry.size)
+            if node != NULL:
+                rc = copy_to_device(dev, device_address(node, <uintptr_t> entry.address), entry.address, entry.size,
+                                    NULL)
+        entry += 1
+    gompy_lock_release(&dev.lock)
+    return rc
+
+
 cdef int run_constructors(DeviceDescr *dev, TgtLibrary *library, uintptr_t caller) noexcept nogil:
     """Build the variables of a library on a device, in the order of their entries."""
     cdef const TgtEntry *entry = library.descriptor.entries
+    if shares_memory(dev) and fill_references(dev, library):
+        return -1
     library.built |= <uint64_t> 1 << (dev.number & 63)
     while entry < library.descriptor.entries_end:
         if entry.flags & TGT_ENTRY_CTOR and run_plain(dev, caller, entry.address):
@@ -166,12 +185,14 @@ cdef DeviceDescr *tgt_device(int64_t number, const TgtIdent *where) noexcept nog
     dev = &devices[number]
     if gompy_load(&dev.state) == DEVICE_UNINITIALIZED:
         init_device(dev)
-    if gompy_load(&dev.state) != DEVICE_INITIALIZED or dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM:
+    if gompy_load(&dev.state) != DEVICE_INITIALIZED:
         return NULL
     if not is_prepared(dev) and prepare_device(dev):
         tell_failure(b"error")
         tgt_failed(where)
         return NULL
+    if dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM and tgt_devices[dev.number].caller == 0:
+        return NULL  # no image for it: the host has the same memory
     return dev
 
 

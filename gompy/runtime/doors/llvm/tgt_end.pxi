@@ -40,7 +40,7 @@ cdef int end_entry(DeviceDescr *dev, const TgtMaps *maps, int i, SplayNode **rem
     struct_range(maps, i, &begin, &size)
     find_mapped(dev, begin, size, &found)
     if not found.contained and not (found.extends and type & TGT_MAP_IMPLICIT):
-        if type & TGT_MAP_PRESENT:
+        if type & TGT_MAP_PRESENT and not shares_memory(dev):
             say_absent(b"map type", begin, size)
             return -1
         return 0

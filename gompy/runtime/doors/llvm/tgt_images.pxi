@@ -169,7 +169,7 @@ cdef void describe_for_cpu(TgtLibrary *library, const char *start, const char *e
 cdef TgtLibrary *new_library(const TgtDescriptor *descriptor, int type, const char *start,
                              const char *end) noexcept nogil:
     """The core's tables of a descriptor's entries: functions, of a CPU also the caller of kernels, variables."""
-    cdef size_t more = 1 if type == GOMP_DEVICE_INTEL_MIC else 0
+    cdef size_t more = 1 if type != GOMP_DEVICE_NVIDIA_PTX else 0
     cdef size_t functions = more, variables = 0, f = 0, v = 0
     cdef const TgtEntry *entry = descriptor.entries
     cdef TgtLibrary *library = <TgtLibrary *> calloc(1, sizeof(TgtLibrary))
@@ -215,7 +215,7 @@ cdef TgtLibrary *new_library(const TgtDescriptor *descriptor, int type, const ch
 
 cdef inline const void *record_of(const TgtLibrary *library) noexcept nogil:
     """What the plugin gets of a library."""
-    return <const void *> &library.data if library.type == GOMP_DEVICE_INTEL_MIC else <const void *> &library.gpu
+    return <const void *> &library.gpu if library.type == GOMP_DEVICE_NVIDIA_PTX else <const void *> &library.data
 
 
 cdef void free_library(TgtLibrary *library) noexcept nogil:
@@ -249,14 +249,18 @@ cdef void at_end() noexcept nogil:
 
 
 cdef void note_requires(int64_t flags) noexcept nogil:
-    """`omp requires` of an object.
-
-    Shared memory is what no device here has: said once, and the regions run on the host.
+    """`omp requires` of an object; where no device has shared memory, that is said once and the host runs the regions.
     """
     global tgt_requires
     if flags & TGT_REQUIRES_UNIFIED_SHARED_MEMORY and not tgt_requires & TGT_REQUIRES_UNIFIED_SHARED_MEMORY:
         state_requires(GOMP_REQUIRES_UNIFIED_SHARED_MEMORY | GOMP_REQUIRES_TARGET_USED)
     tgt_requires |= flags
+
+
+cdef inline bint shares_memory(const DeviceDescr *dev) noexcept nogil:
+    """Whether what is not mapped on a device is the program's own: unified_shared_memory, where there is such."""
+    return (dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM != 0
+            and tgt_requires & TGT_REQUIRES_UNIFIED_SHARED_MEMORY != 0)
 
 
 cdef public void tgt_register_requires "gompy_llvm___tgt_register_requires"(int64_t flags) noexcept nogil:
@@ -279,7 +283,10 @@ cdef void add_library(TgtLibrary *library) noexcept nogil:
 
 
 cdef public void tgt_register_lib "gompy_llvm___tgt_register_lib"(const TgtDescriptor *descriptor) noexcept nogil:
-    """A program or library registers its images: the first one for each kind of device is taken."""
+    """A program or library registers its images: the first one for each kind of device is taken.
+
+    What is for this machine's processor is for the device that shares the program's memory, too.
+    """
     cdef const char *start
     cdef const char *end
     cdef const TgtEntry *entry = descriptor.entries
@@ -295,6 +302,7 @@ cdef public void tgt_register_lib "gompy_llvm___tgt_register_lib"(const TgtDescr
         if type == GOMP_DEVICE_INTEL_MIC and not for_cpu:
             for_cpu = True
             add_library(new_library(descriptor, type, start, end))
+            add_library(new_library(descriptor, GOMP_DEVICE_HOST, start, end))
         elif type == GOMP_DEVICE_NVIDIA_PTX and not for_gpus:
             for_gpus = True
             add_library(new_library(descriptor, type, start, end))

@@ -1,5 +1,5 @@
 # A launch: the kernel's words and private objects in one block of device memory, which the device's caller of kernels
-# gets (LLVM: processDataBefore; gompy/plugins/intelmic/device_kernels.pxi).  A GPU gets the words as the kernel's
+# gets (LLVM: processDataBefore; gompy/plugins/kernels.pxi).  A GPU gets the words as the kernel's
 # parameters.
 
 from gompy.native.launch_words cimport KernelLaunch
@@ -83,7 +83,8 @@ cdef uintptr_t mapped_word(TgtLaunch *l, int i) noexcept nogil:
     find_mapped(l.dev, begin, l.maps.sizes[i], &found)
     if found.contained or found.extends:
         return device_address(found.node, begin) + (base - begin)
-    begin = unmapped_value(begin)
+    if not shares_memory(l.dev):
+        begin = unmapped_value(begin)
     return begin + (base - <uintptr_t> l.maps.begins[i]) if begin else 0
 
 

@@ -6,7 +6,7 @@ cdef int update_piece(DeviceDescr *dev, uintptr_t begin, int64_t size, int64_t t
     cdef TgtFound found
     find_mapped(dev, begin, size, &found)
     if not found.contained:
-        if type & TGT_MAP_PRESENT:
+        if type & TGT_MAP_PRESENT and not shares_memory(dev):
             say_absent(b"motion", begin, size)
             return -1
         return 0

@@ -64,7 +64,7 @@ cdef int memory_device(int device, DeviceDescr **dev) noexcept nogil:
     dev[0] = resolve_device(device, &reason)
     if dev[0] == NULL:
         return EINVAL
-    if not takes_maps(dev[0]):
+    if not keeps_table(dev[0]):
         dev[0] = NULL
     return 0
 

@@ -10,6 +10,11 @@ cdef inline bint takes_maps(DeviceDescr *dev) noexcept nogil:
     return takes_openmp(dev) and not dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM
 
 
+cdef inline bint keeps_table(DeviceDescr *dev) noexcept nogil:
+    """Whether routines look into a device's table: also of one with shared memory, if constructs by clang map there."""
+    return takes_maps(dev) or (takes_openmp(dev) and dev.functions != NULL)
+
+
 cdef void *region_on_device(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, const char **reason) noexcept nogil:
     """The device's word for a region, or NULL and the reason why it runs on the host."""
     cdef void *address

@@ -3,28 +3,28 @@
 cdef extern from *:
     """
     /* The words from the seventh on go by way of the stack, as a struct that is passed by value does.  */
-    struct mic_words_32 { uint64_t words[26]; };
-    struct mic_words_128 { uint64_t words[122]; };
-    struct mic_words_1024 { uint64_t words[1018]; };
-    #define MIC_CALL_KERNEL(n)                                                                                    \
+    struct kernel_words_32 { uint64_t words[26]; };
+    struct kernel_words_128 { uint64_t words[122]; };
+    struct kernel_words_1024 { uint64_t words[1018]; };
+    #define CALL_KERNEL(n)                                                                                    \
       static void                                                                                                 \
-      mic_call_##n (void *kernel, const uint64_t *w, uint64_t count)                                              \
+      kernel_call_##n (void *kernel, const uint64_t *w, uint64_t count)                                              \
       {                                                                                                           \
-        struct mic_words_##n more;                                                                                \
+        struct kernel_words_##n more;                                                                                \
         uint64_t first[6] = { 0, 0, 0, 0, 0, 0 };                                                                 \
         memcpy (first, w, (count < 6 ? count : 6) * sizeof *w);                                                   \
         if (count > 6)                                                                                            \
           memcpy (more.words, w + 6, (count - 6) * sizeof *w);                                                    \
-        ((void (*) (uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, struct mic_words_##n)) kernel) (  \
+        ((void (*) (uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, struct kernel_words_##n)) kernel) (  \
           first[0], first[1], first[2], first[3], first[4], first[5], more);                                      \
       }
-    MIC_CALL_KERNEL (32)
-    MIC_CALL_KERNEL (128)
-    MIC_CALL_KERNEL (1024)
+    CALL_KERNEL (32)
+    CALL_KERNEL (128)
+    CALL_KERNEL (1024)
     """
-    void mic_call_32(void *kernel, const uint64_t *words, uint64_t count) nogil
-    void mic_call_128(void *kernel, const uint64_t *words, uint64_t count) nogil
-    void mic_call_1024(void *kernel, const uint64_t *words, uint64_t count) nogil
+    void kernel_call_32(void *kernel, const uint64_t *words, uint64_t count) nogil
+    void kernel_call_128(void *kernel, const uint64_t *words, uint64_t count) nogil
+    void kernel_call_1024(void *kernel, const uint64_t *words, uint64_t count) nogil
 
 
 cdef void call_kernel(void *block) noexcept nogil:
@@ -35,8 +35,8 @@ cdef void call_kernel(void *block) noexcept nogil:
         (<void (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) noexcept nogil>words[0])(
             words[2], words[3], words[4], words[5], words[6], words[7])
     elif words[1] <= 32:
-        mic_call_32(<void *>words[0], words + 2, words[1])
+        kernel_call_32(<void *>words[0], words + 2, words[1])
     elif words[1] <= 128:
-        mic_call_128(<void *>words[0], words + 2, words[1])
+        kernel_call_128(<void *>words[0], words + 2, words[1])
     else:
-        mic_call_1024(<void *>words[0], words + 2, words[1])
+        kernel_call_1024(<void *>words[0], words + 2, words[1])
