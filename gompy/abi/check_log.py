@@ -28,6 +28,7 @@ class Op(IntEnum):
     STALE = (
         14  # kind 0: a device is told what the host has changed; 1: the host has read what a device has (where, count)
     )
+    FLIGHT = 15  # the host uses what a region that runs beside it maps: kind 0 reads, 1 writes (where, count)
 
 
 class Entry(IntFlag):

@@ -132,6 +132,7 @@ class Analysis:
             Op.TEXT: self._text,
             Op.LEFT: self._left,
             Op.STALE: self._stale,
+            Op.FLIGHT: self._flight,
         }
         for event in self.log.events:
             step = steps.get(Op(event.op))
@@ -368,6 +369,25 @@ class Analysis:
             finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
         if launch is not None:
             finding.notes.append(Note(self.place(launch), f"the last region on device {event.device}"))
+        self.add(finding)
+
+    def _flight(self, event: Event) -> None:
+        """The host has used what a region that ran beside it mapped."""
+        mapping = self.live.get((event.device, event.start))
+        name = mapping.name if mapping is not None else self.names.of(event)
+        done, region = "written" if event.kind else "read", self.place(event) if mapping is None else mapping.place
+        finding = Finding(
+            "race",
+            self.names.place(event.where),
+            f"{name or 'memory'} (byte {event.count} of {event.size}) is {done} by the host while a region on device "
+            f"{event.device} runs beside it that has it mapped",
+            event.device,
+            variable=name,
+            start=event.start,
+            size=event.size,
+            mend="#pragma omp taskwait before it, or depend clauses",
+        )
+        finding.notes.append(Note(region, f"the region begins here, with nowait, and maps {name or 'it'}"))
         self.add(finding)
 
     def _read_doubtful(self, region: str, place: Place, address: int, size: int, changed: bool) -> None:

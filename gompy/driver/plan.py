@@ -260,7 +260,8 @@ def _check_accesses(
     if line.compiles:
         before.append(f"-specs={paths.CHECK_SPECS}")
     if line.links and not line.relocatable:
-        after += [os.path.join(paths.BDIR, access.HOOKS), f"-Wl,{','.join(access.wrap_words())}"]
+        # For the linker alone: behind -x a file would be source.
+        after += ["-Xlinker", os.path.join(paths.BDIR, access.HOOKS), f"-Wl,{','.join(access.wrap_words())}"]
 
 
 def _unfolded(known: compiler.Facts, line: options.CommandLine) -> list[str]:

@@ -224,6 +224,13 @@ def test_what_it_does_not_go_with(tmp_path: Path, words: tuple[str, ...], said: 
     assert said.replace("‘", "'").replace("’", "'") in done.stderr.replace("‘", "'").replace("’", "'")
 
 
+def test_a_language_is_named(tmp_path: Path) -> None:
+    """What is linked stays an object behind -x."""
+    source(tmp_path, "a.txt", "int main (void)\n{\n  int x = 1;\n#pragma omp target map(x)\n  x--;\n  return x;\n}\n")
+    run(tmp_path, "gompcc", "-fopenmp", CHECK, "-x", "c", "a.txt", "-o", "a")
+    assert run(tmp_path, "./a").stdout == ""
+
+
 def test_with_no_device_code_at_all(tmp_path: Path) -> None:
     source(tmp_path, "a.c", "int main (void) { return 0; }\n")
     run(tmp_path, "gompcc", "-fopenmp", "-foffload=disable", CHECK, "a.c", "-o", "a")

@@ -15,6 +15,14 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_stale_watch()
     void gompy_stop_tracking()
     void gompy_stale_hear()
+    void gompy_stale_listen()
+    void gompy_flight_new(uint64_t construct, int device, uintptr_t host, uintptr_t target, size_t size, bint back)
+    void gompy_flight_begins(uint64_t construct)
+    void gompy_flight_made(uint64_t construct)
+    void gompy_flight_ends(int device, uintptr_t host)
+    struct gompy_access_state "gompy_access":
+        bint hooked
+    gompy_access_state gompy_access
     void gompy_end_watch()
 
 cdef TargetMem *images_seen
@@ -60,9 +68,32 @@ cdef void note_map(const HookEvent *event) noexcept nogil:
         gompy_stale_copied(event.device, event.target, event.host, sizeof(void *), True)
 
 
+cdef void note_flight(const HookEvent *event) noexcept nogil:
+    """What a region maps that runs beside the program (check_flight.h)."""
+    if event.construct == NULL or event.queue != NULL:
+        return
+    if event.kind == HOOK_MAP and event.detail == MAP_NEW and event.map_kind >= 0 and \
+            not is_pointer_kind(event.map_kind):
+        gompy_flight_new(event.construct.number, event.device, event.host, event.target, event.size,
+                         has_property(event.map_kind, KIND_FROM))
+    elif event.kind == HOOK_MAP and (event.detail == MAP_REMOVED or event.detail == MAP_KEPT):
+        gompy_flight_ends(event.device, event.host)
+    elif event.kind == HOOK_LAUNCH and event.detail == LAUNCH_LATER:
+        gompy_flight_begins(event.construct.number)
+    elif event.kind == HOOK_CONSTRUCT and event.phase == PHASE_END:
+        gompy_flight_made(event.construct.number)
+    else:
+        return
+    gompy_stale_listen()
+
+
 cdef void note_side(HookEvent *event, int slot) noexcept nogil:
     global gompy_stale_time
     cdef uint64_t begin
+    if gompy_access.hooked:
+        pthread_mutex_lock(&gompy_stale_lock)
+        note_flight(event)
+        pthread_mutex_unlock(&gompy_stale_lock)
     if not gompy_tracking:
         return
     if event.kind == HOOK_CONSTRUCT:

@@ -15,6 +15,7 @@
 #ifndef GOMPY_CHECK_STALE_H
 #define GOMPY_CHECK_STALE_H
 
+#include "check_flight.h"
 #include "check_log.h"
 #include "check_watch.h"
 #include "gompy/native/access.h"
@@ -102,13 +103,15 @@ gompy_forget_gone (void)
       gompy_drop_track (i);
 }
 
+static void gompy_stale_listen (void);
+
 static void
 gompy_stop_tracking (void)
 {
   gompy_end_watch ();
   while (gompy_track_count)
     gompy_drop_track (gompy_track_count - 1);
-  gompy_access.high = 0;
+  gompy_stale_listen ();
   gompy_tracking = 0;
 }
 
@@ -445,6 +448,7 @@ gompy_stale_listen (void)
       low = t->host < low ? t->host : low;
       high = t->host + t->size > high ? t->host + t->size : high;
     }
+  gompy_flight_bounds (&low, &high);
   gompy_access.high = 0;
   gompy_access.low = low;
   gompy_access.high = high;
@@ -463,6 +467,7 @@ gompy_access_read (uintptr_t address, size_t size, const void *pc)
              && ((const unsigned char *) t->host)[at] != t->host_had[at])
         t->newer[at] = 0;
     }
+  gompy_flight_judge (address, size, 0, (uintptr_t) pc - 1);
   if (gompy_judge_read (address, size, 1, (uintptr_t) pc - 1))
     gompy_stale_listen ();
   pthread_mutex_unlock (&gompy_stale_lock);
@@ -471,8 +476,9 @@ gompy_access_read (uintptr_t address, size_t size, const void *pc)
 static void
 gompy_access_write (uintptr_t address, size_t size, const void *pc)
 {
-  (void) pc;
   pthread_mutex_lock (&gompy_stale_lock);
+  if (pc != NULL)
+    gompy_flight_judge (address, size, 1, (uintptr_t) pc - 1);
   gompy_note_written (address, address + size);
   pthread_mutex_unlock (&gompy_stale_lock);
 }
