@@ -1,8 +1,8 @@
 /* `gompy run --check` of programs made with -foffload-check: what the program uses while a region runs beside it.
 
    Between a region with nowait and its end the runtime copies what the region has mapped, at times that the program
-   does not know.  So what it writes there, and what it reads of what is copied back, is a race.  Only mappings that such
-   a region itself has made count.  Included once, by check_stale.h.  */
+   does not know.  So what it writes there, and what it reads of what is copied back, is a race.  Only mappings that
+   such a region itself has made count.  Included once, by check_stale.h.  */
 #ifndef GOMPY_CHECK_FLIGHT_H
 #define GOMPY_CHECK_FLIGHT_H
 
