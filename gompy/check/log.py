@@ -60,15 +60,25 @@ class Log:
     data_start: int = 0
     data: bytes = b""
     full: bool = False
+    frame: Frame | None = None  # that of the last record
+    follows: bool = False  # the program is still writing: a record that is cut off will come
 
 
 def read_log(data: bytes) -> Log:
     """Parse a log; what is cut off at its end is left out."""
     log = Log()
+    read_more(log, data)
+    return log
+
+
+def read_more(log: Log, data: bytes) -> int:
+    """Parse records that follow those that a log has; how many bytes of them are whole."""
     at = 0
-    frame: Frame | None = None
+    frame = log.frame
     while at + RECORD.size <= len(data):
         op, kind, device, payload, flags, where, start, size, address, count, what = RECORD.unpack_from(data, at)
+        if log.follows and at + RECORD.size + payload + (-payload & 7) > len(data):
+            break
         at += RECORD.size
         body = data[at : at + payload]
         at += payload + (-payload & 7)
@@ -84,4 +94,5 @@ def read_log(data: bytes) -> Log:
         else:
             text = what.rstrip(b"\0").decode("ascii", "replace")
             log.events.append(Event(op, kind, device, flags, where, start, size, address, count, text, body, frame))
-    return log
+    log.frame = frame
+    return at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -38,9 +39,10 @@ class Module:
 
 @dataclass
 class Names:
-    """Names of one run."""
+    """Names of one run; ``peek``: the word at an address of the program while that runs, or None."""
 
     log: Log
+    peek: Callable[[int], int | None] | None = None
     modules: list[Module] = field(default_factory=list)
     sources: dict[str, Source | None] = field(default_factory=dict)
     known: dict[int, str] = field(default_factory=dict)
@@ -49,6 +51,17 @@ class Names:
     _global: list[Variable] | None = None
 
     def __post_init__(self) -> None:
+        self._take_maps()
+        self._take_words(self.log.events)
+
+    def more(self, events: list[Event]) -> None:
+        """The log has more records; variables may have other values now."""
+        if not self.modules:
+            self._take_maps()
+        self._take_words(events)
+        self._global = None
+
+    def _take_maps(self) -> None:
         seen: dict[str, int] = {}
         for line in self.log.maps.splitlines():
             words = line.split(None, 5)
@@ -56,7 +69,9 @@ class Names:
                 start, _, end = words[0].partition("-")
                 base = seen.setdefault(words[5], int(start, 16) - int(words[2], 16))
                 self.modules.append(Module(words[5], int(start, 16), int(end, 16), base))
-        for event in self.log.events:
+
+    def _take_words(self, events: list[Event]) -> None:
+        for event in events:
             if event.op == Op.COPY and len(event.payload) >= 8:
                 for at in range(0, len(event.payload) - 7, 8):
                     self.words[event.start + at] = int.from_bytes(event.payload[at : at + 8], "little")
@@ -95,6 +110,8 @@ class Names:
         at = address - self.log.data_start
         if value is None and 0 <= at <= len(self.log.data) - 8:
             value = int.from_bytes(self.log.data[at : at + 8], "little")
+        if value is None and self.peek is not None:
+            value = self.peek(address)
         return value
 
     def variables(self, frame: Frame | None) -> list[Variable]:
@@ -110,7 +127,10 @@ class Names:
                 found += self._visible[id(frame)]
             if self._global is None:
                 self._global = []
-                main = self.source(self.log.data_start) if self.log.data_start else None
+                start = self.log.data_start
+                if not start and self.peek is not None and self.modules:
+                    start = self.modules[0].start  # the program, which comes first
+                main = self.source(start) if start else None
                 if main is not None:
                     self._global = list(main.globals(lambda a: self.word(a, None)))
             found += self._global

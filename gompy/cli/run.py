@@ -31,7 +31,7 @@ examples:
   gompy run --devices 4 --mandatory ./prog  four emulated devices; no region may run on the host
   gompy run --check ./prog                  mappings and accesses are checked; status 86 if something is found
   gompy run --info ./prog                   at exit: what ran where, and why there; what was copied, and in vain
-  gompy run --show-maps ./prog              at exit: what each directive mapped, by variable
+  gompy run --show-maps ./prog              what each directive maps, by variable, as it happens
   gompy run --trace t.json ./prog           what happens when, for Perfetto and gompy trace
   gompy run --under gdb ./prog              stop in the first region; host and device in one gdb
   gompy run --under "valgrind -q" ./prog    the emulated MIC's process under a tool
@@ -60,7 +60,9 @@ def _parser() -> argparse.ArgumentParser:
         "--check-status", type=_status, default=86, metavar="N", help="exit status when --check finds an error (86)"
     )
     parser.add_argument("--trace", metavar="FILE", help="write a trace of what happens to FILE")
-    parser.add_argument("--show-maps", action="store_true", help="tell at exit what each directive mapped and copied")
+    parser.add_argument(
+        "--show-maps", action="store_true", help="tell what each directive maps and copies, as it happens"
+    )
     parser.add_argument("--info", action="store_true", help="tell at exit what ran where and why, and what was copied")
     parser.add_argument("--under", metavar="CMD", help="gdb, or a command for the emulated MIC's process")
     parser.add_argument("--any", action="store_true", help="run a program that has no regions itself, such as python3")

@@ -1,4 +1,4 @@
-"""``gompy run --show-maps``: what each directive mapped, in the words of the source, told when the program has ended.
+"""``gompy run --show-maps``: what each directive mapped, in the words of the source.
 
 The order and the outcome are of the runtime's trace (GOMPY_TRACE_FILE); the names are of the log of checks
 (GOMPY_CHECK_LOG), which has the frames in which the directives stand.
@@ -6,7 +6,6 @@ The order and the outcome are of the runtime's trace (GOMPY_TRACE_FILE); the nam
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -21,22 +20,6 @@ ROUTINES = ("omp_target_", "acc_malloc", "acc_free", "acc_memcpy")
 """What constructs begin with whose copies and memory are the program's own."""
 
 
-def told(trace: str, log: str) -> Iterator[str]:
-    """The lines of a run."""
-    from gompy.check.log import read_log
-    from gompy.check.names import Names
-
-    try:
-        with open(trace, encoding="ascii") as file:
-            events = json.load(file)
-        with open(log, "rb") as binary:
-            names = Names(read_log(binary.read()))
-    except FileNotFoundError:
-        yield "gompy run: --show-maps: the program has not used a device's runtime"
-        return
-    yield from Teller(names).lines(events)
-
-
 class Teller:
     """The words for a trace's events."""
 
@@ -47,14 +30,21 @@ class Teller:
         self.places = Places()
         self.sections: dict[str, str] = {}  # by host address: what it was called last
         self.entries: dict[int, deque[Event]] = defaultdict(deque)
-        for event in names.log.events:
-            if event.op in (Op.ENTRY, Op.UPDATE, Op.EXIT, Op.ABSENT):
+        self.kinds = (Op.ENTRY, Op.UPDATE, Op.EXIT, Op.ABSENT)
+        self.inside: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
+        # Of the directive that a host's thread is in; the device's tracks have its number.
+        self.where: dict[int, str] = {}
+        self.take(names.log.events)
+
+    def take(self, events: list[Event]) -> None:
+        """Records of the log, in their order."""
+        for event in events:
+            if event.op in self.kinds:
                 self.entries[event.start].append(event)
 
     def lines(self, events: list[dict[str, Any]]) -> Iterator[str]:
         """A line for each map, region, and copy or block of memory of a routine."""
-        inside: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
-        places: dict[int, str] = {}  # of the directive that a host's thread is in; the device's tracks have its number
+        inside, places = self.inside, self.where
         for event in events:
             track = (event["pid"], event["tid"])
             if event["ph"] == "E":

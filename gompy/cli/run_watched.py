@@ -32,16 +32,18 @@ def run_watched(command: list[str], env: dict[str, str], wanted: Wanted) -> int:
         env = {**env, "GOMPY_CHECK_LOG": log}
         if wanted.maps or wanted.info:
             env.setdefault("GOMPY_TRACE_FILE", os.path.join(folder, "trace"))
-        code = run_child(command, env)
+        follower = None
+        if wanted.maps:
+            from gompy.cli.run_follow import Follower
+
+            follower = Follower(env["GOMPY_TRACE_FILE"], log)
+        code = run_child(command, env, follower.begin if follower is not None else None)
         if wanted.check is not None:
             from gompy.check.run import report
 
             errors = report(log, command[0], wanted.check)
-        if wanted.maps:
-            from gompy.cli.run_maps import told as maps
-
-            for line in maps(env["GOMPY_TRACE_FILE"], log):
-                print(line, file=sys.stderr)
+        if follower is not None:
+            follower.end()
         if wanted.info:
             from gompy.cli.run_info import told as tables
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import signal
 import subprocess
+from collections.abc import Callable
 
 KEYBOARD = (signal.SIGINT, signal.SIGQUIT)
 """What a terminal sends to both; the program decides, and this process waits for it."""
 
 
-def run_child(command: list[str], env: dict[str, str]) -> int:
-    """Run a program to its end; its exit status, as a shell gives it.  OSError if it cannot start."""
+def run_child(command: list[str], env: dict[str, str], started: Callable[[int], None] | None = None) -> int:
+    """Run a program to its end; its exit status, as a shell gives it.  OSError if it cannot start.
+
+    ``started`` is called with its process number.
+    """
     before = {number: signal.signal(number, signal.SIG_IGN) for number in KEYBOARD}
     try:
-        code = subprocess.Popen(command, env=env, preexec_fn=_usual_signals).wait()
+        child = subprocess.Popen(command, env=env, preexec_fn=_usual_signals)
+        if started is not None:
+            started(child.pid)
+        code = child.wait()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,40 @@ def test_a_program_without_a_device(built: Tools) -> None:
     built.ok("gompcc", "-g", "-fopenmp", "none.c", "-o", "none")
     reason = "the host was asked for (if clause, or number of the initial device)"
     assert shown(built, "./none") == (0, [f"none.c:3 region main._omp_fn.0 on the host: {reason}"])
+
+
+WAITS = """
+#include <stdio.h>
+#include <stdlib.h>
+double *field;
+int main (void)
+{
+  field = malloc (80);
+#pragma omp target enter data map(alloc: field[0:10])
+  getchar ();
+#pragma omp target exit data map(delete: field[0:10])
+#pragma omp target
+  ;
+  return 0;
+}
+"""
+
+
+def test_a_directive_is_told_while_the_program_runs(built: Tools) -> None:
+    """Also by the name of a global pointer, whose value is read in the program."""
+    built.write("waits.c", WAITS)
+    built.ok("gompcc", "-g", "-fopenmp", "waits.c", "-o", "waits")
+    command = ["gompy", "run", "--show-maps", "./waits"]
+    with subprocess.Popen(
+        command, cwd=built.work, env=built.env, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdin is not None and child.stderr is not None
+        line = child.stderr.readline()  # the program waits for us
+        child.stdin.write("\n")
+        child.stdin.close()
+        rest = child.stderr.read()
+    assert line.startswith("waits.c:8 map(alloc: field[0:10]) host 0x") and line.endswith("new, count 1\n")
+    assert rest.startswith("waits.c:10 map(delete: field[0:10])") and child.returncode == 0
 
 
 @pytest.mark.parametrize("option", ["--check", "--under=gdb"])

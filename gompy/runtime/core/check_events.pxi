@@ -10,6 +10,7 @@ cdef extern from "core/check_log.h" nogil:
     uint64_t gompy_hash(const void *p, size_t n)
     void gompy_log_frame()
     void gompy_log_maps()
+    void gompy_log_flush()
     void gompy_log_text(const char *text, size_t n)
     void gompy_begin_checks(const char *path)
     void gompy_end_checks()

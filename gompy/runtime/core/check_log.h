@@ -109,6 +109,17 @@ gompy_log2 (struct gompy_record *e, const void *first, size_t n, const void *sec
   pthread_mutex_unlock (&gompy_log_lock);
 }
 
+/* Whoever reads the log while the program runs finds what happened so far.  */
+static void
+gompy_log_flush (void)
+{
+  if (!gompy_checking || gompy_log_pid != getpid ())
+    return;
+  pthread_mutex_lock (&gompy_log_lock);
+  gompy_log_out ();
+  pthread_mutex_unlock (&gompy_log_lock);
+}
+
 static void
 gompy_log (int op, int kind, int device, const char *what, const void *where, uintptr_t start, size_t size,
            uintptr_t address, uint64_t count, unsigned flags)

@@ -396,7 +396,10 @@ cdef void trace_hook(HookEvent *event, int slot) noexcept nogil:
         trace_whole(event, slot, pid, tid, now)
     # A region may be the program's end.
     cdef bint begins = event.kind != HOOK_CONSTRUCT and event.phase == PHASE_BEGIN
-    if begins or now - trace_file.flushed > <uint64_t> TRACE_LATENCY:
+    cdef bint ends = gompy_checking and event.kind == HOOK_CONSTRUCT and event.phase == PHASE_END
+    if ends:
+        gompy_log_flush()  # gompy run --show-maps reads both
+    if begins or ends or now - trace_file.flushed > <uint64_t> TRACE_LATENCY:
         trace_flush()
     pthread_mutex_unlock(&trace_file.lock)
 
