@@ -12,6 +12,7 @@ from gompy.runtime.libgompy import MAP_KINDS, Device, MappingError
 
 K = MAP_KINDS
 FRESH = b"\xa5"
+ALWAYS_PRESENT_TOFROM = 0x97
 
 
 class Memory:
@@ -150,6 +151,16 @@ def test_attach_to_an_implicit_scalar(device: Device, memory: Memory) -> None:
     device.target(
         [(pointer, 8, K["alloc"]), (data, 12, 0x61), (memory.base + 400, 4, K["to"]), (pointer, 0, K["attach"])], region
     )
+
+
+def test_attach_in_an_implicit_scalar(device: Device, memory: Memory) -> None:
+    """Nor is what holds that pointer, as a polymorphic variable of Fortran's does: gfortran 16 maps it as a scalar."""
+    data, holder = memory.put(0, b"d" * 12), memory.pointer(256, memory.base)
+
+    def region(words: list[int]) -> None:
+        assert word(device, words[0]) == at(device, data)
+
+    device.target([(holder, 16, K["to"] | K["implicit"]), (data, 12, K["to"]), (holder, 0, K["attach"])], region)
 
 
 def test_structured_attach_ends_with_its_construct(device: Device, memory: Memory) -> None:
@@ -370,6 +381,28 @@ def test_unhandled_kinds(device: Device, memory: Memory) -> None:
         device.exit_data([(memory.base, 8, K["to"])])
     with pytest.raises(MappingError, match=r"present clause: !acc_is_present \(0x[0-9a-f]+, 8 \(0x8\)\)"):
         device.enter_data([(memory.base, 8, K["force_present"])])
+
+
+def test_present_data_of_a_descriptor_that_was_mapped_without(device: Device, memory: Memory) -> None:
+    """An allocatable that was mapped when it was not allocated is present when it is (GCC 16); others are not."""
+    descriptor = memory.pointer(256, 0)
+    device.enter_data([(descriptor, 24, K["to_pset"]), (descriptor, 0, K["pointer"])])
+    data, other = memory.put(0, b"data1234"), memory.pointer(512, memory.base + 1024)
+    memory.pointer(256, data)
+
+    def region(words: list[int]) -> None:
+        assert device.read(words[0], 8) == b"data1234"
+        assert word(device, at(device, descriptor)) == words[0]
+        device.write(words[0], b"results!")
+
+    for kind in (ALWAYS_PRESENT_TOFROM, K["force_present"]):
+        section = (data, 8, kind)
+        device.target([section, (descriptor, 24, K["to_pset"]), (descriptor, 0, K["always_pointer"])], region)
+        assert memory.get(0, 8) == (b"results!" if kind == ALWAYS_PRESENT_TOFROM else b"data1234")
+        memory.put(0, b"data1234")
+    with pytest.raises(MappingError, match="present clause: "):
+        section = (memory.base + 1024, 8, K["force_present"])
+        device.target([section, (other, 24, K["to_pset"]), (other, 0, K["always_pointer"])])
 
 
 def test_transfers_are_merged(device: Device, memory: Memory) -> None:

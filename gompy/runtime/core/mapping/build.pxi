@@ -64,6 +64,13 @@ cdef int build_attach(MapJob *job, size_t i) noexcept nogil:
     return attach_pointer(job.dev, node, start, job.maps.sizes[i], may_be_wild, &job.stage, empty)
 
 
+cdef bint is_of_mapped_descriptor(MapJob *job, size_t i) noexcept nogil:
+    """Whether an entry is the data of a Fortran descriptor that is mapped: it was when there were no data yet, and then
+    they count as present (libgomp 16)."""
+    return (i + 1 < job.maps.mapnum and kind_at(&job.maps, i + 1) == GOMP_MAP_TO_PSET
+            and lookup_mapped(&job.dev.mem_map, start_at(&job.maps, i + 1), end_at(&job.maps, i + 1)) != NULL)
+
+
 cdef int first_contents(MapJob *job, SplayNode *key, size_t i, int kind) noexcept nogil:
     """Fill a new object of the device."""
     cdef size_t j
@@ -74,8 +81,11 @@ cdef int first_contents(MapJob *job, SplayNode *key, size_t i, int kind) noexcep
         return map_pointer(job, place, (<uintptr_t *> key.host_start)[0], job.maps.sizes[i],
                            kind == GOMP_MAP_POINTER_TO_ZERO_LENGTH_ARRAY_SECTION)
     if has_property(kind, KIND_PRESENT):
-        return fail_absent(job.dev, key.host_start, size)
-    if not has_property(kind, KIND_FILLED) or size == 0:
+        if not is_of_mapped_descriptor(job, i):
+            return fail_absent(job.dev, key.host_start, size)
+    elif not has_property(kind, KIND_FILLED):
+        return 0
+    if size == 0:
         return 0
     job.dev.copying.kind = kind
     check_copy(job.dev, key.host_start, size, place, True, 0)

@@ -8,14 +8,16 @@ cdef enum:
     OWN_SCALAR = 16  # bytes: larger ones are objects of the program
 
 
-cdef bint is_attached_to(const MapList *maps, size_t i) noexcept nogil:
-    """Whether the construct attaches a pointer to an entry, behind it: GCC 16 attaches at the list's end."""
+cdef bint is_attached(const MapList *maps, size_t i) noexcept nogil:
+    """Whether the construct attaches a pointer to an entry, or one that is in it, behind it: GCC 16 attaches at the
+    list's end.  Fortran's polymorphic variables are such pointers with their type beside them."""
     cdef uintptr_t value
     cdef size_t j
     for j in range(i + 1, maps.mapnum):
         if is_attach_kind(kind_at(maps, j)) and maps.hostaddrs[j] != NULL:
             value = (<uintptr_t *> maps.hostaddrs[j])[0] + maps.sizes[j]
-            if start_at(maps, i) <= value < end_at(maps, i):
+            if (start_at(maps, i) <= value < end_at(maps, i)
+                    or start_at(maps, i) <= start_at(maps, j) < end_at(maps, i)):
                 return True
     return False
 
@@ -24,7 +26,7 @@ cdef inline bint is_own_kind(const MapList *maps, size_t i, int kind) noexcept n
     """Whether an entry may be such a variable, by its kind: POINTER, TO_PSET, or a scalar mapped by nobody's clause."""
     return (is_pointer_kind(kind) or kind == GOMP_MAP_TO_PSET
             or (kind == GOMP_MAP_TO and is_implicit_at(maps, i) and maps.sizes[i] <= OWN_SCALAR
-                and not is_attached_to(maps, i)))
+                and not is_attached(maps, i)))
 
 
 cdef inline bint is_own_entry(MapJob *job, size_t i, int kind, const SplayNode *node) noexcept nogil:
