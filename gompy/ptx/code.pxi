@@ -2,10 +2,13 @@
 
 
 cdef uint64_t symbol_value(ptx_module *module, uint32_t object, const char *name, bint *found) noexcept nogil:
-    """What a name means in an object: the generic address of a variable, or a function's descriptor."""
+    """What a name means in an object: the generic address of a variable, or a function's descriptor.
+
+    The object's own definition is meant, unless it is weak: another object's may stand in its place.
+    """
     cdef ptx_image *image = module.image
     cdef obj *o = &image.objects[object]
-    cdef uint32_t entry = o.names[own_slot(o, name)], number
+    cdef uint32_t entry = o.names[own_slot(o, name)], number, linkage
     cdef symbol *slot
     cdef int builtin
     cdef bint function = False
@@ -13,9 +16,12 @@ cdef uint64_t symbol_value(ptx_module *module, uint32_t object, const char *name
     if entry:
         function = (entry & GOMPY_FUNCTION_BIT) != 0
         number = (entry & ~GOMPY_FUNCTION_BIT) - 1
-        if not function and variable_of(o, number).linkage == LINKAGE_EXTERN:
+        linkage = function_of(o, number).linkage if function else variable_of(o, number).linkage
+        if not function and linkage == LINKAGE_EXTERN:
             return GOMPY_SHARED_BASE + image.shared_bytes  # dynamic shared memory
-    else:
+        if linkage == LINKAGE_WEAK or linkage == LINKAGE_COMMON:
+            entry = 0
+    if entry == 0:
         slot = find_symbol(image, name)
         if slot.name == NULL:
             builtin = builtin_number(name)

@@ -9,14 +9,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .store import Store
 
-GLOBAL = (LINKAGES.index("visible"), LINKAGES.index("weak"), LINKAGES.index("common"))
+WEAK = (LINKAGES.index("weak"), LINKAGES.index("common"))
+GLOBAL = (LINKAGES.index("visible"), *WEAK)
 
 
 class Facts:
     """An object's index, as far as it matters here.
 
     `lines`: its functions, and how many lines each has; `entries`: the kernels among them; `exports`: functions and
-    variables that other objects see; `openmp`: whether kernels follow GCC's conventions for OpenMP.
+    variables that other objects see; `weak`: those of them that another object's may replace; `openmp`: whether kernels
+    follow GCC's conventions for OpenMP.
     """
 
     def __init__(self, data: bytes, to: bytes | None = None) -> None:
@@ -25,6 +27,7 @@ class Facts:
         self.lines: dict[str, int] = {}
         self.entries: list[str] = []
         self.exports: set[str] = set()
+        self.weak: set[str] = set()
         self.spans: dict[str, tuple[str, int, int]] = {}
         self.tables = {"refs": (REF, 0, parts["refs"]), "relocs": (RELOC, 1, parts["relocs"])}
         self.openmp = bool(INFO.unpack(parts["info"])[1])
@@ -38,6 +41,8 @@ class Facts:
                 self.entries.append(name)
             if linkage in GLOBAL or entry:
                 self.exports.add(name)
+            if linkage in WEAK:
+                self.weak.add(name)
         for name_at, _, linkage, _, _, _, _, _, first, count in VARIABLE.iter_unpack(parts["variables"]):
             if linkage == LINKAGES.index("extern"):
                 continue
@@ -45,6 +50,8 @@ class Facts:
             self.spans.setdefault(name, ("relocs", first, count))
             if linkage in GLOBAL:
                 self.exports.add(name)
+            if linkage in WEAK:
+                self.weak.add(name)
 
     def string(self, offset: int) -> str:
         """A string of the file's table."""
@@ -60,15 +67,18 @@ class Facts:
 def reachable(objects: dict[str, Facts]) -> dict[str, list[str]]:
     """The functions of each object that some kernel of any of them can reach, in the object's order."""
     homes: dict[str, str] = {}
-    for key, facts in objects.items():
-        for name in facts.exports:
-            homes.setdefault(name, key)
+    for weak in (False, True):
+        for key, facts in objects.items():
+            for name in facts.exports:
+                if (name in facts.weak) == weak:
+                    homes.setdefault(name, key)
     todo = [(key, name) for key, facts in objects.items() for name in facts.entries]
     seen = set(todo)
     while todo:
         key, name = todo.pop()
         for other in objects[key].references(name):
-            home = key if other in objects[key].spans else homes.get(other, "")
+            own = other in objects[key].spans and other not in objects[key].weak
+            home = key if own else homes.get(other, "")
             if home and (home, other) not in seen:
                 seen.add((home, other))
                 todo.append((home, other))

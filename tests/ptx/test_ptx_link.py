@@ -163,6 +163,24 @@ def test_weak_definitions_give_way(device: Device) -> None:
 
 
 @needs_executor
+@pytest.mark.parametrize("last", [False, True])
+def test_a_weak_function_gives_way_in_its_own_object(device: Device, last: bool) -> None:
+    """As a linker has it: libgcc's weak functions for nvptx are replaced by libgomp's, also where libgcc calls them."""
+    text = """{linkage} .func (.param .u32 %r) f {{ st.param.u32 [%r], {value}; ret; }}
+      {linkage} .global .u32 x = {value};"""
+    kernel = """.visible .entry k (.param .u64 %a) {
+      .reg .u64 %o; .reg .u32 %v; ld.param.u64 %o, [%a];
+      { .param .u32 %r; call (%r), f; ld.param.u32 %v, [%r]; } st.u32 [%o], %v;
+      ld.global.u32 %v, [x]; st.u32 [%o+4], %v; ret; }"""
+    weak = HEAD + text.format(linkage=".weak", value=1) + kernel
+    strong = HEAD + text.format(linkage=".visible", value=2)
+    module = device.load(*([strong, weak] if last else [weak, strong]))
+    out = device.upload(bytes(8))
+    module.function("k").launch((1, 1, 1), (1, 1, 1), [out])
+    assert struct.unpack("2I", device.download(out, 8)) == (2, 2)
+
+
+@needs_executor
 def test_cache_is_used_and_damage_is_mended(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = HEAD + ".visible .entry k (.param .u64 %a) { .reg .u64 %o; ld.param.u64 %o, [%a]; st.u64 [%o], %o; ret; }"
     device.load(text)
