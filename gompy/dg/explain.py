@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from gompy.dg.blocks import BlockResult
 from gompy.dg.plan import Message
@@ -89,6 +90,16 @@ def output(pattern: str, line: int) -> Problem:
     """An output that the joined patterns, the first on this line, do not match."""
     parts = [part.replace("\n", "\\n") for part in pattern.splitlines(keepends=True)]
     return Problem("the program's output does not match", line, tuple(parts))
+
+
+def output_file(expected: str, output: str, name: str, line: int) -> Problem:
+    """An output that is not what the file has: the first line that differs."""
+    given, wanted = output.removesuffix("\n").split("\n"), expected.split("\n")
+    pairs = enumerate(zip_longest(wanted, given), 1)
+    number, (right, wrong) = next((p for p in pairs if p[1][0] != p[1][1]), (len(wanted) + 1, ("", "")))
+    shown = tuple("(end)" if text is None else text for text in (right, wrong))
+    details = (f"line {number} is to be: {shown[0]}", f"and is:       {' ' * len(str(number))} {shown[1]}")
+    return Problem(f"the program's output is not that of {name}", line, details)
 
 
 def _shortened(output: str) -> list[str]:

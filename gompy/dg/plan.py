@@ -74,6 +74,7 @@ class TestPlan:
     companion: skipped everywhere, as it is another test's source.  options: EXTRA, after the option set.
     number_lines False: numbers beside quoted source are compared as NN.  blank_lines: the compiler may print some.
     output: regular expressions that are joined; output_line: the first one's line.  timeout in seconds.
+    output_file: a file beside the test that has the output, and the line that says so.
     """
 
     action: str = "run"
@@ -94,6 +95,9 @@ class TestPlan:
     output: list[str] = field(default_factory=list)
     output_line: int = 0
     output_xfail: bool = False
+    output_file: str = ""
+    output_file_line: int = 0
+    output_file_xfail: bool = False
     should_fail: bool = False
     run_xfail: bool = False
     first_xfail: bool = False
@@ -206,6 +210,11 @@ class _Planner:
                     plan.output.append(args[0])
                     plan.output_line = plan.output_line or d.line
                     plan.output_xfail = plan.output_xfail or verdict.xfail
+            case "dg-output-file":
+                verdict = self.selected(args, 1)
+                if verdict.selected:
+                    plan.output_file, plan.output_file_line = args[0], d.line
+                    plan.output_file_xfail = verdict.xfail
             case "dg-set-target-env-var":
                 plan.environment[args[0]] = args[1]
             case "dg-set-compiler-env-var":

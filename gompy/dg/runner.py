@@ -364,3 +364,23 @@ class Run:
             self.judge(matched, "output pattern test", wanted.output_xfail, problem)
             if not matched:
                 log += ["Output was:", output, "Should match:", pattern]
+        if passed and wanted.output_file:
+            self.compare(wanted, output)
+
+    def compare(self, wanted: plan.TestPlan, output: str) -> None:
+        """Whether the output is what a file beside the test has; a newline at the end of one of them does not count."""
+        path = self.test.path.parent / wanted.output_file
+        try:
+            text = path.read_text(errors="replace").replace("\r\n", "\n")
+        except OSError as error:
+            reason = f"dg-output-file: {path}: {error.strerror}"
+            self.outcome.problems.append(Problem(reason, wanted.output_file_line))
+            self.outcome.results.append(("ERROR", f"{self.test.name}: {reason}"))
+            self.outcome.log.append(f"ERROR: {self.test.name}: {reason}")
+            return
+        expected = text.removesuffix("\n")
+        equal = output in (expected, expected + "\n")
+        problem = explain.output_file(expected, output, wanted.output_file, wanted.output_file_line)
+        self.judge(equal, "output file test", wanted.output_file_xfail, problem)
+        if not equal:
+            self.outcome.log += ["Output was:", output, f"Should be (from {wanted.output_file}):", text]

@@ -429,6 +429,26 @@ def test_run_with_the_stock_compiler(tree: Path) -> None:
     assert "Executing on host: gcc -foffload=disable" in log and "'undeclared' undeclared" in log
 
 
+def test_output_in_a_file(tree: Path) -> None:
+    """dg-output-file: word for word; a file that is not there is an ERROR, as in DejaGnu."""
+    folder = tree / "libgomp/testsuite/libgomp.c"
+    text = "/* {{ dg-do run }} */\n/* {{ dg-output-file {0}.output }} */\n"
+    text += '#include <stdio.h>\nint main (void)\n{{\n#pragma omp target\n  ;\n  puts ("1.5\\n[a]");\n}}\n'
+    for name, output in (("same", "1.5\n[a]\n"), ("other", "125\n[a]\n"), ("longer", "1.5\n[a]\nmore\n"), ("none", "")):
+        (folder / f"out-{name}.c").write_text(text.format(f"out-{name}"))
+        if output:
+            (folder / f"out-{name}.output").write_text(output)
+    status, said, lines = run_suite(tree, *STOCK, "--filter", "out-")
+    assert status == 1
+    assert [line for line in lines if "output file test" in line] == [
+        "FAIL: libgomp.c/out-longer.c output file test",
+        "FAIL: libgomp.c/out-other.c output file test",
+        "PASS: libgomp.c/out-same.c output file test",
+    ], said
+    (missing,) = [line for line in lines if line.startswith("ERROR")]
+    assert missing.startswith("ERROR: libgomp.c/out-none.c: dg-output-file: ") and "No such file" in missing
+
+
 def test_expected_failures_decide_the_exit_status(tree: Path) -> None:
     known = tree / "known.txt"
     known.write_text("libgomp.c/bad.c execution test  # returns 1\n")
