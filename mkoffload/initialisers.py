@@ -25,6 +25,7 @@ from gompy.objects.elf import (
     open_object,
 )
 from gompy.objects.entrynames import Namer
+from gompy.objects.names import OFFLOAD_LTO_SECTION_PREFIX
 from gompy.objects.naming import INITIALISERS, Names, base_name
 from gompy.tools.process import Child
 from mkoffload.inputs import Input
@@ -40,14 +41,35 @@ NO_MERGING = "-fdisable-ipa-cdtor"
 """lto1 makes one function of all units' initialisers; notes that it was told not to."""
 
 
-def _of_arrays(elf: Elf) -> list[str]:
-    """Names of the functions in the file's constructor arrays."""
-    arrays = [s for s in elf.sections if s.type == SHT_INIT_ARRAY and s.size and not s.name.endswith(".00099")]
+def _of_arrays(elf: Elf, types: Sequence[int] = (SHT_INIT_ARRAY,)) -> list[str]:
+    """Names of the functions in the file's constructor arrays, or those of other types."""
+    arrays = [s for s in elf.sections if s.type in types and s.size and not s.name.endswith(".00099")]
     if not arrays:
         return []
     namer = Namer(elf, elf.symbols())
     found = [namer.name(symbol, addend) for array in arrays for _, _, symbol, addend in elf.relocations(array)]
     return [name for name in found if name is not None]
+
+
+def device_functions(inputs: Sequence[Input]) -> set[str]:
+    """Constructor and destructor functions (attributes) that are the device's: those of ``declare target``.
+
+    gcc writes streams of those for accelerators.  Names that another unit has for one of the host's alone are left out.
+    """
+    own: set[str] = set()
+    others: set[str] = set()
+    for item in inputs:
+        names = set(_of_arrays(item.elf, (SHT_INIT_ARRAY, SHT_FINI_ARRAY)))
+        start = OFFLOAD_LTO_SECTION_PREFIX
+        streams = {s.name[len(start) :].rsplit(".", 2)[0] for s in item.elf.sections if s.name.startswith(start)}
+        own |= names & streams if names else set()
+        others |= names - streams
+    return own - others
+
+
+def of_image(compiled: Elf, functions: set[str]) -> set[str]:
+    """The names that these have in the arrays of the compiled device code."""
+    return {n for n in _of_arrays(compiled, (SHT_INIT_ARRAY, SHT_FINI_ARRAY)) if base_name(n) in functions}
 
 
 def concerned(elf: Elf, device: Names) -> list[str]:

@@ -12,7 +12,7 @@ import os
 from gompy import BDIR, access
 from gompy.abi.gcc import HOST_LIBRARY
 from gompy.abi.gomp_newer import GOMP_REQUIRES_REVERSE_OFFLOAD
-from gompy.objects.elf import SHT_INIT_ARRAY, Elf, ElfError, open_object
+from gompy.objects.elf import SHT_FINI_ARRAY, SHT_INIT_ARRAY, Elf, ElfError, open_object
 from gompy.objects.entrynames import table_names
 from gompy.objects.names import ACCEL_ONLY, ACCEL_STOCK, ACCEL_TRUE, TARGET_INTELMIC, TARGET_TABLE
 from gompy.objects.naming import Names
@@ -112,6 +112,7 @@ class Image:
         self.inputs: list[Input] = []
         self.classes: Candidates | None = None  # in C++ alone
         self.initialisers: set[str] = set()  # functions of the host's that run when the image is loaded
+        self.functions: set[str] = set()  # constructor and destructor functions that are the device's own
         self.units: list[Initialiser] = []
 
     def read_inputs(self) -> bool:
@@ -186,17 +187,19 @@ class Image:
 
     def compile_with_listing(self, device: Names) -> list[str]:
         """Compile again, each unit's initialisers apart and listed; choose those that the device runs."""
-        from mkoffload.initialisers import LISTING, NO_MERGING, concerned
+        from mkoffload.initialisers import LISTING, NO_MERGING, concerned, of_image
 
         listing = os.path.join(self.job.folder, "listing")
-        self.given.words += [NO_MERGING, f"{LISTING}={listing}"]
+        self.given.words += [] if NO_MERGING in self.given.words else [NO_MERGING]
+        self.given.words.append(f"{LISTING}={listing}")
         compiled = self.compiler.compile(self.given)
         from mkoffload.listing import reader
 
         elf = open_object(compiled[0])
         with open(listing, encoding="utf-8", errors="replace") as file:
             read = reader(file.read(), elf, device)
-        self.units = [read.read(name) for name in concerned(elf, device)]
+        own = of_image(elf, self.functions)
+        self.units = [read.read(name) for name in concerned(elf, device) if name not in own]
         self.units = [unit for unit in self.units if unit.variables]
         self.initialisers = {unit.name for unit in self.units if not unit.cause}
         return compiled
@@ -209,7 +212,12 @@ class Image:
 
     def relocatable(self, compiled: Elf) -> bytes:
         """The compiled code as ld gets it."""
-        data = neutralised(compiled, self.initialisers)
+        own: set[str] = set()
+        if self.functions:
+            from mkoffload.initialisers import of_image
+
+            own = of_image(compiled, self.functions)
+        data = neutralised(compiled, self.initialisers | own)
         if not registration(self.inputs).requires & GOMP_REQUIRES_REVERSE_OFFLOAD:
             return data
         from mkoffload.ancestors import without_code
@@ -306,6 +314,11 @@ class Image:
 
                 names = demangled([", ".join(missing)], self.job.env)[0]
                 raise ToolError(f"regions get {names} from the host: {CLASSES_CUT}")
+            if any(s.type in (SHT_INIT_ARRAY, SHT_FINI_ARRAY) for item in self.inputs for s in item.elf.sections):
+                from mkoffload.initialisers import NO_MERGING, device_functions
+
+                self.functions = device_functions(self.inputs)
+                self.given.words += [NO_MERGING] if self.functions else []
             compiled, *more = self.compiler.compile(self.given)
             elf = open_object(compiled)
             made = self.check(elf)

@@ -123,6 +123,45 @@ def test_units_are_told_apart(tmp_path: Path) -> None:
     assert (sorted(done.stdout.splitlines()), done.returncode) == (["9 5 9", "once"], 0), done.stderr
 
 
+FUNCTIONS = """#include <stdio.h>
+#include <omp.h>
+#define SAY(name) static void name (void) { printf ("%s %d\\n", #name, omp_is_initial_device ()); }
+#pragma omp declare target
+static void first (void) __attribute__ ((constructor (20000)));
+static void begin (void) __attribute__ ((constructor));
+static void end (void) __attribute__ ((destructor));
+SAY (first)
+SAY (begin)
+SAY (end)
+#pragma omp end declare target
+static void host (void) __attribute__ ((constructor));
+static void gone (void) __attribute__ ((destructor));
+SAY (host)
+SAY (gone)
+int main (void)
+{
+  puts ("main");
+  #pragma omp target
+  puts ("region");
+}
+"""
+
+
+@pytest.mark.parametrize("options", [["-O0"], ["-O2"], ["-O2", "-flto", "-ffat-lto-objects"]])
+def test_functions_with_the_attributes(tmp_path: Path, options: list[str]) -> None:
+    """Constructor and destructor functions of the device run there as well, the host's on the host alone."""
+    (tmp_path / "f.c").write_text(FUNCTIONS)
+    command = [BIN / "gompcc", "-fopenmp", *options, "f.c", "-o", "program"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    ran = run(tmp_path / "program")
+    lines = ran.stdout.splitlines()
+    assert (ran.returncode, ran.stderr, lines[0], lines[3]) == (0, "", "first 1", "main"), ran.stdout
+    assert sorted(lines[1:3]) == ["begin 1", "host 1"]
+    assert lines[4:8] == ["first 0", "begin 0", "region", "end 0"]
+    assert sorted(lines[8:]) == ["end 1", "gone 1"]
+
+
 def test_nvptx_link_names_the_variable(tmp_path: Path) -> None:
     """GCC 12 has no device code of initialisers for an accelerator compiler: said, with the mend."""
     if shutil.which("x86_64-linux-gnu-accel-nvptx-none-gcc-12") is None:
