@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from gompy.check.log import Frame
+from gompy.objects.lines import code_ranges
 
 POINTER: Final = 8
 SCOPES: Final = frozenset(("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine", "DW_TAG_namespace", "DW_TAG_module"))
@@ -61,33 +62,9 @@ class Source:
         """Begin and end of each compile unit's code."""
         found = []
         for unit in self.dwarf.iter_CUs() if self.dwarf else ():
-            for low, high in self._code_ranges(unit, unit.get_top_DIE()):
+            for low, high in code_ranges(self.dwarf, unit, unit.get_top_DIE()):
                 found.append((low, high, unit))
         return found
-
-    def _code_ranges(self, unit: Any, die: Any) -> list[tuple[int, int]]:
-        """The code of a DIE."""
-        attributes = die.attributes
-        if "DW_AT_ranges" in attributes:
-            lists = self.dwarf.range_lists()
-            if lists is None:
-                return []
-            offset = attributes["DW_AT_ranges"].value
-            base = unit.get_top_DIE().attributes.get("DW_AT_low_pc")
-            start = base.value if base else 0
-            found = []
-            for entry in lists.get_range_list_at_offset(offset, unit):
-                if hasattr(entry, "base_address"):
-                    start = entry.base_address
-                    continue
-                shift = 0 if getattr(entry, "is_absolute", False) else start
-                found.append((entry.begin_offset + shift, entry.end_offset + shift))
-            return found
-        if "DW_AT_low_pc" not in attributes or "DW_AT_high_pc" not in attributes:
-            return []
-        low = attributes["DW_AT_low_pc"].value
-        high = attributes["DW_AT_high_pc"]
-        return [(low, high.value if high.form == "DW_FORM_addr" else low + high.value)]
 
     def unit_at(self, pc: int) -> Any:
         """The compile unit of an address of the file's own; None if there is none."""
@@ -135,7 +112,7 @@ class Source:
     def _find_scopes(self, unit: Any, die: Any, pc: int, found: list[Any]) -> None:
         for child in die.iter_children():
             if child.tag == "DW_TAG_subprogram" or child.tag in SCOPES:
-                inside = any(low <= pc < high for low, high in self._code_ranges(unit, child))
+                inside = any(low <= pc < high for low, high in code_ranges(self.dwarf, unit, child))
                 if inside:
                     found.append(child)
                 if inside or child.tag in ("DW_TAG_namespace", "DW_TAG_module", "DW_TAG_subprogram"):

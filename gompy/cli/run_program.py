@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from gompy import UserError
+from gompy.abi import llvm
 from gompy.objects.names import OFFLOAD_FUNC_SECTION
 
 if TYPE_CHECKING:
@@ -109,16 +110,23 @@ def _linked(program: Program, elf: ElfView, any_program: bool) -> None:
     # The first library in the loader's order that has GOMP_target_ext is asked: libgomp, too, has it.
     runtimes = [library for library in libraries if library.startswith(("libgomp.so", "libgompy.so"))]
     program.preload = not runtimes or not runtimes[0].startswith("libgompy")
-    has_regions = _take(program, elf)
+    clang = any(name.startswith("libgompy") for name in libraries)
+    has_regions = _take(program, elf) or (clang and _has_clang_regions(elf))
     for path in libraries.values():
         if path and not path.startswith(("/lib/", "/lib64/", "/usr/lib/")) and "libgomp" not in os.path.basename(path):
             library = _elf(path, path)
-            has_regions |= library is not None and _take(program, library)
+            has_regions |= library is not None and (_take(program, library) or (clang and _has_clang_regions(library)))
     if not has_regions and not any_program:
         raise RunError(
             f"{name}: it has no target regions, nor has a library that it is linked with (compiled without -fopenmp "
             "or -fopenacc?); --any runs it all the same"
         )
+
+
+def _has_clang_regions(elf: ElfView) -> bool:
+    """Whether clang has made regions of a file, which run under libgompy where the link took gompy's libomptarget."""
+    entries = (llvm.ENTRIES_SECTION, llvm.NEWER_ENTRIES_SECTION)
+    return any(section.name in entries and section.size for section in elf.sections)
 
 
 def _take(program: Program, elf: ElfView) -> bool:

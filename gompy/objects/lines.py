@@ -24,6 +24,7 @@ class Lines:
         self._opened = False
         self._rows: dict[int, dict[int, tuple[str, int]]] = {}  # by compile unit: address to file and line
         self._files: dict[int, str] | None = None
+        self._units: list[tuple[int, int, int]] | None = None  # begin and end of code, compile unit
 
     def at(self, address: int) -> str:
         """The place of the function that begins at an address."""
@@ -41,9 +42,8 @@ class Lines:
         """``file.c:12`` of the code at an address, wherever in its line; empty where it is not known."""
         try:
             self._line(address)
-            dwarf = self._open()
-            ranges = dwarf.get_aranges() if dwarf is not None else None
-            rows = self._rows.get(ranges.cu_offset_at_addr(address), {}) if ranges is not None else {}
+            unit = self._unit_at(address)
+            rows = self._rows.get(unit, {}) if unit is not None else {}
         except Exception:  # pyelftools meets damage with whatever its parsers raise
             return ""
         below = max((start for start in rows if start <= address), default=None)
@@ -72,17 +72,57 @@ class Lines:
                 self._dwarf = ELFFile(io.BytesIO(self.elf.data)).get_dwarf_info()
         return self._dwarf
 
+    def _unit_at(self, address: int) -> int | None:
+        """The compile unit of an address: by .debug_aranges, of which clang makes none, else by what units say."""
+        dwarf = self._open()
+        if dwarf is None:
+            return None
+        ranges = dwarf.get_aranges()
+        offset = ranges.cu_offset_at_addr(address) if ranges is not None else None
+        if offset is not None:
+            return int(offset)
+        if self._units is None:
+            self._units = [
+                (low, high, int(unit.cu_offset))
+                for unit in dwarf.iter_CUs()
+                for low, high in code_ranges(dwarf, unit, unit.get_top_DIE())
+            ]
+        return next((offset for low, high, offset in self._units if low <= address < high), None)
+
     def _line(self, address: int) -> tuple[str, int]:
         dwarf = self._open()
         if dwarf is None:
             return "", 0
-        ranges = dwarf.get_aranges()
-        offset = ranges.cu_offset_at_addr(address) if ranges is not None else None
+        offset = self._unit_at(address)
         if offset is None:
             return "", 0
         if offset not in self._rows:
             self._rows[offset] = _rows(dwarf, dwarf.get_CU_at(offset))
         return self._rows[offset].get(address, ("", 0))
+
+
+def code_ranges(dwarf: Any, unit: Any, die: Any) -> list[tuple[int, int]]:
+    """Begins and ends of the code of a DIE of a compile unit."""
+    attributes = die.attributes
+    if "DW_AT_ranges" in attributes:
+        lists = dwarf.range_lists()
+        if lists is None:
+            return []
+        base = unit.get_top_DIE().attributes.get("DW_AT_low_pc")
+        start = base.value if base else 0
+        found = []
+        for entry in lists.get_range_list_at_offset(attributes["DW_AT_ranges"].value, unit):
+            if hasattr(entry, "base_address"):
+                start = entry.base_address
+                continue
+            shift = 0 if getattr(entry, "is_absolute", False) else start
+            found.append((entry.begin_offset + shift, entry.end_offset + shift))
+        return found
+    if "DW_AT_low_pc" not in attributes or "DW_AT_high_pc" not in attributes:
+        return []
+    low = attributes["DW_AT_low_pc"].value
+    high = attributes["DW_AT_high_pc"]
+    return [(low, high.value if high.form == "DW_FORM_addr" else low + high.value)]
 
 
 def _rows(dwarf: Any, unit: Any) -> dict[int, tuple[str, int]]:

@@ -263,6 +263,19 @@ def test_gompclang(commands: Tools) -> None:
 
 @needs_clang
 @has_all
+def test_maps_of_a_program_by_clang_are_told(commands: Tools) -> None:
+    """With their lines: clang's debug information has no .debug_aranges.  The device's process writes no trace."""
+    (commands.work / "a.c").write_text(
+        "int main (void)\n{\n  int x[4] = { 1 };\n#pragma omp target map(x)\n  x[0]--;\n  return x[0];\n}\n"
+    )
+    commands.ok("gompclang", "-g", "-fopenmp", "a.c", "-o", "prog")
+    done = commands.run("gompy", "run", "--show-maps", "./prog")
+    first = "a.c:4 map(tofrom: 16 bytes) host 0x"
+    assert done.returncode == 0 and any(line.startswith(first) for line in done.stderr.splitlines()), done.stderr
+
+
+@needs_clang
+@has_all
 def test_gcc_and_clang_in_one_program(commands: Tools) -> None:
     """Objects of both compilers, linked by gompcc: each compiler's image is registered, the mappings are one table."""
     for name in ("half_clang.c", "half_gcc.c"):

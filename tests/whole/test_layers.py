@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "gompy.remote": set[str](),
     "gompy.accel": {"gompy", "gompy.objects", "gompy.tools", "gompy.driver"},
     "gompy.cudart": {"gompy", "gompy.abi", "gompy.tools", "gompy.driver"},
-    "gompy.check": {"gompy.abi", "gompy.tools"},
+    "gompy.check": {"gompy.abi", "gompy.objects", "gompy.tools"},
     "gompy.replay": {"gompy", "gompy.abi", "gompy.objects", "gompy.check", "gompy.plugins"},
     "gompy.cli": {
         *("gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.driver", "gompy.accel", "gompy.check"),
