@@ -107,7 +107,7 @@ class Image:
         self.log = log
         self.job = job = Job(request.kept, temps, log)
         self.compiler: Compiler = compiler or choose(gcc, job.env)
-        words = [*options.compile, access.SANITIZER] if options.tells else list(options.compile)
+        words = [*options.compile, *access.DEVICE_WORDS] if options.tells else list(options.compile)
         self.given = Compilation(job, gcc, words, request.dumpbase, options.accel_only)
         self.inputs: list[Input] = []
         self.classes: Candidates | None = None  # in C++ alone

@@ -7,8 +7,14 @@ functions of WRAPPED.
 from __future__ import annotations
 
 OPTION = "-foffload-check"
-SANITIZER = "-fsanitize=thread"
-"""What the compilers are told: without libtsan, which only a link by the driver brings."""
+DEVICE_WORDS = (
+    "-fsanitize=thread",
+    "-fno-tree-loop-distribute-patterns",
+    *("-mmemset-strategy=libcall:-1:align", "-mmemcpy-strategy=libcall:-1:align"),
+)
+"""What the device's compiler is told, as gompy/driver/check.specs has it for the host's: accesses that the compiler
+would make of memset and the like have no calls.
+"""
 HOOKS = "access.o"
 
 _LOOPS = ("static", "dynamic", "guided", "nonmonotonic_dynamic", "nonmonotonic_guided")

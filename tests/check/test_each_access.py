@@ -224,6 +224,41 @@ def test_what_it_does_not_go_with(tmp_path: Path, words: tuple[str, ...], said: 
     assert said.replace("‘", "'").replace("’", "'") in done.stderr.replace("‘", "'").replace("’", "'")
 
 
+def test_what_memset_writes_is_written(tmp_path: Path) -> None:
+    """Also where the compiler would have written it inline, or made memset of a loop."""
+    text = """
+#include <stdio.h>
+#include <string.h>
+struct pair { int x, y[5]; };
+int main (void)
+{
+  char a[1000], b[24], c[24];
+  struct pair p, q;
+  long sum = 0, big[40];
+#pragma omp target data map(alloc: a, b, c, p, q, big)
+  {
+#pragma omp target
+    {
+      memset (a, 3, sizeof a);
+      memset (b, 1, sizeof b);
+      memcpy (c, b, sizeof c);
+      for (int i = 0; i < 40; i++) big[i] = 0;
+      p = (struct pair) { 4 };
+      q = p;
+    }
+#pragma omp target map(tofrom: sum)
+    for (int i = 0; i < 24; i++) sum += a[40 * i] + b[i] + c[i] + q.y[i % 5] + big[i];
+  }
+  printf ("%ld\\n", sum);
+  return 0;
+}
+"""
+    for level in ("-O0", "-O2", "-O3"):
+        run(tmp_path, "gompcc", "-g", level, "-fopenmp", CHECK, source(tmp_path, "a.c", text), "-o", "a")
+        done = run(tmp_path, "gompy", "run", "--check", "./a")
+        assert (done.stdout, done.stderr) == ("120\n", "")
+
+
 def test_a_language_is_named(tmp_path: Path) -> None:
     """What is linked stays an object behind -x."""
     source(tmp_path, "a.txt", "int main (void)\n{\n  int x = 1;\n#pragma omp target map(x)\n  x--;\n  return x;\n}\n")
