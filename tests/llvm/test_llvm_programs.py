@@ -65,7 +65,8 @@ def test_info_in_llvm_s_words(tmp_path: Path) -> None:
     done = run(compile_clang(tmp_path, PROGRAMS / "maps.c", "-g"), LIBOMPTARGET_INFO="-1")
     text = re.sub(r"0x[0-9a-f]{16}", "0x", done.err).splitlines()
     assert text[0] == "Libomptarget device 0 info: Entering OpenMP kernel at maps.c:12:1 with 0 arguments:"
-    assert text[1] == "Libomptarget device 0 info: Entering OpenMP kernel at maps.c:15:1 with 6 arguments:"
+    assert re.fullmatch(r'"PluginInterface" device 0 info: Launching kernel __omp_offloading_\w+_main_l12 .*', text[1])
+    assert text[2] == "Libomptarget device 0 info: Entering OpenMP kernel at maps.c:15:1 with 6 arguments:"
     assert "Libomptarget device 0 info: to(a)[4000] " in text
     assert "Libomptarget device 0 info: firstprivate(factor)[4] " in text
     made = "HstPtrBase=0x, HstPtrBegin=0x, TgtPtrBegin=0x, Size=4000, DynRefCount=1, HoldRefCount=0, Name=b"

@@ -72,6 +72,7 @@ cdef int attach_entry(DeviceDescr *dev, SplayNode *node, uintptr_t pointer, uint
         return gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(AttachedPointer))
     if attached.count == 0:
         attached.count = 1
+    tell_word(dev, &value, device_address(node, pointer))
     return copy_word(dev, device_address(node, pointer), value, NULL)
 
 

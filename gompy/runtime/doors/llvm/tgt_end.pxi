@@ -24,8 +24,16 @@ cdef bint count_down(SplayNode *node, int64_t type, bint counted) noexcept nogil
     return last
 
 
+cdef void note_removed(SplayNode **removed, SplayNode *node) noexcept nogil:
+    """Put what goes behind what goes before it."""
+    while removed[0] != NULL:
+        removed = &removed[0].next_removed
+    node.next_removed = NULL
+    removed[0] = node
+
+
 cdef int end_entry(DeviceDescr *dev, const TgtMaps *maps, int i, SplayNode **removed) noexcept nogil:
-    """One entry without a mapper; what goes is put before `removed`."""
+    """One entry without a mapper; what goes is noted in `removed`."""
     cdef int64_t type = maps.types[i]
     cdef uintptr_t begin
     cdef int64_t size
@@ -59,8 +67,7 @@ cdef int end_entry(DeviceDescr *dev, const TgtMaps *maps, int i, SplayNode **rem
         tell_tgt_map(dev, MAP_REMOVED if before != 0 and owner.refcount == 0 else MAP_KEPT, type, begin, size,
                      found.node, type & TGT_MAP_FROM and (last or type & TGT_MAP_ALWAYS))
     if found.node.ref_kind != REF_INFINITY and before != 0 and owner.refcount == 0:
-        owner.next_removed = removed[0]
-        removed[0] = owner
+        note_removed(removed, owner)
     return 0
 
 

@@ -11,47 +11,6 @@ cdef enum:
     OFFLOAD_BINARY_HEAD = 72
     TGT_REGISTERED_VERSION = 0x10000  # GOMP_VERSION_PACK (1, 0)
 
-cdef struct TgtSymbol:
-    # Asked of the image (gompy/plugins/intelmic/images.pxi).
-    const char *name
-    uint64_t size
-
-cdef struct TgtGpuObject:
-    const char *code
-    size_t size
-
-cdef struct TgtGpuFunction:
-    const char *name
-    uint16_t dims[3]
-
-cdef struct TgtGpuData:
-    # As gompy/plugins/nvptx/images.pxi, TargetData (GCC: struct nvptx_tdata).
-    const TgtGpuObject *objects
-    unsigned num_objects
-    const char **variables
-    unsigned num_variables
-    const TgtGpuFunction *functions
-    unsigned num_functions
-    unsigned num_indirect
-
-cdef struct TgtLibrary:
-    # A program or library that has registered, with the image for one kind of device.
-    TgtLibrary *next
-    const TgtDescriptor *descriptor
-    int type  # of the device
-    TargetData data  # of a CPU
-    TgtGpuData gpu
-    TgtGpuObject object
-    TgtGpuFunction *gpu_functions
-    const char **gpu_variables
-    char *text  # a copy of the PTX, if the image has no end
-    const void *table[4]  # for the core: functions begin, end, variables begin, end
-    uintptr_t *words  # the tables
-    TgtSymbol *symbols
-    char caller  # its address stands for the function that calls kernels
-    uint64_t built  # bit n: constructors have run on device n
-
-cdef TgtLibrary *tgt_libraries  # in the order of registration; under the register lock
 cdef int tgt_changes  # counts registrations
 cdef bint tgt_end_watched
 cdef void (*tgt_at_end)() noexcept nogil  # destroys what constructors have built (tgt_devices.pxi)
@@ -244,8 +203,13 @@ cdef void watch_end() noexcept nogil:
 
 
 cdef void at_end() noexcept nogil:
+    cdef TgtIdent where
     if tgt_at_end != NULL:
         tgt_at_end()
+    if tgt_info() & TGT_INFO_TABLE:
+        memset(&where, 0, sizeof(where))
+        where.source = b";libomptarget;libomptarget;0;0;;"
+        tell_all_tables(&where)
 
 
 cdef void note_requires(int64_t flags) noexcept nogil:

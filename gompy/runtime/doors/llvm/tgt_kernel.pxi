@@ -7,6 +7,7 @@ from gompy.native.launch_words cimport KernelLaunch
 cdef enum:
     KERNEL_WORDS_MAX = 1024
     KERNEL_BLOCK_SMALL = 2048
+    PACKED_SIZE = 1024  # as LLVM: FirstPrivateArgSizeThreshold
     PRIVATE_STAGED = 65536  # larger private objects are copied by themselves
     LAMBDA_MAPPING = TGT_MAP_PTR_AND_OBJ | TGT_MAP_LITERAL | TGT_MAP_IMPLICIT
 
@@ -57,11 +58,31 @@ cdef int measure_launch(TgtLaunch *l) noexcept nogil:
     return 0
 
 
+cdef inline bint is_packed(const TgtMaps *maps, int i) noexcept nogil:
+    """Whether LLVM's library copies a private object together with others."""
+    return (maps.types[i] & TGT_MAP_TO and maps.sizes[i] <= PACKED_SIZE
+            and not (i + 1 < maps.count and parent_of(maps.types[i + 1]) >= 0))
+
+
+cdef void tell_packed(TgtLaunch *l) noexcept nogil:
+    """The copy of all such objects, in LLVM's words: there each takes its size and what that has above a multiple of 8.
+    """
+    cdef int64_t total = 0
+    cdef int i
+    for i in range(l.maps.count):
+        if is_private(l.maps.types[i]) and is_packed(l.maps, i):
+            total += l.maps.sizes[i] + l.maps.sizes[i] % 8
+    if total:
+        tell_copy(l.dev, True, <uintptr_t> l.block, l.device_block, total, NULL)
+
+
 cdef int place_private(TgtLaunch *l, int i, size_t *staged, size_t *later, uintptr_t *address) noexcept nogil:
     """Give a private object its place in the block, and its contents if it is firstprivate."""
     cdef size_t *at = staged if is_staged(l.maps, i) else later
     cdef size_t size = <size_t> l.maps.sizes[i]
     address[0] = l.device_block + at[0]
+    if tgt_info() & TGT_INFO_COPIES and l.maps.types[i] & TGT_MAP_TO and not is_packed(l.maps, i):
+        tell_copy(l.dev, True, <uintptr_t> l.maps.begins[i], address[0], l.maps.sizes[i], NULL)
     if is_staged(l.maps, i):
         begin_copy(l.dev, True, l.maps.begins[i], size)
         memcpy(<char *> l.block + at[0], l.maps.begins[i], size)
@@ -82,6 +103,7 @@ cdef uintptr_t mapped_word(TgtLaunch *l, int i) noexcept nogil:
         base = (<uintptr_t *> base)[0]
     find_mapped(l.dev, begin, l.maps.sizes[i], &found)
     if found.contained or found.extends:
+        tell_use(l.dev, found.node, begin, l.maps.sizes[i])
         return device_address(found.node, begin) + (base - begin)
     if not shares_memory(l.dev):
         begin = unmapped_value(begin)
@@ -98,7 +120,9 @@ cdef int capture_in_lambda(TgtLaunch *l, int i, const int *positions) noexcept n
     find_mapped(l.dev, <uintptr_t> l.maps.begins[i], l.maps.sizes[i], &found)
     if not found.contained and not found.extends:
         return 0
+    tell_use(l.dev, found.node, <uintptr_t> l.maps.begins[i], l.maps.sizes[i])
     place = l.block[2 + positions[parent]] + (<uintptr_t> l.maps.bases[i] - <uintptr_t> l.maps.begins[parent])
+    tell_word(l.dev, &l.maps.begins[i], place)
     if place - l.device_block < l.staged:
         (<uintptr_t *> (<char *> l.block + (place - l.device_block)))[0] = device_address(found.node,
                                                                                            <uintptr_t> l.maps.begins[i])
@@ -134,6 +158,8 @@ cdef int fill_block(TgtLaunch *l, uintptr_t kernel, int *positions) noexcept nog
             l.block[2 + word] = mapped_word(l, i)
         positions[i] = <int> word
         word += 1
+    if tgt_info() & TGT_INFO_COPIES:
+        tell_packed(l)
     return 0
 
 
@@ -190,6 +216,7 @@ cdef inline int free_block(TgtLaunch *l) noexcept nogil:
 
 cdef void run_block(TgtLaunch *l, uintptr_t kernel, uintptr_t caller, const void *region) noexcept nogil:
     """Launch, and wait for the end; the device is not locked."""
+    tell_kernel(l.dev, region)
     begin_launch(l.dev, region, b"")
     if not on_gpu(l):
         device_run(l.dev, region, <void *> caller, <void *> l.device_block, 0, NULL)

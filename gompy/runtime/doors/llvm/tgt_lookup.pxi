@@ -104,7 +104,7 @@ cdef int fill_mapping(DeviceDescr *dev, SplayNode *node, uintptr_t begin, int64_
 
 
 cdef inline const void *notes_name(const SplayNode *node) noexcept nogil:
-    return (<const TgtNotes *> node.notes).name if node.notes != NULL else NULL
+    return (<const TgtNotes *> node.notes).name if node.notes != NULL else name_of_variable(node)
 
 
 cdef int gomp_kind(int64_t type, bint at_end) noexcept nogil:

@@ -152,7 +152,7 @@ cdef void tell_row(DeviceDescr *dev, SplayNode *node) noexcept nogil:
     cdef TgtPlace place
     cdef char dynamic[32]
     cdef char held[32]
-    read_place(<const char *> notes.name if notes != NULL else NULL, True, &place)
+    read_place(<const char *> (notes.name if notes != NULL else name_of_variable(node)), True, &place)
     count_texts(node, dynamic, held)
     fprintf(stderr, b"Libomptarget device %d info: 0x%016lx 0x%016lx %-8lu %-11s %-12s %s at %s:%d:%d\n", dev.number,
             node.host_start, device_address(node, node.host_start), node.host_end - node.host_start, dynamic, held,
@@ -230,6 +230,25 @@ cdef void tell_made(DeviceDescr *dev, const SplayNode *node) noexcept nogil:
             b"TgtPtrBegin=0x%016lx, Size=%ld, DynRefCount=%s, HoldRefCount=%s, Name=%s\n", dev.number, notes.base,
             node.host_start, device_address(<SplayNode *> node, node.host_start), node.host_end - node.host_start,
             dynamic, held, text)
+
+
+cdef void tell_use(DeviceDescr *dev, const SplayNode *node, uintptr_t begin, int64_t size) noexcept nogil:
+    """A mapping that is looked up: for a kernel's word, or by a routine."""
+    if tgt_info() & TGT_INFO_EXISTS and node != NULL:
+        tell_found(dev, node, begin, size, 0, True, b" (update suppressed)", NULL)
+
+
+cdef void tell_word(DeviceDescr *dev, const void *host, uintptr_t device) noexcept nogil:
+    """A pointer that is put into the device's memory."""
+    if tgt_info() & TGT_INFO_COPIES:
+        tell_copy(dev, True, <uintptr_t> host, device, sizeof(void *), NULL)
+
+
+cdef void tell_kernel(DeviceDescr *dev, const void *region) noexcept nogil:
+    """A launch, as LLVM's plugin for CPUs tells it, whose region makes its teams and threads itself."""
+    if tgt_info() & TGT_INFO_KERNEL and dev.type != GOMP_DEVICE_NVIDIA_PTX:
+        fprintf(stderr, b"\"PluginInterface\" device %d info: Launching kernel %s with 1 blocks and 1 threads in "
+                b"Generic mode\n", dev.number, or_text(name_of_entry(region), b"unknown"))
 
 
 cdef void tell_removed(DeviceDescr *dev, const SplayNode *node, int64_t size) noexcept nogil:

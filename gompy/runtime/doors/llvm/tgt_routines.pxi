@@ -100,6 +100,69 @@ cdef public void tgt_unlock_mem "gompy_llvm_llvm_omp_target_unlock_mem"(void *me
     pass
 
 
+# --- routines that tell LIBOMPTARGET_INFO what they do
+# -----------------------------------------------------------------------------------------------------
+
+cdef extern from *:
+    # libgompy's own, which another door has.  The program finds omp_target_* in libomptarget, so those of TOLD
+    # (gompy/abi/llvm.py) have other names within.
+    int routine_is_present "gompy_is_present"(const void *, int) nogil
+    void *routine_mapped_ptr "gompy_mapped_pointer"(const void *, int) nogil
+    int routine_memcpy "gompy_copy_memory"(void *, const void *, size_t, size_t, size_t, int, int, const void *) nogil
+    int routine_memcpy_rect "omp_target_memcpy_rect"(
+        void *, const void *, size_t, int, const size_t *, const size_t *, const size_t *, const size_t *,
+        const size_t *, int, int) nogil
+    void *routine_memset "omp_target_memset"(void *, int, size_t, int) nogil
+
+
+cdef DeviceDescr *told_device(int number) noexcept nogil:
+    """A device that routines look something up on; NULL: the host, or none."""
+    return &devices[number] if 0 <= number < get_num_devices() else NULL
+
+
+cdef void tell_lookup(const void *host, int number) noexcept nogil:
+    """That a routine looks up whether a byte is mapped."""
+    cdef DeviceDescr *dev = told_device(number)
+    cdef TgtFound found
+    if dev == NULL or gompy_load(&dev.state) != DEVICE_INITIALIZED:
+        return
+    gompy_lock_acquire(&dev.lock)
+    find_mapped(dev, <uintptr_t> host, 1, &found)
+    if found.contained:
+        tell_use(dev, found.node, <uintptr_t> host, 1)
+    gompy_lock_release(&dev.lock)
+
+
+cdef public int tgt_is_present "gompy_llvm_omp_target_is_present"(const void *host, int number) noexcept nogil:
+    if tgt_info() & TGT_INFO_EXISTS:
+        tell_lookup(host, number)
+    return routine_is_present(host, number)
+
+
+cdef public void *tgt_mapped_ptr "gompy_llvm_omp_get_mapped_ptr"(const void *host, int number) noexcept nogil:
+    if tgt_info() & TGT_INFO_EXISTS:
+        tell_lookup(host, number)
+    return routine_mapped_ptr(host, number)
+
+
+cdef void tell_memcpy(uintptr_t dst, uintptr_t src, size_t length, int dst_device, int src_device) noexcept nogil:
+    """The copies of omp_target_memcpy; from device to device by way of the host."""
+    cdef DeviceDescr *source = told_device(src_device)
+    cdef DeviceDescr *target = told_device(dst_device)
+    if source != NULL:
+        tell_copy(source, False, dst if target == NULL else 0, src, <int64_t> length, NULL)
+    if target != NULL:
+        tell_copy(target, True, src if source == NULL else 0, dst, <int64_t> length, NULL)
+
+
+cdef public int tgt_memcpy "gompy_llvm_omp_target_memcpy"(
+        void *dst, const void *src, size_t length, size_t dst_offset, size_t src_offset, int dst_device,
+        int src_device) noexcept nogil:
+    if tgt_info() & TGT_INFO_COPIES and length:
+        tell_memcpy(<uintptr_t> dst + dst_offset, <uintptr_t> src + src_offset, length, dst_device, src_device)
+    return routine_memcpy(dst, src, length, dst_offset, src_offset, dst_device, src_device, call_site())
+
+
 # --- what LLVM 17 to 19 have added
 # ---------------------------------------------------------------------------------------------------------------------
 
@@ -113,14 +176,6 @@ ctypedef int (*thread_number_fn)(const TgtIdent *where) noexcept nogil
 ctypedef void (*wait_deps_fn)(const TgtIdent *where, int thread, int count, TgtDependence *list, int more,
                               TgtDependence *more_list) noexcept nogil
 
-
-cdef extern from *:
-    # libgompy's own of these names, by which another door has them (gompy/abi/llvm.py, ALIASES).
-    int routine_memcpy "omp_target_memcpy"(void *, const void *, size_t, size_t, size_t, int, int) nogil
-    int routine_memcpy_rect "omp_target_memcpy_rect"(
-        void *, const void *, size_t, int, const size_t *, const size_t *, const size_t *, const size_t *,
-        const size_t *, int, int) nogil
-    void *routine_memset "omp_target_memset"(void *, int, size_t, int) nogil
 
 cdef enum:
     NO_MEMORY = 12  # ENOMEM
@@ -150,7 +205,9 @@ cdef public int tgt_memcpy_async "gompy_llvm_omp_target_memcpy_async"(
     """Done at once, when what it depends on has been done."""
     if await_dependences(count, objects):
         return NO_MEMORY
-    return routine_memcpy(dst, src, length, dst_offset, src_offset, dst_device, src_device)
+    if tgt_info() & TGT_INFO_COPIES and length:
+        tell_memcpy(<uintptr_t> dst + dst_offset, <uintptr_t> src + src_offset, length, dst_device, src_device)
+    return routine_memcpy(dst, src, length, dst_offset, src_offset, dst_device, src_device, call_site())
 
 
 cdef public int tgt_memcpy_rect_async "gompy_llvm_omp_target_memcpy_rect_async"(

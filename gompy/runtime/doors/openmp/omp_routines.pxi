@@ -104,6 +104,10 @@ cdef public void omp_target_free(void *ptr, int device) noexcept nogil:
 
 
 cdef public int omp_target_is_present(const void *ptr, int device) noexcept nogil:
+    return is_present(ptr, device)
+
+
+cdef public int is_present "gompy_is_present"(const void *ptr, int device) noexcept nogil:
     """A `declare target link` variable is present without a map, too, as in GCC: its pointer is."""
     cdef DeviceDescr *dev
     cdef bint found
@@ -194,13 +198,20 @@ cdef void release_devices(DeviceDescr *dst_dev, DeviceDescr *src_dev) noexcept n
 
 cdef public int omp_target_memcpy(void *dst, const void *src, size_t length, size_t dst_offset, size_t src_offset,
                                   int dst_device, int src_device) noexcept nogil:
+    return copy_memory(dst, src, length, dst_offset, src_offset, dst_device, src_device, call_site())
+
+
+cdef public int copy_memory "gompy_copy_memory"(
+        void *dst, const void *src, size_t length, size_t dst_offset, size_t src_offset, int dst_device, int src_device,
+        const void *site) noexcept nogil:
+    """omp_target_memcpy; site: the call."""
     cdef DeviceDescr *dst_dev
     cdef DeviceDescr *src_dev
     cdef Construct construct
     cdef bint done
-    if copy_devices(dst_device, src_device, &dst_dev, &src_dev, b"omp_target_memcpy", call_site()):
+    if copy_devices(dst_device, src_device, &dst_dev, &src_dev, b"omp_target_memcpy", site):
         return EINVAL
-    enter_construct(&construct, b"omp_target_memcpy", call_site(), NULL, dst_dev if dst_dev != NULL else src_dev)
+    enter_construct(&construct, b"omp_target_memcpy", site, NULL, dst_dev if dst_dev != NULL else src_dev)
     done = copy_between(dst_dev, <char *> dst + dst_offset, src_dev, <const char *> src + src_offset, length)
     leave_construct(&construct, dst_dev if dst_dev != NULL else src_dev)
     release_devices(dst_dev, src_dev)
@@ -357,6 +368,10 @@ cdef public int omp_target_disassociate_ptr(const void *ptr, int device) noexcep
 # ------------------------------------------------------------------------------------------------------------------
 
 cdef public void *omp_get_mapped_ptr(const void *ptr, int device) noexcept nogil:
+    return mapped_pointer(ptr, device)
+
+
+cdef public void *mapped_pointer "gompy_mapped_pointer"(const void *ptr, int device) noexcept nogil:
     """The device address that a host address is mapped to; the host's is itself, NULL if there is none."""
     cdef DeviceDescr *dev
     cdef SplayNode *node

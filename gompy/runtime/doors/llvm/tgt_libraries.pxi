@@ -1,0 +1,62 @@
+# What has registered: programs and libraries with their entries, and the entries' names.
+
+cdef struct TgtSymbol:
+    # Asked of the image (gompy/plugins/intelmic/images.pxi).
+    const char *name
+    uint64_t size
+
+cdef struct TgtGpuObject:
+    const char *code
+    size_t size
+
+cdef struct TgtGpuFunction:
+    const char *name
+    uint16_t dims[3]
+
+cdef struct TgtGpuData:
+    # As gompy/plugins/nvptx/images.pxi, TargetData (GCC: struct nvptx_tdata).
+    const TgtGpuObject *objects
+    unsigned num_objects
+    const char **variables
+    unsigned num_variables
+    const TgtGpuFunction *functions
+    unsigned num_functions
+    unsigned num_indirect
+
+cdef struct TgtLibrary:
+    # A program or library that has registered, with the image for one kind of device.
+    TgtLibrary *next
+    const TgtDescriptor *descriptor
+    int type  # of the device
+    TargetData data  # of a CPU
+    TgtGpuData gpu
+    TgtGpuObject object
+    TgtGpuFunction *gpu_functions
+    const char **gpu_variables
+    char *text  # a copy of the PTX, if the image has no end
+    const void *table[4]  # for the core: functions begin, end, variables begin, end
+    uintptr_t *words  # the tables
+    TgtSymbol *symbols
+    char caller  # its address stands for the function that calls kernels
+    uint64_t built  # bit n: constructors have run on device n
+
+cdef TgtLibrary *tgt_libraries  # in the order of registration; under the register lock
+
+
+cdef const char *name_of_entry(const void *address) noexcept nogil:
+    """The name of a region or variable by its host address, or NULL.  For messages: it looks at all of them."""
+    cdef const TgtLibrary *library = tgt_libraries
+    cdef const TgtEntry *entry
+    while library != NULL:
+        entry = library.descriptor.entries
+        while entry < library.descriptor.entries_end:
+            if entry.address == address:
+                return entry.name
+            entry += 1
+        library = library.next
+    return NULL
+
+
+cdef const void *name_of_variable(const SplayNode *node) noexcept nogil:
+    """The name of an image's variable, or NULL."""
+    return name_of_entry(<const void *> node.host_start) if node.tgt.image != NULL else NULL
