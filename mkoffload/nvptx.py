@@ -114,6 +114,12 @@ def installed_names() -> tuple[list[str], str]:
     return [f"{base}-{version}", base], offload_package(TARGET_NVPTX, major_of(version))
 
 
+def is_of_another_release(path: str) -> bool:
+    """Whether a driver is a link to another release's: Debian's gcc-offload-nvptx has one to its default's."""
+    number = os.path.basename(os.path.realpath(path)).rpartition("-gcc-")[2]
+    return number[:1].isdigit() and major_of(number) != major_of(link_compiler()[1])
+
+
 def find_compiler() -> str:
     """The accelerator compiler's driver: beside the link's compiler, in PATH or COMPILER_PATH.  Raises ToolError."""
     gcc = host_compiler()
@@ -122,7 +128,7 @@ def find_compiler() -> str:
     folders += [f for f in os.environ.get("PATH", "").split(":") if f] + [f for f in search_folders() if f]
     for name in names:
         found = find_in([*folders, "/usr/bin"], name)
-        if found is not None:
+        if found is not None and not is_of_another_release(found):
             return found
     raise CompilerMissing(
         f"offload compiler {names[0]} not found: install the package {package}, "

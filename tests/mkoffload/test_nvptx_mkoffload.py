@@ -506,6 +506,26 @@ def test_without_the_compiler_its_package_is_named(tools: Tools, monkeypatch: py
         nvptx.find_compiler()
 
 
+@pytest.mark.parametrize(("number", "taken"), [("98", False), ("99", True)])
+def test_a_name_without_a_number_may_be_another_release_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str, taken: bool
+) -> None:
+    """Debian's gcc-offload-nvptx links that name to its default release's, which reads no other's streams."""
+    plain = tmp_path / "x86_64-linux-gnu-accel-nvptx-none-gcc"
+    for path in (plain.with_name(f"{plain.name}-{number}.1"), tmp_path / "gcc-99"):
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o755)
+    plain.symlink_to(f"{plain.name}-{number}.1")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("COLLECT_GCC", "gcc-99")
+    monkeypatch.setenv("COMPILER_PATH", "/usr/lib/gcc/x86_64-linux-gnu/99/")
+    if taken:
+        assert nvptx.find_compiler() == str(plain)
+        return
+    with pytest.raises(ToolError, match="install the package gcc-99-"):
+        nvptx.find_compiler()
+
+
 def test_without_the_compiler_a_link_fails_with_its_package(tools: Tools) -> None:
     tools.write("a.c", LINKS_FIRST)
     tools.ok("gompcc", "-fopenmp", "-c", "a.c")
