@@ -8,7 +8,7 @@ NATIVE  := gompy/_native/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.h' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-installs check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
+.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-installs check-sanitizers check-endurance check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
 
 all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
 
@@ -111,6 +111,13 @@ check-matrix:  ## make run and the samples in fresh trees of other Debian releas
 check-installs: all  ## every way to install: two equal wheels, pip, pipx, uv, Pythons, trees, recipes; pip may fetch
 	@sh .ci/packages installs
 	@$(BIN)/python testsuite/installs/run.py $(if $(WAYS),--ways $(WAYS))
+
+# STORM="--builds thread", "--operations 1e5".
+check-sanitizers: all  ## random operations of many threads, the compiled parts under ThreadSanitizer, then ASan and UBSan
+	@$(BIN)/python testsuite/storm/run.py $(STORM)
+
+check-endurance: all  ## 10^8 random operations of 64 threads on 8 devices against a model, with bounded memory
+	@$(BIN)/python testsuite/storm/run.py --long $(STORM)
 
 # NEWCOMER="--system trixie": one of the systems.
 check-newcomer:  ## docs/start.md typed line by line in fresh trees of Debian 12 and 13, with times, as root

@@ -258,21 +258,24 @@ def write_identity() -> str:
     return found.hexdigest()
 
 
-def debugging() -> bool:
-    """Whether this is `make debug`: slower code with AddressSanitizer and UndefinedBehaviorSanitizer."""
-    return os.environ.get("GOMPY_BUILD") == "debug"
+def sanitized() -> str:
+    """`debug`: AddressSanitizer and UndefinedBehaviorSanitizer (`make debug`); `thread`: ThreadSanitizer; or ""."""
+    asked = os.environ.get("GOMPY_BUILD", "")
+    return asked if asked in ("debug", "thread") else ""
 
 
 def sanitizers(product: Product) -> tuple[str, ...]:
-    """The options for them; a static program and a module of an uninstrumented Python cannot have AddressSanitizer."""
-    if not debugging() or product.kind == "static-program":
+    """The options for them; a static program and a module of an uninstrumented Python cannot have all of them."""
+    if not sanitized() or product.kind == "static-program":
         return ()
+    if sanitized() == "thread":  # a device's process keeps the host's addresses free, where its shadow would be
+        return ("-fsanitize=thread",) if product.kind == "shared" else ()
     return ("-fsanitize=undefined",) if product.kind == "extension" else ("-fsanitize=address,undefined",)
 
 
 def flags(product: Product) -> tuple[str, ...]:
     """Options of the C compiler."""
-    level = ("-O1", "-g", "-fno-omit-frame-pointer") if debugging() else ("-O2", "-g1")
+    level = ("-O1", "-g", "-fno-omit-frame-pointer") if sanitized() else ("-O2", "-g1")
     return (*level, "-fPIC", "-fno-strict-aliasing", *sanitizers(product), *WARNINGS)
 
 
@@ -294,7 +297,7 @@ def sources_of(product: Product) -> list[Path]:
     room = [path for kind in ("pyx", "pxi", "pxd", "h") for path in folder.rglob(f"*.{kind}")]
     room = [p for p in room if p.suffix != ".pyx" or p in [ROOT / u for u in (product.source, *product.units)]]
     found = [*room, Path(__file__), stamp("python", f"{sysconfig.get_config_var('SOABI')} {libpython()}\n")]
-    found += [stamp("flags", f"{CC} {debugging()}\n"), *(NATIVE / need for need in product.needs)]
+    found += [stamp("flags", f"{CC} {sanitized()}\n"), *(NATIVE / need for need in product.needs)]
     found += [path for path in SHARED.iterdir() if path.suffix in (".h", ".pxd")]
     shared = re.compile(r'^(?:include|cdef extern from) "(\.\./[^"]+)"', re.MULTILINE)
     for text in (path for path in room if path.suffix in (".pyx", ".pxi")):
@@ -308,7 +311,7 @@ def compile_unit(product: Product, source: str, identity: tuple[str, ...]) -> Pa
     pyx = ROOT / source
     stem, module = source.removesuffix(".pyx").replace("/", "_"), source.removesuffix(".pyx").replace("/", ".")
     c_file, raw, obj = CACHE / f"{stem}.c", CACHE / f"{stem}.raw.o", CACHE / f"{stem}.o"
-    trace = ("-X", "linetrace=True") if debugging() and product.kind == "extension" else ()
+    trace = ("-X", "linetrace=True") if sanitized() == "debug" and product.kind == "extension" else ()
     run(
         *(sys.executable, "-m", "cython", "-3", "-Werror", "--line-directives", *trace, "-I", pyx.parent, "-I", ROOT),
         *("--module-name", module, pyx, "-o", c_file),
@@ -478,7 +481,7 @@ def build_native() -> None:
     build_hooks()
     for package in ("gompy", "crtoffload", "lto_wrapper", "mkoffload"):  # every compile and link starts a Python
         compileall.compile_dir(str(ROOT / package), quiet=2)
-    if not debugging():
+    if not sanitized():
         ahead = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mkoffload.nvptx_ahead import ship; ship()"
         subprocess.run([sys.executable, "-c", ahead])  # programs do without it
 

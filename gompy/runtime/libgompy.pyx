@@ -57,6 +57,7 @@ cdef extern from "core/support.h":
     void *gompy_load_ptr(void *) noexcept nogil
     void gompy_store_ptr(void *, void *) noexcept nogil
     void gompy_count(uint64_t *) noexcept nogil
+    void gompy_about_one_more(uint64_t *) noexcept nogil
     uint64_t gompy_read_count(uint64_t *) noexcept nogil
     bint gompy_first(const char **, const char *) noexcept nogil
     void gompy_catch_copy_faults() noexcept nogil

@@ -225,4 +225,21 @@ cdef void *map_arena() noexcept nogil:
             if p != <void *>-1:
                 munmap(p, size)
         place += <uintptr_t>1 << 40
+    return map_anywhere(access)
+
+
+cdef void *map_anywhere(int access) noexcept nogil:
+    """Map the arena in the first gap that the host leaves: ThreadSanitizer's shadow leaves few.  NULL if there is none."""
+    cdef uintptr_t place = <uintptr_t>0x08 << 40
+    cdef uintptr_t size = control.arena_size
+    cdef void *p
+    while place + size < <uintptr_t>0x7f << 40:
+        if not meets_range(mic_zones, zone_count, place, place + size):
+            p = mmap(<void *>place, size, access, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+                     memory_fd, <off_t>MIC_CONTROL_SIZE)
+            if p == <void *>place:
+                return p
+            if p != <void *>-1:
+                munmap(p, size)
+        place += <uintptr_t>1 << 36
     return NULL

@@ -67,7 +67,7 @@ cdef uintptr_t look_function_up(const FunctionTable *table, uintptr_t host) noex
     i = function_hash(host) & table.mask
     while table.slots[i].host:
         if table.slots[i].host == host:
-            table.slots[i].calls += 1
+            gompy_about_one_more(&table.slots[i].calls)
             return table.slots[i].device
         i = (i + 1) & table.mask
     return 0

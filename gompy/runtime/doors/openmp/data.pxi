@@ -10,10 +10,11 @@ cdef int cancellation  # the cancel-var ICV, which does not change; 0: not asked
 
 cdef inline bint construct_cancelled() noexcept nogil:
     """Whether the parallel or taskgroup region is cancelled: no new work then."""
-    global cancellation
-    if rare(cancellation == 0):
-        cancellation = CANCELLATION_ON if omp_get_cancellation() else CANCELLATION_OFF
-    return rare(cancellation == CANCELLATION_ON) and (GOMP_cancellation_point(GOMP_CANCEL_PARALLEL)
+    cdef int known = gompy_load(&cancellation)
+    if rare(known == 0):
+        known = CANCELLATION_ON if omp_get_cancellation() else CANCELLATION_OFF
+        gompy_store(&cancellation, known)
+    return rare(known == CANCELLATION_ON) and (GOMP_cancellation_point(GOMP_CANCEL_PARALLEL)
                                        or GOMP_cancellation_point(GOMP_CANCEL_TASKGROUP))
 
 
