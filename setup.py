@@ -409,7 +409,7 @@ def build_llvm_doors() -> None:
 def build_hooks() -> None:
     """access.o: what -foffload-check puts into programs and images."""
     source, output = ROOT / "gompy" / "access" / "hooks.c", NATIVE / "bdir" / "access.o"
-    if newer([source, SHARED / "access.h", Path(__file__), stamp("flags", f"{CC} {debugging()}\n")], output):
+    if newer([source, SHARED / "access.h", Path(__file__), stamp("flags", f"{CC} {sanitized()}\n")], output):
         part = output.with_name(output.name + ".new")
         words = ("-O2", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-fno-lto", *WARNINGS)
         run(CC, *words, f"-I{ROOT}", f"-ffile-prefix-map={ROOT}=.", "-c", source, "-o", part)
