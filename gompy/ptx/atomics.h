@@ -160,24 +160,64 @@ gompy_atom_together (int operation, int type, uint32_t mask, char *place, const 
     GOMPY_TOGETHER (uint64_t)
 }
 
-/* All lanes of MASK, each on its word of memory that no other thread of the host uses.  */
+/* One lane on its word of memory that no other thread of the host uses: what was there.  */
+static inline __attribute__ ((always_inline)) uint64_t
+gompy_atom_single (int operation, int type, uint64_t place, uint64_t b, uint64_t c)
+{
+  uint64_t old;
+  if (type < 4)
+    {
+      old = *(uint32_t *) (uintptr_t) place;
+      *(uint32_t *) (uintptr_t) place = (uint32_t) gompy_atom_step (operation, type, old, b, c);
+    }
+  else
+    {
+      old = *(uint64_t *) (uintptr_t) place;
+      *(uint64_t *) (uintptr_t) place = gompy_atom_step (operation, type, old, b, c);
+    }
+  return old;
+}
+
+/* All lanes of MASK, each on such a word, BASE further on than its number in A.  */
 static inline __attribute__ ((always_inline)) void
-gompy_atom_alone (int operation, int type, uint32_t mask, char *memory, const uint64_t *offset, const uint64_t *b,
+gompy_atom_alone (int operation, int type, uint32_t mask, uint64_t base, const uint64_t *a, const uint64_t *b,
                   const uint64_t *c, uint64_t *out)
 {
-  GOMPY_EACH (mask, i)
-    if (type < 4)
+  if (mask == UINT32_MAX)
+    for (int i = 0; i < GOMPY_LANES; i++)
+      out[i] = gompy_atom_single (operation, type, base + a[i], b[i], c[i]);
+  else
+    GOMPY_EACH (mask, i)
+      out[i] = gompy_atom_single (operation, type, base + a[i], b[i], c[i]);
+}
+
+/* What the addresses of a warp's lanes are.  */
+struct gompy_addresses
+{
+  uint64_t differ;                      /* bits that are not the same in all */
+  uint64_t odd;                         /* bits that are set in any */
+  uint64_t outside;                     /* bit 63: some are not among the LIMIT + 1 bytes from LOW on */
+};
+
+static inline __attribute__ ((always_inline)) struct gompy_addresses
+gompy_look_at (const uint64_t *a, uint32_t mask, uint64_t first, uint64_t low, uint64_t limit)
+{
+  struct gompy_addresses seen = { 0, 0, 0 };
+  if (mask == UINT32_MAX)
+    for (int i = 0; i < GOMPY_LANES; i++)       /* the compiler makes vectors of it, of SSE2's operations */
       {
-        uint32_t *word = (uint32_t *) (memory + offset[i]);
-        out[i] = *word;
-        *word = (uint32_t) gompy_atom_step (operation, type, *word, b[i], c[i]);
+        seen.differ |= a[i] ^ first;
+        seen.odd |= a[i];
+        seen.outside |= (a[i] - low) | (limit - (a[i] - low));
       }
-    else
+  else
+    GOMPY_EACH (mask, i)
       {
-        uint64_t *word = (uint64_t *) (memory + offset[i]);
-        out[i] = *word;
-        *word = gompy_atom_step (operation, type, *word, b[i], c[i]);
+        seen.differ |= a[i] ^ first;
+        seen.odd |= a[i];
+        seen.outside |= (a[i] - low) | (limit - (a[i] - low));
       }
+  return seen;
 }
 
 /* Try a warp's operation at once; 0 if it must be done lane by lane: 16 bits wide, or an address that is not right.  */
@@ -188,30 +228,25 @@ gompy_atom_warp (const struct gompy_warp *w, uint32_t mask, int code, const uint
   if (code & 0x300 || !mask)
     return 0;
   int operation = code >> 3, type = code & 7;
-  uint64_t size = type < 4 ? 4 : 8, first = a[__builtin_ctz (mask)], differ = 0, odd = 0, outside = 0;
+  uint64_t size = type < 4 ? 4 : 8, first = a[__builtin_ctz (mask)];
   int shared = first - GOMPY_SHARED_BASE < w->shared_size;
-  uint64_t low = shared ? GOMPY_SHARED_BASE : w->base, room = shared ? w->shared_size : w->size, offset[GOMPY_LANES];
+  uint64_t low = shared ? GOMPY_SHARED_BASE : w->base, room = shared ? w->shared_size : w->size;
   if (room < size)
     return 0;
-  GOMPY_EACH (mask, i)
-    {
-      differ |= a[i] ^ first;
-      odd |= a[i];
-      offset[i] = a[i] - low;
-      outside |= offset[i] > room - size;
-    }
-  if (odd & (size - 1) || outside)
+  struct gompy_addresses seen = gompy_look_at (a, mask, first, low, room - size);
+  if (seen.odd & (size - 1) || seen.outside >> 63)
     return 0;
+  uint64_t base = (uint64_t) (uintptr_t) w->shared - low;
   if (shared)
     {
       if (operation == GOMPY_ATOM_ADD && type < GOMPY_ATOM_TYPE_F32)
-        gompy_atom_alone (GOMPY_ATOM_ADD, GOMPY_ATOM_TYPE_U32, mask, w->shared, offset, b, c, out);
+        gompy_atom_alone (GOMPY_ATOM_ADD, GOMPY_ATOM_TYPE_U32, mask, base, a, b, c, out);
       else if (operation == GOMPY_ATOM_ADD && type == GOMPY_ATOM_TYPE_F32)
-        gompy_atom_alone (GOMPY_ATOM_ADD, GOMPY_ATOM_TYPE_F32, mask, w->shared, offset, b, c, out);
+        gompy_atom_alone (GOMPY_ATOM_ADD, GOMPY_ATOM_TYPE_F32, mask, base, a, b, c, out);
       else
-        gompy_atom_alone (operation, type, mask, w->shared, offset, b, c, out);
+        gompy_atom_alone (operation, type, mask, base, a, b, c, out);
     }
-  else if (!differ)
+  else if (!seen.differ)
     gompy_atom_together (operation, type, mask, (char *) (uintptr_t) first, b, c, out);
   else if (operation == GOMPY_ATOM_ADD && type < GOMPY_ATOM_TYPE_F32)
     GOMPY_EACH (mask, i)

@@ -21,6 +21,8 @@ else:
 
 MASKABLE = 4
 """Bytes of the narrowest values that LLVM has masked accesses of on every processor."""
+WORD = 4
+"""Bytes from one lane to the next where each reads a part of its word: compilers make `a[i] & 255` a load of a byte."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -44,6 +46,8 @@ def way_of(em: Emitter, operand: Operand | None, unit: int, writes: bool) -> Way
     if stride is None:
         return Way(1, unit)
     if em.a.rows:
+        if stride == WORD > unit and not writes:
+            return Way(1, WORD)
         return Way(1, unit) if stride in (0, unit) else None
     if stride == unit or (stride == 0 and not writes):
         return Way(2, stride)
@@ -109,7 +113,7 @@ class Access:
             if self.offset:
                 first = em.new(f"add i64 {first}, {self.offset & 0xFFFFFFFFFFFFFFFF}")
             if self.space == "shared":
-                long = (self.way.lanes - 1) * self.way.step + self.size * self.count
+                long = (self.way.lanes - 1) * self.way.step + max(self.size * self.count, self.way.step)
                 inside, place = shared_memory(em, first, long)
             else:
                 inside, place = in_memory(em, first), ""
@@ -139,9 +143,33 @@ class Access:
         kind = {"float": "f32", "double": "f64"}.get(self.llvm, self.llvm)
         return f"v{self.way.lanes * self.count}{kind}"
 
+    @property
+    def sparse(self) -> bool:
+        """Whether the lanes read parts of words that follow each other."""
+        return self.way.step == WORD > self.size * self.count
+
+    def words(self, place: str, masks: list[str]) -> list[str]:
+        """Those parts: of the words from there on, the low bits.
+
+        What is read too much is at most three bytes, and within the memory (emit.LONGEST).
+        """
+        em = self.em
+        if masks:
+            call = f"call <32 x i32> @llvm.masked.load.v32i32.p0(ptr {place}, i32 {self.size}, "
+            whole = em.new(f"{call}<32 x i1> {masks[0]}, <32 x i32> poison)")
+        else:
+            whole = em.new(f"load <32 x i32>, ptr {place}, align {self.size}")
+        parts = []
+        for index in range(self.count):
+            part = whole if index == 0 else em.new(f"lshr <32 x i32> {whole}, splat (i32 {8 * self.size * index})")
+            parts.append(em.new(f"trunc <32 x i32> {part} to <32 x {self.llvm}>"))
+        return parts
+
     def read(self, places: list[str], masks: list[str]) -> list[str]:
         """The elements, all that are active by `masks`, or all lanes."""
         em, n, part = self.em, self.way.lanes, self.part(self.llvm)
+        if self.sparse:
+            return self.words(places[0], masks)
         if self.way.step == 0:
             return [self.broadcast(places, index * self.size) for index in range(self.count)]
         found = []
@@ -219,7 +247,7 @@ def load(
     access = Access(em, address, offset, llvm, size, count, space if em.fast else "", way)
     shared, fast, slow, done = space == "shared", em.fresh("fast"), em.fresh("slow"), em.fresh("done")
     free = shared or way.step == 0  # lanes that are off may read as well: it is all within the memory
-    masked = em.fast and is_partial(em) and count == 1 and (free or size >= MASKABLE)
+    masked = em.fast and is_partial(em) and count == 1 and (free or size >= MASKABLE or access.sparse)
     places = access.begin(masked or free, fast, slow)
     arms = []
     if masked and not free:

@@ -25,7 +25,9 @@ DATA = np.random.default_rng(3).integers(0, 256, ELEMENTS * 16, dtype=np.uint8)
 SHAPES = ((32, 4), (16, 16), (16, 1), (8, 9), (1, 1), (64, 2))
 MASKS = (0xFFFFFFFF, 0xFFFFFFFE, 0x00FF00F0, 0x00010000, 0)
 STRIDES = ((1, 16), (1, 32), (0, 1), (3, 5), (1, 0), (-1, 16))
-FORMS = {"u8": 1, "u16": 2, "f32": 4, "u64": 8, "v2.u32": 8, "v4.u32": 16, "v2.u64": 16}
+PARTS = (("u8", 4), ("u16", 2), ("v2.u8", 2))
+"""A form, and how many of it are a word: threads side by side read a part of a word each."""
+FORMS = {"u8": 1, "u16": 2, "f32": 4, "u64": 8, "v2.u32": 8, "v4.u32": 16, "v2.u64": 16, "v2.u8": 2}
 SKIPPED = 0x5A
 
 
@@ -113,6 +115,13 @@ ACCESSES = [
     for form in FORMS
     for space in ("global", "shared", "local")
     for guarded in (bool(number % 2 ^ (form > "u3")),)
+]
+ACCESSES += [
+    Access(form, space, (step, column), guarded)
+    for form, step in PARTS
+    for space in ("global", "shared")
+    for column in (1, 7)
+    for guarded in (False, True)
 ]
 
 
