@@ -62,24 +62,38 @@ cdef void *no_such_memory(const char *routine, const char *why) noexcept nogil:
     return NULL
 
 
+cdef inline bint is_the_program(int number) noexcept nogil:
+    """Whether a device is the program itself, which reaches all of its memory; so is the host."""
+    return number == get_num_devices() or (
+        0 <= number < num_devices and devices[number].capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM != 0)
+
+
+cdef void *common_memory(const char *routine, size_t size, int device) noexcept nogil:
+    """Memory that the host and a device reach at the same address: other devices here have none."""
+    if is_the_program(device):
+        return malloc(size)
+    return no_such_memory(routine, b"not implemented: the device has an address space of its own")
+
+
 cdef public void *tgt_alloc_host "gompy_llvm_llvm_omp_target_alloc_host"(size_t size, int device) noexcept nogil:
-    """Memory of the host that the device reaches at the same address: the devices here have none."""
-    return no_such_memory(b"llvm_omp_target_alloc_host", b"not implemented: the device has an address space of its own")
+    """Memory of the host that the device reaches at the same address."""
+    return common_memory(b"llvm_omp_target_alloc_host", size, device)
 
 
 cdef public void *tgt_alloc_shared "gompy_llvm_llvm_omp_target_alloc_shared"(size_t size, int device) noexcept nogil:
     """The same, of both."""
-    return no_such_memory(
-        b"llvm_omp_target_alloc_shared", b"not implemented: the device has an address space of its own"
-    )
+    return common_memory(b"llvm_omp_target_alloc_shared", size, device)
 
 
 cdef public void tgt_free_host "gompy_llvm_llvm_omp_target_free_host"(void *memory, int device) noexcept nogil:
-    pass
+    """Other devices give none."""
+    if is_the_program(device):
+        free(memory)
 
 
 cdef public void tgt_free_shared "gompy_llvm_llvm_omp_target_free_shared"(void *memory, int device) noexcept nogil:
-    pass
+    if is_the_program(device):
+        free(memory)
 
 
 cdef public void *tgt_dynamic_shared "gompy_llvm_llvm_omp_target_dynamic_shared_alloc"() noexcept nogil:
@@ -90,8 +104,8 @@ cdef public void *tgt_dynamic_shared "gompy_llvm_llvm_omp_target_dynamic_shared_
 cdef public void *tgt_lock_mem "gompy_llvm_llvm_omp_target_lock_mem"(
     void *memory, size_t size, int device
 ) noexcept nogil:
-    """Page-locked memory under an address for the device: there is none here."""
-    if device == get_num_devices():
+    """Page-locked memory under an address for the device: only where that is the program's own."""
+    if is_the_program(device):
         return memory
     return no_such_memory(b"llvm_omp_target_lock_mem", b"not implemented: the device has an address space of its own")
 
