@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -96,6 +97,17 @@ def test_language(tmp_path: Path) -> None:
         "invalid configuration argument",
     ]
     assert (status, err) == (0, "")
+
+
+@needs_clang
+@has_driver
+@pytest.mark.parametrize("clang", ["clang++-16", "clang++-19"])
+def test_address_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clang: str) -> None:
+    """Shared and global addresses are known as such; clang's own headers use that from 17 on."""
+    if not shutil.which(clang):
+        pytest.skip(f"not installed: {clang}")
+    monkeypatch.setenv("GOMPY_CLANGXX", clang)
+    assert result(compiled(tmp_path, PROGRAMS / "cuda_spaces.cu")) == (0, "1 1 7 1\n", "")
 
 
 @needs_clang

@@ -71,6 +71,8 @@ FOR_STREAMS = "gompy_interop_call gompy_interop_copy"
 """What a program puts into a stream of the emulated MIC."""
 FOR_RANGES = "nvtxRangePushA nvtxRangePop nvtxMarkA roctxRangePushA roctxRangePop roctxMarkA"
 """NVTX's and ROC-TX's functions: ranges of the program's in its trace."""
+FOR_CHECKS = "gompy_access"
+"""Where the hooks of gompcc -foffload-check find what looks at each access."""
 FOR_LLVM = "gompy_copy_memory gompy_is_present gompy_mapped_pointer"
 """Routines of OpenMP as libomptarget's names of them call them, which stand before libgompy's own."""
 FOR_IMAGES = "gompy_offload_register"
@@ -93,7 +95,9 @@ def defined(library: Path | str) -> set[str]:
 def test_the_list_of_entry_points() -> None:
     """Exactly these: a name too many would take something away from the stock libgomp."""
     ours = f"{CONSTRUCTS} {TASKS} {API} {NEWER} {FORTRAN} {SERVICES} {OPENACC} {OUTPUT}"
-    ours += f" {FOR_PLUGINS} {FOR_IMAGES} {FOR_DEBUGGERS} {FOR_TOOLS} {FOR_STREAMS} {FOR_RANGES} {FOR_LLVM}"
+    ours += (
+        f" {FOR_PLUGINS} {FOR_IMAGES} {FOR_DEBUGGERS} {FOR_TOOLS} {FOR_STREAMS} {FOR_RANGES} {FOR_CHECKS} {FOR_LLVM}"
+    )
     expected = {*ours.split(), "PyInit_libgompy", *(llvm.DOOR + name for name in llvm.EXPORTS + llvm.NEWER_EXPORTS)}
     assert defined(LIBGOMPY) == expected
 

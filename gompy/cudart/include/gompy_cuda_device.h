@@ -111,4 +111,22 @@ GOMPY_AS_VECTORS (__cuda_builtin_blockDim_t)
 GOMPY_AS_VECTORS (__cuda_builtin_gridDim_t)
 #undef GOMPY_AS_VECTORS
 
+/* Which memory a generic address is of, and the address there (CUDA C++ Programming Guide, "Address Space Predicate
+   Functions", "Address Space Conversion Functions").  clang's headers from 17 on use some of them.  */
+#define GOMPY_SPACE(Name, name, space, builtin) \
+  GOMPY_DEVICE unsigned __is##Name (const void *p) { return builtin (p); } \
+  GOMPY_DEVICE size_t __cvta_generic_to_##name (const void *p) \
+  { \
+    return (size_t) (__attribute__ ((address_space (space))) const void *) p; \
+  } \
+  GOMPY_DEVICE void *__cvta_##name##_to_generic (size_t p) \
+  { \
+    return (void *) (__attribute__ ((address_space (space))) void *) p; \
+  }
+GOMPY_SPACE (Global, global, 1, __nvvm_isspacep_global)
+GOMPY_SPACE (Shared, shared, 3, __nvvm_isspacep_shared)
+GOMPY_SPACE (Constant, constant, 4, __nvvm_isspacep_const)
+GOMPY_SPACE (Local, local, 5, __nvvm_isspacep_local)
+#undef GOMPY_SPACE
+
 #endif
