@@ -229,7 +229,7 @@ cdef void *map_arena() noexcept nogil:
 
 
 cdef void *map_anywhere(int access) noexcept nogil:
-    """Map the arena in the first gap that the host leaves: ThreadSanitizer's shadow leaves few.  NULL if there is none."""
+    """Map the arena in the first gap that the host leaves; ThreadSanitizer's shadow leaves few.  NULL: none."""
     cdef uintptr_t place = <uintptr_t>0x08 << 40
     cdef uintptr_t size = control.arena_size
     cdef void *p

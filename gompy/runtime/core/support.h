@@ -281,7 +281,11 @@ static inline void *gompy_load_ptr (void *p) { return __atomic_load_n ((void **)
 static inline void gompy_store_ptr (void *p, void *v) { __atomic_store_n ((void **) p, v, __ATOMIC_RELEASE); }
 static inline void gompy_count (uint64_t *p) { __atomic_fetch_add (p, 1, __ATOMIC_RELAXED); }
 /* One more, in what only shows how often: what two threads count at one time may count once, and nobody waits.  */
-static inline void gompy_about_one_more (uint64_t *p) { __atomic_store_n (p, __atomic_load_n (p, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED); }
+static inline void
+gompy_about_one_more (uint64_t *p)
+{
+  __atomic_store_n (p, __atomic_load_n (p, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+}
 static inline uint64_t gompy_read_count (uint64_t *p) { return __atomic_load_n (p, __ATOMIC_RELAXED); }
 
 static inline bool
