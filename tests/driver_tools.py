@@ -48,7 +48,8 @@ def make_wrappers(folder: Path) -> Path:
 
 
 def _script(path: Path, line: str) -> None:
-    path.write_text(f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n{line}\nsys.exit(main())\n")
+    text = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{line}\nif __name__ == '__main__':\n    sys.exit(main())\n"
+    path.write_text(f"#!{sys.executable}\n{text}")
     path.chmod(0o755)
 
 

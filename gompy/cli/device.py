@@ -47,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--bind", default="127.0.0.1", metavar="ADDR", help="the address to listen at (127.0.0.1)")
     parser.add_argument("--device", default="intelmic", choices=["intelmic", "nvptx"], help="its kind (intelmic)")
     parser.add_argument("--port-file", metavar="FILE", help="write the port's number there once it listens")
+    parser.add_argument("--until-eof", action="store_true", help="end when standard input does, too")
     parser.add_argument("--tls", action="store_true", help="not implemented")
     text = "have a running program go on with another device behind the same number; its data moves"
     parser = commands.add_parser("swap", help=text, epilog=SWAP_EXAMPLES, formatter_class=form)
@@ -88,7 +89,9 @@ def serve_device(options: argparse.Namespace) -> int:
         print("gompy device: error: --tls is not implemented; ssh -L encrypts a connection", file=sys.stderr)
         return 1
     try:
-        return serve.serve(options.bind, options.port, options.token_file, options.device, options.port_file)
+        return serve.serve(
+            *(options.bind, options.port, options.token_file, options.device, options.port_file, options.until_eof)
+        )
     except serve.ServeError as error:
         print(f"gompy device: error: {error}", file=sys.stderr)
         return 1

@@ -21,6 +21,7 @@ COMMANDS = {
     "images": "list, take out, replace or remove the device images of a program or library",
     "devices": "the devices that regions may run on, and why others are absent",
     "device": "serve a device to programs on other machines; change the device of a running program",
+    "cluster": "run a program with devices on the workers of a Dask cluster",
     "env": "every environment variable that is read, with its value and its meaning",
     "man": "the manual page of a command",
     "completion": "the script by which a shell completes gompy's words: bash, zsh or fish",

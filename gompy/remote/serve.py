@@ -131,8 +131,18 @@ def listen(bind: str, port: int) -> socket.socket:
     return listener
 
 
-def serve(bind: str, port: int, token_file: str, kind: str, port_file: str | None = None) -> int:
-    """Serve until a signal; the exit status."""
+def end_with_input() -> None:
+    """A thread: end when whoever holds the other end of standard input has."""
+    with contextlib.suppress(OSError):
+        while os.read(0, 4096):
+            pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def serve(
+    bind: str, port: int, token_file: str, kind: str, port_file: str | None = None, until_eof: bool = False
+) -> int:
+    """Serve until a signal, or with ``until_eof`` until standard input ends; the exit status."""
     try:
         token = handshake.token_of(token_file)
     except handshake.TokenError as error:
@@ -145,6 +155,8 @@ def serve(bind: str, port: int, token_file: str, kind: str, port_file: str | Non
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, stop)
+    if until_eof:
+        threading.Thread(target=end_with_input, daemon=True).start()
     server = Server(listener, token, kind, tempfile.mkdtemp(prefix="gompy-images-"))
     try:
         number = listener.getsockname()[1]

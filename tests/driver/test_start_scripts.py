@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "gompy" / "driver" / "scripts"
+GUARDED = """\
+if __name__ == "__main__":  # a process that multiprocessing starts reads this, too
+    raise SystemExit(main())"""
 CALLS = {
     "gompcc": ("gompy.driver.main", "gompcc", "gompcc()"),
     "gompc++": ("gompy.driver.main", "gompcxx", "gompcxx()"),
     "gompfortran": ("gompy.driver.main", "gompfortran", "gompfortran()"),
     "gompclang": ("gompy.driver.clang_main", "gompclang", "gompclang()"),
     "gompclang++": ("gompy.driver.clang_main", "gompclangxx", "gompclangxx()"),
-    "gompy": ("gompy.cli.main", "main", "raise SystemExit(main())"),
+    "gompy": ("gompy.cli.main", "main", GUARDED),
 }
 """Each script with its module, its function and its last line."""
 
