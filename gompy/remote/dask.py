@@ -80,7 +80,12 @@ class DeviceServer:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def used(self) -> float:
-        """CPU seconds of the server's clients that have ended: workers, and the devices' processes."""
+        """CPU seconds of the server's clients, workers and devices' processes; waits until they have ended, 5 s."""
+        until = time.monotonic() + 5
+        while time.monotonic() < until and any(
+            path.read_text().split() for path in Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        ):
+            time.sleep(0.02)
         words = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(words[13]) + int(words[14])) / os.sysconf("SC_CLK_TCK")
 

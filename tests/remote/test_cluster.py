@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import signal
@@ -174,3 +175,43 @@ def test_what_gives_no_devices(tools: Tools) -> None:
         assert done.returncode == status, done.stderr
         assert done.stderr.strip().splitlines()[-1].startswith(f"gompy cluster: error: {text}"), done.stderr
         assert status == 2 or done.stderr.count("\n") == 1, done.stderr
+
+
+DICE = ROOT / "examples" / "cluster" / "dice.c"
+
+
+def mixed(x: int) -> int:
+    """SplitMix64 of a number."""
+    ones = (1 << 64) - 1
+    x = x + 0x9E3779B97F4A7C15 & ones
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & ones
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & ones
+    return x ^ x >> 31
+
+
+def test_dice_fall_the_same_on_any_devices(tools: Tools) -> None:
+    """The example: its sum does not depend on how many devices share the work, and each chunk is drawn once."""
+    tools.ok("gompcc", "-O2", "-fopenmp", DICE, "-o", "dice")
+    points = [divmod(mixed(i), 1 << 32) for i in range(70000)]
+    inside = sum(x * x + y * y < 1 << 64 for x, y in points)
+    for count in ("1", "3"):
+        lines = tools.ok("./dice", "7", "10000", "times", env={"OFFLOAD_EMUL_NUM": count}).splitlines()
+        assert lines[0] == f"{count} devices, {inside} of 70000 points inside: pi is about {inside / 17500:.5f}"
+        assert len(lines) == 1 + int(count)
+        assert sum(int(line.split()[2]) for line in lines[1:]) == 7
+    assert len((tools.work / "times").read_text().split()) == 7
+    done = tools.run("./dice", "0", "1")
+    assert (done.returncode, done.stderr) == (2, "usage: dice CHUNKS DRAWS [TIMES]\n")
+
+
+def test_the_simulation_at_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing costs anything: all time is work; many devices and short regions: the host's processor is the limit."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    simulate = importlib.import_module("cluster").simulate
+    free = {"start": 0.0, "host_region": 0.0, "region": 0.0}
+    assert simulate(100, 0.01, 5, free, 0.0, True) == pytest.approx(1)
+    assert simulate(1, 0.01, 5, free, 0.01, True) == pytest.approx(0.5)
+    assert simulate(4, 0.01, 5, free | {"start": 0.0125}, 0.0, True) == pytest.approx(0.5)
+    assert simulate(1000, 0.01, 100, free | {"host_region": 1e-4, "region": 1e-4}, 0.0, False) == pytest.approx(
+        0.1, 0.05
+    )
