@@ -47,7 +47,7 @@ MAY_IMPORT = {
     },
     "gompy.notebook": {"gompy", "gompy.cli"},
     "testsuite": {"gompy.abi", "gompy.dg", "gompy.driver", "gompy.objects"},
-    "benchmarks": set[str](),
+    "benchmarks": {"gompy.remote"},
     "examples": {"gompy.driver", "gompy.plugins"},
 }
 """Room: the rooms that it may import, lazily or not."""
