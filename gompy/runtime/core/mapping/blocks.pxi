@@ -7,17 +7,28 @@ cdef enum:
 
 
 cdef TargetMem *new_target_mem(DeviceDescr *dev, size_t entries, size_t nodes) noexcept nogil:
-    """A zeroed TargetMem with room for entries and nodes, in one piece of memory; NULL if there is none."""
-    cdef size_t size = sizeof(TargetMem) + entries * sizeof(MapEntry) + nodes * sizeof(SplayNode)
+    """target_mem_with, the nodes zeroed, too."""
+    cdef TargetMem *tgt = target_mem_with(dev, entries, nodes)
+    if tgt != NULL:
+        memset(tgt.nodes, 0, nodes * sizeof(SplayNode))
+    return tgt
+
+
+cdef TargetMem *target_mem_with(DeviceDescr *dev, size_t entries, size_t nodes) noexcept nogil:
+    """A TargetMem with room for entries and nodes, in one piece of memory; NULL if there is none.
+
+    It and the entries are zeroed, the nodes not: of a construct with many present maps no node is taken (take_node).
+    """
+    cdef size_t size = sizeof(TargetMem) + entries * sizeof(MapEntry)
     cdef TargetMem *tgt
     if entries == 0 and nodes == 1 and dev != NULL and dev.spare != NULL:
         tgt = dev.spare
         dev.spare = tgt.prev
         dev.num_spare -= 1
-        memset(tgt, 0, sizeof(TargetMem) + sizeof(SplayNode))
     else:
-        tgt = <TargetMem *> calloc(1, size)
+        tgt = <TargetMem *> malloc(size + nodes * sizeof(SplayNode))
     if tgt != NULL:
+        memset(tgt, 0, size)
         tgt.device = dev
         tgt.list_count = <uint32_t> entries
         tgt.num_nodes = <uint32_t> nodes
@@ -49,12 +60,17 @@ cdef void free_spare_records(DeviceDescr *dev) noexcept nogil:
     dev.num_spare = 0
 
 
-cdef int drop_target_mem(TargetMem *tgt) noexcept nogil:
+cdef inline int drop_target_mem(TargetMem *tgt) noexcept nogil:
     """One reference less; the last one frees the block on the device and everything here."""
-    cdef int rc = 0
     if tgt.refcount > 1:
         tgt.refcount -= 1
         return 0
+    return end_target_mem(tgt)
+
+
+cdef int end_target_mem(TargetMem *tgt) noexcept nogil:
+    """Nobody refers to it any more."""
+    cdef int rc = 0
     if tgt.to_free != NULL:
         rc = free_device_memory(tgt.device, tgt.to_free)
     free_target_mem(tgt)
@@ -139,17 +155,21 @@ cdef void hold_blocks(MapJob *job) noexcept nogil:
 
 cdef int finish_block(MapJob *job) noexcept nogil:
     """Write the argument words and send the stage."""
-    cdef size_t i, place = 0
+    cdef size_t i, place = 0, mapnum = job.maps.mapnum
+    cdef const unsigned char *later = job.maps.later
+    cdef uintptr_t *staged = <uintptr_t *> job.stage.buffer  # the words stand at its begin
     cdef uintptr_t word
     cdef int rc = 0
     if job.pragma == VARS_TARGET:
         if job.has_struct:
             place_struct_sections(job)
-        for i in range(job.maps.mapnum):
-            if job.maps.later != NULL and job.maps.later[i]:
+        for i in range(mapnum):
+            if later != NULL and later[i]:
                 continue
             word = argument_word(job, i)
-            if copy_word(job.dev, job.tgt.tgt_start + place * sizeof(void *), word, &job.stage):
+            if staged != NULL:
+                staged[place] = word
+            elif copy_word(job.dev, job.tgt.tgt_start + place * sizeof(void *), word, NULL):
                 return -1
             place += 1
     if job.stage.buffer != NULL:

@@ -116,13 +116,13 @@ cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) n
     cdef MapEntry *entry = &job.tgt.list[i]
     cdef RangeIndex *tree = &job.dev.mem_map
     cdef SplayNode *node = range_lookup(tree, start, end)
-    cdef SplayNode *key = job.next_node
+    cdef SplayNode *key
     cdef uintptr_t address
     if node != NULL and node.ref_kind != REF_LINK:
         if map_existing(job, node, start, end, entry, kind, False, is_implicit_at(&job.maps, i), &job.stage):
             return -1
         return 0
-    job.next_node += 1
+    key = take_node(job)
     key.host_start = start
     key.host_end = end
     key.tgt = job.tgt

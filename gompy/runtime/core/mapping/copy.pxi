@@ -3,7 +3,8 @@
 cdef enum:
     STAGED_OBJECT_SIZE = 16384  # larger objects are copied by themselves
     STAGED_BLOCK_SIZE = 65536
-    STAGE_ON_STACK = 2048
+    STAGE_WORDS = 256
+    STAGE_ON_STACK = 8 * STAGE_WORDS  # bytes
 
 
 cdef struct Stage:

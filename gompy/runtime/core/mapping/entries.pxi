@@ -25,6 +25,14 @@ cdef struct MapJob:
     Stage stage
 
 
+cdef inline SplayNode *take_node(MapJob *job) noexcept nogil:
+    """The construct's next node, all zeros: those that nobody takes are never written."""
+    cdef SplayNode *node = job.next_node
+    memset(node, 0, sizeof(SplayNode))
+    job.next_node += 1
+    return node
+
+
 cdef LinkStorage *find_link(DeviceDescr *dev, uintptr_t start, uintptr_t end) noexcept nogil:
     """The link variable with storage in the image that holds a range."""
     cdef size_t i
@@ -44,12 +52,18 @@ cdef inline uintptr_t key_offset(MapJob *job, uintptr_t start, uintptr_t end, ui
     return planned
 
 
-cdef uintptr_t argument_word(MapJob *job, size_t i) noexcept nogil:
+cdef inline uintptr_t argument_word(MapJob *job, size_t i) noexcept nogil:
     """What the region finds in its argument array for entry i (libgomp: gomp_map_val)."""
     cdef MapEntry *entry = &job.tgt.list[i]
-    cdef MapEntry *member
     if entry.key != NULL:
         return entry.key.tgt.tgt_start + entry.key.tgt_offset + entry.offset
+    return word_without_key(job, i)
+
+
+cdef uintptr_t word_without_key(MapJob *job, size_t i) noexcept nogil:
+    """argument_word of an entry that no key is for."""
+    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef MapEntry *member
     if entry.offset == OFFSET_INLINED:
         return <uintptr_t> job.maps.hostaddrs[i]
     if entry.offset == OFFSET_POINTER:

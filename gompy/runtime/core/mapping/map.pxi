@@ -25,8 +25,8 @@ cdef TargetMem *begin_target_mem(DeviceDescr *dev, const MapList *maps, int prag
     cdef TargetMem *tgt
     cdef size_t nodes = nodes_wanted(dev, maps, pragma)
     if pragma != VARS_ENTER_DATA:
-        return new_target_mem(dev, maps.mapnum, nodes)
-    tgt = new_target_mem(dev, 0, nodes)
+        return target_mem_with(dev, maps.mapnum, nodes)
+    tgt = target_mem_with(dev, 0, nodes)
     if tgt == NULL:
         return NULL
     tgt.list = few
@@ -56,7 +56,8 @@ cdef TargetMem *map_vars(DeviceDescr *dev, const MapList *maps, uint64_t stamp, 
     stamp: from new_stamp, one for a whole construct; EVERY_ENTRY for OpenACC.  pragma: VARS_*.  NULL if an enter data
     left nothing behind, or on failure, with failed set and a failure text.
     """
-    cdef char stack_buffer[STAGE_ON_STACK]
+    cdef uintptr_t stack_words[STAGE_WORDS]
+    cdef char *stack_buffer = <char *> stack_words  # STAGE_ON_STACK bytes
     cdef MapEntry few[FEW_ENTRIES]
     cdef MapJob job
     cdef TargetMem *tgt

@@ -124,28 +124,34 @@ gompy_index_descend (struct gompy_index *index, uintptr_t x)
   return index->leaf = node;
 }
 
-/* Whether a place in a leaf is where a begin belongs: behind all that are less.  */
-static inline int
-gompy_index_fits (const struct gompy_leaf *leaf, size_t at, uintptr_t x)
-{
-  return at <= leaf->count && (at == 0 || leaf->start[at - 1] < x) && (at == leaf->count || leaf->start[at] >= x);
-}
-
 /* The leaf for a begin, and the place in it.  The index is not empty.  */
 static inline struct gompy_leaf *
 gompy_index_place (struct gompy_index *index, uintptr_t x, size_t *at)
 {
   struct gompy_leaf *leaf = index->leaf;
+  size_t i = index->at, n;
+  int found;
   if (leaf && index->above < x && x <= index->upto)
     {
-      if (gompy_index_fits (leaf, index->at, x))
+      /* Where the last one was, or one further, or one back: a list of clauses may go either way.  */
+      n = leaf->count;
+      if (i > n)
+        i = n;
+      if (i < n && leaf->start[i] < x)
         {
-          *at = index->at;
-          return leaf;
+          i++;
+          found = i == n || leaf->start[i] >= x;
         }
-      if (gompy_index_fits (leaf, index->at + 1, x))
+      else if (i && leaf->start[i - 1] >= x)
         {
-          *at = ++index->at;
+          i--;
+          found = i == 0 || leaf->start[i - 1] < x;
+        }
+      else
+        found = 1;
+      if (found)
+        {
+          *at = index->at = i;
           return leaf;
         }
     }

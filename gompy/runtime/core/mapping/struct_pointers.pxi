@@ -75,8 +75,7 @@ cdef int build_struct_pointers(MapJob *job, uintptr_t base, size_t planned, Spla
         pointer = unlisted_pointer(job, &maps, i, base)
         if pointer == 0:
             continue
-        key = job.next_node
-        job.next_node += 1
+        key = take_node(job)
         key.host_start = pointer
         key.host_end = pointer + sizeof(void *)
         key.tgt = job.tgt

@@ -67,13 +67,13 @@ cdef int unmap_vars(TargetMem *tgt, uint64_t stamp) noexcept nogil:
     cdef MapEntry *entry
     cdef bint do_copy, do_remove
     cdef uintptr_t start
-    cdef size_t i
-    for i in range(tgt.list_count):
+    cdef size_t i, count = tgt.list_count
+    for i in range(count):
         entry = &tgt.list[i]
-        if entry.key != NULL and entry.is_attach and not entry.key.removed:
+        if entry.is_attach and entry.key != NULL and not entry.key.removed:
             if detach_pointer(dev, entry.key, entry.key.host_start + entry.offset, False):
                 return -1
-    for i in range(tgt.list_count):
+    for i in range(count):
         entry = &tgt.list[i]
         key = entry.key
         if key == NULL or entry.is_attach:
@@ -100,7 +100,7 @@ cdef int unmap_vars(TargetMem *tgt, uint64_t stamp) noexcept nogil:
     # Only now: a key may stand in the list more than once, and its removal may free it.
     if remove_keys(dev, removed):
         return -1
-    for i in range(tgt.list_count):
+    for i in range(count):
         key = tgt.list[i].key
         if key != NULL and key.tgt != tgt and drop_target_mem(key.tgt):
             return -1
