@@ -49,8 +49,10 @@ def llvm_environment(environment: dict[str, str]) -> dict[str, str]:
 
     Raises BenchError if there is no clang.
     """
-    folder = Path(checked([CLANG, "-print-file-name=libomptarget.so"], HERE, environment).strip()).parent
-    if not folder.is_absolute():
+    named = Path(checked([CLANG, "-print-file-name=libomptarget.so"], HERE, environment).strip())
+    resources = Path(checked([CLANG, "-print-resource-dir"], HERE, environment).strip())  # LIB/clang/VERSION
+    folder = named.parent if named.is_absolute() else resources.parent.parent
+    if not (folder / "libomptarget.so").exists():
         return environment
     paths = [str(folder.resolve()), *filter(None, [environment.get("LD_LIBRARY_PATH")])]
     return {**environment, "LD_LIBRARY_PATH": ":".join(paths)}
