@@ -1,0 +1,213 @@
+"""Remote devices over a bad network: what is slow is waited for, what is broken ends in one line with the host."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from driver_tools import ROOT, Tools
+from remote_tools import Served, eventually, gone, has_remote
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+try:
+    from relay import Relay
+finally:
+    sys.path.remove(str(ROOT / "benchmarks"))
+
+PROGRAMS = ROOT / "tests" / "programs"
+FRAME = struct.Struct("<IIQQ")
+BEFORE_FRAMES = 48 + 40
+"""Bytes of greeting and verdict."""
+PONG, OUTPUT = 71, 69
+pytestmark = has_remote
+
+
+@pytest.fixture(scope="module")
+def tools(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Tools:
+    """The commands; programs without a device fail."""
+    tools = Tools(bin_folder, tmp_path_factory.mktemp("network"))
+    tools.env |= {"GOMPY_PLUGINS": "remote", "GOMPY_REMOTE_TOKEN_FILE": "token", "OMP_TARGET_OFFLOAD": "mandatory"}
+    for name in ("remote_maps", "remote_end", "remote_trips"):
+        tools.ok("gompcc", "-O2", "-fopenmp", PROGRAMS / f"{name}.c", "-o", name)
+    return tools
+
+
+@pytest.fixture(scope="module")
+def served(tools: Tools) -> Iterator[Served]:
+    """A server."""
+    server = Served(tools, "token")
+    yield server
+    server.end()
+
+
+class Answers:
+    """Counts the frames to a client that it has waited for."""
+
+    def __init__(self) -> None:
+        self.bytes = b""
+
+    def __call__(self, gone: int, data: bytes) -> bytes:
+        self.bytes += data
+        return data
+
+    def count(self) -> int:
+        """Frames that answer something."""
+        at, found = BEFORE_FRAMES, 0
+        while at + FRAME.size <= len(self.bytes):
+            kind, _, _, size = FRAME.unpack_from(self.bytes, at)
+            found += kind not in (PONG, OUTPUT)
+            at += FRAME.size + size
+        assert at == len(self.bytes), "the frames' sizes do not add up"
+        return found
+
+
+def test_a_region_with_three_maps_is_one_round_trip(tools: Tools, served: Served) -> None:
+    """Answers that the client waits for: those of 40 regions less those of 20."""
+    found = []
+    for regions in ("1", "20", "40"):  # the first sends the image, too
+        answers = Answers()
+        with closing(Relay(served.port, down=answers)) as relay:
+            tools.ok("./remote_trips", regions, env={"GOMPY_REMOTE": f"127.0.0.1:{relay.port}"})
+        found.append(answers.count())
+    assert 20 <= found[2] - found[1] <= 1.3 * 20, found
+
+
+def test_what_is_slow_is_waited_for(tools: Tools, served: Served) -> None:
+    """Each way takes 20 ms, and bytes come in small pieces: the results are those of a good network."""
+    with closing(Relay(served.port, delay=0.02, piece=61)) as relay:
+        found = tools.ok("./remote_trips", "10", env={"GOMPY_REMOTE": f"127.0.0.1:{relay.port}"})
+    assert found == "10 regions, 0 wrong\n"
+
+
+class Begun:
+    """A program that is in a region, behind a relay."""
+
+    def __init__(self, tools: Tools, relay: Relay, served: Served, timeout: str = "60") -> None:
+        env = {**tools.env, "GOMPY_REMOTE": f"127.0.0.1:{relay.port}", "GOMPY_REMOTE_TIMEOUT": timeout}
+        self.process = subprocess.Popen(
+            ["./remote_end", "stay"], cwd=tools.work, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout and self.process.stdout.readline() == "begun 1\n"
+        (self.worker,) = served.workers()
+
+    def end(self) -> str:
+        """Its last words, when it has ended."""
+        _, stderr = self.process.communicate(timeout=100)
+        assert self.process.returncode == 1
+        return stderr.strip()
+
+
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        ("cut", "its worker has closed the connection"),
+        ("reset", "its worker has closed the connection"),
+        ("half-open", "its worker does not answer"),
+    ],
+)
+def test_connection_that_breaks_in_a_region(tools: Tools, served: Served, how: str, text: str) -> None:
+    """One line names host and region; the worker ends, too."""
+    with closing(Relay(served.port)) as relay:
+        begun = Begun(tools, relay, served, "1" if how == "half-open" else "60")
+        if how == "half-open":
+            relay.hold()
+        else:
+            relay.cut(reset=how == "reset")
+        line = f"libgomp: remote device 0 (127.0.0.1:{relay.port}): lost: {text}, in region main._omp_fn.1"
+        assert begun.end() == line
+    eventually(lambda: gone(begun.worker), "the worker is left")
+
+
+def test_garbage_in_a_region(tools: Tools, served: Served) -> None:
+    """What is no frame is told, whoever it comes to."""
+    spoilt = False
+
+    def spoil(gone: int, data: bytes) -> bytes:
+        return b"HTTP/1.1 400 Bad Request" if spoilt else data
+
+    with closing(Relay(served.port, down=spoil)) as relay:
+        begun = Begun(tools, relay, served)
+        spoilt = True  # the next is a sign of life
+        assert "lost: its worker has sent what is no frame of the protocol, in region main._omp_fn.1" in begun.end()
+    eventually(lambda: gone(begun.worker), "the worker is left")
+
+
+def told(tools: Tools, relay: Relay, served: Served, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a program behind a relay: it ends well, or one line says why not, and no worker is left."""
+    host = f"127.0.0.1:{relay.port}"
+    done = tools.run("./remote_trips", *words, env={"GOMPY_REMOTE": host, "GOMPY_REMOTE_TIMEOUT": "2"})
+    if done.returncode and "1 wrong" not in done.stdout:  # a bit of data
+        lines = [line for line in done.stderr.splitlines() if host in line]
+        assert done.returncode == 1 and len(lines) == 1, done
+        assert "signal" not in lines[0] or "region" in lines[0], done
+    relay.close()
+    eventually(lambda: served.workers() == [], "a worker is left")
+    return done
+
+
+@pytest.mark.parametrize("after", [0, 1, 47, 48, 60, 87, 88, 100, 120, 143, 144, 150, 176, 200, 230, 300, 400, 500])
+def test_cut_at_any_byte(tools: Tools, served: Served, after: int) -> None:
+    """In the handshake, between frames, within one, within what it carries."""
+    done = told(tools, Relay(served.port, cut_after=after), served, "10")
+    assert done.returncode == 1
+    if after < BEFORE_FRAMES:
+        assert "it closed the connection during the handshake" in done.stderr
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_damage_at_any_byte(tools: Tools, served: Served, seed: int) -> None:
+    """A bit that changes on its way ends in a line, unless it is one of data, which the protocol cannot tell."""
+    dice = random.Random(seed)
+    place, bit = dice.randrange(600), 1 << dice.randrange(8)
+
+    def flip(gone: int, data: bytes) -> bytes:
+        at = place - gone
+        return data if not 0 <= at < len(data) else data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :]
+
+    relay = Relay(served.port, down=flip) if seed % 2 else Relay(served.port, up=flip)
+    told(tools, relay, served, "10")
+
+
+def namespaces() -> str:
+    """Why there can be no network of the test's own; empty if there can."""
+    if not shutil.which("unshare") or not shutil.which("ip"):
+        return "not installed: unshare, ip"
+    done = subprocess.run(["unshare", "-rn", "ip", "link", "set", "lo", "up"], capture_output=True, text=True)
+    return done.stderr.strip() or ("unshare -rn fails" if done.returncode else "")
+
+
+PARTED = """\
+ip link set lo up
+gompy device serve --port 0 --token-file token --port-file parted-port > parted-log 2>&1 &
+server=$!
+until [ -s parted-port ]; do sleep 0.05; done
+GOMPY_REMOTE=127.0.0.1:$(cat parted-port) GOMPY_REMOTE_TIMEOUT=1 ./remote_end stay > parted-out &
+program=$!
+until [ -s parted-out ]; do sleep 0.05; done
+worker=$(cat /proc/$server/task/*/children | tr -d ' ')
+ip link set lo down
+wait $program
+echo status $? >&2
+while kill -0 $worker 2> /dev/null; do sleep 0.1; done
+cat parted-log >&2
+kill $server
+wait $server
+"""
+
+
+@pytest.mark.skipif(bool(namespaces()), reason=namespaces())
+def test_machines_that_are_parted(tools: Tools) -> None:
+    """The network goes down, and neither end is told by the other: both notice."""
+    tools.ok("sh", "-c", "test -f token || gompy device serve --port 0 --token-file token --until-eof < /dev/null")
+    done = tools.run("unshare", "-rn", "bash", "-c", PARTED)
+    text = "lost: its worker does not answer, in region main._omp_fn.1\nstatus 1\n"
+    assert text in done.stderr, done.stderr
+    assert done.returncode in (0, -signal.SIGTERM, 143) and "has ended" in done.stderr, done.stderr
