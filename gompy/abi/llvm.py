@@ -161,9 +161,7 @@ DOOR: Final = "gompy_llvm_"
 TOLD: Final = ("omp_get_mapped_ptr", "omp_target_disassociate_ptr", "omp_target_is_present", "omp_target_memcpy")
 """Those that say what they do, or why they fail, as libomptarget's do."""
 
-ALIASES: Final = {
-    name: name for name in EXPORTS if name.startswith("omp_") and "interop" not in name and name not in TOLD
-} | {
+ALIASES: Final = {name: name for name in EXPORTS if name.startswith("omp_") and name not in TOLD} | {
     "llvm_omp_target_alloc_device": "omp_target_alloc",
     "llvm_omp_target_free_device": "omp_target_free",
     "omp_target_memset": "omp_target_memset",

@@ -30,12 +30,6 @@ cdef void begin_checks() noexcept nogil:
             follow_sides()
 
 
-cdef bint checks_wanted() noexcept nogil:
-    """Not only the log is asked for, but checks."""
-    cdef const char *text = secure_getenv(b"GOMPY_CHECK")
-    return text != NULL and text[0] and strcmp(text, b"0") != 0
-
-
 cdef void library_ends "gompy_library_ends"() noexcept nogil:
     cdef const char *where
     gompy_end_watch()

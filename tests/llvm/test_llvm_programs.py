@@ -74,3 +74,23 @@ def test_info_in_llvm_s_words(tmp_path: Path) -> None:
     assert (
         "Libomptarget device 0 info: Removing map entry with HstPtrBegin=0x, TgtPtrBegin=0x, Size=4000, Name=c" in text
     )
+
+
+COMMON = "1 100000 60, 1\n21 100000\nnone\n"
+NO_ROOM = "libgompy: llvm_omp_target_alloc_host: no room at an address that host and device have\n"
+
+
+def test_memory_at_the_same_address(tmp_path: Path) -> None:
+    """llvm_omp_target_alloc_host and _shared: device and host see each other's writes, also under GOMPY_CHECK."""
+    program = compile_clang(tmp_path, PROGRAMS / "common_memory.c")
+    for more in ({}, {"OFFLOAD_EMUL_NUM": "2", "OMP_DEFAULT_DEVICE": "1"}, {"GOMPY_CHECK": "1"}):
+        done = run(program, **more)
+        assert (done.rc, done.out, done.err) == (0, COMMON, NO_ROOM), more
+
+
+def test_interop_objects(tmp_path: Path) -> None:
+    """They are those of gcc's `interop`; the host has none."""
+    program = compile_clang(tmp_path, PROGRAMS / "interop.c", "-fopenmp-version=51")
+    done = run(program)
+    assert (done.rc, done.err) == (0, "")
+    assert done.out.splitlines() == ["1 gompy", "0 0 0", "1 0", "fr_name", "1 1", "1"]

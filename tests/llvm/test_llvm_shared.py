@@ -14,18 +14,25 @@ REFUSED = (
     "libgompy: 1 device of plugin intelmic cannot be used: 'omp requires unified_shared_memory' is not fulfilled there;"
     " GOMPY_SHARED_MEMORY=1 gives a device that shares the program's memory\n"
 )
+UNCHECKED = (
+    "libgompy: GOMPY_CHECK finds nothing here: the device shares the program's memory,"
+    " as 'omp requires unified_shared_memory' asks\n"
+)
 WORDS = "1 6 6 6 11\n1 2\n2 1\n1 6 7 0\n"
 
 
 def test_unified_shared_memory(tmp_path: Path) -> None:
-    """What is not mapped with `close` is the program's own; without the variable the host runs the regions."""
+    """What is not mapped with `close` is the program's own, without asking for it; 0 has the host run the regions."""
     program = compile_clang(tmp_path, PROGRAMS / "unified.c")
-    done = run(program, GOMPY_SHARED_MEMORY="1", GOMPY_STATS="1")
-    assert done.out == WORDS, done.err
-    assert (done.rc, done.err) == (0, "libgompy: regions: 5 on device 0 (shared), 0 on the host\n")
-    done = run(program)
+    for more in ({}, {"GOMPY_SHARED_MEMORY": "1"}, {"OFFLOAD_EMUL_NUM": "3"}, {"OMP_TARGET_OFFLOAD": "mandatory"}):
+        done = run(program, **more, GOMPY_STATS="1")
+        assert done.out == WORDS, done.err
+        assert (done.rc, done.err) == (0, "libgompy: regions: 5 on device 0 (shared), 0 on the host\n")
+    done = run(program, GOMPY_SHARED_MEMORY="0")
     assert (done.rc, done.err) == (0, REFUSED)
     assert done.out.startswith("0 6 6 6 11\n")
+    done = run(program, GOMPY_CHECK="1")
+    assert (done.rc, done.out, done.err) == (0, WORDS, UNCHECKED)
 
 
 def test_it_says_what_llvm_s_library_says(tmp_path: Path) -> None:

@@ -21,6 +21,22 @@ cdef void enter_pages(uint64_t offset, uint64_t n) noexcept nogil:
     madvise(arena_at(begin), offset + n - begin, MADV_POPULATE_READ)
 
 
+cdef int map_common(uint64_t address, uint64_t offset, uint64_t size) noexcept nogil:
+    """MIC_OP_MAP.  0 or an errno value."""
+    cdef void *p
+    if offset == 0:
+        return 0 if munmap(<void *>address, size) == 0 else errno
+    p = mmap(<void *>address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, memory_fd,
+             <off_t>offset)
+    if p == <void *>-1:
+        return errno
+    if p != <void *>address:  # a kernel before 4.17
+        munmap(p, size)
+        return EEXIST
+    madvise(p, size, MADV_DONTDUMP)
+    return 0
+
+
 cdef void serve_commands() noexcept nogil:
     """The main thread's work: one command after another until the host says quit."""
     global mic_thread_slot
@@ -47,6 +63,8 @@ cdef void serve_commands() noexcept nogil:
             if mprotect(<char *>control.arena_base + slot.args[0], slot.args[1],
                         PROT_READ | PROT_WRITE if slot.args[2] else PROT_NONE):
                 slot.result[0] = errno
+        elif op == MIC_OP_MAP:
+            slot.result[0] = map_common(slot.args[0], slot.args[1], slot.args[2])
         elif op == MIC_OP_POPULATE:
             enter_pages(slot.args[0], slot.args[1])
         elif op == MIC_OP_POISON:

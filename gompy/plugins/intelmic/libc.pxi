@@ -1,7 +1,7 @@
 # What both sides use of the C library, the kernel and GCC's atomics.
 
 from libc.errno cimport (
-    EAGAIN, EBADF, ECHILD, EFAULT, EINTR, EINVAL, ENOMEM, ENOSYS, EPERM, ESRCH, errno)
+    EAGAIN, EBADF, ECHILD, EEXIST, EFAULT, EINTR, EINVAL, ENOMEM, ENOSYS, EPERM, ESRCH, errno)
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uintptr_t, intptr_t
 from libc.stdio cimport FILE, SEEK_SET, fflush, fputs, snprintf, stderr, stdout
 from libc.stdlib cimport abort, atoi, calloc, exit, free, malloc, strtol, strtoull
@@ -111,7 +111,7 @@ cdef extern from "protocol.h":
     int MIC_SLOTS, MIC_COMMAND_SLOT, MIC_TEAMS, MIC_TEXT_SIZE
     uint64_t MIC_CONTROL_SIZE, MIC_SCRATCH
     int MIC_OP_RUN, MIC_OP_THREAD, MIC_OP_LOAD, MIC_OP_UNLOAD, MIC_OP_READ, MIC_OP_WRITE, MIC_OP_QUIT, MIC_OP_PROTECT
-    int MIC_OP_POISON, MIC_OP_INDIRECT, MIC_OP_POPULATE
+    int MIC_OP_POISON, MIC_OP_INDIRECT, MIC_OP_POPULATE, MIC_OP_MAP
     uint32_t MIC_STARTING, MIC_READY, MIC_FAILED
     int MIC_DEATH_NONE, MIC_DEATH_SIGNAL, MIC_DEATH_EXIT, MIC_DEATH_SANITIZER
     struct mic_slot:

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 10u
+#define MIC_ABI 11u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the
    queue say what they run.  */
@@ -39,6 +39,7 @@
 #define MIC_OP_POISON 9 /* the same for libasan: what may not be accessed */
 #define MIC_OP_INDIRECT 10 /* args: arena offset of host addresses of functions, their number, image number */
 #define MIC_OP_PROTECT 8 /* arena offset args[0], args[1] bytes, args[2]: 1 read and write, 0 no access */
+#define MIC_OP_MAP 12 /* map args[2] bytes of the shared file from offset args[1] at address args[0]; offset 0: unmap */
 #define MIC_OP_POPULATE 11 /* enter args[1] bytes at arena offset args[0], which have pages, in its page tables */
 
 /* Life of the device (mic_control.state).  */

@@ -85,6 +85,7 @@ typedef size_t (*CUoccupancyB2DSize) (int);
   X (device_uuid, cuDeviceGetUuid_v2, (unsigned char *, CUdevice)) \
   X (device_uuid_v1, cuDeviceGetUuid, (unsigned char *, CUdevice)) \
   X (mem_set, cuMemsetD8_v2, (CUdeviceptr, unsigned char, size_t)) \
+  X (mem_managed, cuMemAllocManaged, (CUdeviceptr *, size_t, unsigned)) \
   X (host_alloc, cuMemHostAlloc, (void **, size_t, unsigned)) \
   X (host_free, cuMemFreeHost, (void *)) \
   X (close_gap, gompy_close_gap, (CUdeviceptr, size_t)) /* of the emulated driver, as the next two */ \

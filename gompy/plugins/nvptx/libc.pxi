@@ -50,6 +50,8 @@ from gompy.native.cuda cimport (
     CU_LAUNCH_PARAM_END,
     CU_LIMIT_STACK_SIZE,
     CU_MEMHOSTALLOC_DEVICEMAP,
+    CU_MEMHOSTALLOC_PORTABLE,
+    CU_MEM_ATTACH_GLOBAL,
     CU_STREAM_NON_BLOCKING,
     cuda_is_sticky,
 )
@@ -169,6 +171,7 @@ cdef extern from "driver_api.h" nogil:
         CUresult (*occupancy)(int *, int *, CUfunction, void *, size_t, int) noexcept nogil
         CUresult (*device_uuid)(unsigned char *, CUdevice) noexcept nogil
         CUresult (*mem_set)(CUdeviceptr, unsigned char, size_t) noexcept nogil
+        CUresult (*mem_managed)(CUdeviceptr *, size_t, unsigned) noexcept nogil
         CUresult (*host_alloc)(void **, size_t, unsigned) noexcept nogil
         CUresult (*host_free)(void *) noexcept nogil
         CUresult (*close_gap)(CUdeviceptr, size_t) noexcept nogil

@@ -110,6 +110,36 @@ cdef public c_bool GOMP_OFFLOAD_free(int n, void *address) noexcept nogil:
     return True
 
 
+cdef public void *gompy_alloc_common(int n, size_t size, int managed) noexcept nogil:
+    """Memory that the host and the GPU reach at the same address: page-locked, or managed by the driver.
+
+    Not part of GCC's interface.
+    """
+    cdef Device *d = device_of(n)
+    cdef CUdeviceptr address = 0
+    cdef void *memory = NULL
+    if d == NULL or not enter_context(d) or (cuda.mem_managed == NULL if managed else cuda.host_alloc == NULL):
+        return NULL
+    if managed:
+        if call_failed(cuda.mem_managed(&address, max(size, <size_t> 1), CU_MEM_ATTACH_GLOBAL), b"cuMemAllocManaged"):
+            return NULL
+        return <void *> <uintptr_t> address
+    if call_failed(cuda.host_alloc(&memory, max(size, <size_t> 1),
+                                   CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP), b"cuMemHostAlloc"):
+        return NULL
+    return memory
+
+
+cdef public c_bool gompy_free_common(int n, void *address, int managed) noexcept nogil:
+    """Give it back.  Not part of GCC's interface."""
+    cdef Device *d = device_of(n)
+    if d == NULL or not enter_context(d):
+        return False
+    if managed:
+        return not call_failed(free_now(d, <CUdeviceptr> <uintptr_t> address), b"cuMemFree")
+    return not call_failed(cuda.host_free(address), b"cuMemFreeHost")
+
+
 cdef public c_bool GOMP_OFFLOAD_host2dev(int n, void *target, const void *source, size_t size) noexcept nogil:
     return host_to_device(n, <CUdeviceptr> <uintptr_t> target, source, size, NULL, True)
 

@@ -111,6 +111,20 @@ cdef inline void *device_alloc(DeviceDescr *dev, size_t size) noexcept nogil:
     return told_alloc(dev, size) if has_hooks(HOOK_ALLOC) else dev.ops.alloc(dev.target_id, size)
 
 
+cdef bint device_has_common_memory(const DeviceDescr *dev) noexcept nogil:
+    return dev.ops.alloc_common != NULL
+
+
+cdef void *device_alloc_common(DeviceDescr *dev, size_t size, bint managed) noexcept nogil:
+    """Memory that host and device reach at the same address, or NULL.  managed: a GPU's driver may move it."""
+    return dev.ops.alloc_common(dev.target_id, size, managed)
+
+
+cdef bint device_free_common(DeviceDescr *dev, void *ptr, bint managed) noexcept nogil:
+    """Give such memory back."""
+    return dev.ops.free_common(dev.target_id, ptr, managed)
+
+
 cdef bint told_free(DeviceDescr *dev, void *ptr) noexcept nogil:
     cdef HookEvent event
     new_event(&event, HOOK_FREE, 0, dev)

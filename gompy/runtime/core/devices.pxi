@@ -161,15 +161,28 @@ cdef public bint gompy_has_image(int type) noexcept nogil:
     return has_image_of(type)
 
 
+cdef bint shared_memory_requested  # by a door: its compiler's own library has a device for what the program requires
+
+
+cdef void request_shared_memory() noexcept nogil:
+    """Have the device that shares the program's memory in place of others, unless the environment says what it wants.
+    """
+    global shared_memory_requested
+    shared_memory_requested = True
+
+
 cdef bint shared_memory_wanted() noexcept nogil:
-    """GOMPY_SHARED_MEMORY: 1 asks for the device that shares the program's memory."""
+    """GOMPY_SHARED_MEMORY: 1 asks for the device that shares the program's memory, 0 forbids it; else a door may ask,
+    for whose images it is.
+    """
     cdef const char *text = secure_getenv(b"GOMPY_SHARED_MEMORY")
-    if text == NULL or text[0] == 0 or strcmp(text, b"0") == 0:
+    if text != NULL and strcmp(text, b"0") == 0:
         return False
-    if strcmp(text, b"1") == 0:
+    if text != NULL and strcmp(text, b"1") == 0:
         return True
-    gompy_error(b"GOMPY_SHARED_MEMORY=%s: neither 0 nor 1; ignored", text)
-    return False
+    if text != NULL and text[0]:
+        gompy_error(b"GOMPY_SHARED_MEMORY=%s: neither 0 nor 1; ignored", text)
+    return shared_memory_requested and has_image_of(GOMP_DEVICE_HOST)
 
 
 cdef void init_targets() noexcept nogil:
@@ -227,6 +240,9 @@ cdef void init_targets_once() noexcept nogil:
         init_targets()
         for i in range(num_when_known):
             when_known[i]()
+        if num_devices == 1 and devices[0].capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM and checks_wanted():
+            gompy_note(b"GOMPY_CHECK finds nothing here: the device shares the program's memory%s", <const char *> (
+                b", as 'omp requires unified_shared_memory' asks" if shared_memory_requested else b""))
         gompy_store(&targets_ready, 1)
     gompy_lock_release(&gompy_register_lock)
 

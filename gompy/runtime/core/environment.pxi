@@ -56,3 +56,9 @@ cdef void unmapped_is_null(bint null) noexcept nogil:
 cdef inline uintptr_t unmapped_value(uintptr_t pointer) noexcept nogil:
     """The device's value of such a pointer."""
     return 0 if unmapped_offset == OFFSET_POINTER else pointer
+
+
+cdef bint checks_wanted() noexcept nogil:
+    """GOMPY_CHECK: not only the log is asked for, but checks."""
+    cdef const char *text = secure_getenv(b"GOMPY_CHECK")
+    return text != NULL and text[0] and strcmp(text, b"0") != 0

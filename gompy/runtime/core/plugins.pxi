@@ -149,6 +149,10 @@ cdef bint load_plugin(const char *name, PluginOps *ops, unsigned *caps, bint ask
     ops.await_region = <ops_await_region_fn> dlsym(handle, b"gompy_await_region")
     if ops.await_region == NULL:
         ops.start_region = NULL
+    ops.alloc_common = <ops_alloc_common_fn> dlsym(handle, b"gompy_alloc_common")
+    ops.free_common = <ops_free_common_fn> dlsym(handle, b"gompy_free_common")
+    if ops.free_common == NULL:
+        ops.alloc_common = NULL
     ops.fulfils = <ops_unsigned_fn> dlsym(handle, b"gompy_fulfils")
     ops.sets_icvs = <ops_device_fn> dlsym(handle, b"gompy_sets_icvs")
     ops.guard_step = <ops_guard_step_fn> dlsym(handle, b"gompy_guard_step")

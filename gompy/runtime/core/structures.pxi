@@ -107,6 +107,8 @@ ctypedef uint64_t (*ops_start_region_fn)(int n, void *fn, void *vars, void **arg
 ctypedef void (*ops_await_region_fn)(int n, uint64_t ticket) noexcept nogil
 ctypedef c_bool (*ops_can_run_fn)(void *fn) noexcept nogil
 
+ctypedef void *(*ops_alloc_common_fn)(int n, size_t size, int managed) noexcept nogil
+ctypedef c_bool (*ops_free_common_fn)(int n, void *ptr, int managed) noexcept nogil
 ctypedef size_t (*ops_guard_step_fn)(int n) noexcept nogil
 ctypedef c_bool (*ops_guard_fn)(int n, uintptr_t start, size_t size) noexcept nogil
 ctypedef c_bool (*ops_stale_fn)(int n, uintptr_t start, unsigned char *stale, size_t size) noexcept nogil
@@ -162,6 +164,8 @@ cdef struct PluginOps:
     ops_interop_ptr_fn interop_ptr
     ops_interop_str_fn interop_str
     ops_interop_type_fn interop_type
+    ops_alloc_common_fn alloc_common  # gompy_alloc_common and gompy_free_common, or NULL
+    ops_free_common_fn free_common
     ops_extent_fn extent  # gompy_block_extent, of our own plugins
     ops_start_region_fn start_region  # gompy_start_region and gompy_await_region, or NULL
     ops_await_region_fn await_region

@@ -213,11 +213,13 @@ cdef void at_end() noexcept nogil:
 
 
 cdef void note_requires(int64_t flags) noexcept nogil:
-    """`omp requires` of an object; where no device has shared memory, that is said once and the host runs the regions.
+    """`omp requires` of an object.  As with LLVM's library a program for this machine's processor has a device in its
+    own process then; where there is none, that is said once and the host runs the regions.
     """
     global tgt_requires
     if flags & TGT_REQUIRES_UNIFIED_SHARED_MEMORY and not tgt_requires & TGT_REQUIRES_UNIFIED_SHARED_MEMORY:
         state_requires(GOMP_REQUIRES_UNIFIED_SHARED_MEMORY | GOMP_REQUIRES_TARGET_USED)
+        request_shared_memory()
     tgt_requires |= flags
 
 

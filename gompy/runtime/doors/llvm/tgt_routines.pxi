@@ -57,6 +57,11 @@ cdef public int tgt_disassociate_ptr "gompy_llvm_omp_target_disassociate_ptr"(
     return rc
 
 
+cdef DeviceDescr *told_device(int number) noexcept nogil:
+    """A device that routines look something up on; NULL: the host, or none."""
+    return &devices[number] if 0 <= number < get_num_devices() else NULL
+
+
 cdef void *no_such_memory(const char *routine, const char *why) noexcept nogil:
     gompy_note(b"%s: %s", routine, why)
     return NULL
@@ -68,32 +73,56 @@ cdef inline bint is_the_program(int number) noexcept nogil:
         0 <= number < num_devices and devices[number].capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM != 0)
 
 
-cdef void *common_memory(const char *routine, size_t size, int device) noexcept nogil:
-    """Memory that the host and a device reach at the same address: other devices here have none."""
+cdef void *common_memory(const char *routine, size_t size, int device, bint managed) noexcept nogil:
+    """Memory that the host and a device reach at the same address, or NULL after a line."""
+    cdef DeviceDescr *dev
+    cdef void *memory = NULL
     if is_the_program(device):
         return malloc(size)
-    return no_such_memory(routine, b"not implemented: the device has an address space of its own")
+    dev = tgt_device(device, NULL)
+    if dev == NULL or not device_has_common_memory(dev):
+        return no_such_memory(routine, b"not implemented: the device has an address space of its own")
+    gompy_lock_acquire(&dev.lock)
+    if dev.state == DEVICE_INITIALIZED:
+        memory = device_alloc_common(dev, size, managed)
+    gompy_lock_release(&dev.lock)
+    return memory if memory != NULL else no_such_memory(routine, b"no room at an address that host and device have")
+
+
+cdef void free_common_memory(const char *routine, void *memory, int device, bint managed) noexcept nogil:
+    """Give it back; at the program's end, when the device has ended, there is nothing to give back any more."""
+    cdef DeviceDescr *dev
+    cdef bint good = True
+    if is_the_program(device):
+        free(memory)
+        return
+    dev = told_device(device)
+    if memory == NULL or dev == NULL or not device_has_common_memory(dev):
+        return
+    gompy_lock_acquire(&dev.lock)
+    if dev.state == DEVICE_INITIALIZED:
+        good = device_free_common(dev, memory, managed)
+    gompy_lock_release(&dev.lock)
+    if not good:
+        gompy_note(b"%s: %p is not the beginning of such memory on device %d", routine, memory, device)
 
 
 cdef public void *tgt_alloc_host "gompy_llvm_llvm_omp_target_alloc_host"(size_t size, int device) noexcept nogil:
     """Memory of the host that the device reaches at the same address."""
-    return common_memory(b"llvm_omp_target_alloc_host", size, device)
+    return common_memory(b"llvm_omp_target_alloc_host", size, device, False)
 
 
 cdef public void *tgt_alloc_shared "gompy_llvm_llvm_omp_target_alloc_shared"(size_t size, int device) noexcept nogil:
     """The same, of both."""
-    return common_memory(b"llvm_omp_target_alloc_shared", size, device)
+    return common_memory(b"llvm_omp_target_alloc_shared", size, device, True)
 
 
 cdef public void tgt_free_host "gompy_llvm_llvm_omp_target_free_host"(void *memory, int device) noexcept nogil:
-    """Other devices give none."""
-    if is_the_program(device):
-        free(memory)
+    free_common_memory(b"llvm_omp_target_free_host", memory, device, False)
 
 
 cdef public void tgt_free_shared "gompy_llvm_llvm_omp_target_free_shared"(void *memory, int device) noexcept nogil:
-    if is_the_program(device):
-        free(memory)
+    free_common_memory(b"llvm_omp_target_free_shared", memory, device, True)
 
 
 cdef public void *tgt_dynamic_shared "gompy_llvm_llvm_omp_target_dynamic_shared_alloc"() noexcept nogil:
@@ -127,11 +156,6 @@ cdef extern from *:
         void *, const void *, size_t, int, const size_t *, const size_t *, const size_t *, const size_t *,
         const size_t *, int, int) nogil
     void *routine_memset "omp_target_memset"(void *, int, size_t, int) nogil
-
-
-cdef DeviceDescr *told_device(int number) noexcept nogil:
-    """A device that routines look something up on; NULL: the host, or none."""
-    return &devices[number] if 0 <= number < get_num_devices() else NULL
 
 
 cdef void tell_lookup(const void *host, int number) noexcept nogil:
@@ -268,59 +292,50 @@ cdef public int tgt_activate_record "gompy_llvm___tgt_activate_record_replay"(
     return -1
 
 
-# --- interop objects: no foreign runtime stands behind the devices here (LLVM: interop.cpp)
-# ----------------------------------
+# --- interop objects: those of gcc's `interop` directive, made by the plugins (doors/openmp/interop.pxi).  The omp_get_
+# routines are the same functions (ALIASES)
+# ---------------------------------------------------------------------------------------------------------------------
+
+cdef enum:
+    TGT_INTEROP_TARGETSYNC = 2  # clang's OMPInteropType
+
+
+cdef void await_before_interop(int count, void *list) noexcept nogil:
+    """Have libomp wait for a directive's dependences: an array of kmp_depend_info_t."""
+    cdef thread_number_fn thread_number = <thread_number_fn> dlsym(NULL, b"__kmpc_global_thread_num")
+    cdef wait_deps_fn wait_deps = <wait_deps_fn> dlsym(NULL, b"__kmpc_omp_wait_deps")
+    if count > 0 and list != NULL and thread_number != NULL and wait_deps != NULL:
+        wait_deps(NULL, thread_number(NULL), count, <TgtDependence *> list, 0, NULL)
+
 
 cdef public void tgt_interop_init "gompy_llvm___tgt_interop_init"(
-        const TgtIdent *where, int thread, void **interop, int type, int device, int64_t deps, void *dep_list,
+        const TgtIdent *where, int thread, InteropObject **interop, int type, int device, int64_t deps, void *dep_list,
         int nowait) noexcept nogil:
-    """`omp interop init`: omp_interop_none."""
-    interop[0] = NULL
+    """`omp interop init`: an object of the device's foreign runtime; of the host omp_interop_none."""
+    await_before_interop(<int> deps, dep_list)
+    make_interop(tgt_device(device, where), interop,
+                 GOMP_INTEROP_TARGETSYNC if type == TGT_INTEROP_TARGETSYNC else GOMP_INTEROP_TARGET, NULL)
 
 
 cdef public void tgt_interop_use "gompy_llvm___tgt_interop_use"(
-        const TgtIdent *where, int thread, void **interop, int device, int deps, void *dep_list,
+        const TgtIdent *where, int thread, InteropObject **interop, int device, int deps, void *dep_list,
         int nowait) noexcept nogil:
-    pass
+    """`use`: waits for what the stream holds; a `nowait` is not made use of."""
+    cdef InteropWork work
+    memset(&work, 0, sizeof(work))
+    work.used = interop
+    work.num_used = 1
+    await_before_interop(deps, dep_list)
+    finish_interop(&work)
 
 
 cdef public void tgt_interop_destroy "gompy_llvm___tgt_interop_destroy"(
-        const TgtIdent *where, int thread, void **interop, int device, int deps, void *dep_list,
+        const TgtIdent *where, int thread, InteropObject **interop, int device, int deps, void *dep_list,
         int nowait) noexcept nogil:
-    interop[0] = NULL
-
-
-cdef enum:
-    INTEROP_EMPTY = -2  # omp_irc_empty
-
-
-cdef public intptr_t tgt_interop_int "gompy_llvm_omp_get_interop_int"(const void *interop, int property,
-                                                                      int *code) noexcept nogil:
-    if code != NULL:
-        code[0] = INTEROP_EMPTY
-    return 0
-
-
-cdef public void *tgt_interop_ptr "gompy_llvm_omp_get_interop_ptr"(const void *interop, int property,
-                                                                   int *code) noexcept nogil:
-    if code != NULL:
-        code[0] = INTEROP_EMPTY
-    return NULL
-
-
-cdef public const char *tgt_interop_str "gompy_llvm_omp_get_interop_str"(const void *interop, int property,
-                                                                         int *code) noexcept nogil:
-    if code != NULL:
-        code[0] = INTEROP_EMPTY
-    return NULL
-
-
-cdef public const char *tgt_interop_name "gompy_llvm_omp_get_interop_name"(
-    const void *interop, int property
-) noexcept nogil:
-    return NULL
-
-
-cdef public const char *tgt_interop_type_desc "gompy_llvm_omp_get_interop_type_desc"(const void *interop,
-                                                                                      int property) noexcept nogil:
-    return NULL
+    """`destroy`: the same, then the object ends."""
+    cdef InteropWork work
+    memset(&work, 0, sizeof(work))
+    work.ended = &interop
+    work.num_ended = 1
+    await_before_interop(deps, dep_list)
+    finish_interop(&work)

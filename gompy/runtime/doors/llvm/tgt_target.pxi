@@ -80,6 +80,19 @@ cdef int target_region(const TgtIdent *where, int64_t device, const void *region
     return target_shaped(where, device, region, maps, runtime_word, &shape, site)
 
 
+cdef unsigned tgt_shared_memory  # and one more; 0: not looked at yet
+
+
+cdef unsigned default_shared_memory() noexcept nogil:
+    """LIBOMPTARGET_SHARED_MEMORY_SIZE: bytes of a GPU's dynamic shared memory for regions that do not say."""
+    global tgt_shared_memory
+    cdef const char *text
+    if tgt_shared_memory == 0:
+        text = secure_getenv(b"LIBOMPTARGET_SHARED_MEMORY_SIZE")
+        tgt_shared_memory = 1 + (<unsigned> max(atoi(text), 0) if text != NULL else 0)
+    return tgt_shared_memory - 1
+
+
 cdef int launch_kernel(const TgtIdent *where, int64_t device, int teams, int threads, const void *region,
                        TgtKernelArgs *args, const void *site) noexcept nogil:
     cdef TgtMaps maps
@@ -96,6 +109,8 @@ cdef int launch_kernel(const TgtIdent *where, int64_t device, int teams, int thr
     shape.threads = threads
     shape.rounds = args.tripcount
     shape.shared = args.dynamic_memory if args.version > 1 else 0
+    if shape.shared == 0:
+        shape.shared = default_shared_memory()
     return target_shaped(where, device, region, &maps, args.version >= TGT_KERNEL_ARGS_DYN_PTR, &shape, site)
 
 
