@@ -378,7 +378,7 @@ STUB = """\
 	.type {name}, @function
 {name}:
 	endbr64
-	jmp *{door}{name}@GOTPCREL(%rip)
+	jmp *{door}@GOTPCREL(%rip)
 	.size {name}, .-{name}
 """
 
@@ -390,7 +390,7 @@ def build_llvm_doors() -> None:
     core = NATIVE / "lib" / "libgompy.so.1"
     for soname in llvm.SONAMES:
         exports = llvm.exports(soname)
-        stubs = "\t.text\n" + "".join(STUB.format(name=name, door=llvm.DOOR) for name in exports)
+        stubs = "\t.text\n" + "".join(STUB.format(name=name, door=llvm.door(soname, name)) for name in exports)
         source = stamp(f"{soname}.s", stubs + '\t.section .note.GNU-stack,"",@progbits\n')
         names = " ".join(f"{name};" for name in exports)
         script = stamp(f"{soname}.map", f"{llvm.VERSION_NODE} {{ global: {names} local: *; }};\n")

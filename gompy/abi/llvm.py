@@ -23,6 +23,8 @@ TGT_MAP_IMPLICIT: Final = 0x200
 TGT_MAP_CLOSE: Final = 0x400
 TGT_MAP_PRESENT: Final = 0x1000
 TGT_MAP_HOLD: Final = 0x2000
+TGT_MAP_ATTACH: Final = 0x4000
+"""Since 21: base is the address of a pointer, begin what it points to; with PRIVATE a pointer of the region's own."""
 TGT_MAP_NON_CONTIG: Final = 0x100000000000
 TGT_MAP_MEMBER_SHIFT: Final = 48
 
@@ -41,6 +43,8 @@ TGT_REQUIRES_DYNAMIC_ALLOCATORS: Final = 0x10
 
 # --- the kernel's arguments (KernelArgsTy) ---
 TGT_KERNEL_ARGS_NEWEST: Final = 3
+TGT_KERNEL_ARGS_NEWEST_16: Final = 2
+"""That of clang 16 to 18."""
 TGT_KERNEL_ARGS_DYN_PTR: Final = 3
 """From this version on a kernel's first word is one of the runtime's."""
 
@@ -78,8 +82,16 @@ NEWER_ENTRY_SIZE: Final = 56
 # --- ours: what an image is made by (TargetData.accel) ---
 ACCEL_LLVM: Final = 2
 
-CLANGS: Final = {16: "libomptarget.so.16", 19: "libomptarget.so.19.1"}
-"""Releases of clang whose programs run on libgompy, with the library that they ask for."""
+CLANGS: Final = {
+    16: "libomptarget.so.16",
+    19: "libomptarget.so.19.1",
+    18: "libomptarget.so.18.1",
+    17: "libomptarget.so.17",
+    15: "libomptarget.so.15",
+    22: "libomptarget.so.22.1",
+    14: "libomptarget.so",
+}
+"""Releases of clang whose programs run on libgompy, with the library that they ask for; the best tried one first."""
 
 SONAMES: Final = tuple(CLANGS.values())
 """Names under which programs ask for libomptarget."""
@@ -137,26 +149,42 @@ EXPORTS: Final = (
 )
 """What libomptarget.so.16 exports, all in one version node."""
 
-NEWER_EXPORTS: Final = (
-    "__tgt_activate_record_replay",
-    "__tgt_rtl_deinit",
-    "__tgt_rtl_init",
-    "omp_target_memcpy_async",
-    "omp_target_memcpy_rect_async",
-    "omp_target_memset",
-    "omp_target_memset_async",
-    "ompx_dump_mapping_tables",
-)
-"""What libomptarget.so.19.1 has besides, but for ompt_libomptarget_connect, which only its own plugins call."""
+NEWER_EXPORTS: Final = {
+    17: ("omp_target_memcpy_async", "omp_target_memcpy_rect_async"),
+    18: ("__tgt_activate_record_replay", "omp_target_memset", "omp_target_memset_async"),
+    19: ("__tgt_rtl_deinit", "__tgt_rtl_init", "ompx_dump_mapping_tables"),
+    22: ("omp_get_device_from_uid", "omp_get_uid_from_device", "omp_target_is_accessible"),
+}
+"""What a release has besides, but for ompt_libomptarget_connect of 17, which only its own plugins call.
+
+Of 22 these are not there: __tgt_interop_get, _release and _use60, __tgt_target_sync, llvmLaunchKernel and the like of
+CUDA by way of libomptarget, ompx_interop_add_completion_callback.
+"""
 
 
 def exports(soname: str) -> tuple[str, ...]:
-    """What one of SONAMES exports."""
-    return EXPORTS if soname == CLANGS[16] else EXPORTS + NEWER_EXPORTS
+    """What one of SONAMES exports; those before 16 have all of its names."""
+    release = next(number for number, name in CLANGS.items() if name == soname)
+    newer = (names for number, names in NEWER_EXPORTS.items() if number <= release)
+    return EXPORTS + tuple(name for names in newer for name in names)
 
+
+ALL_EXPORTS: Final = EXPORTS + tuple(name for names in NEWER_EXPORTS.values() for name in names)
 
 DOOR: Final = "gompy_llvm_"
 """Prefix of the functions of libgompy that these names lead to."""
+
+DOORS_OF: Final = {CLANGS[18]: {"__tgt_target_kernel": "gompy_llvm_18___tgt_target_kernel"}}
+"""Of a library: names that lead to functions of their own.
+
+clang 18's kernels have the runtime's word first, though its kernel arguments have the version that says otherwise.
+"""
+
+
+def door(soname: str, name: str) -> str:
+    """The function of libgompy that a name of a library leads to."""
+    return DOORS_OF.get(soname, {}).get(name, DOOR + name)
+
 
 TOLD: Final = ("omp_get_mapped_ptr", "omp_target_disassociate_ptr", "omp_target_is_present", "omp_target_memcpy")
 """Those that say what they do, or why they fail, as libomptarget's do."""
@@ -165,5 +193,8 @@ ALIASES: Final = {name: name for name in EXPORTS if name.startswith("omp_") and 
     "llvm_omp_target_alloc_device": "omp_target_alloc",
     "llvm_omp_target_free_device": "omp_target_free",
     "omp_target_memset": "omp_target_memset",
+    "omp_get_device_from_uid": "omp_get_device_from_uid",
+    "omp_get_uid_from_device": "omp_get_uid_from_device",
+    "omp_target_is_accessible": "omp_target_is_accessible",
 }
 """Those that are a function which libgompy has for gcc's programs, too: one for both."""

@@ -37,7 +37,7 @@ def find_clang() -> str:
     found = next(
         (
             path
-            for name in ([given] if given else ["clang-16", "clang-19", "clang"])
+            for name in ([given] if given else [*(f"clang-{number}" for number in llvm.CLANGS), "clang"])
             if (path := find_in(folders, name))
         ),
         None,
@@ -154,9 +154,9 @@ class DeviceLink:
     def _command(self, output: str, linked: bool = False) -> list[str]:
         options = self.options
         words = [self.clang, "-o", output, f"--target={self.triple}"]
-        if self.arch:
+        if self.arch and self.arch != "generic":
             words.append(f"-mcpu={self.arch}" if self.triple.startswith("amdgcn") else f"-march={self.arch}")
-        words += [self.level, *self.passed_on()]
+        words += [self.level, *self._given("--device-compiler"), *self.passed_on()]
         words += ["-Wl,--no-undefined"] if linked else []
         words += ["-g"] if "--device-debug" in options.flags else []
         return words
@@ -165,16 +165,20 @@ class DeviceLink:
         """What -mllvm has for LLVM."""
         return [word for value in self.options.values.get("-mllvm", []) for word in ("-mllvm", value)]
 
-    def _more(self) -> list[str]:
-        """--device-linker's words for this target."""
+    def _given(self, option: str) -> list[str]:
+        """An option's words that are for all targets, or for this one."""
         found = []
-        for value in self.options.values.get("--device-linker", []):
+        for value in self.options.values.get(option, []):
             triple, equals, word = value.partition("=")
             if not equals or "-" not in triple or triple.startswith("-"):
-                found.append(f"-Wl,{value}")
+                found.append(value)
             elif triple == self.triple:
-                found.append(f"-Wl,{word}")
+                found.append(word)
         return found
+
+    def _more(self) -> list[str]:
+        """--device-linker's words for this target."""
+        return [f"-Wl,{word}" for word in self._given("--device-linker")]
 
     def _cpu(self, output: str, code: list[str], bitcode: list[str]) -> None:
         files, lto = list(code), list[str]()
@@ -197,7 +201,14 @@ class DeviceLink:
     def _ptx(self, output: str, bitcode: list[str]) -> list[tuple[bytes, int]]:
         """PTX, and the LLVM IR that it was made of."""
         joined, ptx = self._name(output, ".postlink.bc"), self._name(output, ".s")
-        made = PtxLink(self.clang, self.arch, [self.level, *self.passed_on()], self._tool, self._run, self.temps)
+        made = PtxLink(
+            self.clang,
+            self.arch,
+            [self.level, *self._given("--device-compiler"), *self.passed_on()],
+            self._tool,
+            self._run,
+            self.temps,
+        )
         made.joined(joined, bitcode, self.options.dry)
         made.ptx(ptx, joined)
         return [(self._contents(ptx) + b"\0", llvm.IMG_PTX), (self._contents(joined), llvm.IMG_BITCODE)]

@@ -48,6 +48,8 @@ class Found:
 
     binary: OffloadBinary
     source: str
+    entries: str = llvm.ENTRIES_SECTION
+    """The section of its object that has the host's entries: by their form."""
 
     @property
     def target(self) -> tuple[str, str]:
@@ -93,8 +95,10 @@ def _images_of(data: bytes, shown: str) -> list[Found]:
     if not elf.relocatable:
         return []
     sections = [section for section in elf.sections if section.type == llvm.SHT_LLVM_OFFLOADING]
+    newer = any(section.name == llvm.NEWER_ENTRIES_SECTION for section in elf.sections)
+    entries = llvm.NEWER_ENTRIES_SECTION if newer else llvm.ENTRIES_SECTION
     return [
-        Found(binary, shown)
+        Found(binary, shown, entries)
         for section in sections
         for binary in read_all(elf.contents(section), shown, section.name, section.offset)
     ]

@@ -28,24 +28,29 @@ def grouped(found: list[Found]) -> dict[tuple[str, str], list[Found]]:
     return groups
 
 
-def images(options: Options, temps: Temps) -> list[bytes]:
-    """An OffloadBinary for each image, in the order that numbers the devices.  Raises ToolError, Damaged."""
-    groups = grouped(Inputs(options.link, lambda image, source: names_of_ir(image, source, temps)).read())
+def images(options: Options, temps: Temps) -> tuple[list[bytes], list[str]]:
+    """An OffloadBinary for each image, in the order that numbers the devices; the sections of the objects' entries.
+
+    Raises ToolError, Damaged.
+    """
+    found = Inputs(options.link, lambda image, source: names_of_ir(image, source, temps)).read()
+    groups = grouped(found)
     made: dict[tuple[str, str], list[bytes]] = {}
     for target in sorted(groups):
         linked = DeviceLink(options, temps, target, groups[target]).link()
         made[target] = [packed(image, {"triple": target[0], "arch": target[1]}, kind) for image, kind in linked]
-    return [binary for target in sorted(made, reverse=True) for binary in made[target]]
+    binaries = [binary for target in sorted(made, reverse=True) for binary in made[target]]
+    return binaries, sorted({item.entries for item in found}, reverse=True)
 
 
-def registering(options: Options, temps: Temps, binaries: list[bytes]) -> str:
+def registering(options: Options, temps: Temps, binaries: list[bytes], sections: list[str]) -> str:
     """The object that registers the images; its name."""
     files = []
     for binary in binaries:
         files.append(temps.name(".offload.bin"))
         write_file(files[-1], binary)
     source = temps.name(".s")
-    write_file(source, registration.text(files))
+    write_file(source, registration.text(files, sections))
     output = f"{options.output}.image.wrapper.o" if options.save_temps else temps.name(".image.wrapper.o")
     command = [find_tool("as"), "--64", "-o", output, source]
     if options.verbose or options.dry:
@@ -71,9 +76,9 @@ def wrap(options: Options, temps: Temps) -> None:
     if not triple.startswith("x86_64-"):
         raise ToolError(f"programs for {triple} are not implemented, only for x86_64")
     link = options.link
-    binaries = images(options, temps)
+    binaries, sections = images(options, temps)
     if binaries:
-        link = with_object(link, registering(options, temps, binaries))
+        link = with_object(link, registering(options, temps, binaries, sections))
     command = [options.last("--linker-path"), *link]
     if options.verbose or options.dry:
         show(command)

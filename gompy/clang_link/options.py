@@ -14,13 +14,13 @@ from gompy.tools.process import ToolError
 FLAGS = ("--device-debug", "--dry-run", "--embed-bitcode", "--save-temps", "--wrapper-verbose")
 VALUES = (
     *("--bitcode-library", "--cuda-path", "--device-linker", "--host-triple", "--linker-path", "--opt-level"),
-    *("--ptxas-arg", "--wrapper-jobs"),
+    *("--device-compiler", "--ptxas-arg", "--wrapper-jobs"),
 )
 """Written ``--name=value``; ``--wrapper-jobs`` changes nothing here."""
 NOT_IMPLEMENTED = (
     *("--print-wrapped-module", "--pass-remarks", "--pass-remarks-missed", "--pass-remarks-analysis"),
     *("--wrapper-time-trace", "--wrapper-time-trace-granularity", "--builtin-bitcode", "--clang-backend", "--compress"),
-    *("--compression-level", "--override-image", "--relocatable"),
+    *("--compression-level", "--override-image", "--relocatable", "--emit-fatbin-only", "--should-extract"),
 )
 HELP = """\
 usage: clang-linker-wrapper [option...] -- linker-argument...
@@ -31,6 +31,8 @@ Links the device images of a clang program, registers them, and runs the host's 
   --linker-path=PATH         the host's linker
   --device-linker=[TRIPLE=]ARGUMENT
                              for the link of the images, or of one target's
+  --device-compiler=[TRIPLE=]ARGUMENT
+                             for clang, where it compiles or links images
   --bitcode-library=KIND-TRIPLE-ARCH=PATH
                              LLVM IR for the link of that target's image
   --opt-level=O0|O1|O2|O3    of images linked from LLVM IR (default O2)

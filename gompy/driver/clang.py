@@ -83,7 +83,7 @@ def chosen(language: Language, offloading: bool) -> Compiler:
             return candidate
         missing = missing or f"{quote(candidate.words[0])} lacks {' '.join(packages)}: install it"
     first = next(iter(llvm.CLANGS))
-    releases = " and ".join(str(number) for number in llvm.CLANGS)
+    releases = ", ".join(str(number) for number in sorted(llvm.CLANGS))
     mend = f"install clang-{first} and libomp-{first}-dev, or set {language.variable}"
     if missing:
         raise DriverError(missing)

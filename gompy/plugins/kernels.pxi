@@ -40,3 +40,18 @@ cdef void call_kernel(void *block) noexcept nogil:
         kernel_call_128(<void *>words[0], words + 2, words[1])
     else:
         kernel_call_1024(<void *>words[0], words + 2, words[1])
+
+
+cdef void *symbol_of_image(void *handle, const char *name) noexcept nogil:
+    """The address of a kernel or variable in an image, or NULL.
+
+    Before 15 clang did not export constructors and destructors: the image's own entry for one begins with the address.
+    """
+    cdef char entry[1024]
+    cdef void *found = dlsym(handle, name)
+    cdef void **of_image
+    if found != NULL or name[0] == 0:
+        return found
+    snprintf(entry, sizeof(entry), b".omp_offloading.entry.%s", name)
+    of_image = <void **>dlsym(handle, entry)
+    return of_image[0] if of_image != NULL else NULL

@@ -98,7 +98,11 @@ def test_the_list_of_entry_points() -> None:
     ours += (
         f" {FOR_PLUGINS} {FOR_IMAGES} {FOR_DEBUGGERS} {FOR_TOOLS} {FOR_STREAMS} {FOR_RANGES} {FOR_CHECKS} {FOR_LLVM}"
     )
-    expected = {*ours.split(), "PyInit_libgompy", *(llvm.DOOR + name for name in llvm.EXPORTS + llvm.NEWER_EXPORTS)}
+    expected = {
+        *ours.split(),
+        "PyInit_libgompy",
+        *(llvm.door(s, name) for s in llvm.SONAMES for name in llvm.exports(s)),
+    }
     assert defined(LIBGOMPY) == expected
 
 

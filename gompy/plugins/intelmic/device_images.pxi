@@ -64,7 +64,7 @@ cdef bint find_symbols(mic_image *image, mic_slot *slot) noexcept nogil:
         refuse_image(slot, strerror(ENOMEM))
         return False
     for i in range(functions + variables):
-        found[i] = <uint64_t>dlsym(image.handle, name)
+        found[i] = <uint64_t>symbol_of_image(image.handle, name)
         if found[i] == 0 and i >= functions:
             snprintf(control.text, MIC_TEXT_SIZE, b"it has no variable %s", name)
             slot.result[0] = -1

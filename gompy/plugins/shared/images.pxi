@@ -38,7 +38,7 @@ cdef int look_names_up(const mic_target_data *data, void *handle, AddrPair *pair
     cdef const mic_symbol *symbols = <const mic_symbol *> data.objects
     cdef uint64_t i
     for i in range(data.num_objects):
-        pairs[i].start = <uintptr_t> dlsym(handle, symbols[i].name)
+        pairs[i].start = <uintptr_t> symbol_of_image(handle, symbols[i].name)
         pairs[i].end = pairs[i].start + (symbols[i].size if i >= data.image_funcs else 1)
         if pairs[i].start == 0 and i >= data.image_funcs:
             GOMP_PLUGIN_error(b"device (shared): cannot load %s: it has no variable %s", data.name, symbols[i].name)

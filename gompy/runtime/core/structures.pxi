@@ -242,6 +242,7 @@ cdef struct DeviceDescr:
     int type
     int number  # the device's number in the program
     PluginOps ops
+    uint64_t constructs  # of clang's, how many have begun; under the lock
     gompy_lock_t lock  # held over a whole mapping operation, not over run
     int state  # DEVICE_*
     bint unaligned  # its blocks may begin anywhere (aligned_block)

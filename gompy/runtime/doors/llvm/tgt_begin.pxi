@@ -7,7 +7,7 @@ cdef struct TgtPlaced:
 
 
 cdef int place_entry(DeviceDescr *dev, uintptr_t base, uintptr_t begin, int64_t size, int64_t type, bint counted,
-                     const void *name, TgtPlaced *placed) noexcept nogil:
+                     const void *name, const TgtPending *pending, TgtPlaced *placed) noexcept nogil:
     """Find or make the mapping of a host range, and fill it."""
     cdef TgtFound found
     cdef SplayNode *node
@@ -39,7 +39,7 @@ cdef int place_entry(DeviceDescr *dev, uintptr_t base, uintptr_t begin, int64_t 
     elif size == 0:
         return 0
     else:
-        node = new_mapping(dev, base, begin, size, type, name)
+        node = new_mapping(dev, base, begin, size, type, name, pending.serial)
         if node == NULL:
             tell_failure(b"error")
             return -1
@@ -89,12 +89,11 @@ cdef int begin_entry(DeviceDescr *dev, const TgtMaps *maps, int i) noexcept nogi
     struct_range(maps, i, &begin, &size)
     if type & TGT_MAP_PTR_AND_OBJ:
         if place_entry(dev, pointer, pointer, sizeof(void *), type & ~<int64_t> (TGT_MAP_TO | TGT_MAP_ALWAYS),
-                       counted, NULL,
-                       &holder):
+                       counted, NULL, maps.pending, &holder):
             return say_no_place(type)
         base = (<uintptr_t *> pointer)[0]
         counted = not inner
-    if place_entry(dev, base, begin, size, type, counted, name_at(maps, i), &placed):
+    if place_entry(dev, base, begin, size, type, counted, name_at(maps, i), maps.pending, &placed):
         return say_no_place(type)
     if placed.address == 0 and type & TGT_MAP_PRESENT:
         return say_no_place(type)
@@ -107,19 +106,98 @@ cdef int begin_entry(DeviceDescr *dev, const TgtMaps *maps, int i) noexcept nogi
     return 0
 
 
-cdef int begin_maps(DeviceDescr *dev, const TgtMaps *maps) noexcept nogil:
-    """The begin of a construct; the device is locked.  -1 after messages."""
+cdef int defer_attach(const TgtMaps *maps, int i) noexcept nogil:
+    """Keep an entry with ATTACH until all else of its construct is mapped."""
+    cdef TgtAttach *attach = <TgtAttach *> malloc(sizeof(TgtAttach))
+    if attach == NULL:
+        gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(TgtAttach))
+        tell_failure(b"error")
+        return -1
+    attach.pointer = <uintptr_t> maps.bases[i]
+    attach.begin = <uintptr_t> maps.begins[i]
+    attach.size = <size_t> maps.sizes[i]
+    attach.always = maps.types[i] & TGT_MAP_ALWAYS != 0
+    attach.next = NULL
+    if maps.pending.last != NULL:
+        maps.pending.last.next = attach
+    else:
+        maps.pending.first = attach
+    maps.pending.last = attach
+    return 0
+
+
+cdef inline bint is_born(const SplayNode *node, uint64_t serial) noexcept nogil:
+    """Whether a mapping has been made by a construct."""
+    return node.notes != NULL and (<const TgtNotes *> node.notes).born == serial
+
+
+cdef int attach_deferred(DeviceDescr *dev, const TgtAttach *attach, uint64_t serial) noexcept nogil:
+    """Attach a pointer to what it points to, if both are there, and one of them is new or `always` is said
+    (LLVM: processAttachEntries)."""
+    cdef TgtFound pointer, pointee
+    cdef uintptr_t base
+    find_mapped(dev, attach.begin, 0, &pointee)
+    find_mapped(dev, attach.pointer, <int64_t> attach.size, &pointer)
+    if not pointee.contained or not pointer.contained:
+        return 0
+    if not attach.always and not is_born(pointee.node, serial) and not is_born(pointer.node, serial):
+        return 0
+    base = (<uintptr_t *> attach.pointer)[0]
+    if attach_entry(dev, pointer.node, attach.pointer,
+                    device_address(pointee.node, attach.begin) - (attach.begin - base)):
+        return -1
+    if attach.size > sizeof(void *):  # the rest of a Fortran descriptor
+        return copy_to_device(dev, device_address(pointer.node, attach.pointer) + sizeof(void *),
+                              <void *> (attach.pointer + sizeof(void *)), attach.size - sizeof(void *), NULL)
+    return 0
+
+
+cdef int attach_all(DeviceDescr *dev, TgtPending *pending) noexcept nogil:
+    """The pointers that a construct has left for its end.  -1 after messages."""
+    cdef TgtAttach *attach = pending.first
+    cdef TgtAttach *next
+    cdef int rc = 0
+    while attach != NULL:
+        if rc == 0 and attach_deferred(dev, attach, pending.serial):
+            tell_failure(b"error")
+            rc = -1
+        next = attach.next
+        free(attach)
+        attach = next
+    return rc
+
+
+cdef int begin_entries(DeviceDescr *dev, TgtMaps *maps) noexcept nogil:
+    """All entries, those of mappers too.  -1 after messages."""
     cdef int i
     for i in range(maps.count):
         if has_no_mapping(maps.types[i]):
             continue
         if has_mapper(maps, i):
-            if by_mapper(dev, maps, i, begin_maps):
+            if by_mapper(dev, maps, i, begin_entries):
                 fprintf(
                     stderr,
                     b"Libomptarget error: Call to targetDataBegin via targetDataMapper for custom mapper failed.\n"
                 )
                 return -1
+        elif maps.types[i] & TGT_MAP_ATTACH:
+            if defer_attach(maps, i):
+                return -1
         elif begin_entry(dev, maps, i):
             return -1
     return 0
+
+
+cdef int begin_maps(DeviceDescr *dev, TgtMaps *maps) noexcept nogil:
+    """The begin of a construct; the device is locked.  -1 after messages."""
+    cdef TgtPending pending
+    cdef int rc
+    dev.constructs += 1
+    pending.serial = dev.constructs
+    pending.first = pending.last = NULL
+    maps.pending = &pending
+    rc = begin_entries(dev, maps)
+    if pending.first != NULL and attach_all(dev, &pending):
+        rc = -1
+    maps.pending = NULL
+    return rc

@@ -2,7 +2,7 @@
 # libomp's whose dependences are met; they do the work at once.
 
 
-cdef void data_construct(const TgtIdent *where, int64_t device, const TgtMaps *maps, maps_fn work,
+cdef void data_construct(const TgtIdent *where, int64_t device, TgtMaps *maps, maps_fn work,
                          const char *what, const char *words, const void *site) noexcept nogil:
     """A data construct on its device; on the host there is nothing to do.  words: for hooks; site: the call."""
     cdef DeviceDescr *dev = tgt_device(device, where)
@@ -25,17 +25,17 @@ cdef void data_construct(const TgtIdent *where, int64_t device, const TgtMaps *m
     leave_construct(&construct, dev)
 
 
-cdef void data_begin(const TgtIdent *where, int64_t device, const TgtMaps *maps, const void *site) noexcept nogil:
+cdef void data_begin(const TgtIdent *where, int64_t device, TgtMaps *maps, const void *site) noexcept nogil:
     """target data begins, or enter data."""
     data_construct(where, device, maps, begin_maps, b"Entering OpenMP data region", b"target data", site)
 
 
-cdef void data_end(const TgtIdent *where, int64_t device, const TgtMaps *maps, const void *site) noexcept nogil:
+cdef void data_end(const TgtIdent *where, int64_t device, TgtMaps *maps, const void *site) noexcept nogil:
     """target data ends, or exit data."""
     data_construct(where, device, maps, end_maps, b"Exiting OpenMP data region", b"end of target data", site)
 
 
-cdef void data_update(const TgtIdent *where, int64_t device, const TgtMaps *maps, const void *site) noexcept nogil:
+cdef void data_update(const TgtIdent *where, int64_t device, TgtMaps *maps, const void *site) noexcept nogil:
     """target update."""
     data_construct(where, device, maps, update_maps, b"Updating OpenMP data", b"target update", site)
 

@@ -87,7 +87,7 @@ cdef int end_all(DeviceDescr *dev, const TgtMaps *maps, SplayNode **removed) noe
     """All entries, the last one first."""
     cdef int i = maps.count - 1
     while i >= 0:
-        if has_no_mapping(maps.types[i]):
+        if has_no_mapping(maps.types[i]) or maps.types[i] & TGT_MAP_ATTACH and not has_mapper(maps, i):
             pass
         elif has_mapper(maps, i):
             if by_mapper(dev, maps, i, end_maps):
@@ -102,7 +102,7 @@ cdef int end_all(DeviceDescr *dev, const TgtMaps *maps, SplayNode **removed) noe
     return 0
 
 
-cdef int end_maps(DeviceDescr *dev, const TgtMaps *maps) noexcept nogil:
+cdef int end_maps(DeviceDescr *dev, TgtMaps *maps) noexcept nogil:
     """The end of a construct; the device is locked.  -1 after messages."""
     cdef SplayNode *removed = NULL
     cdef SplayNode *node

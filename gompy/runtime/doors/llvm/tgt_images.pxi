@@ -125,8 +125,8 @@ cdef void describe_for_cpu(TgtLibrary *library, const char *start, const char *e
     library.data.name = file_of_object(library.descriptor)
 
 
-cdef TgtLibrary *new_library(const TgtDescriptor *descriptor, int type, const char *start,
-                             const char *end) noexcept nogil:
+cdef TgtLibrary *new_library(const TgtDescriptor *descriptor, const TgtDescriptor *registered, int type,
+                             const char *start, const char *end) noexcept nogil:
     """The core's tables of a descriptor's entries: functions, of a CPU also the caller of kernels, variables."""
     cdef size_t more = 1 if type != GOMP_DEVICE_NVIDIA_PTX else 0
     cdef size_t functions = more, variables = 0, f = 0, v = 0
@@ -159,6 +159,7 @@ cdef TgtLibrary *new_library(const TgtDescriptor *descriptor, int type, const ch
         library.symbols[f].name = b""
     library.type = type
     library.descriptor = descriptor
+    library.registered = registered
     library.table[0] = library.words
     library.table[1] = library.words + functions
     library.table[2] = library.table[1]
@@ -248,6 +249,42 @@ cdef void add_library(TgtLibrary *library) noexcept nogil:
     gompy_store(&tgt_changes, tgt_changes + 1)
 
 
+cdef bint has_newer_entries(const TgtDescriptor *descriptor) noexcept nogil:
+    """Whether entries have clang 20's form: where that has zero and two small numbers, older ones have addresses."""
+    cdef const TgtNewerEntry *entry = <const TgtNewerEntry *> descriptor.entries
+    cdef ptrdiff_t size = <const char *> descriptor.entries_end - <const char *> descriptor.entries
+    return (size >= <ptrdiff_t> sizeof(TgtNewerEntry) and size % <ptrdiff_t> sizeof(TgtNewerEntry) == 0
+            and entry.reserved == 0 and entry.version == 1 and 0 < entry.kind < 16)
+
+
+cdef const TgtDescriptor *older_form(const TgtDescriptor *descriptor) noexcept nogil:
+    """A descriptor whose entries have the form that clang had before 20: itself, or a copy, which stays."""
+    cdef const TgtNewerEntry *entry = <const TgtNewerEntry *> descriptor.entries
+    cdef const TgtNewerEntry *end = <const TgtNewerEntry *> descriptor.entries_end
+    cdef TgtDescriptor *older
+    cdef TgtEntry *to
+    if not has_newer_entries(descriptor):
+        return descriptor
+    older = <TgtDescriptor *> calloc(1, sizeof(TgtDescriptor) + <size_t> (end - entry) * sizeof(TgtEntry))
+    if older == NULL:
+        gompy_fatal(b"Out of memory allocating %lu bytes", <unsigned long> (<size_t> (end - entry) * sizeof(TgtEntry)))
+    to = <TgtEntry *> (older + 1)
+    older.num_images = descriptor.num_images
+    older.images = descriptor.images
+    older.entries = to
+    while entry < end:
+        if entry.kind == OFK_OPENMP:
+            to.address = entry.address
+            to.name = entry.name
+            to.size = entry.size
+            to.flags = <int> entry.flags
+            to.reserved = <int> entry.data
+            to += 1
+        entry += 1
+    older.entries_end = to
+    return older
+
+
 cdef public void tgt_register_lib "gompy_llvm___tgt_register_lib"(const TgtDescriptor *descriptor) noexcept nogil:
     """A program or library registers its images: the first one for each kind of device is taken.
 
@@ -255,10 +292,11 @@ cdef public void tgt_register_lib "gompy_llvm___tgt_register_lib"(const TgtDescr
     """
     cdef const char *start
     cdef const char *end
-    cdef const TgtEntry *entry = descriptor.entries
+    cdef const TgtDescriptor *older = older_form(descriptor)
+    cdef const TgtEntry *entry = older.entries
     cdef bint for_cpu = False, for_gpus = False
     cdef int i, type
-    while entry < descriptor.entries_end:
+    while entry < older.entries_end:
         if entry.flags & TGT_ENTRY_REQUIRES and entry.address == NULL:
             note_requires(entry.reserved)
         entry += 1
@@ -267,18 +305,18 @@ cdef public void tgt_register_lib "gompy_llvm___tgt_register_lib"(const TgtDescr
         type = device_type_of(start, end)
         if type == GOMP_DEVICE_INTEL_MIC and not for_cpu:
             for_cpu = True
-            add_library(new_library(descriptor, type, start, end))
-            add_library(new_library(descriptor, GOMP_DEVICE_HOST, start, end))
+            add_library(new_library(older, descriptor, type, start, end))
+            add_library(new_library(older, descriptor, GOMP_DEVICE_HOST, start, end))
         elif type == GOMP_DEVICE_NVIDIA_PTX and not for_gpus:
             for_gpus = True
-            add_library(new_library(descriptor, type, start, end))
+            add_library(new_library(older, descriptor, type, start, end))
 
 
 cdef TgtLibrary *take_library(const TgtDescriptor *descriptor) noexcept nogil:
     """Take what was registered for a descriptor from the list, or NULL."""
     cdef TgtLibrary **at = &tgt_libraries
     cdef TgtLibrary *library
-    while at[0] != NULL and at[0].descriptor != descriptor:
+    while at[0] != NULL and at[0].registered != descriptor:
         at = &at[0].next
     library = at[0]
     if library != NULL:

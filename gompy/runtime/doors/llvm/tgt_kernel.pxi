@@ -34,7 +34,7 @@ cdef inline bint is_private(int64_t type) noexcept nogil:
 
 
 cdef inline bint is_staged(const TgtMaps *maps, int i) noexcept nogil:
-    return maps.types[i] & TGT_MAP_TO and maps.sizes[i] <= PRIVATE_STAGED
+    return maps.types[i] & (TGT_MAP_TO | TGT_MAP_ATTACH) and maps.sizes[i] <= PRIVATE_STAGED
 
 
 cdef int measure_launch(TgtLaunch *l) noexcept nogil:
@@ -76,6 +76,20 @@ cdef void tell_packed(TgtLaunch *l) noexcept nogil:
         tell_copy(l.dev, True, <uintptr_t> l.block, l.device_block, total, NULL)
 
 
+cdef void fill_pointer(TgtLaunch *l, int i, char *to) noexcept nogil:
+    """A region's own pointer, or descriptor, to what is mapped: it begins with the address on the device."""
+    cdef uintptr_t pointer = <uintptr_t> l.maps.bases[i]
+    cdef uintptr_t begin = <uintptr_t> l.maps.begins[i]
+    cdef uintptr_t value = (<uintptr_t *> pointer)[0]
+    cdef TgtFound found
+    find_mapped(l.dev, begin, 0, &found)
+    memcpy(to, <void *> pointer, <size_t> l.maps.sizes[i])
+    if found.contained:
+        tell_use(l.dev, found.node, begin, 0)
+        value = device_address(found.node, begin) - (begin - value)
+    (<uintptr_t *> to)[0] = value
+
+
 cdef int place_private(TgtLaunch *l, int i, size_t *staged, size_t *later, uintptr_t *address) noexcept nogil:
     """Give a private object its place in the block, and its contents if it is firstprivate."""
     cdef size_t *at = staged if is_staged(l.maps, i) else later
@@ -83,7 +97,9 @@ cdef int place_private(TgtLaunch *l, int i, size_t *staged, size_t *later, uintp
     address[0] = l.device_block + at[0]
     if tgt_info() & TGT_INFO_COPIES and l.maps.types[i] & TGT_MAP_TO and not is_packed(l.maps, i):
         tell_copy(l.dev, True, <uintptr_t> l.maps.begins[i], address[0], l.maps.sizes[i], NULL)
-    if is_staged(l.maps, i):
+    if l.maps.types[i] & TGT_MAP_ATTACH:
+        fill_pointer(l, i, <char *> l.block + at[0])
+    elif is_staged(l.maps, i):
         begin_copy(l.dev, True, l.maps.begins[i], size)
         memcpy(<char *> l.block + at[0], l.maps.begins[i], size)
         end_copy(l.dev, True)
@@ -153,7 +169,9 @@ cdef int fill_block(TgtLaunch *l, uintptr_t kernel, int *positions) noexcept nog
         elif type & TGT_MAP_PRIVATE:
             if place_private(l, i, &staged, &later, &address):
                 return -1
-            l.block[2 + word] = address + (<uintptr_t> l.maps.bases[i] - <uintptr_t> l.maps.begins[i])
+            l.block[2 + word] = address
+            if not type & TGT_MAP_ATTACH:
+                l.block[2 + word] += <uintptr_t> l.maps.bases[i] - <uintptr_t> l.maps.begins[i]
         else:
             l.block[2 + word] = mapped_word(l, i)
         positions[i] = <int> word

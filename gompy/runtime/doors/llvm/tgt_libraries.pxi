@@ -27,6 +27,7 @@ cdef struct TgtLibrary:
     # A program or library that has registered, with the image for one kind of device.
     TgtLibrary *next
     const TgtDescriptor *descriptor
+    const TgtDescriptor *registered  # the program's: its entries may have another form
     int type  # of the device
     TargetData data  # of a CPU
     TgtGpuData gpu

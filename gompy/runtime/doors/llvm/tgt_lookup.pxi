@@ -45,7 +45,7 @@ cdef inline void count_up(SplayNode *node, int64_t type) noexcept nogil:
 
 
 cdef SplayNode *new_mapping(DeviceDescr *dev, uintptr_t base, uintptr_t begin, int64_t size, int64_t type,
-                            const void *name) noexcept nogil:
+                            const void *name, uint64_t serial) noexcept nogil:
     """Map a host range to a block of its own, counted once; NULL with a failure text."""
     cdef TargetMem *tgt = <TargetMem *> calloc(1, sizeof(TargetMem) + sizeof(SplayNode) + sizeof(TgtNotes))
     cdef SplayNode *node
@@ -71,6 +71,7 @@ cdef SplayNode *new_mapping(DeviceDescr *dev, uintptr_t base, uintptr_t begin, i
     notes = <TgtNotes *> (node + 1)
     notes.base = base
     notes.name = name
+    notes.born = serial
     node.held = 1 if type & TGT_MAP_HOLD else 0
     node.notes = notes
     node.host_start = begin

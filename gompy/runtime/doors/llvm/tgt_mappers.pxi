@@ -59,7 +59,7 @@ cdef bint as_maps(const TgtComponents *c, TgtMaps *maps) noexcept nogil:
     return True
 
 
-ctypedef int (*maps_fn)(DeviceDescr *dev, const TgtMaps *maps) noexcept nogil
+ctypedef int (*maps_fn)(DeviceDescr *dev, TgtMaps *maps) noexcept nogil
 
 
 cdef int by_mapper(DeviceDescr *dev, const TgtMaps *maps, int i, maps_fn work) noexcept nogil:
@@ -73,6 +73,7 @@ cdef int by_mapper(DeviceDescr *dev, const TgtMaps *maps, int i, maps_fn work) n
     if not as_maps(&c, &parts):
         gompy_fatal(b"Out of memory allocating %lu bytes", <unsigned long> (c.used * sizeof(TgtComponent)))
     free(c.items)
+    parts.pending = maps.pending
     rc = work(dev, &parts)
     free(parts.bases)
     return rc

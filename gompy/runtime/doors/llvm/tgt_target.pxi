@@ -1,7 +1,7 @@
 # target regions (LLVM: interface.cpp, targetKernel).
 
 
-cdef int region_on(DeviceDescr *dev, const TgtIdent *where, const void *region, const TgtMaps *maps,
+cdef int region_on(DeviceDescr *dev, const TgtIdent *where, const void *region, TgtMaps *maps,
                    bint runtime_word, const KernelLaunch *shape) noexcept nogil:
     """Map, run, unmap.  0; 1: the device ends meanwhile; -1 after messages."""
     cdef char small[KERNEL_BLOCK_SMALL]
@@ -46,7 +46,7 @@ cdef int region_on(DeviceDescr *dev, const TgtIdent *where, const void *region, 
     return rc
 
 
-cdef int target_shaped(const TgtIdent *where, int64_t device, const void *region, const TgtMaps *maps,
+cdef int target_shaped(const TgtIdent *where, int64_t device, const void *region, TgtMaps *maps,
                        bint runtime_word, const KernelLaunch *shape, const void *site) noexcept nogil:
     """A target construct: 0, or the caller runs the region on the host.
 
@@ -71,7 +71,7 @@ cdef int target_shaped(const TgtIdent *where, int64_t device, const void *region
     return -1 if rc else 0
 
 
-cdef int target_region(const TgtIdent *where, int64_t device, const void *region, const TgtMaps *maps,
+cdef int target_region(const TgtIdent *where, int64_t device, const void *region, TgtMaps *maps,
                        bint runtime_word, int teams, const void *site) noexcept nogil:
     """The same for the forms that clang 5 to 14 called, which tell nothing of the loop."""
     cdef KernelLaunch shape
@@ -94,7 +94,8 @@ cdef unsigned default_shared_memory() noexcept nogil:
 
 
 cdef int launch_kernel(const TgtIdent *where, int64_t device, int teams, int threads, const void *region,
-                       TgtKernelArgs *args, const void *site) noexcept nogil:
+                       TgtKernelArgs *args, unsigned runtime_word_from, const void *site) noexcept nogil:
+    """A launch; runtime_word_from: the version of its arguments from which on kernels have the runtime's word."""
     cdef TgtMaps maps
     cdef KernelLaunch shape
     if args.version == 0 or args.version > TGT_KERNEL_ARGS_NEWEST:
@@ -111,14 +112,21 @@ cdef int launch_kernel(const TgtIdent *where, int64_t device, int teams, int thr
     shape.shared = args.dynamic_memory if args.version > 1 else 0
     if shape.shared == 0:
         shape.shared = default_shared_memory()
-    return target_shaped(where, device, region, &maps, args.version >= TGT_KERNEL_ARGS_DYN_PTR, &shape, site)
+    return target_shaped(where, device, region, &maps, args.version >= runtime_word_from, &shape, site)
 
 
 cdef public int tgt_target_kernel "gompy_llvm___tgt_target_kernel"(
         const TgtIdent *where, int64_t device, int teams, int threads, const void *region,
         TgtKernelArgs *args) noexcept nogil:
     """`#pragma omp target` by clang 15 and later.  Teams and threads: a CPU's region makes them itself."""
-    return launch_kernel(where, device, teams, threads, region, args, call_site())
+    return launch_kernel(where, device, teams, threads, region, args, TGT_KERNEL_ARGS_DYN_PTR, call_site())
+
+
+cdef public int tgt_target_kernel_18 "gompy_llvm_18___tgt_target_kernel"(
+        const TgtIdent *where, int64_t device, int teams, int threads, const void *region,
+        TgtKernelArgs *args) noexcept nogil:
+    """The same by clang 18."""
+    return launch_kernel(where, device, teams, threads, region, args, TGT_KERNEL_ARGS_NEWEST_16, call_site())
 
 
 cdef public int tgt_target_kernel_nowait "gompy_llvm___tgt_target_kernel_nowait"(
@@ -126,7 +134,7 @@ cdef public int tgt_target_kernel_nowait "gompy_llvm___tgt_target_kernel_nowait"
         int deps,
         void *dep_list, int more_deps, void *more_dep_list) noexcept nogil:
     """The same in a task of libomp's (clang 15)."""
-    return launch_kernel(where, device, teams, threads, region, args, call_site())
+    return launch_kernel(where, device, teams, threads, region, args, TGT_KERNEL_ARGS_DYN_PTR, call_site())
 
 
 cdef public int tgt_target_kernel_replay "gompy_llvm___tgt_target_kernel_replay"(

@@ -17,6 +17,18 @@ cdef struct TgtEntry:
     int flags
     int reserved
 
+cdef struct TgtNewerEntry:
+    # The same of clang 20 and later (NEWER_ENTRY_SIZE).
+    uint64_t reserved  # 0, where older ones have an address
+    uint16_t version  # 1
+    uint16_t kind  # OFK_OPENMP, or another interface's
+    uint32_t flags
+    void *address
+    const char *name
+    uint64_t size
+    uint64_t data
+    void *more
+
 cdef struct TgtDeviceImage:
     const char *start
     const char *end
@@ -52,6 +64,20 @@ cdef struct TgtNonContig:
     uint64_t count
     uint64_t stride
 
+cdef struct TgtAttach:
+    # A pointer that is attached when all of a construct is mapped.
+    uintptr_t pointer  # its host address
+    uintptr_t begin  # of what it points to
+    size_t size  # of the pointer, or of the descriptor that begins with it
+    bint always
+    TgtAttach *next
+
+cdef struct TgtPending:
+    # What the begin of a construct leaves for its end.
+    uint64_t serial  # TgtNotes.born of what it maps
+    TgtAttach *first
+    TgtAttach *last
+
 cdef struct TgtMaps:
     # The entries of a construct.
     int count
@@ -61,12 +87,14 @@ cdef struct TgtMaps:
     int64_t *types
     void **names  # ";name;file;line;column;;" or NULL
     void **mappers
+    TgtPending *pending  # of the construct that begins
     bint from_mapper  # these are the components that a mapper has pushed
 
 cdef struct TgtNotes:
     # What is known of a mapping beside its node (SplayNode.notes).
     uintptr_t base  # host address of what it is a section of
     const void *name
+    uint64_t born  # number of the construct that has made it
 
 ctypedef void (*mapper_fn)(void *handle, void *base, void *begin, int64_t size, int64_t type,
                            void *name) noexcept nogil
@@ -83,6 +111,7 @@ cdef inline TgtMaps tgt_maps(int count, void **bases, void **begins, int64_t *si
     maps.types = types
     maps.names = names
     maps.mappers = mappers
+    maps.pending = NULL
     maps.from_mapper = False
     return maps
 

@@ -52,11 +52,11 @@ cdef int update_strided(DeviceDescr *dev, const TgtMaps *maps, int i) noexcept n
     return update_box(dev, <uintptr_t> maps.bases[i], dims, pieces, size, maps.types[i])
 
 
-cdef int update_maps(DeviceDescr *dev, const TgtMaps *maps) noexcept nogil:
+cdef int update_maps(DeviceDescr *dev, TgtMaps *maps) noexcept nogil:
     """target update; the device is locked.  -1 after messages."""
     cdef int i
     for i in range(maps.count):
-        if has_no_mapping(maps.types[i]):
+        if has_no_mapping(maps.types[i]) or maps.types[i] & TGT_MAP_ATTACH and not has_mapper(maps, i):
             continue
         if has_mapper(maps, i):
             if by_mapper(dev, maps, i, update_maps):

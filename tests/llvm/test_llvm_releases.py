@@ -1,0 +1,64 @@
+"""Programs by other releases of clang than 16: what their ABI has of its own, and the clangs that are there.
+
+GOMPY_TEST_CLANGS names more clangs, with `:` between; each needs its libomp and libomptarget, or LDFLAGS for them.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from llvm_tools import PROGRAMS, compile_clang, environment, needs_clang, run
+
+from gompy.abi import llvm
+from gompy.driver import clang
+
+WORDS = {"release.c": "11 29 3\n", "release.cpp": "150 3 3 7\n"}
+
+
+def clangs() -> list[str]:
+    """The clangs to try."""
+    found = [path for number in sorted(llvm.CLANGS) if (path := shutil.which(f"clang-{number}"))]
+    found = [path for path in found if not clang.lacking(path, clang.release(path))]
+    return found + [path for path in os.environ.get("GOMPY_TEST_CLANGS", "").split(":") if path]
+
+
+@pytest.mark.skipif(not clangs(), reason="not installed: clang-16 and libomp-16-dev, or another release's")
+@pytest.mark.parametrize("path", clangs())
+@pytest.mark.parametrize("source", WORDS)
+def test_each_clang(tmp_path: Path, bin_folder: Path, path: str, source: str) -> None:
+    """gompclang compiles and links with it, and the regions run on the device."""
+    wrapper = "gompclang++" if source.endswith(".cpp") else "gompclang"
+    command = [bin_folder / wrapper, "-O1", "-fopenmp", PROGRAMS / source, "-o", "prog"]
+    env = environment(
+        GOMPY_CLANG=path, GOMPY_CLANGXX=path.replace("clang-", "clang++-") if "clang-" in path else f"{path}++"
+    )
+    del env["LD_LIBRARY_PATH"]
+    words = shlex.split(os.environ.get("LDFLAGS", ""))
+    done = subprocess.run([*command, *words], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    ran = run(tmp_path / "prog", OMP_TARGET_OFFLOAD="mandatory")
+    assert (ran.rc, ran.out, ran.err) == (0, WORDS[source], "")
+
+
+@needs_clang
+def test_entries_of_clang_20(tmp_path: Path) -> None:
+    """The form with a version and a kind: entries of another kind are not ours."""
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", PROGRAMS / "newer_entries.c", "-o", "newer.so"], check=True, cwd=tmp_path
+    )
+    program = compile_clang(tmp_path, PROGRAMS / "release.cpp")
+    done = run(program, LD_PRELOAD=str(tmp_path / "newer.so"), GOMPY_STATS="1")
+    assert (done.rc, done.out) == (0, WORDS["release.cpp"]), done.err
+    assert done.err == "6 entries\nlibgompy: regions: 4 on device 0 (intelmic), 0 on the host\n"
+
+
+@needs_clang
+def test_attach(tmp_path: Path) -> None:
+    """A pointer is attached where it or what it points to is new, or `always` is said; the host's stays."""
+    done = run(compile_clang(tmp_path, PROGRAMS / "attach.c"))
+    assert (done.rc, done.out, done.err) == (0, "11 21 21 11\n1 0\n", "")
