@@ -41,6 +41,7 @@ NAMES = {
 @contextmanager
 def served(directory: Path, environment: dict[str, str]) -> Any:
     """A server of this machine; its port."""
+    (directory / "port").unlink(missing_ok=True)
     words = [str(BIN / "gompy"), "device", "serve", "--port", "0", "--token-file", "token", "--port-file", "port"]
     with subprocess.Popen(words, cwd=directory, env=environment, stdout=subprocess.DEVNULL, stderr=-3) as server:
         try:

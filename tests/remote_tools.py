@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,15 @@ from driver_tools import ROOT, Tools, has_all
 
 from gompy.remote import serve
 
+sys.path.insert(0, str(ROOT / "benchmarks"))
+try:
+    from relay import Relay
+finally:
+    sys.path.remove(str(ROOT / "benchmarks"))
+
+__all__ = ["Relay"]  # of the benchmarks, for these tests
+
+PROGRAMS = ROOT / "tests" / "programs"
 PLUGIN = ROOT / "gompy" / "_native" / "lib" / "libgomp-plugin-remote.so.1"
 
 

@@ -21,8 +21,8 @@ examples:
 On the other machine, with the same token in a file that only its owner reads:
   GOMPY_PLUGINS=remote GOMPY_REMOTE=10.0.0.5:7000 GOMPY_REMOTE_TOKEN_FILE=~/.gompy-token ./program
 
-Who knows the token runs code as you.  The connection is not encrypted: use it on a network that you trust, or
-through ssh -L.
+Who knows the token runs code as you.  The connection is encrypted with --tls-cert only, and GOMPY_REMOTE_CA at the
+other machine; else use it on a network that you trust, or through ssh -L.
 exit status: 0 ended by a signal; 1 it can't serve; 2 usage"""
 SWAP_EXAMPLES: Final = """\
 examples:
@@ -48,7 +48,8 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--device", default="intelmic", choices=["intelmic", "nvptx"], help="its kind (intelmic)")
     parser.add_argument("--port-file", metavar="FILE", help="write the port's number there once it listens")
     parser.add_argument("--until-eof", action="store_true", help="end when standard input does, too")
-    parser.add_argument("--tls", action="store_true", help="not implemented")
+    parser.add_argument("--tls-cert", metavar="F", help="encrypt by TLS: the certificate, PEM, with what has signed it")
+    parser.add_argument("--tls-key", metavar="F", help="its key; without it, it is in the certificate's file")
     text = "have a running program go on with another device behind the same number; its data moves"
     parser = commands.add_parser("swap", help=text, epilog=SWAP_EXAMPLES, formatter_class=form)
     parser.add_argument("pid", type=int, metavar="PID", help="the program's process")
@@ -85,13 +86,15 @@ def serve_device(options: argparse.Namespace) -> int:
     if not 0 <= options.port <= 65535:
         print(f"gompy device: error: --port {options.port}: not a number from 0 to 65535", file=sys.stderr)
         return 2
-    if options.tls:
-        print("gompy device: error: --tls is not implemented; ssh -L encrypts a connection", file=sys.stderr)
-        return 1
+    if options.tls_key and not options.tls_cert:
+        print("gompy device: error: --tls-key needs --tls-cert", file=sys.stderr)
+        return 2
+    wanted = serve.Options(
+        *(options.bind, options.port, options.token_file, options.device, options.port_file, options.until_eof),
+        *(options.tls_cert, options.tls_key),
+    )
     try:
-        return serve.serve(
-            *(options.bind, options.port, options.token_file, options.device, options.port_file, options.until_eof)
-        )
+        return serve.serve(wanted)
     except serve.ServeError as error:
         print(f"gompy device: error: {error}", file=sys.stderr)
         return 1

@@ -137,6 +137,25 @@ gompy_socket (int family, int type)
   return gompy_not_standard (socket (family, type | SOCK_CLOEXEC, 0));
 }
 
+/* Two connected sockets.  Returns 0, or -1 with errno set.  */
+static inline int
+gompy_socketpair (int ends[2])
+{
+  int error;
+  if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return -1;
+  ends[0] = gompy_not_standard (ends[0]);
+  ends[1] = gompy_not_standard (ends[1]);
+  if (ends[0] >= 0 && ends[1] >= 0)
+    return 0;
+  error = errno;
+  for (int i = 0; i < 2; i++)
+    if (ends[i] >= 0)
+      close (ends[i]);
+  errno = error;
+  return -1;
+}
+
 /* pidfd_open.  */
 static inline int
 gompy_pidfd (int pid)

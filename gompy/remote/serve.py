@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from gompy.remote import handshake
+from gompy.remote import handshake, tls
 
 WORKER: Final = Path(__file__).resolve().parents[1] / "_native" / "lib" / "gompy-worker"
 PENDING: Final = 64
@@ -36,6 +37,7 @@ class Server:
     token: bytes
     kind: str
     folder: str
+    context: ssl.SSLContext | None = None
     workers: set[subprocess.Popen[bytes]] = field(default_factory=set)
     pending: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(PENDING))
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -44,22 +46,33 @@ class Server:
     def greet(self, connection: socket.socket, peer: str) -> None:
         """One client, in a thread: the handshake, then its worker until that ends."""
         worker = None
-        with connection:
-            try:
-                verdict = handshake.check_client(connection, self.token, PATIENCE)
-                worker = self.start_worker(connection)
-                if worker is None:
-                    handshake.refuse(connection, handshake.NO_WORKER)
-                else:
-                    say(f"{peer}: worker {worker.pid} serves it")
-            except handshake.HandshakeError as error:
-                say(f"{peer}: refused: {error}")
-            finally:
-                self.pending.release()
-            if worker is not None and worker.stdin is not None:
-                with contextlib.suppress(OSError):
-                    connection.sendall(verdict)
-                    os.write(worker.stdin.fileno(), b"\n")  # the socket is the worker's now
+        ends: tuple[socket.socket, socket.socket] | None = None
+        try:
+            if self.context is not None:
+                tls.notice_silence(connection)
+                connection = tls.encrypt(connection, self.context, PATIENCE)
+            verdict = handshake.check_client(connection, self.token, PATIENCE)
+            ends = socket.socketpair() if self.context is not None else None
+            worker = self.start_worker(ends[1] if ends else connection)
+            if worker is None:
+                handshake.refuse(connection, handshake.NO_WORKER)
+            else:
+                say(f"{peer}: worker {worker.pid} serves it")
+        except (handshake.HandshakeError, OSError) as error:
+            say(f"{peer}: refused: {error}")
+        finally:
+            self.pending.release()
+        if worker is not None and worker.stdin is not None:
+            connection.setblocking(True)
+            with contextlib.suppress(OSError):
+                connection.sendall(verdict)
+                os.write(worker.stdin.fileno(), b"\n")  # the socket is the worker's now
+        if ends is not None:
+            ends[1].close()
+            if worker is not None and isinstance(connection, ssl.SSLSocket):
+                tls.carry(connection, ends[0])
+            ends[0].close()
+        connection.close()
         if worker is not None:
             status = worker.wait()
             with self.lock:
@@ -139,32 +152,47 @@ def end_with_input() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def serve(
-    bind: str, port: int, token_file: str, kind: str, port_file: str | None = None, until_eof: bool = False
-) -> int:
-    """Serve until a signal, or with ``until_eof`` until standard input ends; the exit status."""
+@dataclass
+class Options:
+    """What ``gompy device serve`` is asked for."""
+
+    bind: str
+    port: int
+    token_file: str
+    kind: str
+    port_file: str | None = None
+    until_eof: bool = False
+    tls_cert: str | None = None
+    tls_key: str | None = None
+
+
+def serve(options: Options) -> int:
+    """Serve until a signal, or with ``until_eof`` until standard input ends; the exit status.  Raises ServeError."""
+    bind, token_file = options.bind, options.token_file
     try:
         token = handshake.token_of(token_file)
-    except handshake.TokenError as error:
+        context = tls.context_of(options.tls_cert, options.tls_key or options.tls_cert) if options.tls_cert else None
+    except (handshake.TokenError, tls.CertificateError) as error:
         raise ServeError(str(error)) from None
     if not WORKER.exists():
         raise ServeError(f"{WORKER} is missing: build gompy again")
-    listener = listen(bind, port)
+    listener = listen(bind, options.port)
 
     def stop(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, stop)
-    if until_eof:
+    if options.until_eof:
         threading.Thread(target=end_with_input, daemon=True).start()
-    server = Server(listener, token, kind, tempfile.mkdtemp(prefix="gompy-images-"))
+    server = Server(listener, token, options.kind, tempfile.mkdtemp(prefix="gompy-images-"), context)
     try:
         number = listener.getsockname()[1]
-        print(f"gompy device serve: {kind} at {bind}:{number}, token in {token_file}", flush=True)
-        if port_file is not None:
-            part = f"{port_file}.{os.getpid()}"
+        how = ", TLS" if context else ""
+        print(f"gompy device serve: {options.kind} at {bind}:{number}{how}, token in {token_file}", flush=True)
+        if options.port_file is not None:
+            part = f"{options.port_file}.{os.getpid()}"
             Path(part).write_text(f"{number}\n")
-            os.replace(part, port_file)
+            os.replace(part, options.port_file)
         server.run()
     except KeyboardInterrupt:
         pass

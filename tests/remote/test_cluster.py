@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 from driver_tools import ROOT, Tools
-from remote_tools import children, eventually, gone, has_remote
+from remote_tools import PROGRAMS, children, eventually, gone, has_remote
 
-PROGRAMS = ROOT / "tests" / "programs"
 LACKING = [name for name in ("distributed", "cryptography") if importlib.util.find_spec(name) is None]
 pytestmark = has_remote
 has_dask = pytest.mark.skipif(bool(LACKING), reason=f"not installed: {' '.join(LACKING)}")

@@ -14,13 +14,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from driver_tools import ROOT, Tools
-from remote_tools import Served, at, children, eventually, gone, has_remote, pretender
+from driver_tools import Tools
+from remote_tools import PROGRAMS, Served, at, children, eventually, gone, has_remote, pretender
 
 from gompy.remote import handshake
-
-PROGRAMS = ROOT / "tests" / "programs"
-
 
 pytestmark = has_remote
 
@@ -353,7 +350,8 @@ def test_what_cannot_serve(tools: Tools, served: Served) -> None:
     """One line each."""
     cases = {
         ("--port", str(served.port)): f"cannot listen at 127.0.0.1:{served.port}: Address already in use",
-        ("--port", "0", "--tls"): "--tls is not implemented; ssh -L encrypts a connection",
+        ("--port", "0", "--tls-cert", "none"): "--tls-cert none: No such file or directory",
+        ("--port", "0", "--tls-cert", "token"): "--tls-cert token, --tls-key token: no certificate, or no key",
         ("--port", "0", "--bind", "192.0.2.1"): "cannot listen at 192.0.2.1:0: Cannot assign requested address",
     }
     for words, text in cases.items():

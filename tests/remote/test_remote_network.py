@@ -7,22 +7,14 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from driver_tools import ROOT, Tools
-from remote_tools import Served, eventually, gone, has_remote
+from driver_tools import Tools
+from remote_tools import PROGRAMS, Relay, Served, eventually, gone, has_remote
 
-sys.path.insert(0, str(ROOT / "benchmarks"))
-try:
-    from relay import Relay
-finally:
-    sys.path.remove(str(ROOT / "benchmarks"))
-
-PROGRAMS = ROOT / "tests" / "programs"
 FRAME = struct.Struct("<IIQQ")
 BEFORE_FRAMES = 48 + 40
 """Bytes of greeting and verdict."""

@@ -15,6 +15,10 @@ cdef extern from "<netdb.h>" nogil:
 cdef extern from "<sys/random.h>" nogil:
     ssize_t getrandom(void *, size_t, unsigned)
 
+cdef extern from "tls.h" nogil:
+    int remote_tls_begin(int network, const char *name, const char *ca, uint64_t until_ns, char *why, size_t room)
+    const char *remote_tls_end(const char *text)
+
 
 cdef int refuse_host(int fd, const char *host, const char *what, const char *why) noexcept nogil:
     """Say why a host gives no device."""
@@ -92,9 +96,8 @@ cdef int open_address(const addrinfo *address, uint64_t until) noexcept nogil:
     return -error
 
 
-cdef int open_connection(const char *host, uint64_t until) noexcept nogil:
-    """Connect to ``host:port``, ``[address]:port``.  -1 after a message."""
-    cdef char name[300]
+cdef int open_connection(const char *host, char *name, size_t room, uint64_t until) noexcept nogil:
+    """Connect to ``host:port``, ``[address]:port``; ``name`` becomes the host's.  -1 after a message."""
     cdef addrinfo wanted
     cdef addrinfo *found = NULL
     cdef addrinfo *at
@@ -108,7 +111,7 @@ cdef int open_connection(const char *host, uint64_t until) noexcept nogil:
     if host[0] == c'[' and (port - 1)[0] == c']':
         start += 1
         length -= 2
-    snprintf(name, sizeof(name), b"%.*s", <int>length, start)
+    snprintf(name, room, b"%.*s", <int>length, start)
     memset(&wanted, 0, sizeof(wanted))
     wanted.ai_family = AF_UNSPEC
     wanted.ai_socktype = SOCK_STREAM
@@ -126,10 +129,22 @@ cdef int open_connection(const char *host, uint64_t until) noexcept nogil:
     return fd
 
 
+cdef int encrypt_connection(int fd, const char *host, const char *name, uint64_t until) noexcept nogil:
+    """GOMPY_REMOTE_CA: TLS, with certificates that these have signed.  The descriptor to use; -1 after a message."""
+    cdef const char *ca = secure_getenv(b"GOMPY_REMOTE_CA")
+    cdef char why[600]
+    if ca == NULL or ca[0] == 0:
+        return fd
+    fd = remote_tls_begin(fd, name, ca, until * 1000000, why, sizeof(why))
+    return fd if fd >= 0 else refuse_host(-1, host, why, b"")
+
+
 cdef int refuse_exchange(int fd, const char *host, int how) noexcept nogil:
     """A part of the handshake has failed."""
+    cdef const char *ca = secure_getenv(b"GOMPY_REMOTE_CA")
     if how == 1:
-        return refuse_host(fd, host, b"no answer: no gompy device serve there?", b"")
+        return refuse_host(fd, host, b"no answer: no gompy device serve there?",
+                           b"" if ca != NULL and ca[0] else b" If it is one with --tls-cert, set GOMPY_REMOTE_CA")
     if how == 2:
         return refuse_host(fd, host, b"it closed the connection during the handshake", b"")
     return refuse_host(fd, host, b"handshake: ", strerror(errno))
@@ -159,10 +174,14 @@ cdef int shake_hands(const char *host) noexcept nogil:
     cdef remote_claim claim
     cdef remote_verdict verdict
     cdef unsigned char mac[32]
-    cdef int fd = open_connection(host, until), how
+    cdef char name[300]
+    cdef int fd = open_connection(host, name, sizeof(name), until), how
     if fd < 0:
         return -1
     tune_socket(fd, lost_after())
+    fd = encrypt_connection(fd, host, name, until)
+    if fd < 0:
+        return -1
     how = exchange_all(fd, &greeting, sizeof(greeting), False, until)
     if how:
         return refuse_exchange(fd, host, how)

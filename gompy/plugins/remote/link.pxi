@@ -21,7 +21,7 @@ cdef void lose_device(RemoteDevice *d, const char *what, const void *function) n
 cdef const char *connection_end() noexcept nogil:
     """What errno says of a connection that can't be used."""
     if errno == ECONNRESET or errno == EPIPE:
-        return b"lost: its worker has closed the connection"
+        return remote_tls_end(b"lost: its worker has closed the connection")
     return b"lost: nothing comes through to its machine" if errno == ETIMEDOUT else b"lost: the connection has broken"
 
 
@@ -35,7 +35,7 @@ cdef size_t receive_more(RemoteDevice *d, char *to, size_t room) noexcept nogil:
         if n > 0:
             return <size_t>n
         if n == 0:
-            lose_device(d, b"lost: its worker has closed the connection", NULL)
+            lose_device(d, remote_tls_end(b"lost: its worker has closed the connection"), NULL)
         if errno == EINTR:
             continue
         if errno != EAGAIN:
