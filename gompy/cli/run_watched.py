@@ -34,6 +34,7 @@ def run_watched(command: list[str], env: dict[str, str], wanted: Wanted) -> int:
             env.setdefault("GOMPY_TRACE_FILE", os.path.join(folder, "trace"))
         follower = None
         if wanted.maps:
+            env.pop("GOMPY_TRACE", None)  # this tells it
             from gompy.cli.run_follow import Follower
 
             follower = Follower(env["GOMPY_TRACE_FILE"], log)

@@ -9,8 +9,11 @@ cdef void library_loaded "gompy_library_loaded"() noexcept nogil:
     choose_default_device()
     read_icvs(&initial_icvs)
     display_at_start()
+    cdef bint told = gompy_teller_wanted(secure_getenv(b"GOMPY_TRACE"))
     begin_checks()
     begin_trace()
+    if told and gompy_checking and trace_file.end:
+        gompy_teller_begin(secure_getenv(b"GOMPY_TRACE"), trace_path(), log_path())
     begin_recording()
     # libomp, asked for the ICVs, has counted the devices of a program of clang's by now.
     if gompy_load(&targets_ready):
@@ -21,9 +24,9 @@ cdef void library_loaded "gompy_library_loaded"() noexcept nogil:
 
 
 cdef void begin_checks() noexcept nogil:
-    """Open the log that `gompy run --check` asks for."""
-    cdef const char *path = secure_getenv(b"GOMPY_CHECK_LOG")
-    if path != NULL and path[0]:
+    """Open the log that `gompy run --check` or GOMPY_TRACE asks for."""
+    cdef const char *path = log_path()
+    if path != NULL:
         gompy_begin_checks(path)
         gompy_log_maps()
         if gompy_checking and checks_wanted():
@@ -35,6 +38,7 @@ cdef void library_ends "gompy_library_ends"() noexcept nogil:
     gompy_end_watch()
     gompy_end_checks()
     end_trace()
+    gompy_teller_end()
     end_recording()
     where = secure_getenv(b"GOMPY_STATS")
     if where != NULL and where[0] and strcmp(where, b"0") != 0:

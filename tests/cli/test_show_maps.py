@@ -126,3 +126,56 @@ def test_a_directive_is_told_while_the_program_runs(built: Tools) -> None:
 def test_what_it_does_not_go_with(built: Tools, option: str) -> None:
     status, lines = shown(built, option, "./queue")
     assert (status, lines[-1]) == (2, "gompy run: error: --show-maps goes with neither --check nor --under")
+
+
+def alone(tools: Tools, value: str, *words: str, **env: str) -> tuple[int, list[str]]:
+    """A program under GOMPY_TRACE, without `gompy run`."""
+    done = tools.run(str(tools.work / "queue"), *words, env={"GOMPY_TRACE": value, "TMPDIR": str(tools.work), **env})
+    assert not list(tools.work.glob("gompy-trace-*"))
+    return done.returncode, re.sub(r"0x[0-9a-f]+", "#", done.stderr).splitlines()
+
+
+def test_without_gompy_run(built: Tools) -> None:
+    """GOMPY_TRACE tells the same before the program's end; it is no child that the program would wait for."""
+    assert alone(built, "1") == (3, LINES.splitlines())
+    file = built.work / "lines"
+    assert alone(built, str(file)) == (3, [])
+    assert re.sub(r"0x[0-9a-f]+", "#", file.read_text()) == LINES
+    assert alone(built, "0") == (3, [])
+
+
+def test_without_gompy_run_and_before_a_fault(built: Tools) -> None:
+    """The program has ended by a signal; what reads its lines has them all when the last one has closed them."""
+    env = built.env | {"GOMPY_TRACE": "1"}
+    done = subprocess.run([built.work / "queue", "abort"], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == -6
+    assert re.sub(r"0x[0-9a-f]+", "#", done.stderr).splitlines()[:5] == LINES.splitlines()[:5]
+
+
+def test_a_child_of_nobody(built: Tools) -> None:
+    """wait () of the program's ends at once where it has no child of its own."""
+    built.write(
+        "lonely.c",
+        "#include <sys/wait.h>\nint main (void)\n{\n  while (wait (0) > 0)\n    ;\n"
+        "#pragma omp target if (0)\n  ;\n  return 0;\n}\n",
+    )
+    built.ok("gompcc", "-g", "-fopenmp", "lonely.c", "-o", "lonely")
+    done = built.run(str(built.work / "lonely"), env={"GOMPY_TRACE": "1"})
+    assert (done.returncode, done.stderr.partition(" on the host")[0]) == (0, "lonely.c:6 region main._omp_fn.0")
+
+
+@pytest.mark.parametrize(
+    ("value", "env", "said"),
+    [
+        ("yes", {}, "GOMPY_TRACE=yes: neither 1 nor an absolute path; nothing is told"),
+        ("/none/file", {}, "GOMPY_TRACE=/none/file: cannot be written: No such file or directory"),
+    ],
+)
+def test_what_is_refused(built: Tools, value: str, env: dict[str, str], said: str) -> None:
+    assert alone(built, value, **env) == (3, [f"libgompy: {said}"])
+
+
+def test_without_python(built: Tools) -> None:
+    status, lines = alone(built, "1", GOMPY_PYTHON="/none")
+    said = "libgompy: GOMPY_TRACE: nothing is told: Python did not run (GOMPY_PYTHON names another one)"
+    assert (status, lines[-1]) == (3, said)

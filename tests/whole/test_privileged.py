@@ -137,6 +137,7 @@ def attacks(work: Path) -> dict[str, dict[str, str]]:
         "GOMPY_PYTHON_DEVICE": {"GOMPY_PLUGINS": "python", "GOMPY_PYTHON_DEVICE": f"{mine}/evil.py:Evil"},
         "GOMPY_STATS": {"GOMPY_STATS": str(mark)},
         "GOMPY_TRACE_FILE": {"GOMPY_TRACE_FILE": str(mark)},
+        "GOMPY_TRACE": {"GOMPY_TRACE": str(mark)},
         "OMP_TOOL_LIBRARIES": {"OMP_TOOL_LIBRARIES": str(library)},
         "OMP_TOOL_VERBOSE_INIT": {"OMP_TOOL_VERBOSE_INIT": str(mark)},
         "PATH": {"PATH": f"{mine}:/usr/bin:/bin"},
@@ -145,7 +146,7 @@ def attacks(work: Path) -> dict[str, dict[str, str]]:
 
 ATTACKS = (
     *("OFFLOAD_EMUL_RUN", "LD_LIBRARY_PATH", "GOMPY_PYTHON_DEVICE", "GOMPY_STATS", "GOMPY_TRACE_FILE", "PATH"),
-    *("OMP_TOOL_LIBRARIES", "OMP_TOOL_VERBOSE_INIT"),
+    *("OMP_TOOL_LIBRARIES", "OMP_TOOL_VERBOSE_INIT", "GOMPY_TRACE"),
 )
 
 

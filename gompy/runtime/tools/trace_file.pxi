@@ -406,8 +406,8 @@ cdef void trace_hook(HookEvent *event, int slot) noexcept nogil:
 
 cdef void begin_trace() noexcept nogil:
     """GOMPY_TRACE_FILE=/file: open it, and subscribe."""
-    cdef const char *path = secure_getenv(b"GOMPY_TRACE_FILE")
-    if path == NULL or not path[0]:
+    cdef const char *path = trace_path()
+    if path == NULL:
         return
     if path[0] != c'/':
         gompy_note(b"GOMPY_TRACE_FILE=%s: not an absolute path; no trace is written", path)

@@ -17,6 +17,7 @@ cdef extern from *:
       { "GOMPY_CUDA", "auto", 1, 0 },
       { "GOMPY_UNMAPPED", "keep", 1, 0 },
       { "GOMPY_STATS", "", 1, 0 },
+      { "GOMPY_TRACE", "", 1, 0 },
       { "GOMPY_TRACE_FILE", "", 1, 0 },
       { "GOMPY_PYTHON_DEVICE", "", 1, 0 },
       { "GOMPY_PYTHON", "", 1, 0 },

@@ -1,0 +1,52 @@
+"""GOMPY_TRACE: tells of a program that was started without ``gompy run``.  libgompy starts this as a script.
+
+Words: the trace, the log, the program's process number.  Standard input is a socket that ends with the program, and
+whose end the program waits for; descriptor 4 is the program's memory (gompy/runtime/tools/teller.h).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import sys
+from typing import Final
+
+MEMORY: Final = 4
+FOLDER: Final = "gompy-trace-"
+"""How the names of the folders begin that libgompy makes for this."""
+
+
+def main(trace: str, log: str, pid: int) -> None:
+    """Tell until the program has ended."""
+    from gompy.cli.run_follow import PERIOD, Follower
+
+    follower = Follower(trace, log)
+    with contextlib.suppress(OSError):
+        os.fstat(MEMORY)
+        follower.memory = MEMORY
+    waiting = select.poll()
+    waiting.register(0, select.POLLIN)
+    with contextlib.suppress(OSError):  # an old kernel, or it has ended: the socket tells
+        waiting.register(os.pidfd_open(pid), select.POLLIN)
+    while not waiting.poll(PERIOD * 1000):
+        follower.step()
+    follower.step()
+
+
+def own_folder(*paths: str) -> str:
+    """The folder that was made for this; another one may have the trace or the log, if the user asked for them."""
+    folders = {os.path.dirname(path) for path in paths}
+    return next((folder for folder in folders if os.path.basename(folder).startswith(FOLDER)), "")
+
+
+if __name__ == "__main__":
+    os.setsid()  # a terminal's signals are for the program
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
+    try:
+        main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # nobody reads it any more
+    finally:
+        shutil.rmtree(own_folder(*sys.argv[1:3]), ignore_errors=True)
