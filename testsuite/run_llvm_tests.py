@@ -1,6 +1,6 @@
 """`make check-libomptarget`: LLVM's tests of libomptarget by its lit and FileCheck, with gompy's library or LLVM's own.
 
-    run_llvm_tests.py [--stock] [--nvptx | --shared | --tools] [-j N] [--filter REGEX]
+    run_llvm_tests.py [--stock] [--nvptx | --shared | --info | --tools] [-j N] [--filter REGEX]
 
 Failures are compared with testsuite/expected/libomptarget.txt, or libomptarget-nvptx.txt and so on, in both directions.
 """
@@ -19,7 +19,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "testsuite")]
 
 from gcc_suite import expected  # noqa: E402
-from llvm_suite import source, tools  # noqa: E402
+from llvm_suite import info, source, tools  # noqa: E402
 
 from gompy.driver import paths  # noqa: E402
 
@@ -112,10 +112,11 @@ def main() -> int:
     parser.add_argument("--tools", action="store_true", help="of clang-linker-wrapper and llvm-objdump --offloading")
     parser.add_argument("--nvptx", action="store_true", help="for nvptx64, on the emulated GPU")
     parser.add_argument("--shared", action="store_true", help="on the device that shares the program's memory")
+    parser.add_argument("--info", action="store_true", help="what LIBOMPTARGET_INFO=-1 tells, beside LLVM's library")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
     parser.add_argument("--filter", default="", metavar="REGEX", help="tests whose names match")
     options = parser.parse_args()
-    kind = next((kind for kind in ("tools", "nvptx", "shared") if getattr(options, kind)), "")
+    kind = next((kind for kind in ("tools", "nvptx", "shared", "info") if getattr(options, kind)), "")
     kind = "llvm-tools" if kind == "tools" else f"libomptarget-{kind}" if kind else "libomptarget"
     lacking = source.missing()
     if lacking:
@@ -129,7 +130,9 @@ def main() -> int:
         return 2
     out = ROOT / "testsuite" / "out" / (f"{kind}-stock" if options.stock else kind)
     target = NVPTX if options.nvptx else X86
-    if options.tools:
+    if options.info:
+        results = info.run(source.LLVM, tests, out, paths.LLVMLIBDIR, options.j, options.filter)
+    elif options.tools:
         results = run_tools(out, options.j, options.filter)
     else:
         given = environment(options.stock, options.shared, target)

@@ -59,3 +59,9 @@ def test_maps(tmp_path: Path, options: list[str]) -> None:
     """A program that is compiled without -g has no places to tell."""
     program = compile_clang(tmp_path, PROGRAMS / "maps.c", *options)
     assert same(told(program, LIBOMPTARGET_INFO="-1"), told(program, **STOCK, LIBOMPTARGET_INFO="-1"))
+
+
+def test_pointers_counts_sizes(tmp_path: Path) -> None:
+    """A pointer attached again is not copied; DELETE shows counts of 1; what goes shows the last construct's size."""
+    program = compile_clang(tmp_path, PROGRAMS / "info_more.c", "-g", "-fopenmp-extensions")
+    assert same(told(program, LIBOMPTARGET_INFO="-1"), told(program, **STOCK, LIBOMPTARGET_INFO="-1"))

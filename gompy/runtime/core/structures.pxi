@@ -21,6 +21,7 @@ cdef extern from "core/mapping/range_index.h" nogil:
 cdef struct AttachedPointer:
     uintptr_t address  # host address of the pointer
     uintptr_t count
+    uintptr_t value  # what clang's door has put there last
 
 cdef struct AttachList:
     # Attached pointers of one mapped range, sorted by address.

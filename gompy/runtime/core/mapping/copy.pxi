@@ -152,6 +152,7 @@ cdef AttachedPointer *find_attached(SplayNode *key, uintptr_t address, bint inse
     attached.used += 1
     attached.items[low].address = address
     attached.items[low].count = 0
+    attached.items[low].value = 0
     return &attached.items[low]
 
 

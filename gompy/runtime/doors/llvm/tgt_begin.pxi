@@ -48,6 +48,8 @@ cdef int place_entry(DeviceDescr *dev, uintptr_t base, uintptr_t begin, int64_t 
             tell_made(dev, node)
     placed.node = node
     placed.address = device_address(node, begin)
+    if size == 0 and tgt_info() & TGT_INFO_COPIES and (fresh or type & TGT_MAP_ALWAYS):
+        tell_no_bytes(dev, node, begin, type & TGT_MAP_TO)
     if type & TGT_MAP_TO and size and (fresh or type & TGT_MAP_ALWAYS) and fill_mapping(dev, node, begin, size):
         tell_failure(b"error")
         fprintf(stderr, b"Libomptarget error: Copying data to device failed.\n")
@@ -70,8 +72,11 @@ cdef int attach_entry(DeviceDescr *dev, SplayNode *node, uintptr_t pointer, uint
     cdef AttachedPointer *attached = find_attached(node, pointer, True)
     if attached == NULL:
         return gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(AttachedPointer))
+    if attached.count and attached.value == value:
+        return 0
     if attached.count == 0:
         attached.count = 1
+    attached.value = value
     tell_word(dev, &value, device_address(node, pointer))
     return copy_word(dev, device_address(node, pointer), value, NULL)
 

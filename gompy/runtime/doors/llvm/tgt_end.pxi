@@ -24,6 +24,22 @@ cdef bint count_down(SplayNode *node, int64_t type, bint counted) noexcept nogil
     return last
 
 
+cdef void tell_ended(DeviceDescr *dev, SplayNode *node, uintptr_t begin, int64_t size, int64_t type, bint counted,
+                     const char *action) noexcept nogil:
+    """Tell of an entry's counts.  As LLVM has it, DELETE makes each count 1 before one is taken away."""
+    cdef SplayNode *owner = count_owner(node)
+    cdef bint hold = (type & TGT_MAP_HOLD) != 0
+    cdef bint none = (node.held if hold else owner.refcount - node.held) == 0
+    if type & TGT_MAP_DELETE and not counted and none and node.ref_kind != REF_INFINITY:
+        owner.refcount += 1
+        node.held += hold
+        tell_found(dev, node, begin, size, type, True, action, NULL)
+        owner.refcount -= 1
+        node.held -= hold
+        return
+    tell_found(dev, node, begin, size, type, True, action, NULL)
+
+
 cdef void note_removed(SplayNode **removed, SplayNode *node) noexcept nogil:
     """Put what goes behind what goes before it."""
     while removed[0] != NULL:
@@ -59,7 +75,9 @@ cdef int end_entry(DeviceDescr *dev, const TgtMaps *maps, int i, SplayNode **rem
             action = b" (update suppressed)"
         elif last:
             action = b" (reset, delayed deletion)" if type & TGT_MAP_DELETE else b" (decremented, delayed deletion)"
-        tell_found(dev, found.node, begin, size, type, True, action, NULL)
+        tell_ended(dev, found.node, begin, size, type, counted, action)
+    if size == 0 and tgt_info() & TGT_INFO_COPIES and (last or type & TGT_MAP_ALWAYS):
+        tell_no_bytes(dev, found.node, begin, type & TGT_MAP_FROM)
     if type & TGT_MAP_FROM and size and (last or type & TGT_MAP_ALWAYS) and bring_back(dev, found.node, begin, size):
         return -1
     owner = count_owner(found.node)
@@ -67,6 +85,8 @@ cdef int end_entry(DeviceDescr *dev, const TgtMaps *maps, int i, SplayNode **rem
         tell_tgt_map(dev, MAP_REMOVED if before != 0 and owner.refcount == 0 else MAP_KEPT, type, begin, size,
                      found.node, type & TGT_MAP_FROM and (last or type & TGT_MAP_ALWAYS))
     if found.node.ref_kind != REF_INFINITY and before != 0 and owner.refcount == 0:
+        if owner.notes != NULL:
+            (<TgtNotes *> owner.notes).ended = size
         note_removed(removed, owner)
     return 0
 
@@ -83,7 +103,7 @@ cdef int bring_back(DeviceDescr *dev, SplayNode *node, uintptr_t begin, int64_t 
     return 0
 
 
-cdef int end_all(DeviceDescr *dev, const TgtMaps *maps, SplayNode **removed) noexcept nogil:
+cdef int end_all(DeviceDescr *dev, TgtMaps *maps, SplayNode **removed) noexcept nogil:
     """All entries, the last one first."""
     cdef int i = maps.count - 1
     while i >= 0:
@@ -106,12 +126,18 @@ cdef int end_maps(DeviceDescr *dev, TgtMaps *maps) noexcept nogil:
     """The end of a construct; the device is locked.  -1 after messages."""
     cdef SplayNode *removed = NULL
     cdef SplayNode *node
-    if end_all(dev, maps, &removed):
+    cdef int rc
+    if maps.removed != NULL:  # a mapper's
+        return end_all(dev, maps, maps.removed)
+    maps.removed = &removed
+    rc = end_all(dev, maps, &removed)
+    maps.removed = NULL
+    if rc:
         return -1
     node = removed
     while node != NULL:
         if tgt_info() & TGT_INFO_CHANGED:
-            tell_removed(dev, node, <int64_t> (node.host_end - node.host_start))
+            tell_removed(dev, node)
         node = node.next_removed
     if remove_keys(dev, removed):
         tell_failure(b"error")

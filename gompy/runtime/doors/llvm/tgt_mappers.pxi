@@ -74,6 +74,7 @@ cdef int by_mapper(DeviceDescr *dev, const TgtMaps *maps, int i, maps_fn work) n
         gompy_fatal(b"Out of memory allocating %lu bytes", <unsigned long> (c.used * sizeof(TgtComponent)))
     free(c.items)
     parts.pending = maps.pending
+    parts.removed = maps.removed
     rc = work(dev, &parts)
     free(parts.bases)
     return rc

@@ -251,7 +251,7 @@ cdef void tell_kernel(DeviceDescr *dev, const void *region) noexcept nogil:
                 b"Generic mode\n", dev.number, or_text(name_of_entry(region), b"unknown"))
 
 
-cdef void tell_removed(DeviceDescr *dev, const SplayNode *node, int64_t size) noexcept nogil:
+cdef void tell_removed(DeviceDescr *dev, const SplayNode *node) noexcept nogil:
     """A mapping that goes."""
     cdef const TgtNotes *notes = <const TgtNotes *> node.notes
     cdef char text[256]
@@ -259,8 +259,7 @@ cdef void tell_removed(DeviceDescr *dev, const SplayNode *node, int64_t size) no
     fprintf(stderr, b"Libomptarget device %d info: Removing map entry with HstPtrBegin=0x%016lx, TgtPtrBegin=0x%016lx, "
             b"Size=%ld, Name=%s\n", dev.number, node.host_start, device_address(
                 <SplayNode *> node, node.host_start
-            ), size,
-            text)
+            ), notes.ended if notes != NULL else <int64_t> (node.host_end - node.host_start), text)
 
 
 cdef void tell_copy(DeviceDescr *dev, bint to_device, uintptr_t host, uintptr_t device, int64_t size,
@@ -276,3 +275,11 @@ cdef void tell_copy(DeviceDescr *dev, bint to_device, uintptr_t host, uintptr_t 
         fprintf(stderr,
                 b"Libomptarget device %d info: Copying data from device to host, TgtPtr=0x%016lx, HstPtr=0x%016lx, "
                 b"Size=%ld, Name=%s\n", dev.number, device, host, size, text)
+
+
+cdef void tell_no_bytes(DeviceDescr *dev, SplayNode *node, uintptr_t begin, int64_t type) noexcept nogil:
+    """The copies of a range without length: LLVM's library makes them."""
+    if type & TGT_MAP_FROM:
+        tell_copy(dev, False, begin, device_address(node, begin), 0, NULL)
+    if type & TGT_MAP_TO:
+        tell_copy(dev, True, begin, device_address(node, begin), 0, NULL)

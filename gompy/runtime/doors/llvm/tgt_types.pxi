@@ -88,6 +88,7 @@ cdef struct TgtMaps:
     void **names  # ";name;file;line;column;;" or NULL
     void **mappers
     TgtPending *pending  # of the construct that begins
+    SplayNode **removed  # of a mapper's: the list of what goes at the construct's end
     bint from_mapper  # these are the components that a mapper has pushed
 
 cdef struct TgtNotes:
@@ -95,6 +96,7 @@ cdef struct TgtNotes:
     uintptr_t base  # host address of what it is a section of
     const void *name
     uint64_t born  # number of the construct that has made it
+    int64_t ended  # bytes of the entry that has taken the last reference
 
 ctypedef void (*mapper_fn)(void *handle, void *base, void *begin, int64_t size, int64_t type,
                            void *name) noexcept nogil
@@ -112,6 +114,7 @@ cdef inline TgtMaps tgt_maps(int count, void **bases, void **begins, int64_t *si
     maps.names = names
     maps.mappers = mappers
     maps.pending = NULL
+    maps.removed = NULL
     maps.from_mapper = False
     return maps
 

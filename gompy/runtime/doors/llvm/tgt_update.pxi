@@ -1,6 +1,17 @@
 # target update (LLVM: targetDataUpdate).
 
 
+cdef void tell_kept_pointers(DeviceDescr *dev, SplayNode *node, uintptr_t begin, uintptr_t end) noexcept nogil:
+    """The attached pointers of a range, which LLVM's library puts back after a copy and ours leaves alone."""
+    cdef AttachList *attached = node.attached
+    cdef size_t i
+    if attached == NULL:
+        return
+    for i in range(attached.used):
+        if attached.items[i].count and begin <= attached.items[i].address < end:
+            tell_word(dev, &attached.items[i].value, device_address(node, attached.items[i].address))
+
+
 cdef int update_piece(DeviceDescr *dev, uintptr_t begin, int64_t size, int64_t type) noexcept nogil:
     """Copy one range, back before forth; what is not mapped is left alone."""
     cdef TgtFound found
@@ -12,12 +23,16 @@ cdef int update_piece(DeviceDescr *dev, uintptr_t begin, int64_t size, int64_t t
         return 0
     if tgt_info() & TGT_INFO_EXISTS:
         tell_found(dev, found.node, begin, size, type & ~<int64_t> TGT_MAP_HOLD, True, b" (update suppressed)", NULL)
+    if size == 0 and tgt_info() & TGT_INFO_COPIES:
+        tell_no_bytes(dev, found.node, begin, type)
     if type & TGT_MAP_FROM and size and bring_back(dev, found.node, begin, size):
         return -1
     if type & TGT_MAP_TO and size and fill_mapping(dev, found.node, begin, size):
         tell_failure(b"error")
         fprintf(stderr, b"Libomptarget error: Copying data to device failed.\n")
         return -1
+    if type & TGT_MAP_TO and size and tgt_info() & TGT_INFO_COPIES:
+        tell_kept_pointers(dev, found.node, begin, begin + <uintptr_t> size)
     if has_hooks(HOOK_MAP):
         tell_tgt_map(dev, MAP_UPDATED, type, begin, size, found.node, True)
     return 0
