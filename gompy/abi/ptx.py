@@ -51,6 +51,7 @@ WARP_FIELDS = (
     ("tid", "uint32_t[3][32]"),
     ("shadow", "uint8_t *"),  # checked code: a byte for each of device memory (checks.py)
     ("shared_shadow", "uint8_t *"),  # and of shared memory
+    ("races", "void *"),  # checked code: races are looked for (races.py), or NULL
 )
 """What compiled code sees of struct gompy_warp (warp.h), with C's types: no gaps between them."""
 
@@ -91,6 +92,9 @@ OPS = (
     "reduce",  # u32 (warp, mask, kind, number, threads, votes, unit, line)
     "misaligned",  # (warp, mask, u64 *address, bytes, unit, line): checked code only, as the next
     "warp_sync",  # (warp, mask, u32 *members, unit, line)
+    "race",  # (warp, mask, u64 *address, word, unit, line): where races are looked for, as the next; RACE_* in word
+    "race_uniform",  # (warp, mask, u64 address, word, unit, line)
+    "race_fence",  # (warp, mask)
 )
 OP_INDEX = {name: index for index, name in enumerate(OPS)}
 
@@ -110,6 +114,8 @@ FLOAT_LANE_OPS = (
 SHUFFLE_MODES = ("up", "down", "bfly", "idx")
 BARRIER_KINDS = ("sync", "arrive")
 REDUCTIONS = ("popc", "and", "or")
+RACE_WRITES, RACE_STRONG = 256, 512
+"""`race`: added to the access's bytes for a store, and for an access that is volatile, relaxed, or orders others."""
 BARRIER_ALIGNED = 16
 """Added to the kind in checked code: all lanes of the warp must come to the barrier together."""
 TRAPS = ("trap", "local_memory", "not_uniform")

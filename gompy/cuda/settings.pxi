@@ -82,7 +82,7 @@ cdef const char *parse_gpu(const char *text, gpu *g) noexcept nogil:
 
 
 cdef bint read_check() noexcept nogil:
-    """GOMPY_CHECK: 0, 1 (everything), or words with commas between them.  False after a message."""
+    """GOMPY_CHECK: 0, 1 (everything but races, which take longer), or words with commas between them.  False after a message."""
     global checking
     cdef const char *text = secure_getenv(b"GOMPY_CHECK")
     cdef const char *at = text
@@ -103,9 +103,11 @@ cdef bint read_check() noexcept nogil:
             checking |= PTX_CHECK_INIT
         elif n == 4 and memcmp(at, b"sync", 4) == 0:
             checking |= PTX_CHECK_SYNC
+        elif n == 4 and memcmp(at, b"race", 4) == 0:
+            checking |= PTX_CHECK_RACE
         else:
             complain_setting(b"GOMPY_CHECK", text,
-                             b"neither 0 nor 1 nor a list of memory, init, sync such as memory,sync")
+                             b"neither 0 nor 1 nor a list of memory, init, sync, race such as memory,sync")
             return False
         if at[n] == 0:
             return True

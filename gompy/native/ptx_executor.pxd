@@ -24,6 +24,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         PTX_CHECK_MEMORY
         PTX_CHECK_INIT
         PTX_CHECK_SYNC
+        PTX_CHECK_RACE
     ctypedef struct ptx_memory:
         uint64_t base
         uint64_t size

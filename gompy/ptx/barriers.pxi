@@ -11,8 +11,12 @@ cdef bint release_barrier(runner *r, uint32_t number) noexcept nogil:
     for i in range(r.nwarps):
         if r.warps[i].state == WAITING and r.warps[i].barrier == number:
             r.warps[i].state = READY
+            if r.launch.races != NULL:
+                gompy_race_leave(r.launch.races, i, number)
             r.warps[i].votes, r.warps[i].voters = left.votes, left.voters
             others = others or i != 0
+    if r.launch.races != NULL:
+        gompy_race_empty(r.launch.races, number)
     return others
 
 
@@ -44,6 +48,8 @@ cdef void op_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, ui
         stop_warp(w, mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, unit, line,
                   "a barrier for more threads than any block can have")
     b = &r.barriers[number]
+    if r.launch.races != NULL:
+        gompy_race_arrive(r.launch.races, w.warpid, number)
     if r.nwarps == 1 and threads <= 32 and b.all_arrived == 0 and b.voters == 0:
         return  # nobody else will come
     b.wanted = threads

@@ -6,8 +6,6 @@ cdef enum:
     READS = 0
     WRITES = 1
     UPDATES = 2                         # atomics
-    TOLD = 20                           # places that are told, of a module
-    LOCAL_WINDOW = 1 << 28
     STACK_GUARD = 256
     STACK_BELOW = 1 << 20
     FOUND_UNWRITTEN = 1
@@ -380,6 +378,8 @@ cdef void check_atom(gompy_warp *w, uint32_t mask, int code, const uint64_t *a, 
                      code_unit *unit, uint32_t line) noexcept nogil:
     cdef int i, how = WRITES if (code & 0xFF) >> 3 == ATOM_EXCH else UPDATES
     cdef uint32_t size = 2 if code & 0x100 else 8 if code & 4 else 4
+    if w.races != NULL:
+        race_atom(w, mask, a, size, unit, line)
     for i in range(32):
         if mask >> i & 1:
             out[i] = gompy_atom(code, checked_place(w, i, a[i], size, how, unit, line), b[i], c[i])
@@ -484,6 +484,8 @@ cdef void op_warp_sync(gompy_warp *w, uint32_t mask, const uint32_t *members, co
     cdef obj *o = &module.image.objects[unit.object]
     cdef int i
     cdef char text[200]
+    if w.races != NULL:
+        gompy_race_warp_sync(<gompy_races *> w.races, w.warpid)
     if not module.image.check & PTX_CHECK_SYNC:
         return
     for i in range(32):

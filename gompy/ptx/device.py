@@ -19,7 +19,7 @@ from types import TracebackType
 LIBRARY = Path(__file__).resolve().parents[1] / "_native" / "lib" / "libgompy-ptx.so.1"
 
 
-CHECK_MEMORY, CHECK_INIT, CHECK_SYNC = 1, 2, 4
+CHECK_MEMORY, CHECK_INIT, CHECK_SYNC, CHECK_RACE = 1, 2, 4, 8
 """`enum ptx_check`; see `Device`."""
 
 

@@ -58,7 +58,8 @@ enum ptx_check
 {
   PTX_CHECK_MEMORY = 1,                 /* each access: in one block or variable, aligned; ends the kernel */
   PTX_CHECK_INIT = 2,                   /* reads of global and shared memory that was never written; told */
-  PTX_CHECK_SYNC = 4                    /* barriers that not all reach, masks; told */
+  PTX_CHECK_SYNC = 4,                   /* barriers that not all reach, masks; told */
+  PTX_CHECK_RACE = 8                    /* accesses of two threads that nothing orders; told */
 };
 
 /* The memory of one emulated device; the executor keeps the pointer while a module lives in it.  All callbacks may be

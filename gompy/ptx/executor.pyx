@@ -12,6 +12,7 @@ load.pxi     an image in a device's memory: variables, function descriptors
 turns.pxi    the stacks of warps, and going from one to the next
 lanes.pxi    what compiled code calls: accesses lane by lane, atomics, indirect calls, faults
 barriers.pxi where warps wait for each other
+races_types.pxi, races.pxi  GOMPY_CHECK=race: what is asked of races.h, and how races are told
 check.pxi    the executor's part of checked code (GOMPY_CHECK)
 ops.pxi      the tables of what compiled code calls
 schedule.pxi the warps of a block: stacks, turns, the end
@@ -24,6 +25,7 @@ include "types.pxi"
 include "cache.pxi"
 include "compiler_process.pxi"
 include "link.pxi"
+include "races_types.pxi"
 include "runs.pxi"
 include "failures.pxi"
 include "print.pxi"
@@ -32,6 +34,7 @@ include "load.pxi"
 include "turns.pxi"
 include "lanes.pxi"
 include "barriers.pxi"
+include "races.pxi"
 include "check.pxi"
 include "ops.pxi"
 include "schedule.pxi"

@@ -187,9 +187,16 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
         wanted = <int> config.threads if config.threads else <int> sysconf(_SC_NPROCESSORS_ONLN)
     if <uint64_t> wanted > launch.blocks:
         wanted = <int> launch.blocks
+    if module.image.check & PTX_CHECK_RACE:
+        wanted = 1
+        if not begin_races(&launch):
+            no_launch_memory(&launch, "no memory for what is known of accesses (GOMPY_CHECK=race)")
+            return PTX_ERROR_LAUNCH_FAILED
     helpers = call_helpers(&launch, wanted - 1 if wanted <= 64 else 64)
     run_blocks(&launch)
     dismiss_helpers(helpers)
+    if launch.races != NULL:
+        end_races(&launch)
     if module.image.check:
         guard_stacks(&launch, SHADOW_ALLOCATED)
         tell_rest(&launch)

@@ -153,6 +153,8 @@ cdef public void ptx_unload(ptx_module *module) noexcept nogil:
     cdef uint32_t n
     if module == NULL:
         return
+    if module.image.check & PTX_CHECK_RACE:
+        forget_races()
     unit = module.units
     while unit != NULL:
         following = unit.next

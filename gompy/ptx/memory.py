@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from . import checks, vectors
+from . import checks, races, vectors
 from .access import address_of, in_memory, in_shared, lanes_load, lanes_store
 from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
 from .forms import FLOATS, INTEGERS, LOGICAL, operands, unknown
@@ -136,6 +136,8 @@ def load(em: Emitter, code: Instruction) -> None:
     targets = items(em, code.operands[0], count)
     if em.checked and count > 1 and space != "param":
         checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
+    if em.checked and space in races.LOOKED_AT:
+        races.access(em, address_of(em, memory), count * bytes_of(kind), False, code.mods)
     base = lanes_base(em, memory, space)
     if base is not None:
         values = vectors.load(em, base, memory.offset, (LLVM_TYPE[kind], bytes_of(kind), count), space, memory.base)
@@ -161,6 +163,8 @@ def store(em: Emitter, code: Instruction) -> None:
         em.fail(f"'{code.opcode}' needs an address")
     if em.checked and count > 1 and space != "param":
         checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
+    if em.checked and space in races.LOOKED_AT:
+        races.access(em, address_of(em, memory), count * bytes_of(kind), True, code.mods)
     base = lanes_base(em, memory, space)
     if base is not None:
         stored = [em.read(source, kind) for source in items(em, code.operands[1], count)]
@@ -287,6 +291,8 @@ def fence(em: Emitter, code: Instruction) -> None:
     if any(m not in known for m in code.mods) and code.mods[:1] not in (("proxy",), ("mbarrier_init",)):
         unknown(em, code)
     em.put("fence seq_cst")
+    if em.checked:
+        races.fence(em)
 
 
 def trap(em: Emitter, code: Instruction) -> None:

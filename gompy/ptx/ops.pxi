@@ -61,3 +61,6 @@ cdef void make_checked_ops() noexcept nogil:
     check_table[OP_STORE_UNIFORM] = <void *> check_store_uniform
     check_table[OP_ATOM] = <void *> check_atom
     check_table[OP_BARRIER] = <void *> check_barrier
+    check_table[OP_RACE] = <void *> op_race
+    check_table[OP_RACE_UNIFORM] = <void *> op_race_uniform
+    check_table[OP_RACE_FENCE] = <void *> op_race_fence

@@ -25,6 +25,8 @@ cdef void call_malloc(gompy_warp *w, uint32_t mask, char *arguments, void *what)
     for i in range(32):
         if mask >> i & 1:
             (<uint64_t *> arguments)[i] = memory.heap_malloc(memory.user, size[i])
+            if w.races != NULL and (<uint64_t *> arguments)[i]:
+                gompy_race_fresh(<gompy_races *> w.races, (<uint64_t *> arguments)[i], size[i])
 
 
 cdef void call_free(gompy_warp *w, uint32_t mask, char *arguments, void *what) noexcept nogil:

@@ -9,6 +9,8 @@ cdef enum:
     SHADOW_ALLOCATED = 1                # executor.h
     SHADOW_WRITTEN = 3
     SHADOW_STALE = 5
+    TOLD = 20                           # places that checked code tells of a module, and pairs of places
+    LOCAL_WINDOW = 1 << 28
 
 cdef enum:
     STACK = 2097152                     # bytes of a warp's stack; only what is used takes memory
@@ -30,6 +32,7 @@ cdef struct run:                        # one launch
     gompy_code_fn code
     uint32_t told                       # checked code: findings told, and not told
     uint64_t untold, places
+    gompy_races *races                  # they are looked for, or NULL
 
 cdef struct barrier_state:
     uint32_t arrived                    # threads

@@ -89,6 +89,7 @@ cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
         w.params, w.ops = <const char *> c.params, op_table
         if module.image.check:
             w.ops, w.shadow, w.shared_shadow = check_table, module.memory.shadow, r.shared_shadow
+        w.races = launch.races
         w.warpid, w.nwarps, w.dynamic_shared = i, r.nwarps, c.shared_bytes
         for number in range(3):
             w.ntid[number], w.nctaid[number] = c.block[number], c.grid[number]
@@ -128,6 +129,9 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
             return False
     if module.image.check and not begin_checked_block(r, module, shared, c.shared_bytes):
         no_launch_memory(launch, "no memory for the shared memory of a block")
+        return False
+    if launch.races != NULL and gompy_race_block(launch.races, block, r.nwarps, shared):
+        no_launch_memory(launch, "no memory for what is known of a block's accesses (GOMPY_CHECK=race)")
         return False
     if not r.prepared:
         prepare_warps(r, launch, shared)

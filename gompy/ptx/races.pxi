@@ -1,0 +1,264 @@
+# GOMPY_CHECK=race: accesses of compiled code are held against those of other threads (races.h), and races are told.
+
+cdef extern from *:
+    """
+    /* Functions of the compiler's libraries: what they do for each other is not the program's.  */
+    static int gompy_is_library (const char *name)
+    {
+      static const char *const begins[] = {
+        "GOMP_", "gomp_", "GOACC_", "goacc_", "omp_", "acc_", "_gfortran", "__gomp", "__nvptx", "__atomic_", "mem", "str",
+      };
+      for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (!strncmp (name, begins[i], strlen (begins[i])))
+          return 1;
+      return 0;
+    }
+    """
+    bint is_library "gompy_is_library"(const char *name) nogil
+
+cdef gompy_races *all_races             # of the launch that has race_lock
+cdef pthread_mutex_t race_lock          # all zeros is PTHREAD_MUTEX_INITIALIZER
+
+
+cdef bint begin_races(run *launch) noexcept nogil:
+    """A launch whose races are looked for: the only one until end_races.  False: no memory."""
+    global all_races
+    cdef const ptx_memory *memory = launch.module.memory
+    pthread_mutex_lock(&race_lock)
+    if all_races == NULL:
+        all_races = gompy_race_new()
+    if all_races == NULL or gompy_race_launch(all_races, memory.base, memory.size, launch.blocks):
+        pthread_mutex_unlock(&race_lock)
+        return False
+    launch.races = all_races
+    return True
+
+
+cdef void end_races(run *launch) noexcept nogil:
+    launch.races = NULL
+    pthread_mutex_unlock(&race_lock)
+
+
+cdef void forget_races() noexcept nogil:
+    """A module goes, and the places in its code with it."""
+    pthread_mutex_lock(&race_lock)
+    if all_races != NULL:
+        gompy_race_forget_sites(all_races)
+    pthread_mutex_unlock(&race_lock)
+
+
+cdef bint object_is_library(obj *o) noexcept nogil:
+    """Whether an object is of the compiler's libraries: it has no kernel, and its first functions are known."""
+    cdef uint32_t n
+    if o.info.entries:
+        return False
+    for n in range(o.nfunctions):
+        if is_library(string_of(o.index, function_of(o, n).name)):
+            return True
+    return False
+
+
+cdef uint32_t site_number(gompy_warp *w, code_unit *unit, uint32_t line) noexcept nogil:
+    """The number of a place in PTX."""
+    cdef int fresh = 0
+    cdef gompy_races *races = (<run *> w.launch).races
+    cdef uint32_t site = gompy_race_site_of(races, unit, line, &fresh)
+    cdef obj *o
+    if fresh:
+        o = &(<run *> w.launch).module.image.objects[unit.object]
+        races.sites[site].library = object_is_library(o)
+        races.sites[site].in_step = o.info.architecture < 70
+    return site
+
+
+# --- what compiled code calls ----------------------------------------------------------------------------------------
+
+cdef void look_at(gompy_warp *w, int lane, uint32_t who, uint64_t address, uint32_t size, bint writes, bint in_step,
+                  code_unit *unit, uint32_t line) noexcept nogil:
+    """One lane's access, word by word."""
+    cdef gompy_races *races = (<run *> w.launch).races
+    cdef gompy_race_found found
+    cdef bint in_shared = False
+    cdef gompy_touched *word = gompy_race_place(races, address, w.shared_size, &in_shared)
+    cdef uint32_t bytes = 15, done = 0
+    if word == NULL:
+        return
+    if size < 4:
+        bytes = ((<uint32_t> 1 << size) - 1) << (address & 3) & 15
+    who |= bytes << 12
+    while done < size:
+        if gompy_race_word(races, word, who, writes, in_shared, in_step, &found):
+            tell_race(w, lane, address + done, size, writes, who, &found, unit, line)
+            return
+        word += 1
+        done += 4
+
+
+cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word, code_unit *unit,
+                  uint32_t line) noexcept nogil:
+    """Accesses with an address for each lane; word: bytes, RACE_WRITES, RACE_STRONG."""
+    cdef gompy_races *races = (<run *> w.launch).races
+    cdef uint32_t site = site_number(w, unit, line), who
+    cdef bint in_step = races.sites[site].in_step, writes = word & RACE_WRITES
+    cdef int i
+    if races.sites[site].library:
+        return
+    who = site << 16 | w.warpid << 6
+    if word & RACE_STRONG:
+        who |= GOMPY_WHO_STRONG
+    for i in range(32):
+        if mask >> i & 1:
+            look_at(w, i, who | <uint32_t> i, a[i], word & 0xFF, writes, in_step, unit, line)
+            if word & RACE_STRONG:
+                order_by(w, a[i], writes, not writes, False)
+
+
+cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32_t word, code_unit *unit,
+                          uint32_t line) noexcept nogil:
+    """An access by one address of all lanes."""
+    cdef gompy_races *races = (<run *> w.launch).races
+    cdef uint32_t site = site_number(w, unit, line), who
+    cdef bint in_step = races.sites[site].in_step, writes = word & RACE_WRITES
+    cdef int lane = gompy_lowest(mask)
+    if races.sites[site].library:
+        return
+    who = site << 16 | w.warpid << 6
+    who |= <uint32_t> lane if mask & (mask - 1) == 0 else <uint32_t> GOMPY_WHO_ALL
+    if word & RACE_STRONG:
+        who |= GOMPY_WHO_STRONG
+    look_at(w, lane, who, address, word & 0xFF, writes, in_step, unit, line)
+    if word & RACE_STRONG:
+        order_by(w, address, writes, not writes, False)
+
+
+cdef void race_atom(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t size, code_unit *unit,
+                    uint32_t line) noexcept nogil:
+    """Atomic operations.  Those of the compiler's libraries are their locks, which order what is around them."""
+    cdef gompy_races *races = (<run *> w.launch).races
+    cdef uint32_t site = site_number(w, unit, line), who = site << 16 | w.warpid << 6 | GOMPY_WHO_STRONG
+    cdef bint library = races.sites[site].library, in_step = races.sites[site].in_step
+    cdef int i
+    for i in range(32):
+        if mask >> i & 1:
+            if not library:
+                look_at(w, i, who | <uint32_t> i, a[i], size, True, in_step, unit, line)
+            order_by(w, a[i], True, True, library)
+
+
+cdef void order_by(gompy_warp *w, uint64_t address, bint writes, bint reads, bint library) noexcept nogil:
+    """What an access of an atomic word orders."""
+    cdef gompy_races *races = (<run *> w.launch).races
+    if address - GOMPY_LOCAL_BASE < LOCAL_WINDOW:
+        return
+    if library:
+        gompy_race_fence(races, w.warpid)
+    if reads:
+        gompy_race_learn(races, w.warpid, address)
+    if writes:
+        gompy_race_publish(races, w.warpid, address)
+
+
+cdef void op_race_fence(gompy_warp *w, uint32_t mask) noexcept nogil:
+    """membar, fence."""
+    gompy_race_fence((<run *> w.launch).races, w.warpid)
+
+
+# --- what is told ----------------------------------------------------------------------------------------------------
+
+cdef void name_access(ptx_module *module, gompy_race_site *site, const char *verb, const uint32_t *tid,
+                      const uint32_t *ctaid, char *text, size_t size) noexcept nogil:
+    """`written in 'k' at k.cu:14 (object 0:33) by thread (1,0,0) of block (0,0,0)`."""
+    cdef ptx_error e
+    cdef char where[340]
+    e.function[0] = e.source[0] = e.object[0] = 0
+    where[0] = 0
+    if site.unit != NULL:
+        describe_place(module, <code_unit *> site.unit, site.line, &e)
+        if e.source[0]:
+            snprintf(where, sizeof(where), " in '%s' at %s:%d (%s:%d)", e.function, e.source, e.source_line, e.object,
+                     e.line)
+        else:
+            snprintf(where, sizeof(where), " in '%s' at %s:%d", e.function, e.object, e.line)
+    snprintf(text, size, "%s%s by thread (%u,%u,%u) of block (%u,%u,%u)", verb, where, tid[0], tid[1], tid[2], ctaid[0],
+             ctaid[1], ctaid[2])
+
+
+cdef bint told_before(findings *found, uint32_t a, uint32_t b, bint *new_room) noexcept nogil:
+    """Whether a pair of places has been told; else it is noted, if there is room."""
+    cdef uint32_t n, low = min(a, b), high = max(a, b)
+    new_room[0] = True
+    for n in range(found.npairs):
+        if found.pairs[n][0] == low and found.pairs[n][1] == high:
+            return True
+    if found.npairs == TOLD:
+        new_room[0] = False
+        return False
+    found.pairs[found.npairs][0], found.pairs[found.npairs][1] = low, high
+    found.npairs += 1
+    return False
+
+
+cdef void tell_race(gompy_warp *w, int lane, uint64_t address, uint32_t size, bint writes, uint32_t who,
+                    const gompy_race_found *race, code_unit *unit, uint32_t line) noexcept nogil:
+    """A line about two accesses that nothing orders, once for each pair of places."""
+    cdef run *launch = <run *> w.launch
+    cdef gompy_races *races = launch.races
+    cdef ptx_module *module = launch.module
+    cdef const uint32_t *grid = launch.config.grid
+    cdef gompy_warp *owner = &(<runner *> w.runner).warps[gompy_who_warp(race.other.who)]
+    cdef uint32_t block = race.other.run - races.first_run, other_lane = gompy_who_lane(race.other.who)
+    cdef uint32_t ctaid[3]
+    cdef uint32_t tid[3]
+    cdef uint32_t own[3]
+    cdef char near[256]
+    cdef char first[512]
+    cdef char second[512]
+    cdef char text[1400]
+    cdef const char *cause
+    cdef const char *verb = "written"
+    cdef bint room, strong = who & GOMPY_WHO_STRONG, other_strong = race.other.who & GOMPY_WHO_STRONG
+    cdef bint in_shared = address - GOMPY_SHARED_BASE < w.shared_size
+    cdef int i
+    near[0] = 0
+    need_room(w, <uint32_t> 1 << lane)
+    if in_shared:
+        describe_shared(module, address - GOMPY_SHARED_BASE, launch.config.shared_bytes, near, sizeof(near))
+        if strstr(near, "'__oacc_") != NULL or strstr(near, "'__worker_") != NULL or strstr(near, "'__vector_") != NULL:
+            return  # GCC's own, for which warps go on together behind a barrier (op_barrier)
+    elif module.memory.describe != NULL:
+        module.memory.describe(module.memory.user, address, near, sizeof(near))
+    pthread_mutex_lock(&module.found.lock)
+    if told_before(module.found, gompy_who_site(who), gompy_who_site(race.other.who), &room) or not room:
+        launch.untold += 1
+        if not room:
+            launch.places += 1
+        pthread_mutex_unlock(&module.found.lock)
+        return
+    launch.told += 1
+    pthread_mutex_unlock(&module.found.lock)
+    if other_lane == GOMPY_WHO_ALL:
+        other_lane = 0
+    ctaid[0], ctaid[1], ctaid[2] = block % grid[0], block // grid[0] % grid[1], block // grid[0] // grid[1]
+    for i in range(3):
+        tid[i], own[i] = owner.tid[i][other_lane], w.tid[i][lane]
+    if race.other.run != races.run:
+        cause = "blocks have no order among themselves"
+    elif owner == w:
+        cause = "the lanes of a warp go their own ways: no __syncwarp (bar.warp.sync) is between them"
+    else:
+        cause = "no barrier is between them"
+    if strong != other_strong:
+        cause = "one is atomic, the other is not, and nothing orders them"
+    if other_strong:
+        verb = "updated atomically"
+    name_access(module, &races.sites[gompy_who_site(race.other.who)], verb if race.other_writes else <const char *> "read", tid,
+                ctaid, first, sizeof(first))
+    verb = "written"
+    if strong:
+        verb = "updated atomically"
+    name_access(module, &races.sites[gompy_who_site(who)], verb if writes else <const char *> "read", own, w.ctaid,
+                second, sizeof(second))
+    snprintf(text, sizeof(text), "race on %s memory at 0x%llx (%u bytes): %s, and %s, kernel '%s': %s%s%s",
+             <const char *> "shared" if in_shared else <const char *> "device", <unsigned long long> address, size, first,
+             second, launch.function.name, cause, <const char *> "; " if near[0] else <const char *> "", near)
+    warn_user(module, text)

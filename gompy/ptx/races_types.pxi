@@ -1,0 +1,43 @@
+# races.h for Cython.
+
+cdef extern from "races.h" nogil:
+    enum:
+        GOMPY_WHO_ALL
+        GOMPY_WHO_STRONG
+    struct gompy_touch:
+        uint32_t run
+        uint32_t who
+    struct gompy_touched:
+        pass
+    struct gompy_race_site:
+        void *unit
+        uint32_t line
+        uint32_t library
+        uint32_t in_step
+    struct gompy_race_found:
+        gompy_touch other
+        bint other_writes
+        uint32_t lane
+    struct gompy_races:
+        uint32_t first_run
+        uint32_t run
+        gompy_race_site *sites
+    gompy_races *gompy_race_new()
+    int gompy_race_launch(gompy_races *, uint64_t base, uint64_t size, uint64_t blocks)
+    int gompy_race_block(gompy_races *, uint64_t block, uint32_t nwarps, uint64_t shared)
+    void gompy_race_fresh(gompy_races *, uint64_t address, uint64_t size)
+    void gompy_race_forget_sites(gompy_races *)
+    void gompy_race_arrive(gompy_races *, uint32_t warp, uint32_t number)
+    void gompy_race_leave(gompy_races *, uint32_t warp, uint32_t number)
+    void gompy_race_empty(gompy_races *, uint32_t number)
+    void gompy_race_warp_sync(gompy_races *, uint32_t warp)
+    void gompy_race_fence(gompy_races *, uint32_t warp)
+    void gompy_race_publish(gompy_races *, uint32_t warp, uint64_t address)
+    void gompy_race_learn(gompy_races *, uint32_t warp, uint64_t address)
+    uint32_t gompy_race_site_of "gompy_race_site"(gompy_races *, void *unit, uint32_t line, int *fresh)
+    bint gompy_race_word(gompy_races *, gompy_touched *, uint32_t who, bint writes, bint in_shared, bint in_step,
+                         gompy_race_found *)
+    gompy_touched *gompy_race_place(gompy_races *, uint64_t address, uint64_t shared_size, bint *in_shared)
+    uint32_t gompy_who_lane(uint32_t)
+    uint32_t gompy_who_warp(uint32_t)
+    uint32_t gompy_who_site(uint32_t)

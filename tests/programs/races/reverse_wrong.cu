@@ -1,0 +1,18 @@
+/* wrong: the tile is read before all have written it. */
+#include <cstdio>
+__global__ void reverse (int *a)
+{
+  __shared__ int t[256];
+  int i = threadIdx.x;
+  t[i] = a[i];
+  a[i] = t[255 - i]; // races with the line before the last
+}
+int main ()
+{
+  int *a;
+  cudaMallocManaged (&a, 256 * sizeof (int));
+  for (int i = 0; i < 256; i++)
+    a[i] = i;
+  reverse<<<1, 256>>> (a);
+  return cudaDeviceSynchronize () != cudaSuccess;
+}
