@@ -323,6 +323,13 @@ gompy_race_publish (struct gompy_races *r, uint32_t warp, uint64_t address)
       gompy_race_saw (flag->behind, &flag->nbehind, sizeof flag->behind / sizeof *flag->behind, r->seen[i].flag);
 }
 
+/* Whether a word is one.  */
+static int
+gompy_race_is_flag (struct gompy_races *r, uint64_t address)
+{
+  return *gompy_race_flag (r, address) != NULL;
+}
+
 /* A warp reads one.  */
 static void
 gompy_race_learn (struct gompy_races *r, uint32_t warp, uint64_t address)

@@ -102,6 +102,9 @@ cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word
     cdef bint in_step = races.sites[site].in_step, writes = word & RACE_WRITES
     cdef int i
     if races.sites[site].library:
+        for i in range(32):
+            if mask >> i & 1:
+                lock_word(w, a[i], writes)
         return
     who = site << 16 | w.warpid << 6
     if word & RACE_STRONG:
@@ -121,6 +124,7 @@ cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32
     cdef bint in_step = races.sites[site].in_step, writes = word & RACE_WRITES
     cdef int lane = gompy_lowest(mask)
     if races.sites[site].library:
+        lock_word(w, address, writes)
         return
     who = site << 16 | w.warpid << 6
     who |= <uint32_t> lane if mask & (mask - 1) == 0 else <uint32_t> GOMPY_WHO_ALL
@@ -156,6 +160,12 @@ cdef void order_by(gompy_warp *w, uint64_t address, bint writes, bint reads, bin
         gompy_race_learn(races, w.warpid, address)
     if writes:
         gompy_race_publish(races, w.warpid, address)
+
+
+cdef void lock_word(gompy_warp *w, uint64_t address, bint writes) noexcept nogil:
+    """A plain access by the compiler's libraries: those of words that they update by atomic operations are of locks."""
+    if gompy_race_is_flag(<gompy_races *> w.races, address):
+        order_by(w, address, writes, not writes, True)
 
 
 cdef void op_race_fence(gompy_warp *w, uint32_t mask) noexcept nogil:

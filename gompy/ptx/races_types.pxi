@@ -33,6 +33,7 @@ cdef extern from "races.h" nogil:
     void gompy_race_warp_sync(gompy_races *, uint32_t warp)
     void gompy_race_fence(gompy_races *, uint32_t warp)
     void gompy_race_publish(gompy_races *, uint32_t warp, uint64_t address)
+    bint gompy_race_is_flag(gompy_races *, uint64_t address)
     void gompy_race_learn(gompy_races *, uint32_t warp, uint64_t address)
     uint32_t gompy_race_site_of "gompy_race_site"(gompy_races *, void *unit, uint32_t line, int *fresh)
     bint gompy_race_word(gompy_races *, gompy_touched *, uint32_t who, bint writes, bint in_shared, bint in_step,
