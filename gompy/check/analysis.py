@@ -46,6 +46,12 @@ RACE_MIC: Final = re.compile(
     r"region (\S+?)(?:, in \S+)?(?: \((?:.*: )?([^():]*):(\d+)\))?: address (0x[0-9a-f]+) is (read|written), "
     r"which another thread has (read|written)(?: \((?:.*: )?([^():]*):(\d+)\))?, and nothing"
 )
+RACE_GPU: Final = re.compile(
+    r"race on \w+ memory at (0x[0-9a-f]+) \(\d+ bytes\): (read|written|updated atomically) in '[^']+'"
+    r"(?: at ([^ :]*):(\d+))?.*?, and (read|written|updated atomically) in '[^']+'(?: at ([^ :]*):(\d+))?.*?"
+    r"kernel '([^']+)'",
+    re.DOTALL,
+)
 BEYOND: Final = re.compile(
     r"(?:is )?(\d+) bytes (past the end of|before) the (\d+) bytes that are mapped from the host's (0x[0-9a-f]+)"
 )
@@ -270,6 +276,10 @@ class Analysis:
             region, file, line, address, now, before, other, at = match.groups()
             places = Place(file or "", int(line or 0)), Place(other or "", int(at or 0))
             self._race(region, int(address, 16), (now, before), places)
+        elif match := RACE_GPU.search(text):
+            address, before, other, at, now, file, line, region = match.groups()
+            places = gpu_place(file, line), gpu_place(other, at)
+            self._race(gpu_name(region), int(address, 16), (now, before), places)
         elif match := READ_GPU.search(text):
             address, size, what, region, file, line = match.groups()
             place, changed = gpu_place(file, line), what.startswith("the host")

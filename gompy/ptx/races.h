@@ -81,7 +81,7 @@ struct gompy_races
 };
 
 /* What was found, for races.pxi to tell.  */
-struct gompy_race_found { struct gompy_touch other; int other_writes; uint32_t lane; };
+struct gompy_race_found { struct gompy_touch other; int other_writes; uint32_t lane, who; uint64_t address; };
 
 static inline uint32_t
 gompy_hash_site (const void *unit, uint32_t line)
@@ -489,6 +489,58 @@ gompy_race_place (struct gompy_races *r, uint64_t address, uint64_t shared_size,
   offset = address - GOMPY_SHARED_BASE;
   *in_shared = 1;
   return offset < shared_size ? r->shared + offset / 4 : NULL;
+}
+
+/* An access of SIZE bytes by one lane.  Whether it races, then FOUND says how.  */
+static inline int
+gompy_race_one (struct gompy_races *r, uint64_t address, uint32_t size, uint32_t who, int writes, int in_step,
+                uint64_t shared_size, struct gompy_race_found *found)
+{
+  int in_shared;
+  struct gompy_touched *word = gompy_race_place (r, address, shared_size, &in_shared);
+  if (!word)
+    return 0;
+  who |= size < 4 ? (((1u << size) - 1) << (address & 3) & 15) << 12 : 15u << 12;
+  for (uint32_t done = 0; done < size; done += 4, word++)
+    {
+      /* As a rule the word was not written in this launch (in this block, if shared), or by this very thread.  */
+      uint32_t since = in_shared ? r->run : r->first_run;
+      int foreign = word->write.run >= since && (word->write.run != r->run || (word->write.who ^ who) & 0x7ff);
+      if (!writes && !foreign)
+        {
+          struct gompy_touch mine = { r->run, r->knows[gompy_who_warp (who)].of[gompy_who_warp (who)], who };
+          if (word->read[0].run != r->run || (word->read[0].who ^ who) & 0x7ff)
+            word->read[1] = word->read[0];
+          word->read[0] = mine;
+          continue;
+        }
+      if (gompy_race_word (r, word, who, writes, in_shared, in_step, found))
+        {
+          found->address = address + done;
+          found->who = who;
+          return 1;
+        }
+    }
+  return 0;
+}
+
+/* An access by several lanes, from LANE on.  The lane that races, FOUND says how; or 32.  */
+static int
+gompy_race_lanes (struct gompy_races *r, uint32_t mask, const uint64_t *a, uint32_t size, uint32_t who, int writes,
+                  int in_step, uint64_t shared_size, int lane, struct gompy_race_found *found)
+{
+  for (; lane < GOMPY_LANES; lane++)
+    {
+      if (!(mask >> lane & 1))
+        continue;
+      /* Of neighbours that read one word the first and the last are enough.  */
+      if (!writes && lane && lane < GOMPY_LANES - 1 && (mask >> (lane - 1) & 7) == 7 && a[lane] == a[lane - 1]
+          && a[lane] == a[lane + 1])
+        continue;
+      if (gompy_race_one (r, a[lane], size, who | (uint32_t) lane, writes, in_step, shared_size, found))
+        return lane;
+    }
+  return GOMPY_LANES;
 }
 
 #endif

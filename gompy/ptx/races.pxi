@@ -61,7 +61,7 @@ cdef bint object_is_library(obj *o) noexcept nogil:
 cdef uint32_t site_number(gompy_warp *w, code_unit *unit, uint32_t line) noexcept nogil:
     """The number of a place in PTX."""
     cdef int fresh = 0
-    cdef gompy_races *races = (<run *> w.launch).races
+    cdef gompy_races *races = <gompy_races *> w.races
     cdef uint32_t site = gompy_race_site_of(races, unit, line, &fresh)
     cdef obj *o
     if fresh:
@@ -73,31 +73,24 @@ cdef uint32_t site_number(gompy_warp *w, code_unit *unit, uint32_t line) noexcep
 
 # --- what compiled code calls ----------------------------------------------------------------------------------------
 
-cdef void look_at(gompy_warp *w, int lane, uint32_t who, uint64_t address, uint32_t size, bint writes, bint in_step,
-                  code_unit *unit, uint32_t line) noexcept nogil:
-    """One lane's access, word by word."""
-    cdef gompy_races *races = (<run *> w.launch).races
+cdef void look_at(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t who, uint32_t size, bint writes,
+                  bint in_step) noexcept nogil:
+    """Accesses of some lanes."""
+    cdef gompy_races *races = <gompy_races *> w.races
     cdef gompy_race_found found
-    cdef bint in_shared = False
-    cdef gompy_touched *word = gompy_race_place(races, address, w.shared_size, &in_shared)
-    cdef uint32_t bytes = 15, done = 0
-    if word == NULL:
-        return
-    if size < 4:
-        bytes = ((<uint32_t> 1 << size) - 1) << (address & 3) & 15
-    who |= bytes << 12
-    while done < size:
-        if gompy_race_word(races, word, who, writes, in_shared, in_step, &found):
-            tell_race(w, lane, address + done, size, writes, who, &found, unit, line)
+    cdef int lane = 0
+    while True:
+        lane = gompy_race_lanes(races, mask, a, size, who, writes, in_step, w.shared_size, lane, &found)
+        if lane >= 32:
             return
-        word += 1
-        done += 4
+        tell_race(w, lane, min(size, 4), writes, &found)
+        lane += 1
 
 
 cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word, code_unit *unit,
                   uint32_t line) noexcept nogil:
     """Accesses with an address for each lane; word: bytes, RACE_WRITES, RACE_STRONG."""
-    cdef gompy_races *races = (<run *> w.launch).races
+    cdef gompy_races *races = <gompy_races *> w.races
     cdef uint32_t site = site_number(w, unit, line), who
     cdef bint in_step = races.sites[site].in_step, writes = word & RACE_WRITES
     cdef int i
@@ -109,20 +102,20 @@ cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word
     who = site << 16 | w.warpid << 6
     if word & RACE_STRONG:
         who |= GOMPY_WHO_STRONG
-    for i in range(32):
+    look_at(w, mask, a, who, word & 0xFF, writes, in_step)
+    for i in range(32 if word & RACE_STRONG else 0):
         if mask >> i & 1:
-            look_at(w, i, who | <uint32_t> i, a[i], word & 0xFF, writes, in_step, unit, line)
-            if word & RACE_STRONG:
-                order_by(w, a[i], writes, not writes, False)
+            order_by(w, a[i], writes, not writes, False)
 
 
 cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32_t word, code_unit *unit,
                           uint32_t line) noexcept nogil:
     """An access by one address of all lanes."""
-    cdef gompy_races *races = (<run *> w.launch).races
+    cdef gompy_races *races = <gompy_races *> w.races
     cdef uint32_t site = site_number(w, unit, line), who
     cdef bint in_step = races.sites[site].in_step, writes = word & RACE_WRITES
     cdef int lane = gompy_lowest(mask)
+    cdef gompy_race_found found
     if races.sites[site].library:
         lock_word(w, address, writes)
         return
@@ -130,7 +123,8 @@ cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32
     who |= <uint32_t> lane if mask & (mask - 1) == 0 else <uint32_t> GOMPY_WHO_ALL
     if word & RACE_STRONG:
         who |= GOMPY_WHO_STRONG
-    look_at(w, lane, who, address, word & 0xFF, writes, in_step, unit, line)
+    if gompy_race_one(races, address, word & 0xFF, who, writes, in_step, w.shared_size, &found):
+        tell_race(w, lane, min(word & 0xFF, 4), writes, &found)
     if word & RACE_STRONG:
         order_by(w, address, writes, not writes, False)
 
@@ -138,20 +132,20 @@ cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32
 cdef void race_atom(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t size, code_unit *unit,
                     uint32_t line) noexcept nogil:
     """Atomic operations.  Those of the compiler's libraries are their locks, which order what is around them."""
-    cdef gompy_races *races = (<run *> w.launch).races
+    cdef gompy_races *races = <gompy_races *> w.races
     cdef uint32_t site = site_number(w, unit, line), who = site << 16 | w.warpid << 6 | GOMPY_WHO_STRONG
     cdef bint library = races.sites[site].library, in_step = races.sites[site].in_step
     cdef int i
+    if not library:
+        look_at(w, mask, a, who, size, True, in_step)
     for i in range(32):
         if mask >> i & 1:
-            if not library:
-                look_at(w, i, who | <uint32_t> i, a[i], size, True, in_step, unit, line)
             order_by(w, a[i], True, True, library)
 
 
 cdef void order_by(gompy_warp *w, uint64_t address, bint writes, bint reads, bint library) noexcept nogil:
     """What an access of an atomic word orders."""
-    cdef gompy_races *races = (<run *> w.launch).races
+    cdef gompy_races *races = <gompy_races *> w.races
     if address - GOMPY_LOCAL_BASE < LOCAL_WINDOW:
         return
     if library:
@@ -170,7 +164,7 @@ cdef void lock_word(gompy_warp *w, uint64_t address, bint writes) noexcept nogil
 
 cdef void op_race_fence(gompy_warp *w, uint32_t mask) noexcept nogil:
     """membar, fence."""
-    gompy_race_fence((<run *> w.launch).races, w.warpid)
+    gompy_race_fence(<gompy_races *> w.races, w.warpid)
 
 
 # --- what is told ----------------------------------------------------------------------------------------------------
@@ -208,15 +202,15 @@ cdef bint told_before(findings *found, uint32_t a, uint32_t b, bint *new_room) n
     return False
 
 
-cdef void tell_race(gompy_warp *w, int lane, uint64_t address, uint32_t size, bint writes, uint32_t who,
-                    const gompy_race_found *race, code_unit *unit, uint32_t line) noexcept nogil:
+cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const gompy_race_found *race) noexcept nogil:
     """A line about two accesses that nothing orders, once for each pair of places."""
     cdef run *launch = <run *> w.launch
     cdef gompy_races *races = launch.races
     cdef ptx_module *module = launch.module
-    cdef const uint32_t *grid = launch.config.grid
+    cdef const ptx_launch_config *config = launch.config
     cdef gompy_warp *owner = &(<runner *> w.runner).warps[gompy_who_warp(race.other.who)]
-    cdef uint32_t block = race.other.run - races.first_run, other_lane = gompy_who_lane(race.other.who)
+    cdef uint64_t address = race.address
+    cdef uint32_t who = race.who, block = race.other.run - races.first_run, other_lane = gompy_who_lane(race.other.who)
     cdef uint32_t ctaid[3]
     cdef uint32_t tid[3]
     cdef uint32_t own[3]
@@ -232,7 +226,7 @@ cdef void tell_race(gompy_warp *w, int lane, uint64_t address, uint32_t size, bi
     near[0] = 0
     need_room(w, <uint32_t> 1 << lane)
     if in_shared:
-        describe_shared(module, address - GOMPY_SHARED_BASE, launch.config.shared_bytes, near, sizeof(near))
+        describe_shared(module, address - GOMPY_SHARED_BASE, config.shared_bytes, near, sizeof(near))
         if strstr(near, "'__oacc_") != NULL or strstr(near, "'__worker_") != NULL or strstr(near, "'__vector_") != NULL:
             return  # GCC's own, for which warps go on together behind a barrier (op_barrier)
     elif module.memory.describe != NULL:
@@ -248,7 +242,8 @@ cdef void tell_race(gompy_warp *w, int lane, uint64_t address, uint32_t size, bi
     pthread_mutex_unlock(&module.found.lock)
     if other_lane == GOMPY_WHO_ALL:
         other_lane = 0
-    ctaid[0], ctaid[1], ctaid[2] = block % grid[0], block // grid[0] % grid[1], block // grid[0] // grid[1]
+    ctaid[0], ctaid[1], ctaid[2] = block % config.grid[0], block // config.grid[0] % config.grid[1], (
+        block // config.grid[0] // config.grid[1])
     for i in range(3):
         tid[i], own[i] = owner.tid[i][other_lane], w.tid[i][lane]
     if race.other.run != races.run:

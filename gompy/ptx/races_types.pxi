@@ -7,8 +7,6 @@ cdef extern from "races.h" nogil:
     struct gompy_touch:
         uint32_t run
         uint32_t who
-    struct gompy_touched:
-        pass
     struct gompy_race_site:
         void *unit
         uint32_t line
@@ -17,7 +15,8 @@ cdef extern from "races.h" nogil:
     struct gompy_race_found:
         gompy_touch other
         bint other_writes
-        uint32_t lane
+        uint32_t who
+        uint64_t address
     struct gompy_races:
         uint32_t first_run
         uint32_t run
@@ -36,9 +35,10 @@ cdef extern from "races.h" nogil:
     bint gompy_race_is_flag(gompy_races *, uint64_t address)
     void gompy_race_learn(gompy_races *, uint32_t warp, uint64_t address)
     uint32_t gompy_race_site_of "gompy_race_site"(gompy_races *, void *unit, uint32_t line, int *fresh)
-    bint gompy_race_word(gompy_races *, gompy_touched *, uint32_t who, bint writes, bint in_shared, bint in_step,
-                         gompy_race_found *)
-    gompy_touched *gompy_race_place(gompy_races *, uint64_t address, uint64_t shared_size, bint *in_shared)
+    bint gompy_race_one(gompy_races *, uint64_t address, uint32_t size, uint32_t who, bint writes, bint in_step,
+                        uint64_t shared_size, gompy_race_found *)
+    int gompy_race_lanes(gompy_races *, uint32_t mask, const uint64_t *a, uint32_t size, uint32_t who, bint writes,
+                         bint in_step, uint64_t shared_size, int lane, gompy_race_found *)
     uint32_t gompy_who_lane(uint32_t)
     uint32_t gompy_who_warp(uint32_t)
     uint32_t gompy_who_site(uint32_t)
