@@ -92,6 +92,7 @@ cdef void describe_shared(ptx_module *module, uint64_t offset, uint64_t dynamic,
     cdef variable_record *v
     cdef variable_record *nearest = NULL
     cdef const char *name = NULL
+    cdef int letters = 0
     for i in range(image.nobjects):
         o = &image.objects[i]
         for n in range(o.nvariables):
@@ -100,6 +101,11 @@ cdef void describe_shared(ptx_module *module, uint64_t offset, uint64_t dynamic,
             if v.space == SPACE_SHARED and v.linkage != LINKAGE_EXTERN and start <= offset and (nearest == NULL
                     or start >= best):
                 nearest, best, name = v, start, string_of(o.index, v.name)
+    if name != NULL:
+        letters = <int> strlen(name)
+        if strchr(name, 64) != strrchr(name, 64):  # FUNCTION@VARIABLE@N: of a function
+            letters = <int> (strrchr(name, 64) - strchr(name, 64)) - 1
+            name = strchr(name, 64) + 1
     if dynamic and offset >= image.shared_bytes:
         past = offset - image.shared_bytes
         if past < dynamic:
@@ -112,12 +118,12 @@ cdef void describe_shared(ptx_module *module, uint64_t offset, uint64_t dynamic,
     elif nearest == NULL:
         snprintf(text, size, "the block has %llu bytes of shared memory", <unsigned long long> image.shared_bytes)
     elif offset - best < nearest.size:
-        snprintf(text, size, "%llu bytes into the shared variable '%s' of %llu bytes",
-                 <unsigned long long> (offset - best), name,
+        snprintf(text, size, "%llu bytes into the shared variable '%.*s' of %llu bytes",
+                 <unsigned long long> (offset - best), letters, name,
                  <unsigned long long> nearest.size)
     else:
-        snprintf(text, size, "%llu bytes past the end of the shared variable '%s' of %llu bytes",
-                 <unsigned long long> (offset - best - nearest.size), name, <unsigned long long> nearest.size)
+        snprintf(text, size, "%llu bytes past the end of the shared variable '%.*s' of %llu bytes",
+                 <unsigned long long> (offset - best - nearest.size), letters, name, <unsigned long long> nearest.size)
 
 
 cdef void wrong_address(gompy_warp *w, int lane, uint64_t address, uint32_t size, uint32_t good, int how,

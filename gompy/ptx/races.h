@@ -474,7 +474,9 @@ gompy_race_word (struct gompy_races *r, struct gompy_touched *word, uint32_t who
         races = 1;
       }
   word->write = mine;
-  word->read[0].run = word->read[1].run = 0;
+  for (int i = 0; i < 2; i++)
+    if (!(gompy_who_bytes (word->read[i].who) & ~gompy_who_bytes (who)))
+      word->read[i].run = 0; /* it came before this write, or has been told */
   return races;
 }
 

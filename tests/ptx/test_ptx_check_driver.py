@@ -81,15 +81,15 @@ def test_words_choose_checks(driver: Callable[[str], Driver], capfd: pytest.Capt
     assert copy(cuda, cuda.alloc(33), cuda.alloc(64), 34) == ILLEGAL_ADDRESS
 
 
-@pytest.mark.parametrize("value", ["yes", "memory,", "memory,race"])
+@pytest.mark.parametrize("value", ["yes", "memory,", "memory,races"])
 def test_a_word_that_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], value: str
 ) -> None:
     monkeypatch.setenv("GOMPY_CHECK", value)
     assert Driver(tmp_path / "driver").cuInit(0) == INVALID_VALUE
     assert capfd.readouterr().err == (
-        f"libcuda (gompy): error: GOMPY_CHECK='{value}': neither 0 nor 1 nor a list of memory, init, sync such as "
-        "memory,sync\n"
+        f"libcuda (gompy): error: GOMPY_CHECK='{value}': neither 0 nor 1 nor a list of memory, init, sync, race such "
+        "as memory,sync\n"
     )
 
 

@@ -1,0 +1,194 @@
+"""GOMPY_CHECK=race: races are judged by what orders two accesses, not by who came first."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from gompy.ptx.device import CHECK_RACE, LIBRARY, Device
+
+pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="the executor is not built")
+
+
+def kernel(body: str, target: str = "sm_70") -> str:
+    """A kernel: %t is the thread's number in its block, %g in the grid, %o its word's offset, %p the argument."""
+    return f"""
+.version 7.0
+.target {target}
+.address_size 64
+.visible .entry k (.param .u64 p)
+{{
+  .reg .u64 %p, %a, %b; .reg .u32 %t, %g, %o, %v, %w, %n; .reg .pred %q, %r;
+  .shared .align 8 .b8 tile[1024];
+  ld.param.u64 %p, [p];
+  mov.u32 %t, %tid.x; mov.u32 %n, %ctaid.x; mov.u32 %g, %ntid.x; mad.lo.u32 %g, %n, %g, %t;
+  shl.b32 %o, %t, 2; setp.eq.u32 %q, %t, 0; setp.eq.u32 %r, %n, 0;
+  mov.u64 %a, tile; cvt.u64.u32 %b, %o; add.u64 %a, %a, %b; add.u64 %b, %p, %b;
+{body}
+  ret;
+}}
+"""
+
+
+def races(body: str, target: str = "sm_70", grid: int = 1, block: int = 64) -> list[str]:
+    """What is told of a kernel's launch."""
+    with Device(1 << 20, CHECK_RACE) as device:
+        memory = device.upload(bytes(4096))
+        device.load(kernel(body, target), names=["k.ptx"]).function("k").launch((grid, 1, 1), (block, 1, 1), [memory])
+        return list(device.warnings)
+
+
+WRITE = "st.shared.u32 [%a], %t;\n"
+READ_NEXT = "ld.shared.u32 %v, [%a+128];\n"  # 32 threads further on
+
+
+def test_the_line() -> None:
+    told = races(WRITE + READ_NEXT)
+    assert told[0] == (
+        "race on shared memory at 0x7f000080 (4 bytes): written in 'k' at k.ptx:13 by thread (32,0,0) of block (0,0,0), "
+        "and read in 'k' at k.ptx:14 by thread (0,0,0) of block (0,0,0), kernel 'k': no barrier is between them; "
+        "128 bytes into the shared variable 'tile' of 1024 bytes"
+    )
+    assert told[1:] == ["kernel 'k': 31 more of these in this launch"]
+
+
+BARRIERS = {
+    "none": ("", 1),
+    "all": ("bar.sync 0;\n", 0),
+    "of 64": ("bar.sync 1, 64;\n", 0),
+    "a fence is none": ("membar.cta;\n", 1),
+    "of the warp only": ("bar.warp.sync 0xffffffff;\n", 1),
+    "a vote": (".reg .pred %x; bar.red.or.pred %x, 0, %q;\n", 0),
+}
+
+
+@pytest.mark.parametrize("name", BARRIERS)
+def test_barriers(name: str) -> None:
+    between, found = BARRIERS[name]
+    told = races(WRITE + between + READ_NEXT)
+    assert len([line for line in told if line.startswith("race")]) == found
+
+
+def test_arrive_does_not_wait() -> None:
+    """Who only arrives is known to who waits, not the other way round."""
+    head = "setp.lt.u32 %q, %t, 32;\n@%q bra FIRST;\n"
+    behind = "st.shared.u32 [tile+4], %t;\n"
+    waits = f"bar.sync 1, 64;\nld.shared.u32 %v, [tile];\n{behind}bra DONE;\n"
+    arrives = "FIRST:\nst.shared.u32 [tile], %t;\nbar.arrive 1, 64;\n"
+    assert races(f"{head}{waits}{arrives}DONE:\n") == []
+    assert "'tile'" in races(f"{head}{waits}{arrives}ld.shared.u32 %v, [tile+4];\nDONE:\n")[0]
+
+
+@pytest.mark.parametrize(("target", "between", "found"), [
+    ("sm_70", "", 1), ("sm_70", "bar.warp.sync 0xffffffff;\n", 0), ("sm_35", "", 0),
+])  # fmt: skip
+def test_lanes_of_a_warp(target: str, between: str, found: int) -> None:
+    """Before sm_70 they go in step."""
+    told = races(f"{WRITE}{between}ld.shared.u32 %v, [%a+4];\n", target, block=32)
+    assert len([line for line in told if line.startswith("race")]) == found
+    assert not found or "no __syncwarp (bar.warp.sync) is between them" in told[0]
+
+
+def test_blocks() -> None:
+    told = races("st.global.u32 [%b], %g;\n", grid=2)
+    assert "blocks have no order among themselves; " in told[0]
+    assert races("st.global.u32 [%b], %g;\n") == []
+    own = "cvt.u64.u32 %b, %g; shl.b64 %b, %b, 2; add.u64 %b, %p, %b;\n"
+    assert races(own + "st.global.u32 [%b], %g;\nld.global.u32 %v, [%b];\n", grid=4) == []
+
+
+def test_shared_memory_is_each_blocks_own() -> None:
+    assert races(f"{WRITE}bar.sync 0;\n{READ_NEXT}bar.sync 0;\n{WRITE}", grid=8) == []
+
+
+def test_launches_come_one_after_the_other() -> None:
+    with Device(1 << 20, CHECK_RACE) as device:
+        memory = device.upload(bytes(4096))
+        first = device.load(kernel("@%r st.global.u32 [%b], %t;\n")).function("k")
+        for _ in range(3):
+            first.launch((2, 1, 1), (64, 1, 1), [memory])
+        assert list(device.warnings) == []
+
+
+def test_atomic_operations() -> None:
+    add = "red.global.add.u32 [%p], 1;\n"
+    assert races(add, grid=4) == []
+    told = races(f"{add}@%q st.global.u32 [%p], 0;\n", grid=2)
+    assert "one is atomic, the other is not, and nothing orders them" in told[0]
+    assert races("st.relaxed.gpu.global.u32 [%p], %t;\nld.volatile.global.u32 %v, [%p];\n", grid=2) == []
+
+
+def test_old_code_reads_atomic_words_plainly() -> None:
+    body = "red.global.add.u32 [%p], 1;\nld.global.u32 %v, [%p];\n"
+    assert races(body, "sm_35", grid=2) == []
+    assert races(body, "sm_70", grid=2)
+
+
+FLAG = """
+@!%q bra DONE;
+@!%r bra SECOND;
+st.global.u32 [%p+64], 42;
+{release}
+{publish}
+bra DONE;
+SECOND:
+{look}
+{acquire}
+ld.global.u32 %w, [%p+64];
+DONE:
+"""
+FLAGS = {
+    "fences and volatile words": (
+        "membar.gl;",
+        "st.volatile.global.u32 [%p], 1;",
+        "ld.volatile.global.u32 %v, [%p];",
+        0,
+    ),
+    "no fence": ("", "st.volatile.global.u32 [%p], 1;", "ld.volatile.global.u32 %v, [%p];", 1),
+    "atomic operations": ("membar.gl;", "atom.global.exch.b32 %v, [%p], 1;", "atom.global.add.u32 %v, [%p], 0;", 0),
+    "another flag": ("membar.gl;", "atom.global.exch.b32 %v, [%p], 1;", "atom.global.add.u32 %v, [%p+4], 0;", 1),
+    "a plain word": ("membar.gl;", "st.global.u32 [%p], 1;", "ld.global.u32 %v, [%p];", 2),
+}
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_flags_between_blocks(name: str) -> None:
+    release, publish, look, found = FLAGS[name]
+    told = races(FLAG.format(release=release, publish=publish, look=look, acquire="membar.gl;"), grid=2, block=32)
+    assert len([line for line in told if line.startswith("race")]) == found
+
+
+def test_a_chain_of_flags() -> None:
+    """Block n waits for block n - 1 and reads what block 0 wrote: known by way of all between."""
+    body = """
+@!%q bra DONE;
+mul.wide.u32 %a, %n, 4; add.u64 %a, %p, %a;
+@%r st.global.u32 [%p+2048], 42;
+@%r bra TELL;
+ld.acquire.gpu.global.u32 %v, [%a+-4];
+ld.global.u32 %v, [%p+2048];
+TELL:
+membar.gl;
+st.relaxed.gpu.global.u32 [%a], 1;
+DONE:
+"""
+    assert races(body, grid=12, block=32) == []
+    told = races(body.replace("membar.gl;\n", "@!%r membar.gl;\n"), grid=12, block=32)
+    assert len([line for line in told if line.startswith("race")]) == 1
+
+
+def test_bytes_of_a_word() -> None:
+    own = "cvt.u64.u32 %b, %t; add.u64 %b, %p, %b; cvt.u16.u32 %h, %t;\n"
+    assert races(f".reg .u16 %h;\n{own}st.global.u8 [%b], %h;\n") == []
+    assert races(f".reg .u16 %h;\n{own}and.b64 %b, %b, -2;\nst.global.u8 [%b], %h;\n", block=33) == []
+    halves = "shr.u32 %v, %t, 5; cvt.u64.u32 %b, %v; add.u64 %b, %p, %b; cvt.u16.u32 %h, %t;\n"
+    assert races(f".reg .u16 %h;\n{halves}st.global.u8 [%b], %h;\n") == []
+    assert races(f".reg .u16 %h;\n{halves}ld.global.u8 %h, [%p];\nst.global.u8 [%b], %h;\n")
+
+
+def test_other_checks_do_not_look_for_races() -> None:
+    with Device(1 << 20, 7) as device:
+        memory = device.upload(bytes(4096))
+        device.load(kernel(WRITE + READ_NEXT)).function("k").launch((1, 1, 1), (32, 1, 1), [memory])
+        assert not [line for line in device.warnings if line.startswith("race")]
