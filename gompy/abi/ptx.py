@@ -51,7 +51,7 @@ WARP_FIELDS = (
     ("tid", "uint32_t[3][32]"),
     ("shadow", "uint8_t *"),  # checked code: a byte for each of device memory (checks.py)
     ("shared_shadow", "uint8_t *"),  # and of shared memory
-    ("races", "void *"),  # checked code: races are looked for (races.py), or NULL
+    ("races", "void *"),  # checked code: races are looked for (racing.py), or NULL
 )
 """What compiled code sees of struct gompy_warp (warp.h), with C's types: no gaps between them."""
 

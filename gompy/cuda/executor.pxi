@@ -1,7 +1,8 @@
 # The PTX executor, a library of its own (gompy/ptx), loaded when the first PTX comes.
 
 from gompy.native.ptx_executor cimport (
-    PTX_CHECK_INIT, PTX_CHECK_MEMORY, PTX_CHECK_RACE, PTX_CHECK_SYNC, ptx_attributes, ptx_error, ptx_function, ptx_image,
+    PTX_CHECK_INIT, PTX_CHECK_MEMORY, PTX_CHECK_RACE, PTX_CHECK_SYNC,
+    ptx_attributes, ptx_error, ptx_function, ptx_image,
     ptx_launch_config, ptx_memory, ptx_module, ptx_object,
 )
 

@@ -82,7 +82,10 @@ cdef const char *parse_gpu(const char *text, gpu *g) noexcept nogil:
 
 
 cdef bint read_check() noexcept nogil:
-    """GOMPY_CHECK: 0, 1 (everything but races, which take longer), or words with commas between them.  False after a message."""
+    """GOMPY_CHECK: 0, 1 (everything but races, which take longer), or words with commas between them.
+
+    False after a message.
+    """
     global checking
     cdef const char *text = secure_getenv(b"GOMPY_CHECK")
     cdef const char *at = text

@@ -132,7 +132,8 @@ def cuda_pxd() -> str:
 
 def ptx_numbers() -> dict[str, int]:
     """The members of all enumerations, how many each has, and other numbers that fit into an int."""
-    found = {name: getattr(ptx, name) for name in ("PAGE", "HASHED_FROM", "BARRIER_ALIGNED", "RACE_WRITES", "RACE_STRONG")}
+    names = ("PAGE", "HASHED_FROM", "BARRIER_ALIGNED", "RACE_WRITES", "RACE_STRONG")
+    found = {name: getattr(ptx, name) for name in names}
     for prefix, members in ptx.ENUMERATIONS.items():
         found |= {f"{prefix}_{member.upper()}": number for number, member in enumerate(members)}
         found[f"{prefix}_COUNT"] = len(members)

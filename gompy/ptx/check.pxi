@@ -407,8 +407,6 @@ cdef void check_atom(gompy_warp *w, uint32_t mask, int code, const uint64_t *a, 
                      code_unit *unit, uint32_t line) noexcept nogil:
     cdef int i, how = WRITES if (code & 0xFF) >> 3 == ATOM_EXCH else UPDATES
     cdef uint32_t size = 2 if code & 0x100 else 8 if code & 4 else 4
-    if w.races != NULL:
-        race_atom(w, mask, a, size, unit, line)
     for i in range(32):
         if mask >> i & 1:
             out[i] = gompy_atom(code, checked_place(w, i, a[i], size, how, unit, line), b[i], c[i])

@@ -12,7 +12,7 @@ load.pxi     an image in a device's memory: variables, function descriptors
 turns.pxi    the stacks of warps, and going from one to the next
 lanes.pxi    what compiled code calls: accesses lane by lane, atomics, indirect calls, faults
 barriers.pxi where warps wait for each other
-races_types.pxi, races.pxi  GOMPY_CHECK=race: what is asked of races.h, and how races are told
+race_types.pxi, race_launches.pxi, race_calls.pxi  GOMPY_CHECK=race: races.h, launches, accesses and what is told
 check.pxi    the executor's part of checked code (GOMPY_CHECK)
 ops.pxi      the tables of what compiled code calls
 schedule.pxi the warps of a block: stacks, turns, the end
@@ -25,8 +25,9 @@ include "types.pxi"
 include "cache.pxi"
 include "compiler_process.pxi"
 include "link.pxi"
-include "races_types.pxi"
+include "race_types.pxi"
 include "runs.pxi"
+include "race_launches.pxi"
 include "failures.pxi"
 include "print.pxi"
 include "code.pxi"
@@ -34,8 +35,8 @@ include "load.pxi"
 include "turns.pxi"
 include "lanes.pxi"
 include "barriers.pxi"
-include "races.pxi"
 include "check.pxi"
+include "race_calls.pxi"
 include "ops.pxi"
 include "schedule.pxi"
 include "launch.pxi"

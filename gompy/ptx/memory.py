@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from . import checks, races, vectors
+from . import checks, racing, vectors
 from .access import address_of, in_memory, in_shared, lanes_load, lanes_store
 from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
 from .forms import FLOATS, INTEGERS, LOGICAL, operands, unknown
@@ -136,8 +136,8 @@ def load(em: Emitter, code: Instruction) -> None:
     targets = items(em, code.operands[0], count)
     if em.checked and count > 1 and space != "param":
         checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
-    if em.checked and space in races.LOOKED_AT:
-        races.access(em, address_of(em, memory), count * bytes_of(kind), False, code.mods)
+    if em.checked and space in racing.LOOKED_AT:
+        racing.access(em, address_of(em, memory), count * bytes_of(kind), False, code.mods)
     base = lanes_base(em, memory, space)
     if base is not None:
         values = vectors.load(em, base, memory.offset, (LLVM_TYPE[kind], bytes_of(kind), count), space, memory.base)
@@ -163,8 +163,8 @@ def store(em: Emitter, code: Instruction) -> None:
         em.fail(f"'{code.opcode}' needs an address")
     if em.checked and count > 1 and space != "param":
         checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
-    if em.checked and space in races.LOOKED_AT:
-        races.access(em, address_of(em, memory), count * bytes_of(kind), True, code.mods)
+    if em.checked and space in racing.LOOKED_AT:
+        racing.access(em, address_of(em, memory), count * bytes_of(kind), True, code.mods)
     base = lanes_base(em, memory, space)
     if base is not None:
         stored = [em.read(source, kind) for source in items(em, code.operands[1], count)]
@@ -292,7 +292,7 @@ def fence(em: Emitter, code: Instruction) -> None:
         unknown(em, code)
     em.put("fence seq_cst")
     if em.checked:
-        races.fence(em)
+        racing.fence(em)
 
 
 def trap(em: Emitter, code: Instruction) -> None:

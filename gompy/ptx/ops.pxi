@@ -13,7 +13,7 @@ cdef uint32_t op_reduce(gompy_warp *w, uint32_t mask, int kind, uint32_t number,
         r.barriers[number].votes += count_lanes(votes)
         r.barriers[number].voters += count_lanes(mask)
     if (<ptx_module *> w.module).image.check:
-        check_barrier(w, mask, kind & BARRIER_ALIGNED, number, threads, unit, line)
+        race_barrier(w, mask, kind & BARRIER_ALIGNED, number, threads, unit, line)
     else:
         op_barrier(w, mask, BARRIER_SYNC, number, threads, unit, line)
     kind &= ~BARRIER_ALIGNED
@@ -59,8 +59,8 @@ cdef void make_checked_ops() noexcept nogil:
     check_table[OP_STORE8] = <void *> check_store8
     check_table[OP_LOAD_UNIFORM] = <void *> check_load_uniform
     check_table[OP_STORE_UNIFORM] = <void *> check_store_uniform
-    check_table[OP_ATOM] = <void *> check_atom
-    check_table[OP_BARRIER] = <void *> check_barrier
+    check_table[OP_ATOM] = <void *> race_atom
+    check_table[OP_BARRIER] = <void *> race_barrier
     check_table[OP_RACE] = <void *> op_race
     check_table[OP_RACE_UNIFORM] = <void *> op_race_uniform
     check_table[OP_RACE_FENCE] = <void *> op_race_fence

@@ -80,7 +80,7 @@ struct gompy_races
   uint32_t *site_table;                 /* hash of (unit, line) -> site + 1 */
 };
 
-/* What was found, for races.pxi to tell.  */
+/* What was found, for race_calls.pxi to tell.  */
 struct gompy_race_found { struct gompy_touch other; int other_writes; uint32_t lane, who; uint64_t address; };
 
 static inline uint32_t
@@ -388,7 +388,9 @@ gompy_race_ordered (struct gompy_races *r, const struct gompy_touch *touch, uint
     return gompy_race_told (r, touch);
   if (other != warp)
     return touch->clock <= r->knows[warp].of[other];
-  return in_step || its == lane || its == GOMPY_WHO_ALL || lane == GOMPY_WHO_ALL || touch->clock < r->knows[warp].of[warp];
+  if (in_step || its == lane || its == GOMPY_WHO_ALL || lane == GOMPY_WHO_ALL)
+    return 1;
+  return touch->clock < r->knows[warp].of[warp];
 }
 
 /* --- accesses --------------------------------------------------------------------------------------------------- */
@@ -440,8 +442,8 @@ gompy_race_conflict (struct gompy_races *r, const struct gompy_touch *touch, uin
 
 /* One lane's access of one word.  Whether it races; FOUND says with what.  */
 static inline int
-gompy_race_word (struct gompy_races *r, struct gompy_touched *word, uint32_t who, int writes, int in_shared, int in_step,
-                 struct gompy_race_found *found)
+gompy_race_word (struct gompy_races *r, struct gompy_touched *word, uint32_t who, int writes, int in_shared,
+                 int in_step, struct gompy_race_found *found)
 {
   uint32_t warp = gompy_who_warp (who);
   struct gompy_touch mine = { r->run, r->knows[warp].of[warp], who };

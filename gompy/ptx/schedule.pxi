@@ -168,6 +168,8 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
                 r.places[r.nplaces] = <uint8_t> w.place
                 r.nplaces += 1
                 if module.image.check:
+                    if num_waiting:
+                        settle_races()
                     checked_end(r)
                 number = 0
                 while r.used >> number:

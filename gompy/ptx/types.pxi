@@ -3,7 +3,9 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdio cimport FILE, fflush, fclose, fprintf, fread, fwrite, snprintf, stderr, stdout
 from libc.stdlib cimport calloc, free, malloc, realloc, qsort
-from libc.string cimport memchr, memcmp, memcpy, memset, strchr, strcmp, strerror, strlen, strncmp, strncpy, strrchr, strstr
+from libc.string cimport (
+    memchr, memcmp, memcpy, memset, strchr, strcmp, strerror, strlen, strncmp, strncpy, strrchr, strstr,
+)
 
 cdef extern from "hash.h" nogil:
     void gompy_text_key(const char *text, size_t size, char *key) noexcept
@@ -42,8 +44,10 @@ from gompy.native.ptx cimport (
     GOMPY_SLOW_FILE, GOMPY_SLOW_FILE_CHECKED, GOMPY_SLOW_PREFIX, GOMPY_SLOW_PREFIX_CHECKED, HASHED_FROM, KIND_CODE,
     KIND_INDEX, LINKAGE_COMMON, LINKAGE_EXTERN, LINKAGE_LOCAL, LINKAGE_WEAK, LINK_FUNCTION, LINK_HOST, LINK_UNIT,
     OP_ATOM, OP_BARRIER, OP_CALL, OP_CLOCK, OP_COUNT, OP_EXIT, OP_LANES, OP_LOAD1, OP_LOAD2, OP_LOAD4, OP_LOAD8,
-    OP_LOAD_UNIFORM, OP_MISALIGNED, OP_RACE, OP_RACE_FENCE, OP_RACE_UNIFORM, OP_REDUCE, OP_SHUFFLE, OP_STORE1, OP_STORE2, OP_STORE4, OP_STORE8,
-    OP_STORE_UNIFORM, OP_TRAP, OP_WARP_SYNC, OP_YIELD, PAGE, RACE_STRONG, RACE_WRITES, REDUCE_AND, REDUCE_POPC, SECTION_CODE, SECTION_COUNT,
+    OP_LOAD_UNIFORM, OP_MISALIGNED, OP_RACE, OP_RACE_FENCE, OP_RACE_UNIFORM, OP_REDUCE, OP_SHUFFLE,
+    OP_STORE1, OP_STORE2, OP_STORE4, OP_STORE8,
+    OP_STORE_UNIFORM, OP_TRAP, OP_WARP_SYNC, OP_YIELD, PAGE, RACE_STRONG, RACE_WRITES,
+    REDUCE_AND, REDUCE_POPC, SECTION_CODE, SECTION_COUNT,
     SECTION_DATA, SECTION_FILES, SECTION_FUNCTIONS, SECTION_INFO, SECTION_LINKS, SECTION_LOCS, SECTION_PARAMS,
     SECTION_REFS, SECTION_RELOCS, SECTION_STRINGS, SECTION_TEXT, SECTION_VARIABLES, SPACE_SHARED, TRAP_LOCAL_MEMORY,
     TRAP_NOT_UNIFORM, code_record, file_head, file_record, function_record, gompy_builtins, info_record, link_record,
@@ -255,7 +259,7 @@ cdef struct findings:
     pthread_mutex_t lock
     site sites[24]
     uint32_t nsites
-    uint32_t pairs[24][2]               # of places that race (races.pxi)
+    uint32_t pairs[24][2]               # of places that race (race_calls.pxi)
     uint32_t npairs
 
 cdef struct ptx_module "ptx_module":

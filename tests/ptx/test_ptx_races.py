@@ -46,9 +46,9 @@ READ_NEXT = "ld.shared.u32 %v, [%a+128];\n"  # 32 threads further on
 def test_the_line() -> None:
     told = races(WRITE + READ_NEXT)
     assert told[0] == (
-        "race on shared memory at 0x7f000080 (4 bytes): written in 'k' at k.ptx:13 by thread (32,0,0) of block (0,0,0), "
-        "and read in 'k' at k.ptx:14 by thread (0,0,0) of block (0,0,0), kernel 'k': no barrier is between them; "
-        "128 bytes into the shared variable 'tile' of 1024 bytes"
+        "race on shared memory at 0x7f000080 (4 bytes): written in 'k' at k.ptx:13 by thread (32,0,0) of block "
+        "(0,0,0), and read in 'k' at k.ptx:14 by thread (0,0,0) of block (0,0,0), kernel 'k': no barrier is between "
+        "them; 128 bytes into the shared variable 'tile' of 1024 bytes"
     )
     assert told[1:] == ["kernel 'k': 31 more of these in this launch"]
 
@@ -96,6 +96,14 @@ def test_blocks() -> None:
     assert races("st.global.u32 [%b], %g;\n") == []
     own = "cvt.u64.u32 %b, %g; shl.b64 %b, %b, 2; add.u64 %b, %p, %b;\n"
     assert races(own + "st.global.u32 [%b], %g;\nld.global.u32 %v, [%b];\n", grid=4) == []
+
+
+def test_writes_of_one_value() -> None:
+    """Only those that change something are told."""
+    assert races("st.global.u32 [%p], 7;\n", grid=4) == []
+    assert races("st.global.u32 [%p], %n;\n", grid=4)
+    assert races("mov.u32 %v, 1; st.shared.u32 [tile], %v;\n") == []
+    assert races("shr.u32 %v, %t, 5; st.shared.u32 [tile], %v;\n")
 
 
 def test_shared_memory_is_each_blocks_own() -> None:

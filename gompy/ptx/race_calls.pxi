@@ -6,7 +6,8 @@ cdef extern from *:
     static int gompy_is_library (const char *name)
     {
       static const char *const begins[] = {
-        "GOMP_", "gomp_", "GOACC_", "goacc_", "omp_", "acc_", "_gfortran", "__gomp", "__nvptx", "__atomic_", "mem", "str",
+        "GOMP_", "gomp_", "GOACC_", "goacc_", "omp_", "acc_", "_gfortran", "__gomp", "__nvptx", "__atomic_", "mem",
+        "str",
       };
       for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
         if (!strncmp (name, begins[i], strlen (begins[i])))
@@ -15,37 +16,6 @@ cdef extern from *:
     }
     """
     bint is_library "gompy_is_library"(const char *name) nogil
-
-cdef gompy_races *all_races             # of the launch that has race_lock
-cdef pthread_mutex_t race_lock          # all zeros is PTHREAD_MUTEX_INITIALIZER
-
-
-cdef bint begin_races(run *launch) noexcept nogil:
-    """A launch whose races are looked for: the only one until end_races.  False: no memory."""
-    global all_races
-    cdef const ptx_memory *memory = launch.module.memory
-    pthread_mutex_lock(&race_lock)
-    if all_races == NULL:
-        all_races = gompy_race_new()
-    if all_races == NULL or gompy_race_launch(all_races, memory.base, memory.size, launch.blocks):
-        pthread_mutex_unlock(&race_lock)
-        return False
-    launch.races = all_races
-    return True
-
-
-cdef void end_races(run *launch) noexcept nogil:
-    launch.races = NULL
-    pthread_mutex_unlock(&race_lock)
-
-
-cdef void forget_races() noexcept nogil:
-    """A module goes, and the places in its code with it."""
-    pthread_mutex_lock(&race_lock)
-    if all_races != NULL:
-        gompy_race_forget_sites(all_races)
-    pthread_mutex_unlock(&race_lock)
-
 
 cdef bint object_is_library(obj *o) noexcept nogil:
     """Whether an object is of the compiler's libraries: it has no kernel, and its first functions are known."""
@@ -71,6 +41,53 @@ cdef uint32_t site_number(gompy_warp *w, code_unit *unit, uint32_t line) noexcep
     return site
 
 
+# --- writes of one value --------------------------------------------------------------------------------------------
+#
+# Threads that write the same value to a word are many programs' way to set a flag, and what OpenACC's gangs do with a
+# scalar.  It is known behind the second write only: until then the race is kept.
+
+cdef enum:
+    KEPT = 64
+
+cdef struct doubtful_race:
+    gompy_warp *warp
+    int lane
+    uint32_t size
+    char *place
+    uint64_t old
+    gompy_race_found found
+
+cdef doubtful_race waiting_races[KEPT]
+
+
+cdef void note_race(gompy_warp *w, int lane, uint32_t size, bint writes, const gompy_race_found *found) noexcept nogil:
+    """Tell a race, or keep it if it may be a write of what has been written there."""
+    global num_waiting
+    cdef doubtful_race *race
+    cdef char *place = NULL
+    if writes and found.other_writes and not (found.who & GOMPY_WHO_STRONG or found.other.who & GOMPY_WHO_STRONG):
+        place = gompy_place(w, found.address, size, lane)
+    if place == NULL or num_waiting == KEPT:
+        tell_race(w, lane, size, writes, found)
+        return
+    race = &waiting_races[num_waiting]
+    race.warp, race.lane, race.size = w, lane, size
+    race.place, race.old, race.found = place, read_place(place, size), found[0]
+    num_waiting += 1
+
+
+cdef void settle_races() noexcept nogil:
+    """The writes have been done: tell of those that changed what was there."""
+    global num_waiting
+    cdef doubtful_race *race
+    cdef int i
+    for i in range(num_waiting):
+        race = &waiting_races[i]
+        if read_place(race.place, race.size) != race.old:
+            tell_race(race.warp, race.lane, race.size, True, &race.found)
+    num_waiting = 0
+
+
 # --- what compiled code calls ----------------------------------------------------------------------------------------
 
 cdef void look_at(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t who, uint32_t size, bint writes,
@@ -83,7 +100,7 @@ cdef void look_at(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t who,
         lane = gompy_race_lanes(races, mask, a, size, who, writes, in_step, w.shared_size, lane, &found)
         if lane >= 32:
             return
-        tell_race(w, lane, min(size, 4), writes, &found)
+        note_race(w, lane, min(size, 4), writes, &found)
         lane += 1
 
 
@@ -94,6 +111,8 @@ cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word
     cdef uint32_t site = site_number(w, unit, line), who
     cdef bint in_step = races.sites[site].in_step, writes = word & RACE_WRITES
     cdef int i
+    if num_waiting:
+        settle_races()
     if races.sites[site].library:
         for i in range(32):
             if mask >> i & 1:
@@ -116,6 +135,8 @@ cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32
     cdef bint in_step = races.sites[site].in_step, writes = word & RACE_WRITES
     cdef int lane = gompy_lowest(mask)
     cdef gompy_race_found found
+    if num_waiting:
+        settle_races()
     if races.sites[site].library:
         lock_word(w, address, writes)
         return
@@ -124,23 +145,41 @@ cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32
     if word & RACE_STRONG:
         who |= GOMPY_WHO_STRONG
     if gompy_race_one(races, address, word & 0xFF, who, writes, in_step, w.shared_size, &found):
-        tell_race(w, lane, min(word & 0xFF, 4), writes, &found)
+        note_race(w, lane, min(word & 0xFF, 4), writes, &found)
     if word & RACE_STRONG:
         order_by(w, address, writes, not writes, False)
 
 
-cdef void race_atom(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t size, code_unit *unit,
-                    uint32_t line) noexcept nogil:
+cdef void look_at_atom(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t size, code_unit *unit,
+                       uint32_t line) noexcept nogil:
     """Atomic operations.  Those of the compiler's libraries are their locks, which order what is around them."""
     cdef gompy_races *races = <gompy_races *> w.races
     cdef uint32_t site = site_number(w, unit, line), who = site << 16 | w.warpid << 6 | GOMPY_WHO_STRONG
     cdef bint library = races.sites[site].library, in_step = races.sites[site].in_step
     cdef int i
+    if num_waiting:
+        settle_races()
     if not library:
         look_at(w, mask, a, who, size, True, in_step)
     for i in range(32):
         if mask >> i & 1:
             order_by(w, a[i], True, True, library)
+
+
+cdef void race_atom(gompy_warp *w, uint32_t mask, int code, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                    uint64_t *out, code_unit *unit, uint32_t line) noexcept nogil:
+    """check_atom."""
+    if w.races != NULL:
+        look_at_atom(w, mask, a, 2 if code & 0x100 else 8 if code & 4 else 4, unit, line)
+    check_atom(w, mask, code, a, b, c, out, unit, line)
+
+
+cdef void race_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, code_unit *unit,
+                       uint32_t line) noexcept nogil:
+    """check_barrier."""
+    if num_waiting:
+        settle_races()
+    check_barrier(w, mask, kind, number, threads, unit, line)
 
 
 cdef void order_by(gompy_warp *w, uint64_t address, bint writes, bint reads, bint library) noexcept nogil:
@@ -202,6 +241,22 @@ cdef bint told_before(findings *found, uint32_t a, uint32_t b, bint *new_room) n
     return False
 
 
+cdef const char *why_unordered(const gompy_races *races, const gompy_race_found *race) noexcept nogil:
+    """What would have ordered two accesses."""
+    if (race.who ^ race.other.who) & GOMPY_WHO_STRONG:
+        return "one is atomic, the other is not, and nothing orders them"
+    if race.other.run != races.run:
+        return "blocks have no order among themselves"
+    if gompy_who_warp(race.who) == gompy_who_warp(race.other.who):
+        return "the lanes of a warp go their own ways: no __syncwarp (bar.warp.sync) is between them"
+    return "no barrier is between them"
+
+
+cdef bint is_gccs_own(const char *near) noexcept nogil:
+    """Whether shared memory is GCC's for OpenACC, where warps go on together behind a barrier (op_barrier)."""
+    return strstr(near, "'__oacc_") != NULL or strstr(near, "'__worker_") != NULL or strstr(near, "'__vector_") != NULL
+
+
 cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const gompy_race_found *race) noexcept nogil:
     """A line about two accesses that nothing orders, once for each pair of places."""
     cdef run *launch = <run *> w.launch
@@ -218,7 +273,6 @@ cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
     cdef char first[512]
     cdef char second[512]
     cdef char text[1400]
-    cdef const char *cause
     cdef const char *verb = "written"
     cdef bint room, strong = who & GOMPY_WHO_STRONG, other_strong = race.other.who & GOMPY_WHO_STRONG
     cdef bint in_shared = address - GOMPY_SHARED_BASE < w.shared_size
@@ -227,8 +281,8 @@ cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
     need_room(w, <uint32_t> 1 << lane)
     if in_shared:
         describe_shared(module, address - GOMPY_SHARED_BASE, config.shared_bytes, near, sizeof(near))
-        if strstr(near, "'__oacc_") != NULL or strstr(near, "'__worker_") != NULL or strstr(near, "'__vector_") != NULL:
-            return  # GCC's own, for which warps go on together behind a barrier (op_barrier)
+        if is_gccs_own(near):
+            return
     elif module.memory.describe != NULL:
         module.memory.describe(module.memory.user, address, near, sizeof(near))
     pthread_mutex_lock(&module.found.lock)
@@ -246,24 +300,17 @@ cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
         block // config.grid[0] // config.grid[1])
     for i in range(3):
         tid[i], own[i] = owner.tid[i][other_lane], w.tid[i][lane]
-    if race.other.run != races.run:
-        cause = "blocks have no order among themselves"
-    elif owner == w:
-        cause = "the lanes of a warp go their own ways: no __syncwarp (bar.warp.sync) is between them"
-    else:
-        cause = "no barrier is between them"
-    if strong != other_strong:
-        cause = "one is atomic, the other is not, and nothing orders them"
     if other_strong:
         verb = "updated atomically"
-    name_access(module, &races.sites[gompy_who_site(race.other.who)], verb if race.other_writes else <const char *> "read", tid,
-                ctaid, first, sizeof(first))
+    name_access(module, &races.sites[gompy_who_site(race.other.who)],
+                verb if race.other_writes else <const char *> "read", tid, ctaid, first, sizeof(first))
     verb = "written"
     if strong:
         verb = "updated atomically"
     name_access(module, &races.sites[gompy_who_site(who)], verb if writes else <const char *> "read", own, w.ctaid,
                 second, sizeof(second))
     snprintf(text, sizeof(text), "race on %s memory at 0x%llx (%u bytes): %s, and %s, kernel '%s': %s%s%s",
-             <const char *> "shared" if in_shared else <const char *> "device", <unsigned long long> address, size, first,
-             second, launch.function.name, cause, <const char *> "; " if near[0] else <const char *> "", near)
+             <const char *> "shared" if in_shared else <const char *> "device", <unsigned long long> address, size,
+             first, second, launch.function.name, why_unordered(races, race),
+             <const char *> "; " if near[0] else <const char *> "", near)
     warn_user(module, text)

@@ -1,4 +1,4 @@
-"""Accesses and fences in checked code, for who looks for races (GOMPY_CHECK=race; races.h, races.pxi).
+"""Accesses and fences in checked code, for who looks for races (GOMPY_CHECK=race; races.h, race_calls.pxi).
 
 Checked code is the same whatever is looked for, so each call stands behind a test of the warp's `races`.
 """
