@@ -104,11 +104,27 @@ cdef void no_launch_memory(run *launch, const char *what) noexcept nogil:
         snprintf(launch.failure.message, sizeof(launch.failure.message), "%s", what)
 
 
+cdef void leave_block(runner *r, gompy_warp *w) noexcept nogil:
+    """A warp is done: its place is free, and barriers of the whole block may be complete without it."""
+    cdef uint32_t number = 0
+    r.live -= 1
+    r.places[r.nplaces] = <uint8_t> w.place
+    r.nplaces += 1
+    if r.launch.module.image.check:
+        if num_waiting:
+            settle_races()
+        checked_end(r)
+    while r.used >> number:
+        if r.barriers[number].wanted == 0 and barrier_complete(r, number):
+            release_barrier(r, number)
+        number += 1
+
+
 cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     """One block to its end; False if the launch failed."""
     cdef const ptx_launch_config *c = launch.config
     cdef ptx_module *module = launch.module
-    cdef uint32_t i, turn, ready, number, x, y, z
+    cdef uint32_t i, turn, ready, x, y, z
     cdef uint64_t threads = <uint64_t> c.block[0] * c.block[1] * c.block[2], shared = (module.image.shared_bytes
                                                                                        + c.shared_bytes + 15) // 16 * 16
     cdef gompy_warp *w
@@ -164,18 +180,7 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
             if w.state != READY:
                 progress = True
             if w.state == DONE:
-                r.live -= 1
-                r.places[r.nplaces] = <uint8_t> w.place
-                r.nplaces += 1
-                if module.image.check:
-                    if num_waiting:
-                        settle_races()
-                    checked_end(r)
-                number = 0
-                while r.used >> number:
-                    if r.barriers[number].wanted == 0 and barrier_complete(r, number):
-                        release_barrier(r, number)
-                    number += 1
+                leave_block(r, w)
         if ready == 0 and module.image.check:
             checked_deadlock(r)
             return False
