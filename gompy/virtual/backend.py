@@ -41,6 +41,12 @@ class Backend(ABC):
     suffixes: tuple[str, ...] = ()
     """Of files that it can make implementations of."""
 
+    def init(self, device: int) -> None:  # noqa: B027 - to be overridden where there is something to do
+        """Make a device ready."""
+
+    def fini(self, device: int) -> None:  # noqa: B027
+        """End a device."""
+
     @abstractmethod
     def alloc(self, device: int, size: int) -> int:
         """Allocate; returns the device address."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+import sys
 from collections.abc import Iterator
 from importlib import metadata
 
 from gompy.plugins.python import Launch
+from gompy.virtual import library
 from gompy.virtual.backend import Backend, Implementation, Memory, RefusedError, Run
 
 DEVICES, REGIONS = "gompy.devices", "gompy.regions"
@@ -18,8 +20,23 @@ BACKEND, FOLDERS = "GOMPY_VIRTUAL", "GOMPY_KERNELS"
 
 
 def backend() -> Backend:
-    """The backend that GOMPY_VIRTUAL names: one of ours, an entry point, or module:Class.  Raises RefusedError."""
+    """The backend that GOMPY_VIRTUAL names: of a library, one of ours, an entry point, module:Class, a library's path.
+
+    Raises RefusedError.
+    """
     name = os.environ.get(BACKEND, "") or Memory.identifier
+    if "/" in name:
+        found = library.device_of(name)
+        if found is None:
+            raise RefusedError(f"{BACKEND}={name}: it exports no gompy_device")
+        return found
+    for path in libraries():
+        try:
+            found = library.device_of(path)
+        except RefusedError:
+            continue  # told with its regions
+        if found is not None and found.identifier == name:
+            return found
     points = {point.name: point for point in metadata.entry_points(group=DEVICES)}
     points |= {own: metadata.EntryPoint(own, value, DEVICES) for own, value in OURS.items()}
     point = metadata.EntryPoint(name, name, DEVICES) if ":" in name else points.get(name)
@@ -53,6 +70,32 @@ def implementations(which: Backend) -> Iterator[Implementation]:
                 raise RefusedError(f"{point.value}: it has what is no gompy.virtual.Implementation")
             if item.device == which.identifier or (not item.device and which.shares_memory):
                 yield item
+
+
+def libraries() -> list[str]:
+    """The shared libraries in the folders of GOMPY_KERNELS, in the order of their names."""
+    found = []
+    for folder in filter(None, os.environ.get(FOLDERS, "").split(os.pathsep)):
+        try:
+            found += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".so")]
+        except OSError:
+            continue
+    return found
+
+
+def library_regions(which: Backend) -> dict[str, library.LibraryRegion]:
+    """Those of libraries that fit a backend, by their functions; a library that can't be used is told."""
+    found: dict[str, library.LibraryRegion] = {}
+    own = [which.path] if isinstance(which, library.Library) else []
+    for path in dict.fromkeys([*own, *libraries()]):
+        try:
+            library.device_of(path)
+            for region in library.regions_of(path):
+                if region.device == which.identifier or (not region.device and which.shares_memory):
+                    found.setdefault(region.function, region)
+        except RefusedError as error:
+            print(f"gompy: {error}", file=sys.stderr)
+    return found
 
 
 def files(function: str, which: Backend) -> list[str]:
@@ -95,7 +138,7 @@ def _python(path: str) -> Run:
 def _library(path: str) -> Run:
     """A library with ``void gompy_region (void **words)``."""
     try:
-        function = ctypes.CDLL(os.path.abspath(path)).gompy_region
+        function = ctypes.CDLL(os.path.abspath(path)).gompy_region  # not gompy_regions: those are library.py's
     except (OSError, AttributeError) as error:
         raise RefusedError(f"{path}: {error}") from None
     function.argtypes, function.restype = [ctypes.c_void_p], None

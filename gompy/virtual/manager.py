@@ -17,7 +17,7 @@ STATS = "GOMPY_STATS"
 
 
 class Virtual(Device):
-    """Each region runs as the first of: a file of GOMPY_KERNELS, an installed implementation, the image, the host."""
+    """A region runs as the first of: a file of GOMPY_KERNELS, a library's, an installed one, the image, the host."""
 
     name = "virtual"
 
@@ -26,11 +26,15 @@ class Virtual(Device):
         self.name = f"virtual {self.backend.identifier}"
         self.num_devices = self.backend.num_devices
         self.installed = {item.function: item.run for item in find.implementations(self.backend)}
+        self.libraries = find.library_regions(self.backend)
         self.functions: dict[int, str] = {}
         self.chosen: dict[tuple[int, int], tuple[Run, str]] = {}
         self.images: dict[tuple[int, int], LoadedImage] = {}
         self.runs: Counter[tuple[str, str]] = Counter()
         self.ended = 0
+
+    def init(self, device: int) -> None:
+        self.backend.init(device)
 
     def load_image(self, device: int, image: Image) -> Table:
         """Load the image for its code and variables, and choose how each of its regions runs."""
@@ -50,6 +54,8 @@ class Virtual(Device):
                 return find.load(path, name, self.backend, device), path
             except RefusedError as error:
                 print(f"gompy: {error}", file=sys.stderr)
+        if name in self.libraries:
+            return self.libraries[name].bind(device), self.libraries[name].path
         if name in self.installed:
             return self.installed[name], "an installed implementation"
         if self.backend.shares_memory:
@@ -84,6 +90,7 @@ class Virtual(Device):
 
     def fini(self, device: int) -> None:
         """With GOMPY_STATS=1, which ``gompy run --info`` sets, say how each region ran."""
+        self.backend.fini(device)
         self.ended += 1
         if self.ended == self.num_devices and os.environ.get(STATS) == "1":
             for (name, how), times in sorted(self.runs.items()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
 import subprocess
@@ -182,3 +183,105 @@ def test_constants_that_are_none(tools: Tools, tmp_path: Path) -> None:
     first, second = ((tmp_path / "cl" / f"f._omp_fn.{n}.cl").read_text() for n in (0, 2))
     assert "v_x[i] = e;" in first
     assert "constant long k_e = 7;" in second and "= k_e;" in second
+
+
+LIBRARY = ROOT / "examples" / "virtual_device"
+INCLUDE = f"-I{ROOT / 'gompy' / 'virtual' / 'include'}"
+
+
+def shared(tools: Tools, source: Path | str, target: str) -> None:
+    """Compile a shared library for the virtual device."""
+    tools.ok("gcc", "-Wall", "-Werror", "-shared", "-fPIC", INCLUDE, source, "-o", target)
+
+
+@pytest.fixture
+def squares(tools: Tools) -> Tools:
+    """The example's program and library."""
+    tools.ok("gompcc", "-fopenmp", LIBRARY / "squares.c", "-o", "squares")
+    (tools.work / "devices").mkdir()
+    shared(tools, LIBRARY / "pool.c", "devices/pool.so")
+    return tools
+
+
+@pytest.mark.parametrize(
+    "settings", [{"GOMPY_VIRTUAL": "devices/pool.so"}, {"GOMPY_VIRTUAL": "pool", "GOMPY_KERNELS": "devices"}]
+)
+def test_device_of_a_library(squares: Tools, settings: dict[str, str]) -> None:
+    """By its path or its name; a region without a function there goes to the host, as memory is not shared."""
+    done = squares.run("./squares", env=settings)
+    assert (done.stdout, done.returncode) == ("1 devices: 9 998001, second region on the host\n", 0), done.stderr
+    assert how(done.stderr) == ["devices/pool.so, 1 times", "the host, 1 times"]
+    assert squares.ok("gompy", "config", "--virtual-incdir").strip() == INCLUDE.removeprefix("-I")
+
+
+def test_regions_of_a_library_on_shared_memory(tools: Tools) -> None:
+    """They are joined with each device that shares memory where they name none; a file of the function comes before."""
+    tools.ok("gompcc", "-fopenmp", PROGRAM, "-o", "scale")
+    (tools.work / "k").mkdir()
+    tools.write(
+        "regions.c",
+        "#include <gompy_virtual.h>\n"
+        "static int run (int device, uint64_t words, uint32_t teams, uint32_t limit)\n"
+        "{ void **at = (void **) words; *(float *) at[0] = 7 + device; return 0; }\n"
+        'const struct gompy_region gompy_regions[] = { { GOMPY_REGION_HEAD, "main._omp_fn.2", 0, run },\n'
+        '  { GOMPY_REGION_HEAD, "main._omp_fn.0", "another", run }, { 0 } };\n',
+    )
+    shared(tools, "regions.c", "k/regions.so")
+    done = tools.run("./scale", env={"GOMPY_KERNELS": "k"})
+    assert done.stdout == "7 3 1999\n", done.stderr
+    assert how(done.stderr) == ["the image's code, 1 times", "k/regions.so, 1 times"]
+    tools.write("k/main._omp_fn.2.py", "def run(words, launch):\n    pass\n")
+    assert "k/main._omp_fn.2.py, 1 times" in tools.run("./scale", env={"GOMPY_KERNELS": "k"}).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("{ 7, sizeof gompy_device }", "gompy_device is of version 7 of gompy_virtual.h, not 1"),
+        ("{ 1, 8 }", "gompy_device says that it has 8 bytes, not 72"),
+        ('{ GOMPY_DEVICE_HEAD, "x", 1 }', "gompy_device has no alloc, free, write, read"),
+        ("{ GOMPY_DEVICE_HEAD, 0, 1, 0, 0, 0, a, f, w, r }", "gompy_device has no identifier"),
+        ('{ GOMPY_DEVICE_HEAD, "x", 0, 0, 0, 0, a, f, w, r }', "gompy_device has no devices"),
+        ("", "it exports no gompy_device"),
+    ],
+)
+def test_libraries_that_cannot_be_used(squares: Tools, text: str, line: str) -> None:
+    """One line with the file, and the program runs on the host."""
+    functions = (
+        "uint64_t a (int d, uint64_t s) { return 0; }\nvoid f (int d, uint64_t at) { }\n"
+        "int w (int d, uint64_t to, const void *p, uint64_t s) { return 0; }\n"
+        "int r (int d, void *p, uint64_t from, uint64_t s) { return 0; }\n"
+    )
+    device = f"const struct gompy_device gompy_device = {text};\n" if text else ""
+    squares.write("bad.c", f"#include <gompy_virtual.h>\n{functions}{device}")
+    shared(squares, "bad.c", "bad.so")
+    done = squares.run("./squares", env={"GOMPY_VIRTUAL": "./bad.so", "GOMPY_STATS": ""})
+    assert (done.stdout, done.returncode) == ("0 devices: 9 998001, second region on the host\n", 0)
+    assert done.stderr.count(line) == 1 and "./bad.so" in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+def test_a_library_s_failure_is_one_line(squares: Tools) -> None:
+    """Functions that do not return 0 end the program with file, function and status."""
+    text = (LIBRARY / "pool.c").read_text()
+    squares.write("broken.c", text.replace("x[i] *= x[i];\n  return 0;", "x[i] *= x[i];\n  return 9;"))
+    shared(squares, "broken.c", "broken.so")
+    done = squares.run("./squares", env={"GOMPY_VIRTUAL": "./broken.so"})
+    assert done.returncode == 1 and "./broken.so: main._omp_fn.0: status 9" in done.stderr, done.stderr
+
+
+def test_the_header_has_the_structures_of_the_module(tools: Tools) -> None:
+    """Offsets and sizes, as a C compiler sees them."""
+    from gompy.virtual import library
+
+    pairs = [("gompy_device", library.DeviceStruct), ("gompy_region", library.RegionStruct)]
+    lines = [
+        f'printf ("%zu\\n", offsetof (struct {name}, {field[0]}));' for name, kind in pairs for field in kind._fields_
+    ]
+    lines += [f'printf ("%zu\\n", sizeof (struct {name}));' for name, _ in pairs]
+    lines += ['printf ("%d\\n", GOMPY_VIRTUAL_VERSION);']
+    body = "\n  ".join(lines)
+    tools.write("offsets.c", f"#include <gompy_virtual.h>\n#include <stdio.h>\nint main (void)\n{{\n  {body}\n}}\n")
+    tools.ok("gcc", INCLUDE, "offsets.c", "-o", "offsets")
+    wanted = [getattr(kind, field[0]).offset for _, kind in pairs for field in kind._fields_]
+    wanted += [ctypes.sizeof(kind) for _, kind in pairs] + [library.VERSION]
+    assert [int(word) for word in tools.ok("./offsets").split()] == wanted
