@@ -174,10 +174,14 @@ ALL_EXPORTS: Final = EXPORTS + tuple(name for names in NEWER_EXPORTS.values() fo
 DOOR: Final = "gompy_llvm_"
 """Prefix of the functions of libgompy that these names lead to."""
 
-DOORS_OF: Final = {CLANGS[18]: {"__tgt_target_kernel": "gompy_llvm_18___tgt_target_kernel"}}
+DOORS_OF: Final = {
+    name: {"__tgt_register_lib": "gompy_llvm_18___tgt_register_lib"} for number, name in CLANGS.items() if number >= 18
+}
+DOORS_OF[CLANGS[18]]["__tgt_target_kernel"] = "gompy_llvm_18___tgt_target_kernel"
 """Of a library: names that lead to functions of their own.
 
-clang 18's kernels have the runtime's word first, though its kernel arguments have the version that says otherwise.
+Since 18 messages begin with another word.  18's kernels have the runtime's word first, though its kernel arguments have
+the version that says otherwise.
 """
 
 

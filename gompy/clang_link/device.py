@@ -200,6 +200,8 @@ class DeviceLink:
 
     def _ptx(self, output: str, bitcode: list[str]) -> list[tuple[bytes, int]]:
         """PTX, and the LLVM IR that it was made of."""
+        if self.options.last("--ptxas-arg"):
+            raise ToolError(f"--ptxas-arg={self.options.last('--ptxas-arg')}: no ptxas runs for images of LLVM IR")
         joined, ptx = self._name(output, ".postlink.bc"), self._name(output, ".s")
         made = PtxLink(
             self.clang,

@@ -119,4 +119,6 @@ def parse(words: list[str]) -> Options:
             options.link.append(word)
     if not options.last("--linker-path"):
         raise ToolError("no linker: --linker-path= must be given")
+    if options.last("--opt-level", "O2") not in ("O0", "O1", "O2", "O3"):
+        raise ToolError(f"--opt-level={options.last('--opt-level')}: it must be O0, O1, O2 or O3")
     return options

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from llvm_tools import PROGRAMS, compile_clang, environment, needs_clang, run
+from llvm_tools import LIBDIR, PROGRAMS, compile_clang, environment, needs_clang, run
 
 from gompy.abi import llvm
 from gompy.driver import clang
@@ -62,3 +62,13 @@ def test_attach(tmp_path: Path) -> None:
     """A pointer is attached where it or what it points to is new, or `always` is said; the host's stays."""
     done = run(compile_clang(tmp_path, PROGRAMS / "attach.c"))
     assert (done.rc, done.out, done.err) == (0, "11 21 21 11\n1 0\n", "")
+
+
+@needs_clang
+@pytest.mark.parametrize(("number", "word"), [(17, "Libomptarget"), (19, "omptarget"), (22, "omptarget")])
+def test_words_of_messages(tmp_path: Path, number: int, word: str) -> None:
+    """Since 18 messages begin with another word: the library that a program asks for decides."""
+    program = compile_clang(tmp_path, PROGRAMS / "tasks.c", "-g")
+    done = run(program, LD_PRELOAD=str(LIBDIR / llvm.CLANGS[number]))
+    assert done.err.startswith(f"{word} error: Device 7 is not ready.\n{word} error: Consult "), done.err
+    assert f"tasks.c:21:1: {word} fatal error 1: " in done.err

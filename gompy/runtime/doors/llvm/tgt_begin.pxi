@@ -52,7 +52,7 @@ cdef int place_entry(DeviceDescr *dev, uintptr_t base, uintptr_t begin, int64_t 
         tell_no_bytes(dev, node, begin, type & TGT_MAP_TO)
     if type & TGT_MAP_TO and size and (fresh or type & TGT_MAP_ALWAYS) and fill_mapping(dev, node, begin, size):
         tell_failure(b"error")
-        fprintf(stderr, b"Libomptarget error: Copying data to device failed.\n")
+        tgt_print(b"error: Copying data to device failed.\n")
         return -1
     if has_hooks(HOOK_MAP):
         tell_tgt_map(dev, MAP_NEW if node != found.node else MAP_PRESENT, type, begin, size, node,
@@ -61,7 +61,7 @@ cdef int place_entry(DeviceDescr *dev, uintptr_t base, uintptr_t begin, int64_t 
 
 
 cdef int say_no_place(int64_t type) noexcept nogil:
-    fprintf(stderr, b"Libomptarget error: Call to getTargetPointer returned null pointer (%s).\n",
+    tgt_print(b"error: Call to getTargetPointer returned null pointer (%s).\n",
             <const char *> (b"'present' map type modifier" if type & TGT_MAP_PRESENT
                             else b"device failure or illegal mapping"))
     return -1
@@ -180,9 +180,7 @@ cdef int begin_entries(DeviceDescr *dev, TgtMaps *maps) noexcept nogil:
             continue
         if has_mapper(maps, i):
             if by_mapper(dev, maps, i, begin_entries):
-                fprintf(
-                    stderr,
-                    b"Libomptarget error: Call to targetDataBegin via targetDataMapper for custom mapper failed.\n"
+                tgt_print(b"error: Call to targetDataBegin via targetDataMapper for custom mapper failed.\n"
                 )
                 return -1
         elif maps.types[i] & TGT_MAP_ATTACH:

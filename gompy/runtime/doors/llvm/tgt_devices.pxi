@@ -179,7 +179,7 @@ cdef DeviceDescr *tgt_device(int64_t number, const TgtIdent *where) noexcept nog
         if count == 0:
             print_plugin_reasons()
         else:
-            fprintf(stderr, b"Libomptarget error: Device %ld is not ready.\n", number)
+            tgt_print(b"error: Device %ld is not ready.\n", number)
         tgt_failed(where)
         return NULL
     dev = &devices[number]

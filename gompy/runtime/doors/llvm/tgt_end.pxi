@@ -98,7 +98,7 @@ cdef int bring_back(DeviceDescr *dev, SplayNode *node, uintptr_t begin, int64_t 
         tell_copy(dev, False, begin, device_address(node, begin), size, notes_name(node))
     if copy_range(dev, node, max(begin, node.host_start), min(end, node.host_end), False, NULL):
         tell_failure(b"error")
-        fprintf(stderr, b"Libomptarget error: Copying data from device failed.\n")
+        tgt_print(b"error: Copying data from device failed.\n")
         return -1
     return 0
 
@@ -111,9 +111,7 @@ cdef int end_all(DeviceDescr *dev, TgtMaps *maps, SplayNode **removed) noexcept 
             pass
         elif has_mapper(maps, i):
             if by_mapper(dev, maps, i, end_maps):
-                fprintf(
-                    stderr,
-                    b"Libomptarget error: Call to targetDataEnd via targetDataMapper for custom mapper failed.\n"
+                tgt_print(b"error: Call to targetDataEnd via targetDataMapper for custom mapper failed.\n"
                 )
                 return -1
         elif end_entry(dev, maps, i, removed):
@@ -141,6 +139,6 @@ cdef int end_maps(DeviceDescr *dev, TgtMaps *maps) noexcept nogil:
         node = node.next_removed
     if remove_keys(dev, removed):
         tell_failure(b"error")
-        fprintf(stderr, b"Libomptarget error: Deallocating data from device failed.\n")
+        tgt_print(b"error: Deallocating data from device failed.\n")
         return -1
     return 0

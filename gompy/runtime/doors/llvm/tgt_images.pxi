@@ -312,6 +312,13 @@ cdef public void tgt_register_lib "gompy_llvm___tgt_register_lib"(const TgtDescr
             add_library(new_library(older, descriptor, type, start, end))
 
 
+cdef public void tgt_register_lib_18 "gompy_llvm_18___tgt_register_lib"(const TgtDescriptor *descriptor) noexcept nogil:
+    """The same for programs that ask for the library of 18 or later: messages have its words."""
+    global gompy_tgt_word
+    gompy_tgt_word = b"omptarget"
+    tgt_register_lib(descriptor)
+
+
 cdef TgtLibrary *take_library(const TgtDescriptor *descriptor) noexcept nogil:
     """Take what was registered for a descriptor from the list, or NULL."""
     cdef TgtLibrary **at = &tgt_libraries

@@ -85,14 +85,13 @@ cdef SplayNode *new_mapping(DeviceDescr *dev, uintptr_t base, uintptr_t begin, i
 
 
 cdef void say_extension(const SplayNode *node, uintptr_t begin, int64_t size) noexcept nogil:
-    fprintf(stderr,
-            b"Libomptarget message: explicit extension not allowed: host address specified is 0x%016lx (%ld bytes), "
+    tgt_print(b"message: explicit extension not allowed: host address specified is 0x%016lx (%ld bytes), "
             b"but device allocation maps to host at 0x%016lx (%ld bytes)\n", begin, size, node.host_start,
             <int64_t> (node.host_end - node.host_start))
 
 
 cdef void say_absent(const char *what, uintptr_t begin, int64_t size) noexcept nogil:
-    fprintf(stderr, b"Libomptarget message: device mapping required by 'present' %s modifier does not exist for host "
+    tgt_print(b"message: device mapping required by 'present' %s modifier does not exist for host "
             b"address 0x%016lx (%ld bytes)\n", what, begin, size)
 
 

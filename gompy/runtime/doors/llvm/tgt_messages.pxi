@@ -93,23 +93,22 @@ cdef bint tgt_failed(const TgtIdent *where) noexcept nogil:
     if tgt_info() & TGT_INFO_TABLE:
         tell_all_tables(where)
     else:
-        fprintf(
-            stderr, b"Libomptarget error: Consult https://openmp.llvm.org/design/Runtimes.html for debugging options.\n"
+        tgt_print(b"error: Consult https://openmp.llvm.org/design/Runtimes.html for debugging options.\n"
         )
     read_place(source_of(where), False, &place)
     if place.line or place.column:
         fprintf(stderr, b"%s:%d:%d: ", place.file, place.line, place.column)
     else:
-        fprintf(stderr, b"Libomptarget error: Source location information not present. Compile with -g or "
+        tgt_print(b"error: Source location information not present. Compile with -g or "
                         b"-gline-tables-only.\n")
-    fprintf(stderr, b"Libomptarget fatal error 1: failure of target construct while offloading is mandatory\n")
+    tgt_print(b"fatal error 1: failure of target construct while offloading is mandatory\n")
     abort()
     return False
 
 
 cdef void tell_failure(const char *prefix) noexcept nogil:
     """The text of a core's failure as one of libomptarget's lines."""
-    fprintf(stderr, b"Libomptarget %s: %s\n", prefix, gompy_failure)
+    tgt_print(b"%s: %s\n", prefix, gompy_failure)
 
 
 cdef SplayNode *data_from(DeviceDescr *dev, uintptr_t start) noexcept nogil:
@@ -127,9 +126,9 @@ cdef void tell_table(DeviceDescr *dev, const TgtIdent *where) noexcept nogil:
     if dev.state != DEVICE_INITIALIZED or node == NULL:
         return
     read_place(source_of(where), False, &place)
-    fprintf(stderr, b"Libomptarget device %d info: OpenMP Host-Device pointer mappings after block at %s:%d:%d:\n",
+    tgt_print(b"device %d info: OpenMP Host-Device pointer mappings after block at %s:%d:%d:\n",
             dev.number, place.file, place.line, place.column)
-    fprintf(stderr, b"Libomptarget device %d info: %-18s %-18s %s %s %s %s\n", dev.number, <const char *> b"Host Ptr",
+    tgt_print(b"device %d info: %-18s %-18s %s %s %s %s\n", dev.number, <const char *> b"Host Ptr",
             <const char *> b"Target Ptr", <const char *> b"Size (B)", <const char *> b"DynRefCount",
             <const char *> b"HoldRefCount", <const char *> b"Declaration")
     while node != NULL:
@@ -154,7 +153,7 @@ cdef void tell_row(DeviceDescr *dev, SplayNode *node) noexcept nogil:
     cdef char held[32]
     read_place(<const char *> (notes.name if notes != NULL else name_of_variable(node)), True, &place)
     count_texts(node, dynamic, held)
-    fprintf(stderr, b"Libomptarget device %d info: 0x%016lx 0x%016lx %-8lu %-11s %-12s %s at %s:%d:%d\n", dev.number,
+    tgt_print(b"device %d info: 0x%016lx 0x%016lx %-8lu %-11s %-12s %s at %s:%d:%d\n", dev.number,
             node.host_start, device_address(node, node.host_start), node.host_end - node.host_start, dynamic, held,
             place.name, place.file, place.line, place.column)
 
@@ -176,7 +175,7 @@ cdef void tell_arguments(DeviceDescr *dev, const TgtIdent *where, const TgtMaps 
     cdef int64_t bits
     cdef int i
     read_place(source_of(where), False, &place)
-    fprintf(stderr, b"Libomptarget device %d info: %s at %s:%d:%d with %d arguments:\n", dev.number, what, place.file,
+    tgt_print(b"device %d info: %s at %s:%d:%d with %d arguments:\n", dev.number, what, place.file,
             place.line, place.column, maps.count)
     for i in range(maps.count):
         bits = maps.types[i]
@@ -194,7 +193,7 @@ cdef void tell_arguments(DeviceDescr *dev, const TgtIdent *where, const TgtMaps 
         elif maps.sizes[i] != 0:
             type = b"alloc"
         map_name(name_at(maps, i), name)
-        fprintf(stderr, b"Libomptarget device %d info: %s(%s)[%ld] %s\n", dev.number, type, name, maps.sizes[i],
+        tgt_print(b"device %d info: %s(%s)[%ld] %s\n", dev.number, type, name, maps.sizes[i],
                 <const char *> (b"(implicit)" if bits & TGT_MAP_IMPLICIT else b""))
 
 
@@ -206,7 +205,7 @@ cdef void tell_found(DeviceDescr *dev, const SplayNode *node, uintptr_t begin, i
     cdef char text[256]
     cdef bint hold = (type & TGT_MAP_HOLD) != 0
     count_texts(node, dynamic, held)
-    fprintf(stderr, b"Libomptarget device %d info: Mapping exists%s with HstPtrBegin=0x%016lx, TgtPtrBegin=0x%016lx, "
+    tgt_print(b"device %d info: Mapping exists%s with HstPtrBegin=0x%016lx, TgtPtrBegin=0x%016lx, "
             b"Size=%ld, DynRefCount=%s%s, HoldRefCount=%s%s", dev.number,
             <const char *> (b" (implicit)" if type & TGT_MAP_IMPLICIT and not at_end else b""), begin,
             device_address(<SplayNode *> node, begin), size, dynamic, <const char *> b"" if hold else action, held,
@@ -225,8 +224,7 @@ cdef void tell_made(DeviceDescr *dev, const SplayNode *node) noexcept nogil:
     cdef char text[256]
     count_texts(node, dynamic, held)
     map_name(notes.name, text)
-    fprintf(stderr,
-            b"Libomptarget device %d info: Creating new map entry with HstPtrBase=0x%016lx, HstPtrBegin=0x%016lx, "
+    tgt_print(b"device %d info: Creating new map entry with HstPtrBase=0x%016lx, HstPtrBegin=0x%016lx, "
             b"TgtPtrBegin=0x%016lx, Size=%ld, DynRefCount=%s, HoldRefCount=%s, Name=%s\n", dev.number, notes.base,
             node.host_start, device_address(<SplayNode *> node, node.host_start), node.host_end - node.host_start,
             dynamic, held, text)
@@ -256,7 +254,7 @@ cdef void tell_removed(DeviceDescr *dev, const SplayNode *node) noexcept nogil:
     cdef const TgtNotes *notes = <const TgtNotes *> node.notes
     cdef char text[256]
     map_name(notes.name if notes != NULL else NULL, text)
-    fprintf(stderr, b"Libomptarget device %d info: Removing map entry with HstPtrBegin=0x%016lx, TgtPtrBegin=0x%016lx, "
+    tgt_print(b"device %d info: Removing map entry with HstPtrBegin=0x%016lx, TgtPtrBegin=0x%016lx, "
             b"Size=%ld, Name=%s\n", dev.number, node.host_start, device_address(
                 <SplayNode *> node, node.host_start
             ), notes.ended if notes != NULL else <int64_t> (node.host_end - node.host_start), text)
@@ -268,12 +266,10 @@ cdef void tell_copy(DeviceDescr *dev, bint to_device, uintptr_t host, uintptr_t 
     cdef char text[256]
     map_name(name, text)
     if to_device:
-        fprintf(stderr,
-                b"Libomptarget device %d info: Copying data from host to device, HstPtr=0x%016lx, TgtPtr=0x%016lx, "
+        tgt_print(b"device %d info: Copying data from host to device, HstPtr=0x%016lx, TgtPtr=0x%016lx, "
                 b"Size=%ld, Name=%s\n", dev.number, host, device, size, text)
     else:
-        fprintf(stderr,
-                b"Libomptarget device %d info: Copying data from device to host, TgtPtr=0x%016lx, HstPtr=0x%016lx, "
+        tgt_print(b"device %d info: Copying data from device to host, TgtPtr=0x%016lx, HstPtr=0x%016lx, "
                 b"Size=%ld, Name=%s\n", dev.number, device, host, size, text)
 
 

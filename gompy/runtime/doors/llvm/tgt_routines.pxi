@@ -31,7 +31,7 @@ cdef int disassociate_pointer(DeviceDescr *dev, uintptr_t start) noexcept nogil:
     elif node.ref_kind != REF_INFINITY or node.tgt.image != NULL or node.tgt.num_nodes != 1:
         why = b"Trying to disassociate a pointer which was not mapped via omp_target_associate_ptr"
     if why != NULL:
-        fprintf(stderr, b"Libomptarget error: %s\n", why)
+        tgt_print(b"error: %s\n", why)
         return -1
     node.removed = 1
     range_remove(&dev.mem_map, node)
@@ -45,7 +45,7 @@ cdef public int tgt_disassociate_ptr "gompy_llvm_omp_target_disassociate_ptr"(
     cdef DeviceDescr *dev
     cdef int rc = -1
     if number < 0 or number >= get_num_devices():
-        fprintf(stderr, b"Libomptarget error: omp_target_disassociate_ptr: no association possible on the host\n")
+        tgt_print(b"error: omp_target_disassociate_ptr: no association possible on the host\n")
         return -1
     dev = tgt_device(number, NULL)
     if dev == NULL:

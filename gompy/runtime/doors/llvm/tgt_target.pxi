@@ -21,13 +21,13 @@ cdef int region_on(DeviceDescr *dev, const TgtIdent *where, const void *region, 
         tgt_doing(dev, where)
         rc = begin_maps(dev, maps)
         if rc:
-            fprintf(stderr, b"Libomptarget error: Call to targetDataBegin failed, abort target.\n")
+            tgt_print(b"error: Call to targetDataBegin failed, abort target.\n")
         elif make_block(&l, kernel, small):
             tell_failure(b"error")
             rc = -1
     gompy_lock_release(&dev.lock)
     if rc < 0:
-        fprintf(stderr, b"Libomptarget error: Failed to process data before launching the kernel.\n")
+        tgt_print(b"error: Failed to process data before launching the kernel.\n")
     if rc:
         return rc
     run_block(&l, kernel, tgt_devices[dev.number].caller, region)
@@ -38,11 +38,11 @@ cdef int region_on(DeviceDescr *dev, const TgtIdent *where, const void *region, 
             tell_failure(b"error")
             rc = -1
         if end_maps(dev, maps):
-            fprintf(stderr, b"Libomptarget error: Call to targetDataEnd failed, abort target.\n")
+            tgt_print(b"error: Call to targetDataEnd failed, abort target.\n")
             rc = -1
     gompy_lock_release(&dev.lock)
     if rc:
-        fprintf(stderr, b"Libomptarget error: Failed to process data after launching the kernel.\n")
+        tgt_print(b"error: Failed to process data after launching the kernel.\n")
     return rc
 
 
@@ -148,7 +148,6 @@ cdef public int tgt_target_kernel_replay "gompy_llvm___tgt_target_kernel_replay"
 
 cdef public void tgt_target_nowait_query "gompy_llvm___tgt_target_nowait_query"(void **handle) noexcept nogil:
     """libomp asks for a task that it was given a handle of; none is ever given."""
-    fprintf(stderr,
-            b"Libomptarget fatal error 1: Receive an invalid async handle from the current OpenMP task. Is this a "
+    tgt_print(b"fatal error 1: Receive an invalid async handle from the current OpenMP task. Is this a "
             b"target nowait region?\n\n")
     abort()

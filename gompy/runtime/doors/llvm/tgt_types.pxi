@@ -1,6 +1,28 @@
 # LLVM's door: what clang's programs call of libomptarget, in the core's terms.  Structures and signatures: LLVM 16,
 # openmp/libomptarget/include/omptarget.h; numbers: gompy/abi/llvm.py.
 
+cdef extern from *:
+    """
+    /* The word that messages begin with: since 18 libomptarget writes another one.  */
+    static const char *gompy_tgt_word = "Libomptarget";
+
+    /* A message of libomptarget's, in one piece.  */
+    __attribute__ ((format (printf, 1, 2)))
+    static void
+    tgt_print (const char *format, ...)
+    {
+      char text[4096];
+      size_t used = (size_t) snprintf (text, sizeof text, "%s ", gompy_tgt_word);
+      va_list values;
+      va_start (values, format);
+      vsnprintf (text + used, sizeof text - used, format, values);
+      va_end (values);
+      fputs (text, stderr);
+    }
+    """
+    const char *gompy_tgt_word
+    void tgt_print(const char *format, ...) noexcept nogil
+
 cdef struct TgtIdent:
     # Where in the source a construct is (ident_t).
     int reserved_1

@@ -29,7 +29,7 @@ cdef int update_piece(DeviceDescr *dev, uintptr_t begin, int64_t size, int64_t t
         return -1
     if type & TGT_MAP_TO and size and fill_mapping(dev, found.node, begin, size):
         tell_failure(b"error")
-        fprintf(stderr, b"Libomptarget error: Copying data to device failed.\n")
+        tgt_print(b"error: Copying data to device failed.\n")
         return -1
     if type & TGT_MAP_TO and size and tgt_info() & TGT_INFO_COPIES:
         tell_kept_pointers(dev, found.node, begin, begin + <uintptr_t> size)
@@ -75,7 +75,7 @@ cdef int update_maps(DeviceDescr *dev, TgtMaps *maps) noexcept nogil:
             continue
         if has_mapper(maps, i):
             if by_mapper(dev, maps, i, update_maps):
-                fprintf(stderr, b"Libomptarget error: Call to targetDataUpdate via targetDataMapper for custom mapper "
+                tgt_print(b"error: Call to targetDataUpdate via targetDataMapper for custom mapper "
                                 b"failed.\n")
                 return -1
         elif maps.types[i] & TGT_MAP_NON_CONTIG:
