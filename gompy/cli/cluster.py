@@ -13,7 +13,7 @@ import subprocess
 import sys
 from typing import Any, Final
 
-from gompy.cli.arguments import add_program, command_parser, program_words
+from gompy.cli.arguments import command_parser
 from gompy.tools.toolmain import one_line
 
 SCHEDULER: Final = "GOMPY_CLUSTER"
@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
             one.add_argument("--workers", type=int, metavar="N", default=1, help="wait for so many workers (1)")
         one.add_argument("--device", default="intelmic", choices=["intelmic", "nvptx"], help="their kind (intelmic)")
         one.add_argument("--per-worker", type=int, metavar="N", default=1, help="devices of each worker (1)")
-        add_program(one)
+        one.add_argument("--tls", action="store_true", help="encrypt the program's connections with the devices")
     return made
 
 
@@ -70,7 +70,7 @@ def run_on(client: Any, options: argparse.Namespace, count: int, words: list[str
     """Start the devices, and run the program with them; before: its environment but for them."""
     from gompy.remote import dask
 
-    devices = dask.Devices(client, options.device, options.per_worker, count)
+    devices = dask.Devices(client, options.device, options.per_worker, count, options.tls)
     with devices.environment() as variables:
         return run_program(words, before | variables)
 
@@ -81,8 +81,11 @@ def main(argv: list[str]) -> int:
     from gompy.remote import dask
 
     made = parser()
-    options = made.parse_args(argv)
-    words = program_words(made, options.command)
+    # Options may follow N, so what is the program's begins at "--".
+    end = argv.index("--") if "--" in argv else len(argv)
+    options, words = made.parse_args(argv[:end]), argv[end + 1 :]
+    if not words:
+        made.error("which program? Its name and its arguments follow --")
     count = options.count if options.action == "local" else options.workers
     if count < 1 or options.per_worker < 1:
         made.error("numbers of workers and devices are 1 or more")

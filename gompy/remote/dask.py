@@ -7,6 +7,8 @@ process, whose end it follows.  Dask is imported by the functions that need it: 
 from __future__ import annotations
 
 import contextlib
+import datetime
+import ipaddress
 import logging
 import os
 import secrets
@@ -18,7 +20,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 PACKAGE: Final = Path(__file__).resolve().parents[2]
 """The folder that gompy is imported from."""
@@ -32,26 +34,76 @@ class ClusterError(Exception):
     """There are no such devices; one line."""
 
 
+class Secrets(NamedTuple):
+    """What the servers of a program share: the token, and for TLS a certificate with its key, PEM, else ""."""
+
+    token: str
+    certificate: str
+    key: str
+
+
+def make_secrets(hosts: set[str], encrypted: bool) -> Secrets:
+    """New ones; encrypted: with a certificate for these hosts, names or addresses, good for thirty days."""
+    token = secrets.token_hex(32)
+    if not encrypted:
+        return Secrets(token, "", "")
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "gompy cluster")])
+    names: list[Any] = []
+    for host in sorted(hosts):
+        try:
+            names.append(x509.IPAddress(ipaddress.ip_address(host)))
+        except ValueError:
+            names.append(x509.DNSName(host))
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))  # clocks differ
+        .not_valid_after(now + datetime.timedelta(days=30))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    text = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return Secrets(token, made.public_bytes(pem).decode(), text.decode())
+
+
 class DeviceServer:
     """The actor: a ``gompy device serve`` on a worker's machine, for as long as the actor is there."""
 
-    def __init__(self, token: str, kind: str) -> None:
+    def __init__(self, shared: tuple[str, str, str], kind: str) -> None:
         from distributed import get_worker
 
         worker = get_worker()
         self.host = str(worker.ip)
         folder = tempfile.mkdtemp(prefix="gompy-cluster-")
         try:
-            self._start(folder, token, kind, worker.state.nthreads)
+            self._start(folder, Secrets(*shared), kind, worker.state.nthreads)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)  # the server has read its token
+            shutil.rmtree(folder, ignore_errors=True)  # the server has read its token and its key
 
-    def _start(self, folder: str, token: str, kind: str, threads: int) -> None:
+    def _start(self, folder: str, shared: Secrets, kind: str, threads: int) -> None:
         token_file, port_file, log_file = (os.path.join(folder, name) for name in ("token", "port", "log"))
-        with open(os.open(token_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(f"{token}\n")
+        tls_files = {name: os.path.join(folder, name) for name in ("certificate", "key") if shared.certificate}
+        for path, text in (
+            (token_file, shared.token),
+            *((tls_files[name], getattr(shared, name)) for name in tls_files),
+        ):
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(f"{text}\n")
         words = [sys.executable, "-m", "gompy.cli", "device", "serve", "--port", "0", "--bind", self.host]
         words += ["--device", kind, "--token-file", token_file, "--port-file", port_file, "--until-eof"]
+        if tls_files:
+            words += ["--tls-cert", tls_files["certificate"], "--tls-key", tls_files["key"]]
         # Dask's nanny sets OMP_NUM_THREADS=1, for its own libraries' sake.
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
         with open(log_file, "w") as log:
@@ -165,12 +217,15 @@ def _one_line(error: BaseException) -> str:
 class Devices:
     """Servers on all workers of a cluster."""
 
-    def __init__(self, client: Any, kind: str = "intelmic", per_worker: int = 1, count: int = 1) -> None:
+    def __init__(
+        self, client: Any, kind: str = "intelmic", per_worker: int = 1, count: int = 1, encrypted: bool = False
+    ) -> None:
         """client: of Dask; kind: the devices'; per_worker: how many on each; count: workers to wait for.
 
-        Raises ClusterError.
+        encrypted: whether the program's connections with the devices are TLS.  Raises ClusterError.
         """
-        self.token = secrets.token_hex(32)
+        from distributed.comm import get_address_host
+
         try:
             client.wait_for_workers(count, timeout=PATIENCE)
         except TimeoutError:
@@ -178,8 +233,13 @@ class Devices:
         workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
         if len(workers) * per_worker > MOST:
             raise ClusterError(f"{len(workers)} workers with {per_worker} devices each: a program has {MOST} at most")
+        try:
+            self.shared = make_secrets({get_address_host(name) for name in workers}, encrypted)
+        except ImportError:
+            raise ClusterError("the package cryptography is missing: pip install 'gompy[cluster]'") from None
         self.futures = [
-            client.submit(DeviceServer, self.token, kind, actor=True, workers=[name], pure=False) for name in workers
+            client.submit(DeviceServer, tuple(self.shared), kind, actor=True, workers=[name], pure=False)
+            for name in workers
         ]
         self.servers = []
         for name, future in zip(workers, self.futures, strict=True):
@@ -197,12 +257,20 @@ class Devices:
 
     @contextlib.contextmanager
     def environment(self) -> Iterator[dict[str, str]]:
-        """The variables for a program that is to have these devices; the token's file lasts as long."""
-        with tempfile.NamedTemporaryFile("w", prefix="gompy-token-") as file:
-            file.write(f"{self.token}\n")
-            file.flush()
-            yield {
+        """The variables for a program that is to have these devices; the files with their secrets last as long."""
+        with contextlib.ExitStack() as files:
+
+            def written(text: str) -> str:
+                file = files.enter_context(tempfile.NamedTemporaryFile("w", prefix="gompy-token-"))
+                file.write(f"{text}\n")
+                file.flush()
+                return file.name
+
+            found = {
                 "GOMPY_PLUGINS": "remote",
                 "GOMPY_REMOTE": ",".join(self.addresses),
-                "GOMPY_REMOTE_TOKEN_FILE": file.name,
+                "GOMPY_REMOTE_TOKEN_FILE": written(self.shared.token),
             }
+            if self.shared.certificate:
+                found["GOMPY_REMOTE_CA"] = written(self.shared.certificate)
+            yield found

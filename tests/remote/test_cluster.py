@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from driver_tools import ROOT, Tools
+from driver_tools import ROOT, Tools, needs
 from remote_tools import PROGRAMS, children, eventually, gone, has_remote
 
 LACKING = [name for name in ("distributed", "cryptography") if importlib.util.find_spec(name) is None]
@@ -65,6 +65,15 @@ def begin(tools: Tools, *command: str, env: dict[str, str] | None = None) -> sub
 def test_a_device_for_each_worker(tools: Tools) -> None:
     """The program has as many as there are workers; nothing is left on the disk."""
     assert tools.ok("gompy", "cluster", "local", "2", "--", "./remote_maps") == "2 devices, 0 wrong, 29\n"
+    assert not list(tools.work.glob("gompy-*"))
+
+
+@has_dask
+@needs("openssl")  # with it libssl.so.3, which the plugin loads
+def test_devices_by_tls(tools: Tools) -> None:
+    """A certificate for all workers, whose key they have from the scheduler; the program is given it."""
+    script = 'test -s "$GOMPY_REMOTE_CA" && ./remote_maps'
+    assert tools.ok("gompy", "cluster", "local", "2", "--tls", "--", "sh", "-c", script) == "2 devices, 0 wrong, 29\n"
     assert not list(tools.work.glob("gompy-*"))
 
 
@@ -162,6 +171,8 @@ def test_what_gives_no_devices(tools: Tools) -> None:
     without = {"PYTHONPATH": str(tools.work / "without")}
     cases = [
         (["local", "1", "--", "./none"], {}, 127, "./none: No such file or directory"),
+        (["local", "1", "./remote_maps"], {}, 2, "unrecognized arguments: ./remote_maps"),
+        (["local", "1", "--tls"], {}, 2, "which program? Its name and its arguments follow --"),
         (["local", "0", "--", "./remote_maps"], {}, 2, "numbers of workers and devices are 1 or more"),
         (["run", "--", "./remote_maps"], {}, 2, "--scheduler or GOMPY_CLUSTER names Dask's scheduler, as host:port"),
         (["local", "1", "--", "./remote_maps"], without, 1, "Dask cannot be imported (none): pip install"),
@@ -172,7 +183,7 @@ def test_what_gives_no_devices(tools: Tools) -> None:
     for words, changes, status, text in cases:
         done = tools.run("gompy", "cluster", *words, env=changes)
         assert done.returncode == status, done.stderr
-        assert done.stderr.strip().splitlines()[-1].startswith(f"gompy cluster: error: {text}"), done.stderr
+        assert f"error: {text}" in done.stderr.strip().splitlines()[-1], done.stderr
         assert status == 2 or done.stderr.count("\n") == 1, done.stderr
 
 
