@@ -3,8 +3,9 @@
 
 Time over resolution: on the virtual device with OpenCL, with and without the copies, and on the emulated MIC as the
 native device.  Frame time over frame number, while the device is changed from local to remote and back; the remote one
-is a server of this machine behind a relay that delays by 0.5 ms each way.  Writes benchmarks/out/canny.json; --plot
-FOLDER draws canny-resolution.svg and canny-swap.svg there.
+is a server of this machine behind a relay that delays by 0.5 ms each way.  All devices have one thread: threads that
+wait for each other would measure what else the machine does.  Writes benchmarks/out/canny.json; --plot FOLDER draws
+canny-resolution.svg and canny-swap.svg there.
 
 Exit status: 0; 1 a program failed, or its pictures are not the host's; 2 usage.
 """
@@ -162,7 +163,8 @@ def main() -> int:
     parser.add_argument("--plot", metavar="FOLDER", type=Path, help="draw the figures there")
     parser.add_argument("--saved", action="store_true", help="draw what the last run has saved")
     options = parser.parse_args()
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
+    one_thread = {"OMP_NUM_THREADS": "1", "POCL_MAX_PTHREAD_COUNT": "1"}
+    environment = {**os.environ, **one_thread, "PYTHONPATH": str(HERE.parent)}
     try:
         if options.saved:
             report = json.loads((OUT / "canny.json").read_text())
