@@ -38,6 +38,7 @@ cdef bint initialised
 cdef bint forked
 cdef int init_answer
 cdef int driver_version         # GOMPY_CUDA_VERSION, after cuInit
+cdef uint32_t order_seed        # GOMPY_CUDA_SEED
 cdef int host_processors       # that this process may use
 
 

@@ -121,6 +121,7 @@ cdef public int cuLaunchKernel(void *p, unsigned grid_x, unsigned grid_y, unsign
     memcpy(o.config.block, block, sizeof(block))
     o.config.shared_bytes = shared
     o.config.threads = host_processors
+    o.config.seed = order_seed
     o.config.params = <char *>(o + 1)
     o.config.params_size = f.attributes.param_bytes
     return submit_op(s, o)

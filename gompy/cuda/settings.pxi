@@ -117,6 +117,21 @@ cdef bint read_check() noexcept nogil:
         at += n + 1
 
 
+cdef bint read_seed() noexcept nogil:
+    """GOMPY_CUDA_SEED: a number.  False after a message."""
+    global order_seed
+    cdef const char *text = secure_getenv(b"GOMPY_CUDA_SEED")
+    cdef char *end = NULL
+    cdef long number = 0
+    if text != NULL and text[0]:
+        number = strtol(text, &end, 10)
+        if end[0] or number < 0 or number >> 32:
+            complain_setting(b"GOMPY_CUDA_SEED", text, b"not a number from 0 to 4294967295")
+            return False
+    order_seed = <uint32_t> number
+    return True
+
+
 cdef int told_version() noexcept nogil:
     """GOMPY_CUDA_VERSION: 12.4 is 12040.  0 if it makes no sense."""
     cdef const char *text = secure_getenv(b"GOMPY_CUDA_VERSION")
@@ -152,6 +167,8 @@ cdef bint read_settings() noexcept nogil:
     if driver_version == 0:
         complain_setting(b"GOMPY_CUDA_VERSION", secure_getenv(b"GOMPY_CUDA_VERSION"),
                          b"not a version of CUDA such as 12.4")
+        return False
+    if not read_seed():
         return False
     text = secure_getenv(b"GOMPY_CUDA_ARCH")
     if text != NULL and text[0]:

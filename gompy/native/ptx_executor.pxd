@@ -67,6 +67,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         uint32_t block[3]
         uint32_t shared_bytes
         uint32_t threads
+        uint32_t seed
         const void *params
         size_t params_size
     ctypedef struct ptx_image:

@@ -94,6 +94,7 @@ class CConfig(c.Structure):
         ("block", c.c_uint32 * 3),
         ("shared_bytes", c.c_uint32),
         ("threads", c.c_uint32),
+        ("seed", c.c_uint32),
         ("params", c.c_void_p),
         ("params_size", c.c_size_t),
     )
@@ -133,17 +134,21 @@ class Kernel:
         arguments: Sequence[int] | bytes = (),
         shared: int = 0,
         threads: int = 0,
+        seed: int = 0,
     ) -> None:
-        """Run to the end; `arguments` are 8-byte words, or the parameter block itself.  Raises `ExecutorError`."""
+        """Run to the end; `arguments` are 8-byte words, or the parameter block itself.
+
+        `threads`: host threads at most, 0 for all; `seed`: of the order of blocks and warps, 0 for that of their
+        numbers.  Raises `ExecutorError`.
+        """
         data = (
             arguments
             if isinstance(arguments, bytes)
             else b"".join((a & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little") for a in arguments)
         )
         buffer = c.create_string_buffer(data, max(len(data), 8))
-        config = CConfig(
-            (c.c_uint32 * 3)(*grid), (c.c_uint32 * 3)(*block), shared, threads, c.addressof(buffer), len(data)
-        )
+        sizes = (c.c_uint32 * 3)(*grid), (c.c_uint32 * 3)(*block)
+        config = CConfig(*sizes, shared, threads, seed, c.addressof(buffer), len(data))
         error = CError()
         code = self.module.device.lib.ptx_launch(self.handle, c.byref(config), c.byref(error))
         if code:

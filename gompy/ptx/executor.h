@@ -125,6 +125,7 @@ typedef struct ptx_launch_config
   uint32_t grid[3], block[3];
   uint32_t shared_bytes;                /* dynamic */
   uint32_t threads;                     /* host threads at most; 0 = as many as CPUs */
+  uint32_t seed;                        /* of the order of blocks and warps; 0 = by their numbers */
   const void *params;                   /* the parameter block, laid out as ptx_function_param says */
   size_t params_size;
 } ptx_launch_config;

@@ -14,11 +14,48 @@ cdef void run_blocks(run *launch) noexcept nogil:
     gompy_usual(&modes)
     while not launch.failed:
         block = gompy_next(&launch.next_block)
+        if block < launch.blocks and launch.block_step:
+            block = (launch.first_block + block * launch.block_step) % launch.blocks
         if block >= launch.blocks or not run_block(r, launch, block):
             break
     gompy_running = NULL
     gompy_as_before(&modes)
     give_runner(r)
+
+
+cdef uint32_t seeded                    # launches with a seed
+
+
+cdef uint32_t step_through(uint64_t chance, uint32_t count) noexcept nogil:
+    """A step that comes to each of so many places."""
+    cdef uint32_t step = <uint32_t> (chance % count), a, b
+    while True:
+        step = step + 1 if step < count else 1
+        a, b = count, step
+        while b:
+            a, b = b, a % b
+        if a == 1:
+            return step
+
+
+cdef void choose_order(run *launch, uint32_t seed, uint32_t nwarps, bint old) noexcept nogil:
+    """The order of blocks and warps by a seed, another one for each launch.
+
+    The warps of PTX before sm_70 (`old`) keep theirs: GCC's code for OpenACC counts on it (op_barrier).
+    """
+    cdef uint64_t chance
+    global seeded
+    seeded += 1
+    chance = (<uint64_t> seed << 32 | seeded) * <uint64_t> 0x9E3779B97F4A7C15
+    chance = (chance ^ chance >> 30) * <uint64_t> 0xBF58476D1CE4E5B9
+    chance = (chance ^ chance >> 27) * <uint64_t> 0x94D049BB133111EB
+    chance ^= chance >> 31
+    if launch.blocks >> 32 == 0:
+        launch.block_step = step_through(chance, <uint32_t> launch.blocks)
+        launch.first_block = (chance >> 20) % launch.blocks
+    if not old:
+        launch.warp_step = step_through(chance >> 8, nwarps)
+        launch.first_warp = <uint32_t> ((chance >> 40) % nwarps)
 
 
 # A helping thread waits for launches as long as the process lives.  Waking it takes longer than a small launch, so a
@@ -187,6 +224,8 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
         wanted = <int> config.threads if config.threads else <int> sysconf(_SC_NPROCESSORS_ONLN)
     if <uint64_t> wanted > launch.blocks:
         wanted = <int> launch.blocks
+    if config.seed:
+        choose_order(&launch, config.seed, <uint32_t> ((threads + 31) // 32), o.info.architecture < 70)
     if module.image.check & PTX_CHECK_RACE:
         wanted = 1
         if not begin_races(&launch):

@@ -33,6 +33,8 @@ cdef struct run:                        # one launch
     uint32_t told                       # checked code: findings told, and not told
     uint64_t untold, places
     gompy_races *races                  # they are looked for, or NULL
+    uint64_t first_block, block_step    # a seed's order of blocks; block_step 0: that of their numbers
+    uint32_t first_warp, warp_step      # the same of a block's warps
 
 cdef struct barrier_state:
     uint32_t arrived                    # threads

@@ -164,7 +164,7 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
         ready = 0
         progress = False
         for turn in range(1, r.nwarps + 1):
-            w = &r.warps[turn if turn < r.nwarps else 0]
+            w = &r.warps[(turn * launch.warp_step + launch.first_warp if launch.warp_step else turn) % r.nwarps]
             if w.state != READY:
                 continue
             ready += 1

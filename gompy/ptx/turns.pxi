@@ -44,10 +44,12 @@ cdef void next_warp(gompy_warp *w) noexcept nogil:
     global gompy_running
     cdef runner *r = <runner *> w.runner
     cdef gompy_warp *other = NULL
-    cdef uint32_t i, at = w.warpid
+    cdef uint32_t i, at = w.warpid, step = r.launch.warp_step
     for i in range(1, r.nwarps):
         at += 1
-        if at == r.nwarps:
+        if step:
+            at = (at - 1 + step) % r.nwarps
+        elif at == r.nwarps:
             at = 1
         if at != w.warpid and r.warps[at].state == READY:
             other = &r.warps[at]

@@ -93,6 +93,16 @@ def test_a_word_that_is_none(
     )
 
 
+def test_a_seed_that_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GOMPY_CUDA_SEED", "-1")
+    assert Driver(tmp_path / "driver").cuInit(0) == INVALID_VALUE
+    assert capfd.readouterr().err == (
+        "libcuda (gompy): error: GOMPY_CUDA_SEED='-1': not a number from 0 to 4294967295\n"
+    )
+
+
 def written(cuda: Driver, way: str) -> int:
     """64 bytes of device memory that the host has written in a way."""
     address = cuda.alloc(64)

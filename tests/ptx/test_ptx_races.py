@@ -200,3 +200,50 @@ def test_other_checks_do_not_look_for_races() -> None:
         memory = device.upload(bytes(4096))
         device.load(kernel(WRITE + READ_NEXT)).function("k").launch((1, 1, 1), (32, 1, 1), [memory])
         assert not [line for line in device.warnings if line.startswith("race")]
+
+
+ORDER = """
+.version 7.0
+.target {target}
+.address_size 64
+.visible .entry k (.param .u64 p)
+{{
+  .reg .pred %q; .reg .u64 %p, %a; .reg .u32 %t, %w, %b, %n;
+  ld.param.u64 %p, [p];
+  mov.u32 %t, %tid.x; and.b32 %w, %t, 31; setp.ne.u32 %q, %w, 0;
+  @%q ret;
+  mov.u32 %b, %ctaid.x; shl.b32 %b, %b, 8; shr.u32 %t, %t, 5; or.b32 %b, %b, %t;
+  atom.global.add.u32 %n, [%p], 1;
+  mul.wide.u32 %a, %n, 4; add.u64 %a, %a, %p;
+  st.global.u32 [%a+4], %b;
+  ret;
+}}
+"""
+
+
+def orders(target: str, seeds: list[int]) -> list[list[tuple[int, int]]]:
+    """In which order the warps of 7 blocks of 5 come to an atomic counter: block and warp, a list for each launch."""
+    found = []
+    with Device(1 << 20) as device:
+        kernel = device.load(ORDER.format(target=target)).function("k")
+        for seed in seeds:
+            memory = device.upload(bytes(4 * 36))
+            kernel.launch((7, 1, 1), (160, 1, 1), [memory], threads=1, seed=seed)
+            words = memoryview(device.download(memory, 4 * 36)).cast("I")
+            found.append([(word >> 8, word & 255) for word in words[1:]])
+    return found
+
+
+def test_a_seed_changes_the_order_of_blocks_and_warps() -> None:
+    usual, *others = orders("sm_70", [0, 5, 5, 6, 7])
+    everybody = [(block, warp) for block in range(7) for warp in (1, 2, 3, 4, 0)]
+    assert usual == everybody
+    assert all(sorted(other) == sorted(everybody) for other in others)
+    assert all([*dict.fromkeys(block for block, _ in other)] != list(range(7)) for other in others[:1])
+    assert len({tuple(other) for other in others}) > 2
+
+
+def test_warps_of_old_code_keep_their_order() -> None:
+    _, *others = orders("sm_35", [0, 5, 6, 7])
+    for other in others:
+        assert [warp for _, warp in other] == [1, 2, 3, 4, 0] * 7
