@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -93,3 +94,16 @@ int main (void)
     subprocess.run(words, check=True, cwd=tmp_path)
     done = subprocess.run(["./x"], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=60)
     assert done.stdout == "1100 yyxxeyy\n", done.stderr
+
+
+def test_info_of_a_launch(tmp_path: Path, bin_folder: Path) -> None:
+    """LIBOMPTARGET_INFO, bit 16: the device's limits once, and each launch, in the words of LLVM's plugin."""
+    build(tmp_path, bin_folder, "-O1", TARGETS, str(PROGRAMS / "gpu.c"), "-o", "gpu", "-lm")
+    env = environment(GOMPY_CUDA="emulated", LIBOMPTARGET_INFO="16")
+    done = subprocess.run([tmp_path / "gpu"], env=env, capture_output=True, text=True, timeout=110)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("CUDA device 0 info: ")]
+    assert lines[0].endswith("CUDA blocks and 1024 threads with a warp size of 32")
+    assert len(lines) == 5
+    launches = [re.sub(r"kernel \S+ with \d+ blocks and \d+", "kernel", line) for line in lines[1:]]
+    modes = {line.removeprefix("CUDA device 0 info: Launching kernel threads in ") for line in launches}
+    assert modes <= {"Generic mode", "SPMD mode", "Generic-SPMD mode"}

@@ -67,6 +67,7 @@ cdef struct Device:
     CUdevice handle
     CUcontext context
     int context_kind
+    bint limits_told  # of LIBOMPTARGET_INFO
     int sms
     int registers_per_block
     int registers_per_sm
@@ -136,6 +137,24 @@ cdef bint enter_context(Device *d) noexcept nogil:
 
 cdef bint ask_attribute(Device *d, int *answer, int attribute) noexcept nogil:
     return not call_failed(cuda.device_attribute(answer, attribute, d.handle), b"cuDeviceGetAttribute")
+
+
+cdef bint tells_kernels() noexcept nogil:
+    """LIBOMPTARGET_INFO with bit 16, which is libomptarget's plugin's to tell."""
+    cdef const char *text = secure_getenv(b"LIBOMPTARGET_INFO")
+    return text != NULL and strtol(text, NULL, 10) & TGT_INFO_KERNEL != 0
+
+
+cdef void tell_limits(Device *d) noexcept nogil:
+    """The line that libomptarget's plugin for CUDA writes of a device, once."""
+    cdef int blocks = 0, threads = 0, warp = 0
+    if (not d.limits_told and ask_attribute(d, &blocks, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)
+            and ask_attribute(d, &threads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
+            and ask_attribute(d, &warp, CU_DEVICE_ATTRIBUTE_WARP_SIZE)):
+        fprintf(stderr,
+                b"CUDA device %d info: Device supports up to %d CUDA blocks and %d threads with a warp size of %d\n",
+                d.number, blocks, threads, warp)
+    d.limits_told = True
 
 
 cdef bint read_attributes(Device *d) noexcept nogil:

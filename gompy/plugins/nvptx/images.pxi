@@ -354,6 +354,8 @@ cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair *
                 and (indirect == NULL or lib < GOMP_VERSION_INDIRECT_FUNCS or image.num_indirect == 0
                      or map_indirect(image, loaded, indirect))
                 and construct_image(d, image, loaded)):
+            if image.num_functions and loaded.functions[0].mode != KERNEL_BY_GCC and tells_kernels():
+                tell_limits(d)
             for i in range(image.num_functions):
                 loaded.functions[i].shared = shared_pool() if lib >= GOMP_VERSION_INDIRECT_FUNCS else 0
                 loaded.functions[i].calls_host = loaded.calls_host

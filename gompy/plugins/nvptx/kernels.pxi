@@ -30,6 +30,12 @@ cdef unsigned kernel_teams(const Device *d, const Function *f, const KernelLaunc
     return <unsigned> min(teams, most)
 
 
+cdef const char *mode_text(int mode) noexcept nogil:
+    if mode == KERNEL_SPMD:
+        return b"SPMD"
+    return b"Generic-SPMD" if mode == KERNEL_GENERIC_SPMD else b"Generic"
+
+
 cdef void run_clang_kernel(int n, Function *f, const KernelLaunch *wanted) noexcept nogil:
     """Run a kernel to its end.  A failure ends the program."""
     cdef Device *d = device_of(n)
@@ -43,6 +49,9 @@ cdef void run_clang_kernel(int n, Function *f, const KernelLaunch *wanted) noexc
     teams = kernel_teams(d, f, wanted, threads)
     GOMP_PLUGIN_debug(0, b"  GOMP_OFFLOAD_run: kernel %s: launch [(teams: %u), 1, 1] [(threads: %u), 1, 1]\n",
                       f.launch.name, teams, threads)
+    if tells_kernels():
+        fprintf(stderr, b"CUDA device %d info: Launching kernel %s with %u blocks and %u threads in %s mode\n", n,
+                f.launch.name, teams, threads, mode_text(f.mode))
     config[0] = <void *> <size_t> CU_LAUNCH_PARAM_BUFFER_POINTER
     config[1] = <void *> wanted.words
     config[2] = <void *> <size_t> CU_LAUNCH_PARAM_BUFFER_SIZE

@@ -3,7 +3,7 @@
 from libc.stdint cimport INT32_MAX, int64_t, intptr_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.errno cimport ENOMEM
 from libc.stdio cimport fprintf, snprintf, stderr
-from libc.stdlib cimport calloc, free, malloc, realloc, strtoul
+from libc.stdlib cimport calloc, free, malloc, realloc, strtol, strtoul
 from libc.string cimport memset, strchr, strcmp, strlen, strncmp, strstr
 from posix.types cimport pid_t
 from posix.unistd cimport getpid
@@ -27,6 +27,7 @@ from gompy.native.cuda cimport (
     CUDA_ERROR_OUT_OF_MEMORY,
     CUDA_SUCCESS,
     CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
+    CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
     CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK,
     CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR,
     CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
@@ -79,6 +80,7 @@ from gompy.native.gomp_newer cimport (
     GOMP_REQUIRES_REVERSE_OFFLOAD, GOMP_REQUIRES_UNIFIED_ADDRESS, GOMP_VERSION_INDIRECT_FUNCS,
     GOMP_VERSION_REQUIRES_MASK,
 )
+from gompy.native.llvm cimport TGT_INFO_KERNEL
 from gompy.native.runtime_interface cimport gompy_answer_count, gompy_answer_version, gompy_newer_runtime
 from gompy.native.plugin cimport (
     AddrPair,
