@@ -177,11 +177,12 @@ DOOR: Final = "gompy_llvm_"
 DOORS_OF: Final = {
     name: {"__tgt_register_lib": "gompy_llvm_18___tgt_register_lib"} for number, name in CLANGS.items() if number >= 18
 }
+DOORS_OF[CLANGS[17]] = {"__tgt_register_lib": "gompy_llvm_17___tgt_register_lib"}
 DOORS_OF[CLANGS[18]]["__tgt_target_kernel"] = "gompy_llvm_18___tgt_target_kernel"
 """Of a library: names that lead to functions of their own.
 
-Since 18 messages begin with another word.  18's kernels have the runtime's word first, though its kernel arguments have
-the version that says otherwise.
+Since 17 a struct keeps its alignment on the device only; since 18 messages begin with another word.  18's kernels have
+the runtime's word first, though its kernel arguments have the version that says otherwise.
 """
 
 

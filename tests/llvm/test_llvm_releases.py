@@ -72,3 +72,11 @@ def test_words_of_messages(tmp_path: Path, number: int, word: str) -> None:
     done = run(program, LD_PRELOAD=str(LIBDIR / llvm.CLANGS[number]))
     assert done.err.startswith(f"{word} error: Device 7 is not ready.\n{word} error: Consult "), done.err
     assert f"tasks.c:21:1: {word} fatal error 1: " in done.err
+
+
+@needs_clang
+def test_a_structs_range_since_17(tmp_path: Path) -> None:
+    """It begins where its first member does; before it began at a multiple of 8, which may extend what is mapped."""
+    program = compile_clang(tmp_path, PROGRAMS / "low_alignment.c")
+    done = run(program, LD_PRELOAD=str(LIBDIR / llvm.CLANGS[17]))
+    assert (done.rc, done.out, done.err) == (0, "21 31\n", "")

@@ -1,5 +1,8 @@
 # The begin of a construct: what is not mapped is (LLVM: targetDataBegin, DeviceTy::getTargetPointer).
 
+cdef enum:
+    STRUCT_ALIGNMENT = 16  # that a struct keeps on the device (LLVM 17: MaxAlignment)
+
 cdef struct TgtPlaced:
     # Where an entry is on the device.
     SplayNode *node  # NULL: nowhere, which is right for a section without length, or in the memory that is shared
@@ -39,7 +42,7 @@ cdef int place_entry(DeviceDescr *dev, uintptr_t base, uintptr_t begin, int64_t 
     elif size == 0:
         return 0
     else:
-        node = new_mapping(dev, base, begin, size, type, name, pending.serial)
+        node = new_mapping(dev, base, begin, size, type, name, pending)
         if node == NULL:
             tell_failure(b"error")
             return -1
@@ -98,8 +101,10 @@ cdef int begin_entry(DeviceDescr *dev, const TgtMaps *maps, int i) noexcept nogi
             return say_no_place(type)
         base = (<uintptr_t *> pointer)[0]
         counted = not inner
+    maps.pending.pad = begin % STRUCT_ALIGNMENT if tgt_pads and is_combined(maps, i) else 0
     if place_entry(dev, base, begin, size, type, counted, name_at(maps, i), maps.pending, &placed):
         return say_no_place(type)
+    maps.pending.pad = 0
     if placed.address == 0 and type & TGT_MAP_PRESENT:
         return say_no_place(type)
     if type & TGT_MAP_RETURN_PARAM:
@@ -197,6 +202,7 @@ cdef int begin_maps(DeviceDescr *dev, TgtMaps *maps) noexcept nogil:
     cdef int rc
     dev.constructs += 1
     pending.serial = dev.constructs
+    pending.pad = 0
     pending.first = pending.last = NULL
     maps.pending = &pending
     rc = begin_entries(dev, maps)

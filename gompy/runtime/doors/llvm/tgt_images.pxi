@@ -312,11 +312,18 @@ cdef public void tgt_register_lib "gompy_llvm___tgt_register_lib"(const TgtDescr
             add_library(new_library(older, descriptor, type, start, end))
 
 
+cdef public void tgt_register_lib_17 "gompy_llvm_17___tgt_register_lib"(const TgtDescriptor *descriptor) noexcept nogil:
+    """The same for programs that ask for the library of 17 or later."""
+    global tgt_pads
+    tgt_pads = True
+    tgt_register_lib(descriptor)
+
+
 cdef public void tgt_register_lib_18 "gompy_llvm_18___tgt_register_lib"(const TgtDescriptor *descriptor) noexcept nogil:
     """The same for programs that ask for the library of 18 or later: messages have its words."""
     global gompy_tgt_word
     gompy_tgt_word = b"omptarget"
-    tgt_register_lib(descriptor)
+    tgt_register_lib_17(descriptor)
 
 
 cdef TgtLibrary *take_library(const TgtDescriptor *descriptor) noexcept nogil:

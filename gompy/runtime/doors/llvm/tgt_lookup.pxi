@@ -45,7 +45,7 @@ cdef inline void count_up(SplayNode *node, int64_t type) noexcept nogil:
 
 
 cdef SplayNode *new_mapping(DeviceDescr *dev, uintptr_t base, uintptr_t begin, int64_t size, int64_t type,
-                            const void *name, uint64_t serial) noexcept nogil:
+                            const void *name, const TgtPending *pending) noexcept nogil:
     """Map a host range to a block of its own, counted once; NULL with a failure text."""
     cdef TargetMem *tgt = <TargetMem *> calloc(1, sizeof(TargetMem) + sizeof(SplayNode) + sizeof(TgtNotes))
     cdef SplayNode *node
@@ -59,19 +59,19 @@ cdef SplayNode *new_mapping(DeviceDescr *dev, uintptr_t base, uintptr_t begin, i
     tgt.num_nodes = 1
     tgt.nodes = <SplayNode *> (tgt + 1)
     tgt.list = <MapEntry *> tgt.nodes
-    tgt.to_free = device_alloc(dev, <size_t> size)
+    tgt.to_free = device_alloc(dev, <size_t> size + pending.pad)
     if tgt.to_free == NULL:
         free(tgt)
         gompy_fail(
             b"no device memory for [%p..%p) of %ld bytes", <void *> begin, <void *> (begin + <uintptr_t> size), size
         )
         return NULL
-    tgt.tgt_start = <uintptr_t> tgt.to_free
+    tgt.tgt_start = <uintptr_t> tgt.to_free + pending.pad
     node = tgt.nodes
     notes = <TgtNotes *> (node + 1)
     notes.base = base
     notes.name = name
-    notes.born = serial
+    notes.born = pending.serial
     node.held = 1 if type & TGT_MAP_HOLD else 0
     node.notes = notes
     node.host_start = begin

@@ -97,6 +97,7 @@ cdef struct TgtAttach:
 cdef struct TgtPending:
     # What the begin of a construct leaves for its end.
     uint64_t serial  # TgtNotes.born of what it maps
+    uintptr_t pad  # bytes before the next mapping on the device
     TgtAttach *first
     TgtAttach *last
 
@@ -155,15 +156,23 @@ cdef inline const void *name_at(const TgtMaps *maps, int i) noexcept nogil:
     return maps.names[i] if maps.names != NULL else NULL
 
 
+cdef bint tgt_pads  # the program asks for libomptarget 17 or later: structs keep their alignment on the device only
+
+
+cdef inline bint is_combined(const TgtMaps *maps, int i) noexcept nogil:
+    """Whether an entry is that of a whole struct, which its first member follows."""
+    return parent_of(maps.types[i]) < 0 and i + 1 < maps.count and parent_of(maps.types[i + 1]) == i
+
+
 cdef void struct_range(const TgtMaps *maps, int i, uintptr_t *begin, int64_t *size) noexcept nogil:
     """Where an entry's host range begins, and its size.
 
-    The combined entry of a struct, which its first member follows, begins at a multiple of 8 (LLVM: Alignment).
+    Before 17 the combined entry of a struct begins at a multiple of 8 (LLVM: Alignment).
     """
     cdef uintptr_t over
     begin[0] = <uintptr_t> maps.begins[i]
     size[0] = maps.sizes[i]
-    if parent_of(maps.types[i]) < 0 and i + 1 < maps.count and parent_of(maps.types[i + 1]) == i:
+    if not tgt_pads and is_combined(maps, i):
         over = begin[0] % 8
         begin[0] -= over
         size[0] += over
