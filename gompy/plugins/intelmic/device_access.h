@@ -52,6 +52,7 @@ extern struct gompy_access gompy_access;
 struct gompy_access gompy_access;
 
 static struct mic_cells *mic_shadow;
+static uint64_t mic_access_size;  /* of the arena */
 static uint32_t *mic_interval_team;
 static struct mic_access_team *mic_access_teams;  /* as many as intervals */
 static _Atomic uint32_t mic_last_interval, mic_last_team, mic_last_launch;
@@ -59,7 +60,7 @@ static __thread struct gompy_place mic_place;
 static __thread unsigned mic_held;
 static __thread uint32_t mic_launch;
 
-/* What a cell gets of the calling thread, less the bytes; 0: it is not followed.  What others of its team release in
+/* What a cell gets of the calling thread, less the bytes; 0: it is not followed, or holds a lock.  What others of its team release in
    between is not in it: then less is judged by it.  */
 static __thread uint64_t mic_word;
 
@@ -102,7 +103,7 @@ static void
 mic_new_word (void)
 {
   struct mic_group *group = mic_place.group;
-  mic_word = group == NULL || mic_place.interval == 0
+  mic_word = group == NULL || mic_place.interval == 0 || mic_held
                ? 0
                : MIC_CELL (0, mic_place.number, mic_place.interval, atomic_load (&group->releases[mic_place.number]),
                            atomic_load (&mic_access_teams[group->team].releases));
@@ -174,6 +175,7 @@ static void
 mic_access_hold (int change)
 {
   mic_held += (unsigned) change;
+  mic_new_word ();
 }
 
 /* A region begins; threads that run its teams take its number over.  */
@@ -245,6 +247,13 @@ mic_race_at (struct mic_cells *cells, uint64_t at, unsigned mask, int writes, co
     mic_access_found (MIC_RACE_READ_WRITE, address, pc, other | cells->read_pc);
 }
 
+/* Whether a cell's word is of others, or of another interval, and of some of the bytes.  */
+static inline int
+mic_of_others (uint64_t word, uint64_t mine, unsigned mask)
+{
+  return ((word ^ mine) & ~0xffull) != 0 && (word & mask) != 0;
+}
+
 static inline void
 mic_race_part (uint64_t at, unsigned mask, int writes, const void *pc)
 {
@@ -253,7 +262,7 @@ mic_race_part (uint64_t at, unsigned mask, int writes, const void *pc)
   uint64_t written = atomic_load_explicit (&cells->write, memory_order_relaxed);
   uint64_t read = atomic_load_explicit (&cells->read, memory_order_relaxed);
   /* Of the same thread in the same interval: nothing new.  */
-  if (((written ^ mine) & ~0xffull && (written & mask)) || (writes && ((read ^ mine) & ~0xffull) && (read & mask)))
+  if (mic_of_others (written, mine, mask) || (writes && mic_of_others (read, mine, mask)))
     mic_race_at (cells, at, mask, writes, pc);
   if (writes && written != mine)
     {
@@ -270,7 +279,7 @@ mic_race_part (uint64_t at, unsigned mask, int writes, const void *pc)
 static inline void
 mic_race (uint64_t offset, size_t size, int writes, const void *pc)
 {
-  if (mic_word == 0 || mic_held)
+  if (mic_word == 0)
     return;
   for (uint64_t at = offset & ~7ull; at < offset + size; at += 8)
     {
@@ -337,8 +346,20 @@ mic_look_write (uint64_t offset, size_t size, const void *pc)
     }
 }
 
-static void
-mic_access_read (uintptr_t address, size_t size, const void *pc)
+/* Whether an access is of one cell, and of good bytes in the arena, as nearly all are.  */
+static inline int
+mic_simple (uint64_t offset, size_t size)
+{
+  uint64_t word;
+  unsigned in_cell = offset & 7;
+  if (__builtin_expect (in_cell + size > 8 || offset + 8 > mic_access_size, 0))
+    return 0;
+  memcpy (&word, mic_marks + (offset - in_cell), 8);
+  return ((word ^ 0x0101010101010101ull * MIC_MARK_GOOD) & (~0ull >> (64 - 8 * size) << 8 * in_cell)) == 0;
+}
+
+static void __attribute__ ((noinline))
+mic_any_read (uintptr_t address, size_t size, const void *pc)
 {
   uint64_t offset = mic_in_arena (address, &size);
   if (!mic_all_good (offset, size))
@@ -346,13 +367,65 @@ mic_access_read (uintptr_t address, size_t size, const void *pc)
   mic_race (offset, size, 0, pc);
 }
 
-static void
-mic_access_write (uintptr_t address, size_t size, const void *pc)
+static void __attribute__ ((noinline))
+mic_any_write (uintptr_t address, size_t size, const void *pc)
 {
   uint64_t offset = mic_in_arena (address, &size);
   if (!mic_all_good (offset, size))
     mic_look_write (offset, size, pc);
   mic_race (offset, size, 1, pc);
+}
+
+static void
+mic_access_read (uintptr_t address, size_t size, const void *pc)
+{
+  uint64_t offset = address - gompy_access.low, mine = mic_word;
+  if (__builtin_expect (size - 1 < 8 && mic_simple (offset, size), 1))
+    {
+      struct mic_cells *cells = &mic_shadow[offset / 8];
+      unsigned mask = 0xffu >> (8 - size) << (offset & 7);
+      if (mine == 0)
+        return;
+      mine |= mask;
+      if (__builtin_expect (!mic_of_others (atomic_load_explicit (&cells->write, memory_order_relaxed), mine, mask), 1))
+        {
+          if (atomic_load_explicit (&cells->read, memory_order_relaxed) != mine)
+            {
+              atomic_store_explicit (&cells->read, mine, memory_order_relaxed);
+              cells->read_pc = (uint32_t) (uintptr_t) pc;
+            }
+          return;
+        }
+    }
+  mic_any_read (address, size, pc);
+}
+
+static void
+mic_access_write (uintptr_t address, size_t size, const void *pc)
+{
+  uint64_t offset = address - gompy_access.low, mine = mic_word;
+  if (__builtin_expect (size - 1 < 8 && mic_simple (offset, size), 1))
+    {
+      struct mic_cells *cells = &mic_shadow[offset / 8];
+      unsigned mask = 0xffu >> (8 - size) << (offset & 7);
+      uint64_t written;
+      if (mine == 0)
+        return;
+      mine |= mask;
+      written = atomic_load_explicit (&cells->write, memory_order_relaxed);
+      if (__builtin_expect (!mic_of_others (written, mine, mask)
+                            && !mic_of_others (atomic_load_explicit (&cells->read, memory_order_relaxed), mine, mask),
+                            1))
+        {
+          if (written != mine)
+            {
+              atomic_store_explicit (&cells->write, mine, memory_order_relaxed);
+              cells->write_pc = (uint32_t) (uintptr_t) pc;
+            }
+          return;
+        }
+    }
+  mic_any_write (address, size, pc);
 }
 
 /* WRITES: 0: it only reads, 2: it only writes.  */
@@ -375,6 +448,7 @@ mic_watch_accesses (uint64_t base, uint64_t size)
   mic_shadow = mic_reserve (size / 8 * sizeof *mic_shadow);
   if (mic_interval_team == NULL || mic_access_teams == NULL || mic_shadow == NULL)
     return 0;
+  mic_access_size = size;
   gompy_access.read = mic_access_read;
   gompy_access.write = mic_access_write;
   gompy_access.atomic = mic_access_atomic;

@@ -96,11 +96,12 @@ cdef void note_side(HookEvent *event, int slot) noexcept nogil:
         pthread_mutex_unlock(&gompy_stale_lock)
     if not gompy_tracking:
         return
+    begin = gompy_now()
     if event.kind == HOOK_CONSTRUCT:
         gompy_end_watch()
         if event.construct.outer != NULL or event.phase == PHASE_BEGIN:
+            gompy_stale_time += gompy_now() - begin
             return
-    begin = gompy_now()
     pthread_mutex_lock(&gompy_stale_lock)
     if not gompy_tracking:
         pass

@@ -28,7 +28,7 @@
 #define GOMPY_PART 65536u
 #define GOMPY_NEAR (16ull << 20)
 #define GOMPY_TIME_SHARE 6       /* of the program's time, after the first part of a second */
-#define GOMPY_TIME_FREE 300000000ull
+#define GOMPY_TIME_FREE 100000000ull
 
 struct gompy_tracked
 {
@@ -222,6 +222,34 @@ gompy_has_parts (void)
   return gompy_part != NULL;
 }
 
+/* Loops over bytes that the compiler is to make vectors of, whatever the rest is compiled with.  */
+#define GOMPY_VECTORS __attribute__ ((optimize ("O3"), noinline))
+
+/* Which bytes the host has changed, less those that the device has; NEWER may be NULL.  Whether there are any.  */
+static GOMPY_VECTORS int
+gompy_mark_changed (unsigned char *restrict stale, const unsigned char *restrict now, const unsigned char *restrict had,
+                    const unsigned char *restrict newer, size_t n)
+{
+  unsigned char any = 0;
+  if (newer == NULL)
+    for (size_t i = 0; i < n; i++)
+      any |= stale[i] = now[i] != had[i];
+  else
+    for (size_t i = 0; i < n; i++)
+      any |= stale[i] = (now[i] != had[i]) & (newer[i] == 0);
+  return any;
+}
+
+/* Which bytes the device has changed, and the host has not.  */
+static GOMPY_VECTORS void
+gompy_mark_newer (unsigned char *restrict newer, const unsigned char *restrict device,
+                  const unsigned char *restrict device_had, const unsigned char *restrict host,
+                  const unsigned char *restrict host_had, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    newer[i] = (device[i] != device_had[i]) & (host[i] == host_had[i]) & (device[i] != host[i]);
+}
+
 /* What the program has changed; it may have given the memory back, too.  */
 static int
 gompy_find_stale (struct gompy_tracked *t)
@@ -241,9 +269,8 @@ gompy_find_stale (struct gompy_tracked *t)
         }
       if (t->stale == NULL && (t->stale = calloc (1, t->size)) == NULL)
         return 0;
-      for (size_t i = 0; i < n; i++)
-        any |= t->stale[at + i]
-          = gompy_host_part[i] != t->host_had[at + i] && (t->newer == NULL || !t->newer[at + i]);
+      any |= gompy_mark_changed (t->stale + at, gompy_host_part, t->host_had + at,
+                                 t->newer != NULL ? t->newer + at : NULL, n);
     }
   return any;
 }
@@ -282,9 +309,20 @@ gompy_is_target (int device, uint64_t word)
 static void
 gompy_skip_pointers (struct gompy_tracked *t, size_t at, size_t n)
 {
-  uint64_t word;
+  uint64_t word, low = UINT64_MAX, high = 0;
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      low = gompy_tracks[i]->target < low ? gompy_tracks[i]->target : low;
+      high = gompy_tracks[i]->target + gompy_tracks[i]->size > high ? gompy_tracks[i]->target + gompy_tracks[i]->size
+                                                                    : high;
+    }
+  low -= GOMPY_NEAR < low ? GOMPY_NEAR : low;
+  high += GOMPY_NEAR;
   for (size_t i = -(t->host + at) & 7; i + 8 <= n; i += 8)
     {
+      memcpy (&word, gompy_part + i, 8);
+      if (word - low >= high - low)
+        continue;
       memcpy (&word, t->newer + at + i, 8);
       if (word == 0)
         continue;
@@ -294,15 +332,16 @@ gompy_skip_pointers (struct gompy_tracked *t, size_t at, size_t n)
     }
 }
 
+/* In the first END bytes.  */
 static void
-gompy_find_newer (struct gompy_tracked *t)
+gompy_find_newer (struct gompy_tracked *t, size_t end)
 {
   size_t n;
   if (!gompy_has_parts ())
     return;
-  for (size_t at = 0; at < t->size; at += n)
+  for (size_t at = 0; at < end; at += n)
     {
-      n = t->size - at < GOMPY_PART ? t->size - at : GOMPY_PART;
+      n = end - at < GOMPY_PART ? end - at : GOMPY_PART;
       if (!gompy_peek (t->device, gompy_part, t->target + at, n))
         return;
       if (memcmp (gompy_part, t->device_had + at, n) == 0 || !gompy_read_host (gompy_host_part, t->host + at, n))
@@ -313,9 +352,7 @@ gompy_find_newer (struct gompy_tracked *t)
         }
       if (t->newer == NULL && (t->newer = calloc (1, t->size)) == NULL)
         return;
-      for (size_t i = 0; i < n; i++)
-        t->newer[at + i] = gompy_part[i] != t->device_had[at + i] && gompy_host_part[i] == t->host_had[at + i]
-                           && gompy_part[i] != gompy_host_part[i];
+      gompy_mark_newer (t->newer + at, gompy_part, t->device_had + at, gompy_host_part, t->host_had + at, n);
       gompy_skip_pointers (t, at, n);
     }
 }
@@ -346,11 +383,12 @@ gompy_stale_end_region (int device)
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
       struct gompy_tracked *t = gompy_tracks[i];
-      if (t->device != device || t->gone || t->shared || !gompy_has_time (t->size))
+      int has_time = gompy_has_time (t->size);
+      if (t->device != device || t->gone || t->shared)
         continue;
-      if (t->marked)
+      if (t->marked && has_time)
         gompy_find_overwritten (t);
-      gompy_find_newer (t);
+      gompy_find_newer (t, has_time ? t->size : GOMPY_LARGE);  /* where most programs begin to read */
     }
 }
 
@@ -545,7 +583,8 @@ gompy_stale_watch (void)
       unsigned char *first, *last;
       if (t->newer == NULL || t->told || t->shared || (first = memchr (t->newer, 1, t->size)) == NULL)
         continue;
-      last = memrchr (t->newer, 1, t->size);
+      last = gompy_has_time (t->size) ? memrchr (t->newer, 1, t->size) : first + GOMPY_LARGE - 1;
+      last = last < t->newer + t->size ? last : t->newer + t->size - 1;
       gompy_watch_pages (maps, t->host + (first - t->newer), t->host + (last - t->newer) + 1);
     }
   gompy_begin_watch ();
