@@ -60,8 +60,8 @@ static __thread struct gompy_place mic_place;
 static __thread unsigned mic_held;
 static __thread uint32_t mic_launch;
 
-/* What a cell gets of the calling thread, less the bytes; 0: it is not followed, or holds a lock.  What others of its team release in
-   between is not in it: then less is judged by it.  */
+/* What a cell gets of the calling thread, less the bytes; 0: it is not followed, or holds a lock.  What others of its
+   team release in between is not in it: then less is judged by it.  */
 static __thread uint64_t mic_word;
 
 /* In device_access.pxi.  */
