@@ -147,7 +147,7 @@ gompy_teller_begin (const char *where, const char *trace, const char *log)
       gompy_teller_clean ();
       return;
     }
-  if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+  if (gompy_socketpair (ends) != 0)
     error = errno;
   else
     {
