@@ -88,13 +88,11 @@ gompy_memfd (const char *name)
   return fd;
 }
 
-/* pipe.  Returns 0, or -1 with errno set.  */
+/* Two new descriptors, neither of which is to be a standard one.  Returns 0, or -1 with errno set, both closed.  */
 static inline int
-gompy_pipe (int ends[2])
+gompy_pair_not_standard (int ends[2])
 {
   int error;
-  if (pipe2 (ends, O_CLOEXEC) != 0)
-    return -1;
   ends[0] = gompy_not_standard (ends[0]);
   ends[1] = gompy_not_standard (ends[1]);
   if (ends[0] >= 0 && ends[1] >= 0)
@@ -105,6 +103,13 @@ gompy_pipe (int ends[2])
       close (ends[i]);
   errno = error;
   return -1;
+}
+
+/* pipe.  Returns 0, or -1 with errno set.  */
+static inline int
+gompy_pipe (int ends[2])
+{
+  return pipe2 (ends, O_CLOEXEC) == 0 ? gompy_pair_not_standard (ends) : -1;
 }
 
 /* Another descriptor, LEAST or above, for the same.  */
@@ -141,19 +146,7 @@ gompy_socket (int family, int type)
 static inline int
 gompy_socketpair (int ends[2])
 {
-  int error;
-  if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return -1;
-  ends[0] = gompy_not_standard (ends[0]);
-  ends[1] = gompy_not_standard (ends[1]);
-  if (ends[0] >= 0 && ends[1] >= 0)
-    return 0;
-  error = errno;
-  for (int i = 0; i < 2; i++)
-    if (ends[i] >= 0)
-      close (ends[i]);
-  errno = error;
-  return -1;
+  return socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0 ? gompy_pair_not_standard (ends) : -1;
 }
 
 /* pidfd_open.  */

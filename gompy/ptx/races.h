@@ -61,8 +61,6 @@ struct gompy_flag
 struct gompy_races
 {
   uint32_t first_run, next_run, run;    /* of this launch, of the next block, of this block */
-  uint32_t nwarps;
-  uint32_t step;                        /* counts instructions with accesses: lanes of one are not held against it */
   struct gompy_clocks knows[GOMPY_RACE_WARPS];
   struct gompy_clocks fenced[GOMPY_RACE_WARPS];
   uint8_t has_fenced[GOMPY_RACE_WARPS];
@@ -81,7 +79,7 @@ struct gompy_races
 };
 
 /* What was found, for race_calls.pxi to tell.  */
-struct gompy_race_found { struct gompy_touch other; int other_writes; uint32_t lane, who; uint64_t address; };
+struct gompy_race_found { struct gompy_touch other; int other_writes; uint32_t who; uint64_t address; };
 
 static inline uint32_t
 gompy_hash_site (const void *unit, uint32_t line)
@@ -180,7 +178,6 @@ gompy_race_block (struct gompy_races *r, uint64_t block, uint32_t nwarps, uint64
         return -1;
     }
   r->run = r->first_run + (uint32_t) block;
-  r->nwarps = nwarps;
   r->nseen = 0;
   memset (r->knows, 0, sizeof r->knows);
   memset (r->fenced, 0, sizeof r->fenced);
@@ -346,13 +343,12 @@ static int
 gompy_flag_tells (struct gompy_races *r, const struct gompy_flag_seen *seen, const struct gompy_touch *touch, int depth)
 {
   struct gompy_flag *flag = seen->flag;
-  uint32_t low = 0, high = flag->count;
   if (flag->visited == r->visit)
     return 0;
   flag->visited = r->visit;
   if (depth == GOMPY_RACE_DEPTH)
     return 1;
-  for (uint32_t i = low; i < high; i++)
+  for (uint32_t i = 0; i < flag->count; i++)
     if (flag->blocks[i].run == touch->run)
       {
         if (flag->blocks[i].since <= seen->version
@@ -440,14 +436,24 @@ gompy_race_conflict (struct gompy_races *r, const struct gompy_touch *touch, uin
   return !gompy_race_ordered (r, touch, gompy_who_warp (who), gompy_who_lane (who), in_step);
 }
 
+enum { GOMPY_WHO_THREAD = 0x7ff };      /* the bits of `who` that say which thread it is */
+
+/* Remember a read.  */
+static inline void
+gompy_race_read (struct gompy_races *r, struct gompy_touched *word, uint32_t who)
+{
+  uint32_t warp = gompy_who_warp (who);
+  if (word->read[0].run != r->run || (word->read[0].who ^ who) & GOMPY_WHO_THREAD)
+    word->read[1] = word->read[0];
+  word->read[0] = (struct gompy_touch) { r->run, r->knows[warp].of[warp], who };
+}
+
 /* One lane's access of one word.  Whether it races; FOUND says with what.  */
 static inline int
 gompy_race_word (struct gompy_races *r, struct gompy_touched *word, uint32_t who, int writes, int in_shared,
                  int in_step, struct gompy_race_found *found)
 {
   uint32_t warp = gompy_who_warp (who);
-  struct gompy_touch mine = { r->run, r->knows[warp].of[warp], who };
-  const uint32_t thread = 0x7ff;
   int races = 0;
   /* Old PTX reads words that others update by atomic operations with plain loads: there is no other load.  */
   int weak = in_step && !(who & GOMPY_WHO_STRONG) && !writes;
@@ -462,9 +468,7 @@ gompy_race_word (struct gompy_races *r, struct gompy_touched *word, uint32_t who
     }
   if (!writes)
     {
-      if (word->read[0].run != r->run || (word->read[0].who ^ who) & thread)
-        word->read[1] = word->read[0];
-      word->read[0] = mine;
+      gompy_race_read (r, word, who);
       return races;
     }
   for (int i = 0; i < 2 && !races; i++)
@@ -475,7 +479,7 @@ gompy_race_word (struct gompy_races *r, struct gompy_touched *word, uint32_t who
         found->other_writes = 0;
         races = 1;
       }
-  word->write = mine;
+  word->write = (struct gompy_touch) { r->run, r->knows[warp].of[warp], who };
   for (int i = 0; i < 2; i++)
     if (!(gompy_who_bytes (word->read[i].who) & ~gompy_who_bytes (who)))
       word->read[i].run = 0; /* it came before this write, or has been told */
@@ -509,13 +513,11 @@ gompy_race_one (struct gompy_races *r, uint64_t address, uint32_t size, uint32_t
     {
       /* As a rule the word was not written in this launch (in this block, if shared), or by this very thread.  */
       uint32_t since = in_shared ? r->run : r->first_run;
-      int foreign = word->write.run >= since && (word->write.run != r->run || (word->write.who ^ who) & 0x7ff);
+      int foreign
+        = word->write.run >= since && (word->write.run != r->run || (word->write.who ^ who) & GOMPY_WHO_THREAD);
       if (!writes && !foreign)
         {
-          struct gompy_touch mine = { r->run, r->knows[gompy_who_warp (who)].of[gompy_who_warp (who)], who };
-          if (word->read[0].run != r->run || (word->read[0].who ^ who) & 0x7ff)
-            word->read[1] = word->read[0];
-          word->read[0] = mine;
+          gompy_race_read (r, word, who);
           continue;
         }
       if (gompy_race_word (r, word, who, writes, in_shared, in_step, found))
