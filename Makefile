@@ -8,7 +8,7 @@ NATIVE  := gompy/_native/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.h' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-installs check-sanitizers check-endurance check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
+.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-suites check-installs check-sanitizers check-endurance check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
 
 all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
 
@@ -67,7 +67,7 @@ ifdef GCC
 	@GOMPY_ACCEL=gcc $(if $(filter nvptx,$(OFFLOAD_TARGET)),GOMPY_CUDA=emulated) $(BIN)/python testsuite/run_gcc_tests.py \
 	  --gcc $(GCC) $(if $(filter nvptx,$(OFFLOAD_TARGET)),--cc "gompcc -foffload=nvptx-none") -q \
 	  $(if $(filter 14-,$(GCC)-$(OFFLOAD_TARGET:intelmic=)),,--dirs libgomp.c$(,)libgomp.c++$(,)libgomp.fortran) \
-	  --out testsuite/out/gcc-$(GCC) $(TESTS)
+	  --out testsuite/out/gcc-$(GCC)-$(or $(OFFLOAD_TARGET),intelmic) $(TESTS)
 else
 	@GOMPY_ACCEL=$${GOMPY_ACCEL:-gcc} $(BIN)/python testsuite/check_target_libgomp.py \
 	  $(if $(filter command,$(origin CC)),--cc "$(CC)") $(if $(filter 1,$(ALL)),--all) $(if $(filter rest,$(ALL)),--rest) \
@@ -107,6 +107,11 @@ check-faults: all  ## fail every call to the system that gompy makes, one at a t
 check-matrix:  ## make run and the samples in fresh trees of other Debian releases, as root
 	@sh .ci/packages matrix
 	@$(PYTHON) testsuite/matrix/run.py $(if $(MIRROR),--mirror $(MIRROR)) $(MATRIX)
+
+# SUITES="--gcc 15,16", "--devices nvptx", "--tests '-j 2 --filter target-3'".
+check-suites:  ## GCC 13's to 16's whole libgomp tests on both devices, in trees of Debian 13 and sid; hours, as root
+	@sh .ci/packages matrix
+	@$(PYTHON) testsuite/matrix/suites.py $(if $(MIRROR),--mirror $(MIRROR)) $(SUITES)
 
 # WAYS=wheel,read-only: some of them.
 check-installs: all  ## every way to install: two equal wheels, pip, pipx, uv, Pythons, trees, recipes; pip may fetch

@@ -185,6 +185,7 @@ def main() -> int:
         print(f"unexpected: {line}")
     for name in difference.gone:
         print(f"expected to fail ({known[name]}), but good: {name}")
+    print(difference.summary())
     print(f"{options.out}/libgomp.sum, libgomp.log; {time.monotonic() - begin:.0f} s")
     return 1 if difference.unexpected or difference.gone else 0
 

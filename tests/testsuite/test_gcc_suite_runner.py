@@ -313,12 +313,13 @@ def test_expected_differences_both_ways(tmp_path: Path) -> None:
     difference = expected.compare(known, results)
     assert difference.unexpected == ["FAIL: c.c execution test"]
     assert difference.gone == ["b.c execution test"]
+    assert difference.summary() == "bad results: 1 on the list, 1 unexpected; good though on the list: 1"
 
 
 def test_expected_names_for_all_option_sets() -> None:
     known = {"a.c * execution test": "why", "b[1].c *": "why not"}
     good, bad = ("PASS", "a.c -DX  -O0  execution test"), ("FAIL", "a.c -DX  -O2  execution test")
-    assert expected.compare(known, [good, bad, ("FAIL", "b[1].c x")]) == expected.Difference([], [])
+    assert expected.compare(known, [good, bad, ("FAIL", "b[1].c x")]) == expected.Difference([], [], 2)
     assert expected.compare(known, [good, ("FAIL", "ba.c -O2  execution test")]) == expected.Difference(
         ["FAIL: ba.c -O2  execution test"], ["a.c * execution test"]
     )

@@ -14,7 +14,8 @@ from driver_tools import ROOT, needs
 
 sys.path.insert(0, str(ROOT / "testsuite"))
 
-from matrix import run, settings, tree
+from matrix import run, settings, suites, tree
+from matrix.systems import SYSTEMS, of_release
 
 
 def test_variables_of_the_network_only() -> None:
@@ -170,3 +171,64 @@ def test_table() -> None:
         ["compiler", "libgomp", "Python"],
         ["gcc-12 (12.4.0)", "14.2.0", "-"],
     ]
+
+
+SUITE = """\
+directory                        run tests   pass   fail  unsupp.  pass/supp.   on device
+libgomp.c                              283    236     15       32      94.0 %         231
+all                                    800    687     31       82      95.7 %         650
+
+unexpected: FAIL: libgomp.c/target-3.c execution test
+expected to fail (a reason), but good: libgomp.c/target-5.c execution test
+bad results: 33 on the list, 1 unexpected; good though on the list: 1
+testsuite/out/libgomp.sum, libgomp.log; 700 s
+"""
+
+
+class OneTree(tree.Tree):
+    """A tree whose commands print a suite's end and have its status."""
+
+    def run(self, command, log, environment=None, folder="/"):  # type: ignore[no-untyped-def]
+        log.write_text(SUITE if "OFFLOAD_TARGET=nvptx" in command else "make: *** no rule\n")
+        return 1
+
+
+def test_rows_of_suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Numbers and what was not expected as the suite says them; a suite that did not end has no numbers."""
+    monkeypatch.setattr(suites, "OUT", tmp_path)
+    monkeypatch.setattr(suites, "ROOT", tmp_path)
+    facts = {"compiler": "15.3.0", "libgomp": "16.2.0"}
+    here = OneTree(tmp_path, [], {})
+    rows = [suites.try_one(here, of_release(15), device, facts, "-j 2") for device in ("nvptx", "intelmic")]
+    out = capsys.readouterr().out.splitlines()
+    assert out == [
+        "make check-target-libgomp GCC=15 OFFLOAD_TARGET=nvptx 'TESTS=-j 2' (gcc-15-nvptx.log)",
+        "unexpected: FAIL: libgomp.c/target-3.c execution test",
+        "expected to fail (a reason), but good: libgomp.c/target-5.c execution test",
+        "make check-target-libgomp GCC=15 OFFLOAD_TARGET=intelmic 'TESTS=-j 2' (gcc-15-intelmic.log)",
+        "make: *** no rule",
+    ]
+    assert [row.cells[:-1] for row in rows] == [("800", "687", "31", "33", "1", "1"), ("-",) * 6]
+    assert not any(row.right for row in rows)
+    head, *lines = suites.table(rows).splitlines()
+    assert re.split("  +", head) == list(suites.HEAD)
+    assert [line.split()[:6] for line in lines] == [
+        ["15.3.0", "16.2.0", "nvptx", "800", "687", "31"],
+        ["15.3.0", "16.2.0", "intelmic", "-", "-", "-"],
+    ]
+
+
+def test_choice_of_suites(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """All releases but the oldest, both devices; only the systems of compilers that are named; wrong ones are told."""
+    options = suites.arguments([])
+    assert (options.gcc, options.devices) == (["13", "14", "15", "16"], ["intelmic", "nvptx"])
+    assert all(suites._chosen(system, options) for system in SYSTEMS)
+    for words in (["--gcc", "12"], ["--devices", "gcn"]):
+        with pytest.raises(SystemExit) as wrong:
+            suites.arguments(words)
+        assert wrong.value.code == 2
+        assert ": not of " in capsys.readouterr().err
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr(sys, "argv", ["suites.py", "--gcc", "16"])
+    assert suites.main() == 0
+    assert capsys.readouterr().out == "Debian sid: skipped: only root can make a system's tree\n"

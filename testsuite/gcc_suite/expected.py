@@ -16,10 +16,21 @@ class ExpectedError(Exception):
 
 @dataclass(frozen=True)
 class Difference:
-    """unexpected: bad results that no list names.  gone: names on a list whose result was good."""
+    """unexpected: bad results that no list names.  gone: names on a list whose result was good.
+
+    listed: bad results that a list names.
+    """
 
     unexpected: list[str]
     gone: list[str]
+    listed: int = 0
+
+    def summary(self) -> str:
+        """One line of the numbers."""
+        return (
+            f"bad results: {self.listed} on the list, {len(self.unexpected)} unexpected; "
+            f"good though on the list: {len(self.gone)}"
+        )
 
 
 def read(path: Path) -> dict[str, str]:
@@ -61,4 +72,5 @@ def compare(expected: dict[str, str], results: Iterable[Sequence[str]]) -> Diffe
         exact |= matching
         if matching and not matching & bad.keys():
             gone.append(name)
-    return Difference([f"{status}: {name}" for name, status in bad.items() if name not in exact], gone)
+    unexpected = [f"{status}: {name}" for name, status in bad.items() if name not in exact]
+    return Difference(unexpected, gone, len(bad) - len(unexpected))
