@@ -35,7 +35,6 @@ _ALWAYS_FALSE = frozenset(
         *("ia32", "ilp32", "c", "c++", "aarch64_tiny", "openacc_host_selected", "openacc_nvidia_accel_selected"),
         *("openacc_radeon_accel_selected", "openacc_cuda", "openacc_cudart", "openacc_cublas", "openacc_libcudart"),
         *("openacc_libcublas", "offload_device_gcn", "gomp_hipblas", "gomp_libhipblas", "omp_usm", "openacc_libcuda"),
-        "omp_managedmem",
         *("gomp_libamdhip64", "gomp_hip_header_nvidia", "gomp_hipfort_module", "arm_eabi"),
         *("offload_target_amdgcn_with_xnack", "offload_target_amdgcn_offload_malloc", "gomp_hip_header_amd"),
     )
@@ -74,6 +73,14 @@ int nvptx (void) { return 0; }
 #pragma omp declare variant (nvptx) match(construct={target},device={arch(nvptx)})
 int arch (void) { return 1; }
 int main () { int r = 1; _Pragma ("omp target map(from: r)") r = arch (); return r; }
+""",
+    "omp_managedmem": """
+#include <omp.h>
+int main ()
+{
+  const omp_alloctrait_t traits[] = { { omp_atk_fallback, omp_atv_null_fb } };
+  return omp_alloc (16, omp_init_allocator (ompx_gnu_managed_mem_space, 1, traits)) == 0;
+}
 """,
     "tls_runtime": "__thread int i; int main () { return i; }\n",
     "weak_undefined": "extern void foo () __attribute__((weak)); int main () { if (foo) return 1; return 0; }\n",

@@ -118,3 +118,19 @@ cdef public c_bool gompy_free_common(int number, void *address, int managed) noe
     arena_free(&d.large, block.offset)
     free(block)
     return True
+
+
+cdef bint is_common_memory(int number, const void *p, size_t size) noexcept nogil:
+    """Whether a range lies in such a block of a device's."""
+    cdef mic_common *block
+    pthread_mutex_lock(&mic_common_lock)
+    block = mic_common_blocks
+    while block != NULL and not (
+        block.device == number
+        and <char *>p >= block.address
+        and size <= block.size
+        and <size_t>(<char *>p - block.address) <= block.size - size
+    ):
+        block = block.next
+    pthread_mutex_unlock(&mic_common_lock)
+    return block != NULL

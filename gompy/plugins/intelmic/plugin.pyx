@@ -194,10 +194,10 @@ cdef public void GOMP_OFFLOAD_async_run(
 
 
 cdef public int GOMP_OFFLOAD_is_accessible_ptr(int number, const void *p, size_t size) noexcept nogil:
-    """1 if a range lies in a block of the device's memory.  Of GCC 16."""
-    return <uint64_t>(<uintptr_t>p - device_of(number).base) < device_of(number).size and (
-        size <= gompy_block_extent(number, p)
-    )
+    """1 if a range lies in a block of the device's memory, or in one that the program reaches, too.  Of GCC 16."""
+    if <uint64_t>(<uintptr_t>p - device_of(number).base) < device_of(number).size:
+        return size <= gompy_block_extent(number, p)
+    return is_common_memory(number, p, size)
 
 
 cdef public size_t gompy_block_extent(int number, const void *p) noexcept nogil:
