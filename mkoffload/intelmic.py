@@ -200,6 +200,9 @@ class Image:
             read = reader(file.read(), elf, device)
         own = of_image(elf, self.functions)
         self.units = [read.read(name) for name in concerned(elf, device) if name not in own]
+        done = {variable for name in own for variable in read.read(name).variables}
+        for unit in self.units:  # what GCC 15's part for the device does is not done twice
+            unit.variables = {variable: place for variable, place in unit.variables.items() if variable not in done}
         self.units = [unit for unit in self.units if unit.variables]
         self.initialisers = {unit.name for unit in self.units if not unit.cause}
         return compiled
@@ -252,7 +255,7 @@ class Image:
         libraries: list[str] | tuple[str, ...] = few
         while True:
             last = [self._vtable_object(vtables)] if vtables else []
-            last += [os.path.join(BDIR, "imgfini.o")] if self.initialisers else []
+            last += [os.path.join(BDIR, "imgfini.o")] if self.initialisers or self.functions else []
             whole = [*command, *last, os.path.join(BDIR, "imgend.o"), *self.link_words]
             whole += library_arguments(os.environ.get("LIBRARY_PATH", ""), libraries)
             status, text = job.compile(whole)

@@ -26,6 +26,9 @@ _TOKEN = re.compile(r"(?<![\w.$])[A-Za-z_$][\w.$]*")
 _DECLARED = re.compile(r"^  [^#\[<(=]*?([\w.$]+)(?:\[[^\]]*\])*;$")
 _NO_EFFECT = ("__builtin_", "_Unwind_", "__cxa_guard", "__cxa_begin", "__cxa_end", "__cxa_rethrow", "_ZSt9terminatev")
 _OF_IOSTREAM = "_ZStL8__ioinit"
+_DEVICE_PART = "_Z42__omp_target_static_init_and_destruction_0"
+"""What GCC 15 and later make of a file's initialisers for devices alone (cp/decl2.cc)."""
+_CLONE = re.compile(r"\.(?:constprop|isra|part)\.\d+$")
 
 
 class Initialiser:
@@ -137,7 +140,8 @@ class Reader:
                     continue
                 elif plain in self.host or (plain in self.unknown and f"&{plain}" in text and plain != "__dso_handle"):
                     result.cause = result.cause or f"the same initialisers use ‘{plain}’{place}"
-            parts = [token for token in tokens if token.startswith(INITIALISERS)]
+            parts = [token for token in tokens if token.startswith((*INITIALISERS, _DEVICE_PART))]
+            parts += [called] if self._is_for_one_variable(called) else []
             made_of += parts
             groups.join(members)
             if called and not called.startswith((*_NO_EFFECT, *INITIALISERS)) and not parts:
@@ -145,6 +149,13 @@ class Reader:
                 step.decides = " = " in text and text.partition(" = ")[0] in decisions
             steps.append(step)
         return made_of
+
+    def _is_for_one_variable(self, called: str) -> bool:
+        """Whether gcc has copied a function for this call, with a device variable in it instead of an argument."""
+        if not _CLONE.search(called):
+            return False
+        words = {base_name(word) for line in self.bodies.get(called, []) for word in re.findall(r"&?([\w$]+)", line)}
+        return not words.isdisjoint(self.device)
 
     @staticmethod
     def _is_local(token: str, declared: set[str]) -> bool:

@@ -11,6 +11,8 @@ import pytest
 from intelmic_driver import PLUGIN
 from test_intelmic_programs import BIN, run
 
+from mkoffload.listing import Reader
+
 if not PLUGIN.exists() or not (BIN / "gompc++").exists():
     pytest.skip("the compiled parts are not built", allow_module_level=True)
 
@@ -121,6 +123,86 @@ def test_units_are_told_apart(tmp_path: Path) -> None:
     assert said == ""
     done = run(program)
     assert (sorted(done.stdout.splitlines()), done.returncode) == (["9 5 9", "once"], 0), done.stderr
+
+
+COPIED = r"""#include <cstdio>
+#include <omp.h>
+#include <vector>
+#pragma omp declare target
+struct S
+{
+  int x;
+  S () : x (-1) { std::printf ("S %d %d\n", x, omp_is_initial_device ()); }
+  S (int x) : x (x) { std::printf ("S %d %d\n", x, omp_is_initial_device ()); }
+  ~S () { std::printf ("~S %d %d\n", x, omp_is_initial_device ()); }
+};
+#pragma omp end declare target
+S host __attribute__ ((init_priority (1500))) (7);
+#pragma omp declare target
+S one __attribute__ ((init_priority (2000))) (5);
+std::vector<S> two __attribute__ ((init_priority (1000))) (2);
+#pragma omp end declare target
+int main ()
+{
+  #pragma omp target
+  std::puts ("region");
+}
+"""
+
+
+def test_initialisers_by_priority(tmp_path: Path) -> None:
+    """Each priority has a function of its own: that of the host's variable does not keep the others from the device."""
+    program, said = link(tmp_path, {"copied.cc": COPIED}, "-O2")
+    assert said == ""
+    done = run(program)
+    lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert lines == [
+        *("S -1 1", "S -1 1", "S 7 1", "S 5 1"),
+        *("S -1 0", "S -1 0", "S 5 0", "region", "~S 5 0", "~S -1 0", "~S -1 0"),
+        *("~S 5 1", "~S 7 1", "~S -1 1", "~S -1 1"),
+    ], done.stdout
+
+
+LISTING = """
+;; Function __ct_base .constprop (_ZN1VC2Em.constprop.0, funcdef_no=4, decl_uid=9, cgraph_uid=9, symbol_order=15)
+
+void __ct_base .constprop ()
+{
+  void * _33;
+
+  <bb 2> [local count: 1073741824]:
+  _33 = _Znwm (8);
+  MEM[(struct V *)&two] = _33;
+%s  return;
+}
+
+;; Function _GLOBAL__sub_I.01000_host (_GLOBAL__sub_I.01000_host, funcdef_no=33, decl_uid=8, cgraph_uid=8)
+
+void _GLOBAL__sub_I.01000_host ()
+{
+  <bb 2> [local count: 1073741824]:
+  _ZN1VC2Em.constprop.0 ();
+  __cxa_atexit (_ZN1VD1Ev, &two, &__dso_handle); [tail call]
+  return;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "cause"),
+    [
+        ("", ""),
+        ("  host = 1;\n", "the same initialisers use ‘host’"),
+        ("  _Z4tellv ();\n", "the same initialisers call ‘_Z4tellv’"),
+    ],
+)
+def test_a_constructor_that_gcc_has_copied_for_one_variable(more: str, cause: str) -> None:
+    """Its call names no variable, the copy does: what the copy does decides, as if it stood there."""
+    read = Reader(LISTING % more, [], [], ["two"])
+    read.host = {"host"}
+    unit = read.read("_GLOBAL__sub_I.01000_host")
+    assert (list(unit.variables), unit.cause) == (["two"], cause)
 
 
 FUNCTIONS = """#include <stdio.h>
