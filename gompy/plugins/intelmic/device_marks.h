@@ -17,6 +17,7 @@
 #define MIC_STEPPED 64
 #define MIC_OPEN_AT_ONCE (2ull << 20)
 #define MIC_TRAP_FLAG 0x100
+#define MIC_VECTOR_DB 1
 
 static unsigned char *mic_marks;
 static uint64_t mic_marked_size;
@@ -167,6 +168,15 @@ mic_read_mark (uint64_t offset, uintptr_t pc)
   return 0;
 }
 
+/* Whether a signal is the end of a step.  A busy virtual machine may lose DR6.BS: then si_code is TRAP_BRKPT, and the
+   vector alone tells (#DB; a breakpoint of the region's own is #BP).  */
+static int
+mic_is_step (int signo, const siginfo_t *info, const ucontext_t *context)
+{
+  return signo == SIGTRAP && mic_stepping_count
+	 && (info->si_code == TRAP_TRACE || context->uc_mcontext.gregs[REG_TRAPNO] == MIC_VECTOR_DB);
+}
+
 /* Whether a signal was only the first access to a page, or the end of a step.  A read of what is doubtful gives its
    mark in *READ.  */
 static int
@@ -178,7 +188,7 @@ mic_marked_fault (int signo, siginfo_t *info, void *p, unsigned *read)
   *read = 0;
   if (mic_marks == NULL)
     return 0;
-  if (signo == SIGTRAP && info->si_code == TRAP_TRACE && mic_stepping_count)
+  if (mic_is_step (signo, info, context))
     {
       while (atomic_flag_test_and_set (&mic_marks_busy))
         sched_yield ();

@@ -1,0 +1,85 @@
+"""device_marks.h alone: signals as a program gets them, and as a busy virtual machine gives them."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include "gompy/plugins/intelmic/protocol.h"
+#include "gompy/plugins/intelmic/device_marks.h"
+
+static int lost, steps;
+
+static void
+on_signal (int signo, siginfo_t *info, void *context)
+{
+  unsigned mark;
+  if (signo == SIGTRAP && lost)
+    info->si_code = TRAP_BRKPT;  /* as without DR6.BS */
+  steps += signo == SIGTRAP;
+  if (!mic_marked_fault (signo, info, context, &mark))
+    {
+      printf ("not ours: signal %d\n", signo);
+      fflush (stdout);
+      _exit (1);
+    }
+  if (mark)
+    printf ("mark %u\n", mark);
+}
+
+int
+main (int count, char **words)
+{
+  struct sigaction a;
+  volatile char *page = mmap (NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  static unsigned char marks[4096];
+  memset (marks, MIC_MARK_GOOD, sizeof marks);
+  marks[100] = MIC_MARK_GOOD + 1;
+  lost = count > 1;
+  memset (&a, 0, sizeof a);
+  a.sa_sigaction = on_signal;
+  a.sa_flags = SA_SIGINFO;
+  sigaction (SIGSEGV, &a, NULL);
+  sigaction (SIGTRAP, &a, NULL);
+  mic_watch_marks (marks, (void *) page, 4096);
+  mic_begin_marked ();
+  int sum = page[0] + page[1];  /* a good byte of a doubtful page: a step each */
+  sum += page[100];
+  printf ("%d steps, sum %d\n", steps, sum);
+  fflush (stdout);
+  if (count > 2)
+    __asm__ ("int3");
+  return 0;
+}
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the marks are those of x86-64")
+@pytest.mark.parametrize("words", [(), ("lost",), ("lost", "int3")])
+def test_a_step_ends_whatever_code_its_signal_has(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """The kernel's si_code comes from DR6, which a virtual machine may have lost; a region's own trap is no step."""
+    source = tmp_path / "marks.c"
+    source.write_text(PROGRAM)
+    built = tmp_path / "marks"
+    subprocess.run(["gcc", "-O1", f"-I{ROOT}", str(source), "-o", str(built)], check=True)
+    done = subprocess.run([str(built), *words], capture_output=True, text=True, check=False)
+    shown = "mark 2\n2 steps, sum 0\n"
+    assert done.stdout == (shown + "not ours: signal 5\n" if "int3" in words else shown)
+    assert done.returncode == ("int3" in words)
