@@ -95,6 +95,8 @@ OPS = (
     "race",  # (warp, mask, u64 *address, word, unit, line): where races are looked for, as the next; RACE_* in word
     "race_uniform",  # (warp, mask, u64 address, word, unit, line)
     "race_fence",  # (warp, mask)
+    "matrix",  # (warp, mask, rows | depth << 8, types and way, a, b, c, out): mma (matrix.h)
+    "mbarrier",  # (warp, mask, step, u64 *address, u64 *value, u64 *state, u64 *answer, unit, line)
 )
 OP_INDEX = {name: index for index, name in enumerate(OPS)}
 
@@ -110,6 +112,14 @@ LANE_OPS = ("udiv", "sdiv", "urem", "srem", "umulhi", "smulhi", "round")
 FLOAT_LANE_OPS = (
     *("add", "sub", "mul", "div", "fma", "sqrt", "rcp", "cvt_s32", "cvt_u32", "cvt_s64", "cvt_u64", "cvt_f64"),
 )
+
+MATRIX_TYPES = ("f16", "bf16", "tf32", "f64", "f32", "s32", "s8", "u8", "s4", "u4", "b1", "e4m3", "e5m2")
+"""`matrix`: of a in bits 0-3, b in 4-7, c in 8-11, the result in 12-15; a member of MATRIX_WAYS in 16-17."""
+MATRIX_WAYS = ("plain", "satfinite", "xor", "and")
+
+MBARRIER_STEPS = ("init", "inval", "expect_tx", "complete_tx", "arrive", "arrive_drop", "test", "test_parity")
+MBARRIER_FIELDS = {"expected": (0, 20), "pending": (20, 20), "bytes": (40, 21), "phase": (63, 1)}
+"""Of a barrier in shared memory: the first bit and how many; `bytes`, which are expected, has a sign."""
 
 SHUFFLE_MODES = ("up", "down", "bfly", "idx")
 BARRIER_KINDS = ("sync", "arrive")
@@ -188,6 +198,9 @@ ENUMERATIONS = {
     "LANES": LANE_OPS,
     "ROUND": FLOAT_LANE_OPS,
     "SHUFFLE": SHUFFLE_MODES,
+    "MATRIX": MATRIX_TYPES,
+    "MATRIX_WAY": MATRIX_WAYS,
+    "MBARRIER": MBARRIER_STEPS,
     "BARRIER": BARRIER_KINDS,
     "REDUCE": REDUCTIONS,
     "TRAP": TRAPS,

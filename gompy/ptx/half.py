@@ -204,7 +204,12 @@ def joined(em: Emitter, low: Value, high: Value) -> Value:
 def compute(em: Emitter, code: Instruction) -> None:
     """The operations of ALLOWED."""
     allowed = ALLOWED.get(code.base)
-    if allowed is None or any(m not in allowed for m in code.mods[:-1]) or "oob" in code.mods:
+    if (
+        allowed is None
+        or code.mods[-1] not in HALVES | PAIRS
+        or any(m not in allowed for m in code.mods[:-1])
+        or "oob" in code.mods
+    ):
         unknown(em, code)
     kind = code.mods[-1]
     operands(em, code)

@@ -33,19 +33,20 @@ class Opcode:
 
     `operands`: as the PTX ISA writes them, `d` first if there is a result; `{, x}` may be left out; `*`: by the form.
     `count`: how many there are at least.  `lanes`: one of LANES.  `effect`: one of EFFECTS, or "".
-    `lowering`, `rare`, `half`: the functions for the forms that GCC 12 writes, for others, and for those with 16-bit
-    floats; "" if there are none.
+    `lowering`, `rare`, `half`, `packed`: the functions for the forms that GCC 12 writes, for others, for those with
+    16-bit floats, with 8-bit floats and pairs of singles; "" if there are none.
     `rewritten`: rewrite.py gives it operands that its text hides.
     """
 
     # Not by records.py, which would take twice as long: this is done at each start.
-    __slots__ = ("count", "effect", "half", "lanes", "lowering", "name", "operands", "rare", "rewritten")
+    __slots__ = ("count", "effect", "half", "lanes", "lowering", "name", "operands", "packed", "rare", "rewritten")
 
     def __init__(
-        self, name: str, operands: str, lanes: str, lowering: str, rare: str, half: str, effect: str, rewritten: bool
-    ) -> None:
+        self, name: str, operands: str, lanes: str, lowering: str, rare: str, half: str, effect: str, rewritten: bool,
+        packed: str,
+    ) -> None:  # fmt: skip
         self.name, self.operands, self.lanes, self.effect, self.rewritten = name, operands, lanes, effect, rewritten
-        self.lowering, self.rare, self.half = lowering, rare, half
+        self.lowering, self.rare, self.half, self.packed = lowering, rare, half, packed
         self.count = operands.count(",") - operands.count("{") + (operands[:1] not in ("", "{", "*"))
 
     @property
@@ -64,7 +65,7 @@ OPCODES: dict[str, Opcode] = {}
 
 def opcode(
     names: str, operands: str, lanes: str, lowering: str = "", rare: str = "", half: str = "", effect: str = "",
-    rewritten: bool = False,
+    rewritten: bool = False, packed: str = "",
 ) -> None:  # fmt: skip
     """Enter opcodes that share a record but for the name.  ValueError: the record is not one."""
     if lanes not in LANES or (lanes == NO_LANES) == (operands[:1] == "d"):
@@ -74,20 +75,31 @@ def opcode(
     for name in names.split():
         if name in OPCODES:
             raise ValueError(f"opcode '{name}' is entered twice")
-        OPCODES[name] = Opcode(name, operands, lanes, lowering, rare, half, effect, rewritten)
+        OPCODES[name] = Opcode(name, operands, lanes, lowering, rare, half, effect, rewritten, packed)
 
+
+PAIR = "packed.arithmetic"
 
 # Arithmetic (PTX ISA 9.7.1 to 9.7.5).
-opcode("add", "d, a, b", LANEWISE, "operations.add_sub", "rare.pairs_of_integers", "half.compute", rewritten=True)
-opcode("sub", "d, a, b", LANEWISE, "operations.add_sub", "", "half.compute", rewritten=True)
+opcode(
+    "add",
+    "d, a, b",
+    LANEWISE,
+    "operations.add_sub",
+    "rare.pairs_of_integers",
+    "half.compute",
+    rewritten=True,
+    packed=PAIR,
+)
+opcode("sub", "d, a, b", LANEWISE, "operations.add_sub", "", "half.compute", rewritten=True, packed=PAIR)
 opcode("addc subc", "d, a, b", LANEWISE, rewritten=True)
 opcode("madc", "d, a, b, c", LANEWISE, rewritten=True)
 opcode("carry", "d, a, b{, c}{, f}", LANEWISE, "carries.carry")  # what has a carry flag: rewrite.py
-opcode("mul", "d, a, b", LANEWISE, "operations.mul_mad", "", "half.compute")
+opcode("mul", "d, a, b", LANEWISE, "operations.mul_mad", "", "half.compute", packed=PAIR)
 opcode("mad", "d, a, b, c", LANEWISE, "operations.mul_mad", "rare.upper_products", rewritten=True)
 opcode("mul24", "d, a, b", LANEWISE, "operations.short_product", "rare.upper_products")
 opcode("mad24", "d, a, b, c", LANEWISE, "operations.short_product", "rare.upper_products")
-opcode("fma", "d, a, b, c", LANEWISE, "operations.fma", "", "half.compute")
+opcode("fma", "d, a, b, c", LANEWISE, "operations.fma", "", "half.compute", packed=PAIR)
 opcode("div rem", "d, a, b", LANEWISE, "operations.div_rem")
 opcode("neg abs", "d, a", LANEWISE, "operations.neg_abs", "", "half.compute")
 opcode("min max", "d, a, b", LANEWISE, "operations.min_max", "rare.pairs_of_integers", "half.compute")
@@ -117,7 +129,7 @@ opcode("setp set", "d, a, b{, c}", LANEWISE, "convert.set_predicate", "", "half.
 opcode("selp", "d, a, b, c", LANEWISE, "convert.select_predicate")
 opcode("slct", "d, a, b, c", LANEWISE, "convert.select_sign")
 opcode("mov", "d, a", LANEWISE, "convert.move")
-opcode("cvt", "d, a{, b}", LANEWISE, "convert.convert", "", "half.convert")
+opcode("cvt", "d, a{, b}", LANEWISE, "convert.convert", "", "half.convert", packed="packed.convert")
 opcode("cvta", "d, a", LANEWISE, "convert.convert_address")
 opcode("isspacep", "d, a", LANEWISE, "", "rare.is_space")
 
@@ -128,7 +140,9 @@ opcode("st", "[a], b{, p}", NO_LANES, "memory.store", "rare.with_a_policy", "rar
 opcode("atom", "d, [a], b{, c}", VARYING, "memory.atomic", "rare.half_sum", "rare.half_sum", ATOMIC)
 opcode("red", "[a], b{, c}", NO_LANES, "memory.atomic", "rare.half_sum", "rare.half_sum", ATOMIC)
 opcode("membar fence", "*", NO_LANES, "memory.fence", effect=ORDERS)
-opcode("cp", "*", NO_LANES, "", "rare.copy_asynchronously", effect=WRITES)
+opcode("cp", "*", NO_LANES, "", "asynchronous.copy", effect=WRITES)
+opcode("mbarrier", "[a]{, b}", NO_LANES, "", "asynchronous.change", effect=ATOMIC, rewritten=True)
+opcode("mbarrived", "d, [a]{, b}{, c}", VARYING, "", "asynchronous.arrive", effect=ATOMIC)  # with a result: rewrite.py
 opcode("prefetch prefetchu discard", "*", NO_LANES, "memory.hint")
 opcode("createpolicy", "d{, a}{, b}{, c}", LANEWISE, "", "rare.without_effect")
 opcode("applypriority", "*", NO_LANES, "", "rare.without_effect")
@@ -141,6 +155,10 @@ opcode("shfl", "d, a, b, c{, m}", BY_SOURCE_LANE, "shuffles.shuffle")
 opcode("vote", "d, p{, m}", BY_MEMBERS, "memory.vote", "rare.vote_of_groups")
 opcode("activemask", "d", BY_MEMBERS, "memory.active_mask")
 opcode("redux", "d, a, m", BY_MEMBERS, "", "rare.reduce")
+opcode("mma", "d, a, b, c", VARYING, "", "matrix.multiply", "matrix.multiply")
+opcode("ldmatrix", "d, [a]", VARYING, "", "matrix.load", effect=READS)
+opcode("stmatrix", "[a], b", NO_LANES, "", "matrix.store", effect=WRITES)
+opcode("movmatrix", "d, a", VARYING, "", "matrix.transpose")
 opcode("match", "d, a, m", VARYING, "", "rare.match")
 opcode("elect", "d, m", VARYING, "", "rare.elect")
 opcode("bar barrier", "a{, b}", NO_LANES, "memory.barrier", effect=MEETS, rewritten=True)

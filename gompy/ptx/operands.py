@@ -221,8 +221,8 @@ class Operands:
         assert function is not None
         return any(v.name == name for v in function.parameters) or any(v.name == name for v in function.results)
 
-    def memory(self) -> Memory:
-        """`[base + offset]`."""
+    def memory(self) -> Memory | Vector:
+        """`[base + offset]`; of a texture and coordinates, `[texture, {x, y}]`, all of them one after the other."""
         self.advance()
         base: Operand
         if self.word[:1].isdigit():
@@ -236,10 +236,21 @@ class Operands:
             if self.word == "+":
                 self.advance()
             offset += self.integer()
+        if self.word == ",":
+            return self.place_in_texture(base)
         self.expect("]")
         if isinstance(base, Symbol):
             return Memory(Symbol(base.name), base.offset + offset)
         return Memory(base, offset)
+
+    def place_in_texture(self, base: Operand) -> Vector:
+        """What follows in `[texture, {x, y}]`."""
+        found = [base]
+        while self.accept(","):
+            operand = self.operand()
+            found += operand.items if isinstance(operand, Vector) else (operand,)
+        self.expect("]")
+        return Vector(tuple(found))
 
     def constant(self) -> Immediate | FloatImmediate:
         """A number."""

@@ -44,6 +44,8 @@ cdef void make_ops() noexcept nogil:
     op_table[OP_REDUCE] = <void *> op_reduce
     op_table[OP_MISALIGNED] = <void *> op_misaligned
     op_table[OP_WARP_SYNC] = <void *> op_warp_sync
+    op_table[OP_MATRIX] = <void *> op_matrix
+    op_table[OP_MBARRIER] = <void *> op_mbarrier
 
 
 cdef void make_checked_ops() noexcept nogil:

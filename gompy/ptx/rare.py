@@ -1,6 +1,7 @@
 """Forms that GCC 12's code does not have: what newer compilers write, and PTX by hand.
 
-lower.py loads this module for an opcode (or a form of one) that no family has.  16-bit floats are in half.py.
+lower.py loads this module for an opcode (or a form of one) that no family has.  16-bit floats are in half.py, matrices
+in matrix.py, copies and barriers that are not waited for in asynchronous.py.
 """
 
 from __future__ import annotations
@@ -9,13 +10,18 @@ from gompy.abi import ptx as abi
 
 from .access import address_of
 from .emit import LLVM_TYPE, Emitter, Value
-from .forms import operands, typed, unknown
-from .memory import load, load_value, store, store_value
+from .forms import UnknownForm, operands, typed, unknown
+from .memory import load, store
 from .opcodes import OPCODES
 from .operations import high_product
 from .syntax import Immediate, Instruction, Memory, Pair, Sink
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .forms import Lowering
+
 HALF_TYPES = frozenset(("f16", "bf16", "f16x2", "bf16x2", "tf32"))
+PACKED_TYPES = frozenset(("f32x2", "e4m3x2", "e5m2x2"))
 TRUE = Value("i1", False, "true")
 WORDS = frozenset(("u32", "s32"))
 ORDERS = frozenset(("relaxed", "acquire", "release", "acq_rel", "cta", "gpu", "sys", "cluster"))
@@ -23,19 +29,38 @@ ORDERS = frozenset(("relaxed", "acquire", "release", "acq_rel", "cta", "gpu", "s
 
 def lower(em: Emitter, code: Instruction) -> None:
     """An instruction in a form that no family has; a diagnostic if it is not known here either."""
-    record = OPCODES.get(code.base)
-    if record is None:
-        unknown(em, code)
-    place = record.half if any(m in HALF_TYPES for m in code.mods) else record.rare
-    if not place:
-        unknown(em, code)
-    module, _, name = place.partition(".")
-    if module == "half":
-        from . import half
+    try:
+        record = OPCODES.get(code.base)
+        if record is None:
+            unknown(em, code)
+        place = record.half if any(m in HALF_TYPES for m in code.mods) else record.rare
+        if any(m in PACKED_TYPES for m in code.mods):
+            place = record.packed
+        if not place:
+            unknown(em, code)
+        lowering(place)(em, code)
+    except UnknownForm:
+        from .absent import is_ptx
 
-        getattr(half, name)(em, code)
-    else:
-        globals()[name](em, code)
+        if is_ptx(code):
+            em.fail(f"'{code.opcode}' is not implemented")
+        raise
+
+
+def lowering(place: str) -> Lowering:
+    """The function that a record of opcodes.py names, of this module or of one that fewer programs need."""
+    name, _, function = place.partition(".")
+    module: object
+    if name == "half":
+        from . import half as module
+    elif name == "packed":
+        from . import packed as module
+    elif name == "matrix":
+        from . import matrix as module
+    elif name == "asynchronous":
+        from . import asynchronous as module
+    found: Lowering = globals()[function] if name == "rare" else getattr(module, function)
+    return found
 
 
 def constant(em: Emitter, code: Instruction, at: int) -> int:
@@ -410,33 +435,6 @@ def stack_mark(em: Emitter, code: Instruction) -> None:
     everybody = Value("i1", False, em.new(f"icmp eq i32 {absent}, 0"))
     new = em.select(everybody, em.intrinsic("umin", offset, old), old)
     em.put(f"store i64 {new.text}, ptr {top}")
-
-
-def copy_asynchronously(em: Emitter, code: Instruction) -> None:
-    """cp.async.ca/cg.shared.global [to], [from], bytes{, of the source}: done at once, so that waiting is nothing."""
-    kind = code.mods[1] if len(code.mods) > 1 else ""
-    if code.mods[:1] != ("async",):
-        unknown(em, code)
-    if kind in ("commit_group", "wait_all", "wait_group"):
-        return
-    spaces = [m.partition("::")[0] for m in code.mods[2:]]
-    if kind not in ("ca", "cg") or spaces[:2] != ["shared", "global"] or any(s != "L2" for s in spaces[2:]):
-        unknown(em, code)
-    if "L2::cache_hint" in code.mods:
-        em.fail(f"'{code.opcode}' is not implemented")
-    if len(code.operands) not in (3, 4):
-        em.fail(f"wrong number of operands for '{code.opcode}'")
-    to, source = code.operands[:2]
-    size = constant(em, code, 2)
-    if not isinstance(to, Memory) or not isinstance(source, Memory) or size not in (4, 8, 16):
-        em.fail(f"'{code.opcode}' needs two addresses, and copies 4, 8 or 16 bytes")
-    if len(code.operands) == 4 and constant(em, code, 3) not in range(0, size + 1, 4):
-        em.fail(f"'{code.opcode}': the source's bytes must be a multiple of 4")
-    given = constant(em, code, 3) if len(code.operands) == 4 else size
-    for offset in range(0, size, 4):
-        address = address_of(em, source, offset)
-        value = load_value(em, address, "b32", address.vector, "global") if offset < given else word(em, 0)
-        store_value(em, address_of(em, to, offset), value, "shared")
 
 
 def with_a_policy(em: Emitter, code: Instruction) -> None:

@@ -3,6 +3,7 @@
     add.cc.u32 %a, %b, %c;    →  add.cc.u32 %a|%cc, %b, %c;          the flag is a predicate register of the function
     addc.u32 %a, %b, %c;      →  addc.u32 %a, %b, %c, %cc;
     bar.red.popc.u32 %a, …    →  a family of its own (`barred`), for it has a destination
+    mbarrier.arrive.b64 %a, … →  the same (`mbarrived`)
     brx.idx %i, list;         →  comparisons and branches
 
 (PTX ISA 9.7.2, "Extended-Precision Integer Arithmetic"; 9.7.12 `brx.idx`; 9.7.13 `bar.red`.)
@@ -39,6 +40,10 @@ def written_out(function: Function, code: Instruction) -> Instruction:
     if base in ("bar", "barrier"):
         if "red" in code.mods:
             code.base = "barred"
+        return code
+    if base == "mbarrier":
+        if code.mods[:1] not in (("init",), ("inval",), ("expect_tx",), ("complete_tx",)):
+            code.base = "mbarrived"
         return code
     if base == "alloca":
         if not function.locals:

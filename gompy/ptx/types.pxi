@@ -43,9 +43,9 @@ from gompy.native.ptx cimport (
     FORM_COUNT, FORM_E, FORM_S, FORM_V, FORM_W, FORM_X, GOMPY_LOCAL_BASE, GOMPY_MAGIC, GOMPY_SHARED_BASE,
     GOMPY_SLOW_FILE, GOMPY_SLOW_FILE_CHECKED, GOMPY_SLOW_PREFIX, GOMPY_SLOW_PREFIX_CHECKED, HASHED_FROM, KIND_CODE,
     KIND_INDEX, LINKAGE_COMMON, LINKAGE_EXTERN, LINKAGE_LOCAL, LINKAGE_WEAK, LINK_FUNCTION, LINK_HOST, LINK_UNIT,
-    OP_ATOM, OP_BARRIER, OP_CALL, OP_CLOCK, OP_COUNT, OP_EXIT, OP_LANES, OP_LOAD1, OP_LOAD2, OP_LOAD4, OP_LOAD8,
-    OP_LOAD_UNIFORM, OP_MISALIGNED, OP_RACE, OP_RACE_FENCE, OP_RACE_UNIFORM, OP_REDUCE, OP_SHUFFLE,
-    OP_STORE1, OP_STORE2, OP_STORE4, OP_STORE8,
+    MBARRIER_TEST, OP_ATOM, OP_BARRIER, OP_CALL, OP_CLOCK, OP_COUNT, OP_EXIT, OP_LANES, OP_LOAD1, OP_LOAD2, OP_LOAD4,
+    OP_LOAD8, OP_LOAD_UNIFORM, OP_MATRIX, OP_MBARRIER, OP_RACE, OP_RACE_FENCE, OP_RACE_UNIFORM, OP_REDUCE, OP_SHUFFLE,
+    OP_MISALIGNED, OP_STORE1, OP_STORE2, OP_STORE4, OP_STORE8,
     OP_STORE_UNIFORM, OP_TRAP, OP_WARP_SYNC, OP_YIELD, PAGE, RACE_STRONG, RACE_WRITES,
     REDUCE_AND, REDUCE_POPC, SECTION_CODE, SECTION_COUNT,
     SECTION_DATA, SECTION_FILES, SECTION_FUNCTIONS, SECTION_INFO, SECTION_LINKS, SECTION_LOCS, SECTION_PARAMS,
@@ -106,6 +106,9 @@ cdef extern from "warp.h" nogil:
     bint gompy_atom_warp(const gompy_warp *w, uint32_t mask, int code, const uint64_t *a, const uint64_t *b,
                          const uint64_t *c, uint64_t *out) noexcept
     void gompy_lanes(int word, const void *a, const void *b, const void *c, void *out) noexcept
+    void gompy_matrix(uint32_t shape, uint32_t types, const void *a, const void *b, const void *c,
+                      void *out) noexcept
+    uint64_t gompy_mbarrier(int step, uint64_t state, uint64_t value, uint64_t *answer) noexcept
     void gompy_shuffle(int mode, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *out,
                        uint32_t *ok) noexcept
     void gompy_catch_signals(bint first) noexcept

@@ -53,6 +53,7 @@ struct __attribute__ ((aligned (64))) gompy_warp
 GOMPY_CHECK_WARP (struct gompy_warp)
 
 #include "atomics.h"
+#include "matrix.h"
 
 /* --- stacks ----------------------------------------------------------------------------------------------------- */
 

@@ -17,7 +17,7 @@ from gompy.ptx.syntax import PtxError
 from gompy.ptx.uniform import Uniformity, analyse
 
 HEAD = ".version 6.0\n.target sm_35\n.address_size 64\n.visible .entry k () { .reg .u32 %a, %b, %c; .reg .pred %p;\n"
-LAZY = {name: import_module(f"gompy.ptx.{name}") for name in ("rare", "half")}
+LAZY = {name: import_module(f"gompy.ptx.{name}") for name in ("rare", "half", "packed", "matrix", "asynchronous")}
 
 
 def lowerings(module: ModuleType) -> set[str]:
@@ -34,9 +34,9 @@ def lowerings(module: ModuleType) -> set[str]:
 def test_what_records_name_is_there() -> None:
     """Lowerings are looked up when the compiler starts (or when one is needed): a name with a mistake is found here."""
     modules = {**FAMILIES, **LAZY}
-    named = {place for r in OPCODES.values() for place in (r.lowering, r.rare, r.half) if place}
+    named = {place for r in OPCODES.values() for place in (r.lowering, r.rare, r.half, r.packed) if place}
     there = {f"{name}.{function}" for name, module in modules.items() for function in lowerings(module)}
-    helpers = {"rare.lower", "rare.signed_extreme"}
+    helpers = {"rare.lower", "rare.signed_extreme", "asynchronous.arrive_for_copies"}
     assert named == there - helpers
 
 
@@ -44,7 +44,7 @@ def test_records_of_one_kind_do_not_mix() -> None:
     """What GCC writes is never loaded late, what others write never at the start."""
     for record in OPCODES.values():
         assert record.lowering.partition(".")[0] not in LAZY
-        assert record.rare.partition(".")[0] in ("", "rare") and record.half.partition(".")[0] in ("", "rare", "half")
+        assert {place.partition(".")[0] for place in (record.rare, record.half, record.packed) if place} <= set(LAZY)
     assert set(TABLE) == {name for name, record in OPCODES.items() if record.lowering}
 
 

@@ -1,0 +1,29 @@
+"""What PTX has and gompy does not implement: loaded for a message only, so that a slip of the pen is told from it."""
+
+from __future__ import annotations
+
+from .syntax import Instruction
+
+OPCODES = frozenset((
+    "clusterlaunchcontrol", "fns", "getctarank", "istypep", "mapa", "multimem", "suld", "suq", "sured", "sust",
+    "tcgen05", "tensormap", "tex", "tld4", "txq", "vabsdiff", "vabsdiff2", "vabsdiff4", "vadd2", "vadd4",
+    "vavrg2", "vavrg4", "vmad", "vmax", "vmax2", "vmax4", "vmin", "vmin2", "vmin4", "vset", "vset2", "vset4",
+    "vshl", "vshr", "vsub2", "vsub4", "wgmma", "wmma",
+))  # fmt: skip
+"""Opcodes of PTX ISA 9.0 that opcodes.py has no record of."""
+FORMS = (
+    *("barrier.cluster.", "cp.async.bulk", "cp.reduce.async.bulk", "cvt.pack.", "red.async", "st.async", "st.bulk"),
+    *("mma.sp", "mma.sync.aligned.m8n8k4.", "ldmatrix.sync.aligned.m16n16", "ldmatrix.sync.aligned.m8n16"),
+    "stmatrix.sync.aligned.m16n8",
+)
+"""Beginnings of forms of those that it has."""
+TYPES = frozenset((
+    "b128", "e2m1x2", "e2m1x4", "e2m3x2", "e2m3x4", "e3m2x2", "e3m2x4", "e4m3x4", "e5m2x4", "ue8m0x2",
+    "u8x4", "s8x4", "v8",
+))  # fmt: skip
+"""Types and vectors that some of its opcodes may have."""
+
+
+def is_ptx(code: Instruction) -> bool:
+    """Whether an instruction that gompy does not know is one of PTX."""
+    return code.base in OPCODES or code.opcode.startswith(FORMS) or not TYPES.isdisjoint(code.mods)
