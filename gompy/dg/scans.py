@@ -64,6 +64,14 @@ def _assembly(source: Path, directory: Path) -> list[Path]:
     )
 
 
+_PRINTABLE = str.maketrans({"\t": r"\t", "\n": r"\n", "\r": r"\r", "\\": r"\\"})
+
+
+def printable(pattern: str) -> str:
+    """A pattern as results are named by it: on one line (scanasm.exp, make_pattern_printable)."""
+    return pattern.translate(_PRINTABLE)
+
+
 def _exists(final: Final, name: str, source: Path, directory: Path, wanted: bool) -> ScanResult:
     paths = [directory / final.words[1]] if len(final.words) > 1 else _assembly(source, directory)
     there = any(path.exists() for path in paths)
@@ -99,7 +107,7 @@ def _file(final: Final, test: str, source: Path, directory: Path, what: str, how
     words = list(final.words[1:])
     paths = _assembly(source, directory) if what == "assembler" else [directory / words.pop(0)]
     times = words[1] if how == "-times" else ""
-    name = f"{test}{final.words[0]} {words[0]}{' ' * bool(times)}{times}"
+    name = f"{test}{final.words[0]} {printable(words[0])}{' ' * bool(times)}{times}"
     if len(paths) != 1 or not paths[0].exists():
         missing = f"there is no {source.stem}.s (dg-do compile or -save-temps makes it)"
         return ScanResult("UNRESOLVED", name, missing if what == "assembler" else f"there is no {paths[0].name}")
@@ -116,7 +124,7 @@ def _dumps(
     results = []
     for target in offload_targets if match["offload"] else ("",):
         label = command.replace("scan-", f"scan-{target}-", 1) if target else command
-        name = f'{test}{label} {dump} "{final.words[1]}"{" " * bool(times)}{times}'
+        name = f'{test}{label} {dump} "{printable(final.words[1])}"{" " * bool(times)}{times}'
         base = f"{source.stem}.x{target}.mkoffload" if target else f"*{source.name}"
         found = sorted(directory.glob(f"{base}.[0-9][0-9][0-9]{_LETTERS[match['kind']]}.{dump}"))
         if not target:

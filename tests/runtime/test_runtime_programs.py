@@ -355,6 +355,38 @@ def test_program(folder: Path, tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.skipif(GFORTRAN is None, reason="no gfortran")
+def test_fortran_pointer_components(folder: Path, tmp_path: Path) -> None:
+    """enter data of a structure's pointers: each gets the device's address of its own target (gfortran 12 and 13)."""
+    program = compile_program(
+        tmp_path,
+        """
+program main
+  implicit none
+  type t
+    integer :: first
+    integer, pointer :: a(:), b(:)
+    integer :: last
+  end type
+  type(t) :: v
+  integer :: sums(2)
+  allocate (v%a(5), v%b(2:4))
+  v%a = [1, 2, 3, 4, 5]; v%b = [10, 20, 30]
+  !$omp target enter data map(to: v%a, v%b)
+  v%a = 0
+  !$omp target map(from: sums)
+    sums = [sum (v%a), sum (v%b)]
+    if (lbound (v%b, 1) /= 2 .or. ubound (v%b, 1) /= 4) sums = -1
+  !$omp end target
+  print *, sums
+end program
+""",
+        language="fortran",
+    )
+    result = run(folder, program)
+    assert (result.rc, result.out.split()) == (0, ["15", "60"]), result.err
+
+
+@pytest.mark.skipif(GFORTRAN is None, reason="no gfortran")
 def test_fortran_descriptors(folder: Path, tmp_path: Path) -> None:
     """Allocatable and pointer arrays: descriptor, its data pointer, and what happens when it is allocated later."""
     program = compile_program(

@@ -51,3 +51,15 @@ def test_excess_errors_that_are_expected(selector: str, expected: bool) -> None:
 def test_features_that_need_no_option() -> None:
     """dg-add-options of weak_undefined adds nothing on GNU/Linux."""
     assert planned("/* { dg-add-options weak_undefined } */\n").options == ["-O2"]
+
+
+@pytest.mark.parametrize("what", ["scan-tree-dump-not", "scan-assembler-not"])
+def test_names_are_on_one_line(tmp_path: Path, what: str) -> None:
+    """A pattern with line ends, tabs and backslashes is shown by escapes, as GCC's scripts do."""
+    (tmp_path / "v.c.123t.optimized").write_text("x\n")
+    (tmp_path / "v.s").write_text("x\n")
+    final = plan.Final((what, "a[^\n\r\t]\\(", "optimized"), False)
+    (result,) = scans.scan(final, "d/v.c ", Path("v.c"), tmp_path, ())
+    shown = r"a[^\n\r\t]\\("
+    assert result.name == (f"d/v.c {what} {shown}" if "assembler" in what else f'd/v.c {what} optimized "{shown}"')
+    assert result.status == "PASS"

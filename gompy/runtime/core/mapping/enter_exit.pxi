@@ -11,6 +11,8 @@ cdef size_t enter_group(const MapList *maps, size_t i) noexcept nogil:
         while j < maps.mapnum and (is_pointer_kind(kind_at(maps, j)) or kind_at(maps, j) == GOMP_MAP_ALWAYS_POINTER):
             j += 1
         return j - i
+    if j < maps.mapnum and kind_at(maps, j) == GOMP_MAP_ALWAYS_POINTER and kind != GOMP_MAP_ALWAYS_POINTER:
+        return 2  # gfortran 12 and 13: a pointer component, which gets the device's address of what is before it
     return 2 if j < maps.mapnum and is_attach_kind(kind_at(maps, j)) else 1
 
 
