@@ -191,6 +191,9 @@ class Image:
 
         listing = os.path.join(self.job.folder, "listing")
         self.given.words += [] if NO_MERGING in self.given.words else [NO_MERGING]
+        # The user's own dump of that pass is there from before; its options would change the listing.
+        own_dump = LISTING.partition("-lineno")[0]
+        self.given.words[:] = [word for word in self.given.words if not word.startswith(own_dump)]
         self.given.words.append(f"{LISTING}={listing}")
         compiled = self.compiler.compile(self.given)
         from mkoffload.listing import reader

@@ -150,10 +150,15 @@ int main ()
 """
 
 
-def test_initialisers_by_priority(tmp_path: Path) -> None:
-    """Each priority has a function of its own: that of the host's variable does not keep the others from the device."""
-    program, said = link(tmp_path, {"copied.cc": COPIED}, "-O2")
+@pytest.mark.parametrize("more", [(), ("-foffload-options=-fdump-tree-optimized-raw",)])
+def test_initialisers_by_priority(tmp_path: Path, more: tuple[str, ...]) -> None:
+    """Each priority has a function of its own: that of the host's variable does not keep the others from the device.
+
+    So it is where the user has gcc dump the pass whose listing is read.
+    """
+    program, said = link(tmp_path, {"copied.cc": COPIED}, "-O2", *more)
     assert said == ""
+    assert len([path for path in tmp_path.glob("*.optimized") if "gimple_call <" in path.read_text()]) == len(more)
     done = run(program)
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
