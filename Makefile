@@ -62,12 +62,16 @@ check: lint check-packages gcc-tests test programs sample sample-nvptx  ## lint,
 
 # As in GCC: RUNTESTFLAGS="c.exp=target-*.c", -j2; besides ALL=1, OFFLOAD_TARGET=intelmic|nvptx|disable, CC="a compiler".
 # GCC=14: that release's tests with that compiler, by testsuite/run_gcc_tests.py; also OFFLOAD_TARGET=nvptx. OpenACC's: 14.
+# STOCK=1 beside GCC=14 OFFLOAD_TARGET=nvptx: gcc's own runtime and plugin on the emulated driver.
+STOCK_OPTIONS = -fno-pie -no-pie -Wl,--no-as-needed -foffload=nvptx-none -foffload-options=nvptx-none=-Wa,--no-verify
+STOCK_PATH = LD_LIBRARY_PATH=$$($(BIN)/gompy config --cuda-libdir)
 check-target-libgomp: all  ## GCC's own libgomp testsuite under DejaGnu
 ifdef GCC
-	@GOMPY_ACCEL=gcc $(if $(filter nvptx,$(OFFLOAD_TARGET)),GOMPY_CUDA=emulated) $(BIN)/python testsuite/run_gcc_tests.py \
-	  --gcc $(GCC) $(if $(filter nvptx,$(OFFLOAD_TARGET)),--cc "gompcc -foffload=nvptx-none") -q \
+	@GOMPY_ACCEL=gcc $(if $(filter nvptx,$(OFFLOAD_TARGET)),GOMPY_CUDA=emulated) $(and $(STOCK),$(STOCK_PATH)) \
+	  $(BIN)/python testsuite/run_gcc_tests.py --gcc $(GCC) -q \
+	  $(if $(filter nvptx,$(OFFLOAD_TARGET)),--cc "$(if $(STOCK),gcc-$(GCC) $(STOCK_OPTIONS),gompcc -foffload=nvptx-none)") \
 	  $(if $(filter 14-,$(GCC)-$(OFFLOAD_TARGET:intelmic=)),,--dirs libgomp.c$(,)libgomp.c++$(,)libgomp.fortran) \
-	  --out testsuite/out/gcc-$(GCC)-$(or $(OFFLOAD_TARGET),intelmic) $(TESTS)
+	  --out testsuite/out/gcc-$(GCC)-$(or $(OFFLOAD_TARGET),intelmic)$(and $(STOCK),-stock) $(TESTS)
 else
 	@GOMPY_ACCEL=$${GOMPY_ACCEL:-gcc} $(BIN)/python testsuite/check_target_libgomp.py \
 	  $(if $(filter command,$(origin CC)),--cc "$(CC)") $(if $(filter 1,$(ALL)),--all) $(if $(filter rest,$(ALL)),--rest) \
@@ -81,11 +85,10 @@ sample: all  ## a part of GCC's libgomp tests, if Debian's gcc-12-source is ther
 
 NVPTX_SAMPLE = GOMPY_CUDA=emulated $(BIN)/python testsuite/run_gcc_tests.py --sample -q --expected nvptx \
   --dirs libgomp.c,libgomp.c++,libgomp.fortran --out testsuite/out/sample-nvptx
-STOCK_NVPTX = $$($(BIN)/gompy config --cc) -fno-pie -no-pie -Wl,--no-as-needed -foffload=nvptx-none -foffload-options=nvptx-none=-Wa,--no-verify
 
 sample-nvptx: all  ## the same for nvptx on the emulated GPU, with gompy and with gcc's own runtime
 	@$(NVPTX_SAMPLE) --cc "gompcc -foffload=nvptx-none"
-	@LD_LIBRARY_PATH=$$($(BIN)/gompy config --cuda-libdir) $(NVPTX_SAMPLE)-stock --cc "$(STOCK_NVPTX)"
+	@$(STOCK_PATH) $(NVPTX_SAMPLE)-stock --cc "$$($(BIN)/gompy config --cc) $(STOCK_OPTIONS)"
 
 # LLVMFLAGS="--stock", "--nvptx", "--info", "--tools", "-j 1", "--filter mapping/".
 check-libomptarget: all  ## LLVM 16's own tests of libomptarget, with the library that clang's programs get

@@ -556,3 +556,16 @@ def test_tests_of_openmp_50_fail_under_a_newer_libgomp(monkeypatch: pytest.Monke
     assert len(theirs.unexpected) == (1 if newer else len(names) + 1)
     passes = expected.compare(run_gcc_tests.expectations("nvptx", ["gcc"]), [("PASS", name) for name in names])
     assert len(passes.gone) == (len(names) if newer else 0)
+
+
+@pytest.mark.parametrize(("release", "older"), [(13, True), (16, False)])
+def test_lists_of_a_release_beneath_the_stock_runtime(
+    monkeypatch: pytest.MonkeyPatch, release: int, older: bool
+) -> None:
+    """They have names of their own; where there is none all has to pass.  GCC 14's tests know OpenMP 5.1's rule."""
+    monkeypatch.setattr(stock, "keeps_unmapped_pointers", lambda: True)
+    words = [f"gcc-{release}", "-foffload=nvptx-none"]
+    theirs = run_gcc_tests.expectations(None, words, release)
+    kept = run_gcc_tests.HERE / "expected" / f"nvptx-{release}-stock.txt"
+    assert set(expected.read(kept) if kept.exists() else {}) <= set(theirs)
+    assert any("in OpenMP 5.0" in reason for reason in theirs.values()) == older

@@ -223,7 +223,9 @@ def test_choice_of_suites(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     options = suites.arguments([])
     assert (options.gcc, options.devices) == (["13", "14", "15", "16"], ["intelmic", "nvptx"])
     assert all(suites._chosen(system, options) for system in SYSTEMS)
-    for words in (["--gcc", "12"], ["--devices", "gcn"]):
+    assert suites.arguments(["--devices", "nvptx-stock"]).devices == ["nvptx-stock"]
+    assert suites.command(of_release(16), "nvptx-stock", "")[2:] == ("GCC=16", "OFFLOAD_TARGET=nvptx", "STOCK=1")
+    for words in (["--gcc", "12"], ["--devices", "gcn"], ["--devices", "intelmic-stock"]):
         with pytest.raises(SystemExit) as wrong:
             suites.arguments(words)
         assert wrong.value.code == 2

@@ -28,6 +28,8 @@ from matrix.systems import OLDEST, SYSTEMS, Compilers, System  # noqa: E402
 OUT = HERE.parent / "out" / "suites"
 DEVICES = ("intelmic", "nvptx")
 """What OFFLOAD_TARGET may be: the emulated MIC, the emulated GPU."""
+STOCK = "-stock"
+"""Behind a device: with gcc's own libgomp and plugin in place of ours."""
 HEAD = ("gcc", "libgomp", "device", "runs", "passed", "failed", "listed", "unexpected", "listed but good", "s")
 _ALL = re.compile(r"^all +(\d+) +(\d+) +(\d+) ", re.MULTILINE)
 _BAD = re.compile(r"^bad results: (\d+) on the list, (\d+) unexpected; good though on the list: (\d+)$", re.MULTILINE)
@@ -50,14 +52,14 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="suites.py", description="Run each release's libgomp tests on each device.")
     releases = [str(compilers.release) for _, compilers in _all()]
     parser.add_argument("--gcc", default=",".join(releases), metavar="A,B", help="of %(default)s")
-    parser.add_argument("--devices", default=",".join(DEVICES), metavar="A,B", help="of %(default)s")
+    parser.add_argument("--devices", default=",".join(DEVICES), metavar="A,B", help="of %(default)s,nvptx-stock")
     parser.add_argument("--tests", default="", help="options for run_gcc_tests.py, such as '-j 2 --filter target-3'")
     parser.add_argument("--mirror", default="", help="where debootstrap fetches from (default: its own)")
     parser.add_argument("--keep", action="store_true", help="leave the trees")
     options = parser.parse_args(words)
     options.gcc = options.gcc.split(",")
     options.devices = options.devices.split(",")
-    for given, known in ((options.gcc, releases), (options.devices, list(DEVICES))):
+    for given, known in ((options.gcc, releases), (options.devices, [*DEVICES, f"nvptx{STOCK}"])):
         if set(given) - set(known):
             parser.error(f"{', '.join(sorted(set(given) - set(known)))}: not of {', '.join(known)}")
     return options
@@ -102,7 +104,8 @@ def numbers(text: str) -> tuple[str, ...] | None:
 def command(compilers: Compilers, device: str, tests: str) -> tuple[str, ...]:
     """What runs a release's tests on a device."""
     return (
-        *("make", "check-target-libgomp", f"GCC={compilers.release}", f"OFFLOAD_TARGET={device}"),
+        *("make", "check-target-libgomp", f"GCC={compilers.release}", f"OFFLOAD_TARGET={device.removesuffix(STOCK)}"),
+        *(["STOCK=1"] if device.endswith(STOCK) else []),
         *([f"TESTS={tests}"] if tests else []),
     )
 
