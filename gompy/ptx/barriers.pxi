@@ -4,20 +4,19 @@
 cdef bint release_barrier(runner *r, uint32_t number) noexcept nogil:
     """A barrier is complete: its warps go on.  Whether there is one but warp 0."""
     cdef uint32_t i
-    cdef bint others = False
     cdef barrier_state left = r.barriers[number]
     memset(&r.barriers[number], 0, sizeof(barrier_state))
     r.used &= ~(<uint32_t> 1 << number)
-    for i in range(r.nwarps):
-        if r.warps[i].state == WAITING and r.warps[i].barrier == number:
-            r.warps[i].state = READY
-            if r.launch.races != NULL:
-                gompy_race_leave(r.launch.races, i, number)
-            r.warps[i].votes, r.warps[i].voters = left.votes, left.voters
-            others = others or i != 0
+    r.ready |= left.waiting
+    if left.voters or r.launch.races != NULL:
+        for i in range(r.nwarps):
+            if left.waiting >> i & 1:
+                r.warps[i].votes, r.warps[i].voters = left.votes, left.voters
+                if r.launch.races != NULL:
+                    gompy_race_leave(r.launch.races, i, number)
     if r.launch.races != NULL:
         gompy_race_empty(r.launch.races, number)
-    return others
+    return left.waiting & ~<uint32_t> 1 != 0
 
 
 cdef bint barrier_complete(runner *r, uint32_t number) noexcept nogil:
@@ -28,9 +27,9 @@ cdef bint barrier_complete(runner *r, uint32_t number) noexcept nogil:
     return b.arrived >= b.wanted if b.wanted else b.all_arrived >= r.live
 
 
-cdef void op_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, code_unit *unit,
-                     uint32_t line) noexcept nogil:
-    """bar.sync and bar.arrive: a warp counts as 32 threads.
+cdef void *meet(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, void *unit,
+                uint32_t line, void *sp) noexcept nogil:
+    """bar.sync and bar.arrive (gompy_barrier): a warp counts as 32 threads.  The stack to go on with; `sp`: its own.
 
     Behind a barrier warp 0 goes on last.  GCC's code for OpenACC's workers counts on warps that go on together, as a
     GPU's do: what warp 0 has broadcast in shared memory (a frame, before a call: nvptx_wpropagate in GCC's nvptx.cc) is
@@ -38,30 +37,40 @@ cdef void op_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, ui
     """
     cdef runner *r = <runner *> w.runner
     cdef barrier_state *b
+    cdef uint32_t own = <uint32_t> 1 << w.warpid
     cdef bint others = False
     if number > 15:
-        stop_warp(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, unit, line, "barrier number above 15")
+        stop_warp(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, <code_unit *> unit, line, "barrier number above 15")
     if threads % 32:
-        stop_warp(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, unit, line,
+        stop_warp(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, <code_unit *> unit, line,
                   "the number of threads at a barrier is not a multiple of 32")
     if threads > 1024:  # GCC 12's libgomp at times waits for -128: a GPU, too, would wait forever
-        stop_warp(w, mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, unit, line,
+        stop_warp(w, mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, <code_unit *> unit, line,
                   "a barrier for more threads than any block can have")
+    w.sp = sp
     b = &r.barriers[number]
     if r.launch.races != NULL:
         gompy_race_arrive(r.launch.races, w.warpid, number)
     if r.nwarps == 1 and threads <= 32 and b.all_arrived == 0 and b.voters == 0:
-        return  # nobody else will come
+        return sp  # nobody else will come
     b.wanted = threads
     b.arrived += 32
     b.all_arrived += 1
     r.used |= <uint32_t> 1 << number
     if kind == BARRIER_SYNC:
-        w.state, w.barrier = WAITING, number
+        w.barrier = number
+        b.waiting |= own
+        r.ready &= ~own
     if barrier_complete(r, number):
         others = release_barrier(r, number)
-    if w.state == WAITING or (others and w.warpid == 0):
-        next_warp(w)
+    if not r.ready & own or (others and w.warpid == 0):
+        return stack_behind(w)
+    return sp
+
+
+cdef inline bint waits(runner *r, uint32_t warp) noexcept nogil:
+    """Whether a warp waits at a barrier."""
+    return r.barriers[r.warps[warp].barrier].waiting >> warp & 1
 
 
 cdef int count_lanes(uint32_t mask) noexcept nogil:

@@ -453,7 +453,7 @@ cdef void check_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number,
                      * r.nwarps)
             tell_finding(w, mask, FOUND_COUNTS, 0, unit, line, text, NULL)
     w.wait_unit, w.wait_line = unit, line
-    op_barrier(w, mask, kind & ~BARRIER_ALIGNED, number, threads, unit, line)
+    gompy_barrier(w, mask, kind & ~BARRIER_ALIGNED, number, threads, unit, line)
 
 
 cdef void checked_end(runner *r) noexcept nogil:
@@ -465,7 +465,7 @@ cdef void checked_end(runner *r) noexcept nogil:
         return
     for i in range(r.nwarps):
         w = &r.warps[i]
-        if w.state == WAITING and r.barriers[w.barrier].wanted == 0:
+        if waits(r, i) and r.barriers[w.barrier].wanted == 0:
             snprintf(text, sizeof(text), "barrier %u of the whole block, which warps of the block leave without it",
                      w.barrier)
             tell_finding(w, w.mask & ~w.exited, FOUND_LEFT, 0, <code_unit *> w.wait_unit, w.wait_line, text, NULL)
@@ -482,7 +482,7 @@ cdef void checked_deadlock(runner *r) noexcept nogil:
                                "every warp of the block waits at a barrier that nobody else will reach (")
     for i in range(r.nwarps):
         w = &r.warps[i]
-        if w.state != WAITING:
+        if not waits(r, i):
             continue
         if first == NULL:
             first = w

@@ -5,7 +5,7 @@ cdef void run_blocks(run *launch) noexcept nogil:
     global gompy_running
     cdef runner *r = take_runner()
     cdef gompy_modes modes
-    cdef uint64_t block
+    cdef uint64_t block, next = 0, end = 0
     if r == NULL:
         no_launch_memory(launch, "no memory for the stacks of warps")
         return
@@ -13,10 +13,14 @@ cdef void run_blocks(run *launch) noexcept nogil:
     gompy_need_signal_stack()
     gompy_usual(&modes)
     while not launch.failed:
-        block = gompy_next(&launch.next_block)
-        if block < launch.blocks and launch.block_step:
-            block = (launch.first_block + block * launch.block_step) % launch.blocks
-        if block >= launch.blocks or not run_block(r, launch, block):
+        if next == end:
+            next = gompy_take(&launch.next_block, launch.at_once)
+            end = next + launch.at_once if next + launch.at_once < launch.blocks else launch.blocks
+        if next >= end:
+            break
+        block = (launch.first_block + next * launch.block_step) % launch.blocks if launch.block_step else next
+        next += 1
+        if not run_block(r, launch, block):
             break
     gompy_running = NULL
     gompy_as_before(&modes)
@@ -41,7 +45,7 @@ cdef uint32_t step_through(uint64_t chance, uint32_t count) noexcept nogil:
 cdef void choose_order(run *launch, uint32_t seed, uint32_t nwarps, bint old) noexcept nogil:
     """The order of blocks and warps by a seed, another one for each launch.
 
-    The warps of PTX before sm_70 (`old`) keep theirs: GCC's code for OpenACC counts on it (op_barrier).
+    The warps of PTX before sm_70 (`old`) keep theirs: GCC's code for OpenACC counts on it (meet).
     """
     cdef uint64_t chance
     global seeded
@@ -224,6 +228,8 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
         wanted = <int> config.threads if config.threads else <int> sysconf(_SC_NPROCESSORS_ONLN)
     if <uint64_t> wanted > launch.blocks:
         wanted = <int> launch.blocks
+    launch.at_once = launch.blocks // (64 * <uint64_t> wanted)
+    launch.at_once = 1 if launch.at_once == 0 else MOST_AT_ONCE if launch.at_once > MOST_AT_ONCE else launch.at_once
     if config.seed:
         choose_order(&launch, config.seed, <uint32_t> ((threads + 31) // 32), o.info.architecture < 70)
     if module.image.check & PTX_CHECK_RACE:

@@ -94,6 +94,8 @@ class Lowering(Emitter):
         self.checked_results: list[tuple[ParamPlace, ParamPlace]] = []
         self.costs: dict[int, int] = {}  # of a turn, by a loop's first block
         self.stops: list[tuple[int, int, str]] = []
+        self.stays = not any(isinstance(code, Call) for block in analysis.blocks for code in block.code)
+        self.complete: set[int] = set()  # joins that all lanes come to
         self.turns: dict[int, list[int]] = {}  # last block → heads of loops
         self.frame_size = 0
 
@@ -199,7 +201,13 @@ class Lowering(Emitter):
         a = self.a
         index = block.index
         self.block = index
-        if index in a.masked:
+        all_here = self.stays and index not in a.divergent
+        if index in self.complete:
+            self.label(f"C{index}")
+            self.put(f"store i32 0, ptr %pending{index}")
+            self.put("store i32 %m, ptr %mask")
+            self.put(f"br label %B{index}")
+        elif index in a.masked:
             self.label(f"C{index}")
             waiting = self.new(f"load i32, ptr %pending{index}")
             run = self.fresh("run")
@@ -210,7 +218,7 @@ class Lowering(Emitter):
             self.put(f"store i32 {waiting}, ptr %mask")
             self.put(f"br label %B{index}")
         self.label(f"B{index}")
-        self.mask = self.active = self.new("load i32, ptr %mask")
+        self.mask = self.active = "%m" if all_here else self.new("load i32, ptr %mask")
         self.guarded = False
         for code in block.code:
             self.statement(code)
@@ -235,6 +243,26 @@ class Lowering(Emitter):
                 stops.append((end, 2, -head, f"L{head}"))
                 self.turns.setdefault(end, []).append(head)
         self.stops = [(index, rank, label) for index, rank, _, label in sorted(stops)]
+        if self.stays:
+            self.complete = self.complete_joins()
+
+    def complete_joins(self) -> set[int]:
+        """Joins that the search for waiting lanes comes to with all lanes waiting there: it need not look.
+
+        A block outside of all divergent ones is reached by all lanes or none.  The search that began behind a branch
+        with that join comes to it; another one could not, unless it began among other branches' blocks.
+        """
+        a = self.a
+        found: set[int] = set()
+        between: set[int] = set()
+        for index, rank, _ in self.stops:
+            if rank == 0 and index not in a.divergent:
+                if between <= a.meetings.get(index, set()):
+                    found.add(index)
+                between = set()
+            else:
+                between.add(index)
+        return found
 
     def end_of_loop(self, head: int, end: int) -> None:
         """Everybody is at the end of a loop: another turn for those who jumped back."""

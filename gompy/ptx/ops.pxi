@@ -6,7 +6,7 @@ cdef void *check_table[OP_COUNT]       # for checked code
 
 cdef uint32_t op_reduce(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, uint32_t votes,
                         code_unit *unit, uint32_t line) noexcept nogil:
-    """bar.red: op_barrier with the votes of the lanes."""
+    """bar.red: a barrier with the votes of the lanes."""
     cdef runner *r = <runner *> w.runner
     if number <= 15:
         r.used |= <uint32_t> 1 << number
@@ -15,13 +15,15 @@ cdef uint32_t op_reduce(gompy_warp *w, uint32_t mask, int kind, uint32_t number,
     if (<ptx_module *> w.module).image.check:
         race_barrier(w, mask, kind & BARRIER_ALIGNED, number, threads, unit, line)
     else:
-        op_barrier(w, mask, BARRIER_SYNC, number, threads, unit, line)
+        gompy_barrier(w, mask, BARRIER_SYNC, number, threads, unit, line)
     kind &= ~BARRIER_ALIGNED
     return w.votes if kind == REDUCE_POPC else w.votes == w.voters if kind == REDUCE_AND else w.votes != 0
 
 
 cdef void make_ops() noexcept nogil:
     """Fill the table for code without checks."""
+    global gompy_meet
+    gompy_meet = meet
     op_table[OP_LOAD1] = <void *> op_load1
     op_table[OP_LOAD2] = <void *> op_load2
     op_table[OP_LOAD4] = <void *> op_load4
@@ -34,7 +36,7 @@ cdef void make_ops() noexcept nogil:
     op_table[OP_STORE_UNIFORM] = <void *> op_store_uniform
     op_table[OP_ATOM] = <void *> op_atom
     op_table[OP_SHUFFLE] = <void *> op_shuffle
-    op_table[OP_BARRIER] = <void *> op_barrier
+    op_table[OP_BARRIER] = <void *> gompy_barrier
     op_table[OP_TRAP] = <void *> op_trap
     op_table[OP_EXIT] = <void *> op_exit
     op_table[OP_CALL] = <void *> op_call

@@ -1,10 +1,9 @@
 # A launch, and the host threads and warps that are at work on it.
 
 cdef enum:
-    READY = 0
-    WAITING = 1
-    DONE = 2
     FUEL = 20000
+    CACHE_LINE = 64
+    MOST_AT_ONCE = 16
     HOST_ROOM = 393216                  # bytes of a warp's stack (guard included) that are left to code of the host
     SHADOW_ALLOCATED = 1                # executor.h
     SHADOW_WRITTEN = 3
@@ -25,7 +24,7 @@ cdef struct run:                        # one launch
     const ptx_launch_config *config
     int form
     uint64_t blocks
-    uint64_t next_block
+    uint64_t at_once                    # blocks that a host thread takes at a time
     int failed
     int complete                        # the error record is written
     ptx_error *failure
@@ -35,10 +34,13 @@ cdef struct run:                        # one launch
     gompy_races *races                  # they are looked for, or NULL
     uint64_t first_block, block_step    # a seed's order of blocks; block_step 0: that of their numbers
     uint32_t first_warp, warp_step      # the same of a block's warps
+    char apart[CACHE_LINE]              # host threads read the rest all the time, and write what follows
+    uint64_t next_block
+    char end[CACHE_LINE]
 
 cdef struct barrier_state:
     uint32_t arrived                    # threads
-    uint32_t warps                      # warps that wait
+    uint32_t waiting                    # a bit for each warp that waits
     uint32_t wanted                     # threads, 0 = all warps of the block
     uint32_t all_arrived                # arrivals of warps, waiting or not
     uint32_t votes                      # bar.red: threads with the predicate, and all that came with one
@@ -60,6 +62,8 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     uint32_t used                       # a bit for each barrier that somebody has arrived at
     run *launch
     gompy_warp *current                 # the warp at work
+    uint32_t ready                      # a bit for each warp that does not wait, and is not done
+    bint ended                          # the warp at work is done
     gompy_warp *faulted                 # its code touched memory that is not mapped:
     uint64_t fault_address, fault_pc    # where, and by which instruction
     bint prepared                       # the warps are set up for the launch but for what changes from block to block

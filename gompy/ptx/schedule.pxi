@@ -124,14 +124,16 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     """One block to its end; False if the launch failed."""
     cdef const ptx_launch_config *c = launch.config
     cdef ptx_module *module = launch.module
-    cdef uint32_t i, turn, ready, x, y, z
+    cdef uint32_t i, turn, x, y, z
     cdef uint64_t threads = <uint64_t> c.block[0] * c.block[1] * c.block[2], shared = (module.image.shared_bytes
                                                                                        + c.shared_bytes + 15) // 16 * 16
     cdef gompy_warp *w
     cdef bint progress
+    global gompy_running
     r.launch = launch
     r.nwarps = <uint32_t> ((threads + 31) // 32)
     r.live = r.nwarps
+    r.ended = False
     if r.used:
         memset(r.barriers, 0, sizeof(r.barriers))
         r.used = 0
@@ -158,36 +160,37 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     z = <uint32_t> (block // c.grid[0] // c.grid[1])
     for i in range(r.nwarps):
         w = &r.warps[i]
-        w.local_top, w.fuel, w.exited, w.state, w.sp = 0, FUEL, 0, READY, NULL
+        w.local_top, w.fuel, w.exited, w.sp = 0, FUEL, 0, NULL
         w.ctaid[0], w.ctaid[1], w.ctaid[2] = x, y, z
+    r.ready = <uint32_t> ((<uint64_t> 1 << r.nwarps) - 1)
     while r.live:
-        ready = 0
+        if r.ready == 0 and module.image.check:
+            checked_deadlock(r)
+            return False
+        if r.ready == 0:
+            record_failure(&r.warps[0], r.warps[0].mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, NULL, 0,
+                           "every warp of the block waits at a barrier that nobody else will reach")
+            return False
         progress = False
         for turn in range(1, r.nwarps + 1):
-            w = &r.warps[(turn * launch.warp_step + launch.first_warp if launch.warp_step else turn) % r.nwarps]
-            if w.state != READY:
+            i = (turn * launch.warp_step + launch.first_warp if launch.warp_step else turn) % r.nwarps
+            if not r.ready >> i & 1:
                 continue
-            ready += 1
+            w = &r.warps[i]
             if w.sp == NULL:
                 start_warp(r, w)
-            r.current = w
+            r.current = gompy_running = w
             gompy_switch(&r.home, w.sp)
             w = r.current  # warps that wait go on to others by themselves
             if r.faulted != NULL:
                 tell_fault(r)
             if launch.failed:
                 return False
-            if w.state != READY:
+            if not r.ready >> w.warpid & 1:
                 progress = True
-            if w.state == DONE:
+            if r.ended:
+                r.ended = False
                 leave_block(r, w)
-        if ready == 0 and module.image.check:
-            checked_deadlock(r)
-            return False
-        if ready == 0:
-            record_failure(&r.warps[0], r.warps[0].mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, NULL, 0,
-                           "every warp of the block waits at a barrier that nobody else will reach")
-            return False
         if not progress:
             sched_yield()
     return True

@@ -12,7 +12,8 @@ cdef void op_yield(gompy_warp *w) noexcept nogil:
 cdef void warp_ends(gompy_warp *w) noexcept nogil:
     """The warp is done: never comes back."""
     global gompy_running
-    w.state = DONE
+    (<runner *> w.runner).ready &= ~(<uint32_t> 1 << w.warpid)
+    (<runner *> w.runner).ended = True
     gompy_running = NULL
     gompy_resume((<runner *> w.runner).home)
 
@@ -36,32 +37,36 @@ cdef inline void start_warp(runner *r, gompy_warp *w) noexcept nogil:
     w.sp = gompy_new_stack(w.stack, STACK - w.place * APART, <void *> warp_main, w)
 
 
-cdef void next_warp(gompy_warp *w) noexcept nogil:
-    """Leave a warp that waits at a barrier: for the next that does not, or for the scheduler.
+cdef inline uint32_t behind(runner *r, uint32_t at) noexcept nogil:
+    """Which warp comes after another in the scheduler's order; 32: none does but itself.
 
-    In the scheduler's order, warp 0 the last (op_barrier).
+    Warp 0 is the last (gompy_meet).
     """
+    cdef uint32_t others = r.ready & ~(<uint32_t> 1 << at), step = r.launch.warp_step, i, above
+    if step == 0:
+        above = others & ~<uint32_t> 1 & <uint32_t> -2 << at
+        if above == 0:
+            above = others & ~<uint32_t> 1
+        return <uint32_t> gompy_lowest(above) if above else 0 if others else 32
+    for i in range(1, r.nwarps):
+        at = (at + step) % r.nwarps
+        if others >> at & 1:
+            return at
+    return 32
+
+
+cdef void *stack_behind(gompy_warp *w) noexcept nogil:
+    """The stack to go on with when a warp waits: of the next that does not, or the scheduler's."""
     global gompy_running
     cdef runner *r = <runner *> w.runner
-    cdef gompy_warp *other = NULL
-    cdef uint32_t i, at = w.warpid, step = r.launch.warp_step
-    for i in range(1, r.nwarps):
-        at += 1
-        if step:
-            at = (at - 1 + step) % r.nwarps
-        elif at == r.nwarps:
-            at = 1
-        if at != w.warpid and r.warps[at].state == READY:
-            other = &r.warps[at]
-            break
-    if other == NULL and w.warpid != 0 and r.warps[0].state == READY:
-        other = &r.warps[0]
-    if other == NULL:
-        op_yield(w)
-        return
+    cdef uint32_t at = behind(r, w.warpid)
+    cdef gompy_warp *other
     w.fuel = FUEL
+    if at == 32:
+        gompy_running = NULL
+        return r.home
+    other = &r.warps[at]
     if other.sp == NULL:
         start_warp(r, other)
     r.current = gompy_running = other
-    gompy_switch(&w.sp, other.sp)
-    gompy_running = w
+    return other.sp

@@ -89,7 +89,6 @@ cdef extern from "warp.h" nogil:
         void *runner
         void *launch
         void *module
-        uint32_t state
         uint32_t barrier
         uint32_t mask
         uint32_t place
@@ -99,6 +98,10 @@ cdef extern from "warp.h" nogil:
     gompy_warp *gompy_running
     void gompy_switch(void **save, void *load) noexcept
     void gompy_resume(void *load) noexcept
+    void gompy_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, void *unit,
+                       uint32_t line) noexcept
+    void *(*gompy_meet)(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, void *unit,
+                        uint32_t line, void *sp) noexcept nogil
     void *gompy_new_stack(char *stack, size_t size, void *function, void *argument) noexcept
     char *gompy_place(const gompy_warp *w, uint64_t address, uint64_t size, int lane) noexcept
     void gompy_cpu(char *text, size_t size) noexcept
@@ -162,7 +165,7 @@ cdef extern from *:
     static pthread_mutex_t gompy_compile_lock = PTHREAD_MUTEX_INITIALIZER;
     static pthread_mutex_t gompy_pool_lock = PTHREAD_MUTEX_INITIALIZER;
     static int gompy_increment (int *p, int by) { return __atomic_add_fetch (p, by, __ATOMIC_SEQ_CST); }
-    static uint64_t gompy_next (uint64_t *p) { return __atomic_fetch_add (p, 1, __ATOMIC_SEQ_CST); }
+    static uint64_t gompy_take (uint64_t *p, uint64_t count) { return __atomic_fetch_add (p, count, __ATOMIC_SEQ_CST); }
     /* Whether *p was `from`; then it is `to` now.  */
     static int gompy_change (int *p, int from, int to)
     { return __atomic_compare_exchange_n (p, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); }
@@ -184,7 +187,7 @@ cdef extern from *:
     uint32_t GOMPY_FUNCTION_BIT
     pthread_mutex_t gompy_compile_lock, gompy_pool_lock
     int gompy_increment(int *p, int by) noexcept nogil
-    uint64_t gompy_next(uint64_t *p) noexcept nogil
+    uint64_t gompy_take(uint64_t *p, uint64_t count) noexcept nogil
     int gompy_claim(int *p) noexcept nogil
     bint gompy_change(int *p, int was, int now) noexcept nogil
     void gompy_publish(void **place, void *value) noexcept nogil

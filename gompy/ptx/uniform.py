@@ -48,6 +48,7 @@ class Analysis:
     varying_params: set[str] = field(default_factory=set)
     divergent: set[int] = field(default_factory=set)
     masked: set[int] = field(default_factory=set)  # blocks with a mask of waiting lanes: divergent ones and joins
+    meetings: dict[int, set[int]] = field(default_factory=dict)  # join → the blocks between its branches and it
     keep: dict[int, int] = field(default_factory=dict)  # registers that waiting lanes still need, by block
     vector_calls: set[int] = field(default_factory=set)  # id() of the calls of V versions
     state: dict[int, int] = field(default_factory=dict)  # id(instruction) → OUTSIDE, …
@@ -315,6 +316,7 @@ class Uniformity:
             a.masked |= region
             if join != end:
                 a.masked.add(join)
+                a.meetings.setdefault(join, set()).update(region)
         self.waiting()
         self.cyclic = self.divergent_cycles()
 

@@ -43,7 +43,7 @@ struct __attribute__ ((aligned (64))) gompy_warp
   /* Only the executor knows what follows.  */
   void *sp;                             /* where the warp's stack was left */
   void *runner, *launch, *module;
-  uint32_t state, barrier, mask, place;
+  uint32_t barrier, mask, place;
   char *stack;
   void *wait_unit;                      /* checked code: where the warp waits */
   uint32_t wait_line;
@@ -79,14 +79,39 @@ gompy_switch (void **save, void *load)
       "memory");
 }
 
+/* bar.sync and bar.arrive: what compiled code calls, with a C function's arguments.  gompy_meet (barriers.pxi) has them
+   and the stack as it is left here, and says on which to go on.  The way back to compiled code is a jump, too: warps that
+   wait at another barrier than the one that the warp before them came to would not be where the processor expects.  */
+void gompy_barrier (struct gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, void *unit,
+                    uint32_t line) __attribute__ ((visibility ("hidden")));
+__attribute__ ((visibility ("hidden")))
+void *(*gompy_meet) (struct gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, void *unit,
+                     uint32_t line, void *sp);
+
 /* Go on where LOAD was left; this stack is given up.  */
 void gompy_resume (void *load) __attribute__ ((visibility ("hidden"), noreturn));
 void gompy_begin (void) __attribute__ ((visibility ("hidden")));
 
 __asm__ (
   ".pushsection .text\n"
-  ".hidden gompy_resume, gompy_begin\n"
-  ".globl gompy_resume, gompy_begin\n"
+  ".hidden gompy_resume, gompy_begin, gompy_barrier\n"
+  ".globl gompy_resume, gompy_begin, gompy_barrier\n"
+  ".type gompy_barrier, @function\n"
+  "gompy_barrier:\n"
+  "  pushq %r15\n  pushq %r14\n  pushq %r13\n  pushq %r12\n"
+  "  leaq 1f(%rip), %rax\n"
+  "  pushq %rbp\n  pushq %rbx\n  pushq %rax\n"
+  "  movq %rsp, %r10\n"
+  "  movq 64(%rsp), %rax\n"            /* the line */
+  "  pushq %r10\n  pushq %rax\n"
+  "  callq *gompy_meet(%rip)\n"
+  "  movq %rax, %rsp\n"
+  "  popq %rax\n  popq %rbx\n  popq %rbp\n"
+  "  jmp *%rax\n"
+  "1:\n"
+  "  popq %r12\n  popq %r13\n  popq %r14\n  popq %r15\n"
+  "  popq %rcx\n"
+  "  jmp *%rcx\n"
   ".type gompy_resume, @function\n"
   "gompy_resume:\n"
   "  movq %rdi, %rsp\n"
