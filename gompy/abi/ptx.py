@@ -106,6 +106,9 @@ ATOM_TYPES = ("u32", "s32", "b32", "f32", "u64", "s64", "b64", "f64")
 HALF_ATOMS = {"f16": 0x300, "bf16": 0x301, "f16x2": 0x200, "bf16x2": 0x201}
 """`atom`'s code for add.noftz on 16-bit floats."""
 
+ATOM_UNUSED, ATOM_LATER = 0x400, 0x800
+"""Added to `atom`'s code: its result is not used; an addition that may be seen later (sums.py)."""
+
 LANE_OPS = ("udiv", "sdiv", "urem", "srem", "umulhi", "smulhi", "round")
 """`lanes`: operation in bits 0-7, bytes of an element in 8-11; for `round`: float operation in 16-23, mode in 24-27."""
 

@@ -132,7 +132,7 @@ def cuda_pxd() -> str:
 
 def ptx_numbers() -> dict[str, int]:
     """The members of all enumerations, how many each has, and other numbers that fit into an int."""
-    names = ("PAGE", "HASHED_FROM", "BARRIER_ALIGNED", "RACE_WRITES", "RACE_STRONG")
+    names = ("PAGE", "HASHED_FROM", "BARRIER_ALIGNED", "RACE_WRITES", "RACE_STRONG", "ATOM_UNUSED", "ATOM_LATER")
     found = {name: getattr(ptx, name) for name in names}
     for prefix, members in ptx.ENUMERATIONS.items():
         found |= {f"{prefix}_{member.upper()}": number for number, member in enumerate(members)}

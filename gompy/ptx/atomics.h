@@ -197,27 +197,71 @@ struct gompy_addresses
   uint64_t differ;                      /* bits that are not the same in all */
   uint64_t odd;                         /* bits that are set in any */
   uint64_t outside;                     /* bit 63: some are not among the LIMIT + 1 bytes from LOW on */
+  uint64_t sum;                         /* of the numbers that are added, as integers */
 };
 
-static inline __attribute__ ((always_inline)) struct gompy_addresses
-gompy_look_at (const uint64_t *a, uint32_t mask, uint64_t first, uint64_t low, uint64_t limit)
+/* Eight lanes' numbers; the compiler makes vectors of the processor's of it.  */
+typedef uint64_t gompy_eight __attribute__ ((vector_size (64), aligned (8)));
+
+/* For lanes that are off the address FIRST counts, and no number of B (NULL: no sum is wanted).  */
+#define GOMPY_LOOK_AT(NAME, ...)                                                                                    \
+  static __attribute__ ((noinline __VA_ARGS__)) void                                                                        \
+  NAME (struct gompy_addresses *seen, const uint64_t *a, const uint64_t *b, uint32_t mask, uint64_t first,             \
+        uint64_t low, uint64_t limit)                                                                                  \
+  {                                                                                                                    \
+    const gompy_eight lane = { 0, 1, 2, 3, 4, 5, 6, 7 };                                                               \
+    gompy_eight differ = { 0 }, odd = { 0 }, outside = { 0 }, sum = { 0 };                                             \
+    for (int i = 0; i < GOMPY_LANES; i += 8)                                                                           \
+      {                                                                                                                \
+        gompy_eight on = -((mask >> i & 255) >> lane & 1), x = *(const gompy_eight *) (a + i);                         \
+        x = (x & on) | (first & ~on);                                                                                  \
+        differ |= x ^ first;                                                                                           \
+        odd |= x;                                                                                                      \
+        x -= low;                                                                                                      \
+        outside |= x | (limit - x);                                                                                    \
+        if (b)                                                                                                         \
+          sum += *(const gompy_eight *) (b + i) & on;                                                                  \
+      }                                                                                                                \
+    *seen = (struct gompy_addresses) { 0, 0, 0, 0 };                                                                   \
+    for (int i = 0; i < 8; i++)                                                                                        \
+      {                                                                                                                \
+        seen->differ |= differ[i];                                                                                     \
+        seen->odd |= odd[i];                                                                                           \
+        seen->outside |= outside[i];                                                                                   \
+        seen->sum += sum[i];                                                                                           \
+      }                                                                                                                \
+  }
+
+GOMPY_LOOK_AT (gompy_look_at_usual, )
+GOMPY_LOOK_AT (gompy_look_at_avx2, , target ("avx2"))
+GOMPY_LOOK_AT (gompy_look_at_avx512, , target ("avx512f"))
+
+static inline struct gompy_addresses
+gompy_look_at (const uint64_t *a, const uint64_t *b, uint32_t mask, uint64_t first, uint64_t low, uint64_t limit)
 {
-  struct gompy_addresses seen = { 0, 0, 0 };
-  if (mask == UINT32_MAX)
-    for (int i = 0; i < GOMPY_LANES; i++)       /* the compiler makes vectors of it, of SSE2's operations */
-      {
-        seen.differ |= a[i] ^ first;
-        seen.odd |= a[i];
-        seen.outside |= (a[i] - low) | (limit - (a[i] - low));
-      }
+  struct gompy_addresses seen;
+  if (__builtin_cpu_supports ("avx512f"))
+    gompy_look_at_avx512 (&seen, a, b, mask, first, low, limit);
+  else if (__builtin_cpu_supports ("avx2"))
+    gompy_look_at_avx2 (&seen, a, b, mask, first, low, limit);
   else
-    GOMPY_EACH (mask, i)
-      {
-        seen.differ |= a[i] ^ first;
-        seen.odd |= a[i];
-        seen.outside |= (a[i] - low) | (limit - (a[i] - low));
-      }
+    gompy_look_at_usual (&seen, a, b, mask, first, low, limit);
   return seen;
+}
+
+/* Additions to shared memory whose results are not used; 0 if they are something else, or an address is not right.  */
+static int
+gompy_atom_shared_add (const struct gompy_warp *w, uint32_t mask, int code, const uint64_t *a, const uint64_t *b)
+{
+  if (code >> 1 != (GOMPY_ATOM_ADD * 8 + GOMPY_ATOM_TYPE_U32) >> 1 || mask != UINT32_MAX || w->shared_size < 4)
+    return 0;
+  struct gompy_addresses seen = gompy_look_at (a, NULL, mask, a[0], GOMPY_SHARED_BASE, w->shared_size - 4);
+  if (seen.odd & 3 || seen.outside >> 63)
+    return 0;
+  char *base = w->shared - GOMPY_SHARED_BASE;
+  for (int i = 0; i < GOMPY_LANES; i++)
+    *(uint32_t *) (base + a[i]) += (uint32_t) b[i];
+  return 1;
 }
 
 /* Try a warp's operation at once; 0 if it must be done lane by lane: 16 bits wide, or an address that is not right.  */
@@ -233,7 +277,7 @@ gompy_atom_warp (const struct gompy_warp *w, uint32_t mask, int code, const uint
   uint64_t low = shared ? GOMPY_SHARED_BASE : w->base, room = shared ? w->shared_size : w->size;
   if (room < size)
     return 0;
-  struct gompy_addresses seen = gompy_look_at (a, mask, first, low, room - size);
+  struct gompy_addresses seen = gompy_look_at (a, NULL, mask, first, low, room - size);
   if (seen.odd & (size - 1) || seen.outside >> 63)
     return 0;
   uint64_t base = (uint64_t) (uintptr_t) w->shared - low;

@@ -11,6 +11,7 @@ import struct
 from gompy.abi import ptx as abi
 
 from .strides import Strides
+from .sums import Sums
 from .syntax import (
     TYPE_BYTES,
     FloatImmediate,
@@ -108,12 +109,19 @@ class Emitter:
         self.merge_params: set[str] = set()  # results: lanes write them in different blocks
         self.fast = not os.environ.get("GOMPY_PTX_PLAIN")
         self.guesses: Strides | None = None
+        self.additions: Sums | None = None
 
     def strides(self) -> Strides:
         """How far apart neighbouring threads' addresses are."""
         if self.guesses is None:
             self.guesses = Strides(self.a)
         return self.guesses
+
+    def sums(self) -> Sums:
+        """The atomic operations that nobody waits for."""
+        if self.additions is None:
+            self.additions = Sums(self.a)
+        return self.additions
 
     # --- text ----------------------------------------------------------------------------------------------------
 

@@ -110,6 +110,12 @@ cdef void op_atom(gompy_warp *w, uint32_t mask, int code, const uint64_t *a, con
                   code_unit *unit, uint32_t line) noexcept nogil:
     cdef int i
     cdef uint32_t size = 2 if code & 0x100 else 8 if code & 4 else 4
+    cdef int flags = code & (ATOM_UNUSED | ATOM_LATER)
+    code &= ~(ATOM_UNUSED | ATOM_LATER)
+    if flags & ATOM_LATER and gompy_gather_warp(w, &(<runner *> w.runner).sums, mask, code, a, b):
+        return
+    if flags and gompy_atom_shared_add(w, mask, code, a, b):
+        return
     if gompy_atom_warp(w, mask, code, a, b, c, out):
         return
     for i in range(32):

@@ -23,6 +23,8 @@ cdef void run_blocks(run *launch) noexcept nogil:
         if not run_block(r, launch, block):
             break
     gompy_running = NULL
+    if r.sums.used:
+        gompy_add_sums(&r.sums)
     gompy_as_before(&modes)
     give_runner(r)
 

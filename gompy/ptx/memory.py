@@ -210,6 +210,8 @@ def atomic(em: Emitter, code: Instruction) -> None:
     second = em.spill(em.fit(em.read(rest[1], kind), "i64"), 3) if operation == "cas" else first
     number = abi.ATOM_OPS.index(operation) * 8 + (abi.ATOM_TYPES.index(kind) if kind != "b16" else 0x100)
     out = em.scratch(0)
+    if em.fast and not em.checked:
+        number |= abi.ATOM_UNUSED * (id(code) in em.sums().unused) | abi.ATOM_LATER * (id(code) in em.sums().later)
     em.helper(
         "atom",
         f"ptr %w, i32 {em.active}, i32 {number}, ptr {address}, ptr {first}, ptr {second}, ptr {out}, {em.site()}",

@@ -1,5 +1,12 @@
 # A launch, and the host threads and warps that are at work on it.
 
+cdef extern from "sums.h" nogil:
+    struct gompy_sums:
+        int used
+    void gompy_add_sums(gompy_sums *s) noexcept
+    bint gompy_gather_warp(const gompy_warp *w, gompy_sums *s, uint32_t mask, int code, const uint64_t *a,
+                           const uint64_t *b) noexcept
+
 cdef enum:
     FUEL = 20000
     CACHE_LINE = 64
@@ -64,6 +71,7 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     gompy_warp *current                 # the warp at work
     uint32_t ready                      # a bit for each warp that does not wait, and is not done
     bint ended                          # the warp at work is done
+    gompy_sums sums                     # additions that memory has not seen yet
     gompy_warp *faulted                 # its code touched memory that is not mapped:
     uint64_t fault_address, fault_pc    # where, and by which instruction
     bint prepared                       # the warps are set up for the launch but for what changes from block to block

@@ -5,6 +5,8 @@ cdef void op_yield(gompy_warp *w) noexcept nogil:
     global gompy_running
     w.fuel = FUEL
     gompy_running = NULL
+    if (<runner *> w.runner).sums.used:
+        gompy_add_sums(&(<runner *> w.runner).sums)  # it may wait for them
     gompy_switch(&w.sp, (<runner *> w.runner).home)
     gompy_running = w
 

@@ -39,7 +39,7 @@ from gompy.native.descriptors cimport (
 from gompy.native.environment cimport gompy_child_environ, gompy_program, secure_getenv
 from gompy.native.interpreter cimport gompy_python_of
 from gompy.native.ptx cimport (
-    ATOM_EXCH, BARRIER_ALIGNED, BARRIER_SYNC, BUILTIN_COUNT, BUILTIN_FREE, BUILTIN_MALLOC, BUILTIN_VPRINTF,
+    ATOM_EXCH, ATOM_LATER, ATOM_UNUSED, BARRIER_ALIGNED, BARRIER_SYNC, BUILTIN_COUNT, BUILTIN_FREE, BUILTIN_MALLOC, BUILTIN_VPRINTF,
     FORM_COUNT, FORM_E, FORM_S, FORM_V, FORM_W, FORM_X, GOMPY_LOCAL_BASE, GOMPY_MAGIC, GOMPY_SHARED_BASE,
     GOMPY_SLOW_FILE, GOMPY_SLOW_FILE_CHECKED, GOMPY_SLOW_PREFIX, GOMPY_SLOW_PREFIX_CHECKED, HASHED_FROM, KIND_CODE,
     KIND_INDEX, LINKAGE_COMMON, LINKAGE_EXTERN, LINKAGE_LOCAL, LINKAGE_WEAK, LINK_FUNCTION, LINK_HOST, LINK_UNIT,
@@ -108,6 +108,8 @@ cdef extern from "warp.h" nogil:
     uint64_t gompy_atom(int code, char *place, uint64_t b, uint64_t c) noexcept
     bint gompy_atom_warp(const gompy_warp *w, uint32_t mask, int code, const uint64_t *a, const uint64_t *b,
                          const uint64_t *c, uint64_t *out) noexcept
+    bint gompy_atom_shared_add(const gompy_warp *w, uint32_t mask, int code, const uint64_t *a,
+                               const uint64_t *b) noexcept
     void gompy_lanes(int word, const void *a, const void *b, const void *c, void *out) noexcept
     void gompy_matrix(uint32_t shape, uint32_t types, const void *a, const void *b, const void *c,
                       void *out) noexcept

@@ -1,0 +1,96 @@
+/* Atomic additions that nobody waits for (sums.py): a host thread gathers them in a table, and adds the sums to memory
+   when its blocks are done, when a warp yields, and when two words want one place.  Included by executor.pyx.  */
+#ifndef GOMPY_PTX_SUMS_H
+#define GOMPY_PTX_SUMS_H
+
+#include "warp.h"
+
+enum { GOMPY_SUMS = 1024 };             /* places, a power of two */
+
+struct gompy_sum { uint64_t address, value; };
+
+struct gompy_sums
+{
+  int code;                             /* of all of them: gompy/abi/ptx.py, ATOM_OPS and ATOM_TYPES */
+  int used;
+  struct gompy_sum of[GOMPY_SUMS];
+};
+
+/* Add what has been gathered to memory.  */
+static void
+gompy_add_sums (struct gompy_sums *s)
+{
+  for (int i = 0; i < GOMPY_SUMS; i++)
+    if (s->of[i].address)
+      {
+        gompy_atom (s->code, (char *) (uintptr_t) s->of[i].address, s->of[i].value, 0);
+        s->of[i].address = 0;
+      }
+  s->used = 0;
+}
+
+static inline __attribute__ ((always_inline)) void
+gompy_gather (struct gompy_sums *s, int code, int type, uint64_t address, uint64_t value)
+{
+  struct gompy_sum *place = &s->of[(address >> 2 ^ address >> 12) & (GOMPY_SUMS - 1)];
+  if (place->address == address)
+    place->value = gompy_atom_step (GOMPY_ATOM_ADD, type, place->value, value, 0);
+  else
+    {
+      if (place->address)
+        gompy_atom (code, (char *) (uintptr_t) place->address, place->value, 0);
+      *place = (struct gompy_sum) { address, value };
+    }
+}
+
+/* The sum of the floats of the lanes of MASK.  */
+static inline __attribute__ ((always_inline)) uint64_t
+gompy_float_sum (int type, uint32_t mask, const uint64_t *b)
+{
+  uint32_t rest = mask & (mask - 1);
+  uint64_t sum = b[__builtin_ctz (mask)];
+  GOMPY_EACH (rest, i)
+    sum = gompy_atom_step (GOMPY_ATOM_ADD, type, sum, b[i], 0);
+  return sum;
+}
+
+#define GOMPY_GATHER(TYPE, SUM)                                                                                        \
+  {                                                                                                                    \
+    if (!seen.differ)                                                                                                  \
+      gompy_gather (s, code, TYPE, first, SUM);                                                                        \
+    else if (mask == UINT32_MAX)                                                                                       \
+      for (int i = 0; i < GOMPY_LANES; i++)                                                                            \
+        gompy_gather (s, code, TYPE, a[i], b[i]);                                                                      \
+    else                                                                                                               \
+      GOMPY_EACH (mask, i)                                                                                             \
+        gompy_gather (s, code, TYPE, a[i], b[i]);                                                                      \
+    return 1;                                                                                                          \
+  }
+
+/* A warp's additions to device memory; 0 if they are not that, or an address is not right.  */
+static int
+gompy_gather_warp (const struct gompy_warp *w, struct gompy_sums *s, uint32_t mask, int code, const uint64_t *a,
+                   const uint64_t *b)
+{
+  int type = code & 7;
+  uint64_t size = type < 4 ? 4 : 8;
+  if (!mask || w->size < size)
+    return 0;
+  uint64_t first = a[__builtin_ctz (mask)];
+  struct gompy_addresses seen = gompy_look_at (a, b, mask, first, w->base, w->size - size);
+  if (seen.odd & (size - 1) || seen.outside >> 63)
+    return 0;
+  if (s->used && s->code != code)
+    gompy_add_sums (s);
+  s->used = 1;
+  s->code = code;
+  if (type == GOMPY_ATOM_TYPE_F32)
+    GOMPY_GATHER (GOMPY_ATOM_TYPE_F32, gompy_float_sum (type, mask, b))
+  if (type == GOMPY_ATOM_TYPE_F64)
+    GOMPY_GATHER (GOMPY_ATOM_TYPE_F64, gompy_float_sum (type, mask, b))
+  if (size == 4)
+    GOMPY_GATHER (GOMPY_ATOM_TYPE_U32, seen.sum)
+  GOMPY_GATHER (GOMPY_ATOM_TYPE_U64, seen.sum)
+}
+
+#endif
