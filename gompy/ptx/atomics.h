@@ -204,8 +204,8 @@ struct gompy_addresses
 typedef uint64_t gompy_eight __attribute__ ((vector_size (64), aligned (8)));
 
 /* For lanes that are off the address FIRST counts, and no number of B (NULL: no sum is wanted).  */
-#define GOMPY_LOOK_AT(NAME, ...)                                                                                    \
-  static __attribute__ ((noinline __VA_ARGS__)) void                                                                        \
+#define GOMPY_LOOK_AT(NAME, ...)                                                                                       \
+  static __attribute__ ((noinline __VA_ARGS__)) void                                                                   \
   NAME (struct gompy_addresses *seen, const uint64_t *a, const uint64_t *b, uint32_t mask, uint64_t first,             \
         uint64_t low, uint64_t limit)                                                                                  \
   {                                                                                                                    \

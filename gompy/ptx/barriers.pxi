@@ -27,8 +27,8 @@ cdef bint barrier_complete(runner *r, uint32_t number) noexcept nogil:
     return b.arrived >= b.wanted if b.wanted else b.all_arrived >= r.live
 
 
-cdef void *meet(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, void *unit,
-                uint32_t line, void *sp) noexcept nogil:
+cdef void *meet_warps(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, void *unit,
+                      uint32_t line, void *sp) noexcept nogil:
     """bar.sync and bar.arrive (gompy_barrier): a warp counts as 32 threads.  The stack to go on with; `sp`: its own.
 
     Behind a barrier warp 0 goes on last.  GCC's code for OpenACC's workers counts on warps that go on together, as a
@@ -39,6 +39,17 @@ cdef void *meet(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_
     cdef barrier_state *b
     cdef uint32_t own = <uint32_t> 1 << w.warpid
     cdef bint others = False
+    w.sp = sp
+    if threads == 0 and number == 0 and kind == BARRIER_SYNC and r.nwarps > 1 and r.launch.races == NULL:
+        b = &r.barriers[0]  # as a rule
+        if b.wanted == 0 and b.all_arrived + 1 < r.live:
+            b.arrived += 32
+            b.all_arrived += 1
+            b.waiting |= own
+            r.used |= 1
+            r.ready &= ~own
+            w.barrier = 0
+            return stack_behind(w)
     if number > 15:
         stop_warp(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, <code_unit *> unit, line, "barrier number above 15")
     if threads % 32:
@@ -47,7 +58,6 @@ cdef void *meet(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_
     if threads > 1024:  # GCC 12's libgomp at times waits for -128: a GPU, too, would wait forever
         stop_warp(w, mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, <code_unit *> unit, line,
                   "a barrier for more threads than any block can have")
-    w.sp = sp
     b = &r.barriers[number]
     if r.launch.races != NULL:
         gompy_race_arrive(r.launch.races, w.warpid, number)
@@ -68,7 +78,7 @@ cdef void *meet(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_
     return sp
 
 
-cdef inline bint waits(runner *r, uint32_t warp) noexcept nogil:
+cdef inline bint warp_waits(runner *r, uint32_t warp) noexcept nogil:
     """Whether a warp waits at a barrier."""
     return r.barriers[r.warps[warp].barrier].waiting >> warp & 1
 

@@ -465,7 +465,7 @@ cdef void checked_end(runner *r) noexcept nogil:
         return
     for i in range(r.nwarps):
         w = &r.warps[i]
-        if waits(r, i) and r.barriers[w.barrier].wanted == 0:
+        if warp_waits(r, i) and r.barriers[w.barrier].wanted == 0:
             snprintf(text, sizeof(text), "barrier %u of the whole block, which warps of the block leave without it",
                      w.barrier)
             tell_finding(w, w.mask & ~w.exited, FOUND_LEFT, 0, <code_unit *> w.wait_unit, w.wait_line, text, NULL)
@@ -482,7 +482,7 @@ cdef void checked_deadlock(runner *r) noexcept nogil:
                                "every warp of the block waits at a barrier that nobody else will reach (")
     for i in range(r.nwarps):
         w = &r.warps[i]
-        if not waits(r, i):
+        if not warp_waits(r, i):
             continue
         if first == NULL:
             first = w

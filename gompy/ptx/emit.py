@@ -42,6 +42,7 @@ LLVM_TYPE = {
 }  # fmt: skip
 BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64}
 FULL = "<32 x i1>"
+ADDRESSES = frozenset(("i32", "i64"))
 LONGEST = 512
 """Bytes of the longest access: 32 vectors of 16 bytes."""
 
@@ -110,6 +111,8 @@ class Emitter:
         self.fast = not os.environ.get("GOMPY_PTX_PLAIN")
         self.guesses: Strides | None = None
         self.additions: Sums | None = None
+        self.definitions: dict[Register, list[tuple[int, Value]]] = {}  # of addresses: bases.py, as the next
+        self.asked: dict[tuple[Register, object], list[str]] = {}
 
     def strides(self) -> Strides:
         """How far apart neighbouring threads' addresses are."""
@@ -396,6 +399,9 @@ class Emitter:
                 self.new(f"select {FULL} {self.lanes(self.active)}, {value.typed}, {value.full} {old}"),
             )
         self.put(f"store {value.typed}, ptr {slot}")
+        if self.fast and not self.checked and value.type in ADDRESSES:
+            self.definitions.setdefault(operand, []).append((len(self.lines), value))
+            self.lines.append("")
 
     # --- calls of the executor -----------------------------------------------------------------------------------
 

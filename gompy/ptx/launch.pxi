@@ -47,7 +47,7 @@ cdef uint32_t step_through(uint64_t chance, uint32_t count) noexcept nogil:
 cdef void choose_order(run *launch, uint32_t seed, uint32_t nwarps, bint old) noexcept nogil:
     """The order of blocks and warps by a seed, another one for each launch.
 
-    The warps of PTX before sm_70 (`old`) keep theirs: GCC's code for OpenACC counts on it (meet).
+    The warps of PTX before sm_70 (`old`) keep theirs: GCC's code for OpenACC counts on it (meet_warps).
     """
     cdef uint64_t chance
     global seeded

@@ -13,6 +13,7 @@ from gompy.abi import ptx as abi
 
 from . import bits, carries, convert, forms, operations, params, shuffles
 from . import memory as memory_module
+from .bases import complete
 from .checks import drop_masked_loads
 from .emit import Emitter, Links, ParamPlace, Value
 from .flow import Block
@@ -115,6 +116,7 @@ class Lowering(Emitter):
                 self.end_of_loop(loop, block.index)
         self.label("leave")
         self.leave()
+        complete(self)
         head = [f'define hidden void @"{self.symbol}"(ptr %w, i32 %m, ptr %args, ptr %d) #0 {{', "entry:"]
         head += ["  %mask = alloca i32", "  %frame = alloca i64"] + [
             f"  %pending{i} = alloca i32\n  store i32 0, ptr %pending{i}" for i in sorted(a.masked)

@@ -23,7 +23,7 @@ cdef uint32_t op_reduce(gompy_warp *w, uint32_t mask, int kind, uint32_t number,
 cdef void make_ops() noexcept nogil:
     """Fill the table for code without checks."""
     global gompy_meet
-    gompy_meet = meet
+    gompy_meet = meet_warps
     op_table[OP_LOAD1] = <void *> op_load1
     op_table[OP_LOAD2] = <void *> op_load2
     op_table[OP_LOAD4] = <void *> op_load4

@@ -253,7 +253,7 @@ cdef const char *why_unordered(const gompy_races *races, const gompy_race_found 
 
 
 cdef bint is_gccs_own(const char *near) noexcept nogil:
-    """Whether shared memory is GCC's for OpenACC, where warps go on together behind a barrier (meet)."""
+    """Whether shared memory is GCC's for OpenACC, where warps go on together behind a barrier (meet_warps)."""
     return strstr(near, "'__oacc_") != NULL or strstr(near, "'__worker_") != NULL or strstr(near, "'__vector_") != NULL
 
 

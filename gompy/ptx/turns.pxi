@@ -39,10 +39,10 @@ cdef inline void start_warp(runner *r, gompy_warp *w) noexcept nogil:
     w.sp = gompy_new_stack(w.stack, STACK - w.place * APART, <void *> warp_main, w)
 
 
-cdef inline uint32_t behind(runner *r, uint32_t at) noexcept nogil:
+cdef inline uint32_t warp_behind(runner *r, uint32_t at) noexcept nogil:
     """Which warp comes after another in the scheduler's order; 32: none does but itself.
 
-    Warp 0 is the last (gompy_meet).
+    Warp 0 is the last (meet_warps).
     """
     cdef uint32_t others = r.ready & ~(<uint32_t> 1 << at), step = r.launch.warp_step, i, above
     if step == 0:
@@ -61,7 +61,7 @@ cdef void *stack_behind(gompy_warp *w) noexcept nogil:
     """The stack to go on with when a warp waits: of the next that does not, or the scheduler's."""
     global gompy_running
     cdef runner *r = <runner *> w.runner
-    cdef uint32_t at = behind(r, w.warpid)
+    cdef uint32_t at = warp_behind(r, w.warpid)
     cdef gompy_warp *other
     w.fuel = FUEL
     if at == 32:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from gompy.abi import ptx as abi
 
 from .access import in_memory, lanes_load, lanes_store, shared_memory
+from .bases import Way, firsts_of, known, matching, shuffled
 from .emit import BITS, LONGEST, Emitter, Value
 from .syntax import Operand, Register
 
@@ -25,19 +26,6 @@ WORD = 4
 """Bytes from one lane to the next where each reads a part of its word: compilers make `a[i] & 255` a load of a byte."""
 
 
-@dataclass(slots=True, frozen=True)
-class Way:
-    """The lanes in 1 or 2 pieces; in each, addresses are `step` bytes apart."""
-
-    pieces: int
-    step: int
-
-    @property
-    def lanes(self) -> int:
-        """Lanes of a piece."""
-        return 32 // self.pieces
-
-
 def way_of(em: Emitter, operand: Operand | None, unit: int, writes: bool) -> Way | None:
     """The way that is tried for an access by a base register; `unit`: the bytes that a lane accesses."""
     if unit > LONGEST // 32:
@@ -49,32 +37,9 @@ def way_of(em: Emitter, operand: Operand | None, unit: int, writes: bool) -> Way
         if stride == WORD > unit and not writes:
             return Way(1, WORD)
         return Way(1, unit) if stride in (0, unit) else None
-    if stride == unit or (stride == 0 and not writes):
+    if stride in (0, unit):
         return Way(2, stride)
     return None
-
-
-def numbers(values: list[int], kind: str = "i32") -> str:
-    """A constant vector."""
-    return "<" + ", ".join(f"{kind} {value}" for value in values) + ">"
-
-
-def shuffled(em: Emitter, kind: str, one: str, two: str, order: list[int]) -> str:
-    """A shufflevector of vectors of a type `<n x T>`."""
-    return em.new(f"shufflevector {kind} {one}, {kind} {two}, <{len(order)} x i32> {numbers(order)}")
-
-
-def matching(em: Emitter, base: Value, way: Way) -> str:
-    """The word of lanes whose addresses are as the way has them."""
-    if way.pieces == 1:  # the form that LLVM folds best
-        first = em.new(f"extractelement {base.typed}, i32 0")
-        start = em.splat(Value("i64", False, first)).text
-    else:
-        start = shuffled(em, base.full, base.text, "poison", [i // way.lanes * way.lanes for i in range(32)])
-    distance = em.new(f"sub <32 x i64> {base.text}, {start}")
-    wanted = numbers([i % way.lanes * way.step for i in range(32)], "i64")
-    match = em.new(f"icmp eq <32 x i64> {distance}, {wanted}")
-    return em.new(f"bitcast <32 x i1> {match} to i32")
 
 
 def is_partial(em: Emitter) -> bool:
@@ -94,6 +59,7 @@ class Access:
     count: int
     space: str
     way: Way
+    register: Register | None
 
     def begin(self, masked: bool, fast: str, slow: str) -> list[str]:
         """Test, branch to `fast` or `slow`, and begin `fast`: the pointers to the pieces.
@@ -101,15 +67,14 @@ class Access:
         `masked`: lanes may be off; what is there for them is not looked at.
         """
         em = self.em
-        word = matching(em, self.address, self.way)
+        word, firsts = self.lanes_there()
         if masked:
             word = em.new(f"or i32 {word}, {em.new(f'xor i32 {em.active}, -1')}")
         else:
             word = em.new(f"and i32 {word}, {em.active}")
         test = em.new(f"icmp eq i32 {word}, -1")
         places = []
-        for piece in range(self.way.pieces):
-            first = em.new(f"extractelement {self.address.typed}, i32 {piece * self.way.lanes}")
+        for first in firsts:
             if self.offset:
                 first = em.new(f"add i64 {first}, {self.offset & 0xFFFFFFFFFFFFFFFF}")
             if self.space == "shared":
@@ -124,6 +89,13 @@ class Access:
         if self.space == "shared":
             return places
         return [em.new(f"inttoptr i64 {place} to ptr") for place in places]
+
+    def lanes_there(self) -> tuple[str, list[str]]:
+        """The word of lanes whose addresses are as the way has them, and the first one of each piece."""
+        em, way = self.em, self.way
+        if em.fast and not em.checked and self.register is not None:
+            return known(em, self.register, way)
+        return matching(em, self.address, way), firsts_of(em, self.address, way)
 
     def masks(self) -> list[str]:
         """The active lanes of each piece, as vectors of bits."""
@@ -202,6 +174,9 @@ class Access:
 
     def write(self, places: list[str], values: list[str], masks: list[str]) -> None:
         """Write the elements of all lanes, or those that `masks` has."""
+        if self.way.step == 0:
+            self.write_one(places, values)
+            return
         em, n, part = self.em, self.way.lanes, self.part(self.llvm)
         whole, kind = values[0], f"<32 x {self.llvm}>"
         if self.count == 2:
@@ -226,6 +201,23 @@ class Access:
                 call = f"call void @llvm.masked.store.{self.intrinsic()}.p0({part} {piece}, ptr {place}, "
                 em.put(f"{call}i32 {self.size}, <{n} x i1> {masks[index]})")
 
+    def write_one(self, places: list[str], values: list[str]) -> None:
+        """Write the elements of the last active lane of each piece, whose lanes have one address."""
+        em, n = self.em, self.way.lanes
+        for index, place in enumerate(places):
+            here = em.new(f"and i32 {em.active}, {((1 << n) - 1) << index * n & 0xFFFFFFFF}")
+            some, none = em.fresh("some"), em.fresh("none")
+            em.put(f"br i1 {em.new(f'icmp ne i32 {here}, 0')}, label %{some}, label %{none}")
+            em.label(some)
+            before = em.new(f"call i32 @llvm.ctlz.i32(i32 {here}, i1 true)")
+            lane = em.new(f"xor i32 {before}, 31")
+            for at, value in enumerate(values):
+                one = em.new(f"extractelement <32 x {self.llvm}> {value}, i32 {lane}")
+                spot = em.new(f"getelementptr i8, ptr {place}, i64 {at * self.size}")
+                em.put(f"store {self.llvm} {one}, ptr {spot}, align {self.size}")
+            em.put(f"br label %{none}")
+            em.label(none)
+
     def slowly(self, index: int) -> Value:
         """The addresses of an element, for slow.py."""
         return plus(self.em, self.address, self.offset + index * self.size)
@@ -244,7 +236,8 @@ def load(
     way = way_of(em, operand, size * count, False) if em.fast else Way(1, size * count)
     if way is None or (way.step == 0 and count > 1) or (count > 1 and not em.fast):
         return [lanes_load(em, plus(em, address, offset + i * size), llvm, size) for i in range(count)]
-    access = Access(em, address, offset, llvm, size, count, space if em.fast else "", way)
+    register = operand if isinstance(operand, Register) else None
+    access = Access(em, address, offset, llvm, size, count, space if em.fast else "", way, register)
     shared, fast, slow, done = space == "shared", em.fresh("fast"), em.fresh("slow"), em.fresh("done")
     free = shared or way.step == 0  # lanes that are off may read as well: it is all within the memory
     masked = em.fast and is_partial(em) and count == 1 and (free or size >= MASKABLE or access.sparse)
@@ -281,11 +274,12 @@ def store(em: Emitter, address: Value, offset: int, values: list[Value], space: 
         for index, value in enumerate(values):
             lanes_store(em, plus(em, address, offset + index * size), value, size)
         return
-    access = Access(em, address, offset, llvm, size, count, space if em.fast else "", way)
+    register = operand if isinstance(operand, Register) else None
+    access = Access(em, address, offset, llvm, size, count, space if em.fast else "", way, register)
     shared, fast, slow, done = space == "shared", em.fresh("fast"), em.fresh("slow"), em.fresh("done")
-    masked = em.fast and is_partial(em) and count == 1 and (shared or size >= MASKABLE)
+    masked = em.fast and is_partial(em) and count == 1 and (shared or size >= MASKABLE) and way.step != 0
     texts = [em.splat(value).text for value in values]
-    places = access.begin(masked, fast, slow)
+    places = access.begin(masked or way.step == 0, fast, slow)
     if masked:
         plain, some = em.fresh("plain"), em.fresh("some")
         every = em.new(f"icmp eq i32 {em.active}, -1")

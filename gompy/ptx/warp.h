@@ -80,8 +80,8 @@ gompy_switch (void **save, void *load)
 }
 
 /* bar.sync and bar.arrive: what compiled code calls, with a C function's arguments.  gompy_meet (barriers.pxi) has them
-   and the stack as it is left here, and says on which to go on.  The way back to compiled code is a jump, too: warps that
-   wait at another barrier than the one that the warp before them came to would not be where the processor expects.  */
+   and the stack as it is left here, and says on which to go on.  The way back to compiled code is a jump, too: a warp
+   that waits at another barrier than the warp before it came to would not be where the processor expects.  */
 void gompy_barrier (struct gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, void *unit,
                     uint32_t line) __attribute__ ((visibility ("hidden")));
 __attribute__ ((visibility ("hidden")))
