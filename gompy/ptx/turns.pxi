@@ -20,13 +20,31 @@ cdef void warp_ends(gompy_warp *w) noexcept nogil:
     gompy_resume((<runner *> w.runner).home)
 
 
+cdef inline gompy_warp *fresh_warp(runner *r, gompy_warp *w) noexcept nogil:
+    """The warp after one that is done, if it has not begun and nothing else is to be looked at."""
+    cdef gompy_warp *other = &r.warps[w.warpid + 1 if w.warpid + 1 < r.nwarps else 0]
+    if r.used or w.warpid == 0 or r.launch.warp_step or r.launch.failed or r.launch.module.image.check:
+        return NULL
+    return other if other.sp == NULL else NULL
+
+
 cdef void warp_main(void *argument) noexcept nogil:
-    """The bottom of a warp's stack."""
+    """The bottom of a warp's stack; as a rule the next warps' as well, one after the other."""
     global gompy_running
     cdef gompy_warp *w = <gompy_warp *> argument
-    cdef run *launch = <run *> w.launch
-    gompy_running = w
-    launch.code(w, w.mask, NULL, launch.function)
+    cdef gompy_warp *other
+    cdef runner *r = <runner *> w.runner
+    cdef run *launch = r.launch
+    while True:
+        gompy_running = w
+        launch.code(w, w.mask, NULL, launch.function)
+        other = fresh_warp(r, w)
+        if other == NULL:
+            break
+        r.ready &= ~(<uint32_t> 1 << w.warpid)
+        r.live -= 1
+        other.place, other.stack, other.local, other.sp = w.place, w.stack, w.local, w.sp
+        r.current = w = other
     warp_ends(w)
 
 
