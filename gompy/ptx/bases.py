@@ -7,7 +7,7 @@ is made behind each definition.  The places for that are empty lines, filled whe
 from __future__ import annotations
 
 from .emit import Emitter, Value
-from .syntax import Register
+from .syntax import Immediate, Instruction, Register
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,18 +68,90 @@ def known(em: Emitter, register: Register, way: Way) -> tuple[str, list[str]]:
 
 
 def complete(em: Emitter) -> None:
-    """Fill in what has been asked for."""
+    """Fill in what has been asked for, and what that asks for."""
     lines = em.lines
-    for (register, way), slots in em.asked.items():
-        assert isinstance(way, Way)
-        for at, value in em.definitions.get(register, ()):
-            em.lines = [lines[at]] if lines[at] else []
-            base = em.fit(value, "i64")
-            word = matching(em, base, way)
-            # LLVM takes the vector of bits to where the word is used, and all that it is made of, but for this.
-            held = em.new(f'call i32 asm "", "=r,0"(i32 {word})')
-            em.put(f"store i32 {held}, ptr {slots[0]}")
-            for first, slot in zip(firsts_of(em, base, way), slots[1:], strict=True):
-                em.put(f"store i64 {first}, ptr {slot}")
-            lines[at] = "\n".join(em.lines)
+    done: set[tuple[Register, object]] = set()
+    while len(done) < len(em.asked):
+        for register, way in [one for one in em.asked if one not in done]:
+            assert isinstance(way, Way)
+            done.add((register, way))
+            slots = em.asked[register, way]
+            for at, value, code in em.definitions.get(register, ()):
+                em.lines = [lines[at]] if lines[at] else []
+                word, firsts = made(em, code, way) or looked_at(em, em.fit(value, "i64"), way)
+                for what, slot in zip((f"i32 {word}", *[f"i64 {first}" for first in firsts]), slots, strict=True):
+                    em.put(f"store {what}, ptr {slot}")
+                lines[at] = "\n".join(em.lines)
     em.lines = lines
+
+
+def looked_at(em: Emitter, base: Value, way: Way) -> tuple[str, list[str]]:
+    """The word and the first addresses by all lanes' addresses."""
+    return held(em, matching(em, base, way)), firsts_of(em, base, way)
+
+
+def held(em: Emitter, word: str) -> str:
+    """LLVM takes a vector of bits to where its word is used, and all that it is made of, but for this."""
+    return em.new(f'call i32 asm "", "=r,0"(i32 {word})')
+
+
+def made(em: Emitter, code: Instruction | None, way: Way) -> tuple[str, list[str]] | None:
+    """The same by what made the register, if that is enough."""
+    if code is None or code.guard is not None or not isinstance(code.operands[0], Register):
+        return None
+    sources = code.operands[1:]
+    varying = [s for s in sources if isinstance(s, Register) and s in em.a.varying]
+    if len(varying) != 1 or not all(isinstance(s, Register | Immediate) for s in sources):
+        return None
+    source = varying[0]
+    if code.base in ("mul", "mad", "cvt"):
+        return widened(em, code, source, way)
+    if source.type not in LONG or code.mods[-1:] not in LONG_MODS:
+        return None
+    if code.base in ("mov", "cvta"):  # addresses of all spaces are generic ones
+        return known(em, source, way)
+    if len(code.mods) != 1:
+        return None
+    if code.base == "shl" and sources[0] is source:
+        by = em.strides().constant(sources[1])
+        if by is None or not 0 < by < 8 or way.step % (1 << by):
+            return None
+        word, firsts = known(em, source, Way(way.pieces, way.step >> by))
+        return word, [em.new(f"shl i64 {first}, {by}") for first in firsts]
+    if code.base == "add" or (code.base == "sub" and sources[0] is source):
+        word, firsts = known(em, source, way)
+        by_all = em.read(sources[1 - sources.index(source)], "u64").text
+        return word, [em.new(f"{code.base} i64 {first}, {by_all}") for first in firsts]
+    return None
+
+
+LONG = frozenset(("u64", "s64", "b64"))
+LONG_MODS = [(kind,) for kind in LONG]
+
+
+def widened(em: Emitter, code: Instruction, source: Register, way: Way) -> tuple[str, list[str]] | None:
+    """Of a product, sum of one or conversion that makes 64 bits of 32: the lanes are as far apart as before if the 32
+    bits do not wrap around between the first and the last.
+    """
+    sources = code.operands[1:]
+    stride, factor = em.exact().of(source), 1
+    if code.base == "cvt":
+        if code.mods not in (("u64", "u32"), ("s64", "s32")):
+            return None
+    else:
+        number = em.strides().constant(sources[1]) if sources[0] is source else None
+        if code.mods not in (("wide", "u32"), ("wide", "s32")) or number is None:
+            return None
+        factor = number
+    if way.pieces != 1 or not stride or stride * factor != way.step or not 0 < stride < 1 << 16 or factor < 0:
+        return None
+    signed = "s32" in code.mods
+    first = em.new(f"extractelement {em.load_register(source).typed}, i32 0")
+    call = f"call {{i32, i1}} @llvm.{'sadd' if signed else 'uadd'}.with.overflow.i32(i32 {first}, i32 {31 * stride})"
+    wraps = em.new(f"extractvalue {{i32, i1}} {em.new(call)}, 1")
+    address = em.new(f"{'sext' if signed else 'zext'} i32 {first} to i64")
+    if factor != 1:
+        address = em.new(f"mul i64 {address}, {factor}")
+    if code.base == "mad":
+        address = em.new(f"add i64 {address}, {em.read(sources[2], 'u64').text}")
+    return held(em, em.new(f"select i1 {wraps}, i32 0, i32 -1")), [address]

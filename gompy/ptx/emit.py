@@ -10,12 +10,14 @@ import struct
 
 from gompy.abi import ptx as abi
 
-from .strides import Strides
+from .strides import Exact, Strides
 from .sums import Sums
 from .syntax import (
     TYPE_BYTES,
+    Call,
     FloatImmediate,
     Immediate,
+    Instruction,
     Not,
     Operand,
     PtxError,
@@ -110,8 +112,11 @@ class Emitter:
         self.merge_params: set[str] = set()  # results: lanes write them in different blocks
         self.fast = not os.environ.get("GOMPY_PTX_PLAIN")
         self.guesses: Strides | None = None
+        self.certain: Exact | None = None
         self.additions: Sums | None = None
-        self.definitions: dict[Register, list[tuple[int, Value]]] = {}  # of addresses: bases.py, as the next
+        self.code: Instruction | Call | None = None  # the statement at hand
+        # Of addresses, as the next: the line behind it, the value, what made it if that is all lanes' (bases.py).
+        self.definitions: dict[Register, list[tuple[int, Value, Instruction | None]]] = {}
         self.asked: dict[tuple[Register, object], list[str]] = {}
 
     def strides(self) -> Strides:
@@ -119,6 +124,12 @@ class Emitter:
         if self.guesses is None:
             self.guesses = Strides(self.a)
         return self.guesses
+
+    def exact(self) -> Exact:
+        """Where these are certain."""
+        if self.certain is None:
+            self.certain = Exact(self.a)
+        return self.certain
 
     def sums(self) -> Sums:
         """The atomic operations that nobody waits for."""
@@ -391,7 +402,9 @@ class Emitter:
             self.put(f"store {value.typed}, ptr {slot}")
             return
         value = self.splat(value)
+        made_by = self.code if isinstance(self.code, Instruction) else None
         if self.guarded or (self.block in self.a.divergent and self.a.keep.get(self.block, 0) >> operand.number & 1):
+            made_by = None
             old = self.new(f"load {value.full}, ptr {slot}")
             value = Value(
                 value.type,
@@ -400,7 +413,7 @@ class Emitter:
             )
         self.put(f"store {value.typed}, ptr {slot}")
         if self.fast and not self.checked and value.type in ADDRESSES:
-            self.definitions.setdefault(operand, []).append((len(self.lines), value))
+            self.definitions.setdefault(operand, []).append((len(self.lines), value, made_by))
             self.lines.append("")
 
     # --- calls of the executor -----------------------------------------------------------------------------------

@@ -342,7 +342,7 @@ class Lowering(Emitter):
 
     def statement(self, code: Instruction | Call) -> None:
         """One instruction with its guard."""
-        self.line = code.line
+        self.line, self.code = code.line, code
         base = "call" if isinstance(code, Call) else code.base
         skip = ""
         self.active, self.guarded = self.mask, False

@@ -105,6 +105,50 @@ class Strides:
         return None if factor is None else (one or two) * factor
 
 
+WORDS = frozenset(("u32", "s32", "b32"))
+
+
+class Exact(Strides):
+    """Strides of 32-bit registers that hold whatever the numbers are: sums and products of 32 bits wrap around in all
+    lanes alike.  A register that keeps what lanes that are off had before has none.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.mixed = {
+            id(code)
+            for block in analysis.blocks
+            if block.index in analysis.divergent
+            for code in block.code
+            for register in defined(code)
+            if analysis.keep.get(block.index, 0) >> register.number & 1
+        }
+        super().__init__(analysis)
+
+    def look(self, register: Register, code: Instruction | Call) -> bool:
+        """Take a definition in; whether it changed what is known."""
+        if id(code) in self.mixed or (not isinstance(code, Call) and not self.wraps(code)):
+            known = self.found.get(register, 0)
+            self.found[register] = None
+            return known is not None
+        return super().look(register, code)
+
+    def wraps(self, code: Instruction) -> bool:
+        """Whether an instruction is one of those."""
+        if code.guard is not None or not code.mods or code.mods[-1] not in WORDS or len(code.operands) < 2:
+            return False
+        if code.base in ("mul", "mad"):
+            return code.mods[0] == "lo" and len(code.mods) == 2
+        return code.base in ("mov", "add", "sub", "shl") and len(code.mods) == 1
+
+    def of(self, operand: Operand) -> int | None:
+        """The stride of an operand; None: unknown."""
+        if isinstance(operand, Special) and operand.name == "%tid.x":
+            return 1 if self.a.rows else None
+        if isinstance(operand, Special) and operand.name[:4] == "%tid":
+            return 0 if self.a.rows else None
+        return super().of(operand)
+
+
 def number_of(code: Instruction | Call) -> int | None:
     """What an instruction sets its result to, if that is a number."""
     if not isinstance(code, Instruction) or code.base != "mov" or code.guard is not None:

@@ -1,6 +1,6 @@
 """Random structured programs (ptx_programs.py) on the executor and in an interpreter: all registers and memory agree.
 
-By hand, for long: `python tests/ptx/test_ptx_fuzz.py FIRST LAST`.
+By hand, for long: `PYTHONPATH=tests python tests/ptx/test_ptx_fuzz.py FIRST LAST`.
 """
 
 from __future__ import annotations
