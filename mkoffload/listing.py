@@ -26,7 +26,7 @@ _TOKEN = re.compile(r"(?<![\w.$])[A-Za-z_$][\w.$]*")
 _DECLARED = re.compile(r"^  [^#\[<(=]*?([\w.$]+)(?:\[[^\]]*\])*;$")
 _NO_EFFECT = ("__builtin_", "_Unwind_", "__cxa_guard", "__cxa_begin", "__cxa_end", "__cxa_rethrow", "_ZSt9terminatev")
 _OF_IOSTREAM = "_ZStL8__ioinit"
-_DEVICE_PART = "_Z42__omp_target_static_init_and_destruction_0"
+_DEVICE_PART = ("_Z42__omp_target_static_init_and_destruction_0", "__omp_tcf")
 """What GCC 15 and later make of a file's initialisers for devices alone (cp/decl2.cc)."""
 _CLONE = re.compile(r"\.(?:constprop|isra|part)\.\d+$")
 
@@ -125,7 +125,7 @@ class Reader:
                 called = ""
             tokens = _TOKEN.findall(text)
             # A destructor of an array's elements is all that array's.
-            members = [f"{name}:"] if name.startswith("__tcf_") else []
+            members = [f"{name}:"] if name.startswith(("__tcf", "__omp_tcf")) else []
             members += [f"{name}:{token}" for token in tokens if self._is_local(token, locals_)]
             members += [f"{name}:{token}" for token in re.findall(r"(?<![\w.$])_\d+\b", text)]
             for token in map(base_name, tokens):
@@ -140,7 +140,7 @@ class Reader:
                     continue
                 elif plain in self.host or (plain in self.unknown and f"&{plain}" in text and plain != "__dso_handle"):
                     result.cause = result.cause or f"the same initialisers use ‘{plain}’{place}"
-            parts = [token for token in tokens if token.startswith((*INITIALISERS, _DEVICE_PART))]
+            parts = [token for token in tokens if token.startswith((*INITIALISERS, *_DEVICE_PART))]
             parts += [called] if self._is_for_one_variable(called) else []
             made_of += parts
             groups.join(members)

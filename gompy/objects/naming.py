@@ -27,7 +27,7 @@ SUFFIXES = frozenset(("lto_priv", "gompy_priv", "constprop", "part", "isra", "co
 """
 CONSTANTS = ("A", "C")
 """Beginnings of the names of constants that are the compiler's own: of Fortran's front end, of gimplify.cc."""
-INITIALISERS = ("_Z41__static_initialization_and_destruction_0", "__tcf_")
+INITIALISERS = ("_Z41__static_initialization_and_destruction_0", "__tcf")
 """Beginnings of the names of functions that a unit's constructor of variables is made of, destructors among them."""
 RENAMED = ("call", "malloc", "free", "realloc")
 """Names that mean something in PTX; the compiler puts ``__nvptx_`` before them."""

@@ -210,6 +210,35 @@ def test_a_constructor_that_gcc_has_copied_for_one_variable(more: str, cause: st
     assert (list(unit.variables), unit.cause) == (["two"], cause)
 
 
+ARRAYS = """
+;; Function %sarray (%sarray, funcdef_no=9, decl_uid=5802, cgraph_uid=16, symbol_order=38)
+
+void %sarray (void * D.5987)
+{
+  <bb 2> [local count: 1073741824]:
+  _ZN1CD1Ev (&array);
+  return;
+}
+
+;; Function _GLOBAL__sub_I_array (_GLOBAL__sub_I_array, funcdef_no=33, decl_uid=8, cgraph_uid=8)
+
+void _GLOBAL__sub_I_array ()
+{
+  <bb 2> [local count: 1073741824]:
+  _ZN1CC1Ev (&array);
+  __cxa_atexit (%sarray, 0B, &__dso_handle); [tail call]
+  return;
+}
+"""
+
+
+@pytest.mark.parametrize("prefix", ["__tcf_", "__tcf", "__omp_tcf"])
+def test_destructors_of_an_array(prefix: str) -> None:
+    """GCC 15 names the function after the array, GCC 12 by a number; the one for devices has a name of its own."""
+    unit = Reader(ARRAYS.replace("%s", prefix), [], [], ["array"]).read("_GLOBAL__sub_I_array")
+    assert (list(unit.variables), unit.cause) == (["array"], "")
+
+
 FUNCTIONS = """#include <stdio.h>
 #include <omp.h>
 #define SAY(name) static void name (void) { printf ("%s %d\\n", #name, omp_is_initial_device ()); }
