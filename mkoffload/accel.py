@@ -67,8 +67,8 @@ class Compiler:
         """What of the names of table entries host and image must agree in."""
         return rule_for(TARGET_INTELMIC, self.accel == ACCEL_STOCK)
 
-    def missing(self, item: Input) -> str:
-        """The warning for an object without the streams that this compiler reads."""
+    def missing(self, item: Input) -> tuple[str, str]:
+        """What an object without the streams that this compiler reads lacks, and what to do about it."""
         raise NotImplementedError
 
     def compile(self, given: Compilation) -> list[str]:
@@ -110,11 +110,10 @@ class StockCompiler(Compiler):
     def __init__(self, note: str = "") -> None:
         self.title = f"gcc's own lto1{note}"
 
-    def missing(self, item: Input) -> str:
+    def missing(self, item: Input) -> tuple[str, str]:
         """Both mends: the object compiled again, or a compiler that reads what it has."""
-        text = f"{item.shown}: no device code for {TARGET_INTELMIC}; its regions run on the host"
-        text += "; compile it with gompcc"
-        return text + (", or take it as it is: gompy accel build" if item.has_offload_streams else "")
+        or_else = ", or take it as it is: gompy accel build" if item.has_offload_streams else ""
+        return f"no device code for {TARGET_INTELMIC}", f"compile it with gompcc{or_else}"
 
     def compile(self, given: Compilation) -> list[str]:
         """With a resolution file, as the linker plugin would write one for the image's link."""

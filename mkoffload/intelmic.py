@@ -120,12 +120,20 @@ class Image:
         self.log.detail(f"accelerator compiler: {self.compiler.title}")
         self.inputs = [Input(name, self.request.open(name), self.compiler.accel) for name in self.request.objects]
         usable = self.given.inputs
+        without: list[Input] = []
         for index, item in enumerate(self.inputs):
             if item.has_ir:
                 item.extract(self.job.folder, index)
                 usable.append(item)
             else:
-                self.log.warning(self.compiler.missing(item))
+                without.append(item)
+        if without:
+            from mkoffload.hostregions import HostRegions
+
+            told = HostRegions(self.log)
+            for item in without:
+                told.tell(item, *self.compiler.missing(item))
+            told.end()
         if any(item.names_classes for item in usable):
             from mkoffload.vtables import candidates
 

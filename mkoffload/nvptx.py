@@ -312,9 +312,13 @@ class Image:
             if found:
                 self.log.note(FALLBACK_NOTE)
             raise child_failed(program, status)
+        from mkoffload.hostregions import HostRegions
+
+        told = HostRegions(self.log)
         for item in self.inputs:
             names = ", ".join(f"‘{name}’" for name in item.host_names()[0] if name is not None)
-            self.log.warning(f"{item.shown}: no code for {TARGET_NVPTX}: {names or 'its regions'} will run on the host")
+            told.tell(item, f"no code for {TARGET_NVPTX}", whole=f"{names or 'its regions'} will run on the host")
+        told.end()
 
     def users(self, symbol: str) -> list[tuple[str, str]]:
         """Who uses an undefined symbol: the compiler is asked again, for PTX with line numbers."""

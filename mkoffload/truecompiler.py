@@ -34,12 +34,10 @@ class TrueCompiler(Compiler):
         self.folder = found.path
         self.title = f"{found.lto1} ({found.conf.get('compiler', '')})"
 
-    def missing(self, item: Input) -> str:
+    def missing(self, item: Input) -> tuple[str, str]:
         """Its offload streams were taken out, or never written."""
-        return (
-            f"{item.shown}: has offload tables but no .gnu.offload_lto_ sections (taken out by strip or objcopy?); "
-            "its regions run on the host; compile it again"
-        )
+        why = "has offload tables but no .gnu.offload_lto_ sections (taken out by strip or objcopy?)"
+        return why, "compile it again"
 
     def compile(self, given: Compilation) -> list[str]:
         """As GCC's intelmic mkoffload calls its compiler, but that linking is done apart."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from gompy import access
+from gompy.abi import warnings
 from gompy.abi.gcc import major_of, release
 from gompy.driver import compiler, offload, options, paths
 from gompy.driver.errors import DriverError, quote
@@ -112,11 +113,11 @@ def _name_targets(plan: Plan, language: compiler.Language, line: options.Command
 def _without_ours(line: options.CommandLine) -> list[str]:
     """The line less the targets that gcc does not know; everything else as typed, mistakes included."""
     words = [word.text for word in line.words]
-    if not any(_names_ours(word) or word == access.OPTION for word in words):
+    if not any(_names_ours(word) or word == access.OPTION or warnings.is_ours(word) for word in words):
         return line.original
     kept: list[str | None] = list(words)
     for index, word in enumerate(words):
-        if word == access.OPTION:
+        if word == access.OPTION or warnings.is_ours(word):
             kept[index] = None
         if not _names_ours(word):
             continue
@@ -168,10 +169,13 @@ def _without_model(language: compiler.Language, line: options.CommandLine) -> Pl
 def _offloading(language: compiler.Language, line: options.CommandLine, chosen: offload.Selection) -> Plan:
     """A command with an offloading model in effect."""
     command, known = compiler.fit(language)
-    kept = list(chosen.kept)
+    chosen_warnings = [word.text for word in line.words if warnings.is_ours(word.text)]
+    kept = [None if word in chosen_warnings else word for word in chosen.kept]
     before: list[str] = []
     environment: dict[str, str | None] = {TARGET_NAMES: None, TARGET_DEFAULT: None, OPTIONS: None, AS: None}
+    environment[warnings.VARIABLE] = " ".join(chosen_warnings) or None
     messages: list[tuple[str, str]] = []
+    on_host: list[str] = []
     after: list[str] = []
     user_lto = bool(line.lto)
     for index, word in enumerate(kept):
@@ -184,8 +188,7 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     if device_code and not user_lto:
         for given in (word.text for word in line.words):
             if given.startswith(_AGAINST_LTO):
-                text = f"{quote(given)} and device code exclude each other: these regions will run on the host"
-                messages.append(("warning", text))
+                on_host.append(f"{quote(given)} and device code exclude each other: these regions will run on the host")
                 device_code = False
             elif given.startswith(_SILENT_WITH_LTO):
                 text = f"{quote(given)} writes nothing beside device code; {quote('-foffload=disable')} leaves that out"
@@ -218,7 +221,7 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     elif line.links and line.static:
         before.append("-foffload=disable")
         text = "a static program cannot load devices (libgompy is a shared library): its regions will run on the host"
-        messages.append(("warning", text))
+        on_host.append(text)
     else:
         environment[TARGET_NAMES] = ":".join(chosen.names)
         if line.links:
@@ -229,7 +232,7 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
                 before += first
                 after += last
             before += link_words()  # with -nodefaultlibs and -nostdlib too: gcc adds -lgomp even then
-            messages += [("warning", text) for text in _host_only(line)]
+            on_host += _host_only(line)
         else:
             # A compile keeps gcc's own choice of targets: cc1 makes its code ready for nvptx when that is among them.
             theirs = [name for name in chosen.names if name not in offload.OURS]
@@ -238,7 +241,17 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     plan = Plan(command, [*before, *options.rebuild(line, kept), *after], line)
     plan.environment = environment
     plan.messages = messages
+    _tell_of_host(plan, on_host)
     return plan
+
+
+def _tell_of_host(plan: Plan, texts: list[str]) -> None:
+    """Say which regions will run on the host, as -Woffload-host has it."""
+    level = warnings.setting(plan.environment[warnings.VARIABLE] or "", warnings.HOST)
+    if level == "error":
+        plan.errors = [DriverError(f"{text} [-Werror={warnings.HOST}]") for text in texts]
+    elif level:
+        plan.messages += [("warning", f"{text} [-W{warnings.HOST}]") for text in texts]
 
 
 def _check_accesses(

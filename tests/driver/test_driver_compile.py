@@ -280,7 +280,7 @@ def test_options_that_lto_refuses(tools: Tools) -> None:
     done = tools.run("gompcc", "-fopenmp", "-flive-patching", "-c", "a.c", env={"LC_ALL": "C"})
     assert done.returncode == 0
     warning = "'-flive-patching' and device code exclude each other: these regions will run on the host"
-    assert done.stderr == f"gompcc: warning: {warning}\n"
+    assert done.stderr == f"gompcc: warning: {warning} [-Woffload-host]\n"
 
 
 def test_signals_reach_gcc_as_they_were(tools: Tools) -> None:

@@ -212,7 +212,7 @@ def test_linkers_without_gcc_s_plugin_are_told(tools: Tools) -> None:
     for linker, text in (("lld", nothing), ("mold", some + "device code and will run on the host")):
         for name in ("where.c", "where.o"):
             done = tools.run("gompcc", "-fopenmp", f"-fuse-ld={linker}", name, "-###")
-            assert f"gompcc: warning: '{linker}' {text}\n" in done.stderr
+            assert f"gompcc: warning: '{linker}' {text} [-Woffload-host]\n" in done.stderr
         # No regions, no link, another linker after all: nothing to say.
         for words in (["none.o"], ["-c", "where.c"], ["where.o", "-fuse-ld=bfd"]):
             assert "warning" not in tools.run("gompcc", "-fopenmp", f"-fuse-ld={linker}", *words, "-###").stderr
@@ -224,7 +224,7 @@ def test_libgomp_as_an_archive_in_a_dynamic_program_is_told(tools: Tools) -> Non
     done = tools.run("gompcc", "-fopenmp", *words)
     assert done.returncode == 0 and tools.ok("./prog") == "host 42\n"
     text = "libgomp.a in a program that is not static may replace libgompy.so: regions may run on the host"
-    assert done.stderr == f"gompcc: warning: {text}\n"
+    assert done.stderr == f"gompcc: warning: {text} [-Woffload-host]\n"
     quiet(tools, "gompcc", "-fopenmp", "where.c", "-Wl,-Bstatic", "-lm", "-Wl,-Bdynamic", "-o", "prog")
     assert tools.ok("./prog") == "device 42\n"
 

@@ -1,0 +1,28 @@
+"""Warnings of the link that can be chosen, as gcc's are: ``-Wno-NAME``, ``-Werror=NAME``, ``-Wno-error=NAME``."""
+
+from __future__ import annotations
+
+HOST = "offload-host"
+"""Regions that have no device code, and run on the host."""
+NAMES = (HOST,)
+VARIABLE = "GOMPY_OFFLOAD_WARNINGS"
+"""How the compiler drivers hand the options on to the link's tools."""
+
+
+def is_ours(word: str) -> bool:
+    """Whether an option chooses one of these warnings; gcc does not know them."""
+    forms = ("-W{}", "-Wno-{}", "-Werror={}", "-Wno-error={}")
+    return word.startswith("-W") and any(word == form.format(name) for name in NAMES for form in forms)
+
+
+def setting(words: str, name: str) -> str:
+    """``warning``, ``error``, or nothing where it is off: the later option wins, as with gcc."""
+    on, error = True, False
+    for word in words.split():
+        if word in (f"-W{name}", f"-Wno-{name}"):
+            on = word == f"-W{name}"
+        elif word == f"-Werror={name}":
+            on = error = True
+        elif word == f"-Wno-error={name}":
+            error = False
+    return ("error" if error else "warning") if on else ""
