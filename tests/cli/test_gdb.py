@@ -44,6 +44,13 @@ def test_a_region_with_its_variables(built: Tools) -> None:
     assert "sum 40, rounds 10\n" in shown and "[Inferior 1 (process PID) exited normally]" in shown
 
 
+def test_args_as_gdb_has_it(built: Tools) -> None:
+    built.write("script", "offload run\nprint n\ncontinue\n")
+    done = built.run("gompy", "run", "--under", "gdb -q -nx -batch -x script --args", "./halves")
+    assert '2.3 "offload_target_" hit Breakpoint 1.' in done.stdout and "$1 = 4\n" in done.stdout
+    assert "sum 40, rounds 10\n" in done.stdout
+
+
 def test_info_offload(built: Tools) -> None:
     shown = gdb(built, "offload run", "echo ---\\n", "info offload", "echo ---\\n", "continue")
     before, between, after = shown.split("---\n")

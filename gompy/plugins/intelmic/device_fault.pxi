@@ -164,8 +164,13 @@ cdef void note_doubtful(unsigned mark, uint64_t address, uintptr_t pc, uintptr_t
     store32(&read.mark, mark, RELEASE)
 
 
-cdef void end_by_fault(int signo, int code, uint64_t address, uintptr_t pc, uintptr_t sp, int sender) noexcept nogil:
-    """Tell the host of the fault that ends the region, and end."""
+cdef void end_by_fault(int signo, int code, uint64_t address, uintptr_t pc, uintptr_t sp, int sender,
+                       bint again=False) noexcept nogil:
+    """Tell the host of the fault that ends the region, and end.
+
+    Where cores are wanted it returns, if ``again``: the instruction runs once more, and the core shows it.
+    """
+    cdef bint core = control.tool == 0 and core_is_wanted()
     only_one_dies()
     control.death.kind = MIC_DEATH_SIGNAL
     control.death.signo = signo
@@ -177,7 +182,12 @@ cdef void end_by_fault(int signo, int code, uint64_t address, uintptr_t pc, uint
     control.death.image_pc = pc if in_image(pc) else image_address_on_stack(sp)
     control.death.tid = <int>syscall(SYS_gettid)
     control.death.sender = sender
+    control.death.core = core
     tell_death()
+    if core:
+        end_with_core(signo, again)
+        if again:
+            return
     _exit(128 + signo)
 
 
@@ -186,6 +196,7 @@ cdef public void mic_fault "mic_fault"(int signo, siginfo_t *info, void *context
     cdef uintptr_t pc = mic_context_pc(context)
     cdef uintptr_t address = <uintptr_t>info.si_addr if info.si_code > 0 else 0
     cdef unsigned mark = 0
+    cdef bint again = info.si_code > 0 and signo in (SIGSEGV, SIGBUS, SIGFPE, SIGILL)
     if marked_fault(signo, info, context, &mark):
         if mark:
             note_doubtful(mark, <uint64_t>info.si_addr, pc, mic_context_sp(context), 0)
@@ -195,7 +206,7 @@ cdef public void mic_fault "mic_fault"(int signo, siginfo_t *info, void *context
         pc -= 1
         address = pc
     end_by_fault(signo, info.si_code if signo != SIGSEGV or address != pc else SEGV_MAPERR, <uint64_t>address, pc,
-                 mic_context_sp(context), info.si_pid if info.si_code <= 0 else 0)
+                 mic_context_sp(context), info.si_pid if info.si_code <= 0 else 0, again)
 
 
 cdef extern from *:

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 11u
+#define MIC_ABI 12u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the
    queue say what they run.  */
@@ -152,6 +152,7 @@ struct mic_death
   uint64_t image_pc; /* nearest address inside an image, 0: none found */
   int32_t tid;
   int32_t sender;    /* si_pid of a signal that a process sent */
+  int32_t core;      /* its process leaves a core, which takes its time */
 };
 
 struct mic_control

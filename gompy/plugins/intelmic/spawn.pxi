@@ -371,6 +371,8 @@ cdef void stop_device(mic_device *d, bint politely) noexcept nogil:
         exchange32(&slot.request, load32(&slot.request, RELAXED) + 1, SEQ_CST)
         futex_wake(&slot.request)
         await_end(d.pid, 2000 if d.control.tool == 0 else 60000)
+    if load32(&d.control.dead, SEQ_CST) != 0 and d.control.death.core != 0:
+        await_end(d.pid, 60000)
     if mic_ended(d.pid, &how, &status) == 0:
         kill(d.control.device_pid if d.control.device_pid else d.pid, SIGKILL)
         if d.control.tool != 0:
