@@ -130,10 +130,12 @@ def cuda_pxd() -> str:
     return "\n".join([*lines, *(f"        {name}" for name in cuda_numbers())]) + "\n"
 
 
+PTX_NUMBERS = ("PAGE", "HASHED_FROM", "BARRIER_ALIGNED", "RACE_WRITES", "RACE_STRONG", "ATOM_UNUSED", "ATOM_LATER")
+
+
 def ptx_numbers() -> dict[str, int]:
     """The members of all enumerations, how many each has, and other numbers that fit into an int."""
-    names = ("PAGE", "HASHED_FROM", "BARRIER_ALIGNED", "RACE_WRITES", "RACE_STRONG", "ATOM_UNUSED", "ATOM_LATER")
-    found = {name: getattr(ptx, name) for name in names}
+    found = {name: getattr(ptx, name) for name in PTX_NUMBERS}
     for prefix, members in ptx.ENUMERATIONS.items():
         found |= {f"{prefix}_{member.upper()}": number for number, member in enumerate(members)}
         found[f"{prefix}_COUNT"] = len(members)

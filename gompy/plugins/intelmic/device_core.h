@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "gompy/native/descriptors.h"
+
 #define MIC_CORE_IMAGES 8
 #define MIC_CORE_PATH 600
 
@@ -37,7 +39,7 @@ mic_copy_file (int from, const char *path)
   if (fstat (from, &s) != 0)
     return 0;
   unlink (path);
-  fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  fd = gompy_open (path, O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (fd < 0)
     return 0;
   while (at < s.st_size && sendfile (fd, from, &at, (size_t) (s.st_size - at)) > 0)
@@ -70,7 +72,7 @@ mic_dump_used (int memory, off_t start, char *base, uint64_t size)
   off_t at = start, end = start + (off_t) size, hole;
   int fd;
   snprintf (name, sizeof name, "/proc/self/fd/%d", memory);  /* a position of its own */
-  fd = open (name, O_RDONLY | O_CLOEXEC);
+  fd = gompy_open (name, O_RDONLY, 0);
   if (fd < 0)
     return;
   while ((at = lseek (fd, at, SEEK_DATA)) >= start && at < end)
