@@ -75,5 +75,5 @@ class Sums:
         if record.effect == ATOMIC:
             return not (id(code) in self.unused and is_addition(code))
         if record.effect in (READS, WRITES):
-            return OWN.isdisjoint(code.mods)
+            return code.base == "cp" or OWN.isdisjoint(code.mods)  # cp.async.shared.global reads what is shared
         return record.effect in MATTERS

@@ -51,6 +51,10 @@ LAST = {
     "a fence follows": (RED + "membar.gl;", 0),
     "a barrier follows": (RED + "bar.sync 0;", 0),
     "a swap follows": (RED + "atom.global.exch.b32 %old, [%b], 1;", 0),
+    "a copy from global to shared memory follows": (
+        RED + "mov.u64 %p, room; cp.async.ca.shared.global [%p], [%b], 4;",
+        0,
+    ),
     "a call follows": (RED + "call nothing;", 0),
     "a release": ("red.release.gpu.global.add.u32 [%a], 1;", 0),
     "the host may look": ("red.relaxed.sys.global.add.u32 [%a], 1;", 0),
