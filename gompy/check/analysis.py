@@ -29,8 +29,9 @@ WORTH: Final = 4096
 """How many needless copies of one object, and how many bytes of them, are worth advice."""
 
 FAULT_MIC: Final = re.compile(
-    r"region (\S+?)(?: \((?:.*: )?([^():]*):(\d+)\))?: signal \d+ \([^)]*\): address (0x[0-9a-f]+) (.*)"
+    r"region (\S+?)(?:, in [^\n]+?)?(?: \((?:.*: )?([^():]*):(\d+)\))?: (signal \d+ \([^)]*\)(?:: (.*))?)"
 )
+ADDRESS: Final = re.compile(r"address (0x[0-9a-f]+) (.*)", re.DOTALL)
 FAULT_GPU: Final = re.compile(
     r"illegal address (0x[0-9a-f]+) (\w+) \(\d+ bytes\) in '([^']+)'(?: at ([^ :]*):(\d+))?.*?; (.*)", re.DOTALL
 )
@@ -264,8 +265,12 @@ class Analysis:
     def _text(self, event: Event) -> None:
         text = event.payload.decode("utf-8", "replace").strip()
         if match := FAULT_MIC.search(text):
-            region, file, line, address, why = match.groups()
-            self._fault(region, Place(file or "", int(line or 0)), int(address, 16), why)
+            region, file, line, signal, why = match.groups()
+            place = Place(file or "", int(line or 0))
+            if fault := ADDRESS.fullmatch(why or ""):
+                self._fault(region, place, int(fault[1], 16), fault[2])
+            else:
+                self._ended(region, place, why if why and why.startswith("address ") else signal)
         elif match := FAULT_GPU.search(text):
             address, _, region, file, line, why = match.groups()
             self._fault(gpu_name(region), gpu_place(file, line), int(address, 16), why)
@@ -325,8 +330,16 @@ class Analysis:
             )
             finding.notes += self._nearest(device, address)
         else:
-            text = f"region {region} on device {device}: address {address:#x} {why}"
-            finding = Finding("fault", place, text, device, region)
+            self._ended(region, place, f"address {address:#x} {why}")
+            return
+        finding.notes.append(Note(directive, f"region {region} begins here"))
+        self.add(finding)
+
+    def _ended(self, region: str, place: Place, why: str) -> None:
+        """A region has ended by something else than what is mapped."""
+        device, launch = self._launch_of()
+        finding = Finding("fault", place, f"region {region} on device {device}: {why}", device, region)
+        directive = self.place(launch) if launch is not None else Place()
         finding.notes.append(Note(directive, f"region {region} begins here"))
         self.add(finding)
 

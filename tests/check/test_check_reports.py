@@ -1,4 +1,4 @@
-"""`gompy run --check` on programs of testsuite/check: the exact text of each kind of report (reports.txt)."""
+"""`gompy run --check`: the exact text of each kind of report (reports.txt), by programs of testsuite/check and ours."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,8 +15,11 @@ from types import ModuleType
 
 import pytest
 
+from gompy.check.findings import KINDS
+
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "testsuite" / "check"
+PROGRAMS = ROOT / "tests" / "programs"
 BIN = ROOT / ".venv" / "bin"
 REPORTS = Path(__file__).with_name("reports.txt")
 COMPILERS = {".c": "gompcc", ".cc": "gompc++", ".f90": "gompfortran"}
@@ -35,18 +39,25 @@ def checked(folder: Path, name: str, *options: str) -> subprocess.CompletedProce
     name, _, exact = name.partition(" ")
     if name.endswith(".f90") and shutil.which("gfortran") is None:
         pytest.skip("no gfortran")
-    kind = "-fopenacc" if "#pragma acc" in (CORPUS / name).read_text() else "-fopenmp"
-    env = {**os.environ, "GOMPY_ACCEL": "gcc"}
+    source = (CORPUS if (CORPUS / name).exists() else PROGRAMS) / name
+    kind = "-fopenacc" if "#pragma acc" in source.read_text() else "-fopenmp"
+    env = {**os.environ, "GOMPY_ACCEL": "gcc", "OFFLOAD_EMUL_MEM": "64M"}
     compiler = str(BIN / COMPILERS[Path(name).suffix])
-    words = [compiler, "-g", kind, *(["-foffload-check"] if exact else []), str(CORPUS / name), "-o", "program"]
+    words = [compiler, "-g", kind, *(["-foffload-check"] if exact else []), str(source), "-o", "program"]
     subprocess.run(words, check=True, cwd=folder, env=env)
     command = [str(BIN / "gompy"), "run", "--device", "intelmic", "--check", *options, "./program"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
 
 
 def told(text: str) -> str:
-    """The report, without what the runtime said before."""
-    return "".join(line for line in text.splitlines(True) if "libgomp: " not in line and line.strip())
+    """The report, without what the runtime said before, and with ``0x…`` for addresses of the host."""
+    lines = "".join(line for line in text.splitlines(True) if "libgomp: " not in line and line.strip())
+    return re.sub("0x[0-9a-f]+", "0x…", lines)
+
+
+def test_every_kind_has_its_text() -> None:
+    shown = "".join(expected().values())
+    assert {kind for kind in KINDS if f" [{kind}]\n" not in shown} == set()
 
 
 def sees_system_calls() -> bool:
