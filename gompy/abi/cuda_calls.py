@@ -267,6 +267,19 @@ HERE = {
         cuStreamDestroy 2000 hStream:p
         cuStreamDestroy_v2 4000 hStream:p
     """,
+    "textures, surfaces": """
+        cuTexObjectCreate 5000 pTexObject:o pResDesc:p pTexDesc:p pResViewDesc:p
+        cuTexObjectDestroy 5000 texObject:p
+        cuTexObjectGetResourceDesc 5000 pResDesc:p texObject:p
+        cuTexObjectGetTextureDesc 5000 pTexDesc:p texObject:p
+        cuModuleGetTexRef 2000 pTexRef:o hmod:p name:t
+        cuTexRefSetAddress_v2 3020 ByteOffset:o hTexRef:p dptr:p bytes:s
+        cuTexRefSetAddress2D_v3 4010 hTexRef:p desc:p dptr:p Pitch:s
+        cuTexRefSetFormat 2000 hTexRef:p fmt:u NumPackedComponents:i
+        cuTexRefSetAddressMode 2000 hTexRef:p dim:i am:i
+        cuTexRefSetFilterMode 2000 hTexRef:p fm:i
+        cuTexRefSetFlags 2000 hTexRef:p Flags:u
+    """,
     "profiler": """
         cuProfilerStart 4000
         cuProfilerStop 4000
@@ -297,7 +310,7 @@ ABSENT = {
         cuLibraryEnumerateKernels@12040
     """,
     "modules, linker": """
-        cuModuleGetTexRef@2000 cuModuleGetSurfRef@3000 cuModuleGetFunctionCount@12040
+        cuModuleGetSurfRef@3000 cuModuleGetFunctionCount@12040
         cuModuleEnumerateFunctions@12040
     """,
     "graphs": """
@@ -366,16 +379,14 @@ ABSENT = {
         cuMipmappedArrayGetLevel@5000 cuMipmappedArrayDestroy@5000 cuMemMapArrayAsync@11010z
     """,
     "textures, surfaces": """
-        cuTexRefSetArray@2000 cuTexRefSetMipmappedArray@5000 cuTexRefSetAddress_v2@3020 cuTexRefSetAddress2D_v2@3020
-        cuTexRefSetAddress2D_v3@4010 cuTexRefSetFormat@2000 cuTexRefSetAddressMode@2000 cuTexRefSetFilterMode@2000
+        cuTexRefSetArray@2000 cuTexRefSetMipmappedArray@5000 cuTexRefSetAddress2D_v2@3020
         cuTexRefSetMipmapFilterMode@5000 cuTexRefSetMipmapLevelBias@5000 cuTexRefSetMipmapLevelClamp@5000
-        cuTexRefSetMaxAnisotropy@5000 cuTexRefSetBorderColor@8000 cuTexRefSetFlags@2000 cuTexRefGetAddress_v2@3020
+        cuTexRefSetMaxAnisotropy@5000 cuTexRefSetBorderColor@8000 cuTexRefGetAddress_v2@3020
         cuTexRefGetArray@2000 cuTexRefGetMipmappedArray@5000 cuTexRefGetAddressMode@2000 cuTexRefGetFilterMode@2000
         cuTexRefGetFormat@2000 cuTexRefGetMipmapFilterMode@5000 cuTexRefGetMipmapLevelBias@5000
         cuTexRefGetMipmapLevelClamp@5000 cuTexRefGetMaxAnisotropy@5000 cuTexRefGetBorderColor@8000
         cuTexRefGetFlags@2000 cuTexRefCreate@2000 cuTexRefDestroy@2000 cuSurfRefSetArray@3000 cuSurfRefGetArray@3000
-        cuTexObjectCreate@5000 cuTexObjectDestroy@5000 cuTexObjectGetResourceDesc@5000
-        cuTexObjectGetTextureDesc@5000 cuTexObjectGetResourceViewDesc@5000 cuSurfObjectCreate@5000
+        cuTexObjectGetResourceViewDesc@5000 cuSurfObjectCreate@5000
         cuSurfObjectDestroy@5000 cuSurfObjectGetResourceDesc@5000 cuTensorMapEncodeTiled@12000
         cuTensorMapEncodeIm2col@12000 cuTensorMapReplaceAddress@12000 cuTensorMapEncodeIm2colWide@12080
     """,

@@ -27,6 +27,8 @@ RESULTS = {
     "cudaErrorInvalidHostPointer": (16, "invalid host pointer"),
     "cudaErrorInvalidDevicePointer": (17, "invalid device pointer"),
     "cudaErrorInvalidMemcpyDirection": (21, "invalid copy direction for memcpy"),
+    "cudaErrorInvalidTexture": (18, "invalid texture reference"),
+    "cudaErrorInvalidChannelDescriptor": (20, "invalid channel descriptor"),
     "cudaErrorStubLibrary": (34, "CUDA driver is a stub library"),
     "cudaErrorInsufficientDriver": (35, "CUDA driver version is insufficient for CUDA runtime version"),
     "cudaErrorDevicesUnavailable": (46, "CUDA-capable device(s) is/are busy or unavailable"),
@@ -123,6 +125,26 @@ ENUMERATIONS = {
         "cudaMemAdviseSetAccessedBy": 5,
         "cudaMemAdviseUnsetAccessedBy": 6,
     },
+    "cudaResourceType": {
+        "cudaResourceTypeArray": 0,
+        "cudaResourceTypeMipmappedArray": 1,
+        "cudaResourceTypeLinear": 2,
+        "cudaResourceTypePitch2D": 3,
+    },
+    "cudaTextureAddressMode": {
+        "cudaAddressModeWrap": 0,
+        "cudaAddressModeClamp": 1,
+        "cudaAddressModeMirror": 2,
+        "cudaAddressModeBorder": 3,
+    },
+    "cudaTextureFilterMode": {"cudaFilterModePoint": 0, "cudaFilterModeLinear": 1},
+    "cudaTextureReadMode": {"cudaReadModeElementType": 0, "cudaReadModeNormalizedFloat": 1},
+    "cudaChannelFormatKind": {
+        "cudaChannelFormatKindSigned": 0,
+        "cudaChannelFormatKindUnsigned": 1,
+        "cudaChannelFormatKindFloat": 2,
+        "cudaChannelFormatKindNone": 3,
+    },
     "cudaComputeMode": {
         "cudaComputeModeDefault": 0,
         "cudaComputeModeExclusive": 1,
@@ -154,6 +176,9 @@ FLAGS = {
     "cudaDeviceScheduleBlockingSync": 4,
     "cudaDeviceMapHost": 8,
     "cudaDeviceLmemResizeToMax": 16,
+    "cudaTextureType1D": 1,
+    "cudaTextureType2D": 2,
+    "cudaTextureType3D": 3,
     "cudaOccupancyDefault": 0,
     "cudaOccupancyDisableCachingOverride": 1,
     "cudaCpuDeviceId": -1,
@@ -395,6 +420,22 @@ CALLS = {
         ),
         "cudaOccupancyAvailableDynamicSMemPerBlock": "size_t *size, const void *function, int blocks, int threads",
     },
+    "Textures": {
+        "cudaCreateTextureObject": (
+            "cudaTextureObject_t *to, const struct cudaResourceDesc *resource, const struct cudaTextureDesc *texture, "
+            "const struct cudaResourceViewDesc *view"
+        ),
+        "cudaDestroyTextureObject": "cudaTextureObject_t texture",
+        "cudaBindTexture": (
+            "size_t *offset, const struct textureReference *texture, const void *device, "
+            "const struct cudaChannelFormatDesc *format, size_t size"
+        ),
+        "cudaBindTexture2D": (
+            "size_t *offset, const struct textureReference *texture, const void *device, "
+            "const struct cudaChannelFormatDesc *format, size_t width, size_t height, size_t pitch"
+        ),
+        "cudaUnbindTexture": "const struct textureReference *texture",
+    },
 }
 """What libcudart has: subject, name, parameters.  All return a cudaError_t but for those of TEXTS."""
 TEXTS = ("cudaGetErrorName", "cudaGetErrorString")
@@ -409,7 +450,7 @@ COMPILER_CALLS = {
     "__cudaRegisterFunction": "a kernel: the host's address, the name in the device code",
     "__cudaRegisterVar": "a variable, likewise",
     "__cudaRegisterManagedVar": "a managed variable: not supported, the program ends with a line",
-    "__cudaRegisterTexture": "a texture: not supported, the program ends with a line",
+    "__cudaRegisterTexture": "a texture reference",
     "__cudaRegisterSurface": "a surface: not supported, the program ends with a line",
     "__cudaInitModule": "always 1",
     "__cudaPushCallConfiguration": "what stands between <<< and >>>",
@@ -431,15 +472,10 @@ ABSENT = {
         "cudaMemcpy3DAsync",
         "cudaMemset3D",
         "cudaMemset3DAsync",
-        "cudaCreateTextureObject",
-        "cudaDestroyTextureObject",
         "cudaGetTextureObjectResourceDesc",
         "cudaCreateSurfaceObject",
         "cudaDestroySurfaceObject",
-        "cudaBindTexture",
-        "cudaBindTexture2D",
         "cudaBindTextureToArray",
-        "cudaUnbindTexture",
         "cudaGetChannelDesc",
     ),
     "Cooperative launches": (

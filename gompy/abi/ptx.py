@@ -96,6 +96,7 @@ OPS = (
     "race_uniform",  # (warp, mask, u64 address, word, unit, line)
     "race_fence",  # (warp, mask)
     "matrix",  # (warp, mask, rows | depth << 8, types and way, a, b, c, out): mma (matrix.h)
+    "texture",  # (warp, mask, dimensions + 4 for float coordinates, u64 *handle, x y z, out, unit, line): texture.h
     "mbarrier",  # (warp, mask, step, u64 *address, u64 *value, u64 *state, u64 *answer, unit, line)
 )
 OP_INDEX = {name: index for index, name in enumerate(OPS)}
@@ -119,6 +120,9 @@ FLOAT_LANE_OPS = (
 MATRIX_TYPES = ("f16", "bf16", "tf32", "f64", "f32", "s32", "s8", "u8", "s4", "u4", "b1", "e4m3", "e5m2")
 """`matrix`: of a in bits 0-3, b in 4-7, c in 8-11, the result in 12-15; a member of MATRIX_WAYS in 16-17."""
 MATRIX_WAYS = ("plain", "satfinite", "xor", "and")
+
+TEXTURE_BYTES = 128
+"""Of a texture's record in device memory (executor.h, struct ptx_texture), and so of a `.texref` variable."""
 
 MBARRIER_STEPS = ("init", "inval", "expect_tx", "complete_tx", "arrive", "arrive_drop", "test", "test_parity")
 MBARRIER_FIELDS = {"expected": (0, 20), "pending": (20, 20), "bytes": (40, 21), "phase": (63, 1)}

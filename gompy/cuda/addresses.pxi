@@ -5,6 +5,8 @@ cdef const char *kind_of_block(uint32_t use) noexcept nogil:
     """A block in words."""
     if use == VARIABLE:
         return b"variable"
+    if use == TEXTURE:
+        return b"texture object"
     if use == HEAP:
         return b"block of the device's malloc"
     if use == HOST_MEMORY:

@@ -12,6 +12,7 @@ cdef enum:
     MANAGED         # cuMemAllocManaged
     QUARANTINE      # freed, not yet given out again
     MARGIN          # before the first block
+    TEXTURE         # of a texture object
     LEAVING         # freed while an operation was at it: goes when that is over
 
 cdef struct block:

@@ -40,6 +40,7 @@ include "device_calls.pxi"
 include "kernel_calls.pxi"
 include "pool_calls.pxi"
 include "queries.pxi"
+include "texture_calls.pxi"
 include "stats.pxi"
 
 

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -164,6 +165,59 @@ struct driver_functions
 
 static struct driver_functions driver;
 
+/* X (field, symbol, arguments): what a driver need not have; NULL then.  */
+#define GOMPY_CUDART_TEXTURES(X) \
+  X (object_create, cuTexObjectCreate, (uint64_t *, const void *, const void *, const void *)) \
+  X (object_destroy, cuTexObjectDestroy, (uint64_t)) \
+  X (reference, cuModuleGetTexRef, (void **, void *, const char *)) \
+  X (set_format, cuTexRefSetFormat, (void *, unsigned, int)) \
+  X (set_flags, cuTexRefSetFlags, (void *, unsigned)) \
+  X (set_mode, cuTexRefSetAddressMode, (void *, int, int)) \
+  X (set_filter, cuTexRefSetFilterMode, (void *, int)) \
+  X (set_address, cuTexRefSetAddress_v2, (size_t *, void *, CUdeviceptr, size_t)) \
+  X (set_rows, cuTexRefSetAddress2D_v3, (void *, const void *, CUdeviceptr, size_t)) \
+  X (range, cuMemGetAddressRange_v2, (CUdeviceptr *, size_t *, CUdeviceptr))
+
+struct driver_textures
+{
+#define GOMPY_FIELD(field, symbol, arguments) int (*field) arguments;
+  GOMPY_CUDART_TEXTURES (GOMPY_FIELD)
+#undef GOMPY_FIELD
+};
+
+static struct driver_textures driver_textures;
+
+typedef struct channel_format { int x, y, z, w, kind; } channel_format; /* cudaChannelFormatDesc */
+
+typedef struct resource
+{
+  int kind;
+  void *device;
+  channel_format format;
+  size_t width, height, pitch;          /* linear memory: the width is its bytes */
+} resource; /* cudaResourceDesc */
+
+typedef struct texture_settings
+{
+  int modes[3], filter, read_mode, srgb;
+  float border[4];
+  int normalized;
+  unsigned anisotropy;
+  int mipmap_filter;
+  float bias, levels[2];
+} texture_settings; /* cudaTextureDesc */
+
+typedef struct texture_reference
+{
+  int normalized, filter, modes[3];
+  channel_format format;
+  int srgb;
+  unsigned anisotropy;
+  int mipmap_filter;
+  float bias, levels[2];
+  int disabled, read_mode;
+} texture_reference; /* textureReference of gompy's header */
+
 /* Fill the table from a library; NULL, or the name of a function that it lacks.  */
 static const char *
 driver_load (void *library)
@@ -172,6 +226,9 @@ driver_load (void *library)
   if (!(*(void **) &driver.field = dlsym (library, #symbol))) \
     return #symbol;
   GOMPY_CUDART_NEEDED (GOMPY_LOAD)
+#undef GOMPY_LOAD
+#define GOMPY_LOAD(field, symbol, arguments) *(void **) &driver_textures.field = dlsym (library, #symbol);
+  GOMPY_CUDART_TEXTURES (GOMPY_LOAD)
 #undef GOMPY_LOAD
   return NULL;
 }

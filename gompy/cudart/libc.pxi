@@ -16,9 +16,12 @@ from gompy.native.cuda cimport (
     CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
     CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_UNIFIED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
     CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER, CU_POINTER_ATTRIBUTE_IS_MANAGED,
-    CU_POINTER_ATTRIBUTE_MEMORY_TYPE, cuda_is_sticky,
+    CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_TRSF_NORMALIZED_COORDINATES, CU_TRSF_READ_AS_INTEGER, CU_TRSF_SRGB,
+    cuda_is_sticky,
 )
 from gompy.native.cudart cimport (
+    cudaChannelFormatKindFloat, cudaChannelFormatKindSigned, cudaChannelFormatKindUnsigned,
+    cudaErrorInvalidChannelDescriptor, cudaErrorInvalidTexture, cudaResourceTypeLinear, cudaResourceTypePitch2D,
     CUDART_VERSION, cudaDeviceMapHost, cudaDeviceProp, cudaDeviceScheduleAuto, cudaErrorInitializationError,
     cudaErrorInsufficientDriver, cudaErrorInvalidConfiguration, cudaErrorInvalidDevice,
     cudaErrorInvalidDeviceFunction, cudaErrorInvalidMemcpyDirection, cudaErrorInvalidPtx, cudaErrorInvalidSymbol,
@@ -52,6 +55,38 @@ cdef extern from "driver_calls.h" nogil:
         size_t pitch, xsize, ysize
     ctypedef struct extent:
         size_t width, height, depth
+    ctypedef struct channel_format:
+        int x, y, z, w, kind
+    ctypedef struct resource:
+        int kind
+        void *device
+        channel_format format
+        size_t width, height, pitch
+    ctypedef struct texture_settings:
+        int modes[3]
+        int filter, read_mode, srgb
+        float border[4]
+        int normalized
+        unsigned anisotropy
+        int mipmap_filter
+        float bias
+        float levels[2]
+    ctypedef struct texture_reference:
+        int normalized, filter
+        int modes[3]
+        int read_mode
+    struct driver_textures_t "driver_textures":
+        int (*object_create)(uint64_t *, const void *, const void *, const void *) noexcept nogil
+        int (*object_destroy)(uint64_t) noexcept nogil
+        int (*reference)(void **, void *, const char *) noexcept nogil
+        int (*set_format)(void *, unsigned, int) noexcept nogil
+        int (*set_flags)(void *, unsigned) noexcept nogil
+        int (*set_mode)(void *, int, int) noexcept nogil
+        int (*set_filter)(void *, int) noexcept nogil
+        int (*set_address)(size_t *, void *, CUdeviceptr, size_t) noexcept nogil
+        int (*set_rows)(void *, const void *, CUdeviceptr, size_t) noexcept nogil
+        int (*range)(CUdeviceptr *, size_t *, CUdeviceptr) noexcept nogil
+    driver_textures_t driver_textures
     ctypedef struct copy_2d:
         unsigned from_kind, to_kind
         const void *from_host

@@ -42,7 +42,7 @@ cdef public void __cudaRegisterManagedVar(void **handle, void **host, char *name
 cdef public void __cudaRegisterTexture(void **handle, const void *host, const void **address, const char *device_name,
                                        int dimensions, int normalised, int external) noexcept nogil:
     """A texture reference."""
-    refuse_registration(b"the texture", device_name)
+    register_symbol(handle, host, TEXTURE_SYMBOL, device_name)
 
 
 cdef public void __cudaRegisterSurface(void **handle, const void *host, const void **address, const char *device_name,

@@ -8,6 +8,7 @@ cdef enum:
 
     FUNCTION_SYMBOL = 0
     VARIABLE_SYMBOL = 1
+    TEXTURE_SYMBOL = 2
 
     LOG_BYTES = 4096
 

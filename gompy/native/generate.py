@@ -130,7 +130,16 @@ def cuda_pxd() -> str:
     return "\n".join([*lines, *(f"        {name}" for name in cuda_numbers())]) + "\n"
 
 
-PTX_NUMBERS = ("PAGE", "HASHED_FROM", "BARRIER_ALIGNED", "RACE_WRITES", "RACE_STRONG", "ATOM_UNUSED", "ATOM_LATER")
+PTX_NUMBERS = (
+    "PAGE",
+    "HASHED_FROM",
+    "BARRIER_ALIGNED",
+    "RACE_WRITES",
+    "RACE_STRONG",
+    "ATOM_UNUSED",
+    "ATOM_LATER",
+    "TEXTURE_BYTES",
+)
 
 
 def ptx_numbers() -> dict[str, int]:

@@ -70,6 +70,34 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         uint32_t seed
         const void *params
         size_t params_size
+    enum:
+        PTX_TEXTURE_U8
+        PTX_TEXTURE_U16
+        PTX_TEXTURE_U32
+        PTX_TEXTURE_S8
+        PTX_TEXTURE_S16
+        PTX_TEXTURE_S32
+        PTX_TEXTURE_HALF
+        PTX_TEXTURE_FLOAT
+        PTX_TEXTURE_CLAMP
+        PTX_TEXTURE_INTEGERS
+        PTX_TEXTURE_NORMALIZED
+        PTX_TEXTURE_LINEAR_MEMORY
+        PTX_TEXTURE_MAGIC
+    ctypedef struct ptx_texture:
+        uint64_t magic
+        uint64_t address
+        uint64_t pitch
+        uint64_t slice
+        uint32_t width
+        uint32_t height
+        uint32_t depth
+        uint32_t format
+        uint32_t channels
+        uint32_t modes[3]
+        uint32_t filter
+        uint32_t flags
+        float border[4]
     ctypedef struct ptx_image:
         pass
     ctypedef struct ptx_module:

@@ -130,6 +130,32 @@ typedef struct ptx_launch_config
   size_t params_size;
 } ptx_launch_config;
 
+/* A texture: a record in device memory, whose address is the handle of an object; a reference (.texref) is one. */
+enum ptx_texture_number
+{
+  PTX_TEXTURE_U8 = 1, PTX_TEXTURE_U16 = 2, PTX_TEXTURE_U32 = 3, /* formats: CUarray_format */
+  PTX_TEXTURE_S8 = 8, PTX_TEXTURE_S16 = 9, PTX_TEXTURE_S32 = 10, PTX_TEXTURE_HALF = 16, PTX_TEXTURE_FLOAT = 32,
+  PTX_TEXTURE_WRAP = 0, PTX_TEXTURE_CLAMP = 1, PTX_TEXTURE_MIRROR = 2, PTX_TEXTURE_BORDER = 3, /* CUaddress_mode */
+  PTX_TEXTURE_INTEGERS = 1,             /* flags: small integers are read as such, not as floats of [0, 1] or [-1, 1] */
+  PTX_TEXTURE_NORMALIZED = 2,           /* coordinates that are floats are of [0, 1) */
+  PTX_TEXTURE_LINEAR_MEMORY = 4,        /* by number of the element only; zeros beyond */
+  PTX_TEXTURE_MAGIC = 0x74786574
+};
+
+typedef struct ptx_texture
+{
+  uint64_t magic;
+  uint64_t address;                     /* 0: nothing is bound */
+  uint64_t pitch, slice;                /* bytes from row to row, from slice to slice */
+  uint32_t width, height, depth;
+  uint32_t format, channels;            /* 1, 2 or 4 components */
+  uint32_t modes[3];                    /* beyond the edges */
+  uint32_t filter;                      /* 0: the nearest element, 1: linear between elements */
+  uint32_t flags;
+  float border[4];
+  uint32_t reserved[10];
+} ptx_texture;
+
 typedef struct ptx_image ptx_image;     /* linked, not loaded; reference counted by the modules made of it */
 typedef struct ptx_module ptx_module;
 typedef struct ptx_function ptx_function; /* lives as long as its module */

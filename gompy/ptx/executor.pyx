@@ -12,6 +12,7 @@ load.pxi     an image in a device's memory: variables, function descriptors
 turns.pxi    the stacks of warps, and going from one to the next
 lanes.pxi    what compiled code calls: accesses lane by lane, atomics, indirect calls, faults
 barriers.pxi where warps wait for each other
+fetches.pxi tex (texture.h)
 matrices.pxi mma (matrix.h), and barriers in shared memory
 race_types.pxi, race_launches.pxi, race_calls.pxi  GOMPY_CHECK=race: races.h, launches, accesses and what is told
 check.pxi    the executor's part of checked code (GOMPY_CHECK)
@@ -37,6 +38,7 @@ include "turns.pxi"
 include "lanes.pxi"
 include "barriers.pxi"
 include "matrices.pxi"
+include "fetches.pxi"
 include "check.pxi"
 include "race_calls.pxi"
 include "ops.pxi"

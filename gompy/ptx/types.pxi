@@ -47,7 +47,7 @@ from gompy.native.ptx cimport (
     MBARRIER_TEST, OP_ATOM, OP_BARRIER, OP_CALL, OP_CLOCK, OP_COUNT, OP_EXIT, OP_LANES, OP_LOAD1, OP_LOAD2, OP_LOAD4,
     OP_LOAD8, OP_LOAD_UNIFORM, OP_MATRIX, OP_MBARRIER, OP_RACE, OP_RACE_FENCE, OP_RACE_UNIFORM, OP_REDUCE, OP_SHUFFLE,
     OP_MISALIGNED, OP_STORE1, OP_STORE2, OP_STORE4, OP_STORE8,
-    OP_STORE_UNIFORM, OP_TRAP, OP_WARP_SYNC, OP_YIELD, PAGE, RACE_STRONG, RACE_WRITES,
+    OP_STORE_UNIFORM, OP_TEXTURE, OP_TRAP, OP_WARP_SYNC, OP_YIELD, PAGE, RACE_STRONG, RACE_WRITES,
     REDUCE_AND, REDUCE_POPC, SECTION_CODE, SECTION_COUNT,
     SECTION_DATA, SECTION_FILES, SECTION_FUNCTIONS, SECTION_INFO, SECTION_LINKS, SECTION_LOCS, SECTION_PARAMS,
     SECTION_REFS, SECTION_RELOCS, SECTION_STRINGS, SECTION_TEXT, SECTION_VARIABLES, SPACE_SHARED, TRAP_LOCAL_MEMORY,
@@ -60,7 +60,7 @@ from gompy.native.ptx_executor cimport (
     PTX_ERROR_INVALID_PC, PTX_ERROR_INVALID_PTX, PTX_ERROR_INVALID_VALUE, PTX_ERROR_JIT_COMPILER_NOT_FOUND,
     PTX_ERROR_ASSERT, PTX_ERROR_LAUNCH_FAILED, PTX_ERROR_LAUNCH_TIMEOUT, PTX_ERROR_MISALIGNED_ADDRESS,
     PTX_ERROR_NOT_FOUND, PTX_ERROR_NOT_SUPPORTED, PTX_ERROR_OUT_OF_MEMORY, PTX_ERROR_SYMBOL_NOT_FOUND, PTX_SUCCESS,
-    ptx_attributes, ptx_error, ptx_launch_config, ptx_memory, ptx_object,
+    PTX_TEXTURE_MAGIC, ptx_attributes, ptx_error, ptx_launch_config, ptx_memory, ptx_object, ptx_texture,
 )
 
 cdef extern from "warp.h" nogil:
@@ -114,6 +114,9 @@ cdef extern from "warp.h" nogil:
     void gompy_lanes(int word, const void *a, const void *b, const void *c, void *out) noexcept
     void gompy_matrix(uint32_t shape, uint32_t types, const void *a, const void *b, const void *c,
                       void *out) noexcept
+    unsigned gompy_texture_component(uint32_t format) noexcept
+    void gompy_texture(const ptx_texture *t, int dimensions, int floats, const uint32_t *place,
+                       uint32_t *out) noexcept
     uint64_t gompy_mbarrier(int step, uint64_t state, uint64_t value, uint64_t *answer) noexcept
     void gompy_shuffle(int mode, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *out,
                        uint32_t *ok) noexcept

@@ -54,6 +54,7 @@ GOMPY_CHECK_WARP (struct gompy_warp)
 
 #include "atomics.h"
 #include "matrix.h"
+#include "texture.h"
 
 /* --- stacks ----------------------------------------------------------------------------------------------------- */
 

@@ -82,6 +82,28 @@ def test_examples(tmp_path: Path, name: str) -> None:
     assert result(compiled(tmp_path, EXAMPLES / f"{name}.cu", "-Wall")) == (0, SAYS[name], "")
 
 
+TEXTURES = """reference: 0 0 0 1.5 3 4.5 6 7.5 9 10.5 12 13.5 0 0 0 0 0 10.0667 0.133333 10.2 0.266667 10.3333 0.4 \
+10.4667 0.533333 10.6 0.666667 10.7333 0.8 10.8667 0.933333 11
+object: 1500 1401.5 1303 1204.5 1106 1007.5 909 810.5 712 613.5 515 416.5 318 219.5 121 22.5
+between: 11.25 9 9.75 10.5 11.25 12 12.75 13.5 11.25 9 9.75 10.5 11.25 12 12.75 13.5 0 0 1.5 3 0 6 7.5 9 0 12 13.5 15 \
+0 18 19.5 21
+0 1 0
+cudaErrorIllegalAddress
+"""
+
+
+@needs_clang
+@has_driver
+@pytest.mark.parametrize("check", ["0", "1"])
+def test_textures(tmp_path: Path, check: str) -> None:
+    """Objects and references; at the end one that nothing is bound to."""
+    program = compiled(tmp_path, PROGRAMS / "cuda_textures.cu")
+    status, out, err = result(program, GOMPY_CHECK=check)
+    assert (status, out) == (0, TEXTURES)
+    assert err.startswith("libcuda (gompy): error: texture 0x") and err.count("\n") == 1
+    assert "a reference that nothing is bound to in '_Z9referencePf' at " in err and "variable 'numbers'" in err
+
+
 @needs_clang
 @has_driver
 def test_language(tmp_path: Path) -> None:

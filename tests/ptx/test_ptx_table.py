@@ -17,7 +17,10 @@ from gompy.ptx.syntax import PtxError
 from gompy.ptx.uniform import Uniformity, analyse
 
 HEAD = ".version 6.0\n.target sm_35\n.address_size 64\n.visible .entry k () { .reg .u32 %a, %b, %c; .reg .pred %p;\n"
-LAZY = {name: import_module(f"gompy.ptx.{name}") for name in ("rare", "half", "packed", "matrix", "asynchronous")}
+LAZY = {
+    name: import_module(f"gompy.ptx.{name}")
+    for name in ("rare", "half", "packed", "matrix", "textures", "asynchronous")
+}
 
 
 def lowerings(module: ModuleType) -> set[str]:

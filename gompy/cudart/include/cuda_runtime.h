@@ -60,6 +60,9 @@ typedef uint64_t cuuint64_t;
 
 #ifdef __cplusplus
 #include "gompy_cuda_cxx.h"
+#ifdef __CUDA__
+#include "gompy_cuda_texture.h"
+#endif
 #endif
 
 #endif

@@ -166,6 +166,27 @@ cudaOccupancyMaxPotentialBlockSize (int *grid, int *block, T *function, size_t s
   return cudaSuccess;
 }
 
+/* What an element of a texture is.  */
+template <class T> static inline cudaChannelFormatDesc cudaCreateChannelDesc ();
+#define GOMPY_FORMAT(T, kind, x, y, z, w) \
+  template <> inline cudaChannelFormatDesc cudaCreateChannelDesc<T> () \
+  { return ::cudaCreateChannelDesc (x, y, z, w, cudaChannelFormatKind##kind); }
+#define GOMPY_FORMATS(scalar, name, kind, bits) \
+  GOMPY_FORMAT (scalar, kind, bits, 0, 0, 0) \
+  GOMPY_FORMAT (name##1, kind, bits, 0, 0, 0) \
+  GOMPY_FORMAT (name##2, kind, bits, bits, 0, 0) \
+  GOMPY_FORMAT (name##4, kind, bits, bits, bits, bits)
+GOMPY_FORMATS (float, float, Float, 32)
+GOMPY_FORMATS (int, int, Signed, 32)
+GOMPY_FORMATS (unsigned, uint, Unsigned, 32)
+GOMPY_FORMATS (short, short, Signed, 16)
+GOMPY_FORMATS (unsigned short, ushort, Unsigned, 16)
+GOMPY_FORMATS (signed char, char, Signed, 8)
+GOMPY_FORMATS (unsigned char, uchar, Unsigned, 8)
+GOMPY_FORMAT (char, Signed, 8, 0, 0, 0)
+#undef GOMPY_FORMATS
+#undef GOMPY_FORMAT
+
 static inline cudaError_t
 cudaEventCreate (cudaEvent_t *to, unsigned flags)
 {

@@ -57,6 +57,60 @@ typedef struct CUevent_st *cudaEvent_t;
 typedef void (*cudaStreamCallback_t) (cudaStream_t stream, cudaError_t status, void *data);
 typedef void (*cudaHostFn_t) (void *data);
 
+typedef unsigned long long cudaTextureObject_t;
+
+struct cudaChannelFormatDesc { int x, y, z, w; enum cudaChannelFormatKind f; };
+
+struct cudaResourceDesc
+{
+  enum cudaResourceType resType;
+  union
+  {
+    struct { struct cudaArray *array; } array;
+    struct { struct cudaMipmappedArray *mipmap; } mipmap;
+    struct { void *devPtr; struct cudaChannelFormatDesc desc; size_t sizeInBytes; } linear;
+    struct { void *devPtr; struct cudaChannelFormatDesc desc; size_t width, height, pitchInBytes; } pitch2D;
+  } res;
+};
+
+struct cudaTextureDesc
+{
+  enum cudaTextureAddressMode addressMode[3];
+  enum cudaTextureFilterMode filterMode;
+  enum cudaTextureReadMode readMode;
+  int sRGB;
+  float borderColor[4];
+  int normalizedCoords;
+  unsigned maxAnisotropy;
+  enum cudaTextureFilterMode mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+  int disableTrilinearOptimization, seamlessCubemap;
+};
+
+struct cudaResourceViewDesc;
+
+struct textureReference
+{
+  int normalized;
+  enum cudaTextureFilterMode filterMode;
+  enum cudaTextureAddressMode addressMode[3];
+  struct cudaChannelFormatDesc channelDesc;
+  int sRGB;
+  unsigned maxAnisotropy;
+  enum cudaTextureFilterMode mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+  int disableTrilinearOptimization;
+  enum cudaTextureReadMode gompyReadMode; /* of texture<>: CUDA hands it over in another way */
+  int reserved[13];
+};
+
+static inline struct cudaChannelFormatDesc
+cudaCreateChannelDesc (int x, int y, int z, int w, enum cudaChannelFormatKind f)
+{
+  struct cudaChannelFormatDesc format = { x, y, z, w, f };
+  return format;
+}
+
 struct cudaPitchedPtr { void *ptr; size_t pitch, xsize, ysize; };
 struct cudaExtent { size_t width, height, depth; };
 struct cudaPos { size_t x, y, z; };
@@ -78,6 +132,10 @@ struct cudaFuncAttributes
 
 #ifndef __cplusplus
 typedef struct cudaPitchedPtr cudaPitchedPtr;
+typedef struct cudaChannelFormatDesc cudaChannelFormatDesc;
+typedef struct cudaResourceDesc cudaResourceDesc;
+typedef struct cudaTextureDesc cudaTextureDesc;
+typedef struct textureReference textureReference;
 typedef struct cudaExtent cudaExtent;
 typedef struct cudaPointerAttributes cudaPointerAttributes;
 typedef struct cudaFuncAttributes cudaFuncAttributes;

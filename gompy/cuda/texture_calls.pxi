@@ -1,0 +1,287 @@
+# cuTexObject*, cuTexRef*: textures of linear memory and of rows.  An object is a record in device memory that kernels
+# read (gompy/ptx/executor.h, struct ptx_texture), and its handle the address; a reference is a module's variable.
+
+cdef enum:
+    KEPT_RESOURCE = 128            # where in an object's block its descriptions are
+    KEPT_TEXTURE = 272
+    OBJECT_BYTES = 376
+
+cdef struct resource_description:  # CUDA_RESOURCE_DESC, of linear memory and of rows
+    int kind
+    CUdeviceptr address
+    unsigned format
+    unsigned channels
+    size_t width               # linear: bytes
+    size_t height
+    size_t pitch
+    size_t rest[11]
+    unsigned flags
+
+cdef struct array_description:     # CUDA_ARRAY_DESCRIPTOR
+    size_t width, height
+    unsigned format, channels
+
+cdef struct texture_description:   # CUDA_TEXTURE_DESC
+    int modes[3]
+    int filter
+    unsigned flags
+    unsigned anisotropy
+    int mipmap_filter
+    float bias
+    float levels[2]
+    float border[4]
+    int rest[12]
+
+
+cdef unsigned component_bytes(unsigned format) noexcept nogil:
+    """Bytes of a component of a CUarray_format; 0: it is none that is known."""
+    if format == PTX_TEXTURE_U8 or format == PTX_TEXTURE_S8:
+        return 1
+    if format == PTX_TEXTURE_U16 or format == PTX_TEXTURE_S16 or format == PTX_TEXTURE_HALF:
+        return 2
+    return 4 if format == PTX_TEXTURE_U32 or format == PTX_TEXTURE_S32 or format == PTX_TEXTURE_FLOAT else 0
+
+
+cdef int describe_texture(ptx_texture *t, const resource_description *r, const texture_description *d) noexcept nogil:
+    """The record that kernels read."""
+    cdef size_t element = component_bytes(r.format) * r.channels
+    cdef size_t extent = 0
+    cdef int i
+    if element == 0 or r.channels not in (1, 2, 4) or r.address & 15:
+        return CUDA_ERROR_INVALID_VALUE
+    if d.flags & ~<unsigned>(CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES):
+        return CUDA_ERROR_NOT_SUPPORTED
+    if d.anisotropy > 1 or d.filter not in (0, 1):
+        return CUDA_ERROR_NOT_SUPPORTED if d.filter in (0, 1) else CUDA_ERROR_INVALID_VALUE
+    memset(t, 0, sizeof(ptx_texture))
+    t.address, t.format, t.channels, t.filter = r.address, r.format, r.channels, d.filter
+    if r.kind == CU_RESOURCE_TYPE_LINEAR:
+        t.width, t.flags = <uint32_t>(r.width / element), PTX_TEXTURE_LINEAR_MEMORY
+        t.height = t.depth = 1
+        extent = r.width
+        if r.width / element > <size_t>1 << 28:
+            return CUDA_ERROR_INVALID_VALUE
+    else:
+        if r.width == 0 or r.height == 0 or r.width > 131072 or r.height > 65000 or r.pitch < r.width * element:
+            return CUDA_ERROR_INVALID_VALUE
+        t.width, t.height, t.depth, t.pitch = <uint32_t>r.width, <uint32_t>r.height, 1, r.pitch
+        if not fits_extent(r.width * element, r.height, 1, r.pitch, 0, &extent):
+            return CUDA_ERROR_INVALID_VALUE
+    if extent == 0 or check_device_range(r.address, extent) != CUDA_SUCCESS:
+        return CUDA_ERROR_INVALID_VALUE
+    for i in range(3):
+        if not 0 <= d.modes[i] <= 3:
+            return CUDA_ERROR_INVALID_VALUE
+        t.modes[i] = d.modes[i]
+    for i in range(4):
+        t.border[i] = d.border[i]
+    if d.flags & CU_TRSF_READ_AS_INTEGER:
+        t.flags |= PTX_TEXTURE_INTEGERS
+    if d.flags & CU_TRSF_NORMALIZED_COORDINATES:
+        t.flags |= PTX_TEXTURE_NORMALIZED
+    t.magic = PTX_TEXTURE_MAGIC
+    return CUDA_SUCCESS
+
+
+cdef public int cuTexObjectCreate(uint64_t *to, const resource_description *r, const texture_description *d,
+                                  const void *view) noexcept nogil:
+    """A texture of linear memory or of rows; arrays, mipmaps and views: CUDA_ERROR_NOT_SUPPORTED."""
+    cdef context *c
+    cdef ptx_texture t
+    cdef uint64_t address
+    cdef int answer = current_context(&c)
+    if answer != CUDA_SUCCESS:
+        return answer
+    if to == NULL or r == NULL or d == NULL or not 0 <= r.kind <= CU_RESOURCE_TYPE_PITCH2D:
+        return CUDA_ERROR_INVALID_VALUE
+    if view != NULL or (r.kind != CU_RESOURCE_TYPE_LINEAR and r.kind != CU_RESOURCE_TYPE_PITCH2D):
+        return CUDA_ERROR_NOT_SUPPORTED
+    answer = describe_texture(&t, r, d)
+    if answer != CUDA_SUCCESS:
+        return answer
+    address = alloc_in(c.device, &c.device.memory, OBJECT_BYTES, 512, TEXTURE, c, NULL, 0)
+    if address == 0:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    memcpy(<void *>address, &t, sizeof(t))
+    memcpy(<char *>address + KEPT_RESOURCE, r, sizeof(resource_description))
+    memcpy(<char *>address + KEPT_TEXTURE, d, sizeof(texture_description))
+    mark_shadow(address, OBJECT_BYTES, SHADOW_WRITTEN)
+    to[0] = address
+    return CUDA_SUCCESS
+
+
+cdef public int cuTexObjectDestroy(uint64_t object) noexcept nogil:
+    """The texture's memory stays."""
+    cdef int r = api_state()
+    return r if r != CUDA_SUCCESS else free_block_at(object, TEXTURE, TEXTURE)
+
+
+cdef int enter_texture(uint64_t object, const void *to) noexcept nogil:
+    """What a question about an object begins with."""
+    cdef block *n
+    cdef bint good
+    cdef int r = api_state()
+    if r != CUDA_SUCCESS:
+        return r
+    pthread_mutex_lock(&memory_lock)
+    n = block_at(object, NULL, NULL)
+    good = n != NULL and n.use == TEXTURE and n.start == object
+    pthread_mutex_unlock(&memory_lock)
+    return CUDA_SUCCESS if good and to != NULL else CUDA_ERROR_INVALID_VALUE
+
+
+cdef public int cuTexObjectGetResourceDesc(resource_description *to, uint64_t object) noexcept nogil:
+    """As it was given."""
+    cdef int r = enter_texture(object, to)
+    if r == CUDA_SUCCESS:
+        memcpy(to, <char *>object + KEPT_RESOURCE, sizeof(resource_description))
+    return r
+
+
+cdef public int cuTexObjectGetTextureDesc(texture_description *to, uint64_t object) noexcept nogil:
+    """As it was given."""
+    cdef int r = enter_texture(object, to)
+    if r == CUDA_SUCCESS:
+        memcpy(to, <char *>object + KEPT_TEXTURE, sizeof(texture_description))
+    return r
+
+
+# --- references ------------------------------------------------------------------------------------------------------
+
+
+cdef public int cuModuleGetTexRef(void **to, void *p, const char *name) noexcept nogil:
+    """A module's texture reference: its record, with nothing bound to it yet."""
+    cdef CUdeviceptr address = 0
+    cdef size_t size = 0
+    cdef ptx_texture *t
+    cdef int r = cuModuleGetGlobal_v2(&address, &size, p, name)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    if size != sizeof(ptx_texture):
+        return CUDA_ERROR_NOT_FOUND
+    t = <ptx_texture *>address
+    if t.magic != PTX_TEXTURE_MAGIC:
+        memset(t, 0, sizeof(ptx_texture))
+        t.magic, t.format, t.channels, t.flags = PTX_TEXTURE_MAGIC, PTX_TEXTURE_FLOAT, 1, PTX_TEXTURE_LINEAR_MEMORY
+        t.modes[0] = t.modes[1] = t.modes[2] = PTX_TEXTURE_CLAMP
+        mark_shadow(address, size, SHADOW_WRITTEN)
+    to[0] = <void *>address
+    return CUDA_SUCCESS
+
+
+cdef int enter_reference(void *p, ptx_texture **to) noexcept nogil:
+    """What a call about a reference begins with: the record, in a module's variable."""
+    cdef context *c
+    cdef block *n
+    cdef bint good
+    cdef int r = current_context(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    pthread_mutex_lock(&memory_lock)
+    n = block_at(<uint64_t>p, NULL, NULL)
+    good = n != NULL and n.use == VARIABLE and n.start == <uint64_t>p and n.length == sizeof(ptx_texture)
+    pthread_mutex_unlock(&memory_lock)
+    if not good or (<ptx_texture *>p).magic != PTX_TEXTURE_MAGIC:
+        return CUDA_ERROR_INVALID_VALUE
+    to[0] = <ptx_texture *>p
+    return CUDA_SUCCESS
+
+
+cdef void size_reference(ptx_texture *t) noexcept nogil:
+    """How many elements the bytes of linear memory are."""
+    if t.flags & PTX_TEXTURE_LINEAR_MEMORY:
+        t.width = <uint32_t>(t.slice / (component_bytes(t.format) * t.channels))
+
+
+cdef public int cuTexRefSetFormat(void *p, unsigned format, int channels) noexcept nogil:
+    """What an element is."""
+    cdef ptx_texture *t = NULL
+    cdef int r = enter_reference(p, &t)
+    if r != CUDA_SUCCESS:
+        return r
+    if component_bytes(format) == 0 or channels not in (1, 2, 4):
+        return CUDA_ERROR_INVALID_VALUE
+    t.format, t.channels = format, channels
+    size_reference(t)
+    return CUDA_SUCCESS
+
+
+cdef public int cuTexRefSetFlags(void *p, unsigned flags) noexcept nogil:
+    """CU_TRSF_READ_AS_INTEGER and CU_TRSF_NORMALIZED_COORDINATES."""
+    cdef ptx_texture *t = NULL
+    cdef int r = enter_reference(p, &t)
+    if r != CUDA_SUCCESS:
+        return r
+    if flags & ~<unsigned>(CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES):
+        return CUDA_ERROR_NOT_SUPPORTED
+    t.flags &= PTX_TEXTURE_LINEAR_MEMORY
+    if flags & CU_TRSF_READ_AS_INTEGER:
+        t.flags |= PTX_TEXTURE_INTEGERS
+    if flags & CU_TRSF_NORMALIZED_COORDINATES:
+        t.flags |= PTX_TEXTURE_NORMALIZED
+    return CUDA_SUCCESS
+
+
+cdef public int cuTexRefSetAddressMode(void *p, int dimension, int mode) noexcept nogil:
+    """What is beyond the edges."""
+    cdef ptx_texture *t = NULL
+    cdef int r = enter_reference(p, &t)
+    if r != CUDA_SUCCESS:
+        return r
+    if not 0 <= dimension < 3 or not 0 <= mode <= 3:
+        return CUDA_ERROR_INVALID_VALUE
+    t.modes[dimension] = mode
+    return CUDA_SUCCESS
+
+
+cdef public int cuTexRefSetFilterMode(void *p, int mode) noexcept nogil:
+    """CU_TR_FILTER_MODE_POINT or _LINEAR."""
+    cdef ptx_texture *t = NULL
+    cdef int r = enter_reference(p, &t)
+    if r != CUDA_SUCCESS:
+        return r
+    if mode not in (0, 1):
+        return CUDA_ERROR_INVALID_VALUE
+    t.filter = mode
+    return CUDA_SUCCESS
+
+
+cdef public int cuTexRefSetAddress_v2(size_t *offset, void *p, CUdeviceptr address, size_t size) noexcept nogil:
+    """Bind linear memory; 0 bytes at 0: nothing."""
+    cdef ptx_texture *t = NULL
+    cdef int r = enter_reference(p, &t)
+    if r != CUDA_SUCCESS:
+        return r
+    if (address or size) and (size == 0 or check_device_range(address, size) != CUDA_SUCCESS):
+        return CUDA_ERROR_INVALID_VALUE
+    t.address, t.slice, t.pitch, t.height, t.depth = address, size, 0, 1, 1
+    t.flags |= PTX_TEXTURE_LINEAR_MEMORY
+    size_reference(t)
+    if offset != NULL:
+        offset[0] = 0
+    return CUDA_SUCCESS
+
+
+cdef public int cuTexRefSetAddress2D_v3(void *p, const array_description *d, CUdeviceptr address,
+                                        size_t pitch) noexcept nogil:
+    """Bind rows."""
+    cdef ptx_texture *t = NULL
+    cdef size_t extent = 0, element
+    cdef int r = enter_reference(p, &t)
+    if r != CUDA_SUCCESS:
+        return r
+    if d == NULL or component_bytes(d.format) == 0 or d.channels not in (1, 2, 4):
+        return CUDA_ERROR_INVALID_VALUE
+    element = component_bytes(d.format) * d.channels
+    if d.width == 0 or d.height == 0 or d.width > 131072 or d.height > 65000 or pitch < d.width * element:
+        return CUDA_ERROR_INVALID_VALUE
+    if not fits_extent(d.width * element, d.height, 1, pitch, 0, &extent):
+        return CUDA_ERROR_INVALID_VALUE
+    if check_device_range(address, extent) != CUDA_SUCCESS:
+        return CUDA_ERROR_INVALID_VALUE
+    t.address, t.pitch, t.slice, t.format, t.channels = address, pitch, 0, d.format, d.channels
+    t.width, t.height, t.depth = <uint32_t>d.width, <uint32_t>d.height, 1
+    t.flags &= ~<uint32_t>PTX_TEXTURE_LINEAR_MEMORY
+    return CUDA_SUCCESS

@@ -1,0 +1,160 @@
+/* Reading textures (PTX ISA 9.7.10; CUDA C++ Programming Guide, "Texture Fetching").  Included by warp.h.
+
+   A texture is a record in device memory (executor.h, struct ptx_texture): the object's handle is its address, and a
+   reference (.texref) is the record itself.  */
+#ifndef GOMPY_PTX_TEXTURE_H
+#define GOMPY_PTX_TEXTURE_H
+
+_Static_assert (sizeof (struct ptx_texture) == GOMPY_TEXTURE_BYTES, "struct ptx_texture");
+
+/* Bytes of a component; 0: it is none.  */
+static inline unsigned
+gompy_texture_component (uint32_t format)
+{
+  switch (format)
+    {
+    case PTX_TEXTURE_U8: case PTX_TEXTURE_S8: return 1;
+    case PTX_TEXTURE_U16: case PTX_TEXTURE_S16: case PTX_TEXTURE_HALF: return 2;
+    case PTX_TEXTURE_U32: case PTX_TEXTURE_S32: case PTX_TEXTURE_FLOAT: return 4;
+    default: return 0;
+    }
+}
+
+/* Whether the components that a fetch gives are floats.  */
+static int
+gompy_texture_floats (const struct ptx_texture *t)
+{
+  if (t->format == PTX_TEXTURE_FLOAT || t->format == PTX_TEXTURE_HALF)
+    return 1;
+  return !(t->flags & PTX_TEXTURE_INTEGERS) && gompy_texture_component (t->format) < 4;
+}
+
+/* A component: an integer, or the bits of a float.  */
+static uint32_t
+gompy_texture_value (const struct ptx_texture *t, const char *place)
+{
+  int floats = gompy_texture_floats (t);
+  uint16_t two;
+  uint32_t four;
+  float small;
+  switch (t->format)
+    {
+    case PTX_TEXTURE_U8: return floats ? gompy_u32 (*(const uint8_t *) place / 255.0f) : *(const uint8_t *) place;
+    case PTX_TEXTURE_S8:
+      small = *(const int8_t *) place / 127.0f;
+      return floats ? gompy_u32 (small < -1 ? -1 : small) : (uint32_t) *(const int8_t *) place;
+    case PTX_TEXTURE_U16: case PTX_TEXTURE_S16: case PTX_TEXTURE_HALF:
+      memcpy (&two, place, 2);
+      if (t->format == PTX_TEXTURE_HALF)
+        return gompy_u32 ((float) gompy_half (two, 0));
+      if (t->format == PTX_TEXTURE_U16)
+        return floats ? gompy_u32 (two / 65535.0f) : two;
+      small = (int16_t) two / 32767.0f;
+      return floats ? gompy_u32 (small < -1 ? -1 : small) : (uint32_t) (int16_t) two;
+    default:
+      memcpy (&four, place, 4);
+      return four;
+    }
+}
+
+/* Where an index is that may lie outside of N elements: -1: nowhere, the border's colour is there.  */
+static int64_t
+gompy_texture_index (uint32_t mode, int64_t at, int64_t n)
+{
+  if (at >= 0 && at < n)
+    return at;
+  switch (mode)
+    {
+    case PTX_TEXTURE_WRAP: return (at % n + n) % n;
+    case PTX_TEXTURE_MIRROR:
+      at = (at % (2 * n) + 2 * n) % (2 * n);
+      return at < n ? at : 2 * n - 1 - at;
+    case PTX_TEXTURE_BORDER: return -1;
+    default: return at < 0 ? 0 : n - 1;
+    }
+}
+
+/* The four components of an element; AT is where it is, outside if any is -1.  */
+static void
+gompy_texture_element (const struct ptx_texture *t, const int64_t *at, uint32_t *out)
+{
+  unsigned size = gompy_texture_component (t->format);
+  int floats = gompy_texture_floats (t);
+  if (at[0] < 0 || at[1] < 0 || at[2] < 0)
+    {
+      for (int i = 0; i < 4; i++)
+        out[i] = floats ? gompy_u32 (t->border[i]) : (uint32_t) t->border[i];
+      return;
+    }
+  const char *place = (const char *) (uintptr_t) (t->address + (uint64_t) at[2] * t->slice + (uint64_t) at[1] * t->pitch
+                                                  + (uint64_t) at[0] * size * t->channels);
+  for (unsigned i = 0; i < 4; i++)
+    out[i] = i < t->channels ? gompy_texture_value (t, place + i * size)
+             : i < 3 ? 0 : floats ? gompy_u32 (1) : 1;
+}
+
+/* The weighted sum of the elements around a point: 2, 4 or 8 of them.  Weights have 8 bits behind the point.  */
+static void
+gompy_texture_mix (const struct ptx_texture *t, int dimensions, const int64_t *low, const float *weight,
+                   const uint32_t *modes, const int64_t *sizes, uint32_t *out)
+{
+  float sum[4] = { 0, 0, 0, 0 };
+  for (int corner = 0; corner < 1 << dimensions; corner++)
+    {
+      int64_t at[3] = { 0, 0, 0 };
+      uint32_t element[4];
+      float part = 1;
+      for (int d = 0; d < dimensions; d++)
+        {
+          int upper = corner >> d & 1;
+          at[d] = gompy_texture_index (modes[d], low[d] + upper, sizes[d]);
+          part *= upper ? weight[d] : 1 - weight[d];
+        }
+      if (part == 0)
+        continue;
+      gompy_texture_element (t, at, element);
+      for (int i = 0; i < 4; i++)
+        sum[i] += part * gompy_f32 (element[i]);
+    }
+  for (int i = 0; i < 4; i++)
+    out[i] = gompy_u32 (sum[i]);
+}
+
+/* tex: coordinates are integers, or floats.  */
+static void
+gompy_texture (const struct ptx_texture *t, int dimensions, int floats, const uint32_t *coordinates, uint32_t *out)
+{
+  const int64_t sizes[3] = { t->width, t->height ? t->height : 1, t->depth ? t->depth : 1 };
+  int64_t at[3] = { 0, 0, 0 };
+  float weight[3] = { 0, 0, 0 };
+  uint32_t modes[3];
+  int mixed = floats && t->filter && gompy_texture_floats (t) && !(t->flags & PTX_TEXTURE_LINEAR_MEMORY);
+  int normal = floats && t->flags & PTX_TEXTURE_NORMALIZED;
+  for (int d = 0; d < dimensions; d++)
+    {
+      modes[d] = t->modes[d];
+      if (!normal && (modes[d] == PTX_TEXTURE_WRAP || modes[d] == PTX_TEXTURE_MIRROR))
+        modes[d] = PTX_TEXTURE_CLAMP;
+      if (t->flags & PTX_TEXTURE_LINEAR_MEMORY)
+        modes[d] = PTX_TEXTURE_BORDER;
+      if (!floats)
+        at[d] = (int32_t) coordinates[d];
+      else
+        {
+          float x = gompy_f32 (coordinates[d]);
+          x = normal ? x * (float) sizes[d] : x;
+          x = mixed ? x - 0.5f : x;
+          x = x > -1e9f ? (x < 1e9f ? x : 1e9f) : -1e9f;        /* also what is no number */
+          at[d] = (int64_t) floorf (x);
+          weight[d] = rintf ((x - floorf (x)) * 256) / 256;
+        }
+      if (!mixed)
+        at[d] = gompy_texture_index (modes[d], at[d], sizes[d]);
+    }
+  if (mixed)
+    gompy_texture_mix (t, dimensions, at, weight, modes, sizes, out);
+  else
+    gompy_texture_element (t, at, out);
+}
+
+#endif

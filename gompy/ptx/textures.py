@@ -1,0 +1,51 @@
+"""tex on 1, 2 and 3 dimensions (PTX ISA 9.7.10), by the executor (texture.h)."""
+
+from __future__ import annotations
+
+from .emit import Emitter, Value
+from .forms import operands, unknown
+from .matrix import laid_out
+from .syntax import Immediate, Instruction, Operand, Register, Symbol, Vector
+
+DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3}
+
+
+def handle_of(em: Emitter, code: Instruction, operand: Operand) -> Value:
+    """A texture: an object's handle in a register, or the name of a reference."""
+    if not isinstance(operand, Register | Symbol):
+        em.fail(f"'{code.opcode}' needs a texture")
+    return em.read(operand, "b64")
+
+
+def is_handle(operand: Operand) -> bool:
+    """Whether an operand is no coordinate: the handle of a sampler."""
+    return isinstance(operand, Symbol) or (isinstance(operand, Register) and operand.type in ("b64", "u64", "s64"))
+
+
+def fetch(em: Emitter, code: Instruction) -> None:
+    """tex.geometry.v4.type.f32 or .s32 {d, d, d, d}, [texture, {x, y, z}]."""
+    mods = code.mods
+    if len(mods) != 4 or mods[0] not in DIMENSIONS or mods[1] != "v4" or mods[2] not in ("f32", "s32", "u32"):
+        unknown(em, code)
+    if mods[3] not in ("f32", "s32"):
+        unknown(em, code)
+    operands(em, code)
+    targets, place = code.operands
+    count = DIMENSIONS[mods[0]]
+    if not isinstance(targets, Vector) or len(targets.items) != 4:
+        em.fail(f"'{code.opcode}' needs a vector of 4 destinations")
+    if isinstance(place, Vector) and len(place.items) == count + 2 and is_handle(place.items[1]):
+        em.fail(f"'{code.opcode}' with a sampler of its own is not implemented")
+    if not isinstance(place, Vector) or len(place.items) - 1 not in (count, 4 if count == 3 else count):
+        em.fail(f"'{code.opcode}' needs a texture and {count} coordinates")
+    handles = em.spill(handle_of(em, code, place.items[0]), 1)
+    given: list[Operand] = list(place.items[1 : count + 1])
+    coordinates = laid_out(em, (*given, *[Immediate(0)] * (3 - count)), 32)
+    out = em.alloca("[4 x <32 x i32>]")
+    word = count | (4 if mods[3] == "f32" else 0)
+    em.helper(
+        "texture", f"ptr %w, i32 {em.active}, i32 {word}, ptr {handles}, ptr {coordinates}, ptr {out}, {em.site()}"
+    )
+    for index, target in enumerate(targets.items):
+        row = em.new(f"getelementptr <32 x i32>, ptr {out}, i32 {index}")
+        em.write(target, Value("i32", True, em.new(f"load <32 x i32>, ptr {row}, align 64")))
