@@ -1,42 +1,47 @@
 /* How often each byte occurs: a histogram for each block by atomic additions in shared memory, then one for all.  */
-#include "check.h"
-#include <cstring>
+#include "histogram.h"
+#include "common.cuh"
 
 __global__ void
-count (const unsigned char *text, int n, unsigned *bins)
+count_bytes (const unsigned char *text, int n, unsigned *bins)
 {
   extern __shared__ unsigned mine[];
-  for (int i = threadIdx.x; i < 256; i += blockDim.x)
+  for (int i = threadIdx.x; i < kinds; i += blockDim.x)
     mine[i] = 0;
   __syncthreads ();
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
     atomicAdd (&mine[text[i]], 1u);
   __syncthreads ();
-  for (int i = threadIdx.x; i < 256; i += blockDim.x)
+  for (int i = threadIdx.x; i < kinds; i += blockDim.x)
     if (mine[i])
       atomicAdd (&bins[i], mine[i]);
 }
 
-int
-main ()
+/* Pinned memory: kernels read it where it is.  */
+static unsigned char *
+new_text (int n)
 {
-  const int n = 70000;
-  unsigned char *text; /* pinned: kernels read it where it is */
-  unsigned *bins, want[256] = {};
+  unsigned char *text;
   CHECK (cudaMallocHost (&text, n));
-  CHECK (cudaMallocManaged (&bins, 256 * sizeof *bins));
-  for (int i = 0; i < n; i++)
-    want[text[i] = (unsigned char) (i * i % 251)]++;
-  std::memset (bins, 0, 256 * sizeof *bins);
-  count<<<8, 128, 256 * sizeof (unsigned)>>> (text, n, bins);
-  CHECK (cudaDeviceSynchronize ());
-  for (int i = 0; i < 256; i++)
-    if (bins[i] != want[i])
-      {
-        std::printf ("wrong: %u of byte %d, not %u\n", bins[i], i, want[i]);
-        return 1;
-      }
+  return text;
+}
+
+static void
+free_text (unsigned char *text)
+{
   CHECK (cudaFreeHost (text));
-  CHECK (cudaFree (bins));
-  std::printf ("histogram: %d bytes in 256 bins are right\n", n);
+}
+
+static void
+count (const unsigned char *text, int n, unsigned *bins)
+{
+  unsigned *managed; /* memory of both sides */
+  CHECK (cudaMallocManaged (&managed, kinds * sizeof *managed));
+  memset (managed, 0, kinds * sizeof *managed);
+  kernels_begin ();
+  count_bytes<<<8, 128, kinds * sizeof (unsigned)>>> (text, n, managed);
+  WAIT_FOR_KERNELS ();
+  kernels_end ();
+  memcpy (bins, managed, kinds * sizeof *bins);
+  CHECK (cudaFree (managed));
 }

@@ -1,13 +1,12 @@
 /* A matrix product by tiles in shared memory.  */
-#include "check.h"
-#include <cmath>
-#include <vector>
+#include "matrix.h"
+#include "common.cuh"
 
 constexpr int tile = 16;
 
 template <typename T>
 __global__ void
-multiply (const T *a, const T *b, T *c, int n)
+multiply_tiles (const T *a, const T *b, T *c, int n)
 {
   __shared__ T one[tile][tile], two[tile][tile];
   int row = blockIdx.y * tile + threadIdx.y, column = blockIdx.x * tile + threadIdx.x;
@@ -26,34 +25,15 @@ multiply (const T *a, const T *b, T *c, int n)
     c[row * n + column] = dot;
 }
 
-int
-main ()
+static void
+multiply (const double *a, const double *b, double *c, int n)
 {
-  const int n = 100; /* no multiple of the tile */
-  std::vector<double> a (n * n), b (n * n), c (n * n);
-  for (int i = 0; i < n * n; i++)
-    a[i] = i % 17 - 8, b[i] = i % 13 - 6;
-  double *da, *db, *dc;
-  size_t size = n * n * sizeof *da;
-  CHECK (cudaMalloc (&da, size));
-  CHECK (cudaMalloc (&db, size));
-  CHECK (cudaMalloc (&dc, size));
-  CHECK (cudaMemcpy (da, a.data (), size, cudaMemcpyHostToDevice));
-  CHECK (cudaMemcpy (db, b.data (), size, cudaMemcpyHostToDevice));
+  double *da = to_device (a, n * n), *db = to_device (b, n * n), *dc = device_array<double> (n * n);
   dim3 block (tile, tile), grid ((n + tile - 1) / tile, (n + tile - 1) / tile);
-  multiply<<<grid, block>>> (da, db, dc, n);
-  CHECK (cudaMemcpy (c.data (), dc, size, cudaMemcpyDeviceToHost));
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < n; j++)
-      {
-        double want = 0;
-        for (int k = 0; k < n; k++)
-          want += a[i * n + k] * b[k * n + j];
-        if (c[i * n + j] != want)
-          {
-            std::printf ("wrong: c[%d][%d] is %g, not %g\n", i, j, c[i * n + j], want);
-            return 1;
-          }
-      }
-  std::printf ("matrix: the product of two %d x %d matrices is right\n", n, n);
+  kernels_begin ();
+  multiply_tiles<<<grid, block>>> (da, db, dc, n);
+  WAIT_FOR_KERNELS ();
+  kernels_end ();
+  to_host (c, dc, n * n);
+  device_free ({ da, db, dc });
 }

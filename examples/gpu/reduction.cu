@@ -1,16 +1,16 @@
-/* The sum of an array: each block adds up in shared memory, its first warp by shuffles, one atomic addition a block.  */
-#include "check.h"
-#include <vector>
+/* The sum of an array: each block adds up in shared memory, its first warp by shuffles; an atomic addition a block.  */
+#include "reduction.h"
+#include "common.cuh"
 
 __global__ void
-sum (const int *a, int n, unsigned long long *total)
+sum_blocks (const int *a, int n, unsigned long long *total)
 {
   __shared__ unsigned long long part[256];
   unsigned long long mine = 0;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
     mine += a[i];
   part[threadIdx.x] = mine;
-  for (int half = blockDim.x / 2; half >= 32; half /= 2)
+  for (unsigned half = blockDim.x / 2; half >= 32; half /= 2)
     {
       __syncthreads ();
       if (threadIdx.x < half)
@@ -26,25 +26,17 @@ sum (const int *a, int n, unsigned long long *total)
     }
 }
 
-int
-main ()
+static unsigned long long
+sum (const int *a, int n)
 {
-  const int n = 1 << 18;
-  std::vector<int> a (n);
-  unsigned long long want = 0, got = 0, *total;
-  for (int i = 0; i < n; i++)
-    want += a[i] = i % 1000;
-  int *da;
-  CHECK (cudaMalloc (&da, n * sizeof *da));
-  CHECK (cudaMalloc (&total, sizeof *total));
+  int *da = to_device (a, n);
+  unsigned long long *total = device_array<unsigned long long> (1), result;
   CHECK (cudaMemset (total, 0, sizeof *total));
-  CHECK (cudaMemcpy (da, a.data (), n * sizeof *da, cudaMemcpyHostToDevice));
-  sum<<<16, 256>>> (da, n, total);
-  CHECK (cudaMemcpy (&got, total, sizeof got, cudaMemcpyDeviceToHost));
-  if (got != want)
-    {
-      std::printf ("wrong: the sum is %llu, not %llu\n", got, want);
-      return 1;
-    }
-  std::printf ("reduction: the sum of %d numbers is %llu\n", n, got);
+  kernels_begin ();
+  sum_blocks<<<16, 256>>> (da, n, total);
+  WAIT_FOR_KERNELS ();
+  kernels_end ();
+  to_host (&result, total, 1);
+  device_free ({ da, total });
+  return result;
 }

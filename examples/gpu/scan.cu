@@ -1,6 +1,6 @@
-/* Prefix sums: within blocks in shared memory, then of the blocks' sums, which are added to each block.  */
-#include "check.h"
-#include <vector>
+/* Prefix sums: within blocks in shared memory, then of the blocks' sums likewise, which are added to each block.  */
+#include "scan.h"
+#include "common.cuh"
 
 constexpr int threads = 256;
 
@@ -30,29 +30,32 @@ add_before (int *out, const int *sums, int n)
     out[i] += sums[blockIdx.x];
 }
 
-int
-main ()
+static int
+blocks_of (int n)
 {
-  const int n = 40000, blocks = (n + threads - 1) / threads;
-  std::vector<int> in (n), got (n);
-  for (int i = 0; i < n; i++)
-    in[i] = i % 7 - 2;
-  int *from, *to, *sums, *sums_scanned, *total;
-  CHECK (cudaMalloc (&from, n * sizeof *from));
-  CHECK (cudaMalloc (&to, n * sizeof *to));
-  CHECK (cudaMalloc (&sums, blocks * sizeof *sums));
-  CHECK (cudaMalloc (&sums_scanned, blocks * sizeof *sums));
-  CHECK (cudaMalloc (&total, sizeof *total));
-  CHECK (cudaMemcpy (from, in.data (), n * sizeof *from, cudaMemcpyDefault));
-  scan_blocks<<<blocks, threads>>> (from, to, sums, n);
-  scan_blocks<<<1, threads>>> (sums, sums_scanned, total, blocks);
-  add_before<<<blocks - 1, threads>>> (to, sums_scanned, n);
-  CHECK (cudaMemcpy (got.data (), to, n * sizeof *to, cudaMemcpyDefault));
-  for (int i = 0, want = 0; i < n; i++)
-    if (got[i] != (want += in[i]))
-      {
-        std::printf ("wrong: %d at %d, not %d\n", got[i], i, want);
-        return 1;
-      }
-  std::printf ("scan: %d prefix sums are right\n", n);
+  return (n + threads - 1) / threads;
+}
+
+/* spare: for the sums of all blocks of this level and the next ones.  */
+static void
+scan_level (const int *in, int *out, int *spare, int n)
+{
+  int blocks = blocks_of (n);
+  scan_blocks<<<blocks, threads>>> (in, out, spare, n);
+  if (blocks == 1)
+    return;
+  scan_level (spare, spare, spare + blocks, blocks);
+  add_before<<<blocks - 1, threads>>> (out, spare, n);
+}
+
+static void
+scan (const int *in, int *out, int n)
+{
+  int *from = to_device (in, n), *to = device_array<int> (n), *spare = device_array<int> (2 * blocks_of (n) + 2);
+  kernels_begin ();
+  scan_level (from, to, spare, n);
+  WAIT_FOR_KERNELS ();
+  kernels_end ();
+  to_host (out, to, n);
+  device_free ({ from, to, spare });
 }
