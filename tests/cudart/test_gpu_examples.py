@@ -11,13 +11,20 @@ from test_cuda_cc import ROOT, compiled, needs_clang, result
 
 EXAMPLES = ROOT / "examples" / "gpu"
 SAYS = {
+    "alignment": "alignment: two sequences of 256 letters match by 528\n",
     "bitonic_sort": "bitonic sort: 4096 keys are in order\n",
     "breadth_first": "breadth first: 3986 of 5000 nodes on 24 levels are right\n",
+    "cheapest_path": "cheapest path: of 3000 ways of 64 steps the cheapest costs 63\n",
+    "diffusion": "diffusion: a picture of 90 x 90 points after 4 turns is right\n",
+    "fft": "fft: the transform of 4096 numbers is right\n",
     "gauss": "gauss: the solution of 60 equations is right\n",
     "histogram": "histogram: 70000 bytes in 256 bins are right\n",
     "kmeans": "kmeans: 3000 points in 8 clusters are right\n",
+    "layer": "layer: 16 outputs and 32000 weights are right\n",
     "lu": "lu: the factors of a 96 x 96 matrix are right\n",
+    "mandelbrot": "mandelbrot: of 22500 points 3812 do not escape in 200 steps\n",
     "matrix": "matrix: the product of two 100 x 100 matrices is right\n",
+    "monte_carlo": "monte carlo: 157037 of 200000 points are in the circle, so pi is about 3.141\n",
     "nbody": "nbody: 500 bodies after 2 steps are right\n",
     "radix_sort": "radix sort: 20000 keys are in order\n",
     "reduction": "reduction: the sum of 262144 numbers is 130879296\n",
