@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gompy.abi import cuda_calls
 from gompy.driver import paths
 
 LIBRARY = Path(paths.CUDALIBDIR) / "libcuda.so.1"
@@ -26,6 +27,9 @@ INVALID_HANDLE, NOT_FOUND, NOT_READY = 400, 500, 600
 ILLEGAL_ADDRESS, LAUNCH_OUT_OF_RESOURCES = 700, 701
 CONTEXT_IS_DESTROYED, ALREADY_REGISTERED, NOT_REGISTERED = 709, 712, 713
 ASSERT, LAUNCH_FAILED, NOT_PERMITTED, NOT_SUPPORTED = 710, 719, 800, 801
+ILLEGAL_STATE, CAPTURE_UNSUPPORTED, CAPTURE_INVALIDATED, CAPTURE_MERGE = 401, 900, 901, 902
+CAPTURE_UNMATCHED, CAPTURE_UNJOINED, CAPTURE_ISOLATION, CAPTURE_IMPLICIT = 903, 904, 905, 906
+CAPTURED_EVENT, CAPTURE_WRONG_THREAD, UPDATE_FAILURE = 907, 908, 910
 
 CONTEXTS, STREAMS, EVENTS, MODULES, FUNCTIONS, LINKS = range(6)
 SETTINGS = [
@@ -242,3 +246,12 @@ class Driver:
     def living(self) -> list[int]:
         """Handles alive, by kind."""
         return [self.gompy_cuda_living(kind) for kind in range(6)]
+
+    def typed(self) -> Driver:
+        """All functions with the argument types of the table of calls."""
+        kinds = {"i": c_int, "u": c_uint, "s": c_size_t, "t": c_char_p}
+        for call in cuda_calls.all_calls():
+            if call.here and not getattr(self.library, call.name).argtypes:
+                types = [kinds.get(kind, c_void_p) for _, kind in call.parameters]
+                getattr(self.library, call.name).argtypes = types
+        return self

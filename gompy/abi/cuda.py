@@ -67,6 +67,27 @@ RESULTS = {
     "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE": (720, "too many blocks in cooperative launch"),
     "CUDA_ERROR_NOT_PERMITTED": (800, "operation not permitted"),
     "CUDA_ERROR_NOT_SUPPORTED": (801, "operation not supported"),
+    "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED": (900, "operation not permitted when stream is capturing"),
+    "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED": (901, "operation failed due to a previous error during capture"),
+    "CUDA_ERROR_STREAM_CAPTURE_MERGE": (902, "operation would result in a merge of separate capture sequences"),
+    "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED": (903, "capture was not ended in the same stream as it began"),
+    "CUDA_ERROR_STREAM_CAPTURE_UNJOINED": (904, "capturing stream has unjoined work"),
+    "CUDA_ERROR_STREAM_CAPTURE_ISOLATION": (905, "dependency created on uncaptured work in another stream"),
+    "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT": (
+        906,
+        "operation would make the legacy stream depend on a capturing blocking stream",
+    ),
+    "CUDA_ERROR_CAPTURED_EVENT": (907, "operation not permitted on an event last recorded in a capturing stream"),
+    "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD": (
+        908,
+        "attempt to terminate a thread-local capture sequence from another thread",
+    ),
+    "CUDA_ERROR_TIMEOUT": (909, "wait operation timed out"),
+    "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE": (
+        910,
+        "the graph update was not performed because it included changes which violated constraints specific to "
+        "instantiated graph update",
+    ),
     "CUDA_ERROR_UNKNOWN": (999, "unknown error"),
 }
 """CUresult: number, and the words of cuGetErrorString."""
@@ -202,7 +223,6 @@ CU_MEM_ATTACH_GLOBAL: Final = 1
 CU_MEM_ATTACH_HOST: Final = 2
 CU_MEM_ATTACH_SINGLE: Final = 4
 CU_MODULE_EAGER_LOADING: Final = 1
-CU_STREAM_CAPTURE_STATUS_NONE: Final = 0
 CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM: Final = 2
 CU_MEM_ALLOCATION_TYPE_PINNED: Final = 1
 CU_MEM_ACCESS_FLAGS_PROT_READWRITE: Final = 3
@@ -216,6 +236,33 @@ CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: Final = 5
 CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: Final = 6
 CU_MEMPOOL_ATTR_USED_MEM_CURRENT: Final = 7
 CU_MEMPOOL_ATTR_USED_MEM_HIGH: Final = 8
+
+# --- graphs, capture ---
+CU_STREAM_CAPTURE_STATUS_NONE: Final = 0
+CU_STREAM_CAPTURE_STATUS_ACTIVE: Final = 1
+CU_STREAM_CAPTURE_STATUS_INVALIDATED: Final = 2
+CU_STREAM_CAPTURE_MODE_GLOBAL: Final = 0
+CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: Final = 1
+CU_STREAM_CAPTURE_MODE_RELAXED: Final = 2
+CU_STREAM_SET_CAPTURE_DEPENDENCIES: Final = 1
+CU_EVENT_RECORD_EXTERNAL: Final = 1
+CU_EVENT_WAIT_EXTERNAL: Final = 1
+CU_GRAPH_NODE_TYPE_KERNEL: Final = 0
+CU_GRAPH_NODE_TYPE_MEMCPY: Final = 1
+CU_GRAPH_NODE_TYPE_MEMSET: Final = 2
+CU_GRAPH_NODE_TYPE_HOST: Final = 3
+CU_GRAPH_NODE_TYPE_GRAPH: Final = 4
+CU_GRAPH_NODE_TYPE_EMPTY: Final = 5
+CU_GRAPH_NODE_TYPE_WAIT_EVENT: Final = 6
+CU_GRAPH_NODE_TYPE_EVENT_RECORD: Final = 7
+CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH: Final = 4
+CUDA_GRAPH_INSTANTIATE_SUCCESS: Final = 0
+CUDA_GRAPH_INSTANTIATE_ERROR: Final = 1
+CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE: Final = 2
+CU_GRAPH_EXEC_UPDATE_SUCCESS: Final = 0
+CU_GRAPH_EXEC_UPDATE_ERROR: Final = 1
+CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED: Final = 2
+CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED: Final = 3
 
 # --- textures ---
 CU_RESOURCE_TYPE_LINEAR: Final = 2

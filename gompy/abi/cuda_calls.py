@@ -158,6 +158,82 @@ HERE = {
     """,
     "graphs": """
         cuThreadExchangeStreamCaptureMode 10010 mode:p
+        cuStreamBeginCapture 10000z hStream:p
+        cuStreamBeginCapture_v2 10010z hStream:p mode:i
+        cuStreamBeginCaptureToGraph 12030z hStream:p hGraph:p dependencies:p dependencyData:p numDependencies:s
+            mode:i
+        cuStreamEndCapture 10000z hStream:p phGraph:o
+        cuStreamUpdateCaptureDependencies 11030z hStream:p dependencies:p numDependencies:s flags:u
+        cuStreamUpdateCaptureDependencies_v2 12030z hStream:p dependencies:p dependencyData:p numDependencies:s
+            flags:u
+        cuGraphCreate 10000 phGraph:o flags:u
+        cuGraphAddKernelNode 10000 phGraphNode:o hGraph:p dependencies:p numDependencies:s nodeParams:p
+        cuGraphAddKernelNode_v2 12000 phGraphNode:o hGraph:p dependencies:p numDependencies:s nodeParams:p
+        cuGraphKernelNodeGetParams 10000 hNode:p nodeParams:p
+        cuGraphKernelNodeGetParams_v2 12000 hNode:p nodeParams:p
+        cuGraphKernelNodeSetParams 10000 hNode:p nodeParams:p
+        cuGraphKernelNodeSetParams_v2 12000 hNode:p nodeParams:p
+        cuGraphAddMemcpyNode 10000 phGraphNode:o hGraph:p dependencies:p numDependencies:s copyParams:p ctx:p
+        cuGraphMemcpyNodeGetParams 10000 hNode:p nodeParams:p
+        cuGraphMemcpyNodeSetParams 10000 hNode:p nodeParams:p
+        cuGraphAddMemsetNode 10000 phGraphNode:o hGraph:p dependencies:p numDependencies:s memsetParams:p ctx:p
+        cuGraphMemsetNodeGetParams 10000 hNode:p nodeParams:p
+        cuGraphMemsetNodeSetParams 10000 hNode:p nodeParams:p
+        cuGraphAddHostNode 10000 phGraphNode:o hGraph:p dependencies:p numDependencies:s nodeParams:p
+        cuGraphHostNodeGetParams 10000 hNode:p nodeParams:p
+        cuGraphHostNodeSetParams 10000 hNode:p nodeParams:p
+        cuGraphAddChildGraphNode 10000 phGraphNode:o hGraph:p dependencies:p numDependencies:s childGraph:p
+        cuGraphChildGraphNodeGetGraph 10000 hNode:p phGraph:o
+        cuGraphAddEmptyNode 10000 phGraphNode:o hGraph:p dependencies:p numDependencies:s
+        cuGraphAddEventRecordNode 11010 phGraphNode:o hGraph:p dependencies:p numDependencies:s event:p
+        cuGraphEventRecordNodeGetEvent 11010 hNode:p event_out:o
+        cuGraphEventRecordNodeSetEvent 11010 hNode:p event:p
+        cuGraphAddEventWaitNode 11010 phGraphNode:o hGraph:p dependencies:p numDependencies:s event:p
+        cuGraphEventWaitNodeGetEvent 11010 hNode:p event_out:o
+        cuGraphEventWaitNodeSetEvent 11010 hNode:p event:p
+        cuGraphAddNode 12020 phGraphNode:o hGraph:p dependencies:p numDependencies:s nodeParams:p
+        cuGraphAddNode_v2 12030 phGraphNode:o hGraph:p dependencies:p dependencyData:p numDependencies:s
+            nodeParams:p
+        cuGraphNodeSetParams 12020 hNode:p nodeParams:p
+        cuGraphExecNodeSetParams 12020 hGraphExec:p hNode:p nodeParams:p
+        cuGraphClone 10000 phGraphClone:o originalGraph:p
+        cuGraphNodeFindInClone 10000 phNode:o hOriginalNode:p hClonedGraph:p
+        cuGraphNodeGetType 10000 hNode:p type:n
+        cuGraphGetNodes 10000 hGraph:p nodes:p numNodes:o
+        cuGraphGetRootNodes 10000 hGraph:p rootNodes:p numRootNodes:o
+        cuGraphGetEdges 10000 hGraph:p from:p to:p numEdges:o
+        cuGraphGetEdges_v2 12030 hGraph:p from:p to:p edgeData:p numEdges:o
+        cuGraphNodeGetDependencies 10000 hNode:p dependencies:p numDependencies:o
+        cuGraphNodeGetDependencies_v2 12030 hNode:p dependencies:p edgeData:p numDependencies:o
+        cuGraphNodeGetDependentNodes 10000 hNode:p dependentNodes:p numDependentNodes:o
+        cuGraphNodeGetDependentNodes_v2 12030 hNode:p dependentNodes:p edgeData:p numDependentNodes:o
+        cuGraphAddDependencies 10000 hGraph:p from:p to:p numDependencies:s
+        cuGraphAddDependencies_v2 12030 hGraph:p from:p to:p edgeData:p numDependencies:s
+        cuGraphRemoveDependencies 10000 hGraph:p from:p to:p numDependencies:s
+        cuGraphRemoveDependencies_v2 12030 hGraph:p from:p to:p edgeData:p numDependencies:s
+        cuGraphDestroyNode 10000 hNode:p
+        cuGraphInstantiate 10000 phGraphExec:o hGraph:p phErrorNode:o logBuffer:p bufferSize:s
+        cuGraphInstantiate_v2 11000 phGraphExec:o hGraph:p phErrorNode:o logBuffer:p bufferSize:s
+        cuGraphInstantiateWithFlags 11040 phGraphExec:o hGraph:p flags:s
+        cuGraphInstantiateWithParams 12000z phGraphExec:o hGraph:p instantiateParams:p
+        cuGraphExecGetFlags 12000 hGraphExec:p flags:o
+        cuGraphExecKernelNodeSetParams 10010 hGraphExec:p hNode:p nodeParams:p
+        cuGraphExecKernelNodeSetParams_v2 12000 hGraphExec:p hNode:p nodeParams:p
+        cuGraphExecMemcpyNodeSetParams 10020 hGraphExec:p hNode:p copyParams:p ctx:p
+        cuGraphExecMemsetNodeSetParams 10020 hGraphExec:p hNode:p memsetParams:p ctx:p
+        cuGraphExecHostNodeSetParams 10020 hGraphExec:p hNode:p nodeParams:p
+        cuGraphExecChildGraphNodeSetParams 11010 hGraphExec:p hNode:p childGraph:p
+        cuGraphExecEventRecordNodeSetEvent 11010 hGraphExec:p hNode:p event:p
+        cuGraphExecEventWaitNodeSetEvent 11010 hGraphExec:p hNode:p event:p
+        cuGraphNodeSetEnabled 11060 hGraphExec:p hNode:p isEnabled:u
+        cuGraphNodeGetEnabled 11060 hGraphExec:p hNode:p isEnabled:n
+        cuGraphUpload 11010z hGraphExec:p hStream:p
+        cuGraphLaunch 10000z hGraphExec:p hStream:p
+        cuGraphExecDestroy 10000 hGraphExec:p
+        cuGraphDestroy 10000 hGraph:p
+        cuGraphExecUpdate 10020 hGraphExec:p hGraph:p hErrorNode_out:o updateResult_out:n
+        cuGraphExecUpdate_v2 12000 hGraphExec:p hGraph:p resultInfo:p
+        cuGraphDebugDotPrint 11030 hGraph:p path:t flags:u
     """,
     "functions, launches, occupancy": """
         cuFuncGetAttribute 2020 pi:n attrib:i hfunc:p
@@ -314,41 +390,17 @@ ABSENT = {
         cuModuleEnumerateFunctions@12040
     """,
     "graphs": """
-        cuStreamBeginCapture@10000z cuStreamBeginCapture_v2@10010z cuStreamBeginCaptureToGraph@12030z
-        cuStreamEndCapture@10000z cuStreamUpdateCaptureDependencies@11030z
-        cuStreamUpdateCaptureDependencies_v2@12030z cuGraphCreate@10000 cuGraphAddKernelNode@10000
-        cuGraphAddKernelNode_v2@12000 cuGraphKernelNodeGetParams@10000 cuGraphKernelNodeGetParams_v2@12000
-        cuGraphKernelNodeSetParams@10000 cuGraphKernelNodeSetParams_v2@12000 cuGraphAddMemcpyNode@10000
-        cuGraphMemcpyNodeGetParams@10000 cuGraphMemcpyNodeSetParams@10000 cuGraphAddMemsetNode@10000
-        cuGraphMemsetNodeGetParams@10000 cuGraphMemsetNodeSetParams@10000 cuGraphAddHostNode@10000
-        cuGraphHostNodeGetParams@10000 cuGraphHostNodeSetParams@10000 cuGraphAddChildGraphNode@10000
-        cuGraphChildGraphNodeGetGraph@10000 cuGraphAddEmptyNode@10000 cuGraphAddEventRecordNode@11010
-        cuGraphEventRecordNodeGetEvent@11010 cuGraphEventRecordNodeSetEvent@11010 cuGraphAddEventWaitNode@11010
-        cuGraphEventWaitNodeGetEvent@11010 cuGraphEventWaitNodeSetEvent@11010
         cuGraphAddExternalSemaphoresSignalNode@11020 cuGraphExternalSemaphoresSignalNodeGetParams@11020
         cuGraphExternalSemaphoresSignalNodeSetParams@11020 cuGraphAddExternalSemaphoresWaitNode@11020
         cuGraphExternalSemaphoresWaitNodeGetParams@11020 cuGraphExternalSemaphoresWaitNodeSetParams@11020
         cuGraphAddBatchMemOpNode@11070 cuGraphBatchMemOpNodeGetParams@11070 cuGraphBatchMemOpNodeSetParams@11070
-        cuGraphExecBatchMemOpNodeSetParams@11070 cuGraphClone@10000 cuGraphNodeFindInClone@10000
-        cuGraphNodeGetType@10000 cuGraphGetNodes@10000 cuGraphGetRootNodes@10000 cuGraphGetEdges@10000
-        cuGraphGetEdges_v2@12030 cuGraphNodeGetDependencies@10000 cuGraphNodeGetDependencies_v2@12030
-        cuGraphNodeGetDependentNodes@10000 cuGraphNodeGetDependentNodes_v2@12030 cuGraphAddDependencies@10000
-        cuGraphAddDependencies_v2@12030 cuGraphRemoveDependencies@10000 cuGraphRemoveDependencies_v2@12030
-        cuGraphDestroyNode@10000 cuGraphInstantiateWithFlags@11040 cuGraphInstantiateWithParams@12000z
-        cuGraphExecGetFlags@12000 cuGraphExecKernelNodeSetParams@10010 cuGraphExecKernelNodeSetParams_v2@12000
-        cuGraphExecMemcpyNodeSetParams@10020 cuGraphExecMemsetNodeSetParams@10020 cuGraphExecHostNodeSetParams@10020
-        cuGraphExecChildGraphNodeSetParams@11010 cuGraphExecEventRecordNodeSetEvent@11010
-        cuGraphExecEventWaitNodeSetEvent@11010 cuGraphExecExternalSemaphoresSignalNodeSetParams@11020
-        cuGraphExecExternalSemaphoresWaitNodeSetParams@11020 cuGraphUpload@11010z cuGraphLaunch@10000z
-        cuGraphExecDestroy@10000 cuGraphDestroy@10000 cuGraphExecUpdate@10020 cuGraphExecUpdate_v2@12000
-        cuGraphKernelNodeCopyAttributes@11000 cuGraphKernelNodeGetAttribute@11000
-        cuGraphKernelNodeSetAttribute@11000 cuGraphDebugDotPrint@11030 cuGraphAddMemAllocNode@11040
+        cuGraphExecBatchMemOpNodeSetParams@11070 cuGraphExecExternalSemaphoresSignalNodeSetParams@11020
+        cuGraphExecExternalSemaphoresWaitNodeSetParams@11020 cuGraphKernelNodeCopyAttributes@11000
+        cuGraphKernelNodeGetAttribute@11000 cuGraphKernelNodeSetAttribute@11000 cuGraphAddMemAllocNode@11040
         cuGraphMemAllocNodeGetParams@11040 cuGraphAddMemFreeNode@11040 cuGraphMemFreeNodeGetParams@11040
-        cuGraphNodeSetEnabled@11060 cuGraphNodeGetEnabled@11060 cuGraphAddNode@12020 cuGraphAddNode_v2@12030
-        cuGraphNodeSetParams@12020 cuGraphExecNodeSetParams@12020 cuGraphConditionalHandleCreate@12030
-        cuDeviceGraphMemTrim@11040 cuDeviceGetGraphMemAttribute@11040 cuDeviceSetGraphMemAttribute@11040
-        cuUserObjectCreate@11030 cuUserObjectRetain@11030 cuUserObjectRelease@11030 cuGraphRetainUserObject@11030
-        cuGraphReleaseUserObject@11030 cuGraphInstantiate@10000 cuGraphInstantiate_v2@11000
+        cuGraphConditionalHandleCreate@12030 cuDeviceGraphMemTrim@11040 cuDeviceGetGraphMemAttribute@11040
+        cuDeviceSetGraphMemAttribute@11040 cuUserObjectCreate@11030 cuUserObjectRetain@11030
+        cuUserObjectRelease@11030 cuGraphRetainUserObject@11030 cuGraphReleaseUserObject@11030
     """,
     "functions, launches, occupancy": """
         cuLaunchCooperativeKernel@9000z cuLaunchCooperativeKernelMultiDevice@9000 cuFuncSetBlockShape@2000
@@ -423,6 +475,9 @@ ABSENT = {
         cuCheckpointProcessCheckpoint@12080 cuCheckpointProcessRestore@12080 cuCheckpointProcessUnlock@12080
     """,
 }
+
+NEWER = {"cuGraphInstantiate": ("cuGraphInstantiateWithFlags", 12000)}
+"""Names that lead to another call from a version on, in cuda.h and so in cuGetProcAddress."""
 
 
 def split_version(word: str) -> tuple[int, str]:

@@ -79,6 +79,27 @@ RESULTS = {
     "cudaErrorCooperativeLaunchTooLarge": (720, "too many blocks in cooperative launch"),
     "cudaErrorNotPermitted": (800, "operation not permitted"),
     "cudaErrorNotSupported": (801, "operation not supported"),
+    "cudaErrorStreamCaptureUnsupported": (900, "operation not permitted when stream is capturing"),
+    "cudaErrorStreamCaptureInvalidated": (901, "operation failed due to a previous error during capture"),
+    "cudaErrorStreamCaptureMerge": (902, "operation would result in a merge of separate capture sequences"),
+    "cudaErrorStreamCaptureUnmatched": (903, "capture was not ended in the same stream as it began"),
+    "cudaErrorStreamCaptureUnjoined": (904, "capturing stream has unjoined work"),
+    "cudaErrorStreamCaptureIsolation": (905, "dependency created on uncaptured work in another stream"),
+    "cudaErrorStreamCaptureImplicit": (
+        906,
+        "operation would make the legacy stream depend on a capturing blocking stream",
+    ),
+    "cudaErrorCapturedEvent": (907, "operation not permitted on an event last recorded in a capturing stream"),
+    "cudaErrorStreamCaptureWrongThread": (
+        908,
+        "attempt to terminate a thread-local capture sequence from another thread",
+    ),
+    "cudaErrorTimeout": (909, "wait operation timed out"),
+    "cudaErrorGraphExecUpdateFailure": (
+        910,
+        "the graph update was not performed because it included changes which violated constraints specific to "
+        "instantiated graph update",
+    ),
     "cudaErrorUnknown": (999, "unknown error"),
 }
 """cudaError_t: number, and the words of cudaGetErrorString."""

@@ -16,7 +16,7 @@ cdef int enter_free(uint64_t address) noexcept nogil:
         c = context_of_memory(address)
         if c != NULL:
             r = c.failure
-    return r
+    return r if r != CUDA_SUCCESS else refuse_unsafe()
 
 
 cdef public int cuMemAlloc_v2(CUdeviceptr *to, size_t size) noexcept nogil:
@@ -24,6 +24,8 @@ cdef public int cuMemAlloc_v2(CUdeviceptr *to, size_t size) noexcept nogil:
     cdef context *c
     cdef uint64_t address
     cdef int r = current_context(&c)
+    if r == CUDA_SUCCESS:
+        r = refuse_unsafe()
     if r != CUDA_SUCCESS:
         return r
     if to == NULL or size == 0:
@@ -56,6 +58,8 @@ cdef public int cuMemAllocManaged(CUdeviceptr *to, size_t size, unsigned flags) 
     cdef context *c
     cdef uint64_t address
     cdef int r = current_context(&c)
+    if r == CUDA_SUCCESS:
+        r = refuse_unsafe()
     if r != CUDA_SUCCESS:
         return r
     if to == NULL or size == 0 or flags not in (CU_MEM_ATTACH_GLOBAL, CU_MEM_ATTACH_HOST, CU_MEM_ATTACH_SINGLE):
@@ -187,6 +191,8 @@ cdef public int cuMemHostAlloc(void **to, size_t size, unsigned flags) noexcept 
     cdef context *c
     cdef uint64_t address
     cdef int r = current_context(&c)
+    if r == CUDA_SUCCESS:
+        r = refuse_unsafe()
     if r != CUDA_SUCCESS:
         return r
     if to == NULL or size == 0 or flags > 7:

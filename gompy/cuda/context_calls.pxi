@@ -363,6 +363,8 @@ cdef public int cuCtxSynchronize() noexcept nogil:
         c = <context *>cuda_thread.launched_in
         if c.head.serial == cuda_thread.launched_serial:
             r = c.failure
+    if r == CUDA_SUCCESS:
+        r = refuse_wait(c)
     if r != CUDA_SUCCESS:
         return r
     wait_for_context(c)
@@ -379,6 +381,9 @@ cdef public int cuCtxSynchronize_v2(void *p) noexcept nogil:
         return r
     if not is_handle(CONTEXT, p):
         return CUDA_ERROR_INVALID_CONTEXT
+    r = refuse_wait(<context *>p)
+    if r != CUDA_SUCCESS:
+        return r
     if (<context *>p).failure == CUDA_SUCCESS:
         wait_for_context(<context *>p)
     return (<context *>p).failure

@@ -4,6 +4,9 @@ cdef enum:
     CONTEXT_STACK = 64
 
 cdef struct stream             # streams.pxi
+cdef struct capture            # captures.pxi
+cdef struct graph              # graphs.pxi
+cdef struct node
 cdef struct module
 
 cdef struct context:

@@ -51,6 +51,17 @@ cdef int pin_sides(copy_shape *shape, unsigned to_kind, unsigned of_kind, block 
     return r
 
 
+cdef void count_copy(const copy_shape *shape) noexcept nogil:
+    """For GOMPY_CUDA_STATS: what goes in and out of devices."""
+    cdef gpu *to_gpu = gpu_of(<uint64_t>shape.to)
+    cdef gpu *of_gpu = gpu_of(<uint64_t>shape.of)
+    cdef size_t bytes = shape.width * shape.height * shape.depth
+    if to_gpu != NULL and of_gpu == NULL:
+        add64(&to_gpu.copied_in, bytes, RELAXED)
+    elif of_gpu != NULL and to_gpu == NULL:
+        add64(&of_gpu.copied_out, bytes, RELAXED)
+
+
 cdef int copy_now_or_later(stream *s, copy_shape *shape, unsigned to_kind, unsigned of_kind, bint later) noexcept nogil:
     """Check both sides, then copy in the stream's order."""
     cdef op here
@@ -69,10 +80,22 @@ cdef int copy_now_or_later(stream *s, copy_shape *shape, unsigned to_kind, unsig
     bytes = shape.width * shape.height * shape.depth  # lines do not overlap: less than the extents, which fit
     to_gpu = gpu_of(<uint64_t>shape.to)
     of_gpu = gpu_of(<uint64_t>shape.of)
-    if to_gpu != NULL and of_gpu == NULL:
-        add64(&to_gpu.copied_in, bytes, RELAXED)
-    elif of_gpu != NULL and to_gpu == NULL:
-        add64(&of_gpu.copied_out, bytes, RELAXED)
+    if not later and s != s.of.default_stream:
+        r = refuse_unsafe()
+        if r != CUDA_SUCCESS:
+            unpin_block(pins[0])
+            unpin_block(pins[1])
+            return r
+    if later and s.captured != NULL:
+        o = new_op(COPY_OP, 0)
+        if o == NULL:
+            unpin_block(pins[0])
+            unpin_block(pins[1])
+            return CUDA_ERROR_OUT_OF_MEMORY
+        o.pins[0], o.pins[1] = pins[0], pins[1]
+        o.copy = shape[0]
+        return submit_op(s, o)
+    count_copy(shape)
     if to_gpu == NULL and not is_pinned(shape.to, extents[0]):
         later = False
     if later and of_gpu == NULL and not is_pinned(shape.of, extents[1]):
@@ -246,13 +269,9 @@ cdef public int cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *p, void *queue) noexcept
     return copy_2d(queue, p, True)
 
 
-cdef int copy_3d(void *queue, const CUDA_MEMCPY3D *p, bint later) noexcept nogil:
+cdef int describe_copy(const CUDA_MEMCPY3D *p, copy_shape *to) noexcept nogil:
     """A cuboid; arrays (textures' memory) are not implemented."""
     cdef copy_shape shape
-    cdef stream *s = NULL
-    cdef int r = enter_stream(queue, &s)
-    if r != CUDA_SUCCESS:
-        return r
     if p == NULL or not 1 <= p.srcMemoryType <= 4 or not 1 <= p.dstMemoryType <= 4 or p.srcLOD or p.dstLOD:
         return CUDA_ERROR_INVALID_VALUE
     if p.srcMemoryType == CU_MEMORYTYPE_ARRAY or p.dstMemoryType == CU_MEMORYTYPE_ARRAY:
@@ -275,7 +294,18 @@ cdef int copy_3d(void *queue, const CUDA_MEMCPY3D *p, bint later) noexcept nogil
         return CUDA_ERROR_INVALID_VALUE
     if not fits_place(shape.to, p.dstXInBytes, p.dstY, shape.to_pitch, p.dstZ, shape.to_slice, <size_t *>&shape.to):
         return CUDA_ERROR_INVALID_VALUE
-    return copy_now_or_later(s, &shape, p.dstMemoryType, p.srcMemoryType, later)
+    to[0] = shape
+    return CUDA_SUCCESS
+
+
+cdef int copy_3d(void *queue, const CUDA_MEMCPY3D *p, bint later) noexcept nogil:
+    """A cuboid, now or in a stream's order."""
+    cdef copy_shape shape
+    cdef stream *s = NULL
+    cdef int r = enter_stream(queue, &s)
+    if r == CUDA_SUCCESS:
+        r = describe_copy(p, &shape)
+    return r if r != CUDA_SUCCESS else copy_now_or_later(s, &shape, p.dstMemoryType, p.srcMemoryType, later)
 
 
 cdef public int cuMemcpy3D_v2(const CUDA_MEMCPY3D *p) noexcept nogil:
@@ -288,6 +318,22 @@ cdef public int cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *p, void *queue) noexcept
     return copy_3d(queue, p, True)
 
 
+cdef int describe_fill(CUdeviceptr to, size_t pitch, uint32_t value, uint32_t unit, size_t width, size_t height,
+                       fill_shape *shape, size_t *extent) noexcept nogil:
+    """What is filled, and how many bytes it reaches over: 0 for nothing."""
+    cdef size_t line = 0
+    extent[0] = 0
+    if to % unit != 0 or not fits_product(width, unit, &line) or pitch > MAX_PITCH:
+        return CUDA_ERROR_INVALID_VALUE
+    if height > 1 and (pitch < line or pitch % unit != 0):
+        return CUDA_ERROR_INVALID_VALUE
+    shape.to, shape.value, shape.unit = <char *>to, value, unit
+    shape.count, shape.height, shape.pitch = width, height, pitch
+    if width and height and not fits_extent(line, height, 1, pitch, 0, extent):
+        return CUDA_ERROR_INVALID_VALUE
+    return CUDA_SUCCESS
+
+
 cdef int fill_memory(void *queue, CUdeviceptr to, size_t pitch, uint32_t value, uint32_t unit, size_t width,
                      size_t height, bint later) noexcept nogil:
     """Fill device memory."""
@@ -295,18 +341,15 @@ cdef int fill_memory(void *queue, CUdeviceptr to, size_t pitch, uint32_t value, 
     cdef op *o
     cdef stream *s = NULL
     cdef block *pinned = NULL
-    cdef size_t line = 0, extent = 0
+    cdef fill_shape shape
+    cdef size_t extent = 0
     cdef int r = enter_stream(queue, &s)
-    if r != CUDA_SUCCESS:
+    if r == CUDA_SUCCESS:
+        r = describe_fill(to, pitch, value, unit, width, height, &shape, &extent)
+    if r == CUDA_SUCCESS and not later and s != s.of.default_stream:
+        r = refuse_unsafe()
+    if r != CUDA_SUCCESS or extent == 0:
         return r
-    if to % unit != 0 or not fits_product(width, unit, &line) or pitch > MAX_PITCH:
-        return CUDA_ERROR_INVALID_VALUE
-    if height > 1 and (pitch < line or pitch % unit != 0):
-        return CUDA_ERROR_INVALID_VALUE
-    if width == 0 or height == 0:
-        return CUDA_SUCCESS
-    if not fits_extent(line, height, 1, pitch, 0, &extent):
-        return CUDA_ERROR_INVALID_VALUE
     pthread_mutex_lock(&memory_lock)
     r = pin_range(to, extent, &pinned)
     pthread_mutex_unlock(&memory_lock)
@@ -320,8 +363,7 @@ cdef int fill_memory(void *queue, CUdeviceptr to, size_t pitch, uint32_t value, 
         memset(o, 0, sizeof(here))
         o.kind = FILL_OP
     o.pins[0] = pinned
-    o.fill.to, o.fill.value, o.fill.unit = <char *>to, value, unit
-    o.fill.count, o.fill.height, o.fill.pitch = width, height, pitch
+    o.fill = shape
     return submit_op(s, o) if later else submit_and_wait(s, o)
 
 

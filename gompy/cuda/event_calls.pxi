@@ -35,7 +35,7 @@ cdef public int cuEventDestroy_v2(void *p) noexcept nogil:
     if not bury_handle(EVENT, e):
         r = CUDA_ERROR_INVALID_HANDLE
     elif e.head.held == 0:
-        free_handle(EVENT, e)
+        free_event(e)
     pthread_mutex_unlock(&work_lock)
     return r
 
@@ -49,6 +49,7 @@ cdef public int cuEventRecord(void *p, void *q) noexcept nogil:
     """Put a mark into a stream."""
     cdef event *e = <event *>p
     cdef stream *s = NULL
+    cdef capture *taken = NULL
     cdef op *o
     cdef int r = enter_stream(q, &s)
     if r != CUDA_SUCCESS:
@@ -63,6 +64,16 @@ cdef public int cuEventRecord(void *p, void *q) noexcept nogil:
         pthread_mutex_unlock(&work_lock)
         free(o)
         return CUDA_ERROR_INVALID_HANDLE
+    r = look_for_capture(s, &taken)
+    if r != CUDA_SUCCESS or taken != NULL:
+        if taken != NULL:
+            forget_list(&e.marks)
+            e.captured = taken.number
+            r = CUDA_SUCCESS if list_all(&e.marks, &s.tips) else CUDA_ERROR_OUT_OF_MEMORY
+        pthread_mutex_unlock(&work_lock)
+        free(o)
+        return r
+    e.captured = 0
     if s.first == NULL and ready_for_record(s):  # nothing to wait for: it has happened
         e.number += 1
         e.happened = e.number
@@ -101,8 +112,36 @@ cdef bint ready_for_record(stream *s) noexcept nogil:
 
 
 cdef public int cuEventRecordWithFlags(void *p, void *q, unsigned flags) noexcept nogil:
-    """As cuEventRecord; the flag is about graphs."""
-    return cuEventRecord(p, q) if flags == 0 else CUDA_ERROR_NOT_SUPPORTED
+    """As cuEventRecord; CU_EVENT_RECORD_EXTERNAL: the graph that is captured will record it."""
+    cdef event *e = <event *>p
+    cdef stream *s = NULL
+    cdef op *o
+    cdef int r
+    if flags != CU_EVENT_RECORD_EXTERNAL:
+        return cuEventRecord(p, q) if flags == 0 else CUDA_ERROR_INVALID_VALUE
+    r = enter_stream(q, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    if not is_handle(EVENT, p) or e.of_context != s.of:
+        return CUDA_ERROR_INVALID_HANDLE
+    if s.captured == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    o = new_op(RECORD_OP, 0)
+    if o == NULL:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    o.of_event = e
+    return submit_captured(s, o)
+
+
+cdef int refuse_captured_event(event *e) noexcept nogil:
+    """For questions about an event whose last record is a capture's.  Without work_lock."""
+    cdef capture *c
+    pthread_mutex_lock(&work_lock)
+    c = capture_of_event(e)
+    if c != NULL:
+        c.spoilt = True
+    pthread_mutex_unlock(&work_lock)
+    return CUDA_SUCCESS if c == NULL else CUDA_ERROR_CAPTURED_EVENT
 
 
 cdef int enter_event(void *p, event **to) noexcept nogil:
@@ -123,6 +162,10 @@ cdef public int cuEventQuery(void *p) noexcept nogil:
     cdef event *e = NULL
     cdef bint done
     cdef int r = enter_event(p, &e)
+    if r == CUDA_SUCCESS:
+        r = refuse_captured_event(e)
+    if r == CUDA_SUCCESS:
+        r = refuse_unsafe()
     if r != CUDA_SUCCESS:
         return r
     pthread_mutex_lock(&work_lock)
@@ -136,6 +179,8 @@ cdef public int cuEventSynchronize(void *p) noexcept nogil:
     cdef event *e = NULL
     cdef context *c
     cdef int r = enter_event(p, &e)
+    if r == CUDA_SUCCESS:
+        r = refuse_captured_event(e)
     if r != CUDA_SUCCESS:
         return r
     c = e.of_context
@@ -153,6 +198,10 @@ cdef public int cuEventElapsedTime(float *to, void *p, void *q) noexcept nogil:
     cdef int r = enter_event(p, &start)
     if r == CUDA_SUCCESS:
         r = enter_event(q, &end)
+    if r == CUDA_SUCCESS:
+        r = refuse_captured_event(start)
+    if r == CUDA_SUCCESS:
+        r = refuse_captured_event(end)
     if r != CUDA_SUCCESS:
         return r
     if to == NULL:

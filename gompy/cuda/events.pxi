@@ -9,6 +9,8 @@ cdef struct event:
     stream *of                 # where it was recorded last
     uint64_t stream_serial, ticket
     context *of_context
+    uint64_t captured          # the capture in which it was recorded last, by its number
+    node_list marks            # what comes before it there
 
 
 cdef void event_happens(event *e, uint64_t number) noexcept nogil:
@@ -23,4 +25,10 @@ cdef void event_released(event *e) noexcept nogil:
     """A record is over; a destroyed event goes with its last one.  With work_lock held."""
     e.head.held -= 1
     if e.head.held == 0 and not e.head.live:
-        free_handle(EVENT, e)
+        free_event(e)
+
+
+cdef void free_event(event *e) noexcept nogil:
+    """It goes, with what it remembers.  With work_lock held."""
+    forget_list(&e.marks)
+    free_handle(EVENT, e)

@@ -14,6 +14,9 @@ cdef enum:
     LIBRARY
     KERNEL
     POOL
+    GRAPH
+    NODE
+    EXECUTABLE
     HANDLE_KINDS
 
 cdef struct handle_head:

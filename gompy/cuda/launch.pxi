@@ -48,6 +48,19 @@ cdef int take_parameters(function *f, void **params, void **extra, char *to) noe
     return CUDA_SUCCESS
 
 
+cdef void describe_launch(op *o, function *f, const unsigned *grid, const unsigned *block,
+                          unsigned shared) noexcept nogil:
+    """All of a launch but its parameters, which lie behind it."""
+    o.kernel = f
+    memcpy(o.config.grid, grid, sizeof(o.config.grid))
+    memcpy(o.config.block, block, sizeof(o.config.block))
+    o.config.shared_bytes = shared
+    o.config.threads = host_processors
+    o.config.seed = order_seed
+    o.config.params = <char *>(o + 1)
+    o.config.params_size = f.attributes.param_bytes
+
+
 cdef int hold_function(function *f) noexcept nogil:
     """From now on its module stays until the launch is over; CUDA_ERROR_INVALID_HANDLE if another thread has unloaded
     it."""
@@ -116,14 +129,7 @@ cdef public int cuLaunchKernel(void *p, unsigned grid_x, unsigned grid_y, unsign
         free(o)
         release_function(f)
         return r
-    o.kernel = f
-    memcpy(o.config.grid, grid, sizeof(grid))
-    memcpy(o.config.block, block, sizeof(block))
-    o.config.shared_bytes = shared
-    o.config.threads = host_processors
-    o.config.seed = order_seed
-    o.config.params = <char *>(o + 1)
-    o.config.params_size = f.attributes.param_bytes
+    describe_launch(o, f, grid, block, shared)
     return submit_op(s, o)
 
 

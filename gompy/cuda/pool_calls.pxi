@@ -62,6 +62,18 @@ cdef int take_from_pool(pool *p, context *c, size_t size, CUdeviceptr *to) noexc
     return r
 
 
+cdef int refuse_captured_memory(stream *s) noexcept nogil:
+    """Memory in the order of a stream that is captured.  Without work_lock."""
+    cdef capture *c = NULL
+    cdef int r
+    pthread_mutex_lock(&work_lock)
+    r = look_for_capture(s, &c)
+    if c != NULL:
+        r = refuse_memory_node(c)
+    pthread_mutex_unlock(&work_lock)
+    return r
+
+
 cdef public int cuMemAllocFromPoolAsync(CUdeviceptr *to, size_t size, void *p, void *queue) noexcept nogil:
     """Device memory of a pool, at once; a stream's order is kept all the more."""
     cdef stream *s = NULL
@@ -70,7 +82,8 @@ cdef public int cuMemAllocFromPoolAsync(CUdeviceptr *to, size_t size, void *p, v
         return r
     if to == NULL or size == 0 or not is_handle(POOL, p):
         return CUDA_ERROR_INVALID_VALUE
-    return take_from_pool(<pool *>p, s.of, size, to)
+    r = refuse_captured_memory(s)
+    return r if r != CUDA_SUCCESS else take_from_pool(<pool *>p, s.of, size, to)
 
 
 cdef public int cuMemAllocAsync(CUdeviceptr *to, size_t size, void *queue) noexcept nogil:
@@ -83,7 +96,10 @@ cdef public int cuMemAllocAsync(CUdeviceptr *to, size_t size, void *queue) noexc
     p = present_pool(s.of.device)
     if p == NULL:
         return CUDA_ERROR_OUT_OF_MEMORY
-    return CUDA_ERROR_INVALID_VALUE if to == NULL or size == 0 else take_from_pool(p, s.of, size, to)
+    if to == NULL or size == 0:
+        return CUDA_ERROR_INVALID_VALUE
+    r = refuse_captured_memory(s)
+    return r if r != CUDA_SUCCESS else take_from_pool(p, s.of, size, to)
 
 
 cdef public int cuDeviceGetDefaultMemPool(void **to, int number) noexcept nogil:

@@ -1,56 +1,7 @@
-# Questions: whether a stream is captured (none is: stream capture is not implemented), and all about an address.
-
-cdef extern from *:
-    """
-    static __thread int cuda_capture_mode;
-    """
-    int cuda_capture_mode
+# Questions: all about an address.
 
 cdef enum:
     HOST_ORDINAL = -2              # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL of what no device has
-
-
-cdef public int cuStreamIsCapturing(void *p, int *to) noexcept nogil:
-    """CU_STREAM_CAPTURE_STATUS_NONE."""
-    cdef stream *s = NULL
-    cdef int r = enter_stream(p, &s)
-    if r != CUDA_SUCCESS:
-        return r
-    if to == NULL:
-        return CUDA_ERROR_INVALID_VALUE
-    to[0] = CU_STREAM_CAPTURE_STATUS_NONE
-    return CUDA_SUCCESS
-
-
-cdef public int cuStreamGetCaptureInfo(void *p, int *to, uint64_t *number) noexcept nogil:
-    """CU_STREAM_CAPTURE_STATUS_NONE; nothing else is answered then."""
-    return cuStreamIsCapturing(p, to)
-
-
-cdef public int cuStreamGetCaptureInfo_v2(void *p, int *to, uint64_t *number, void **graph, const void **dependencies,
-                                          size_t *n) noexcept nogil:
-    """CUDA 11.3's."""
-    return cuStreamIsCapturing(p, to)
-
-
-cdef public int cuStreamGetCaptureInfo_v3(void *p, int *to, uint64_t *number, void **graph, const void **dependencies,
-                                          const void **edges, size_t *n) noexcept nogil:
-    """CUDA 12.3's."""
-    return cuStreamIsCapturing(p, to)
-
-
-cdef public int cuThreadExchangeStreamCaptureMode(int *mode) noexcept nogil:
-    """The thread's mode (global 0, by thread 1, relaxed 2), and the one before.  Nothing is captured that it is of."""
-    cdef int r = api_state()
-    cdef int before = cuda_capture_mode
-    global cuda_capture_mode
-    if r != CUDA_SUCCESS:
-        return r
-    if mode == NULL or not 0 <= mode[0] <= 2:
-        return CUDA_ERROR_INVALID_VALUE
-    cuda_capture_mode = mode[0]
-    mode[0] = before
-    return CUDA_SUCCESS
 
 
 cdef size_t pointer_attribute_size(int which) noexcept nogil:

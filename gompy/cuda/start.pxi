@@ -13,6 +13,9 @@ cdef bint reserve_all_handles() noexcept nogil:
         and reserve_handles(LIBRARY, sizeof(library), 1 << 20)
         and reserve_handles(KERNEL, sizeof(kernel), 1 << 22)
         and reserve_handles(POOL, sizeof(pool), 1 << 16)
+        and reserve_handles(GRAPH, sizeof(graph), 1 << 18)
+        and reserve_handles(NODE, sizeof(node), 1 << 21)
+        and reserve_handles(EXECUTABLE, sizeof(executable), 1 << 16)
     )
 
 

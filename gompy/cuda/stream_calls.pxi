@@ -31,6 +31,14 @@ cdef public int cuStreamDestroy_v2(void *p) noexcept nogil:
     if <size_t>p <= 2 or not is_handle(STREAM, p) or s == s.of.default_stream:
         return CUDA_ERROR_INVALID_HANDLE
     pthread_mutex_lock(&work_lock)
+    if s.captured != NULL and s.captured.origin == s:
+        s.captured.spoilt = True
+        pthread_mutex_unlock(&work_lock)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+    if s.captured != NULL:
+        if not list_all(&s.captured.loose, &s.tips):
+            s.captured.spoilt = True
+        leave_capture(s)
     if not bury_handle(STREAM, s):
         pthread_mutex_unlock(&work_lock)
         return CUDA_ERROR_INVALID_HANDLE
@@ -58,6 +66,10 @@ cdef public int cuStreamQuery(void *p) noexcept nogil:
     if r != CUDA_SUCCESS:
         return r
     pthread_mutex_lock(&work_lock)
+    r = refuse_captured(s)
+    if r != CUDA_SUCCESS:
+        pthread_mutex_unlock(&work_lock)
+        return r
     idle = s.first == NULL
     if s.polling and not idle:
         pthread_cond_signal(&s.wake)  # the program does not wait, so it will not help
@@ -74,9 +86,11 @@ cdef public int cuStreamSynchronize(void *p) noexcept nogil:
         return r
     c = s.of
     pthread_mutex_lock(&work_lock)
-    work_until(s, last_ticket)
+    r = refuse_captured(s)
+    if r == CUDA_SUCCESS:
+        work_until(s, last_ticket)
     pthread_mutex_unlock(&work_lock)
-    return c.failure
+    return r if r != CUDA_SUCCESS else c.failure
 
 
 cdef public int cuStreamWaitEvent(void *p, void *e, unsigned flags) noexcept nogil:
@@ -84,13 +98,18 @@ cdef public int cuStreamWaitEvent(void *p, void *e, unsigned flags) noexcept nog
     cdef stream *s = NULL
     cdef event *of = <event *>e
     cdef op *o
+    cdef bint taken = False
     cdef int r = enter_stream(p, &s)
     if r != CUDA_SUCCESS:
         return r
     if not is_handle(EVENT, e):
         return CUDA_ERROR_INVALID_HANDLE
-    if flags > 1:
+    if flags > CU_EVENT_WAIT_EXTERNAL:
         return CUDA_ERROR_INVALID_VALUE
+    if captures != NULL or flags:
+        r = wait_in_capture(s, of, flags, &taken)
+        if r != CUDA_SUCCESS or taken:
+            return r
     if of.number == of.happened:
         return CUDA_SUCCESS
     o = new_op(WAIT_OP, 0)

@@ -10,58 +10,9 @@
 # All of this is guarded by work_lock; operations run without it.
 
 cdef enum:
-    COPY_OP
-    FILL_OP
-    LAUNCH_OP
-    RECORD_OP
-    WAIT_OP
-    CALLBACK_OP      # cuStreamAddCallback: gets the stream and the context's error
-    HOST_OP          # cuLaunchHostFunc: gets its data only, and is left out after an error
-    FREE_OP          # cuMemFreeAsync
-
-cdef enum:
     POLL_NS = 200000
     POLLS = 50                 # without a new operation, then it sleeps
     HELPED = 4                 # operations in a row
-
-cdef struct op:
-    op *next
-    uint64_t ticket
-    int kind
-    bint on_heap
-    block *pins[2]             # memory that it uses
-    copy_shape copy
-    fill_shape fill
-    function *kernel
-    ptx_launch_config config
-    event *of_event
-    uint64_t number            # of the record
-    stream *awaited
-    uint64_t awaited_serial, awaited_ticket
-    stream_callback call
-    host_function host_call
-    void *data
-    uint64_t address
-
-cdef struct stream:
-    handle_head head
-    context *of
-    stream *next               # of the context
-    stream *next_all
-    uint32_t flags
-    int priority
-    op *first
-    op *last
-    bint running               # somebody does the first operation
-    bint worker                # it has a thread
-    bint ending                # destroyed: goes when it has nothing left
-    bint polling               # its thread looks for work by itself soon: no need to wake it
-    uint64_t appended          # operations so far
-    uint32_t helped            # operations in a row that waiting threads did
-    pthread_cond_t wake
-
-cdef stream *all_streams
-cdef uint64_t last_ticket
 
 
 cdef stream *create_stream(context *c, unsigned flags, int priority) noexcept nogil:
@@ -95,6 +46,7 @@ cdef void remove_stream(stream *s) noexcept nogil:
         p = &p[0].next_all
     p[0] = s.next_all
     pthread_cond_destroy(&s.wake)
+    forget_list(&s.tips)
     free_handle(STREAM, s)
     pthread_cond_broadcast(&work_done)
 
@@ -143,19 +95,13 @@ cdef void perform_op(stream *s, op *o) noexcept nogil:
     elif o.kind == LAUNCH_OP:
         r = run_kernel(o.kernel, &o.config)
         if r != CUDA_SUCCESS:
-            c.failure = r
+            c.failure = o.kernel.of.of.failure = r
     elif o.kind == HOST_OP:
         cuda_thread.in_callback = 1
         o.host_call(o.data)
         cuda_thread.in_callback = 0
     elif o.kind == FREE_OP:
         free_block_at(o.address, ALLOCATION, MANAGED)
-
-
-cdef void let_go(op *o) noexcept nogil:
-    """An operation is over, or will never be: it lets go of its memory."""
-    unpin_block(o.pins[0])
-    unpin_block(o.pins[1])
 
 
 cdef void do_first(stream *s) noexcept nogil:
@@ -268,31 +214,31 @@ cdef void work_until(stream *s, uint64_t ticket) noexcept nogil:
             pthread_cond_wait(&work_done, &work_lock)
 
 
-cdef op *new_op(int kind, size_t extra) noexcept nogil:
-    """An operation that lives until it is done, with room behind it."""
-    cdef op *o = <op *>malloc(sizeof(op) + extra)
-    if o != NULL:
-        memset(o, 0, sizeof(op))
-        o.kind = kind
-        o.on_heap = True
-    return o
-
-
 cdef int submit_op(stream *s, op *o) noexcept nogil:
     """Queue an operation for the stream's thread; it is freed if that can't be: another thread may have destroyed the
     stream since it was looked up."""
+    cdef capture *taken = NULL
+    cdef block *pins[2]
     cdef int r = CUDA_SUCCESS
     pthread_mutex_lock(&work_lock)
     if not s.head.live:
         r = CUDA_ERROR_INVALID_HANDLE
-    elif not s.worker and not start_worker(s):
+    else:
+        r = look_for_capture(s, &taken)
+    if r == CUDA_SUCCESS and taken == NULL and not s.worker and not start_worker(s):
         r = CUDA_ERROR_OUT_OF_MEMORY
-    if r != CUDA_SUCCESS:
+    if r != CUDA_SUCCESS or taken != NULL:
         if o.kind == LAUNCH_OP:
             o.kernel.of.launches -= 1
             pthread_cond_broadcast(&work_done)
+        pins[0], pins[1] = o.pins[0], o.pins[1]
+        if r == CUDA_SUCCESS:
+            r = capture_work(s, o)
+            if r == CUDA_SUCCESS:
+                o = NULL
         pthread_mutex_unlock(&work_lock)
-        let_go(o)
+        unpin_block(pins[0])
+        unpin_block(pins[1])
         free(o)
         return r
     append_op(s, o)
@@ -305,11 +251,13 @@ cdef int submit_op(stream *s, op *o) noexcept nogil:
 cdef int submit_and_wait(stream *s, op *o) noexcept nogil:
     """Queue an operation of the caller's and wait for its end."""
     cdef context *c = s.of
+    cdef int r
     pthread_mutex_lock(&work_lock)
-    if not s.head.live:
+    r = refuse_captured(s) if s.head.live else CUDA_ERROR_INVALID_HANDLE
+    if r != CUDA_SUCCESS:
         pthread_mutex_unlock(&work_lock)
         let_go(o)
-        return CUDA_ERROR_INVALID_HANDLE
+        return r
     append_op(s, o)
     work_until(s, o.ticket)
     pthread_mutex_unlock(&work_lock)
@@ -336,6 +284,7 @@ cdef void end_streams(context *c) noexcept nogil:
     """A context ends: its streams finish and go."""
     cdef stream *s
     cdef stream *after
+    abandon_captures(c)
     wait_for_context(c)
     pthread_mutex_lock(&work_lock)
     s = c.streams

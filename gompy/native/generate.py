@@ -115,7 +115,7 @@ def cuda_h() -> str:
     lines += [f"  {name} = {value}," for name, value in cuda_numbers().items()]
     lines += ["};"]
     names = {name: f'"{name}"' for name in cuda.RESULTS}
-    words = {name: f'"{text}"' for name, (_, text) in cuda.RESULTS.items()}
+    words = {name: generate_cudart.c_text(text) for name, (_, text) in cuda.RESULTS.items()}
     lines += switch("cuda_error_name", "code", names, "NULL", "const char *")
     lines += switch("cuda_error_text", "code", words, "NULL", "const char *")
     lines += switch("cuda_is_sticky", "code", dict.fromkeys(cuda.STICKY, "1"), "0", "int")

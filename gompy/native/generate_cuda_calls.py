@@ -49,10 +49,11 @@ def cuda_calls_h() -> str:
     for call in calls:
         lines += call_lines(call) if call.here else absent_lines(call)
     lines += ["static const struct cuda_form cuda_forms[] = {"]
-    for call in sorted((c for c in calls if c.here), key=lambda c: (cuda_calls.base_name(c.name), c.since, c.name)):
-        own = f"{call.name}{cuda_calls.OWN_SUFFIX[call.own]}" if call.own else "NULL"
-        row = f'"{cuda_calls.base_name(call.name)}", {call.since}, (void *) {call.name}, (void *) {own}'
-        lines += [f"  {{ {row} }},"]
+    forms = [(cuda_calls.base_name(call.name), call.since, call.name, call.own) for call in calls if call.here]
+    forms += [(name, since, other, "") for name, (other, since) in cuda_calls.NEWER.items()]
+    for name, since, form, letter in sorted(forms):
+        own = f"{form}{cuda_calls.OWN_SUFFIX[letter]}" if letter else "NULL"
+        lines += [f'  {{ "{name}", {since}, (void *) {form}, (void *) {own} }},']
     return "\n".join(part for line in [*lines, "};"] for part in wrapped(line)) + "\n"
 
 

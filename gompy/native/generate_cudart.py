@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from gompy.abi import cudart
 
 MADE = "Made by gompy/native/generate_cudart.py from gompy/abi/cudart.py."
+
+
+def c_text(text: str) -> str:
+    """A literal; a long one in several parts, a line each."""
+    parts = textwrap.wrap(text, 90, drop_whitespace=False) or [""]
+    return "\n        ".join(f'"{part}"' for part in parts)
 
 
 def enumerations() -> list[str]:
@@ -48,7 +56,7 @@ def texts_of(name: str, member: int) -> list[str]:
     """A function from the number of a result to its name (0) or its words (1)."""
     lines = ["static inline const char *", f"{name} (int code)", "{", "  switch (code)", "    {"]
     for result, (number, words) in cudart.RESULTS.items():
-        lines.append(f'    case {number}:\n      return "{words if member else result}";')
+        lines.append(f"    case {number}:\n      return {c_text(words if member else result)};")
     return [*lines, "    default: return NULL;", "    }", "}"]
 
 

@@ -51,12 +51,7 @@ STORE = (
 
 @pytest.fixture
 def cuda(tmp_path: Path) -> Driver:
-    driver = Driver(tmp_path / "driver")
-    for call in CALLS:
-        if call.here and not getattr(driver.library, call.name).argtypes:
-            kinds = {"i": c_int, "u": ctypes.c_uint, "s": c_size_t, "t": c_char_p}
-            getattr(driver.library, call.name).argtypes = [kinds.get(kind, c_void_p) for _, kind in call.parameters]
-    return driver
+    return Driver(tmp_path / "driver").typed()
 
 
 def symbols() -> set[str]:
@@ -91,10 +86,10 @@ def test_the_page_is_the_tables() -> None:
 def test_what_is_not_there_says_so_once(cuda: Driver, capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         assert cuda.library.cuIpcGetMemHandle(None, None) == NOT_SUPPORTED
-    assert cuda.library.cuTexObjectCreate() == NOT_SUPPORTED
+    assert cuda.library.cuSurfObjectCreate() == NOT_SUPPORTED
     assert capfd.readouterr().err == (
         "libcuda (gompy): error: cuIpcGetMemHandle is not implemented\n"
-        "libcuda (gompy): error: cuTexObjectCreate is not implemented\n"
+        "libcuda (gompy): error: cuSurfObjectCreate is not implemented\n"
     )
     p, status = c_void_p(), c_int()
     assert cuda.library.cuGetProcAddress_v2(b"cuIpcGetMemHandle", byref(p), 13000, 0, byref(status)) == SUCCESS
@@ -171,13 +166,13 @@ def test_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cuda.context()
     address = cuda.alloc(400)
     cuda.cuMemFree_v2(address + 4)
-    cuda.library.cuGraphCreate()
+    cuda.library.cuUserObjectCreate()
     lines = (tmp_path / "trace").read_text().splitlines()
     assert lines[0] == "libcuda (gompy): cuInit(Flags=0) = CUDA_SUCCESS"
     assert lines[2:] == [
         f"libcuda (gompy): cuMemAlloc_v2(dptr->{address:#x}, bytesize=400) = CUDA_SUCCESS",
         f"libcuda (gompy): cuMemFree_v2(dptr={address + 4:#x}) = CUDA_ERROR_INVALID_VALUE",
-        "libcuda (gompy): cuGraphCreate() = CUDA_ERROR_NOT_SUPPORTED",
+        "libcuda (gompy): cuUserObjectCreate() = CUDA_ERROR_NOT_SUPPORTED",
     ]
 
 

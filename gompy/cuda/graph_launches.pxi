@@ -1,0 +1,115 @@
+# A launch of a graph: the operations of its nodes, queued in a stream all at once.  With work_lock held.
+
+
+cdef int ready_work(node *n, op **to) noexcept nogil:
+    """An operation for a stream of what a node does, which holds what it uses."""
+    cdef block *pins[2]
+    cdef size_t extents[2]
+    cdef size_t extent = 0
+    cdef op *o
+    cdef int r = CUDA_SUCCESS
+    pins[0] = pins[1] = NULL
+    if n.work.kind == COPY_OP:
+        r = pin_sides(&n.work.copy, n.copy.dstMemoryType, n.copy.srcMemoryType, pins, extents)
+    elif n.work.kind == FILL_OP:
+        if not fits_extent(n.work.fill.count * n.work.fill.unit, n.work.fill.height, 1, n.work.fill.pitch, 0, &extent):
+            return CUDA_ERROR_INVALID_VALUE
+        pthread_mutex_lock(&memory_lock)
+        r = pin_range(<uint64_t>n.work.fill.to, extent, &pins[0])
+        pthread_mutex_unlock(&memory_lock)
+    elif n.work.kind == LAUNCH_OP:
+        if not is_handle(FUNCTION, n.work.kernel) or n.work.kernel.head.serial != n.serial:
+            return CUDA_ERROR_INVALID_HANDLE
+    elif n.work.kind == RECORD_OP or n.work.kind == WAIT_OP:
+        if not is_handle(EVENT, n.work.of_event) or n.work.of_event.head.serial != n.serial:
+            return CUDA_ERROR_INVALID_HANDLE
+    if r != CUDA_SUCCESS:
+        return r
+    o = copy_work(n.work, n.extra)
+    if o == NULL:
+        unpin_block(pins[0])
+        unpin_block(pins[1])
+        return CUDA_ERROR_OUT_OF_MEMORY
+    o.pins[0], o.pins[1] = pins[0], pins[1]
+    if o.kind == LAUNCH_OP:
+        o.kernel.of.launches += 1
+    elif o.kind == COPY_OP:
+        count_copy(&o.copy)
+    to[0] = o
+    return CUDA_SUCCESS
+
+
+cdef void drop_ready(op *o) noexcept nogil:
+    """Operations that are not queued after all."""
+    cdef op *after
+    while o != NULL:
+        after = o.next
+        if o.kind == LAUNCH_OP:
+            o.kernel.of.launches -= 1
+        let_go(o)
+        free(o)
+        o = after
+    pthread_cond_broadcast(&work_done)
+
+
+cdef int ready_plan(graph *plan, op ***end) noexcept nogil:
+    """The operations of an executable's graph, at the end of a chain."""
+    cdef size_t i
+    cdef node *n
+    cdef op *o = NULL
+    cdef int r
+    for i in range(plan.count):
+        n = plan.order[i]
+        if n.disabled:
+            continue
+        if n.child != NULL:
+            r = ready_plan(n.child, end)
+            if r != CUDA_SUCCESS:
+                return r
+        elif n.work != NULL:
+            r = ready_work(n, &o)
+            if r != CUDA_SUCCESS:
+                return r
+            o.next = NULL
+            end[0][0] = o
+            end[0] = &o.next
+    return CUDA_SUCCESS
+
+
+cdef void queue_ready(stream *s, op *o) noexcept nogil:
+    """Queue operations.  Events are as at this moment, those that the graph records earlier included."""
+    cdef op *after
+    cdef event *e
+    while o != NULL:
+        after = o.next
+        e = o.of_event
+        if o.kind == WAIT_OP and e.number == e.happened:
+            free(o)
+            o = after
+            continue
+        if o.kind == WAIT_OP:
+            o.awaited, o.awaited_serial, o.awaited_ticket = e.of, e.stream_serial, e.ticket
+        append_op(s, o)
+        if o.kind == RECORD_OP:
+            e.number += 1
+            e.head.held += 1
+            e.captured = 0
+            o.number = e.number
+            e.of, e.stream_serial, e.ticket = s, s.head.serial, o.ticket
+        o = after
+
+
+cdef int launch_plan(stream *s, graph *plan) noexcept nogil:
+    """Queue all that an executable does, or nothing."""
+    cdef op *chain = NULL
+    cdef op **end = &chain
+    cdef int r
+    if not s.worker and not start_worker(s):
+        return CUDA_ERROR_OUT_OF_MEMORY
+    r = ready_plan(plan, &end)
+    if r != CUDA_SUCCESS:
+        drop_ready(chain)
+        return r
+    queue_ready(s, chain)
+    pthread_cond_signal(&s.wake)
+    return CUDA_SUCCESS

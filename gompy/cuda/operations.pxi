@@ -1,0 +1,68 @@
+# What streams do, and streams as queues of it.  All of this is guarded by work_lock.
+
+cdef enum:
+    COPY_OP
+    FILL_OP
+    LAUNCH_OP
+    RECORD_OP
+    WAIT_OP
+    CALLBACK_OP      # cuStreamAddCallback: gets the stream and the context's error
+    HOST_OP          # cuLaunchHostFunc: gets its data only, and is left out after an error
+    FREE_OP          # cuMemFreeAsync
+
+cdef struct op:
+    op *next
+    uint64_t ticket
+    int kind
+    bint on_heap
+    block *pins[2]             # memory that it uses
+    copy_shape copy
+    fill_shape fill
+    function *kernel
+    ptx_launch_config config
+    event *of_event
+    uint64_t number            # of the record
+    stream *awaited
+    uint64_t awaited_serial, awaited_ticket
+    stream_callback call
+    host_function host_call
+    void *data
+    uint64_t address
+
+cdef struct stream:
+    handle_head head
+    context *of
+    stream *next               # of the context
+    stream *next_all
+    uint32_t flags
+    int priority
+    op *first
+    op *last
+    bint running               # somebody does the first operation
+    bint worker                # it has a thread
+    bint ending                # destroyed: goes when it has nothing left
+    bint polling               # its thread looks for work by itself soon: no need to wake it
+    uint64_t appended          # operations so far
+    uint32_t helped            # operations in a row that waiting threads did
+    capture *captured          # what it takes part in
+    node_list tips             # its last nodes there
+    pthread_cond_t wake
+
+cdef stream *all_streams
+cdef uint64_t last_ticket
+
+
+cdef op *new_op(int kind, size_t extra) noexcept nogil:
+    """An operation that lives until it is done, with room behind it."""
+    cdef op *o = <op *>malloc(sizeof(op) + extra)
+    if o != NULL:
+        memset(o, 0, sizeof(op))
+        o.kind = kind
+        o.on_heap = True
+    return o
+
+
+cdef void let_go(op *o) noexcept nogil:
+    """An operation is over, or will never be: it lets go of its memory."""
+    unpin_block(o.pins[0])
+    unpin_block(o.pins[1])
