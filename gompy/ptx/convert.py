@@ -148,6 +148,8 @@ def convert_address(em: Emitter, code: Instruction) -> None:
         unknown(em, code)
     if any(m not in ("to", "global", "const", "shared", "local", "param") for m in code.mods[:-1]):
         unknown(em, code)
+    if "param" in code.mods:
+        em.fail("generic addresses of parameters are not implemented")
     operands(em, code)
     em.write(code.operands[0], em.read(code.operands[1], code.mods[-1]))
 

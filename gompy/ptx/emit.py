@@ -108,6 +108,8 @@ class Emitter:
         self.slots: dict[Register, str] = {}
         self.local_offset: dict[str, int] = {}
         self.params: dict[str, ParamPlace] = {}
+        self.kernel_params: ParamPlace | None = None  # a kernel's parameters as a block, and where they are in it:
+        self.param_offset: dict[str, int] = {}
         self.known: set[str] = set()
         self.merge_params: set[str] = set()  # results: lanes write them in different blocks
         self.fast = not os.environ.get("GOMPY_PTX_PLAIN")
@@ -377,11 +379,15 @@ class Emitter:
         raise NotImplementedError(name)
 
     def address(self, symbol: Symbol) -> Value:
-        """The generic address of a symbol."""
+        """The generic address of a symbol; of a kernel's parameter its place among them."""
         if symbol.name in self.local_offset:
             base = self.new("load i64, ptr %frame")
             offset = self.local_offset[symbol.name] + symbol.offset
             return Value("i64", False, self.new(f"add i64 {base}, {offset}"))
+        if symbol.name in self.param_offset:
+            return self.ints("i64", self.param_offset[symbol.name] + symbol.offset)
+        if symbol.name in self.params:
+            self.fail("the address of a function's '.param' variable is not implemented")
         word = self.links.word("symbol", symbol.name)
         base = self.new(f"load i64, ptr getelementptr (i8, ptr @links, i64 {8 * word}), !invariant.load !0")
         if symbol.offset:

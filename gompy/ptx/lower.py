@@ -131,7 +131,10 @@ class Lowering(Emitter):
         self.merge_params = {v.name for v in function.results}
         if function.entry:
             pointer = self.warp_field("params", "ptr")
-            for variable, offset in zip(function.parameters, entry_layout(function)[0], strict=True):
+            offsets, size = entry_layout(function)
+            self.kernel_params = ParamPlace(pointer, 1, size)
+            for variable, offset in zip(function.parameters, offsets, strict=True):
+                self.param_offset[variable.name] = offset
                 place = self.new(f"getelementptr i8, ptr {pointer}, i64 {offset}")
                 self.params[variable.name] = ParamPlace(place, 1, variable.size)
         else:

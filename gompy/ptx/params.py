@@ -8,8 +8,9 @@ alone, so that caller and callee agree whatever types they access it by: nvcc an
 
 from __future__ import annotations
 
+from .access import address_of, lanes_load
 from .emit import BITS, LLVM_TYPE, Emitter, ParamPlace, Value, bytes_of
-from .syntax import Memory, Symbol
+from .syntax import Memory, Register, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,8 +120,57 @@ def variable(em: Emitter, memory: Memory, kind: str, index: int) -> tuple[Access
 
 def load_param(em: Emitter, memory: Memory, kind: str, index: int) -> Value:
     """ld.param: element `index` of a variable's value."""
+    if isinstance(memory.base, Register):
+        return em.fit(load_address(em, memory, kind, index), LLVM_TYPE[kind])
     access, offset = variable(em, memory, kind, index)
     return em.fit(access.load(offset, bytes_of(kind)), LLVM_TYPE[kind])
+
+
+def load_address(em: Emitter, memory: Memory, kind: str, index: int) -> Value:
+    """An integer at an address among a kernel's parameters: structures that are passed by value are read so.
+
+    The addresses are places in the block of parameters.  What lies beyond it goes to the executor, which tells of it.
+    """
+    block = em.kernel_params
+    if block is None:
+        em.fail("the address of a function's '.param' variable is not implemented")
+    size = bytes_of(kind)
+    llvm, address = f"i{8 * size}", address_of(em, memory, index * size)
+    room = Value("i64", False, str(max(block.size - size + 1, 0)))
+    fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
+    if address.vector:
+        inside = em.new(f"icmp ult {address.typed}, {em.splat(room).text}")
+        outside = em.new(f"xor i32 {em.new(f'bitcast <32 x i1> {inside} to i32')}, -1")
+        outside = em.new(f"and i32 {outside}, {em.active}")
+        test = em.new(f"icmp eq i32 {outside}, 0")
+    else:
+        test = em.new(f"icmp ult {address.typed}, {room.text}")
+    em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+    em.label(fast)
+    if address.vector:
+        quick = "poison"
+        for lane in range(32):  # inactive ones may have any address
+            known = em.new(f"extractelement <32 x i1> {inside}, i32 {lane}")
+            at = em.new(f"select i1 {known}, i64 {em.new(f'extractelement {address.typed}, i32 {lane}')}, i64 0")
+            place = em.new(f"getelementptr i8, ptr {block.pointer}, i64 {at}")
+            one = em.new(f"load {llvm}, ptr {place}, align 1")
+            quick = em.new(f"insertelement <32 x {llvm}> {quick}, {llvm} {one}, i32 {lane}")
+    else:
+        place = em.new(f"getelementptr i8, ptr {block.pointer}, i64 {address.text}")
+        quick = em.new(f"load {llvm}, ptr {place}, align 1")
+    em.put(f"br label %{done}")
+    em.label(slow)
+    if address.vector:
+        active, em.active = em.active, outside  # those are told of
+        other = lanes_load(em, address, llvm, size)
+        em.active = active
+    else:
+        raw = em.slow("i64", "load_uniform", ("i64", address.text), ("i32", str(size)))
+        other = em.fit(Value("i64", False, raw), llvm)
+    em.put(f"br label %{done}")
+    em.label(done)
+    text = em.new(f"phi {other.full} [ {quick}, %{fast} ], [ {other.text}, %{slow} ]")
+    return Value(llvm, address.vector, text)
 
 
 def store_param(em: Emitter, memory: Memory, kind: str, index: int, value: Value) -> None:

@@ -431,7 +431,7 @@ class Uniformity:
                 if name in self.own_params:
                     return a.version == "V" and not a.function.entry
                 return name in a.varying_params
-            return True
+            return self.varies(memory.base)
         if self.varies(memory.base) or "local" in code.mods:
             return True
         if isinstance(memory.base, Symbol):

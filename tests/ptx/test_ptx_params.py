@@ -274,6 +274,76 @@ def test_a_call_that_does_not_fit_its_function(device: Device, call: str, messag
     assert run(device, SHORT.replace("KIND", "u16"), "{ .param .b32 q; call f, (q); } mov.b32 %r, 1;") == [1] * 32
 
 
+BY_ADDRESS = (
+    HEAD
+    + """
+.visible .entry k (.param .u64 po, .param .align 8 .b8 s[24], .param .u32 last) {
+.reg .u64 %o, %a, %b, %x; .reg .u32 %t, %r, %q; .reg .pred %p;
+ld.param.u64 %o, [po]; mov.u32 %t, %tid.x; mad.wide.u32 %o, %t, 4, %o; mov.b64 %a, s; mov.u64 %b, s+8;
+BODY
+st.u32 [%o], %r; ret; }
+"""
+)
+"""A kernel that takes the address of a structure that it is passed, as clang writes it."""
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ("ld.param.u32 %r, [%a+4];", [2] * 32),
+        ("ld.param.v2.u32 {%r, %q}, [%b]; add.u32 %r, %r, %q;", [7] * 32),
+        ("rem.u32 %q, %t, 6; mad.wide.u32 %a, %q, 4, %a; ld.param.u32 %r, [%a];", [i % 6 + 1 for i in range(32)]),
+        ("rem.u32 %q, %t, 12; mad.wide.u32 %b, %q, 2, %a; ld.param.u16 %r, [%b];",
+         [(i % 12 // 2 + 1) * (i % 2 == 0) for i in range(32)]),
+        ("setp.lt.u32 %p, %t, 4; mad.wide.u32 %a, %t, 4, %b; mov.u32 %r, 9; @%p ld.param.u32 %r, [%a];",
+         [3, 4, 5, 6] + [9] * 28),
+        ("ld.param.u32 %r, [%a+24];", [77] * 32),
+    ],
+    ids=["one", "vector", "each-lane", "halves", "some-lanes", "the-next"],
+)  # fmt: skip
+def test_addresses_of_a_kernels_parameters(device: Device, body: str, wanted: list[int]) -> None:
+    """Structures passed by value: an element is chosen by a register."""
+    data = np.array([1, 2, 3, 4, 5, 6, 77], dtype=np.uint32).tobytes()
+    out = device.upload(bytes(128))
+    kernel = device.load(BY_ADDRESS.replace("BODY", body)).function("k")
+    kernel.launch((1, 1, 1), (32, 1, 1), out.to_bytes(8, "little") + data)
+    assert np.frombuffer(device.download(out, 128), dtype=np.uint32).tolist() == wanted
+    assert device.warnings == []
+
+
+@pytest.mark.parametrize(
+    ("body", "where"),
+    [
+        ("ld.param.u32 %r, [%a+28];", "0x24 .* thread .0,0,0."),
+        ("ld.param.u32 %r, [%a+-12];", "0xfffffffffffffffc .* thread .0,0,0."),
+        ("mad.wide.u32 %a, %t, 4, %a; ld.param.u32 %r, [%a];", "0x24 .* thread .7,0,0."),
+    ],
+    ids=["behind", "before", "one-lane"],
+)
+def test_no_load_beyond_the_parameters(device: Device, body: str, where: str) -> None:
+    """It is an illegal address, as in other memory; the block has 36 bytes."""
+    kernel = device.load(BY_ADDRESS.replace("BODY", body)).function("k")
+    with pytest.raises(ExecutorError, match=f"illegal address {where}"):
+        kernel.launch((1, 1, 1), (32, 1, 1), device.upload(bytes(128)).to_bytes(8, "little") + bytes(28))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (BY_ADDRESS.replace("BODY", "cvta.param.u64 %a, %a;"), "generic addresses of parameters are not implemented"),
+        (
+            HEAD + ".func f (.param .b64 p) { .reg .b64 %a; mov.b64 %a, p; st.b64 [%a], %a; ret; }\n"
+            ".visible .entry k () { .param .b64 a; st.param.b64 [a], 1; call f, (a); ret; }",
+            "the address of a function's '.param' variable is not implemented",
+        ),
+    ],
+    ids=["generic", "function"],
+)
+def test_addresses_that_are_not_there(device: Device, text: str, message: str) -> None:
+    with pytest.raises(ExecutorError, match=message):
+        device.load(text)
+
+
 if __name__ == "__main__":
     first, last = int(sys.argv[1]), int(sys.argv[2])
     for start in range(first, last, 40):
