@@ -17,6 +17,7 @@ SAYS = {
     "cheapest_path": "cheapest path: of 3000 ways of 64 steps the cheapest costs 63\n",
     "diffusion": "diffusion: a picture of 90 x 90 points after 4 turns is right\n",
     "fft": "fft: the transform of 4096 numbers is right\n",
+    "flux": "flux: 1600 cells after 4 steps are right\n",
     "gauss": "gauss: the solution of 60 equations is right\n",
     "histogram": "histogram: 70000 bytes in 256 bins are right\n",
     "kmeans": "kmeans: 3000 points in 8 clusters are right\n",
@@ -31,6 +32,7 @@ SAYS = {
     "scan": "scan: 40000 prefix sums are right\n",
     "sparse": "sparse: 2000 rows of 38798 entries by a vector are right\n",
     "stencil": "stencil: 20 steps on 75 x 50 points are right\n",
+    "tree_search": "tree search: of 20000 keys 6751 are found, 3 levels down\n",
     "vector_add": "vector add: 100003 sums are right\n",
 }
 
