@@ -166,6 +166,46 @@ ENUMERATIONS = {
         "cudaChannelFormatKindFloat": 2,
         "cudaChannelFormatKindNone": 3,
     },
+    "cudaStreamCaptureStatus": {
+        "cudaStreamCaptureStatusNone": 0,
+        "cudaStreamCaptureStatusActive": 1,
+        "cudaStreamCaptureStatusInvalidated": 2,
+    },
+    "cudaStreamCaptureMode": {
+        "cudaStreamCaptureModeGlobal": 0,
+        "cudaStreamCaptureModeThreadLocal": 1,
+        "cudaStreamCaptureModeRelaxed": 2,
+    },
+    "cudaStreamUpdateCaptureDependenciesFlags": {
+        "cudaStreamAddCaptureDependencies": 0,
+        "cudaStreamSetCaptureDependencies": 1,
+    },
+    "cudaGraphNodeType": {
+        "cudaGraphNodeTypeKernel": 0,
+        "cudaGraphNodeTypeMemcpy": 1,
+        "cudaGraphNodeTypeMemset": 2,
+        "cudaGraphNodeTypeHost": 3,
+        "cudaGraphNodeTypeGraph": 4,
+        "cudaGraphNodeTypeEmpty": 5,
+        "cudaGraphNodeTypeWaitEvent": 6,
+        "cudaGraphNodeTypeEventRecord": 7,
+    },
+    "cudaGraphInstantiateFlags": {
+        "cudaGraphInstantiateFlagAutoFreeOnLaunch": 1,
+        "cudaGraphInstantiateFlagUpload": 2,
+        "cudaGraphInstantiateFlagDeviceLaunch": 4,
+        "cudaGraphInstantiateFlagUseNodePriority": 8,
+    },
+    "cudaGraphExecUpdateResult": {
+        "cudaGraphExecUpdateSuccess": 0,
+        "cudaGraphExecUpdateError": 1,
+        "cudaGraphExecUpdateErrorTopologyChanged": 2,
+        "cudaGraphExecUpdateErrorNodeTypeChanged": 3,
+        "cudaGraphExecUpdateErrorFunctionChanged": 4,
+        "cudaGraphExecUpdateErrorParametersChanged": 5,
+        "cudaGraphExecUpdateErrorNotSupported": 6,
+    },
+    "cudaGraphDebugDotFlags": {"cudaGraphDebugDotFlagsVerbose": 1},
     "cudaComputeMode": {
         "cudaComputeModeDefault": 0,
         "cudaComputeModeExclusive": 1,
@@ -181,6 +221,10 @@ FLAGS = {
     "cudaEventBlockingSync": 1,
     "cudaEventDisableTiming": 2,
     "cudaEventInterprocess": 4,
+    "cudaEventRecordDefault": 0,
+    "cudaEventRecordExternal": 1,
+    "cudaEventWaitDefault": 0,
+    "cudaEventWaitExternal": 1,
     "cudaHostAllocDefault": 0,
     "cudaHostAllocPortable": 1,
     "cudaHostAllocMapped": 2,
@@ -391,6 +435,8 @@ CALLS = {
         "cudaMemcpyFromSymbolAsync": (
             "void *to, const void *symbol, size_t size, size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream"
         ),
+        "cudaMemcpy3D": "const struct cudaMemcpy3DParms *params",
+        "cudaMemcpy3DAsync": "const struct cudaMemcpy3DParms *params, cudaStream_t stream",
         "cudaGetSymbolAddress": "void **to, const void *symbol",
         "cudaGetSymbolSize": "size_t *size, const void *symbol",
         "cudaMemset": "void *device, int value, size_t size",
@@ -441,6 +487,123 @@ CALLS = {
         ),
         "cudaOccupancyAvailableDynamicSMemPerBlock": "size_t *size, const void *function, int blocks, int threads",
     },
+    "Capture": {
+        "cudaStreamBeginCapture": "cudaStream_t stream, enum cudaStreamCaptureMode mode",
+        "cudaStreamEndCapture": "cudaStream_t stream, cudaGraph_t *to",
+        "cudaStreamIsCapturing": "cudaStream_t stream, enum cudaStreamCaptureStatus *status",
+        "cudaStreamGetCaptureInfo_v2": (
+            "cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id, cudaGraph_t "
+            "*graph, const cudaGraphNode_t **before, size_t *count"
+        ),
+        "cudaStreamUpdateCaptureDependencies": (
+            "cudaStream_t stream, cudaGraphNode_t *before, size_t count, unsigned flags"
+        ),
+        "cudaThreadExchangeStreamCaptureMode": "enum cudaStreamCaptureMode *mode",
+    },
+    "Graphs": {
+        "cudaGraphCreate": "cudaGraph_t *to, unsigned flags",
+        "cudaGraphDestroy": "cudaGraph_t graph",
+        "cudaGraphClone": "cudaGraph_t *to, cudaGraph_t graph",
+        "cudaGraphNodeFindInClone": "cudaGraphNode_t *to, cudaGraphNode_t node, cudaGraph_t clone",
+        "cudaGraphNodeGetType": "cudaGraphNode_t node, enum cudaGraphNodeType *type",
+        "cudaGraphGetNodes": "cudaGraph_t graph, cudaGraphNode_t *to, size_t *count",
+        "cudaGraphGetRootNodes": "cudaGraph_t graph, cudaGraphNode_t *to, size_t *count",
+        "cudaGraphGetEdges": "cudaGraph_t graph, cudaGraphNode_t *first, cudaGraphNode_t *then, size_t *count",
+        "cudaGraphNodeGetDependencies": "cudaGraphNode_t node, cudaGraphNode_t *to, size_t *count",
+        "cudaGraphNodeGetDependentNodes": "cudaGraphNode_t node, cudaGraphNode_t *to, size_t *count",
+        "cudaGraphAddDependencies": (
+            "cudaGraph_t graph, const cudaGraphNode_t *first, const cudaGraphNode_t *then, size_t count"
+        ),
+        "cudaGraphRemoveDependencies": (
+            "cudaGraph_t graph, const cudaGraphNode_t *first, const cudaGraphNode_t *then, size_t count"
+        ),
+        "cudaGraphDestroyNode": "cudaGraphNode_t node",
+        "cudaGraphDebugDotPrint": "cudaGraph_t graph, const char *path, unsigned flags",
+        "cudaGraphInstantiate": "cudaGraphExec_t *to, cudaGraph_t graph, unsigned long long flags",
+        "cudaGraphInstantiateWithFlags": "cudaGraphExec_t *to, cudaGraph_t graph, unsigned long long flags",
+        "cudaGraphExecGetFlags": "cudaGraphExec_t graph, unsigned long long *flags",
+        "cudaGraphUpload": "cudaGraphExec_t graph, cudaStream_t stream",
+        "cudaGraphLaunch": "cudaGraphExec_t graph, cudaStream_t stream",
+        "cudaGraphExecDestroy": "cudaGraphExec_t graph",
+        "cudaGraphExecUpdate": "cudaGraphExec_t graph, cudaGraph_t other, struct cudaGraphExecUpdateResultInfo *result",
+    },
+    "Graphs' nodes": {
+        "cudaGraphAddEmptyNode": "cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count",
+        "cudaGraphAddKernelNode": (
+            "cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count, const struct "
+            "cudaKernelNodeParams *params"
+        ),
+        "cudaGraphKernelNodeGetParams": "cudaGraphNode_t node, struct cudaKernelNodeParams *params",
+        "cudaGraphKernelNodeSetParams": "cudaGraphNode_t node, const struct cudaKernelNodeParams *params",
+        "cudaGraphAddMemcpyNode": (
+            "cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count, const struct "
+            "cudaMemcpy3DParms *params"
+        ),
+        "cudaGraphAddMemcpyNode1D": (
+            "cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count, void *target,"
+            " const void *from, size_t size, enum cudaMemcpyKind kind"
+        ),
+        "cudaGraphAddMemcpyNodeToSymbol": (
+            "cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count, const void "
+            "*symbol, const void *from, size_t size, size_t offset, enum cudaMemcpyKind kind"
+        ),
+        "cudaGraphAddMemcpyNodeFromSymbol": (
+            "cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count, void *target,"
+            " const void *symbol, size_t size, size_t offset, enum cudaMemcpyKind kind"
+        ),
+        "cudaGraphMemcpyNodeGetParams": "cudaGraphNode_t node, struct cudaMemcpy3DParms *params",
+        "cudaGraphMemcpyNodeSetParams": "cudaGraphNode_t node, const struct cudaMemcpy3DParms *params",
+        "cudaGraphMemcpyNodeSetParams1D": (
+            "cudaGraphNode_t node, void *target, const void *from, size_t size, enum cudaMemcpyKind kind"
+        ),
+        "cudaGraphAddMemsetNode": (
+            "cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count, const struct "
+            "cudaMemsetParams *params"
+        ),
+        "cudaGraphMemsetNodeGetParams": "cudaGraphNode_t node, struct cudaMemsetParams *params",
+        "cudaGraphMemsetNodeSetParams": "cudaGraphNode_t node, const struct cudaMemsetParams *params",
+        "cudaGraphAddHostNode": (
+            "cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count, const struct "
+            "cudaHostNodeParams *params"
+        ),
+        "cudaGraphHostNodeGetParams": "cudaGraphNode_t node, struct cudaHostNodeParams *params",
+        "cudaGraphHostNodeSetParams": "cudaGraphNode_t node, const struct cudaHostNodeParams *params",
+        "cudaGraphAddChildGraphNode": (
+            "cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count, cudaGraph_t child"
+        ),
+        "cudaGraphChildGraphNodeGetGraph": "cudaGraphNode_t node, cudaGraph_t *to",
+        "cudaGraphAddEventRecordNode": (
+            "cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count, cudaEvent_t event"
+        ),
+        "cudaGraphEventRecordNodeGetEvent": "cudaGraphNode_t node, cudaEvent_t *to",
+        "cudaGraphEventRecordNodeSetEvent": "cudaGraphNode_t node, cudaEvent_t event",
+        "cudaGraphAddEventWaitNode": (
+            "cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count, cudaEvent_t event"
+        ),
+        "cudaGraphEventWaitNodeGetEvent": "cudaGraphNode_t node, cudaEvent_t *to",
+        "cudaGraphEventWaitNodeSetEvent": "cudaGraphNode_t node, cudaEvent_t event",
+        "cudaGraphExecKernelNodeSetParams": (
+            "cudaGraphExec_t graph, cudaGraphNode_t node, const struct cudaKernelNodeParams *params"
+        ),
+        "cudaGraphExecMemcpyNodeSetParams": (
+            "cudaGraphExec_t graph, cudaGraphNode_t node, const struct cudaMemcpy3DParms *params"
+        ),
+        "cudaGraphExecMemcpyNodeSetParams1D": (
+            "cudaGraphExec_t graph, cudaGraphNode_t node, void *target, const void *from, size_t size, enum "
+            "cudaMemcpyKind kind"
+        ),
+        "cudaGraphExecMemsetNodeSetParams": (
+            "cudaGraphExec_t graph, cudaGraphNode_t node, const struct cudaMemsetParams *params"
+        ),
+        "cudaGraphExecHostNodeSetParams": (
+            "cudaGraphExec_t graph, cudaGraphNode_t node, const struct cudaHostNodeParams *params"
+        ),
+        "cudaGraphExecChildGraphNodeSetParams": "cudaGraphExec_t graph, cudaGraphNode_t node, cudaGraph_t child",
+        "cudaGraphExecEventRecordNodeSetEvent": "cudaGraphExec_t graph, cudaGraphNode_t node, cudaEvent_t event",
+        "cudaGraphExecEventWaitNodeSetEvent": "cudaGraphExec_t graph, cudaGraphNode_t node, cudaEvent_t event",
+        "cudaGraphNodeSetEnabled": "cudaGraphExec_t graph, cudaGraphNode_t node, unsigned enabled",
+        "cudaGraphNodeGetEnabled": "cudaGraphExec_t graph, cudaGraphNode_t node, unsigned *enabled",
+    },
     "Textures": {
         "cudaCreateTextureObject": (
             "cudaTextureObject_t *to, const struct cudaResourceDesc *resource, const struct cudaTextureDesc *texture, "
@@ -459,6 +622,57 @@ CALLS = {
     },
 }
 """What libcudart has: subject, name, parameters.  All return a cudaError_t but for those of TEXTS."""
+PASSED = {
+    "cudaGraphCreate": "cuGraphCreate",
+    "cudaGraphDestroy": "cuGraphDestroy",
+    "cudaGraphClone": "cuGraphClone",
+    "cudaGraphNodeFindInClone": "cuGraphNodeFindInClone",
+    "cudaGraphNodeGetType": "cuGraphNodeGetType",
+    "cudaGraphGetNodes": "cuGraphGetNodes",
+    "cudaGraphGetRootNodes": "cuGraphGetRootNodes",
+    "cudaGraphGetEdges": "cuGraphGetEdges",
+    "cudaGraphNodeGetDependencies": "cuGraphNodeGetDependencies",
+    "cudaGraphNodeGetDependentNodes": "cuGraphNodeGetDependentNodes",
+    "cudaGraphAddDependencies": "cuGraphAddDependencies",
+    "cudaGraphRemoveDependencies": "cuGraphRemoveDependencies",
+    "cudaGraphDestroyNode": "cuGraphDestroyNode",
+    "cudaGraphDebugDotPrint": "cuGraphDebugDotPrint",
+    "cudaGraphInstantiate": "cuGraphInstantiateWithFlags",
+    "cudaGraphInstantiateWithFlags": "cuGraphInstantiateWithFlags",
+    "cudaGraphExecGetFlags": "cuGraphExecGetFlags",
+    "cudaGraphUpload": "cuGraphUpload",
+    "cudaGraphLaunch": "cuGraphLaunch",
+    "cudaGraphExecDestroy": "cuGraphExecDestroy",
+    "cudaGraphExecUpdate": "cuGraphExecUpdate_v2",
+    "cudaGraphAddEmptyNode": "cuGraphAddEmptyNode",
+    "cudaGraphMemsetNodeGetParams": "cuGraphMemsetNodeGetParams",
+    "cudaGraphMemsetNodeSetParams": "cuGraphMemsetNodeSetParams",
+    "cudaGraphAddHostNode": "cuGraphAddHostNode",
+    "cudaGraphHostNodeGetParams": "cuGraphHostNodeGetParams",
+    "cudaGraphHostNodeSetParams": "cuGraphHostNodeSetParams",
+    "cudaGraphAddChildGraphNode": "cuGraphAddChildGraphNode",
+    "cudaGraphChildGraphNodeGetGraph": "cuGraphChildGraphNodeGetGraph",
+    "cudaGraphAddEventRecordNode": "cuGraphAddEventRecordNode",
+    "cudaGraphEventRecordNodeGetEvent": "cuGraphEventRecordNodeGetEvent",
+    "cudaGraphEventRecordNodeSetEvent": "cuGraphEventRecordNodeSetEvent",
+    "cudaGraphAddEventWaitNode": "cuGraphAddEventWaitNode",
+    "cudaGraphEventWaitNodeGetEvent": "cuGraphEventWaitNodeGetEvent",
+    "cudaGraphEventWaitNodeSetEvent": "cuGraphEventWaitNodeSetEvent",
+    "cudaGraphExecHostNodeSetParams": "cuGraphExecHostNodeSetParams",
+    "cudaGraphExecChildGraphNodeSetParams": "cuGraphExecChildGraphNodeSetParams",
+    "cudaGraphExecEventRecordNodeSetEvent": "cuGraphExecEventRecordNodeSetEvent",
+    "cudaGraphExecEventWaitNodeSetEvent": "cuGraphExecEventWaitNodeSetEvent",
+    "cudaGraphNodeSetEnabled": "cuGraphNodeSetEnabled",
+    "cudaGraphNodeGetEnabled": "cuGraphNodeGetEnabled",
+    "cudaStreamBeginCapture": "cuStreamBeginCapture_v2",
+    "cudaStreamEndCapture": "cuStreamEndCapture",
+    "cudaStreamIsCapturing": "cuStreamIsCapturing",
+    "cudaStreamGetCaptureInfo_v2": "cuStreamGetCaptureInfo_v2",
+    "cudaStreamUpdateCaptureDependencies": "cuStreamUpdateCaptureDependencies",
+    "cudaThreadExchangeStreamCaptureMode": "cuThreadExchangeStreamCaptureMode",
+    "cudaEventRecordWithFlags": "cuEventRecordWithFlags",
+}
+"""Calls that are the driver's own with the same parameters: its name there."""
 TEXTS = ("cudaGetErrorName", "cudaGetErrorString")
 """Those that return a text."""
 OLD_NAMES = {"cudaGetDeviceProperties": "struct cudaDeviceProp *to, int device"}
@@ -489,8 +703,6 @@ ABSENT = {
         "cudaMemcpyFromArray",
         "cudaMemcpy2DToArray",
         "cudaMemcpy2DFromArray",
-        "cudaMemcpy3D",
-        "cudaMemcpy3DAsync",
         "cudaMemset3D",
         "cudaMemset3DAsync",
         "cudaGetTextureObjectResourceDesc",
@@ -506,19 +718,13 @@ ABSENT = {
         "cudaOccupancyMaxActiveClusters",
         "cudaOccupancyMaxPotentialClusterSize",
     ),
-    "Graphs and capture": (
-        "cudaGraphCreate",
-        "cudaGraphDestroy",
-        "cudaGraphInstantiate",
-        "cudaGraphLaunch",
-        "cudaGraphExecDestroy",
-        "cudaGraphAddKernelNode",
-        "cudaGraphAddMemcpyNode",
-        "cudaGraphAddMemsetNode",
-        "cudaStreamBeginCapture",
-        "cudaStreamEndCapture",
-        "cudaStreamIsCapturing",
-        "cudaStreamGetCaptureInfo_v2",
+    "Graphs' memory and conditions": (
+        "cudaGraphAddMemAllocNode",
+        "cudaGraphAddMemFreeNode",
+        "cudaGraphConditionalHandleCreate",
+        "cudaDeviceGraphMemTrim",
+        "cudaUserObjectCreate",
+        "cudaGraphRetainUserObject",
     ),
     "Memory pools": (
         "cudaDeviceGetDefaultMemPool",

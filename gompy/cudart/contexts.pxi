@@ -33,6 +33,16 @@ cdef int enter_device() noexcept nogil:
     return r
 
 
+cdef public int gompy_enter_device() noexcept nogil:
+    """The same, for calls that are handed to the driver as they are (driver_calls.h)."""
+    return enter_device()
+
+
+cdef public int gompy_note_error(int error) noexcept nogil:
+    """What such a call returns."""
+    return note_error(error)
+
+
 cdef int current_device(int *to) noexcept nogil:
     """The device whose context is current: the thread's, or another if the program uses the driver, too."""
     cdef int r = enter_device()

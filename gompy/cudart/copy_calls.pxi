@@ -72,21 +72,28 @@ cdef public int cudaMemcpyPeerAsync(void *to, int to_device, const void *origin,
     return note_error(r)
 
 
+cdef bint sides_of(int kind, unsigned *to, unsigned *origin) noexcept nogil:
+    """The driver's words for both sides of a copy; False: there is no such kind."""
+    if kind < cudaMemcpyHostToHost or kind > cudaMemcpyDefault:
+        return False
+    to[0] = origin[0] = CU_MEMORYTYPE_UNIFIED
+    if kind == cudaMemcpyHostToDevice or kind == cudaMemcpyHostToHost:
+        origin[0] = CU_MEMORYTYPE_HOST
+    elif kind != cudaMemcpyDefault:
+        origin[0] = CU_MEMORYTYPE_DEVICE
+    if kind == cudaMemcpyDeviceToHost or kind == cudaMemcpyHostToHost:
+        to[0] = CU_MEMORYTYPE_HOST
+    elif kind != cudaMemcpyDefault:
+        to[0] = CU_MEMORYTYPE_DEVICE
+    return True
+
+
 cdef int describe_rows(copy_2d *c, void *to, size_t to_pitch, const void *origin, size_t from_pitch, size_t width,
                        size_t height, int kind) noexcept nogil:
     """The driver's record of a copy of rows."""
-    if kind < cudaMemcpyHostToHost or kind > cudaMemcpyDefault:
-        return cudaErrorInvalidMemcpyDirection
     memset(c, 0, sizeof(copy_2d))
-    c.to_kind = c.from_kind = CU_MEMORYTYPE_UNIFIED
-    if kind == cudaMemcpyHostToDevice or kind == cudaMemcpyHostToHost:
-        c.from_kind = CU_MEMORYTYPE_HOST
-    elif kind != cudaMemcpyDefault:
-        c.from_kind = CU_MEMORYTYPE_DEVICE
-    if kind == cudaMemcpyDeviceToHost or kind == cudaMemcpyHostToHost:
-        c.to_kind = CU_MEMORYTYPE_HOST
-    elif kind != cudaMemcpyDefault:
-        c.to_kind = CU_MEMORYTYPE_DEVICE
+    if not sides_of(kind, &c.to_kind, &c.from_kind):
+        return cudaErrorInvalidMemcpyDirection
     c.from_host = origin
     c.from_device = <CUdeviceptr> origin
     c.to_host = to

@@ -36,8 +36,44 @@ typedef struct copy_2d
   size_t to_pitch, width, height;
 } copy_2d; /* CUDA_MEMCPY2D */
 
+typedef struct copy_3d
+{
+  size_t from_x, from_y, from_z, from_level;
+  unsigned from_kind;
+  const void *from_host;
+  CUdeviceptr from_device;
+  void *from_array, *from_reserved;
+  size_t from_pitch, from_height, to_x, to_y, to_z, to_level;
+  unsigned to_kind;
+  void *to_host;
+  CUdeviceptr to_device;
+  void *to_array, *to_reserved;
+  size_t to_pitch, to_height, width, height, depth;
+} copy_3d; /* CUDA_MEMCPY3D */
+
+typedef struct place { size_t x, y, z; } place; /* cudaPos */
 typedef struct pitched_ptr { void *ptr; size_t pitch, xsize, ysize; } pitched_ptr;
 typedef struct extent { size_t width, height, depth; } extent;
+
+typedef struct cuboid
+{
+  void *from_array;
+  place from_place;
+  pitched_ptr from;
+  void *to_array;
+  place to_place;
+  pitched_ptr to;
+  extent size;
+  int kind;
+} cuboid; /* cudaMemcpy3DParms */
+
+typedef struct kernel_node
+{
+  void *function;
+  dim3 grid, block;
+  unsigned shared;
+  void **params, **extra;
+} kernel_node; /* cudaKernelNodeParams; the driver's, but for the function */
 
 typedef struct pointer_attributes
 {
@@ -187,6 +223,51 @@ struct driver_textures
 
 static struct driver_textures driver_textures;
 
+/* The same for graphs and cuboids; nodes begin with where to, the graph, what comes before.  */
+#define GOMPY_CUDART_GRAPHS(X) \
+  X (add_kernel, cuGraphAddKernelNode, (void **, void *, const void *, size_t, const kernel_node *)) \
+  X (get_kernel, cuGraphKernelNodeGetParams, (void *, kernel_node *)) \
+  X (set_kernel, cuGraphKernelNodeSetParams, (void *, const kernel_node *)) \
+  X (exec_kernel, cuGraphExecKernelNodeSetParams, (void *, void *, const kernel_node *)) \
+  X (add_copy, cuGraphAddMemcpyNode, (void **, void *, const void *, size_t, const copy_3d *, void *)) \
+  X (get_copy, cuGraphMemcpyNodeGetParams, (void *, copy_3d *)) \
+  X (set_copy, cuGraphMemcpyNodeSetParams, (void *, const copy_3d *)) \
+  X (exec_copy, cuGraphExecMemcpyNodeSetParams, (void *, void *, const copy_3d *, void *)) \
+  X (add_fill, cuGraphAddMemsetNode, (void **, void *, const void *, size_t, const void *, void *)) \
+  X (exec_fill, cuGraphExecMemsetNodeSetParams, (void *, void *, const void *, void *)) \
+  X (copy_now, cuMemcpy3D_v2, (const copy_3d *)) \
+  X (copy_later, cuMemcpy3DAsync_v2, (const copy_3d *, void *))
+
+struct driver_graphs
+{
+#define GOMPY_FIELD(field, symbol, arguments) int (*field) arguments;
+  GOMPY_CUDART_GRAPHS (GOMPY_FIELD)
+#undef GOMPY_FIELD
+};
+
+static struct driver_graphs driver_graphs;
+
+/* Calls that are the driver's own, with the same parameters.  */
+static struct
+{
+#define GOMPY_FIELD(name, symbol, takes, gives) int (*name) takes;
+  GOMPY_CUDART_PASSED (GOMPY_FIELD)
+#undef GOMPY_FIELD
+} driver_passed;
+
+extern int gompy_enter_device (void);
+extern int gompy_note_error (int error);
+#define GOMPY_PASS(name, symbol, takes, gives) \
+  int name takes \
+  { \
+    int r = gompy_enter_device (); \
+    if (r == 0) \
+      r = driver_passed.name ? driver_passed.name gives : cudaErrorNotSupported; \
+    return gompy_note_error (r); \
+  }
+GOMPY_CUDART_PASSED (GOMPY_PASS)
+#undef GOMPY_PASS
+
 typedef struct channel_format { int x, y, z, w, kind; } channel_format; /* cudaChannelFormatDesc */
 
 typedef struct resource
@@ -229,6 +310,12 @@ driver_load (void *library)
 #undef GOMPY_LOAD
 #define GOMPY_LOAD(field, symbol, arguments) *(void **) &driver_textures.field = dlsym (library, #symbol);
   GOMPY_CUDART_TEXTURES (GOMPY_LOAD)
+#undef GOMPY_LOAD
+#define GOMPY_LOAD(field, symbol, arguments) *(void **) &driver_graphs.field = dlsym (library, #symbol);
+  GOMPY_CUDART_GRAPHS (GOMPY_LOAD)
+#undef GOMPY_LOAD
+#define GOMPY_LOAD(name, symbol, takes, gives) *(void **) &driver_passed.name = dlsym (library, #symbol);
+  GOMPY_CUDART_PASSED (GOMPY_LOAD)
 #undef GOMPY_LOAD
   return NULL;
 }

@@ -55,6 +55,40 @@ cdef extern from "driver_calls.h" nogil:
         size_t pitch, xsize, ysize
     ctypedef struct extent:
         size_t width, height, depth
+    ctypedef struct copy_3d:
+        size_t from_x, from_y, from_z, from_pitch, from_height, to_x, to_y, to_z, to_pitch, to_height
+        unsigned from_kind, to_kind
+        const void *from_host
+        CUdeviceptr from_device, to_device
+        void *to_host
+        size_t width, height, depth
+    ctypedef struct place:
+        size_t x, y, z
+    ctypedef struct cuboid:
+        void *from_array
+        place from_place
+        pitched_ptr from_memory "from"
+        void *to_array
+        place to_place
+        pitched_ptr to
+        extent size
+        int kind
+    ctypedef struct kernel_node:
+        void *function
+    struct driver_graphs_t "driver_graphs":
+        int (*add_kernel)(void **, void *, const void *, size_t, const kernel_node *) noexcept nogil
+        int (*get_kernel)(void *, kernel_node *) noexcept nogil
+        int (*set_kernel)(void *, const kernel_node *) noexcept nogil
+        int (*exec_kernel)(void *, void *, const kernel_node *) noexcept nogil
+        int (*add_copy)(void **, void *, const void *, size_t, const copy_3d *, void *) noexcept nogil
+        int (*get_copy)(void *, copy_3d *) noexcept nogil
+        int (*set_copy)(void *, const copy_3d *) noexcept nogil
+        int (*exec_copy)(void *, void *, const copy_3d *, void *) noexcept nogil
+        int (*add_fill)(void **, void *, const void *, size_t, const void *, void *) noexcept nogil
+        int (*exec_fill)(void *, void *, const void *, void *) noexcept nogil
+        int (*copy_now)(const copy_3d *) noexcept nogil
+        int (*copy_later)(const copy_3d *, void *) noexcept nogil
+    driver_graphs_t driver_graphs
     ctypedef struct channel_format:
         int x, y, z, w, kind
     ctypedef struct resource:

@@ -114,3 +114,20 @@ cdef symbol *find_symbol(const void *host, int kind) noexcept nogil:
     while s != NULL and (s.host != host or s.kind != kind):
         s = s.next
     return s
+
+
+cdef const void *host_of_function(const void *loaded) noexcept nogil:
+    """The address of a kernel whose function of the driver's is known; NULL: it is none of this program's."""
+    cdef symbol *s
+    cdef const void *found = NULL
+    cdef int at, device
+    pthread_mutex_lock(&runtime_lock)
+    for at in range(1024):
+        s = symbol_buckets[at]
+        while s != NULL:
+            for device in range(32):
+                if s.functions[device] == loaded:
+                    found = s.host
+            s = s.next
+    pthread_mutex_unlock(&runtime_lock)
+    return found

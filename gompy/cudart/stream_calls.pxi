@@ -94,13 +94,6 @@ cdef public int cudaEventRecord(void *event, void *stream) noexcept nogil:
     return note_error(driver.event_record(event, stream) if r == CUDA_SUCCESS else r)
 
 
-cdef public int cudaEventRecordWithFlags(void *event, void *stream, unsigned flags) noexcept nogil:
-    """The flag is about graphs."""
-    if flags:
-        return note_error(cudaErrorNotSupported)
-    return cudaEventRecord(event, stream)
-
-
 cdef public int cudaEventQuery(void *event) noexcept nogil:
     """Whether it was passed."""
     cdef int r = enter_device()

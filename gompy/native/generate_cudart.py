@@ -52,6 +52,17 @@ def stubs() -> list[str]:
     return ["#define GOMPY_CUDART_ABSENT(X) \\", *(f"  X ({name}) \\" for name in names), ""]
 
 
+def passed() -> list[str]:
+    """The calls that are handed to the driver: name, the driver's, parameters as words, the words."""
+    lines = ["#define GOMPY_CUDART_PASSED(X) \\"]
+    every = {name: parameters for calls in cudart.CALLS.values() for name, parameters in calls.items()}
+    for name, drivers in cudart.PASSED.items():
+        words = [f"a{at}" for at in range(every[name].count(",") + 1)]
+        takes = ", ".join(f"uintptr_t {word}" for word in words)
+        lines += [f"  X ({name}, {drivers}, \\", f"     ({takes}), \\", f"     ({', '.join(words)})) \\"]
+    return [*lines, ""]
+
+
 def texts_of(name: str, member: int) -> list[str]:
     """A function from the number of a result to its name (0) or its words (1)."""
     lines = ["static inline const char *", f"{name} (int code)", "{", "  switch (code)", "    {"]
@@ -70,8 +81,14 @@ def numbers() -> dict[str, int]:
 
 def cudart_h() -> str:
     """For the library."""
-    lines = [f"/* {MADE}  */", "#ifndef GOMPY_NATIVE_CUDART_H", "#define GOMPY_NATIVE_CUDART_H", "#include <stddef.h>"]
-    lines += [*enumerations(), *flags(), *properties(), *fills(), *stubs()]
+    lines = [
+        f"/* {MADE}  */",
+        "#ifndef GOMPY_NATIVE_CUDART_H",
+        "#define GOMPY_NATIVE_CUDART_H",
+        "#include <stddef.h>",
+        "#include <stdint.h>",
+    ]
+    lines += [*enumerations(), *flags(), *properties(), *fills(), *stubs(), *passed()]
     lines += [*texts_of("cudart_error_name", 0), *texts_of("cudart_error_text", 1)]
     sizes = (("sizeof (struct cudaDeviceProp)", cudart.PROPERTIES_SIZE),)
     lines += [f'_Static_assert ({what} == {size}, "cudaDeviceProp");' for what, size in sizes]
@@ -112,7 +129,8 @@ def api_h() -> str:
     lines += ["#ifndef __cplusplus"]
     lines += [f"typedef enum {name} {name};" for name in [*cudart.ENUMERATIONS, "cudaDeviceAttr"]]
     lines += ["typedef struct cudaDeviceProp cudaDeviceProp;", "#endif", '#include "gompy_cuda_types.h"']
-    lines += ["#define cudaGetDeviceProperties cudaGetDeviceProperties_v2", "#ifdef __cplusplus", 'extern "C" {']
+    newer = [name for calls in cudart.CALLS.values() for name in calls if name.endswith("_v2")]
+    lines += [*(f"#define {name.removesuffix('_v2')} {name}" for name in newer), "#ifdef __cplusplus", 'extern "C" {']
     lines += ["#endif", *prototypes(), "#ifdef __cplusplus", "}", "#endif", "#endif"]
     return "\n".join(lines) + "\n"
 

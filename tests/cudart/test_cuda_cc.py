@@ -83,6 +83,13 @@ def test_textures(tmp_path: Path, check: str) -> None:
 
 @needs_clang
 @has_driver
+def test_graphs(tmp_path: Path) -> None:
+    """Captured launches, and nodes of a kernel and a variable by their names."""
+    assert result(compiled(tmp_path, PROGRAMS / "cuda_graphs.cu")) == (0, "1 110 110 0\n", "")
+
+
+@needs_clang
+@has_driver
 def test_language(tmp_path: Path) -> None:
     """Lambdas, virtual functions, new, shuffles, votes, atomics, printf, symbols, occupancy."""
     status, out, err = result(compiled(tmp_path, PROGRAMS / "cuda_language.cu", "-std=c++17"))

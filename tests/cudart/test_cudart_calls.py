@@ -46,12 +46,12 @@ done:
 FUTURE = PTX.replace("sm_60", "sm_90").replace("add.u32", "sub.u32")
 
 
-def build(folder: Path, container: bytes) -> Path:
+def build(folder: Path, container: bytes, source: str = "cudart_calls.c") -> Path:
     """The program, with a fat binary in it."""
     (folder / "container").write_bytes(container)
     program = folder / "calls"
     command = ["gcc", "-std=gnu11", "-Wall", "-Werror", '-DCONTAINER="container"', f"-I{clang.INCLUDE}"]
-    command += [str(ROOT / "tests/programs/cudart_calls.c"), "-o", str(program), *clang.link_words()]
+    command += [str(ROOT / "tests/programs" / source), "-o", str(program), *clang.link_words()]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     return program
@@ -80,6 +80,13 @@ def test_calls_of_a_c_program(program: Path) -> None:
     assert lines[1].startswith("libcuda (gompy): error: illegal address ")
     assert "in 'add'" in lines[1]
     assert len(lines) == 2
+
+
+@pytest.mark.parametrize("seed", ["0", "3"])
+def test_graphs_of_a_c_program(tmp_path: Path, seed: str) -> None:
+    """Captured and explicit ones; the program checks itself."""
+    program = build(tmp_path, fatbin.pack([(60, PTX.encode())]), "cudart_graphs.c")
+    assert run(program, GOMPY_CUDA_SEED=seed) == (0, "all is well\n", "")
 
 
 def test_a_device_older_than_all_ptx(tmp_path: Path) -> None:

@@ -193,4 +193,45 @@ cudaEventCreate (cudaEvent_t *to, unsigned flags)
   return ::cudaEventCreateWithFlags (to, flags);
 }
 
+/* Graphs: the arguments that may be left out, and CUDA 11's form.  */
+static inline cudaError_t
+cudaGraphInstantiate (cudaGraphExec_t *to, cudaGraph_t graph)
+{
+  return ::cudaGraphInstantiate (to, graph, 0);
+}
+
+static inline cudaError_t
+cudaGraphInstantiate (cudaGraphExec_t *to, cudaGraph_t graph, cudaGraphNode_t *wrong, char *log, size_t size)
+{
+  if (wrong)
+    *wrong = 0;
+  if (log && size)
+    *log = 0;
+  return ::cudaGraphInstantiate (to, graph, 0);
+}
+
+static inline cudaError_t
+cudaStreamGetCaptureInfo (cudaStream_t stream, cudaStreamCaptureStatus *status, unsigned long long *id = 0)
+{
+  return ::cudaStreamGetCaptureInfo_v2 (stream, status, id, 0, 0, 0);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaGraphAddMemcpyNodeToSymbol (cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
+                                const T &symbol, const void *from, size_t size, size_t offset, cudaMemcpyKind kind)
+{
+  return ::cudaGraphAddMemcpyNodeToSymbol (to, graph, before, count, reinterpret_cast<const void *> (&symbol), from,
+                                           size, offset, kind);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaGraphAddMemcpyNodeFromSymbol (cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
+                                  void *target, const T &symbol, size_t size, size_t offset, cudaMemcpyKind kind)
+{
+  return ::cudaGraphAddMemcpyNodeFromSymbol (to, graph, before, count, target,
+                                             reinterpret_cast<const void *> (&symbol), size, offset, kind);
+}
+
 #endif

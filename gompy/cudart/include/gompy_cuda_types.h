@@ -52,6 +52,9 @@ typedef struct dim3 dim3;
 
 typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
+typedef struct CUgraph_st *cudaGraph_t;
+typedef struct CUgraphNode_st *cudaGraphNode_t;
+typedef struct CUgraphExec_st *cudaGraphExec_t;
 #define cudaStreamLegacy ((cudaStream_t) 0x1)
 #define cudaStreamPerThread ((cudaStream_t) 0x2)
 typedef void (*cudaStreamCallback_t) (cudaStream_t stream, cudaError_t status, void *data);
@@ -115,6 +118,42 @@ struct cudaPitchedPtr { void *ptr; size_t pitch, xsize, ysize; };
 struct cudaExtent { size_t width, height, depth; };
 struct cudaPos { size_t x, y, z; };
 
+struct cudaMemcpy3DParms
+{
+  struct cudaArray *srcArray;
+  struct cudaPos srcPos;
+  struct cudaPitchedPtr srcPtr;
+  struct cudaArray *dstArray;
+  struct cudaPos dstPos;
+  struct cudaPitchedPtr dstPtr;
+  struct cudaExtent extent;
+  enum cudaMemcpyKind kind;
+};
+
+struct cudaMemsetParams
+{
+  void *dst;
+  size_t pitch;
+  unsigned value, elementSize;
+  size_t width, height;
+};
+
+struct cudaHostNodeParams { cudaHostFn_t fn; void *userData; };
+
+struct cudaKernelNodeParams
+{
+  void *func;
+  struct dim3 gridDim, blockDim;
+  unsigned sharedMemBytes;
+  void **kernelParams, **extra;
+};
+
+struct cudaGraphExecUpdateResultInfo
+{
+  enum cudaGraphExecUpdateResult result;
+  cudaGraphNode_t errorNode, errorFromNode;
+};
+
 struct cudaPointerAttributes
 {
   enum cudaMemoryType type;
@@ -137,9 +176,29 @@ typedef struct cudaResourceDesc cudaResourceDesc;
 typedef struct cudaTextureDesc cudaTextureDesc;
 typedef struct textureReference textureReference;
 typedef struct cudaExtent cudaExtent;
+typedef struct cudaPos cudaPos;
+typedef struct cudaMemcpy3DParms cudaMemcpy3DParms;
+typedef struct cudaMemsetParams cudaMemsetParams;
+typedef struct cudaHostNodeParams cudaHostNodeParams;
+typedef struct cudaKernelNodeParams cudaKernelNodeParams;
+typedef struct cudaGraphExecUpdateResultInfo cudaGraphExecUpdateResultInfo;
 typedef struct cudaPointerAttributes cudaPointerAttributes;
 typedef struct cudaFuncAttributes cudaFuncAttributes;
 #endif
+
+static inline struct cudaPos
+make_cudaPos (size_t x, size_t y, size_t z)
+{
+  struct cudaPos pos = { x, y, z };
+  return pos;
+}
+
+static inline struct cudaPitchedPtr
+make_cudaPitchedPtr (void *ptr, size_t pitch, size_t xsize, size_t ysize)
+{
+  struct cudaPitchedPtr pitched = { ptr, pitch, xsize, ysize };
+  return pitched;
+}
 
 static inline struct cudaExtent
 make_cudaExtent (size_t width, size_t height, size_t depth)

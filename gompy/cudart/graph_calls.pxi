@@ -1,0 +1,239 @@
+# Graphs: what is not handed to the driver as it is (PASSED in gompy/abi/cudart.py), and copies of cuboids, which nodes
+# and calls describe in one way.
+
+cdef int current_context(void **to) noexcept nogil:
+    """The context that nodes are of; cudaErrorNotSupported if the driver has no graphs."""
+    cdef int r = enter_device()
+    if r == CUDA_SUCCESS and driver_graphs.add_fill == NULL:
+        r = cudaErrorNotSupported
+    return driver.context_current(to) if r == CUDA_SUCCESS else r
+
+
+cdef int describe_cuboid(const cuboid *p, copy_3d *to) noexcept nogil:
+    """The driver's record; arrays are not implemented."""
+    if p == NULL:
+        return cudaErrorInvalidValue
+    memset(to, 0, sizeof(copy_3d))
+    if p.from_array != NULL or p.to_array != NULL:
+        fprintf(stderr, b"libcudart (gompy): error: copies of arrays are not implemented (cudaErrorNotSupported)\n")
+        return cudaErrorNotSupported
+    if not sides_of(p.kind, &to.to_kind, &to.from_kind):
+        return cudaErrorInvalidMemcpyDirection
+    to.from_host, to.from_device = p.from_memory.ptr, <CUdeviceptr> p.from_memory.ptr
+    to.from_x, to.from_y, to.from_z = p.from_place.x, p.from_place.y, p.from_place.z
+    to.from_pitch, to.from_height = p.from_memory.pitch, p.from_memory.ysize
+    to.to_host, to.to_device = p.to.ptr, <CUdeviceptr> p.to.ptr
+    to.to_x, to.to_y, to.to_z = p.to_place.x, p.to_place.y, p.to_place.z
+    to.to_pitch, to.to_height = p.to.pitch, p.to.ysize
+    to.width, to.height, to.depth = p.size.width, p.size.height, p.size.depth
+    return CUDA_SUCCESS
+
+
+cdef int describe_line(void *to, const void *origin, size_t size, int kind, copy_3d *c) noexcept nogil:
+    """A copy of consecutive bytes as a cuboid."""
+    memset(c, 0, sizeof(copy_3d))
+    if not sides_of(kind, &c.to_kind, &c.from_kind):
+        return cudaErrorInvalidMemcpyDirection
+    c.from_host, c.from_device = origin, <CUdeviceptr> origin
+    c.to_host, c.to_device = to, <CUdeviceptr> to
+    c.width, c.height, c.depth = size, 1, 1
+    return CUDA_SUCCESS
+
+
+cdef public int cudaMemcpy3D(const cuboid *p) noexcept nogil:
+    """A copy of a cuboid."""
+    cdef copy_3d c
+    cdef void *context = NULL
+    cdef int r = current_context(&context)
+    if r == CUDA_SUCCESS:
+        r = describe_cuboid(p, &c)
+    return note_error(driver_graphs.copy_now(&c) if r == CUDA_SUCCESS else r)
+
+
+cdef public int cudaMemcpy3DAsync(const cuboid *p, void *stream) noexcept nogil:
+    """The same in a stream."""
+    cdef copy_3d c
+    cdef void *context = NULL
+    cdef int r = current_context(&context)
+    if r == CUDA_SUCCESS:
+        r = describe_cuboid(p, &c)
+    return note_error(driver_graphs.copy_later(&c, stream) if r == CUDA_SUCCESS else r)
+
+
+cdef int describe_kernel(const kernel_node *p, kernel_node *to) noexcept nogil:
+    """With the driver's function in the place of the kernel's address."""
+    cdef void *context = NULL
+    cdef int r = current_context(&context)
+    if r == CUDA_SUCCESS and p == NULL:
+        r = cudaErrorInvalidValue
+    if r != CUDA_SUCCESS:
+        return r
+    to[0] = p[0]
+    return load_function(p.function, &to.function)
+
+
+cdef public int cudaGraphAddKernelNode(void **to, void *graph, const void *before, size_t count,
+                                       const kernel_node *p) noexcept nogil:
+    """A launch."""
+    cdef kernel_node k
+    cdef int r = describe_kernel(p, &k)
+    return note_error(driver_graphs.add_kernel(to, graph, before, count, &k) if r == CUDA_SUCCESS else r)
+
+
+cdef public int cudaGraphKernelNodeSetParams(void *node, const kernel_node *p) noexcept nogil:
+    """Another launch."""
+    cdef kernel_node k
+    cdef int r = describe_kernel(p, &k)
+    return note_error(driver_graphs.set_kernel(node, &k) if r == CUDA_SUCCESS else r)
+
+
+cdef public int cudaGraphExecKernelNodeSetParams(void *graph, void *node, const kernel_node *p) noexcept nogil:
+    """Another launch, in an executable graph."""
+    cdef kernel_node k
+    cdef int r = describe_kernel(p, &k)
+    return note_error(driver_graphs.exec_kernel(graph, node, &k) if r == CUDA_SUCCESS else r)
+
+
+cdef public int cudaGraphKernelNodeGetParams(void *node, kernel_node *to) noexcept nogil:
+    """A launch, with the kernel's address; the driver's function if it is none of this library's."""
+    cdef void *context = NULL
+    cdef const void *host
+    cdef int r = current_context(&context)
+    if r == CUDA_SUCCESS:
+        r = driver_graphs.get_kernel(node, to)
+    if r == CUDA_SUCCESS:
+        host = host_of_function(to.function)
+        if host != NULL:
+            to.function = <void *> host
+    return note_error(r)
+
+
+cdef int add_copy(void **to, void *graph, const void *before, size_t count, const copy_3d *c, int r) noexcept nogil:
+    """A node of a copy, if it was described well."""
+    cdef void *context = NULL
+    if r == CUDA_SUCCESS:
+        r = current_context(&context)
+    return note_error(driver_graphs.add_copy(to, graph, before, count, c, context) if r == CUDA_SUCCESS else r)
+
+
+cdef public int cudaGraphAddMemcpyNode(void **to, void *graph, const void *before, size_t count,
+                                       const cuboid *p) noexcept nogil:
+    """A copy."""
+    cdef copy_3d c
+    return add_copy(to, graph, before, count, &c, describe_cuboid(p, &c))
+
+
+cdef public int cudaGraphAddMemcpyNode1D(void **to, void *graph, const void *before, size_t count, void *target,
+                                         const void *origin, size_t size, int kind) noexcept nogil:
+    """A copy of consecutive bytes."""
+    cdef copy_3d c
+    return add_copy(to, graph, before, count, &c, describe_line(target, origin, size, kind, &c))
+
+
+cdef public int cudaGraphAddMemcpyNodeToSymbol(void **to, void *graph, const void *before, size_t count,
+                                               const void *host, const void *origin, size_t size, size_t offset,
+                                               int kind) noexcept nogil:
+    """A copy to a variable."""
+    cdef copy_3d c
+    cdef CUdeviceptr at = 0
+    cdef int r = symbol_place(host, offset, size, &at)
+    if r == CUDA_SUCCESS:
+        r = describe_line(<void *> at, origin, size, kind, &c)
+    return add_copy(to, graph, before, count, &c, r)
+
+
+cdef public int cudaGraphAddMemcpyNodeFromSymbol(void **to, void *graph, const void *before, size_t count,
+                                                 void *target, const void *host, size_t size, size_t offset,
+                                                 int kind) noexcept nogil:
+    """A copy of a variable."""
+    cdef copy_3d c
+    cdef CUdeviceptr at = 0
+    cdef int r = symbol_place(host, offset, size, &at)
+    if r == CUDA_SUCCESS:
+        r = describe_line(target, <void *> at, size, kind, &c)
+    return add_copy(to, graph, before, count, &c, r)
+
+
+cdef int set_copy(void *graph, void *node, const copy_3d *c, int r) noexcept nogil:
+    """Another copy: in an executable graph, or in none (NULL)."""
+    cdef void *context = NULL
+    if r == CUDA_SUCCESS:
+        r = current_context(&context)
+    if r == CUDA_SUCCESS and graph == NULL:
+        r = driver_graphs.set_copy(node, c)
+    elif r == CUDA_SUCCESS:
+        r = driver_graphs.exec_copy(graph, node, c, context)
+    return note_error(r)
+
+
+cdef public int cudaGraphMemcpyNodeSetParams(void *node, const cuboid *p) noexcept nogil:
+    """Another copy."""
+    cdef copy_3d c
+    return set_copy(NULL, node, &c, describe_cuboid(p, &c))
+
+
+cdef public int cudaGraphMemcpyNodeSetParams1D(void *node, void *target, const void *origin, size_t size,
+                                               int kind) noexcept nogil:
+    """A copy of other bytes."""
+    cdef copy_3d c
+    return set_copy(NULL, node, &c, describe_line(target, origin, size, kind, &c))
+
+
+cdef public int cudaGraphExecMemcpyNodeSetParams(void *graph, void *node, const cuboid *p) noexcept nogil:
+    """Another copy, in an executable graph."""
+    cdef copy_3d c
+    cdef int r = describe_cuboid(p, &c)
+    return set_copy(graph, node, &c, r if graph != NULL else cudaErrorInvalidValue)
+
+
+cdef public int cudaGraphExecMemcpyNodeSetParams1D(void *graph, void *node, void *target, const void *origin,
+                                                   size_t size, int kind) noexcept nogil:
+    """A copy of other bytes, in an executable graph."""
+    cdef copy_3d c
+    cdef int r = describe_line(target, origin, size, kind, &c)
+    return set_copy(graph, node, &c, r if graph != NULL else cudaErrorInvalidValue)
+
+
+cdef public int cudaGraphMemcpyNodeGetParams(void *node, cuboid *to) noexcept nogil:
+    """A copy; cudaMemcpyDefault where the addresses tell what it is."""
+    cdef copy_3d c
+    cdef void *context = NULL
+    cdef bint in_host, out_host
+    cdef int r = current_context(&context)
+    if r == CUDA_SUCCESS and to == NULL:
+        r = cudaErrorInvalidValue
+    if r == CUDA_SUCCESS:
+        r = driver_graphs.get_copy(node, &c)
+    if r != CUDA_SUCCESS:
+        return note_error(r)
+    in_host, out_host = c.from_kind == CU_MEMORYTYPE_HOST, c.to_kind == CU_MEMORYTYPE_HOST
+    memset(to, 0, sizeof(cuboid))
+    to.from_memory.ptr = <void *> c.from_host if in_host else <void *> c.from_device
+    to.from_memory.pitch, to.from_memory.ysize, to.from_memory.xsize = c.from_pitch, c.from_height, c.from_pitch
+    to.from_place.x, to.from_place.y, to.from_place.z = c.from_x, c.from_y, c.from_z
+    to.to.ptr = c.to_host if out_host else <void *> c.to_device
+    to.to.pitch, to.to.ysize, to.to.xsize = c.to_pitch, c.to_height, c.to_pitch
+    to.to_place.x, to.to_place.y, to.to_place.z = c.to_x, c.to_y, c.to_z
+    to.size.width, to.size.height, to.size.depth = c.width, c.height, c.depth
+    if c.from_kind == CU_MEMORYTYPE_UNIFIED or c.to_kind == CU_MEMORYTYPE_UNIFIED:
+        to.kind = cudaMemcpyDefault
+    elif in_host:
+        to.kind = cudaMemcpyHostToHost if out_host else cudaMemcpyHostToDevice
+    else:
+        to.kind = cudaMemcpyDeviceToHost if out_host else cudaMemcpyDeviceToDevice
+    return CUDA_SUCCESS
+
+
+cdef public int cudaGraphAddMemsetNode(void **to, void *graph, const void *before, size_t count,
+                                       const void *p) noexcept nogil:
+    """A fill: the driver's record."""
+    cdef void *context = NULL
+    cdef int r = current_context(&context)
+    return note_error(driver_graphs.add_fill(to, graph, before, count, p, context) if r == CUDA_SUCCESS else r)
+
+
+cdef public int cudaGraphExecMemsetNodeSetParams(void *graph, void *node, const void *p) noexcept nogil:
+    """Another fill, in an executable graph."""
+    cdef void *context = NULL
+    cdef int r = current_context(&context)
+    return note_error(driver_graphs.exec_fill(graph, node, p, context) if r == CUDA_SUCCESS else r)
