@@ -118,6 +118,16 @@ def test_address_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clang: 
 
 @needs_clang
 @has_driver
+def test_min_and_max(tmp_path: Path) -> None:
+    """Of floats, unsigned and long numbers, on both sides; clang's own headers have them of int alone."""
+    numbers = "0.25 1.25 0.5 0.625 0.625 1.25 0.625 1.25 1.25 1.25 -1 7 9 3000000000 9 4294967295 -3 1099511627776"
+    line = f"{numbers} 8 1.8446744073709552e+19 -1099511627776 5\n"
+    program = compiled(tmp_path, PROGRAMS / "cuda_order.cu", "-Wall")
+    assert result(program) == (0, f"{line}{line}3 4\n", "")
+
+
+@needs_clang
+@has_driver
 def test_functions_are_exact(tmp_path: Path) -> None:
     """Against the host's, in units of the last place."""
     status, out, err = result(compiled(tmp_path, PROGRAMS / "cuda_math.cu"))

@@ -50,6 +50,7 @@ typedef uint64_t cuuint64_t;
 #include "gompy_libdevice.h" /* for clang's __clang_cuda_libdevice_declares.h */
 #include <__clang_cuda_device_functions.h>
 #include <__clang_cuda_math.h>
+#include "gompy_cuda_order.h"
 #include "gompy_cuda_device.h"
 #include <__clang_cuda_cmath.h>
 #include <__clang_cuda_intrinsics.h>
