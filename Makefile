@@ -176,6 +176,11 @@ bench-turns: all  ## this tree against another build of gompy, in turns
 bench-gpu: all  ## kernels on the emulated GPU, the same by OpenMP, and on PoCL
 	@$(BIN)/python benchmarks/gpu.py $(GPU)
 
+# EXAMPLES="--before FILE NAME...": an earlier benchmarks/out/gpu_examples.json beside it; only these programs.
+.PHONY: bench-gpu-examples
+bench-gpu-examples: all  ## examples/gpu on the emulated GPU, and their OpenMP twins on the host
+	@$(BIN)/python benchmarks/gpu_examples.py $(EXAMPLES)
+
 # ISPRAS="--device nvidia --runtime gompy --runtime stock": other options than all that is there, with plots.
 bench-ispras: all  ## the four loops of the paper on GCC's PTX, over size, teams, threads, simd; plots
 	@$(BIN)/python -c 'import matplotlib' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'matplotlib>=3.7'

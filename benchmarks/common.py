@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import shlex
@@ -19,6 +20,8 @@ BIN = Path(sys.executable).parent
 GOMPCC = str(BIN / "gompcc")
 GCC = os.environ.get("GOMPY_CC", "gcc")
 CLANG = os.environ.get("GOMPY_CLANG", "clang-16")
+THREADS = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
+"""Of OpenMP programs that kernels on the emulated GPU are compared with."""
 
 
 class BenchError(Exception):
@@ -56,6 +59,11 @@ def llvm_environment(environment: dict[str, str]) -> dict[str, str]:
         return environment
     paths = [str(folder.resolve()), *filter(None, [environment.get("LD_LIBRARY_PATH")])]
     return {**environment, "LD_LIBRARY_PATH": ":".join(paths)}
+
+
+def mean(values: list[float]) -> float:
+    """The geometric mean."""
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
 def save(report: dict[str, Any]) -> None:

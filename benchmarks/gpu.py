@@ -17,10 +17,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from common import BIN, GCC, HERE, OUT, BenchError, checked, save
+from common import BIN, GCC, HERE, OUT, THREADS, BenchError, checked, mean, save
 
 SOURCES = HERE / "gpu"
-THREADS = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
 ROUNDS = 2
 
 
@@ -57,11 +56,6 @@ def measure(directory: Path, environment: dict[str, str], kernels: list[str]) ->
                 row[program] = min(one["device"], row.get(program, math.inf))
                 row["twin"] = min(one["twin"], row.get("twin", math.inf))
     return rows
-
-
-def mean(values: list[float]) -> float:
-    """The geometric mean."""
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
 def show(rows: dict[str, dict[str, Any]], before: dict[str, dict[str, Any]]) -> None:
