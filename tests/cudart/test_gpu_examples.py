@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from cuda_tools import has_driver
 from driver_tools import Tools, has_all, has_as
+from nvptx_tools import has_compiler
 from test_cuda_cc import ROOT, compiled, needs_clang, result
 
 EXAMPLES = ROOT / "examples" / "gpu"
@@ -68,6 +69,23 @@ def test_openmp(tmp_path: Path, bin_folder: Path, name: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     done = tools.run("./prog", env={"OMP_TARGET_OFFLOAD": "mandatory", "OMP_NUM_THREADS": "2"})
     assert (done.returncode, done.stdout, done.stderr) == (0, SAYS[name], "")
+
+
+@has_as
+@has_all
+@has_compiler
+@has_driver
+@pytest.mark.parametrize("name", ["breadth_first", "diffusion", "flux", "kmeans"])
+def test_openmp_on_the_gpu(tmp_path: Path, bin_folder: Path, name: str) -> None:
+    """What differs most there: atomics, reductions of numbers and of arrays, structures."""
+    tools = Tools(bin_folder, tmp_path)
+    options = ("-fopenmp", "-foffload=nvptx-none", "-foffload=-lm")
+    done = tools.run("gompcc", "-O2", *options, EXAMPLES / f"{name}.c", "-o", "prog", "-lm")
+    assert (done.returncode, done.stderr) == (0, "")
+    for check in ("0", "race"):
+        emulated = {"OMP_TARGET_OFFLOAD": "mandatory", "GOMPY_CUDA": "emulated", "GOMPY_CHECK": check}
+        done = tools.run("./prog", env=emulated)
+        assert (done.returncode, done.stdout, done.stderr) == (0, SAYS[name], "")
 
 
 @has_as
