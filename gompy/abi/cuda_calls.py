@@ -247,6 +247,8 @@ HERE = {
         cuLaunchKernel 4000z f:p gridDimX:u gridDimY:u gridDimZ:u blockDimX:u blockDimY:u blockDimZ:u
             sharedMemBytes:u hStream:p kernelParams:p extra:p
         cuLaunchKernelEx 11060z config:p f:p kernelParams:p extra:p
+        cuLaunchCooperativeKernel 9000z f:p gridDimX:u gridDimY:u gridDimZ:u blockDimX:u blockDimY:u blockDimZ:u
+            sharedMemBytes:u hStream:p kernelParams:p
         cuLaunchHostFunc 10000z hStream:p fn:p userData:p
         cuOccupancyMaxActiveBlocksPerMultiprocessor 6050 numBlocks:n func:p blockSize:i dynamicSMemSize:s
         cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags 7000 numBlocks:n func:p blockSize:i
@@ -403,7 +405,7 @@ ABSENT = {
         cuUserObjectRelease@11030 cuGraphRetainUserObject@11030 cuGraphReleaseUserObject@11030
     """,
     "functions, launches, occupancy": """
-        cuLaunchCooperativeKernel@9000z cuLaunchCooperativeKernelMultiDevice@9000 cuFuncSetBlockShape@2000
+        cuLaunchCooperativeKernelMultiDevice@9000 cuFuncSetBlockShape@2000
         cuFuncSetSharedSize@2000 cuParamSetSize@2000 cuParamSeti@2000 cuParamSetf@2000 cuParamSetv@2000
         cuLaunch@2000 cuLaunchGrid@2000 cuLaunchGridAsync@2000 cuParamSetTexRef@2000
         cuOccupancyMaxPotentialClusterSize@11070 cuOccupancyMaxActiveClusters@11070

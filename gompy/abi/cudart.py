@@ -475,6 +475,10 @@ CALLS = {
             "const void *function, struct dim3 grid, struct dim3 block, void **arguments, size_t shared, "
             "cudaStream_t stream"
         ),
+        "cudaLaunchCooperativeKernel": (
+            "const void *function, struct dim3 grid, struct dim3 block, void **arguments, size_t shared, "
+            "cudaStream_t stream"
+        ),
         "cudaFuncGetAttributes": "struct cudaFuncAttributes *to, const void *function",
         "cudaFuncSetAttribute": "const void *function, enum cudaFuncAttribute attribute, int value",
         "cudaFuncSetCacheConfig": "const void *function, enum cudaFuncCache config",
@@ -711,8 +715,7 @@ ABSENT = {
         "cudaBindTextureToArray",
         "cudaGetChannelDesc",
     ),
-    "Cooperative launches": (
-        "cudaLaunchCooperativeKernel",
+    "Launches of several devices or with clusters": (
         "cudaLaunchCooperativeKernelMultiDevice",
         "cudaLaunchKernelExC",
         "cudaOccupancyMaxActiveClusters",

@@ -52,6 +52,7 @@ WARP_FIELDS = (
     ("shadow", "uint8_t *"),  # checked code: a byte for each of device memory (checks.py)
     ("shared_shadow", "uint8_t *"),  # and of shared memory
     ("races", "void *"),  # checked code: races are looked for (racing.py), or NULL
+    ("workspace", "uint64_t"),  # of a cooperative launch's barrier (executor.h), or 0
 )
 """What compiled code sees of struct gompy_warp (warp.h), with C's types: no gaps between them."""
 

@@ -25,10 +25,21 @@ cdef int run_kernel(function *f, ptx_launch_config *config) noexcept nogil:
     purpose (abort, assert, Fortran's ERROR STOP), and their runtime says so."""
     global printed
     cdef ptx_error failure
+    cdef gpu *g = f.of.of.device
     cdef int r
     failure.message[0] = 0
-    add64(&f.of.of.device.launches, 1, RELAXED)
+    add64(&g.launches, 1, RELAXED)
+    if config.together:  # for the barrier of the grid
+        config.workspace = alloc_in(g, &g.memory, 2 * sizeof(uint32_t), 512, ALLOCATION, f.of.of, NULL, 0)
+        if config.workspace == 0:
+            fprintf(stderr, b"libcuda (gompy): error: kernel %s: no device memory for the barrier of its grid\n",
+                    f.name)
+            return CUDA_ERROR_OUT_OF_MEMORY
+        memset(<void *>config.workspace, 0, 2 * sizeof(uint32_t))
+        mark_shadow(config.workspace, 2 * sizeof(uint32_t), SHADOW_WRITTEN)
     r = ptx.launch(f.code, config, &failure)
+    if config.together:
+        free_block_at(config.workspace, ALLOCATION, ALLOCATION)
     if printed:
         printed = 0
         fflush(stdout)

@@ -1,5 +1,12 @@
 # Functions: attributes, occupancy, launches.
 
+cdef struct launch_attribute:  # CUlaunchAttribute
+    int kind
+    int apart
+    int value                  # the first word of a union
+    int rest[15]
+
+
 cdef int check_launch(function *f, const unsigned *grid, const unsigned *block, unsigned shared) noexcept nogil:
     """The limits of the device and of the kernel."""
     cdef uint64_t threads = <uint64_t>block[0] * block[1] * block[2]
@@ -82,13 +89,34 @@ cdef void release_function(function *f) noexcept nogil:
     pthread_mutex_unlock(&work_lock)
 
 
-cdef public int cuLaunchKernel(void *p, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                               unsigned block_y, unsigned block_z, unsigned shared, void *queue, void **params,
-                               void **extra) noexcept nogil:
+cdef int blocks_per_processor(function *f, int threads, size_t shared) noexcept nogil:
+    """How many blocks one multiprocessor holds: by threads, registers (given in 256s to a warp), shared memory, at most
+    32."""
+    cdef uint64_t warps = (<uint64_t>threads + 31) / 32
+    cdef uint64_t n = threads_per_processor(f.of.of.device) / (32 * warps)
+    cdef uint64_t by_registers = 65536 / (round_up(f.attributes.registers * 32, 256) * warps)
+    cdef size_t shared_bytes = 0
+    cdef uint64_t by_shared
+    if not fits_sum(f.attributes.shared_bytes, shared, &shared_bytes) or shared_bytes > 49152:
+        return 0
+    by_shared = 102400 / (round_up(shared_bytes, 128) + 1024)
+    if by_registers < n:
+        n = by_registers
+    if by_shared < n:
+        n = by_shared
+    return 32 if n > 32 else n
+
+
+cdef bint fits_together(function *f, const unsigned *grid, const unsigned *block, unsigned shared) noexcept nogil:
+    """Whether all blocks of a grid are on the device at a time."""
+    cdef int each = blocks_per_processor(f, block[0] * block[1] * block[2], shared)
+    return <uint64_t>grid[0] * grid[1] * grid[2] <= <uint64_t>each * f.of.of.device.processors
+
+
+cdef int launch_kernel(void *p, const unsigned *grid, const unsigned *block, unsigned shared, void *queue,
+                       void **params, void **extra, bint together) noexcept nogil:
     """Queue a kernel.  A thread without a current context uses the function's (libgomp's plugin relies on it)."""
     cdef function *f = <function *>p
-    cdef unsigned[3] grid
-    cdef unsigned[3] block
     cdef context *c = NULL
     cdef stream *s = NULL
     cdef op *o = NULL
@@ -116,12 +144,12 @@ cdef public int cuLaunchKernel(void *p, unsigned grid_x, unsigned grid_y, unsign
         return r
     if s.of != c:
         return CUDA_ERROR_INVALID_HANDLE
-    grid[0], grid[1], grid[2] = grid_x, grid_y, grid_z
-    block[0], block[1], block[2] = block_x, block_y, block_z
     r = hold_function(f)
     if r != CUDA_SUCCESS:
         return r
     r = check_launch(f, grid, block, shared)
+    if r == CUDA_SUCCESS and together and not fits_together(f, grid, block, shared):
+        r = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
     if r == CUDA_SUCCESS:
         o = new_op(LAUNCH_OP, f.attributes.param_bytes + 16)
         r = take_parameters(f, params, extra, <char *>(o + 1)) if o != NULL else CUDA_ERROR_OUT_OF_MEMORY
@@ -130,17 +158,48 @@ cdef public int cuLaunchKernel(void *p, unsigned grid_x, unsigned grid_y, unsign
         release_function(f)
         return r
     describe_launch(o, f, grid, block, shared)
+    o.config.together = together
     return submit_op(s, o)
 
 
+cdef public int cuLaunchKernel(void *p, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                               unsigned block_y, unsigned block_z, unsigned shared, void *queue, void **params,
+                               void **extra) noexcept nogil:
+    """Queue a kernel."""
+    cdef unsigned[3] grid
+    cdef unsigned[3] block
+    grid[0], grid[1], grid[2] = grid_x, grid_y, grid_z
+    block[0], block[1], block[2] = block_x, block_y, block_z
+    return launch_kernel(p, grid, block, shared, queue, params, extra, False)
+
+
+cdef public int cuLaunchCooperativeKernel(void *p, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                          unsigned block_y, unsigned block_z, unsigned shared, void *queue,
+                                          void **params) noexcept nogil:
+    """Queue a kernel whose blocks may wait for each other: CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE if the device has
+    no room for all of them."""
+    cdef unsigned[3] grid
+    cdef unsigned[3] block
+    grid[0], grid[1], grid[2] = grid_x, grid_y, grid_z
+    block[0], block[1], block[2] = block_x, block_y, block_z
+    return launch_kernel(p, grid, block, shared, queue, params, NULL, True)
+
+
 cdef public int cuLaunchKernelEx(const CUlaunchConfig *config, void *p, void **params, void **extra) noexcept nogil:
-    """Queue a kernel; launch attributes aren't supported."""
-    if config == NULL:
+    """Queue a kernel; of launch attributes that of cooperative ones is supported."""
+    cdef unsigned i
+    cdef const launch_attribute *attributes
+    cdef bint together = False
+    if config == NULL or (config.numAttrs and config.attrs == NULL):
         return CUDA_ERROR_INVALID_VALUE
-    if config.numAttrs:
-        return CUDA_ERROR_NOT_SUPPORTED
-    return cuLaunchKernel(p, config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX, config.blockDimY,
-                          config.blockDimZ, config.sharedMemBytes, config.hStream, params, extra)
+    attributes = <const launch_attribute *>config.attrs
+    for i in range(config.numAttrs):
+        if attributes[i].kind == CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+            together = attributes[i].value != 0
+        elif attributes[i].kind != CU_LAUNCH_ATTRIBUTE_IGNORE:
+            return CUDA_ERROR_NOT_SUPPORTED
+    return launch_kernel(p, &config.gridDimX, &config.blockDimX, config.sharedMemBytes, config.hStream, params, extra,
+                         together)
 
 
 cdef int enter_function(void *p, function **to) noexcept nogil:
@@ -250,24 +309,6 @@ cdef public int cuFuncGetName(const char **to, void *p) noexcept nogil:
         return CUDA_ERROR_INVALID_VALUE
     to[0] = f.name
     return CUDA_SUCCESS
-
-
-cdef int blocks_per_processor(function *f, int threads, size_t shared) noexcept nogil:
-    """How many blocks one multiprocessor holds: by threads, registers (given in 256s to a warp), shared memory, at most
-    32."""
-    cdef uint64_t warps = (<uint64_t>threads + 31) / 32
-    cdef uint64_t n = threads_per_processor(f.of.of.device) / (32 * warps)
-    cdef uint64_t by_registers = 65536 / (round_up(f.attributes.registers * 32, 256) * warps)
-    cdef size_t shared_bytes = 0
-    cdef uint64_t by_shared
-    if not fits_sum(f.attributes.shared_bytes, shared, &shared_bytes) or shared_bytes > 49152:
-        return 0
-    by_shared = 102400 / (round_up(shared_bytes, 128) + 1024)
-    if by_registers < n:
-        n = by_registers
-    if by_shared < n:
-        n = by_shared
-    return 32 if n > 32 else n
 
 
 cdef public int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *to, void *p, int threads, size_t shared,

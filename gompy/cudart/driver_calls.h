@@ -223,7 +223,7 @@ struct driver_textures
 
 static struct driver_textures driver_textures;
 
-/* The same for graphs and cuboids; nodes begin with where to, the graph, what comes before.  */
+/* The same for graphs, cuboids and cooperative launches; nodes begin with where to, the graph, what comes before.  */
 #define GOMPY_CUDART_GRAPHS(X) \
   X (add_kernel, cuGraphAddKernelNode, (void **, void *, const void *, size_t, const kernel_node *)) \
   X (get_kernel, cuGraphKernelNodeGetParams, (void *, kernel_node *)) \
@@ -235,6 +235,8 @@ static struct driver_textures driver_textures;
   X (exec_copy, cuGraphExecMemcpyNodeSetParams, (void *, void *, const copy_3d *, void *)) \
   X (add_fill, cuGraphAddMemsetNode, (void **, void *, const void *, size_t, const void *, void *)) \
   X (exec_fill, cuGraphExecMemsetNodeSetParams, (void *, void *, const void *, void *)) \
+  X (launch_together, cuLaunchCooperativeKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+                                                  unsigned, void *, void **)) \
   X (copy_now, cuMemcpy3D_v2, (const copy_3d *)) \
   X (copy_later, cuMemcpy3DAsync_v2, (const copy_3d *, void *))
 

@@ -39,6 +39,23 @@ cdef public int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, vo
     return note_error(r)
 
 
+cdef public int cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments,
+                                            size_t shared, void *stream) noexcept nogil:
+    """Run a kernel whose blocks may wait for each other."""
+    cdef void *loaded = NULL
+    cdef int r = load_function(function, &loaded)
+    if r == CUDA_SUCCESS and driver_graphs.launch_together == NULL:
+        r = cudaErrorNotSupported
+    if r == CUDA_SUCCESS and shared > 0x7fffffff:
+        r = cudaErrorInvalidValue
+    if r == CUDA_SUCCESS:
+        r = driver_graphs.launch_together(loaded, grid.x, grid.y, grid.z, block.x, block.y, block.z, <unsigned> shared,
+                                          stream, arguments)
+        if r == cudaErrorInvalidValue and not shape_fits(grid, block):
+            r = cudaErrorInvalidConfiguration
+    return note_error(r)
+
+
 cdef public int cudaFuncGetAttributes(function_attributes *to, const void *function) noexcept nogil:
     """What a kernel needs."""
     cdef void *loaded = NULL

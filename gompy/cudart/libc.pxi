@@ -86,6 +86,8 @@ cdef extern from "driver_calls.h" nogil:
         int (*exec_copy)(void *, void *, const copy_3d *, void *) noexcept nogil
         int (*add_fill)(void **, void *, const void *, size_t, const void *, void *) noexcept nogil
         int (*exec_fill)(void *, void *, const void *, void *) noexcept nogil
+        int (*launch_together)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+                               void **) noexcept nogil
         int (*copy_now)(const copy_3d *) noexcept nogil
         int (*copy_later)(const copy_3d *, void *) noexcept nogil
     driver_graphs_t driver_graphs

@@ -68,8 +68,10 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         uint32_t shared_bytes
         uint32_t threads
         uint32_t seed
+        uint32_t together
         const void *params
         size_t params_size
+        uint64_t workspace
     enum:
         PTX_TEXTURE_U8
         PTX_TEXTURE_U16

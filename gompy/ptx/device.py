@@ -95,8 +95,10 @@ class CConfig(c.Structure):
         ("shared_bytes", c.c_uint32),
         ("threads", c.c_uint32),
         ("seed", c.c_uint32),
+        ("together", c.c_uint32),
         ("params", c.c_void_p),
         ("params_size", c.c_size_t),
+        ("workspace", c.c_uint64),
     )
 
 
@@ -135,11 +137,12 @@ class Kernel:
         shared: int = 0,
         threads: int = 0,
         seed: int = 0,
+        together: bool = False,
     ) -> None:
         """Run to the end; `arguments` are 8-byte words, or the parameter block itself.
 
         `threads`: host threads at most, 0 for all; `seed`: of the order of blocks and warps, 0 for that of their
-        numbers.  Raises `ExecutorError`.
+        numbers; `together`: blocks may wait for each other.  Raises `ExecutorError`.
         """
         data = (
             arguments
@@ -148,7 +151,8 @@ class Kernel:
         )
         buffer = c.create_string_buffer(data, max(len(data), 8))
         sizes = (c.c_uint32 * 3)(*grid), (c.c_uint32 * 3)(*block)
-        config = CConfig(*sizes, shared, threads, seed, c.addressof(buffer), len(data))
+        workspace = self.module.device.upload(bytes(8)) if together else 0
+        config = CConfig(*sizes, shared, threads, seed, together, c.addressof(buffer), len(data), workspace)
         error = CError()
         code = self.module.device.lib.ptx_launch(self.handle, c.byref(config), c.byref(error))
         if code:

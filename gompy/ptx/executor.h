@@ -126,8 +126,11 @@ typedef struct ptx_launch_config
   uint32_t shared_bytes;                /* dynamic */
   uint32_t threads;                     /* host threads at most; 0 = as many as CPUs */
   uint32_t seed;                        /* of the order of blocks and warps; 0 = by their numbers */
+  uint32_t together;                    /* all blocks run at a time, a host thread each: they may wait for each other */
   const void *params;                   /* the parameter block, laid out as ptx_function_param says */
   size_t params_size;
+  uint64_t workspace;                   /* %envreg1 and %envreg2: two zeroed words of device memory, the barrier's of
+                                           a grid whose blocks run together; 0 = none */
 } ptx_launch_config;
 
 /* A texture: a record in device memory, whose address is the handle of an object; a reference (.texref) is one. */

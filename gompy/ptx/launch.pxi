@@ -157,6 +157,15 @@ cdef helper *call_helpers(run *launch, int wanted) noexcept nogil:
     return called
 
 
+cdef int count_helpers(const helper *called) noexcept nogil:
+    """How many have been called."""
+    cdef int count = 0
+    while called != NULL:
+        count += 1
+        called = called.next
+    return count
+
+
 cdef void dismiss_helpers(helper *called) noexcept nogil:
     """Wait until they are done, if they have come; they are free for the next launch then."""
     global idle_helpers
@@ -171,6 +180,34 @@ cdef void dismiss_helpers(helper *called) noexcept nogil:
         h.next = idle_helpers
         idle_helpers = h
         pthread_mutex_unlock(&gompy_pool_lock)
+
+
+cdef bint may_launch(ptx_function *function, const function_record *f, const ptx_launch_config *config,
+                     uint64_t blocks, uint64_t threads, ptx_error *failure) noexcept nogil:
+    """Whether a launch is one; the failure says why not."""
+    cdef ptx_module *module = <ptx_module *> function.module
+    if not f.entry:
+        failure.code = PTX_ERROR_INVALID_VALUE
+        snprintf(failure.message, sizeof(failure.message), "function '%s' is no kernel (.entry)", function.name)
+        return False
+    if threads == 0 or threads > 1024 or blocks == 0 or (f.max_threads and threads > f.max_threads):
+        failure.code = PTX_ERROR_INVALID_VALUE
+        snprintf(failure.message, sizeof(failure.message),
+                 "kernel '%s': a block of %llu threads, a grid of %llu blocks", function.name,
+                 <unsigned long long> threads, <unsigned long long> blocks)
+        return False
+    if config.params_size < f.param_bytes:
+        failure.code = PTX_ERROR_INVALID_VALUE
+        snprintf(failure.message, sizeof(failure.message), "kernel '%s' takes %llu bytes of parameters, %zu given",
+                 function.name,
+                 <unsigned long long> f.param_bytes, config.params_size)
+        return False
+    if config.together and module.image.check & PTX_CHECK_RACE:
+        failure.code = PTX_ERROR_NOT_SUPPORTED
+        snprintf(failure.message, sizeof(failure.message),
+                 "kernel '%s': cooperative launches with GOMPY_CHECK=race are not implemented", function.name)
+        return False
+    return True
 
 
 cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *config, ptx_error *failure) noexcept nogil:
@@ -190,22 +227,8 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     failure.code, failure.message[0] = 0, 0  # the rest where it fails: it is longer than an empty kernel
     memset(&launch, 0, sizeof(run))
     launch.blocks = <uint64_t> config.grid[0] * config.grid[1] * config.grid[2]
-    if not f.entry:
-        failure.code = PTX_ERROR_INVALID_VALUE
-        snprintf(failure.message, sizeof(failure.message), "function '%s' is no kernel (.entry)", function.name)
-        return PTX_ERROR_INVALID_VALUE
-    if threads == 0 or threads > 1024 or launch.blocks == 0 or (f.max_threads and threads > f.max_threads):
-        failure.code = PTX_ERROR_INVALID_VALUE
-        snprintf(failure.message, sizeof(failure.message),
-                 "kernel '%s': a block of %llu threads, a grid of %llu blocks", function.name,
-                 <unsigned long long> threads, <unsigned long long> launch.blocks)
-        return PTX_ERROR_INVALID_VALUE
-    if config.params_size < f.param_bytes:
-        failure.code = PTX_ERROR_INVALID_VALUE
-        snprintf(failure.message, sizeof(failure.message), "kernel '%s' takes %llu bytes of parameters, %zu given",
-                 function.name,
-                 <unsigned long long> f.param_bytes, config.params_size)
-        return PTX_ERROR_INVALID_VALUE
+    if not may_launch(function, f, config, launch.blocks, threads, failure):
+        return failure.code
     rows = config.block[0] % 32 == 0 or (config.block[1] == 1 and config.block[2] == 1)
     if not rows:
         launch.form = FORM_X
@@ -230,6 +253,10 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
         wanted = <int> config.threads if config.threads else <int> sysconf(_SC_NPROCESSORS_ONLN)
     if <uint64_t> wanted > launch.blocks:
         wanted = <int> launch.blocks
+    if wanted > 65:
+        wanted = 65
+    if config.together:
+        wanted = <int> launch.blocks
     launch.at_once = launch.blocks // (64 * <uint64_t> wanted)
     launch.at_once = 1 if launch.at_once == 0 else MOST_AT_ONCE if launch.at_once > MOST_AT_ONCE else launch.at_once
     if config.seed:
@@ -239,7 +266,9 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
         if not begin_races(&launch):
             no_launch_memory(&launch, "no memory for what is known of accesses (GOMPY_CHECK=race)")
             return PTX_ERROR_LAUNCH_FAILED
-    helpers = call_helpers(&launch, wanted - 1 if wanted <= 64 else 64)
+    helpers = call_helpers(&launch, wanted - 1)
+    if config.together and count_helpers(helpers) < wanted - 1:
+        no_launch_memory(&launch, "no host threads for all blocks of a cooperative launch")
     run_blocks(&launch)
     dismiss_helpers(helpers)
     if launch.races != NULL:

@@ -496,6 +496,10 @@ def special(em: Emitter, name: str) -> Value:
         return em.special(name.replace("clusterid", "ctaid"))
     if base in ("%cluster_nctaid", "%cluster_nctarank"):
         return em.ints("i32", 1)
+    if base in ("%envreg1", "%envreg2"):
+        value = Value("i64", False, em.warp_field("workspace", "i64"))
+        value = value if base[-1] == "1" else em.op("lshr", value, em.ints("i64", 32))
+        return em.cast("trunc", value, "i32")
     if base in ("%cluster_ctaid", "%cluster_ctarank") or base[:7] == "%envreg" or base[:3] == "%pm":
         return em.ints("i64" if base[-3:] == "_64" else "i32", 0)
     if base in ("%is_explicit_cluster", "%current_graph_exec"):

@@ -90,6 +90,7 @@ cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
         if module.image.check:
             w.ops, w.shadow, w.shared_shadow = check_table, module.memory.shadow, r.shared_shadow
         w.races = launch.races
+        w.workspace = c.workspace
         w.warpid, w.nwarps, w.dynamic_shared = i, r.nwarps, c.shared_bytes
         for number in range(3):
             w.ntid[number], w.nctaid[number] = c.block[number], c.grid[number]

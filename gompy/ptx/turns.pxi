@@ -3,7 +3,8 @@
 cdef void op_yield(gompy_warp *w) noexcept nogil:
     """Let the block's other warps run."""
     global gompy_running
-    w.fuel = FUEL
+    # Blocks that run together wait for each other in loops: they let others run soon.
+    w.fuel = FUEL_TOGETHER if (<runner *> w.runner).launch.config.together else FUEL
     gompy_running = NULL
     if (<runner *> w.runner).sums.used:
         gompy_add_sums(&(<runner *> w.runner).sums)  # it may wait for them

@@ -86,6 +86,7 @@ cdef extern from "warp.h" nogil:
         uint8_t *shadow
         uint8_t *shared_shadow
         void *races
+        uint64_t workspace
         void *sp
         void *runner
         void *launch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import struct
 import subprocess
 from ctypes import Structure, byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
 from pathlib import Path
@@ -174,6 +175,27 @@ def test_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         f"libcuda (gompy): cuMemFree_v2(dptr={address + 4:#x}) = CUDA_ERROR_INVALID_VALUE",
         "libcuda (gompy): cuUserObjectCreate() = CUDA_ERROR_NOT_SUPPORTED",
     ]
+
+
+def test_cooperative_launches(cuda: Driver) -> None:
+    """As many blocks as the device holds at a time, also by an attribute of cuLaunchKernelEx."""
+    cuda.context()
+    module = cuda.handle("cuModuleLoadData", STORE.encode())
+    store, each, processors = cuda.handle("cuModuleGetFunction", module, b"store"), c_int(), cuda.attribute(16)
+    to, value = c_uint64(cuda.put(bytes(4))), c_int(5)
+    params = (c_void_p * 2)(ctypes.addressof(to), ctypes.addressof(value))
+    cuda.ok("cuOccupancyMaxActiveBlocksPerMultiprocessor", byref(each), store, 1024, 0)
+    most = each.value * processors
+    assert cuda.attribute(95) == 1
+    cuda.ok("cuLaunchCooperativeKernel", store, most, 1, 1, 1024, 1, 1, 0, None, params)
+    assert cuda.cuLaunchCooperativeKernel(store, most + 1, 1, 1, 1024, 1, 1, 0, None, params) == 720
+    cuda.ok("cuCtxSynchronize")
+    assert cuda.get(to.value, 4) == b"\5\0\0\0"
+    for kind, flag, blocks, answer in ((2, 1, most + 1, 720), (2, 0, most + 1, SUCCESS), (4, 1, 1, NOT_SUPPORTED)):
+        attribute = ctypes.create_string_buffer(struct.pack("<iii", kind, 0, flag).ljust(72, b"\0"))
+        config = struct.pack("<7I4xQQI4x", blocks, 1, 1, 1024, 1, 1, 0, 0, ctypes.addressof(attribute), 1)
+        assert cuda.cuLaunchKernelEx(config, store, params, None) == answer
+    cuda.ok("cuCtxSynchronize")
 
 
 def test_memory_is_freed_without_a_context(cuda: Driver) -> None:

@@ -90,6 +90,22 @@ def test_graphs(tmp_path: Path) -> None:
 
 @needs_clang
 @has_driver
+@pytest.mark.parametrize("check", ["0", "1"])
+def test_cooperative_groups(tmp_path: Path, check: str) -> None:
+    """A grid that is synchronized, groups in a block; too many blocks, and a launch that is not cooperative."""
+    program = compiled(tmp_path, PROGRAMS / "cuda_cooperative.cu", "-std=c++17")
+    status, out, _ = result(program, GOMPY_CHECK=check, GOMPY_CUDA_SMS="8")
+    assert out.splitlines() == [
+        "1 0 wrong",
+        " 28 92 156 220 284 348 412 476 1104 1037 0 10 64",
+        "cudaErrorCooperativeLaunchTooLarge",
+        "cudaErrorLaunchFailure",
+    ]
+    assert status == 0
+
+
+@needs_clang
+@has_driver
 def test_language(tmp_path: Path) -> None:
     """Lambdas, virtual functions, new, shuffles, votes, atomics, printf, symbols, occupancy."""
     status, out, err = result(compiled(tmp_path, PROGRAMS / "cuda_language.cu", "-std=c++17"))

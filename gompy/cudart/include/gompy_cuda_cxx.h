@@ -106,6 +106,15 @@ cudaLaunchKernel (T *function, dim3 grid, dim3 block, void **arguments, size_t s
 
 template <typename T>
 static inline cudaError_t
+cudaLaunchCooperativeKernel (T *function, dim3 grid, dim3 block, void **arguments, size_t shared = 0,
+                             cudaStream_t stream = 0)
+{
+  return ::cudaLaunchCooperativeKernel (reinterpret_cast<const void *> (function), grid, block, arguments, shared,
+                                        stream);
+}
+
+template <typename T>
+static inline cudaError_t
 cudaFuncGetAttributes (cudaFuncAttributes *to, T *function)
 {
   return ::cudaFuncGetAttributes (to, reinterpret_cast<const void *> (function));
