@@ -345,6 +345,20 @@ HERE = {
         cuStreamDestroy 2000 hStream:p
         cuStreamDestroy_v2 4000 hStream:p
     """,
+    "arrays": """
+        cuArrayCreate_v2 3020 pHandle:o pAllocateArray:p
+        cuArray3DCreate_v2 3020 pHandle:o pAllocateArray:p
+        cuArrayDestroy 2000 hArray:p
+        cuArrayGetDescriptor_v2 3020 pArrayDescriptor:p hArray:p
+        cuArray3DGetDescriptor_v2 3020 pArrayDescriptor:p hArray:p
+        cuMemcpyDtoA_v2 3020d dstArray:p dstOffset:s srcDevice:p ByteCount:s
+        cuMemcpyAtoD_v2 3020d dstDevice:p srcArray:p srcOffset:s ByteCount:s
+        cuMemcpyHtoA_v2 3020d dstArray:p dstOffset:s srcHost:p ByteCount:s
+        cuMemcpyAtoH_v2 3020d dstHost:p srcArray:p srcOffset:s ByteCount:s
+        cuMemcpyAtoA_v2 3020d dstArray:p dstOffset:s srcArray:p srcOffset:s ByteCount:s
+        cuMemcpyHtoAAsync_v2 3020z dstArray:p dstOffset:s srcHost:p ByteCount:s hStream:p
+        cuMemcpyAtoHAsync_v2 3020z dstHost:p srcArray:p srcOffset:s ByteCount:s hStream:p
+    """,
     "textures, surfaces": """
         cuTexObjectCreate 5000 pTexObject:o pResDesc:p pTexDesc:p pResViewDesc:p
         cuTexObjectDestroy 5000 texObject:p
@@ -425,12 +439,10 @@ ABSENT = {
         cuGraphicsResourceSetMapFlags_v2@6050 cuGraphicsMapResources@3000z cuGraphicsUnmapResources@3000z
     """,
     "arrays": """
-        cuMemcpyDtoA_v2@3020d cuMemcpyAtoD_v2@3020d cuMemcpyHtoA_v2@3020d cuMemcpyAtoH_v2@3020d
-        cuMemcpyAtoA_v2@3020d cuMemcpyHtoAAsync_v2@3020z cuMemcpyAtoHAsync_v2@3020z cuArrayCreate_v2@3020
-        cuArrayGetDescriptor_v2@3020 cuArrayGetSparseProperties@11010 cuMipmappedArrayGetSparseProperties@11010
+        cuArrayGetSparseProperties@11010 cuMipmappedArrayGetSparseProperties@11010
         cuArrayGetMemoryRequirements@11060 cuMipmappedArrayGetMemoryRequirements@11060 cuArrayGetPlane@11020
-        cuArrayDestroy@2000 cuArray3DCreate_v2@3020 cuArray3DGetDescriptor_v2@3020 cuMipmappedArrayCreate@5000
-        cuMipmappedArrayGetLevel@5000 cuMipmappedArrayDestroy@5000 cuMemMapArrayAsync@11010z
+        cuMipmappedArrayCreate@5000 cuMipmappedArrayGetLevel@5000 cuMipmappedArrayDestroy@5000
+        cuMemMapArrayAsync@11010z
     """,
     "textures, surfaces": """
         cuTexRefSetArray@2000 cuTexRefSetMipmappedArray@5000 cuTexRefSetAddress2D_v2@3020

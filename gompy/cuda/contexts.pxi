@@ -8,6 +8,7 @@ cdef struct capture            # captures.pxi
 cdef struct graph              # graphs.pxi
 cdef struct node
 cdef struct module
+cdef struct array              # arrays.pxi
 
 cdef struct context:
     handle_head head
@@ -21,6 +22,7 @@ cdef struct context:
     stream *streams            # all, the default stream first; guarded by work_lock
     stream *default_stream
     module *modules            # guarded by driver_lock
+    array *arrays              # guarded by work_lock
 
 cdef extern from *:
     """

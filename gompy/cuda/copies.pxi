@@ -226,17 +226,42 @@ cdef bint slice_of(size_t height, size_t y, size_t lines, size_t pitch, size_t *
     return fits_product(pitch, height if height else least, to)
 
 
-cdef int copy_2d(void *queue, const CUDA_MEMCPY2D *p, bint later) noexcept nogil:
-    """A rectangle; arrays (textures' memory) are not implemented."""
+cdef int open_array(void *p, unsigned *kind, CUdeviceptr *address, size_t *pitch, size_t *rows, size_t x, size_t y,
+                    size_t z, size_t width, size_t height, size_t depth) noexcept nogil:
+    """A side of a copy that is part of an array: from here on rows of device memory."""
+    cdef array *a = <array *>p
+    if kind[0] != CU_MEMORYTYPE_ARRAY:
+        return CUDA_SUCCESS
+    if not is_handle(ARRAY, p):
+        return CUDA_ERROR_INVALID_HANDLE
+    if not has_part(a, x, y, z, width, height, depth):
+        return CUDA_ERROR_INVALID_VALUE
+    kind[0], address[0], pitch[0], rows[0] = CU_MEMORYTYPE_DEVICE, a.address, a.pitch, rows_of(a)
+    return CUDA_SUCCESS
+
+
+cdef int copy_2d(void *queue, const CUDA_MEMCPY2D *given, bint later) noexcept nogil:
+    """A rectangle."""
     cdef copy_shape shape
+    cdef CUDA_MEMCPY2D own
+    cdef CUDA_MEMCPY2D *p = &own
+    cdef size_t rows = 0
     cdef stream *s = NULL
     cdef int r = enter_stream(queue, &s)
     if r != CUDA_SUCCESS:
         return r
-    if p == NULL or not 1 <= p.srcMemoryType <= 4 or not 1 <= p.dstMemoryType <= 4:
+    if given == NULL:
         return CUDA_ERROR_INVALID_VALUE
-    if p.srcMemoryType == CU_MEMORYTYPE_ARRAY or p.dstMemoryType == CU_MEMORYTYPE_ARRAY:
-        return CUDA_ERROR_NOT_SUPPORTED
+    own = given[0]
+    if not 1 <= p.srcMemoryType <= 4 or not 1 <= p.dstMemoryType <= 4:
+        return CUDA_ERROR_INVALID_VALUE
+    r = open_array(p.srcArray, &p.srcMemoryType, &p.srcDevice, &p.srcPitch, &rows, p.srcXInBytes, p.srcY, 0,
+                   p.WidthInBytes, p.Height, 1)
+    if r == CUDA_SUCCESS:
+        r = open_array(p.dstArray, &p.dstMemoryType, &p.dstDevice, &p.dstPitch, &rows, p.dstXInBytes, p.dstY, 0,
+                       p.WidthInBytes, p.Height, 1)
+    if r != CUDA_SUCCESS:
+        return r
     memset(&shape, 0, sizeof(shape))
     shape.width, shape.height, shape.depth = p.WidthInBytes, p.Height, 1
     if not pitch_of(p.srcPitch, p.srcXInBytes, p.WidthInBytes, &shape.of_pitch):
@@ -269,13 +294,24 @@ cdef public int cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *p, void *queue) noexcept
     return copy_2d(queue, p, True)
 
 
-cdef int describe_copy(const CUDA_MEMCPY3D *p, copy_shape *to) noexcept nogil:
-    """A cuboid; arrays (textures' memory) are not implemented."""
+cdef int describe_copy(const CUDA_MEMCPY3D *given, copy_shape *to) noexcept nogil:
+    """A cuboid."""
     cdef copy_shape shape
-    if p == NULL or not 1 <= p.srcMemoryType <= 4 or not 1 <= p.dstMemoryType <= 4 or p.srcLOD or p.dstLOD:
+    cdef CUDA_MEMCPY3D own
+    cdef CUDA_MEMCPY3D *p = &own
+    cdef int r
+    if given == NULL:
         return CUDA_ERROR_INVALID_VALUE
-    if p.srcMemoryType == CU_MEMORYTYPE_ARRAY or p.dstMemoryType == CU_MEMORYTYPE_ARRAY:
-        return CUDA_ERROR_NOT_SUPPORTED
+    own = given[0]
+    if not 1 <= p.srcMemoryType <= 4 or not 1 <= p.dstMemoryType <= 4 or p.srcLOD or p.dstLOD:
+        return CUDA_ERROR_INVALID_VALUE
+    r = open_array(p.srcArray, &p.srcMemoryType, &p.srcDevice, &p.srcPitch, &p.srcHeight, p.srcXInBytes, p.srcY,
+                   p.srcZ, p.WidthInBytes, p.Height, p.Depth)
+    if r == CUDA_SUCCESS:
+        r = open_array(p.dstArray, &p.dstMemoryType, &p.dstDevice, &p.dstPitch, &p.dstHeight, p.dstXInBytes, p.dstY,
+                       p.dstZ, p.WidthInBytes, p.Height, p.Depth)
+    if r != CUDA_SUCCESS:
+        return r
     memset(&shape, 0, sizeof(shape))
     shape.width, shape.height, shape.depth = p.WidthInBytes, p.Height, p.Depth
     if not pitch_of(p.srcPitch, p.srcXInBytes, p.WidthInBytes, &shape.of_pitch):

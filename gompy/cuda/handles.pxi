@@ -17,6 +17,7 @@ cdef enum:
     GRAPH
     NODE
     EXECUTABLE
+    ARRAY
     HANDLE_KINDS
 
 cdef struct handle_head:

@@ -124,6 +124,7 @@ from gompy.native.cuda cimport (
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
     CU_POINTER_ATTRIBUTE_RANGE_SIZE,
     CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+    CU_RESOURCE_TYPE_ARRAY,
     CU_RESOURCE_TYPE_LINEAR,
     CU_RESOURCE_TYPE_PITCH2D,
     CU_STREAM_NON_BLOCKING,
@@ -234,11 +235,13 @@ cdef extern from "numbers.h":
         unsigned srcMemoryType
         const void *srcHost
         unsigned long long srcDevice
+        void *srcArray
         size_t srcPitch
         size_t dstXInBytes, dstY
         unsigned dstMemoryType
         void *dstHost
         unsigned long long dstDevice
+        void *dstArray
         size_t dstPitch
         size_t WidthInBytes, Height
     ctypedef struct CUDA_MEMCPY3D:
@@ -246,11 +249,13 @@ cdef extern from "numbers.h":
         unsigned srcMemoryType
         const void *srcHost
         unsigned long long srcDevice
+        void *srcArray
         size_t srcPitch, srcHeight
         size_t dstXInBytes, dstY, dstZ, dstLOD
         unsigned dstMemoryType
         void *dstHost
         unsigned long long dstDevice
+        void *dstArray
         size_t dstPitch, dstHeight
         size_t WidthInBytes, Height, Depth
     ctypedef struct CUdevprop:

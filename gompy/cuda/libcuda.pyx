@@ -31,6 +31,7 @@ include "captures.pxi"
 include "streams.pxi"
 include "link.pxi"
 include "modules.pxi"
+include "arrays.pxi"
 include "lifetimes.pxi"
 include "libraries.pxi"
 include "start.pxi"
@@ -50,10 +51,12 @@ include "node_calls.pxi"
 include "executable_calls.pxi"
 include "queries.pxi"
 include "texture_calls.pxi"
+include "array_calls.pxi"
 include "stats.pxi"
 
 
 cdef public size_t gompy_cuda_living(int kind) noexcept nogil:
     """How many handles of a kind are alive (tests look for leaks): 0 contexts, 1 streams, 2 events, 3 modules, 4
-    functions, 5 link states, 6 libraries, 7 kernels, 8 memory pools, 9 graphs, 10 nodes, 11 executable graphs."""
+    functions, 5 link states, 6 libraries, 7 kernels, 8 memory pools, 9 graphs, 10 nodes, 11 executable graphs, 12
+    arrays."""
     return handle_ranges[kind].alive if 0 <= kind < HANDLE_KINDS else 0

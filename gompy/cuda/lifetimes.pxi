@@ -32,6 +32,7 @@ cdef bint end_context(context *c) noexcept nogil:
         return False
     end_streams(c)
     unload_all(c)
+    forget_arrays(c)
     free_owned(c.device, c)
     free_handle(CONTEXT, c)
     return True

@@ -17,10 +17,6 @@ cdef struct resource_description:  # CUDA_RESOURCE_DESC, of linear memory and of
     size_t rest[11]
     unsigned flags
 
-cdef struct array_description:     # CUDA_ARRAY_DESCRIPTOR
-    size_t width, height
-    unsigned format, channels
-
 cdef struct texture_description:   # CUDA_TEXTURE_DESC
     int modes[3]
     int filter
@@ -31,15 +27,6 @@ cdef struct texture_description:   # CUDA_TEXTURE_DESC
     float levels[2]
     float border[4]
     int rest[12]
-
-
-cdef unsigned component_bytes(unsigned format) noexcept nogil:
-    """Bytes of a component of a CUarray_format; 0: it is none that is known."""
-    if format == PTX_TEXTURE_U8 or format == PTX_TEXTURE_S8:
-        return 1
-    if format == PTX_TEXTURE_U16 or format == PTX_TEXTURE_S16 or format == PTX_TEXTURE_HALF:
-        return 2
-    return 4 if format == PTX_TEXTURE_U32 or format == PTX_TEXTURE_S32 or format == PTX_TEXTURE_FLOAT else 0
 
 
 cdef int describe_texture(ptx_texture *t, const resource_description *r, const texture_description *d) noexcept nogil:
@@ -62,7 +49,7 @@ cdef int describe_texture(ptx_texture *t, const resource_description *r, const t
         if r.width / element > <size_t>1 << 28:
             return CUDA_ERROR_INVALID_VALUE
     else:
-        if r.width == 0 or r.height == 0 or r.width > 131072 or r.height > 65000 or r.pitch < r.width * element:
+        if r.width == 0 or r.height == 0 or r.width > MAX_ROW or r.height > MAX_ROWS or r.pitch < r.width * element:
             return CUDA_ERROR_INVALID_VALUE
         t.width, t.height, t.depth, t.pitch = <uint32_t>r.width, <uint32_t>r.height, 1, r.pitch
         if not fits_extent(r.width * element, r.height, 1, r.pitch, 0, &extent):
@@ -83,9 +70,24 @@ cdef int describe_texture(ptx_texture *t, const resource_description *r, const t
     return CUDA_SUCCESS
 
 
+cdef int describe_array_texture(ptx_texture *t, void *p, const texture_description *d) noexcept nogil:
+    """The record of an array's: of its first slice's rows, and how many slices there are."""
+    cdef array *a = <array *>p
+    cdef resource_description rows
+    cdef int r
+    if not is_handle(ARRAY, p):
+        return CUDA_ERROR_INVALID_HANDLE
+    memset(&rows, 0, sizeof(rows))
+    rows.kind, rows.address, rows.format, rows.channels = CU_RESOURCE_TYPE_PITCH2D, a.address, a.format, a.channels
+    rows.width, rows.height, rows.pitch = a.width, rows_of(a), a.pitch
+    r = describe_texture(t, &rows, d)
+    t.depth, t.slice = <uint32_t>(a.depth if a.depth else 1), a.slice
+    return r
+
+
 cdef public int cuTexObjectCreate(uint64_t *to, const resource_description *r, const texture_description *d,
                                   const void *view) noexcept nogil:
-    """A texture of linear memory or of rows; arrays, mipmaps and views: CUDA_ERROR_NOT_SUPPORTED."""
+    """A texture of an array, linear memory or rows; mipmaps and views: CUDA_ERROR_NOT_SUPPORTED."""
     cdef context *c
     cdef ptx_texture t
     cdef uint64_t address
@@ -94,9 +96,12 @@ cdef public int cuTexObjectCreate(uint64_t *to, const resource_description *r, c
         return answer
     if to == NULL or r == NULL or d == NULL or not 0 <= r.kind <= CU_RESOURCE_TYPE_PITCH2D:
         return CUDA_ERROR_INVALID_VALUE
-    if view != NULL or (r.kind != CU_RESOURCE_TYPE_LINEAR and r.kind != CU_RESOURCE_TYPE_PITCH2D):
+    if view != NULL or r.kind not in (CU_RESOURCE_TYPE_ARRAY, CU_RESOURCE_TYPE_LINEAR, CU_RESOURCE_TYPE_PITCH2D):
         return CUDA_ERROR_NOT_SUPPORTED
-    answer = describe_texture(&t, r, d)
+    if r.kind == CU_RESOURCE_TYPE_ARRAY:
+        answer = describe_array_texture(&t, <void *>r.address, d)
+    else:
+        answer = describe_texture(&t, r, d)
     if answer != CUDA_SUCCESS:
         return answer
     address = alloc_in(c.device, &c.device.memory, OBJECT_BYTES, 512, TEXTURE, c, NULL, 0)

@@ -12,6 +12,7 @@ from cuda_tools import (
     ALREADY_REGISTERED,
     INVALID_CONTEXT,
     INVALID_DEVICE,
+    INVALID_HANDLE,
     INVALID_VALUE,
     NO_DEVICE,
     NOT_FOUND,
@@ -304,7 +305,7 @@ def test_rectangles(cuda: Driver) -> None:
     c.srcPitch, c.dstY = 10, 8
     assert cuda.cuMemcpy2D_v2(byref(c)) == INVALID_VALUE  # beyond the allocation
     c.srcMemoryType = 3
-    assert cuda.cuMemcpy2D_v2(byref(c)) == NOT_SUPPORTED
+    assert cuda.cuMemcpy2D_v2(byref(c)) == INVALID_HANDLE  # no array
 
 
 def test_cuboids(cuda: Driver) -> None:

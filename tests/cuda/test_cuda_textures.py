@@ -8,7 +8,16 @@ from ctypes import byref, c_uint64, c_void_p
 from pathlib import Path
 
 import pytest
-from cuda_tools import INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED, SUCCESS, Driver, has_driver, has_executor
+from cuda_tools import (
+    INVALID_HANDLE,
+    INVALID_VALUE,
+    NOT_FOUND,
+    NOT_SUPPORTED,
+    SUCCESS,
+    Driver,
+    has_driver,
+    has_executor,
+)
 
 pytestmark = [has_driver, has_executor, pytest.mark.usefixtures("plain")]
 
@@ -57,7 +66,8 @@ def test_what_is_refused(cuda: Driver) -> None:
         (resource(ROWS, memory, 16, 65, 64), settings(), INVALID_VALUE),
         (resource(ROWS, memory, 17, 2, 64), settings(), INVALID_VALUE),
         (resource(ROWS, memory, 16, 2, 2**63), settings(), INVALID_VALUE),
-        (resource(ARRAY, memory, 64), settings(), NOT_SUPPORTED),
+        (resource(ARRAY, memory, 64), settings(), INVALID_HANDLE),
+        (resource(1, memory, 64), settings(), NOT_SUPPORTED),  # a mipmapped array
         (resource(4, memory, 64), settings(), INVALID_VALUE),
     ):
         assert create(cuda, described, how)[0] == answer, (described, how)

@@ -1,0 +1,138 @@
+# cuArray*, and copies of consecutive bytes from and to arrays.
+
+cdef struct cuboid_description:    # CUDA_ARRAY3D_DESCRIPTOR
+    size_t width, height, depth
+    unsigned format, channels
+    unsigned flags
+
+
+cdef public int cuArray3DCreate_v2(void **to, const cuboid_description *d) noexcept nogil:
+    """One, two or three dimensions; layers, cubes and surfaces (flags) are not implemented."""
+    cdef context *c
+    cdef array *a = NULL
+    cdef int r = current_context(&c)
+    if r == CUDA_SUCCESS:
+        r = refuse_unsafe()
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL or d == NULL or d.channels not in (1, 2, 4):
+        return CUDA_ERROR_INVALID_VALUE
+    if d.flags:
+        return CUDA_ERROR_NOT_SUPPORTED
+    r = make_array(c, d.width, d.height, d.depth, component_bytes(d.format) * d.channels, &a)
+    if r == CUDA_SUCCESS:
+        a.format, a.channels = d.format, d.channels
+        to[0] = a
+    return r
+
+
+cdef public int cuArrayCreate_v2(void **to, const array_description *d) noexcept nogil:
+    """One or two dimensions (height 0: one)."""
+    cdef cuboid_description whole
+    if d == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    memset(&whole, 0, sizeof(whole))
+    whole.width, whole.height, whole.format, whole.channels = d.width, d.height, d.format, d.channels
+    return cuArray3DCreate_v2(to, &whole)
+
+
+cdef public int cuArrayDestroy(void *p) noexcept nogil:
+    """Its memory goes when the context's work is done."""
+    cdef uint64_t address
+    cdef int r = api_state()
+    if r == CUDA_SUCCESS:
+        r = refuse_unsafe()
+    if r != CUDA_SUCCESS:
+        return r
+    if not is_handle(ARRAY, p):
+        return CUDA_ERROR_INVALID_HANDLE
+    address = (<array *>p).address
+    if not forget_array(<array *>p):
+        return CUDA_ERROR_INVALID_HANDLE
+    settle_before_free(address)
+    return free_block_at(address, ALLOCATION, ALLOCATION)
+
+
+cdef public int cuArray3DGetDescriptor_v2(cuboid_description *to, void *p) noexcept nogil:
+    """As it was made."""
+    cdef array *a = <array *>p
+    cdef int r = api_state()
+    if r != CUDA_SUCCESS:
+        return r
+    if not is_handle(ARRAY, p):
+        return CUDA_ERROR_INVALID_HANDLE
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    to.width, to.height, to.depth = a.width, a.height, a.depth
+    to.format, to.channels, to.flags = a.format, a.channels, 0
+    return CUDA_SUCCESS
+
+
+cdef public int cuArrayGetDescriptor_v2(array_description *to, void *p) noexcept nogil:
+    """As it was made."""
+    cdef cuboid_description whole
+    cdef int r = cuArray3DGetDescriptor_v2(&whole, p)
+    if r == CUDA_SUCCESS and to == NULL:
+        r = CUDA_ERROR_INVALID_VALUE
+    if r == CUDA_SUCCESS:
+        to.width, to.height, to.format, to.channels = whole.width, whole.height, whole.format, whole.channels
+    return r
+
+
+cdef int place_in_array(void *p, size_t offset, size_t size, uint64_t *to) noexcept nogil:
+    """The address of bytes of an array's first row."""
+    if not is_handle(ARRAY, p):
+        return CUDA_ERROR_INVALID_HANDLE
+    if not has_part(<array *>p, offset, 0, 0, size, 1, 1):
+        return CUDA_ERROR_INVALID_VALUE
+    to[0] = (<array *>p).address + offset
+    return CUDA_SUCCESS
+
+
+cdef public int cuMemcpyDtoA_v2(void *to, size_t offset, CUdeviceptr of, size_t size) noexcept nogil:
+    """Device to array."""
+    cdef uint64_t at = 0
+    cdef int r = place_in_array(to, offset, size, &at)
+    return r if r != CUDA_SUCCESS else cuMemcpyDtoD_v2(at, of, size)
+
+
+cdef public int cuMemcpyAtoD_v2(CUdeviceptr to, void *of, size_t offset, size_t size) noexcept nogil:
+    """Array to device."""
+    cdef uint64_t at = 0
+    cdef int r = place_in_array(of, offset, size, &at)
+    return r if r != CUDA_SUCCESS else cuMemcpyDtoD_v2(to, at, size)
+
+
+cdef public int cuMemcpyHtoA_v2(void *to, size_t offset, const void *of, size_t size) noexcept nogil:
+    """Host to array."""
+    cdef uint64_t at = 0
+    cdef int r = place_in_array(to, offset, size, &at)
+    return r if r != CUDA_SUCCESS else cuMemcpyHtoD_v2(at, of, size)
+
+
+cdef public int cuMemcpyAtoH_v2(void *to, void *of, size_t offset, size_t size) noexcept nogil:
+    """Array to host."""
+    cdef uint64_t at = 0
+    cdef int r = place_in_array(of, offset, size, &at)
+    return r if r != CUDA_SUCCESS else cuMemcpyDtoH_v2(to, at, size)
+
+
+cdef public int cuMemcpyAtoA_v2(void *to, size_t to_offset, void *of, size_t offset, size_t size) noexcept nogil:
+    """Array to array."""
+    cdef uint64_t at = 0
+    cdef int r = place_in_array(to, to_offset, size, &at)
+    return r if r != CUDA_SUCCESS else cuMemcpyAtoD_v2(at, of, offset, size)
+
+
+cdef public int cuMemcpyHtoAAsync_v2(void *to, size_t offset, const void *of, size_t size, void *queue) noexcept nogil:
+    """Host to array, in a stream's order."""
+    cdef uint64_t at = 0
+    cdef int r = place_in_array(to, offset, size, &at)
+    return r if r != CUDA_SUCCESS else cuMemcpyHtoDAsync_v2(at, of, size, queue)
+
+
+cdef public int cuMemcpyAtoHAsync_v2(void *to, void *of, size_t offset, size_t size, void *queue) noexcept nogil:
+    """Array to host, in a stream's order."""
+    cdef uint64_t at = 0
+    cdef int r = place_in_array(of, offset, size, &at)
+    return r if r != CUDA_SUCCESS else cuMemcpyDtoHAsync_v2(to, at, size, queue)
