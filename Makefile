@@ -103,6 +103,11 @@ endif
 check-corpus: all  ## gompy run --check on 123 small programs, on both devices: the table of docs/diagnosis.md holds
 	@$(BIN)/python testsuite/check/run.py --hold docs/diagnosis.md
 
+# CLIENT="numba triton": some of them.
+.PHONY: check-clients
+check-clients: all  ## programs that use the CUDA driver (numba, tinygrad, Triton): their tests on the emulated GPU; pip may fetch
+	@$(BIN)/python testsuite/clients/run.py $(CLIENT)
+
 check-faults: all  ## fail every call to the system that gompy makes, one at a time
 	@$(BIN)/python testsuite/faults/run.py $(FAULTS)
 
