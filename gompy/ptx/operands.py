@@ -207,13 +207,29 @@ class Operands:
             elif word[0] == "%" and word not in self.variable_scope and not self.is_parameter(word):
                 self.fail(f"unknown register '{word}'")
             else:
-                offset = self.integer() if self.word in ("+", "-") else 0
-                return Symbol(self.variable_scope.get(word, word), offset)
+                name = self.variable_scope.get(word, word)
+                offset = self.element(word, name) if self.word == "[" else 0
+                offset += self.integer() if self.word in ("+", "-") else 0
+                return Symbol(name, offset)
         assert found is not None
         if self.word == "|":
             self.advance()
             return Pair(found, self.named_operand())
         return found
+
+    def element(self, word: str, name: str) -> int:
+        """`[3]` after a variable's name: bytes before that element (tinygrad writes so)."""
+        function = self.function
+        assert function is not None
+        own = {variable.name: variable for variable in (*function.shared, *function.locals)}
+        variable = own.get(name) or self.module.variables.get(name)
+        self.expect("[")
+        index = self.integer()
+        self.expect("]")
+        if variable is None or not variable.element:
+            self.fail(f"'{word}[{index}]' is not an element of an array with one dimension")
+        assert variable is not None
+        return index * variable.element
 
     def is_parameter(self, name: str) -> bool:
         """Whether the function at hand has this parameter or result."""

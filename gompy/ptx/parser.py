@@ -212,9 +212,9 @@ class Parser(Operands):
                 if not self.accept(","):
                     break
                 continue
-            count, array = vector, False
+            count, dimensions = vector, 0
             while self.accept("["):
-                array = True
+                dimensions += 1
                 count *= 0 if self.word == "]" else self.integer()
                 self.expect("]")
             initial = None
@@ -222,10 +222,12 @@ class Parser(Operands):
                 initial = self.initializer()
                 if count == 0:
                     count = len(initial)
-            if count == 0 and not (array and linkage == "extern") and space == "param":
+            if count == 0 and not (dimensions and linkage == "extern") and space == "param":
                 self.fail(f"'{name}' has no size")
             self.check_size(name, space, count * TYPE_BYTES[kind])
-            found.append(Variable(name, space, kind, count, align or TYPE_BYTES[kind] * vector, linkage, line, initial))
+            natural = TYPE_BYTES[kind] * vector
+            element = natural if dimensions < 2 else 0
+            found.append(Variable(name, space, kind, count, align or natural, linkage, line, initial, element))
             if not self.accept(","):
                 break
         self.expect(";")

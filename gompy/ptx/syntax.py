@@ -174,6 +174,7 @@ class Variable:
     linkage: str = ""
     line: int = 0
     initial: list[int | float | Symbol | FloatImmediate] | None = None
+    element: int = 0  # bytes from one index to the next; 0: there are several indices
 
     @property
     def size(self) -> int:
