@@ -345,7 +345,8 @@ def test_asynchronous_copies(device: Device) -> None:
 def test_an_element_of_an_array(device: Device) -> None:
     """`name[2]` is the address of that element, as PTX ISA says of arrays."""
     before = ".global .u32 g[4] = {5, 6, 7, 8};\n.global .align 16 .v2 .u32 v[2] = {{1, 2}, {3, 4}};\n"
-    body = """.shared .align 16 .b16 s[64]; mov.u64 %x, g[2]; mov.u64 %y, v[1]; ld.u32 %r0, [%x]; ld.global.u32 %r1, [g[1]+8];
+    body = """.shared .align 16 .b16 s[64]; mov.u64 %x, g[2]; mov.u64 %y, v[1]; ld.u32 %r0, [%x];
+        ld.global.u32 %r1, [g[1]+8];
         ld.u32 %r2, [%y]; mov.u64 %a0, s[0]; mov.u64 %a1, s[3]; sub.u64 %a2, %a1, %a0; cvt.u32.u64 %r3, %a2;"""
     found = run(device, body + "".join(f"st.global.u32 [%o+{128 * i}], %r{i};" for i in range(4)), before=before)
     assert [int(found[32 * i]) for i in range(4)] == [7, 8, 3, 6]

@@ -9,6 +9,9 @@ import json
 import sys
 import unittest
 
+LONGEST = 400
+"""Of a reason, in characters."""
+
 
 class Lines(unittest.TestResult):
     """Writes each result to a file.  A test with subtests that fail is told once."""
@@ -30,9 +33,8 @@ class Lines(unittest.TestResult):
         print(json.dumps({"name": test.id(), "status": "BEGUN", "reason": ""}), file=self.file, flush=True)
 
     def bad(self, test, error):
-        """A failure or an error, with the exception's last line."""
-        text = str(error[1]).strip().splitlines()
-        self.tell(test, "FAIL", f"{error[0].__name__}: {text[-1] if text else ''}")
+        """A failure or an error, with the exception's text in one line."""
+        self.tell(test, "FAIL", f"{error[0].__name__}: {' '.join(str(error[1]).split())[:LONGEST]}")
 
     def addError(self, test, error):
         super().addError(test, error)

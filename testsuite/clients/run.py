@@ -12,9 +12,9 @@ import argparse
 import fnmatch
 import json
 import os
+import shutil
 import subprocess
 import sys
-import tarfile
 import tomllib
 import venv
 from collections import Counter
@@ -97,8 +97,7 @@ def prepare(client: Client) -> Path:
             downloads = client.folder / "sdist"
             pip(client, "download", "--no-deps", "--no-binary", ":all:", "--dest", str(downloads), client.source)
             for archive in downloads.glob("*.tar.gz"):
-                with tarfile.open(archive) as tar:
-                    tar.extractall(client.folder / "source", filter="data")
+                shutil.unpack_archive(archive, client.folder / "source")
         stamp.write_text(wanted)
     for name in client.empty:
         (client.folder / "empty" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -165,7 +165,7 @@ class Kernels(unittest.TestCase):
         cls.random = numpy.random.default_rng(1)
 
     def start(self, function, signature, constants, grid, arguments, even=False, **options):
-        """Compile for the architecture, launch.  even: the compiler may take it that all arguments are multiples of 16."""
+        """Compile for the architecture, launch.  even: arguments are multiples of 16."""
         names = function.arg_names
         attributes = {(i,): [["tt.divisibility", 16]] for i in range(len(arguments))} if even else None
         types = dict(zip(names, signature.split(), strict=False)) | dict.fromkeys(constants, "constexpr")
