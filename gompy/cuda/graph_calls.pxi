@@ -350,15 +350,18 @@ cdef void print_nodes(FILE *file, graph *g, int *graphs) noexcept nogil:
 cdef public int cuGraphDebugDotPrint(void *p, const char *path, unsigned flags) noexcept nogil:
     """Write a graph for dot.  The flags, which say how much, make no difference."""
     cdef FILE *file
-    cdef int graphs = 0
+    cdef int fd, graphs = 0
     cdef bint good
     cdef int r = api_state()
     if r != CUDA_SUCCESS:
         return r
     if path == NULL or not is_handle(GRAPH, p):
         return CUDA_ERROR_INVALID_VALUE
-    file = fopen(path, b"w")
+    fd = gompy_open_to_replace(path)
+    file = fdopen(fd, b"w") if fd >= 0 else NULL
     if file == NULL:
+        if fd >= 0:
+            close(fd)
         return CUDA_ERROR_OPERATING_SYSTEM
     pthread_mutex_lock(&work_lock)
     fprintf(file, b"digraph dot {\n")

@@ -3,7 +3,7 @@
 from libc.errno cimport errno
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t, intptr_t
 from libc.stdio cimport (
-    FILE, fclose, fdopen, ferror, fflush, fopen, fprintf, fread, fwrite, snprintf, stderr, stdout)
+    FILE, fclose, fdopen, ferror, fflush, fprintf, fread, fwrite, snprintf, stderr, stdout)
 from libc.stdlib cimport abort, calloc, free, malloc, realloc, strtod, strtol, strtoull
 from libc.string cimport (
     memchr, memcmp, memcpy, memmove, memset, strchr, strcmp, strerror, strlen, strncmp, strrchr)
@@ -181,7 +181,7 @@ from gompy.native.cuda cimport (
     cuda_error_text,
 )
 from gompy.native.clock cimport CLOCK_MONOTONIC, clock_gettime, now_ns, timespec
-from gompy.native.descriptors cimport gompy_fopen, gompy_open_to_append
+from gompy.native.descriptors cimport gompy_fopen, gompy_open_to_append, gompy_open_to_replace
 from gompy.native.environment cimport secure_getenv
 from gompy.native.gomp cimport GOMP_DEVICE_NVIDIA_PTX
 from gompy.native.limits cimport gompy_limit_hint
