@@ -29,7 +29,7 @@ _SYMBOLS = (
     (("_gfortran_st_", "_gfortran_transfer_"), "Fortran input and output"),
     (("__atomic_",), "atomic operations of that size (the variable of an atomic construct or a reduction)"),
     (("_fputwc_r",), "streams of the C library (printf and puts work)"),
-    (("_ZTV", "_ZTT", "_ZTI"), "C++ virtual functions (GCC 12 writes no vtables for accelerators)"),
+    (("_ZTV", "_ZTT", "_ZTI"), "C++ virtual functions (GCC writes no vtables and type information for accelerators)"),
     (("_Zn", "_Zd", "_ZSt", "_ZNS", "_ZNKS", "__cxa_"), "C++ library"),
     (("__ctype_",), "tables of characters as glibc's isdigit, toupper and their like want them"),
 )
