@@ -183,8 +183,8 @@ class Analysis:
         if event.kind == FAILED:
             self.failed = event
             return
-        if event.size == 0 or event.kind in POINTERS:
-            return
+        if event.start == 0 or event.size == 0 or event.kind in POINTERS:
+            return  # nothing is there: at address 0 a Fortran argument that is absent
         name = self.names.of(event)
         what = event.what.removeprefix("target ")
         finding = Finding(

@@ -40,7 +40,7 @@ def checked(folder: Path, name: str, *options: str) -> subprocess.CompletedProce
     if name.endswith(".f90") and shutil.which("gfortran") is None:
         pytest.skip("no gfortran")
     source = (CORPUS if (CORPUS / name).exists() else PROGRAMS) / name
-    kind = "-fopenacc" if "#pragma acc" in source.read_text() else "-fopenmp"
+    kind = "-fopenacc" if re.search(r"#pragma acc|!\$acc", source.read_text()) else "-fopenmp"
     env = {**os.environ, "GOMPY_ACCEL": "gcc", "OFFLOAD_EMUL_MEM": "64M"}
     compiler = str(BIN / COMPILERS[Path(name).suffix])
     words = [compiler, "-g", kind, *(["-foffload-check"] if exact else []), str(source), "-o", "program"]
@@ -162,3 +162,8 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     done = checked(tmp_path, "not-present-exit.c", "--check-json", "no/j")
     assert "[not-present]" in done.stderr
     assert done.stderr.splitlines()[-1] == "gompy run: error: no/j: No such file or directory"
+
+
+def test_an_argument_that_is_absent(tmp_path: Path) -> None:
+    done = checked(tmp_path, "absent_argument.f90")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
