@@ -76,7 +76,7 @@ class Settings:
     """What all tests of a run share.
 
     tests: GCC's libgomp/testsuite, None for programs that do not need its headers.  timeout: seconds, None for the
-    test's own.  keep: where work directories are made and stay.
+    test's own.  keep: where work directories are made and stay.  before: words before each program (a tool).
     """
 
     tests: Path | None
@@ -87,6 +87,7 @@ class Settings:
     timeout: float | None = None
     offload_targets: tuple[str, ...] = ()
     keep: Path | None = None
+    before: tuple[str, ...] = ()
 
     @property
     def ours(self) -> bool:
@@ -343,7 +344,7 @@ class Run:
         timeout = self.settings.timeout or wanted.timeout
         log += [f"Execution timeout is: {timeout:.0f}", "spawn [open ...]"]
         begin = time.monotonic()
-        status, output = execute([program], work, environment, timeout)
+        status, output = execute([*self.settings.before, program], work, environment, timeout)
         self.outcome.run_seconds = time.monotonic() - begin
         self.outcome.launches = _launches(stats)
         if self.outcome.launches is None:

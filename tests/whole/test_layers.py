@@ -46,7 +46,7 @@ MAY_IMPORT = {
         *("gompy.regions", "gompy.opencl", "gompy.remote", "gompy.replay", "gompy.cudart", "gompy.virtual"),
     },
     "gompy.notebook": {"gompy", "gompy.cli"},
-    "testsuite": {"gompy.abi", "gompy.dg", "gompy.driver", "gompy.objects"},
+    "testsuite": {"gompy.abi", "gompy.check", "gompy.dg", "gompy.driver", "gompy.objects"},
     "benchmarks": {"gompy.remote"},
     "examples": {"gompy.driver", "gompy.plugins"},
 }
