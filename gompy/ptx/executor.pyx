@@ -14,7 +14,7 @@ lanes.pxi    what compiled code calls: accesses lane by lane, atomics, indirect 
 barriers.pxi where warps wait for each other
 fetches.pxi tex (texture.h)
 matrices.pxi mma (matrix.h), and barriers in shared memory
-race_types.pxi, race_launches.pxi, race_calls.pxi  GOMPY_CHECK=race: races.h, launches, accesses and what is told
+race_types.pxi, race_launches.pxi, race_calls.pxi  GOMPY_CHECK=race: races.h, launches, accesses, what is told
 check.pxi    the executor's part of checked code (GOMPY_CHECK)
 ops.pxi      the tables of what compiled code calls
 schedule.pxi the warps of a block: stacks, turns, the end

@@ -1,4 +1,5 @@
-# GOMPY_CHECK=race: accesses of compiled code are held against those of other threads (races.h), and races are told.
+# GOMPY_CHECK=race: accesses of compiled code are held against those of other threads (races.h,
+# race_accesses.h), and races are told.
 
 cdef extern from *:
     """
@@ -90,17 +91,15 @@ cdef void settle_races() noexcept nogil:
 
 # --- what compiled code calls ----------------------------------------------------------------------------------------
 
-cdef void look_at(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t who, uint32_t size, bint writes,
-                  bint in_step) noexcept nogil:
+cdef void look_at(gompy_warp *w, uint32_t mask, const uint64_t *a, gompy_access *access) noexcept nogil:
     """Accesses of some lanes."""
-    cdef gompy_races *races = <gompy_races *> w.races
     cdef gompy_race_found found
     cdef int lane = 0
     while True:
-        lane = gompy_race_lanes(races, mask, a, size, who, writes, in_step, w.shared_size, lane, &found)
+        lane = gompy_race_lanes(<gompy_races *> w.races, access, mask, a, w.shared_size, lane, &found)
         if lane >= 32:
             return
-        note_race(w, lane, min(size, 4), writes, &found)
+        note_race(w, lane, min(access.size, 4), access.writes, &found)
         lane += 1
 
 
@@ -108,8 +107,9 @@ cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word
                   uint32_t line) noexcept nogil:
     """Accesses with an address for each lane; word: bytes, RACE_WRITES, RACE_STRONG."""
     cdef gompy_races *races = <gompy_races *> w.races
-    cdef uint32_t site = site_number(w, unit, line), who
-    cdef bint in_step = races.sites[site].in_step, writes = word & RACE_WRITES
+    cdef uint32_t site = site_number(w, unit, line), who = site << 16
+    cdef bint writes = word & RACE_WRITES
+    cdef gompy_access access
     cdef int i
     if num_waiting:
         settle_races()
@@ -118,10 +118,10 @@ cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word
             if mask >> i & 1:
                 lock_word(w, a[i], writes)
         return
-    who = site << 16 | w.warpid << 6
     if word & RACE_STRONG:
         who |= GOMPY_WHO_STRONG
-    look_at(w, mask, a, who, word & 0xFF, writes, in_step)
+    access = gompy_race_access(races, w.warpid, word & 0xFF, who, writes, races.sites[site].in_step)
+    look_at(w, mask, a, &access)
     for i in range(32 if word & RACE_STRONG else 0):
         if mask >> i & 1:
             order_by(w, a[i], writes, not writes, False)
@@ -131,20 +131,21 @@ cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32
                           uint32_t line) noexcept nogil:
     """An access by one address of all lanes."""
     cdef gompy_races *races = <gompy_races *> w.races
-    cdef uint32_t site = site_number(w, unit, line), who
-    cdef bint in_step = races.sites[site].in_step, writes = word & RACE_WRITES
+    cdef uint32_t site = site_number(w, unit, line), who = site << 16
+    cdef bint writes = word & RACE_WRITES
     cdef int lane = gompy_lowest(mask)
+    cdef uint32_t its = <uint32_t> lane if mask & (mask - 1) == 0 else <uint32_t> GOMPY_WHO_ALL
+    cdef gompy_access access
     cdef gompy_race_found found
     if num_waiting:
         settle_races()
     if races.sites[site].library:
         lock_word(w, address, writes)
         return
-    who = site << 16 | w.warpid << 6
-    who |= <uint32_t> lane if mask & (mask - 1) == 0 else <uint32_t> GOMPY_WHO_ALL
     if word & RACE_STRONG:
         who |= GOMPY_WHO_STRONG
-    if gompy_race_one(races, address, word & 0xFF, who, writes, in_step, w.shared_size, &found):
+    access = gompy_race_access(races, w.warpid, word & 0xFF, who, writes, races.sites[site].in_step)
+    if gompy_race_one(races, &access, address, its, w.shared_size, &found):
         note_race(w, lane, min(word & 0xFF, 4), writes, &found)
     if word & RACE_STRONG:
         order_by(w, address, writes, not writes, False)
@@ -154,13 +155,16 @@ cdef void look_at_atom(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t
                        uint32_t line) noexcept nogil:
     """Atomic operations.  Those of the compiler's libraries are their locks, which order what is around them."""
     cdef gompy_races *races = <gompy_races *> w.races
-    cdef uint32_t site = site_number(w, unit, line), who = site << 16 | w.warpid << 6 | GOMPY_WHO_STRONG
-    cdef bint library = races.sites[site].library, in_step = races.sites[site].in_step
+    cdef uint32_t site = site_number(w, unit, line)
+    cdef bint library = races.sites[site].library
+    cdef gompy_access access
     cdef int i
     if num_waiting:
         settle_races()
     if not library:
-        look_at(w, mask, a, who, size, True, in_step)
+        access = gompy_race_access(
+            races, w.warpid, size, site << 16 | GOMPY_WHO_STRONG, True, races.sites[site].in_step)
+        look_at(w, mask, a, &access)
     for i in range(32):
         if mask >> i & 1:
             order_by(w, a[i], True, True, library)
@@ -245,7 +249,7 @@ cdef const char *why_unordered(const gompy_races *races, const gompy_race_found 
     """What would have ordered two accesses."""
     if (race.who ^ race.other.who) & GOMPY_WHO_STRONG:
         return "one is atomic, the other is not, and nothing orders them"
-    if race.other.run != races.run:
+    if race.other.epoch < races.run_first:
         return "blocks have no order among themselves"
     if gompy_who_warp(race.who) == gompy_who_warp(race.other.who):
         return "the lanes of a warp go their own ways: no __syncwarp (bar.warp.sync) is between them"
@@ -265,7 +269,8 @@ cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
     cdef const ptx_launch_config *config = launch.config
     cdef gompy_warp *owner = &(<runner *> w.runner).warps[gompy_who_warp(race.other.who)]
     cdef uint64_t address = race.address
-    cdef uint32_t who = race.who, block = race.other.run - races.first_run, other_lane = gompy_who_lane(race.other.who)
+    cdef uint32_t who = race.who, block = gompy_race_block_of(races, race.other.epoch)
+    cdef uint32_t other_lane = gompy_who_lane(race.other.who)
     cdef uint32_t ctaid[3]
     cdef uint32_t tid[3]
     cdef uint32_t own[3]

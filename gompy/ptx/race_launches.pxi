@@ -12,7 +12,7 @@ cdef bint begin_races(run *launch) noexcept nogil:
     pthread_mutex_lock(&race_lock)
     if all_races == NULL:
         all_races = gompy_race_new()
-    if all_races == NULL or gompy_race_launch(all_races, memory.base, memory.size, launch.blocks):
+    if all_races == NULL or gompy_race_launch(all_races, memory.base, memory.size):
         pthread_mutex_unlock(&race_lock)
         return False
     launch.races = all_races

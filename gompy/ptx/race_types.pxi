@@ -1,28 +1,22 @@
-# races.h for Cython.
+# races.h and race_accesses.h for Cython.
 
 cdef extern from "races.h" nogil:
     enum:
         GOMPY_WHO_ALL
         GOMPY_WHO_STRONG
     struct gompy_touch:
-        uint32_t run
+        int32_t epoch
         uint32_t who
     struct gompy_race_site:
         void *unit
         uint32_t line
         uint32_t library
         uint32_t in_step
-    struct gompy_race_found:
-        gompy_touch other
-        bint other_writes
-        uint32_t who
-        uint64_t address
     struct gompy_races:
-        uint32_t first_run
-        uint32_t run
+        int32_t run_first
         gompy_race_site *sites
     gompy_races *gompy_race_new()
-    int gompy_race_launch(gompy_races *, uint64_t base, uint64_t size, uint64_t blocks)
+    int gompy_race_launch(gompy_races *, uint64_t base, uint64_t size)
     int gompy_race_block(gompy_races *, uint64_t block, uint32_t nwarps, uint64_t shared)
     void gompy_race_fresh(gompy_races *, uint64_t address, uint64_t size)
     void gompy_race_forget_sites(gompy_races *)
@@ -35,10 +29,22 @@ cdef extern from "races.h" nogil:
     bint gompy_race_is_flag(gompy_races *, uint64_t address)
     void gompy_race_learn(gompy_races *, uint32_t warp, uint64_t address)
     uint32_t gompy_race_site_of "gompy_race_site"(gompy_races *, void *unit, uint32_t line, int *fresh)
-    bint gompy_race_one(gompy_races *, uint64_t address, uint32_t size, uint32_t who, bint writes, bint in_step,
-                        uint64_t shared_size, gompy_race_found *)
-    int gompy_race_lanes(gompy_races *, uint32_t mask, const uint64_t *a, uint32_t size, uint32_t who, bint writes,
-                         bint in_step, uint64_t shared_size, int lane, gompy_race_found *)
+    uint32_t gompy_race_block_of(gompy_races *, int32_t epoch)
     uint32_t gompy_who_lane(uint32_t)
     uint32_t gompy_who_warp(uint32_t)
     uint32_t gompy_who_site(uint32_t)
+
+cdef extern from "race_accesses.h" nogil:
+    struct gompy_race_found:
+        gompy_touch other
+        bint other_writes
+        uint32_t who
+        uint64_t address
+    struct gompy_access:
+        uint32_t size
+        bint writes
+    gompy_access gompy_race_access(gompy_races *, uint32_t warp, uint32_t size, uint32_t who, bint writes, bint in_step)
+    bint gompy_race_one(gompy_races *, gompy_access *, uint64_t address, uint32_t lane, uint64_t shared_size,
+                        gompy_race_found *)
+    int gompy_race_lanes(gompy_races *, gompy_access *, uint32_t mask, const uint64_t *a, uint64_t shared_size,
+                         int lane, gompy_race_found *)

@@ -5,8 +5,12 @@
    those of the warps that meet at it.  Between blocks there is order only where one has passed a fence and written an
    atomic word, and the other has read that word (struct gompy_flag).  Before sm_70 the lanes of a warp go in step.
 
-   A word of memory remembers its last write and its last two reads in this launch.  So a race with an older read can
-   be missed.  What is told is a race by the model, whatever came of it in this run.
+   The clocks of all warps of all blocks are one number that only grows, the epoch: who has it last cannot be before
+   who had it earlier.  So an epoch tells the block, what came before the launch, and what all warps of a block have met
+   behind (ordered_before) by one compare each.
+
+   A word of memory remembers its last write and its last two reads in this launch (race_words.h).  So a race with an
+   older read can be missed.  What is told is a race by the model, whatever came of it in this run.
 
    Kernels with this check run one after the other, each on one host thread: nothing here is shared.  */
 #ifndef GOMPY_PTX_RACES_H
@@ -18,6 +22,7 @@
 #include <sys/mman.h>
 
 #include "gompy/native/ptx.h"
+#include "race_words.h"
 
 enum
 {
@@ -27,26 +32,29 @@ enum
   GOMPY_RACE_KNOWN = 64                 /* flags that a block has seen */
 };
 
-/* What one access looks like in a word's memory.  `run`: the block's number among all of the process's, 0: none.
-   `who`: bits 0-5 the lane (32: all, with one value), 6-10 the warp, 11 strong, 12-15 the word's bytes, 16-31 the
-   place in the program.  */
-struct gompy_touch { uint32_t run, clock, who; };
-struct gompy_touched { struct gompy_touch write, read[2]; };
+/* One access of a word.  `epoch`: of its warp then, 0: none.  `who`: bits 0-5 the lane (32: all, with one value), 6-10
+   the warp, 11 strong, 12-15 the word's bytes, 16-31 the place in the program.  */
+struct gompy_touch { int32_t epoch; uint32_t who; };
 
-enum { GOMPY_WHO_ALL = 32, GOMPY_WHO_STRONG = 1 << 11 };
+enum { GOMPY_WHO_ALL = 32, GOMPY_WHO_STRONG = 1 << 11, GOMPY_WHO_THREAD = 0x7ff };
 
 static inline uint32_t gompy_who_lane (uint32_t who) { return who & 63; }
 static inline uint32_t gompy_who_warp (uint32_t who) { return who >> 6 & 31; }
 static inline uint32_t gompy_who_bytes (uint32_t who) { return who >> 12 & 15; }
 static inline uint32_t gompy_who_site (uint32_t who) { return who >> 16; }
 
-struct gompy_clocks { uint32_t of[GOMPY_RACE_WARPS]; };
+struct gompy_clocks { int32_t of[GOMPY_RACE_WARPS]; };
+
+/* The blocks of a launch as they ran: the first epoch of each.  */
+struct gompy_run { int32_t first; uint32_t block; };
+enum { GOMPY_EPOCH_NEW = 0x60000000, GOMPY_EPOCH_LAST = 0x7ffffff0 };
+
 
 /* A place in PTX.  */
 struct gompy_race_site { void *unit; uint32_t line; uint32_t library; uint32_t in_step; };
 
 /* An atomic word that somebody has written behind a fence: what is known to who reads it.  */
-struct gompy_flag_block { uint32_t run, since; struct gompy_clocks clocks; };
+struct gompy_flag_block { uint32_t run, since; struct gompy_clocks clocks; }; /* run: of r->runs */
 struct gompy_flag_seen { struct gompy_flag *flag; uint32_t version; };
 struct gompy_flag
 {
@@ -60,26 +68,29 @@ struct gompy_flag
 
 struct gompy_races
 {
-  uint32_t first_run, next_run, run;    /* of this launch, of the next block, of this block */
+  int32_t epoch;                        /* the newest */
+  int32_t launch_first, run_first;      /* of this launch, of this block */
+  int32_t ordered_before;               /* what all warps of this block know of each other */
+  struct gompy_run *runs;
+  uint32_t nruns, runs_room;
+  uint32_t nwarps;
   struct gompy_clocks knows[GOMPY_RACE_WARPS];
   struct gompy_clocks fenced[GOMPY_RACE_WARPS];
   uint8_t has_fenced[GOMPY_RACE_WARPS];
   struct gompy_clocks meeting[16], meeting_fenced[16]; /* at each barrier */
   uint8_t meeting_has_fenced[16];
+  uint32_t leavers[16];
   struct gompy_flag_seen seen[GOMPY_RACE_KNOWN];
   uint32_t nseen, visit;
-  struct gompy_touched *shared;
-  size_t shared_words;
-  struct gompy_touched *memory;         /* of the window of device memory at `base` */
+  struct gompy_words *shared;
+  size_t shared_groups;
+  struct gompy_words *memory;           /* of the window of device memory at `base` */
   uint64_t base, size;
   struct gompy_flag *flags[1024];
   struct gompy_race_site *sites;
   uint32_t nsites, last_site;
   uint32_t *site_table;                 /* hash of (unit, line) -> site + 1 */
 };
-
-/* What was found, for race_calls.pxi to tell.  */
-struct gompy_race_found { struct gompy_touch other; int other_writes; uint32_t who; uint64_t address; };
 
 static inline uint32_t
 gompy_hash_site (const void *unit, uint32_t line)
@@ -107,7 +118,7 @@ static void
 gompy_race_unmap (struct gompy_races *r)
 {
   if (r->memory)
-    munmap (r->memory, r->size / 4 * sizeof *r->memory);
+    munmap (r->memory, gompy_words_size (r->size));
   r->memory = NULL;
 }
 
@@ -118,7 +129,7 @@ gompy_race_window (struct gompy_races *r, uint64_t base, uint64_t size)
   if (r->memory && r->base == base && r->size == size)
     return 0;
   gompy_race_unmap (r);
-  void *memory = mmap (NULL, size / 4 * sizeof *r->memory, PROT_READ | PROT_WRITE,
+  void *memory = mmap (NULL, gompy_words_size (size), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return -1;
@@ -136,7 +147,7 @@ gompy_race_new (void)
     return NULL;
   r->sites = calloc (GOMPY_RACE_SITES, sizeof *r->sites);
   r->site_table = calloc (4 * GOMPY_RACE_SITES, sizeof *r->site_table);
-  r->next_run = 1;
+  r->epoch = 1;
   r->nsites = 1; /* 0: places beyond those that can be told apart */
   if (r->sites && r->site_table)
     return r;
@@ -146,48 +157,103 @@ gompy_race_new (void)
   return NULL;
 }
 
-/* Begin a launch of some blocks; 0, or -1 for lack of memory.  */
+/* The numbers begin anew, and all that was touched is forgotten.  */
+static void
+gompy_race_forget (struct gompy_races *r)
+{
+  if (r->memory)
+    madvise (r->memory, gompy_words_size (r->size), MADV_DONTNEED);
+  if (r->shared)
+    memset (r->shared, 0, r->shared_groups * sizeof *r->shared);
+  r->epoch = 1;
+  r->launch_first = 1;
+  r->nruns = 0;
+}
+
+static inline int32_t
+gompy_race_epoch (struct gompy_races *r)
+{
+  return r->epoch += r->epoch < GOMPY_EPOCH_LAST;
+}
+
+/* Begin a launch; 0, or -1 for lack of memory.  */
 static int
-gompy_race_launch (struct gompy_races *r, uint64_t base, uint64_t size, uint64_t blocks)
+gompy_race_launch (struct gompy_races *r, uint64_t base, uint64_t size)
 {
   gompy_race_forget_flags (r);
-  if (blocks > UINT32_MAX - 1)
-    return -1;
-  if (r->next_run > UINT32_MAX - (uint32_t) blocks)
-    {
-      gompy_race_unmap (r);
-      r->next_run = 1;
-    }
   if (gompy_race_window (r, base, size))
     return -1;
-  r->first_run = r->next_run;
-  r->next_run += (uint32_t) blocks;
+  r->launch_first = gompy_race_epoch (r);
+  r->nruns = 0;
   return 0;
 }
 
+/* Begin a block; 0, or -1 for lack of memory.  */
 static int
 gompy_race_block (struct gompy_races *r, uint64_t block, uint32_t nwarps, uint64_t shared)
 {
-  size_t words = shared / 4 + 1;
-  if (words > r->shared_words)
+  size_t groups = gompy_words_size (shared) / sizeof *r->shared;
+  if (groups > r->shared_groups)
     {
       free (r->shared);
-      r->shared = calloc (words, sizeof *r->shared);
-      r->shared_words = r->shared ? words : 0;
+      r->shared_groups = 0;
+      r->shared = aligned_alloc (sizeof (gompy_words_of), groups * sizeof *r->shared);
       if (!r->shared)
         return -1;
+      memset (r->shared, 0, groups * sizeof *r->shared);
+      r->shared_groups = groups;
     }
-  r->run = r->first_run + (uint32_t) block;
+  if (r->epoch > GOMPY_EPOCH_NEW)
+    {
+      gompy_race_forget_flags (r);
+      gompy_race_forget (r);
+    }
+  if (r->nruns == r->runs_room)
+    {
+      uint32_t room = 2 * r->runs_room + 64;
+      void *more = realloc (r->runs, room * sizeof *r->runs);
+      if (!more)
+        return -1;
+      r->runs = more;
+      r->runs_room = room;
+    }
+  r->run_first = r->ordered_before = gompy_race_epoch (r);
+  r->runs[r->nruns++] = (struct gompy_run) { r->run_first, (uint32_t) block };
   r->nseen = 0;
-  memset (r->knows, 0, sizeof r->knows);
-  memset (r->fenced, 0, sizeof r->fenced);
+  r->nwarps = nwarps;
+  memset (r->knows, 0, nwarps * sizeof *r->knows);
+  memset (r->fenced, 0, nwarps * sizeof *r->fenced);
   memset (r->has_fenced, 0, sizeof r->has_fenced);
   memset (r->meeting, 0, sizeof r->meeting);
   memset (r->meeting_fenced, 0, sizeof r->meeting_fenced);
   memset (r->meeting_has_fenced, 0, sizeof r->meeting_has_fenced);
+  memset (r->leavers, 0, sizeof r->leavers);
   for (uint32_t w = 0; w < nwarps; w++)
-    r->knows[w].of[w] = 1;
+    r->knows[w].of[w] = r->run_first;
   return 0;
+}
+
+/* Which of this launch's runs an epoch is of.  */
+static inline uint32_t
+gompy_race_run (const struct gompy_races *r, int32_t epoch)
+{
+  uint32_t low = 0, high = r->nruns;
+  while (high - low > 1)
+    {
+      uint32_t middle = low + (high - low) / 2;
+      if (r->runs[middle].first <= epoch)
+        low = middle;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+/* And its block.  */
+static inline uint32_t
+gompy_race_block_of (const struct gompy_races *r, int32_t epoch)
+{
+  return r->runs[gompy_race_run (r, epoch)].block;
 }
 
 /* Device memory that has a new owner (malloc in a kernel).  */
@@ -195,7 +261,8 @@ static void
 gompy_race_fresh (struct gompy_races *r, uint64_t address, uint64_t size)
 {
   if (r->memory && address - r->base < r->size)
-    memset (r->memory + (address - r->base) / 4, 0, (size + 3) / 4 * sizeof *r->memory);
+    for (uint64_t word = (address - r->base) / 4, end = word + (size + 3) / 4; word < end; word++)
+      gompy_word_forget (gompy_word_at (r->memory, word));
 }
 
 /* --- order ------------------------------------------------------------------------------------------------------ */
@@ -217,13 +284,14 @@ gompy_race_arrive (struct gompy_races *r, uint32_t warp, uint32_t number)
       gompy_clocks_join (&r->meeting_fenced[number], &r->fenced[warp]);
       r->meeting_has_fenced[number] = 1;
     }
-  r->knows[warp].of[warp]++; /* what bar.arrive's warp does from here on is not known to those who wait */
+  r->knows[warp].of[warp] = gompy_race_epoch (r); /* what bar.arrive's warp does next is unknown to the others */
 }
 
 /* It goes on behind it.  */
 static void
 gompy_race_leave (struct gompy_races *r, uint32_t warp, uint32_t number)
 {
+  r->leavers[number]++;
   gompy_clocks_join (&r->knows[warp], &r->meeting[number]);
   if (r->meeting_has_fenced[number])
     {
@@ -236,6 +304,13 @@ gompy_race_leave (struct gompy_races *r, uint32_t warp, uint32_t number)
 static void
 gompy_race_empty (struct gompy_races *r, uint32_t number)
 {
+  if (r->leavers[number] == r->nwarps)
+    {
+      r->ordered_before = gompy_race_epoch (r);
+      for (uint32_t w = 0; w < r->nwarps; w++)
+        r->knows[w].of[w] = r->ordered_before;
+    }
+  r->leavers[number] = 0;
   memset (&r->meeting[number], 0, sizeof r->meeting[number]);
   memset (&r->meeting_fenced[number], 0, sizeof r->meeting_fenced[number]);
   r->meeting_has_fenced[number] = 0;
@@ -245,7 +320,7 @@ gompy_race_empty (struct gompy_races *r, uint32_t number)
 static void
 gompy_race_warp_sync (struct gompy_races *r, uint32_t warp)
 {
-  r->knows[warp].of[warp]++;
+  r->knows[warp].of[warp] = gompy_race_epoch (r);
 }
 
 /* membar, fence.  */
@@ -254,7 +329,7 @@ gompy_race_fence (struct gompy_races *r, uint32_t warp)
 {
   gompy_clocks_join (&r->fenced[warp], &r->knows[warp]);
   r->has_fenced[warp] = 1;
-  r->knows[warp].of[warp]++;
+  r->knows[warp].of[warp] = gompy_race_epoch (r);
 }
 
 static struct gompy_flag **
@@ -295,7 +370,7 @@ gompy_race_publish (struct gompy_races *r, uint32_t warp, uint64_t address)
   flag = *at;
   flag->address = address;
   flag->version++;
-  if (flag->count && flag->blocks[flag->count - 1].run == r->run)
+  if (flag->count && flag->blocks[flag->count - 1].run == r->nruns - 1)
     block = &flag->blocks[flag->count - 1];
   else
     {
@@ -311,7 +386,7 @@ gompy_race_publish (struct gompy_races *r, uint32_t warp, uint64_t address)
         }
       block = &flag->blocks[flag->count++];
       memset (block, 0, sizeof *block);
-      block->run = r->run;
+      block->run = r->nruns - 1;
       block->since = flag->version;
     }
   gompy_clocks_join (&block->clocks, &r->fenced[warp]);
@@ -334,13 +409,14 @@ gompy_race_learn (struct gompy_races *r, uint32_t warp, uint64_t address)
   struct gompy_flag *flag = *gompy_race_flag (r, address);
   if (!flag)
     return;
-  if (flag->count && flag->blocks[flag->count - 1].run == r->run)
+  if (flag->count && flag->blocks[flag->count - 1].run == r->nruns - 1)
     gompy_clocks_join (&r->knows[warp], &flag->blocks[flag->count - 1].clocks);
   gompy_race_saw (r->seen, &r->nseen, GOMPY_RACE_KNOWN, flag);
 }
 
 static int
-gompy_flag_tells (struct gompy_races *r, const struct gompy_flag_seen *seen, const struct gompy_touch *touch, int depth)
+gompy_flag_tells (struct gompy_races *r, const struct gompy_flag_seen *seen, const struct gompy_touch *touch,
+                  uint32_t run, int depth)
 {
   struct gompy_flag *flag = seen->flag;
   if (flag->visited == r->visit)
@@ -349,15 +425,15 @@ gompy_flag_tells (struct gompy_races *r, const struct gompy_flag_seen *seen, con
   if (depth == GOMPY_RACE_DEPTH)
     return 1;
   for (uint32_t i = 0; i < flag->count; i++)
-    if (flag->blocks[i].run == touch->run)
+    if (flag->blocks[i].run == run)
       {
         if (flag->blocks[i].since <= seen->version
-            && flag->blocks[i].clocks.of[gompy_who_warp (touch->who)] >= touch->clock)
+            && flag->blocks[i].clocks.of[gompy_who_warp (touch->who)] >= touch->epoch)
           return 1;
         break;
       }
   for (uint32_t i = 0; i < flag->nbehind; i++)
-    if (gompy_flag_tells (r, &flag->behind[i], touch, depth + 1))
+    if (gompy_flag_tells (r, &flag->behind[i], touch, run, depth + 1))
       return 1;
   return 0;
 }
@@ -366,11 +442,12 @@ gompy_flag_tells (struct gompy_races *r, const struct gompy_flag_seen *seen, con
 static __attribute__ ((noinline)) int
 gompy_race_told (struct gompy_races *r, const struct gompy_touch *touch)
 {
+  uint32_t run = gompy_race_run (r, touch->epoch);
   r->visit++;
   if (r->nseen == GOMPY_RACE_KNOWN)
     return 1; /* more than can be remembered */
   for (uint32_t i = 0; i < r->nseen; i++)
-    if (gompy_flag_tells (r, &r->seen[i], touch, 0))
+    if (gompy_flag_tells (r, &r->seen[i], touch, run, 0))
       return 1;
   return 0;
 }
@@ -380,16 +457,16 @@ static inline int
 gompy_race_ordered (struct gompy_races *r, const struct gompy_touch *touch, uint32_t warp, uint32_t lane, int in_step)
 {
   uint32_t other = gompy_who_warp (touch->who), its = gompy_who_lane (touch->who);
-  if (touch->run != r->run)
+  if (touch->epoch < r->run_first)
     return gompy_race_told (r, touch);
   if (other != warp)
-    return touch->clock <= r->knows[warp].of[other];
+    return touch->epoch <= r->knows[warp].of[other];
   if (in_step || its == lane || its == GOMPY_WHO_ALL || lane == GOMPY_WHO_ALL)
     return 1;
-  return touch->clock < r->knows[warp].of[warp];
+  return touch->epoch < r->knows[warp].of[warp];
 }
 
-/* --- accesses --------------------------------------------------------------------------------------------------- */
+/* --- places ------------------------------------------------------------------------------------------------------- */
 
 /* The number of a place in PTX, 0 if there are too many; *FRESH: it is new, and its other fields are to be filled.  */
 static inline uint32_t
@@ -414,7 +491,7 @@ gompy_race_site (struct gompy_races *r, void *unit, uint32_t line, int *fresh)
   return r->last_site = r->nsites++;
 }
 
-/* Units of a module that goes: their places are nobody's.  */
+/* Units of a module that goes: their places are nobody's.  What was touched there is of earlier launches.  */
 static void
 gompy_race_forget_sites (struct gompy_races *r)
 {
@@ -422,131 +499,6 @@ gompy_race_forget_sites (struct gompy_races *r)
   memset (r->site_table, 0, 4 * GOMPY_RACE_SITES * sizeof *r->site_table);
   r->nsites = 1;
   r->last_site = 0;
-  r->first_run = r->next_run; /* and what was touched there is forgotten */
-}
-
-/* Whether two accesses of one word conflict: of the same bytes, not both atomic, in this launch, not ordered.  */
-static inline int
-gompy_race_conflict (struct gompy_races *r, const struct gompy_touch *touch, uint32_t who, int in_shared, int in_step)
-{
-  if (touch->run < r->first_run || (in_shared && touch->run != r->run) || !(gompy_who_bytes (touch->who & who)))
-    return 0;
-  if (touch->who & who & GOMPY_WHO_STRONG)
-    return 0;
-  return !gompy_race_ordered (r, touch, gompy_who_warp (who), gompy_who_lane (who), in_step);
-}
-
-enum { GOMPY_WHO_THREAD = 0x7ff };      /* the bits of `who` that say which thread it is */
-
-/* Remember a read.  */
-static inline void
-gompy_race_read (struct gompy_races *r, struct gompy_touched *word, uint32_t who)
-{
-  uint32_t warp = gompy_who_warp (who);
-  if (word->read[0].run != r->run || (word->read[0].who ^ who) & GOMPY_WHO_THREAD)
-    word->read[1] = word->read[0];
-  word->read[0] = (struct gompy_touch) { r->run, r->knows[warp].of[warp], who };
-}
-
-/* One lane's access of one word.  Whether it races; FOUND says with what.  */
-static inline int
-gompy_race_word (struct gompy_races *r, struct gompy_touched *word, uint32_t who, int writes, int in_shared,
-                 int in_step, struct gompy_race_found *found)
-{
-  uint32_t warp = gompy_who_warp (who);
-  int races = 0;
-  /* Old PTX reads words that others update by atomic operations with plain loads: there is no other load.  */
-  int weak = in_step && !(who & GOMPY_WHO_STRONG) && !writes;
-  if (!(weak && word->write.who & GOMPY_WHO_STRONG) && gompy_race_conflict (r, &word->write, who, in_shared, in_step)
-      /* Lanes that write one word by one instruction: the word has the value of one of them.  */
-      && !(writes && word->write.run == r->run && gompy_who_warp (word->write.who) == warp
-           && gompy_who_site (word->write.who) == gompy_who_site (who)))
-    {
-      found->other = word->write;
-      found->other_writes = 1;
-      races = 1;
-    }
-  if (!writes)
-    {
-      gompy_race_read (r, word, who);
-      return races;
-    }
-  for (int i = 0; i < 2 && !races; i++)
-    if (!(in_step && who & GOMPY_WHO_STRONG && !(word->read[i].who & GOMPY_WHO_STRONG))
-        && gompy_race_conflict (r, &word->read[i], who, in_shared, in_step))
-      {
-        found->other = word->read[i];
-        found->other_writes = 0;
-        races = 1;
-      }
-  word->write = (struct gompy_touch) { r->run, r->knows[warp].of[warp], who };
-  for (int i = 0; i < 2; i++)
-    if (!(gompy_who_bytes (word->read[i].who) & ~gompy_who_bytes (who)))
-      word->read[i].run = 0; /* it came before this write, or has been told */
-  return races;
-}
-
-/* The words' memory for an address: NULL for what is not looked at (local memory, none at all).  */
-static inline struct gompy_touched *
-gompy_race_place (struct gompy_races *r, uint64_t address, uint64_t shared_size, int *in_shared)
-{
-  uint64_t offset = address - r->base;
-  *in_shared = 0;
-  if (offset < r->size)
-    return r->memory + offset / 4;
-  offset = address - GOMPY_SHARED_BASE;
-  *in_shared = 1;
-  return offset < shared_size ? r->shared + offset / 4 : NULL;
-}
-
-/* An access of SIZE bytes by one lane.  Whether it races, then FOUND says how.  */
-static inline int
-gompy_race_one (struct gompy_races *r, uint64_t address, uint32_t size, uint32_t who, int writes, int in_step,
-                uint64_t shared_size, struct gompy_race_found *found)
-{
-  int in_shared;
-  struct gompy_touched *word = gompy_race_place (r, address, shared_size, &in_shared);
-  if (!word)
-    return 0;
-  who |= size < 4 ? (((1u << size) - 1) << (address & 3) & 15) << 12 : 15u << 12;
-  for (uint32_t done = 0; done < size; done += 4, word++)
-    {
-      /* As a rule the word was not written in this launch (in this block, if shared), or by this very thread.  */
-      uint32_t since = in_shared ? r->run : r->first_run;
-      int foreign
-        = word->write.run >= since && (word->write.run != r->run || (word->write.who ^ who) & GOMPY_WHO_THREAD);
-      if (!writes && !foreign)
-        {
-          gompy_race_read (r, word, who);
-          continue;
-        }
-      if (gompy_race_word (r, word, who, writes, in_shared, in_step, found))
-        {
-          found->address = address + done;
-          found->who = who;
-          return 1;
-        }
-    }
-  return 0;
-}
-
-/* An access by several lanes, from LANE on.  The lane that races, FOUND says how; or 32.  */
-static int
-gompy_race_lanes (struct gompy_races *r, uint32_t mask, const uint64_t *a, uint32_t size, uint32_t who, int writes,
-                  int in_step, uint64_t shared_size, int lane, struct gompy_race_found *found)
-{
-  for (; lane < GOMPY_LANES; lane++)
-    {
-      if (!(mask >> lane & 1))
-        continue;
-      /* Of neighbours that read one word the first and the last are enough.  */
-      if (!writes && lane && lane < GOMPY_LANES - 1 && (mask >> (lane - 1) & 7) == 7 && a[lane] == a[lane - 1]
-          && a[lane] == a[lane + 1])
-        continue;
-      if (gompy_race_one (r, a[lane], size, who | (uint32_t) lane, writes, in_step, shared_size, found))
-        return lane;
-    }
-  return GOMPY_LANES;
 }
 
 #endif
