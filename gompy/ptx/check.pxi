@@ -14,7 +14,6 @@ cdef enum:
     FOUND_COUNTS = 4
     FOUND_MEMBERS = 5
     FOUND_STALE = 6
-    FOUR_WRITTEN = 0x03030303            # four bytes of SHADOW_WRITTEN
 
 
 cdef bint begin_checked_block(runner *r, ptx_module *module, uint64_t shared, uint32_t dynamic) noexcept nogil:
@@ -295,97 +294,106 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
     return place
 
 
-cdef inline char *usual_shared(gompy_warp *w, uint64_t address, uint32_t size) noexcept nogil:
-    """The host address of shared memory that an aligned read may read, as its shadow tells; else NULL."""
-    cdef uint64_t offset = address - GOMPY_SHARED_BASE
-    if w.shared_size < size or offset > w.shared_size - size or offset & (size - 1):
-        return NULL
-    if (<uint32_t *> (w.shared_shadow + offset))[0] != FOUR_WRITTEN:
-        return NULL
-    if size == 8 and (<uint32_t *> (w.shared_shadow + offset))[1] != FOUR_WRITTEN:
-        return NULL
-    return w.shared + offset
+cdef extern from "checked_rows.h" nogil:
+    char *gompy_checked_range(gompy_warp *, uint64_t address, uint32_t bytes, uint32_t size, bint writes)
+    uint32_t gompy_checked_load8(gompy_warp *, uint32_t mask, const uint64_t *a, uint8_t *out)
+    uint32_t gompy_checked_load16(gompy_warp *, uint32_t mask, const uint64_t *a, uint16_t *out)
+    uint32_t gompy_checked_load32(gompy_warp *, uint32_t mask, const uint64_t *a, uint32_t *out)
+    uint32_t gompy_checked_load64(gompy_warp *, uint32_t mask, const uint64_t *a, uint64_t *out)
+    uint32_t gompy_checked_store8(gompy_warp *, uint32_t mask, const uint64_t *a, const uint8_t *v)
+    uint32_t gompy_checked_store16(gompy_warp *, uint32_t mask, const uint64_t *a, const uint16_t *v)
+    uint32_t gompy_checked_store32(gompy_warp *, uint32_t mask, const uint64_t *a, const uint32_t *v)
+    uint32_t gompy_checked_store64(gompy_warp *, uint32_t mask, const uint64_t *a, const uint64_t *v)
 
 
 cdef void check_load1(gompy_warp *w, uint32_t mask, const uint64_t *a, uint8_t *out, code_unit *unit,
                       uint32_t line) noexcept nogil:
     cdef int i
-    for i in range(32):
-        if mask >> i & 1:
-            out[i] = (<uint8_t *> checked_place(w, i, a[i], 1, READS, unit, line))[0]
+    cdef uint32_t left = gompy_checked_load8(w, mask, a, out)
+    while left:
+        i = gompy_lowest(left)
+        left &= left - 1
+        out[i] = (<uint8_t *> checked_place(w, i, a[i], 1, READS, unit, line))[0]
 
 
 cdef void check_load2(gompy_warp *w, uint32_t mask, const uint64_t *a, uint16_t *out, code_unit *unit,
                       uint32_t line) noexcept nogil:
     cdef int i
-    for i in range(32):
-        if mask >> i & 1:
-            out[i] = (<uint16_t *> checked_place(w, i, a[i], 2, READS, unit, line))[0]
+    cdef uint32_t left = gompy_checked_load16(w, mask, a, out)
+    while left:
+        i = gompy_lowest(left)
+        left &= left - 1
+        out[i] = (<uint16_t *> checked_place(w, i, a[i], 2, READS, unit, line))[0]
 
 
 cdef void check_load4(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t *out, code_unit *unit,
                       uint32_t line) noexcept nogil:
     cdef int i
-    cdef char *place
-    for i in range(32):
-        if mask >> i & 1:
-            place = usual_shared(w, a[i], 4)
-            if place != NULL:
-                out[i] = (<uint32_t *> place)[0]
-                continue
-            out[i] = (<uint32_t *> checked_place(w, i, a[i], 4, READS, unit, line))[0]
+    cdef uint32_t left = gompy_checked_load32(w, mask, a, out)
+    while left:
+        i = gompy_lowest(left)
+        left &= left - 1
+        out[i] = (<uint32_t *> checked_place(w, i, a[i], 4, READS, unit, line))[0]
 
 
 cdef void check_load8(gompy_warp *w, uint32_t mask, const uint64_t *a, uint64_t *out, code_unit *unit,
                       uint32_t line) noexcept nogil:
     cdef int i
-    cdef char *place
-    for i in range(32):
-        if mask >> i & 1:
-            place = usual_shared(w, a[i], 8)
-            if place != NULL:
-                out[i] = (<uint64_t *> place)[0]
-                continue
-            out[i] = (<uint64_t *> checked_place(w, i, a[i], 8, READS, unit, line))[0]
+    cdef uint32_t left = gompy_checked_load64(w, mask, a, out)
+    while left:
+        i = gompy_lowest(left)
+        left &= left - 1
+        out[i] = (<uint64_t *> checked_place(w, i, a[i], 8, READS, unit, line))[0]
 
 
 cdef void check_store1(gompy_warp *w, uint32_t mask, const uint64_t *a, const uint8_t *v, code_unit *unit,
                        uint32_t line) noexcept nogil:
     cdef int i
-    for i in range(32):
-        if mask >> i & 1:
-            (<uint8_t *> checked_place(w, i, a[i], 1, WRITES, unit, line))[0] = v[i]
+    cdef uint32_t left = gompy_checked_store8(w, mask, a, v)
+    while left:
+        i = gompy_lowest(left)
+        left &= left - 1
+        (<uint8_t *> checked_place(w, i, a[i], 1, WRITES, unit, line))[0] = v[i]
 
 
 cdef void check_store2(gompy_warp *w, uint32_t mask, const uint64_t *a, const uint16_t *v, code_unit *unit,
                        uint32_t line) noexcept nogil:
     cdef int i
-    for i in range(32):
-        if mask >> i & 1:
-            (<uint16_t *> checked_place(w, i, a[i], 2, WRITES, unit, line))[0] = v[i]
+    cdef uint32_t left = gompy_checked_store16(w, mask, a, v)
+    while left:
+        i = gompy_lowest(left)
+        left &= left - 1
+        (<uint16_t *> checked_place(w, i, a[i], 2, WRITES, unit, line))[0] = v[i]
 
 
 cdef void check_store4(gompy_warp *w, uint32_t mask, const uint64_t *a, const uint32_t *v, code_unit *unit,
                        uint32_t line) noexcept nogil:
     cdef int i
-    for i in range(32):
-        if mask >> i & 1:
-            (<uint32_t *> checked_place(w, i, a[i], 4, WRITES, unit, line))[0] = v[i]
+    cdef uint32_t left = gompy_checked_store32(w, mask, a, v)
+    while left:
+        i = gompy_lowest(left)
+        left &= left - 1
+        (<uint32_t *> checked_place(w, i, a[i], 4, WRITES, unit, line))[0] = v[i]
 
 
 cdef void check_store8(gompy_warp *w, uint32_t mask, const uint64_t *a, const uint64_t *v, code_unit *unit,
                        uint32_t line) noexcept nogil:
     cdef int i
-    for i in range(32):
-        if mask >> i & 1:
-            (<uint64_t *> checked_place(w, i, a[i], 8, WRITES, unit, line))[0] = v[i]
+    cdef uint32_t left = gompy_checked_store64(w, mask, a, v)
+    while left:
+        i = gompy_lowest(left)
+        left &= left - 1
+        (<uint64_t *> checked_place(w, i, a[i], 8, WRITES, unit, line))[0] = v[i]
 
 
 cdef uint64_t check_load_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32_t size, code_unit *unit,
                                  uint32_t line) noexcept nogil:
     """op_load_uniform, of any memory."""
     cdef int lane = gompy_lowest(mask)
-    cdef char *place = checked_place(w, lane, address, size, READS, unit, line)
+    cdef char *place = gompy_checked_range(w, address, size, size, False)
+    if place != NULL:
+        return read_place(place, size)
+    place = checked_place(w, lane, address, size, READS, unit, line)
     if address - GOMPY_LOCAL_BASE < LOCAL_WINDOW:
         return op_load_uniform(w, mask, address, size, unit, line)
     return read_place(place, size)
@@ -407,9 +415,14 @@ cdef void check_atom(gompy_warp *w, uint32_t mask, int code, const uint64_t *a, 
                      code_unit *unit, uint32_t line) noexcept nogil:
     cdef int i, how = WRITES if (code & 0xFF) >> 3 == ATOM_EXCH else UPDATES
     cdef uint32_t size = 2 if code & 0x100 else 8 if code & 4 else 4
-    for i in range(32):
-        if mask >> i & 1:
-            out[i] = gompy_atom(code, checked_place(w, i, a[i], size, how, unit, line), b[i], c[i])
+    cdef char *place
+    while mask:
+        i = gompy_lowest(mask)
+        mask &= mask - 1
+        place = gompy_checked_range(w, a[i], size, size, how == WRITES)
+        if place == NULL:
+            place = checked_place(w, i, a[i], size, how, unit, line)
+        out[i] = gompy_atom(code, place, b[i], c[i])
 
 
 cdef void op_misaligned(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t size, code_unit *unit,

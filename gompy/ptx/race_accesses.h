@@ -4,6 +4,7 @@
 #define GOMPY_PTX_RACE_ACCESSES_H
 
 #include "races.h"
+#include "rows.h"
 
 /* What was found, for race_calls.pxi to tell.  */
 struct gompy_race_found { struct gompy_touch other; int other_writes; uint32_t who; uint64_t address; };
@@ -181,35 +182,57 @@ gompy_words_unsafe (gompy_words_of *unsafe, const struct gompy_access *access, c
   *unsafe |= (*epoch >= access->first) & ~(run & ((*epoch < access->ordered_before) | (warp & own)));
 }
 
+static inline __attribute__ ((always_inline)) int
+gompy_words_any (const gompy_words_of *words)
+{
+  uint64_t any[GOMPY_GROUP / 2];
+  memcpy (any, words, sizeof any);
+  return (any[0] | any[1] | any[2] | any[3]) != 0;
+}
+
 /* Eight words by as many lanes or fewer (IN); 0 if one of them is not surely right, then nothing is remembered.  */
 static inline __attribute__ ((always_inline)) int
 gompy_words_access (const struct gompy_access *access, struct gompy_words *words, const gompy_words_of *in,
                     const gompy_words_of *who)
 {
-  gompy_words_of epoch = words->touch[GOMPY_WRITE].epoch, its = words->touch[GOMPY_WRITE].who;
+  gompy_words_of epoch = words->touch[GOMPY_WRITE].epoch, its, live = (epoch >= access->first) & *in;
   gompy_words_of unsafe = { 0 };
   gompy_words_of own = access->own - (gompy_words_of) { 0 };
-  uint64_t any[GOMPY_GROUP / 2];
-  gompy_words_unsafe (&unsafe, access, &epoch, &its, who);
-  for (int i = GOMPY_READ; i < GOMPY_TOUCHES && access->writes; i++)
-    gompy_words_unsafe (&unsafe, access, &words->touch[i].epoch, &words->touch[i].who, who);
-  unsafe &= *in;
-  memcpy (any, &unsafe, sizeof any);
-  if (any[0] | any[1] | any[2] | any[3])
-    return 0;
+  if (gompy_words_any (&live))
+    gompy_words_unsafe (&unsafe, access, &epoch, &words->touch[GOMPY_WRITE].who, who);
   if (access->writes)
     {
-      words->touch[GOMPY_WRITE].epoch = (own & *in) | (epoch & ~*in);
-      words->touch[GOMPY_WRITE].who = (*who & *in) | (its & ~*in);
+      int reads = 0;
       for (int i = GOMPY_READ; i < GOMPY_TOUCHES; i++)
-        words->touch[i].epoch &= ~*in;
+        {
+          live = (words->touch[i].epoch >= access->first) & *in;
+          if (gompy_words_any (&live))
+            {
+              gompy_words_unsafe (&unsafe, access, &words->touch[i].epoch, &words->touch[i].who, who);
+              reads |= 1 << i;
+            }
+        }
+      unsafe &= *in;
+      if (gompy_words_any (&unsafe))
+        return 0;
+      words->touch[GOMPY_WRITE].epoch = (own & *in) | (epoch & ~*in);
+      words->touch[GOMPY_WRITE].who = (*who & *in) | (words->touch[GOMPY_WRITE].who & ~*in);
+      for (int i = GOMPY_READ; i < GOMPY_TOUCHES; i++)
+        if (reads >> i & 1)
+          words->touch[i].epoch &= ~*in;
       return 1;
     }
+  unsafe &= *in;
+  if (gompy_words_any (&unsafe))
+    return 0;
   epoch = words->touch[GOMPY_READ].epoch;
   its = words->touch[GOMPY_READ].who;
-  gompy_words_of moves = ((epoch < access->run_first) | (((its ^ *who) & GOMPY_WHO_THREAD) != 0)) & *in;
-  words->touch[GOMPY_READ + 1].epoch = (epoch & moves) | (words->touch[GOMPY_READ + 1].epoch & ~moves);
-  words->touch[GOMPY_READ + 1].who = (its & moves) | (words->touch[GOMPY_READ + 1].who & ~moves);
+  live = ((epoch < access->run_first) | (((its ^ *who) & GOMPY_WHO_THREAD) != 0)) & (epoch >= access->first) & *in;
+  if (gompy_words_any (&live)) /* they are kept as the reads before the last */
+    {
+      words->touch[GOMPY_READ + 1].epoch = (epoch & live) | (words->touch[GOMPY_READ + 1].epoch & ~live);
+      words->touch[GOMPY_READ + 1].who = (its & live) | (words->touch[GOMPY_READ + 1].who & ~live);
+    }
   words->touch[GOMPY_READ].epoch = (own & *in) | (epoch & ~*in);
   words->touch[GOMPY_READ].who = (*who & *in) | (its & ~*in);
   return 1;
@@ -238,16 +261,6 @@ gompy_words_access (const struct gompy_access *access, struct gompy_words *words
 GOMPY_RACE_ROW (gompy_race_row_usual, )
 GOMPY_RACE_ROW (gompy_race_row_avx2, , target ("avx2"))
 
-/* The lane behind those from LANE on whose addresses are SIZE apart.  */
-static inline int
-gompy_race_row_end (uint32_t mask, const uint64_t *a, uint32_t size, int lane)
-{
-  int end = lane + 1;
-  while (end < GOMPY_LANES && mask >> end & 1 && a[end] == a[end - 1] + size)
-    end++;
-  return end;
-}
-
 /* An access by several lanes, from LANE on.  The lane that races, FOUND says how; or 32.  */
 static int
 gompy_race_lanes (struct gompy_races *r, struct gompy_access *access, uint32_t mask, const uint64_t *a,
@@ -256,16 +269,16 @@ gompy_race_lanes (struct gompy_races *r, struct gompy_access *access, uint32_t m
   uint32_t size = access->size;
   int shift = size == 4 ? 0 : size == 8 ? 1 : size == 16 ? 2 : -1;
   int alone = lane; /* lanes before this one are looked at one by one */
-  while (lane < GOMPY_LANES)
+  struct gompy_rows rows = gompy_rows_of (a, size);
+  uint32_t rest;
+  if (!access->writes) /* of neighbours that read one word the first and the last are enough */
+    mask &= ~(mask << 1 & mask >> 1 & rows.same & rows.same >> 1);
+  while (lane < GOMPY_LANES && (rest = mask >> lane))
     {
-      if (!(mask >> lane & 1))
-        {
-          lane++;
-          continue;
-        }
+      lane += __builtin_ctz (rest);
       if (lane >= alone && shift >= 0 && !(a[lane] & (size - 1)))
         {
-          int end = gompy_race_row_end (mask, a, size, lane);
+          int end = lane + (int) gompy_row_length (rows.follows & mask, lane);
           uint64_t number;
           struct gompy_words *words;
           if (end - lane >= 4 && (words = gompy_race_place (r, access, a[lane], shared_size, &number))
@@ -283,11 +296,7 @@ gompy_race_lanes (struct gompy_races *r, struct gompy_access *access, uint32_t m
           else
             alone = end;
         }
-      /* Of neighbours that read one word the first and the last are enough.  */
-      if (!access->writes && lane && lane < GOMPY_LANES - 1 && (mask >> (lane - 1) & 7) == 7 && a[lane] == a[lane - 1]
-          && a[lane] == a[lane + 1])
-        ;
-      else if (gompy_race_one (r, access, a[lane], (uint32_t) lane, shared_size, found))
+      if (gompy_race_one (r, access, a[lane], (uint32_t) lane, shared_size, found))
         return lane;
       lane++;
     }
