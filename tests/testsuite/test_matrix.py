@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from driver_tools import ROOT, needs
 sys.path.insert(0, str(ROOT / "testsuite"))
 
 from matrix import run, settings, suites, tree
-from matrix.systems import SYSTEMS, of_release
+from matrix.systems import OWN, SYSTEMS, of_release
 
 
 def test_variables_of_the_network_only() -> None:
@@ -68,6 +70,7 @@ def test_settings_of_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     (tmp_path / "tree/etc/apt/apt.conf.d").mkdir(parents=True)
     settings.put_into(tmp_path / "tree")
     text = (tmp_path / "tree/etc/apt/apt.conf.d/90host").read_text()
+    assert text.startswith('Acquire::Retries "3";\n')
     assert 'Acquire::http::Proxy "http://proxy:3128";\n' in text
     assert 'Acquire::Check-Date "false";\n' in text
     assert "Invoke" not in text and "Dir::" not in text
@@ -143,7 +146,7 @@ def test_reasons_for_no_tree(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     monkeypatch.setattr(sys, "argv", ["run.py", "--system", "trixie"])
     assert run.main() == 0
     assert capsys.readouterr().out == "Debian 13: skipped: only root can make a system's tree\n"
-    for words in (["--system", "potato"], ["--steps", "run,walk"]):
+    for words in (["--system", "potato"], ["--steps", "run,walk"], ["--compiler", "gcc-2"]):
         with pytest.raises(SystemExit) as wrong:
             run.arguments(words)
         assert wrong.value.code == 2
@@ -171,6 +174,40 @@ def test_table() -> None:
         ["compiler", "libgomp", "Python"],
         ["gcc-12 (12.4.0)", "14.2.0", "-"],
     ]
+
+
+def test_what_is_typed_for_compilers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compilers that are named are installed first; for a system's own nothing is, until its tests are wanted."""
+    typed: list[str] = []
+
+    class Recorded(tree.Tree):
+        def run(self, command, log, environment=None, folder="/"):  # type: ignore[no-untyped-def]
+            log.write_text("")
+            typed.append(" ".join([*(f"{key}={word}" for key, word in (environment or {}).items()), *command]))
+            return 0
+
+    @contextmanager
+    def made(*_: object) -> Iterator[tree.Tree]:
+        (tmp_path / "etc").mkdir(exist_ok=True)
+        (tmp_path / "etc/debian_version").write_text("13.1\n")
+        yield Recorded(tmp_path, [], {})
+
+    monkeypatch.setattr(tree, "made", made)
+    monkeypatch.setattr(tree, "put_sources", lambda *_: None)
+    monkeypatch.setattr(run, "OUT", tmp_path)
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    trixie = next(system for system in SYSTEMS if system.suite == "trixie")
+    own = next(compilers for compilers in trixie.compilers if compilers.name == OWN)
+    apt = "DEBIAN_FRONTEND=noninteractive apt-get"
+    install = f"{apt} install -y -qq --no-install-recommends"
+    row = run.try_one(trixie, own, run.arguments([]))
+    assert row.right
+    assert typed[:4] == ["make run", f"{apt} update -qq", f"{install} gcc-14-source", "make sample GCC=14"]
+    typed.clear()
+    chosen = of_release(13)
+    run.try_one(trixie, chosen, run.arguments(["--steps", "run"]))
+    assert typed[1] == f"{install} gcc-13 g++-13 gfortran-13 gcc-13-offload-nvptx"
+    assert typed[2] == "GOMPY_CC=gcc-13 GOMPY_CXX=g++-13 GOMPY_FC=gfortran-13 make run"
 
 
 SUITE = """\
@@ -222,7 +259,9 @@ def test_choice_of_suites(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     """All releases but the oldest, both devices; only the systems of compilers that are named; wrong ones are told."""
     options = suites.arguments([])
     assert (options.gcc, options.devices) == (["13", "14", "15", "16"], ["intelmic", "nvptx"])
-    assert all(suites._chosen(system, options) for system in SYSTEMS)
+    chosen = [compilers for system in SYSTEMS for compilers in suites._chosen(system, options)]
+    assert [str(compilers.release) for compilers in chosen] == options.gcc
+    assert all(compilers.packages for compilers in chosen)
     assert suites.arguments(["--devices", "nvptx-stock"]).devices == ["nvptx-stock"]
     assert suites.command(of_release(16), "nvptx-stock", "")[2:] == ("GCC=16", "OFFLOAD_TARGET=nvptx", "STOCK=1")
     for words in (["--gcc", "12"], ["--devices", "gcn"], ["--devices", "intelmic-stock"]):

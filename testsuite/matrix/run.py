@@ -72,12 +72,15 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="run.py", description="Run make's targets in trees of other systems.")
     parser.add_argument("--system", action="append", metavar="SUITE", help="only these; of " + ", ".join(_suites()))
+    names = sorted({compilers.name for system in SYSTEMS for compilers in system.compilers})
+    parser.add_argument("--compiler", action="append", metavar="NAME", help="only these; of " + ", ".join(names))
     parser.add_argument("--steps", default="run,samples", help=f"of {','.join(STEPS)}; default: %(default)s")
     parser.add_argument("--mirror", default="", help="where debootstrap fetches from (default: its own)")
     parser.add_argument("--keep", action="store_true", help="leave the trees")
     options = parser.parse_args(words)
     options.steps = options.steps.split(",")
-    for given, known in ((options.steps, list(STEPS)), (options.system or [], _suites())):
+    chosen = ((options.steps, list(STEPS)), (options.system or [], _suites()), (options.compiler or [], names))
+    for given, known in chosen:
         if set(given) - set(known):
             parser.error(f"{', '.join(sorted(set(given) - set(known)))}: not of {', '.join(known)}")
     return options
@@ -93,24 +96,31 @@ def summary(step: Step, text: str, status: int, seconds: float) -> str:
     return ", ".join([*found, *([f"exit status {status}"] if status else []), f"{seconds:.0f} s"])
 
 
+def install(here: tree.Tree, packages: Sequence[str], log: Path) -> None:
+    """Have apt install packages in a tree.  Raises TreeError."""
+    for words in (("apt-get", "update", "-qq"), (*INSTALL, *packages)) if packages else ():
+        if here.run(words, log, {"DEBIAN_FRONTEND": "noninteractive"}):
+            raise tree.TreeError(f"{' '.join(words)}: {log.read_text(errors='replace').strip()[-300:]}")
+
+
 def try_one(system: System, compilers: Compilers, options: argparse.Namespace) -> Row:
     """A fresh tree, the steps in it one after another; those after a wrong one are not run.  Raises TreeError."""
     row = Row(system.title, compilers.name)
     with tree.made(system.suite, options.mirror, options.keep) as here:
         row.system = f"Debian {(here.root / 'etc/debian_version').read_text().strip()}"
         tree.put_sources(ROOT, here, PLACE)
-        log = OUT / f"{system.suite}-{compilers.name}-packages.log"
-        for install in (("apt-get", "update", "-qq"), (*INSTALL, *compilers.packages)):
-            if compilers.packages and here.run(install, log, {"DEBIAN_FRONTEND": "noninteractive"}):
-                raise tree.TreeError(f"{' '.join(install)}: {log.read_text(errors='replace').strip()[-300:]}")
+        packages = OUT / f"{system.suite}-{compilers.name}-packages.log"
+        install(here, compilers.packages, packages)
         for name in options.steps:
             step = STEPS[name]
             log = OUT / f"{system.suite}-{compilers.name}-{name}.log"
             print(f"{row.system}, {compilers.name}: {step.title} ({log.relative_to(ROOT)})", flush=True)
             begin = time.monotonic()
             words = step.command
-            if name == "samples" and compilers.release != OLDEST:
-                words = ("make", "sample", f"GCC={compilers.release}")
+            if name == "samples":
+                install(here, (compilers.source,), packages)
+                if compilers.release != OLDEST:
+                    words = ("make", "sample", f"GCC={compilers.release}")
             status = here.run(words, log, compilers.environment, f"/{PLACE}")
             text = log.read_text(errors="replace")
             row.cells[name] = summary(step, text, status, time.monotonic() - begin)
@@ -145,7 +155,9 @@ def main() -> int:
             continue
         try:
             tree.check(system.suite)
-            rows += [try_one(system, compilers, options) for compilers in system.compilers]
+            for compilers in system.compilers:
+                if not options.compiler or compilers.name in options.compiler:
+                    rows.append(try_one(system, compilers, options))
         except tree.NoTree as reason:
             print(f"{system.title}: skipped: {reason}")
         except tree.TreeError as error:

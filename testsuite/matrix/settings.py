@@ -19,6 +19,8 @@ _VARIABLES = re.compile(
     re.IGNORECASE,
 )
 _APT = re.compile(r"Acquire::(?:(?:https?|ftp)(?:::|\s)|Check-|Retries\b|ForceIPv[46]\b)")
+_RETRIES = 'Acquire::Retries "3";'
+"""A mirror that does not answer once is no fault of what is tested."""
 _CERTIFICATES = Path("usr/local/share/ca-certificates")
 _PATHS = re.compile(r"(?:^|\s)(?:file://)?(/[^\s,\"]+)")
 
@@ -85,11 +87,10 @@ def put_into(tree: Path) -> list[Path]:
         (tree / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, tree / place)
         values += _pip_values(path)
-    lines = apt()
-    if lines:
-        (tree / "etc/apt/apt.conf.d").mkdir(parents=True, exist_ok=True)
-        (tree / "etc/apt/apt.conf.d/90host").write_text("".join(f"{line}\n" for line in lines))
-        values += [line.partition(" ")[2].strip('";') for line in lines]
+    lines = [_RETRIES, *apt()]  # of two settings the later one holds
+    (tree / "etc/apt/apt.conf.d").mkdir(parents=True, exist_ok=True)
+    (tree / "etc/apt/apt.conf.d/90host").write_text("".join(f"{line}\n" for line in lines))
+    values += [line.partition(" ")[2].strip('";') for line in lines]
     if ("/" / _CERTIFICATES).is_dir():
         shutil.copytree("/" / _CERTIFICATES, tree / _CERTIFICATES, dirs_exist_ok=True)
     for name in ("resolv.conf", "hosts"):

@@ -23,7 +23,7 @@ sys.path[:0] = [path for path in (str(HERE.parent),) if path not in sys.path]
 
 from matrix import tree  # noqa: E402
 from matrix.run import FACTS, INSTALL, PLACE  # noqa: E402
-from matrix.systems import OLDEST, SYSTEMS, Compilers, System  # noqa: E402
+from matrix.systems import OLDEST, OWN, SYSTEMS, Compilers, System  # noqa: E402
 
 OUT = HERE.parent / "out" / "suites"
 DEVICES = ("intelmic", "nvptx")
@@ -68,7 +68,8 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
 def _all() -> Iterator[tuple[System, Compilers]]:
     for system in SYSTEMS:
         for compilers in system.compilers:
-            if compilers.release != OLDEST:  # whose tests run on the machine itself, by DejaGnu
+            # The oldest's tests run on the machine itself, by DejaGnu; a system's own gcc is one of the others.
+            if compilers.release != OLDEST and compilers.name != OWN:
                 yield system, compilers
 
 
@@ -79,7 +80,7 @@ def _chosen(system: System, options: argparse.Namespace) -> list[Compilers]:
 
 def prepare(here: tree.Tree, system: System, chosen: Sequence[Compilers]) -> None:
     """The compilers, the sources and the build in a fresh tree.  Raises TreeError."""
-    packages = sorted({package for compilers in chosen for package in compilers.packages})
+    packages = sorted({package for compilers in chosen for package in (*compilers.packages, compilers.source)})
     tree.put_sources(ROOT, here, PLACE)
     for title, command, folder in (
         ("packages", ("apt-get", "update", "-qq"), "/"),

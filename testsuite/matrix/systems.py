@@ -14,13 +14,18 @@ class Compilers:
     """A line of the matrix: the compilers beneath the wrappers.
 
     ``packages`` are installed for them; ``environment`` is what chooses them, nothing where gompcc itself does.
-    ``release``: whose tests of GCC's are run.
+    ``release``: whose tests of GCC's are run; their package is installed before the samples.
     """
 
     name: str
+    release: int
     packages: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    release: int = OLDEST
+
+    @property
+    def source(self) -> str:
+        """The package that has GCC's tests."""
+        return f"gcc-{self.release}-source"
 
 
 def of_release(release: int) -> Compilers:
@@ -28,10 +33,14 @@ def of_release(release: int) -> Compilers:
     names = [f"{name}-{release}" for name in ("gcc", "g++", "gfortran")]
     return Compilers(
         f"gcc-{release}",
-        (*names, f"gcc-{release}-offload-nvptx", f"gcc-{release}-source"),
-        dict(zip(("GOMPY_CC", "GOMPY_CXX", "GOMPY_FC"), names, strict=True)),
         release,
+        (*names, f"gcc-{release}-offload-nvptx"),
+        dict(zip(("GOMPY_CC", "GOMPY_CXX", "GOMPY_FC"), names, strict=True)),
     )
+
+
+OWN = "own"
+"""The line of a system on which nothing is chosen: the tree has git and make, and gompcc takes the release's gcc."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,6 @@ class System:
 
 
 SYSTEMS = (
-    System("Debian 13", "trixie", (of_release(12), of_release(13), of_release(14))),
+    System("Debian 13", "trixie", (Compilers(OWN, 14), of_release(12), of_release(13), of_release(14))),
     System("Debian sid", "sid", (of_release(15), of_release(16))),
 )
