@@ -130,6 +130,10 @@ class State:
                 self.more = True
 
 
+GENERAL = ("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", *(f"r{number}" for number in range(8, 16)))
+"""General registers that a function may change, beside the program counter, the stack pointer and the flags."""
+
+
 def _described() -> str:
     """The text of gompy_describe_offload, called in the program while all else stands still."""
     with Keep():
@@ -141,9 +145,38 @@ def _described() -> str:
             call = gdb.parse_and_eval("((const char *(*) (void)) gompy_describe_offload) ()")
             return str(call.string("ascii", "replace"))
         except gdb.error as error:
-            raise gdb.GdbError(f"libgompy cannot be asked: {error}") from None
+            # gdb before 15 on a processor with AMX: it calls nothing, in no program.
+            if "extended state" not in str(error):
+                raise gdb.GdbError(f"libgompy cannot be asked: {error}") from None
+            return _run_to_trap()
         finally:
             gdb.execute(f"set scheduler-locking {before}", to_string=True)
+
+
+def _run_to_trap() -> str:
+    """The same without a call: the selected thread runs gompy_describe_and_trap, and gets its registers back.
+
+    gdb can write single general registers everywhere; the others the function keeps (gompy/runtime/tools/debugger.h).
+    """
+    names = (*GENERAL, "eflags", "rsp", "rip", "orig_rax")  # the last: the system call that is to be begun again
+    end = gdb.Breakpoint("*(unsigned long) &gompy_described", internal=True)
+    end.silent = True  # a stop by the instruction itself would be told
+    try:
+        kept = {name: int(gdb.parse_and_eval(f"${name}")) for name in names}
+        try:
+            gdb.execute("set $orig_rax = -1")
+            gdb.execute(f"set $rsp = {(kept['rsp'] - 1024) & -64}")  # below what the frame has under its pointer
+            gdb.execute("set $rip = (unsigned long) &gompy_describe_and_trap")
+            gdb.execute("continue", to_string=True)
+            text = gdb.parse_and_eval("(const char *) $rax").string("ascii", "replace")
+        finally:
+            for name, value in kept.items():
+                gdb.execute(f"set ${name} = {value}")
+    except gdb.error as error:
+        raise gdb.GdbError(f"libgompy cannot be asked: {error}") from None
+    finally:
+        end.delete()
+    return str(text)
 
 
 def process_of(address: int) -> gdb.Inferior | None:

@@ -1,6 +1,9 @@
 # What a debugger asks for (gompy/gdb): devices and what is mapped to them, as a text.  It calls the function in a
 # process whose threads stand still, so nothing is allocated, and no lock is waited for.
 
+cdef extern from "tools/debugger.h" nogil:
+    pass
+
 cdef enum:
     OFFLOAD_TEXT = 1 << 18
 
