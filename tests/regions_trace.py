@@ -16,6 +16,11 @@ DATA_NAMES = {
     "target update": "update",
     "target enter data": "enter",
     "target exit data": "exit",
+    "oacc_data": "acc-data",
+    "oacc_host_data": "acc-data",
+    "oacc_update": "acc-update",
+    "oacc_enter_data": "acc-enter",
+    "oacc_exit_data": "acc-exit",
 }
 
 

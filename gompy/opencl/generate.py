@@ -179,6 +179,8 @@ def _type(text: str) -> str:
     """A type of C in OpenCL's words."""
     if "long double" in text or "complex" in text:
         raise NoKernelError(f"type '{text}'")
+    if "…" in text:
+        raise NoKernelError("a structure or union without a name")
     text = re.sub(r"\b(?:const|volatile|restrict)\b ?", "", text)
     for old, new in (
         ("long long unsigned int", "ulong"),

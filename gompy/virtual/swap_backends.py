@@ -6,12 +6,15 @@ All have their memory at the same addresses, so that pointers in the program's d
 from __future__ import annotations
 
 import ctypes
+import importlib
 import mmap
 import os
 from abc import ABC, abstractmethod
 from typing import Any
 
 from gompy.abi import gomp
+from gompy.objects import tables
+from gompy.objects.view import ElfView
 from gompy.plugins.compiled import Pair, load_runtime, open_plugin
 from gompy.plugins.python import Launch
 from gompy.plugins.python.images import LoadedImage
@@ -55,6 +58,15 @@ class SwapBackend(ABC):
     @abstractmethod
     def run(self, function: int, arguments: int, launch: Launch) -> None:
         """Run a region to its end."""
+
+    def where(self, function: int) -> str:
+        """Where a function runs, and as what: for statistics."""
+        return self.name
+
+    @staticmethod
+    def names(data: bytes) -> list[str]:
+        """The names of an image's functions, in its table's order."""
+        return [entry.name or "" for entry in tables.read_tables(ElfView(data, "image")).funcs]
 
 
 class PluginBackend(SwapBackend):
@@ -175,10 +187,22 @@ class ProcessBackend(SwapBackend):
         LoadedImage.call(function, arguments)
 
 
+OURS = {
+    "memory": "gompy.virtual.swap_backends:ProcessBackend",
+    "intelmic": "gompy.virtual.swap_backends:PluginBackend",
+    "opencl": "gompy.opencl.swap:OpenCLBackend",
+    "remote": "gompy.virtual.swap_backends:PluginBackend",
+}
+"""Kinds of backends: the part of a name before its number."""
+NUMBERED = ("opencl", "remote")
+
+
 def make_backend(name: str) -> SwapBackend:
     """The backend of a name.  Raises SwapError."""
-    if name == "memory":
-        return ProcessBackend(name)
-    if name == "intelmic" or name.partition(":")[0] == "remote":
-        return PluginBackend(name)
-    raise SwapError(f"{name}: there is no such backend; there are memory, intelmic, remote:N")
+    kind, colon, _ = name.partition(":")
+    if kind not in OURS or (colon and kind not in NUMBERED):
+        known = ", ".join(f"{one}:N" if one in NUMBERED else one for one in OURS)
+        raise SwapError(f"{name}: there is no such backend; there are {known}")
+    module, _, found = OURS[kind].partition(":")
+    made: SwapBackend = getattr(importlib.import_module(module), found)(name)
+    return made

@@ -184,7 +184,7 @@ class Swap(Device):
         with self._using() as backend:
             backend.run(self.addresses[function], variables, launch)
             where = backend.name
-            self.runs[self.names[function], where] += 1
+            self.runs[self.names[function], backend.where(self.addresses[function])] += 1
         if self.policy is not None:
             wanted = self.policy.after(self.names[function], where, time.perf_counter() - begin)
             if wanted and wanted != self.backend.name:

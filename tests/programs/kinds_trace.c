@@ -47,3 +47,40 @@ void GOMP_target_enter_exit_data (int device, size_t count, void **hosts, size_t
   show (flags & 2 ? "exit" : "enter", 0, count, kinds);
   NEXT (GOMP_target_enter_exit_data) (device, count, hosts, sizes, kinds, flags, depend);
 }
+
+/* OpenACC's have arguments without a prototype behind these: they are passed on as they came.  */
+#define PASS_ON(name) __builtin_return (__builtin_apply ((void (*) ()) NEXT (name), __builtin_apply_args (), 256))
+
+void GOACC_parallel_keyed (int flags, void (*fn) (void *), size_t count, void **hosts, size_t *sizes,
+			   unsigned short *kinds, ...)
+{
+  show ("target", (void *) fn, count, kinds);
+  PASS_ON (GOACC_parallel_keyed);
+}
+
+void GOACC_data_start (int flags, size_t count, void **hosts, size_t *sizes, unsigned short *kinds)
+{
+  show ("acc-data", 0, count, kinds);
+  NEXT (GOACC_data_start) (flags, count, hosts, sizes, kinds);
+}
+
+void GOACC_update (int flags, size_t count, void **hosts, size_t *sizes, unsigned short *kinds, int async, int waits,
+		   ...)
+{
+  show ("acc-update", 0, count, kinds);
+  PASS_ON (GOACC_update);
+}
+
+void GOACC_enter_data (int flags, size_t count, void **hosts, size_t *sizes, unsigned short *kinds, int async,
+		       int waits, ...)
+{
+  show ("acc-enter", 0, count, kinds);
+  PASS_ON (GOACC_enter_data);
+}
+
+void GOACC_exit_data (int flags, size_t count, void **hosts, size_t *sizes, unsigned short *kinds, int async,
+		      int waits, ...)
+{
+  show ("acc-exit", 0, count, kinds);
+  PASS_ON (GOACC_exit_data);
+}

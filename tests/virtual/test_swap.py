@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import struct
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from driver_tools import ROOT, Tools, has_all
 from hypothesis import given
 from hypothesis import strategies as st
+from opencl_tools import opencl_obstacle
 
 from gompy.virtual.swap_variables import point
 from gompy.virtual.window import Window
@@ -32,6 +36,35 @@ class Often:
         self.left -= 1
         if self.left >= 0:
             return self.dice.choice(NAMES)  # the one that it has: nothing is done
+"""
+KERNEL = """\
+#pragma OPENCL FP_CONTRACT OFF
+kernel void main__omp_fn_0 (ulong at)
+{
+  global ulong *words = (global ulong *) at;
+  global double *b = (global double *) words[0], *a = (global double *) words[1];
+  int n = *(global int *) &words[2];
+  for (long i = 1 + get_global_id (0); i < n - 1; i += get_global_size (0))
+    b[i] = (a[i - 1] + 2 * a[i] + a[i + 1]) / 4;
+}
+"""
+HUNDRED = """\
+import os, random, signal
+
+class Hundred:
+    \"\"\"A change after each region; after the sixtieth the server is killed, once nothing of it is used.\"\"\"
+
+    def __init__(self):
+        self.dice, self.changes, self.server = random.Random(11), 0, int(os.environ["SERVER"])
+
+    def after(self, region, backend, seconds):
+        if self.server and self.changes >= 60 and not backend.startswith("remote"):
+            os.kill(self.server, signal.SIGKILL)
+            self.server = 0
+        if self.changes == 100:
+            return None
+        self.changes += 1
+        return self.dice.choice([name for name in NAMES if name != backend])
 """
 VARIABLE = r"""
 #include <stdio.h>
@@ -111,10 +144,26 @@ def build(tools: Tools, name: str, text: str) -> None:
     tools.ok("gompcc", "-O1", "-fopenmp", f"{name}.c", "-o", name)
 
 
-def relax(tools: Tools) -> str:
+def relax(tools: Tools, steps: str = "50") -> str:
     """The program of the page, and what it prints on the host."""
     build(tools, "relax", (ROOT / "docs" / "programs" / "relax.c").read_text())
-    return tools.run("./relax", "50", env={"OMP_TARGET_OFFLOAD": "disabled"}).stdout
+    return tools.run("./relax", steps, env={"OMP_TARGET_OFFLOAD": "disabled"}).stdout
+
+
+@contextmanager
+def served(tools: Tools, folder: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+    """A server on this machine, and what a program needs to reach it."""
+    words = [tools.bin / "gompy", "device", "serve", "--port", "0", "--token-file", "token", "--port-file", "port"]
+    with subprocess.Popen(words, cwd=folder, env=tools.env, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            until = time.monotonic() + 60
+            while not (folder / "port").exists() or not (folder / "port").read_text():
+                assert time.monotonic() < until and server.poll() is None
+                time.sleep(0.02)
+            port = (folder / "port").read_text().strip()
+            yield server, {"GOMPY_REMOTE": f"127.0.0.1:{port}", "GOMPY_REMOTE_TOKEN_FILE": "token"}
+        finally:
+            server.kill()
 
 
 @has_all
@@ -135,26 +184,55 @@ def test_random_changes_give_equal_bits(tools: Tools, start: str) -> None:
 def test_changes_to_another_machine(tools: Tools, tmp_path: Path) -> None:
     """Of three backends one is a server's device; its end is told while another is used, and the program goes on."""
     wanted = relax(tools)
-    words = [tools.bin / "gompy", "device", "serve", "--port", "0", "--token-file", "token", "--port-file", "port"]
-    with subprocess.Popen(words, cwd=tmp_path, env=tools.env, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            until = time.monotonic() + 60
-            while not (tmp_path / "port").exists() or not (tmp_path / "port").read_text():
-                assert time.monotonic() < until and server.poll() is None
-                time.sleep(0.02)
-            remote = {
-                "GOMPY_REMOTE": f"127.0.0.1:{(tmp_path / 'port').read_text().strip()}",
-                "GOMPY_REMOTE_TOKEN_FILE": "token",
-            }
-            done = tools.run("./relax", "50", env=remote | often(tools, "intelmic", "remote:0", "memory"))
-            assert (done.returncode, done.stdout) == (0, wanted), done.stderr
-            assert "main._omp_fn.0: remote:0, " in done.stderr
-        finally:
-            server.kill()
+    with served(tools, tmp_path) as (_, remote):
+        done = tools.run("./relax", "50", env=remote | often(tools, "intelmic", "remote:0", "memory"))
+        assert (done.returncode, done.stdout) == (0, wanted), done.stderr
+        assert "main._omp_fn.0: remote:0, " in done.stderr
     done = tools.run("./relax", "50", env=remote | often(tools, "intelmic", "remote:0"))
     assert (done.returncode, done.stdout) == (0, wanted), done.stderr
     assert "gompy: swap: changed 0 times\n" in done.stderr
     assert "gompy: swap: remote:0: there is no such device; the plugin has 0\n" in done.stderr
+
+
+@has_all
+@has_plugin
+def test_a_hundred_changes_and_a_killed_backend(tools: Tools, tmp_path: Path) -> None:
+    """Equal bits after 100 changes that were asked for, among three backends; one of them is killed while idle."""
+    wanted = relax(tools, "80")
+    opencl = opencl_obstacle() == ""
+    names = ("intelmic", "opencl" if opencl else "memory", "remote:0")
+    (tmp_path / "hundred.py").write_text(f"NAMES = {names}\n{HUNDRED}")
+    (tmp_path / "cl").mkdir()
+    (tmp_path / "cl" / "main._omp_fn.0.cl").write_text(KERNEL)
+    with served(tools, tmp_path) as (server, remote):
+        env = remote | {"SERVER": str(server.pid), "GOMPY_SWAP_POLICY": "hundred:Hundred", "GOMPY_KERNELS": "cl"}
+        done = tools.run("./relax", "80", env=env)
+        assert server.wait(60) == -signal.SIGKILL
+    assert (done.returncode, done.stdout) == (0, wanted), done.stderr
+    lost = done.stderr.count("gompy: swap: remote:0: ")
+    assert lost > 5, "the killed one was asked for, and told"
+    assert int(done.stderr.partition("gompy: swap: changed ")[2].split()[0]) == 100 - lost
+    assert "main._omp_fn.0: remote:0, " in done.stderr
+    if opencl:
+        assert "main._omp_fn.0: opencl: cl/main._omp_fn.0.cl, " in done.stderr
+        assert "main._omp_fn.2: opencl: the image's code, " in done.stderr
+
+
+@has_all
+@has_plugin
+def test_opencl(tools: Tools, tmp_path: Path) -> None:
+    """A kernel that OpenCL's compiler refuses is told once, and the image's code runs; so is a number too many."""
+    if reason := opencl_obstacle():
+        pytest.skip(reason)
+    wanted = relax(tools)
+    (tmp_path / "cl").mkdir()
+    (tmp_path / "cl" / "main._omp_fn.0.cl").write_text("kernel void main__omp_fn_0 (ulong at) { wrong }")
+    env = often(tools, "opencl", "memory", "opencl:9") | {"GOMPY_KERNELS": "cl"}
+    done = tools.run("./relax", "50", env=env)
+    assert (done.returncode, done.stdout) == (0, wanted), done.stderr
+    assert done.stderr.count("gompy: cl/main._omp_fn.0.cl: ") == 1
+    assert "main._omp_fn.0: opencl: the image's code, " in done.stderr
+    assert "gompy: swap: opencl:9: there is no such device; OpenCL has " in done.stderr
 
 
 @has_all
@@ -175,7 +253,7 @@ def test_a_watched_file_and_the_command(tools: Tools, tmp_path: Path) -> None:
             assert done.stdout.startswith("intelmic -> memory: ") and " blocks, " in done.stdout
             done = tools.run("gompy", "device", "swap", str(program.pid), "0", "nothing")
             assert (done.returncode, done.stdout) == (1, "")
-            there = "there are memory, intelmic, remote:N"
+            there = "there are memory, intelmic, opencl:N, remote:N"
             assert done.stderr == f"gompy device: error: nothing: there is no such backend; {there}\n"
             done = tools.run("gompy", "device", "swap", str(program.pid), "1", "memory")
             assert done.stderr == "gompy device: error: device 1: only device 0 can be changed\n"
@@ -217,7 +295,7 @@ def test_threads(tools: Tools) -> None:
     "name, value, message",
     [
         ("GOMPY_SWAP_MEMORY", "much", "GOMPY_SWAP_MEMORY=much is not a number of bytes, with K, M or G"),
-        ("GOMPY_SWAP_START", "gpu", "gpu: there is no such backend; there are memory, intelmic, remote:N"),
+        ("GOMPY_SWAP_START", "gpu", "gpu: there is no such backend; there are memory, intelmic, opencl:N, remote:N"),
         ("GOMPY_SWAP_POLICY", "nosuch:Policy", "GOMPY_SWAP_POLICY=nosuch:Policy: No module named 'nosuch'"),
     ],
 )

@@ -5,12 +5,11 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from driver_tools import ROOT, Tools, has_all
+from opencl_tools import opencl_obstacle
 
 PLUGIN = ROOT / "gompy" / "_native" / "lib" / "libgomp-plugin-python.so.1"
 pytestmark = [
@@ -23,16 +22,6 @@ GRAMMARS = ("tree_sitter", "tree_sitter_c")
 has_text = pytest.mark.skipif(
     not all(importlib.util.find_spec(name) for name in GRAMMARS), reason="not installed: the extra 'regions'"
 )
-
-
-def opencl_obstacle() -> str:
-    """Why there is no OpenCL device here; "" if there is one."""
-    if not importlib.util.find_spec("pyopencl"):
-        return "not installed: the extra 'opencl' (pyopencl)"
-    devices = "[d for p in c.get_platforms() for d in p.get_devices()]"
-    code = f"import pyopencl as c; print(sum(bool(d.svm_capabilities & 2) for d in {devices}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 and done.stdout.strip() not in ("", "0") else "no OpenCL device (pocl-opencl-icd)"
 
 
 @pytest.fixture

@@ -214,6 +214,15 @@ cdef public size_t gompy_block_extent(int number, const void *p) noexcept nogil:
     return arena_extent(&d.small, offset) if offset < d.split else arena_extent(&d.large, offset - d.split)
 
 
+cdef public const char *gompy_device_view(int number, const void *p, size_t n) noexcept nogil:
+    """Where this process reads n bytes of device memory in place, or NULL: it has to copy them.
+
+    Not part of GCC's interface; the remote device's worker sends from there.
+    """
+    cdef mic_device *d = device_of(number)
+    return host_view(d, p) if in_arena(d, p, n) else NULL
+
+
 cdef public unsigned gompy_fulfils() noexcept nogil:
     """What of `omp requires` these devices fulfil: no address of theirs is ever one of the host's (device_layout.pxi),
     and the thread that waits for a region serves its calls (reverse.pxi).

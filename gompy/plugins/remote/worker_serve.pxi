@@ -7,6 +7,7 @@ cdef enum:
     RUNNERS = 128
     FINISHED = 256
     AWAITERS = 32
+    READ_KEPT = 67108864
 
 cdef struct Later:
     # A region that was started, or has to be run, and whose end nobody waits for at once.
@@ -33,6 +34,8 @@ cdef pthread_cond_t finish_news
 cdef remote_frame finished[256]  # regions of nowait whose ends are to be told
 cdef uint32_t num_finished, unfinished
 cdef char *chunk
+cdef char *read_room  # of READs
+cdef uint64_t read_most  # its bytes
 cdef char arrived[65536]
 cdef size_t arrived_first, arrived_last
 
@@ -94,15 +97,37 @@ cdef void write_memory(uint64_t size) noexcept nogil:
         size -= n
 
 
+cdef char *room_for_reading(uint64_t size) noexcept nogil:
+    """Memory for a READ, which stays: fresh pages cost more than the copy.  NULL: there is none.  Of the leader only.
+    """
+    global read_room, read_most
+    if size > read_most:
+        free(read_room)
+        read_room = <char *>malloc(size)
+        read_most = size if read_room != NULL else 0
+    return read_room
+
+
 cdef void read_memory(uint64_t id, uint64_t address, uint64_t size) noexcept nogil:
-    """A READ.  Large ones go out in one frame, too, as they are read."""
+    """A READ.  It goes out of the device's memory as it lies there, where this process has that in view."""
+    global read_room, read_most
     cdef remote_frame frame
-    cdef char *room = <char *>malloc(size + 1) if size <= REMOTE_BLOCK_MOST else NULL
+    cdef const char *data = NULL
+    cdef char *room
     frame.kind = REMOTE_DATA
     frame.id = id
-    frame.status = room == NULL or not driven.to_host(device, room, <void *>address, size)
-    send_answer(&frame, room, 0 if frame.status else size)
-    free(room)
+    frame.status = size > REMOTE_BLOCK_MOST
+    if frame.status == 0 and driven.device_view != NULL:
+        data = driven.device_view(device, <void *>address, size)
+    if frame.status == 0 and data == NULL:
+        room = room_for_reading(size)
+        data = room
+        frame.status = size != 0 and (room == NULL or not driven.to_host(device, room, <void *>address, size))
+    send_answer(&frame, data, 0 if frame.status else size)
+    if read_most > READ_KEPT:
+        free(read_room)
+        read_room = NULL
+        read_most = 0
 
 
 cdef void end_region(uint64_t id, const remote_launch *launch) noexcept nogil:
