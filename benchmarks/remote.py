@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +27,7 @@ from relay import Relay
 RUNS = 5
 DELAY = 0.0005
 MOST_TRIPS = 1.3
+BYTES = 16 << 20
 NAMES = {
     "empty": "empty region",
     "maps": "three small maps",
@@ -71,6 +74,26 @@ def delayed(program: str, port: int, directory: Path, environment: dict[str, str
     return dict(json.loads(output))
 
 
+def iperf3(back: bool) -> float:
+    """Seconds that iperf3 takes for 16 MiB over loopback: what a connection gives to who does nothing else.  0: none.
+
+    back: from its server.  Raises BenchError.
+    """
+    if shutil.which("iperf3") is None:
+        return 0.0
+    words = ["iperf3", "-s", "-1", "-p", "0"]
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        words[-1] = str(free.getsockname()[1])
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            time.sleep(0.5)
+            client = ["iperf3", "-J", "-t", "2", "-c", "127.0.0.1", "-p", words[-1], *(["-R"] if back else [])]
+            told = json.loads(checked(client, Path(), dict(os.environ)))
+            return float(8 * BYTES / told["end"]["sum_received"]["bits_per_second"])
+        finally:
+            server.terminate()
+
+
 def best(runs: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
     """Of several runs: the least mean, and the middle one of the medians."""
     names = [name for name in runs[0] if name != "on_host"]
@@ -100,6 +123,9 @@ def measure(directory: Path) -> dict[str, Any]:
         for _ in range(RUNS):
             runs["local"].append(json.loads(checked([program, "200"], directory, environment)))
             runs["remote"].append(json.loads(checked([program, "200"], directory, remote)))
+            for name, back in (("iperf3_to", False), ("iperf3_from", True)):
+                taken = iperf3(back)
+                runs["remote"][-1][name] = {"least": taken, "median": taken}
         runs["delayed"] = [delayed(program, port, directory, remote) for _ in range(RUNS)]
     return {"name": "remote", "load": before, **{how: best(found) for how, found in runs.items()}}
 
@@ -114,6 +140,10 @@ def show(report: dict[str, Any]) -> bool:
             for how in ("remote", "local", "delayed")
         ]
         print(f"  {text:34} " + " ".join(f"{cell:>20}" for cell in cells))
+    if report["remote"]["iperf3_to"]["median"]:
+        for way in ("to", "from"):
+            ours, theirs = (report["remote"][name]["median"] for name in (way, f"iperf3_{way}"))
+            print(f"16 MiB {way} the other end by iperf3: {1e6 * theirs:.1f} us, {theirs / ours:.2f} of ours")
     trips = report["delayed"]["maps"]["median"] / report["delayed"]["plain"]["median"]
     print(f"three small maps under {2e3 * DELAY:g} ms there and back: {trips:.2f} round trips (at most {MOST_TRIPS})")
     return bool(trips <= MOST_TRIPS)

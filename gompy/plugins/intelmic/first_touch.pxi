@@ -45,3 +45,14 @@ cdef bint take_fresh(mic_device *d, uint64_t offset, size_t n) noexcept nogil:
             break
     pthread_mutex_unlock(&d.zones_lock)
     return fresh
+
+
+cdef bint is_fresh(mic_device *d, uint64_t offset, size_t n) noexcept nogil:
+    """Whether a part of a range has no pages, as far as is known."""
+    cdef int i
+    cdef bint fresh = False
+    pthread_mutex_lock(&d.zones_lock)
+    for i in range(FIRST_ZONES):
+        fresh |= d.zones[i].begin < offset + n and offset < d.zones[i].end
+    pthread_mutex_unlock(&d.zones_lock)
+    return fresh

@@ -214,13 +214,19 @@ cdef public size_t gompy_block_extent(int number, const void *p) noexcept nogil:
     return arena_extent(&d.small, offset) if offset < d.split else arena_extent(&d.large, offset - d.split)
 
 
-cdef public const char *gompy_device_view(int number, const void *p, size_t n) noexcept nogil:
-    """Where this process reads n bytes of device memory in place, or NULL: it has to copy them.
+cdef public char *gompy_device_view(int number, const void *p, size_t n, bint writing) noexcept nogil:
+    """Where this process reads or writes n bytes of device memory in place, or NULL: they are to be copied.
 
-    Not part of GCC's interface; the remote device's worker sends from there.
+    Not part of GCC's interface; the remote device's worker sends from there, and receives there.
     """
     cdef mic_device *d = device_of(number)
-    return host_view(d, p) if in_arena(d, p, n) else NULL
+    if not in_arena(d, p, n):
+        return NULL
+    if writing:
+        if is_fresh(d, <uintptr_t>p - d.base, n):
+            return NULL  # GOMP_OFFLOAD_host2dev knows how to make the pages
+        set_marks(d, <uintptr_t>p - d.base, n, MIC_MARK_GOOD)
+    return host_view(d, p)
 
 
 cdef public unsigned gompy_fulfils() noexcept nogil:

@@ -61,7 +61,7 @@ cdef extern from *:
     #include <unistd.h>
     """
 cdef extern from "<sys/socket.h>" nogil:
-    int MSG_DONTWAIT, MSG_NOSIGNAL, SOCK_STREAM, SOCK_NONBLOCK, SOL_SOCKET, SO_KEEPALIVE
+    int MSG_DONTWAIT, MSG_NOSIGNAL, MSG_WAITALL, SOCK_STREAM, SOCK_NONBLOCK, SOL_SOCKET, SO_KEEPALIVE
     int SO_ERROR, SHUT_WR
     struct iovec:
         void *iov_base

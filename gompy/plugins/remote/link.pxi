@@ -25,13 +25,13 @@ cdef const char *connection_end() noexcept nogil:
     return b"lost: nothing comes through to its machine" if errno == ETIMEDOUT else b"lost: the connection has broken"
 
 
-cdef size_t receive_more(RemoteDevice *d, char *to, size_t room) noexcept nogil:
-    """Wait for bytes; how many have come."""
+cdef size_t receive_more(RemoteDevice *d, char *to, size_t room, int flags) noexcept nogil:
+    """Wait for bytes; how many have come.  MSG_WAITALL: for all of them, as long as some come."""
     cdef uint64_t since = milliseconds_now()
     cdef ssize_t n
     cdef int tries = 0
     while True:
-        n = recv(d.socket.fd, to, room, 0)  # returns after SLICE_MS without any
+        n = recv(d.socket.fd, to, room, flags)  # returns after SLICE_MS without any
         if n > 0:
             return <size_t>n
         if n == 0:
@@ -54,7 +54,7 @@ cdef void need_bytes(RemoteDevice *d, size_t n) noexcept nogil:
         d.last -= d.first
         d.first = 0
     while d.last < n:
-        d.last += receive_more(d, d.received + d.last, IN_ROOM - d.last)
+        d.last += receive_more(d, d.received + d.last, IN_ROOM - d.last, 0)
 
 
 cdef void read_payload(RemoteDevice *d, char *to, uint64_t size) noexcept nogil:
@@ -67,7 +67,7 @@ cdef void read_payload(RemoteDevice *d, char *to, uint64_t size) noexcept nogil:
     to += n
     size -= n
     while size >= IN_ROOM:
-        n = receive_more(d, to, size)
+        n = receive_more(d, to, size, MSG_WAITALL)
         to += n
         size -= n
     if size:

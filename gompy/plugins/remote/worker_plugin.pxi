@@ -19,7 +19,7 @@ cdef struct Driven:
     void (*run)(int, void *, void *, void **) noexcept nogil
     uint64_t (*start_region)(int, void *, void *, void **) noexcept nogil
     void (*await_region)(int, uint64_t) noexcept nogil
-    const char *(*device_view)(int, const void *, size_t) noexcept nogil
+    char *(*device_view)(int, const void *, size_t, bint) noexcept nogil
     void *(*thread_data)(int) noexcept nogil
     void (*acc_exec)(void *, size_t, void **, void **, unsigned *, void *) noexcept nogil
     size_t (*property)(int, int) noexcept nogil
@@ -66,7 +66,7 @@ cdef bint open_plugin(const char *folder, const char *kind) noexcept nogil:
         return False
     d.start_region = <uint64_t (*)(int, void *, void *, void **) noexcept nogil>dlsym(handle, b"gompy_start_region")
     d.await_region = <void (*)(int, uint64_t) noexcept nogil>dlsym(handle, b"gompy_await_region")
-    d.device_view = <const char *(*)(int, const void *, size_t) noexcept nogil>dlsym(handle, b"gompy_device_view")
+    d.device_view = <char *(*)(int, const void *, size_t, bint) noexcept nogil>dlsym(handle, b"gompy_device_view")
     return (
         find_function(handle, b"GOMP_OFFLOAD_get_caps", <void **>&d.get_caps)
         and find_function(handle, b"GOMP_OFFLOAD_get_type", <void **>&d.get_type)

@@ -82,12 +82,18 @@ cdef void refuse_frame(const char *text) noexcept nogil:
 
 
 cdef void write_memory(uint64_t size) noexcept nogil:
-    """A WRITE: bytes for device memory."""
+    """A WRITE: bytes for device memory, where they go at once if this process has it in view."""
     cdef uint64_t address, n
+    cdef char *place = NULL
     if size < sizeof(address) or size > REMOTE_BLOCK_MOST:
         refuse_frame(b"its worker was sent a damaged frame")
     receive_bytes(&address, sizeof(address))
     size -= sizeof(address)
+    if driven.device_view != NULL:
+        place = driven.device_view(device, <void *>address, size, True)
+    if place != NULL:
+        receive_bytes(place, size)
+        return
     while size:
         n = min(size, <uint64_t>CHUNK)
         receive_bytes(chunk, n)
@@ -118,7 +124,7 @@ cdef void read_memory(uint64_t id, uint64_t address, uint64_t size) noexcept nog
     frame.id = id
     frame.status = size > REMOTE_BLOCK_MOST
     if frame.status == 0 and driven.device_view != NULL:
-        data = driven.device_view(device, <void *>address, size)
+        data = driven.device_view(device, <void *>address, size, False)
     if frame.status == 0 and data == NULL:
         room = room_for_reading(size)
         data = room
