@@ -16,7 +16,7 @@ import time
 from typing import Final
 
 MAGIC: Final = 0x31746D6579706D67
-VERSION: Final = 2
+VERSION: Final = 3
 NONCE: Final = 32
 GREETING: Final = struct.Struct("<QII32s")
 CLAIM: Final = struct.Struct("<QII32s32s")

@@ -65,6 +65,36 @@ def test_openacc_and_a_device_that_is_started_again(tools: Tools, served: Served
     assert tools.ok("./remote_again", env={**at(served), "ACC_DEVICE_TYPE": "intelmic"}) == "15\n"
 
 
+def test_checks(tools: Tools, served: Served) -> None:
+    """GOMPY_CHECK: what a region does beyond its memory ends it, as on a device of this machine."""
+    tools.ok("gompcc", "-g", "-O1", "-fopenmp", PROGRAMS / "remote_check.c", "-o", "remote_check")
+    env = {**at(served), "GOMPY_CHECK": "1"}
+    assert tools.ok("./remote_check", "50", env=env) == "49\n"
+    for words, region in ((("51",), "0"), (("50", "late"), "2")):
+        assert tools.run("./remote_check", *words, env=at(served)).returncode == 0
+        done = tools.run("./remote_check", *words, env=env)
+        line = next(line for line in done.stderr.splitlines() if line)
+        assert done.returncode == 1 and line.startswith(f"libgomp: remote device 0 (127.0.0.1:{served.port}): "), done
+        assert f"region main._omp_fn.{region} (remote_check.c:" in line and "signal 11" in line, line
+
+
+def test_checks_on_a_gpu_are_the_server_s(tools: Tools) -> None:
+    """Its driver has begun before the program comes: the program is told, and a server that checks checks."""
+    options = ("-O1", "-fopenmp", "-foffload=nvptx-none")
+    tools.ok("gompcc", *options, PROGRAMS / "remote_check.c", "-o", "gpu_check")
+    found = []
+    for check in ("0", "1"):
+        tools.env |= {"GOMPY_CHECK": check, "GOMPY_CUDA": "emulated"}
+        server = Served(tools, "token", "--device", "nvptx")
+        del tools.env["GOMPY_CHECK"], tools.env["GOMPY_CUDA"]
+        found.append(tools.run("./gpu_check", "51", env={**at(server), "GOMPY_CHECK": "1"}))
+        server.end()
+    assert (found[0].returncode, found[0].stdout) == (0, "49\n"), found[0]
+    assert ": not checked: GOMPY_CHECK has to be set for its gompy device serve" in found[0].stderr
+    assert found[1].returncode == 1 and "not checked" not in found[1].stderr, found[1]
+    assert "main._omp_fn.0" in found[1].stderr
+
+
 def test_token_and_images_are_private(tools: Tools, served: Served) -> None:
     """The token's file is its owner's; one that others may read is refused, by both ends."""
     assert (tools.work / "token").stat().st_mode & 0o777 == 0o600

@@ -79,6 +79,28 @@ def test_what_is_slow_is_waited_for(tools: Tools, served: Served) -> None:
     assert found == "10 regions, 0 wrong\n"
 
 
+@pytest.mark.parametrize("way", ["down", "up"])
+def test_a_large_copy_that_is_cut(tools: Tools, served: Served, way: str) -> None:
+    """Half of 16 MiB has come through, from the device or to it: one line, and no worker is left."""
+    tools.ok("gompcc", "-O2", "-fopenmp", PROGRAMS / "remote_large.c", "-o", "remote_large")
+    relay: Relay
+
+    def stop(gone: int, data: bytes) -> bytes:
+        if gone > 8 << 20:
+            relay.cut()
+        return data
+
+    with closing(Relay(served.port, **{way: stop})) as relay:
+        host = f"127.0.0.1:{relay.port}"
+        done = tools.run("./remote_large", env={"GOMPY_REMOTE": host, "GOMPY_REMOTE_TIMEOUT": "5"})
+    lines = [line for line in done.stderr.splitlines() if line]
+    assert done.returncode == 1 and lines == [
+        f"libgomp: remote device 0 ({host}): lost: its worker has closed the connection"
+    ], done
+    eventually(lambda: served.workers() == [], "a worker is left")
+    assert tools.ok("./remote_large", env={"GOMPY_REMOTE": f"127.0.0.1:{served.port}"}) == "0 wrong\n"
+
+
 class Begun:
     """A program that is in a region, behind a relay."""
 

@@ -133,11 +133,20 @@ cdef uint64_t large_block(RemoteDevice *d, size_t size) noexcept nogil:
     return address
 
 
+cdef uint64_t own_block(RemoteDevice *d, size_t size) noexcept nogil:
+    """GOMPY_CHECK: one of the worker's, so that its end, and its use when it is freed, are noticed."""
+    cdef uint64_t address = worker_block(d, size)
+    return 0 if address and enter_block(d, address, size) == NULL else address
+
+
 cdef uint64_t take_block(RemoteDevice *d, size_t size) noexcept nogil:
     """Device memory; 0: there is none left."""
     cdef uint64_t address
     pthread_mutex_lock(&d.block_lock)
-    address = small_block(d, size) if size <= <size_t>64 << (CLASSES - 1) else large_block(d, size)
+    if d.guard_step:
+        address = own_block(d, size)
+    else:
+        address = small_block(d, size) if size <= <size_t>64 << (CLASSES - 1) else large_block(d, size)
     pthread_mutex_unlock(&d.block_lock)
     return address
 
@@ -159,7 +168,7 @@ cdef bint give_block(RemoteDevice *d, uint64_t address) noexcept nogil:
                 good = spare_block(d, block.group, address)
         elif block.start == address and not block.kept:
             good = True
-            if d.num_kept < KEPT_LARGE and block.size <= <uint64_t>16 << 20:
+            if d.guard_step == 0 and d.num_kept < KEPT_LARGE and block.size <= <uint64_t>16 << 20:
                 block.kept = True
                 d.num_kept += 1
             else:

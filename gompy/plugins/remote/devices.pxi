@@ -125,7 +125,14 @@ cdef RemoteDevice *device_of(int number) noexcept nogil:
 
 cdef bint is_forwarded(const char *entry) noexcept nogil:
     """Whether a variable of the environment is for the device."""
-    return strncmp(entry, b"OMP_", 4) == 0 or strncmp(entry, b"GOMP_NVPTX_*", 11) == 0
+    return strncmp(entry, b"OMP_", 4) == 0 or strncmp(entry, b"GOMP_NVPTX_*", 11) == 0 or \
+        strncmp(entry, b"GOMPY_CHECK=", 12) == 0
+
+
+cdef bint checks_wanted() noexcept nogil:
+    """GOMPY_CHECK is set, and not to 0."""
+    cdef const char *text = secure_getenv(b"GOMPY_CHECK")
+    return text != NULL and text[0] != 0 and strcmp(text, b"0") != 0
 
 
 cdef bint start_device(RemoteDevice *d) noexcept nogil:
@@ -150,6 +157,10 @@ cdef bint start_device(RemoteDevice *d) noexcept nogil:
     flush_frames(d)
     await_call(d, call)
     d.running = call.status == 0
+    d.guard_step = value
+    if d.running and value == 0 and checks_wanted():
+        GOMP_PLUGIN_error(b"remote device %d (%s): not checked: GOMPY_CHECK has to be set for its gompy device serve",
+                          d.number, <const char *>d.host)
     end_call(d, call, False)
     return d.running
 

@@ -5,7 +5,7 @@ from libc.limits cimport INT_MAX
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport atoi, calloc, exit, free, malloc, realloc, strtod
-from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strerror, strlen, strncmp, strrchr, strstr
+from libc.string cimport memcmp, memcpy, memmove, memset, strchr, strcmp, strerror, strlen, strncmp, strrchr, strstr
 from posix.unistd cimport _exit, close, read, usleep, write
 
 from gompy.native.atomics cimport ACQUIRE, RELAXED, SEQ_CST, exchange32, load32, store32
@@ -88,6 +88,7 @@ cdef extern from "protocol.h" nogil:
     uint32_t REMOTE_ACCEPTED, REMOTE_WRONG_TOKEN, REMOTE_OTHER_VERSION, REMOTE_NO_WORKER
     uint32_t REMOTE_START, REMOTE_ALLOC, REMOTE_FREE, REMOTE_WRITE, REMOTE_READ, REMOTE_COPY, REMOTE_RUN, REMOTE_LATER
     uint32_t REMOTE_ACC_RUN, REMOTE_LOAD, REMOTE_IMAGE, REMOTE_UNLOAD, REMOTE_PROPERTY, REMOTE_PING, REMOTE_BYE
+    uint32_t REMOTE_GUARD
     uint32_t REMOTE_INFO, REMOTE_ANSWER, REMOTE_DATA, REMOTE_TABLE, REMOTE_OUTPUT, REMOTE_FAILED, REMOTE_PONG
     struct remote_greeting:
         uint64_t magic

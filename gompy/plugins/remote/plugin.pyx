@@ -137,6 +137,23 @@ cdef public size_t gompy_block_extent(int number, const void *p) noexcept nogil:
     return block_extent(device_of(number), <uint64_t>p)
 
 
+cdef public size_t gompy_guard_step(int number) noexcept nogil:
+    """What gompy_guard can close, of the worker's device; 0: there are no checks.  Not part of GCC's interface."""
+    return device_of(number).guard_step
+
+
+cdef public bint gompy_guard(int number, uintptr_t start, size_t size) noexcept nogil:
+    """Close a part of a block until it is freed.  False: there are no checks.  Not part of GCC's interface."""
+    cdef RemoteDevice *d = device_of(number)
+    cdef uint64_t words[2]
+    if d.guard_step and size:
+        words[0] = start
+        words[1] = size
+        note_change(d)
+        tell_worker(d, REMOTE_GUARD, words, 2, NULL, 0)
+    return d.guard_step != 0
+
+
 cdef public unsigned gompy_fulfils() noexcept nogil:
     """Nothing of `omp requires`: an address of a worker's may be one of the host's, too.  Not part of GCC's interface.
     """

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define REMOTE_MAGIC 0x31746d6579706d67ull
-#define REMOTE_VERSION 2u
+#define REMOTE_VERSION 3u
 #define REMOTE_NONCE 32
 #define REMOTE_MAC 32
 
@@ -53,7 +53,8 @@ struct remote_frame
 enum
 {
   /* of the client */
-  REMOTE_START = 1, /* status: the device's number; environment, each NAME=VALUE with its NUL */
+  REMOTE_START = 1, /* status: the device's number; environment, each NAME=VALUE with its NUL; is answered by what
+		       gompy_guard_step tells */
   REMOTE_ALLOC,     /* words: size */
   REMOTE_FREE,      /* words: address; no answer */
   REMOTE_WRITE,     /* words: address; then the bytes; no answer */
@@ -68,6 +69,7 @@ enum
   REMOTE_PROPERTY,  /* words: the property */
   REMOTE_PING,
   REMOTE_BYE,
+  REMOTE_GUARD,     /* words: start, size, to be closed; no answer */
   /* of the server */
   REMOTE_INFO = 65, /* a remote_info */
   REMOTE_ANSWER,    /* words: the value */

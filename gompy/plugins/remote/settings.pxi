@@ -95,6 +95,7 @@ cdef struct RemoteDevice:
     size_t spare_room[11]
     int num_kept
     RemoteLoaded *loaded
+    uint64_t guard_step  # GOMPY_CHECK: what the worker's device can close; 0: there are no checks
     uint32_t flush_word
     bint flusher
 

@@ -19,6 +19,8 @@ cdef struct Driven:
     void (*run)(int, void *, void *, void **) noexcept nogil
     uint64_t (*start_region)(int, void *, void *, void **) noexcept nogil
     void (*await_region)(int, uint64_t) noexcept nogil
+    size_t (*guard_step)(int) noexcept nogil
+    bint (*guard)(int, uintptr_t, size_t) noexcept nogil
     char *(*device_view)(int, const void *, size_t, bint) noexcept nogil
     void *(*thread_data)(int) noexcept nogil
     void (*acc_exec)(void *, size_t, void **, void **, unsigned *, void *) noexcept nogil
@@ -66,6 +68,8 @@ cdef bint open_plugin(const char *folder, const char *kind) noexcept nogil:
         return False
     d.start_region = <uint64_t (*)(int, void *, void *, void **) noexcept nogil>dlsym(handle, b"gompy_start_region")
     d.await_region = <void (*)(int, uint64_t) noexcept nogil>dlsym(handle, b"gompy_await_region")
+    d.guard_step = <size_t (*)(int) noexcept nogil>dlsym(handle, b"gompy_guard_step")
+    d.guard = <bint (*)(int, uintptr_t, size_t) noexcept nogil>dlsym(handle, b"gompy_guard")
     d.device_view = <char *(*)(int, const void *, size_t, bint) noexcept nogil>dlsym(handle, b"gompy_device_view")
     return (
         find_function(handle, b"GOMP_OFFLOAD_get_caps", <void **>&d.get_caps)

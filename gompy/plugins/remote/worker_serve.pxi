@@ -281,6 +281,11 @@ cdef void start_later(uint64_t id, remote_launch *launch, uint64_t *words, size_
     pthread_mutex_unlock(&later_lock)
 
 
+cdef uint64_t guard_step() noexcept nogil:
+    """What GUARD may ask for; 0: nothing."""
+    return driven.guard_step(device) if device_started and driven.guard_step != NULL and driven.guard != NULL else 0
+
+
 cdef void start_device(remote_frame *frame) noexcept nogil:
     """START: the client's environment for the device, then the device."""
     global device, device_started
@@ -294,13 +299,14 @@ cdef void start_device(remote_frame *frame) noexcept nogil:
     text[frame.size] = 0
     while at < text + frame.size:
         value = strchr(at, c'=')
-        if value != NULL and (strncmp(at, b"OMP_", 4) == 0 or strncmp(at, b"GOMP_NVPTX_*", 11) == 0):
+        if value != NULL and (strncmp(at, b"OMP_", 4) == 0 or strncmp(at, b"GOMP_NVPTX_*", 11) == 0
+                              or strncmp(at, b"GOMPY_CHECK=", 12) == 0):
             putenv(at)
         at += strlen(at) + 1
     count = driven.get_num_devices(0)
     device = <int>(frame.status % <uint32_t>count) if count > 0 else 0
     device_started = count > 0 and driven.init_device(device)
-    send_word(frame.id, not device_started, 0)
+    send_word(frame.id, not device_started, guard_step())
 
 
 cdef void answer_words(remote_frame *frame) noexcept nogil:
@@ -320,6 +326,11 @@ cdef void answer_words(remote_frame *frame) noexcept nogil:
     elif frame.kind == REMOTE_COPY:
         if not driven.within(device, <void *>words[0], <void *>words[1], words[2]):
             refuse_frame(b"a copy within the device has failed")
+    elif frame.kind == REMOTE_GUARD:
+        if guard_step() == 0 or \
+                driven.device_view != NULL and driven.device_view(device, <void *>words[0], words[1], False) == NULL:
+            refuse_frame(b"its worker was sent a damaged frame")
+        driven.guard(device, words[0], words[1])
     elif frame.kind == REMOTE_UNLOAD:
         send_word(frame.id, not unload_image(words[0]), 0)
     elif frame.kind == REMOTE_PROPERTY:
