@@ -39,6 +39,7 @@ cdef bint forked
 cdef int init_answer
 cdef int driver_version         # GOMPY_CUDA_VERSION, after cuInit
 cdef uint32_t order_seed        # GOMPY_CUDA_SEED
+cdef uint64_t wanted_address    # GOMPY_CUDA_ADDRESS, of the first device; 0: anywhere
 cdef int host_processors       # that this process may use
 
 

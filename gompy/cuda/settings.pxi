@@ -132,6 +132,21 @@ cdef bint read_seed() noexcept nogil:
     return True
 
 
+cdef bint read_address() noexcept nogil:
+    """GOMPY_CUDA_ADDRESS: where the first device's memory is to be, a hexadecimal number.  False after a message."""
+    global wanted_address
+    cdef const char *text = secure_getenv(b"GOMPY_CUDA_ADDRESS")
+    cdef char *end = NULL
+    wanted_address = 0
+    if text != NULL and text[0]:
+        wanted_address = strtoull(text, &end, 16)
+        if end[0] or wanted_address < <uint64_t>1 << 32 or wanted_address >> 47 or wanted_address % CHUNK:
+            complain_setting(b"GOMPY_CUDA_ADDRESS", text, b"not a hexadecimal address from 100000000 to 7fffffe00000 "
+                             b"that is a multiple of 2 MiB")
+            return False
+    return True
+
+
 cdef int told_version() noexcept nogil:
     """GOMPY_CUDA_VERSION: 12.4 is 12040.  0 if it makes no sense."""
     cdef const char *text = secure_getenv(b"GOMPY_CUDA_VERSION")
@@ -168,7 +183,7 @@ cdef bint read_settings() noexcept nogil:
         complain_setting(b"GOMPY_CUDA_VERSION", secure_getenv(b"GOMPY_CUDA_VERSION"),
                          b"not a version of CUDA such as 12.4")
         return False
-    if not read_seed():
+    if not read_seed() or not read_address():
         return False
     text = secure_getenv(b"GOMPY_CUDA_ARCH")
     if text != NULL and text[0]:

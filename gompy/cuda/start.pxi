@@ -28,7 +28,9 @@ cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
     cdef void *p
     g.ordinal = ordinal
     g.window = memory + pinned + heap
-    p = mmap(NULL, g.window + CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+    # Where that is taken, the kernel chooses another place.
+    p = mmap(<void *>(wanted_address if ordinal == 0 else 0), g.window + CHUNK, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
     if p == MAP_FAILED:
         fprintf(stderr, b"libcuda (gompy): error: can't reserve %llu MiB of addresses for device %d%s\n",
                 <unsigned long long>(g.window >> 20), ordinal, gompy_limit_hint(errno))

@@ -36,12 +36,24 @@ def load_runtime() -> ctypes.CDLL:
     return ctypes.CDLL(os.path.join(LIBDIR, "libgompy.so.1"), ctypes.RTLD_GLOBAL)
 
 
-def open_plugin(kind: str) -> dict[str, Any]:
-    """A plugin's functions by their names without GOMP_OFFLOAD_.  Raises OSError if it is not there."""
-    plugin = ctypes.CDLL(os.path.join(LIBDIR, f"libgomp-plugin-{kind}.so.1"))
+def open_plugin(kind: str, own: bool = False) -> dict[str, Any]:
+    """A plugin's functions by their names without GOMP_OFFLOAD_.  Raises OSError if it is not there.
+
+    own: in an instance that nothing else in the process has; its gompy_remote_use is "remote_use".
+    """
+    path = os.path.join(LIBDIR, f"libgomp-plugin-{kind}.so.1")
+    if own:
+        copy = os.memfd_create(f"gompy-{kind}")
+        with open(path, "rb") as file, open(copy, "wb", closefd=False) as written:
+            written.write(file.read())
+        path = f"/proc/self/fd/{copy}"
+    plugin = ctypes.CDLL(path)
     calls: dict[str, Any] = {}
     for name, result, *arguments in CALLS:
         calls[name] = function = getattr(plugin, f"GOMP_OFFLOAD_{name}")
         function.restype, function.argtypes = result, arguments
+    if own:
+        calls["remote_use"] = plugin.gompy_remote_use
+        calls["remote_use"].restype, calls["remote_use"].argtypes = None, [ctypes.c_char_p, ctypes.c_char_p]
     calls["version"]()
     return calls

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -75,9 +75,15 @@ def make_secrets(hosts: set[str], encrypted: bool) -> Secrets:
 class StartedServer:
     """A ``gompy device serve`` on this machine that ends with this process, or before."""
 
-    def __init__(self, host: str, shared: Secrets, kind: str, threads: int) -> None:
-        """host: the one address that it listens at; threads: of each device.  Raises ClusterError."""
+    def __init__(
+        self, host: str, shared: Secrets, kind: str, threads: int, variables: Mapping[str, str] | None = None
+    ) -> None:
+        """host: the one address that it listens at; threads: of each device; variables: more of its environment.
+
+        Raises ClusterError.
+        """
         self.host = host
+        self.variables = variables or {}
         folder = tempfile.mkdtemp(prefix="gompy-cluster-")
         try:
             self._start(folder, shared, kind, threads)
@@ -97,7 +103,7 @@ class StartedServer:
         words += ["--device", kind, "--token-file", token_file, "--port-file", port_file, "--until-eof"]
         if tls_files:
             words += ["--tls-cert", tls_files["certificate"], "--tls-key", tls_files["key"]]
-        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads), **self.variables}
         with open(log_file, "w") as log:
             process = subprocess.Popen(
                 words,

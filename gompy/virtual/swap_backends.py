@@ -105,10 +105,14 @@ class PluginBackend(SwapBackend):
         content = ctypes.create_string_buffer(data, len(data))
         start = ctypes.addressof(content)
         ends = (ctypes.c_void_p * 2)(start, start + len(data))
+        self.keep += [content, ends]
+        return self.load_at(0, ctypes.addressof(ends))
+
+    def load_at(self, version: int, address: int) -> list[tuple[int, int]]:
+        """Load what has been registered with a version; its pairs.  Raises SwapError."""
         table = ctypes.POINTER(Pair)()
-        self.keep += [content, ends, table]
-        at = ctypes.addressof(ends)
-        count = self.calls["load_image"](self.number, 0, at, ctypes.addressof(table), None, None)
+        self.keep.append(table)
+        count = self.calls["load_image"](self.number, version, address, ctypes.addressof(table), None, None)
         if count < 0:
             raise SwapError(f"{self.name}: an image of the program cannot be loaded")
         return [(table[k].start, table[k].end) for k in range(count)]
@@ -190,6 +194,7 @@ class ProcessBackend(SwapBackend):
 OURS = {
     "memory": "gompy.virtual.swap_backends:ProcessBackend",
     "intelmic": "gompy.virtual.swap_backends:PluginBackend",
+    "nvptx": "gompy.virtual.swap_gpu:GpuBackend",
     "opencl": "gompy.opencl.swap:OpenCLBackend",
     "remote": "gompy.virtual.swap_backends:PluginBackend",
 }

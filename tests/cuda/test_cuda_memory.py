@@ -138,6 +138,9 @@ def test_no_devices(cuda: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
         ("GOMPY_CUDA_MEMORY", "4Q"),
         ("GOMPY_CUDA_ARCH", "ampere"),
         ("GOMPY_CUDA_SMS", "0"),
+        ("GOMPY_CUDA_ADDRESS", "here"),
+        ("GOMPY_CUDA_ADDRESS", "180200000200"),
+        ("GOMPY_CUDA_ADDRESS", "800000000000"),
     ],
 )
 def test_settings_that_make_no_sense_are_told(
@@ -147,6 +150,15 @@ def test_settings_that_make_no_sense_are_told(
     assert cuda.cuInit(0) == INVALID_VALUE
     err = capfd.readouterr().err
     assert err.startswith(f"libcuda (gompy): error: {name}='{value}': ") and err.count("\n") == 1
+
+
+def test_memory_at_an_address(cuda: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first device's memory is there; another's is anywhere."""
+    monkeypatch.setenv("GOMPY_CUDA_ADDRESS", "180200000000")
+    monkeypatch.setenv("GOMPY_CUDA_DEVICES", "2")
+    cuda.ok("cuInit", 0)
+    cuda.context()
+    assert 0x180200000000 <= cuda.alloc(64 << 20) <= 0x180200000000 + (16 << 20)
 
 
 def test_allocation_and_its_misuse(cuda: Driver) -> None:

@@ -16,6 +16,7 @@ import pytest
 from driver_tools import ROOT, Tools, has_all
 from hypothesis import given
 from hypothesis import strategies as st
+from nvptx_tools import has_compiler as needs_nvptx
 from opencl_tools import opencl_obstacle
 
 from gompy.virtual.swap_variables import point
@@ -24,6 +25,7 @@ from gompy.virtual.window import Window
 PLUGIN = ROOT / "gompy" / "_native" / "lib" / "libgomp-plugin-python.so.1"
 has_plugin = pytest.mark.skipif(not PLUGIN.exists(), reason="the python plugin is not built: no libpython")
 STEPS = 40
+THERE = "there are memory, intelmic, nvptx, opencl:N, remote:N"
 POLICY = f"""\
 import random
 
@@ -138,15 +140,15 @@ def often(tools: Tools, *names: str) -> dict[str, str]:
     return {"GOMPY_SWAP_POLICY": "often:Often"}
 
 
-def build(tools: Tools, name: str, text: str) -> None:
+def build(tools: Tools, name: str, text: str, *options: str) -> None:
     """Compile a program."""
     tools.write(f"{name}.c", text)
-    tools.ok("gompcc", "-O1", "-fopenmp", f"{name}.c", "-o", name)
+    tools.ok("gompcc", "-O1", "-fopenmp", *options, f"{name}.c", "-o", name)
 
 
-def relax(tools: Tools, steps: str = "50") -> str:
+def relax(tools: Tools, steps: str = "50", *options: str) -> str:
     """The program of the page, and what it prints on the host."""
-    build(tools, "relax", (ROOT / "docs" / "programs" / "relax.c").read_text())
+    build(tools, "relax", (ROOT / "docs" / "programs" / "relax.c").read_text(), *options)
     return tools.run("./relax", steps, env={"OMP_TARGET_OFFLOAD": "disabled"}).stdout
 
 
@@ -218,6 +220,46 @@ def test_a_hundred_changes_and_a_killed_backend(tools: Tools, tmp_path: Path) ->
         assert "main._omp_fn.2: opencl: the image's code, " in done.stderr
 
 
+GPU = ("-foffload=x86_64-intelmicemul-linux-gnu,nvptx-none",)
+
+
+@has_all
+@has_plugin
+@needs_nvptx
+def test_an_emulated_gpu(tools: Tools, tmp_path: Path) -> None:
+    """Its memory is at the data's addresses, too: 100 changes among three backends give equal bits."""
+    wanted = relax(tools, "80", *GPU)
+    (tmp_path / "hundred.py").write_text(f"NAMES = {('intelmic', 'nvptx', 'memory')}\n{HUNDRED}")
+    done = tools.run("./relax", "80", env={"SERVER": "0", "GOMPY_SWAP_POLICY": "hundred:Hundred"})
+    assert (done.returncode, done.stdout) == (0, wanted), done.stderr
+    assert "gompy: swap: changed 100 times\n" in done.stderr
+    assert all(f"main._omp_fn.{n}: nvptx, " in done.stderr for n in (0, 2)), done.stderr
+
+
+@has_all
+@has_plugin
+@needs_nvptx
+def test_variables_and_threads_on_an_emulated_gpu(tools: Tools) -> None:
+    """Variables move by their names; threads wait."""
+    for name, text, printed in (("variable", VARIABLE, "5 30 1 744\n"), ("threads", THREADS, "0 wrong\n")):
+        build(tools, name, text, *GPU)
+        done = tools.run(f"./{name}", env=often(tools, "intelmic", "nvptx"))
+        assert (done.returncode, done.stdout) == (0, printed), done.stderr
+        assert ": nvptx, " in done.stderr, done.stderr
+
+
+@has_all
+@has_plugin
+@needs_nvptx
+def test_an_emulated_gpu_without_an_image(tools: Tools) -> None:
+    """One line says what is missing, and the program goes on with the backend that it has."""
+    wanted = relax(tools)
+    done = tools.run("./relax", "50", env=often(tools, "intelmic", "nvptx"))
+    assert (done.returncode, done.stdout) == (0, wanted), done.stderr
+    assert "gompy: swap: nvptx: the program has no nvptx image " in done.stderr
+    assert "gompy: swap: changed 0 times\n" in done.stderr
+
+
 @has_all
 @has_plugin
 def test_opencl(tools: Tools, tmp_path: Path) -> None:
@@ -253,8 +295,7 @@ def test_a_watched_file_and_the_command(tools: Tools, tmp_path: Path) -> None:
             assert done.stdout.startswith("intelmic -> memory: ") and " blocks, " in done.stdout
             done = tools.run("gompy", "device", "swap", str(program.pid), "0", "nothing")
             assert (done.returncode, done.stdout) == (1, "")
-            there = "there are memory, intelmic, opencl:N, remote:N"
-            assert done.stderr == f"gompy device: error: nothing: there is no such backend; {there}\n"
+            assert done.stderr == f"gompy device: error: nothing: there is no such backend; {THERE}\n"
             done = tools.run("gompy", "device", "swap", str(program.pid), "1", "memory")
             assert done.stderr == "gompy device: error: device 1: only device 0 can be changed\n"
             (tmp_path / "wanted").write_text("intelmic\n")
@@ -295,7 +336,11 @@ def test_threads(tools: Tools) -> None:
     "name, value, message",
     [
         ("GOMPY_SWAP_MEMORY", "much", "GOMPY_SWAP_MEMORY=much is not a number of bytes, with K, M or G"),
-        ("GOMPY_SWAP_START", "gpu", "gpu: there is no such backend; there are memory, intelmic, opencl:N, remote:N"),
+        (
+            "GOMPY_SWAP_START",
+            "gpu",
+            "gpu: there is no such backend; there are memory, intelmic, nvptx, opencl:N, remote:N",
+        ),
         ("GOMPY_SWAP_POLICY", "nosuch:Policy", "GOMPY_SWAP_POLICY=nosuch:Policy: No module named 'nosuch'"),
     ],
 )

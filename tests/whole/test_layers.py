@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "lto_wrapper": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "mkoffload"},
     "gompy.regions": {"gompy", "gompy.abi", "gompy.objects"},
     "gompy.driver": {"gompy", "gompy.abi", "gompy.access", "gompy.objects", "gompy.tools", "gompy.regions"},
-    "gompy.virtual": {"gompy", "gompy.abi", "gompy.objects", "gompy.plugins"},
+    "gompy.virtual": {"gompy", "gompy.abi", "gompy.objects", "gompy.plugins", "gompy.remote"},
     "gompy.opencl": {"gompy", "gompy.regions", "gompy.plugins", "gompy.virtual"},
     "gompy.remote": set[str](),
     "gompy.accel": {"gompy", "gompy.objects", "gompy.tools", "gompy.driver"},

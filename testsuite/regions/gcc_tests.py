@@ -69,13 +69,16 @@ def all_runs(options: argparse.Namespace, library: Path) -> list[Run]:
         for directory in options.dirs.split(",")
         for test in source.find(tests, directory)
         if options.filter in test.name
+        and not test.path.name.startswith("for-")  # minutes of compiling
         and (test.language != "fortran" or "dg-do run" in test.text)
         and (test.openacc or source.uses_offloading(test.path, test.text))
         for option_set in runner.option_sets(test, settings)
     ]
     runs = [Run(*one) for one in work]
     with ThreadPoolExecutor(options.j) as pool:
-        list(pool.map(lambda one: one.go(), runs))
+        for done, _ in enumerate(pool.map(lambda one: one.go(), runs), 1):
+            if done % 100 == 0:
+                print(f"{done} of {len(runs)}", file=sys.stderr, flush=True)
     return runs
 
 

@@ -129,11 +129,17 @@ cdef int open_connection(const char *host, char *name, size_t room, uint64_t unt
     return fd
 
 
+cdef const char *wanted_authority() noexcept nogil:
+    """The file of GOMPY_REMOTE_CA, or NULL: there is no TLS."""
+    cdef const char *ca = secure_getenv(b"GOMPY_REMOTE_CA") if given_hosts == NULL else NULL
+    return ca if ca != NULL and ca[0] else NULL
+
+
 cdef int encrypt_connection(int fd, const char *host, const char *name, uint64_t until) noexcept nogil:
     """GOMPY_REMOTE_CA: TLS, with certificates that these have signed.  The descriptor to use; -1 after a message."""
-    cdef const char *ca = secure_getenv(b"GOMPY_REMOTE_CA")
+    cdef const char *ca = wanted_authority()
     cdef char why[600]
-    if ca == NULL or ca[0] == 0:
+    if ca == NULL:
         return fd
     fd = remote_tls_begin(fd, name, ca, until * 1000000, why, sizeof(why))
     return fd if fd >= 0 else refuse_host(-1, host, why, b"")
@@ -141,10 +147,10 @@ cdef int encrypt_connection(int fd, const char *host, const char *name, uint64_t
 
 cdef int refuse_exchange(int fd, const char *host, int how) noexcept nogil:
     """A part of the handshake has failed."""
-    cdef const char *ca = secure_getenv(b"GOMPY_REMOTE_CA")
+    cdef const char *ca = wanted_authority()
     if how == 1:
         return refuse_host(fd, host, b"no answer: no gompy device serve there?",
-                           b"" if ca != NULL and ca[0] else b" If it is one with --tls-cert, set GOMPY_REMOTE_CA")
+                           b"" if ca != NULL else b" If it is one with --tls-cert, set GOMPY_REMOTE_CA")
     if how == 2:
         return refuse_host(fd, host, b"it closed the connection during the handshake", b"")
     return refuse_host(fd, host, b"handshake: ", strerror(errno))

@@ -96,7 +96,7 @@ cdef void reach_hosts() noexcept nogil:
     if devices_known:
         return
     devices_known = True
-    text = secure_getenv(b"GOMPY_REMOTE")
+    text = given_hosts if given_hosts != NULL else secure_getenv(b"GOMPY_REMOTE")
     if text == NULL or text[0] == 0:
         GOMP_PLUGIN_error(b"GOMPY_REMOTE is not set: it names the workers, as host:port,host:port")
         return

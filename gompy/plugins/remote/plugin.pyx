@@ -137,6 +137,16 @@ cdef public size_t gompy_block_extent(int number, const void *p) noexcept nogil:
     return block_extent(device_of(number), <uint64_t>p)
 
 
+cdef public void gompy_remote_use(const char *hosts, const char *token_file) noexcept nogil:
+    """For who starts servers of its own: hosts in place of GOMPY_REMOTE, without TLS, before any other call.
+
+    Both texts must stay.  Not part of GCC's interface.
+    """
+    global given_hosts, given_token_file
+    given_hosts = hosts
+    given_token_file = token_file
+
+
 cdef public size_t gompy_guard_step(int number) noexcept nogil:
     """What gompy_guard can close, of the worker's device; 0: there are no checks.  Not part of GCC's interface."""
     return device_of(number).guard_step

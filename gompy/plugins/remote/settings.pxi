@@ -105,6 +105,8 @@ cdef bint devices_known
 cdef unsigned char remote_key[4096]
 cdef size_t key_size
 cdef unsigned patience_ms
+cdef const char *given_hosts  # by gompy_remote_use, in place of GOMPY_REMOTE
+cdef const char *given_token_file
 
 cdef extern from *:
     """
@@ -163,7 +165,7 @@ cdef unsigned lost_after() noexcept nogil:
 cdef bint read_key() noexcept nogil:
     """The token of GOMPY_REMOTE_TOKEN_FILE, without the white space behind it.  False after a message."""
     global key_size
-    cdef const char *path = secure_getenv(b"GOMPY_REMOTE_TOKEN_FILE")
+    cdef const char *path = given_token_file if given_hosts != NULL else secure_getenv(b"GOMPY_REMOTE_TOKEN_FILE")
     cdef int fd
     cdef ssize_t n
     if path == NULL or path[0] == 0:
