@@ -17,6 +17,7 @@ DATA_NAMES = {
     "target enter data": "enter",
     "target exit data": "exit",
     "oacc_data": "acc-data",
+    "oacc_data_kernels": "acc-data",
     "oacc_host_data": "acc-data",
     "oacc_update": "acc-update",
     "oacc_enter_data": "acc-enter",
@@ -38,8 +39,9 @@ def documents(folder: Path, suffix: str) -> list[dict[str, Any]]:
 
 def _names(program: Path) -> dict[int, str]:
     elf = ElfView(program.read_bytes(), str(program))
+    # With -flto static functions of a name are told apart by what follows it.
     return {
-        symbol.value: symbol.name
+        symbol.value: symbol.name.partition(".lto_priv.")[0]
         for table in elf.sections
         if table.type == SHT_SYMTAB
         for symbol in elf.symbols(table)

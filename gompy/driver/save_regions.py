@@ -60,7 +60,7 @@ def _one(language: compiler.Language, line: options.CommandLine, source: str, fo
         errors.say(language.program, "warning", f"{OPTION}: no JSON for a source from standard input")
         return
     words, output = _words(line, source)
-    first = plan.make(language, [*words, "-c", "-g", "-w"])
+    first = plan.make(language, [*words, "-c", "-w", extract.DEBUG])
     if first.errors:
         return  # the true command will tell
     command = [word for word in first.argv if word not in ("-flto", "-ffat-lto-objects")]

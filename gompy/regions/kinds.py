@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from gompy.objects.view import ElfView
 
+MOST: Final = 1 << 20
+"""Bytes of an array that is not in the file."""
 _SYMBOL: Final = re.compile(r"\.omp_data_kinds\.(\d+)(?:\.\d+|\.lto_priv\.\d+)*$")
 
 
@@ -24,8 +26,11 @@ def of_object(elf: ElfView) -> dict[int, list[int]]:
         for symbol in elf.symbols(table):
             match = _SYMBOL.search(symbol.name)
             section = by_index.get(symbol.shndx)
-            if match is None or section is None or section.type == SHT_NOBITS:
+            if match is None or section is None:
                 continue
-            data = elf.contents(section)[symbol.value : symbol.value + symbol.size]
+            if section.type == SHT_NOBITS:
+                data = bytes(min(symbol.size, MOST))  # all are zero: `create` of bytes
+            else:
+                data = elf.contents(section)[symbol.value : symbol.value + symbol.size]
             found[int(match[1])] = [word for (word,) in struct.iter_unpack("<H", data[: len(data) & ~1])]
     return found

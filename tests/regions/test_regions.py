@@ -67,6 +67,33 @@ def test_kinds_and_order_are_those_of_the_runtime(
 
 
 @has_all
+@pytest.mark.parametrize("options", [(), ("--param=openacc-kernels=decompose",)], ids=["", "decompose"])
+def test_openacc(tools: Tools, tmp_path: Path, options: tuple[str, ...]) -> None:
+    """The same for OpenACC, also with kernels in parts."""
+    made = tmp_path / "json"
+    tools.ok("gompcc", "-O1", "-fopenacc", *options, f"--save-regions={made}", PROGRAMS / "regions_acc.c", "-o", "a")
+    done = tools.run("./a", env={"LD_PRELOAD": str(regions_trace.build(tmp_path)), "ACC_DEVICE_TYPE": "intelmic"})
+    assert done.returncode == 0, done.stderr
+    ran, others, wrong = regions_trace.compare(tmp_path / "a", made, done.stderr)
+    assert wrong == []
+    assert (ran, others) == (2, 8 if options else 7)
+
+
+@has_all
+def test_what_gcc_does_not_compile_with_debugging_words(tools: Tools, tmp_path: Path) -> None:
+    """Kernels in parts, "gimple_debug not yet supported": all but the types is there."""
+    text = "int a[9];\nvoid f (void)\n{\n#pragma acc kernels copyout (a)\n"
+    text += "  for (int i = 0; i < 9; i++)\n    a[i] = i;\n}\n"
+    (tmp_path / "k.c").write_text(text)
+    tools.ok("gompcc", "-O2", "-fopenacc", "--param=openacc-kernels=decompose", "-c", "k.c", "--save-regions")
+    (region,) = document(tmp_path, "k")["regions"]
+    assert [(p["name"], p["kind"], "type" in p) for p in region["parameters"]] == [
+        ("i", "present", False),
+        ("a", "present", False),
+    ]
+
+
+@has_all
 def test_clauses_types_and_arguments(tools: Tools, tmp_path: Path) -> None:
     """A region's facts: implicit clauses with lengths, types without -g, words and references."""
     tools.ok("gompcc", "-O2", "-fopenmp", "--save-regions", PROGRAMS / "regions.c", "-c", "-o", tmp_path / "x.o")

@@ -68,7 +68,7 @@ def all_runs(options: argparse.Namespace, library: Path) -> list[Run]:
         (test, option_set, settings)
         for directory in options.dirs.split(",")
         for test in source.find(tests, directory)
-        if options.filter in test.name
+        if any(part in test.name for part in options.filter.split(","))
         and not test.path.name.startswith("for-")  # minutes of compiling
         and (test.language != "fortran" or "dg-do run" in test.text)
         and (test.openacc or source.uses_offloading(test.path, test.text))
@@ -115,7 +115,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="the JSON of GCC's libgomp tests beside what they ask of the runtime")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
     parser.add_argument("--dirs", default=",".join(source.DIRECTORIES), help="of %(default)s")
-    parser.add_argument("--filter", default="", metavar="TEXT", help="only tests whose name has it")
+    parser.add_argument("--filter", default="", metavar="TEXT,TEXT", help="only tests whose name has one")
     parser.add_argument("--verbose", action="store_true", help="what disagrees, also of those on the list")
     options = parser.parse_args()
     try:
