@@ -68,6 +68,23 @@ int main (int argc, char **argv)
 #pragma omp target is_device_ptr(block)
     block[n] = 3;
   }
+  IS ("many freed") {
+    /* of pages that have been open; more of them than changes can wait for a region */
+    char *many[1000];
+    for (int i = 0; i < 1000; i++)
+      {
+        many[i] = omp_target_alloc (800, 0);
+        if (i % 100 == 99)
+#pragma omp target firstprivate(many, i)
+          for (int k = i - 99; k <= i; k++)
+            many[k][0] = 1;
+      }
+    for (int i = 0; i < 1000; i++)
+      omp_target_free (many[i], 0);
+    block = (double *) many[n];
+#pragma omp target is_device_ptr(block)
+    block[10] = 3;
+  }
   IS ("unset") {
 #pragma omp target map(alloc: heap[0:10]) map(from: sum)
     sum = heap[0];
@@ -155,6 +172,8 @@ def test_what_is_right_runs(program: Path, words: tuple[str, str], stdout: str) 
         (("attached", "10"), "0 bytes past the end of the 80 bytes that are mapped from the host's ADDRESS (its heap)"),
         (("alloc", "100"), "0 bytes past the end of a block of 800 bytes"),
         (("freed", "10"), "80 bytes into a freed block of 800 bytes"),
+        (("many freed", "999"), "80 bytes into a freed block of 800 bytes"),
+        (("many freed", "800"), "80 bytes into a freed block of 800 bytes"),
         (("wild", "0"), "memory of the device that is not in use"),
     ],
 )

@@ -47,6 +47,7 @@ cdef void serve_commands() noexcept nogil:
     while True:
         seen = next_request(slot, seen, 0)
         op = slot.op
+        change_guards(&control.guards)
         if op == MIC_OP_THREAD:
             slot.result[0] = start_slot_thread(<int>slot.args[0])
         elif op == MIC_OP_LOAD:
@@ -60,8 +61,8 @@ cdef void serve_commands() noexcept nogil:
             slot.result[0] = copy_by_file(slot, False)
         elif op == MIC_OP_PROTECT:
             slot.result[0] = 0
-            if mprotect(<char *>control.arena_base + slot.args[0], slot.args[1],
-                        PROT_READ | PROT_WRITE if slot.args[2] else PROT_NONE):
+            if slot.args[1] and mprotect(<char *>control.arena_base + slot.args[0], slot.args[1],
+                                         PROT_READ | PROT_WRITE if slot.args[2] else PROT_NONE):
                 slot.result[0] = errno
         elif op == MIC_OP_MAP:
             slot.result[0] = map_common(slot.args[0], slot.args[1], slot.args[2])

@@ -3,7 +3,7 @@
 cdef void run_region(mic_slot *slot) noexcept nogil:
     """Call a region's function with the address of its argument array, at level 0."""
     cdef region_function function = <region_function>slot.args[0]
-    begin_marked()
+    begin_marked(&control.guards)
     begin_launch()
     begin_team()
     if slot.args[2] != 1 and run_teams(slot):

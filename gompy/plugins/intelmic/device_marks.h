@@ -8,9 +8,12 @@
 #define GOMPY_DEVICE_MARKS_H
 
 #include "gompy/native/access_size.h"
+#include "gompy/native/clock.h"
 #include <stdatomic.h>
 
 #define MIC_STEPS 20000u      /* in the life of the process */
+#define MIC_FREE_STEPS 2000u  /* of these; more only if they are few for the time that has passed */
+#define MIC_STEP_PERIOD 200000ull /* ns; a step takes 5 to 25 us */
 #define MIC_PAGE_STEPS 600u   /* in a page, one after another */
 #define MIC_WRITE_STEPS 2000u
 #define MIC_LARGEST_STORE 64u
@@ -24,6 +27,7 @@ static uint64_t mic_marked_size;
 static char *mic_marked_base;
 static atomic_flag mic_marks_busy = ATOMIC_FLAG_INIT;
 static unsigned mic_steps, mic_write_steps, mic_page_steps;
+static uint64_t mic_marked_begun;
 static uint64_t mic_last_stepped;
 static _Atomic uint32_t mic_regions;    /* that have begun */
 static uint32_t mic_seen_region, mic_crowded_region;
@@ -103,6 +107,14 @@ mic_alone (void)
   return mic_crowded_region != region;
 }
 
+/* Whether steps are few as yet.  */
+static int
+mic_has_steps (void)
+{
+  return mic_steps < MIC_FREE_STEPS
+	 || (mic_steps < MIC_STEPS && (gompy_now () - mic_marked_begun) / MIC_STEP_PERIOD > mic_steps);
+}
+
 static int
 mic_may_step (uint64_t page, int writes)
 {
@@ -112,7 +124,7 @@ mic_may_step (uint64_t page, int writes)
       mic_last_stepped = page;
       mic_page_steps = 0;
     }
-  if (!mic_alone () || mic_steps >= MIC_STEPS || mic_page_steps >= MIC_PAGE_STEPS || mic_stepping_count == 4
+  if (!mic_alone () || !mic_has_steps () || mic_page_steps >= MIC_PAGE_STEPS || mic_stepping_count == 4
       || (writes && mic_write_steps >= MIC_WRITE_STEPS))
     return 0;
   for (i = 0; i < mic_stepped_count && mic_stepped[i] != page; i++)
@@ -224,13 +236,39 @@ mic_watch_marks (unsigned char *marks, void *base, uint64_t size)
   mic_marks = marks;
   mic_marked_base = base;
   mic_marked_size = size;
+  mic_marked_begun = gompy_now ();
 }
 
+/* Open and close what the host has asked for since the last time.  */
 static void
-mic_begin_marked (void)
+mic_change_guards (struct mic_guards *guards)
 {
-  if (mic_marks != NULL)
-    atomic_fetch_add (&mic_regions, 1);
+  uint32_t head, tail;
+  if (mic_marks == NULL
+      || __atomic_load_n (&guards->tail, __ATOMIC_ACQUIRE) == __atomic_load_n (&guards->head, __ATOMIC_ACQUIRE))
+    return;
+  while (atomic_flag_test_and_set (&mic_marks_busy))
+    sched_yield ();
+  tail = __atomic_load_n (&guards->tail, __ATOMIC_ACQUIRE);
+  for (head = guards->head; head != tail; head++)
+    {
+      const struct mic_guard *change = &guards->list[head % MIC_GUARDS];
+      if (change->access ? !mic_open_pages (change->offset, change->size)
+	                 : mprotect (mic_marked_base + change->offset, change->size, PROT_NONE) != 0)
+	__atomic_store_n (&guards->error, (uint32_t) errno, __ATOMIC_RELAXED);
+      __atomic_store_n (&guards->head, head + 1, __ATOMIC_RELEASE);
+    }
+  atomic_flag_clear (&mic_marks_busy);
+}
+
+/* A region begins.  */
+static void
+mic_begin_marked (struct mic_guards *guards)
+{
+  if (mic_marks == NULL)
+    return;
+  mic_change_guards (guards);
+  atomic_fetch_add (&mic_regions, 1);
 }
 
 #endif

@@ -3,7 +3,8 @@
 cdef extern from "device_marks.h" nogil:
     void watch_marks "mic_watch_marks"(unsigned char *marks, void *base, uint64_t size)
     bint marked_fault "mic_marked_fault"(int signo, void *info, void *context, unsigned *read)
-    void begin_marked "mic_begin_marked"()
+    void change_guards "mic_change_guards"(mic_guards *guards)
+    void begin_marked "mic_begin_marked"(mic_guards *guards)
 
 
 cdef bint map_marks() noexcept nogil:

@@ -24,6 +24,28 @@ cdef extern from *:
     int mic_out_of_guards
 
 
+cdef void tell_no_guards(mic_device *d, int error) noexcept nogil:
+    """Pages stay open that should be closed."""
+    if exchange32(<uint32_t *>&mic_out_of_guards, 1, SEQ_CST) == 0:
+        GOMP_PLUGIN_error(b"device %d (intelmic): GOMPY_CHECK: no more guards: %s (vm.max_map_count)", d.number,
+                          strerror(error))
+
+
+cdef void change_later(mic_device *d, uint64_t offset, uint64_t n, bint access) noexcept nogil:
+    """Have pages opened or closed before anything else begins on the device."""
+    cdef mic_guards *guards = &d.control.guards
+    cdef mic_guard *change
+    pthread_mutex_lock(&d.commands)
+    if guards.tail - load32(&guards.head, ACQUIRE) == <uint32_t>MIC_GUARDS:
+        run_command(d, MIC_OP_PROTECT, 0, 0, 0)
+    change = &guards.list[guards.tail % <uint32_t>MIC_GUARDS]
+    change.offset = offset
+    change.size = n
+    change.access = access
+    store32(&guards.tail, guards.tail + 1, RELEASE)
+    pthread_mutex_unlock(&d.commands)
+
+
 cdef void open_pages(mic_device *d, uint64_t offset, uint64_t n, bint access) noexcept nogil:
     """Give the device access to pages of its memory, or take it away.
 
@@ -33,15 +55,17 @@ cdef void open_pages(mic_device *d, uint64_t offset, uint64_t n, bint access) no
     cdef int64_t error
     if n == 0:
         return
+    if d.marks != NULL:
+        change_later(d, offset, n, access)
+        return
     pthread_mutex_lock(&d.commands)
     error = run_command(d, MIC_OP_POISON if d.preload[0] else MIC_OP_PROTECT, offset, n, access)
     pthread_mutex_unlock(&d.commands)
     if error and access:
         GOMP_PLUGIN_fatal(b"device %d (intelmic): GOMPY_CHECK: %s (vm.max_map_count is the limit of guarded blocks)",
                           d.number, strerror(<int>error))
-    if error and exchange32(<uint32_t *>&mic_out_of_guards, 1, SEQ_CST) == 0:
-        GOMP_PLUGIN_error(b"device %d (intelmic): GOMPY_CHECK: no more guards: %s (vm.max_map_count)", d.number,
-                          strerror(<int>error))
+    if error:
+        tell_no_guards(d, <int>error)
 
 
 cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil:

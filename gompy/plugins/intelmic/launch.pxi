@@ -158,6 +158,8 @@ cdef void launch_region(mic_device *d, void *function, void *variables, uint64_t
     slot = &d.control.slots[number]
     if load64(&d.started_slots, ACQUIRE) >> number & 1 == 0:
         start_slot(d, number)
+    if d.marks != NULL and not d.control.exact:
+        know_arguments(d, <uint64_t>variables - d.base)
     slot.op = MIC_OP_RUN
     slot.args[0] = <uint64_t>function
     slot.args[1] = <uint64_t>variables

@@ -149,6 +149,16 @@ cdef extern from "protocol.h":
         uint32_t answered
         uint32_t device_cpu
         mic_cell cells[256]
+    int MIC_GUARDS
+    struct mic_guard:
+        uint64_t offset
+        uint64_t size
+        uint64_t access
+    struct mic_guards:
+        uint32_t tail
+        uint32_t head
+        uint32_t error
+        mic_guard list[256]
     struct mic_death:
         uint32_t kind
         int32_t signo
@@ -196,6 +206,7 @@ cdef extern from "protocol.h":
         char text[8192]
         mic_slot slots[97]
         mic_queue queue
+        mic_guards guards
     void mic_relax() nogil
     uint64_t mic_ticks() nogil
     uint32_t mic_processor() nogil

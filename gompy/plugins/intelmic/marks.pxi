@@ -42,6 +42,18 @@ cdef void copy_marks(mic_device *d, uint64_t to, uint64_t what, size_t n) noexce
         memmove(d.marks + to, d.marks + what, n)
 
 
+cdef void know_arguments(mic_device *d, uint64_t offset) noexcept nogil:
+    """Before a launch: what lies unused behind its argument words, which have pages of their own, is of no interest.
+
+    Otherwise the region would be stepped through at each look at an argument.
+    """
+    cdef uint64_t i
+    if offset < d.size:
+        for i in range(offset, page_up(offset + 1)):
+            if d.marks[i] == <unsigned char>MIC_MARK_UNSET:
+                d.marks[i] = <unsigned char>MIC_MARK_GOOD
+
+
 cdef void tell_race(mic_device *d, mic_read *read, const char *region) noexcept nogil:
     """Tell of two accesses that nothing orders."""
     cdef char line[400]
@@ -74,9 +86,11 @@ cdef void tell_read(mic_device *d, mic_read *read) noexcept nogil:
 
 
 cdef void tell_reads(mic_device *d) noexcept nogil:
-    """After a region: tell what doubtful memory it has read."""
+    """After a region: tell what doubtful memory it has read, and that pages could not be closed before it."""
     cdef uint32_t seen = load32(&d.control.reads_seen, ACQUIRE)
     cdef uint32_t told = load32(&d.reads_told, RELAXED)
+    if load32(&d.control.guards.error, RELAXED):
+        tell_no_guards(d, <int>exchange32(&d.control.guards.error, 0, SEQ_CST))
     if seen > <uint32_t>MIC_READS:
         seen = <uint32_t>MIC_READS
     while told < seen:

@@ -258,8 +258,7 @@ cdef public bint gompy_guard(int number, uintptr_t start, size_t size) noexcept 
     if d.guarded and size:
         if d.marks != NULL:
             set_marks(d, start - d.base, size, MIC_MARK_CLOSED)
-        if d.control.exact:
-            return True
+            return True  # its marks say so; the block's pages have no access yet
         open_pages(d, start - d.base, size, False)
     return d.guarded
 

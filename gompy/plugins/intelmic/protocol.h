@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 12u
+#define MIC_ABI 13u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the
    queue say what they run.  */
@@ -38,7 +38,8 @@
 #define MIC_OP_QUIT 7
 #define MIC_OP_POISON 9 /* the same for libasan: what may not be accessed */
 #define MIC_OP_INDIRECT 10 /* args: arena offset of host addresses of functions, their number, image number */
-#define MIC_OP_PROTECT 8 /* arena offset args[0], args[1] bytes, args[2]: 1 read and write, 0 no access */
+#define MIC_OP_PROTECT 8 /* arena offset args[0], args[1] bytes (0: nothing but what waits, mic_guards), args[2]: 1 read
+                            and write, 0 no access */
 #define MIC_OP_MAP 12 /* map args[2] bytes of the shared file from offset args[1] at address args[0]; offset 0: unmap */
 #define MIC_OP_POPULATE 11 /* enter args[1] bytes at arena offset args[0], which have pages, in its page tables */
 
@@ -140,6 +141,24 @@ struct mic_read
   uint64_t other_pc; /* of a race: the earlier access */
 };
 
+/* Pages that are to be opened or closed before a region, or a command, is begun.  Where there are marks such changes
+   wait for that, as a command for each would cost two wake-ups.  The host adds them at `tail`, in their order; whoever
+   begins something on the device makes those from `head` on.  */
+#define MIC_GUARDS 256u /* a power of 2 */
+struct mic_guard
+{
+  uint64_t offset;
+  uint64_t size;
+  uint64_t access; /* as in MIC_OP_PROTECT */
+};
+struct mic_guards
+{
+  uint32_t tail __attribute__ ((aligned (128)));
+  uint32_t head __attribute__ ((aligned (128)));
+  uint32_t error; /* errno of a change that the kernel refused, until the host has told it */
+  struct mic_guard list[MIC_GUARDS];
+};
+
 struct mic_death
 {
   uint32_t kind;
@@ -183,6 +202,7 @@ struct mic_control
   char text[MIC_TEXT_SIZE];
   struct mic_slot slots[MIC_ALL_SLOTS];
   struct mic_queue queue;
+  struct mic_guards guards;
 };
 
 _Static_assert (sizeof (struct mic_slot) == 256, "two line pairs a slot");
