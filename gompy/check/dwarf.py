@@ -41,6 +41,16 @@ class Variable:
     scalar: str = ""  # what its elements are made of: f8, i4, u1; empty: structures, pointers, or not known
 
 
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A variable as the DWARF has it at one place of the code: operations that tell its address, and what it is made
+    of, as if that address were 0.
+    """
+
+    operations: tuple[tuple[str, int], ...]
+    parts: tuple[Variable, ...]
+
+
 class Unknown(Exception):
     """A place that cannot be told."""
 
@@ -55,7 +65,9 @@ class Source:
         self.elf = ELFFile(io.BytesIO(data))
         self.dwarf: Any = self.elf.get_dwarf_info() if self.elf.has_dwarf_info() else None
         self._rows: dict[int, tuple[list[int], list[tuple[str, int]]]] = {}
-        self._globals: list[tuple[Any, Any]] | None = None
+        self._globals: list[Spot] | None = None
+        self._spots: dict[int, list[Spot]] = {}
+        self._parsers: dict[int, Any] = {}  # by unit: one is dear to make
 
     @cached_property
     def _units(self) -> list[tuple[int, int, Any]]:
@@ -100,6 +112,12 @@ class Source:
     def locals(self, frame: Frame, read: Read) -> Iterator[Variable]:
         """Variables of the function that a frame is of, innermost scopes first."""
         pc = frame.pc - 1 - self.base
+        if pc not in self._spots:  # a program that launches often does so at few places
+            self._spots[pc] = list(self._find_spots(pc))
+        for spot in self._spots[pc]:
+            yield from self._at(spot, frame, read)
+
+    def _find_spots(self, pc: int) -> Iterator[Spot]:
         unit = self.unit_at(pc)
         scopes: list[Any] = []
         if unit is not None:
@@ -107,7 +125,7 @@ class Source:
         for scope in reversed(scopes):
             for die in scope.iter_children():
                 if die.tag in VARIABLES:
-                    yield from self._place(die, frame, read)
+                    yield from self._spot(die, pc)
 
     def _find_scopes(self, unit: Any, die: Any, pc: int, found: list[Any]) -> None:
         for child in die.iter_children():
@@ -130,19 +148,30 @@ class Source:
                         and location.form in ("DW_FORM_exprloc", "DW_FORM_block1")
                         and location.value[:1] == [3]
                     ):  # DW_OP_addr
-                        self._globals.append((die, unit))
-        for die, _ in self._globals:
-            yield from self._place(die, None, read)
+                        self._globals += self._spot(die, None)
+        for spot in self._globals:
+            yield from self._at(spot, None, read)
 
-    def _place(self, die: Any, frame: Frame | None, read: Read) -> Iterator[Variable]:
+    def _at(self, spot: Spot, frame: Frame | None, read: Read) -> Iterator[Variable]:
+        """A variable and its members, where a frame has them; nothing if that is not known."""
+        try:
+            address = self._evaluate(spot.operations, frame, read)
+        except (Unknown, IndexError):
+            return
+        for part in spot.parts:
+            yield Variable(part.name, address + part.address, part.size, part.points, part.element, part.scalar)
+
+    def _spot(self, die: Any, pc: int | None) -> Iterator[Spot]:
+        """A variable at an address of the file's own code, or (None) of the whole program; nothing if it has no name,
+        or no place.
+        """
         name = self._name(die)
         location = die.attributes.get("DW_AT_location")
         if not name or name.startswith((".", "<")) or location is None:
             return
         try:
-            expression = self._expression(die, location, frame)
-            address = self._evaluate(die, expression, frame, read)
-            yield from self._members(name, address, self._type(die), 0)
+            operations = self._operations(die, self._expression(die, location, pc))
+            yield Spot(operations, tuple(self._members(name, 0, self._type(die), 0)))
         except (Unknown, KeyError, IndexError, AttributeError):
             return
 
@@ -236,13 +265,12 @@ class Source:
                         f"{name}{mark}{self._name(child)}", address + offset.value, self._type(child), depth + 1
                     )
 
-    def _expression(self, die: Any, location: Any, frame: Frame | None) -> list[int]:
+    def _expression(self, die: Any, location: Any, pc: int | None) -> list[int]:
         if location.form in ("DW_FORM_exprloc", "DW_FORM_block1", "DW_FORM_block2", "DW_FORM_block4"):
             return list(location.value)
         lists = self.dwarf.location_lists()
-        if lists is None or frame is None:
+        if lists is None or pc is None:
             raise Unknown
-        pc = frame.pc - 1 - self.base
         top = die.cu.get_top_DIE().attributes.get("DW_AT_low_pc")
         base = top.value if top is not None else 0
         for entry in lists.get_location_list_at_offset(location.value, die):
@@ -254,27 +282,33 @@ class Source:
                     return list(entry.loc_expr)
         raise Unknown
 
-    def _evaluate(self, die: Any, expression: list[int], frame: Frame | None, read: Read) -> int:
-        """The address that a location expression tells; Unknown where the variable is in a register, or split."""
+    def _operations(self, die: Any, expression: list[int]) -> tuple[tuple[str, int], ...]:
+        """A location expression's operations, with their first arguments."""
         from elftools.dwarf.dwarf_expr import DWARFExprParser
 
+        if id(die.cu) not in self._parsers:
+            self._parsers[id(die.cu)] = DWARFExprParser(die.cu.structs)
+        parsed = self._parsers[id(die.cu)].parse_expr(expression)
+        return tuple((code.op_name, code.args[0] if code.args else 0) for code in parsed)
+
+    def _evaluate(self, operations: tuple[tuple[str, int], ...], frame: Frame | None, read: Read) -> int:
+        """The address that a location expression tells; Unknown where the variable is in a register, or split."""
         stack: list[int] = []
-        for code in DWARFExprParser(die.cu.structs).parse_expr(expression):
-            name, arguments = code.op_name, code.args
+        for name, argument in operations:
             if name == "DW_OP_addr":
-                stack.append(arguments[0] + self.base)
+                stack.append(argument + self.base)
             elif name == "DW_OP_fbreg" and frame is not None:
-                stack.append(frame.cfa + arguments[0])
+                stack.append(frame.cfa + argument)
             elif name.startswith("DW_OP_breg") and frame is not None:
                 number = int(name[10:])
-                stack.append((frame.sp if number == 7 else frame.registers[number]) + arguments[0])
+                stack.append((frame.sp if number == 7 else frame.registers[number]) + argument)
             elif name == "DW_OP_deref" and stack:
                 value = read(stack.pop())
                 if value is None:
                     raise Unknown
                 stack.append(value)
             elif name == "DW_OP_plus_uconst" and stack:
-                stack[-1] += arguments[0]
+                stack[-1] += argument
             else:
                 raise Unknown
         if len(stack) != 1:
