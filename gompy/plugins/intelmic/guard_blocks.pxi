@@ -3,12 +3,21 @@
 cdef extern from *:
     """
     #define GUARD_PAGE 4096ull
+    static int mic_out_of_guards;
     """
     uint64_t GUARD_PAGE
+    int mic_out_of_guards
 
 
 cdef inline uint64_t page_up(uint64_t n) noexcept nogil:
     return (n + GUARD_PAGE - 1) & ~(GUARD_PAGE - 1)
+
+
+cdef void tell_no_guards(mic_device *d, int error) noexcept nogil:
+    """Pages stay open that should be closed."""
+    if exchange32(<uint32_t *>&mic_out_of_guards, 1, SEQ_CST) == 0:
+        GOMP_PLUGIN_error(b"device %d (intelmic): GOMPY_CHECK: no more guards: %s (vm.max_map_count)", d.number,
+                          strerror(error))
 
 
 cdef bint checks_wanted() noexcept nogil:

@@ -17,18 +17,9 @@ cdef extern from *:
     """
     #define GUARD_FILL 0xcb
     #define GUARD_IDLE_BYTES (256ull << 20)
-    static int mic_out_of_guards;
     """
     uint64_t GUARD_IDLE_BYTES
     int GUARD_FILL
-    int mic_out_of_guards
-
-
-cdef void tell_no_guards(mic_device *d, int error) noexcept nogil:
-    """Pages stay open that should be closed."""
-    if exchange32(<uint32_t *>&mic_out_of_guards, 1, SEQ_CST) == 0:
-        GOMP_PLUGIN_error(b"device %d (intelmic): GOMPY_CHECK: no more guards: %s (vm.max_map_count)", d.number,
-                          strerror(error))
 
 
 cdef void change_later(mic_device *d, uint64_t offset, uint64_t n, bint access) noexcept nogil:

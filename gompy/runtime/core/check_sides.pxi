@@ -6,6 +6,7 @@ cdef extern from "core/check_stale.h" nogil:
     pthread_mutex_t gompy_stale_lock
     int (*gompy_peek)(int device, void *to, uintptr_t target, size_t size) noexcept nogil
     int (*gompy_mark)(int device, uintptr_t target, unsigned char *stale, size_t size) noexcept nogil
+    int (*gompy_is_looked_at)(int device) noexcept nogil
     int (*gompy_left)(int device, uintptr_t target, unsigned char *stale, size_t size) noexcept nogil
     uint64_t gompy_now()
     void gompy_stale_new(int device, uintptr_t host, uintptr_t target, size_t size, bint filled, bint for_ever)
@@ -13,6 +14,7 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_stale_begin_region(int device)
     void gompy_stale_end_region(int device)
     void gompy_stale_watch()
+    void gompy_stale_construct(bint begins)
     void gompy_stop_tracking()
     void gompy_stale_hear()
     void gompy_stale_listen()
@@ -30,6 +32,11 @@ cdef TargetMem *images_seen
 
 cdef int peek_side(int number, void *to, uintptr_t target, size_t size) noexcept nogil:
     return device_peek(&devices[number], to, <void *> target, size)
+
+
+cdef int is_looked_at(int number) noexcept nogil:
+    """Whether a device's memory can be looked at any time, also while the program is stopped at an access."""
+    return devices[number].type == GOMP_DEVICE_INTEL_MIC
 
 
 cdef int mark_side(int number, uintptr_t target, unsigned char *stale, size_t size) noexcept nogil:
@@ -98,7 +105,9 @@ cdef void note_side(HookEvent *event, int slot) noexcept nogil:
         return
     begin = gompy_now()
     if event.kind == HOOK_CONSTRUCT:
-        gompy_end_watch()
+        pthread_mutex_lock(&gompy_stale_lock)
+        gompy_stale_construct(event.phase == PHASE_BEGIN)
+        pthread_mutex_unlock(&gompy_stale_lock)
         if event.construct.outer != NULL or event.phase == PHASE_BEGIN:
             gompy_stale_time += gompy_now() - begin
             return
@@ -128,8 +137,9 @@ cdef void note_side(HookEvent *event, int slot) noexcept nogil:
 
 cdef void follow_sides() noexcept nogil:
     """The run is checked."""
-    global gompy_peek, gompy_mark, gompy_left, gompy_tracking, gompy_stale_begun
+    global gompy_peek, gompy_is_looked_at, gompy_mark, gompy_left, gompy_tracking, gompy_stale_begun
     gompy_peek = peek_side
+    gompy_is_looked_at = is_looked_at
     gompy_mark = mark_side
     gompy_left = left_side
     gompy_stale_begun = gompy_now()

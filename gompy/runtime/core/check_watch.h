@@ -20,9 +20,11 @@
 #include <ucontext.h>
 
 #define GOMPY_WATCHED 256
+#define GOMPY_WATCHED_PAGES (GOMPY_WATCHED * 1024u)
 #define GOMPY_WATCH_STEPS 30000u      /* in the life of the process */
 #define GOMPY_WATCH_PAGE_STEPS 600u   /* in a page, until the next construct */
 #define GOMPY_WATCH_WRITES 24u
+#define GOMPY_WATCH_OPEN 0xffffu
 #define GOMPY_LARGEST_STORE 64u
 #define GOMPY_WATCH_STACK 65536
 #define GOMPY_TRAP_FLAG 0x100
@@ -38,8 +40,9 @@
 struct gompy_watched
 {
   uintptr_t begin, end;
-  unsigned short *steps;  /* by page: 0xffff: open until the next construct */
+  unsigned short *steps;  /* by page; or GOMPY_WATCH_OPEN: open until the next construct */
   unsigned char *writes;
+  unsigned looks;         /* parts that were looked at since the last construct */
 };
 
 /* What the owner of the pages says of an access at an address: whether it is to be reported; and it forgets what is
@@ -49,6 +52,10 @@ static int gompy_judge_read (uintptr_t address, size_t size, int in_program, uin
 static void gompy_note_write (uintptr_t address, size_t size);
 static void gompy_note_unseen (uintptr_t begin, uintptr_t end);  /* of which not all accesses are seen */
 static void gompy_note_unwatched (void);
+static int gompy_unseen_part (uintptr_t page, uintptr_t *begin, uintptr_t *end);
+static void gompy_look_at (uintptr_t address);
+static int gompy_is_harmless (uintptr_t begin, uintptr_t end);
+static int gompy_has_time (size_t size);
 
 static struct gompy_watched gompy_watches[GOMPY_WATCHED];
 static unsigned gompy_watch_count, gompy_watch_steps;
@@ -124,6 +131,75 @@ gompy_watch_at (uintptr_t address)
   return NULL;
 }
 
+/* Whether all pages of [BEGIN, END) are watched.  */
+static int
+gompy_is_watched (uintptr_t begin, uintptr_t end)
+{
+  const struct gompy_watched *w;
+  while (begin < end && (w = gompy_watch_at (begin)) != NULL)
+    begin = w->end;
+  return begin >= end;
+}
+
+/* Open pages until the next construct.  */
+static void
+gompy_open_watched (struct gompy_watched *w, uintptr_t begin, uintptr_t end)
+{
+  for (uintptr_t page = begin; page < end; page += GOMPY_PAGE)
+    w->steps[(page - w->begin) / GOMPY_PAGE] = GOMPY_WATCH_OPEN;
+  gompy_note_unseen (begin, end);
+  gompy_protect (begin, end, PROT_READ | PROT_WRITE);
+}
+
+/* Whether a page is watched, and closed.  */
+static int
+gompy_is_closed (uintptr_t page)
+{
+  const struct gompy_watched *w = gompy_watch_at (page);
+  return w != NULL && w->steps[(page - w->begin) / GOMPY_PAGE] != GOMPY_WATCH_OPEN;
+}
+
+/* Open those of the closed pages of [BEGIN, END) that have nothing newer, or (ACCESS) all for a moment.  */
+static void
+gompy_sort_pages (uintptr_t begin, uintptr_t end, int access)
+{
+  for (uintptr_t next, page = begin; page < end; page = next)
+    {
+      int closed = gompy_is_closed (page), harmless = closed && !access && gompy_is_harmless (page, page + GOMPY_PAGE);
+      struct gompy_watched *w = gompy_watch_at (page);
+      for (next = page + GOMPY_PAGE; next < end && gompy_is_closed (next) == closed && gompy_watch_at (next) == w
+	   && (access || !closed || gompy_is_harmless (next, next + GOMPY_PAGE) == harmless); next += GOMPY_PAGE)
+	;
+      if (!closed)
+	continue;
+      if (harmless)
+	gompy_open_watched (w, page, next);
+      else
+	gompy_protect (page, next, access ? PROT_READ | PROT_WRITE : PROT_NONE);
+    }
+}
+
+/* The first access to a part of a range that was not looked at since a region has ended.  Without time for that all of
+   the range is open until the next construct.  */
+static void
+gompy_watch_first (uintptr_t page)
+{
+  struct gompy_watched *w = gompy_watch_at (page);
+  uintptr_t begin, end;
+  while (w != NULL && gompy_is_closed (page) && gompy_unseen_part (page, &begin, &end))
+    {
+      if (w->looks++ && !gompy_has_time (SIZE_MAX))
+	{
+	  gompy_open_watched (w, w->begin, w->end);
+	  return;
+	}
+      end = (end + GOMPY_PAGE - 1) & -GOMPY_PAGE;
+      gompy_sort_pages (begin & -GOMPY_PAGE, end, 1);
+      gompy_look_at (begin);
+      gompy_sort_pages (begin & -GOMPY_PAGE, end, 0);
+    }
+}
+
 /* Whether [BEGIN, BEGIN + SIZE) meets watched pages.  */
 static int
 gompy_meets_watch (uintptr_t begin, size_t size)
@@ -131,6 +207,17 @@ gompy_meets_watch (uintptr_t begin, size_t size)
   for (unsigned i = 0; i < gompy_watch_count; i++)
     if (begin < gompy_watches[i].end && gompy_watches[i].begin < begin + size)
       return 1;
+  return 0;
+}
+
+/* Whether any page of [BEGIN, BEGIN + SIZE) is watched, and closed.  */
+static int
+gompy_meets_closed (uintptr_t begin, size_t size)
+{
+  if (gompy_meets_watch (begin, size))
+    for (uintptr_t page = begin & -GOMPY_PAGE; page < begin + size; page += GOMPY_PAGE)
+      if (gompy_is_closed (page))
+	return 1;
   return 0;
 }
 
@@ -143,6 +230,12 @@ gompy_watch_fault (siginfo_t *info, ucontext_t *context)
   int writes = (registers[REG_ERR] & 2) != 0;
   size_t number;
   int own = pc - gompy_own.start < gompy_own.end - gompy_own.start;
+  if (w != NULL && info->si_code == SEGV_ACCERR)
+    {
+      gompy_watch_first (page);
+      if (!gompy_is_closed (page))
+	return;
+    }
   if (w == NULL || info->si_code != SEGV_ACCERR || (own && gompy_is_newer (address, 8)))
     {
       gompy_note_unwatched ();
@@ -161,9 +254,7 @@ gompy_watch_fault (siginfo_t *info, ucontext_t *context)
   if (w->steps[number] >= GOMPY_WATCH_PAGE_STEPS || w->writes[number] >= GOMPY_WATCH_WRITES
       || gompy_watch_steps >= GOMPY_WATCH_STEPS || gompy_stepping_count == 8)
     {
-      w->steps[number] = 0xffff;
-      gompy_note_unseen (page, page + GOMPY_PAGE);
-      gompy_protect (page, page + GOMPY_PAGE, PROT_READ | PROT_WRITE);
+      gompy_open_watched (w, page, page + GOMPY_PAGE);
       return;
     }
   w->steps[number]++;
@@ -193,11 +284,15 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
   greg_t *r = context->uc_mcontext.gregs;
   uintptr_t arguments[6] = { r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10], r[REG_R8], r[REG_R9] };
   long number = info->si_syscall;
+  uintptr_t page;
   int harmless = 0;
   switch (number)
     {
     case SYS_read: case SYS_write: case SYS_pread64: case SYS_pwrite64:
-      harmless = !gompy_meets_watch (arguments[1], arguments[2]);
+      for (page = arguments[1] & -GOMPY_PAGE; gompy_meets_watch (arguments[1], arguments[2])
+	   && page < arguments[1] + arguments[2]; page += GOMPY_PAGE)
+	gompy_watch_first (page);
+      harmless = !gompy_meets_closed (arguments[1], arguments[2]);
       if (!harmless && (number == SYS_write || number == SYS_pwrite64))
         for (uintptr_t a = arguments[1]; a < arguments[1] + arguments[2]; a++)
           if (gompy_judge_read (a, 1, 1, (uintptr_t) r[REG_RIP]))
@@ -240,9 +335,7 @@ gompy_watch_other (siginfo_t *info)
       gompy_end_watch ();  /* not ours, as in gompy_watch_fault */
       return;
     }
-  w->steps[(page - w->begin) / GOMPY_PAGE] = 0xffff;
-  gompy_note_unseen (page, page + GOMPY_PAGE);
-  gompy_protect (page, page + GOMPY_PAGE, PROT_READ | PROT_WRITE);
+  gompy_open_watched (w, page, page + GOMPY_PAGE);
 }
 
 static void
@@ -266,197 +359,6 @@ gompy_on_watch (int signo, siginfo_t *info, void *context)
   errno = error;
 }
 
-/* --- begin ---------------------------------------------------------------------------------------------------- */
-
-static int
-gompy_find_program (struct dl_phdr_info *info, size_t size, void *data)
-{
-  (void) size;
-  (void) data;
-  for (int i = 0; i < info->dlpi_phnum; i++)
-    if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X)
-      {
-        gompy_program_code.start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-        gompy_program_code.end = gompy_program_code.start + info->dlpi_phdr[i].p_memsz;
-      }
-  return 1;
-}
-
-/* Memory that only a program under the check needs.  As data of the library it would count everywhere.  */
-static void *
-gompy_check_room (size_t size)
-{
-  void *room = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return room == MAP_FAILED ? NULL : room;
-}
-
-static struct
-{
-  char stack[GOMPY_WATCH_STACK];
-  unsigned short steps[GOMPY_WATCHED * 64];
-  unsigned char writes[GOMPY_WATCHED * 64];
-} *gompy_watch_room;
-
-static int
-gompy_prepare_watch (void)
-{
-  stack_t now, own = { NULL, 0, GOMPY_WATCH_STACK };
-  if (gompy_watch_ready)
-    return gompy_watch_ready > 0;
-  gompy_watch_ready = -1;
-  if (gompy_is_traced ())
-    return 0;
-  gompy_watch_room = gompy_check_room (sizeof *gompy_watch_room);
-  if (gompy_watch_room == NULL)
-    return 0;
-  own.ss_sp = gompy_watch_room->stack;
-  dl_iterate_phdr (gompy_find_program, NULL);
-  if (gompy_own.end == 0 || (uintptr_t) gompy_watch_return - gompy_own.start >= gompy_own.end - gompy_own.start)
-    return 0;
-  if (sigaltstack (NULL, &now) != 0 || ((now.ss_flags & SS_DISABLE) && sigaltstack (&own, NULL) != 0))
-    return 0;
-  if (prctl (GOMPY_DISPATCH, 1, gompy_own.start, gompy_own.end - gompy_own.start, &gompy_dispatch) != 0)
-    return 0;
-  gompy_watch_thread = gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0);
-  gompy_watch_ready = 1;
-  return 1;
-}
-
-/* Whether a thread of this process is gompy's own, and sleeps.  ID: the name of its folder.  */
-static int
-gompy_sleeps (const char *id)
-{
-  char path[64], text[128], *name;
-  int fd;
-  ssize_t n;
-  snprintf (path, sizeof path, "/proc/self/task/%.20s/stat", id);
-  for (int tries = 0; tries < GOMPY_SLEEP_TRIES; tries++)
-    {
-      if ((fd = gompy_open (path, O_RDONLY, 0)) < 0)
-        return 0;
-      n = read (fd, text, sizeof text - 1);
-      close (fd);
-      text[n > 0 ? n : 0] = 0;
-      name = strchr (text, '(');
-      if (name == NULL || strncmp (name + 1, GOMPY_OWN_THREADS, sizeof GOMPY_OWN_THREADS - 1) != 0
-          || (name = strrchr (name, ')')) == NULL)
-        return 0;
-      if (strncmp (name, ") S", 3) == 0)
-        return 1;
-      usleep (100);
-    }
-  return 0;
-}
-
-/* Whether no other thread of the process does anything.  */
-static int
-gompy_is_alone (void)
-{
-  struct stat s;
-  struct dirent *entry;
-  DIR *tasks;
-  int alone = 1;
-  if (stat ("/proc/self/task", &s) != 0)
-    return 0;
-  if (s.st_nlink == 3)
-    return 1;
-  if ((tasks = gompy_opendir ("/proc/self/task")) == NULL)
-    return 0;
-  while (alone && (entry = readdir (tasks)) != NULL)
-    alone = entry->d_name[0] == '.' || atol (entry->d_name) == gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0)
-            || gompy_sleeps (entry->d_name);
-  closedir (tasks);
-  return alone;
-}
-
-/* Whether there is one thread, and no handler would run on a stack that may be closed.  */
-static int
-gompy_may_watch (void)
-{
-  struct sigaction a;
-  if (gompy_watch_steps >= GOMPY_WATCH_STEPS || !gompy_is_alone ())
-    return 0;
-  for (int i = 1; i < 32; i++)
-    if (i != SIGKILL && i != SIGSTOP && sigaction (i, NULL, &a) == 0 && a.sa_handler != SIG_DFL
-        && a.sa_handler != SIG_IGN && !(a.sa_flags & SA_ONSTACK) && i != SIGSEGV && i != SIGTRAP && i != SIGSYS)
-      return 0;
-  return gompy_prepare_watch () && gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0) == gompy_watch_thread;
-}
-
-/* Of the pages of [BEGIN, END), those at the front that are private and may be read and written.  TEXT: the maps.  */
-static uintptr_t
-gompy_watchable (const char *text, uintptr_t begin, uintptr_t end)
-{
-  uintptr_t thread, at = begin;
-  __asm__ ("mov %%fs:0, %0" : "=r" (thread));
-  if (begin < thread + GOMPY_PAGE && thread - 2 * 65536 < end)
-    return begin;
-  for (const char *line = text; line != NULL && *line; line = strchr (line, '\n'))
-    {
-      char *p;
-      uintptr_t low, high;
-      line += *line == '\n';
-      low = strtoull (line, &p, 16);
-      if (*p != '-')
-        break;
-      high = strtoull (p + 1, &p, 16);
-      if (low <= at && at < high && strncmp (p, " rw-p", 5) == 0)
-        at = high;
-      if (at >= end)
-        return end;
-    }
-  return at;
-}
-
-static void
-gompy_watch_pages (const char *maps, uintptr_t begin, uintptr_t end)
-{
-  struct gompy_watched *w = &gompy_watches[gompy_watch_count];
-  static size_t used;
-  size_t pages;
-  begin &= -GOMPY_PAGE;
-  end = (end + GOMPY_PAGE - 1) & -GOMPY_PAGE;
-  if (gompy_watch_count == 0)
-    used = 0;
-  for (unsigned i = 0; i < gompy_watch_count; i++)  /* what another variable has in its pages already */
-    {
-      if (begin >= gompy_watches[i].begin && begin < gompy_watches[i].end)
-        begin = gompy_watches[i].end;
-      if (end > gompy_watches[i].begin && end <= gompy_watches[i].end)
-        end = gompy_watches[i].begin;
-      if (begin < gompy_watches[i].begin && end > gompy_watches[i].end)
-        end = gompy_watches[i].begin;
-    }
-  if (begin >= end || gompy_watch_count == GOMPY_WATCHED || gompy_watchable (maps, begin, end) != end)
-    return;
-  pages = (end - begin) / GOMPY_PAGE;
-  if (used + pages > GOMPY_WATCHED * 64)
-    pages = GOMPY_WATCHED * 64 - used;
-  if (pages == 0)
-    return;
-  w->begin = begin;
-  w->end = begin + pages * GOMPY_PAGE;
-  w->steps = gompy_watch_room->steps + used;
-  w->writes = gompy_watch_room->writes + used;
-  memset (w->steps, 0, pages * sizeof *w->steps);
-  memset (w->writes, 0, pages);
-  used += pages;
-  gompy_watch_count++;
-}
-
-static void
-gompy_begin_watch (void)
-{
-  struct gompy_kernel_action action
-    = { gompy_on_watch, SA_SIGINFO | SA_ONSTACK | 0x04000000, gompy_watch_return, ~0ul };
-  if (gompy_watch_count == 0)
-    return;
-  for (unsigned i = 0; i < 3; i++)
-    gompy_set_action (i, &action, &gompy_old_actions[i]);
-  for (unsigned i = 0; i < gompy_watch_count; i++)
-    gompy_protect (gompy_watches[i].begin, gompy_watches[i].end, PROT_NONE);
-  gompy_watch_on = 1;
-  gompy_dispatch = 1;
-}
+#include "check_watch_begin.h"
 
 #endif

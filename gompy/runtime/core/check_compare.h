@@ -1,0 +1,200 @@
+/* `gompy run --check`: both sides of a range are compared, around a region and when something is read.
+   Included once, by check_stale.h.  */
+#ifndef GOMPY_CHECK_COMPARE_H
+#define GOMPY_CHECK_COMPARE_H
+
+static unsigned char *gompy_part, *gompy_host_part;  /* GOMPY_PART bytes each */
+
+/* Whether there is room to compare in.  */
+static int
+gompy_has_parts (void)
+{
+  if (gompy_part == NULL && (gompy_part = gompy_check_room (2 * GOMPY_PART)) != NULL)
+    gompy_host_part = gompy_part + GOMPY_PART;
+  return gompy_part != NULL;
+}
+
+/* Loops over bytes that the compiler is to make vectors of, whatever the rest is compiled with.  */
+#define GOMPY_VECTORS __attribute__ ((optimize ("O3"), noinline))
+
+/* Which bytes the host has changed, less those that the device has; NEWER may be NULL.  Whether there are any.  */
+static GOMPY_VECTORS int
+gompy_mark_changed (unsigned char *restrict stale, const unsigned char *restrict now, const unsigned char *restrict had,
+                    const unsigned char *restrict newer, size_t n)
+{
+  unsigned char any = 0;
+  if (newer == NULL)
+    for (size_t i = 0; i < n; i++)
+      any |= stale[i] = now[i] != had[i];
+  else
+    for (size_t i = 0; i < n; i++)
+      any |= stale[i] = (now[i] != had[i]) & (newer[i] == 0);
+  return any;
+}
+
+/* Which bytes the device has changed, and the host has not.  */
+static GOMPY_VECTORS void
+gompy_mark_newer (unsigned char *restrict newer, const unsigned char *restrict device,
+                  const unsigned char *restrict device_had, const unsigned char *restrict host,
+                  const unsigned char *restrict host_had, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    newer[i] = (device[i] != device_had[i]) & (host[i] == host_had[i]) & (device[i] != host[i]);
+}
+
+/* What the program has changed; it may have given the memory back, too.  */
+static int
+gompy_find_stale (struct gompy_tracked *t)
+{
+  int any = 0;
+  size_t n;
+  if (!gompy_has_parts ())
+    return 0;
+  for (size_t at = 0; at < t->size; at += n)
+    {
+      unsigned char *part = &t->parts[at / GOMPY_PART];
+      n = t->size - at < GOMPY_PART ? t->size - at : GOMPY_PART;
+      if (*part & GOMPY_PART_SAME)
+        {
+          any |= *part & GOMPY_PART_STALE;
+          continue;
+        }
+      *part = (*part & ~GOMPY_PART_STALE) | GOMPY_PART_SAME;
+      if (!gompy_read_host (gompy_host_part, t->host + at, n) || memcmp (gompy_host_part, t->host_had + at, n) == 0)
+        {
+          if (t->stale != NULL)
+            memset (t->stale + at, 0, n);
+          continue;
+        }
+      if (t->stale == NULL && (t->stale = calloc (1, t->size)) == NULL)
+        return 0;
+      if (gompy_mark_changed (t->stale + at, gompy_host_part, t->host_had + at,
+                              t->newer != NULL ? t->newer + at : NULL, n))
+        any |= *part |= GOMPY_PART_STALE;
+    }
+  return any != 0;
+}
+
+/* A region begins: tell its device what the program has changed.  */
+static void
+gompy_stale_begin_region (int device)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      struct gompy_tracked *t = gompy_tracks[i];
+      if (t->device != device || t->gone || t->global || t->shared || !t->filled || !gompy_has_time (t->size)
+          || (!gompy_find_stale (t) && !t->marked))
+        continue;
+      t->marked = gompy_mark (device, t->target, t->stale, t->size);
+      if (t->marked && !t->logged)
+        gompy_log (GOMPY_EVENT_STALE, 0, device, NULL, NULL, t->host, t->size, t->target, 0, 0);
+      t->logged |= t->marked;
+    }
+}
+
+/* Whether a word that a device has is an address of its memory: a pointer that the runtime has translated.  */
+static int
+gompy_is_target (int device, uint64_t word)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      const struct gompy_tracked *t = gompy_tracks[i];
+      if (t->device == device && !t->global && word - (t->target - GOMPY_NEAR) < t->size + 2 * GOMPY_NEAR)
+        return 1;
+    }
+  return 0;
+}
+
+/* Pointers differ on both sides, and nobody has written them.  AT: where the part begins that was looked at last.  */
+static void
+gompy_skip_pointers (struct gompy_tracked *t, size_t at, size_t n)
+{
+  uint64_t word, low = UINT64_MAX, high = 0;
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      low = gompy_tracks[i]->target < low ? gompy_tracks[i]->target : low;
+      high = gompy_tracks[i]->target + gompy_tracks[i]->size > high ? gompy_tracks[i]->target + gompy_tracks[i]->size
+                                                                    : high;
+    }
+  low -= GOMPY_NEAR < low ? GOMPY_NEAR : low;
+  high += GOMPY_NEAR;
+  for (size_t i = -(t->host + at) & 7; i + 8 <= n; i += 8)
+    {
+      memcpy (&word, gompy_part + i, 8);
+      if (word - low >= high - low)
+        continue;
+      memcpy (&word, t->newer + at + i, 8);
+      if (word == 0)
+        continue;
+      memcpy (&word, gompy_part + i, 8);
+      if (gompy_is_target (t->device, word))
+        memset (t->newer + at + i, 0, 8);
+    }
+}
+
+/* What the device has written of a part, [AT, AT + N), since both sides agreed.  */
+static void
+gompy_compare_part (struct gompy_tracked *t, size_t at, size_t n)
+{
+  t->parts[at / GOMPY_PART] &= ~GOMPY_PART_UNKNOWN;
+  if (!gompy_peek (t->device, gompy_part, t->target + at, n))
+    return;
+  if (memcmp (gompy_part, t->device_had + at, n) == 0 || !gompy_read_host (gompy_host_part, t->host + at, n))
+    {
+      memset (t->newer + at, 0, n);
+      return;
+    }
+  gompy_mark_newer (t->newer + at, gompy_part, t->device_had + at, gompy_host_part, t->host_had + at, n);
+  gompy_skip_pointers (t, at, n);
+}
+
+/* In the first END bytes.  */
+static void
+gompy_find_newer (struct gompy_tracked *t, size_t end)
+{
+  for (size_t at = 0; at < end; at += GOMPY_PART)
+    if (t->parts[at / GOMPY_PART] & GOMPY_PART_UNKNOWN)
+      gompy_compare_part (t, at, end - at < GOMPY_PART ? end - at : GOMPY_PART);
+  t->unknown = 0;
+}
+
+/* What a region has overwritten of what the program had changed is no longer known to be older.  */
+static void
+gompy_find_overwritten (struct gompy_tracked *t)
+{
+  unsigned char *left = malloc (t->size);
+  if (left == NULL)
+    return;
+  memcpy (left, t->stale, t->size);
+  gompy_left (t->device, t->target, left, t->size);
+  for (size_t at = 0, end; at < t->size; at = end + 1)
+    {
+      for (end = at; end < t->size && t->stale[end] && !left[end]; end++)
+        ;
+      if (end > at)
+        gompy_agree (t, at, end, NULL);
+    }
+  free (left);
+}
+
+/* A region has ended: what it has written.  */
+static void
+gompy_stale_end_region (int device)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      struct gompy_tracked *t = gompy_tracks[i];
+      int has_time = gompy_has_time (t->size);
+      if (t->device != device || t->gone || t->shared)
+        continue;
+      if (t->marked && has_time)
+        gompy_find_overwritten (t);
+      if (!gompy_has_parts () || (t->newer == NULL && (t->newer = calloc (1, t->size)) == NULL))
+        continue;
+      gompy_parts_unknown (t);
+      if (gompy_access.hooked || t->global || !gompy_is_looked_at (device))
+        gompy_find_newer (t, has_time ? t->size : GOMPY_LARGE);
+    }
+}
+
+#endif

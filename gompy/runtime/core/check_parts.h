@@ -1,0 +1,49 @@
+/* `gompy run --check`: the parts of a range, and what is known of each (check_stale.h, which includes this).  */
+#ifndef GOMPY_CHECK_PARTS_H
+#define GOMPY_CHECK_PARTS_H
+
+static int (*gompy_is_looked_at) (int device);
+
+static size_t
+gompy_part_count (const struct gompy_tracked *t)
+{
+  return t->size / GOMPY_PART + 1;
+}
+
+/* Both sides agree in [BEGIN, END) of a range.  */
+static void
+gompy_parts_agree (struct gompy_tracked *t, size_t begin, size_t end)
+{
+  size_t first = (begin + GOMPY_PART - 1) / GOMPY_PART, last = end / GOMPY_PART;
+  if (end == t->size)
+    last = gompy_part_count (t);
+  if (first < last)
+    memset (t->parts + first, GOMPY_PART_SAME, last - first);
+  t->unknown &= first > 0 || last < gompy_part_count (t);
+}
+
+/* A region has ended that may have written it.  */
+static void
+gompy_parts_unknown (struct gompy_tracked *t)
+{
+  for (size_t i = 0; i < gompy_part_count (t); i++)
+    t->parts[i] |= GOMPY_PART_UNKNOWN;
+  t->unknown = 1;
+}
+
+/* The host may have written [BEGIN, END), addresses.  */
+static void
+gompy_parts_touched (uintptr_t begin, uintptr_t end)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      struct gompy_tracked *t = gompy_tracks[i];
+      uintptr_t low = begin > t->host ? begin - t->host : 0;
+      uintptr_t high = end < t->host + t->size ? end - t->host : t->size;
+      if (t->host < end && begin < t->host + t->size)
+        for (size_t part = low / GOMPY_PART; part <= (high - 1) / GOMPY_PART; part++)
+          t->parts[part] &= ~GOMPY_PART_SAME;
+    }
+}
+
+#endif

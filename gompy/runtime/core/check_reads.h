@@ -1,0 +1,145 @@
+/* `gompy run --check`: what the program reads is judged, and what it writes is noted.
+   Included once, by check_stale.h.  */
+#ifndef GOMPY_CHECK_READS_H
+#define GOMPY_CHECK_READS_H
+
+/* Which byte of [ADDRESS, ADDRESS + SIZE) of a range is newer on the device, or the range's size.  */
+static size_t
+gompy_newer_at (const struct gompy_tracked *t, uintptr_t address, size_t size)
+{
+  if (t->newer != NULL && gompy_overlaps (t, address, size))
+    for (uintptr_t a = address; a < address + size; a++)
+      if (a - t->host < t->size && t->newer[a - t->host])
+        return a - t->host;
+  return t->size;
+}
+
+static int
+gompy_is_newer (uintptr_t address, size_t size)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    if (gompy_newer_at (gompy_tracks[i], address, size) < gompy_tracks[i]->size)
+      return 1;
+  return 0;
+}
+
+static int
+gompy_judge_read (uintptr_t address, size_t size, int in_program, uintptr_t pc)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      struct gompy_tracked *t = gompy_tracks[i];
+      size_t at = gompy_newer_at (t, address, size);
+      /* A library may read a little around what it is given, whole words of a string.  */
+      if (at == t->size || t->told
+          || (!in_program && (at < GOMPY_LARGEST_STORE || t->size - at <= GOMPY_LARGEST_STORE)))
+        continue;
+      t->told = 1;
+      gompy_log (GOMPY_EVENT_STALE, 1, t->device, NULL, (void *) pc, t->host, t->size, t->target, at,
+                 t->gone ? GOMPY_STALE_GONE : 0);
+      return 1;
+    }
+  return 0;
+}
+
+/* A part that meets a page, and was not compared since a region has ended; 0: there is none.  */
+static int
+gompy_unseen_part (uintptr_t page, uintptr_t *begin, uintptr_t *end)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      const struct gompy_tracked *t = gompy_tracks[i];
+      size_t low = page > t->host ? page - t->host : 0, high = page + GOMPY_PAGE - t->host;
+      if (!gompy_overlaps (t, page, GOMPY_PAGE))
+        continue;
+      high = high < t->size ? high : t->size;
+      for (size_t part = low / GOMPY_PART; part <= (high - 1) / GOMPY_PART; part++)
+        if (t->parts[part] & GOMPY_PART_UNKNOWN)
+          {
+            *begin = t->host + part * GOMPY_PART;
+            *end = t->host + (part + 1 < gompy_part_count (t) ? (part + 1) * GOMPY_PART : t->size);
+            *end = *end < t->host + t->size ? *end : t->host + t->size;
+            return 1;
+          }
+    }
+  return 0;
+}
+
+/* Compare the part that begins at an address.  */
+static void
+gompy_look_at (uintptr_t address)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      struct gompy_tracked *t = gompy_tracks[i];
+      size_t at = address - t->host;
+      uint64_t now = gompy_now ();
+      if (at >= t->size || at % GOMPY_PART != 0 || !(t->parts[at / GOMPY_PART] & GOMPY_PART_UNKNOWN))
+        continue;
+      gompy_compare_part (t, at, t->size - at < GOMPY_PART ? t->size - at : GOMPY_PART);
+      gompy_stale_time += gompy_now () - now;
+    }
+}
+
+/* Whether nothing in [BEGIN, END) is newer on the device, or may be.  */
+static int
+gompy_is_harmless (uintptr_t begin, uintptr_t end)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      const struct gompy_tracked *t = gompy_tracks[i];
+      uintptr_t low = begin > t->host ? begin - t->host : 0;
+      uintptr_t high = end < t->host + t->size ? end - t->host : t->size;
+      if (t->told || t->shared || t->host >= end || begin >= t->host + t->size)
+        continue;
+      if (t->parts[low / GOMPY_PART] & GOMPY_PART_UNKNOWN || t->parts[(high - 1) / GOMPY_PART] & GOMPY_PART_UNKNOWN
+          || (t->newer != NULL && memchr (t->newer + low, 1, high - low) != NULL))
+        return 0;
+    }
+  return 1;
+}
+
+/* What is in [BEGIN, END) has been written, or has no meaning any more.  */
+static void
+gompy_note_written (uintptr_t begin, uintptr_t end)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      struct gompy_tracked *t = gompy_tracks[i];
+      uintptr_t low = begin > t->host ? begin - t->host : 0;
+      uintptr_t high = end < t->host + t->size ? end - t->host : t->size;
+      if (t->newer != NULL && gompy_overlaps (t, begin, end - begin))
+        memset (t->newer + low, 0, high - low);
+    }
+  gompy_parts_touched (begin, end);
+}
+
+static void
+gompy_note_unseen (uintptr_t begin, uintptr_t end)
+{
+  if (!gompy_access.hooked)
+    gompy_note_written (begin, end);
+  else
+    gompy_parts_touched (begin, end);
+}
+
+/* By an instruction that is not known better.  */
+static void
+gompy_note_write (uintptr_t address, size_t size)
+{
+  if (!gompy_access.hooked)
+    gompy_note_written (address, address + size);
+  else
+    gompy_parts_touched (address, address + size);
+}
+
+/* What was left behind may be changed, or freed, from here on.  */
+static void
+gompy_note_unwatched (void)
+{
+  for (unsigned i = 0; i < gompy_track_count && !gompy_access.hooked; i++)
+    if (gompy_tracks[i]->gone && gompy_tracks[i]->newer != NULL)
+      memset (gompy_tracks[i]->newer, 0, gompy_tracks[i]->size);
+}
+
+#endif

@@ -1,0 +1,198 @@
+/* `gompy run --check`: whether the program can be watched, and the begin of that.
+   Included once, by check_watch.h.  */
+#ifndef GOMPY_CHECK_WATCH_BEGIN_H
+#define GOMPY_CHECK_WATCH_BEGIN_H
+
+static int
+gompy_find_program (struct dl_phdr_info *info, size_t size, void *data)
+{
+  (void) size;
+  (void) data;
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X)
+      {
+        gompy_program_code.start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        gompy_program_code.end = gompy_program_code.start + info->dlpi_phdr[i].p_memsz;
+      }
+  return 1;
+}
+
+/* Memory that only a program under the check needs.  As data of the library it would count everywhere.  */
+static void *
+gompy_check_room (size_t size)
+{
+  void *room = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return room == MAP_FAILED ? NULL : room;
+}
+
+static struct
+{
+  char stack[GOMPY_WATCH_STACK];
+  unsigned short steps[GOMPY_WATCHED_PAGES];
+  unsigned char writes[GOMPY_WATCHED_PAGES];
+} *gompy_watch_room;
+
+static int
+gompy_prepare_watch (void)
+{
+  stack_t now, own = { NULL, 0, GOMPY_WATCH_STACK };
+  if (gompy_watch_ready)
+    return gompy_watch_ready > 0;
+  gompy_watch_ready = -1;
+  if (gompy_is_traced ())
+    return 0;
+  gompy_watch_room = gompy_check_room (sizeof *gompy_watch_room);
+  if (gompy_watch_room == NULL)
+    return 0;
+  own.ss_sp = gompy_watch_room->stack;
+  dl_iterate_phdr (gompy_find_program, NULL);
+  if (gompy_own.end == 0 || (uintptr_t) gompy_watch_return - gompy_own.start >= gompy_own.end - gompy_own.start)
+    return 0;
+  if (sigaltstack (NULL, &now) != 0 || ((now.ss_flags & SS_DISABLE) && sigaltstack (&own, NULL) != 0))
+    return 0;
+  if (prctl (GOMPY_DISPATCH, 1, gompy_own.start, gompy_own.end - gompy_own.start, &gompy_dispatch) != 0)
+    return 0;
+  gompy_watch_thread = gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0);
+  gompy_watch_ready = 1;
+  return 1;
+}
+
+/* Whether a thread of this process is gompy's own, and sleeps.  ID: the name of its folder.  */
+static int
+gompy_sleeps (const char *id)
+{
+  char path[64], text[128], *name;
+  int fd;
+  ssize_t n;
+  snprintf (path, sizeof path, "/proc/self/task/%.20s/stat", id);
+  for (int tries = 0; tries < GOMPY_SLEEP_TRIES; tries++)
+    {
+      if ((fd = gompy_open (path, O_RDONLY, 0)) < 0)
+        return 0;
+      n = read (fd, text, sizeof text - 1);
+      close (fd);
+      text[n > 0 ? n : 0] = 0;
+      name = strchr (text, '(');
+      if (name == NULL || strncmp (name + 1, GOMPY_OWN_THREADS, sizeof GOMPY_OWN_THREADS - 1) != 0
+          || (name = strrchr (name, ')')) == NULL)
+        return 0;
+      if (strncmp (name, ") S", 3) == 0)
+        return 1;
+      usleep (100);
+    }
+  return 0;
+}
+
+/* Whether no other thread of the process does anything.  */
+static int
+gompy_is_alone (void)
+{
+  struct stat s;
+  struct dirent *entry;
+  DIR *tasks;
+  int alone = 1;
+  if (stat ("/proc/self/task", &s) != 0)
+    return 0;
+  if (s.st_nlink == 3)
+    return 1;
+  if ((tasks = gompy_opendir ("/proc/self/task")) == NULL)
+    return 0;
+  while (alone && (entry = readdir (tasks)) != NULL)
+    alone = entry->d_name[0] == '.' || atol (entry->d_name) == gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0)
+            || gompy_sleeps (entry->d_name);
+  closedir (tasks);
+  return alone;
+}
+
+/* Whether there is one thread, and no handler would run on a stack that may be closed.  */
+static int
+gompy_may_watch (void)
+{
+  struct sigaction a;
+  if (gompy_watch_steps >= GOMPY_WATCH_STEPS || !gompy_is_alone ())
+    return 0;
+  for (int i = 1; i < 32; i++)
+    if (i != SIGKILL && i != SIGSTOP && sigaction (i, NULL, &a) == 0 && a.sa_handler != SIG_DFL
+        && a.sa_handler != SIG_IGN && !(a.sa_flags & SA_ONSTACK) && i != SIGSEGV && i != SIGTRAP && i != SIGSYS)
+      return 0;
+  return gompy_prepare_watch () && gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0) == gompy_watch_thread;
+}
+
+/* Of the pages of [BEGIN, END), those at the front that are private and may be read and written.  TEXT: the maps.  */
+static uintptr_t
+gompy_watchable (const char *text, uintptr_t begin, uintptr_t end)
+{
+  uintptr_t thread, at = begin;
+  __asm__ ("mov %%fs:0, %0" : "=r" (thread));
+  if (begin < thread + GOMPY_PAGE && thread - 2 * 65536 < end)
+    return begin;
+  for (const char *line = text; line != NULL && *line; line = strchr (line, '\n'))
+    {
+      char *p;
+      uintptr_t low, high;
+      line += *line == '\n';
+      low = strtoull (line, &p, 16);
+      if (*p != '-')
+        break;
+      high = strtoull (p + 1, &p, 16);
+      if (low <= at && at < high && strncmp (p, " rw-p", 5) == 0)
+        at = high;
+      if (at >= end)
+        return end;
+    }
+  return at;
+}
+
+static void
+gompy_watch_pages (const char *maps, uintptr_t begin, uintptr_t end)
+{
+  struct gompy_watched *w = &gompy_watches[gompy_watch_count];
+  static size_t used;
+  size_t pages;
+  begin &= -GOMPY_PAGE;
+  end = (end + GOMPY_PAGE - 1) & -GOMPY_PAGE;
+  if (gompy_watch_count == 0)
+    used = 0;
+  for (unsigned i = 0; i < gompy_watch_count; i++)  /* what another variable has in its pages already */
+    {
+      if (begin >= gompy_watches[i].begin && begin < gompy_watches[i].end)
+        begin = gompy_watches[i].end;
+      if (end > gompy_watches[i].begin && end <= gompy_watches[i].end)
+        end = gompy_watches[i].begin;
+      if (begin < gompy_watches[i].begin && end > gompy_watches[i].end)
+        end = gompy_watches[i].begin;
+    }
+  if (begin >= end || gompy_watch_count == GOMPY_WATCHED || gompy_watchable (maps, begin, end) != end)
+    return;
+  pages = (end - begin) / GOMPY_PAGE;
+  if (used + pages > GOMPY_WATCHED_PAGES)
+    pages = GOMPY_WATCHED_PAGES - used;
+  if (pages == 0)
+    return;
+  w->begin = begin;
+  w->end = begin + pages * GOMPY_PAGE;
+  w->looks = 0;
+  w->steps = gompy_watch_room->steps + used;
+  w->writes = gompy_watch_room->writes + used;
+  memset (w->steps, 0, pages * sizeof *w->steps);
+  memset (w->writes, 0, pages);
+  used += pages;
+  gompy_watch_count++;
+}
+
+static void
+gompy_begin_watch (void)
+{
+  struct gompy_kernel_action action
+    = { gompy_on_watch, SA_SIGINFO | SA_ONSTACK | 0x04000000, gompy_watch_return, ~0ul };
+  if (gompy_watch_count == 0)
+    return;
+  for (unsigned i = 0; i < 3; i++)
+    gompy_set_action (i, &action, &gompy_old_actions[i]);
+  for (unsigned i = 0; i < gompy_watch_count; i++)
+    gompy_protect (gompy_watches[i].begin, gompy_watches[i].end, PROT_NONE);
+  gompy_watch_on = 1;
+  gompy_dispatch = 1;
+}
+
+#endif
