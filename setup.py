@@ -147,6 +147,14 @@ PRODUCTS = (
         units=("gompy/cuda/calls.pyx",),
     ),
     Product(
+        "gompy/nvml/libnvml.pyx",
+        "cuda/libnvidia-ml.so.1",
+        "shared",
+        ("nvml*",),
+        ("-ldl", "-lpthread"),
+        units=("gompy/nvml/calls.pyx",),
+    ),
+    Product(
         "gompy/cudart/libcudart.pyx",
         "cudart/libcudart.so.12",
         "shared",

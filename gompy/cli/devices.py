@@ -24,6 +24,7 @@ examples:
   gompy devices --device nvptx           only GPUs, real and emulated
   OFFLOAD_EMUL_NUM=4 gompy devices       with the settings of a program that is run so
   gompy devices --json                   for a program
+  gompy devices --usage                  how busy the emulated GPUs are, and which processes use them
 
 A number is the device's among those of its kind: omp_set_default_device's with GOMPY_PLUGINS=KIND.
 exit status: 0 there is a device; 1 there is none; 2 usage"""
@@ -35,6 +36,9 @@ def parser() -> argparse.ArgumentParser:
         "devices", "List the devices that regions may run on: each plugin is asked as a program would.", EXAMPLES
     )
     parser.add_argument("--device", metavar="KIND", help="only this kind: intelmic, nvptx, or another plugin's name")
+    parser.add_argument(
+        "--usage", action="store_true", help="memory and load of the emulated GPUs, and the processes that use them"
+    )
     parser.add_argument("--json", action="store_true", help="print an object with the list of kinds")
     return parser
 
@@ -42,6 +46,8 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str]) -> int:
     """Run the command with its arguments (without ``gompy devices``); the exit status."""
     options = parser().parse_args(argv)
+    if options.usage:
+        return _usage(options.json)
     from gompy.cli import device_probe
 
     kinds = [kind for kind in device_probe.all_kinds() if options.device in (None, kind.name)]
@@ -56,6 +62,26 @@ def main(argv: list[str]) -> int:
     else:
         _print(kinds)
     return 0 if any(kind.devices for kind in kinds) else 1
+
+
+def _usage(as_json: bool) -> int:
+    """What the emulated GPUs do; the exit status."""
+    from gompy.cli import device_usage
+
+    try:
+        devices = device_usage.usage()
+    except device_usage.UsageError as error:
+        print(f"gompy devices: error: {error}", file=sys.stderr)
+        return 1
+    if as_json:
+        from gompy.cli.inspect_json import dumps
+
+        sys.stdout.write(dumps({"schema": SCHEMA, "devices": devices}) + "\n")
+    elif devices:
+        print("\n".join(device_usage.table(devices)))
+    else:
+        print("no emulated GPU: GOMPY_CUDA_DEVICES is 0")
+    return 0 if devices else 1
 
 
 def _version(kind: Kind, device: dict[str, Any]) -> str:

@@ -40,7 +40,7 @@ cdef public int cuDeviceGetName(char *to, int size, int number) noexcept nogil:
         return r
     if to == NULL or size <= 0:
         return CUDA_ERROR_INVALID_VALUE
-    snprintf(to, size, b"gompy emulated GPU (sm_%d)", g.arch)
+    name_gpu(g, to, size)
     return CUDA_SUCCESS
 
 
@@ -52,9 +52,7 @@ cdef public int cuDeviceGetUuid(uint8_t *to, int number) noexcept nogil:
         return r
     if to == NULL:
         return CUDA_ERROR_INVALID_VALUE
-    memcpy(to, b"gompy emulated", 14)
-    to[14] = 0
-    to[15] = g.ordinal
+    write_uuid(g.ordinal, to)
     return CUDA_SUCCESS
 
 
@@ -128,7 +126,7 @@ cdef public int cuDeviceGetPCIBusId(char *to, int size, int number) noexcept nog
         return r
     if to == NULL or size < 13:
         return CUDA_ERROR_INVALID_VALUE
-    snprintf(to, size, b"0000:00:%02x.0", g.ordinal + 1)
+    snprintf(to, size, b"0000:00:%02x.0", gpu_slot(g.ordinal))
     return CUDA_SUCCESS
 
 

@@ -57,6 +57,23 @@ cdef int device_number(gpu *g) noexcept nogil:
     return -1
 
 
+cdef inline int gpu_slot(int ordinal) noexcept nogil:
+    """A GPU's place on its PCI bus."""
+    return ordinal + 1
+
+
+cdef void name_gpu(gpu *g, char *to, size_t size) noexcept nogil:
+    """A GPU's name, cut to the buffer."""
+    snprintf(to, size, b"gompy emulated GPU (sm_%d)", g.arch)
+
+
+cdef void write_uuid(int ordinal, uint8_t *to) noexcept nogil:
+    """16 bytes: "gompy emulated", then the ordinal."""
+    memcpy(to, b"gompy emulated", 14)
+    to[14] = 0
+    to[15] = ordinal
+
+
 cdef int threads_per_processor(gpu *g) noexcept nogil:
     """MAX_THREADS_PER_MULTIPROCESSOR, by architecture (CUDA programming guide, technical specifications)."""
     if g.arch == 75:
@@ -73,7 +90,7 @@ cdef int device_attribute(gpu *g, int which, int *value) noexcept nogil:
     elif which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
         value[0] = g.processors
     elif which == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
-        value[0] = g.ordinal + 1
+        value[0] = gpu_slot(g.ordinal)
     elif which == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
         value[0] = threads_per_processor(g)
     elif which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:

@@ -90,6 +90,7 @@ cdef int initialise_driver() noexcept nogil:
                     init_answer = CUDA_ERROR_OUT_OF_MEMORY
             if not reserve_all_handles():
                 init_answer = CUDA_ERROR_OUT_OF_MEMORY
+            publish_status()
             pthread_atfork(NULL, NULL, forked_child)
         initialised = True
     pthread_mutex_unlock(&driver_lock)

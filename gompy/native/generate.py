@@ -8,11 +8,25 @@ from __future__ import annotations
 from pathlib import Path
 from types import ModuleType
 
-from gompy.abi import check_log, cuda, gomp, gomp_newer, interop, llvm, map_kinds, ompt, ptx, status, targets
-from gompy.native import generate_cuda_calls, generate_cudart
+from gompy.abi import (
+    check_log,
+    cuda,
+    cuda_status,
+    gomp,
+    gomp_newer,
+    interop,
+    llvm,
+    map_kinds,
+    ompt,
+    ptx,
+    status,
+    targets,
+)
+from gompy.native import generate_cuda_calls, generate_cudart, generate_nvml
 
 HERE = Path(__file__).resolve().parent
 TABLES: dict[str, ModuleType] = {
+    "cuda_status": cuda_status,
     "gomp": gomp,
     "gomp_newer": gomp_newer,
     "interop": interop,
@@ -236,6 +250,11 @@ def texts() -> dict[str, str]:
         "cuda.pxd": cuda_pxd(),
         "cudart.h": generate_cudart.cudart_h(),
         "cudart.pxd": generate_cudart.cudart_pxd(),
+        "nvml.h": generate_nvml.nvml_h(),
+        "nvml.pxd": generate_nvml.nvml_pxd(),
+        "nvml_calls.h": generate_nvml.nvml_calls_h(),
+        "nvml_names.h": generate_nvml.nvml_names_h(),
+        "nvml_version.h": generate_nvml.nvml_version_h(),
         "ompt.pxd": ompt_pxd(),
         "ptx.h": ptx_h(),
         "ptx.pxd": ptx_pxd(),
