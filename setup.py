@@ -88,6 +88,14 @@ PRODUCTS = (
         ("lib/libgompy.so.1",),
     ),
     Product(
+        "gompy/plugins/llvm/plugin.pyx",
+        "lib/libgomp-plugin-llvm.so.1",
+        "shared",
+        ("GOMP_OFFLOAD_*", "gompy_*"),
+        ("-ldl", "-lpthread"),
+        ("lib/libgompy.so.1",),
+    ),
+    Product(
         "gompy/plugins/nvptx/plugin.pyx",
         "lib/libgomp-plugin-nvptx.so.1",
         "shared",
@@ -130,6 +138,15 @@ PRODUCTS = (
         ("lib/libgompy.so.1",),
     ),
     Product("gompy/plugins/remote/worker.pyx", "lib/gompy-worker", "program", (), ("-ldl", "-lpthread")),
+    Product(
+        "gompy/rtl/plugin.pyx",
+        "llvm-rtl/libomptarget.rtl.x86_64.so",
+        "shared",
+        ("__tgt_rtl_*",),
+        # LLVM closes its plugins at exit, and calls them after that.
+        ("-ldl", "-lpthread", "-Wl,-rpath,$ORIGIN/../lib", "-Wl,-z,nodelete"),
+        ("lib/libgompy.so.1",),
+    ),
     Product("gompy/driver/as_filter.pyx", "bdir/as", "static-program"),
     Product(
         "gompy/ptx/executor.pyx",
@@ -470,6 +487,9 @@ def build_native() -> None:
     for link, version in links.items():  # for -lgompy, -lcuda, -lcudart
         if not link.is_symlink():
             link.symlink_to(f"{link.name}.{version}")
+    newer_name = NATIVE / "llvm-rtl" / "libomptarget.rtl.x86_64.nextgen.so"  # which LLVM 16 looks for first
+    if not newer_name.is_symlink():
+        newer_name.symlink_to("libomptarget.rtl.x86_64.so")
     extension = ROOT / "gompy/runtime" / f"libgompy{sysconfig.get_config_var('EXT_SUFFIX')}"
     if newer([lib / "libgompy.so.1"], extension):
         part = extension.with_name(extension.name + ".new")

@@ -1,6 +1,6 @@
 """`make check-libomptarget`: LLVM's tests of libomptarget by its lit and FileCheck, with gompy's library or LLVM's own.
 
-    run_llvm_tests.py [--stock] [--nvptx | --shared | --info | --tools] [-j N] [--filter REGEX]
+    run_llvm_tests.py [--stock] [--nvptx | --shared | --plugin | --info | --tools] [-j N] [--filter REGEX]
 
 Failures are compared with testsuite/expected/libomptarget.txt, or libomptarget-nvptx.txt and so on, in both directions.
 """
@@ -53,15 +53,18 @@ lit_config.load_config(config, {tests!r} + "/lit.cfg")
 GOOD: Final = {"PASS": "PASS", "XFAIL": "XFAIL", "UNSUPPORTED": "UNSUPPORTED", "SKIPPED": "UNSUPPORTED"}
 
 
-def environment(stock: bool, shared: bool, target: str) -> dict[str, str]:
+def environment(stock: bool, kind: str, target: str) -> dict[str, str]:
     """What the tests' programs get: four devices, as LLVM's plugin for this machine has; or the emulated GPU; or the
-    device that shares the program's memory."""
+    device that shares the program's memory; or LLVM's own library, with our devices as its plugin."""
+    if kind == "plugin":
+        libraries = f"{paths.LLVMRTLDIR}:{source.LLVM / 'lib'}"
+        return {"LD_LIBRARY_PATH": libraries, "OFFLOAD_EMUL_NUM": "4", "KMP_BLOCKTIME": "0"}
     if stock:
         return {"LD_LIBRARY_PATH": str(source.LLVM / "lib")}
     if target == NVPTX:
         clang = {"GOMPY_CLANG": str(source.LLVM / "bin/clang"), "GOMPY_CLANGXX": str(source.LLVM / "bin/clang++")}
         return {"LD_LIBRARY_PATH": paths.LLVMLIBDIR, "GOMPY_CUDA": "emulated", "KMP_BLOCKTIME": "0"} | clang
-    if shared:
+    if kind == "shared":
         return {"LD_LIBRARY_PATH": paths.LLVMLIBDIR, "GOMPY_SHARED_MEMORY": "1"}
     return {"LD_LIBRARY_PATH": paths.LLVMLIBDIR, "OFFLOAD_EMUL_NUM": "4", "KMP_BLOCKTIME": "0"}
 
@@ -112,12 +115,13 @@ def main() -> int:
     parser.add_argument("--tools", action="store_true", help="of clang-linker-wrapper and llvm-objdump --offloading")
     parser.add_argument("--nvptx", action="store_true", help="for nvptx64, on the emulated GPU")
     parser.add_argument("--shared", action="store_true", help="on the device that shares the program's memory")
+    parser.add_argument("--plugin", action="store_true", help="LLVM's own library with gompy's devices as its plugin")
     parser.add_argument("--info", action="store_true", help="what LIBOMPTARGET_INFO=-1 tells, beside LLVM's library")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
     parser.add_argument("--filter", default="", metavar="REGEX", help="tests whose names match")
     options = parser.parse_args()
-    kind = next((kind for kind in ("tools", "nvptx", "shared", "info") if getattr(options, kind)), "")
-    kind = "llvm-tools" if kind == "tools" else f"libomptarget-{kind}" if kind else "libomptarget"
+    part = next((kind for kind in ("tools", "nvptx", "shared", "plugin", "info") if getattr(options, kind)), "")
+    kind = "llvm-tools" if part == "tools" else f"libomptarget-{part}" if part else "libomptarget"
     lacking = source.missing()
     if lacking:
         print(f"run_llvm_tests: skipped: not installed: {' '.join(lacking)}", file=sys.stderr)
@@ -135,7 +139,7 @@ def main() -> int:
     elif options.tools:
         results = run_tools(out, options.j, options.filter)
     else:
-        given = environment(options.stock, options.shared, target)
+        given = environment(options.stock, part, target)
         results = run_lit(tests, out, given, target, options.j, options.filter)
     if not results:
         print("run_llvm_tests: error: lit has run no test", file=sys.stderr)

@@ -37,6 +37,7 @@ ANSWERS: dict[str, tuple[str, Callable[[], str]]] = {
     "--libdir": ("the folder of libgompy and the device plugins", lambda: paths.LIBDIR),
     "--cuda-libdir": ("the folder of the emulated CUDA driver, for LD_LIBRARY_PATH", lambda: paths.CUDALIBDIR),
     "--llvm-libdir": ("the folder of libomptarget for clang's programs, for LD_LIBRARY_PATH", lambda: paths.LLVMLIBDIR),
+    "--llvm-rtldir": ("the folder of our devices as a plugin of LLVM's own libomptarget", lambda: paths.LLVMRTLDIR),
     "--incdir": ("the folder of omp.h and openacc.h (gcc's own)", lambda: include_folder(compiler.chosen(compiler.C))),
     "--virtual-incdir": ("the folder of gompy_virtual.h", lambda: os.path.join(paths.PREFIX, "gompy/virtual/include")),
     "--cflags": ("what a compile gets", lambda: shlex.join([*plan.compile_words(), "-fopenmp"])),

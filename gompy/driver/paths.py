@@ -10,15 +10,18 @@ import os
 from gompy import BDIR, NATIVE, PACKAGE
 from gompy.abi.targets import TARGETS
 
-__all__ = ("BDIR", "CUDALIBDIR", "LIBDIR", "LLVMLIBDIR", "NATIVE", "NEEDED", "PREFIX", "missing")
+__all__ = ("BDIR", "CUDALIBDIR", "LIBDIR", "LLVMLIBDIR", "LLVMRTLDIR", "NATIVE", "NEEDED", "PREFIX", "missing")
 
 PREFIX: str = os.path.dirname(PACKAGE)
 """The folder that holds the package ``gompy``."""
 LIBDIR: str = os.path.join(NATIVE, "lib")
 """libgompy, the device plugins, and the program that a device process runs."""
 CUDALIBDIR: str = os.path.join(NATIVE, "cuda")
-LLVMLIBDIR: str = os.path.join(NATIVE, "llvm")
 """The emulated CUDA driver, libcuda.so.1: for ``LD_LIBRARY_PATH``, never on the default path."""
+LLVMLIBDIR: str = os.path.join(NATIVE, "llvm")
+"""libomptarget by gompy, for clang's programs: the same."""
+LLVMRTLDIR: str = os.path.join(NATIVE, "llvm-rtl")
+"""Our devices as a plugin of LLVM's own libomptarget: the same."""
 SPECS: str = os.path.join(PACKAGE, "driver", "offload.specs")
 """Spec file that carries target-specific offload options to the compiler proper (``compile_words`` in plan.py)."""
 OPENACC_SPECS: str = os.path.join(PACKAGE, "driver", "openacc.specs")

@@ -26,9 +26,11 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 def test_each_option_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(capsys, "config", "--bdir", "--libdir", "--cuda-libdir", "--llvm-libdir", "--prefix")
+    options = ("--bdir", "--libdir", "--cuda-libdir", "--llvm-libdir", "--llvm-rtldir", "--prefix")
+    status, out, err = run(capsys, "config", *options)
     assert (status, err) == (0, "")
-    assert out.splitlines() == [paths.BDIR, paths.LIBDIR, paths.CUDALIBDIR, paths.LLVMLIBDIR, paths.PREFIX]
+    folders = [paths.BDIR, paths.LIBDIR, paths.CUDALIBDIR, paths.LLVMLIBDIR, paths.LLVMRTLDIR, paths.PREFIX]
+    assert out.splitlines() == folders
 
 
 @needs("gcc")

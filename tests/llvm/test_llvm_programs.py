@@ -43,7 +43,7 @@ def test_tasks_and_a_device_that_is_not_there(tmp_path: Path) -> None:
     assert done.err.splitlines() == [
         "Libomptarget error: Device 7 is not ready.",
         "Libomptarget error: Consult https://openmp.llvm.org/design/Runtimes.html for debugging options.",
-        "tasks.c:21:1: Libomptarget fatal error 1: failure of target construct while offloading is mandatory",
+        "tasks.c:22:1: Libomptarget fatal error 1: failure of target construct while offloading is mandatory",
     ]
 
 

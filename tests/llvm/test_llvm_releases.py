@@ -71,7 +71,7 @@ def test_words_of_messages(tmp_path: Path, number: int, word: str) -> None:
     program = compile_clang(tmp_path, PROGRAMS / "tasks.c", "-g")
     done = run(program, LD_PRELOAD=str(LIBDIR / llvm.CLANGS[number]))
     assert done.err.startswith(f"{word} error: Device 7 is not ready.\n{word} error: Consult "), done.err
-    assert f"tasks.c:21:1: {word} fatal error 1: " in done.err
+    assert f"tasks.c:22:1: {word} fatal error 1: " in done.err
 
 
 @needs_clang

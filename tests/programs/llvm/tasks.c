@@ -18,7 +18,9 @@ int main(void)
         c[i] += j;
       }
   printf("%d %d\n", c[0], c[1]);
+#ifndef GOOD
 #pragma omp target device(7)
   c[0] = 0;
+#endif
   return 0;
 }

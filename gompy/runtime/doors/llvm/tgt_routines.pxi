@@ -79,7 +79,9 @@ cdef void *common_memory(const char *routine, size_t size, int device, bint mana
     cdef void *memory = NULL
     if is_the_program(device):
         return malloc(size)
-    dev = tgt_device(device, NULL)
+    dev = told_device(device)
+    if dev != NULL and gompy_load(&dev.state) == DEVICE_UNINITIALIZED:
+        init_device(dev)
     if dev == NULL or not device_has_common_memory(dev):
         return no_such_memory(routine, b"not implemented: the device has an address space of its own")
     gompy_lock_acquire(&dev.lock)

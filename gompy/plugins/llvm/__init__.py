@@ -1,0 +1,1 @@
+"""LLVM's own device plugins as devices of ours."""

@@ -1,0 +1,1 @@
+"""Our devices below LLVM's own libomptarget: a library of its plugin interface."""

@@ -1,0 +1,79 @@
+"""LLVM's own device plugin for x86_64 as devices of ours: images by clang and by gcc, in the program's own process."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from llvm_tools import HALVES, NATIVE, PROGRAMS, Run, compile_clang, needs_clang, run
+
+pytestmark = needs_clang
+
+LLVM = Path("/usr/lib/llvm-16/lib")
+NEWER = "x86_64"
+OLDER = str(LLVM / "libomptarget.rtl.x86_64.so.16")
+
+
+def on_llvms(program: Path, *arguments: str, **more: str) -> Run:
+    """Run with LLVM's plugin below libgompy."""
+    return run(program, *arguments, **{"GOMPY_PLUGINS": "llvm", "GOMPY_STATS": "1"} | more)
+
+
+def counted(done: Run, *regions: int) -> bool:
+    """Whether so many regions ran on the devices, and none on the host."""
+    devices = [*regions, 0, 0, 0, 0][:4]
+    words = ", ".join(f"{count} on device {number} (llvm)" for number, count in enumerate(devices))
+    return done.err == f"libgompy: regions: {words}, 0 on the host\n"
+
+
+@pytest.mark.parametrize("rtl", [NEWER, OLDER])
+def test_programs_by_clang(tmp_path: Path, rtl: str) -> None:
+    """Maps, structs, variables, constructors, destructors; two devices."""
+    done = on_llvms(compile_clang(tmp_path, PROGRAMS / "maps.c"), GOMPY_LLVM_RTL=rtl)
+    assert done.out == "1 1 999 2997 104 3101\n7 8 1 0\n", done.err
+    assert counted(done, 4)
+    done = on_llvms(compile_clang(tmp_path, PROGRAMS / "structs.cpp"), GOMPY_LLVM_RTL=rtl)
+    assert done.out.splitlines() == [
+        *("built", "built", "1 8 14", "11 2 23", "8", "7", "4957"),
+        *("destroyed with 42", "destroyed with 40"),
+    ], done.err
+    assert counted(done, 8)
+    done = on_llvms(compile_clang(tmp_path, PROGRAMS / "devices.c"), GOMPY_LLVM_RTL=rtl)
+    assert (done.rc, done.out) == (0, "120 11\n"), done.err
+    assert counted(done, 1, 1)
+
+
+def test_gcc_and_clang_on_one_device(tmp_path: Path, bin_folder: Path) -> None:
+    """An image by gcc has no kernels by name: ours calls its regions."""
+    words = [bin_folder / "gompcc", "-fopenmp", "-shared", "-fPIC", HALVES / "half_gcc.c", "-o", "libhalf_gcc.so"]
+    subprocess.run(words, check=True, cwd=tmp_path)
+    options = ("-L.", "-lhalf_gcc", f"-Wl,-rpath,{tmp_path}")
+    done = on_llvms(compile_clang(tmp_path, HALVES / "half_clang.c", *options))
+    assert (done.rc, done.out) == (0, "1 2 50\n101 50\n"), done.err
+    assert counted(done, 2)
+
+
+def test_an_image_by_gcc_on_an_older_plugin(tmp_path: Path, bin_folder: Path) -> None:
+    """It looks for clang's entries: a line says so."""
+    subprocess.run([bin_folder / "gompcc", "-fopenmp", HALVES / "hello.c", "-o", "hello"], check=True, cwd=tmp_path)
+    done = on_llvms(tmp_path / "hello", GOMPY_LLVM_RTL=OLDER, LD_LIBRARY_PATH="")
+    assert done.rc == 1
+    assert "libgomp: device 0 (llvm): an image by gcc lacks the entries that this plugin of LLVM wants" in done.err
+
+
+@pytest.mark.parametrize(
+    ("rtl", "why"),
+    [
+        ("/nonexistent.so", "no such plugin of LLVM 14 to 18 (/nonexistent.so: cannot open shared object file"),
+        (str(NATIVE / "lib" / "libgomp-plugin-null.so.1"), "not a plugin of LLVM 14 to 18"),
+        (str(NATIVE / "llvm-rtl" / "libomptarget.rtl.x86_64.so"), "that is gompy's own plugin for LLVM"),
+        (str(LLVM / "libomptarget.rtl.cuda.so.16"), "devices for other images than x86_64's are not implemented"),
+    ],
+)
+def test_what_is_none(tmp_path: Path, rtl: str, why: str) -> None:
+    """One line, and the host runs the regions."""
+    done = on_llvms(compile_clang(tmp_path, PROGRAMS / "maps.c"), GOMPY_LLVM_RTL=rtl)
+    assert (done.rc, done.out) == (0, "0 1 0 2997 104 3101\n8 9 1 1\n")
+    assert why in done.err, done.err
+    assert "on the host" in done.err
