@@ -57,10 +57,14 @@ class Compilation:
 
 
 class Compiler:
-    """What both have: ``accel`` is the number in the image's description, ``title`` what -v shows."""
+    """What both have.
+
+    ``accel``: the number in the image's description; ``title``: what -v shows; ``takes_plugins``: whether it loads any.
+    """
 
     accel: int
     title: str
+    takes_plugins = True
 
     @property
     def rule(self) -> Rule:

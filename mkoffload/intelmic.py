@@ -108,6 +108,8 @@ class Image:
         self.job = job = Job(request.kept, temps, log)
         self.compiler: Compiler = compiler or choose(gcc, job.env)
         words = [*options.compile, *access.DEVICE_WORDS] if options.tells else list(options.compile)
+        plugin = openacc_plugin(gcc, job.env, words) if self.compiler.takes_plugins else ""
+        words += [f"-fplugin={plugin}"] if plugin else []
         self.given = Compilation(job, gcc, words, request.dumpbase, options.accel_only)
         self.inputs: list[Input] = []
         self.classes: Candidates | None = None  # in C++ alone
@@ -417,6 +419,19 @@ def choose(gcc: str, env: dict[str, str]) -> Compiler:
     if choice == "true":
         raise ToolError(f"{VARIABLE}=true, but no accelerator compiler is built for {gcc}: gompy accel build{note}")
     return StockCompiler(note)
+
+
+def openacc_plugin(gcc: str, env: dict[str, str], words: list[str]) -> str:
+    """The plugin that gives OpenACC's regions gangs, where it is built for this compiler; "" without OpenACC."""
+    if "-fopenacc" not in words or not any(map(os.path.isdir, accel_folders())):
+        return ""
+    from gompy.accel import store
+    from mkoffload.truecompiler import host_identity
+
+    if not store.installed(program=store.OPENACC):
+        return ""
+    found = store.find(host_identity(gcc, env), program=store.OPENACC)
+    return found.openacc if found is not None else ""
 
 
 def build(request: Request, temps: Temps) -> Made | None:

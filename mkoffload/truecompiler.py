@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gompy.abi.gcc import REQUIRES_FILE
 from gompy.accel import store
 from gompy.objects.names import ACCEL_TRUE
 from gompy.tools.linkcompiler import search_folders
@@ -32,6 +33,7 @@ class TrueCompiler(Compiler):
 
     def __init__(self, found: store.Installed) -> None:
         self.folder = found.path
+        self.takes_plugins = found.conf.get("plugins") == "yes"  # else it was built by an older gompy
         self.title = f"{found.lto1} ({found.conf.get('compiler', '')})"
 
     def missing(self, item: Input) -> tuple[str, str]:
@@ -42,6 +44,9 @@ class TrueCompiler(Compiler):
     def compile(self, given: Compilation) -> list[str]:
         """As GCC's intelmic mkoffload calls its compiler, but that linking is done apart."""
         log = given.job.log
+        given.job.env[REQUIRES_FILE] = given.job.path(
+            ".mkoffload.omp_requires"
+        )  # written; our own reading is registered
         output = given.job.path(".o", ".mkoffload.o")
         command = self.command(given, output, [])
         status, errors = given.job.compile(command)

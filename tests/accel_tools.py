@@ -35,6 +35,14 @@ def built() -> store.Installed | None:
         return None
 
 
+def plugin_is_built() -> bool:
+    """Whether regions of OpenACC have gangs: the plugin of the compiler in use is built."""
+    try:
+        return store.find(host.choose().identity, program=store.OPENACC) is not None
+    except AccelError:
+        return False
+
+
 COMPILER = built()
 needs_accel = pytest.mark.skipif(COMPILER is None, reason="no accelerator compiler is built (gompy accel build)")
 

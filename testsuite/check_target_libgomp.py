@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [path for path in (str(HERE), str(HERE.parent)) if path not in sys.path]
 
 from dejagnu import expectation, log, report, site, suite, workers  # noqa: E402
+from gcc_suite import gangs  # noqa: E402
 
 PROGRAM = "check-target-libgomp"
 REST = "without-offloading.txt"
@@ -77,7 +78,9 @@ def expectations(choice: str | None, compiler: list[str], options: argparse.Name
     path = Path(name) if "/" in name else lists / f"{name}.txt"
     if choice is None and not path.exists():
         return "none", []
-    return str(path), expectation.read(path) + (expectation.read(lists / REST) if options.all or options.rest else [])
+    entries = expectation.read(path) + (expectation.read(lists / REST) if options.all or options.rest else [])
+    many = options.offload_target == "intelmic" and gangs.are_many(compiler[0])
+    return str(path), [entry for entry in entries if gangs.holds(entry.reason, many)]
 
 
 def offloading(root: Path) -> set[str]:

@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [path for path in (str(HERE), str(HERE.parent)) if path not in sys.path]
 
-from gcc_suite import expected, report, source, stock  # noqa: E402
+from gcc_suite import expected, gangs, report, source, stock  # noqa: E402
 
 from gompy.dg import program, runner, scans, targets  # noqa: E402
 from gompy.driver.compiler import CXX, FORTRAN, C  # noqa: E402
@@ -88,7 +88,12 @@ def expectations(choice: str | None, compiler: list[str], release: int | None = 
         return {}
     path = Path(choice) if "/" in choice else HERE / "expected" / f"{choice}.txt"
     older = not gompy and (release or source.OLDEST) < OPENMP_51 and stock.keeps_unmapped_pointers()
-    return {**(expected.read(path) if choice else {}), **(stock.openmp_51_failures() if older else {})}
+    listed = expected.read(path) if choice else {}
+    many = any(gangs.holds(reason, True) != gangs.holds(reason, False) for reason in listed.values()) and (
+        gangs.are_many(compiler[0])
+    )
+    listed = {name: reason for name, reason in listed.items() if gangs.holds(reason, many)}
+    return {**listed, **(stock.openmp_51_failures() if older else {})}
 
 
 def wanted(test: program.TestFile, options: argparse.Namespace) -> bool:

@@ -20,7 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gompy.accel import packages, probe, source, store, tags
+from gompy.abi.gomp import GOMP_DEVICE_INTEL_MIC
+from gompy.accel import openacc, packages, probe, source, store, tags
 from gompy.accel.errors import AccelError
 from gompy.accel.host import Host
 from gompy.accel.progress import Progress
@@ -33,13 +34,14 @@ LIBRARIES = {
     "libdecnumber": "libdecnumber.a",
 }
 """GCC's own libraries that lto1 links, and the make target that makes each."""
-FLAGS = "-O1 -finline-small-functions -w"
-"""How lto1 is compiled: -O2 takes half as long again to build, -O0 makes an lto1 that is several times slower."""
+FLAGS = "-O1 -finline-small-functions -w -Wno-narrowing"
+"""How lto1 is compiled: -O2 takes half as long again to build, -O0 makes an lto1 that is several times slower.
+
+Narrowing is an error, which -w leaves one; GCC's own makefiles allow it, and GCC 14 has some."""
 UNHURRIED = "gimple-match.o generic-match.o insn-emit.o insn-recog.o"
 """Huge generated files that take a fifth of the build with -O1, less than half of that without."""
-OBJECT_FLAGS = f"$(if $(filter {UNHURRIED},$@),{FLAGS} -O0,{FLAGS})"
-MAKE_FLAGS = (f"CFLAGS={FLAGS}", f"CXXFLAGS={OBJECT_FLAGS}", "GCC_WARN_CFLAGS=-w", "GCC_WARN_CXXFLAGS=-w")
-"""For make in gcc/: its configure script takes optimisation levels out of CFLAGS."""
+DEVICE_NUMBER = f"-DACCEL_COMPILER_acc_device={GOMP_DEVICE_INTEL_MIC}"
+"""What the target's tm.h has to say, for releases without one: the constant behind acc_on_device (gimple-fold.cc)."""
 LIBS = "-lmpc -lmpfr -lgmp"
 COMPILE_LINE = re.compile(rb"^\S*(?:g\+\+|c\+\+|gcc)\S*\s.*\s-c\s|^\S*(?:g\+\+|c\+\+)\S*\s.*\s-o (?:build/|lto1)")
 WEIGHTS = {"source": 8.0, "configure": 16.0, "libraries": 5.0, "object": 0.45, "probe": 1.0}
@@ -67,9 +69,25 @@ class Plan:
         return Path(cache) / "gompy" / "accel" / self.host.name
 
     @property
+    def flags(self) -> str:
+        """How lto1's objects are compiled."""
+        return FLAGS if self.host.has_target else f"{FLAGS} {DEVICE_NUMBER}"
+
+    @property
+    def object_flags(self) -> str:
+        """The same as make evaluates it for each object."""
+        return f"$(if $(filter {UNHURRIED},$@),{self.flags} -O0,{self.flags})"
+
+    @property
+    def make_flags(self) -> tuple[str, ...]:
+        """For make in gcc/: its configure script takes optimisation levels out of CFLAGS."""
+        words = (f"CFLAGS={self.flags}", f"CXXFLAGS={self.object_flags}")
+        return (*words, "GCC_WARN_CFLAGS=-w", "GCC_WARN_CXXFLAGS=-w")
+
+    @property
     def signature(self) -> str:
         """What the results of earlier steps depend on."""
-        parts = (self.host.identity, str(self.source or "package"), OBJECT_FLAGS, TARGET_INTELMIC, store.FORMAT)
+        parts = (self.host.identity, str(self.source or "package"), self.object_flags, TARGET_INTELMIC, store.FORMAT)
         return "\n".join(parts) + "\n"
 
 
@@ -205,7 +223,7 @@ class Build:
         # The assembler's features (TLS, CFI, comdat groups) are found by asking the host's: the device runs its code.
         own = ["--with-build-libsubdir=.", f"--enable-as-accelerator-for={self.host.machine}", "--enable-languages=lto"]
         own += ["--disable-bootstrap", "--enable-checking=release", "--enable-default-pie", "--disable-analyzer"]
-        own += ["--disable-plugin", "--disable-gcov", *(f"--with-{tool}={shutil.which(tool)}" for tool in ("as", "ld"))]
+        own += ["--enable-plugin", "--disable-gcov", *(f"--with-{tool}={shutil.which(tool)}" for tool in ("as", "ld"))]
         name, _, number = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
         own += [f"--with-glibc-version={number}"] if name == "glibc" else []
 
@@ -237,7 +255,7 @@ class Build:
         done = len(list(place.rglob("*.o")))
         self.progress.compiling(min(done, total), total)
         self._child(
-            ["make", f"-j{self.plan.jobs}", "lto1", "MAKEINFO=true", *MAKE_FLAGS],
+            ["make", f"-j{self.plan.jobs}", "lto1", "MAKEINFO=true", *self.plan.make_flags],
             place,
             "compiling lto1",
             lambda line: self.progress.compiled() if COMPILE_LINE.match(line) else None,
@@ -282,16 +300,13 @@ class Build:
         part.mkdir()
         self._child(["strip", "-o", str(part / store.LTO1), "lto1"], self.objects / "gcc", "stripping lto1")
         probe.check(self.host, part / store.LTO1)
-        conf = {
-            "format": store.FORMAT,
-            "target": TARGET_INTELMIC,
-            "compiler": self.host.title,
-            "host_lto1": self.host.lto1,
-            "host_identity": self.host.identity,
+        if packages.plugin_headers(self.host):
+            openacc.compile_plugin(self.host, part / store.OPENACC)
+        conf = openacc.identity(self.host) | {
             "lto_tag": str(self.tag),
             "source": str(self.plan.source or f"gcc-{self.host.major}-source {self.host.package}"),
-            "built": time.strftime("%Y-%m-%d %H:%M:%S"),
             "seconds": f"{seconds:.0f}",
+            "plugins": "yes",
         }
         store.write_conf(str(part / store.CONF), conf)
         shutil.copy(self.log, part / store.LOG)

@@ -14,6 +14,10 @@ from gompy.accel.errors import AccelError
 from gompy.objects.names import TARGET_INTELMIC
 from gompy.tools.linkcompiler import accel_folders
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gompy.accel.host import Host
+
 EPILOG = """\
 The accelerator compiler is GCC's lto1 for x86_64-intelmicemul-linux-gnu, built from the source of the very compiler
 that GOMPY_CC is.  With it, target regions in objects of plain gcc run on the emulated device, and declare variant and
@@ -43,6 +47,9 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="DIR",
         help="an unpacked GCC source tree (default: the distribution's source package)",
+    )
+    build.add_argument(
+        "--openacc", action="store_true", help="build only the plugin that gives OpenACC regions gangs (seconds)"
     )
     build.add_argument("--force", action="store_true", help="build it even if it is there")
     commands.add_parser("list", help="show those that are built")
@@ -85,13 +92,18 @@ def build(options: argparse.Namespace) -> int:
     compiler = host.choose()
     folders = accel_folders()
     folder = options.prefix.absolute() / "share" / "gompy" / "accel" if options.prefix else Path(folders[0])
+    if options.openacc:
+        return build_openacc(compiler, folder, options.force)
     there = store.find(compiler.identity, [str(folder)])
     if there is not None and not options.force:
         print(f"{there.path}: the accelerator compiler for {compiler.title} is built already")
         return 0
     tree = options.source.absolute() if options.source else None
-    if tree is not None and not source.is_source_tree(tree):
-        raise AccelError(f"{tree}: not a source tree of GCC {compiler.major} with the target {TARGET_INTELMIC}")
+    if tree is not None and not source.is_source_tree(tree, compiler):
+        raise AccelError(
+            f"{tree}: not a source tree of GCC {compiler.major}"
+            + (f" with the target {TARGET_INTELMIC}" if compiler.has_target else "")
+        )
     plan = Plan(compiler, options.jobs or len(os.sched_getaffinity(0)), folder, tree)
     shown = progress.make()
     try:
@@ -105,6 +117,19 @@ def build(options: argparse.Namespace) -> int:
     print(f"{done.lto1}: built in {done.conf['seconds']} s for {compiler.title}")
     if str(folder) not in folders:
         print(f"to use it, put {folder.parent.parent} into XDG_DATA_DIRS")
+    return 0
+
+
+def build_openacc(compiler: Host, folder: Path, force: bool) -> int:
+    """``gompy accel build --openacc``."""
+    from gompy.accel import openacc
+
+    there = store.find(compiler.identity, [str(folder)], store.OPENACC)
+    if there is not None and not force:
+        print(f"{there.openacc}: the plugin for {compiler.title} is built already")
+        return 0
+    done = openacc.build(compiler, folder, lambda text: print(text, file=sys.stderr))
+    print(f"{done.openacc}: built for {compiler.title}")
     return 0
 
 

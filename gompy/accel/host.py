@@ -8,11 +8,13 @@ import shlex
 import subprocess
 from dataclasses import dataclass
 
+from gompy.abi.gcc import NAMED, SUPPORTED
 from gompy.accel import store
 from gompy.accel.errors import AccelError
 
 LAST_WITH_TARGET = 12
-"""GCC 13 removed the target x86_64-intelmicemul-linux-gnu (gcc-13/changes.html, "Caveats")."""
+"""GCC 13 removed the files of the target x86_64-intelmicemul-linux-gnu (gcc-13/changes.html, "Caveats").  What is left
+is a plain x86-64 one to its configure scripts, which ``--enable-as-accelerator-for`` makes an accelerator's."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,11 @@ class Host:
     def major(self) -> int:
         """12 of 12.2.0."""
         return int(self.version.partition(".")[0])
+
+    @property
+    def has_target(self) -> bool:
+        """Whether its source has files of the emulated device's target."""
+        return self.major <= LAST_WITH_TARGET
 
     @property
     def identity(self) -> str:
@@ -84,7 +91,7 @@ def examine(command: list[str], path: str) -> Host:
     """Find out all about a compiler.  AccelError if no accelerator compiler can be built for it, with the reason."""
     facts = read_v(ask(command, "-v"))
     if not facts["version"]:
-        raise AccelError(f"{command[0]}: is not gcc; set GOMPY_CC to a gcc {LAST_WITH_TARGET}")
+        raise AccelError(f"{command[0]}: is not gcc; set GOMPY_CC to {NAMED}")
     lto1 = ask(command, "-print-prog-name=lto1").strip()
     host = Host(
         tuple(command),
@@ -100,14 +107,8 @@ def examine(command: list[str], path: str) -> Host:
         raise AccelError(f"{command[0]}: has no lto1, so it does not do link-time optimisation, nor offloading")
     if not host.machine.startswith("x86_64-"):
         raise AccelError(f"{command[0]}: compiles for {host.machine}; the emulated device is an x86-64 one")
-    if host.major > LAST_WITH_TARGET:
-        raise AccelError(
-            f"{command[0]}: is {host.title}; GCC {LAST_WITH_TARGET} is the last that has the emulated device's target",
-            f"install gcc-{LAST_WITH_TARGET} and set GOMPY_CC=gcc-{LAST_WITH_TARGET}; "
-            "without an accelerator compiler, gompcc's own objects still run on the device",
-        )
-    if host.major < LAST_WITH_TARGET:
-        raise AccelError(f"{command[0]}: is {host.title}; gompy works with gcc {LAST_WITH_TARGET} and later")
+    if host.major not in SUPPORTED:
+        raise AccelError(f"{command[0]}: is {host.title}; gompy works with {NAMED}")
     return host
 
 

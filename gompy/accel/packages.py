@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gompy.accel.errors import AccelError
-from gompy.accel.host import Host
+from gompy.accel.host import Host, ask
 
 HEADERS = {
     "gmp.h": "libgmp-dev",
@@ -100,20 +100,48 @@ def provide(host: Host, with_source: bool, say: Say, log: Path) -> None:
             f"{host.command[0]}: is {host.title}, not a package of this distribution",
             "name the folder of its source: gompy accel build --source DIR",
         )
-    packages = needed(host, with_source)
+    install(lambda: needed(host, with_source), host, say, log)
+
+
+def plugin_headers(host: Host) -> Path | None:
+    """The folder of the headers that plugins for a compiler are compiled with; None if it is not there."""
+    folder = Path(ask(list(host.command), "-print-file-name=plugin").strip(), "include")
+    return folder if (folder / "gcc-plugin.h").exists() else None
+
+
+def needed_for_plugin(host: Host) -> list[str]:
+    """Debian packages to install before a plugin for a compiler can be built."""
+    packages = [] if plugin_headers(host) else [f"gcc-{host.major}-plugin-dev={host.package}"]
+    return packages + ([] if cxx() else [PROGRAMS["g++"]])
+
+
+def provide_for_plugin(host: Host, say: Say, log: Path) -> None:
+    """The same for a plugin.  AccelError if something stays missing."""
+    lacking = needed_for_plugin(host)
+    if lacking and not (shutil.which("apt-get") and shutil.which("dpkg-query") and host.package):
+        raise AccelError(
+            f"{host.command[0]}: no C++ compiler, or no headers for plugins of {host.title}",
+            "they are in a package of the compiler's, such as gcc-plugin-devel",
+        )
+    install(lambda: needed_for_plugin(host), host, say, log)
+
+
+def install(needed: Callable[[], list[str]], host: Host, say: Say, log: Path) -> None:
+    """Install what is needed where that may be done.  AccelError, with what to type, where not."""
+    packages = needed()
     if not packages:
         return
-    install = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+    words = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
     if os.geteuid() == 0:
         prefix: list[str] = []
     elif shutil.which("sudo") and not subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode:
         prefix = ["sudo", "-n"]
     else:
-        raise AccelError("packages are missing; type:", f"sudo {shlex.join(install)}")
+        raise AccelError("packages are missing; type:", f"sudo {shlex.join(words)}")
     say(f"installing {' '.join(packages)}")
     _apt([*prefix, "apt-get", "update", "-q"], host, packages, log)
-    _apt([*prefix, *install], host, packages, log)
-    still = needed(host, with_source)
+    _apt([*prefix, *words], host, packages, log)
+    still = needed()
     if still:
         raise AccelError(f"still missing after the installation: {', '.join(still)} (see {log})")
 
@@ -129,11 +157,13 @@ def _apt(command: list[str], host: Host, packages: list[str], log: Path) -> None
             f"no network: apt-get cannot reach the package archive, and {', '.join(packages)} must be fetched",
             "try again when the network is there, or install them from elsewhere",
         )
-    if done.returncode and f"gcc-{host.major}-source" in text:
-        raise AccelError(
-            f"the package archive does not have gcc-{host.major}-source {host.package}, the source of {host.title}",
-            f"upgrade gcc-{host.major} to the version that the archive has, or use --source DIR",
-        )
+    for package, what in ((f"gcc-{host.major}-source", "the source"), (f"gcc-{host.major}-plugin-dev", "the headers")):
+        if done.returncode and package in text:
+            raise AccelError(
+                f"the package archive does not have {package} {host.package}, {what} of {host.title}",
+                f"upgrade gcc-{host.major} to the version that the archive has"
+                + (", or use --source DIR" if what == "the source" else ""),
+            )
     if done.returncode:
         lines = [line for line in text.splitlines() if line.startswith("E:")]
         raise AccelError(f"{shlex.join(command)} failed: {lines[0] if lines else f'see {log}'}")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from gompy.abi.gcc import REQUIRES_FILE
 from gompy.accel import tags
 from gompy.accel.errors import AccelError
 from gompy.accel.host import Host
@@ -25,7 +26,8 @@ def device_command(host: Host, lto1: Path, objects: list[Path], output: Path) ->
 
 def device_object(host: Host, lto1: Path, objects: list[Path], output: Path) -> None:
     """Compile the offload streams of some objects.  AccelError with the compiler's own first line if that fails."""
-    done = subprocess.run(device_command(host, lto1, objects, output), capture_output=True, text=True)
+    env = {**os.environ, REQUIRES_FILE: f"{output}.requires"}
+    done = subprocess.run(device_command(host, lto1, objects, output), env=env, capture_output=True, text=True)
     if done.returncode:
         raise AccelError(f"{lto1}: {meaning(done.stderr)}")
 

@@ -28,13 +28,19 @@ SCRIPTS = (
 LEFT_OUT = ("*/gcc/testsuite", "*/ChangeLog*", "*/gcc/po", "*/gcc/ada/*.ad[bs]", "*/gcc/ada/lib*")
 NOT_PATCHED = re.compile(r"/testsuite/|ChangeLog|/po/|/doc/|^gcc/ada/.*\.ad[bs]$|^gcc/ada/lib")
 HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-INTELMIC = "gcc/config/i386/intelmic-mkoffload.cc"
-REQUIRED = ("gcc/configure", "gcc/BASE-VER", "gcc/lto/lto.cc", INTELMIC, "libiberty/configure")
+REQUIRED = ("gcc/configure", "gcc/BASE-VER", "gcc/lto/lto.cc", "libiberty/configure")
+INTELMIC = "gcc/config/i386/intelmic-offload.h"
+"""Where the release has the target's files: its tm.h."""
 
 
-def is_source_tree(folder: Path) -> bool:
-    """Whether it holds GCC's source with the emulated device's target in it."""
-    return all((folder / name).exists() for name in REQUIRED)
+def required(host: Host) -> tuple[str, ...]:
+    """Files that the source of a compiler has to have."""
+    return (*REQUIRED, INTELMIC) if host.has_target else REQUIRED
+
+
+def is_source_tree(folder: Path, host: Host) -> bool:
+    """Whether it holds GCC's source, with the emulated device's target in it where the release has that."""
+    return all((folder / name).exists() for name in required(host))
 
 
 def version(folder: Path) -> str:
@@ -121,10 +127,11 @@ def add_modula2(archive: Path, target: Path, log: Path) -> bool:
 
 def check(folder: Path, host: Host, tag: int) -> None:
     """Whether a compiler built from this tree will read the host's streams.  AccelError says why not."""
-    lacking = [name for name in REQUIRED if not (folder / name).exists()]
+    lacking = [name for name in required(host) if not (folder / name).exists()]
     if lacking:
         raise AccelError(
-            f"{folder}: no {lacking[0]}: not a source tree of GCC {host.major} with the target {TARGET_INTELMIC}"
+            f"{folder}: no {lacking[0]}: not a source tree of GCC {host.major}"
+            + (f" with the target {TARGET_INTELMIC}" if host.has_target else "")
         )
     if version(folder) != host.version:
         raise AccelError(

@@ -1,8 +1,9 @@
 """Where accelerator compilers are kept, and which one belongs to a host compiler.
 
-``<data>/gompy/accel/<name>/`` has ``lto1`` and ``accel.conf`` (``key = value`` lines); ``<data>`` is each of the XDG
-data folders.  An accel lto1 reads the streams of one very build of the host compiler, so ``accel.conf`` notes the
-identity of the host's lto1, and only a folder whose note agrees is used.  Nor is one used that anybody but the user and
+``<data>/gompy/accel/<name>/`` has ``accel.conf`` (``key = value`` lines), and ``lto1``, or ``openacc.so`` (a plugin for
+lto1: hooks/openacc.cc), or both; ``<data>`` is each of the XDG data folders.  An accel lto1 reads the streams of one
+very build of the host compiler, and a plugin fits one, so ``accel.conf`` notes the identity of the host's lto1, and
+only a folder whose note agrees is used.  Nor is one used that anybody but the user and
 root could have put there.  Every offload link imports this module: it needs ``os`` and nothing else.
 """
 
@@ -13,6 +14,7 @@ import os
 from gompy.tools.linkcompiler import accel_folders
 
 LTO1 = "lto1"
+OPENACC = "openacc.so"
 CONF = "accel.conf"
 LOG = "build.log"
 FORMAT = "1"
@@ -35,6 +37,11 @@ class Installed:
         return os.path.join(self.path, LTO1)
 
     @property
+    def openacc(self) -> str:
+        """The plugin for OpenACC."""
+        return os.path.join(self.path, OPENACC)
+
+    @property
     def name(self) -> str:
         """The folder's own name: the compiler's version."""
         return os.path.basename(self.path)
@@ -42,9 +49,9 @@ class Installed:
     @property
     def distrusted(self) -> str:
         """Why it is not run, "" if it may be: something of it is somebody else's, or can be written by others."""
-        program = os.path.realpath(self.lto1)
-        folders = (os.path.dirname(self.path), self.path, os.path.dirname(program))
-        for path in (*folders, program, os.path.join(self.path, CONF)):
+        programs = [os.path.realpath(path) for path in (self.lto1, self.openacc) if os.path.lexists(path)]
+        folders = (os.path.dirname(self.path), self.path, *map(os.path.dirname, programs))
+        for path in (*folders, *programs, os.path.join(self.path, CONF)):
             try:
                 status = os.stat(path)
             except OSError as error:
@@ -80,8 +87,8 @@ def write_conf(path: str, conf: Conf) -> None:
     os.replace(part, path)
 
 
-def installed(folders: list[str] | None = None) -> list[Installed]:
-    """All accelerator compilers, in the order in which they are looked for."""
+def installed(folders: list[str] | None = None, program: str = LTO1) -> list[Installed]:
+    """All folders that have an accelerator compiler, or another program, in the order in which they are looked for."""
     found = []
     for folder in accel_folders() if folders is None else folders:
         try:
@@ -91,14 +98,14 @@ def installed(folders: list[str] | None = None) -> list[Installed]:
         for name in names:
             path = os.path.join(folder, name)
             conf = read_conf(os.path.join(path, CONF))
-            if conf and os.access(os.path.join(path, LTO1), os.X_OK):
+            if conf and os.access(os.path.join(path, program), os.X_OK):
                 found.append(Installed(path, conf))
     return found
 
 
-def find(identity: str, folders: list[str] | None = None) -> Installed | None:
-    """The accelerator compiler that belongs to a host compiler, if there is one."""
-    return next((item for item in installed(folders) if item.fits(identity)), None)
+def find(identity: str, folders: list[str] | None = None, program: str = LTO1) -> Installed | None:
+    """The folder with the accelerator compiler, or another program, of a host compiler, if there is one."""
+    return next((item for item in installed(folders, program) if item.fits(identity)), None)
 
 
 def identity(program: str) -> str:

@@ -61,7 +61,7 @@ def tree(folder: Path, front_ends: dict[str, int], version: str = "12.2.0") -> P
         (place / "config-lang.in").write_text(config)
         if number:
             (codes / f"{name}-tree.def").write_text("".join(f"DEFTREECODE (F{i}, x)\n" for i in range(number)))
-    for name in source.REQUIRED:
+    for name in (*source.REQUIRED, source.INTELMIC):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
@@ -96,12 +96,15 @@ def test_check_wants_the_same_version(tmp_path: Path) -> None:
 
 
 def test_check_wants_the_target(tmp_path: Path) -> None:
-    """GCC 13 has no intelmic-mkoffload.cc any more."""
+    """GCC 12 has files of it, later ones need none."""
     folder = tree(tmp_path, {})
     (folder / source.INTELMIC).unlink()
-    assert not source.is_source_tree(folder)
-    with pytest.raises(AccelError, match=r"no gcc/config/i386/intelmic-mkoffload.cc: not a source tree of GCC 12"):
+    assert not source.is_source_tree(folder, compiler())
+    with pytest.raises(AccelError, match=r"no gcc/config/i386/intelmic-offload.h: not a source tree of GCC 12 with"):
         source.check(folder, compiler(), 16)
+    (folder / "gcc/BASE-VER").write_text("14.2.0\n")
+    assert source.is_source_tree(folder, compiler("14.2.0"))
+    source.check(folder, compiler("14.2.0"), 16)
 
 
 def test_diff_is_cut_to_what_is_unpacked() -> None:
@@ -154,8 +157,8 @@ def test_facts_of_gcc_v() -> None:
 @pytest.mark.parametrize(
     ("version", "machine", "lto1", "message"),
     [
-        ("13.2.0", "x86_64-linux-gnu", "/lto1", "GCC 12 is the last that has the emulated device's target"),
-        ("11.4.0", "x86_64-linux-gnu", "/lto1", "works with gcc 12 and later"),
+        ("17.1.0", "x86_64-linux-gnu", "/lto1", "is gcc 17.1.0; gompy works with gcc 12 to 16"),
+        ("11.4.0", "x86_64-linux-gnu", "/lto1", "is gcc 11.4.0; gompy works with gcc 12 to 16"),
         ("12.2.0", "aarch64-linux-gnu", "/lto1", "the emulated device is an x86-64 one"),
         ("12.2.0", "x86_64-linux-gnu", "lto1", "has no lto1"),
     ],

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from accel_tools import COMPILER
+from accel_tools import COMPILER, plugin_is_built
 from intelmic_driver import PLUGIN
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,6 +60,8 @@ def test_ported(tmp_path: Path, name: str) -> None:
     """The test with its line for our device, -O2, as C."""
     if "nohost" in name and COMPILER is None:
         pytest.skip("gcc's own lto1 drops routines that are not for the host")
+    if name == "parallel-dims.c" and plugin_is_built():
+        pytest.skip("a region has the workers that it asks for, not one as on the host, nor 32 as on nvidia's")
     inputs = [name, *OPTIONS.get(name, [])]
     for file in inputs:
         if file not in PORTED:

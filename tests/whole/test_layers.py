@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "gompy.virtual": {"gompy", "gompy.abi", "gompy.objects", "gompy.plugins", "gompy.remote"},
     "gompy.opencl": {"gompy", "gompy.regions", "gompy.plugins", "gompy.virtual"},
     "gompy.remote": set[str](),
-    "gompy.accel": {"gompy", "gompy.objects", "gompy.tools", "gompy.driver"},
+    "gompy.accel": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.driver"},
     "gompy.cudart": {"gompy", "gompy.abi", "gompy.tools", "gompy.driver"},
     "gompy.check": {"gompy.abi", "gompy.objects", "gompy.tools"},
     "gompy.replay": {"gompy", "gompy.abi", "gompy.objects", "gompy.check", "gompy.plugins"},
@@ -47,7 +47,7 @@ MAY_IMPORT = {
         *("gompy.regions", "gompy.opencl", "gompy.remote", "gompy.replay", "gompy.cudart", "gompy.virtual"),
     },
     "gompy.notebook": {"gompy", "gompy.cli"},
-    "testsuite": {"gompy.abi", "gompy.check", "gompy.dg", "gompy.driver", "gompy.objects"},
+    "testsuite": {"gompy.abi", "gompy.accel", "gompy.check", "gompy.dg", "gompy.driver", "gompy.objects"},
     "benchmarks": {"gompy.remote"},
     "examples": {"gompy.driver", "gompy.plugins"},
 }

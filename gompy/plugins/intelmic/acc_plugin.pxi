@@ -66,7 +66,7 @@ cdef public void GOMP_OFFLOAD_openacc_exec(void *function, size_t count, void **
     cdef launch_report report
     if thread != NULL:
         begin_launch(thread, d, &report, function)
-    launch_region(d, function, block, 1, 0)
+    launch_region(d, function, block, 1, 0, launch_sizes(dims))
     if thread != NULL:
         end_launch(thread, &report)
     if block != NULL and not gompy_newer_runtime():
@@ -92,6 +92,7 @@ cdef public void GOMP_OFFLOAD_openacc_async_exec(void *function, size_t count, v
     if thread != NULL:
         begin_launch(thread, q.device, &report, function)
     job.function = function
+    job.size = launch_sizes(dims)
     job.to = argument_block(q.device, count, hostaddrs, devaddrs)
     if job.to != NULL and not gompy_newer_runtime():
         block = <uintptr_t *>GOMP_PLUGIN_malloc(2 * sizeof(uintptr_t))

@@ -12,7 +12,7 @@ cdef extern from *:
       int what;
       void *to;                        /* RUN: argument block */
       const void *from;
-      size_t size;
+      size_t size;                     /* RUN: sizes of the launch */
       void *function, *data;           /* RUN: device function; CALL */
       struct mic_acc_queue *other;     /* WAIT: until it has done `number` jobs */
       uint64_t number;
@@ -98,7 +98,7 @@ cdef enum:
 cdef bint do_job(mic_acc_queue *q, mic_acc_job *job) noexcept nogil:
     """Do one job; False if it failed (the message is out)."""
     if job.what == MIC_JOB_RUN:
-        launch_region(q.device, job.function, job.to, 1, 0)
+        launch_region(q.device, job.function, job.to, 1, 0, job.size)
         return True
     if job.what == MIC_JOB_TO_DEVICE:
         return copy_to_device(device_of(q.device.number), job.to, job.from_, job.size)

@@ -47,7 +47,7 @@ cdef void *run_helper(void *arg) noexcept nogil:
         if mic_jobs == NULL:
             mic_last_job = &mic_jobs
         pthread_mutex_unlock(&mic_job_lock)
-        launch_region(job.device, job.function, job.variables, job.teams, job.limit)
+        launch_region(job.device, job.function, job.variables, job.teams, job.limit, 0)
         GOMP_PLUGIN_target_task_completion(job.data)
         free(job)
     return NULL
@@ -73,7 +73,7 @@ cdef void submit_job(mic_device *d, void *function, void *variables, void **args
     cdef uint64_t teams, limit
     if job == NULL:
         read_limits(args, &teams, &limit)
-        launch_region(d, function, variables, teams, limit)
+        launch_region(d, function, variables, teams, limit, 0)
         GOMP_PLUGIN_target_task_completion(data)
         return
     job.device = d
@@ -86,7 +86,7 @@ cdef void submit_job(mic_device *d, void *function, void *variables, void **args
         add_helper()
     if helpers == 0:
         pthread_mutex_unlock(&mic_job_lock)
-        launch_region(d, function, variables, job.teams, job.limit)
+        launch_region(d, function, variables, job.teams, job.limit, 0)
         free(job)
         GOMP_PLUGIN_target_task_completion(data)
         return

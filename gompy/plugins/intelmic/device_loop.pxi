@@ -11,6 +11,8 @@ cdef void run_region(mic_slot *slot) noexcept nogil:
         flush_output()
         return
     limit_threads(slot.args[3])
+    if slot.args[4]:
+        begin_lanes(slot.args[4])
     function(<void *>slot.args[1])
     end_team()
     flush_output()

@@ -30,6 +30,7 @@ cdef extern from *:
       int usual;        /* number of teams without a num_teams clause */
       int threads;      /* default number of threads of a parallel region in a team */
       int helpers;      /* that have been started */
+      int gangs, workers, vectors; /* of an OpenACC region; no gangs: it has teams */
       uint64_t spin_ns;
       uint32_t left __attribute__ ((aligned (128)));     /* helpers at work; the slot's thread's futex */
       uint32_t sleeps;
@@ -58,6 +59,9 @@ cdef extern from *:
         int usual
         int threads
         int helpers
+        int gangs
+        int workers
+        int vectors
         uint64_t spin_ns
         uint32_t left
         uint32_t sleeps
@@ -132,15 +136,23 @@ cdef bint next_team(unsigned lo, unsigned hi, unsigned thread_limit, c_bool firs
 
 
 cdef void run_share(mic_league *league, int number) noexcept nogil:
-    """Run the teams of thread ``number``.  The caller restores the control variables."""
+    """Run the teams, or gangs, of thread ``number``.  The caller restores the control variables."""
     global mic_launch
+    cdef mic_lanes *lanes
     mic_launch = league.launch
     end_team()
     omp_set_num_threads(league.threads)
     limit_threads(league.limit)
-    mic_set_share(number, league.step, league.usual)
-    (<region_function>league.function)(league.variables)
-    mic_set_share(0, 0, 0)
+    if league.gangs:
+        lanes = own_lanes()
+        set_sizes(lanes, league.gangs, league.workers, league.vectors)
+        lanes.first, lanes.step, lanes.shared = number, league.step, 1
+        (<region_function>league.function)(league.variables)
+        lanes.shared = 0
+    else:
+        mic_set_share(number, league.step, league.usual)
+        (<region_function>league.function)(league.variables)
+        mic_set_share(0, 0, 0)
     end_team()
 
 
@@ -207,22 +219,14 @@ cdef uint32_t *cpu_of_helper(mic_league *league, int count) noexcept nogil:
     return &league.helper[0].cpu
 
 
-cdef bint run_teams(mic_slot *slot) noexcept nogil:
-    """Run a region whose launch asks for teams.  False: there is no memory for it, nothing has been done."""
-    cdef mic_league *league = league_of(mic_thread_slot)
+cdef void run_league(mic_league *league, void *function, void *variables, int count) noexcept nogil:
+    """Run a region in the calling thread and ``count`` helpers, or as many as the system allows."""
     cdef mic_helper *one
-    cdef int i, count, teams
+    cdef int i = add_helpers(league, count)
     cdef uint32_t left
-    if league == NULL:
-        return False
-    league.usual = choose_teams()
-    teams = <int>slot.args[2] if slot.args[2] else league.usual
-    count = (teams if teams < team_room else team_room) - 1
-    i = add_helpers(league, count)
     count = i if i < count else count
-    league.function = <void *>slot.args[0]
-    league.variables = <void *>slot.args[1]
-    league.limit = slot.args[3]
+    league.function = function
+    league.variables = variables
     league.launch = mic_launch
     league.step = count + 1
     league.threads = team_threads
@@ -238,7 +242,7 @@ cdef bint run_teams(mic_slot *slot) noexcept nogil:
     while True:
         left = load32(&league.left, ACQUIRE)
         if left == 0:
-            return True
+            return
         if look_while_equal(&league.left, left, league.spin_ns, &league.cpu, cpu_of_helper(league, count)):
             continue
         exchange32(&league.sleeps, 1, SEQ_CST)
@@ -246,3 +250,17 @@ cdef bint run_teams(mic_slot *slot) noexcept nogil:
         if left != 0:
             futex_wait(&league.left, left, -1)
         store32(&league.sleeps, 0, RELAXED)
+
+
+cdef bint run_teams(mic_slot *slot) noexcept nogil:
+    """Run a region whose launch asks for teams.  False: there is no memory for it, nothing has been done."""
+    cdef mic_league *league = league_of(mic_thread_slot)
+    cdef int teams
+    if league == NULL:
+        return False
+    league.usual = choose_teams()
+    league.gangs = 0
+    league.limit = slot.args[3]
+    teams = <int>slot.args[2] if slot.args[2] else league.usual
+    run_league(league, <void *>slot.args[0], <void *>slot.args[1], (teams if teams < team_room else team_room) - 1)
+    return True

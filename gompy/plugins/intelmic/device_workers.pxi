@@ -36,6 +36,7 @@ cdef void run_taken(int number, uint32_t position, control_variables *variables)
     slot.args[1] = cell.variables
     slot.args[2] = cell.teams
     slot.args[3] = cell.limit
+    slot.args[4] = 0
     run_region(slot)
     restore_variables(variables)
     exchange32(&cell.done, position + 1, SEQ_CST)

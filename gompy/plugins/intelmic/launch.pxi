@@ -150,8 +150,9 @@ cdef void read_limits(void **args, uint64_t *teams, uint64_t *limit) noexcept no
             limit[0] = <uint64_t>min(word.value, <intptr_t>0x7fffffff)
 
 
-cdef void launch_region(mic_device *d, void *function, void *variables, uint64_t teams, uint64_t limit) noexcept nogil:
-    """Run a region and wait for its end."""
+cdef void launch_region(mic_device *d, void *function, void *variables, uint64_t teams, uint64_t limit,
+                        uint64_t sizes) noexcept nogil:
+    """Run a region and wait for its end.  ``sizes``: of an OpenACC region (mic_launch_sizes), else 0."""
     cdef int number
     cdef mic_slot *slot
     number = take_slot(d)
@@ -165,6 +166,7 @@ cdef void launch_region(mic_device *d, void *function, void *variables, uint64_t
     slot.args[1] = <uint64_t>variables
     slot.args[2] = teams
     slot.args[3] = limit
+    slot.args[4] = sizes
     await_region(d, number, post_request(slot))
     give_slot(d, number)
     if d.marks != NULL:

@@ -106,6 +106,8 @@ cdef extern from *:
     int dlinfo(void *handle, int request, void *to) nogil
 
 cdef extern from "protocol.h":
+    uint64_t launch_sizes "mic_launch_sizes"(const unsigned *dims) nogil
+    int launched_size "mic_launched_size"(uint64_t sizes, int dimension) nogil
     uint64_t MIC_MAGIC
     uint32_t MIC_ABI
     int MIC_SLOTS, MIC_COMMAND_SLOT, MIC_TEAMS, MIC_TEXT_SIZE

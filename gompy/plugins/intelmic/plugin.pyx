@@ -183,7 +183,7 @@ cdef public void GOMP_OFFLOAD_run(int number, void *function, void *variables, v
     cdef mic_device *d = device_of(number)
     cdef uint64_t teams, limit
     read_limits(args, &teams, &limit)
-    launch_region(d, function, variables, teams, limit)
+    launch_region(d, function, variables, teams, limit, 0)
 
 
 cdef public void GOMP_OFFLOAD_async_run(

@@ -27,7 +27,8 @@
 #define MIC_TEXT_SIZE 8192
 
 /* What a request asks for.  */
-#define MIC_OP_RUN 1    /* args: function, its argument, number of teams (0: the device chooses), thread limit */
+#define MIC_OP_RUN 1    /* args: function, its argument, number of teams (0: the device chooses), thread limit,
+                           of an OpenACC region its sizes (mic_launched_size) */
 #define MIC_OP_THREAD 2 /* start the thread of slot args[0], or the queue's first worker */
 #define MIC_OP_LOAD 3   /* the image is args[1] bytes at arena offset args[0], or the file that `text` names; args[2]:
                            where the names are that an image by clang is asked for, 0: it has tables; args[3]: also
@@ -207,6 +208,20 @@ struct mic_control
 
 _Static_assert (sizeof (struct mic_slot) == 256, "two line pairs a slot");
 _Static_assert (sizeof (struct mic_control) <= MIC_SCRATCH, "the control block fits its space");
+
+/* The sizes of an OpenACC launch in a word: gangs in 31 bits from bit 32, workers in 16, vector lanes in 16; each of
+   them 0 where the launch doesn't say.  Bit 63 is set.  */
+static inline uint64_t
+mic_launch_sizes (const unsigned *dims)
+{
+  return 1ull << 63 | (uint64_t) (dims[0] & 0x7fffffffu) << 32 | (dims[1] & 0xffffu) << 16 | (dims[2] & 0xffffu);
+}
+
+static inline int
+mic_launched_size (uint64_t sizes, int dimension)
+{
+  return dimension == 0 ? (int) (sizes >> 32 & 0x7fffffff) : (int) (sizes >> (dimension == 1 ? 16 : 0) & 0xffff);
+}
 
 /* For busy waiting.  */
 static inline void
