@@ -79,8 +79,8 @@ NEWER_ENTRIES_SECTION: Final = "llvm_offload_entries"
 NEWER_ENTRY_SIZE: Final = 56
 """From LLVM 20 on: reserved (u64), version (u16), kind (u16), flags (u32), address, name, size, data, more."""
 
-# --- ours: what an image is made by (TargetData.accel) ---
-ACCEL_LLVM: Final = 2
+# --- ours: what an image is made by (TargetData.accel; gompy/objects/names.py has the others) ---
+ACCEL_LLVM: Final = 3
 
 CLANGS: Final = {
     16: "libomptarget.so.16",

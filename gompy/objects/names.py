@@ -75,7 +75,7 @@ IMAGE_ABI: Final = 1
 ACCEL_STOCK: Final = 1
 """The image was compiled by the stock lto1 from host streams."""
 ACCEL_TRUE: Final = 2
-"""The image was compiled by a true accelerator compiler from the offload streams."""
+"""The image was compiled by a true accelerator compiler from the offload streams.  3 is clang's (abi/llvm.py)."""
 ACCEL_ONLY: Final = "-faccelerator-only"
 """Offload option in the streams of an object that was compiled for the true one alone (GOMPY_ACCEL=true): there each
 compiler folds acc_on_device for the device that it compiles for, and the stock lto1 would take that for the host."""

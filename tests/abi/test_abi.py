@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gompy.abi import gomp, gomp_newer, interop, map_kinds
+from gompy.abi import gomp, gomp_newer, interop, llvm, map_kinds
 from gompy.native import generate
+from gompy.objects import names
 from testsuite.gcc_suite import source
 
 HEADERS = ("gomp-constants.h", "libgomp-plugin.h")
@@ -114,3 +115,8 @@ def test_properties_agree_with_the_flags_of_the_numbers() -> None:
         assert ("to" in properties) == bool(kind & gomp.GOMP_MAP_FLAG_TO), hex(kind)
         assert ("from" in properties) == bool(kind & gomp.GOMP_MAP_FLAG_FROM), hex(kind)
         assert ("new_only" in properties) == bool(kind & gomp.GOMP_MAP_FLAG_FORCE), hex(kind)
+
+
+def test_images_tell_apart_what_made_them() -> None:
+    """An image by the accelerator compiler has tables; by clang it has names, and the plugins read it otherwise."""
+    assert len({names.ACCEL_STOCK, names.ACCEL_TRUE, llvm.ACCEL_LLVM}) == 3
