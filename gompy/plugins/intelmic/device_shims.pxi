@@ -26,3 +26,9 @@ cdef public void write_done "_gfortran_st_write_done"(void *transfer) noexcept n
     real(transfer)
     dlclose(library)
     store32(&units_written, 1, RELAXED)
+
+
+cdef public void *called_function "GOMP_target_map_indirect_ptr"(void *function) noexcept nogil:
+    """What an accelerator compiler of GCC 14 and later asks before an indirect call: the host's address is right, for
+    there is a jump (device_indirect.pxi).  libgomp's own is for other devices, and has no body."""
+    return function
