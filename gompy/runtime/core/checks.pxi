@@ -14,7 +14,7 @@ cdef void check_maps(MapJob *job) noexcept nogil:
     cdef uintptr_t address, count
     gompy_log_frame()
     for i in range(job.maps.mapnum):
-        entry = &job.tgt.list[i]
+        entry = &job.list[i]
         kind = kind_at(&job.maps, i)
         if job.maps.hostaddrs[i] == NULL or kind == GOMP_MAP_FIRSTPRIVATE_INT or kind == GOMP_MAP_STRUCT:
             continue

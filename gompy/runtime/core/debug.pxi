@@ -23,7 +23,7 @@ cdef void tell_maps(MapJob *job) noexcept nogil:
     cdef int kind
     name_place(job.dev, place, sizeof(place))
     for i in range(job.maps.mapnum):
-        entry = &job.tgt.list[i]
+        entry = &job.list[i]
         kind = kind_at(&job.maps, i)
         if job.maps.hostaddrs[i] == NULL and kind != GOMP_MAP_FIRSTPRIVATE_INT:
             continue

@@ -108,7 +108,7 @@ cdef int add_image_keys(DeviceDescr *dev, TargetMem *tgt, uintptr_t **table, Pai
                         bint link_is_storage) noexcept nogil:
     """Enter an image's functions and variables in the device's tables."""
     cdef FunctionTable *functions = new_function_table(dev.functions, p.host_funcs)
-    cdef SplayNode *node = tgt.nodes
+    cdef SplayNode *node = tgt.lasting.nodes
     cdef SplayNode *known
     cdef const AddrPair *pair
     cdef uintptr_t host, size, pair_size
@@ -120,7 +120,7 @@ cdef int add_image_keys(DeviceDescr *dev, TargetMem *tgt, uintptr_t **table, Pai
             continue
         host = table[0][i]
         known = range_lookup(&dev.mem_map, host, host + 1)
-        if known != NULL and known.host_start == host and known.host_end == host + 1 and known.tgt.image != NULL:
+        if known != NULL and known.host_start == host and known.host_end == host + 1 and of_image(known):
             # The linker has folded regions whose host code is identical (--icf=all), or clang gave several libraries
             # the region of one inline function: one stands for all.
             continue
@@ -158,18 +158,18 @@ cdef int add_image_keys(DeviceDescr *dev, TargetMem *tgt, uintptr_t **table, Pai
         elif pair_size != pair.end - pair.start:
             return gompy_fail(b"Cannot map target variables (size mismatch)")
         elif table[2][2 * i + 1] & LINK_BIT:
-            if add_link(dev, host, size, pair.start, tgt.image):
+            if add_link(dev, host, size, pair.start, tgt.lasting.image):
                 return -1
             continue
         else:
             node.ref_kind = REF_INFINITY
             known = range_lookup(&dev.mem_map, host, host + size)
-            if known != NULL and known.host_start == host and known.host_end == host + size and known.tgt.image != NULL:
+            if known != NULL and known.host_start == host and known.host_end == host + size and of_image(known):
                 continue  # vague linkage: an object that several libraries define, one for all of them on the host
         if range_insert(&dev.mem_map, node):
             return -1
         node += 1
-    tgt.num_nodes = node - tgt.nodes
+    tgt.lasting.num_nodes = node - tgt.lasting.nodes
     gompy_store_ptr(&dev.functions, functions)
     return 0
 
@@ -218,14 +218,15 @@ cdef int load_image(DeviceDescr *dev, OffloadImage *image) noexcept nogil:
         p.num_objects = data.num_objects
         p.program = data.name
     index = <long *> malloc((p.host_funcs + p.host_vars + 1) * sizeof(long))
-    tgt = new_target_mem(dev, 0, p.host_funcs + p.host_vars)
+    tgt = lasting_target_mem(dev, 0, p.host_funcs + p.host_vars)
     if index == NULL or tgt == NULL:
         return gompy_fail(b"Out of memory allocating %lu bytes",
                           <unsigned long> ((p.host_funcs + p.host_vars) * sizeof(SplayNode)))
     p.funcs = index
     p.vars = index + p.host_funcs
     tgt.refcount = 1
-    tgt.image = image.target_data
+    tgt.lasting.image = image.target_data
+    memset(tgt.lasting.nodes, 0, tgt.lasting.num_nodes * sizeof(SplayNode))
     if data != NULL:
         rc = pair_tables(&p)
     else:
@@ -254,7 +255,7 @@ cdef int load_image(DeviceDescr *dev, OffloadImage *image) noexcept nogil:
         free(reverse)
     free(index)
     if rc == 0:
-        tgt.prev = dev.images
+        tgt.lasting.prev = dev.images
         dev.images = tgt
     return rc
 
@@ -332,23 +333,24 @@ cdef int unload_image(DeviceDescr *dev, OffloadImage *image) noexcept nogil:
     cdef FunctionTable *old = dev.functions
     cdef FunctionTable *functions
     cdef size_t i, kept
-    while at[0] != NULL and at[0].image != image.target_data:
-        at = &at[0].prev
+    while at[0] != NULL and at[0].lasting.image != image.target_data:
+        at = &at[0].lasting.prev
     tgt = at[0]
     if tgt == NULL:
         return 0
     gompy_output_first()
     if not device_unload_image(dev, image.version, image.target_data):
         return gompy_fail(b"image unload fail")
-    at[0] = tgt.prev
-    for i in range(tgt.num_nodes):
-        node = &tgt.nodes[i]
+    at[0] = tgt.lasting.prev
+    for i in range(tgt.lasting.num_nodes):
+        node = &tgt.lasting.nodes[i]
         found = range_lookup(&dev.mem_map, node.host_start, node.host_end)
         if found == node:
             node.removed = 1
             range_remove(&dev.mem_map, node)
-        elif found != NULL and found.link_key == node:
-            found.link_key = NULL  # the variable is mapped: its key outlives the image
+            end_more(node)
+        elif found != NULL and found.more != NULL and found.more.link_key == node:
+            found.more.link_key = NULL  # the variable is mapped: its key outlives the image
     dev.ancestors = without_gone(dev, dev.ancestors)
     functions = new_function_table(NULL, old.count if old != NULL else 0)
     if old != NULL and functions != NULL:
@@ -363,7 +365,7 @@ cdef int unload_image(DeviceDescr *dev, OffloadImage *image) noexcept nogil:
             dev.links[kept] = dev.links[i]
             kept += 1
     dev.num_links = kept
-    return drop_target_mem(tgt)
+    return drop_target_mem(dev, tgt)
 
 
 cdef int load_all_images(DeviceDescr *dev) noexcept nogil:

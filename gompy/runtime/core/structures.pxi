@@ -29,8 +29,17 @@ cdef struct AttachList:
     size_t room
     AttachedPointer *items
 
+cdef struct MoreOfNode:
+    # What few mapped ranges have.
+    AttachList *attached
+    uintptr_t held  # clang's ompx_hold: so many of the references, or of REF_INFINITY's that nobody counts
+    void *notes  # what the door that made the node keeps of it; NULL: nothing
+    SplayNode *link_key  # the REF_LINK node that this one stands in for
+    bint inside  # the block of the node, with which it goes
+
 cdef struct SplayNode:
-    # A mapped host range [host_start, host_end) (libgomp: splay_tree_key_s and its node).  There may be millions.
+    # A mapped host range [host_start, host_end) (libgomp: splay_tree_key_s and its node).  There may be millions: 72
+    # bytes, and what few have is apart.
     uintptr_t host_start  # the index knows these two: first, and never changed while it has the node
     uintptr_t host_end
     TargetMem *tgt
@@ -39,16 +48,12 @@ cdef struct SplayNode:
     unsigned char removed  # no longer in the index, but a construct that lasts still has it in its list
     unsigned char taken_in  # a struct's pointer that the construct did not list (struct_pointers.pxi)
     unsigned char null_pointer  # TO_PSET: a pointer in it was NULL when it was mapped
-    uint32_t elements  # in the first of a struct's: how many siblings, itself included
+    int32_t siblings  # in the first of a struct's elements: how many, itself included; in the others: -place behind it
     uintptr_t refcount  # of a struct's elements: valid in the first only
-    uintptr_t dynamic_refcount  # OpenACC: what enter data and acc_copyin, acc_create added to it
+    uintptr_t dynamic_refcount  # OpenACC: what enter data and acc_copyin, acc_create added to it.  Of what is about to
+    #                             go, nobody asks for it: then it is the next one that goes (chain_removed)
     uint64_t stamp  # the construct that changed refcount last
-    SplayNode *first  # struct elements: the element with the counter
-    AttachList *attached
-    uintptr_t held  # clang's ompx_hold: so many of the references, or of REF_INFINITY's that nobody counts
-    void *notes  # what the door that made it keeps of it, behind the node in the same block; NULL: nothing
-    SplayNode *link_key  # the REF_LINK node that this one stands in for
-    SplayNode *next_removed
+    MoreOfNode *more  # or NULL
 
 cdef struct MapEntry:
     # What a construct does with one entry of its lists at its end (libgomp: target_var_desc).
@@ -65,20 +70,38 @@ cdef struct MapEntry:
     unsigned char is_own  # a piece of the region's own (own_entries.pxi)
     unsigned char kind  # GOMP_MAP_*
 
-cdef struct TargetMem:
-    uintptr_t refcount  # keys that are in the index + constructs that last and name one of them, or made it
-    uintptr_t tgt_start
-    void *to_free
+cdef struct Lasting:
+    # What the record of a construct that lasts has besides, and that of an image.
     TargetMem *prev  # the enclosing target data construct
-    DeviceDescr *device
+    DeviceDescr *device  # NULL: the host
     uint64_t epoch  # device.epoch when it was made; another one: the device was lost (fork)
     const char *what  # the construct (places.pxi)
     const void *where
     const void *image  # the target data that it stands for, of the functions and variables of an image
     uint32_t list_count
     uint32_t num_nodes
-    MapEntry *list  # of an enter data: only while it is made
+    MapEntry *list
     SplayNode *nodes
+
+cdef struct TargetMem:
+    # A block of device memory, and who refers to it.  Its nodes are behind it.  There may be millions: 24 bytes.
+    uintptr_t tgt_start
+    uint32_t refcount  # keys that are in the index + constructs that last and name one of them, or made it
+    uint32_t padding  # from what the device gave to tgt_start; NO_BLOCK: it gave nothing
+    Lasting *lasting  # never NULL: of one mapping that an enter data made it is lone_record, of several several_record
+
+cdef struct RecordSlab:
+    # A piece of memory for records of lone mappings; they are behind it.
+    RecordSlab *next
+    size_t size
+
+cdef struct RecordStore:
+    # The records of a device's lone mappings (records.pxi).
+    TargetMem *free  # chained by tgt_start
+    char *fresh  # in the newest slab: what has never been used
+    char *fresh_end
+    RecordSlab *slabs  # the newest first
+    size_t used  # records
 
 cdef struct MapList:
     # The entries of a directive (map_list.pxi).
@@ -250,8 +273,7 @@ cdef struct DeviceDescr:
     uint64_t stamp  # last construct number given out
     uint64_t epoch
     RangeIndex mem_map
-    TargetMem *spare  # records of one mapping that nobody uses, chained by prev
-    size_t num_spare
+    RecordStore records
     FunctionTable *functions
     FunctionTable *ancestors  # the other way round: the host's functions that regions call (reverse.pxi)
     LinkStorage *links

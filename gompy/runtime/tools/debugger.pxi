@@ -42,7 +42,7 @@ cdef size_t describe_mappings(DeviceDescr *dev, size_t used) noexcept nogil:
             break
         if node.tgt == NULL or node.ref_kind == REF_LINK:
             continue
-        if node.tgt.image != NULL and node.host_end == node.host_start + 1:
+        if of_image(node) and node.host_end == node.host_start + 1:
             continue  # a function
         count = count_owner(node).refcount if node.ref_kind != REF_INFINITY else 0
         used += snprintf(offload_text + used, OFFLOAD_TEXT - used, b"map %#lx %#lx %#lx %lu\n",

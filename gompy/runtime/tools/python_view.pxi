@@ -144,7 +144,7 @@ cdef class Device:
 
     cdef int finish(self, size_t handle) except -1:
         cdef TargetMem *tgt = <TargetMem *> handle
-        if tgt.list_count == 0:
+        if tgt.lasting.list_count == 0:
             free(tgt)
         elif unmap_vars(tgt, new_stamp(&self.dev)):
             raise python_failure()
@@ -204,18 +204,20 @@ cdef class Device:
             raise python_failure()
 
     cdef int add_key(self, uintptr_t host, uintptr_t address, size_t size, int ref_kind) except -1:
-        cdef TargetMem *tgt = new_target_mem(&self.dev, 0, 1)
+        cdef TargetMem *tgt = new_target_mem(&self.dev)
+        cdef SplayNode *node
         if tgt == NULL:
             raise MemoryError
         tgt.refcount = 1
-        tgt.nodes.host_start = host
-        tgt.nodes.host_end = host + size
-        tgt.nodes.tgt = tgt
-        tgt.nodes.tgt_offset = address
-        tgt.nodes.ref_kind = ref_kind
-        tgt.nodes.null_pointer = 1
-        if range_insert(&self.dev.mem_map, tgt.nodes):
-            free(tgt)
+        node = nodes_of(tgt)
+        node.host_start = host
+        node.host_end = host + size
+        node.tgt = tgt
+        node.tgt_offset = address
+        node.ref_kind = ref_kind
+        node.null_pointer = 1
+        if range_insert(&self.dev.mem_map, node):
+            free_target_mem(&self.dev, tgt)
             raise python_failure()
         return 0
 

@@ -223,7 +223,7 @@ cdef void record_objects(DeviceDescr *dev) noexcept nogil:
         node = next_range(&place)
         if node == NULL:
             break
-        if node.ref_kind != REF_LINK and (node.tgt.image == NULL or node.host_end - node.host_start > 1
+        if node.ref_kind != REF_LINK and (not of_image(node) or node.host_end - node.host_start > 1
                                           or node.null_pointer):
             gompy_record_put(b"%s[%lu, %lu, %lu]", <const char *> b", " if some else <const char *> b"",
                              <unsigned long> node.host_start, <unsigned long> (node.host_end - node.host_start),

@@ -75,6 +75,6 @@ cdef void close_test_device(DeviceDescr *dev) noexcept nogil:
     while dev.mem_map.count:
         node = count_owner(node_from(&dev.mem_map, 0))
         remove_key(dev, node)
-    free_spare_records(dev)
+    free_slabs(&dev.records, NULL)
     test_memory[dev.target_id].used = False
     free(dev.links)

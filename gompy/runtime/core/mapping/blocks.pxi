@@ -3,77 +3,22 @@
 
 cdef enum:
     MALLOC_ALIGN = 16
-    SPARE_RECORDS = 64  # of a device: programs enter and exit the same few objects again and again
 
 
-cdef TargetMem *new_target_mem(DeviceDescr *dev, size_t entries, size_t nodes) noexcept nogil:
-    """target_mem_with, the nodes zeroed, too."""
-    cdef TargetMem *tgt = target_mem_with(dev, entries, nodes)
-    if tgt != NULL:
-        memset(tgt.nodes, 0, nodes * sizeof(SplayNode))
-    return tgt
-
-
-cdef TargetMem *target_mem_with(DeviceDescr *dev, size_t entries, size_t nodes) noexcept nogil:
-    """A TargetMem with room for entries and nodes, in one piece of memory; NULL if there is none.
-
-    It and the entries are zeroed, the nodes not: of a construct with many present maps no node is taken (take_node).
-    """
-    cdef size_t size = sizeof(TargetMem) + entries * sizeof(MapEntry)
-    cdef TargetMem *tgt
-    if entries == 0 and nodes == 1 and dev != NULL and dev.spare != NULL:
-        tgt = dev.spare
-        dev.spare = tgt.prev
-        dev.num_spare -= 1
-    else:
-        tgt = <TargetMem *> malloc(size + nodes * sizeof(SplayNode))
-    if tgt != NULL:
-        memset(tgt, 0, size)
-        tgt.device = dev
-        tgt.list_count = <uint32_t> entries
-        tgt.num_nodes = <uint32_t> nodes
-        tgt.list = <MapEntry *> (tgt + 1)
-        tgt.nodes = <SplayNode *> (tgt.list + entries)
-        if dev != NULL:
-            tgt.epoch = dev.epoch
-    return tgt
-
-
-cdef void free_target_mem(TargetMem *tgt) noexcept nogil:
-    """Keep a record of one mapping for the next, some of a device; the others go back to malloc."""
-    cdef DeviceDescr *dev = tgt.device
-    if tgt.num_nodes == 1 and tgt.list_count == 0 and dev != NULL and dev.num_spare < SPARE_RECORDS:
-        tgt.prev = dev.spare
-        dev.spare = tgt
-        dev.num_spare += 1
-    else:
-        free(tgt)
-
-
-cdef void free_spare_records(DeviceDescr *dev) noexcept nogil:
-    """Of a device that goes."""
-    cdef TargetMem *tgt
-    while dev.spare != NULL:
-        tgt = dev.spare
-        dev.spare = tgt.prev
-        free(tgt)
-    dev.num_spare = 0
-
-
-cdef inline int drop_target_mem(TargetMem *tgt) noexcept nogil:
+cdef inline int drop_target_mem(DeviceDescr *dev, TargetMem *tgt) noexcept nogil:
     """One reference less; the last one frees the block on the device and everything here."""
     if tgt.refcount > 1:
         tgt.refcount -= 1
         return 0
-    return end_target_mem(tgt)
+    return end_target_mem(dev, tgt)
 
 
-cdef int end_target_mem(TargetMem *tgt) noexcept nogil:
+cdef int end_target_mem(DeviceDescr *dev, TargetMem *tgt) noexcept nogil:
     """Nobody refers to it any more."""
     cdef int rc = 0
-    if tgt.to_free != NULL:
-        rc = free_device_memory(tgt.device, tgt.to_free)
-    free_target_mem(tgt)
+    if not owns_no_block(tgt):
+        rc = free_device_memory(dev, <void *> (tgt.tgt_start - tgt.padding))
+    free_target_mem(dev, tgt)
     return rc
 
 
@@ -83,7 +28,7 @@ cdef int allocation_failed(MapJob *job, size_t total) noexcept nogil:
     cdef int kind
     for i in range(job.maps.mapnum):
         kind = kind_at(&job.maps, i)
-        if job.maps.hostaddrs[i] == NULL or job.tgt.list[i].key != NULL or has_property(kind, KIND_BARE | KIND_POINTER):
+        if job.maps.hostaddrs[i] == NULL or job.list[i].key != NULL or has_property(kind, KIND_BARE | KIND_POINTER):
             continue
         if largest == job.maps.mapnum or job.maps.sizes[i] > job.maps.sizes[largest]:
             largest = i
@@ -120,20 +65,24 @@ cdef int allocate_block(MapJob *job, char *stack_buffer) noexcept nogil:
     cdef TargetMem *tgt = job.tgt
     cdef size_t staged = job.size
     cdef size_t total
+    cdef uintptr_t block
     cdef size_t i
     if not job.new_objects and job.pragma != VARS_TARGET:
         return 0
     if job.large_size:
         staged = align_up(job.size, job.align)
     total = staged + job.large_size
-    tgt.to_free = aligned_block(job, total)
-    if tgt.to_free == NULL:
+    block = <uintptr_t> aligned_block(job, total)
+    if block == 0:
         return allocation_failed(job, total)
-    tgt.tgt_start = align_up(<uintptr_t> tgt.to_free, job.align)
+    tgt.tgt_start = align_up(block, job.align)
+    if rare(tgt.tgt_start - block >= NO_BLOCK):
+        return free_device_memory(job.dev, <void *> block) or allocation_failed(job, total)
+    tgt.padding = <uint32_t> (tgt.tgt_start - block)
     if job.large_size:
         for i in range(job.maps.mapnum):
-            if tgt.list[i].large:
-                tgt.list[i].planned += staged
+            if job.list[i].large:
+                job.list[i].planned += staged
         if job.guard:
             close_gaps(job, staged)
     if job.size and job.dev.queue == NULL and (job.pragma == VARS_TARGET or job.staged_objects > 1):
@@ -148,7 +97,7 @@ cdef void hold_blocks(MapJob *job) noexcept nogil:
     cdef size_t i
     cdef SplayNode *key
     for i in range(job.maps.mapnum):
-        key = job.tgt.list[i].key
+        key = job.list[i].key
         if key != NULL and key.tgt != job.tgt:
             key.tgt.refcount += 1
 

@@ -2,11 +2,11 @@
 
 cdef int refresh_descriptor(MapJob *job, size_t i) noexcept nogil:
     """A mapped descriptor was copied again: its pointers get their device values."""
-    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef MapEntry *entry = &job.list[i]
     cdef SplayNode *key = entry.key
     cdef size_t j
     for j in range(i + 1, i + 1 + entry.follow):
-        job.tgt.list[j].key = key
+        job.list[j].key = key
         if job.openacc:
             increment_refcount(key, job.stamp)
         if map_pointer(job, device_address(key, <uintptr_t> job.maps.hostaddrs[j]),
@@ -50,7 +50,7 @@ cdef int build_attach(MapJob *job, size_t i) noexcept nogil:
     """
     cdef uintptr_t start = start_at(&job.maps, i)
     cdef SplayNode *node = lookup_mapped(&job.dev.mem_map, start, start + sizeof(void *))
-    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef MapEntry *entry = &job.list[i]
     cdef bint empty, may_be_wild
     if node == NULL:
         return gompy_fail(b"outer struct not mapped for attach") if job.openacc else 0
@@ -76,7 +76,7 @@ cdef int first_contents(MapJob *job, SplayNode *key, size_t i, int kind) noexcep
     cdef size_t j
     cdef uintptr_t size = key.host_end - key.host_start
     cdef uintptr_t place = device_address(key, key.host_start)
-    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef MapEntry *entry = &job.list[i]
     if is_pointer_kind(kind):
         return map_pointer(job, place, (<uintptr_t *> key.host_start)[0], job.maps.sizes[i],
                            kind == GOMP_MAP_POINTER_TO_ZERO_LENGTH_ARRAY_SECTION)
@@ -94,7 +94,7 @@ cdef int first_contents(MapJob *job, SplayNode *key, size_t i, int kind) noexcep
     if kind == GOMP_MAP_TO_PSET:
         entry.follow = descriptor_pointers(&job.maps, i)
         for j in range(i + 1, i + 1 + entry.follow):
-            job.tgt.list[j].key = key
+            job.list[j].key = key
             if job.openacc:
                 increment_refcount(key, job.stamp)
             if (<void **> job.maps.hostaddrs[j])[0] == NULL:
@@ -113,7 +113,7 @@ cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) n
     cdef int kind = kind_at(&job.maps, i)
     cdef uintptr_t start = start_at(&job.maps, i)
     cdef uintptr_t end = end_at(&job.maps, i)
-    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef MapEntry *entry = &job.list[i]
     cdef RangeIndex *tree = &job.dev.mem_map
     cdef SplayNode *node = range_lookup(tree, start, end)
     cdef SplayNode *key
@@ -128,12 +128,14 @@ cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) n
     key.tgt = job.tgt
     key.tgt_offset = key_offset(job, start, end, planned)
     if node != NULL:
+        if more_of(key) == NULL:
+            return -1
         range_remove(tree, node)
-        key.link_key = node
+        key.more.link_key = node
     if first != NULL:
         key.ref_kind = REF_STRUCT_ELEMENT
-        key.first = first
-        first.elements += 1
+        key.siblings = <int32_t> (first - key)
+        first.siblings += 1
     if first == NULL or first == key:
         job.tgt.refcount += 1  # one for all elements of a struct: they leave together
     entry.key = key
@@ -160,9 +162,9 @@ cdef int build_struct(MapJob *job, size_t i) noexcept nogil:
     cdef SplayNode *whole
     cdef SplayNode *first_key = NULL
     cdef SplayNode *next
-    cdef size_t planned = job.tgt.list[i].planned
+    cdef size_t planned = job.list[i].planned
     cdef size_t j
-    if job.tgt.list[first].key != NULL:
+    if job.list[first].key != NULL:
         return 0
     whole = mapped_struct(job, i)
     for j in range(first, last + 1):
@@ -178,7 +180,7 @@ cdef int build_struct(MapJob *job, size_t i) noexcept nogil:
             return -1
         if first_key == NULL and job.next_node != next:
             first_key = next
-    if job.tgt.list[i].follow and first_key != NULL:
+    if job.list[i].follow and first_key != NULL:
         return build_struct_pointers(job, base, planned, first_key)
     return 0
 
@@ -188,7 +190,7 @@ cdef int build_pointer_structs(MapJob *job) noexcept nogil:
     cdef size_t i = 0
     while i < job.maps.mapnum:
         if kind_at(&job.maps, i) == GOMP_MAP_STRUCT and job.maps.hostaddrs[i] != NULL:
-            if job.tgt.list[i].follow and build_struct(job, i):
+            if job.list[i].follow and build_struct(job, i):
                 return -1
             i += job.maps.sizes[i]
         i += 1
@@ -207,7 +209,7 @@ cdef int point_copy(MapJob *job, size_t i, uintptr_t data) noexcept nogil:
         j -= 1
         if kind_at(&job.maps, j) == GOMP_MAP_FIRSTPRIVATE and (
                 <uintptr_t> job.maps.hostaddrs[j] == descriptor or job.maps.hostaddrs[i] == &job.maps.hostaddrs[j]):
-            return copy_word(job.dev, job.tgt.tgt_start + job.tgt.list[j].planned + job.maps.sizes[i], data, &job.stage)
+            return copy_word(job.dev, job.tgt.tgt_start + job.list[j].planned + job.maps.sizes[i], data, &job.stage)
     return gompy_fail(b"firstprivate: the descriptor at %p is not part of the construct", <void *> descriptor)
 
 
@@ -220,7 +222,7 @@ cdef int build_entries(MapJob *job) noexcept nogil:
     if job.takes_pointers and build_pointer_structs(job):
         return -1
     while i < job.maps.mapnum:
-        entry = &job.tgt.list[i]
+        entry = &job.list[i]
         kind = kind_at(&job.maps, i)
         if kind == GOMP_MAP_STRUCT and job.maps.hostaddrs[i] != NULL:
             if build_struct(job, i):

@@ -98,7 +98,7 @@ cdef int copy_one_way(DeviceDescr *dev, SplayNode *key, uintptr_t host, size_t s
 cdef int copy_range(DeviceDescr *dev, SplayNode *key, uintptr_t start, uintptr_t end, bint to_device,
                     Stage *stage) noexcept nogil:
     """Copy [start, end) of a mapped range one way, all but the pointers attached in it."""
-    cdef AttachList *attached = key.attached
+    cdef AttachList *attached = attached_in(key)
     cdef uintptr_t at = start
     cdef uintptr_t pointer
     cdef size_t i
@@ -119,18 +119,18 @@ cdef int copy_range(DeviceDescr *dev, SplayNode *key, uintptr_t start, uintptr_t
 
 cdef AttachedPointer *find_attached(SplayNode *key, uintptr_t address, bint insert) noexcept nogil:
     """The counter of the pointer at a host address; NULL if it has none (or, on insert, no memory)."""
-    cdef AttachList *attached = key.attached
+    cdef AttachList *attached = attached_in(key)
     cdef AttachedPointer *items
     cdef size_t low = 0
     cdef size_t high
     cdef size_t middle
     if attached == NULL:
-        if not insert:
+        if not insert or more_of(key) == NULL:
             return NULL
         attached = <AttachList *> calloc(1, sizeof(AttachList))
         if attached == NULL:
             return NULL
-        key.attached = attached
+        key.more.attached = attached
     high = attached.used
     while low < high:
         middle = (low + high) >> 1
@@ -191,7 +191,7 @@ cdef int detach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, bin
     cdef AttachedPointer *counter
     if key == NULL:
         return gompy_fail(b"enclosing struct not mapped for detach")
-    if key.attached == NULL:
+    if attached_in(key) == NULL:
         return gompy_fail(b"no attachment counters for struct")
     counter = find_attached(key, pointer, False)
     if not finalize and (counter == NULL or counter.count == 0):

@@ -105,6 +105,6 @@ cdef int exit_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
             tell_entry_end(dev, MAP_REMOVED if do_remove else MAP_KEPT, kind, i, start, end - start, node, copied)
         if do_remove:
             node = count_owner(node)
-            node.next_removed = removed
+            chain_removed(node, removed)
             removed = node
     return remove_keys(dev, removed)

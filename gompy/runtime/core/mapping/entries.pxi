@@ -11,6 +11,7 @@ cdef struct MapJob:
     uint64_t stamp
     int pragma  # VARS_*
     TargetMem *tgt
+    MapEntry *list  # one for each of maps
     size_t align
     size_t size  # of the staged part
     size_t large_size  # of the part after it
@@ -54,7 +55,7 @@ cdef inline uintptr_t key_offset(MapJob *job, uintptr_t start, uintptr_t end, ui
 
 cdef inline uintptr_t argument_word(MapJob *job, size_t i) noexcept nogil:
     """What the region finds in its argument array for entry i (libgomp: gomp_map_val)."""
-    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef MapEntry *entry = &job.list[i]
     if entry.key != NULL:
         return entry.key.tgt.tgt_start + entry.key.tgt_offset + entry.offset
     return word_without_key(job, i)
@@ -62,14 +63,14 @@ cdef inline uintptr_t argument_word(MapJob *job, size_t i) noexcept nogil:
 
 cdef uintptr_t word_without_key(MapJob *job, size_t i) noexcept nogil:
     """argument_word of an entry that no key is for."""
-    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef MapEntry *entry = &job.list[i]
     cdef MapEntry *member
     if entry.offset == OFFSET_INLINED:
         return <uintptr_t> job.maps.hostaddrs[i]
     if entry.offset == OFFSET_POINTER:
         return 0
     if entry.offset == OFFSET_STRUCT:
-        member = &job.tgt.list[i + 1]
+        member = &job.list[i + 1]
         if member.key == NULL:
             return <uintptr_t> job.maps.hostaddrs[i]  # its first member is empty, and nothing of it is mapped
         return (member.key.tgt.tgt_start + member.key.tgt_offset + member.offset

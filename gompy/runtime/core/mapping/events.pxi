@@ -40,7 +40,7 @@ cdef void tell_construct_maps(MapJob *job) noexcept nogil:
     cdef uintptr_t start
     cdef int kind, detail
     for i in range(job.maps.mapnum):
-        entry = &job.tgt.list[i]
+        entry = &job.list[i]
         kind = kind_at(&job.maps, i)
         if job.maps.hostaddrs[i] == NULL or kind == GOMP_MAP_FIRSTPRIVATE_INT or kind == GOMP_MAP_STRUCT:
             continue

@@ -47,7 +47,7 @@ cdef void close_gaps(MapJob *job, size_t first) noexcept nogil:
     if job.guard == 1 and job.large_size:
         device_guard(job.dev, job.tgt.tgt_start + first, size)
     for i in range(job.maps.mapnum):
-        entry = &job.tgt.list[i]
+        entry = &job.list[i]
         if entry.large:
             end = align_up(job.tgt.tgt_start + entry.planned + entry.length, job.guard)
             device_guard(job.dev, end, size)

@@ -16,8 +16,15 @@ cdef size_t nodes_wanted(DeviceDescr *dev, const MapList *maps, int pragma) noex
     return wanted
 
 
-cdef TargetMem *begin_target_mem(DeviceDescr *dev, const MapList *maps, int pragma, MapEntry *few) noexcept nogil:
-    """A TargetMem for a construct; NULL if there is no memory.
+cdef void end_list(MapJob *job, const MapEntry *few) noexcept nogil:
+    """An enter data has been made."""
+    if job.list != few:
+        free(job.list)
+
+
+cdef TargetMem *begin_target_mem(MapJob *job, DeviceDescr *dev, const MapList *maps, int pragma,
+                                 MapEntry *few) noexcept nogil:
+    """A TargetMem for a construct, and the job's list and nodes; NULL if there is no memory.
 
     An enter data needs no list when it is made, but its mappings stay: there may be millions.  Then the list is `few`,
     or a block of its own.
@@ -25,28 +32,26 @@ cdef TargetMem *begin_target_mem(DeviceDescr *dev, const MapList *maps, int prag
     cdef TargetMem *tgt
     cdef size_t nodes = nodes_wanted(dev, maps, pragma)
     if pragma != VARS_ENTER_DATA:
-        return target_mem_with(dev, maps.mapnum, nodes)
-    tgt = target_mem_with(dev, 0, nodes)
-    if tgt == NULL:
-        return NULL
-    tgt.list = few
+        tgt = lasting_target_mem(dev, maps.mapnum, nodes)
+        if tgt != NULL:
+            tgt.refcount = 1
+            tgt.lasting.what = dev.what
+            tgt.lasting.where = dev.where
+            job.list = tgt.lasting.list
+            job.next_node = tgt.lasting.nodes
+        return tgt
+    job.list = few
     if maps.mapnum > FEW_ENTRIES:
-        tgt.list = <MapEntry *> calloc(maps.mapnum, sizeof(MapEntry))
-        if tgt.list == NULL:
-            free(tgt)
+        job.list = <MapEntry *> calloc(maps.mapnum, sizeof(MapEntry))
+        if job.list == NULL:
             return NULL
     else:
         memset(few, 0, maps.mapnum * sizeof(MapEntry))
-    tgt.list_count = <uint32_t> maps.mapnum
+    tgt = target_mem_with(dev, nodes)
+    job.next_node = <SplayNode *> (tgt + 1)
+    if tgt == NULL:
+        end_list(job, few)
     return tgt
-
-
-cdef void end_list(TargetMem *tgt, const MapEntry *few) noexcept nogil:
-    """An enter data has been made."""
-    if tgt.list != few:
-        free(tgt.list)
-    tgt.list = NULL
-    tgt.list_count = 0
 
 
 cdef TargetMem *map_vars(DeviceDescr *dev, const MapList *maps, uint64_t stamp, int pragma,
@@ -62,14 +67,11 @@ cdef TargetMem *map_vars(DeviceDescr *dev, const MapList *maps, uint64_t stamp, 
     cdef MapJob job
     cdef TargetMem *tgt
     cdef size_t i, mapnum = maps.mapnum
-    tgt = begin_target_mem(dev, maps, pragma, few)
+    tgt = begin_target_mem(&job, dev, maps, pragma, few)
     if tgt == NULL:
         failed[0] = gompy_fail(b"Out of memory allocating %lu bytes",
                                <unsigned long> (mapnum * (sizeof(MapEntry) + sizeof(SplayNode))))
         return NULL
-    tgt.refcount = 0 if pragma == VARS_ENTER_DATA else 1
-    tgt.what = dev.what
-    tgt.where = dev.where
     if mapnum == 0:
         return tgt
     job.dev = dev
@@ -87,7 +89,6 @@ cdef TargetMem *map_vars(DeviceDescr *dev, const MapList *maps, uint64_t stamp, 
     job.has_struct = False
     job.takes_pointers = False
     job.openacc = stamp == EVERY_ENTRY
-    job.next_node = tgt.nodes
     job.stage.buffer = NULL
     job.stage.start = 0
     job.stage.size = 0
@@ -114,15 +115,13 @@ cdef TargetMem *map_vars(DeviceDescr *dev, const MapList *maps, uint64_t stamp, 
         check_maps(&job)
     if job.openacc and pragma == VARS_ENTER_DATA:
         for i in range(mapnum):
-            if tgt.list[i].key != NULL and not tgt.list[i].is_attach:
-                tgt.list[i].key.dynamic_refcount += 1
+            if job.list[i].key != NULL and not job.list[i].is_attach:
+                job.list[i].key.dynamic_refcount += 1
     if pragma != VARS_ENTER_DATA:
         hold_blocks(&job)
         return tgt
-    end_list(tgt, few)
+    end_list(&job, few)
     if tgt.refcount == 0:
-        if tgt.to_free != NULL and free_device_memory(dev, tgt.to_free):
-            failed[0] = -1
-        free_target_mem(tgt)
+        failed[0] = end_target_mem(dev, tgt)
         return NULL
     return tgt

@@ -48,9 +48,9 @@ cdef uintptr_t own_place(MapJob *job, size_t i, uintptr_t pointer) noexcept nogi
     cdef size_t j = i
     while j:
         j -= 1
-        if job.tgt.list[j].is_own and start_at(&job.maps, j) <= pointer < end_at(&job.maps, j):
-            return job.tgt.tgt_start + job.tgt.list[j].planned + (pointer - start_at(&job.maps, j))
-        if not job.tgt.list[j].is_own and kind_at(&job.maps, j) != GOMP_MAP_ALWAYS_POINTER and not is_pointer_kind(
+        if job.list[j].is_own and start_at(&job.maps, j) <= pointer < end_at(&job.maps, j):
+            return job.tgt.tgt_start + job.list[j].planned + (pointer - start_at(&job.maps, j))
+        if not job.list[j].is_own and kind_at(&job.maps, j) != GOMP_MAP_ALWAYS_POINTER and not is_pointer_kind(
             kind_at(&job.maps, j)
         ):
             break
@@ -59,7 +59,7 @@ cdef uintptr_t own_place(MapJob *job, size_t i, uintptr_t pointer) noexcept nogi
 
 cdef int build_own_entry(MapJob *job, size_t i, int kind) noexcept nogil:
     """Fill the region's own piece."""
-    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef MapEntry *entry = &job.list[i]
     cdef uintptr_t place = job.tgt.tgt_start + entry.planned
     cdef uintptr_t value
     cdef size_t j
@@ -77,7 +77,7 @@ cdef int build_own_entry(MapJob *job, size_t i, int kind) noexcept nogil:
     if kind == GOMP_MAP_TO_PSET:
         entry.follow = descriptor_pointers(&job.maps, i)
         for j in range(i + 1, i + 1 + entry.follow):
-            job.tgt.list[j].offset = entry.offset
+            job.list[j].offset = entry.offset
             if map_pointer(job, place + (start_at(&job.maps, j) - start_at(&job.maps, i)),
                            (<uintptr_t *> job.maps.hostaddrs[j])[0], job.maps.sizes[j], False):
                 return -1

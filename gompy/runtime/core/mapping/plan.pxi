@@ -79,7 +79,7 @@ cdef int map_member(MapJob *job, SplayNode *whole, size_t first, size_t i, Stage
         return gompy_fail(b"Trying to map into device [%p..%p) structure element when other mapped elements from the "
                           b"same structure weren't mapped together with it", <void *> start, <void *> end)
     return map_existing(
-        job, member, start, end, &job.tgt.list[i], kind_at(&job.maps, i), False, is_implicit_at(&job.maps, i), stage
+        job, member, start, end, &job.list[i], kind_at(&job.maps, i), False, is_implicit_at(&job.maps, i), stage
     )
 
 
@@ -91,7 +91,7 @@ cdef int translate_in_place(MapJob *job, size_t i) noexcept nogil:
         job.maps.hostaddrs[i] = <void *> device_address(node, p)
     elif kind_at(&job.maps, i) == GOMP_MAP_USE_DEVICE_PTR:
         return gompy_fail(b"use_device_ptr pointer wasn't mapped")
-    job.tgt.list[i].offset = OFFSET_INLINED
+    job.list[i].offset = OFFSET_INLINED
     return 0
 
 
@@ -135,7 +135,7 @@ cdef int plan_struct(MapJob *job, size_t i) noexcept nogil:
     cdef uintptr_t begin = <uintptr_t> job.maps.hostaddrs[first]
     cdef uintptr_t end = <uintptr_t> job.maps.hostaddrs[last] + job.maps.sizes[last]
     cdef SplayNode *whole = mapped_struct(job, i)
-    cdef MapEntry *entry = &job.tgt.list[i]
+    cdef MapEntry *entry = &job.list[i]
     cdef size_t align = alignment_at(&job.maps, i)
     cdef size_t j
     cdef int kind
@@ -144,7 +144,7 @@ cdef int plan_struct(MapJob *job, size_t i) noexcept nogil:
     if is_unordered_at(&job.maps, i) and check_order(job, i):
         return -1
     for j in range(first, last + 1):
-        job.tgt.list[j].kind = <unsigned char> kind_at(&job.maps, j)
+        job.list[j].kind = <unsigned char> kind_at(&job.maps, j)
     job.has_struct = True
     if whole != NULL:
         for j in range(first, last + 1):
@@ -162,7 +162,7 @@ cdef int plan_struct(MapJob *job, size_t i) noexcept nogil:
     for j in range(first, last + 1):
         kind = kind_at(&job.maps, j)
         if is_empty_member(&job.maps, j):
-            job.tgt.list[j].offset = unmapped_offset
+            job.list[j].offset = unmapped_offset
             continue
         if not has_property(kind, KIND_NEW):
             return gompy_fail(b"gomp_map_vars: unhandled kind 0x%.2x", kind)
@@ -191,7 +191,7 @@ cdef int plan_entries(MapJob *job) noexcept nogil:
     cdef SplayNode *node
     cdef RangeIndex *tree = &job.dev.mem_map
     while i < job.maps.mapnum:
-        entry = &job.tgt.list[i]
+        entry = &job.list[i]
         kind = kind_at(&job.maps, i)
         entry.kind = <unsigned char> kind
         if job.maps.hostaddrs[i] == NULL or kind == GOMP_MAP_FIRSTPRIVATE_INT:
@@ -252,7 +252,7 @@ cdef int plan_entries(MapJob *job) noexcept nogil:
             entry.offset = OFFSET_POINTER
             i += 1
             if i < job.maps.mapnum and kind_at(&job.maps, i) == GOMP_MAP_POINTER:
-                job.tgt.list[i].offset = OFFSET_POINTER
+                job.list[i].offset = OFFSET_POINTER
                 i += 1
             continue
         if not has_property(kind, KIND_NEW):

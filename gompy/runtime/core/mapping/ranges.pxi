@@ -57,3 +57,8 @@ cdef SplayNode *lookup_pointer(RangeIndex *index, uintptr_t p) noexcept nogil:
 cdef inline SplayNode *lookup_section(RangeIndex *index, uintptr_t start, uintptr_t end) noexcept nogil:
     """The range of a section that may have no length: then the range that holds the byte at its start."""
     return lookup_mapped(index, start, end + 1 if start == end else end)
+
+
+cdef inline bint of_image(const SplayNode *node) noexcept nogil:
+    """Whether a range is a function or a variable of an image."""
+    return node.tgt.lasting.image != NULL

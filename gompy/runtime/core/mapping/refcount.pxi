@@ -9,7 +9,8 @@ cdef enum:
 
 
 cdef inline SplayNode *count_owner(SplayNode *key) noexcept nogil:
-    return key.first if key.ref_kind == REF_STRUCT_ELEMENT else key
+    """What has the count of a range: the first one of a struct's elements."""
+    return key + key.siblings if key.siblings < 0 else key
 
 
 cdef inline uint64_t new_stamp(DeviceDescr *dev) noexcept nogil:
@@ -51,3 +52,13 @@ cdef inline void decrement_refcount(SplayNode *key, uint64_t stamp, bint delete,
     if owner.refcount == 0:
         do_copy[0] = True
         do_remove[0] = True
+
+
+cdef inline SplayNode *next_removed(const SplayNode *key) noexcept nogil:
+    """What goes after a range that goes, or NULL."""
+    return <SplayNode *> key.dynamic_refcount
+
+
+cdef inline void chain_removed(SplayNode *key, SplayNode *next) noexcept nogil:
+    """A range that nobody counts any more goes, before another one or NULL."""
+    key.dynamic_refcount = <uintptr_t> next

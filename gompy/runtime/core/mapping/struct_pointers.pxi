@@ -81,9 +81,9 @@ cdef int build_struct_pointers(MapJob *job, uintptr_t base, size_t planned, Spla
         key.tgt = job.tgt
         key.tgt_offset = key_offset(job, pointer, key.host_end, planned + (pointer - base))
         key.ref_kind = REF_STRUCT_ELEMENT
-        key.first = first
+        key.siblings = <int32_t> (first - key)
         key.taken_in = 1
-        first.elements += 1
+        first.siblings += 1
         if range_insert(&job.dev.mem_map, key):
             return -1
     return 0
@@ -119,14 +119,14 @@ cdef void place_struct_sections(MapJob *job) noexcept nogil:
     """
     cdef size_t i, j
     for i in range(job.maps.mapnum):
-        if (job.tgt.list[i].key != NULL or kind_at(&job.maps, i) != GOMP_MAP_ZERO_LEN_ARRAY_SECTION
+        if (job.list[i].key != NULL or kind_at(&job.maps, i) != GOMP_MAP_ZERO_LEN_ARRAY_SECTION
                 or job.maps.hostaddrs[i] == NULL):
             continue
         j = 0
         while j < job.maps.mapnum:
             if kind_at(&job.maps, j) == GOMP_MAP_STRUCT:
                 if job.maps.hostaddrs[j] == job.maps.hostaddrs[i]:
-                    job.tgt.list[i].offset = argument_word(job, j) - job.tgt.tgt_start
+                    job.list[i].offset = argument_word(job, j) - job.tgt.tgt_start
                     break
                 j += job.maps.sizes[j]
             j += 1

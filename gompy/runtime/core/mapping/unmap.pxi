@@ -1,18 +1,21 @@
 # The end of a construct's mapping, and the removal of keys (libgomp: gomp_unmap_vars, gomp_remove_var).
 
 
+cdef int forget_more(DeviceDescr *dev, SplayNode *key) noexcept nogil:
+    """forget_key, of a key that has more than most."""
+    cdef SplayNode *link_key = key.more.link_key
+    end_more(key)
+    return range_insert(&dev.mem_map, link_key) if link_key != NULL else 0
+
+
 cdef int forget_key(DeviceDescr *dev, SplayNode *key) noexcept nogil:
     """Take a key out of the tree and put the link variable back that it stood in for."""
     range_remove(&dev.mem_map, key)
     key.removed = 1
     if gompy_checking:
         check_remove(dev, key)
-    if key.attached != NULL:
-        free(key.attached.items)
-        free(key.attached)
-        key.attached = NULL
-    if key.link_key != NULL:
-        return range_insert(&dev.mem_map, key.link_key)
+    if rare(key.more != NULL):
+        return forget_more(dev, key)
     return 0
 
 
@@ -22,20 +25,20 @@ cdef int remove_key(DeviceDescr *dev, SplayNode *key) noexcept nogil:
     cdef SplayNode *first
     cdef size_t i
     if key.ref_kind == REF_STRUCT_ELEMENT:
-        first = key.first
-        for i in range(first.elements):
+        first = count_owner(key)
+        for i in range(first.siblings):
             if forget_key(dev, first + i):
                 return -1
     elif forget_key(dev, key):
         return -1
-    return drop_target_mem(tgt)
+    return drop_target_mem(dev, tgt)
 
 
 cdef int remove_keys(DeviceDescr *dev, SplayNode *removed) noexcept nogil:
-    """Remove a chain of keys (next_removed)."""
+    """Remove a chain of keys (chain_removed)."""
     cdef SplayNode *next
     while removed != NULL:
-        next = removed.next_removed
+        next = next_removed(removed)
         if remove_key(dev, removed):
             return -1
         removed = next
@@ -61,20 +64,21 @@ cdef SplayNode *mapped_since(DeviceDescr *dev, SplayNode *gone, const MapEntry *
 
 cdef int unmap_vars(TargetMem *tgt, uint64_t stamp) noexcept nogil:
     """End the mapping of a construct: detach, lower the counts, copy back, remove.  The device is locked."""
-    cdef DeviceDescr *dev = tgt.device
+    cdef DeviceDescr *dev = tgt.lasting.device
     cdef SplayNode *removed = NULL
     cdef SplayNode *key
     cdef MapEntry *entry
     cdef bint do_copy, do_remove
     cdef uintptr_t start
-    cdef size_t i, count = tgt.list_count
+    cdef MapEntry *list = tgt.lasting.list
+    cdef size_t i, count = tgt.lasting.list_count
     for i in range(count):
-        entry = &tgt.list[i]
+        entry = &list[i]
         if entry.is_attach and entry.key != NULL and not entry.key.removed:
             if detach_pointer(dev, entry.key, entry.key.host_start + entry.offset, False):
                 return -1
     for i in range(count):
-        entry = &tgt.list[i]
+        entry = &list[i]
         key = entry.key
         if key == NULL or entry.is_attach:
             continue
@@ -95,13 +99,13 @@ cdef int unmap_vars(TargetMem *tgt, uint64_t stamp) noexcept nogil:
                            entry.length if (do_copy and entry.copy_from) or entry.always_copy_from else 0)
         if do_remove:
             key = count_owner(key)
-            key.next_removed = removed
+            chain_removed(key, removed)
             removed = key
     # Only now: a key may stand in the list more than once, and its removal may free it.
     if remove_keys(dev, removed):
         return -1
     for i in range(count):
-        key = tgt.list[i].key
-        if key != NULL and key.tgt != tgt and drop_target_mem(key.tgt):
+        key = list[i].key
+        if key != NULL and key.tgt != tgt and drop_target_mem(dev, key.tgt):
             return -1
-    return drop_target_mem(tgt)
+    return drop_target_mem(dev, tgt)

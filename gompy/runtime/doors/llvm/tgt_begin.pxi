@@ -21,7 +21,9 @@ cdef int place_entry(DeviceDescr *dev, uintptr_t base, uintptr_t begin, int64_t 
     placed.address = 0
     if found.contained or (found.extends and type & TGT_MAP_IMPLICIT):
         if counted:
-            count_up(node, type)
+            if count_up(node, type):
+                tell_failure(b"error")
+                return -1
         else:
             fresh = node.ref_kind != REF_INFINITY and count_owner(node).refcount == 1  # made with its struct, just now
         if tgt_info() & TGT_INFO_EXISTS:
@@ -138,7 +140,7 @@ cdef int defer_attach(const TgtMaps *maps, int i) noexcept nogil:
 
 cdef inline bint is_born(const SplayNode *node, uint64_t serial) noexcept nogil:
     """Whether a mapping has been made by a construct."""
-    return node.notes != NULL and (<const TgtNotes *> node.notes).born == serial
+    return notes_of(node) != NULL and (<const TgtNotes *> notes_of(node)).born == serial
 
 
 cdef int attach_deferred(DeviceDescr *dev, const TgtAttach *attach, uint64_t serial) noexcept nogil:

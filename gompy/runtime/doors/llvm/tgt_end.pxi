@@ -6,7 +6,7 @@ cdef bint count_down(SplayNode *node, int64_t type, bint counted) noexcept nogil
     cdef SplayNode *owner = count_owner(node)
     cdef bint hold = (type & TGT_MAP_HOLD) != 0
     cdef bint endless = node.ref_kind == REF_INFINITY
-    cdef uintptr_t mine = node.held if hold else owner.refcount - node.held
+    cdef uintptr_t mine = held_of(node) if hold else owner.refcount - held_of(node)
     cdef uintptr_t others = owner.refcount - mine
     cdef uintptr_t less = 0
     cdef bint last
@@ -19,8 +19,8 @@ cdef bint count_down(SplayNode *node, int64_t type, bint counted) noexcept nogil
         less += 1
     if not endless:
         owner.refcount -= less
-    if hold:
-        node.held -= less
+    if hold and node.more != NULL:
+        node.more.held -= less
     return last
 
 
@@ -29,23 +29,29 @@ cdef void tell_ended(DeviceDescr *dev, SplayNode *node, uintptr_t begin, int64_t
     """Tell of an entry's counts.  As LLVM has it, DELETE makes each count 1 before one is taken away."""
     cdef SplayNode *owner = count_owner(node)
     cdef bint hold = (type & TGT_MAP_HOLD) != 0
-    cdef bint none = (node.held if hold else owner.refcount - node.held) == 0
+    cdef bint none = (held_of(node) if hold else owner.refcount - held_of(node)) == 0
     if type & TGT_MAP_DELETE and not counted and none and node.ref_kind != REF_INFINITY:
         owner.refcount += 1
-        node.held += hold
+        if hold and more_of(node) != NULL:
+            node.more.held += 1
         tell_found(dev, node, begin, size, type, True, action, NULL)
         owner.refcount -= 1
-        node.held -= hold
+        if hold and node.more != NULL:
+            node.more.held -= 1
         return
     tell_found(dev, node, begin, size, type, True, action, NULL)
 
 
 cdef void note_removed(SplayNode **removed, SplayNode *node) noexcept nogil:
     """Put what goes behind what goes before it."""
-    while removed[0] != NULL:
-        removed = &removed[0].next_removed
-    node.next_removed = NULL
-    removed[0] = node
+    cdef SplayNode *last = removed[0]
+    chain_removed(node, NULL)
+    if last == NULL:
+        removed[0] = node
+        return
+    while next_removed(last) != NULL:
+        last = next_removed(last)
+    chain_removed(last, node)
 
 
 cdef int end_entry(DeviceDescr *dev, const TgtMaps *maps, int i, SplayNode **removed) noexcept nogil:
@@ -85,8 +91,8 @@ cdef int end_entry(DeviceDescr *dev, const TgtMaps *maps, int i, SplayNode **rem
         tell_tgt_map(dev, MAP_REMOVED if before != 0 and owner.refcount == 0 else MAP_KEPT, type, begin, size,
                      found.node, type & TGT_MAP_FROM and (last or type & TGT_MAP_ALWAYS))
     if found.node.ref_kind != REF_INFINITY and before != 0 and owner.refcount == 0:
-        if owner.notes != NULL:
-            (<TgtNotes *> owner.notes).ended = size
+        if notes_of(owner) != NULL:
+            (<TgtNotes *> notes_of(owner)).ended = size
         note_removed(removed, owner)
     return 0
 
@@ -136,7 +142,7 @@ cdef int end_maps(DeviceDescr *dev, TgtMaps *maps) noexcept nogil:
     while node != NULL:
         if tgt_info() & TGT_INFO_CHANGED:
             tell_removed(dev, node)
-        node = node.next_removed
+        node = next_removed(node)
     if remove_keys(dev, removed):
         tell_failure(b"error")
         tgt_print(b"error: Deallocating data from device failed.\n")

@@ -60,4 +60,4 @@ cdef const char *name_of_entry(const void *address) noexcept nogil:
 
 cdef const void *name_of_variable(const SplayNode *node) noexcept nogil:
     """The name of an image's variable, or NULL."""
-    return name_of_entry(<const void *> node.host_start) if node.tgt.image != NULL else NULL
+    return name_of_entry(<const void *> node.host_start) if of_image(node) else NULL

@@ -8,7 +8,7 @@ cdef struct TgtFound:
 
 cdef inline uintptr_t base_of(const SplayNode *node) noexcept nogil:
     """The host address of what a mapping is a section of."""
-    cdef const TgtNotes *notes = <const TgtNotes *> node.notes
+    cdef const TgtNotes *notes = <const TgtNotes *> notes_of(node)
     return notes.base if notes != NULL else node.host_start
 
 
@@ -36,50 +36,53 @@ cdef void find_mapped(DeviceDescr *dev, uintptr_t begin, int64_t size, TgtFound 
         found.extends = not found.contained
 
 
-cdef inline void count_up(SplayNode *node, int64_t type) noexcept nogil:
-    """One reference more, held or not; held ones are counted in both."""
+cdef inline int count_up(SplayNode *node, int64_t type) noexcept nogil:
+    """One reference more, held or not; held ones are counted in both.  -1 with a failure text."""
+    if type & TGT_MAP_HOLD:
+        if more_of(node) == NULL:
+            return -1
+        node.more.held += 1
     if node.ref_kind != REF_INFINITY:
         count_owner(node).refcount += 1
-    if type & TGT_MAP_HOLD:
-        node.held += 1
+    return 0
 
 
 cdef SplayNode *new_mapping(DeviceDescr *dev, uintptr_t base, uintptr_t begin, int64_t size, int64_t type,
                             const void *name, const TgtPending *pending) noexcept nogil:
     """Map a host range to a block of its own, counted once; NULL with a failure text."""
-    cdef TargetMem *tgt = <TargetMem *> calloc(1, sizeof(TargetMem) + sizeof(SplayNode) + sizeof(TgtNotes))
-    cdef SplayNode *node
-    cdef TgtNotes *notes
+    cdef size_t room = sizeof(TargetMem) + sizeof(SplayNode) + sizeof(MoreOfNode) + sizeof(TgtNotes)
+    cdef TargetMem *tgt = <TargetMem *> calloc(1, room)
+    cdef SplayNode *node = <SplayNode *> (tgt + 1)
+    cdef MoreOfNode *more = <MoreOfNode *> (node + 1)
+    cdef TgtNotes *notes = <TgtNotes *> (more + 1)
+    cdef void *block
     if tgt == NULL:
-        gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(TargetMem))
+        gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> room)
         return NULL
-    tgt.device = dev
-    tgt.epoch = dev.epoch
-    tgt.refcount = 1
-    tgt.num_nodes = 1
-    tgt.nodes = <SplayNode *> (tgt + 1)
-    tgt.list = <MapEntry *> tgt.nodes
-    tgt.to_free = device_alloc(dev, <size_t> size + pending.pad)
-    if tgt.to_free == NULL:
+    block = device_alloc(dev, <size_t> size + pending.pad)
+    if block == NULL:
         free(tgt)
         gompy_fail(
             b"no device memory for [%p..%p) of %ld bytes", <void *> begin, <void *> (begin + <uintptr_t> size), size
         )
         return NULL
-    tgt.tgt_start = <uintptr_t> tgt.to_free + pending.pad
-    node = tgt.nodes
-    notes = <TgtNotes *> (node + 1)
+    tgt.tgt_start = <uintptr_t> block + pending.pad
+    tgt.refcount = 1
+    tgt.padding = <uint32_t> pending.pad
+    tgt.lasting = &several_record
     notes.base = base
     notes.name = name
     notes.born = pending.serial
-    node.held = 1 if type & TGT_MAP_HOLD else 0
-    node.notes = notes
+    more.held = 1 if type & TGT_MAP_HOLD else 0
+    more.notes = notes
+    more.inside = True
+    node.more = more
     node.host_start = begin
     node.host_end = begin + <uintptr_t> size
     node.tgt = tgt
     node.refcount = 1
     if range_insert(&dev.mem_map, node):
-        drop_target_mem(tgt)
+        drop_target_mem(dev, tgt)
         return NULL
     return node
 
@@ -104,7 +107,8 @@ cdef int fill_mapping(DeviceDescr *dev, SplayNode *node, uintptr_t begin, int64_
 
 
 cdef inline const void *notes_name(const SplayNode *node) noexcept nogil:
-    return (<const TgtNotes *> node.notes).name if node.notes != NULL else name_of_variable(node)
+    cdef const TgtNotes *notes = <const TgtNotes *> notes_of(node)
+    return notes.name if notes != NULL else name_of_variable(node)
 
 
 cdef int gomp_kind(int64_t type, bint at_end) noexcept nogil:

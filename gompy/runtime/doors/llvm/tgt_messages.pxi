@@ -138,16 +138,16 @@ cdef void tell_table(DeviceDescr *dev, const TgtIdent *where) noexcept nogil:
 
 cdef void count_texts(const SplayNode *node, char *dynamic, char *held) noexcept nogil:
     """A mapping's two counts, each in 32 bytes."""
-    snprintf(held, 32, b"%zu", <size_t> node.held)
+    snprintf(held, 32, b"%zu", <size_t> held_of(node))
     if node.ref_kind == REF_INFINITY:
         snprintf(dynamic, 32, b"INF")
     else:
-        snprintf(dynamic, 32, b"%zu", <size_t> (count_owner(<SplayNode *> node).refcount - node.held))
+        snprintf(dynamic, 32, b"%zu", <size_t> (count_owner(<SplayNode *> node).refcount - held_of(node)))
 
 
 cdef void tell_row(DeviceDescr *dev, SplayNode *node) noexcept nogil:
     """One mapping."""
-    cdef const TgtNotes *notes = <const TgtNotes *> node.notes
+    cdef const TgtNotes *notes = <const TgtNotes *> notes_of(node)
     cdef TgtPlace place
     cdef char dynamic[32]
     cdef char held[32]
@@ -218,7 +218,7 @@ cdef void tell_found(DeviceDescr *dev, const SplayNode *node, uintptr_t begin, i
 
 cdef void tell_made(DeviceDescr *dev, const SplayNode *node) noexcept nogil:
     """A mapping that a construct has made."""
-    cdef const TgtNotes *notes = <const TgtNotes *> node.notes
+    cdef const TgtNotes *notes = <const TgtNotes *> notes_of(node)
     cdef char dynamic[32]
     cdef char held[32]
     cdef char text[256]
@@ -251,7 +251,7 @@ cdef void tell_kernel(DeviceDescr *dev, const void *region) noexcept nogil:
 
 cdef void tell_removed(DeviceDescr *dev, const SplayNode *node) noexcept nogil:
     """A mapping that goes."""
-    cdef const TgtNotes *notes = <const TgtNotes *> node.notes
+    cdef const TgtNotes *notes = <const TgtNotes *> notes_of(node)
     cdef char text[256]
     map_name(notes.name if notes != NULL else NULL, text)
     tgt_print(b"device %d info: Removing map entry with HstPtrBegin=0x%016lx, TgtPtrBegin=0x%016lx, "

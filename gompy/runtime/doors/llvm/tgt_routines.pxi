@@ -26,16 +26,17 @@ cdef int disassociate_pointer(DeviceDescr *dev, uintptr_t start) noexcept nogil:
     cdef const char *why = NULL
     if node == NULL or node.host_start != start:
         why = b"Association not found"
-    elif node.held:
+    elif held_of(node):
         why = b"Trying to disassociate a pointer with a non-zero hold reference count"
-    elif node.ref_kind != REF_INFINITY or node.tgt.image != NULL or node.tgt.num_nodes != 1:
+    elif node.ref_kind != REF_INFINITY or of_image(node) or not owns_no_block(node.tgt):
         why = b"Trying to disassociate a pointer which was not mapped via omp_target_associate_ptr"
     if why != NULL:
         tgt_print(b"error: %s\n", why)
         return -1
     node.removed = 1
     range_remove(&dev.mem_map, node)
-    return drop_target_mem(node.tgt)
+    end_more(node)
+    return drop_target_mem(dev, node.tgt)
 
 
 cdef public int tgt_disassociate_ptr "gompy_llvm_omp_target_disassociate_ptr"(

@@ -63,7 +63,7 @@ cdef struct TgtMaps:
     bint from_mapper  # these are the components that a mapper has pushed
 
 cdef struct TgtNotes:
-    # What is known of a mapping beside its node (SplayNode.notes).
+    # What is known of a mapping beside its node (MoreOfNode.notes).
     uintptr_t base  # host address of what it is a section of
     const void *name
     uint64_t born  # number of the construct that has made it

@@ -3,7 +3,7 @@
 
 cdef void tell_kept_pointers(DeviceDescr *dev, SplayNode *node, uintptr_t begin, uintptr_t end) noexcept nogil:
     """The attached pointers of a range, which LLVM's library puts back after a copy and ours leaves alone."""
-    cdef AttachList *attached = node.attached
+    cdef AttachList *attached = attached_in(node)
     cdef size_t i
     if attached == NULL:
         return

@@ -23,12 +23,12 @@ cdef public void GOACC_data_start(int flags, size_t mapnum, void **hostaddrs, si
     prof_construct(&scope, thr, b"acc data", call_site(), NULL, construct, ACC_EV_ENTER_DATA_START, ACC_ASYNC_SYNC)
     if acc_shared(thr.dev) or ~flags & (GOACC_FLAG_HOST_FALLBACK | GOACC_FLAG_LOCAL_DEVICE):
         prof_on_host(&scope)
-        tgt = new_target_mem(NULL, 0, 0)
+        tgt = lasting_target_mem(NULL, 0, 0)
         if tgt == NULL:
             gompy_fatal(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(TargetMem))
     else:
         tgt = acc_map(thr.dev, NULL, &maps, b"data", call_site())
-    tgt.prev = thr.mapped_data
+    tgt.lasting.prev = thr.mapped_data
     thr.mapped_data = tgt
     prof_end(&scope)
 
@@ -41,8 +41,8 @@ cdef public void GOACC_data_end() noexcept nogil:
     prof_construct(&scope, thr, b"end of acc data", call_site(), NULL, ACC_CONSTRUCT_DATA, ACC_EV_EXIT_DATA_START,
                    ACC_ASYNC_SYNC)
     if tgt != NULL:
-        thr.mapped_data = tgt.prev
-        tgt.prev = NULL
+        thr.mapped_data = tgt.lasting.prev
+        tgt.lasting.prev = NULL
         acc_unmap(tgt, NULL)
     prof_end(&scope)
 

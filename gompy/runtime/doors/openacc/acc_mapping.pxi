@@ -33,14 +33,14 @@ cdef TargetMem *acc_map(DeviceDescr *dev, void *queue, const MapList *maps, cons
 
 cdef void acc_unmap(TargetMem *tgt, void *queue) noexcept nogil:
     """The end of a data or compute construct."""
-    cdef DeviceDescr *dev = tgt.device
+    cdef DeviceDescr *dev = tgt.lasting.device
     cdef int rc = 0
-    if dev == NULL or tgt.list_count == 0:
+    if dev == NULL or tgt.lasting.list_count == 0:
         free(tgt)
         return
     acc_lock(dev, queue)
-    if dev.state == DEVICE_INITIALIZED and tgt.epoch == dev.epoch:
-        note_construct(dev, tgt.what, tgt.where)
+    if dev.state == DEVICE_INITIALIZED and tgt.lasting.epoch == dev.epoch:
+        note_construct(dev, tgt.lasting.what, tgt.lasting.where)
         rc = unmap_vars(tgt, EVERY_ENTRY)
     acc_unlock(dev, rc)
 

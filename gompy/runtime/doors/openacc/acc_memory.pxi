@@ -11,7 +11,7 @@ cdef SplayNode *lookup_device(RangeIndex *tree, uintptr_t start, size_t size) no
     cdef uintptr_t place
     while node != NULL:
         place = node.tgt.tgt_start + node.tgt_offset
-        if node.tgt.image == NULL and place <= start and start + size <= place + (node.host_end - node.host_start):
+        if not of_image(node) and place <= start and start + size <= place + (node.host_end - node.host_start):
             return node
         node = next_range(&at)
     return NULL
@@ -232,13 +232,13 @@ cdef public void acc_map_data(void *host, void *device, size_t size) noexcept no
     elif lookup_device(&dev.mem_map, <uintptr_t> device, size) != NULL:
         rc = gompy_fail(b"device address [%p, +%d] is already mapped", device, <int> size)
     else:
-        tgt = new_target_mem(dev, 0, 1)
+        tgt = new_target_mem(dev)
         if tgt == NULL:
             rc = gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(TargetMem))
         else:
             tgt.refcount = 1
             tgt.tgt_start = <uintptr_t> device
-            node = tgt.nodes
+            node = nodes_of(tgt)
             node.host_start = <uintptr_t> host
             node.host_end = <uintptr_t> host + size
             node.tgt = tgt
@@ -258,9 +258,9 @@ cdef int unmap_data(DeviceDescr *dev, void *host) noexcept nogil:
     size = <int> (node.host_end - node.host_start)
     if node.host_start != <uintptr_t> host:
         return gompy_fail(b"[%p,%d] surrounds %p", <void *> node.host_start, size, host)
-    if node.tgt.image != NULL and newest_version < GOMP_VERSION_INDIRECT_FUNCS:
+    if of_image(node) and newest_version < GOMP_VERSION_INDIRECT_FUNCS:
         return gompy_fail(b"cannot unmap target block")  # libgomp 12's and 13's words
-    if node.ref_kind != REF_INFINITY or node.tgt.image != NULL:
+    if node.ref_kind != REF_INFINITY or of_image(node):
         return gompy_fail(b"refusing to unmap block [%p,+%d] that has not been mapped by 'acc_map_data'", host, size)
     if has_hooks(HOOK_MAP):
         tell_associated(dev, node, MAP_REMOVED)

@@ -105,6 +105,7 @@ cdef void acc_launch(GoaccThread *thr, const void *fn, void *address, void *queu
     if maps.mapnum > 64:
         devaddrs = <void **> GOMP_PLUGIN_malloc(maps.mapnum * sizeof(void *))
     job.tgt = tgt
+    job.list = tgt.lasting.list
     job.maps = maps[0]
     for i in range(maps.mapnum):
         devaddrs[i] = <void *> argument_word(&job, i)

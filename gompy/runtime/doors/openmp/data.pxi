@@ -20,7 +20,7 @@ cdef inline bint construct_cancelled() noexcept nogil:
 
 cdef void push_data(TargetMem *tgt) noexcept nogil:
     global gompy_data_stack
-    tgt.prev = <TargetMem *> gompy_data_stack
+    tgt.lasting.prev = <TargetMem *> gompy_data_stack
     gompy_data_stack = tgt
 
 
@@ -30,7 +30,7 @@ cdef void data_on_host(DeviceDescr *dev) noexcept nogil:
     if target_offload == OFFLOAD_MANDATORY and dev != NULL:
         fatal_mandatory(b"device cannot be used for offloading")
     if gompy_data_stack != NULL:
-        tgt = new_target_mem(NULL, 0, 0)
+        tgt = lasting_target_mem(NULL, 0, 0)
         if tgt == NULL:
             gompy_fatal(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(TargetMem))
         push_data(tgt)

@@ -326,10 +326,10 @@ cdef public int omp_target_associate_ptr(const void *host_ptr, const void *devic
                 and start + size <= node.host_end:
             rc = 0
     else:
-        tgt = new_target_mem(dev, 0, 1)
+        tgt = new_target_mem(dev)
         if tgt != NULL:
             tgt.refcount = 1
-            node = tgt.nodes
+            node = nodes_of(tgt)
             node.host_start = start
             node.host_end = start + size
             node.tgt = tgt
@@ -353,12 +353,13 @@ cdef public int omp_target_disassociate_ptr(const void *ptr, int device) noexcep
     gompy_lock_acquire(&dev.lock)
     node = lookup_pointer(&dev.mem_map, <uintptr_t> ptr)
     if (node != NULL and node.host_start == <uintptr_t> ptr and node.ref_kind == REF_INFINITY
-            and node.tgt.image == NULL and node.tgt.num_nodes == 1 and node.tgt.list_count == 0):
+            and not of_image(node) and owns_no_block(node.tgt)):
         node.removed = 1
         range_remove(&dev.mem_map, node)
         if has_hooks(HOOK_MAP):
             tell_associated(dev, node, MAP_REMOVED)
-        drop_target_mem(node.tgt)
+        end_more(node)
+        drop_target_mem(dev, node.tgt)
         rc = 0
     gompy_lock_release(&dev.lock)
     return rc

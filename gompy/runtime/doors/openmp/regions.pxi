@@ -63,14 +63,14 @@ cdef TargetMem *map_for_target(DeviceDescr *dev, void (*fn)(void *) noexcept nog
 
 cdef void unmap_construct(TargetMem *tgt) noexcept nogil:
     """The end of target and target data."""
-    cdef DeviceDescr *dev = tgt.device
+    cdef DeviceDescr *dev = tgt.lasting.device
     cdef int rc = 0
-    if dev == NULL or tgt.list_count == 0:
+    if dev == NULL or tgt.lasting.list_count == 0:
         free(tgt)
         return
     gompy_lock_acquire(&dev.lock)
-    if dev.state == DEVICE_INITIALIZED and tgt.epoch == dev.epoch:
-        note_construct(dev, tgt.what, tgt.where)
+    if dev.state == DEVICE_INITIALIZED and tgt.lasting.epoch == dev.epoch:
+        note_construct(dev, tgt.lasting.what, tgt.lasting.where)
         rc = unmap_vars(tgt, new_stamp(dev))
     gompy_lock_release(&dev.lock)
     if rc:

@@ -22,9 +22,9 @@ cdef public void GOMP_target_end_data() noexcept nogil:
     cdef DeviceDescr *dev
     cdef Construct construct
     if tgt != NULL:
-        dev = tgt.device
-        gompy_data_stack = tgt.prev
-        tgt.prev = NULL
+        dev = tgt.lasting.device
+        gompy_data_stack = tgt.lasting.prev
+        tgt.lasting.prev = NULL
         enter_construct(&construct, b"end of target data", call_site(), NULL, dev)
         unmap_construct(tgt)
         leave_construct(&construct, dev)

@@ -1,0 +1,193 @@
+# The records of mappings in host memory: a TargetMem with its nodes behind it.
+#
+# Of the million mappings that a program may have, each was made by an enter data for itself.  Their records are all of
+# one size, and come from slabs: no header of malloc's, and neighbours in time are neighbours in memory.  With none in
+# use the slabs go back, all but the newest.
+
+cdef extern from *:
+    """
+    #ifdef __SANITIZE_ADDRESS__
+    # define GOMPY_RECORD_SLABS 0 /* so that the use of a record that is gone is seen */
+    #else
+    # define GOMPY_RECORD_SLABS 1
+    #endif
+    """
+    bint RECORD_SLABS "GOMPY_RECORD_SLABS"
+
+cdef enum:
+    FIRST_SLAB = 4096
+    LARGEST_SLAB = 1 << 20
+    NO_BLOCK = 0xFFFFFFFF  # TargetMem.padding
+
+cdef Lasting lone_record
+cdef Lasting several_record
+
+
+cdef inline size_t lone_size() noexcept nogil:
+    return sizeof(TargetMem) + sizeof(SplayNode)
+
+
+cdef int new_slab(RecordStore *store) noexcept nogil:
+    """A piece of memory for more records; -1 if there is none."""
+    cdef size_t size = FIRST_SLAB if store.slabs == NULL else min(2 * store.slabs.size, <size_t> LARGEST_SLAB)
+    cdef RecordSlab *slab = <RecordSlab *> malloc(size)
+    if slab == NULL:
+        return -1
+    slab.size = size
+    slab.next = store.slabs
+    store.slabs = slab
+    store.fresh = <char *> (slab + 1)
+    store.fresh_end = <char *> slab + size
+    return 0
+
+
+cdef TargetMem *take_record(RecordStore *store) noexcept nogil:
+    """Memory for the record of a lone mapping; NULL if there is none."""
+    cdef TargetMem *tgt = store.free
+    if tgt != NULL:
+        store.free = <TargetMem *> tgt.tgt_start
+    elif not RECORD_SLABS:
+        tgt = <TargetMem *> malloc(lone_size())
+        if tgt == NULL:
+            return NULL
+    else:
+        if <size_t> (store.fresh_end - store.fresh) < lone_size() and new_slab(store):
+            return NULL
+        tgt = <TargetMem *> store.fresh
+        store.fresh += lone_size()
+    store.used += 1
+    return tgt
+
+
+cdef void free_slabs(RecordStore *store, RecordSlab *kept) noexcept nogil:
+    """Give slabs back, all but one or, with NULL, all.  No record is used any more."""
+    cdef RecordSlab *slab
+    while store.slabs != NULL:
+        slab = store.slabs
+        store.slabs = slab.next
+        if slab != kept:
+            free(slab)
+    store.free = NULL
+    store.fresh = NULL
+    store.fresh_end = NULL
+    if kept != NULL:
+        kept.next = NULL
+        store.slabs = kept
+        store.fresh = <char *> (kept + 1)
+        store.fresh_end = <char *> kept + kept.size
+
+
+cdef inline void give_record(RecordStore *store, TargetMem *tgt) noexcept nogil:
+    """A lone mapping's record is used no more."""
+    store.used -= 1
+    if not RECORD_SLABS:
+        free(tgt)
+        return
+    tgt.tgt_start = <uintptr_t> store.free
+    store.free = tgt
+    if rare(store.used == 0) and store.slabs.next != NULL:
+        free_slabs(store, store.slabs)
+
+
+cdef TargetMem *target_mem_with(DeviceDescr *dev, size_t nodes) noexcept nogil:
+    """A record of an enter data with room for nodes, which are not zeroed (take_node); NULL if there is no memory."""
+    cdef TargetMem *tgt
+    if nodes <= 1:
+        tgt = take_record(&dev.records)
+    else:
+        tgt = <TargetMem *> malloc(sizeof(TargetMem) + nodes * sizeof(SplayNode))
+    if tgt != NULL:
+        tgt.tgt_start = 0
+        tgt.refcount = 0
+        tgt.padding = NO_BLOCK
+        tgt.lasting = &lone_record if nodes <= 1 else &several_record
+    return tgt
+
+
+cdef TargetMem *lasting_target_mem(DeviceDescr *dev, size_t entries, size_t nodes) noexcept nogil:
+    """A record of a construct that lasts, or of an image, with room for entries and nodes; NULL if there is no memory.
+
+    The entries are zeroed, the nodes not: of a construct with many present maps no node is taken (take_node).
+    """
+    cdef size_t size = sizeof(TargetMem) + sizeof(Lasting) + entries * sizeof(MapEntry)
+    cdef TargetMem *tgt = <TargetMem *> malloc(size + nodes * sizeof(SplayNode))
+    cdef Lasting *lasting = <Lasting *> (tgt + 1)
+    if tgt != NULL:
+        memset(tgt, 0, size)
+        tgt.padding = NO_BLOCK
+        tgt.lasting = lasting
+        lasting.device = dev
+        lasting.list_count = <uint32_t> entries
+        lasting.num_nodes = <uint32_t> nodes
+        lasting.list = <MapEntry *> (lasting + 1)
+        lasting.nodes = <SplayNode *> (lasting.list + entries)
+        if dev != NULL:
+            lasting.epoch = dev.epoch
+    return tgt
+
+
+cdef inline bint owns_no_block(const TargetMem *tgt) noexcept nogil:
+    """Whether it is of device memory that is the program's own, or an image's."""
+    return tgt.padding == NO_BLOCK
+
+
+cdef inline SplayNode *nodes_of(TargetMem *tgt) noexcept nogil:
+    """A record's first node."""
+    if tgt.lasting == &lone_record or tgt.lasting == &several_record:
+        return <SplayNode *> (tgt + 1)
+    return tgt.lasting.nodes
+
+
+cdef TargetMem *new_target_mem(DeviceDescr *dev) noexcept nogil:
+    """A record of one mapping, its node zeroed: of memory that is the program's own."""
+    cdef TargetMem *tgt = target_mem_with(dev, 1)
+    if tgt != NULL:
+        memset(tgt + 1, 0, sizeof(SplayNode))
+    return tgt
+
+
+cdef void free_target_mem(DeviceDescr *dev, TargetMem *tgt) noexcept nogil:
+    """Nobody refers to a record any more."""
+    if tgt.lasting == &lone_record:
+        give_record(&dev.records, tgt)
+    else:
+        free(tgt)
+
+
+# --- what few nodes have
+
+cdef inline AttachList *attached_in(const SplayNode *key) noexcept nogil:
+    """The pointers attached in a mapped range; NULL: none."""
+    return key.more.attached if key.more != NULL else NULL
+
+
+cdef inline uintptr_t held_of(const SplayNode *key) noexcept nogil:
+    """How many references of a mapped range are held (ompx_hold)."""
+    return key.more.held if key.more != NULL else 0
+
+
+cdef inline void *notes_of(const SplayNode *key) noexcept nogil:
+    """What a door has noted of a mapped range, or NULL."""
+    return key.more.notes if key.more != NULL else NULL
+
+
+cdef MoreOfNode *more_of(SplayNode *key) noexcept nogil:
+    """Room for what few mapped ranges have; NULL with a failure text if there is no memory."""
+    if key.more == NULL:
+        key.more = <MoreOfNode *> calloc(1, sizeof(MoreOfNode))
+        if key.more == NULL:
+            gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(MoreOfNode))
+    return key.more
+
+
+cdef void end_more(SplayNode *key) noexcept nogil:
+    """A range is mapped no more: give back what few have."""
+    cdef MoreOfNode *more = key.more
+    if more == NULL:
+        return
+    key.more = NULL
+    if more.attached != NULL:
+        free(more.attached.items)
+        free(more.attached)
+    if not more.inside:
+        free(more)
