@@ -81,7 +81,7 @@ cdef struct Device:
     char name[256]
     pthread_mutex_t image_lock
     LoadedImage *images
-    pthread_mutex_t memory_lock
+    gompy_quick_lock memory_lock
     Block **live  # hash by address
     size_t live_mask
     size_t num_live
@@ -90,7 +90,7 @@ cdef struct Device:
     Block *newest
     size_t kept_bytes
     size_t num_kept
-    pthread_mutex_t launch_lock  # one OpenMP region at a time: they share the stacks
+    gompy_quick_lock launch_lock  # one OpenMP region at a time: they share the stacks
     CUdeviceptr stacks
     size_t stacks_size
     size_t warp_stack  # bytes a warp that its images need; 0: STACK_SIZE will do

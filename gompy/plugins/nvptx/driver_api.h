@@ -103,8 +103,11 @@ struct cuda_functions
 
 static struct cuda_functions cuda;
 
+/* For the few bytes of the plugin's threads: no call for an address of theirs.  */
+#define GOMPY_QUICK_TLS __attribute__ ((tls_model ("initial-exec")))
+
 /* Whether this thread is in a callback of the driver's, where none of its functions may be called.  */
-static __thread int in_callback;
+static __thread int in_callback GOMPY_QUICK_TLS;
 
 /* Fill the table from a library; NULL, or the name of a function that it lacks.  */
 static const char *

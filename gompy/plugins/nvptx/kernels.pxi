@@ -57,12 +57,12 @@ cdef void run_clang_kernel(int n, Function *f, const KernelLaunch *wanted) noexc
     config[2] = <void *> <size_t> CU_LAUNCH_PARAM_BUFFER_SIZE
     config[3] = &size
     config[4] = <void *> <size_t> CU_LAUNCH_PARAM_END
-    pthread_mutex_lock(&d.launch_lock)
+    gompy_quick_acquire(&d.launch_lock)
     rc = cuda.launch(f.handle, teams, 1, 1, threads, 1, 1, wanted.shared, NULL, NULL, config)
     if rc != CUDA_SUCCESS:
-        pthread_mutex_unlock(&d.launch_lock)
+        gompy_quick_release(&d.launch_lock)
         die_of(rc, b"cuLaunchKernel", f, d)
     rc = cuda.ctx_synchronize()
-    pthread_mutex_unlock(&d.launch_lock)
+    gompy_quick_release(&d.launch_lock)
     if rc != CUDA_SUCCESS:
         die_of(rc, b"cuCtxSynchronize", f, d)

@@ -171,7 +171,7 @@ cdef void run_region(int n, Function *f, void *variables, void **args) noexcept 
     if region_served == d:
         run_within(d, f, teams, threads, variables, stack)
         return
-    pthread_mutex_lock(&d.launch_lock)
+    gompy_quick_acquire(&d.launch_lock)
     if f.builds_map[0]:
         f.builds_map[0] = False
         teams = 1  # it runs all teams of a teams construct, one after another (config/nvptx/target.c, GOMP_teams4)
@@ -187,9 +187,9 @@ cdef void run_region(int n, Function *f, void *variables, void **args) noexcept 
     else:
         rc = launch_region(f, teams, threads, variables, d.stacks, stack, NULL)
         if rc != CUDA_SUCCESS:
-            pthread_mutex_unlock(&d.launch_lock)
+            gompy_quick_release(&d.launch_lock)
             die_of(rc, b"cuLaunchKernel", f, d)
         rc = cuda.ctx_synchronize()
-    pthread_mutex_unlock(&d.launch_lock)
+    gompy_quick_release(&d.launch_lock)
     if rc != CUDA_SUCCESS:
         die_of(rc, b"cuCtxSynchronize", f, d)

@@ -8,9 +8,11 @@ from libc.string cimport memset, strchr, strcmp, strlen, strncmp, strstr
 from posix.types cimport pid_t
 from posix.unistd cimport getpid
 
+from gompy.native.lock cimport (
+    gompy_quick_acquire, gompy_quick_init, gompy_quick_lock, gompy_quick_release, gompy_quick_try
+)
 from gompy.native.pthread cimport (
-    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_trylock,
-    pthread_mutex_unlock,
+    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 )
 from gompy.native.dlfcn cimport (
     RTLD_DEFAULT, RTLD_LAZY, dlerror, dlopen, dlsym,

@@ -25,8 +25,8 @@ cdef Device *open_device(int n) noexcept nogil:
         return NULL
     d.number = n
     pthread_mutex_init(&d.image_lock, NULL)
-    pthread_mutex_init(&d.memory_lock, NULL)
-    pthread_mutex_init(&d.launch_lock, NULL)
+    gompy_quick_init(&d.memory_lock)
+    gompy_quick_init(&d.launch_lock)
     pthread_mutex_init(&d.free_lock, NULL)
     if (call_failed(cuda.driver_version(&version), b"cuDriverGetVersion")
             or call_failed(cuda.device_get(&d.handle, n), b"cuDeviceGet")
@@ -74,8 +74,6 @@ cdef bint close_device(Device *d) noexcept nogil:
         free(image.functions)
         free(image)
     pthread_mutex_destroy(&d.image_lock)
-    pthread_mutex_destroy(&d.memory_lock)
-    pthread_mutex_destroy(&d.launch_lock)
     pthread_mutex_destroy(&d.free_lock)
     free(d)
     return good

@@ -100,9 +100,9 @@ cdef void keep_block(Device *d, Block *b) noexcept nogil:
 
 cdef void keep_later(Device *d, Block *b) noexcept nogil:
     """A block that the driver does not take back now."""
-    pthread_mutex_lock(&d.memory_lock)
+    gompy_quick_acquire(&d.memory_lock)
     keep_block(d, b)
-    pthread_mutex_unlock(&d.memory_lock)
+    gompy_quick_release(&d.memory_lock)
 
 
 cdef CUresult free_now(Device *d, CUdeviceptr address) noexcept nogil:
@@ -121,11 +121,11 @@ cdef Block *oldest_kept(Device *d, size_t until) noexcept nogil:
     """Take the oldest of the kept blocks out if they are more bytes than that, or more than KEEP_BLOCKS; NULL if
     not."""
     cdef Block *b = NULL
-    pthread_mutex_lock(&d.memory_lock)
+    gompy_quick_acquire(&d.memory_lock)
     if d.oldest != NULL and (d.kept_bytes > until or d.num_kept > KEEP_BLOCKS):
         b = d.oldest
         unlink_kept(d, b)
-    pthread_mutex_unlock(&d.memory_lock)
+    gompy_quick_release(&d.memory_lock)
     return b
 
 
@@ -171,15 +171,15 @@ cdef bint drop_stacks(Device *d) noexcept nogil:
     """Give the stacks back, which the next region has made anew; whether there were any."""
     cdef bint any
     if d.calls == NULL:
-        pthread_mutex_lock(&d.launch_lock)
-    elif pthread_mutex_trylock(&d.launch_lock):
+        gompy_quick_acquire(&d.launch_lock)
+    elif not gompy_quick_try(&d.launch_lock):
         return False  # a region has them, and may wait for what the caller holds
     any = d.stacks != 0
     if any:
         must_succeed(cuda.mem_free(d.stacks), b"cuMemFree")
         d.stacks = 0
         d.stacks_size = 0
-    pthread_mutex_unlock(&d.launch_lock)
+    gompy_quick_release(&d.launch_lock)
     return any
 
 
@@ -215,7 +215,7 @@ cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
         size = 1  # a driver refuses to allocate nothing
     if not keep and not in_callback:
         release_kept(d, 0)  # what a callback of the driver could not give back
-    pthread_mutex_lock(&d.memory_lock)
+    gompy_quick_acquire(&d.memory_lock)
     if keep:
         b = d.kept[size_class(size)]
         while b != NULL and b.size != size:
@@ -223,19 +223,19 @@ cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
     if b != NULL:
         unlink_kept(d, b)
     else:
-        pthread_mutex_unlock(&d.memory_lock)
+        gompy_quick_release(&d.memory_lock)
         b = new_block(d, size)
         if b == NULL:
             return 0
-        pthread_mutex_lock(&d.memory_lock)
+        gompy_quick_acquire(&d.memory_lock)
     if not grow_table(d):
-        pthread_mutex_unlock(&d.memory_lock)  # the end of the program frees what is there
+        gompy_quick_release(&d.memory_lock)  # the end of the program frees what is there
         GOMP_PLUGIN_fatal(b"nvptx: out of memory")
     at = &d.live[address_hash(b.address) & d.live_mask]
     b.next = at[0]
     at[0] = b
     d.num_live += 1
-    pthread_mutex_unlock(&d.memory_lock)
+    gompy_quick_release(&d.memory_lock)
     return b.address
 
 
@@ -246,12 +246,12 @@ cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
     cdef Block *b = NULL
     cdef bint keep
     cdef CUresult rc
-    pthread_mutex_lock(&d.memory_lock)
+    gompy_quick_acquire(&d.memory_lock)
     if d.live != NULL:
         at = find_live(d, address)
         b = at[0]
     if b == NULL:
-        pthread_mutex_unlock(&d.memory_lock)
+        gompy_quick_release(&d.memory_lock)
         GOMP_PLUGIN_error(b"invalid device address")
         return False
     at[0] = b.next
@@ -259,7 +259,7 @@ cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
     keep = in_callback or (keeps_blocks() and b.size <= KEEP_BYTES // 4)
     if keep:
         keep_block(d, b)
-    pthread_mutex_unlock(&d.memory_lock)
+    gompy_quick_release(&d.memory_lock)
     if keep:
         return True
     rc = free_now(d, address)  # without the lock: see release_kept
@@ -282,10 +282,10 @@ cdef bint copy_fits(Device *d, const void *host, CUdeviceptr device, size_t size
     if <CUdeviceptr> <uintptr_t> host == device:
         GOMP_PLUGIN_error(b"invalid host or device address")
         return False
-    pthread_mutex_lock(&d.memory_lock)
+    gompy_quick_acquire(&d.memory_lock)
     if d.live != NULL:
         b = find_live(d, device)[0]
-    pthread_mutex_unlock(&d.memory_lock)
+    gompy_quick_release(&d.memory_lock)
     if b != NULL and size > b.size:
         GOMP_PLUGIN_error(b"invalid size")
         return False

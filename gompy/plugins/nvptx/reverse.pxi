@@ -12,7 +12,7 @@ cdef extern from * nogil:
     #include <sched.h>
     #include <time.h>
     /* The device whose region this thread runs a function of the host's for.  */
-    static __thread void *region_served;
+    static __thread void *region_served GOMPY_QUICK_TLS;
     static void wait_a_moment (unsigned turn)
     {
       struct timespec time = { 0, turn < 1000 ? 1000 : 50000 };
