@@ -179,8 +179,10 @@ check-accel: all  ## build the accelerator compiler, run all tests that need it
 	  --cc $(CURDIR)/testsuite/gomp-plain-objects --expected accel --out testsuite/out/accel \
 	  --dirs libgomp.c,libgomp.c++,libgomp.fortran $(TESTS)
 
-bench: all  ## measured ratios against named peers
-	@$(BIN)/python benchmarks/run.py
+# BENCH="many crowd": only these.  Without matplotlib, and without a way to get it, there are no plots.
+bench: all  ## measured ratios against named peers, with plots
+	@$(BIN)/python -c 'import matplotlib' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'matplotlib>=3.7' || true
+	@$(BIN)/python benchmarks/run.py $(BENCH)
 
 # BEFORE=TREE: another checkout of gompy, built.
 bench-turns: all  ## this tree against another build of gompy, in turns

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from common import CLANG, GOMPCC, HERE, BenchError, checked
+from share import NoGroupError, half_a_processor
 
 RUNS = 12
 TRIPS = 3  # the worst run may cost so many round trips
@@ -29,6 +30,7 @@ class Mode:
     arguments: tuple[str, ...]
     one_processor: bool = False
     judged: bool = True
+    half: bool = False  # in a control group with half a processor
 
 
 MODES = (
@@ -36,8 +38,22 @@ MODES = (
     Mode("the same, one processor has a busy loop", ("launch", "1", "pinned")),
     Mode("the same, all on one processor", ("launch",), True),
     Mode("the same, 10 busy loops", ("launch", "10"), judged=False),
+    Mode("the same, in a control group with half a processor", ("launch",), judged=False, half=True),
     Mode("nowait, in batches of 1000", ("nowait",)),
 )
+
+
+def run_once(mode: Mode, program: Path, directory: Path, environment: dict[str, str]) -> dict[str, float]:
+    """One run in a mode's conditions.  Raises BenchError, NoGroupError."""
+    command = [str(program), *mode.arguments]
+    if mode.one_processor:
+        command = ["taskset", "-c", str(min(os.sched_getaffinity(0))), *command]
+    if not mode.half:
+        found: dict[str, float] = json.loads(checked(command, directory, environment))
+        return found
+    with half_a_processor() as words:
+        found = json.loads(checked([*words, *command], directory, environment))
+    return found
 
 
 def crowd(directory: Path, environment: dict[str, str]) -> dict[str, Any]:
@@ -53,23 +69,32 @@ def crowd(directory: Path, environment: dict[str, str]) -> dict[str, Any]:
         programs["LLVM"] = program
     except BenchError as error:
         missing = f"{CLANG} makes no program for its x86_64 device: {str(error).splitlines()[-1]}"
-    processor = str(min(os.sched_getaffinity(0)))
     runs: dict[tuple[str, str], list[dict[str, float]]] = {}
+    load = [os.getloadavg()[0]]
+    no_group = ""
     for turn in range(RUNS):
         for mode in MODES:
-            before = ["taskset", "-c", processor] if mode.one_processor else []
             for name in programs if turn % 2 == 0 else reversed(programs):
-                command = [*before, str(programs[name]), *mode.arguments]
-                run = json.loads(checked(command, directory, environment))
+                try:
+                    run = run_once(mode, programs[name], directory, environment)
+                except NoGroupError as error:
+                    no_group = str(error)
+                    continue
                 if name == "gompy" and run["on_host"]:
                     raise BenchError("crowd: its regions ran on the host")
                 runs.setdefault((mode.title, name), []).append(run)
+    load.append(os.getloadavg()[0])
     return {
         "name": "crowd",
         "title": f"Where processors are shared, {RUNS} runs each, in turns",
         "unit": "ns",
         "missing": missing,
-        "results": [{"title": m.title, **{name: runs[m.title, name] for name in programs}} for m in MODES],
+        "no-group": no_group,
+        "load": load,
+        "results": [
+            {"title": m.title, **{name: runs[m.title, name] for name in programs if (m.title, name) in runs}}
+            for m in MODES
+        ],
     }
 
 
@@ -88,13 +113,16 @@ def verdict(mode: Mode, runs: list[dict[str, float]]) -> str:
 def show_crowd(report: dict[str, Any]) -> None:
     """The table of crowd()."""
     print(f"\n{report['title']} (a run's median, µs)")
+    print(f"  load average before and after: {report['load'][0]:.1f}, {report['load'][1]:.1f}")
     if report["missing"]:
         print(f"  LLVM skipped: {report['missing']}")
-    print(f"  {'':42} {'best':>8} {'median':>8} {'worst':>8}")
+    if report["no-group"]:
+        print(f"  half a processor skipped: {report['no-group']}")
+    print(f"  {'':50} {'best':>8} {'median':>8} {'worst':>8}")
     for mode, row in zip(MODES, report["results"], strict=True):
         for name in ("gompy", "LLVM"):
             if name in row:
                 times = sorted(run["median"] / 1e3 for run in row[name])
                 title = mode.title if name == "gompy" else "  LLVM"
-                text = f"  {title:42} {times[0]:8.2f} {statistics.median(times):8.2f} {times[-1]:8.2f}"
+                text = f"  {title:50} {times[0]:8.2f} {statistics.median(times):8.2f} {times[-1]:8.2f}"
                 print(f"{text}   {verdict(mode, row[name]) if name == 'gompy' else ''}".rstrip())

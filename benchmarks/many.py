@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from common import CLANG, GOMPCC, HERE, OUT, BenchError, checked, llvm_environment
-from ispras.plots import NoPlotsError, load
+from common import CLANG, GOMPCC, HERE, BenchError, checked, llvm_environment
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 MOST = 10_000_000
@@ -147,7 +146,7 @@ def shown(nanoseconds: float) -> str:
 
 
 def show_many(report: dict[str, Any]) -> None:
-    """The tables of many(), and its plot if matplotlib is there."""
+    """The tables of many()."""
     print(f"\n{report['title']}")
     print(f"  load average before and after: {report['load'][0]:.1f}, {report['load'][1]:.1f}")
     if report["missing"]:
@@ -168,15 +167,10 @@ def show_many(report: dict[str, Any]) -> None:
                 t = line[name]
                 enter, leave = t["enter-all"], t["exit-all"]
                 print(f"  {line['size']:>24} {name:8} {t['bytes']:14.0f} {enter:10.2f} s {leave:10.2f} s")
-    try:
-        print(f"  plot: {draw_many(report)}")
-    except NoPlotsError as error:
-        print(f"  {error}")
 
 
-def draw_many(report: dict[str, Any]) -> Path:
-    """Cost against the number of mappings; the SVG file.  Raises NoPlotsError."""
-    pyplot = load()
+def draw_many(pyplot: Any, report: dict[str, Any]) -> Any:
+    """Cost against the number of mappings: the figure."""
     figure, axes = pyplot.subplots(1, len(RANGE_TITLES), figsize=(3.4 * len(RANGE_TITLES), 3.2), sharey=True)
     sizes = [line["size"] for line in report["totals"]]
     for part, (name, title) in zip(axes, RANGE_TITLES.items(), strict=True):
@@ -188,9 +182,4 @@ def draw_many(report: dict[str, Any]) -> Path:
         part.set_xlabel("mappings")
     axes[0].set_ylabel("ns")
     axes[0].legend(fontsize=8)
-    figure.tight_layout()
-    OUT.mkdir(exist_ok=True)
-    path = OUT / f"{report['name']}.svg"
-    figure.savefig(path)
-    pyplot.close(figure)
-    return path
+    return figure

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measure gompy against named peers, in one run, taking turns; medians and ratios.
 
-Writes a table to standard output and what was measured to benchmarks/out/*.json.  Exit status 1 if a program failed.
+Writes a table to standard output, what was measured to benchmarks/out/*.json and plots to benchmarks/out/*.svg.
+Exit status 1 if a program failed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from typing import Any
 from clang import clang
 from common import GCC, GOMPCC, HERE, BenchError, checked, save
 from crowd import crowd, show_crowd
+from draw import draw
+from ispras.plots import NoPlotsError
 from llvm import llvm, show_llvm
 from many import MOST, SIZES, many, show_many
 from nvptx import STOCK_OPTIONS as NVPTX
@@ -197,6 +200,18 @@ def show_latency(report: dict[str, Any]) -> None:
         print(f"  {row['name']:44} {device:>10.2f} {lowest:>10.2f} {host:>11.2f}")
 
 
+def keep(report: dict[str, Any]) -> None:
+    """Write a report to benchmarks/out, and draw it."""
+    save(report)
+    try:
+        path = draw(report)
+    except NoPlotsError as error:
+        print(f"  {error}")
+        return
+    if path:
+        print(f"  plot: {path}")
+
+
 CONTESTS: tuple[Callable[[Path, dict[str, str]], Contest], ...] = (link, compile_, program)
 
 
@@ -221,29 +236,29 @@ def main() -> int:
                     contest = make(directory, environment)
                     contest.run(directory, RUNS, environment)
                     contest.show()
-                    save(contest.report())
+                    keep(contest.report())
             if "latency" in wanted:
                 report = latency(directory, environment)
                 show_latency(report)
-                save(report)
+                keep(report)
             if "llvm" in wanted:
                 report = llvm(directory, environment)
                 show_llvm(report)
-                save(report)
+                keep(report)
             if "clang" in wanted:
                 report = clang(directory, environment)
                 show_llvm(report)
-                save(report)
+                keep(report)
             if "crowd" in wanted:
                 report = crowd(directory, environment)
                 show_crowd(report)
-                save(report)
+                keep(report)
             for what, sizes in (("many", SIZES), ("most", (MOST,))):
                 if what in wanted:
                     (directory / what).mkdir()
                     report = many(directory / what, environment, sizes)
                     show_many(report)
-                    save(report)
+                    keep(report)
             if "nvptx" in wanted:
                 missing = nvptx_missing(directory, environment)
                 if missing:
@@ -251,7 +266,7 @@ def main() -> int:
                 else:
                     report = nvptx(directory, environment)
                     show_nvptx(report)
-                    save(report)
+                    keep(report)
     except BenchError as error:
         print(f"run.py: error: {error}", file=sys.stderr)
         return 1

@@ -3,7 +3,8 @@
 
 The same source is compiled by both; launches, maps and copies are measured by two servers side by side (llvm.py says
 how), then compile, link and a whole program by alternating commands.  A ratio is this tree's time / the other's.
-Writes benchmarks/out/turns.json.  Exit status 1 if a program failed, 2 for wrong arguments; a ratio is never a failure.
+Writes benchmarks/out/turns.json and turns.svg.  Exit status 1 if a program failed, 2 for wrong arguments; a ratio is
+never a failure.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from common import GOMPCC, HERE, BenchError, checked, save
+from draw import draw
+from ispras.plots import NoPlotsError
 from llvm import MEASUREMENTS, Side, rounds, shown
 
 RUNS = 30
@@ -100,7 +103,12 @@ def main() -> int:
     load.append(os.getloadavg()[0])
     print(f"Two builds in turns; load before and after: {load[0]:.1f}, {load[1]:.1f} on {os.cpu_count()} cores")
     show(rows)
-    save({"name": "turns", "unit": "ns", "load": load, "results": rows})
+    report = {"name": "turns", "title": "This build against another", "unit": "ns", "load": load, "results": rows}
+    save(report)
+    try:
+        print(f"  plot: {draw(report)}")
+    except NoPlotsError as error:
+        print(f"  {error}")
     return 0
 
 

@@ -1,0 +1,84 @@
+"""What `make bench` draws, and the conditions that it makes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import draw  # noqa: E402
+import share  # noqa: E402
+
+SIDES = {"gompy": {"median": 10.0, "rounds": [[9.0], [10.0], [12.0]]}, "LLVM": {"median": 40.0, "rounds": [[40.0]]}}
+RUN = {"median": 200.0}
+REPORTS: list[tuple[dict[str, Any], list[str]]] = [
+    (
+        {
+            "name": "link",
+            "title": "A link",
+            "results": [
+                {"name": "one", "median": 1.0, "quartiles": [0.9, 1.0, 1.2]},
+                {"name": "two", "median": 2.0, "quartiles": [2.0, 2.0, 2.0]},
+                {"name": "three", "missing": "no compiler"},
+            ],
+        },
+        ["one : two", " 0.50"],
+    ),
+    (
+        {"name": "llvm", "title": "A device", "results": [{"title": "a launch", "wanted": 3, **SIDES}]},
+        ["a launch", " 0.25"],
+    ),
+    (
+        {"name": "nvptx", "title": "A GPU", "drivers": {"null": [{"name": "a region", "gompy": 3.0, "gcc": 2.0}]}},
+        ["a region, null driver", " 1.50"],
+    ),
+    (
+        {"name": "crowd", "title": "A crowd", "results": [{"title": "a mode", "gompy": [RUN], "LLVM": [RUN]}]},
+        ["a mode", "LLVM"],
+    ),
+    (
+        {"name": "turns", "results": [{"title": "a copy", "now": {"median": 1.0}, "before": {"median": 4.0}}]},
+        ["a copy", " 0.25"],
+    ),
+    (
+        {
+            "name": "many",
+            "totals": [{"size": 1000}, {"size": 10000}],
+            "results": [{"name": "enter", **SIDES}, {"name": "enter", **SIDES}],
+        },
+        ["enter data to", "mappings"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("report", "texts"), REPORTS, ids=[report["name"] for report, _ in REPORTS])
+def test_a_report_is_drawn(
+    report: dict[str, Any], texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.setattr(draw, "OUT", tmp_path)
+    with pyplot.rc_context({"svg.fonttype": "none"}):
+        path = draw.draw(report)
+    assert path == tmp_path / f"{report['name']}.svg"
+    drawn = path.read_text()
+    assert [text for text in texts if text not in drawn] == []
+
+
+def test_a_group_gets_half_a_processor() -> None:
+    try:
+        with share.half_a_processor() as words:
+            group = Path(words[-1])
+            ask = 'echo $$ members $(cat "$1/cgroup.procs"); cat "$1/cpu.max" "$1/cpu.cfs_quota_us" 2>/dev/null'
+            done = subprocess.run([*words, "sh", "-c", ask, "sh", str(group)], capture_output=True, text=True)
+    except share.NoGroupError as error:
+        pytest.skip(str(error))
+    members, limit = done.stdout.splitlines()
+    assert members.split()[0] in members.split()[2:], done.stdout
+    assert limit.split()[0] == str(share.PERIOD // 2)
+    assert not group.exists()
