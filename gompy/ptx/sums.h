@@ -1,11 +1,16 @@
 /* Atomic additions that nobody waits for (sums.py): a host thread gathers them in a table, and adds the sums to memory
-   when its blocks are done, when a warp yields, and when two words want one place.  Included by executor.pyx.  */
+   when its blocks are done, when a warp yields, and when two words want one place.  Those of words that lie together
+   (the bins of a histogram) have a window of memory of their own instead.  Included by executor.pyx.  */
 #ifndef GOMPY_PTX_SUMS_H
 #define GOMPY_PTX_SUMS_H
 
 #include "warp.h"
 
-enum { GOMPY_SUMS = 1024 };             /* places, a power of two */
+enum
+{
+  GOMPY_SUMS = 1024,                    /* places, a power of two */
+  GOMPY_WINDOW = 2048                   /* words */
+};
 
 struct gompy_sum { uint64_t address, value; };
 
@@ -13,6 +18,9 @@ struct gompy_sums
 {
   int code;                             /* of all of them: gompy/abi/ptx.py, ATOM_OPS and ATOM_TYPES */
   int used;
+  int windowed;                         /* the window is in use: sums of the words at LOW to LOW + LIMIT */
+  uint64_t low, limit;
+  uint32_t window[GOMPY_WINDOW];
   struct gompy_sum of[GOMPY_SUMS];
 };
 
@@ -26,7 +34,53 @@ gompy_add_sums (struct gompy_sums *s)
         gompy_atom (s->code, (char *) (uintptr_t) s->of[i].address, s->of[i].value, 0);
         s->of[i].address = 0;
       }
-  s->used = 0;
+  if (s->windowed)
+    for (int i = 0; i < GOMPY_WINDOW; i++)
+      if (s->window[i])
+        {
+          gompy_atom (s->code, (char *) (uintptr_t) (s->low + 4 * (uint64_t) i), s->window[i], 0);
+          s->window[i] = 0;
+        }
+  s->used = s->windowed = 0;
+}
+
+/* Begin a window with the words of a warp's lanes, if they lie together.  */
+static void
+gompy_open_window (const struct gompy_warp *w, struct gompy_sums *s, uint32_t mask, const uint64_t *a)
+{
+  uint64_t least = UINT64_MAX, most = 0, end = w->base + w->size;
+  GOMPY_EACH (mask, i)
+    {
+      least = a[i] < least ? a[i] : least;
+      most = a[i] > most ? a[i] : most;
+    }
+  if (least & 3 || least < w->base || most >= end || most - least > 2 * GOMPY_WINDOW)
+    return;
+  /* Half of what is left on each side: others of these words are as likely below as above.  */
+  uint64_t before = (4 * GOMPY_WINDOW - (most - least)) / 2 & ~3ull;
+  s->low = least - w->base < before ? (w->base + 3) & ~3ull : least - before;
+  s->limit = end - s->low < 4 * GOMPY_WINDOW ? end - s->low - 4 : 4 * GOMPY_WINDOW - 4;
+  s->windowed = 1;
+}
+
+/* A warp's additions of words of 32 bits in the window; 0 if one is not in it.  */
+static int
+gompy_add_to_window (struct gompy_sums *s, uint32_t mask, const uint64_t *a, const uint64_t *b)
+{
+  uint64_t first = a[__builtin_ctz (mask)];
+  struct gompy_addresses seen = gompy_look_at (a, b, mask, first, s->low, s->limit);
+  char *base = (char *) s->window - s->low;
+  if (seen.odd & 3 || seen.outside >> 63)
+    return 0;
+  if (!seen.differ)
+    *(uint32_t *) (base + first) += (uint32_t) seen.sum;
+  else if (mask == UINT32_MAX)
+    for (int i = 0; i < GOMPY_LANES; i++)
+      *(uint32_t *) (base + a[i]) += (uint32_t) b[i];
+  else
+    GOMPY_EACH (mask, i)
+      *(uint32_t *) (base + a[i]) += (uint32_t) b[i];
+  return 1;
 }
 
 static inline __attribute__ ((always_inline)) void
@@ -76,12 +130,23 @@ gompy_gather_warp (const struct gompy_warp *w, struct gompy_sums *s, uint32_t ma
   uint64_t size = type < 4 ? 4 : 8;
   if (!mask || w->size < size)
     return 0;
+  if (s->used && s->code != code)
+    gompy_add_sums (s);
+  if (type < 2)
+    {
+      if (!s->windowed)
+        gompy_open_window (w, s, mask, a);
+      if (s->windowed && gompy_add_to_window (s, mask, a, b))
+        {
+          s->used = 1;
+          s->code = code;
+          return 1;
+        }
+    }
   uint64_t first = a[__builtin_ctz (mask)];
   struct gompy_addresses seen = gompy_look_at (a, b, mask, first, w->base, w->size - size);
   if (seen.odd & (size - 1) || seen.outside >> 63)
     return 0;
-  if (s->used && s->code != code)
-    gompy_add_sums (s);
   s->used = 1;
   s->code = code;
   if (type == GOMPY_ATOM_TYPE_F32)
