@@ -53,6 +53,11 @@ WARP_FIELDS = (
     ("shared_shadow", "uint8_t *"),  # and of shared memory
     ("races", "void *"),  # checked code: races are looked for (racing.py), or NULL
     ("workspace", "uint64_t"),  # of a cooperative launch's barrier (executor.h), or 0
+    ("first", "void *"),  # of a call for a whole block (fission.py): the warp that runs first
+    ("following", "void *"),  # and the one after this, or NULL
+    ("at", "void *"),  # the warp at work
+    ("group", "uint32_t"),  # how many warps such a call is for, or 0
+    ("mask", "uint32_t"),  # the lanes that are there
 )
 """What compiled code sees of struct gompy_warp (warp.h), with C's types: no gaps between them."""
 
@@ -163,7 +168,7 @@ RECORDS = {
     "file_section": "Q offset, Q bytes",
     "file_head": "8s magic, Q size, 16s check, 32s subject, I kind, I sections, I parts, I reserved",
     "link_record": "I kind, I name, I line, i reserved",
-    "code_record": "I name, I version, Q offset",
+    "code_record": "I name, I version, Q offset, I whole, I reserved",
     "variable_record": (
         "I name, I space, I linkage, I line, Q size, Q align, Q data, Q data_bytes, I first_reloc, I relocs"
     ),

@@ -62,7 +62,7 @@ def known(em: Emitter, register: Register, way: Way) -> tuple[str, list[str]]:
     slots = em.asked.get((register, way))
     if slots is None:
         slots = em.asked[register, way] = [em.alloca(kind, 8) for kind in ("i32", *["i64"] * way.pieces)]
-        em.entry += [f"  store i{64 if at else 32} 0, ptr {slot}" for at, slot in enumerate(slots)]
+        em.begin += [f"  store i{64 if at else 32} 0, ptr {slot}" for at, slot in enumerate(slots)]
     word = em.new(f"load i32, ptr {slots[0]}")
     return word, [em.new(f"load i64, ptr {slot}") for slot in slots[1:]]
 

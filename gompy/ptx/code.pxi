@@ -66,6 +66,7 @@ cdef code_unit *load_code(cache *c, ptx_module *module, uint32_t object, const c
     cdef code_unit *unit
     cdef const char *name
     cdef obj *o = &module.image.objects[object]
+    cdef descriptor *d
     cdef uint32_t entry
     cdef bint found
     if head == NULL:
@@ -108,10 +109,10 @@ cdef code_unit *load_code(cache *c, ptx_module *module, uint32_t object, const c
     for i in range(ncodes):
         entry = o.names[own_slot(o, string_of(head, codes[i].name))]
         if entry & GOMPY_FUNCTION_BIT and codes[i].version < FORM_COUNT:
-            gompy_publish(
-                &module.descriptors[o.first_function + (entry & ~GOMPY_FUNCTION_BIT) - 1].code[codes[i].version],
-                memory + codes[i].offset,
-            )
+            d = &module.descriptors[o.first_function + (entry & ~GOMPY_FUNCTION_BIT) - 1]
+            if codes[i].whole:
+                d.whole |= <uint32_t> 1 << codes[i].version
+            gompy_publish(&d.code[codes[i].version], memory + codes[i].offset)
     drop_file(head)
     return unit
 

@@ -150,4 +150,5 @@ def compile_functions(
                     lines.setdefault(("function", target.name), code.line)
                     if id(code) in analysis.vector_calls:
                         calls.add((target.name, wanted))
-    return unit.code_file([r.result() for r in compiling], links, symbols, lines, parts), calls
+    whole = {symbol for symbol, analysis in zip(symbols, analyses, strict=True) if analysis.whole}
+    return unit.code_file([r.result() for r in compiling], links, symbols, lines, parts, whole), calls

@@ -99,6 +99,7 @@ class Emitter:
         self.name = name
         self.lines: list[str] = []
         self.entry: list[str] = []
+        self.begin: list[str] = []  # stores where a warp begins, behind `entry`
         self.count = 0
         self.line = 0
         self.mask = "%m"
@@ -117,6 +118,7 @@ class Emitter:
         self.certain: Exact | None = None
         self.additions: Sums | None = None
         self.code: Instruction | Call | None = None  # the statement at hand
+        self.merged: set[int] = set()  # numbers of registers that keep what lanes that are off had before
         # Of addresses, as the next: the line behind it, the value, what made it if that is all lanes' (bases.py).
         self.definitions: dict[Register, list[tuple[int, Value, Instruction | None]]] = {}
         self.asked: dict[tuple[Register, object], list[str]] = {}
@@ -283,10 +285,15 @@ class Emitter:
             kind = LLVM_TYPE.get(register.type)
             if kind is None:
                 self.fail(f"registers of type '.{register.type}' are not implemented")
-            full = f"<32 x {kind}>" if register in self.a.varying else str(kind)
+            full = self.slot_type(register)
             name = self.slots[register] = self.alloca(full, 64 if register in self.a.varying else 8)
-            self.entry.append(f"  store {full} zeroinitializer, ptr {name}")
+            self.begin.append(f"  store {full} zeroinitializer, ptr {name}")
         return name
+
+    def slot_type(self, register: Register) -> str:
+        """The LLVM type of a register's alloca."""
+        kind = str(LLVM_TYPE.get(register.type))
+        return f"<32 x {kind}>" if register in self.a.varying else kind
 
     def load_register(self, register: Register) -> Value:
         """A register's value."""
@@ -374,6 +381,14 @@ class Emitter:
             return self.fit(value, "i32") if base == "%clock" else value
         return self.rare_special(name)
 
+    def ends_turn(self, code: Instruction) -> bool:
+        """Whether a barrier is where the block's next warp goes on in the same call: it is made then (fission.py)."""
+        raise NotImplementedError(code.opcode)
+
+    def from_row(self, register: Register | None) -> Value | None:
+        """A register's value in all lanes by the warp's row, if there is one and has it (fission.py)."""
+        raise NotImplementedError(register)
+
     def rare_special(self, name: str) -> Value:
         """A special register that GCC 12's code does not have (lower.py)."""
         raise NotImplementedError(name)
@@ -411,6 +426,7 @@ class Emitter:
         made_by = self.code if isinstance(self.code, Instruction) else None
         if self.guarded or (self.block in self.a.divergent and self.a.keep.get(self.block, 0) >> operand.number & 1):
             made_by = None
+            self.merged.add(operand.number)
             old = self.new(f"load {value.full}, ptr {slot}")
             value = Value(
                 value.type,

@@ -202,6 +202,8 @@ cdef void tell_fault(runner *r) noexcept nogil:
     cdef descriptor *nearest = NULL
     cdef uint64_t low = <uint64_t> <uintptr_t> r.stacks
     r.faulted = NULL
+    if w.group and w.at != NULL:
+        w = <gompy_warp *> w.at
     if address - low < <uint64_t> 32 * STACK:
         record_failure(w, w.mask, PTX_ERROR_LAUNCH_FAILED, address, NULL, 0,
                        "call stack exhausted (too deep a recursion)")

@@ -244,6 +244,7 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
             return result
     launch.function, launch.module, launch.config, launch.failure = function, module, config, failure
     launch.code = <gompy_code_fn> function.code[launch.form]
+    launch.whole = function.whole >> launch.form & 1
     if module.image.check:
         guard_stacks(&launch, 0)
     gompy_catch_signals(not function.launched)

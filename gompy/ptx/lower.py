@@ -16,9 +16,10 @@ from . import memory as memory_module
 from .bases import complete
 from .checks import drop_masked_loads
 from .emit import Emitter, Links, ParamPlace, Value
+from .fission import Fission, possible
 from .flow import Block
 from .opcodes import OPCODES, SIDE_EFFECTS
-from .syntax import Call, Function, Instruction, Module, Symbol, Variable
+from .syntax import Call, Function, Instruction, Module, Register, Symbol, Variable
 from .uniform import Analysis, analyse
 
 FAMILIES = {
@@ -99,11 +100,14 @@ class Lowering(Emitter):
         self.complete: set[int] = set()  # joins that all lanes come to
         self.turns: dict[int, list[int]] = {}  # last block → heads of loops
         self.frame_size = 0
+        self.fission: Fission | None = None  # all warps of a block in one call
 
     def text(self) -> str:
         """The LLVM function."""
         a = self.a
         self.parameters()
+        if possible(self):
+            self.fission, parameters, self.lines = Fission(self), self.lines, []
         self.local_offset, self.frame_size = frame_layout(self.function.locals)
         if self.function.locals:
             self.enter_frame()
@@ -117,11 +121,18 @@ class Lowering(Emitter):
         self.label("leave")
         self.leave()
         complete(self)
-        head = [f'define hidden void @"{self.symbol}"(ptr %w, i32 %m, ptr %args, ptr %d) #0 {{', "entry:"]
-        head += ["  %mask = alloca i32", "  %frame = alloca i64"] + [
-            f"  %pending{i} = alloca i32\n  store i32 0, ptr %pending{i}" for i in sorted(a.masked)
-        ]
-        return "\n".join([*head, *self.entry, *self.lines, "}"])
+        arguments = "ptr %w, i32 %m" if self.fission is None else "ptr %w0, i32 %m0"
+        head = [f'define hidden void @"{self.symbol}"({arguments}, ptr %args, ptr %d) #0 {{', "entry:"]
+        head += ["  %mask = alloca i32", "  %frame = alloca i64"]
+        head += [f"  %pending{i} = alloca i32" for i in sorted(a.masked)]
+        if self.fission is None:
+            head += self.entry
+        else:
+            a.whole = True
+            self.fission.complete()
+            head += self.fission.head(parameters)
+        head += [f"  store i32 0, ptr %pending{i}" for i in sorted(a.masked)]
+        return "\n".join([*head, *self.begin, *self.lines, "}"])
 
     # --- frame and parameters ------------------------------------------------------------------------------------
 
@@ -183,7 +194,10 @@ class Lowering(Emitter):
             for at, width in params.pieces(0, own.size):
                 self.agree(params.Access(self, own).load(at, width))
             params.copy(self, own, place, False)
-        self.put("ret void")
+        if self.fission is None:
+            self.put("ret void")
+        else:
+            self.fission.leave()
 
     def agree(self, value: Value) -> None:
         """End the kernel if a value is not the same in all lanes that were called."""
@@ -225,8 +239,12 @@ class Lowering(Emitter):
         self.label(f"B{index}")
         self.mask = self.active = "%m" if all_here else self.new("load i32, ptr %mask")
         self.guarded = False
+        if self.fission is not None:
+            self.fission.begin_block(block)
         for code in block.code:
             self.statement(code)
+            if self.fission is not None:
+                self.fission.behind(code)
         self.line = block.line
         self.active, self.guarded = self.mask, False
         self.finish(block)
@@ -283,6 +301,8 @@ class Lowering(Emitter):
 
     def finish(self, block: Block) -> None:
         """The end of a block."""
+        if self.fission is not None:
+            self.fission.before_end(block)
         index = block.index
         masked = index in self.a.divergent
         if block.kind == "exit":
@@ -329,15 +349,16 @@ class Lowering(Emitter):
     def turn(self, low: int, high: int) -> None:
         """A turn of a loop costs fuel; without fuel the warp lets others run.  Loops that may spin use more."""
         if low not in self.costs:
-            self.costs[low] = memory_module.turn_cost(self.a, low, high)
-        place = self.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['fuel']}")
+            self.costs[low] = 1 if self.fission else memory_module.turn_cost(self.a, low, high)
+        warp = "%w" if self.fission is None else "%w0"  # whose stack it is
+        place = self.new(f"getelementptr i8, ptr {warp}, i64 {abi.WARP['fuel']}")
         left = self.new(f"sub i32 {self.new(f'load i32, ptr {place}')}, {self.costs[low]}")
         self.put(f"store i32 {left}, ptr {place}")
         empty, go = self.fresh("empty"), self.fresh("go")
         test = self.new(f"icmp slt i32 {left}, 0")
         self.put(f"br i1 {test}, label %{empty}, label %{go}, !prof !2")
         self.label(empty)
-        self.helper("yield", "ptr %w")
+        self.helper("yield", f"ptr {warp}")
         self.put(f"br label %{go}")
         self.label(go)
 
@@ -382,6 +403,16 @@ class Lowering(Emitter):
             self.label(skip)
         if base == "call":
             self.after_call()
+
+    def ends_turn(self, code: Instruction) -> bool:
+        """See emit.py."""
+        if self.fission is not None:
+            self.fission.barrier(code)
+        return self.fission is not None
+
+    def from_row(self, register: Register | None) -> Value | None:
+        """See emit.py."""
+        return None if self.fission is None else self.fission.from_row(register)
 
     def rare_special(self, name: str) -> Value:
         """See emit.py."""

@@ -264,6 +264,8 @@ def barrier(em: Emitter, code: Instruction) -> None:
     kind = abi.BARRIER_KINDS.index(mods[0])
     if em.checked and (code.base == "bar" or "aligned" in code.mods):
         kind += abi.BARRIER_ALIGNED
+    if em.ends_turn(code):
+        return
     em.helper("barrier", f"ptr %w, i32 {em.active}, i32 {kind}, i32 {number.text}, i32 {threads.text}, {em.site()}")
 
 

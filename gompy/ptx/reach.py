@@ -99,7 +99,7 @@ def functions_of_code(store: Store, name: str) -> set[str] | None:
         if part == 0:
             parts = unit.HEADER.unpack_from(data)[6]
         strings = code["strings"]
-        for offset, _, _ in unit.CODE.iter_unpack(code["code"]):
+        for offset, *_ in unit.CODE.iter_unpack(code["code"]):
             found.add(strings[offset : strings.index(b"\0", offset)].decode("utf-8", "surrogateescape"))
         part += 1
     return found

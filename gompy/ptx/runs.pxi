@@ -37,6 +37,7 @@ cdef struct run:                        # one launch
     int complete                        # the error record is written
     ptx_error *failure
     gompy_code_fn code
+    bint whole                          # a call of it runs all warps of a block
     uint32_t told                       # checked code: findings told, and not told
     uint64_t untold, places
     gompy_races *races                  # they are looked for, or NULL

@@ -74,6 +74,20 @@ cdef void number_threads(runner *r, const ptx_launch_config *c) noexcept nogil:
     r.shape[0], r.shape[1], r.shape[2], r.numbered = nx, ny, c.block[2], r.nwarps
 
 
+cdef void order_warps(runner *r, run *launch) noexcept nogil:
+    """Of a call for a whole block: which warp comes after which, as run_block has it for calls for one."""
+    cdef uint32_t i, turn
+    cdef gompy_warp *before = NULL
+    for turn in range(1, r.nwarps + 1):
+        i = (turn * launch.warp_step + launch.first_warp if launch.warp_step else turn) % r.nwarps
+        if before == NULL:
+            r.warps[0].first = &r.warps[i]
+        else:
+            before.following = &r.warps[i]
+        before = &r.warps[i]
+    before.following = NULL
+
+
 cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
     """What is the same for all blocks of a launch."""
     cdef const ptx_launch_config *c = launch.config
@@ -91,10 +105,15 @@ cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
             w.ops, w.shadow, w.shared_shadow = check_table, module.memory.shadow, r.shared_shadow
         w.races = launch.races
         w.workspace = c.workspace
+        w.group = 0
+        if launch.whole:
+            w.group, w.local = r.nwarps, r.local + <size_t> i * LOCAL_APART
         w.warpid, w.nwarps, w.dynamic_shared = i, r.nwarps, c.shared_bytes
         for number in range(3):
             w.ntid[number], w.nctaid[number] = c.block[number], c.grid[number]
         w.runner, w.launch, w.module = r, launch, module
+    if launch.whole:
+        order_warps(r, launch)
     r.prepared = True
 
 
@@ -164,6 +183,8 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
         w.local_top, w.fuel, w.exited, w.sp = 0, FUEL, 0, NULL
         w.ctaid[0], w.ctaid[1], w.ctaid[2] = x, y, z
     r.ready = <uint32_t> ((<uint64_t> 1 << r.nwarps) - 1)
+    if launch.whole:  # the others run in the call for warp 0
+        r.live = r.ready = 1
     while r.live:
         if r.ready == 0 and module.image.check:
             checked_deadlock(r)

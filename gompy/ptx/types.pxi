@@ -87,12 +87,16 @@ cdef extern from "warp.h" nogil:
         uint8_t *shared_shadow
         void *races
         uint64_t workspace
+        void *first
+        void *following
+        void *at
+        uint32_t group
+        uint32_t mask
         void *sp
         void *runner
         void *launch
         void *module
         uint32_t barrier
-        uint32_t mask
         uint32_t place
         char *stack
         void *wait_unit
@@ -253,6 +257,7 @@ cdef struct descriptor "ptx_function":
     uint32_t object
     uint32_t number
     bint launched                       # as a kernel, before
+    uint32_t whole                      # a bit for each form whose code can run all warps of a block (fission.py)
 
 cdef struct code_unit:                  # a code file loaded for a module; link word 0 points here
     code_unit *next

@@ -54,6 +54,7 @@ class Analysis:
     state: dict[int, int] = field(default_factory=dict)  # id(instruction) → OUTSIDE, …
     live: list[int] = field(default_factory=list)
     loops: dict[int, int] = field(default_factory=dict)
+    whole: bool = False  # compiled so that a call can run all warps of a block (fission.py)
 
 
 def single_definitions(blocks: list[Block]) -> dict[Register, Instruction | Call]:

@@ -15,6 +15,7 @@ from .native import content, digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
     from dataclasses import dataclass
 else:
     from .records import dataclass
@@ -211,12 +212,14 @@ def code_file(
     symbols: dict[str, tuple[str, str]],
     lines: dict[tuple[str, str], int],
     parts: int = 0,
+    whole: AbstractSet[str] = frozenset(),
 ) -> bytes:
-    """A code file: `symbols`: LLVM name → (function, version); `lines`: where a link word was first needed."""
+    """A code file: `symbols`: LLVM name → (function, version); `lines`: where a link word was first needed; `whole`:
+    the symbols of those that can run all warps of a block (fission.py)."""
     text, places = flatten(elves, links)
     strings = Strings()
     code = b"".join(
-        CODE.pack(strings.add(function), abi.VERSIONS.index(version.upper()), places[symbol])
+        CODE.pack(strings.add(function), abi.VERSIONS.index(version.upper()), places[symbol], symbol in whole, 0)
         for symbol, (function, version) in symbols.items()
     )
     words = b"".join(

@@ -43,7 +43,7 @@ struct __attribute__ ((aligned (64))) gompy_warp
   /* Only the executor knows what follows.  */
   void *sp;                             /* where the warp's stack was left */
   void *runner, *launch, *module;
-  uint32_t barrier, mask, place;
+  uint32_t barrier, place;
   char *stack;
   void *wait_unit;                      /* checked code: where the warp waits */
   uint32_t wait_line;
