@@ -10,7 +10,7 @@ from __future__ import annotations
 from gompy.abi import ptx as abi
 
 from .access import in_memory, lanes_load, lanes_store, shared_memory
-from .bases import Way, firsts_of, known, matching, shuffled
+from .bases import Way, firsts_of, known, matching, numbers, shuffled
 from .emit import BITS, LONGEST, Emitter, Value
 from .syntax import Operand, Register
 
@@ -26,8 +26,13 @@ WORD = 4
 """Bytes from one lane to the next where each reads a part of its word: compilers make `a[i] & 255` a load of a byte."""
 
 
-def way_of(em: Emitter, operand: Operand | None, unit: int, writes: bool) -> Way | None:
-    """The way that is tried for an access by a base register; `unit`: the bytes that a lane accesses."""
+FURTHEST = 8192
+"""Bytes from one lane to the next, at most, where lanes read columns of an array in shared memory."""
+
+
+def way_of(em: Emitter, operand: Operand | None, unit: int, writes: bool, shared: bool = False) -> Way | None:
+    """The way that is tried for an access by a base register; `unit`: the bytes that a lane accesses; `shared`: of one
+    element of shared memory."""
     if unit > LONGEST // 32:
         return None
     stride = em.strides().of(operand) if isinstance(operand, Register) else None
@@ -36,6 +41,8 @@ def way_of(em: Emitter, operand: Operand | None, unit: int, writes: bool) -> Way
     if em.a.rows:
         if stride == WORD > unit and not writes:
             return Way(1, WORD)
+        if shared and MASKABLE <= unit < abs(stride) <= FURTHEST:
+            return Way(1, stride)
         return Way(1, unit) if stride in (0, unit) else None
     if stride in (0, unit):
         return Way(2, stride)
@@ -77,7 +84,9 @@ class Access:
         for first in firsts:
             if self.offset:
                 first = em.new(f"add i64 {first}, {self.offset & 0xFFFFFFFFFFFFFFFF}")
-            if self.space == "shared":
+            if self.strided:
+                inside, place = self.column(first)
+            elif self.space == "shared":
                 long = (self.way.lanes - 1) * self.way.step + max(self.size * self.count, self.way.step)
                 inside, place = shared_memory(em, first, long)
             else:
@@ -89,6 +98,30 @@ class Access:
         if self.space == "shared":
             return places
         return [em.new(f"inttoptr i64 {place} to ptr") for place in places]
+
+    def column(self, first: str) -> tuple[str, str]:
+        """Whether the active lanes' elements are in shared memory (i1), and the host pointer to that of lane 0: lanes
+        at the ends that are off may be elsewhere."""
+        em, size = self.em, self.size
+        low = em.new(f"call i32 @llvm.cttz.i32(i32 {em.active}, i1 false)")
+        high = em.new(f"sub i32 31, {em.new(f'call i32 @llvm.ctlz.i32(i32 {em.active}, i1 false)')}")
+        ends = []
+        for lane in (low, high):
+            distance = em.new(f"mul i64 {em.new(f'sext i32 {lane} to i64')}, {self.way.step}")
+            ends.append(shared_memory(em, em.new(f"add i64 {first}, {distance}"), size)[0])
+        offset = em.new(f"sub i64 {first}, {abi.SHARED_BASE}")
+        return em.new(f"and i1 {ends[0]}, {ends[1]}"), em.new(f"getelementptr i8, ptr %shared, i64 {offset}")
+
+    def elements(self, place: str) -> str:
+        """The elements of such a column, as arguments of LLVM's gather and scatter."""
+        steps = numbers([lane * self.way.step for lane in range(32)], "i64")
+        column = self.em.new(f"getelementptr i8, ptr {place}, <32 x i64> {steps}")
+        return f"<32 x ptr> {column}, i32 {self.size}, <32 x i1> {self.em.lanes(self.em.active)}"
+
+    @property
+    def strided(self) -> bool:
+        """Whether there are other elements between those of neighbouring lanes."""
+        return self.space == "shared" and abs(self.way.step) > self.size * self.count and not self.sparse
 
     def lanes_there(self) -> tuple[str, list[str]]:
         """The word of lanes whose addresses are as the way has them, and the first one of each piece."""
@@ -142,6 +175,9 @@ class Access:
         em, n, part = self.em, self.way.lanes, self.part(self.llvm)
         if self.sparse:
             return self.words(places[0], masks)
+        if self.strided:
+            call = f"call {part} @llvm.masked.gather.{self.intrinsic()}.v32p0("
+            return [em.new(f"{call}{self.elements(places[0])}, {part} poison)")]
         if self.way.step == 0:
             return [self.broadcast(places, index * self.size) for index in range(self.count)]
         found = []
@@ -178,6 +214,10 @@ class Access:
             self.write_one(places, values)
             return
         em, n, part = self.em, self.way.lanes, self.part(self.llvm)
+        if self.strided:
+            elements = self.elements(places[0])
+            em.put(f"call void @llvm.masked.scatter.{self.intrinsic()}.v32p0({part} {values[0]}, {elements})")
+            return
         whole, kind = values[0], f"<32 x {self.llvm}>"
         if self.count == 2:
             whole = shuffled(em, kind, values[0], values[1], [i // 2 + i % 2 * 32 for i in range(64)])
@@ -220,7 +260,9 @@ class Access:
 
     def slowly(self, index: int) -> Value:
         """The addresses of an element, for slow.py."""
-        return plus(self.em, self.address, self.offset + index * self.size)
+        again = self.em.from_row(self.register)
+        address = self.address if again is None else self.em.fit(again, "i64")
+        return plus(self.em, address, self.offset + index * self.size)
 
 
 def plus(em: Emitter, address: Value, offset: int) -> Value:
@@ -233,7 +275,8 @@ def load(
 ) -> list[Value]:
     """Load `kind` (LLVM type, its bytes, how many) from each lane's address; `operand`: the base register."""
     llvm, size, count = kind
-    way = way_of(em, operand, size * count, False) if em.fast else Way(1, size * count)
+    column = space == "shared" and count == 1
+    way = way_of(em, operand, size * count, False, column) if em.fast else Way(1, size * count)
     if way is None or (way.step == 0 and count > 1) or (count > 1 and not em.fast):
         return [lanes_load(em, plus(em, address, offset + i * size), llvm, size) for i in range(count)]
     register = operand if isinstance(operand, Register) else None
@@ -269,7 +312,8 @@ def store(em: Emitter, address: Value, offset: int, values: list[Value], space: 
     """Store to each lane's address; of lanes with the same address one wins."""
     llvm, count = values[0].type, len(values)
     size = max(BITS[llvm] // 8, 1)
-    way = way_of(em, operand, size * count, True) if em.fast else Way(1, size * count)
+    column = space == "shared" and count == 1
+    way = way_of(em, operand, size * count, True, column) if em.fast else Way(1, size * count)
     if way is None or (count > 1 and not em.fast):
         for index, value in enumerate(values):
             lanes_store(em, plus(em, address, offset + index * size), value, size)
@@ -278,8 +322,9 @@ def store(em: Emitter, address: Value, offset: int, values: list[Value], space: 
     access = Access(em, address, offset, llvm, size, count, space if em.fast else "", way, register)
     shared, fast, slow, done = space == "shared", em.fresh("fast"), em.fresh("slow"), em.fresh("done")
     masked = em.fast and is_partial(em) and count == 1 and (shared or size >= MASKABLE) and way.step != 0
+    masked = masked and not access.strided
     texts = [em.splat(value).text for value in values]
-    places = access.begin(masked or way.step == 0, fast, slow)
+    places = access.begin(masked or access.strided or way.step == 0, fast, slow)
     if masked:
         plain, some = em.fresh("plain"), em.fresh("some")
         every = em.new(f"icmp eq i32 {em.active}, -1")
