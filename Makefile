@@ -8,7 +8,7 @@ NATIVE  := gompy/_native/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.h' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-suites check-alarms check-regions check-installs check-sanitizers check-endurance check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
+.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-suites check-alarms check-regions check-opencl check-installs check-sanitizers check-endurance check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
 
 all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
 
@@ -125,6 +125,10 @@ check-alarms: all  ## GCC's libgomp tests under gompy run --check: no report but
 # REGIONS="--dirs libgomp.c --filter target-1 --verbose": some of them; what is asked and said.
 check-regions: all  ## the JSON of GCC's libgomp tests beside what their programs ask of the runtime; half an hour
 	@$(BIN)/python testsuite/regions/gcc_tests.py $(REGIONS)
+
+# KERNELS="--dirs libgomp.c --filter target-1": some of them.
+check-opencl: all  ## OpenCL kernels made of GCC's tests: their share, reasons against the others, results
+	@$(BIN)/python testsuite/regions/opencl.py $(KERNELS)
 
 # SUITES="--gcc 15,16", "--devices nvptx", "--tests '-j 2 --filter target-3'".
 check-suites:  ## GCC 13's to 16's whole libgomp tests on both devices, in trees of Debian 13 and sid; hours, as root

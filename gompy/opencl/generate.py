@@ -25,6 +25,15 @@ _CLAUSES: Final = frozenset(
 )
 
 
+_WORDS: Final = frozenset(
+    (
+        *("struct", "union", "enum", "const", "volatile", "restrict", "unsigned", "signed"),
+        *("char", "short", "int", "long", "float", "double", "_Bool", "bool", "void"),
+    )
+)
+"""Of C's types."""
+
+
 class NoKernelError(UserError):
     """Why a region has no generated kernel."""
 
@@ -48,8 +57,8 @@ def _parse(source: str) -> Node:
 
 def kernel(region: dict[str, Any], document: dict[str, Any]) -> str:
     """The kernel of a region.  Raises NoKernelError, with the reason."""
-    if document["language"] != "c":
-        raise NoKernelError(f"it is {document['language']}, and kernels are made of C alone")
+    if document["language"] not in ("c", "c++"):
+        raise NoKernelError(f"it is {document['language']}, and kernels are made of C, and of C++ that is written as C")
     source, directive = region.get("expanded"), _DIRECTIVE.match(region.get("expanded_pragma", ""))
     if not source or directive is None:
         raise NoKernelError(region.get("no_text") or "its directive is not a combined target construct")
@@ -73,6 +82,8 @@ def kernel(region: dict[str, Any], document: dict[str, Any]) -> str:
     statement = statements[0]
     _allowed(statement)
     _known(statement, set(names) | set(functions) | set(constants))
+    if document["language"] == "c++":
+        _plain(region, document, [statement, *(_parse(document["functions"][name]) for name in functions)])
     used = " ".join([_text(statement), *functions.values()])
     constants = {name: text for name, text in constants.items() if re.search(rf"\b(?:k_)?{name}\b", used)}
     functions = {**_math(statement, functions, document), **functions}
@@ -138,7 +149,7 @@ def _arguments(
             raise NoKernelError(f"'{name}' of the reduction is no object of the device")
         elif "pointer" in p and p["by"] != "reference":
             raise NoKernelError(f"'{name}' is a pointer to what is no object of the device")
-        elif "pointer" in p or extents:
+        elif ("pointer" in p or extents) and not (_referred(name, region) and not extents):
             at = _biased(at, name, region) if "pointer" in p else at
             inner = "[" + extents.partition("]")[2].lstrip("[") if "][" in extents else ""
             shape = f"(*{local}){inner}" if inner else f"*{local}"
@@ -157,6 +168,14 @@ def _arguments(
     if missing:
         raise NoKernelError(f"'{missing[0]}' of the reduction is no argument")
     return lines, renamed
+
+
+def _referred(name: str, region: dict[str, Any]) -> bool:
+    """Whether a name is a reference of C++, to an object."""
+    if any(c.get("variable", "").startswith(f"*(*{name})") for c in region["clauses"]):
+        raise NoKernelError(f"'{name}' is a reference to a pointer")
+    found: dict[str, Any] = next((c for c in region["clauses"] if c.get("pointer") and c.get("variable") == name), {})
+    return "ref" in str(found.get("kind", "")).split()
 
 
 def _biased(at: str, name: str, region: dict[str, Any]) -> str:
@@ -206,7 +225,12 @@ def _types(document: dict[str, Any], region: dict[str, Any]) -> list[str]:
     for name, text in document["types"].items():
         if name.rpartition(" ")[2] in BUILTIN or not re.search(rf"\b{re.escape(name.rpartition(' ')[2])}\b", used):
             continue
-        found.append(_rewritten(_parse(text), {}) + (";" if not text.rstrip().endswith(";") else ""))
+        root = _parse(text if text.rstrip().endswith(";") else f"{text};")
+        if root.has_error:
+            raise NoKernelError(f"the text of '{name}' is none of C")
+        found.append(_rewritten(root, {}))
+        if document["language"] == "c++" and " " in name:
+            found.append(f"typedef {name} {name.partition(' ')[2]};")
     return found
 
 
@@ -236,7 +260,12 @@ def _functions(region: dict[str, Any], document: dict[str, Any], constants: set[
             continue
         seen.add(name)
         root = _parse(texts[name])
-        node = next(child for child in root.named_children if child.type == "function_definition")
+        found_here = [child for child in root.named_children if child.type == "function_definition"]
+        if len(found_here) > 1:
+            raise NoKernelError(f"several functions have the name '{name}'")
+        if not found_here or root.has_error:
+            raise NoKernelError(f"the text of '{name}' is none of C")
+        node = found_here[0]
         _allowed(node, returns=True)
         called = [_text(c.child_by_field_name("function")) for c in _walk(node) if c.type == "call_expression"]
         if name in called:
@@ -266,6 +295,22 @@ def _allowed(node: Node, returns: bool = False) -> None:
             raise NoKernelError("return")
         if inner.type == "storage_class_specifier" and not returns:
             raise NoKernelError("a static variable")
+
+
+def _plain(region: dict[str, Any], document: dict[str, Any], texts: list[Node]) -> None:
+    """Refuse what C++ has, or means otherwise, though its text could be C's."""
+    types = {name.removeprefix("struct ").removeprefix("union ").removeprefix("enum ") for name in document["types"]}
+    for inner in (inner for text in texts for inner in _walk(text)):
+        name = _text(inner)
+        if inner.type == "type_identifier" and name not in types | BUILTIN:
+            raise NoKernelError(f"type '{name}' is a template's, a class, or declared in another file")
+        called = _text(inner.child_by_field_name("function")) if inner.type == "call_expression" else ""
+        if called in MATH and not called.endswith("f") and called != "omp_is_initial_device":
+            raise NoKernelError(f"'{called}' goes by the types of its arguments in C++: {called}f would do")
+    for p in region["parameters"]:
+        named = set(re.findall(r"[A-Za-z_]\w*", p.get("type", ""))) - _WORDS
+        if unknown := sorted(named - types - BUILTIN):
+            raise NoKernelError(f"type '{unknown[0]}' is a class, or declared in another file")
 
 
 def _known(node: Node, names: set[str]) -> None:

@@ -127,8 +127,10 @@ def _c(root: Node, places: _Places, result: Text) -> None:
         elif node.type == "function_definition":
             name = _declared(node.child_by_field_name("declarator"))
             if name:
-                result.functions[name] = _string(node)
-                result.calls[name] = _calls(node)
+                known, text = result.functions.get(name, ""), _string(node)
+                # Functions of C++ may have one name: all their texts are told.
+                result.functions[name] = f"{known}\n{text}" if known and text not in known else known or text
+                result.calls[name] = [*result.calls.get(name, []), *_calls(node)]
         elif node.type in ("struct_specifier", "union_specifier", "enum_specifier"):
             name = _string(node.child_by_field_name("name"))
             if name and node.child_by_field_name("body") is not None:

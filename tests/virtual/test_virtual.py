@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from driver_tools import ROOT, Tools, has_all
+from driver_tools import ROOT, Tools, has_all, needs
 from opencl_tools import opencl_obstacle
 
 PLUGIN = ROOT / "gompy" / "_native" / "lib" / "libgomp-plugin-python.so.1"
@@ -112,6 +112,47 @@ def test_kernels_on_opencl(tools: Tools, tmp_path: Path) -> None:
     again = tools.run("./kernels", env=settings)
     assert again.stdout == done.stdout
     assert f"{hand}: " in again.stderr
+
+
+@has_text
+def test_kernels_of_c_plus_plus(tools: Tools, tmp_path: Path) -> None:
+    """Regions that are written as C, with templates' instances and references; others have a reason."""
+    tools.ok("gompc++", "-O1", "-fopenmp", "--save-regions=json", ROOT / "tests/programs/kernels_plus.cc", "-o", "plus")
+    made = tools.ok("gompy", "regions", "--kernels", "cl", "json").splitlines()
+    reasons = sorted(line.partition("no kernel: ")[2] for line in made if "no kernel: " in line)
+    assert reasons == [
+        "'ptr' is a reference to a pointer",
+        "several functions have the name 'pick'",
+        "several functions have the name 'sqrt'",
+        "type 'T' is a template's, a class, or declared in another file",
+        "type 'box' is a class, or declared in another file",
+    ]
+    if reason := opencl_obstacle():
+        pytest.skip(reason)
+    done = tools.run("./plus", env={"GOMPY_VIRTUAL": "opencl", "GOMPY_KERNELS": "cl"})
+    assert done.stdout == tools.ok("./plus", env={"OMP_TARGET_OFFLOAD": "disabled"}), done.stderr
+    assert sum(".cl, " in line for line in how(done.stderr)) == len(made) - len(reasons) == 9
+
+
+@needs("gfortran")
+def test_a_kernel_by_hand_for_fortran(tools: Tools, tmp_path: Path) -> None:
+    """None is made, but one that somebody has written runs, whatever the region's language is."""
+    if reason := opencl_obstacle():
+        pytest.skip(reason)
+    text = "integer :: i, x(100)\n!$omp target teams distribute parallel do map(from: x)\n"
+    text += "do i = 1, 100\n  x(i) = i\nend do\nprint *, sum (x)\nend\n"
+    (tmp_path / "f.f90").write_text(text)
+    tools.ok("gompfortran", "-fopenmp", "--save-regions=json", "f.f90", "-o", "f")
+    assert "no kernel: it is fortran" in tools.ok("gompy", "regions", "--kernels", "cl", "json")
+    (tmp_path / "cl").mkdir(exist_ok=True)
+    (tmp_path / "cl" / "MAIN__._omp_fn.0.cl").write_text(
+        "kernel void MAIN____omp_fn_0 (ulong at)\n{\n"
+        "  global int *x = *(global int **) at;\n"
+        "  for (int i = get_global_id (0); i < 100; i += get_global_size (0))\n    x[i] = 2 * (i + 1);\n}\n"
+    )
+    done = tools.run("./f", env={"GOMPY_VIRTUAL": "opencl", "GOMPY_KERNELS": "cl"})
+    assert (done.returncode, done.stdout.split()) == (0, ["10100"]), done.stderr
+    assert [line.partition(",")[0] for line in how(done.stderr)] == ["cl/MAIN__._omp_fn.0.cl"]
 
 
 @has_text

@@ -1,0 +1,117 @@
+"""OpenCL kernels made of the regions of GCC's own tests: how many, why not, and whether programs end as without.
+
+Exit status 1 if a program ends otherwise with kernels than without; 2 for wrong usage, or without an OpenCL device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+HERE: Final = Path(__file__).resolve().parent
+ROOT: Final = HERE.parent.parent
+sys.path[:0] = [path for path in (str(HERE.parent), str(ROOT), str(ROOT / "tests")) if path not in sys.path]
+
+from gcc_suite import source  # noqa: E402
+from opencl_tools import opencl_obstacle  # noqa: E402
+from run_gcc_tests import compiler_words, offload_targets  # noqa: E402
+
+from gompy.dg import plan, runner, targets  # noqa: E402
+
+
+class Run(runner.Run):
+    """A test, and what with_kernels.py has found."""
+
+    found: dict[str, Any] | None = None
+
+    def run(self, wanted: plan.TestPlan, work: Path, program: str) -> None:
+        """Run it; keep what was found before the folder goes."""
+        super().run(wanted, work, program)
+        if (work / "kernels.json").exists():
+            self.found = json.loads((work / "kernels.json").read_text())
+
+
+def all_runs(options: argparse.Namespace) -> list[Run]:
+    """Compile and run all that have a target construct.  Raises SourceError."""
+    tests = source.default_tests(source.OLDEST)
+    compiler = [*compiler_words("gompcc"), "--save-regions=json"]
+    environment = runner.base_environment()
+    settings = runner.Settings(
+        tests,
+        tuple(compiler),
+        targets.EffectiveTargets(compiler[:1], runner.always(tests), environment),
+        environment,
+        offload_targets=offload_targets(compiler),
+        before=(sys.executable, str(HERE / "with_kernels.py")),
+    )
+    runs = [
+        Run(test, option_set, settings)
+        for directory in options.dirs.split(",")
+        for test in source.find(tests, directory)
+        if any(part in test.name for part in options.filter.split(","))
+        and not test.path.name.startswith("for-")  # minutes of compiling
+        and source.uses_offloading(test.path, test.text)
+        for option_set in runner.option_sets(test, settings)
+    ]
+    with ThreadPoolExecutor(options.j) as pool:
+        for done, _ in enumerate(pool.map(lambda one: one.go(), runs), 1):
+            if done % 50 == 0:
+                print(f"{done} of {len(runs)}", file=sys.stderr, flush=True)
+    return runs
+
+
+def reason(text: str) -> str:
+    """A reason without the names in it, so that those of a kind are one."""
+    return re.sub(r"'[^']*'", "'…'", re.sub(r"^/\S*\.cl:\d+:\d+: ", "", text))
+
+
+def show(runs: list[Run]) -> bool:
+    """The numbers; whether all programs end as without kernels."""
+    found = [(run.test.name, run.found) for run in runs if run.found is not None]
+    total = sum(one["regions"] for _, one in found)
+    refused = Counter(reason(text) for _, one in found for text in one["refused"])
+    broken = Counter(reason(text.partition("error: ")[2] or text) for _, one in found for text in one["broken"])
+    made = total - sum(refused.values())
+    print(f"{len(found)} programs, {total} regions: {made} have kernels ({100 * made / max(total, 1):.0f} %)")
+    print(
+        f"  {sum(one['ran'] for _, one in found)} kernels ran, {sum(broken.values())} were refused by OpenCL's compiler"
+    )
+    for text, count in (refused + broken).most_common():
+        print(f"  {count:5} {text}")
+    wrong = [
+        f"{name}: status {one['without']} without kernels, {one['with']} with them, output "
+        f"{'equal' if one['equal'] else 'differs'}"
+        for name, one in found
+        if one["with"] != one["without"] or not one["equal"]
+    ]
+    for line in wrong:
+        print(f"unexpected: {line}")
+    return not wrong and bool(found)
+
+
+def main() -> int:
+    """Run; show."""
+    parser = argparse.ArgumentParser(description="OpenCL kernels made of the regions of GCC's libgomp tests")
+    parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
+    parser.add_argument("--dirs", default="libgomp.c,libgomp.c++", metavar="A,B", help="of %(default)s")
+    parser.add_argument("--filter", default="", metavar="TEXT,TEXT", help="only tests whose name has one")
+    options = parser.parse_args()
+    if problem := opencl_obstacle():
+        print(f"opencl.py: error: {problem}", file=sys.stderr)
+        return 2
+    try:
+        return int(not show(all_runs(options)))
+    except source.SourceError as error:
+        print(f"opencl.py: error: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
