@@ -137,23 +137,23 @@ def show(options: argparse.Namespace) -> int:
     """``gompy accel list``."""
     from gompy.accel import host
 
-    found = store.installed()
-    if not found:
+    found = store.kept()
+    if not any(os.path.exists(item.lto1) for item in found):
         print("no accelerator compiler is built; 'gompy accel build' builds one")
-        return 0
     try:
         current = host.choose().identity
     except AccelError:
         current = ""
-    used = store.find(current)
+    used = {item.path for item in (store.find(current), store.find(current, program=store.OPENACC)) if item is not None}
     for item in found:
-        size = os.stat(item.lto1).st_size
-        note = "in use" if used is not None and item.path == used.path else ""
+        parts = [f"{os.stat(item.lto1).st_size / 1e6:.0f} MB"] if os.path.exists(item.lto1) else []
+        parts += ["plugin for OpenACC"] if os.path.exists(item.openacc) else []
+        note = "in use" if item.path in used else ""
         note = f"not used: {item.distrusted}" if item.distrusted else note
         if not note and store.identity(item.conf.get("host_lto1", "")) != item.conf.get("host_identity"):
             note = "stale: its compiler has changed or is gone"
         note = f"  ({note})" if note else ""
-        print(f"{item.name}  {item.conf.get('compiler', '?')}  {size / 1e6:.0f} MB  {item.path}{note}")
+        print(f"{item.name}  {item.conf.get('compiler', '?')}  {', '.join(parts)}  {item.path}{note}")
     return 0
 
 
@@ -161,7 +161,7 @@ def remove(options: argparse.Namespace) -> int:
     """``gompy accel remove``."""
     from gompy.accel import host
 
-    found = store.installed()
+    found = store.kept()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "gompy" / "accel"
     if options.all:
         own = accel_folders()[0]

@@ -103,6 +103,13 @@ def installed(folders: list[str] | None = None, program: str = LTO1) -> list[Ins
     return found
 
 
+def kept() -> list[Installed]:
+    """All folders that have anything of this."""
+    compilers = installed()
+    paths = {item.path for item in compilers}
+    return compilers + [item for item in installed(program=OPENACC) if item.path not in paths]
+
+
 def find(identity: str, folders: list[str] | None = None, program: str = LTO1) -> Installed | None:
     """The folder with the accelerator compiler, or another program, of a host compiler, if there is one."""
     return next((item for item in installed(folders, program) if item.fits(identity)), None)

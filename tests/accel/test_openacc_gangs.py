@@ -329,3 +329,21 @@ def test_a_plugin_of_another_compiler_is_not_loaded(tmp_path: Path, data: Path) 
 def test_building_twice_says_so(data: Path) -> None:
     done = call("gompy", "accel", "build", "--openacc", XDG_DATA_HOME=str(data))
     assert "is built already" in done.stdout
+
+
+def test_list_and_remove(data: Path, tmp_path: Path) -> None:
+    """A folder with the plugin alone is one of them."""
+    env = {"XDG_DATA_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    (tmp_path / "gompy").symlink_to(data / "gompy")
+    (folder,) = (data / "gompy" / "accel").iterdir()
+    listed = call("gompy", "accel", "list", **env).stdout
+    assert "no accelerator compiler is built" in listed
+    assert f"{folder.name}  gcc " in listed and "  plugin for OpenACC  " in listed and "(in use)" in listed
+    (tmp_path / "gompy").unlink()
+    other = tmp_path / "gompy" / "accel" / folder.name
+    other.mkdir(parents=True)
+    for name in (store.OPENACC, store.CONF):
+        (other / name).write_bytes((folder / name).read_bytes())
+        (other / name).chmod(0o755)
+    assert f"{other}: removed" in call("gompy", "accel", "remove", **env).stdout
+    assert not other.exists()
