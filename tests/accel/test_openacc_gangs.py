@@ -287,6 +287,24 @@ int main (void)
     assert call("./p", cwd=tmp_path).stdout == "2\n"
 
 
+def test_races_between_gangs_are_found(tmp_path: Path, data: Path) -> None:
+    """As between teams: two gangs add to one variable, and nothing says which is first."""
+    body = """
+int main (void)
+{
+  int x = 0;
+#pragma acc parallel num_gangs(4) copy(x)
+  x++;
+  return 0;
+}
+"""
+    (tmp_path / "p.c").write_text(body)
+    words = ("-fopenacc", "-g", "-O0", "-foffload-check", "p.c", "-o", "p")
+    call("gompcc", *words, cwd=tmp_path, XDG_DATA_HOME=str(data))
+    done = call("./p", cwd=tmp_path, check=False, GOMPY_CHECK="1")
+    assert "which another thread has written (p.c:6), and nothing says which is first" in done.stderr
+
+
 def test_fortran(tmp_path: Path, data: Path) -> None:
     (tmp_path / "p.f90").write_text(
         """\
