@@ -68,11 +68,15 @@ IMG_OBJECT: Final = 1
 IMG_BITCODE: Final = 2
 IMG_PTX: Final = 5
 OFK_OPENMP: Final = 1
+OFK_CUDA: Final = 2
+OFK_HIP: Final = 3
 
 # --- sections ---
 SHT_LLVM_OFFLOADING: Final = 0x6FFF4C0B
 OFFLOADING_SECTION: Final = ".llvm.offloading"
 ENTRIES_SECTION: Final = "omp_offloading_entries"
+CUDA_ENTRIES_SECTION: Final = "cuda_offloading_entries"
+HIP_ENTRIES_SECTION: Final = "hip_offloading_entries"
 ENTRY_SIZE: Final = 32
 """Address, name, size, flags (i32), reserved (i32): __tgt_offload_entry up to LLVM 19."""
 NEWER_ENTRIES_SECTION: Final = "llvm_offload_entries"

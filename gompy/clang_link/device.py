@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 
 from gompy.abi import llvm
 from gompy.clang_link.inputs import Found, Names, values_of
@@ -73,11 +74,29 @@ def names_of_ir(image: bytes, source: str, temps: Temps) -> Names:
     return visible, defined, {name for _, state, weak, name in found if state == "U" and weak != "W"}
 
 
+def object_of_ir(image: bytes, source: str, temps: Temps) -> bytes:
+    """An object of LLVM IR of the host's, only to be searched for images.  Raises ToolError."""
+    file, output = temps.name(".host.bc"), temps.name(".host.o")
+    write_file(file, image)
+    run([find_clang(), "-O0", "-w", "-c", "-x", "ir", file, "-o", output], os.environ)
+    with open(output, "rb") as made:
+        return made.read()
+
+
 def show(words: list[str]) -> None:
     """A command as clang's wrapper shows it."""
     import sys
 
     sys.stderr.write(f' "{words[0]}" {" ".join(words[1:])}\n')
+
+
+@dataclass(frozen=True)
+class Linked:
+    """An image of a target, and the file that it is in."""
+
+    data: bytes
+    kind: int
+    file: str
 
 
 class DeviceLink:
@@ -124,32 +143,32 @@ class DeviceLink:
                 bitcode.append(path)
         return code, bitcode
 
-    def link(self) -> list[tuple[bytes, int]]:
-        """The images and their kinds: one, but for nvptx64.  Raises ToolError."""
+    def link(self) -> list[Linked]:
+        """The images: one, but for nvptx64.  Raises ToolError."""
         code, bitcode = self.inputs()
         output = f"{self.options.output}.{self.triple.partition('-')[0]}.{self.arch or 'native'}"
         if "--embed-bitcode" in self.options.flags and bitcode and not code:
             image = self._name(output, ".img")
             self._run([self._tool("llvm-link"), "-o", image, *bitcode])
-            return [(self._contents(image), llvm.IMG_BITCODE)]
+            return [self._linked(image, llvm.IMG_BITCODE)]
         image = self._name(output, ".img")
         if self.triple.startswith("nvptx") and not code:
             return self._ptx(output, bitcode)
         if self.triple.startswith("nvptx"):
             self._nvptx(image, code, bitcode)
         elif self.triple.startswith("amdgcn"):
-            self._run([*self._command(image, True), *code, *bitcode, *self._more()])
+            self._amdgcn(image, code, bitcode)
         elif self.triple.partition("-")[0] in CPUS:
             self._cpu(image, code, bitcode)
         else:
             raise ToolError(f"{self.found[0].source}: images for {self.triple} are not implemented")
-        return [(self._contents(image), llvm.IMG_OBJECT)]
+        return [self._linked(image, llvm.IMG_OBJECT)]
 
-    def _contents(self, image: str) -> bytes:
+    def _linked(self, image: str, kind: int, end: bytes = b"") -> Linked:
         if self.options.dry:
-            return b""
+            return Linked(b"", kind, image)
         with open(image, "rb") as file:
-            return file.read()
+            return Linked(file.read() + end, kind, image)
 
     def _command(self, output: str, linked: bool = False) -> list[str]:
         options = self.options
@@ -198,8 +217,8 @@ class DeviceLink:
         self._run([*self._command(output), "-fPIC", "-c", "-x", "ir", name])
         return output
 
-    def _ptx(self, output: str, bitcode: list[str]) -> list[tuple[bytes, int]]:
-        """PTX, and the LLVM IR that it was made of."""
+    def _ptx(self, output: str, bitcode: list[str]) -> list[Linked]:
+        """PTX, and the LLVM IR that it was made of.  Clang's device runtime is OpenMP's."""
         if self.options.last("--ptxas-arg"):
             raise ToolError(f"--ptxas-arg={self.options.last('--ptxas-arg')}: no ptxas runs for images of LLVM IR")
         joined, ptx = self._name(output, ".postlink.bc"), self._name(output, ".s")
@@ -211,9 +230,22 @@ class DeviceLink:
             self._run,
             self.temps,
         )
-        made.joined(joined, bitcode, self.options.dry)
+        openmp = any(item.binary.offload_kind == llvm.OFK_OPENMP for item in self.found)
+        made.joined(joined, bitcode, self.options.dry, openmp)
         made.ptx(ptx, joined)
-        return [(self._contents(ptx) + b"\0", llvm.IMG_PTX), (self._contents(joined), llvm.IMG_BITCODE)]
+        return [self._linked(ptx, llvm.IMG_PTX, b"\0"), self._linked(joined, llvm.IMG_BITCODE)]
+
+    def _amdgcn(self, output: str, code: list[str], bitcode: list[str]) -> None:
+        """LLVM IR becomes machine code first, with --save-temps assembly."""
+        more = ["-save-temps"] if self.options.save_temps else []
+        if bitcode:
+            joined = self._name(output, ".postlink.bc")
+            made = self._name(output, ".s" if self.options.save_temps else ".o")
+            self._run([self._tool("llvm-link"), "-o", joined, *bitcode])
+            form = "-S" if self.options.save_temps else "-c"
+            self._run([*self._command(made), "-nogpulib", form, "-x", "ir", joined])
+            code = [made, *code]
+        self._run([*self._command(output, True), *more, *code, *self._more()])
 
     def _nvptx(self, output: str, code: list[str], bitcode: list[str]) -> None:
         """ptxas and nvlink are clang's to find."""

@@ -9,7 +9,9 @@ clang-linker-wrapper of LLVM 16 by what it does; GNU ld's manual for -l and -L.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from gompy.abi import llvm
 from gompy.objects.archive import is_archive, members
@@ -17,10 +19,6 @@ from gompy.objects.elf import SHN_UNDEF, STB_LOCAL, STB_WEAK, STT_FILE, STT_SECT
 from gompy.objects.offload_binary import MAGIC, OffloadBinary, read_all
 from gompy.objects.view import Damaged, ElfView
 from gompy.tools.process import ToolError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _WITH_VALUE = frozenset(
     (
@@ -85,10 +83,21 @@ def names_of(image: bytes, shown: str) -> tuple[set[str], set[str], set[str]]:
     return visible, defined, needed
 
 
-def _images_of(data: bytes, shown: str) -> list[Found]:
-    """The images of an object, or of a file of images.  Raises Damaged."""
+IR_MAGICS: Final = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+"""LLVM IR as it is, and in the wrapper that some systems have."""
+Compile = Callable[[bytes, str], bytes]
+"""An object of a host's LLVM IR (-flto)."""
+
+
+def _images_of(data: bytes, shown: str, compiled: Compile | None) -> list[Found]:
+    """The images of an object, or of a file of images.  Raises Damaged, ToolError.
+
+    An object of LLVM IR has them in a variable that its compiler puts into the section.
+    """
     if data.startswith(MAGIC):
         return [Found(binary, shown) for binary in read_all(data, shown)]
+    if data.startswith(IR_MAGICS) and compiled is not None:
+        data = compiled(data, shown)
     if not data.startswith(b"\x7fELF"):
         return []
     elf = ElfView(data, shown)
@@ -109,11 +118,18 @@ Names = tuple[set[str], set[str], set[str]]
 
 
 class Inputs:
-    """The files of a link line and the images that they bring; ``ir_names``: names_of for an image of LLVM IR."""
+    """The files of a link line and the images that they bring; ``ir_names``: names_of for an image of LLVM IR;
+    ``compiled``: makes an object of a host's."""
 
-    def __init__(self, link: list[str], ir_names: Callable[[bytes, str], Names] | None = None) -> None:
+    def __init__(
+        self,
+        link: list[str],
+        ir_names: Callable[[bytes, str], Names] | None = None,
+        compiled: Compile | None = None,
+    ) -> None:
         self.link = link
         self.ir_names = ir_names
+        self.compiled = compiled
         self.known = 0  # so many of those taken are in ``symbols``
         self.sysroot = next((w.partition("=")[2] for w in link if w.startswith("--sysroot=")), "")
         self.folders = [self._in_sysroot(folder) for folder in values_of(link, "-L")]
@@ -161,7 +177,8 @@ class Inputs:
             try:
                 with open(path, "rb") as file:
                     start = file.read(20)
-                    if not start.startswith((b"\x7fELF\x02\x01", MAGIC, b"!<")) or start[16:18] == b"\3\0":
+                    known = (b"\x7fELF\x02\x01", MAGIC, b"!<", *IR_MAGICS)
+                    if not start.startswith(known) or (start.startswith(b"\x7f") and start[16:18] == b"\3\0"):
                         continue  # a linker script, or a shared library
                     data = start + file.read()
             except OSError as error:
@@ -169,7 +186,7 @@ class Inputs:
             if is_archive(data):
                 self._archive(data, path)
             else:
-                for found in _images_of(data, path):
+                for found in _images_of(data, path, self.compiled):
                     self._take(found)
         return self.taken
 
@@ -191,14 +208,14 @@ class Inputs:
         self.known = len(self.taken)
 
     def _archive(self, data: bytes, path: str) -> None:
-        if b"\x10\xff\x10\xad" not in data and not data.startswith(b"!<thin>"):
+        if not any(magic in data for magic in (MAGIC, *IR_MAGICS)) and not data.startswith(b"!<thin>"):
             return
         if os.path.basename(path) == DEVICE_RUNTIME:
             return
         self._catch_up()
         left: list[Found] = []
         for member in members(data, path):
-            left += _images_of(member.data, f"{path}({member.name})")
+            left += _images_of(member.data, f"{path}({member.name})", self.compiled)
         again = True
         while again:
             again = False

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
+from dataclasses import dataclass, field
 
 from gompy import NATIVE
 from gompy.abi import llvm
-from gompy.clang_link import registration
-from gompy.clang_link.device import DeviceLink, names_of_ir, show
+from gompy.clang_link import bundle, registration
+from gompy.clang_link.device import DeviceLink, Linked, names_of_ir, object_of_ir, show
 from gompy.clang_link.inputs import Found, Inputs
 from gompy.clang_link.options import HELP, Options, parse
 from gompy.objects.offload_binary import packed
@@ -18,40 +20,67 @@ if TYPE_CHECKING:
     from gompy.tools.process import Temps
 
 
+@dataclass
+class Made:
+    """What a link's images have become."""
+
+    binaries: list[bytes] = field(default_factory=list)
+    """OpenMP's: an OffloadBinary each, in the order that numbers the devices."""
+    sections: list[str] = field(default_factory=list)
+    """Where the objects have OpenMP's entries, one for each form of them."""
+    bundles: dict[int, str] = field(default_factory=dict)
+    """CUDA's and HIP's: one file for all architectures."""
+
+
 def grouped(found: list[Found]) -> dict[tuple[str, str], list[Found]]:
-    """The images of each target.  Raises ToolError for what is not OpenMP's."""
+    """The images of each target.  Raises ToolError for what is of none of the three languages."""
     groups: dict[tuple[str, str], list[Found]] = {}
     for item in found:
-        if item.binary.offload_kind != llvm.OFK_OPENMP:
-            raise ToolError(f"{item.source}: images by {item.binary.producer} are not implemented, only by openmp")
+        if item.binary.offload_kind not in (llvm.OFK_OPENMP, *bundle.KINDS):
+            raise ToolError(f"{item.source}: images by {item.binary.producer} are not implemented")
         groups.setdefault(item.target, []).append(item)
     return groups
 
 
-def images(options: Options, temps: Temps) -> tuple[list[bytes], list[str]]:
-    """An OffloadBinary for each image, in the order that numbers the devices; the sections of the objects' entries.
+def images(options: Options, temps: Temps) -> Made:
+    """Link each target's images once, and put them together for each language that it has any of.
 
     Raises ToolError, Damaged.
     """
-    found = Inputs(options.link, lambda image, source: names_of_ir(image, source, temps)).read()
+    inputs = Inputs(
+        options.link,
+        lambda image, source: names_of_ir(image, source, temps),
+        lambda image, source: object_of_ir(image, source, temps),
+    )
+    found = inputs.read()
     groups = grouped(found)
-    made: dict[tuple[str, str], list[bytes]] = {}
+    linked: dict[tuple[str, str], list[Linked]] = {}
     for target in sorted(groups):
-        linked = DeviceLink(options, temps, target, groups[target]).link()
-        made[target] = [packed(image, {"triple": target[0], "arch": target[1]}, kind) for image, kind in linked]
-    binaries = [binary for target in sorted(made, reverse=True) for binary in made[target]]
-    return binaries, sorted({item.entries for item in found}, reverse=True)
+        linked[target] = DeviceLink(options, temps, target, groups[target]).link()
+    made = Made()
+    downwards = sorted(groups, reverse=True)
+    for target in downwards:
+        if any(item.binary.offload_kind == llvm.OFK_OPENMP for item in groups[target]):
+            strings = {"triple": target[0], "arch": target[1]}
+            made.binaries += [packed(image.data, strings, image.kind) for image in linked[target]]
+    made.sections = sorted(
+        {item.entries for item in found if item.binary.offload_kind == llvm.OFK_OPENMP}, reverse=True
+    )
+    for kind in bundle.KINDS:
+        of_kind = [t for t in downwards if any(item.binary.offload_kind == kind for item in groups[t])]
+        if of_kind:
+            first = {target: linked[target][0] for target in of_kind}
+            made.bundles[kind] = bundle.make(kind, options, temps, first)
+    return made
 
 
-def registering(options: Options, temps: Temps, binaries: list[bytes], sections: list[str]) -> str:
-    """The object that registers the images; its name."""
-    files = []
-    for binary in binaries:
-        files.append(temps.name(".offload.bin"))
-        write_file(files[-1], binary)
+def assembled(options: Options, temps: Temps, text: str, ending: str) -> str:
+    """An object of assembly text; its name."""
     source = temps.name(".s")
-    write_file(source, registration.text(files, sections))
-    output = f"{options.output}.image.wrapper.o" if options.save_temps else temps.name(".image.wrapper.o")
+    write_file(source, text)
+    if "--print-wrapped-module" in options.flags:
+        sys.stderr.write(text)
+    output = f"{options.output}{ending}" if options.save_temps else temps.name(ending)
     command = [find_tool("as"), "--64", "-o", output, source]
     if options.verbose or options.dry:
         show(command)
@@ -60,14 +89,30 @@ def registering(options: Options, temps: Temps, binaries: list[bytes], sections:
     return output
 
 
-def with_object(link: list[str], name: str) -> list[str]:
-    """The host's link with one more object, right behind the name of the output."""
+def registering(options: Options, temps: Temps, made: Made) -> list[str]:
+    """The objects that register the images; their names."""
+    objects = []
+    if made.binaries:
+        files = []
+        for binary in made.binaries:
+            files.append(temps.name(".offload.bin"))
+            write_file(files[-1], binary)
+        text = registration.text(files, made.sections)
+        objects.append(assembled(options, temps, text, ".image.wrapper.o"))
+    for kind, file in made.bundles.items():
+        text = registration.bundle_text(kind, file)
+        objects.append(assembled(options, temps, text, f".{llvm.OFFLOAD_KINDS[kind]}.image.wrapper.o"))
+    return objects
+
+
+def with_objects(link: list[str], names: list[str]) -> list[str]:
+    """The host's link with more objects, right behind the name of the output."""
     for number, word in enumerate(link):
         if word == "-o":
-            return [*link[: number + 2], name, *link[number + 2 :]]
+            return [*link[: number + 2], *names, *link[number + 2 :]]
         if word.startswith("--output="):
-            return [*link[: number + 1], name, *link[number + 1 :]]
-    return [name, *link]
+            return [*link[: number + 1], *names, *link[number + 1 :]]
+    return [*names, *link]
 
 
 def wrap(options: Options, temps: Temps) -> None:
@@ -75,10 +120,7 @@ def wrap(options: Options, temps: Temps) -> None:
     triple = options.last("--host-triple", "x86_64-pc-linux-gnu")
     if not triple.startswith("x86_64-"):
         raise ToolError(f"programs for {triple} are not implemented, only for x86_64")
-    link = options.link
-    binaries, sections = images(options, temps)
-    if binaries:
-        link = with_object(link, registering(options, temps, binaries, sections))
+    link = with_objects(options.link, registering(options, temps, images(options, temps)))
     command = [options.last("--linker-path"), *link]
     if options.verbose or options.dry:
         show(command)

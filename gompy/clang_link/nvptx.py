@@ -91,13 +91,16 @@ class PtxLink:
         )
         return output
 
-    def joined(self, output: str, files: list[str], dry: bool) -> None:
-        """One file of LLVM IR that needs nothing but what the driver has.  Raises ToolError."""
+    def joined(self, output: str, files: list[str], dry: bool, openmp: bool) -> None:
+        """One file of LLVM IR that needs nothing but what the driver has.  Raises ToolError.
+
+        openmp: with the device runtime that OpenMP's regions need.
+        """
         first, defined = self.temps.name(".objects.bc"), self.temps.name(".settings.ll")
         write_file(defined, settings())
         self.run([self.tool("llvm-link"), "-o", first, *files])
         more = [self.math()] if not dry and any(name.startswith("__nv_") for name in self.undefined(first)) else []
-        more += [device_runtime(self.clang, self.arch), defined]
+        more += [device_runtime(self.clang, self.arch), defined] if openmp else []
         self.run([self.tool("llvm-link"), "-o", output, first, "--only-needed", "--internalize", *more])
 
     def ptx(self, output: str, joined: str) -> None:

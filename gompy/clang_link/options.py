@@ -11,14 +11,17 @@ from dataclasses import dataclass, field
 
 from gompy.tools.process import ToolError
 
-FLAGS = ("--device-debug", "--dry-run", "--embed-bitcode", "--save-temps", "--wrapper-verbose")
+FLAGS = (
+    *("--device-debug", "--dry-run", "--embed-bitcode", "--print-wrapped-module", "--save-temps"),
+    "--wrapper-verbose",
+)
 VALUES = (
     *("--bitcode-library", "--cuda-path", "--device-linker", "--host-triple", "--linker-path", "--opt-level"),
     *("--device-compiler", "--ptxas-arg", "--wrapper-jobs"),
 )
 """Written ``--name=value``; ``--wrapper-jobs`` changes nothing here."""
 NOT_IMPLEMENTED = (
-    *("--print-wrapped-module", "--pass-remarks", "--pass-remarks-missed", "--pass-remarks-analysis"),
+    *("--pass-remarks", "--pass-remarks-missed", "--pass-remarks-analysis"),
     *("--wrapper-time-trace", "--wrapper-time-trace-granularity", "--builtin-bitcode", "--clang-backend", "--compress"),
     *("--compression-level", "--override-image", "--relocatable", "--emit-fatbin-only", "--should-extract"),
 )
@@ -42,6 +45,7 @@ Links the device images of a clang program, registers them, and runs the host's 
   --device-debug             with debug information
   --embed-bitcode            images are LLVM IR
   --dry-run                  print the commands
+  --print-wrapped-module     print the text of the objects that register images: assembly
   --save-temps               keep images and objects beside the output
   --wrapper-verbose          print the commands that run
 """

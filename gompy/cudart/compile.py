@@ -12,9 +12,10 @@ import subprocess
 import sys
 import tempfile
 
-from gompy.cudart import clang, fatbin, options
+from gompy.cudart import clang, options
 from gompy.driver.compiler import Compiler
 from gompy.driver.errors import DriverError, report
+from gompy.objects import fatbin
 from gompy.tools.toolmain import one_line
 
 PROGRAM = "gompy cuda cc"

@@ -64,6 +64,14 @@ STV_HIDDEN = 2
 DT_NEEDED = 1
 DT_FLAGS_1 = 0x6FFFFFFB
 DF_1_PIE = 0x08000000
+OTHER_FORMATS = {
+    b"BC\xc0\xde": "LLVM IR",
+    b"MZ": "a program of Windows (PE)",
+    b"\x64\x86": "an object of Windows (COFF)",
+    b"\xcf\xfa\xed\xfe": "Mach-O",
+    b"\xca\xfe\xba\xbe": "Mach-O",
+}
+"""By how files begin: x86-64's, and those for several processors."""
 
 EHDR = struct.Struct("<16sHHIQQQIHHHHHH")
 SHDR = struct.Struct("<IIQQQQIIQQ")
@@ -160,7 +168,9 @@ class Elf:
         size = len(data)
         if size < EHDR.size or data[:4] != b"\x7fELF":
             cut = size < EHDR.size
-            exact = "the file ends within the ELF header" if cut else "not an ELF file"
+            other = next((name for magic, name in OTHER_FORMATS.items() if data.startswith(magic)), "")
+            exact = f"not an ELF file but {other}" if other else "not an ELF file"
+            exact = "the file ends within the ELF header" if cut and not other else exact
             raise self.flaw("", size if cut else 0, "not an ELF file", exact)
         if data[4] != 2 or data[5] != 1:
             raise self.flaw(

@@ -278,6 +278,19 @@ def test_what_is_no_input(tools: Tools) -> None:
     assert "gompy verify *.o libpart.a" in tools.ok("gompy", "verify", "--help")
 
 
+def test_other_formats_are_named(tools: Tools) -> None:
+    begins = {"c.obj": b"\x64\x86\x01\x00", "c.exe": b"MZ\x90\x00", "m.o": b"\xcf\xfa\xed\xfe", "lto.o": b"BC\xc0\xde"}
+    for name, begin in begins.items():
+        (tools.work / name).write_bytes(begin + bytes(100))
+    _, _, err = verify(tools, *begins)
+    assert err == [
+        "c.obj: error: offset 0x0: not an ELF file but an object of Windows (COFF) [damaged]",
+        "c.exe: error: offset 0x0: not an ELF file but a program of Windows (PE) [damaged]",
+        "m.o: error: offset 0x0: not an ELF file but Mach-O [damaged]",
+        "lto.o: error: offset 0x0: not an ELF file but LLVM IR [damaged]",
+    ]
+
+
 def test_every_kind_is_described() -> None:
     """Each kind that the code makes is in the table of kinds."""
     from gompy.cli import findings

@@ -12,8 +12,9 @@ import pytest
 from cuda_tools import SETTINGS, has_driver
 
 from gompy.cli import main
-from gompy.cudart import clang, compile, fatbin, options
+from gompy.cudart import clang, compile, options
 from gompy.driver.errors import DriverError
+from gompy.objects import fatbin
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "programs"

@@ -10,7 +10,8 @@ import pytest
 from cuda_tools import SETTINGS, has_driver
 from driver_tools import needs
 
-from gompy.cudart import clang, fatbin
+from gompy.cudart import clang
+from gompy.objects import fatbin
 
 pytestmark = [has_driver, needs("gcc")]
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,8 +11,9 @@ from cuda_tools import has_driver
 from driver_tools import needs
 
 from gompy.abi import cuda, cudart
-from gompy.cudart import clang, fatbin
+from gompy.cudart import clang
 from gompy.native import generate_cudart
+from gompy.objects import fatbin
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = Path(clang.FOLDER) / cudart.SONAME

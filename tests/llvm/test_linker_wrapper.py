@@ -175,7 +175,7 @@ def test_dry_run_shows_and_makes_nothing(folder: Path, tmp_path: Path) -> None:
         (["--linker-path=/usr/bin/ld", "--", "none.o"], "cannot open none.o: No such file or directory"),
         (["--", "a.o"], "no linker: --linker-path= must be given"),
         (["--linker-path=ld", "--what", "--", "a.o"], "unknown argument"),
-        (["--linker-path=ld", "--print-wrapped-module", "--"], "--print-wrapped-module is not implemented"),
+        (["--linker-path=ld", "--relocatable", "--"], "--relocatable is not implemented"),
         (["--linker-path=ld", "--opt-level=O9", "--"], "--opt-level=O9: it must be O0, O1, O2 or O3"),
         (["--linker-path=ld", "--host-triple=aarch64-linux-gnu", "--"], "aarch64-linux-gnu are not implemented"),
     ],
