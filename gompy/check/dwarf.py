@@ -13,6 +13,8 @@ from gompy.check.log import Frame
 from gompy.objects.lines import code_ranges
 
 POINTER: Final = 8
+OP_REG0: Final = 0x50
+"""DW_OP_reg0; the registers' follow it."""
 SCOPES: Final = frozenset(("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine", "DW_TAG_namespace", "DW_TAG_module"))
 VARIABLES: Final = frozenset(("DW_TAG_variable", "DW_TAG_formal_parameter"))
 QUALIFIERS: Final = frozenset(
@@ -122,10 +124,17 @@ class Source:
         scopes: list[Any] = []
         if unit is not None:
             self._find_scopes(unit, unit.get_top_DIE(), pc, scopes)
-        for scope in reversed(scopes):
-            for die in scope.iter_children():
+        for at in range(len(scopes) - 1, -1, -1):
+            function = next((die for die in scopes[at::-1] if die.tag == "DW_TAG_subprogram"), None)
+            for die in scopes[at].iter_children():
                 if die.tag in VARIABLES:
-                    yield from self._spot(die, pc)
+                    yield from self._spot(die, pc, self._frame_base(function))
+
+    def _frame_base(self, function: Any) -> str:
+        """What the operation is called that adds to a function's frame base: gcc's is the CFA, clang's a register."""
+        base = function.attributes.get("DW_AT_frame_base") if function is not None else None
+        first = base.value[0] if base is not None and isinstance(base.value, list) and base.value else 0
+        return f"DW_OP_breg{first - OP_REG0}" if OP_REG0 <= first < OP_REG0 + 16 else "DW_OP_fbreg"
 
     def _find_scopes(self, unit: Any, die: Any, pc: int, found: list[Any]) -> None:
         for child in die.iter_children():
@@ -161,7 +170,7 @@ class Source:
         for part in spot.parts:
             yield Variable(part.name, address + part.address, part.size, part.points, part.element, part.scalar)
 
-    def _spot(self, die: Any, pc: int | None) -> Iterator[Spot]:
+    def _spot(self, die: Any, pc: int | None, frame_base: str = "DW_OP_fbreg") -> Iterator[Spot]:
         """A variable at an address of the file's own code, or (None) of the whole program; nothing if it has no name,
         or no place.
         """
@@ -170,7 +179,7 @@ class Source:
         if not name or name.startswith((".", "<")) or location is None:
             return
         try:
-            operations = self._operations(die, self._expression(die, location, pc))
+            operations = self._operations(die, self._expression(die, location, pc), frame_base)
             yield Spot(operations, tuple(self._members(name, 0, self._type(die), 0)))
         except (Unknown, KeyError, IndexError, AttributeError):
             return
@@ -282,14 +291,15 @@ class Source:
                     return list(entry.loc_expr)
         raise Unknown
 
-    def _operations(self, die: Any, expression: list[int]) -> tuple[tuple[str, int], ...]:
+    def _operations(self, die: Any, expression: list[int], frame_base: str) -> tuple[tuple[str, int], ...]:
         """A location expression's operations, with their first arguments."""
         from elftools.dwarf.dwarf_expr import DWARFExprParser
 
         if id(die.cu) not in self._parsers:
             self._parsers[id(die.cu)] = DWARFExprParser(die.cu.structs)
         parsed = self._parsers[id(die.cu)].parse_expr(expression)
-        return tuple((code.op_name, code.args[0] if code.args else 0) for code in parsed)
+        names = {"DW_OP_fbreg": frame_base}
+        return tuple((names.get(code.op_name, code.op_name), code.args[0] if code.args else 0) for code in parsed)
 
     def _evaluate(self, operations: tuple[tuple[str, int], ...], frame: Frame | None, read: Read) -> int:
         """The address that a location expression tells; Unknown where the variable is in a register, or split."""

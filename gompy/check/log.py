@@ -93,6 +93,8 @@ def read_more(log: Log, data: bytes) -> int:
             log.full = True
         else:
             text = what.rstrip(b"\0").decode("ascii", "replace")
+            if text.startswith(";"):  # clang's place of the construct in the source
+                text = ""
             log.events.append(Event(op, kind, device, flags, where, start, size, address, count, text, body, frame))
     log.frame = frame
     return at

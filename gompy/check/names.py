@@ -37,6 +37,11 @@ class Module:
     base: int
 
 
+def given_name(event: Event) -> str:
+    """The list item that an entry stands for, ``a[0:n]``, as clang has written it into the program; else empty."""
+    return event.payload.decode("utf-8", "replace") if event.op == Op.ENTRY else ""
+
+
 @dataclass
 class Names:
     """Names of one run; ``peek``: the word at an address of the program while that runs, or None."""
@@ -164,7 +169,9 @@ class Names:
 
     def section(self, event: Event) -> str:
         """``a[0:16]``, in C's words where the elements are known, else what ``of`` says."""
-        name = self.of(event)
+        name, given = self.of(event), given_name(event)
+        if given.endswith("]"):
+            return given
         variable = next((v for v in self.variables(event.frame) if v.name == name), None)
         if variable is None or not variable.element or not event.size:
             return name
@@ -179,7 +186,9 @@ class Names:
 
     def of(self, event: Event) -> str:
         """What a record is about; remembered for its address."""
-        name = self.at(event.start, event.size, event.frame)
+        given = given_name(event)
+        name = given.partition("[")[0] if given.endswith("]") else given
+        name = name or self.at(event.start, event.size, event.frame)
         if name:
             self.known[event.start] = name
         return name or self.known.get(event.start, "")

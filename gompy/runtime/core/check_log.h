@@ -131,6 +131,15 @@ gompy_log (int op, int kind, int device, const char *what, const void *where, ui
   gompy_log2 (&e, NULL, 0, NULL, 0);
 }
 
+/* An entry that the program's compiler has a name for; empty: none.  */
+static void
+gompy_log_named (int kind, int device, uintptr_t start, size_t size, uintptr_t address, uint64_t count, unsigned flags,
+                 const char *name)
+{
+  struct gompy_record e = { GOMPY_EVENT_ENTRY, (uint16_t) kind, device, 0, flags, 0, start, size, address, count, "" };
+  gompy_log2 (&e, name, strlen (name), NULL, 0);
+}
+
 static void
 gompy_log_text (const char *text, size_t n)
 {

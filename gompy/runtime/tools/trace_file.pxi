@@ -104,7 +104,10 @@ cdef void find_trace_name(const void *at, int kind, char *to, size_t room) noexc
     cdef char name[400]
     cdef uint64_t offset = 0
     cdef Dl_info info
-    if gompy_symbol_of_host(<uint64_t> at, kind, name, sizeof(name), &offset):
+    cdef const char *entry = name_of_entry(at)  # of clang's regions, which are no functions of the program's
+    if entry != NULL:
+        trace_escape(to, room, entry)
+    elif gompy_symbol_of_host(<uint64_t> at, kind, name, sizeof(name), &offset):
         gompy_readable_name(name, sizeof(name))
         trace_escape(to, room, name)
     elif kind == STT_FUNC and dladdr(at, &info) and info.dli_fname != NULL:

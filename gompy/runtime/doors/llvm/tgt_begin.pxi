@@ -9,6 +9,19 @@ cdef struct TgtPlaced:
     uintptr_t address
 
 
+cdef void log_entry(DeviceDescr *dev, uintptr_t begin, int64_t size, int64_t type, SplayNode *node, bint fresh,
+                    const void *name) noexcept nogil:
+    """Tell `gompy run --check` of an entry, by the text of the list item."""
+    cdef char text[256]
+    cdef unsigned flags = ENTRY_NEW if fresh else ENTRY_FOR_EVER if node.ref_kind == REF_INFINITY else 0
+    map_name(name, text)
+    if strcmp(text, b"unknown") == 0:  # compiled without -g
+        text[0] = 0
+    gompy_log_frame()
+    gompy_log_named(gomp_kind(type, False), dev.number, begin, <size_t> size, device_address(node, begin),
+                    count_owner(node).refcount, flags, text)
+
+
 cdef int place_entry(DeviceDescr *dev, uintptr_t base, uintptr_t begin, int64_t size, int64_t type, bint counted,
                      const void *name, const TgtPending *pending, TgtPlaced *placed) noexcept nogil:
     """Find or make the mapping of a host range, and fill it."""
@@ -59,6 +72,8 @@ cdef int place_entry(DeviceDescr *dev, uintptr_t base, uintptr_t begin, int64_t 
         tell_failure(b"error")
         tgt_print(b"error: Copying data to device failed.\n")
         return -1
+    if rare(gompy_checking):
+        log_entry(dev, begin, size, type, node, fresh, name)
     if has_hooks(HOOK_MAP):
         tell_tgt_map(dev, MAP_NEW if node != found.node else MAP_PRESENT, type, begin, size, node,
                      type & TGT_MAP_TO and (fresh or type & TGT_MAP_ALWAYS))

@@ -1,0 +1,73 @@
+"""`gompy run` on programs by clang: variables and regions have the names that clang writes for the runtime."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from driver_tools import ROOT
+
+BIN = ROOT / ".venv" / "bin"
+CORPUS = ROOT / "testsuite" / "check"
+pytestmark = pytest.mark.skipif(
+    shutil.which("clang-16") is None or not (BIN / "gompclang").exists(), reason="not installed: clang-16"
+)
+
+
+def built(folder: Path, source: Path, *options: str) -> Path:
+    """A program by clang."""
+    made = folder / source.stem
+    words = [str(BIN / "gompclang"), "-fopenmp", *options, str(source), "-o", str(made)]
+    subprocess.run(words, check=True, cwd=folder, capture_output=True)
+    return made
+
+
+def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """`gompy run` on the emulated MIC."""
+    env = {**os.environ, "OFFLOAD_EMUL_MEM": "64M", "LC_ALL": "C"}
+    command = [str(BIN / "gompy"), "run", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=120)
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
+def test_maps_have_the_list_items(tmp_path: Path, level: str) -> None:
+    program = built(tmp_path, ROOT / "examples" / "diagnosis" / "mapped.c", "-g", level)
+    shown = re.sub("0x[0-9a-f]+", "0x…", run("--show-maps", program).stderr)
+    assert "mapped.c:11 map(tofrom: a[0:16]) host 0x… -> device 0x…, new, count 1, 64 bytes to\n" in shown
+    assert "mapped.c:13 map(to: heap[0:n]) host 0x… -> device 0x…, new, count 1, 128 bytes to\n" in shown
+    assert "mapped.c:14 map(tofrom: heap[4:8]) host 0x… -> device 0x…, present, count 2\n" in shown
+    assert re.search(r"mapped\.c:11 region __omp_offloading_\w+_main_l11 on device 0\n", shown), shown
+
+
+def test_without_debug_information_there_are_sizes(tmp_path: Path) -> None:
+    program = built(tmp_path, ROOT / "examples" / "diagnosis" / "mapped.c", "-O1")
+    shown = run("--show-maps", program).stderr
+    assert shown.startswith("map(tofrom: 64 bytes) host 0x"), shown
+    assert "unknown" not in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        (
+            "stale-host-update.c",
+            ":14: error: the host reads a (byte 0 of 256), which device 0 has changed, and which has not been copied "
+            "back since [stale-host]",
+        ),
+        ("still-mapped.c", ": error: a (256 bytes) is still mapped to device 0 when the program ends [still-mapped]"),
+    ],
+)
+def test_findings_have_names(tmp_path: Path, name: str, line: str) -> None:
+    done = run("--check", built(tmp_path, CORPUS / name, "-g", "-O1"))
+    assert done.returncode == 86
+    assert line in done.stderr
+
+
+def test_a_right_program_has_none(tmp_path: Path) -> None:
+    for name in ("stale-host-update-right.c", "still-mapped-right.c", "unmapped-heap-right.c"):
+        done = run("--check", built(tmp_path, CORPUS / name, "-g", "-O1"))
+        assert (done.returncode, done.stderr) == (0, ""), name
