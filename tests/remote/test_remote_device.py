@@ -27,7 +27,7 @@ def tools(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Tools:
     """The commands; programs run on the devices of GOMPY_REMOTE."""
     tools = Tools(bin_folder, tmp_path_factory.mktemp("remote"))
     tools.env |= {"GOMPY_PLUGINS": "remote", "GOMPY_REMOTE_TOKEN_FILE": "token", "OMP_TARGET_OFFLOAD": "mandatory"}
-    for name in ("remote_maps", "remote_threads", "remote_end"):
+    for name in ("remote_maps", "remote_threads", "remote_end", "remote_many"):
         tools.ok("gompcc", "-O2", "-fopenmp", PROGRAMS / f"{name}.c", "-o", name)
     return tools
 
@@ -57,6 +57,11 @@ def test_maps_on_several_devices(tools: Tools, served: Served) -> None:
 def test_regions_of_threads_run_together(tools: Tools, served: Served) -> None:
     """They would wait for each other for ever if one came after the other."""
     assert tools.ok("./remote_threads", env=at(served)) == "1 2 3 4\n5 7\n"
+
+
+def test_regions_of_threads_get_their_own_data(tools: Tools, served: Served) -> None:
+    """What came back with one region's end is not taken for another's."""
+    assert tools.ok("./remote_many", env=at(served)) == "0 wrong\n"
 
 
 def test_openacc_and_a_device_that_is_started_again(tools: Tools, served: Served) -> None:

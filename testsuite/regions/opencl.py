@@ -1,6 +1,6 @@
 """OpenCL kernels made of the regions of GCC's own tests: how many, why not, and whether programs end as without.
 
-Exit status 1 if a program ends otherwise with kernels than without; 2 for wrong usage, or without an OpenCL device.
+Exit status 1 if a program that is right without kernels is not so with them; 2 for wrong usage, or no OpenCL device.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ def all_runs(options: argparse.Namespace) -> list[Run]:
 
 
 def reason(text: str) -> str:
-    """A reason without the names in it, so that those of a kind are one."""
+    """A reason without the names in it, so that those of a kind are one; clauses and directives have theirs."""
+    if text.startswith("clause ") or text.endswith("without a loop"):
+        return text
     return re.sub(r"'[^']*'", "'…'", re.sub(r"^/\S*\.cl:\d+:\d+: ", "", text))
 
 
@@ -89,7 +91,8 @@ def show(runs: list[Run]) -> bool:
         f"{name}: status {one['without']} without kernels, {one['with']} with them, output "
         f"{'equal' if one['equal'] else 'differs'}"
         for name, one in found
-        if one["with"] != one["without"] or not one["equal"]
+        # Without kernels the device is the program's process, and omp_is_initial_device says so: some tests abort then.
+        if one["without"] == 0 and (one["with"] != 0 or not one["equal"])
     ]
     for line in wrong:
         print(f"unexpected: {line}")

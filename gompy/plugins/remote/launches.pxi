@@ -76,7 +76,8 @@ cdef void run_frame(RemoteDevice *d, uint32_t kind, remote_launch *launch, uint6
     flush_frames(d)
     await_call(d, call)
     pthread_mutex_lock(&d.state_lock)
-    if alone and d.flying == 0 and call.size == launch.bytes:
+    # Another thread may have begun, and ended, a region since this one's end: the bytes may be that one's.
+    if alone and d.flying == 0 and d.changes == call.changes and call.size == launch.bytes:
         d.snapshot_start = launch.start
         d.snapshot_bytes = launch.bytes
         d.snapshot_at = d.changes

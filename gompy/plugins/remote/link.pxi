@@ -116,6 +116,8 @@ cdef void finish_call(RemoteDevice *d, remote_frame *frame) noexcept nogil:
     call.kind = frame.kind
     pthread_mutex_lock(&d.state_lock)
     if call.function != NULL:
+        # What was written meanwhile may have come to the device after the bytes that are back were taken.
+        call.changes = d.changes + 1 if call.changes == d.changes else 0
         d.flying -= 1
         d.changes += 1
     call.done = True
@@ -274,6 +276,7 @@ cdef RemoteCall *new_call(RemoteDevice *d, void *to, uint64_t room, const void *
     call.to = <char *>to
     call.room = room
     call.function = function
+    call.changes = d.changes
     call.id = d.next_call * CALLS + <uint64_t>i
     pthread_mutex_unlock(&d.state_lock)
     return call

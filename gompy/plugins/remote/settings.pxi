@@ -27,6 +27,7 @@ cdef struct RemoteCall:
     uint64_t room
     uint64_t size
     const void *function  # the region, or NULL
+    uint64_t changes  # of the device's memory, when a region has begun; when it has ended, if nothing else changed it
     int next  # free one
 
 cdef struct RemoteBlock:
