@@ -192,6 +192,11 @@ bench: all  ## measured ratios against named peers, with plots
 bench-turns: all  ## this tree against another build of gompy, in turns
 	@$(BIN)/python benchmarks/turns.py $(BEFORE)
 
+# SCALE="libraries": only that part.
+.PHONY: bench-scale
+bench-scale: all  ## programs of 20,000 regions and of 500 libraries, an array of 8 GiB; many minutes
+	@$(BIN)/python benchmarks/scale.py $(SCALE)
+
 # GPU="--before FILE KERNEL...": an earlier benchmarks/out/gpu.json beside it; only these kernels.
 .PHONY: bench-gpu
 bench-gpu: all  ## kernels on the emulated GPU, the same by OpenMP, and on PoCL

@@ -66,16 +66,16 @@ class Build:
         return float(statistics.median(run[key] if key else run for run in runs))
 
 
-def regions_source(directory: Path) -> Path:
+def regions_source(directory: Path, number: int = REGIONS) -> Path:
     """A program that launches many regions, each once."""
     source = directory / "regions.c"
     parts = [
         f"__attribute__ ((noinline)) static void\nrun{i} (void)\n"
         f"{{\n#pragma omp target map(tofrom: x)\n  x += {i};\n}}\n"
-        for i in range(REGIONS)
+        for i in range(number)
     ]
-    calls = "".join(f"  run{i} ();\n" for i in range(REGIONS))
-    total = sum(range(REGIONS))
+    calls = "".join(f"  run{i} ();\n" for i in range(number))
+    total = sum(range(number))
     source.write_text(f"static int x;\n{''.join(parts)}\nint\nmain (void)\n{{\n{calls}  return x != {total};\n}}\n")
     return source
 

@@ -5,12 +5,14 @@
 # event is waiting until its stream has nothing left up to a ticket.  A thread that has to wait for a stream does the
 # stream's next operation itself where it can (not the program's callbacks): a launch and a wait cost no switch between
 # threads.  When that happens again and again, the stream's thread is not woken for each operation but looks every
-# POLL_NS.
+# POLL_NS.  What it finds then it leaves alone until it has seen it twice: the thread that has queued it is about to do
+# it, and a thread that takes it away has to be waited for, and woken for each of the next operations.
 #
 # All of this is guarded by work_lock; operations run without it.
 
 cdef enum:
     POLL_NS = 200000
+    SECOND_LOOK_NS = 20000     # after what may be started was seen for the first time
     POLLS = 50                 # without a new operation, then it sleeps
     HELPED = 4                 # operations in a row
 
@@ -136,20 +138,22 @@ cdef void *stream_worker(void *p) noexcept nogil:
     cdef stream *s = <stream *>p
     cdef timespec until
     cdef uint64_t seen = 0
+    cdef uint64_t ready = 0  # the operation that might have been started at the last look
     cdef int polls = 0
     pthread_mutex_lock(&work_lock)
     while True:
-        if may_start(s):
+        if may_start(s) and (s.helped < HELPED or s.first.ticket == ready or s.ending):
             s.helped = 0
             polls = 0
             do_first(s)
         elif s.ending and s.first == NULL:
             break
-        elif s.helped >= HELPED and polls < POLLS and not s.ending:
+        elif s.helped >= HELPED and (polls < POLLS or may_start(s)) and not s.ending:
             polls = polls + 1 if s.appended == seen else 0
             seen = s.appended
+            ready = s.first.ticket if may_start(s) else 0
             clock_gettime(CLOCK_MONOTONIC, &until)
-            until.tv_nsec += POLL_NS
+            until.tv_nsec += SECOND_LOOK_NS if ready else POLL_NS
             if until.tv_nsec >= 1000000000:
                 until.tv_nsec -= 1000000000
                 until.tv_sec += 1

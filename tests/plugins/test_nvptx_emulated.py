@@ -348,6 +348,13 @@ def test_auto_takes_it_and_says_so(tools: Tools) -> None:
     assert done.stdout == "499500.0 1 0 42 5\n" and "3 on the host: there is no device" in done.stderr
 
 
+def test_launches_wake_no_thread(tools: Tools) -> None:
+    """The stream's thread leaves regions to the thread that waits for them: it took one of ten, and slept as often."""
+    source = Path(__file__).resolve().parent.parent / "programs" / "stream_wakes.c"
+    program = build(tools, "wakes.c", source.read_text(), "-foffload=nvptx-none")
+    assert int(tools.ok(program, "100000")) < 100000 // 50
+
+
 def test_tasks_of_a_region(tools: Tools) -> None:
     """One thread makes tasks while others have not come to a barrier: GCC 12's libgomp hangs (nvptx_errata.py)."""
     program = build(tools, "tasks.c", TASKS, "-foffload=nvptx-none")
