@@ -15,7 +15,8 @@ from gompy.abi import ptx as abi
 from .emit import Value
 from .flow import defined, used
 from .opcodes import ATOMIC, MEETS, OPCODES, ORDERS, STACK, WRITES, YIELDS
-from .syntax import Call, Immediate, Instruction, Memory, Register
+from .syntax import Call, Immediate, Instruction, Memory, Register, Special
+from .uniform import single_definitions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ MOST = 200
 """Barriers of a kernel at most."""
 STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 """Words of loads that see what other threads write meanwhile."""
+OWN = frozenset(("param", "shared"))
+"""Spaces whose memory is always near."""
 ATOMS = frozenset(("atom", "red"))
 """Atomic operations that do not wait."""
 ALONE = frozenset((YIELDS, STACK))
@@ -90,6 +93,31 @@ def may_wait(em: Emitter, head: int, end: int) -> bool:
     return not stores and any(isinstance(m, Memory) and m.base not in inside for m in fixed)
 
 
+def goes_far(em: Emitter, head: int, end: int, single: dict[Register, Instruction | Call]) -> bool:
+    """Whether lanes go through memory in a loop by steps of the block or the grid (`i += blockDim.x * gridDim.x`).
+
+    Neighbouring warps read the same lines of memory then: one after the other, each through all of it, they would find
+    them in none of the processor's caches.  On stacks of their own they change places in such loops.
+    """
+    reads = steps = False
+    for block in em.a.blocks[head : end + 1]:
+        for code in block.code:
+            if isinstance(code, Call) or is_meeting(code):
+                return False
+            reads |= code.base == "ld" and OWN.isdisjoint(code.mods)
+            if code.base == "add" and code.operands[0] in code.operands[1:] and code.operands[0] in em.a.varying:
+                steps |= any(is_of_grid(source, single) for source in code.operands[1:])
+    return reads and steps
+
+
+def is_of_grid(operand: object, single: dict[Register, Instruction | Call], depth: int = 8) -> bool:
+    """Whether a number is computed from the size of the block or the grid."""
+    if isinstance(operand, Special):
+        return operand.name.partition(".")[0] in ("%ntid", "%nctaid")
+    code = single.get(operand) if isinstance(operand, Register) and depth else None
+    return isinstance(code, Instruction) and any(is_of_grid(o, single, depth - 1) for o in code.operands[1:])
+
+
 def possible(em: Emitter) -> bool:
     """Whether a function can be compiled that way."""
     a = em.a
@@ -110,7 +138,8 @@ def possible(em: Emitter) -> bool:
                 meetings += 1
                 if not is_plain(em, block, code):
                     return False
-    if meetings > MOST or any(may_wait(em, head, end) for head, end in a.loops.items()):
+    single = single_definitions(a.blocks) if a.loops else {}
+    if meetings > MOST or any(may_wait(em, *loop) or goes_far(em, *loop, single) for loop in a.loops.items()):
         return False
     return meetings == 0 or room_of(a) <= ROOM
 

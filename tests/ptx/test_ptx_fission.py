@@ -182,6 +182,18 @@ def test_local_memory_calls_and_exits_are_left_to_the_executor() -> None:
     assert not is_whole(kernel("exit;"))
 
 
+def test_loops_by_steps_of_the_grid_are_left_to_the_executor() -> None:
+    """Warps that read the same lines of memory go through it together."""
+    loop = """mov.u32 %i, %t; STEP; mov.u32 %v, 0; turn: mad.wide.u32 %y, %i, 4, %o; ld.global.u32 %w, [%y];
+      add.u32 %v, %v, %w; add.u32 %i, %i, %r1; setp.lt.u32 %p, %i, 1000; @%p bra turn; st.shared.u32 [%x], %v;"""
+    step = "mov.u32 %r2, %ntid.x; mov.u32 %r3, %nctaid.x; mul.lo.u32 %r1, %r2, %r3"
+    assert not is_whole(kernel(loop.replace("STEP", step)))
+    assert is_whole(kernel(loop.replace("STEP", "mov.u32 %r1, 32")))
+    assert is_whole(
+        kernel(loop.replace("STEP", step).replace("ld.global", "ld.shared").replace("%y, %i, 4, %o", "%y, %i, 4, %a0"))
+    )
+
+
 def test_a_failure_names_the_warp_that_failed() -> None:
     text = kernel("mov.u32 %w, %warpid; bar.sync 0; setp.ne.u32 %p, %w, 5; @%p bra on; trap; on:")
     assert is_whole(text)
