@@ -5,21 +5,15 @@ cdef void run_blocks(run *launch) noexcept nogil:
     global gompy_running
     cdef runner *r = take_runner()
     cdef gompy_modes modes
-    cdef uint64_t block, next = 0, end = 0
+    cdef uint64_t block
     if r == NULL:
         no_launch_memory(launch, "no memory for the stacks of warps")
         return
     r.prepared = False
+    r.next_block = r.end_block = 0
     gompy_need_signal_stack()
     gompy_usual(&modes)
-    while not launch.failed:
-        if next == end:
-            next = gompy_take(&launch.next_block, launch.at_once)
-            end = next + launch.at_once if next + launch.at_once < launch.blocks else launch.blocks
-        if next >= end:
-            break
-        block = (launch.first_block + next * launch.block_step) % launch.blocks if launch.block_step else next
-        next += 1
+    while not launch.failed and take_block(r, launch, &block):
         if not run_block(r, launch, block):
             break
     gompy_running = NULL

@@ -79,5 +79,6 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     bint prepared                       # the warps are set up for the launch but for what changes from block to block
     uint32_t shape[3]                   # the block that the warps' masks and thread numbers belong to
     uint32_t numbered                   # and how many warps have them
+    uint64_t next_block, end_block      # those that the host thread has taken and not begun
     uint8_t places[32]                  # stacks and local memories that are free, the last one first
     uint32_t nplaces

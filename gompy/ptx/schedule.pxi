@@ -144,7 +144,7 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     """One block to its end; False if the launch failed."""
     cdef const ptx_launch_config *c = launch.config
     cdef ptx_module *module = launch.module
-    cdef uint32_t i, turn, x, y, z
+    cdef uint32_t i, turn
     cdef uint64_t threads = <uint64_t> c.block[0] * c.block[1] * c.block[2], shared = (module.image.shared_bytes
                                                                                        + c.shared_bytes + 15) // 16 * 16
     cdef gompy_warp *w
@@ -176,12 +176,10 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     for i in range(32):
         r.places[i] = <uint8_t> (31 - i)
     r.nplaces = 32
-    x, y = <uint32_t> (block % c.grid[0]), <uint32_t> (block // c.grid[0] % c.grid[1])
-    z = <uint32_t> (block // c.grid[0] // c.grid[1])
+    number_block(r, launch, block)
     for i in range(r.nwarps):
         w = &r.warps[i]
         w.local_top, w.fuel, w.exited, w.sp = 0, FUEL, 0, NULL
-        w.ctaid[0], w.ctaid[1], w.ctaid[2] = x, y, z
     r.ready = <uint32_t> ((<uint64_t> 1 << r.nwarps) - 1)
     if launch.whole:  # the others run in the call for warp 0
         r.live = r.ready = 1

@@ -29,6 +29,43 @@ cdef inline gompy_warp *fresh_warp(runner *r, gompy_warp *w) noexcept nogil:
     return other if other.sp == NULL else NULL
 
 
+cdef inline bint take_block(runner *r, run *launch, uint64_t *block) noexcept nogil:
+    """The number of a host thread's next block; False: there are none left."""
+    if r.next_block == r.end_block:
+        r.next_block = gompy_take(&launch.next_block, launch.at_once)
+        r.end_block = r.next_block + launch.at_once
+        if r.end_block > launch.blocks:
+            r.end_block = launch.blocks
+    if r.next_block >= r.end_block:
+        r.next_block = r.end_block
+        return False
+    block[0] = r.next_block
+    if launch.block_step:
+        block[0] = (launch.first_block + r.next_block * launch.block_step) % launch.blocks
+    r.next_block += 1
+    return True
+
+
+cdef inline void number_block(runner *r, run *launch, uint64_t block) noexcept nogil:
+    """Tell the warps which block they are."""
+    cdef const ptx_launch_config *c = launch.config
+    cdef uint32_t x = <uint32_t> (block % c.grid[0]), y, z, i
+    block //= c.grid[0]
+    y, z = <uint32_t> (block % c.grid[1]), <uint32_t> (block // c.grid[1])
+    for i in range(r.nwarps):
+        r.warps[i].ctaid[0], r.warps[i].ctaid[1], r.warps[i].ctaid[2] = x, y, z
+
+
+cdef inline bint next_whole_block(runner *r, run *launch) noexcept nogil:
+    """The same stack goes on with another block, where a call of the code runs all warps: nothing else is to be set."""
+    cdef uint64_t block
+    if launch.failed or not take_block(r, launch, &block):
+        return False
+    number_block(r, launch, block)
+    r.warps[0].fuel = FUEL
+    return True
+
+
 cdef void warp_main(void *argument) noexcept nogil:
     """The bottom of a warp's stack; as a rule the next warps' as well, one after the other."""
     global gompy_running
@@ -39,6 +76,8 @@ cdef void warp_main(void *argument) noexcept nogil:
     while True:
         gompy_running = w
         launch.code(w, w.mask, NULL, launch.function)
+        if launch.whole and next_whole_block(r, launch):
+            continue
         other = fresh_warp(r, w)
         if other == NULL:
             break
