@@ -1,8 +1,10 @@
 """`make check-libomptarget`: LLVM's tests of libomptarget by its lit and FileCheck, with gompy's library or LLVM's own.
 
-    run_llvm_tests.py [--stock] [--nvptx | --shared | --plugin | --info | --tools] [-j N] [--filter REGEX]
+    run_llvm_tests.py [--llvm 16 | 19] [--stock] [--nvptx | --shared | --plugin | --info | --tools] [-j N]
+                      [--filter REGEX]
 
 Failures are compared with testsuite/expected/libomptarget.txt, or libomptarget-nvptx.txt and so on, in both directions.
+Those of 19's tests are in libomptarget-19.txt, with its own library in libomptarget-19-stock.txt.
 """
 
 from __future__ import annotations
@@ -39,8 +41,12 @@ config.test_openmp_flags = "-fopenmp"
 config.test_extra_flags = ""
 config.cuda_path = config.cuda_libdir = config.cuda_test_arch = ""
 config.libomptarget_obj_root = {out!r}
-config.library_dir = config.omp_host_rtl_directory = config.llvm_lib_directory = "{llvm}/lib"
-config.omp_header_directory = "{llvm}/lib/clang/{release}/include"
+config.library_dir = config.omp_host_rtl_directory = config.llvm_lib_directory = "{libomp}/lib"
+config.llvm_library_dir = config.llvm_library_intdir = "{libomp}/lib"
+config.omp_header_directory = "{libomp}/lib/clang/{release}/include"
+config.test_fortran_compiler = config.amdgpu_test_arch = ""
+config.has_libomptarget_ompt = True
+config.libomptarget_has_libc = False
 config.operating_system = "Linux"
 config.libomptarget_all_targets = "{targets}".split()
 config.libomptarget_current_target = "{target}"
@@ -53,53 +59,55 @@ lit_config.load_config(config, {tests!r} + "/lit.cfg")
 GOOD: Final = {"PASS": "PASS", "XFAIL": "XFAIL", "UNSUPPORTED": "UNSUPPORTED", "SKIPPED": "UNSUPPORTED"}
 
 
-def environment(stock: bool, kind: str, target: str) -> dict[str, str]:
+def environment(release: source.Release, stock: bool, kind: str, target: str) -> dict[str, str]:
     """What the tests' programs get: four devices, as LLVM's plugin for this machine has; or the emulated GPU; or the
     device that shares the program's memory; or LLVM's own library, with our devices as its plugin."""
+    libomp = str(release.libomp / "lib")
     if kind == "plugin":
-        libraries = f"{paths.LLVMRTLDIR}:{source.LLVM / 'lib'}"
-        return {"LD_LIBRARY_PATH": libraries, "OFFLOAD_EMUL_NUM": "4", "KMP_BLOCKTIME": "0"}
+        return {"LD_LIBRARY_PATH": f"{paths.LLVMRTLDIR}:{libomp}", "OFFLOAD_EMUL_NUM": "4", "KMP_BLOCKTIME": "0"}
     if stock:
-        return {"LD_LIBRARY_PATH": str(source.LLVM / "lib")}
+        return {"LD_LIBRARY_PATH": libomp}
+    library = f"{paths.LLVMLIBDIR}:{libomp}" if release.beside else paths.LLVMLIBDIR
     if target == NVPTX:
-        clang = {"GOMPY_CLANG": str(source.LLVM / "bin/clang"), "GOMPY_CLANGXX": str(source.LLVM / "bin/clang++")}
-        return {"LD_LIBRARY_PATH": paths.LLVMLIBDIR, "GOMPY_CUDA": "emulated", "KMP_BLOCKTIME": "0"} | clang
+        clang = {"GOMPY_CLANG": str(release.llvm / "bin/clang"), "GOMPY_CLANGXX": str(release.llvm / "bin/clang++")}
+        return {"LD_LIBRARY_PATH": library, "GOMPY_CUDA": "emulated", "KMP_BLOCKTIME": "0"} | clang
     if kind == "shared":
-        return {"LD_LIBRARY_PATH": paths.LLVMLIBDIR, "GOMPY_SHARED_MEMORY": "1"}
-    return {"LD_LIBRARY_PATH": paths.LLVMLIBDIR, "OFFLOAD_EMUL_NUM": "4", "KMP_BLOCKTIME": "0"}
+        return {"LD_LIBRARY_PATH": library, "GOMPY_SHARED_MEMORY": "1"}
+    return {"LD_LIBRARY_PATH": library, "OFFLOAD_EMUL_NUM": "4", "KMP_BLOCKTIME": "0"}
 
 
 def run_lit(
-    tests: Path, out: Path, given: dict[str, str], target: str, jobs: int, pattern: str
+    release: source.Release, tests: Path, out: Path, given: dict[str, str], target: str, jobs: int, pattern: str
 ) -> list[tuple[str, str]]:
     """Each test's status and name."""
     out.mkdir(parents=True, exist_ok=True)
     site = SITE.format(
-        llvm=source.LLVM,
-        clang=str(Path(sys.executable).with_name("gompclang") if target == NVPTX else source.LLVM / "bin/clang"),
+        llvm=release.llvm,
+        libomp=release.libomp,
+        clang=str(Path(sys.executable).with_name("gompclang") if target == NVPTX else release.llvm / "bin/clang"),
         target=target,
-        release=source.RELEASE,
+        release=release.number,
         targets=TARGETS,
         out=str(out),
         tests=str(tests),
         environment=given,
     )
     (out / "lit.site.cfg").write_text(site)
-    return lit_results(out, out, jobs, pattern)
+    return lit_results(release.llvm, out, out, jobs, pattern)
 
 
 def run_tools(out: Path, jobs: int, pattern: str) -> list[tuple[str, str]]:
     """The same of our linker wrapper and our reader of images."""
     wrapper = ROOT / "gompy" / "_native" / "clang" / "clang-linker-wrapper"
     tests = tools.prepare(source.tools_folder(), out, source.LLVM, sys.executable, wrapper)
-    return lit_results(tests, out, jobs, pattern)
+    return lit_results(source.LLVM, tests, out, jobs, pattern)
 
 
-def lit_results(tests: Path, out: Path, jobs: int, pattern: str) -> list[tuple[str, str]]:
+def lit_results(llvm: Path, tests: Path, out: Path, jobs: int, pattern: str) -> list[tuple[str, str]]:
     """Run lit: each test's status and name."""
     results = out / "results.json"
     results.unlink(missing_ok=True)
-    lit = source.LLVM / "build/utils/lit/lit.py"
+    lit = llvm / "build/utils/lit/lit.py"
     command = [sys.executable, str(lit), "-q", "-j", str(jobs), "--output", str(results), str(tests)]
     subprocess.run([*command, *(["--filter", pattern] if pattern else [])])
     if not results.exists():
@@ -119,16 +127,24 @@ def main() -> int:
     parser.add_argument("--info", action="store_true", help="what LIBOMPTARGET_INFO=-1 tells, beside LLVM's library")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
     parser.add_argument("--filter", default="", metavar="REGEX", help="tests whose names match")
+    parser.add_argument(
+        "--llvm", type=int, choices=source.RELEASES, default=source.RELEASE, metavar="N", help="16 or 19: whose tests"
+    )
     options = parser.parse_args()
+    release = source.RELEASES[options.llvm]
+    if release.beside and (options.info or options.tools or options.plugin):
+        parser.error(f"--info, --tools and --plugin are for {source.RELEASE}'s tests")
     part = next((kind for kind in ("tools", "nvptx", "shared", "plugin", "info") if getattr(options, kind)), "")
     kind = "llvm-tools" if part == "tools" else f"libomptarget-{part}" if part else "libomptarget"
-    lacking = source.missing()
+    kind += f"-{release.number}" if release.beside else ""
+    listed = f"{kind}-stock" if options.stock and release.beside else "" if options.stock else kind
+    lacking = release.missing()
     if lacking:
         print(f"run_llvm_tests: skipped: not installed: {' '.join(lacking)}", file=sys.stderr)
         return 77
     try:
-        tests = source.fetch()
-        known = {} if options.stock else expected.read(EXPECTED / f"{kind}.txt")
+        tests = source.fetch(release)
+        known = expected.read(EXPECTED / f"{listed}.txt") if listed else {}
     except (source.SourceError, expected.ExpectedError) as error:
         print(f"run_llvm_tests: error: {error}", file=sys.stderr)
         return 2
@@ -139,8 +155,8 @@ def main() -> int:
     elif options.tools:
         results = run_tools(out, options.j, options.filter)
     else:
-        given = environment(options.stock, part, target)
-        results = run_lit(tests, out, given, target, options.j, options.filter)
+        given = environment(release, options.stock, part, target)
+        results = run_lit(release, tests, out, given, target, options.j, options.filter)
     if not results:
         print("run_llvm_tests: error: lit has run no test", file=sys.stderr)
         return 2
@@ -153,7 +169,7 @@ def main() -> int:
         print(f"unexpected {text}")
     for name in difference.gone:
         print(f"not bad any more: {name}")
-    return 0 if options.stock else int(bool(difference.unexpected or difference.gone))
+    return int(bool(difference.unexpected or difference.gone)) if listed else 0
 
 
 if __name__ == "__main__":
