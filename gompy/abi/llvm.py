@@ -25,6 +25,8 @@ TGT_MAP_PRESENT: Final = 0x1000
 TGT_MAP_HOLD: Final = 0x2000
 TGT_MAP_ATTACH: Final = 0x4000
 """Since 21: base is the address of a pointer, begin what it points to; with PRIVATE a pointer of the region's own."""
+TGT_MAP_FB_NULLIFY: Final = 0x8000
+"""Since 22, with RETURN_PARAM: what is not mapped gives NULL, not the host's pointer."""
 TGT_MAP_NON_CONTIG: Final = 0x100000000000
 TGT_MAP_MEMBER_SHIFT: Final = 48
 
@@ -55,6 +57,7 @@ TGT_INFO_TABLE: Final = 0x4
 TGT_INFO_CHANGED: Final = 0x8
 TGT_INFO_KERNEL: Final = 0x10
 TGT_INFO_COPIES: Final = 0x20
+TGT_INFO_EMPTY: Final = 0x40
 
 # --- OffloadBinary ---
 OFFLOAD_BINARY_MAGIC: Final = 0xAD10FF10
@@ -157,12 +160,19 @@ NEWER_EXPORTS: Final = {
     17: ("omp_target_memcpy_async", "omp_target_memcpy_rect_async"),
     18: ("__tgt_activate_record_replay", "omp_target_memset", "omp_target_memset_async"),
     19: ("__tgt_rtl_deinit", "__tgt_rtl_init", "ompx_dump_mapping_tables"),
-    22: ("omp_get_device_from_uid", "omp_get_uid_from_device", "omp_target_is_accessible"),
+    22: (
+        "__tgt_interop_get",
+        "__tgt_interop_release",
+        "__tgt_interop_use60",
+        "__tgt_target_sync",
+        "omp_get_device_from_uid",
+        "omp_get_uid_from_device",
+        "omp_target_is_accessible",
+        "ompx_interop_add_completion_callback",
+    ),
 }
-"""What a release has besides, but for ompt_libomptarget_connect of 17, which only its own plugins call.
-
-Of 22 these are not there: __tgt_interop_get, _release and _use60, __tgt_target_sync, llvmLaunchKernel and the like of
-CUDA by way of libomptarget, ompx_interop_add_completion_callback.
+"""What a release has besides, but for ompt_libomptarget_connect of 17, which only its own plugins call, and for
+llvmLaunchKernel and its two helpers of 22, which CUDA programs by `-foffload-via-llvm` call.
 """
 
 
@@ -181,12 +191,14 @@ DOOR: Final = "gompy_llvm_"
 DOORS_OF: Final = {
     name: {"__tgt_register_lib": "gompy_llvm_18___tgt_register_lib"} for number, name in CLANGS.items() if number >= 18
 }
+DOORS_OF[CLANGS[22]] = {"__tgt_register_lib": "gompy_llvm_22___tgt_register_lib"}
 DOORS_OF[CLANGS[17]] = {"__tgt_register_lib": "gompy_llvm_17___tgt_register_lib"}
 DOORS_OF[CLANGS[18]]["__tgt_target_kernel"] = "gompy_llvm_18___tgt_target_kernel"
 """Of a library: names that lead to functions of their own.
 
 Since 17 a struct keeps its alignment on the device only; since 18 messages begin with another word.  18's kernels have
-the runtime's word first, though its kernel arguments have the version that says otherwise.
+the runtime's word first, though its kernel arguments have the version that says otherwise.  22 leaves use_device_ptr
+the value of what is not mapped.
 """
 
 

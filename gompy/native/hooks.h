@@ -73,6 +73,9 @@ struct gompy_construct
   unsigned teams;       /* how many a region of clang's asks for; 0: it does not say */
   struct gompy_construct *outer;  /* the one in the same thread in which it stands, or NULL */
   uint64_t own[GOMPY_SUBSCRIBERS];
+  const char *place;    /* of clang's: `;file;function;line;column;;`, or NULL */
+  unsigned entries;     /* of clang's: how many it maps */
+  uint64_t rounds;      /* of the loop of a region of clang's; 0: not known */
 };
 
 struct gompy_event

@@ -52,6 +52,9 @@ cdef extern from "gompy/native/hooks.h" nogil:
         unsigned teams
         Construct *outer
         uint64_t own[8]
+        const char *place
+        unsigned entries
+        uint64_t rounds
     struct HookEvent "gompy_event":
         int kind
         int phase

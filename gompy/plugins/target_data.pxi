@@ -9,7 +9,10 @@ cdef extern from *:
       uint64_t magic;
       uint32_t abi, accel;
       uint64_t image_funcs, image_vars;
-      const void *host_begin, *host_end, *objects; /* an image by clang: an array of mic_symbol */
+      /* An image by clang: the host addresses of its indirect functions, whose variables are the last ones; and an
+         array of mic_symbol.  */
+      const uint64_t *host_begin, *host_end;
+      const void *objects;
       uint64_t num_objects;
       const char *name;
     };
@@ -29,6 +32,8 @@ cdef extern from *:
         uint32_t accel
         uint64_t image_funcs
         uint64_t image_vars
+        const uint64_t *host_begin
+        const uint64_t *host_end
         const void *objects
         uint64_t num_objects
         const char *name

@@ -44,6 +44,9 @@ cdef extern from "core/support.h":
     void gompy_exit_fatal() noexcept nogil
     void gompy_begin_exit() noexcept nogil
     int gompy_error_exit
+    const void *gompy_door_place
+    void (*gompy_door_says)(const void *) noexcept nogil
+    int gompy_ends_by_abort
     void gompy_wait_for_exit() noexcept nogil
     void gompy_wait_for_error_exit() noexcept nogil
     void gompy_lock_init(gompy_lock_t *) noexcept nogil
@@ -153,9 +156,11 @@ include "doors/llvm/tgt_data.pxi"
 include "doors/llvm/tgt_target.pxi"
 include "doors/llvm/tgt_older.pxi"
 include "doors/llvm/tgt_routines.pxi"
+include "doors/llvm/tgt_interop.pxi"
 include "tools/stats.pxi"
 include "tools/teller.pxi"
 include "tools/trace_file.pxi"
+include "tools/time_trace.pxi"
 include "tools/named_ranges.pxi"
 include "tools/recording.pxi"
 include "tools/debugger.pxi"

@@ -12,6 +12,7 @@ cdef void library_loaded "gompy_library_loaded"() noexcept nogil:
     cdef bint told = gompy_teller_wanted(secure_getenv(b"GOMPY_TRACE"))
     begin_checks()
     begin_trace()
+    begin_time_trace()
     if told and gompy_checking and trace_file.end:
         gompy_teller_begin(secure_getenv(b"GOMPY_TRACE"), trace_path(), log_path())
     begin_recording()
@@ -38,8 +39,12 @@ cdef void library_ends "gompy_library_ends"() noexcept nogil:
     gompy_end_watch()
     gompy_end_checks()
     end_trace()
+    end_time_trace()
     gompy_teller_end()
     end_recording()
     where = secure_getenv(b"GOMPY_STATS")
     if where != NULL and where[0] and strcmp(where, b"0") != 0:
         write_stats(where)
+    if gompy_ends_by_abort:
+        fflush(NULL)
+        abort()

@@ -54,13 +54,16 @@ cdef bint find_symbols(mic_image *image, mic_slot *slot) noexcept nogil:
     """Answer for an image by clang: the addresses of the names at args[2] replace them.
 
     The last function is no symbol of the image but the one that calls a kernel with its words (../kernels.pxi).
-    What is not there is 0; a variable that is not there is an error.
+    What is not there is 0; a variable that is not there is an error.  The last args[3] variables have addresses of
+    functions, for calls by the host's pointers.
     """
     cdef uint64_t *counts = <uint64_t *>arena_at(slot.args[2])
     cdef uint64_t functions = counts[0], variables = counts[1], i
     cdef const char *name = <const char *>(counts + 2)
+    cdef uint64_t calls = slot.args[3]
     cdef uint64_t *found = <uint64_t *>calloc(functions + variables + 1, sizeof(uint64_t))
-    if found == NULL:
+    image.indirect = <void **>calloc(calls + 1, sizeof(void *))
+    if found == NULL or image.indirect == NULL:
         refuse_image(slot, strerror(ENOMEM))
         return False
     for i in range(functions + variables):
@@ -71,12 +74,14 @@ cdef bint find_symbols(mic_image *image, mic_slot *slot) noexcept nogil:
             free(found)
             return False
         name += strlen(name) + 1
+    for i in range(calls):
+        image.indirect[i] = (<void **>found[functions + variables - calls + i])[0]
     found[functions - 1] = <uint64_t>&call_kernel
     memcpy(counts, found, (functions + variables) * sizeof(uint64_t))
     free(found)
     slot.result[3] = <int64_t>functions
     slot.result[4] = <int64_t>variables
-    slot.result[5] = 0
+    slot.result[5] = <int64_t>calls
     return True
 
 
@@ -88,7 +93,7 @@ cdef bint find_tables(mic_image *image, mic_slot *slot) noexcept nogil:
     if table == NULL:
         refuse_image(slot, b"it has no table (__OFFLOAD_TARGET_TABLE__)")
         return False
-    image.table = table
+    image.indirect = <void **>table[4] if slot.args[3] else NULL
     image.regions = <void **>table[0]
     image.regions_end = <void **>table[1]
     functions = <size_t>(<char *>table[1] - <char *>table[0])
@@ -164,6 +169,8 @@ cdef void unload_image(mic_slot *slot) noexcept nogil:
     flush_output()
     if image.fd >= 0:
         close(image.fd)
+    if image.regions == NULL:  # by clang: made here
+        free(image.indirect)
     memset(image, 0, sizeof(mic_image))
 
 

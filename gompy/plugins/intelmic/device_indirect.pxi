@@ -6,11 +6,13 @@
 # through vtables that were copied from the host work, too.  Any other call there meets a breakpoint, and is told as a
 # call of the host's code.
 #
-# Host functions may stand as close as 7 bytes (-O0): the jump of 5 bytes goes to one of 13 in a page near by, below the
-# host's mappings.
+# Host functions may stand as close as 7 bytes (-O0): the jump of 5 bytes goes to one of 13 in a page near by, below or
+# above the host's mappings there.  Below a library the host may have gigabytes of device memory.
 
 cdef enum:
     NEAR_JUMP = 5  # jmp rel32
+    NEAR_STEP = 16 << 20
+    NEAR_STEPS = 120  # which such a jump reaches
     FAR_JUMP = 16  # movabs $…, %r11; jmp *%r11; padded
     BREAKPOINT = 0xCC
 
@@ -37,15 +39,27 @@ cdef bint open_jump_page(uintptr_t page) noexcept nogil:
 
 cdef uintptr_t near_page(uintptr_t host, int number) noexcept nogil:
     """A page for far jumps, within reach of a near one; 0: there is none."""
-    cdef uintptr_t page = (host & ~<uintptr_t>(PAGE - 1)) - <uintptr_t>number * PAGE
+    cdef uintptr_t first = (host & ~<uintptr_t>(PAGE - 1)) - <uintptr_t>number * PAGE
+    cdef uintptr_t page
     cdef int i
-    for i in range(60):
-        page -= <uintptr_t>16 << 20
-        if meets_range(mic_exact, exact_count, page, page + PAGE) or is_jump_page(page):
+    for i in range(2 * NEAR_STEPS):
+        if i < NEAR_STEPS:
+            page = first - <uintptr_t>(i + 1) * NEAR_STEP
+        else:
+            page = first + <uintptr_t>(i - NEAR_STEPS + 1) * NEAR_STEP
+        if page < 65536 or is_jump_page(page) or meets_range(mic_exact, exact_count, page, page + PAGE):
+            continue
+        if meets_range(mic_own, own_count, page, page + PAGE + MIC_STACK_ROOM):  # a stack grows
             continue
         if open_jump_page(page):
             return page
     return 0
+
+
+cdef inline bint in_reach(uintptr_t from_address, uintptr_t to) noexcept nogil:
+    """Whether a near jump leads there."""
+    cdef int64_t distance = <int64_t>(to - from_address)
+    return -<int64_t>0x7f000000 < distance < <int64_t>0x7f000000
 
 
 cdef const char *redirect_calls(const uint64_t *hosts, void **functions, size_t count) noexcept nogil:
@@ -59,7 +73,7 @@ cdef const char *redirect_calls(const uint64_t *hosts, void **functions, size_t 
         if used + FAR_JUMP > PAGE:
             far = near_page(hosts[0], <int>(i // (PAGE // FAR_JUMP)))
             used = 0
-        if far == 0 or host - far + NEAR_JUMP > <uintptr_t>0x7fffffff:
+        if far == 0 or not in_reach(host, far):
             return b"no room for jumps near the host's indirect functions"
         if not open_jump_page(host & ~<uintptr_t>(PAGE - 1)) \
                 or not open_jump_page((host + NEAR_JUMP - 1) & ~<uintptr_t>(PAGE - 1)):
@@ -86,7 +100,7 @@ cdef void redirect_indirect(mic_slot *slot) noexcept nogil:
     """
     cdef mic_image *image = &mic_images[slot.args[2]]
     cdef const char *problem
-    problem = redirect_calls(<const uint64_t *>arena_at(slot.args[0]), <void **>image.table[4], slot.args[1])
+    problem = redirect_calls(<const uint64_t *>arena_at(slot.args[0]), image.indirect, slot.args[1])
     slot.result[0] = 0
     if problem != NULL:
         refuse_image(slot, problem)

@@ -4,7 +4,7 @@ cdef extern from *:
     """
     #define MIC_IMAGES 1024
     struct mic_image { void *handle; uintptr_t base, text_begin, text_end; void **regions, **regions_end; int fd;
-                       void (*flush_units) (int *); void **table; int calls_host; };
+                       void (*flush_units) (int *); void **indirect; int calls_host; };
     /* The launch slot that the calling thread works for; inherited by the threads it creates.  */
     static __thread int mic_thread_slot = -1;
     static struct mic_image mic_images[MIC_IMAGES];
@@ -19,7 +19,7 @@ cdef extern from *:
         uintptr_t text_end
         int fd
         void (*flush_units)(int *) noexcept nogil
-        void **table
+        void **indirect
         int calls_host
     int mic_thread_slot
     mic_image mic_images[1024]

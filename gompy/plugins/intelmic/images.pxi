@@ -109,7 +109,7 @@ cdef int load_image(mic_device *d, unsigned version, mic_target_data *data, Addr
 
     ``version``: 0 for an image of GCC's own mkoffload, whose target data has the image's bounds only.  ``reverse``:
     NULL or where a table of the functions goes by which regions call the host.  ``indirect``: the host's table of
-    indirect functions, of which the image has as many, or NULL.
+    indirect functions, of which the image has as many, or NULL; an image by clang has its own.
     """
     cdef host_image *image
     cdef mic_slot *slot = &d.control.slots[MIC_COMMAND_SLOT]
@@ -118,6 +118,8 @@ cdef int load_image(mic_device *d, unsigned version, mic_target_data *data, Addr
     cdef uint64_t *words
     cdef AddrPair *pairs
     cdef const mic_symbol *symbols = symbols_of(data, version)
+    if symbols != NULL:
+        indirect = data.host_begin
     if data.image_end <= data.image_start or data.image_end - data.image_start < 64 or \
             memcmp(data.image_start, b"\x7fELF", 4) != 0:
         GOMP_PLUGIN_error(b"device %d (intelmic): the image registered at %p is not an ELF file", d.number, data)
@@ -148,7 +150,7 @@ cdef int load_image(mic_device *d, unsigned version, mic_target_data *data, Addr
         return -1
     words = <uint64_t *>(d.memory + offset)
     pthread_mutex_lock(&d.commands)
-    slot.args[3] = indirect != NULL
+    slot.args[3] = <uint64_t>(data.host_end - data.host_begin) if symbols != NULL else <uint64_t>(indirect != NULL)
     slot.args[4] = reverse != NULL
     if write_image_file(d, image, d.control.text, MIC_TEXT_SIZE):
         run_command(d, MIC_OP_LOAD, offset, 0, names)

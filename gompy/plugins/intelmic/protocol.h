@@ -32,7 +32,8 @@
 #define MIC_OP_THREAD 2 /* start the thread of slot args[0], or the queue's first worker */
 #define MIC_OP_LOAD 3   /* the image is args[1] bytes at arena offset args[0], or the file that `text` names; args[2]:
                            where the names are that an image by clang is asked for, 0: it has tables; args[3]: also
-                           one of indirect functions; args[4]: its regions may call functions of the host */
+                           one of indirect functions; by clang: how many of its last variables are such;
+                           args[4]: its regions may call functions of the host */
 #define MIC_OP_UNLOAD 4 /* args[0]: handle */
 #define MIC_OP_READ 5   /* device address args[0] to arena offset args[1], args[2] bytes */
 #define MIC_OP_WRITE 6  /* arena offset args[1] to device address args[0], args[2] bytes */

@@ -118,7 +118,7 @@ cdef char **device_environment(int number) noexcept nogil:
     OMP_<name>_DEV, OMP_<name>_DEV_<number>   become OMP_<name>
     OMP_DISPLAY_ENV                           not there: libgomp would print a second time
     LD_PRELOAD of libgompy, ACC_PROFLIB       not there: they are for the host
-    GOMPY_TRACE, _TRACE_FILE, _CHECK_LOG, _RECORD_FILE
+    GOMPY_TRACE, _TRACE_FILE, _CHECK_LOG, _RECORD_FILE, _STATS, LIBOMPTARGET_PROFILE
                                               not there: images of clang's bring libgompy, which would write them anew
     OMP_TARGET_OFFLOAD=disabled               libgomp looks for no devices
     OMP_TOOL=disabled                         libomp does not start the host's tool
@@ -163,7 +163,8 @@ cdef char **device_environment(int number) noexcept nogil:
             pass
         elif strncmp(e[0], b"ACC_PROFLIB=", 12) == 0 or strncmp(e[0], b"GOMPY_TRACE_FILE=", 17) == 0 \
                 or strncmp(e[0], b"GOMPY_TRACE=", 12) == 0 \
-                or strncmp(e[0], b"GOMPY_CHECK_LOG=", 16) == 0 or strncmp(e[0], b"GOMPY_RECORD_FILE=", 18) == 0:
+                or strncmp(e[0], b"GOMPY_CHECK_LOG=", 16) == 0 or strncmp(e[0], b"GOMPY_RECORD_FILE=", 18) == 0 \
+                or strncmp(e[0], b"GOMPY_STATS=", 12) == 0 or strncmp(e[0], b"LIBOMPTARGET_PROFILE=", 21) == 0:
             pass
         elif strncmp(e[0], b"LD_PRELOAD=", 11) == 0 and strstr(e[0], b"libgompy") != NULL:
             pass

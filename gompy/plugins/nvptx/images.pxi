@@ -18,7 +18,8 @@ cdef struct TargetData:
     unsigned num_variables
     const Launch *functions
     unsigned num_functions
-    unsigned num_indirect  # from GOMP_VERSION 3 on
+    unsigned num_indirect  # from GOMP_VERSION 3 on, and of clang's images
+    const uint64_t *indirect  # of clang's images: host addresses of those functions, which are the last variables
 
 cdef extern from *:
     """
@@ -154,11 +155,15 @@ cdef enum:
     ENVIRONMENT_MODE = 2  # where the mode is in NAME_kernel_environment (LLVM 17 and later)
 
 cdef struct RuntimeEnvironment:
-    # Of clang's device runtime (LLVM 16: DeviceEnvironmentTy).
+    # Of clang's device runtime (LLVM 19: DeviceEnvironmentTy; 16 has the first four).
     uint32_t debug
     uint32_t devices
     uint32_t device
     uint32_t shared
+    uint64_t clock_frequency
+    uint64_t indirect  # pairs of a host's and a device's address, in order
+    uint64_t num_indirect
+    uint64_t hardware_parallelism
 
 
 cdef int kernel_mode(CUmodule module, const char *name) noexcept nogil:
@@ -179,17 +184,54 @@ cdef int kernel_mode(CUmodule module, const char *name) noexcept nogil:
     return mode if KERNEL_GENERIC <= mode <= KERNEL_GENERIC_SPMD else KERNEL_PLAIN
 
 
-cdef bint set_runtime_environment(Device *d, CUmodule module) noexcept nogil:
+cdef int by_host_address(const void *a, const void *b) noexcept nogil:
+    cdef uint64_t x = (<const uint64_t *> a)[0]
+    cdef uint64_t y = (<const uint64_t *> b)[0]
+    return (x > y) - (x < y)
+
+
+cdef bint map_indirect_by_clang(const TargetData *image, LoadedImage *loaded) noexcept nogil:
+    """The device's table of indirect functions, in which clang's runtime looks up what a region calls by a pointer."""
+    cdef CUdeviceptr address = 0
+    cdef const char **names = image.variables + image.num_variables - image.num_indirect
+    cdef size_t size = image.num_indirect * 2 * sizeof(uint64_t)
+    cdef uint64_t *pairs = <uint64_t *> calloc(1, size)
+    cdef bint good = pairs != NULL
+    cdef unsigned i
+    for i in range(image.num_indirect if good else 0):
+        pairs[2 * i] = image.indirect[i]
+        good = (good and not call_failed(cuda.module_global(&address, NULL, loaded.module, names[i]),
+                                         b"cuModuleGetGlobal")
+                and not call_failed(cuda.device_to_host(&pairs[2 * i + 1], address, sizeof(uint64_t)), b"cuMemcpyDtoH"))
+    if good:
+        qsort(pairs, image.num_indirect, 2 * sizeof(uint64_t), by_host_address)
+        good = not call_failed(cuda.mem_alloc(&loaded.indirect, size), b"cuMemAlloc")
+    good = good and not call_failed(cuda.host_to_device(loaded.indirect, pairs, size), b"cuMemcpyHtoD")
+    free(pairs)
+    return good
+
+
+cdef inline bint made_by_clang(const TargetData *image) noexcept nogil:
+    """Whether an image has clang's names of regions; one of functions alone has none."""
+    return image.num_functions != 0 and strncmp(image.functions[0].name, b"__omp_offloading_", 17) == 0
+
+
+cdef bint set_runtime_environment(Device *d, const TargetData *image, LoadedImage *loaded) noexcept nogil:
     """Tell clang's device runtime which device it is on, if the image has it."""
     cdef CUdeviceptr address = 0
     cdef size_t size = 0
     cdef RuntimeEnvironment known
-    if cuda.module_global(&address, &size, module, b"omptarget_device_environment") != CUDA_SUCCESS:
-        if cuda.module_global(&address, &size, module, b"__omp_rtl_device_environment") != CUDA_SUCCESS:
+    if cuda.module_global(&address, &size, loaded.module, b"omptarget_device_environment") != CUDA_SUCCESS:
+        if cuda.module_global(&address, &size, loaded.module, b"__omp_rtl_device_environment") != CUDA_SUCCESS:
             return True
     memset(&known, 0, sizeof(known))
     known.devices = <uint32_t> count_devices()
     known.device = <uint32_t> d.number
+    if made_by_clang(image) and image.num_indirect and size >= sizeof(known):
+        if not map_indirect_by_clang(image, loaded):
+            return False
+        known.indirect = loaded.indirect
+        known.num_indirect = image.num_indirect
     return not call_failed(cuda.host_to_device(address, &known, min(size, sizeof(known))), b"cuMemcpyHtoD")
 
 
@@ -348,7 +390,7 @@ cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair *
         if (find_functions(image, loaded.module, loaded.functions, pairs)
                 and find_variables(image, loaded.module, pairs + image.num_functions)
                 and set_clock_tick(d, loaded.module)
-                and set_runtime_environment(d, loaded.module)
+                and set_runtime_environment(d, image, loaded)
                 and (reverse == NULL or lib < GOMP_VERSION_REQUIRES_MASK
                      or connect_calls(d, loaded, image.num_functions, reverse))
                 and (indirect == NULL or lib < GOMP_VERSION_INDIRECT_FUNCS or image.num_indirect == 0
@@ -369,7 +411,7 @@ cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair *
                     last.start = <uintptr_t> address
                     last.end = last.start + size
             loaded.target_data = image
-            loaded.builds_map = loaded.indirect != 0
+            loaded.builds_map = loaded.indirect != 0 and not made_by_clang(image)
             loaded.sets_icvs = lib >= GOMP_VERSION_REQUIRES_MASK and may_set_icvs(image)
             pthread_mutex_lock(&d.image_lock)
             loaded.next = d.images

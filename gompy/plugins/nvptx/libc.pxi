@@ -3,7 +3,7 @@
 from libc.stdint cimport INT32_MAX, int64_t, intptr_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.errno cimport ENOMEM
 from libc.stdio cimport fprintf, snprintf, stderr
-from libc.stdlib cimport calloc, free, malloc, realloc, strtol, strtoul
+from libc.stdlib cimport calloc, free, malloc, qsort, realloc, strtol, strtoul
 from libc.string cimport memset, strchr, strcmp, strlen, strncmp, strstr
 from posix.types cimport pid_t
 from posix.unistd cimport getpid

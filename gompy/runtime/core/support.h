@@ -94,6 +94,12 @@ gompy_wait_for_exit (void)
    fatal error of the same thread, from a handler, ends at once; one of another thread waits for the end.  */
 static int gompy_error_exit;
 
+/* While a door's construct is launched in this thread: where it is, and what the door says last of a fatal error.
+   Such a program ends by SIGABRT, when all is put away.  */
+static __thread const void *gompy_door_place;
+static void (*gompy_door_says) (const void *place);
+static int gompy_ends_by_abort;
+
 static void __attribute__ ((noreturn))
 gompy_exit_fatal (void)
 {
@@ -103,6 +109,11 @@ gompy_exit_fatal (void)
     {
       owner = pthread_self ();
       __atomic_store_n (&gompy_error_exit, 2, __ATOMIC_RELEASE);
+      if (gompy_door_place)
+        {
+          gompy_door_says (gompy_door_place);
+          gompy_ends_by_abort = 1;
+        }
       exit (1);
     }
   if (__atomic_load_n (&gompy_error_exit, __ATOMIC_ACQUIRE) == 2 && pthread_equal (owner, pthread_self ()))

@@ -97,8 +97,17 @@ cdef int attach_entry(DeviceDescr *dev, SplayNode *node, uintptr_t pointer, uint
     if attached.count == 0:
         attached.count = 1
     attached.value = value
-    tell_word(dev, &value, device_address(node, pointer))
+    tell_word(dev, &value, device_address(node, pointer), notes_name(node) if tgt_release >= 18 else NULL)
     return copy_word(dev, device_address(node, pointer), value, NULL)
+
+
+cdef void tell_no_counterpart(DeviceDescr *dev, const TgtMaps *maps, int i) noexcept nogil:
+    """An entry that is nowhere on the device."""
+    cdef char name[256]
+    if parent_of(maps.types[i]) >= 0 or maps.types[i] & TGT_MAP_IMPLICIT:
+        return
+    map_name(name_at(maps, i), name)
+    tgt_print(b"device %d info: variable %s does not have a valid device counterpart\n", dev.number, name)
 
 
 cdef int begin_entry(DeviceDescr *dev, const TgtMaps *maps, int i) noexcept nogil:
@@ -118,14 +127,19 @@ cdef int begin_entry(DeviceDescr *dev, const TgtMaps *maps, int i) noexcept nogi
             return say_no_place(type)
         base = (<uintptr_t *> pointer)[0]
         counted = not inner
-    maps.pending.pad = begin % STRUCT_ALIGNMENT if tgt_pads and is_combined(maps, i) else 0
+    maps.pending.pad = begin % STRUCT_ALIGNMENT if tgt_release >= 17 and is_combined(maps, i) else 0
     if place_entry(dev, base, begin, size, type, counted, name_at(maps, i), maps.pending, &placed):
         return say_no_place(type)
     maps.pending.pad = 0
     if placed.address == 0 and type & TGT_MAP_PRESENT:
         return say_no_place(type)
     if type & TGT_MAP_RETURN_PARAM:
-        maps.bases[i] = <void *> (placed.address - (begin - base))
+        if placed.address == 0 and tgt_release >= 22 and not type & TGT_MAP_FB_NULLIFY:
+            maps.bases[i] = <void *> base  # it is a device's pointer already
+        else:
+            maps.bases[i] = <void *> (placed.address - (begin - base))
+    if tgt_info() & TGT_INFO_EMPTY and tgt_release >= 18 and placed.address == 0 and type != 0:
+        tell_no_counterpart(dev, maps, i)
     if type & TGT_MAP_PTR_AND_OBJ and holder.node != NULL:  # else it is the program's own, which stays as it is
         if attach_entry(dev, holder.node, pointer, placed.address - (begin - base)):
             tell_failure(b"error")

@@ -29,7 +29,7 @@ cdef int run_plain(DeviceDescr *dev, uintptr_t caller, const void *host) noexcep
     gompy_lock_release(&dev.lock)
     if rc:
         return -1
-    run_block(&l, kernel, caller, host)
+    run_block(&l, kernel, caller, host, NULL)
     gompy_lock_acquire(&dev.lock)
     rc = free_block(&l)
     gompy_lock_release(&dev.lock)
@@ -66,10 +66,34 @@ cdef int fill_references(DeviceDescr *dev, const TgtLibrary *library) noexcept n
     return rc
 
 
+cdef int place_functions(DeviceDescr *dev, const TgtLibrary *library) noexcept nogil:
+    """Functions of `declare target indirect`: their images have variables with the addresses that they are mapped to.
+    """
+    cdef const void *image = record_of(library)
+    cdef uintptr_t place, function
+    cdef SplayNode *node
+    cdef unsigned i
+    cdef int rc = 0
+    gompy_lock_acquire(&dev.lock)
+    for i in range(library.num_indirect):
+        node = lookup_mapped(&dev.mem_map, library.indirect[i], library.indirect[i] + 1)
+        if node == NULL or node.tgt.lasting.image != image or rc:
+            continue  # another library's, which has the same inline function
+        place = device_address(node, library.indirect[i])
+        if tgt_info() & TGT_INFO_COPIES:
+            tell_copy(dev, False, <uintptr_t> &function, place, sizeof(function), NULL)
+        rc = copy_to_host(dev, &function, place, sizeof(function))
+        node.tgt_offset += function - place
+    gompy_lock_release(&dev.lock)
+    return rc
+
+
 cdef int run_constructors(DeviceDescr *dev, TgtLibrary *library, uintptr_t caller) noexcept nogil:
     """Build the variables of a library on a device, in the order of their entries."""
     cdef const TgtEntry *entry = library.descriptor.entries
     if shares_memory(dev) and fill_references(dev, library):
+        return -1
+    if library.num_indirect and place_functions(dev, library):
         return -1
     library.built |= <uint64_t> 1 << (dev.number & 63)
     while entry < library.descriptor.entries_end:

@@ -83,6 +83,22 @@ cdef inline bint is_variable(const TgtEntry *entry) noexcept nogil:
     return entry.size != 0 and not entry.flags & TGT_ENTRY_INDIRECT and entry.address != NULL
 
 
+cdef inline bint is_indirect(const TgtEntry *entry) noexcept nogil:
+    """Whether an entry is a function of `declare target indirect`: its name is a variable that has its address."""
+    return entry.size != 0 and entry.flags & TGT_ENTRY_INDIRECT != 0 and entry.address != NULL
+
+
+cdef size_t room_of_function(const TgtDescriptor *descriptor, const TgtEntry *entry) noexcept nogil:
+    """The bytes that stand for a function: as LLVM has it a pointer's, but none of the next function's."""
+    cdef const TgtEntry *other = descriptor.entries
+    cdef size_t room = entry.size
+    while other < descriptor.entries_end:
+        if is_indirect(other) and <uintptr_t> entry.address < <uintptr_t> other.address:
+            room = min(room, <size_t> (<uintptr_t> other.address - <uintptr_t> entry.address))
+        other += 1
+    return room
+
+
 cdef void describe_for_gpu(TgtLibrary *library, const char *start, const char *end) noexcept nogil:
     """Fill the record that the plugin for GPUs reads; PTX ends with a NUL there."""
     cdef size_t size = <size_t> (end - start)
@@ -108,6 +124,8 @@ cdef void describe_for_gpu(TgtLibrary *library, const char *start, const char *e
     library.gpu.num_objects = 1
     library.gpu.functions = library.gpu_functions
     library.gpu.variables = library.gpu_variables
+    library.gpu.num_indirect = library.num_indirect
+    library.gpu.indirect = library.indirect
 
 
 cdef void describe_for_cpu(TgtLibrary *library, const char *start, const char *end, size_t functions,
@@ -122,44 +140,65 @@ cdef void describe_for_cpu(TgtLibrary *library, const char *start, const char *e
     library.data.image_vars = variables
     library.data.objects = <const ObjectDesc *> library.symbols
     library.data.num_objects = functions + variables
+    library.data.host_begin = <const HostRecord *> library.indirect
+    library.data.host_end = <const HostRecord *> (library.indirect + library.num_indirect)
     library.data.name = file_of_object(library.descriptor)
 
 
-cdef TgtLibrary *new_library(const TgtDescriptor *descriptor, const TgtDescriptor *registered, int type,
-                             const char *start, const char *end) noexcept nogil:
-    """The core's tables of a descriptor's entries: functions, of a CPU also the caller of kernels, variables."""
-    cdef size_t more = 1 if type != GOMP_DEVICE_NVIDIA_PTX else 0
-    cdef size_t functions = more, variables = 0, f = 0, v = 0
+cdef void list_variable(TgtLibrary *library, size_t functions, size_t v, const TgtEntry *entry,
+                        size_t size) noexcept nogil:
+    library.words[functions + 2 * v] = <uintptr_t> entry.address
+    library.words[functions + 2 * v + 1] = size
+    library.symbols[functions + v].name = entry.name
+    library.symbols[functions + v].size = size
+
+
+cdef void list_entries(TgtLibrary *library, size_t functions, size_t variables) noexcept nogil:
+    """Fill the core's tables: functions, then variables; those that have a function's address stand last."""
+    cdef const TgtDescriptor *descriptor = library.descriptor
     cdef const TgtEntry *entry = descriptor.entries
-    cdef TgtLibrary *library = <TgtLibrary *> calloc(1, sizeof(TgtLibrary))
-    while entry < descriptor.entries_end:
-        functions += is_function(entry)
-        variables += is_variable(entry)
-        entry += 1
-    if library != NULL:
-        library.words = <uintptr_t *> calloc(functions + 2 * variables + 1, sizeof(uintptr_t))
-        library.symbols = <TgtSymbol *> calloc(functions + variables + 1, sizeof(TgtSymbol))
-    if library == NULL or library.words == NULL or library.symbols == NULL:
-        gompy_fatal(b"Out of memory allocating %lu bytes", <unsigned long> ((functions + variables) * 24))
-    entry = descriptor.entries
+    cdef size_t f = 0, v = 0, i = 0
     while entry < descriptor.entries_end:
         if is_function(entry):
             library.words[f] = <uintptr_t> entry.address
             library.symbols[f].name = entry.name
             f += 1
         elif is_variable(entry):
-            library.words[functions + 2 * v] = <uintptr_t> entry.address
-            library.words[functions + 2 * v + 1] = entry.size
-            library.symbols[functions + v].name = entry.name
-            library.symbols[functions + v].size = entry.size
+            list_variable(library, functions, v, entry, entry.size)
             v += 1
+        elif is_indirect(entry):
+            library.indirect[i] = <uint64_t> entry.address
+            list_variable(library, functions, variables - library.num_indirect + i, entry,
+                          entry.size if library.type == GOMP_DEVICE_NVIDIA_PTX else room_of_function(descriptor, entry))
+            i += 1
         entry += 1
-    if more:
+    if library.type != GOMP_DEVICE_NVIDIA_PTX:
         library.words[f] = <uintptr_t> &library.caller
         library.symbols[f].name = b""
+
+
+cdef TgtLibrary *new_library(const TgtDescriptor *descriptor, const TgtDescriptor *registered, int type,
+                             const char *start, const char *end) noexcept nogil:
+    """The core's tables of a descriptor's entries: functions, of a CPU also the caller of kernels, variables."""
+    cdef size_t more = 1 if type != GOMP_DEVICE_NVIDIA_PTX else 0
+    cdef size_t functions = more, variables = 0
+    cdef const TgtEntry *entry = descriptor.entries
+    cdef TgtLibrary *library = <TgtLibrary *> calloc(1, sizeof(TgtLibrary))
+    while entry < descriptor.entries_end and library != NULL:
+        functions += is_function(entry)
+        variables += is_variable(entry) or is_indirect(entry)
+        library.num_indirect += is_indirect(entry)
+        entry += 1
+    if library != NULL:
+        library.words = <uintptr_t *> calloc(functions + 2 * variables + 1, sizeof(uintptr_t))
+        library.symbols = <TgtSymbol *> calloc(functions + variables + 1, sizeof(TgtSymbol))
+        library.indirect = <uint64_t *> calloc(library.num_indirect + 1, sizeof(uint64_t))
+    if library == NULL or library.words == NULL or library.symbols == NULL or library.indirect == NULL:
+        gompy_fatal(b"Out of memory allocating %lu bytes", <unsigned long> ((functions + variables) * 24))
     library.type = type
     library.descriptor = descriptor
     library.registered = registered
+    list_entries(library, functions, variables)
     library.table[0] = library.words
     library.table[1] = library.words + functions
     library.table[2] = library.table[1]
@@ -181,6 +220,7 @@ cdef inline const void *record_of(const TgtLibrary *library) noexcept nogil:
 cdef void free_library(TgtLibrary *library) noexcept nogil:
     free(library.words)
     free(library.symbols)
+    free(library.indirect)
     free(library.gpu_functions)
     free(library.gpu_variables)
     free(library.text)
@@ -213,12 +253,25 @@ cdef void at_end() noexcept nogil:
         tell_all_tables(&where)
 
 
+cdef void agree_on(int64_t flags, int64_t flag, const char *clause) noexcept nogil:
+    """All objects of a program say the same of a clause of `omp requires`; else it ends, as with LLVM's library."""
+    if (flags & flag) != (tgt_requires & flag):
+        tgt_print(b"fatal error 2: '#pragma omp requires %s' not used consistently!\n", clause)
+        abort()
+
+
 cdef void note_requires(int64_t flags) noexcept nogil:
     """`omp requires` of an object.  As with LLVM's library a program for this machine's processor has a device in its
     own process then; where there is none, that is said once and the host runs the regions.
     """
     global tgt_requires
-    if flags & TGT_REQUIRES_UNIFIED_SHARED_MEMORY and not tgt_requires & TGT_REQUIRES_UNIFIED_SHARED_MEMORY:
+    if tgt_requires:
+        agree_on(flags, TGT_REQUIRES_REVERSE_OFFLOAD, b"reverse_offload")
+        agree_on(flags, TGT_REQUIRES_UNIFIED_ADDRESS, b"unified_address")
+        agree_on(flags, TGT_REQUIRES_UNIFIED_SHARED_MEMORY, b"unified_shared_memory")
+        if tgt_release >= 18:
+            agree_on(flags, TGT_REQUIRES_DYNAMIC_ALLOCATORS, b"dynamic_allocators")
+    elif flags & TGT_REQUIRES_UNIFIED_SHARED_MEMORY:
         state_requires(GOMP_REQUIRES_UNIFIED_SHARED_MEMORY | GOMP_REQUIRES_TARGET_USED)
         request_shared_memory()
     tgt_requires |= flags
@@ -313,17 +366,24 @@ cdef public void tgt_register_lib "gompy_llvm___tgt_register_lib"(const TgtDescr
 
 
 cdef public void tgt_register_lib_17 "gompy_llvm_17___tgt_register_lib"(const TgtDescriptor *descriptor) noexcept nogil:
-    """The same for programs that ask for the library of 17 or later."""
-    global tgt_pads
-    tgt_pads = True
+    """The same for programs that ask for the library of 17."""
+    global tgt_release
+    tgt_release = max(tgt_release, 17)
     tgt_register_lib(descriptor)
 
 
 cdef public void tgt_register_lib_18 "gompy_llvm_18___tgt_register_lib"(const TgtDescriptor *descriptor) noexcept nogil:
-    """The same for programs that ask for the library of 18 or later: messages have its words."""
-    global gompy_tgt_word
-    gompy_tgt_word = b"omptarget"
-    tgt_register_lib_17(descriptor)
+    """The same for programs that ask for the library of 18 or 19."""
+    global tgt_release
+    tgt_release = max(tgt_release, 18)
+    tgt_register_lib(descriptor)
+
+
+cdef public void tgt_register_lib_22 "gompy_llvm_22___tgt_register_lib"(const TgtDescriptor *descriptor) noexcept nogil:
+    """The same for programs that ask for the library of 22."""
+    global tgt_release
+    tgt_release = 22
+    tgt_register_lib(descriptor)
 
 
 cdef TgtLibrary *take_library(const TgtDescriptor *descriptor) noexcept nogil:

@@ -138,7 +138,7 @@ cdef int capture_in_lambda(TgtLaunch *l, int i, const int *positions) noexcept n
         return 0
     tell_use(l.dev, found.node, <uintptr_t> l.maps.begins[i], l.maps.sizes[i])
     place = l.block[2 + positions[parent]] + (<uintptr_t> l.maps.bases[i] - <uintptr_t> l.maps.begins[parent])
-    tell_word(l.dev, &l.maps.begins[i], place)
+    tell_word(l.dev, &l.maps.begins[i], place, NULL)
     if place - l.device_block < l.staged:
         (<uintptr_t *> (<char *> l.block + (place - l.device_block)))[0] = device_address(found.node,
                                                                                            <uintptr_t> l.maps.begins[i])
@@ -232,13 +232,21 @@ cdef inline int free_block(TgtLaunch *l) noexcept nogil:
     return free_device_memory(l.dev, <void *> l.device_block) if l.device_block else 0
 
 
-cdef void run_block(TgtLaunch *l, uintptr_t kernel, uintptr_t caller, const void *region) noexcept nogil:
+cdef TgtIdent unknown_place  # of constructors
+
+
+cdef void run_block(TgtLaunch *l, uintptr_t kernel, uintptr_t caller, const void *region,
+                    const TgtIdent *where) noexcept nogil:
     """Launch, and wait for the end; the device is not locked."""
+    global gompy_door_place, gompy_door_says
     tell_kernel(l.dev, region)
     begin_launch(l.dev, region, b"")
+    gompy_door_says = say_fatal
+    gompy_door_place = where if where != NULL else <const void *> &unknown_place
     if not on_gpu(l):
         device_run(l.dev, region, <void *> caller, <void *> l.device_block, 0, NULL)
-        return
-    l.shape.words = l.block + 2
-    l.shape.count = <unsigned> l.words
-    device_run(l.dev, region, <void *> kernel, &l.shape, 0, NULL)
+    else:
+        l.shape.words = l.block + 2
+        l.shape.count = <unsigned> l.words
+        device_run(l.dev, region, <void *> kernel, &l.shape, 0, NULL)
+    gompy_door_place = NULL

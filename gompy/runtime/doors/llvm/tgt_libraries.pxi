@@ -22,6 +22,7 @@ cdef struct TgtGpuData:
     const TgtGpuFunction *functions
     unsigned num_functions
     unsigned num_indirect
+    const uint64_t *indirect  # ours: their host addresses
 
 cdef struct TgtLibrary:
     # A program or library that has registered, with the image for one kind of device.
@@ -37,6 +38,8 @@ cdef struct TgtLibrary:
     char *text  # a copy of the PTX, if the image has no end
     const void *table[4]  # for the core: functions begin, end, variables begin, end
     uintptr_t *words  # the tables
+    uint64_t *indirect  # host addresses of the functions of `declare target indirect`, the last ones of the variables
+    unsigned num_indirect
     TgtSymbol *symbols
     char caller  # its address stands for the function that calls kernels
     uint64_t built  # bit n: constructors have run on device n

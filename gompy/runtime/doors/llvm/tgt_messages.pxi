@@ -76,9 +76,31 @@ cdef const char *source_of(const TgtIdent *where) noexcept nogil:
     return where.source if where != NULL else NULL
 
 
+cdef inline void note_place(Construct *construct, const TgtIdent *where, const TgtMaps *maps,
+                            uint64_t rounds) noexcept nogil:
+    """What subscribers may want to know of a construct of clang's."""
+    if rare(construct.on):
+        construct.place = source_of(where)
+        construct.entries = <unsigned> maps.count
+        construct.rounds = rounds
+
+
 cdef inline void tgt_doing(DeviceDescr *dev, const TgtIdent *where) noexcept nogil:
     """Note the construct that the device's lock is taken for."""
     note_construct(dev, or_text(source_of(where), b"a construct"), NULL)
+
+
+cdef void say_fatal(const void *place) noexcept nogil:
+    """The last line of a program whose construct has failed.  place: its ident_t."""
+    cdef const TgtIdent *where = <const TgtIdent *> place
+    cdef TgtPlace parts
+    read_place(source_of(where), False, &parts)
+    if parts.line or parts.column:
+        fprintf(stderr, b"%s:%d:%d: ", parts.file, parts.line, parts.column)
+    else:
+        tgt_print(b"error: Source location information not present. Compile with -g or "
+                        b"-gline-tables-only.\n")
+    tgt_print(b"fatal error 1: failure of target construct while offloading is mandatory\n")
 
 
 cdef bint tgt_failed(const TgtIdent *where) noexcept nogil:
@@ -87,7 +109,6 @@ cdef bint tgt_failed(const TgtIdent *where) noexcept nogil:
 
     Not so while another thread ends it: then the caller goes on without a device.
     """
-    cdef TgtPlace place
     gompy_wait_for_exit()
     fflush(stdout)
     if tgt_info() & TGT_INFO_TABLE:
@@ -95,13 +116,7 @@ cdef bint tgt_failed(const TgtIdent *where) noexcept nogil:
     else:
         tgt_print(b"error: Consult https://openmp.llvm.org/design/Runtimes.html for debugging options.\n"
         )
-    read_place(source_of(where), False, &place)
-    if place.line or place.column:
-        fprintf(stderr, b"%s:%d:%d: ", place.file, place.line, place.column)
-    else:
-        tgt_print(b"error: Source location information not present. Compile with -g or "
-                        b"-gline-tables-only.\n")
-    tgt_print(b"fatal error 1: failure of target construct while offloading is mandatory\n")
+    say_fatal(where)
     abort()
     return False
 
@@ -236,10 +251,10 @@ cdef void tell_use(DeviceDescr *dev, const SplayNode *node, uintptr_t begin, int
         tell_found(dev, node, begin, size, 0, True, b" (update suppressed)", NULL)
 
 
-cdef void tell_word(DeviceDescr *dev, const void *host, uintptr_t device) noexcept nogil:
+cdef void tell_word(DeviceDescr *dev, const void *host, uintptr_t device, const void *name) noexcept nogil:
     """A pointer that is put into the device's memory."""
     if tgt_info() & TGT_INFO_COPIES:
-        tell_copy(dev, True, <uintptr_t> host, device, sizeof(void *), NULL)
+        tell_copy(dev, True, <uintptr_t> host, device, sizeof(void *), name)
 
 
 cdef void tell_kernel(DeviceDescr *dev, const void *region) noexcept nogil:

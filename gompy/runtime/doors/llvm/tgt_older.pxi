@@ -4,40 +4,40 @@
 cdef public void tgt_target_data_begin "gompy_llvm___tgt_target_data_begin"(
         int64_t device, int count, void **bases, void **begins, int64_t *sizes, int64_t *types) noexcept nogil:
     cdef TgtMaps maps = tgt_maps(count, bases, begins, sizes, types, NULL, NULL)
-    data_begin(NULL, device, &maps, call_site())
+    data_begin(NULL, device, &maps, False, call_site())
 
 
 cdef public void tgt_target_data_begin_nowait "gompy_llvm___tgt_target_data_begin_nowait"(
         int64_t device, int count, void **bases, void **begins, int64_t *sizes, int64_t *types, int deps, void
         *dep_list, int more_deps, void *more_dep_list) noexcept nogil:
     cdef TgtMaps maps = tgt_maps(count, bases, begins, sizes, types, NULL, NULL)
-    data_begin(NULL, device, &maps, call_site())
+    data_begin(NULL, device, &maps, False, call_site())
 
 
 cdef public void tgt_target_data_end "gompy_llvm___tgt_target_data_end"(
         int64_t device, int count, void **bases, void **begins, int64_t *sizes, int64_t *types) noexcept nogil:
     cdef TgtMaps maps = tgt_maps(count, bases, begins, sizes, types, NULL, NULL)
-    data_end(NULL, device, &maps, call_site())
+    data_end(NULL, device, &maps, False, call_site())
 
 
 cdef public void tgt_target_data_end_nowait "gompy_llvm___tgt_target_data_end_nowait"(
         int64_t device, int count, void **bases, void **begins, int64_t *sizes, int64_t *types, int deps, void
         *dep_list, int more_deps, void *more_dep_list) noexcept nogil:
     cdef TgtMaps maps = tgt_maps(count, bases, begins, sizes, types, NULL, NULL)
-    data_end(NULL, device, &maps, call_site())
+    data_end(NULL, device, &maps, False, call_site())
 
 
 cdef public void tgt_target_data_update "gompy_llvm___tgt_target_data_update"(
         int64_t device, int count, void **bases, void **begins, int64_t *sizes, int64_t *types) noexcept nogil:
     cdef TgtMaps maps = tgt_maps(count, bases, begins, sizes, types, NULL, NULL)
-    data_update(NULL, device, &maps, call_site())
+    data_update(NULL, device, &maps, False, call_site())
 
 
 cdef public void tgt_target_data_update_nowait "gompy_llvm___tgt_target_data_update_nowait"(
         int64_t device, int count, void **bases, void **begins, int64_t *sizes, int64_t *types, int deps, void
         *dep_list, int more_deps, void *more_dep_list) noexcept nogil:
     cdef TgtMaps maps = tgt_maps(count, bases, begins, sizes, types, NULL, NULL)
-    data_update(NULL, device, &maps, call_site())
+    data_update(NULL, device, &maps, False, call_site())
 
 
 cdef public int tgt_target "gompy_llvm___tgt_target"(

@@ -30,7 +30,7 @@ cdef int region_on(DeviceDescr *dev, const TgtIdent *where, const void *region, 
         tgt_print(b"error: Failed to process data before launching the kernel.\n")
     if rc:
         return rc
-    run_block(&l, kernel, tgt_devices[dev.number].caller, region)
+    run_block(&l, kernel, tgt_devices[dev.number].caller, region, where)
     gompy_lock_acquire(&dev.lock)
     if dev.state == DEVICE_INITIALIZED:
         tgt_doing(dev, where)
@@ -59,6 +59,7 @@ cdef int target_shaped(const TgtIdent *where, int64_t device, const void *region
         count_host_region(NULL)
         return -1
     enter_construct(&construct, b"target", site, region, dev)
+    note_place(&construct, where, maps, shape.rounds)
     construct.teams = 1 if shape.teams < 0 else <unsigned> shape.teams
     if tgt_info() & TGT_INFO_ARGS:
         tell_arguments(dev, where, maps, b"Entering OpenMP kernel")

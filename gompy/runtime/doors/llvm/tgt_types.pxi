@@ -14,8 +14,8 @@ from gompy.native.omptarget cimport (
 
 cdef extern from *:
     """
-    /* The word that messages begin with: since 18 libomptarget writes another one.  */
-    static const char *gompy_tgt_word = "Libomptarget";
+    /* Messages begin with another word since 18.  */
+    static int gompy_tgt_release;
 
     /* A message of libomptarget's, in one piece.  */
     __attribute__ ((format (printf, 1, 2)))
@@ -23,7 +23,8 @@ cdef extern from *:
     tgt_print (const char *format, ...)
     {
       char text[4096];
-      size_t used = (size_t) snprintf (text, sizeof text, "%s ", gompy_tgt_word);
+      size_t used = (size_t) snprintf (text, sizeof text, "%s ",
+                                       gompy_tgt_release >= 18 ? "omptarget" : "Libomptarget");
       va_list values;
       va_start (values, format);
       vsnprintf (text + used, sizeof text - used, format, values);
@@ -31,7 +32,7 @@ cdef extern from *:
       fputs (text, stderr);
     }
     """
-    const char *gompy_tgt_word
+    int tgt_release "gompy_tgt_release"  # of the newest that the program asks for; those before 17 are 0
     void tgt_print(const char *format, ...) noexcept nogil
 
 cdef struct TgtAttach:
@@ -104,9 +105,6 @@ cdef inline const void *name_at(const TgtMaps *maps, int i) noexcept nogil:
     return maps.names[i] if maps.names != NULL else NULL
 
 
-cdef bint tgt_pads  # the program asks for libomptarget 17 or later: structs keep their alignment on the device only
-
-
 cdef inline bint is_combined(const TgtMaps *maps, int i) noexcept nogil:
     """Whether an entry is that of a whole struct, which its first member follows."""
     return parent_of(maps.types[i]) < 0 and i + 1 < maps.count and parent_of(maps.types[i + 1]) == i
@@ -120,7 +118,7 @@ cdef void struct_range(const TgtMaps *maps, int i, uintptr_t *begin, int64_t *si
     cdef uintptr_t over
     begin[0] = <uintptr_t> maps.begins[i]
     size[0] = maps.sizes[i]
-    if not tgt_pads and is_combined(maps, i):
+    if tgt_release < 17 and is_combined(maps, i):
         over = begin[0] % 8
         begin[0] -= over
         size[0] += over

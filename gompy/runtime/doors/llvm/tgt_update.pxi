@@ -9,7 +9,7 @@ cdef void tell_kept_pointers(DeviceDescr *dev, SplayNode *node, uintptr_t begin,
         return
     for i in range(attached.used):
         if attached.items[i].count and begin <= attached.items[i].address < end:
-            tell_word(dev, &attached.items[i].value, device_address(node, attached.items[i].address))
+            tell_word(dev, &attached.items[i].value, device_address(node, attached.items[i].address), NULL)
 
 
 cdef int update_piece(DeviceDescr *dev, uintptr_t begin, int64_t size, int64_t type) noexcept nogil:
