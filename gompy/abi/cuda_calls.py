@@ -38,6 +38,7 @@ KINDS = {
     "t": "text",
     "n": "pointer to an int that is answered",
     "o": "pointer to a word that is answered",
+    "h": "64 bytes, by value",
 }
 
 HERE = {
@@ -371,10 +372,20 @@ HERE = {
         cuTexRefSetAddressMode 2000 hTexRef:p dim:i am:i
         cuTexRefSetFilterMode 2000 hTexRef:p fm:i
         cuTexRefSetFlags 2000 hTexRef:p Flags:u
+        cuTexRefSetArray 2000 hTexRef:p hArray:p Flags:u
+        cuSurfObjectCreate 5000 pSurfObject:o pResDesc:p
+        cuSurfObjectDestroy 5000 surfObject:s
+        cuSurfObjectGetResourceDesc 5000 pResDesc:p surfObject:s
     """,
     "profiler": """
         cuProfilerStart 4000
         cuProfilerStop 4000
+    """,
+    "interprocess handles": """
+        cuIpcGetMemHandle 4010 pHandle:p dptr:s
+        cuIpcOpenMemHandle 4010 pdptr:o handle:h Flags:u
+        cuIpcOpenMemHandle_v2 11000 pdptr:o handle:h Flags:u
+        cuIpcCloseMemHandle 4010 dptr:s
     """,
 }
 
@@ -425,8 +436,7 @@ ABSENT = {
         cuOccupancyMaxPotentialClusterSize@11070 cuOccupancyMaxActiveClusters@11070
     """,
     "interprocess handles": """
-        cuIpcGetEventHandle@4010 cuIpcOpenEventHandle@4010 cuIpcGetMemHandle@4010 cuIpcOpenMemHandle@4010
-        cuIpcOpenMemHandle_v2@11000 cuIpcCloseMemHandle@4010
+        cuIpcGetEventHandle@4010 cuIpcOpenEventHandle@4010
     """,
     "external memory and semaphores": """
         cuImportExternalMemory@10000 cuExternalMemoryGetMappedBuffer@10000
@@ -445,15 +455,15 @@ ABSENT = {
         cuMemMapArrayAsync@11010z
     """,
     "textures, surfaces": """
-        cuTexRefSetArray@2000 cuTexRefSetMipmappedArray@5000 cuTexRefSetAddress2D_v2@3020
+        cuTexRefSetMipmappedArray@5000 cuTexRefSetAddress2D_v2@3020
         cuTexRefSetMipmapFilterMode@5000 cuTexRefSetMipmapLevelBias@5000 cuTexRefSetMipmapLevelClamp@5000
         cuTexRefSetMaxAnisotropy@5000 cuTexRefSetBorderColor@8000 cuTexRefGetAddress_v2@3020
         cuTexRefGetArray@2000 cuTexRefGetMipmappedArray@5000 cuTexRefGetAddressMode@2000 cuTexRefGetFilterMode@2000
         cuTexRefGetFormat@2000 cuTexRefGetMipmapFilterMode@5000 cuTexRefGetMipmapLevelBias@5000
         cuTexRefGetMipmapLevelClamp@5000 cuTexRefGetMaxAnisotropy@5000 cuTexRefGetBorderColor@8000
         cuTexRefGetFlags@2000 cuTexRefCreate@2000 cuTexRefDestroy@2000 cuSurfRefSetArray@3000 cuSurfRefGetArray@3000
-        cuTexObjectGetResourceViewDesc@5000 cuSurfObjectCreate@5000
-        cuSurfObjectDestroy@5000 cuSurfObjectGetResourceDesc@5000 cuTensorMapEncodeTiled@12000
+        cuTexObjectGetResourceViewDesc@5000
+        cuTensorMapEncodeTiled@12000
         cuTensorMapEncodeIm2col@12000 cuTensorMapReplaceAddress@12000 cuTensorMapEncodeIm2colWide@12080
     """,
     "virtual memory, multicast": """

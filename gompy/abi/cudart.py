@@ -146,6 +146,24 @@ ENUMERATIONS = {
         "cudaMemAdviseSetAccessedBy": 5,
         "cudaMemAdviseUnsetAccessedBy": 6,
     },
+    "cudaMemAllocationType": {"cudaMemAllocationTypeInvalid": 0, "cudaMemAllocationTypePinned": 1},
+    "cudaMemAllocationHandleType": {"cudaMemHandleTypeNone": 0, "cudaMemHandleTypePosixFileDescriptor": 1},
+    "cudaMemLocationType": {"cudaMemLocationTypeInvalid": 0, "cudaMemLocationTypeDevice": 1},
+    "cudaMemPoolAttr": {
+        "cudaMemPoolReuseFollowEventDependencies": 1,
+        "cudaMemPoolReuseAllowOpportunistic": 2,
+        "cudaMemPoolReuseAllowInternalDependencies": 3,
+        "cudaMemPoolAttrReleaseThreshold": 4,
+        "cudaMemPoolAttrReservedMemCurrent": 5,
+        "cudaMemPoolAttrReservedMemHigh": 6,
+        "cudaMemPoolAttrUsedMemCurrent": 7,
+        "cudaMemPoolAttrUsedMemHigh": 8,
+    },
+    "cudaSurfaceBoundaryMode": {
+        "cudaBoundaryModeZero": 0,
+        "cudaBoundaryModeClamp": 1,
+        "cudaBoundaryModeTrap": 2,
+    },
     "cudaResourceType": {
         "cudaResourceTypeArray": 0,
         "cudaResourceTypeMipmappedArray": 1,
@@ -229,6 +247,12 @@ FLAGS = {
     "cudaHostAllocPortable": 1,
     "cudaHostAllocMapped": 2,
     "cudaHostAllocWriteCombined": 4,
+    "cudaArrayDefault": 0,
+    "cudaArrayLayered": 1,
+    "cudaArraySurfaceLoadStore": 2,
+    "cudaArrayCubemap": 4,
+    "cudaArrayTextureGather": 8,
+    "cudaIpcMemLazyEnablePeerAccess": 1,
     "cudaHostRegisterDefault": 0,
     "cudaHostRegisterPortable": 1,
     "cudaHostRegisterMapped": 2,
@@ -623,10 +647,84 @@ CALLS = {
             "const struct cudaChannelFormatDesc *format, size_t width, size_t height, size_t pitch"
         ),
         "cudaUnbindTexture": "const struct textureReference *texture",
+        "cudaBindTextureToArray": (
+            "const struct textureReference *texture, cudaArray_const_t array, "
+            "const struct cudaChannelFormatDesc *format"
+        ),
+    },
+    "Arrays": {
+        "cudaMallocArray": (
+            "cudaArray_t *to, const struct cudaChannelFormatDesc *format, size_t width, size_t height, unsigned flags"
+        ),
+        "cudaMalloc3DArray": (
+            "cudaArray_t *to, const struct cudaChannelFormatDesc *format, struct cudaExtent extent, unsigned flags"
+        ),
+        "cudaFreeArray": "cudaArray_t array",
+        "cudaArrayGetInfo": (
+            "struct cudaChannelFormatDesc *format, struct cudaExtent *extent, unsigned *flags, cudaArray_t array"
+        ),
+        "cudaGetChannelDesc": "struct cudaChannelFormatDesc *format, cudaArray_const_t array",
+        "cudaMemcpyToArray": (
+            "cudaArray_t to, size_t x, size_t y, const void *from, size_t size, enum cudaMemcpyKind kind"
+        ),
+        "cudaMemcpyFromArray": (
+            "void *to, cudaArray_const_t from, size_t x, size_t y, size_t size, enum cudaMemcpyKind kind"
+        ),
+        "cudaMemcpy2DToArray": (
+            "cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch, size_t width, size_t height, "
+            "enum cudaMemcpyKind kind"
+        ),
+        "cudaMemcpy2DToArrayAsync": (
+            "cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch, size_t width, size_t height, "
+            "enum cudaMemcpyKind kind, cudaStream_t stream"
+        ),
+        "cudaMemcpy2DFromArray": (
+            "void *to, size_t pitch, cudaArray_const_t from, size_t x, size_t y, size_t width, size_t height, "
+            "enum cudaMemcpyKind kind"
+        ),
+        "cudaMemcpy2DFromArrayAsync": (
+            "void *to, size_t pitch, cudaArray_const_t from, size_t x, size_t y, size_t width, size_t height, "
+            "enum cudaMemcpyKind kind, cudaStream_t stream"
+        ),
+        "cudaMemcpy2DArrayToArray": (
+            "cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from, size_t x, size_t y, size_t width, "
+            "size_t height, enum cudaMemcpyKind kind"
+        ),
+    },
+    "Surfaces": {
+        "cudaCreateSurfaceObject": "cudaSurfaceObject_t *to, const struct cudaResourceDesc *resource",
+        "cudaDestroySurfaceObject": "cudaSurfaceObject_t surface",
+    },
+    "Memory pools": {
+        "cudaDeviceGetDefaultMemPool": "cudaMemPool_t *pool, int device",
+        "cudaDeviceGetMemPool": "cudaMemPool_t *pool, int device",
+        "cudaDeviceSetMemPool": "int device, cudaMemPool_t pool",
+        "cudaMemPoolCreate": "cudaMemPool_t *pool, const struct cudaMemPoolProps *properties",
+        "cudaMemPoolDestroy": "cudaMemPool_t pool",
+        "cudaMemPoolSetAttribute": "cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value",
+        "cudaMemPoolGetAttribute": "cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value",
+        "cudaMemPoolTrimTo": "cudaMemPool_t pool, size_t keep",
+        "cudaMallocFromPoolAsync": "void **to, size_t size, cudaMemPool_t pool, cudaStream_t stream",
+    },
+    "Other processes": {
+        "cudaIpcGetMemHandle": "cudaIpcMemHandle_t *handle, void *device",
+        "cudaIpcOpenMemHandle": "void **to, cudaIpcMemHandle_t handle, unsigned flags",
+        "cudaIpcCloseMemHandle": "void *device",
     },
 }
 """What libcudart has: subject, name, parameters.  All return a cudaError_t but for those of TEXTS."""
 PASSED = {
+    "cudaIpcGetMemHandle": "cuIpcGetMemHandle",
+    "cudaIpcCloseMemHandle": "cuIpcCloseMemHandle",
+    "cudaDeviceGetDefaultMemPool": "cuDeviceGetDefaultMemPool",
+    "cudaDeviceGetMemPool": "cuDeviceGetMemPool",
+    "cudaDeviceSetMemPool": "cuDeviceSetMemPool",
+    "cudaMemPoolCreate": "cuMemPoolCreate",
+    "cudaMemPoolDestroy": "cuMemPoolDestroy",
+    "cudaMemPoolSetAttribute": "cuMemPoolSetAttribute",
+    "cudaMemPoolGetAttribute": "cuMemPoolGetAttribute",
+    "cudaMemPoolTrimTo": "cuMemPoolTrimTo",
+    "cudaMallocFromPoolAsync": "cuMemAllocFromPoolAsync",
     "cudaGraphCreate": "cuGraphCreate",
     "cudaGraphDestroy": "cuGraphDestroy",
     "cudaGraphClone": "cuGraphClone",
@@ -699,21 +797,13 @@ COMPILER_CALLS = {
 
 ABSENT = {
     "Arrays, textures and surfaces": (
-        "cudaMallocArray",
-        "cudaMalloc3DArray",
-        "cudaFreeArray",
-        "cudaArrayGetInfo",
-        "cudaMemcpyToArray",
-        "cudaMemcpyFromArray",
-        "cudaMemcpy2DToArray",
-        "cudaMemcpy2DFromArray",
+        "cudaMallocMipmappedArray",
+        "cudaGetMipmappedArrayLevel",
+        "cudaFreeMipmappedArray",
         "cudaMemset3D",
         "cudaMemset3DAsync",
         "cudaGetTextureObjectResourceDesc",
-        "cudaCreateSurfaceObject",
-        "cudaDestroySurfaceObject",
-        "cudaBindTextureToArray",
-        "cudaGetChannelDesc",
+        "cudaGetSurfaceObjectResourceDesc",
     ),
     "Launches of several devices or with clusters": (
         "cudaLaunchCooperativeKernelMultiDevice",
@@ -729,21 +819,7 @@ ABSENT = {
         "cudaUserObjectCreate",
         "cudaGraphRetainUserObject",
     ),
-    "Memory pools": (
-        "cudaDeviceGetDefaultMemPool",
-        "cudaDeviceGetMemPool",
-        "cudaDeviceSetMemPool",
-        "cudaMemPoolCreate",
-        "cudaMemPoolDestroy",
-        "cudaMemPoolSetAttribute",
-        "cudaMemPoolGetAttribute",
-        "cudaMemPoolTrimTo",
-        "cudaMallocFromPoolAsync",
-    ),
-    "Other processes": (
-        "cudaIpcGetMemHandle",
-        "cudaIpcOpenMemHandle",
-        "cudaIpcCloseMemHandle",
+    "Other processes' events": (
         "cudaIpcGetEventHandle",
         "cudaIpcOpenEventHandle",
     ),

@@ -103,6 +103,7 @@ OPS = (
     "race_fence",  # (warp, mask)
     "matrix",  # (warp, mask, rows | depth << 8, types and way, a, b, c, out): mma (matrix.h)
     "texture",  # (warp, mask, dimensions + 4 for float coordinates, u64 *handle, x y z, out, unit, line): texture.h
+    "surface",  # (warp, mask, word, u64 *handle, u32 x y z, u64 data, unit, line): surface_bytes.pxi; SURFACE_* in word
     "mbarrier",  # (warp, mask, step, u64 *address, u64 *value, u64 *state, u64 *answer, unit, line)
 )
 OP_INDEX = {name: index for index, name in enumerate(OPS)}
@@ -122,6 +123,12 @@ LANE_OPS = ("udiv", "sdiv", "urem", "srem", "umulhi", "smulhi", "round")
 FLOAT_LANE_OPS = (
     *("add", "sub", "mul", "div", "fma", "sqrt", "rcp", "cvt_s32", "cvt_u32", "cvt_s64", "cvt_u64", "cvt_f64"),
 )
+
+SURFACE_LAYERED, SURFACE_STORE, SURFACE_MODE, SURFACE_BYTES, SURFACE_COUNT = 4, 8, 4, 8, 12
+"""`surface`: dimensions in bits 0-1, two flags; where a member of SURFACE_MODES, bytes of a component, and how many of
+them there are begin."""
+SURFACE_MODES = ("trap", "clamp", "zero")
+"""What becomes of an access outside."""
 
 MATRIX_TYPES = ("f16", "bf16", "tf32", "f64", "f32", "s32", "s8", "u8", "s4", "u4", "b1", "e4m3", "e5m2")
 """`matrix`: of a in bits 0-3, b in 4-7, c in 8-11, the result in 12-15; a member of MATRIX_WAYS in 16-17."""
@@ -212,6 +219,7 @@ ENUMERATIONS = {
     "ROUND": FLOAT_LANE_OPS,
     "SHUFFLE": SHUFFLE_MODES,
     "MATRIX": MATRIX_TYPES,
+    "SURFACE_MODES": SURFACE_MODES,
     "MATRIX_WAY": MATRIX_WAYS,
     "MBARRIER": MBARRIER_STEPS,
     "BARRIER": BARRIER_KINDS,

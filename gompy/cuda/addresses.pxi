@@ -7,12 +7,16 @@ cdef const char *kind_of_block(uint32_t use) noexcept nogil:
         return b"variable"
     if use == TEXTURE:
         return b"texture object"
+    if use == SURFACE:
+        return b"surface object"
     if use == HEAP:
         return b"block of the device's malloc"
     if use == HOST_MEMORY:
         return b"pinned host block"
     if use == MANAGED:
         return b"managed block"
+    if use == OPENED:
+        return b"block of another process"
     return b"block"
 
 
@@ -36,14 +40,9 @@ cdef block *nearest_block(area *a, uint64_t address) noexcept nogil:
 cdef bint describe_host(uint64_t address, char *text, size_t size) noexcept nogil:
     """What lies at an address that is not the device's; False if that is not known."""
     cdef Dl_info info
-    cdef host_range *r
     cdef const char *file
     if address < 4096:
         snprintf(text, size, b"a null pointer%s", pick_text(address == 0, b"", b" plus an offset"))
-        return True
-    r = registered_at(address)
-    if r != NULL:
-        snprintf(text, size, b"host memory that cuMemHostRegister pinned; the emulated device can't reach it")
         return True
     memset(&info, 0, sizeof(info))
     if dladdr(<void *>address, &info) != 0 and info.dli_fname != NULL:

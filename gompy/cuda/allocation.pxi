@@ -221,8 +221,7 @@ cdef public int cuMemFreeHost(void *p) noexcept nogil:
 
 
 cdef public int cuMemHostGetDevicePointer_v2(CUdeviceptr *to, void *p, unsigned flags) noexcept nogil:
-    """The device's address of pinned host memory: the same.  Registered memory has none here
-    (CUDA_ERROR_NOT_SUPPORTED)."""
+    """The device's address of pinned or registered host memory: the same."""
     cdef context *c
     cdef block *n
     cdef int r = current_context(&c)
@@ -232,10 +231,8 @@ cdef public int cuMemHostGetDevicePointer_v2(CUdeviceptr *to, void *p, unsigned 
         return CUDA_ERROR_INVALID_VALUE
     pthread_mutex_lock(&memory_lock)
     n = block_at(<uint64_t>p, NULL, NULL)
-    if n != NULL and n.use == HOST_MEMORY:
+    if (n != NULL and n.use == HOST_MEMORY) or registered_at(<uint64_t>p) != NULL:
         to[0] = <CUdeviceptr>p
-    elif registered_at(<uint64_t>p) != NULL:
-        r = CUDA_ERROR_NOT_SUPPORTED
     else:
         r = CUDA_ERROR_INVALID_VALUE
     pthread_mutex_unlock(&memory_lock)
@@ -267,7 +264,7 @@ cdef bint is_mapped(size_t address, size_t size) noexcept nogil:
 
 
 cdef public int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) noexcept nogil:
-    """Pin the program's memory: copies from and to it become asynchronous; kernels can't use it."""
+    """Pin the program's memory: copies from and to it become asynchronous, and kernels can use it."""
     global registered
     cdef context *c
     cdef host_range *h
@@ -280,12 +277,14 @@ cdef public int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) noexc
     h = <host_range *>malloc(sizeof(host_range))
     if h == NULL:
         return CUDA_ERROR_OUT_OF_MEMORY
-    h.start, h.size, h.flags = <uint64_t>p, size, flags
+    h.start, h.size, h.flags, h.owner = <uint64_t>p, size, flags, c
     pthread_mutex_lock(&memory_lock)
     other = registered
     while other != NULL and (other.start >= h.start + h.size or h.start >= other.start + other.size):
         other = other.next
-    if other == NULL and not touches_a_gpu(h.start, h.size):
+    if other == NULL and not touches_a_gpu(h.start, h.size) and not show_to_kernels(h):
+        r = CUDA_ERROR_OUT_OF_MEMORY
+    elif other == NULL and not touches_a_gpu(h.start, h.size):
         h.next = registered
         registered = h
         h = NULL
@@ -323,10 +322,34 @@ cdef public int cuMemHostUnregister(void *p) noexcept nogil:
     h = link[0]
     if h != NULL:
         link[0] = h.next
+        hide_from_kernels(h)
     pthread_mutex_unlock(&memory_lock)
     if h == NULL:
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
     free(h)
+    return CUDA_SUCCESS
+
+
+cdef int registered_attribute(void *to, int which, host_range *h, CUdeviceptr address) noexcept nogil:
+    """What an address of registered memory is.  With memory_lock held."""
+    if which == CU_POINTER_ATTRIBUTE_CONTEXT:
+        (<void **>to)[0] = h.owner
+    elif which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        (<unsigned *>to)[0] = CU_MEMORYTYPE_HOST
+    elif which in (CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER):
+        (<CUdeviceptr *>to)[0] = address
+    elif which == CU_POINTER_ATTRIBUTE_IS_MANAGED:
+        (<uint8_t *>to)[0] = 0
+    elif which == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        (<int *>to)[0] = device_number((<context *>h.owner).device) if is_handle(CONTEXT, h.owner) else 0
+    elif which in (CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_BUFFER_ID):
+        (<CUdeviceptr *>to)[0] = h.start
+    elif which == CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        (<size_t *>to)[0] = h.size
+    elif which == CU_POINTER_ATTRIBUTE_MAPPED:
+        (<uint8_t *>to)[0] = 1
+    else:
+        return CUDA_ERROR_NOT_SUPPORTED
     return CUDA_SUCCESS
 
 
@@ -341,7 +364,9 @@ cdef public int cuPointerGetAttribute(void *to, int which, CUdeviceptr address) 
         return CUDA_ERROR_INVALID_VALUE
     pthread_mutex_lock(&memory_lock)
     n = block_at(address, &g, NULL)
-    if n == NULL:
+    if n == NULL and registered_at(address) != NULL:
+        r = registered_attribute(to, which, registered_at(address), address)
+    elif n == NULL:
         r = CUDA_ERROR_INVALID_VALUE
     elif which == CU_POINTER_ATTRIBUTE_CONTEXT:
         (<void **>to)[0] = n.owner

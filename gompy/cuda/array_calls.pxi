@@ -7,7 +7,7 @@ cdef struct cuboid_description:    # CUDA_ARRAY3D_DESCRIPTOR
 
 
 cdef public int cuArray3DCreate_v2(void **to, const cuboid_description *d) noexcept nogil:
-    """One, two or three dimensions; layers, cubes and surfaces (flags) are not implemented."""
+    """One, two or three dimensions, or layers of one or two, also for surfaces; cubes are not implemented."""
     cdef context *c
     cdef array *a = NULL
     cdef int r = current_context(&c)
@@ -17,9 +17,9 @@ cdef public int cuArray3DCreate_v2(void **to, const cuboid_description *d) noexc
         return r
     if to == NULL or d == NULL or d.channels not in (1, 2, 4):
         return CUDA_ERROR_INVALID_VALUE
-    if d.flags:
+    if d.flags & ~<unsigned>(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST):
         return CUDA_ERROR_NOT_SUPPORTED
-    r = make_array(c, d.width, d.height, d.depth, component_bytes(d.format) * d.channels, &a)
+    r = make_array(c, d.width, d.height, d.depth, component_bytes(d.format) * d.channels, d.flags, &a)
     if r == CUDA_SUCCESS:
         a.format, a.channels = d.format, d.channels
         to[0] = a
@@ -64,7 +64,7 @@ cdef public int cuArray3DGetDescriptor_v2(cuboid_description *to, void *p) noexc
     if to == NULL:
         return CUDA_ERROR_INVALID_VALUE
     to.width, to.height, to.depth = a.width, a.height, a.depth
-    to.format, to.channels, to.flags = a.format, a.channels, 0
+    to.format, to.channels, to.flags = a.format, a.channels, a.flags
     return CUDA_SUCCESS
 
 

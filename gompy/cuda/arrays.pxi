@@ -15,7 +15,7 @@ cdef struct array:
     array *next                # of the context; guarded by work_lock
     uint64_t address
     size_t width, height, depth  # elements; 0: it has not this dimension
-    unsigned format, channels
+    unsigned format, channels, flags
     size_t row                 # bytes that a row has
     size_t pitch, slice
 
@@ -34,18 +34,23 @@ cdef size_t rows_of(const array *a) noexcept nogil:
     return a.height if a.height else 1
 
 
-cdef int make_array(context *c, size_t width, size_t height, size_t depth, size_t element, array **to) noexcept nogil:
-    """An array of so many elements, each of so many bytes."""
+cdef int make_array(context *c, size_t width, size_t height, size_t depth, size_t element, unsigned flags,
+                    array **to) noexcept nogil:
+    """An array of so many elements, each of so many bytes; layers are slices."""
     cdef size_t size = 0
     cdef array *a
     if element == 0 or width == 0 or width > MAX_ROW or height > MAX_ROWS or depth > MAX_SLICES:
         return CUDA_ERROR_INVALID_VALUE
-    if depth and not height:
+    if flags & CUDA_ARRAY3D_LAYERED:
+        if depth == 0:
+            return CUDA_ERROR_INVALID_VALUE
+    elif depth and height == 0:
         return CUDA_ERROR_INVALID_VALUE
     a = <array *>new_handle(ARRAY)
     if a == NULL:
         return CUDA_ERROR_OUT_OF_MEMORY
     a.of, a.width, a.height, a.depth, a.row = c, width, height, depth, width * element
+    a.flags = flags
     a.pitch = round_up(a.row, 32)
     a.slice = a.pitch * rows_of(a)
     if fits_product(a.slice, depth if depth else 1, &size):

@@ -13,6 +13,8 @@ cdef enum:
     QUARANTINE      # freed, not yet given out again
     MARGIN          # before the first block
     TEXTURE         # of a texture object
+    SURFACE         # of a surface object
+    OPENED          # another process's: cuIpcOpenMemHandle
     LEAVING         # freed while an operation was at it: goes when that is over
 
 cdef struct block:
@@ -27,6 +29,8 @@ cdef struct block:
     uint32_t priority
     uint32_t use
     uint32_t flags
+    uint32_t opened            # OPENED: how often, and of what (sharing.pxi)
+    uint64_t opened_file, opened_place
     uint32_t pins              # operations that are at it, and LEAVING_PIN (memory.pxi)
 
 cdef struct area:

@@ -6,6 +6,7 @@
 #include "gompy/native/cuda.h"
 
 typedef call_word cuda_word;
+typedef struct { char bytes[64]; } cuda_handle;
 
 struct cuda_form
 {

@@ -17,6 +17,8 @@ cdef struct gpu:
     uint64_t heap_limit
     bint heap_begun            # device code has called malloc since the last context began
     area memory
+    gompy_kept shared_file     # pages of memory that other processes may open (sharing.pxi)
+    uint8_t *shared_pages      # which: a byte for each, or NULL
     area pinned
     area heap
     ptx_memory view            # the executor's

@@ -3,9 +3,10 @@
 from gompy.native.ptx_executor cimport (
     PTX_CHECK_INIT, PTX_CHECK_MEMORY, PTX_CHECK_RACE, PTX_CHECK_SYNC,
     ptx_attributes, ptx_error, ptx_function, ptx_image,
-    ptx_launch_config, ptx_memory, ptx_module, ptx_object, ptx_texture,
+    PTX_HOST_RANGES, ptx_host_ranges, ptx_launch_config, ptx_memory, ptx_module, ptx_object, ptx_texture,
     PTX_TEXTURE_CLAMP, PTX_TEXTURE_FLOAT, PTX_TEXTURE_HALF, PTX_TEXTURE_INTEGERS, PTX_TEXTURE_LINEAR_MEMORY,
-    PTX_TEXTURE_MAGIC, PTX_TEXTURE_NORMALIZED, PTX_TEXTURE_S16, PTX_TEXTURE_S32, PTX_TEXTURE_S8, PTX_TEXTURE_U16,
+    PTX_TEXTURE_MAGIC, PTX_TEXTURE_NORMALIZED, PTX_TEXTURE_S16, PTX_TEXTURE_S32, PTX_TEXTURE_S8,
+    PTX_TEXTURE_SURFACE, PTX_TEXTURE_U16,
     PTX_TEXTURE_U32, PTX_TEXTURE_U8,
 )
 

@@ -19,11 +19,11 @@ from gompy.native.signals cimport (
     SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, SIG_SETMASK, pthread_sigmask, sigdelset, sigfillset, sigset_t,
 )
 from gompy.native.mman cimport (
-    MADV_DONTDUMP, MADV_DONTNEED, MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_FAILED, MAP_NORESERVE, MAP_PRIVATE, PROT_NONE,
-    PROT_READ, PROT_WRITE, madvise, mmap, mprotect,
+    MADV_DONTDUMP, MADV_DONTNEED, MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE,
+    MAP_SHARED, PROT_NONE, PROT_READ, PROT_WRITE, madvise, mmap, mprotect,
 )
 from gompy.native.atomics cimport (
-    ACQUIRE, ACQUIRE_RELEASE, RELAXED, RELEASE, add32, add64, exchange32, load32, store32, sub32,
+    ACQUIRE, ACQUIRE_RELEASE, RELAXED, RELEASE, add32, add64, exchange32, load32, store32, store64, sub32,
 )
 from gompy.native.dlfcn cimport (
     Dl_info, RTLD_DEFAULT, RTLD_LOCAL, RTLD_NOLOAD, RTLD_NOW, dladdr, dlerror, dlopen, dlsym,
@@ -43,6 +43,7 @@ from gompy.native.cuda cimport (
     CUDA_ERROR_INVALID_VALUE,
     CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
     CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+    CUDA_ERROR_MAP_FAILED,
     CUDA_ERROR_NOT_FOUND,
     CUDA_ERROR_NOT_INITIALIZED,
     CUDA_ERROR_NOT_PERMITTED,
@@ -89,6 +90,7 @@ from gompy.native.cuda cimport (
     CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
     CU_FUNC_ATTRIBUTE_PTX_VERSION,
     CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+    CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS,
     CU_JIT_ERROR_LOG_BUFFER,
     CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
     CU_JIT_INFO_LOG_BUFFER,
@@ -132,6 +134,9 @@ from gompy.native.cuda cimport (
     CU_STREAM_NON_BLOCKING,
     CU_TRSF_NORMALIZED_COORDINATES,
     CU_TRSF_READ_AS_INTEGER,
+    CU_TRSA_OVERRIDE_FORMAT,
+    CUDA_ARRAY3D_LAYERED,
+    CUDA_ARRAY3D_SURFACE_LDST,
     CUDA_ERROR_CAPTURED_EVENT,
     CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
     CUDA_ERROR_ILLEGAL_STATE,
@@ -183,7 +188,10 @@ from gompy.native.cuda cimport (
     cuda_error_text,
 )
 from gompy.native.clock cimport CLOCK_MONOTONIC, clock_gettime, now_ns, timespec
-from gompy.native.descriptors cimport gompy_fopen, gompy_open_to_append, gompy_open_to_replace
+from gompy.native.descriptors cimport (
+    O_RDWR, gompy_fopen, gompy_keep, gompy_kept, gompy_memfd, gompy_open, gompy_open_to_append, gompy_open_to_replace,
+    gompy_still_ours,
+)
 from gompy.native.environment cimport secure_getenv
 from gompy.native.gomp cimport GOMP_DEVICE_NVIDIA_PTX
 from gompy.native.limits cimport gompy_limit_hint
@@ -260,6 +268,8 @@ cdef extern from "numbers.h":
         void *dstArray
         size_t dstPitch, dstHeight
         size_t WidthInBytes, Height, Depth
+    ctypedef struct CUipcMemHandle:
+        char reserved[64]
     ctypedef struct CUdevprop:
         int maxThreadsPerBlock
         int *maxThreadsDim
@@ -270,6 +280,42 @@ cdef extern from "numbers.h":
         void *hStream
         void *attrs
         unsigned numAttrs
+
+
+cdef extern from *:
+    """
+    /* Make a file as long as that; what is new costs nothing.  */
+    static inline int lengthen_file (int fd, uint64_t size) { return ftruncate (fd, (off_t) size) == 0; }
+
+    /* All of a range of memory into a file, at the same place of it as in FROM.  */
+    static inline int write_range (int fd, const char *from, uint64_t start, uint64_t end)
+    {
+      while (start < end)
+        {
+          ssize_t n = pwrite (fd, from + start, end - start, (off_t) start);
+          if (n <= 0)
+            return 0;
+          start += (uint64_t) n;
+        }
+      return 1;
+    }
+
+    /* A file by which it is known, wherever it is opened.  */
+    static inline int same_file (int fd, uint64_t device, uint64_t inode)
+    {
+      struct stat about;
+      return fstat (fd, &about) == 0 && (uint64_t) about.st_dev == device && (uint64_t) about.st_ino == inode;
+    }
+
+    static inline uint64_t kept_device (const struct gompy_kept *kept) { return (uint64_t) kept->device; }
+    static inline uint64_t kept_inode (const struct gompy_kept *kept) { return (uint64_t) kept->inode; }
+    """
+    bint lengthen_file(int fd, uint64_t size) nogil
+    bint write_range(int fd, const char *of, uint64_t start, uint64_t end) nogil
+    bint same_file(int fd, uint64_t device, uint64_t inode) nogil
+    uint64_t kept_device(const gompy_kept *kept) nogil
+    uint64_t kept_inode(const gompy_kept *kept) nogil
+    int getpid() nogil
 
 
 cdef inline double now_ms() noexcept nogil:

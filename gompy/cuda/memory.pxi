@@ -141,6 +141,7 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
     n.owner = owner
     n.length = length
     n.flags = 0
+    n.opened = 0
     n.pins = 0
     n.start = n.address
     if checking:
@@ -189,10 +190,21 @@ cdef bint drop_quarantined(area *a) noexcept nogil:
     return False
 
 
+cdef void take_own_pages(block *n) noexcept nogil:
+    """Another process's memory leaves: this one's own pages take its place."""
+    cdef uint64_t size = n.size - 4096 if checking else n.size
+    n.opened = 0
+    mmap(<void *>n.address, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+         -1, 0)
+    madvise(<void *>n.address, size, MADV_DONTDUMP)
+
+
 cdef void area_free(area *a, block *n) noexcept nogil:
     """Free a used block."""
     cdef block **slot
     cdef uint64_t start, end
+    if n.opened:
+        take_own_pages(n)
     a.in_use -= n.charge
     a.blocks_in_use -= 1
     if checking:

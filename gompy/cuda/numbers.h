@@ -9,6 +9,8 @@
 
 #include "gompy/native/cuda.h"
 
+typedef struct { char reserved[64]; } CUipcMemHandle;
+
 typedef unsigned long long CUdeviceptr;
 typedef void (*stream_callback) (void *stream, int status, void *data);
 typedef void (*host_function) (void *data);
@@ -109,7 +111,7 @@ static const int cuda_attributes[][2] = {
   { CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 0 },
   { CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 0 },
   { CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED, 0 },
-  { CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 0 },
+  { CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1 },
   { CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1 },
   { CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH, 0 },
   { CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 49152 },

@@ -48,6 +48,7 @@ cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
     g.view.print_text = print_text
     g.view.describe = describe_address
     g.view.warn = warn_text
+    g.view.hosts = &host_ranges
     if checking:
         p = mmap(NULL, g.window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
         if p == MAP_FAILED:

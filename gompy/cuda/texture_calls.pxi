@@ -1,5 +1,6 @@
-# cuTexObject*, cuTexRef*: textures of linear memory and of rows.  An object is a record in device memory that kernels
-# read (gompy/ptx/executor.h, struct ptx_texture), and its handle the address; a reference is a module's variable.
+# cuTexObject*, cuSurfObject*, cuTexRef*: textures of linear memory, rows and arrays, and surfaces of arrays.  An object
+# is a record in device memory that kernels read (gompy/ptx/executor.h, struct ptx_texture), and its handle the address;
+# a reference is a module's variable.
 
 cdef enum:
     KEPT_RESOURCE = 128            # where in an object's block its descriptions are
@@ -121,7 +122,7 @@ cdef public int cuTexObjectDestroy(uint64_t object) noexcept nogil:
     return r if r != CUDA_SUCCESS else free_block_at(object, TEXTURE, TEXTURE)
 
 
-cdef int enter_texture(uint64_t object, const void *to) noexcept nogil:
+cdef int enter_texture(uint64_t object, uint32_t kind, const void *to) noexcept nogil:
     """What a question about an object begins with."""
     cdef block *n
     cdef bint good
@@ -130,14 +131,14 @@ cdef int enter_texture(uint64_t object, const void *to) noexcept nogil:
         return r
     pthread_mutex_lock(&memory_lock)
     n = block_at(object, NULL, NULL)
-    good = n != NULL and n.use == TEXTURE and n.start == object
+    good = n != NULL and n.use == kind and n.start == object
     pthread_mutex_unlock(&memory_lock)
     return CUDA_SUCCESS if good and to != NULL else CUDA_ERROR_INVALID_VALUE
 
 
 cdef public int cuTexObjectGetResourceDesc(resource_description *to, uint64_t object) noexcept nogil:
     """As it was given."""
-    cdef int r = enter_texture(object, to)
+    cdef int r = enter_texture(object, TEXTURE, to)
     if r == CUDA_SUCCESS:
         memcpy(to, <char *>object + KEPT_RESOURCE, sizeof(resource_description))
     return r
@@ -145,9 +146,54 @@ cdef public int cuTexObjectGetResourceDesc(resource_description *to, uint64_t ob
 
 cdef public int cuTexObjectGetTextureDesc(texture_description *to, uint64_t object) noexcept nogil:
     """As it was given."""
-    cdef int r = enter_texture(object, to)
+    cdef int r = enter_texture(object, TEXTURE, to)
     if r == CUDA_SUCCESS:
         memcpy(to, <char *>object + KEPT_TEXTURE, sizeof(texture_description))
+    return r
+
+
+# --- surfaces: the same record, of an array that was made for it ---
+
+
+cdef public int cuSurfObjectCreate(uint64_t *to, const resource_description *r) noexcept nogil:
+    """What kernels read and write an array by; the array has CUDA_ARRAY3D_SURFACE_LDST."""
+    cdef context *c
+    cdef texture_description d
+    cdef ptx_texture t
+    cdef uint64_t address
+    cdef int answer = current_context(&c)
+    if answer != CUDA_SUCCESS:
+        return answer
+    if to == NULL or r == NULL or r.kind != CU_RESOURCE_TYPE_ARRAY:
+        return CUDA_ERROR_INVALID_VALUE
+    memset(&d, 0, sizeof(d))
+    answer = describe_array_texture(&t, <void *>r.address, &d)
+    if answer == CUDA_SUCCESS and not (<array *>r.address).flags & CUDA_ARRAY3D_SURFACE_LDST:
+        answer = CUDA_ERROR_INVALID_VALUE
+    if answer != CUDA_SUCCESS:
+        return answer
+    t.flags = PTX_TEXTURE_SURFACE
+    address = alloc_in(c.device, &c.device.memory, OBJECT_BYTES, 512, SURFACE, c, NULL, 0)
+    if address == 0:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    memcpy(<void *>address, &t, sizeof(t))
+    memcpy(<char *>address + KEPT_RESOURCE, r, sizeof(resource_description))
+    mark_shadow(address, OBJECT_BYTES, SHADOW_WRITTEN)
+    to[0] = address
+    return CUDA_SUCCESS
+
+
+cdef public int cuSurfObjectDestroy(uint64_t object) noexcept nogil:
+    """The array stays."""
+    cdef int r = api_state()
+    return r if r != CUDA_SUCCESS else free_block_at(object, SURFACE, SURFACE)
+
+
+cdef public int cuSurfObjectGetResourceDesc(resource_description *to, uint64_t object) noexcept nogil:
+    """As it was given."""
+    cdef int r = enter_texture(object, SURFACE, to)
+    if r == CUDA_SUCCESS:
+        memcpy(to, <char *>object + KEPT_RESOURCE, sizeof(resource_description))
     return r
 
 
@@ -288,5 +334,22 @@ cdef public int cuTexRefSetAddress2D_v3(void *p, const array_description *d, CUd
         return CUDA_ERROR_INVALID_VALUE
     t.address, t.pitch, t.slice, t.format, t.channels = address, pitch, 0, d.format, d.channels
     t.width, t.height, t.depth = <uint32_t>d.width, <uint32_t>d.height, 1
+    t.flags &= ~<uint32_t>PTX_TEXTURE_LINEAR_MEMORY
+    return CUDA_SUCCESS
+
+
+cdef public int cuTexRefSetArray(void *p, void *q, unsigned flags) noexcept nogil:
+    """Bind an array, with its format (CU_TRSA_OVERRIDE_FORMAT, the one flag)."""
+    cdef ptx_texture *t = NULL
+    cdef array *a = <array *>q
+    cdef int r = enter_reference(p, &t)
+    if r != CUDA_SUCCESS:
+        return r
+    if not is_handle(ARRAY, q):
+        return CUDA_ERROR_INVALID_HANDLE
+    if flags != CU_TRSA_OVERRIDE_FORMAT:
+        return CUDA_ERROR_INVALID_VALUE
+    t.address, t.pitch, t.slice, t.format, t.channels = a.address, a.pitch, a.slice, a.format, a.channels
+    t.width, t.height, t.depth = <uint32_t>a.width, <uint32_t>rows_of(a), <uint32_t>(a.depth if a.depth else 1)
     t.flags &= ~<uint32_t>PTX_TEXTURE_LINEAR_MEMORY
     return CUDA_SUCCESS

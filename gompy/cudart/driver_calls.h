@@ -249,6 +249,33 @@ struct driver_graphs
 
 static struct driver_graphs driver_graphs;
 
+typedef struct array_shape
+{
+  size_t width, height, depth;
+  unsigned format, channels, flags;
+} array_shape; /* CUDA_ARRAY3D_DESCRIPTOR */
+
+typedef struct ipc_handle { char reserved[64]; } ipc_handle; /* cudaIpcMemHandle_t */
+
+/* The same for arrays, surfaces, and memory of other processes.  */
+#define GOMPY_CUDART_ARRAYS(X) \
+  X (create, cuArray3DCreate_v2, (void **, const array_shape *)) \
+  X (destroy, cuArrayDestroy, (void *)) \
+  X (describe, cuArray3DGetDescriptor_v2, (array_shape *, void *)) \
+  X (surface_create, cuSurfObjectCreate, (uint64_t *, const void *)) \
+  X (surface_destroy, cuSurfObjectDestroy, (uint64_t)) \
+  X (set_array, cuTexRefSetArray, (void *, void *, unsigned)) \
+  X (ipc_open, cuIpcOpenMemHandle_v2, (CUdeviceptr *, ipc_handle, unsigned))
+
+struct driver_arrays
+{
+#define GOMPY_FIELD(field, symbol, arguments) int (*field) arguments;
+  GOMPY_CUDART_ARRAYS (GOMPY_FIELD)
+#undef GOMPY_FIELD
+};
+
+static struct driver_arrays driver_arrays;
+
 /* Calls that are the driver's own, with the same parameters.  */
 static struct
 {
@@ -315,6 +342,9 @@ driver_load (void *library)
 #undef GOMPY_LOAD
 #define GOMPY_LOAD(field, symbol, arguments) *(void **) &driver_graphs.field = dlsym (library, #symbol);
   GOMPY_CUDART_GRAPHS (GOMPY_LOAD)
+#undef GOMPY_LOAD
+#define GOMPY_LOAD(field, symbol, arguments) *(void **) &driver_arrays.field = dlsym (library, #symbol);
+  GOMPY_CUDART_ARRAYS (GOMPY_LOAD)
 #undef GOMPY_LOAD
 #define GOMPY_LOAD(name, symbol, takes, gives) *(void **) &driver_passed.name = dlsym (library, #symbol);
   GOMPY_CUDART_PASSED (GOMPY_LOAD)

@@ -10,13 +10,11 @@ cdef int current_context(void **to) noexcept nogil:
 
 
 cdef int describe_cuboid(const cuboid *p, copy_3d *to) noexcept nogil:
-    """The driver's record; arrays are not implemented."""
+    """The driver's record.  Where an array takes part the width is in its elements, and so are places in arrays."""
+    cdef size_t element = 1, of_element = 1, to_element = 1
     if p == NULL:
         return cudaErrorInvalidValue
     memset(to, 0, sizeof(copy_3d))
-    if p.from_array != NULL or p.to_array != NULL:
-        fprintf(stderr, b"libcudart (gompy): error: copies of arrays are not implemented (cudaErrorNotSupported)\n")
-        return cudaErrorNotSupported
     if not sides_of(p.kind, &to.to_kind, &to.from_kind):
         return cudaErrorInvalidMemcpyDirection
     to.from_host, to.from_device = p.from_memory.ptr, <CUdeviceptr> p.from_memory.ptr
@@ -26,6 +24,17 @@ cdef int describe_cuboid(const cuboid *p, copy_3d *to) noexcept nogil:
     to.to_x, to.to_y, to.to_z = p.to_place.x, p.to_place.y, p.to_place.z
     to.to_pitch, to.to_height = p.to.pitch, p.to.ysize
     to.width, to.height, to.depth = p.size.width, p.size.height, p.size.depth
+    if p.from_array != NULL:
+        if not element_bytes(p.from_array, &of_element):
+            return cudaErrorInvalidResourceHandle
+        to.from_kind, to.from_array, element = CU_MEMORYTYPE_ARRAY, p.from_array, of_element
+        to.from_x *= element
+    if p.to_array != NULL:
+        if not element_bytes(p.to_array, &to_element):
+            return cudaErrorInvalidResourceHandle
+        to.to_kind, to.to_array, element = CU_MEMORYTYPE_ARRAY, p.to_array, to_element
+        to.to_x *= element
+    to.width *= element
     return CUDA_SUCCESS
 
 

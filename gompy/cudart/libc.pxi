@@ -21,7 +21,8 @@ from gompy.native.cuda cimport (
 )
 from gompy.native.cudart cimport (
     cudaChannelFormatKindFloat, cudaChannelFormatKindSigned, cudaChannelFormatKindUnsigned,
-    cudaErrorInvalidChannelDescriptor, cudaErrorInvalidTexture, cudaResourceTypeLinear, cudaResourceTypePitch2D,
+    cudaErrorInvalidChannelDescriptor, cudaErrorInvalidResourceHandle, cudaErrorInvalidTexture, cudaResourceTypeArray,
+    cudaResourceTypeLinear, cudaResourceTypePitch2D,
     CUDART_VERSION, cudaDeviceMapHost, cudaDeviceProp, cudaDeviceScheduleAuto, cudaErrorInitializationError,
     cudaErrorInsufficientDriver, cudaErrorInvalidConfiguration, cudaErrorInvalidDevice,
     cudaErrorInvalidDeviceFunction, cudaErrorInvalidMemcpyDirection, cudaErrorInvalidPtx, cudaErrorInvalidSymbol,
@@ -61,7 +62,23 @@ cdef extern from "driver_calls.h" nogil:
         const void *from_host
         CUdeviceptr from_device, to_device
         void *to_host
+        void *from_array
+        void *to_array
         size_t width, height, depth
+    ctypedef struct array_shape:
+        size_t width, height, depth
+        unsigned format, channels, flags
+    ctypedef struct ipc_handle:
+        char reserved[64]
+    struct driver_array_calls "driver_arrays":
+        int (*create)(void **, const array_shape *) noexcept nogil
+        int (*destroy)(void *) noexcept nogil
+        int (*describe)(array_shape *, void *) noexcept nogil
+        int (*surface_create)(uint64_t *, const void *) noexcept nogil
+        int (*surface_destroy)(uint64_t) noexcept nogil
+        int (*set_array)(void *, void *, unsigned) noexcept nogil
+        int (*ipc_open)(CUdeviceptr *, ipc_handle, unsigned) noexcept nogil
+    driver_array_calls driver_arrays
     ctypedef struct place:
         size_t x, y, z
     ctypedef struct cuboid:

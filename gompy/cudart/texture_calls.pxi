@@ -1,4 +1,4 @@
-# Textures of linear memory and of rows.
+# Textures of arrays, linear memory and rows.
 
 cdef struct resource_description:  # CUDA_RESOURCE_DESC
     int kind
@@ -44,7 +44,7 @@ cdef int format_of(const channel_format *f, unsigned *format, unsigned *channels
 
 cdef public int cudaCreateTextureObject(uint64_t *to, const resource *r, const texture_settings *t,
                                         const void *view) noexcept nogil:
-    """A texture; arrays are not there: cudaErrorNotSupported."""
+    """A texture; of mipmaps: cudaErrorNotSupported."""
     cdef resource_description d
     cdef driver_texture s
     cdef int i
@@ -53,8 +53,8 @@ cdef public int cudaCreateTextureObject(uint64_t *to, const resource *r, const t
         return note_error(answer)
     if to == NULL or r == NULL or t == NULL:
         return note_error(cudaErrorInvalidValue)
-    if driver_textures.object_create == NULL or (r.kind != cudaResourceTypeLinear
-                                                 and r.kind != cudaResourceTypePitch2D):
+    if driver_textures.object_create == NULL or r.kind not in (cudaResourceTypeArray, cudaResourceTypeLinear,
+                                                              cudaResourceTypePitch2D):
         return note_error(cudaErrorNotSupported)
     memset(&d, 0, sizeof(d))
     memset(&s, 0, sizeof(s))
@@ -62,9 +62,12 @@ cdef public int cudaCreateTextureObject(uint64_t *to, const resource *r, const t
     d.width, d.height, d.pitch = r.width, r.height, r.pitch
     if r.kind == cudaResourceTypeLinear:
         d.height = d.pitch = 0
-    answer = format_of(&r.format, &d.format, &d.channels)
-    if answer != CUDA_SUCCESS:
-        return note_error(answer)
+    if r.kind == cudaResourceTypeArray:
+        d.width = d.height = d.pitch = 0
+    else:
+        answer = format_of(&r.format, &d.format, &d.channels)
+        if answer != CUDA_SUCCESS:
+            return note_error(answer)
     for i in range(3):
         s.modes[i] = t.modes[i]
     for i in range(4):

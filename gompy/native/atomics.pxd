@@ -11,6 +11,7 @@ cdef extern from * nogil:
     uint32_t add32 "__atomic_add_fetch"(uint32_t *p, uint32_t v, int order)
     uint32_t sub32 "__atomic_sub_fetch"(uint32_t *p, uint32_t v, int order)
     bint cas32 "__atomic_compare_exchange_n"(uint32_t *p, uint32_t *expected, uint32_t v, bint weak, int ok, int no)
+    void store64 "__atomic_store_n"(uint64_t *p, uint64_t v, int order)
     uint64_t load64 "__atomic_load_n"(uint64_t *p, int order)
     uint64_t or64 "__atomic_fetch_or"(uint64_t *p, uint64_t v, int order)
     uint64_t and64 "__atomic_fetch_and"(uint64_t *p, uint64_t v, int order)

@@ -23,11 +23,13 @@ def wrapped(line: str) -> list[str]:
 def call_lines(call: cuda_calls.Call) -> list[str]:
     """An exported function: through to the driver's, and told."""
     at = range(len(call.parameters))
-    takes = ", ".join(f"cuda_word a{n}" for n in at) or "void"
+    kinds = [kind for _, kind in call.parameters]
+    takes = ", ".join(f"{'cuda_handle' if kinds[n] == 'h' else 'cuda_word'} a{n}" for n in at) or "void"
     gives = ", ".join(f"a{n}" for n in at)
+    shows = ", ".join(f"(cuda_word) &a{n}" if kinds[n] == "h" else f"a{n}" for n in at)
     words = " ".join(f'"{name}:{kind},"' for name, kind in call.parameters) or '""'
     lines = [f"extern int driver_{call.name} ({takes});", f"int {call.name} ({takes})"]
-    told = f'tell_cuda_call ("{call.name}", {words}, (cuda_word[]) {{ {gives or "0"} }}, r)'
+    told = f'tell_cuda_call ("{call.name}", {words}, (cuda_word[]) {{ {shows or "0"} }}, r)'
     lines += [f"{{ int r = driver_{call.name} ({gives}); if (cuda_tracing) {told}; return r; }}"]
     if call.own:
         own = f"{call.name}{cuda_calls.OWN_SUFFIX[call.own]}"

@@ -25,6 +25,14 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         PTX_CHECK_INIT
         PTX_CHECK_SYNC
         PTX_CHECK_RACE
+    enum:
+        PTX_HOST_RANGES
+    ctypedef struct ptx_host_range "__typeof__ (((ptx_host_ranges *) 0)->range[0])":
+        uint64_t start
+        uint64_t size
+    ctypedef struct ptx_host_ranges:
+        uint32_t count
+        ptx_host_range range[1024]
     ctypedef struct ptx_memory:
         uint64_t base
         uint64_t size
@@ -37,6 +45,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         void (*describe)(void *, uint64_t, char *, size_t) noexcept nogil
         uint8_t *shadow
         void (*warn)(void *, const char *) noexcept nogil
+        const ptx_host_ranges *hosts
     ctypedef struct ptx_object:
         const char *text
         size_t size
@@ -86,6 +95,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         PTX_TEXTURE_NORMALIZED
         PTX_TEXTURE_LINEAR_MEMORY
         PTX_TEXTURE_MAGIC
+        PTX_TEXTURE_SURFACE
     ctypedef struct ptx_texture:
         uint64_t magic
         uint64_t address

@@ -266,7 +266,8 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
             shared, shadow, place = True, w.shared_shadow + offset, w.shared + offset
         else:
             place = gompy_place(w, address, size, lane)
-            if place == NULL or (check & PTX_CHECK_MEMORY and address - GOMPY_LOCAL_BASE + size > w.local_top):
+            offset = address - GOMPY_LOCAL_BASE
+            if place == NULL or (check & PTX_CHECK_MEMORY and offset < w.local_size and offset + size > w.local_top):
                 wrong_address(w, lane, address, size, 0, how, unit, line)
             return place
     while good < size and shadow[good]:

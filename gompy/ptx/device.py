@@ -44,6 +44,7 @@ class CMemory(c.Structure):
         ("describe", DESCRIBE),
         ("shadow", c.c_void_p),
         ("warn", WARN),
+        ("hosts", c.c_void_p),
     )
 
 

@@ -64,6 +64,19 @@ enum ptx_check
 
 /* The memory of one emulated device; the executor keeps the pointer while a module lives in it.  All callbacks may be
    called from several threads at the same time, and must not call back into the executor. */
+/* The program's own memory that kernels may use, too, at its addresses: lane by lane, so it is slow.  A range is taken
+   away by a size of 0, when no kernel runs that may use it.  The owner may add one at any time: it writes the size
+   last.  */
+#define PTX_HOST_RANGES 1024
+typedef struct ptx_host_ranges
+{
+  uint32_t count;                       /* of those that are looked at, also such of size 0 */
+  struct
+  {
+    uint64_t start, size;
+  } range[PTX_HOST_RANGES];
+} ptx_host_ranges;
+
 typedef struct ptx_memory
 {
   uint64_t base, size;                  /* the window */
@@ -87,6 +100,7 @@ typedef struct ptx_memory
   uint8_t *shadow;
   /* One line about a mistake after which the kernel goes on; may be NULL: written to stderr. */
   void (*warn) (void *user, const char *text);
+  const ptx_host_ranges *hosts;         /* may be NULL: none */
 } ptx_memory;
 
 typedef struct ptx_object
@@ -142,6 +156,7 @@ enum ptx_texture_number
   PTX_TEXTURE_INTEGERS = 1,             /* flags: small integers are read as such, not as floats of [0, 1] or [-1, 1] */
   PTX_TEXTURE_NORMALIZED = 2,           /* coordinates that are floats are of [0, 1) */
   PTX_TEXTURE_LINEAR_MEMORY = 4,        /* by number of the element only; zeros beyond */
+  PTX_TEXTURE_SURFACE = 8,              /* the record of a surface, not of a texture */
   PTX_TEXTURE_MAGIC = 0x74786574
 };
 

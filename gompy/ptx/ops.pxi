@@ -48,6 +48,7 @@ cdef void make_ops() noexcept nogil:
     op_table[OP_WARP_SYNC] = <void *> op_warp_sync
     op_table[OP_MATRIX] = <void *> op_matrix
     op_table[OP_TEXTURE] = <void *> op_texture
+    op_table[OP_SURFACE] = <void *> op_surface
     op_table[OP_MBARRIER] = <void *> op_mbarrier
 
 

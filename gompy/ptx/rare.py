@@ -59,6 +59,8 @@ def lowering(place: str) -> Lowering:
         from . import matrix as module
     elif name == "textures":
         from . import textures as module
+    elif name == "surfaces":
+        from . import surfaces as module
     elif name == "asynchronous":
         from . import asynchronous as module
     found: Lowering = globals()[function] if name == "rare" else getattr(module, function)

@@ -100,6 +100,7 @@ cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
         w.base, w.size = module.memory.base, module.memory.size
         w.shared, w.shared_size = r.shared, shared
         w.local_size = LOCAL
+        w.hosts = module.memory.hosts
         w.params, w.ops = <const char *> c.params, op_table
         if module.image.check:
             w.ops, w.shadow, w.shared_shadow = check_table, module.memory.shadow, r.shared_shadow

@@ -1,4 +1,4 @@
-"""tex on 1, 2 and 3 dimensions (PTX ISA 9.7.10), by the executor (texture.h)."""
+"""tex on 1, 2 and 3 dimensions, and on layers (PTX ISA 9.7.10), by the executor (texture.h)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from .forms import operands, unknown
 from .matrix import laid_out
 from .syntax import Immediate, Instruction, Operand, Register, Symbol, Vector
 
-DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3}
+DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "a1d": 2, "a2d": 3}
+"""Coordinates; of layers the number of the layer is the first."""
+LAYERED = 8
+"""In the word for `texture`."""
 
 
 def handle_of(em: Emitter, code: Instruction, operand: Operand) -> Value:
@@ -39,10 +42,10 @@ def fetch(em: Emitter, code: Instruction) -> None:
     if not isinstance(place, Vector) or len(place.items) - 1 not in (count, 4 if count == 3 else count):
         em.fail(f"'{code.opcode}' needs a texture and {count} coordinates")
     handles = em.spill(handle_of(em, code, place.items[0]), 1)
-    given: list[Operand] = list(place.items[1 : count + 1])
-    coordinates = laid_out(em, (*given, *[Immediate(0)] * (3 - count)), 32)
+    coordinates = laid_out(em, (*place.items[1 : count + 1], *[Immediate(0)] * (3 - count)), 32)
     out = em.alloca("[4 x <32 x i32>]")
-    word = count | (4 if mods[3] == "f32" else 0)
+    word = count - 1 | LAYERED if mods[0][0] == "a" else count
+    word |= 4 if mods[3] == "f32" else 0
     em.helper(
         "texture", f"ptr %w, i32 {em.active}, i32 {word}, ptr {handles}, ptr {coordinates}, ptr {out}, {em.site()}"
     )

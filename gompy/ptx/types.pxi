@@ -47,10 +47,12 @@ from gompy.native.ptx cimport (
     MBARRIER_TEST, OP_ATOM, OP_BARRIER, OP_CALL, OP_CLOCK, OP_COUNT, OP_EXIT, OP_LANES, OP_LOAD1, OP_LOAD2, OP_LOAD4,
     OP_LOAD8, OP_LOAD_UNIFORM, OP_MATRIX, OP_MBARRIER, OP_RACE, OP_RACE_FENCE, OP_RACE_UNIFORM, OP_REDUCE, OP_SHUFFLE,
     OP_MISALIGNED, OP_STORE1, OP_STORE2, OP_STORE4, OP_STORE8,
-    OP_STORE_UNIFORM, OP_TEXTURE, OP_TRAP, OP_WARP_SYNC, OP_YIELD, PAGE, RACE_STRONG, RACE_WRITES,
+    OP_STORE_UNIFORM, OP_SURFACE, OP_TEXTURE, OP_TRAP, OP_WARP_SYNC, OP_YIELD, PAGE, RACE_STRONG, RACE_WRITES,
     REDUCE_AND, REDUCE_POPC, SECTION_CODE, SECTION_COUNT,
     SECTION_DATA, SECTION_FILES, SECTION_FUNCTIONS, SECTION_INFO, SECTION_LINKS, SECTION_LOCS, SECTION_PARAMS,
-    SECTION_REFS, SECTION_RELOCS, SECTION_STRINGS, SECTION_TEXT, SECTION_VARIABLES, SPACE_SHARED, TRAP_LOCAL_MEMORY,
+    SECTION_REFS, SECTION_RELOCS, SECTION_STRINGS, SECTION_TEXT, SECTION_VARIABLES, SPACE_SHARED, SURFACE_BYTES,
+    SURFACE_COUNT, SURFACE_LAYERED, SURFACE_MODE, SURFACE_MODES_TRAP, SURFACE_MODES_ZERO, SURFACE_STORE,
+    TRAP_LOCAL_MEMORY,
     TRAP_NOT_UNIFORM, code_record, file_head, file_record, function_record, gompy_builtins, info_record, link_record,
     loc_record, param_record, ref_record, reloc_record, variable_record,
 )
@@ -60,7 +62,8 @@ from gompy.native.ptx_executor cimport (
     PTX_ERROR_INVALID_PC, PTX_ERROR_INVALID_PTX, PTX_ERROR_INVALID_VALUE, PTX_ERROR_JIT_COMPILER_NOT_FOUND,
     PTX_ERROR_ASSERT, PTX_ERROR_LAUNCH_FAILED, PTX_ERROR_LAUNCH_TIMEOUT, PTX_ERROR_MISALIGNED_ADDRESS,
     PTX_ERROR_NOT_FOUND, PTX_ERROR_NOT_SUPPORTED, PTX_ERROR_OUT_OF_MEMORY, PTX_ERROR_SYMBOL_NOT_FOUND, PTX_SUCCESS,
-    PTX_TEXTURE_MAGIC, ptx_attributes, ptx_error, ptx_launch_config, ptx_memory, ptx_object, ptx_texture,
+    PTX_TEXTURE_MAGIC, PTX_TEXTURE_SURFACE, ptx_attributes, ptx_error, ptx_host_ranges, ptx_launch_config, ptx_memory,
+    ptx_object, ptx_texture,
 )
 
 cdef extern from "warp.h" nogil:
@@ -101,6 +104,7 @@ cdef extern from "warp.h" nogil:
         char *stack
         void *wait_unit
         uint32_t wait_line, votes, voters
+        const ptx_host_ranges *hosts
     gompy_warp *gompy_running
     void gompy_switch(void **save, void *load) noexcept
     void gompy_resume(void *load) noexcept

@@ -48,6 +48,7 @@ struct __attribute__ ((aligned (64))) gompy_warp
   void *wait_unit;                      /* checked code: where the warp waits */
   uint32_t wait_line;
   uint32_t votes, voters;               /* bar.red: what the barrier was left with */
+  const ptx_host_ranges *hosts;         /* the program's memory that may be used, or NULL */
 };
 
 GOMPY_CHECK_WARP (struct gompy_warp)
@@ -171,6 +172,20 @@ gompy_as_before (const struct gompy_modes *was)
 
 /* --- one lane's memory ------------------------------------------------------------------------------------------ */
 
+/* The program's memory (executor.h).  */
+static __attribute__ ((noinline)) char *
+gompy_host_place (const ptx_host_ranges *hosts, uint64_t address, uint64_t size)
+{
+  uint32_t count = hosts ? __atomic_load_n (&hosts->count, __ATOMIC_ACQUIRE) : 0;
+  for (uint32_t i = 0; i < count; i++)
+    {
+      uint64_t room = __atomic_load_n (&hosts->range[i].size, __ATOMIC_ACQUIRE);
+      if (room >= size && address - hosts->range[i].start <= room - size)
+        return (char *) (uintptr_t) address;
+    }
+  return NULL;
+}
+
 static inline char *
 gompy_place (const struct gompy_warp *w, uint64_t address, uint64_t size, int lane)
 {
@@ -183,7 +198,7 @@ gompy_place (const struct gompy_warp *w, uint64_t address, uint64_t size, int la
   offset = address - GOMPY_LOCAL_BASE;
   if (offset <= w->local_size - size && (offset & 7) + size <= 8)
     return w->local + (offset & ~7ull) * GOMPY_LANES + lane * 8 + (offset & 7);
-  return NULL;
+  return gompy_host_place (w->hosts, address, size);
 }
 
 /* --- operations lane by lane (gompy/abi/ptx.py,

@@ -134,7 +134,8 @@ def test_what_is_refused_and_what_ends(cuda: Driver) -> None:
     ):
         assert cuda.cuArrayCreate_v2(byref(to), described) == answer, described
     assert cuda.cuArray3DCreate_v2(byref(to), cuboid(4, 0, 4)) == INVALID_VALUE
-    assert cuda.cuArray3DCreate_v2(byref(to), cuboid(4, 4, 4, 1)) == NOT_SUPPORTED  # layers
+    assert cuda.cuArray3DCreate_v2(byref(to), cuboid(4, 4, 6, 4)) == NOT_SUPPORTED  # a cube
+    assert cuda.cuArray3DCreate_v2(byref(to), cuboid(4, 4, 0, 1)) == INVALID_VALUE  # no layer
     array, back = cuda.handle("cuArray3DCreate_v2", cuboid(4, 4, 4)), ctypes.create_string_buffer(40)
     cuda.ok("cuArray3DGetDescriptor_v2", back, array)
     assert back.raw == cuboid(4, 4, 4)
@@ -146,3 +147,63 @@ def test_what_is_refused_and_what_ends(cuda: Driver) -> None:
     cuda.ok("cuCtxGetCurrent", byref(context))
     cuda.ok("cuCtxDestroy_v2", context)
     assert cuda.gompy_cuda_living(12) == 0
+
+
+SURFACE = b"""
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry turn (.param .u64 of, .param .u64 to)
+{
+  .reg .u64 %a, %b; .reg .u32 %x, %y, %z, %v;
+  ld.param.u64 %a, [of]; ld.param.u64 %b, [to];
+  mov.u32 %x, %tid.x; mov.u32 %y, %tid.y; mov.u32 %z, %tid.z;
+  shl.b32 %x, %x, 2;
+  suld.b.a2d.b32.trap {%v}, [%a, {%z, %x, %y, %y}];
+  mul.lo.u32 %v, %v, 10; sub.u32 %z, 1, %z;
+  sust.b.a2d.b32.trap [%b, {%z, %x, %y, %y}], {%v};
+  ret;
+}
+"""
+
+
+def resource(array: object) -> bytes:
+    """CUDA_RESOURCE_DESC of an array."""
+    return struct.pack("<IIQ", 0, 0, array.value or 0).ljust(144, b"\0")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("check", ["", "1"])
+def test_surfaces_of_layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: str) -> None:
+    """A kernel reads one array of two layers and writes another, the layers the other way round."""
+    monkeypatch.setenv("GOMPY_CUDA_MEMORY", "64M")
+    monkeypatch.setenv("GOMPY_CHECK", check)
+    cuda = Driver(tmp_path / "driver").typed()
+    cuda.context()
+    arrays = [cuda.handle("cuArray3DCreate_v2", cuboid(5, 3, 2, 3)) for _ in range(2)]
+    numbers = struct.pack("<30I", *range(30))
+    copy = Memcpy3D(
+        srcMemoryType=HOST, srcHost=ctypes.cast(ctypes.c_char_p(numbers), c_void_p), srcPitch=20, srcHeight=3
+    )
+    copy.dstMemoryType, copy.dstArray, copy.WidthInBytes, copy.Height, copy.Depth = ARRAY, arrays[0], 20, 3, 2
+    cuda.ok("cuMemcpy3D_v2", byref(copy))
+    surfaces = [c_uint64() for _ in arrays]
+    for surface, array in zip(surfaces, arrays, strict=True):
+        cuda.ok("cuSurfObjectCreate", byref(surface), resource(array))
+    function = cuda.handle("cuModuleGetFunction", cuda.handle("cuModuleLoadData", SURFACE), b"turn")
+    parameters = (c_void_p * 2)(*(ctypes.addressof(surface) for surface in surfaces))
+    cuda.ok("cuLaunchKernel", function, 1, 1, 1, 5, 3, 2, 0, None, parameters, None)
+    back = ctypes.create_string_buffer(120)
+    copy = Memcpy3D(
+        srcMemoryType=ARRAY, srcArray=arrays[1], dstMemoryType=HOST, dstHost=ctypes.addressof(back), dstPitch=20
+    )
+    copy.dstHeight, copy.WidthInBytes, copy.Height, copy.Depth = 3, 20, 3, 2
+    cuda.ok("cuMemcpy3D_v2", byref(copy))
+    assert list(struct.unpack("<30I", back.raw)) == [10 * n for n in (*range(15, 30), *range(15))]
+    told = ctypes.create_string_buffer(144)
+    cuda.ok("cuSurfObjectGetResourceDesc", told, surfaces[0])
+    assert told.raw == resource(arrays[0])
+    cuda.ok("cuSurfObjectDestroy", surfaces[0])
+    assert cuda.cuSurfObjectDestroy(surfaces[0]) == INVALID_VALUE
+    assert cuda.cuTexObjectDestroy(surfaces[1].value) == INVALID_VALUE
+    plain = cuda.handle("cuArrayCreate_v2", flat(5, 3))
+    assert cuda.cuSurfObjectCreate(byref(surfaces[0]), resource(plain)) == INVALID_VALUE

@@ -84,6 +84,16 @@ def test_textures(tmp_path: Path, check: str) -> None:
 
 @needs_clang
 @has_driver
+@pytest.mark.parametrize("check", ["0", "1"])
+def test_surfaces(tmp_path: Path, check: str) -> None:
+    """Arrays, surfaces of elements of all sizes, layers, memory pools."""
+    program = compiled(tmp_path, PROGRAMS / "surfaces.cu")
+    want = "101 909 1717\ncdefghijklmno\n0x1010101, 4096 bytes\n"
+    assert result(program, GOMPY_CHECK=check) == (0, want, "")
+
+
+@needs_clang
+@has_driver
 def test_graphs(tmp_path: Path) -> None:
     """Captured launches, and nodes of a kernel and a variable by their names."""
     assert result(compiled(tmp_path, PROGRAMS / "cuda_graphs.cu")) == (0, "1 110 110 0\n", "")

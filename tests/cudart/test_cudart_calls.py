@@ -77,7 +77,10 @@ def test_calls_of_a_c_program(program: Path) -> None:
     status, out, err = run(program)
     assert (status, out) == (0, "all is well\n"), err
     lines = err.splitlines()
-    assert lines[0] == "libcudart (gompy): error: cudaMallocArray is not implemented (cudaErrorNotSupported)"
+    assert (
+        lines[0]
+        == "libcudart (gompy): error: cudaGetTextureObjectResourceDesc is not implemented (cudaErrorNotSupported)"
+    )
     assert lines[1].startswith("libcuda (gompy): error: illegal address ")
     assert "in 'add'" in lines[1]
     assert len(lines) == 2

@@ -179,7 +179,7 @@ broken (void)
 int
 main (void)
 {
-  extern cudaError_t cudaMallocArray (void);
+  extern cudaError_t cudaGetTextureObjectResourceDesc (void);
   void **handle = __cudaRegisterFatBinary (&wrapper);
   __cudaRegisterFunction (handle, &add_stub, "add", "add", -1, NULL, NULL, NULL, NULL, NULL);
   __cudaRegisterFunction (handle, &bad_stub, "bad", "bad", -1, NULL, NULL, NULL, NULL, NULL);
@@ -188,7 +188,7 @@ main (void)
   devices ();
   copies ();
   kernels ();
-  IS (cudaMallocArray (), cudaErrorNotSupported);
+  IS (cudaGetTextureObjectResourceDesc (), cudaErrorNotSupported);
   IS (cudaGetLastError (), cudaErrorNotSupported);
   broken ();
   puts ("all is well");

@@ -63,6 +63,7 @@ typedef uint64_t cuuint64_t;
 #include "gompy_cuda_cxx.h"
 #ifdef __CUDA__
 #include "gompy_cuda_texture.h"
+#include "gompy_cuda_surface.h"
 #endif
 #endif
 

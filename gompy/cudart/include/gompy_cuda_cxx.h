@@ -46,6 +46,25 @@ cudaMallocAsync (T **to, size_t size, cudaStream_t stream)
 
 template <typename T>
 static inline cudaError_t
+cudaMallocFromPoolAsync (T **to, size_t size, cudaMemPool_t pool, cudaStream_t stream)
+{
+  return ::cudaMallocFromPoolAsync (reinterpret_cast<void **> (to), size, pool, stream);
+}
+
+static inline cudaError_t
+cudaMallocArray (cudaArray_t *to, const cudaChannelFormatDesc *format, size_t width, size_t height = 0)
+{
+  return ::cudaMallocArray (to, format, width, height, cudaArrayDefault);
+}
+
+static inline cudaError_t
+cudaMalloc3DArray (cudaArray_t *to, const cudaChannelFormatDesc *format, cudaExtent extent)
+{
+  return ::cudaMalloc3DArray (to, format, extent, cudaArrayDefault);
+}
+
+template <typename T>
+static inline cudaError_t
 cudaHostGetDevicePointer (T **to, void *host, unsigned flags)
 {
   return ::cudaHostGetDevicePointer (reinterpret_cast<void **> (to), host, flags);

@@ -50,6 +50,24 @@ GOMPY_TEXEL (char, int4, (char) v.x)
     asm ("tex.2d.v4." kind ".f32 {%0, %1, %2, %3}, [%4, {%5, %6}];" \
          : GOMPY_RESULT (letter) : "l" (t), "f" (x), "f" (y)); \
     return v; \
+  } \
+  GOMPY_DEVICE quad gompy_fetch (cudaTextureObject_t t, float x, float y, float z, quad v) \
+  { \
+    asm ("tex.3d.v4." kind ".f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}];" \
+         : GOMPY_RESULT (letter) : "l" (t), "f" (x), "f" (y), "f" (z)); \
+    return v; \
+  } \
+  GOMPY_DEVICE quad gompy_fetch_layer (cudaTextureObject_t t, int layer, float x, quad v) \
+  { \
+    asm ("tex.a1d.v4." kind ".f32 {%0, %1, %2, %3}, [%4, {%5, %6}];" \
+         : GOMPY_RESULT (letter) : "l" (t), "r" (layer), "f" (x)); \
+    return v; \
+  } \
+  GOMPY_DEVICE quad gompy_fetch_layer (cudaTextureObject_t t, int layer, float x, float y, quad v) \
+  { \
+    asm ("tex.a2d.v4." kind ".f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}];" \
+         : GOMPY_RESULT (letter) : "l" (t), "r" (layer), "f" (x), "f" (y)); \
+    return v; \
   }
 GOMPY_FETCHES (float4, "f32", "f")
 GOMPY_FETCHES (int4, "s32", "r")
@@ -78,7 +96,34 @@ tex2D (cudaTextureObject_t t, float x, float y)
   return gompy_texel<T>::of (gompy_fetch (t, x, y, typename gompy_texel<T>::quad ()));
 }
 
+template <class T>
+GOMPY_DEVICE T
+tex3D (cudaTextureObject_t t, float x, float y, float z)
+{
+  return gompy_texel<T>::of (gompy_fetch (t, x, y, z, typename gompy_texel<T>::quad ()));
+}
+
+template <class T>
+GOMPY_DEVICE T
+tex1DLayered (cudaTextureObject_t t, float x, int layer)
+{
+  return gompy_texel<T>::of (gompy_fetch_layer (t, layer, x, typename gompy_texel<T>::quad ()));
+}
+
+template <class T>
+GOMPY_DEVICE T
+tex2DLayered (cudaTextureObject_t t, float x, float y, int layer)
+{
+  return gompy_texel<T>::of (gompy_fetch_layer (t, layer, x, y, typename gompy_texel<T>::quad ()));
+}
+
 /* The same, to a pointer.  */
+template <class T>
+GOMPY_DEVICE void
+tex3D (T *to, cudaTextureObject_t t, float x, float y, float z)
+{
+  *to = tex3D<T> (t, x, y, z);
+}
 template <class T> GOMPY_DEVICE void tex1Dfetch (T *to, cudaTextureObject_t t, int x) { *to = tex1Dfetch<T> (t, x); }
 template <class T> GOMPY_DEVICE void tex1D (T *to, cudaTextureObject_t t, float x) { *to = tex1D<T> (t, x); }
 template <class T>

@@ -61,6 +61,22 @@ typedef void (*cudaStreamCallback_t) (cudaStream_t stream, cudaError_t status, v
 typedef void (*cudaHostFn_t) (void *data);
 
 typedef unsigned long long cudaTextureObject_t;
+typedef unsigned long long cudaSurfaceObject_t;
+typedef struct cudaArray *cudaArray_t;
+typedef const struct cudaArray *cudaArray_const_t;
+typedef struct CUmemPoolHandle_st *cudaMemPool_t;
+typedef struct cudaIpcMemHandle_st { char reserved[64]; } cudaIpcMemHandle_t;
+
+struct cudaMemPoolProps
+{
+  enum cudaMemAllocationType allocType;
+  enum cudaMemAllocationHandleType handleTypes;
+  struct { enum cudaMemLocationType type; int id; } location;
+  void *win32SecurityAttributes;
+  size_t maxSize;
+  unsigned short usage;
+  unsigned char reserved[54];
+};
 
 struct cudaChannelFormatDesc { int x, y, z, w; enum cudaChannelFormatKind f; };
 

@@ -1,0 +1,143 @@
+"""suld and sust of the records that surfaces are in device memory, and tex of layers (PTX ISA 9.7.10)."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from ptx_tools import device, needs_executor, run
+
+from gompy.abi.ptx import TEXTURE_BYTES
+from gompy.ptx.device import Device, ExecutorError
+
+__all__ = ["device"]  # a fixture
+pytestmark = needs_executor
+
+MAGIC = 0x74786574
+U32, FLOAT, SURFACE, CLAMP = 3, 32, 8, 1
+WIDTH, HEIGHT, DEPTH, PITCH = 8, 3, 2, 64
+"""Elements of 32 bits, rows, slices, bytes from row to row."""
+
+
+def record(address: int, flags: int, kind: int = U32) -> bytes:
+    """struct ptx_texture."""
+    head = struct.pack("<4Q", MAGIC, address, PITCH, PITCH * HEIGHT)
+    words = struct.pack("<10I", WIDTH, HEIGHT, DEPTH, kind, 1, CLAMP, CLAMP, CLAMP, 0, flags)
+    return (head + words).ljust(TEXTURE_BYTES, b"\0")
+
+
+def memory(value: float = 0, letter: str = "I") -> bytes:
+    """Each element has its number and a value; what lies between rows is 9s."""
+    found = b""
+    for row in range(HEIGHT * DEPTH):
+        found += struct.pack(f"<{WIDTH}{letter}", *(row * WIDTH + x + value for x in range(WIDTH)))
+        found = found.ljust((row + 1) * PITCH, b"\x09")
+    return found
+
+
+def surface(device: Device, body: str, flags: int = SURFACE) -> tuple[list[int], bytes]:
+    """Run a body that has a surface in %h; the 32 lanes' words, and the surface's memory."""
+    address = device.upload(memory())
+    handle = device.upload(record(address, flags))
+    head = f".reg .b64 %h, %v, %u; .reg .b32 %c<4>; .reg .b16 %s<3>; mov.b64 %h, {handle};\n"
+    found = run(device, head + body, b"\0" * 4).tolist()
+    return found[:32], device.download(address, len(memory()))
+
+
+PLACE = """
+and.b32 %c0, %t, 7; shl.b32 %c0, %c0, 2; shr.u32 %c1, %t, 3; mov.b32 %r0, 0;
+"""
+
+
+def test_reads(device: Device) -> None:
+    """Three rows of eight; the fourth is outside."""
+    body = PLACE + "suld.b.2d.b32.zero {%r0}, [%h, {%c0, %c1}]; st.global.u32 [%o], %r0;"
+    assert surface(device, body)[0] == [*range(24), *[0] * 8]
+    body = PLACE + "suld.b.2d.cg.b32.clamp %r0, [%h, {%c0, %c1}]; st.global.u32 [%o], %r0;"
+    assert surface(device, body)[0] == [*range(24), *range(16, 24)]
+
+
+@pytest.mark.parametrize(("geometry", "place"), [("3d", "{%c0, %c1, %c2, %c2}"), ("a2d", "{%c2, %c0, %c1, %c1}")])
+def test_slices_and_layers(device: Device, geometry: str, place: str) -> None:
+    body = PLACE + f"mov.b32 %c2, 1; suld.b.{geometry}.b32.clamp %r0, [%h, {place}]; st.global.u32 [%o], %r0;"
+    assert surface(device, body)[0] == [24 + n for n in (*range(24), *range(16, 24))]
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"), [("b8", 1), ("b16", 2), ("b32", 4), ("b64", 8), ("v2.b32", 8), ("v2.b64", 16)]
+)
+def test_writes_of_each_size(device: Device, kind: str, size: int) -> None:
+    """Lanes below eight write at the bytes of the third slice's row by their numbers; nothing else changes."""
+    lanes = min(8, 32 // size)
+    register = {"b8": "%s0", "b16": "%s0", "b32": "%r1", "b64": "%v", "v2.b32": "{%r1, %r2}", "v2.b64": "{%v, %u}"}[
+        kind
+    ]
+    body = f"""
+.reg .pred %q; setp.lt.u32 %q, %t, {lanes}; mul.lo.u32 %c0, %t, {size}; mov.b32 %c1, 1;
+add.u32 %r1, %t, 0x01020300; mov.b32 %r2, 77; cvt.u64.u32 %v, %r1; mov.b64 %u, 78; cvt.u16.u32 %s0, %r1;
+@%q sust.b.2d.{kind}.trap [%h, {{%c0, %c1}}], {register};
+st.global.u32 [%o], %r1;
+"""
+    want = bytearray(memory())
+    for lane in range(lanes):
+        words = struct.pack("<Q", 0x01020300 + lane)
+        if kind == "v2.b32":
+            words = words[:4] + struct.pack("<I", 77)
+        elif kind == "v2.b64":
+            words += struct.pack("<Q", 78)
+        want[PITCH + lane * size : PITCH + (lane + 1) * size] = words[:size]
+    assert surface(device, body)[1] == bytes(want)
+
+
+def test_one_dimension(device: Device) -> None:
+    body = "shl.b32 %c0, %t, 2; suld.b.1d.b32.zero %r0, [%h, {%c0}]; st.global.u32 [%o], %r0;"
+    assert surface(device, body)[0] == [*range(8), *[0] * 24]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (
+            "suld.b.2d.b32.trap %r0, [%h, {%c0, %c1}];",
+            "surface: byte 0 of row 3, slice 0, is outside of its 32 bytes, 3 rows",
+        ),
+        (
+            "add.u32 %c0, %c0, 2; sust.b.2d.b32.zero [%h, {%c0, %c1}], %r0;",
+            "surface: byte 2 is not a multiple of the 4 bytes",
+        ),
+        ("add.u64 %h, %h, 8; suld.b.2d.b32.zero %r0, [%h, {%c0, %c1}];", "which is none"),
+    ],
+)
+def test_faults(device: Device, body: str, words: str) -> None:
+    with pytest.raises(ExecutorError, match=words):
+        surface(device, PLACE + body + "st.global.u32 [%o], %r0;")
+
+
+def test_a_texture_is_no_surface(device: Device) -> None:
+    with pytest.raises(ExecutorError, match=r"surface 0x[0-9a-f]+, which is none"):
+        surface(device, PLACE + "suld.b.2d.b32.zero %r0, [%h, {%c0, %c1}]; st.global.u32 [%o], %r0;", flags=0)
+    with pytest.raises(ExecutorError, match=r"texture 0x[0-9a-f]+, which is none"):
+        surface(device, PLACE + "tex.2d.v4.u32.s32 {%r0, %r1, %r2, %r3}, [%h, {%c0, %c1}];")
+
+
+def test_layers_of_textures(device: Device) -> None:
+    """Numbers of layers are held to those that there are."""
+    address = device.upload(memory(0.5, "f"))
+    handle = device.upload(record(address, 0, FLOAT))
+    body = f"""
+.reg .b64 %h; .reg .b32 %c<3>; .reg .f32 %f<4>; mov.b64 %h, {handle};
+and.b32 %c0, %t, 7; cvt.rn.f32.u32 %f0, %c0; shr.u32 %c1, %t, 3; sub.s32 %c1, %c1, 1; mov.f32 %f1, 0f3F800000;
+tex.a2d.v4.f32.f32 {{%f2, %f3, %f3, %f3}}, [%h, {{%c1, %f0, %f1, %f1}}];
+cvt.rzi.u32.f32 %r0, %f2; st.global.u32 [%o], %r0;
+"""
+    found = run(device, body, b"\0" * 4).tolist()[:32]
+    first, second = [*range(8, 16)], [*range(32, 40)]
+    assert found == first + first + second + second
+
+
+@pytest.mark.parametrize(
+    "form", ["sust.p.2d.b32.trap [%h, {%c0, %c1}], {%r0}", "sured.b.add.2d.u32.trap [%h, {%c0, %c1}], %r0"]
+)
+def test_what_is_not_there(device: Device, form: str) -> None:
+    with pytest.raises(ExecutorError, match=f"'{form.split()[0]}' is not implemented"):
+        surface(device, f"{PLACE}{form};")
