@@ -38,6 +38,7 @@ def main(argv: list[str]) -> int:
     summary = commands.add_parser("summary", help="totals for each region, directive, variable and device")
     summary.add_argument("file", metavar="FILE")
     summary.add_argument("--svg", metavar="OUT", help="draw the time line as SVG")
+    summary.add_argument("--png", metavar="OUT", help="draw it as PNG, by cairosvg or rsvg-convert")
     summary.add_argument("--html", metavar="OUT", help="write the time line and the tables as one page, with search")
     summary.add_argument("--json", action="store_true", help="print an object instead of tables")
     options = parser.parse_args(argv)
@@ -61,6 +62,11 @@ def _summary(options: argparse.Namespace) -> int:
                 file.write(draw(trace))
         except OSError as error:
             raise UserError(f"{options.svg}: {error.strerror}") from None
+    if options.png:
+        from gompy.cli.trace_png import write_png
+        from gompy.cli.trace_svg import draw
+
+        write_png(draw(trace), options.png)
     if options.html:
         _write_page(options.html, os.path.basename(options.file), trace, totals)
     elif options.json:

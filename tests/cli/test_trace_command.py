@@ -6,12 +6,16 @@ import json
 import os
 import re
 import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
 from driver_tools import ROOT, Tools, has_all
+
+from gompy import UserError
+from gompy.cli import trace_png
 
 pytestmark = has_all
 
@@ -142,7 +146,7 @@ extern void nvtxMarkA (const char *);
 int main (void)
 {
   int x = 0, bad = nvtxRangePop () != -1;
-  bad |= nvtxRangePushA ("step \"1\"") != 0;
+  bad |= nvtxRangePushA ("step \"1\"\303\274\342\202\254\360\237\230\200\200\355\240\200\300\257") != 0;
   bad |= roctxRangePushA ("inner") != 1;
 #pragma omp target map(tofrom: x)
   x++;
@@ -159,13 +163,26 @@ def test_ranges_of_the_program(built: Tools) -> None:
     built.write("ranges.c", RANGES)
     built.ok("gompcc", "-g", "-fopenmp", "ranges.c", "-o", "ranges")
     events = traced(built, "./ranges")
-    assert named(events, "B")[:3] == ['step "1"', "inner", "target main._omp_fn.0"]
+    assert named(events, "B")[:3] == ['step "1"ü€😀??????', "inner", "target main._omp_fn.0"]
     assert [event["name"] for event in events if event["ph"] == "i" and event["cat"] == "range"] == ["half"]
     assert sum(event["ph"] == "E" for event in events) == len(named(events, "B")) == 4
     text = re.sub(r"\d+\.\d+", "#", built.ok("gompy", "trace", "summary", "t.json"))
     words = [line.split() for line in text.splitlines()]
-    assert words[2:5] == [["range", "times", "ms"], ["step", '"1"', "1", "#"], ["inner", "1", "#"]]
+    assert words[2:5] == [["range", "times", "ms"], ["step", '"1"ü€😀??????', "1", "#"], ["inner", "1", "#"]]
     assert built.run("./ranges").returncode == 1
+
+
+def test_a_picture_as_png(built: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """By what draws SVG here; without that it is said what is missing."""
+    traced(built, "./ends")
+    done = built.run("gompy", "trace", "summary", "t.json", "--png", "t.png")
+    if done.returncode == 0:
+        assert (built.work / "t.png").read_bytes().startswith(b"\x89PNG\r\n")
+    assert built.run("gompy", "trace", "summary", "t.json", "--png", "missing/t.png").returncode == 1
+    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match="pip install cairosvg, or apt install librsvg2-bin; --svg needs neither"):
+        trace_png.write_png("<svg/>", str(tmp_path / "t.png"))
 
 
 def test_queues_have_tracks(built: Tools) -> None:

@@ -82,12 +82,32 @@ cdef void trace_append(const char *text, size_t size) noexcept nogil:
     trace_file.used += size
 
 
+cdef size_t utf8_size(const unsigned char *text) noexcept nogil:
+    """The bytes of the character beyond ASCII that a text begins with; 0: it is none of UTF-8's (RFC 3629)."""
+    cdef unsigned char first = text[0]
+    cdef unsigned char second = text[1] if first else 0
+    cdef size_t i, n = 4 if first >= 0xF0 else 3 if first >= 0xE0 else 2
+    if first < 0xC2 or first > 0xF4 or first == 0xE0 and second < 0xA0 or first == 0xED and second > 0x9F or \
+            first == 0xF0 and second < 0x90 or first == 0xF4 and second > 0x8F:
+        return 0
+    for i in range(1, n):
+        if text[i] & 0xC0 != 0x80:
+            return 0
+    return n
+
+
 cdef void trace_escape(char *to, size_t room, const char *text) noexcept nogil:
-    """The inside of a JSON string; what is not ASCII becomes a question mark."""
-    cdef size_t used = 0
+    """The inside of a JSON string; control characters, and bytes that are not UTF-8, become question marks."""
+    cdef size_t used = 0, n
     cdef char c
-    while text[0] and used + 3 < room:
+    while text[0] and used + 5 < room:
         c = text[0]
+        n = utf8_size(<const unsigned char *> text)
+        if n:
+            memcpy(to + used, text, n)
+            used += n
+            text += n
+            continue
         if c == c'"' or c == c'\\':
             to[used] = c'\\'
             used += 1
