@@ -1,14 +1,16 @@
 /* An entry for debuggers that cannot call functions.
 
-   gdb before 15 reads the extended state of a processor with AMX in part and cannot write it back, so that each call of a
-   function in the program ends with "Couldn't write extended state status".  Single general registers it can write: it
-   points the program counter of a thread at this entry, with a stack pointer that is a multiple of 64, and lets the thread
-   run to gompy_described, where rax has what gompy_describe_offload returned.  Vector registers are kept here.  */
+   gdb before 15 reads the extended state of a processor with AMX in part and cannot write it back, so that each call of
+   a function in the program ends with "Couldn't write extended state status".  Single general registers it can write:
+   it points the program counter of a thread at this entry, with a stack pointer that is a multiple of 64, and lets the
+   thread run to gompy_described, where rax has what gompy_describe_offload returned.  Vector registers are kept here.
+   */
 
 #ifndef GOMPY_DEBUGGER_H
 #define GOMPY_DEBUGGER_H
 
-/* 0xe7: x87, SSE, AVX, AVX-512; an area of 2696 bytes (Intel's manual, volume 1, chapter 13), its header cleared first.  */
+/* 0xe7: x87, SSE, AVX, AVX-512; an area of 2696 bytes (Intel's manual, volume 1, chapter 13), its header cleared
+   first.  */
 __asm__ (".pushsection .text\n"
 	 "	.globl	gompy_describe_and_trap\n"
 	 "	.type	gompy_describe_and_trap, @function\n"
