@@ -21,6 +21,7 @@ PARTS = {
         "gompy.objects.images",
         "gompy.objects.offload_binary",
         "gompy.objects.pairing",
+        "gompy.objects.fatbin",
     ),
     "Recordings": (
         "gompy.replay.recording",
@@ -30,7 +31,7 @@ PARTS = {
         "gompy.replay.moving",
     ),
     "What a check finds": ("gompy.check.log", "gompy.check.analysis", "gompy.check.findings", "gompy.check.report"),
-    "CUDA C++": ("gompy.cudart.compile", "gompy.cudart.options", "gompy.cudart.fatbin"),
+    "CUDA C++": ("gompy.cudart.compile", "gompy.cudart.options"),
     "Regions as JSON, notebook": ("gompy.regions.extract", "gompy.notebook.magic"),
 }
 """What each part of the page has."""

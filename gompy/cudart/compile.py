@@ -1,7 +1,7 @@
 """``gompy cuda cc``: CUDA C++ to objects and programs, by clang and without NVIDIA's tools.
 
-For each source: clang makes PTX for each architecture, the PTX becomes a fat binary (fatbin.py stands in for ptxas and
-fatbinary), clang makes an object of the host code that carries it.  Then clang links.
+For each source: clang makes PTX for each architecture, the PTX becomes a fat binary (objects/fatbin.py stands in for
+ptxas and fatbinary), clang makes an object of the host code that carries it.  Then clang links.
 """
 
 from __future__ import annotations
