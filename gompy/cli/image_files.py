@@ -22,7 +22,8 @@ def write_images(images: Iterable[tuple[str, int, Image | ClangImage]], folder: 
     folder.mkdir(parents=True, exist_ok=True)
     for file, index, image in images:
         for number, data in enumerate(image.files):
-            middle = f".{number}" if len(image.files) > 1 else ""
+            # Names in order are files in order, as a shell's *.ptx has them, for gompy images replace.
+            middle = f".{number:0{len(str(len(image.files) - 1))}}" if len(image.files) > 1 else ""
             name = unique(f"{Path(file).name}.{index}.{image.target}{middle}", f".{image.extension}", used)
             (folder / name).write_bytes(data)
             written.append(folder / name)

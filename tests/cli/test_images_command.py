@@ -126,6 +126,7 @@ def test_ptx(built: Tools) -> None:
     files = built.ok("gompy", "images", "extract", "both", "--target", "nvptx", "--to", "ptx").split()
     with open(built.work / files[0], "a", encoding="ascii") as file:
         file.write("// longer\n" * 1000)
+    assert len(files) > 10 and files == sorted(files), "a shell's *.ptx has them in order"
     built.ok("gompy", "images", "replace", "both", *files, "--target", "nvptx", "-o", "longer")
     sound(built, "both", "longer")
     done = built.run("./longer", env={"GOMPY_PLUGINS": "nvptx", "GOMPY_STATS": "1"})

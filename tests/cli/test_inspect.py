@@ -180,7 +180,7 @@ def test_extract_nothing(inputs: Inputs, capsys: pytest.CaptureFixture[str], tmp
 @pytest.mark.skipif(not HAVE_NVPTX, reason="gcc-12-offload-nvptx is not installed")
 def test_extract_ptx(inputs: Inputs, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     inspect(capsys, "--extract", tmp_path / "x", inputs["prog.nvptx"])
-    first = tmp_path / "x" / "prog.nvptx.0.nvptx-none.0.ptx"
+    first = tmp_path / "x" / "prog.nvptx.0.nvptx-none.00.ptx"  # with those of libgomp and newlib
     assert b"main$_omp_fn$0" in first.read_bytes()
     (report,) = as_json(capsys, first)
     assert report["kind"] == "ptx" and report["ptx"][0].startswith("PTX 6.0 sm_30, ")
