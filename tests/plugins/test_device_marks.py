@@ -26,6 +26,7 @@ PROGRAM = r"""
 #include "gompy/plugins/intelmic/device_marks.h"
 
 static int lost, steps;
+static struct mic_guards none;
 
 static void
 on_signal (int signo, siginfo_t *info, void *context)
@@ -59,7 +60,7 @@ main (int count, char **words)
   sigaction (SIGSEGV, &a, NULL);
   sigaction (SIGTRAP, &a, NULL);
   mic_watch_marks (marks, (void *) page, 4096);
-  mic_begin_marked ();
+  mic_begin_marked (&none);
   int sum = page[0] + page[1];  /* a good byte of a doubtful page: a step each */
   sum += page[100];
   printf ("%d steps, sum %d\n", steps, sum);

@@ -9,6 +9,7 @@
 
 #include "gompy/native/access_size.h"
 #include "gompy/native/clock.h"
+#include <errno.h>
 #include <stdatomic.h>
 
 #define MIC_STEPS 20000u      /* in the life of the process */
