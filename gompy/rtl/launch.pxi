@@ -7,11 +7,8 @@ cdef enum:
 cdef int launch_words(int32_t device, void *region, int count, void **words, int64_t *types, TgtKernelArgs *shape,
                       bint runtime_word) noexcept nogil:
     """Run a region with words that stand in an array; 0: it has ended."""
-    cdef TgtIdent where
     cdef TgtKernelArgs args
     cdef int i
-    memset(&where, 0, sizeof(where))
-    where.source = b";unknown;unknown;0;0;;"
     for i in range(count):
         types[i] = TGT_MAP_TARGET_PARAM | TGT_MAP_LITERAL
     memset(&args, 0, sizeof(args))
@@ -24,8 +21,8 @@ cdef int launch_words(int32_t device, void *region, int count, void **words, int
     args.tripcount = shape.tripcount
     args.dynamic_memory = shape.dynamic_memory
     if runtime_word:
-        return core_kernel_18(&where, device, <int> shape.teams[0], <int> shape.threads[0], region, &args)
-    return core_kernel(&where, device, <int> shape.teams[0], <int> shape.threads[0], region, &args)
+        return core_kernel_18(NULL, device, <int> shape.teams[0], <int> shape.threads[0], region, &args)
+    return core_kernel(NULL, device, <int> shape.teams[0], <int> shape.threads[0], region, &args)
 
 
 cdef int32_t launch_region(int32_t device, void *region, void **args, ptrdiff_t *offsets, int count,

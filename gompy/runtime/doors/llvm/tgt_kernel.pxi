@@ -232,9 +232,6 @@ cdef inline int free_block(TgtLaunch *l) noexcept nogil:
     return free_device_memory(l.dev, <void *> l.device_block) if l.device_block else 0
 
 
-cdef TgtIdent unknown_place  # of constructors
-
-
 cdef void run_block(TgtLaunch *l, uintptr_t kernel, uintptr_t caller, const void *region,
                     const TgtIdent *where) noexcept nogil:
     """Launch, and wait for the end; the device is not locked."""

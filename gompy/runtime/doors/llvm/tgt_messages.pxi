@@ -90,6 +90,9 @@ cdef inline void tgt_doing(DeviceDescr *dev, const TgtIdent *where) noexcept nog
     note_construct(dev, or_text(source_of(where), b"a construct"), NULL)
 
 
+cdef TgtIdent unknown_place  # of constructors, and of regions that LLVM's library launches by our plugin
+
+
 cdef void say_fatal(const void *place) noexcept nogil:
     """The last line of a program whose construct has failed.  place: its ident_t."""
     cdef const TgtIdent *where = <const TgtIdent *> place
@@ -97,7 +100,7 @@ cdef void say_fatal(const void *place) noexcept nogil:
     read_place(source_of(where), False, &parts)
     if parts.line or parts.column:
         fprintf(stderr, b"%s:%d:%d: ", parts.file, parts.line, parts.column)
-    else:
+    elif where != &unknown_place:
         tgt_print(b"error: Source location information not present. Compile with -g or "
                         b"-gline-tables-only.\n")
     tgt_print(b"fatal error 1: failure of target construct while offloading is mandatory\n")
