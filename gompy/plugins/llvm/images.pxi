@@ -1,10 +1,11 @@
 # Images: LLVM's plugin loads them and tells where their entries are.  It may keep what it gets: records stay.
 
 from libc.string cimport memcpy
-from posix.fcntl cimport O_CLOEXEC, O_RDONLY, open
+from posix.fcntl cimport O_RDONLY
 from posix.stat cimport fstat, struct_stat
 from posix.unistd cimport close
 
+from gompy.native.descriptors cimport gompy_open
 from gompy.native.mman cimport MAP_FAILED, MAP_PRIVATE, PROT_READ, mmap
 
 cdef enum:
@@ -130,7 +131,7 @@ cdef void *own_file(size_t *size) noexcept nogil:
     cdef int fd
     if not dladdr(<void *> gompy_llvm_call_function, &info) or info.dli_fname == NULL:
         return NULL
-    fd = open(info.dli_fname, O_RDONLY | O_CLOEXEC)
+    fd = gompy_open(info.dli_fname, O_RDONLY, 0)
     if fd >= 0 and fstat(fd, &status) == 0:
         size[0] = <size_t> status.st_size
         start = mmap(NULL, size[0], PROT_READ, MAP_PRIVATE, fd, 0)

@@ -12,7 +12,7 @@ cdef extern from *:
     # define GOMPY_RECORD_SLABS 1
     #endif
     """
-    bint RECORD_SLABS "GOMPY_RECORD_SLABS"
+    int RECORD_SLABS "GOMPY_RECORD_SLABS"
 
 cdef enum:
     FIRST_SLAB = 4096
