@@ -132,6 +132,9 @@ def test_modules(tools: Tools, module: str) -> None:
 def test_one_device_a_rank(tools: Tools) -> None:
     if "Open MPI" not in subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout:
         pytest.skip("not installed: Open MPI")
+    told = subprocess.run(["mpicc", "--showme:incdirs"], capture_output=True, text=True).stdout.split()
+    if not any(Path(folder, "mpi.h").exists() for folder in told):
+        pytest.skip("not installed: libopenmpi-dev")
     inside(tools, "ranks", "mpicc", "-fopenmp", "ranks.c", "-o", "ranks", OMPI_CC="gompcc")
     words = ["mpirun", *(["--allow-run-as-root"] if os.geteuid() == 0 else []), "--oversubscribe", "-n", "2", "./ranks"]
     said = inside(tools, "ranks", *words, OFFLOAD_EMUL_NUM="2")

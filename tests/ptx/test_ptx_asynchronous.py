@@ -139,9 +139,9 @@ def test_mistakes(code: str, message: str) -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "tex.a2d.v4.f32.s32 {%i, %i, %i, %i}, [%x, {%j, %j, %j, %j}];",
         "tld4.r.2d.v4.f32.f32 {%i, %i, %i, %i}, [%x, %y, {%j, %j}];",
-        "sust.b.1d.b32.trap [%x, {%i}], {%j};",
+        "sust.p.1d.b32.trap [%x, {%i}], {%j};",
+        "sured.b.add.1d.u32.trap [%x, {%i}], %j;",
         "fns.b32 %i, %j, %j, %j;",
         "vmax4.s32.s32.s32 %i, %j, %i, %j;",
         "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%i}, [%x];",
