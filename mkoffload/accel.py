@@ -14,6 +14,7 @@ from gompy.objects.names import ACCEL_STOCK, TARGET_INTELMIC
 from gompy.objects.naming import rule_for
 from gompy.tools.linkcompiler import find_stock_wrapper
 from gompy.tools.process import Child, ToolError, child_failed, write_file
+from mkoffload.inputs import asks_for_debug
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,9 +52,8 @@ class Compilation:
         return [item.device_file for item in self.inputs]
 
     def debug_wanted(self) -> bool:
-        """Whether the last -g option asks for debug information."""
-        words = [w for w in self.words if w.startswith("-g") and not w.startswith("-gno-")]
-        return bool(words) and words[-1] != "-g0"
+        """Whether an option asks for debug information, and each object has what lto1's would refer to."""
+        return asks_for_debug(self.words) and not any(item.lost_debug for item in self.inputs)
 
 
 class Compiler:
@@ -97,7 +97,8 @@ class Compiler:
     def command(self, given: Compilation, output: str, more: list[str]) -> list[str]:
         """gcc as the device's compiler."""
         save_temps = bool(given.job.base)
-        words = [given.gcc, "-xlto", "-c", *given.words, *IMAGE_FLAGS, *self.flags(given), *more]
+        no_debug = ["-g0"] if asks_for_debug(given.words) and not given.debug_wanted() else []
+        words = [given.gcc, "-xlto", "-c", *given.words, *IMAGE_FLAGS, *self.flags(given), *no_debug, *more]
         words.append("-save-temps" if save_temps else "-pipe")
         if save_temps or any(word.startswith("-fdump-") for word in given.words):
             # Dumps lie beside the output by GCC's name: OUTPUT.xTARGET.mkoffload.NNNt.PASS.

@@ -10,7 +10,7 @@ import struct
 
 from gompy.objects.elf import SHT_INIT_ARRAY, STT_FILE, Elf, member_name, split_member
 from gompy.objects.entrynames import table_names
-from gompy.objects.lto import IrSymbol, ir_prefix, ir_symbols, restored, stream_ids
+from gompy.objects.lto import IrSymbol, ir_prefix, ir_symbols, parse_opts, restored, stream_ids
 from gompy.objects.names import (
     ACCEL_STOCK,
     ACCEL_TRUE,
@@ -31,6 +31,12 @@ from gompy.objects.names import (
 )
 from gompy.objects.naming import Names
 from gompy.tools.process import ToolError, is_temporary, write_file
+
+
+def asks_for_debug(words: list[str]) -> bool:
+    """Whether the last -g option of a command asks for debug information."""
+    words = [word for word in words if word.startswith("-g") and not word.startswith("-gno-")]
+    return bool(words) and words[-1] != "-g0"
 
 
 class Described:
@@ -97,6 +103,14 @@ class Input:
     def has_ir(self) -> bool:
         """Whether the compiler can make device code of it."""
         return self.read is not None
+
+    @property
+    def lost_debug(self) -> bool:
+        """Whether its code refers to debug information of the front end's that ``strip -g`` has taken out."""
+        if self.debug or self.read is None:
+            return False
+        options = [self.elf.contents(s) for s in self.elf.sections if s.name == f"{self.read}.opts"]
+        return any(asks_for_debug(unit) for content in options for unit in parse_opts(content))
 
     @property
     def shown(self) -> str:

@@ -394,3 +394,17 @@ def test_instrumented_programs_run_on_the_device(tools: Tools, option: str) -> N
     done = tools.run("gompcc", "-O1", "-fopenmp", option, "where.c", "-o", "where")
     assert done.returncode == 0, done.stderr
     assert tools.run("./where").stdout == "device 42\n"
+
+
+@needs("strip")
+def test_objects_without_their_debug_information(tools: Tools) -> None:
+    """What a distribution does to its static libraries: the code of the image referred to what strip -g takes out."""
+    for name in ("user", "helper"):
+        tools.ok("gompcc", "-g", "-O1", "-fopenmp", "-c", f"{name}.c")
+    tools.ok("ar", "rc", "libhelper.a", "helper.o")
+    tools.ok("strip", "-g", "libhelper.a")
+    quiet(tools, "gompcc", "-g", "-fopenmp", "user.o", "libhelper.a", "-o", "prog")
+    assert tools.ok("./prog") == "device\n"
+    tools.ok("ld", "-r", "--whole-archive", "libhelper.a", "-o", "bundle.o")
+    quiet(tools, "gompcc", "-fopenmp", "user.o", "bundle.o", "-o", "bundled")
+    assert tools.ok("./bundled") == "device\n"
