@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent.parent
 sys.path[:0] = [path for path in (str(HERE.parent), str(ROOT), str(ROOT / "tests")) if path not in sys.path]
 
 import regions_trace  # noqa: E402
+import runs  # noqa: E402
 from gcc_suite import expected, source  # noqa: E402
-from run_gcc_tests import compiler_words, offload_targets  # noqa: E402
 
-from gompy.dg import plan, runner, targets  # noqa: E402
+from gompy.dg import plan, runner  # noqa: E402
 
 LIST: Final = HERE.parent / "expected" / "regions.txt"
 
@@ -51,37 +49,6 @@ class Run(runner.Run):
             self.traced = Traced(runner.full_name(self.test, self.outcome.option_set), *json.loads(found.read_text()))
 
 
-def all_runs(options: argparse.Namespace, library: Path) -> list[Run]:
-    """Compile and run all that have a target construct, in the order of the names.  Raises SourceError."""
-    tests = source.default_tests(source.OLDEST)
-    compiler = [*compiler_words("gompcc"), "--save-regions=json"]
-    environment = runner.base_environment()
-    settings = runner.Settings(
-        tests,
-        tuple(compiler),
-        targets.EffectiveTargets(compiler[:1], runner.always(tests), environment),
-        environment,
-        offload_targets=offload_targets(compiler),
-        before=(sys.executable, str(HERE / "traced.py"), str(library)),
-    )
-    work: list[tuple[Any, ...]] = [
-        (test, option_set, settings)
-        for directory in options.dirs.split(",")
-        for test in source.find(tests, directory)
-        if any(part in test.name for part in options.filter.split(","))
-        and not test.path.name.startswith("for-")  # minutes of compiling
-        and (test.language != "fortran" or "dg-do run" in test.text)
-        and (test.openacc or source.uses_offloading(test.path, test.text))
-        for option_set in runner.option_sets(test, settings)
-    ]
-    runs = [Run(*one) for one in work]
-    with ThreadPoolExecutor(options.j) as pool:
-        for done, _ in enumerate(pool.map(lambda one: one.go(), runs), 1):
-            if done % 100 == 0:
-                print(f"{done} of {len(runs)}", file=sys.stderr, flush=True)
-    return runs
-
-
 def results(traced: Sequence[Traced]) -> Iterator[tuple[str, str]]:
     """(status, name) of each: bad if something disagrees."""
     for one in traced:
@@ -92,10 +59,10 @@ def judge(options: argparse.Namespace) -> bool:
     """Run, print the numbers; whether all is as the list says.  Raises SourceError, ExpectedError."""
     known = expected.read(LIST)
     with tempfile.TemporaryDirectory() as folder:
-        runs = all_runs(options, regions_trace.build(Path(folder)))
-    traced = [run.traced for run in runs if run.traced is not None]
+        ran = runs.go(options, Run, HERE / "traced.py", str(regions_trace.build(Path(folder))))
+    traced = [run.traced for run in ran if run.traced is not None]
     asked = [one for one in traced if one.regions or one.others]
-    print(f"{len(runs)} tests, {len(traced)} programs that ran, {len(asked)} with constructs on their way")
+    print(f"{len(ran)} tests, {len(traced)} programs that ran, {len(asked)} with constructs on their way")
     agree = [one for one in asked if not one.wrong]
     print(f"  {len(agree)} agree: {sum(o.regions for o in agree)} regions, {sum(o.others for o in agree)} others")
     for one in asked:
@@ -112,10 +79,7 @@ def judge(options: argparse.Namespace) -> bool:
 
 def main() -> int:
     """Run; compare."""
-    parser = argparse.ArgumentParser(description="the JSON of GCC's libgomp tests beside what they ask of the runtime")
-    parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
-    parser.add_argument("--dirs", default=",".join(source.DIRECTORIES), help="of %(default)s")
-    parser.add_argument("--filter", default="", metavar="TEXT,TEXT", help="only tests whose name has one")
+    parser = runs.parser("the JSON of GCC's libgomp tests beside what they ask of the runtime", source.DIRECTORIES)
     parser.add_argument("--verbose", action="store_true", help="what disagrees, also of those on the list")
     options = parser.parse_args()
     try:

@@ -1,17 +1,16 @@
 """OpenCL kernels made of the regions of GCC's own tests: how many, why not, and whether programs end as without.
 
-Exit status 1 if a program that is right without kernels is not so with them; 2 for wrong usage, or no OpenCL device.
+Exit status 1 if a program that is right without kernels is not so with them; 2 for wrong usage, or where OpenCL or
+tree-sitter is missing.
 """
 
 from __future__ import annotations
 
-import argparse
+import importlib.util
 import json
-import os
 import re
 import sys
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,11 +18,11 @@ HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent.parent
 sys.path[:0] = [path for path in (str(HERE.parent), str(ROOT), str(ROOT / "tests")) if path not in sys.path]
 
+import runs  # noqa: E402
 from gcc_suite import source  # noqa: E402
 from opencl_tools import opencl_obstacle  # noqa: E402
-from run_gcc_tests import compiler_words, offload_targets  # noqa: E402
 
-from gompy.dg import plan, runner, targets  # noqa: E402
+from gompy.dg import plan, runner  # noqa: E402
 
 
 class Run(runner.Run):
@@ -38,35 +37,6 @@ class Run(runner.Run):
             self.found = json.loads((work / "kernels.json").read_text())
 
 
-def all_runs(options: argparse.Namespace) -> list[Run]:
-    """Compile and run all that have a target construct.  Raises SourceError."""
-    tests = source.default_tests(source.OLDEST)
-    compiler = [*compiler_words("gompcc"), "--save-regions=json"]
-    environment = runner.base_environment()
-    settings = runner.Settings(
-        tests,
-        tuple(compiler),
-        targets.EffectiveTargets(compiler[:1], runner.always(tests), environment),
-        environment,
-        offload_targets=offload_targets(compiler),
-        before=(sys.executable, str(HERE / "with_kernels.py")),
-    )
-    runs = [
-        Run(test, option_set, settings)
-        for directory in options.dirs.split(",")
-        for test in source.find(tests, directory)
-        if any(part in test.name for part in options.filter.split(","))
-        and not test.path.name.startswith("for-")  # minutes of compiling
-        and source.uses_offloading(test.path, test.text)
-        for option_set in runner.option_sets(test, settings)
-    ]
-    with ThreadPoolExecutor(options.j) as pool:
-        for done, _ in enumerate(pool.map(lambda one: one.go(), runs), 1):
-            if done % 50 == 0:
-                print(f"{done} of {len(runs)}", file=sys.stderr, flush=True)
-    return runs
-
-
 def reason(text: str) -> str:
     """A reason without the names in it, so that those of a kind are one; clauses and directives have theirs."""
     if text.startswith("clause ") or text.endswith("without a loop"):
@@ -74,9 +44,9 @@ def reason(text: str) -> str:
     return re.sub(r"'[^']*'", "'…'", re.sub(r"^/\S*\.cl:\d+:\d+: ", "", text))
 
 
-def show(runs: list[Run]) -> bool:
+def show(ran: list[Run]) -> bool:
     """The numbers; whether all programs end as without kernels."""
-    found = [(run.test.name, run.found) for run in runs if run.found is not None]
+    found = [(run.test.name, run.found) for run in ran if run.found is not None]
     total = sum(one["regions"] for _, one in found)
     refused = Counter(reason(text) for _, one in found for text in one["refused"])
     broken = Counter(reason(text.partition("error: ")[2] or text) for _, one in found for text in one["broken"])
@@ -101,16 +71,20 @@ def show(runs: list[Run]) -> bool:
 
 def main() -> int:
     """Run; show."""
-    parser = argparse.ArgumentParser(description="OpenCL kernels made of the regions of GCC's libgomp tests")
-    parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
-    parser.add_argument("--dirs", default="libgomp.c,libgomp.c++", metavar="A,B", help="of %(default)s")
-    parser.add_argument("--filter", default="", metavar="TEXT,TEXT", help="only tests whose name has one")
-    options = parser.parse_args()
+    options = runs.parser(
+        "OpenCL kernels made of the regions of GCC's libgomp tests", ("libgomp.c", "libgomp.c++")
+    ).parse_args()
+    if not importlib.util.find_spec("tree_sitter"):
+        print(
+            "opencl.py: error: not installed: the extra 'regions' (tree-sitter): no kernel could be made",
+            file=sys.stderr,
+        )
+        return 2
     if problem := opencl_obstacle():
         print(f"opencl.py: error: {problem}", file=sys.stderr)
         return 2
     try:
-        return int(not show(all_runs(options)))
+        return int(not show(runs.go(options, Run, HERE / "with_kernels.py")))
     except source.SourceError as error:
         print(f"opencl.py: error: {error}", file=sys.stderr)
         return 2
