@@ -180,6 +180,8 @@ def settings(options: argparse.Namespace, program: Program) -> dict[str, str]:
         env["GOMPY_STATS"] = "1"
     if options.under and not _is_gdb(options.under):
         env["OFFLOAD_EMUL_RUN"] = options.under
+    if program.stock_clang:
+        env["LD_LIBRARY_PATH"] = ":".join(filter(None, (paths.LLVMLIBDIR, env.get("LD_LIBRARY_PATH"))))
     if program.preload:
         runtime = os.path.join(paths.LIBDIR, "libgompy.so.1")
         if not os.path.exists(runtime):

@@ -31,11 +31,15 @@ class RunError(UserError):
 
 @dataclass
 class Program:
-    """A program that can be started: its path, whether libgompy must be preloaded, its regions' targets."""
+    """A program that can be started: its path, whether libgompy must be preloaded, its regions' targets.
+
+    stock_clang: it would take LLVM's libomptarget, in whose place gompy's has to be found.
+    """
 
     name: str
     path: str
     preload: bool = False
+    stock_clang: bool = False
     targets: set[str] = field(default_factory=set)
     regions: list[str] = field(default_factory=list)
 
@@ -110,7 +114,11 @@ def _linked(program: Program, elf: ElfView, any_program: bool) -> None:
     # The first library in the loader's order that has GOMP_target_ext is asked: libgomp, too, has it.
     runtimes = [library for library in libraries if library.startswith(("libgomp.so", "libgompy.so"))]
     program.preload = not runtimes or not runtimes[0].startswith("libgompy")
-    clang = any(name.startswith("libgompy") for name in libraries)
+    ours = any(name.startswith("libgompy") for name in libraries)
+    program.stock_clang = not ours and any(name.startswith("libomptarget.so") for name in libraries)
+    if program.stock_clang and not runtimes:
+        program.preload = False
+    clang = ours or program.stock_clang
     has_regions = _take(program, elf) or (clang and _has_clang_regions(elf))
     for path in libraries.values():
         if path and not path.startswith(("/lib/", "/lib64/", "/usr/lib/")) and "libgomp" not in os.path.basename(path):
@@ -124,7 +132,7 @@ def _linked(program: Program, elf: ElfView, any_program: bool) -> None:
 
 
 def _has_clang_regions(elf: ElfView) -> bool:
-    """Whether clang has made regions of a file, which run under libgompy where the link took gompy's libomptarget."""
+    """Whether clang has made regions of a file."""
     entries = (llvm.ENTRIES_SECTION, llvm.NEWER_ENTRIES_SECTION)
     return any(section.name in entries and section.size for section in elf.sections)
 

@@ -12,6 +12,9 @@ from gompy.native.gomp cimport (
 cdef enum:
     NO_TEAMS_CONSTRUCT = -2  # the number of teams that gcc 13 and later give for a target without teams; 12 gives 1
 
+cdef enum:
+    KERNEL_WORDS_DIRECT = 5  # a kernel by clang with no more goes to gompy_run_kernel of the plugin that has one
+
 cdef struct LaunchWord:
     intptr_t device  # for which kind of devices it holds, 0: for all
     intptr_t id  # GOMP_TARGET_ARG_NUM_TEAMS, GOMP_TARGET_ARG_THREAD_LIMIT

@@ -7,7 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from llvm_tools import HALVES, PROGRAMS, compile_clang, needs_clang, run
+from llvm_tools import HALVES, PROGRAMS, compile_clang, environment, needs_clang, run
 
 pytestmark = needs_clang
 
@@ -94,3 +94,12 @@ def test_interop_objects(tmp_path: Path) -> None:
     done = run(program)
     assert (done.rc, done.err) == (0, "")
     assert done.out.splitlines() == ["1 gompy", "0 0 0", "1 0", "fr_name", "1 1", "1"]
+
+
+def test_gompy_run_takes_a_program_of_plain_clang(tmp_path: Path, bin_folder: Path) -> None:
+    """Without LD_LIBRARY_PATH it would use LLVM's library; `gompy run` puts ours before it."""
+    program = compile_clang(tmp_path, PROGRAMS / "maps.c")
+    env = environment()
+    del env["LD_LIBRARY_PATH"]
+    done = subprocess.run([bin_folder / "gompy", "run", program], env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 1 999 2997 104 3101\n7 8 1 0\n", "")

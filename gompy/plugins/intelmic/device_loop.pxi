@@ -1,11 +1,24 @@
 # The threads of launch slots: one each, made when the slot is first used.
 
+ctypedef void (*short_kernel)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) noexcept nogil
+
+
+cdef void run_kernel(mic_slot *slot) noexcept nogil:
+    """Call a kernel by clang whose words the request has."""
+    (<short_kernel>slot.args[0])(slot.args[1], slot.args[2], slot.args[3], slot.args[4], slot.args[5], 0)
+    end_team()
+    flush_output()
+
+
 cdef void run_region(mic_slot *slot) noexcept nogil:
     """Call a region's function with the address of its argument array, at level 0."""
     cdef region_function function = <region_function>slot.args[0]
     begin_marked(&control.guards)
     begin_launch()
     begin_team()
+    if slot.op == MIC_OP_KERNEL:
+        run_kernel(slot)
+        return
     if slot.args[2] != 1 and run_teams(slot):
         end_team()
         flush_output()

@@ -150,15 +150,19 @@ cdef void read_limits(void **args, uint64_t *teams, uint64_t *limit) noexcept no
             limit[0] = <uint64_t>min(word.value, <intptr_t>0x7fffffff)
 
 
+cdef inline int take_started_slot(mic_device *d) noexcept nogil:
+    """A launch slot that has a thread."""
+    cdef int number = take_slot(d)
+    if load64(&d.started_slots, ACQUIRE) >> number & 1 == 0:
+        start_slot(d, number)
+    return number
+
+
 cdef void launch_region(mic_device *d, void *function, void *variables, uint64_t teams, uint64_t limit,
                         uint64_t sizes) noexcept nogil:
     """Run a region and wait for its end.  ``sizes``: of an OpenACC region (mic_launch_sizes), else 0."""
-    cdef int number
-    cdef mic_slot *slot
-    number = take_slot(d)
-    slot = &d.control.slots[number]
-    if load64(&d.started_slots, ACQUIRE) >> number & 1 == 0:
-        start_slot(d, number)
+    cdef int number = take_started_slot(d)
+    cdef mic_slot *slot = &d.control.slots[number]
     if d.marks != NULL and not d.control.exact:
         know_arguments(d, <uint64_t>variables - d.base)
     slot.op = MIC_OP_RUN
@@ -167,6 +171,21 @@ cdef void launch_region(mic_device *d, void *function, void *variables, uint64_t
     slot.args[2] = teams
     slot.args[3] = limit
     slot.args[4] = sizes
+    await_region(d, number, post_request(slot))
+    give_slot(d, number)
+    if d.marks != NULL:
+        tell_reads(d)
+
+
+cdef void launch_kernel(mic_device *d, void *kernel, const uint64_t *words, size_t count) noexcept nogil:
+    """Run a kernel by clang, of KERNEL_WORDS_DIRECT words at most, and wait for its end."""
+    cdef int number = take_started_slot(d)
+    cdef mic_slot *slot = &d.control.slots[number]
+    cdef size_t i
+    slot.op = MIC_OP_KERNEL
+    slot.args[0] = <uint64_t>kernel
+    for i in range(count):
+        slot.args[1 + i] = words[i]
     await_region(d, number, post_request(slot))
     give_slot(d, number)
     if d.marks != NULL:

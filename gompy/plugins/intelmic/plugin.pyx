@@ -186,6 +186,14 @@ cdef public void GOMP_OFFLOAD_run(int number, void *function, void *variables, v
     launch_region(d, function, variables, teams, limit, 0)
 
 
+cdef public void gompy_run_kernel(int number, void *kernel, const uint64_t *words, size_t count) noexcept nogil:
+    """Run a kernel by clang that has KERNEL_WORDS_DIRECT words at most, which go with the request.
+
+    Not part of GCC's interface.
+    """
+    launch_kernel(device_of(number), kernel, words, count)
+
+
 cdef public void GOMP_OFFLOAD_async_run(
     int number, void *function, void *variables, void **args, void *data
 ) noexcept nogil:

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 13u
+#define MIC_ABI 14u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the
    queue say what they run.  */
@@ -29,6 +29,8 @@
 /* What a request asks for.  */
 #define MIC_OP_RUN 1    /* args: function, its argument, number of teams (0: the device chooses), thread limit,
                            of an OpenACC region its sizes (mic_launched_size) */
+#define MIC_OP_KERNEL 13 /* args: a kernel by clang, and its words, KERNEL_WORDS_DIRECT at most: the device
+                            has to fetch no other line of memory than the slot's */
 #define MIC_OP_THREAD 2 /* start the thread of slot args[0], or the queue's first worker */
 #define MIC_OP_LOAD 3   /* the image is args[1] bytes at arena offset args[0], or the file that `text` names; args[2]:
                            where the names are that an image by clang is asked for, 0: it has tables; args[3]: also

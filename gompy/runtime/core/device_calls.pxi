@@ -326,6 +326,16 @@ cdef inline void device_run(
         dev.ops.run(dev.target_id, address, vars, args)
 
 
+cdef inline bint device_takes_words(const DeviceDescr *dev, size_t count) noexcept nogil:
+    """Whether a kernel's words may go to the device without a block of memory.  Hooks want the block."""
+    return count <= KERNEL_WORDS_DIRECT and dev.ops.run_kernel != NULL and not has_hooks(HOOK_LAUNCH)
+
+
+cdef inline void device_run_kernel(DeviceDescr *dev, void *kernel, const uint64_t *words, size_t count) noexcept nogil:
+    """Run a kernel by clang to its end, where device_takes_words."""
+    dev.ops.run_kernel(dev.target_id, kernel, words, count)
+
+
 cdef void device_async_run(DeviceDescr *dev, const void *region, void *address, void *vars, size_t words, void **args,
                            void *data) noexcept nogil:
     """Launch a region; the plugin calls GOMP_PLUGIN_target_task_completion with data at its end."""

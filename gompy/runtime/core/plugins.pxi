@@ -145,6 +145,7 @@ cdef bint load_plugin(const char *name, PluginOps *ops, unsigned *caps, bint ask
     plugin_symbol(handle, b"free", <void **> &ops.free, &missing)
     plugin_symbol(handle, b"dev2host", <void **> &ops.dev2host, &missing)
     plugin_symbol(handle, b"host2dev", <void **> &ops.host2dev, &missing)
+    ops.run_kernel = <ops_run_kernel_fn> dlsym(handle, b"gompy_run_kernel")
     ops.start_region = <ops_start_region_fn> dlsym(handle, b"gompy_start_region")
     ops.await_region = <ops_await_region_fn> dlsym(handle, b"gompy_await_region")
     if ops.await_region == NULL:

@@ -127,6 +127,7 @@ ctypedef c_bool (*ops_free_fn)(int n, void *ptr) noexcept nogil
 ctypedef c_bool (*ops_copy_fn)(int n, void *dst, const void *src, size_t size) noexcept nogil
 ctypedef void (*ops_run_fn)(int n, void *fn, void *vars, void **args) noexcept nogil
 ctypedef void (*ops_async_run_fn)(int n, void *fn, void *vars, void **args, void *data) noexcept nogil
+ctypedef void (*ops_run_kernel_fn)(int n, void *kernel, const uint64_t *words, size_t count) noexcept nogil
 ctypedef uint64_t (*ops_start_region_fn)(int n, void *fn, void *vars, void **args) noexcept nogil
 ctypedef void (*ops_await_region_fn)(int n, uint64_t ticket) noexcept nogil
 ctypedef c_bool (*ops_can_run_fn)(void *fn) noexcept nogil
@@ -191,6 +192,7 @@ cdef struct PluginOps:
     ops_alloc_common_fn alloc_common  # gompy_alloc_common and gompy_free_common, or NULL
     ops_free_common_fn free_common
     ops_extent_fn extent  # gompy_block_extent, of our own plugins
+    ops_run_kernel_fn run_kernel  # gompy_run_kernel, or NULL
     ops_start_region_fn start_region  # gompy_start_region and gompy_await_region, or NULL
     ops_await_region_fn await_region
     ops_unsigned_fn fulfils  # gompy_fulfils, or NULL

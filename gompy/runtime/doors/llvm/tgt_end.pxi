@@ -42,19 +42,17 @@ cdef void tell_ended(DeviceDescr *dev, SplayNode *node, uintptr_t begin, int64_t
     tell_found(dev, node, begin, size, type, True, action, NULL)
 
 
-cdef void note_removed(SplayNode **removed, SplayNode *node) noexcept nogil:
+cdef void note_removed(TgtRemoved *removed, SplayNode *node) noexcept nogil:
     """Put what goes behind what goes before it."""
-    cdef SplayNode *last = removed[0]
     chain_removed(node, NULL)
-    if last == NULL:
-        removed[0] = node
-        return
-    while next_removed(last) != NULL:
-        last = next_removed(last)
-    chain_removed(last, node)
+    if removed.last == NULL:
+        removed.first = node
+    else:
+        chain_removed(removed.last, node)
+    removed.last = node
 
 
-cdef int end_entry(DeviceDescr *dev, const TgtMaps *maps, int i, SplayNode **removed) noexcept nogil:
+cdef int end_entry(DeviceDescr *dev, const TgtMaps *maps, int i, TgtRemoved *removed) noexcept nogil:
     """One entry without a mapper; what goes is noted in `removed`."""
     cdef int64_t type = maps.types[i]
     cdef uintptr_t begin
@@ -109,7 +107,7 @@ cdef int bring_back(DeviceDescr *dev, SplayNode *node, uintptr_t begin, int64_t 
     return 0
 
 
-cdef int end_all(DeviceDescr *dev, TgtMaps *maps, SplayNode **removed) noexcept nogil:
+cdef int end_all(DeviceDescr *dev, TgtMaps *maps, TgtRemoved *removed) noexcept nogil:
     """All entries, the last one first."""
     cdef int i = maps.count - 1
     while i >= 0:
@@ -128,22 +126,23 @@ cdef int end_all(DeviceDescr *dev, TgtMaps *maps, SplayNode **removed) noexcept 
 
 cdef int end_maps(DeviceDescr *dev, TgtMaps *maps) noexcept nogil:
     """The end of a construct; the device is locked.  -1 after messages."""
-    cdef SplayNode *removed = NULL
+    cdef TgtRemoved removed
     cdef SplayNode *node
     cdef int rc
     if maps.removed != NULL:  # a mapper's
         return end_all(dev, maps, maps.removed)
+    removed.first = removed.last = NULL
     maps.removed = &removed
     rc = end_all(dev, maps, &removed)
     maps.removed = NULL
     if rc:
         return -1
-    node = removed
+    node = removed.first
     while node != NULL:
         if tgt_info() & TGT_INFO_CHANGED:
             tell_removed(dev, node)
         node = next_removed(node)
-    if remove_keys(dev, removed):
+    if remove_keys(dev, removed.first):
         tell_failure(b"error")
         tgt_print(b"error: Deallocating data from device failed.\n")
         return -1

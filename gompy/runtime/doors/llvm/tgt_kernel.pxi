@@ -21,6 +21,7 @@ cdef struct TgtLaunch:
     uint64_t *block  # on the host
     char *small  # room for it, if it is not larger
     uintptr_t device_block
+    bint direct  # the words go to the device with the request: there is no block of device memory
     KernelLaunch shape  # teams, threads, rounds: of a GPU
 
 
@@ -185,6 +186,11 @@ cdef inline bint on_gpu(const TgtLaunch *l) noexcept nogil:
     return l.dev.type == GOMP_DEVICE_NVIDIA_PTX
 
 
+cdef inline bint keeps_words(const TgtLaunch *l) noexcept nogil:
+    """Whether the kernel's words are read on the host."""
+    return l.direct or on_gpu(l)
+
+
 cdef inline void drop_host_block(TgtLaunch *l) noexcept nogil:
     if <char *> l.block != l.small:
         free(l.block)
@@ -195,15 +201,18 @@ cdef int make_block(TgtLaunch *l, uintptr_t kernel, char *small) noexcept nogil:
     """Make the block and send it; the device is locked.  small: room of KERNEL_BLOCK_SMALL bytes.
 
     A GPU's is for private objects alone: without any there is none, and the host's stays until the kernel has its
-    words.
+    words.  So it is with a device that takes few words with the request.
     """
     cdef int few[64]
     cdef int *positions = few
+    cdef bint alone  # there are no private objects
     cdef int rc
     l.small = small
     if measure_launch(l):
         return -1
-    if not on_gpu(l) or l.total > align_up((2 + max(l.words, <size_t> 6)) * sizeof(uint64_t), 16):
+    alone = l.total == align_up((2 + max(l.words, <size_t> 6)) * sizeof(uint64_t), 16)
+    l.direct = alone and not on_gpu(l) and device_takes_words(l.dev, l.words)
+    if not l.direct and (not on_gpu(l) or not alone):
         l.device_block = <uintptr_t> device_alloc(l.dev, l.total)
         if l.device_block == 0:
             return gompy_fail(b"no device memory for the %zu bytes of a kernel's arguments", l.total)
@@ -218,7 +227,7 @@ cdef int make_block(TgtLaunch *l, uintptr_t kernel, char *small) noexcept nogil:
         rc = fill_block(l, kernel, positions)
     if rc == 0 and l.device_block:
         rc = copy_value(l.dev, l.device_block, l.block, l.staged, NULL)
-    if rc or not on_gpu(l):
+    if rc or not keeps_words(l):
         drop_host_block(l)
     if positions != few:
         free(positions)
@@ -227,7 +236,7 @@ cdef int make_block(TgtLaunch *l, uintptr_t kernel, char *small) noexcept nogil:
 
 cdef inline int free_block(TgtLaunch *l) noexcept nogil:
     """After the region; the device is locked."""
-    if on_gpu(l):
+    if keeps_words(l):
         drop_host_block(l)
     return free_device_memory(l.dev, <void *> l.device_block) if l.device_block else 0
 
@@ -240,7 +249,9 @@ cdef void run_block(TgtLaunch *l, uintptr_t kernel, uintptr_t caller, const void
     begin_launch(l.dev, region, b"")
     gompy_door_says = say_fatal
     gompy_door_place = where if where != NULL else <const void *> &unknown_place
-    if not on_gpu(l):
+    if l.direct:
+        device_run_kernel(l.dev, <void *> kernel, l.block + 2, l.words)
+    elif not on_gpu(l):
         device_run(l.dev, region, <void *> caller, <void *> l.device_block, 0, NULL)
     else:
         l.shape.words = l.block + 2

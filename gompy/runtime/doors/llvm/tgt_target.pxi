@@ -1,6 +1,19 @@
 # target regions (LLVM: interface.cpp, targetKernel).
 
 
+cdef void run_bare(DeviceDescr *dev, const TgtIdent *where, const void *region, uintptr_t kernel,
+                   bint runtime_word) noexcept nogil:
+    """Run a region that has no entries: nothing is mapped, so nothing is locked."""
+    cdef uint64_t block[3]
+    cdef TgtLaunch l
+    block[2] = 0
+    l.dev = dev
+    l.block = block
+    l.words = 1 if runtime_word else 0
+    l.direct = True
+    run_block(&l, kernel, 0, region, where)
+
+
 cdef int region_on(DeviceDescr *dev, const TgtIdent *where, const void *region, TgtMaps *maps,
                    bint runtime_word, const KernelLaunch *shape) noexcept nogil:
     """Map, run, unmap.  0; 1: the device ends meanwhile; -1 after messages."""
@@ -11,6 +24,9 @@ cdef int region_on(DeviceDescr *dev, const TgtIdent *where, const void *region, 
     if kernel == 0:
         gompy_note(b"no image for device %d (%s) has the region's code", dev.number, dev.name)
         return -1
+    if maps.count == 0 and device_takes_words(dev, 1):
+        run_bare(dev, where, region, kernel, runtime_word)
+        return 0
     memset(&l, 0, sizeof(l))
     l.dev = dev
     l.maps = maps

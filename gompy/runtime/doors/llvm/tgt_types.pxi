@@ -50,6 +50,11 @@ cdef struct TgtPending:
     TgtAttach *first
     TgtAttach *last
 
+cdef struct TgtRemoved:
+    # What goes at a construct's end, in order: chained by next_removed.
+    SplayNode *first
+    SplayNode *last
+
 cdef struct TgtMaps:
     # The entries of a construct.
     int count
@@ -60,7 +65,7 @@ cdef struct TgtMaps:
     void **names  # ";name;file;line;column;;" or NULL
     void **mappers
     TgtPending *pending  # of the construct that begins
-    SplayNode **removed  # of a mapper's: the list of what goes at the construct's end
+    TgtRemoved *removed  # of a mapper's: what goes at the construct's end
     bint from_mapper  # these are the components that a mapper has pushed
 
 cdef struct TgtNotes:
