@@ -91,7 +91,7 @@ sample-nvptx: all  ## the same for nvptx on the emulated GPU, with gompy and wit
 	@$(NVPTX_SAMPLE) --cc "gompcc -foffload=nvptx-none"
 	@$(STOCK_PATH) $(NVPTX_SAMPLE)-stock --cc "gcc-12 $(STOCK_OPTIONS)"
 
-# LLVMFLAGS="--llvm 19", "--stock", "--nvptx", "--plugin", "--info", "--tools", "-j 1", "--filter mapping/".
+# LLVMFLAGS="--llvm 19", "--stock", "--nvptx", "--plugin", "--info", "--tools", "--ompt", "-j 1", "--filter mapping/".
 check-libomptarget: all  ## LLVM 16's and 19's own tests of libomptarget, with the library that clang's programs get
 	@$(BIN)/python testsuite/run_llvm_tests.py $(LLVMFLAGS)
 ifndef LLVMFLAGS
@@ -101,6 +101,7 @@ ifndef LLVMFLAGS
 	@$(BIN)/python testsuite/run_llvm_tests.py --info
 	@$(BIN)/python testsuite/run_llvm_tests.py --tools
 	@$(BIN)/python testsuite/run_llvm_tests.py --llvm 19
+	@$(BIN)/python testsuite/run_llvm_tests.py --llvm 19 --ompt
 endif
 
 check-corpus: all  ## gompy run --check on 123 small programs, on both devices: the table of docs/diagnosis.md holds

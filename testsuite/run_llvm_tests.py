@@ -2,6 +2,7 @@
 
     run_llvm_tests.py [--llvm 16 | 19] [--stock] [--nvptx | --shared | --plugin | --info | --tools] [-j N]
                       [--filter REGEX]
+    run_llvm_tests.py --llvm 19 --ompt [--stock] [-j N]
 
 Failures are compared with testsuite/expected/libomptarget.txt, or libomptarget-nvptx.txt and so on, in both directions.
 Those of 19's tests are in libomptarget-19.txt, with its own library in libomptarget-19-stock.txt.
@@ -55,6 +56,7 @@ config.libomptarget_not = "{llvm}/bin/not"
 config.libomptarget_debug = False
 config.environment.update({environment!r})
 lit_config.load_config(config, {tests!r} + "/lit.cfg")
+config.available_features |= set({features!r})
 """
 GOOD: Final = {"PASS": "PASS", "XFAIL": "XFAIL", "UNSUPPORTED": "UNSUPPORTED", "SKIPPED": "UNSUPPORTED"}
 
@@ -77,7 +79,14 @@ def environment(release: source.Release, stock: bool, kind: str, target: str) ->
 
 
 def run_lit(
-    release: source.Release, tests: Path, out: Path, given: dict[str, str], target: str, jobs: int, pattern: str
+    release: source.Release,
+    tests: Path,
+    out: Path,
+    given: dict[str, str],
+    target: str,
+    jobs: int,
+    pattern: str,
+    features: list[str],
 ) -> list[tuple[str, str]]:
     """Each test's status and name."""
     out.mkdir(parents=True, exist_ok=True)
@@ -91,6 +100,7 @@ def run_lit(
         out=str(out),
         tests=str(tests),
         environment=given,
+        features=features,
     )
     (out / "lit.site.cfg").write_text(site)
     return lit_results(release.llvm, out, out, jobs, pattern)
@@ -125,6 +135,7 @@ def main() -> int:
     parser.add_argument("--shared", action="store_true", help="on the device that shares the program's memory")
     parser.add_argument("--plugin", action="store_true", help="LLVM's own library with gompy's devices as its plugin")
     parser.add_argument("--info", action="store_true", help="what LIBOMPTARGET_INFO=-1 tells, beside LLVM's library")
+    parser.add_argument("--ompt", action="store_true", help="OMPT's, which LLVM has for GPUs alone, on this machine")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
     parser.add_argument("--filter", default="", metavar="REGEX", help="tests whose names match")
     parser.add_argument(
@@ -134,7 +145,9 @@ def main() -> int:
     release = source.RELEASES[options.llvm]
     if release.beside and (options.info or options.tools or options.plugin):
         parser.error(f"--info, --tools and --plugin are for {source.RELEASE}'s tests")
-    part = next((kind for kind in ("tools", "nvptx", "shared", "plugin", "info") if getattr(options, kind)), "")
+    if options.ompt and not release.beside:
+        parser.error("--ompt is for 19's tests: 16's have none")
+    part = next((kind for kind in ("tools", "nvptx", "shared", "plugin", "info", "ompt") if getattr(options, kind)), "")
     kind = "llvm-tools" if part == "tools" else f"libomptarget-{part}" if part else "libomptarget"
     kind += f"-{release.number}" if release.beside else ""
     listed = f"{kind}-stock" if options.stock and release.beside else "" if options.stock else kind
@@ -156,7 +169,9 @@ def main() -> int:
         results = run_tools(out, options.j, options.filter)
     else:
         given = environment(release, options.stock, part, target)
-        results = run_lit(release, tests, out, given, target, options.j, options.filter)
+        pattern = options.filter or ("ompt/" if options.ompt else "")
+        features = ["gpu"] if options.ompt else []
+        results = run_lit(release, tests, out, given, target, options.j, pattern, features)
     if not results:
         print("run_llvm_tests: error: lit has run no test", file=sys.stderr)
         return 2

@@ -19,6 +19,24 @@ pytestmark = needs_header
 
 START = ["OpenMP 202011, gompy (libgompy.so.1)", "tool begins"]
 RESULT = "1, on the device"
+ROUTINES = [
+    "operation 1, host -> device, code known, target task none",
+    "operation 2, host -> device, code known, target task none",
+    "operation 3, device -> device, code known, target task none",
+    "operation 3, device -> host, code known, target task none",
+    "operation 5, host -> device, code known, target task none",
+    "operation 6, host -> device, code known, target task none",
+    "operation 4, device -> host, code known, target task none",
+    "target begin, target task 0",
+    "operation 1, host -> device, code known, target task known",
+    "operation 2, host -> device, code known, target task known",
+    "target end, target task 7",
+    "target begin, target task 0",
+    "operation 4, device -> host, code known, target task known",
+    "target end, target task 7",
+    "1 1",
+]
+"""Operations by OMPT's numbers: alloc, to the device, from it, delete, associate, disassociate."""
 
 
 @pytest.fixture(scope="module")
@@ -140,3 +158,22 @@ def test_a_region_on_the_host(built: Path) -> None:
 
 def test_the_headers_are_found() -> None:
     assert all(path.name == "omp-tools.h" for path in HEADERS)
+
+
+def test_routines_and_target_tasks(tmp_path: Path) -> None:
+    """Each operation of a routine has its place; a copy within a device is from it, as LLVM has it."""
+    words = [GOMPCC, "-g", "-fopenmp", *header_option(), PROGRAMS / "ompt_routines.c", "-o", "routines"]
+    subprocess.run(words, check=True, cwd=tmp_path)
+    out, err = run(tmp_path, "routines")
+    assert (out, err) == (ROUTINES, [])
+
+
+def test_callbacks_that_libomp_denies(tmp_path: Path) -> None:
+    """libomp 17 and newer answer ompt_set_never for those of maps: no tool expects them.  Tasks are libomp's."""
+    source = "int main (void)\n{\n  int a = 1;\n#pragma omp target map(tofrom: a)\n  a++;\n  return a != 2;\n}\n"
+    (tmp_path / "small.c").write_text(source)
+    subprocess.run([GOMPCC, "-fopenmp", "small.c", "-o", "small"], check=True, cwd=tmp_path)
+    words = ["gcc", "-shared", "-fPIC", *header_option(), PROGRAMS / "ompt_libomp.c", "-o", "libomp.so"]
+    subprocess.run(words, check=True, cwd=tmp_path)
+    out, _ = run(tmp_path, "small", LD_PRELOAD="./libomp.so")
+    assert out == ["target 1, task libomp's, target task libomp's"] * 2

@@ -220,6 +220,9 @@ cdef DeviceDescr *tgt_device(int64_t number, const TgtIdent *where) noexcept nog
     return dev
 
 
+cdef void (*tgt_when_empty)() noexcept nogil  # called when the last library has gone, or NULL
+
+
 cdef public void tgt_unregister_lib "gompy_llvm___tgt_unregister_lib"(const TgtDescriptor *descriptor) noexcept nogil:
     """A program ends, or a library goes."""
     cdef TgtLibrary *library
@@ -234,3 +237,5 @@ cdef public void tgt_unregister_lib "gompy_llvm___tgt_unregister_lib"(const TgtD
             return
         GOMP_offload_unregister_ver(TGT_REGISTERED_VERSION, library.table, library.type, record_of(library))
         free_library(library)
+        if tgt_libraries == NULL and tgt_when_empty != NULL:
+            tgt_when_empty()

@@ -35,6 +35,8 @@ cdef int disassociate_pointer(DeviceDescr *dev, uintptr_t start) noexcept nogil:
         return -1
     node.removed = 1
     range_remove(&dev.mem_map, node)
+    if has_hooks(HOOK_MAP):
+        tell_associated(dev, node, MAP_REMOVED)
     end_more(node)
     return drop_target_mem(dev, node.tgt)
 
@@ -44,6 +46,7 @@ cdef public int tgt_disassociate_ptr "gompy_llvm_omp_target_disassociate_ptr"(
 ) noexcept nogil:
     """As libomptarget's, which tells why it fails."""
     cdef DeviceDescr *dev
+    cdef Construct construct
     cdef int rc = -1
     if number < 0 or number >= get_num_devices():
         tgt_print(b"error: omp_target_disassociate_ptr: no association possible on the host\n")
@@ -51,10 +54,12 @@ cdef public int tgt_disassociate_ptr "gompy_llvm_omp_target_disassociate_ptr"(
     dev = tgt_device(number, NULL)
     if dev == NULL:
         return -1
+    enter_construct(&construct, b"omp_target_disassociate_ptr", call_site(), NULL, dev)
     gompy_lock_acquire(&dev.lock)
     if dev.state == DEVICE_INITIALIZED:
         rc = disassociate_pointer(dev, <uintptr_t> host)
     gompy_lock_release(&dev.lock)
+    leave_construct(&construct, dev)
     return rc
 
 

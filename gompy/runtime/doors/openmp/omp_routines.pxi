@@ -305,6 +305,7 @@ cdef public int omp_target_memcpy_rect(void *dst, const void *src, size_t elemen
 cdef public int omp_target_associate_ptr(const void *host_ptr, const void *device_ptr, size_t size,
                                          size_t device_offset, int device) noexcept nogil:
     cdef DeviceDescr *dev
+    cdef Construct construct
     cdef SplayNode *node
     cdef TargetMem *tgt
     cdef uintptr_t start = <uintptr_t> host_ptr
@@ -316,6 +317,7 @@ cdef public int omp_target_associate_ptr(const void *host_ptr, const void *devic
             &address)
             or __builtin_add_overflow(address, size, &end)):
         return EINVAL
+    enter_construct(&construct, b"omp_target_associate_ptr", call_site(), NULL, dev)
     gompy_lock_acquire(&dev.lock)
     if size:
         node = lookup_mapped(&dev.mem_map, start, start + size)
@@ -341,15 +343,18 @@ cdef public int omp_target_associate_ptr(const void *host_ptr, const void *devic
                 if has_hooks(HOOK_MAP):
                     tell_associated(dev, node, MAP_NEW)
     gompy_lock_release(&dev.lock)
+    leave_construct(&construct, dev)
     return rc
 
 
 cdef public int omp_target_disassociate_ptr(const void *ptr, int device) noexcept nogil:
     cdef DeviceDescr *dev
+    cdef Construct construct
     cdef SplayNode *node
     cdef int rc = EINVAL
     if memory_device(device, &dev) or dev == NULL:
         return EINVAL
+    enter_construct(&construct, b"omp_target_disassociate_ptr", call_site(), NULL, dev)
     gompy_lock_acquire(&dev.lock)
     node = lookup_pointer(&dev.mem_map, <uintptr_t> ptr)
     if (node != NULL and node.host_start == <uintptr_t> ptr and node.ref_kind == REF_INFINITY
@@ -362,6 +367,7 @@ cdef public int omp_target_disassociate_ptr(const void *ptr, int device) noexcep
         drop_target_mem(dev, node.tgt)
         rc = 0
     gompy_lock_release(&dev.lock)
+    leave_construct(&construct, dev)
     return rc
 
 

@@ -5,17 +5,35 @@ cdef inline bint ompt_wants(int which) noexcept nogil:
     return ompt_callbacks[which] != NULL
 
 
+cdef void ompt_device_begins(DeviceDescr *dev) noexcept nogil:
+    if ompt_wants(OMPT_CALLBACK_DEVICE_INITIALIZE):
+        (<ompt_device_initialize_fn> ompt_callbacks[OMPT_CALLBACK_DEVICE_INITIALIZE])(
+            dev.number, dev.name, dev, ompt_device_lookup, NULL)
+
+
+cdef void ompt_device_ends(DeviceDescr *dev) noexcept nogil:
+    """What a device's traces have is the tool's before that."""
+    ompt_stop_trace(dev)
+    if ompt_wants(OMPT_CALLBACK_DEVICE_FINALIZE):
+        (<ompt_device_finalize_fn> ompt_callbacks[OMPT_CALLBACK_DEVICE_FINALIZE])(dev.number)
+
+
 cdef void tell_ompt_device(const HookEvent *event) noexcept nogil:
-    """A device begins or ends; what its traces have is the tool's before that."""
+    """A device begins or ends."""
     cdef DeviceDescr *dev = &devices[event.device]
     if event.detail == DEVICE_INIT and event.phase == PHASE_END and event.good:
-        if ompt_wants(OMPT_CALLBACK_DEVICE_INITIALIZE):
-            (<ompt_device_initialize_fn> ompt_callbacks[OMPT_CALLBACK_DEVICE_INITIALIZE])(
-                event.device, event.device_name, dev, ompt_device_lookup, NULL)
-    elif event.detail == DEVICE_FINI and event.phase == PHASE_BEGIN:
-        ompt_stop_trace(dev)
-        if ompt_wants(OMPT_CALLBACK_DEVICE_FINALIZE):
-            (<ompt_device_finalize_fn> ompt_callbacks[OMPT_CALLBACK_DEVICE_FINALIZE])(event.device)
+        ompt_device_begins(dev)
+    elif event.detail == DEVICE_FINI and event.phase == PHASE_BEGIN and not ompt_traces[dev.number].ended:
+        ompt_device_ends(dev)
+
+
+cdef void ompt_libraries_gone() noexcept nogil:
+    """The last library of clang's has gone: no device will run anything.  libomp ends its tool next."""
+    cdef int i
+    for i in range(num_devices):
+        if gompy_load(&devices[i].state) == DEVICE_INITIALIZED and not ompt_traces[i].ended:
+            ompt_device_ends(&devices[i])
+            ompt_traces[i].ended = True
 
 
 cdef void tell_ompt_image(const HookEvent *event) noexcept nogil:
@@ -30,7 +48,12 @@ cdef void tell_ompt_image(const HookEvent *event) noexcept nogil:
             (<ompt_device_unload_fn> ompt_callbacks[OMPT_CALLBACK_DEVICE_UNLOAD])(event.device,
                                                                                  <uint64_t> event.image)
         return
-    if event.phase == PHASE_BEGIN or not event.good or not ompt_wants(OMPT_CALLBACK_DEVICE_LOAD):
+    if event.phase == PHASE_BEGIN or not event.good:
+        return
+    if ompt_traces[event.device].ended:  # by dlopen, after the last one had gone
+        ompt_traces[event.device].ended = False
+        ompt_device_begins(&devices[event.device])
+    if not ompt_wants(OMPT_CALLBACK_DEVICE_LOAD):
         return
     if devices[event.device].type == GOMP_DEVICE_INTEL_MIC:
         start = ends[0]
@@ -48,12 +71,14 @@ cdef void tell_ompt_target(HookEvent *event, int slot) noexcept nogil:
     cdef int endpoint = OMPT_SCOPE_BEGIN if event.phase == PHASE_BEGIN else OMPT_SCOPE_END
     cdef int device = event.device if event.device >= 0 else ompt_host_number()
     cdef uint64_t *task = ompt_task_data()
+    cdef uint64_t *target_task = ompt_target_task_data()
     if kind == 0:
         return
+    if event.phase == PHASE_BEGIN and target_task == &ompt_target_task_cell:
+        target_task[0] = 0
     if ompt_wants(OMPT_CALLBACK_TARGET_EMI):
         (<ompt_target_emi_fn> ompt_callbacks[OMPT_CALLBACK_TARGET_EMI])(
-            kind, endpoint, device, task, task if kind >= OMPT_TARGET_NOWAIT else NULL, &construct.own[slot],
-            ompt_code(construct))
+            kind, endpoint, device, task, target_task, &construct.own[slot], ompt_code(construct))
         event.own[slot] = construct.own[slot]
     elif ompt_wants(OMPT_CALLBACK_TARGET):
         (<ompt_target_fn> ompt_callbacks[OMPT_CALLBACK_TARGET])(
@@ -70,8 +95,8 @@ cdef void tell_ompt_operation(HookEvent *event, int slot) noexcept nogil:
     cdef void *dest
     cdef int src_device, dest_device
     cdef int operation = ompt_operation(event, &src, &src_device, &dest, &dest_device)
-    if construct != NULL and ompt_construct_kind(construct) >= OMPT_TARGET_NOWAIT:
-        task = ompt_task_data()
+    if construct != NULL and ompt_construct_kind(construct) != 0:
+        task = ompt_target_task_data()
     if event.phase == PHASE_BEGIN:
         event.own[slot] = new_ompt_id()
     if ompt_wants(OMPT_CALLBACK_TARGET_DATA_OP_EMI):

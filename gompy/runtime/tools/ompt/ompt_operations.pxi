@@ -28,8 +28,9 @@ cdef int ompt_operation(const HookEvent *event, void **src, int *src_device, voi
         dest[0] = <void *> event.host
         dest_device[0] = host
         return OMPT_TARGET_DATA_TRANSFER_FROM_DEVICE
-    if event.detail == COPY_WITHIN:
+    if event.detail == COPY_WITHIN:  # the standard has no word for it; LLVM calls it so
         src_device[0] = event.device
+        return OMPT_TARGET_DATA_TRANSFER_FROM_DEVICE
     return OMPT_TARGET_DATA_TRANSFER_TO_DEVICE
 
 

@@ -114,8 +114,11 @@ cdef void begin_tool() noexcept nogil:
 # --------------------------------------------------------------------------------------------
 
 cdef int connected_tool(ompt_lookup_fn lookup, int initial_device, uint64_t *data) noexcept nogil:
-    """libomp has a tool: take its callbacks.  LLVM 16's finds each by its name, later ones have a function for them."""
-    global ompt_task_of_other
+    """libomp has a tool: take its callbacks.  LLVM 16's finds each by its name, later ones have a function for them.
+
+    Those of maps are left out then: LLVM's library never calls them, and libomp has told the tool so.
+    """
+    global ompt_task_of_other, ompt_target_task_of_other, tgt_when_empty
     cdef ompt_get_callback_fn ask = <ompt_get_callback_fn> lookup(b"ompt_get_callback")
     cdef ompt_any_fn *to
     cdef int i
@@ -126,10 +129,13 @@ cdef int connected_tool(ompt_lookup_fn lookup, int initial_device, uint64_t *dat
         to = &ompt_callbacks[numbers[i]]
         if ask == NULL:
             to[0] = lookup(names[i])
-        elif not ask(numbers[i], to):
+        elif numbers[i] == OMPT_CALLBACK_TARGET_MAP or numbers[i] == OMPT_CALLBACK_TARGET_MAP_EMI \
+                or not ask(numbers[i], to):
             to[0] = NULL
     ompt_task_of_other = <ompt_task_data_fn> lookup(b"ompt_get_task_data")
+    ompt_target_task_of_other = <ompt_task_data_fn> lookup(b"ompt_get_target_task_data")
     ompt_subscribe()
+    tgt_when_empty = ompt_libraries_gone
     return 1
 
 
@@ -151,4 +157,6 @@ cdef void fill_callback_names(int *numbers, const char **names) noexcept nogil:
 
 cdef void disconnected_tool(uint64_t *data) noexcept nogil:
     """libomp ends its tool."""
+    global tgt_when_empty
+    tgt_when_empty = NULL
     ompt_unsubscribe()

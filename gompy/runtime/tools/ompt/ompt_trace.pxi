@@ -6,6 +6,7 @@ cdef struct OmptTrace:
     ompt_buffer_complete_fn complete  # NULL: no trace has been started
     uint64_t kinds  # of records, a bit each by the callback's number
     bint paused
+    bint ended  # the device has been told as ended, as it will run nothing more
     char *buffer
     size_t size
     size_t used

@@ -7,10 +7,12 @@ cdef extern from *:
     """
     /* Of a thread that no task is known of: what a tool keeps of it; its number.  */
     static __thread uint64_t gompy_ompt_task;
+    static __thread uint64_t gompy_ompt_target_task;
     static __thread uint64_t gompy_ompt_thread;
     static __thread uint64_t gompy_ompt_thread_cell;
     """
     uint64_t ompt_task_cell "gompy_ompt_task"
+    uint64_t ompt_target_task_cell "gompy_ompt_target_task"
     uint64_t ompt_thread_number "gompy_ompt_thread"
     uint64_t ompt_thread_cell "gompy_ompt_thread_cell"
 
@@ -58,6 +60,7 @@ cdef int ompt_slot  # among the hooks' subscribers
 cdef uint64_t ompt_ids
 cdef uint64_t ompt_threads
 cdef ompt_task_data_fn ompt_task_of_other  # libomp's, in a program of clang; or NULL
+cdef ompt_task_data_fn ompt_target_task_of_other  # the same of the target task
 
 
 cdef inline uint64_t new_ompt_id() noexcept nogil:
@@ -82,6 +85,12 @@ cdef uint64_t *ompt_task_data() noexcept nogil:
     """The word of the task that a construct stands in: libgomp has none, so each thread is one."""
     cdef uint64_t *found = ompt_task_of_other() if ompt_task_of_other != NULL else NULL
     return found if found != NULL else &ompt_task_cell
+
+
+cdef uint64_t *ompt_target_task_data() noexcept nogil:
+    """The word of a construct's target task, never NULL: tools written for LLVM's runtime read it without a look."""
+    cdef uint64_t *found = ompt_target_task_of_other() if ompt_target_task_of_other != NULL else NULL
+    return found if found != NULL else &ompt_target_task_cell
 
 
 cdef int ompt_construct_kind(const Construct *construct) noexcept nogil:
