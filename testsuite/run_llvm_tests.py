@@ -106,11 +106,11 @@ def run_lit(
     return lit_results(release.llvm, out, out, jobs, pattern)
 
 
-def run_tools(out: Path, jobs: int, pattern: str) -> list[tuple[str, str]]:
+def run_tools(release: source.Release, out: Path, jobs: int, pattern: str) -> list[tuple[str, str]]:
     """The same of our linker wrapper and our reader of images."""
     wrapper = ROOT / "gompy" / "_native" / "clang" / "clang-linker-wrapper"
-    tests = tools.prepare(source.tools_folder(), out, source.LLVM, sys.executable, wrapper)
-    return lit_results(source.LLVM, tests, out, jobs, pattern)
+    tests = tools.prepare(source.tools_folder(release), out, release.llvm, sys.executable, wrapper)
+    return lit_results(release.llvm, tests, out, jobs, pattern)
 
 
 def lit_results(llvm: Path, tests: Path, out: Path, jobs: int, pattern: str) -> list[tuple[str, str]]:
@@ -143,8 +143,8 @@ def main() -> int:
     )
     options = parser.parse_args()
     release = source.RELEASES[options.llvm]
-    if release.beside and (options.info or options.tools or options.plugin):
-        parser.error(f"--info, --tools and --plugin are for {source.RELEASE}'s tests")
+    if release.beside and (options.info or options.plugin):
+        parser.error(f"--info and --plugin are for {source.RELEASE}'s tests")
     if options.ompt and not release.beside:
         parser.error("--ompt is for 19's tests: 16's have none")
     part = next((kind for kind in ("tools", "nvptx", "shared", "plugin", "info", "ompt") if getattr(options, kind)), "")
@@ -166,7 +166,7 @@ def main() -> int:
     if options.info:
         results = info.run(source.LLVM, tests, out, paths.LLVMLIBDIR, options.j, options.filter)
     elif options.tools:
-        results = run_tools(out, options.j, options.filter)
+        results = run_tools(release, out, options.j, options.filter)
     else:
         given = environment(release, options.stock, part, target)
         pattern = options.filter or ("ompt/" if options.ompt else "")

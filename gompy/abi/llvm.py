@@ -77,12 +77,15 @@ OFK_HIP: Final = 3
 # --- sections ---
 SHT_LLVM_OFFLOADING: Final = 0x6FFF4C0B
 OFFLOADING_SECTION: Final = ".llvm.offloading"
+LINKED_SECTION: Final = ".llvm.offloading.relocatable"
+"""Since 19: images that are registered already, in an object (--relocatable of the linker wrapper)."""
 ENTRIES_SECTION: Final = "omp_offloading_entries"
 CUDA_ENTRIES_SECTION: Final = "cuda_offloading_entries"
 HIP_ENTRIES_SECTION: Final = "hip_offloading_entries"
 ENTRY_SIZE: Final = 32
 """Address, name, size, flags (i32), reserved (i32): __tgt_offload_entry up to LLVM 19."""
 NEWER_ENTRIES_SECTION: Final = "llvm_offload_entries"
+ENTRY_SECTIONS: Final = (ENTRIES_SECTION, NEWER_ENTRIES_SECTION, CUDA_ENTRIES_SECTION, HIP_ENTRIES_SECTION)
 NEWER_ENTRY_SIZE: Final = 56
 """From LLVM 20 on: reserved (u64), version (u16), kind (u16), flags (u32), address, name, size, data, more."""
 

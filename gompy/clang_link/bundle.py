@@ -11,10 +11,11 @@ import shutil
 from typing import Final
 
 from gompy.abi import llvm
-from gompy.clang_link.device import Linked, find_clang, llvm_tool, show
+from gompy.clang_link.commands import execute
+from gompy.clang_link.device import Linked, find_clang, llvm_tool
 from gompy.clang_link.options import Options
 from gompy.objects import fatbin
-from gompy.tools.process import ToolError, run, write_file
+from gompy.tools.process import ToolError, write_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,11 +34,7 @@ def make(kind: int, options: Options, temps: Temps, images: Images) -> str:
         texts = [(_number(arch), image.data.rstrip(b"\0")) for (_, arch), image in images.items()]
         write_file(output, fatbin.pack(texts))
         return output
-    command = _hip(output, images) if kind == llvm.OFK_HIP else _cuda(options, output, images)
-    if options.verbose or options.dry:
-        show(command)
-    if not options.dry:
-        run(command, os.environ)
+    execute(options, _hip(options, output, images) if kind == llvm.OFK_HIP else _cuda(options, output, images))
     return output
 
 
@@ -59,15 +56,18 @@ def _cuda(options: Options, output: str, images: Images) -> list[str]:
     return [tool or "fatbinary", "-64", "--create", output, *words]
 
 
-def _hip(output: str, images: Images) -> list[str]:
+def _hip(options: Options, output: str, images: Images) -> list[str]:
     """clang-offload-bundler's command."""
     targets = ["host-x86_64-unknown-linux", *(f"hipv4-{triple}--{arch}" for triple, arch in images)]
     files = [f"-input={image.file}" for image in images.values()]
     tool = llvm_tool(find_clang(), "clang-offload-bundler")
+    smaller = ["-compress"] if "--compress" in options.flags else []
+    smaller += [f"-compression-level={value}" for value in options.values.get("--compression-level", [])[-1:]]
     return [
         tool,
         "-type=o",
         "-bundle-align=4096",
+        *smaller,
         f"-targets={','.join(targets)}",
         "-input=/dev/null",
         *files,

@@ -11,16 +11,15 @@ import re
 from dataclasses import dataclass
 
 from gompy.abi import llvm
-from gompy.clang_link.inputs import Found, Names, values_of
+from gompy.clang_link.commands import Step, execute
+from gompy.clang_link.inputs import CPUS, GENERIC, Found, Names, folders_of
 from gompy.clang_link.nvptx import PtxLink
-from gompy.clang_link.options import Options
+from gompy.clang_link.options import REMARKS, Options
 from gompy.tools.process import ToolError, find_in, run, write_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gompy.tools.process import Temps
-
-CPUS = ("x86_64", "aarch64", "powerpc64le", "powerpc64")
 
 
 def find_clang() -> str:
@@ -83,13 +82,6 @@ def object_of_ir(image: bytes, source: str, temps: Temps) -> bytes:
         return made.read()
 
 
-def show(words: list[str]) -> None:
-    """A command as clang's wrapper shows it."""
-    import sys
-
-    sys.stderr.write(f' "{words[0]}" {" ".join(words[1:])}\n')
-
-
 @dataclass(frozen=True)
 class Linked:
     """An image of a target, and the file that it is in."""
@@ -97,6 +89,8 @@ class Linked:
     data: bytes
     kind: int
     file: str
+    end: bytes = b""
+    """What the image has behind the file's contents."""
 
 
 class DeviceLink:
@@ -111,10 +105,7 @@ class DeviceLink:
         self.level = f"-{options.last('--opt-level', 'O2')}"
 
     def _run(self, words: list[str]) -> None:
-        if self.options.verbose or self.options.dry:
-            show(words)
-        if not self.options.dry:
-            run(words, os.environ)
+        execute(self.options, words)
 
     def _name(self, stem: str, suffix: str) -> str:
         """A file for what lies between; with --save-temps in the current folder."""
@@ -141,10 +132,25 @@ class DeviceLink:
                 raise ToolError(f"--bitcode-library={library}: it must be KIND-TRIPLE-ARCH=PATH")
             if names.partition("-")[2] == f"{self.triple}-{self.arch}":
                 bitcode.append(path)
-        return code, bitcode
+        return code, self._with_builtin(bitcode)
+
+    def _with_builtin(self, bitcode: list[str]) -> list[str]:
+        """The same with what they need of --builtin-bitcode's files, which nobody else sees."""
+        given = [value.partition("=") for value in self.options.values.get("--builtin-bitcode", [])]
+        more = [path for triple, _, path in given if triple == self.triple]
+        if not more or not bitcode:
+            return bitcode
+        joined, output = self._name(self.triple, ".objects.bc"), self._name(self.triple, ".builtin.bc")
+        self._run([self._tool("llvm-link"), "-o", joined, *bitcode])
+        self._run([self._tool("llvm-link"), "-o", output, joined, "--only-needed", "--internalize", *more])
+        return [output]
 
     def link(self) -> list[Linked]:
         """The images: one, but for nvptx64.  Raises ToolError."""
+        with Step(self.options, "Link device input", " ".join(filter(None, (self.triple, self.arch)))):
+            return self._link()
+
+    def _link(self) -> list[Linked]:
         code, bitcode = self.inputs()
         output = f"{self.options.output}.{self.triple.partition('-')[0]}.{self.arch or 'native'}"
         if "--embed-bitcode" in self.options.flags and bitcode and not code:
@@ -166,23 +172,28 @@ class DeviceLink:
 
     def _linked(self, image: str, kind: int, end: bytes = b"") -> Linked:
         if self.options.dry:
-            return Linked(b"", kind, image)
+            return Linked(b"", kind, image, end)
         with open(image, "rb") as file:
-            return Linked(file.read() + end, kind, image)
+            return Linked(file.read() + end, kind, image, end)
 
-    def _command(self, output: str, linked: bool = False) -> list[str]:
+    def _command(self, output: str, linked: bool = False, lto: bool = False) -> list[str]:
         options = self.options
         words = [self.clang, "-o", output, f"--target={self.triple}"]
-        if self.arch and self.arch != "generic":
+        if self.arch and self.arch != GENERIC:
             words.append(f"-mcpu={self.arch}" if self.triple.startswith("amdgcn") else f"-march={self.arch}")
-        words += [self.level, *self._given("--device-compiler"), *self.passed_on()]
+        words += [self.level, *self._given("--device-compiler"), *self.passed_on(lto)]
         words += ["-Wl,--no-undefined"] if linked else []
         words += ["-g"] if "--device-debug" in options.flags else []
         return words
 
-    def passed_on(self) -> list[str]:
-        """What -mllvm has for LLVM."""
-        return [word for value in self.options.values.get("-mllvm", []) for word in ("-mllvm", value)]
+    def passed_on(self, lto: bool = False) -> list[str]:
+        """What is for LLVM: where clang compiles, or where lld does."""
+        if lto:
+            remarks = [f"{name[1:]}={value}" for name, value in self.options.remarks()]
+            words = [*self.options.for_llvm(), *remarks]
+            return [f"-Wl,-mllvm,{word}" for word in words]
+        told = [f"{REMARKS[name]}={value}" for name, value in self.options.remarks()]
+        return told + [word for value in self.options.for_llvm() for word in ("-mllvm", value)]
 
     def _given(self, option: str) -> list[str]:
         """An option's words that are for all targets, or for this one."""
@@ -208,7 +219,15 @@ class DeviceLink:
                 files += bitcode
             except ToolError:
                 files += [self._compiled(name) for name in bitcode]
-        words = [*self._command(output), "-shared", "-fPIC", *lto, "-Wl,--no-undefined", "-Wl,-Bsymbolic", *files]
+        words = [
+            *self._command(output, lto=bool(lto)),
+            "-shared",
+            "-fPIC",
+            *lto,
+            "-Wl,--no-undefined",
+            "-Wl,-Bsymbolic",
+            *files,
+        ]
         self._run([*words, *host_libraries(self.options.link), *self._more()])
 
     def _compiled(self, name: str) -> str:
@@ -262,7 +281,7 @@ class DeviceLink:
 
 def host_libraries(link: list[str]) -> list[str]:
     """Libraries of the host's link and where they are: an image for a CPU may need them as well."""
-    words = [f"-L{folder}" for folder in values_of(link, "-L")]
+    words = [f"-L{folder}" for folder in folders_of(link)]
     rest = iter(link)
     for word in rest:
         if word in ("-rpath", "--rpath"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gompy.abi import llvm
@@ -25,6 +25,7 @@ _WITH_VALUE = frozenset(
         *("-o", "-m", "-z", "-e", "-h", "-soname", "-u", "-T", "-y", "-Y", "-rpath", "-rpath-link", "-dynamic-linker"),
         *(
             "--dynamic-linker",
+            "--output",
             "--version-script",
             "-plugin",
             "-plugin-opt",
@@ -40,6 +41,10 @@ _WITH_VALUE = frozenset(
 )
 
 
+CPUS: Final = ("x86_64", "aarch64", "powerpc64le", "powerpc64")
+GENERIC: Final = "generic"
+
+
 @dataclass(frozen=True)
 class Found:
     """An image and where it comes from."""
@@ -48,11 +53,25 @@ class Found:
     source: str
     entries: str = llvm.ENTRIES_SECTION
     """The section of its object that has the host's entries: by their form."""
+    linked_for: tuple[str, str] | None = None
+    """A target other than its own."""
 
     @property
     def target(self) -> tuple[str, str]:
-        """The link that it belongs to."""
-        return self.binary.triple, self.binary.arch
+        """The link that it belongs to; clang 22 calls a CPU generic where older ones say nothing."""
+        if self.linked_for is not None:
+            return self.linked_for
+        arch, triple = self.binary.arch, self.binary.triple
+        return triple, "" if arch == GENERIC and triple.startswith(CPUS) else arch
+
+    def fits(self, target: tuple[str, str]) -> bool:
+        """Whether it can be linked for that one, too: code for any architecture, or for any setting of a processor."""
+        triple, arch = self.target
+        processor, *settings = arch.split(":")
+        other, *theirs = target[1].split(":")
+        if triple != target[0] or triple.startswith(CPUS):
+            return self.target == target
+        return arch == GENERIC or (processor == other and {*settings} <= {*theirs})
 
 
 @dataclass
@@ -103,7 +122,11 @@ def _images_of(data: bytes, shown: str, compiled: Compile | None) -> list[Found]
     elf = ElfView(data, shown)
     if not elf.relocatable:
         return []
-    sections = [section for section in elf.sections if section.type == llvm.SHT_LLVM_OFFLOADING]
+    sections = [
+        section
+        for section in elf.sections
+        if section.type == llvm.SHT_LLVM_OFFLOADING and section.name != llvm.LINKED_SECTION
+    ]
     newer = any(section.name == llvm.NEWER_ENTRIES_SECTION for section in elf.sections)
     entries = llvm.NEWER_ENTRIES_SECTION if newer else llvm.ENTRIES_SECTION
     return [
@@ -119,20 +142,23 @@ Names = tuple[set[str], set[str], set[str]]
 
 class Inputs:
     """The files of a link line and the images that they bring; ``ir_names``: names_of for an image of LLVM IR;
-    ``compiled``: makes an object of a host's."""
+    ``compiled``: makes an object of a host's; ``extract``: architectures whose members count without an object."""
 
     def __init__(
         self,
         link: list[str],
         ir_names: Callable[[bytes, str], Names] | None = None,
         compiled: Compile | None = None,
+        extract: list[str] | None = None,
     ) -> None:
         self.link = link
         self.ir_names = ir_names
         self.compiled = compiled
+        self.extract = frozenset(extract or [])
+        self.whole: set[str] = set()
         self.known = 0  # so many of those taken are in ``symbols``
         self.sysroot = next((w.partition("=")[2] for w in link if w.startswith("--sysroot=")), "")
-        self.folders = [self._in_sysroot(folder) for folder in values_of(link, "-L")]
+        self.folders = [self._in_sysroot(folder) for folder in folders_of(link)]
         self.taken: list[Found] = []
         self.symbols: dict[tuple[str, str], _Symbols] = {}
 
@@ -155,20 +181,27 @@ class Inputs:
         """The files of the line, in order."""
         found: list[str] = []
         words = iter(self.link)
-        static = False
+        static = whole = False
         for word in words:
+            known = len(found)
             if word in ("-Bstatic", "-static", "-dn"):
                 static = True
             elif word in ("-Bdynamic", "-dy"):
                 static = False
+            elif word in ("--whole-archive", "--no-whole-archive"):
+                whole = word == "--whole-archive"
             elif word in ("-l", "--library"):
                 found.append(self.library(next(words, ""), static))
+            elif word.startswith("--library="):
+                found.append(self.library(word.partition("=")[2], static))
             elif word in ("-L", "--library-path") or word in _WITH_VALUE:
                 next(words, "")
             elif word.startswith("-l"):
                 found.append(self.library(word[2:], static))
             elif not word.startswith(("-", "@")):
                 found.append(word)
+            if whole:
+                self.whole |= {*found[known:]}
         return found
 
     def read(self) -> list[Found]:
@@ -216,6 +249,10 @@ class Inputs:
         left: list[Found] = []
         for member in members(data, path):
             left += _images_of(member.data, f"{path}({member.name})", self.compiled)
+        if path in self.whole:
+            self.taken += left
+            return
+        left += self._for_others(left)
         again = True
         while again:
             again = False
@@ -227,24 +264,31 @@ class Inputs:
                     again = True
                     break
 
+    def _for_others(self, members: list[Found]) -> list[Found]:
+        """Members as images of targets that they are not named for, but fit."""
+        pairs = [(found, target) for found in members for target in self.symbols if target != found.target]
+        return [replace(found, linked_for=target) for found, target in pairs if found.fits(target)]
+
     def _wanted(self, found: Found) -> bool:
         known = self.symbols.get(found.target)
+        if known is None and found.binary.arch in self.extract:
+            known = _Symbols()
         if known is None:
             return False
         visible, defined, _needed = self._names(found)
         return bool(defined & known.undefined or visible - known.defined - known.undefined)
 
 
-def values_of(words: list[str], option: str) -> list[str]:
-    """The values of an option that is joined to its value or stands before it."""
+def folders_of(words: list[str]) -> list[str]:
+    """Where the linker looks for libraries."""
     found: list[str] = []
     rest = iter(words)
     for word in rest:
-        if word == option:
+        if word in ("-L", "--library-path"):
             found.append(next(rest, ""))
-        elif word.startswith(option):
-            found.append(word[len(option) :])
+        elif word.startswith(("-L", "--library-path=")):
+            found.append(word.removeprefix("-L").removeprefix("--library-path="))
     return found
 
 
-__all__ = ("Damaged", "Found", "Inputs", "Names", "names_of", "values_of")
+__all__ = ("Damaged", "Found", "Inputs", "Names", "folders_of", "names_of")

@@ -12,6 +12,7 @@ from gompy.abi.llvm import (
     CUDA_ENTRIES_SECTION,
     ENTRIES_SECTION,
     HIP_ENTRIES_SECTION,
+    LINKED_SECTION,
     OFFLOADING_SECTION,
     OFK_CUDA,
     OFK_HIP,
@@ -45,12 +46,17 @@ def image_name(number: int) -> str:
     return f"{PREFIX}.device_image" + (f".{number}" if number else "")
 
 
-def _descriptor(number: int, section: str, images: int) -> str:
+def _dummy(name: str, section: str, relocatable: bool) -> str:
+    """What makes the entries' section exist: in an object to be linked again it is the object's own."""
+    visible = "" if relocatable else f'\t.globl "{name}"\n\t.hidden "{name}"\n'
+    return f"\t.section {section}\n\t.balign 8\n{visible}" + _object(name, "0", "")
+
+
+def _descriptor(number: int, section: str, images: int, relocatable: bool) -> str:
     """One descriptor, and what registers it: for the entries of one form."""
     more = f".{number}" if number else ""
     start, stop, dummy = f"__start_{section}", f"__stop_{section}", f"{DUMMY}{more}"
-    parts = [f'\t.section {section},"a",@progbits\n\t.balign 8\n\t.globl "{dummy}"\n\t.hidden "{dummy}"\n']
-    parts.append(_object(dummy, "0", "") + f"\t.hidden {start}, {stop}\n")
+    parts = [_dummy(dummy, f'{section},"a",@progbits', relocatable) + f"\t.hidden {start}, {stop}\n"]
     records = "".join(f'\t.quad "{image_name(i)}", .Lend{i}, {start}, {stop}\n' for i in range(images))
     parts.append('\t.section .data.rel.ro,"aw",@progbits\n\t.balign 16\n')
     parts.append(_object(f"{PREFIX}.device_images{more}", str(32 * images), records))
@@ -65,17 +71,20 @@ def _descriptor(number: int, section: str, images: int) -> str:
     return "".join(parts)
 
 
-def text(files: list[str], sections: list[str] | None = None) -> str:
+def text(files: list[str], sections: list[str] | None = None, relocatable: bool = False) -> str:
     """The object's text; ``files`` hold an OffloadBinary each, in the order of devices; ``sections``: those of the
-    objects' entries, one for each form that they have."""
+    objects' entries, one for each form that they have; ``relocatable``: for an object that is linked again."""
     parts = ['\t.file "offload.wrapper.module"\n']
-    parts.append(f'\t.section {OFFLOADING_SECTION},"a",@{SHT_LLVM_OFFLOADING:#x}\n')
+    kept = f'{LINKED_SECTION},"a",@progbits'  # of another type: LLVM's wrapper takes images by the type
+    parts.append(
+        "\t.section " + (kept if relocatable else f'{OFFLOADING_SECTION},"a",@{SHT_LLVM_OFFLOADING:#x}') + "\n"
+    )
     for number, file in enumerate(files):
         name, end = image_name(number), f".Lend{number}"
         quoted = file.replace("\\", "\\\\").replace('"', '\\"')
         parts.append("\t.balign 8\n" + _object(name, f'{end}-"{name}"', f'\t.incbin "{quoted}"\n{end}:\n'))
     for number, section in enumerate(sections or [ENTRIES_SECTION]):
-        parts.append(_descriptor(number, section, len(files)))
+        parts.append(_descriptor(number, section, len(files), relocatable))
     parts.append('\t.section .note.GNU-stack,"",@progbits\n')
     return "".join(parts)
 
@@ -164,7 +173,7 @@ def _code(name: str, body: str) -> str:
     return f'\t.p2align 4\n\t.type "{name}", @function\n"{name}":\n\tendbr64\n{body}\t.size "{name}", .-"{name}"\n'
 
 
-def bundle_text(kind: int, file: str) -> str:
+def bundle_text(kind: int, file: str, relocatable: bool = False) -> str:
     """The object's text for CUDA's or HIP's images, which ``file`` holds."""
     runtime = RUNTIMES[kind]
     name, entries = runtime.name, runtime.entries
@@ -179,8 +188,7 @@ def bundle_text(kind: int, file: str) -> str:
         _object(".fatbin_image", '.Lend-".fatbin_image"', f'\t.incbin "{quoted}"\n.Lend:\n'),
         f'\t.section {runtime.wrapper_section},"aw",@progbits\n\t.balign 8\n',
         _object(".fatbin_wrapper", "24", body),
-        f'\t.section {entries},"aw",@progbits\n\t.balign 8\n\t.globl "{dummy}"\n\t.hidden "{dummy}"\n',
-        _object(dummy, "0", ""),
+        _dummy(dummy, f'{entries},"aw",@progbits', relocatable),
         f"\t.hidden __start_{entries}, __stop_{entries}\n",
         f"\t.local .{name}.binary_handle\n\t.comm .{name}.binary_handle, 8, 8\n",
         '\t.section .text.startup,"ax",@progbits\n',

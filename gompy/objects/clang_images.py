@@ -35,13 +35,17 @@ FLAG_NAMES: Final = (
 
 
 class ClangEntry(NamedTuple):
-    """One entry of the host's table; a region has size 0.  ``section``: of a relocatable's address."""
+    """One entry of the host's table; a region has size 0.
+
+    ``section``: of a relocatable's address.  ``table``: the address of a linked file's table: it may have several.
+    """
 
     name: str | None
     address: int | None
     size: int
     flags: int
     section: str = ""
+    table: int = 0
 
     @property
     def in_image(self) -> bool:
@@ -58,7 +62,8 @@ class ClangEntry(NamedTuple):
 class ClangImage:
     """One image: ``address`` is that of its binary in the host file, ``room`` what stands there in bytes.
 
-    ``record``: address of the registered record, 0 in an object; ``descriptor``: of the descriptor that it belongs to.
+    ``record``: address of the registered record, 0 in an object; ``descriptor``: of the descriptor that it belongs to;
+    ``table``: of the entries that are registered with it.
     """
 
     binary: OffloadBinary
@@ -67,6 +72,7 @@ class ClangImage:
     record: int = 0
     descriptor: int = 0
     wrapped: bool = True
+    table: int = 0
 
     @property
     def target(self) -> str:
@@ -104,7 +110,8 @@ class ClangImage:
         known = self.symbols
         if known is None:
             return []
-        return [entry for entry in entries if entry.name is not None and entry.in_image and entry.name not in known]
+        own = [entry for entry in entries if entry.table in (0, self.table)]
+        return [entry for entry in own if entry.name is not None and entry.in_image and entry.name not in known]
 
     def differing(self, entries: list[ClangEntry]) -> list[tuple[ClangEntry, int]]:
         """Variables of another size in the image, with that size.  Raises Damaged."""
@@ -156,7 +163,8 @@ def _entries(elf: ElfView, section: Section, unit: int) -> Iterator[ClangEntry]:
         else:
             where, name, size = one[2:5]
             bits = (one[1].address or 0) >> 32
-        yield _entry(elf, where.address, where.symbol, name.address, size.address or 0, bits)
+        found = _entry(elf, where.address, where.symbol, name.address, size.address or 0, bits)
+        yield found if elf.relocatable else found._replace(table=section.address)
 
 
 def _entry(
@@ -169,8 +177,8 @@ def _entry(
     return ClangEntry(shown, place[1], size, flags, place[0].name)
 
 
-def _descriptors(elf: ElfView, finder: Finder, tables: list[Section]) -> Iterator[tuple[int, int, int]]:
-    """Address of each descriptor, number and address of its images."""
+def _descriptors(elf: ElfView, finder: Finder, tables: list[Section]) -> Iterator[tuple[int, int, int, int]]:
+    """Address of each descriptor, number and address of its images, address of its entries."""
     seen: set[int] = set()
     for table in tables:
         begin, end = table.address, table.address + table.size
@@ -181,13 +189,13 @@ def _descriptors(elf: ElfView, finder: Finder, tables: list[Section]) -> Iterato
             records = finder.words(words[1], 4 * words[0]) if words[0] else []
             if records is not None and all(records[i : i + 2] == [begin, end] for i in range(2, len(records), 4)):
                 seen.add(where)
-                yield where - 16, words[0], words[1]
+                yield where - 16, words[0], words[1], begin
 
 
 def _linked(elf: ElfView, result: ClangTables, tables: list[Section]) -> None:
     """The images that a linked file registers.  Raises Damaged."""
     finder = Finder(elf)
-    for descriptor, count, records in _descriptors(elf, finder, tables):
+    for descriptor, count, records, table in _descriptors(elf, finder, tables):
         result.descriptors.append(descriptor)
         words = (finder.words(records, 4 * count) if count else []) or []
         for number in range(count):
@@ -204,7 +212,12 @@ def _linked(elf: ElfView, result: ClangTables, tables: list[Section]) -> None:
             else:  # clang before 15
                 binary = OffloadBinary(data, {}, llvm.IMG_OBJECT if data.startswith(b"\x7fELF") else 0)
             record = records + IMAGE_RECORD * number
-            result.images.append(ClangImage(binary, start, end - start, record, descriptor, wrapped))
+            result.images.append(ClangImage(binary, start, end - start, record, descriptor, wrapped, table))
+
+
+def _is_table(section: str, name: str) -> bool:
+    """Whether it has entries; those of an object by --relocatable have a hash behind the name."""
+    return section == name or re.fullmatch(rf"{name}_[0-9a-f]{{1,16}}", section) is not None
 
 
 def read_clang(elf: ElfView) -> ClangTables:
@@ -212,7 +225,7 @@ def read_clang(elf: ElfView) -> ClangTables:
     result = ClangTables()
     tables = []
     for name, unit in ((llvm.ENTRIES_SECTION, llvm.ENTRY_SIZE), (llvm.NEWER_ENTRIES_SECTION, llvm.NEWER_ENTRY_SIZE)):
-        found = [section for section in elf.sections if section.name == name and section.size]
+        found = [section for section in elf.sections if _is_table(section.name, name) and section.size]
         tables += found
         for section in found:
             result.entries += _entries(elf, section, unit)
@@ -220,7 +233,7 @@ def read_clang(elf: ElfView) -> ClangTables:
         _linked(elf, result, tables)
     if not result.descriptors:
         for section in elf.sections:
-            if section.type == llvm.SHT_LLVM_OFFLOADING:
+            if section.type == llvm.SHT_LLVM_OFFLOADING or section.name == llvm.LINKED_SECTION:
                 base = elf.space.base.get(section.index, 0)
                 for binary in read_all(elf.contents(section), elf.file, section.name, section.offset):
                     result.images.append(ClangImage(binary, base + binary.at if base else 0, binary.size))

@@ -108,7 +108,7 @@ CASES = {
 @needs_clang
 @pytest.mark.parametrize("case", CASES)
 def test_linked_by_ours(folder: Path, case: str) -> None:
-    """It runs with either library; its image has the entries; the same line with LLVM's wrapper runs as well."""
+    """It runs with either library; its image has the entries."""
     if case == "lld" and not Path("/usr/lib/llvm-16/bin/ld.lld").exists():
         pytest.skip("not installed: lld-16")
     good(folder, *LINK, *CASES[case], "-o", "prog")
@@ -120,6 +120,17 @@ def test_linked_by_ours(folder: Path, case: str) -> None:
     (image,) = tables.images
     assert image.lacking(tables.entries) == [] and image.binary.triple == TARGET
     assert "__omp_offloading" in str(tables.entries)
+
+
+@needs_clang
+@pytest.mark.parametrize("case", ["objects", "archive", "mixed"])
+def test_linked_by_llvms(folder: Path, case: str) -> None:
+    """What LLVM's own wrapper links runs with either library."""
+    good(folder, *COMPILE, *CASES[case], "-o", "theirs")
+    assert good(folder, "./theirs") == "10\n"
+    done = run(folder, "./theirs", stock=False)
+    assert (done.returncode, done.stdout) == (0, "10\n")
+    assert "regions: 1 on device 0 (intelmic), 0 on the host" in done.stderr
 
 
 @needs_clang
@@ -175,7 +186,11 @@ def test_dry_run_shows_and_makes_nothing(folder: Path, tmp_path: Path) -> None:
         (["--linker-path=/usr/bin/ld", "--", "none.o"], "cannot open none.o: No such file or directory"),
         (["--", "a.o"], "no linker: --linker-path= must be given"),
         (["--linker-path=ld", "--what", "--", "a.o"], "unknown argument"),
-        (["--linker-path=ld", "--relocatable", "--"], "--relocatable is not implemented"),
+        (["--linker-path=ld", "--compiler-arg=-O1", "a.o"], "--compiler-arg is not implemented"),
+        (["--linker-path=ld", "--builtin-bitcode=a.bc", "--"], "--builtin-bitcode=a.bc: it must be TRIPLE=PATH"),
+        (["--linker-path=ld", "--override-image=sycl=a", "--"], "it must be openmp=FILE, cuda=FILE or hip=FILE"),
+        (["--linker-path=ld", "--override-image=hip=a", "--"], "images of one target, and have none"),
+        (["--emit-fatbin-only", "--"], "--emit-fatbin-only is for images of one language, not for none"),
         (["--linker-path=ld", "--opt-level=O9", "--"], "--opt-level=O9: it must be O0, O1, O2 or O3"),
         (["--linker-path=ld", "--host-triple=aarch64-linux-gnu", "--"], "aarch64-linux-gnu are not implemented"),
     ],

@@ -97,9 +97,9 @@ def tarball_address(release: Release) -> str:
     return f"{found[1]}llvm-toolchain-{release.number}_{found[2]}.orig.tar.xz"
 
 
-def tools_folder() -> Path:
-    """Where the tests of clang's linker wrapper and of llvm-objdump are kept: 16's."""
-    return suite_source.cache_folder() / f"llvm-tools-{RELEASE}"
+def tools_folder(release: Release) -> Path:
+    """Where the tests of clang's linker wrapper and of llvm-objdump are kept."""
+    return suite_source.cache_folder() / f"llvm-tools-{release.number}"
 
 
 def _place(release: Release, member: str) -> str | None:
@@ -107,14 +107,14 @@ def _place(release: Release, member: str) -> str | None:
     found = re.match(rf"[^/]+/{release.folder}/(.+)$", member)
     if found is not None:
         return f"{release.tests.name}/{found[1]}"
-    found = _TOOLS.match(member) if release.number == RELEASE else None
-    return f"{tools_folder().name}/{found[1] or found[2]}" if found is not None else None
+    found = _TOOLS.match(member)
+    return f"{tools_folder(release).name}/{found[1] or found[2]}" if found is not None else None
 
 
 def fetch(release: Release) -> Path:
     """The folder of libomptarget's tests, unpacked once from the stream (130 MB, a minute).  Raises SourceError."""
     fetch_libomp(release)
-    folders = [release.tests, *([tools_folder()] if release.number == RELEASE else [])]
+    folders = [release.tests, tools_folder(release)]
     if all((folder / ".complete").exists() for folder in folders):
         return release.tests
     address = tarball_address(release)

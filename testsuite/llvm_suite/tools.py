@@ -21,6 +21,7 @@ config.test_source_root = {tests!r}
 config.test_exec_root = {out!r} + "/run"
 config.environment["PATH"] = {path!r}
 config.available_features |= {{"x86-registered-target", "nvptx-registered-target", "amdgpu-registered-target"}}
+config.available_features.add("system-linux")
 config.substitutions.append(("%clang", {llvm!r} + "/bin/clang"))
 """
 DUMP: Final = """\
