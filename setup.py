@@ -220,7 +220,7 @@ def python_tools() -> dict[str, tuple[str, str]]:
     tools = {f"bdir/{target.tool}": ("mkoffload/__main__.py", f" {target.name}") for target in TARGETS if target.maker}
     wrapper = "gompy/clang_link/__main__.py"
     clang = {"clang/clang-linker-wrapper": (wrapper, ""), "clang/gcc/ld": (wrapper, " --as-ld")}
-    return {"bdir/lto-wrapper": ("lto_wrapper/__main__.py", ""), **clang, **tools}
+    return {**clang, **tools}
 
 
 def run(*command: str | Path) -> None:
@@ -431,6 +431,18 @@ def build_llvm_doors() -> None:
         part.replace(output)
 
 
+def build_front() -> None:
+    """lto-wrapper: a program that answers links from a cache, and else starts Python."""
+    folder, output = ROOT / "lto_wrapper", NATIVE / "bdir" / "lto-wrapper"
+    shared = [path for path in SHARED.iterdir() if path.suffix == ".h"]
+    if newer([*folder.glob("front*"), *shared, Path(__file__), stamp("flags", f"{CC} {sanitized()}\n")], output):
+        part = output.with_name(output.name + ".new")
+        include = (f"-I{ROOT}", f"-I{sysconfig.get_path('include')}", f"-ffile-prefix-map={ROOT}=.")
+        words = ("-static", "-O2", "-g1", "-D_GNU_SOURCE", *WARNINGS, *include)
+        run(CC, *words, folder / "front.c", "-o", part, "-Wl,-z,noexecstack")
+        part.replace(output)
+
+
 def build_hooks() -> None:
     """access.o: what -foffload-check puts into programs and images."""
     source, output = ROOT / "gompy" / "access" / "hooks.c", NATIVE / "bdir" / "access.o"
@@ -506,6 +518,7 @@ def build_native() -> None:
     from crtoffload import write_all
 
     write_all(NATIVE / "bdir")
+    build_front()
     build_hooks()
     for package in ("gompy", "crtoffload", "lto_wrapper", "mkoffload"):  # every compile and link starts a Python
         compileall.compile_dir(str(ROOT / package), quiet=2)

@@ -119,7 +119,11 @@ def link(directory: Path, environment: dict[str, str]) -> Contest:
         "link",
         "Link of a program of two objects (the same objects)",
         [
-            Contender("gompcc, one intelmic image", [GOMPCC, "-O2", "-fopenmp", *objects, "-o", "with-mic"]),
+            Contender("gompcc, an image that was made before", [GOMPCC, "-O2", "-fopenmp", *objects, "-o", "with-mic"]),
+            Contender(
+                "gompcc, the image made anew",
+                ["env", "GOMPY_LINK_CACHE=0", GOMPCC, "-O2", "-fopenmp", *objects, "-o", "anew"],
+            ),
             Contender(
                 f"{GCC} -foffload=nvptx-none",
                 [GCC, "-O2", "-fopenmp", *NVPTX, *objects, "-o", "with-nvptx"],

@@ -35,6 +35,9 @@ from lto_wrapper.options import Merger, compiler_options, decode, diagnostic_opt
 from mkoffload.inputs import shown
 from mkoffload.job import Made, Request, complain
 
+STORE = "--store="
+"""A first word of front.c's: where what comes out is kept (lto_wrapper/entry.py)."""
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -288,6 +291,9 @@ class Images:
 
 def wrap(words: list[str], temps: Temps) -> list[str]:
     """The whole run; the file names for the linker.  Raises ToolError."""
+    store = words.pop(0) if words and words[0].startswith(STORE) else ""
+    if store:
+        os.set_inheritable(int(store.split(":")[1]), False)
     link = Link(words)
     echo([os.environ.get("COLLECT_LTO_WRAPPER", "lto-wrapper"), *words], link.verbose)
     added: list[str] = []
@@ -312,7 +318,21 @@ def wrap(words: list[str], temps: Temps) -> list[str]:
         for made in made_images:
             for what, host, image in zip(("function", "variable"), lto.table, made.lto, strict=True):
                 complain(link.output or "a.out", what, host, image, made.rule)
-    return [*added, *table] if linker_appends() else [*table, *added]
+    files = [*added, *table] if linker_appends() else [*table, *added]
+    if store and images is not None and not link.objects and not getattr(sys.stderr, "said", True):
+        _keep(store, offload, images.made, files)
+    return files
+
+
+def _keep(store: str, offload: list[str], made: list[Made], files: list[str]) -> None:
+    """Have the next link of the same objects answered by front.c, where the files that went into this one are known."""
+    from lto_wrapper.entry import Store, own_parts
+
+    where = Store(store)
+    parts = [image.parts for image in made]
+    if parts and len(parts) == len(os.environ["OFFLOAD_TARGET_NAMES"].split(":")) and None not in parts:
+        known = [path for paths in parts for path in paths or ()]
+        where.keep(offload, [*own_parts(), *known], files)
 
 
 def work(words: list[str], temps: Temps) -> None:

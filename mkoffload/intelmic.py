@@ -366,6 +366,10 @@ class Image:
         except ElfError as error:
             raise ToolError(f"cannot read {error}") from None
         made.classes = [name for name, _ in vtables.entries] if vtables else []
+        if self.compiler.accel == ACCEL_STOCK and not (self.job.base or self.link_words):
+            from mkoffload.imageparts import parts_of_image
+
+            made.parts = parts_of_image(self.given.gcc, self.given.words)
         return made
 
     def _vtable_object(self, vtables: Vtables) -> str:

@@ -141,6 +141,7 @@ class Made:
         self.rule = rule  # what of the names host and image must agree in
         self.lto: tuple[Names, Names] = ([], [])
         self.classes: list[str] = []  # symbols of the host that the host object refers to
+        self.parts: list[str] | None = None  # files that it came of besides the objects; None: others, too
 
 
 def complain(output: str, what: str, host: Names, image: Names, rule: Rule) -> None:

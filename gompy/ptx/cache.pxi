@@ -43,61 +43,6 @@ cdef void log_text(text_buffer *log, const char *text) noexcept nogil:
     log.data[log.used] = 0
 
 
-cdef bint is_ours(const stat_t *status) noexcept nogil:
-    """Whether what has been opened belongs to the user or to root, and nobody else can write it."""
-    return (status.st_uid == geteuid() or status.st_uid == 0) and not status.st_mode & 0o022
-
-
-cdef int own_folder(int above, const char *name, bint last) noexcept nogil:
-    """A folder of ours below another, made if it is not there; -1 if it cannot be trusted.  Closes the other."""
-    cdef stat_t status
-    cdef bint made = False
-    cdef int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
-    cdef int fd = gompy_openat(above, name, flags, 0)
-    # Nothing is made in somebody else's folder: the user could not get rid of it.
-    if fd < 0 and gompy_not_there() and fstat(above, &status) == 0 and (status.st_uid == geteuid()
-                                                                        or status.st_uid == 0):
-        made = mkdirat(above, name, 0o700) == 0
-        fd = gompy_openat(above, name, flags, 0)
-        if fd < 0 and fchmodat(above, name, 0o700, 0) == 0:  # a umask that takes even that
-            fd = gompy_openat(above, name, flags, 0)
-    close(above)
-    if fd < 0:
-        return -1
-    if fstat(fd, &status) != 0:
-        close(fd)
-        return -1
-    if made or (not last and status.st_uid == geteuid() and status.st_mode & 0o022):
-        fchmod(fd, 0o700)  # whatever the umask, to which older versions left it
-        fstat(fd, &status)
-    if not is_ours(&status):
-        close(fd)
-        return -1
-    return fd
-
-
-cdef int base_folder(char *path, int most) noexcept nogil:
-    """The folder of all caches, made with at most so many of those that lead to it if they are not there; -1 if there
-    can be none.  It may be a link, and anybody's: what lies below it is looked at."""
-    cdef char *ends[64]
-    cdef int count = 0, fd = gompy_open(path, O_RDONLY | O_DIRECTORY, 0)
-    cdef char *slash
-    while fd < 0 and gompy_not_there() and count < most:
-        slash = strrchr(path, b"/")
-        if slash == NULL:
-            break
-        slash[0] = 0
-        ends[count] = slash
-        count += 1
-        fd = gompy_open(path if path[0] else <char *> "/", O_RDONLY | O_DIRECTORY, 0)
-    while fd >= 0 and count:
-        count -= 1
-        if ends[count][1]:
-            fd = own_folder(fd, ends[count] + 1, False)
-        ends[count][0] = b"/"
-    return fd
-
-
 cdef void open_shipped(cache *c) noexcept nogil:
     """The installation's own folder of compiled code, if there is one that can be trusted."""
     cdef char below[200]
@@ -107,7 +52,7 @@ cdef void open_shipped(cache *c) noexcept nogil:
     snprintf(below, sizeof(below), "_native/ptx/%s", c.leaf)
     if gompy_own_path(path, sizeof(path), below) == 0:
         c.shipped = gompy_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
-    if c.shipped >= 0 and (fstat(c.shipped, &status) != 0 or not is_ours(&status)):
+    if c.shipped >= 0 and (fstat(c.shipped, &status) != 0 or not gompy_is_ours(&status)):
         close(c.shipped)
         c.shipped = -1
 
@@ -115,12 +60,8 @@ cdef void open_shipped(cache *c) noexcept nogil:
 cdef void open_cache(cache *c) noexcept nogil:
     """The folder of this compiler's and CPU's files.  Closed by close_cache."""
     cdef char cpu[128]
-    cdef char path[4096]
-    cdef int most = 64
-    cdef const char *home = secure_getenv("XDG_CACHE_HOME")
     cdef const char *other = secure_getenv("GOMPY_PTX_CPU")
     cdef const char *plain = secure_getenv("GOMPY_PTX_PLAIN")
-    cdef int length
     gompy_cpu(cpu, sizeof(cpu))
     if other != NULL and other[0] and strchr(other, b"/") == NULL:
         snprintf(cpu, sizeof(cpu), "%s", other)
@@ -128,23 +69,9 @@ cdef void open_cache(cache *c) noexcept nogil:
              <const char *> (b"-plain" if plain != NULL and plain[0] else b""))
     c.folder = -1
     open_shipped(c)
-    if home != NULL and home[0] == b"/":
-        length = snprintf(path, sizeof(path), "%s", home)
-    else:
-        home = secure_getenv("HOME")
-        if home == NULL or home[0] != b"/":
-            return
-        length = snprintf(path, sizeof(path), "%s/.cache", home)
-        most = 1  # a home that is not there is not made
-    if <size_t> length >= sizeof(path):
-        return
-    c.folder = base_folder(path, most)
+    c.folder = gompy_cache_folder("ptx", False)
     if c.folder >= 0:
-        c.folder = own_folder(c.folder, "gompy", False)
-    if c.folder >= 0:
-        c.folder = own_folder(c.folder, "ptx", False)
-    if c.folder >= 0:
-        c.folder = own_folder(c.folder, c.leaf, True)
+        c.folder = gompy_own_folder(c.folder, c.leaf, True)
 
 
 cdef void close_cache(cache *c) noexcept nogil:
@@ -231,7 +158,7 @@ cdef file_head *read_below(const cache *c, int folder, const char *name, uint32_
         if gompy_is_link() and folder != c.shipped:
             unlinkat(folder, name, 0)
         return NULL
-    if (fstat(fd, &status) == 0 and gompy_is_regular(&status) and is_ours(&status)
+    if (fstat(fd, &status) == 0 and gompy_is_regular(&status) and gompy_is_ours(&status)
             and <size_t> status.st_size >= sizeof(file_head)):
         memory = <char *> malloc(status.st_size)
         if memory == NULL:
@@ -280,7 +207,7 @@ cdef bint is_below(int folder, const char *name, size_t size) noexcept nogil:
     cdef stat_t status
     return (
         folder >= 0 and fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 and gompy_is_regular(&status)
-        and is_ours(&status) and (size == 0 or <size_t> status.st_size == size)
+        and gompy_is_ours(&status) and (size == 0 or <size_t> status.st_size == size)
     )
 
 

@@ -37,6 +37,7 @@ from gompy.native.descriptors cimport (
     gompy_again, gompy_appends, gompy_memfd, gompy_open, gompy_openat, gompy_pipe, gompy_raised,
 )
 from gompy.native.environment cimport gompy_child_environ, gompy_program, secure_getenv
+from gompy.native.own_folders cimport gompy_cache_folder, gompy_is_ours, gompy_own_folder
 from gompy.native.interpreter cimport gompy_python_of
 from gompy.native.ptx cimport (
     ATOM_EXCH, ATOM_LATER, ATOM_UNUSED, BARRIER_ALIGNED, BARRIER_SYNC, BUILTIN_COUNT, BUILTIN_FREE, BUILTIN_MALLOC,
@@ -157,9 +158,6 @@ cdef extern from "warp.h" nogil:
         unsigned st_mode, st_uid
     int fstat(int, stat_t *) noexcept
     int fstatat(int, const char *, stat_t *, int) noexcept
-    unsigned geteuid() noexcept
-    int mkdirat(int, const char *, unsigned) noexcept
-    int fchmodat(int, const char *, unsigned, int) noexcept
     int fchmod(int, unsigned) noexcept
     int renameat(int, const char *, int, const char *) noexcept
     int unlinkat(int, const char *, int) noexcept
@@ -192,7 +190,6 @@ cdef extern from *:
     static int gompy_lowest (uint32_t mask) { return mask ? __builtin_ctz (mask) : 0; }
     static int gompy_is_map_failed (void *p) { return p == MAP_FAILED; }
     static int gompy_not_ready (void) { return errno == EINTR; }
-    static int gompy_not_there (void) { return errno == ENOENT; }
     static int gompy_is_link (void) { return errno == ELOOP; }
     static int gompy_errno (void) { return errno; }
     static int gompy_is_regular (const struct stat *s) { return S_ISREG (s->st_mode); }
@@ -210,7 +207,6 @@ cdef extern from *:
     int gompy_lowest(uint32_t mask) noexcept nogil
     bint gompy_is_map_failed(void *p) noexcept nogil
     bint gompy_not_ready() noexcept nogil
-    bint gompy_not_there() noexcept nogil
     bint gompy_is_link() noexcept nogil
     int gompy_errno() noexcept nogil
     bint gompy_is_regular(const stat_t *status) noexcept nogil

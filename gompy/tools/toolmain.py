@@ -27,9 +27,11 @@ class Messages:
 
     def __init__(self, encoding: str) -> None:
         self.encoding = encoding
+        self.said = False  # anything
 
     def write(self, text: str) -> int:
         """Write at once; bytes of names that are no text as they are."""
+        self.said = True
         try:
             data = text.encode(self.encoding, "surrogateescape")
         except UnicodeError:

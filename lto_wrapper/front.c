@@ -1,0 +1,105 @@
+/* lto-wrapper, as the linker plugin starts it: answers from the cache of links where it can, and else becomes Python,
+   which does the work (lto_wrapper/__main__.py).
+
+   A link is in the cache if the same device code was linked before by the same tools: front_key.h has what makes up an
+   entry's name, front_entry.h what is looked at before an entry is believed.  Nothing here fails: whatever is unusual
+   is Python's matter, and so are all messages.  docs/internals.md, "Link".  */
+#include "front.h"
+
+#include <signal.h>
+#include <time.h>
+
+#include "gompy/native/environment.h"
+#include "gompy/native/interpreter.h"
+
+#include "front_key.h"
+#include "front_entry.h"
+
+#define MARK "/gompy/_native/"
+
+/* The folder that the package gompy lies in, of the path that we were started by, or of where that leads to.  */
+static int
+find_root (const char *self, char *root, size_t size)
+{
+  char *real = strstr (self, MARK) == NULL ? realpath (self, NULL) : strdup (self), *end = NULL, *next = real;
+  while (next != NULL && (next = strstr (next, MARK)) != NULL)
+    end = next++;
+  if (end != NULL)
+    *end = 0;
+  int found = end != NULL && (size_t) snprintf (root, size, "%s", real) < size;
+  free (real);
+  return found;
+}
+
+/* Become Python, which gets the words, and where it is to leave an entry if there is a KEY.  Returns only with an exit
+   status.  */
+static int
+become_python (int argc, char **argv, const char *store)
+{
+  static char root[4096], python[4096], script[4200];
+  const char *asked = getenv ("GOMPY_PYTHON");
+  char **words = calloc ((size_t) argc + 6, sizeof *words);
+  int count = 0;
+  if (words == NULL)
+    {
+      fputs ("lto-wrapper: fatal error: out of memory\ncompilation terminated.\n", stderr);
+      return 1;
+    }
+  if (!find_root (argv[0], root, sizeof root))
+    {
+      fprintf (stderr, "lto-wrapper: fatal error: %s is not in an installation of gompy\n", argv[0]);
+      return 1;
+    }
+  if (asked != NULL && asked[0])
+    snprintf (python, sizeof python, "%s", asked);
+  else
+    gompy_python_of (root, python, sizeof python);
+  snprintf (script, sizeof script, "%s/lto_wrapper/__main__.py", root);
+  /* -I -S: neither the user's PYTHONPATH nor site-packages' start-up hooks get into a link, or cost it time.  */
+  words[count++] = python;
+  words[count++] = (char *) "-I";
+  words[count++] = (char *) "-S";
+  words[count++] = script;
+  if (store != NULL)
+    words[count++] = (char *) store;
+  for (int i = 1; i < argc; i++)
+    words[count++] = argv[i];
+  execvp (python, words);
+  if (asked != NULL && asked[0])
+    fprintf (stderr, "lto-wrapper: fatal error: cannot run %s: %s\n", asked, strerror (errno));
+  else
+    {
+      words[0] = (char *) "python3";
+      execvp (words[0], words);
+      fprintf (stderr, "lto-wrapper: fatal error: no %s in PATH: set GOMPY_PYTHON to a Python\n", GOMPY_PYTHON_NAME);
+    }
+  return 1;
+}
+
+int
+main (int argc, char **argv)
+{
+  static char store[200];
+  uint8_t key[GOMPY_DIGEST];
+  char name[2 * GOMPY_DIGEST + 1];
+  struct link link = { 0 };
+  struct timespec now;
+  int folder = -1;
+  clock_gettime (CLOCK_REALTIME, &now);
+  if (argc == 2 && is_wanted () && read_link (argv[1], &link) && link_key (&link, key))
+    folder = gompy_cache_folder ("links", 1);
+  if (folder < 0)
+    return become_python (argc, argv, NULL);
+  for (int i = 0; i < GOMPY_DIGEST; i++)
+    snprintf (name + 2 * i, 3, "%02x", key[i]);
+  if (answer (folder, name, key))
+    {
+      unlink (link.list);
+      return 0;
+    }
+  /* Python inherits the folder, and the time before which all that the key is made of was as it is.  */
+  fcntl (folder, F_SETFD, 0);
+  snprintf (store, sizeof store, "--store=%s:%d:%lld", name, folder,
+            (long long) now.tv_sec * 1000000000 + now.tv_nsec);
+  return become_python (argc, argv, store);
+}

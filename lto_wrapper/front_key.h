@@ -1,0 +1,115 @@
+/* The name of a link's entry: a hash of all that the images are made of but for the tools, which the entry itself names
+   (front_entry.h).  Included by front.c.
+
+   Those are the words of the call, the objects with device code, byte by byte and by their names, the folder, and the
+   environment as far as compilers, linkers and we read it.  */
+
+/* Variables by the beginning of their names.  PATH, HOME and the XDG folders lead to tools.  */
+static const char *const concerned[] = {
+  "COLLECT_", "COMPILER_PATH=", "GCC_", "GNUTARGET=", "GOMPY_", "HOME=", "LANG", "LC_", "LD", "LIBRARY_PATH=", "NIX_",
+  "OFFLOAD_", "PATH=", "SOURCE_DATE_EPOCH=", "XDG_DATA_" };
+
+struct link
+{
+  char *words;                          /* of the plugin's file, a line each */
+  char *list;                           /* the file with the names of objects */
+  char *names;                          /* its text */
+};
+
+/* Whether links are looked up and kept: GOMPY_LINK_CACHE=0 says no.  */
+static int
+is_wanted (void)
+{
+  const char *choice = getenv ("GOMPY_LINK_CACHE");
+  return choice == NULL || strcmp (choice, "0") != 0;
+}
+
+/* Read the plugin's words and list; whether there is nothing in them but a link of objects that are not LTO's.  */
+static int
+read_link (const char *word, struct link *link)
+{
+  static const char list[] = "-foffload-objects=";
+  size_t size;
+  char *rest;
+  if (word[0] != '@' || (link->words = whole_file (gompy_open (word + 1, O_RDONLY, 0), &size)) == NULL
+      || strlen (link->words) != size || strpbrk (link->words, "\\\"' \t") != NULL)
+    return 0;
+  rest = strdup (link->words);
+  for (char *line = rest != NULL ? strtok (rest, "\n") : NULL; line != NULL; line = strtok (NULL, "\n"))
+    if (strncmp (line, list, sizeof list - 1) == 0)
+      link->list = line + sizeof list - 1;
+    else if (strncmp (line, "-fresolution=", 13) != 0 && strcmp (line, "-flinker-output=pie") != 0
+             && strcmp (line, "-flinker-output=exec") != 0 && strcmp (line, "-flinker-output=dyn") != 0)
+      return 0;
+  if (link->list == NULL || (link->names = whole_file (gompy_open (link->list, O_RDONLY, 0), &size)) == NULL)
+    return 0;
+  return strlen (link->names) == size;
+}
+
+/* Whether that is the name of an object which gcc makes and deletes when it compiles and links at once.  */
+static int
+is_temporary (const char *name)
+{
+  const char *base = strrchr (name, '/');
+  return base != NULL && strncmp (base, "/cc", 3) == 0 && strcspn (base, ".") == 9;
+}
+
+/* The object's contents into the text; archives whole, and once for all members that follow one another.  */
+static int
+add_object (struct text *text, const char *name, char **last)
+{
+  uint8_t digest[GOMPY_DIGEST];
+  const char *at = strrchr (name, '@');
+  char *data, *path = strdup (name);
+  size_t size;
+  text_add_string (text, name);
+  if (path == NULL)
+    return 0;
+  if (at != NULL && strncmp (at, "@0x", 3) == 0)
+    path[at - name] = 0;
+  if (*last != NULL && strcmp (*last, path) == 0)
+    {
+      free (path);
+      return 1;
+    }
+  free (*last);
+  *last = path;
+  if ((data = whole_file (gompy_open (path, O_RDONLY | O_NONBLOCK, 0), &size)) == NULL)
+    return 0;
+  gompy_blake (data, size, digest);
+  free (data);
+  text_add (text, digest, sizeof digest);
+  return 1;
+}
+
+/* The key of a link; whether it has one.  */
+static int
+link_key (struct link *link, uint8_t key[GOMPY_DIGEST])
+{
+  struct text text = { 0 };
+  char path[4096], linker[64], *last = NULL, *names = link->names, *words = link->words;
+  const char *name = strsep (&names, "\n"), *line;
+  ssize_t length;
+  int good = name != NULL && getcwd (path, sizeof path) != NULL;
+  text_add_string (&text, good ? path : "");
+  text_add_string (&text, name != NULL ? name : "");  /* how many objects there are */
+  snprintf (linker, sizeof linker, "/proc/%d/exe", (int) getppid ());  /* it decides on the order */
+  length = readlink (linker, path, sizeof path - 1);
+  path[length > 0 ? length : 0] = 0;
+  text_add_string (&text, path);
+  while ((line = strsep (&words, "\n")) != NULL)
+    if (strncmp (line, "-flinker-output=", 16) == 0)
+      text_add_string (&text, line);
+  for (char **variable = environ; *variable != NULL; variable++)
+    for (size_t i = 0; i < sizeof concerned / sizeof concerned[0]; i++)
+      if (strncmp (*variable, concerned[i], strlen (concerned[i])) == 0)
+        text_add_string (&text, *variable);
+  while (good && (name = strsep (&names, "\n")) != NULL)
+    good = name[0] == 0 || (!is_temporary (name) && add_object (&text, name, &last));
+  free (last);
+  good = good && text.data != NULL;
+  if (good)
+    gompy_blake (text.data, text.used, key);
+  free (text.data);
+  return good;
+}
