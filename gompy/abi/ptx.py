@@ -56,6 +56,7 @@ WARP_FIELDS = (
     ("first", "void *"),  # of a call for a whole block (fission.py): the warp that runs first
     ("following", "void *"),  # and the one after this, or NULL
     ("at", "void *"),  # the warp at work
+    ("sums", "void *"),  # additions that the host thread gathers: SUMS_FIELDS
     ("group", "uint32_t"),  # how many warps such a call is for, or 0
     ("mask", "uint32_t"),  # the lanes that are there
 )
@@ -80,6 +81,17 @@ def offsets(fields: tuple[tuple[str, str], ...]) -> dict[str, int]:
 
 
 WARP = offsets(WARP_FIELDS)
+
+SUMS_FIELDS = (
+    ("code", "int32_t"),  # of all of them: ATOM_OPS and ATOM_TYPES
+    ("used", "int32_t"),
+    ("windowed", "uint64_t"),  # whether the window is in use: sums of the words at `low` to `low` + `limit`
+    ("low", "uint64_t"),
+    ("limit", "uint64_t"),
+    ("window", "uint32_t[2048]"),
+)
+"""What compiled code sees of struct gompy_sums (sums.h): additions that memory has not seen yet."""
+SUMS = offsets(SUMS_FIELDS)
 
 OPS = (
     *("load1", "load2", "load4", "load8"),  # (warp, mask, u64 *address, void *out, unit, line)

@@ -184,13 +184,16 @@ def ptx_h() -> str:
     lines += [f"  GOMPY_{name} = {number}," for name, number in ({"LANES": ptx.LANES} | ptx_numbers()).items()]
     lines += ["};", "static const char *const gompy_builtins[] = {"]
     lines += [f'  "{name}",' for name in ptx.BUILTINS]
-    lines += ["};", "#define GOMPY_WARP_FIELDS \\"]
-    for name, kind in ptx.WARP_FIELDS:
-        base, bracket, rest = kind.partition("[")
-        lines.append(f"  {base}{'' if base.endswith('*') else ' '}{name}{bracket}{rest}; \\")
-    lines += ["", "#define GOMPY_CHECK_WARP(warp) \\"]
-    lines += [f'  _Static_assert (offsetof (warp, {name}) == {at}, "{name}"); \\' for name, at in ptx.WARP.items()]
-    return "\n".join([*lines, "", "#endif"]) + "\n"
+    lines.append("};")
+    for record, fields, places in (("WARP", ptx.WARP_FIELDS, ptx.WARP), ("SUMS", ptx.SUMS_FIELDS, ptx.SUMS)):
+        lines.append(f"#define GOMPY_{record}_FIELDS \\")
+        for name, kind in fields:
+            base, bracket, rest = kind.partition("[")
+            lines.append(f"  {base}{'' if base.endswith('*') else ' '}{name}{bracket}{rest}; \\")
+        lines += ["", f"#define GOMPY_CHECK_{record}(record) \\"]
+        lines += [f'  _Static_assert (offsetof (record, {name}) == {at}, "{name}"); \\' for name, at in places.items()]
+        lines.append("")
+    return "\n".join([*lines, "#endif"]) + "\n"
 
 
 C_TYPES = {"I": "uint32_t", "i": "int32_t", "Q": "uint64_t", "q": "int64_t"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from . import checks, racing, vectors
+from . import additions, checks, racing, vectors
 from .access import address_of, in_memory, in_shared, lanes_load, lanes_store
 from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
 from .forms import FLOATS, INTEGERS, LOGICAL, operands, unknown
@@ -205,10 +205,11 @@ def atomic(em: Emitter, code: Instruction) -> None:
     if not isinstance(memory, Memory):
         em.fail(f"'{code.opcode}' needs an address")
     rest = code.operands[2 if has_result else 1 :]
+    number = abi.ATOM_OPS.index(operation) * 8 + (abi.ATOM_TYPES.index(kind) if kind != "b16" else 0x100)
+    done = additions.begin(em, code, memory, rest[0], number) if additions.applies(em, code, operation, kind) else ""
     address = em.spill(address_of(em, memory), 1)
     first = em.spill(em.fit(em.read(rest[0], kind), "i64"), 2)
     second = em.spill(em.fit(em.read(rest[1], kind), "i64"), 3) if operation == "cas" else first
-    number = abi.ATOM_OPS.index(operation) * 8 + (abi.ATOM_TYPES.index(kind) if kind != "b16" else 0x100)
     out = em.scratch(0)
     if em.fast and not em.checked:
         number |= abi.ATOM_UNUSED * (id(code) in em.sums().unused) | abi.ATOM_LATER * (id(code) in em.sums().later)
@@ -216,7 +217,9 @@ def atomic(em: Emitter, code: Instruction) -> None:
         "atom",
         f"ptr %w, i32 {em.active}, i32 {number}, ptr {address}, ptr {first}, ptr {second}, ptr {out}, {em.site()}",
     )
-    if has_result:
+    if done:
+        additions.end(em, done)
+    elif has_result:
         raw = Value("i64", True, em.new(f"load <32 x i64>, ptr {out}, align 64"))
         em.write(code.operands[0], em.fit(raw, LLVM_TYPE[kind]))
 

@@ -113,6 +113,7 @@ cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
         for number in range(3):
             w.ntid[number], w.nctaid[number] = c.block[number], c.grid[number]
         w.runner, w.launch, w.module = r, launch, module
+        w.sums = &r.sums
     if launch.whole:
         order_warps(r, launch)
     r.prepared = True

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
+from . import additions
 from .checks import ALLOCATED, WRITTEN, repeated
 from .emit import IOTA, LONGEST
 
@@ -254,7 +255,7 @@ def vectors(checked: bool, size: int, loading: str, storing: str) -> list[str]:
 
 def slow_paths() -> str:
     """The functions of code without checks."""
-    texts = [*uniform(False), permute(False)]
+    texts = [*uniform(False), permute(False), *additions.functions()]
     for size in (1, 2, 4, 8):
         one, kind = f"i{8 * size}", f"<32 x i{8 * size}>"
         scalar = (

@@ -8,21 +8,20 @@
 
 enum
 {
-  GOMPY_SUMS = 1024,                    /* places, a power of two */
-  GOMPY_WINDOW = 2048                   /* words */
+  GOMPY_SUMS = 1024                     /* places, a power of two */
 };
 
 struct gompy_sum { uint64_t address, value; };
 
 struct gompy_sums
 {
-  int code;                             /* of all of them: gompy/abi/ptx.py, ATOM_OPS and ATOM_TYPES */
-  int used;
-  int windowed;                         /* the window is in use: sums of the words at LOW to LOW + LIMIT */
-  uint64_t low, limit;
-  uint32_t window[GOMPY_WINDOW];
+  GOMPY_SUMS_FIELDS                     /* what compiled code sees: gompy/abi/ptx.py, additions.py */
   struct gompy_sum of[GOMPY_SUMS];
 };
+
+GOMPY_CHECK_SUMS (struct gompy_sums)
+
+enum { GOMPY_WINDOW = sizeof ((struct gompy_sums *) 0)->window / sizeof (uint32_t) };  /* words */
 
 /* Add what has been gathered to memory.  */
 static void
@@ -41,7 +40,8 @@ gompy_add_sums (struct gompy_sums *s)
           gompy_atom (s->code, (char *) (uintptr_t) (s->low + 4 * (uint64_t) i), s->window[i], 0);
           s->window[i] = 0;
         }
-  s->used = s->windowed = 0;
+  s->used = 0;
+  s->windowed = 0;
 }
 
 /* Begin a window with the words of a warp's lanes, if they lie together.  */

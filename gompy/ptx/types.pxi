@@ -94,6 +94,7 @@ cdef extern from "warp.h" nogil:
         void *first
         void *following
         void *at
+        void *sums
         uint32_t group
         uint32_t mask
         void *sp

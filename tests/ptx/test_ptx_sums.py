@@ -145,3 +145,66 @@ def test_a_bad_address_is_told() -> None:
         with pytest.raises(ExecutorError, match="misaligned address"):
             function.launch((1, 1, 1), (32, 1, 1), arguments=[a, a, 0])
         assert words(device.download(a, 8)) == [0, 0]
+
+
+WHO = {
+    "all": "setp.eq.u32 %c, %i, %i;",
+    "without the first": "setp.ne.u32 %c, %t, 0;",
+    "few": "setp.gt.u32 %c, %t, 28;",
+    "odd": "and.b32 %v, %t, 1; setp.eq.u32 %c, %v, 1;",
+    "one": "setp.eq.u32 %c, %t, 17;",
+    "nobody": "setp.ne.u32 %c, %i, %i;",
+}
+WHICH = {
+    "one word": "mov.u32 %z, 3;",
+    "three": "rem.u32 %z, %i, 3;",
+    "own": "mov.u32 %z, %t;",
+    "many": "mul.lo.u32 %z, %i, 2654435761; shr.u32 %z, %z, 26;",
+}
+
+
+@pytest.mark.parametrize("space", ["shared", "global"])
+@pytest.mark.parametrize("who", WHO)
+@pytest.mark.parametrize("which", WHICH)
+def test_additions_to_words(space: str, who: str, which: str) -> None:
+    """By some lanes to the same and to different words, of one number and of each lane's own."""
+    active = {"all": lambda t: True, "without the first": lambda t: t, "few": lambda t: t > 28, "odd": lambda t: t & 1}
+    active |= {"one": lambda t: t == 17, "nobody": lambda t: False}
+    place = {"one word": lambda i: 3, "three": lambda i: i % 3, "own": lambda i: i % 32}
+    place["many"] = lambda i: (i * 2654435761 & 0xFFFFFFFF) >> 26
+    own = "mov.u64 %q, bins; cvta.shared.u64 %s, %q;" if space == "shared" else "mov.u64 %q, %a; mov.u64 %s, %q;"
+    copied = """bar.sync 0; mul.wide.u32 %p, %i, 4; add.s64 %s, %s, %p; ld.u32 %v, [%s]; add.s64 %p, %b, %p;
+                st.global.u32 [%p], %v;"""
+    text = HEAD + kernel(
+        "add",
+        f""".shared .align 4 .b8 bins[256]; .reg .u64 %q, %s; .reg .u32 %z; {own}
+            mul.wide.u32 %p, %i, 4; add.s64 %p, %q, %p; mov.u32 %z, 0; st.{space}.u32 [%p], %z;
+            mov.u32 %t, %laneid; bar.sync 0;
+            {WHO[who]} {WHICH[which]} mul.wide.u32 %w, %z, 4; add.s64 %p, %q, %w;
+            @!%c bra $D; red.{space}.add.u32 [%p], 5; red.{space}.add.u32 [%p], %i; $D:
+            {copied if space == "shared" else ""}""",
+    )
+    expected = [0] * 64
+    for i in range(64):
+        if active[who](i % 32):
+            expected[place[which](i)] += 5 + i
+    with Device() as device:
+        a, b = device.upload(bytes(256)), device.upload(bytes(256))
+        device.load(text).function("add").launch((1, 1, 1), (64, 1, 1), arguments=[a, b, 0])
+        assert words(device.download(b if space == "shared" else a, 256)) == expected
+
+
+def test_bad_addresses_in_shared_memory_are_told() -> None:
+    from gompy.ptx.device import ExecutorError
+
+    for offset, word in ((2, "misaligned"), (1 << 20, "illegal")):
+        text = HEAD + kernel(
+            "bad",
+            f""".shared .align 4 .b8 bins[256]; mov.u64 %p, bins; mul.wide.u32 %w, %i, {offset}; add.s64 %p, %p, %w;
+                red.shared.add.u32 [%p], 1;""",
+        )
+        with Device() as device:
+            a = device.upload(bytes(8))
+            function = device.load(text).function("bad")
+            with pytest.raises(ExecutorError, match=f"{word} address"):
+                function.launch((1, 1, 1), (32, 1, 1), arguments=[a, a, 0])
