@@ -26,17 +26,38 @@ class Strides:
         self.a = analysis
         self.constants: dict[Register, int | None] = {}
         self.found: dict[Register, int | None] = {}
+        self.loaded: set[Register] = set()  # computed from what each lane has loaded for itself
+        self.chosen: set[Register] = set()  # set to different numbers, of which branches choose for each lane
         codes = []
+        numbers: dict[Register, int] = {}
         for block in analysis.blocks:
             for code in block.code:
                 for register in defined(code):
-                    self.constants[register] = None if register in self.constants else number_of(code)
+                    number = number_of(code)
+                    self.constants[register] = None if register in self.constants else number
+                    if number is not None and numbers.setdefault(register, number) != number:
+                        self.chosen.add(register)
                     if register in analysis.varying:
                         codes.append((register, code))
         for _ in range(TURNS):
-            if sum(self.look(register, code) for register, code in codes) == 0:
-                return
-        self.found = dict.fromkeys(analysis.varying)
+            if sum([self.look(register, code) for register, code in codes]) == 0:
+                break
+        else:
+            self.found = dict.fromkeys(analysis.varying)
+        for _ in range(TURNS):
+            before = len(self.loaded)
+            self.loaded.update(register for register, code in codes if self.is_loaded(code))
+            if len(self.loaded) == before:
+                break
+
+    def is_loaded(self, code: Instruction | Call) -> bool:
+        """Whether a result is what a lane loads, or computed from that."""
+        if isinstance(code, Call):
+            return False
+        if code.base == "ld":
+            memory = code.operands[1]
+            return isinstance(memory, Memory) and memory.base in self.a.varying and "param" not in code.mods
+        return any(source in self.loaded for source in code.operands[1:] if isinstance(source, Register))
 
     def look(self, register: Register, code: Instruction | Call) -> bool:
         """Take a definition in; whether it changed what is known."""
@@ -46,7 +67,7 @@ class Strides:
             sources = code.operands[1:]
             if any(isinstance(s, Register) and s in self.a.varying and s not in self.found for s in sources):
                 return False
-            stride = self.result(code)
+            stride = None if register in self.chosen else self.result(code)
         if register not in self.found:
             self.found[register] = stride
             return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
+from . import gathers
 from .access import in_memory, lanes_load, lanes_store, shared_memory
 from .bases import Way, firsts_of, known, matching, numbers, shuffled
 from .emit import BITS, LONGEST, Emitter, Value
@@ -277,6 +278,8 @@ def load(
     llvm, size, count = kind
     column = space == "shared" and count == 1
     way = way_of(em, operand, size * count, False, column) if em.fast else Way(1, size * count)
+    if gathers.direct(em, operand, size, count, space) or (way is None and gathers.apart(em, size, count, space)):
+        return [gathered(em, plus(em, address, offset), llvm, size, space)[0]]
     if way is None or (way.step == 0 and count > 1) or (count > 1 and not em.fast):
         return [lanes_load(em, plus(em, address, offset + i * size), llvm, size) for i in range(count)]
     register = operand if isinstance(operand, Register) else None
@@ -298,7 +301,11 @@ def load(
     arms.append((fast, access.read(places, [])))
     em.put(f"br label %{done}")
     em.label(slow)
-    arms.append((slow, [lanes_load(em, access.slowly(i), llvm, size).text for i in range(count)]))
+    if gathers.second(em, operand, size, count, space):
+        value, label = gathered(em, access.slowly(0), llvm, size, space)
+        arms.append((label, [value.text]))
+    else:
+        arms.append((slow, [lanes_load(em, access.slowly(i), llvm, size).text for i in range(count)]))
     em.put(f"br label %{done}")
     em.label(done)
     found = []
@@ -314,6 +321,9 @@ def store(em: Emitter, address: Value, offset: int, values: list[Value], space: 
     size = max(BITS[llvm] // 8, 1)
     column = space == "shared" and count == 1
     way = way_of(em, operand, size * count, True, column) if em.fast else Way(1, size * count)
+    if gathers.direct(em, operand, size, count, space) or (way is None and gathers.apart(em, size, count, space)):
+        scattered(em, plus(em, address, offset), values[0], size, space)
+        return
     if way is None or (count > 1 and not em.fast):
         for index, value in enumerate(values):
             lanes_store(em, plus(em, address, offset + index * size), value, size)
@@ -336,8 +346,35 @@ def store(em: Emitter, address: Value, offset: int, values: list[Value], space: 
     access.write(places, texts, [])
     em.put(f"br label %{done}")
     em.label(slow)
-    for index, value in enumerate(values):
-        lanes_store(em, access.slowly(index), value, size)
+    if gathers.second(em, operand, size, count, space):
+        scattered(em, access.slowly(0), values[0], size, space)
+    else:
+        for index, value in enumerate(values):
+            lanes_store(em, access.slowly(index), value, size)
+    em.put(f"br label %{done}")
+    em.label(done)
+
+
+def gathered(em: Emitter, address: Value, llvm: str, size: int, space: str) -> tuple[Value, str]:
+    """A gather, or what the executor loads; the label that ends it."""
+    slow, done = em.fresh("slow"), em.fresh("done")
+    inside, quick = gathers.load(em, address, llvm, size, space, slow)
+    em.put(f"br label %{done}")
+    em.label(slow)
+    other = lanes_load(em, address, llvm, size)
+    em.put(f"br label %{done}")
+    em.label(done)
+    text = em.new(f"phi <32 x {llvm}> [ {quick}, %{inside} ], [ {other.text}, %{slow} ]")
+    return Value(llvm, True, text), done
+
+
+def scattered(em: Emitter, address: Value, value: Value, size: int, space: str) -> None:
+    """A scatter, or what the executor stores."""
+    slow, done = em.fresh("slow"), em.fresh("done")
+    gathers.store(em, address, em.splat(value), size, space, slow)
+    em.put(f"br label %{done}")
+    em.label(slow)
+    lanes_store(em, address, value, size)
     em.put(f"br label %{done}")
     em.label(done)
 
