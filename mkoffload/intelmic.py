@@ -36,7 +36,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gompy.accel import store
+    from gompy.tools import accelstore as store
     from gompy.tools.options import Option
     from mkoffload.listing import Initialiser
     from mkoffload.vtables import Candidates, Vtables
@@ -110,6 +110,7 @@ class Image:
         words = [*options.compile, *access.DEVICE_WORDS] if options.tells else list(options.compile)
         plugin = openacc_plugin(gcc, job.env, words) if self.compiler.takes_plugins else ""
         words += [f"-fplugin={plugin}"] if plugin else []
+        words += loops_plugin(gcc, job.env) if options.tells and self.compiler.takes_plugins else []
         self.given = Compilation(job, gcc, words, request.dumpbase, options.accel_only)
         self.inputs: list[Input] = []
         self.classes: Candidates | None = None  # in C++ alone
@@ -407,7 +408,7 @@ def choose(gcc: str, env: dict[str, str]) -> Compiler:
         return StockCompiler()
     built: list[store.Installed] = []
     if any(map(os.path.isdir, accel_folders())):
-        from gompy.accel import store
+        from gompy.tools import accelstore as store
 
         built = store.installed()
     if built:
@@ -429,13 +430,23 @@ def openacc_plugin(gcc: str, env: dict[str, str], words: list[str]) -> str:
     """The plugin that gives OpenACC's regions gangs, where it is built for this compiler; "" without OpenACC."""
     if "-fopenacc" not in words or not any(map(os.path.isdir, accel_folders())):
         return ""
-    from gompy.accel import store
+    from gompy.tools import accelstore as store
     from mkoffload.truecompiler import host_identity
 
     if not store.installed(program=store.OPENACC):
         return ""
     found = store.find(host_identity(gcc, env), program=store.OPENACC)
     return found.openacc if found is not None else ""
+
+
+def loops_plugin(gcc: str, env: dict[str, str]) -> list[str]:
+    """The option for the plugin by which -foffload-check asks about loops, where it is built for this compiler."""
+    if not any(map(os.path.isdir, accel_folders())):
+        return []
+    from gompy.tools import accelstore as store
+    from mkoffload.truecompiler import host_lto1
+
+    return store.loops_words(lambda: host_lto1(gcc, env))
 
 
 def build(request: Request, temps: Temps) -> Made | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from gompy.abi.gcc import REQUIRES_FILE
-from gompy.accel import store
 from gompy.objects.names import ACCEL_TRUE
+from gompy.tools import accelstore as store
 from gompy.tools.linkcompiler import search_folders
 from gompy.tools.process import Child, child_failed, write_file
 from mkoffload.accel import VARIABLE, Compilation, Compiler
@@ -74,10 +74,15 @@ class TrueCompiler(Compiler):
         return names
 
 
-def host_identity(gcc: str, env: dict[str, str]) -> str:
-    """Identity of the host's lto1: that in COMPILER_PATH, else where the compiler says it is."""
+def host_lto1(gcc: str, env: dict[str, str]) -> str:
+    """The host's lto1: that in COMPILER_PATH, else where the compiler says it is."""
     lto1 = store.host_lto1(search_folders())
     if not lto1:
         text = Child([gcc, "-print-prog-name=lto1"], env, capture_stdout=True).wait()[1]
         lto1 = text.decode("utf-8", "surrogateescape").strip()
-    return store.identity(lto1)
+    return lto1
+
+
+def host_identity(gcc: str, env: dict[str, str]) -> str:
+    """The identity of the host's lto1."""
+    return store.identity(host_lto1(gcc, env))

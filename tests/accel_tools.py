@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gompy.accel import host, store
+from gompy.accel import host
 from gompy.accel.errors import AccelError
+from gompy.tools import accelstore as store
 
 ROOT = Path(__file__).resolve().parent.parent
 DROPPED = (

@@ -21,11 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gompy.abi.gomp import GOMP_DEVICE_INTEL_MIC
-from gompy.accel import openacc, packages, probe, source, store, tags
+from gompy.accel import loops, openacc, packages, plugins, probe, source, tags
 from gompy.accel.errors import AccelError
 from gompy.accel.host import Host
 from gompy.accel.progress import Progress
 from gompy.objects.names import TARGET_INTELMIC
+from gompy.tools import accelstore as store
 
 LIBRARIES = {
     "libiberty": "libiberty.a",
@@ -302,7 +303,8 @@ class Build:
         probe.check(self.host, part / store.LTO1)
         if packages.plugin_headers(self.host):
             openacc.compile_plugin(self.host, part / store.OPENACC)
-        conf = openacc.identity(self.host) | {
+            loops.compile_plugin(self.host, part / store.LOOPS)
+        conf = plugins.identity(self.host) | {
             "lto_tag": str(self.tag),
             "source": str(self.plan.source or f"gcc-{self.host.major}-source {self.host.package}"),
             "seconds": f"{seconds:.0f}",

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gompy.accel import store
 from gompy.accel.errors import AccelError
 from gompy.objects.names import TARGET_INTELMIC
+from gompy.tools import accelstore as store
 from gompy.tools.linkcompiler import accel_folders
 
 TYPE_CHECKING = False
@@ -50,6 +50,9 @@ def parser() -> argparse.ArgumentParser:
     )
     build.add_argument(
         "--openacc", action="store_true", help="build only the plugin that gives OpenACC regions gangs (seconds)"
+    )
+    build.add_argument(
+        "--check", action="store_true", help="build only the plugin that makes -foffload-check fast (seconds)"
     )
     build.add_argument("--force", action="store_true", help="build it even if it is there")
     commands.add_parser("list", help="show those that are built")
@@ -93,7 +96,9 @@ def build(options: argparse.Namespace) -> int:
     folders = accel_folders()
     folder = options.prefix.absolute() / "share" / "gompy" / "accel" if options.prefix else Path(folders[0])
     if options.openacc:
-        return build_openacc(compiler, folder, options.force)
+        return build_plugin(compiler, folder, store.OPENACC, options.force)
+    if options.check:
+        return build_plugin(compiler, folder, store.LOOPS, options.force)
     there = store.find(compiler.identity, [str(folder)])
     if there is not None and not options.force:
         print(f"{there.path}: the accelerator compiler for {compiler.title} is built already")
@@ -120,16 +125,17 @@ def build(options: argparse.Namespace) -> int:
     return 0
 
 
-def build_openacc(compiler: Host, folder: Path, force: bool) -> int:
-    """``gompy accel build --openacc``."""
-    from gompy.accel import openacc
+def build_plugin(compiler: Host, folder: Path, program: str, force: bool) -> int:
+    """``gompy accel build --openacc``, ``--check``."""
+    from gompy.accel import loops, openacc
 
-    there = store.find(compiler.identity, [str(folder)], store.OPENACC)
+    there = store.find(compiler.identity, [str(folder)], program)
     if there is not None and not force:
-        print(f"{there.openacc}: the plugin for {compiler.title} is built already")
+        print(f"{os.path.join(there.path, program)}: the plugin for {compiler.title} is built already")
         return 0
-    done = openacc.build(compiler, folder, lambda text: print(text, file=sys.stderr))
-    print(f"{done.openacc}: built for {compiler.title}")
+    maker = loops if program == store.LOOPS else openacc
+    done = maker.build(compiler, folder, lambda text: print(text, file=sys.stderr))
+    print(f"{os.path.join(done.path, program)}: built for {compiler.title}")
     return 0
 
 
@@ -144,10 +150,12 @@ def show(options: argparse.Namespace) -> int:
         current = host.choose().identity
     except AccelError:
         current = ""
-    used = {item.path for item in (store.find(current), store.find(current, program=store.OPENACC)) if item is not None}
+    programs = (store.LTO1, store.OPENACC, store.LOOPS)
+    used = {item.path for item in (store.find(current, program=name) for name in programs) if item is not None}
     for item in found:
         parts = [f"{os.stat(item.lto1).st_size / 1e6:.0f} MB"] if os.path.exists(item.lto1) else []
         parts += ["plugin for OpenACC"] if os.path.exists(item.openacc) else []
+        parts += ["plugin for -foffload-check"] if os.path.exists(item.loops) else []
         note = "in use" if item.path in used else ""
         note = f"not used: {item.distrusted}" if item.distrusted else note
         if not note and store.identity(item.conf.get("host_lto1", "")) != item.conf.get("host_identity"):

@@ -9,8 +9,8 @@ import subprocess
 from dataclasses import dataclass
 
 from gompy.abi.gcc import NAMED, SUPPORTED
-from gompy.accel import store
 from gompy.accel.errors import AccelError
+from gompy.tools import accelstore as store
 
 LAST_WITH_TARGET = 12
 """GCC 13 removed the files of the target x86_64-intelmicemul-linux-gnu (gcc-13/changes.html, "Caveats").  What is left

@@ -69,6 +69,20 @@ void __tsan_func_entry (void *caller) { (void) caller; }
 void __tsan_func_exit (void) {}
 void __tsan_init (void) {}
 
+/* All of an access in a loop (loops.cc), before that.  OK: what was answered for the one before.  */
+int
+gompy_access_range (void *p, long step, unsigned long n, int kind, int ok)
+{
+  uintptr_t low = (uintptr_t) p, high = (uintptr_t) p;
+  if (!ok || n == 0 || &gompy_access == NULL)
+    return ok;
+  *(step < 0 ? &low : &high) += (uintptr_t) step * (n - 1);
+  high += kind & GOMPY_RANGE_SIZE;
+  if (__builtin_expect (low >= gompy_access.high || high <= gompy_access.low, 1))
+    return 1;
+  return gompy_access.range != NULL && gompy_access.range ((uintptr_t) p, step, n, kind, PC);
+}
+
 /* --- atomic operations -------------------------------------------------------------------------------------------- */
 
 /* Orders from __ATOMIC_RELEASE on are those by which others may come to know of what was done before.  */

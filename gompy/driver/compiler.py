@@ -234,6 +234,18 @@ def ask(compiler: Compiler) -> Facts:
     return read_version(done.stderr.decode("utf-8", "replace"))
 
 
+def find_part(compiler: Compiler, name: str) -> str:
+    """Where a compiler has a part of its own, such as lto1; the name alone if it does not tell."""
+    import subprocess
+
+    command = [*compiler.words, f"-print-prog-name={name}"]
+    try:
+        done = subprocess.run(command, executable=compiler.path, stdin=subprocess.DEVNULL, capture_output=True)
+    except (OSError, subprocess.SubprocessError):
+        return name
+    return os.fsdecode(done.stdout).strip() or name
+
+
 def read_version(text: str) -> Facts:
     """Read the output of ``gcc -v``."""
     version = ""

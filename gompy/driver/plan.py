@@ -14,6 +14,7 @@ from gompy.abi.gcc import major_of, release
 from gompy.driver import compiler, offload, options, paths
 from gompy.driver.errors import DriverError, quote
 from gompy.objects.names import ACCEL_ONLY
+from gompy.tools.linkcompiler import accel_folders
 
 TARGET_NAMES = "OFFLOAD_TARGET_NAMES"
 TARGET_DEFAULT = "OFFLOAD_TARGET_DEFAULT"
@@ -195,7 +196,7 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
                 messages.append(("warning", text))
     device_options = [*_sanitizers(line), *chosen.device_options]
     if access.OPTION in kept:
-        _check_accesses(line, kept, before, after, device_options)
+        _check_accesses(command, line, kept, before, after, device_options)
     folds = line.openacc and (line.c_family or not line.fortran)
     if device_code and folds and any(name in offload.OURS for name in chosen.names):
         if os.environ.get("GOMPY_ACCEL") == "true":
@@ -255,6 +256,7 @@ def _tell_of_host(plan: Plan, texts: list[str]) -> None:
 
 
 def _check_accesses(
+    command: compiler.Compiler,
     line: options.CommandLine,
     kept: list[str | None],
     before: list[str],
@@ -272,6 +274,10 @@ def _check_accesses(
     device_options.append(access.OPTION)
     if line.compiles:
         before.append(f"-specs={paths.CHECK_SPECS}")
+        if any(map(os.path.isdir, accel_folders())):
+            from gompy.tools import accelstore
+
+            before += accelstore.loops_words(lambda: compiler.find_part(command, "lto1"))
     if line.links and not line.relocatable:
         # For the linker alone: behind -x a file would be source.
         after += ["-Xlinker", os.path.join(paths.BDIR, access.HOOKS), f"-Wl,{','.join(access.wrap_words())}"]

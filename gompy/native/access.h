@@ -8,6 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of `range`, as gompy/access/loops.cc has them.  */
+#define GOMPY_RANGE_SIZE 0xff
+#define GOMPY_RANGE_WRITES 0x100
+#define GOMPY_RANGE_ALONE 0x200 /* the loop has reads that are told of one by one */
+
 /* Where a thread stands in its region: it is given to `enter`, which fills it, and then to `leave`.  */
 struct gompy_place
 {
@@ -25,6 +30,9 @@ struct gompy_access
   void (*read) (uintptr_t address, size_t size, const void *pc);
   void (*write) (uintptr_t address, size_t size, const void *pc);
   void (*atomic) (uintptr_t address, size_t size, int writes, const void *pc);
+  /* All accesses of a loop, ADDRESS, ADDRESS + STEP, ..., N > 0 of them: 1 if that is noted and nothing is wrong, 0 if
+     the loop is to tell of each.  KIND: the size, GOMPY_RANGE_*.  NULL: the latter.  */
+  int (*range) (uintptr_t address, intptr_t step, size_t n, int kind, const void *pc);
   void (*freed) (uintptr_t address, size_t size);  /* what is there has no meaning from here on */
 
   /* Threads of a region, NULL on the host.  */

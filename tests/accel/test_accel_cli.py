@@ -8,8 +8,9 @@ import pytest
 from accel_tools import call
 from test_accel_store import install
 
-from gompy.accel import build, host, store
+from gompy.accel import build, host
 from gompy.accel.progress import Lines
+from gompy.tools import accelstore as store
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gompy.accel import store
+from gompy.tools import accelstore as store
 from gompy.tools.linkcompiler import accel_folders
 
 

@@ -10,10 +10,11 @@ from accel_tools import COMPILER, call, needs_accel
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gompy.accel import host, probe, store
+from gompy.accel import host, probe
 from gompy.objects.images import find_images
 from gompy.objects.names import ACCEL_TRUE
 from gompy.objects.view import ElfView
+from gompy.tools import accelstore as store
 
 pytestmark = needs_accel
 

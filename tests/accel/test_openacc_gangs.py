@@ -14,8 +14,9 @@ import pytest
 from accel_tools import call
 from intelmic_driver import PLUGIN
 
-from gompy.accel import host, packages, store
+from gompy.accel import host, packages
 from gompy.accel.errors import AccelError
+from gompy.tools import accelstore as store
 
 if not PLUGIN.exists():
     pytest.skip("the compiled parts are not built", allow_module_level=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from link_tools import Program, built, call, compile_c, link
 
-from gompy.accel import store
+from gompy.tools import accelstore as store
 
 pytestmark = built
 

@@ -47,7 +47,9 @@ MAY_IMPORT = {
         *("gompy.regions", "gompy.opencl", "gompy.remote", "gompy.replay", "gompy.cudart", "gompy.virtual"),
     },
     "gompy.notebook": {"gompy", "gompy.cli"},
-    "testsuite": {"gompy.abi", "gompy.accel", "gompy.check", "gompy.dg", "gompy.driver", "gompy.objects"},
+    "testsuite": {
+        *("gompy.abi", "gompy.accel", "gompy.check", "gompy.dg", "gompy.driver", "gompy.objects", "gompy.tools"),
+    },
     "benchmarks": {"gompy.remote"},
     "examples": {"gompy.driver", "gompy.plugins"},
 }

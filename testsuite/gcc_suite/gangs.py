@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gompy.accel import store
 from gompy.accel.errors import AccelError
+from gompy.tools import accelstore as store
 
 WITHOUT, WITH = "one gang: ", "many gangs: "
 

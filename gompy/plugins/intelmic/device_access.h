@@ -11,7 +11,8 @@
    Who has made one since its access is not judged by that access.  What is done with a lock held is not looked at, nor
    is anything where an image orders its threads in ways that the hooks do not see.
 
-   Each 8 bytes have a cell for their last write, and one for their last read.  Included once, by device_access.pxi.  */
+   Each 8 bytes have a cell for their last write, and one for their last read.  Each kilobyte has them as well, for
+   accesses to all of it (device_ranges.h).  Included once, by device_access.pxi.  */
 #ifndef GOMPY_DEVICE_ACCESS_H
 #define GOMPY_DEVICE_ACCESS_H
 
@@ -34,6 +35,15 @@ struct mic_cells
   uint32_t write_pc, read_pc;  /* lower halves */
 };
 
+struct mic_block
+{
+  _Atomic uint64_t write, read;           /* of all its bytes, as a cell's */
+  uint32_t write_pc, read_pc;
+  _Atomic uint32_t last_write, last_read; /* the last intervals that its cells have */
+  _Atomic uint32_t good;                  /* a launch that found all its bytes good */
+};
+#define MIC_BLOCK 1024u
+
 struct mic_access_team
 {
   uint32_t launch;
@@ -42,7 +52,7 @@ struct mic_access_team
 
 struct mic_group
 {
-  uint32_t team;
+  uint32_t team, floor;
   _Atomic uint16_t releases[MIC_GROUP];
   _Atomic uint32_t intervals[MIC_AHEAD];  /* 0: nobody has come so far */
 };
@@ -52,17 +62,19 @@ extern struct gompy_access gompy_access;
 struct gompy_access gompy_access;
 
 static struct mic_cells *mic_shadow;
+static struct mic_block *mic_blocks;
 static uint64_t mic_access_size;  /* of the arena */
 static uint32_t *mic_interval_team;
 static struct mic_access_team *mic_access_teams;  /* as many as intervals */
 static _Atomic uint32_t mic_last_interval, mic_last_team, mic_last_launch;
 static __thread struct gompy_place mic_place;
 static __thread unsigned mic_held;
-static __thread uint32_t mic_launch;
+static __thread uint32_t mic_launch, mic_floor;  /* the last interval before the launch */
 
 /* What a cell gets of the calling thread, less the bytes; 0: it is not followed, or holds a lock.  What others of its
    team release in between is not in it: then less is judged by it.  */
 static __thread uint64_t mic_word;
+static __thread uint32_t mic_word_floor, mic_word_launch;
 
 /* In device_access.pxi.  */
 static void mic_access_found (unsigned mark, uint64_t address, const void *pc, uint64_t other);
@@ -75,6 +87,7 @@ mic_reserve (size_t size)
   if (p == MAP_FAILED)
     return NULL;
   madvise (p, size, MADV_DONTDUMP);
+  madvise (p, size, MADV_HUGEPAGE);  /* a gather touches all of it */
   return p;
 }
 
@@ -107,6 +120,8 @@ mic_new_word (void)
                ? 0
                : MIC_CELL (0, mic_place.number, mic_place.interval, atomic_load (&group->releases[mic_place.number]),
                            atomic_load (&mic_access_teams[group->team].releases));
+  mic_word_floor = group != NULL ? group->floor : 0;
+  mic_word_launch = group != NULL ? mic_access_teams[group->team].launch : 0;
 }
 
 static void *
@@ -116,6 +131,7 @@ mic_access_fork (void)
   if (outer == NULL || gompy_access.unordered || (group = calloc (1, sizeof *group)) == NULL)
     return NULL;
   group->team = outer->team;
+  group->floor = outer->floor;
   if (atomic_load (&outer->releases[mic_place.number]) < MIC_RELEASES)
     atomic_fetch_add (&outer->releases[mic_place.number], 1);  /* threads of its own come to know, no other team */
   mic_new_word ();
@@ -133,7 +149,7 @@ mic_access_enter (void *group, struct gompy_place *before)
 {
   *before = mic_place;
   memset (&mic_place, 0, sizeof mic_place);
-  mic_word = 0;
+  mic_new_word ();
   if (group == NULL || omp_get_thread_num () >= MIC_GROUP)
     return;
   mic_place.group = group;
@@ -182,8 +198,10 @@ mic_access_hold (int change)
 static void
 mic_begin_launch (void)
 {
-  if (mic_shadow != NULL)
-    mic_launch = atomic_fetch_add (&mic_last_launch, 1) + 1;
+  if (mic_shadow == NULL)
+    return;
+  mic_floor = atomic_load (&mic_last_interval);
+  mic_launch = atomic_fetch_add (&mic_last_launch, 1) + 1;
 }
 
 static void
@@ -191,7 +209,7 @@ mic_end_team (void)
 {
   free (mic_place.group);
   memset (&mic_place, 0, sizeof mic_place);
-  mic_word = 0;
+  mic_new_word ();
 }
 
 /* The calling thread begins a team of its region.  */
@@ -213,6 +231,7 @@ mic_begin_team (void)
     }
   mic_access_teams[team].launch = mic_launch;
   group->team = team;
+  group->floor = mic_floor;
   mic_place.group = group;
   mic_place.interval = mic_new_interval (group, 0);
   mic_new_word ();
@@ -238,42 +257,65 @@ mic_unordered (uint64_t cell, unsigned mask)
 
 /* An access, MASK of the 8 bytes at AT, with what others did there.  */
 static void
-mic_race_at (struct mic_cells *cells, uint64_t at, unsigned mask, int writes, const void *pc)
+mic_race_at (struct mic_cells *cells, struct mic_block *block, uint64_t at, unsigned mask, int writes, const void *pc)
 {
   uint64_t other = (uintptr_t) pc & ~0xffffffffull, address = gompy_access.low + at + (unsigned) __builtin_ctz (mask);
+  unsigned after_write = writes ? MIC_RACE_WRITE_WRITE : MIC_RACE_WRITE_READ;
   if (mic_unordered (atomic_load_explicit (&cells->write, memory_order_relaxed), mask))
-    mic_access_found (writes ? MIC_RACE_WRITE_WRITE : MIC_RACE_WRITE_READ, address, pc, other | cells->write_pc);
+    mic_access_found (after_write, address, pc, other | cells->write_pc);
+  else if (mic_unordered (atomic_load_explicit (&block->write, memory_order_relaxed), mask))
+    mic_access_found (after_write, address, pc, other | block->write_pc);
   else if (writes && mic_unordered (atomic_load_explicit (&cells->read, memory_order_relaxed), mask))
     mic_access_found (MIC_RACE_READ_WRITE, address, pc, other | cells->read_pc);
+  else if (writes && mic_unordered (atomic_load_explicit (&block->read, memory_order_relaxed), mask))
+    mic_access_found (MIC_RACE_READ_WRITE, address, pc, other | block->read_pc);
 }
 
-/* Whether a cell's word is of others, or of another interval, and of some of the bytes.  */
+/* Whether a word is of others, or of another interval, of the same launch, and of some of the bytes.  */
 static inline int
-mic_of_others (uint64_t word, uint64_t mine, unsigned mask)
+mic_of_others (const _Atomic uint64_t *place, uint64_t mine, unsigned mask)
 {
-  return ((word ^ mine) & ~0xffull) != 0 && (word & mask) != 0;
+  uint64_t word = atomic_load_explicit (place, memory_order_relaxed);
+  return ((word ^ mine) & ~0xffull) != 0 && (word & mask) != 0 && (word >> 16 & 0xffffff) > mic_word_floor;
+}
+
+/* Whether others have anything of a cell's bytes that an access may race with.  */
+static inline int
+mic_is_shared (const struct mic_cells *cells, const struct mic_block *block, uint64_t mine, unsigned mask, int writes)
+{
+  return mic_of_others (&cells->write, mine, mask) || mic_of_others (&block->write, mine, mask)
+         || (writes && (mic_of_others (&cells->read, mine, mask) || mic_of_others (&block->read, mine, mask)));
+}
+
+/* Note in a cell what the calling thread has done.  */
+static inline void
+mic_note (struct mic_cells *cells, struct mic_block *block, uint64_t mine, int writes, const void *pc)
+{
+  _Atomic uint64_t *place = writes ? &cells->write : &cells->read;
+  _Atomic uint32_t *last = writes ? &block->last_write : &block->last_read;
+  uint64_t word = atomic_load_explicit (place, memory_order_relaxed);
+  uint32_t interval = mine >> 16 & 0xffffff;
+  if (((word ^ mine) & ~0xffull) == 0)
+    {
+      if ((word | mine) != word)
+        atomic_store_explicit (place, word | mine, memory_order_relaxed);
+      return;
+    }
+  atomic_store_explicit (place, mine, memory_order_relaxed);
+  *(writes ? &cells->write_pc : &cells->read_pc) = (uint32_t) (uintptr_t) pc;
+  if (atomic_load_explicit (last, memory_order_relaxed) < interval)
+    atomic_store_explicit (last, interval, memory_order_relaxed);
 }
 
 static inline void
 mic_race_part (uint64_t at, unsigned mask, int writes, const void *pc)
 {
   struct mic_cells *cells = &mic_shadow[at / 8];
+  struct mic_block *block = &mic_blocks[at / MIC_BLOCK];
   uint64_t mine = mic_word | mask;
-  uint64_t written = atomic_load_explicit (&cells->write, memory_order_relaxed);
-  uint64_t read = atomic_load_explicit (&cells->read, memory_order_relaxed);
-  /* Of the same thread in the same interval: nothing new.  */
-  if (mic_of_others (written, mine, mask) || (writes && mic_of_others (read, mine, mask)))
-    mic_race_at (cells, at, mask, writes, pc);
-  if (writes && written != mine)
-    {
-      atomic_store_explicit (&cells->write, mine, memory_order_relaxed);
-      cells->write_pc = (uint32_t) (uintptr_t) pc;
-    }
-  else if (!writes && read != mine)
-    {
-      atomic_store_explicit (&cells->read, mine, memory_order_relaxed);
-      cells->read_pc = (uint32_t) (uintptr_t) pc;
-    }
+  if (mic_is_shared (cells, block, mine, mask, writes))
+    mic_race_at (cells, block, at, mask, writes, pc);
+  mic_note (cells, block, mine, writes, pc);
 }
 
 static inline void
@@ -346,16 +388,34 @@ mic_look_write (uint64_t offset, size_t size, const void *pc)
     }
 }
 
+/* Whether all bytes of a block are good; what is found holds for the launch.  */
+static int __attribute__ ((noinline))
+mic_find_good (struct mic_block *block, uint64_t offset)
+{
+  const unsigned char *marks = mic_marks + (offset & -(uint64_t) MIC_BLOCK);
+  if (marks[0] != MIC_MARK_GOOD || memcmp (marks, marks + 1, MIC_BLOCK - 1) != 0)
+    return 0;
+  atomic_store_explicit (&block->good, mic_word_launch, memory_order_relaxed);
+  return 1;
+}
+
 /* Whether an access is of one cell, and of good bytes in the arena, as nearly all are.  */
 static inline int
-mic_simple (uint64_t offset, size_t size)
+mic_simple (struct mic_block *block, uint64_t offset, size_t size)
 {
   uint64_t word;
   unsigned in_cell = offset & 7;
   if (__builtin_expect (in_cell + size > 8 || offset + 8 > mic_access_size, 0))
     return 0;
+  if (__builtin_expect (atomic_load_explicit (&block->good, memory_order_relaxed) == mic_word_launch
+                        && mic_word_launch != 0, 1))
+    return 1;
   memcpy (&word, mic_marks + (offset - in_cell), 8);
-  return ((word ^ 0x0101010101010101ull * MIC_MARK_GOOD) & (~0ull >> (64 - 8 * size) << 8 * in_cell)) == 0;
+  if (((word ^ 0x0101010101010101ull * MIC_MARK_GOOD) & (~0ull >> (64 - 8 * size) << 8 * in_cell)) != 0)
+    return 0;
+  if (word == 0x0101010101010101ull * MIC_MARK_GOOD && mic_word_launch != 0)
+    mic_find_good (block, offset);
+  return 1;
 }
 
 static void __attribute__ ((noinline))
@@ -376,56 +436,38 @@ mic_any_write (uintptr_t address, size_t size, const void *pc)
   mic_race (offset, size, 1, pc);
 }
 
+/* One cell, and nothing that could be wrong: 1, and it is noted.  */
+static inline __attribute__ ((always_inline)) int
+mic_usual (uintptr_t address, size_t size, int writes, const void *pc)
+{
+  uint64_t offset = address - gompy_access.low, mine = mic_word;
+  struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
+  struct mic_cells *cells = &mic_shadow[offset / 8];
+  unsigned mask;
+  if (__builtin_expect (size - 1 >= 8 || offset >= mic_access_size || !mic_simple (block, offset, size), 0))
+    return 0;
+  if (mine == 0)
+    return 1;
+  mask = 0xffu >> (8 - size) << (offset & 7);
+  mine |= mask;
+  if (__builtin_expect (mic_is_shared (cells, block, mine, mask, writes), 0))
+    return 0;
+  mic_note (cells, block, mine, writes, pc);
+  return 1;
+}
+
 static void
 mic_access_read (uintptr_t address, size_t size, const void *pc)
 {
-  uint64_t offset = address - gompy_access.low, mine = mic_word;
-  if (__builtin_expect (size - 1 < 8 && mic_simple (offset, size), 1))
-    {
-      struct mic_cells *cells = &mic_shadow[offset / 8];
-      unsigned mask = 0xffu >> (8 - size) << (offset & 7);
-      if (mine == 0)
-        return;
-      mine |= mask;
-      if (__builtin_expect (!mic_of_others (atomic_load_explicit (&cells->write, memory_order_relaxed), mine, mask), 1))
-        {
-          if (atomic_load_explicit (&cells->read, memory_order_relaxed) != mine)
-            {
-              atomic_store_explicit (&cells->read, mine, memory_order_relaxed);
-              cells->read_pc = (uint32_t) (uintptr_t) pc;
-            }
-          return;
-        }
-    }
-  mic_any_read (address, size, pc);
+  if (!mic_usual (address, size, 0, pc))
+    mic_any_read (address, size, pc);
 }
 
 static void
 mic_access_write (uintptr_t address, size_t size, const void *pc)
 {
-  uint64_t offset = address - gompy_access.low, mine = mic_word;
-  if (__builtin_expect (size - 1 < 8 && mic_simple (offset, size), 1))
-    {
-      struct mic_cells *cells = &mic_shadow[offset / 8];
-      unsigned mask = 0xffu >> (8 - size) << (offset & 7);
-      uint64_t written;
-      if (mine == 0)
-        return;
-      mine |= mask;
-      written = atomic_load_explicit (&cells->write, memory_order_relaxed);
-      if (__builtin_expect (!mic_of_others (written, mine, mask)
-                            && !mic_of_others (atomic_load_explicit (&cells->read, memory_order_relaxed), mine, mask),
-                            1))
-        {
-          if (written != mine)
-            {
-              atomic_store_explicit (&cells->write, mine, memory_order_relaxed);
-              cells->write_pc = (uint32_t) (uintptr_t) pc;
-            }
-          return;
-        }
-    }
-  mic_any_write (address, size, pc);
+  if (!mic_usual (address, size, 1, pc))
+    mic_any_write (address, size, pc);
 }
 
 /* WRITES: 0: it only reads, 2: it only writes.  */
@@ -439,6 +481,8 @@ mic_access_atomic (uintptr_t address, size_t size, int writes, const void *pc)
     mic_look_write (offset, size, pc);
 }
 
+#include "device_ranges.h"
+
 /* The arena has marks, and an image tells of its accesses.  */
 static int
 mic_watch_accesses (uint64_t base, uint64_t size)
@@ -446,12 +490,15 @@ mic_watch_accesses (uint64_t base, uint64_t size)
   mic_interval_team = mic_reserve (MIC_INTERVALS * sizeof *mic_interval_team);
   mic_access_teams = mic_reserve (MIC_INTERVALS * sizeof *mic_access_teams);
   mic_shadow = mic_reserve (size / 8 * sizeof *mic_shadow);
-  if (mic_interval_team == NULL || mic_access_teams == NULL || mic_shadow == NULL)
+  mic_blocks = mic_reserve ((size / MIC_BLOCK + 1) * sizeof *mic_blocks);
+  if (mic_interval_team == NULL || mic_access_teams == NULL || mic_shadow == NULL
+      || mic_blocks == NULL)
     return 0;
   mic_access_size = size;
   gompy_access.read = mic_access_read;
   gompy_access.write = mic_access_write;
   gompy_access.atomic = mic_access_atomic;
+  gompy_access.range = mic_access_range;
   gompy_access.fork = mic_access_fork;
   gompy_access.join = mic_access_join;
   gompy_access.enter = mic_access_enter;

@@ -25,7 +25,7 @@ cdef extern from *:
     {
       void *function, *variables;
       uint64_t limit;
-      uint32_t launch;  /* of device_access.h */
+      uint32_t launch, floor;  /* of device_access.h */
       int step;         /* K */
       int usual;        /* number of teams without a num_teams clause */
       int threads;      /* default number of threads of a parallel region in a team */
@@ -54,7 +54,7 @@ cdef extern from *:
         void *function
         void *variables
         uint64_t limit
-        uint32_t launch
+        uint32_t launch, floor
         int step
         int usual
         int threads
@@ -137,9 +137,10 @@ cdef bint next_team(unsigned lo, unsigned hi, unsigned thread_limit, c_bool firs
 
 cdef void run_share(mic_league *league, int number) noexcept nogil:
     """Run the teams, or gangs, of thread ``number``.  The caller restores the control variables."""
-    global mic_launch
+    global mic_launch, mic_floor
     cdef mic_lanes *lanes
     mic_launch = league.launch
+    mic_floor = league.floor
     end_team()
     omp_set_num_threads(league.threads)
     limit_threads(league.limit)
@@ -228,6 +229,7 @@ cdef void run_league(mic_league *league, void *function, void *variables, int co
     league.function = function
     league.variables = variables
     league.launch = mic_launch
+    league.floor = mic_floor
     league.step = count + 1
     league.threads = team_threads
     if not control.threads:

@@ -1,10 +1,10 @@
 """Where accelerator compilers are kept, and which one belongs to a host compiler.
 
-``<data>/gompy/accel/<name>/`` has ``accel.conf`` (``key = value`` lines), and ``lto1``, or ``openacc.so`` (a plugin for
-lto1: hooks/openacc.cc), or both; ``<data>`` is each of the XDG data folders.  An accel lto1 reads the streams of one
-very build of the host compiler, and a plugin fits one, so ``accel.conf`` notes the identity of the host's lto1, and
-only a folder whose note agrees is used.  Nor is one used that anybody but the user and
-root could have put there.  Every offload link imports this module: it needs ``os`` and nothing else.
+``<data>/gompy/accel/<name>/`` has ``accel.conf`` (``key = value`` lines), and any of ``lto1``, ``openacc.so`` and
+``loops.so`` (plugins for gcc's compilers: gompy/accel/hooks); ``<data>`` is each of the XDG data folders. An accel
+lto1 reads the streams of one very build of the host compiler, and a plugin fits one, so ``accel.conf`` notes the
+identity of the host's lto1, and only a folder whose note agrees is used. Nor is one used that anybody but the user
+and root could have put there. Every offload link imports this module: it needs ``os`` and nothing else.
 """
 
 from __future__ import annotations
@@ -13,8 +13,13 @@ import os
 
 from gompy.tools.linkcompiler import accel_folders
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 LTO1 = "lto1"
 OPENACC = "openacc.so"
+LOOPS = "loops.so"
 CONF = "accel.conf"
 LOG = "build.log"
 FORMAT = "1"
@@ -42,6 +47,11 @@ class Installed:
         return os.path.join(self.path, OPENACC)
 
     @property
+    def loops(self) -> str:
+        """The plugin for -foffload-check."""
+        return os.path.join(self.path, LOOPS)
+
+    @property
     def name(self) -> str:
         """The folder's own name: the compiler's version."""
         return os.path.basename(self.path)
@@ -49,7 +59,7 @@ class Installed:
     @property
     def distrusted(self) -> str:
         """Why it is not run, "" if it may be: something of it is somebody else's, or can be written by others."""
-        programs = [os.path.realpath(path) for path in (self.lto1, self.openacc) if os.path.lexists(path)]
+        programs = [os.path.realpath(path) for path in (self.lto1, self.openacc, self.loops) if os.path.lexists(path)]
         folders = (os.path.dirname(self.path), self.path, *map(os.path.dirname, programs))
         for path in (*folders, *programs, os.path.join(self.path, CONF)):
             try:
@@ -105,14 +115,23 @@ def installed(folders: list[str] | None = None, program: str = LTO1) -> list[Ins
 
 def kept() -> list[Installed]:
     """All folders that have anything of this."""
-    compilers = installed()
-    paths = {item.path for item in compilers}
-    return compilers + [item for item in installed(program=OPENACC) if item.path not in paths]
+    found: list[Installed] = []
+    for program in (LTO1, OPENACC, LOOPS):
+        paths = {item.path for item in found}
+        found += [item for item in installed(program=program) if item.path not in paths]
+    return found
 
 
 def find(identity: str, folders: list[str] | None = None, program: str = LTO1) -> Installed | None:
     """The folder with the accelerator compiler, or another program, of a host compiler, if there is one."""
     return next((item for item in installed(folders, program) if item.fits(identity)), None)
+
+
+def loops_words(lto1: Callable[[], str]) -> list[str]:
+    """For a compiler proper of -foffload-check: the plugin for loops, where it is built.  ``lto1``: of that one."""
+    built = installed(program=LOOPS)
+    known = identity(lto1()) if built else ""
+    return [f"-fplugin={item.loops}" for item in built if item.fits(known)][:1]
 
 
 def identity(program: str) -> str:

@@ -1,0 +1,224 @@
+/* The device's side of -foffload-check: all accesses of a loop at once (gompy/access/loops.cc).
+
+   Only what is fine is noted here; where anything is not, the loop tells of each access.  Within an interval a thread's
+   word stays the same, so what it has noted with that word need not be looked at again: the last spans, and columns of
+   matrices, are remembered.  Included once, by device_access.h.  */
+#ifndef GOMPY_DEVICE_RANGES_H
+#define GOMPY_DEVICE_RANGES_H
+
+#include <pthread.h>
+
+#define MIC_SPANS 8u
+#define MIC_COLUMNS 1024u /* a power of 2 */
+
+/* Bytes that the thread has noted, all of them, with this word.  */
+struct mic_span
+{
+  uint64_t word, begin, end;
+};
+
+struct mic_column
+{
+  uint64_t word, offset, step, n, size;
+};
+
+struct mic_noted
+{
+  struct mic_span spans[2][MIC_SPANS];
+  unsigned next[2];
+  struct mic_column columns[2][MIC_COLUMNS];
+};
+
+static __thread struct mic_noted *mic_noted;
+static pthread_key_t mic_noted_key;
+
+static void
+mic_make_noted_key (void)
+{
+  pthread_key_create (&mic_noted_key, free);
+}
+
+/* What the calling thread remembers, or NULL.  */
+static struct mic_noted *
+mic_own_noted (void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (mic_noted != NULL)
+    return mic_noted;
+  pthread_once (&once, mic_make_noted_key);
+  mic_noted = calloc (1, sizeof *mic_noted);
+  pthread_setspecific (mic_noted_key, mic_noted);
+  return mic_noted;
+}
+
+static int
+mic_marks_read (uint64_t offset, size_t n)
+{
+  const unsigned char *marks = mic_marks + offset;
+  return n == 0 || (marks[0] == MIC_MARK_GOOD && memcmp (marks, marks + 1, n - 1) == 0);
+}
+
+/* ALONE: the loop's reads are told of one by one, and must see what is unset until it is written.  */
+static int
+mic_marks_written (uint64_t offset, size_t n, int alone)
+{
+  if (mic_marks_read (offset, n))
+    return 1;
+  if (alone || memchr (mic_marks + offset, MIC_MARK_CLOSED, n) != NULL)
+    return 0;
+  memset (mic_marks + offset, MIC_MARK_GOOD, n);
+  return 1;
+}
+
+/* Whether an access to bytes of a cell is ordered with what others did there.  */
+static inline int
+mic_is_ordered (const struct mic_cells *cells, uint64_t mine, unsigned mask, int writes)
+{
+  if (__builtin_expect (mic_of_others (&cells->write, mine, mask), 0)
+      && mic_unordered (atomic_load_explicit (&cells->write, memory_order_relaxed), mask))
+    return 0;
+  return !writes || !mic_of_others (&cells->read, mine, mask)
+         || !mic_unordered (atomic_load_explicit (&cells->read, memory_order_relaxed), mask);
+}
+
+/* The same of what has been noted of a block as a whole.  */
+static inline int
+mic_is_block_ordered (const struct mic_block *block, uint64_t mine, int writes)
+{
+  if (mic_of_others (&block->write, mine, 0xff)
+      && mic_unordered (atomic_load_explicit (&block->write, memory_order_relaxed), 0xff))
+    return 0;
+  return !writes || !mic_of_others (&block->read, mine, 0xff)
+         || !mic_unordered (atomic_load_explicit (&block->read, memory_order_relaxed), 0xff);
+}
+
+/* Note an access to bytes of one block.  0: it races.  */
+static int
+mic_note_part (uint64_t offset, uint64_t end, int writes, const void *pc)
+{
+  struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
+  if (!mic_is_block_ordered (block, mic_word | 0xff, writes))
+    return 0;
+  for (uint64_t at = offset & ~7ull; at < end; at += 8)
+    {
+      unsigned first = offset > at ? offset - at : 0, last = end - at < 8 ? end - at : 8;
+      unsigned mask = (1u << last) - (1u << first);
+      struct mic_cells *cells = &mic_shadow[at / 8];
+      if (!mic_is_ordered (cells, mic_word | mask, mask, writes))
+        return 0;
+      mic_note (cells, block, mic_word | mask, writes, pc);
+    }
+  return 1;
+}
+
+/* Note an access to all of a block.  Its cells are looked at if this launch has noted anything in them.  */
+static int
+mic_note_block (uint64_t offset, int writes, const void *pc)
+{
+  struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
+  const struct mic_cells *cells = &mic_shadow[offset / 8];
+  uint64_t mine = mic_word | 0xff;
+  if (!mic_is_block_ordered (block, mine, writes))
+    return 0;
+  if (atomic_load_explicit (&block->last_write, memory_order_relaxed) > mic_word_floor
+      || (writes && atomic_load_explicit (&block->last_read, memory_order_relaxed) > mic_word_floor))
+    for (unsigned i = 0; i < MIC_BLOCK / 8; i++)
+      if (!mic_is_ordered (&cells[i], mine, 0xff, writes))
+        return 0;
+  atomic_store_explicit (writes ? &block->write : &block->read, mine, memory_order_relaxed);
+  *(writes ? &block->write_pc : &block->read_pc) = (uint32_t) (uintptr_t) pc;
+  return 1;
+}
+
+static int
+mic_note_span (uint64_t offset, uint64_t end, int writes, const void *pc)
+{
+  for (uint64_t next; offset < end; offset = next)
+    {
+      next = (offset & -(uint64_t) MIC_BLOCK) + MIC_BLOCK;
+      next = next < end ? next : end;
+      if (!(next - offset == MIC_BLOCK ? mic_note_block (offset, writes, pc)
+                                       : mic_note_part (offset, next, writes, pc)))
+        return 0;
+    }
+  return 1;
+}
+
+/* Bytes without a gap.  */
+static int
+mic_access_span (uint64_t offset, uint64_t end, int writes, int alone, const void *pc)
+{
+  struct mic_noted *noted = mic_word ? mic_own_noted () : NULL;
+  struct mic_span *near = NULL;
+  uint64_t begin = offset, stop = end;
+  for (unsigned i = 0; noted != NULL && i < MIC_SPANS && near == NULL; i++)
+    {
+      struct mic_span *s = &noted->spans[writes][i];
+      if (s->word == mic_word && s->begin <= end && offset <= s->end)
+        near = s;
+    }
+  if (near != NULL && near->begin <= offset && end <= near->end)
+    return 1;
+  if (near != NULL && offset >= near->begin)
+    begin = near->end;
+  else if (near != NULL && end <= near->end)
+    stop = near->begin;
+  if (!(writes ? mic_marks_written (begin, stop - begin, alone) : mic_marks_read (begin, stop - begin))
+      || (mic_word && !mic_note_span (begin, stop, writes, pc)))
+    return 0;
+  if (noted == NULL)
+    return 1;
+  if (near == NULL)
+    {
+      near = &noted->spans[writes][noted->next[writes]++ % MIC_SPANS];
+      *near = (struct mic_span){ mic_word, offset, end };
+    }
+  near->begin = offset < near->begin ? offset : near->begin;
+  near->end = end > near->end ? end : near->end;
+  return 1;
+}
+
+/* Bytes with gaps between.  */
+static int
+mic_access_column (uint64_t offset, uint64_t step, size_t n, size_t size, int kind, const void *pc)
+{
+  int writes = (kind & GOMPY_RANGE_WRITES) != 0;
+  struct mic_noted *noted = mic_word ? mic_own_noted () : NULL;
+  struct mic_column *column = NULL;
+  if (noted != NULL)
+    column = &noted->columns[writes][(offset / size ^ n * 31) % MIC_COLUMNS];
+  if (column != NULL && column->word == mic_word && column->offset == offset && column->step == step
+      && column->n == n && column->size == size)
+    return 1;
+  for (uint64_t at = offset, i = 0; i < n; i++, at += step)
+    {
+      if (!(writes ? mic_marks_written (at, size, (kind & GOMPY_RANGE_ALONE) != 0) : mic_marks_read (at, size))
+          || (mic_word && !mic_note_span (at, at + size, writes, pc)))
+        return 0;
+    }
+  if (column != NULL)
+    *column = (struct mic_column){ mic_word, offset, step, n, size };
+  return 1;
+}
+
+static int
+mic_access_range (uintptr_t address, intptr_t step, size_t n, int kind, const void *pc)
+{
+  size_t size = kind & GOMPY_RANGE_SIZE;
+  uint64_t offset = address - gompy_access.low, distance;
+  if (step < 0)
+    {
+      offset += (uint64_t) step * (n - 1);
+      step = -step;
+    }
+  distance = (uint64_t) step;
+  if (offset >= mic_access_size || (n > 1 && distance > (mic_access_size - offset) / (n - 1))
+      || offset + distance * (n - 1) + size > mic_access_size)
+    return 0;
+  if (distance <= size || n == 1)
+    return mic_access_span (offset, offset + distance * (n - 1) + size, (kind & GOMPY_RANGE_WRITES) != 0,
+                            (kind & GOMPY_RANGE_ALONE) != 0, pc);
+  return mic_access_column (offset, distance, n, size, kind, pc);
+}
+
+#endif
