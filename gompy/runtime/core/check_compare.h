@@ -192,7 +192,7 @@ gompy_stale_end_region (int device)
       if (!gompy_has_parts () || (t->newer == NULL && (t->newer = calloc (1, t->size)) == NULL))
         continue;
       gompy_parts_unknown (t);
-      if (gompy_access.hooked || t->global || !gompy_is_looked_at (device))
+      if (t->global || !gompy_is_looked_at (device, t->target))
         gompy_find_newer (t, has_time ? t->size : GOMPY_LARGE);
     }
 }

@@ -2,7 +2,7 @@
 #ifndef GOMPY_CHECK_PARTS_H
 #define GOMPY_CHECK_PARTS_H
 
-static int (*gompy_is_looked_at) (int device);
+static int (*gompy_is_looked_at) (int device, uintptr_t target);
 
 static size_t
 gompy_part_count (const struct gompy_tracked *t)
@@ -20,6 +20,24 @@ gompy_parts_agree (struct gompy_tracked *t, size_t begin, size_t end)
   if (first < last)
     memset (t->parts + first, GOMPY_PART_SAME, last - first);
   t->unknown &= first > 0 || last < gompy_part_count (t);
+}
+
+/* Whether all ranges that meet [BEGIN, END) have been compared since a region has ended; this is noted then.  */
+static int
+gompy_parts_known (uintptr_t begin, uintptr_t end)
+{
+  int known = 1;
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      struct gompy_tracked *t = gompy_tracks[i];
+      if (!t->unknown || t->host >= end || begin >= t->host + t->size)
+        continue;
+      t->unknown = 0;
+      for (size_t part = 0; part < gompy_part_count (t) && !t->unknown; part++)
+        t->unknown = (t->parts[part] & GOMPY_PART_UNKNOWN) != 0;
+      known &= !t->unknown;
+    }
+  return known;
 }
 
 /* A region has ended that may have written it.  */

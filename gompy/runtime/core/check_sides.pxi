@@ -6,7 +6,8 @@ cdef extern from "core/check_stale.h" nogil:
     pthread_mutex_t gompy_stale_lock
     int (*gompy_peek)(int device, void *to, uintptr_t target, size_t size) noexcept nogil
     int (*gompy_mark)(int device, uintptr_t target, unsigned char *stale, size_t size) noexcept nogil
-    int (*gompy_is_looked_at)(int device) noexcept nogil
+    int (*gompy_is_looked_at)(int device, uintptr_t target) noexcept nogil
+    int gompy_read_host(void *to, uintptr_t source, size_t size)
     int (*gompy_left)(int device, uintptr_t target, unsigned char *stale, size_t size) noexcept nogil
     uint64_t gompy_now()
     void gompy_stale_new(int device, uintptr_t host, uintptr_t target, size_t size, bint filled, bint for_ever)
@@ -31,11 +32,19 @@ cdef TargetMem *images_seen
 
 
 cdef int peek_side(int number, void *to, uintptr_t target, size_t size) noexcept nogil:
+    if devices[number].type == GOMP_DEVICE_NVIDIA_PTX and gompy_read_host(to, target, size):
+        return True
     return device_peek(&devices[number], to, <void *> target, size)
 
 
-cdef int is_looked_at(int number) noexcept nogil:
-    """Whether a device's memory can be looked at any time, also while the program is stopped at an access."""
+cdef int is_looked_at(int number, uintptr_t target) noexcept nogil:
+    """Whether a device's memory can be looked at any time, also while the program is stopped at an access.
+
+    The emulated GPU has its memory in the program's process, at the same addresses.
+    """
+    cdef char byte
+    if devices[number].type == GOMP_DEVICE_NVIDIA_PTX:
+        return gompy_read_host(&byte, target, 1)
     return devices[number].type == GOMP_DEVICE_INTEL_MIC
 
 

@@ -244,7 +244,7 @@ gompy_stale_listen (void)
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
       const struct gompy_tracked *t = gompy_tracks[i];
-      if (t->newer == NULL || t->told || t->shared || memchr (t->newer, 1, t->size) == NULL)
+      if (t->newer == NULL || t->told || t->shared || (!t->unknown && memchr (t->newer, 1, t->size) == NULL))
         continue;
       low = t->host < low ? t->host : low;
       high = t->host + t->size > high ? t->host + t->size : high;
@@ -255,11 +255,33 @@ gompy_stale_listen (void)
   gompy_access.high = high;
 }
 
+/* Compare what regions may have written of [BEGIN, END) since it was compared.  */
+static void
+gompy_look_around (uintptr_t begin, uintptr_t end)
+{
+  unsigned char dispatch = gompy_dispatch;
+  uintptr_t part, part_end;
+  int known = 0;
+  gompy_dispatch = 0;
+  for (uintptr_t page = begin & -GOMPY_PAGE; page < end; page += GOMPY_PAGE)
+    {
+      known |= gompy_unseen_part (page, &part, &part_end);
+      if (gompy_is_closed (page))
+        gompy_watch_first (page);
+      while (gompy_unseen_part (page, &part, &part_end))
+        gompy_look_at (part);
+    }
+  if (known && gompy_parts_known (begin, end))
+    gompy_stale_listen ();
+  gompy_dispatch = dispatch && gompy_watch_on;
+}
+
 /* The program reads.  What has another value than when both sides agreed last has been written, by a library.  */
 static void
 gompy_access_read (uintptr_t address, size_t size, const void *pc)
 {
   pthread_mutex_lock (&gompy_stale_lock);
+  gompy_look_around (address, address + size);
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
       struct gompy_tracked *t = gompy_tracks[i];
@@ -280,6 +302,7 @@ gompy_access_write (uintptr_t address, size_t size, const void *pc)
   pthread_mutex_lock (&gompy_stale_lock);
   if (pc != NULL)
     gompy_flight_judge (address, size, 1, (uintptr_t) pc - 1);
+  gompy_look_around (address, address + size);
   gompy_note_written (address, address + size);
   pthread_mutex_unlock (&gompy_stale_lock);
 }
@@ -291,6 +314,28 @@ gompy_access_atomic (uintptr_t address, size_t size, int writes, const void *pc)
     gompy_access_read (address, size, pc);
   if (writes)
     gompy_access_write (address, size, pc);
+}
+
+/* A loop's accesses: fine if nothing of what it reads is newer on a device.  */
+static int
+gompy_access_range (uintptr_t address, intptr_t step, size_t n, int kind, const void *pc)
+{
+  size_t size = kind & GOMPY_RANGE_SIZE;
+  uintptr_t begin = step < 0 ? address + (uintptr_t) step * (n - 1) : address;
+  uintptr_t distance = step < 0 ? -(uintptr_t) step : (uintptr_t) step, end = begin + distance * (n - 1) + size;
+  int fine = !gompy_flight_count;
+  (void) pc;
+  pthread_mutex_lock (&gompy_stale_lock);
+  gompy_look_around (begin, end);
+  if (fine && !(kind & GOMPY_RANGE_WRITES))
+    fine = gompy_is_harmless (begin, end);
+  else if (fine && distance <= size)
+    gompy_note_written (begin, end);
+  else if (fine)
+    for (size_t i = 0; i < n; i++)
+      gompy_note_written (begin + i * distance, begin + i * distance + size);
+  pthread_mutex_unlock (&gompy_stale_lock);
+  return fine;
 }
 
 static void
@@ -309,6 +354,7 @@ gompy_stale_hear (void)
   gompy_access.write = gompy_access_write;
   gompy_access.atomic = gompy_access_atomic;
   gompy_access.freed = gompy_access_freed;
+  gompy_access.range = gompy_access_range;
   gompy_access.low = UINTPTR_MAX;
 }
 
@@ -325,7 +371,7 @@ gompy_is_anything_newer (void)
 
 /* Watch a range: all of it, or from the first to the last byte that is newer.  */
 static void
-gompy_watch_track (const char *maps, struct gompy_tracked *t)
+gompy_watch_track (const struct gompy_maps *maps, struct gompy_tracked *t)
 {
   unsigned char *first = t->newer, *last;
   if (t->unknown)
@@ -347,7 +393,7 @@ gompy_go_unwatched (void)
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
       struct gompy_tracked *t = gompy_tracks[i];
-      if (t->unknown)
+      if (t->unknown && !(gompy_access.hooked && !t->global && gompy_is_looked_at (t->device, t->target)))
         gompy_find_newer (t, gompy_has_time (t->size) ? t->size : GOMPY_LARGE);
     }
   if (!gompy_access.hooked)
@@ -367,30 +413,20 @@ gompy_stale_construct (int begins)
 static void
 gompy_stale_watch (void)
 {
-  enum { ROOM = 1 << 17 };
-  static char *maps;
-  size_t have = 0;
-  ssize_t n;
-  int fd = -1, any = gompy_is_anything_newer ();
+  struct gompy_maps maps;
+  int any = gompy_is_anything_newer ();
   gompy_end_watch ();
   if (gompy_access.hooked)
     gompy_stale_listen ();
-  if (any && maps == NULL)
-    maps = gompy_check_room (ROOM);
-  if (any && maps != NULL && gompy_may_watch ())
-    fd = gompy_open ("/proc/self/maps", O_RDONLY, 0);
-  if (fd < 0)
+  if (!any || !gompy_may_watch () || !gompy_open_maps (&maps))
     {
       gompy_go_unwatched ();
       return;
     }
-  while (have < ROOM - 1 && (n = read (fd, maps + have, ROOM - 1 - have)) > 0)
-    have += (size_t) n;
-  maps[have] = 0;
-  close (fd);
   for (unsigned i = 0; i < gompy_track_count; i++)
     if (!gompy_tracks[i]->told && !gompy_tracks[i]->shared)
-      gompy_watch_track (maps, gompy_tracks[i]);
+      gompy_watch_track (&maps, gompy_tracks[i]);
+  gompy_close_maps (&maps);
   gompy_begin_watch ();
   for (unsigned i = 0; i < gompy_track_count; i++)
     for (size_t at = 0; at < gompy_tracks[i]->size; at += GOMPY_PART)

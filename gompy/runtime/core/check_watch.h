@@ -4,9 +4,10 @@
    answer EFAULT where a process accesses such pages by it; so each system call of the program comes here first
    (prctl (PR_SET_SYSCALL_USER_DISPATCH)), and what may concern the pages ends the watch before it is made.
 
-   Only a program with one thread is watched, as another thread's system calls would not come here.  Threads of gompy's
-   own (their names begin with GOMPY_OWN_THREADS) may be there if they sleep: who uses a device wakes them, and that
-   ends the watch first.  Where anything is not as expected, nothing is watched.  Included once, by check_stale.h.  */
+   Only one thread may be awake, as another's system calls would not come here.  Threads of gompy's own (their names
+   begin with GOMPY_OWN_THREADS) sleep: who uses a device wakes them, and that ends the watch first.  So do threads of
+   the program's that wait for a futex without a time: what wakes them is a system call, and ends the watch.
+   Where anything is not as expected, nothing is watched.  Included once, by check_stale.h.  */
 #ifndef GOMPY_CHECK_WATCH_H
 #define GOMPY_CHECK_WATCH_H
 
@@ -35,6 +36,7 @@
 #define SYS_USER_DISPATCH 2  /* si_code */
 #endif
 #define GOMPY_DISPATCH 59    /* PR_SET_SYSCALL_USER_DISPATCH */
+#define GOMPY_FUTEX_COMMAND 0x7f  /* FUTEX_CMD_MASK; 0 and 9 wait */
 
 /* Pages that are closed, all or but those that were opened again.  */
 struct gompy_watched
@@ -47,6 +49,7 @@ struct gompy_watched
 
 /* What the owner of the pages says of an access at an address: whether it is to be reported; and it forgets what is
    written, or all of a page.  */
+static void gompy_note_written (uintptr_t begin, uintptr_t end);
 static int gompy_is_newer (uintptr_t address, size_t size);
 static int gompy_judge_read (uintptr_t address, size_t size, int in_program, uintptr_t pc);
 static void gompy_note_write (uintptr_t address, size_t size);
@@ -62,6 +65,7 @@ static unsigned gompy_watch_count, gompy_watch_steps;
 static volatile unsigned char gompy_dispatch;  /* 1: system calls come here */
 static int gompy_watch_ready;  /* 1, or -1: impossible */
 static int gompy_watch_on;
+static int gompy_watch_sleepers;  /* threads of the program's are asleep */
 static long gompy_watch_thread;
 static uintptr_t gompy_stepping[8];
 static unsigned gompy_stepping_count;
@@ -277,6 +281,40 @@ gompy_watch_step (ucontext_t *context)
     }
 }
 
+static int
+gompy_only_waits (unsigned long operation)
+{
+  return (operation & GOMPY_FUTEX_COMMAND) == 0 || (operation & GOMPY_FUTEX_COMMAND) == 9;
+}
+
+/* Make a system call of the program with the signals that it has open.  */
+static long
+gompy_pass_call (ucontext_t *context, long number)
+{
+  greg_t *r = context->uc_mcontext.gregs;
+  unsigned long all = ~0ul;
+  long result;
+  gompy_raw_call (SYS_rt_sigprocmask, SIG_SETMASK, (long) &context->uc_sigmask, 0, 8, 0, 0);
+  result = gompy_raw_call (number, r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10], r[REG_R8], r[REG_R9]);
+  gompy_raw_call (SYS_rt_sigprocmask, SIG_SETMASK, (long) &all, 0, 8, 0, 0);
+  gompy_dispatch = 0;  /* a handler of the program's may have been here */
+  return result;
+}
+
+/* The same of one that reads into closed pages, or writes from them.  */
+static void
+gompy_pass_transfer (ucontext_t *context, long number, uintptr_t begin, size_t size)
+{
+  uintptr_t first = begin & -GOMPY_PAGE, last = (begin + size + GOMPY_PAGE - 1) & -GOMPY_PAGE;
+  long result;
+  gompy_sort_pages (first, last, 1);
+  result = gompy_pass_call (context, number);
+  if ((number == SYS_read || number == SYS_pread64) && result > 0)
+    gompy_note_written (begin, begin + (size_t) result);
+  gompy_sort_pages (first, last, 0);
+  context->uc_mcontext.gregs[REG_RAX] = result;
+}
+
 /* A system call of the program.  Those that cannot concern the pages are made here.  */
 static void
 gompy_watch_call (siginfo_t *info, ucontext_t *context)
@@ -297,11 +335,20 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
         for (uintptr_t a = arguments[1]; a < arguments[1] + arguments[2]; a++)
           if (gompy_judge_read (a, 1, 1, (uintptr_t) r[REG_RIP]))
             break;
+      if (!harmless)
+        {
+          gompy_pass_transfer (context, number, arguments[1], arguments[2]);
+          return;
+        }
       break;
     case SYS_mmap: case SYS_munmap: case SYS_mprotect: case SYS_madvise:
       harmless = !gompy_meets_watch (arguments[0], arguments[1] + GOMPY_PAGE);
       break;
-    case SYS_close: case SYS_fstat: case SYS_newfstatat: case SYS_lseek: case SYS_futex: case SYS_clock_gettime:
+    case SYS_futex:
+      if (gompy_watch_sleepers && !gompy_only_waits (arguments[1]))
+        break;
+      /* fall through */
+    case SYS_close: case SYS_fstat: case SYS_newfstatat: case SYS_lseek: case SYS_clock_gettime:
     case SYS_clock_nanosleep: case SYS_nanosleep: case SYS_getpid: case SYS_gettid: case SYS_sched_yield:
     case SYS_getrandom: case SYS_ioctl: case SYS_openat: case SYS_sysinfo: case SYS_gettimeofday:
       harmless = 1;
@@ -314,8 +361,7 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
     }
   if (harmless)
     {
-      r[REG_RAX] = gompy_raw_call (number, (long) arguments[0], (long) arguments[1], (long) arguments[2],
-                                   (long) arguments[3], (long) arguments[4], (long) arguments[5]);
+      r[REG_RAX] = gompy_pass_call (context, number);
       return;
     }
   gompy_note_unwatched ();

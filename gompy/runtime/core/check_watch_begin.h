@@ -3,6 +3,25 @@
 #ifndef GOMPY_CHECK_WATCH_BEGIN_H
 #define GOMPY_CHECK_WATCH_BEGIN_H
 
+#include <sys/ioctl.h>
+
+/* From Linux 6.11 on the mapping at an address can be asked for: uapi/linux/fs.h, struct procmap_query.  */
+struct gompy_mapping_query
+{
+  uint64_t size, query, address, begin, end, flags, page_size, offset, inode;
+  uint32_t major, minor, name_size, build_id_size;
+  uint64_t name, build_id;
+};
+#define GOMPY_MAPPING_QUERY _IOWR ('f', 17, struct gompy_mapping_query)
+#define GOMPY_MAPPING_RW_PRIVATE 3 /* of the flags: to be read and written, neither executable nor shared */
+
+/* What is mapped in the process: FD, or the text of its maps.  */
+struct gompy_maps
+{
+  int fd;
+  const char *text;
+};
+
 static int
 gompy_find_program (struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -57,7 +76,29 @@ gompy_prepare_watch (void)
   return 1;
 }
 
-/* Whether a thread of this process is gompy's own, and sleeps.  ID: the name of its folder.  */
+/* Whether a thread of the program's sleeps until another thread of it makes a system call: it waits for a futex, for
+   any time.  ID: the name of its folder.  */
+static int
+gompy_waits (const char *id)
+{
+  char path[64], text[160];
+  unsigned long number, place, operation, value, timeout;
+  int fd;
+  ssize_t n;
+  snprintf (path, sizeof path, "/proc/self/task/%.20s/syscall", id);
+  if ((fd = gompy_open (path, O_RDONLY, 0)) < 0)
+    return 0;
+  n = read (fd, text, sizeof text - 1);
+  close (fd);
+  text[n > 0 ? n : 0] = 0;
+  if (sscanf (text, "%lu %lx %lx %lx %lx", &number, &place, &operation, &value, &timeout) != 5 || number != SYS_futex
+      || timeout != 0 || !gompy_only_waits (operation))
+    return 0;
+  gompy_watch_sleepers = 1;
+  return 1;
+}
+
+/* Whether a thread of this process is gompy's own, and sleeps, or waits.  ID: the name of its folder.  */
 static int
 gompy_sleeps (const char *id)
 {
@@ -73,8 +114,9 @@ gompy_sleeps (const char *id)
       close (fd);
       text[n > 0 ? n : 0] = 0;
       name = strchr (text, '(');
-      if (name == NULL || strncmp (name + 1, GOMPY_OWN_THREADS, sizeof GOMPY_OWN_THREADS - 1) != 0
-          || (name = strrchr (name, ')')) == NULL)
+      if (name == NULL || strncmp (name + 1, GOMPY_OWN_THREADS, sizeof GOMPY_OWN_THREADS - 1) != 0)
+        return gompy_waits (id);
+      if ((name = strrchr (name, ')')) == NULL)
         return 0;
       if (strncmp (name, ") S", 3) == 0)
         return 1;
@@ -91,6 +133,7 @@ gompy_is_alone (void)
   struct dirent *entry;
   DIR *tasks;
   int alone = 1;
+  gompy_watch_sleepers = 0;
   if (stat ("/proc/self/task", &s) != 0)
     return 0;
   if (s.st_nlink == 3)
@@ -104,7 +147,7 @@ gompy_is_alone (void)
   return alone;
 }
 
-/* Whether there is one thread, and no handler would run on a stack that may be closed.  */
+/* Whether one thread alone is awake, and no handler would run on a stack that may be closed.  */
 static int
 gompy_may_watch (void)
 {
@@ -118,15 +161,59 @@ gompy_may_watch (void)
   return gompy_prepare_watch () && gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0) == gompy_watch_thread;
 }
 
-/* Of the pages of [BEGIN, END), those at the front that are private and may be read and written.  TEXT: the maps.  */
-static uintptr_t
-gompy_watchable (const char *text, uintptr_t begin, uintptr_t end)
+static int
+gompy_ask_mapping (int fd, uintptr_t address, struct gompy_mapping_query *query)
 {
+  memset (query, 0, sizeof *query);
+  query->size = sizeof *query;
+  query->address = address;
+  return ioctl (fd, GOMPY_MAPPING_QUERY, query) == 0;
+}
+
+static int
+gompy_open_maps (struct gompy_maps *maps)
+{
+  enum { ROOM = 1 << 17 };
+  static char *text;
+  struct gompy_mapping_query query;
+  size_t have = 0;
+  ssize_t n;
+  maps->text = NULL;
+  if ((maps->fd = gompy_open ("/proc/self/maps", O_RDONLY, 0)) < 0)
+    return 0;
+  if (gompy_ask_mapping (maps->fd, (uintptr_t) &query, &query))
+    return 1;
+  if (text == NULL)
+    text = gompy_check_room (ROOM);
+  while (text != NULL && have < ROOM - 1 && (n = read (maps->fd, text + have, ROOM - 1 - have)) > 0)
+    have += (size_t) n;
+  if (text != NULL)
+    text[have] = 0;
+  maps->text = text;
+  close (maps->fd);
+  return text != NULL;
+}
+
+static void
+gompy_close_maps (const struct gompy_maps *maps)
+{
+  if (maps->text == NULL)
+    close (maps->fd);
+}
+
+/* Of the pages of [BEGIN, END), those at the front that are private and may be read and written.  */
+static uintptr_t
+gompy_watchable (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
+{
+  struct gompy_mapping_query query;
   uintptr_t thread, at = begin;
   __asm__ ("mov %%fs:0, %0" : "=r" (thread));
   if (begin < thread + GOMPY_PAGE && thread - 2 * 65536 < end)
     return begin;
-  for (const char *line = text; line != NULL && *line; line = strchr (line, '\n'))
+  while (maps->text == NULL && at < end && gompy_ask_mapping (maps->fd, at, &query)
+         && (query.flags & 15) == GOMPY_MAPPING_RW_PRIVATE)
+    at = query.end;
+  for (const char *line = maps->text; line != NULL && *line; line = strchr (line, '\n'))
     {
       char *p;
       uintptr_t low, high;
@@ -140,11 +227,11 @@ gompy_watchable (const char *text, uintptr_t begin, uintptr_t end)
       if (at >= end)
         return end;
     }
-  return at;
+  return at < end ? at : end;
 }
 
 static void
-gompy_watch_pages (const char *maps, uintptr_t begin, uintptr_t end)
+gompy_watch_pages (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
 {
   struct gompy_watched *w = &gompy_watches[gompy_watch_count];
   static size_t used;

@@ -1,0 +1,124 @@
+"""What the host reads is watched while its other threads sleep, and system calls pass: any binary, both devices."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from test_check_reports import sees_system_calls
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = ROOT / ".venv" / "bin"
+
+THREADS = """
+#include <stdio.h>
+#include <unistd.h>
+int a[100000];
+int main (void)
+{
+#pragma omp parallel num_threads(3)
+  a[0] = 1;
+  usleep (100000);
+#pragma omp target enter data map(to: a)
+#pragma omp target
+  for (int i = 0; i < 100000; i++)
+    a[i] = i;
+  usleep (100000);
+  READ
+#pragma omp parallel num_threads(3)
+#pragma omp for
+  for (int i = 0; i < 100000; i++)
+    a[i] = 2;
+  printf ("%d\\n", a[3]);
+#pragma omp target exit data map(delete: a)
+}
+"""
+CALLS = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main (void)
+{
+  static int a[100000];
+  int fd = open ("data", O_RDONLY), out = open ("out", O_WRONLY | O_CREAT, 0600);
+#pragma omp target enter data map(to: a)
+#pragma omp target
+  for (int i = 0; i < 100000; i++)
+    a[i] = i;
+  for (int i = 0; i < 4; i++)
+    if (read (fd, a + i * 1000, 4000) != 4000)
+      return 2;
+  if (write (out, a, 16000) != 16000 || a[3999] != 7)
+    return 3;
+  READ
+#pragma omp target exit data map(delete: a)
+}
+"""
+
+
+def check(folder: Path, device: str, text: str) -> subprocess.CompletedProcess[str]:
+    """A program compiled for a device, under the check."""
+    (folder / "a.c").write_text(text)
+    words = ["-foffload=nvptx-none"] if device == "nvptx" else []
+    subprocess.run([BIN / "gompcc", "-g", "-O1", "-fopenmp", *words, "a.c"], cwd=folder, check=True, timeout=300)
+    env = {**os.environ, "LC_ALL": "C", "OMP_WAIT_POLICY": "passive"}
+    command = [BIN / "gompy", "run", "--check", "./a.out"]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize("device", ["intelmic", "nvptx"])
+@pytest.mark.parametrize("text", [THREADS, CALLS], ids=["threads", "calls"])
+def test_a_stale_read_is_found_and_no_other(tmp_path: Path, device: str, text: str) -> None:
+    if not sees_system_calls():
+        pytest.skip("this system does not dispatch system calls")
+    import array
+
+    (tmp_path / "data").write_bytes(array.array("i", [7] * 4000).tobytes())
+    done = check(tmp_path, device, text.replace("READ", ""))
+    assert done.returncode == 0 and "error" not in done.stderr, done.stderr
+    # The driver's threads may be awake just then: it is watched the next time.
+    runs = []
+    for _ in range(1 if device == "intelmic" else 5):
+        runs.append(check(tmp_path, device, text.replace("READ", 'printf ("%d\\n", a[50000]);')))
+        if runs[-1].returncode == 86:
+            break
+    assert runs[-1].returncode == 86 and runs[-1].stderr.count("[stale-host]") == 1, runs[-1].stderr
+
+
+WAITS = """
+#include <stdio.h>
+#include <unistd.h>
+int a[5000];
+int main (void)
+{
+  char c;
+#pragma omp target enter data map(to: a)
+#pragma omp target
+  for (int i = 0; i < 5000; i++)
+    a[i] = i;
+  puts ("waits");
+  fflush (stdout);
+  return read (0, &c, 1);
+}
+"""
+
+
+def test_a_program_that_waits_for_input_ends_by_a_signal(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text(WAITS)
+    subprocess.run([BIN / "gompcc", "-fopenmp", "a.c"], cwd=tmp_path, check=True, timeout=300)
+    env = {**os.environ, "GOMPY_CHECK": "1", "GOMPY_CHECK_LOG": str(tmp_path / "log")}
+    program = [str(tmp_path / "a.out")]
+    with subprocess.Popen(program, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"waits\n"
+        while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
+            time.sleep(0.01)  # until it waits
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(60) == -signal.SIGINT
+        finally:
+            process.kill()
