@@ -12,6 +12,8 @@ from .uniform import Analysis
 
 COPIES = frozenset(("mov", "cvt", "cvta"))
 SUMS = frozenset(("add", "or", "xor"))
+PARTS = frozenset(("and", "shr", "div", "rem"))
+WIDTHS = frozenset(("32", "64"))
 TURNS = 8
 """Passes over a function; each can only make more registers unknown."""
 
@@ -114,7 +116,27 @@ class Strides:
             return one << by if by is not None and 0 <= by < 32 else None
         if base == "selp":
             return one if one == two else None
-        return one if base == "and" and two == 0 else None
+        return self.part(code, one) if base in PARTS and two == 0 else None
+
+    def part(self, code: Instruction, one: int) -> int | None:
+        """The stride of some of the bits of a number, of its quotient or remainder: those that tell warps apart, as in
+        `i / 32` and `i % 32`, if the first lane's number is a multiple of what the lanes take.
+        """
+        number = self.constant(code.operands[-1])
+        taken = one * (32 if self.a.rows else 16)
+        if number is None or one <= 0 or not code.mods or code.mods[-1][1:] not in WIDTHS:
+            return one if code.base == "and" else None
+        whole = (1 << int(code.mods[-1][1:])) - 1
+        number &= whole
+        if code.base == "and":
+            outside = whole & ~number
+            return 0 if outside & (outside + 1) == 0 and outside >= taken - 1 else one
+        if code.base == "rem":
+            return one if number % taken == 0 else None
+        by = 1 << min(number, 64) if code.base == "shr" else number
+        if by == 0 or (by < taken and one % by):
+            return None
+        return one // by if by < taken else 0 if by % taken == 0 else None
 
     def product(self, sources: tuple[Operand, ...], one: int, two: int) -> int | None:
         """The stride of a product, of the factors' strides."""

@@ -108,3 +108,32 @@ def test_what_counts_as_loaded() -> None:
     analysis = analyse(parse(text).functions["k"], "E", True, "k")
     assert {register.name.partition("#")[0] for register in Strides(analysis).loaded} >= {"%b"}
     assert not {"%a", "%c", "%t"} & {register.name.partition("#")[0] for register in Strides(analysis).loaded}
+
+
+PARTS = {
+    "shr.u32 %i, %t, 5;": (0, 0),
+    "shr.u32 %i, %t, 3;": (None, None),
+    "shr.s32 %i, %t, 0;": (1, 1),
+    "shl.b32 %i, %t, 3; shr.u32 %i, %i, 2;": (2, 2),
+    "and.b32 %i, %t, 31;": (1, 1),
+    "and.b32 %i, %t, -32;": (0, 0),
+    "and.b32 %i, %t, 4294967280;": (1, 0),
+    "div.u32 %i, %t, 64;": (0, 0),
+    "div.u32 %i, %t, 33;": (None, None),
+    "rem.u32 %i, %t, 96;": (1, 1),
+    "rem.u32 %i, %t, 20;": (None, None),
+    "shr.u32 %i, %t, %n;": (None, None),
+}
+
+
+@pytest.mark.parametrize("code", PARTS)
+@pytest.mark.parametrize("rows", [True, False])
+def test_strides_of_parts_of_numbers(code: str, rows: bool) -> None:
+    """`i / 32` is guessed to be the same in all lanes, `i % 32` to count them."""
+    text = f"""{HEAD}.visible .entry k (.param .u64 po, .param .u32 pn) {{ .reg .u64 %o, %a; .reg .u32 %t, %n, %i;
+      ld.param.u64 %o, [po]; ld.param.u32 %n, [pn]; mov.u32 %t, %tid.x; {code}
+      mad.wide.u32 %a, %i, 4, %o; st.global.u32 [%a], %t; ret; }}"""
+    analysis = analyse(parse(text).functions["k"], "E", rows, "k")
+    [address] = [r for r in analysis.registers if r.name.partition("#")[0] == "%a"]
+    stride = Strides(analysis).of(address)
+    assert stride == (None if PARTS[code][not rows] is None else 4 * PARTS[code][not rows])
