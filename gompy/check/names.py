@@ -39,7 +39,7 @@ class Module:
 
 def given_name(event: Event) -> str:
     """The list item that an entry stands for, ``a[0:n]``, as clang has written it into the program; else empty."""
-    return event.payload.decode("utf-8", "replace") if event.op == Op.ENTRY else ""
+    return event.payload.decode("utf-8", "replace") if event.op in (Op.ENTRY, Op.ABSENT) else ""
 
 
 @dataclass
@@ -176,7 +176,10 @@ class Names:
         if variable is None or not variable.element or not event.size:
             return name
         base: int | None = variable.address
-        if variable.points:
+        if given and not variable.points:
+            # clang's list item is the whole variable; where arguments are pushed its DWARF tells of another place.
+            base = event.start
+        elif variable.points:
             if variable.address <= event.start < variable.address + variable.size:
                 return name  # the pointer itself
             base = self.word(variable.address, event.frame)

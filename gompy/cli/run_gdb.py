@@ -24,14 +24,14 @@ def gdb_command(words: list[str], program: Program, arguments: list[str], enviro
 
     ``words``: gdb with its options.  What ``environment`` has beside the present one is set for the program alone.
     """
-    if targets.INTELMIC.name not in program.targets:
-        raise RunError(
-            f"{program.name}: it has no code for {targets.INTELMIC.plugin}; gdb does not know a GPU's code, "
-            "the emulated one's neither"
-        )
+    gpu = runs_on_gpu(program, environment)
+    if not gpu and targets.INTELMIC.name not in program.targets:
+        raise RunError(f"{program.name}: it has no code for a device whose process gdb can look into")
     command = [word for word in words if word != "--args"]
     first = ["-iex", f"source {EXTENSION}"]
     first += ["-iex", f"python RUN.regions = {program.regions[:MAX_REGIONS]!r}"]
+    if gpu:
+        first += ["-iex", "python RUN.launches = 'cuLaunchKernel'"]
     for name, value in environment.items():
         if os.environ.get(name) != value:
             first += ["-iex", f"set environment {name} {value}"]
@@ -39,3 +39,11 @@ def gdb_command(words: list[str], program: Program, arguments: list[str], enviro
         first += ["-iex", f"unset environment {name}"]
     last = [] if any(word in SCRIPTED for word in command) else ["-ex", "offload run"]
     return [command[0], *first, *command[1:], *last, "--args", program.path, *arguments]
+
+
+def runs_on_gpu(program: Program, environment: Mapping[str, str]) -> bool:
+    """Whether a program's regions run on a GPU, the emulated one or another."""
+    if targets.NVPTX.name not in program.targets:
+        return False
+    wanted = environment.get("GOMPY_PLUGINS", "")
+    return targets.INTELMIC.name not in program.targets or wanted.split(",")[0] == targets.NVPTX.plugin

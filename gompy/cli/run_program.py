@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from gompy import UserError
-from gompy.abi import llvm
+from gompy.abi import llvm, targets
 from gompy.objects.names import OFFLOAD_FUNC_SECTION
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 NOT_FOUND: Final = 127
 NOT_RUN: Final = 126
 """Exit statuses of a shell for a command that is not there, and for one that cannot be executed."""
+
+CLANG_TARGETS: Final = {"x86_64": targets.INTELMIC.name, "nvptx64": targets.NVPTX.name}
+"""The kind of device that runs an image of clang's, by the begin of its triple."""
 
 
 class RunError(UserError):
@@ -119,11 +122,12 @@ def _linked(program: Program, elf: ElfView, any_program: bool) -> None:
     if program.stock_clang and not runtimes:
         program.preload = False
     clang = ours or program.stock_clang
-    has_regions = _take(program, elf) or (clang and _has_clang_regions(elf))
+    has_regions = _take(program, elf) | (clang and _take_clang(program, elf))
     for path in libraries.values():
         if path and not path.startswith(("/lib/", "/lib64/", "/usr/lib/")) and "libgomp" not in os.path.basename(path):
             library = _elf(path, path)
-            has_regions |= library is not None and (_take(program, library) or (clang and _has_clang_regions(library)))
+            if library is not None:
+                has_regions |= _take(program, library) | (clang and _take_clang(program, library))
     if not has_regions and not any_program:
         raise RunError(
             f"{name}: it has no target regions, nor has a library that it is linked with (compiled without -fopenmp "
@@ -131,10 +135,23 @@ def _linked(program: Program, elf: ElfView, any_program: bool) -> None:
         )
 
 
-def _has_clang_regions(elf: ElfView) -> bool:
-    """Whether clang has made regions of a file."""
+def _take_clang(program: Program, elf: ElfView) -> bool:
+    """The same of regions by clang."""
+    from gompy.objects import clang_images
+    from gompy.objects.view import Damaged
+
     entries = (llvm.ENTRIES_SECTION, llvm.NEWER_ENTRIES_SECTION)
-    return any(section.name in entries and section.size for section in elf.sections)
+    if not any(section.name in entries and section.size for section in elf.sections):
+        return False
+    try:
+        found = clang_images.read_clang(elf)
+    except Damaged:
+        return True
+    program.regions += [entry.name for entry in found.entries if entry.is_region and entry.name]
+    for image in found.images:
+        triple = image.target if image.binary.triple or image.extension != "so" else "x86_64"
+        program.targets |= {name for start, name in CLANG_TARGETS.items() if triple.startswith(start)}
+    return True
 
 
 def _take(program: Program, elf: ElfView) -> bool:

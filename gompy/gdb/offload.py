@@ -1,8 +1,9 @@
 """gdb's commands for programs with device regions; ``gompy run --under gdb`` loads it, ``source offload.py`` does, too.
 
 The device of the emulated MIC is a process that the program starts.  gdb keeps it as another inferior, lets both run
-together, and lets the device go when the program ends it.  This file runs in the Python that gdb has, which may be
-another than gompy's: it imports gdb alone.
+together, and lets the device go when the program ends it.  The emulated GPU is in the program's own process; gdb does
+not know its code, but its memory.  This file runs in the Python that gdb has, which may be another than gompy's: it
+imports gdb alone.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from __future__ import annotations
 import gdb
 
 DEVICE_PROGRAM = "offload_target_main"
-REGION = "._omp_fn."
+REGIONS = ("._omp_fn.", "__omp_offloading_")  # in the names of gcc's and of clang's
+DEBUG = "_debug__"  # clang has the body of a region in a function of its own, where there is debug information
+GPU = "nvptx"
+LAUNCH = "GOMP_OFFLOAD_"  # what the program is in while it has a GPU's region run
 STATES = {0: "not started", 1: "running", 2: "finalized"}
 SETTINGS = (
     ("detach-on-fork", "off"),
@@ -103,6 +107,33 @@ def to_program() -> None:
     select(best[1])
 
 
+def is_region(name: str) -> bool:
+    """Whether a function is a region."""
+    return any(part in name for part in REGIONS)
+
+
+def region_at(address: int) -> str:
+    """A region's name by what the host has for it: gcc the function, clang a variable."""
+    try:
+        block = gdb.block_for_pc(address)
+    except RuntimeError:
+        block = None
+    if block is not None and block.function is not None:
+        return str(block.function.name)
+    text = gdb.execute(f"info symbol {address:#x}", to_string=True) or ""
+    word = "" if text.startswith("No symbol") else text.partition(" in section")[0]
+    return word.strip(". \n").removesuffix(".region_id")
+
+
+class Device:
+    """A device as libgompy has it; ``region``: the name of the one that was launched last."""
+
+    def __init__(self, number: int, name: str, state: int, launches: int, region: int) -> None:
+        self.number, self.name, self.state, self.launches = number, name, state, launches
+        self.region = region_at(region) if region else ""
+        self.busy = False
+
+
 class Mapping:
     """A range of the host's memory and its copy on a device."""
 
@@ -111,23 +142,31 @@ class Mapping:
 
 
 class State:
-    """What libgompy knows: ``devices`` are (number, name, state, launches), ``busy`` those that a thread maps on."""
+    """What libgompy knows."""
 
     def __init__(self) -> None:
-        self.devices: list[tuple[int, str, int, int]] = []
+        self.devices: list[Device] = []
         self.mappings: list[Mapping] = []
-        self.busy: list[int] = []
         self.more = False
         for line in _described().splitlines():
             what, *words = line.split()
             if what == "device":
-                self.devices.append((int(words[0]), words[1], int(words[2]), int(words[3])))
+                state, launches, region = (int(word, 0) for word in words[2:])
+                self.devices.append(Device(int(words[0]), words[1], state, launches, region))
             elif what == "map":
-                self.mappings.append(Mapping(self.devices[-1][0], *(int(word, 0) for word in words)))
+                self.mappings.append(Mapping(self.devices[-1].number, *(int(word, 0) for word in words)))
             elif what == "busy":
-                self.busy.append(self.devices[-1][0])
+                self.devices[-1].busy = True
             else:
                 self.more = True
+
+    def process_of(self, mapping: Mapping, address: int) -> gdb.Inferior | None:
+        """The process that has a device's memory at an address: MICs have theirs at different ones, a GPU's is the
+        program's own."""
+        where = devices()
+        if any(device.number == mapping.device and device.name == GPU for device in self.devices):
+            where = [program()]
+        return next((inferior for inferior in where if read(inferior, address, 1) is not None), None)
 
 
 GENERAL = ("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", *(f"r{number}" for number in range(8, 16)))
@@ -179,22 +218,30 @@ def _run_to_trap() -> str:
     return str(text)
 
 
-def process_of(address: int) -> gdb.Inferior | None:
-    """The device process that has memory at an address: devices have theirs at different ones."""
-    return next((inferior for inferior in devices() if read(inferior, address, 1) is not None), None)
-
-
 def region_of(thread: gdb.InferiorThread) -> tuple[str, str]:
     """The region that a thread is in, and the place where it is there; empty if in none."""
     thread.switch()
     frame = gdb.newest_frame()
     while frame is not None:
         name = frame.name() or ""
-        if REGION in name:
+        if is_region(name):
             sal = frame.find_sal()
             return name, f"{sal.symtab.filename.rpartition('/')[2]}:{sal.line}" if sal.symtab else ""
         frame = frame.older()
     return "", ""
+
+
+def launching() -> bool:
+    """Whether a thread of the program is in a call of a device's plugin."""
+    with Keep():
+        for thread in program().threads():
+            thread.switch()
+            frame = gdb.newest_frame()
+            while frame is not None:
+                if (frame.name() or "").startswith(LAUNCH):
+                    return True
+                frame = frame.older()
+    return False
 
 
 def symbol_at(address: int) -> str:
@@ -228,21 +275,8 @@ class InfoOffload(gdb.Command):
         state = State()
         with Keep():
             to_program()
-            for number, name, how, launches in state.devices:
-                own = [mapping for mapping in state.mappings if mapping.device == number]
-                process = process_of(own[0].address) if own else None
-                if process is None and len(devices()) == 1 and how == 1:
-                    process = devices()[0]
-                where = f", inferior {process.num}, process {process.pid}" if process is not None else ""
-                gdb.write(f"device {number} ({name}): {STATES.get(how, '?')}{where}, regions launched: {launches}\n")
-                if number in state.busy:
-                    gdb.write("  a thread is mapping: the list is not to be had now\n")
-                for mapping in own:
-                    size, times = mapping.end - mapping.start, f"count {mapping.count}" if mapping.count else "image"
-                    shown = symbol_at(mapping.start)
-                    gdb.write(
-                        f"  {shown or 'host'} {mapping.start:#x}, {size} bytes -> {mapping.address:#x}, {times}\n"
-                    )
+            for device in state.devices:
+                self.tell(state, device)
             if state.more:
                 gdb.write("  and more\n")
             for inferior in gdb.inferiors():
@@ -251,6 +285,24 @@ class InfoOffload(gdb.Command):
                     if name:
                         on = "the device" if is_device(inferior) else "the host"
                         gdb.write(f"region {name} at {place} on {on}, thread {inferior.num}.{thread.num}\n")
+
+    def tell(self, state: State, device: Device) -> None:
+        """A device, what is mapped to it, and the region that a GPU runs."""
+        own = [mapping for mapping in state.mappings if mapping.device == device.number]
+        process = state.process_of(own[0], own[0].address) if own else None
+        if process is None and len(devices()) == 1 and device.state == 1 and device.name != GPU:
+            process = devices()[0]
+        where = f", inferior {process.num}, process {process.pid}" if process is not None else ""
+        how = STATES.get(device.state, "?")
+        gdb.write(f"device {device.number} ({device.name}): {how}{where}, regions launched: {device.launches}\n")
+        if device.busy:
+            gdb.write("  a thread is mapping: the list is not to be had now\n")
+        for mapping in own:
+            size, times = mapping.end - mapping.start, f"count {mapping.count}" if mapping.count else "image"
+            shown = symbol_at(mapping.start)
+            gdb.write(f"  {shown or 'host'} {mapping.start:#x}, {size} bytes -> {mapping.address:#x}, {times}\n")
+        if device.name == GPU and device.region and launching():
+            gdb.write(f"region {device.region} on the device, which gdb cannot look into\n")
 
 
 class OffloadPrefix(gdb.Command):
@@ -288,7 +340,7 @@ class OffloadPrint(gdb.Command):
                 raise gdb.GdbError(f"offload print: {argument} (host {start:#x}, {size} bytes) is not mapped")
             for mapping in found:
                 address = mapping.address + (start - mapping.start)
-                process = process_of(address)
+                process = state.process_of(mapping, address)
                 head = f"device {mapping.device} {address:#x}: {argument} = "
                 if process is None:
                     gdb.write(head + "<not in a process that gdb has>\n")
@@ -309,25 +361,49 @@ class OffloadHost(gdb.Command):
         gdb.execute("frame")
 
 
+def into_region(name: str) -> None:
+    """From a region's first instructions to its first line, where its variables are set up."""
+    if REGIONS[1] not in name:
+        gdb.execute("next")
+        return
+    inner = f"{name}{DEBUG}"
+    try:
+        places = gdb.decode_line(f"'{inner}'")[1] or ()
+    except gdb.error:
+        places = ()
+    if any(inner in (gdb.execute(f"info symbol {place.pc:#x}", to_string=True) or "") for place in places):
+        gdb.execute(f"tbreak '{inner}'", to_string=True)  # otherwise it has been inlined: gdb is there
+        gdb.execute("continue")
+
+
 class OffloadRun(gdb.Command):
     """offload run [REGION...]: run the program, and stop in the first region that it comes to.
 
-    Without names all regions are meant that the program has.  Breakpoints at the regions stay.
+    Without names all regions are meant that the program has.  Breakpoints at the regions stay.  On a GPU it stops where
+    the first is launched, in the program's frame.
     """
 
     def __init__(self) -> None:
         super().__init__("offload run", gdb.COMMAND_RUNNING)
         self.regions: list[str] = []
+        self.launches = ""  # the function that launches a GPU's kernels, if the regions run on one
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         """Set the breakpoints, run, go behind the region's prologue."""
         for name in gdb.string_to_argv(argument) or self.regions:
             gdb.execute(f"break '{name}'", to_string=True)
+        if self.launches:
+            gdb.execute(f"tbreak {self.launches}", to_string=True)
         gdb.execute("run")
         thread = gdb.selected_thread()
         frame = gdb.newest_frame() if thread is not None else None
-        if frame is not None and REGION in (frame.name() or "") and frame.find_sal().symtab is not None:
-            gdb.execute("next")  # its variables are set up behind the prologue
+        if frame is None:
+            return
+        if is_region(frame.name() or "") and frame.find_sal().symtab is not None:
+            into_region(frame.name() or "")
+        elif self.launches and frame.name() == self.launches:
+            to_program()
+            gdb.execute("frame")
 
 
 class DevicesEnd(gdb.Breakpoint):

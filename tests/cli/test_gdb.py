@@ -9,11 +9,14 @@ import re
 import select
 import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 from driver_tools import ROOT, Tools, has_all, needs
+from llvm_tools import LIBDIR, TARGET, needs_clang
+from nvptx_tools import has_compiler
 
 pytestmark = [has_all, needs("gdb")]
 
@@ -123,13 +126,62 @@ def test_a_fault_stops_in_the_region(built: Tools) -> None:
     assert "region main._omp_fn.0 at wild.c:6 on the device" in shown
 
 
+@has_compiler
+def test_the_emulated_gpu(built: Tools) -> None:
+    """gdb stops where the region is launched; the device's copies are in the program's own process."""
+    built.ok("gompcc", "-g", "-fopenmp", "-foffload=nvptx-none", "halves.c", "-o", "gpu")
+    shown = gdb(
+        built,
+        *("offload run", "echo ---\\n", "info offload", "offload print data", "offload print rounds", "print n"),
+        *("echo ---\\n", "continue"),
+        program="./gpu",
+        options=("--device", "nvptx"),
+    )
+    before, between, after = shown.split("---\n")
+    assert re.search(r"#[0-9]+ +ADDRESS in main \(\) at halves\.c:15\n15\t", before), before
+    assert between == (
+        "device 0 (nvptx): running, inferior 1, process PID, regions launched: 1\n"
+        "  rounds ADDRESS, 4 bytes -> ADDRESS, image\n"
+        "  sum ADDRESS, 8 bytes -> ADDRESS, count 1\n"
+        "  data ADDRESS, 32 bytes -> ADDRESS, count 1\n"
+        "region main._omp_fn.0 on the device, which gdb cannot look into\n"
+        "device 0 ADDRESS: data = {8, 16, 24, 32}\n"
+        "device 0 ADDRESS: rounds = 10\n"
+        "$1 = 4\n"
+    )
+    assert "sum 40, rounds 10\n" in after and "[Inferior 1 (process PID) exited normally]" in after
+
+
+@needs_clang
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_a_region_by_clang(built: Tools, level: str) -> None:
+    """The region, in the function that clang has its body in, if it is not inlined; the device's copies."""
+    words = ["clang-16", level, "-g", "-fopenmp", f"-fopenmp-targets={TARGET}", "halves.c", "-o", "clang"]
+    subprocess.run(words, check=True, cwd=built.work)
+    built.env["LD_LIBRARY_PATH"] = str(LIBDIR)
+    shown = gdb(
+        built,
+        *("offload run", "info args", "echo ---\\n", "info offload", "offload print data", "offload host"),
+        *("echo ---\\n", "continue"),
+        program="./clang",
+    )
+    before, between, after = shown.split("---\n")
+    body = "_debug__" if level == "-O0" else ""
+    assert re.search(rf"hit (Temporary b|B)reakpoint .*, __omp_offloading_\w+_main_l15{body} ", before), before
+    assert "data = @ADDRESS: {8, 16, 24, 32}\n" in before
+    assert "  data ADDRESS, 32 bytes -> ADDRESS, count 1\n" in between
+    assert re.search(r"region __omp_offloading_\w+_main_l15\w* at halves\.c:\d+ on the device, thread 2\.3\n", between)
+    assert "device 0 ADDRESS: data = {8, 16, 24, 32}\n" in between
+    assert re.search(r"#[0-9]+ +ADDRESS in main \(.*\) at halves\.c:15\n15\t", between), between
+    assert "sum 40, rounds 10\n" in after and "[Inferior 1 (process PID) exited normally]" in after
+
+
 def test_programs_without_device_code_for_it(built: Tools) -> None:
     built.ok("gompcc", "-fopenmp", "-g", "-foffload=disable", "halves.c", "-o", "none")
     done = built.run("gompy", "run", "--under", "gdb", "./none")
     assert (done.returncode, done.stderr) == (
         126,
-        "gompy run: error: ./none: it has no code for intelmic; gdb does not know a GPU's code, the emulated one's "
-        "neither\n",
+        "gompy run: error: ./none: it has no code for a device whose process gdb can look into\n",
     )
     done = built.run("gompy", "run", "--under", "gdb 'x", "./halves")
     assert (done.returncode, done.stderr) == (2, "gompy run: error: --under gdb 'x: No closing quotation\n")

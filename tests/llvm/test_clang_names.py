@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from driver_tools import ROOT
+from llvm_tools import HALVES, PROGRAMS
 
 BIN = ROOT / ".venv" / "bin"
 CORPUS = ROOT / "testsuite" / "check"
@@ -71,3 +72,37 @@ def test_a_right_program_has_none(tmp_path: Path) -> None:
     for name in ("stale-host-update-right.c", "still-mapped-right.c", "unmapped-heap-right.c"):
         done = run("--check", built(tmp_path, CORPUS / name, "-g", "-O1"))
         assert (done.returncode, done.stderr) == (0, ""), name
+
+
+ABSENT = """\
+absent.c:10: error: update of a (64 bytes), which is not mapped to device 0 [not-present]
+absent.c:10: mend: map a before (target data or target enter data)
+absent.c:11: error: exit data of p (32 bytes), which is not mapped to device 0 [not-present]
+absent.c:11: mend: remove p from this exit data, or add the enter data that is missing
+gompy run: --check: 2 errors
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_what_is_not_mapped(tmp_path: Path, level: str) -> None:
+    """Update and exit data, as of gcc's programs; not the end of target data, which is the same call."""
+    shutil.copy(PROGRAMS / "absent.c", tmp_path)
+    program = built(tmp_path, Path("absent.c"), "-g", level)
+    assert run("--check", program).stderr == ABSENT
+    shown = re.sub("0x[0-9a-f]+", "0x…", run("--show-maps", program).stderr).splitlines()
+    assert [line for line in shown if "not present" in line] == [
+        "absent.c:10 update to(a[0:16]) host 0x…, not present",
+        "absent.c:11 map(from: p[0:8]) host 0x…, not present",
+    ]
+
+
+@pytest.mark.parametrize(("option", "place"), [("-g", " (oops.c:10)"), ("-DNO_LINES", "")])
+def test_a_fault_names_the_region(tmp_path: Path, option: str, place: str) -> None:
+    """What the device runs is its caller of kernels: the region is the first word of what that is given."""
+    shutil.copy(HALVES / "oops.c", tmp_path)
+    program = built(tmp_path, Path("oops.c"), "-O1", option)
+    shown = run(program).stderr
+    region = r"region __omp_offloading_\w+_main_l8" + re.escape(place)
+    fault = r"signal 11 \(Segmentation fault\): address 0x\w+ is not mapped on the device: it is the host's"
+    start = r"\nlibgomp: device 0 \(intelmic\): "
+    assert re.search(rf"{start}{region}: {fault} \(its heap\); was a map clause forgotten\?\n", shown), shown

@@ -112,6 +112,15 @@ cdef extern from "../cxx_names.h" nogil:
     void gompy_readable_name(char *name, size_t room)
 
 
+cdef uint64_t region_of(mic_device *d, int slot) noexcept nogil:
+    """The device address of the function that a slot runs: of clang's regions the first word of what the device's
+    caller of kernels is given (tgt_kernel.pxi)."""
+    cdef const uint64_t *args = d.control.slots[slot].args
+    if image_at(d, args[0]) == NULL and args[1] - d.base <= d.size - sizeof(uint64_t) and args[1] >= d.base:
+        return (<uint64_t *>(d.memory + (args[1] - d.base)))[0]
+    return args[0]
+
+
 cdef void describe_region(mic_device *d, mic_death *death, char *to, size_t room) noexcept nogil:
     """Which region died, and where: ``region NAME (FILE:LINE): ``, as far as it is known."""
     cdef char name[400]
@@ -133,7 +142,7 @@ cdef void describe_region(mic_device *d, mic_death *death, char *to, size_t room
     if slot < 0:
         snprintf(name, sizeof(name), b"a thread outside any region")
     else:
-        name_of(d, d.control.slots[slot].args[0], name, sizeof(name))
+        name_of(d, region_of(d, slot), name, sizeof(name))
     gompy_readable_name(name, sizeof(name))
     gompy_readable_name(inner, sizeof(inner))
     if pc == 0:

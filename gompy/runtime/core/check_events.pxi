@@ -8,8 +8,8 @@ cdef extern from "core/check_log.h" nogil:
     void gompy_log_copy(int device, int kind, const char *what, const void *where, uintptr_t start, size_t size,
                         uintptr_t address, unsigned flags, uint64_t before)
     uint64_t gompy_hash(const void *p, size_t n)
-    void gompy_log_named(int kind, int device, uintptr_t start, size_t size, uintptr_t address, uint64_t count,
-                         unsigned flags, const char *name)
+    void gompy_log_named(int op, int kind, int device, uintptr_t start, size_t size, uintptr_t address,
+                         uint64_t count, unsigned flags, const char *what, const char *name)
     void gompy_log_frame()
     void gompy_log_maps()
     void gompy_log_flush()

@@ -133,10 +133,12 @@ gompy_log (int op, int kind, int device, const char *what, const void *where, ui
 
 /* An entry that the program's compiler has a name for; empty: none.  */
 static void
-gompy_log_named (int kind, int device, uintptr_t start, size_t size, uintptr_t address, uint64_t count, unsigned flags,
-                 const char *name)
+gompy_log_named (int op, int kind, int device, uintptr_t start, size_t size, uintptr_t address, uint64_t count,
+                 unsigned flags, const char *what, const char *name)
 {
-  struct gompy_record e = { GOMPY_EVENT_ENTRY, (uint16_t) kind, device, 0, flags, 0, start, size, address, count, "" };
+  struct gompy_record e
+    = { (uint16_t) op, (uint16_t) kind, device, 0, flags, 0, start, size, address, count, "" };
+  strncpy (e.what, what, sizeof e.what - 1);
   gompy_log2 (&e, name, strlen (name), NULL, 0);
 }
 

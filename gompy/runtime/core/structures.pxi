@@ -284,6 +284,7 @@ cdef struct DeviceDescr:
     DeviceIcvs icvs
     uintptr_t icvs_address  # where regions of an NVIDIA GPU may have set them; 0: none does
     uint64_t launches
+    const void *region  # launched last
     uint64_t bytes_to  # copied to it
     uint64_t bytes_from
     const char *what  # what the lock is held for (places.pxi)

@@ -11,16 +11,16 @@ cdef char offload_text[OFFLOAD_TEXT]
 
 
 cdef public const char *gompy_describe_offload() noexcept nogil:
-    """A line `device NUMBER NAME STATE LAUNCHES` for each device, and behind it for each mapped range
+    """A line `device NUMBER NAME STATE LAUNCHES REGION` for each device, and behind it for each mapped range
     `map HOST-START HOST-END DEVICE-ADDRESS COUNT`; `busy` where a thread is mapping, `more` where the text is too
     long."""
     cdef size_t used = 0
     cdef int i
     offload_text[0] = 0
     for i in range(num_devices):
-        used += snprintf(offload_text + used, OFFLOAD_TEXT - used, b"device %d %s %d %lu\n", devices[i].number,
+        used += snprintf(offload_text + used, OFFLOAD_TEXT - used, b"device %d %s %d %lu %#lx\n", devices[i].number,
                          devices[i].name, gompy_load(&devices[i].state),
-                         <unsigned long> gompy_read_count(&devices[i].launches))
+                         <unsigned long> gompy_read_count(&devices[i].launches), <unsigned long> devices[i].region)
         used = describe_mappings(&devices[i], used)
         if used > OFFLOAD_TEXT - 256:
             snprintf(offload_text + used, OFFLOAD_TEXT - used, b"more\n")

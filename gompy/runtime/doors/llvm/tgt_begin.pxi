@@ -18,8 +18,8 @@ cdef void log_entry(DeviceDescr *dev, uintptr_t begin, int64_t size, int64_t typ
     if strcmp(text, b"unknown") == 0:  # compiled without -g
         text[0] = 0
     gompy_log_frame()
-    gompy_log_named(gomp_kind(type, False), dev.number, begin, <size_t> size, device_address(node, begin),
-                    count_owner(node).refcount, flags, text)
+    gompy_log_named(EVENT_ENTRY, gomp_kind(type, False), dev.number, begin, <size_t> size,
+                    device_address(node, begin), count_owner(node).refcount, flags, b"", text)
 
 
 cdef int place_entry(DeviceDescr *dev, uintptr_t base, uintptr_t begin, int64_t size, int64_t type, bint counted,
@@ -231,6 +231,8 @@ cdef int begin_maps(DeviceDescr *dev, TgtMaps *maps) noexcept nogil:
     """The begin of a construct; the device is locked.  -1 after messages."""
     cdef TgtPending pending
     cdef int rc
+    if absent_told():
+        note_begun(dev)
     dev.constructs += 1
     pending.serial = dev.constructs
     pending.pad = 0

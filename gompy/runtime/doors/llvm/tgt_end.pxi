@@ -71,6 +71,8 @@ cdef int end_entry(DeviceDescr *dev, const TgtMaps *maps, int i, TgtRemoved *rem
         if type & TGT_MAP_PRESENT and not shares_memory(dev):
             say_absent(b"map type", begin, size)
             return -1
+        if absent_told():
+            tell_tgt_absent(dev, False, type, begin, size, name_at(maps, i))
         return 0
     before = count_owner(found.node).refcount
     last = count_down(found.node, type, counted)

@@ -12,7 +12,8 @@ cdef void tell_kept_pointers(DeviceDescr *dev, SplayNode *node, uintptr_t begin,
             tell_word(dev, &attached.items[i].value, device_address(node, attached.items[i].address), NULL)
 
 
-cdef int update_piece(DeviceDescr *dev, uintptr_t begin, int64_t size, int64_t type) noexcept nogil:
+cdef int update_piece(DeviceDescr *dev, uintptr_t begin, int64_t size, int64_t type,
+                      const void *name) noexcept nogil:
     """Copy one range, back before forth; what is not mapped is left alone."""
     cdef TgtFound found
     find_mapped(dev, begin, size, &found)
@@ -20,6 +21,8 @@ cdef int update_piece(DeviceDescr *dev, uintptr_t begin, int64_t size, int64_t t
         if type & TGT_MAP_PRESENT and not shares_memory(dev):
             say_absent(b"motion", begin, size)
             return -1
+        if absent_told():
+            tell_tgt_absent(dev, True, type, begin, size, name)
         return 0
     if tgt_info() & TGT_INFO_EXISTS:
         tell_found(dev, found.node, begin, size, type & ~<int64_t> TGT_MAP_HOLD, True, b" (update suppressed)", NULL)
@@ -39,13 +42,14 @@ cdef int update_piece(DeviceDescr *dev, uintptr_t begin, int64_t size, int64_t t
 
 
 cdef int update_box(DeviceDescr *dev, uintptr_t begin, const TgtNonContig *dims, int count, int64_t size,
-                    int64_t type) noexcept nogil:
+                    int64_t type, const void *name) noexcept nogil:
     """All pieces of a section with strides; the last dimension is one piece."""
     cdef uint64_t i
     if count == 1:
-        return update_piece(dev, begin + dims[0].offset * dims[0].stride, size, type)
+        return update_piece(dev, begin + dims[0].offset * dims[0].stride, size, type, name)
     for i in range(dims[0].count):
-        if update_box(dev, begin + (dims[0].offset + i) * dims[0].stride, dims + 1, count - 1, size, type):
+        if update_box(dev, begin + (dims[0].offset + i) * dims[0].stride, dims + 1, count - 1, size, type,
+                      name):
             return -1
     return 0
 
@@ -64,7 +68,7 @@ cdef int update_strided(DeviceDescr *dev, const TgtMaps *maps, int i) noexcept n
         pieces -= dims[d].count * dims[d].stride == dims[d - 1].stride
         d -= 1
     # As LLVM: the size is the innermost dimension's, whether it was merged or not.
-    return update_box(dev, <uintptr_t> maps.bases[i], dims, pieces, size, maps.types[i])
+    return update_box(dev, <uintptr_t> maps.bases[i], dims, pieces, size, maps.types[i], name_at(maps, i))
 
 
 cdef int update_maps(DeviceDescr *dev, TgtMaps *maps) noexcept nogil:
@@ -81,6 +85,6 @@ cdef int update_maps(DeviceDescr *dev, TgtMaps *maps) noexcept nogil:
         elif maps.types[i] & TGT_MAP_NON_CONTIG:
             if update_strided(dev, maps, i):
                 return -1
-        elif update_piece(dev, <uintptr_t> maps.begins[i], maps.sizes[i], maps.types[i]):
+        elif update_piece(dev, <uintptr_t> maps.begins[i], maps.sizes[i], maps.types[i], name_at(maps, i)):
             return -1
     return 0
