@@ -41,6 +41,7 @@ class Variable:
     points: bool
     element: int = 0  # bytes of an element, of an array of one dimension or behind a pointer; 0: not C's, or not known
     scalar: str = ""  # what its elements are made of: f8, i4, u1; empty: structures, pointers, or not known
+    behind: str = ""  # of a member of what a pointer points to: that pointer
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Spot:
 
     operations: tuple[tuple[str, int], ...]
     parts: tuple[Variable, ...]
+    behind: tuple[Variable, ...] = ()  # pointers in the structure that it points to, as if that were at address 0
 
 
 class Unknown(Exception):
@@ -169,6 +171,11 @@ class Source:
             return
         for part in spot.parts:
             yield Variable(part.name, address + part.address, part.size, part.points, part.element, part.scalar)
+        there = read(address) if spot.behind else None
+        if not there:
+            return
+        for part in spot.behind:
+            yield Variable(part.name, there + part.address, part.size, True, part.element, part.scalar, part.behind)
 
     def _spot(self, die: Any, pc: int | None, frame_base: str = "DW_OP_fbreg") -> Iterator[Spot]:
         """A variable at an address of the file's own code, or (None) of the whole program; nothing if it has no name,
@@ -180,7 +187,8 @@ class Source:
             return
         try:
             operations = self._operations(die, self._expression(die, location, pc), frame_base)
-            yield Spot(operations, tuple(self._members(name, 0, self._type(die), 0)))
+            kind = self._type(die)
+            yield Spot(operations, tuple(self._members(name, 0, kind, 0)), tuple(self._behind(name, kind)))
         except (Unknown, KeyError, IndexError, AttributeError):
             return
 
@@ -273,6 +281,20 @@ class Source:
                     yield from self._members(
                         f"{name}{mark}{self._name(child)}", address + offset.value, self._type(child), depth + 1
                     )
+
+    def _behind(self, name: str, kind: Any) -> Iterator[Variable]:
+        """The pointers in the structure that a pointer of C or C++ points to."""
+        target = self._type(kind) if kind is not None and kind.tag in POINTERS else None
+        if target is None or target.tag not in STRUCTS or self._first(target):
+            return
+        for child in target.iter_children():
+            offset = child.attributes.get("DW_AT_data_member_location")
+            inner = self._type(child) if child.tag == "DW_TAG_member" else None
+            if offset is not None and isinstance(offset.value, int) and inner is not None and inner.tag in POINTERS:
+                member = f"{name}->{self._name(child)}"
+                yield Variable(
+                    member, offset.value, POINTER, True, self._element(inner), self._scalar(inner), behind=name
+                )
 
     def _expression(self, die: Any, location: Any, pc: int | None) -> list[int]:
         if location.form in ("DW_FORM_exprloc", "DW_FORM_block1", "DW_FORM_block2", "DW_FORM_block4"):

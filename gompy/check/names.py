@@ -149,6 +149,8 @@ class Names:
         best: Variable | None = None
         for variable in visible:
             # The outermost object that is not larger than what is asked for, else the innermost around it.
+            if variable.behind and size > variable.size:
+                continue  # the structure is meant, not its first member
             if variable.address <= start < variable.address + variable.size and (
                 best is None or best.address < start or best.size > max(size, 1) >= variable.size
             ):

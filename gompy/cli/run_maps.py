@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gompy.cli.trace_events import Places
@@ -28,9 +29,12 @@ class Teller:
 
         self.names = names
         self.places = Places()
-        self.sections: dict[str, str] = {}  # by host address: what it was called last
+        self.sections: dict[tuple[str, int], str] = {}  # by host address and size: what it was called last
         self.entries: dict[int, deque[Event]] = defaultdict(deque)
         self.kinds = (Op.ENTRY, Op.UPDATE, Op.EXIT, Op.ABSENT)
+        self.ops = {"updated": Op.UPDATE, "kept": Op.EXIT, "removed": Op.EXIT, "not present": Op.ABSENT}
+        self.ops |= dict.fromkeys(("new", "present", "attached", "firstprivate"), Op.ENTRY)
+        self.last: dict[int, Event] = {}  # by host address
         self.inside: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
         # Of the directive that a host's thread is in; the device's tracks have its number.
         self.where: dict[int, str] = {}
@@ -104,11 +108,23 @@ class Teller:
 
     def section(self, state: str, directive: str, args: dict[str, Any]) -> str:
         """What the program calls the memory; its size where that is not known."""
-        host = args["host"]
-        at_end = state in ("kept", "removed") and "exit data" not in directive
-        waiting = self.entries.get(int(host, 16))
-        if waiting and not at_end:
-            name = self.names.section(waiting.popleft())
+        host, size = args["host"], args["size"]
+        implicit = "(implicit)" in directive  # the end of OpenACC's compute construct
+        at_end = state in ("kept", "removed") and ("exit data" not in directive or implicit)
+        if not at_end:
+            event = self.entry(state, int(host, 16), size)
+            name = self.names.section(event) if event is not None else ""
             if name:
-                self.sections[host] = name
-        return self.sections.get(host) or args.get("variable") or f"{args['size']} bytes"
+                self.sections[host, size] = name
+        return self.sections.get((host, size)) or args.get("variable") or f"{size} bytes"
+
+    def entry(self, state: str, start: int, size: int) -> Event | None:
+        """The log's record of an entry; the last one of the same memory where it has none (OpenACC's update)."""
+        waiting = self.entries.get(start)
+        if waiting and waiting[0].op == self.ops.get(state, waiting[0].op):
+            self.last[start] = waiting.popleft()
+            return self.last[start]
+        last = self.last.get(start)
+        if last is None or last.size == size:
+            return last
+        return replace(last, size=size, payload=b"")

@@ -393,6 +393,7 @@ class OffloadRun(gdb.Command):
         for name in gdb.string_to_argv(argument) or self.regions:
             gdb.execute(f"break '{name}'", to_string=True)
         if self.launches:
+            gdb.execute("set detach-on-fork on", to_string=True)  # no device, but compilers of kernels are started
             gdb.execute(f"tbreak {self.launches}", to_string=True)
         gdb.execute("run")
         thread = gdb.selected_thread()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from driver_tools import Tools, has_all
+from driver_tools import ROOT, Tools, has_all
 
 pytestmark = has_all
 
@@ -67,6 +68,41 @@ def test_openacc(built: Tools) -> None:
     """The exit status is the program's."""
     status, lines = shown(built, "./queue")
     assert (status, lines) == (3, LINES.splitlines())
+
+
+PARTS = """\
+acc_sections.c:6 map(tofrom: a[0:32]) host # -> device #, new, count 1, 128 bytes to
+acc_sections.c:8 map(tofrom: a[0:32]) host # -> device #, present, count 2
+acc_sections.c:8 region main._omp_fn.0 on device 0
+acc_sections.c:8 map(tofrom: a[0:32]) host # <- device #, kept, count 1
+acc_sections.c:11 update from(a[0:4]) host # <- device #, updated, count 1, 16 bytes from
+acc_sections.c:11 map(tofrom: a[0:32]) host # <- device #, removed, 128 bytes from
+acc_sections.c:13 map(to: a[0:8]) host # -> device #, new, count 1, 32 bytes to
+acc_sections.c:14 map(release: a[0:8]) host # <- device #, removed
+"""
+
+
+def test_parts_of_one_array(built: Tools) -> None:
+    """Each entry has its own section, also where the log has no record of it: OpenACC's update."""
+    shutil.copy(ROOT / "tests" / "programs" / "acc_sections.c", built.work)
+    built.ok("gompcc", "-g", "-fopenacc", "acc_sections.c", "-o", "parts")
+    assert shown(built, "./parts") == (0, PARTS.splitlines())
+
+
+def test_what_a_member_points_to(built: Tools) -> None:
+    """A class's own pointer, and in the tables of --info."""
+    shutil.copy(ROOT / "tests" / "programs" / "member_pointer.cc", built.work)
+    built.ok("gompc++", "-g", "-fopenmp", "member_pointer.cc", "-o", "member")
+    status, lines = shown(built, "./member")
+    assert status == 0
+    assert lines[:4] == [
+        "member_pointer.cc:10 map(tofrom: this[0:1]) host # -> device #, new, count 1, 16 bytes to",
+        "member_pointer.cc:10 map(tofrom: this->p[0:10]) host # -> device #, new, count 1, 80 bytes to",
+        "member_pointer.cc:10 map(attach: this->p) host # -> device #, attached, count 1",
+        "member_pointer.cc:10 region values::twice._omp_fn.0 on device 0",
+    ]
+    table = built.run("gompy", "run", "--info", "./member").stderr
+    assert re.search(r"\nthis->p +member_pointer\.cc:10 +80 +1 +2 +80 +80 ", table), table
 
 
 def test_what_came_before_a_fault(built: Tools) -> None:
