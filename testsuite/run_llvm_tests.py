@@ -72,7 +72,8 @@ def environment(release: source.Release, stock: bool, kind: str, target: str) ->
     library = f"{paths.LLVMLIBDIR}:{libomp}" if release.beside else paths.LLVMLIBDIR
     if target == NVPTX:
         clang = {"GOMPY_CLANG": str(release.llvm / "bin/clang"), "GOMPY_CLANGXX": str(release.llvm / "bin/clang++")}
-        return {"LD_LIBRARY_PATH": library, "GOMPY_CUDA": "emulated", "KMP_BLOCKTIME": "0"} | clang
+        linked = {"LIBRARY_PATH": libomp} if release.beside else {}
+        return {"LD_LIBRARY_PATH": library, "GOMPY_CUDA": "emulated", "KMP_BLOCKTIME": "0"} | clang | linked
     if kind == "shared":
         return {"LD_LIBRARY_PATH": library, "GOMPY_SHARED_MEMORY": "1"}
     return {"LD_LIBRARY_PATH": library, "OFFLOAD_EMUL_NUM": "4", "KMP_BLOCKTIME": "0"}

@@ -30,6 +30,8 @@ def find_clang() -> str:
         parent = ""
     if os.path.basename(parent).startswith("clang"):
         return parent
+    if os.path.basename(parent).startswith("flang") and (beside := find_in([os.path.dirname(parent)], "clang")):
+        return beside
     folders = os.environ.get("PATH", "").split(":")
     given = os.environ.get("GOMPY_CLANG", "").strip()
     if given:
@@ -219,6 +221,7 @@ class DeviceLink:
                 files += bitcode
             except ToolError:
                 files += [self._compiled(name) for name in bitcode]
+        files += self._runtime()
         words = [
             *self._command(output, lto=bool(lto)),
             "-shared",
@@ -229,6 +232,15 @@ class DeviceLink:
             *files,
         ]
         self._run([*words, *host_libraries(self.options.link), *self._more()])
+
+    def _runtime(self) -> list[str]:
+        """The functions that flang's regions call, whatever their target; an object, where an image names them."""
+        if not any(b"__kmpc_target_init" in item.binary.image for item in self.found):
+            return []
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "device_runtime.c")
+        output = self.temps.name(".runtime.o")
+        self._run([self.clang, f"--target={self.triple}", "-O2", "-fPIC", "-w", "-c", source, "-o", output])
+        return [output]
 
     def _compiled(self, name: str) -> str:
         """Machine code of a file of LLVM IR."""

@@ -31,6 +31,28 @@ SETTINGS = (
 """Of the device runtime's behaviour, all 0; clang defines them where it is not told -nogpulib."""
 
 
+INTRODUCED = (
+    "__kmpc_get_hardware_thread_id_in_block",
+    "__kmpc_get_hardware_num_threads_in_block",
+    "__kmpc_get_warp_size",
+    "__kmpc_barrier_simple_spmd",
+    "__kmpc_barrier_simple_generic",
+    "__kmpc_kernel_parallel",
+    "__kmpc_kernel_end_parallel",
+    "__kmpc_is_spmd_exec_mode",
+)
+"""Functions of the device runtime that LLVM's OpenMPOpt calls, whether the objects did or not."""
+
+
+def calls(names: list[str]) -> str:
+    """LLVM IR that asks for those functions: the compilation of the whole may call them."""
+    lines = [f'target datalayout = "{DATA_LAYOUT}"', f'target triple = "{TRIPLE}"']
+    lines += [f"declare void @{name}()" for name in names]
+    used = ", ".join(f"ptr @{name}" for name in names)
+    lines.append(f'@llvm.compiler.used = appending global [{len(names)} x ptr] [{used}], section "llvm.metadata"')
+    return "\n".join(lines) + "\n"
+
+
 def settings() -> str:
     """LLVM IR that defines what the objects leave open."""
     lines = [f'target datalayout = "{DATA_LAYOUT}"', f'target triple = "{TRIPLE}"']
@@ -38,18 +60,27 @@ def settings() -> str:
     return "\n".join(lines) + "\n"
 
 
+def release_of(clang: str) -> str:
+    """clang's release, by Debian's folder of it."""
+    return os.path.basename(os.path.dirname(os.path.dirname(os.path.realpath(clang)))).rpartition("-")[2]
+
+
 def device_runtime(clang: str, arch: str) -> str:
-    """The file of clang's device runtime for an architecture.  Raises ToolError."""
+    """The file of clang's device runtime for an architecture: in LIBRARY_PATH or beside clang, as clang looks for it.
+
+    Raises ToolError.
+    """
     root = os.path.dirname(os.path.dirname(os.path.realpath(clang)))
-    path = os.path.join(root, "lib", f"libomptarget-nvptx-{arch}.bc")
-    if os.path.exists(path):
-        return path
-    there = sorted(
-        name.partition("nvptx-")[2][:-3] for name in glob.glob(os.path.join(root, "lib", "libomptarget-nvptx-*"))
-    )
+    folders = [*filter(None, os.environ.get("LIBRARY_PATH", "").split(":")), os.path.join(root, "lib")]
+    for folder in folders:
+        path = os.path.join(folder, f"libomptarget-nvptx-{arch}.bc")
+        if os.path.exists(path):
+            return path
+    found = [name for folder in folders for name in glob.glob(os.path.join(folder, "libomptarget-nvptx-*"))]
+    there = sorted({name.partition("nvptx-")[2][:-3] for name in found})
     if there:
         raise ToolError(f"no device runtime for {arch} beside {clang}: it has {', '.join(there)}")
-    raise ToolError(f"no device runtime beside {clang}: install libomp-{os.path.basename(root).rpartition('-')[2]}-dev")
+    raise ToolError(f"no device runtime beside {clang}: install libomp-{release_of(clang)}-dev")
 
 
 class PtxLink:
@@ -71,9 +102,9 @@ class PtxLink:
         self.run = command
         self.temps = temps
 
-    def undefined(self, file: str) -> set[str]:
-        """The symbols that a file of LLVM IR needs.  Raises ToolError."""
-        done = subprocess.run([self.tool("llvm-nm"), "-u", "-j", file], capture_output=True, text=True)
+    def symbols(self, file: str, which: str) -> set[str]:
+        """The symbols that a file of LLVM IR needs (-u) or defines (-U).  Raises ToolError."""
+        done = subprocess.run([self.tool("llvm-nm"), which, "-j", file], capture_output=True, text=True)
         if done.returncode:
             raise ToolError(f"{file}: {done.stderr.strip()}")
         return {*done.stdout.split()}
@@ -91,16 +122,29 @@ class PtxLink:
         )
         return output
 
+    def introduced(self, runtime: str) -> list[str]:
+        """A file that asks for what the compilation may call; LLVM 14 reads none with pointers of no type."""
+        if release_of(self.clang) == "14":
+            return []
+        there = self.symbols(runtime, "-U")
+        asked = self.temps.name(".calls.ll")
+        write_file(asked, calls([name for name in INTRODUCED if name in there]))
+        return [asked]
+
     def joined(self, output: str, files: list[str], dry: bool, openmp: bool) -> None:
         """One file of LLVM IR that needs nothing but what the driver has.  Raises ToolError.
 
         openmp: with the device runtime that OpenMP's regions need.
         """
-        first, defined = self.temps.name(".objects.bc"), self.temps.name(".settings.ll")
-        write_file(defined, settings())
+        first = self.temps.name(".objects.bc")
+        runtime: list[str] = []
+        if openmp:
+            runtime = [device_runtime(self.clang, self.arch), self.temps.name(".settings.ll")]
+            write_file(runtime[1], settings())
+            files = [*files, *self.introduced(runtime[0])]
         self.run([self.tool("llvm-link"), "-o", first, *files])
-        more = [self.math()] if not dry and any(name.startswith("__nv_") for name in self.undefined(first)) else []
-        more += [device_runtime(self.clang, self.arch), defined] if openmp else []
+        needs_math = not dry and any(name.startswith("__nv_") for name in self.symbols(first, "-u"))
+        more = [*([self.math()] if needs_math else []), *runtime]
         self.run([self.tool("llvm-link"), "-o", output, first, "--only-needed", "--internalize", *more])
 
     def ptx(self, output: str, joined: str) -> None:

@@ -44,10 +44,11 @@ def release(path: str) -> int:
 
 
 def lacking(path: str, number: int) -> list[str]:
-    """Debian's packages without which a clang cannot link programs with regions."""
+    """Debian's packages without which a clang cannot link programs with regions; LIBRARY_PATH may have their files."""
     root = os.path.dirname(os.path.dirname(os.path.realpath(path)))
     system = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
     folders = [os.path.join(root, "lib"), os.path.join(root, "lib64"), *system]
+    folders += [*filter(None, os.environ.get("LIBRARY_PATH", "").split(":"))]
     there = any(os.path.exists(os.path.join(folder, "libomptarget.so")) for folder in folders)
     return [] if there else [f"libomp-{number}-dev"]
 

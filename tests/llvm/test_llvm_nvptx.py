@@ -107,3 +107,41 @@ def test_info_of_a_launch(tmp_path: Path, bin_folder: Path) -> None:
     launches = [re.sub(r"kernel \S+ with \d+ blocks and \d+", "kernel", line) for line in lines[1:]]
     modes = {line.removeprefix("CUDA device 0 info: Launching kernel threads in ") for line in launches}
     assert modes <= {"Generic mode", "SPMD mode", "Generic-SPMD mode"}
+
+
+LIBOMP_19 = [Path("/usr/lib/llvm-19/lib"), Path.home() / ".cache/gompy/libomp-19/usr/lib/llvm-19/lib"]
+THERE_19 = next((path for path in LIBOMP_19 if (path / "libomptarget-nvptx-sm_70.bc").exists()), None)
+
+
+needs_19 = pytest.mark.skipif(
+    THERE_19 is None or not Path("/usr/lib/llvm-19/bin/clang").exists(),
+    reason="not installed: clang-19, or libomp-19-dev, which check-libomptarget unpacks, too",
+)
+
+
+def by_clang_19(folder: Path, bin_folder: Path, program: str, level: str) -> subprocess.CompletedProcess[str]:
+    """Compile and run; LIBRARY_PATH says where the device runtime is, as it does to clang."""
+    env = environment(GOMPY_CLANG="/usr/lib/llvm-19/bin/clang", LIBRARY_PATH=str(THERE_19), GOMPY_CUDA="emulated")
+    env |= {"GOMPY_STATS": "1", "LD_LIBRARY_PATH": f"{LIBDIR}:{THERE_19}"}
+    words = [bin_folder / "gompclang", "-fopenmp", level, TARGETS, PROGRAMS / program, "-o", "program"]
+    subprocess.run(words, cwd=folder, env=env, check=True)
+    return subprocess.run([folder / "program"], env=env, capture_output=True, text=True, timeout=110)
+
+
+@needs_19
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
+def test_indirect_calls_of_clang_19(tmp_path: Path, bin_folder: Path, level: str) -> None:
+    """Its device runtime looks a host's pointer up.  LLVM's optimizer calls functions of it that no object has named,
+    so the link keeps them."""
+    done = by_clang_19(tmp_path, bin_folder, "indirect_gpu.c", level)
+    assert (done.returncode, done.stdout) == (0, "20 -11 13 26\n"), done.stderr
+    assert done.stderr == "libgompy: regions: 1 on device 0 (nvptx), 0 on the host\n"
+
+
+@needs_19
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_reductions_over_teams_of_clang_19(tmp_path: Path, bin_folder: Path, level: str) -> None:
+    """More teams than the buffer has places, and one launch after the other."""
+    done = by_clang_19(tmp_path, bin_folder, "teams_reduction.c", level)
+    assert (done.returncode, done.stdout) == (0, "4999950000 99461 12497500 12502500 12507500\n"), done.stderr
+    assert done.stderr == "libgompy: regions: 4 on device 0 (nvptx), 0 on the host\n"

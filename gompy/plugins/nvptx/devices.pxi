@@ -23,6 +23,8 @@ cdef struct Function:
     CUfunction handle
     const Launch *launch
     int mode  # KERNEL_*: by clang
+    size_t reduces  # bytes of the buffer that clang 18's and later reductions over teams want, or 0
+    CUdeviceptr environment  # what they find it by, and the buffer; 0 before the first launch
     unsigned shared  # bytes of dynamic shared memory of an OpenMP region
     bint calls_host  # regions of its image may call the host
     bint *builds_map  # of its image

@@ -154,6 +154,23 @@ cdef enum:
 
     ENVIRONMENT_MODE = 2  # where the mode is in NAME_kernel_environment (LLVM 17 and later)
 
+cdef struct KernelEnvironment:
+    # Of a kernel by clang 18 and later (ConfigurationEnvironmentTy; two pointers follow).
+    char generic
+    char nested
+    char mode
+    int32_t threads[2]
+    int32_t teams[2]
+    int32_t reduction_size  # of what one team has
+    int32_t reduction_length  # so many of them are in the buffer
+    uint64_t pointers[2]
+
+cdef struct LaunchEnvironment:
+    # What the kernel's first parameter points to (KernelLaunchEnvironmentTy).
+    uint32_t reduction_count
+    uint32_t reduction_round
+    uint64_t reduction_buffer
+
 cdef struct RuntimeEnvironment:
     # Of clang's device runtime (LLVM 19: DeviceEnvironmentTy; 16 has the first four).
     uint32_t debug
@@ -182,6 +199,22 @@ cdef int kernel_mode(CUmodule module, const char *name) noexcept nogil:
     if call_failed(cuda.device_to_host(&mode, address, 1), b"cuMemcpyDtoH"):
         return KERNEL_PLAIN
     return mode if KERNEL_GENERIC <= mode <= KERNEL_GENERIC_SPMD else KERNEL_PLAIN
+
+
+cdef size_t reduction_room(CUmodule module, const char *name) noexcept nogil:
+    """Bytes of the buffer for a kernel's reductions over teams."""
+    cdef char variable[1024]
+    cdef CUdeviceptr address = 0
+    cdef size_t size = 0
+    cdef KernelEnvironment known
+    snprintf(variable, sizeof(variable), b"%s_kernel_environment", name)
+    if cuda.module_global(&address, &size, module, variable) != CUDA_SUCCESS or size < sizeof(known):
+        return 0
+    if call_failed(cuda.device_to_host(&known, address, sizeof(known)), b"cuMemcpyDtoH"):
+        return 0
+    if known.reduction_size <= 0 or known.reduction_length <= 0:
+        return 0
+    return <size_t> known.reduction_size * <size_t> known.reduction_length
 
 
 cdef int by_host_address(const void *a, const void *b) noexcept nogil:
@@ -254,6 +287,7 @@ cdef bint find_functions(const TargetData *image, CUmodule module, Function *fun
             return False
         f.launch = &image.functions[i]
         f.mode = kernel_mode(module, name)
+        f.reduces = reduction_room(module, name) if f.mode != KERNEL_BY_GCC else 0
         pairs[i].start = <uintptr_t> f
         pairs[i].end = pairs[i].start + 1
     return True
@@ -434,6 +468,7 @@ cdef bint unload_image(int n, unsigned version, const TargetData *image) noexcep
     cdef Device *d = device_of(n)
     cdef LoadedImage **at
     cdef LoadedImage *found
+    cdef unsigned i
     cdef bint good = True
     if not version_fits(version) or d == NULL or not enter_context(d):
         return False
@@ -449,6 +484,9 @@ cdef bint unload_image(int n, unsigned version, const TargetData *image) noexcep
             good = given_back(cuda.module_unload(found.module), b"cuModuleUnload") and good
             if found.indirect:
                 good = given_back(cuda.mem_free(found.indirect), b"cuMemFree") and good
+            for i in range(image.num_functions):
+                if found.functions[i].environment:
+                    good = given_back(cuda.mem_free(found.functions[i].environment), b"cuMemFree") and good
         free(found.functions)
         free(found)
     pthread_mutex_unlock(&d.image_lock)

@@ -36,6 +36,23 @@ cdef const char *mode_text(int mode) noexcept nogil:
     return b"Generic-SPMD" if mode == KERNEL_GENERIC_SPMD else b"Generic"
 
 
+cdef CUresult set_environment(Function *f, uint64_t *words) noexcept nogil:
+    """Give a kernel that reduces over its teams the buffer for it, by its first parameter: the runtime's own.
+
+    The device's lock of launches is held: one launch has the buffer at a time.
+    """
+    cdef LaunchEnvironment fresh
+    cdef CUresult rc
+    if not f.environment:
+        rc = cuda.mem_alloc(&f.environment, sizeof(fresh) + f.reduces)
+        if rc != CUDA_SUCCESS:
+            return rc
+    memset(&fresh, 0, sizeof(fresh))
+    fresh.reduction_buffer = f.environment + sizeof(fresh)
+    words[0] = f.environment
+    return cuda.host_to_device(f.environment, &fresh, sizeof(fresh))
+
+
 cdef void run_clang_kernel(int n, Function *f, const KernelLaunch *wanted) noexcept nogil:
     """Run a kernel to its end.  A failure ends the program."""
     cdef Device *d = device_of(n)
@@ -58,6 +75,11 @@ cdef void run_clang_kernel(int n, Function *f, const KernelLaunch *wanted) noexc
     config[3] = &size
     config[4] = <void *> <size_t> CU_LAUNCH_PARAM_END
     gompy_quick_acquire(&d.launch_lock)
+    if f.reduces and wanted.count:
+        rc = set_environment(f, <uint64_t *> wanted.words)
+        if rc != CUDA_SUCCESS:
+            gompy_quick_release(&d.launch_lock)
+            die_of(rc, b"cuMemAlloc", f, d)
     rc = cuda.launch(f.handle, teams, 1, 1, threads, 1, 1, wanted.shared, NULL, NULL, config)
     if rc != CUDA_SUCCESS:
         gompy_quick_release(&d.launch_lock)

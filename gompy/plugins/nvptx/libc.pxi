@@ -1,6 +1,6 @@
 # What the plugin uses of the C library and of the host's runtime.
 
-from libc.stdint cimport INT32_MAX, int64_t, intptr_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, INT32_MAX, int64_t, intptr_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.errno cimport ENOMEM
 from libc.stdio cimport fprintf, snprintf, stderr
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc, strtol, strtoul
