@@ -122,3 +122,38 @@ def test_a_program_that_waits_for_input_ends_by_a_signal(tmp_path: Path) -> None
             assert process.wait(60) == -signal.SIGINT
         finally:
             process.kill()
+
+
+SMALL = """
+#include <stdio.h>
+#include <stdlib.h>
+int main (void)
+{
+  /* on pages of the heap that the runtime's own memory shares */
+  int sum = 0;
+  for (int round = 0; round < 20; round++)
+    {
+      int *p = calloc (8, sizeof *p), *q = calloc (8, sizeof *q);
+#pragma omp target enter data map(to: p[:8])
+#pragma omp target map(tofrom: q[:8])
+      for (int i = 0; i < 8; i++)
+        p[i] = q[i] = i;
+#pragma omp target update from(p[:8])
+      for (int i = 0; i < 8; i++)
+        sum += p[i] + q[i];
+#pragma omp target map(always, from: p[:8])
+      for (int i = 0; i < 8; i++)
+        p[i] = 2;
+      sum += p[7];
+#pragma omp target exit data map(delete: p[:8])
+      free (q);
+    }
+  printf ("%d\\n", sum);
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["intelmic", "nvptx"])
+def test_small_arrays_beside_the_runtimes_own_memory(tmp_path: Path, device: str) -> None:
+    done = check(tmp_path, device, SMALL)
+    assert (done.returncode, done.stdout) == (0, "1160\n"), done.stderr

@@ -66,7 +66,7 @@ gompy_find_stale (struct gompy_tracked *t)
             memset (t->stale + at, 0, n);
           continue;
         }
-      if (t->stale == NULL && (t->stale = calloc (1, t->size)) == NULL)
+      if (t->stale == NULL && (t->stale = gompy_room_get (t->size)) == NULL)
         return 0;
       if (gompy_mark_changed (t->stale + at, gompy_host_part, t->host_had + at,
                               t->newer != NULL ? t->newer + at : NULL, n))
@@ -189,7 +189,7 @@ gompy_stale_end_region (int device)
         continue;
       if (t->marked && has_time)
         gompy_find_overwritten (t);
-      if (!gompy_has_parts () || (t->newer == NULL && (t->newer = calloc (1, t->size)) == NULL))
+      if (!gompy_has_parts () || (t->newer == NULL && (t->newer = gompy_room_get (t->size)) == NULL))
         continue;
       gompy_parts_unknown (t);
       if (t->global || !gompy_is_looked_at (device, t->target))

@@ -22,6 +22,7 @@
 #include "check_flight.h"
 #include "check_log.h"
 #include "check_watch.h"
+#include "check_room.h"
 #include "gompy/native/access.h"
 #include "gompy/native/clock.h"
 #include <sys/uio.h>
@@ -86,17 +87,19 @@ gompy_read_host (void *to, uintptr_t from, size_t size)
   return process_vm_readv (getpid (), &here, 1, &there, 1, 0) == (ssize_t) size;
 }
 
+static size_t gompy_part_count (const struct gompy_tracked *t);
+
 static void
 gompy_drop_track (unsigned i)
 {
   struct gompy_tracked *t = gompy_tracks[i];
   gompy_tracked_bytes -= t->size;
-  free (t->device_had);
-  free (t->host_had);
-  free (t->newer);
-  free (t->stale);
-  free (t->parts);
-  free (t);
+  gompy_room_put (t->device_had, t->size);
+  gompy_room_put (t->host_had, t->size);
+  gompy_room_put (t->newer, t->size);
+  gompy_room_put (t->stale, t->size);
+  gompy_room_put (t->parts, gompy_part_count (t));
+  gompy_room_put (t, sizeof *t);
   gompy_tracks[i] = gompy_tracks[--gompy_track_count];
 }
 
@@ -144,7 +147,7 @@ gompy_stale_new (int device, uintptr_t host, uintptr_t target, size_t size, int 
           gompy_tracks[i]->shared = shared = 1;
       }
   if (size == 0 || gompy_track_count == GOMPY_TRACKED || gompy_tracked_bytes + size > GOMPY_TRACKED_BYTES
-      || !gompy_has_time (size) || (t = calloc (1, sizeof *t)) == NULL)
+      || !gompy_has_time (size) || (t = gompy_room_get (sizeof *t)) == NULL)
     return;
   t->host = host;
   t->target = target;
@@ -153,9 +156,9 @@ gompy_stale_new (int device, uintptr_t host, uintptr_t target, size_t size, int 
   t->filled = filled;
   t->global = global;
   t->shared = shared;
-  t->device_had = malloc (size);
-  t->host_had = malloc (size);
-  t->parts = malloc (gompy_part_count (t));
+  t->device_had = gompy_room_get (size);
+  t->host_had = gompy_room_get (size);
+  t->parts = gompy_room_get (gompy_part_count (t));
   gompy_tracks[gompy_track_count++] = t;
   gompy_tracked_bytes += size;
   if (t->device_had == NULL || t->host_had == NULL || t->parts == NULL || !gompy_read_host (t->host_had, host, size)

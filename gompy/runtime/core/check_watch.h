@@ -29,6 +29,7 @@
 #define GOMPY_LARGEST_STORE 64u
 #define GOMPY_WATCH_STACK 65536
 #define GOMPY_TRAP_FLAG 0x100
+#define GOMPY_WATCH_MASK (~(1ul << (SIGSEGV - 1)))  /* blocked while the handler runs */
 #define GOMPY_PAGE 4096ul
 #define GOMPY_OWN_THREADS "gompy-"    /* of the emulated GPU: gompy/cuda/streams.pxi, gompy/ptx/launch.pxi */
 #define GOMPY_SLEEP_TRIES 300         /* of 100 microseconds: a thread that has done its work goes to sleep */
@@ -65,6 +66,7 @@ static unsigned gompy_watch_count, gompy_watch_steps;
 static volatile unsigned char gompy_dispatch;  /* 1: system calls come here */
 static int gompy_watch_ready;  /* 1, or -1: impossible */
 static int gompy_watch_on;
+static int gompy_watch_handles;   /* the handler runs */
 static int gompy_watch_sleepers;  /* threads of the program's are asleep */
 static long gompy_watch_thread;
 static uintptr_t gompy_stepping[8];
@@ -149,10 +151,10 @@ gompy_is_watched (uintptr_t begin, uintptr_t end)
 static void
 gompy_open_watched (struct gompy_watched *w, uintptr_t begin, uintptr_t end)
 {
+  gompy_protect (begin, end, PROT_READ | PROT_WRITE);
   for (uintptr_t page = begin; page < end; page += GOMPY_PAGE)
     w->steps[(page - w->begin) / GOMPY_PAGE] = GOMPY_WATCH_OPEN;
   gompy_note_unseen (begin, end);
-  gompy_protect (begin, end, PROT_READ | PROT_WRITE);
 }
 
 /* Whether a page is watched, and closed.  */
@@ -292,11 +294,13 @@ static long
 gompy_pass_call (ucontext_t *context, long number)
 {
   greg_t *r = context->uc_mcontext.gregs;
-  unsigned long all = ~0ul;
+  unsigned long all = GOMPY_WATCH_MASK;
   long result;
+  gompy_watch_handles = 0;
   gompy_raw_call (SYS_rt_sigprocmask, SIG_SETMASK, (long) &context->uc_sigmask, 0, 8, 0, 0);
   result = gompy_raw_call (number, r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10], r[REG_R8], r[REG_R9]);
   gompy_raw_call (SYS_rt_sigprocmask, SIG_SETMASK, (long) &all, 0, 8, 0, 0);
+  gompy_watch_handles = 1;
   gompy_dispatch = 0;  /* a handler of the program's may have been here */
   return result;
 }
@@ -384,6 +388,19 @@ gompy_watch_other (siginfo_t *info)
   gompy_open_watched (w, page, page + GOMPY_PAGE);
 }
 
+/* The handler itself uses a page: gompy's, or a plugin's, memory lies beside the program's.  Whether that was it; the
+   page is open from here on.  */
+static int
+gompy_watch_nested (int signo, const siginfo_t *info)
+{
+  uintptr_t page = (uintptr_t) info->si_addr & -GOMPY_PAGE;
+  struct gompy_watched *w = gompy_watch_at (page);
+  if (signo != SIGSEGV || info->si_code != SEGV_ACCERR || !gompy_watch_handles || w == NULL)
+    return 0;
+  gompy_open_watched (w, page, page + GOMPY_PAGE);
+  return 1;
+}
+
 static void
 gompy_on_watch (int signo, siginfo_t *info, void *context)
 {
@@ -394,6 +411,12 @@ gompy_on_watch (int signo, siginfo_t *info, void *context)
       errno = error;
       return;
     }
+  if (gompy_watch_nested (signo, info))
+    {
+      errno = error;
+      return;
+    }
+  gompy_watch_handles = 1;
   gompy_dispatch = 0;
   if (signo == SIGSYS && info->si_code == SYS_USER_DISPATCH)
     gompy_watch_call (info, context);
@@ -401,6 +424,7 @@ gompy_on_watch (int signo, siginfo_t *info, void *context)
     gompy_watch_step (context);
   else
     gompy_watch_fault (info, context);
+  gompy_watch_handles = 0;
   gompy_dispatch = gompy_watch_on != 0;
   errno = error;
 }

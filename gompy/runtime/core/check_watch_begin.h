@@ -271,7 +271,7 @@ static void
 gompy_begin_watch (void)
 {
   struct gompy_kernel_action action
-    = { gompy_on_watch, SA_SIGINFO | SA_ONSTACK | 0x04000000, gompy_watch_return, ~0ul };
+    = { gompy_on_watch, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | 0x04000000, gompy_watch_return, GOMPY_WATCH_MASK };
   if (gompy_watch_count == 0)
     return;
   for (unsigned i = 0; i < 3; i++)
