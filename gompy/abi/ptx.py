@@ -193,7 +193,7 @@ RECORDS = {
     ),
     "function_record": (
         "I name, I entry, I linkage, I line, I last_line, I first_param, I params, I max_threads, "
-        "Q param_bytes, Q local_bytes, I first_ref, I refs"
+        "Q param_bytes, Q local_bytes, I first_ref, I refs, I meets, I reserved"
     ),
     "ref_record": "I name, I line",
     "param_record": "Q offset, Q size",
@@ -206,7 +206,8 @@ RECORDS = {
 
 file_head: `check` is the hash of what follows `HASHED_FROM`; `subject` that of the compiler's hash, the folder's and
 the file's names; `parts` counts further files with code of the same object; the sections' table comes behind.
-variable_record: `data` is the offset + 1, 0 for zeros.  ref_record: what a function names.  info_record: the version is
+variable_record: `data` is the offset + 1, 0 for zeros.  ref_record: what a function names.  `meets`: the function
+may wait for other warps, or end its own (index.py).  info_record: the version is
 that of PTX * 10, the architecture that of .target (0: none).
 """
 

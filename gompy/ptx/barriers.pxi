@@ -61,7 +61,7 @@ cdef void *meet_warps(gompy_warp *w, uint32_t mask, int kind, uint32_t number, u
     b = &r.barriers[number]
     if r.launch.races != NULL:
         gompy_race_arrive(r.launch.races, w.warpid, number)
-    if r.nwarps == 1 and threads <= 32 and b.all_arrived == 0 and b.voters == 0:
+    if r.nwarps == 1 and (threads <= 32 or r.launch.alone) and b.all_arrived == 0 and b.voters == 0:
         return sp  # nobody else will come
     b.wanted = threads
     b.arrived += 32

@@ -18,6 +18,7 @@ race_types.pxi, race_launches.pxi, race_calls.pxi  GOMPY_CHECK=race: races.h, la
 check.pxi    the executor's part of checked code (GOMPY_CHECK)
 ops.pxi      the tables of what compiled code calls
 schedule.pxi the warps of a block: stacks, turns, the end
+alone.pxi    kernels that need no warp but their first
 launch.pxi   blocks over host threads
 
 Runs in processes without an interpreter: `nogil`, C types, no exceptions; module-level variables start as zero.
@@ -44,4 +45,5 @@ include "check.pxi"
 include "race_calls.pxi"
 include "ops.pxi"
 include "schedule.pxi"
+include "alone.pxi"
 include "launch.pxi"

@@ -85,6 +85,19 @@ def references(function: Function) -> dict[str, int]:
     return found
 
 
+def meets(function: Function) -> bool:
+    """Whether a function may wait for other warps, or end its own: barriers, `exit`, and calls of what is not named."""
+    for code in function.body or ():
+        if isinstance(code, Call):
+            if not isinstance(code.target, Symbol):
+                return True
+        elif not isinstance(code, Label) and (
+            code.base == "exit" or (code.base in ("bar", "barrier") and code.mods[:1] != ("warp",))
+        ):
+            return True
+    return False
+
+
 def architecture(module: Module) -> int:
     """The number in `.target sm_N`; 0 if there is none."""
     digits = module.target.removeprefix("sm_").rstrip("af")
@@ -123,7 +136,7 @@ def index_file(module: Module) -> bytes:
         functions += FUNCTION.pack(
             strings.add(function.name), int(function.entry), LINKAGES.index(function.linkage), function.line, last,
             total, len(offsets), function.max_threads, size, frame_layout(function.locals)[1],
-            len(refs) // REF.size, len(named),
+            len(refs) // REF.size, len(named), int(meets(function)), 0,
         )  # fmt: skip
         refs += b"".join(REF.pack(strings.add(name), line) for name, line in named.items())
         for offset, variable in zip(offsets, function.parameters, strict=True):

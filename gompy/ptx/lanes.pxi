@@ -114,6 +114,10 @@ cdef void op_atom(gompy_warp *w, uint32_t mask, int code, const uint64_t *a, con
     code &= ~(ATOM_UNUSED | ATOM_LATER)
     if flags & ATOM_LATER and gompy_gather_warp(w, &(<runner *> w.runner).sums, mask, code, a, b):
         return
+    if mask & (mask - 1) == 0 and mask:  # as GCC's OpenMP code has them: no vectors for one lane
+        i = gompy_lowest(mask)
+        out[i] = gompy_atom(code, lane_place(w, i, a[i], size, True, unit, line), b[i], c[i])
+        return
     if flags and gompy_atom_shared_add(w, mask, code, a, b):
         return
     if gompy_atom_warp(w, mask, code, a, b, c, out):

@@ -151,6 +151,13 @@ cdef helper *call_helpers(run *launch, int wanted) noexcept nogil:
     return called
 
 
+cdef void call_deferred(run *launch) noexcept nogil:
+    """A launch takes longer than it was thought to."""
+    cdef int wanted = launch.deferred
+    launch.deferred = 0
+    launch.helpers = call_helpers(launch, wanted)
+
+
 cdef int count_helpers(const helper *called) noexcept nogil:
     """How many have been called."""
     cdef int count = 0
@@ -160,20 +167,23 @@ cdef int count_helpers(const helper *called) noexcept nogil:
     return count
 
 
-cdef void dismiss_helpers(helper *called) noexcept nogil:
-    """Wait until they are done, if they have come; they are free for the next launch then."""
+cdef int dismiss_helpers(helper *called) noexcept nogil:
+    """Wait until they are done, if they have come; they are free for the next launch then.  How many have come."""
     global idle_helpers
     cdef helper *h
+    cdef int came = 0
     while called != NULL:
         h = called
         called = h.next
         if not gompy_change(&h.state, CALLED, NOT_CALLED):
             wait_for(&h.done)
             gompy_change(&h.state, AT_WORK, NOT_CALLED)
+            came += 1
         pthread_mutex_lock(&gompy_pool_lock)
         h.next = idle_helpers
         idle_helpers = h
         pthread_mutex_unlock(&gompy_pool_lock)
+    return came
 
 
 cdef bint may_launch(ptx_function *function, const function_record *f, const ptx_launch_config *config,
@@ -204,6 +214,80 @@ cdef bint may_launch(ptx_function *function, const function_record *f, const ptx
     return True
 
 
+cdef bint is_stub(descriptor *d, int form) noexcept nogil:
+    """Whether a form's code is not loaded yet."""
+    return d.code[form] == (<void *> stub_s if form == FORM_S else <void *> stub_e if form == FORM_E
+                            else <void *> stub_x)
+
+
+cdef int choose_code(run *launch, const obj *o, uint64_t threads) noexcept nogil:
+    """The form of the kernel's code that the block's shape needs, loaded, and the warps that it needs."""
+    cdef const ptx_launch_config *c = launch.config
+    cdef ptx_function *function = launch.function
+    cdef bint rows = c.block[0] % 32 == 0 or (c.block[1] == 1 and c.block[2] == 1)
+    cdef text_buffer log
+    cdef int result
+    if not rows:
+        launch.form = FORM_X
+    elif o.info.openmp and o.info.entries:
+        launch.form = FORM_S
+    else:
+        launch.form = FORM_E
+    if is_stub(function, launch.form):
+        log.data, log.size, log.used = launch.failure.message, sizeof(launch.failure.message), 0
+        result = need_code(function, launch.form, &log)
+        if result:
+            launch.failure.code = result
+            return result
+    launch.code = <gompy_code_fn> function.code[launch.form]
+    launch.whole = function.whole >> launch.form & 1
+    launch.nwarps = <uint32_t> ((threads + 31) // 32)
+    if function.alone == ALONE_UNKNOWN:
+        function.alone = look_for_company(launch.module, function)
+    launch.alone = function.alone == ALONE and rows and not launch.whole
+    if c.seed:
+        choose_order(launch, c.seed, 1 if launch.alone else launch.nwarps, o.info.architecture < 70)
+    return 0
+
+
+cdef int count_threads(run *launch) noexcept nogil:
+    """How many host threads a launch may have, this one among them; and how many blocks each takes at a time."""
+    cdef const ptx_launch_config *c = launch.config
+    cdef int wanted = 1
+    if launch.blocks > 1:
+        wanted = <int> c.threads if c.threads else <int> sysconf(_SC_NPROCESSORS_ONLN)
+    if <uint64_t> wanted > launch.blocks:
+        wanted = <int> launch.blocks
+    if wanted > 65:
+        wanted = 65
+    if c.together:
+        wanted = <int> launch.blocks
+    launch.at_once = launch.blocks // (64 * <uint64_t> wanted)
+    launch.at_once = 1 if launch.at_once == 0 else MOST_AT_ONCE if launch.at_once > MOST_AT_ONCE else launch.at_once
+    return 1 if launch.races != NULL else wanted
+
+
+cdef void run_grid(run *launch, int wanted) noexcept nogil:
+    """Run all blocks.  Where the last launch's were so short that these would be over before another host thread is
+    awake, others are called only if it turns out to be wrong."""
+    cdef ptx_function *function = launch.function
+    cdef int came
+    if launch.blocks == 1:
+        run_blocks(launch)
+        return
+    launch.more, launch.begun = call_deferred, gompy_ticks()
+    if function.ticks and function.ticks < SHORT // launch.blocks and not launch.config.together:
+        launch.deferred = wanted - 1
+    else:
+        launch.helpers = call_helpers(launch, wanted - 1)
+    if launch.config.together and count_helpers(launch.helpers) < wanted - 1:
+        no_launch_memory(launch, "no host threads for all blocks of a cooperative launch")
+    run_blocks(launch)
+    launch.begun = gompy_ticks() - launch.begun
+    came = dismiss_helpers(launch.helpers)
+    function.ticks = launch.begun * <uint64_t> (came + 1) // launch.blocks + 1
+
+
 cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *config, ptx_error *failure) noexcept nogil:
     """executor.h."""
     cdef run launch
@@ -212,10 +296,6 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     cdef obj *o = &module.image.objects[function.object]
     cdef function_record *f = function_of(o, function.number)
     cdef uint64_t threads = <uint64_t> config.block[0] * config.block[1] * config.block[2]
-    cdef helper *helpers
-    cdef text_buffer log
-    cdef int result, wanted
-    cdef bint rows
     if failure == NULL:
         failure = &own
     failure.code, failure.message[0] = 0, 0  # the rest where it fails: it is longer than an empty kernel
@@ -223,49 +303,17 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     launch.blocks = <uint64_t> config.grid[0] * config.grid[1] * config.grid[2]
     if not may_launch(function, f, config, launch.blocks, threads, failure):
         return failure.code
-    rows = config.block[0] % 32 == 0 or (config.block[1] == 1 and config.block[2] == 1)
-    if not rows:
-        launch.form = FORM_X
-    elif o.info.openmp and o.info.entries:
-        launch.form = FORM_S
-    else:
-        launch.form = FORM_E
-    if is_stub(function, launch.form):
-        log.data, log.size, log.used = failure.message, sizeof(failure.message), 0
-        result = need_code(function, launch.form, &log)
-        if result:
-            failure.code = result
-            return result
     launch.function, launch.module, launch.config, launch.failure = function, module, config, failure
-    launch.code = <gompy_code_fn> function.code[launch.form]
-    launch.whole = function.whole >> launch.form & 1
+    if choose_code(&launch, o, threads):
+        return failure.code
     if module.image.check:
         guard_stacks(&launch, 0)
     gompy_catch_signals(not function.launched)
     function.launched = True
-    wanted = 1
-    if launch.blocks > 1:
-        wanted = <int> config.threads if config.threads else <int> sysconf(_SC_NPROCESSORS_ONLN)
-    if <uint64_t> wanted > launch.blocks:
-        wanted = <int> launch.blocks
-    if wanted > 65:
-        wanted = 65
-    if config.together:
-        wanted = <int> launch.blocks
-    launch.at_once = launch.blocks // (64 * <uint64_t> wanted)
-    launch.at_once = 1 if launch.at_once == 0 else MOST_AT_ONCE if launch.at_once > MOST_AT_ONCE else launch.at_once
-    if config.seed:
-        choose_order(&launch, config.seed, <uint32_t> ((threads + 31) // 32), o.info.architecture < 70)
-    if module.image.check & PTX_CHECK_RACE:
-        wanted = 1
-        if not begin_races(&launch):
-            no_launch_memory(&launch, "no memory for what is known of accesses (GOMPY_CHECK=race)")
-            return PTX_ERROR_LAUNCH_FAILED
-    helpers = call_helpers(&launch, wanted - 1)
-    if config.together and count_helpers(helpers) < wanted - 1:
-        no_launch_memory(&launch, "no host threads for all blocks of a cooperative launch")
-    run_blocks(&launch)
-    dismiss_helpers(helpers)
+    if module.image.check & PTX_CHECK_RACE and not begin_races(&launch):
+        no_launch_memory(&launch, "no memory for what is known of accesses (GOMPY_CHECK=race)")
+        return PTX_ERROR_LAUNCH_FAILED
+    run_grid(&launch, count_threads(&launch))
     if launch.races != NULL:
         end_races(&launch)
     if module.image.check:
@@ -276,9 +324,3 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
             failure.code = PTX_ERROR_LAUNCH_FAILED
         return failure.code
     return PTX_SUCCESS
-
-
-cdef bint is_stub(descriptor *d, int form) noexcept nogil:
-    """Whether a form's code is not loaded yet."""
-    return d.code[form] == (<void *> stub_s if form == FORM_S else <void *> stub_e if form == FORM_E
-                            else <void *> stub_x)

@@ -31,7 +31,7 @@ class Facts:
         self.spans: dict[str, tuple[str, int, int]] = {}
         self.tables = {"refs": (REF, 0, parts["refs"]), "relocs": (RELOC, 1, parts["relocs"])}
         self.openmp = bool(INFO.unpack(parts["info"])[1])
-        for name_at, entry, linkage, line, last, _, _, _, _, _, first, count in FUNCTION.iter_unpack(
+        for name_at, entry, linkage, line, last, _, _, _, _, _, first, count, _, _ in FUNCTION.iter_unpack(
             parts["functions"]
         ):
             name = self.string(name_at)

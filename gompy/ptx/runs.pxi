@@ -18,6 +18,7 @@ cdef enum:
     SHADOW_STALE = 5
     TOLD = 20                           # places that checked code tells of a module, and pairs of places
     LOCAL_WINDOW = 1 << 28
+    SHORT = 1 << 16                     # ticks, some 25 µs: another thread is hardly awake before they are over
 
 cdef enum:
     STACK = 2097152                     # bytes of a warp's stack; only what is used takes memory
@@ -25,6 +26,9 @@ cdef enum:
     LOCAL = 262144                      # bytes of local memory a lane
     APART = 1088                        # bytes by which stacks are shifted: caches do not hold 32 lines 2 MiB apart
     LOCAL_APART = 32 * LOCAL + 4096 + APART
+
+cdef struct run                         # below
+cdef struct helper                      # launch.pxi
 
 cdef struct run:                        # one launch
     ptx_function *function
@@ -38,11 +42,17 @@ cdef struct run:                        # one launch
     ptx_error *failure
     gompy_code_fn code
     bint whole                          # a call of it runs all warps of a block
+    bint alone                          # the first warp of a block does all: no other is started (alone.pxi)
+    uint32_t nwarps                     # of a block, that are started
     uint32_t told                       # checked code: findings told, and not told
     uint64_t untold, places
     gompy_races *races                  # they are looked for, or NULL
     uint64_t first_block, block_step    # a seed's order of blocks; block_step 0: that of their numbers
     uint32_t first_warp, warp_step      # the same of a block's warps
+    uint64_t begun                      # ticks of the processor's clock
+    int deferred                        # host threads that are called only if it takes long; 0 once they are
+    void (*more)(run *launch) noexcept nogil  # calls them
+    helper *helpers                     # who has been called
     char apart[CACHE_LINE]              # host threads read the rest all the time, and write what follows
     uint64_t next_block
     char end[CACHE_LINE]

@@ -1,6 +1,7 @@
 # The warps of a block on one host thread: each on a stack of its own, one after the other, until it waits or is done.
 
 cdef runner *idle_runners
+cdef void *spare_runner                 # one more, that is taken without the lock
 
 
 cdef runner *take_runner() noexcept nogil:
@@ -8,6 +9,9 @@ cdef runner *take_runner() noexcept nogil:
     cdef runner *r
     cdef int i
     global idle_runners
+    r = <runner *> gompy_swap(&spare_runner, NULL)
+    if r != NULL:
+        return r
     pthread_mutex_lock(&gompy_pool_lock)
     r = idle_runners
     if r != NULL:
@@ -43,6 +47,9 @@ cdef runner *take_runner() noexcept nogil:
 cdef void give_runner(runner *r) noexcept nogil:
     """For the next launch."""
     global idle_runners
+    r = <runner *> gompy_swap(&spare_runner, r)  # this one is in the caches
+    if r == NULL:
+        return
     pthread_mutex_lock(&gompy_pool_lock)
     r.next = idle_runners
     idle_runners = r
@@ -109,7 +116,7 @@ cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
         w.group = 0
         if launch.whole:
             w.group, w.local = r.nwarps, r.local + <size_t> i * LOCAL_APART
-        w.warpid, w.nwarps, w.dynamic_shared = i, r.nwarps, c.shared_bytes
+        w.warpid, w.nwarps, w.dynamic_shared = i, launch.nwarps, c.shared_bytes
         for number in range(3):
             w.ntid[number], w.nctaid[number] = c.block[number], c.grid[number]
         w.runner, w.launch, w.module = r, launch, module
@@ -142,18 +149,29 @@ cdef void leave_block(runner *r, gompy_warp *w) noexcept nogil:
         number += 1
 
 
+cdef extern from *:
+    """
+    /* All places of a runner (start_warp), the first one last.  */
+    static const uint8_t gompy_places[32] = { 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
+                                              15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0 };
+    """
+    const uint8_t PLACES "gompy_places"[32]
+
+cdef enum:
+    IDLE_ROUNDS = 16                    # of all warps, each of which waits in a loop, before the processor is let go
+
+
 cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     """One block to its end; False if the launch failed."""
     cdef const ptx_launch_config *c = launch.config
     cdef ptx_module *module = launch.module
-    cdef uint32_t i, turn
-    cdef uint64_t threads = <uint64_t> c.block[0] * c.block[1] * c.block[2], shared = (module.image.shared_bytes
-                                                                                       + c.shared_bytes + 15) // 16 * 16
+    cdef uint32_t i, turn, idle = 0
+    cdef uint64_t shared = (module.image.shared_bytes + c.shared_bytes + 15) // 16 * 16
     cdef gompy_warp *w
     cdef bint progress
     global gompy_running
     r.launch = launch
-    r.nwarps = <uint32_t> ((threads + 31) // 32)
+    r.nwarps = 1 if launch.alone else launch.nwarps
     r.live = r.nwarps
     r.ended = False
     if r.used:
@@ -175,8 +193,7 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
         return False
     if not r.prepared:
         prepare_warps(r, launch, shared)
-    for i in range(32):
-        r.places[i] = <uint8_t> (31 - i)
+    memcpy(r.places, PLACES, 32)
     r.nplaces = 32
     number_block(r, launch, block)
     for i in range(r.nwarps):
@@ -213,6 +230,14 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
             if r.ended:
                 r.ended = False
                 leave_block(r, w)
-        if not progress:
-            sched_yield()
+        # A loop with a lock in it looks like one that waits: what it waits for is mostly there already.
+        idle = 0 if progress else idle + 1
+        if idle == IDLE_ROUNDS:
+            idle = 0
+            if launch.deferred:
+                launch.more(launch)  # it may wait for another block
+            else:
+                sched_yield()
+        elif launch.deferred and not progress:
+            look_at_clock(launch)
     return True

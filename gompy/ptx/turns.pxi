@@ -29,8 +29,16 @@ cdef inline gompy_warp *fresh_warp(runner *r, gompy_warp *w) noexcept nogil:
     return other if other.sp == NULL else NULL
 
 
+cdef inline void look_at_clock(run *launch) noexcept nogil:
+    """A launch that was thought to be short may not be."""
+    if gompy_ticks() - launch.begun > SHORT:
+        launch.more(launch)
+
+
 cdef inline bint take_block(runner *r, run *launch, uint64_t *block) noexcept nogil:
     """The number of a host thread's next block; False: there are none left."""
+    if launch.deferred:
+        look_at_clock(launch)
     if r.next_block == r.end_block:
         r.next_block = gompy_take(&launch.next_block, launch.at_once)
         r.end_block = r.next_block + launch.at_once

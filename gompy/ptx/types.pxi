@@ -139,6 +139,7 @@ cdef extern from "warp.h" nogil:
     void gompy_as_before(const gompy_modes *was) noexcept
     uint32_t gompy_lanes_with(const uint64_t *values, uint64_t value) noexcept
     int gompy_forks
+    uint64_t gompy_ticks() noexcept
     uint64_t gompy_clock(int which) noexcept
     int gompy_own_path(char *text, size_t size, const char *below) noexcept
     int gompy_compiler_path(char *text, size_t size) noexcept
@@ -185,6 +186,7 @@ cdef extern from *:
     { return __atomic_compare_exchange_n (p, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); }
     static int gompy_claim (int *p) { int zero = 0;
     return __atomic_compare_exchange_n (p, &zero, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); }
+    static void *gompy_swap (void **p, void *to) { return __atomic_exchange_n (p, to, __ATOMIC_ACQ_REL); }
     static void gompy_publish (void **place, void *value) { __atomic_store_n (place, value, __ATOMIC_RELEASE); }
     #define GOMPY_FUNCTION_BIT 0x80000000u
     static int gompy_exit_status (int status) { return WIFEXITED (status) ? WEXITSTATUS (status) : -1; }
@@ -204,6 +206,7 @@ cdef extern from *:
     int gompy_claim(int *p) noexcept nogil
     bint gompy_change(int *p, int was, int now) noexcept nogil
     void gompy_publish(void **place, void *value) noexcept nogil
+    void *gompy_swap(void **place, void *value) noexcept nogil
     int gompy_exit_status(int status) noexcept nogil
     int gompy_lowest(uint32_t mask) noexcept nogil
     bint gompy_is_map_failed(void *p) noexcept nogil
@@ -258,6 +261,8 @@ cdef struct descriptor "ptx_function":
     uint32_t object
     uint32_t number
     bint launched                       # as a kernel, before
+    uint64_t ticks                      # of the processor's clock that a block took last time; 0: not known
+    int alone                           # ALONE_UNKNOWN, ALONE, NOT_ALONE (alone.pxi)
     uint32_t whole                      # a bit for each form whose code can run all warps of a block (fission.py)
 
 cdef struct code_unit:                  # a code file loaded for a module; link word 0 points here

@@ -358,6 +358,8 @@ gompy_catch_one (int number, struct sigaction *old)
     }
 }
 
+static inline uint64_t gompy_ticks (void) { return __builtin_ia32_rdtsc (); }
+
 /* Have faults of warps come here, although the program may have set other handlers since.  To look takes longer than
    an empty kernel: launches in close succession look once in GOMPY_LOOK ticks of the processor's clock (some tenths
    of a millisecond), but always if it is a kernel's FIRST.  */
