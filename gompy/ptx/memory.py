@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from . import additions, checks, racing, vectors
+from . import additions, checks, racing, single, vectors
 from .access import address_of, in_memory, in_shared, lanes_load, lanes_store
 from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
 from .forms import FLOATS, INTEGERS, LOGICAL, operands, unknown
@@ -207,6 +207,11 @@ def atomic(em: Emitter, code: Instruction) -> None:
     rest = code.operands[2 if has_result else 1 :]
     number = abi.ATOM_OPS.index(operation) * 8 + (abi.ATOM_TYPES.index(kind) if kind != "b16" else 0x100)
     done = additions.begin(em, code, memory, rest[0], number) if additions.applies(em, code, operation, kind) else ""
+    slow = fast = quick = ""
+    if single.takes(em, code):
+        slow, done = em.fresh("slow"), em.fresh("done")
+        fast, quick = single.begin(em, code, slow, done)
+        single.fence_beside(em, code, -1)
     address = em.spill(address_of(em, memory), 1)
     first = em.spill(em.fit(em.read(rest[0], kind), "i64"), 2)
     second = em.spill(em.fit(em.read(rest[1], kind), "i64"), 3) if operation == "cas" else first
@@ -217,11 +222,20 @@ def atomic(em: Emitter, code: Instruction) -> None:
         "atom",
         f"ptr %w, i32 {em.active}, i32 {number}, ptr {address}, ptr {first}, ptr {second}, ptr {out}, {em.site()}",
     )
-    if done:
+    if done and not slow:
         additions.end(em, done)
-    elif has_result:
-        raw = Value("i64", True, em.new(f"load <32 x i64>, ptr {out}, align 64"))
-        em.write(code.operands[0], em.fit(raw, LLVM_TYPE[kind]))
+        return
+    value = Value(LLVM_TYPE[kind], True, "")
+    if has_result:
+        value = em.fit(Value("i64", True, em.new(f"load <32 x i64>, ptr {out}, align 64")), value.type)
+    if slow:
+        single.fence_beside(em, code, 1)
+        em.put(f"br label %{done}")
+        em.label(done)
+        both = f"phi {value.full} [ {quick}, %{fast} ], [ {value.text}, %{slow} ]"
+        value = Value(value.type, True, em.new(both))
+    if has_result:
+        em.write(code.operands[0], value)
 
 
 def vote(em: Emitter, code: Instruction) -> None:
@@ -297,6 +311,9 @@ def fence(em: Emitter, code: Instruction) -> None:
     known = ("cta", "gl", "sys", "gpu", "sc", "acq_rel", "acquire", "release", "cluster")
     if any(m not in known for m in code.mods) and code.mods[:1] not in (("proxy",), ("mbarrier_init",)):
         unknown(em, code)
+    if single.absorbs(em, code):
+        em.put('fence syncscope("singlethread") seq_cst')
+        return
     em.put("fence seq_cst")
     if em.checked:
         racing.fence(em)
