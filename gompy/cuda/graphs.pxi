@@ -106,6 +106,7 @@ cdef op *copy_work(const op *work, size_t extra) noexcept nogil:
     cdef op *o = new_op(work.kind, extra)
     if o != NULL:
         memcpy(o, work, sizeof(op) + extra)
+        o.room = extra
         if o.kind == LAUNCH_OP:
             o.config.params = <char *>(o + 1)
     return o

@@ -120,6 +120,7 @@ cdef int launch_kernel(void *p, const unsigned *grid, const unsigned *block, uns
     cdef context *c = NULL
     cdef stream *s = NULL
     cdef op *o = NULL
+    cdef bint queued
     cdef int r = top_context(&c)
     if r == CUDA_ERROR_INVALID_CONTEXT and is_handle(FUNCTION, p):
         c = f.of.of
@@ -144,22 +145,24 @@ cdef int launch_kernel(void *p, const unsigned *grid, const unsigned *block, uns
         return r
     if s.of != c:
         return CUDA_ERROR_INVALID_HANDLE
-    r = hold_function(f)
-    if r != CUDA_SUCCESS:
-        return r
     r = check_launch(f, grid, block, shared)
+    pthread_mutex_lock(&work_lock)
+    if not is_handle(FUNCTION, f):  # another thread has unloaded it meanwhile
+        r = CUDA_ERROR_INVALID_HANDLE
     if r == CUDA_SUCCESS and together and not fits_together(f, grid, block, shared):
         r = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
     if r == CUDA_SUCCESS:
-        o = new_op(LAUNCH_OP, f.attributes.param_bytes + 16)
+        o = new_launch(s, f.attributes.param_bytes + 16)
         r = take_parameters(f, params, extra, <char *>(o + 1)) if o != NULL else CUDA_ERROR_OUT_OF_MEMORY
+    if r == CUDA_SUCCESS:
+        describe_launch(o, f, grid, block, shared)
+        o.config.together = together
+        r = enter_op(s, o, &queued)
+        f.of.launches += queued
+    pthread_mutex_unlock(&work_lock)
     if r != CUDA_SUCCESS:
         free(o)
-        release_function(f)
-        return r
-    describe_launch(o, f, grid, block, shared)
-    o.config.together = together
-    return submit_op(s, o)
+    return r
 
 
 cdef public int cuLaunchKernel(void *p, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,

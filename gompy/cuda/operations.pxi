@@ -15,6 +15,7 @@ cdef struct op:
     uint64_t ticket
     int kind
     bint on_heap
+    size_t room                # bytes behind it
     block *pins[2]             # memory that it uses
     copy_shape copy
     fill_shape fill
@@ -46,6 +47,7 @@ cdef struct stream:
     uint32_t helped            # operations in a row that waiting threads did
     capture *captured          # what it takes part in
     node_list tips             # its last nodes there
+    op *spare                  # a launch that is over, for the next one
     pthread_cond_t wake
 
 cdef stream *all_streams
@@ -59,6 +61,17 @@ cdef op *new_op(int kind, size_t extra) noexcept nogil:
         memset(o, 0, sizeof(op))
         o.kind = kind
         o.on_heap = True
+        o.room = extra
+    return o
+
+
+cdef op *new_launch(stream *s, size_t extra) noexcept nogil:
+    """A launch's operation, as new_op; what only other kinds have is not set.  With work_lock held."""
+    cdef op *o = s.spare
+    if o == NULL or o.room < extra:
+        return new_op(LAUNCH_OP, extra)
+    s.spare = NULL
+    memset(&o.config, 0, sizeof(o.config))
     return o
 
 

@@ -49,6 +49,7 @@ cdef void remove_stream(stream *s) noexcept nogil:
     p[0] = s.next_all
     pthread_cond_destroy(&s.wake)
     forget_list(&s.tips)
+    free(s.spare)
     free_handle(STREAM, s)
     pthread_cond_broadcast(&work_done)
 
@@ -123,7 +124,9 @@ cdef void do_first(stream *s) noexcept nogil:
         event_released(o.of_event)
     elif o.kind == LAUNCH_OP:
         o.kernel.of.launches -= 1
-    if o.on_heap:
+    if o.kind == LAUNCH_OP and o.on_heap and s.spare == NULL:
+        s.spare = o
+    elif o.on_heap:
         free(o)
     t = all_streams
     while t != NULL:
@@ -218,38 +221,40 @@ cdef void work_until(stream *s, uint64_t ticket) noexcept nogil:
             pthread_cond_wait(&work_done, &work_lock)
 
 
-cdef int submit_op(stream *s, op *o) noexcept nogil:
-    """Queue an operation for the stream's thread; it is freed if that can't be: another thread may have destroyed the
-    stream since it was looked up."""
+cdef int enter_op(stream *s, op *o, bint *queued) noexcept nogil:
+    """Queue an operation for the stream's thread, or enter it into what is captured of the stream; after an error it is
+    the caller's.  Another thread may have destroyed the stream since it was looked up.  With work_lock held."""
     cdef capture *taken = NULL
-    cdef block *pins[2]
-    cdef int r = CUDA_SUCCESS
-    pthread_mutex_lock(&work_lock)
-    if not s.head.live:
-        r = CUDA_ERROR_INVALID_HANDLE
-    else:
-        r = look_for_capture(s, &taken)
-    if r == CUDA_SUCCESS and taken == NULL and not s.worker and not start_worker(s):
+    cdef int r = look_for_capture(s, &taken) if s.head.live else CUDA_ERROR_INVALID_HANDLE
+    queued[0] = False
+    if r == CUDA_SUCCESS and taken != NULL:
+        return capture_work(s, o)
+    if r == CUDA_SUCCESS and not s.worker and not start_worker(s):
         r = CUDA_ERROR_OUT_OF_MEMORY
-    if r != CUDA_SUCCESS or taken != NULL:
-        if o.kind == LAUNCH_OP:
-            o.kernel.of.launches -= 1
-            pthread_cond_broadcast(&work_done)
-        pins[0], pins[1] = o.pins[0], o.pins[1]
-        if r == CUDA_SUCCESS:
-            r = capture_work(s, o)
-            if r == CUDA_SUCCESS:
-                o = NULL
-        pthread_mutex_unlock(&work_lock)
-        unpin_block(pins[0])
-        unpin_block(pins[1])
-        free(o)
+    if r != CUDA_SUCCESS:
         return r
     append_op(s, o)
+    queued[0] = True
     if not s.polling:
         pthread_cond_signal(&s.wake)
-    pthread_mutex_unlock(&work_lock)
     return CUDA_SUCCESS
+
+
+cdef int submit_op(stream *s, op *o) noexcept nogil:
+    """enter_op for what is no launch; it is freed if that can't be."""
+    cdef block *pins[2]
+    cdef bint queued
+    cdef int r
+    pins[0], pins[1] = o.pins[0], o.pins[1]
+    pthread_mutex_lock(&work_lock)
+    r = enter_op(s, o, &queued)
+    pthread_mutex_unlock(&work_lock)
+    if not queued:
+        unpin_block(pins[0])
+        unpin_block(pins[1])
+    if r != CUDA_SUCCESS:
+        free(o)
+    return r
 
 
 cdef int submit_and_wait(stream *s, op *o) noexcept nogil:
