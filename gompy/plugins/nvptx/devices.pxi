@@ -30,6 +30,8 @@ cdef struct Function:
     bint *builds_map  # of its image
     int registers
     int max_threads
+    int fit_asked[2]  # the last launch's teams and threads as the program has them, and as they were chosen;
+    int fit_chosen[2]  # no threads: there was none
     int occupancy_limit  # the last question to the driver's occupancy calculator, and its answer; 0: not asked yet
     int occupancy_grid
     int occupancy_block
@@ -114,18 +116,8 @@ cdef Device *device_of(int n) noexcept nogil:
     return devices[n]
 
 
-cdef bint enter_context(Device *d) noexcept nogil:
-    """Make a device's context the calling thread's; false after a message.
-
-    In a callback of the driver nothing may be asked, and nothing has to be.
-    """
-    cdef CUcontext current = NULL
-    cdef CUresult rc
-    if in_callback:
-        return True
-    rc = cuda.ctx_current(&current)
-    if rc == CUDA_SUCCESS and current == d.context:
-        return True
+cdef bint change_context(Device *d, CUresult rc, CUcontext current) noexcept nogil:
+    """enter_context where the driver has answered that there is another one, or nothing."""
     if rc == CUDA_ERROR_NOT_PERMITTED:
         return True
     if call_failed(rc, b"cuCtxGetCurrent"):
@@ -135,6 +127,19 @@ cdef bint enter_context(Device *d) noexcept nogil:
     if current != NULL and call_failed(cuda.ctx_pop(&current), b"cuCtxPopCurrent"):
         return False
     return not call_failed(cuda.ctx_push(d.context), b"cuCtxPushCurrent")
+
+
+cdef inline bint enter_context(Device *d) noexcept nogil:
+    """Make a device's context the calling thread's; false after a message.
+
+    In a callback of the driver nothing may be asked, and nothing has to be.
+    """
+    cdef CUcontext current = NULL
+    cdef CUresult rc
+    if in_callback:
+        return True
+    rc = cuda.ctx_current(&current)
+    return (rc == CUDA_SUCCESS and current == d.context) or change_context(d, rc, current)
 
 
 cdef bint ask_attribute(Device *d, int *answer, int attribute) noexcept nogil:

@@ -73,6 +73,16 @@ cdef void fit_to_device(const Function *f, const Device *d, int *teams, int *thr
         teams[0] = blocks
 
 
+cdef inline void fit_again(Function *f, const Device *d, int *teams, int *threads) noexcept nogil:
+    """fit_to_device, whose divisions are left out where the last launch asked for the same.  The launch lock is
+    held."""
+    if f.fit_chosen[1] == 0 or f.fit_asked[0] != teams[0] or f.fit_asked[1] != threads[0]:
+        f.fit_asked[0], f.fit_asked[1] = teams[0], threads[0]
+        fit_to_device(f, d, teams, threads)
+        f.fit_chosen[0], f.fit_chosen[1] = teams[0], threads[0]
+    teams[0], threads[0] = f.fit_chosen[0], f.fit_chosen[1]
+
+
 cdef bint need_stacks(Device *d, size_t size) noexcept nogil:
     """Stacks of so many bytes; those of the last launch if they suffice.  False if there is no room for them.
 
@@ -99,14 +109,28 @@ cdef bint need_stacks(Device *d, size_t size) noexcept nogil:
     return False
 
 
+cdef int launch_telling  # 1 no, 2 yes
+
+
+cdef inline bint tells_launches() noexcept nogil:
+    """Whether GOMP_DEBUG is set: the runtime knows what it says, but is not to be asked for each launch."""
+    global launch_telling
+    cdef const char *text
+    if launch_telling == 0:
+        text = secure_getenv(b"GOMP_DEBUG")
+        launch_telling = 2 if text != NULL and text[0] else 1
+    return launch_telling == 2
+
+
 cdef CUresult launch_region(Function *f, int teams, int threads, void *variables, CUdeviceptr stacks, size_t stack,
                             CUstream stream) noexcept nogil:
     """Queue a region whose warps have a stack of that size each."""
     cdef CUdeviceptr block[3]
     cdef size_t size = sizeof(block)
     cdef void *config[5]
-    GOMP_PLUGIN_debug(0, b"  GOMP_OFFLOAD_run: kernel %s: launch [(teams: %u), 1, 1] [(lanes: 32), (threads: %u), 1]\n",
-                      f.launch.name, <unsigned> teams, <unsigned> threads)
+    if tells_launches():
+        GOMP_PLUGIN_debug(0, b"  GOMP_OFFLOAD_run: kernel %s: launch [(teams: %u), 1, 1] "
+                          b"[(lanes: 32), (threads: %u), 1]\n", f.launch.name, <unsigned> teams, <unsigned> threads)
     block[0] = <CUdeviceptr> <uintptr_t> variables
     block[1] = stacks
     block[2] = stack
@@ -166,12 +190,13 @@ cdef void run_region(int n, Function *f, void *variables, void **args) noexcept 
     if args == NULL:
         GOMP_PLUGIN_fatal(b"No target arguments provided")
     read_arguments(args, &teams, &threads)
-    fit_to_device(f, d, &teams, &threads)
     stack = d.warp_stack if d.warp_stack else STACK_SIZE
     if region_served == d:
+        fit_to_device(f, d, &teams, &threads)
         run_within(d, f, teams, threads, variables, stack)
         return
     gompy_quick_acquire(&d.launch_lock)
+    fit_again(f, d, &teams, &threads)
     if f.builds_map[0]:
         f.builds_map[0] = False
         teams = 1  # it runs all teams of a teams construct, one after another (config/nvptx/target.c, GOMP_teams4)

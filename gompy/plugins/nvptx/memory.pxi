@@ -9,7 +9,7 @@ cdef enum:
 cdef int check_mode  # GOMPY_CHECK: every block goes back at once, so that its later use is noticed; 1 no, 2 yes
 
 
-cdef bint keeps_blocks() noexcept nogil:
+cdef inline bint keeps_blocks() noexcept nogil:
     global check_mode
     cdef const char *value
     if check_mode == 0:
