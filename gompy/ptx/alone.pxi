@@ -5,6 +5,9 @@
 # the region can reach has a barrier or an `exit`, or calls what it has not named, they need not be started: each
 # barrier of warp 0 counts them as there.  The region sees the block as it was launched (%ntid, and what libgomp makes
 # of it).
+#
+# gomp_fatal of libgomp, which all that allocates can reach, prints a line and ends its warp.  Where the others are
+# there, they wait for ever then: op_exit says so.
 
 cdef enum:
     ALONE_UNKNOWN
@@ -26,7 +29,7 @@ cdef bint add_named(ptx_module *module, descriptor *d, uint32_t *found, uint32_t
         return False
     for i in range(f.refs):
         name = string_of(o.index, refs[i].name)
-        if f.entry and strcmp(name, "gomp_nvptx_main") == 0:
+        if (f.entry and strcmp(name, "gomp_nvptx_main") == 0) or strcmp(name, "gomp_fatal") == 0:
             continue
         value = symbol_value(module, d.object, name, &known)
         if not known:

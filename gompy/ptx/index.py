@@ -86,15 +86,19 @@ def references(function: Function) -> dict[str, int]:
 
 
 def meets(function: Function) -> bool:
-    """Whether a function may wait for other warps, or end its own: barriers, `exit`, and calls of what is not named."""
+    """Whether a function may wait for other warps, or end its own: barriers, `exit`, and calls of what is not named.
+    GCC writes `exit` behind `trap`, where no warp comes (nvptx.md, call_insn of what does not return)."""
+    trapped = False
     for code in function.body or ():
         if isinstance(code, Call):
             if not isinstance(code.target, Symbol):
                 return True
-        elif not isinstance(code, Label) and (
-            code.base == "exit" or (code.base in ("bar", "barrier") and code.mods[:1] != ("warp",))
-        ):
-            return True
+        elif not isinstance(code, Label):
+            if code.base == "exit" and not trapped:
+                return True
+            if code.base in ("bar", "barrier") and code.mods[:1] != ("warp",):
+                return True
+        trapped = not isinstance(code, (Call, Label)) and code.base == "trap" and code.guard is None
     return False
 
 

@@ -144,8 +144,12 @@ cdef void op_trap(gompy_warp *w, uint32_t mask, int reason, code_unit *unit, uin
 cdef void op_exit(gompy_warp *w, uint32_t mask) noexcept nogil:
     """Lanes leave; with the last one the warp ends."""
     w.exited |= mask
-    if (w.exited & w.mask) == w.mask:
-        warp_ends(w)
+    if (w.exited & w.mask) != w.mask:
+        return
+    if (<run *> w.launch).alone:
+        stop_warp(w, mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, NULL, 0,
+                  "every warp of the block waits at a barrier that nobody else will reach")
+    warp_ends(w)
 
 
 cdef void op_call(gompy_warp *w, uint32_t mask, const uint64_t *targets, char *arguments, int form, code_unit *unit,

@@ -37,8 +37,8 @@ cdef inline void look_at_clock(run *launch) noexcept nogil:
 
 cdef inline bint take_block(runner *r, run *launch, uint64_t *block) noexcept nogil:
     """The number of a host thread's next block; False: there are none left."""
-    if launch.deferred:
-        look_at_clock(launch)
+    if launch.deferred and (r.next_block < 8 or r.next_block % 8 == 0):
+        look_at_clock(launch)  # which takes as long as an empty block
     if r.next_block == r.end_block:
         r.next_block = gompy_take(&launch.next_block, launch.at_once)
         r.end_block = r.next_block + launch.at_once

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from gompy.ptx.device import CHECK_MEMORY, Device
+from gompy.ptx.device import CHECK_MEMORY, Device, ExecutorError
 
 HEAD = ".version 6.0\n.target sm_35\n.address_size 64\n"
 
@@ -35,12 +35,13 @@ ret;
 .visible .func meets () {{ bar.sync 0; ret; }}
 .visible .func calls () {{ call meets; ret; }}
 .visible .func harmless () {{ ret; }}
+.visible .func gomp_fatal () {{ exit; }}
 """
 """Team start as in GCC's libgomp: warp 0 runs the function, the others wait."""
 
 PROGRAM = f"""{HEAD}.extern .shared .align 8 .u64 __nvptx_stacks[32];
 .extern .func gomp_nvptx_main (.param .u64 %fn, .param .u64 %arg);
-.extern .func meets; .extern .func calls; .extern .func harmless;
+.extern .func meets; .extern .func calls; .extern .func harmless; .extern .func gomp_fatal;
 .extern .func other (.param .u64 %fn, .param .u64 %arg);
 .visible .global .u32 warps[1];
 .visible .global .u64 table[1] = {{ calls }};
@@ -73,7 +74,8 @@ def warps(body: str, library: str = LIBRARY, check: int = 0, start: str = "gomp_
         return count
 
 
-@pytest.mark.parametrize("body", ["", "call harmless;", "bar.warp.sync 0xffffffff;", "mov.u64 %b, table;"])
+@pytest.mark.parametrize("body", ["", "call harmless;", "bar.warp.sync 0xffffffff;", "mov.u64 %b, table;",
+                                  "setp.eq.u64 %p, %a, 0;\n@!%p bra go;\ntrap; exit;\ngo:"])  # fmt: skip
 def test_only_the_first_warp_is_started(body: str) -> None:
     assert warps(body) == 1
     assert warps(body, seed=3) == 1
@@ -92,11 +94,19 @@ out:"""
         "mov.u64 %b, calls;",  # what calls it
         "setp.eq.u64 %p, %a, 0;\n@%p bar.sync 1, 32;",
         "setp.eq.u64 %p, %a, 0;\n@%p exit;",
+        "setp.eq.u64 %p, %a, 0;\n@%p trap;\n@%p exit;",
         BY_POINTER,
     ],
 )
 def test_all_are_started_where_others_may_matter(body: str) -> None:
     assert warps(body) == 8
+
+
+def test_an_error_of_libgomps_ends_the_kernel() -> None:
+    """gomp_fatal ends its warp, for which the others would wait."""
+    assert warps("setp.eq.u64 %p, %a, 0;\n@%p call gomp_fatal;") == 1
+    with pytest.raises(ExecutorError, match="at a barrier that nobody else will reach"):
+        warps("call gomp_fatal;")
 
 
 def test_all_are_started_for_checks_and_for_other_code() -> None:
