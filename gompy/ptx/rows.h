@@ -43,10 +43,32 @@ gompy_rows_avx2 (const uint64_t *a, uint32_t size)
   return rows;
 }
 
+static __attribute__ ((noinline, target ("avx512f"))) struct gompy_rows
+gompy_rows_avx512 (const uint64_t *a, uint32_t size)
+{
+  struct gompy_rows rows = { 0, 0 };
+  __m512i by = _mm512_set1_epi64 (size), after = _mm512_loadu_si512 (a), here;
+#pragma GCC unroll 4
+  for (int i = 0; i < 32; i += 8)
+    {
+      here = after;
+      if (i < 24)
+        after = _mm512_loadu_si512 (a + i + 8);
+      __m512i next = _mm512_alignr_epi64 (after, here, 1);
+      rows.follows |= (uint32_t) _mm512_cmpeq_epi64_mask (next, _mm512_add_epi64 (here, by)) << i;
+      rows.same |= (uint32_t) _mm512_cmpeq_epi64_mask (next, here) << i;
+    }
+  rows.follows <<= 1;
+  rows.same <<= 1;
+  return rows;
+}
+
 /* Those of a warp's addresses.  What stands for lanes that are not in the mask is to be left out of it.  */
 static inline struct gompy_rows
 gompy_rows_of (const uint64_t *a, uint32_t size)
 {
+  if (__builtin_cpu_supports ("avx512f"))
+    return gompy_rows_avx512 (a, size);
   return __builtin_cpu_supports ("avx2") ? gompy_rows_avx2 (a, size) : gompy_rows_usual (a, size);
 }
 
