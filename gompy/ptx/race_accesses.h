@@ -3,19 +3,11 @@
 #ifndef GOMPY_PTX_RACE_ACCESSES_H
 #define GOMPY_PTX_RACE_ACCESSES_H
 
-#include "races.h"
+#include "race_lines.h"
 #include "rows.h"
 
 /* What was found, for race_calls.pxi to tell.  */
 struct gompy_race_found { struct gompy_touch other; int other_writes; uint32_t who; uint64_t address; };
-
-/* What is the same for all lanes of an access.  `first`: what came before this epoch is over.  */
-struct gompy_access
-{
-  int32_t first, run_first, ordered_before, own;
-  uint32_t who, size;
-  int writes, in_step;
-};
 
 /* --- one word ----------------------------------------------------------------------------------------------------- */
 
@@ -116,8 +108,9 @@ gompy_race_access (const struct gompy_races *r, uint32_t warp, uint32_t size, ui
                                  who | warp << 6, size, writes, in_step };
 }
 
-/* What is remembered at an address: NULL for what is not looked at (local memory, none at all).  */
-static inline struct gompy_words *
+/* What is remembered at an address: NULL for what is not looked at (local memory, none at all).  Of shared memory what
+   is before the last barrier of all is over.  */
+static inline const struct gompy_space *
 gompy_race_place (const struct gompy_races *r, struct gompy_access *access, uint64_t address, uint64_t shared_size,
                   uint64_t *word)
 {
@@ -126,44 +119,86 @@ gompy_race_place (const struct gompy_races *r, struct gompy_access *access, uint
     {
       access->first = r->launch_first;
       *word = offset / 4;
-      return r->memory;
+      return &r->memory;
     }
   offset = address - GOMPY_SHARED_BASE;
-  access->first = r->run_first;
+  access->first = r->ordered_before;
   *word = offset / 4;
-  return offset < shared_size ? r->shared : NULL;
+  return offset < shared_size ? &r->shared : NULL;
 }
 
-/* An access by one lane, or all.  Whether it races, then FOUND says how.  */
+/* Whether an earlier block has read a word that nobody has written: gompy_line_read says why that is enough.  */
+static inline int
+gompy_word_read_before (const struct gompy_access *access, gompy_word *word, uint32_t who)
+{
+  struct gompy_touch read = gompy_word_touch (word, GOMPY_READ);
+  return read.epoch >= access->first && read.epoch < access->run_first && !(read.who & GOMPY_WHO_STRONG)
+         && !(gompy_who_bytes (who) & ~gompy_who_bytes (read.who))
+         && *gompy_word_epoch (word, GOMPY_WRITE) < access->first;
+}
+
+/* One lane's access of some bytes of a word that is spread out.  Whether it races, then FOUND says how.  */
+static inline int
+gompy_race_word_access (struct gompy_races *r, const struct gompy_access *access, gompy_word *word, uint32_t who,
+                        struct gompy_race_found *found)
+{
+  int safe = 1;
+  if (!access->writes && !r->nflags && gompy_word_read_before (access, word, who))
+    return 0;
+  for (int i = 0; i < (access->writes ? GOMPY_TOUCHES : 1); i++)
+    safe &= gompy_race_safe (access, *gompy_word_epoch (word, i), (uint32_t) *gompy_word_who (word, i), who);
+  if (!safe)
+    return gompy_race_word (r, access, word, who, found);
+  if (access->writes)
+    gompy_race_write (access, word, who);
+  else
+    gompy_race_read (access, word, who);
+  return 0;
+}
+
+enum { GOMPY_LANES_MANY = 64 };
+
+/* An access by one lane, or all (GOMPY_WHO_ALL), or several neighbours that read one word (GOMPY_LANES_MANY and the
+   last but one of them).  Whether it races, then FOUND says how.  */
 static inline int
 gompy_race_one (struct gompy_races *r, struct gompy_access *access, uint64_t address, uint32_t lane,
                 uint64_t shared_size, struct gompy_race_found *found)
 {
   uint64_t number;
-  uint32_t size = access->size, who = access->who | lane;
-  struct gompy_words *words = gompy_race_place (r, access, address, shared_size, &number);
-  if (!words)
+  uint32_t size = access->size, who, count = (size + 3) / 4, words, kind;
+  const struct gompy_space *space = gompy_race_place (r, access, address, shared_size, &number);
+  struct gompy_line *line;
+  if (!space)
     return 0;
-  who |= size < 4 ? (((1u << size) - 1) << (address & 3) & 15) << 12 : 15u << 12;
+  line = space->lines + number / GOMPY_LINE;
+  words = ((1u << count) - 1) << number % GOMPY_LINE;
+  if (size < 4 || size > 16 || address & (size - 1))
+    who = size < 4 ? (((1u << size) - 1) << (address & 3) & 15) << 12 : 15u << 12;
+  else
+    {
+      kind = lane & GOMPY_WHO_ALL ? GOMPY_ROW_ALL : lane & GOMPY_LANES_MANY ? GOMPY_ROW_MANY : GOMPY_ROW_LONE;
+      words = gompy_line_access (r, access, line, gompy_line_words (space, number), words,
+                                 access->who | kind << 12 | (lane & 31));
+      if (!words)
+        return 0;
+      who = 15u << 12;
+    }
+  who |= access->who | (lane & 63);
   for (uint32_t done = 0; done < size; done += 4, number++)
     {
-      gompy_word *word = gompy_word_at (words, number);
-      int safe = 1;
-      for (int i = 0; i < (access->writes ? GOMPY_TOUCHES : 1); i++)
-        safe &= gompy_race_safe (access, *gompy_word_epoch (word, i), (uint32_t) *gompy_word_who (word, i), who);
-      if (!safe)
-        {
-          if (gompy_race_word (r, access, word, who, found))
-            {
-              found->address = address + done;
-              found->who = who;
-              return 1;
-            }
-        }
-      else if (access->writes)
-        gompy_race_write (access, word, who);
-      else
-        gompy_race_read (access, word, who);
+      gompy_word *word = gompy_word_at (space->words, number);
+      uint32_t group = 1u << number / GOMPY_GROUP % (GOMPY_LINE / GOMPY_GROUP);
+      line = space->lines + number / GOMPY_LINE;
+      if (!(gompy_line_spread (access, line) & group))
+        gompy_line_widen (access, line, gompy_line_words (space, number), group);
+      gompy_line_touch (access, line, 0);
+      for (uint32_t other = lane / GOMPY_LANES_MANY; other + 1 > 0; other--)
+        if (gompy_race_word_access (r, access, word, who + other, found))
+          {
+            found->address = address + done;
+            found->who = who + other;
+            return 1;
+          }
     }
   return 0;
 }
@@ -261,6 +296,109 @@ gompy_words_access (const struct gompy_access *access, struct gompy_words *words
 GOMPY_RACE_ROW (gompy_race_row_usual, )
 GOMPY_RACE_ROW (gompy_race_row_avx2, , target ("avx2"))
 
+/* The same of a line, where some groups are spread out: words that are LEFT from the first one on.  */
+static __attribute__ ((noinline)) uint32_t
+gompy_race_spread_row (const struct gompy_access *access, struct gompy_line *line, struct gompy_words *words,
+                       uint64_t number, uint32_t count, int lane, int shift, uint32_t left)
+{
+  uint32_t done = 0;
+  gompy_line_touch (access, line, 0);
+  while (done < count)
+    {
+      uint32_t at = (uint32_t) (number + done) % GOMPY_LINE, end = GOMPY_GROUP - at % GOMPY_GROUP;
+      uint32_t some = end < count - done ? end : count - done, right = some;
+      if (left >> at & 1)
+        right = (__builtin_cpu_supports ("avx2") ? gompy_race_row_avx2 : gompy_race_row_usual) (
+          access, words, number + done, some, lane + (int) (done >> shift), shift);
+      if (right != some)
+        break;
+      done += some;
+    }
+  return done;
+}
+
+/* The same, of any lines.  */
+static inline uint32_t
+gompy_race_row (struct gompy_races *r, const struct gompy_access *access, const struct gompy_space *space,
+                uint64_t number, uint32_t count, int lane, int shift)
+{
+  for (uint32_t done = 0, some; done < count; done += some)
+    {
+      uint32_t at = (uint32_t) (number + done) % GOMPY_LINE, its = (uint32_t) lane + (done >> shift), left;
+      struct gompy_line *line = space->lines + (number + done) / GOMPY_LINE;
+      some = GOMPY_LINE - at < count - done ? GOMPY_LINE - at : count - done;
+      left = gompy_line_access (r, access, line, gompy_line_words (space, number + done),
+                                (some == GOMPY_LINE ? ~0u : (1u << some) - 1) << at,
+                                access->who | (uint32_t) shift << 12 | ((its - (at >> shift)) & 31));
+      if (left)
+        left = some - gompy_race_spread_row (access, line, space->words, number + done, some, (int) its, shift, left);
+      if (left)
+        return done + some - left;
+    }
+  return count;
+}
+
+/* Accesses by LANES neighbours from LANE on, each one's word 1 << KIND words behind that of the one before, as of
+   members of structures.  How many of the lanes are right, or those before a line that is to be looked at lane by
+   lane.  */
+static __attribute__ ((noinline)) int
+gompy_race_stride (struct gompy_races *r, const struct gompy_access *access, const struct gompy_space *space,
+                   uint64_t number, int lanes, int lane, uint32_t kind)
+{
+  static const uint32_t every[GOMPY_ROW_MOST + 1] = { ~0u, 0x55555555, 0x11111111, 0x01010101, 0x00010001 };
+  uint32_t words = every[kind] * ((1u << access->size / 4) - 1);
+  for (int done = 0, some; done < lanes; done += some)
+    {
+      uint64_t at = number + ((uint64_t) done << kind);
+      uint32_t first = at % GOMPY_LINE;
+      some = (int) ((GOMPY_LINE - first + (1u << kind) - 1) >> kind);
+      uint32_t its = words << first;
+      if (some > lanes - done)
+        {
+          some = lanes - done;
+          its &= (1u << (first + ((uint32_t) some << kind))) - 1;
+        }
+      if (gompy_line_access (r, access, space->lines + at / GOMPY_LINE, gompy_line_words (space, at), its,
+                             access->who | kind << 12 | (((uint32_t) (lane + done) - (first >> kind)) & 31)))
+        return done;
+    }
+  return lanes;
+}
+
+/* How many lanes from LANE on are right that go in equal steps.  */
+static inline int
+gompy_race_steps (struct gompy_races *r, struct gompy_access *access, uint32_t mask, const uint64_t *a,
+                  uint64_t shared_size, int lane)
+{
+  const struct gompy_space *space;
+  uint64_t number, step = lane < GOMPY_LANES - 1 ? a[lane + 1] - a[lane] : 0;
+  if (step <= access->size || step > 4u << GOMPY_ROW_MOST || step & (step - 1) || !(mask >> lane >> 1 & 1))
+    return 0;
+  int lanes = (int) gompy_row_length (gompy_rows_of (a, (uint32_t) step).follows & mask, lane);
+  space = gompy_race_place (r, access, a[lane], shared_size, &number);
+  if (!space
+      || gompy_race_place (r, access, a[lane + lanes - 1] + access->size - 1, shared_size, &(uint64_t) { 0 }) != space)
+    return 0;
+  return gompy_race_stride (r, access, space, number, lanes, lane, (uint32_t) __builtin_ctzll (step) - 2);
+}
+
+/* Lanes that go their own ways: what is remembered of their words is fetched together.  */
+static inline void
+gompy_race_fetch (const struct gompy_races *r, uint32_t mask, const uint64_t *a)
+{
+  for (; mask; mask &= mask - 1)
+    {
+      uint64_t offset = a[__builtin_ctz (mask)] - r->base;
+      if (offset < r->size)
+        {
+          const struct gompy_words *group = r->memory.words + offset / (4 * GOMPY_GROUP);
+          __builtin_prefetch (r->memory.lines + offset / (4 * GOMPY_LINE), 1);
+          __builtin_prefetch (&group->touch[GOMPY_WRITE]);
+          __builtin_prefetch (&group->touch[GOMPY_READ], 1);
+        }
+    }
+}
+
 /* An access by several lanes, from LANE on.  The lane that races, FOUND says how; or 32.  */
 static int
 gompy_race_lanes (struct gompy_races *r, struct gompy_access *access, uint32_t mask, const uint64_t *a,
@@ -270,35 +408,48 @@ gompy_race_lanes (struct gompy_races *r, struct gompy_access *access, uint32_t m
   int shift = size == 4 ? 0 : size == 8 ? 1 : size == 16 ? 2 : -1;
   int alone = lane; /* lanes before this one are looked at one by one */
   struct gompy_rows rows = gompy_rows_of (a, size);
-  uint32_t rest;
-  if (!access->writes) /* of neighbours that read one word the first and the last are enough */
-    mask &= ~(mask << 1 & mask >> 1 & rows.same & rows.same >> 1);
+  uint32_t rest, loose = mask & ~(rows.follows | rows.same);
+  if (lane == 0 && __builtin_popcount (loose) > 8)
+    gompy_race_fetch (r, loose, a);
   while (lane < GOMPY_LANES && (rest = mask >> lane))
     {
       lane += __builtin_ctz (rest);
-      if (lane >= alone && shift >= 0 && !(a[lane] & (size - 1)))
+      uint32_t who = (uint32_t) lane;
+      int last = lane;
+      if (!access->writes && (last += (int) gompy_row_length (rows.same & mask, lane) - 1) > lane)
+        who = GOMPY_LANES_MANY | (uint32_t) (last - 1);
+      else if (lane >= alone && shift >= 0 && !(a[lane] & (size - 1)))
         {
           int end = lane + (int) gompy_row_length (rows.follows & mask, lane);
           uint64_t number;
-          struct gompy_words *words;
-          if (end - lane >= 4 && (words = gompy_race_place (r, access, a[lane], shared_size, &number))
-              && gompy_race_place (r, access, a[end - 1] + size - 1, shared_size, &(uint64_t) { 0 }) == words)
+          const struct gompy_space *space;
+          if (end - lane >= 2 && (space = gompy_race_place (r, access, a[lane], shared_size, &number))
+              && gompy_race_place (r, access, a[end - 1] + size - 1, shared_size, &(uint64_t) { 0 }) == space)
             {
               uint32_t count = (uint32_t) (end - lane) << shift;
-              uint32_t right = (__builtin_cpu_supports ("avx2") ? gompy_race_row_avx2 : gompy_race_row_usual) (
-                access, words, number, count, lane, shift);
+              uint32_t right = gompy_race_row (r, access, space, number, count, lane, shift);
               lane += (int) (right >> shift);
               if (right == count)
                 continue;
               /* The lanes of the group that is not surely right.  */
               alone = lane + (int) ((GOMPY_GROUP - (number + right) % GOMPY_GROUP) >> shift);
+              who = (uint32_t) lane;
+              last = lane;
             }
           else
-            alone = end;
+            {
+              alone = end;
+              last = lane + gompy_race_steps (r, access, mask, a, shared_size, lane);
+              if (last > lane)
+                {
+                  lane = last;
+                  continue;
+                }
+            }
         }
-      if (gompy_race_one (r, access, a[lane], (uint32_t) lane, shared_size, found))
-        return lane;
-      lane++;
+      if (gompy_race_one (r, access, a[lane], who, shared_size, found))
+        return (int) gompy_who_lane (found->who) & 31;
+      lane = last + 1;
     }
   return GOMPY_LANES;
 }

@@ -103,6 +103,12 @@ cdef void look_at(gompy_warp *w, uint32_t mask, const uint64_t *a, gompy_access 
         lane += 1
 
 
+cdef inline bint can_order(gompy_warp *w) noexcept nogil:
+    """Whether an atomic word can order anything: some flag is there to be read, or the warp's fence makes it one."""
+    cdef gompy_races *races = <gompy_races *> w.races
+    return races.nflags or races.has_fenced[w.warpid]
+
+
 cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word, code_unit *unit,
                   uint32_t line) noexcept nogil:
     """Accesses with an address for each lane; word: bytes, RACE_WRITES, RACE_STRONG."""
@@ -122,9 +128,10 @@ cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word
         who |= GOMPY_WHO_STRONG
     access = gompy_race_access(races, w.warpid, word & 0xFF, who, writes, races.sites[site].in_step)
     look_at(w, mask, a, &access)
-    for i in range(32 if word & RACE_STRONG else 0):
-        if mask >> i & 1:
-            order_by(w, a[i], writes, not writes, False)
+    if word & RACE_STRONG and can_order(w):
+        for i in range(32):
+            if mask >> i & 1:
+                order_by(w, a[i], writes, not writes, False)
 
 
 cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32_t word, code_unit *unit,
@@ -147,7 +154,7 @@ cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32
     access = gompy_race_access(races, w.warpid, word & 0xFF, who, writes, races.sites[site].in_step)
     if gompy_race_one(races, &access, address, its, w.shared_size, &found):
         note_race(w, lane, min(word & 0xFF, 4), writes, &found)
-    if word & RACE_STRONG:
+    if word & RACE_STRONG and can_order(w):
         order_by(w, address, writes, not writes, False)
 
 
@@ -165,6 +172,8 @@ cdef void look_at_atom(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t
         access = gompy_race_access(
             races, w.warpid, size, site << 16 | GOMPY_WHO_STRONG, True, races.sites[site].in_step)
         look_at(w, mask, a, &access)
+        if not can_order(w):
+            return
     for i in range(32):
         if mask >> i & 1:
             order_by(w, a[i], True, True, library)

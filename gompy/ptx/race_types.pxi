@@ -1,4 +1,4 @@
-# races.h and race_accesses.h for Cython.
+# races.h, race_order.h and race_accesses.h for Cython.
 
 cdef extern from "races.h" nogil:
     enum:
@@ -14,12 +14,21 @@ cdef extern from "races.h" nogil:
         uint32_t in_step
     struct gompy_races:
         int32_t run_first
+        uint32_t nflags
+        uint8_t *has_fenced
         gompy_race_site *sites
     gompy_races *gompy_race_new()
     int gompy_race_launch(gompy_races *, uint64_t base, uint64_t size)
     int gompy_race_block(gompy_races *, uint64_t block, uint32_t nwarps, uint64_t shared)
     void gompy_race_fresh(gompy_races *, uint64_t address, uint64_t size)
     void gompy_race_forget_sites(gompy_races *)
+    uint32_t gompy_race_site_of "gompy_race_site"(gompy_races *, void *unit, uint32_t line, int *fresh)
+    uint32_t gompy_race_block_of(gompy_races *, int32_t epoch)
+    uint32_t gompy_who_lane(uint32_t)
+    uint32_t gompy_who_warp(uint32_t)
+    uint32_t gompy_who_site(uint32_t)
+
+cdef extern from "race_order.h" nogil:
     void gompy_race_arrive(gompy_races *, uint32_t warp, uint32_t number)
     void gompy_race_leave(gompy_races *, uint32_t warp, uint32_t number)
     void gompy_race_empty(gompy_races *, uint32_t number)
@@ -28,11 +37,6 @@ cdef extern from "races.h" nogil:
     void gompy_race_publish(gompy_races *, uint32_t warp, uint64_t address)
     bint gompy_race_is_flag(gompy_races *, uint64_t address)
     void gompy_race_learn(gompy_races *, uint32_t warp, uint64_t address)
-    uint32_t gompy_race_site_of "gompy_race_site"(gompy_races *, void *unit, uint32_t line, int *fresh)
-    uint32_t gompy_race_block_of(gompy_races *, int32_t epoch)
-    uint32_t gompy_who_lane(uint32_t)
-    uint32_t gompy_who_warp(uint32_t)
-    uint32_t gompy_who_site(uint32_t)
 
 cdef extern from "race_accesses.h" nogil:
     struct gompy_race_found:

@@ -48,6 +48,21 @@ gompy_word_forget (gompy_word *word)
     *gompy_word_epoch (word, touch) = 0;
 }
 
+/* Words that lanes have touched together, a bit for each of a line's (race_lines.h).  0: none.  */
+struct gompy_row { int32_t epoch; uint32_t who, words; };
+
+enum { GOMPY_LINE = 32, GOMPY_ROWS = 5 };
+
+/* A line of words: its rows, the oldest first.  `state`, bits 0-3: groups that are spread out, each word by itself, the
+   others: the newest epoch of those.  */
+struct gompy_line { uint32_t state; struct gompy_row rows[GOMPY_ROWS]; };
+
+static inline size_t
+gompy_lines_size (uint64_t size)
+{
+  return (size / (4 * GOMPY_LINE) + 1) * sizeof (struct gompy_line);
+}
+
 /* The bytes that are taken for what is remembered of SIZE bytes.  */
 static inline size_t
 gompy_words_size (uint64_t size)

@@ -1,0 +1,258 @@
+/* What orders accesses (races.h): barriers, and flags, which are atomic words that are written behind a fence.  */
+#ifndef GOMPY_PTX_RACE_ORDER_H
+#define GOMPY_PTX_RACE_ORDER_H
+
+#include "races.h"
+
+static inline void
+gompy_clocks_join (struct gompy_clocks *to, const struct gompy_clocks *from)
+{
+  for (int i = 0; i < GOMPY_RACE_WARPS; i++)
+    to->of[i] = to->of[i] > from->of[i] ? to->of[i] : from->of[i];
+}
+
+/* A warp comes to a barrier.  */
+static void
+gompy_race_arrive (struct gompy_races *r, uint32_t warp, uint32_t number)
+{
+  gompy_clocks_join (&r->meeting[number], &r->knows[warp]);
+  if (r->has_fenced[warp])
+    {
+      gompy_clocks_join (&r->meeting_fenced[number], &r->fenced[warp]);
+      r->meeting_has_fenced[number] = 1;
+    }
+  r->knows[warp].of[warp] = gompy_race_epoch (r); /* what bar.arrive's warp does next is unknown to the others */
+}
+
+/* It goes on behind it.  */
+static void
+gompy_race_leave (struct gompy_races *r, uint32_t warp, uint32_t number)
+{
+  r->leavers[number]++;
+  gompy_clocks_join (&r->knows[warp], &r->meeting[number]);
+  if (r->meeting_has_fenced[number])
+    {
+      gompy_clocks_join (&r->fenced[warp], &r->meeting_fenced[number]);
+      r->has_fenced[warp] = 1;
+    }
+}
+
+/* All have left.  */
+static void
+gompy_race_empty (struct gompy_races *r, uint32_t number)
+{
+  if (r->leavers[number] == r->nwarps)
+    {
+      r->ordered_before = gompy_race_epoch (r);
+      for (uint32_t w = 0; w < r->nwarps; w++)
+        r->knows[w].of[w] = r->ordered_before;
+    }
+  r->leavers[number] = 0;
+  memset (&r->meeting[number], 0, sizeof r->meeting[number]);
+  memset (&r->meeting_fenced[number], 0, sizeof r->meeting_fenced[number]);
+  r->meeting_has_fenced[number] = 0;
+}
+
+/* bar.warp.sync: the lanes' accesses before it come before those behind it.  (Also of lanes outside of its mask.)  */
+static void
+gompy_race_warp_sync (struct gompy_races *r, uint32_t warp)
+{
+  r->knows[warp].of[warp] = gompy_race_epoch (r);
+}
+
+/* membar, fence.  */
+static void
+gompy_race_fence (struct gompy_races *r, uint32_t warp)
+{
+  gompy_clocks_join (&r->fenced[warp], &r->knows[warp]);
+  r->has_fenced[warp] = 1;
+  r->knows[warp].of[warp] = gompy_race_epoch (r);
+}
+
+/* Programs have flags by the thousand: each word that a graph's edges update behind a fence is one.  Without memory for
+   more chains they grow longer.  */
+static __attribute__ ((noinline)) void
+gompy_race_more_flags (struct gompy_races *r)
+{
+  uint32_t bits = r->flag_bits + 2;
+  struct gompy_flag **more = calloc ((size_t) 1 << bits, sizeof *more);
+  if (!more)
+    return;
+  for (size_t i = 0; i < (size_t) 1 << r->flag_bits; i++)
+    while (r->flags[i])
+      {
+        struct gompy_flag *flag = r->flags[i], **at = &more[gompy_flag_chain (flag->address, bits)];
+        r->flags[i] = flag->next;
+        flag->next = *at;
+        *at = flag;
+      }
+  free (r->flags);
+  r->flags = more;
+  r->flag_bits = bits;
+}
+
+/* Room for a flag; NULL for lack of memory.  */
+static struct gompy_flag *
+gompy_race_new_flag (struct gompy_races *r, uint64_t address)
+{
+  struct gompy_flags_chunk **at = r->filling ? &r->filling : &r->chunks;
+  struct gompy_flag *flag;
+  if (*at && (*at)->used == GOMPY_FLAGS_CHUNK)
+    at = &(*at)->next;
+  if (!*at && !(*at = calloc (1, sizeof **at)))
+    return NULL;
+  r->filling = *at;
+  flag = &r->filling->flags[r->filling->used++];
+  flag->next = NULL;
+  flag->address = address;
+  flag->version = flag->count = flag->nbehind = flag->visited = 0;
+  flag->room = 1;
+  flag->blocks = &flag->one;
+  r->nflags++;
+  return flag;
+}
+
+static struct gompy_flag **
+gompy_race_flag (struct gompy_races *r, uint64_t address)
+{
+  struct gompy_flag **at = &r->flags[gompy_flag_chain (address, r->flag_bits)];
+  while (*at && (*at)->address != address)
+    at = &(*at)->next;
+  return at;
+}
+
+static int
+gompy_race_saw (struct gompy_flag_seen *seen, uint32_t *count, uint32_t most, struct gompy_flag *flag)
+{
+  for (uint32_t i = 0; i < *count; i++)
+    if (seen[i].flag == flag)
+      {
+        seen[i].version = flag->version;
+        return 1;
+      }
+  if (*count == most)
+    return 0;
+  seen[(*count)++] = (struct gompy_flag_seen) { flag, flag->version };
+  return 1;
+}
+
+/* A warp writes an atomic word: who reads it later knows what the warp's last fence knew.  */
+static void
+gompy_race_publish (struct gompy_races *r, uint32_t warp, uint64_t address)
+{
+  struct gompy_flag **at, *flag;
+  struct gompy_flag_block *block = NULL;
+  if (!r->has_fenced[warp])
+    return;
+  at = gompy_race_flag (r, address);
+  if (!*at)
+    {
+      if (r->nflags >> r->flag_bits)
+        {
+          gompy_race_more_flags (r);
+          at = gompy_race_flag (r, address);
+        }
+      if (!(*at = gompy_race_new_flag (r, address)))
+        return;
+    }
+  flag = *at;
+  flag->version++;
+  if (flag->count && flag->blocks[flag->count - 1].run == r->nruns - 1)
+    block = &flag->blocks[flag->count - 1];
+  else
+    {
+      /* Blocks run one after the other, so a block that is here already would be the last.  */
+      if (flag->count == flag->room)
+        {
+          uint32_t room = 2 * flag->room + 4;
+          void *more = realloc (flag->blocks == &flag->one ? NULL : flag->blocks, room * sizeof *flag->blocks);
+          if (!more)
+            return;
+          if (flag->blocks == &flag->one)
+            memcpy (more, &flag->one, sizeof flag->one);
+          flag->blocks = more;
+          flag->room = room;
+        }
+      block = &flag->blocks[flag->count++];
+      memset (block, 0, sizeof *block);
+      block->run = r->nruns - 1;
+      block->since = flag->version;
+    }
+  gompy_clocks_join (&block->clocks, &r->fenced[warp]);
+  for (uint32_t i = 0; i < r->nseen; i++)
+    if (r->seen[i].flag != flag)
+      gompy_race_saw (flag->behind, &flag->nbehind, sizeof flag->behind / sizeof *flag->behind, r->seen[i].flag);
+}
+
+/* Whether a word is one.  */
+static int
+gompy_race_is_flag (struct gompy_races *r, uint64_t address)
+{
+  return r->nflags && *gompy_race_flag (r, address) != NULL;
+}
+
+/* A warp reads one.  */
+static void
+gompy_race_learn (struct gompy_races *r, uint32_t warp, uint64_t address)
+{
+  struct gompy_flag *flag = r->nflags ? *gompy_race_flag (r, address) : NULL;
+  if (!flag)
+    return;
+  if (flag->count && flag->blocks[flag->count - 1].run == r->nruns - 1)
+    gompy_clocks_join (&r->knows[warp], &flag->blocks[flag->count - 1].clocks);
+  gompy_race_saw (r->seen, &r->nseen, GOMPY_RACE_KNOWN, flag);
+}
+
+static int
+gompy_flag_tells (struct gompy_races *r, const struct gompy_flag_seen *seen, const struct gompy_touch *touch,
+                  uint32_t run, int depth)
+{
+  struct gompy_flag *flag = seen->flag;
+  if (flag->visited == r->visit)
+    return 0;
+  flag->visited = r->visit;
+  if (depth == GOMPY_RACE_DEPTH)
+    return 1;
+  for (uint32_t i = 0; i < flag->count; i++)
+    if (flag->blocks[i].run == run)
+      {
+        if (flag->blocks[i].since <= seen->version
+            && flag->blocks[i].clocks.of[gompy_who_warp (touch->who)] >= touch->epoch)
+          return 1;
+        break;
+      }
+  for (uint32_t i = 0; i < flag->nbehind; i++)
+    if (gompy_flag_tells (r, &flag->behind[i], touch, run, depth + 1))
+      return 1;
+  return 0;
+}
+
+/* Whether an access of another block is known to come before this one's.  */
+static __attribute__ ((noinline)) int
+gompy_race_told (struct gompy_races *r, const struct gompy_touch *touch)
+{
+  uint32_t run = gompy_race_run (r, touch->epoch);
+  r->visit++;
+  if (r->nseen == GOMPY_RACE_KNOWN)
+    return 1; /* more than can be remembered */
+  for (uint32_t i = 0; i < r->nseen; i++)
+    if (gompy_flag_tells (r, &r->seen[i], touch, run, 0))
+      return 1;
+  return 0;
+}
+
+/* Whether an access comes before one of a warp's lane, by what orders them.  */
+static inline int
+gompy_race_ordered (struct gompy_races *r, const struct gompy_touch *touch, uint32_t warp, uint32_t lane, int in_step)
+{
+  uint32_t other = gompy_who_warp (touch->who), its = gompy_who_lane (touch->who);
+  if (touch->epoch < r->run_first)
+    return gompy_race_told (r, touch);
+  if (other != warp)
+    return touch->epoch <= r->knows[warp].of[other];
+  if (in_step || its == lane || its == GOMPY_WHO_ALL || lane == GOMPY_WHO_ALL)
+    return 1;
+  return touch->epoch < r->knows[warp].of[warp];
+}
+
+#endif
