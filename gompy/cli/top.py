@@ -118,8 +118,9 @@ def report(process: Process, before: Sample, now: Sample) -> dict[str, Any]:
 def _device(process: Process, device: Device, old: Device | None, seconds: float) -> dict[str, Any]:
     was = old.regions if old else {}
     regions = [
-        {"region": process.region(address), "calls": calls, "rate": max(calls - was.get(address, 0), 0) / seconds}
+        {"region": name, "calls": calls, "rate": max(calls - was.get(address, 0), 0) / seconds}
         for address, calls in device.regions.items()
+        if (name := process.region(address))
     ]
     return {
         "device": device.number,

@@ -14,6 +14,8 @@ from gompy.abi import status
 LIBRARY: Final = "libgompy.so.1"
 DEVICE_PROCESS: Final = "offload_target_main"
 STATES: Final = ("not started", "running", "ended")
+CLANG_REGION: Final = ".region_id"
+"""The end of the name of the variable that stands for a region of clang's on the host."""
 MAX_DEVICES: Final = 1024
 MAX_SLOTS: Final = 1 << 20
 
@@ -206,13 +208,17 @@ class Process:
         return found
 
     def region(self, address: int) -> str:
-        """The name of a region, by the symbols of the file that has it."""
-        for start, end, offset, path in self._files:
-            if start <= address < end:
-                for low, size, name in self._functions(path):
-                    if low <= address - start + offset < low + max(size, 1):
-                        return name
-        return f"{address:#x}"
+        """The name of a region, by the symbols of the file that has it; empty for what libgompy has made itself."""
+        for again in (False, True):
+            if again:
+                self._files = maps_of(self.pid)  # a library has come since
+            for start, end, offset, path in self._files:
+                if start <= address < end:
+                    for low, size, name in self._functions(path):
+                        if low <= address - start + offset < low + max(size, 1):
+                            return name.removeprefix(".").removesuffix(CLANG_REGION)
+                    return f"{address:#x}"
+        return ""
 
     def _functions(self, path: str) -> list[tuple[int, int, str]]:
         """The functions of a file: offset in it, size, name."""
@@ -236,7 +242,8 @@ def _read_functions(path: str) -> list[tuple[int, int, str]]:
             for name in (".symtab", ".dynsym"):
                 table = elf.get_section_by_name(name)
                 for symbol in table.iter_symbols() if isinstance(table, SymbolTableSection) else ():
-                    if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_value"]:
+                    of_region = symbol["st_info"]["type"] == "STT_FUNC" or symbol.name.endswith(CLANG_REGION)
+                    if of_region and symbol["st_value"]:
                         for start, size, offset in loads:
                             if start <= symbol["st_value"] < start + size:
                                 found.append((symbol["st_value"] - start + offset, symbol["st_size"], symbol.name))

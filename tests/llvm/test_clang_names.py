@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -96,13 +97,34 @@ def test_what_is_not_mapped(tmp_path: Path, level: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(("option", "place"), [("-g", " (oops.c:10)"), ("-DNO_LINES", "")])
-def test_a_fault_names_the_region(tmp_path: Path, option: str, place: str) -> None:
+@pytest.mark.parametrize(
+    ("level", "option", "place"),
+    [("-O1", "-g", " (oops.c:10)"), ("-O0", "-g", " (oops.c:10)"), ("-O1", "-DNO_LINES", "")],
+)
+def test_a_fault_names_the_region(tmp_path: Path, level: str, option: str, place: str) -> None:
     """What the device runs is its caller of kernels: the region is the first word of what that is given."""
     shutil.copy(HALVES / "oops.c", tmp_path)
-    program = built(tmp_path, Path("oops.c"), "-O1", option)
+    program = built(tmp_path, Path("oops.c"), level, option)
     shown = run(program).stderr
     region = r"region __omp_offloading_\w+_main_l8" + re.escape(place)
     fault = r"signal 11 \(Segmentation fault\): address 0x\w+ is not mapped on the device: it is the host's"
     start = r"\nlibgomp: device 0 \(intelmic\): "
     assert re.search(rf"{start}{region}: {fault} \(its heap\); was a map clause forgotten\?\n", shown), shown
+
+
+def test_top(tmp_path: Path) -> None:
+    """Regions by name, and none of what libgompy has put into its table itself."""
+    (tmp_path / "wait.c").write_text(
+        "#include <stdio.h>\nint main (void)\n{\n  int a = 0;\n  for (int i = 0; i < 3; i++)\n"
+        '#pragma omp target\n    a++;\n  puts ("ready");\n  fflush (stdout);\n  getchar ();\n}\n'
+    )
+    program = built(tmp_path, Path("wait.c"))
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stdin
+        assert process.stdout.readline() == "ready\n"
+        command = [str(BIN / "gompy"), "top", "--json", "--interval", "0.01", str(process.pid)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        process.stdin.close()
+    (device,) = json.loads(done.stdout)["devices"]
+    (row,) = device["regions"]
+    assert re.fullmatch(r"__omp_offloading_\w+_main_l6", row["region"]) and row["calls"] == 3, row

@@ -121,6 +121,12 @@ cdef uint64_t region_of(mic_device *d, int slot) noexcept nogil:
     return args[0]
 
 
+cdef bint is_body_of(const char *inner, const char *region) noexcept nogil:
+    """Whether a function is the region's, or the one that clang has its body in where there is debug information."""
+    cdef size_t n = strlen(region)
+    return strncmp(inner, region, n) == 0 and (inner[n] == 0 or strcmp(inner + n, b"_debug__") == 0)
+
+
 cdef void describe_region(mic_device *d, mic_death *death, char *to, size_t room) noexcept nogil:
     """Which region died, and where: ``region NAME (FILE:LINE): ``, as far as it is known."""
     cdef char name[400]
@@ -147,7 +153,7 @@ cdef void describe_region(mic_device *d, mic_death *death, char *to, size_t room
     gompy_readable_name(inner, sizeof(inner))
     if pc == 0:
         snprintf(to, room, b"region %s: ", name)
-    elif strcmp(name, inner) == 0 or inner[0] == c'0':
+    elif is_body_of(inner, name) or inner[0] == c'0':
         snprintf(to, room, b"region %s%s%s%s: ", name, <const char *>(b" (" if line[0] else b""), line,
                  <const char *>(b")" if line[0] else b""))
     else:
