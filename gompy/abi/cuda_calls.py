@@ -129,6 +129,8 @@ HERE = {
             libraryOptions:p libraryOptionValues:p numLibraryOptions:u
         cuLibraryUnload 12000 library:p
         cuLibraryGetKernel 12000 pKernel:o library:p name:t
+        cuLibraryGetKernelCount 12040 count:n lib:p
+        cuLibraryEnumerateKernels 12040 kernels:p numKernels:u lib:p
         cuLibraryGetModule 12000 pMod:o library:p
         cuKernelGetFunction 12000 pFunc:o kernel:p
         cuKernelGetLibrary 12050 pLib:o kernel:p
@@ -146,6 +148,8 @@ HERE = {
         cuModuleLoadFatBinary 2000 module:o fatCubin:p
         cuModuleUnload 2000 hmod:p
         cuModuleGetFunction 2000 hfunc:o hmod:p name:t
+        cuModuleGetFunctionCount 12040 count:n mod:p
+        cuModuleEnumerateFunctions 12040 functions:p numFunctions:u mod:p
         cuModuleGetGlobal_v2 3020 dptr:o bytes:o hmod:p name:t
         cuLinkCreate 5050 numOptions:u options:p optionValues:p stateOut:o
         cuLinkCreate_v2 6050 numOptions:u options:p optionValues:p stateOut:o
@@ -409,12 +413,10 @@ ABSENT = {
         cuCtxSetFlags@12010 cuCtxResetPersistingL2Cache@11000 cuCtxGetExecAffinity@11040
     """,
     "libraries and kernels": """
-        cuLibraryGetManaged@12000 cuLibraryGetUnifiedFunction@12000 cuLibraryGetKernelCount@12040
-        cuLibraryEnumerateKernels@12040
+        cuLibraryGetManaged@12000 cuLibraryGetUnifiedFunction@12000
     """,
     "modules, linker": """
-        cuModuleGetSurfRef@3000 cuModuleGetFunctionCount@12040
-        cuModuleEnumerateFunctions@12040
+        cuModuleGetSurfRef@3000
     """,
     "graphs": """
         cuGraphAddExternalSemaphoresSignalNode@11020 cuGraphExternalSemaphoresSignalNodeGetParams@11020

@@ -469,6 +469,8 @@ CALLS = {
         "cudaMemset2DAsync": (
             "void *device, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream"
         ),
+        "cudaMemset3D": "struct cudaPitchedPtr device, int value, struct cudaExtent extent",
+        "cudaMemset3DAsync": ("struct cudaPitchedPtr device, int value, struct cudaExtent extent, cudaStream_t stream"),
     },
     "Streams": {
         "cudaStreamCreate": "cudaStream_t *to",
@@ -800,8 +802,6 @@ ABSENT = {
         "cudaMallocMipmappedArray",
         "cudaGetMipmappedArrayLevel",
         "cudaFreeMipmappedArray",
-        "cudaMemset3D",
-        "cudaMemset3DAsync",
         "cudaGetTextureObjectResourceDesc",
         "cudaGetSurfaceObjectResourceDesc",
     ),

@@ -35,6 +35,7 @@ examples:
   gompy run --trace t.json ./prog           what happens when, for Perfetto and gompy trace
   gompy run --under gdb ./prog              stop in the first region; host and device in one gdb
   gompy run --under "valgrind -q" ./prog    the emulated MIC's process under a tool
+  gompy run --under rr ./prog               record it with its devices; then: rr replay
 
 exit status: the program's (128 and the signal's number, if one ended it); 127 no such program;
 126 it cannot be run; 2 usage"""
@@ -64,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         "--show-maps", action="store_true", help="tell what each directive maps and copies, as it happens"
     )
     parser.add_argument("--info", action="store_true", help="tell at exit what ran where and why, and what was copied")
-    parser.add_argument("--under", metavar="CMD", help="gdb, or a command for the emulated MIC's process")
+    parser.add_argument("--under", metavar="CMD", help="gdb, rr, or a command for the emulated MIC's process")
     parser.add_argument("--any", action="store_true", help="run a program that has no regions itself, such as python3")
     add_program(parser)
     return parser
@@ -123,6 +124,10 @@ def _run(options: argparse.Namespace, words: list[str]) -> int:
 
         command = gdb_command(shlex.split(options.under), program, words[1:], environment)
         environment = dict(os.environ)
+    elif options.under and _is_rr(options.under):
+        from gompy.cli.run_rr import rr_command
+
+        command = rr_command(shlex.split(options.under), command)
     sys.stdout.flush()
     sys.stderr.flush()
     try:
@@ -143,12 +148,21 @@ def _run_watched(options: argparse.Namespace, command: list[str], environment: d
     return run_watched(command, environment, Wanted(files, options.check_status, options.show_maps, options.info))
 
 
-def _is_gdb(under: str) -> bool:
+def _tool(under: str) -> str:
+    """The name of the command."""
     try:
         words = shlex.split(under)
     except ValueError as error:
         raise RunError(f"--under {under}: {error}", EXIT_USAGE) from None
-    return bool(words) and os.path.basename(words[0]).startswith(("gdb", "cgdb"))
+    return os.path.basename(words[0]) if words else ""
+
+
+def _is_gdb(under: str) -> bool:
+    return _tool(under).startswith(("gdb", "cgdb"))
+
+
+def _is_rr(under: str) -> bool:
+    return _tool(under) == "rr"
 
 
 def settings(options: argparse.Namespace, program: Program) -> dict[str, str]:
@@ -178,7 +192,7 @@ def settings(options: argparse.Namespace, program: Program) -> dict[str, str]:
         env["GOMPY_CHECK"] = options.check
     if options.info:
         env["GOMPY_STATS"] = "1"
-    if options.under and not _is_gdb(options.under):
+    if options.under and not _is_gdb(options.under) and not _is_rr(options.under):
         env["OFFLOAD_EMUL_RUN"] = options.under
     if program.stock_clang:
         env["LD_LIBRARY_PATH"] = ":".join(filter(None, (paths.LLVMLIBDIR, env.get("LD_LIBRARY_PATH"))))

@@ -17,6 +17,8 @@ cdef struct executor:
     int (*load)(ptx_image *image, const ptx_memory *memory, ptx_module **module, ptx_error *failure) noexcept nogil
     void (*unload)(ptx_module *module) noexcept nogil
     int (*find_function)(ptx_module *module, const char *name, ptx_function **function) noexcept nogil
+    size_t (*kernels)(ptx_module *module, ptx_function **functions, size_t room) noexcept nogil
+    const char *(*name)(const ptx_function *function) noexcept nogil
     int (*find_variable)(ptx_module *module, const char *name, uint64_t *address, uint64_t *size) noexcept nogil
     int (*attributes)(const ptx_function *function, ptx_attributes *to) noexcept nogil
     int (*param)(const ptx_function *function, uint32_t index, uint64_t *offset, uint64_t *size) noexcept nogil
@@ -71,6 +73,10 @@ cdef bint need_executor() noexcept nogil:
                 ptx.find_function = <int (*)(ptx_module *, const char *,
                                              ptx_function **) noexcept nogil>executor_symbol(library,
                                                      b"ptx_find_function")
+                ptx.kernels = <size_t (*)(ptx_module *, ptx_function **,
+                                          size_t) noexcept nogil>executor_symbol(library, b"ptx_kernels")
+                ptx.name = <const char *(*)(const ptx_function *) noexcept nogil>executor_symbol(library,
+                                                                                                b"ptx_function_name")
                 ptx.find_variable = <int (*)(ptx_module *, const char *, uint64_t *,
                                              uint64_t *) noexcept nogil>executor_symbol(library, b"ptx_find_variable")
                 ptx.attributes = <int (*)(const ptx_function *,
@@ -83,7 +89,7 @@ cdef bint need_executor() noexcept nogil:
                 if (
                     ptx.link != NULL and ptx.image_free != NULL and ptx.load != NULL and ptx.unload != NULL
                     and ptx.find_function != NULL and ptx.find_variable != NULL and ptx.attributes != NULL
-                    and ptx.param != NULL and ptx.launch != NULL
+                    and ptx.kernels != NULL and ptx.name != NULL and ptx.param != NULL and ptx.launch != NULL
                 ):
                     executor_answer = 1
     pthread_mutex_unlock(&driver_lock)

@@ -240,6 +240,38 @@ cdef public int cuLibraryGetKernel(void **to, void *p, const char *name) noexcep
     return CUDA_SUCCESS
 
 
+cdef public int cuLibraryGetKernelCount(unsigned *count, void *p) noexcept nogil:
+    """How many kernels a library has."""
+    cdef library *l = NULL
+    cdef module *m = NULL
+    cdef size_t there = 0
+    cdef int r = CUDA_ERROR_INVALID_VALUE if count == NULL else enter_library(p, &l, &m)
+    if r == CUDA_SUCCESS:
+        r = kernels_of(m, NULL, 0, &there)
+    if r == CUDA_SUCCESS:
+        count[0] = <unsigned>there
+    return r
+
+
+cdef public int cuLibraryEnumerateKernels(void **kernels, unsigned room, void *p) noexcept nogil:
+    """A library's kernels, up to that many."""
+    cdef library *l = NULL
+    cdef module *m = NULL
+    cdef size_t count = 0, i
+    cdef char *names = NULL
+    cdef const char *name
+    cdef int r = CUDA_ERROR_INVALID_VALUE if kernels == NULL and room else enter_library(p, &l, &m)
+    if r == CUDA_SUCCESS:
+        r = named_kernels(m, room, &names, &count)
+    name = names
+    for i in range(count if r == CUDA_SUCCESS else 0):
+        if r == CUDA_SUCCESS:
+            r = cuLibraryGetKernel(&kernels[i], p, name)
+        name += strlen(name) + 1
+    free(names)
+    return r
+
+
 cdef int function_of_kernel(void **p, context *c) noexcept nogil:
     """A kernel's function in a context, in its place; anything else stays as it is."""
     cdef kernel *k = <kernel *>p[0]

@@ -229,6 +229,72 @@ cdef public int cuModuleGetFunction(void **to, void *p, const char *name) noexce
     return find_function(p, name, to) if is_handle(MODULE, p) else CUDA_ERROR_INVALID_HANDLE
 
 
+cdef int kernels_of(void *p, ptx_function **functions, size_t room, size_t *count) noexcept nogil:
+    """A module's kernels, up to ``room`` of them, and how many there are."""
+    cdef int r = CUDA_ERROR_INVALID_HANDLE
+    pthread_mutex_lock(&work_lock)
+    if is_handle(MODULE, p):
+        count[0] = ptx.kernels((<module *>p).loaded, functions, room)
+        r = CUDA_SUCCESS
+    pthread_mutex_unlock(&work_lock)
+    return r
+
+
+cdef int named_kernels(void *p, unsigned room, char **names, size_t *count) noexcept nogil:
+    """Copies of their names in one block, which is the caller's to free: NUL behind each."""
+    cdef ptx_function **functions = <ptx_function **>calloc(room + 1, sizeof(ptx_function *))
+    cdef size_t size = 1, i, there
+    cdef char *to
+    cdef int r = CUDA_ERROR_OUT_OF_MEMORY if functions == NULL else kernels_of(p, functions, room, count)
+    if r == CUDA_SUCCESS:
+        there = min(count[0], <size_t>room)
+        count[0] = there
+        for i in range(there):
+            size += strlen(ptx.name(functions[i])) + 1
+        to = <char *>malloc(size)
+        names[0] = to
+        r = CUDA_ERROR_OUT_OF_MEMORY if to == NULL else CUDA_SUCCESS
+        for i in range(there if to != NULL else 0):
+            memcpy(to, ptx.name(functions[i]), strlen(ptx.name(functions[i])) + 1)
+            to += strlen(to) + 1
+    free(functions)
+    return r
+
+
+cdef public int cuModuleGetFunctionCount(unsigned *count, void *p) noexcept nogil:
+    """How many kernels a module has."""
+    cdef size_t there = 0
+    cdef context *c
+    cdef int r = current_context(&c)
+    if r == CUDA_SUCCESS and count == NULL:
+        r = CUDA_ERROR_INVALID_VALUE
+    if r == CUDA_SUCCESS:
+        r = kernels_of(p, NULL, 0, &there)
+    if r == CUDA_SUCCESS:
+        count[0] = <unsigned>there
+    return r
+
+
+cdef public int cuModuleEnumerateFunctions(void **functions, unsigned room, void *p) noexcept nogil:
+    """A module's kernels, up to that many."""
+    cdef size_t count = 0, i
+    cdef char *names = NULL
+    cdef const char *name
+    cdef context *c
+    cdef int r = current_context(&c)
+    if r == CUDA_SUCCESS and functions == NULL and room:
+        r = CUDA_ERROR_INVALID_VALUE
+    if r == CUDA_SUCCESS:
+        r = named_kernels(p, room, &names, &count)
+    name = names
+    for i in range(count if r == CUDA_SUCCESS else 0):
+        if r == CUDA_SUCCESS:
+            r = find_function(p, name, &functions[i])
+        name += strlen(name) + 1
+    free(names)
+    return r
+
+
 cdef public int cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, void *p, const char *name) noexcept nogil:
     """A variable by name: address and size, either may be left out."""
     cdef module *m = <module *>p

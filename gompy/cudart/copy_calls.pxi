@@ -219,3 +219,33 @@ cdef public int cudaMemset2DAsync(void *device, size_t pitch, int value, size_t 
     if r == CUDA_SUCCESS and width and height:
         r = driver.fill_rows_async(<CUdeviceptr> device, pitch, <unsigned char> value, width, height, stream)
     return note_error(r)
+
+
+cdef int fill_box(const pitched_ptr *to, int value, const extent *size, bint waits, void *stream) noexcept nogil:
+    """Fill rows of layers: those of a layer follow each other, and ``ysize`` rows later the next layer begins."""
+    cdef CUdeviceptr at = <CUdeviceptr> to.ptr
+    cdef size_t height = size.height, depth = size.depth, layer
+    cdef int r = enter_device()
+    if size.width == 0 or height == 0 or depth == 0 or r != CUDA_SUCCESS:
+        return r
+    if size.width > to.pitch or (depth > 1 and height > to.ysize):
+        return cudaErrorInvalidValue
+    if height == to.ysize:  # without a gap
+        height, depth = height * depth, 1
+    for layer in range(depth):
+        if r == CUDA_SUCCESS and waits:
+            r = driver.fill_rows(at, to.pitch, <unsigned char> value, size.width, height)
+        elif r == CUDA_SUCCESS:
+            r = driver.fill_rows_async(at, to.pitch, <unsigned char> value, size.width, height, stream)
+        at += to.pitch * to.ysize
+    return r
+
+
+cdef public int cudaMemset3D(pitched_ptr to, int value, extent size) noexcept nogil:
+    """Fill a box of pitched memory."""
+    return note_error(fill_box(&to, value, &size, True, NULL))
+
+
+cdef public int cudaMemset3DAsync(pitched_ptr to, int value, extent size, void *stream) noexcept nogil:
+    """The same in a stream."""
+    return note_error(fill_box(&to, value, &size, False, stream))

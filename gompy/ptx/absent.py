@@ -5,14 +5,14 @@ from __future__ import annotations
 from .syntax import Instruction
 
 OPCODES = frozenset((
-    "clusterlaunchcontrol", "fns", "getctarank", "istypep", "mapa", "multimem", "suq", "sured",
+    "clusterlaunchcontrol", "getctarank", "istypep", "mapa", "multimem", "suq", "sured",
     "tcgen05", "tensormap", "tld4", "txq", "vabsdiff", "vabsdiff2", "vabsdiff4", "vadd2", "vadd4",
     "vavrg2", "vavrg4", "vmad", "vmax", "vmax2", "vmax4", "vmin", "vmin2", "vmin4", "vset", "vset2", "vset4",
     "vshl", "vshr", "vsub2", "vsub4", "wgmma", "wmma",
 ))  # fmt: skip
 """Opcodes of PTX ISA 9.0 that opcodes.py has no record of."""
 FORMS = (
-    *("barrier.cluster.", "cp.async.bulk", "cp.reduce.async.bulk", "cvt.pack.", "red.async", "st.async", "st.bulk"),
+    *("barrier.cluster.", "cp.async.bulk", "cp.reduce.async.bulk", "red.async", "st.async", "st.bulk"),
     *("mma.sp", "mma.sync.aligned.m8n8k4.", "ldmatrix.sync.aligned.m16n16", "ldmatrix.sync.aligned.m8n16"),
     *("sust.p.", "tex.cube.", "tex.acube.", "tex.2dms.", "tex.a2dms.", "tex.base.", "tex.level."),
     *("tex.grad.", "tex.1d.v2.", "tex.2d.v2.", "tex.3d.v2."),

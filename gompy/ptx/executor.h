@@ -189,6 +189,8 @@ int ptx_load (ptx_image *image, const ptx_memory *memory, ptx_module **module, p
 void ptx_unload (ptx_module *module);
 
 int ptx_find_function (ptx_module *module, const char *name, ptx_function **function); /* else 500 */
+/* The kernels that can be found by name, in the order of the texts: up to ROOM of them; how many there are. */
+size_t ptx_kernels (ptx_module *module, ptx_function **functions, size_t room);
 int ptx_find_variable (ptx_module *module, const char *name, uint64_t *address, uint64_t *size);
 const char *ptx_function_name (const ptx_function *function);
 int ptx_function_attributes (const ptx_function *function, ptx_attributes *attributes);

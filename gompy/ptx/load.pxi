@@ -186,6 +186,26 @@ cdef public int ptx_find_function(ptx_module *module, const char *name, ptx_func
     return PTX_SUCCESS
 
 
+cdef public size_t ptx_kernels(ptx_module *module, ptx_function **functions, size_t room) noexcept nogil:
+    """executor.h."""
+    cdef obj *o
+    cdef symbol *slot
+    cdef descriptor *d
+    cdef size_t count = 0, i
+    cdef uint32_t n
+    for i in range(module.image.nobjects):
+        o = &module.image.objects[i]
+        for n in range(o.nfunctions):
+            d = &module.descriptors[o.first_function + n]
+            slot = find_symbol(module.image, d.name) if function_of(o, n).entry else NULL
+            if slot == NULL or slot.name == NULL or not slot.function or slot.object != i or slot.number != n:
+                continue  # another object's is meant by the name
+            if count < room:
+                functions[count] = d
+            count += 1
+    return count
+
+
 cdef public int ptx_find_variable(ptx_module *module, const char *name, uint64_t *address,
                                   uint64_t *size) noexcept nogil:
     """executor.h."""

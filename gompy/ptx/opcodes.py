@@ -123,13 +123,16 @@ opcode("bfi", "d, a, b, c, e", LANEWISE, "bits.bit_field_insert")
 opcode("prmt", "d, a, b, c", LANEWISE, "bits.permute", "rare.permute")
 opcode("lop3", "d, a, b, c, n{, q}", LANEWISE, "", "rare.three_way_logic")
 opcode("szext bmsk", "d, a, b", LANEWISE, "", "rare.masks")
+opcode("fns", "d, a, b, c", LANEWISE, "", "rare.nth_bit")
 
 # Comparisons, selections, moves, conversions (9.7.6, 9.7.7, 9.7.9).
 opcode("setp set", "d, a, b{, c}", LANEWISE, "convert.set_predicate", "", "half.compare")
 opcode("selp", "d, a, b, c", LANEWISE, "convert.select_predicate")
 opcode("slct", "d, a, b, c", LANEWISE, "convert.select_sign")
 opcode("mov", "d, a", LANEWISE, "convert.move")
-opcode("cvt", "d, a{, b}", LANEWISE, "convert.convert", "", "half.convert", packed="packed.convert")
+opcode(
+    "cvt", "d, a{, b}{, c}", LANEWISE, "convert.convert", "rare.pack_integers", "half.convert", packed="packed.convert"
+)
 opcode("cvta", "d, a", LANEWISE, "convert.convert_address")
 opcode("isspacep", "d, a", LANEWISE, "", "rare.is_space")
 

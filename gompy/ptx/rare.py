@@ -131,6 +131,59 @@ def masks(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], em.select(none, word(em, 0), result))
 
 
+def nth_bit(em: Emitter, code: Instruction) -> None:
+    """fns.b32 d, mask, base, n: the n-th set bit from `base` on, upwards or (n < 0) downwards; n = 0: that bit itself.
+
+    Downwards it is the same in the mirrored word.  The search halves the word by the number of its set bits.
+    """
+    if code.mods != ("b32",):
+        unknown(em, code)
+    operands(em, code)
+    mask, base, n = em.read(code.operands[1], "b32"), em.read(code.operands[2], "b32"), em.read(code.operands[3], "s32")
+    down = em.op("icmp slt", n, word(em, 0), result="i1")
+    itself = em.op("icmp eq", n, word(em, 0), result="i1")
+    base = em.select(down, em.op("sub", word(em, 31), base), base)
+    mask = em.select(down, em.intrinsic("bitreverse", mask), mask)
+    outside = em.op("icmp ugt", base, word(em, 31), result="i1")
+    start = em.op("and", base, word(em, 31))
+    first = em.select(itself, word(em, 1), word(em, -1))
+    left = em.op("and", mask, em.op("shl", first, start))
+    distance = em.op("sub", em.select(down, em.op("sub", word(em, 0), n), n), word(em, 1))
+    distance = em.select(itself, word(em, 0), distance)
+    none = em.op("or", outside, em.op("icmp uge", distance, em.intrinsic("ctpop", left), result="i1"))
+    place: Value = word(em, 0)
+    for width in (16, 8, 4, 2, 1):
+        part = em.op("and", em.op("lshr", left, place), word(em, (1 << width) - 1))
+        bits = em.intrinsic("ctpop", part)
+        beyond = em.op("icmp uge", distance, bits, result="i1")
+        distance = em.op("sub", distance, em.select(beyond, bits, word(em, 0)))
+        place = em.op("add", place, em.select(beyond, word(em, width), word(em, 0)))
+    place = em.op("and", place, word(em, 31))
+    found = em.select(down, em.op("sub", word(em, 31), place), place)
+    em.write(code.operands[0], em.select(none, word(em, -1), found))
+
+
+def pack_integers(em: Emitter, code: Instruction) -> None:
+    """cvt.pack.sat.type.s32 d, a, b{, c}: `b` saturated, `a` above it, the low bits of `c` above both."""
+    halves = len(code.mods) == 4 and code.mods[2] in ("u16", "s16")
+    parts = len(code.mods) == 5 and code.mods[2] in ("u8", "s8", "u4", "s4", "u2", "s2") and code.mods[4] == "b32"
+    if code.mods[:2] != ("pack", "sat") or code.mods[3] != "s32" or not (halves or parts):
+        unknown(em, code)
+    operands(em, code, 3 if halves else 4)
+    bits, signed = int(code.mods[2][1:]), code.mods[2][0] == "s"
+    least, most = (-1 << bits - 1, (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    a, b = (
+        em.op("and", em.intrinsic("smax", em.intrinsic("smin", em.read(o, "s32"), word(em, most)), word(em, least)),
+              word(em, (1 << bits) - 1))
+        for o in code.operands[1:3]
+    )  # fmt: skip
+    result = em.op("or", em.op("shl", a, word(em, bits)), b)
+    if parts:
+        above = em.op("shl", em.read(code.operands[3], "b32"), word(em, 2 * bits))
+        result = em.op("or", result, above)
+    em.write(code.operands[0], result)
+
+
 def wide(em: Emitter, amount: Value) -> Value:
     """An amount to shift a word by, in 64 bits: what is beyond shifts everything out."""
     return em.cast("zext", em.intrinsic("umin", amount, word(em, 32)), "i64")

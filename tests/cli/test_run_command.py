@@ -251,3 +251,53 @@ def test_arguments_are_the_programs(built: Tools) -> None:
     """Options behind the program's name are its own, whatever they look like."""
     shown = gompy_run(built, "--any", "--check", "/bin/echo", "--check", "--device", "x").stdout
     assert shown == "--check --device x\n"
+
+
+def test_under_rr(built: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program itself is recorded, with what it starts; without counters one line says so, and nothing runs."""
+    from gompy.cli import run_rr
+    from gompy.cli.run_program import RunError
+
+    fake = tmp_path / "rr"
+    fake.write_text("#!/bin/sh\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(run_rr, "reason_against", lambda: "")
+    assert run_rr.rr_command([str(fake)], ["./a", "b"]) == [str(fake), "record", "./a", "b"]
+    assert run_rr.rr_command([str(fake), "record", "-n"], ["./a"]) == [str(fake), "record", "-n", "./a"]
+    assert run_rr.rr_command([str(fake), "-h"], ["./a"]) == [str(fake), "record", "-h", "./a"]
+    with pytest.raises(RunError, match="not `rr replay`"):
+        run_rr.rr_command([str(fake), "replay"], ["./a"])
+    done = gompy_run(built, "--under", "/nonexistent/rr", "./fruit")
+    assert (done.returncode, done.stderr) == (126, "gompy run: error: /nonexistent/rr: no such command: install rr\n")
+
+
+def test_what_rr_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counters of the processor, and leave to use them."""
+    from gompy.cli.run_rr import reason_against
+
+    counters, paranoid = tmp_path / "devices", tmp_path / "paranoid"
+    counters.mkdir()
+    (counters / "software").mkdir()
+    paranoid.write_text("2\n")
+    assert "no performance counters" in reason_against(str(counters), str(paranoid))
+    assert "no performance counters" in reason_against(str(tmp_path / "none"), str(paranoid))
+    (counters / "cpu_core").mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert f"({paranoid} is 2): set it to 1" in reason_against(str(counters), str(paranoid))
+    paranoid.write_text("1\n")
+    assert reason_against(str(counters), str(paranoid)) == ""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    paranoid.write_text("4\n")
+    assert reason_against(str(counters), str(paranoid)) == ""
+
+
+@pytest.mark.skipif(not shutil.which("rr"), reason="not installed: rr")
+def test_a_recording(built: Tools, tmp_path: Path) -> None:
+    """Where rr works its replay prints the same; where it does not, our line says why, and rr says the same."""
+    done = gompy_run(built, "--under", "rr", "./status", "7", _RR_TRACE_DIR=str(tmp_path))
+    alone = built.run("rr", "record", "/bin/true", env={"_RR_TRACE_DIR": str(tmp_path / "alone")})
+    if alone.returncode:
+        assert done.returncode == 126 and done.stderr.startswith("gompy run: error: rr: "), done.stderr
+        assert "performance counter" in alone.stderr
+    else:
+        assert done.returncode == 7

@@ -6,7 +6,7 @@ import ctypes
 import re
 import struct
 import subprocess
-from ctypes import Structure, byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
+from ctypes import Structure, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from pathlib import Path
 
 import pytest
@@ -340,6 +340,33 @@ def test_a_library_serves_two_contexts(cuda: Driver) -> None:
     assert cuda.living()[3:5] == [0, 0] and [cuda.gompy_cuda_living(kind) for kind in (6, 7)] == [0, 0]
     assert cuda.library.cuLibraryUnload(code) == INVALID_HANDLE
     assert cuda.library.cuKernelGetFunction(byref(c_void_p()), kernel) == INVALID_HANDLE
+
+
+@has_executor
+def test_kernels_are_counted_and_listed(cuda: Driver) -> None:
+    """Of a module and of a library: kernels alone, in the order of the text, the handles that go by name."""
+    function = ".func (.reg .u32 %a) called(.reg .u32 %b) { mov.u32 %a, %b; ret; }\n"
+    others = "".join(f".visible .entry k{number}() {{ ret; }}\n" for number in range(3))
+    text = HEAD + function + others + STORE.removeprefix(HEAD)
+    cuda.context()
+    names = [b"k0", b"k1", b"k2", b"store"]
+    code, module = library(cuda, text), cuda.handle("cuModuleLoadData", text.encode())
+    for kind, owner, what in (("Library", code, "Kernel"), ("Module", module, "Function")):
+        count, list_of = f"cu{kind}Get{what}Count", f"cu{kind}Enumerate{what}s"
+        number = c_uint()
+        cuda.ok(count, byref(number), owner)
+        assert number.value == 4
+        wanted = [cuda.handle(f"cu{kind}Get{what}", owner, name).value for name in names]
+        for room in (4, 2, 0, 7):
+            found = (c_void_p * 8)()
+            cuda.ok(list_of, found, room, owner)
+            assert list(found)[:room] == [*wanted[:room], None, None, None][:room], room
+            assert found[7] is None
+        assert getattr(cuda.library, count)(None, owner) == INVALID_VALUE
+        assert getattr(cuda.library, list_of)(None, 1, owner) == INVALID_VALUE
+        other = module if owner is code else code
+        assert getattr(cuda.library, count)(byref(number), other) == INVALID_HANDLE
+        assert getattr(cuda.library, list_of)(found, 1, other) == INVALID_HANDLE
 
 
 @has_executor

@@ -105,6 +105,36 @@ copies (void)
   cudaGetLastError ();
 }
 
+/* cudaMemset3D, of boxes within 20 x 5 x 4 bytes: compared with a host's loop.  */
+static void
+boxes (void)
+{
+  enum { w = 20, h = 5, d = 4 };
+  struct cudaPitchedPtr p;
+  OK (cudaMalloc3D (&p, (struct cudaExtent){w, h, d}));
+  HOLDS (p.pitch >= w && p.xsize == w && p.ysize == h);
+  for (int way = 0; way < 2; way++)
+    for (size_t x = 0; x <= w; x += 5)
+      for (size_t y = 0; y <= h; y++)
+        for (size_t z = 0; z <= d; z++)
+          {
+            unsigned char now[d][h][w], wanted[d][h][w];
+            struct cudaExtent box = {x, y, z};
+            memset (wanted, 9, sizeof wanted);
+            OK (cudaMemset (p.ptr, 9, p.pitch * h * d));
+            OK (way ? cudaMemset3DAsync (p, 300 + (int) z, box, 0) : cudaMemset3D (p, 300 + (int) z, box));
+            for (size_t k = 0; k < z; k++)
+              for (size_t j = 0; j < y; j++)
+                memset (wanted[k][j], 300 + (int) z, x);
+            OK (cudaMemcpy2D (now, w, p.ptr, p.pitch, w, h * d, cudaMemcpyDeviceToHost));
+            HOLDS (!memcmp (now, wanted, sizeof now));
+          }
+  IS (cudaMemset3D (p, 0, (struct cudaExtent){p.pitch + 1, 1, 1}), cudaErrorInvalidValue);
+  IS (cudaMemset3D (p, 0, (struct cudaExtent){1, h + 1, 2}), cudaErrorInvalidValue);
+  OK (cudaFree (p.ptr));
+  cudaGetLastError ();
+}
+
 static void
 said (cudaStream_t stream, cudaError_t status, void *data)
 {
@@ -191,5 +221,6 @@ main (void)
   IS (cudaGetTextureObjectResourceDesc (), cudaErrorNotSupported);
   IS (cudaGetLastError (), cudaErrorNotSupported);
   broken ();
+  boxes ();
   puts ("all is well");
 }

@@ -142,7 +142,7 @@ def test_mistakes(code: str, message: str) -> None:
         "tld4.r.2d.v4.f32.f32 {%i, %i, %i, %i}, [%x, %y, {%j, %j}];",
         "sust.p.1d.b32.trap [%x, {%i}], {%j};",
         "sured.b.add.1d.u32.trap [%x, {%i}], %j;",
-        "fns.b32 %i, %j, %j, %j;",
+        "txq.width.b32 %i, [%x];",
         "vmax4.s32.s32.s32 %i, %j, %i, %j;",
         "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%i}, [%x];",
         "ld.global.b128 %x, [%y];",

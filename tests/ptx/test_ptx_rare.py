@@ -91,6 +91,32 @@ def product(bits: int, sign: bool, saturate: bool, adds: bool = True) -> Callabl
     return model
 
 
+def nth_bit(mask: int, base: int, n: int) -> int:
+    """fns, as the PTX ISA's loop has it."""
+    n = signed(n)
+    if n == 0:
+        return base if base < 32 and mask >> base & 1 else WORD
+    count, step = abs(n) - 1, 1 if n > 0 else -1
+    while 0 <= base < 32:
+        if mask >> base & 1:
+            if count == 0:
+                return base
+            count -= 1
+        base += step
+    return WORD
+
+
+def packed(sign: bool, bits: int) -> Callable[..., int]:
+    """cvt.pack: each of both narrowed, what is given above them."""
+    least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if sign else (0, 2**bits - 1)
+
+    def model(a: int, b: int, c: int = 0) -> int:
+        low, high = (min(max(signed(x), least), most) % 2**bits for x in (b, a))
+        return c * 4**bits + high * 2**bits + low
+
+    return model
+
+
 FORMS: list[tuple[str, int, Callable[..., int]]] = [
     *((f"lop3.b32 $, 0x{n:02x}", 3, table_of(n)) for n in (0x00, 0xFF, 0x80, 0xFE, 0x96, 0xE8, 0xCA, 0x3C, 0x17)),
     *((f"dp4a.{x}32.{y}32 $", 3, dot(x == "s", y == "s")) for x in "us" for y in "us"),
@@ -103,6 +129,9 @@ FORMS: list[tuple[str, int, Callable[..., int]]] = [
     ("max.relu.s32 $", 2, lambda a, b: max(signed(a), signed(b), 0)),
     *((f"szext.{m}.{k}32 $", 2, extend(k == "s", m == "wrap")) for m in ("wrap", "clamp") for k in "us"),
     *((f"bmsk.{m}.b32 $", 2, mask(m == "wrap")) for m in ("wrap", "clamp")),
+    ("fns.b32 $", 3, nth_bit),
+    *((f"cvt.pack.sat.{k}16.s32 $", 2, packed(k == "s", 16)) for k in "us"),
+    *((f"cvt.pack.sat.{k}{n}.s32.b32 $", 3, packed(k == "s", n)) for k in "us" for n in (2, 4, 8)),
     ("prmt.b32.f4e $", 3, bytes_by(lambda i, c: c + i)),
     ("prmt.b32.b4e $", 3, bytes_by(lambda i, c: (c - i) % 8)),
     ("prmt.b32.rc8 $", 3, bytes_by(lambda i, c: c)),
@@ -129,6 +158,10 @@ def test_form(form: str, count: int, model: Callable[..., int]) -> None:
     """Operands that differ, that are the same in a block, and under a predicate."""
     small = form.startswith(("szext", "bmsk"))
     operands = [operands_of(i, small and (i == 1 or form[0] == "b")) for i in range(count)]
+    if form.startswith("fns"):  # places and distances that matter, both ways, beside any others
+        random = np.random.default_rng(7)
+        operands[1] = np.where(np.arange(N) % 8 == 0, operands[1], random.integers(0, 34, N)).astype(np.uint32)
+        operands[2] = np.where(np.arange(N) % 9 == 0, operands[2], random.integers(-20, 21, N) & WORD).astype(np.uint32)
     names = [f"%v{i}" for i in range(count)]
     text = f"""{HEAD}.visible .entry k (.param .u64 %po, .param .u64 %pd) {{
 .reg .u64 %o, %d, %p; .reg .u32 %t, %c, %i, %w, %r, %u, %g, %v<4>, %s<4>; .reg .pred %every;
