@@ -429,6 +429,12 @@ def build_llvm_doors() -> None:
             *("-nostdlib", core, "-Wl,-rpath,$ORIGIN/../lib", "-Wl,-z,noexecstack"),
         )
         part.replace(output)
+    for number, soname in llvm.CLANGS.items():
+        if number >= llvm.WITHOUT_LIBOMPTARGET:  # for -lomptarget
+            link = NATIVE / f"llvm-{number}" / "libomptarget.so"
+            link.parent.mkdir(exist_ok=True)
+            if not link.is_symlink():
+                link.symlink_to(f"../llvm/{soname}")
 
 
 def build_front() -> None:

@@ -103,6 +103,9 @@ CLANGS: Final = {
 }
 """Releases of clang whose programs run on libgompy, with the library that they ask for; the best tried one first."""
 
+WITHOUT_LIBOMPTARGET: Final = 20
+"""From this release on Debian's packages have no libomptarget to link with: programs are linked with ours."""
+
 SONAMES: Final = tuple(CLANGS.values())
 """Names under which programs ask for libomptarget."""
 
@@ -164,19 +167,20 @@ NEWER_EXPORTS: Final = {
     18: ("__tgt_activate_record_replay", "omp_target_memset", "omp_target_memset_async"),
     19: ("__tgt_rtl_deinit", "__tgt_rtl_init", "ompx_dump_mapping_tables"),
     22: (
+        "__llvmPopCallConfiguration",
+        "__llvmPushCallConfiguration",
         "__tgt_interop_get",
         "__tgt_interop_release",
         "__tgt_interop_use60",
         "__tgt_target_sync",
+        "llvmLaunchKernel",
         "omp_get_device_from_uid",
         "omp_get_uid_from_device",
         "omp_target_is_accessible",
         "ompx_interop_add_completion_callback",
     ),
 }
-"""What a release has besides, but for ompt_libomptarget_connect of 17, which only its own plugins call, and for
-llvmLaunchKernel and its two helpers of 22, which CUDA programs by `-foffload-via-llvm` call.
-"""
+"""What a release has besides, but for ompt_libomptarget_connect of 17, which only its own plugins call."""
 
 
 def exports(soname: str) -> tuple[str, ...]:

@@ -30,6 +30,9 @@ SETTINGS = (
 )
 """Of the device runtime's behaviour, all 0; clang defines them where it is not told -nogpulib."""
 
+OF_DRIVER = {"free", "malloc", "vprintf", "__assertfail"}
+"""What device code needs and the CUDA driver has: CUDA's kernels by `-foffload-via-llvm` need no more."""
+
 
 INTRODUCED = (
     "__kmpc_get_hardware_thread_id_in_block",
@@ -83,6 +86,15 @@ def device_runtime(clang: str, arch: str) -> str:
     raise ToolError(f"no device runtime beside {clang}: install libomp-{release_of(clang)}-dev")
 
 
+def ptx_version(clang: str, arch: str) -> list[str]:
+    """Without a CUDA installation clang 20 and later take PTX 4.2 for the module, and refuse newer architectures."""
+    release = release_of(clang)
+    if not release.isdecimal() or int(release) < 20:
+        return []
+    number = int("".join(letter for letter in arch if letter.isdecimal()) or 0)
+    return ["-Xclang", "-target-feature", "-Xclang", "+ptx78" if number > 86 else "+ptx70"]
+
+
 class PtxLink:
     """The steps; ``run``: shows and runs a command."""
 
@@ -108,6 +120,11 @@ class PtxLink:
         if done.returncode:
             raise ToolError(f"{file}: {done.stderr.strip()}")
         return {*done.stdout.split()}
+
+    def needs_runtime(self, files: list[str]) -> bool:
+        """Whether objects leave open more than math and what the driver has: kernels of CUDA do not."""
+        names = {name for file in files for name in self.symbols(file, "-u")}
+        return not all(name.startswith("__nv_") or name in OF_DRIVER for name in names)
 
     def math(self) -> str:
         """Our device functions, as LLVM IR (gompy/cudart/include/gompy_libdevice.h)."""
@@ -138,7 +155,7 @@ class PtxLink:
         """
         first = self.temps.name(".objects.bc")
         runtime: list[str] = []
-        if openmp:
+        if openmp and (dry or self.needs_runtime(files)):
             runtime = [device_runtime(self.clang, self.arch), self.temps.name(".settings.ll")]
             write_file(runtime[1], settings())
             files = [*files, *self.introduced(runtime[0])]
@@ -149,5 +166,8 @@ class PtxLink:
 
     def ptx(self, output: str, joined: str) -> None:
         """PTX of it.  Raises ToolError."""
-        words = [f"--target={TRIPLE}", f"-march={self.arch}", *self.level, "-nocudalib", "--cuda-path=/nonexistent"]
+        # Since 20 clang has its -foffload-lto handed on, with which -S would make LLVM IR.
+        level = [word for word in self.level if not word.startswith("-flto")]
+        words = [f"--target={TRIPLE}", f"-march={self.arch}", *level, "-nocudalib", "--cuda-path=/nonexistent"]
+        words += ptx_version(self.clang, self.arch)
         self.run([self.clang, *words, "-Wno-unknown-cuda-version", "-S", "-x", "ir", joined, "-o", output])

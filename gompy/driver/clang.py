@@ -21,6 +21,8 @@ GPU_ARCH = "sm_70"
 """The oldest with threads of their own; each later GPU compiles its PTX."""
 QUIET = ("--start-no-unused-arguments", "--end-no-unused-arguments")
 """What stands between is no cause of warnings in a command that does not link."""
+VIA_LLVM = "-foffload-via-llvm"
+"""CUDA's kernels launched by libomptarget (clang 20)."""
 SHOW = ("-show", "--show", "-showme", "--showme")
 PARTS = ("command", "compile", "link", "libdirs", "help")
 
@@ -49,7 +51,8 @@ def lacking(path: str, number: int) -> list[str]:
     system = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
     folders = [os.path.join(root, "lib"), os.path.join(root, "lib64"), *system]
     folders += [*filter(None, os.environ.get("LIBRARY_PATH", "").split(":"))]
-    there = any(os.path.exists(os.path.join(folder, "libomptarget.so")) for folder in folders)
+    library = "libomp.so" if number >= llvm.WITHOUT_LIBOMPTARGET else "libomptarget.so"
+    there = any(os.path.exists(os.path.join(folder, library)) for folder in folders)
     return [] if there else [f"libomp-{number}-dev"]
 
 
@@ -64,10 +67,10 @@ def _given(language: Language) -> Compiler | None:
     return Compiler(path, [given])
 
 
-def chosen(language: Language, offloading: bool) -> Compiler:
+def chosen(language: Language, offloading: bool, cuda: bool = False) -> Compiler:
     """The clang to run: the environment's, else PATH's, of a release that our libomptarget is for.  Raises DriverError.
 
-    ``offloading``: it must have all that a program with regions needs.
+    ``offloading``: it must have all that a program with regions needs.  ``cuda``: all that -foffload-via-llvm needs.
     """
     named = _given(language)
     names = [language.default, *(f"{language.default}-{number}" for number in llvm.CLANGS)]
@@ -79,7 +82,10 @@ def chosen(language: Language, offloading: bool) -> Compiler:
         number = release(candidate.path)
         if number not in llvm.CLANGS:
             continue
-        packages = lacking(candidate.path, number)
+        if cuda and number < llvm.WITHOUT_LIBOMPTARGET:
+            missing = missing or f"{quote(candidate.words[0])} is clang {number}: {VIA_LLVM} is of 20 and later"
+            continue
+        packages = [] if cuda else lacking(candidate.path, number)
         if not packages:
             return candidate
         missing = missing or f"{quote(candidate.words[0])} lacks {' '.join(packages)}: install it"
@@ -100,6 +106,8 @@ def chosen(language: Language, offloading: bool) -> Compiler:
 def compile_words(words: list[str]) -> list[str]:
     """What clang gets besides the user's words, as far as it compiles: targets, if the line names none; for GPUs what
     makes do without CUDA."""
+    if VIA_LLVM in words:
+        return cuda_words(words)
     named = [word for word in words if word.startswith(("-fopenmp-targets=", "--offload-arch=", "--offload="))]
     if not named:
         return [f"-fopenmp-targets={TARGET}"]
@@ -118,9 +126,21 @@ def gpu_words(words: list[str]) -> list[str]:
     return found if chosen else [*found, f"-Xopenmp-target={GPU}", f"-march={GPU_ARCH}"]
 
 
-def link_words() -> list[str]:
-    """What the link gets."""
-    return [f"-B{os.path.join(paths.NATIVE, 'clang')}", f"-Wl,-rpath,{paths.LLVMLIBDIR}"]
+def cuda_words(words: list[str]) -> list[str]:
+    """For CUDA's kernels that libomptarget launches: the same."""
+    if any(word.startswith(("--cuda-path=", "-fno-offload-lto", "-nogpulib")) for word in words):
+        return []
+    found = ["-foffload-lto", "--cuda-path=/nonexistent", "-nogpulib", "-nogpuinc", "--cuda-feature=+ptx70"]
+    chosen = any(word.startswith(("--offload-arch=", "--cuda-gpu-arch=")) for word in words)
+    return found if chosen else [*found, f"--offload-arch={GPU_ARCH}"]
+
+
+def link_words(number: int) -> list[str]:
+    """What the link gets by a clang of that release."""
+    found = [f"-B{os.path.join(paths.NATIVE, 'clang')}", f"-Wl,-rpath,{paths.LLVMLIBDIR}"]
+    if number >= llvm.WITHOUT_LIBOMPTARGET:
+        found.append(f"-L{os.path.join(paths.NATIVE, f'llvm-{number}')}")
+    return found
 
 
 def words_for_gcc(linker: str) -> tuple[list[str], list[str]]:
@@ -140,7 +160,7 @@ def offloads(words: list[str]) -> bool:
     """Whether regions of the line get device code; the last of -fopenmp and -fno-openmp counts."""
     on = False
     for word in words:
-        if word in ("-fopenmp", "-fopenmp=libomp"):
+        if word in ("-fopenmp", "-fopenmp=libomp", VIA_LLVM):
             on = True
         elif word == "-fno-openmp" or word.startswith("-fopenmp=") or word == "-fopenmp-targets=":
             on = False

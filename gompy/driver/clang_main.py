@@ -16,8 +16,11 @@ def make(language: Language, arguments: list[str]) -> Plan:
 
     words = expand(arguments)
     on = clang.offloads(words)
-    command = clang.chosen(language, on)
-    added = [clang.QUIET[0], *clang.compile_words(words), *clang.link_words(), clang.QUIET[1]] if on else []
+    command = clang.chosen(language, on, clang.VIA_LLVM in words)
+    if not on:
+        return Plan(command, arguments)
+    link = clang.link_words(clang.release(command.path))
+    added = [clang.QUIET[0], *clang.compile_words(words), *link, clang.QUIET[1]]
     return Plan(command, [*added, *arguments])
 
 
@@ -33,7 +36,8 @@ def show(language: Language, arguments: list[str], option: str) -> None:
     elif part == "compile":
         text = shlex.join(["-fopenmp", *clang.compile_words([])])
     elif part == "link":
-        text = shlex.join(["-fopenmp", *clang.compile_words([]), *clang.link_words()])
+        number = clang.release(clang.chosen(language, True).path)
+        text = shlex.join(["-fopenmp", *clang.compile_words([]), *clang.link_words(number)])
     elif part == "libdirs":
         text = paths.LLVMLIBDIR
     elif part == "help":

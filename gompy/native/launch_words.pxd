@@ -13,6 +13,7 @@ cdef enum:
     NO_TEAMS_CONSTRUCT = -2  # the number of teams that gcc 13 and later give for a target without teams; 12 gives 1
 
 cdef enum:
+    KERNEL_BY_CLANG = 0xFFFF  # of a GPU's function, in place of the first of OpenACC's dimensions
     KERNEL_WORDS_DIRECT = 5  # a kernel by clang with no more goes to gompy_run_kernel of the plugin that has one
 
 cdef struct LaunchWord:
@@ -28,6 +29,9 @@ cdef struct KernelLaunch:
     int threads  # 0: it says nothing
     uint64_t rounds  # of the loop; 0: not known
     unsigned shared  # bytes of dynamic shared memory
+    unsigned grid[3]  # of a CUDA kernel: blocks and threads as it was launched; not 0
+    unsigned block[3]  # not 0 then
+    size_t size  # of its parameters, in bytes; 0: of all words
 
 
 cdef inline bint take_word(void ***args, LaunchWord *word) noexcept nogil:

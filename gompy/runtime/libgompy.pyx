@@ -26,7 +26,7 @@ from gompy.native.environment cimport secure_getenv
 from gompy.native.interop_texts cimport gompy_interop_code, gompy_interop_name
 from gompy.native.dlfcn cimport (
     RTLD_LAZY, RTLD_NEXT, RTLD_NOLOAD, Dl_info, dladdr, dlclose, dlerror, dlopen, dlsym)
-from gompy.native.launch_words cimport KERNEL_WORDS_DIRECT, NO_TEAMS_CONSTRUCT, LaunchWord, take_word
+from gompy.native.launch_words cimport KERNEL_BY_CLANG, KERNEL_WORDS_DIRECT, NO_TEAMS_CONSTRUCT, LaunchWord, take_word
 from gompy.native.pthread cimport *
 
 cdef extern from "core/support.h":
@@ -156,6 +156,7 @@ include "doors/llvm/tgt_devices.pxi"
 include "doors/llvm/tgt_data.pxi"
 include "doors/llvm/tgt_target.pxi"
 include "doors/llvm/tgt_older.pxi"
+include "doors/llvm/tgt_cuda.pxi"
 include "doors/llvm/tgt_routines.pxi"
 include "doors/llvm/tgt_interop.pxi"
 include "tools/stats.pxi"

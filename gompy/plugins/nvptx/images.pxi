@@ -1,5 +1,7 @@
 # Images: PTX objects that the driver links and compiles, and the addresses of their functions and variables.
 
+from gompy.native.launch_words cimport KERNEL_BY_CLANG
+
 cdef enum:
     JIT_OPTIONS = 7
     ERROR_LOG = 8192
@@ -150,7 +152,7 @@ cdef enum:
     KERNEL_GENERIC = 1
     KERNEL_SPMD = 2
     KERNEL_GENERIC_SPMD = 3
-    KERNEL_PLAIN = 4  # a constructor or destructor
+    KERNEL_PLAIN = 4  # a constructor or destructor; a kernel of CUDA
 
     ENVIRONMENT_MODE = 2  # where the mode is in NAME_kernel_environment (LLVM 17 and later)
 
@@ -183,13 +185,16 @@ cdef struct RuntimeEnvironment:
     uint64_t hardware_parallelism
 
 
-cdef int kernel_mode(CUmodule module, const char *name) noexcept nogil:
+cdef int kernel_mode(CUmodule module, const Launch *launch) noexcept nogil:
     """How a function is executed: by clang's word of it, as far as clang has made it."""
     cdef char variable[1024]
     cdef CUdeviceptr address = 0
     cdef char mode = 0
-    if strncmp(name, b"__omp_offloading_", 17):
+    cdef const char *name = launch.name
+    if launch.dim[0] != KERNEL_BY_CLANG:
         return KERNEL_BY_GCC
+    if strncmp(name, b"__omp_offloading_", 17):
+        return KERNEL_PLAIN
     snprintf(variable, sizeof(variable), b"%s_exec_mode", name)
     if cuda.module_global(&address, NULL, module, variable) != CUDA_SUCCESS:
         snprintf(variable, sizeof(variable), b"%s_kernel_environment", name)
@@ -286,7 +291,7 @@ cdef bint find_functions(const TargetData *image, CUmodule module, Function *fun
                                b"cuFuncGetAttribute")):
             return False
         f.launch = &image.functions[i]
-        f.mode = kernel_mode(module, name)
+        f.mode = kernel_mode(module, f.launch)
         f.reduces = reduction_room(module, name) if f.mode != KERNEL_BY_GCC else 0
         pairs[i].start = <uintptr_t> f
         pairs[i].end = pairs[i].start + 1

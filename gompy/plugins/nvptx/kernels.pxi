@@ -53,22 +53,34 @@ cdef CUresult set_environment(Function *f, uint64_t *words) noexcept nogil:
     return cuda.host_to_device(f.environment, &fresh, sizeof(fresh))
 
 
+cdef void choose_sizes(const Device *d, const Function *f, const KernelLaunch *wanted, unsigned *grid,
+                       unsigned *block) noexcept nogil:
+    """A kernel's grid and blocks: a CUDA kernel's are those of its launch."""
+    cdef int i
+    for i in range(3):
+        grid[i] = max(wanted.grid[i], 1)
+        block[i] = max(wanted.block[i], 1)
+    if wanted.block[0] == 0:
+        block[0] = kernel_threads(f, wanted)
+        grid[0] = kernel_teams(d, f, wanted, block[0])
+
+
 cdef void run_clang_kernel(int n, Function *f, const KernelLaunch *wanted) noexcept nogil:
     """Run a kernel to its end.  A failure ends the program."""
     cdef Device *d = device_of(n)
-    cdef unsigned threads, teams
-    cdef size_t size = wanted.count * sizeof(uint64_t)
+    cdef unsigned grid[3]
+    cdef unsigned block[3]
+    cdef size_t size = wanted.size if wanted.size else wanted.count * sizeof(uint64_t)
     cdef void *config[5]
     cdef CUresult rc
     if d == NULL or not enter_context(d):
         GOMP_PLUGIN_fatal(b"device %d cannot run a region", n)
-    threads = kernel_threads(f, wanted)
-    teams = kernel_teams(d, f, wanted, threads)
-    GOMP_PLUGIN_debug(0, b"  GOMP_OFFLOAD_run: kernel %s: launch [(teams: %u), 1, 1] [(threads: %u), 1, 1]\n",
-                      f.launch.name, teams, threads)
+    choose_sizes(d, f, wanted, grid, block)
+    GOMP_PLUGIN_debug(0, b"  GOMP_OFFLOAD_run: kernel %s: launch [(teams: %u), %u, %u] [(threads: %u), %u, %u]\n",
+                      f.launch.name, grid[0], grid[1], grid[2], block[0], block[1], block[2])
     if tells_kernels():
         fprintf(stderr, b"CUDA device %d info: Launching kernel %s with %u blocks and %u threads in %s mode\n", n,
-                f.launch.name, teams, threads, mode_text(f.mode))
+                f.launch.name, grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2], mode_text(f.mode))
     config[0] = <void *> <size_t> CU_LAUNCH_PARAM_BUFFER_POINTER
     config[1] = <void *> wanted.words
     config[2] = <void *> <size_t> CU_LAUNCH_PARAM_BUFFER_SIZE
@@ -80,7 +92,8 @@ cdef void run_clang_kernel(int n, Function *f, const KernelLaunch *wanted) noexc
         if rc != CUDA_SUCCESS:
             gompy_quick_release(&d.launch_lock)
             die_of(rc, b"cuMemAlloc", f, d)
-    rc = cuda.launch(f.handle, teams, 1, 1, threads, 1, 1, wanted.shared, NULL, NULL, config)
+    rc = cuda.launch(f.handle, grid[0], grid[1], grid[2], block[0], block[1], block[2], wanted.shared, NULL, NULL,
+                     config)
     if rc != CUDA_SUCCESS:
         gompy_quick_release(&d.launch_lock)
         die_of(rc, b"cuLaunchKernel", f, d)

@@ -118,6 +118,7 @@ cdef void describe_for_gpu(TgtLibrary *library, const char *start, const char *e
         gompy_fatal(b"Out of memory allocating %lu bytes", <unsigned long> size)
     for i in range(functions):
         library.gpu_functions[i].name = library.symbols[i].name
+        library.gpu_functions[i].dims[0] = KERNEL_BY_CLANG
     for i in range(variables):
         library.gpu_variables[i] = library.symbols[functions + i].name
     library.gpu.objects = &library.object

@@ -241,20 +241,31 @@ cdef inline int free_block(TgtLaunch *l) noexcept nogil:
     return free_device_memory(l.dev, <void *> l.device_block) if l.device_block else 0
 
 
+cdef void run_shaped(TgtLaunch *l, uintptr_t kernel, const void *region, const TgtIdent *where) noexcept nogil:
+    """Launch on a GPU, with l.shape, and wait for the end; the device is not locked."""
+    global gompy_door_place, gompy_door_says
+    begin_launch(l.dev, region, b"")
+    gompy_door_says = say_fatal
+    gompy_door_place = where if where != NULL else <const void *> &unknown_place
+    device_run(l.dev, region, <void *> kernel, &l.shape, 0, NULL)
+    gompy_door_place = NULL
+
+
 cdef void run_block(TgtLaunch *l, uintptr_t kernel, uintptr_t caller, const void *region,
                     const TgtIdent *where) noexcept nogil:
     """Launch, and wait for the end; the device is not locked."""
     global gompy_door_place, gompy_door_says
+    if on_gpu(l):
+        l.shape.words = l.block + 2
+        l.shape.count = <unsigned> l.words
+        run_shaped(l, kernel, region, where)
+        return
     tell_kernel(l.dev, region)
     begin_launch(l.dev, region, b"")
     gompy_door_says = say_fatal
     gompy_door_place = where if where != NULL else <const void *> &unknown_place
     if l.direct:
         device_run_kernel(l.dev, <void *> kernel, l.block + 2, l.words)
-    elif not on_gpu(l):
-        device_run(l.dev, region, <void *> caller, <void *> l.device_block, 0, NULL)
     else:
-        l.shape.words = l.block + 2
-        l.shape.count = <unsigned> l.words
-        device_run(l.dev, region, <void *> kernel, &l.shape, 0, NULL)
+        device_run(l.dev, region, <void *> caller, <void *> l.device_block, 0, NULL)
     gompy_door_place = NULL
