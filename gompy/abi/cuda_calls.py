@@ -6,7 +6,7 @@ those that are not implemented, ``name@version``: they are exported, say so once
 
 Made of it: the exported functions and cuGetProcAddress's table (gompy/native/cuda_calls.h), GOMPY_CUDA_TRACE's words,
 and docs/cuda-coverage.md.  Source: CUDA Driver API reference, CUDA 12.9 and 13.0; 32-bit forms from before CUDA 3.2 are
-left out.
+left out, but for two that LLVM's plugins look for.
 """
 
 from __future__ import annotations
@@ -80,6 +80,7 @@ HERE = {
         cuDeviceGetName 2000 name:p len:i dev:i
         cuDeviceGetUuid 9020 uuid:p dev:i
         cuDeviceGetUuid_v2 11040 uuid:p dev:i
+        cuDeviceTotalMem 2000 bytes:n dev:i
         cuDeviceTotalMem_v2 3020 bytes:o dev:i
         cuDeviceGetAttribute 2000 pi:n attrib:i dev:i
         cuDeviceGetProperties 2000 prop:p dev:i
@@ -300,6 +301,7 @@ HERE = {
         cuMemAllocPitch_v2 3020 dptr:o pPitch:o WidthInBytes:s Height:s ElementSizeBytes:u
         cuMemFree_v2 3020 dptr:p
         cuMemGetAddressRange_v2 3020 pbase:o psize:o dptr:p
+        cuMemAllocHost 2000 pp:o bytesize:u
         cuMemAllocHost_v2 3020 pp:o bytesize:s
         cuMemFreeHost 2000 p:p
         cuMemHostAlloc 2020 pp:o bytesize:s Flags:u

@@ -209,6 +209,11 @@ cdef public int cuMemAllocHost_v2(void **to, size_t size) noexcept nogil:
     return cuMemHostAlloc(to, size, CU_MEMHOSTALLOC_DEVICEMAP)
 
 
+cdef public int cuMemAllocHost(void **to, unsigned size) noexcept nogil:
+    """The same, as from before CUDA 3.2; LLVM's plugins look for this name."""
+    return cuMemAllocHost_v2(to, size)
+
+
 cdef public int cuMemFreeHost(void *p) noexcept nogil:
     """Free pinned host memory."""
     cdef int r = enter_free(<uint64_t>p)

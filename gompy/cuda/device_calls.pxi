@@ -73,6 +73,17 @@ cdef public int cuDeviceTotalMem_v2(size_t *to, int number) noexcept nogil:
     return CUDA_SUCCESS
 
 
+cdef public int cuDeviceTotalMem(unsigned *to, int number) noexcept nogil:
+    """The same in 32 bits, as from before CUDA 3.2; LLVM's plugins look for this name."""
+    cdef size_t size = 0
+    cdef int r = cuDeviceTotalMem_v2(&size, number)
+    if r == CUDA_SUCCESS and to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    if r == CUDA_SUCCESS:
+        to[0] = <unsigned> min(size, <size_t> 0xFFFFFFFF)
+    return r
+
+
 cdef public int cuDeviceGetAttribute(int *to, int which, int number) noexcept nogil:
     """CU_DEVICE_ATTRIBUTE_*."""
     cdef gpu *g = NULL

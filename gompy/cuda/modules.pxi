@@ -1,5 +1,8 @@
 # Modules: PTX in a context, its functions and variables.
 
+from gompy.native.wrapped_ptx cimport gompy_wrapped_ptx
+
+
 cdef int load_image(context *c, const void *image, jit_options *o, void **to) noexcept nogil:
     """Make a module of PTX text or of a linked image."""
     cdef module *m
@@ -12,6 +15,8 @@ cdef int load_image(context *c, const void *image, jit_options *o, void **to) no
     cdef int r
     if image == NULL or to == NULL:
         return CUDA_ERROR_INVALID_VALUE
+    if gompy_wrapped_ptx(image) != NULL:
+        image = gompy_wrapped_ptx(image)
     if strncmp(<const char *>image, IMAGE_MAGIC(), 8) == 0:
         linked = still_linked(<const char *>image)
         if linked == NULL:

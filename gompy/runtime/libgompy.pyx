@@ -12,7 +12,7 @@ body does not run in a program).
 from libc.errno cimport EINVAL, ESPIPE, errno
 from libc.limits cimport INT_MAX
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int32_t, int64_t, intptr_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t, uint64_t, uintptr_t
 from libc.stdio cimport fwrite, snprintf, stderr
 from libc.stdlib cimport atexit, atoi, calloc, free, malloc, realloc
 from libc.string cimport (

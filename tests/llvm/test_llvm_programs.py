@@ -7,6 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
 from llvm_tools import HALVES, PROGRAMS, compile_clang, environment, needs_clang, run
 
 pytestmark = needs_clang
@@ -103,3 +104,29 @@ def test_gompy_run_takes_a_program_of_plain_clang(tmp_path: Path, bin_folder: Pa
     del env["LD_LIBRARY_PATH"]
     done = subprocess.run([bin_folder / "gompy", "run", program], env=env, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "1 1 999 2997 104 3101\n7 8 1 0\n", "")
+
+
+def test_routines_that_no_directive_calls(tmp_path: Path) -> None:
+    """Info for one of two regions, locked memory, what a device is: all but the device's name as LLVM's library has it
+    where the device shares the program's memory."""
+    program = compile_clang(tmp_path, PROGRAMS / "routines.c", "-g")
+    entering = r"Libomptarget device 0 info: Entering OpenMP kernel at .*routines\.c:\d+:\d+ with 1 arguments:\n"
+    told = entering + r".*tofrom\(x\)\[16\] \n"
+    shared = run(program, GOMPY_SHARED_MEMORY="1")
+    stock = run(program, LD_LIBRARY_PATH="/usr/lib/llvm-16/lib")
+    own = run(program)
+    lines = ["3, locked", "no shared memory on the host", "told: 1"]
+    for done in (shared, stock):
+        assert [line for line in done.out.splitlines() if not line.startswith("    ")] == lines
+        assert re.fullmatch(told, done.err), done.err
+    assert own.out == "3, not locked\nno shared memory on the host\n    Device 0: intelmic of gompy\ntold: 1\n"
+    assert re.match(told, own.err) and "llvm_omp_target_lock_mem: not implemented: the device has" in own.err
+
+
+@pytest.mark.parametrize("compiler", ["clang-16", "gcc"])
+def test_a_library_comes_and_goes(tmp_path: Path, compiler: str) -> None:
+    """Its image with it: the second time its variable is new.  The program may know nothing of OpenMP."""
+    library = compile_clang(tmp_path, PROGRAMS / "module.c", "-DMODULE", "-shared", "-fPIC", name="module.so")
+    subprocess.run([compiler, PROGRAMS / "module.c", "-o", "program"], check=True, cwd=tmp_path)
+    done = run(tmp_path / "program", str(library))
+    assert (done.rc, done.out, done.err) == (0, "6 7\n6 7\n", "")

@@ -58,6 +58,16 @@ def test_entries_of_clang_20(tmp_path: Path) -> None:
 
 
 @needs_clang
+def test_older_forms(tmp_path: Path) -> None:
+    """Each entry point that clang 5 to 15 called does what the newer ones do, and what it does in LLVM's library."""
+    program = compile_clang(tmp_path, PROGRAMS / "older_forms.c")
+    done = run(program, GOMPY_STATS="1")
+    assert done.err == "libgompy: regions: 8 on device 0 (intelmic), 0 on the host\n"
+    assert done.out.splitlines() == [f"{1 + 5 * i * (i + 1)} {10 * i} {i} 4" for i in range(8)] + ["40 calls"]
+    assert run(program, LD_LIBRARY_PATH="/usr/lib/llvm-16/lib").out == done.out
+
+
+@needs_clang
 def test_attach(tmp_path: Path) -> None:
     """A pointer is attached where it or what it points to is new, or `always` is said; the host's stays."""
     done = run(compile_clang(tmp_path, PROGRAMS / "attach.c"))

@@ -1,4 +1,4 @@
-"""LLVM's own device plugin for x86_64 as devices of ours: images by clang and by gcc, in the program's own process."""
+"""LLVM's own device plugins as devices of ours: for x86_64, in the program's own process, and for CUDA."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from llvm_tools import HALVES, NATIVE, PROGRAMS, Run, compile_clang, needs_clang, run
+from llvm_tools import HALVES, LIBDIR, NATIVE, PROGRAMS, Run, compile_clang, environment, needs_clang, run
 
 pytestmark = needs_clang
 
 LLVM = Path("/usr/lib/llvm-16/lib")
 NEWER = "x86_64"
+CUDA = NATIVE / "cuda"
 OLDER = str(LLVM / "libomptarget.rtl.x86_64.so.16")
 
 
@@ -62,13 +63,46 @@ def test_an_image_by_gcc_on_an_older_plugin(tmp_path: Path, bin_folder: Path) ->
     assert "libgomp: device 0 (llvm): an image by gcc lacks the entries that this plugin of LLVM wants" in done.err
 
 
+@pytest.mark.skipif(not Path("/usr/lib/llvm-16/bin/llvm-link").exists(), reason="not installed: llvm-16")
+@pytest.mark.parametrize("rtl", ["cuda", str(LLVM / "libomptarget.rtl.cuda.so.16")])
+def test_gpus(tmp_path: Path, bin_folder: Path, rtl: str) -> None:
+    """LLVM's plugin for CUDA over the emulated driver: the image is PTX, which it takes for machine code."""
+    words = ["-O1", "-fopenmp", "-fopenmp-targets=nvptx64-nvidia-cuda", str(PROGRAMS / "gpu.c"), "-o", "gpu", "-lm"]
+    clang = environment(GOMPY_CLANG="clang-16")
+    subprocess.run([bin_folder / "gompclang", *words], check=True, cwd=tmp_path, env=clang)
+    over = {"GOMPY_LLVM_RTL": rtl, "LD_LIBRARY_PATH": f"{LIBDIR}:{CUDA}"}
+    done = on_llvms(tmp_path / "gpu", **over)
+    assert (done.rc, done.out) == (0, "1.186532 on the device\n7 106 128 0 0 1.186532 101\n"), done.err
+    assert done.err == "libgompy: regions: 4 on device 0 (llvm), 0 on the host\n"
+    told = on_llvms(tmp_path / "gpu", **over, LIBOMPTARGET_INFO="16").err
+    assert "in SPMD mode" in told and ("PluginInterface" in told) == (rtl == "cuda"), told
+
+
+def test_gpus_without_a_driver(tmp_path: Path) -> None:
+    """LLVM's plugin finds no libcuda.so: a line says where ours is."""
+    done = on_llvms(compile_clang(tmp_path, PROGRAMS / "maps.c"), GOMPY_LLVM_RTL="cuda")
+    if "on device 0 (llvm)" in done.err:
+        pytest.skip("there is a CUDA driver")
+    assert "LLVM's plugin finds no GPU: the folder that gompy config --cuda-libdir prints" in done.err, done.err
+
+
+def test_an_image_by_gcc_for_gpus(tmp_path: Path, bin_folder: Path) -> None:
+    """Its regions want stacks: a line says what runs them."""
+    words = [bin_folder / "gompcc", "-fopenmp", "-foffload=nvptx-none", HALVES / "hello.c", "-o", "hello"]
+    if subprocess.run(words, cwd=tmp_path, capture_output=True).returncode:
+        pytest.skip("gcc has no compiler for nvptx")
+    done = on_llvms(tmp_path / "hello", GOMPY_LLVM_RTL="cuda", LD_LIBRARY_PATH=str(CUDA))
+    assert done.rc == 1
+    assert "regions by gcc need stacks that LLVM's plugin does not give them; GOMPY_PLUGINS=nvptx runs them" in done.err
+
+
 @pytest.mark.parametrize(
     ("rtl", "why"),
     [
         ("/nonexistent.so", "no such plugin of LLVM 14 to 18 (/nonexistent.so: cannot open shared object file"),
         (str(NATIVE / "lib" / "libgomp-plugin-null.so.1"), "not a plugin of LLVM 14 to 18"),
         (str(NATIVE / "llvm-rtl" / "libomptarget.rtl.x86_64.so"), "that is gompy's own plugin for LLVM"),
-        (str(LLVM / "libomptarget.rtl.cuda.so.16"), "devices for other images than x86_64's are not implemented"),
+        (str(LLVM / "libomptarget.rtl.amdgpu.so.16"), "other images than x86_64's and NVIDIA's are not implemented"),
     ],
 )
 def test_what_is_none(tmp_path: Path, rtl: str, why: str) -> None:

@@ -13,13 +13,6 @@ cdef enum:
     TGT_REQUIRES_NOTHING = 1  # OMP_REQ_NONE
     TABLE_WORDS = 4  # of __OFFLOAD_TARGET_TABLE__: functions begin, end, variables begin, end
 
-cdef struct LoadedBinary:
-    # An image on a device.
-    TgtDeviceImage image
-    RtlHandle handle  # 18
-    TgtTable *table  # up to 17
-    TgtEntry *entries  # what it was asked for
-
 cdef void **caller_kernels  # of each device: what calls functions by address
 cdef uint64_t llvm_started  # bit n: device n
 cdef extern from *:
@@ -43,50 +36,6 @@ cdef public void gompy_llvm_call_function(uint64_t function, uint64_t vars) noex
 cdef public void gompy_llvm_18_call_function(uint64_t runtime_word, uint64_t function, uint64_t vars) noexcept nogil:
     """The same for 18, which gives kernels a word more."""
     gompy_llvm_call_function(function, vars)
-
-
-cdef LoadedBinary *new_binary(const char *start, const char *end, size_t count) noexcept nogil:
-    """A record of an image with room for so many entries, which are to be filled before ask_for; or NULL."""
-    cdef LoadedBinary *loaded = <LoadedBinary *> calloc(1, sizeof(LoadedBinary))
-    if loaded == NULL:
-        return NULL
-    loaded.entries = <TgtEntry *> calloc(count + 1, sizeof(TgtEntry))
-    if loaded.entries == NULL:
-        free(loaded)
-        return NULL
-    loaded.image.start = start
-    loaded.image.end = end
-    loaded.image.entries = loaded.entries
-    loaded.image.entries_end = loaded.entries + count
-    return loaded
-
-
-cdef bint ask_for(int n, LoadedBinary *loaded) noexcept nogil:
-    """Have LLVM's plugin load an image; False: it cannot."""
-    cdef void *answer
-    if not rtl.is_valid_binary(&loaded.image):
-        return False
-    answer = rtl.load_binary(n, &loaded.image, &loaded.handle)
-    loaded.table = NULL if rtl_by_name else <TgtTable *> answer
-    return answer == NULL if rtl_by_name else answer != NULL
-
-
-cdef void *where_is(LoadedBinary *loaded, const TgtEntry *entry) noexcept nogil:
-    """Where an entry is on the device, or NULL."""
-    cdef const TgtEntry *found
-    cdef void *address = NULL
-    if rtl_by_name:
-        if entry.size:
-            rtl.get_global(loaded.handle, entry.size, entry.name, &address)
-        else:
-            rtl.get_function(loaded.handle, entry.name, &address)
-        return address
-    found = loaded.table.entries
-    while found < loaded.table.entries_end:
-        if found.name != NULL and strcmp(found.name, entry.name) == 0:
-            return found.address
-        found += 1
-    return NULL
 
 
 cdef int load_clang_image(int n, const mic_target_data *data, AddrPair **pairs) noexcept nogil:
@@ -178,12 +127,9 @@ cdef bint start_device(int n) noexcept nogil:
 
 cdef bint takes_this_machines() noexcept nogil:
     """Whether LLVM's plugin is for x86_64: it takes this library for an image."""
-    cdef TgtDeviceImage image
     cdef size_t size = 0
-    memset(&image, 0, sizeof(image))
-    image.start = <const char *> own_file(&size)
-    image.end = image.start + size
-    return image.start != NULL and rtl.is_valid_binary(&image)
+    cdef const char *start = <const char *> own_file(&size)
+    return start != NULL and takes_image(start, start + size)
 
 
 cdef int count_devices() noexcept nogil:
@@ -194,9 +140,13 @@ cdef int count_devices() noexcept nogil:
     """
     global caller_kernels
     cdef int count = rtl.number_of_devices()
+    if rtl_for_gpus:
+        if count <= 0:
+            GOMP_PLUGIN_error(b"GOMPY_LLVM_RTL: LLVM's plugin finds no GPU: the folder that gompy config --cuda-libdir "
+                              b"prints has the emulated driver, for LD_LIBRARY_PATH")
+        return max(count, 0)
     if not takes_this_machines():
-        GOMP_PLUGIN_error(b"GOMPY_LLVM_RTL: devices for other images than x86_64's are not implemented; for GPUs there "
-                          b"is libgompy's own plugin, nvptx")
+        GOMP_PLUGIN_error(b"GOMPY_LLVM_RTL: devices for other images than x86_64's and NVIDIA's are not implemented")
         return 0
     if count > 0 and caller_kernels == NULL:
         caller_kernels = <void **> calloc(<size_t> count, sizeof(void *))
@@ -253,7 +203,9 @@ cdef public int GOMP_OFFLOAD_load_image(int n, unsigned version, const void *tar
     """Load an image; the number of its addresses, -1 after a message."""
     cdef int count
     pthread_mutex_lock(&llvm_images_mutex)
-    if symbols_of(<mic_target_data *> target_data, version) != NULL:
+    if rtl_for_gpus:
+        count = load_gpu_image(n, <const GpuImage *> target_data, table)
+    elif symbols_of(<mic_target_data *> target_data, version) != NULL:
         count = load_clang_image(n, <const mic_target_data *> target_data, table)
     else:
         count = load_gcc_image(n, <const ImageRange *> target_data, table)

@@ -28,6 +28,8 @@ cdef struct LlvmRtl:
 
 cdef LlvmRtl rtl
 cdef bint rtl_by_name  # 18: entries are asked for one by one, and launches get a word of the runtime's
+cdef bint rtl_for_gpus  # it takes machine code of NVIDIA's
+cdef bint rtl_refused
 cdef bint rtl_is_older  # takes an image for its table of entries, and functions by their addresses
 
 
@@ -81,11 +83,27 @@ cdef bint is_complete() noexcept nogil:
 
 
 cdef bint open_library() noexcept nogil:
-    """Load LLVM's plugin; False after a message."""
+    """Load LLVM's plugin, once; False after a message."""
+    global rtl_refused
+    if rtl.number_of_devices == NULL and not rtl_refused:
+        rtl_refused = not load_library()
+    return not rtl_refused
+
+
+cdef bint takes_image(const char *start, const char *end) noexcept nogil:
+    """Whether LLVM's plugin takes an image."""
+    cdef TgtDeviceImage image
+    memset(&image, 0, sizeof(image))
+    image.start = start
+    image.end = end
+    return rtl.is_valid_binary(&image) != 0
+
+
+cdef bint load_library() noexcept nogil:
+    global rtl_for_gpus
     cdef const char *name = secure_getenv(b"GOMPY_LLVM_RTL")
+    cdef char head[128]
     cdef void *handle
-    if rtl.number_of_devices != NULL:
-        return True
     if name == NULL or not name[0]:
         name = b"x86_64"
     handle = opened_library(name)
@@ -99,6 +117,9 @@ cdef bint open_library() noexcept nogil:
         return False
     find_functions(handle)
     if is_complete() and (rtl.init_plugin == NULL or rtl.init_plugin() == 0):
+        memset(head, 0, sizeof(head))
+        gompy_wrap_ptx(head)
+        rtl_for_gpus = takes_image(head, head + sizeof(head))
         return True
     rtl.number_of_devices = NULL
     GOMP_PLUGIN_error(b"GOMPY_LLVM_RTL=%s: not a plugin of LLVM 14 to 18", name)

@@ -2,8 +2,8 @@
 """libgomp-plugin-llvm.so.1: a device plugin of LLVM's libomptarget, 14 to 18, as devices of libgompy.
 
 GOMPY_LLVM_RTL names it: x86_64, which runs regions in the program, by default.  It takes images for x86_64 by clang,
-whose kernels it launches; and, from 16's newer plugin on, by gcc.  Sources of the interface: omptargetplugin.h of LLVM
-14 to 17, PluginManager.h of 18 (openmp/libomptarget/include).
+whose kernels it launches; and, from 16's newer plugin on, by gcc.  cuda takes images for GPUs by clang.  Sources of the
+interface: omptargetplugin.h of LLVM 14 to 17, PluginManager.h of 18 (openmp/libomptarget/include).
 """
 
 from libc.stddef cimport ptrdiff_t
@@ -14,7 +14,14 @@ from libc.string cimport memset, strchr, strcmp
 
 from gompy.native.dlfcn cimport RTLD_LOCAL, RTLD_NOW, Dl_info, dladdr, dlerror, dlopen, dlsym
 from gompy.native.environment cimport secure_getenv
-from gompy.native.gomp cimport GOMP_DEVICE_INTEL_MIC, GOMP_OFFLOAD_CAP_OPENMP_400, GOMP_VERSION
+from gompy.native.gomp cimport (
+    GOMP_DEVICE_INTEL_MIC,
+    GOMP_DEVICE_NVIDIA_PTX,
+    GOMP_OFFLOAD_CAP_OPENMP_400,
+    GOMP_VERSION,
+)
+from gompy.native.gpu_image cimport GpuImage, GpuObject
+from gompy.native.launch_words cimport KERNEL_BY_CLANG, KernelLaunch
 from gompy.native.llvm cimport ACCEL_LLVM, TGT_KERNEL_ARGS_NEWEST_16
 from gompy.native.omptarget cimport TgtDeviceImage, TgtEntry, TgtKernelArgs, TgtTable
 from gompy.native.plugin cimport (
@@ -26,9 +33,12 @@ from gompy.native.plugin cimport (
     c_bool,
 )
 from gompy.native.pthread cimport *
+from gompy.native.wrapped_ptx cimport GOMPY_WRAPPED_PTX_HEAD, gompy_wrap_ptx
 
 include "../target_data.pxi"
 include "library.pxi"
+include "binaries.pxi"
+include "gpu_images.pxi"
 include "images.pxi"
 include "launch.pxi"
 
@@ -46,8 +56,9 @@ cdef public unsigned GOMP_OFFLOAD_get_caps() noexcept nogil:
 
 
 cdef public int GOMP_OFFLOAD_get_type() noexcept nogil:
-    """It takes the images for x86_64."""
-    return GOMP_DEVICE_INTEL_MIC
+    """It takes the images for x86_64, or for GPUs."""
+    open_library()
+    return GOMP_DEVICE_NVIDIA_PTX if rtl_for_gpus else GOMP_DEVICE_INTEL_MIC
 
 
 cdef public int GOMP_OFFLOAD_get_num_devices() noexcept nogil:

@@ -103,7 +103,7 @@ cdef void describe_for_gpu(TgtLibrary *library, const char *start, const char *e
     """Fill the record that the plugin for GPUs reads; PTX ends with a NUL there."""
     cdef size_t size = <size_t> (end - start)
     cdef size_t i, functions = library.gpu.num_functions, variables = library.gpu.num_variables
-    library.gpu_functions = <TgtGpuFunction *> calloc(functions + 1, sizeof(TgtGpuFunction))
+    library.gpu_functions = <GpuFunction *> calloc(functions + 1, sizeof(GpuFunction))
     library.gpu_variables = <const char **> calloc(variables + 1, sizeof(char *))
     library.object.code = start
     library.object.size = size
@@ -127,6 +127,7 @@ cdef void describe_for_gpu(TgtLibrary *library, const char *start, const char *e
     library.gpu.variables = library.gpu_variables
     library.gpu.num_indirect = library.num_indirect
     library.gpu.indirect = library.indirect
+    library.gpu.places = library.words + functions
 
 
 cdef void describe_for_cpu(TgtLibrary *library, const char *start, const char *end, size_t functions,

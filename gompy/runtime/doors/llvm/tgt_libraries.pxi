@@ -1,28 +1,11 @@
 # What has registered: programs and libraries with their entries, and the entries' names.
 
+from gompy.native.gpu_image cimport GpuFunction, GpuImage, GpuObject
+
 cdef struct TgtSymbol:
     # Asked of the image (gompy/plugins/intelmic/images.pxi).
     const char *name
     uint64_t size
-
-cdef struct TgtGpuObject:
-    const char *code
-    size_t size
-
-cdef struct TgtGpuFunction:
-    const char *name
-    uint16_t dims[3]
-
-cdef struct TgtGpuData:
-    # As gompy/plugins/nvptx/images.pxi, TargetData (GCC: struct nvptx_tdata).
-    const TgtGpuObject *objects
-    unsigned num_objects
-    const char **variables
-    unsigned num_variables
-    const TgtGpuFunction *functions
-    unsigned num_functions
-    unsigned num_indirect
-    const uint64_t *indirect  # ours: their host addresses
 
 cdef struct TgtLibrary:
     # A program or library that has registered, with the image for one kind of device.
@@ -31,9 +14,9 @@ cdef struct TgtLibrary:
     const TgtDescriptor *registered  # the program's: its entries may have another form
     int type  # of the device
     TargetData data  # of a CPU
-    TgtGpuData gpu
-    TgtGpuObject object
-    TgtGpuFunction *gpu_functions
+    GpuImage gpu
+    GpuObject object
+    GpuFunction *gpu_functions
     const char **gpu_variables
     char *text  # a copy of the PTX, if the image has no end
     const void *table[4]  # for the core: functions begin, end, variables begin, end
