@@ -42,7 +42,7 @@ def test_kernels_run(program: Path) -> None:
 def test_without_a_device_it_says_so(program: Path) -> None:
     """There is no host version of a kernel."""
     done = emulated(program, OMP_TARGET_OFFLOAD="disabled", GOMPY_CUDA_DEVICES="0")
-    assert done.err.startswith("libgompy: a CUDA kernel has not run: there is no device\n"), done.err
+    assert done.err.startswith("libgompy: a CUDA kernel has not run: there is no GPU\n"), done.err
 
 
 def test_an_older_clang_is_refused(bin_folder: Path, tmp_path: Path) -> None:

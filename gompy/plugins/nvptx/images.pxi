@@ -283,6 +283,9 @@ cdef bint find_functions(const TargetData *image, CUmodule module, Function *fun
         f = &functions[i]
         name = image.functions[i].name
         rc = cuda.module_function(&f.handle, module, name)
+        if rc == CUDA_ERROR_NOT_FOUND and image.functions[i].dim[0] == KERNEL_BY_CLANG:
+            pairs[i].start = pairs[i].end = 0  # of an object that was compiled for other targets
+            continue
         if rc != CUDA_SUCCESS:
             GOMP_PLUGIN_error(b"cuModuleGetFunction (%s) error: %s (%s)", name, error_text(rc), error_name(rc, room))
             return False

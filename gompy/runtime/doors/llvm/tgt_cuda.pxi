@@ -1,5 +1,5 @@
 # CUDA's launches by clang's -foffload-via-llvm (LLVM 20: offload/libomptarget/KernelLanguage/API.cpp): the sizes
-# between <<< and >>> are kept until the stub of the kernel takes them, which launches it on the first device.
+# between <<< and >>> are kept until the stub of the kernel takes them, which launches it on the first GPU.
 
 cdef extern from *:
     """
@@ -59,6 +59,15 @@ cdef void set_sizes(KernelLaunch *shape, const TgtDim3 *grid, const TgtDim3 *blo
     shape.threads = <int> shape.block[0]
 
 
+cdef DeviceDescr *first_gpu() noexcept nogil:
+    """The first GPU, ready for use; NULL: there is none.  LLVM takes device 0, which may be of another kind."""
+    cdef int i
+    for i in range(get_num_devices()):
+        if devices[i].type == GOMP_DEVICE_NVIDIA_PTX:
+            return tgt_device(i, NULL)
+    return NULL
+
+
 cdef public unsigned tgt_launch_cuda "gompy_llvm_llvmLaunchKernel"(
         const void *stub, TgtDim3 grid, TgtDim3 block, TgtCudaWords *words, size_t shared,
         void *stream) noexcept nogil:
@@ -66,13 +75,11 @@ cdef public unsigned tgt_launch_cuda "gompy_llvm_llvmLaunchKernel"(
     """
     cdef Construct construct
     cdef TgtLaunch l
-    cdef DeviceDescr *dev = tgt_device(0, NULL)
-    cdef uintptr_t kernel = 0
-    if dev != NULL and dev.type == GOMP_DEVICE_NVIDIA_PTX:
-        kernel = find_function(dev, <uintptr_t> stub)
+    cdef DeviceDescr *dev = first_gpu()
+    cdef uintptr_t kernel = find_function(dev, <uintptr_t> stub) if dev != NULL else 0
     if kernel == 0:
         gompy_note(b"a CUDA kernel has not run: %s",
-                   <const char *> (b"there is no device" if dev == NULL else b"no image for device 0 has it"))
+                   <const char *> (b"there is no GPU" if dev == NULL else b"no image for the GPU has it"))
         return NOT_LAUNCHED
     memset(&l, 0, sizeof(l))
     l.dev = dev
