@@ -384,7 +384,8 @@ def build_product(product: Product) -> None:
         script.write_text("{ global: " + " ".join(f"{e};" for e in product.exports) + " local: *; };\n")
         link += ["-shared", f"-Wl,-soname,{output.name}", f"-Wl,--version-script,{script}", "-Wl,-rpath,$ORIGIN"]
     elif product.kind == "program":
-        link += ["-pie", "-rdynamic", "-Wl,-rpath,$ORIGIN"]
+        # Without -rpath, for which the loader would look into twenty folders before it takes the system's library.
+        link += ["-pie", "-rdynamic"]
     else:
         link += ["-static"]
     link += [NATIVE / need for need in product.needs]

@@ -34,7 +34,7 @@ cdef void prepare_languages(mic_image *image) noexcept nogil:
     Images carry no host constructors, so the static ``std::ios_base::Init`` object of each C++ source that includes
     <iostream> (GCC 12) is missing; one for all does.  Fortran's units are flushed through the image's own libgfortran.
     """
-    cdef void *library = dlopen(b"libstdc++.so.6", RTLD_NOW | RTLD_NOLOAD)
+    cdef void *library = loaded_library(b"libstdc++.so.6")
     cdef void (*init)(void *) noexcept nogil
     if library != NULL:
         if mic_ios_init[32] == 0:
@@ -44,7 +44,7 @@ cdef void prepare_languages(mic_image *image) noexcept nogil:
                 mic_ios_init[32] = 1
         else:
             dlclose(library)
-    library = dlopen(b"libgfortran.so.5", RTLD_NOW | RTLD_NOLOAD)
+    library = loaded_library(b"libgfortran.so.5")
     if library != NULL:
         image.flush_units = <void (*)(int *) noexcept nogil>dlsym(library, b"_gfortran_flush_i4")
         dlclose(library)

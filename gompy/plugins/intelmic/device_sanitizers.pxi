@@ -69,7 +69,7 @@ cdef void watch_death_callback(void *library) noexcept nogil:
 
 cdef void watch_sanitizers() noexcept nogil:
     """Hear of the end that a sanitizer brings; again when an image was loaded, which may have brought one."""
-    cdef void *library = dlopen(b"libubsan.so.1", RTLD_NOW | RTLD_NOLOAD)
+    cdef void *library = loaded_library(b"libubsan.so.1")
     if sanitized:
         watch_death_callback(RTLD_DEFAULT)
     if library != NULL:

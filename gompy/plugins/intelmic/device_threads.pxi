@@ -6,6 +6,28 @@
 cdef extern from *:
     """
     struct mic_start { void *(*function) (void *); void *arg; int slot; };
+    /* A thread that frees gets a heap of its own (malloc's arena): what the first ones take along is not malloc's.  */
+    static struct mic_start mic_starts[64];
+    static uint64_t mic_starts_taken;
+    static struct mic_start *mic_take_start (void)
+    {
+      uint64_t taken = __atomic_load_n (&mic_starts_taken, __ATOMIC_RELAXED);
+      while (taken != ~0ull)
+        {
+          int i = __builtin_ctzll (~taken);
+          if (__atomic_compare_exchange_n (&mic_starts_taken, &taken, taken | 1ull << i, 0, __ATOMIC_ACQUIRE,
+                                           __ATOMIC_RELAXED))
+            return &mic_starts[i];
+        }
+      return malloc (sizeof (struct mic_start));
+    }
+    static void mic_give_start (struct mic_start *start)
+    {
+      if (start >= mic_starts && start < mic_starts + 64)
+        __atomic_fetch_and (&mic_starts_taken, ~(1ull << (start - mic_starts)), __ATOMIC_RELEASE);
+      else
+        free (start);
+    }
     static int (*mic_real_create) (pthread_t *, const pthread_attr_t *, void *(*) (void *), void *);
     static void mic_release_stack (void)
     {
@@ -26,6 +48,8 @@ cdef extern from *:
         pthread_t *t, const pthread_attr_t *a, void *(*f)(void *) noexcept nogil, void *arg
     ) noexcept nogil
     void release_alternate_stack "mic_release_stack"() nogil
+    mic_start *take_start "mic_take_start"() nogil
+    void give_start "mic_give_start"(mic_start *start) nogil
 
 
 cdef void *thread_body(void *p) noexcept nogil:
@@ -33,7 +57,7 @@ cdef void *thread_body(void *p) noexcept nogil:
     global mic_thread_slot
     cdef mic_start start = (<mic_start *>p)[0]
     cdef void *result
-    free(p)
+    give_start(<mic_start *>p)
     mic_thread_slot = start.slot
     alternate_stack()
     result = start.function(start.arg)
@@ -51,7 +75,7 @@ cdef public int create_thread "pthread_create"(pthread_t *thread, const pthread_
         mic_real_create = <int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *) noexcept nogil,
             void *) noexcept nogil>dlsym(
             RTLD_NEXT, b"pthread_create")
-    start = <mic_start *>malloc(sizeof(mic_start))
+    start = take_start()
     if start == NULL:
         return EAGAIN
     start.function = function
@@ -59,7 +83,7 @@ cdef public int create_thread "pthread_create"(pthread_t *thread, const pthread_
     start.slot = mic_thread_slot
     error = mic_real_create(thread, attributes, thread_body, start)
     if error:
-        free(start)
+        give_start(start)
     return error
 
 
