@@ -17,6 +17,14 @@ cdef extern from "core/mapping/range_index.h" nogil:
     void gompy_index_remove(RangeIndex *, gompy_range *)
     RangeCursor gompy_index_from(const RangeIndex *, uintptr_t start)
     gompy_range *gompy_index_next(RangeCursor *)
+    void gompy_index_end(RangeIndex *)
+
+cdef extern from "core/mapping/slabs.h" nogil:
+    ctypedef struct RecordStore "struct gompy_slabs":  # the records of a device's lone mappings (records.pxi)
+        pass
+    void *gompy_slabs_take(RecordStore *, size_t bytes)
+    void gompy_slabs_give(RecordStore *, void *piece)
+    void gompy_slabs_end(RecordStore *, void *kept)
 
 cdef struct AttachedPointer:
     uintptr_t address  # host address of the pointer
@@ -89,19 +97,6 @@ cdef struct TargetMem:
     uint32_t refcount  # keys that are in the index + constructs that last and name one of them, or made it
     uint32_t padding  # from what the device gave to tgt_start; NO_BLOCK: it gave nothing
     Lasting *lasting  # never NULL: of one mapping that an enter data made it is lone_record, of several several_record
-
-cdef struct RecordSlab:
-    # A piece of memory for records of lone mappings; they are behind it.
-    RecordSlab *next
-    size_t size
-
-cdef struct RecordStore:
-    # The records of a device's lone mappings (records.pxi).
-    TargetMem *free  # chained by tgt_start
-    char *fresh  # in the newest slab: what has never been used
-    char *fresh_end
-    RecordSlab *slabs  # the newest first
-    size_t used  # records
 
 cdef struct MapList:
     # The entries of a directive (map_list.pxi).

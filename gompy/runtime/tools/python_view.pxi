@@ -30,6 +30,7 @@ cdef class RangeIndexView:
             node = node_from(&self.tree, 0)
             range_remove(&self.tree, node)
             free(node)
+        gompy_index_end(&self.tree)
 
     def __len__(self):
         return self.tree.count

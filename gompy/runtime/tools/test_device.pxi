@@ -75,6 +75,7 @@ cdef void close_test_device(DeviceDescr *dev) noexcept nogil:
     while dev.mem_map.count:
         node = count_owner(node_from(&dev.mem_map, 0))
         remove_key(dev, node)
-    free_slabs(&dev.records, NULL)
+    gompy_slabs_end(&dev.records, NULL)
+    gompy_index_end(&dev.mem_map)
     test_memory[dev.target_id].used = False
     free(dev.links)

@@ -20,8 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "slabs.h"
+
 #ifndef INDEX_LEAF /* a test has small ones */
-#define INDEX_LEAF 30
+#define INDEX_LEAF 34 /* ten lines of the cache */
 #define INDEX_INNER 62
 #endif
 #define INDEX_DEPTH 16
@@ -31,13 +33,18 @@ struct gompy_range
   uintptr_t start, end;
 };
 
+/* The length of a range is here, too: whether another overlaps it is asked each time that one is put beside it, and the
+   range itself is in no cache.  */
 struct gompy_leaf
 {
-  size_t count;
   struct gompy_leaf *next, *prev;
   uintptr_t start[INDEX_LEAF];
   struct gompy_range *range[INDEX_LEAF];
+  uint16_t length[INDEX_LEAF]; /* INDEX_LONG: that or more */
+  uint32_t count;
 };
+
+#define INDEX_LONG UINT16_MAX
 
 struct gompy_inner
 {
@@ -55,6 +62,7 @@ struct gompy_index
   struct gompy_leaf *leaf;  /* used last, or NULL; forgotten when leaves come or go */
   uintptr_t above, upto;    /* it is the leaf for x if above < x <= upto */
   size_t at;                /* the place in it that was used last */
+  struct gompy_slabs leaves, inners;
 };
 
 /* A place among the ranges, for reading them in order.  */
@@ -179,6 +187,7 @@ gompy_index_open (struct gompy_leaf *leaf, size_t at)
     return;
   memmove (leaf->start + at + 1, leaf->start + at, n * sizeof *leaf->start);
   memmove (leaf->range + at + 1, leaf->range + at, n * sizeof *leaf->range);
+  memmove (leaf->length + at + 1, leaf->length + at, n * sizeof *leaf->length);
 }
 
 static inline void
@@ -189,6 +198,7 @@ gompy_index_close (struct gompy_leaf *leaf, size_t at)
     return;
   memmove (leaf->start + at, leaf->start + at + 1, n * sizeof *leaf->start);
   memmove (leaf->range + at, leaf->range + at + 1, n * sizeof *leaf->range);
+  memmove (leaf->length + at, leaf->length + at + 1, n * sizeof *leaf->length);
 }
 
 static inline struct gompy_leaf *
@@ -204,17 +214,32 @@ gompy_index_way (const struct gompy_index *index, uintptr_t x, struct gompy_path
   return node;
 }
 
-/* The range before a place in a leaf, and the one at it; NULL: there is none.  */
+/* The range at a place of a leaf, which may be none (NULL), if it overlaps [start, end); else NULL.  */
 static inline struct gompy_range *
-gompy_index_before (const struct gompy_leaf *leaf, size_t at)
+gompy_index_equal (const struct gompy_leaf *leaf, size_t at, uintptr_t start, uintptr_t end)
 {
-  return at ? leaf->range[at - 1] : leaf->prev ? leaf->prev->range[leaf->prev->count - 1] : NULL;
+  struct gompy_range here;
+  if (!leaf)
+    return NULL;
+  here.start = leaf->start[at];
+  here.end = here.start + leaf->length[at];
+  if (leaf->length[at] == INDEX_LONG)
+    here.end = leaf->range[at]->end;
+  return gompy_range_equal (start, end, &here) ? leaf->range[at] : NULL;
+}
+
+/* The range before a place in a leaf, and the one at it, if it overlaps [start, end); else NULL.  */
+static inline struct gompy_range *
+gompy_index_before (const struct gompy_leaf *leaf, size_t at, uintptr_t start, uintptr_t end)
+{
+  return at ? gompy_index_equal (leaf, at - 1, start, end)
+	    : gompy_index_equal (leaf->prev, leaf->prev ? leaf->prev->count - 1 : 0, start, end);
 }
 
 static inline struct gompy_range *
-gompy_index_at (const struct gompy_leaf *leaf, size_t at)
+gompy_index_at (const struct gompy_leaf *leaf, size_t at, uintptr_t start, uintptr_t end)
 {
-  return at < leaf->count ? leaf->range[at] : leaf->next ? leaf->next->range[0] : NULL;
+  return at < leaf->count ? gompy_index_equal (leaf, at, start, end) : gompy_index_equal (leaf->next, 0, start, end);
 }
 
 /* A range that overlaps [start, end), or NULL.  */
@@ -230,16 +255,14 @@ gompy_index_lookup (struct gompy_index *index, uintptr_t start, uintptr_t end)
   if (!index->root)
     return NULL;
   leaf = gompy_index_place (index, x, &at);
-  r = gompy_index_before (leaf, at);
-  if (r)
-    for (int i = -2; i < 2; i++) /* its record stands before it, its counts in it */
-      __builtin_prefetch ((const char *) r + 64 * i);
-  if (r && gompy_range_equal (start, end, r))
-    return index->last = r;
-  r = start == end ? gompy_index_at (leaf, at) : NULL;
-  if (r && gompy_range_equal (start, end, r))
-    return index->last = r;
-  return NULL;
+  r = gompy_index_before (leaf, at, start, end);
+  if (!r && start == end)
+    r = gompy_index_at (leaf, at, start, end);
+  if (!r)
+    return NULL;
+  for (int i = -2; i < 2; i++) /* its record stands before it, its counts in it */
+    __builtin_prefetch ((const char *) r + 64 * i);
+  return index->last = r;
 }
 
 /* The place of the first range that begins at an address or behind it.  */
@@ -314,7 +337,7 @@ gompy_index_grow (struct gompy_index *index, struct gompy_path *path, uintptr_t 
 
 /* Memory for all new nodes that a further leaf behind a way's takes; 0: there is none.  */
 static inline int
-gompy_index_spare (const struct gompy_index *index, const struct gompy_path *path, struct gompy_leaf **leaf,
+gompy_index_spare (struct gompy_index *index, const struct gompy_path *path, struct gompy_leaf **leaf,
                    struct gompy_inner **spare)
 {
   unsigned level = index->depth, n = 0, wanted = 0;
@@ -324,14 +347,15 @@ gompy_index_spare (const struct gompy_index *index, const struct gompy_path *pat
       wanted++;
     }
   wanted += level == 0;
-  *leaf = index->depth < INDEX_DEPTH - 1 ? malloc (sizeof **leaf) : NULL;
-  while (*leaf && n < wanted && (spare[n] = malloc (sizeof *spare[n])))
+  *leaf = index->depth < INDEX_DEPTH - 1 ? gompy_slabs_take (&index->leaves, sizeof **leaf) : NULL;
+  while (*leaf && n < wanted && (spare[n] = gompy_slabs_take (&index->inners, sizeof *spare[n])))
     n++;
   if (*leaf && n == wanted)
     return 1;
   while (n)
-    free (spare[--n]);
-  free (*leaf);
+    gompy_slabs_give (&index->inners, spare[--n]);
+  if (*leaf)
+    gompy_slabs_give (&index->leaves, *leaf);
   return 0;
 }
 
@@ -350,6 +374,7 @@ gompy_index_split (struct gompy_index *index, struct gompy_leaf *leaf, struct go
   right->count = INDEX_LEAF - keep;
   memcpy (right->start, leaf->start + keep, right->count * sizeof *right->start);
   memcpy (right->range, leaf->range + keep, right->count * sizeof *right->range);
+  memcpy (right->length, leaf->length + keep, right->count * sizeof *right->length);
   leaf->count = keep;
   right->prev = leaf;
   right->next = leaf->next;
@@ -369,12 +394,11 @@ gompy_index_insert (struct gompy_index *index, struct gompy_range *r)
 {
   struct gompy_path path;
   struct gompy_leaf *leaf;
-  struct gompy_range *other;
   uintptr_t x = r->start + (r->start != r->end); /* behind an empty range that begins where it does */
   size_t at;
   if (!index->root)
     {
-      if (!(index->root = leaf = malloc (sizeof *leaf)))
+      if (!(index->root = leaf = gompy_slabs_take (&index->leaves, sizeof *leaf)))
         return -1;
       leaf->count = 0;
       leaf->next = leaf->prev = NULL;
@@ -382,8 +406,7 @@ gompy_index_insert (struct gompy_index *index, struct gompy_range *r)
     }
   leaf = gompy_index_place (index, x, &at);
   /* No two of them overlap: what the new one overlaps is beside it.  */
-  if (((other = gompy_index_before (leaf, at)) && gompy_range_equal (r->start, r->end, other))
-      || ((other = gompy_index_at (leaf, at)) && gompy_range_equal (r->start, r->end, other)))
+  if (gompy_index_before (leaf, at, r->start, r->end) || gompy_index_at (leaf, at, r->start, r->end))
     return 1;
   if (leaf->count == INDEX_LEAF
       && !(leaf = gompy_index_split (index, gompy_index_way (index, x, &path), &path, r->start, &at)))
@@ -391,6 +414,7 @@ gompy_index_insert (struct gompy_index *index, struct gompy_range *r)
   gompy_index_open (leaf, at);
   leaf->start[at] = r->start;
   leaf->range[at] = r;
+  leaf->length[at] = r->end - r->start < INDEX_LONG ? (uint16_t) (r->end - r->start) : INDEX_LONG;
   index->count++;
   return 0;
 }
@@ -409,7 +433,7 @@ gompy_index_shrink (struct gompy_index *index, struct gompy_path *path)
       memmove (inner->child + at, inner->child + at + 1, (inner->count - at) * sizeof *inner->child);
       if (inner->count)
         break;
-      free (inner);
+      gompy_slabs_give (&index->inners, inner);
       if (level == 0)
         index->root = NULL;
     }
@@ -417,13 +441,13 @@ gompy_index_shrink (struct gompy_index *index, struct gompy_path *path)
     {
       index->root = inner->child[0];
       index->depth--;
-      free (inner);
+      gompy_slabs_give (&index->inners, inner);
     }
   if (!index->root)
     index->depth = 0;
 }
 
-/* Free a leaf that is empty now; path leads to it.  */
+/* Give back a leaf that is empty now; path leads to it.  */
 static inline void
 gompy_index_drop (struct gompy_index *index, struct gompy_leaf *leaf, struct gompy_path *path)
 {
@@ -436,7 +460,7 @@ gompy_index_drop (struct gompy_index *index, struct gompy_leaf *leaf, struct gom
     index->root = NULL;
   else
     gompy_index_shrink (index, path);
-  free (leaf);
+  gompy_slabs_give (&index->leaves, leaf);
 }
 
 /* A leaf that has become small joins the one behind it or before it in the same inner node, if both are small.  */
@@ -466,8 +490,17 @@ gompy_index_join (struct gompy_index *index, struct gompy_leaf *leaf, struct gom
     return;
   memcpy (leaf->start + leaf->count, other->start, other->count * sizeof *other->start);
   memcpy (leaf->range + leaf->count, other->range, other->count * sizeof *other->range);
+  memcpy (leaf->length + leaf->count, other->length, other->count * sizeof *other->length);
   leaf->count += other->count;
   gompy_index_drop (index, other, path);
+}
+
+/* Give back what an index without ranges keeps.  */
+static inline void
+gompy_index_end (struct gompy_index *index)
+{
+  gompy_slabs_end (&index->leaves, NULL);
+  gompy_slabs_end (&index->inners, NULL);
 }
 
 /* Take a range out; nothing happens if it is not in the index.  */

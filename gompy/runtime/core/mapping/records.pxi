@@ -1,22 +1,9 @@
 # The records of mappings in host memory: a TargetMem with its nodes behind it.
 #
 # Of the million mappings that a program may have, each was made by an enter data for itself.  Their records are all of
-# one size, and come from slabs: no header of malloc's, and neighbours in time are neighbours in memory.  With none in
-# use the slabs go back, all but the newest.
-
-cdef extern from *:
-    """
-    #ifdef __SANITIZE_ADDRESS__
-    # define GOMPY_RECORD_SLABS 0 /* so that the use of a record that is gone is seen */
-    #else
-    # define GOMPY_RECORD_SLABS 1
-    #endif
-    """
-    int RECORD_SLABS "GOMPY_RECORD_SLABS"
+# one size, and come from slabs (slabs.h).
 
 cdef enum:
-    FIRST_SLAB = 4096
-    LARGEST_SLAB = 1 << 20
     NO_BLOCK = 0xFFFFFFFF  # TargetMem.padding
 
 cdef Lasting lone_record
@@ -27,73 +14,11 @@ cdef inline size_t lone_size() noexcept nogil:
     return sizeof(TargetMem) + sizeof(SplayNode)
 
 
-cdef int new_slab(RecordStore *store) noexcept nogil:
-    """A piece of memory for more records; -1 if there is none."""
-    cdef size_t size = FIRST_SLAB if store.slabs == NULL else min(2 * store.slabs.size, <size_t> LARGEST_SLAB)
-    cdef RecordSlab *slab = <RecordSlab *> malloc(size)
-    if slab == NULL:
-        return -1
-    slab.size = size
-    slab.next = store.slabs
-    store.slabs = slab
-    store.fresh = <char *> (slab + 1)
-    store.fresh_end = <char *> slab + size
-    return 0
-
-
-cdef TargetMem *take_record(RecordStore *store) noexcept nogil:
-    """Memory for the record of a lone mapping; NULL if there is none."""
-    cdef TargetMem *tgt = store.free
-    if tgt != NULL:
-        store.free = <TargetMem *> tgt.tgt_start
-    elif not RECORD_SLABS:
-        tgt = <TargetMem *> malloc(lone_size())
-        if tgt == NULL:
-            return NULL
-    else:
-        if <size_t> (store.fresh_end - store.fresh) < lone_size() and new_slab(store):
-            return NULL
-        tgt = <TargetMem *> store.fresh
-        store.fresh += lone_size()
-    store.used += 1
-    return tgt
-
-
-cdef void free_slabs(RecordStore *store, RecordSlab *kept) noexcept nogil:
-    """Give slabs back, all but one or, with NULL, all.  No record is used any more."""
-    cdef RecordSlab *slab
-    while store.slabs != NULL:
-        slab = store.slabs
-        store.slabs = slab.next
-        if slab != kept:
-            free(slab)
-    store.free = NULL
-    store.fresh = NULL
-    store.fresh_end = NULL
-    if kept != NULL:
-        kept.next = NULL
-        store.slabs = kept
-        store.fresh = <char *> (kept + 1)
-        store.fresh_end = <char *> kept + kept.size
-
-
-cdef inline void give_record(RecordStore *store, TargetMem *tgt) noexcept nogil:
-    """A lone mapping's record is used no more."""
-    store.used -= 1
-    if not RECORD_SLABS:
-        free(tgt)
-        return
-    tgt.tgt_start = <uintptr_t> store.free
-    store.free = tgt
-    if rare(store.used == 0) and store.slabs.next != NULL:
-        free_slabs(store, store.slabs)
-
-
 cdef TargetMem *target_mem_with(DeviceDescr *dev, size_t nodes) noexcept nogil:
     """A record of an enter data with room for nodes, which are not zeroed (take_node); NULL if there is no memory."""
     cdef TargetMem *tgt
     if nodes <= 1:
-        tgt = take_record(&dev.records)
+        tgt = <TargetMem *> gompy_slabs_take(&dev.records, lone_size())
     else:
         tgt = <TargetMem *> malloc(sizeof(TargetMem) + nodes * sizeof(SplayNode))
     if tgt != NULL:
@@ -149,7 +74,7 @@ cdef TargetMem *new_target_mem(DeviceDescr *dev) noexcept nogil:
 cdef void free_target_mem(DeviceDescr *dev, TargetMem *tgt) noexcept nogil:
     """Nobody refers to a record any more."""
     if tgt.lasting == &lone_record:
-        give_record(&dev.records, tgt)
+        gompy_slabs_give(&dev.records, tgt)
     else:
         free(tgt)
 
