@@ -2,7 +2,8 @@
 
 Two kinds are made so: accesses of shared memory whose strides are unknown, once they are seen to be no rows; and those
 of device memory at an address that was computed from what a lane has loaded (`a[index[i]]`, the edges of a graph, rows
-of a sparse matrix), which are not even looked at for rows.  Others go through slow.py, which is a call, but fetches
+of a sparse matrix), or from numbers of which branches choose (the edges
+of a tile), which are not even looked at for rows.  Others go through slow.py, which is a call, but fetches
 further lines ahead where each lane goes through a row of its own.
 """
 
@@ -23,7 +24,7 @@ def direct(em: Emitter, operand: Operand | None, size: int, count: int, space: s
     """Whether an access is a gather or scatter at once."""
     if not em.fast or em.checked or count != 1 or size not in SIZES or space not in DEVICE:
         return False
-    return isinstance(operand, Register) and em.strides().of(operand) is None and operand in em.strides().loaded
+    return isinstance(operand, Register) and em.strides().of(operand) is None and operand in em.strides().scattered
 
 
 def apart(em: Emitter, size: int, count: int, space: str) -> bool:

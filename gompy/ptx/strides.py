@@ -28,7 +28,7 @@ class Strides:
         self.a = analysis
         self.constants: dict[Register, int | None] = {}
         self.found: dict[Register, int | None] = {}
-        self.loaded: set[Register] = set()  # computed from what each lane has loaded for itself
+        self.scattered: set[Register] = set()  # computed from what each lane has loaded for itself, or from `chosen`
         self.chosen: set[Register] = set()  # set to different numbers, of which branches choose for each lane
         codes = []
         numbers: dict[Register, int] = {}
@@ -46,20 +46,21 @@ class Strides:
                 break
         else:
             self.found = dict.fromkeys(analysis.varying)
+        self.scattered |= self.chosen
         for _ in range(TURNS):
-            before = len(self.loaded)
-            self.loaded.update(register for register, code in codes if self.is_loaded(code))
-            if len(self.loaded) == before:
+            before = len(self.scattered)
+            self.scattered.update(register for register, code in codes if self.is_scattered(code))
+            if len(self.scattered) == before:
                 break
 
-    def is_loaded(self, code: Instruction | Call) -> bool:
-        """Whether a result is what a lane loads, or computed from that."""
+    def is_scattered(self, code: Instruction | Call) -> bool:
+        """Whether a result is what a lane loads, or computed from that or from other such numbers."""
         if isinstance(code, Call):
             return False
         if code.base == "ld":
             memory = code.operands[1]
             return isinstance(memory, Memory) and memory.base in self.a.varying and "param" not in code.mods
-        return any(source in self.loaded for source in code.operands[1:] if isinstance(source, Register))
+        return any(source in self.scattered for source in code.operands[1:] if isinstance(source, Register))
 
     def look(self, register: Register, code: Instruction | Call) -> bool:
         """Take a definition in; whether it changed what is known."""

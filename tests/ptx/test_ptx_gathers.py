@@ -106,8 +106,8 @@ def test_what_counts_as_loaded() -> None:
       mad.wide.u32 %a, %i, 4, %o; ld.global.u32 %i, [%a]; mad.wide.u32 %b, %i, 4, %o; ld.global.u64 %c, [%o];
       st.global.u32 [%b], %t; st.global.u64 [%a], %c; ret; }}"""
     analysis = analyse(parse(text).functions["k"], "E", True, "k")
-    assert {register.name.partition("#")[0] for register in Strides(analysis).loaded} >= {"%b"}
-    assert not {"%a", "%c", "%t"} & {register.name.partition("#")[0] for register in Strides(analysis).loaded}
+    assert {register.name.partition("#")[0] for register in Strides(analysis).scattered} >= {"%b"}
+    assert not {"%a", "%c", "%t"} & {register.name.partition("#")[0] for register in Strides(analysis).scattered}
 
 
 PARTS = {
