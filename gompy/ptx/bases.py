@@ -44,10 +44,10 @@ def firsts_of(em: Emitter, base: Value, way: Way) -> list[str]:
     return [em.new(f"extractelement {base.typed}, i32 {piece * way.lanes}") for piece in range(way.pieces)]
 
 
-def matching(em: Emitter, base: Value, way: Way) -> str:
-    """The word of lanes whose addresses are as the way has them."""
+def matching(em: Emitter, base: Value, way: Way, first: str = "") -> str:
+    """The word of lanes whose addresses are as the way has them, from that of lane 0 on (or `first`, in its place)."""
     if way.pieces == 1:  # the form that LLVM folds best
-        first = em.new(f"extractelement {base.typed}, i32 0")
+        first = first or em.new(f"extractelement {base.typed}, i32 0")
         start = em.splat(Value("i64", False, first)).text
     else:
         start = shuffled(em, base.full, base.text, "poison", [i // way.lanes * way.lanes for i in range(32)])
@@ -76,18 +76,30 @@ def complete(em: Emitter) -> None:
             assert isinstance(way, Way)
             done.add((register, way))
             slots = em.asked[register, way]
-            for at, value, code in em.definitions.get(register, ()):
+            for at, value, active, code in em.definitions.get(register, ()):
                 em.lines = [lines[at]] if lines[at] else []
-                word, firsts = made(em, code, way) or looked_at(em, em.fit(value, "i64"), way)
+                some = active if way.pieces == 1 and active != "%m" else ""
+                word, firsts = made(em, code, way) or looked_at(em, em.fit(value, "i64"), way, some)
                 for what, slot in zip((f"i32 {word}", *[f"i64 {first}" for first in firsts]), slots, strict=True):
                     em.put(f"store {what}, ptr {slot}")
                 lines[at] = "\n".join(em.lines)
     em.lines = lines
 
 
-def looked_at(em: Emitter, base: Value, way: Way) -> tuple[str, list[str]]:
-    """The word and the first addresses by all lanes' addresses."""
-    return held(em, matching(em, base, way)), firsts_of(em, base, way)
+def looked_at(em: Emitter, base: Value, way: Way, some: str) -> tuple[str, list[str]]:
+    """The word and the first addresses by all lanes' addresses; `some`: lanes that were set just now.
+
+    Lane 0 may be one of the others then, and have what it had before, or what was computed of that: the first of these
+    tells where it would be.
+    """
+    if not some:
+        return held(em, matching(em, base, way)), firsts_of(em, base, way)
+    lane = em.new(f"and i32 {em.new(f'call i32 @llvm.cttz.i32(i32 {some}, i1 false)')}, 31")
+    first = em.new(f"extractelement {base.typed}, i32 {lane}")
+    if way.step:
+        wide = em.new(f"zext i32 {lane} to i64")
+        first = em.new(f"sub i64 {first}, {em.new(f'mul i64 {wide}, {way.step}')}")
+    return held(em, matching(em, base, way, first)), [first]
 
 
 def held(em: Emitter, word: str) -> str:

@@ -119,8 +119,9 @@ class Emitter:
         self.additions: Sums | None = None
         self.code: Instruction | Call | None = None  # the statement at hand
         self.merged: set[int] = set()  # numbers of registers that keep what lanes that are off had before
-        # Of addresses, as the next: the line behind it, the value, what made it if that is all lanes' (bases.py).
-        self.definitions: dict[Register, list[tuple[int, Value, Instruction | None]]] = {}
+        # Of addresses, as the next: the line behind it, the value, the lanes that it was set for, what made it if that
+        # is all lanes' (bases.py).
+        self.definitions: dict[Register, list[tuple[int, Value, str, Instruction | None]]] = {}
         self.asked: dict[tuple[Register, object], list[str]] = {}
 
     def strides(self) -> Strides:
@@ -435,7 +436,7 @@ class Emitter:
             )
         self.put(f"store {value.typed}, ptr {slot}")
         if self.fast and not self.checked and value.type in ADDRESSES:
-            self.definitions.setdefault(operand, []).append((len(self.lines), value, made_by))
+            self.definitions.setdefault(operand, []).append((len(self.lines), value, self.active, made_by))
             self.lines.append("")
 
     # --- calls of the executor -----------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def way_of(em: Emitter, operand: Operand | None, unit: int, writes: bool, shared
             return Way(1, WORD)
         if shared and MASKABLE <= unit < abs(stride) <= FURTHEST:
             return Way(1, stride)
-        return Way(1, unit) if stride in (0, unit) else None
+        return Way(1, stride) if stride in (0, unit) else None
     if stride in (0, unit):
         return Way(2, stride)
     return None
