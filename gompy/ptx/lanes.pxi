@@ -84,10 +84,16 @@ cdef uint64_t op_load_uniform(gompy_warp *w, uint32_t mask, uint64_t address, ui
                               uint32_t line) noexcept nogil:
     """A load that the compiler proved to be the same in all lanes, of memory that is not the device's."""
     cdef int lane = gompy_lowest(mask), i
-    cdef uint64_t value = read_place(lane_place(w, lane, address, size, False, unit, line), size)
+    cdef const char *first = <const char *> lane_place(w, lane, address, size, False, unit, line)
+    cdef const char *place
+    cdef uint64_t value = read_place(first, size)
     if address >= GOMPY_LOCAL_BASE:
         for i in range(lane + 1, 32):
-            if mask >> i & 1 and read_place(lane_place(w, i, address, size, False, unit, line), size) != value:
+            if not mask >> i & 1:
+                continue
+            place = <const char *> lane_place(w, i, address, size, False, unit, line)
+            # The program's own memory is one place for all lanes, and another block may write to it just now.
+            if place != first and read_place(place, size) != value:
                 stop_warp(w, mask, PTX_ERROR_NOT_SUPPORTED, address, unit, line,
                           "not implemented: local memory read through a pointer that was taken for one of shared or "
                           "global memory")

@@ -68,6 +68,14 @@ def test_a_kernel_reads_and_writes_it(cuda: Driver) -> None:
     assert list(total) == [sum(to), 77]
 
 
+def test_read_by_all_lanes_while_other_blocks_write(cuda: Driver) -> None:
+    """Lanes that see two numbers at one address saw another block's work, and no local memory."""
+    of, to, total = array("I", range(1000)), array("I", [0] * 1000), array("I", [0, 0])
+    words = [registered(cuda, values) for values in (of, to, total)]
+    assert {run(cuda, *words) for _ in range(50)} == {SUCCESS}
+    assert total[0] == 50 * sum(to) % 2**32
+
+
 def test_past_its_end(cuda: Driver, capfd: pytest.CaptureFixture[str]) -> None:
     of, to, total = array("I", range(1000)), array("I", [0] * 1000), array("I", [0, 0])
     cuda.ok("cuMemHostRegister_v2", of.buffer_info()[0], 4 * 999 + 3, 0)
