@@ -1,16 +1,16 @@
 # Launches: blocks over host threads.
 
-cdef void run_blocks(run *launch) noexcept nogil:
-    """Run blocks until there are none left."""
+cdef uint64_t run_blocks(run *launch) noexcept nogil:
+    """Run blocks until there are none left.  How many this thread has begun."""
     global gompy_running
     cdef runner *r = take_runner()
     cdef gompy_modes modes
     cdef uint64_t block
     if r == NULL:
         no_launch_memory(launch, "no memory for the stacks of warps")
-        return
+        return 0
     r.prepared = False
-    r.next_block = r.end_block = 0
+    r.next_block = r.end_block = r.taken = 0
     gompy_need_signal_stack()
     gompy_usual(&modes)
     while not launch.failed and take_block(r, launch, &block):
@@ -20,7 +20,9 @@ cdef void run_blocks(run *launch) noexcept nogil:
     if r.sums.used:
         gompy_add_sums(&r.sums)
     gompy_as_before(&modes)
+    block = r.taken
     give_runner(r)
+    return block
 
 
 cdef uint32_t seeded                    # launches with a seed
@@ -167,23 +169,20 @@ cdef int count_helpers(const helper *called) noexcept nogil:
     return count
 
 
-cdef int dismiss_helpers(helper *called) noexcept nogil:
-    """Wait until they are done, if they have come; they are free for the next launch then.  How many have come."""
+cdef void dismiss_helpers(helper *called) noexcept nogil:
+    """Wait until they are done, if they have come; they are free for the next launch then."""
     global idle_helpers
     cdef helper *h
-    cdef int came = 0
     while called != NULL:
         h = called
         called = h.next
         if not gompy_change(&h.state, CALLED, NOT_CALLED):
             wait_for(&h.done)
             gompy_change(&h.state, AT_WORK, NOT_CALLED)
-            came += 1
         pthread_mutex_lock(&gompy_pool_lock)
         h.next = idle_helpers
         idle_helpers = h
         pthread_mutex_unlock(&gompy_pool_lock)
-    return came
 
 
 cdef bint may_launch(ptx_function *function, const function_record *f, const ptx_launch_config *config,
@@ -271,21 +270,31 @@ cdef void run_grid(run *launch, int wanted) noexcept nogil:
     """Run all blocks.  Where the last launch's were so short that these would be over before another host thread is
     awake, others are called only if it turns out to be wrong."""
     cdef ptx_function *function = launch.function
-    cdef int came
+    cdef uint64_t taken, ticks, was = function.ticks
+    cdef bint alone = was != 0 and was < SHORT // launch.blocks
     if launch.blocks == 1:
         run_blocks(launch)
         return
-    launch.more, launch.begun = call_deferred, gompy_ticks()
-    if function.ticks and function.ticks < SHORT // launch.blocks and not launch.config.together:
+    if was and not alone and was < MAYBE_SHORT // launch.blocks:
+        # Threads that have to share a processor seem slower than one would be: now and then that is tried.
+        function.tries += 1
+        alone = function.tries % TRIES == 0
+    launch.more = call_deferred
+    if alone and not launch.config.together:
         launch.deferred = wanted - 1
     else:
         launch.helpers = call_helpers(launch, wanted - 1)
     if launch.config.together and count_helpers(launch.helpers) < wanted - 1:
         no_launch_memory(launch, "no host threads for all blocks of a cooperative launch")
-    run_blocks(launch)
-    launch.begun = gompy_ticks() - launch.begun
-    came = dismiss_helpers(launch.helpers)
-    function.ticks = launch.begun * <uint64_t> (came + 1) // launch.blocks + 1
+    launch.begun = gompy_ticks()
+    taken = run_blocks(launch)
+    if taken:
+        ticks = (gompy_ticks() - launch.begun) // taken + 1
+        # Not what it took once, when the processor was taken away.
+        if was and ticks > was:
+            ticks = was if not alone else 2 * was if ticks > 2 * was else ticks
+        function.ticks = ticks
+    dismiss_helpers(launch.helpers)
 
 
 cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *config, ptx_error *failure) noexcept nogil:

@@ -19,6 +19,8 @@ cdef enum:
     TOLD = 20                           # places that checked code tells of a module, and pairs of places
     LOCAL_WINDOW = 1 << 28
     SHORT = 1 << 16                     # ticks, some 25 µs: another thread is hardly awake before they are over
+    MAYBE_SHORT = 8 * SHORT
+    TRIES = 16                          # launches, one of which is tried on one thread
 
 cdef enum:
     STACK = 2097152                     # bytes of a warp's stack; only what is used takes memory
@@ -89,6 +91,7 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     bint prepared                       # the warps are set up for the launch but for what changes from block to block
     uint32_t shape[3]                   # the block that the warps' masks and thread numbers belong to
     uint32_t numbered                   # and how many warps have them
+    uint64_t taken                      # blocks of this launch so far
     uint64_t next_block, end_block      # those that the host thread has taken and not begun
     uint8_t places[32]                  # stacks and local memories that are free, the last one first
     uint32_t nplaces

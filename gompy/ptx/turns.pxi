@@ -47,6 +47,7 @@ cdef inline bint take_block(runner *r, run *launch, uint64_t *block) noexcept no
     if r.next_block >= r.end_block:
         r.next_block = r.end_block
         return False
+    r.taken += 1
     block[0] = r.next_block
     if launch.block_step:
         block[0] = (launch.first_block + r.next_block * launch.block_step) % launch.blocks

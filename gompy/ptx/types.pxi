@@ -262,6 +262,7 @@ cdef struct descriptor "ptx_function":
     uint32_t number
     bint launched                       # as a kernel, before
     uint64_t ticks                      # of the processor's clock that a block took last time; 0: not known
+    uint32_t tries                      # launches on several threads that may do better on one
     int alone                           # ALONE_UNKNOWN, ALONE, NOT_ALONE (alone.pxi)
     uint32_t whole                      # a bit for each form whose code can run all warps of a block (fission.py)
 
