@@ -7,6 +7,7 @@ threads that wake each other on one processor, which the same program has measur
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import statistics
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common import CLANG, GOMPCC, HERE, BenchError, checked
+from common import CLANG, GOMPCC, HERE, BenchError, checked, llvm_environment
 from share import NoGroupError, half_a_processor
 
 RUNS = 12
@@ -58,6 +59,8 @@ def run_once(mode: Mode, program: Path, directory: Path, environment: dict[str, 
 
 def crowd(directory: Path, environment: dict[str, str]) -> dict[str, Any]:
     """Build, run in turns.  Raises BenchError if gompcc fails."""
+    with contextlib.suppress(BenchError):  # no clang: there is no such side
+        environment = llvm_environment(environment)
     programs = {"gompy": directory / "crowd-gompy"}
     missing = ""
     common = ["-O2", "-fopenmp", str(HERE / "crowd.c"), "-o"]

@@ -8,6 +8,7 @@ is a process of its own and needs a second one, LLVM's is the program itself.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import statistics
 import subprocess
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from common import CLANG, GOMPCC, HERE, BenchError, checked
+from common import CLANG, GOMPCC, HERE, BenchError, checked, llvm_environment
 
 COPIED = 256 << 20
 ROUNDS = 40
@@ -185,6 +186,8 @@ def compared(sides: list[Side], measurements: tuple[Measurement, ...] = MEASUREM
 
 def llvm(directory: Path, environment: dict[str, str]) -> dict[str, Any]:
     """Build, measure, compare.  Raises BenchError."""
+    with contextlib.suppress(BenchError):  # no clang: there is no such side
+        environment = llvm_environment(environment)
     sides, missing = build(directory, environment)
     load = [os.getloadavg()[0]]
     rounds(sides, environment)
