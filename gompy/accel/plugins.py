@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gompy.accel import packages, tags
 from gompy.accel.errors import AccelError
 from gompy.accel.host import Host
+from gompy.objects.elf import ElfError, open_object
 from gompy.objects.names import TARGET_INTELMIC
 from gompy.tools import accelstore as store
 
@@ -25,6 +27,27 @@ def compile_source(host: Host, source: Path, output: Path) -> None:
     if done.returncode:
         errors = [line for line in done.stderr.splitlines() if "error: " in line]
         raise AccelError(f"the plugin for {host.title} does not compile: {tags.first_line(chr(10).join(errors))}")
+
+
+def try_out(host: Host, plugin: Path, program: str, steps: Sequence[Sequence[str]], entry: str, lack: str = "") -> None:
+    """Compile a program with a plugin: ``steps`` lead from probe.c to probe.o, which must name ``entry``.
+
+    A step has options; ``{folder}`` and ``{plugin}`` stand for theirs.  AccelError if one fails, or with ``lack`` if
+    the symbol is not there.
+    """
+    with tempfile.TemporaryDirectory(prefix="gompy-") as folder:
+        Path(folder, "probe.c").write_text(program)
+        for step in steps:
+            words = [word.format(folder=folder, plugin=plugin) for word in step]
+            done = subprocess.run([*host.command, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            if done.returncode:
+                raise AccelError(f"{host.title} cannot use the plugin {plugin}: {tags.first_line(done.stderr)}")
+        try:
+            symbols = {symbol.name for symbol in open_object(str(Path(folder, "probe.o"))).symbols()}
+        except ElfError as error:
+            raise AccelError(f"cannot read {error}") from None
+    if entry not in symbols:
+        raise AccelError(f"{plugin}: has no effect on {host.title}{lack}")
 
 
 def build(
