@@ -13,7 +13,7 @@ cdef const char *first_host_reason
 cdef inline void begin_launch(DeviceDescr *dev, const void *region, const char *how) noexcept nogil:
     """A region is launched next: count it, tell it, and write out what the host has printed before."""
     gompy_count(&dev.launches)
-    dev.region = region
+    gompy_store_ptr(<void *> &dev.region, <void *> region)
     gompy_output_first()
     if gompy_checking:
         gompy_log_frame()

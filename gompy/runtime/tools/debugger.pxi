@@ -20,7 +20,8 @@ cdef public const char *gompy_describe_offload() noexcept nogil:
     for i in range(num_devices):
         used += snprintf(offload_text + used, OFFLOAD_TEXT - used, b"device %d %s %d %lu %#lx\n", devices[i].number,
                          devices[i].name, gompy_load(&devices[i].state),
-                         <unsigned long> gompy_read_count(&devices[i].launches), <unsigned long> devices[i].region)
+                         <unsigned long> gompy_read_count(&devices[i].launches),
+                         <unsigned long> gompy_load_ptr(<void *> &devices[i].region))
         used = describe_mappings(&devices[i], used)
         if used > OFFLOAD_TEXT - 256:
             snprintf(offload_text + used, OFFLOAD_TEXT - used, b"more\n")
