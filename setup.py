@@ -184,6 +184,7 @@ EXTENSIONS = (
     Product("gompy/ptx/words.pyx", "words", "extension", ("PyInit_*",)),
     Product("gompy/ptx/llvm.pyx", "llvm", "extension", ("PyInit_*",), ("-ldl",)),
     Product("gompy/ptx/native.pyx", "native", "extension", ("PyInit_*",)),
+    Product("gompy/replay/watch.pyx", "watch", "extension", ("PyInit_*",)),
 )
 """Modules beside their sources; `output` is the module's name."""
 

@@ -97,5 +97,11 @@ def compared_runs(options: argparse.Namespace, one: tuple[Recording, int], anoth
         print(f"  {difference.text(options.on, options.against)}")
     if found.when == "before" and not found.why:
         print("  so the host, or a region that is not recorded, has made it")
+    if found.when == "after" and found.other is not None:
+        from gompy.replay.stores import explain
+
+        measure = Measure(options.tolerance, SCALARS.get(options.scalar, ""))
+        sides = (first, region, options.on), (second, found.other, options.against)
+        print(f"  {explain(*sides, measure)}")
     print(f"gompy bisect: {compared} regions before it do not differ")
     return 1

@@ -15,6 +15,7 @@ barriers.pxi where warps wait for each other
 fetches.pxi tex (texture.h)
 matrices.pxi mma (matrix.h), and barriers in shared memory
 race_types.pxi, race_launches.pxi, race_calls.pxi  GOMPY_CHECK=race: races.h, launches, accesses, what is told
+stores.pxi   GOMPY_CUDA_STORES: stores that are watched (stores.h)
 check.pxi    the executor's part of checked code (GOMPY_CHECK)
 ops.pxi      the tables of what compiled code calls
 schedule.pxi the warps of a block: stacks, turns, the end
@@ -30,8 +31,9 @@ include "compiler_process.pxi"
 include "link.pxi"
 include "race_types.pxi"
 include "runs.pxi"
-include "race_launches.pxi"
 include "failures.pxi"
+include "stores.pxi"
+include "race_launches.pxi"
 include "print.pxi"
 include "code.pxi"
 include "load.pxi"

@@ -113,10 +113,15 @@ cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word
                   uint32_t line) noexcept nogil:
     """Accesses with an address for each lane; word: bytes, RACE_WRITES, RACE_STRONG."""
     cdef gompy_races *races = <gompy_races *> w.races
-    cdef uint32_t site = site_number(w, unit, line), who = site << 16
+    cdef uint32_t site, who
     cdef bint writes = word & RACE_WRITES
     cdef gompy_access access
     cdef int i
+    if stores_watched:
+        note_stores(w, mask, a, 0, word & 0xFF, writes, unit, line)
+        return
+    site = site_number(w, unit, line)
+    who = site << 16
     if num_waiting:
         settle_races()
     if races.sites[site].library:
@@ -138,12 +143,17 @@ cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32
                           uint32_t line) noexcept nogil:
     """An access by one address of all lanes."""
     cdef gompy_races *races = <gompy_races *> w.races
-    cdef uint32_t site = site_number(w, unit, line), who = site << 16
+    cdef uint32_t site, who
     cdef bint writes = word & RACE_WRITES
     cdef int lane = gompy_lowest(mask)
     cdef uint32_t its = <uint32_t> lane if mask & (mask - 1) == 0 else <uint32_t> GOMPY_WHO_ALL
     cdef gompy_access access
     cdef gompy_race_found found
+    if stores_watched:
+        note_stores(w, mask, NULL, address, word & 0xFF, writes, unit, line)
+        return
+    site = site_number(w, unit, line)
+    who = site << 16
     if num_waiting:
         settle_races()
     if races.sites[site].library:
@@ -162,10 +172,15 @@ cdef void look_at_atom(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t
                        uint32_t line) noexcept nogil:
     """Atomic operations.  Those of the compiler's libraries are their locks, which order what is around them."""
     cdef gompy_races *races = <gompy_races *> w.races
-    cdef uint32_t site = site_number(w, unit, line)
-    cdef bint library = races.sites[site].library
+    cdef uint32_t site
+    cdef bint library
     cdef gompy_access access
     cdef int i
+    if stores_watched:
+        note_stores(w, mask, a, 0, size, True, unit, line)
+        return
+    site = site_number(w, unit, line)
+    library = races.sites[site].library
     if num_waiting:
         settle_races()
     if not library:

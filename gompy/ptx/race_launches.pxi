@@ -17,11 +17,13 @@ cdef bint begin_races(run *launch) noexcept nogil:
         return False
     launch.races = all_races
     num_waiting = 0
+    begin_stores()
     return True
 
 
 cdef void end_races(run *launch) noexcept nogil:
     launch.races = NULL
+    end_stores()
     pthread_mutex_unlock(&race_lock)
 
 

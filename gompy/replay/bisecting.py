@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gompy.replay.comparing import Difference, Measure, Piece, compare_piece, label
 from gompy.replay.moving import Moves
 from gompy.replay.recording import Mapped, Recording, Region, Span
 
 Key = tuple[object, ...]
+Side = tuple[Recording, Region, list[Span]]
+"""A region of a recording, and the memory before or after it."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,7 @@ class Found:
     when: str
     differences: list[Difference]
     why: str = ""
+    other: Region | None = None
 
 
 def keyed(region: Region) -> dict[Key, Mapped]:
@@ -55,10 +59,25 @@ def contents_of(recording: Recording, spans: list[Span], item: Mapped) -> bytes 
     return None
 
 
-def differences(
-    first: tuple[Recording, Region, list[Span]], second: tuple[Recording, Region, list[Span]], measure: Measure
-) -> Iterator[Difference]:
+class Pair(NamedTuple):
+    """Mapped memory on both devices that differs; the second's contents with the first's pointers."""
+
+    piece: Piece
+    label: str
+    targets: tuple[int, int]
+    contents: tuple[bytes, bytes]
+
+
+def differences(first: Side, second: Side, measure: Measure) -> Iterator[Difference]:
     """What differs of the memory of a region on two devices; pointers to the same count as the same."""
+    for pair in different_pairs(first, second):
+        difference = compare_piece(pair.piece, pair.label, *pair.contents, measure)
+        if difference is not None:
+            yield difference
+
+
+def different_pairs(first: Side, second: Side) -> Iterator[Pair]:
+    """What of the memory of a region does not have the same bytes on two devices."""
     ours, theirs = keyed(first[1]), keyed(second[1])
     both = [(item, theirs[key]) for key, item in ours.items() if key in theirs and theirs[key].size == item.size]
     moves = Moves([(b.target, a.target, a.size) for a, b in both])
@@ -70,10 +89,7 @@ def differences(
         right = hosts.contents(moves.contents(right, b.target)[0], b.target)[0]
         name = first[1].names.get(a.host)
         piece = Piece(0, 0, a.size, a.host, name)
-        text = label(piece, a.target)
-        difference = compare_piece(piece, text, left, right, measure)
-        if difference is not None:
-            yield difference
+        yield Pair(piece, label(piece, a.target), (a.target, b.target), (left, right))
 
 
 def bisect(first: Recording, second: Recording, measure: Measure) -> tuple[Found | None, int]:
@@ -91,7 +107,7 @@ def bisect(first: Recording, second: Recording, measure: Measure) -> tuple[Found
             return None, number
         found = list(differences((first, a, a.after), (second, b, b.after), measure))
         if found:
-            return Found(a, "after", found), number
+            return Found(a, "after", found, other=b), number
         number += 1
     longer = first if len(first.regions) > number else second
     if len(longer.regions) > number and first.limit is None and second.limit is None:

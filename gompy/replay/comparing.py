@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from gompy.replay.recording import Name, Region, Span
 
@@ -52,6 +52,19 @@ class Difference:
         """In a line; what the two contents are called."""
         many = f"; {self.count} of {self.elements} elements of {self.name} differ" if self.elements > 1 else ""
         return f"{self.place}: {first} {self.before}, {second} {self.now}{many}"
+
+
+class Element(NamedTuple):
+    """An element that differs: what it is called, where in its piece, its bytes, and what they are, as struct's."""
+
+    place: str
+    offset: int
+    size: int
+    code: str
+
+    def text(self, data: bytes) -> str:
+        """Its contents as a value."""
+        return shown(numbers(data, self.code)[0], self.code)
 
 
 @dataclass(frozen=True)
@@ -125,6 +138,25 @@ def compare_piece(piece: Piece, name: str, a: bytes, b: bytes, measure: Measure)
         code, unit = "B", 1
     old, new = (shown(numbers(data[first : first + unit], code)[0], code) for data in (a, b))
     return Difference(place(piece, name, first, unit), old, new, count, len(a) // unit, name)
+
+
+def different_elements(piece: Piece, name: str, a: bytes, b: bytes, measure: Measure, most: int) -> list[Element]:
+    """The elements that differ, up to a number."""
+    scalar = (piece.name.scalar if piece.name is not None else "") or measure.scalar
+    code, unit = CODES.get(scalar, "B"), int(scalar[1:]) if scalar in CODES else 1
+    size = min(len(a), len(b)) // unit * unit
+    found: list[Element] = []
+    for start in range(0, size, CHUNK):
+        x, y = a[start : min(start + CHUNK, size)], b[start : min(start + CHUNK, size)]
+        if x == y:
+            continue
+        for index, (one, other) in enumerate(zip(numbers(x, code), numbers(y, code), strict=True)):
+            if one != other and not measure.same(one, other):
+                at = start + index * unit
+                found.append(Element(place(piece, name, at, unit), at, unit, code))
+                if len(found) == most:
+                    return found
+    return found
 
 
 def numbers(data: bytes, code: str) -> Any:

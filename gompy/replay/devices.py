@@ -6,6 +6,7 @@ Only for a process of its own (worker.py): a region that fails ends it.
 from __future__ import annotations
 
 import ctypes
+import json
 import mmap
 import os
 from abc import ABC, abstractmethod
@@ -80,6 +81,14 @@ class Place(ABC):
     @abstractmethod
     def run(self, function: int, arguments: int, region: Region, words: list[int]) -> None:
         """Run a region to its end; ``words``: its arguments, which are at ``arguments``, too."""
+
+    def watch(self, ranges: list[tuple[int, int]]) -> None:
+        """See what is stored to some (address, bytes).  UserError: that cannot be."""
+        raise UserError(f"not implemented for {self.kind}")
+
+    def stores(self, recording: Recording) -> list[dict[str, Any]]:
+        """What was stored there, in its order: ``address``, ``value`` (hexadecimal), ``place``, ``who``."""
+        raise NotImplementedError
 
 
 def functions_of(recording: Recording, image: Image) -> list[str]:
@@ -210,6 +219,19 @@ class Plugged(Place):
         )
         self.calls["run"](0, function, arguments, ctypes.addressof(limits))
 
+    def watch(self, ranges: list[tuple[int, int]]) -> None:
+        if self.kind != "nvptx" or os.environ.get("GOMPY_CUDA") == "real":
+            super().watch(ranges)
+        with open(os.environ["GOMPY_CUDA_STORES"], "w", encoding="ascii") as file:
+            file.writelines(f"{start:x} {size:x}\n" for start, size in ranges)
+
+    def stores(self, recording: Recording) -> list[dict[str, Any]]:
+        path = os.environ["GOMPY_CUDA_STORES"] + ".log"
+        if not os.path.exists(path):
+            raise UserError("the GPU is no emulated one")
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return [json.loads(line) for line in file]
+
 
 class Here(Place):
     """This process: the image's code for the emulated MIC is x86-64 code, and runs here as well."""
@@ -281,7 +303,69 @@ class Here(Place):
     def read(self, address: int, size: int) -> bytes:
         return ctypes.string_at(address, size)
 
+    def watch(self, ranges: list[tuple[int, int]]) -> None:
+        from gompy.replay import watch
+
+        try:
+            watch.begin(ranges)
+        except (OSError, ValueError) as error:
+            raise UserError(str(error)) from None
+
+    def stores(self, recording: Recording) -> list[dict[str, Any]]:
+        from gompy.replay import watch
+
+        places = Code(self.images)
+        return [
+            {"address": address, "value": after.hex(), "place": places.at(pc), "who": ""}
+            for pc, address, before, after in watch.end()
+            if after != before
+        ]
+
     def run(self, function: int, arguments: int, region: Region, words: list[int]) -> None:
         from gompy.plugins.python.images import LoadedImage
 
         LoadedImage.call(function, arguments)
+
+
+class Code:
+    """Where in the source code of this process comes from: of images, else only the file that it is in."""
+
+    def __init__(self, images: list[Any]) -> None:
+        self.images = {os.fstat(image.file).st_ino: image for image in images}
+        self.sources: dict[int, Any] = {}
+        self.known: dict[int, str] = {}
+        self.maps: list[tuple[int, int, int, str, int]] = []  # begin, end, file's number, its name, where it begins
+        bases: dict[tuple[int, str], int] = {}
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
+            for line in file:
+                ends, _, _, _, inode, *name = line.split(maxsplit=5)
+                low, high = (int(end, 16) for end in ends.split("-"))
+                key = int(inode), name[0].strip() if name else ""
+                self.maps.append((low, high, *key, bases.setdefault(key, low)))
+
+    def at(self, pc: int) -> str:
+        """``FILE:LINE``, a library's name, or ``?``."""
+        if pc not in self.known:
+            self.known[pc] = self._look(pc)
+        return self.known[pc]
+
+    def _look(self, pc: int) -> str:
+        for low, high, inode, name, base in self.maps:
+            if not low <= pc < high:
+                continue
+            if inode in self.images and "gompy-image" in name:
+                return self._line(inode, base, pc)
+            return os.path.basename(name) or "?"
+        return "?"
+
+    def _line(self, inode: int, base: int, pc: int) -> str:
+        from gompy.check.dwarf import Source
+
+        try:
+            if inode not in self.sources:
+                with open(f"/proc/self/fd/{self.images[inode].file}", "rb") as file:
+                    self.sources[inode] = Source(file.read(), base)
+            name, line = self.sources[inode].line(pc)
+        except Exception:  # pyelftools meets damage with whatever its parsers raise
+            return "?"
+        return f"{name}:{line}" if line else f"the image's code at {pc - base:#x} (-g gives lines)"

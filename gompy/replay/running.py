@@ -24,6 +24,7 @@ class Result:
     why: str = ""
     same: bool = True
     pointers: int = 0
+    stores: list[dict[str, Any]] = field(default_factory=list)
 
 
 def replay(recording: Recording, regions: list[Region], where: str) -> dict[int, Result]:
@@ -45,18 +46,42 @@ def replay(recording: Recording, regions: list[Region], where: str) -> dict[int,
     return results
 
 
+def stores_of(recording: Recording, region: Region, where: str, ranges: list[tuple[int, int]]) -> list[dict[str, Any]]:
+    """Run a region: what it has stored to some (address, bytes), in order: ``address``, ``value``, ``place``, ``who``.
+
+    UserError: it has not come to its end, or nobody sees what it stores there.
+    """
+    with tempfile.TemporaryDirectory(prefix="gompy-replay-") as folder:
+        path, wanted = os.path.join(folder, "result"), os.path.join(folder, "ranges")
+        with open(wanted, "w", encoding="ascii") as file:
+            json.dump(ranges, file)
+        code = start(recording.path, where, path, [region], wanted)
+        results: dict[int, Result] = {}
+        _, begun = collect(path, results)
+        if begun is not None or region.number not in results:
+            raise UserError(f"the region ended its process: {ending(code)}")
+        if results[region.number].why:
+            raise UserError(results[region.number].why)
+        return results[region.number].stores
+
+
 def ending(code: int) -> str:
     """How a process has ended."""
     return f"signal {-code}" if code < 0 else f"exit status {code}"
 
 
-def start(path: str, where: str, result: str, regions: list[Region]) -> int:
-    """A worker; its exit status, negative for a signal."""
+def start(path: str, where: str, result: str, regions: list[Region], stores: str = "") -> int:
+    """A worker; its exit status, negative for a signal.  ``stores``: a file that says what stores it is to watch."""
     env = {name: value for name, value in os.environ.items() if name not in ("GOMPY_RECORD_FILE", "GOMPY_CHECK_LOG")}
     env["PYTHONPATH"] = os.pathsep.join(filter(None, (os.path.dirname(PACKAGE), env.get("PYTHONPATH"))))
     if where != "host":
         env["GOMPY_PLUGINS"] = where
-    command = [sys.executable, "-m", "gompy.replay.worker", path, where, result, *(str(r.number) for r in regions)]
+    if stores:
+        env |= {"GOMPY_CHECK": "race", "GOMPY_CUDA_STORES": f"{stores}.gpu"}  # the emulated GPU's part
+    else:
+        env.pop("GOMPY_CUDA_STORES", None)
+    numbers = [str(region.number) for region in regions]
+    command = [sys.executable, "-m", "gompy.replay.worker", path, where, result, stores, *numbers]
     sys.stdout.flush()
     return subprocess.run(command, env=env, check=False).returncode
 
@@ -79,5 +104,5 @@ def collect(path: str, results: dict[int, Result]) -> tuple[bool, int | None]:
                 results[number] = Result(why=line["why"])
                 continue
             contents = [file.read(size) for size in line["sizes"]]
-            results[number] = Result(contents, "", line["same"], line["pointers"])
+            results[number] = Result(contents, "", line["same"], line["pointers"], line.get("stores", []))
     return done, begun

@@ -1,7 +1,10 @@
-"""Runs recorded regions again: ``python -m gompy.replay.worker RECORDING DEVICE RESULT NUMBER…``, a process of its own.
+"""Runs recorded regions again, in a process of its own.
+
+``python -m gompy.replay.worker RECORDING DEVICE RESULT STORES NUMBER…``
 
 It writes lines as a recording has them to RESULT: ``begin`` before a region, ``result`` with the contents of its memory
-after, in the order and the addresses of the recording, or ``refused`` with the reason.
+after, in the order and the addresses of the recording, or ``refused`` with the reason.  STORES, if it is not empty, is
+a file with a list of ranges of the recorded memory: what is stored there is in the result, too.
 """
 
 from __future__ import annotations
@@ -23,8 +26,10 @@ BLOCK: Final = 1 << 16
 class Runner:
     """A recording and what runs its regions."""
 
-    def __init__(self, recording: Recording, where: str, openacc: bool) -> None:
+    def __init__(self, recording: Recording, where: str, openacc: bool, stores: str = "") -> None:
         self.recording = recording
+        self.stores = stores
+        self.stored: list[dict[str, Any]] = []
         self.device: Place = Here() if where == "host" else Plugged(where, openacc)
         self.pairs: dict[int, list[tuple[int, int]]] = {}
 
@@ -78,7 +83,8 @@ class Runner:
             count = min(loaded.functions, len(now))
             moves += [(loaded.table[k][0], now[k][0], 0) for k in range(count)]
         found, pointers = self.launch(region, function, arguments, Moves(moves))
-        return found, {"same": all(start == new for (start, _), new in at), "pointers": pointers}
+        how: dict[str, Any] = {"same": all(start == new for (start, _), new in at), "pointers": pointers}
+        return found, {**how, "stores": self.stored} if self.stores else how
 
     def launch(self, region: Region, function: int, arguments: int, moves: Moves) -> tuple[list[bytes], int]:
         """Fill the memory, run, and fetch it; also how many pointers were moved."""
@@ -91,8 +97,15 @@ class Runner:
         if not region.arguments:
             self.device.write(moves.address(arguments), b"".join(word.to_bytes(8, "little") for word in words))
             pointers += sum(old != new for old, new in zip(region.words, words, strict=True))
-        self.device.run(function, moves.address(arguments), region, words)
         back = moves.reversed()
+        if self.stores:
+            with open(self.stores, encoding="ascii") as file:
+                self.device.watch([(moves.address(start), size) for start, size in json.load(file)])
+        self.device.run(function, moves.address(arguments), region, words)
+        if self.stores:
+            self.stored = self.device.stores(self.recording)
+            for store in self.stored:
+                store["address"] = back.address(store["address"])
         found = [
             back.contents(self.device.read(new, span.size), new)[0]
             for span in region.after or region.memory
@@ -135,12 +148,14 @@ def put(out: IO[bytes], line: dict[str, Any], *data: bytes) -> None:
 
 def main(argv: list[str]) -> int:
     """Run the regions."""
-    path, where, result, *numbers = argv
+    path, where, result, stores, *numbers = argv
+    if stores:  # so that no thread stores what is watched while another one's store is looked at (watch.h)
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     with open(result, "ab") as out:
         try:
             recording = Recording(path)
             regions = [recording.regions[int(word)] for word in numbers]
-            runner = Runner(recording, where, any(region.dims is not None for region in regions))
+            runner = Runner(recording, where, any(region.dims is not None for region in regions), stores)
         except UserError as error:
             put(out, {"is": "refused", "region": -1, "why": str(error)})
             return 1
