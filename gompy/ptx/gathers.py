@@ -1,10 +1,11 @@
 """Accesses of words at an address for each lane that are hardly rows, as LLVM IR: gathers and scatters, inline.
 
-Two kinds are made so: accesses of shared memory whose strides are unknown, once they are seen to be no rows; and those
+Three kinds are made so: accesses of shared memory whose strides are unknown, once they are seen to be no rows; those
 of device memory at an address that was computed from what a lane has loaded (`a[index[i]]`, the edges of a graph, rows
 of a sparse matrix), or from numbers of which branches choose (the edges
-of a tile), which are not even looked at for rows.  Others go through slow.py, which is a call, but fetches
-further lines ahead where each lane goes through a row of its own.
+of a tile), which are not even looked at for rows; and vectors (`.v2`, `.v4`), whose words of 32 bits are gathered in
+pairs.  Others go through slow.py, which is a call, but fetches further lines ahead where each lane goes through a row
+of its own.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from .syntax import Operand, Register
 SIZES = frozenset((4, 8))
 """Bytes of what the processor gathers."""
 DEVICE = frozenset(("", "global"))
+PLACES = frozenset((*DEVICE, "shared"))
+PAIR = 8
+"""Bytes that a gather takes of a vector."""
 
 
 def direct(em: Emitter, operand: Operand | None, size: int, count: int, space: str) -> bool:
@@ -28,8 +32,10 @@ def direct(em: Emitter, operand: Operand | None, size: int, count: int, space: s
 
 
 def apart(em: Emitter, size: int, count: int, space: str) -> bool:
-    """Whether an access of shared memory that is no row is one."""
-    return em.fast and not em.checked and count == 1 and size in SIZES and space == "shared"
+    """Whether an access that is no row is one."""
+    if not em.fast or em.checked or size not in SIZES:
+        return False
+    return space == "shared" if count == 1 else space in PLACES
 
 
 def second(em: Emitter, operand: Operand | None, size: int, count: int, space: str) -> bool:
@@ -69,25 +75,46 @@ def name_of(llvm: str) -> str:
     return "v32" + {"float": "f32", "double": "f64"}.get(llvm, llvm)
 
 
-def load(em: Emitter, address: Value, llvm: str, size: int, space: str, slow: str) -> tuple[str, str]:
-    """Test, gather, and leave the block open: its label, the values; who cannot goes to `slow`."""
-    test, far = there(em, address, size, space)
+def load(em: Emitter, address: Value, kind: tuple[str, int, int], space: str, slow: str) -> tuple[str, list[str]]:
+    """Test, gather `kind` (LLVM type, its bytes, how many), and leave the block open: its label, the elements; who
+    cannot goes to `slow`."""
+    llvm, size, count = kind
+    test, far = there(em, address, size * count, space)
     inside = em.fresh("gather")
     em.put(f"br i1 {test}, label %{inside}, label %{slow}, !prof !1")
     em.label(inside)
-    where = places(em, address, far, space)
-    kind = f"<32 x {llvm}>"
     mask = em.lanes(em.active)
-    call = f"call {kind} @llvm.masked.gather.{name_of(llvm)}.v32p0(<32 x ptr> {where}, i32 {size}, "
-    return inside, em.new(f"{call}<32 x i1> {mask}, {kind} zeroinitializer)")
+    word, unit = (llvm, size) if count == 1 else (f"i{8 * PAIR}", PAIR)
+    found = []
+    for at in range(0, size * count, unit):
+        where = places(em, further(em, address, at), further(em, far, at), space)
+        call = f"call <32 x {word}> @llvm.masked.gather.{name_of(word)}.v32p0(<32 x ptr> {where}, i32 {unit}, "
+        whole = Value(word, True, em.new(f"{call}<32 x i1> {mask}, <32 x {word}> zeroinitializer)"))
+        for part in range(unit // size):
+            shifted = em.op("lshr", whole, em.ints(word, 8 * size * part)) if part else whole
+            found.append(em.fit(shifted, llvm).text)
+    return inside, found
 
 
-def store(em: Emitter, address: Value, value: Value, size: int, space: str, slow: str) -> None:
+def store(em: Emitter, address: Value, values: list[Value], size: int, space: str, slow: str) -> None:
     """Test, scatter, and leave the block open; who cannot goes to `slow`."""
-    test, far = there(em, address, size, space)
+    count = len(values)
+    test, far = there(em, address, size * count, space)
     inside = em.fresh("scatter")
     em.put(f"br i1 {test}, label %{inside}, label %{slow}, !prof !1")
     em.label(inside)
-    where = places(em, address, far, space)
-    call = f"call void @llvm.masked.scatter.{name_of(value.type)}.v32p0({value.typed}, <32 x ptr> {where}, i32 {size}, "
-    em.put(f"{call}<32 x i1> {em.lanes(em.active)})")
+    mask = em.lanes(em.active)
+    unit = size if count == 1 else PAIR
+    for at in range(0, size * count, unit):
+        word = values[at // size]
+        if unit != size:
+            low, high = (em.fit(value, f"i{8 * PAIR}") for value in values[at // size : at // size + 2])
+            word = em.op("or", low, em.op("shl", high, em.ints(high.type, 8 * size)))
+        where = places(em, further(em, address, at), further(em, far, at), space)
+        call = f"call void @llvm.masked.scatter.{name_of(word.type)}.v32p0({word.typed}, <32 x ptr> {where}, "
+        em.put(f"{call}i32 {unit}, <32 x i1> {mask})")
+
+
+def further(em: Emitter, address: Value, by: int) -> Value:
+    """Addresses further on."""
+    return em.op("add", address, em.ints("i64", by)) if by else address

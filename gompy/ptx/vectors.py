@@ -279,7 +279,7 @@ def load(
     column = space == "shared" and count == 1
     way = way_of(em, operand, size * count, False, column) if em.fast else Way(1, size * count)
     if gathers.direct(em, operand, size, count, space) or (way is None and gathers.apart(em, size, count, space)):
-        return [gathered(em, plus(em, address, offset), llvm, size, space)[0]]
+        return gathered(em, plus(em, address, offset), kind, space)[0]
     if way is None or (way.step == 0 and count > 1) or (count > 1 and not em.fast):
         return [lanes_load(em, plus(em, address, offset + i * size), llvm, size) for i in range(count)]
     register = operand if isinstance(operand, Register) else None
@@ -302,8 +302,8 @@ def load(
     em.put(f"br label %{done}")
     em.label(slow)
     if gathers.second(em, operand, size, count, space):
-        value, label = gathered(em, access.slowly(0), llvm, size, space)
-        arms.append((label, [value.text]))
+        values, label = gathered(em, access.slowly(0), kind, space)
+        arms.append((label, [value.text for value in values]))
     else:
         arms.append((slow, [lanes_load(em, access.slowly(i), llvm, size).text for i in range(count)]))
     em.put(f"br label %{done}")
@@ -322,7 +322,7 @@ def store(em: Emitter, address: Value, offset: int, values: list[Value], space: 
     column = space == "shared" and count == 1
     way = way_of(em, operand, size * count, True, column) if em.fast else Way(1, size * count)
     if gathers.direct(em, operand, size, count, space) or (way is None and gathers.apart(em, size, count, space)):
-        scattered(em, plus(em, address, offset), values[0], size, space)
+        scattered(em, plus(em, address, offset), values, size, space)
         return
     if way is None or (count > 1 and not em.fast):
         for index, value in enumerate(values):
@@ -347,7 +347,7 @@ def store(em: Emitter, address: Value, offset: int, values: list[Value], space: 
     em.put(f"br label %{done}")
     em.label(slow)
     if gathers.second(em, operand, size, count, space):
-        scattered(em, access.slowly(0), values[0], size, space)
+        scattered(em, access.slowly(0), values, size, space)
     else:
         for index, value in enumerate(values):
             lanes_store(em, access.slowly(index), value, size)
@@ -355,26 +355,32 @@ def store(em: Emitter, address: Value, offset: int, values: list[Value], space: 
     em.label(done)
 
 
-def gathered(em: Emitter, address: Value, llvm: str, size: int, space: str) -> tuple[Value, str]:
+def gathered(em: Emitter, address: Value, kind: tuple[str, int, int], space: str) -> tuple[list[Value], str]:
     """A gather, or what the executor loads; the label that ends it."""
+    llvm, size, count = kind
     slow, done = em.fresh("slow"), em.fresh("done")
-    inside, quick = gathers.load(em, address, llvm, size, space, slow)
+    inside, quick = gathers.load(em, address, kind, space, slow)
     em.put(f"br label %{done}")
     em.label(slow)
-    other = lanes_load(em, address, llvm, size)
+    other = [lanes_load(em, plus(em, address, i * size), llvm, size).text for i in range(count)]
     em.put(f"br label %{done}")
     em.label(done)
-    text = em.new(f"phi <32 x {llvm}> [ {quick}, %{inside} ], [ {other.text}, %{slow} ]")
-    return Value(llvm, True, text), done
+    texts = [
+        em.new(f"phi <32 x {llvm}> [ {one}, %{inside} ], [ {two}, %{slow} ]")
+        for one, two in zip(quick, other, strict=True)
+    ]
+    return [Value(llvm, True, text) for text in texts], done
 
 
-def scattered(em: Emitter, address: Value, value: Value, size: int, space: str) -> None:
+def scattered(em: Emitter, address: Value, values: list[Value], size: int, space: str) -> None:
     """A scatter, or what the executor stores."""
     slow, done = em.fresh("slow"), em.fresh("done")
-    gathers.store(em, address, em.splat(value), size, space, slow)
+    values = [em.splat(value) for value in values]
+    gathers.store(em, address, values, size, space, slow)
     em.put(f"br label %{done}")
     em.label(slow)
-    lanes_store(em, address, value, size)
+    for index, value in enumerate(values):
+        lanes_store(em, plus(em, address, index * size), value, size)
     em.put(f"br label %{done}")
     em.label(done)
 

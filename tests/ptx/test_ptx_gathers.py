@@ -80,6 +80,59 @@ def test_lanes_reach_their_words(device: Device, kind: str, space: str, who: str
         assert (launched(device, kernel(kind, space, who), box, *places) == wanted).all()
 
 
+VECTORS = {"v2.f32": ("%f", 4, 2), "v4.b32": ("%i", 4, 4), "v2.f64": ("%d", 8, 2), "v2.u16": ("%h", 2, 2)}
+"""Register, bytes of an element, how many."""
+
+
+def vectors(kind: str, who: str) -> str:
+    """Active lanes load a vector at `array + from[lane]`, and store it to `array + to[lane]`: places that are computed
+    from numbers which the lanes have by `prmt`, whose strides nobody guesses."""
+    register, _, count = VECTORS[kind]
+    some = "{" + ", ".join(f"{register}{at}" for at in range(count)) + "}"
+    return f"""{HEAD}.visible .entry k (.param .u64 po, .param .u64 pf, .param .u64 pt) {{
+  .reg .u64 %o, %from, %to, %x, %y; .reg .u32 %t, %i, %i<4>, %one, %two; .reg .f32 %f<4>;
+  .reg .f64 %d<4>; .reg .u16 %h<4>; .reg .pred %p;
+  ld.param.u64 %o, [po]; ld.param.u64 %from, [pf]; ld.param.u64 %to, [pt]; mov.u32 %t, %tid.x;
+  mad.wide.u32 %from, %t, 8, %from; mad.wide.u32 %to, %t, 8, %to; ld.global.u32 %one, [%from];
+  ld.global.u32 %two, [%to]; {WHO[who][0]}
+  prmt.b32 %one, %one, %t, 12816; prmt.b32 %two, %two, %t, 12816;
+  mad.wide.s32 %x, %one, 1, %o; mad.wide.s32 %y, %two, 1, %o; @!%p bra none;
+  ld.global.{kind} {some}, [%x]; st.global.{kind} [%y], {some};
+  none: ret; }}
+"""
+
+
+@pytest.mark.parametrize("odd", [False, True])
+@pytest.mark.parametrize("who", WHO)
+@pytest.mark.parametrize("kind", VECTORS)
+def test_vectors_reach_their_words(device: Device, kind: str, who: str, odd: bool) -> None:
+    """`odd`: at places that suit an element, not the vector: an error that only checks find."""
+    _, size, count = VECTORS[kind]
+    numbers = random.Random(f"{kind} {who}")
+    whole = size * count
+    box = np.arange(256 * WORDS, dtype=np.uint8) * 7
+    for _ in range(3):
+        which = [numbers.randrange(WORDS) for _ in range(32)], numbers.sample(range(WORDS), 32)
+        places = [[whole * at + size * odd for at in some] for some in which]
+        wanted = box.copy()
+        for lane in WHO[who][1]:
+            wanted[places[1][lane] : places[1][lane] + whole] = box[places[0][lane] : places[0][lane] + whole]
+        if odd and device.check and WHO[who][1]:
+            with pytest.raises(ExecutorError, match="misaligned address"):
+                launched(device, vectors(kind, who), box, *places)
+            return
+        assert (launched(device, vectors(kind, who), box, *places) == wanted).all()
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_wrong_vectors_are_told(which: int) -> None:
+    places = [[16 * lane for lane in range(31, -1, -1)] for _ in range(2)]
+    places[which][9] = -(1 << 30)
+    what = f"illegal address .* {('read', 'written')[which]} .*thread .9,0,0."
+    with Device() as device, pytest.raises(ExecutorError, match=what):
+        launched(device, vectors("v2.f32", "all"), np.zeros(256 * WORDS, np.uint8), *places)
+
+
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("which", [0, 1])
 @pytest.mark.parametrize(("wrong", "word"), [(2, "misaligned"), (-(1 << 40), "illegal"), (1 << 40, "illegal")])
