@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
+from . import regions
 from .emit import Value
 from .flow import defined, used
 from .opcodes import ATOMIC, MEETS, OPCODES, ORDERS, STACK, WRITES, YIELDS
@@ -46,11 +47,13 @@ ALONE = frozenset((YIELDS, STACK))
 
 @dataclass(slots=True)
 class Site:
-    """A barrier: its block, its place there, and the lines for keeping registers and for taking them back."""
+    """A barrier: its block, its place there, and the lines for keeping registers, for the next warp's turn, and for
+    taking them back."""
 
     block: Block
     place: int
     save: int
+    turn: int
     back: int
 
 
@@ -195,9 +198,11 @@ class Fission:
         self.before: list[int] = []  # by block: registers whose rows are right where it begins; at barriers:
         self.right: dict[tuple[int, int], int] = {}
         self.now = 0  # the same where code is being made
+        self.origins: list[list[int]] = []  # by barrier: where a warp that comes to it went on
         if self.has_barriers:
             self.place_early()
             self.before, self.right = self.rows_right()
+            self.origins = regions.origins(em.a.blocks, is_meeting)
 
     # --- what is kept where --------------------------------------------------------------------------------------
 
@@ -252,10 +257,11 @@ class Fission:
         em = self.em
         block = em.a.blocks[em.block]
         k = len(self.sites) + 1
-        site = Site(block, place_of(block, code), len(em.lines), 0)
+        site = Site(block, place_of(block, code), len(em.lines), 0, 0)
         em.lines.append("")
         em.put(f"store i8 {k}, ptr %state")
-        em.put("br label %next")
+        site.turn = len(em.lines)
+        em.lines.append("")
         em.label(f"back{k}")
         site.back = len(em.lines)
         em.lines.append("")
@@ -304,7 +310,11 @@ class Fission:
             em.lines = []
             self.take_back(slots, live)
             lines[site.back] = "\n".join(em.lines)
-        em.lines = lines
+        for site, guesses in zip(self.sites, self.origins, strict=True):  # all rows have their places now
+            em.lines = []
+            regions.give(em, guesses, self.stride)
+            lines[site.turn] = "\n".join(em.lines)
+        em.lines = regions.named(lines) if self.sites else lines
 
     def slots(self) -> dict[int, list[tuple[str, str]]]:
         """By register: its slot, and those of what is known of it (bases.py), with their LLVM types."""
@@ -362,49 +372,54 @@ class Fission:
 
     def head(self, parameters: list[str]) -> list[str]:
         """The function's begin: what all warps share, and going from one warp to the next."""
-        at, first, group, mask, number = (abi.WARP[f] for f in ("at", "first", "group", "mask", "warpid"))
+        at, first, group, mask = (abi.WARP[f] for f in ("at", "first", "group", "mask"))
         lines = [line.replace("ptr %w,", "ptr %w0,") for line in (*self.em.entry, *parameters)]
-        lines.append(f"  %at = getelementptr i8, ptr %w0, i64 {at}")
-        if self.sites:
-            lines += [
-                f"  %group1 = getelementptr i8, ptr %w0, i64 {group}",
-                "  %group = load i32, ptr %group1",
-                "  %never = icmp eq i32 %group, 0",  # a cycle with two entries is no loop to LLVM: it would move all
-                # constants before it, and load them anew behind each call
-                "  store ptr null, ptr %at",
-                "  %states = alloca [32 x i8], align 32",
-                "  store <32 x i8> zeroinitializer, ptr %states, align 32",
-                "  %alive = alloca i32",
-                "  store i32 %group, ptr %alive",
-                f"  %rows1 = mul i32 %group, {self.stride}",
-                "  %rows = alloca i8, i32 %rows1, align 64",
-            ]
         lines += [
+            f"  %at = getelementptr i8, ptr %w0, i64 {at}",
             f"  %first1 = getelementptr i8, ptr %w0, i64 {first}",
             "  %first = load ptr, ptr %first1",
-            "  br i1 %never, label %next, label %dispatch" if self.sites else "  br label %dispatch",
-            "dispatch:",
-            "  %w = phi ptr [ %first, %entry ], [ %first, %round ], [ %next_warp, %next ]",
-            "  store ptr %w, ptr %at",
-            f"  %m1 = getelementptr i8, ptr %w, i64 {mask}",
-            "  %m = load i32, ptr %m1",
         ]
         if not self.sites:
-            return [line.replace(", [ %first, %round ]", "") for line in lines] + ["  br label %begin", "begin:"]
-        return [
-            *lines,
-            f"  %number1 = getelementptr i8, ptr %w, i64 {number}",
-            "  %number2 = load i32, ptr %number1",
-            "  %number = zext i32 %number2 to i64",
-            "  %state = getelementptr i8, ptr %states, i64 %number",
-            f"  %own1 = mul nuw i64 %number, {self.stride}",
-            "  %own = getelementptr i8, ptr %rows, i64 %own1",
-            "  %now = load i8, ptr %state",
-            "  switch i8 %now, label %next [ i8 0, label %begin "
-            + " ".join(f"i8 {k}, label %back{k}" for k in range(1, len(self.sites) + 1))
-            + " ]",
-            "begin:",
+            return [
+                *lines,
+                "  br label %dispatch",
+                "dispatch:",
+                "  %w = phi ptr [ %first, %entry ], [ %next_warp, %next ]",
+                "  store ptr %w, ptr %at",
+                f"  %m1 = getelementptr i8, ptr %w, i64 {mask}",
+                "  %m = load i32, ptr %m1",
+                "  br label %begin",
+                "begin:",
+            ]
+        lines += [
+            f"  %group1 = getelementptr i8, ptr %w0, i64 {group}",
+            "  %group = load i32, ptr %group1",
+            "  %never = icmp eq i32 %group, 0",  # a cycle with two entries is no loop to LLVM: it would move all
+            # constants before it, and load them anew behind each call
+            "  store ptr null, ptr %at",
+            "  %states = alloca [32 x i8], align 32",
+            "  store <32 x i8> zeroinitializer, ptr %states, align 32",
+            "  %alive = alloca i32",
+            "  store i32 %group, ptr %alive",
+            f"  %rows1 = mul i32 %group, {self.stride}",
+            "  %rows = alloca i8, i32 %rows1, align 64",
+            *[f"  %{name}_ = alloca {kind}" for name, kind in regions.OWN.items()],
+            "  br i1 %never, label %next, label %dispatch",
+            "dispatch:",
+            "  %warp = phi ptr [ %first, %entry ], [ %first, %round ], [ %next_warp, %next ]",
         ]
+        return [*lines, *self.pick(), "begin:"]
+
+    def pick(self) -> list[str]:
+        """A warp's turn, wherever it is."""
+        em = self.em
+        before, em.lines = em.lines, []
+        number, state, now = regions.look(em, "%warp")
+        regions.take(em, "%warp", number, state, self.stride)
+        cases = " ".join(f"i8 {k}, label %back{k}" for k in range(1, len(self.sites) + 1))
+        em.put(f"switch i8 {now}, label %next [ i8 0, label %begin {cases} ]")
+        lines, em.lines = em.lines, before
+        return lines
 
     @property
     def stride(self) -> int:

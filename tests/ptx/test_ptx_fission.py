@@ -118,6 +118,32 @@ def test_warps_end_early_and_wait_at_different_barriers() -> None:
     assert launched(text, (256, 1, 1)) == want
 
 
+@pytest.mark.parametrize("seed", [0, 5, 9])
+@pytest.mark.parametrize("threads", [32, 96, 256])
+def test_warps_come_to_one_barrier_from_many(threads: int, seed: int) -> None:
+    """Each warp waits at one of six places, then all at one, again and again: the next warp is seldom where this one
+    went on, and there are more places than are tried (regions.py)."""
+    places = "".join(
+        f"""setp.ne.u32 %p, %r0, {place}; @%p bra not{place}; add.u32 %v, %v, {place * 7 + 1}; bar.sync 0;
+        mad.lo.u32 %v, %v, 3, {place}; bra meet; not{place}: """
+        for place in range(6)
+    )
+    body = f"""mov.u32 %w, %warpid; mov.u32 %j, 0; mov.u32 %v, %t;
+      again: add.u32 %r0, %w, %j; rem.u32 %r0, %r0, 6; {places}
+      meet: st.shared.u32 [%x], %v; bar.sync 0; mov.u32 %r1, %ntid.x; sub.u32 %r2, %r1, 1; sub.u32 %r2, %r2, %t;
+      mad.wide.u32 %y, %r2, 4, %a0; ld.shared.u32 %r3, [%y]; bar.sync 0; xor.b32 %v, %v, %r3;
+      add.u32 %j, %j, 1; setp.lt.u32 %p, %j, 4; @%p bra again; st.global.u32 [%o], %v;"""
+    text = kernel(body)
+    assert is_whole(text)
+    values = list(range(threads))
+    for turn in range(4):
+        for t in range(threads):
+            place = (t // 32 + turn) % 6
+            values[t] = (values[t] + place * 7 + 1) * 3 + place & 0xFFFFFFFF
+        values = [value ^ values[threads - 1 - t] for t, value in enumerate(values)]
+    assert launched(text, (threads, 1, 1), seed) == values
+
+
 def test_lanes_that_are_off_keep_what_they_had() -> None:
     """A register that some lanes set, before and behind barriers."""
     body = """mov.u32 %v, 0; and.b32 %i, %t, 1; setp.eq.u32 %p, %i, 0; @%p add.u32 %v, %t, 1; bar.sync 0;
