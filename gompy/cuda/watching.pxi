@@ -13,9 +13,9 @@ cdef extern from *:
 cdef void publish_status() noexcept nogil:
     """Fill the table: the driver is initialised."""
     cdef gpu *g = &gpus[0]
-    cdef stream *s = NULL
-    cdef context *c = NULL
-    cdef op *o = NULL
+    cdef stream s  # of these three only the distances of members are taken
+    cdef context c
+    cdef op o
     gompy_cuda_status[CUDA_STATUS_GPUS] = <uint64_t>g
     gompy_cuda_status[CUDA_STATUS_GPU_COUNT] = gpu_count
     gompy_cuda_status[CUDA_STATUS_GPU_SIZE] = sizeof(gpu)
@@ -23,12 +23,12 @@ cdef void publish_status() noexcept nogil:
     gompy_cuda_status[CUDA_STATUS_GPU_HEAP] = <uint64_t>&g.heap.in_use - <uint64_t>g
     gompy_cuda_status[CUDA_STATUS_STREAMS] = <uint64_t>&all_streams
     gompy_cuda_status[CUDA_STATUS_STREAM_SIZE] = sizeof(stream)
-    gompy_cuda_status[CUDA_STATUS_STREAM_NEXT] = <uint64_t>&s.next_all
-    gompy_cuda_status[CUDA_STATUS_STREAM_CONTEXT] = <uint64_t>&s.of
-    gompy_cuda_status[CUDA_STATUS_STREAM_RUNNING] = <uint64_t>&s.running
-    gompy_cuda_status[CUDA_STATUS_STREAM_FIRST] = <uint64_t>&s.first
-    gompy_cuda_status[CUDA_STATUS_CONTEXT_DEVICE] = <uint64_t>&c.device
-    gompy_cuda_status[CUDA_STATUS_OP_KIND] = <uint64_t>&o.kind
+    gompy_cuda_status[CUDA_STATUS_STREAM_NEXT] = <uint64_t>&s.next_all - <uint64_t>&s
+    gompy_cuda_status[CUDA_STATUS_STREAM_CONTEXT] = <uint64_t>&s.of - <uint64_t>&s
+    gompy_cuda_status[CUDA_STATUS_STREAM_RUNNING] = <uint64_t>&s.running - <uint64_t>&s
+    gompy_cuda_status[CUDA_STATUS_STREAM_FIRST] = <uint64_t>&s.first - <uint64_t>&s
+    gompy_cuda_status[CUDA_STATUS_CONTEXT_DEVICE] = <uint64_t>&c.device - <uint64_t>&c
+    gompy_cuda_status[CUDA_STATUS_OP_KIND] = <uint64_t>&o.kind - <uint64_t>&o
     gompy_cuda_status[CUDA_STATUS_KIND_LAUNCH] = LAUNCH_OP
     gompy_cuda_status[CUDA_STATUS_KIND_COPY] = COPY_OP
     gompy_cuda_status[CUDA_STATUS_KIND_FILL] = FILL_OP

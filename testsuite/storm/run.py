@@ -21,6 +21,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+OUT = ROOT / "testsuite/out/storm"
 REPORT = re.compile(r"^(?:SUMMARY: (\w+Sanitizer: .*)|.*?: (runtime error: .*))$", re.MULTILINE)
 SEEDS = (1, 2, 3)
 KIB = 1024
@@ -93,7 +94,10 @@ def under(build: str, environment: Mapping[str, str], operations: int) -> bool:
                 said = "ok" if good else f"WRONG: status {done.returncode}, {'; '.join(reports) or last}"
                 print(f"{build:<7} {title:<22} seed {seed}: {said}", flush=True)
                 if not good:
-                    Path(f"storm-{build}-{seed}.log").write_text(done.stdout + done.stderr)
+                    OUT.mkdir(parents=True, exist_ok=True)
+                    log = OUT / f"{build}-{title.replace(', ', '-').replace(' ', '-')}-{seed}.log"
+                    log.write_text(done.stdout + done.stderr)
+                    print(f"  {log.relative_to(ROOT)}", flush=True)
     return right
 
 
