@@ -103,6 +103,9 @@ class Emitter:
         self.count = 0
         self.line = 0
         self.mask = "%m"
+        self.lane = ""  # the number of the one lane that code is for (singly.py)
+        self.otherwise = ""  # there, where to go on if an access is not of device memory
+        self.below = 0  # … bytes to the lowest place that is accessed by the same base
         self.active = "%m"  # the mask of the instruction at hand: the block's and its guard's
         self.guarded = False
         self.block = 0
@@ -348,6 +351,10 @@ class Emitter:
         """A special register."""
         base, _, axis = name.partition(".")
         offset = 4 * "xyz".index(axis or "x")
+        if base == "%tid" and self.lane:
+            place = self.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['tid'] + 32 * offset}")
+            place = self.new(f"getelementptr i32, ptr {place}, i32 {self.lane}")
+            return Value("i32", False, self.new(f"load i32, ptr {place}, align 4, !invariant.load !0"))
         if base == "%tid":
             if name == "%tid.x" or not self.a.rows:
                 place = self.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['tid'] + 32 * offset}")
@@ -356,6 +363,8 @@ class Emitter:
         if base in ("%ntid", "%ctaid", "%nctaid"):
             return Value("i32", False, self.warp_field(base[1:], "i32", offset))
         if base == "%laneid":
+            if self.lane:
+                return Value("i32", False, self.lane)
             return Value("i32", True, "<" + ", ".join(f"i32 {i}" for i in range(32)) + ">")
         if base.startswith("%lanemask_"):
             kind = base[10:]
@@ -435,6 +444,19 @@ class Emitter:
                 self.new(f"select {FULL} {self.lanes(self.active)}, {value.typed}, {value.full} {old}"),
             )
         self.put(f"store {value.typed}, ptr {slot}")
+        self.noted(operand, value, made_by)
+
+    def put_back(self, register: Register, row: str, kind: str) -> None:
+        """A register's elements are in memory, as `kind`: also those of lanes that are off."""
+        own = LLVM_TYPE[register.type]
+        value = Value(kind, True, self.new(f"load <32 x {kind}>, ptr {row}, align 64"))
+        value = self.fit(value, own)
+        self.merged.add(register.number)
+        self.put(f"store {value.typed}, ptr {self.slot(register)}")
+        self.noted(register, value, None)
+
+    def noted(self, operand: Register, value: Value, made_by: Instruction | None) -> None:
+        """What bases.py asks of a register that has been set."""
         if self.fast and not self.checked and value.type in ADDRESSES:
             self.definitions.setdefault(operand, []).append((len(self.lines), value, self.active, made_by))
             self.lines.append("")

@@ -15,10 +15,11 @@ from . import bits, carries, convert, forms, operations, params, shuffles
 from . import memory as memory_module
 from .bases import complete
 from .checks import drop_masked_loads
-from .emit import Emitter, Links, ParamPlace, Value
+from .emit import Links, ParamPlace, Value
 from .fission import Fission, possible
 from .flow import Block
 from .opcodes import OPCODES, SIDE_EFFECTS
+from .singly import Loop, Singly, Statements
 from .syntax import Call, Function, Instruction, Module, Register, Symbol, Variable
 from .uniform import Analysis, analyse
 
@@ -82,7 +83,7 @@ def entry_layout(function: Function) -> tuple[list[int], int]:
     return offsets, top
 
 
-class Lowering(Emitter):
+class Lowering(Statements):
     """One function in one version; `text` is the result."""
 
     def __init__(
@@ -95,6 +96,7 @@ class Lowering(Emitter):
         self.function = analysis.function
         self.checked_results: list[tuple[ParamPlace, ParamPlace]] = []
         self.costs: dict[int, int] = {}  # of a turn, by a loop's first block
+        self.singly: Singly
         self.stops: list[tuple[int, int, str]] = []
         self.stays = not any(isinstance(code, Call) for block in analysis.blocks for code in block.code)
         self.complete: set[int] = set()  # joins that all lanes come to
@@ -113,9 +115,11 @@ class Lowering(Emitter):
             self.enter_frame()
         self.put("store i32 %m, ptr %mask")
         self.put("br label %B0")
+        self.singly = Singly(self)
         self.order_stops()
         for block in a.blocks:
-            self.emit_block(block)
+            if block.index not in self.singly.inside:
+                self.emit_block(block)
             for loop in sorted(self.turns.get(block.index, ()), reverse=True):
                 self.end_of_loop(loop, block.index)
         self.label("leave")
@@ -241,6 +245,11 @@ class Lowering(Emitter):
         self.guarded = False
         if self.fission is not None:
             self.fission.begin_block(block)
+        if index in self.singly.parts:
+            last = self.singly.parts[index]
+            Loop(self, index, last).emit()
+            self.put(f"br label %{self.following(last)}")
+            return
         for code in block.code:
             self.statement(code)
             if self.fission is not None:
@@ -257,8 +266,11 @@ class Lowering(Emitter):
     def order_stops(self) -> None:
         """Where the search for waiting lanes stops: blocks with a mask, and ends of loops, inner ones first."""
         a = self.a
-        stops = [(index, 0, 0, f"C{index}") for index in a.masked]
+        inside = self.singly.inside
+        stops = [(index, 0, 0, f"C{index}") for index in a.masked - inside]
         for head, end in a.loops.items():
+            if head in inside or head in self.singly.parts:
+                continue
             jumps = [p.index for p in a.blocks[head].predecessors if p.index >= head]
             if head in a.masked and any(
                 i in a.divergent or (a.blocks[i].guard is not None and a.blocks[i].guard in a.varying) for i in jumps
@@ -278,7 +290,7 @@ class Lowering(Emitter):
         a = self.a
         found: set[int] = set()
         between: set[int] = set()
-        for index, rank, _ in self.stops:
+        for index, rank in sorted([(i, r) for i, r, _ in self.stops] + [(i, 0) for i in self.singly.inside]):
             if rank == 0 and index not in a.divergent:
                 if between <= a.meetings.get(index, set()):
                     found.add(index)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from . import additions, checks, racing, single, vectors
+from . import additions, checks, racing, single, singly, vectors
 from .access import address_of, in_memory, in_shared, lanes_load, lanes_store
 from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
 from .forms import FLOATS, INTEGERS, LOGICAL, operands, unknown
@@ -62,6 +62,8 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
     if em.checked:
         return checks.load_value(em, address, kind, varying, space)
     llvm, size = LLVM_TYPE[kind], bytes_of(kind)
+    if em.lane:
+        return singly.load(em, address, llvm, size)
     if address.vector:
         return vectors.load(em, address, 0, (llvm, size, 1), space, None)[0]
     if space == "local" and varying and em.fast:
@@ -86,6 +88,9 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
     """Store a value; of lanes with the same address one wins."""
     if em.checked:
         checks.store_value(em, address, value, space)
+        return
+    if em.lane:
+        singly.store(em, address, value)
         return
     if address.vector:
         vectors.store(em, address, 0, [value], space, None)
