@@ -102,6 +102,7 @@ struct gompy_event
   void *const *arguments;
   void *const *limits;      /* and what GOMP_target_ext was given of teams and threads, or NULL */
   const unsigned *dims;     /* and OpenACC's three numbers, or NULL */
+  const void *shape;        /* of a kernel by clang on a GPU: struct KernelLaunch (launch_words.pxd), or NULL */
   const void *pairs;        /* of an image that is loaded: `count` pairs of device addresses, begin and end */
   uint64_t own[GOMPY_SUBSCRIBERS];
 };

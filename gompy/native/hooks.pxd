@@ -81,6 +81,7 @@ cdef extern from "gompy/native/hooks.h" nogil:
         void **arguments
         void **limits
         const unsigned *dims
+        const void *shape
         const void *pairs
         uint64_t own[8]
     ctypedef void (*hook_fn "gompy_hook_fn")(HookEvent *event, int slot) noexcept nogil

@@ -14,7 +14,9 @@ from typing import Any, Final
 
 from gompy import UserError
 from gompy.abi import gomp
+from gompy.abi.llvm import ACCEL_LLVM
 from gompy.objects import tables
+from gompy.objects.names import IMAGE_ABI, IMAGE_MAGIC
 from gompy.objects.view import ElfView
 from gompy.plugins.compiled import Pair, load_runtime, open_plugin
 from gompy.replay.recording import Image, Recording, Region
@@ -49,6 +51,49 @@ class PtxData(ctypes.Structure):
         ("functions", ctypes.POINTER(PtxFunction)),
         ("num_functions", ctypes.c_uint),
         ("num_indirect", ctypes.c_uint),
+        ("indirect", ctypes.POINTER(ctypes.c_uint64)),  # this and the next: of clang's images
+        ("places", ctypes.POINTER(ctypes.c_uint64)),
+    ]
+
+
+class KernelLaunch(ctypes.Structure):
+    """gompy/native/launch_words.pxd."""
+
+    _fields_ = [
+        ("words", ctypes.POINTER(ctypes.c_uint64)),
+        ("count", ctypes.c_uint),
+        ("teams", ctypes.c_int),
+        ("threads", ctypes.c_int),
+        ("rounds", ctypes.c_uint64),
+        ("shared", ctypes.c_uint),
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("size", ctypes.c_size_t),
+    ]
+
+
+class Symbol(ctypes.Structure):
+    """struct mic_symbol (gompy/plugins/target_data.pxi)."""
+
+    _fields_ = [("name", ctypes.c_char_p), ("size", ctypes.c_uint64)]
+
+
+class ClangData(ctypes.Structure):
+    """struct mic_target_data, of an image by clang (gompy/plugins/target_data.pxi)."""
+
+    _fields_ = [
+        ("image_start", ctypes.c_void_p),
+        ("image_end", ctypes.c_void_p),
+        ("magic", ctypes.c_uint64),
+        ("abi", ctypes.c_uint32),
+        ("accel", ctypes.c_uint32),
+        ("image_funcs", ctypes.c_uint64),
+        ("image_vars", ctypes.c_uint64),
+        ("host_begin", ctypes.c_void_p),
+        ("host_end", ctypes.c_void_p),
+        ("objects", ctypes.POINTER(Symbol)),
+        ("num_objects", ctypes.c_uint64),
+        ("name", ctypes.c_char_p),
     ]
 
 
@@ -93,7 +138,7 @@ class Place(ABC):
 
 def functions_of(recording: Recording, image: Image) -> list[str]:
     """The names of an image's functions, in the order of its table."""
-    if image.kind == "nvptx":
+    if image.kind == "nvptx" or image.clang:
         return [entry[0] for entry in image.functions]
     try:
         found = tables.read_tables(ElfView(recording.bytes_of(image), "image"))
@@ -104,9 +149,18 @@ def functions_of(recording: Recording, image: Image) -> list[str]:
 
 def variables_of(recording: Recording, image: Image) -> list[str]:
     """The names of an image's variables."""
-    if image.kind == "nvptx":
+    if image.kind == "nvptx" or image.clang:
         return image.variables
     return [entry.name or "" for entry in tables.read_tables(ElfView(recording.bytes_of(image), "image")).vars]
+
+
+def sizes_of(recording: Recording, image: Image) -> list[int]:
+    """The bytes of the variables of an image by clang, as it was loaded."""
+    for region in recording.regions:
+        for loaded in region.loaded:
+            if loaded.image == image.number:
+                return [end - start for start, end in loaded.table[loaded.functions :]]
+    return [0] * len(image.variables)
 
 
 def has_gpu() -> bool:
@@ -141,6 +195,8 @@ class Plugged(Place):
         content = ctypes.create_string_buffer(recording.bytes_of(image), image.size)
         if image.kind == "nvptx":
             data, version = self._ptx(image, content), image.version
+        elif image.clang:
+            data, version = self._by_clang(recording, image, content), image.version
         else:
             start = ctypes.addressof(content)
             data, version = (p * 2)(start, start + image.size), 0  # what GCC's own mkoffload registers
@@ -151,6 +207,21 @@ class Plugged(Place):
         if count < 0:
             raise UserError(f"{recording.path}: its image {image.number} cannot be loaded")
         return [(table[k].start, table[k].end) for k in range(count)]
+
+    def _by_clang(self, recording: Recording, image: Image, content: Any) -> Any:
+        names = [*functions_of(recording, image), *image.variables]
+        sizes = [0] * len(image.functions) + sizes_of(recording, image)
+        symbols = (Symbol * (len(names) + 1))()
+        for symbol, name, size in zip(symbols, names, sizes, strict=False):
+            symbol.name, symbol.size = name.encode("latin-1", "replace"), size
+        indirect = (ctypes.c_uint64 * (len(image.indirect) + 1))(*image.indirect)
+        self.keep += [symbols, indirect]
+        at, hosts = ctypes.addressof(content), ctypes.addressof(indirect)
+        return ClangData(
+            *(at, at + image.size, IMAGE_MAGIC, IMAGE_ABI, ACCEL_LLVM),
+            *(len(image.functions), len(image.variables), hosts, hosts + 8 * len(image.indirect)),
+            *(symbols, len(names), recording.path.encode()),
+        )
 
     def _ptx(self, image: Image, content: Any) -> Any:
         objects = (PtxObject * (len(image.objects) + 1))()
@@ -163,10 +234,12 @@ class Plugged(Place):
             function.name, function.dim = name.encode("latin-1", "replace"), (ctypes.c_uint16 * 3)(*dims)
         names = [name.encode("latin-1", "replace") for name in image.variables]
         variables = (ctypes.c_char_p * (len(names) + 1))(*names)
-        self.keep += [objects, functions, variables]
+        indirect = (ctypes.c_uint64 * (len(image.indirect) + 1))(*image.indirect)
+        places = (ctypes.c_uint64 * (2 * len(names) + 1))()
+        self.keep += [objects, functions, variables, indirect, places]
         return PtxData(
             *(objects, len(image.objects), variables, len(names), functions, len(image.functions)),
-            0,
+            *(len(image.indirect), indirect, places),
         )
 
     def place(self, spans: list[tuple[int, int]]) -> list[int]:
@@ -214,6 +287,13 @@ class Plugged(Place):
             at = ctypes.addressof(values)
             self.calls["openacc_exec"](function, len(words), at, at, ctypes.addressof(dims), None)
             return
+        if region.shape is not None:
+            teams, threads, rounds, shared, *sizes, size = region.shape
+            held = (ctypes.c_uint64 * (len(words) + 1))(*words)
+            grid, block = (ctypes.c_uint * 3)(*sizes[:3]), (ctypes.c_uint * 3)(*sizes[3:])
+            launch = KernelLaunch(held, len(words), teams, threads, rounds, shared, grid, block, size)
+            self.calls["run"](0, function, ctypes.addressof(launch), None)
+            return
         limits = (ctypes.c_int64 * (len(region.limits) + 1))(
             *(limit if limit < 1 << 63 else 0 for limit in region.limits)
         )
@@ -248,10 +328,14 @@ class Here(Place):
         self.libc.munmap.argtypes = [p, n]
         self.mapped: list[tuple[int, int]] = []
         self.images: list[Any] = []
+        self.callers: set[int] = set()
+        self._callers = (ctypes.c_char * 1024)()  # their addresses stand for the device's function that calls kernels
 
     def load(self, recording: Recording, image: Image) -> Pairs:
         from gompy.plugins.python.images import LoadedImage
 
+        if image.clang:
+            return self._load_by_clang(recording, image)
         try:
             loaded = LoadedImage(recording.bytes_of(image))
         except (OSError, ValueError) as error:
@@ -259,6 +343,23 @@ class Here(Place):
         self.images.append(loaded)
         functions = [(word, word + 1) for word in loaded.table.functions]
         return functions + [(start, start + size) for start, size in loaded.table.variables]
+
+    def _load_by_clang(self, recording: Recording, image: Image) -> Pairs:
+        """Its functions by name; the last one of the table is a device's own, which calls kernels."""
+        from gompy.plugins.python.images import Opened
+
+        try:
+            loaded = Opened(recording.bytes_of(image))
+            names = [*functions_of(recording, image)[:-1], *image.variables]
+            words = [ctypes.addressof(ctypes.c_char.in_dll(loaded.library, name)) for name in names]
+        except (OSError, ValueError) as error:
+            raise UserError(f"{recording.path}: its image {image.number} cannot be loaded: {error}") from None
+        self.images.append(loaded)
+        caller = ctypes.addressof(self._callers) + len(self.callers)
+        self.callers.add(caller)
+        kernels = len(image.functions) - 1
+        variables = zip(words[kernels:], sizes_of(recording, image), strict=False)
+        return [(word, word + 1) for word in (*words[:kernels], caller)] + [(at, at + size) for at, size in variables]
 
     def place(self, spans: list[tuple[int, int]]) -> list[int]:
         pages: list[list[int]] = []
@@ -324,7 +425,17 @@ class Here(Place):
     def run(self, function: int, arguments: int, region: Region, words: list[int]) -> None:
         from gompy.plugins.python.images import LoadedImage
 
-        LoadedImage.call(function, arguments)
+        if function not in self.callers:
+            LoadedImage.call(function, arguments)
+            return
+        kernel, count, *values = (ctypes.c_uint64 * (2 + self.words_at(arguments))).from_address(arguments)
+        ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * count)(kernel)(*values)
+        ctypes.CDLL(None).fflush(None)
+
+    @staticmethod
+    def words_at(block: int) -> int:
+        """How many words a kernel by clang has: its block begins with its address and their number."""
+        return int(ctypes.c_uint64.from_address(block + 8).value)
 
 
 class Code:

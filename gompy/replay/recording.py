@@ -15,6 +15,8 @@ from typing import Any, Final, NamedTuple
 from gompy import UserError
 
 VERSION: Final = 1
+KERNEL_BY_CLANG: Final = 0xFFFF
+"""In place of a function's first dimension (gompy/native/launch_words.pxd)."""
 MAGIC: Final = b'{"is": "gompy recording"'
 LONGEST: Final = 1 << 28
 """Bytes of a line."""
@@ -63,6 +65,12 @@ class Image:
     objects: list[int] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
     functions: list[tuple[str, int, int, int]] = field(default_factory=list)
+    indirect: list[int] = field(default_factory=list)
+
+    @property
+    def by_clang(self) -> bool:
+        """Whether it has no tables, or those of a GPU, of clang's."""
+        return self.clang or (self.kind == "nvptx" and any(entry[1] == KERNEL_BY_CLANG for entry in self.functions))
 
 
 @dataclass
@@ -77,7 +85,10 @@ class Loaded:
 
 @dataclass
 class Region:
-    """One launch.  ``words``: its arguments; ``limits``: of teams and threads; ``dims``: OpenACC's gangs and so on."""
+    """One launch.  ``words``: its arguments; ``limits``: of teams and threads; ``dims``: OpenACC's gangs and so on.
+
+    ``shape``: of a kernel by clang on a GPU: teams, threads, rounds, shared memory, grid, block, bytes of parameters.
+    """
 
     number: int
     device: int
@@ -98,6 +109,7 @@ class Region:
     after: list[Span] | None = None
     names: dict[int, Name] = field(default_factory=dict)
     place: str = ""
+    shape: list[int] | None = None
 
     def name(self) -> str:
         """Its number and function, for messages."""
@@ -196,9 +208,10 @@ class Recording:
         image.clang = line.get("clang") is True
         image.objects = [number(size) for size in line.get("objects", ())]
         image.variables = [text(name) for name in line.get("variables", ())]
+        image.indirect = [number(address) for address in line.get("indirect", ())]
         for name, x, y, z in line.get("functions", ()):
             image.functions.append((text(name), number(x, 1 << 16), number(y, 1 << 16), number(z, 1 << 16)))
-        if sum(image.objects) > follow:
+        if sum(image.objects) > follow or len(image.indirect) > len(image.variables):
             raise ValueError
         self.images[image.number] = image
 
@@ -206,7 +219,8 @@ class Recording:
         if number(line["region"]) != len(self.regions):
             raise ValueError
         dims = [number(n, 1 << 32) for n in line["dims"]] if "dims" in line else None
-        if dims is not None and len(dims) != 3:
+        shape = [signed(n) for n in line["shape"]] if "shape" in line else None
+        if (dims is not None and len(dims) != 3) or (shape is not None and len(shape) != 11):
             raise ValueError
         self.regions.append(
             Region(
@@ -220,6 +234,7 @@ class Recording:
                 [Mapped(*(number(n) for n in entry)) for entry in line["objects"]],
                 self._spans(line["memory"]),
                 [known for known in self.loaded if known.device == line["device"]],
+                shape=shape,
             )
         )
 

@@ -36,8 +36,6 @@ class Runner:
     def image_pairs(self, image: Image) -> list[tuple[int, int]]:
         """Where an image's functions and variables are now; it is loaded once."""
         if image.number not in self.pairs:
-            if image.clang:
-                raise UserError("replay of regions that clang compiled is not implemented")
             self.pairs[image.number] = self.device.load(self.recording, image)
         return self.pairs[image.number]
 
@@ -54,6 +52,8 @@ class Runner:
                 if index < len(pairs):
                     return pairs[index][0], image, loaded
                 break
+            if image.by_clang:
+                raise UserError(f"not implemented: a region by clang, recorded on {region.kind}, on {self.device.kind}")
             name = plain(functions_of(self.recording, image)[index])
             for other in self.recording.images.values():
                 if other.kind == self.device.kind:
@@ -72,7 +72,7 @@ class Runner:
             raise UserError("its memory is not in the recording")
         wanted = [(span.start, span.size) for span in blocks]
         arguments = region.arguments
-        if not arguments and region.words:  # OpenACC's come without a block
+        if not arguments and region.words and region.shape is None:  # OpenACC's come without a block
             arguments = (max((start + size for start, size in wanted), default=0) + 2 * BLOCK) & -BLOCK
             wanted.append((arguments, 8 * len(region.words)))
         at = list(zip(wanted, self.device.place(wanted), strict=True))
@@ -95,8 +95,9 @@ class Runner:
             pointers += count
             self.device.write(moves.address(span.start), data)
         if not region.arguments:
-            self.device.write(moves.address(arguments), b"".join(word.to_bytes(8, "little") for word in words))
             pointers += sum(old != new for old, new in zip(region.words, words, strict=True))
+        if not region.arguments and region.shape is None:
+            self.device.write(moves.address(arguments), b"".join(word.to_bytes(8, "little") for word in words))
         back = moves.reversed()
         if self.stores:
             with open(self.stores, encoding="ascii") as file:

@@ -27,14 +27,21 @@ def become_device(number: int) -> None:
     ctypes.c_int.in_dll(library, "gompy_image_device").value = number
 
 
-class LoadedImage:
-    """An image in this process.  Raises OSError with the dynamic linker's words if it can't be loaded."""
+class Opened:
+    """The library of an image in this process.  Raises OSError with the dynamic linker's words if it can't be loaded."""
 
     def __init__(self, data: bytes) -> None:
         self.file = os.memfd_create("gompy-image")
         with open(self.file, "wb", closefd=False) as file:
             file.write(data)
         self.library = ctypes.CDLL(f"/proc/self/fd/{self.file}")
+
+
+class LoadedImage(Opened):
+    """An image in this process, with its table.  Raises OSError as Opened does."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
         ends = (ctypes.POINTER(ctypes.c_uint64) * 4).in_dll(self.library, TABLE)
         begins = [ctypes.cast(end, ctypes.c_void_p).value or 0 for end in ends]
         variables = (begins[3] - begins[2]) // 16

@@ -326,6 +326,23 @@ cdef inline void device_run(
         dev.ops.run(dev.target_id, address, vars, args)
 
 
+cdef void device_run_shaped(DeviceDescr *dev, const void *region, void *kernel,
+                            const KernelLaunch *shape) noexcept nogil:
+    """Run a kernel by clang on a GPU to its end."""
+    cdef HookEvent event
+    if not has_hooks(HOOK_LAUNCH):
+        dev.ops.run(dev.target_id, kernel, <void *> shape, NULL)
+        return
+    new_event(&event, HOOK_LAUNCH, LAUNCH_NOW, dev)
+    event.region = region
+    event.function = <uintptr_t> kernel
+    event.shape = shape
+    event.teams = event.construct.teams if event.construct != NULL else 0
+    tell_event(&event, PHASE_BEGIN)
+    dev.ops.run(dev.target_id, kernel, <void *> shape, NULL)
+    tell_event(&event, PHASE_END)
+
+
 cdef inline bint device_takes_words(const DeviceDescr *dev, size_t count) noexcept nogil:
     """Whether a kernel's words may go to the device without a block of memory.  Hooks want the block."""
     return count <= KERNEL_WORDS_DIRECT and dev.ops.run_kernel != NULL and not has_hooks(HOOK_LAUNCH)

@@ -53,7 +53,8 @@ cdef extern from *:
       const char **variables;
       unsigned num_variables;
       const struct gompy_ptx_function *functions;
-      unsigned num_functions;
+      unsigned num_functions, num_indirect;
+      const uint64_t *indirect;
     };
     """
     struct PtxObject "gompy_ptx_object":
@@ -69,6 +70,8 @@ cdef extern from *:
         unsigned num_variables
         const PtxFunction *functions
         unsigned num_functions
+        unsigned num_indirect  # this and the next: of clang's images
+        const uint64_t *indirect
 
 cdef const char *record_only
 cdef uint64_t record_first
@@ -85,12 +88,38 @@ cdef extern from *:
 # --- images
 # ----------------------------------------------------------------------------------------------------------------
 
+cdef void record_indirect(const uint64_t *indirect, size_t count) noexcept nogil:
+    """The host addresses of the functions of `declare target indirect` of an image by clang."""
+    cdef size_t i
+    gompy_record_put(b", \"indirect\": [")
+    for i in range(count):
+        gompy_record_put(b"%s%llu", <const char *> b", " if i else <const char *> b"",
+                         <unsigned long long> indirect[i])
+    gompy_record_put(b"]")
+
+
 cdef void record_mic_image(const OffloadImage *image, const TargetData *data) noexcept nogil:
-    """The ELF file; its tables are in it."""
+    """The ELF file; its tables are in it, or (clang) it is asked for names."""
     cdef size_t size = <const char *> data.image_end - <const char *> data.image_start
-    gompy_record_put(b", \"kind\": \"intelmic\", \"clang\": %s, \"bytes\": %zu",
-                     <const char *> b"true" if image.description != NULL and image.description.accel == ACCEL_LLVM
-                     else <const char *> b"false", size)
+    cdef const TgtSymbol *symbols = <const TgtSymbol *> data.objects
+    cdef bint by_clang = image.version != 0 and data.magic == IMAGE_MAGIC and data.accel == ACCEL_LLVM
+    cdef size_t i
+    gompy_record_put(b", \"kind\": \"intelmic\", \"clang\": %s",
+                     <const char *> b"true" if by_clang else <const char *> b"false")
+    if by_clang:
+        gompy_record_put(b", \"functions\": [")
+        for i in range(data.image_funcs):
+            gompy_record_put(<const char *> b", [" if i else <const char *> b"[")
+            gompy_record_string(symbols[i].name)
+            gompy_record_put(b", 0, 0, 0]")
+        gompy_record_put(b"], \"variables\": [")
+        for i in range(data.image_funcs, data.image_funcs + data.image_vars):
+            gompy_record_put(<const char *> b", " if i > data.image_funcs else <const char *> b"")
+            gompy_record_string(symbols[i].name)
+        gompy_record_put(b"]")
+        record_indirect(<const uint64_t *> data.host_begin,
+                        <const uint64_t *> data.host_end - <const uint64_t *> data.host_begin)
+    gompy_record_put(b", \"bytes\": %zu", size)
     gompy_record_end_line(data.image_start, size)
 
 
@@ -116,7 +145,10 @@ cdef void record_ptx_image(const PtxData *data) noexcept nogil:
     all = <char *> malloc(size + 1)
     if all == NULL:
         size = 0
-    gompy_record_put(b"], \"bytes\": %zu", size)
+    gompy_record_put(b"]")
+    if data.num_functions and data.functions[0].dim[0] == KERNEL_BY_CLANG:
+        record_indirect(data.indirect, data.num_indirect)
+    gompy_record_put(b", \"bytes\": %zu", size)
     size = 0
     for i in range(data.num_objects if all != NULL else 0):
         memcpy(all + size, data.objects[i].code, data.objects[i].size)
@@ -232,6 +264,18 @@ cdef void record_objects(DeviceDescr *dev) noexcept nogil:
     gompy_record_put(b"]")
 
 
+cdef void record_shape(const KernelLaunch *shape) noexcept nogil:
+    """What a kernel by clang on a GPU is launched with."""
+    cdef size_t i
+    gompy_record_put(b", \"arguments\": 0, \"words\": [")
+    for i in range(shape.count):
+        gompy_record_put(b"%s%llu", <const char *> b", " if i else <const char *> b"",
+                         <unsigned long long> shape.words[i])
+    gompy_record_put(b"], \"limits\": [], \"shape\": [%d, %d, %llu, %u, %u, %u, %u, %u, %u, %u, %zu]",
+                     shape.teams, shape.threads, <unsigned long long> shape.rounds, shape.shared, shape.grid[0],
+                     shape.grid[1], shape.grid[2], shape.block[0], shape.block[1], shape.block[2], shape.size)
+
+
 cdef void record_words(DeviceDescr *dev, const HookEvent *event) noexcept nogil:
     """The argument words, and what is asked of teams, threads and gangs."""
     cdef uintptr_t word
@@ -285,8 +329,12 @@ cdef void record_begin(HookEvent *event, int slot, DeviceDescr *dev) noexcept no
     cdef char name[1024]
     cdef char place[1024]
     cdef uint64_t offset
+    cdef const char *entry = name_of_entry(event.region)
     name[0] = 0
-    gompy_symbol_of_host(<uint64_t> event.region, STT_FUNC, name, sizeof(name), &offset)
+    if entry != NULL:
+        snprintf(name, sizeof(name), "%s", entry)
+    else:
+        gompy_symbol_of_host(<uint64_t> event.region, STT_FUNC, name, sizeof(name), &offset)
     if not is_recorded(name) or not record_contents(dev):
         return
     gompy_record_put(b"\"is\": \"region\", \"region\": %llu, \"device\": %d, \"name\": ",
@@ -302,7 +350,10 @@ cdef void record_begin(HookEvent *event, int slot, DeviceDescr *dev) noexcept no
         trace_place(event.construct.where, place, sizeof(place))
         gompy_record_put(b"%s", <const char *> place)
     gompy_record_put(b"\"teams\": %u", event.teams)
-    record_words(dev, event)
+    if event.shape != NULL:
+        record_shape(<const KernelLaunch *> event.shape)
+    else:
+        record_words(dev, event)
     record_maps(event)
     record_objects(dev)
     gompy_record_end_line(NULL, 0)

@@ -247,7 +247,7 @@ cdef void run_shaped(TgtLaunch *l, uintptr_t kernel, const void *region, const T
     begin_launch(l.dev, region, b"")
     gompy_door_says = say_fatal
     gompy_door_place = where if where != NULL else <const void *> &unknown_place
-    device_run(l.dev, region, <void *> kernel, &l.shape, 0, NULL)
+    device_run_shaped(l.dev, region, <void *> kernel, &l.shape)
     gompy_door_place = NULL
 
 
