@@ -5,6 +5,8 @@ Counted are page faults and the memory of the device's file, never times.
 
 from __future__ import annotations
 
+import platform
+import re
 import subprocess
 from pathlib import Path
 
@@ -109,6 +111,63 @@ main (int argc, char **argv)
 }
 """
 
+SMALL = r"""
+#define _GNU_SOURCE
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* KiB that a field of /proc/self/smaps has for the device's memory.  */
+static long
+mapped (const char *field)
+{
+  char line[512];
+  long sum = 0;
+  int ours = 0;
+  FILE *f = fopen ("/proc/self/smaps", "r");
+  while (f && fgets (line, sizeof line, f))
+    if (strchr (line, '-') && strchr (line, '-') < strchr (line, ' '))
+      ours = strstr (line, "gompy-device") != NULL;
+    else if (ours && !strncmp (line, field, strlen (field)))
+      sum += atol (line + strlen (field));
+  if (f)
+    fclose (f);
+  return sum;
+}
+
+int
+main (int argc, char **argv)
+{
+  long n = atol (argv[1]), wrong = 0, before;
+  int d = omp_get_default_device (), host = omp_get_initial_device ();
+  char **p = malloc (n * sizeof *p), one[64], back[64];
+  omp_target_free (omp_target_alloc (64, d), d);
+  before = mapped ("Rss:");
+  for (long i = 0; i < n; i++)
+    {
+      memset (one, (int) i, sizeof one);
+      if (!(p[i] = omp_target_alloc (sizeof one, d)) || omp_target_memcpy (p[i], one, sizeof one, 0, 0, d, host))
+	return 1;
+    }
+  printf ("%ld %ld ", mapped ("Rss:") - before, mapped ("ShmemPmdMapped:"));
+  for (long i = n; i-- > 0;)
+    {
+      memset (one, (int) i, sizeof one);
+      wrong += omp_target_memcpy (back, p[i], sizeof back, 0, 0, host, d) || memcmp (one, back, sizeof one);
+      omp_target_free (p[i], d);
+    }
+  printf ("%ld\n", wrong);
+  return 0;
+}
+"""
+
+
+def collapses() -> bool:
+    """Whether the kernel makes a huge page of shared memory when it is asked to (MADV_COLLAPSE)."""
+    release = [int(number) for number in re.findall(r"\d+", platform.release())[:2]]
+    return release >= [6, 1] and Path("/sys/kernel/mm/transparent_hugepage").exists()
+
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
@@ -168,3 +227,15 @@ def test_many_pieces(tools: Tools) -> None:
     assert host < 30000 // 4 // 32 + 16
     assert device < 30000 // 4 // 32 + 16
     assert memory <= 30064
+
+
+@pytest.mark.parametrize(("blocks", "huge"), [(100_000, False), (700_000, True)])
+def test_many_small_blocks_are_on_huge_pages(tools: Tools, blocks: int, huge: bool) -> None:
+    """From 32 MiB of them on, what they grow into; that is no more memory, but for the last huge page."""
+    tools.ok("gompcc", "-O1", "-fopenmp", tools.write("small.c", SMALL), "-o", "small")
+    done = subprocess.run(["./small", str(blocks)], cwd=tools.work, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    memory, on_huge, wrong = (int(word) for word in done.stdout.split())
+    assert wrong == 0
+    assert blocks // 16 - 64 <= memory <= blocks // 16 + 2048 + 64
+    assert (on_huge > 0) == (huge and collapses())

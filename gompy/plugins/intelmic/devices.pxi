@@ -72,8 +72,9 @@ cdef extern from *:
       pthread_mutex_t zones_lock;
       int oldest_zone;
       struct mic_touched zones[16]; /* see first_touch.pxi */
-      int no_huge;            /* see large_copies.pxi: huge pages are refused */
+      int no_huge;            /* see huge_pages.pxi: they are refused */
       uint64_t huge_patience; /* bytes to go on by other means after slow ones */
+      unsigned huge_waits, huge_slow; /* see huge_pages.pxi: so many 2 MiB do without, now and after a slow one */
       struct mic_control *control;
       char *memory;           /* the arena in our address space */
       uintptr_t base, size;   /* and in the device's */
@@ -143,6 +144,8 @@ cdef extern from *:
         mic_touched zones[16]
         int no_huge
         uint64_t huge_patience
+        unsigned huge_waits
+        unsigned huge_slow
         mic_control *control
         char *memory
         uintptr_t base

@@ -16,15 +16,9 @@
 
 cdef extern from *:
     """
-    #ifndef MADV_COLLAPSE
-    #define MADV_COLLAPSE 25 /* Linux 6.1 */
-    #endif
-    #define MIC_HUGE (2ull << 20)
     #define MIC_HUGE_STEP (8 * MIC_HUGE) /* made at once */
-    #define MIC_HUGE_NS 800000ull /* for one; write () takes as long for as much */
     #define MIC_WRITE_STEP (4ull << 20)
     #define MIC_MOST_PATIENCE (256ull << 20)
-    static void mic_touch_byte (const char *p) { (void) *(const volatile char *) p; }
     /* Whether the program may write files of any size: else write () would end it with SIGXFSZ.  */
     static int mic_files_unlimited (void)
     {
@@ -32,23 +26,10 @@ cdef extern from *:
       return getrlimit (RLIMIT_FSIZE, &r) == 0 && r.rlim_cur == RLIM_INFINITY;
     }
     """
-    int MADV_COLLAPSE
-    uint64_t HUGE_PAGE "MIC_HUGE"
     uint64_t HUGE_STEP "MIC_HUGE_STEP"
-    uint64_t HUGE_NS "MIC_HUGE_NS"
     uint64_t WRITE_STEP "MIC_WRITE_STEP"
     uint64_t MOST_PATIENCE "MIC_MOST_PATIENCE"
-    void touch_byte "mic_touch_byte"(const char *p) nogil
     bint files_unlimited "mic_files_unlimited"() nogil
-
-
-cdef bint make_huge(mic_device *d, uint64_t offset, size_t n) noexcept nogil:
-    """Give whole huge pages to a part of the memory that has no pages.  False: not all of it has them."""
-    cdef size_t i = 0
-    while i < n:
-        touch_byte(d.memory + offset + i)  # of an empty page nothing can be made
-        i += HUGE_PAGE
-    return madvise(d.memory + offset, n, MADV_COLLAPSE) == 0
 
 
 cdef struct fresh_copy:

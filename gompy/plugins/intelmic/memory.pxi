@@ -98,6 +98,8 @@ cdef uint64_t memory_alloc(mic_device *d, size_t size, bint own=True) noexcept n
             note_block(d, offset, size, fresh)
             return offset
     offset = arena_alloc(&d.small, size)
+    if offset & (HUGE_PAGE - 1) == 0:
+        grow_hugely(d, offset)
     if offset == ~<uint64_t>0 and size <= LARGE_BLOCK:
         offset = arena_alloc(&d.large, size)
         if offset != ~<uint64_t>0:

@@ -18,6 +18,7 @@ cdef extern from "core/mapping/range_index.h" nogil:
     RangeCursor gompy_index_from(const RangeIndex *, uintptr_t start)
     gompy_range *gompy_index_next(RangeCursor *)
     void gompy_index_end(RangeIndex *)
+    void gompy_fetch_object(const void *, size_t)
 
 cdef extern from "core/mapping/slabs.h" nogil:
     ctypedef struct RecordStore "struct gompy_slabs":  # the records of a device's lone mappings (records.pxi)

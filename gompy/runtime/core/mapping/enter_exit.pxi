@@ -41,6 +41,7 @@ cdef int enter_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
     cdef int rc
     cdef size_t i
     for i in range(maps.mapnum):
+        gompy_fetch_object(maps.hostaddrs[i], maps.sizes[i])
         if kind_at(maps, i) == GOMP_MAP_STRUCT:
             structs = True
     if not structs:

@@ -107,6 +107,15 @@ gompy_index_fetch (const void *node, size_t size)
     __builtin_prefetch ((const char *) node + at);
 }
 
+/* Have the first and the last line of an object fetched: it is copied when its range has been found, and is as little
+   in the cache as that.  */
+static inline void
+gompy_fetch_object (const void *object, size_t size)
+{
+  __builtin_prefetch (object);
+  __builtin_prefetch ((const char *) object + size - 1);
+}
+
 /* The leaf for a begin: the last one whose key is less.  */
 static inline struct gompy_leaf *
 gompy_index_leaf (const struct gompy_index *index, uintptr_t x)
@@ -136,7 +145,7 @@ gompy_index_descend (struct gompy_index *index, uintptr_t x)
       if (at + 1 < inner->count)
         index->upto = inner->key[at + 1];
       node = inner->child[at];
-      gompy_index_fetch (node, i + 1 < index->depth ? sizeof inner->key : sizeof (struct gompy_leaf));
+      gompy_index_fetch (node, i + 1 < index->depth ? sizeof *inner : sizeof (struct gompy_leaf));
     }
   return index->leaf = node;
 }
@@ -260,8 +269,8 @@ gompy_index_lookup (struct gompy_index *index, uintptr_t start, uintptr_t end)
     r = gompy_index_at (leaf, at, start, end);
   if (!r)
     return NULL;
-  for (int i = -2; i < 2; i++) /* its record stands before it, its counts in it */
-    __builtin_prefetch ((const char *) r + 64 * i);
+  __builtin_prefetch ((const char *) r - 24); /* its record stands before it, its counts in it */
+  __builtin_prefetch ((const char *) r + 64);
   return index->last = r;
 }
 
