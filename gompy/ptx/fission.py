@@ -394,8 +394,7 @@ class Fission:
         lines += [
             f"  %group1 = getelementptr i8, ptr %w0, i64 {group}",
             "  %group = load i32, ptr %group1",
-            "  %never = icmp eq i32 %group, 0",  # a cycle with two entries is no loop to LLVM: it would move all
-            # constants before it, and load them anew behind each call
+            "  %never = icmp eq i32 %group, 0",  # see regions.enter
             "  store ptr null, ptr %at",
             "  %states = alloca [32 x i8], align 32",
             "  store <32 x i8> zeroinitializer, ptr %states, align 32",
@@ -414,10 +413,9 @@ class Fission:
         """A warp's turn, wherever it is."""
         em = self.em
         before, em.lines = em.lines, []
-        number, state, now = regions.look(em, "%warp")
+        number, state, _ = regions.look(em, "%warp")
         regions.take(em, "%warp", number, state, self.stride)
-        cases = " ".join(f"i8 {k}, label %back{k}" for k in range(1, len(self.sites) + 1))
-        em.put(f"switch i8 {now}, label %next [ i8 0, label %begin {cases} ]")
+        regions.enter(em, len(self.sites))
         lines, em.lines = em.lines, before
         return lines
 

@@ -76,8 +76,8 @@ def take(em: Emitter, warp: str, number: str, state: str, stride: int) -> None:
 
 def give(em: Emitter, guesses: list[int], stride: int) -> None:
     """The end of a warp's turn at a barrier: the next one's, or if it was the last one, all once more."""
-    place = em.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['following']}")
-    warp = em.new(f"load ptr, ptr {place}")
+    after = em.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['following']}")
+    warp = em.new(f"load ptr, ptr {after}")
     go = em.fresh("go")
     em.put(f"br i1 {em.new(f'icmp eq ptr {warp}, null')}, label %round, label %{go}")
     em.label(go)
@@ -87,9 +87,32 @@ def give(em: Emitter, guesses: list[int], stride: int) -> None:
         em.put(f"br i1 {em.new(f'icmp eq i8 {now}, {at}')}, label %{this}, label %{other}")
         em.label(this)
         take(em, warp, number, state, stride)
-        em.put(f"br label %{f'back{at}' if at else 'begin'}")
+        em.put(f"br label %again{at}")
         em.label(other)
     em.put("br label %next")
+
+
+def enter(em: Emitter, count: int) -> None:
+    """To where a warp's state says, of `count` barriers.
+
+    There are two ways to each place, one of which is never gone: what has two entries is no loop to LLVM.  It would
+    move all constants before it, and load them anew behind each call.
+    """
+    em.put("br i1 %never, label %pick2, label %pick1, !prof !2")
+    for number, name in ((1, "back"), (2, "again")):
+        em.label(f"pick{number}")
+        now = em.new(f"load i8, ptr {em.new('load ptr, ptr %state_')}")
+        cases = " ".join(f"i8 {k}, label %{place(name, k)}" for k in range(count + 1))
+        em.put(f"switch i8 {now}, label %next [ {cases} ]")
+    for k in range(count + 1):
+        em.label(f"again{k}")
+        em.put('call void asm sideeffect "", ""()')
+        em.put(f"br label %{place('back', k)}")
+
+
+def place(name: str, k: int) -> str:
+    """The label of barrier k, or of the begin."""
+    return "begin" if name == "back" and k == 0 else f"{name}{k}"
 
 
 def named(lines: list[str]) -> list[str]:
