@@ -6,6 +6,8 @@ is made behind each definition.  The places for that are empty lines, filled whe
 
 from __future__ import annotations
 
+from gompy.abi import ptx as abi
+
 from .emit import Emitter, Value
 from .syntax import Immediate, Instruction, Register
 
@@ -113,6 +115,8 @@ def made(em: Emitter, code: Instruction | None, way: Way) -> tuple[str, list[str
         return None
     sources = code.operands[1:]
     varying = [s for s in sources if isinstance(s, Register) and s in em.a.varying]
+    if len(varying) == 2:
+        return added(em, code, varying[0], varying[1], way)
     if len(varying) != 1 or not all(isinstance(s, Register | Immediate) for s in sources):
         return None
     source = varying[0]
@@ -141,29 +145,87 @@ LONG = frozenset(("u64", "s64", "b64"))
 LONG_MODS = [(kind,) for kind in LONG]
 
 
-def widened(em: Emitter, code: Instruction, source: Register, way: Way) -> tuple[str, list[str]] | None:
-    """Of a product, sum of one or conversion that makes 64 bits of 32: the lanes are as far apart as before if the 32
-    bits do not wrap around between the first and the last.
-    """
+def added(em: Emitter, code: Instruction, one: Register, two: Register, way: Way) -> tuple[str, list[str]] | None:
+    """Of a sum of two numbers of each lane's: by what is known of both, if no lanes need to be looked at for that."""
+    if code.base != "add" or len(code.mods) != 1 or code.mods not in LONG_MODS or one is two:
+        return None
+    steps = [em.strides().of(register) for register in (one, two)]
+    if None in steps or sum(step or 0 for step in steps) != way.step:
+        return None
+    ways = [Way(way.pieces, step or 0) for step in steps]
+    if not all(is_widened(em, register, its) for register, its in zip((one, two), ways, strict=True)):
+        return None
+    word, firsts = known(em, one, ways[0])
+    other, seconds = known(em, two, ways[1])
+    sums = [em.new(f"add i64 {a}, {b}") for a, b in zip(firsts, seconds, strict=True)]
+    return em.new(f"and i32 {word}, {other}"), sums
+
+
+def is_widened(em: Emitter, register: Register, way: Way) -> bool:
+    """Whether all that sets a register is what `widened` knows of."""
+    made_by = [code for _, _, _, code in em.definitions.get(register, ())]
+    if register.type not in LONG or not made_by:
+        return False
+    for code in made_by:
+        if code is None or code.guard is not None or code.base not in ("mul", "cvt"):
+            return False
+        source = code.operands[1]
+        if not isinstance(source, Register) or source not in em.a.varying or factor_of(em, code, source, way) is None:
+            return False
+    return True
+
+
+def factor_of(em: Emitter, code: Instruction, source: Register, way: Way) -> int | None:
+    """The factor that makes 64 bits of 32 which are as far apart as the way has them; None: it is no such code."""
     sources = code.operands[1:]
-    stride, factor = em.exact().of(source), 1
+    stride = em.exact().of(source)
+    number: int | None = 1
     if code.base == "cvt":
         if code.mods not in (("u64", "u32"), ("s64", "s32")):
             return None
     else:
         number = em.strides().constant(sources[1]) if sources[0] is source else None
-        if code.mods not in (("wide", "u32"), ("wide", "s32")) or number is None:
+        if code.mods not in (("wide", "u32"), ("wide", "s32")):
             return None
-        factor = number
-    if way.pieces != 1 or not stride or stride * factor != way.step or not 0 < stride < 1 << 16 or factor < 0:
+    if number is None or number < 0 or stride is None or not 0 <= stride < 1 << 16 or stride * number != way.step:
         return None
+    return None if stride == 0 and way.pieces == 1 else number
+
+
+def widened(em: Emitter, code: Instruction, source: Register, way: Way) -> tuple[str, list[str]] | None:
+    """Of a product, sum of one or conversion that makes 64 bits of 32: the lanes are as far apart as before if the 32
+    bits do not wrap around between the first and the last.
+    """
+    factor = factor_of(em, code, source, way)
+    if factor is None or way.pieces != (1 if em.a.rows else 2):
+        return None
+    stride = em.exact().of(source) or 0
+    value = em.load_register(source).typed
     signed = "s32" in code.mods
-    first = em.new(f"extractelement {em.load_register(source).typed}, i32 0")
-    call = f"call {{i32, i1}} @llvm.{'sadd' if signed else 'uadd'}.with.overflow.i32(i32 {first}, i32 {31 * stride})"
-    wraps = em.new(f"extractvalue {{i32, i1}} {em.new(call)}, 1")
-    address = em.new(f"{'sext' if signed else 'zext'} i32 {first} to i64")
-    if factor != 1:
-        address = em.new(f"mul i64 {address}, {factor}")
-    if code.base == "mad":
-        address = em.new(f"add i64 {address}, {em.read(sources[2], 'u64').text}")
-    return held(em, em.new(f"select i1 {wraps}, i32 0, i32 -1")), [address]
+    bad = "" if em.a.rows else unless_halves(em)
+    firsts = []
+    for piece in range(way.pieces):
+        first = em.new(f"extractelement {value}, i32 {piece * way.lanes}")
+        if stride:
+            call = f"call {{i32, i1}} @llvm.{'sadd' if signed else 'uadd'}.with.overflow.i32("
+            wraps = em.new(f"{call}i32 {first}, i32 {(way.lanes - 1) * stride})")
+            wraps = em.new(f"extractvalue {{i32, i1}} {wraps}, 1")
+            bad = em.new(f"or i1 {bad}, {wraps}") if bad else wraps
+        address = em.new(f"{'sext' if signed else 'zext'} i32 {first} to i64")
+        if factor != 1:
+            address = em.new(f"mul i64 {address}, {factor}")
+        if code.base == "mad":
+            address = em.new(f"add i64 {address}, {em.read(code.operands[3], 'u64').text}")
+        firsts.append(address)
+    return held(em, em.new(f"select i1 {bad}, i32 0, i32 -1")), firsts
+
+
+def unless_halves(em: Emitter) -> str:
+    """Whether rows of the block are no multiple of 16 threads, so that half a warp may lie in two (i1)."""
+    return em.once(
+        "%odd_rows",
+        f"%odd_rows1 = getelementptr i8, ptr %w, i64 {abi.WARP['ntid']}",
+        "%odd_rows2 = load i32, ptr %odd_rows1, align 4, !invariant.load !0",
+        "%odd_rows3 = and i32 %odd_rows2, 15",
+        "%odd_rows = icmp ne i32 %odd_rows3, 0",
+    )

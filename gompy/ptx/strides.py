@@ -155,6 +155,8 @@ WORDS = frozenset(("u32", "s32", "b32"))
 class Exact(Strides):
     """Strides of 32-bit registers that hold whatever the numbers are: sums and products of 32 bits wrap around in all
     lanes alike.  A register that keeps what lanes that are off had before has none.
+
+    Where warps are no rows of a block, they are those within 16 lanes, of blocks whose rows are a multiple of that.
     """
 
     def __init__(self, analysis: Analysis) -> None:
@@ -186,10 +188,8 @@ class Exact(Strides):
 
     def of(self, operand: Operand) -> int | None:
         """The stride of an operand; None: unknown."""
-        if isinstance(operand, Special) and operand.name == "%tid.x":
-            return 1 if self.a.rows else None
         if isinstance(operand, Special) and operand.name[:4] == "%tid":
-            return 0 if self.a.rows else None
+            return int(operand.name == "%tid.x")
         return super().of(operand)
 
 
