@@ -46,13 +46,38 @@ def test_no_looking_on_one_processor(program: Path, counter: Path, tmp_path: Pat
     """Two who share a processor sleep and wake each other: at most a wait and a wake of each for a launch, no yield."""
     launches = 1000
     counts = tmp_path / "counts"
-    counts.write_bytes(bytes(24))
+    counts.write_bytes(bytes(32))
     assert ask(program, what, launches, LD_PRELOAD=str(counter), CALL_COUNTS=str(counts)) == "right\n"
-    yields, waits, wakes = struct.unpack("3L", counts.read_bytes())
+    yields, waits, wakes, _ = struct.unpack("4L", counts.read_bytes())
     pairs = 1 if what == "launches" else 2  # host and slot's thread; that and its helper
     assert yields == 0
     assert pairs * launches <= waits <= 2.1 * pairs * launches + 100
     assert pairs * launches <= wakes <= 2.1 * pairs * launches + 100
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
+@pytest.mark.parametrize(
+    ("loadavg", "processors", "moves"),
+    [
+        ("0.00 0.00 0.00 1/100 4000", "all", True),
+        (f"0.00 0.00 0.00 {os.cpu_count()}00/900 4000", "all", False),
+        ("", "all", False),  # as where there is no /proc
+        ("0.00 0.00 0.00 1/100 4000", "one", False),
+    ],
+    ids=["idle", "busy", "unknown", "no-other"],
+)
+def test_device_leaves_the_hosts_processor(
+    program: Path, counter: Path, tmp_path: Path, loadavg: str, processors: str, moves: bool
+) -> None:
+    """A device that shares the host's processor goes to an idle one that it may use, and has its mask as before."""
+    counts, idle = tmp_path / "counts", tmp_path / "loadavg"
+    counts.write_bytes(bytes(32))
+    idle.write_text(loadavg)
+    before = ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if processors == "one" else []
+    env = [f"LD_PRELOAD={counter}", f"CALL_COUNTS={counts}", f"LOADAVG={idle}"]
+    assert ask(program, "apart", 20, *before, "env", *env) == "right\n"
+    changes = struct.unpack("4L", counts.read_bytes())[3]
+    assert (2 <= changes <= 60) if moves else changes == 0, changes
 
 
 def test_batch_needs_no_threads_of_the_host(program: Path) -> None:

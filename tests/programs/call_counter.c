@@ -1,5 +1,6 @@
-/* Preloaded into host and device: counts sched_yield and futex calls in the file that CALL_COUNTS names (its first words:
-   yields, futex waits, futex wakes), both processes together.  */
+/* Preloaded into host and device: counts calls in the file that CALL_COUNTS names (its first words: yields, futex waits,
+   futex wakes, changes of the caller's own mask of processors), both processes together.  LOADAVG names what they read
+   in place of /proc/loadavg.  */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -8,11 +9,12 @@
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static unsigned long nowhere[3], *counts = nowhere;
+static unsigned long nowhere[4], *counts = nowhere;
 static long (*real_syscall) (long, ...);
 
 __attribute__ ((constructor)) static void
@@ -34,6 +36,27 @@ sched_yield (void)
   __atomic_add_fetch (&counts[0], 1, __ATOMIC_RELAXED);
   return real_syscall (SYS_sched_yield);
 }
+
+int
+sched_setaffinity (pid_t thread, size_t size, const cpu_set_t *mask)
+{
+  if (thread == 0)
+    __atomic_add_fetch (&counts[3], 1, __ATOMIC_RELAXED);
+  return real_syscall (SYS_sched_setaffinity, thread, size, mask);
+}
+
+int
+open (const char *path, int flags, ...)
+{
+  const char *other = strcmp (path, "/proc/loadavg") == 0 ? getenv ("LOADAVG") : NULL;
+  va_list list;
+  va_start (list, flags);
+  int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg (list, int) : 0;
+  va_end (list);
+  return openat (AT_FDCWD, other ? other : path, flags, mode);
+}
+
+int open64 (const char *, int, ...) __attribute__ ((alias ("open")));
 
 long
 syscall (long number, ...)

@@ -11,44 +11,108 @@
 
 static int wrong;
 
-/* The number of threads of a process, each put on the first processor if `pin`.  */
+/* The number of threads of a process, each given the mask, if there is one.  */
 static int
-threads_of (const char *pid, int pin)
+threads_of (const char *pid, const cpu_set_t *mask)
 {
   char path[64];
-  cpu_set_t set;
-  int cpu, count = 0;
+  int count = 0;
   snprintf (path, sizeof path, "/proc/%.20s/task", pid);
-  sched_getaffinity (0, sizeof set, &set);
-  for (cpu = 0; !CPU_ISSET (cpu, &set); cpu++)
-    ;
-  CPU_ZERO (&set);
-  CPU_SET (cpu, &set);
   DIR *tasks = opendir (path);
   for (struct dirent *e; tasks && (e = readdir (tasks));)
     if (e->d_name[0] != '.')
       {
 	count++;
-	if (pin)
-	  sched_setaffinity (atoi (e->d_name), sizeof set, &set);
+	if (mask)
+	  sched_setaffinity (atoi (e->d_name), sizeof *mask, mask);
       }
   if (tasks)
     closedir (tasks);
   return count;
 }
 
+static cpu_set_t
+first_of (cpu_set_t mask)
+{
+  int cpu = 0;
+  while (!CPU_ISSET (cpu, &mask))
+    cpu++;
+  CPU_ZERO (&mask);
+  CPU_SET (cpu, &mask);
+  return mask;
+}
+
+/* Process number of the device.  */
+static const char *
+device (void)
+{
+  static char child[32];
+  char path[64];
+  snprintf (path, sizeof path, "/proc/self/task/%d/children", getpid ());
+  FILE *children = fopen (path, "r");
+  wrong |= !children || fscanf (children, "%31s", child) != 1;
+  if (children)
+    fclose (children);
+  return child;
+}
+
 /* Host and device, which were started with all processors, on one.  */
 static void
 share_one (void)
 {
-  char path[64], child[32];
-  snprintf (path, sizeof path, "/proc/self/task/%d/children", getpid ());
-  FILE *children = fopen (path, "r");
-  while (children && fscanf (children, "%31s", child) == 1)
-    threads_of (child, 1);
-  if (children)
-    fclose (children);
-  threads_of ("self", 1);
+  cpu_set_t one;
+  sched_getaffinity (0, sizeof one, &one);
+  one = first_of (one);
+  threads_of (device (), &one);
+  threads_of ("self", &one);
+}
+
+/* Whether all threads of a process have the mask; one that moves hasn't for a moment.  */
+static int
+have_mask (const char *pid, const cpu_set_t *mask)
+{
+  char path[64];
+  int equal = 1;
+  snprintf (path, sizeof path, "/proc/%.20s/task", pid);
+  DIR *tasks = opendir (path);
+  for (struct dirent *e; tasks && (e = readdir (tasks));)
+    if (e->d_name[0] != '.')
+      {
+	cpu_set_t its;
+	equal &= sched_getaffinity (atoi (e->d_name), sizeof its, &its) == 0 && CPU_EQUAL (&its, mask);
+      }
+  if (tasks)
+    closedir (tasks);
+  return equal;
+}
+
+/* The device begins on the host's processor n times, and may go away.  */
+static void
+apart (int n)
+{
+  cpu_set_t all, one;
+  int x[1] = { 0 }, tries = 1000;
+  sched_getaffinity (0, sizeof all, &all);
+  one = first_of (all);
+#pragma omp target enter data map(to: x)
+  for (int i = 0; i < n; i++)
+    {
+#pragma omp target
+      x[0]++;
+      share_one ();
+      threads_of (device (), &all);
+      for (int j = 0; j < 300; j++)
+	{
+#pragma omp target
+	  x[0]++;
+	}
+      usleep (5000); /* a move is under way no more, and another one is due */
+    }
+  while (!have_mask (device (), &all) && --tries)
+    usleep (1000);
+  wrong |= tries == 0 || !have_mask ("self", &one);
+#pragma omp target exit data map(from: x)
+  wrong |= x[0] != 301 * n;
 }
 
 static void
@@ -96,7 +160,7 @@ batch (int n)
       __atomic_add_fetch (&x[0], 1, __ATOMIC_RELAXED);
       if (i % 100 == 99)
 	{
-	  int now = threads_of ("self", 0);
+	  int now = threads_of ("self", NULL);
 	  most = now > most ? now : most;
 	}
     }
@@ -208,7 +272,7 @@ main (int argc, char **argv)
 {
   static const struct { const char *name; void (*run) (int); } all[]
     = { { "launches", launches }, { "teams", teams }, { "batch", batch }, { "together", together }, { "mixture", mixture },
-	{ "full", full } };
+	{ "full", full }, { "apart", apart } };
   if (argc < 3)
     return 2;
   for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)

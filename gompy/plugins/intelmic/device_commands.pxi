@@ -42,11 +42,11 @@ cdef void serve_commands() noexcept nogil:
     global mic_thread_slot
     cdef mic_slot *slot = &control.slots[MIC_COMMAND_SLOT]
     cdef uint32_t seen = load32(&slot.done, ACQUIRE)
-    cdef uint32_t op
+    cdef uint32_t op, sleeps = 0
     cdef uint64_t spin_ns = spin_time(0)  # the first command, an image mostly, comes at once
     mic_thread_slot = MIC_COMMAND_SLOT
     while True:
-        seen = next_request(slot, seen, spin_ns)
+        seen = next_request(slot, seen, spin_ns, &sleeps)
         spin_ns = 0
         op = slot.op
         change_guards(&control.guards)

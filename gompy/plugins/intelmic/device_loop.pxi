@@ -31,20 +31,23 @@ cdef void run_region(mic_slot *slot) noexcept nogil:
     flush_output()
 
 
-cdef inline void finish_region(mic_slot *slot, uint32_t number) noexcept nogil:
-    """Tell the host that a request is done; wake it if it sleeps."""
+cdef inline bint finish_region(mic_slot *slot, uint32_t number) noexcept nogil:
+    """Tell the host that a request is done; wake it if it sleeps (True)."""
     exchange32(&slot.done, number, SEQ_CST)
-    if load32(&slot.host_sleeps, SEQ_CST) != 0:
-        futex_wake(&slot.done)
+    if load32(&slot.host_sleeps, SEQ_CST) == 0:
+        return False
+    futex_wake(&slot.done)
+    return True
 
 
-cdef inline uint32_t next_request(mic_slot *slot, uint32_t seen, uint64_t spin_ns) noexcept nogil:
-    """Wait for the request after number ``seen``."""
+cdef inline uint32_t next_request(mic_slot *slot, uint32_t seen, uint64_t spin_ns, uint32_t *sleeps) noexcept nogil:
+    """Wait for the request after number ``seen``.  Counts sleeps in ``*sleeps``."""
     while True:
         if spin_ns != 0 and look_while_equal(&slot.request, seen, spin_ns, &slot.device_cpu, &slot.host_cpu):
             break
         exchange32(&slot.device_sleeps, 1, SEQ_CST)
         if load32(&slot.request, SEQ_CST) == seen:
+            sleeps[0] += 1
             futex_wait(&slot.request, seen, -1)
             publish_processor(&slot.device_cpu)
         store32(&slot.device_sleeps, 0, RELAXED)
@@ -69,11 +72,16 @@ cdef void *slot_thread(void *arg) noexcept nogil:
     cdef uint32_t seen = load32(&slot.done, ACQUIRE)
     cdef uint64_t spin_ns = spin_time(number)
     cdef control_variables variables
+    cdef mic_apart apart
     mic_thread_slot = number
+    memset(&apart, 0, sizeof(apart))
     save_variables(&variables)
     while True:
-        seen = next_request(slot, seen, spin_ns)
+        seen = next_request(slot, seen, spin_ns, &apart.sleeps)
         run_region(slot)
         restore_variables(&variables)
-        finish_region(slot, seen)
+        if finish_region(slot, seen):
+            apart.sleeps += 1
+        if apart.sleeps >= <uint32_t>SLEEPS:
+            part_processors(slot, seen, &apart)
     return NULL

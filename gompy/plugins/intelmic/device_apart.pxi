@@ -1,0 +1,108 @@
+# A slot's thread that shares its processor with the host's leaves it, where another processor is idle.
+#
+# The scheduler places a device beside its host as it likes, and then has no reason to part them: they sleep and wake
+# each other, so that one processor is enough for both.  But a launch takes two switches between them there, 2 us, and
+# 0.3 us where each has a processor.
+#
+# So a thread looks around when it, or the host's, has slept SLEEPS times, SLEEP_NS apart or less: has the machine fewer
+# threads that want to run than processors (/proc/loadavg has their number), it goes to another processor of its mask
+# and takes its mask back at once, so that the scheduler may move it again.  Is it beside the host's again soon, it
+# waits twice as long before the next time.  Without /proc it stays.
+
+cdef enum:
+    SLEEPS = 64
+    SLEEP_NS = 20000
+    LOOK_AGAIN_NS = 50000000    # after no processor was idle
+    FIRST_PAUSE_NS = 2000000    # between two moves, at least
+    LAST_PAUSE_NS = 1000000000
+    LASTING = 16                # a move was of use if the next one is wanted after so many pauses
+
+cdef extern from *:
+    """
+    #define MIC_MASK_WORDS 128 /* 8192 processors, what Linux can have */
+
+    /* How many threads of the machine run or want to; -1: not known.  */
+    static int
+    mic_running (void)
+    {
+      char text[128];
+      int running = -1, fd = gompy_open ("/proc/loadavg", O_RDONLY, 0);
+      ssize_t n = fd < 0 ? 0 : read (fd, text, sizeof text - 1);
+      if (fd >= 0)
+        close (fd);
+      text[n > 0 ? n : 0] = 0;
+      return sscanf (text, "%*s %*s %*s %d/", &running) == 1 ? running : -1;
+    }
+
+    /* Take the mask `own` again.  One of all processors that the thread's cpuset has is not kept as such, so that it
+       follows the cpuset's changes.  */
+    static void
+    mic_take_mask (const unsigned long *own)
+    {
+      unsigned long all[MIC_MASK_WORDS];
+      memset (all, 0xff, sizeof all);
+      if (sched_setaffinity (0, sizeof all, (cpu_set_t *) all) == 0
+          && sched_getaffinity (0, sizeof all, (cpu_set_t *) all) == 0 && memcmp (all, own, sizeof all) == 0)
+        return;
+      sched_setaffinity (0, MIC_MASK_WORDS * sizeof *own, (const cpu_set_t *) own);
+    }
+
+    /* Have the calling thread leave a processor (counted from 1) for another one of its mask.  0: it has no other.  */
+    static int
+    mic_leave_processor (uint32_t here)
+    {
+      unsigned long own[MIC_MASK_WORDS], others[MIC_MASK_WORDS], left = 0;
+      if (sched_getaffinity (0, sizeof own, (cpu_set_t *) own) != 0)
+        return 0;
+      memcpy (others, own, sizeof own);
+      others[(here - 1) / 64 % MIC_MASK_WORDS] &= ~(1ul << (here - 1) % 64);
+      for (int i = 0; i < MIC_MASK_WORDS; i++)
+        left |= others[i];
+      if (left == 0 || sched_setaffinity (0, sizeof others, (cpu_set_t *) others) != 0)
+        return 0;
+      mic_take_mask (own);
+      return 1;
+    }
+    """
+    int running_threads "mic_running"() nogil
+    bint leave_processor "mic_leave_processor"(uint32_t here) nogil
+    int get_nprocs() nogil
+
+cdef struct mic_apart:
+    uint32_t sleeps  # of this thread and the host's, since `since`
+    uint64_t since
+    uint64_t again   # not before this time
+    uint64_t moved   # when the thread last went
+    uint64_t pause
+
+
+cdef bint processor_idle(mic_slot *slot, uint32_t seen) noexcept nogil:
+    """Whether a processor has nothing to do, beside the one that the caller shares with the host's thread.
+
+    That thread, too, wants to run, unless it sleeps for a request after number ``seen``, which is done.
+    """
+    cdef int running = running_threads()
+    cdef int own = 1 if load32(&slot.host_sleeps, RELAXED) and load32(&slot.request, RELAXED) != seen else 2
+    return running > 0 and running - own < get_nprocs() - 1
+
+
+cdef void part_processors(mic_slot *slot, uint32_t seen, mic_apart *apart) noexcept nogil:
+    """After SLEEPS sleeps, and request ``seen``: go to another processor, if that is worth it."""
+    cdef uint64_t now = now_ns(), since = apart.since
+    cdef uint32_t here = mic_processor()
+    apart.sleeps = 0
+    apart.since = now
+    if control.spins < 2 or now - since > <uint64_t>SLEEPS * <uint64_t>SLEEP_NS or now < apart.again:
+        return
+    if here == 0 or load32(&slot.host_cpu, RELAXED) != here:
+        return
+    apart.again = now + <uint64_t>LOOK_AGAIN_NS
+    if not processor_idle(slot, seen) or not leave_processor(here):
+        return
+    publish_processor(&slot.device_cpu)
+    if apart.moved == 0 or now - apart.moved > <uint64_t>LASTING * apart.pause:
+        apart.pause = FIRST_PAUSE_NS
+    else:
+        apart.pause = min(2 * apart.pause, <uint64_t>LAST_PAUSE_NS)
+    apart.moved = now
+    apart.again = now + apart.pause
