@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -55,6 +56,14 @@ def test_more_than_ten_minutes_are_wrong(capsys: pytest.CaptureFixture[str]) -> 
 def test_a_shell_that_ends_early_is_told() -> None:
     with pytest.raises(tree.TreeError, match="after 0 of 2 lines"):
         typed_by("exit 3", "echo a", shown=["a"])
+
+
+def test_what_is_compiled_elsewhere_comes_with_its_headers(tmp_path: Path) -> None:
+    uses.sources(tmp_path)
+    texts = [path.read_text() for path in tmp_path.iterdir()]
+    wanted = {name for text in texts for name in re.findall(r'^#include "(.*)"$', text, re.MULTILINE)}
+    assert "common.cuh" in wanted
+    assert wanted <= {path.name for path in tmp_path.iterdir()}
 
 
 def test_the_wheel_for_a_python() -> None:

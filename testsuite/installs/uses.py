@@ -31,7 +31,8 @@ def lines(commands: Path) -> Iterator[tuple[str, str, str]]:
 def sources(work: Path) -> None:
     """What the lines above compile."""
     gpu = ROOT / "examples" / "gpu"
-    for path in (PROGRAM, ROOT / "docs/learn/5-fortran/saxpy.f90", gpu / "vector_add.cu", *gpu.glob("*.h")):
+    headers = (*gpu.glob("*.h"), *gpu.glob("*.cuh"))
+    for path in (PROGRAM, ROOT / "docs/learn/5-fortran/saxpy.f90", gpu / "vector_add.cu", *headers):
         shutil.copy(path, work)
 
 
