@@ -45,7 +45,13 @@ def parts_of_image(gcc: str, words: Sequence[str]) -> list[str] | None:
 
     Folders of libraries: which ones are taken changes only if there are others.
     """
-    if reaches(words) or any(map(os.path.exists, accel_folders())):
+    stored: list[str] = []
+    if any(map(os.path.exists, accel_folders())):
+        from gompy.tools import accelstore as store
+
+        stored = store.looked_at()
+        words = [word for word in words if word.removeprefix("-fplugin=") not in stored]
+    if reaches(words):
         return None
     compiler, lto1 = _searched(gcc, "PATH"), find_in(search_folders(), "lto1")
     if not compiler or lto1 is None:
@@ -56,4 +62,4 @@ def parts_of_image(gcc: str, words: Sequence[str]) -> list[str] | None:
         return None
     folders = [folder for folder in os.environ.get("LIBRARY_PATH", "").split(":") if folder]
     ours = [os.path.join(BDIR, name) for name in os.listdir(BDIR)]
-    return [*compiler, lto1, *tools, *_searched("as", "PATH"), *folders, *ours, *accel_folders()]
+    return [*compiler, lto1, *tools, *_searched("as", "PATH"), *folders, *ours, *accel_folders(), *stored]

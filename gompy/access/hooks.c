@@ -83,6 +83,29 @@ gompy_access_range (void *p, long step, unsigned long n, int kind, int ok)
   return gompy_access.range != NULL && gompy_access.range ((uintptr_t) p, step, n, kind, PC);
 }
 
+/* All of a loop's accesses at P + SCALE * index; the indices are at FIRST, FIRST + STEP, ..., and were asked about.  */
+int
+gompy_access_gather (void *p, long scale, const void *first, long step, unsigned long n, int kind, int ok)
+{
+  struct gompy_indices indices = { first, step, n, GOMPY_INDEX_BYTES (kind), (kind & GOMPY_INDEX_UNSIGNED) != 0 };
+  if (!ok || n == 0 || &gompy_access == NULL || gompy_access.high <= gompy_access.low)
+    return ok;
+  return gompy_access.gather != NULL && gompy_access.gather ((uintptr_t) p, scale, &indices, kind, PC);
+}
+
+/* Whether what a loop writes at P, P + STEP, ... is none of the indices that it reads at Q, Q + OTHER, ...  Neither
+   has more than SIZE bytes at a time.  */
+int
+gompy_access_apart (void *p, long step, void *q, long other, unsigned long n, int size, int ok)
+{
+  uintptr_t low = (uintptr_t) p, high = low, first = (uintptr_t) q, last = first;
+  if (!ok || n == 0)
+    return ok;
+  *(step < 0 ? &low : &high) += (uintptr_t) step * (n - 1);
+  *(other < 0 ? &first : &last) += (uintptr_t) other * (n - 1);
+  return low >= last + (unsigned) size || first >= high + (unsigned) size;
+}
+
 /* --- atomic operations -------------------------------------------------------------------------------------------- */
 
 /* Orders from __ATOMIC_RELEASE on are those by which others may come to know of what was done before.  */

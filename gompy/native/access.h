@@ -12,6 +12,18 @@
 #define GOMPY_RANGE_SIZE 0xff
 #define GOMPY_RANGE_WRITES 0x100
 #define GOMPY_RANGE_ALONE 0x200 /* the loop has reads that are told of one by one */
+#define GOMPY_INDEX_BYTES(kind) ((kind) >> 12 & 0xf)
+#define GOMPY_INDEX_UNSIGNED 0x10000
+
+/* Indices that a loop reads from memory: at FIRST, FIRST + STEP, ..., N > 0 of them.  */
+struct gompy_indices
+{
+  const void *first;
+  intptr_t step;
+  size_t n;
+  unsigned bytes;
+  int is_unsigned;
+};
 
 /* Where a thread stands in its region: it is given to `enter`, which fills it, and then to `leave`.  */
 struct gompy_place
@@ -43,6 +55,9 @@ struct gompy_access
   void (*barrier) (void);             /* the calling thread has passed one of its group's */
   void (*release) (void);             /* what it did before may be known to others that it meets from here on */
   void (*hold) (int change);          /* locks that it holds */
+
+  /* As `range`: accesses of a loop at ADDRESS + SCALE * each of its indices.  */
+  int (*gather) (uintptr_t address, intptr_t scale, const struct gompy_indices *indices, int kind, const void *pc);
 };
 
 #endif

@@ -113,6 +113,16 @@ def installed(folders: list[str] | None = None, program: str = LTO1) -> list[Ins
     return found
 
 
+def looked_at() -> list[str]:
+    """Files and folders that decide on what of the stores is used, and what that does; some are not there."""
+    paths = []
+    for folder in accel_folders():
+        names = sorted(os.listdir(folder)) if os.access(folder, os.R_OK) else []
+        for place in (os.path.join(folder, name) for name in names):
+            paths += [place, *(os.path.join(place, name) for name in (CONF, LTO1, OPENACC, LOOPS))]
+    return paths
+
+
 def kept() -> list[Installed]:
     """All folders that have anything of this."""
     found: list[Installed] = []

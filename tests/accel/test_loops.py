@@ -83,6 +83,73 @@ RIGHT = {
           for (int i = 0; i < n; i += 2) p[i] = 1;
         }
       printf ("%d\\n", sum);""",
+    "gather": """
+      double *in = malloc (n * sizeof *in), *out = malloc (n * sizeof *out);
+      int *at = malloc (n * sizeof *at);
+      for (int i = 0; i < n; i++) { in[i] = i; at[i] = (i * 7919) % n; }
+      for (int r = 0; r < 3; r++)
+        {
+          #pragma omp target teams distribute parallel for map(to: in[:n], at[:n]) map(from: out[:n])
+          for (int b = 0; b < n / 50; b++)
+            for (int i = b * 50; i < b * 50 + 50; i++)
+              out[i] = in[at[i]];
+          in[r] = -1;
+        }
+      printf ("%g %g\\n", out[4], out[4711]);""",
+    "kinds-of-indices": """
+      int *in = calloc (n, sizeof *in);
+      unsigned char small[200];
+      short other[200], *there = other + 199;
+      long far[200], sum = 0;
+      for (int i = 0; i < n; i++) in[i] = i;
+      for (int i = 0; i < 200; i++) { small[i] = 255 - i; other[i] = 100 - i; far[i] = n - 1 - i; }
+      #pragma omp target map(to: in[:n], small, other, far) map(tofrom: sum)
+      {
+        for (int i = 0; i < 200; i++) sum += in[small[i]];
+        for (int i = 199; i >= 0; i--) sum += 2 * in[other[i] + 100];
+        for (int i = 0; i < 200; i += 3) sum += 3 * in[far[i]];
+        for (int i = 0; i < 100; i++) sum += 5 * in[n - 1 - 4 * (int) small[2 * i]];
+      }
+      printf ("%ld %d\\n", sum, *there);""",
+    "scatter": """
+      int *out = calloc (n, sizeof *out), *at = calloc (n, sizeof *at);
+      for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
+      #pragma omp target teams num_teams(2) map(tofrom: out[:n], at[:n])
+      #pragma omp distribute
+      for (int b = 0; b < 2; b++)
+        for (int i = b * (n / 2); i < (b + 1) * (n / 2); i++)
+          out[at[i]] += i;
+      printf ("%d %d\\n", out[3], out[4001]);""",
+    "indices-that-change": """
+      int *p = calloc (n, sizeof *p), *q = calloc (n, sizeof *q), sum = 0;
+      for (int i = 0; i < n; i++) { p[i] = 1 + i / 2; q[i] = i; }
+      #pragma omp target map(tofrom: p[:n], q[:n], sum)
+      {
+        for (int i = 0; i < n - 1; i++) { sum += q[p[i]]; p[i + 1] = i / 3; }
+        for (int i = 0; i < n; i++) p[p[i]] = i % 50;
+        for (int i = 0; i < n; i++) { sum += p[q[i]]; q[n - 1 - i] = 5; }
+      }
+      printf ("%d %d %d\\n", sum, p[0], p[30]);""",
+    "gather-and-write": """
+      int *p = calloc (n, sizeof *p), *q = calloc (n, sizeof *q), *at = calloc (n, sizeof *at);
+      for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
+      #pragma omp target map(tofrom: p[:n]) map(to: at[:n]) map(alloc: q[:n])
+      #pragma omp parallel num_threads(4)
+      for (int r = 0; r < 6; r++)
+        {
+          #pragma omp for schedule(static)
+          for (int b = 0; b < 50; b++)
+            for (int i = b * 100; i < b * 100 + 100; i++)
+              q[i] = p[at[i]] + 1;
+          #pragma omp for schedule(static, 1)
+          for (int b = 0; b < 50; b++)
+            for (int i = b * 100; i < b * 100 + 100; i++)
+              p[i] += q[i];
+        }
+      #pragma omp target map(tofrom: p[:n]) map(to: at[:n])
+      for (int i = 0; i < n; i++)
+        p[i] += p[at[i]];
+      printf ("%d %d\\n", p[1], p[4000]);""",
 }
 WRONG = {
     "unset": """
@@ -121,6 +188,77 @@ WRONG = {
       for (int i = 0; i < n; i++) p[i] += i;
       for (int i = 0; i < n; i++)
         sum += p[i];
+      printf ("%d\\n", sum);""",
+    "gather-unset": """
+      int *in = malloc (n * sizeof *in), at[100], sum = 0;
+      for (int i = 0; i < 100; i++) at[i] = 50 * i;
+      #pragma omp target map(alloc: in[:n]) map(to: at) map(tofrom: sum)
+      { for (int i = 0; i < n; i++) if (i != 2500) in[i] = i;
+        for (int i = 0; i < 100; i++)
+          sum += in[at[i]]; }
+      printf ("%d\\n", sum);""",
+    "gather-past": """
+      int *in = calloc (n, sizeof *in), at[100], sum = 0;
+      for (int i = 0; i < 100; i++) at[i] = 40 * i;
+      #pragma omp target map(to: in[:40 * 99]) map(to: at) map(tofrom: sum)
+      for (int i = 0; i < 100; i++)
+        sum += in[at[i]];
+      printf ("%d\\n", sum);""",
+    "gather-race": """
+      int *p = calloc (n, sizeof *p), *q = calloc (n, sizeof *q), *at = calloc (n, sizeof *at);
+      for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
+      #pragma omp target map(tofrom: p[:n]) map(to: at[:n]) map(from: q[:n])
+      #pragma omp parallel num_threads(2)
+      {
+        #pragma omp for schedule(static) nowait
+        for (int b = 0; b < 2; b++)
+          for (int i = b * (n / 2); i < (b + 1) * (n / 2); i++)
+            q[i] = p[at[i]];
+        #pragma omp for schedule(static)
+        for (int b = 0; b < 2; b++)
+          for (int i = b * (n / 2); i < (b + 1) * (n / 2); i++)
+            p[i] = 1;
+      }
+      printf ("%d\\n", q[7]);""",
+    "gather-race-teams": """
+      int *p = calloc (n, sizeof *p), *at = calloc (n, sizeof *at), sum = 0;
+      for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
+      #pragma omp target teams num_teams(2) map(tofrom: p[:n], sum) map(to: at[:n])
+      #pragma omp distribute
+      for (int b = 0; b < 2; b++)
+        if (b == 0)
+          { for (int i = 0; i < n; i++)
+              sum += p[at[i]]; }
+        else
+          p[4711] = 1;
+      printf ("%d\\n", sum);""",
+    "gather-race-written-first": """
+      int *p = calloc (n, sizeof *p), *at = calloc (n, sizeof *at), sum = 0;
+      for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
+      #pragma omp target teams num_teams(2) map(tofrom: p[:n], sum) map(to: at[:n])
+      #pragma omp distribute
+      for (int b = 0; b < 2; b++)
+        if (b == 0)
+          p[4711] = 1;
+        else
+          for (int i = 0; i < n; i++)
+            sum += p[at[i]];
+      printf ("%d\\n", sum);""",
+    "scatter-race": """
+      int *p = calloc (n, sizeof *p), *at = calloc (n, sizeof *at);
+      for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
+      #pragma omp target teams num_teams(2) map(tofrom: p[:n]) map(to: at[:n])
+      for (int i = 0; i < n; i++)
+        p[at[i]] = 1;
+      printf ("%d\\n", p[7]);""",
+    "gather-stale-host": """
+      int *p = calloc (n, sizeof *p), at[100], sum = 0;
+      for (int i = 0; i < 100; i++) at[i] = 50 * i;
+      #pragma omp target enter data map(to: p[:n])
+      #pragma omp target
+      p[100] = 3;
+      for (int i = 0; i < 100; i++)
+        sum += p[at[i]];
       printf ("%d\\n", sum);""",
 }
 

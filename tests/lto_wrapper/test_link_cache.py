@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from link_tools import built, compile_c, link
 
+from gompy.accel import host, loops, packages
 from lto_wrapper import entry
 
 pytestmark = built
@@ -22,6 +23,16 @@ int {0}(int x)
   x += {1};
   return x;
 }}
+"""
+LOOP = """
+int a(int n)
+{
+  int x[50] = { 0 };
+#pragma omp target map(tofrom: x)
+  for (int i = 0; i < n; i++)
+    x[i] = 1 + i;
+  return x[n - 1];
+}
 """
 MAIN = "int a(int); int main(void) { return a(41) - 42; }\n"
 
@@ -116,6 +127,34 @@ def test_a_part_has_changed(links: Links, change: Callable[[Links], None]) -> No
     assert not links.link()[0]
     change(links)
     assert links.link()[0]
+
+
+def plugin_store(folder: Path) -> Path:
+    """A store with the plugin for -foffload-check; its file."""
+    if not packages.plugin_headers(host.choose()) or not packages.cxx():
+        pytest.skip("no headers for plugins of this gcc")
+    store = folder / "gompy" / "accel"
+    return Path(loops.build(host.choose(), store, lambda text: None).loops)
+
+
+def test_a_plugin_of_the_store_is_a_part(links: Links) -> None:
+    """Links that take it are kept; another one in its place, and none, are other links."""
+    check = "-foffload-options=-foffload-check"
+    plugin = plugin_store(links.folder)
+    compile_c(LOOP, links.objects[1])
+    links.settle()
+    _, program, _ = links.link(check)
+    assert links.link(check) == (False, program, "")
+    assert links.link()[0] and not links.link()[0]
+    data = plugin.read_bytes()
+    plugin.unlink()
+    links.settle()
+    again, without, _ = links.link(check)
+    assert again and without != program
+    plugin.write_bytes(data)
+    plugin.chmod(0o755)
+    links.settle()
+    assert links.link(check)[:2] == (True, program)
 
 
 def test_a_link_that_says_something_says_it_again(links: Links) -> None:

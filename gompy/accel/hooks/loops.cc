@@ -1,9 +1,12 @@
 /* Programs and images made with -foffload-check: the calls of -fsanitize=thread before a loop in place of those in it.
 
    Behind pass tsan each innermost loop is looked at.  An access that happens in each iteration, at addresses with a
-   fixed distance, is asked about once, before the loop: gompy_access_range (hooks.c) answers 1 if all that the calls in
+   fixed distance, is asked about once, before the loop: gompy_access_range (gompy/access/hooks.c) answers 1 if all that the calls in
    the loop would have noted is noted.  Then a copy of the loop runs that does not have these calls, and that the
    vectorizer takes like any other.  Where the answer is 0 the loop runs as it is: what is wrong is told exactly.
+
+   An access at an address that is an index from memory times a number, and something that stays the same, is asked about
+   in the same way (gompy_access_gather), if its indices are, and the loop writes none of them.
 
    Reads are asked about before writes, as a write makes its bytes good.  A loop in which anything but such calls and
    functions without effects is called stays as it is: what another thread may know can change within it.
@@ -22,6 +25,7 @@
 #include "ssa.h"
 #include "cgraph.h"
 #include "fold-const.h"
+#include "alias.h"
 #include "cfghooks.h"
 #include "cfgloop.h"
 #include "gimple-iterator.h"
@@ -29,7 +33,11 @@
 #include "gimplify-me.h"
 #include "tree-cfg.h"
 #include "tree-into-ssa.h"
+#include "tree-affine.h"
+#include "tree-dfa.h"
+#include "tree-ssa-alias.h"
 #include "tree-ssa-loop.h"
+#include "tree-ssa-loop-ivopts.h"
 #include "tree-ssa-loop-manip.h"
 #include "tree-ssa-loop-niter.h"
 #include "tree-chrec.h"
@@ -41,15 +49,37 @@ int plugin_is_GPL_compatible;
 
 namespace {
 
-const char RANGE[] = "gompy_access_range";
 const int WRITES = 0x100; /* gompy/native/access.h: GOMPY_RANGE_* */
 const int ALONE = 0x200;
+const int BYTES_SHIFT = 12; /* GOMPY_INDEX_* */
+const int UNSIGNED = 0x10000;
 const unsigned MOST = 16; /* accesses of a loop that are asked about */
 
-tree range_decl;
+/* Functions of hooks.c, as they are needed.  */
+enum asked { RANGE, GATHER, APART, ASKED };
+tree decls[ASKED];
 const ggc_root_tab ROOTS[] = {
-  { &range_decl, 1, sizeof range_decl, &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node }, LAST_GGC_ROOT_TAB
+  { decls, ASKED, sizeof decls[0], &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node }, LAST_GGC_ROOT_TAB
 };
+
+tree
+decl_of (asked which)
+{
+  tree p = ptr_type_node, l = long_integer_type_node, ul = long_unsigned_type_node, i = integer_type_node;
+  if (decls[which])
+    return decls[which];
+  tree decl = which == RANGE    ? build_fn_decl ("gompy_access_range",
+						 build_function_type_list (i, p, l, ul, i, i, NULL_TREE))
+	      : which == GATHER ? build_fn_decl ("gompy_access_gather",
+						 build_function_type_list (i, p, l, p, l, ul, i, i, NULL_TREE))
+				: build_fn_decl ("gompy_access_apart",
+						 build_function_type_list (i, p, l, p, l, ul, i, i, NULL_TREE));
+  DECL_VISIBILITY (decl) = VISIBILITY_HIDDEN;
+  DECL_VISIBILITY_SPECIFIED (decl) = 1;
+  TREE_NOTHROW (decl) = 1;
+  DECL_PRESERVE_P (decl) = 1;
+  return decls[which] = decl;
+}
 
 /* An access whose address is BASE, BASE + STEP, ... in the iterations of its loop.  */
 struct access
@@ -59,6 +89,23 @@ struct access
   int size;
   bool writes;
   bool first; /* it happens once more than the loop's latch */
+};
+
+/* An access at BASE + SCALE * what the access number INDEX reads.  */
+struct gather
+{
+  gcall *call;
+  tree base, index_type;
+  HOST_WIDE_INT scale;
+  unsigned index;
+  int size;
+  bool writes, first;
+};
+
+/* Two accesses that must not meet: a write, and one that reads indices.  */
+struct apart
+{
+  unsigned write, index;
 };
 
 /* The size of __tsan_readN or __tsan_writeN; 0: it is none of these.  */
@@ -83,22 +130,60 @@ accessed (gimple *stmt, bool *writes)
   return ISDIGIT (*name) ? atoi (name) : 0;
 }
 
+/* The call that tells of what STMT loads or stores: it stands right before.  NULL: there is none.  */
+gcall *
+told_by (gimple *stmt)
+{
+  gimple_stmt_iterator gsi = gsi_for_stmt (stmt);
+  bool writes;
+  gsi_prev_nondebug (&gsi);
+  gcall *call = gsi_end_p (gsi) ? NULL : dyn_cast<gcall *> (gsi_stmt (gsi));
+  return call && accessed (call, &writes) ? call : NULL;
+}
+
+/* Whether what two references have may be the same memory, in whichever iterations they are.  */
+bool
+may_meet (tree one, tree other)
+{
+  if (flag_strict_aliasing && !alias_sets_conflict_p (get_alias_set (one), get_alias_set (other)))
+    return false;
+  tree a = get_base_address (one), b = get_base_address (other);
+  if (!a || !b)
+    return true;
+  if (DECL_P (a) && DECL_P (b))
+    return a == b;
+  if (TREE_CODE (a) == MEM_REF && TREE_CODE (b) == MEM_REF)
+    return ptr_derefs_may_alias_p (TREE_OPERAND (a, 0), TREE_OPERAND (b, 0));
+  return true;
+}
+
 class loop_of_accesses
 {
 public:
-  loop_of_accesses (class loop *l) : l (l), others (false), others_read (false) {}
+  loop_of_accesses (class loop *l) : l (l), others_read (false) {}
   bool collect ();
   void version ();
 
 private:
   bool is_counted ();
+  bool happens (gcall *call, bool *first);
   bool take (gcall *call, int size, bool writes);
+  bool take_gather (gcall *call, int size, bool writes);
+  bool find_index (tree value, tree *read, unsigned *index);
+  bool keep_apart (unsigned index, tree read);
+  bool take_calls (basic_block *body, auto_vec<gcall *> &left);
+  tree times (bool first, gimple_seq *seq);
   tree ask (const access &a, tree before, gimple_seq *seq);
+  tree ask_gather (const gather &g, tree before, gimple_seq *seq);
+  tree ask_apart (const apart &a, tree before, gimple_seq *seq);
 
   class loop *l;
   tree_niter_desc count;
   auto_vec<access> accesses;
-  bool others, others_read;
+  auto_vec<gather> gathers;
+  auto_vec<apart> aparts;
+  auto_vec<gimple *> stores;
+  bool others_read;
 };
 
 bool
@@ -109,6 +194,14 @@ loop_of_accesses::is_counted ()
 	 && !chrec_contains_undetermined (count.niter);
 }
 
+/* Whether a call happens in each iteration; FIRST: once more than the loop's latch.  */
+bool
+loop_of_accesses::happens (gcall *call, bool *first)
+{
+  *first = dominated_by_p (CDI_DOMINATORS, single_exit (l)->src, gimple_bb (call));
+  return *first || dominated_by_p (CDI_DOMINATORS, l->latch, gimple_bb (call));
+}
+
 bool
 loop_of_accesses::take (gcall *call, int size, bool writes)
 {
@@ -116,14 +209,116 @@ loop_of_accesses::take (gcall *call, int size, bool writes)
   a.call = call;
   a.size = size;
   a.writes = writes;
-  basic_block exit = single_exit (l)->src;
-  a.first = dominated_by_p (CDI_DOMINATORS, exit, gimple_bb (call));
-  if (!a.first && !dominated_by_p (CDI_DOMINATORS, l->latch, gimple_bb (call)))
-    return false;
-  if (accesses.length () == MOST || !simple_iv (l, l, gimple_call_arg (call, 0), &a.iv, true)
-      || chrec_contains_undetermined (a.iv.base) || chrec_contains_undetermined (a.iv.step))
+  if (!happens (call, &a.first) || accesses.length () == MOST
+      || !simple_iv (l, l, gimple_call_arg (call, 0), &a.iv, true) || chrec_contains_undetermined (a.iv.base)
+      || chrec_contains_undetermined (a.iv.step))
     return false;
   accesses.safe_push (a);
+  return true;
+}
+
+/* VALUE is an integer that the loop reads from memory by an access that is asked about: that one, and what is read.  */
+bool
+loop_of_accesses::find_index (tree value, tree *read, unsigned *index)
+{
+  if (TREE_CODE (value) != SSA_NAME || !INTEGRAL_TYPE_P (TREE_TYPE (value)))
+    return false;
+  gimple *load = SSA_NAME_DEF_STMT (value);
+  if (!gimple_assign_load_p (load) || !flow_bb_inside_loop_p (l, gimple_bb (load)))
+    return false;
+  gcall *call = told_by (load);
+  *read = gimple_assign_rhs1 (load);
+  for (*index = 0; *index < accesses.length (); (*index)++)
+    {
+      const access &a = accesses[*index];
+      if (a.call == call)
+	return !a.writes && (unsigned) a.size * BITS_PER_UNIT == TYPE_PRECISION (TREE_TYPE (value)) && a.size <= 8;
+    }
+  return false;
+}
+
+/* Whether nothing that the loop stores is what the access number INDEX reads, or that can be asked.  */
+bool
+loop_of_accesses::keep_apart (unsigned index, tree read)
+{
+  for (gimple *store : stores)
+    {
+      if (!may_meet (gimple_get_lhs (store), read))
+	continue;
+      gcall *call = told_by (store);
+      unsigned i;
+      for (i = 0; i < accesses.length () && accesses[i].call != call; i++)
+	;
+      if (!call || i == accesses.length ())
+	return false;
+      aparts.safe_push ({ i, index });
+    }
+  return true;
+}
+
+bool
+loop_of_accesses::take_gather (gcall *call, int size, bool writes)
+{
+  gather g = { call, NULL_TREE, NULL_TREE, 0, 0, size, writes, false };
+  hash_map<tree, name_expansion *> *cache = NULL;
+  aff_tree sum;
+  tree value = NULL_TREE, read = NULL_TREE, address = gimple_call_arg (call, 0);
+  if (gathers.length () == MOST || !happens (call, &g.first))
+    return false;
+  tree_to_aff_combination_expand (address, TREE_TYPE (address), &sum, &cache);
+  free_affine_expand_cache (&cache);
+  for (unsigned i = sum.n; i-- > 0;)
+    if (!expr_invariant_in_loop_p (l, sum.elts[i].val))
+      {
+	if (value || !wi::fits_shwi_p (sum.elts[i].coef))
+	  return false;
+	value = sum.elts[i].val;
+	g.scale = sum.elts[i].coef.to_shwi ();
+	aff_combination_remove_elt (&sum, i);
+      }
+  if (!value || sum.rest)
+    return false;
+  if (CONVERT_EXPR_P (value))
+    value = TREE_OPERAND (value, 0);
+  unsigned stored = aparts.length ();
+  if (!find_index (value, &read, &g.index) || !keep_apart (g.index, read))
+    {
+      aparts.truncate (stored);
+      return false;
+    }
+  g.base = aff_combination_to_tree (&sum);
+  g.index_type = TREE_TYPE (value);
+  gathers.safe_push (g);
+  return true;
+}
+
+/* The calls of BODY that have a fixed distance are taken, others that tell of accesses are LEFT.  False: there is
+   something else by which the loop must stay as it is.  */
+bool
+loop_of_accesses::take_calls (basic_block *body, auto_vec<gcall *> &left)
+{
+  for (unsigned i = 0; i < l->num_nodes; i++)
+    for (gimple_stmt_iterator gsi = gsi_start_bb (body[i]); !gsi_end_p (gsi); gsi_next (&gsi))
+      {
+	gimple *stmt = gsi_stmt (gsi);
+	bool writes = false;
+	if (gimple_code (stmt) == GIMPLE_ASM)
+	  return false;
+	gcall *call = dyn_cast<gcall *> (stmt);
+	if (!call)
+	  {
+	    if (gimple_store_p (stmt))
+	      stores.safe_push (stmt);
+	    continue;
+	  }
+	int size = accessed (call, &writes);
+	if (size == 0 && (!(gimple_call_flags (call) & (ECF_CONST | ECF_PURE)) || stmt_could_throw_p (cfun, stmt)))
+	  return false;
+	if (size != 0 && !take (call, size, writes))
+	  left.safe_push (call);
+	if (size == 0 && gimple_store_p (stmt))
+	  stores.safe_push (stmt);
+      }
   return true;
 }
 
@@ -132,67 +327,107 @@ bool
 loop_of_accesses::collect ()
 {
   basic_block *body = get_loop_body (l);
-  bool fine = true, counted = is_counted ();
-  for (unsigned i = 0; i < l->num_nodes && fine && counted; i++)
-    for (gimple_stmt_iterator gsi = gsi_start_bb (body[i]); !gsi_end_p (gsi) && fine; gsi_next (&gsi))
-      {
-	gimple *stmt = gsi_stmt (gsi);
-	bool writes = false;
-	if (gimple_code (stmt) == GIMPLE_ASM)
-	  fine = false;
-	gcall *call = dyn_cast<gcall *> (stmt);
-	if (!call)
-	  continue;
-	if (int size = accessed (call, &writes))
-	  {
-	    if (!take (call, size, writes))
-	      others_read |= !writes;
-	  }
-	else
-	  fine = (gimple_call_flags (call) & (ECF_CONST | ECF_PURE)) && !stmt_could_throw_p (cfun, stmt);
-      }
+  auto_vec<gcall *> left;
+  bool fine = is_counted () && take_calls (body, left);
   free (body);
-  return fine && counted && !accesses.is_empty ();
+  if (!fine || accesses.is_empty ())
+    return false;
+  for (gcall *call : left)
+    {
+      bool writes = false;
+      int size = accessed (call, &writes);
+      if (!take_gather (call, size, writes))
+	others_read |= !writes;
+    }
+  return true;
+}
+
+/* VALUE as an operand of a call, computed in SEQ.  */
+tree
+operand (tree value, tree type, gimple_seq *seq)
+{
+  gimple_seq more = NULL;
+  value = fold_convert (type, unshare_expr (value));
+  if (TREE_OVERFLOW_P (value))
+    value = drop_tree_overflow (value);
+  value = force_gimple_operand (value, &more, true, NULL_TREE);
+  gimple_seq_add_seq (seq, more);
+  return value;
+}
+
+/* How often an access happens.  */
+tree
+loop_of_accesses::times (bool first, gimple_seq *seq)
+{
+  tree n = fold_convert (long_unsigned_type_node, unshare_expr (count.niter));
+  if (first)
+    n = fold_build2 (PLUS_EXPR, long_unsigned_type_node, n, build_one_cst (long_unsigned_type_node));
+  if (!integer_zerop (count.may_be_zero))
+    n = fold_build3 (COND_EXPR, long_unsigned_type_node, unshare_expr (count.may_be_zero),
+		     build_int_cst (long_unsigned_type_node, first), n);
+  return operand (n, long_unsigned_type_node, seq);
+}
+
+/* CALL goes into SEQ; what it answers.  */
+tree
+answer_of (gcall *call, location_t where, gimple_seq *seq)
+{
+  tree answer = make_ssa_name (integer_type_node);
+  gimple_call_set_lhs (call, answer);
+  gimple_set_location (call, where);
+  gimple_seq_add_stmt (seq, call);
+  return answer;
 }
 
 /* The call that asks, in SEQ; BEFORE: the last answer.  */
 tree
 loop_of_accesses::ask (const access &a, tree before, gimple_seq *seq)
 {
-  gimple_seq more = NULL;
-  if (!range_decl)
-    {
-      tree decl = range_decl = build_fn_decl (RANGE, build_function_type_list (integer_type_node, ptr_type_node, long_integer_type_node,
-							     long_unsigned_type_node, integer_type_node,
-							     integer_type_node, NULL_TREE));
-      DECL_VISIBILITY (decl) = VISIBILITY_HIDDEN;
-      DECL_VISIBILITY_SPECIFIED (decl) = 1;
-      TREE_NOTHROW (decl) = 1;
-      DECL_PRESERVE_P (decl) = 1;
-    }
-  tree base = fold_convert (ptr_type_node, unshare_expr (a.iv.base));
-  tree step = fold_convert (long_integer_type_node, unshare_expr (a.iv.step));
-  if (TREE_OVERFLOW_P (step))
-    step = drop_tree_overflow (step);
-  tree n = fold_convert (long_unsigned_type_node, unshare_expr (count.niter));
-  if (a.first)
-    n = fold_build2 (PLUS_EXPR, long_unsigned_type_node, n, build_one_cst (long_unsigned_type_node));
-  if (!integer_zerop (count.may_be_zero))
-    n = fold_build3 (COND_EXPR, long_unsigned_type_node, unshare_expr (count.may_be_zero),
-		     build_int_cst (long_unsigned_type_node, a.first), n);
-  base = force_gimple_operand (base, &more, true, NULL_TREE);
-  gimple_seq_add_seq (seq, more);
-  step = force_gimple_operand (step, &more, true, NULL_TREE);
-  gimple_seq_add_seq (seq, more);
-  n = force_gimple_operand (n, &more, true, NULL_TREE);
-  gimple_seq_add_seq (seq, more);
+  tree base = operand (a.iv.base, ptr_type_node, seq);
+  tree step = operand (a.iv.step, long_integer_type_node, seq);
+  tree n = times (a.first, seq);
   int kind = a.size | (a.writes ? WRITES : 0) | (others_read ? ALONE : 0);
-  gcall *call = gimple_build_call (range_decl, 5, base, step, n, build_int_cst (integer_type_node, kind), before);
-  tree answer = make_ssa_name (integer_type_node);
-  gimple_call_set_lhs (call, answer);
-  gimple_set_location (call, gimple_location (a.call));
-  gimple_seq_add_stmt (seq, call);
-  return answer;
+  gcall *call = gimple_build_call (decl_of (RANGE), 5, base, step, n, build_int_cst (integer_type_node, kind), before);
+  return answer_of (call, gimple_location (a.call), seq);
+}
+
+tree
+loop_of_accesses::ask_gather (const gather &g, tree before, gimple_seq *seq)
+{
+  const access &index = accesses[g.index];
+  tree base = operand (g.base, ptr_type_node, seq);
+  tree first = operand (index.iv.base, ptr_type_node, seq);
+  tree step = operand (index.iv.step, long_integer_type_node, seq);
+  tree n = times (g.first, seq);
+  int kind = g.size | (g.writes ? WRITES : 0) | (others_read ? ALONE : 0) | index.size << BYTES_SHIFT
+	     | (TYPE_UNSIGNED (g.index_type) ? UNSIGNED : 0);
+  gcall *call = gimple_build_call (decl_of (GATHER), 7, base, build_int_cst (long_integer_type_node, g.scale), first,
+				   step, n, build_int_cst (integer_type_node, kind), before);
+  return answer_of (call, gimple_location (g.call), seq);
+}
+
+tree
+loop_of_accesses::ask_apart (const apart &a, tree before, gimple_seq *seq)
+{
+  const access &write = accesses[a.write], &index = accesses[a.index];
+  tree base = operand (write.iv.base, ptr_type_node, seq);
+  tree step = operand (write.iv.step, long_integer_type_node, seq);
+  tree first = operand (index.iv.base, ptr_type_node, seq);
+  tree other = operand (index.iv.step, long_integer_type_node, seq);
+  tree n = times (true, seq);
+  int size = write.size > index.size ? write.size : index.size;
+  gcall *call = gimple_build_call (decl_of (APART), 7, base, step, first, other, n,
+				   build_int_cst (integer_type_node, size), before);
+  return answer_of (call, gimple_location (write.call), seq);
+}
+
+void
+remove_call (gcall *call)
+{
+  gimple_stmt_iterator gsi = gsi_for_stmt (call);
+  unlink_stmt_vdef (call);
+  gsi_remove (&gsi, true);
+  release_defs (call);
 }
 
 void
@@ -200,10 +435,17 @@ loop_of_accesses::version ()
 {
   gimple_seq seq = NULL;
   tree answer = integer_one_node;
+  for (apart &a : aparts)
+    answer = ask_apart (a, answer, &seq);
   for (int writes = 0; writes < 2; writes++)
-    for (access &a : accesses)
-      if (a.writes == (writes != 0))
-	answer = ask (a, answer, &seq);
+    {
+      for (access &a : accesses)
+	if (a.writes == (writes != 0))
+	  answer = ask (a, answer, &seq);
+      for (gather &g : gathers)
+	if (g.writes == (writes != 0))
+	  answer = ask_gather (g, answer, &seq);
+    }
   gsi_insert_seq_on_edge_immediate (loop_preheader_edge (l), seq);
   tree good = build2 (NE_EXPR, boolean_type_node, answer, integer_zero_node);
   profile_probability likely = profile_probability::very_likely ();
@@ -215,12 +457,9 @@ loop_of_accesses::version ()
     {
       as_it_was->dont_vectorize = true;
       for (access &a : accesses)
-	{
-	  gimple_stmt_iterator gsi = gsi_for_stmt (a.call);
-	  unlink_stmt_vdef (a.call);
-	  gsi_remove (&gsi, true);
-	  release_defs (a.call);
-	}
+	remove_call (a.call);
+      for (gather &g : gathers)
+	remove_call (g.call);
     }
   mark_virtual_operands_for_renaming (cfun);
   update_ssa (TODO_update_ssa);

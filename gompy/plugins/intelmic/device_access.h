@@ -29,10 +29,11 @@
 #define MIC_GROUP 256       /* threads of a group that are told apart */
 #define MIC_AHEAD 4096      /* barriers of one group */
 
+/* Each word and each place of code by itself: who writes at random has fewer lines of memory to fetch.  */
 struct mic_cells
 {
-  _Atomic uint64_t write, read;
-  uint32_t write_pc, read_pc;  /* lower halves */
+  _Atomic uint64_t *writes, *reads;
+  uint32_t *write_pcs, *read_pcs;  /* lower halves */
 };
 
 struct mic_block
@@ -41,8 +42,10 @@ struct mic_block
   uint32_t write_pc, read_pc;
   _Atomic uint32_t last_write, last_read; /* the last intervals that its cells have */
   _Atomic uint32_t good;                  /* a launch that found all its bytes good */
+  uint32_t bad, looks;                    /* a launch that did not, and how often it was asked */
 };
 #define MIC_BLOCK 1024u
+#define MIC_GLANCES 32u  /* where a block was not good, one look in so many */
 
 struct mic_access_team
 {
@@ -61,7 +64,7 @@ extern int omp_get_thread_num (void);
 extern struct gompy_access gompy_access;
 struct gompy_access gompy_access;
 
-static struct mic_cells *mic_shadow;
+static struct mic_cells mic_cells;
 static struct mic_block *mic_blocks;
 static uint64_t mic_access_size;  /* of the arena */
 static uint32_t *mic_interval_team;
@@ -75,6 +78,10 @@ static __thread uint32_t mic_launch, mic_floor;  /* the last interval before the
    team release in between is not in it: then less is judged by it.  */
 static __thread uint64_t mic_word;
 static __thread uint32_t mic_word_floor, mic_word_launch;
+
+static inline int mic_settle (uint64_t offset);
+static void mic_count_launch (int change);
+static void mic_keep_anew (void);
 
 /* In device_access.pxi.  */
 static void mic_access_found (unsigned mark, uint64_t address, const void *pc, uint64_t other);
@@ -122,6 +129,7 @@ mic_new_word (void)
                            atomic_load (&mic_access_teams[group->team].releases));
   mic_word_floor = group != NULL ? group->floor : 0;
   mic_word_launch = group != NULL ? mic_access_teams[group->team].launch : 0;
+  mic_keep_anew ();
 }
 
 static void *
@@ -198,10 +206,18 @@ mic_access_hold (int change)
 static void
 mic_begin_launch (void)
 {
-  if (mic_shadow == NULL)
+  if (mic_cells.writes == NULL)
     return;
   mic_floor = atomic_load (&mic_last_interval);
   mic_launch = atomic_fetch_add (&mic_last_launch, 1) + 1;
+  mic_count_launch (1);
+}
+
+/* It ends.  */
+static void
+mic_end_launch (void)
+{
+  mic_count_launch (-1);
 }
 
 static void
@@ -218,7 +234,7 @@ mic_begin_team (void)
 {
   struct mic_group *group;
   uint32_t team;
-  if (mic_shadow == NULL)
+  if (mic_cells.writes == NULL)
     return;
   mic_end_team ();
   mic_held = 0;
@@ -257,52 +273,64 @@ mic_unordered (uint64_t cell, unsigned mask)
 
 /* An access, MASK of the 8 bytes at AT, with what others did there.  */
 static void
-mic_race_at (struct mic_cells *cells, struct mic_block *block, uint64_t at, unsigned mask, int writes, const void *pc)
+mic_race_at (struct mic_block *block, uint64_t at, unsigned mask, int writes, const void *pc)
 {
+  uint64_t cell = at / 8;
   uint64_t other = (uintptr_t) pc & ~0xffffffffull, address = gompy_access.low + at + (unsigned) __builtin_ctz (mask);
   unsigned after_write = writes ? MIC_RACE_WRITE_WRITE : MIC_RACE_WRITE_READ;
-  if (mic_unordered (atomic_load_explicit (&cells->write, memory_order_relaxed), mask))
-    mic_access_found (after_write, address, pc, other | cells->write_pc);
+  if (mic_unordered (atomic_load_explicit (&mic_cells.writes[cell], memory_order_relaxed), mask))
+    mic_access_found (after_write, address, pc, other | mic_cells.write_pcs[cell]);
   else if (mic_unordered (atomic_load_explicit (&block->write, memory_order_relaxed), mask))
     mic_access_found (after_write, address, pc, other | block->write_pc);
-  else if (writes && mic_unordered (atomic_load_explicit (&cells->read, memory_order_relaxed), mask))
-    mic_access_found (MIC_RACE_READ_WRITE, address, pc, other | cells->read_pc);
+  else if (writes && mic_unordered (atomic_load_explicit (&mic_cells.reads[cell], memory_order_relaxed), mask))
+    mic_access_found (MIC_RACE_READ_WRITE, address, pc, other | mic_cells.read_pcs[cell]);
   else if (writes && mic_unordered (atomic_load_explicit (&block->read, memory_order_relaxed), mask))
     mic_access_found (MIC_RACE_READ_WRITE, address, pc, other | block->read_pc);
 }
 
-/* Whether a word is of others, or of another interval, of the same launch, and of some of the bytes.  */
+/* Whether a word is of others, or of another interval, of the same launch, and of some of the bytes.  Here and in
+   mic_note nothing branches by what a cell has: at random places that is not to be foreseen.  */
 static inline int
 mic_of_others (const _Atomic uint64_t *place, uint64_t mine, unsigned mask)
 {
   uint64_t word = atomic_load_explicit (place, memory_order_relaxed);
-  return ((word ^ mine) & ~0xffull) != 0 && (word & mask) != 0 && (word >> 16 & 0xffffff) > mic_word_floor;
+  return (((word ^ mine) & ~0xffull) != 0) & ((word & mask) != 0) & ((word >> 16 & 0xffffff) > mic_word_floor);
 }
 
-/* Whether others have anything of a cell's bytes that an access may race with.  */
+/* Whether this launch has noted anything in the cells of a block.  */
 static inline int
-mic_is_shared (const struct mic_cells *cells, const struct mic_block *block, uint64_t mine, unsigned mask, int writes)
+mic_has_cells (const _Atomic uint32_t *last)
 {
-  return mic_of_others (&cells->write, mine, mask) || mic_of_others (&block->write, mine, mask)
-         || (writes && (mic_of_others (&cells->read, mine, mask) || mic_of_others (&block->read, mine, mask)));
+  return atomic_load_explicit (last, memory_order_relaxed) > mic_word_floor;
+}
+
+/* Whether others have written any of a cell's bytes.  */
+static inline int
+mic_is_written (uint64_t cell, const struct mic_block *block, uint64_t mine, unsigned mask)
+{
+  return mic_of_others (&block->write, mine, mask)
+         || (mic_has_cells (&block->last_write) && mic_of_others (&mic_cells.writes[cell], mine, mask));
+}
+
+/* Whether they have read any.  */
+static inline int
+mic_is_read (uint64_t cell, const struct mic_block *block, uint64_t mine, unsigned mask)
+{
+  return mic_of_others (&block->read, mine, mask)
+         || (mic_has_cells (&block->last_read) && mic_of_others (&mic_cells.reads[cell], mine, mask));
 }
 
 /* Note in a cell what the calling thread has done.  */
 static inline void
-mic_note (struct mic_cells *cells, struct mic_block *block, uint64_t mine, int writes, const void *pc)
+mic_note (uint64_t cell, struct mic_block *block, uint64_t mine, int writes, const void *pc)
 {
-  _Atomic uint64_t *place = writes ? &cells->write : &cells->read;
+  _Atomic uint64_t *place = &(writes ? mic_cells.writes : mic_cells.reads)[cell];
   _Atomic uint32_t *last = writes ? &block->last_write : &block->last_read;
   uint64_t word = atomic_load_explicit (place, memory_order_relaxed);
   uint32_t interval = mine >> 16 & 0xffffff;
-  if (((word ^ mine) & ~0xffull) == 0)
-    {
-      if ((word | mine) != word)
-        atomic_store_explicit (place, word | mine, memory_order_relaxed);
-      return;
-    }
-  atomic_store_explicit (place, mine, memory_order_relaxed);
-  *(writes ? &cells->write_pc : &cells->read_pc) = (uint32_t) (uintptr_t) pc;
+  uint64_t whole = (uint64_t) (((word ^ mine) & ~0xffull) == 0) * (word & 0xff);
+  atomic_store_explicit (place, mine | whole, memory_order_relaxed);
+  (writes ? mic_cells.write_pcs : mic_cells.read_pcs)[cell] = (uint32_t) (uintptr_t) pc;
   if (atomic_load_explicit (last, memory_order_relaxed) < interval)
     atomic_store_explicit (last, interval, memory_order_relaxed);
 }
@@ -310,12 +338,16 @@ mic_note (struct mic_cells *cells, struct mic_block *block, uint64_t mine, int w
 static inline void
 mic_race_part (uint64_t at, unsigned mask, int writes, const void *pc)
 {
-  struct mic_cells *cells = &mic_shadow[at / 8];
   struct mic_block *block = &mic_blocks[at / MIC_BLOCK];
-  uint64_t mine = mic_word | mask;
-  if (mic_is_shared (cells, block, mine, mask, writes))
-    mic_race_at (cells, block, at, mask, writes, pc);
-  mic_note (cells, block, mine, writes, pc);
+  uint64_t mine = mic_word | mask, cell = at / 8;
+  int raced = writes && mic_is_written (cell, block, mine, mask);
+  if (raced)
+    mic_race_at (block, at, mask, writes, pc);
+  mic_note (cell, block, mine, writes, pc);
+  if (writes)
+    mic_settle (at);
+  if (!raced && (writes ? mic_is_read (cell, block, mine, mask) : mic_is_written (cell, block, mine, mask)))
+    mic_race_at (block, at, mask, writes, pc);
 }
 
 static inline void
@@ -393,10 +425,21 @@ static int __attribute__ ((noinline))
 mic_find_good (struct mic_block *block, uint64_t offset)
 {
   const unsigned char *marks = mic_marks + (offset & -(uint64_t) MIC_BLOCK);
-  if (marks[0] != MIC_MARK_GOOD || memcmp (marks, marks + 1, MIC_BLOCK - 1) != 0)
+  if (block->bad == mic_word_launch && ++block->looks % MIC_GLANCES != 0)
     return 0;
-  atomic_store_explicit (&block->good, mic_word_launch, memory_order_relaxed);
-  return 1;
+  if (marks[0] == MIC_MARK_GOOD && memcmp (marks, marks + 1, MIC_BLOCK - 1) == 0)
+    {
+      atomic_store_explicit (&block->good, mic_word_launch, memory_order_relaxed);
+      return 1;
+    }
+  block->bad = mic_word_launch;
+  return 0;
+}
+
+static inline int
+mic_is_good (struct mic_block *block, uint64_t offset)
+{
+  return atomic_load_explicit (&block->good, memory_order_relaxed) == mic_word_launch || mic_find_good (block, offset);
 }
 
 /* Whether an access is of one cell, and of good bytes in the arena, as nearly all are.  */
@@ -436,13 +479,13 @@ mic_any_write (uintptr_t address, size_t size, const void *pc)
   mic_race (offset, size, 1, pc);
 }
 
-/* One cell, and nothing that could be wrong: 1, and it is noted.  */
+/* One cell, and nothing that could be wrong: 1, and it is noted.  Others are looked for when they can see the note: the
+   first access to a page of cells takes long.  */
 static inline __attribute__ ((always_inline)) int
 mic_usual (uintptr_t address, size_t size, int writes, const void *pc)
 {
-  uint64_t offset = address - gompy_access.low, mine = mic_word;
+  uint64_t offset = address - gompy_access.low, mine = mic_word, cell = offset / 8;
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
-  struct mic_cells *cells = &mic_shadow[offset / 8];
   unsigned mask;
   if (__builtin_expect (size - 1 >= 8 || offset >= mic_access_size || !mic_simple (block, offset, size), 0))
     return 0;
@@ -450,17 +493,13 @@ mic_usual (uintptr_t address, size_t size, int writes, const void *pc)
     return 1;
   mask = 0xffu >> (8 - size) << (offset & 7);
   mine |= mask;
-  if (__builtin_expect (mic_is_shared (cells, block, mine, mask, writes), 0))
+  if (writes && __builtin_expect (mic_is_written (cell, block, mine, mask), 0))
     return 0;
-  mic_note (cells, block, mine, writes, pc);
-  return 1;
-}
-
-static void
-mic_access_read (uintptr_t address, size_t size, const void *pc)
-{
-  if (!mic_usual (address, size, 0, pc))
-    mic_any_read (address, size, pc);
+  mic_note (cell, block, mine, writes, pc);
+  if (!writes)
+    return !mic_is_written (cell, block, mine, mask);
+  mic_settle (offset);
+  return !mic_is_read (cell, block, mine, mask);
 }
 
 static void
@@ -482,6 +521,7 @@ mic_access_atomic (uintptr_t address, size_t size, int writes, const void *pc)
 }
 
 #include "device_ranges.h"
+#include "device_gather.h"
 
 /* The arena has marks, and an image tells of its accesses.  */
 static int
@@ -489,16 +529,21 @@ mic_watch_accesses (uint64_t base, uint64_t size)
 {
   mic_interval_team = mic_reserve (MIC_INTERVALS * sizeof *mic_interval_team);
   mic_access_teams = mic_reserve (MIC_INTERVALS * sizeof *mic_access_teams);
-  mic_shadow = mic_reserve (size / 8 * sizeof *mic_shadow);
+  mic_cells.writes = mic_reserve (size / 8 * sizeof *mic_cells.writes);
+  mic_cells.reads = mic_reserve (size / 8 * sizeof *mic_cells.reads);
+  mic_cells.write_pcs = mic_reserve (size / 8 * sizeof *mic_cells.write_pcs);
+  mic_cells.read_pcs = mic_reserve (size / 8 * sizeof *mic_cells.read_pcs);
   mic_blocks = mic_reserve ((size / MIC_BLOCK + 1) * sizeof *mic_blocks);
-  if (mic_interval_team == NULL || mic_access_teams == NULL || mic_shadow == NULL
-      || mic_blocks == NULL)
+  mic_readers = mic_reserve ((size / MIC_BLOCK + 1) * sizeof *mic_readers);
+  if (mic_interval_team == NULL || mic_access_teams == NULL || mic_cells.writes == NULL || mic_cells.reads == NULL
+      || mic_cells.write_pcs == NULL || mic_cells.read_pcs == NULL || mic_blocks == NULL || mic_readers == NULL)
     return 0;
   mic_access_size = size;
   gompy_access.read = mic_access_read;
   gompy_access.write = mic_access_write;
   gompy_access.atomic = mic_access_atomic;
   gompy_access.range = mic_access_range;
+  gompy_access.gather = mic_access_gather;
   gompy_access.fork = mic_access_fork;
   gompy_access.join = mic_access_join;
   gompy_access.enter = mic_access_enter;

@@ -5,6 +5,7 @@ cdef extern from "device_access.h" nogil:
     void begin_launch "mic_begin_launch"()
     void begin_team "mic_begin_team"()
     void end_team "mic_end_team"()
+    void end_launch "mic_end_launch"()
     uint32_t mic_launch, mic_floor
 
 

@@ -6,8 +6,6 @@ ctypedef void (*short_kernel)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, 
 cdef void run_kernel(mic_slot *slot) noexcept nogil:
     """Call a kernel by clang whose words the request has."""
     (<short_kernel>slot.args[0])(slot.args[1], slot.args[2], slot.args[3], slot.args[4], slot.args[5], 0)
-    end_team()
-    flush_output()
 
 
 cdef void run_region(mic_slot *slot) noexcept nogil:
@@ -18,16 +16,13 @@ cdef void run_region(mic_slot *slot) noexcept nogil:
     begin_team()
     if slot.op == MIC_OP_KERNEL:
         run_kernel(slot)
-        return
-    if slot.args[2] != 1 and run_teams(slot):
-        end_team()
-        flush_output()
-        return
-    limit_threads(slot.args[3])
-    if slot.args[4]:
-        begin_lanes(slot.args[4])
-    function(<void *>slot.args[1])
+    elif slot.args[2] == 1 or not run_teams(slot):
+        limit_threads(slot.args[3])
+        if slot.args[4]:
+            begin_lanes(slot.args[4])
+        function(<void *>slot.args[1])
     end_team()
+    end_launch()
     flush_output()
 
 

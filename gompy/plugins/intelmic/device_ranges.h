@@ -70,45 +70,49 @@ mic_marks_written (uint64_t offset, size_t n, int alone)
   return 1;
 }
 
-/* Whether an access to bytes of a cell is ordered with what others did there.  */
+/* Whether an access is ordered with what others did, as a cell or block has it.  */
 static inline int
-mic_is_ordered (const struct mic_cells *cells, uint64_t mine, unsigned mask, int writes)
+mic_is_ordered (const _Atomic uint64_t *place, uint64_t mine, unsigned mask)
 {
-  if (__builtin_expect (mic_of_others (&cells->write, mine, mask), 0)
-      && mic_unordered (atomic_load_explicit (&cells->write, memory_order_relaxed), mask))
-    return 0;
-  return !writes || !mic_of_others (&cells->read, mine, mask)
-         || !mic_unordered (atomic_load_explicit (&cells->read, memory_order_relaxed), mask);
+  return __builtin_expect (!mic_of_others (place, mine, mask), 1)
+         || !mic_unordered (atomic_load_explicit (place, memory_order_relaxed), mask);
 }
 
-/* The same of what has been noted of a block as a whole.  */
-static inline int
-mic_is_block_ordered (const struct mic_block *block, uint64_t mine, int writes)
+/* Whether it is with all that has been noted of a block, and of its cells: what others have written, or what they have
+   read.  Where anything is to be looked up in logs first, that is not known.  */
+static int
+mic_is_block_ordered (uint64_t offset, int written)
 {
-  if (mic_of_others (&block->write, mine, 0xff)
-      && mic_unordered (atomic_load_explicit (&block->write, memory_order_relaxed), 0xff))
+  const struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
+  const _Atomic uint64_t *cells = written ? mic_cells.writes : mic_cells.reads;
+  uint64_t first = offset / MIC_BLOCK * (MIC_BLOCK / 8), mine = mic_word | 0xff;
+  if (!mic_is_ordered (written ? &block->write : &block->read, mine, 0xff) || (!written && mic_settle (offset)))
     return 0;
-  return !writes || !mic_of_others (&block->read, mine, 0xff)
-         || !mic_unordered (atomic_load_explicit (&block->read, memory_order_relaxed), 0xff);
+  if (mic_has_cells (written ? &block->last_write : &block->last_read))
+    for (unsigned i = 0; i < MIC_BLOCK / 8; i++)
+      if (!mic_is_ordered (&cells[first + i], mine, 0xff))
+        return 0;
+  return 1;
 }
 
-/* Note an access to bytes of one block.  0: it races.  */
+/* Note an access to bytes of one block.  0: it races.  In these functions, too, others are looked for when they can see
+   the note.  */
 static int
 mic_note_part (uint64_t offset, uint64_t end, int writes, const void *pc)
 {
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
-  if (!mic_is_block_ordered (block, mic_word | 0xff, writes))
-    return 0;
   for (uint64_t at = offset & ~7ull; at < end; at += 8)
     {
       unsigned first = offset > at ? offset - at : 0, last = end - at < 8 ? end - at : 8;
       unsigned mask = (1u << last) - (1u << first);
-      struct mic_cells *cells = &mic_shadow[at / 8];
-      if (!mic_is_ordered (cells, mic_word | mask, mask, writes))
+      if (writes && !mic_is_ordered (&mic_cells.writes[at / 8], mic_word | mask, mask))
         return 0;
-      mic_note (cells, block, mic_word | mask, writes, pc);
+      mic_note (at / 8, block, mic_word | mask, writes, pc);
+      if (!mic_is_ordered (&(writes ? mic_cells.reads : mic_cells.writes)[at / 8], mic_word | mask, mask))
+        return 0;
     }
-  return 1;
+  return mic_is_ordered (&block->write, mic_word | 0xff, 0xff)
+         && (!writes || (mic_is_ordered (&block->read, mic_word | 0xff, 0xff) && !mic_settle (offset)));
 }
 
 /* Note an access to all of a block.  Its cells are looked at if this launch has noted anything in them.  */
@@ -116,18 +120,11 @@ static int
 mic_note_block (uint64_t offset, int writes, const void *pc)
 {
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
-  const struct mic_cells *cells = &mic_shadow[offset / 8];
-  uint64_t mine = mic_word | 0xff;
-  if (!mic_is_block_ordered (block, mine, writes))
+  if (writes && !mic_is_block_ordered (offset, 1))
     return 0;
-  if (atomic_load_explicit (&block->last_write, memory_order_relaxed) > mic_word_floor
-      || (writes && atomic_load_explicit (&block->last_read, memory_order_relaxed) > mic_word_floor))
-    for (unsigned i = 0; i < MIC_BLOCK / 8; i++)
-      if (!mic_is_ordered (&cells[i], mine, 0xff, writes))
-        return 0;
-  atomic_store_explicit (writes ? &block->write : &block->read, mine, memory_order_relaxed);
+  atomic_store_explicit (writes ? &block->write : &block->read, mic_word | 0xff, memory_order_relaxed);
   *(writes ? &block->write_pc : &block->read_pc) = (uint32_t) (uintptr_t) pc;
-  return 1;
+  return mic_is_block_ordered (offset, !writes);
 }
 
 static int

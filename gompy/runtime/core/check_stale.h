@@ -319,27 +319,7 @@ gompy_access_atomic (uintptr_t address, size_t size, int writes, const void *pc)
     gompy_access_write (address, size, pc);
 }
 
-/* A loop's accesses: fine if nothing of what it reads is newer on a device.  */
-static int
-gompy_access_range (uintptr_t address, intptr_t step, size_t n, int kind, const void *pc)
-{
-  size_t size = kind & GOMPY_RANGE_SIZE;
-  uintptr_t begin = step < 0 ? address + (uintptr_t) step * (n - 1) : address;
-  uintptr_t distance = step < 0 ? -(uintptr_t) step : (uintptr_t) step, end = begin + distance * (n - 1) + size;
-  int fine = !gompy_flight_count;
-  (void) pc;
-  pthread_mutex_lock (&gompy_stale_lock);
-  gompy_look_around (begin, end);
-  if (fine && !(kind & GOMPY_RANGE_WRITES))
-    fine = gompy_is_harmless (begin, end);
-  else if (fine && distance <= size)
-    gompy_note_written (begin, end);
-  else if (fine)
-    for (size_t i = 0; i < n; i++)
-      gompy_note_written (begin + i * distance, begin + i * distance + size);
-  pthread_mutex_unlock (&gompy_stale_lock);
-  return fine;
-}
+#include "check_loops.h"
 
 static void
 gompy_access_freed (uintptr_t address, size_t size)
@@ -358,6 +338,7 @@ gompy_stale_hear (void)
   gompy_access.atomic = gompy_access_atomic;
   gompy_access.freed = gompy_access_freed;
   gompy_access.range = gompy_access_range;
+  gompy_access.gather = gompy_access_gather;
   gompy_access.low = UINTPTR_MAX;
 }
 
