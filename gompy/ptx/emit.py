@@ -126,6 +126,7 @@ class Emitter:
         # is all lanes' (bases.py).
         self.definitions: dict[Register, list[tuple[int, Value, str, Instruction | None]]] = {}
         self.asked: dict[tuple[Register, object], list[str]] = {}
+        self.tested: dict[tuple[object, ...], str] = {}  # in a block, as far as its next barrier (gathers.py)
 
     def strides(self) -> Strides:
         """How far apart neighbouring threads' addresses are."""

@@ -13,8 +13,9 @@ from __future__ import annotations
 from gompy.abi import ptx as abi
 
 from .access import shared_room
-from .emit import Emitter, Value
-from .syntax import Operand, Register
+from .bases import held
+from .emit import LONGEST, Emitter, Value
+from .syntax import Memory, Operand, Register
 
 SIZES = frozenset((4, 8))
 """Bytes of what the processor gathers."""
@@ -58,7 +59,7 @@ def there(em: Emitter, address: Value, size: int, space: str) -> tuple[str, Valu
     words = em.once(f"%words_{space}_{size}", f"%words_{space}_{size} = lshr i64 {room}, {by}")
     far = em.op("sub", address, first)
     number = em.intrinsic("fshr", far, far, em.splat(em.ints("i64", by)))
-    inside = em.bits(em.op("icmp ult", number, Value("i64", False, words), result="i1"))
+    inside = held(em, em.bits(em.op("icmp ult", number, Value("i64", False, words), result="i1")))
     off = em.new(f"xor i32 {em.active}, -1")
     return em.new(f"icmp eq i32 {em.new(f'or i32 {inside}, {off}')}, -1"), far
 
@@ -75,11 +76,40 @@ def name_of(llvm: str) -> str:
     return "v32" + {"float": "f32", "double": "f64"}.get(llvm, llvm)
 
 
-def load(em: Emitter, address: Value, kind: tuple[str, int, int], space: str, slow: str) -> tuple[str, list[str]]:
+def lowest(em: Emitter, operand: Operand | None, offset: int, size: int) -> int:
+    """The lowest offset of accesses by the same base in a block, if all are near, and as far apart as whole accesses
+    are: one test does for them (emit.LONGEST); else this one's."""
+    codes = em.a.blocks[em.block].code
+    found = [o.offset for c in codes for o in getattr(c, "operands", ()) if isinstance(o, Memory) and o.base == operand]
+    least = min(found, default=offset)
+    if max(found, default=offset) - least > LONGEST // 2 or any((at - least) % size for at in found):
+        return offset
+    return least
+
+
+def known(em: Emitter, operand: Operand | None, offset: int, size: int, space: str) -> str:
+    """Whether all active lanes' accesses of device memory by a register are in it (i1), asked once in a block; nothing
+    where there is no such register."""
+    if space not in DEVICE or not isinstance(operand, Register):
+        return ""
+    least = lowest(em, operand, offset, size)
+    key = (operand, len(em.definitions.get(operand, ())), least, size, em.active)
+    if key not in em.tested:
+        base = em.fit(em.load_register(operand), "i64")
+        word, _ = there(em, further(em, base, least), size, "global")
+        if em.code is None or em.code.guard is not None:
+            return word
+        em.tested[key] = word
+    return em.tested[key]
+
+
+def load(
+    em: Emitter, address: Value, kind: tuple[str, int, int], space: str, slow: str, known: str = ""
+) -> tuple[str, list[str]]:
     """Test, gather `kind` (LLVM type, its bytes, how many), and leave the block open: its label, the elements; who
-    cannot goes to `slow`."""
+    cannot goes to `slow`.  `known`: the test is made."""
     llvm, size, count = kind
-    test, far = there(em, address, size * count, space)
+    test, far = (known, address) if known else there(em, address, size * count, space)
     inside = em.fresh("gather")
     em.put(f"br i1 {test}, label %{inside}, label %{slow}, !prof !1")
     em.label(inside)
@@ -96,10 +126,10 @@ def load(em: Emitter, address: Value, kind: tuple[str, int, int], space: str, sl
     return inside, found
 
 
-def store(em: Emitter, address: Value, values: list[Value], size: int, space: str, slow: str) -> None:
-    """Test, scatter, and leave the block open; who cannot goes to `slow`."""
+def store(em: Emitter, address: Value, values: list[Value], size: int, space: str, slow: str, known: str = "") -> None:
+    """Test, scatter, and leave the block open; who cannot goes to `slow`.  `known`: the test is made."""
     count = len(values)
-    test, far = there(em, address, size * count, space)
+    test, far = (known, address) if known else there(em, address, size * count, space)
     inside = em.fresh("scatter")
     em.put(f"br i1 {test}, label %{inside}, label %{slow}, !prof !1")
     em.label(inside)

@@ -224,6 +224,7 @@ class Lowering(Statements):
         a = self.a
         index = block.index
         self.block = index
+        self.tested.clear()
         all_here = self.stays and index not in a.divergent
         if index in self.complete:
             self.label(f"C{index}")
@@ -418,6 +419,7 @@ class Lowering(Statements):
 
     def ends_turn(self, code: Instruction) -> bool:
         """See emit.py."""
+        self.tested.clear()
         if self.fission is not None:
             self.fission.barrier(code)
         return self.fission is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from . import gathers
+from . import gathers, indices
 from .access import in_memory, lanes_load, lanes_store, shared_memory
 from .bases import Way, firsts_of, known, matching, numbers, shuffled
 from .emit import BITS, LONGEST, Emitter, Value
@@ -279,7 +279,8 @@ def load(
     column = space == "shared" and count == 1
     way = way_of(em, operand, size * count, False, column) if em.fast else Way(1, size * count)
     if gathers.direct(em, operand, size, count, space) or (way is None and gathers.apart(em, size, count, space)):
-        return gathered(em, plus(em, address, offset), kind, space)[0]
+        number = indices.indexed(em, operand, offset, size) if count == 1 and space in gathers.DEVICE else None
+        return gathered(em, plus(em, address, offset), kind, space, number, operand, offset)[0]
     if way is None or (way.step == 0 and count > 1) or (count > 1 and not em.fast):
         return [lanes_load(em, plus(em, address, offset + i * size), llvm, size) for i in range(count)]
     register = operand if isinstance(operand, Register) else None
@@ -322,7 +323,8 @@ def store(em: Emitter, address: Value, offset: int, values: list[Value], space: 
     column = space == "shared" and count == 1
     way = way_of(em, operand, size * count, True, column) if em.fast else Way(1, size * count)
     if gathers.direct(em, operand, size, count, space) or (way is None and gathers.apart(em, size, count, space)):
-        scattered(em, plus(em, address, offset), values, size, space)
+        number = indices.indexed(em, operand, offset, size) if count == 1 and space in gathers.DEVICE else None
+        scattered(em, plus(em, address, offset), values, size, space, number, operand, offset)
         return
     if way is None or (count > 1 and not em.fast):
         for index, value in enumerate(values):
@@ -355,11 +357,24 @@ def store(em: Emitter, address: Value, offset: int, values: list[Value], space: 
     em.label(done)
 
 
-def gathered(em: Emitter, address: Value, kind: tuple[str, int, int], space: str) -> tuple[list[Value], str]:
-    """A gather, or what the executor loads; the label that ends it."""
+def gathered(
+    em: Emitter,
+    address: Value,
+    kind: tuple[str, int, int],
+    space: str,
+    found: indices.Indexed | None = None,
+    operand: Operand | None = None,
+    offset: int = 0,
+) -> tuple[list[Value], str]:
+    """A gather, or what the executor loads; the label that ends it.  `found`: by numbers of elements."""
     llvm, size, count = kind
     slow, done = em.fresh("slow"), em.fresh("done")
-    inside, quick = gathers.load(em, address, kind, space, slow)
+    if found is not None:
+        inside, one = indices.load(em, found, llvm, size, slow)
+        quick = [one]
+    else:
+        known = gathers.known(em, operand, offset, size * count, space)
+        inside, quick = gathers.load(em, address, kind, space, slow, known)
     em.put(f"br label %{done}")
     em.label(slow)
     other = [lanes_load(em, plus(em, address, i * size), llvm, size).text for i in range(count)]
@@ -372,11 +387,24 @@ def gathered(em: Emitter, address: Value, kind: tuple[str, int, int], space: str
     return [Value(llvm, True, text) for text in texts], done
 
 
-def scattered(em: Emitter, address: Value, values: list[Value], size: int, space: str) -> None:
-    """A scatter, or what the executor stores."""
+def scattered(
+    em: Emitter,
+    address: Value,
+    values: list[Value],
+    size: int,
+    space: str,
+    found: indices.Indexed | None = None,
+    operand: Operand | None = None,
+    offset: int = 0,
+) -> None:
+    """A scatter, or what the executor stores.  `found`: by numbers of elements."""
     slow, done = em.fresh("slow"), em.fresh("done")
     values = [em.splat(value) for value in values]
-    gathers.store(em, address, values, size, space, slow)
+    if found is not None:
+        indices.store(em, found, values[0], size, slow)
+    else:
+        known = gathers.known(em, operand, offset, size * len(values), space)
+        gathers.store(em, address, values, size, space, slow, known)
     em.put(f"br label %{done}")
     em.label(slow)
     for index, value in enumerate(values):
