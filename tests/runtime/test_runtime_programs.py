@@ -70,6 +70,22 @@ int main (void) {                                      /* at the end it counts w
   }
   CHECK (s.x == 11 && a[9] == 9);
 }""",
+    "objects that go together": """
+static void some (int turn) {                          /* in one copy, of sizes that grow and shrink */
+  static const int most[] = {16, 500, 4000, 30, 1000, 2000};
+  int n = most[turn % 6], wrong = 0;
+  int *a = malloc (n * sizeof *a), *b = malloc (n * sizeof *b), *c = malloc (n * sizeof *c);
+  for (int i = 0; i < n; i++) { a[i] = turn + i; b[i] = 3 * i; c[i] = turn; }
+  #pragma omp target map(to: a[:n], b[:n], c[:n]) map(tofrom: wrong)
+  for (int i = 0; i < n; i++) wrong += a[i] != turn + i || b[i] != 3 * i || c[i] != turn;
+  CHECK (!wrong);
+  free (a); free (b); free (c);
+}
+int main (void) {
+  for (int turn = 0; turn < 30; turn++) some (turn);
+  #pragma omp parallel for num_threads(4)
+  for (int turn = 0; turn < 200; turn++) some (turn);
+}""",
     "firstprivate": """
 int main (void) {
   double d = 2.5; struct { int a; char b[30]; } s = {7, "text"}; int i = 3, ok = 0; int *p = &i;

@@ -52,7 +52,7 @@ cdef bint grow_table(Device *d) noexcept nogil:
     return True
 
 
-cdef Block **find_live(Device *d, CUdeviceptr address) noexcept nogil:
+cdef inline Block **find_live(Device *d, CUdeviceptr address) noexcept nogil:
     """Where a block in use hangs, by its first address; what it refers to is NULL if there is none."""
     cdef Block **at = &d.live[address_hash(address) & d.live_mask]
     while at[0] != NULL and at[0].address != address:
@@ -241,7 +241,7 @@ cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
 
 cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
     """Memory is used no more.  In a callback nothing of the driver's may be called: the next allocation gives it
-    back."""
+    back.  The context is made current where the driver is called: most blocks are kept."""
     cdef Block **at
     cdef Block *b = NULL
     cdef bint keep
@@ -262,6 +262,9 @@ cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
     gompy_quick_release(&d.memory_lock)
     if keep:
         return True
+    if not enter_context(d):
+        keep_later(d, b)
+        return False
     rc = free_now(d, address)  # without the lock: see release_kept
     if rc == CUDA_ERROR_NOT_PERMITTED:  # a callback, or a call of the host: at the next allocation
         keep_later(d, b)
@@ -270,34 +273,35 @@ cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
     return not call_failed(rc, b"cuMemFree")
 
 
-cdef bint copy_fits(Device *d, const void *host, CUdeviceptr device, size_t size) noexcept nogil:
-    """What can be told of a copy without asking the driver: the messages are those of GCC's plugin."""
-    cdef Block *b = NULL
+cdef bint copy_misfits(const void *host, CUdeviceptr device) noexcept nogil:
+    """Say why copy_fits says no: the messages are those of GCC's plugin.  False."""
     if device == 0:
         GOMP_PLUGIN_error(b"invalid device address")
-        return False
-    if host == NULL:
+    elif host == NULL:
         GOMP_PLUGIN_error(b"invalid host address")
-        return False
-    if <CUdeviceptr> <uintptr_t> host == device:
+    elif <CUdeviceptr> <uintptr_t> host == device:
         GOMP_PLUGIN_error(b"invalid host or device address")
-        return False
+    else:
+        GOMP_PLUGIN_error(b"invalid size")
+    return False
+
+
+cdef inline bint copy_fits(Device *d, const void *host, CUdeviceptr device, size_t size) noexcept nogil:
+    """What can be told of a copy without asking the driver; false after a message."""
+    cdef Block *b = NULL
+    if device == 0 or host == NULL or <CUdeviceptr> <uintptr_t> host == device:
+        return copy_misfits(host, device)
     gompy_quick_acquire(&d.memory_lock)
     if d.live != NULL:
         b = find_live(d, device)[0]
     gompy_quick_release(&d.memory_lock)
-    if b != NULL and size > b.size:
-        GOMP_PLUGIN_error(b"invalid size")
-        return False
-    return True
+    return b == NULL or size <= b.size or copy_misfits(host, device)
 
 
-cdef bint copy_succeeded(CUresult rc, const char *what, CUdeviceptr device, size_t size) noexcept nogil:
-    """Whether a copy went well.  If not, the driver is asked why it may have been wrong."""
+cdef bint copy_failed(CUresult rc, const char *what, CUdeviceptr device, size_t size) noexcept nogil:
+    """A copy went wrong: ask the driver why it may have, and say so.  False."""
     cdef CUdeviceptr base = 0
     cdef size_t length = 0
-    if rc == CUDA_SUCCESS:
-        return True
     if rc == CUDA_ERROR_INVALID_VALUE:
         if cuda.mem_range(&base, &length, device) != CUDA_SUCCESS:
             GOMP_PLUGIN_error(b"invalid device address")
@@ -305,6 +309,11 @@ cdef bint copy_succeeded(CUresult rc, const char *what, CUdeviceptr device, size
             GOMP_PLUGIN_error(b"invalid size")
     call_failed(rc, what)
     return False
+
+
+cdef inline bint copy_succeeded(CUresult rc, const char *what, CUdeviceptr device, size_t size) noexcept nogil:
+    """Whether a copy went well; false after a message."""
+    return rc == CUDA_SUCCESS or copy_failed(rc, what, device, size)
 
 
 cdef bint host_to_device(int n, CUdeviceptr device, const void *host, size_t size, CUstream stream,

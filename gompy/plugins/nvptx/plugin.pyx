@@ -102,7 +102,7 @@ cdef public void *GOMP_OFFLOAD_alloc(int n, size_t size) noexcept nogil:
 cdef public c_bool GOMP_OFFLOAD_free(int n, void *address) noexcept nogil:
     cdef Device *d = device_of(n)
     cdef GoaccThread *thread
-    if d == NULL or not enter_context(d) or not give_block(d, <CUdeviceptr> <uintptr_t> address):
+    if d == NULL or not give_block(d, <CUdeviceptr> <uintptr_t> address):
         return False
     thread = profiled()
     if thread != NULL:

@@ -286,6 +286,8 @@ cdef struct DeviceDescr:
     const char *what  # what the lock is held for (places.pxi)
     const void *where
     HostCopy copying  # by the thread that holds the lock
+    char *stage_room  # for the stage of the mapping operation that holds the lock (copy.pxi), or NULL
+    size_t stage_room_size
     const MapList *whole  # of the enter data that holds the lock and maps its entries group by group, or NULL
     void *queue  # OpenACC: the asynchronous queue of the mapping operation that holds the lock, or NULL
     bint scalars_wait  # and its copies of scalars to the host are waited for (queue_to_host)

@@ -60,6 +60,28 @@ cdef void *aligned_block(MapJob *job, size_t total) noexcept nogil:
     return device_alloc(dev, total + align - 1)
 
 
+cdef char *stage_memory(DeviceDescr *dev, size_t size) noexcept nogil:
+    """Room for a stage: the device's, whose lock is held, or if that would be much, of its own.  NULL: there is none.
+
+    malloc would make and join large pieces for each construct, and what it gives is in the cache less often.
+    """
+    if size <= dev.stage_room_size:
+        return dev.stage_room
+    if size > STAGE_KEPT:
+        return <char *> malloc(size)
+    free(dev.stage_room)
+    size = align_up(size, 4096)
+    dev.stage_room = <char *> malloc(size)
+    dev.stage_room_size = size if dev.stage_room != NULL else 0
+    return dev.stage_room
+
+
+cdef inline void end_stage(MapJob *job, const char *stack_buffer) noexcept nogil:
+    """The stage has been sent, or is not to be."""
+    if job.stage.buffer != stack_buffer and job.stage.buffer != job.dev.stage_room:
+        free(job.stage.buffer)
+
+
 cdef int allocate_block(MapJob *job, char *stack_buffer) noexcept nogil:
     """Device memory for what is new, and the stage for its first part."""
     cdef TargetMem *tgt = job.tgt
@@ -88,7 +110,7 @@ cdef int allocate_block(MapJob *job, char *stack_buffer) noexcept nogil:
     if job.size and job.dev.queue == NULL and (job.pragma == VARS_TARGET or job.staged_objects > 1):
         job.stage.start = tgt.tgt_start
         job.stage.size = job.size
-        job.stage.buffer = stack_buffer if job.size <= STAGE_ON_STACK else <char *> malloc(job.size)
+        job.stage.buffer = stack_buffer if job.size <= STAGE_ON_STACK else stage_memory(job.dev, job.size)
     return 0
 
 

@@ -5,6 +5,7 @@ cdef enum:
     STAGED_BLOCK_SIZE = 65536
     STAGE_WORDS = 256
     STAGE_ON_STACK = 8 * STAGE_WORDS  # bytes
+    STAGE_KEPT = 131072  # a device keeps room for stages of so many
 
 
 cdef struct Stage:

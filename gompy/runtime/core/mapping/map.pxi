@@ -102,8 +102,8 @@ cdef TargetMem *map_vars(DeviceDescr *dev, const MapList *maps, uint64_t stamp, 
         failed[0] = build_entries(&job)
     if not failed[0]:
         failed[0] = finish_block(&job)
-    if job.stage.buffer != NULL and job.stage.buffer != stack_buffer:
-        free(job.stage.buffer)
+    if job.stage.buffer != NULL:
+        end_stage(&job, stack_buffer)
     if failed[0]:
         check_entry(dev, EVENT_ABSENT, -1, 0, 0)
         return NULL
