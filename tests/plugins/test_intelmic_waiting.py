@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import subprocess
 from pathlib import Path
@@ -78,6 +79,18 @@ def test_device_leaves_the_hosts_processor(
     assert ask(program, "apart", 20, *before, "env", *env) == "right\n"
     changes = struct.unpack("4L", counts.read_bytes())[3]
     assert (2 <= changes <= 60) if moves else changes == 0, changes
+
+
+def test_short_slices(program: Path) -> None:
+    """The thread that a launch wakes asks for slices of 0.1 ms; what it starts has the system's, and its nice value."""
+    usual = os.sched_getscheduler(0) in {os.SCHED_OTHER, os.SCHED_BATCH} and 0 <= os.nice(0) <= 16
+    release = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
+    if not usual or release < (6, 12):
+        pytest.skip("the system has no slices that a thread can choose")
+    line = ask(program, "slices", 1, "nice", "-n", "3").splitlines()[0]
+    own, started, *nice = (int(n) for n in re.findall(r"\d+", line))
+    assert own == 100000 < started
+    assert nice == [os.nice(0) + 3] * 2
 
 
 def test_batch_needs_no_threads_of_the_host(program: Path) -> None:

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int wrong;
@@ -267,12 +268,30 @@ full (int n)
   wrong |= x[0] != n;
 }
 
+/* Slices, in nanoseconds: of the thread that runs a region, of one that the region starts.  */
+static void
+slices (int unused)
+{
+  struct { unsigned size, policy; unsigned long flags; int nice; unsigned priority; unsigned long runtime, more[2]; } a;
+  unsigned long slice[2] = { 0, 0 };
+  int nice[2] = { 0, 0 };
+#pragma omp target parallel num_threads (2) map(tofrom: slice, nice) private (a)
+  if (syscall (SYS_sched_getattr, 0, &a, sizeof a, 0) == 0)
+    {
+      slice[omp_get_thread_num ()] = a.runtime;
+      nice[omp_get_thread_num ()] = a.nice;
+    }
+  printf ("%lu %lu, %d %d\n", slice[0], slice[1], nice[0], nice[1]);
+  wrong |= unused < 0;
+}
+
 int
 main (int argc, char **argv)
 {
   static const struct { const char *name; void (*run) (int); } all[]
     = { { "launches", launches }, { "teams", teams }, { "batch", batch }, { "together", together }, { "mixture", mixture },
-	{ "full", full }, { "apart", apart } };
+	{ "full", full }, { "apart", apart },
+	{ "slices", slices } };
   if (argc < 3)
     return 2;
   for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)

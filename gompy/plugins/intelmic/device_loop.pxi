@@ -70,6 +70,7 @@ cdef void *slot_thread(void *arg) noexcept nogil:
     cdef mic_apart apart
     mic_thread_slot = number
     memset(&apart, 0, sizeof(apart))
+    short_slices()
     save_variables(&variables)
     while True:
         seen = next_request(slot, seen, spin_ns, &apart.sleeps)
