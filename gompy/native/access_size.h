@@ -7,6 +7,7 @@
 #define GOMPY_NATIVE_ACCESS_SIZE_H
 
 #define GOMPY_VECTOR_PART 4
+#define GOMPY_LARGEST_STORE 64u
 
 /* Of opcodes 0F xx.  PREFIX: 0, 0x66, 0xf2, 0xf3.  */
 static unsigned
@@ -65,6 +66,46 @@ gompy_access_size (const unsigned char *p)
   if ((*p < 0x40 && (*p & 4) == 0) || (*p >= 0x80 && *p <= 0x8b) || (*p >= 0xa4 && *p <= 0xa7) || *p >= 0xf6)
     return *p == 0x83 || *p & 1 ? whole : 1;
   return *p == 0x69 || *p == 0x6b ? whole : 1;
+}
+
+/* The most bytes that an instruction of opcode 0F xx writes.  */
+static unsigned
+gompy_write_0f (unsigned char op, int prefix)
+{
+  if (op == 0x11 && (prefix == 0xf2 || prefix == 0xf3))
+    return prefix == 0xf3 ? 4 : 8;
+  if (op == 0x13 || op == 0x17 || op == 0xd6 || (op == 0x7e && prefix == 0x66))
+    return 8;
+  if (op == 0x11 || op == 0x29 || op == 0x2b || op == 0x7f || op == 0xe7)
+    return 16;
+  return (op & 0xf0) == 0x90 ? 1 : GOMPY_LARGEST_STORE;
+}
+
+/* The most bytes that an instruction writes where it faults.  */
+static unsigned
+gompy_write_size (const unsigned char *p)
+{
+  int prefix = 0;
+  unsigned whole = 4;
+  for (; *p == 0x66 || *p == 0xf2 || *p == 0xf3; p++)
+    prefix = *p;
+  if (prefix == 0x66)
+    whole = 2;
+  if ((*p & 0xf0) == 0x40 && *p++ & 8)
+    whole = 8;
+  if (*p == 0x0f)
+    return gompy_write_0f (p[1], prefix);
+  if (*p == 0xc5 || *p == 0xc4)
+    return 32;
+  if ((*p & 0xf8) == 0x50 || *p == 0xe8 || *p == 0x68 || *p == 0x6a)  /* push, call */
+    return 8;
+  if (*p == 0x88 || *p == 0xc6 || *p == 0x80 || *p == 0xfe)
+    return 1;
+  if (*p == 0xff)
+    return 8;
+  if (*p == 0x89 || *p == 0xc7 || *p == 0x81 || *p == 0x83 || (*p < 0x38 && (*p & 7) == 1))
+    return whole;
+  return GOMPY_LARGEST_STORE;
 }
 
 #endif

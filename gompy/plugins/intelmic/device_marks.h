@@ -17,7 +17,6 @@
 #define MIC_STEP_PERIOD 200000ull /* ns; a step takes 5 to 25 us */
 #define MIC_PAGE_STEPS 600u   /* in a page, one after another */
 #define MIC_WRITE_STEPS 2000u
-#define MIC_LARGEST_STORE 64u
 #define MIC_STEPPED 64
 #define MIC_OPEN_AT_ONCE (2ull << 20)
 #define MIC_TRAP_FLAG 0x100
@@ -149,9 +148,10 @@ mic_step (uint64_t page, ucontext_t *context)
 }
 
 static void
-mic_mark_written (uint64_t offset, uint64_t page)
+mic_mark_written (uint64_t offset, uint64_t page, uintptr_t pc)
 {
-  uint64_t end = offset + MIC_LARGEST_STORE < page + 4096 ? offset + MIC_LARGEST_STORE : page + 4096;
+  uint64_t size = gompy_write_size ((const unsigned char *) pc);
+  uint64_t end = offset + size < page + 4096 ? offset + size : page + 4096;
   for (uint64_t i = offset; i < end; i++)
     if (mic_marks[i] > MIC_MARK_GOOD)
       mic_marks[i] = MIC_MARK_GOOD;
@@ -222,7 +222,7 @@ mic_marked_fault (int signo, siginfo_t *info, void *p, unsigned *read)
   else if (mic_may_step (page, writes))
     {
       if (writes)
-        mic_mark_written (offset, page);
+        mic_mark_written (offset, page, (uintptr_t) context->uc_mcontext.gregs[REG_RIP]);
       mic_step (page, context);
     }
   else

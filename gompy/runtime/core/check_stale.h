@@ -24,7 +24,6 @@
 #include "check_watch.h"
 #include "check_room.h"
 #include "gompy/native/access.h"
-#include "gompy/native/clock.h"
 #include <sys/uio.h>
 
 #define GOMPY_TRACKED 512u
@@ -66,7 +65,7 @@ extern struct gompy_access gompy_access;
 
 static struct gompy_tracked *gompy_tracks[GOMPY_TRACKED];
 static unsigned gompy_track_count;
-static uint64_t gompy_tracked_bytes, gompy_stale_begun, gompy_stale_time;
+static uint64_t gompy_tracked_bytes, gompy_stale_time;
 static int gompy_tracking;
 static pthread_mutex_t gompy_stale_lock = PTHREAD_MUTEX_INITIALIZER;
 static gompy_peek_fn gompy_peek;

@@ -12,6 +12,7 @@
 #define GOMPY_CHECK_WATCH_H
 
 #include "gompy/native/access_size.h"
+#include "gompy/native/clock.h"
 #include "gompy/native/traced.h"
 #include <dirent.h>
 #include <signal.h>
@@ -22,11 +23,11 @@
 
 #define GOMPY_WATCHED 256
 #define GOMPY_WATCHED_PAGES (GOMPY_WATCHED * 1024u)
-#define GOMPY_WATCH_STEPS 30000u      /* in the life of the process */
+#define GOMPY_WATCH_FREE_STEPS 5000u  /* more only if they are few for the time that has passed */
+#define GOMPY_WATCH_STEP_PERIOD 200000ull /* ns; a step takes 5 to 25 us */
 #define GOMPY_WATCH_PAGE_STEPS 600u   /* in a page, until the next construct */
-#define GOMPY_WATCH_WRITES 24u
+#define GOMPY_WATCH_WRITES 24u        /* in it, of what is newer on a device: the program writes it anew */
 #define GOMPY_WATCH_OPEN 0xffffu
-#define GOMPY_LARGEST_STORE 64u
 #define GOMPY_WATCH_STACK 65536
 #define GOMPY_TRAP_FLAG 0x100
 #define GOMPY_WATCH_MASK (~(1ul << (SIGSEGV - 1)))  /* blocked while the handler runs */
@@ -60,6 +61,7 @@ static int gompy_unseen_part (uintptr_t page, uintptr_t *begin, uintptr_t *end);
 static void gompy_look_at (uintptr_t address);
 static int gompy_is_harmless (uintptr_t begin, uintptr_t end);
 static int gompy_has_time (size_t size);
+static uint64_t gompy_stale_begun;
 
 static struct gompy_watched gompy_watches[GOMPY_WATCHED];
 static unsigned gompy_watch_count, gompy_watch_steps;
@@ -227,6 +229,14 @@ gompy_meets_closed (uintptr_t begin, size_t size)
   return 0;
 }
 
+/* Whether steps are few as yet.  */
+static int
+gompy_has_steps (void)
+{
+  return gompy_watch_steps < GOMPY_WATCH_FREE_STEPS
+	 || (gompy_now () - gompy_stale_begun) / GOMPY_WATCH_STEP_PERIOD > gompy_watch_steps;
+}
+
 static void
 gompy_watch_fault (siginfo_t *info, ucontext_t *context)
 {
@@ -251,14 +261,20 @@ gompy_watch_fault (siginfo_t *info, ucontext_t *context)
   number = (page - w->begin) / GOMPY_PAGE;
   if (writes)
     {
-      gompy_note_write (address, GOMPY_LARGEST_STORE);
-      w->writes[number]++;
+      size_t size = gompy_write_size ((const unsigned char *) pc);
+      w->writes[number] += gompy_is_newer (address, size);
+      gompy_note_write (address, size);
     }
   else
     gompy_judge_read (address, gompy_access_size ((const unsigned char *) pc),
                       pc - gompy_program_code.start < gompy_program_code.end - gompy_program_code.start, pc);
+  if (gompy_is_harmless (page, page + GOMPY_PAGE))  /* it was the last such byte, or has been told */
+    {
+      gompy_open_watched (w, page, page + GOMPY_PAGE);
+      return;
+    }
   if (w->steps[number] >= GOMPY_WATCH_PAGE_STEPS || w->writes[number] >= GOMPY_WATCH_WRITES
-      || gompy_watch_steps >= GOMPY_WATCH_STEPS || gompy_stepping_count == 8)
+      || !gompy_has_steps () || gompy_stepping_count == 8)
     {
       gompy_open_watched (w, page, page + GOMPY_PAGE);
       return;

@@ -13,6 +13,7 @@ struct gompy_mapping_query
   uint64_t name, build_id;
 };
 #define GOMPY_MAPPING_QUERY _IOWR ('f', 17, struct gompy_mapping_query)
+#define GOMPY_STACK_REACH (16ul << 20)
 #define GOMPY_MAPPING_RW_PRIVATE 3 /* of the flags: to be read and written, neither executable nor shared */
 
 /* What is mapped in the process: FD, or the text of its maps.  */
@@ -147,18 +148,36 @@ gompy_is_alone (void)
   return alone;
 }
 
-/* Whether one thread alone is awake, and no handler would run on a stack that may be closed.  */
+/* Whether one thread alone is awake.  */
 static int
 gompy_may_watch (void)
 {
-  struct sigaction a;
-  if (gompy_watch_steps >= GOMPY_WATCH_STEPS || !gompy_is_alone ())
-    return 0;
+  return gompy_is_alone () && gompy_prepare_watch ()
+	 && gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0) == gompy_watch_thread;
+}
+
+/* Whether a handler of the program's would run on its stack, and the program go on then.  Those of faults end it; so
+   does the one that gfortran's library has for all that end a program, SIGQUIT too.  */
+static int
+gompy_has_handlers (void)
+{
+  struct sigaction a, fault;
+  if (sigaction (SIGILL, NULL, &fault) != 0)
+    return 1;
   for (int i = 1; i < 32; i++)
-    if (i != SIGKILL && i != SIGSTOP && sigaction (i, NULL, &a) == 0 && a.sa_handler != SIG_DFL
-        && a.sa_handler != SIG_IGN && !(a.sa_flags & SA_ONSTACK) && i != SIGSEGV && i != SIGTRAP && i != SIGSYS)
-      return 0;
-  return gompy_prepare_watch () && gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0) == gompy_watch_thread;
+    if (i != SIGKILL && i != SIGSTOP && i != SIGSEGV && i != SIGTRAP && i != SIGSYS && i != SIGILL && i != SIGFPE
+	&& i != SIGBUS && i != SIGABRT && sigaction (i, NULL, &a) == 0 && a.sa_handler != SIG_DFL
+	&& a.sa_handler != SIG_IGN && a.sa_handler != fault.sa_handler && !(a.sa_flags & SA_ONSTACK))
+      return 1;
+  return 0;
+}
+
+/* Whether a range is on the calling thread's stack, and may not be closed: a handler could not begin there.  */
+static int
+gompy_must_be_open (uintptr_t begin, uintptr_t end)
+{
+  uintptr_t here = (uintptr_t) __builtin_frame_address (0) & -GOMPY_PAGE;
+  return end > here && begin < here + GOMPY_STACK_REACH && gompy_has_handlers ();
 }
 
 static int
@@ -249,7 +268,8 @@ gompy_watch_pages (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end
       if (begin < gompy_watches[i].begin && end > gompy_watches[i].end)
         end = gompy_watches[i].begin;
     }
-  if (begin >= end || gompy_watch_count == GOMPY_WATCHED || gompy_watchable (maps, begin, end) != end)
+  if (begin >= end || gompy_watch_count == GOMPY_WATCHED || gompy_must_be_open (begin, end)
+      || gompy_watchable (maps, begin, end) != end)
     return;
   pages = (end - begin) / GOMPY_PAGE;
   if (used + pages > GOMPY_WATCHED_PAGES)
