@@ -29,6 +29,9 @@ class Op(IntEnum):
         14  # kind 0: a device is told what the host has changed; 1: the host has read what a device has (where, count)
     )
     FLIGHT = 15  # the host uses what a region that runs beside it maps: kind 0 reads, 1 writes (where, count)
+    HOST_FAULT = 16  # the program ends by a fault: where, and the address as start
+    ALLOC = 17  # device memory that a routine of the program's gives it, and what it gives back: address, size
+    FREED = 18
 
 
 class Entry(IntFlag):

@@ -9,8 +9,11 @@ from typing import Final
 
 from gompy.abi import gomp
 from gompy.abi.check_log import FAILED, Copy, Entry, Op, Stale
+from gompy.check.blocks import Blocks
 from gompy.check.findings import ADVICE, Finding, Note
 from gompy.check.log import Event, Frame, Log
+from gompy.check.mapped import Mapping, amount
+from gompy.check.mends import is_openacc, mend
 from gompy.check.names import Names, Place
 
 POINTERS: Final = frozenset(
@@ -60,30 +63,10 @@ EXTENSION: Final = re.compile(
     r"Trying to (?:map into device|update) \[(0x[0-9a-f]+)\.\.(0x[0-9a-f]+)\) object when (?:only )?"
     r"\[(0x[0-9a-f]+)\.\.(0x[0-9a-f]+)\) is"
 )
+PRESENT: Final = re.compile(
+    r"present clause: (?:!acc_is_present|not present[a-z ]*) \((?:addr: )?(0x[0-9a-f]+), (?:size: )?(\d+)"
+)
 OUTSIDE: Final = re.compile(r"\[(0x[0-9a-f]+),\+(\d+)\] outside mapped block \[(0x[0-9a-f]+),\+(\d+)\]")
-
-
-@dataclass(slots=True)
-class Mapping:
-    """A range that is, or was, mapped."""
-
-    start: int
-    size: int
-    address: int
-    name: str
-    place: Place
-    what: str
-    frame: Frame | None = None
-    gone: Place | None = None
-    gone_by: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.name or 'memory'}, {amount(self.size)}"
-
-
-def amount(size: int) -> str:
-    """Bytes in words."""
-    return f"{size} byte{'' if size == 1 else 's'}"
 
 
 @dataclass(slots=True)
@@ -125,6 +108,8 @@ class Analysis:
         self.launched: dict[int, Event] = {}
         self.failed: Event | None = None
         self.marked: set[tuple[int, int]] = set()
+        self.acc = False
+        self.blocks = Blocks(self.names)
 
     def run(self) -> list[Finding]:
         """The findings, errors first, in the order in which they were met."""
@@ -140,11 +125,15 @@ class Analysis:
             Op.LEFT: self._left,
             Op.STALE: self._stale,
             Op.FLIGHT: self._flight,
+            Op.HOST_FAULT: self._host_fault,
+            Op.ALLOC: self._alloc,
+            Op.FREED: self._freed,
         }
         for event in self.log.events:
             step = steps.get(Op(event.op))
             if step is not None:
                 self.frame = event.frame
+                self.acc = is_openacc(event.what) if event.what else self.acc
                 step(event)
         self._advise()
         return sorted(self.found.values(), key=lambda f: f.severity == ADVICE)
@@ -166,7 +155,14 @@ class Analysis:
         if event.flags & Entry.NEW and not event.flags & Entry.ATTACH and event.kind not in POINTERS:
             what = event.what or "target"
             self.live[event.device, event.start] = Mapping(
-                event.start, event.size, event.address, name, self.place(event), what, event.frame
+                event.start,
+                event.size,
+                event.address,
+                name,
+                self.place(event),
+                what,
+                event.frame,
+                item=self.names.item(event, name),
             )
 
     def _remove(self, event: Event) -> None:
@@ -201,7 +197,7 @@ class Analysis:
             finding.notes += self._history(gone)
             finding.mend = f"remove this {what}, or the {gone.gone_by} before it"
         elif "update" in what:
-            finding.mend = f"map {name or 'it'} before (target data or target enter data)"
+            finding.mend = mend("not-present", self.names.item(event, name) or "it", finding.place.file, self.acc)
         else:
             finding.mend = f"remove {name or 'it'} from this {what}, or add the enter data that is missing"
         self.add(finding)
@@ -254,9 +250,7 @@ class Analysis:
                     start=start,
                     size=size,
                     severity=ADVICE,
-                    mend="a target data around the regions that keeps it on the device"
-                    if to
-                    else f"map(to: {name or '…'}), if no region changes it",
+                    mend=mend("redundant-to" if to else "redundant-from", name, copies.place.file, self.acc),
                 )
             )
 
@@ -299,6 +293,11 @@ class Analysis:
         if match := BEYOND.search(why):
             self._beyond(region, place, device, directive, match)
             return
+        if "freed block" in why and (block := self.blocks.at(device, address)) is not None:
+            finding = self.blocks.used_freed(region, place, device, block)
+            finding.notes.append(Note(directive, f"region {region} begins here"))
+            self.add(finding)
+            return
         on_host = "is the host's" in why or "not device memory" in why
         gone = self._was_mapped(device, address) if on_host else self._was_on_device(device, address)
         name = self.names.at(address, 1, self.frame) if on_host else ""
@@ -326,7 +325,7 @@ class Analysis:
                 region,
                 name,
                 address,
-                mend=f"map {name or 'it'} at the region's directive, or before (target data, target enter data)",
+                mend=mend("unmapped", name or "it", place.file, self.acc),
             )
             finding.notes += self._nearest(device, address)
         else:
@@ -381,10 +380,9 @@ class Analysis:
             variable=name,
             start=event.start,
             size=event.size,
-            mend=f"map(tofrom: {name or '…'}), or map(from: {name or '…'})"
-            if gone is not None
-            else f"#pragma omp target update from({name or '…'}) before it",
         )
+        item = mapping.item if mapping is not None else name
+        finding.mend = mend("stale-host" if gone is None else "stale-host-gone", item, finding.place.file, self.acc)
         launch = self.launched.get(event.device)
         if gone is not None:
             finding.notes += self._history(gone)
@@ -408,8 +406,8 @@ class Analysis:
             variable=name,
             start=event.start,
             size=event.size,
-            mend="#pragma omp taskwait before it, or depend clauses",
         )
+        finding.mend = mend("race-host", name, finding.place.file, self.acc)
         finding.notes.append(Note(region, f"the region begins here, with nowait, and maps {name or 'it'}"))
         self.add(finding)
 
@@ -436,7 +434,7 @@ class Analysis:
             name,
             mapping.start if mapping is not None else 0,
             mapping.size if mapping is not None else 0,
-            mend=f"#pragma omp target update to({name or '…'}) before the region, or map(always, to: {name or '…'})",
+            mend=mend("stale-device", mapping.item if mapping is not None else "", place.file, self.acc),
         )
         if mapping is not None:
             finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
@@ -461,7 +459,7 @@ class Analysis:
             name,
             mapping.start if mapping is not None else 0,
             size,
-            mend=f"map(to: {name}) or map(tofrom: {name}), or write it first" if name else "write it first",
+            mend=mend("unset", mapping.item, place.file, self.acc) if mapping and name else "write it first",
         )
         if mapping is not None:
             finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
@@ -488,8 +486,7 @@ class Analysis:
             name,
             mapping.start if mapping is not None else 0,
             mapping.size if mapping is not None else 0,
-            mend=f"#pragma omp atomic, reduction(…: {name or '…'}), a barrier between, or memory of their own for the "
-            "threads",
+            mend=mend("race", name, place.file, self.acc),
         )
         finding.notes.append(Note(there, f"it is {other} here by the other thread"))
         finding.notes.append(
@@ -501,6 +498,9 @@ class Analysis:
         event = self.failed
         assert event is not None
         self.failed = None
+        if (absent := PRESENT.search(text)) is not None:
+            self._not_present(event, int(absent[1], 16), int(absent[2]))
+            return
         match = EXTENSION.search(text)
         if match is None:
             if (outside := OUTSIDE.search(text)) is None:
@@ -528,6 +528,40 @@ class Analysis:
         if mapping is not None:
             finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
         self.add(finding)
+
+    def _not_present(self, event: Event, start: int, size: int) -> None:
+        """A present clause, and what it names is not mapped."""
+        name = self.names.at(start, size, event.frame)
+        finding = Finding(
+            "not-present",
+            self.place(event),
+            f"present clause for {name or 'memory'} ({amount(size)}), which is not mapped to device {event.device}",
+            event.device,
+            variable=name,
+            start=start,
+            size=size,
+        )
+        gone = self._was_mapped(event.device, start)
+        finding.notes += self._history(gone) if gone is not None else self._nearest(event.device, start)
+        finding.mend = mend("not-present", name or "it", finding.place.file, self.acc)
+        self.add(finding)
+
+    # --- device memory that the program itself asks for -------------------------------------------------------------
+
+    def _alloc(self, event: Event) -> None:
+        self.blocks.alloc(event, self.place(event))
+
+    def _freed(self, event: Event) -> None:
+        self.blocks.freed(event, self.place(event))
+
+    def _host_fault(self, event: Event) -> None:
+        """The program ends by a fault; of interest is one at an address of a device's."""
+        known = [*self.blocks.live.items(), *self.live.items()]
+        frame = self.log.events[-1].frame or self.frame
+        for (device, _), block in known:
+            if block.address <= event.start < block.address + block.size:
+                self.add(self.blocks.used_by_host(event, device, block, frame, self.acc))
+                return
 
     # --- what is mapped -----------------------------------------------------------------------------------------------
 

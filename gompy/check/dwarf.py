@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ class Variable:
     element: int = 0  # bytes of an element, of an array of one dimension or behind a pointer; 0: not C's, or not known
     scalar: str = ""  # what its elements are made of: f8, i4, u1; empty: structures, pointers, or not known
     behind: str = ""  # of a member of what a pointer points to: that pointer
+    endless: bool = False  # an array whose bounds only the running program knows
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +172,12 @@ class Source:
         except (Unknown, IndexError):
             return
         for part in spot.parts:
-            yield Variable(part.name, address + part.address, part.size, part.points, part.element, part.scalar)
+            yield dataclasses.replace(part, address=address + part.address)
         there = read(address) if spot.behind else None
         if not there:
             return
         for part in spot.behind:
-            yield Variable(part.name, there + part.address, part.size, True, part.element, part.scalar, part.behind)
+            yield dataclasses.replace(part, address=there + part.address)
 
     def _spot(self, die: Any, pc: int | None, frame_base: str = "DW_OP_fbreg") -> Iterator[Spot]:
         """A variable at an address of the file's own code, or (None) of the whole program; nothing if it has no name,
@@ -272,7 +274,15 @@ class Source:
         descriptor = kind.tag == "DW_TAG_array_type" and "DW_AT_data_location" in kind.attributes
         size = self.size(kind)
         points = descriptor or kind.tag in POINTERS
-        yield Variable(name, address, POINTER if descriptor else size, points, self._element(kind), self._scalar(kind))
+        yield Variable(
+            name,
+            address,
+            POINTER if descriptor else size,
+            points,
+            self._element(kind),
+            self._scalar(kind),
+            endless=kind.tag == "DW_TAG_array_type" and not points and size == 0,
+        )
         if kind.tag in STRUCTS and depth < 2:
             for child in kind.iter_children():
                 offset = child.attributes.get("DW_AT_data_member_location")

@@ -160,11 +160,11 @@ class Names:
         return self.pointer(start, visible, frame)
 
     def pointer(self, start: int, visible: list[Variable], frame: Frame | None) -> str:
-        """The pointer whose value is nearest below an address."""
+        """The pointer whose value is nearest below an address, or the array of unknown size that begins there."""
         name, nearest = "", FARTHEST
         for variable in visible:
-            if variable.points:
-                value = self.word(variable.address, frame)
+            if variable.points or variable.endless:
+                value = variable.address if variable.endless else self.word(variable.address, frame)
                 if value and 0 <= start - value < nearest:
                     name, nearest = variable.name, start - value
         return name
@@ -188,6 +188,11 @@ class Names:
         if base is None or (event.start - base) % variable.element or event.size % variable.element:
             return name
         return f"{name}[{(event.start - base) // variable.element}:{event.size // variable.element}]"
+
+    def item(self, event: Event, name: str) -> str:
+        """What a clause says of a variable: its name, or of what a pointer points to the section."""
+        points = any(v.points for v in self.variables(event.frame) if v.name == name)
+        return self.section(event) if points else name
 
     def of(self, event: Event) -> str:
         """What a record is about; remembered for its address."""

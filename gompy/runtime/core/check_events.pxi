@@ -16,6 +16,7 @@ cdef extern from "core/check_log.h" nogil:
     void gompy_log_text(const char *text, size_t n)
     void gompy_begin_checks(const char *path)
     void gompy_end_checks()
+    bint gompy_is_own_code(uintptr_t pc)
 
 
 cdef inline void check_copy(DeviceDescr *dev, uintptr_t start, size_t size, uintptr_t address, bint to_device,

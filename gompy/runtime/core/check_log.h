@@ -299,6 +299,13 @@ gompy_begin_checks (const char *path)
   gompy_checking = 1;
 }
 
+/* Whether an address is in this library's code.  */
+static int
+gompy_is_own_code (uintptr_t pc)
+{
+  return pc - gompy_own.start < gompy_own.end - gompy_own.start;
+}
+
 static int
 gompy_log_data (struct dl_phdr_info *info, size_t size, void *data)
 {

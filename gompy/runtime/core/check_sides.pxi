@@ -103,9 +103,24 @@ cdef void note_flight(const HookEvent *event) noexcept nogil:
     gompy_stale_listen()
 
 
+cdef void note_memory(const HookEvent *event) noexcept nogil:
+    """Device memory that the program itself asks for, and frees."""
+    cdef const char *what
+    if event.phase != PHASE_END or not event.good or event.construct == NULL:
+        return
+    what = event.construct.what
+    if strncmp(what, b"omp_", 4) == 0 or strncmp(what, b"acc_malloc", 10) == 0 or strncmp(what, b"acc_free", 8) == 0:
+        gompy_log_frame()
+        gompy_log(EVENT_ALLOC if event.kind == HOOK_ALLOC else EVENT_FREED, 0, event.device, what, NULL, 0, event.size,
+                  event.target, 0, 0)
+
+
 cdef void note_side(HookEvent *event, int slot) noexcept nogil:
     global gompy_stale_time
     cdef uint64_t begin
+    if event.kind == HOOK_ALLOC or event.kind == HOOK_FREE:
+        note_memory(event)
+        return
     if gompy_access.hooked:
         pthread_mutex_lock(&gompy_stale_lock)
         note_flight(event)
@@ -154,5 +169,6 @@ cdef void follow_sides() noexcept nogil:
     gompy_stale_begun = gompy_now()
     gompy_tracking = 1
     gompy_stale_hear()
-    if gompy_subscribe(HOOK_CONSTRUCT | HOOK_MAP | HOOK_COPY | HOOK_LAUNCH | HOOK_DEVICE, note_side) < 0:
+    if gompy_subscribe(HOOK_CONSTRUCT | HOOK_MAP | HOOK_COPY | HOOK_LAUNCH | HOOK_DEVICE | HOOK_ALLOC | HOOK_FREE,
+                       note_side) < 0:
         gompy_tracking = 0

@@ -63,3 +63,10 @@ cdef public void gompy_check_text(const char *text) noexcept nogil:
     """For plugins and the emulated CUDA driver: what they have told the program, for the log."""
     if gompy_checking:
         gompy_log_text(text, strlen(text))
+
+
+cdef void host_fault "gompy_host_fault"(uintptr_t address, uintptr_t pc) noexcept nogil:
+    """In the handler: the program is about to end by a fault of its own, maybe as it uses an address of a device's."""
+    if gompy_checking and not gompy_is_own_code(pc):
+        gompy_log(EVENT_HOST_FAULT, 0, -1, NULL, <const void *> pc, address, 0, 0, 0, 0)
+        gompy_end_checks()

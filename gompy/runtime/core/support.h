@@ -314,6 +314,7 @@ static __thread void *gompy_data_stack;
 /* --- faults of copies between host and device (host_faults.pxi) -------------------------------------------------- */
 
 static void gompy_copy_fault (uintptr_t address, int code);
+static void gompy_host_fault (uintptr_t address, uintptr_t pc);  /* checks.pxi */
 static struct sigaction gompy_segv_before, gompy_bus_before;
 
 static void
@@ -328,6 +329,8 @@ gompy_on_fault (int signo, siginfo_t *info, void *context)
     before->sa_sigaction (signo, info, context);
   else if (before->sa_handler == SIG_DFL)
     {
+      if (info->si_code > 0)
+        gompy_host_fault ((uintptr_t) info->si_addr, (uintptr_t) ((ucontext_t *) context)->uc_mcontext.gregs[REG_RIP]);
       signal (signo, SIG_DFL);  /* the instruction faults again, and that ends the program as it would have */
       if (info->si_code <= 0)
         raise (signo);

@@ -1,0 +1,78 @@
+"""Device memory that the program itself asks for (omp_target_alloc, acc_malloc): used when freed, or by the host."""
+
+from __future__ import annotations
+
+from gompy.check.findings import Finding, Note
+from gompy.check.log import Event, Frame
+from gompy.check.mapped import Mapping, amount
+from gompy.check.mends import mend
+from gompy.check.names import Names, Place
+
+
+class Blocks:
+    """Blocks by device and address; as a `Mapping` each has no address of the host."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.live: dict[tuple[int, int], Mapping] = {}
+        self.gone: list[tuple[int, Mapping]] = []
+
+    def alloc(self, event: Event, place: Place) -> None:
+        """One more."""
+        block = Mapping(0, event.size, event.address, "", place, event.what, event.frame)
+        self.live[event.device, event.address] = block
+
+    def freed(self, event: Event, place: Place) -> None:
+        """One less; a variable has its address still."""
+        block = self.live.pop((event.device, event.address), None)
+        if block is not None:
+            block.name = self.pointer_to(block, event.frame)
+            block.gone, block.gone_by = place, event.what
+            self.gone.append((event.device, block))
+
+    def pointer_to(self, block: Mapping, frame: Frame | None) -> str:
+        """The variable of a frame, or of the program, that has a block's address."""
+        return self.names.pointer(block.address, self.names.variables(frame), frame)
+
+    def at(self, device: int, address: int) -> Mapping | None:
+        """The block at an address that was freed last."""
+        for number, block in reversed(self.gone):
+            if number == device and block.address <= address < block.address + max(block.size, 1):
+                return block
+        return None
+
+    def used_freed(self, region: str, place: Place, device: int, block: Mapping) -> Finding:
+        """A region uses it after that."""
+        name = block.name or "device memory"
+        finding = Finding(
+            "unmapped-since",
+            place,
+            f"{name} is used in region {region} on device {device}, but it has been freed there",
+            device,
+            region,
+            block.name,
+            size=block.size,
+            mend=f"free {block.name or 'it'} after the region",
+        )
+        finding.notes.append(Note(block.place, f"{name}, {amount(block.size)}, allocated here ({block.what})"))
+        finding.notes.append(Note(block.gone or Place(), f"freed here ({block.gone_by})"))
+        return finding
+
+    def used_by_host(self, event: Event, device: int, block: Mapping, frame: Frame | None, acc: bool) -> Finding:
+        """The host uses a device's address, of a block or of what is mapped."""
+        name = block.name if block.start else self.pointer_to(block, frame)
+        finding = Finding(
+            "fault",
+            self.names.place(event.where),
+            f"the host uses {name or 'memory'} (byte {event.start - block.address} of {block.size}) at its address on "
+            f"device {device}",
+            device,
+            variable=name,
+            start=event.start,
+            size=block.size,
+        )
+        made = "mapped" if block.start else "allocated"
+        what = f"{name or 'memory'}, {amount(block.size)}, {made} here ({block.what})"
+        finding.notes.append(Note(block.place, what))
+        finding.mend = mend(made, name or "it", finding.place.file, acc)
+        return finding

@@ -1,0 +1,32 @@
+"""What is, or was, on a device, as findings speak of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gompy.check.log import Frame
+from gompy.check.names import Place
+
+
+@dataclass(slots=True)
+class Mapping:
+    """A range that is, or was, mapped."""
+
+    start: int
+    size: int
+    address: int
+    name: str
+    place: Place
+    what: str
+    frame: Frame | None = None
+    gone: Place | None = None
+    gone_by: str = ""
+    item: str = ""  # as a clause has it: of a pointer, a[0:16]
+
+    def __str__(self) -> str:
+        return f"{self.name or 'memory'}, {amount(self.size)}"
+
+
+def amount(size: int) -> str:
+    """Bytes in words."""
+    return f"{size} byte{'' if size == 1 else 's'}"

@@ -1,0 +1,48 @@
+"""What mends a finding, in the words of the program: OpenMP's or OpenACC's, of C or of Fortran."""
+
+from __future__ import annotations
+
+from typing import Final
+
+ACC: Final = frozenset(("data", "parallel", "kernels", "serial", "host_data", "enter data", "exit data", "update"))
+"""Constructs as OpenACC calls them; its routines begin with acc_.  Those of OpenMP begin with target, or omp_."""
+FORTRAN: Final = (".f", ".for", ".ftn", ".fpp", ".f90", ".f95", ".f03", ".f08")
+
+OPENMP: Final = {
+    "unmapped": "map {} at the region's directive, or before (target data, target enter data)",
+    "stale-host": "{sentinel} target update from({}) before it",
+    "stale-host-gone": "map(tofrom: {}), or map(from: {})",
+    "stale-device": "{sentinel} target update to({}) before the region, or map(always, to: {})",
+    "unset": "map(to: {}) or map(tofrom: {}), or write it first",
+    "race": "{sentinel} atomic, reduction(…: {}), a barrier between, or memory of their own for the threads",
+    "race-host": "{sentinel} taskwait before it, or depend clauses",
+    "redundant-to": "a target data around the regions that keeps it on the device",
+    "redundant-from": "map(to: {}), if no region changes it",
+    "not-present": "map {} before (target data or target enter data)",
+    "allocated": "use {} in a region with is_device_ptr, or copy it to the host (omp_target_memcpy)",
+    "mapped": "use {} at its address on the host",
+}
+OPENACC: Final = OPENMP | {
+    "unmapped": "copy({}) at the region's directive, or before (data, enter data)",
+    "stale-host": "{sentinel} update self({}) before it",
+    "stale-host-gone": "copy({}), or copyout({})",
+    "stale-device": "{sentinel} update device({}) before the region",
+    "unset": "copyin({}) or copy({}), or write it first",
+    "race-host": "{sentinel} wait before it",
+    "redundant-to": "a data construct around the regions that keeps it on the device",
+    "redundant-from": "copyin({}), if no region changes it",
+    "not-present": "copy({}) before (data or enter data)",
+    "allocated": "use {} in a region with deviceptr, or copy it to the host (acc_memcpy_from_device)",
+}
+
+
+def is_openacc(what: str) -> bool:
+    """Whether a construct, or routine, is OpenACC's."""
+    return what in ACC or what.startswith("acc_")
+
+
+def mend(kind: str, item: str, file: str, acc: bool) -> str:
+    """What is to be done about ``item``, a variable or a list item of a clause; empty: it has no name."""
+    fortran = file.lower().endswith(FORTRAN)
+    sentinel = ("!$" if fortran else "#pragma ") + ("acc" if acc else "omp")
+    return (OPENACC if acc else OPENMP)[kind].replace("{sentinel}", sentinel).replace("{}", item or "…")
