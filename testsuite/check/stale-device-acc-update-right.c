@@ -1,0 +1,18 @@
+/* check: right */
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void)
+{
+  int n = 500, *a = malloc(n * sizeof *a), sum = 0;
+  for (int i = 0; i < n; i++) a[i] = i;
+#pragma acc enter data copyin(a[0:n])
+  for (int i = 0; i < n; i++) a[i] = 2 * i;
+#pragma acc update device(a[0:n])
+#pragma acc parallel loop present(a[0:n]) reduction(+: sum)
+  for (int i = 0; i < n; i++) sum += a[i];
+#pragma acc exit data delete(a[0:n])
+  printf("%d\n", sum);
+  free(a);
+  return 0;
+}
