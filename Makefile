@@ -194,6 +194,10 @@ bench: all  ## measured ratios against named peers, with plots
 bench-turns: all  ## this tree against another build of gompy, in turns
 	@$(BIN)/python benchmarks/turns.py $(BEFORE)
 
+.PHONY: bench-hooks
+bench-hooks: all  ## this tree's libgompy against the same source built without the hooks for tools, in turns
+	@$(BIN)/python benchmarks/unhooked.py
+
 # SCALE="libraries": only that part.
 .PHONY: bench-scale
 bench-scale: all  ## programs of 20,000 regions and of 500 libraries, an array of 8 GiB; many minutes

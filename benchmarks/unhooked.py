@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""What the hooks for tools cost while nobody asks: this tree's libgompy against one built without them, in turns.
+
+Traces, checks, OMPT and OpenACC's profiling share one word that is looked at where something happens
+(gompy/native/hooks.h).  The other library is the same source with each of these looks answered "no" before the
+compiler sees it; all else is the same file.  A ratio is the time with hooks / without.
+Writes benchmarks/out/unhooked.json and unhooked.svg.  Exit status 1 if a program failed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from common import GOMPCC, HERE, BenchError, checked, save
+from draw import draw
+from ispras.plots import NoPlotsError
+from llvm import MEASUREMENTS, Side, rounds
+from turns import show
+
+ROOT: Final = HERE.parent
+LIBRARY: Final = "libgompy.so.1"
+SOURCES: Final = ("gompy", "setup.py", "pyproject.toml")
+LOOKS: Final = (
+    ("gompy/runtime/core/hooks.pxi", r"return rare\(hooks_on & kinds\)", "return False"),
+    ("gompy/runtime/core/hooks.pxi", r"if hooks_on & HOOK_CONSTRUCT:", "if False:"),
+    ("gompy/runtime/core/hooks.pxi", r"if rare\(construct\.on\):", "if False:"),
+    ("gompy/runtime/core/mapping/events.pxi", r"return rare\(<unsigned> gompy_checking \| [^\n]*\)", "return False"),
+    ("gompy/runtime/core/check_events.pxi", r"if rare\(gompy_checking\):", "if False:"),
+    ("gompy/runtime/core/launches.pxi", r"if gompy_checking:", "if False:"),
+    ("gompy/runtime/core/mapping/copy.pxi", r"if rare\(gompy_checking\):", "if False:"),
+    ("gompy/runtime/core/mapping/unmap.pxi", r"if gompy_checking:", "if False:"),
+    ("gompy/runtime/core/mapping/map.pxi", r"if gompy_checking:", "if False:"),
+)
+"""File, what is looked at there, and what takes its place."""
+BUILD: Final = """
+import runpy, setuptools, sys
+setuptools.setup = lambda **words: None
+sys.path.insert(0, ".")
+build = runpy.run_path("setup.py", run_name="unhooked")
+from gompy.native import generate
+generate.write_all()
+next(build["build_product"](p) for p in build["PRODUCTS"] if p.output == "lib/libgompy.so.1")
+"""
+
+
+def unhooked(folder: Path) -> Path:
+    """A folder as gompy/_native/lib, whose libgompy has no hooks.  Raises BenchError."""
+    names = subprocess.run(["git", "ls-files", *SOURCES], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in names.stdout.splitlines():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_file():
+            shutil.copy2(ROOT / name, target)
+    for file, look, answer in LOOKS:
+        text, found = re.subn(look, answer, (folder / file).read_text())
+        if not found:
+            raise BenchError(f"{file}: no {look}")
+        (folder / file).write_text(text)
+    shutil.copytree(ROOT / "gompy" / "_native", folder / "gompy" / "_native", symlinks=True)
+    library = folder / "gompy" / "_native" / "lib" / LIBRARY
+    library.unlink()
+    checked([sys.executable, "-c", BUILD], folder, dict(os.environ))
+    return library.parent
+
+
+def side(name: str, program: Path, libraries: Path) -> Side:
+    """The program, with the libraries of a folder."""
+    start = program.with_name(f"{program.name}-{name}")
+    start.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH={libraries} exec {program} "$@"\n')
+    start.chmod(0o755)
+    return Side(name, start)
+
+
+def main() -> int:
+    """Compare."""
+    environment = {**os.environ, "LC_ALL": "C"}
+    load = [os.getloadavg()[0]]
+    try:
+        with tempfile.TemporaryDirectory(prefix="gompy-bench-") as name:
+            folder = Path(name)
+            program = folder / "device"
+            checked([GOMPCC, "-O2", "-fopenmp", str(HERE / "device.c"), "-o", str(program)], folder, environment)
+            sides = [
+                side("now", program, ROOT / "gompy" / "_native" / "lib"),
+                side("before", program, unhooked(folder / "tree")),
+            ]
+            rounds(sides, environment)
+    except BenchError as error:
+        print(f"unhooked.py: error: {error}", file=sys.stderr)
+        return 1
+    load.append(os.getloadavg()[0])
+    rows = [
+        {"title": m.title, "bandwidth": m.bandwidth}
+        | {s.name: {"median": s.median(m.name), "low": s.low(m.name)} for s in sides}
+        for m in MEASUREMENTS
+    ]
+    print(
+        f"With hooks / without, in turns; load before and after: {load[0]:.1f}, {load[1]:.1f} on {os.cpu_count()} cores"
+    )
+    show(rows)
+    report = {"name": "unhooked", "title": "With hooks against without", "unit": "ns", "load": load, "results": rows}
+    save(report)
+    try:
+        print(f"  plot: {draw(report)}")
+    except NoPlotsError as error:
+        print(f"  {error}")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
