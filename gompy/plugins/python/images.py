@@ -28,7 +28,7 @@ def become_device(number: int) -> None:
 
 
 class Opened:
-    """The library of an image in this process.  Raises OSError with the dynamic linker's words if it can't be loaded."""
+    """The library of an image in this process.  Raises OSError with the dynamic linker's words if it cannot load."""
 
     def __init__(self, data: bytes) -> None:
         self.file = os.memfd_create("gompy-image")
