@@ -249,7 +249,7 @@ loop_of_accesses::keep_apart (unsigned index, tree read)
       unsigned i;
       for (i = 0; i < accesses.length () && accesses[i].call != call; i++)
 	;
-      if (!call || i == accesses.length ())
+      if (!call || i == accesses.length () || !accesses[i].writes) /* a copy has two calls before it */
 	return false;
       aparts.safe_push ({ i, index });
     }
