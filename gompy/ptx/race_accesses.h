@@ -26,7 +26,7 @@ static inline int
 gompy_race_safe (const struct gompy_access *access, int32_t epoch, uint32_t its, uint32_t who)
 {
   uint32_t differs = its ^ who;
-  if (epoch < access->first)
+  if (epoch < access->first || its & who & GOMPY_WHO_STRONG)
     return 1;
   if (epoch < access->run_first)
     return 0;
@@ -201,6 +201,67 @@ gompy_race_one (struct gompy_races *r, struct gompy_access *access, uint64_t add
           }
     }
   return 0;
+}
+
+/* --- loose words --------------------------------------------------------------------------------------------------- */
+
+/* An access by a lane that has no neighbour, of COUNT words from NUMBER on, or of some bytes of one: done if it is
+   surely right and nothing is remembered of the words in rows that it may conflict with.  Otherwise 0, and nothing is
+   remembered.  */
+static inline int
+gompy_race_loose (const struct gompy_races *r, const struct gompy_access *access, const struct gompy_space *space,
+                  uint64_t number, uint32_t count, uint32_t who)
+{
+  struct gompy_line *line = space->lines + number / GOMPY_LINE;
+  gompy_word *word = gompy_word_at (space->words, number);
+  uint32_t its = ((1u << count) - 1) << number % GOMPY_LINE;
+  int spread = gompy_line_spread (access, line) >> number / GOMPY_GROUP % (GOMPY_LINE / GOMPY_GROUP) & 1, safe = 1;
+  for (int i = 0; !spread && i < GOMPY_ROWS && line->rows[i].words; i++)
+    if (line->rows[i].words & its && line->rows[i].epoch >= access->first
+        && (access->writes || line->rows[i].who & GOMPY_ROW_WRITE))
+      return 0;
+  if (spread || (access->writes ? line->loose : line->loose_written) >= access->first)
+    {
+      for (uint32_t n = 0; n < count; n++)
+        for (int i = 0; i < (access->writes ? GOMPY_TOUCHES : 1); i++)
+          safe &= gompy_race_safe (access, *gompy_word_epoch (word + n, i), (uint32_t) *gompy_word_who (word + n, i),
+                                   who);
+      if (!safe)
+        return 0;
+    }
+  if (spread)
+    gompy_line_touch (access, line, 0);
+  else
+    {
+      line->loose = access->own;
+      if (access->writes)
+        line->loose_written = access->own;
+    }
+  for (uint32_t n = 0; n < count; n++)
+    if (access->writes)
+      gompy_race_write (access, word + n, who);
+    else if (r->nflags || !gompy_word_read_before (access, word + n, who))
+      gompy_race_read (access, word + n, who);
+  return 1;
+}
+
+/* Lanes that go their own ways; those that are left.  */
+static __attribute__ ((noinline)) uint32_t
+gompy_race_loose_lanes (const struct gompy_races *r, struct gompy_access *access, uint32_t mask, const uint64_t *a,
+                        uint64_t shared_size)
+{
+  uint32_t size = access->size, left = 0;
+  for (; mask; mask &= mask - 1)
+    {
+      int lane = __builtin_ctz (mask);
+      uint32_t bytes = size < 4 ? ((1u << size) - 1) << (a[lane] & 3) : 15;
+      uint32_t who = access->who | (uint32_t) lane | bytes << 12;
+      uint64_t number;
+      const struct gompy_space *space = gompy_race_place (r, access, a[lane], shared_size, &number);
+      if (space && (a[lane] & (size - 1) || !gompy_race_loose (r, access, space, number, (size + 3) / 4, who)))
+        left |= 1u << lane;
+    }
+  return left;
 }
 
 /* --- neighbours --------------------------------------------------------------------------------------------------- */
@@ -382,6 +443,15 @@ gompy_race_steps (struct gompy_races *r, struct gompy_access *access, uint32_t m
   return gompy_race_stride (r, access, space, number, lanes, lane, (uint32_t) __builtin_ctzll (step) - 2);
 }
 
+/* Whether the first two lanes make a step that gompy_race_steps knows.  */
+static inline int
+gompy_race_stepping (const uint64_t *a, uint32_t mask, uint32_t size)
+{
+  int lane = __builtin_ctz (mask);
+  uint64_t step = lane < GOMPY_LANES - 1 ? a[lane + 1] - a[lane] : 0;
+  return mask >> lane >> 1 & 1 && step > size && step <= 4u << GOMPY_ROW_MOST && !(step & (step - 1));
+}
+
 /* Lanes that go their own ways: what is remembered of their words is fetched together.  */
 static inline void
 gompy_race_fetch (const struct gompy_races *r, uint32_t mask, const uint64_t *a)
@@ -408,9 +478,18 @@ gompy_race_lanes (struct gompy_races *r, struct gompy_access *access, uint32_t m
   int shift = size == 4 ? 0 : size == 8 ? 1 : size == 16 ? 2 : -1;
   int alone = lane; /* lanes before this one are looked at one by one */
   struct gompy_rows rows = gompy_rows_of (a, size);
-  uint32_t rest, loose = mask & ~(rows.follows | rows.same);
-  if (lane == 0 && __builtin_popcount (loose) > 8)
-    gompy_race_fetch (r, loose, a);
+  uint32_t rest;
+  if (lane == 0)
+    {
+      uint32_t joined = (rows.follows | (access->writes ? 0 : rows.same)) & mask & mask << 1;
+      uint32_t loose = mask & ~joined & ~(joined >> 1);
+      if (loose && (size <= 4 || size == 8 || size == 16) && !gompy_race_stepping (a, mask, size))
+        {
+          if (__builtin_popcount (loose) > 8)
+            gompy_race_fetch (r, loose, a);
+          mask = (mask & ~loose) | gompy_race_loose_lanes (r, access, loose, a, shared_size);
+        }
+    }
   while (lane < GOMPY_LANES && (rest = mask >> lane))
     {
       lane += __builtin_ctz (rest);

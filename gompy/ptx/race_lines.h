@@ -1,5 +1,7 @@
-/* Rows: accesses of neighbouring words by neighbouring lanes, remembered as one (races.h).  A line of 32 words has five
-   of them; where they are not enough, groups of eight words are spread out, word by word (race_words.h).  */
+/* Rows: accesses of neighbouring words by neighbouring lanes, remembered as one (races.h).  A line of 32 words has four
+   of them; where they are not enough, groups of eight words are spread out, word by word (race_words.h).  A group that
+   is not may have loose words: accesses by lanes that go their own ways stand there.  Then no row has a write of these
+   words, nor anything if the loose access is a write.  */
 #ifndef GOMPY_PTX_RACE_LINES_H
 #define GOMPY_PTX_RACE_LINES_H
 
@@ -163,7 +165,24 @@ gompy_line_note (const struct gompy_access *access, struct gompy_line *line, uin
   return 1;
 }
 
-/* Spread groups of a line out.  WORDS: what is remembered of its first word.  */
+/* One more read of a word: of those that are remembered and this one the last two stay.  */
+static inline void
+gompy_word_add_read (const struct gompy_access *access, gompy_word *word, int32_t epoch, uint32_t who)
+{
+  int32_t last = *gompy_word_epoch (word, GOMPY_READ);
+  uint32_t its = (uint32_t) *gompy_word_who (word, GOMPY_READ);
+  int again = last >= access->run_first && epoch >= access->run_first && !((its ^ who) & GOMPY_WHO_THREAD);
+  if (epoch >= last)
+    {
+      if (!again)
+        gompy_word_set (word, GOMPY_READ + 1, last, its);
+      gompy_word_set (word, GOMPY_READ, epoch, who);
+    }
+  else if (!again && epoch >= *gompy_word_epoch (word, GOMPY_READ + 1))
+    gompy_word_set (word, GOMPY_READ + 1, epoch, who);
+}
+
+/* Spread groups of a line out.  WORDS: what is remembered of its first word; loose accesses are there already.  */
 static __attribute__ ((noinline)) void
 gompy_line_widen (const struct gompy_access *access, struct gompy_line *line, struct gompy_words *words,
                   uint32_t groups)
@@ -171,9 +190,6 @@ gompy_line_widen (const struct gompy_access *access, struct gompy_line *line, st
   uint32_t wanted = gompy_groups_words (groups &= ~gompy_line_spread (access, line));
   struct gompy_row *rows = line->rows;
   int left = 0;
-  for (uint32_t g = 0; g < GOMPY_LINE / GOMPY_GROUP; g++)
-    if (groups >> g & 1)
-      memset (words + g, 0, sizeof *words);
   for (int i = 0; i < GOMPY_ROWS && rows[i].words; i++)
     {
       int reads = !(rows[i].who & GOMPY_ROW_WRITE), many = gompy_row_kind (rows[i].who) == GOMPY_ROW_MANY;
@@ -186,11 +202,7 @@ gompy_line_widen (const struct gompy_access *access, struct gompy_line *line, st
           if (!reads)
             gompy_word_set (word, GOMPY_WRITE, rows[i].epoch, who);
           for (int n = 0; n < reads + (reads & many); n++)
-            {
-              gompy_word_set (word, GOMPY_READ + 1, *gompy_word_epoch (word, GOMPY_READ),
-                              (uint32_t) *gompy_word_who (word, GOMPY_READ));
-              gompy_word_set (word, GOMPY_READ, rows[i].epoch, (who & ~31u) | ((who + (uint32_t) n) & 31));
-            }
+            gompy_word_add_read (access, word, rows[i].epoch, (who & ~31u) | ((who + (uint32_t) n) & 31));
         }
       rows[i].words &= ~wanted;
       if (rows[i].words)
@@ -247,6 +259,11 @@ gompy_line_access (struct gompy_races *r, const struct gompy_access *access, str
   words &= ~left;
   if (!words)
     return left;
+  if ((access->writes ? line->loose : line->loose_written) >= access->first)
+    {
+      gompy_line_widen (access, line, spread_out, gompy_words_groups (words));
+      return left | words;
+    }
   if (access->writes)
     who |= GOMPY_ROW_WRITE;
   else if (line->rows[0].words && gompy_line_read (r, access, line, words, who))

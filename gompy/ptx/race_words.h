@@ -51,11 +51,17 @@ gompy_word_forget (gompy_word *word)
 /* Words that lanes have touched together, a bit for each of a line's (race_lines.h).  0: none.  */
 struct gompy_row { int32_t epoch; uint32_t who, words; };
 
-enum { GOMPY_LINE = 32, GOMPY_ROWS = 5 };
+enum { GOMPY_LINE = 32, GOMPY_ROWS = 4 };
 
 /* A line of words: its rows, the oldest first.  `state`, bits 0-3: groups that are spread out, each word by itself, the
-   others: the newest epoch of those.  */
-struct gompy_line { uint32_t state; struct gompy_row rows[GOMPY_ROWS]; };
+   others: the newest epoch of those.  `loose`, `loose_written`: the newest epochs of accesses, of writes, that stand
+   word by word in groups that are not.  */
+struct gompy_line
+{
+  uint32_t state;
+  int32_t loose, loose_written, unused;
+  struct gompy_row rows[GOMPY_ROWS];
+};
 
 static inline size_t
 gompy_lines_size (uint64_t size)

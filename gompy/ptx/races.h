@@ -314,7 +314,7 @@ gompy_race_fresh (struct gompy_races *r, uint64_t address, uint64_t size)
     {
       struct gompy_line *line = r->memory.lines + word / GOMPY_LINE;
       int left = 0;
-      if (line->state)
+      if (line->state || line->loose)
         gompy_word_forget (gompy_word_at (r->memory.words, word));
       for (int i = 0; i < GOMPY_ROWS && line->rows[i].words; i++)
         if (line->rows[i].words &= ~(1u << word % GOMPY_LINE))
