@@ -156,8 +156,8 @@ MBARRIER_FIELDS = {"expected": (0, 20), "pending": (20, 20), "bytes": (40, 21), 
 SHUFFLE_MODES = ("up", "down", "bfly", "idx")
 BARRIER_KINDS = ("sync", "arrive")
 REDUCTIONS = ("popc", "and", "or")
-RACE_WRITES, RACE_STRONG = 256, 512
-"""`race`: added to the access's bytes for a store, and for an access that is volatile, relaxed, or orders others."""
+RACE_WRITES, RACE_STRONG, RACE_GLOBAL = 256, 512, 1024
+"""`race`: added to the access's bytes for a store; for one that is volatile, relaxed, or orders others; for `.global`."""
 BARRIER_ALIGNED = 16
 """Added to the kind in checked code: all lanes of the warp must come to the barrier together."""
 TRAPS = ("trap", "local_memory", "not_uniform")

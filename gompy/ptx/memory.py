@@ -142,7 +142,7 @@ def load(em: Emitter, code: Instruction) -> None:
     if em.checked and count > 1 and space != "param":
         checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
     if em.checked and space in racing.LOOKED_AT:
-        racing.access(em, address_of(em, memory), count * bytes_of(kind), False, code.mods)
+        racing.access(em, address_of(em, memory), count * bytes_of(kind), False, code.mods, space)
     base = lanes_base(em, memory, space)
     if base is not None:
         values = vectors.load(em, base, memory.offset, (LLVM_TYPE[kind], bytes_of(kind), count), space, memory.base)
@@ -169,7 +169,7 @@ def store(em: Emitter, code: Instruction) -> None:
     if em.checked and count > 1 and space != "param":
         checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
     if em.checked and space in racing.LOOKED_AT:
-        racing.access(em, address_of(em, memory), count * bytes_of(kind), True, code.mods)
+        racing.access(em, address_of(em, memory), count * bytes_of(kind), True, code.mods, space)
     base = lanes_base(em, memory, space)
     if base is not None:
         stored = [em.read(source, kind) for source in items(em, code.operands[1], count)]

@@ -91,7 +91,7 @@ cdef void settle_races() noexcept nogil:
 
 # --- what compiled code calls ----------------------------------------------------------------------------------------
 
-cdef void look_at(gompy_warp *w, uint32_t mask, const uint64_t *a, gompy_access *access) noexcept nogil:
+cdef void look_at_lanes(gompy_warp *w, uint32_t mask, const uint64_t *a, gompy_access *access) noexcept nogil:
     """Accesses of some lanes."""
     cdef gompy_race_found found
     cdef int lane = 0
@@ -103,6 +103,46 @@ cdef void look_at(gompy_warp *w, uint32_t mask, const uint64_t *a, gompy_access 
         lane += 1
 
 
+cdef void look_at_one(gompy_warp *w, int lane, uint32_t its, uint64_t address, gompy_access *access) noexcept nogil:
+    """An access by one address of all lanes."""
+    cdef gompy_race_found found
+    if gompy_race_one(<gompy_races *> w.races, access, address, its, w.shared_size, &found):
+        note_race(w, lane, min(access.size, 4), access.writes, &found)
+
+
+cdef void look_at_later(gompy_warp *w) noexcept nogil:
+    """What was put off (race_later.h)."""
+    cdef gompy_races *races = <gompy_races *> w.races
+    cdef gompy_warp *warps = (<runner *> w.runner).warps
+    cdef uint32_t i, count = gompy_race_take_later(races)
+    cdef gompy_later *later
+    cdef gompy_warp *its
+    for i in range(count):
+        later = &races.later[i]
+        its = &warps[gompy_who_warp(later.access.who)]
+        if later.its:
+            look_at_one(its, gompy_lowest(later.mask), later.its & ~(<uint32_t> GOMPY_EVERY_LANE), later.a[0],
+                        &later.access)
+        else:
+            look_at_lanes(its, later.mask, later.a, &later.access)
+
+
+cdef inline bint is_later(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t its,
+                          const gompy_access *access) noexcept nogil:
+    """Whether an access is put off.  Those that were are looked at first, if this one may conflict with them."""
+    cdef int later = gompy_race_later(<gompy_races *> w.races, access, mask, a, its, w.shared_size)
+    if later < 0:
+        look_at_later(w)
+    return later > 0
+
+
+cdef inline void look_at(gompy_warp *w, uint32_t mask, const uint64_t *a, gompy_access *access) noexcept nogil:
+    """Accesses of some lanes, now or later."""
+    if w.shared_size and is_later(w, mask, a, 0, access):
+        return
+    look_at_lanes(w, mask, a, access)
+
+
 cdef inline bint can_order(gompy_warp *w) noexcept nogil:
     """Whether an atomic word can order anything: some flag is there to be read, or the warp's fence makes it one."""
     cdef gompy_races *races = <gompy_races *> w.races
@@ -111,7 +151,7 @@ cdef inline bint can_order(gompy_warp *w) noexcept nogil:
 
 cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word, code_unit *unit,
                   uint32_t line) noexcept nogil:
-    """Accesses with an address for each lane; word: bytes, RACE_WRITES, RACE_STRONG."""
+    """Accesses with an address for each lane; word: bytes, RACE_*."""
     cdef gompy_races *races = <gompy_races *> w.races
     cdef uint32_t site, who
     cdef bint writes = word & RACE_WRITES
@@ -132,7 +172,10 @@ cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word
     if word & RACE_STRONG:
         who |= GOMPY_WHO_STRONG
     access = gompy_race_access(races, w.warpid, word & 0xFF, who, writes, races.sites[site].in_step)
-    look_at(w, mask, a, &access)
+    if word & RACE_GLOBAL:
+        look_at_lanes(w, mask, a, &access)
+    else:
+        look_at(w, mask, a, &access)
     if word & RACE_STRONG and can_order(w):
         for i in range(32):
             if mask >> i & 1:
@@ -148,7 +191,6 @@ cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32
     cdef int lane = gompy_lowest(mask)
     cdef uint32_t its = <uint32_t> lane if mask & (mask - 1) == 0 else <uint32_t> GOMPY_WHO_ALL
     cdef gompy_access access
-    cdef gompy_race_found found
     if stores_watched:
         note_stores(w, mask, NULL, address, word & 0xFF, writes, unit, line)
         return
@@ -162,8 +204,8 @@ cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32
     if word & RACE_STRONG:
         who |= GOMPY_WHO_STRONG
     access = gompy_race_access(races, w.warpid, word & 0xFF, who, writes, races.sites[site].in_step)
-    if gompy_race_one(races, &access, address, its, w.shared_size, &found):
-        note_race(w, lane, min(word & 0xFF, 4), writes, &found)
+    if word & RACE_GLOBAL or not w.shared_size or not is_later(w, mask, &address, its | GOMPY_EVERY_LANE, &access):
+        look_at_one(w, lane, its, address, &access)
     if word & RACE_STRONG and can_order(w):
         order_by(w, address, writes, not writes, False)
 

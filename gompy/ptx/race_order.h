@@ -46,6 +46,7 @@ gompy_race_empty (struct gompy_races *r, uint32_t number)
       r->ordered_before = gompy_race_epoch (r);
       for (uint32_t w = 0; w < r->nwarps; w++)
         r->knows[w].of[w] = r->ordered_before;
+      gompy_race_new_shared (r);
     }
   r->leavers[number] = 0;
   memset (&r->meeting[number], 0, sizeof r->meeting[number]);

@@ -12,10 +12,12 @@ cdef extern from "races.h" nogil:
         uint32_t line
         uint32_t library
         uint32_t in_step
+    struct gompy_later
     struct gompy_races:
         int32_t run_first
         uint32_t nflags
         uint8_t *has_fenced
+        gompy_later *later
         gompy_race_site *sites
     gompy_races *gompy_race_new()
     int gompy_race_launch(gompy_races *, uint64_t base, uint64_t size)
@@ -45,6 +47,7 @@ cdef extern from "race_accesses.h" nogil:
         uint32_t who
         uint64_t address
     struct gompy_access:
+        uint32_t who
         uint32_t size
         bint writes
     gompy_access gompy_race_access(gompy_races *, uint32_t warp, uint32_t size, uint32_t who, bint writes, bint in_step)
@@ -52,3 +55,16 @@ cdef extern from "race_accesses.h" nogil:
                         gompy_race_found *)
     int gompy_race_lanes(gompy_races *, gompy_access *, uint32_t mask, const uint64_t *a, uint64_t shared_size,
                          int lane, gompy_race_found *)
+
+cdef extern from "race_later.h" nogil:
+    enum:
+        GOMPY_LATER
+        GOMPY_EVERY_LANE
+    struct gompy_later:
+        gompy_access access
+        uint32_t mask
+        uint32_t its
+        uint64_t a[32]
+    int gompy_race_later(gompy_races *, const gompy_access *, uint32_t mask, const uint64_t *a, uint32_t its,
+                         uint64_t shared_size)
+    uint32_t gompy_race_take_later(gompy_races *)

@@ -30,7 +30,8 @@ enum
   GOMPY_RACE_WARPS = 32,
   GOMPY_RACE_SITES = 65536,
   GOMPY_RACE_DEPTH = 32,                /* flags behind flags that are followed; what is behind counts as ordered */
-  GOMPY_RACE_KNOWN = 64                 /* flags that a block has seen */
+  GOMPY_RACE_KNOWN = 64,                /* flags that a block has seen */
+  GOMPY_GAIN = 64                       /* the most that is counted of what putting off saves, or costs */
 };
 
 /* One access of a word.  `epoch`: of its warp then, 0: none.  `who`: bits 0-5 the lane (32: all, with one value), 6-10
@@ -94,6 +95,10 @@ struct gompy_races
   uint32_t nseen, visit;
   struct gompy_space shared;
   uint64_t shared_size;
+  struct gompy_later *later;            /* reads of shared memory that are put off (race_later.h) */
+  uint32_t nlater, chunk_shift;         /* a chunk of this block's shared memory; there are at most 64 */
+  uint64_t read_chunks, written_chunks; /* by those; since the last barrier of all */
+  int32_t gain, puts_off;               /* what it has saved; whether it is done until the next barrier of all */
   struct gompy_space memory;            /* of the window of device memory at `base` */
   uint64_t base, size;
   struct gompy_flag **flags;            /* a hash table: a power of two of chains */
@@ -178,6 +183,18 @@ gompy_space_forget (struct gompy_space *space, uint64_t size)
   madvise (space->words, gompy_words_size (size), MADV_DONTNEED);
 }
 
+/* The numbers begin anew, and all that was touched is forgotten.  */
+static void
+gompy_race_forget (struct gompy_races *r)
+{
+  gompy_race_forget_flags (r);
+  gompy_space_forget (&r->memory, r->size);
+  gompy_space_forget (&r->shared, r->shared_size);
+  r->epoch = 1;
+  r->launch_first = 1;
+  r->nruns = 0;
+}
+
 /* Memory for what is remembered of a window; 0, or -1 for lack of memory.  */
 static int
 gompy_race_window (struct gompy_races *r, uint64_t base, uint64_t size)
@@ -211,21 +228,53 @@ gompy_race_new (void)
   return NULL;
 }
 
-/* The numbers begin anew, and all that was touched is forgotten.  */
-static void
-gompy_race_forget (struct gompy_races *r)
+/* Shared memory is anew, or behind a barrier of all: what was there is over.  Where reads that were put off had mostly
+   to be looked at after all, none are for some time.  */
+static inline void
+gompy_race_new_shared (struct gompy_races *r)
 {
-  gompy_space_forget (&r->memory, r->size);
-  gompy_space_forget (&r->shared, r->shared_size);
-  r->epoch = 1;
-  r->launch_first = 1;
-  r->nruns = 0;
+  r->gain += (int32_t) r->nlater + 1;
+  if (r->gain > GOMPY_GAIN)
+    r->gain = GOMPY_GAIN;
+  r->puts_off = r->gain >= 0;
+  r->nlater = 0;
+  r->read_chunks = r->written_chunks = 0;
+}
+
+/* No block has met another, no warp a fence or a barrier.  */
+static void
+gompy_race_new_order (struct gompy_races *r)
+{
+  r->nseen = 0;
+  memset (r->knows, 0, r->nwarps * sizeof *r->knows);
+  memset (r->fenced, 0, r->nwarps * sizeof *r->fenced);
+  memset (r->has_fenced, 0, sizeof r->has_fenced);
+  memset (r->meeting, 0, sizeof r->meeting);
+  memset (r->meeting_fenced, 0, sizeof r->meeting_fenced);
+  memset (r->meeting_has_fenced, 0, sizeof r->meeting_has_fenced);
+  for (uint32_t w = 0; w < r->nwarps; w++)
+    r->knows[w].of[w] = r->run_first;
+}
+
+/* A block has used up all numbers: it goes on as if it began here.  Races with what came before are missed.  */
+static __attribute__ ((noinline)) void
+gompy_race_anew (struct gompy_races *r)
+{
+  uint32_t block = r->nruns ? r->runs[r->nruns - 1].block : 0;
+  gompy_race_forget (r);
+  gompy_race_new_shared (r);
+  r->run_first = r->ordered_before = ++r->epoch;
+  if (r->runs)
+    r->runs[r->nruns++] = (struct gompy_run) { r->run_first, block };
+  gompy_race_new_order (r);
 }
 
 static inline int32_t
 gompy_race_epoch (struct gompy_races *r)
 {
-  return r->epoch += r->epoch < GOMPY_EPOCH_LAST;
+  if (r->epoch >= GOMPY_EPOCH_LAST)
+    gompy_race_anew (r);
+  return ++r->epoch;
 }
 
 /* Begin a launch; 0, or -1 for lack of memory.  */
@@ -252,10 +301,7 @@ gompy_race_block (struct gompy_races *r, uint64_t block, uint32_t nwarps, uint64
         return -1;
     }
   if (r->epoch > GOMPY_EPOCH_NEW)
-    {
-      gompy_race_forget_flags (r);
-      gompy_race_forget (r);
-    }
+    gompy_race_forget (r);
   if (r->nruns == r->runs_room)
     {
       uint32_t room = 2 * r->runs_room + 64;
@@ -267,17 +313,12 @@ gompy_race_block (struct gompy_races *r, uint64_t block, uint32_t nwarps, uint64
     }
   r->run_first = r->ordered_before = gompy_race_epoch (r);
   r->runs[r->nruns++] = (struct gompy_run) { r->run_first, (uint32_t) block };
-  r->nseen = 0;
   r->nwarps = nwarps;
-  memset (r->knows, 0, nwarps * sizeof *r->knows);
-  memset (r->fenced, 0, nwarps * sizeof *r->fenced);
-  memset (r->has_fenced, 0, sizeof r->has_fenced);
-  memset (r->meeting, 0, sizeof r->meeting);
-  memset (r->meeting_fenced, 0, sizeof r->meeting_fenced);
-  memset (r->meeting_has_fenced, 0, sizeof r->meeting_has_fenced);
+  gompy_race_new_shared (r);
+  for (r->chunk_shift = 7; shared >> r->chunk_shift >= 64; r->chunk_shift++)
+    ;
   memset (r->leavers, 0, sizeof r->leavers);
-  for (uint32_t w = 0; w < nwarps; w++)
-    r->knows[w].of[w] = r->run_first;
+  gompy_race_new_order (r);
   return 0;
 }
 

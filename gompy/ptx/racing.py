@@ -32,9 +32,10 @@ def end(em: Emitter, done: str) -> None:
     em.label(done)
 
 
-def access(em: Emitter, address: Value, size: int, writes: bool, mods: tuple[str, ...]) -> None:
+def access(em: Emitter, address: Value, size: int, writes: bool, mods: tuple[str, ...], space: str = "") -> None:
     """A load or store of `size` bytes a lane."""
     word = size | abi.RACE_WRITES * writes | abi.RACE_STRONG * (not STRONG.isdisjoint(mods))
+    word |= abi.RACE_GLOBAL * (space == "global")
     done = begin(em)
     if address.vector:
         where = f"ptr {em.spill(address, 1)}"
