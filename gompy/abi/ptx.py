@@ -157,7 +157,7 @@ SHUFFLE_MODES = ("up", "down", "bfly", "idx")
 BARRIER_KINDS = ("sync", "arrive")
 REDUCTIONS = ("popc", "and", "or")
 RACE_WRITES, RACE_STRONG, RACE_GLOBAL = 256, 512, 1024
-"""`race`: added to the access's bytes for a store; for one that is volatile, relaxed, or orders others; for `.global`."""
+"""`race`: added to the bytes, of a store, of an access that is volatile, relaxed, or orders others, of `.global`."""
 BARRIER_ALIGNED = 16
 """Added to the kind in checked code: all lanes of the warp must come to the barrier together."""
 TRAPS = ("trap", "local_memory", "not_uniform")

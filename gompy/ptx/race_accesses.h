@@ -215,7 +215,8 @@ gompy_race_loose (const struct gompy_races *r, const struct gompy_access *access
   struct gompy_line *line = space->lines + number / GOMPY_LINE;
   gompy_word *word = gompy_word_at (space->words, number);
   uint32_t its = ((1u << count) - 1) << number % GOMPY_LINE;
-  int spread = gompy_line_spread (access, line) >> number / GOMPY_GROUP % (GOMPY_LINE / GOMPY_GROUP) & 1, safe = 1;
+  uint32_t group = number / GOMPY_GROUP % (GOMPY_LINE / GOMPY_GROUP);
+  int spread = gompy_line_spread (access, line) >> group & 1, safe = 1;
   for (int i = 0; !spread && i < GOMPY_ROWS && line->rows[i].words; i++)
     if (line->rows[i].words & its && line->rows[i].epoch >= access->first
         && (access->writes || line->rows[i].who & GOMPY_ROW_WRITE))

@@ -41,7 +41,7 @@ def random_step(source: random.Random, shared: bool) -> Step:
         return Step(None, 0, 0, 0, 1, 0, shared, source.random() < 0.4)
     masks = [0xFFFFFFFF, 0xFFFFFFFF, 0xFFFF, 0xFFFF0000, 0x55555555, 1 << source.randrange(32), 0xFFFFFF00]
     return Step(
-        source.random() < 0.5, source.choice((1, 1, 1, 0, 2, 33)), source.choice((0, 0, 0, 1, 4)),
+        source.random() < 0.5, source.choice((1, 1, 1, 0, 2, 33, 5, 37)), source.choice((0, 0, 0, 1, 4)),
         source.choice((0, 0, 1, 7, 31, 32, 96)), source.choice((1, 1, 2, 4)), source.choice(masks), shared, False,
     )  # fmt: skip
 
