@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#define GOMPY_STORE_PAGE 4096ul
+#define GOMPY_STORE_PAGE 4096ull
 #define GOMPY_STORE_TRAP 0x100          /* TF of EFLAGS */
 
 enum { GOMPY_STORE_BYTES = 64, GOMPY_STORES_MOST = 1 << 20, GOMPY_STORE_PAGES = 4096, GOMPY_STORE_PARTS = 4 };

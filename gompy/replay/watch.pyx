@@ -5,7 +5,6 @@ from libc.stdint cimport uint64_t
 
 cdef extern from "watch.h" nogil:
     enum:
-        GOMPY_STORE_PAGE
         GOMPY_STORE_PAGES
         GOMPY_STORES_MOST
     struct gompy_store:
@@ -13,6 +12,7 @@ cdef extern from "watch.h" nogil:
         unsigned size
         unsigned char before[64]
         unsigned char after[64]
+    uint64_t GOMPY_STORE_PAGE
     gompy_store *gompy_stores
     unsigned gompy_store_count
     uint64_t gompy_store_pages[1]
