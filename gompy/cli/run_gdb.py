@@ -31,7 +31,8 @@ def gdb_command(words: list[str], program: Program, arguments: list[str], enviro
     first = ["-iex", f"source {EXTENSION}"]
     first += ["-iex", f"python RUN.regions = {program.regions[:MAX_REGIONS]!r}"]
     if gpu:
-        first += ["-iex", "python RUN.launches = 'cuLaunchKernel'"]
+        first += ["-iex", "python RUN.launches = 'cuLaunchKernel'", "-iex", "set environment GOMPY_CUDA_DEBUG 1"]
+        first += ["-iex", "set detach-on-fork on"]  # no device, but compilers of kernels are started
     for name, value in environment.items():
         if os.environ.get(name) != value:
             first += ["-iex", f"set environment {name} {value}"]

@@ -1,9 +1,9 @@
 """gdb's commands for programs with device regions; ``gompy run --under gdb`` loads it, ``source offload.py`` does, too.
 
 The device of the emulated MIC is a process that the program starts.  gdb keeps it as another inferior, lets both run
-together, and lets the device go when the program ends it.  The emulated GPU is in the program's own process; gdb does
-not know its code, but its memory.  This file runs in the Python that gdb has, which may be another than gompy's: it
-imports gdb alone.
+together, and lets the device go when the program ends it.  The emulated GPU is in the program's own process; it tells
+gdb of its code where GOMPY_CUDA_DEBUG is set (gompy/ptx/gdb_jit.h).  This file runs in the Python that gdb has, which
+may be another than gompy's: it imports gdb alone.
 """
 
 from __future__ import annotations
@@ -302,7 +302,7 @@ class InfoOffload(gdb.Command):
             shown = symbol_at(mapping.start)
             gdb.write(f"  {shown or 'host'} {mapping.start:#x}, {size} bytes -> {mapping.address:#x}, {times}\n")
         if device.name == GPU and device.region and launching():
-            gdb.write(f"region {device.region} on the device, which gdb cannot look into\n")
+            gdb.write(f"region {device.region} on the device\n")
 
 
 class OffloadPrefix(gdb.Command):
@@ -349,6 +349,45 @@ class OffloadPrint(gdb.Command):
                 gdb.write(head + gdb.Value(data, kind).format_string() + "\n")
 
 
+def kernel_frame() -> gdb.Frame:
+    """The frame of the emulated GPU's code that is selected, or else calls it; gdb.GdbError: there is none."""
+    frame = gdb.selected_frame() if gdb.selected_thread() else None
+    while frame is not None:
+        try:
+            block = frame.block()
+        except RuntimeError:  # code without lines
+            block = None
+        if block is not None and any(symbol.name == "warp" for symbol in block):
+            return frame
+        frame = frame.older()
+    raise gdb.GdbError("offload lanes: no kernel of the emulated GPU is here: is GOMPY_CUDA_DEBUG=1 set?")
+
+
+class OffloadLanes(gdb.Command):
+    """offload lanes: the block, warp and lanes of the emulated GPU that the selected frame runs."""
+
+    def __init__(self) -> None:
+        super().__init__("offload lanes", gdb.COMMAND_STATUS)
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        """Print them in a line."""
+        frame = kernel_frame()
+        warp, active = frame.read_var("warp").dereference(), int(frame.read_var("active"))
+        lanes = [lane for lane in range(32) if active >> lane & 1]
+        ends = [self.three(warp["thread"], lane) for lane in (lanes[0], lanes[-1])] if lanes else []
+        threads = (
+            "no thread" if not ends else f"thread {ends[0]}" if len(lanes) == 1 else f"threads {' to '.join(ends)}"
+        )
+        place = self.three(warp["block"])
+        gdb.write(f"{frame.name()}: block {place}, warp {int(warp['number'])}, {threads}, lanes {active:#x}\n")
+
+    @staticmethod
+    def three(value: gdb.Value, lane: int | None = None) -> str:
+        """A place of three numbers, of one lane or all."""
+        numbers = [int(value[axis] if lane is None else value[axis][lane]) for axis in range(3)]
+        return f"({','.join(map(str, numbers))})"
+
+
 class OffloadHost(gdb.Command):
     """offload host: select the frame of the program that waits for the device, or was left last."""
 
@@ -393,7 +432,6 @@ class OffloadRun(gdb.Command):
         for name in gdb.string_to_argv(argument) or self.regions:
             gdb.execute(f"break '{name}'", to_string=True)
         if self.launches:
-            gdb.execute("set detach-on-fork on", to_string=True)  # no device, but compilers of kernels are started
             gdb.execute(f"tbreak {self.launches}", to_string=True)
         gdb.execute("run")
         thread = gdb.selected_thread()
@@ -433,6 +471,7 @@ set_up()
 InfoOffload()
 OffloadPrefix()
 OffloadPrint()
+OffloadLanes()
 OffloadHost()
 RUN = OffloadRun()
 gdb.events.new_objfile.connect(plugin_loaded)

@@ -55,6 +55,11 @@ cdef char *map_text(file_head *head, size_t *text, size_t *table) noexcept nogil
     return memory
 
 
+cdef extern from "gdb_jit.h" nogil:
+    void gompy_jit_add(const char *data, uint64_t size, const char *text)
+    void gompy_jit_drop(const char *text)
+
+
 cdef code_unit *load_code(cache *c, ptx_module *module, uint32_t object, const char *file) noexcept nogil:
     """Load a code file for a module, fill its link words, enter its functions.  NULL if there is no such file."""
     cdef file_head *head = read_file(c, file, KIND_CODE)
@@ -104,6 +109,7 @@ cdef code_unit *load_code(cache *c, ptx_module *module, uint32_t object, const c
             words[i] = symbol_value(module, object, name, &found)
             if not found and links[i].kind == LINK_FUNCTION:
                 words[i] = <uint64_t> <uintptr_t> &module.descriptors[module.image.nfunctions + BUILTIN_COUNT]
+    gompy_jit_add(section_of(head, SECTION_DATA), head.section[SECTION_DATA].bytes, memory)
     unit.next = module.units
     module.units = unit
     for i in range(ncodes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from . import unit
+from . import debugging, unit
 from .backend import Backend, Running, start
 from .emit import Links
 from .lower import lower
@@ -131,8 +131,13 @@ def compile_functions(
     compiling: list[Running[bytes]] = []
     for level, passes, some in ((2, HOT, shares(texts[True], threads)), (0, QUICK, shares(texts[False], 1))):
         for share in some:
-            text = module_text("\n".join([*share, *links.slow.values()]))
-            compiling.append(Running(llvm.compile, text, level, passes))
+            body = "\n".join([*share, *links.slow.values()])
+            if debugging.WANTED:
+                own = {symbol: function for symbol, (function, _) in zip(symbols, functions, strict=True)}
+                text = module_text(debugging.with_metadata(body, module, own))
+                compiling.append(Running(llvm.compile, text, 0, debugging.PASSES))
+                continue
+            compiling.append(Running(llvm.compile, module_text(body), level, passes))
     calls: set[tuple[str, str]] = set()
     lines: dict[tuple[str, str], int] = {}
     for analysis, (_, form) in zip(analyses, functions, strict=True):

@@ -158,6 +158,7 @@ cdef public void ptx_unload(ptx_module *module) noexcept nogil:
     unit = module.units
     while unit != NULL:
         following = unit.next
+        gompy_jit_drop(unit.memory)
         munmap(unit.memory, unit.bytes)
         free(unit)
         unit = following

@@ -11,7 +11,7 @@ from bisect import bisect_right
 
 from gompy.abi import ptx as abi
 
-from . import bits, carries, convert, forms, operations, params, shuffles
+from . import bits, carries, convert, debugging, forms, operations, params, shuffles
 from . import memory as memory_module
 from .bases import complete
 from .checks import drop_masked_loads
@@ -102,13 +102,14 @@ class Lowering(Statements):
         self.complete: set[int] = set()  # joins that all lanes come to
         self.turns: dict[int, list[int]] = {}  # last block → heads of loops
         self.frame_size = 0
+        self.marks: list[tuple[int, int]] = []  # for gdb: from which line of `lines` on they are of a line of PTX
         self.fission: Fission | None = None  # all warps of a block in one call
 
     def text(self) -> str:
         """The LLVM function."""
         a = self.a
         self.parameters()
-        if possible(self):
+        if not debugging.WANTED and possible(self):
             self.fission, parameters, self.lines = Fission(self), self.lines, []
         self.local_offset, self.frame_size = frame_layout(self.function.locals)
         if self.function.locals:
@@ -136,6 +137,9 @@ class Lowering(Statements):
             self.fission.complete()
             head += self.fission.head(parameters)
         head += [f"  store i32 0, ptr %pending{i}" for i in sorted(a.masked)]
+        if debugging.WANTED:
+            self.lines = debugging.marked(self.module, self.function, self.lines, self.marks)
+            head += debugging.variables(self.slots, self.a.varying)
         return "\n".join([*head, *self.begin, *self.lines, "}"])
 
     # --- frame and parameters ------------------------------------------------------------------------------------
@@ -380,6 +384,8 @@ class Lowering(Statements):
     def statement(self, code: Instruction | Call) -> None:
         """One instruction with its guard."""
         self.line, self.code = code.line, code
+        if debugging.WANTED:
+            self.marks.append((len(self.lines), code.line))
         base = "call" if isinstance(code, Call) else code.base
         skip = ""
         self.active, self.guarded = self.mask, False

@@ -10,6 +10,7 @@ import struct
 
 from gompy.abi import ptx as abi
 
+from . import debugging
 from .emit import Links
 from .native import content, digest
 
@@ -120,9 +121,11 @@ def container(kind: str, sections: dict[str, bytes], parts: int = 0) -> bytes:
     return bound(header + rest, bytes(32))
 
 
-def flatten(elves: list[bytes], links: Links) -> tuple[bytes, dict[str, int]]:
-    """Text and symbols of x86-64 ELF objects.  The link table is taken to begin on the page behind the text."""
-    sections: dict[tuple[int, int], Section] = {}
+def flatten(elves: list[bytes], links: Links, sections: dict[tuple[int, int], Section]) -> tuple[bytes, dict[str, int]]:
+    """Text and symbols of x86-64 ELF objects.  The link table is taken to begin on the page behind the text.
+
+    `sections` is filled: by the numbers of object and section.
+    """
     found: dict[str, tuple[Section, int]] = {}
     relocations: list[Relocation] = []
     for number, elf in enumerate(elves):
@@ -216,7 +219,8 @@ def code_file(
 ) -> bytes:
     """A code file: `symbols`: LLVM name → (function, version); `lines`: where a link word was first needed; `whole`:
     the symbols of those that can run all warps of a block (fission.py)."""
-    text, places = flatten(elves, links)
+    sections: dict[tuple[int, int], Section] = {}
+    text, places = flatten(elves, links, sections)
     strings = Strings()
     code = b"".join(
         CODE.pack(strings.add(function), abi.VERSIONS.index(version.upper()), places[symbol], symbol in whole, 0)
@@ -226,4 +230,7 @@ def code_file(
         LINK.pack(LINK_KINDS.index(kind), strings.add(name), lines.get((kind, name), 0), 0)
         for kind, name in links.index
     )
-    return container("code", {"strings": bytes(strings.data), "links": words, "code": code, "text": text}, parts)
+    found = {"strings": bytes(strings.data), "links": words, "code": code, "text": text}
+    if debugging.WANTED:
+        found["data"] = debugging.debug_objects(elves, {key: section.place for key, section in sections.items()})
+    return container("code", found, parts)

@@ -145,12 +145,41 @@ def test_the_emulated_gpu(built: Tools, monkeypatch: pytest.MonkeyPatch, tmp_pat
         "  rounds ADDRESS, 4 bytes -> ADDRESS, image\n"
         "  sum ADDRESS, 8 bytes -> ADDRESS, count 1\n"
         "  data ADDRESS, 32 bytes -> ADDRESS, count 1\n"
-        "region main._omp_fn.0 on the device, which gdb cannot look into\n"
+        "region main._omp_fn.0 on the device\n"
         "device 0 ADDRESS: data = {8, 16, 24, 32}\n"
         "device 0 ADDRESS: rounds = 10\n"
         "$1 = 4\n"
     )
     assert "sum 40, rounds 10\n" in after and "[Inferior 1 (process PID) exited normally]" in after
+
+
+@has_compiler
+def test_inside_a_kernel(built: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A line of a region that the emulated GPU runs: frames, lanes, registers by their PTX names, the next line."""
+    built.write(
+        "lanes.c",
+        "int main (void)\n{\n  int x[64];\n#pragma omp target map(from: x)\n  for (int i = 0; i < 64; i++)\n    {\n"
+        "      int three = 3 * i;\n      x[i] = three;\n      x[i]++;\n    }\n"
+        '  __builtin_printf ("%d\\n", x[63]);\n}\n',
+    )
+    built.ok("gompcc", "-O0", "-g", "-fopenmp", "-foffload=nvptx-none", "lanes.c", "-o", "gpu")
+    monkeypatch.setitem(built.env, "XDG_CACHE_HOME", str(tmp_path))
+    shown = gdb(
+        built,
+        *("break lanes.c:8", "run", "echo ---\\n", "bt 1", "info line", "offload lanes", "print warp->blocks"),
+        *("info locals", "echo ---\\n", "next", "delete", "continue"),
+        program="./gpu",
+        options=("--device", "nvptx"),
+    )
+    before, inside, after = shown.split("---\n")
+    assert "8\t      x[i] = three;" in before
+    assert re.search(r"#0  main\$_omp_fn\$\S+ \(.*\) at \S*lanes\.c:8\n", inside), inside
+    assert 'Line 8 of "' in inside and "= {1, 1, 1}\n" in inside
+    assert re.search(
+        r"^main\$_omp_fn\$\S+: block \(0,0,0\), warp 0, threads? \(0,0,0\).*, lanes ADDRESS$", inside, re.M
+    )
+    assert re.search(r"^r\d+ = \{?\d+", inside, re.M), inside
+    assert "9\t      x[i]++;" in after and "\n190\n" in after
 
 
 @needs_clang
