@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from . import debugging, unit
+from . import unit
 from .backend import Backend, Running, start
 from .emit import Links
 from .lower import lower
 from .syntax import Call, Function, Module
 from .uniform import Analysis
+from .wanted import DEBUGGER
 
 VERSION_OF = {"S": ("S", True), "V": ("V", True), "E": ("E", True), "W": ("V", False), "X": ("E", False)}
 """Compiled form (abi.VERSIONS) → version of uniform.py, whether warps are rows."""
@@ -132,7 +133,9 @@ def compile_functions(
     for level, passes, some in ((2, HOT, shares(texts[True], threads)), (0, QUICK, shares(texts[False], 1))):
         for share in some:
             body = "\n".join([*share, *links.slow.values()])
-            if debugging.WANTED:
+            if DEBUGGER:
+                from . import debugging
+
                 own = {symbol: function for symbol, (function, _) in zip(symbols, functions, strict=True)}
                 text = module_text(debugging.with_metadata(body, module, own))
                 compiling.append(Running(llvm.compile, text, 0, debugging.PASSES))

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Set as AbstractSet
 
-WANTED = bool(os.environ.get("GOMPY_CUDA_DEBUG"))
 FIRST = 100
 """The first number of our metadata."""
 PLACE = re.compile(r"!dbg !\{(\d+):(\d+)\}")

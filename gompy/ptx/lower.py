@@ -11,7 +11,7 @@ from bisect import bisect_right
 
 from gompy.abi import ptx as abi
 
-from . import bits, carries, convert, debugging, forms, operations, params, shuffles
+from . import bits, carries, convert, forms, operations, params, shuffles, wanted
 from . import memory as memory_module
 from .bases import complete
 from .checks import drop_masked_loads
@@ -109,7 +109,7 @@ class Lowering(Statements):
         """The LLVM function."""
         a = self.a
         self.parameters()
-        if not debugging.WANTED and possible(self):
+        if not wanted.DEBUGGER and possible(self):
             self.fission, parameters, self.lines = Fission(self), self.lines, []
         self.local_offset, self.frame_size = frame_layout(self.function.locals)
         if self.function.locals:
@@ -137,7 +137,9 @@ class Lowering(Statements):
             self.fission.complete()
             head += self.fission.head(parameters)
         head += [f"  store i32 0, ptr %pending{i}" for i in sorted(a.masked)]
-        if debugging.WANTED:
+        if wanted.DEBUGGER:
+            from . import debugging
+
             self.lines = debugging.marked(self.module, self.function, self.lines, self.marks)
             head += debugging.variables(self.slots, self.a.varying)
         return "\n".join([*head, *self.begin, *self.lines, "}"])
@@ -384,7 +386,7 @@ class Lowering(Statements):
     def statement(self, code: Instruction | Call) -> None:
         """One instruction with its guard."""
         self.line, self.code = code.line, code
-        if debugging.WANTED:
+        if wanted.DEBUGGER:
             self.marks.append((len(self.lines), code.line))
         base = "call" if isinstance(code, Call) else code.base
         skip = ""

@@ -203,7 +203,7 @@ gompy_race_one (struct gompy_races *r, struct gompy_access *access, uint64_t add
   return 0;
 }
 
-/* --- loose words --------------------------------------------------------------------------------------------------- */
+/* --- loose words ------------------------------------------------------------------------------------------------- */
 
 /* An access by a lane that has no neighbour, of COUNT words from NUMBER on, or of some bytes of one: done if it is
    surely right and nothing is remembered of the words in rows that it may conflict with.  Otherwise 0, and nothing is

@@ -5,6 +5,7 @@
 #ifndef GOMPY_PTX_STORES_H
 #define GOMPY_PTX_STORES_H
 
+#include "gompy/native/descriptors.h"
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,8 +35,9 @@ static int
 gompy_stores_open (struct gompy_stores *s, const char *path)
 {
   char name[4096];
-  FILE *file = fopen (path, "re");
+  FILE *file = gompy_fopen (path);
   uint64_t start, size;
+  int fd;
   s->count = s->lines = 0;
   s->low = UINT64_MAX;
   s->high = 0;
@@ -52,7 +54,10 @@ gompy_stores_open (struct gompy_stores *s, const char *path)
   fclose (file);
   if (!s->count || snprintf (name, sizeof (name), "%s.log", path) >= (int) sizeof (name))
     return 0;
-  s->log = fopen (name, "ae");
+  fd = gompy_open (name, O_WRONLY | O_APPEND | O_CREAT, 0600);
+  s->log = fd < 0 ? NULL : fdopen (fd, "a");
+  if (fd >= 0 && s->log == NULL)
+    close (fd);
   return s->log != NULL;
 }
 

@@ -10,7 +10,7 @@ import struct
 
 from gompy.abi import ptx as abi
 
-from . import debugging
+from . import wanted
 from .emit import Links
 from .native import content, digest
 
@@ -231,6 +231,8 @@ def code_file(
         for kind, name in links.index
     )
     found = {"strings": bytes(strings.data), "links": words, "code": code, "text": text}
-    if debugging.WANTED:
+    if wanted.DEBUGGER:
+        from . import debugging
+
         found["data"] = debugging.debug_objects(elves, {key: section.place for key, section in sections.items()})
     return container("code", found, parts)

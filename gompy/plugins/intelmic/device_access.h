@@ -329,8 +329,9 @@ mic_note (uint64_t cell, struct mic_block *block, uint64_t mine, int writes, con
   uint64_t word = atomic_load_explicit (place, memory_order_relaxed);
   uint32_t interval = mine >> 16 & 0xffffff;
   uint64_t whole = (uint64_t) (((word ^ mine) & ~0xffull) == 0) * (word & 0xff);
-  atomic_store_explicit (place, mine | whole, memory_order_relaxed);
+  /* The code's place first: who sees the word tells it, and the first access to a page of places takes long.  */
   (writes ? mic_cells.write_pcs : mic_cells.read_pcs)[cell] = (uint32_t) (uintptr_t) pc;
+  atomic_store_explicit (place, mine | whole, memory_order_release);
   if (atomic_load_explicit (last, memory_order_relaxed) < interval)
     atomic_store_explicit (last, interval, memory_order_relaxed);
 }

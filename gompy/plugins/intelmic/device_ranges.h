@@ -122,8 +122,8 @@ mic_note_block (uint64_t offset, int writes, const void *pc)
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
   if (writes && !mic_is_block_ordered (offset, 1))
     return 0;
-  atomic_store_explicit (writes ? &block->write : &block->read, mic_word | 0xff, memory_order_relaxed);
   *(writes ? &block->write_pc : &block->read_pc) = (uint32_t) (uintptr_t) pc;
+  atomic_store_explicit (writes ? &block->write : &block->read, mic_word | 0xff, memory_order_release);
   return mic_is_block_ordered (offset, !writes);
 }
 

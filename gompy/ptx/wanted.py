@@ -1,0 +1,8 @@
+"""Whether code is made for a debugger: all that a usual start loads of it (debugging.py)."""
+
+from __future__ import annotations
+
+import os
+
+DEBUGGER = bool(os.environ.get("GOMPY_CUDA_DEBUG"))
+"""gdb is to find lines, frames and registers in the kernels (docs/environment.md)."""
