@@ -23,47 +23,61 @@ static double *a, *b, *c, *object[OBJECTS];
 static char *large, *device_large;
 static int device;
 
-/* Put a process's threads on one processor.  */
+static cpu_set_t allowed;
+
+/* Put a process's threads on some processors.  */
 static void
-pin (const char *pid, int cpu)
+pin (const char *pid, const cpu_set_t *set)
 {
   char path[64];
-  cpu_set_t set;
   DIR *tasks;
   snprintf (path, sizeof path, "/proc/%.20s/task", pid);
-  CPU_ZERO (&set);
-  CPU_SET (cpu, &set);
   if (!(tasks = opendir (path)))
     return;
   for (struct dirent *e; (e = readdir (tasks));)
     if (e->d_name[0] != '.')
-      sched_setaffinity (atoi (e->d_name), sizeof set, &set);
+      sched_setaffinity (atoi (e->d_name), sizeof *set, set);
   closedir (tasks);
 }
 
-/* The host on the first of its processors, a device that is a process (a child of this one) on the last.  */
+/* The host's thread on some of its processors, a device that is a process (a child of this one) on others.  */
 static void
-take_places (void)
+pin_both (const cpu_set_t *host, const cpu_set_t *other)
 {
-  cpu_set_t all;
   char path[64], child[32];
-  int first, last;
   FILE *children;
-  sched_getaffinity (0, sizeof all, &all);
-  for (first = 0; !CPU_ISSET (first, &all); first++)
-    ;
-  for (last = CPU_SETSIZE - 1; !CPU_ISSET (last, &all); last--)
-    ;
   snprintf (path, sizeof path, "/proc/self/task/%d/children", getpid ());
   if ((children = fopen (path, "r")))
     {
       while (fscanf (children, "%31s", child) == 1)
-	pin (child, last);
+	pin (child, other);
       fclose (children);
     }
-  CPU_ZERO (&all);
-  CPU_SET (first, &all);
-  sched_setaffinity (0, sizeof all, &all);
+  sched_setaffinity (0, sizeof *host, host);
+}
+
+/* The host on the first of its processors, a device on the last.  */
+static void
+take_places (void)
+{
+  cpu_set_t host, other;
+  int first, last;
+  for (first = 0; !CPU_ISSET (first, &allowed); first++)
+    ;
+  for (last = CPU_SETSIZE - 1; !CPU_ISSET (last, &allowed); last--)
+    ;
+  CPU_ZERO (&host);
+  CPU_ZERO (&other);
+  CPU_SET (first, &host);
+  CPU_SET (last, &other);
+  pin_both (&host, &other);
+}
+
+/* Both where they and the system want: what waking a thread costs depends on where it sleeps.  */
+static void
+leave_places (void)
+{
+  pin_both (&allowed, &allowed);
 }
 
 static void
@@ -287,7 +301,7 @@ static const struct measurement
   { "launch", launch, 400, BATCHES, 0, 0, 0 },
   { "three-new", launch_three_new, 100, BATCHES, 0, 0, 0 },
   { "three-present", launch_three_new, 200, BATCHES, enter_three, leave_three, 0 },
-  { "rested", launch, 1, 5, 0, 0, rest },
+  { "rested", launch, 1, 5, leave_places, take_places, rest },
   { "update-to", update_to, 400, BATCHES, enter_a, leave_a, 0 },
   { "update-from", update_from, 400, BATCHES, enter_a, leave_a, 0 },
   { "data-present", data_of_present, 200, BATCHES, enter_a, leave_a, 0 },
@@ -402,6 +416,7 @@ main (int argc, char **argv)
       fprintf (stderr, "device.c: the region ran on the host\n");
       return 1;
     }
+  sched_getaffinity (0, sizeof allowed, &allowed);
   take_places ();
   for (size_t i = 0; argc > 1 && i < sizeof firsts / sizeof firsts[0]; i++)
     if (!strcmp (argv[1], firsts[i].name))

@@ -70,7 +70,10 @@ def test_no_looking_on_one_processor(program: Path, counter: Path, tmp_path: Pat
 def test_device_leaves_the_hosts_processor(
     program: Path, counter: Path, tmp_path: Path, loadavg: str, processors: str, moves: bool
 ) -> None:
-    """A device that shares the host's processor goes to an idle one that it may use, and has its mask as before."""
+    """A device that shares the host's processor goes to an idle one that it may use, and has its mask as before.
+
+    Each of 20 rests it comes back.  Two changes of the mask, or three, are one move; what began elsewhere comes, too.
+    """
     counts, idle = tmp_path / "counts", tmp_path / "loadavg"
     counts.write_bytes(bytes(32))
     idle.write_text(loadavg)
@@ -78,7 +81,9 @@ def test_device_leaves_the_hosts_processor(
     env = [f"LD_PRELOAD={counter}", f"CALL_COUNTS={counts}", f"LOADAVG={idle}"]
     assert ask(program, "apart", 20, *before, "env", *env) == "right\n"
     changes = struct.unpack("4L", counts.read_bytes())[3]
-    assert (2 <= changes <= 60) if moves else changes == 0, changes
+    assert (45 <= changes <= 140) if moves else changes <= 30, changes
+    if processors == "one":
+        assert changes == 0
 
 
 def test_short_slices(program: Path) -> None:

@@ -87,7 +87,7 @@ have_mask (const char *pid, const cpu_set_t *mask)
   return equal;
 }
 
-/* The device begins on the host's processor n times, and may go away.  */
+/* The device begins on the host's processor n times, may go away, and comes back in the rest.  */
 static void
 apart (int n)
 {

@@ -8,14 +8,19 @@
 # threads that want to run than processors (/proc/loadavg has their number), it goes to another processor of its mask
 # and takes its mask back at once, so that the scheduler may move it again.  Is it beside the host's again soon, it
 # waits twice as long before the next time.  Without /proc it stays.
+#
+# A processor that has gone to sleep takes 25 to 50 us to wake on a virtual machine, and the host's own is awake when it
+# launches.  So a thread that has been asked for nothing during REST_NS goes back beside the host's, and sleeps there.
 
 cdef enum:
     SLEEPS = 64
     SLEEP_NS = 20000
-    LOOK_AGAIN_NS = 50000000    # after no processor was idle
+    FIRST_LOOK_NS = 1000000     # after no processor was idle, twice as long each time
+    LAST_LOOK_NS = 50000000
     FIRST_PAUSE_NS = 2000000    # between two moves, at least
     LAST_PAUSE_NS = 1000000000
     LASTING = 16                # a move was of use if the next one is wanted after so many pauses
+    REST_NS = 1000000
 
 cdef extern from *:
     """
@@ -63,8 +68,25 @@ cdef extern from *:
       mic_take_mask (own);
       return 1;
     }
+
+    /* Have the calling thread go to a processor (counted from 1) of its mask.  0: it may not.  */
+    static int
+    mic_go_to_processor (uint32_t there)
+    {
+      unsigned long own[MIC_MASK_WORDS], only[MIC_MASK_WORDS];
+      unsigned word = (there - 1) / 64 % MIC_MASK_WORDS;
+      if (sched_getaffinity (0, sizeof own, (cpu_set_t *) own) != 0 || !(own[word] >> (there - 1) % 64 & 1))
+        return 0;
+      memset (only, 0, sizeof only);
+      only[word] = 1ul << (there - 1) % 64;
+      if (sched_setaffinity (0, sizeof only, (cpu_set_t *) only) != 0)
+        return 0;
+      mic_take_mask (own);
+      return 1;
+    }
     """
     int running_threads "mic_running"() nogil
+    bint go_to_processor "mic_go_to_processor"(uint32_t there) nogil
     bint leave_processor "mic_leave_processor"(uint32_t here) nogil
     int get_nprocs() nogil
 
@@ -74,6 +96,7 @@ cdef struct mic_apart:
     uint64_t again   # not before this time
     uint64_t moved   # when the thread last went
     uint64_t pause
+    uint64_t look    # how long until the next look, if no processor is idle
 
 
 cdef bint processor_idle(mic_slot *slot, uint32_t seen) noexcept nogil:
@@ -96,8 +119,14 @@ cdef void part_processors(mic_slot *slot, uint32_t seen, mic_apart *apart) noexc
         return
     if here == 0 or load32(&slot.host_cpu, RELAXED) != here:
         return
-    apart.again = now + <uint64_t>LOOK_AGAIN_NS
-    if not processor_idle(slot, seen) or not leave_processor(here):
+    apart.look = min(max(2 * apart.look, <uint64_t>FIRST_LOOK_NS), <uint64_t>LAST_LOOK_NS)
+    apart.again = now + apart.look
+    if not processor_idle(slot, seen):
+        return
+    # From here on the host looks for what it launches.  Did it sleep, the scheduler would wake it where this thread is.
+    store32(&slot.device_cpu, 0, SEQ_CST)
+    if not leave_processor(here):
+        publish_processor(&slot.device_cpu)
         return
     publish_processor(&slot.device_cpu)
     if apart.moved == 0 or now - apart.moved > <uint64_t>LASTING * apart.pause:
@@ -105,4 +134,19 @@ cdef void part_processors(mic_slot *slot, uint32_t seen, mic_apart *apart) noexc
     else:
         apart.pause = min(2 * apart.pause, <uint64_t>LAST_PAUSE_NS)
     apart.moved = now
+    apart.look = 0
     apart.again = now + apart.pause
+
+
+cdef void sleep_for_request(mic_slot *slot, uint32_t seen, mic_apart *apart) noexcept nogil:
+    """Sleep until there may be a request after number ``seen``; through a rest, beside the host's thread."""
+    cdef uint32_t beside = load32(&slot.host_cpu, RELAXED)
+    apart.sleeps += 1
+    if control.spins > 1 and beside != 0 and beside != mic_processor():
+        futex_wait(&slot.request, seen, REST_NS)
+        if load32(&slot.request, SEQ_CST) != seen:
+            return
+        if go_to_processor(beside):
+            publish_processor(&slot.device_cpu)
+            apart.again = apart.moved = apart.look = 0  # nobody has brought it back
+    futex_wait(&slot.request, seen, -1)

@@ -42,11 +42,13 @@ cdef void serve_commands() noexcept nogil:
     global mic_thread_slot
     cdef mic_slot *slot = &control.slots[MIC_COMMAND_SLOT]
     cdef uint32_t seen = load32(&slot.done, ACQUIRE)
-    cdef uint32_t op, sleeps = 0
+    cdef uint32_t op
+    cdef mic_apart apart
     cdef uint64_t spin_ns = spin_time(0)  # the first command, an image mostly, comes at once
     mic_thread_slot = MIC_COMMAND_SLOT
+    memset(&apart, 0, sizeof(apart))
     while True:
-        seen = next_request(slot, seen, spin_ns, &sleeps)
+        seen = next_request(slot, seen, spin_ns, &apart)
         spin_ns = 0
         op = slot.op
         change_guards(&control.guards)

@@ -35,15 +35,14 @@ cdef inline bint finish_region(mic_slot *slot, uint32_t number) noexcept nogil:
     return True
 
 
-cdef inline uint32_t next_request(mic_slot *slot, uint32_t seen, uint64_t spin_ns, uint32_t *sleeps) noexcept nogil:
-    """Wait for the request after number ``seen``.  Counts sleeps in ``*sleeps``."""
+cdef inline uint32_t next_request(mic_slot *slot, uint32_t seen, uint64_t spin_ns, mic_apart *apart) noexcept nogil:
+    """Wait for the request after number ``seen``.  Counts sleeps in ``apart``."""
     while True:
         if spin_ns != 0 and look_while_equal(&slot.request, seen, spin_ns, &slot.device_cpu, &slot.host_cpu):
             break
         exchange32(&slot.device_sleeps, 1, SEQ_CST)
         if load32(&slot.request, SEQ_CST) == seen:
-            sleeps[0] += 1
-            futex_wait(&slot.request, seen, -1)
+            sleep_for_request(slot, seen, apart)
             publish_processor(&slot.device_cpu)
         store32(&slot.device_sleeps, 0, RELAXED)
         if load32(&slot.request, ACQUIRE) != seen:
@@ -73,7 +72,7 @@ cdef void *slot_thread(void *arg) noexcept nogil:
     short_slices()
     save_variables(&variables)
     while True:
-        seen = next_request(slot, seen, spin_ns, &apart.sleeps)
+        seen = next_request(slot, seen, spin_ns, &apart)
         run_region(slot)
         restore_variables(&variables)
         if finish_region(slot, seen):
