@@ -50,6 +50,7 @@ cdef void remove_stream(stream *s) noexcept nogil:
     pthread_cond_destroy(&s.wake)
     forget_list(&s.tips)
     free(s.spare)
+    s.spare = NULL  # who has looked the stream up before it went still looks there
     free_handle(STREAM, s)
     pthread_cond_broadcast(&work_done)
 
