@@ -11,6 +11,7 @@ from llvm_tools import needs_clang
 
 pytestmark = [has_all, needs_clang]
 SAMPLES = Path(__file__).parent / "programs"
+SHOWN = Path(__file__).parents[2] / "docs/programs"
 CPU, GPU = "x86_64-pc-linux-gnu", "nvptx64-nvidia-cuda"
 
 
@@ -21,17 +22,17 @@ def tools(bin_folder: Path, tmp_path: Path) -> Tools:
     return made
 
 
-def build(tools: Tools, name: str, targets: str, level: str = "-O2") -> None:
+def build(tools: Tools, source: Path, targets: str, level: str = "-O2") -> None:
     """Compile a program to `made`."""
-    shutil.copy(SAMPLES / name, tools.work)
-    tools.ok("gompclang", level, "-g", "-fopenmp", f"-fopenmp-targets={targets}", name, "-o", "made")
+    shutil.copy(source, tools.work)
+    tools.ok("gompclang", level, "-g", "-fopenmp", f"-fopenmp-targets={targets}", source.name, "-o", "made")
 
 
 @pytest.mark.parametrize("target", [CPU, GPU])
 def test_a_recording_replays_as_recorded(tools: Tools, target: str) -> None:
     """Kernels with few words and many, variables of the image."""
     kind = "intelmic" if target == CPU else "nvptx"
-    build(tools, "globals.c", target)
+    build(tools, SAMPLES / "globals.c", target)
     assert tools.ok("gompy", "record", "-o", "r", "./made") == "2 86.9 593\n"
     (tools.work / "made").unlink()
     for where in ("intelmic", "host") if target == CPU else ("nvptx",):
@@ -43,7 +44,7 @@ def test_a_recording_replays_as_recorded(tools: Tools, target: str) -> None:
 
 def test_what_was_changed_in_the_recording_differs(tools: Tools) -> None:
     """So the kernel has run: the memory before it is another one."""
-    build(tools, "globals.c", CPU)
+    build(tools, SAMPLES / "globals.c", CPU)
     tools.ok("gompy", "record", "-o", "r", "./made")
     path = tools.work / "r"
     data = path.read_bytes()
@@ -61,7 +62,7 @@ def test_what_was_changed_in_the_recording_differs(tools: Tools) -> None:
 
 def test_bisect_comes_to_the_store(tools: Tools) -> None:
     # From -O1 on clang 16 drops most of the GPU's stores behind the volatile pointer: the PTX has none.
-    build(tools, "recur.c", f"{CPU},{GPU}", "-O0")
+    build(tools, SHOWN / "recur.c", f"{CPU},{GPU}", "-O0")
     done = tools.run("gompy", "bisect", "--on", "nvptx", "--against", "intelmic", "./made")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "the first store that differs is to last[2] (after 7 equal ones): nvptx 2.87420487 at " in done.stdout
@@ -69,7 +70,7 @@ def test_bisect_comes_to_the_store(tools: Tools) -> None:
 
 
 def test_the_other_kind_is_not_implemented(tools: Tools) -> None:
-    build(tools, "globals.c", f"{CPU},{GPU}")
+    build(tools, SAMPLES / "globals.c", f"{CPU},{GPU}")
     tools.ok("gompy", "record", "--device", "intelmic", "-o", "r", "./made")
     done = tools.run("gompy", "replay", "--on", "nvptx", "r")
     assert done.returncode == 2

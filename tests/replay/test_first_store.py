@@ -15,7 +15,7 @@ from driver_tools import ROOT, Tools, has_all
 from nvptx_tools import has_compiler
 
 pytestmark = [has_all, has_compiler]
-SAMPLES = Path(__file__).parent / "programs"
+SHOWN = Path(__file__).parents[2] / "docs/programs"
 STORE = "  the first store that differs is to "
 
 
@@ -38,7 +38,7 @@ def bisect(tools: Tools, source: Path, on: str, against: str, *options: str) -> 
 @pytest.mark.parametrize("against", ["intelmic", "host"])
 def test_a_word_that_is_stored_again_and_again(tools: Tools, against: str) -> None:
     """The 8th of 40 stores is the first to differ, and its last value is another one."""
-    found = bisect(tools, SAMPLES / "recur.c", "nvptx", against)
+    found = bisect(tools, SHOWN / "recur.c", "nvptx", against)
     assert found == [
         "last[2] (after 7 equal ones): nvptx 2.87420487 at recur.c:15, block (0,0,0), thread (0,0,0); "
         f"{against} 2.87420464 at recur.c:15"
@@ -47,7 +47,7 @@ def test_a_word_that_is_stored_again_and_again(tools: Tools, against: str) -> No
 
 def test_a_tolerance_holds_for_stores(tools: Tools) -> None:
     """The difference grows: later stores are beyond what the eighth is within."""
-    found = bisect(tools, SAMPLES / "recur.c", "intelmic", "nvptx", "--tolerance", "1e-7")
+    found = bisect(tools, SHOWN / "recur.c", "intelmic", "nvptx", "--tolerance", "1e-7")
     (match,) = [re.match(r"last\[2\] \(after (\d+) equal ones\)", line) for line in found]
     assert match and int(match[1]) > 7
 
