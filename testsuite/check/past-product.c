@@ -7,7 +7,7 @@ static double *a, *b, *c;
 
 static void multiply(void)
 {
-#pragma omp target teams distribute parallel for map(to: a[0:N], b[0:N]) map(tofrom: c[0:N])
+#pragma omp target map(to: a[0:N], b[0:N]) map(tofrom: c[0:N])
   for (int i = 0; i < N; i++)
     for (int j = 0; j < N; j++) c[i] += b[j + i * N] * a[j];
 }
