@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from gompy.replay.recording import Name, Region, Span
@@ -114,14 +115,14 @@ def compare(region: Region, before: list[bytes], now: list[bytes], measure: Meas
     return found
 
 
-def compare_piece(piece: Piece, name: str, a: bytes, b: bytes, measure: Measure) -> Difference | None:
-    """What differs of one."""
-    if a == b:
-        return None
+def element_of(piece: Piece, measure: Measure) -> tuple[str, int]:
+    """The code and the size of a piece's elements; bytes where its type is not known."""
     scalar = (piece.name.scalar if piece.name is not None else "") or measure.scalar
-    code = CODES.get(scalar, "B")
-    unit = int(scalar[1:]) if scalar in CODES else 1
-    first, count = -1, 0
+    return (CODES[scalar], int(scalar[1:])) if scalar in CODES else ("B", 1)
+
+
+def differing(a: bytes, b: bytes, code: str, unit: int, measure: Measure) -> Iterator[int]:
+    """Where the elements begin that differ, of those that both have whole."""
     size = min(len(a), len(b)) // unit * unit
     for start in range(0, size, CHUNK):
         x, y = a[start : min(start + CHUNK, size)], b[start : min(start + CHUNK, size)]
@@ -129,8 +130,18 @@ def compare_piece(piece: Piece, name: str, a: bytes, b: bytes, measure: Measure)
             continue
         for index, (one, other) in enumerate(zip(numbers(x, code), numbers(y, code), strict=True)):
             if one != other and not measure.same(one, other):
-                count += 1
-                first = start + index * unit if first < 0 else first
+                yield start + index * unit
+
+
+def compare_piece(piece: Piece, name: str, a: bytes, b: bytes, measure: Measure) -> Difference | None:
+    """What differs of one."""
+    if a == b:
+        return None
+    code, unit = element_of(piece, measure)
+    first, count = -1, 0
+    size = min(len(a), len(b)) // unit * unit
+    for count, at in enumerate(differing(a, b, code, unit, measure), 1):
+        first = at if count == 1 else first
     if first < 0 and (len(a) == len(b) == size or a[size:] == b[size:]):
         return None
     if first < 0:
@@ -142,21 +153,9 @@ def compare_piece(piece: Piece, name: str, a: bytes, b: bytes, measure: Measure)
 
 def different_elements(piece: Piece, name: str, a: bytes, b: bytes, measure: Measure, most: int) -> list[Element]:
     """The elements that differ, up to a number."""
-    scalar = (piece.name.scalar if piece.name is not None else "") or measure.scalar
-    code, unit = CODES.get(scalar, "B"), int(scalar[1:]) if scalar in CODES else 1
-    size = min(len(a), len(b)) // unit * unit
-    found: list[Element] = []
-    for start in range(0, size, CHUNK):
-        x, y = a[start : min(start + CHUNK, size)], b[start : min(start + CHUNK, size)]
-        if x == y:
-            continue
-        for index, (one, other) in enumerate(zip(numbers(x, code), numbers(y, code), strict=True)):
-            if one != other and not measure.same(one, other):
-                at = start + index * unit
-                found.append(Element(place(piece, name, at, unit), at, unit, code))
-                if len(found) == most:
-                    return found
-    return found
+    code, unit = element_of(piece, measure)
+    found = islice(differing(a, b, code, unit, measure), most)
+    return [Element(place(piece, name, at, unit), at, unit, code) for at in found]
 
 
 def numbers(data: bytes, code: str) -> Any:
