@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common import OUT
-from ispras.plots import load
+from common import OUT, save
+from ispras.plots import NoPlotsError, load
 from many import draw_many
 
 Report = dict[str, Any]
@@ -168,3 +168,15 @@ def draw(report: Report) -> Path | None:
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
     return path
+
+
+def keep(report: Report) -> None:
+    """Write a report to benchmarks/out, and draw it."""
+    save(report)
+    try:
+        path = draw(report)
+    except NoPlotsError as error:
+        print(f"  {error}")
+        return
+    if path:
+        print(f"  plot: {path}")

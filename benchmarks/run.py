@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from clang import clang
-from common import GCC, GOMPCC, HERE, BenchError, checked, save
+from common import GCC, GOMPCC, HERE, BenchError, checked
 from crowd import crowd, show_crowd
-from draw import draw
-from ispras.plots import NoPlotsError
+from draw import keep
 from llvm import llvm, show_llvm
 from many import MOST, SIZES, many, show_many
 from nvptx import STOCK_OPTIONS as NVPTX
@@ -202,18 +201,6 @@ def show_latency(report: dict[str, Any]) -> None:
     for row in report["results"]:
         device, lowest, host = (row[key] / 1e3 for key in ("device", "device_lowest", "host"))
         print(f"  {row['name']:44} {device:>10.2f} {lowest:>10.2f} {host:>11.2f}")
-
-
-def keep(report: dict[str, Any]) -> None:
-    """Write a report to benchmarks/out, and draw it."""
-    save(report)
-    try:
-        path = draw(report)
-    except NoPlotsError as error:
-        print(f"  {error}")
-        return
-    if path:
-        print(f"  plot: {path}")
 
 
 CONTESTS: tuple[Callable[[Path, dict[str, str]], Contest], ...] = (link, compile_, program)

@@ -17,9 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from common import GOMPCC, HERE, BenchError, checked, save
-from draw import draw
-from ispras.plots import NoPlotsError
+from common import GOMPCC, HERE, BenchError, checked
+from draw import keep
 from llvm import MEASUREMENTS, Side, rounds, shown
 
 RUNS = 30
@@ -104,11 +103,7 @@ def main() -> int:
     print(f"Two builds in turns; load before and after: {load[0]:.1f}, {load[1]:.1f} on {os.cpu_count()} cores")
     show(rows)
     report = {"name": "turns", "title": "This build against another", "unit": "ns", "load": load, "results": rows}
-    save(report)
-    try:
-        print(f"  plot: {draw(report)}")
-    except NoPlotsError as error:
-        print(f"  {error}")
+    keep(report)
     return 0
 
 

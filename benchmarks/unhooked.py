@@ -18,9 +18,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from common import GOMPCC, HERE, BenchError, checked, save
-from draw import draw
-from ispras.plots import NoPlotsError
+from common import GOMPCC, HERE, BenchError, checked
+from draw import keep
 from llvm import MEASUREMENTS, Side, rounds
 from turns import show
 
@@ -106,11 +105,7 @@ def main() -> int:
     )
     show(rows)
     report = {"name": "unhooked", "title": "With hooks against without", "unit": "ns", "load": load, "results": rows}
-    save(report)
-    try:
-        print(f"  plot: {draw(report)}")
-    except NoPlotsError as error:
-        print(f"  {error}")
+    keep(report)
     return 0
 
 
