@@ -146,6 +146,7 @@ BARS = {
     "clang": device_bars,
     "nvptx": driver_bars,
     "turns": turn_bars,
+    "unhooked": turn_bars,
 }
 
 

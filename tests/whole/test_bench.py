@@ -47,6 +47,10 @@ REPORTS: list[tuple[dict[str, Any], list[str]]] = [
         ["a copy", " 0.25"],
     ),
     (
+        {"name": "unhooked", "results": [{"title": "a copy", "now": {"median": 1.0}, "before": {"median": 4.0}}]},
+        ["a copy", " 0.25"],
+    ),
+    (
         {
             "name": "many",
             "totals": [{"size": 1000}, {"size": 10000}],
