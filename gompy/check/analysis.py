@@ -15,6 +15,7 @@ from gompy.check.log import Event, Frame, Log
 from gompy.check.mapped import Mapping, amount
 from gompy.check.mends import is_openacc, mend
 from gompy.check.names import Names, Place
+from gompy.check.readable import gpu_name
 
 POINTERS: Final = frozenset(
     (
@@ -36,11 +37,14 @@ FAULT_MIC: Final = re.compile(
 )
 ADDRESS: Final = re.compile(r"address (0x[0-9a-f]+) (.*)", re.DOTALL)
 FAULT_GPU: Final = re.compile(
-    r"illegal address (0x[0-9a-f]+) (\w+) \(\d+ bytes\) in '([^']+)'(?: at ([^ :]*):(\d+))?.*?; (.*)", re.DOTALL
+    r"illegal address (0x[0-9a-f]+) (\w+) \(\d+ bytes\) in '[^']+'(?: at ([^ :]*):(\d+))?"
+    r".*?, kernel '([^']+)'.*?; (.*)",
+    re.DOTALL,
 )
 READ_GPU: Final = re.compile(
     r"device memory at (0x[0-9a-f]+) read \((\d+) bytes\) that (was never written|the host has changed [a-z ]*) in "
-    r"'([^']+)'(?: at ([^ :]*):(\d+))?"
+    r"'[^']+'(?: at ([^ :]*):(\d+))?.*?, kernel '([^']+)'",
+    re.DOTALL,
 )
 READ_MIC: Final = re.compile(
     r"region (\S+?)(?:, in \S+)?(?: \((?:.*: )?([^():]*):(\d+)\))?: "
@@ -266,7 +270,7 @@ class Analysis:
             else:
                 self._ended(region, place, why if why and why.startswith("address ") else signal)
         elif match := FAULT_GPU.search(text):
-            address, _, region, file, line, why = match.groups()
+            address, _, file, line, region, why = match.groups()
             self._fault(gpu_name(region), gpu_place(file, line), int(address, 16), why)
         elif match := READ_MIC.search(text):
             region, file, line, address, who = match.groups()
@@ -280,7 +284,7 @@ class Analysis:
             places = gpu_place(file, line), gpu_place(other, at)
             self._race(gpu_name(region), int(address, 16), (now, before), places)
         elif match := READ_GPU.search(text):
-            address, size, what, region, file, line = match.groups()
+            address, size, what, file, line, region = match.groups()
             place, changed = gpu_place(file, line), what.startswith("the host")
             self._read_doubtful(gpu_name(region), place, int(address, 16), int(size), changed)
         elif self.failed is not None and text.startswith("libgomp: "):
@@ -615,11 +619,6 @@ class Analysis:
         if gone.gone is not None:
             notes.append(Note(gone.gone, f"removed here ({gone.gone_by})"))
         return notes
-
-
-def gpu_name(kernel: str) -> str:
-    """A region's name from that of its function in PTX."""
-    return kernel.removesuffix("$impl").replace("$", ".")
 
 
 def gpu_place(file: str | None, line: str | None) -> Place:
