@@ -157,3 +157,58 @@ int main (void)
 def test_small_arrays_beside_the_runtimes_own_memory(tmp_path: Path, device: str) -> None:
     done = check(tmp_path, device, SMALL)
     assert (done.returncode, done.stdout) == (0, "1160\n"), done.stderr
+
+
+ANYWHERE = """
+#include <alloca.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__ ((noinline)) static int use (volatile char *pad)
+{
+  int a[100], sum = 0;
+#pragma omp target data map(alloc: a)
+  {
+#pragma omp target
+    for (int i = 0; i < 100; i++)
+      a[i] = i;
+#pragma omp target map(tofrom: sum)
+    for (int i = 0; i < 100; i++)
+      sum += a[i];
+  }
+  return sum + pad[0];
+}
+int main (int argc, char **argv)
+{
+  char number[12];
+  int status, wrong = 0;
+  if (argc > 1)
+    {
+      volatile char *pad = alloca (16 * strtoul (argv[1], NULL, 10) + 16);
+      pad[0] = 0;
+      return use (pad) != 4950;
+    }
+  for (int i = 0; i < 256; i++)
+    {
+      snprintf (number, sizeof number, "%d", i);
+      if (fork () == 0)
+        return execl (argv[0], argv[0], number, NULL);
+      wait (&status);
+      if (status != 0)
+        fprintf (stderr, "offset %d: %d\\n", i, status);
+      wrong += status != 0;
+    }
+  return wrong != 0;
+}
+"""
+
+
+def test_arrays_end_anywhere_on_the_stack(tmp_path: Path) -> None:
+    """The runtime's stack may be in the page of a watched array: a fault there let system calls end the program."""
+    (tmp_path / "anywhere.c").write_text(ANYWHERE)
+    words = [BIN / "gompcc", "-g", "-fopenmp", "anywhere.c", "-o", "anywhere"]
+    subprocess.run(words, cwd=tmp_path, check=True, env={**os.environ, "GOMPY_ACCEL": "gcc"})
+    command = [BIN / "gompy", "run", "--device", "intelmic", "--check", "./anywhere"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -67,8 +67,8 @@ static struct gompy_watched gompy_watches[GOMPY_WATCHED];
 static unsigned gompy_watch_count, gompy_watch_steps;
 static volatile unsigned char gompy_dispatch;  /* 1: system calls come here */
 static int gompy_watch_ready;  /* 1, or -1: impossible */
-static int gompy_watch_on;
-static int gompy_watch_handles;   /* the handler runs */
+static volatile int gompy_watch_on;
+static volatile int gompy_watch_handles;   /* the handler runs */
 static int gompy_watch_sleepers;  /* threads of the program's are asleep */
 static long gompy_watch_thread;
 static uintptr_t gompy_stepping[8];
@@ -121,9 +121,10 @@ gompy_end_watch (void)
   gompy_dispatch = 0;
   if (!gompy_watch_on)
     return;
-  gompy_watch_on = 0;
   for (unsigned i = 0; i < gompy_watch_count; i++)
     gompy_protect (gompy_watches[i].begin, gompy_watches[i].end, PROT_READ | PROT_WRITE);
+  gompy_watch_on = 0;
+  gompy_dispatch = 0;  /* this function's stack may have been in a closed page, and the handler here */
   for (unsigned i = 0; i < 3; i++)
     gompy_set_action (i, &gompy_old_actions[i], NULL);
   gompy_watch_count = 0;
