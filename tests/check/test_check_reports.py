@@ -79,7 +79,7 @@ def test_the_report_of_a_wrong_program(tmp_path: Path, name: str) -> None:
     [
         *("right-scratch.c", "right-double-buffer.c", "right-overwritten.c", "stale-host-to-right.c"),
         *("race-threads-right.c exact", "race-critical-right.c exact", "race-single-right.c exact"),
-        *("past-odd-right.c exact", "unset-hole-right.c exact", "stale-host-threads-right.c exact"),
+        *("race-hidden-right.c exact", "past-odd-right.c exact", "unset-hole-right.c exact", "stale-host-threads-right.c exact"),
         *("race-teams-right.c exact", "race-stencil-right.c exact", "race-host-right.c exact"),
     ],
 )

@@ -11,7 +11,8 @@
    Who has made one since its access is not judged by that access.  What is done with a lock held is not looked at, nor
    is anything where an image orders its threads in ways that the hooks do not see.
 
-   Each 8 bytes have a cell for their last write, and one for their last read.  Each kilobyte has them as well, for
+   Each 8 bytes have a cell for their last write, one for their last read, and one for the last read of another thread
+   before that: who reads what it writes would hide the others' reads otherwise.  Each kilobyte has them as well, for
    accesses to all of it (device_ranges.h).  Included once, by device_access.pxi.  */
 #ifndef GOMPY_DEVICE_ACCESS_H
 #define GOMPY_DEVICE_ACCESS_H
@@ -32,15 +33,15 @@
 /* Each word and each place of code by itself: who writes at random has fewer lines of memory to fetch.  */
 struct mic_cells
 {
-  _Atomic uint64_t *writes, *reads;
-  uint32_t *write_pcs, *read_pcs;  /* lower halves */
+  _Atomic uint64_t *writes, *reads, *befores;
+  uint32_t *write_pcs, *read_pcs, *before_pcs;  /* lower halves */
 };
 
 struct mic_block
 {
-  _Atomic uint64_t write, read;           /* of all its bytes, as a cell's */
-  uint32_t write_pc, read_pc;
-  _Atomic uint32_t last_write, last_read; /* the last intervals that its cells have */
+  _Atomic uint64_t write, read, before;   /* of all its bytes, as a cell's */
+  uint32_t write_pc, read_pc, before_pc;
+  _Atomic uint32_t last_write, last_read, last_before; /* the last intervals that its cells have */
   _Atomic uint32_t good;                  /* a launch that found all its bytes good */
   uint32_t bad, looks;                    /* a launch that did not, and how often it was asked */
 };
@@ -286,6 +287,10 @@ mic_race_at (struct mic_block *block, uint64_t at, unsigned mask, int writes, co
     mic_access_found (MIC_RACE_READ_WRITE, address, pc, other | mic_cells.read_pcs[cell]);
   else if (writes && mic_unordered (atomic_load_explicit (&block->read, memory_order_relaxed), mask))
     mic_access_found (MIC_RACE_READ_WRITE, address, pc, other | block->read_pc);
+  else if (writes && mic_unordered (atomic_load_explicit (&mic_cells.befores[cell], memory_order_relaxed), mask))
+    mic_access_found (MIC_RACE_READ_WRITE, address, pc, other | mic_cells.before_pcs[cell]);
+  else if (writes && mic_unordered (atomic_load_explicit (&block->before, memory_order_relaxed), mask))
+    mic_access_found (MIC_RACE_READ_WRITE, address, pc, other | block->before_pc);
 }
 
 /* Whether a word is of others, or of another interval, of the same launch, and of some of the bytes.  Here and in
@@ -316,8 +321,27 @@ mic_is_written (uint64_t cell, const struct mic_block *block, uint64_t mine, uns
 static inline int
 mic_is_read (uint64_t cell, const struct mic_block *block, uint64_t mine, unsigned mask)
 {
-  return mic_of_others (&block->read, mine, mask)
-         || (mic_has_cells (&block->last_read) && mic_of_others (&mic_cells.reads[cell], mine, mask));
+  return mic_of_others (&block->read, mine, mask) || mic_of_others (&block->before, mine, mask)
+         || (mic_has_cells (&block->last_read) && mic_of_others (&mic_cells.reads[cell], mine, mask))
+         || (mic_has_cells (&block->last_before) && mic_of_others (&mic_cells.befores[cell], mine, mask));
+}
+
+/* Whether a read that is noted already, and that another one is about to take the place of, is to be kept: it is
+   another thread's, of the same launch.  */
+static inline int
+mic_is_anothers (uint64_t word, uint64_t mine)
+{
+  return ((word ^ mine) & ~0xffull) != 0 && (word >> 16 & 0xffffff) > mic_word_floor;
+}
+
+static void __attribute__ ((noinline))
+mic_keep_before (uint64_t cell, struct mic_block *block, uint64_t word)
+{
+  uint32_t interval = word >> 16 & 0xffffff;
+  mic_cells.before_pcs[cell] = mic_cells.read_pcs[cell];
+  atomic_store_explicit (&mic_cells.befores[cell], word, memory_order_release);
+  if (atomic_load_explicit (&block->last_before, memory_order_relaxed) < interval)
+    atomic_store_explicit (&block->last_before, interval, memory_order_relaxed);
 }
 
 /* Note in a cell what the calling thread has done.  */
@@ -329,6 +353,8 @@ mic_note (uint64_t cell, struct mic_block *block, uint64_t mine, int writes, con
   uint64_t word = atomic_load_explicit (place, memory_order_relaxed);
   uint32_t interval = mine >> 16 & 0xffffff;
   uint64_t whole = (uint64_t) (((word ^ mine) & ~0xffull) == 0) * (word & 0xff);
+  if (!writes && __builtin_expect (mic_is_anothers (word, mine), 0))
+    mic_keep_before (cell, block, word);
   /* The code's place first: who sees the word tells it, and the first access to a page of places takes long.  */
   (writes ? mic_cells.write_pcs : mic_cells.read_pcs)[cell] = (uint32_t) (uintptr_t) pc;
   atomic_store_explicit (place, mine | whole, memory_order_release);
@@ -534,10 +560,13 @@ mic_watch_accesses (uint64_t base, uint64_t size)
   mic_cells.reads = mic_reserve (size / 8 * sizeof *mic_cells.reads);
   mic_cells.write_pcs = mic_reserve (size / 8 * sizeof *mic_cells.write_pcs);
   mic_cells.read_pcs = mic_reserve (size / 8 * sizeof *mic_cells.read_pcs);
+  mic_cells.befores = mic_reserve (size / 8 * sizeof *mic_cells.befores);
+  mic_cells.before_pcs = mic_reserve (size / 8 * sizeof *mic_cells.before_pcs);
   mic_blocks = mic_reserve ((size / MIC_BLOCK + 1) * sizeof *mic_blocks);
   mic_readers = mic_reserve ((size / MIC_BLOCK + 1) * sizeof *mic_readers);
   if (mic_interval_team == NULL || mic_access_teams == NULL || mic_cells.writes == NULL || mic_cells.reads == NULL
-      || mic_cells.write_pcs == NULL || mic_cells.read_pcs == NULL || mic_blocks == NULL || mic_readers == NULL)
+      || mic_cells.write_pcs == NULL || mic_cells.read_pcs == NULL || mic_cells.befores == NULL
+      || mic_cells.before_pcs == NULL || mic_blocks == NULL || mic_readers == NULL)
     return 0;
   mic_access_size = size;
   gompy_access.read = mic_access_read;

@@ -86,8 +86,13 @@ mic_is_block_ordered (uint64_t offset, int written)
   const struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
   const _Atomic uint64_t *cells = written ? mic_cells.writes : mic_cells.reads;
   uint64_t first = offset / MIC_BLOCK * (MIC_BLOCK / 8), mine = mic_word | 0xff;
-  if (!mic_is_ordered (written ? &block->write : &block->read, mine, 0xff) || (!written && mic_settle (offset)))
+  if (!mic_is_ordered (written ? &block->write : &block->read, mine, 0xff)
+      || (!written && (!mic_is_ordered (&block->before, mine, 0xff) || mic_settle (offset))))
     return 0;
+  if (!written && mic_has_cells (&block->last_before))
+    for (unsigned i = 0; i < MIC_BLOCK / 8; i++)
+      if (!mic_is_ordered (&mic_cells.befores[first + i], mine, 0xff))
+        return 0;
   if (mic_has_cells (written ? &block->last_write : &block->last_read))
     for (unsigned i = 0; i < MIC_BLOCK / 8; i++)
       if (!mic_is_ordered (&cells[first + i], mine, 0xff))
@@ -108,11 +113,25 @@ mic_note_part (uint64_t offset, uint64_t end, int writes, const void *pc)
       if (writes && !mic_is_ordered (&mic_cells.writes[at / 8], mic_word | mask, mask))
         return 0;
       mic_note (at / 8, block, mic_word | mask, writes, pc);
-      if (!mic_is_ordered (&(writes ? mic_cells.reads : mic_cells.writes)[at / 8], mic_word | mask, mask))
+      if (!mic_is_ordered (&(writes ? mic_cells.reads : mic_cells.writes)[at / 8], mic_word | mask, mask)
+          || (writes && mic_has_cells (&block->last_before)
+              && !mic_is_ordered (&mic_cells.befores[at / 8], mic_word | mask, mask)))
         return 0;
     }
   return mic_is_ordered (&block->write, mic_word | 0xff, 0xff)
-         && (!writes || (mic_is_ordered (&block->read, mic_word | 0xff, 0xff) && !mic_settle (offset)));
+         && (!writes || (mic_is_ordered (&block->read, mic_word | 0xff, 0xff)
+                         && mic_is_ordered (&block->before, mic_word | 0xff, 0xff) && !mic_settle (offset)));
+}
+
+/* A read of all of a block is about to take the place of another thread's.  */
+static void
+mic_keep_block_before (struct mic_block *block)
+{
+  uint64_t word = atomic_load_explicit (&block->read, memory_order_relaxed);
+  if (!mic_is_anothers (word, mic_word | 0xff))
+    return;
+  block->before_pc = block->read_pc;
+  atomic_store_explicit (&block->before, word, memory_order_release);
 }
 
 /* Note an access to all of a block.  Its cells are looked at if this launch has noted anything in them.  */
@@ -122,6 +141,8 @@ mic_note_block (uint64_t offset, int writes, const void *pc)
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
   if (writes && !mic_is_block_ordered (offset, 1))
     return 0;
+  if (!writes)
+    mic_keep_block_before (block);
   *(writes ? &block->write_pc : &block->read_pc) = (uint32_t) (uintptr_t) pc;
   atomic_store_explicit (writes ? &block->write : &block->read, mic_word | 0xff, memory_order_release);
   return mic_is_block_ordered (offset, !writes);
