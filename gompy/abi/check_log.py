@@ -56,6 +56,7 @@ class Stale(IntFlag):
     """Flags of a STALE."""
 
     GONE = 1  # the mapping had ended
+    UNSET = 2  # what was read has been copied from device memory that nothing had written
 
 
 FAILED: Final = 0xFFFF

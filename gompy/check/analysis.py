@@ -375,18 +375,23 @@ class Analysis:
         gone = self._was_mapped(event.device, event.start) if event.flags & Stale.GONE else None
         mapping = gone or self.live.get((event.device, event.start))
         name = mapping.name if mapping is not None else self.names.of(event)
+        unset = bool(event.flags & Stale.UNSET)
+        if unset:
+            why = f"which was copied from memory of device {event.device} that nothing had written"
+        else:
+            why = f"which device {event.device} has changed, and which has not been copied back since"
         finding = Finding(
-            "stale-host",
+            "unset-host" if unset else "stale-host",
             place if place.line or mapping is None else mapping.gone or mapping.place,
-            f"the host reads {name or 'memory'} (byte {event.count} of {event.size}), which device {event.device} has "
-            "changed, and which has not been copied back since",
+            f"the host reads {name or 'memory'} (byte {event.count} of {event.size}), {why}",
             event.device,
             variable=name,
             start=event.start,
             size=event.size,
         )
         item = mapping.item if mapping is not None else name
-        finding.mend = mend("stale-host" if gone is None else "stale-host-gone", item, finding.place.file, self.acc)
+        kind = finding.kind if unset or gone is None else "stale-host-gone"
+        finding.mend = mend(kind, item, finding.place.file, self.acc)
         launch = self.launched.get(event.device)
         if gone is not None:
             finding.notes += self._history(gone)

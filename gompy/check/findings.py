@@ -15,6 +15,7 @@ KINDS: Final = {
     "unmapped-since": "a region uses what was mapped, and is no longer",
     "past-section": "a region goes beyond what is mapped of an object",
     "unset": "a region reads memory of the device that nothing has written",
+    "unset-host": "the host reads what was copied from memory of the device that nothing had written",
     "stale-device": "a region reads what the host has changed since it was copied there",
     "stale-host": "the host reads what a region has changed, and what was not copied back",
     "race": "two accesses to the same memory, one of them a write, that nothing puts in an order",

@@ -129,6 +129,21 @@ cdef public int gompy_shadow_left(CUdeviceptr address, uint8_t *stale, size_t si
     return r
 
 
+cdef public int gompy_shadow_unset(CUdeviceptr address, uint8_t *unset, size_t size) noexcept nogil:
+    """Mark those bytes of device memory that nothing has written.  Not part of CUDA: for GOMPY_CHECK, else
+    ERROR_NOT_SUPPORTED."""
+    cdef int r = check_device_range(address, size)
+    cdef uint8_t *shadow
+    cdef size_t i
+    if not checking & PTX_CHECK_INIT or gpu_of(address) == NULL:
+        return CUDA_ERROR_NOT_SUPPORTED
+    if r == CUDA_SUCCESS:
+        shadow = gpu_of(address).view.shadow + (address - gpu_of(address).base)
+        for i in range(size):
+            unset[i] = shadow[i] == SHADOW_ALLOCATED
+    return r
+
+
 cdef public int cuMemFreeAsync(CUdeviceptr address, void *queue) noexcept nogil:
     """Free in a stream's order."""
     cdef stream *s = NULL

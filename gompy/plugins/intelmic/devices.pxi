@@ -88,6 +88,7 @@ cdef extern from *:
       char directory[256];    /* for image files under OFFLOAD_EMUL_RUN, empty: none */
       int files;
       int guarded;            /* GOMPY_CHECK */
+      int spread;             /* and `gompy run --check`: no two places of new memory look alike (guards.pxi) */
       unsigned char *marks;   /* of the arena's bytes, or NULL; see marks.pxi */
       int exact;              /* there are images that tell of their accesses (-foffload-check) */
       uint32_t reads_told;
@@ -162,6 +163,7 @@ cdef extern from *:
         int files
         char preload[64]
         int guarded
+        int spread
         unsigned char *marks
         int exact
         uint32_t reads_told

@@ -3,7 +3,8 @@
 # Without it the device may access all of its arena.  With it only blocks in use: each has pages of its own and ends at
 # the end of one (exactly, if its size is a multiple of 16), the next page is without access, and the pages of a freed
 # block lose theirs and stay idle for a while.  The runtime puts what a construct maps into one block; by gompy_guard it
-# has the pages between the objects closed as well.  New memory is filled with GUARD_FILL, not zero.
+# has the pages between the objects closed as well.  New memory is filled with GUARD_FILL, not zero; under `gompy run
+# --check` with bytes that differ from place to place, by which those that nobody has written are told from others.
 #
 # Where libasan is on the device (sanitizers.pxi) it is told of all that instead: bytes are closed, not pages.
 #
@@ -17,9 +18,62 @@ cdef extern from *:
     """
     #define GUARD_FILL 0xcb
     #define GUARD_IDLE_BYTES (256ull << 20)
+    #define GUARD_SPREAD 0x9e3779b97f4a7c15ull /* 2^64 by the golden ratio */
+    #define GUARD_SURE 8u       /* so many bytes together that are as they were filled have not been written */
+    #define GUARD_SURE_SMALL 4u /* of an object of at most GUARD_SMALL bytes */
+    #define GUARD_SMALL 4096u
+
+    static uint64_t
+    mic_filled_with (uint64_t offset)
+    { return (offset / 8 + 1) * GUARD_SPREAD; }
+
+    /* Fill SIZE bytes, a multiple of 8, of a device's memory; OFFSET: theirs there, too.  */
+    static void
+    mic_fill (char *to, uint64_t offset, size_t size)
+    {
+      for (size_t i = 0; i < size; i += 8)
+        {
+          uint64_t word = mic_filled_with (offset + i);
+          memcpy (to + i, &word, 8);
+        }
+    }
+
+    /* Mark bytes that are as they were filled.  */
+    static void
+    mic_find_filled (const char *memory, uint64_t offset, unsigned char *unset, size_t size)
+    {
+      for (size_t i = 0; i < size; i++)
+        unset[i] = (unsigned char) memory[offset + i]
+                   == (unsigned char) (mic_filled_with (offset + i) >> 8 * ((offset + i) & 7));
+    }
+
+    /* Of such bytes leave those that are so by no chance: enough in a row.  A byte beside them may be, so that the two
+       at an end are left out that is not where a word ends.  */
+    static void
+    mic_leave_sure (unsigned char *unset, uint64_t offset, size_t size)
+    {
+      size_t sure = size <= GUARD_SMALL ? GUARD_SURE_SMALL : GUARD_SURE;
+      for (size_t at = 0, end; at < size; at = end + 1)
+        {
+          for (end = at; end < size && unset[end]; end++)
+            ;
+          if (end - at < sure)
+            {
+              memset (unset + at, 0, end - at);
+              continue;
+            }
+          if (at > 0 && (offset + at) % sure != 0)
+            memset (unset + at, 0, 2);
+          if (end < size && (offset + end) % sure != 0)
+            memset (unset + end - 2, 0, 2);
+        }
+    }
     """
     uint64_t GUARD_IDLE_BYTES
     int GUARD_FILL
+    void mic_fill(char *to, uint64_t offset, size_t size) nogil
+    void mic_find_filled(const char *memory, uint64_t offset, unsigned char *unset, size_t size) nogil
+    void mic_leave_sure(unsigned char *unset, uint64_t offset, size_t size) nogil
 
 
 cdef void change_later(mic_device *d, uint64_t offset, uint64_t n, bint access) noexcept nogil:
@@ -94,8 +148,22 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil
         set_marks(d, offset, room, MIC_MARK_CLOSED if d.control.exact and not own else MIC_MARK_GOOD)
         if not own:
             set_marks(d, start, size, MIC_MARK_UNSET)
-    memset(d.memory + start, GUARD_FILL, bytes)
+    if d.spread:
+        mic_fill(d.memory + start, start, bytes)
+    else:
+        memset(d.memory + start, GUARD_FILL, bytes)
     return start
+
+
+cdef void find_unset(mic_device *d, uint64_t offset, unsigned char *unset, size_t n) noexcept nogil:
+    """Which bytes nothing has written since their block was allocated; what is not certain is left out."""
+    cdef size_t i
+    mic_find_filled(d.memory, offset, unset, n)
+    if d.control.exact == 0:
+        mic_leave_sure(unset, offset, n)
+        return
+    for i in range(n):  # a library's code, which tells of nothing, has changed the others
+        unset[i] &= d.marks[offset + i] == <unsigned char>MIC_MARK_UNSET
 
 
 cdef bint guarded_free(mic_device *d, uint64_t start) noexcept nogil:

@@ -294,6 +294,18 @@ cdef public bint gompy_stale_left(int number, uintptr_t start, unsigned char *st
     return True
 
 
+cdef public bint gompy_find_unset(int number, uintptr_t start, unsigned char *unset, size_t size) noexcept nogil:
+    """Mark those bytes of the device's memory that nothing has written.  False, without an effect: it is not known.
+
+    Not part of GCC's interface.
+    """
+    cdef mic_device *d = device_of(number)
+    if not d.spread or not in_arena(d, <void *>start, size):
+        return False
+    find_unset(d, start - d.base, unset, size)
+    return True
+
+
 cdef public arena *gompy_arena_new(uint64_t size, uint64_t keep) noexcept nogil:
     """For tests: an arena without memory behind it.  Size in bytes, a multiple of 64 KiB."""
     cdef arena *a = <arena *>malloc(sizeof(arena))

@@ -91,6 +91,7 @@ typedef size_t (*CUoccupancyB2DSize) (int);
   X (close_gap, gompy_close_gap, (CUdeviceptr, size_t)) /* of the emulated driver, as the next two */ \
   X (mark_stale, gompy_shadow_stale, (CUdeviceptr, unsigned char *, size_t)) \
   X (stale_left, gompy_shadow_left, (CUdeviceptr, unsigned char *, size_t)) \
+  X (find_unset, gompy_shadow_unset, (CUdeviceptr, unsigned char *, size_t)) \
   X (occupancy, cuOccupancyMaxPotentialBlockSize, (int *, int *, CUfunction, CUoccupancyB2DSize, size_t, int))
 
 struct cuda_functions

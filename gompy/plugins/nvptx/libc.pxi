@@ -181,6 +181,7 @@ cdef extern from "driver_api.h" nogil:
         CUresult (*close_gap)(CUdeviceptr, size_t) noexcept nogil
         CUresult (*mark_stale)(CUdeviceptr, unsigned char *, size_t) noexcept nogil
         CUresult (*stale_left)(CUdeviceptr, unsigned char *, size_t) noexcept nogil
+        CUresult (*find_unset)(CUdeviceptr, unsigned char *, size_t) noexcept nogil
     cuda_functions cuda
     const char *cuda_load(void *)
     bint in_callback

@@ -187,6 +187,14 @@ cdef public c_bool gompy_stale_left(int n, uintptr_t start, unsigned char *stale
     return cuda.stale_left(start, stale, size) == CUDA_SUCCESS
 
 
+cdef public c_bool gompy_find_unset(int n, uintptr_t start, unsigned char *unset, size_t size) noexcept nogil:
+    """Mark those bytes of the device's memory that nothing has written.  False: the driver does not know.
+
+    Not part of GCC's interface.
+    """
+    return cuda.find_unset != NULL and cuda.find_unset(start, unset, size) == CUDA_SUCCESS
+
+
 cdef public void GOMP_OFFLOAD_run(int n, void *function, void *variables, void **args) noexcept nogil:
     """Of a kernel by clang the variables are a KernelLaunch."""
     if (<Function *> function).mode:

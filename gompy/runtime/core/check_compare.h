@@ -32,14 +32,18 @@ gompy_mark_changed (unsigned char *restrict stale, const unsigned char *restrict
   return any;
 }
 
-/* Which bytes the device has changed, and the host has not.  */
+/* Which bytes the device has changed, and the host has not.  Those that were copied unset are so until one has.  */
 static GOMPY_VECTORS void
 gompy_mark_newer (unsigned char *restrict newer, const unsigned char *restrict device,
                   const unsigned char *restrict device_had, const unsigned char *restrict host,
                   const unsigned char *restrict host_had, size_t n)
 {
   for (size_t i = 0; i < n; i++)
-    newer[i] = (device[i] != device_had[i]) & (host[i] == host_had[i]) & (device[i] != host[i]);
+    {
+      unsigned char kept = host[i] == host_had[i] ? newer[i] & GOMPY_UNSET : 0;
+      unsigned char changed = (device[i] != device_had[i]) & (host[i] == host_had[i]) & (device[i] != host[i]);
+      newer[i] = changed ? GOMPY_NEWER : kept;
+    }
 }
 
 /* What the program has changed; it may have given the memory back, too.  */
@@ -139,7 +143,8 @@ gompy_compare_part (struct gompy_tracked *t, size_t at, size_t n)
   t->parts[at / GOMPY_PART] &= ~GOMPY_PART_UNKNOWN;
   if (!gompy_peek (t->device, gompy_part, t->target + at, n))
     return;
-  if (memcmp (gompy_part, t->device_had + at, n) == 0 || !gompy_read_host (gompy_host_part, t->host + at, n))
+  if ((!t->unset && memcmp (gompy_part, t->device_had + at, n) == 0)
+      || !gompy_read_host (gompy_host_part, t->host + at, n))
     {
       memset (t->newer + at, 0, n);
       return;

@@ -10,6 +10,25 @@ gompy_part_count (const struct gompy_tracked *t)
   return t->size / GOMPY_PART + 1;
 }
 
+/* The first byte of [BEGIN, END) of a range that the host is not to read, or NULL.  */
+static const unsigned char *
+gompy_first_newer (const struct gompy_tracked *t, size_t begin, size_t end)
+{
+  const unsigned char *newer = memchr (t->newer + begin, GOMPY_NEWER, end - begin), *unset = NULL;
+  if (t->unset)
+    unset = memchr (t->newer + begin, GOMPY_UNSET, newer != NULL ? (size_t) (newer - t->newer) - begin : end - begin);
+  return unset != NULL ? unset : newer;
+}
+
+/* The last one.  */
+static const unsigned char *
+gompy_last_newer (const struct gompy_tracked *t)
+{
+  const unsigned char *newer = memrchr (t->newer, GOMPY_NEWER, t->size);
+  const unsigned char *unset = t->unset ? memrchr (t->newer, GOMPY_UNSET, t->size) : NULL;
+  return newer == NULL || (unset != NULL && unset > newer) ? unset : newer;
+}
+
 /* Both sides agree in [BEGIN, END) of a range.  */
 static void
 gompy_parts_agree (struct gompy_tracked *t, size_t begin, size_t end)

@@ -23,6 +23,18 @@ gompy_is_newer (uintptr_t address, size_t size)
   return 0;
 }
 
+/* Whether all bytes of an access are of those that nothing has written.  Who copies a structure reads the bytes between
+   its members as well.  */
+static int
+gompy_is_all_unset (const struct gompy_tracked *t, uintptr_t address, size_t size)
+{
+  for (uintptr_t a = address; a < address + size; a++)
+    if (a - t->host >= t->size || t->newer[a - t->host] != GOMPY_UNSET)
+      return 0;
+  return 1;
+}
+
+/* IN_PROGRAM: 0: a library reads, 1: the program does, 2: the kernel, for it.  */
 static int
 gompy_judge_read (uintptr_t address, size_t size, int in_program, uintptr_t pc)
 {
@@ -31,12 +43,13 @@ gompy_judge_read (uintptr_t address, size_t size, int in_program, uintptr_t pc)
       struct gompy_tracked *t = gompy_tracks[i];
       size_t at = gompy_newer_at (t, address, size);
       /* A library may read a little around what it is given, whole words of a string.  */
-      if (at == t->size || t->told
+      int unset = at < t->size && t->newer[at] == GOMPY_UNSET;
+      if (at == t->size || t->told || (unset && (in_program == 2 || !gompy_is_all_unset (t, address, size)))
           || (!in_program && (at < GOMPY_LARGEST_STORE || t->size - at <= GOMPY_LARGEST_STORE)))
         continue;
       t->told = 1;
       gompy_log (GOMPY_EVENT_STALE, 1, t->device, NULL, (void *) pc, t->host, t->size, t->target, at,
-                 t->gone ? GOMPY_STALE_GONE : 0);
+                 (t->gone ? GOMPY_STALE_GONE : 0) | (unset ? GOMPY_STALE_UNSET : 0));
       return 1;
     }
   return 0;
@@ -93,7 +106,7 @@ gompy_is_harmless (uintptr_t begin, uintptr_t end)
       if (t->told || t->shared || t->host >= end || begin >= t->host + t->size)
         continue;
       if (t->parts[low / GOMPY_PART] & GOMPY_PART_UNKNOWN || t->parts[(high - 1) / GOMPY_PART] & GOMPY_PART_UNKNOWN
-          || (t->newer != NULL && memchr (t->newer + low, 1, high - low) != NULL))
+          || (t->newer != NULL && gompy_first_newer (t, low, high) != NULL))
         return 0;
     }
   return 1;

@@ -10,6 +10,7 @@ cdef extern from "core/check_stale.h" nogil:
     int gompy_read_host(void *to, uintptr_t source, size_t size)
     int (*gompy_left)(int device, uintptr_t target, unsigned char *stale, size_t size) noexcept nogil
     uint64_t gompy_now()
+    int (*gompy_find_unset)(int device, uintptr_t target, unsigned char *unset, size_t size) noexcept nogil
     void gompy_stale_new(int device, uintptr_t host, uintptr_t target, size_t size, bint filled, bint for_ever)
     void gompy_stale_copied(int device, uintptr_t target, uintptr_t host, size_t size, bint to_device)
     void gompy_stale_begin_region(int device)
@@ -54,6 +55,10 @@ cdef int mark_side(int number, uintptr_t target, unsigned char *stale, size_t si
 
 cdef int left_side(int number, uintptr_t target, unsigned char *stale, size_t size) noexcept nogil:
     return device_stale_left(&devices[number], target, stale, size)
+
+
+cdef int unset_side(int number, uintptr_t target, unsigned char *unset, size_t size) noexcept nogil:
+    return device_find_unset(&devices[number], target, unset, size)
 
 
 cdef void track_globals(DeviceDescr *dev) noexcept nogil:
@@ -161,11 +166,12 @@ cdef void note_side(HookEvent *event, int slot) noexcept nogil:
 
 cdef void follow_sides() noexcept nogil:
     """The run is checked."""
-    global gompy_peek, gompy_is_looked_at, gompy_mark, gompy_left, gompy_tracking, gompy_stale_begun
+    global gompy_peek, gompy_is_looked_at, gompy_mark, gompy_left, gompy_find_unset, gompy_tracking, gompy_stale_begun
     gompy_peek = peek_side
     gompy_is_looked_at = is_looked_at
     gompy_mark = mark_side
     gompy_left = left_side
+    gompy_find_unset = unset_side
     gompy_stale_begun = gompy_now()
     gompy_tracking = 1
     gompy_stale_hear()

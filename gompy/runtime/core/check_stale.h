@@ -12,6 +12,8 @@
    is watched, and the first access to a part of it has that part compared.  What was not touched is not compared again
    either.  Only where the program cannot be watched both sides are compared around each region.
 
+   What is copied from device memory that nothing has written is `newer` as well, until the program writes it.
+
    A mapping that was copied to the device and ends without a copy back leaves its `newer` bytes behind until the
    program writes them, or until anything happens to them that is not seen.  Regions that run beside the program end
    all that.
@@ -39,6 +41,10 @@
 #define GOMPY_PART_STALE 2   /* some are stale */
 #define GOMPY_PART_UNKNOWN 4 /* regions may have written since it was compared */
 
+/* What is known of a byte of the host's, if it is not fine.  */
+#define GOMPY_NEWER 1  /* the device has newer contents */
+#define GOMPY_UNSET 2  /* it was copied from memory of the device that nothing had written */
+
 struct gompy_tracked
 {
   uintptr_t host, target;
@@ -52,7 +58,8 @@ struct gompy_tracked
   int marked;  /* the device has been told of bytes */
   int logged;
   unsigned char *device_had, *host_had;
-  unsigned char *newer;  /* a byte each, or NULL: none */
+  unsigned char *newer;  /* a byte each, GOMPY_NEWER or GOMPY_UNSET, or NULL: none */
+  int unset;             /* there may be the latter */
   unsigned char *stale;
   unsigned char *parts;
   int unknown; /* some parts are */
@@ -69,7 +76,7 @@ static uint64_t gompy_tracked_bytes, gompy_stale_time;
 static int gompy_tracking;
 static pthread_mutex_t gompy_stale_lock = PTHREAD_MUTEX_INITIALIZER;
 static gompy_peek_fn gompy_peek;
-static gompy_mark_fn gompy_mark, gompy_left;
+static gompy_mark_fn gompy_mark, gompy_left, gompy_find_unset;
 
 /* Whether there is time for a large range: the check's share of the program's time is bounded.  */
 static int
@@ -182,7 +189,7 @@ gompy_stale_removed (int device, uintptr_t host, size_t size)
         continue;
       if (t->unknown && t->filled && !t->told && !t->shared)
         gompy_find_newer (t, gompy_has_time (size) ? size : GOMPY_LARGE);
-      if (!t->filled || t->newer == NULL || t->told || t->shared)
+      if ((!t->filled && !t->unset) || t->newer == NULL || t->told || t->shared)
         gompy_drop_track (i);
       else
         t->gone = 1;
@@ -208,6 +215,23 @@ gompy_agree (struct gompy_tracked *t, size_t begin, size_t end, const unsigned c
   gompy_read_host (t->host_had + begin, t->host + begin, end - begin);
 }
 
+/* [BEGIN, END) has been copied from the device.  What nothing had written there has no meaning on the host.  */
+static void
+gompy_note_unset (struct gompy_tracked *t, size_t begin, size_t end)
+{
+  if (t->filled || t->gone || t->shared || gompy_find_unset == NULL || !gompy_has_time (end - begin)
+      || (t->newer == NULL && (t->newer = gompy_room_get (t->size)) == NULL))
+    return;
+  if (!gompy_find_unset (t->device, t->target + begin, t->newer + begin, end - begin))
+    return;
+  for (size_t i = begin; i < end; i++)
+    if (t->newer[i])
+      {
+        t->newer[i] = GOMPY_UNSET;
+        t->unset = 1;
+      }
+}
+
 /* A copy has been made, TO_DEVICE from memory of the host, or to that.  */
 static void
 gompy_stale_copied (int device, uintptr_t target, uintptr_t host, size_t size, int to_device)
@@ -222,6 +246,8 @@ gompy_stale_copied (int device, uintptr_t target, uintptr_t host, size_t size, i
           begin = target > t->target ? target - t->target : 0;
           end = target + size < t->target + t->size ? target + size - t->target : t->size;
           gompy_agree (t, begin, end, (unsigned char *) host + (t->target + begin - target));
+          if (!to_device)
+            gompy_note_unset (t, begin, end);
           t->filled |= to_device;
         }
       else if (!to_device && gompy_overlaps (t, host, size))
@@ -246,7 +272,7 @@ gompy_stale_listen (void)
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
       const struct gompy_tracked *t = gompy_tracks[i];
-      if (t->newer == NULL || t->told || t->shared || (!t->unknown && memchr (t->newer, 1, t->size) == NULL))
+      if (t->newer == NULL || t->told || t->shared || (!t->unknown && gompy_first_newer (t, 0, t->size) == NULL))
         continue;
       low = t->host < low ? t->host : low;
       high = t->host + t->size > high ? t->host + t->size : high;
@@ -356,15 +382,15 @@ gompy_is_anything_newer (void)
 static void
 gompy_watch_track (const struct gompy_maps *maps, struct gompy_tracked *t)
 {
-  unsigned char *first = t->newer, *last;
+  const unsigned char *first, *last;
   if (t->unknown)
     {
       gompy_watch_pages (maps, t->host, t->host + t->size);
       return;
     }
-  if (t->newer == NULL || (first = memchr (t->newer, 1, t->size)) == NULL)
+  if (t->newer == NULL || (first = gompy_first_newer (t, 0, t->size)) == NULL)
     return;
-  last = gompy_has_time (t->size) ? memrchr (t->newer, 1, t->size) : first + GOMPY_LARGE - 1;
+  last = gompy_has_time (t->size) ? gompy_last_newer (t) : first + GOMPY_LARGE - 1;
   last = last < t->newer + t->size ? last : t->newer + t->size - 1;
   gompy_watch_pages (maps, t->host + (first - t->newer), t->host + (last - t->newer) + 1);
 }

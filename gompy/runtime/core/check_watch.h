@@ -354,7 +354,7 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
       harmless = !gompy_meets_closed (arguments[1], arguments[2]);
       if (!harmless && (number == SYS_write || number == SYS_pwrite64))
         for (uintptr_t a = arguments[1]; a < arguments[1] + arguments[2]; a++)
-          if (gompy_judge_read (a, 1, 1, (uintptr_t) r[REG_RIP]))
+          if (gompy_judge_read (a, 1, 2, (uintptr_t) r[REG_RIP]))
             break;
       if (!harmless)
         {

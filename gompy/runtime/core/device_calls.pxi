@@ -163,6 +163,11 @@ cdef bint device_stale_left(DeviceDescr *dev, uintptr_t start, unsigned char *st
     return dev.ops.stale_left(dev.target_id, start, stale, size)
 
 
+cdef bint device_find_unset(DeviceDescr *dev, uintptr_t start, unsigned char *unset, size_t size) noexcept nogil:
+    """Mark those that nothing has written.  False: that is not known."""
+    return dev.ops.find_unset != NULL and dev.ops.find_unset(dev.target_id, start, unset, size)
+
+
 cdef bint device_peek(DeviceDescr *dev, void *to, const void *what, size_t size) noexcept nogil:
     """Look at the device's memory: no event of the program's."""
     return dev.ops.dev2host(dev.target_id, to, what, size)

@@ -197,6 +197,7 @@ cdef struct PluginOps:
     ops_guard_fn guard
     ops_stale_fn mark_stale  # gompy_mark_stale and gompy_stale_left, or NULL
     ops_stale_fn stale_left
+    ops_stale_fn find_unset  # gompy_find_unset, or NULL
     ops_acc_exec_fn acc_exec
     ops_acc_async_exec_fn acc_async_exec
     ops_create_fn acc_create_thread_data

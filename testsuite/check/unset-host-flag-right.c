@@ -1,0 +1,13 @@
+/* check: right */
+#include <stdio.h>
+
+int main(void)
+{
+  int a[64], found = -1;
+  for (int i = 0; i < 64; i++) a[i] = i;
+#pragma acc parallel copyin(a) copy(found)
+  for (int i = 0; i < 64; i++)
+    if (a[i] == 100) found = i;
+  printf("%s\n", found == 100 ? "yes" : "no");
+  return 0;
+}

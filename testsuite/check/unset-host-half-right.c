@@ -1,0 +1,12 @@
+/* check: right */
+#include <stdio.h>
+
+int main(void)
+{
+  int a[100], sum = 0;
+#pragma omp target map(from: a)
+  for (int i = 0; i < 100; i++) a[i] = i;
+  for (int i = 0; i < 100; i++) sum += a[i];
+  printf("%d\n", sum > 0);
+  return 0;
+}
