@@ -27,7 +27,7 @@ $(BIN)/python: pyproject.toml .ci/packages
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'setuptools>=77' wheel 'Cython>=3.0.10'
 	@touch $(BIN)/python
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml setup.py $(wildcard gompy/driver/scripts/*)
+$(VENV)/.installed: $(BIN)/python pyproject.toml setup.py $(wildcard gompy/driver/scripts/* gompy/driver/front*.* gompy/native/kept_entries.h gompy/*/options.py)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --config-settings editable_mode=compat --editable '.[dev]'
 	@touch $@
 

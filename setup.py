@@ -451,6 +451,36 @@ def build_front() -> None:
         part.replace(output)
 
 
+DRIVERS = ("gompcc", "gompc++", "gompfortran")
+"""Commands that are compiled; their scripts go into them."""
+SCRIPTS = ROOT / "gompy" / "driver" / "scripts"
+
+
+def script_of(name: str) -> str:
+    """A command's script, for this release of Python."""
+    return (SCRIPTS / name).read_text().replace("=VERSION\n", f"={PYTHON}\n")
+
+
+def build_drivers() -> dict[str, Path]:
+    """gompcc and the like: programs that become the compiler where they did so before, and else start Python."""
+    from gompy.driver import front_tables
+
+    folder = ROOT / "gompy" / "driver"
+    shared = [path for path in SHARED.iterdir() if path.suffix == ".h"]
+    outputs = {name: CACHE / "drivers" / name for name in DRIVERS}
+    for name, output in outputs.items():
+        tables = stamp(f"{name}.h", front_tables.header(name, script_of(name)))
+        flags_of = stamp("flags", f"{CC} {sanitized()}\n")
+        if newer([*folder.glob("front*.[ch]"), *shared, tables, Path(__file__), flags_of], output):
+            output.parent.mkdir(parents=True, exist_ok=True)
+            include = (f"-I{ROOT}", f"-I{sysconfig.get_path('include')}", f"-ffile-prefix-map={ROOT}=.")
+            words = ("-static", "-O2", "-g1", "-D_GNU_SOURCE", f'-DFRONT_TABLES="{tables}"', *WARNINGS, *include)
+            part = output.with_name(output.name + ".new")
+            run(CC, *words, folder / "front.c", "-o", part, "-Wl,-z,noexecstack")
+            part.replace(output)
+    return outputs
+
+
 def build_hooks() -> None:
     """access.o: what -foffload-check puts into programs and images."""
     source, output = ROOT / "gompy" / "access" / "hooks.c", NATIVE / "bdir" / "access.o"
@@ -574,14 +604,19 @@ class BuildPy(build_py):
 
 
 class BuildScripts(build_scripts):
-    """The compilers' scripts, for this release of Python."""
+    """The commands: scripts for this release of Python, and what is compiled in their places."""
 
     def run(self) -> None:
         """Copy them, and put in the name of Python."""
         super().run()
+        sys.path.insert(0, str(ROOT))
+        compiled = build_drivers()
         for name in map(os.path.basename, self.scripts):
-            script = Path(self.build_dir, name)
-            script.write_text(script.read_text().replace("=VERSION\n", f"={PYTHON}\n"))
+            command = Path(self.build_dir, name)
+            if name in compiled:
+                shutil.copyfile(compiled[name], command)
+            else:
+                command.write_text(script_of(name))
 
 
 class InstallData(install_data):

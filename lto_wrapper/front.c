@@ -7,7 +7,6 @@
 #include "front.h"
 
 #include <signal.h>
-#include <time.h>
 
 #include "gompy/native/environment.h"
 #include "gompy/native/interpreter.h"
@@ -79,7 +78,8 @@ become_python (int argc, char **argv, const char *store)
 int
 main (int argc, char **argv)
 {
-  static char store[200];
+  static const char option[] = "--store=";
+  static char store[200] = "--store=";
   uint8_t key[GOMPY_DIGEST];
   char name[2 * GOMPY_DIGEST + 1];
   struct link link = { 0 };
@@ -90,16 +90,12 @@ main (int argc, char **argv)
     folder = gompy_cache_folder ("links", 1);
   if (folder < 0)
     return become_python (argc, argv, NULL);
-  for (int i = 0; i < GOMPY_DIGEST; i++)
-    snprintf (name + 2 * i, 3, "%02x", key[i]);
+  entry_name (key, name);
   if (answer (folder, name, key))
     {
       unlink (link.list);
       return 0;
     }
-  /* Python inherits the folder, and the time before which all that the key is made of was as it is.  */
-  fcntl (folder, F_SETFD, 0);
-  snprintf (store, sizeof store, "--store=%s:%d:%lld", name, folder,
-            (long long) now.tv_sec * 1000000000 + now.tv_nsec);
+  entry_word (name, folder, &now, store + sizeof option - 1, sizeof store - sizeof option);
   return become_python (argc, argv, store);
 }

@@ -1,55 +1,6 @@
-/* An entry of the cache of links, and the answer that it gives.  Included by front.c.
+/* The answer that an entry of the cache of links gives.  Included by front.c.
 
-   It is believed if it is whole, the key is its own, and each file that had a part in it is as it was: the compiler,
-   linkers, assembler, libraries' folders, our own modules and objects.  */
-
-struct reader
-{
-  const char *at, *end;
-};
-
-/* That many bytes of the entry, NULL if there are not as many.  */
-static const char *
-take (struct reader *reader, uint64_t size)
-{
-  const char *at = reader->at;
-  if (size > (uint64_t) (reader->end - at))
-    return NULL;
-  reader->at += size;
-  return at;
-}
-
-/* A number; all ones if there is none.  */
-static uint64_t
-take_number (struct reader *reader)
-{
-  uint64_t number = ~0ull;
-  const char *at = take (reader, sizeof number);
-  if (at != NULL)
-    memcpy (&number, at, sizeof number);
-  return number;
-}
-
-/* A string with its end, NULL if there is none.  */
-static const char *
-take_string (struct reader *reader)
-{
-  uint64_t length = take_number (reader);
-  const char *at = length < 65536 ? take (reader, length + 1) : NULL;
-  return at != NULL && at[length] == 0 && strlen (at) == length ? at : NULL;
-}
-
-/* Whether a file is as it was when the entry was written.  */
-static int
-is_as_it_was (const char *path, const struct state *was)
-{
-  struct stat status;
-  if (stat (path, &status) != 0)
-    return errno == ENOENT && was->inode == 0;
-  return (status.st_ino == was->inode && (uint64_t) status.st_size == was->size
-          && (uint64_t) status.st_ctim.tv_sec * 1000000000 + (uint64_t) status.st_ctim.tv_nsec == was->changed
-          && (uint64_t) status.st_mtim.tv_sec * 1000000000 + (uint64_t) status.st_mtim.tv_nsec == was->modified);
-}
+   What had a part in it: the compiler, linkers, assembler, libraries' folders, our own modules and objects.  */
 
 /* Where temporary files go, as GCC chooses it (libiberty's make-temp-file.c).  */
 static const char *
@@ -144,43 +95,9 @@ static int
 answer (int folder, const char *name, const uint8_t key[GOMPY_DIGEST])
 {
   struct reader reader;
-  struct entry head;
-  struct stat status;
-  uint8_t check[GOMPY_DIGEST];
-  size_t size;
-  char *data;
-  int good, fd = gompy_openat (folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-  if (fd < 0)
-    return 0;
-  if (fstat (fd, &status) != 0 || !gompy_is_ours (&status))
-    {
-      close (fd);
-      return 0;
-    }
-  futimens (fd, NULL);                  /* in use: entry.py removes those that have not been for longest */
-  data = whole_file (fd, &size);
-  if (data == NULL)
-    return 0;
-  good = size >= sizeof head;
-  if (good)
-    {
-      const size_t from = offsetof (struct entry, dependencies);
-      memcpy (&head, data, sizeof head);
-      gompy_blake (data + from, size - from, check);
-      good = memcmp (head.magic, ENTRY_MAGIC, sizeof head.magic) == 0 && memcmp (head.key, key, sizeof head.key) == 0
-             && memcmp (head.check, check, sizeof check) == 0;
-    }
-  reader.at = data + sizeof head;
-  reader.end = data + size;
-  for (uint64_t i = 0; good && i < head.dependencies; i++)
-    {
-      struct state state;
-      const char *was = take (&reader, sizeof state), *path = take_string (&reader);
-      if (was != NULL)
-        memcpy (&state, was, sizeof state);
-      good = was != NULL && path != NULL && is_as_it_was (path, &state);
-    }
-  good = good && give (&reader, head.objects);
+  uint64_t objects;
+  char *data = kept_entry (folder, name, ENTRY_MAGIC, key, &reader, &objects);
+  int good = data != NULL && give (&reader, objects);
   free (data);
   return good;
 }

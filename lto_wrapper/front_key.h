@@ -100,10 +100,7 @@ link_key (struct link *link, uint8_t key[GOMPY_DIGEST])
   while ((line = strsep (&words, "\n")) != NULL)
     if (strncmp (line, "-flinker-output=", 16) == 0)
       text_add_string (&text, line);
-  for (char **variable = environ; *variable != NULL; variable++)
-    for (size_t i = 0; i < sizeof concerned / sizeof concerned[0]; i++)
-      if (strncmp (*variable, concerned[i], strlen (concerned[i])) == 0)
-        text_add_string (&text, *variable);
+  text_add_environment (&text, concerned, sizeof concerned / sizeof concerned[0]);
   while (good && (name = strsep (&names, "\n")) != NULL)
     good = name[0] == 0 || (!is_temporary (name) && add_object (&text, name, &last));
   free (last);

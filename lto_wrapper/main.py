@@ -326,13 +326,14 @@ def wrap(words: list[str], temps: Temps) -> list[str]:
 
 def _keep(store: str, offload: list[str], made: list[Made], files: list[str]) -> None:
     """Have the next link of the same objects answered by front.c, where the files that went into this one are known."""
-    from lto_wrapper.entry import Store, own_parts
+    from gompy.tools.entries import own_parts
+    from lto_wrapper.entry import Store
 
     where = Store(store)
     parts = [image.parts for image in made]
     if parts and len(parts) == len(os.environ["OFFLOAD_TARGET_NAMES"].split(":")) and None not in parts:
         known = [path for paths in parts for path in paths or ()]
-        where.keep(offload, [*own_parts(), *known], files)
+        where.keep_link(offload, [*own_parts(), *known], files)
 
 
 def work(words: list[str], temps: Temps) -> None:

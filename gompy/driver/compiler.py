@@ -10,6 +10,7 @@ import os
 
 from gompy.abi.gcc import NAMED, SUPPORTED, major_of, nearest, newer
 from gompy.driver.errors import DriverError, quote
+from gompy.driver.searches import note_candidate
 
 
 class Language:
@@ -70,6 +71,7 @@ def which(name: str) -> str:
     folders = [""] if "/" in name else os.environ.get("PATH", os.defpath).split(os.pathsep)
     for folder in folders:
         path = os.path.join(folder, name)
+        note_candidate(path)
         if os.access(path, os.X_OK) and not os.path.isdir(path):
             if os.path.basename(os.path.realpath(path)) in OURS:
                 continue

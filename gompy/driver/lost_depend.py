@@ -9,20 +9,25 @@ from __future__ import annotations
 import re
 
 from gompy.driver.errors import quote
+from gompy.driver.searches import note
 
 DIRECTIVE = re.compile(rb"^[ \t]*[!c*]\$omp[^a-z]", re.IGNORECASE)
 """Its last character is a blank or 0, or the mark of a continuation line (fixed form, or free form's &)."""
 COMBINED = re.compile(rb"^target[ \t]+(?:teams|parallel|simd)\b.*\bdepend[ \t]*\(", re.IGNORECASE)
 
+WORDS = (b"depend", b"DEPEND", b"Depend")
+"""A source without any of them has no such construct."""
+
 
 def places(path: str) -> list[int]:
     """The lines of a source file with such a construct; none if it cannot be read, which gcc will tell."""
+    note(path, *WORDS)
     try:
         with open(path, "rb") as file:
             text = file.read()
     except OSError:
         return []
-    if b"depend" not in text and b"DEPEND" not in text and b"Depend" not in text:
+    if not any(word in text for word in WORDS):
         return []
     found = []
     directive, start = b"", 0

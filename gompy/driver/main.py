@@ -38,12 +38,15 @@ def prepare(language: compiler.Language) -> None:
     errors.restore_locale()
 
 
-def drive(language: compiler.Language) -> None:
-    """Carry out the command in sys.argv."""
+def drive(language: compiler.Language, keep: str = "") -> None:
+    """Carry out the command in sys.argv; ``keep``: where the front wants its like to be kept (memory.py)."""
     prepare(language)
+    if keep:
+        os.set_inheritable(int(keep.split(":")[1]), False)
     arguments = sys.argv[1:]
     try:
         if REGIONS in os.environ or any(word.startswith(SAVE_REGIONS) for word in arguments):
+            keep = ""
             from gompy.driver import save_regions
 
             arguments = save_regions.apply(language, arguments)
@@ -53,6 +56,7 @@ def drive(language: compiler.Language) -> None:
 
                 sys.exit(show.show(language, arguments, word))
         if arguments == ["--help"]:
+            keep = ""
             from gompy.driver import help
 
             errors.output(help.text(language) + "\n")
@@ -66,6 +70,10 @@ def drive(language: compiler.Language) -> None:
         for failure in made.errors:
             errors.report(language.program, failure)
         sys.exit(1)
+    if keep:
+        from gompy.driver import memory
+
+        memory.keep(keep, language, arguments, made)
     run(language, made)
 
 
@@ -111,16 +119,16 @@ def response_file(words: list[str]) -> str:
     return f"@/proc/self/fd/{handle}"
 
 
-def gompcc() -> None:
+def gompcc(keep: str = "") -> None:
     """C."""
-    drive(compiler.C)
+    drive(compiler.C, keep)
 
 
-def gompcxx() -> None:
+def gompcxx(keep: str = "") -> None:
     """C++."""
-    drive(compiler.CXX)
+    drive(compiler.CXX, keep)
 
 
-def gompfortran() -> None:
+def gompfortran(keep: str = "") -> None:
     """Fortran."""
-    drive(compiler.FORTRAN)
+    drive(compiler.FORTRAN, keep)

@@ -13,6 +13,7 @@ from gompy.abi import warnings
 from gompy.abi.gcc import major_of, release
 from gompy.driver import compiler, offload, options, paths
 from gompy.driver.errors import DriverError, quote
+from gompy.driver.searches import begin_contains, contains
 from gompy.objects.names import ACCEL_ONLY
 from gompy.tools.linkcompiler import accel_folders
 
@@ -23,7 +24,6 @@ AS = "GOMPY_AS"
 
 _LTO_WORDS = ("-flto", "-fno-lto", "--no-lto", "-fno-fat-lto-objects", "--no-fat-lto-objects")
 """Left out where LTO is not in effect: -fno-lto would win over ours, and at a link switch the linker plugin off."""
-_LARGEST_SEARCHED = 1 << 26
 _AGAINST_LTO = ("-flive-patching", "-fvtable-verify=std", "-fvtable-verify=preinit")
 """gcc refuses these beside -flto, without which stock gcc cannot make device code of ours."""
 _SILENT_WITH_LTO = ("-fstack-usage", "-fcallgraph-info")
@@ -324,14 +324,8 @@ def _host_only(line: options.CommandLine) -> list[str]:
 
 
 def _brought_by_clang(name: str) -> bool:
-    """Whether an object or archive has device code of clang's.  Read, not mapped: each link does it."""
-    if not name.endswith((".o", ".a")):
-        return False
-    try:
-        with open(name, "rb") as file:
-            return b".llvm.offloading\0" in file.read(_LARGEST_SEARCHED)
-    except OSError:
-        return False
+    """Whether an object or archive has device code of clang's."""
+    return name.endswith((".o", ".a")) and begin_contains(name, b".llvm.offloading\0")
 
 
 def _b_option(rename: bool) -> str:
@@ -368,24 +362,11 @@ def compile_words() -> list[str]:
     return [_b_option(True), "-flto", "-ffat-lto-objects"]
 
 
-def _contains(name: str, *needles: bytes) -> list[bool]:
-    """Whether a file contains each of the byte strings; all False if it cannot be read, or is too long to search."""
-    import mmap
-
-    try:
-        if os.stat(name).st_size > _LARGEST_SEARCHED:
-            return [False for _ in needles]
-        with open(name, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return [data.find(needle) >= 0 for needle in needles]
-    except (OSError, ValueError):
-        return [False for _ in needles]
-
-
 def streams_in(name: str) -> str:
     """Which LTO streams an assembler source has beside its offload streams: "fat", "slim" or ""."""
     if name == "-":
         return ""
-    lto, offloads, slim = _contains(name, b".gnu.lto_.", b".gnu.offload_", b"__gnu_lto_slim")
+    lto, offloads, slim = contains(name, b".gnu.lto_.", b".gnu.offload_", b"__gnu_lto_slim")
     if not lto or not (offloads or slim):
         return ""
     return "slim" if slim else "fat"
@@ -393,19 +374,19 @@ def streams_in(name: str) -> str:
 
 def has_regions(name: str) -> bool:
     """Whether an object or archive has entries for the offload tables (by the name of the section, without parsing)."""
-    funcs, variables = _contains(name, b".gnu.offload_funcs\0", b".gnu.offload_vars\0")
+    funcs, variables = contains(name, b".gnu.offload_funcs\0", b".gnu.offload_vars\0")
     return funcs or variables
 
 
 def _has_device_code(name: str) -> bool:
     """Whether an object or archive has regions, those included that -flto alone has made."""
-    return any(_contains(name, b".gnu.offload_funcs\0", b".gnu.offload_vars\0", b".gnu.offload_lto_"))
+    return any(contains(name, b".gnu.offload_funcs\0", b".gnu.offload_vars\0", b".gnu.offload_lto_"))
 
 
 def _ordinary_regions(name: str) -> bool:
     """Whether an object has regions and is no LTO object, or an archive has members of that kind."""
-    funcs, ours = _contains(name, b".gnu.offload_funcs\0", b".gompyir_.symtab.")
-    (lto,) = _contains(name, b".gnu.lto_.symtab.")
+    funcs, ours = contains(name, b".gnu.offload_funcs\0", b".gompyir_.symtab.")
+    (lto,) = contains(name, b".gnu.lto_.symtab.")
     return ours or (funcs and not lto)
 
 

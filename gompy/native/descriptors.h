@@ -119,6 +119,13 @@ gompy_again (int fd, int least)
   return fcntl (fd, F_DUPFD_CLOEXEC, least);
 }
 
+/* Whether there is a descriptor of that number.  */
+static inline int
+gompy_is_open (int fd)
+{
+  return fcntl (fd, F_GETFD) >= 0;
+}
+
 /* From now on all that is written is appended.  */
 static inline int
 gompy_appends (int fd)

@@ -40,14 +40,6 @@ def discard(path: str) -> None:
         pass
 
 
-def discard_below(folder: int, name: str) -> None:
-    """The same, in the folder of that descriptor."""
-    try:  # noqa: SIM105
-        os.unlink(name, dir_fd=folder)
-    except OSError:
-        pass
-
-
 def write_file(path: str, data: bytes | str) -> None:
     """Write a file anew; text as UTF-8, with the bytes of names as they were.  Raises ToolError."""
     try:

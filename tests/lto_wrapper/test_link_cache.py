@@ -12,6 +12,7 @@ import pytest
 from link_tools import built, compile_c, link
 
 from gompy.accel import host, loops, packages
+from gompy.tools import entries
 from lto_wrapper import entry
 
 pytestmark = built
@@ -54,7 +55,7 @@ class Links:
 
     def settle(self) -> None:
         """Let what is there become older than a tick of the clock."""
-        time.sleep(2 * entry.SETTLED / 1e9)
+        time.sleep(2 * entries.SETTLED / 1e9)
 
     def starts(self) -> int:
         """How many Pythons have been started for links."""
@@ -253,10 +254,10 @@ def test_what_is_too_young_is_not_kept(tmp_path: Path) -> None:
     for path in (file, part):
         path.write_bytes(b"x")
     now, later = time.time_ns(), time.time_ns() + 10**9
-    store(cache, "00" * 32, now).keep([str(file)], [], [str(file)])
-    store(cache, "00" * 32, now).keep([], [str(part)], [str(file)])
+    store(cache, "00" * 32, now).keep_link([str(file)], [], [str(file)])
+    store(cache, "00" * 32, now).keep_link([], [str(part)], [str(file)])
     assert not list(cache.iterdir())
-    store(cache, "00" * 32, later).keep([str(file)], [str(part), str(tmp_path / "gone")], [str(file)])
+    store(cache, "00" * 32, later).keep_link([str(file)], [str(part), str(tmp_path / "gone")], [str(file)])
     assert [path.name for path in cache.iterdir()] == ["00" * 32]
 
 
@@ -269,6 +270,6 @@ def test_the_oldest_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (cache / ".left").write_bytes(b"")
     os.utime(cache / ".left", (1, 1))
     for number in range(4):
-        store(cache, f"{number:02x}" * 32, time.time_ns() + 10**9).keep([], [], [str(file)])
+        store(cache, f"{number:02x}" * 32, time.time_ns() + 10**9).keep_link([], [], [str(file)])
         os.utime(cache / (f"{number:02x}" * 32), (100 + number, 100 + number))
     assert sorted(path.name[:2] for path in cache.iterdir()) == ["02", "03"]
