@@ -5,12 +5,13 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 , := ,
 NATIVE  := gompy/_native/.stamp
+LOOPS   := gompy/_native/accel/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.h' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
 
 .DEFAULT_GOAL := all
 .PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-suites check-alarms check-regions check-opencl check-installs check-sanitizers check-endurance check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
 
-all: $(NATIVE)  ## set up, build; the commands are in .venv/bin
+all: $(NATIVE) $(LOOPS)  ## set up, build; the commands are in .venv/bin
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +35,12 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml setup.py $(wildcard gompy/drive
 $(NATIVE): $(VENV)/.installed $(SOURCES)
 	@$(BIN)/python setup.py --quiet build_native
 	@touch $@
+
+# The plugin by which -foffload-check is fast: where gcc's headers for plugins cannot be had, there is none.
+$(LOOPS): gompy/accel/hooks/loops.cc gompy/accel/loops.py | $(NATIVE)
+	@sh .ci/packages plugin
+	@$(BIN)/python -m gompy.accel.loops
+	@mkdir -p $(@D) && touch $@
 
 debug:  ## the compiled parts with AddressSanitizer and UBSan, at -O1; `make` puts the usual ones back
 	@rm -f $(NATIVE)

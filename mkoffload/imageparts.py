@@ -46,7 +46,7 @@ def parts_of_image(gcc: str, words: Sequence[str]) -> list[str] | None:
     Folders of libraries: which ones are taken changes only if there are others.
     """
     stored: list[str] = []
-    if any(map(os.path.exists, accel_folders())):
+    if any(map(os.path.exists, accel_folders())) or any(word.startswith("-fplugin=") for word in words):
         from gompy.tools import accelstore as store
 
         stored = store.looked_at()

@@ -441,8 +441,6 @@ def openacc_plugin(gcc: str, env: dict[str, str], words: list[str]) -> str:
 
 def loops_plugin(gcc: str, env: dict[str, str]) -> list[str]:
     """The option for the plugin by which -foffload-check asks about loops, where it is built for this compiler."""
-    if not any(map(os.path.isdir, accel_folders())):
-        return []
     from gompy.tools import accelstore as store
     from mkoffload.truecompiler import host_lto1
 

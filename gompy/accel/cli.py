@@ -151,7 +151,8 @@ def show(options: argparse.Namespace) -> int:
     except AccelError:
         current = ""
     programs = (store.LTO1, store.OPENACC, store.LOOPS)
-    used = {item.path for item in (store.find(current, program=name) for name in programs) if item is not None}
+    chosen = (store.find(current, store.loops_folders() if name == store.LOOPS else None, name) for name in programs)
+    used = {item.path for item in chosen if item is not None}
     for item in found:
         parts = [f"{os.stat(item.lto1).st_size / 1e6:.0f} MB"] if os.path.exists(item.lto1) else []
         parts += ["plugin for OpenACC"] if os.path.exists(item.openacc) else []

@@ -15,7 +15,6 @@ from gompy.driver import compiler, offload, options, paths
 from gompy.driver.errors import DriverError, quote
 from gompy.driver.searches import begin_contains, contains
 from gompy.objects.names import ACCEL_ONLY
-from gompy.tools.linkcompiler import accel_folders
 
 TARGET_NAMES = "OFFLOAD_TARGET_NAMES"
 TARGET_DEFAULT = "OFFLOAD_TARGET_DEFAULT"
@@ -196,7 +195,7 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
                 messages.append(("warning", text))
     device_options = [*_sanitizers(line), *chosen.device_options]
     if access.OPTION in kept:
-        _check_accesses(command, line, kept, before, after, device_options)
+        messages += _check_accesses(command, line, kept, before, after, device_options)
     folds = line.openacc and (line.c_family or not line.fortran)
     if device_code and folds and any(name in offload.OURS for name in chosen.names):
         if os.environ.get("GOMPY_ACCEL") == "true":
@@ -262,8 +261,10 @@ def _check_accesses(
     before: list[str],
     after: list[str],
     device_options: list[str],
-) -> None:
-    """-foffload-check: calls at each access, and what is called.  Raises DriverError."""
+) -> list[tuple[str, str]]:
+    """-foffload-check: calls at each access, and what is called.  Returns messages; raises DriverError."""
+    from gompy.driver import check_plugin
+
     for word in line.words:
         option, _, names = word.text.partition("=")
         if option == "-fsanitize" and {"thread", "address"} & set(names.split(",")):
@@ -272,15 +273,13 @@ def _check_accesses(
         if text == access.OPTION:
             kept[index] = None
     device_options.append(access.OPTION)
+    words, messages = check_plugin.find(command, line.links)
     if line.compiles:
-        before.append(f"-specs={paths.CHECK_SPECS}")
-        if any(map(os.path.isdir, accel_folders())):
-            from gompy.tools import accelstore
-
-            before += accelstore.loops_words(lambda: compiler.find_part(command, "lto1"))
+        before += [f"-specs={paths.CHECK_SPECS}", *words]
     if line.links and not line.relocatable:
         # For the linker alone: behind -x a file would be source.
         after += ["-Xlinker", os.path.join(paths.BDIR, access.HOOKS), f"-Wl,{','.join(access.wrap_words())}"]
+    return messages
 
 
 def _unfolded(known: compiler.Facts, line: options.CommandLine) -> list[str]:

@@ -4,13 +4,15 @@
 ``loops.so`` (plugins for gcc's compilers: gompy/accel/hooks); ``<data>`` is each of the XDG data folders. An accel
 lto1 reads the streams of one very build of the host compiler, and a plugin fits one, so ``accel.conf`` notes the
 identity of the host's lto1, and only a folder whose note agrees is used. Nor is one used that anybody but the user
-and root could have put there. Every offload link imports this module: it needs ``os`` and nothing else.
+and root could have put there. ``make`` puts a ``loops.so`` beside the compiled parts, for the gcc that it finds.
+Every offload link imports this module: it needs ``os`` and nothing else.
 """
 
 from __future__ import annotations
 
 import os
 
+from gompy import NATIVE
 from gompy.tools.linkcompiler import accel_folders
 
 TYPE_CHECKING = False
@@ -23,6 +25,10 @@ LOOPS = "loops.so"
 CONF = "accel.conf"
 LOG = "build.log"
 FORMAT = "1"
+BUILT_IN = os.path.join(NATIVE, "accel")
+"""Where ``make`` puts the plugin for -foffload-check; looked at last."""
+WITHOUT_LOOPS = "GOMPY_CHECK_PLUGIN"
+"""A variable: with ``0`` -foffload-check makes its calls by gcc alone."""
 
 Conf = dict[str, str]
 
@@ -113,18 +119,23 @@ def installed(folders: list[str] | None = None, program: str = LTO1) -> list[Ins
     return found
 
 
+def loops_folders() -> list[str]:
+    """Where the plugin for -foffload-check may be."""
+    return [*accel_folders(), BUILT_IN]
+
+
 def looked_at() -> list[str]:
     """Files and folders that decide on what of the stores is used, and what that does; some are not there."""
     paths = []
-    for folder in accel_folders():
+    for folder in loops_folders():
         names = sorted(os.listdir(folder)) if os.access(folder, os.R_OK) else []
-        for place in (os.path.join(folder, name) for name in names):
+        for place in (os.path.join(folder, name) for name in names if not name.startswith(".")):
             paths += [place, *(os.path.join(place, name) for name in (CONF, LTO1, OPENACC, LOOPS))]
     return paths
 
 
 def kept() -> list[Installed]:
-    """All folders that have anything of this."""
+    """All folders that have anything of this, but the one that ``make`` has filled."""
     found: list[Installed] = []
     for program in (LTO1, OPENACC, LOOPS):
         paths = {item.path for item in found}
@@ -139,7 +150,7 @@ def find(identity: str, folders: list[str] | None = None, program: str = LTO1) -
 
 def loops_words(lto1: Callable[[], str]) -> list[str]:
     """For a compiler proper of -foffload-check: the plugin for loops, where it is built.  ``lto1``: of that one."""
-    built = installed(program=LOOPS)
+    built = [] if os.environ.get(WITHOUT_LOOPS) == "0" else installed(loops_folders(), LOOPS)
     known = identity(lto1()) if built else ""
     return [f"-fplugin={item.loops}" for item in built if item.fits(known)][:1]
 

@@ -1,4 +1,4 @@
-"""The plugin for -foffload-check (gompy accel build --check): loops are asked about at once, and told as without.
+"""The plugin for -foffload-check, built by make or at its first use: loops are asked about at once, told as without.
 
 Each program is made without the plugin, too: both must say the same.
 """
@@ -12,8 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from gompy.accel import host, packages
+from gompy.accel import host, loops, packages
+from gompy.accel.errors import AccelError
+from gompy.driver import check_plugin
+from gompy.driver import compiler as compilers
 from gompy.objects.elf import open_object
+from gompy.tools import accelstore as store
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / ".venv" / "bin"
@@ -264,20 +268,22 @@ WRONG = {
 
 
 @pytest.fixture(scope="session")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with the plugin."""
-    folder = tmp_path_factory.mktemp("data")
+def plugin() -> None:
+    """There is one."""
     if not packages.plugin_headers(host.choose()) or not packages.cxx():
         pytest.skip("no headers for plugins of this gcc")
-    command = [str(BIN / "gompy"), "accel", "build", "--check", "--prefix", str(folder)]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
-    return folder / "share"
+    assert store.find(host.choose().identity, store.loops_folders(), store.LOOPS), "make has not built it"
 
 
-def made(folder: Path, data: Path | None, text: str, level: str) -> subprocess.CompletedProcess[str]:
+def environment(with_plugin: bool) -> dict[str, str]:
+    """Of a compiler."""
+    return {**os.environ, "LC_ALL": "C", "GOMPY_ACCEL": "gcc", store.WITHOUT_LOOPS: str(int(with_plugin))}
+
+
+def made(folder: Path, with_plugin: bool, text: str, level: str) -> subprocess.CompletedProcess[str]:
     """A program under the check."""
     (folder / "a.c").write_text(f"{HEAD}int main (void) {{{text}\n}}\n")
-    env = {**os.environ, "LC_ALL": "C", "GOMPY_ACCEL": "gcc", "XDG_DATA_HOME": str(data or folder / "none")}
+    env = environment(with_plugin)
     words = [str(BIN / "gompcc"), "-g", level, "-fopenmp", "-foffload-check", "a.c"]
     subprocess.run(words, cwd=folder, env=env, check=True, timeout=300)
     command = [str(BIN / "gompy"), "run", "--check", "./a.out"]
@@ -291,23 +297,77 @@ def told(done: subprocess.CompletedProcess[str]) -> list[str]:
 
 @pytest.mark.parametrize("level", ["-O1", "-O2", "-O3"])
 @pytest.mark.parametrize("name", RIGHT)
-def test_a_right_loop(tmp_path: Path, data: Path, name: str, level: str) -> None:
-    done = made(tmp_path, data, RIGHT[name], level)
+def test_a_right_loop(tmp_path: Path, plugin: None, name: str, level: str) -> None:
+    done = made(tmp_path, True, RIGHT[name], level)
     assert (done.returncode, told(done)) == (0, []), done.stderr
-    assert done.stdout == made(tmp_path, None, RIGHT[name], level).stdout
+    assert done.stdout == made(tmp_path, False, RIGHT[name], level).stdout
 
 
 @pytest.mark.parametrize("level", ["-O1", "-O2", "-O3"])
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_loop_is_told_as_without(tmp_path: Path, data: Path, name: str, level: str) -> None:
-    done, without = (made(tmp_path, where, WRONG[name], level) for where in (data, None))
+def test_a_wrong_loop_is_told_as_without(tmp_path: Path, plugin: None, name: str, level: str) -> None:
+    done, without = (made(tmp_path, where, WRONG[name], level) for where in (True, False))
     assert done.returncode == without.returncode == 86, done.stderr
     assert set(told(done)) == set(told(without)) and told(done), done.stderr
 
 
-def test_loops_have_no_calls_but_before(tmp_path: Path, data: Path) -> None:
-    (tmp_path / "a.c").write_text("void f (int *p, int n) { for (int i = 0; i < n; i++) p[i] = i; }\n")
-    env = {**os.environ, "XDG_DATA_HOME": str(data)}
+def symbols(folder: Path, env: dict[str, str]) -> set[str]:
+    """What an object with a loop names."""
+    (folder / "a.c").write_text("void f (int *p, int n) { for (int i = 0; i < n; i++) p[i] = i; }\n")
     words = [str(BIN / "gompcc"), "-O2", "-fopenmp", "-foffload-check", "-c", "a.c"]
-    subprocess.run(words, cwd=tmp_path, env=env, check=True)
-    assert ENTRY in {symbol.name for symbol in open_object(str(tmp_path / "a.o")).symbols()}
+    subprocess.run(words, cwd=folder, env=env, check=True)
+    return {symbol.name for symbol in open_object(str(folder / "a.o")).symbols()}
+
+
+def test_loops_have_no_calls_but_before(tmp_path: Path, plugin: None) -> None:
+    assert ENTRY in symbols(tmp_path, environment(True))
+    assert ENTRY not in symbols(tmp_path, environment(False))
+
+
+def test_the_first_use_builds_it(tmp_path: Path, plugin: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "BUILT_IN", str(tmp_path / "none"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_DATA_DIRS", str(tmp_path / "other"))
+    compiler = compilers.fit(compilers.C)[0]
+    words, messages = check_plugin.find(compiler, False)
+    built = str(tmp_path / "data" / "gompy" / "accel" / host.choose().name / store.LOOPS)
+    assert words == [f"-fplugin={built}"]
+    title = host.choose().title
+    text = f"built, once, a plugin for {title} by which -foffload-check costs less: {built}"
+    assert messages == [("note", text)]
+    assert check_plugin.find(compiler, False) == (words, [])
+
+
+def test_what_to_type_where_headers_are_missing(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(packages, "plugin_headers", lambda host: None)
+    command = host.choose().command
+    assert loops.main(command) == 0
+    compiler = host.examine(list(command), command[0])
+    lacking = packages.needed_for_plugin(compiler)
+    said = f"{loops.SLOW} {compiler.title}; type: "
+    assert capfd.readouterr().out.startswith(said) and lacking
+
+
+@pytest.mark.parametrize("home", ["", "/proc/none"])
+def test_without_a_home(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], plugin: None, home: str
+) -> None:
+    monkeypatch.setenv("HOME", home)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert loops.main(host.choose().command) == 0
+    assert loops.SLOW in capfd.readouterr().out
+
+
+def test_a_build_that_failed_is_not_tried_again(tmp_path: Path, plugin: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    def fails(*words: object) -> None:
+        tried.append(words)
+        raise AccelError("it does not compile")
+
+    monkeypatch.setattr(loops, "build", fails)
+    texts = [loops.build_at_hand(host.choose(), tmp_path) for _ in range(2)]
+    assert len(tried) == 1
+    assert texts[0].endswith(": it does not compile") and texts[1].endswith("'gompy accel build --check' says why")
