@@ -151,7 +151,7 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
             if align < 16:
                 align = 16
         n.start = end - round_up(length, align)
-        if mprotect(<void *>n.address, n.size - 4096, PROT_READ | PROT_WRITE) != 0:
+        if mprotect(<void *>n.address, n.size - 4096, new_access(use)) != 0:
             release_block(a, n)
             return NULL
     elif not open_pages(a, n.address, n.size):

@@ -62,6 +62,7 @@ cdef int share_block(gpu *g, block *n, shared_handle *to) noexcept nogil:
     """Let other processes open a block."""
     cdef uint64_t first = (n.start - g.memory.base) / 4096
     cdef uint64_t after = (n.start + n.length - g.memory.base + 4095) / 4096
+    leave_gate_open()
     if not open_shared_file(g) or not share_pages(g, first, after):
         return CUDA_ERROR_OUT_OF_MEMORY
     memset(to, 0, sizeof(shared_handle))

@@ -79,6 +79,17 @@ cdef bint may_start(stream *s) noexcept nogil:
     return True
 
 
+cdef int use_memory(op *o) noexcept nogil:
+    """Do an operation that uses device memory; only a kernel can fail."""
+    if o.kind == COPY_OP:
+        copy_bytes(&o.copy)
+    elif o.kind == FILL_OP:
+        fill_bytes(&o.fill)
+    else:
+        return run_kernel(o.kernel, &o.config)
+    return CUDA_SUCCESS
+
+
 cdef void perform_op(stream *s, op *o) noexcept nogil:
     """Do an operation.  After an error of the context only callbacks and events are done, so that nobody waits for
     ever."""
@@ -92,12 +103,10 @@ cdef void perform_op(stream *s, op *o) noexcept nogil:
         event_happens(o.of_event, o.number)
     elif o.kind == WAIT_OP or c.failure != CUDA_SUCCESS:
         pass
-    elif o.kind == COPY_OP:
-        copy_bytes(&o.copy)
-    elif o.kind == FILL_OP:
-        fill_bytes(&o.fill)
-    elif o.kind == LAUNCH_OP:
-        r = run_kernel(o.kernel, &o.config)
+    elif o.kind in (COPY_OP, FILL_OP, LAUNCH_OP):
+        open_gate()
+        r = use_memory(o)
+        close_gate()
         if r != CUDA_SUCCESS:
             c.failure = o.kernel.of.of.failure = r
     elif o.kind == HOST_OP:

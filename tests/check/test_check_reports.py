@@ -173,3 +173,17 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_an_argument_that_is_absent(tmp_path: Path) -> None:
     done = checked(tmp_path, "absent_argument.f90")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.skipif(NVPTX is None, reason="no compiler for nvptx")
+@pytest.mark.parametrize("name", ["fault-host.c", "fault-host-acc.c", "fault-host-pointer.c", "fault-host-right.c"])
+def test_the_host_uses_memory_of_the_emulated_gpu(tmp_path: Path, name: str) -> None:
+    """It has no access to that while no kernel runs: the same report as on the MIC."""
+    env = {**os.environ, "GOMPY_ACCEL": "gcc", "GOMPY_CUDA": "emulated"}
+    kind = "-fopenacc" if "#pragma acc" in (CORPUS / name).read_text() else "-fopenmp"
+    words = ["-g", kind, "-foffload=nvptx-none", str(CORPUS / name), "-o", "program"]
+    subprocess.run([str(BIN / "gompcc"), *words], check=True, cwd=tmp_path, env=env)
+    command = [str(BIN / "gompy"), "run", "--device", "nvptx", "--check", "./program"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=env)
+    assert done.stderr == expected().get(name, "")
+    assert done.returncode == (0 if "right" in name else 86)

@@ -371,13 +371,17 @@ def test_checked_blocks_end_at_a_page_without_access(cuda: Driver, monkeypatch: 
     monkeypatch.setenv("GOMPY_CHECK", "1")
     cuda.context()
     addresses = {size: cuda.put(b"x" * size) for size in (1, 16, 1000, 4096, 5000)}
+    pinned = {size: cuda.handle("cuMemHostAlloc", size, 0).value or 0 for size in addresses}
     maps = [line.split() for line in Path("/proc/self/maps").read_text().splitlines()]
     ranges = [(*(int(word, 16) for word in words[0].split("-")), words[1]) for words in maps]
-    for size, address in addresses.items():
+    for size, address in (*pinned.items(), *addresses.items()):
         end = (address + size + 15) & ~15
         assert end % 4096 == 0
-        assert any(low <= address and address + size <= high and mode[:2] == "rw" for low, high, mode in ranges)
-        assert any(low <= end < high and mode[0] == "-" for low, high, mode in ranges)
+        # the program itself has no access to what is the device's alone
+        mode = "rw" if address == pinned[size] else "--"
+        assert any(low <= address and address + size <= high and is_[:2] == mode for low, high, is_ in ranges)
+        assert any(low <= end < high and is_[0] == "-" for low, high, is_ in ranges)
+    for address in addresses.values():
         cuda.ok("cuMemFree_v2", address)
     again = {cuda.alloc(1000) for _ in range(5)}
     assert not again & set(addresses.values())  # freed addresses aren't given out soon

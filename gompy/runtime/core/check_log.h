@@ -200,7 +200,36 @@ gompy_find_own (struct dl_phdr_info *info, size_t size, void *data)
 struct gompy_frame
 {
   uint64_t pc, sp, cfa, registers[16];
+  uint64_t fault;  /* the instruction that has failed: its frame, or the first of the program's above it, is asked for */
+  int passed;      /* that has been met */
 };
+
+/* The program's code, without its libraries'.  */
+static struct gompy_own_object gompy_program_code;
+
+static int
+gompy_find_program (struct dl_phdr_info *info, size_t size, void *data)
+{
+  (void) size;
+  (void) data;
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X)
+      {
+        gompy_program_code.start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        gompy_program_code.end = gompy_program_code.start + info->dlpi_phdr[i].p_memsz;
+      }
+  return 1;
+}
+
+/* Whether a frame is not the one that is asked for.  */
+static int
+gompy_is_other_frame (struct gompy_frame *f, uint64_t ip)
+{
+  if (f->fault == 0)
+    return ip - gompy_own.start < gompy_own.end - gompy_own.start;
+  f->passed |= ip == f->fault;
+  return !f->passed || ip - gompy_program_code.start >= gompy_program_code.end - gompy_program_code.start;
+}
 
 static _Unwind_Reason_Code
 gompy_frame_step (struct _Unwind_Context *context, void *data)
@@ -213,7 +242,7 @@ gompy_frame_step (struct _Unwind_Context *context, void *data)
       f->cfa = gompy_get_cfa (context);
       return _URC_NORMAL_STOP;
     }
-  if (ip - gompy_own.start < gompy_own.end - gompy_own.start)
+  if (gompy_is_other_frame (f, ip))
     return _URC_NO_REASON;
   f->pc = ip;
   f->sp = gompy_get_cfa (context);
@@ -222,20 +251,42 @@ gompy_frame_step (struct _Unwind_Context *context, void *data)
   return _URC_NO_REASON;
 }
 
+/* Note a frame of the program's; its place in the code, or 0.  */
+static uint64_t
+gompy_log_found_frame (struct gompy_frame *f)
+{
+  if (!gompy_checking || gompy_backtrace == NULL)
+    return 0;
+  gompy_backtrace (gompy_frame_step, f);
+  if (f->pc == 0 || f->cfa <= f->sp)
+    return 0;
+  struct gompy_record e = { GOMPY_EVENT_FRAME, 0, -1, 0, 0, f->pc, f->sp, f->cfa, 0, 0, "" };
+  size_t n = f->cfa - f->sp;
+  gompy_log2 (&e, f->registers, sizeof f->registers, (void *) f->sp, n < GOMPY_FRAME_STACK ? n : GOMPY_FRAME_STACK);
+  return f->pc;
+}
+
 /* Note the program's frame that calls this library now.  */
 static void
 gompy_log_frame (void)
 {
   struct gompy_frame f;
-  if (!gompy_checking || gompy_backtrace == NULL)
-    return;
   memset (&f, 0, sizeof f);
-  gompy_backtrace (gompy_frame_step, &f);
-  if (f.pc == 0 || f.cfa <= f.sp)
-    return;
-  struct gompy_record e = { GOMPY_EVENT_FRAME, 0, -1, 0, 0, f.pc, f.sp, f.cfa, 0, 0, "" };
-  size_t n = f.cfa - f.sp;
-  gompy_log2 (&e, f.registers, sizeof f.registers, (void *) f.sp, n < GOMPY_FRAME_STACK ? n : GOMPY_FRAME_STACK);
+  gompy_log_found_frame (&f);
+}
+
+/* In the handler of a fault: note the frame of the program's that has failed, or has called the library that has.
+   Its place in the code.  */
+static uintptr_t
+gompy_log_fault (uintptr_t pc)
+{
+  struct gompy_frame f;
+  memset (&f, 0, sizeof f);
+  f.fault = pc;
+  dl_iterate_phdr (gompy_find_program, NULL);
+  if (gompy_log_found_frame (&f) == 0)
+    return pc;
+  return f.pc == pc ? pc : f.pc - 1;
 }
 
 /* --- copies ------------------------------------------------------------------------------------------------------- */

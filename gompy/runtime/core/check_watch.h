@@ -73,7 +73,6 @@ static int gompy_watch_sleepers;  /* threads of the program's are asleep */
 static long gompy_watch_thread;
 static uintptr_t gompy_stepping[8];
 static unsigned gompy_stepping_count;
-static struct gompy_own_object gompy_program_code;  /* its code */
 
 struct gompy_kernel_action
 {

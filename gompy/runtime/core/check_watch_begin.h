@@ -23,20 +23,6 @@ struct gompy_maps
   const char *text;
 };
 
-static int
-gompy_find_program (struct dl_phdr_info *info, size_t size, void *data)
-{
-  (void) size;
-  (void) data;
-  for (int i = 0; i < info->dlpi_phnum; i++)
-    if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X)
-      {
-        gompy_program_code.start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-        gompy_program_code.end = gompy_program_code.start + info->dlpi_phdr[i].p_memsz;
-      }
-  return 1;
-}
-
 /* Memory that only a program under the check needs.  As data of the library it would count everywhere.  */
 static void *
 gompy_check_room (size_t size)

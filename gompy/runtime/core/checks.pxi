@@ -68,5 +68,5 @@ cdef public void gompy_check_text(const char *text) noexcept nogil:
 cdef void host_fault "gompy_host_fault"(uintptr_t address, uintptr_t pc) noexcept nogil:
     """In the handler: the program is about to end by a fault of its own, maybe as it uses an address of a device's."""
     if gompy_checking and not gompy_is_own_code(pc):
-        gompy_log(EVENT_HOST_FAULT, 0, -1, NULL, <const void *> pc, address, 0, 0, 0, 0)
+        gompy_log(EVENT_HOST_FAULT, 0, -1, NULL, <const void *> gompy_log_fault(pc), address, 0, 0, 0, 0)
         gompy_end_checks()
