@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from . import regions
-from .emit import Value
+from . import regions, same_way
+from .constants import Constant, Constants
+from .emit import LLVM_TYPE, Value
 from .flow import defined, used
 from .opcodes import ATOMIC, MEETS, OPCODES, ORDERS, STACK, WRITES, YIELDS
 from .syntax import Call, Immediate, Instruction, Memory, Register, Special
@@ -195,14 +196,18 @@ class Fission:
         self.early: dict[int, int] = {}  # block → registers that are kept at its end, and the line for that:
         self.early_lines: dict[int, int] = {}
         self.has_barriers = any(is_meeting(code) for block in em.a.blocks for code in block.code)
+        self.constants = Constants(em.a.blocks) if self.has_barriers else None
         self.before: list[int] = []  # by block: registers whose rows are right where it begins; at barriers:
         self.right: dict[tuple[int, int], int] = {}
         self.now = 0  # the same where code is being made
-        self.origins: list[list[int]] = []  # by barrier: where a warp that comes to it went on
+        self.end = 0  # the line for what follows a warp's end
+        self.origins: list[list[int]] = []  # by barrier: where a warp that comes to it went on; and at the end:
+        self.last: list[int] = []
+        self.same_way = same_way.go_same_way(em.a, is_meeting)
         if self.has_barriers:
             self.place_early()
             self.before, self.right = self.rows_right()
-            self.origins = regions.origins(em.a.blocks, is_meeting)
+            self.origins, self.last = regions.origins(em.a.blocks, is_meeting)
 
     # --- what is kept where --------------------------------------------------------------------------------------
 
@@ -221,12 +226,20 @@ class Fission:
                 if kept and before.index < head and before.index not in a.divergent:
                     self.early[before.index] = self.early.get(before.index, 0) | kept
 
+    def fixed(self, block: Block, place: int) -> dict[Register, Constant]:
+        """What is not kept at a barrier: registers that hold a constant there."""
+        return {} if self.constants is None else self.constants.at(block, place)
+
+    def kept(self, block: Block, place: int) -> int:
+        """The registers whose rows are right behind a barrier."""
+        return live_behind(self.em.a, block, place) & ~bits_of(list(self.fixed(block, place)))
+
     def through(self, block: Block, clean: int, found: dict[tuple[int, int], int]) -> int:
         """The registers whose rows are right behind a block; notes those that are right at its barriers."""
         for place, code in enumerate(block.code):
             if is_meeting(code):
                 found[block.index, place] = clean
-                clean = live_behind(self.em.a, block, place)
+                clean = self.kept(block, place)
             clean &= ~bits_of(defined(code))
         return clean | self.early.get(block.index, 0)
 
@@ -259,7 +272,8 @@ class Fission:
         k = len(self.sites) + 1
         site = Site(block, place_of(block, code), len(em.lines), 0, 0)
         em.lines.append("")
-        em.put(f"store i8 {k}, ptr %state")
+        if not self.same_way:
+            em.put(f"store i8 {k}, ptr %state")
         site.turn = len(em.lines)
         em.lines.append("")
         em.label(f"back{k}")
@@ -275,7 +289,7 @@ class Fission:
         """The end of an instruction."""
         if is_meeting(code):
             block = self.em.a.blocks[self.em.block]
-            self.now = live_behind(self.em.a, block, place_of(block, code))
+            self.now = self.kept(block, place_of(block, code))
         self.now &= ~bits_of(defined(code))
 
     def from_row(self, register: Register | None) -> Value | None:
@@ -303,17 +317,25 @@ class Fission:
             self.keep(slots, self.early[index])
             lines[at] = "\n".join(em.lines)
         for site in self.sites:
-            live = live_behind(em.a, site.block, site.place)
+            live = self.kept(site.block, site.place)
             em.lines = []
             self.keep(slots, live & ~self.right.get((site.block.index, site.place), 0))
             lines[site.save] = "\n".join(em.lines)
             em.lines = []
-            self.take_back(slots, live)
+            self.take_back(slots, live, self.fixed(site.block, site.place))
             lines[site.back] = "\n".join(em.lines)
-        for site, guesses in zip(self.sites, self.origins, strict=True):  # all rows have their places now
+        for k, (site, guesses) in enumerate(zip(self.sites, self.origins, strict=True), 1):  # rows have their places
             em.lines = []
-            regions.give(em, guesses, self.stride)
+            if self.same_way:
+                regions.give_along(em, guesses, self.stride, f"round{k}")
+                regions.round_along(em, k)
+            else:
+                regions.give(em, guesses, self.stride)
             lines[site.turn] = "\n".join(em.lines)
+        if self.same_way:
+            em.lines = []
+            regions.give_along(em, self.last, self.stride, "out")
+            lines[self.end] = "\n".join(em.lines)
         em.lines = regions.named(lines) if self.sites else lines
 
     def slots(self) -> dict[int, list[tuple[str, str]]]:
@@ -352,13 +374,19 @@ class Fission:
                     value = em.new(f"bitcast {kind} {value} to {there}")
                 em.put(f"store {there} {value}, ptr {place}, align {align}")
 
-    def take_back(self, slots: dict[int, list[tuple[str, str]]], live: int) -> None:
+    def take_back(self, slots: dict[int, list[tuple[str, str]]], live: int, fixed: dict[Register, Constant]) -> None:
         """Where a warp goes on: its registers as they were.  What is not needed gets a value that nobody else had."""
         em = self.em
+        numbers = {register.number for register in fixed}
+        for register, (operand, kind) in fixed.items():
+            if register in em.slots:
+                one = em.fit(em.read(operand, kind), LLVM_TYPE[register.type])
+                one = em.splat(one) if register in em.a.varying else one
+                em.put(f"store {one.typed}, ptr {em.slots[register]}")
         for number, some in slots.items():
-            for slot, kind in some:
+            for slot, kind in some[1:] if number in numbers else some:
                 if not live >> number & 1:
-                    if number in em.merged:
+                    if number in em.merged or number in numbers:
                         em.put(f"store {kind} zeroinitializer, ptr {slot}")
                     continue
                 place, there, align = self.row(slot, kind)
@@ -396,13 +424,17 @@ class Fission:
             "  %group = load i32, ptr %group1",
             "  %never = icmp eq i32 %group, 0",  # see regions.enter
             "  store ptr null, ptr %at",
+            f"  %rows1 = mul i32 %group, {self.stride}",
+            "  %rows = alloca i8, i32 %rows1, align 64",
+            *[f"  %{name}_ = alloca {kind}" for name, kind in regions.OWN.items()],
+        ]
+        if self.same_way:
+            return [*lines, "  %came_ = alloca i8", *self.pick(), "begin:"]
+        lines += [
             "  %states = alloca [32 x i8], align 32",
             "  store <32 x i8> zeroinitializer, ptr %states, align 32",
             "  %alive = alloca i32",
             "  store i32 %group, ptr %alive",
-            f"  %rows1 = mul i32 %group, {self.stride}",
-            "  %rows = alloca i8, i32 %rows1, align 64",
-            *[f"  %{name}_ = alloca {kind}" for name, kind in regions.OWN.items()],
             "  br i1 %never, label %next, label %dispatch",
             "dispatch:",
             "  %warp = phi ptr [ %first, %entry ], [ %first, %round ], [ %next_warp, %next ]",
@@ -413,9 +445,14 @@ class Fission:
         """A warp's turn, wherever it is."""
         em = self.em
         before, em.lines = em.lines, []
-        number, state, _ = regions.look(em, "%warp")
-        regions.take(em, "%warp", number, state, self.stride)
-        regions.enter(em, len(self.sites))
+        if self.same_way:
+            loops = em.a.loops.items()
+            once = not any(head <= site.block.index <= end for head, end in loops for site in self.sites)
+            regions.enter_along(em, len(self.sites), once)
+        else:
+            number, state, _ = regions.look(em, "%warp")
+            regions.take(em, "%warp", number, state, self.stride)
+            regions.enter(em, len(self.sites))
         lines, em.lines = em.lines, before
         return lines
 
@@ -427,6 +464,12 @@ class Fission:
     def leave(self) -> None:
         """A warp's end; then the next one's turn."""
         em = self.em
+        if self.same_way:
+            self.end = len(em.lines)
+            em.lines.append("")
+            em.label("out")
+            em.put("ret void")
+            return
         if self.sites:
             em.put(f"store i8 {ENDED}, ptr %state")
             alive = em.new("load i32, ptr %alive")

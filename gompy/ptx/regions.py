@@ -2,6 +2,7 @@
 
 A warp that comes to a barrier leaves the processor to the next one, which is most likely where this one went on: a look
 at its state, and a jump to there.  Only the others go through the switch over all barriers, as a warp does that begins.
+Where no branch can part the warps (same_way.py) there is no state: all of a round begin where the first one did.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ GUESSES = 3
 """Places at most that a barrier looks for the next warp at."""
 
 
-def origins(blocks: list[Block], meets: Callable[[Instruction | Call], bool]) -> list[list[int]]:
+def origins(blocks: list[Block], meets: Callable[[Instruction | Call], bool]) -> tuple[list[list[int]], list[int]]:
     """By barrier in the order of the code: the barriers behind which a warp may have gone on last, the nearest first.
+    And the same of the function's end.
 
     Barriers count from 1; 0 is where a warp begins.
     """
@@ -39,6 +41,7 @@ def origins(blocks: list[Block], meets: Callable[[Instruction | Call], bool]) ->
     found: list[set[int]] = [set() for _ in number]
     before: list[set[int]] = [set() for _ in blocks]
     before[0].add(0)
+    ends: set[int] = set()
     todo = [blocks[0]]
     while todo:
         block = todo.pop()
@@ -48,11 +51,18 @@ def origins(blocks: list[Block], meets: Callable[[Instruction | Call], bool]) ->
             if k is not None:
                 found[k - 1] |= now
                 now = {k}
+        if not block.successors:
+            ends |= now
         for successor in block.successors:
             if not (now <= before[successor.index] and before[successor.index]):
                 before[successor.index] |= now
                 todo.append(successor)
-    return [sorted(some, key=lambda one, k=k: (one > k, k - one)) for k, some in enumerate(found, 1)]  # type: ignore[misc]
+    return [nearest_first(some, k) for k, some in enumerate(found, 1)], nearest_first(ends, len(number) + 1)
+
+
+def nearest_first(barriers: set[int], k: int) -> list[int]:
+    """Barriers in the order in which one looks for the warps that come to barrier k."""
+    return sorted(barriers, key=lambda one: (one > k, k - one))
 
 
 def look(em: Emitter, warp: str) -> tuple[str, str, str]:
@@ -92,6 +102,59 @@ def give(em: Emitter, guesses: list[int], stride: int) -> None:
     em.put("br label %next")
 
 
+def take_along(em: Emitter, warp: str, own: str) -> None:
+    """A warp's turn, where all go the same way: what differs between warps."""
+    mask = em.new(f"getelementptr i8, ptr {warp}, i64 {abi.WARP['mask']}")
+    em.put(f"store ptr {warp}, ptr %at")
+    em.put(f"store ptr {warp}, ptr %w_")
+    em.put(f"store i32 {em.new(f'load i32, ptr {mask}')}, ptr %m_")
+    em.put(f"store ptr {own}, ptr %own_")
+
+
+def give_along(em: Emitter, begins: list[int], stride: int, last: str) -> None:
+    """The end of a warp's turn at a barrier, or of all of it, where all go the same way: the next one's, from the
+    barrier that this round began at; behind the last warp `last`."""
+    after = em.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['following']}")
+    warp = em.new(f"load ptr, ptr {after}")
+    go = em.fresh("go")
+    em.put(f"br i1 {em.new(f'icmp eq ptr {warp}, null')}, label %{last}, label %{go}")
+    em.label(go)
+    take_along(em, warp, em.new(f"getelementptr i8, ptr %own, i64 {stride}"))
+    if len(begins) == 1:
+        em.put(f"br label %again{begins[0]}")
+        return
+    cases = " ".join(f"i8 {k}, label %again{k}" for k in begins[1:])
+    em.put(f"switch i8 {em.new('load i8, ptr %came_')}, label %again{begins[0]} [ {cases} ]")
+
+
+def round_along(em: Emitter, k: int) -> None:
+    """All warps have come to barrier k: a round from there."""
+    em.label(f"round{k}")
+    em.put(f"store i8 {k}, ptr %came_")
+    take_along(em, "%first", "%rows")
+    em.put(f"br label %back{k}")
+
+
+def enter_along(em: Emitter, count: int, once: bool) -> None:
+    """The first warp's turn, of warps that go the same way.
+
+    For the second way to each place see `enter`; there is none where barriers are come to `once`: so little is between
+    them that LLVM's loops pay there.
+    """
+    em.put("store i8 0, ptr %came_")
+    take_along(em, "%first", "%rows")
+    if once:
+        em.put("br label %begin")
+        twice(em, count)
+        return
+    em.put("br i1 %never, label %pick2, label %begin, !prof !2")
+    em.label("pick2")
+    anywhere = em.new('call i8 asm sideeffect "", "=q"()')
+    cases = " ".join(f"i8 {k}, label %again{k}" for k in range(1, count + 1))
+    em.put(f"switch i8 {anywhere}, label %again0 [ {cases} ]")
+    twice(em, count)
+
+
 def enter(em: Emitter, count: int) -> None:
     """To where a warp's state says, of `count` barriers.
 
@@ -104,6 +167,11 @@ def enter(em: Emitter, count: int) -> None:
         now = em.new(f"load i8, ptr {em.new('load ptr, ptr %state_')}")
         cases = " ".join(f"i8 {k}, label %{place(name, k)}" for k in range(count + 1))
         em.put(f"switch i8 {now}, label %next [ {cases} ]")
+    twice(em, count)
+
+
+def twice(em: Emitter, count: int) -> None:
+    """The second entry of each place."""
     for k in range(count + 1):
         em.label(f"again{k}")
         em.put('call void asm sideeffect "", ""()')

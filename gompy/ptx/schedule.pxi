@@ -161,6 +161,18 @@ cdef enum:
     IDLE_ROUNDS = 16                    # of all warps, each of which waits in a loop, before the processor is let go
 
 
+cdef bint make_shared(runner *r, uint64_t shared) noexcept nogil:
+    """More shared memory, of zeros; False: there is none.  Vectors of a warp lie in no more lines than need be."""
+    free(r.shared)
+    r.shared_room = (shared * 2 + 4096) // CACHE_LINE * CACHE_LINE
+    r.shared = <char *> aligned_alloc(CACHE_LINE, r.shared_room)
+    if r.shared == NULL:
+        r.shared_room = 0
+        return False
+    memset(r.shared, 0, r.shared_room)
+    return True
+
+
 cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     """One block to its end; False if the launch failed."""
     cdef const ptx_launch_config *c = launch.config
@@ -177,14 +189,9 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     if r.used:
         memset(r.barriers, 0, sizeof(r.barriers))
         r.used = 0
-    if shared > r.shared_room:
-        free(r.shared)
-        r.shared_room = shared * 2 + 4096
-        r.shared = <char *> calloc(1, r.shared_room)
-        if r.shared == NULL:
-            r.shared_room = 0
-            no_launch_memory(launch, "no memory for the shared memory of a block")
-            return False
+    if shared > r.shared_room and not make_shared(r, shared):
+        no_launch_memory(launch, "no memory for the shared memory of a block")
+        return False
     if module.image.check and not begin_checked_block(r, module, shared, c.shared_bytes):
         no_launch_memory(launch, "no memory for the shared memory of a block")
         return False
