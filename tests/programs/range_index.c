@@ -64,11 +64,38 @@ in_order (struct gompy_index *index, uintptr_t span)
   return n == used && n == index->count && behind == 0;
 }
 
+/* Walks up and down in the way of a list of clauses: what is said to be beside is what a lookup finds.  How many are,
+   -1: one is wrong.  */
+static int
+beside (struct gompy_index *index, uintptr_t span, uintptr_t unit)
+{
+  int n = 0, up = rnd (2);
+  uintptr_t at = rnd (span);
+  for (int k = 0; k < 8; k++)
+    {
+      uintptr_t from = at, to = from + unit * rnd (6);
+      struct gompy_range *found = gompy_index_beside (index, from, to), *other;
+      if (found && (found->start != from || found->end < to))
+	return -1;
+      other = gompy_index_lookup (index, from, to);
+      if (found && other != found)
+	return -1;
+      n += found != NULL;
+      for (size_t i = 0; i < used && other; i++) /* on to the next one */
+	if (up ? model[i]->start >= other->end : model[i]->end <= other->start)
+	  if (at == from || (up ? model[i]->start < at : model[i]->start > at))
+	    at = model[i]->start;
+      if (at == from)
+	at = rnd (span);
+    }
+  return n;
+}
+
 int
 main (int argc, char **argv)
 {
   static const uintptr_t spans[] = { 12, 60, 400, 30000 };
-  size_t most = 0;
+  size_t most = 0, neighbours = 0;
   if (argc > 1)
     seed += strtoull (argv[1], NULL, 10) << 20;
   for (int round = 0; round < 24; round++)
@@ -117,6 +144,13 @@ main (int argc, char **argv)
 	      if (found ? !equal (found, from, to) : any_equal (from, to))
 		return printf ("lookup [%zu, %zu) is wrong\n", from, to), 1;
 	    }
+	  if (step % 5 == 0)
+	    {
+	      int n = beside (&index, span, unit);
+	      if (n < 0)
+		return printf ("what is beside is wrong\n"), 1;
+	      neighbours += n;
+	    }
 	  if (step % 50 == 0 && !in_order (&index, span + 8))
 	    return printf ("order is wrong\n"), 1;
 	  if (used > most)
@@ -131,6 +165,8 @@ main (int argc, char **argv)
       if (index.root || index.depth || index.count || index.leaves.slabs || index.inners.slabs)
 	return printf ("something is left\n"), 1;
     }
+  if (neighbours < 100)
+    return printf ("only %zu were beside\n", neighbours), 1;
   printf ("%zu\n", most);
   return 0;
 }

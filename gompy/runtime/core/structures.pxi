@@ -13,6 +13,7 @@ cdef extern from "core/mapping/range_index.h" nogil:
     ctypedef struct RangeCursor "struct gompy_cursor":
         pass
     gompy_range *gompy_index_lookup(RangeIndex *, uintptr_t start, uintptr_t end)
+    gompy_range *gompy_index_beside(RangeIndex *, uintptr_t start, uintptr_t end)
     int gompy_index_insert(RangeIndex *, gompy_range *)
     void gompy_index_remove(RangeIndex *, gompy_range *)
     RangeCursor gompy_index_from(const RangeIndex *, uintptr_t start)
@@ -36,6 +37,7 @@ cdef struct AttachList:
     # Attached pointers of one mapped range, sorted by address.
     size_t used
     size_t room
+    size_t at  # which was asked for last
     AttachedPointer *items
 
 cdef struct MoreOfNode:
@@ -89,6 +91,7 @@ cdef struct Lasting:
     const void *image  # the target data that it stands for, of the functions and variables of an image
     uint32_t list_count
     uint32_t num_nodes
+    bint attaches  # pointers
     MapEntry *list
     SplayNode *nodes
 

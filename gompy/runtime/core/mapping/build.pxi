@@ -32,10 +32,24 @@ cdef int build_always_pointer(MapJob *job, size_t i, uintptr_t *value) noexcept 
     return 0
 
 
+cdef bint has_empty(MapJob *job) noexcept nogil:
+    """Whether any entry of the construct has no length; looked for once."""
+    cdef size_t j
+    if job.empties == EMPTIES_UNKNOWN:
+        job.empties = 0
+        for j in range(job.maps.mapnum):
+            if job.maps.sizes[j] == 0 and not is_attach_kind(kind_at(&job.maps, j)):
+                job.empties = 1
+                break
+    return job.empties
+
+
 cdef bint points_to_empty(MapJob *job, size_t i) noexcept nogil:
     """Whether an earlier entry of the construct is the empty section to which a pointer is attached (GCC 15)."""
     cdef uintptr_t target = (<uintptr_t *> start_at(&job.maps, i))[0] + job.maps.sizes[i]
     cdef size_t j
+    if not has_empty(job):
+        return False
     for j in range(i):
         if (job.maps.sizes[j] == 0 and <uintptr_t> job.maps.hostaddrs[j] == target
                 and (j + 1 == i or kind_at(&job.maps, j) == GOMP_MAP_ZERO_LEN_ARRAY_SECTION)):
@@ -58,6 +72,8 @@ cdef int build_attach(MapJob *job, size_t i) noexcept nogil:
     entry.offset = start - node.host_start
     entry.length = node.host_end - node.host_start
     entry.is_attach = 1
+    if job.pragma != VARS_ENTER_DATA:
+        job.tgt.lasting.attaches = True
     empty = not job.openacc and points_to_empty(job, i)
     may_be_wild = (empty or kind_at(&job.maps, i) == GOMP_MAP_ATTACH_ZERO_LENGTH_ARRAY_SECTION
                    or not job.openacc and job.tgt.refcount == 0)

@@ -118,13 +118,30 @@ cdef int copy_range(DeviceDescr *dev, SplayNode *key, uintptr_t start, uintptr_t
     return 0
 
 
+cdef inline size_t attached_place(AttachList *attached, uintptr_t address) noexcept nogil:
+    """Where an address is or would be: most often one further than the one before, or at the end."""
+    cdef AttachedPointer *items = attached.items
+    cdef size_t low = 0
+    cdef size_t high = attached.used
+    cdef size_t middle
+    if high == 0 or items[high - 1].address < address:
+        return high
+    if attached.at + 1 < high and items[attached.at + 1].address == address:
+        return attached.at + 1
+    while low < high:
+        middle = (low + high) >> 1
+        if items[middle].address < address:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 cdef AttachedPointer *find_attached(SplayNode *key, uintptr_t address, bint insert) noexcept nogil:
     """The counter of the pointer at a host address; NULL if it has none (or, on insert, no memory)."""
     cdef AttachList *attached = attached_in(key)
     cdef AttachedPointer *items
-    cdef size_t low = 0
-    cdef size_t high
-    cdef size_t middle
+    cdef size_t low
     if attached == NULL:
         if not insert or more_of(key) == NULL:
             return NULL
@@ -132,13 +149,7 @@ cdef AttachedPointer *find_attached(SplayNode *key, uintptr_t address, bint inse
         if attached == NULL:
             return NULL
         key.more.attached = attached
-    high = attached.used
-    while low < high:
-        middle = (low + high) >> 1
-        if attached.items[middle].address < address:
-            low = middle + 1
-        else:
-            high = middle
+    low = attached.at = attached_place(attached, address)
     if low < attached.used and attached.items[low].address == address:
         return &attached.items[low]
     if not insert:

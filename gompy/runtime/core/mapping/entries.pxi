@@ -3,6 +3,7 @@
 
 cdef enum:
     ADDRESS_BITS = 47  # of a process's address space: no object is as large
+    EMPTIES_UNKNOWN = -1
 
 
 cdef struct MapJob:
@@ -21,6 +22,7 @@ cdef struct MapJob:
     bint needs_build
     bint openacc  # every entry counts, a pointer must be mapped to be attached, struct members leave one by one
     bint has_struct
+    int empties  # whether any entry has no length; EMPTIES_UNKNOWN
     bint takes_pointers  # a struct takes pointers in (struct_pointers.pxi)
     SplayNode *next_node
     Stage stage

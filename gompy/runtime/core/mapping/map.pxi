@@ -88,6 +88,7 @@ cdef TargetMem *map_vars(DeviceDescr *dev, const MapList *maps, uint64_t stamp, 
     job.needs_build = False
     job.has_struct = False
     job.takes_pointers = False
+    job.empties = EMPTIES_UNKNOWN
     job.openacc = stamp == EVERY_ENTRY
     job.stage.buffer = NULL
     job.stage.start = 0

@@ -53,6 +53,26 @@ cdef int map_existing(MapJob *job, SplayNode *old, uintptr_t start, uintptr_t en
     return 0
 
 
+cdef inline bint is_counted_kind(int kind) noexcept nogil:
+    """Whether of an entry that is mapped nothing is asked at the begin but that it is counted."""
+    return (kind_properties[kind] & (KIND_NEW | KIND_NEW_ONLY | KIND_ALWAYS_TO | KIND_POINTER) == KIND_NEW
+            and kind != GOMP_MAP_TO_PSET)
+
+
+cdef inline bint count_present(MapJob *job, MapEntry *entry, SplayNode *old, uintptr_t start,
+                               size_t size) noexcept nogil:
+    """map_existing of an entry of an is_counted_kind, if all of it is mapped; else False, and nothing has been done."""
+    if old == NULL or start < old.host_start or start + size > old.host_end:
+        return False
+    entry.key = old
+    entry.copy_from = has_property(entry.kind, KIND_FROM)
+    entry.always_copy_from = has_property(entry.kind, KIND_ALWAYS_FROM)
+    entry.offset = entry.copy_start = start - old.host_start
+    entry.length = size
+    increment_refcount(old, job.stamp)
+    return True
+
+
 cdef bint same_block(SplayNode *member, SplayNode *whole) noexcept nogil:
     return (member != NULL and member.tgt == whole.tgt
             and member.host_start - whole.host_start == member.tgt_offset - whole.tgt_offset)
@@ -190,10 +210,18 @@ cdef int plan_entries(MapJob *job) noexcept nogil:
     cdef MapEntry *entry
     cdef SplayNode *node
     cdef RangeIndex *tree = &job.dev.mem_map
+    cdef bint counted
     while i < job.maps.mapnum:
         entry = &job.list[i]
         kind = kind_at(&job.maps, i)
         entry.kind = <unsigned char> kind
+        counted = is_counted_kind(kind) and job.maps.hostaddrs[i] != NULL
+        if counted:
+            start = start_at(&job.maps, i)
+            node = mapped_next(tree, start, start + job.maps.sizes[i])
+            if count_present(job, entry, node, start, job.maps.sizes[i]):
+                i += 1
+                continue
         if job.maps.hostaddrs[i] == NULL or kind == GOMP_MAP_FIRSTPRIVATE_INT:
             entry.offset = OFFSET_INLINED
             i += 1
@@ -229,7 +257,7 @@ cdef int plan_entries(MapJob *job) noexcept nogil:
                 entry.offset = unmapped_offset
                 i += 1
                 continue
-        else:
+        elif not counted:
             node = lookup_mapped(tree, start, end)
         if is_own_entry(job, i, kind, node):
             entry.is_own = 1

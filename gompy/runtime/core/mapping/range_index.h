@@ -251,6 +251,27 @@ gompy_index_at (const struct gompy_leaf *leaf, size_t at, uintptr_t start, uintp
   return at < leaf->count ? gompy_index_equal (leaf, at, start, end) : gompy_index_equal (leaf->next, 0, start, end);
 }
 
+/* The range behind the one that was found last, or before it, if it begins with [start, end) and holds all of that;
+   else NULL.  Lists of clauses often stand in the order of the addresses, or, by GCC, in the other one.  */
+static inline struct gompy_range *
+gompy_index_beside (struct gompy_index *index, uintptr_t start, uintptr_t end)
+{
+  const struct gompy_leaf *leaf = index->leaf;
+  size_t at = index->at; /* that one is before this place */
+  if (!leaf)
+    return NULL;
+  if (at >= leaf->count || leaf->start[at] != start)
+    {
+      at -= 2;
+      if (at >= leaf->count || leaf->start[at] != start)
+	return NULL;
+    }
+  if (end - start - 1 >= leaf->length[at])
+    return NULL;
+  index->at = at + 1;
+  return index->last = leaf->range[at];
+}
+
 /* A range that overlaps [start, end), or NULL.  */
 static inline struct gompy_range *
 gompy_index_lookup (struct gompy_index *index, uintptr_t start, uintptr_t end)

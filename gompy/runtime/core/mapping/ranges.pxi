@@ -44,6 +44,16 @@ cdef inline SplayNode *lookup_mapped(RangeIndex *index, uintptr_t start, uintptr
     return node
 
 
+cdef inline SplayNode *mapped_next(RangeIndex *index, uintptr_t start, uintptr_t end) noexcept nogil:
+    """lookup_mapped of what often is beside the one found before."""
+    cdef SplayNode *node = <SplayNode *> gompy_index_beside(index, start, end)
+    if node == NULL:
+        node = range_lookup(index, start, end)
+    if node != NULL and node.ref_kind == REF_LINK:
+        return NULL
+    return node
+
+
 cdef SplayNode *lookup_pointer(RangeIndex *index, uintptr_t p) noexcept nogil:
     """The range that a pointer points to: into it, else one past its end, else an empty range at it."""
     cdef SplayNode *node = lookup_mapped(index, p, p + 1)

@@ -62,50 +62,66 @@ cdef SplayNode *mapped_since(DeviceDescr *dev, SplayNode *gone, const MapEntry *
     return key if key != NULL and key.host_start <= start and end <= key.host_end else NULL
 
 
+cdef inline int end_of_entry(TargetMem *tgt, size_t i, uint64_t stamp, SplayNode **removed) noexcept nogil:
+    """The end of an entry that has a key: lower the count, copy back.  A key that nobody counts any more joins
+    ``removed``."""
+    cdef DeviceDescr *dev = tgt.lasting.device
+    cdef MapEntry *entry = &tgt.lasting.list[i]
+    cdef SplayNode *key = entry.key
+    cdef uintptr_t start = key.host_start + entry.copy_start
+    cdef bint do_copy, do_remove
+    if rare(key.removed):
+        key = mapped_since(dev, key, entry, stamp)
+        if key == NULL:
+            return 0
+    decrement_refcount(key, stamp, False, &do_copy, &do_remove)
+    if (do_copy and entry.copy_from) or entry.always_copy_from:
+        dev.copying.kind = entry.kind
+        # OpenACC: as it is, the pointers that are still attached in it included (libgomp does so for OpenMP too).
+        if copy_one_way(dev, key, start, entry.length, False, NULL) if stamp == EVERY_ENTRY \
+                else copy_range(dev, key, start, start + entry.length, False, NULL):
+            return -1
+    if has_hooks(HOOK_MAP):
+        tell_entry_end(dev, MAP_REMOVED if do_remove else MAP_KEPT, entry.kind, i, start, entry.length, key,
+                       entry.length if (do_copy and entry.copy_from) or entry.always_copy_from else 0)
+    if do_remove:
+        key = count_owner(key)
+        chain_removed(key, removed[0])
+        removed[0] = key
+    return 0
+
+
+cdef int detach_entries(TargetMem *tgt) noexcept nogil:
+    """Undo what a construct has attached."""
+    cdef MapEntry *entry
+    cdef size_t i
+    for i in range(tgt.lasting.list_count):
+        entry = &tgt.lasting.list[i]
+        if entry.is_attach and entry.key != NULL and not entry.key.removed:
+            if detach_pointer(tgt.lasting.device, entry.key, entry.key.host_start + entry.offset, False):
+                return -1
+    return 0
+
+
 cdef int unmap_vars(TargetMem *tgt, uint64_t stamp) noexcept nogil:
     """End the mapping of a construct: detach, lower the counts, copy back, remove.  The device is locked."""
     cdef DeviceDescr *dev = tgt.lasting.device
     cdef SplayNode *removed = NULL
-    cdef SplayNode *key
-    cdef MapEntry *entry
-    cdef bint do_copy, do_remove
-    cdef uintptr_t start
     cdef MapEntry *list = tgt.lasting.list
+    cdef TargetMem *held
     cdef size_t i, count = tgt.lasting.list_count
+    if tgt.lasting.attaches and detach_entries(tgt):
+        return -1
     for i in range(count):
-        entry = &list[i]
-        if entry.is_attach and entry.key != NULL and not entry.key.removed:
-            if detach_pointer(dev, entry.key, entry.key.host_start + entry.offset, False):
-                return -1
-    for i in range(count):
-        entry = &list[i]
-        key = entry.key
-        if key == NULL or entry.is_attach:
+        if list[i].key == NULL:
             continue
-        start = key.host_start + entry.copy_start
-        if key.removed:
-            key = mapped_since(dev, key, entry, stamp)
-            if key == NULL:
-                continue
-        decrement_refcount(key, stamp, False, &do_copy, &do_remove)
-        if (do_copy and entry.copy_from) or entry.always_copy_from:
-            dev.copying.kind = entry.kind
-            # OpenACC: as it is, the pointers that are still attached in it included (libgomp does so for OpenMP too).
-            if copy_one_way(dev, key, start, entry.length, False, NULL) if stamp == EVERY_ENTRY \
-                    else copy_range(dev, key, start, start + entry.length, False, NULL):
-                return -1
-        if has_hooks(HOOK_MAP):
-            tell_entry_end(dev, MAP_REMOVED if do_remove else MAP_KEPT, entry.kind, i, start, entry.length, key,
-                           entry.length if (do_copy and entry.copy_from) or entry.always_copy_from else 0)
-        if do_remove:
-            key = count_owner(key)
-            chain_removed(key, removed)
-            removed = key
+        held = list[i].key.tgt
+        if not list[i].is_attach and end_of_entry(tgt, i, stamp, &removed):
+            return -1
+        # What goes is still in the index, and that holds its block, too.
+        if held != tgt and drop_target_mem(dev, held):
+            return -1
     # Only now: a key may stand in the list more than once, and its removal may free it.
     if remove_keys(dev, removed):
         return -1
-    for i in range(count):
-        key = list[i].key
-        if key != NULL and key.tgt != tgt and drop_target_mem(dev, key.tgt):
-            return -1
     return drop_target_mem(dev, tgt)
