@@ -71,7 +71,7 @@ cdef char *stage_memory(DeviceDescr *dev, size_t size) noexcept nogil:
         return <char *> malloc(size)
     free(dev.stage_room)
     size = align_up(size, 4096)
-    dev.stage_room = <char *> malloc(size)
+    dev.stage_room = <char *> aligned_alloc(CACHE_LINE, size)
     dev.stage_room_size = size if dev.stage_room != NULL else 0
     return dev.stage_room
 

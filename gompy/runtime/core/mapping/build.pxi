@@ -131,23 +131,26 @@ cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) n
     cdef uintptr_t end = end_at(&job.maps, i)
     cdef MapEntry *entry = &job.list[i]
     cdef RangeIndex *tree = &job.dev.mem_map
-    cdef SplayNode *node = range_lookup(tree, start, end)
-    cdef SplayNode *key
+    cdef SplayNode *node = NULL
+    cdef SplayNode *key = take_node(job)
     cdef uintptr_t address
-    if node != NULL and node.ref_kind != REF_LINK:
-        if map_existing(job, node, start, end, entry, kind, False, is_implicit_at(&job.maps, i), &job.stage):
-            return -1
-        return 0
-    key = take_node(job)
     key.host_start = start
     key.host_end = end
+    if not range_inserted(tree, key):
+        # What it overlaps an entry before made, or it is a link variable; or there is no memory.
+        node = range_lookup(tree, start, end)
+        if node != NULL and node.ref_kind != REF_LINK:
+            job.next_node = key
+            return map_existing(job, node, start, end, entry, kind, False, is_implicit_at(&job.maps, i), &job.stage)
+        if node != NULL:
+            if more_of(key) == NULL:
+                return -1
+            range_remove(tree, node)
+            key.more.link_key = node
+        if range_insert(tree, key):
+            return -1
     key.tgt = job.tgt
     key.tgt_offset = key_offset(job, start, end, planned)
-    if node != NULL:
-        if more_of(key) == NULL:
-            return -1
-        range_remove(tree, node)
-        key.more.link_key = node
     if first != NULL:
         key.ref_kind = REF_STRUCT_ELEMENT
         key.siblings = <int32_t> (first - key)
@@ -161,7 +164,7 @@ cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) n
     entry.copy_start = 0
     entry.length = end - start
     increment_refcount(key, job.stamp)
-    if range_insert(tree, key) or first_contents(job, key, i, kind):
+    if first_contents(job, key, i, kind):
         return -1
     if node != NULL:
         # The device's pointer to the variable; it is no part of this construct's block.

@@ -6,6 +6,8 @@ cdef enum:
     STAGE_WORDS = 256
     STAGE_ON_STACK = 8 * STAGE_WORDS  # bytes
     STAGE_KEPT = 131072  # a device keeps room for stages of so many
+    CACHE_LINE = 64
+    LINE_OBJECT = 512  # objects of that and more begin with a line
 
 
 cdef struct Stage:
@@ -22,6 +24,7 @@ cdef extern from *:
     #define gompy_apart(f) ({ __typeof__ (f) *gompy_f = (f); __asm__ ("" : "+r" (gompy_f)); gompy_f; })
     """
     one_way_fn apart_copy "gompy_apart"(one_way_fn) noexcept nogil
+    void *aligned_alloc(size_t align, size_t size) noexcept nogil
 
 
 cdef inline uintptr_t device_address(SplayNode *key, uintptr_t host) noexcept nogil:

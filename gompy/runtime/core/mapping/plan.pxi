@@ -11,6 +11,10 @@ cdef void reserve_place(MapJob *job, MapEntry *entry, size_t size, size_t align,
     if job.guard:
         reserve_guarded(job, entry, 0, size, align)
         return
+    # Behind what is in the block already: processors copy from line to line much faster (tests of OpenACC look at how
+    # its blocks are laid out).
+    if size >= LINE_OBJECT and align < CACHE_LINE and job.size and not job.openacc:
+        align = CACHE_LINE
     if job.align < align:
         job.align = align
     if copied and size <= STAGED_OBJECT_SIZE and job.size + size <= STAGED_BLOCK_SIZE:

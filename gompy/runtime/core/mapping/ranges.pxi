@@ -15,6 +15,11 @@ cdef int range_insert(RangeIndex *index, SplayNode *node) noexcept nogil:
     return gompy_fail(b"Duplicate node" if failed > 0 else b"Out of memory for the index of mapped ranges")
 
 
+cdef inline bint range_inserted(RangeIndex *index, SplayNode *node) noexcept nogil:
+    """range_insert, if nothing overlaps it and there is memory; else False, and nothing is said of it."""
+    return gompy_index_insert(index, <gompy_range *> node) == 0
+
+
 cdef inline void range_remove(RangeIndex *index, SplayNode *node) noexcept nogil:
     """Take a node out; nothing happens if it is not there."""
     gompy_index_remove(index, <gompy_range *> node)
