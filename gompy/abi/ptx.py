@@ -187,7 +187,7 @@ RECORDS = {
     "file_section": "Q offset, Q bytes",
     "file_head": "8s magic, Q size, 16s check, 32s subject, I kind, I sections, I parts, I reserved",
     "link_record": "I kind, I name, I line, i reserved",
-    "code_record": "I name, I version, Q offset, I whole, I reserved",
+    "code_record": "I name, I version, Q offset, I whole, I aligned",
     "variable_record": (
         "I name, I space, I linkage, I line, Q size, Q align, Q data, Q data_bytes, I first_reloc, I relocs"
     ),

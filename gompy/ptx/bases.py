@@ -115,6 +115,10 @@ def made(em: Emitter, code: Instruction | None, way: Way) -> tuple[str, list[str
         return None
     sources = code.operands[1:]
     varying = [s for s in sources if isinstance(s, Register) and s in em.a.varying]
+    if way == Way(1, 1) and em.a.warps is not None and em.a.warps.lanes(code.operands[0]):
+        if em.a.warps.lane(code.operands[0]):
+            return "-1", ["0"]
+        return "-1", [em.new(f"extractelement {em.fit(em.load_register(code.operands[0]), 'i64').typed}, i32 0")]
     if len(varying) == 2:
         return added(em, code, varying[0], varying[1], way)
     if len(varying) != 1 or not all(isinstance(s, Register | Immediate) for s in sources):
@@ -203,10 +207,11 @@ def widened(em: Emitter, code: Instruction, source: Register, way: Way) -> tuple
     value = em.load_register(source).typed
     signed = "s32" in code.mods
     bad = "" if em.a.rows else unless_halves(em)
+    never = em.a.warps is not None and em.a.warps.lanes(source)
     firsts = []
     for piece in range(way.pieces):
         first = em.new(f"extractelement {value}, i32 {piece * way.lanes}")
-        if stride:
+        if stride and not never:
             call = f"call {{i32, i1}} @llvm.{'sadd' if signed else 'uadd'}.with.overflow.i32("
             wraps = em.new(f"{call}i32 {first}, i32 {(way.lanes - 1) * stride})")
             wraps = em.new(f"extractvalue {{i32, i1}} {wraps}, 1")
@@ -217,6 +222,8 @@ def widened(em: Emitter, code: Instruction, source: Register, way: Way) -> tuple
         if code.base == "mad":
             address = em.new(f"add i64 {address}, {em.read(code.operands[3], 'u64').text}")
         firsts.append(address)
+    if not bad:
+        return "-1", firsts
     return held(em, em.new(f"select i1 {bad}, i32 0, i32 -1")), firsts
 
 

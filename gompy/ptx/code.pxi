@@ -118,6 +118,8 @@ cdef code_unit *load_code(cache *c, ptx_module *module, uint32_t object, const c
             d = &module.descriptors[o.first_function + (entry & ~GOMPY_FUNCTION_BIT) - 1]
             if codes[i].whole:
                 d.whole |= <uint32_t> 1 << codes[i].version
+            if codes[i].aligned:
+                d.aligned |= <uint32_t> 1 << codes[i].version
             gompy_publish(&d.code[codes[i].version], memory + codes[i].offset)
     drop_file(head)
     return unit

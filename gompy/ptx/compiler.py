@@ -159,4 +159,5 @@ def compile_functions(
                     if id(code) in analysis.vector_calls:
                         calls.add((target.name, wanted))
     whole = {symbol for symbol, analysis in zip(symbols, analyses, strict=True) if analysis.whole}
-    return unit.code_file([r.result() for r in compiling], links, symbols, lines, parts, whole), calls
+    aligned = {symbol for symbol, analysis in zip(symbols, analyses, strict=True) if analysis.aligned}
+    return unit.code_file([r.result() for r in compiling], links, symbols, lines, parts, whole, aligned), calls

@@ -281,6 +281,14 @@ class Emitter:
         lane = self.new(f"and i32 {lane}, 31")
         return Value(value.type, False, self.new(f"extractelement {value.typed}, i32 {lane}"))
 
+    def any_lane(self, value: Value) -> Value:
+        """The value that the statement at hand has for all active lanes; where it is known by what the number of a
+        thread is made of, lane 0 has it as well."""
+        code = self.code
+        if isinstance(code, Instruction) and self.a.warps is not None and self.a.warps.uniform(code):
+            return Value(value.type, False, self.new(f"extractelement {value.typed}, i32 0"))
+        return self.first_lane(value)
+
     # --- operands ------------------------------------------------------------------------------------------------
 
     def slot(self, register: Register) -> str:
@@ -430,7 +438,7 @@ class Emitter:
         value = self.fit(value, LLVM_TYPE[operand.type], signed)
         if operand not in self.a.varying:
             if value.vector:
-                value = self.first_lane(value)
+                value = self.any_lane(value)
             self.put(f"store {value.typed}, ptr {slot}")
             return
         value = self.splat(value)

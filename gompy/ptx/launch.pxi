@@ -219,12 +219,21 @@ cdef bint is_stub(descriptor *d, int form) noexcept nogil:
                             else <void *> stub_x)
 
 
+cdef int load_form(run *launch) noexcept nogil:
+    """Load the code of the form that is chosen, if it is not yet."""
+    cdef text_buffer log
+    if not is_stub(launch.function, launch.form):
+        return 0
+    log.data, log.size, log.used = launch.failure.message, sizeof(launch.failure.message), 0
+    launch.failure.code = need_code(launch.function, launch.form, &log)
+    return launch.failure.code
+
+
 cdef int choose_code(run *launch, const obj *o, uint64_t threads) noexcept nogil:
     """The form of the kernel's code that the block's shape needs, loaded, and the warps that it needs."""
     cdef const ptx_launch_config *c = launch.config
     cdef ptx_function *function = launch.function
     cdef bint rows = c.block[0] % 32 == 0 or (c.block[1] == 1 and c.block[2] == 1)
-    cdef text_buffer log
     cdef int result
     if not rows:
         launch.form = FORM_X
@@ -232,12 +241,12 @@ cdef int choose_code(run *launch, const obj *o, uint64_t threads) noexcept nogil
         launch.form = FORM_S
     else:
         launch.form = FORM_E
-    if is_stub(function, launch.form):
-        log.data, log.size, log.used = launch.failure.message, sizeof(launch.failure.message), 0
-        result = need_code(function, launch.form, &log)
-        if result:
-            launch.failure.code = result
-            return result
+    result = load_form(launch)
+    if result == 0 and function.aligned >> launch.form & 1 and c.block[0] % 32:
+        launch.form = FORM_X
+        result = load_form(launch)
+    if result:
+        return result
     launch.code = <gompy_code_fn> function.code[launch.form]
     launch.whole = function.whole >> launch.form & 1
     launch.nwarps = <uint32_t> ((threads + 31) // 32)

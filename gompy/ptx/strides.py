@@ -172,6 +172,10 @@ class Exact(Strides):
 
     def look(self, register: Register, code: Instruction | Call) -> bool:
         """Take a definition in; whether it changed what is known."""
+        if self.a.warps is not None and self.a.warps.lanes(register):
+            known = self.found.get(register, 0)
+            self.found[register] = 1
+            return known != 1
         if id(code) in self.mixed or (not isinstance(code, Call) and not self.wraps(code)):
             known = self.found.get(register, 0)
             self.found[register] = None

@@ -265,6 +265,7 @@ cdef struct descriptor "ptx_function":
     uint32_t tries                      # launches on several threads that may do better on one
     int alone                           # ALONE_UNKNOWN, ALONE, NOT_ALONE (alone.pxi)
     uint32_t whole                      # a bit for each form whose code can run all warps of a block (fission.py)
+    uint32_t aligned                    # … that is for blocks whose rows are multiples of 32 threads (warps.py)
 
 cdef struct code_unit:                  # a code file loaded for a module; link word 0 points here
     code_unit *next

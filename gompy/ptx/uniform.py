@@ -18,6 +18,7 @@ from gompy.abi import ptx as abi
 from .flow import Block, build_blocks, defined, live_in, loops, post_dominators
 from .opcodes import BY_ADDRESS, BY_MEMBERS, BY_SOURCE_LANE, LANEWISE, NO_RESULT, OPCODES, VARYING
 from .syntax import Call, Function, Immediate, Instruction, Memory, Pair, Register, Special, Symbol, Vector, copied
+from .warps import Warps
 from .webs import split_webs
 
 TYPE_CHECKING = False
@@ -55,6 +56,12 @@ class Analysis:
     live: list[int] = field(default_factory=list)
     loops: dict[int, int] = field(default_factory=dict)
     whole: bool = False  # compiled so that a call can run all warps of a block (fission.py)
+    warps: Warps | None = None  # what is known of numbers of threads
+
+    @property
+    def aligned(self) -> bool:
+        """Whether it is right only for blocks whose rows are multiples of 32 threads."""
+        return self.warps is not None and self.warps.aligned
 
 
 def single_definitions(blocks: list[Block]) -> dict[Register, Instruction | Call]:
@@ -220,6 +227,10 @@ class Uniformity:
         self.single = single_definitions(analysis.blocks)
         self.local_names = {v.name for v in analysis.function.locals}
         self.own_params = {v.name for v in analysis.function.parameters}
+        self.warps = analysis.warps = Warps(analysis.version, analysis.rows, analysis.varying, self.single, self.mixes)
+        self.set_in: dict[Register, Block] = {}
+        for block in analysis.blocks:
+            self.set_in.update((register, block) for code in block.code for register in defined(code))
         self.local, self.shared = self.taints()
         self.crosses = {
             BY_MEMBERS: self.members_vary,
@@ -287,6 +298,7 @@ class Uniformity:
         while True:
             before = (len(a.varying), len(a.varying_params), len(a.divergent), len(a.vector_calls))
             self.regions()
+            self.warps.again()
             for block in a.blocks:
                 for code in block.code:
                     if isinstance(code, Call):
@@ -401,6 +413,11 @@ class Uniformity:
             ):
                 a.varying.add(register)
 
+    def mixes(self, register: Register) -> bool:
+        """Whether lanes that are off keep what a register that is set once had before."""
+        index = self.set_in[register].index
+        return index in self.a.divergent and bool(self.a.keep.get(index, 0) >> register.number & 1)
+
     def result_varies(self, code: Instruction) -> bool:
         """Whether the value differs between active lanes: by the opcode's word.  lower.py has none for unknown ones."""
         record = OPCODES.get(code.base)
@@ -408,7 +425,7 @@ class Uniformity:
             return True
         lanes = record.lanes
         if lanes == LANEWISE:
-            return any(self.varies(operand) for operand in code.operands[1:])
+            return any(self.varies(operand) for operand in code.operands[1:]) and not self.warps.uniform(code)
         return lanes == VARYING or self.crosses[lanes](code)
 
     def members_vary(self, code: Instruction) -> bool:

@@ -216,15 +216,19 @@ def code_file(
     lines: dict[tuple[str, str], int],
     parts: int = 0,
     whole: AbstractSet[str] = frozenset(),
+    aligned: AbstractSet[str] = frozenset(),
 ) -> bytes:
     """A code file: `symbols`: LLVM name → (function, version); `lines`: where a link word was first needed; `whole`:
-    the symbols of those that can run all warps of a block (fission.py)."""
+    the symbols of those that can run all warps of a block (fission.py); `aligned`: of those that want rows of blocks to
+    be multiples of 32 threads (warps.py)."""
     sections: dict[tuple[int, int], Section] = {}
     text, places = flatten(elves, links, sections)
     strings = Strings()
     code = b"".join(
-        CODE.pack(strings.add(function), abi.VERSIONS.index(version.upper()), places[symbol], symbol in whole, 0)
-        for symbol, (function, version) in symbols.items()
+        CODE.pack(
+            strings.add(name), abi.VERSIONS.index(form.upper()), places[symbol], symbol in whole, symbol in aligned
+        )
+        for symbol, (name, form) in symbols.items()
     )
     words = b"".join(
         LINK.pack(LINK_KINDS.index(kind), strings.add(name), lines.get((kind, name), 0), 0)
