@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from .emit import Emitter, Value
+from .emit import LLVM_TYPE, Emitter, Value
+from .flow import defined
 from .forms import operands, unknown
-from .syntax import Instruction, Operand, Pair
+from .indices import made
+from .syntax import Instruction, Operand, Pair, Register, Vector
 
 LANES = range(32)
+WIDE = frozenset(("i64", "double"))
+"""LLVM's types of registers of 64 bits."""
 
 
 def source_of(mode: str, lane: int, b: int, c: int) -> tuple[int, bool]:
@@ -58,15 +62,45 @@ def shuffle(em: Emitter, code: Instruction) -> None:
     elif bounds is not None and amount is not None:
         found = [source_of(mode, i, amount & 31, bounds) for i in LANES]
         pick = ", ".join(f"i32 {source}" for source, _ in found)
-        every = em.splat(a)
+        half = half_of(em, code.operands[1])
+        every, shift = half or (em.splat(a), 0)
         text = em.new(f"shufflevector {every.typed}, {every.full} poison, <32 x i32> <{pick}>")
-        finish(em, code.operands[0], Value("i32", True, text), constant_vector("i1", [int(fits) for _, fits in found]))
+        value = Value(every.type, True, text)
+        value = em.fit(em.op("lshr", value, em.ints(value.type, shift)) if shift else value, "i32")
+        finish(em, code.operands[0], value, constant_vector("i1", [int(fits) for _, fits in found]))
     elif bounds is not None and em.fast:
         source, inside = computed(em, mode, b, bounds)
         text = em.slow("<32 x i32>", "permute", ("<32 x i32>", em.splat(a).text), ("<32 x i32>", source.text))
         finish(em, code.operands[0], Value("i32", True, text), inside)
     else:
         by_executor(em, code.operands[0], mode, a, b, c)
+
+
+def half_of(em: Emitter, operand: Operand) -> tuple[Value, int] | None:
+    """What an operand is a half of, all lanes' 64 bits, and which bits; if the block's code before tells.
+
+    Compilers take a double apart for two shuffles, and put the result together: LLVM makes one of two by whole numbers.
+    """
+    if not isinstance(operand, Register) or not em.fast:
+        return None
+    codes = em.a.blocks[em.block].code
+    at = next((i for i, code in enumerate(codes) if code is em.code), 0)
+    found = made(codes, at, operand)
+    if found is None:
+        return None
+    where, code = found
+    whole, target = code.operands[1], code.operands[0]
+    if code.base == "mov" and code.mods == ("b64",) and isinstance(target, Vector) and len(target.items) == 2:
+        shift = 32 * target.items.index(operand)
+    elif code.base == "cvt" and code.mods in (("u32", "u64"), ("s32", "s64")):
+        shift = 0
+    else:
+        return None
+    if not isinstance(whole, Register) or whole not in em.a.varying or LLVM_TYPE.get(whole.type) not in WIDE:
+        return None
+    if any(whole in defined(one) for one in codes[where:at]):
+        return None
+    return em.fit(em.load_register(whole), "i64"), shift
 
 
 def by_executor(em: Emitter, target: Operand, mode: str, a: Value, b: Value, c: Value) -> None:
