@@ -61,6 +61,11 @@ def matching(em: Emitter, base: Value, way: Way, first: str = "") -> str:
 
 def known(em: Emitter, register: Register, way: Way) -> tuple[str, list[str]]:
     """The word of lanes that lie as the way has them, and the first address of each piece."""
+    if register in em.a.progressions:
+        if (way.pieces, way.step) == (1, em.a.progressions[register]) and register.type in LONG:
+            return "-1", [em.first_of(register).text]
+        base = em.fit(em.load_register(register), "i64")
+        return matching(em, base, way), firsts_of(em, base, way)
     slots = em.asked.get((register, way))
     if slots is None:
         slots = em.asked[register, way] = [em.alloca(kind, 8) for kind in ("i32", *["i64"] * way.pieces)]
@@ -167,6 +172,8 @@ def added(em: Emitter, code: Instruction, one: Register, two: Register, way: Way
 
 def is_widened(em: Emitter, register: Register, way: Way) -> bool:
     """Whether all that sets a register is what `widened` knows of."""
+    if register in em.a.progressions:
+        return way == Way(1, em.a.progressions[register]) and register.type in LONG
     made_by = [code for _, _, _, code in em.definitions.get(register, ())]
     if register.type not in LONG or not made_by:
         return False

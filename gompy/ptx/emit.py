@@ -299,20 +299,33 @@ class Emitter:
             if kind is None:
                 self.fail(f"registers of type '.{register.type}' are not implemented")
             full = self.slot_type(register)
-            name = self.slots[register] = self.alloca(full, 64 if register in self.a.varying else 8)
+            name = self.slots[register] = self.alloca(full, 64 if full[0] == "<" else 8)
             self.begin.append(f"  store {full} zeroinitializer, ptr {name}")
         return name
 
     def slot_type(self, register: Register) -> str:
         """The LLVM type of a register's alloca."""
         kind = str(LLVM_TYPE.get(register.type))
-        return f"<32 x {kind}>" if register in self.a.varying else kind
+        return f"<32 x {kind}>" if register in self.a.varying and register not in self.a.progressions else kind
 
     def load_register(self, register: Register) -> Value:
         """A register's value."""
+        if register in self.a.progressions:
+            return self.spread(register)
         slot = self.slot(register)
         value = Value(LLVM_TYPE[register.type], register in self.a.varying, "")
         return Value(value.type, value.vector, self.new(f"load {value.full}, ptr {slot}"))
+
+    def first_of(self, register: Register) -> Value:
+        """The first lane's number, of a register that has steps (progressions.py)."""
+        kind = LLVM_TYPE[register.type]
+        return Value(kind, False, self.new(f"load {kind}, ptr {self.slot(register)}"))
+
+    def spread(self, register: Register) -> Value:
+        """All lanes' numbers of such a register."""
+        value, bits, step = self.first_of(register), BITS[LLVM_TYPE[register.type]], self.a.progressions[register]
+        steps = ", ".join(f"{value.type} {lane * step & (1 << bits) - 1}" for lane in range(32))
+        return self.op("add", value, Value(value.type, True, f"<{steps}>"))
 
     def read(self, operand: Operand, kind: str) -> Value:
         """A source operand as PTX type `kind`."""

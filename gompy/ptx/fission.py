@@ -297,6 +297,8 @@ class Fission:
         none of the processor's registers before."""
         if register is None or not self.now >> register.number & 1 or register not in self.em.slots:
             return None
+        if register in self.em.a.progressions:
+            return None
         kind = self.em.slot_type(register)
         place, _, align = self.row(self.em.slots[register], kind)
         return Value(kind[6:-1], True, self.em.new(f"load {kind}, ptr {place}, align {align}"))

@@ -11,14 +11,14 @@ from bisect import bisect_right
 
 from gompy.abi import ptx as abi
 
-from . import bits, carries, convert, forms, operations, params, shuffles, wanted
+from . import bits, carries, convert, forms, operations, params, progressions, shuffles, wanted
 from . import memory as memory_module
 from .bases import complete
 from .checks import drop_masked_loads
 from .emit import Links, ParamPlace, Value
 from .fission import Fission, possible
 from .flow import Block
-from .opcodes import OPCODES, SIDE_EFFECTS
+from .opcodes import NO_RESULT, OPCODES, SIDE_EFFECTS
 from .singly import Loop, Singly, Statements
 from .syntax import Call, Function, Instruction, Module, Register, Symbol, Variable
 from .uniform import Analysis, analyse
@@ -118,6 +118,9 @@ class Lowering(Statements):
         self.put("br label %B0")
         self.singly = Singly(self)
         self.order_stops()
+        if not wanted.DEBUGGER:
+            inside = set(self.singly.parts) | self.singly.inside
+            a.progressions = progressions.found(self, inside)
         for block in a.blocks:
             if block.index not in self.singly.inside:
                 self.emit_block(block)
@@ -409,6 +412,8 @@ class Lowering(Statements):
                     self.label(do)
         if isinstance(code, Call):
             self.call(code)
+        elif base not in NO_RESULT and code.operands and code.operands[0] in self.a.progressions:
+            progressions.define(self, code)
         else:
             try:
                 family = TABLE.get(base)

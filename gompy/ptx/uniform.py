@@ -57,6 +57,7 @@ class Analysis:
     loops: dict[int, int] = field(default_factory=dict)
     whole: bool = False  # compiled so that a call can run all warps of a block (fission.py)
     warps: Warps | None = None  # what is known of numbers of threads
+    progressions: dict[Register, int] = field(default_factory=dict)  # registers kept as one number, with their steps
 
     @property
     def aligned(self) -> bool:
