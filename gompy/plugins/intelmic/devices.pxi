@@ -97,6 +97,8 @@ cdef extern from *:
       unsigned oldest_idle, next_idle; /* numbers, modulo GUARD_IDLE */
       uint64_t idle_bytes;
       pthread_mutex_t idle_lock;
+      uint64_t words_begin, words_size; /* a room, and which of its blocks are free; see words.pxi */
+      uint64_t words_free;
       int queues;             /* OpenACC's, whose threads may be copying */
       pthread_mutex_t queue_lock; /* for the end of control->queue */
       char taken[MIC_CELLS];  /* its cells that hold a region which nobody has waited for yet */
@@ -172,6 +174,9 @@ cdef extern from *:
         unsigned next_idle
         uint64_t idle_bytes
         pthread_mutex_t idle_lock
+        uint64_t words_begin
+        uint64_t words_size
+        uint64_t words_free
         int queues
         pthread_mutex_t queue_lock
         char taken[256]

@@ -3,14 +3,21 @@
 cdef extern from *:
     """
     #define GUARD_PAGE 4096ull
+    #define WORDS_BLOCK 1024ull  /* of 64 blocks, see words.pxi */
     static int mic_out_of_guards;
     """
     uint64_t GUARD_PAGE
+    uint64_t WORDS_BLOCK
     int mic_out_of_guards
 
 
 cdef inline uint64_t page_up(uint64_t n) noexcept nogil:
     return (n + GUARD_PAGE - 1) & ~(GUARD_PAGE - 1)
+
+
+cdef inline bint is_words_block(mic_device *d, uint64_t offset) noexcept nogil:
+    """Whether an offset is in the room of words.pxi."""
+    return offset - d.words_begin < load64(&d.words_size, ACQUIRE)
 
 
 cdef void tell_no_guards(mic_device *d, int error) noexcept nogil:

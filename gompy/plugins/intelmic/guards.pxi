@@ -168,7 +168,7 @@ cdef void find_unset(mic_device *d, uint64_t offset, unsigned char *unset, size_
 
 cdef bint guarded_free(mic_device *d, uint64_t start) noexcept nogil:
     """Close a block and keep it for a while.  False: no block in use starts there."""
-    cdef uint64_t offset = start, bytes
+    cdef uint64_t offset = start, bytes, used
     cdef arena *a
     cdef arena_granule *run
     cdef mic_idle *idle
@@ -182,9 +182,10 @@ cdef bint guarded_free(mic_device *d, uint64_t start) noexcept nogil:
         return False
     run.free_blocks[2] = 1
     bytes = run.length * ARENA_GRANULE
+    used = page_up(offset % ARENA_GRANULE + run.free_blocks[1])  # what lies behind that was closed all the time
     pthread_mutex_unlock(&d.idle_lock)
     start &= ~(ARENA_GRANULE - 1)
-    set_marks(d, start, bytes, MIC_MARK_CLOSED)
+    set_marks(d, start, used, MIC_MARK_CLOSED)
     open_pages(d, start, bytes, False)
     pthread_mutex_lock(&d.idle_lock)
     while d.next_idle - d.oldest_idle == GUARD_IDLE or \

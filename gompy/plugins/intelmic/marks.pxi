@@ -48,7 +48,7 @@ cdef void know_arguments(mic_device *d, uint64_t offset) noexcept nogil:
     Otherwise the region would be stepped through at each look at an argument.
     """
     cdef uint64_t i
-    if offset < d.size:
+    if offset < d.size and not is_words_block(d, offset):
         for i in range(offset, page_up(offset + 1)):
             if d.marks[i] == <unsigned char>MIC_MARK_UNSET:
                 d.marks[i] = <unsigned char>MIC_MARK_GOOD

@@ -112,7 +112,7 @@ cdef uint64_t memory_alloc(mic_device *d, size_t size, bint own=True) noexcept n
 cdef bint memory_free(mic_device *d, uint64_t offset) noexcept nogil:
     """Free device memory.  False: no block in use starts at that offset."""
     if d.guarded:
-        return guarded_free(d, offset)
+        return words_free(d, offset) if is_words_block(d, offset) else guarded_free(d, offset)
     return arena_free(&d.small, offset) if offset < d.split else arena_free(&d.large, offset - d.split)
 
 

@@ -22,6 +22,7 @@ include "file_size.pxi"
 include "marks.pxi"
 include "launch.pxi"
 include "guards.pxi"
+include "words.pxi"
 include "huge_pages.pxi"
 include "memory.pxi"
 include "common_memory.pxi"
@@ -245,6 +246,20 @@ cdef public unsigned gompy_fulfils() noexcept nogil:
     Not part of GCC's interface.
     """
     return GOMP_REQUIRES_UNIFIED_ADDRESS | GOMP_REQUIRES_REVERSE_OFFLOAD
+
+
+cdef public void *gompy_alloc_words(int number, size_t size) noexcept nogil:
+    """With GOMPY_CHECK: device memory for argument words alone, which needs no guards; NULL: ask GOMP_OFFLOAD_alloc.
+
+    Not part of GCC's interface.
+    """
+    cdef mic_device *d = device_of(number)
+    cdef uint64_t offset = words_alloc(d, size)
+    if offset == ~<uint64_t>0:
+        return NULL
+    if mic_openacc:
+        data_event(acc_ev_alloc, size, d.base + offset)
+    return <void *>(d.base + offset)
 
 
 cdef public size_t gompy_guard_step(int number) noexcept nogil:

@@ -55,6 +55,7 @@ cdef struct Block:
     Block *before  # of those kept, in the chain
     Block *older  # of those kept, by time of release
     Block *newer
+    bint words  # of argument words alone, with GOMPY_CHECK
 
 cdef struct HostCall:
     # GCC: struct rev_offload (config/nvptx/libgomp-nvptx.h).
@@ -90,6 +91,7 @@ cdef struct Device:
     size_t live_mask
     size_t num_live
     Block *kept[256]  # hash by size
+    Block *words  # those of argument words that are free, with GOMPY_CHECK
     Block *oldest
     Block *newest
     size_t kept_bytes

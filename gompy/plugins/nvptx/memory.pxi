@@ -4,6 +4,7 @@
 cdef enum:
     SIZE_CLASSES = 256
     KEEP_BYTES = 1 << 28  # blocks of together so much are kept at most
+    WORDS_BLOCK = 1024
     KEEP_BLOCKS = 8192  # and so many: 32 for each size class, if all are of different sizes
 
 cdef int check_mode  # GOMPY_CHECK: every block goes back at once, so that its later use is noticed; 1 no, 2 yes
@@ -158,6 +159,10 @@ cdef void forget_memory(Device *d) noexcept nogil:
         b = d.oldest
         d.oldest = b.newer
         free(b)
+    while d.words != NULL:
+        b = d.words
+        d.words = b.next
+        free(b)
     if d.live != NULL:
         for i in range(d.live_mask + 1):
             while d.live[i] != NULL:
@@ -203,14 +208,48 @@ cdef Block *new_block(Device *d, size_t size) noexcept nogil:
         return NULL
     b.address = address
     b.size = size
+    b.words = False
     return b
+
+
+cdef inline void note_live(Device *d, Block *b) noexcept nogil:
+    """A block is in use.  The memory lock is held."""
+    cdef Block **at
+    if not grow_table(d):
+        gompy_quick_release(&d.memory_lock)  # the end of the program frees what is there
+        GOMP_PLUGIN_fatal(b"nvptx: out of memory")
+    at = &d.live[address_hash(b.address) & d.live_mask]
+    b.next = at[0]
+    at[0] = b
+    d.num_live += 1
+
+
+cdef CUdeviceptr take_words(Device *d, size_t size) noexcept nogil:
+    """With GOMPY_CHECK, a block for argument words alone, 0: from elsewhere.  Only what the compiler makes of a region
+    uses it, so it need not go back to the driver each time for its later use to be noticed."""
+    cdef Block *b
+    if size > WORDS_BLOCK or keeps_blocks():
+        return 0
+    gompy_quick_acquire(&d.memory_lock)
+    b = d.words
+    if b != NULL:
+        d.words = b.next
+    else:
+        gompy_quick_release(&d.memory_lock)
+        b = new_block(d, WORDS_BLOCK)
+        if b == NULL:
+            return 0
+        b.words = True
+        gompy_quick_acquire(&d.memory_lock)
+    note_live(d, b)
+    gompy_quick_release(&d.memory_lock)
+    return b.address
 
 
 cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
     """Device memory, a kept block or a new one; 0 after a message."""
     cdef bint keep = keeps_blocks()
     cdef Block *b = NULL
-    cdef Block **at
     if size == 0:
         size = 1  # a driver refuses to allocate nothing
     if not keep and not in_callback:
@@ -228,13 +267,7 @@ cdef CUdeviceptr take_block(Device *d, size_t size) noexcept nogil:
         if b == NULL:
             return 0
         gompy_quick_acquire(&d.memory_lock)
-    if not grow_table(d):
-        gompy_quick_release(&d.memory_lock)  # the end of the program frees what is there
-        GOMP_PLUGIN_fatal(b"nvptx: out of memory")
-    at = &d.live[address_hash(b.address) & d.live_mask]
-    b.next = at[0]
-    at[0] = b
-    d.num_live += 1
+    note_live(d, b)
     gompy_quick_release(&d.memory_lock)
     return b.address
 
@@ -256,6 +289,11 @@ cdef bint give_block(Device *d, CUdeviceptr address) noexcept nogil:
         return False
     at[0] = b.next
     d.num_live -= 1
+    if b.words:
+        b.next = d.words
+        d.words = b
+        gompy_quick_release(&d.memory_lock)
+        return True
     keep = in_callback or (keeps_blocks() and b.size <= KEEP_BYTES // 4)
     if keep:
         keep_block(d, b)

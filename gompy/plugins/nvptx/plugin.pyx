@@ -85,18 +85,28 @@ cdef public c_bool GOMP_OFFLOAD_unload_image(int n, unsigned version, const void
     return unload_image(n, version, <const TargetData *> target_data)
 
 
-cdef public void *GOMP_OFFLOAD_alloc(int n, size_t size) noexcept nogil:
-    cdef Device *d = device_of(n)
-    cdef CUdeviceptr address
+cdef void *block_taken(CUdeviceptr address, size_t size) noexcept nogil:
+    """What is allocated, told to OpenACC's profiling; 0: nothing is."""
     cdef GoaccThread *thread
-    if d == NULL or not enter_context(d):
-        return NULL
-    address = take_block(d, size)
     if address:
         thread = profiled()
         if thread != NULL:
             profile_data(thread, acc_device_api_cuda, acc_ev_alloc, address, NULL, size)
     return <void *> <uintptr_t> address
+
+
+cdef public void *GOMP_OFFLOAD_alloc(int n, size_t size) noexcept nogil:
+    cdef Device *d = device_of(n)
+    return block_taken(take_block(d, size), size) if d != NULL and enter_context(d) else NULL
+
+
+cdef public void *gompy_alloc_words(int n, size_t size) noexcept nogil:
+    """With GOMPY_CHECK: device memory for argument words alone; NULL: ask GOMP_OFFLOAD_alloc.
+
+    Not part of GCC's interface.
+    """
+    cdef Device *d = device_of(n)
+    return block_taken(take_words(d, size), size) if d != NULL and enter_context(d) else NULL
 
 
 cdef public c_bool GOMP_OFFLOAD_free(int n, void *address) noexcept nogil:

@@ -95,12 +95,12 @@ cdef bint device_unload_image(DeviceDescr *dev, unsigned version, const void *da
 # --- memory
 # --------------------------------------------------------------------------------------------------------------------
 
-cdef void *told_alloc(DeviceDescr *dev, size_t size) noexcept nogil:
+cdef void *told_alloc(DeviceDescr *dev, size_t size, void *words) noexcept nogil:
     cdef HookEvent event
     new_event(&event, HOOK_ALLOC, 0, dev)
     event.size = size
     tell_event(&event, PHASE_BEGIN)
-    event.target = <uintptr_t> dev.ops.alloc(dev.target_id, size)
+    event.target = <uintptr_t> (words if words != NULL else dev.ops.alloc(dev.target_id, size))
     event.good = event.target != 0
     tell_event(&event, PHASE_END)
     return <void *> event.target
@@ -108,7 +108,13 @@ cdef void *told_alloc(DeviceDescr *dev, size_t size) noexcept nogil:
 
 cdef inline void *device_alloc(DeviceDescr *dev, size_t size) noexcept nogil:
     """Device memory, or NULL."""
-    return told_alloc(dev, size) if has_hooks(HOOK_ALLOC) else dev.ops.alloc(dev.target_id, size)
+    return told_alloc(dev, size, NULL) if has_hooks(HOOK_ALLOC) else dev.ops.alloc(dev.target_id, size)
+
+
+cdef void *device_alloc_words(DeviceDescr *dev, size_t size) noexcept nogil:
+    """With checks: device memory for argument words alone, or NULL: there is none of its own for them."""
+    cdef void *words = dev.ops.alloc_words(dev.target_id, size) if dev.ops.alloc_words != NULL else NULL
+    return told_alloc(dev, size, words) if words != NULL and has_hooks(HOOK_ALLOC) else words
 
 
 cdef bint device_has_common_memory(const DeviceDescr *dev) noexcept nogil:

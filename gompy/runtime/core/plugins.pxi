@@ -158,6 +158,7 @@ cdef bint load_plugin(const char *name, PluginOps *ops, unsigned *caps, bint ask
     ops.sets_icvs = <ops_device_fn> dlsym(handle, b"gompy_sets_icvs")
     ops.guard_step = <ops_guard_step_fn> dlsym(handle, b"gompy_guard_step")
     ops.guard = <ops_guard_fn> dlsym(handle, b"gompy_guard")
+    ops.alloc_words = <ops_alloc_fn> dlsym(handle, b"gompy_alloc_words")
     ops.mark_stale = <ops_stale_fn> dlsym(handle, b"gompy_mark_stale")
     ops.stale_left = <ops_stale_fn> dlsym(handle, b"gompy_stale_left")
     ops.find_unset = <ops_stale_fn> dlsym(handle, b"gompy_find_unset")

@@ -198,6 +198,7 @@ cdef struct PluginOps:
     ops_device_fn sets_icvs  # gompy_sets_icvs, or NULL
     ops_guard_step_fn guard_step  # gompy_guard_step and gompy_guard, or NULL
     ops_guard_fn guard
+    ops_alloc_fn alloc_words  # gompy_alloc_words, or NULL
     ops_stale_fn mark_stale  # gompy_mark_stale and gompy_stale_left, or NULL
     ops_stale_fn stale_left
     ops_stale_fn find_unset  # gompy_find_unset, or NULL

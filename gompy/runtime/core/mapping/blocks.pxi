@@ -60,6 +60,14 @@ cdef void *aligned_block(MapJob *job, size_t total) noexcept nogil:
     return device_alloc(dev, total + align - 1)
 
 
+cdef void *checked_block(MapJob *job, size_t total) noexcept nogil:
+    """The same where the device's memory is checked: argument words alone have nothing to be guarded from."""
+    cdef void *block = NULL
+    if not job.new_objects and not job.needs_build:
+        block = device_alloc_words(job.dev, total + job.align - 1)
+    return block if block != NULL else aligned_block(job, total)
+
+
 cdef char *stage_memory(DeviceDescr *dev, size_t size) noexcept nogil:
     """Room for a stage: the device's, whose lock is held, or if that would be much, of its own.  NULL: there is none.
 
@@ -94,7 +102,7 @@ cdef int allocate_block(MapJob *job, char *stack_buffer) noexcept nogil:
     if job.large_size:
         staged = align_up(job.size, job.align)
     total = staged + job.large_size
-    block = <uintptr_t> aligned_block(job, total)
+    block = <uintptr_t> (checked_block(job, total) if job.guard else aligned_block(job, total))
     if block == 0:
         return allocation_failed(job, total)
     tgt.tgt_start = align_up(block, job.align)
