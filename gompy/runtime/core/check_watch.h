@@ -113,6 +113,19 @@ gompy_set_action (int i, const struct gompy_kernel_action *action, struct gompy_
   gompy_raw_call (SYS_rt_sigaction, gompy_watch_signals[i], (long) action, (long) old, 8, 0, 0);
 }
 
+/* All ranges, which are in order of their addresses: those that touch take one call, as each call may split and join
+   mappings of the kernel's.  */
+static void
+gompy_protect_all (int access)
+{
+  for (unsigned next, i = 0; i < gompy_watch_count; i = next)
+    {
+      for (next = i + 1; next < gompy_watch_count && gompy_watches[next].begin == gompy_watches[next - 1].end; next++)
+	;
+      gompy_protect (gompy_watches[i].begin, gompy_watches[next - 1].end, access);
+    }
+}
+
 /* Open all pages, and let system calls pass.  */
 static void
 gompy_end_watch (void)
@@ -120,8 +133,7 @@ gompy_end_watch (void)
   gompy_dispatch = 0;
   if (!gompy_watch_on)
     return;
-  for (unsigned i = 0; i < gompy_watch_count; i++)
-    gompy_protect (gompy_watches[i].begin, gompy_watches[i].end, PROT_READ | PROT_WRITE);
+  gompy_protect_all (PROT_READ | PROT_WRITE);
   gompy_watch_on = 0;
   gompy_dispatch = 0;  /* this function's stack may have been in a closed page, and the handler here */
   for (unsigned i = 0; i < 3; i++)

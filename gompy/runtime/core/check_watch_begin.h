@@ -273,6 +273,13 @@ gompy_watch_pages (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end
   gompy_watch_count++;
 }
 
+static int
+gompy_by_address (const void *a, const void *b)
+{
+  uintptr_t x = ((const struct gompy_watched *) a)->begin, y = ((const struct gompy_watched *) b)->begin;
+  return (x > y) - (x < y);
+}
+
 static void
 gompy_begin_watch (void)
 {
@@ -282,8 +289,8 @@ gompy_begin_watch (void)
     return;
   for (unsigned i = 0; i < 3; i++)
     gompy_set_action (i, &action, &gompy_old_actions[i]);
-  for (unsigned i = 0; i < gompy_watch_count; i++)
-    gompy_protect (gompy_watches[i].begin, gompy_watches[i].end, PROT_NONE);
+  qsort (gompy_watches, gompy_watch_count, sizeof *gompy_watches, gompy_by_address);
+  gompy_protect_all (PROT_NONE);
   gompy_watch_on = 1;
   gompy_dispatch = 1;
 }
