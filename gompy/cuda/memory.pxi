@@ -151,7 +151,8 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
             if align < 16:
                 align = 16
         n.start = end - round_up(length, align)
-        if mprotect(<void *>n.address, n.size - 4096, new_access(use)) != 0:
+        if not (open_pages(a, n.address, n.size) if use == HEAP else
+                mprotect(<void *>n.address, n.size - 4096, new_access(use)) == 0):
             release_block(a, n)
             return NULL
     elif not open_pages(a, n.address, n.size):
@@ -169,10 +170,21 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
     return n
 
 
+cdef enum:
+    HEAP_KEPT = 65536  # bytes of a small block
+
+
 cdef void close_pages(block *n) noexcept nogil:
-    """With GOMPY_CHECK: a freed block's pages lose their contents and access."""
+    """With GOMPY_CHECK: a freed block's pages lose their contents and access.
+
+    Those of the heap stay open, as only kernels know their addresses, and kernels are held against the shadow: each team
+    of GCC's OpenMP code allocates and frees some.
+    """
+    if n.use == HEAP and n.size <= HEAP_KEPT:
+        return
     madvise(<void *>n.address, n.size, MADV_DONTNEED)
-    mprotect(<void *>n.address, n.size, PROT_NONE)
+    if n.use != HEAP:
+        mprotect(<void *>n.address, n.size, PROT_NONE)
 
 
 cdef bint drop_quarantined(area *a) noexcept nogil:
