@@ -27,15 +27,11 @@ ROOT: Final = HERE.parent
 LIBRARY: Final = "libgompy.so.1"
 SOURCES: Final = ("gompy", "setup.py", "pyproject.toml")
 LOOKS: Final = (
-    ("gompy/runtime/core/hooks.pxi", r"return rare\(hooks_on & kinds\)", "return False"),
+    ("gompy/runtime/core/hooks.pxi", r"return rare\(hooks_on & [^\n]*\)", "return False"),
     ("gompy/runtime/core/hooks.pxi", r"if hooks_on & HOOK_CONSTRUCT:", "if False:"),
     ("gompy/runtime/core/hooks.pxi", r"if rare\(construct\.on\):", "if False:"),
-    ("gompy/runtime/core/mapping/events.pxi", r"return rare\(<unsigned> gompy_checking \| [^\n]*\)", "return False"),
     ("gompy/runtime/core/check_events.pxi", r"if rare\(gompy_checking\):", "if False:"),
-    ("gompy/runtime/core/launches.pxi", r"if gompy_checking:", "if False:"),
     ("gompy/runtime/core/mapping/copy.pxi", r"if rare\(gompy_checking\):", "if False:"),
-    ("gompy/runtime/core/mapping/unmap.pxi", r"if gompy_checking:", "if False:"),
-    ("gompy/runtime/core/mapping/map.pxi", r"if gompy_checking:", "if False:"),
 )
 """File, what is looked at there, and what takes its place."""
 BUILD: Final = """

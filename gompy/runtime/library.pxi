@@ -29,6 +29,7 @@ cdef void begin_checks() noexcept nogil:
     cdef const char *path = log_path()
     if path != NULL:
         gompy_begin_checks(path)
+        want_entries()
         gompy_log_maps()
         if gompy_checking and checks_wanted():
             follow_sides()

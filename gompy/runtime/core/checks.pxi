@@ -40,6 +40,8 @@ cdef void check_maps(MapJob *job) noexcept nogil:
 
 cdef void check_remove(DeviceDescr *dev, SplayNode *key) noexcept nogil:
     """Log the end of a mapping."""
+    if not gompy_checking:
+        return
     gompy_log_frame()
     gompy_log(EVENT_REMOVE, 0, dev.number, dev.what, dev.where, key.host_start, key.host_end - key.host_start,
               device_address(key, key.host_start), 0, 0)

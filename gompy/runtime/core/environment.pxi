@@ -45,6 +45,8 @@ cdef void target_offload_is(int value) noexcept nogil:
 cdef void set_debug_level(int level) noexcept nogil:
     global gompy_debug_level
     gompy_debug_level = level
+    if level:
+        want_entries()
 
 
 cdef void unmapped_is_null(bint null) noexcept nogil:

@@ -6,6 +6,8 @@ from gompy.native.hooks cimport *
 cdef extern from *:
     """
     #define gompy_rare(x) __builtin_expect ((x) != 0, 0)
+    /* A function for rare cases that its caller must not take in: it would pay for its registers each time.  */
+    #define gompy_apart(f) ({ __typeof__ (f) *gompy_f = (f); __asm__ ("" : "+r" (gompy_f)); gompy_f; })
     static __thread struct gompy_construct *gompy_construct_now;
     """
     bint rare "gompy_rare"(unsigned) noexcept nogil
@@ -15,7 +17,10 @@ cdef struct Subscriber:
     unsigned kinds
     hook_fn fn
 
-cdef unsigned hooks_on  # the kinds that anybody wants
+cdef enum:
+    HOOK_ENTRIES = 1 << 30  # no kind: GOMP_DEBUG or the checks are told of entries, removals and launches
+
+cdef unsigned hooks_on  # the kinds that anybody wants, and HOOK_ENTRIES
 cdef Subscriber subscribers[8]  # GOMPY_SUBSCRIBERS
 cdef uint64_t constructs_told
 cdef pthread_mutex_t subscribers_lock  # zeros: PTHREAD_MUTEX_INITIALIZER
@@ -24,6 +29,19 @@ cdef pthread_mutex_t subscribers_lock  # zeros: PTHREAD_MUTEX_INITIALIZER
 cdef inline bint has_hooks(unsigned kinds) noexcept nogil:
     """Whether anybody wants to know of an event of these kinds."""
     return rare(hooks_on & kinds)
+
+
+cdef inline bint entries_told() noexcept nogil:
+    """Whether anybody is told of a directive's entries: hooks, GOMP_DEBUG, the checks."""
+    return rare(hooks_on & (HOOK_MAP | HOOK_ENTRIES))
+
+
+cdef void want_entries() noexcept nogil:
+    """GOMP_DEBUG or the checks are on, and may be until the program ends."""
+    global hooks_on
+    pthread_mutex_lock(&subscribers_lock)
+    hooks_on |= HOOK_ENTRIES
+    pthread_mutex_unlock(&subscribers_lock)
 
 
 cdef public int gompy_subscribe(unsigned kinds, hook_fn fn) noexcept nogil:
@@ -45,13 +63,14 @@ cdef public int gompy_subscribe(unsigned kinds, hook_fn fn) noexcept nogil:
 cdef public void gompy_unsubscribe(int slot) noexcept nogil:
     """Call it no more.  A thread that is in it may still be."""
     global hooks_on
-    cdef unsigned kinds = 0
+    cdef unsigned kinds
     cdef int i
     if slot < 0 or slot >= GOMPY_SUBSCRIBERS:
         return
     pthread_mutex_lock(&subscribers_lock)
     gompy_store_ptr(<void *> &subscribers[slot].fn, NULL)
     subscribers[slot].kinds = 0
+    kinds = hooks_on & HOOK_ENTRIES
     for i in range(GOMPY_SUBSCRIBERS):
         kinds |= subscribers[i].kinds
     hooks_on = kinds

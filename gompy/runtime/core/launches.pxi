@@ -10,16 +10,28 @@ cdef uint64_t host_regions
 cdef const char *first_host_reason
 
 
-cdef inline void begin_launch(DeviceDescr *dev, const void *region, const char *how) noexcept nogil:
-    """A region is launched next: count it, tell it, and write out what the host has printed before."""
-    gompy_count(&dev.launches)
-    gompy_store_ptr(<void *> &dev.region, <void *> region)
-    gompy_output_first()
+ctypedef void (*launch_told_fn)(DeviceDescr *, const void *, const char *) noexcept nogil
+
+cdef extern from *:
+    launch_told_fn apart_launch "gompy_apart"(launch_told_fn) noexcept nogil
+
+
+cdef void tell_begin_launch(DeviceDescr *dev, const void *region, const char *how) noexcept nogil:
+    """A region is launched next, to the checks and GOMP_DEBUG."""
     if gompy_checking:
         gompy_log_frame()
         gompy_log(EVENT_LAUNCH, 0, dev.number, NULL, region, 0, 0, 0, 0, 0)
     if gompy_debug_level:
         tell_launch(dev, region, how)
+
+
+cdef inline void begin_launch(DeviceDescr *dev, const void *region, const char *how) noexcept nogil:
+    """A region is launched next: count it, tell it, and write out what the host has printed before."""
+    gompy_count(&dev.launches)
+    gompy_store_ptr(<void *> &dev.region, <void *> region)
+    gompy_output_first()
+    if entries_told():
+        apart_launch(tell_begin_launch)(dev, region, how)
 
 
 cdef public void begin_statement "_gfortran_st_write"(void *transfer) noexcept nogil:

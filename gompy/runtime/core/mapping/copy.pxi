@@ -19,10 +19,6 @@ cdef struct Stage:
 ctypedef int (*one_way_fn)(DeviceDescr *, SplayNode *, uintptr_t, size_t, bint, Stage *) noexcept nogil
 
 cdef extern from *:
-    """
-    /* A function for rare cases that its caller must not take in: it would pay for its registers each time.  */
-    #define gompy_apart(f) ({ __typeof__ (f) *gompy_f = (f); __asm__ ("" : "+r" (gompy_f)); gompy_f; })
-    """
     one_way_fn apart_copy "gompy_apart"(one_way_fn) noexcept nogil
     void *aligned_alloc(size_t align, size_t size) noexcept nogil
 

@@ -52,18 +52,46 @@ cdef int enter_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
     return rc or enter_groups(dev, maps, stamp, False)
 
 
+ctypedef void (*left_told_fn)(DeviceDescr *, const MapList *, size_t, SplayNode *, bint, bint) noexcept nogil
+
+cdef extern from *:
+    left_told_fn apart_left "gompy_apart"(left_told_fn) noexcept nogil
+
+
+cdef void tell_exit(DeviceDescr *dev, const MapList *maps, size_t i, SplayNode *node) noexcept nogil:
+    """An entry of exit data, before anything is done; node: NULL where nothing is mapped."""
+    cdef uintptr_t start = <uintptr_t> maps.hostaddrs[i]
+    cdef int kind = kind_at(maps, i)
+    check_entry(dev, EVENT_EXIT if node != NULL else EVENT_ABSENT, kind, start, maps.sizes[i])
+    if node == NULL:
+        tell_absent(dev, kind, i, start, maps.sizes[i])
+
+
+cdef void tell_left(DeviceDescr *dev, const MapList *maps, size_t i, SplayNode *node, bint copied,
+                    bint removed) noexcept nogil:
+    """An entry of exit data, whose count is lower now; copied: as far as it is mapped."""
+    cdef uintptr_t start = <uintptr_t> maps.hostaddrs[i], end = start + maps.sizes[i]
+    cdef int kind = kind_at(maps, i)
+    if gompy_debug_level:
+        tell_entry(dev, kind, start, maps.sizes[i], node, b", removed" if removed else b"")
+    if copied:
+        start = max(start, node.host_start)
+        end = min(end, node.host_end)
+    if has_hooks(HOOK_MAP):
+        tell_entry_end(dev, MAP_REMOVED if removed else MAP_KEPT, kind, i, start, end - start, node,
+                       end - start if copied and start < end else 0)
+
+
 cdef int exit_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
     """exit data (libgomp: gomp_exit_data): detach, lower the counts and copy back, at the end remove."""
     cdef uint64_t stamp = new_stamp(dev)
     cdef SplayNode *removed = NULL
     cdef SplayNode *node
     cdef uintptr_t start, end
-    cdef size_t copied
-    cdef bint do_copy, do_remove
+    cdef bint do_copy, do_remove, copied
     cdef size_t i
     cdef int kind
     cdef unsigned properties
-    cdef bint told = entries_told()
     for i in range(maps.mapnum):
         kind = kind_at(maps, i)
         if is_detach_kind(kind):
@@ -84,26 +112,21 @@ cdef int exit_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
             node = lookup_section(&dev.mem_map, start, end)
         else:
             node = lookup_mapped(&dev.mem_map, start, end)
-        if told:
-            check_entry(dev, EVENT_EXIT if node != NULL else EVENT_ABSENT, kind, start, maps.sizes[i])
+        if entries_told():
+            apart_entry(tell_exit)(dev, maps, i, node)
         if node == NULL:
-            if told:
-                tell_absent(dev, kind, i, start, maps.sizes[i])
             continue
         decrement_refcount(node, stamp, properties & KIND_DELETE, &do_copy, &do_remove)
-        if told and gompy_debug_level:
-            tell_entry(dev, kind, start, maps.sizes[i], node, b", removed" if do_remove else b"")
-        copied = 0
-        if (do_copy and properties & KIND_FROM) or properties & KIND_ALWAYS_FROM:
+        copied = (do_copy and properties & KIND_FROM) or properties & KIND_ALWAYS_FROM
+        if copied:
             # Of a range that is larger than the mapping, what is mapped (libgomp copies beyond it).
             dev.copying.kind = kind
             start = max(start, node.host_start)
             end = min(end, node.host_end)
-            copied = end - start if start < end else 0
-            if copied and copy_range(dev, node, start, end, False, NULL):
+            if start < end and copy_range(dev, node, start, end, False, NULL):
                 return -1
-        if told and has_hooks(HOOK_MAP):
-            tell_entry_end(dev, MAP_REMOVED if do_remove else MAP_KEPT, kind, i, start, end - start, node, copied)
+        if entries_told():
+            apart_left(tell_left)(dev, maps, i, node, copied, do_remove)
         if do_remove:
             node = count_owner(node)
             chain_removed(node, removed)

@@ -14,11 +14,6 @@ cdef void tell_entry_end(DeviceDescr *dev, int detail, int kind, size_t entry, u
              device_address(key, start) if key != NULL else 0, told_count(key) if key != NULL else 0, bytes)
 
 
-cdef inline bint entries_told() noexcept nogil:
-    """Whether anybody is told of a directive's entries: hooks, GOMP_DEBUG, the checks."""
-    return rare(<unsigned> gompy_checking | <unsigned> gompy_debug_level | hooks_on & HOOK_MAP)
-
-
 cdef void tell_absent(DeviceDescr *dev, int kind, size_t entry, uintptr_t start, size_t size) noexcept nogil:
     """An entry of what is not mapped."""
     if gompy_debug_level:
@@ -66,3 +61,19 @@ cdef void tell_construct_maps(MapJob *job) noexcept nogil:
         tell_map(job.dev, detail, kind, map_kind_name(kind), i, start, size, argument_word(job, i)
                  if detail != MAP_ABSENT else 0,
                  told_count(entry.key) if entry.key != NULL else 0, bytes)
+
+
+ctypedef void (*mapped_told_fn)(MapJob *) noexcept nogil
+
+cdef extern from *:
+    mapped_told_fn apart_mapped "gompy_apart"(mapped_told_fn) noexcept nogil
+
+
+cdef void tell_mapped(MapJob *job) noexcept nogil:
+    """A construct has been mapped."""
+    if gompy_debug_level:
+        tell_maps(job)
+    if has_hooks(HOOK_MAP):
+        tell_construct_maps(job)
+    if gompy_checking:
+        check_maps(job)

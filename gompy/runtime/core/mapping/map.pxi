@@ -108,12 +108,8 @@ cdef TargetMem *map_vars(DeviceDescr *dev, const MapList *maps, uint64_t stamp, 
     if failed[0]:
         check_entry(dev, EVENT_ABSENT, -1, 0, 0)
         return NULL
-    if gompy_debug_level:
-        tell_maps(&job)
-    if has_hooks(HOOK_MAP):
-        tell_construct_maps(&job)
-    if gompy_checking:
-        check_maps(&job)
+    if entries_told():
+        apart_mapped(tell_mapped)(&job)
     if job.openacc and pragma == VARS_ENTER_DATA:
         for i in range(mapnum):
             if job.list[i].key != NULL and not job.list[i].is_attach:

@@ -1,6 +1,12 @@
 # The end of a construct's mapping, and the removal of keys (libgomp: gomp_unmap_vars, gomp_remove_var).
 
 
+ctypedef void (*key_told_fn)(DeviceDescr *, SplayNode *) noexcept nogil
+
+cdef extern from *:
+    key_told_fn apart_remove "gompy_apart"(key_told_fn) noexcept nogil
+
+
 cdef int forget_more(DeviceDescr *dev, SplayNode *key) noexcept nogil:
     """forget_key, of a key that has more than most."""
     cdef SplayNode *link_key = key.more.link_key
@@ -8,12 +14,12 @@ cdef int forget_more(DeviceDescr *dev, SplayNode *key) noexcept nogil:
     return range_insert(&dev.mem_map, link_key) if link_key != NULL else 0
 
 
-cdef int forget_key(DeviceDescr *dev, SplayNode *key) noexcept nogil:
+cdef inline int forget_key(DeviceDescr *dev, SplayNode *key) noexcept nogil:
     """Take a key out of the tree and put the link variable back that it stood in for."""
     range_remove(&dev.mem_map, key)
     key.removed = 1
-    if gompy_checking:
-        check_remove(dev, key)
+    if entries_told():
+        apart_remove(check_remove)(dev, key)
     if rare(key.more != NULL):
         return forget_more(dev, key)
     return 0

@@ -1,14 +1,28 @@
 # target update (libgomp: gomp_update).
 
 
-cdef void tell_update(DeviceDescr *dev, int kind, size_t i, uintptr_t start, size_t size,
-                      SplayNode *node) noexcept nogil:
+ctypedef void (*entry_told_fn)(DeviceDescr *, const MapList *, size_t, SplayNode *) noexcept nogil
+
+cdef extern from *:
+    entry_told_fn apart_entry "gompy_apart"(entry_told_fn) noexcept nogil
+
+
+cdef void tell_update(DeviceDescr *dev, const MapList *maps, size_t i, SplayNode *node) noexcept nogil:
     """An entry of an update, to whoever wants to know, before it is copied; node: NULL where nothing is mapped."""
+    cdef uintptr_t start = <uintptr_t> maps.hostaddrs[i]
+    cdef size_t size = maps.sizes[i]
+    cdef int kind = kind_at(maps, i)
     check_entry(dev, EVENT_UPDATE if node != NULL else EVENT_ABSENT, kind, start, size)
     if node == NULL:
         tell_absent(dev, kind, i, start, size)
     elif gompy_debug_level:
         tell_entry(dev, kind, start, size, node, b"")
+
+
+cdef void tell_updated(DeviceDescr *dev, const MapList *maps, size_t i, SplayNode *node) noexcept nogil:
+    """An entry of an update has been copied."""
+    tell_entry_end(dev, MAP_UPDATED, kind_at(maps, i), i, <uintptr_t> maps.hostaddrs[i], maps.sizes[i], node,
+                   maps.sizes[i])
 
 
 cdef int update_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
@@ -18,7 +32,6 @@ cdef int update_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
     cdef int kind
     cdef SplayNode *node
     cdef unsigned properties
-    cdef bint told = entries_told()
     for i in range(maps.mapnum):
         if maps.sizes[i] == 0:
             continue
@@ -27,8 +40,8 @@ cdef int update_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
         node = lookup_mapped(&dev.mem_map, start, end)
         kind = kind_at(maps, i)
         properties = kind_properties[kind]
-        if told:
-            tell_update(dev, kind, i, start, maps.sizes[i], node)
+        if entries_told():
+            apart_entry(tell_update)(dev, maps, i, node)
         if node == NULL:
             if properties & KIND_PRESENT:
                 return fail_absent(dev, start, maps.sizes[i])
@@ -41,6 +54,6 @@ cdef int update_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
             return -1
         if properties & KIND_FROM and copy_range(dev, node, start, end, False, NULL):
             return -1
-        if told and has_hooks(HOOK_MAP):
-            tell_entry_end(dev, MAP_UPDATED, kind, i, start, end - start, node, end - start)
+        if has_hooks(HOOK_MAP):
+            apart_entry(tell_updated)(dev, maps, i, node)
     return 0

@@ -69,38 +69,70 @@ cdef int memory_device(int device, DeviceDescr **dev) noexcept nogil:
     return 0
 
 
-cdef public void *omp_target_alloc(size_t size, int device) noexcept nogil:
-    cdef DeviceDescr *dev
+ctypedef void *(*alloc_told_fn)(DeviceDescr *, size_t, const void *) noexcept nogil
+ctypedef void (*free_told_fn)(DeviceDescr *, void *, const void *) noexcept nogil
+
+cdef extern from *:
+    alloc_told_fn apart_alloc "gompy_apart"(alloc_told_fn) noexcept nogil
+    free_told_fn apart_free "gompy_apart"(free_told_fn) noexcept nogil
+
+
+cdef inline void *alloc_locked(DeviceDescr *dev, size_t size) noexcept nogil:
     cdef void *ptr
-    cdef Construct construct
-    if memory_device(device, &dev):
-        return NULL
-    if dev == NULL:
-        return malloc(size)
-    enter_construct(&construct, b"omp_target_alloc", call_site(), NULL, dev)
     gompy_lock_acquire(&dev.lock)
     ptr = device_alloc(dev, size)
     gompy_lock_release(&dev.lock)
-    leave_construct(&construct, dev)
     return ptr
 
 
-cdef public void omp_target_free(void *ptr, int device) noexcept nogil:
-    cdef DeviceDescr *dev
-    cdef Construct construct
+cdef inline void free_locked(DeviceDescr *dev, void *ptr) noexcept nogil:
     cdef int rc
-    if ptr == NULL or memory_device(device, &dev):
-        return
-    if dev == NULL:
-        free(ptr)
-        return
-    enter_construct(&construct, b"omp_target_free", call_site(), NULL, dev)
     gompy_lock_acquire(&dev.lock)
     rc = free_device_memory(dev, ptr)
     gompy_lock_release(&dev.lock)
     if rc:
         fatal_failure()
-    leave_construct(&construct, dev)
+
+
+cdef void *told_target_alloc(DeviceDescr *dev, size_t size, const void *where) noexcept nogil:
+    """omp_target_alloc, to whoever wants to know: one look less than enter_construct where nobody does."""
+    cdef Construct construct
+    cdef void *ptr
+    begin_construct(&construct, b"omp_target_alloc", where, NULL, dev)
+    ptr = alloc_locked(dev, size)
+    end_construct(&construct, dev)
+    return ptr
+
+
+cdef void told_target_free(DeviceDescr *dev, void *ptr, const void *where) noexcept nogil:
+    """The same of omp_target_free."""
+    cdef Construct construct
+    begin_construct(&construct, b"omp_target_free", where, NULL, dev)
+    free_locked(dev, ptr)
+    end_construct(&construct, dev)
+
+
+cdef public void *omp_target_alloc(size_t size, int device) noexcept nogil:
+    cdef DeviceDescr *dev
+    if memory_device(device, &dev):
+        return NULL
+    if dev == NULL:
+        return malloc(size)
+    if has_hooks(HOOK_ALL):
+        return apart_alloc(told_target_alloc)(dev, size, call_site())
+    return alloc_locked(dev, size)
+
+
+cdef public void omp_target_free(void *ptr, int device) noexcept nogil:
+    cdef DeviceDescr *dev
+    if ptr == NULL or memory_device(device, &dev):
+        return
+    if dev == NULL:
+        free(ptr)
+    elif has_hooks(HOOK_ALL):
+        apart_free(told_target_free)(dev, ptr, call_site())
+    else:
+        free_locked(dev, ptr)
 
 
 cdef public int omp_target_is_present(const void *ptr, int device) noexcept nogil:
