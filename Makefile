@@ -205,6 +205,10 @@ bench-turns: all  ## this tree against another build of gompy, in turns
 bench-hooks: all  ## this tree's libgompy against the same source built without the hooks for tools, in turns
 	@$(BIN)/python benchmarks/unhooked.py
 
+.PHONY: bench-check-any
+bench-check-any: all  ## what `gompy run --check` costs any program: regions with it and without, in turns
+	@$(BIN)/python benchmarks/check_any.py
+
 # SCALE="libraries": only that part.
 .PHONY: bench-scale
 bench-scale: all  ## programs of 20,000 regions and of 500 libraries, an array of 8 GiB; many minutes

@@ -147,6 +147,7 @@ BARS = {
     "nvptx": driver_bars,
     "turns": turn_bars,
     "unhooked": turn_bars,
+    "check-any": turn_bars,
 }
 
 
