@@ -48,6 +48,14 @@ def wanted_libraries(undefined: list[str]) -> list[str]:
     return [*chosen, *BASE]
 
 
+def few_libraries(undefined: list[str]) -> list[str]:
+    """Those of ``wanted_libraries`` without the C library, which ld takes longer to open than all else together, where
+    each symbol is one of another library's."""
+    starts = tuple(start for _, starts in RUNTIMES for start in starts)
+    wanted = wanted_libraries(undefined)
+    return wanted[: -len(BASE)] if all(symbol.startswith(starts) for symbol in undefined) else wanted
+
+
 def all_libraries(undefined: list[str]) -> list[str]:
     """Every library that an image may need, those that shadow others only if their own symbols call for them."""
     wanted = wanted_libraries(undefined)

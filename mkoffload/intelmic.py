@@ -23,6 +23,7 @@ from mkoffload.accel import VARIABLE, Compilation, Compiler, StockCompiler
 from mkoffload.hostobject import host_object_text, registration
 from mkoffload.imagelink import (
     all_libraries,
+    few_libraries,
     library_arguments,
     neutralised,
     undefined_symbols,
@@ -264,7 +265,8 @@ class Image:
             undefined.append("GOMP_parallel")  # the hooks may call for libgomp
             if access.is_ordered_unseen(undefined):
                 command += ["--defsym", "gompy_access_unordered=1"]
-        few = wanted_libraries(undefined)
+        alone = not (self.tells or self.initialisers or self.functions or more or vtables or self.link_words)
+        few = few_libraries(undefined) if alone else wanted_libraries(undefined)
         status, text = 1, ""
         libraries: list[str] | tuple[str, ...] = few
         while True:

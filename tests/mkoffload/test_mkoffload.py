@@ -14,6 +14,7 @@ from link_tools import BDIR, TARGET, Linked, Program, built, call, compile_c, el
 from gompy.objects.elf import open_object
 from gompy.objects.names import IMAGE_ABI, IMAGE_MAGIC
 from gompy.tools.response import join
+from mkoffload import imagelink
 from mkoffload.earlydebug import debug_object
 
 pytestmark = built
@@ -477,6 +478,15 @@ def test_libraries_of_the_device_are_named_by_option(objects: dict[str, Path], t
         "-Wl,--no-as-needed,-lhelp,-rpath,$ORIGIN",
     )
     call(tmp_path / "prog")
+
+
+def test_the_c_library_is_opened_only_where_it_may_be_needed() -> None:
+    """Symbols of libgomp alone do without; whoever has another one gets all that each image got."""
+    assert imagelink.few_libraries([]) == []
+    assert imagelink.few_libraries(["GOMP_parallel", "omp_get_thread_num"]) == ["gomp"]
+    for undefined in (["memcpy"], ["GOMP_parallel", "memcpy"], ["_Znwm", "_Unwind_Resume"]):
+        assert imagelink.few_libraries(undefined) == imagelink.wanted_libraries(undefined)
+        assert imagelink.few_libraries(undefined)[-1] == "c"
 
 
 def run_tool(*words: str | Path, cwd: Path, **env: str) -> tuple[int, str]:
