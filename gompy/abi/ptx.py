@@ -52,6 +52,7 @@ WARP_FIELDS = (
     ("shadow", "uint8_t *"),  # checked code: a byte for each of device memory (checks.py)
     ("shared_shadow", "uint8_t *"),  # and of shared memory
     ("races", "void *"),  # checked code: races are looked for (racing.py), or NULL
+    ("race_mask", "uint64_t"),  # and where: bits of conflicts.py; 0 if they are not
     ("workspace", "uint64_t"),  # of a cooperative launch's barrier (executor.h), or 0
     ("first", "void *"),  # of a call for a whole block (fission.py): the warp that runs first
     ("following", "void *"),  # and the one after this, or NULL
@@ -112,6 +113,7 @@ OPS = (
     "warp_sync",  # (warp, mask, u32 *members, unit, line)
     "race",  # (warp, mask, u64 *address, word, unit, line): where races are looked for, as the next; RACE_* in word
     "race_uniform",  # (warp, mask, u64 address, word, unit, line)
+    "race_atom",  # (warp, mask, u64 *address, bytes, unit, line): before the operation, in code without other checks
     "race_fence",  # (warp, mask)
     "matrix",  # (warp, mask, rows | depth << 8, types and way, a, b, c, out): mma (matrix.h)
     "texture",  # (warp, mask, dimensions + 4 for float coordinates, u64 *handle, x y z, out, unit, line): texture.h
@@ -156,6 +158,9 @@ MBARRIER_FIELDS = {"expected": (0, 20), "pending": (20, 20), "bytes": (40, 21), 
 SHUFFLE_MODES = ("up", "down", "bfly", "idx")
 BARRIER_KINDS = ("sync", "arrive")
 REDUCTIONS = ("popc", "and", "or")
+RACE_PARAMS, RACE_VARIABLES, RACE_MIXED, RACE_ALWAYS = 60, 60, 61, 62
+"""Bits of the warp's `race_mask`, and of the code's facts: see conflicts.py.  RACE_PARAMS: how many words of a kernel's
+parameters have a bit, from bit 0 on."""
 RACE_WRITES, RACE_STRONG, RACE_GLOBAL = 256, 512, 1024
 """`race`: added to the bytes, of a store, of an access that is volatile, relaxed, or orders others, of `.global`."""
 BARRIER_ALIGNED = 16
@@ -165,7 +170,15 @@ TRAPS = ("trap", "local_memory", "not_uniform")
 VERSIONS = ("S", "V", "E", "W", "X")
 """Compiled forms: uniform.py's S, V, E, and V and E for warps that are not 32 threads of one row (W, X).
 
-Small letters stand for the same with checks (GOMPY_CHECK; checks.py)."""
+In files' names and requests each kind of code has letters of its own."""
+CODE_KINDS = ("plain", "checked", "racing")
+PLAIN, CHECKED, RACING = range(3)
+"""Code as it is; with checks of each access (GOMPY_CHECK; checks.py), and of races if that is asked for; with
+those of races alone (racing.py)."""
+FORM_LETTERS = ("SVEWX", "svewx", "12345")
+"""Of each kind: the letters of the versions."""
+FORMS = {letter: (VERSIONS[n], kind) for kind, letters in enumerate(FORM_LETTERS) for n, letter in enumerate(letters)}
+"""Of each letter: the version and the kind."""
 
 PAGE = 4096
 MAGIC = b"GOMPYPTX"
@@ -187,7 +200,7 @@ RECORDS = {
     "file_section": "Q offset, Q bytes",
     "file_head": "8s magic, Q size, 16s check, 32s subject, I kind, I sections, I parts, I reserved",
     "link_record": "I kind, I name, I line, i reserved",
-    "code_record": "I name, I version, Q offset, I whole, I aligned",
+    "code_record": "I name, I version, Q offset, I whole, I aligned, Q writes, Q plain",
     "variable_record": (
         "I name, I space, I linkage, I line, Q size, Q align, Q data, Q data_bytes, I first_reloc, I relocs"
     ),
@@ -206,6 +219,7 @@ RECORDS = {
 
 file_head: `check` is the hash of what follows `HASHED_FROM`; `subject` that of the compiler's hash, the folder's and
 the file's names; `parts` counts further files with code of the same object; the sections' table comes behind.
+code_record: `writes` and `plain` are of a kernel whose races may be looked for (conflicts.py).
 variable_record: `data` is the offset + 1, 0 for zeros.  ref_record: what a function names.  `meets`: the function
 may wait for other warps, or end its own (index.py).  info_record: the version is
 that of PTX * 10, the architecture that of .target (0: none).
@@ -225,6 +239,7 @@ ENUMERATIONS = {
     "LINKAGE": ("local", *LINKAGES[1:]),
     "BUILTIN": tuple(name.strip("_") for name in BUILTINS),
     "FORM": VERSIONS,
+    "CODE": CODE_KINDS,
     "OP": OPS,
     "ATOM": ATOM_OPS,
     "ATOM_TYPE": ATOM_TYPES,

@@ -151,6 +151,10 @@ PTX_NUMBERS = (
     "RACE_WRITES",
     "RACE_STRONG",
     "RACE_GLOBAL",
+    "RACE_PARAMS",
+    "RACE_VARIABLES",
+    "RACE_MIXED",
+    "RACE_ALWAYS",
     "ATOM_UNUSED",
     "ATOM_LATER",
     "TEXTURE_BYTES",
@@ -185,6 +189,10 @@ def ptx_h() -> str:
     lines += [f"  GOMPY_{name} = {number}," for name, number in ({"LANES": ptx.LANES} | ptx_numbers()).items()]
     lines += ["};", "static const char *const gompy_builtins[] = {"]
     lines += [f'  "{name}",' for name in ptx.BUILTINS]
+    lines += ["};", "static const char *const gompy_form_letters[] = {"]
+    lines += [f'  "{letters}",' for letters in ptx.FORM_LETTERS]
+    lines += ["};", "static const char *const gompy_code_kinds[] = {"]
+    lines += [f'  "{word}",' for word in ptx.CODE_KINDS]
     lines.append("};")
     for record, fields, places in (("WARP", ptx.WARP_FIELDS, ptx.WARP), ("SUMS", ptx.SUMS_FIELDS, ptx.SUMS)):
         lines.append(f"#define GOMPY_{record}_FIELDS \\")
@@ -211,7 +219,9 @@ def ptx_pxd() -> str:
         "    const char *GOMPY_SLOW_FILE_CHECKED",
     ]
     lines += ["    const char *GOMPY_SLOW_PREFIX", "    const char *GOMPY_SLOW_PREFIX_CHECKED"]
-    lines += [f"    const char *const gompy_builtins[{len(ptx.BUILTINS)}]", "", "cdef enum:"]
+    lines += [f"    const char *const gompy_builtins[{len(ptx.BUILTINS)}]"]
+    lines += [f"    const char *const gompy_{name}[{len(ptx.CODE_KINDS)}]" for name in ("form_letters", "code_kinds")]
+    lines += ["", "cdef enum:"]
     lines += [f"    {name} = {number}" for name, number in ptx_numbers().items()]
     for record, fields in ptx.RECORDS.items():
         lines += ["", f"cdef struct {record}:"]

@@ -103,13 +103,13 @@ def step(em: Emitter, code: Instruction, kind: str, memory: object, value: Value
     waits = kind in ("test", "test_parity")
     if em.checked and not waits:
         racing.fence(em)
-        racing.access(em, address, 8, True, ("relaxed",))
+        racing.strong(em, address, 8, True)
     places = em.spill(address, 1), em.spill(value, 2, "i64")
     state, answer = em.scratch(0), em.scratch(3)
     arguments = f"i32 {abi.MBARRIER_STEPS.index(kind)}, ptr {places[0]}, ptr {places[1]}, ptr {state}, ptr {answer}"
     em.helper("mbarrier", f"ptr %w, i32 {em.active}, {arguments}, {em.site()}")
     if em.checked and waits:
-        racing.access(em, address, 8, False, ("relaxed",))
+        racing.strong(em, address, 8, False)
         racing.fence(em)
     return state, answer
 

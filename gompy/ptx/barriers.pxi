@@ -1,6 +1,25 @@
 # Where warps wait for each other: bar.sync and bar.arrive.
 
 
+cdef void set_mixed(runner *r, bint mixed) noexcept nogil:
+    """Whether the block's warps may not have come from one barrier (conflicts.py)."""
+    cdef uint32_t i
+    r.mixed = mixed
+    for i in range(r.nwarps):
+        r.warps[i].race_mask = r.launch.race_mask | (<uint64_t> 1 << RACE_MIXED if mixed else 0)
+
+
+cdef bint are_mixed(runner *r, uint32_t waiting) noexcept nogil:
+    """Whether these warps, which go on behind a barrier, are not all, or not of one place."""
+    cdef uint32_t i
+    if r.parted or waiting != <uint32_t> ((<uint64_t> 1 << r.nwarps) - 1):
+        return True
+    for i in range(1, r.nwarps):
+        if r.warps[i].wait_line != r.warps[0].wait_line or r.warps[i].wait_unit != r.warps[0].wait_unit:
+            return True
+    return False
+
+
 cdef bint release_barrier(runner *r, uint32_t number) noexcept nogil:
     """A barrier is complete: its warps go on.  Whether there is one but warp 0."""
     cdef uint32_t i
@@ -16,6 +35,8 @@ cdef bint release_barrier(runner *r, uint32_t number) noexcept nogil:
                     gompy_race_leave(r.launch.races, i, number)
     if r.launch.races != NULL:
         gompy_race_empty(r.launch.races, number)
+        if r.mixed != are_mixed(r, left.waiting):
+            set_mixed(r, not r.mixed)
     return left.waiting & ~<uint32_t> 1 != 0
 
 

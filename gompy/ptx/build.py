@@ -8,13 +8,14 @@ ends with a NUL and the status):
     want HASH I                 the index
     want HASH S|E|X             what the image needs of the object as S; all its kernels as E or X
     want HASH S|V|W FUNCTION    one function
-    auto [checked]              what an image of all the objects needs
+    auto [checked|racing]       what an image of all the objects needs, with code of that kind (abi.CODE_KINDS)
     slow [checked]              what all files share (slow.py)
     whole HASH                  all functions of the object as S, for mkoffload/nvptx_ahead.py
 
-(small letters: with checks) and writes FOLDER/HASH.I and so on.  As S, an object's file has the functions that kernels
-of the first image with that object can reach (reach.py); what a later image needs besides is in files of one function
-each.  Functions that kernels call as V are compiled along, so that the program does not stop at the first call of each.
+(other letters for other kinds: abi.FORM_LETTERS) and writes FOLDER/HASH.I and so on.  As S, an object's file has the
+functions that kernels of the first image with that object can reach (reach.py); what a later image needs besides is in
+files of one function each.  Functions that kernels call as V are compiled along, so that the program does not stop at
+the first call of each.
 Large requests are shared by several processes.  Diagnostics go to standard output, a line each.
 """
 
@@ -141,7 +142,7 @@ class Builder:
         facts = self.facts(key)
         if function:
             return [Job(key, form, [function], f"{key}.{form}.{function_hash(function)}", facts.lines.get(function, 1))]
-        return self.jobs_for(key, form, self.needed(key) if form in "Ss" else facts.entries)
+        return self.jobs_for(key, form, self.needed(key) if abi.FORMS[form][0] == "S" else facts.entries)
 
     def whole(self, key: str) -> list[Job]:
         """What a `whole` line asks for."""
@@ -166,7 +167,7 @@ class Builder:
             jobs.append(Job(key, form, chunks[number], f"{key}.{form}+{number}", weights[number]))
         return jobs
 
-    def automatic(self, checked: bool) -> list[Job]:
+    def automatic(self, kind: int) -> list[Job]:
         """What an image of all these objects needs and is not there (link.pxi, open_objects, has the same rule)."""
         for key in self.names:
             try:
@@ -177,8 +178,7 @@ class Builder:
         jobs: list[Job] = []
         for key, facts in self.known.items():
             scalar = openmp and (facts.openmp or not facts.entries)
-            form = "S" if scalar else "E"
-            form = form.lower() if checked else form
+            form = abi.FORM_LETTERS[kind][abi.VERSIONS.index("S" if scalar else "E")]
             file = f"{key}.{form}"
             if not (facts.lines if scalar else facts.entries):
                 continue
@@ -199,7 +199,7 @@ class Builder:
             self.write(job.file, compile_slow(job.file == abi.SLOW_FILES[1]))
             return
         module = self.module(job.key)
-        hot = job.form in "VWvw" or bool(self.facts(job.key).entries)
+        hot = abi.FORMS[job.form][0] in "VW" or bool(self.facts(job.key).entries)
         functions = [(module.functions[name], job.form) for name in job.names if name in module.functions]
         data, calls = compile_functions(module, functions, hot, job.parts, self.threads, job.ahead)
         self.write(job.file, data)
@@ -257,7 +257,7 @@ class Builder:
         if not jobs:
             return
         if jobs[0].key:
-            jobs = [*self.slow_job(jobs[0].form.islower()), *jobs]
+            jobs = [*self.slow_job(abi.FORMS[jobs[0].form][1] == abi.CHECKED), *jobs]
         total = sum(job.weight for job in jobs)
         count = min(len(os.sched_getaffinity(0)), len(jobs), total // SHARE)
         if count < 2:
@@ -380,7 +380,7 @@ def serve(folder: str) -> tuple[int, list[str]]:
         ]
     builder = Builder(store.of_executor(known, words[2]) if folder == "-" else folder)
     wants: list[list[str]] = []
-    automatic = checked = False
+    automatic = -1
     jobs: list[Job] = []
     wholes: list[str] = []
     for line in requests:
@@ -390,7 +390,7 @@ def serve(folder: str) -> tuple[int, list[str]]:
         elif words[0] == "want":
             wants.append(words[1:])
         elif words[0] == "auto":
-            automatic, checked = True, words[1:] == ["checked"]
+            automatic = abi.CODE_KINDS.index(words[1]) if words[1:] else abi.PLAIN
         elif words[0] == "whole":
             wholes.append(words[1])
         elif words[0] == "slow":
@@ -402,8 +402,8 @@ def serve(folder: str) -> tuple[int, list[str]]:
             builder.guarded(words[0], lambda words=words: jobs.extend(builder.jobs_of(*words)))  # type: ignore[misc]
     for key in wholes:
         builder.guarded(key, lambda key=key: jobs.extend(builder.whole(key)))  # type: ignore[misc]
-    if automatic and builder.status == OK:
-        builder.guarded("", lambda: jobs.extend(builder.automatic(checked)))
+    if automatic >= 0 and builder.status == OK:
+        builder.guarded("", lambda: jobs.extend(builder.automatic(automatic)))
     if builder.status == OK:
         builder.make(jobs)
     if builder.status == OK:

@@ -273,12 +273,19 @@ cdef inline const char *string_of(file_head *head, uint32_t offset) noexcept nog
     return <const char *> head + head.section[SECTION_STRINGS].offset + offset
 
 
+cdef inline int code_kind(const ptx_image *image) noexcept nogil:
+    """CODE_PLAIN, CODE_CHECKED or CODE_RACING."""
+    if image.check == PTX_CHECK_RACE:
+        return CODE_RACING
+    return CODE_CHECKED if image.check else CODE_PLAIN
+
+
 cdef void function_file(char *name, size_t size, const char *key, int form, const char *function,
-                        bint checked) noexcept nogil:
+                        int kind) noexcept nogil:
     """The name of a cache file: of one function if it is named and not compiled with all others of its object
     (build.py)."""
     cdef uint8_t digest[GOMPY_DIGEST]
-    cdef const char *letters = "svewx" if checked else "SVEWX"
+    cdef const char *letters = gompy_form_letters[kind]
     cdef uint64_t first, second
     if form == FORM_V or form == FORM_W or (form == FORM_S and function[0]):
         gompy_blake(function, strlen(function), digest)

@@ -56,13 +56,15 @@ def repeated(byte: int, size: int) -> int:
     return int.from_bytes(bytes([byte]) * size, "little")
 
 
+def warp_place(em: Emitter, field: str) -> str:
+    """The pointer to a field of the warp."""
+    return em.once(f"%check_{field}1", f"%check_{field}1 = getelementptr i8, ptr %w, i64 {abi.WARP[field]}")
+
+
 def warp_word(em: Emitter, field: str, kind: str) -> str:
     """A field of the warp, loaded where the function begins."""
-    return em.once(
-        f"%check_{field}",
-        f"%check_{field}1 = getelementptr i8, ptr %w, i64 {abi.WARP[field]}",
-        f"%check_{field} = load {kind}, ptr %check_{field}1, !invariant.load !0",
-    )
+    place = warp_place(em, field)
+    return em.once(f"%check_{field}", f"%check_{field} = load {kind}, ptr {place}, !invariant.load !0")
 
 
 def spot(em: Emitter, address: str, space: str) -> tuple[str, str, str]:

@@ -120,6 +120,8 @@ cdef code_unit *load_code(cache *c, ptx_module *module, uint32_t object, const c
                 d.whole |= <uint32_t> 1 << codes[i].version
             if codes[i].aligned:
                 d.aligned |= <uint32_t> 1 << codes[i].version
+            if codes[i].version not in (FORM_V, FORM_W):
+                d.writes, d.plain = codes[i].writes, codes[i].plain
             gompy_publish(&d.code[codes[i].version], memory + codes[i].offset)
     drop_file(head)
     return unit
@@ -247,10 +249,10 @@ cdef int need_code(descriptor *d, int form, text_buffer *log) noexcept nogil:
     cdef char line[512]
     cdef size_t used = 0, room = 1024, i
     cdef char *requests
-    cdef const char *letters = "svewx" if module.image.check else "SVEWX"
+    cdef const char *letters = gompy_form_letters[code_kind(module.image)]
     cdef int result
     cdef void *before = d.code[form]
-    function_file(file, sizeof(file), o.key, form, d.name, module.image.check != 0)
+    function_file(file, sizeof(file), o.key, form, d.name, code_kind(module.image))
     pthread_mutex_lock(&gompy_compile_lock)
     if d.code[form] != before:
         pthread_mutex_unlock(&gompy_compile_lock)

@@ -38,9 +38,9 @@ def ir(
     """LLVM IR of functions in their versions; symbols; analyses."""
     texts, symbols, analyses = [], {}, []
     for number, (function, form) in enumerate(functions):
-        version, rows = VERSION_OF[form.upper()]
+        kind, (version, rows) = abi.FORMS[form][1], VERSION_OF[abi.FORMS[form][0]]
         symbol = f"{form}{number}"
-        text, analysis = lower(function, version, rows, links, module, symbol, form.islower())
+        text, analysis = lower(function, version, rows, links, module, symbol, kind)
         texts.append(text)
         analyses.append(analysis)
         symbols[symbol] = (function.name, form)
@@ -122,9 +122,9 @@ def compile_functions(
     analyses = []
     large = sum(len(f.body or ()) for f, _ in functions) > LARGE
     for number, (function, form) in enumerate(functions):
-        version, rows = VERSION_OF[form.upper()]
+        kind, (version, rows) = abi.FORMS[form][1], VERSION_OF[abi.FORMS[form][0]]
         symbol = f"{form}{number}"
-        text, analysis = lower(function, version, rows, links, module, symbol, form.islower())
+        text, analysis = lower(function, version, rows, links, module, symbol, kind)
         texts[ahead or (hot and not large and is_hot(analysis))].append(text)
         analyses.append(analysis)
         symbols[symbol] = (function.name, form)
@@ -144,8 +144,8 @@ def compile_functions(
     calls: set[tuple[str, str]] = set()
     lines: dict[tuple[str, str], int] = {}
     for analysis, (_, form) in zip(analyses, functions, strict=True):
-        wanted = "W" if form in "WXwx" else "V"
-        wanted = wanted.lower() if form.islower() else wanted
+        version, kind = abi.FORMS[form]
+        wanted = abi.FORM_LETTERS[kind][abi.VERSIONS.index("W" if version in "WX" else "V")]
         for block in analysis.blocks:
             for code in block.code:
                 for operand in getattr(code, "operands", ()):
@@ -160,4 +160,6 @@ def compile_functions(
                         calls.add((target.name, wanted))
     whole = {symbol for symbol, analysis in zip(symbols, analyses, strict=True) if analysis.whole}
     aligned = {symbol for symbol, analysis in zip(symbols, analyses, strict=True) if analysis.aligned}
-    return unit.code_file([r.result() for r in compiling], links, symbols, lines, parts, whole, aligned), calls
+    races = {s: a.conflicts for s, a in zip(symbols, analyses, strict=True) if a.conflicts is not None}
+    elves = [r.result() for r in compiling]
+    return unit.code_file(elves, links, symbols, lines, parts, whole, aligned, races), calls

@@ -32,6 +32,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataclasses import dataclass
     from typing import NoReturn
+
+    from .conflicts import Conflicts
 else:
     from .records import dataclass
 
@@ -92,9 +94,10 @@ class Links:
 class Emitter:
     """The text of one function; `lines` grows."""
 
-    def __init__(self, analysis: Analysis, links: Links, name: str, checked: bool = False) -> None:
+    def __init__(self, analysis: Analysis, links: Links, name: str, kind: int = abi.PLAIN) -> None:
         self.a = analysis
-        self.checked = checked
+        self.checked = kind != abi.PLAIN  # each warp by itself, and what happens is told
+        self.shadowed = kind == abi.CHECKED  # accesses are held against the shadow of their memory (checks.py)
         self.links = links
         self.name = name
         self.lines: list[str] = []
@@ -417,6 +420,10 @@ class Emitter:
         """Whether a barrier is where the block's next warp goes on in the same call: it is made then (fission.py)."""
         raise NotImplementedError(code.opcode)
 
+    def conflicts(self) -> Conflicts:
+        """Which accesses can race at all."""
+        raise NotImplementedError
+
     def from_row(self, register: Register | None) -> Value | None:
         """A register's value in all lanes by the warp's row, if there is one and has it (fission.py)."""
         raise NotImplementedError(register)
@@ -479,7 +486,7 @@ class Emitter:
 
     def noted(self, operand: Register, value: Value, made_by: Instruction | None) -> None:
         """What bases.py asks of a register that has been set."""
-        if self.fast and not self.checked and value.type in ADDRESSES:
+        if self.fast and not self.shadowed and value.type in ADDRESSES:
             self.definitions.setdefault(operand, []).append((len(self.lines), value, self.active, made_by))
             self.lines.append("")
 
@@ -533,7 +540,7 @@ class Emitter:
 
     def slow(self, result: str, name: str, *arguments: tuple[str, str]) -> str:
         """Call one of the functions that all units share (slow.py)."""
-        name = abi.SLOW_PREFIXES[self.checked] + name
+        name = abi.SLOW_PREFIXES[self.shadowed] + name
         kinds = ", ".join(kind for kind, _ in arguments)
         self.links.slow[name] = f"declare {result} @{name}(ptr, i32, {kinds}, ptr, i32) #2"
         values = ", ".join(f"{kind} {text}" for kind, text in arguments)

@@ -27,14 +27,14 @@ PAIR = 8
 
 def direct(em: Emitter, operand: Operand | None, size: int, count: int, space: str) -> bool:
     """Whether an access is a gather or scatter at once."""
-    if not em.fast or em.checked or count != 1 or size not in SIZES or space not in DEVICE:
+    if not em.fast or em.shadowed or count != 1 or size not in SIZES or space not in DEVICE:
         return False
     return isinstance(operand, Register) and em.strides().of(operand) is None and operand in em.strides().scattered
 
 
 def apart(em: Emitter, size: int, count: int, space: str) -> bool:
     """Whether an access that is no row is one."""
-    if not em.fast or em.checked or size not in SIZES:
+    if not em.fast or em.shadowed or size not in SIZES:
         return False
     return space == "shared" if count == 1 else space in PLACES
 

@@ -106,7 +106,7 @@ cdef int open_objects(ptx_image *image, cache *c, const ptx_object *objects, tex
     cdef const char *end
     cdef int result = 0
     cdef bint any_openmp = False, openmp
-    cdef const char *form
+    cdef char form[2]
     if requests == NULL:
         return no_memory(log)
     requests[0] = 0
@@ -144,7 +144,7 @@ cdef int open_objects(ptx_image *image, cache *c, const ptx_object *objects, tex
         if o.index == NULL:
             requests = append_line(requests, &used, &room, "want %s I%s\n", o.key, "")
     if used > mark:
-        requests = append_line(requests, &used, &room, "auto%s%s\n", " checked" if image.check else "", "")
+        requests = append_line(requests, &used, &room, "auto %s%s\n", gompy_code_kinds[code_kind(image)], "")
         if requests == NULL:
             return no_memory(log)
         result = compile_objects(c, image, requests, used, log)
@@ -167,9 +167,7 @@ cdef int open_objects(ptx_image *image, cache *c, const ptx_object *objects, tex
     for i in range(image.nobjects):
         o = &image.objects[i]
         openmp = any_openmp and (o.info.openmp or not o.info.entries)
-        form = "S" if openmp else "E"
-        if image.check:
-            form = "s" if openmp else "e"
+        form[0], form[1] = gompy_form_letters[code_kind(image)][FORM_S if openmp else FORM_E], 0
         if (openmp and o.index.section[SECTION_FUNCTIONS].bytes) or (not openmp and o.info.entries):
             snprintf(name, sizeof(name), "%s.%s", o.key, form)
             if not has_file(c, name, 0):

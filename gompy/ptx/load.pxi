@@ -139,7 +139,7 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
     for i in range(image.nobjects):
         for form in range(FORM_COUNT):
             if form == FORM_S or form == FORM_E:
-                function_file(file, sizeof(file), image.objects[i].key, form, "", image.check != 0)
+                function_file(file, sizeof(file), image.objects[i].key, form, "", code_kind(image))
                 load_parts(&c, m, <uint32_t> i, file)
     close_cache(&c)
     module[0] = m

@@ -23,6 +23,10 @@ from .singly import Loop, Singly, Statements
 from .syntax import Call, Function, Instruction, Module, Register, Symbol, Variable
 from .uniform import Analysis, analyse
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .conflicts import Conflicts
+
 FAMILIES = {
     "bits": bits,
     "carries": carries,
@@ -87,9 +91,9 @@ class Lowering(Statements):
     """One function in one version; `text` is the result."""
 
     def __init__(
-        self, analysis: Analysis, links: Links, module: Module, symbol: str, called: str, checked: bool = False
+        self, analysis: Analysis, links: Links, module: Module, symbol: str, called: str, kind: int = abi.PLAIN
     ) -> None:
-        super().__init__(analysis, links, module.name, checked)
+        super().__init__(analysis, links, module.name, kind)
         self.module = module
         self.symbol = symbol
         self.called = called  # the version that V calls are made to: V, or W without rows
@@ -97,6 +101,7 @@ class Lowering(Statements):
         self.checked_results: list[tuple[ParamPlace, ParamPlace]] = []
         self.costs: dict[int, int] = {}  # of a turn, by a loop's first block
         self.singly: Singly
+        self.racy: Conflicts | None = None
         self.stops: list[tuple[int, int, str]] = []
         self.stays = not any(isinstance(code, Call) for block in analysis.blocks for code in block.code)
         self.complete: set[int] = set()  # joins that all lanes come to
@@ -437,6 +442,15 @@ class Lowering(Statements):
             self.fission.barrier(code)
         return self.fission is not None
 
+    def conflicts(self) -> Conflicts:
+        """See emit.py."""
+        if self.racy is None:
+            from .conflicts import Conflicts
+
+            self.racy = Conflicts(self.a, self.module, self.param_offset)
+            self.a.conflicts = self.racy.writes, self.racy.plain
+        return self.racy
+
     def from_row(self, register: Register | None) -> Value | None:
         """See emit.py."""
         return None if self.fission is None else self.fission.from_row(register)
@@ -517,11 +531,11 @@ def sizes(some: list[int]) -> str:
 
 
 def lower(
-    function: Function, version: str, rows: bool, links: Links, module: Module, symbol: str, checked: bool = False
+    function: Function, version: str, rows: bool, links: Links, module: Module, symbol: str, kind: int = abi.PLAIN
 ) -> tuple[str, Analysis]:
-    """LLVM IR of a function in a version of uniform.py (S, V, E)."""
-    if checked:
+    """LLVM IR of a function in a version of uniform.py (S, V, E), of a kind (abi.CODE_KINDS)."""
+    if kind != abi.PLAIN:
         drop_masked_loads(function)
     analysis = analyse(function, version, rows, module.name)
-    work = Lowering(analysis, links, module, symbol, "V" if rows else "W", checked)
+    work = Lowering(analysis, links, module, symbol, "V" if rows else "W", kind)
     return work.text(), analysis

@@ -59,7 +59,7 @@ def begin_fast(em: Emitter, address: Value, space: str, fast: str, slow: str) ->
 
 def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str) -> Value:
     """Load one value (or one for each lane) of a PTX type."""
-    if em.checked:
+    if em.shadowed:
         return checks.load_value(em, address, kind, varying, space)
     llvm, size = LLVM_TYPE[kind], bytes_of(kind)
     if em.lane:
@@ -86,7 +86,7 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
 
 def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
     """Store a value; of lanes with the same address one wins."""
-    if em.checked:
+    if em.shadowed:
         checks.store_value(em, address, value, space)
         return
     if em.lane:
@@ -125,7 +125,7 @@ def items(em: Emitter, operand: Operand, count: int) -> tuple[Operand, ...]:
 
 def lanes_base(em: Emitter, memory: Memory, space: str) -> Value | None:
     """The base of an access with an address for each lane; None: one address, parameters, checked code."""
-    if em.checked or space == "param" or not isinstance(memory.base, Register) or memory.base not in em.a.varying:
+    if em.shadowed or space == "param" or not isinstance(memory.base, Register) or memory.base not in em.a.varying:
         return None
     return em.fit(em.load_register(memory.base), "i64")
 
@@ -139,10 +139,10 @@ def load(em: Emitter, code: Instruction) -> None:
         em.fail(f"'{code.opcode}' needs an address")
     values = []
     targets = items(em, code.operands[0], count)
-    if em.checked and count > 1 and space != "param":
+    if em.shadowed and count > 1 and space != "param":
         checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
     if em.checked and space in racing.LOOKED_AT:
-        racing.access(em, address_of(em, memory), count * bytes_of(kind), False, code.mods, space)
+        racing.access(em, memory, count * bytes_of(kind), False, code, space)
     base = lanes_base(em, memory, space)
     if base is not None:
         values = vectors.load(em, base, memory.offset, (LLVM_TYPE[kind], bytes_of(kind), count), space, memory.base)
@@ -166,10 +166,10 @@ def store(em: Emitter, code: Instruction) -> None:
     memory = code.operands[0]
     if not isinstance(memory, Memory):
         em.fail(f"'{code.opcode}' needs an address")
-    if em.checked and count > 1 and space != "param":
+    if em.shadowed and count > 1 and space != "param":
         checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
     if em.checked and space in racing.LOOKED_AT:
-        racing.access(em, address_of(em, memory), count * bytes_of(kind), True, code.mods, space)
+        racing.access(em, memory, count * bytes_of(kind), True, code, space)
     base = lanes_base(em, memory, space)
     if base is not None:
         stored = [em.read(source, kind) for source in items(em, code.operands[1], count)]
@@ -217,12 +217,16 @@ def atomic(em: Emitter, code: Instruction) -> None:
         slow, done = em.fresh("slow"), em.fresh("done")
         fast, quick = single.begin(em, code, slow, done)
         single.fence_beside(em, code, -1)
+    if em.checked:
+        racing.atom(em, memory, 2 if kind == "b16" else bytes_of(kind), code)
     address = em.spill(address_of(em, memory), 1)
     first = em.spill(em.fit(em.read(rest[0], kind), "i64"), 2)
     second = em.spill(em.fit(em.read(rest[1], kind), "i64"), 3) if operation == "cas" else first
     out = em.scratch(0)
+    if em.fast and not em.shadowed:
+        number |= abi.ATOM_UNUSED * (id(code) in em.sums().unused)
     if em.fast and not em.checked:
-        number |= abi.ATOM_UNUSED * (id(code) in em.sums().unused) | abi.ATOM_LATER * (id(code) in em.sums().later)
+        number |= abi.ATOM_LATER * (id(code) in em.sums().later)
     em.helper(
         "atom",
         f"ptr %w, i32 {em.active}, i32 {number}, ptr {address}, ptr {first}, ptr {second}, ptr {out}, {em.site()}",

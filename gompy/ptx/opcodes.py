@@ -189,4 +189,6 @@ def having(*effects: str) -> frozenset[str]:
 NO_RESULT = frozenset([name for name, record in OPCODES.items() if record.lanes == NO_LANES])
 """Opcodes whose first operand is no destination."""
 SIDE_EFFECTS = having(*EFFECTS)
+STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
+"""Words of loads and stores that are no data race with each other (PTX ISA, "Strong operations")."""
 REWRITTEN = frozenset([name for name, record in OPCODES.items() if record.rewritten])

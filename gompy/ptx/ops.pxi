@@ -2,6 +2,7 @@
 
 cdef void *op_table[OP_COUNT]
 cdef void *check_table[OP_COUNT]       # for checked code
+cdef void *race_table[OP_COUNT]        # for code whose races alone are looked for
 
 
 cdef uint32_t op_reduce(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, uint32_t votes,
@@ -65,8 +66,16 @@ cdef void make_checked_ops() noexcept nogil:
     check_table[OP_STORE8] = <void *> check_store8
     check_table[OP_LOAD_UNIFORM] = <void *> check_load_uniform
     check_table[OP_STORE_UNIFORM] = <void *> check_store_uniform
-    check_table[OP_ATOM] = <void *> race_atom
-    check_table[OP_BARRIER] = <void *> race_barrier
-    check_table[OP_RACE] = <void *> op_race
-    check_table[OP_RACE_UNIFORM] = <void *> op_race_uniform
-    check_table[OP_RACE_FENCE] = <void *> op_race_fence
+    check_table[OP_ATOM] = <void *> check_atom
+    make_racing_ops(check_table)
+    memcpy(race_table, op_table, sizeof(op_table))
+    make_racing_ops(race_table)
+
+
+cdef void make_racing_ops(void **table) noexcept nogil:
+    """What code calls whose races may be looked for."""
+    table[OP_BARRIER] = <void *> race_barrier
+    table[OP_RACE] = <void *> op_race
+    table[OP_RACE_UNIFORM] = <void *> op_race_uniform
+    table[OP_RACE_ATOM] = <void *> op_race_atom
+    table[OP_RACE_FENCE] = <void *> op_race_fence

@@ -210,9 +210,10 @@ cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32
         order_by(w, address, writes, not writes, False)
 
 
-cdef void look_at_atom(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t size, code_unit *unit,
+cdef void op_race_atom(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t size, code_unit *unit,
                        uint32_t line) noexcept nogil:
-    """Atomic operations.  Those of the compiler's libraries are their locks, which order what is around them."""
+    """Atomic operations, before they are done.  Those of the compiler's libraries are their locks, which order what is
+    around them."""
     cdef gompy_races *races = <gompy_races *> w.races
     cdef uint32_t site
     cdef bint library
@@ -236,19 +237,13 @@ cdef void look_at_atom(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t
             order_by(w, a[i], True, True, library)
 
 
-cdef void race_atom(gompy_warp *w, uint32_t mask, int code, const uint64_t *a, const uint64_t *b, const uint64_t *c,
-                    uint64_t *out, code_unit *unit, uint32_t line) noexcept nogil:
-    """check_atom."""
-    if w.races != NULL:
-        look_at_atom(w, mask, a, 2 if code & 0x100 else 8 if code & 4 else 4, unit, line)
-    check_atom(w, mask, code, a, b, c, out, unit, line)
-
-
 cdef void race_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, code_unit *unit,
                        uint32_t line) noexcept nogil:
     """check_barrier."""
     if num_waiting:
         settle_races()
+    if w.races != NULL and mask != w.mask & ~w.exited:
+        (<runner *> w.runner).parted = True
     check_barrier(w, mask, kind, number, threads, unit, line)
 
 

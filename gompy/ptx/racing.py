@@ -1,25 +1,32 @@
 """Accesses and fences in checked code, for who looks for races (GOMPY_CHECK=race; races.h, race_calls.pxi).
 
-Checked code is the same whatever is looked for, so each call stands behind a test of the warp's `races`.
+Each call stands behind a test of the warp's `race_mask`: the bits of what the access may be of (conflicts.py), of which
+the executor sets those where there can be races.
 """
 
 from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from .checks import warp_word
+from .access import address_of
+from .checks import warp_place, warp_word
 from .emit import Emitter, Value
+from .opcodes import STRONG
+from .syntax import Instruction, Memory
 
-STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
-"""Words of loads and stores that are no data race with each other (PTX ISA, "Strong operations")."""
+ALWAYS, MIXED = 1 << abi.RACE_ALWAYS, 1 << abi.RACE_MIXED
 LOOKED_AT = frozenset(("", "global", "shared"))
 """Spaces whose memory threads share."""
 
 
-def begin(em: Emitter) -> str:
+def begin(em: Emitter, bits: int = ALWAYS) -> str:
     """Branch behind the test; the label to go on at."""
-    races = warp_word(em, "races", "ptr")
-    wanted = em.once("%check_racing", f"%check_racing = icmp ne ptr {races}, null")
+    if bits & MIXED:  # which changes at barriers
+        mask = em.new(f"load i64, ptr {warp_place(em, 'race_mask')}")
+        wanted = em.new(f"icmp ne i64 {em.new(f'and i64 {mask}, {bits}')}, 0")
+    else:
+        name, mask = f"%check_race{bits:x}", warp_word(em, "race_mask", "i64")
+        wanted = em.once(name, f"{name}m = and i64 {mask}, {bits}", f"{name} = icmp ne i64 {name}m, 0")
     look, done = em.fresh("look"), em.fresh("looked")
     em.put(f"br i1 {wanted}, label %{look}, label %{done}, !prof !2")
     em.label(look)
@@ -32,17 +39,41 @@ def end(em: Emitter, done: str) -> None:
     em.label(done)
 
 
-def access(em: Emitter, address: Value, size: int, writes: bool, mods: tuple[str, ...], space: str = "") -> None:
+def access(em: Emitter, memory: Memory, size: int, writes: bool, code: Instruction, space: str) -> None:
     """A load or store of `size` bytes a lane."""
-    word = size | abi.RACE_WRITES * writes | abi.RACE_STRONG * (not STRONG.isdisjoint(mods))
+    word = size | abi.RACE_WRITES * writes | abi.RACE_STRONG * (not STRONG.isdisjoint(code.mods))
     word |= abi.RACE_GLOBAL * (space == "global")
+    bits = em.conflicts().bits(code, memory, em.code)
+    if bits:
+        done = begin(em, bits)
+        tell(em, address_of(em, memory), word)
+        end(em, done)
+
+
+def strong(em: Emitter, address: Value, size: int, writes: bool) -> None:
+    """An access that is no data race with others of its kind."""
     done = begin(em)
+    tell(em, address, size | abi.RACE_WRITES * writes | abi.RACE_STRONG)
+    end(em, done)
+
+
+def tell(em: Emitter, address: Value, word: int) -> None:
+    """Tell the executor of an access; `word`: abi.RACE_…"""
     if address.vector:
         where = f"ptr {em.spill(address, 1)}"
         em.helper("race", f"ptr %w, i32 {em.active}, {where}, i32 {word}, {em.site()}")
     else:
         em.helper("race_uniform", f"ptr %w, i32 {em.active}, i64 {address.text}, i32 {word}, {em.site()}")
-    end(em, done)
+
+
+def atom(em: Emitter, memory: Memory, size: int, code: Instruction) -> None:
+    """An atomic operation on `size` bytes a lane."""
+    bits = em.conflicts().bits(code, memory, em.code)
+    if bits:
+        done = begin(em, bits)
+        where = em.spill(address_of(em, memory), 1)
+        em.helper("race_atom", f"ptr %w, i32 {em.active}, ptr {where}, i32 {size}, {em.site()}")
+        end(em, done)
 
 
 def fence(em: Emitter) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
+from . import racing
 from .access import address_of
-from .emit import LLVM_TYPE, Emitter, Value
+from .emit import LLVM_TYPE, Emitter, Value, bytes_of
 from .forms import UnknownForm, operands, typed, unknown
 from .memory import load, store
 from .opcodes import OPCODES
@@ -522,6 +523,8 @@ def half_sum(em: Emitter, code: Instruction) -> None:
     memory = code.operands[1 if has_result else 0]
     if not isinstance(memory, Memory):
         em.fail(f"'{code.opcode}' needs an address")
+    if em.checked:
+        racing.atom(em, memory, bytes_of(kind), code)
     address = em.spill(address_of(em, memory), 1)
     first = em.spill(em.fit(em.read(code.operands[-1], kind), "i64"), 2)
     out = em.scratch(0)

@@ -49,6 +49,7 @@ cdef struct run:                        # one launch
     uint32_t told                       # checked code: findings told, and not told
     uint64_t untold, places
     gompy_races *races                  # they are looked for, or NULL
+    uint64_t race_mask                  # where (race_launches.pxi)
     uint64_t first_block, block_step    # a seed's order of blocks; block_step 0: that of their numbers
     uint32_t first_warp, warp_step      # the same of a block's warps
     uint64_t begun                      # ticks of the processor's clock
@@ -85,6 +86,8 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     gompy_warp *current                 # the warp at work
     uint32_t ready                      # a bit for each warp that does not wait, and is not done
     bint ended                          # the warp at work is done
+    bint mixed                          # warps may not have come from one barrier (RACE_MIXED)
+    bint parted                         # some lanes of a warp came to a barrier alone
     gompy_sums sums                     # additions that memory has not seen yet
     gompy_warp *faulted                 # its code touched memory that is not mapped:
     uint64_t fault_address, fault_pc    # where, and by which instruction

@@ -111,7 +111,9 @@ cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
         w.params, w.ops = <const char *> c.params, op_table
         if module.image.check:
             w.ops, w.shadow, w.shared_shadow = check_table, module.memory.shadow, r.shared_shadow
-        w.races = launch.races
+            if code_kind(module.image) == CODE_RACING:
+                w.ops = race_table
+        w.races, w.race_mask = launch.races, launch.race_mask
         w.workspace = c.workspace
         w.group = 0
         if launch.whole:
@@ -157,6 +159,18 @@ cdef extern from *:
     """
     const uint8_t PLACES "gompy_places"[32]
 
+
+cdef bint begin_raced_block(runner *r, uint64_t block, uint64_t shared) noexcept nogil:
+    """What is known of accesses when a block begins.  False: no memory."""
+    if r.mixed:
+        set_mixed(r, False)
+    r.parted = False
+    if gompy_race_block(r.launch.races, block, r.nwarps, shared):
+        no_launch_memory(r.launch, "no memory for what is known of a block's accesses (GOMPY_CHECK=race)")
+        return False
+    return True
+
+
 cdef enum:
     IDLE_ROUNDS = 16                    # of all warps, each of which waits in a loop, before the processor is let go
 
@@ -195,8 +209,7 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     if module.image.check and not begin_checked_block(r, module, shared, c.shared_bytes):
         no_launch_memory(launch, "no memory for the shared memory of a block")
         return False
-    if launch.races != NULL and gompy_race_block(launch.races, block, r.nwarps, shared):
-        no_launch_memory(launch, "no memory for what is known of a block's accesses (GOMPY_CHECK=race)")
+    if launch.races != NULL and not begin_raced_block(r, block, shared):
         return False
     if not r.prepared:
         prepare_warps(r, launch, shared)

@@ -42,20 +42,22 @@ from gompy.native.interpreter cimport gompy_python_of
 from gompy.native.ptx cimport (
     ATOM_EXCH, ATOM_LATER, ATOM_UNUSED, BARRIER_ALIGNED, BARRIER_SYNC, BUILTIN_COUNT, BUILTIN_FREE, BUILTIN_MALLOC,
     BUILTIN_VPRINTF,
+    CODE_CHECKED, CODE_PLAIN, CODE_RACING,
     FORM_COUNT, FORM_E, FORM_S, FORM_V, FORM_W, FORM_X, GOMPY_LOCAL_BASE, GOMPY_MAGIC, GOMPY_SHARED_BASE,
     GOMPY_SLOW_FILE, GOMPY_SLOW_FILE_CHECKED, GOMPY_SLOW_PREFIX, GOMPY_SLOW_PREFIX_CHECKED, HASHED_FROM, KIND_CODE,
     KIND_INDEX, LINKAGE_COMMON, LINKAGE_EXTERN, LINKAGE_LOCAL, LINKAGE_WEAK, LINK_FUNCTION, LINK_HOST, LINK_UNIT,
     MBARRIER_TEST, OP_ATOM, OP_BARRIER, OP_CALL, OP_CLOCK, OP_COUNT, OP_EXIT, OP_LANES, OP_LOAD1, OP_LOAD2, OP_LOAD4,
-    OP_LOAD8, OP_LOAD_UNIFORM, OP_MATRIX, OP_MBARRIER, OP_RACE, OP_RACE_FENCE, OP_RACE_UNIFORM, OP_REDUCE, OP_SHUFFLE,
-    OP_MISALIGNED, OP_STORE1, OP_STORE2, OP_STORE4, OP_STORE8,
-    OP_STORE_UNIFORM, OP_SURFACE, OP_TEXTURE, OP_TRAP, OP_WARP_SYNC, OP_YIELD, PAGE, RACE_GLOBAL, RACE_STRONG,
-    RACE_WRITES, REDUCE_AND, REDUCE_POPC, SECTION_CODE, SECTION_COUNT,
-    SECTION_DATA, SECTION_FILES, SECTION_FUNCTIONS, SECTION_INFO, SECTION_LINKS, SECTION_LOCS, SECTION_PARAMS,
+    OP_LOAD8, OP_LOAD_UNIFORM, OP_MATRIX, OP_MBARRIER, OP_RACE, OP_RACE_ATOM, OP_RACE_FENCE, OP_RACE_UNIFORM,
+    OP_REDUCE, OP_SHUFFLE, OP_MISALIGNED, OP_STORE1, OP_STORE2, OP_STORE4, OP_STORE8,
+    OP_STORE_UNIFORM, OP_SURFACE, OP_TEXTURE, OP_TRAP, OP_WARP_SYNC, OP_YIELD, PAGE,
+    RACE_ALWAYS, RACE_GLOBAL, RACE_MIXED, RACE_PARAMS, RACE_STRONG, RACE_VARIABLES, RACE_WRITES,
+    REDUCE_AND, REDUCE_POPC,
+    SECTION_CODE, SECTION_COUNT, SECTION_DATA, SECTION_FILES, SECTION_FUNCTIONS, SECTION_INFO, SECTION_LINKS, SECTION_LOCS, SECTION_PARAMS,
     SECTION_REFS, SECTION_RELOCS, SECTION_STRINGS, SECTION_TEXT, SECTION_VARIABLES, SPACE_SHARED, SURFACE_BYTES,
     SURFACE_COUNT, SURFACE_LAYERED, SURFACE_MODE, SURFACE_MODES_TRAP, SURFACE_MODES_ZERO, SURFACE_STORE,
     TRAP_LOCAL_MEMORY,
-    TRAP_NOT_UNIFORM, code_record, file_head, file_record, function_record, gompy_builtins, info_record, link_record,
-    loc_record, param_record, ref_record, reloc_record, variable_record,
+    TRAP_NOT_UNIFORM, code_record, file_head, file_record, function_record, gompy_builtins, gompy_code_kinds,
+    gompy_form_letters, info_record, link_record, loc_record, param_record, ref_record, reloc_record, variable_record,
 )
 from gompy.native.ptx_executor cimport (
     PTX_CHECK_INIT, PTX_CHECK_MEMORY, PTX_CHECK_RACE, PTX_CHECK_SYNC, PTX_ERROR_ILLEGAL_ADDRESS,
@@ -90,6 +92,7 @@ cdef extern from "warp.h" nogil:
         uint8_t *shadow
         uint8_t *shared_shadow
         void *races
+        uint64_t race_mask
         uint64_t workspace
         void *first
         void *following
@@ -266,6 +269,7 @@ cdef struct descriptor "ptx_function":
     int alone                           # ALONE_UNKNOWN, ALONE, NOT_ALONE (alone.pxi)
     uint32_t whole                      # a bit for each form whose code can run all warps of a block (fission.py)
     uint32_t aligned                    # … that is for blocks whose rows are multiples of 32 threads (warps.py)
+    uint64_t writes, plain              # a kernel's, in code whose races may be looked for (conflicts.py)
 
 cdef struct code_unit:                  # a code file loaded for a module; link word 0 points here
     code_unit *next

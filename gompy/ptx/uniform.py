@@ -56,6 +56,7 @@ class Analysis:
     live: list[int] = field(default_factory=list)
     loops: dict[int, int] = field(default_factory=dict)
     whole: bool = False  # compiled so that a call can run all warps of a block (fission.py)
+    conflicts: tuple[int, int] | None = None  # of a kernel whose races may be looked for (conflicts.py)
     warps: Warps | None = None  # what is known of numbers of threads
     progressions: dict[Register, int] = field(default_factory=dict)  # registers kept as one number, with their steps
 

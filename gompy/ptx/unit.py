@@ -217,19 +217,19 @@ def code_file(
     parts: int = 0,
     whole: AbstractSet[str] = frozenset(),
     aligned: AbstractSet[str] = frozenset(),
+    conflicts: dict[str, tuple[int, int]] | None = None,
 ) -> bytes:
     """A code file: `symbols`: LLVM name → (function, version); `lines`: where a link word was first needed; `whole`:
     the symbols of those that can run all warps of a block (fission.py); `aligned`: of those that want rows of blocks to
-    be multiples of 32 threads (warps.py)."""
+    be multiples of 32 threads (warps.py); `conflicts`: of symbols, what conflicts.py finds."""
     sections: dict[tuple[int, int], Section] = {}
     text, places = flatten(elves, links, sections)
     strings = Strings()
-    code = b"".join(
-        CODE.pack(
-            strings.add(name), abi.VERSIONS.index(form.upper()), places[symbol], symbol in whole, symbol in aligned
-        )
-        for symbol, (name, form) in symbols.items()
-    )
+    conflicts = conflicts or {}
+    code = b""
+    for symbol, (name, form) in symbols.items():
+        version, facts = abi.VERSIONS.index(abi.FORMS[form][0]), conflicts.get(symbol, (0, 0))
+        code += CODE.pack(strings.add(name), version, places[symbol], symbol in whole, symbol in aligned, *facts)
     words = b"".join(
         LINK.pack(LINK_KINDS.index(kind), strings.add(name), lines.get((kind, name), 0), 0)
         for kind, name in links.index

@@ -127,7 +127,7 @@ class Access:
     def lanes_there(self) -> tuple[str, list[str]]:
         """The word of lanes whose addresses are as the way has them, and the first one of each piece."""
         em, way = self.em, self.way
-        if em.fast and not em.checked and self.register is not None:
+        if em.fast and not em.shadowed and self.register is not None:
             return known(em, self.register, way)
         return matching(em, self.address, way), firsts_of(em, self.address, way)
 
