@@ -1,10 +1,10 @@
 ! check: unset-host x
 program main
   implicit none
-  real :: x(200)
+  real, save :: x(200)
   integer :: i
   !$omp target map(from: x)
-  do i = 1, 199
+  do i = 2, 200
      x(i) = i
   end do
   !$omp end target

@@ -200,7 +200,7 @@ gompy_find_own (struct dl_phdr_info *info, size_t size, void *data)
 struct gompy_frame
 {
   uint64_t pc, sp, cfa, registers[16];
-  uint64_t fault;  /* the instruction that has failed: its frame, or the first of the program's above it, is asked for */
+  uint64_t fault;  /* the instruction that has failed: its frame, or the first of the program's above it, is wanted */
   int passed;      /* that has been met */
 };
 
