@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shlex
 import statistics
 import sys
@@ -33,17 +34,30 @@ RUNS = 20
 
 @dataclass
 class Contender:
-    """One of several ways to do the same: its name, its command, its times in seconds; or why it cannot take part."""
+    """One of several ways to do the same: its name, its command, or why it cannot take part.
+
+    seconds: by the clock, each run.  used: of the processor, by the command and all that it has started.
+    """
 
     name: str
     command: list[str]
     missing: str = ""
     seconds: list[float] = field(default_factory=list)
+    used: list[float] = field(default_factory=list)
 
     @property
     def median(self) -> float:
         """Seconds."""
         return statistics.median(self.seconds)
+
+    def run(self, directory: Path, environment: dict[str, str]) -> None:
+        """Once, with its times."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        begin = time.perf_counter()
+        checked(self.command, directory, environment)
+        self.seconds.append(time.perf_counter() - begin)
+        now = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.used.append(now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime)
 
 
 @dataclass
@@ -53,17 +67,18 @@ class Contest:
     name: str
     title: str
     contenders: list[Contender]
+    load: tuple[float, float] = (0.0, 0.0)  # before and after
 
     def run(self, directory: Path, runs: int, environment: dict[str, str]) -> None:
         """Warm every contender up once, then measure in turns, the order reversed each time."""
         present = [c for c in self.contenders if not c.missing]
         for contender in present:
             checked(contender.command, directory, environment)
+        before = os.getloadavg()[0]
         for turn in range(runs):
             for contender in present if turn % 2 == 0 else reversed(present):
-                begin = time.perf_counter()
-                checked(contender.command, directory, environment)
-                contender.seconds.append(time.perf_counter() - begin)
+                contender.run(directory, environment)
+        self.load = before, os.getloadavg()[0]
 
     def report(self) -> dict[str, Any]:
         """What was measured, for a file."""
@@ -71,6 +86,7 @@ class Contest:
             "name": self.name,
             "title": self.title,
             "unit": "s",
+            "load": self.load,
             "results": [
                 {"name": c.name, "command": shlex.join(c.command), "missing": c.missing}
                 if c.missing
@@ -80,6 +96,7 @@ class Contest:
                     "median": c.median,
                     "quartiles": statistics.quantiles(c.seconds, n=4),
                     "seconds": c.seconds,
+                    "used": c.used,
                 }
                 for c in self.contenders
             ],
@@ -87,15 +104,18 @@ class Contest:
 
     def show(self) -> None:
         """The table of this contest."""
-        print(f"\n{self.title}")
-        first = self.contenders[0].median
+        print(f"\n{self.title}\n  load average before and after: {self.load[0]:.1f}, {self.load[1]:.1f}")
+        print(f"  {'':44} {'by the clock':>12}  {'quartiles':^20} {'processor':>9}   the first's share")
+        first = self.contenders[0]
         for c in self.contenders:
             if c.missing:
                 print(f"  {c.name:44} skipped: {c.missing}")
                 continue
             low, _, high = statistics.quantiles(c.seconds, n=4)
-            ratio = "" if c is self.contenders[0] else f"; the first is {first / c.median:.2f} of it"
-            print(f"  {c.name:44} {1e3 * c.median:8.1f} ms  ({1e3 * low:.1f} .. {1e3 * high:.1f}){ratio}")
+            used, least = statistics.median(c.used), statistics.median(first.used)
+            spread = f"({1e3 * low:.1f} .. {1e3 * high:.1f})"
+            ratio = "" if c is first else f"   {first.median / c.median:.2f}, {least / used:.2f}"
+            print(f"  {c.name:44} {1e3 * c.median:9.1f} ms  {spread:^20} {1e3 * used:6.1f} ms{ratio}")
 
 
 def nvptx_missing(directory: Path, environment: dict[str, str]) -> str:
