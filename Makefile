@@ -9,7 +9,7 @@ LOOPS   := gompy/_native/accel/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.h' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-suites check-alarms check-regions check-opencl check-installs check-sanitizers check-endurance check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
+.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-suites check-alarms check-races check-regions check-opencl check-installs check-sanitizers check-endurance check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
 
 all: $(NATIVE) $(LOOPS)  ## set up, build; the commands are in .venv/bin
 
@@ -130,6 +130,10 @@ check-matrix:  ## make run and the samples in fresh trees of other Debian releas
 # ALARMS="--way any --filter target-1 --verbose": one way only; some tests; what is said.
 check-alarms: all  ## GCC's libgomp tests under gompy run --check: no report but those that are listed; half an hour
 	@$(BIN)/python testsuite/check/gcc_tests.py $(ALARMS)
+
+# RACES="--dirs libgomp.c --filter target-1 --verbose": some of them; what is said.
+check-races: all  ## GCC's libgomp tests on the emulated GPU under gompy run --check=race, in the same way; an hour
+	@$(BIN)/python testsuite/check/gcc_tests.py --way race $(RACES)
 
 # REGIONS="--dirs libgomp.c --filter target-1 --verbose": some of them; what is asked and said.
 check-regions: all  ## the JSON of GCC's libgomp tests beside what their programs ask of the runtime; half an hour

@@ -36,13 +36,20 @@ def outcome(result: str, output: str) -> runner.Outcome:
     ],
 )
 def test_what_is_seen(result: str, output: str, found: set[str] | None) -> None:
-    assert gcc_tests.kinds(outcome(result, output)) == found
+    assert gcc_tests.kinds(outcome(result, output), "any") == found
 
 
 def test_a_report_is_bad() -> None:
-    results = dict(reversed(pair) for pair in gcc_tests.results([outcome("PASS", SAID)]))
+    results = dict(reversed(pair) for pair in gcc_tests.results([outcome("PASS", SAID)], "any"))
     assert [name for name, status in results.items() if status == "FAIL"] == ["libgomp.c/p.c [still-mapped]"]
     assert len(results) == len(KINDS)
+
+
+def test_races_alone_are_judged() -> None:
+    """Under --check=race other errors are not what is looked for."""
+    assert gcc_tests.kinds(outcome("PASS", SAID), "race") == set()
+    race = SAID.replace("still-mapped", "race")
+    assert list(gcc_tests.results([outcome("PASS", race)], "race")) == [("FAIL", "libgomp.c/p.c [race]")]
 
 
 @pytest.mark.parametrize("way", gcc_tests.WAYS)
