@@ -177,8 +177,8 @@ cdef enum:
 cdef void close_pages(block *n) noexcept nogil:
     """With GOMPY_CHECK: a freed block's pages lose their contents and access.
 
-    Those of the heap stay open, as only kernels know their addresses, and kernels are held against the shadow: each team
-    of GCC's OpenMP code allocates and frees some.
+    Those of the heap stay open, as only kernels know their addresses, and kernels are held against the shadow: each
+    team of GCC's OpenMP code allocates and frees some.
     """
     if n.use == HEAP and n.size <= HEAP_KEPT:
         return
