@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from common import GOMPCC, HERE, BenchError, checked
-from draw import keep
-from turns import show
+from turns import finish
 
 TURNS: Final = 7
 DEVICES: Final = {"MIC": ("intelmic", ()), "GPU": ("nvptx", ("-foffload=nvptx-none",))}
@@ -59,7 +58,7 @@ def measure(program: Path, row: Row, shape: str, environment: dict[str, str]) ->
 def main() -> int:
     """Compare."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GOMPY_CHECK")}
-    load = [os.getloadavg()[0]]
+    load = os.getloadavg()[0]
     rows = []
     try:
         with tempfile.TemporaryDirectory(prefix="gompy-bench-") as name:
@@ -82,11 +81,7 @@ def main() -> int:
     except BenchError as error:
         print(f"check_any.py: error: {error}", file=sys.stderr)
         return 1
-    load.append(os.getloadavg()[0])
-    print(f"With --check / without; load before and after: {load[0]:.1f}, {load[1]:.1f} on {os.cpu_count()} cores")
-    show(rows)
-    report = {"name": "check-any", "title": "With --check against without", "unit": "ns", "load": load, "results": rows}
-    keep(report)
+    finish("check-any", "With --check against without", "With --check / without", rows, load)
     return 0
 
 

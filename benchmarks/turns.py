@@ -33,13 +33,16 @@ def device_rows(compilers: dict[str, str], directory: Path, environment: dict[st
         checked([compiler, "-O2", "-fopenmp", str(HERE / "device.c"), "-o", str(program)], directory, environment)
         sides.append(Side(name, program))
     rounds(sides, environment)
-    found = []
-    for measurement in MEASUREMENTS:
-        row: dict[str, Any] = {"title": measurement.title, "bandwidth": measurement.bandwidth}
-        for side in sides:
-            row[side.name] = {"median": side.median(measurement.name), "low": side.low(measurement.name)}
-        found.append(row)
-    return found
+    return side_rows(sides)
+
+
+def side_rows(sides: list[Side]) -> list[dict[str, Any]]:
+    """What sides have measured, nanoseconds."""
+    return [
+        {"title": m.title, "bandwidth": m.bandwidth}
+        | {side.name: {"median": side.median(m.name), "low": side.low(m.name)} for side in sides}
+        for m in MEASUREMENTS
+    ]
 
 
 def command_rows(compilers: dict[str, str], directory: Path, environment: dict[str, str]) -> list[dict[str, Any]]:
@@ -84,6 +87,14 @@ def show(rows: list[dict[str, Any]]) -> None:
         print(f"  {row['title']:42} {'  '.join(cells)}")
 
 
+def finish(name: str, title: str, compared: str, rows: list[dict[str, Any]], load_before: float) -> None:
+    """Show what was measured and keep it as a report; `compared`: what the ratio is of.  The load average is noted."""
+    load = [load_before, os.getloadavg()[0]]
+    print(f"{compared}; load before and after: {load[0]:.1f}, {load[1]:.1f} on {os.cpu_count()} cores")
+    show(rows)
+    keep({"name": name, "title": title, "unit": "ns", "load": load, "results": rows})
+
+
 def main() -> int:
     """Compare."""
     if len(sys.argv) != 2 or not Path(sys.argv[1], ".venv/bin/gompcc").exists():
@@ -91,7 +102,7 @@ def main() -> int:
         return 2
     compilers = {"now": GOMPCC, "before": str(Path(sys.argv[1]).resolve() / ".venv/bin/gompcc")}
     environment = {**os.environ, "LC_ALL": "C"}
-    load = [os.getloadavg()[0]]
+    load = os.getloadavg()[0]
     try:
         with tempfile.TemporaryDirectory(prefix="gompy-bench-") as name:
             rows = device_rows(compilers, Path(name), environment)
@@ -99,11 +110,7 @@ def main() -> int:
     except BenchError as error:
         print(f"turns.py: error: {error}", file=sys.stderr)
         return 1
-    load.append(os.getloadavg()[0])
-    print(f"Two builds in turns; load before and after: {load[0]:.1f}, {load[1]:.1f} on {os.cpu_count()} cores")
-    show(rows)
-    report = {"name": "turns", "title": "This build against another", "unit": "ns", "load": load, "results": rows}
-    keep(report)
+    finish("turns", "This build against another", "Two builds in turns", rows, load)
     return 0
 
 

@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Final
 
 from common import GOMPCC, HERE, BenchError, checked
-from draw import keep
-from llvm import MEASUREMENTS, Side, rounds
-from turns import show
+from llvm import Side, rounds
+from turns import finish, side_rows
 
 ROOT: Final = HERE.parent
 LIBRARY: Final = "libgompy.so.1"
@@ -76,7 +75,7 @@ def side(name: str, program: Path, libraries: Path) -> Side:
 def main() -> int:
     """Compare."""
     environment = {**os.environ, "LC_ALL": "C"}
-    load = [os.getloadavg()[0]]
+    load = os.getloadavg()[0]
     try:
         with tempfile.TemporaryDirectory(prefix="gompy-bench-") as name:
             folder = Path(name)
@@ -90,18 +89,7 @@ def main() -> int:
     except BenchError as error:
         print(f"unhooked.py: error: {error}", file=sys.stderr)
         return 1
-    load.append(os.getloadavg()[0])
-    rows = [
-        {"title": m.title, "bandwidth": m.bandwidth}
-        | {s.name: {"median": s.median(m.name), "low": s.low(m.name)} for s in sides}
-        for m in MEASUREMENTS
-    ]
-    print(
-        f"With hooks / without, in turns; load before and after: {load[0]:.1f}, {load[1]:.1f} on {os.cpu_count()} cores"
-    )
-    show(rows)
-    report = {"name": "unhooked", "title": "With hooks against without", "unit": "ns", "load": load, "results": rows}
-    keep(report)
+    finish("unhooked", "With hooks against without", "With hooks / without, in turns", side_rows(sides), load)
     return 0
 
 

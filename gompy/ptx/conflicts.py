@@ -37,6 +37,8 @@ KNOWN_CALLS = frozenset(("vprintf", "__assertfail"))
 EFFECTS = frozenset((READS, WRITES, ATOMIC, ORDERS, MEETS))
 SCALES = frozenset(("mul", "mad", "shl"))
 """Their first two operands are factors, or a number of bits."""
+POINTERS = frozenset(("u64", "b64", "s64"))
+"""Types of what may be a pointer: it has eight bytes."""
 
 
 def space_of(code: Instruction) -> str:
@@ -63,13 +65,12 @@ def kinds_of(code: Instruction) -> int:
     return STRONG_READ if strong else PLAIN_READ
 
 
-def is_access(code: Instruction | Call) -> bool:
-    """Whether an instruction accesses memory that threads share, in a way that is known here."""
-    return (
-        isinstance(code, Instruction)
-        and (code.base in LOADS or code.base in STORES or code.base in ATOMS)
-        and space_of(code) not in OTHER_SPACES
-    )
+def accessed(code: Instruction | Call) -> tuple[Instruction, Memory] | None:
+    """An instruction that accesses memory that threads share, in a way that is known here, and the address."""
+    if not isinstance(code, Instruction) or code.base not in LOADS | STORES | ATOMS or space_of(code) in OTHER_SPACES:
+        return None
+    memory = memory_of(code)
+    return None if memory is None else (code, memory)
 
 
 def harmless(function: Function | None) -> bool:
@@ -167,15 +168,16 @@ class Conflicts:
         return None
 
     def of_load(self, code: Instruction) -> int:
-        """Of what a load finds: a pointer has eight bytes."""
-        if code.mods[-1:] not in (("u64",), ("b64",), ("s64",)):
+        """Of what a load finds."""
+        if POINTERS.isdisjoint(code.mods[-1:]):
             return 0
         memory = code.operands[1]
         if code.base != "ld" or space_of(code) != "param" or not isinstance(memory, Memory):
             return ALWAYS
-        word, rest = divmod(self.parameter(memory.base, memory.offset) or 0, 8)
-        known = self.parameter(memory.base) is not None and {"v2", "v4"}.isdisjoint(code.mods)
-        return 1 << word if known and not rest and 0 <= word < abi.RACE_PARAMS else ALWAYS
+        place = self.parameter(memory.base, memory.offset)
+        if place is None or place % 8 or not {"v2", "v4"}.isdisjoint(code.mods):
+            return ALWAYS
+        return 1 << place // 8 if 0 <= place < 8 * abi.RACE_PARAMS else ALWAYS
 
     def result(self, code: Instruction | Call) -> int:
         """Of what an instruction computes."""
@@ -184,7 +186,7 @@ class Conflicts:
         if code.base in LOADS:
             return self.of_load(code)
         if code.base in ATOMS:
-            return ALWAYS if code.mods[-1:] in (("u64",), ("b64",), ("s64",)) else 0
+            return 0 if POINTERS.isdisjoint(code.mods[-1:]) else ALWAYS
         factors = 2 if code.base in SCALES else 0
         found = 0
         for number, operand in enumerate(code.operands[1:]):
@@ -224,14 +226,10 @@ class Conflicts:
     def collect(self) -> None:
         """Fill in what is written, and what is accessed by other than atomic operations."""
         self.writes = self.plain = 0
-        for code in self.statements():
-            memory = memory_of(code) if isinstance(code, Instruction) and is_access(code) else None
-            if memory is None:
-                continue
-            assert isinstance(code, Instruction)
-            found = self.reached(code, memory) & ~SHARED
-            self.writes |= found if kinds_of(code) & ANY_WRITE else 0
-            self.plain |= found if kinds_of(code) & ANY_PLAIN else 0
+        for access in filter(None, map(accessed, self.statements())):
+            found, kinds = self.reached(*access) & ~SHARED, kinds_of(access[0])
+            self.writes |= found if kinds & ANY_WRITE else 0
+            self.plain |= found if kinds & ANY_PLAIN else 0
 
     def find_quiet(self) -> None:
         """The accesses of shared memory that nothing between the barriers around them can race with."""
@@ -274,11 +272,8 @@ class Conflicts:
 
     def shared_kinds(self, code: Instruction | Call) -> int:
         """What an instruction may do with shared memory."""
-        memory = memory_of(code) if isinstance(code, Instruction) and is_access(code) else None
-        if memory is None:
-            return 0
-        assert isinstance(code, Instruction)
-        return kinds_of(code) if self.reached(code, memory) & (SHARED | ALWAYS) else 0
+        access = accessed(code)
+        return kinds_of(access[0]) if access and self.reached(*access) & (SHARED | ALWAYS) else 0
 
     def bits(self, code: Instruction, memory: Memory, at: Instruction | Call | None) -> int:
         """The bits of `race_mask` that an access is looked at for; 0: never.  `at`: the statement that it is of."""

@@ -160,7 +160,7 @@ class Warps:
             fits = number >= LANE_BITS.bit_length() and not self.varies(sources[0])
             return (MULTIPLE if fits else OTHER), False
         kind, needs = self.kind(sources[0], depth)
-        if base == "and" and (kind, number & LANE_BITS) in ((LANES, LANE_BITS), (MULTIPLE, number & LANE_BITS)):
+        if base == "and" and (kind == MULTIPLE or (kind == LANES and number & LANE_BITS == LANE_BITS)):
             return kind, needs
         if base == "and" and kind == LANES and not number & LANE_BITS:
             return MULTIPLE, needs
