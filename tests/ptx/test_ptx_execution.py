@@ -711,7 +711,8 @@ def test_helping_threads_stay(device: Device) -> None:
 
 def test_launch_in_a_child_after_fork(device: Device) -> None:
     """The child has none of the parent's threads, and starts its own."""
-    kernel = device.load(entry(TIDS)).function("k")
+    # A kernel that has not run yet calls threads; one that was short before runs alone, by the clock.
+    kernel, childs = (device.load(entry(TIDS)).function("k") for _ in range(2))
     out = device.upload(bytes(4 * 32 * 8))
     kernel.launch((8, 1, 1), (32, 1, 1), [out], threads=3)
     child = os.fork()
@@ -719,8 +720,8 @@ def test_launch_in_a_child_after_fork(device: Device) -> None:
         status = 1
         try:
             signal.alarm(20)  # a launch that waits for the parent's threads would not end
-            for _ in range(2):
-                kernel.launch((8, 1, 1), (32, 1, 1), [out], threads=3)
+            for function in (childs, kernel, childs):
+                function.launch((8, 1, 1), (32, 1, 1), [out], threads=3)
             status = 0 if len(os.listdir("/proc/self/task")) == 3 else 2
         finally:
             os._exit(status)
