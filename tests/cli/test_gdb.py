@@ -38,6 +38,13 @@ def gdb(tools: Tools, *commands: str, program: str = "./halves", options: tuple[
     return re.sub(r"process [0-9]+", "process PID", text)
 
 
+def parts(shown: str) -> list[str]:
+    """What stands between the lines ``---``, three pieces; all of it where a command failed and ended the script."""
+    pieces = shown.split("---\n")
+    assert len(pieces) == 3, shown
+    return pieces
+
+
 def test_a_region_with_its_variables(built: Tools) -> None:
     shown = gdb(built, "offload run", "info locals", "backtrace 1", "continue")
     assert '2.3 "offload_target_" hit Breakpoint 1.' in shown, shown
@@ -56,7 +63,7 @@ def test_args_as_gdb_has_it(built: Tools) -> None:
 
 def test_info_offload(built: Tools) -> None:
     shown = gdb(built, "offload run", "echo ---\\n", "info offload", "echo ---\\n", "continue")
-    before, between, after = shown.split("---\n")
+    before, between, after = parts(shown)
     assert between == (
         "device 0 (intelmic): running, inferior 2, process PID, regions launched: 1\n"
         "  rounds ADDRESS, 4 bytes -> ADDRESS, image\n"
@@ -138,7 +145,7 @@ def test_the_emulated_gpu(built: Tools, monkeypatch: pytest.MonkeyPatch, tmp_pat
         program="./gpu",
         options=("--device", "nvptx"),
     )
-    before, between, after = shown.split("---\n")
+    before, between, after = parts(shown)
     assert re.search(r"#[0-9]+ +ADDRESS in main \(\) at halves\.c:15\n15\t", before), before
     assert between == (
         "device 0 (nvptx): running, inferior 1, process PID, regions launched: 1\n"
@@ -195,7 +202,7 @@ def test_a_region_by_clang(built: Tools, level: str) -> None:
         *("echo ---\\n", "continue"),
         program="./clang",
     )
-    before, between, after = shown.split("---\n")
+    before, between, after = parts(shown)
     body = "_debug__" if level == "-O0" else ""
     assert re.search(rf"hit (Temporary b|B)reakpoint .*, __omp_offloading_\w+_main_l15{body} ", before), before
     assert "data = @ADDRESS: {8, 16, 24, 32}\n" in before
