@@ -173,6 +173,10 @@ GENERAL = ("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", *(f"r{number}" for n
 """General registers that a function may change, beside the program counter, the stack pointer and the flags."""
 
 
+STOPS = 8
+"""How often a program may stop for something else before it has described itself."""
+
+
 def _described() -> str:
     """The text of gompy_describe_offload, called in the program while all else stands still."""
     with Keep():
@@ -192,6 +196,14 @@ def _described() -> str:
             gdb.execute(f"set scheduler-locking {before}", to_string=True)
 
 
+def arrived() -> bool:
+    """Whether the selected thread is at the trap that ends gompy_describe_and_trap.
+
+    On a busy machine an event of another thread or process that was on its way can stop the program first.
+    """
+    return bool(gdb.parse_and_eval("(unsigned long) $rip == (unsigned long) &gompy_described"))
+
+
 def _run_to_trap() -> str:
     """The same without a call: the selected thread runs gompy_describe_and_trap, and gets its registers back.
 
@@ -206,7 +218,14 @@ def _run_to_trap() -> str:
             gdb.execute("set $orig_rax = -1")
             gdb.execute(f"set $rsp = {(kept['rsp'] - 1024) & -64}")  # below what the frame has under its pointer
             gdb.execute("set $rip = (unsigned long) &gompy_describe_and_trap")
-            gdb.execute("continue", to_string=True)
+            told = ""
+            for _ in range(STOPS):
+                told = gdb.execute("continue", to_string=True) or ""
+                program().threads()[0].switch()
+                if arrived():
+                    break
+            if not arrived():
+                raise gdb.error(f"the program stopped elsewhere: {told.strip()}")
             text = gdb.parse_and_eval("(const char *) $rax").string("ascii", "replace")
         finally:
             for name, value in kept.items():
