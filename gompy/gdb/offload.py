@@ -173,10 +173,6 @@ GENERAL = ("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", *(f"r{number}" for n
 """General registers that a function may change, beside the program counter, the stack pointer and the flags."""
 
 
-STOPS = 8
-"""How often a program may stop for something else before it has described itself."""
-
-
 def _described() -> str:
     """The text of gompy_describe_offload, called in the program while all else stands still."""
     with Keep():
@@ -196,12 +192,25 @@ def _described() -> str:
             gdb.execute(f"set scheduler-locking {before}", to_string=True)
 
 
-def arrived() -> bool:
-    """Whether the selected thread is at the trap that ends gompy_describe_and_trap.
+STOPS = 8
+"""How often a program may stop on the way to the trap."""
 
-    On a busy machine an event of another thread or process that was on its way can stop the program first.
+
+def _continue_to_trap() -> None:
+    """Let the selected thread run until the trap that ends gompy_describe_and_trap.
+
+    A breakpoint on its way, or one that a busy machine had not told yet, is passed.  A signal is not: to go on would
+    deliver it.  Raises gdb.error with what gdb told of the last stop.
     """
-    return bool(gdb.parse_and_eval("(unsigned long) $rip == (unsigned long) &gompy_described"))
+    thread = gdb.selected_thread()
+    for _ in range(STOPS):
+        told = gdb.execute("continue", to_string=True) or ""
+        thread.switch()
+        if gdb.parse_and_eval("(unsigned long) $rip == (unsigned long) &gompy_described"):
+            return
+        if "signal" in told:
+            break
+    raise gdb.error(f"the program stopped elsewhere: {' '.join(told.split())}")
 
 
 def _run_to_trap() -> str:
@@ -218,14 +227,7 @@ def _run_to_trap() -> str:
             gdb.execute("set $orig_rax = -1")
             gdb.execute(f"set $rsp = {(kept['rsp'] - 1024) & -64}")  # below what the frame has under its pointer
             gdb.execute("set $rip = (unsigned long) &gompy_describe_and_trap")
-            told = ""
-            for _ in range(STOPS):
-                told = gdb.execute("continue", to_string=True) or ""
-                program().threads()[0].switch()
-                if arrived():
-                    break
-            if not arrived():
-                raise gdb.error(f"the program stopped elsewhere: {told.strip()}")
+            _continue_to_trap()
             text = gdb.parse_and_eval("(const char *) $rax").string("ascii", "replace")
         finally:
             for name, value in kept.items():

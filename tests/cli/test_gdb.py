@@ -38,6 +38,14 @@ def gdb(tools: Tools, *commands: str, program: str = "./halves", options: tuple[
     return re.sub(r"process [0-9]+", "process PID", text)
 
 
+def runs_to_trap() -> bool:
+    """Whether this gdb cannot call functions on this processor (gompy/runtime/tools/debugger.h)."""
+    if "amx_tile" not in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"):
+        return False
+    told = subprocess.run(["gdb", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    return int(re.findall(r"(\d+)\.\d", told)[-1]) < 15
+
+
 def parts(shown: str) -> list[str]:
     """What stands between the lines ``---``, three pieces; all of it where a command failed and ended the script."""
     pieces = shown.split("---\n")
@@ -72,6 +80,17 @@ def test_info_offload(built: Tools) -> None:
         "region main._omp_fn.0 at halves.c:17 on the device, thread 2.3\n"
     )
     assert "17\t" in before and "sum 40" in after
+
+
+def test_info_offload_passes_a_breakpoint_on_its_way(built: Tools) -> None:
+    """The stop there is not taken for the trap that ends the description."""
+    if not runs_to_trap():
+        pytest.skip("this gdb can call functions on this processor")
+    stop = ("offload run", "offload host", "break *(long) &gompy_describe_and_trap", "echo ---\\n")
+    _, between, after = parts(gdb(built, *stop, "info offload", "echo ---\\n", "delete", "continue"))
+    assert "device 0 (intelmic): running" in between, between
+    assert "  sum ADDRESS, 8 bytes -> ADDRESS, count 1\n" in between
+    assert "sum 40" in after
 
 
 def test_offload_print(built: Tools) -> None:
@@ -178,7 +197,7 @@ def test_inside_a_kernel(built: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path
         program="./gpu",
         options=("--device", "nvptx"),
     )
-    before, inside, after = shown.split("---\n")
+    before, inside, after = parts(shown)
     assert "8\t      x[i] = three;" in before
     assert re.search(r"#0  main\$_omp_fn\$\S+ \(.*\) at \S*lanes\.c:8\n", inside), inside
     assert 'Line 8 of "' in inside and "= {1, 1, 1}\n" in inside
