@@ -213,6 +213,11 @@ bench-hooks: all  ## this tree's libgompy against the same source built without 
 bench-check-any: all  ## what `gompy run --check` costs any program: regions with it and without, in turns
 	@$(BIN)/python benchmarks/check_any.py
 
+# EXACT="gather scatter": only these kinds.
+.PHONY: bench-check
+bench-check: all  ## what -foffload-check costs a region, by the kind of its loop: checked and plain, in turns
+	@$(BIN)/python benchmarks/check_exact.py $(EXACT)
+
 # SCALE="libraries": only that part.
 .PHONY: bench-scale
 bench-scale: all  ## programs of 20,000 regions and of 500 libraries, an array of 8 GiB; many minutes

@@ -4,44 +4,12 @@
    another.  SHAPE: `present`, the arrays are mapped around all regions; `mapped`, by each region; `used`, mapped around
    all, and the host writes one and reads the other between two regions, with updates.  */
 
-#include <stdio.h>
+#include "processor_time.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-enum { WARM = 20, MOST_CHILDREN = 16 };
 
 static float *in, *out, sum;
 static int n, operations;
-
-static double
-seconds (clockid_t clock)
-{
-  struct timespec t;
-  return clock_gettime (clock, &t) == 0 ? t.tv_sec + t.tv_nsec / 1e9 : 0;
-}
-
-/* Of this process and of its children, which are the devices.  */
-static double
-processor_time (void)
-{
-  char path[64];
-  double all = seconds (CLOCK_PROCESS_CPUTIME_ID);
-  int child;
-  FILE *children;
-  snprintf (path, sizeof path, "/proc/self/task/%d/children", getpid ());
-  if ((children = fopen (path, "r")) == NULL)
-    return all;
-  while (fscanf (children, "%d", &child) == 1)
-    {
-      clockid_t clock;
-      if (clock_getcpuclockid (child, &clock) == 0)
-	all += seconds (clock);
-    }
-  fclose (children);
-  return all;
-}
 
 static void
 region (void)
@@ -66,19 +34,6 @@ use (void)
   #pragma omp target update from(out[:n])
   for (int i = 0; i < n; i++)
     sum += out[i];
-}
-
-static double
-measure (void (*one) (void), int rounds)
-{
-  double begin = 0;
-  for (int round = -WARM; round < rounds; round++)
-    {
-      if (round == 0)
-	begin = processor_time ();
-      one ();
-    }
-  return (processor_time () - begin) / rounds * 1e9;
 }
 
 int

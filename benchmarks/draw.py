@@ -148,6 +148,7 @@ BARS = {
     "turns": turn_bars,
     "unhooked": turn_bars,
     "check-any": turn_bars,
+    "check-exact": turn_bars,
 }
 
 
