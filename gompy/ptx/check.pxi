@@ -115,7 +115,7 @@ cdef void describe_shared(ptx_module *module, uint64_t offset, uint64_t dynamic,
                      <unsigned long long> (past - dynamic),
                      <unsigned long long> dynamic)
     elif nearest == NULL:
-        snprintf(text, size, "the block has %llu bytes of shared memory", <unsigned long long> image.shared_bytes)
+        snprintf(text, size, "the block has %llu bytes of shared memory", <unsigned long long> image.shared_stated)
     elif offset - best < nearest.size:
         snprintf(text, size, "%llu bytes into the shared variable '%.*s' of %llu bytes",
                  <unsigned long long> (offset - best), letters, name,

@@ -196,6 +196,22 @@ cdef void drop_image(ptx_image *image) noexcept nogil:
     free(image)
 
 
+cdef void place_shared(ptx_image *image, obj *o, uint32_t number, variable_record *v, uint64_t *top) noexcept nogil:
+    """The place of a shared variable behind `top`.
+
+    Rows of arrays lie in as few cache lines as can be, whatever alignment a compiler asks for.  In front of the first
+    is a row's room: a vector access may begin in front of an array, where those lanes are off.
+    """
+    cdef uint64_t align = v.align if v.align > CACHE_LINE or v.size < CACHE_LINE else CACHE_LINE
+    top[0] = top[0] if top[0] else SHARED_MARGIN
+    if v.linkage == LINKAGE_EXTERN:
+        return
+    top[0] = (top[0] + align - 1) // align * align
+    image.shared_offset[o.first_variable + number] = top[0]
+    top[0] += v.size
+    image.shared_stated = (image.shared_stated + v.align - 1) // v.align * v.align + v.size
+
+
 cdef int resolve_names(ptx_image *image, text_buffer *log) noexcept nogil:
     """Number variables and functions, enter global names, lay out shared memory."""
     cdef size_t i
@@ -230,10 +246,8 @@ cdef int resolve_names(ptx_image *image, text_buffer *log) noexcept nogil:
                 one = define_symbol(image, o, <uint32_t> i, string_of(o.index, v.name), n, v.linkage, v.line, False,
                                     log)
                 result = one if one else result
-            if v.space == SPACE_SHARED and v.linkage != LINKAGE_EXTERN:
-                top = (top + v.align - 1) // v.align * v.align
-                image.shared_offset[o.first_variable + n] = top
-                top += v.size
+            if v.space == SPACE_SHARED:
+                place_shared(image, o, n, v, &top)
             elif v.space == 1 and v.linkage != LINKAGE_EXTERN:
                 image.const_bytes += v.size
         for n in range(o.nfunctions):
@@ -241,7 +255,8 @@ cdef int resolve_names(ptx_image *image, text_buffer *log) noexcept nogil:
             if f.linkage != LINKAGE_LOCAL or f.entry:
                 one = define_symbol(image, o, <uint32_t> i, string_of(o.index, f.name), n, f.linkage, f.line, True, log)
                 result = one if one else result
-    image.shared_bytes = (top + 15) // 16 * 16
+    image.shared_stated = (image.shared_stated + 15) // 16 * 16
+    image.shared_bytes = (top + CACHE_LINE - 1) // CACHE_LINE * CACHE_LINE
     return result
 
 

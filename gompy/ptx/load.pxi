@@ -253,7 +253,7 @@ cdef public int ptx_function_attributes(const ptx_function *function, ptx_attrib
     memset(attributes, 0, sizeof(ptx_attributes))
     attributes.max_threads_per_block = f.max_threads if f.max_threads else 1024
     attributes.registers = 32
-    attributes.shared_bytes = module.image.shared_bytes
+    attributes.shared_bytes = module.image.shared_stated
     attributes.const_bytes = module.image.const_bytes
     attributes.local_bytes = f.local_bytes
     attributes.param_bytes = f.param_bytes

@@ -10,7 +10,6 @@ cdef extern from "sums.h" nogil:
 cdef enum:
     FUEL = 20000
     FUEL_TOGETHER = 500
-    CACHE_LINE = 64
     MOST_AT_ONCE = 16
     HOST_ROOM = 393216                  # bytes of a warp's stack (guard included) that are left to code of the host
     SHADOW_ALLOCATED = 1                # executor.h

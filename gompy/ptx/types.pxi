@@ -244,6 +244,10 @@ cdef struct symbol:                     # a name that other objects see
     uint32_t linkage
     bint function
 
+cdef enum:
+    CACHE_LINE = 64
+    SHARED_MARGIN = 128                 # bytes of shared memory in front of a block's variables: a row of 32 words
+
 cdef struct ptx_image "ptx_image":
     int references
     unsigned check                      # PTX_CHECK_...; 0: code without checks
@@ -254,7 +258,8 @@ cdef struct ptx_image "ptx_image":
     symbol *table                       # open addressing
     uint64_t table_size
     uint64_t *shared_offset             # by variable
-    uint64_t shared_bytes
+    uint64_t shared_bytes               # as laid out: where dynamic shared memory begins
+    uint64_t shared_stated              # as the variables' sizes and alignments have it
     uint64_t const_bytes
 
 # A function: its address is what PTX sees as the function's address

@@ -522,7 +522,7 @@ def test_host_pointer_is_an_illegal_address(device: Device) -> None:
         (
             "mov.u64 %q, buffer; ld.shared.u32 %x, [%q+4096]; st.u32 [%p], %x; ret;",
             700,
-            "illegal address 0x7f001000 read",
+            "illegal address 0x7f001080 read",
         ),
         ("bar.sync 16; ret;", 715, "barrier number above 15"),
     ],

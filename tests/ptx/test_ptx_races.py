@@ -46,7 +46,7 @@ READ_NEXT = "ld.shared.u32 %v, [%a+128];\n"  # 32 threads further on
 def test_the_line() -> None:
     told = races(WRITE + READ_NEXT)
     assert told[0] == (
-        "race on shared memory at 0x7f000080 (4 bytes): written in 'k' at k.ptx:13 by thread (32,0,0) of block "
+        "race on shared memory at 0x7f000100 (4 bytes): written in 'k' at k.ptx:13 by thread (32,0,0) of block "
         "(0,0,0), and read in 'k' at k.ptx:14 by thread (0,0,0) of block (0,0,0), kernel 'k': no barrier is between "
         "them; 128 bytes into the shared variable 'tile' of 1024 bytes"
     )

@@ -1,0 +1,55 @@
+"""Where variables of shared memory lie: what a kernel may rely on, what it is told, and what is quick."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from ptx_tools import HEAD, device, needs_executor
+
+from gompy.ptx.device import Device
+
+__all__ = ["device"]
+
+pytestmark = needs_executor
+
+LINE, ROW = 64, 128
+SHARED_BASE = 0x7F000000
+NAMES = ("few", "many", "byte", "wide", "extern")
+PLACES = f"""{HEAD}.shared .align 4 .b8 few[12]; .shared .align 4 .b8 many[100]; .shared .align 1 .b8 byte;
+.shared .align 256 .b8 wide[8]; .extern .shared .align 16 .b8 extern[];
+.visible .entry k (.param .u64 po) {{ .reg .u64 %o, %a; ld.param.u64 %o, [po];
+  {" ".join(f"mov.u64 %a, {name}; st.global.u64 [%o+{at * 8}], %a;" for at, name in enumerate(NAMES))} ret; }}
+"""
+
+
+def test_rows_begin_in_lines(device: Device) -> None:
+    out = device.upload(bytes(8 * len(NAMES)))
+    kernel = device.load(PLACES).function("k")
+    kernel.launch((1, 1, 1), (1, 1, 1), [out], 64)
+    few, many, byte, wide, extern = np.frombuffer(device.download(out, 8 * len(NAMES)), dtype=np.uint64).tolist()
+    assert few >= SHARED_BASE + ROW and few % 4 == 0
+    assert many >= few + 12 and many % LINE == 0
+    assert byte == many + 100
+    assert wide % 256 == 0 and extern % LINE == 0 and extern >= wide + 8
+    # what a program computes its dynamic memory by is as ptxas has it: no gap but for the alignment that is asked for
+    assert kernel.attributes().shared_bytes == 256 + 16
+
+
+# A lane reads in front of the array where it is off: `i >= step ? t[i] + t[i - step] : t[i]`.
+BEFORE = f"""{HEAD}.shared .align 4 .b8 t[256];
+.visible .entry k (.param .u64 po) {{ .reg .u64 %o, %a, %y; .reg .u32 %t, %i, %j; .reg .pred %p;
+  ld.param.u64 %o, [po]; mov.u32 %t, %tid.x; mad.wide.u32 %y, %t, 4, %o; mov.u64 %a, t; mad.wide.u32 %a, %t, 4, %a;
+  st.shared.u32 [%a], %t; bar.sync 0; ld.shared.u32 %i, [%a]; setp.lt.u32 %p, %t, 4; @%p bra less;
+  ld.shared.u32 %j, [%a+-16]; add.u32 %i, %i, %j;
+less: st.global.u32 [%y], %i; ret; }}
+"""
+
+
+def test_in_front_of_an_array(device: Device) -> None:
+    out = device.upload(bytes(256))
+    device.load(BEFORE).function("k").launch((1, 1, 1), (64, 1, 1), [out])
+    found = np.frombuffer(device.download(out, 256), dtype=np.uint32)
+    assert found.tolist() == [i if i < 4 else 2 * i - 4 for i in range(64)]
