@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+FRONTS = ROOT / "build" / "native" / "drivers"
+"""The commands that are compiled."""
 ENTRY = {"gompcc": "gompcc", "gompc++": "gompcxx", "gompfortran": "gompfortran"}
 STOCK = {"gompcc": "gcc", "gompc++": "g++", "gompfortran": "gfortran"}
 DISTURBING = ("GOMPY_", "OFFLOAD_", "OMP_", "COMPILER_PATH", "LIBRARY_PATH", "BUILD_NUMBER")
@@ -40,7 +42,12 @@ def make_wrappers(folder: Path) -> Path:
     """Write the commands as an installation has them; returns the folder, to be put into PATH."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, function in ENTRY.items():
-        _script(folder / name, f"from gompy.driver.main import {function} as main")
+        if (FRONTS / name).exists():
+            shutil.copy2(FRONTS / name, folder)
+        else:
+            _script(folder / name, f"from gompy.driver.main import {function} as main")
+    (folder / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')  # which they start where they must
+    (folder / "python3").chmod(0o755)
     for name, function in (("gompclang", "gompclang"), ("gompclang++", "gompclangxx")):
         _script(folder / name, f"from gompy.driver.clang_main import {function} as main")
     _script(folder / "gompy", "from gompy.cli.main import main")

@@ -9,13 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from driver_tools import ROOT, environment
+from driver_tools import FRONTS, environment
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gompy.tools import entries
 
-FRONTS = ROOT / "build" / "native" / "drivers"
 pytestmark = pytest.mark.skipif(not (FRONTS / "gompcc").exists(), reason="the fronts are not built")
 
 COMPILER = """\
