@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from driver_tools import ROOT, Tools, has_all, make_wrappers
+from driver_tools import FRONTS, ROOT, Tools, has_all, make_wrappers
 from nvptx_tools import NVPTX, has_compiler
 
 NATIVE = ROOT / "gompy" / "_native"
@@ -50,6 +50,19 @@ int main (int argc, char **argv)
     }
 #endif
   return 0;
+}
+"""
+WHO = r"""
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+int main (void)
+{
+  uid_t real, now, kept;
+  gid_t real_group, now_group, kept_group;
+  getresuid (&real, &now, &kept);
+  getresgid (&real_group, &now_group, &kept_group);
+  printf ("%d %d %d, %d %d %d, %lu\n", real, now, kept, real_group, now_group, kept_group, getauxval (AT_SECURE));
 }
 """
 EVIL = r"""
@@ -248,6 +261,39 @@ def test_statistics_follow_nobodys_link(work: Path, program: Path) -> None:
     assert f"libgompy: GOMPY_STATS={mine}/link: cannot be written: Too many levels of symbolic links" in done.stderr
     assert (mine / "victim").read_text() == ""
     assert "regions: 2 on device 0" in run(program, env={"GOMPY_STATS": "/dev/stderr"}, other=False).stderr
+
+
+# --- commands ---
+
+
+@pytest.fixture(scope="module")
+def command(work: Path) -> Path:
+    """A gompcc that finds a Python which tells whose rights it has."""
+    if not (FRONTS / "gompcc").exists():
+        pytest.skip("the commands are not built")
+    folder = work / "commands"
+    (folder / "open").mkdir(parents=True)
+    shutil.copy(FRONTS / "gompcc", folder)
+    subprocess.run(["gcc", "-x", "c", "-", "-o", folder / "python3"], input=WHO, text=True, check=True)
+    return folder / "gompcc"
+
+
+@pytest.mark.parametrize("owner", [(0, 0), (1, 1), (1, 0), (65534, 1)])
+def test_command_gives_up_the_rights_that_its_caller_has_not(command: Path, owner: tuple[int, int]) -> None:
+    """As a script would have: for the effective, the real and the saved numbers are the caller's."""
+    os.chown(command, *owner)
+    command.chmod(0o6755)
+    assert run(command, "-c", "a.c", env={}).stdout == "65534 65534 65534, 65534 65534 65534, 0\n"
+
+
+def test_command_with_others_rights_has_no_cache(work: Path, command: Path) -> None:
+    """It neither reads nor makes entries: the folder would be the caller's choice, and what it believes the owner's."""
+    caches = [work / "open" / name for name in ("ours", "theirs")]
+    for folder, mode in zip(caches, (0o755, 0o6755), strict=True):
+        os.chown(command, 0, 0)
+        command.chmod(mode)
+        run(command, "-c", "a.c", env={"XDG_CACHE_HOME": str(folder)})
+    assert [folder.exists() for folder in caches] == [True, False]
 
 
 # --- the sources ---
