@@ -11,6 +11,7 @@ import os
 from gompy.objects.elf import split_member
 from gompy.tools import entries
 from gompy.tools.entries import number, string
+from gompy.tools.process import is_temporary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,11 +31,12 @@ class Store(entries.Store):
     def keep_link(self, objects: Sequence[str], parts: Iterable[str], files: Sequence[str]) -> None:
         """Make an entry: ``objects`` were read for the key, ``parts`` had a part (or are missing), ``files`` came out.
 
-        None is made where one of the former is too young for it to be sure what has been read.
+        None is made where one of the former is too young for it to be sure what has been read.  gcc's temporary objects
+        are young, but nobody else writes them, and they are whole when the link begins.
         """
         body = []
         try:
-            if not all(self.settled(split_member(name)[0]) for name in objects):
+            if not all(_is_private(name) or self.settled(split_member(name)[0]) for name in objects):
                 return
             for name in files:
                 with open(name, "rb") as file:
@@ -43,3 +45,9 @@ class Store(entries.Store):
         except OSError:
             return
         self.keep(parts, len(files), b"".join(body))
+
+
+def _is_private(name: str) -> bool:
+    """Whether an object is a temporary one of gcc's."""
+    path, offset = split_member(name)
+    return offset is None and is_temporary(path)

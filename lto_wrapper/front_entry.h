@@ -2,19 +2,6 @@
 
    What had a part in it: the compiler, linkers, assembler, libraries' folders, our own modules and objects.  */
 
-/* Where temporary files go, as GCC chooses it (libiberty's make-temp-file.c).  */
-static const char *
-temporary_root (void)
-{
-  const char *folders[] = { getenv ("TMPDIR"), getenv ("TMP"), getenv ("TEMP"), "/tmp", "/var/tmp", "/usr/tmp" };
-  struct stat status;
-  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
-    if (folders[i] != NULL && folders[i][0] && access (folders[i], R_OK | W_OK | X_OK) == 0
-        && stat (folders[i], &status) == 0 && S_ISDIR (status.st_mode))
-      return folders[i];
-  return ".";
-}
-
 /* Write a temporary file of that suffix; its name with a line's end into NAMES.  0 if that fails.  */
 static int
 write_object (const char *root, const char *suffix, const char *data, uint64_t size, struct text *names)

@@ -3,6 +3,7 @@
 
    Those are the words of the call, the objects with device code, byte by byte and by their names, the folder, and the
    environment as far as compilers, linkers and we read it.  */
+#include <ctype.h>
 
 /* Variables by the beginning of their names.  PATH, HOME and the XDG folders lead to tools.  */
 static const char *const concerned[] = {
@@ -46,15 +47,40 @@ read_link (const char *word, struct link *link)
   return strlen (link->names) == size;
 }
 
-/* Whether that is the name of an object which gcc makes and deletes when it compiles and links at once.  */
+/* Where temporary files go, as GCC chooses it (libiberty's make-temp-file.c).  */
+static const char *
+temporary_root (void)
+{
+  const char *folders[] = { getenv ("TMPDIR"), getenv ("TMP"), getenv ("TEMP"), "/tmp", "/var/tmp", "/usr/tmp" };
+  struct stat status;
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+    if (folders[i] != NULL && folders[i][0] && access (folders[i], R_OK | W_OK | X_OK) == 0
+        && stat (folders[i], &status) == 0 && S_ISDIR (status.st_mode))
+      return folders[i];
+  return ".";
+}
+
+/* Whether that is an object which gcc makes and deletes when it compiles and links at once.  As process.py's.  */
 static int
 is_temporary (const char *name)
 {
-  const char *base = strrchr (name, '/');
-  return base != NULL && strncmp (base, "/cc", 3) == 0 && strcspn (base, ".") == 9;
+  const char *slash = strrchr (name, '/'), *base = slash != NULL ? slash + 1 : name;
+  struct stat folder, root;
+  char path[4096];
+  if (slash == NULL || strncmp (base, "cc", 2) != 0 || strcspn (base, ".") != 8 || strchr (base, '@') != NULL
+      || (size_t) (base - name) >= sizeof path)
+    return 0;
+  for (int i = 2; i < 8; i++)
+    if (!isalnum ((unsigned char) base[i]))
+      return 0;
+  memcpy (path, name, (size_t) (base - name));
+  path[base - name] = 0;
+  return (stat (path, &folder) == 0 && stat (temporary_root (), &root) == 0 && folder.st_dev == root.st_dev
+          && folder.st_ino == root.st_ino);
 }
 
-/* The object's contents into the text; archives whole, and once for all members that follow one another.  */
+/* The object's name and contents into the text; archives whole, and once for all members that follow one another.
+   gcc's temporary objects have another name each time, by which nothing goes: messages have the source's.  */
 static int
 add_object (struct text *text, const char *name, char **last)
 {
@@ -62,7 +88,7 @@ add_object (struct text *text, const char *name, char **last)
   const char *at = strrchr (name, '@');
   char *data, *path = strdup (name);
   size_t size;
-  text_add_string (text, name);
+  text_add_string (text, is_temporary (name) ? "" : name);
   if (path == NULL)
     return 0;
   if (at != NULL && strncmp (at, "@0x", 3) == 0)
@@ -102,7 +128,7 @@ link_key (struct link *link, uint8_t key[GOMPY_DIGEST])
       text_add_string (&text, line);
   text_add_environment (&text, concerned, sizeof concerned / sizeof concerned[0]);
   while (good && (name = strsep (&names, "\n")) != NULL)
-    good = name[0] == 0 || (!is_temporary (name) && add_object (&text, name, &last));
+    good = name[0] == 0 || add_object (&text, name, &last);
   free (last);
   good = good && text.data != NULL;
   if (good)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from driver_tools import ROOT, environment
 from link_tools import built, compile_c, link
 
 from gompy.accel import host, loops, packages
@@ -35,6 +37,7 @@ int a(int n)
   return x[n - 1];
 }
 """
+GOMPCC = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from gompy.driver.main import gompcc; sys.exit(gompcc())"
 MAIN = "int a(int); int main(void) { return a(41) - 42; }\n"
 
 
@@ -241,6 +244,46 @@ def test_an_entry_of_another_user(links: Links) -> None:
 def test_no_place_for_entries(links: Links, home: str) -> None:
     """The link is made as ever."""
     assert links.link(XDG_CACHE_HOME=home, HOME=home)[0]
+
+
+def compiled_and_linked(links: Links, tmp: Path, *sources: Path) -> tuple[bool, bytes]:
+    """Compile and link by one command, as Links.link: gcc's temporary objects have other names each time."""
+    tmp.mkdir(exist_ok=True)
+    before, output = links.starts(), links.folder / "prog"
+    env = environment(XDG_CACHE_HOME=str(links.folder / "cache"), GOMPY_PYTHON=str(links.python), TMPDIR=str(tmp))
+    command = [sys.executable, "-c", GOMPCC, "-O1", "-g", "-fopenmp", *sources, "-o", output]
+    subprocess.run(command, cwd=links.folder, env=env, check=True)
+    assert not list(tmp.iterdir())
+    return links.starts() > before, output.read_bytes()
+
+
+def test_compiled_and_linked_in_one_go(links: Links) -> None:
+    """The objects' names do not count, what is in them does."""
+    sources = [links.folder / "main.c", links.folder / "a.c"]
+    tmp = links.folder / "tmp"
+    first, program = compiled_and_linked(links, tmp, *sources)
+    assert first and len(links.entries()) == 1
+    assert compiled_and_linked(links, tmp, *sources) == (False, program)
+    assert compiled_and_linked(links, links.folder / "tmp2", *sources) == (False, program)
+    sources[1].write_text(REGION.format("a", 2))
+    again, other = compiled_and_linked(links, tmp, *sources)
+    assert again and other != program
+
+
+def test_objects_that_are_named_like_temporary_ones(links: Links) -> None:
+    """Elsewhere they are the user's: their names are in messages, and they may change."""
+    folder = links.folder / "objects"
+    folder.mkdir()
+    names = [folder / "ccabcdef.o", folder / "ccabcdeg.o"]
+    programs = []
+    for name in names:
+        name.write_bytes(links.objects[1].read_bytes())
+        links.objects[1] = name
+        links.settle()
+        first, program, _ = links.link()
+        programs.append(program)
+        assert first and not links.link()[0]
+    assert programs[0] != programs[1]
 
 
 def store(folder: Path, key: str, began: int) -> entry.Store:

@@ -36,3 +36,14 @@ def test_make_clean_removes_all_that_the_build_made(tmp_path: Path) -> None:
     assert sorted(ignored(tmp_path)) == sorted({*built, "gompy/ptx/words.cpython-39-x86_64-linux-gnu.so"})
     subprocess.run(["make", "-s", "clean"], cwd=tmp_path, check=True, capture_output=True)
     assert ignored(tmp_path) == []
+
+
+@needs("make")
+@pytest.mark.parametrize(
+    "source", ["lto_wrapper/front.c", "lto_wrapper/front_key.h", "gompy/access/hooks.c", "gompy/abi/gomp.py"]
+)
+def test_make_builds_anew_after_a_change(source: str) -> None:
+    """Of what is compiled, or what a compiled part is made from.  Nothing is run."""
+    command = ["make", "-n", "-W", source, "-o", ".venv/.installed", "all"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "build_native" in done.stdout
