@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -245,6 +246,60 @@ def test_names_that_differ(tools: Tools) -> None:
     )
 
 
+@has_nvptx
+def test_an_object_without_nvptx_code(tools: Tools) -> None:
+    """GCC's tables have one length on the host and another in the image: one object's device code was lost."""
+    tools.ok("gcc", "-fopenmp", "-c", "banana.c")
+    tools.ok("objcopy", "-w", "-R", ".gnu.offload_lto_*", "banana.o")
+    tools.ok("gcc", "-fopenmp", *STOCK_LINK, "apple.c", "banana.o", "citron.c", "main.c", "-o", "fruit")
+    assert verify(tools, "fruit") == (
+        1,
+        [],
+        [
+            "fruit: error: image 0 (nvptx-none): 2 of the program's 6 regions not in the image: "
+            "banana_peel._omp_fn.0 (banana.c), banana_slice._omp_fn.0 (banana.c) [missing]",
+            "fruit: note: compile and link every object with the same -foffload=; "
+            "gompcc names those without device code",
+            "fruit: error: image 0 (nvptx-none): 1 of the program's 3 variables not in the image: banana_bunch "
+            "[missing]",
+        ],
+    )
+
+
+def test_an_object_that_the_image_does_not_know(tools: Tools) -> None:
+    """The program's record of apple.c has another id than the image's objects."""
+    tools.ok("gompcc", "-fopenmp", *sources(), "-o", "fruit")
+    tools.ok("objcopy", "--dump-section", "gompy_offload_objects=records", "fruit", "whole")
+    records = bytearray((tools.work / "records").read_bytes())
+    records[0] ^= 1
+    (tools.work / "records").write_bytes(records)
+    tools.ok("objcopy", "--update-section", "gompy_offload_objects=records", "fruit", "broken")
+    status, out, err = verify(tools, "broken")
+    assert (status, out) == (1, [])
+    number = int.from_bytes(records[:8], "little")
+    assert err[:2] == [
+        f"broken: error: image 0 ({MIC}): object apple.c (id {number:016x}) is not in the image [object]",
+        "broken: note: an object has lost its device code after it was compiled, or another linker has left one out: "
+        "compile it again and link with gompcc",
+    ]
+
+
+def test_a_region_that_objcopy_renamed(tools: Tools) -> None:
+    """Its symbol has another name; the streams, of which the device code is made, keep the first one."""
+    tools.ok("gompcc", "-fopenmp", "-c", "apple.c")
+    tools.ok("objcopy", "--redefine-sym", "apple_core._omp_fn.0=apple_heart._omp_fn.0", "apple.o")
+    told = "functions: entry 1: apple_core._omp_fn.0 in the stream, apple_heart._omp_fn.0 in the table [stream]"
+    assert verify(tools, "apple.o") == (
+        1,
+        [],
+        [
+            f"apple.o: error: .gnu.offload_lto_.offload_table: {told}",
+            "apple.o: note: compile it again",
+            f"apple.o: error: .gompyir_.offload_table: {told}",
+        ],
+    )
+
+
 def test_json(tools: Tools) -> None:
     tools.ok("gcc", "-fopenmp", "-g", "-c", "banana.c")
     tools.ok("gompcc", "-fopenmp", "banana.o", *sources("banana"), "-o", "fruit")
@@ -296,8 +351,14 @@ def test_every_kind_is_described() -> None:
     from gompy.cli import findings
 
     text = Path(findings.__file__).read_text()
-    import re
-
     used = set(re.findall(r'(?:Finding\(\s*(?:file|part\.report\["file"\]),\s*|_made\(|kind = )"([a-z-]+)"', text))
     used |= set(re.findall(r'"([a-z-]+)" if [a-zC]', text))
     assert used == set(findings.KINDS)
+
+
+def test_every_kind_has_its_text() -> None:
+    """A test of this file has the line of each kind, to its end: ``cause [kind]``."""
+    from gompy.cli.findings import KINDS
+
+    shown = Path(__file__).read_text(encoding="utf-8")
+    assert {kind for kind in KINDS if not re.search(rf"\S ?\[{kind}\]\"", shown)} == set()
