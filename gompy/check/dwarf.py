@@ -16,6 +16,8 @@ from gompy.objects.lines import code_ranges
 POINTER: Final = 8
 OP_REG0: Final = 0x50
 """DW_OP_reg0; the registers' follow it."""
+KEPT: Final = frozenset((3, 6, 12, 13, 14, 15))
+"""rbx, rbp, r12 to r15, by their DWARF numbers: registers that a function's callees keep (psABI, 3.2.1)."""
 SCOPES: Final = frozenset(("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine", "DW_TAG_namespace", "DW_TAG_module"))
 VARIABLES: Final = frozenset(("DW_TAG_variable", "DW_TAG_formal_parameter"))
 QUALIFIERS: Final = frozenset(
@@ -44,6 +46,7 @@ class Variable:
     scalar: str = ""  # what its elements are made of: f8, i4, u1; empty: structures, pointers, or not known
     behind: str = ""  # of a member of what a pointer points to: that pointer
     endless: bool = False  # an array whose bounds only the running program knows
+    value: int | None = None  # of a pointer that is in a register: it has no address
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +171,32 @@ class Source:
     def _at(self, spot: Spot, frame: Frame | None, read: Read) -> Iterator[Variable]:
         """A variable and its members, where a frame has them; nothing if that is not known."""
         try:
-            address = self._evaluate(spot.operations, frame, read)
+            value = self._value(spot, frame, read)
+            address = self._evaluate(spot.operations, frame, read) if value is None else 0
         except (Unknown, IndexError):
             return
-        for part in spot.parts:
-            yield dataclasses.replace(part, address=address + part.address)
-        there = read(address) if spot.behind else None
+        if value is not None:
+            yield dataclasses.replace(spot.parts[0], value=value, size=0)
+        else:
+            for part in spot.parts:
+                yield dataclasses.replace(part, address=address + part.address)
+        there = value if value is not None else read(address) if spot.behind else None
         if not there:
             return
         for part in spot.behind:
             yield dataclasses.replace(part, address=there + part.address)
+
+    def _value(self, spot: Spot, frame: Frame | None, read: Read) -> int | None:
+        """A pointer's value, where that is in a register that calls keep, or is computed; None: it is in memory."""
+        name = spot.operations[-1][0] if spot.operations else ""
+        if frame is None or not spot.parts[0].points or not name.startswith(("DW_OP_reg", "DW_OP_stack_value")):
+            return None
+        if name == "DW_OP_stack_value":
+            return self._evaluate(spot.operations[:-1], frame, read)
+        number = int(name[9:])
+        if len(spot.operations) > 1 or number not in KEPT:
+            raise Unknown
+        return frame.registers[number]
 
     def _spot(self, die: Any, pc: int | None, frame_base: str = "DW_OP_fbreg") -> Iterator[Spot]:
         """A variable at an address of the file's own code, or (None) of the whole program; nothing if it has no name,
@@ -343,6 +362,8 @@ class Source:
                 stack.append(frame.cfa + argument)
             elif name.startswith("DW_OP_breg") and frame is not None:
                 number = int(name[10:])
+                if number != 7 and number not in KEPT:
+                    raise Unknown
                 stack.append((frame.sp if number == 7 else frame.registers[number]) + argument)
             elif name == "DW_OP_deref" and stack:
                 value = read(stack.pop())

@@ -164,10 +164,16 @@ class Names:
         name, nearest = "", FARTHEST
         for variable in visible:
             if variable.points or variable.endless:
-                value = variable.address if variable.endless else self.word(variable.address, frame)
+                value = self.begin(variable, frame)
                 if value and 0 <= start - value < nearest:
                     name, nearest = variable.name, start - value
         return name
+
+    def begin(self, variable: Variable, frame: Frame | None) -> int | None:
+        """Where an array begins, or what a pointer points to; None where that is not known."""
+        if variable.value is not None:
+            return variable.value
+        return self.word(variable.address, frame) if variable.points else variable.address
 
     def section(self, event: Event) -> str:
         """``a[0:16]``, in C's words where the elements are known, else what ``of`` says."""
@@ -184,7 +190,7 @@ class Names:
         elif variable.points:
             if variable.address <= event.start < variable.address + variable.size:
                 return name  # the pointer itself
-            base = self.word(variable.address, event.frame)
+            base = self.begin(variable, event.frame)
         if base is None or (event.start - base) % variable.element or event.size % variable.element:
             return name
         return f"{name}[{(event.start - base) // variable.element}:{event.size // variable.element}]"

@@ -22,7 +22,7 @@ class Lines:
         self.elf = elf
         self._dwarf: Any = None
         self._opened = False
-        self._rows: dict[int, dict[int, tuple[str, int]]] = {}  # by compile unit: address to file and line
+        self._rows: dict[int, dict[int, list[tuple[str, int]]]] = {}  # by compile unit: address to its files and lines
         self._files: dict[int, str] | None = None
         self._units: list[tuple[int, int, int]] | None = None  # begin and end of code, compile unit
 
@@ -39,7 +39,10 @@ class Lines:
             return "", 0
 
     def covering(self, address: int) -> str:
-        """``file.c:12`` of the code at an address, wherever in its line; empty where it is not known."""
+        """``file.c:12`` of the code at an address, wherever in its line; empty where it is not known.
+
+        Of several rows for one address the code has the last one's line, as addr2line says; the others have none.
+        """
         try:
             self._line(address)
             unit = self._unit_at(address)
@@ -47,7 +50,7 @@ class Lines:
         except Exception:  # pyelftools meets damage with whatever its parsers raise
             return ""
         below = max((start for start in rows if start <= address), default=None)
-        return "{}:{}".format(*rows[below]) if below is not None else ""
+        return "{}:{}".format(*rows[below][-1]) if below is not None else ""
 
     def file(self, address: int) -> str:
         """The STT_FILE symbol before the local symbol of an address: what an object without -g still has."""
@@ -98,7 +101,8 @@ class Lines:
             return "", 0
         if offset not in self._rows:
             self._rows[offset] = _rows(dwarf, dwarf.get_CU_at(offset))
-        return self._rows[offset].get(address, ("", 0))
+        rows = self._rows[offset].get(address)
+        return rows[0] if rows else ("", 0)
 
 
 def code_ranges(dwarf: Any, unit: Any, die: Any) -> list[tuple[int, int]]:
@@ -125,9 +129,9 @@ def code_ranges(dwarf: Any, unit: Any, die: Any) -> list[tuple[int, int]]:
     return [(low, high.value if high.form == "DW_FORM_addr" else low + high.value)]
 
 
-def _rows(dwarf: Any, unit: Any) -> dict[int, tuple[str, int]]:
-    """The first row of each address in a compile unit's line table."""
-    found: dict[int, tuple[str, int]] = {}
+def _rows(dwarf: Any, unit: Any) -> dict[int, list[tuple[str, int]]]:
+    """The rows of each address in a compile unit's line table."""
+    found: dict[int, list[tuple[str, int]]] = {}
     program = dwarf.line_program_for_CU(unit)
     if program is None:
         return found
@@ -140,5 +144,6 @@ def _rows(dwarf: Any, unit: Any) -> dict[int, tuple[str, int]]:
             continue
         number = state.file - first
         if 0 <= number < len(files):
-            found.setdefault(state.address, (files[number].name.decode("utf-8", "backslashreplace"), state.line))
+            place = files[number].name.decode("utf-8", "backslashreplace"), state.line
+            found.setdefault(state.address, []).append(place)
     return found

@@ -64,7 +64,7 @@ def name_of(names: Names, mapped: Mapped, event: Event | None) -> list[Any]:
         return [mapped.host, name, 0, 0, ""]
     base: int | None = variable.address
     if variable.points and not variable.address <= mapped.host < variable.address + max(variable.size, 1):
-        base = names.word(variable.address, frame)
+        base = names.begin(variable, frame)
     elif variable.points:
         return [mapped.host, name, 0, 0, ""]  # the pointer itself
     return [mapped.host, name, base or 0, variable.element, variable.scalar]

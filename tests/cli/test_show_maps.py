@@ -105,6 +105,25 @@ def test_what_a_member_points_to(built: Tools) -> None:
     assert re.search(r"\nthis->p +member_pointer\.cc:10 +80 +1 +2 +80 +80 ", table), table
 
 
+REGISTERS = """\
+held.c:7 map(tofrom: x[0:50]) host # -> device #, new, count 1, 200 bytes to
+held.c:7 region main._omp_fn.0 on device 0
+held.c:7 map(tofrom: x[0:50]) host # <- device #, removed, 200 bytes from
+"""
+
+
+def test_a_pointer_that_is_in_a_register(built: Tools) -> None:
+    """At -O2 it is nowhere else."""
+    built.write(
+        "held.c",
+        "#include <stdlib.h>\nint main (int argc, char **argv)\n{\n  (void) argv;\n"
+        "  int *x = calloc (50, sizeof *x);\n  if (!x) return 1;\n#pragma omp target map(x[:50])\n  x[3] = 2;\n"
+        "  argc += x[3];\n  free (x);\n  return argc;\n}\n",
+    )
+    built.ok("gompcc", "-g", "-O2", "-fopenmp", "held.c", "-o", "held")
+    assert shown(built, "./held") == (3, REGISTERS.splitlines())
+
+
 def test_what_came_before_a_fault(built: Tools) -> None:
     status, lines = shown(built, "./queue", "abort")
     assert status == 134

@@ -57,7 +57,7 @@ def test_what_was_changed_in_the_recording_differs(tools: Tools) -> None:
     path.write_bytes(data[:start] + (4).to_bytes(4, "little") + data[start + 4 :])
     for where in ("intelmic", "host"):
         done = tools.run("gompy", "replay", "--on", where, "--region", "0", "--as", "double", "r")
-        assert done.returncode == 1 and "x, element 2: recorded 5, now 7" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 1 and "x[1]: recorded 5, now 7" in done.stdout, done.stdout + done.stderr
 
 
 def test_bisect_comes_to_the_store(tools: Tools) -> None:
