@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 1 << 18, WIDTH = 8, ROWS = N / WIDTH };
+enum { N = 1 << 20, WIDTH = 8, ROWS = N / WIDTH };
 
 struct matrix
 {

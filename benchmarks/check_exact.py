@@ -21,8 +21,8 @@ from typing import Any, Final
 from common import GOMPCC, HERE, BenchError, checked
 from turns import finish
 
-TURNS: Final = 7
-ROUNDS: Final = {"plain": 400, "checked": 60}
+TURNS: Final = 5
+ROUNDS: Final = {"plain": 100, "checked": 20}
 OPTIMISED: Final = (
     *("nothing", "dense", "strided", "stencil", "reduction", "gather", "scatter", "rows"),
     *("conditional", "seldom", "early-exit", "call", "straight"),

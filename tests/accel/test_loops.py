@@ -154,6 +154,19 @@ RIGHT = {
       for (int i = 0; i < n; i++)
         p[i] += p[at[i]];
       printf ("%d %d\\n", p[1], p[4000]);""",
+    "columns-side-by-side": """
+      char *p = calloc (n, 1); int sum = 0;
+      #pragma omp target map(tofrom: p[:n], sum)
+      #pragma omp parallel num_threads(2) reduction(+: sum)
+      {
+        int t = omp_get_thread_num ();
+        for (int i = 0; i < n / 2; i++) p[2 * i + t] = i;
+        #pragma omp barrier
+        for (int i = 0; i < n / 4; i++) sum += p[4 * i + 1 - t];
+        #pragma omp barrier
+        for (int i = 0; i < n / 3; i++) if (t) p[3 * i] = 1;
+      }
+      printf ("%d %d\\n", p[9], sum);""",
 }
 WRONG = {
     "unset": """
@@ -263,6 +276,26 @@ WRONG = {
       p[100] = 3;
       for (int i = 0; i < 100; i++)
         sum += p[at[i]];
+      printf ("%d\\n", sum);""",
+    "columns-race": """
+      int *p = calloc (n, sizeof *p), sum = 0;
+      #pragma omp target map(tofrom: p[:n], sum)
+      #pragma omp parallel num_threads(2) reduction(+: sum)
+      for (int i = 0, step = omp_get_thread_num () ? 5 : 2; i < n / 5; i++)
+        p[step * i] = i;
+      printf ("%d\\n", sum);""",
+    "columns-race-of-teams-in-turn": """
+      int *p = calloc (n, sizeof *p);
+      #pragma omp target teams num_teams(8) thread_limit(1) map(tofrom: p[:n])
+      for (int i = 0; i < n / 3; i++)
+        p[3 * i] = i;
+      printf ("%d\\n", p[3]);""",
+    "gather-race-at-the-end": """
+      int *p = calloc (n, sizeof *p), *at = calloc (n, sizeof *at), sum = 0;
+      for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
+      #pragma omp target map(tofrom: p[:n], sum) map(to: at[:n])
+      #pragma omp parallel num_threads(2) reduction(+: sum)
+      if (omp_get_thread_num () == 0) p[n - 1] = 1; else for (int i = 0; i < n; i++) sum += p[at[i]];
       printf ("%d\\n", sum);""",
 }
 

@@ -44,6 +44,7 @@ struct mic_block
   _Atomic uint32_t last_write, last_read, last_before; /* the last intervals that its cells have */
   _Atomic uint32_t good;                  /* a launch that found all its bytes good */
   uint32_t bad, looks;                    /* a launch that did not, and how often it was asked */
+  _Atomic uint64_t owner;                 /* who has used its cells in a launch (device_owned.h) */
 };
 #define MIC_BLOCK 1024u
 #define MIC_GLANCES 32u  /* where a block was not good, one look in so many */
@@ -83,6 +84,8 @@ static __thread uint32_t mic_word_floor, mic_word_launch;
 static inline int mic_settle (uint64_t offset);
 static void mic_count_launch (int change);
 static void mic_keep_anew (void);
+
+#include "device_owned.h"
 
 /* In device_access.pxi.  */
 static void mic_access_found (unsigned mark, uint64_t address, const void *pc, uint64_t other);
@@ -130,6 +133,7 @@ mic_new_word (void)
                            atomic_load (&mic_access_teams[group->team].releases));
   mic_word_floor = group != NULL ? group->floor : 0;
   mic_word_launch = group != NULL ? mic_access_teams[group->team].launch : 0;
+  mic_name_owner (mic_word_launch);
   mic_keep_anew ();
 }
 
@@ -158,6 +162,7 @@ mic_access_enter (void *group, struct gompy_place *before)
 {
   *before = mic_place;
   memset (&mic_place, 0, sizeof mic_place);
+  mic_become_another ();
   mic_new_word ();
   if (group == NULL || omp_get_thread_num () >= MIC_GROUP)
     return;
@@ -171,6 +176,7 @@ static void
 mic_access_leave (const struct gompy_place *before)
 {
   mic_place = *before;
+  mic_become_another ();
   mic_new_word ();
 }
 
@@ -238,6 +244,7 @@ mic_begin_team (void)
   if (mic_cells.writes == NULL)
     return;
   mic_end_team ();
+  mic_become_another ();
   mic_held = 0;
   team = atomic_fetch_add (&mic_last_team, 1) + 1;
   if (team >= MIC_INTERVALS || gompy_access.unordered || (group = calloc (1, sizeof *group)) == NULL)
@@ -353,6 +360,9 @@ mic_note (uint64_t cell, struct mic_block *block, uint64_t mine, int writes, con
   uint64_t word = atomic_load_explicit (place, memory_order_relaxed);
   uint32_t interval = mine >> 16 & 0xffffff;
   uint64_t whole = (uint64_t) (((word ^ mine) & ~0xffull) == 0) * (word & 0xff);
+  uint64_t owner = atomic_load_explicit (&block->owner, memory_order_relaxed);
+  if (__builtin_expect (owner != mic_owner && owner != mic_shared, 0))
+    mic_come_in (block);
   if (!writes && __builtin_expect (mic_is_anothers (word, mine), 0))
     mic_keep_before (cell, block, word);
   /* The code's place first: who sees the word tells it, and the first access to a page of places takes long.  */

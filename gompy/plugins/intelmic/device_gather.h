@@ -18,6 +18,7 @@
 #define MIC_LOG_FILTER 1024u        /* single reads of late, a power of 2 */
 #define MIC_SETTLED 16u             /* kilobytes that are looked up in a launch; then all of them are */
 #define MIC_AHEAD_CELLS 12u
+#define MIC_FOREIGN 4u              /* kilobytes of a gather that are noted cell by cell */
 #define MIC_READ_GOOD 1ull
 #define MIC_NOBODY 2ull             /* no kilobyte has this word */
 /* The word of kilobytes that several have read: no interval, but the launch. */
@@ -176,6 +177,8 @@ mic_count_launch (int change)
     atomic_fetch_sub (&mic_live, 1);
   else if (atomic_fetch_add (&mic_live, 1) == 0)
     atomic_store (&mic_settled, 0);
+  else
+    atomic_store (&mic_overlapped, atomic_load (&mic_last_launch));
 }
 
 /* --- what was kept is noted --------------------------------------------------------------------------------------- */
@@ -191,7 +194,7 @@ mic_note_late (uint64_t offset, uint64_t end, uint64_t word, uint32_t pc, uint64
       uint64_t there = atomic_load_explicit (&mic_cells.reads[at / 8], memory_order_relaxed);
       if ((there >> 16 & 0xffffff) <= mic_word_floor || ((there ^ word) & ~0xffull) == 0
           || ((there ^ writer) & ~0xffull) == 0)
-        mic_note (at / 8, block, word | ((1u << last) - (1u << first)), 0, (const void *) (uintptr_t) pc);
+        mic_share (block), mic_note (at / 8, block, word | ((1u << last) - (1u << first)), 0, (const void *) (uintptr_t) pc);
     }
 }
 
@@ -319,17 +322,38 @@ mic_is_entered (uint64_t offset, uint64_t end)
          || mic_enter_block (offset, end);
 }
 
-/* The same for all kilobytes of a span.  */
+/* Note in their cells those of a gather's accesses that are in kilobytes, FOREIGN of them, where that is needed.  */
 static int
-mic_enter_span (uint64_t offset, uint64_t end)
+mic_note_among (const struct mic_gather *g, const uint64_t *blocks, unsigned foreign)
 {
+  const unsigned char *index = (const unsigned char *) (g + 1);
+  for (size_t i = 0; i < g->n; i++, index += g->bytes)
+    {
+      uint64_t at = g->offset + (uint64_t) (g->scale * gompy_index_of (index, g->bytes, g->is_unsigned));
+      for (unsigned k = 0; k < foreign; k++)
+        if (at < blocks[k] + MIC_BLOCK && at + g->size > blocks[k]
+            && !mic_usual (gompy_access.low + at, g->size, 0, (const void *) (uintptr_t) g->pc))
+          return 0;
+    }
+  return 1;
+}
+
+/* The same for all kilobytes of a span.  A few may be others', as those at its ends are if other arrays begin there.  */
+static int
+mic_enter_span (const struct mic_gather *g, uint64_t offset, uint64_t end)
+{
+  uint64_t blocks[MIC_FOREIGN];
+  unsigned foreign = 0;
   for (uint64_t next; offset < end; offset = next)
     {
       next = (offset & -(uint64_t) MIC_BLOCK) + MIC_BLOCK;
-      if (!mic_is_entered (offset, next < end ? next : end))
+      if (mic_is_entered (offset, next < end ? next : end))
+        continue;
+      if (foreign == MIC_FOREIGN)
         return 0;
+      blocks[foreign++] = offset & -(uint64_t) MIC_BLOCK;
     }
-  return 1;
+  return foreign == 0 || mic_note_among (g, blocks, foreign);
 }
 
 /* The same for each access.  */
@@ -352,7 +376,7 @@ mic_keep_gather (struct mic_gather *g, uint64_t offset, uint64_t end)
 {
   size_t used = atomic_load (&mic_log->used);
   atomic_store (&mic_log->used, used + mic_gather_bytes (g->n, g->bytes));
-  if ((end - offset) / MIC_BLOCK <= g->n ? mic_enter_span (offset, end) : mic_enter_each (g))
+  if ((end - offset) / MIC_BLOCK <= g->n ? mic_enter_span (g, offset, end) : mic_enter_each (g))
     {
       if (atomic_load (&mic_settled_launch) == mic_word_launch)
         mic_note_gather (g, 0, mic_access_size, 0);

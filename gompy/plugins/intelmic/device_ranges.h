@@ -100,12 +100,53 @@ mic_is_block_ordered (uint64_t offset, int written)
   return 1;
 }
 
+/* Whether the calling thread may note an access in the cells of a block without a look at each.  */
+static int
+mic_may_own (struct mic_block *block)
+{
+  if (!mic_owns (block))
+    mic_come_in (block);
+  return mic_owns (block);
+}
+
+/* Whether that was right, now that others can see the notes, and nothing that is noted of all of the block races.  */
+static int
+mic_is_still_own (struct mic_block *block, uint64_t offset, int writes)
+{
+  _Atomic uint32_t *last = writes ? &block->last_write : &block->last_read;
+  uint32_t interval = mic_word >> 16 & 0xffffff;
+  if (atomic_load_explicit (last, memory_order_relaxed) < interval)
+    atomic_store_explicit (last, interval, memory_order_relaxed);
+  atomic_thread_fence (memory_order_seq_cst);
+  return mic_owns (block) && mic_is_ordered (&block->write, mic_word | 0xff, 0xff)
+         && (!writes || (mic_is_ordered (&block->read, mic_word | 0xff, 0xff)
+                         && mic_is_ordered (&block->before, mic_word | 0xff, 0xff) && !mic_settle (offset)));
+}
+
+/* Note an access to bytes of a block that is the thread's.  0: it is not, or that is to be looked at.  */
+static int
+mic_note_own_part (struct mic_block *block, uint64_t offset, uint64_t end, int writes, const void *pc)
+{
+  _Atomic uint64_t *cells = writes ? mic_cells.writes : mic_cells.reads;
+  uint32_t *pcs = writes ? mic_cells.write_pcs : mic_cells.read_pcs, place = (uint32_t) (uintptr_t) pc;
+  if (!mic_may_own (block))
+    return 0;
+  for (uint64_t at = offset & ~7ull; at < end; at += 8)
+    {
+      unsigned first = offset > at ? offset - at : 0, last = end - at < 8 ? end - at : 8;
+      mic_note_own (&cells[at / 8], &pcs[at / 8], (1u << last) - (1u << first), place);
+    }
+  return mic_is_still_own (block, offset, writes);
+}
+
 /* Note an access to bytes of one block.  0: it races.  In these functions, too, others are looked for when they can see
    the note.  */
 static int
 mic_note_part (uint64_t offset, uint64_t end, int writes, const void *pc)
 {
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
+  if (mic_note_own_part (block, offset, end, writes, pc))
+    return 1;
   for (uint64_t at = offset & ~7ull; at < end; at += 8)
     {
       unsigned first = offset > at ? offset - at : 0, last = end - at < 8 ? end - at : 8;
@@ -196,6 +237,28 @@ mic_access_span (uint64_t offset, uint64_t end, int writes, int alone, const voi
   return 1;
 }
 
+/* Note those of a column's accesses that lie in the kilobyte of AT and in no other, where it is the thread's: how many
+   of N.  0: none.  */
+static size_t
+mic_note_own_column (uint64_t at, uint64_t step, size_t n, size_t size, int kind, const void *pc)
+{
+  struct mic_block *block = &mic_blocks[at / MIC_BLOCK];
+  int writes = (kind & GOMPY_RANGE_WRITES) != 0;
+  uint64_t room = MIC_BLOCK - at % MIC_BLOCK;
+  _Atomic uint64_t *cells = writes ? mic_cells.writes : mic_cells.reads;
+  uint32_t *pcs = writes ? mic_cells.write_pcs : mic_cells.read_pcs, place = (uint32_t) (uintptr_t) pc;
+  unsigned bytes = size < 8 ? (1u << size) - 1 : 0xff;
+  size_t m;
+  if (room < size || (at | step) % (size < 8 ? size : 8) != 0 || (size & (size - 1)) != 0 || size > 8
+      || !mic_is_good (block, at) || !mic_may_own (block))
+    return 0;
+  m = (room - size) / step + 1;
+  m = m < n ? m : n;
+  for (size_t i = 0; i < m; i++)
+    mic_note_own (&cells[(at + i * step) / 8], &pcs[(at + i * step) / 8], bytes << (at + i * step) % 8, place);
+  return mic_is_still_own (block, at, writes) ? m : 0;
+}
+
 /* Bytes with gaps between.  */
 static int
 mic_access_column (uint64_t offset, uint64_t step, size_t n, size_t size, int kind, const void *pc)
@@ -208,8 +271,12 @@ mic_access_column (uint64_t offset, uint64_t step, size_t n, size_t size, int ki
   if (column != NULL && column->word == mic_word && column->offset == offset && column->step == step
       && column->n == n && column->size == size)
     return 1;
-  for (uint64_t at = offset, i = 0; i < n; i++, at += step)
+  for (uint64_t at = offset, i = 0, m; i < n; i += m, at += m * step)
     {
+      m = mic_word ? mic_note_own_column (at, step, n - i, size, kind, pc) : 0;
+      if (m != 0)
+        continue;
+      m = 1;
       if (!(writes ? mic_marks_written (at, size, (kind & GOMPY_RANGE_ALONE) != 0) : mic_marks_read (at, size))
           || (mic_word && !mic_note_span (at, at + size, writes, pc)))
         return 0;
