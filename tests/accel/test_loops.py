@@ -22,7 +22,7 @@ from gompy.tools import accelstore as store
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / ".venv" / "bin"
 ENTRY = "gompy_access_range"
-HEAD = "#include <stdio.h>\n#include <stdlib.h>\nenum { n = 5000 };\n"
+HEAD = "#include <omp.h>\n#include <stdio.h>\n#include <stdlib.h>\nenum { n = 5000 };\n"
 
 RIGHT = {
     "triangle": """

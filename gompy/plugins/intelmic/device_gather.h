@@ -194,7 +194,10 @@ mic_note_late (uint64_t offset, uint64_t end, uint64_t word, uint32_t pc, uint64
       uint64_t there = atomic_load_explicit (&mic_cells.reads[at / 8], memory_order_relaxed);
       if ((there >> 16 & 0xffffff) <= mic_word_floor || ((there ^ word) & ~0xffull) == 0
           || ((there ^ writer) & ~0xffull) == 0)
-        mic_share (block), mic_note (at / 8, block, word | ((1u << last) - (1u << first)), 0, (const void *) (uintptr_t) pc);
+        {
+          mic_share (block);
+          mic_note (at / 8, block, word | ((1u << last) - (1u << first)), 0, (const void *) (uintptr_t) pc);
+        }
     }
 }
 
@@ -338,7 +341,7 @@ mic_note_among (const struct mic_gather *g, const uint64_t *blocks, unsigned for
   return 1;
 }
 
-/* The same for all kilobytes of a span.  A few may be others', as those at its ends are if other arrays begin there.  */
+/* The same for all kilobytes of a span.  A few may be others', as at its ends where other arrays begin.  */
 static int
 mic_enter_span (const struct mic_gather *g, uint64_t offset, uint64_t end)
 {
