@@ -315,18 +315,14 @@ class Uniformity:
         a = self.a
         blocks = a.blocks
         end = len(blocks)
+        self.apart: dict[int, int] = {}
         for block in blocks:
             if block.guard is None or block.guard not in a.varying or len(block.successors) < 2:
                 continue
             join = self.immediate[block.index]
-            region: set[int] = set()
-            todo = [s.index for s in block.successors]
-            while todo:
-                index = todo.pop()
-                if index == join or index in region:
-                    continue
-                region.add(index)
-                todo += [s.index for s in blocks[index].successors]
+            sides = [self.side(s.index, join) for s in block.successors]
+            region = set().union(*sides)
+            self.part(region, sides)
             a.divergent |= region
             a.masked |= region
             if join != end:
@@ -335,17 +331,41 @@ class Uniformity:
         self.waiting()
         self.cyclic = self.divergent_cycles()
 
+    def side(self, start: int, join: int) -> set[int]:
+        """The blocks that lanes which go one way at a branch may run before all meet again."""
+        found: set[int] = set()
+        todo = [start]
+        while todo:
+            index = todo.pop()
+            if index != join and index not in found:
+                found.add(index)
+                todo += [s.index for s in self.a.blocks[index].successors]
+        return found
+
+    def part(self, region: set[int], sides: list[set[int]]) -> None:
+        """Note in `apart`, for each block, the blocks (bits) where lanes may be that went another way at a branch."""
+        bits = [sum(1 << index for index in side) for side in sides]
+        for index in region:
+            for number, side in enumerate(sides):
+                if index in side:
+                    for other, blocks in enumerate(bits):
+                        if other != number:
+                            self.apart[index] = self.apart.get(index, 0) | blocks
+
     def waiting(self) -> None:
         """What lanes that wait elsewhere still need while a divergent block runs.
 
         Lanes that took an edge wait at its target while the blocks between run; if the edge leaves a loop, while all of
-        the loop runs; if it goes back, up to the loop's end.
+        the loop runs; if it goes back, up to the loop's end.  Where all lanes of a block take the same edge, the only
+        ones that can run meanwhile are those that went another way before.
         """
         a = self.a
         a.keep = dict.fromkeys(a.divergent, 0)
         for block in a.blocks:
             if not self.splits(block):
                 continue
+            together = block.guard is None or block.guard not in a.varying
+            others = self.apart.get(block.index, 0) if together else -1
             for target in block.successors:
                 first, c = block.index + 1, target.index
                 for head, end in a.loops.items():
@@ -354,7 +374,7 @@ class Uniformity:
                 last = c - 1 if c > block.index else a.loops[c]
                 needed = a.live[c]
                 for index in range(first, last + 1):
-                    if index in a.divergent:
+                    if others >> index & 1 and index in a.divergent:
                         a.keep[index] |= needed
 
     def splits(self, block: Block) -> bool:
