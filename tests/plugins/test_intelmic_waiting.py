@@ -86,6 +86,27 @@ def test_device_leaves_the_hosts_processor(
         assert changes == 0
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
+def test_a_rhythm_needs_no_wake_ups(program: Path, counter: Path, tmp_path: Path) -> None:
+    """Who launches after rests of one length finds the device awake where a processor is idle, else wakes it each time.
+
+    Where others want the processors, the quietest of some runs counts.
+    """
+    rests, counts, loadavg = 200, tmp_path / "counts", tmp_path / "loadavg"
+
+    def wakes() -> int:
+        counts.write_bytes(bytes(32))
+        assert ask(program, "rests", rests, "env", f"LD_PRELOAD={counter}", f"CALL_COUNTS={counts}",
+                   f"LOADAVG={loadavg}") == "right\n"  # fmt: skip
+        return int(struct.unpack("4L", counts.read_bytes())[2])
+
+    loadavg.write_text(f"0.00 0.00 0.00 {os.cpu_count()}00/900 4000")
+    busy = wakes()
+    loadavg.write_text("0.00 0.00 0.00 1/100 4000")
+    assert busy >= rests
+    assert any(wakes() < 0.8 * rests for _ in range(8))
+
+
 def test_short_slices(program: Path) -> None:
     """The thread that a launch wakes asks for slices of 0.1 ms; what it starts has the system's, and its nice value."""
     usual = os.sched_getscheduler(0) in {os.SCHED_OTHER, os.SCHED_BATCH} and 0 <= os.nice(0) <= 16

@@ -107,13 +107,29 @@ apart (int n)
 #pragma omp target
 	  x[0]++;
 	}
-      usleep (5000); /* a move is under way no more, and another one is due */
+      usleep (i % 2 ? 5000 : 8000); /* a move is under way no more, and another one is due; and there is no rhythm */
     }
   while (!have_mask (device (), &all) && --tries)
     usleep (1000);
   wrong |= tries == 0 || !have_mask ("self", &one);
 #pragma omp target exit data map(from: x)
   wrong |= x[0] != 301 * n;
+}
+
+/* Regions after rests of one length, which takes this thread 3 ms.  */
+static void
+rests (int n)
+{
+  int x[1] = { 0 };
+#pragma omp target enter data map(to: x)
+  for (int i = 0; i < n; i++)
+    {
+      usleep (3000);
+#pragma omp target
+      x[0]++;
+    }
+#pragma omp target exit data map(from: x)
+  wrong |= x[0] != n;
 }
 
 static void
@@ -291,7 +307,7 @@ main (int argc, char **argv)
   static const struct { const char *name; void (*run) (int); } all[]
     = { { "launches", launches }, { "teams", teams }, { "batch", batch }, { "together", together }, { "mixture", mixture },
 	{ "full", full }, { "apart", apart },
-	{ "slices", slices } };
+	{ "slices", slices }, { "rests", rests } };
   if (argc < 3)
     return 2;
   for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)

@@ -11,16 +11,23 @@
 #
 # A processor that has gone to sleep takes 25 to 50 us to wake on a virtual machine, and the host's own is awake when it
 # launches.  So a thread that has been asked for nothing during REST_NS goes back beside the host's, and sleeps there.
+#
+# Is a request due at a known time (device_rhythm.h), it sleeps where it is until shortly before, and looks: nobody has
+# to wake it then, and the processor that it looks on is awake.
 
 cdef enum:
     SLEEPS = 64
     SLEEP_NS = 20000
     FIRST_LOOK_NS = 1000000     # after no processor was idle, twice as long each time
     LAST_LOOK_NS = 50000000
+    FIRST_BUSY_NS = 20000000    # the same for a rhythm: who looks takes time from others more often
+    LAST_BUSY_NS = 2000000000
     FIRST_PAUSE_NS = 2000000    # between two moves, at least
     LAST_PAUSE_NS = 1000000000
     LASTING = 16                # a move was of use if the next one is wanted after so many pauses
     REST_NS = 1000000
+    WAKE_BESIDE_NS = 4000       # a rest seems to be longer by so much, where the host had to wake this thread
+    WAKE_APART_NS = 40000
 
 cdef extern from *:
     """
@@ -69,6 +76,21 @@ cdef extern from *:
       return 1;
     }
 
+    /* Have the sleeps of the calling thread end when they should, not 50 us later.  Returns what was set.  */
+    static long
+    mic_sharp_sleeps (void)
+    {
+      long before = prctl (PR_GET_TIMERSLACK, 0, 0, 0, 0);
+      prctl (PR_SET_TIMERSLACK, 1, 0, 0, 0);
+      return before;
+    }
+
+    static void
+    mic_usual_sleeps (long before)
+    {
+      prctl (PR_SET_TIMERSLACK, before > 0 ? before : 0, 0, 0, 0); /* 0: as its process */
+    }
+
     /* Have the calling thread go to a processor (counted from 1) of its mask.  0: it may not.  */
     static int
     mic_go_to_processor (uint32_t there)
@@ -88,7 +110,16 @@ cdef extern from *:
     int running_threads "mic_running"() nogil
     bint go_to_processor "mic_go_to_processor"(uint32_t there) nogil
     bint leave_processor "mic_leave_processor"(uint32_t here) nogil
+    long sharp_sleeps "mic_sharp_sleeps"() nogil
+    void usual_sleeps "mic_usual_sleeps"(long before) nogil
     int get_nprocs() nogil
+
+cdef extern from "device_rhythm.h" nogil:
+    struct mic_rhythm:
+        uint64_t late
+    void rhythm_note "mic_rhythm_note"(mic_rhythm *r, uint64_t rest)
+    bint rhythm_due "mic_rhythm_due"(const mic_rhythm *r, uint64_t *from_, uint64_t *to)
+    void rhythm_overslept "mic_rhythm_overslept"(mic_rhythm *r, uint64_t asked, uint64_t now)
 
 cdef struct mic_apart:
     uint32_t sleeps  # of this thread and the host's, since `since`
@@ -97,6 +128,10 @@ cdef struct mic_apart:
     uint64_t moved   # when the thread last went
     uint64_t pause
     uint64_t look    # how long until the next look, if no processor is idle
+    uint64_t looks   # how long it looks for a request before it sleeps, where the host is on another processor
+    uint64_t calm    # before this time no rhythm is waited for, as no processor was idle
+    uint64_t busy    # how long that lasts
+    mic_rhythm rhythm
 
 
 cdef bint processor_idle(mic_slot *slot, uint32_t seen) noexcept nogil:
@@ -107,6 +142,25 @@ cdef bint processor_idle(mic_slot *slot, uint32_t seen) noexcept nogil:
     cdef int running = running_threads()
     cdef int own = 1 if load32(&slot.host_sleeps, RELAXED) and load32(&slot.request, RELAXED) != seen else 2
     return running > 0 and running - own < get_nprocs() - 1
+
+
+cdef bint leave_host(mic_slot *slot, uint32_t here, mic_apart *apart) noexcept nogil:
+    """Leave processor ``here``, the host's, for another one."""
+    cdef uint64_t now = now_ns()
+    # From here on the host looks for what it launches.  Did it sleep, the scheduler would wake it where this thread is.
+    store32(&slot.device_cpu, 0, SEQ_CST)
+    if not leave_processor(here):
+        publish_processor(&slot.device_cpu)
+        return False
+    publish_processor(&slot.device_cpu)
+    if apart.moved == 0 or now - apart.moved > <uint64_t>LASTING * apart.pause:
+        apart.pause = FIRST_PAUSE_NS
+    else:
+        apart.pause = min(2 * apart.pause, <uint64_t>LAST_PAUSE_NS)
+    apart.moved = now
+    apart.look = 0
+    apart.again = now + apart.pause
+    return True
 
 
 cdef void part_processors(mic_slot *slot, uint32_t seen, mic_apart *apart) noexcept nogil:
@@ -121,32 +175,87 @@ cdef void part_processors(mic_slot *slot, uint32_t seen, mic_apart *apart) noexc
         return
     apart.look = min(max(2 * apart.look, <uint64_t>FIRST_LOOK_NS), <uint64_t>LAST_LOOK_NS)
     apart.again = now + apart.look
-    if not processor_idle(slot, seen):
+    if processor_idle(slot, seen):
+        leave_host(slot, here, apart)
+
+
+cdef void sleep_until_late(mic_slot *slot, uint32_t seen, mic_rhythm *rhythm, uint64_t until) noexcept nogil:
+    """Sleep until a request after number ``seen`` comes, or shortly before ``until``."""
+    cdef uint64_t now = now_ns()
+    cdef uint64_t asked = until - min(until, rhythm.late)
+    cdef long before
+    if now >= asked:
         return
-    # From here on the host looks for what it launches.  Did it sleep, the scheduler would wake it where this thread is.
-    store32(&slot.device_cpu, 0, SEQ_CST)
-    if not leave_processor(here):
-        publish_processor(&slot.device_cpu)
-        return
-    publish_processor(&slot.device_cpu)
-    if apart.moved == 0 or now - apart.moved > <uint64_t>LASTING * apart.pause:
-        apart.pause = FIRST_PAUSE_NS
-    else:
-        apart.pause = min(2 * apart.pause, <uint64_t>LAST_PAUSE_NS)
-    apart.moved = now
-    apart.look = 0
-    apart.again = now + apart.pause
+    before = sharp_sleeps()
+    futex_wait(&slot.request, seen, <int64_t>(asked - now))
+    usual_sleeps(before)
+    if load32(&slot.request, RELAXED) == seen:
+        rhythm_overslept(rhythm, asked, now_ns())
+
+
+cdef bint stand_apart(mic_slot *slot, uint32_t seen, uint64_t now, uint64_t nap, mic_apart *apart) noexcept nogil:
+    """Whether the caller is, or now goes, where it may look without taking a processor from others.
+
+    Beside the host it sleeps for ``nap`` first: the host has just been woken, and is to have the processor.
+    """
+    cdef uint32_t here = mic_processor()
+    cdef bint beside = load32(&slot.host_cpu, RELAXED) == here
+    if here == 0 or now < apart.calm or (beside and now < apart.again):
+        return False
+    if beside:
+        futex_wait(&slot.request, seen, <int64_t>nap)
+        if load32(&slot.request, RELAXED) != seen:
+            return False
+    if processor_idle(slot, seen):
+        apart.busy = 0
+        return not beside or leave_host(slot, here, apart)
+    apart.busy = min(max(2 * apart.busy, <uint64_t>FIRST_BUSY_NS), <uint64_t>LAST_BUSY_NS)
+    apart.calm = now + apart.busy
+    return False
+
+
+cdef bint meet_request(mic_slot *slot, uint32_t seen, uint64_t begin, mic_apart *apart) noexcept nogil:
+    """In a rest that began at ``begin``, if its end is known: sleep, then look for the request after number ``seen``.
+
+    False: there was nothing to know, or it has not come; then the thread is announced as one that sleeps.
+    """
+    cdef uint64_t first = 0, last = 0, now
+    if control.spins < 2 or not rhythm_due(&apart.rhythm, &first, &last):
+        return False
+    if not stand_apart(slot, seen, begin, min(first // 4, <uint64_t>REST_NS), apart):
+        return False
+    sleep_until_late(slot, seen, &apart.rhythm, begin + first)
+    now = now_ns()
+    if load32(&slot.request, SEQ_CST) != seen:
+        rhythm_note(&apart.rhythm, now - begin - min(now - begin, <uint64_t>WAKE_APART_NS))
+        return True
+    store32(&slot.device_sleeps, 0, SEQ_CST)
+    if now < begin + last and look_while_equal(&slot.request, seen, begin + last - now, &slot.device_cpu,
+                                               &slot.host_cpu):
+        rhythm_note(&apart.rhythm, now_ns() - begin)
+        return True
+    exchange32(&slot.device_sleeps, 1, SEQ_CST)
+    return load32(&slot.request, SEQ_CST) != seen
 
 
 cdef void sleep_for_request(mic_slot *slot, uint32_t seen, mic_apart *apart) noexcept nogil:
     """Sleep until there may be a request after number ``seen``; through a rest, beside the host's thread."""
     cdef uint32_t beside = load32(&slot.host_cpu, RELAXED)
+    cdef uint64_t begin = now_ns(), rest
+    if beside != mic_processor():
+        begin -= apart.looks
     apart.sleeps += 1
+    if meet_request(slot, seen, begin, apart):
+        return
     if control.spins > 1 and beside != 0 and beside != mic_processor():
         futex_wait(&slot.request, seen, REST_NS)
         if load32(&slot.request, SEQ_CST) != seen:
+            rest = now_ns() - begin
+            rhythm_note(&apart.rhythm, rest - min(rest, <uint64_t>WAKE_APART_NS))
             return
         if go_to_processor(beside):
             publish_processor(&slot.device_cpu)
             apart.again = apart.moved = apart.look = 0  # nobody has brought it back
     futex_wait(&slot.request, seen, -1)
+    rest = now_ns() - begin
+    rhythm_note(&apart.rhythm, rest - min(rest, <uint64_t>WAKE_BESIDE_NS))

@@ -69,6 +69,7 @@ cdef void *slot_thread(void *arg) noexcept nogil:
     cdef mic_apart apart
     mic_thread_slot = number
     memset(&apart, 0, sizeof(apart))
+    apart.looks = spin_ns
     short_slices()
     save_variables(&variables)
     while True:
