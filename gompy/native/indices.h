@@ -5,6 +5,7 @@
 #define GOMPY_NATIVE_INDICES_H
 
 #include "gompy/native/access.h"
+#include "gompy/native/cpu_features.h"
 #include <string.h>
 
 static inline int64_t
@@ -71,7 +72,7 @@ GOMPY_INDEX_EXTREMES (gompy_extremes_long_avx2, int64_t, __attribute__ ((target 
 static void
 gompy_index_extremes (const struct gompy_indices *x, void *to, int64_t *low, int64_t *high)
 {
-  int wide = __builtin_cpu_supports ("avx2");
+  int wide = gompy_has_avx2 ();
   *low = INT64_MAX;
   *high = INT64_MIN;
   if (x->step == (intptr_t) x->bytes && x->bytes == 4 && !x->is_unsigned)
