@@ -15,7 +15,7 @@ from gompy.check.log import Event, Frame, Log
 from gompy.check.mapped import Mapping, amount
 from gompy.check.mends import is_openacc, mend
 from gompy.check.names import Names, Place
-from gompy.check.readable import gpu_name
+from gompy.check.readable import demangled, gpu_name
 
 POINTERS: Final = frozenset(
     (
@@ -264,7 +264,7 @@ class Analysis:
         text = event.payload.decode("utf-8", "replace").strip()
         if match := FAULT_MIC.search(text):
             region, file, line, signal, why = match.groups()
-            place = Place(file or "", int(line or 0))
+            region, place = demangled(region), Place(file or "", int(line or 0))
             if fault := ADDRESS.fullmatch(why or ""):
                 self._fault(region, place, int(fault[1], 16), fault[2])
             else:
@@ -274,11 +274,12 @@ class Analysis:
             self._fault(gpu_name(region), gpu_place(file, line), int(address, 16), why)
         elif match := READ_MIC.search(text):
             region, file, line, address, who = match.groups()
-            self._read_doubtful(region, Place(file or "", int(line or 0)), int(address, 16), 1, who == "the host")
+            place = Place(file or "", int(line or 0))
+            self._read_doubtful(demangled(region), place, int(address, 16), 1, who == "the host")
         elif match := RACE_MIC.search(text):
             region, file, line, address, now, before, other, at = match.groups()
             places = Place(file or "", int(line or 0)), Place(other or "", int(at or 0))
-            self._race(region, int(address, 16), (now, before), places)
+            self._race(demangled(region), int(address, 16), (now, before), places)
         elif match := RACE_GPU.search(text):
             address, before, other, at, now, file, line, region = match.groups()
             places = gpu_place(file, line), gpu_place(other, at)

@@ -39,7 +39,7 @@ class Module:
 
 def given_name(event: Event) -> str:
     """The list item that an entry stands for, ``a[0:n]``, as clang has written it into the program; else empty."""
-    return event.payload.decode("utf-8", "replace") if event.op in (Op.ENTRY, Op.ABSENT) else ""
+    return event.payload.decode("utf-8", "replace") if event.op in (Op.ENTRY, Op.UPDATE, Op.ABSENT) else ""
 
 
 @dataclass

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gompy import UserError
 from gompy.abi.check_log import Copy
 from gompy.cli.table import columns
-from gompy.cli.trace_events import REGION_WORDS, Places, Trace, read
+from gompy.cli.trace_events import Places, Trace, read, region_of
 
 if TYPE_CHECKING:
     from gompy.check.log import Event, Frame, Log
@@ -134,12 +134,6 @@ def add_regions(trace: Trace, places: Places) -> dict[tuple[str, str], Region]:
     return rows
 
 
-def region_of(construct: str) -> str:
-    """The region of ``target main._omp_fn.0``; empty for a directive without one."""
-    words = next((words for words in REGION_WORDS if construct.startswith(words)), None)
-    return construct.removeprefix(words) if words is not None and " in " not in construct else ""
-
-
 def add_variables(log: Log) -> dict[str, Variable]:
     """Variables by name, in the order in which they were met."""
     from gompy.abi.check_log import Entry, Op
@@ -151,6 +145,7 @@ def add_variables(log: Log) -> dict[str, Variable]:
     last: dict[tuple[Any, ...], int] = {}
     waiting: dict[int, list[Event]] = defaultdict(list)
     named: dict[int, tuple[Frame | None, str]] = {}
+    owner: dict[int, str] = {}  # by host address: the name that its mapping was made by
 
     def variable(name: str, event: Event) -> Variable:
         if name not in found:
@@ -167,11 +162,15 @@ def add_variables(log: Log) -> dict[str, Variable]:
             else:  # what it is of is told when its directive has mapped all
                 waiting[event.start].append(event)
         elif event.op in (Op.ENTRY, Op.UPDATE) and not event.flags & (Entry.ATTACH | Entry.OWN | Entry.UNMAPPED):
-            name = names.of(event) or f"{event.size} bytes at {event.start:#x}"
+            fresh = bool(event.flags & Entry.NEW) and event.op == Op.ENTRY
+            name = "" if fresh else owner.get(event.start, "")  # what mapped it calls it, not a parameter met later
+            name = name or names.of(event) or f"{event.size} bytes at {event.start:#x}"
+            if fresh:
+                owner[event.start] = name
             named[event.start] = event.frame, name
             row = variable(name, event)
             row.size = max(row.size, event.size)
-            row.mapped += bool(event.flags & Entry.NEW)
+            row.mapped += fresh
             for copy in waiting.pop(event.start, ()):
                 row.copied(copy, last)
     for copies in waiting.values():

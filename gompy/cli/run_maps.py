@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gompy.cli.trace_events import Places
+from gompy.cli.trace_events import Places, region_of
 
 if TYPE_CHECKING:
     from gompy.check.log import Event
@@ -38,6 +38,7 @@ class Teller:
         self.inside: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
         # Of the directive that a host's thread is in; the device's tracks have its number.
         self.where: dict[int, str] = {}
+        self.regions: dict[str, str] = {}  # where the directive of each stands
         self.take(names.log.events)
 
     def take(self, events: list[Event]) -> None:
@@ -60,10 +61,13 @@ class Teller:
             if event["ph"] == "M":
                 continue
             if event["cat"] == "construct":
-                places[event["tid"]] = self.places.line(event["args"].get("at", ""))
+                place = self.places.line(event["args"].get("at", ""))
+                places[event["tid"]] = self.regions[region_of(event["name"])] = place
             line = self.line(event, inside[track])
             if line:
                 place = places.get(event["tid"], "")
+                if event["cat"] == "launch":  # of a queue, which is no thread's
+                    place = place or self.regions.get(event["args"]["region"], "")
                 yield f"{place} {line}" if place else line
 
     def line(self, event: dict[str, Any], inside: list[dict[str, Any]]) -> str:

@@ -14,6 +14,14 @@ from gompy import UserError
 DEVICE_PID: Final = 1000000
 """What a device's number is added to for the number of its process in the file (gompy/runtime/tools/trace_file.pxi)."""
 REGION_WORDS: Final = ("target nowait ", "target ", "acc parallel ")
+IMPLICIT: Final = ("acc enter data (implicit) ", "acc exit data (implicit) ")
+"""What the begin and the end of OpenACC's compute construct copy is told as of constructs of their own."""
+
+
+def region_of(construct: str) -> str:
+    """The region of ``target main._omp_fn.0``; empty for a directive without one."""
+    words = next((words for words in REGION_WORDS + IMPLICIT if construct.startswith(words)), None)
+    return construct.removeprefix(words) if words is not None and " in " not in construct else ""
 
 
 @dataclass

@@ -125,6 +125,77 @@ def test_info_of_regions_and_variables(built: Tools) -> None:
     assert re.sub(r" +", " ", re.sub(r"\d+\.\d{3}", "#", both)) == re.sub(r" +", " ", shown)
 
 
+ROWS = r"""#include <stdlib.h>
+int part[4];
+#pragma omp declare target (part)
+static void twice (int *v, int n)
+{
+  #pragma omp target map(alloc: v[:n])
+  for (int i = 0; i < n; i++) v[i] *= 2;
+}
+int main (void)
+{
+  int *a = calloc (100, sizeof *a);
+  #pragma omp target data map(tofrom: a[:100])
+  {
+    twice (a, 100);
+    #pragma omp target update from(a[50:10])
+  }
+  #pragma omp target update to(part)
+  return a[3];
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("clang-16"), reason="no clang")
+def test_info_of_a_program_by_clang(built: Tools) -> None:
+    """Memory has the name by which it was mapped, also where an update has a part of it, or a function a parameter."""
+    built.write("rows.c", ROWS)
+    built.ok("gompclang", "-g", "-O1", "-fopenmp", "rows.c", "-o", "rows")
+    lines = gompy_run(built, "--info", "./rows").stderr.splitlines()
+    assert [line.split() for line in lines[-2:]] == [
+        ["a", "rows.c:12", "400", "1", "3", "400", "440", "2", "440"],
+        ["part", "rows.c:17", "16", "0", "1", "16", "0", "0", "0"],
+    ]
+    lines = gompy_run(built, "--device", "host", "--info", "./rows").stderr.splitlines()
+    assert lines[0] == "libgompy: regions: 1 on the host: OMP_TARGET_OFFLOAD is disabled"
+    assert lines[-1].split()[1:3] == ["rows.c:6", "1"]
+    assert lines[-1].endswith("the host: OMP_TARGET_OFFLOAD is disabled")
+
+
+ACC = r"""#include <stdlib.h>
+int main (void)
+{
+  int a[64] = {0}, b[8] = {0};
+  #pragma acc parallel copy(a) copyin(b)
+  a[3] = b[2];
+  #pragma acc parallel copy(b) async(3)
+  b[1] = 2;
+  #pragma acc wait
+  return a[3];
+}
+"""
+
+
+def test_info_of_openacc(built: Tools) -> None:
+    """A region's bytes are those of the construct's clauses, and of its arguments; a queue's as well."""
+    built.write("acc.c", ACC)
+    built.ok("gompcc", "-g", "-fopenacc", "acc.c", "-o", "acc")
+    done = gompy_run(built, "--info", "./acc")
+    rows = sorted(line.split() for line in done.stderr.splitlines() if "_omp_fn" in line)
+    assert [row[:3] + row[4:] for row in rows] == [
+        ["main._omp_fn.0", "acc.c:5", "1", "288", "256", "device", "0"],
+        ["main._omp_fn.1", "acc.c:7", "1", "32", "32", "device", "0"],
+    ]
+    told = gompy_run(built, "--show-maps", "./acc").stderr.splitlines()
+    assert [line for line in told if "region" in line] == [
+        "acc.c:5 region main._omp_fn.0 on device 0",
+        "acc.c:7 region main._omp_fn.1 on device 0",
+    ]
+    lines = gompy_run(built, "--device", "host", "--info", "./acc").stderr.splitlines()
+    assert lines[0] == "libgompy: regions: 2 on the host: the host is the thread's device"
+
+
 def test_info_of_a_program_that_is_killed(built: Tools) -> None:
     done = gompy_run(built, "--info", "./status", "9", "raise")
     assert done.returncode == 137

@@ -219,7 +219,7 @@ def test_fallback_has_its_reason(built: Tools) -> None:
     done = built.run("gompy", "run", "--device", "host", "--trace", "t.json", "./ends")
     assert done.returncode == 0
     text = built.ok("gompy", "trace", "summary", "t.json")
-    assert "main._omp_fn.0  ends.c:11     1" in text and "the host: there is no device" in text
+    assert "main._omp_fn.0  ends.c:11     1" in text and "the host: OMP_TARGET_OFFLOAD is disabled" in text
 
 
 @pytest.mark.parametrize(

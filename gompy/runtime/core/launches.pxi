@@ -9,6 +9,23 @@ cdef extern from "core/output.h" nogil:
 cdef uint64_t host_regions
 cdef const char *first_host_reason
 
+cdef extern from *:
+    """
+    /* Why a region is on the host, where several doors say so.  */
+    #define GOMPY_HOST_ASKED_FOR "the host was asked for (if clause, or number of the initial device)"
+    #define GOMPY_HOST_DISABLED "OMP_TARGET_OFFLOAD is disabled"
+    #define GOMPY_HOST_NO_DEVICE "there is no device"
+    #define GOMPY_HOST_FINALIZED "the device is finalized"
+    #define GOMPY_HOST_NO_CODE "no image for the device has the region's code"
+    #define GOMPY_HOST_OF_THREAD "the host is the thread's device"
+    """
+    const char *HOST_ASKED_FOR "GOMPY_HOST_ASKED_FOR"
+    const char *HOST_DISABLED "GOMPY_HOST_DISABLED"
+    const char *HOST_NO_DEVICE "GOMPY_HOST_NO_DEVICE"
+    const char *HOST_FINALIZED "GOMPY_HOST_FINALIZED"
+    const char *HOST_NO_CODE "GOMPY_HOST_NO_CODE"
+    const char *HOST_OF_THREAD "GOMPY_HOST_OF_THREAD"
+
 
 ctypedef void (*launch_told_fn)(DeviceDescr *, const void *, const char *) noexcept nogil
 

@@ -53,9 +53,7 @@ cdef void tell_tgt_absent(DeviceDescr *dev, bint update, int64_t type, uintptr_t
     if not update and (dev.what == NULL or not has_place(dev.what) or find_begun(dev.what, False)):
         return
     if gompy_checking:
-        map_name(name, text)
-        if strcmp(text, b"unknown") == 0:  # compiled without -g
-            text[0] = 0
+        list_item(name, text)
         gompy_log_frame()
         gompy_log_named(EVENT_ABSENT, kind, dev.number, begin, <size_t> size, 0, 0, 0,
                         b"target update" if update else b"target exit data", text)

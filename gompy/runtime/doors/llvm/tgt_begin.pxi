@@ -14,9 +14,7 @@ cdef void log_entry(DeviceDescr *dev, uintptr_t begin, int64_t size, int64_t typ
     """Tell `gompy run --check` of an entry, by the text of the list item."""
     cdef char text[256]
     cdef unsigned flags = ENTRY_NEW if fresh else ENTRY_FOR_EVER if node.ref_kind == REF_INFINITY else 0
-    map_name(name, text)
-    if strcmp(text, b"unknown") == 0:  # compiled without -g
-        text[0] = 0
+    list_item(name, text)
     gompy_log_frame()
     gompy_log_named(EVENT_ENTRY, gomp_kind(type, False), dev.number, begin, <size_t> size,
                     device_address(node, begin), count_owner(node).refcount, flags, b"", text)

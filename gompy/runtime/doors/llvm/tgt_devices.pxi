@@ -220,6 +220,24 @@ cdef DeviceDescr *tgt_device(int64_t number, const TgtIdent *where) noexcept nog
     return dev
 
 
+cdef const char *tgt_host_reason(int64_t number) noexcept nogil:
+    """Why tgt_device has answered NULL."""
+    cdef int count = get_num_devices()
+    if target_offload == OFFLOAD_DISABLED:
+        return HOST_DISABLED
+    if count == 0:
+        return HOST_NO_DEVICE
+    if tgt_libraries == NULL:
+        return HOST_NO_CODE
+    if number == -1:
+        number = default_device()
+    if number == count:
+        return HOST_ASKED_FOR
+    if 0 <= number < count and gompy_load(&devices[number].state) == DEVICE_FINALIZED:
+        return HOST_FINALIZED
+    return HOST_NO_CODE
+
+
 cdef void (*tgt_when_empty)() noexcept nogil  # called when the last library has gone, or NULL
 
 

@@ -76,6 +76,13 @@ cdef const char *source_of(const TgtIdent *where) noexcept nogil:
     return where.source if where != NULL else NULL
 
 
+cdef void list_item(const void *name, char *text) noexcept nogil:
+    """The text of a list item, at most 256 bytes; empty in a program without -g."""
+    map_name(name, text)
+    if strcmp(text, b"unknown") == 0:
+        text[0] = 0
+
+
 cdef inline void note_place(Construct *construct, const TgtIdent *where, const TgtMaps *maps,
                             uint64_t rounds) noexcept nogil:
     """What subscribers may want to know of a construct of clang's."""

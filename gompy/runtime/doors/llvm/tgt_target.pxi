@@ -62,6 +62,20 @@ cdef int region_on(DeviceDescr *dev, const TgtIdent *where, const void *region, 
     return rc
 
 
+cdef void tell_host_region(const TgtIdent *where, int64_t device, const void *region, TgtMaps *maps,
+                           const KernelLaunch *shape, const void *site) noexcept nogil:
+    """Tell of a region that the program runs itself, once it has its answer: how long that takes nobody sees."""
+    cdef const char *reason = tgt_host_reason(device)
+    cdef Construct construct
+    cdef HookEvent event
+    count_host_region(reason)
+    enter_construct(&construct, b"target", site, region, NULL)
+    note_place(&construct, where, maps, shape.rounds)
+    tell_fallback(&event, region, reason)
+    tell_fallback_end(&event)
+    leave_construct(&construct, NULL)
+
+
 cdef int target_shaped(const TgtIdent *where, int64_t device, const void *region, TgtMaps *maps,
                        bint runtime_word, const KernelLaunch *shape, const void *site) noexcept nogil:
     """A target construct: 0, or the caller runs the region on the host.
@@ -72,7 +86,7 @@ cdef int target_shaped(const TgtIdent *where, int64_t device, const void *region
     cdef Construct construct
     cdef int rc
     if dev == NULL:
-        count_host_region(NULL)
+        tell_host_region(where, device, region, maps, shape, site)
         return -1
     enter_construct(&construct, b"target", site, region, dev)
     note_place(&construct, where, maps, shape.rounds)

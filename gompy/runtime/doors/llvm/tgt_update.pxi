@@ -12,6 +12,16 @@ cdef void tell_kept_pointers(DeviceDescr *dev, SplayNode *node, uintptr_t begin,
             tell_word(dev, &attached.items[i].value, device_address(node, attached.items[i].address), NULL)
 
 
+cdef void log_update(const DeviceDescr *dev, uintptr_t begin, int64_t size, int64_t type,
+                     const void *name) noexcept nogil:
+    """Tell `gompy run --check` of an update by the text of the list item, before what it copies."""
+    cdef char text[256]
+    list_item(name, text)
+    gompy_log_frame()
+    gompy_log_named(EVENT_UPDATE, gomp_kind(type, False), dev.number, begin, <size_t> size, 0, 0, 0, b"target update",
+                    text)
+
+
 cdef int update_piece(DeviceDescr *dev, uintptr_t begin, int64_t size, int64_t type,
                       const void *name) noexcept nogil:
     """Copy one range, back before forth; what is not mapped is left alone."""
@@ -24,6 +34,8 @@ cdef int update_piece(DeviceDescr *dev, uintptr_t begin, int64_t size, int64_t t
         if absent_told():
             tell_tgt_absent(dev, True, type, begin, size, name)
         return 0
+    if rare(gompy_checking):
+        log_update(dev, begin, size, type, name)
     if tgt_info() & TGT_INFO_EXISTS:
         tell_found(dev, found.node, begin, size, type & ~<int64_t> TGT_MAP_HOLD, True, b" (update suppressed)", NULL)
     if size == 0 and tgt_info() & TGT_INFO_COPIES:

@@ -142,13 +142,13 @@ cdef void acc_parallel "gompy_acc_parallel"(int flags, void (*fn)(void *) noexce
         gompy_debug(b"GOACC_parallel_keyed: %zu entries\n", mapnum)
     if ~flags & (GOACC_FLAG_HOST_FALLBACK | GOACC_FLAG_LOCAL_DEVICE):
         prof_on_host(&scope)
-        count_host_region(NULL)
-        tell_fallback(&fallback, <void *> fn, NULL)
+        count_host_region(HOST_ASKED_FOR)
+        tell_fallback(&fallback, <void *> fn, HOST_ASKED_FOR)
         acc_region_bound_to_host(thr, fn, hostaddrs)
         tell_fallback_end(&fallback)
     elif thr.dev.type == ACC_DEVICE_HOST:
-        count_host_region(NULL)
-        tell_fallback(&fallback, <void *> fn, b"the host is the thread's device")
+        count_host_region(HOST_OF_THREAD)
+        tell_fallback(&fallback, <void *> fn, HOST_OF_THREAD)
         fn(<void *> hostaddrs)
         tell_fallback_end(&fallback)
     else:

@@ -84,7 +84,7 @@ cdef DeviceDescr *resolve_device(int device, const char **reason) noexcept nogil
         if by_default and by_newer_rules():
             initial = OMP_INITIAL_DEVICE
         if device == initial or (device == count and not (by_default and count == 0)):
-            reason[0] = b"the host was asked for (if clause, or number of the initial device)"
+            reason[0] = HOST_ASKED_FOR
             return NULL
         if device == OMP_INVALID_DEVICE and by_newer_rules():
             gompy_fatal(b"omp_invalid_device encountered")
@@ -92,7 +92,7 @@ cdef DeviceDescr *resolve_device(int device, const char **reason) noexcept nogil
             fatal_mandatory(b"device not found")
         reason[0] = b"there is no device of that number"
         if count == 0:
-            reason[0] = b"there is no device"
+            reason[0] = HOST_DISABLED if target_offload == OFFLOAD_DISABLED else HOST_NO_DEVICE
         return NULL
     dev = &devices[device]
     if gompy_load(&dev.state) == DEVICE_UNINITIALIZED:
@@ -100,7 +100,7 @@ cdef DeviceDescr *resolve_device(int device, const char **reason) noexcept nogil
     if gompy_load(&dev.state) == DEVICE_FINALIZED:
         if target_offload == OFFLOAD_MANDATORY:
             fatal_mandatory(b"device is finalized")
-        reason[0] = b"the device is finalized"
+        reason[0] = HOST_FINALIZED
         if dev.epoch:
             reason[0] = b"the device does not serve a forked child"
         return NULL

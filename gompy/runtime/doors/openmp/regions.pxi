@@ -27,7 +27,7 @@ cdef void *region_on_device(DeviceDescr *dev, void (*fn)(void *) noexcept nogil,
     else:
         address = <void *> find_function(dev, <uintptr_t> fn)
     if address == NULL:
-        reason[0] = b"no image for the device has the region's code"
+        reason[0] = HOST_NO_CODE
     elif not device_can_run(dev, address):
         reason[0] = b"the device cannot run the region"
         return NULL
