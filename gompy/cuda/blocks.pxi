@@ -43,6 +43,8 @@ cdef struct area:
     uint64_t kept              # bytes of free blocks that have pages
     block **quarantine         # ring, with GOMPY_CHECK=1
     size_t quarantine_next
+    size_t oldest_full         # a number in it: no block before that has its pages as yet
+    uint64_t full_bytes        # of those that have
 
 cdef uint32_t treap_random
 

@@ -3,15 +3,20 @@
 #
 # A device address is the host address of the same bytes (executor.h).  Pages are reserved without access and opened
 # when they are first given out, so that a kernel's stray pointer into unused memory faults.  With GOMPY_CHECK=1 every
-# block ends at a page without access (to within its alignment: at least 16 bytes), what is freed loses its pages, and a
-# shadow tells kernels which bytes are allocated and which have been written (gompy/ptx/executor.h).
+# block ends at a page without access (to within its alignment: at least 16 bytes), what is freed is closed, and a shadow
+# tells kernels which bytes are allocated and which have been written (gompy/ptx/executor.h).  A region that maps its
+# arrays anew frees and allocates them each time, and new pages cost more than its copies; so such blocks keep theirs.
 
 cdef enum:
     QUARANTINE_RING = 4096
     SHADOW_ALLOCATED = 1
     SHADOW_WRITTEN = 3
     SHADOW_STALE = 5
-    WIDE = 1 << 20
+    WIDE = 16 << 20
+    FULL_LEAST = 64 << 10          # bytes of a freed block that keeps its pages for the next
+    FULL_MOST = 8 << 20
+    FULL_BYTES = 32 << 20          # of all of them
+    HAS_PAGES = 1                  # in a freed block's flags
     LEAVING_PIN = 1 << 30          # in a block's pins: it is freed
 
 
@@ -35,10 +40,10 @@ cdef bint open_area(area *a, uint64_t base, uint64_t size, uint64_t granule, uin
 
 cdef extern from *:
     """
-    /* Bytes that are not allocated (closed gaps inside a block) stay so.  */
-    static void shadow_written (uint8_t *to, size_t size)
+    /* Bytes that are not allocated (closed gaps inside a block) stay so.  Copies are large: vectors are worth it.  */
+    __attribute__ ((optimize ("O3"))) static void shadow_written (uint8_t *to, size_t size)
     { for (size_t i = 0; i < size; i++) to[i] = (to[i] & 1) * 3; }
-    static void shadow_copied (uint8_t *to, const uint8_t *of, size_t size)
+    __attribute__ ((optimize ("O3"))) static void shadow_copied (uint8_t *to, const uint8_t *of, size_t size)
     { for (size_t i = 0; i < size; i++) to[i] = to[i] ? of[i] | 1 : 0; }
     """
     void shadow_written(uint8_t *to, size_t size) nogil
@@ -175,31 +180,63 @@ cdef enum:
 
 
 cdef void close_pages(block *n) noexcept nogil:
-    """With GOMPY_CHECK: a freed block's pages lose their contents and access.
+    """With GOMPY_CHECK: a freed block's pages lose access, and but for some of the larger ones their contents.
 
     Those of the heap stay open, as only kernels know their addresses, and kernels are held against the shadow: each
     team of GCC's OpenMP code allocates and frees some.
     """
     if n.use == HEAP and n.size <= HEAP_KEPT:
         return
+    if n.use == ALLOCATION and FULL_LEAST <= n.size <= FULL_MOST and \
+            mprotect(<void *>n.address, n.size, PROT_NONE) == 0:
+        n.flags = HAS_PAGES
+        return
     madvise(<void *>n.address, n.size, MADV_DONTNEED)
     if n.use != HEAP:
         mprotect(<void *>n.address, n.size, PROT_NONE)
 
 
+cdef void release_quarantined(area *a, size_t number) noexcept nogil:
+    """Let a freed block be given out again, with its pages if it has kept them."""
+    cdef block **slot = &a.quarantine[number % QUARANTINE_RING]
+    cdef block *n = slot[0]
+    if n == NULL:
+        return
+    slot[0] = NULL
+    if n.flags & HAS_PAGES:
+        a.full_bytes -= n.size
+    n.flags = 0
+    release_block(a, n)
+
+
 cdef bint drop_quarantined(area *a) noexcept nogil:
     """Let the oldest freed block be given out again.  False if there is none."""
     cdef size_t i
-    cdef block *n
     if a.quarantine == NULL:
         return False
     for i in range(QUARANTINE_RING):
-        n = a.quarantine[(a.quarantine_next + i) % QUARANTINE_RING]
-        if n != NULL:
-            a.quarantine[(a.quarantine_next + i) % QUARANTINE_RING] = NULL
-            release_block(a, n)
+        if a.quarantine[(a.quarantine_next + i) % QUARANTINE_RING] != NULL:
+            release_quarantined(a, a.quarantine_next + i)
             return True
     return False
+
+
+cdef void quarantine_block(area *a, block *n) noexcept nogil:
+    """Keep a freed block from being given out for a while: shorter where it has kept its pages."""
+    cdef block *oldest
+    release_quarantined(a, a.quarantine_next)
+    n.use = QUARANTINE
+    a.quarantine[a.quarantine_next % QUARANTINE_RING] = n
+    a.quarantine_next += 1
+    if n.flags & HAS_PAGES:
+        a.full_bytes += n.size
+    while a.full_bytes > FULL_BYTES:
+        if a.quarantine_next - a.oldest_full > QUARANTINE_RING:
+            a.oldest_full = a.quarantine_next - QUARANTINE_RING
+        oldest = a.quarantine[a.oldest_full % QUARANTINE_RING]
+        if oldest != NULL and oldest.flags & HAS_PAGES:
+            release_quarantined(a, a.oldest_full)
+        a.oldest_full += 1
 
 
 cdef void take_own_pages(block *n) noexcept nogil:
@@ -213,7 +250,6 @@ cdef void take_own_pages(block *n) noexcept nogil:
 
 cdef void area_free(area *a, block *n) noexcept nogil:
     """Free a used block."""
-    cdef block **slot
     cdef uint64_t start, end
     if n.opened:
         take_own_pages(n)
@@ -221,13 +257,9 @@ cdef void area_free(area *a, block *n) noexcept nogil:
     a.blocks_in_use -= 1
     if checking:
         mark_shadow(n.start, n.length, 0)
+        n.flags = 0
         close_pages(n)
-        slot = &a.quarantine[a.quarantine_next]
-        a.quarantine_next = (a.quarantine_next + 1) % QUARANTINE_RING
-        if slot[0] != NULL:
-            release_block(a, slot[0])
-        n.use = QUARANTINE
-        slot[0] = n
+        quarantine_block(a, n)
         return
     if n.size >= CHUNK:
         if a.kept + n.size > kept_limit():

@@ -1,7 +1,7 @@
 /* The device's side of marks (protocol.h): the first access to a page of the arena faults, and its marks say what it
    is.  Included once, by device_marks.pxi.
 
-   A page without doubtful bytes is opened.  In one that has some, a read of such a byte is noted for the host; any
+   A page without doubtful bytes is opened.  So are the next ones where a thread fills memory, page by page.  In one that has some, a read of such a byte is noted for the host; any
    other access is let through alone, by a single step, or opens the page for good: then nothing more is known of it.
    Steps are few, and only while one thread is seen in the region, as the others would not be noticed meanwhile.  */
 #ifndef GOMPY_DEVICE_MARKS_H
@@ -19,6 +19,7 @@
 #define MIC_WRITE_STEPS 2000u
 #define MIC_STEPPED 64
 #define MIC_OPEN_AT_ONCE (2ull << 20)
+#define MIC_FILL_PAGES 64u    /* at most */
 #define MIC_TRAP_FLAG 0x100
 #define MIC_VECTOR_DB 1
 
@@ -36,6 +37,8 @@ static uint64_t mic_stepped[MIC_STEPPED]; /* pages that were open for a step in 
 static unsigned mic_stepped_count;
 static __thread uint64_t mic_stepping[4];
 static __thread unsigned mic_stepping_count;
+static __thread uint64_t mic_fill_next;  /* the page behind those that the thread has filled last */
+static __thread unsigned mic_fill_pages; /* so many */
 
 static int
 mic_open_pages (uint64_t offset, uint64_t size)
@@ -65,14 +68,43 @@ mic_page_doubtful (uint64_t page)
   return (any & 0x0202020202020202ull) != 0;
 }
 
-/* Nothing more is known of a page.  */
+/* Nothing more is known of pages.  */
+static __attribute__ ((optimize ("O3"))) void
+mic_forget_pages (uint64_t page, uint64_t size)
+{
+  unsigned char *marks = mic_marks + page;
+  for (uint64_t i = 0; i < size; i++)
+    marks[i] = marks[i] > MIC_MARK_GOOD ? MIC_MARK_GOOD : marks[i];
+  mic_open_pages (page, size);
+}
+
 static void
 mic_forget_page (uint64_t page)
 {
-  for (unsigned i = 0; i < 4096; i++)
-    if (mic_marks[page + i] > MIC_MARK_GOOD)
-      mic_marks[page + i] = MIC_MARK_GOOD;
-  mic_open_pages (page, 4096);
+  mic_forget_pages (page, 4096);
+}
+
+/* Whether nothing has written any of a page.  */
+static int
+mic_page_unset (uint64_t page)
+{
+  const unsigned char *m = mic_marks + page;
+  return m[0] == MIC_MARK_UNSET && memcmp (m, m + 1, 4095) == 0;
+}
+
+/* A write to a page that is not stepped through.  A thread that has come here from the page before fills an array: each
+   time as much again is opened as it has filled so far.  */
+static void
+mic_forget_filled (uint64_t page)
+{
+  uint64_t end = page + 4096;
+  unsigned ahead = page == mic_fill_next ? mic_fill_pages : 0;
+  for (ahead = ahead < MIC_FILL_PAGES ? ahead : MIC_FILL_PAGES; ahead != 0 && end < mic_marked_size
+       && mic_page_unset (end); ahead--)
+    end += 4096;
+  mic_fill_pages = (page == mic_fill_next ? mic_fill_pages : 0) + (unsigned) ((end - page) / 4096);
+  mic_fill_next = end;
+  mic_forget_pages (page, end - page);
 }
 
 /* Open a page, and those that follow it as far as nothing is doubtful there.  */
@@ -225,6 +257,8 @@ mic_marked_fault (int signo, siginfo_t *info, void *p, unsigned *read)
         mic_mark_written (offset, page, (uintptr_t) context->uc_mcontext.gregs[REG_RIP]);
       mic_step (page, context);
     }
+  else if (writes)
+    mic_forget_filled (page);
   else
     mic_forget_page (page);
   atomic_flag_clear (&mic_marks_busy);

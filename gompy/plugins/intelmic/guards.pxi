@@ -17,7 +17,7 @@
 cdef extern from *:
     """
     #define GUARD_FILL 0xcb
-    #define GUARD_IDLE_BYTES (256ull << 20)
+    #define GUARD_IDLE_BYTES (32ull << 20) /* more would have every new block take pages that are new, too */
     #define GUARD_SPREAD 0x9e3779b97f4a7c15ull /* 2^64 by the golden ratio */
     #define GUARD_SURE 8u       /* so many bytes together that are as they were filled have not been written */
     #define GUARD_SURE_SMALL 4u /* of an object of at most GUARD_SMALL bytes */
@@ -31,20 +31,36 @@ cdef extern from *:
     static void
     mic_fill (char *to, uint64_t offset, size_t size)
     {
-      for (size_t i = 0; i < size; i += 8)
-        {
-          uint64_t word = mic_filled_with (offset + i);
-          memcpy (to + i, &word, 8);
-        }
+      uint64_t word = mic_filled_with (offset);
+      for (size_t i = 0; i < size; i += 8, word += GUARD_SPREAD)
+        memcpy (to + i, &word, 8);
     }
+
+    /* Whether none of a word's bytes is zero.  */
+    static inline int
+    mic_all_set (uint64_t word)
+    { return ((word - 0x0101010101010101ull) & ~word & 0x8080808080808080ull) == 0; }
 
     /* Mark bytes that are as they were filled.  */
     static void
     mic_find_filled (const char *memory, uint64_t offset, unsigned char *unset, size_t size)
     {
-      for (size_t i = 0; i < size; i++)
-        unset[i] = (unsigned char) memory[offset + i]
-                   == (unsigned char) (mic_filled_with (offset + i) >> 8 * ((offset + i) & 7));
+      uint64_t word;
+      for (size_t n, i = 0; i < size; i += n)
+        {
+          n = 1;
+          if (((offset + i) & 7) == 0 && i + 8 <= size)
+            {
+              memcpy (&word, memory + offset + i, 8);
+              if (mic_all_set (word ^ mic_filled_with (offset + i)))
+                {
+                  memset (unset + i, 0, n = 8);
+                  continue;
+                }
+            }
+          unset[i] = (unsigned char) memory[offset + i]
+                     == (unsigned char) (mic_filled_with (offset + i) >> 8 * ((offset + i) & 7));
+        }
     }
 
     /* Of such bytes leave those that are so by no chance: enough in a row.  A byte beside them may be, so that the two
@@ -53,8 +69,10 @@ cdef extern from *:
     mic_leave_sure (unsigned char *unset, uint64_t offset, size_t size)
     {
       size_t sure = size <= GUARD_SMALL ? GUARD_SURE_SMALL : GUARD_SURE;
-      for (size_t at = 0, end; at < size; at = end + 1)
+      const unsigned char *next;
+      for (size_t at = 0, end; at < size && (next = memchr (unset + at, 1, size - at)) != NULL; at = end + 1)
         {
+          at = (size_t) (next - unset);
           for (end = at; end < size && unset[end]; end++)
             ;
           if (end - at < sure)

@@ -3,17 +3,6 @@
 #ifndef GOMPY_CHECK_COMPARE_H
 #define GOMPY_CHECK_COMPARE_H
 
-static unsigned char *gompy_part, *gompy_host_part;  /* GOMPY_PART bytes each */
-
-/* Whether there is room to compare in.  */
-static int
-gompy_has_parts (void)
-{
-  if (gompy_part == NULL && (gompy_part = gompy_check_room (2 * GOMPY_PART)) != NULL)
-    gompy_host_part = gompy_part + GOMPY_PART;
-  return gompy_part != NULL;
-}
-
 /* Loops over bytes that the compiler is to make vectors of, whatever the rest is compiled with.  */
 #define GOMPY_VECTORS __attribute__ ((optimize ("O3"), noinline))
 
@@ -86,7 +75,7 @@ gompy_stale_begin_region (int device)
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
       struct gompy_tracked *t = gompy_tracks[i];
-      if (t->device != device || t->gone || t->global || t->shared || !t->filled || !gompy_has_time (t->size)
+      if (t->device != device || t->gone || t->fresh || t->global || t->shared || !t->filled || !gompy_has_time (t->size)
           || (!gompy_find_stale (t) && !t->marked))
         continue;
       t->marked = gompy_mark (device, t->target, t->stale, t->size);
@@ -191,6 +180,13 @@ gompy_stale_end_region (int device)
       struct gompy_tracked *t = gompy_tracks[i];
       int has_time = gompy_has_time (t->size);
       if (t->device != device || t->gone || t->shared)
+        continue;
+      if (t->fresh)
+        {
+          t->fresh |= GOMPY_FRESH_LAUNCHED;
+          continue;
+        }
+      if (t->host_had == NULL)
         continue;
       if (t->marked && has_time)
         gompy_find_overwritten (t);

@@ -291,22 +291,53 @@ gompy_log_fault (uintptr_t pc)
 
 /* --- copies ------------------------------------------------------------------------------------------------------- */
 
-/* What contents hash to: only for telling that they are as they were.  */
-static uint64_t
+#define GOMPY_HASH_LANES 8u
+#define GOMPY_HASH_FACTOR 0xff51afd7ed558ccdull
+
+static inline uint64_t
+gompy_hash_word (uint64_t h, uint64_t word)
+{
+  h = (h ^ word) * GOMPY_HASH_FACTOR;
+  return h ^ h >> 32;
+}
+
+/* What contents hash to: only for telling that they are as they were.  The lanes are independent, as a multiplication
+   waits for the one before it.  */
+static __attribute__ ((optimize ("O3"))) uint64_t
 gompy_hash (const void *p, size_t n)
 {
   const unsigned char *at = p;
-  uint64_t h = 0x9E3779B97F4A7C15ull ^ n, word;
+  uint64_t h = 0x9E3779B97F4A7C15ull ^ n, lanes[GOMPY_HASH_LANES], words[GOMPY_HASH_LANES];
+  if (n >= sizeof words)
+    {
+      for (unsigned i = 0; i < GOMPY_HASH_LANES; i++)
+        lanes[i] = h + i;
+      for (; n >= sizeof words; n -= sizeof words, at += sizeof words)
+        {
+          memcpy (words, at, sizeof words);
+          for (unsigned i = 0; i < GOMPY_HASH_LANES; i++)
+            lanes[i] = gompy_hash_word (lanes[i], words[i]);
+        }
+      for (unsigned i = 0; i < GOMPY_HASH_LANES; i++)
+        h = gompy_hash_word (h, lanes[i]);
+    }
   for (; n >= 8; n -= 8, at += 8)
     {
-      memcpy (&word, at, 8);
-      h = (h ^ word) * 0xff51afd7ed558ccdull;
-      h ^= h >> 32;
+      memcpy (words, at, 8);
+      h = gompy_hash_word (h, words[0]);
     }
   for (; n; n--, at++)
-    h = (h ^ *at) * 0xff51afd7ed558ccdull;
+    h = (h ^ *at) * GOMPY_HASH_FACTOR;
   return h ^ h >> 29;
 }
+
+/* What the calling thread has hashed last, about to copy it to a device.  */
+static __thread struct
+{
+  uintptr_t start;
+  size_t size;
+  uint64_t hash;
+} gompy_hashed;
 
 /* A copy of a mapped range; flags: GOMPY_LOGGED_TO_DEVICE or 0.  */
 static void
@@ -314,6 +345,9 @@ gompy_log_copy (int device, int kind, const char *what, const void *where, uintp
                 uintptr_t address, unsigned flags, uint64_t before)
 {
   uint64_t hash = gompy_hash ((const void *) start, size);
+  gompy_hashed.start = start;
+  gompy_hashed.size = flags & GOMPY_LOGGED_TO_DEVICE ? size : 0;
+  gompy_hashed.hash = hash;
   if (!(flags & GOMPY_LOGGED_TO_DEVICE) && hash == before)
     flags |= GOMPY_LOGGED_SAME;
   struct gompy_record e

@@ -4,6 +4,17 @@
 
 static int (*gompy_is_looked_at) (int device, uintptr_t target);
 
+static unsigned char *gompy_part, *gompy_host_part;  /* GOMPY_PART bytes each */
+
+/* Whether there is room to compare in.  */
+static int
+gompy_has_parts (void)
+{
+  if (gompy_part == NULL && (gompy_part = gompy_check_room (2 * GOMPY_PART)) != NULL)
+    gompy_host_part = gompy_part + GOMPY_PART;
+  return gompy_part != NULL;
+}
+
 static size_t
 gompy_part_count (const struct gompy_tracked *t)
 {

@@ -11,7 +11,8 @@ cdef extern from "core/check_stale.h" nogil:
     int (*gompy_left)(int device, uintptr_t target, unsigned char *stale, size_t size) noexcept nogil
     uint64_t gompy_now()
     int (*gompy_find_unset)(int device, uintptr_t target, unsigned char *unset, size_t size) noexcept nogil
-    void gompy_stale_new(int device, uintptr_t host, uintptr_t target, size_t size, bint filled, bint for_ever)
+    void gompy_stale_new(int device, uintptr_t host, uintptr_t target, size_t size, bint filled, bint for_ever,
+                         bint fresh)
     void gompy_stale_copied(int device, uintptr_t target, uintptr_t host, size_t size, bint to_device)
     void gompy_stale_begin_region(int device)
     void gompy_stale_end_region(int device)
@@ -76,7 +77,7 @@ cdef void track_globals(DeviceDescr *dev) noexcept nogil:
             break
         if node.ref_kind == REF_INFINITY and node.host_end - node.host_start > 1:
             gompy_stale_new(dev.number, node.host_start, device_address(node, node.host_start),
-                            node.host_end - node.host_start, True, True)
+                            node.host_end - node.host_start, True, True, False)
     gompy_lock_release(&dev.lock)
 
 
@@ -84,7 +85,8 @@ cdef void note_map(const HookEvent *event) noexcept nogil:
     """A mapping was made; pointers and descriptors are the compiler's own."""
     if event.detail == MAP_NEW and event.map_kind >= 0 and not is_pointer_kind(event.map_kind) \
             and event.map_kind != GOMP_MAP_TO_PSET:
-        gompy_stale_new(event.device, event.host, event.target, event.size, event.bytes != 0, False)
+        gompy_stale_new(event.device, event.host, event.target, event.size, event.bytes != 0, False,
+                        event.construct != NULL)
     elif event.detail == MAP_ATTACHED and event.target:
         gompy_stale_copied(event.device, event.target, event.host, sizeof(void *), True)
 

@@ -12,6 +12,9 @@
    is watched, and the first access to a part of it has that part compared.  What was not touched is not compared again
    either.  Only where the program cannot be watched both sides are compared around each region.
 
+   Nor are contents kept before they are needed: a mapping that its construct ends itself is compared then, with the
+   host, if a region may have written what is not copied back (check_fresh.h).
+
    What is copied from device memory that nothing has written is `newer` as well, until the program writes it.
 
    A mapping that was copied to the device and ends without a copy back leaves its `newer` bytes behind until the
@@ -41,6 +44,11 @@
 #define GOMPY_PART_STALE 2   /* some are stale */
 #define GOMPY_PART_UNKNOWN 4 /* regions may have written since it was compared */
 
+/* What has happened to a range that is `fresh`.  */
+#define GOMPY_FRESH 1
+#define GOMPY_FRESH_COPIED 2    /* all of it was copied to the device */
+#define GOMPY_FRESH_LAUNCHED 4  /* a region has run since */
+
 /* What is known of a byte of the host's, if it is not fine.  */
 #define GOMPY_NEWER 1  /* the device has newer contents */
 #define GOMPY_UNSET 2  /* it was copied from memory of the device that nothing had written */
@@ -63,6 +71,8 @@ struct gompy_tracked
   unsigned char *stale;
   unsigned char *parts;
   int unknown; /* some parts are */
+  int fresh;   /* or GOMPY_FRESH_...: the construct that has made it runs, and no contents are kept as yet */
+  uint64_t hash;  /* GOMPY_FRESH_COPIED: what the host's contents hashed to */
 };
 
 typedef int (*gompy_peek_fn) (int device, void *to, uintptr_t target, size_t size);
@@ -149,9 +159,13 @@ gompy_stop_tracking (void)
   gompy_tracking = 0;
 }
 
-/* A mapping was made; FILLED: and copied.  */
+static int gompy_keep_contents (struct gompy_tracked *t);
+static int gompy_settle (struct gompy_tracked *t);
+static int gompy_fresh_copied (struct gompy_tracked *t, size_t begin, size_t end, int to_device);
+
+/* A mapping was made; FILLED: and copied.  FRESH: by a construct that tells of its end.  */
 static void
-gompy_stale_new (int device, uintptr_t host, uintptr_t target, size_t size, int filled, int global)
+gompy_stale_new (int device, uintptr_t host, uintptr_t target, size_t size, int filled, int global, int fresh)
 {
   struct gompy_tracked *t;
   int shared = 0;
@@ -173,19 +187,18 @@ gompy_stale_new (int device, uintptr_t host, uintptr_t target, size_t size, int 
   t->filled = filled;
   t->global = global;
   t->shared = shared;
-  t->device_had = gompy_room_get (size);
-  t->host_had = gompy_room_get (size);
+  t->fresh = fresh ? GOMPY_FRESH : 0;
   t->parts = gompy_room_get (gompy_part_count (t));
   gompy_tracks[gompy_track_count++] = t;
   gompy_tracked_bytes += size;
-  if (t->device_had == NULL || t->host_had == NULL || t->parts == NULL || !gompy_read_host (t->host_had, host, size)
-      || !gompy_peek (device, t->device_had, target, size))
+  if (t->parts == NULL || (!fresh && !gompy_keep_contents (t)))
     gompy_drop_track (gompy_track_count - 1);
-  else
-    memset (t->parts, GOMPY_PART_SAME, gompy_part_count (t));
+  else if (filled)
+    gompy_fresh_copied (t, 0, size, 1);
 }
 
 static void gompy_find_newer (struct gompy_tracked *t, size_t end);
+static int gompy_fresh_differs (const struct gompy_tracked *t);
 
 static void
 gompy_stale_removed (int device, uintptr_t host, size_t size)
@@ -198,6 +211,11 @@ gompy_stale_removed (int device, uintptr_t host, size_t size)
       struct gompy_tracked *t = gompy_tracks[i];
       if (t->device != device || t->gone || t->host != host || t->size != size)
         continue;
+      if (t->fresh && (!gompy_fresh_differs (t) || !gompy_settle (t)))
+        {
+          gompy_drop_track (i);
+          continue;
+        }
       if (t->unknown && t->filled && !t->told && !t->shared)
         gompy_find_newer (t, gompy_has_time (size) ? size : GOMPY_LARGE);
       if ((!t->filled && !t->unset) || t->newer == NULL || t->told || t->shared)
@@ -208,6 +226,8 @@ gompy_stale_removed (int device, uintptr_t host, size_t size)
   pthread_mutex_unlock (&gompy_stale_lock);
 }
 
+#include "check_fresh.h"
+
 /* Both sides are taken to agree from here on, in [BEGIN, END) of a range; CONTENTS: the device's, or NULL.  */
 static void
 gompy_agree (struct gompy_tracked *t, size_t begin, size_t end, const unsigned char *contents)
@@ -216,7 +236,7 @@ gompy_agree (struct gompy_tracked *t, size_t begin, size_t end, const unsigned c
     memset (t->newer + begin, 0, end - begin);
   if (t->stale != NULL)
     memset (t->stale + begin, 0, end - begin);
-  if (t->gone)
+  if (t->gone || !gompy_settle (t))
     return;
   gompy_parts_agree (t, begin, end);
   if (contents != NULL)
@@ -231,16 +251,21 @@ static void
 gompy_note_unset (struct gompy_tracked *t, size_t begin, size_t end)
 {
   if (t->filled || t->gone || t->shared || gompy_find_unset == NULL || !gompy_has_time (end - begin)
-      || (t->newer == NULL && (t->newer = gompy_room_get (t->size)) == NULL))
+      || !gompy_has_parts ())
     return;
-  if (!gompy_find_unset (t->device, t->target + begin, t->newer + begin, end - begin))
-    return;
-  for (size_t i = begin; i < end; i++)
-    if (t->newer[i])
-      {
-        t->newer[i] = GOMPY_UNSET;
-        t->unset = 1;
-      }
+  for (size_t n, at = begin; at < end; at += n)
+    {
+      n = end - at < GOMPY_PART ? end - at : GOMPY_PART;
+      if (!gompy_find_unset (t->device, t->target + at, gompy_part, n))
+        return;
+      if (memchr (gompy_part, 1, n) == NULL)
+        continue;
+      if (!gompy_settle (t) || (t->newer == NULL && (t->newer = gompy_room_get (t->size)) == NULL))
+        return;
+      t->unset = 1;
+      for (size_t i = 0; i < n; i++)
+        t->newer[at + i] = gompy_part[i] ? GOMPY_UNSET : 0;
+    }
 }
 
 /* A copy has been made, TO_DEVICE from memory of the host, or to that.  */
@@ -256,7 +281,8 @@ gompy_stale_copied (int device, uintptr_t target, uintptr_t host, size_t size, i
         {
           begin = target > t->target ? target - t->target : 0;
           end = target + size < t->target + t->size ? target + size - t->target : t->size;
-          gompy_agree (t, begin, end, (unsigned char *) host + (t->target + begin - target));
+          if (!gompy_fresh_copied (t, begin, end, to_device))
+            gompy_agree (t, begin, end, (unsigned char *) host + (t->target + begin - target));
           if (!to_device)
             gompy_note_unset (t, begin, end);
           t->filled |= to_device;
@@ -434,7 +460,9 @@ static void
 gompy_stale_watch (void)
 {
   struct gompy_maps maps;
-  int any = gompy_is_anything_newer ();
+  int any;
+  gompy_settle_all ();
+  any = gompy_is_anything_newer ();
   gompy_end_watch ();
   if (gompy_access.hooked)
     gompy_stale_listen ();

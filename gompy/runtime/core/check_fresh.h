@@ -1,0 +1,98 @@
+/* `gompy run --check`: ranges whose contents are not kept yet, as the construct that has made them runs.
+
+   The program itself does nothing until the construct ends, so what was copied to the device is what the host has.
+   Most such ranges are copied back, or unmapped, by the same construct: nothing need be kept of those.  Another thread
+   may write the host's side meanwhile; that changes what the contents hash to.
+   Included once, by check_stale.h.  */
+#ifndef GOMPY_CHECK_FRESH_H
+#define GOMPY_CHECK_FRESH_H
+
+/* Keep the contents of both sides, as they are.  False: the range is not to be had.  */
+static int
+gompy_keep_contents (struct gompy_tracked *t)
+{
+  int new;
+  t->device_had = gompy_room_take (t->size, &new);
+  t->host_had = gompy_room_take (t->size, &new);
+  if (t->device_had == NULL || t->host_had == NULL || !gompy_read_host (t->host_had, t->host, t->size)
+      || !gompy_peek (t->device, t->device_had, t->target, t->size))
+    return 0;
+  memset (t->parts, GOMPY_PART_SAME, gompy_part_count (t));
+  return 1;
+}
+
+/* The range's contents are needed from here on.  What a region may have written of it is unknown then.  False: they
+   are not to be had, and nothing of the range is known.  */
+static int
+gompy_settle (struct gompy_tracked *t)
+{
+  int written = (t->fresh & GOMPY_FRESH_COPIED) && (t->fresh & GOMPY_FRESH_LAUNCHED);
+  if (!t->fresh)
+    return t->host_had != NULL && t->device_had != NULL;
+  t->fresh = 0;
+  if (!gompy_keep_contents (t))
+    {
+      gompy_room_put (t->device_had, t->size);
+      gompy_room_put (t->host_had, t->size);
+      t->device_had = t->host_had = NULL;
+      t->told = 1;  /* nothing of it is looked at, and nothing told, until it ends */
+      t->filled = 0;
+      return 0;
+    }
+  if (written && gompy_hash (t->host_had, t->size) == t->hash
+      && (t->newer != NULL || (t->newer = gompy_room_get (t->size)) != NULL))
+    {
+      memcpy (t->device_had, t->host_had, t->size);
+      gompy_parts_unknown (t);
+      if (!gompy_is_looked_at (t->device, t->target))
+        gompy_find_newer (t, gompy_has_time (t->size) ? t->size : GOMPY_LARGE);
+    }
+  return 1;
+}
+
+/* The program goes on.  */
+static void
+gompy_settle_all (void)
+{
+  for (unsigned i = gompy_track_count; i-- > 0;)
+    if (gompy_tracks[i]->fresh && !gompy_settle (gompy_tracks[i]))
+      gompy_drop_track (i);
+}
+
+/* [BEGIN, END) of a range has been copied, TO_DEVICE or from it.  Whether that needs no contents.  */
+static int
+gompy_fresh_copied (struct gompy_tracked *t, size_t begin, size_t end, int to_device)
+{
+  if (!t->fresh || begin != 0 || end != t->size)
+    return 0;
+  t->fresh = GOMPY_FRESH;
+  if (to_device)
+    {
+      t->fresh |= GOMPY_FRESH_COPIED;
+      t->hash = gompy_hashed.start == t->host && gompy_hashed.size == t->size
+                  ? gompy_hashed.hash : gompy_hash ((const void *) t->host, t->size);
+    }
+  return 1;
+}
+
+/* The mapping ends.  Whether a region has written what the host does not have.  */
+static int
+gompy_fresh_differs (const struct gompy_tracked *t)
+{
+  size_t n, end = gompy_has_time (t->size) ? t->size : GOMPY_LARGE;
+  if (!(t->fresh & GOMPY_FRESH_COPIED) || !(t->fresh & GOMPY_FRESH_LAUNCHED) || !t->filled || t->told || t->shared
+      || !gompy_has_parts ())
+    return 0;
+  for (size_t at = 0; at < end; at += n)
+    {
+      n = end - at < GOMPY_PART ? end - at : GOMPY_PART;
+      if (!gompy_peek (t->device, gompy_part, t->target + at, n)
+          || !gompy_read_host (gompy_host_part, t->host + at, n))
+        return 0;
+      if (memcmp (gompy_part, gompy_host_part, n) != 0)
+        return 1;
+    }
+  return 0;
+}
+
+#endif
