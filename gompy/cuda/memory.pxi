@@ -3,9 +3,10 @@
 #
 # A device address is the host address of the same bytes (executor.h).  Pages are reserved without access and opened
 # when they are first given out, so that a kernel's stray pointer into unused memory faults.  With GOMPY_CHECK=1 every
-# block ends at a page without access (to within its alignment: at least 16 bytes), what is freed is closed, and a shadow
-# tells kernels which bytes are allocated and which have been written (gompy/ptx/executor.h).  A region that maps its
-# arrays anew frees and allocates them each time, and new pages cost more than its copies; so such blocks keep theirs.
+# block ends at a page without access (to within its alignment: at least 16 bytes), what is freed is closed, and a
+# shadow tells kernels which bytes are allocated and which have been written (gompy/ptx/executor.h).  A region that maps
+# its arrays anew frees and allocates them each time, and new pages cost more than its copies; so such blocks keep
+# theirs.
 
 cdef enum:
     QUARANTINE_RING = 4096

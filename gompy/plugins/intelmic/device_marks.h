@@ -1,19 +1,20 @@
 /* The device's side of marks (protocol.h): the first access to a page of the arena faults, and its marks say what it
    is.  Included once, by device_marks.pxi.
 
-   A page without doubtful bytes is opened.  So are the next ones where a thread fills memory, page by page.  In one that has some, a read of such a byte is noted for the host; any
-   other access is let through alone, by a single step, or opens the page for good: then nothing more is known of it.
-   Steps are few, and only while one thread is seen in the region, as the others would not be noticed meanwhile.  */
+   A page without doubtful bytes is opened.  So are the next ones where a thread fills memory, page by page.  In one
+   that has some, a read of such a byte is noted for the host; any other access is let through alone, by a single step,
+   or opens the page for good: then nothing more is known of it.  Steps are few, and only while one thread is seen in
+   the region, as the others would not be noticed meanwhile.  */
 #ifndef GOMPY_DEVICE_MARKS_H
 #define GOMPY_DEVICE_MARKS_H
 
 #include "gompy/native/access_size.h"
-#include "gompy/native/clock.h"
 #include <errno.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #define MIC_STEPS 20000u      /* in the life of the process */
-#define MIC_FREE_STEPS 2000u  /* of these; more only if they are few for the time that has passed */
+#define MIC_FREE_STEPS 2000u  /* of these; more only if they are few for the processor time */
 #define MIC_STEP_PERIOD 200000ull /* ns; a step takes 5 to 25 us */
 #define MIC_PAGE_STEPS 600u   /* in a page, one after another */
 #define MIC_WRITE_STEPS 2000u
@@ -28,7 +29,6 @@ static uint64_t mic_marked_size;
 static char *mic_marked_base;
 static atomic_flag mic_marks_busy = ATOMIC_FLAG_INIT;
 static unsigned mic_steps, mic_write_steps, mic_page_steps;
-static uint64_t mic_marked_begun;
 static uint64_t mic_last_stepped;
 static _Atomic uint32_t mic_regions;    /* that have begun */
 static uint32_t mic_seen_region, mic_crowded_region;
@@ -139,12 +139,22 @@ mic_alone (void)
   return mic_crowded_region != region;
 }
 
+/* Nanoseconds that the process has run.  On a busy machine that is far less than has passed.  */
+static uint64_t
+mic_processor_time (void)
+{
+  struct timespec t;
+  if (clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &t) != 0)
+    return 0;
+  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
 /* Whether steps are few as yet.  */
 static int
 mic_has_steps (void)
 {
   return mic_steps < MIC_FREE_STEPS
-	 || (mic_steps < MIC_STEPS && (gompy_now () - mic_marked_begun) / MIC_STEP_PERIOD > mic_steps);
+	 || (mic_steps < MIC_STEPS && mic_processor_time () / MIC_STEP_PERIOD > mic_steps);
 }
 
 static int
@@ -271,7 +281,6 @@ mic_watch_marks (unsigned char *marks, void *base, uint64_t size)
   mic_marks = marks;
   mic_marked_base = base;
   mic_marked_size = size;
-  mic_marked_begun = gompy_now ();
 }
 
 /* Open and close what the host has asked for since the last time.  */

@@ -1,8 +1,8 @@
 /* `gompy run --check`: memory for what is known of ranges, apart from the program's heap.
 
    The handler of the watch (check_watch.h) uses it, and pages of the heap may be closed then.  Blocks have a power of 2
-   as their size and are kept for the next.  Large ones are the system's; some are kept, as a region that maps its arrays
-   anew asks for the same ones each time, and new pages cost more than what is done with them.
+   as their size and are kept for the next.  Large ones are the system's.  Some are kept, as a region that maps its
+   arrays anew asks for the same ones each time, and new pages cost more than what is done with them.
    Included once, by check_stale.h.  */
 #ifndef GOMPY_CHECK_ROOM_H
 #define GOMPY_CHECK_ROOM_H
