@@ -71,9 +71,9 @@ def places(em: Emitter, address: Value, far: Value, space: str) -> str:
     return em.new(f"inttoptr {address.typed} to <32 x ptr>")
 
 
-def name_of(llvm: str) -> str:
+def name_of(llvm: str, lanes: int = 32) -> str:
     """How LLVM writes a vector's type in names of intrinsics."""
-    return "v32" + {"float": "f32", "double": "f64"}.get(llvm, llvm)
+    return f"v{lanes}" + {"float": "f32", "double": "f64"}.get(llvm, llvm)
 
 
 def lowest(em: Emitter, operand: Operand | None, offset: int, size: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from . import additions, checks, racing, single, singly, vectors
+from . import additions, checks, local, racing, single, singly, vectors
 from .access import address_of, in_memory, in_shared, lanes_load, lanes_store
 from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
 from .forms import FLOATS, INTEGERS, LOGICAL, operands, unknown
@@ -67,7 +67,7 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
     if address.vector:
         return vectors.load(em, address, 0, (llvm, size, 1), space, None)[0]
     if space == "local" and varying and em.fast:
-        return vectors.local_load(em, address, llvm, size)
+        return local.load(em, address, llvm, size)
     fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
     place = begin_fast(em, address, space, fast, slow)
     quick = Value(llvm, False, em.new(f"load {llvm}, ptr {place}, align {size}"))
@@ -96,7 +96,7 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
         vectors.store(em, address, 0, [value], space, None)
         return
     if space == "local" and em.fast:
-        vectors.local_store(em, address, value)
+        local.store(em, address, value)
         return
     size = max(BITS[value.type] // 8, 1)
     fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")

@@ -23,6 +23,8 @@ else:
 
 MASKABLE = 4
 """Bytes of the narrowest values that LLVM has masked accesses of on every processor."""
+HALF = 0xFFFF
+"""The lower half of a warp's lanes."""
 WORD = 4
 """Bytes from one lane to the next where each reads a part of its word: compilers make `a[i] & 255` a load of a byte."""
 
@@ -68,6 +70,10 @@ class Access:
     space: str
     way: Way
     register: Register | None
+    behind: str = ""  # the label of the code that follows `read`, if that branches
+    word: str = ""  # the lanes that are as the way has them, and whether the places are in memory (i1)
+    inside: str = ""
+    firsts: tuple[str, ...] = ()
 
     def begin(self, masked: bool, fast: str, slow: str) -> list[str]:
         """Test, branch to `fast` or `slow`, and begin `fast`: the pointers to the pieces.
@@ -75,12 +81,11 @@ class Access:
         `masked`: lanes may be off; what is there for them is not looked at.
         """
         em = self.em
-        word, firsts = self.lanes_there()
+        self.word, firsts = self.lanes_there()
         if masked:
-            word = em.new(f"or i32 {word}, {em.new(f'xor i32 {em.active}, -1')}")
+            test = self.all_right()
         else:
-            word = em.new(f"and i32 {word}, {em.active}")
-        test = em.new(f"icmp eq i32 {word}, -1")
+            test = em.new(f"icmp eq i32 {em.new(f'and i32 {self.word}, {em.active}')}, -1")
         places = []
         for first in firsts:
             if self.offset:
@@ -92,10 +97,33 @@ class Access:
                 inside, place = shared_memory(em, first, long)
             else:
                 inside, place = in_memory(em, first), ""
+            self.inside = em.new(f"and i1 {self.inside}, {inside}") if self.inside else inside
             test = em.new(f"and i1 {test}, {inside}")
             places.append(place or first)
+        self.firsts = tuple(places)
         em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
         em.label(fast)
+        return self.pointers()
+
+    def all_right(self) -> str:
+        """Whether all active lanes are as the way has them (i1)."""
+        em = self.em
+        word = em.new(f"or i32 {self.word}, {em.new(f'xor i32 {em.active}, -1')}")
+        return em.new(f"icmp eq i32 {word}, -1")
+
+    def of_some(self) -> tuple[str, str, list[str]]:
+        """What `begin` sends to `slow` since not all lanes are there, as in all of a block of 16 or 100 threads: begin
+        the masked way.  Its label, that for all else, and the pointers to the pieces.
+        """
+        em, some, slow = self.em, self.em.fresh("some"), self.em.fresh("slow")
+        test = em.new(f"and i1 {self.all_right()}, {self.inside}")
+        em.put(f"br i1 {test}, label %{some}, label %{slow}")
+        em.label(some)
+        return some, slow, self.pointers()
+
+    def pointers(self) -> list[str]:
+        """The pointers to the pieces."""
+        em, places = self.em, list(self.firsts)
         if self.space == "shared":
             return places
         return [em.new(f"inttoptr i64 {place} to ptr") for place in places]
@@ -113,11 +141,68 @@ class Access:
         offset = em.new(f"sub i64 {first}, {abi.SHARED_BASE}")
         return em.new(f"and i1 {ends[0]}, {ends[1]}"), em.new(f"getelementptr i8, ptr %shared, i64 {offset}")
 
-    def elements(self, place: str) -> str:
+    def elements(self, place: str, lanes: int) -> str:
         """The elements of such a column, as arguments of LLVM's gather and scatter."""
-        steps = numbers([lane * self.way.step for lane in range(32)], "i64")
-        column = self.em.new(f"getelementptr i8, ptr {place}, <32 x i64> {steps}")
-        return f"<32 x ptr> {column}, i32 {self.size}, <32 x i1> {self.em.lanes(self.em.active)}"
+        em = self.em
+        steps = numbers([lane * self.way.step for lane in range(lanes)], "i64")
+        column = em.new(f"getelementptr i8, ptr {place}, <{lanes} x i64> {steps}")
+        mask = em.lanes(em.active)
+        if lanes != 32:
+            mask = em.new(f"bitcast i16 {em.new(f'trunc i32 {em.active} to i16')} to <16 x i1>")
+        return f"<{lanes} x ptr> {column}, i32 {self.size}, <{lanes} x i1> {mask}"
+
+    def upper(self) -> tuple[str, str, str]:
+        """Branch by whether lanes of the upper half are active, and begin the code for where none is.
+
+        Its label, that for where some are, and that behind both.  The processor takes long for what gathers nothing.
+        """
+        em = self.em
+        half, whole, done = em.fresh("half"), em.fresh("whole"), em.fresh("done")
+        some = em.new(f"icmp ugt i32 {em.active}, {HALF}")
+        em.put(f"br i1 {some}, label %{whole}, label %{half}")
+        em.label(half)
+        return half, whole, done
+
+    def gather(self, place: str) -> str:
+        """The active lanes' elements of a column."""
+        em, part = self.em, self.part(self.llvm)
+
+        def call(lanes: int) -> str:
+            kind = f"<{lanes} x {self.llvm}>"
+            name = gathers.name_of(self.llvm, lanes)
+            called = f"call {kind} @llvm.masked.gather.{name}.v{lanes}p0("
+            return em.new(f"{called}{self.elements(place, lanes)}, {kind} poison)")
+
+        if not is_partial(em):
+            return call(32)
+        half, whole, done = self.upper()
+        few = shuffled(em, f"<16 x {self.llvm}>", call(16), "poison", [*range(16)] * 2)
+        em.put(f"br label %{done}")
+        em.label(whole)
+        every = call(32)
+        em.put(f"br label %{done}")
+        em.label(done)
+        self.behind = done
+        return em.new(f"phi {part} [ {few}, %{half} ], [ {every}, %{whole} ]")
+
+    def scatter(self, place: str, value: str) -> None:
+        """Set the active lanes' elements of a column."""
+        em = self.em
+
+        def call(lanes: int, text: str) -> None:
+            called = f"call void @llvm.masked.scatter.{gathers.name_of(self.llvm, lanes)}.v{lanes}p0("
+            em.put(f"{called}<{lanes} x {self.llvm}> {text}, {self.elements(place, lanes)})")
+
+        if not is_partial(em):
+            call(32, value)
+            return
+        _, whole, done = self.upper()
+        call(16, shuffled(em, self.part(self.llvm), value, "poison", [*range(16)]))
+        em.put(f"br label %{done}")
+        em.label(whole)
+        call(32, value)
+        em.put(f"br label %{done}")
+        em.label(done)
 
     @property
     def strided(self) -> bool:
@@ -177,8 +262,7 @@ class Access:
         if self.sparse:
             return self.words(places[0], masks)
         if self.strided:
-            call = f"call {part} @llvm.masked.gather.{self.intrinsic()}.v32p0("
-            return [em.new(f"{call}{self.elements(places[0])}, {part} poison)")]
+            return [self.gather(places[0])]
         if self.way.step == 0:
             return [self.broadcast(places, index * self.size) for index in range(self.count)]
         found = []
@@ -216,8 +300,7 @@ class Access:
             return
         em, n, part = self.em, self.way.lanes, self.part(self.llvm)
         if self.strided:
-            elements = self.elements(places[0])
-            em.put(f"call void @llvm.masked.scatter.{self.intrinsic()}.v32p0({part} {values[0]}, {elements})")
+            self.scatter(places[0], values[0])
             return
         whole, kind = values[0], f"<32 x {self.llvm}>"
         if self.count == 2:
@@ -235,7 +318,8 @@ class Access:
             if not masks:
                 em.put(f"store {part} {piece}, ptr {place}, align {self.size}")
             elif self.space == "shared":  # nobody else writes: what the CPU stores whole it can load again at once
-                old = em.new(f"load {part}, ptr {place}, align {self.size}")
+                # (volatile: LLVM makes a masked store of the three otherwise, which no load is served from)
+                old = em.new(f"load volatile {part}, ptr {place}, align {self.size}")
                 new = em.new(f"select <{n} x i1> {masks[index]}, {part} {piece}, {part} {old}")
                 em.put(f"store {part} {new}, ptr {place}, align {self.size}")
             else:
@@ -299,9 +383,15 @@ def load(
         em.put(f"br label %{done}")
         em.label(plain)
         fast = plain
-    arms.append((fast, access.read(places, [])))
+    found = access.read(places, [])
+    arms.append((access.behind or fast, found))
     em.put(f"br label %{done}")
     em.label(slow)
+    if em.fast and not masked and not free and count == 1 and size >= MASKABLE:
+        some, slow, places = access.of_some()
+        arms.append((some, access.read(places, access.masks())))
+        em.put(f"br label %{done}")
+        em.label(slow)
     if gathers.second(em, operand, size, count, space):
         values, label = gathered(em, access.slowly(0), kind, space)
         arms.append((label, [value.text for value in values]))
@@ -309,11 +399,7 @@ def load(
         arms.append((slow, [lanes_load(em, access.slowly(i), llvm, size).text for i in range(count)]))
     em.put(f"br label %{done}")
     em.label(done)
-    found = []
-    for index in range(count):
-        ways = ", ".join(f"[ {values[index]}, %{label} ]" for label, values in arms)
-        found.append(Value(llvm, True, em.new(f"phi <32 x {llvm}> {ways}")))
-    return found
+    return joined(em, llvm, arms)
 
 
 def store(em: Emitter, address: Value, offset: int, values: list[Value], space: str, operand: Operand | None) -> None:
@@ -348,6 +434,11 @@ def store(em: Emitter, address: Value, offset: int, values: list[Value], space: 
     access.write(places, texts, [])
     em.put(f"br label %{done}")
     em.label(slow)
+    if em.fast and not masked and not access.strided and way.step != 0 and count == 1 and size >= MASKABLE:
+        _, slow, places = access.of_some()
+        access.write(places, texts, access.masks())
+        em.put(f"br label %{done}")
+        em.label(slow)
     if gathers.second(em, operand, size, count, space):
         scattered(em, access.slowly(0), values, size, space)
     else:
@@ -369,22 +460,28 @@ def gathered(
     """A gather, or what the executor loads; the label that ends it.  `found`: by numbers of elements."""
     llvm, size, count = kind
     slow, done = em.fresh("slow"), em.fresh("done")
+    arms = []
     if found is not None:
-        inside, one = indices.load(em, found, llvm, size, slow)
-        quick = [one]
+        label, one = indices.load(em, found, llvm, size, slow)
+        arms.append((label, [one]))
     else:
         known = gathers.known(em, operand, offset, size * count, space)
-        inside, quick = gathers.load(em, address, kind, space, slow, known)
+        arms.append(gathers.load(em, address, kind, space, slow, known))
     em.put(f"br label %{done}")
     em.label(slow)
-    other = [lanes_load(em, plus(em, address, i * size), llvm, size).text for i in range(count)]
+    arms.append((slow, [lanes_load(em, plus(em, address, i * size), llvm, size).text for i in range(count)]))
     em.put(f"br label %{done}")
     em.label(done)
-    texts = [
-        em.new(f"phi <32 x {llvm}> [ {one}, %{inside} ], [ {two}, %{slow} ]")
-        for one, two in zip(quick, other, strict=True)
-    ]
-    return [Value(llvm, True, text) for text in texts], done
+    return joined(em, llvm, arms), done
+
+
+def joined(em: Emitter, llvm: str, arms: list[tuple[str, list[str]]]) -> list[Value]:
+    """The elements that code loaded in one of some ways: the label of each, and what it has."""
+    found = []
+    for index in range(len(arms[0][1])):
+        ways = ", ".join(f"[ {values[index]}, %{label} ]" for label, values in arms)
+        found.append(Value(llvm, True, em.new(f"phi <32 x {llvm}> {ways}")))
+    return found
 
 
 def scattered(
@@ -409,65 +506,5 @@ def scattered(
     em.label(slow)
     for index, value in enumerate(values):
         lanes_store(em, plus(em, address, index * size), value, size)
-    em.put(f"br label %{done}")
-    em.label(done)
-
-
-# --- local memory at one address: a word of each lane's own ----------------------------------------------------------
-
-
-def begin_local(em: Emitter, address: str, size: int, fast: str, slow: str) -> tuple[str, str]:
-    """Test a scalar address of local memory, begin `fast`: the row of 32 words of 8 bytes, and the bit within them."""
-    offset = em.new(f"sub i64 {address}, {abi.LOCAL_BASE}")
-    room = em.once(
-        "%local_room",
-        f"%local_room1 = getelementptr i8, ptr %w, i64 {abi.WARP['local_size']}",
-        "%local_room = load i64, ptr %local_room1, !invariant.load !0",
-        f"%local1 = getelementptr i8, ptr %w, i64 {abi.WARP['local']}",
-        "%local = load ptr, ptr %local1, !invariant.load !0",
-    )
-    inside = em.new(f"icmp ult i64 {offset}, {room}")
-    low = em.new(f"and i64 {offset}, {size - 1}")
-    test = em.new(f"and i1 {inside}, {em.new(f'icmp eq i64 {low}, 0')}")
-    em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
-    em.label(fast)
-    row = em.new(f"shl i64 {em.new(f'and i64 {offset}, -8')}, 5")
-    place = em.new(f"getelementptr i8, ptr %local, i64 {row}")
-    return place, em.new(f"shl i64 {em.new(f'and i64 {offset}, 7')}, 3")
-
-
-def local_load(em: Emitter, address: Value, llvm: str, size: int) -> Value:
-    """A load from an address of local memory that is the same in all lanes: each has its own word there."""
-    fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
-    place, shift = begin_local(em, address.text, size, fast, slow)
-    row = Value("i64", True, em.new(f"load <32 x i64>, ptr {place}, align 8"))
-    if size < 8:
-        row = em.op("lshr", row, Value("i64", False, shift))
-    quick = em.fit(row, llvm)
-    em.put(f"br label %{done}")
-    em.label(slow)
-    other = lanes_load(em, address, llvm, size)
-    em.put(f"br label %{done}")
-    em.label(done)
-    return Value(llvm, True, em.new(f"phi <32 x {llvm}> [ {quick.text}, %{fast} ], [ {other.text}, %{slow} ]"))
-
-
-def local_store(em: Emitter, address: Value, value: Value) -> None:
-    """A store to such an address."""
-    size = max(BITS[value.type] // 8, 1)
-    fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
-    word = em.splat(em.fit(value, "i64"))
-    place, shift = begin_local(em, address.text, size, fast, slow)
-    old = Value("i64", True, em.new(f"load <32 x i64>, ptr {place}, align 8"))
-    new = word
-    if size < 8:
-        hole = em.new(f"shl i64 {(1 << 8 * size) - 1}, {shift}")
-        rest = Value("i64", False, em.new(f"xor i64 {hole}, -1"))
-        new = em.op("or", em.op("and", old, rest), em.op("shl", word, Value("i64", False, shift)))
-    kept = em.new(f"select <32 x i1> {em.lanes(em.active)}, {new.typed}, {old.typed}")
-    em.put(f"store <32 x i64> {kept}, ptr {place}, align 8")
-    em.put(f"br label %{done}")
-    em.label(slow)
-    lanes_store(em, address, value, size)
     em.put(f"br label %{done}")
     em.label(done)
