@@ -113,7 +113,7 @@ OPS = (
     "warp_sync",  # (warp, mask, u32 *members, unit, line)
     "race",  # (warp, mask, u64 *address, word, unit, line): where races are looked for, as the next; RACE_* in word
     "race_uniform",  # (warp, mask, u64 address, word, unit, line)
-    "race_atom",  # (warp, mask, u64 *address, bytes, unit, line): before the operation, in code without other checks
+    "race_atom",  # (warp, mask, u64 *address, word, unit, line): before the operation, in code without other checks
     "race_fence",  # (warp, mask)
     "matrix",  # (warp, mask, rows | depth << 8, types and way, a, b, c, out): mma (matrix.h)
     "texture",  # (warp, mask, dimensions + 4 for float coordinates, u64 *handle, x y z, out, unit, line): texture.h
@@ -161,8 +161,9 @@ REDUCTIONS = ("popc", "and", "or")
 RACE_PARAMS, RACE_VARIABLES, RACE_MIXED, RACE_ALWAYS = 60, 60, 61, 62
 """Bits of the warp's `race_mask`, and of the code's facts: see conflicts.py.  RACE_PARAMS: how many words of a kernel's
 parameters have a bit, from bit 0 on."""
-RACE_WRITES, RACE_STRONG, RACE_GLOBAL = 256, 512, 1024
-"""`race`: added to the bytes, of a store, of an access that is volatile, relaxed, or orders others, of `.global`."""
+RACE_WRITES, RACE_STRONG, RACE_GLOBAL, RACE_ACQUIRES = 256, 512, 1024, 2048
+"""`race`: added to the bytes, of a store, of an access that is volatile, relaxed, or orders others, of `.global`, of
+one with acquire order; the last also of `race_atom`."""
 BARRIER_ALIGNED = 16
 """Added to the kind in checked code: all lanes of the warp must come to the barrier together."""
 TRAPS = ("trap", "local_memory", "not_uniform")
@@ -213,7 +214,7 @@ RECORDS = {
     "reloc_record": "Q offset, I name, I reserved, q addend",
     "loc_record": "I line, I file, I source_line",
     "file_record": "I number, I name",
-    "info_record": "I version, I openmp, I entries, I architecture",
+    "info_record": "I version, I openmp, I entries, I architecture, I by_gcc, I reserved",
 }
 """Records of cache files: each field's letter (module struct) and name.
 
@@ -222,7 +223,7 @@ the file's names; `parts` counts further files with code of the same object; the
 code_record: `writes` and `plain` are of a kernel whose races may be looked for (conflicts.py).
 variable_record: `data` is the offset + 1, 0 for zeros.  ref_record: what a function names.  `meets`: the function
 may wait for other warps, or end its own (index.py).  info_record: the version is
-that of PTX * 10, the architecture that of .target (0: none).
+that of PTX * 10, the architecture that of .target (0: none); `by_gcc`: GCC has written it.
 """
 
 

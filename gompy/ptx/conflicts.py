@@ -19,7 +19,7 @@ from __future__ import annotations
 from gompy.abi import ptx as abi
 
 from .flow import Block, defined, flat
-from .opcodes import ATOMIC, MEETS, OPCODES, ORDERS, READS, STRONG, WRITES
+from .opcodes import ATOMIC, MEETS, OPCODES, ORDERS, READS, RELEASES, STRONG, WRITES
 from .syntax import Call, Function, Immediate, Instruction, Memory, Module, Operand, Register, Symbol
 from .uniform import Analysis, single_definitions
 
@@ -35,6 +35,7 @@ KNOWN = LOADS | STORES | ATOMS | NOT_JUDGED
 OTHER_SPACES = frozenset(("param", "local", "const"))
 KNOWN_CALLS = frozenset(("vprintf", "__assertfail"))
 EFFECTS = frozenset((READS, WRITES, ATOMIC, ORDERS, MEETS))
+BITS = frozenset(("b32", "b64"))
 SCALES = frozenset(("mul", "mad", "shl"))
 """Their first two operands are factors, or a number of bits."""
 POINTERS = frozenset(("u64", "b64", "s64"))
@@ -73,6 +74,11 @@ def accessed(code: Instruction | Call) -> tuple[Instruction, Memory] | None:
     return None if memory is None else (code, memory)
 
 
+def orders(code: Instruction | Call) -> bool:
+    """Whether an instruction is a fence, or has the effect of one."""
+    return isinstance(code, Instruction) and (OPCODES[code.base].effect == ORDERS or not RELEASES.isdisjoint(code.mods))
+
+
 def harmless(function: Function | None) -> bool:
     """Whether a function that is called touches no memory that threads share, and calls nothing."""
     if function is None or function.body is None:
@@ -108,9 +114,7 @@ class Conflicts:
         self.writes = self.plain = ALWAYS
         self.roots: dict[Register, int] = {}
         self.quiet: set[int] = set()
-        self.orders = any(
-            isinstance(code, Instruction) and OPCODES[code.base].effect == ORDERS for code in self.statements()
-        )
+        self.orders = any(map(orders, self.statements()))
         if self.known:
             self.single = single_definitions(analysis.blocks)
             self.find_roots()
@@ -131,6 +135,16 @@ class Conflicts:
             elif OPCODES[code.base].effect in (READS, WRITES, ATOMIC) and code.base not in KNOWN:
                 return False
         return True
+
+    def strong(self, code: Instruction) -> bool:
+        """Whether a load or store is no data race with others of its kind.
+
+        GCC's atomic stores are `st.b32` and `st.b64` from sm_70 on; all its other ones name a type
+        (GCC, config/nvptx/nvptx.md: nvptx_atomic_store_sm70, movsi).
+        """
+        if not STRONG.isdisjoint(code.mods):
+            return True
+        return self.module.by_gcc and code.base in STORES and not BITS.isdisjoint(code.mods[-1:])
 
     # --- where addresses come from ----------------------------------------------------------------------------------
 

@@ -150,7 +150,12 @@ def index_file(module: Module) -> bytes:
     files = b"".join(FILE.pack(number, strings.add(name)) for number, name in module.files.items())
     entries = any(f.entry for f in module.functions.values())
     info = INFO.pack(
-        module.version[0] * 10 + module.version[1], int(is_openmp(module)), int(entries), architecture(module)
+        module.version[0] * 10 + module.version[1],
+        int(is_openmp(module)),
+        int(entries),
+        architecture(module),
+        int(module.by_gcc),
+        0,
     )
     return unit.container(
         "index",

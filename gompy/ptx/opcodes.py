@@ -191,4 +191,6 @@ NO_RESULT = frozenset([name for name, record in OPCODES.items() if record.lanes 
 SIDE_EFFECTS = having(*EFFECTS)
 STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
 """Words of loads and stores that are no data race with each other (PTX ISA, "Strong operations")."""
+RELEASES, ACQUIRES = frozenset(("release", "acq_rel")), frozenset(("acquire", "acq_rel"))
+"""Words of accesses that order as a fence before, or behind them (PTX ISA, "Release and Acquire Patterns")."""
 REWRITTEN = frozenset([name for name, record in OPCODES.items() if record.rewritten])

@@ -29,6 +29,8 @@ from .syntax import (
     Vector,
 )
 
+GCC_BEGINS = "// BEGIN PREAMBLE"
+"""The first line of what GCC writes (GCC, config/nvptx/nvptx.cc: nvptx_file_start)."""
 LINKAGE = {".visible": "visible", ".extern": "extern", ".weak": "weak", ".common": "common"}
 SPACES = {".global", ".const", ".shared", ".local", ".param", ".reg"}
 VECTORS = {".v2": 2, ".v4": 4}
@@ -534,4 +536,6 @@ class Parser(Operands):
 
 def parse(text: str, name: str = "ptx") -> Module:
     """Parse one object; raises `PtxError` with the line."""
-    return Parser(text.split("\0", 1)[0], name).parse()
+    module = Parser(text.split("\0", 1)[0], name).parse()
+    module.by_gcc = text.lstrip().startswith(GCC_BEGINS)
+    return module

@@ -68,8 +68,9 @@ gompy_race_word (struct gompy_races *r, const struct gompy_access *access, gompy
 {
   struct gompy_touch write = gompy_word_touch (word, GOMPY_WRITE);
   int races = 0, strong = who & GOMPY_WHO_STRONG;
-  /* Old PTX reads words that others update by atomic operations with plain loads: there is no other load.  */
-  int weak = access->in_step && !strong && !access->writes;
+  /* Old PTX reads words that others update by atomic operations with plain loads: there is no other load.  GCC does
+     so in new PTX, too.  */
+  int weak = access->plain_reads && !strong && !access->writes;
   if (!(weak && write.who & GOMPY_WHO_STRONG) && gompy_race_conflict (r, access, &write, who)
       /* Lanes that write one word by one instruction: the word has the value of one of them.  */
       && !(access->writes && write.epoch >= access->run_first && gompy_who_warp (write.who) == gompy_who_warp (who)
@@ -87,7 +88,8 @@ gompy_race_word (struct gompy_races *r, const struct gompy_access *access, gompy
   for (int i = GOMPY_READ; i < GOMPY_TOUCHES && !races; i++)
     {
       struct gompy_touch read = gompy_word_touch (word, i);
-      if (!(access->in_step && strong && !(read.who & GOMPY_WHO_STRONG)) && gompy_race_conflict (r, access, &read, who))
+      if (!(access->plain_reads && strong && !(read.who & GOMPY_WHO_STRONG))
+          && gompy_race_conflict (r, access, &read, who))
         {
           found->other = read;
           found->other_writes = 0;
@@ -100,12 +102,13 @@ gompy_race_word (struct gompy_races *r, const struct gompy_access *access, gompy
 
 /* --- one lane ----------------------------------------------------------------------------------------------------- */
 
-/* An access by a warp; `who`: its place, and whether it is strong.  */
+/* An access by a warp; `who`: its place, and whether it is strong; `ways`: its place's.  */
 static inline struct gompy_access
-gompy_race_access (const struct gompy_races *r, uint32_t warp, uint32_t size, uint32_t who, int writes, int in_step)
+gompy_race_access (const struct gompy_races *r, uint32_t warp, uint32_t size, uint32_t who, int writes, uint32_t ways)
 {
   return (struct gompy_access) { r->launch_first, r->run_first, r->ordered_before, r->knows[warp].of[warp],
-                                 who | warp << 6, size, writes, in_step };
+                                 who | warp << 6, size, writes, ways & GOMPY_IN_STEP,
+                                 (ways & GOMPY_PLAIN_READS) != 0 };
 }
 
 /* What is remembered at an address: NULL for what is not looked at (local memory, none at all).  Of shared memory what

@@ -38,7 +38,10 @@ cdef uint32_t site_number(gompy_warp *w, code_unit *unit, uint32_t line) noexcep
     if fresh:
         o = &(<run *> w.launch).module.image.objects[unit.object]
         races.sites[site].library = object_is_library(o)
-        races.sites[site].in_step = o.info.architecture < 70
+        if o.info.architecture < 70:
+            races.sites[site].ways = <uint32_t> GOMPY_IN_STEP | <uint32_t> GOMPY_PLAIN_READS
+        elif o.info.by_gcc:
+            races.sites[site].ways = GOMPY_PLAIN_READS
     return site
 
 
@@ -171,7 +174,7 @@ cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word
         return
     if word & RACE_STRONG:
         who |= GOMPY_WHO_STRONG
-    access = gompy_race_access(races, w.warpid, word & 0xFF, who, writes, races.sites[site].in_step)
+    access = gompy_race_access(races, w.warpid, word & 0xFF, who, writes, races.sites[site].ways)
     if word & RACE_GLOBAL:
         look_at_lanes(w, mask, a, &access)
     else:
@@ -179,7 +182,11 @@ cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word
     if word & RACE_STRONG and can_order(w):
         for i in range(32):
             if mask >> i & 1:
-                order_by(w, a[i], writes, not writes, False)
+                order_by(w, a[i], writes, not writes, word & RACE_ACQUIRES, False)
+    elif not writes and races.nflags and races.sites[site].ways & <uint32_t> GOMPY_PLAIN_READS:
+        for i in range(32):
+            if mask >> i & 1:
+                gompy_race_look(races, w.warpid, a[i])
 
 
 cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32_t word, code_unit *unit,
@@ -203,19 +210,21 @@ cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32
         return
     if word & RACE_STRONG:
         who |= GOMPY_WHO_STRONG
-    access = gompy_race_access(races, w.warpid, word & 0xFF, who, writes, races.sites[site].in_step)
+    access = gompy_race_access(races, w.warpid, word & 0xFF, who, writes, races.sites[site].ways)
     if word & RACE_GLOBAL or not w.shared_size or not is_later(w, mask, &address, its | GOMPY_EVERY_LANE, &access):
         look_at_one(w, lane, its, address, &access)
     if word & RACE_STRONG and can_order(w):
-        order_by(w, address, writes, not writes, False)
+        order_by(w, address, writes, not writes, word & RACE_ACQUIRES, False)
+    elif not writes and races.nflags and races.sites[site].ways & <uint32_t> GOMPY_PLAIN_READS:
+        gompy_race_look(races, w.warpid, address)
 
 
-cdef void op_race_atom(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t size, code_unit *unit,
+cdef void op_race_atom(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word, code_unit *unit,
                        uint32_t line) noexcept nogil:
-    """Atomic operations, before they are done.  Those of the compiler's libraries are their locks, which order what is
-    around them."""
+    """Atomic operations, before they are done; word: bytes, RACE_ACQUIRES.  Those of the compiler's libraries are
+    their locks, which order what is around them."""
     cdef gompy_races *races = <gompy_races *> w.races
-    cdef uint32_t site
+    cdef uint32_t site, size = word & 0xFF
     cdef bint library
     cdef gompy_access access
     cdef int i
@@ -228,13 +237,13 @@ cdef void op_race_atom(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t
         settle_races()
     if not library:
         access = gompy_race_access(
-            races, w.warpid, size, site << 16 | GOMPY_WHO_STRONG, True, races.sites[site].in_step)
+            races, w.warpid, size, site << 16 | GOMPY_WHO_STRONG, True, races.sites[site].ways)
         look_at(w, mask, a, &access)
         if not can_order(w):
             return
     for i in range(32):
         if mask >> i & 1:
-            order_by(w, a[i], True, True, library)
+            order_by(w, a[i], True, True, library or word & RACE_ACQUIRES, library)
 
 
 cdef void race_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, code_unit *unit,
@@ -247,15 +256,18 @@ cdef void race_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, 
     check_barrier(w, mask, kind, number, threads, unit, line)
 
 
-cdef void order_by(gompy_warp *w, uint64_t address, bint writes, bint reads, bint library) noexcept nogil:
-    """What an access of an atomic word orders."""
+cdef void order_by(gompy_warp *w, uint64_t address, bint writes, bint reads, bint acquires,
+                   bint library) noexcept nogil:
+    """What an access of an atomic word orders; `acquires`: without a fence behind it."""
     cdef gompy_races *races = <gompy_races *> w.races
     if address - GOMPY_LOCAL_BASE < LOCAL_WINDOW:
         return
     if library:
         gompy_race_fence(races, w.warpid)
-    if reads:
+    if reads and acquires:
         gompy_race_learn(races, w.warpid, address)
+    elif reads:
+        gompy_race_look(races, w.warpid, address)
     if writes:
         gompy_race_publish(races, w.warpid, address)
 
@@ -263,7 +275,7 @@ cdef void order_by(gompy_warp *w, uint64_t address, bint writes, bint reads, bin
 cdef void lock_word(gompy_warp *w, uint64_t address, bint writes) noexcept nogil:
     """A plain access by the compiler's libraries: those of words that they update by atomic operations are of locks."""
     if gompy_race_is_flag(<gompy_races *> w.races, address):
-        order_by(w, address, writes, not writes, True)
+        order_by(w, address, writes, not writes, True, True)
 
 
 cdef void op_race_fence(gompy_warp *w, uint32_t mask) noexcept nogil:

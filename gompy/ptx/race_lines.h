@@ -12,7 +12,7 @@ struct gompy_access
 {
   int32_t first, run_first, ordered_before, own;
   uint32_t who, size;
-  int writes, in_step;
+  int writes, in_step, plain_reads;      /* GOMPY_IN_STEP, GOMPY_PLAIN_READS */
 };
 
 /* Bits 12-15 of a row's `who`, instead of a word's bytes: how its lanes share its words.  Each lane has 1 << kind of
@@ -90,7 +90,7 @@ gompy_row_safe (struct gompy_races *r, const struct gompy_access *access, const 
   if (row->epoch < access->first || !(row->words & words) || !((row->who | who) & GOMPY_ROW_WRITE)
       || row->who & who & GOMPY_WHO_STRONG)
     return 1;
-  if (access->in_step && differs & GOMPY_WHO_STRONG
+  if (access->plain_reads && differs & GOMPY_WHO_STRONG
       && (row->who & GOMPY_WHO_STRONG ? row->who : who) & GOMPY_ROW_WRITE && !(row->who & who & GOMPY_ROW_WRITE))
     return 1; /* gompy_race_word has why */
   if (row->epoch < access->run_first)

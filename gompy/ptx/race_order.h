@@ -11,10 +11,23 @@ gompy_clocks_join (struct gompy_clocks *to, const struct gompy_clocks *from)
     to->of[i] = to->of[i] > from->of[i] ? to->of[i] : from->of[i];
 }
 
-/* A warp comes to a barrier.  */
+static void gompy_race_see (struct gompy_races *, uint32_t, struct gompy_flag *, uint32_t);
+
+/* What a warp has read of flags is known from here on.  */
+static inline void
+gompy_race_acquire (struct gompy_races *r, uint32_t warp)
+{
+  for (uint32_t i = 0; i < r->npending[warp]; i++)
+    gompy_race_see (r, warp, r->pending[warp][i].flag, r->pending[warp][i].version);
+  r->npending[warp] = 0;
+}
+
+/* A warp comes to a barrier.  By the model only a fence tells what flags do; that a barrier does is counted on by much
+   that runs well: one thread takes the last ticket, the others go on behind a barrier.  */
 static void
 gompy_race_arrive (struct gompy_races *r, uint32_t warp, uint32_t number)
 {
+  gompy_race_acquire (r, warp);
   gompy_clocks_join (&r->meeting[number], &r->knows[warp]);
   if (r->has_fenced[warp])
     {
@@ -58,6 +71,7 @@ gompy_race_empty (struct gompy_races *r, uint32_t number)
 static void
 gompy_race_warp_sync (struct gompy_races *r, uint32_t warp)
 {
+  gompy_race_acquire (r, warp);
   r->knows[warp].of[warp] = gompy_race_epoch (r);
 }
 
@@ -65,6 +79,7 @@ gompy_race_warp_sync (struct gompy_races *r, uint32_t warp)
 static void
 gompy_race_fence (struct gompy_races *r, uint32_t warp)
 {
+  gompy_race_acquire (r, warp);
   gompy_clocks_join (&r->fenced[warp], &r->knows[warp]);
   r->has_fenced[warp] = 1;
   r->knows[warp].of[warp] = gompy_race_epoch (r);
@@ -123,17 +138,17 @@ gompy_race_flag (struct gompy_races *r, uint64_t address)
 }
 
 static int
-gompy_race_saw (struct gompy_flag_seen *seen, uint32_t *count, uint32_t most, struct gompy_flag *flag)
+gompy_race_saw (struct gompy_flag_seen *seen, uint32_t *count, uint32_t most, struct gompy_flag *flag, uint32_t version)
 {
   for (uint32_t i = 0; i < *count; i++)
     if (seen[i].flag == flag)
       {
-        seen[i].version = flag->version;
+        seen[i].version = seen[i].version > version ? seen[i].version : version;
         return 1;
       }
   if (*count == most)
     return 0;
-  seen[(*count)++] = (struct gompy_flag_seen) { flag, flag->version };
+  seen[(*count)++] = (struct gompy_flag_seen) { flag, version };
   return 1;
 }
 
@@ -182,7 +197,8 @@ gompy_race_publish (struct gompy_races *r, uint32_t warp, uint64_t address)
   gompy_clocks_join (&block->clocks, &r->fenced[warp]);
   for (uint32_t i = 0; i < r->nseen; i++)
     if (r->seen[i].flag != flag)
-      gompy_race_saw (flag->behind, &flag->nbehind, sizeof flag->behind / sizeof *flag->behind, r->seen[i].flag);
+      gompy_race_saw (flag->behind, &flag->nbehind, sizeof flag->behind / sizeof *flag->behind, r->seen[i].flag,
+                      r->seen[i].version);
 }
 
 /* Whether a word is one.  */
@@ -192,16 +208,32 @@ gompy_race_is_flag (struct gompy_races *r, uint64_t address)
   return r->nflags && *gompy_race_flag (r, address) != NULL;
 }
 
-/* A warp reads one.  */
+/* A warp has read one, with what had been written there as VERSION.  */
+static void
+gompy_race_see (struct gompy_races *r, uint32_t warp, struct gompy_flag *flag, uint32_t version)
+{
+  const struct gompy_flag_block *last = flag->count ? &flag->blocks[flag->count - 1] : NULL;
+  if (last && last->run == r->nruns - 1 && last->since <= version)
+    gompy_clocks_join (&r->knows[warp], &last->clocks);
+  gompy_race_saw (r->seen, &r->nseen, GOMPY_RACE_KNOWN, flag, version);
+}
+
+/* A warp reads one with acquire order.  */
 static void
 gompy_race_learn (struct gompy_races *r, uint32_t warp, uint64_t address)
 {
   struct gompy_flag *flag = r->nflags ? *gompy_race_flag (r, address) : NULL;
-  if (!flag)
-    return;
-  if (flag->count && flag->blocks[flag->count - 1].run == r->nruns - 1)
-    gompy_clocks_join (&r->knows[warp], &flag->blocks[flag->count - 1].clocks);
-  gompy_race_saw (r->seen, &r->nseen, GOMPY_RACE_KNOWN, flag);
+  if (flag)
+    gompy_race_see (r, warp, flag, flag->version);
+}
+
+/* A warp reads one without: what that tells is known behind a fence.  */
+static void
+gompy_race_look (struct gompy_races *r, uint32_t warp, uint64_t address)
+{
+  struct gompy_flag *flag = r->nflags ? *gompy_race_flag (r, address) : NULL;
+  if (flag)
+    gompy_race_saw (r->pending[warp], &r->npending[warp], GOMPY_RACE_PENDING, flag, flag->version);
 }
 
 static int

@@ -4,6 +4,8 @@ cdef extern from "races.h" nogil:
     enum:
         GOMPY_WHO_ALL
         GOMPY_WHO_STRONG
+        GOMPY_IN_STEP
+        GOMPY_PLAIN_READS
     struct gompy_touch:
         int32_t epoch
         uint32_t who
@@ -11,7 +13,7 @@ cdef extern from "races.h" nogil:
         void *unit
         uint32_t line
         uint32_t library
-        uint32_t in_step
+        uint32_t ways
     struct gompy_later
     struct gompy_races:
         int32_t run_first
@@ -38,6 +40,7 @@ cdef extern from "race_order.h" nogil:
     void gompy_race_fence(gompy_races *, uint32_t warp)
     void gompy_race_publish(gompy_races *, uint32_t warp, uint64_t address)
     bint gompy_race_is_flag(gompy_races *, uint64_t address)
+    void gompy_race_look(gompy_races *, uint32_t warp, uint64_t address)
     void gompy_race_learn(gompy_races *, uint32_t warp, uint64_t address)
 
 cdef extern from "race_accesses.h" nogil:
@@ -50,7 +53,8 @@ cdef extern from "race_accesses.h" nogil:
         uint32_t who
         uint32_t size
         bint writes
-    gompy_access gompy_race_access(gompy_races *, uint32_t warp, uint32_t size, uint32_t who, bint writes, bint in_step)
+    gompy_access gompy_race_access(gompy_races *, uint32_t warp, uint32_t size, uint32_t who, bint writes,
+                                   uint32_t ways)
     bint gompy_race_one(gompy_races *, gompy_access *, uint64_t address, uint32_t lane, uint64_t shared_size,
                         gompy_race_found *)
     int gompy_race_lanes(gompy_races *, gompy_access *, uint32_t mask, const uint64_t *a, uint64_t shared_size,

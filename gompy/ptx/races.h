@@ -53,8 +53,12 @@ enum { GOMPY_EPOCH_NEW = 0xc000000, GOMPY_EPOCH_LAST = 0xffffff0 }; /* of 28 bit
 
 
 /* A place in PTX.  */
-struct gompy_race_site { void *unit; uint32_t line; uint32_t library; uint32_t in_step; };
-enum { GOMPY_RACE_RECENT = 256 };
+struct gompy_race_site { void *unit; uint32_t line; uint32_t library; uint32_t ways; };
+
+/* What is so of a place: a warp's lanes go in step; a plain load may be meant as an atomic one, as GCC writes them.  */
+enum { GOMPY_IN_STEP = 1, GOMPY_PLAIN_READS = 2 };
+
+enum { GOMPY_RACE_RECENT = 256, GOMPY_RACE_PENDING = 32 };
 
 /* An atomic word that somebody has written behind a fence: what is known to who reads it.  */
 struct gompy_flag_block { uint32_t run, since; struct gompy_clocks clocks; }; /* run: of r->runs */
@@ -93,6 +97,8 @@ struct gompy_races
   uint32_t leavers[16];
   struct gompy_flag_seen seen[GOMPY_RACE_KNOWN];
   uint32_t nseen, visit;
+  struct gompy_flag_seen pending[GOMPY_RACE_WARPS][GOMPY_RACE_PENDING]; /* read, no fence since */
+  uint32_t npending[GOMPY_RACE_WARPS];
   struct gompy_space shared;
   uint64_t shared_size;
   struct gompy_later *later;            /* reads of shared memory that are put off (race_later.h) */
@@ -249,6 +255,7 @@ gompy_race_new_order (struct gompy_races *r)
   memset (r->knows, 0, r->nwarps * sizeof *r->knows);
   memset (r->fenced, 0, r->nwarps * sizeof *r->fenced);
   memset (r->has_fenced, 0, sizeof r->has_fenced);
+  memset (r->npending, 0, sizeof r->npending);
   memset (r->meeting, 0, sizeof r->meeting);
   memset (r->meeting_fenced, 0, sizeof r->meeting_fenced);
   memset (r->meeting_has_fenced, 0, sizeof r->meeting_has_fenced);

@@ -11,7 +11,7 @@ from gompy.abi import ptx as abi
 from .access import address_of
 from .checks import warp_place, warp_word
 from .emit import Emitter, Value
-from .opcodes import STRONG
+from .opcodes import ACQUIRES, RELEASES
 from .syntax import Instruction, Memory
 
 ALWAYS, MIXED = 1 << abi.RACE_ALWAYS, 1 << abi.RACE_MIXED
@@ -41,11 +41,12 @@ def end(em: Emitter, done: str) -> None:
 
 def access(em: Emitter, memory: Memory, size: int, writes: bool, code: Instruction, space: str) -> None:
     """A load or store of `size` bytes a lane."""
-    word = size | abi.RACE_WRITES * writes | abi.RACE_STRONG * (not STRONG.isdisjoint(code.mods))
-    word |= abi.RACE_GLOBAL * (space == "global")
+    word = size | abi.RACE_WRITES * writes | abi.RACE_STRONG * em.conflicts().strong(code)
+    word |= abi.RACE_GLOBAL * (space == "global") | acquires(code)
     bits = em.conflicts().bits(code, memory, em.code)
     if bits:
         done = begin(em, bits)
+        release(em, code)
         tell(em, address_of(em, memory), word)
         end(em, done)
 
@@ -71,9 +72,21 @@ def atom(em: Emitter, memory: Memory, size: int, code: Instruction) -> None:
     bits = em.conflicts().bits(code, memory, em.code)
     if bits:
         done = begin(em, bits)
+        release(em, code)
         where = em.spill(address_of(em, memory), 1)
-        em.helper("race_atom", f"ptr %w, i32 {em.active}, ptr {where}, i32 {size}, {em.site()}")
+        em.helper("race_atom", f"ptr %w, i32 {em.active}, ptr {where}, i32 {size | acquires(code)}, {em.site()}")
         end(em, done)
+
+
+def acquires(code: Instruction) -> int:
+    """RACE_ACQUIRES if what an access reads tells what came before without a fence behind it."""
+    return abi.RACE_ACQUIRES * (not ACQUIRES.isdisjoint(code.mods))
+
+
+def release(em: Emitter, code: Instruction) -> None:
+    """What an access with release order has before it (PTX ISA, "Release and Acquire Patterns")."""
+    if not RELEASES.isdisjoint(code.mods):
+        em.helper("race_fence", f"ptr %w, i32 {em.active}")
 
 
 def fence(em: Emitter) -> None:

@@ -225,3 +225,4 @@ class Module:
     variables: dict[str, Variable] = field(default_factory=dict)
     files: dict[int, str] = field(default_factory=dict)
     locations: list[Location] = field(default_factory=list)
+    by_gcc: bool = False

@@ -1,0 +1,25 @@
+/* wrong: the flag is written and read in relaxed order, by clang's atomic operations. */
+__global__ void hand_over (int *data, int *flag, int *out)
+{
+  if (threadIdx.x != 0)
+    return;
+  if (blockIdx.x == 0)
+    {
+      *data = 42;
+      __atomic_store_n (flag, 1, __ATOMIC_RELAXED);
+    }
+  else
+    {
+      while (__atomic_load_n (flag, __ATOMIC_RELAXED) == 0)
+        ;
+      *out = *data;
+    }
+}
+int main ()
+{
+  int *data;
+  cudaMallocManaged (&data, 3 * sizeof (int));
+  cudaMemset (data, 0, 3 * sizeof (int));
+  hand_over<<<2, 32>>> (data, data + 1, data + 2);
+  return cudaDeviceSynchronize () != cudaSuccess;
+}
