@@ -57,6 +57,19 @@ def test_no_looking_on_one_processor(program: Path, counter: Path, tmp_path: Pat
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
+def test_no_looking_beside_the_host_at_the_start(program: Path, counter: Path, tmp_path: Path) -> None:
+    """A device that is told of the host's processor looks for nothing there: not for its image, not for a region.
+
+    Who looks asks where it runs, 130 times and more before it gives up; who does not, some 10 times in all.
+    """
+    counts = tmp_path / "counts"
+    counts.write_bytes(bytes(40))
+    env = {"LD_PRELOAD": str(counter), "CALL_COUNTS": str(counts), "ONE_PROCESSOR": "1"}
+    assert ask(program, "launches", 1, **env) == "right\n"
+    assert struct.unpack("5L", counts.read_bytes())[4] < 60
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
 @pytest.mark.parametrize(
     ("loadavg", "processors", "moves"),
     [

@@ -1,6 +1,6 @@
 /* Preloaded into host and device: counts calls in the file that CALL_COUNTS names (its first words: yields, futex waits,
-   futex wakes, changes of the caller's own mask of processors), both processes together.  LOADAVG names what they read
-   in place of /proc/loadavg.  */
+   futex wakes, changes of the caller's own mask of processors, questions for the processor), both processes together.
+   LOADAVG names what they read in place of /proc/loadavg.  With ONE_PROCESSOR all threads are told the same one.  */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static unsigned long nowhere[4], *counts = nowhere;
+static unsigned long nowhere[5], *counts = nowhere;
 static long (*real_syscall) (long, ...);
 
 __attribute__ ((constructor)) static void
@@ -43,6 +43,16 @@ sched_setaffinity (pid_t thread, size_t size, const cpu_set_t *mask)
   if (thread == 0)
     __atomic_add_fetch (&counts[3], 1, __ATOMIC_RELAXED);
   return real_syscall (SYS_sched_setaffinity, thread, size, mask);
+}
+
+int
+sched_getcpu (void)
+{
+  unsigned processor = 0;
+  __atomic_add_fetch (&counts[4], 1, __ATOMIC_RELAXED);
+  if (getenv ("ONE_PROCESSOR") == NULL)
+    real_syscall (SYS_getcpu, &processor, NULL, NULL);
+  return (int) processor;
 }
 
 int

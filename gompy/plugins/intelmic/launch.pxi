@@ -93,6 +93,7 @@ cdef void await_command(mic_device *d, uint32_t number) noexcept nogil:
 cdef void start_slot(mic_device *d, int number) noexcept nogil:
     """Have the device start the thread of a slot that is used for the first time."""
     cdef int64_t error
+    publish_processor(&d.control.slots[number].host_cpu)  # a thread beside us would look for what we cannot give
     pthread_mutex_lock(&d.commands)
     error = run_command(d, MIC_OP_THREAD, <uint64_t>number, 0, 0)
     pthread_mutex_unlock(&d.commands)

@@ -238,6 +238,7 @@ cdef void fill_control(mic_device *d) noexcept nogil:
     d.control.spins = available_cpus()
     d.control.teams = teams_at_a_time()
     d.control.threads = device_value(b"OMP_NUM_THREADS", 15, d.number) != NULL
+    publish_processor(&d.control.slots[MIC_COMMAND_SLOT].host_cpu)  # beside us it need not look for its first command
 
 
 cdef int spawn_process(mic_device *d, char **words, int pipe_end) noexcept nogil:
@@ -270,8 +271,11 @@ cdef int spawn_process(mic_device *d, char **words, int pipe_end) noexcept nogil
 cdef bint await_start(mic_device *d, const char *program) noexcept nogil:
     """Wait until the device is ready.  False after a message if it ended instead."""
     cdef int how = 0, status = 0
+    cdef uint32_t *here = &d.control.slots[MIC_COMMAND_SLOT].host_cpu
+    publish_processor(here)
     while load32(&d.control.state, ACQUIRE) == MIC_STARTING:
         futex_wait(&d.control.state, MIC_STARTING, 50000000)
+        publish_processor(here)
         if load32(&d.control.state, ACQUIRE) == MIC_STARTING and mic_ended(d.pid, &how, &status) != 0:
             break
     if load32(&d.control.state, ACQUIRE) == MIC_READY:
