@@ -174,19 +174,17 @@ GENERAL = ("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", *(f"r{number}" for n
 
 
 def _described() -> str:
-    """The text of gompy_describe_offload, called in the program while all else stands still."""
+    """The text of gompy_describe_offload, to which the program runs while all else stands still.
+
+    gdb's own call of a function does not serve: before gdb 15 there is none on a processor with AMX, and a breakpoint
+    within ends it where it stands.
+    """
     with Keep():
         program().threads()[0].switch()
         select(0)
         before = gdb.parameter("scheduler-locking")
         gdb.execute("set scheduler-locking on", to_string=True)
         try:
-            call = gdb.parse_and_eval("((const char *(*) (void)) gompy_describe_offload) ()")
-            return str(call.string("ascii", "replace"))
-        except gdb.error as error:
-            # gdb before 15 on a processor with AMX: it calls nothing, in no program.
-            if "extended state" not in str(error):
-                raise gdb.GdbError(f"libgompy cannot be asked: {error}") from None
             return _run_to_trap()
         finally:
             gdb.execute(f"set scheduler-locking {before}", to_string=True)
@@ -214,7 +212,7 @@ def _continue_to_trap() -> None:
 
 
 def _run_to_trap() -> str:
-    """The same without a call: the selected thread runs gompy_describe_and_trap, and gets its registers back.
+    """The selected thread runs gompy_describe_and_trap, and gets its registers back; the text.
 
     gdb can write single general registers everywhere; the others the function keeps (gompy/runtime/tools/debugger.h).
     """
