@@ -7,6 +7,8 @@ HOST = "offload-host"
 NAMES = (HOST,)
 VARIABLE = "GOMPY_OFFLOAD_WARNINGS"
 """How the compiler drivers hand the options on to the link's tools."""
+NONE = "-w"
+"""gcc's option that inhibits all warnings, those that would be errors as well."""
 
 
 def is_ours(word: str) -> bool:
@@ -16,7 +18,9 @@ def is_ours(word: str) -> bool:
 
 
 def setting(words: str, name: str) -> str:
-    """``warning``, ``error``, or nothing where it is off: the later option wins, as with gcc."""
+    """``warning``, ``error``, or nothing where it is off: the later option wins, as with gcc; -w inhibits all."""
+    if NONE in words.split():
+        return ""
     on, error = True, False
     for word in words.split():
         if word in (f"-W{name}", f"-Wno-{name}"):

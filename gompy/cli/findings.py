@@ -157,6 +157,11 @@ def _no_image(part: Inspected) -> Finding:
     elif any(name.startswith("libgompy.so") for name in libraries):
         why = "gompcc linked it, but no object brought device code, or its image was removed"
         mend = "compile with gompcc -fopenmp, link without -foffload=disable and not by lld (docs/driver.md)"
+        linker = dynamic.linker(part.elf)
+        if linker.startswith(("mold", "LLD")):
+            why = f"{linker} linked it, and gave gcc's plugin no object with device code, or its image was removed"
+            mend = "link by ld.bfd or gold" + (", or compile with -flto, too" if linker.startswith("mold") else "")
+            mend += " (docs/driver.md)"
     else:
         why = "it was linked by a gcc that makes no device code, or with -foffload=disable"
         mend = NO_IMAGE_MEND

@@ -173,7 +173,8 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     kept = [None if word in chosen_warnings else word for word in chosen.kept]
     before: list[str] = []
     environment: dict[str, str | None] = {TARGET_NAMES: None, TARGET_DEFAULT: None, OPTIONS: None, AS: None}
-    environment[warnings.VARIABLE] = " ".join(chosen_warnings) or None
+    inhibited = [word.text for word in line.words if word.text == warnings.NONE]
+    environment[warnings.VARIABLE] = " ".join(chosen_warnings + inhibited) or None
     messages: list[tuple[str, str]] = []
     on_host: list[str] = []
     after: list[str] = []

@@ -142,6 +142,21 @@ def test_no_image_of_stock_objects(tools: Tools) -> None:
     ]
 
 
+@needs("mold")
+def test_no_image_by_mold(tools: Tools) -> None:
+    """Before 2.30 it hands only -flto objects to the plugin."""
+    done = tools.run("gompcc", "-fopenmp", "-fuse-ld=mold", *sources(), "-o", "fruit")
+    if "hands only objects" not in done.stderr:
+        pytest.skip("this mold hands all objects to the plugin")
+    first, second = verify(tools, "fruit")[2]
+    assert re.fullmatch(
+        r"fruit: error: no device image for its 6 regions and 3 variables: mold [0-9.]+ linked it, and gave gcc's "
+        r"plugin no object with device code, or its image was removed \[no-image\]",
+        first,
+    )
+    assert second == "fruit: note: link by ld.bfd or gold, or compile with -flto, too (docs/driver.md)"
+
+
 @has_nvptx
 def test_a_linker_that_drops_the_tables(tools: Tools) -> None:
     """Stock gcc's objects do not mark their tables as kept."""

@@ -86,7 +86,8 @@ def test_without_g_the_object_is_told(tools: Tools) -> None:
 
 @has_all
 def test_the_warning_can_be_off_or_an_error(tools: Tools) -> None:
-    for words in (("-Wno-offload-host",), ("-Werror=offload-host", "-Wno-offload-host")):
+    both = ("-Werror=offload-host", "-Wno-offload-host")
+    for words in (("-Wno-offload-host",), both, ("-w", "-Werror=offload-host")):
         done = linked(tools, *words)
         assert (done.stderr, done.returncode) == ("", 0)
     (tools.work / "prog").unlink()
