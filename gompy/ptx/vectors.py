@@ -57,6 +57,12 @@ def is_partial(em: Emitter) -> bool:
     return em.guarded or em.block in em.a.divergent
 
 
+def in_loop(em: Emitter) -> bool:
+    """Whether the block is in a loop that diverged lanes are in, and so without barriers."""
+    loops = em.a.loops.items()
+    return any(head <= em.block <= end and head in em.a.divergent for head, end in loops)
+
+
 @dataclass(slots=True)
 class Access:
     """An access: `address` + `offset` of each lane, `count` elements of a type one after the other."""
@@ -318,8 +324,9 @@ class Access:
             if not masks:
                 em.put(f"store {part} {piece}, ptr {place}, align {self.size}")
             elif self.space == "shared":  # nobody else writes: what the CPU stores whole it can load again at once
-                # (volatile: LLVM makes a masked store of the three otherwise, which no load is served from)
-                old = em.new(f"load volatile {part}, ptr {place}, align {self.size}")
+                # LLVM makes a masked store of the three, which no load is served from: not where one comes at once.
+                kept = " volatile" if in_loop(em) else ""
+                old = em.new(f"load{kept} {part}, ptr {place}, align {self.size}")
                 new = em.new(f"select <{n} x i1> {masks[index]}, {part} {piece}, {part} {old}")
                 em.put(f"store {part} {new}, ptr {place}, align {self.size}")
             else:
