@@ -114,8 +114,12 @@ function_lowering::lower_loop (gcall *call)
       return;
     }
   push_gimplify_context (true);
-  auto times = [&] (tree a, tree b) { return fold_build2 (MULT_EXPR, type, fold_convert (type, a), fold_convert (type, b)); };
-  auto plus = [&] (tree a, tree b) { return fold_build2 (PLUS_EXPR, type, fold_convert (type, a), fold_convert (type, b)); };
+  auto times = [&] (tree a, tree b) {
+    return fold_build2 (MULT_EXPR, type, fold_convert (type, a), fold_convert (type, b));
+  };
+  auto plus = [&] (tree a, tree b) {
+    return fold_build2 (PLUS_EXPR, type, fold_convert (type, a), fold_convert (type, b));
+  };
   auto rounds = [&] (tree each) { /* how many times EACH makes the range, rounded up */
     tree rest = fold_build2 (MINUS_EXPR, type, range, fold_convert (type, dir));
     return fold_build2 (TRUNC_DIV_EXPR, type, plus (rest, each), each);
@@ -184,7 +188,8 @@ function_lowering::lower_tile (gcall *call)
   else if (integer_zerop (size))
     {
       /* The innermost loop has the innermost dimension, the one around it the other one.  */
-      HOST_WIDE_INT loops = TREE_INT_CST_LOW (gimple_call_arg (call, 0)), loop = TREE_INT_CST_LOW (gimple_call_arg (call, 1));
+      HOST_WIDE_INT loops = TREE_INT_CST_LOW (gimple_call_arg (call, 0));
+      HOST_WIDE_INT loop = TREE_INT_CST_LOW (gimple_call_arg (call, 1));
       bool outer = vectors && workers && loop + 2 == loops;
       size = number (false, vectors && !outer ? GOMP_DIM_VECTOR : GOMP_DIM_WORKER, &seq);
       if (loops == 1 && vectors && workers)

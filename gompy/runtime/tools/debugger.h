@@ -2,9 +2,10 @@
 
    gdb before 15 reads the extended state of a processor with AMX in part and cannot write it back, so that each call of
    a function in the program ends with "Couldn't write extended state status"; a breakpoint ends a call by any gdb.
-   Single general registers it can write everywhere: it points the program counter of a thread at this entry, with a stack pointer that is a multiple of 64, and lets the
-   thread run to gompy_described, where rax has what gompy_describe_offload returned.  Vector registers are kept here,
-   by FXSAVE where CPUID.1:ECX.OSXSAVE (bit 27) is clear.  */
+   Single general registers it can write everywhere: it points the program counter of a thread at this entry, with a
+   stack pointer that is a multiple of 64, and lets the thread run to gompy_described, where rax has what
+   gompy_describe_offload returned.  Vector registers are kept here, by FXSAVE where CPUID.1:ECX.OSXSAVE (bit 27) is
+   clear.  */
 
 #ifndef GOMPY_DEBUGGER_H
 #define GOMPY_DEBUGGER_H
