@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from gompy.abi.gcc import SUPPORTED
 from gompy.accel.errors import AccelError
 from gompy.accel.host import Host, ask
 
@@ -32,9 +33,13 @@ Say = Callable[[str], None]
 
 
 def cxx() -> list[str]:
-    """The C++ compiler that compiles lto1: GOMPY_CXX, else g++, g++-12.  Empty if there is none."""
+    """The C++ compiler that compiles lto1 and plugins: GOMPY_CXX, else g++, g++-12 and later.  Empty if there is none.
+
+    Debian's g++-14 has no g++ beside it.
+    """
     given = shlex.split(os.environ.get("GOMPY_CXX", ""))
-    for words in ([given] if given else []) + [["g++"], ["g++-12"], ["c++"]]:
+    numbered = [[f"g++-{major}"] for major in sorted(SUPPORTED)]
+    for words in ([given] if given else []) + [["g++"], *numbered, ["c++"]]:
         if shutil.which(words[0]):
             return words
     return []

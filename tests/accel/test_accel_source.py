@@ -230,3 +230,12 @@ def test_without_apt_the_headers_are_named(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(AccelError, match=r"no apt-get") as caught:
         packages.provide(compiler(), True, print, tmp_path / "log")
     assert "--source DIR" in caught.value.notes[0]
+
+
+def test_a_numbered_compiler_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Debian's g++-14 has no g++ beside it."""
+    (tmp_path / "g++-14").write_text("#!/bin/sh\n")
+    (tmp_path / "g++-14").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("GOMPY_CXX", raising=False)
+    assert packages.cxx() == ["g++-14"]
