@@ -37,7 +37,7 @@ $(NATIVE): $(VENV)/.installed $(SOURCES)
 	@touch $@
 
 # The plugin by which -foffload-check is fast: where gcc's headers for plugins cannot be had, there is none.
-$(LOOPS): gompy/accel/hooks/loops.cc gompy/accel/loops.py | $(NATIVE)
+$(LOOPS): $(wildcard gompy/accel/hooks/loops*) gompy/accel/loops.py | $(NATIVE)
 	@sh .ci/packages plugin
 	@$(BIN)/python -m gompy.accel.loops
 	@mkdir -p $(@D) && touch $@

@@ -51,6 +51,11 @@ def mend(host: Host) -> str:
     return shlex.join([*(["sudo"] if os.geteuid() else []), "apt-get", "install", *lacking])
 
 
+def _newest() -> float:
+    """When the last of its sources was changed."""
+    return max(path.stat().st_mtime for path in SOURCE.parent.glob("loops*"))
+
+
 def build_at_hand(host: Host, folder: Path) -> str:
     """Build it if all that it needs is there, once.  What the user is to know of that, "" if nothing."""
     missing = mend(host)
@@ -62,9 +67,10 @@ def build_at_hand(host: Host, folder: Path) -> str:
         target.mkdir(parents=True, exist_ok=True)
         with (target / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if store.find(host.identity, [str(folder)], store.LOOPS) is not None:
+            there = store.find(host.identity, [str(folder)], store.LOOPS)
+            if there is not None and Path(there.loops).stat().st_mtime >= _newest():
                 return ""
-            if failed.exists() and failed.stat().st_mtime > SOURCE.stat().st_mtime:
+            if failed.exists() and failed.stat().st_mtime > _newest():
                 return f"{SLOW} {host.title}; 'gompy accel build --check' says why"
             try:
                 done = build(host, folder, lambda text: None)

@@ -5,11 +5,16 @@
    has its own.  */
 #include "gompy/native/access.h"
 #include <malloc.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 extern struct gompy_access gompy_access __attribute__ ((weak, visibility ("default")));
 extern char gompy_access_unordered[] __attribute__ ((weak, visibility ("default")));
+
+void __real_free (void *);
+void *__real_memset (void *, int, size_t);
 
 #define PC __builtin_return_address (0)
 #define CONCERNS(p, n)                                                                                                 \
@@ -69,7 +74,9 @@ void __tsan_func_entry (void *caller) { (void) caller; }
 void __tsan_func_exit (void) {}
 void __tsan_init (void) {}
 
-/* All of an access in a loop (loops.cc), before that.  OK: what was answered for the one before.  */
+/* --- accesses of a loop (loops.cc) -------------------------------------------------------------------------------- */
+
+/* All of an access in a loop, before that.  OK: what was answered for the one before.  */
 int
 gompy_access_range (void *p, long step, unsigned long n, int kind, int ok)
 {
@@ -91,6 +98,98 @@ gompy_access_gather (void *p, long scale, const void *first, long step, unsigned
   if (!ok || n == 0 || &gompy_access == NULL || gompy_access.high <= gompy_access.low)
     return ok;
   return gompy_access.gather != NULL && gompy_access.gather ((uintptr_t) p, scale, &indices, kind, PC);
+}
+
+/* --- accesses of a loop that are told after it -------------------------------------------------------------------- */
+
+#define MOST_TAKEN (64ul << 20)
+
+static __thread char *taken;
+static __thread size_t taken_size;
+static pthread_key_t taken_key;
+static pthread_once_t taken_once = PTHREAD_ONCE_INIT;
+
+static void
+make_taken_key (void)
+{
+  pthread_key_create (&taken_key, free);
+}
+
+/* Whether any of the accesses at P, P + STEP, ... may happen without a call.  */
+int
+gompy_access_ahead (void *p, long step, unsigned long n, int kind, int ok)
+{
+  uintptr_t low = (uintptr_t) p, high = low;
+  if (!ok || n == 0 || &gompy_access == NULL)
+    return ok;
+  *(step < 0 ? &low : &high) += (uintptr_t) step * (n - 1);
+  high += kind & GOMPY_RANGE_SIZE;
+  if (__builtin_expect (low >= gompy_access.high || high <= gompy_access.low, 1))
+    return 1;
+  return gompy_access.ahead != NULL && gompy_access.ahead ((uintptr_t) p, step, n, kind);
+}
+
+/* N bytes, all of them 0, where the thread's loop notes what it does; gompy_access_clear has them so again.
+   NULL: there is no room, or the loop is not to run so.  */
+void *
+gompy_access_taken (unsigned long n, int ok)
+{
+  if (!ok || n > MOST_TAKEN)
+    return NULL;
+  if (n <= taken_size)
+    return taken;
+  pthread_once (&taken_once, make_taken_key);
+  __real_free (taken);
+  taken = calloc (1, n);
+  taken_size = taken != NULL ? n : 0;
+  pthread_setspecific (taken_key, taken);
+  return taken;
+}
+
+void
+gompy_access_clear (void *p, unsigned long n)
+{
+  __real_memset (p, 0, n);
+}
+
+/* Accesses that have happened.  */
+static void
+happened (uintptr_t p, long step, unsigned long n, int kind, const void *pc)
+{
+  size_t size = kind & GOMPY_RANGE_SIZE;
+  if (n > 2 && gompy_access.range != NULL && gompy_access.range (p, step, n, kind, pc))
+    return;
+  for (unsigned long i = 0; i < n; i++, p += (uintptr_t) step)
+    if (kind & GOMPY_RANGE_WRITES)
+      on_write ((void *) p, size, pc);
+    else
+      on_read ((void *) p, size, pc);
+}
+
+static inline int
+is_of_interest (void *p, long step, unsigned long n, int kind)
+{
+  uintptr_t low = (uintptr_t) p, high = low;
+  if (n == 0 || &gompy_access == NULL)
+    return 0;
+  *(step < 0 ? &low : &high) += (uintptr_t) step * (n - 1);
+  return low < gompy_access.high && high + (kind & GOMPY_RANGE_SIZE) > gompy_access.low;
+}
+
+/* Those accesses have happened whose byte is not 0.  */
+void
+gompy_access_some (void *p, long step, unsigned long n, int kind, const unsigned char *which)
+{
+  if (is_of_interest (p, step, n, kind) && gompy_access.some != NULL)
+    gompy_access.some ((uintptr_t) p, step, n, kind, which, PC);
+}
+
+/* The first N accesses have.  */
+void
+gompy_access_done (void *p, long step, unsigned long n, int kind)
+{
+  if (is_of_interest (p, step, n, kind))
+    happened ((uintptr_t) p, step, n, kind, PC);
 }
 
 /* Whether what a loop writes at P, P + STEP, ... is none of the indices that it reads at Q, Q + OTHER, ...  Neither
@@ -184,7 +283,6 @@ void __tsan_atomic_signal_fence (int order) { (void) order; __atomic_signal_fenc
 
 void *__real_memcpy (void *, const void *, size_t);
 void *__real_memmove (void *, const void *, size_t);
-void *__real_memset (void *, int, size_t);
 
 void *
 __wrap_memcpy (void *to, const void *from, size_t n)
@@ -209,7 +307,6 @@ __wrap_memset (void *to, int c, size_t n)
   return __real_memset (to, c, n);
 }
 
-void __real_free (void *);
 void *__real_realloc (void *, size_t);
 void __real__ZdlPv (void *) __attribute__ ((weak));
 void __real__ZdlPvm (void *, size_t) __attribute__ ((weak));

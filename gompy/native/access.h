@@ -12,6 +12,7 @@
 #define GOMPY_RANGE_SIZE 0xff
 #define GOMPY_RANGE_WRITES 0x100
 #define GOMPY_RANGE_ALONE 0x200 /* the loop has reads that are told of one by one */
+#define GOMPY_RANGE_EARLY 0x400 /* the loop may be left before all of these happen */
 #define GOMPY_INDEX_BYTES(kind) ((kind) >> 12 & 0xf)
 #define GOMPY_INDEX_UNSIGNED 0x10000
 
@@ -58,6 +59,11 @@ struct gompy_access
 
   /* As `range`: accesses of a loop at ADDRESS + SCALE * each of its indices.  */
   int (*gather) (uintptr_t address, intptr_t scale, const struct gompy_indices *indices, int kind, const void *pc);
+
+  /* Whether some of the accesses of a loop may happen, whichever, and be told afterwards.  NULL: they may not.  */
+  int (*ahead) (uintptr_t address, intptr_t step, size_t n, int kind);
+  /* Those have whose byte in WHICH is 1, and not 0.  */
+  void (*some) (uintptr_t address, intptr_t step, size_t n, int kind, const unsigned char *which, const void *pc);
 };
 
 #endif

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -167,6 +168,34 @@ RIGHT = {
         for (int i = 0; i < n / 3; i++) if (t) p[3 * i] = 1;
       }
       printf ("%d %d\\n", p[9], sum);""",
+    "sometimes": """
+      int *p = calloc (n, sizeof *p), *q = malloc (n * sizeof *q), sum = 0;
+      for (int i = 0; i < n; i++) p[i] = i * 7919 % 64;
+      #pragma omp target map(to: p[:n]) map(alloc: q[:n]) map(tofrom: sum)
+      #pragma omp parallel num_threads(2) reduction(+: sum)
+      {
+        int t = omp_get_thread_num ();
+        for (int i = 0; i < n; i++) if (p[i] % 2 == t) q[i] = i; else if (p[i] == 40) sum += p[i / 2];
+        for (int i = n - 1; i >= 0; i--) if (p[i] % 2 == t) sum += q[i];
+        #pragma omp barrier
+        for (int i = 0; i < n; i++) if (p[i] % 2 != t) { sum += q[i]; if (p[i] > 60) q[i] = 2; }
+      }
+      printf ("%d\\n", sum);""",
+    "left-early": """
+      int *p = calloc (n, sizeof *p), *q = malloc (n * sizeof *q), at = 0, sum = 0;
+      p[4000] = 1;
+      #pragma omp target map(to: p[:4500]) map(alloc: q[:n]) map(tofrom: at, sum)
+      {
+        while (at < n && at < 4500) { if (p[at]) break; at++; }
+        for (int i = 0; i < n; i++) { q[i] = 3; if (i == at) break; q[i]++; }
+        for (int i = 0; i < 4500; i++) { if (i > at || p[i] > 1) break; sum += q[i]; }
+      }
+      #pragma omp target teams num_teams(2) map(tofrom: p[:n])
+      #pragma omp distribute
+      for (int b = 0; b < 2; b++)
+        for (int i = 0; i < n; i++)
+          { if (b == 0 && i == 2500) break; if (b == 1 && i > 2499) break; p[2500 * b + i]++; }
+      printf ("%d %d %d %d\\n", at, sum, p[2499], p[2500]);""",
 }
 WRONG = {
     "unset": """
@@ -297,14 +326,54 @@ WRONG = {
       #pragma omp parallel num_threads(2) reduction(+: sum)
       if (omp_get_thread_num () == 0) p[n - 1] = 1; else for (int i = 0; i < n; i++) sum += p[at[i]];
       printf ("%d\\n", sum);""",
+    "sometimes-unset": """
+      int *p = calloc (n, sizeof *p), *q = malloc (n * sizeof *q), sum = 0;
+      for (int i = 0; i < n; i++) p[i] = i % 3;
+      #pragma omp target map(to: p[:n]) map(alloc: q[:n]) map(tofrom: sum)
+      {
+        for (int i = 0; i < n; i++) if (p[i] != 1) q[i] = i;
+        for (int i = 0; i < n - 1; i++) if (p[i] == 0) sum += q[i + 1];
+      }
+      printf ("%d\\n", sum);""",
+    "sometimes-before-it-is-set": """
+      int *p = calloc (n, sizeof *p), *q = malloc (n * sizeof *q), sum = 0;
+      for (int i = 0; i < n; i++) p[i] = i % 3;
+      #pragma omp target map(to: p[:n]) map(alloc: q[:n]) map(tofrom: sum)
+      for (int i = 0; i < n - 1; i++)
+        {
+          if (p[i] == 1)
+            sum += q[i + 1];
+          q[i] = i;
+        }
+      printf ("%d\\n", sum);""",
+    "sometimes-race": """
+      int *p = calloc (n, sizeof *p), *q = calloc (n, sizeof *q);
+      for (int i = 0; i < n; i++) p[i] = i % 3;
+      #pragma omp target map(to: p[:n]) map(tofrom: q[:n])
+      #pragma omp parallel num_threads(2)
+      for (int i = 0, t = p[0]; i < n - 1; i++)
+        if (p[i] == 0) q[i + t] = i;
+      printf ("%d\\n", q[7]);""",
+    "left-early-past": """
+      int *p = calloc (n, sizeof *p), at = 0;
+      #pragma omp target map(to: p[:4000]) map(tofrom: at)
+      while (at < n) { if (p[at]) break; at++; }
+      printf ("%d\\n", at);""",
+    "left-early-race": """
+      int *p = calloc (n, sizeof *p), sum = 0;
+      #pragma omp target teams num_teams(2) map(tofrom: p[:n], sum)
+      for (int i = 0; i < n; i++) { if (i == 4000) break; p[i] = 1; }
+      printf ("%d\\n", sum);""",
 }
 
 
 @pytest.fixture(scope="session")
 def plugin() -> None:
     """There is one."""
-    if not packages.plugin_headers(host.choose()) or not packages.cxx():
+    if not packages.plugin_headers(host.choose()):
         pytest.skip("no headers for plugins of this gcc")
+    if not packages.cxx():
+        pytest.skip("no C++ compiler")
     assert store.find(host.choose().identity, store.loops_folders(), store.LOOPS), "make has not built it"
 
 
@@ -404,3 +473,15 @@ def test_a_build_that_failed_is_not_tried_again(tmp_path: Path, plugin: None, mo
     texts = [loops.build_at_hand(host.choose(), tmp_path) for _ in range(2)]
     assert len(tried) == 1
     assert texts[0].endswith(": it does not compile") and texts[1].endswith("'gompy accel build --check' says why")
+
+
+def test_a_changed_source_is_built_anew(tmp_path: Path, plugin: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert loops.build_at_hand(host.choose(), tmp_path) != ""
+    shutil.copytree(loops.SOURCE.parent, tmp_path / "hooks")
+    source = tmp_path / "hooks" / loops.SOURCE.name
+    monkeypatch.setattr(loops, "SOURCE", source)
+    built = next(tmp_path.glob(f"*/{store.LOOPS}"))
+    os.utime(source, (built.stat().st_mtime + 1,) * 2)
+    before = built.stat().st_ino
+    loops.build_at_hand(host.choose(), tmp_path)
+    assert next(tmp_path.glob(f"*/{store.LOOPS}")).stat().st_ino != before

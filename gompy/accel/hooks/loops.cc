@@ -1,12 +1,16 @@
 /* Programs and images made with -foffload-check: the calls of -fsanitize=thread before a loop in place of those in it.
 
    Behind pass tsan each innermost loop is looked at.  An access that happens in each iteration, at addresses with a
-   fixed distance, is asked about once, before the loop: gompy_access_range (gompy/access/hooks.c) answers 1 if all that the calls in
-   the loop would have noted is noted.  Then a copy of the loop runs that does not have these calls, and that the
-   vectorizer takes like any other.  Where the answer is 0 the loop runs as it is: what is wrong is told exactly.
+   fixed distance, is asked about once, before the loop: gompy_access_range (gompy/access/hooks.c) answers 1 if all that
+   the calls in the loop would have noted is noted.  Then a copy of the loop runs that does not have these calls, and
+   that the vectorizer takes like any other.  Where the answer is 0 the loop runs as it is: what is wrong is told exactly.
 
    An access at an address that is an index from memory times a number, and something that stays the same, is asked about
    in the same way (gompy_access_gather), if its indices are, and the loop writes none of them.
+
+   An access that happens in some iterations, or in a loop that can be left early, is tried before the loop
+   (gompy_access_ahead): is all good that it may be?  The copy notes in which iterations it happened, or how many there
+   were, and all is told at its exits (gompy_access_some, gompy_access_done).
 
    Reads are asked about before writes, as a write makes its bytes good.  A loop in which anything but such calls and
    functions without effects is called stays as it is: what another thread may know can change within it.
@@ -51,12 +55,13 @@ namespace {
 
 const int WRITES = 0x100; /* gompy/native/access.h: GOMPY_RANGE_* */
 const int ALONE = 0x200;
+const int EARLY = 0x400;
 const int BYTES_SHIFT = 12; /* GOMPY_INDEX_* */
 const int UNSIGNED = 0x10000;
 const unsigned MOST = 16; /* accesses of a loop that are asked about */
 
 /* Functions of hooks.c, as they are needed.  */
-enum asked { RANGE, GATHER, APART, ASKED };
+enum asked { RANGE, GATHER, APART, AHEAD, TAKEN, SOME, CLEAR, DONE, ASKED };
 tree decls[ASKED];
 const ggc_root_tab ROOTS[] = {
   { decls, ASKED, sizeof decls[0], &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node }, LAST_GGC_ROOT_TAB
@@ -66,14 +71,25 @@ tree
 decl_of (asked which)
 {
   tree p = ptr_type_node, l = long_integer_type_node, ul = long_unsigned_type_node, i = integer_type_node;
+  tree v = void_type_node;
   if (decls[which])
     return decls[which];
-  tree decl = which == RANGE    ? build_fn_decl ("gompy_access_range",
-						 build_function_type_list (i, p, l, ul, i, i, NULL_TREE))
-	      : which == GATHER ? build_fn_decl ("gompy_access_gather",
-						 build_function_type_list (i, p, l, p, l, ul, i, i, NULL_TREE))
-				: build_fn_decl ("gompy_access_apart",
-						 build_function_type_list (i, p, l, p, l, ul, i, i, NULL_TREE));
+  const struct
+  {
+    const char *name;
+    tree type;
+  } functions[ASKED] = {
+    { "gompy_access_range", build_function_type_list (i, p, l, ul, i, i, NULL_TREE) },
+    { "gompy_access_gather", build_function_type_list (i, p, l, p, l, ul, i, i, NULL_TREE) },
+    { "gompy_access_apart", build_function_type_list (i, p, l, p, l, ul, i, i, NULL_TREE) },
+    { "gompy_access_ahead", build_function_type_list (i, p, l, ul, i, i, NULL_TREE) },
+    { "gompy_access_taken", build_function_type_list (p, ul, i, NULL_TREE) },
+    { "gompy_access_some", build_function_type_list (v, p, l, ul, i, p, NULL_TREE) },
+    { "gompy_access_clear", build_function_type_list (v, p, ul, NULL_TREE) },
+    { "gompy_access_done", build_function_type_list (v, p, l, ul, i, NULL_TREE) },
+  };
+  tree decl = build_fn_decl (functions[which].name, functions[which].type);
+  DECL_IS_MALLOC (decl) = which == TAKEN;
   DECL_VISIBILITY (decl) = VISIBILITY_HIDDEN;
   DECL_VISIBILITY_SPECIFIED (decl) = 1;
   TREE_NOTHROW (decl) = 1;
@@ -89,6 +105,14 @@ struct access
   int size;
   bool writes;
   bool first; /* it happens once more than the loop's latch */
+};
+
+/* One that happens in some iterations, or until the loop is left.  */
+struct later
+{
+  access a;
+  tree base, step, n; /* operands, from before the loop */
+  unsigned slot;      /* where the iterations are noted */
 };
 
 /* An access at BASE + SCALE * what the access number INDEX reads.  */
@@ -160,12 +184,18 @@ may_meet (tree one, tree other)
 class loop_of_accesses
 {
 public:
-  loop_of_accesses (class loop *l) : l (l), others_read (false) {}
+  loop_of_accesses (class loop *l) : l (l), others_read (false), early (false) {}
   bool collect ();
   void version ();
 
 private:
   bool is_counted ();
+  bool is_bounded ();
+  bool take_later (access &a);
+  tree ask_ahead (later &d, tree before, gimple_seq *seq);
+  void note_iterations (tree iteration);
+  void note_at_exits (tree iteration);
+  tree count_iterations ();
   bool happens (gcall *call, bool *first);
   bool take (gcall *call, int size, bool writes);
   bool take_gather (gcall *call, int size, bool writes);
@@ -183,7 +213,12 @@ private:
   auto_vec<gather> gathers;
   auto_vec<apart> aparts;
   auto_vec<gimple *> stores;
+  auto_vec<later> laters;
+  auto_vec<basic_block> slots; /* blocks whose iterations are noted */
+  auto_vec<tree> places;       /* of that, for each slot */
+  tree taken, taken_size;
   bool others_read;
+  bool early; /* it can be left early */
 };
 
 bool
@@ -192,6 +227,22 @@ loop_of_accesses::is_counted ()
   edge exit = single_exit (l);
   return exit && number_of_iterations_exit (l, exit, &count, false) && integer_onep (count.assumptions)
 	 && !chrec_contains_undetermined (count.niter);
+}
+
+/* Whether it can be left early, and otherwise ends after so many iterations.  */
+bool
+loop_of_accesses::is_bounded ()
+{
+  bool found = false, fine = true;
+  auto_vec<edge> exits = get_loop_exit_edges (l);
+  for (edge exit : exits)
+    {
+      fine &= !(exit->flags & (EDGE_ABNORMAL | EDGE_EH));
+      if (!found && dominated_by_p (CDI_DOMINATORS, l->latch, exit->src))
+	found = number_of_iterations_exit (l, exit, &count, false) && integer_onep (count.assumptions)
+		&& !chrec_contains_undetermined (count.niter);
+    }
+  return early = exits.length () > 1 && found && fine;
 }
 
 /* Whether a call happens in each iteration; FIRST: once more than the loop's latch.  */
@@ -209,11 +260,28 @@ loop_of_accesses::take (gcall *call, int size, bool writes)
   a.call = call;
   a.size = size;
   a.writes = writes;
-  if (!happens (call, &a.first) || accesses.length () == MOST
-      || !simple_iv (l, l, gimple_call_arg (call, 0), &a.iv, true) || chrec_contains_undetermined (a.iv.base)
+  if (accesses.length () == MOST || !simple_iv (l, l, gimple_call_arg (call, 0), &a.iv, true)
+      || chrec_contains_undetermined (a.iv.base)
       || chrec_contains_undetermined (a.iv.step))
     return false;
+  if (early || !happens (call, &a.first))
+    return take_later (a);
   accesses.safe_push (a);
+  return true;
+}
+
+bool
+loop_of_accesses::take_later (access &a)
+{
+  basic_block block = gimple_bb (a.call);
+  unsigned slot = 0;
+  if (laters.length () == MOST || (early && !dominated_by_p (CDI_DOMINATORS, l->latch, block)))
+    return false;
+  while (!early && slot < slots.length () && slots[slot] != block)
+    slot++;
+  if (!early && slot == slots.length ())
+    slots.safe_push (block);
+  laters.safe_push ({ a, NULL_TREE, NULL_TREE, NULL_TREE, slot });
   return true;
 }
 
@@ -263,7 +331,7 @@ loop_of_accesses::take_gather (gcall *call, int size, bool writes)
   hash_map<tree, name_expansion *> *cache = NULL;
   aff_tree sum;
   tree value = NULL_TREE, read = NULL_TREE, address = gimple_call_arg (call, 0);
-  if (gathers.length () == MOST || !happens (call, &g.first))
+  if (early || gathers.length () == MOST || !happens (call, &g.first))
     return false;
   tree_to_aff_combination_expand (address, TREE_TYPE (address), &sum, &cache);
   free_affine_expand_cache (&cache);
@@ -328,9 +396,9 @@ loop_of_accesses::collect ()
 {
   basic_block *body = get_loop_body (l);
   auto_vec<gcall *> left;
-  bool fine = is_counted () && take_calls (body, left);
+  bool fine = (is_counted () || is_bounded ()) && take_calls (body, left);
   free (body);
-  if (!fine || accesses.is_empty ())
+  if (!fine || (accesses.is_empty () && laters.is_empty ()))
     return false;
   for (gcall *call : left)
     {
@@ -421,6 +489,8 @@ loop_of_accesses::ask_apart (const apart &a, tree before, gimple_seq *seq)
   return answer_of (call, gimple_location (write.call), seq);
 }
 
+#include "loops_later.h"
+
 void
 remove_call (gcall *call)
 {
@@ -439,6 +509,9 @@ loop_of_accesses::version ()
     answer = ask_apart (a, answer, &seq);
   for (int writes = 0; writes < 2; writes++)
     {
+      for (later &d : laters)
+	if (d.a.writes == (writes != 0))
+	  answer = ask_ahead (d, answer, &seq);
       for (access &a : accesses)
 	if (a.writes == (writes != 0))
 	  answer = ask (a, answer, &seq);
@@ -446,8 +519,21 @@ loop_of_accesses::version ()
 	if (g.writes == (writes != 0))
 	  answer = ask_gather (g, answer, &seq);
     }
+  if (!slots.is_empty ())
+    {
+      tree n = laters[0].n;
+      tree blocks = build_int_cst (long_unsigned_type_node, slots.length ());
+      taken_size = named (MULT_EXPR, long_unsigned_type_node, n, blocks, &seq);
+      gcall *call = gimple_build_call (decl_of (TAKEN), 2, taken_size, answer);
+      taken = make_ssa_name (ptr_type_node);
+      gimple_call_set_lhs (call, taken);
+      gimple_seq_add_stmt (&seq, call);
+      for (unsigned i = 0; i < slots.length (); i++)
+	places.safe_push (i == 0 ? taken : named (POINTER_PLUS_EXPR, ptr_type_node, places[i - 1], n, &seq));
+      answer = taken;
+    }
   gsi_insert_seq_on_edge_immediate (loop_preheader_edge (l), seq);
-  tree good = build2 (NE_EXPR, boolean_type_node, answer, integer_zero_node);
+  tree good = build2 (NE_EXPR, boolean_type_node, answer, build_zero_cst (TREE_TYPE (answer)));
   profile_probability likely = profile_probability::very_likely ();
   initialize_original_copy_tables ();
   basic_block where;
@@ -456,6 +542,13 @@ loop_of_accesses::version ()
   if (as_it_was)
     {
       as_it_was->dont_vectorize = true;
+      tree iteration = laters.is_empty () ? NULL_TREE : count_iterations ();
+      if (!slots.is_empty ())
+	note_iterations (iteration);
+      else if (iteration)
+	note_at_exits (iteration);
+      for (later &d : laters)
+	remove_call (d.a.call);
       for (access &a : accesses)
 	remove_call (a.call);
       for (gather &g : gathers)

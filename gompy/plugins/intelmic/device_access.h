@@ -546,6 +546,8 @@ mic_access_write (uintptr_t address, size_t size, const void *pc)
     mic_any_write (address, size, pc);
 }
 
+static void mic_access_read (uintptr_t address, size_t size, const void *pc);
+
 /* WRITES: 0: it only reads, 2: it only writes.  */
 static void
 mic_access_atomic (uintptr_t address, size_t size, int writes, const void *pc)
@@ -584,6 +586,8 @@ mic_watch_accesses (uint64_t base, uint64_t size)
   gompy_access.atomic = mic_access_atomic;
   gompy_access.range = mic_access_range;
   gompy_access.gather = mic_access_gather;
+  gompy_access.ahead = mic_access_ahead;
+  gompy_access.some = mic_access_some;
   gompy_access.fork = mic_access_fork;
   gompy_access.join = mic_access_join;
   gompy_access.enter = mic_access_enter;

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #define MIC_SPANS 8u
+#define MIC_FENCED 256u  /* bytes */
 #define MIC_COLUMNS 1024u /* a power of 2 */
 
 /* Bytes that the thread has noted, all of them, with this word.  */
@@ -109,15 +110,17 @@ mic_may_own (struct mic_block *block)
   return mic_owns (block);
 }
 
-/* Whether that was right, now that others can see the notes, and nothing that is noted of all of the block races.  */
+/* Whether that was right, now that others can see the notes, N bytes, and nothing that is noted of all of the block
+   races.  Few bytes are not worth a fence, as single accesses are not.  */
 static int
-mic_is_still_own (struct mic_block *block, uint64_t offset, int writes)
+mic_is_still_own (struct mic_block *block, uint64_t offset, size_t n, int writes)
 {
   _Atomic uint32_t *last = writes ? &block->last_write : &block->last_read;
   uint32_t interval = mic_word >> 16 & 0xffffff;
   if (atomic_load_explicit (last, memory_order_relaxed) < interval)
     atomic_store_explicit (last, interval, memory_order_relaxed);
-  atomic_thread_fence (memory_order_seq_cst);
+  if (n >= MIC_FENCED)
+    atomic_thread_fence (memory_order_seq_cst);
   return mic_owns (block) && mic_is_ordered (&block->write, mic_word | 0xff, 0xff)
          && (!writes || (mic_is_ordered (&block->read, mic_word | 0xff, 0xff)
                          && mic_is_ordered (&block->before, mic_word | 0xff, 0xff) && !mic_settle (offset)));
@@ -136,7 +139,7 @@ mic_note_own_part (struct mic_block *block, uint64_t offset, uint64_t end, int w
       unsigned first = offset > at ? offset - at : 0, last = end - at < 8 ? end - at : 8;
       mic_note_own (&cells[at / 8], &pcs[at / 8], (1u << last) - (1u << first), place);
     }
-  return mic_is_still_own (block, offset, writes);
+  return mic_is_still_own (block, offset, end - offset, writes);
 }
 
 /* Note an access to bytes of one block.  0: it races.  In these functions, too, others are looked for when they can see
@@ -237,6 +240,18 @@ mic_access_span (uint64_t offset, uint64_t end, int writes, int alone, const voi
   return 1;
 }
 
+/* How many of a column's accesses lie in the kilobyte of AT.  0: one has bytes of two cells, or may have.  */
+static inline size_t
+mic_in_block (uint64_t at, uint64_t step, size_t n, size_t size)
+{
+  uint64_t room = MIC_BLOCK - at % MIC_BLOCK;
+  size_t m;
+  if (size > 8 || (size & (size - 1)) != 0 || (at | step) % size != 0 || step == 0)
+    return 0;
+  m = (room - size) / step + 1;
+  return m < n ? m : n;
+}
+
 /* Note those of a column's accesses that lie in the kilobyte of AT and in no other, where it is the thread's: how many
    of N.  0: none.  */
 static size_t
@@ -244,19 +259,15 @@ mic_note_own_column (uint64_t at, uint64_t step, size_t n, size_t size, int kind
 {
   struct mic_block *block = &mic_blocks[at / MIC_BLOCK];
   int writes = (kind & GOMPY_RANGE_WRITES) != 0;
-  uint64_t room = MIC_BLOCK - at % MIC_BLOCK;
   _Atomic uint64_t *cells = writes ? mic_cells.writes : mic_cells.reads;
   uint32_t *pcs = writes ? mic_cells.write_pcs : mic_cells.read_pcs, place = (uint32_t) (uintptr_t) pc;
   unsigned bytes = size < 8 ? (1u << size) - 1 : 0xff;
-  size_t m;
-  if (room < size || (at | step) % (size < 8 ? size : 8) != 0 || (size & (size - 1)) != 0 || size > 8
-      || !mic_is_good (block, at) || !mic_may_own (block))
+  size_t m = mic_in_block (at, step, n, size);
+  if (m == 0 || !mic_is_good (block, at) || !mic_may_own (block))
     return 0;
-  m = (room - size) / step + 1;
-  m = m < n ? m : n;
   for (size_t i = 0; i < m; i++)
     mic_note_own (&cells[(at + i * step) / 8], &pcs[(at + i * step) / 8], bytes << (at + i * step) % 8, place);
-  return mic_is_still_own (block, at, writes) ? m : 0;
+  return mic_is_still_own (block, at, m * step, writes) ? m : 0;
 }
 
 /* Bytes with gaps between.  */
@@ -286,6 +297,70 @@ mic_access_column (uint64_t offset, uint64_t step, size_t n, size_t size, int ki
   return 1;
 }
 
+/* --- accesses that are told afterwards ---------------------------------------------------------------------------- */
+
+/* Loops that may be left early are looked at ahead, as far as they may go.  Where they do not go as far by far, again
+   and again, that ends: bytes that a thread may still look at, in a launch.  */
+#define MIC_AHEAD_FREE 65536u
+#define MIC_AHEAD_BYTES (64ll << 20)
+#define MIC_AHEAD_TIMES 16
+
+static __thread int64_t mic_ahead_left;
+static __thread uint32_t mic_ahead_launch;
+
+static int
+mic_may_look_ahead (uint64_t size)
+{
+  if (mic_ahead_launch != mic_word_launch)
+    {
+      mic_ahead_launch = mic_word_launch;
+      mic_ahead_left = MIC_AHEAD_BYTES;
+    }
+  if (size <= MIC_AHEAD_FREE)
+    return 1;
+  if (mic_ahead_left < (int64_t) size)
+    return 0;
+  mic_ahead_left -= (int64_t) size;
+  return 1;
+}
+
+/* So much of it has been used.  */
+static void
+mic_earn (uint64_t size)
+{
+  mic_ahead_left += MIC_AHEAD_TIMES * (int64_t) size;
+  mic_ahead_left = mic_ahead_left < MIC_AHEAD_BYTES ? mic_ahead_left : MIC_AHEAD_BYTES;
+}
+
+/* Whether any of a loop's accesses is fine as far as marks say: all between the first and the last is good, or what is
+   not so is written only.  */
+static int
+mic_access_ahead (uintptr_t address, intptr_t step, size_t n, int kind)
+{
+  uint64_t offset = address - gompy_access.low, end, next;
+  int writes = (kind & (GOMPY_RANGE_WRITES | GOMPY_RANGE_ALONE)) == GOMPY_RANGE_WRITES;
+  if (step < 0)
+    {
+      offset += (uint64_t) step * (n - 1);
+      step = -step;
+    }
+  if (offset >= mic_access_size || (n > 1 && (uint64_t) step > (mic_access_size - offset) / (n - 1)))
+    return 0;
+  end = offset + (uint64_t) step * (n - 1) + (kind & GOMPY_RANGE_SIZE);
+  if (end > mic_access_size || ((kind & GOMPY_RANGE_EARLY) && !mic_may_look_ahead (end - offset)))
+    return 0;
+  for (; offset < end; offset = next)
+    {
+      next = (offset & -(uint64_t) MIC_BLOCK) + MIC_BLOCK;
+      next = next < end ? next : end;
+      if (!(mic_word_launch != 0 && mic_is_good (&mic_blocks[offset / MIC_BLOCK], offset))
+          && !mic_marks_read (offset, next - offset)
+          && (!writes || memchr (mic_marks + offset, MIC_MARK_CLOSED, next - offset) != NULL))
+        return 0;
+    }
+  return 1;
+}
+
 static int
 mic_access_range (uintptr_t address, intptr_t step, size_t n, int kind, const void *pc)
 {
@@ -300,10 +375,54 @@ mic_access_range (uintptr_t address, intptr_t step, size_t n, int kind, const vo
   if (offset >= mic_access_size || (n > 1 && distance > (mic_access_size - offset) / (n - 1))
       || offset + distance * (n - 1) + size > mic_access_size)
     return 0;
+  if (kind & GOMPY_RANGE_EARLY)
+    mic_earn (distance * (n - 1) + size);
   if (distance <= size || n == 1)
     return mic_access_span (offset, offset + distance * (n - 1) + size, (kind & GOMPY_RANGE_WRITES) != 0,
                             (kind & GOMPY_RANGE_ALONE) != 0, pc);
   return mic_access_column (offset, distance, n, size, kind, pc);
+}
+
+/* Note those of M accesses in one kilobyte of the thread's whose byte is not 0; nothing branches by that.  */
+static int
+mic_note_own_some (uint64_t at, uint64_t step, size_t m, size_t size, int writes, const unsigned char *which,
+                   const void *pc)
+{
+  struct mic_block *block = &mic_blocks[at / MIC_BLOCK];
+  _Atomic uint64_t *cells = writes ? mic_cells.writes : mic_cells.reads;
+  uint32_t *pcs = writes ? mic_cells.write_pcs : mic_cells.read_pcs, place = (uint32_t) (uintptr_t) pc;
+  unsigned bytes = size < 8 ? (1u << size) - 1 : 0xff;
+  if (!mic_is_good (block, at) || !mic_may_own (block))
+    return 0;
+  for (size_t i = 0; i < m; i++, at += step)
+    {
+      uint64_t word = atomic_load_explicit (&cells[at / 8], memory_order_relaxed), taken = -(uint64_t) which[i];
+      uint64_t whole = (uint64_t) (((word ^ mic_word) & ~0xffull) == 0) * (word & 0xff);
+      uint64_t mine = mic_word | bytes << at % 8 | whole;
+      pcs[at / 8] ^= (pcs[at / 8] ^ place) & (uint32_t) taken;
+      atomic_store_explicit (&cells[at / 8], word ^ ((word ^ mine) & taken), memory_order_release);
+    }
+  return mic_is_still_own (block, at - step, m * step, writes);
+}
+
+/* Those accesses of a loop have happened whose byte in WHICH is 1, and not 0.  */
+static void
+mic_access_some (uintptr_t address, intptr_t step, size_t n, int kind, const unsigned char *which, const void *pc)
+{
+  size_t size = kind & GOMPY_RANGE_SIZE, m;
+  int writes = (kind & GOMPY_RANGE_WRITES) != 0;
+  for (size_t i = 0; i < n; i += m, address += m * (uintptr_t) step)
+    {
+      uint64_t at = address - gompy_access.low;
+      m = mic_word != 0 && step > 0 && at < mic_access_size ? mic_in_block (at, (uint64_t) step, n - i, size) : 0;
+      if (m > 1 && ((memchr (which + i, 0, m) == NULL && mic_access_range (address, step, m, kind, pc))
+                    || mic_note_own_some (at, (uint64_t) step, m, size, writes, which + i, pc)))
+        continue;
+      m = m > 1 ? m : 1;
+      for (size_t k = 0; k < m; k++)
+        if (which[i + k])
+          (writes ? mic_access_write : mic_access_read) (address + k * (uintptr_t) step, size, pc);
+    }
 }
 
 #endif
