@@ -29,7 +29,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in list(os.environ):
         if PRINTED.match(name) or ("PYTEST_XDIST_WORKER" in os.environ and SHORTENED.match(name)):
             del os.environ[name]
-    folder = stock_compilers.put_first()
+    # A worker has the controller's PATH, and would take another gcc than the one that was named.
+    folder = None if "PYTEST_XDIST_WORKER" in os.environ else stock_compilers.put_first()
     if folder is not None:
         config.add_cleanup(lambda: stock_compilers.remove(folder))
     signal.signal(signal.SIGINT, signal.default_int_handler)
