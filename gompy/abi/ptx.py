@@ -30,6 +30,9 @@ SHARED_BASE = 0x7F000000
 LOCAL_BASE = 0x80000000
 """Generic addresses of shared memory and of local memory (the same number in all lanes means each lane's own)."""
 
+SHARED_LIMIT = 49152
+"""Bytes of the `.shared` variables that a kernel may have (ptxas: "0xc000 max")."""
+
 WARP_FIELDS = (
     ("base", "uint64_t"),  # device memory: first address
     ("size", "uint64_t"),  # and bytes
@@ -207,9 +210,9 @@ RECORDS = {
     ),
     "function_record": (
         "I name, I entry, I linkage, I line, I last_line, I first_param, I params, I max_threads, "
-        "Q param_bytes, Q local_bytes, I first_ref, I refs, I meets, I reserved"
+        "Q param_bytes, Q local_bytes, I first_ref, I refs, I meets, I indirect"
     ),
-    "ref_record": "I name, I line",
+    "ref_record": "I name, I line, I taken",
     "param_record": "Q offset, Q size",
     "reloc_record": "Q offset, I name, I reserved, q addend",
     "loc_record": "I line, I file, I source_line",
@@ -221,9 +224,10 @@ RECORDS = {
 file_head: `check` is the hash of what follows `HASHED_FROM`; `subject` that of the compiler's hash, the folder's and
 the file's names; `parts` counts further files with code of the same object; the sections' table comes behind.
 code_record: `writes` and `plain` are of a kernel whose races may be looked for (conflicts.py).
-variable_record: `data` is the offset + 1, 0 for zeros.  ref_record: what a function names.  `meets`: the function
-may wait for other warps, or end its own (index.py).  info_record: the version is
-that of PTX * 10, the architecture that of .target (0: none); `by_gcc`: GCC has written it.
+variable_record: `data` is the offset + 1, 0 for zeros.  ref_record: what a function names; `taken`: other than in order
+to call it.  `meets`: the function may wait for other warps, or end its own (index.py); `indirect`: it calls what it
+does not name.  info_record: the version is that of PTX * 10, the architecture that of .target (0: none);
+`by_gcc`: GCC has written it.
 """
 
 

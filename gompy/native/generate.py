@@ -180,6 +180,7 @@ def ptx_h() -> str:
     """What C code of the executor needs: numbers, and the part of the warp that compiled code sees."""
     lines = ["/* Made by gompy/native/generate.py from gompy/abi/ptx.py.  */", "#ifndef GOMPY_NATIVE_PTX_H"]
     lines += ["#define GOMPY_NATIVE_PTX_H", f"#define GOMPY_SHARED_BASE {ptx.SHARED_BASE:#x}ull"]
+    lines += [f"#define GOMPY_SHARED_LIMIT {ptx.SHARED_LIMIT}"]
     lines += [f"#define GOMPY_LOCAL_BASE {ptx.LOCAL_BASE:#x}ull", f'#define GOMPY_MAGIC "{ptx.MAGIC.decode()}"']
     lines += [
         f'#define GOMPY_SLOW_FILE "{ptx.SLOW_FILES[0]}"',
@@ -213,7 +214,8 @@ def ptx_pxd() -> str:
     """The numbers for Cython, and the records of cache files; these have no gaps in C, either."""
     lines = ["# Made by gompy/native/generate.py from gompy/abi/ptx.py.", ""]
     lines += ["from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t", ""]
-    lines += ['cdef extern from "gompy/native/ptx.h" nogil:', "    uint64_t GOMPY_SHARED_BASE, GOMPY_LOCAL_BASE"]
+    lines += ['cdef extern from "gompy/native/ptx.h" nogil:']
+    lines += ["    uint64_t GOMPY_SHARED_BASE, GOMPY_LOCAL_BASE, GOMPY_SHARED_LIMIT"]
     lines += [
         "    const char *GOMPY_MAGIC",
         "    const char *GOMPY_SLOW_FILE",

@@ -16,8 +16,14 @@ cdef enum:
     FOUND_STALE = 6
 
 
-cdef bint begin_checked_block(runner *r, ptx_module *module, uint64_t shared, uint32_t dynamic) noexcept nogil:
-    """Shared memory is unwritten when a block begins.  False: no memory for its shadow."""
+cdef bint begin_checked_block(runner *r, run *launch, uint64_t shared, uint32_t dynamic) noexcept nogil:
+    """Shared memory is unwritten when a block begins: the kernel's variables, not the gaps between them.  False: no
+    memory for its shadow."""
+    cdef ptx_image *image = launch.module.image
+    cdef size_t i
+    cdef uint32_t n, number = 0
+    cdef obj *o
+    cdef variable_record *v
     if shared + 64 > r.shadow_room:
         free(r.shared_shadow)
         r.shadow_room = shared * 2 + 4096
@@ -26,8 +32,16 @@ cdef bint begin_checked_block(runner *r, ptx_module *module, uint64_t shared, ui
             r.shadow_room = 0
             return False
     memset(r.shared_shadow, 0, shared + 64)
-    memcpy(r.shared_shadow, module.shared_template, module.image.shared_bytes)
-    memset(r.shared_shadow + module.image.shared_bytes, SHADOW_ALLOCATED, dynamic)
+    if image.set_words:
+        for i in range(image.nobjects):
+            o = &image.objects[i]
+            for n in range(o.nvariables):
+                v = variable_of(o, n)
+                if is_static_shared(v):
+                    if reaches_shared(image, launch.function, number):
+                        memset(r.shared_shadow + image.shared_offset[o.first_variable + n], SHADOW_ALLOCATED, v.size)
+                    number += 1
+    memset(r.shared_shadow + image.shared_bytes, SHADOW_ALLOCATED, dynamic)
     return True
 
 
@@ -80,13 +94,12 @@ cdef void tell_rest(run *launch) noexcept nogil:
 
 # --- accesses --------------------------------------------------------------------------------------------------------
 
-cdef void describe_shared(ptx_module *module, uint64_t offset, uint64_t dynamic, char *text,
-                          size_t size) noexcept nogil:
+cdef void describe_shared(run *launch, uint64_t offset, char *text, size_t size) noexcept nogil:
     """What lies at an offset in shared memory: the variable that begins there or before."""
-    cdef ptx_image *image = module.image
-    cdef uint64_t start, best = 0, past
+    cdef ptx_image *image = launch.module.image
+    cdef uint64_t start, best = 0, past, dynamic = launch.config.shared_bytes
     cdef size_t i
-    cdef uint32_t n
+    cdef uint32_t n, number = 0
     cdef obj *o
     cdef variable_record *v
     cdef variable_record *nearest = NULL
@@ -96,10 +109,13 @@ cdef void describe_shared(ptx_module *module, uint64_t offset, uint64_t dynamic,
         o = &image.objects[i]
         for n in range(o.nvariables):
             v = variable_of(o, n)
+            if not is_static_shared(v):
+                continue
             start = image.shared_offset[o.first_variable + n]
-            if v.space == SPACE_SHARED and v.linkage != LINKAGE_EXTERN and start <= offset and (nearest == NULL
-                    or start >= best):
+            if (start <= offset and (nearest == NULL or start >= best)
+                    and reaches_shared(image, launch.function, number)):
                 nearest, best, name = v, start, string_of(o.index, v.name)
+            number += 1
     if name != NULL:
         letters = <int> strlen(name)
         if strchr(name, 64) != strrchr(name, 64):  # FUNCTION@VARIABLE@N: of a function
@@ -115,7 +131,8 @@ cdef void describe_shared(ptx_module *module, uint64_t offset, uint64_t dynamic,
                      <unsigned long long> (past - dynamic),
                      <unsigned long long> dynamic)
     elif nearest == NULL:
-        snprintf(text, size, "the block has %llu bytes of shared memory", <unsigned long long> image.shared_stated)
+        snprintf(text, size, "the block has %llu bytes of shared memory",
+                 <unsigned long long> (image.kernel_shared[function_place(image, launch.function)] + dynamic))
     elif offset - best < nearest.size:
         snprintf(text, size, "%llu bytes into the shared variable '%.*s' of %llu bytes",
                  <unsigned long long> (offset - best), letters, name,
@@ -146,7 +163,7 @@ cdef void wrong_address(gompy_warp *w, int lane, uint64_t address, uint32_t size
                  <unsigned long long> w.local_top)
     elif GOMPY_SHARED_BASE <= address and address < GOMPY_LOCAL_BASE:
         space = "of shared memory "
-        describe_shared(launch.module, address - GOMPY_SHARED_BASE, launch.config.shared_bytes, near, sizeof(near))
+        describe_shared(launch, address - GOMPY_SHARED_BASE, near, sizeof(near))
     elif on_gcc_stack(launch, address, 0):
         snprintf(near, sizeof(near), "the stack of a warp, %llu bytes, is exhausted", <unsigned long long> params[2])
     elif on_gcc_stack(launch, address, STACK_BELOW):
@@ -200,7 +217,7 @@ cdef void doubtful_read(gompy_warp *w, int lane, int kind, uint64_t address, uin
     near[0] = 0
     need_room(w, <uint32_t> 1 << lane)
     if shared:
-        describe_shared(launch.module, address - GOMPY_SHARED_BASE, launch.config.shared_bytes, near, sizeof(near))
+        describe_shared(launch, address - GOMPY_SHARED_BASE, near, sizeof(near))
     elif memory.describe != NULL:
         memory.describe(memory.user, address, near, sizeof(near))
     snprintf(text, sizeof(text), "%s memory at 0x%llx read (%u bytes) that %s", space, <unsigned long long> address,

@@ -2,40 +2,24 @@
 
 
 cdef uint64_t symbol_value(ptx_module *module, uint32_t object, const char *name, bint *found) noexcept nogil:
-    """What a name means in an object: the generic address of a variable, or a function's descriptor.
-
-    The object's own definition is meant, unless it is weak: another object's may stand in its place.
-    """
+    """What a name means in an object: the generic address of a variable, or a function's descriptor."""
     cdef ptx_image *image = module.image
-    cdef obj *o = &image.objects[object]
-    cdef uint32_t entry = o.names[own_slot(o, name)], number, linkage
-    cdef symbol *slot
-    cdef int builtin
-    cdef bint function = False
+    cdef uint32_t place
+    cdef int builtin, meaning = meaning_of(image, object, name, &place)
     found[0] = True
-    if entry:
-        function = (entry & GOMPY_FUNCTION_BIT) != 0
-        number = (entry & ~GOMPY_FUNCTION_BIT) - 1
-        linkage = function_of(o, number).linkage if function else variable_of(o, number).linkage
-        if not function and linkage == LINKAGE_EXTERN:
-            return GOMPY_SHARED_BASE + image.shared_bytes  # dynamic shared memory
-        if linkage == LINKAGE_WEAK or linkage == LINKAGE_COMMON:
-            entry = 0
-    if entry == 0:
-        slot = find_symbol(image, name)
-        if slot.name == NULL:
-            builtin = builtin_number(name)
-            if builtin >= 0:
-                return <uint64_t> <uintptr_t> &module.descriptors[image.nfunctions + builtin]
-            found[0] = False
-            return 0
-        o = &image.objects[slot.object]
-        function, number = slot.function, slot.number
-    if function:
-        return <uint64_t> <uintptr_t> &module.descriptors[o.first_function + number]
-    if variable_of(o, number).space == SPACE_SHARED:
-        return GOMPY_SHARED_BASE + image.shared_offset[o.first_variable + number]
-    return module.addresses[o.first_variable + number]
+    if meaning == MEANS_DYNAMIC:
+        return GOMPY_SHARED_BASE + image.shared_bytes
+    if meaning == MEANS_FUNCTION:
+        return <uint64_t> <uintptr_t> &module.descriptors[place]
+    if meaning == MEANS_SHARED:
+        return GOMPY_SHARED_BASE + image.shared_offset[place]
+    if meaning == MEANS_VARIABLE:
+        return module.addresses[place]
+    builtin = builtin_number(name)
+    if builtin >= 0:
+        return <uint64_t> <uintptr_t> &module.descriptors[image.nfunctions + builtin]
+    found[0] = False
+    return 0
 
 
 cdef char *map_text(file_head *head, size_t *text, size_t *table) noexcept nogil:

@@ -4,6 +4,7 @@
 cache.pxi    files of the compiled-code cache: which are trusted, and which are in memory only
 compiler_process.pxi  the process that fills it
 link.pxi     objects to an image: symbols resolved
+shared.pxi   where its shared variables lie
 runs.pxi     a launch, and the host threads and warps at work on it
 failures.pxi how a kernel fails
 print.pxi    vprintf, malloc and the driver's other functions
@@ -29,6 +30,7 @@ include "types.pxi"
 include "cache.pxi"
 include "compiler_process.pxi"
 include "link.pxi"
+include "shared.pxi"
 include "race_types.pxi"
 include "runs.pxi"
 include "failures.pxi"

@@ -64,10 +64,11 @@ def is_openmp(module: Module) -> bool:
     return "__nvptx_stacks" in module.variables or "__nvptx_uni" in module.variables
 
 
-def references(function: Function) -> dict[str, int]:
-    """The functions and variables in memory that a function refers to, and the line where it first does."""
+def references(function: Function) -> dict[str, tuple[int, bool]]:
+    """The functions and variables in memory that a function refers to, the line where it first does, and whether it
+    does anything but call it."""
     own = {v.name for group in (function.locals, function.params, function.parameters, function.results) for v in group}
-    found: dict[str, int] = {}
+    found: dict[str, tuple[int, bool]] = {}
     for code in function.body or ():
         if isinstance(code, Label):
             continue
@@ -81,7 +82,8 @@ def references(function: Function) -> dict[str, int]:
             for item in operand.items if isinstance(operand, Vector) else (operand,):
                 base = item.base if isinstance(item, Memory) else item
                 if isinstance(base, Symbol) and base.name not in own:
-                    found.setdefault(base.name, code.line)
+                    line, taken = found.get(base.name, (code.line, False))
+                    found[base.name] = line, taken or not isinstance(code, Call)
     return found
 
 
@@ -100,6 +102,11 @@ def meets(function: Function) -> bool:
                 return True
         trapped = not isinstance(code, (Call, Label)) and code.base == "trap" and code.guard is None
     return False
+
+
+def calls_unnamed(function: Function) -> bool:
+    """Whether a function calls others by pointers."""
+    return any(isinstance(code, Call) and not isinstance(code.target, Symbol) for code in function.body or ())
 
 
 def architecture(module: Module) -> int:
@@ -140,9 +147,9 @@ def index_file(module: Module) -> bytes:
         functions += FUNCTION.pack(
             strings.add(function.name), int(function.entry), LINKAGES.index(function.linkage), function.line, last,
             total, len(offsets), function.max_threads, size, frame_layout(function.locals)[1],
-            len(refs) // REF.size, len(named), int(meets(function)), 0,
+            len(refs) // REF.size, len(named), int(meets(function)), int(calls_unnamed(function)),
         )  # fmt: skip
-        refs += b"".join(REF.pack(strings.add(name), line) for name, line in named.items())
+        refs += b"".join(REF.pack(strings.add(name), line, int(taken)) for name, (line, taken) in named.items())
         for offset, variable in zip(offsets, function.parameters, strict=True):
             params += PARAM.pack(offset, variable.size)
         total += len(offsets)

@@ -193,27 +193,13 @@ cdef void drop_image(ptx_image *image) noexcept nogil:
     free(image.objects)
     free(image.table)
     free(image.shared_offset)
+    free(image.kernel_shared)
+    free(image.shared_sets)
     free(image)
 
 
-cdef void place_shared(ptx_image *image, obj *o, uint32_t number, variable_record *v, uint64_t *top) noexcept nogil:
-    """The place of a shared variable behind `top`.
-
-    Rows of arrays lie in as few cache lines as can be, whatever alignment a compiler asks for.  In front of the first
-    is a row's room: a vector access may begin in front of an array, where those lanes are off.
-    """
-    cdef uint64_t align = v.align if v.align > CACHE_LINE or v.size < CACHE_LINE else CACHE_LINE
-    top[0] = top[0] if top[0] else SHARED_MARGIN
-    if v.linkage == LINKAGE_EXTERN:
-        return
-    top[0] = (top[0] + align - 1) // align * align
-    image.shared_offset[o.first_variable + number] = top[0]
-    top[0] += v.size
-    image.shared_stated = (image.shared_stated + v.align - 1) // v.align * v.align + v.size
-
-
 cdef int resolve_names(ptx_image *image, text_buffer *log) noexcept nogil:
-    """Number variables and functions, enter global names, lay out shared memory."""
+    """Number variables and functions, enter global names."""
     cdef size_t i
     cdef uint32_t n
     cdef obj *o
@@ -221,7 +207,6 @@ cdef int resolve_names(ptx_image *image, text_buffer *log) noexcept nogil:
     cdef function_record *f
     cdef symbol *slot
     cdef int result = 0, one
-    cdef uint64_t top = 0
     for i in range(image.nobjects):
         o = &image.objects[i]
         o.nvariables = <uint32_t> (o.index.section[SECTION_VARIABLES].bytes // sizeof(variable_record))
@@ -235,8 +220,7 @@ cdef int resolve_names(ptx_image *image, text_buffer *log) noexcept nogil:
     while image.table_size < 2 * (image.nvariables + image.nfunctions):
         image.table_size *= 2
     image.table = <symbol *> calloc(image.table_size, sizeof(symbol))
-    image.shared_offset = <uint64_t *> calloc(image.nvariables + 1, sizeof(uint64_t))
-    if image.table == NULL or image.shared_offset == NULL:
+    if image.table == NULL:
         return no_memory(log)
     for i in range(image.nobjects):
         o = &image.objects[i]
@@ -246,56 +230,14 @@ cdef int resolve_names(ptx_image *image, text_buffer *log) noexcept nogil:
                 one = define_symbol(image, o, <uint32_t> i, string_of(o.index, v.name), n, v.linkage, v.line, False,
                                     log)
                 result = one if one else result
-            if v.space == SPACE_SHARED:
-                place_shared(image, o, n, v, &top)
-            elif v.space == 1 and v.linkage != LINKAGE_EXTERN:
+            if v.space == SPACE_CONST and v.linkage != LINKAGE_EXTERN:
                 image.const_bytes += v.size
         for n in range(o.nfunctions):
             f = function_of(o, n)
             if f.linkage != LINKAGE_LOCAL or f.entry:
                 one = define_symbol(image, o, <uint32_t> i, string_of(o.index, f.name), n, f.linkage, f.line, True, log)
                 result = one if one else result
-    image.shared_stated = (image.shared_stated + 15) // 16 * 16
-    image.shared_bytes = (top + CACHE_LINE - 1) // CACHE_LINE * CACHE_LINE
     return result
-
-
-cdef public int ptx_link(const ptx_object *objects, size_t n, unsigned check, ptx_image **image, char *log,
-                         size_t log_size) noexcept nogil:
-    """executor.h."""
-    cdef text_buffer buffer
-    cdef cache c
-    cdef ptx_image *made
-    cdef int result
-    buffer.data, buffer.size, buffer.used = log, log_size, 0
-    if log != NULL and log_size:
-        log[0] = 0
-    if n == 0 or objects == NULL or image == NULL:
-        return PTX_ERROR_INVALID_VALUE
-    image[0] = NULL
-    made = <ptx_image *> calloc(1, sizeof(ptx_image))
-    if made != NULL:
-        made.objects = <obj *> calloc(n, sizeof(obj))
-    if made == NULL or made.objects == NULL:
-        free(made)
-        return no_memory(&buffer)
-    made.references = 1
-    made.check = check
-    made.nobjects = n
-    pthread_mutex_lock(&gompy_compile_lock)
-    open_cache(&c)
-    result = open_objects(made, &c, objects, &buffer)
-    close_cache(&c)
-    pthread_mutex_unlock(&gompy_compile_lock)
-    if result == 0:
-        result = resolve_names(made, &buffer)
-    if result == 0:
-        result = check_links(made, &buffer)
-    if result:
-        drop_image(made)
-        return result
-    image[0] = made
-    return PTX_SUCCESS
 
 
 cdef inline const char *own_string(obj *o, uint32_t entry) noexcept nogil:
@@ -377,9 +319,3 @@ cdef int check_links(ptx_image *image, text_buffer *log) noexcept nogil:
                 log_text(log, text)
                 result = PTX_ERROR_SYMBOL_NOT_FOUND
     return result
-
-
-cdef public void ptx_image_free(ptx_image *image) noexcept nogil:
-    """executor.h."""
-    if image != NULL:
-        drop_image(image)

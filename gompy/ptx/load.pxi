@@ -48,25 +48,6 @@ cdef int place_variables(ptx_module *module, text_buffer *log) noexcept nogil:
     return 0
 
 
-cdef bint make_shared_template(ptx_module *m) noexcept nogil:
-    """The shadow of shared memory where a block begins: its variables, not the gaps between them.  False: no memory."""
-    cdef ptx_image *image = m.image
-    cdef size_t i
-    cdef uint32_t n
-    cdef obj *o
-    cdef variable_record *v
-    m.shared_template = <uint8_t *> calloc(1, image.shared_bytes + 64)
-    if m.shared_template == NULL:
-        return False
-    for i in range(image.nobjects):
-        o = &image.objects[i]
-        for n in range(o.nvariables):
-            v = variable_of(o, n)
-            if v.space == SPACE_SHARED and v.linkage != LINKAGE_EXTERN:
-                memset(m.shared_template + image.shared_offset[o.first_variable + n], SHADOW_ALLOCATED, v.size)
-    return True
-
-
 cdef void *builtin_code(uint32_t number) noexcept nogil:
     """One of the driver's own functions."""
     if number == BUILTIN_VPRINTF:
@@ -108,8 +89,7 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
     m.descriptors = <descriptor *> calloc(count, sizeof(descriptor))
     if image.check:
         m.found = <findings *> calloc(1, sizeof(findings))
-    if m.addresses == NULL or m.descriptors == NULL or (image.check
-                                                        and (m.found == NULL or not make_shared_template(m))):
+    if m.addresses == NULL or m.descriptors == NULL or (image.check and m.found == NULL):
         ptx_unload(m)
         return no_memory(&log)
     if image.check:
@@ -166,7 +146,6 @@ cdef public void ptx_unload(ptx_module *module) noexcept nogil:
         if module.addresses[n]:
             module.memory.free_variable(module.memory.user, module.addresses[n])
     free(module.found)
-    free(module.shared_template)
     free(module.addresses)
     free(module.descriptors)
     drop_image(module.image)
@@ -253,7 +232,7 @@ cdef public int ptx_function_attributes(const ptx_function *function, ptx_attrib
     memset(attributes, 0, sizeof(ptx_attributes))
     attributes.max_threads_per_block = f.max_threads if f.max_threads else 1024
     attributes.registers = 32
-    attributes.shared_bytes = module.image.shared_stated
+    attributes.shared_bytes = module.image.kernel_shared[function_place(module.image, function)]
     attributes.const_bytes = module.image.const_bytes
     attributes.local_bytes = f.local_bytes
     attributes.param_bytes = f.param_bytes

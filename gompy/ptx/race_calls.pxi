@@ -358,7 +358,7 @@ cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
     near[0] = 0
     need_room(w, <uint32_t> 1 << lane)
     if in_shared:
-        describe_shared(module, address - GOMPY_SHARED_BASE, config.shared_bytes, near, sizeof(near))
+        describe_shared(launch, address - GOMPY_SHARED_BASE, near, sizeof(near))
         if is_gccs_own(near):
             return
     elif module.memory.describe != NULL:

@@ -44,6 +44,7 @@ from gompy.native.ptx cimport (
     BUILTIN_VPRINTF,
     CODE_CHECKED, CODE_PLAIN, CODE_RACING,
     FORM_COUNT, FORM_E, FORM_S, FORM_V, FORM_W, FORM_X, GOMPY_LOCAL_BASE, GOMPY_MAGIC, GOMPY_SHARED_BASE,
+    GOMPY_SHARED_LIMIT,
     GOMPY_SLOW_FILE, GOMPY_SLOW_FILE_CHECKED, GOMPY_SLOW_PREFIX, GOMPY_SLOW_PREFIX_CHECKED, HASHED_FROM, KIND_CODE,
     KIND_INDEX, LINKAGE_COMMON, LINKAGE_EXTERN, LINKAGE_LOCAL, LINKAGE_WEAK, LINK_FUNCTION, LINK_HOST, LINK_UNIT,
     MBARRIER_TEST, OP_ATOM, OP_BARRIER, OP_CALL, OP_CLOCK, OP_COUNT, OP_EXIT, OP_LANES, OP_LOAD1, OP_LOAD2, OP_LOAD4,
@@ -54,7 +55,8 @@ from gompy.native.ptx cimport (
     REDUCE_AND, REDUCE_POPC,
     SECTION_CODE, SECTION_COUNT, SECTION_DATA,
     SECTION_FILES, SECTION_FUNCTIONS, SECTION_INFO, SECTION_LINKS, SECTION_LOCS, SECTION_PARAMS,
-    SECTION_REFS, SECTION_RELOCS, SECTION_STRINGS, SECTION_TEXT, SECTION_VARIABLES, SPACE_SHARED, SURFACE_BYTES,
+    SECTION_REFS, SECTION_RELOCS, SECTION_STRINGS, SECTION_TEXT, SECTION_VARIABLES, SPACE_CONST, SPACE_SHARED,
+    SURFACE_BYTES,
     SURFACE_COUNT, SURFACE_LAYERED, SURFACE_MODE, SURFACE_MODES_TRAP, SURFACE_MODES_ZERO, SURFACE_STORE,
     TRAP_LOCAL_MEMORY,
     TRAP_NOT_UNIFORM, code_record, file_head, file_record, function_record, gompy_builtins, gompy_code_kinds,
@@ -258,8 +260,10 @@ cdef struct ptx_image "ptx_image":
     symbol *table                       # open addressing
     uint64_t table_size
     uint64_t *shared_offset             # by variable
-    uint64_t shared_bytes               # as laid out: where dynamic shared memory begins
-    uint64_t shared_stated              # as the variables' sizes and alignments have it
+    uint64_t shared_bytes               # of the kernel with most, gaps counted: dynamic shared memory begins there
+    uint64_t *kernel_shared             # bytes by function (shared.pxi)
+    uint64_t *shared_sets               # by function: a bit for each shared variable that it can reach
+    uint32_t set_words                  # of each
     uint64_t const_bytes
 
 # A function: its address is what PTX sees as the function's address
@@ -305,6 +309,5 @@ cdef struct ptx_module "ptx_module":
     descriptor *descriptors             # by function, then the builtins
     code_unit *units
     findings *found                     # checked code: what it has told
-    uint8_t *shared_template            # and the shadow of a new block's shared memory
 
 ctypedef descriptor ptx_function        # an entry's descriptor

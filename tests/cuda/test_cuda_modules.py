@@ -289,6 +289,35 @@ def test_bad_ptx_is_told_with_its_line(cuda: Driver, capfd: pytest.CaptureFixtur
     assert f":{line}: error: " in capfd.readouterr().err  # no log given: on stderr
 
 
+def sharing(*sizes: int) -> bytes:
+    """A kernel for each size, with so many bytes of shared memory of its own."""
+    return (
+        HEAD
+        + "".join(
+            f".visible .entry k{n} {{ .shared .align 4 .b8 v{n}[{size}]; .reg .u64 %d; mov.u64 %d, v{n};"
+            " st.shared.u32 [%d], 1; ret; }\n"
+            for n, size in enumerate(sizes)
+        )
+    ).encode() + b"\0"
+
+
+def test_shared_memory_of_several_kernels(cuda: Driver, capfd: pytest.CaptureFixture[str]) -> None:
+    """Each kernel has 48 KiB; what is more is refused where the module is loaded, as by ptxas."""
+    module = cuda.handle("cuModuleLoadData", sharing(40000, 49152, 40))
+    size = ctypes.c_int()
+    for n, wanted in enumerate((40000, 49152, 40)):
+        kernel = cuda.handle("cuModuleGetFunction", module, b"k%d" % n)
+        cuda.ok("cuFuncGetAttribute", byref(size), 1, kernel)
+        assert size.value == wanted
+        left = 49152 - wanted
+        cuda.ok("cuLaunchKernel", kernel, 1, 1, 1, 1, 1, 1, left, None, None, None)
+        assert cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, left + 1, None, None, None) == INVALID_VALUE
+    cuda.ok("cuCtxSynchronize")
+    assert cuda.cuModuleLoadData(byref(c_void_p()), sharing(40, 49153)) == INVALID_PTX
+    line = "entry function 'k1' uses too much shared data (0xc001 bytes, 0xc000 max)"
+    assert line in capfd.readouterr().err
+
+
 def test_images_of_other_kinds(cuda: Driver, tmp_path: Path) -> None:
     to = c_void_p()
     assert cuda.cuModuleLoadData(byref(to), b"\x7fELF" + bytes(60)) == NO_BINARY_FOR_GPU

@@ -151,7 +151,7 @@ SHARED = ".shared .align 8 .b8 one[12];\n.shared .align 8 .b8 two[40];\n"
 @pytest.mark.parametrize("store", [False, True])
 def test_shared_variables_have_ends(generic: bool, uniform: bool, store: bool) -> None:
     """`one` is 12 bytes, `two` begins at its next multiple of 8: four bytes are nobody's."""
-    begin = "cvta.shared.u64 %y, one;" if generic else "mov.u64 %y, one;"
+    begin = "mov.u64 %y, two; " + ("cvta.shared.u64 %y, one;" if generic else "mov.u64 %y, one;")
     space = "" if generic else ".shared"
     index = "" if uniform else "and.b64 %z, %x, 1; mad.lo.u64 %y, %z, 4, %y;"
     move = f"st{space}.u32 [%y], %i;" if store else f"ld{space}.u32 %i, [%y];"
