@@ -95,6 +95,12 @@ cdef int device_attribute(gpu *g, int which, int *value) noexcept nogil:
         value[0] = gpu_slot(g.ordinal)
     elif which == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
         value[0] = threads_per_processor(g)
+    elif which == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+        value[0] = cuda_shared_size(g.arch).processor * 1024
+    elif which == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+        value[0] = cuda_shared_size(g.arch).block * 1024
+    elif which == CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
+        value[0] = cuda_reserved_shared(g.arch)
     elif which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
         value[0] = g.arch / 10
     elif which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:

@@ -20,7 +20,7 @@ cdef int check_launch(function *f, const unsigned *grid, const unsigned *block, 
         return CUDA_ERROR_INVALID_VALUE
     if threads > f.attributes.max_threads_per_block or (f.attributes.registers * round_up(threads, 32) > 65536):
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
-    if shared > f.dynamic_limit or f.attributes.shared_bytes + shared > 49152:
+    if shared > f.dynamic_limit:
         return CUDA_ERROR_INVALID_VALUE
     return CUDA_SUCCESS
 
@@ -95,11 +95,13 @@ cdef int blocks_per_processor(function *f, int threads, size_t shared) noexcept 
     cdef uint64_t warps = (<uint64_t>threads + 31) / 32
     cdef uint64_t n = threads_per_processor(f.of.of.device) / (32 * warps)
     cdef uint64_t by_registers = 65536 / (round_up(f.attributes.registers * 32, 256) * warps)
-    cdef size_t shared_bytes = 0
-    cdef uint64_t by_shared
-    if not fits_sum(f.attributes.shared_bytes, shared, &shared_bytes) or shared_bytes > 49152:
+    cdef int arch = f.of.of.device.arch
+    cdef uint64_t by_shared = 32, each
+    if shared > f.dynamic_limit:
         return 0
-    by_shared = 102400 / (round_up(shared_bytes, 128) + 1024)
+    each = round_up(f.attributes.shared_bytes + shared, 128) + cuda_reserved_shared(arch)
+    if each:
+        by_shared = cuda_shared_size(arch).processor * 1024 / each
     if by_registers < n:
         n = by_registers
     if by_shared < n:
@@ -263,7 +265,7 @@ cdef public int cuFuncSetAttribute(void *p, int which, int value) noexcept nogil
     if r != CUDA_SUCCESS:
         return r
     if (which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES and 0 <= value
-            and value + f.attributes.shared_bytes <= 49152):
+            and value + f.attributes.shared_bytes <= <uint64_t>(cuda_shared_size(f.of.of.device.arch).block * 1024)):
         f.dynamic_limit = value
     elif which == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT and -1 <= value <= 100:
         f.carveout = value
@@ -366,13 +368,16 @@ cdef public int cuOccupancyAvailableDynamicSMemPerBlock(size_t *to, void *p, int
     """Shared memory that is left for each of so many blocks on a multiprocessor."""
     cdef function *f = NULL
     cdef int64_t left
+    cdef int arch
     cdef int r = enter_function(p, &f)
     if r != CUDA_SUCCESS:
         return r
     if to == NULL or blocks <= 0 or threads <= 0 or blocks > blocks_per_processor(f, threads, 0):
         return CUDA_ERROR_INVALID_VALUE
-    left = 102400 / blocks - 1024 - <int64_t>f.attributes.shared_bytes
-    if left > 49152 - <int64_t>f.attributes.shared_bytes:
-        left = 49152 - <int64_t>f.attributes.shared_bytes
+    arch = f.of.of.device.arch
+    left = (cuda_shared_size(arch).processor * 1024 / blocks - cuda_reserved_shared(arch)
+            - <int64_t>f.attributes.shared_bytes)
+    if left > f.dynamic_limit:
+        left = f.dynamic_limit
     to[0] = left if left > 0 else 0
     return CUDA_SUCCESS

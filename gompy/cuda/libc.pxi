@@ -28,6 +28,7 @@ from gompy.native.atomics cimport (
 from gompy.native.dlfcn cimport (
     Dl_info, RTLD_DEFAULT, RTLD_LOCAL, RTLD_NOLOAD, RTLD_NOW, dladdr, dlerror, dlopen, dlsym,
 )
+from gompy.native.ptx cimport GOMPY_SHARED_LIMIT
 from gompy.native.cuda cimport (
     CUDA_ERROR_ASSERT,
     CUDA_ERROR_CONTEXT_IS_DESTROYED,
@@ -67,7 +68,10 @@ from gompy.native.cuda cimport (
     CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK,
     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK,
     CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
     CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+    CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK,
     CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE,
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
     CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID,
@@ -235,6 +239,12 @@ cdef extern from *:
     const char *EXECUTOR
 
 cdef extern from "numbers.h":
+    struct cuda_shared_row:
+        int arch
+        int processor
+        int block
+    const cuda_shared_row *cuda_shared_size(int arch) nogil
+    int cuda_reserved_shared(int arch) nogil
     int cuda_constant_attribute(int attribute, int *value) nogil
     ctypedef unsigned long long CUdeviceptr
     ctypedef void (*stream_callback)(void *stream, int status, void *data) noexcept nogil

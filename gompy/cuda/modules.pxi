@@ -205,7 +205,6 @@ cdef int find_function(void *p, const char *name, void **to) noexcept nogil:
         if r == CUDA_SUCCESS:
             f.of = m
             f.code = code
-            f.dynamic_limit = 49152
             f.carveout = -1
             f.name = <char *>malloc(strlen(name) + 1)
             if f.name == NULL or ptx.attributes(code, &f.attributes) != CUDA_SUCCESS or not read_parameters(f):
@@ -215,6 +214,7 @@ cdef int find_function(void *p, const char *name, void **to) noexcept nogil:
                 r = CUDA_ERROR_OUT_OF_MEMORY
             else:
                 memcpy(f.name, name, strlen(name) + 1)
+                f.dynamic_limit = GOMPY_SHARED_LIMIT - <uint32_t>f.attributes.shared_bytes
                 f.next = m.functions
                 m.functions = f
     pthread_mutex_unlock(&work_lock)

@@ -102,7 +102,6 @@ static const int cuda_attributes[][2] = {
   { CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1 },
   { CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED, 1 },
   { CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED, 1 },
-  { CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 102400 },
   { CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536 },
   { CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1 },
   { CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD, 0 },
@@ -114,14 +113,33 @@ static const int cuda_attributes[][2] = {
   { CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1 },
   { CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1 },
   { CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH, 0 },
-  { CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 49152 },
   { CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1 },
   { CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, 0 },
   { CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST, 0 },
   { CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32 },
-  { CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1024 },
   { CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1 },
 };
+
+/* KiB of shared memory, from an architecture on (CUDA programming guide, technical specifications). */
+static const struct cuda_shared_row
+{
+  int arch, processor, block;           /* of a multiprocessor; of a block whose kernel asked for more than 48 */
+} cuda_shared_sizes[] = {
+  { 0, 48, 48 },    { 37, 112, 48 },  { 50, 64, 48 },    { 52, 96, 48 },    { 53, 64, 48 },  { 61, 96, 48 },
+  { 62, 64, 48 },   { 70, 96, 96 },   { 75, 64, 64 },    { 80, 164, 163 },  { 86, 100, 99 }, { 87, 164, 163 },
+  { 88, 100, 99 },  { 90, 228, 227 }, { 120, 100, 99 },
+};
+
+static inline const struct cuda_shared_row *cuda_shared_size (int arch)
+{
+  size_t i = sizeof cuda_shared_sizes / sizeof *cuda_shared_sizes - 1;
+  while (cuda_shared_sizes[i].arch > arch)
+    i--;
+  return &cuda_shared_sizes[i];
+}
+
+/* Bytes of each block's shared memory that are the system's. */
+static inline int cuda_reserved_shared (int arch) { return arch >= 80 ? 1024 : 0; }
 
 static inline int cuda_constant_attribute (int attribute, int *value)
 {

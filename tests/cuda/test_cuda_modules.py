@@ -318,6 +318,30 @@ def test_shared_memory_of_several_kernels(cuda: Driver, capfd: pytest.CaptureFix
     assert line in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(("arch", "block", "processor"), [(70, 96, 96), (75, 64, 64), (80, 163, 164), (86, 99, 100)])
+def test_more_shared_memory_by_consent(
+    arch: int, block: int, processor: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sizes of CUDA's programming guide; a kernel has more than 48 KiB once it has asked."""
+    monkeypatch.setenv("GOMPY_CUDA_DEVICES", f"sm_{arch}")
+    cuda = Driver(tmp_path / "driver")
+    cuda.context()
+    value, most = ctypes.c_int(), block * 1024
+    for which, wanted in ((97, most), (81, processor * 1024), (8, 49152)):
+        cuda.ok("cuDeviceGetAttribute", byref(value), which, 0)
+        assert value.value == wanted
+    kernel = cuda.handle("cuModuleGetFunction", cuda.handle("cuModuleLoadData", sharing(4096)), b"k0")
+    launch = (kernel, 1, 1, 1, 32, 1, 1)
+    assert cuda.cuLaunchKernel(*launch, 49152, None, None, None) == INVALID_VALUE
+    assert cuda.cuFuncSetAttribute(kernel, 8, most - 4095) == INVALID_VALUE
+    cuda.ok("cuFuncSetAttribute", kernel, 8, most - 4096)
+    cuda.ok("cuLaunchKernel", *launch, most - 4096, None, None, None)
+    assert cuda.cuLaunchKernel(*launch, most - 4095, None, None, None) == INVALID_VALUE
+    cuda.ok("cuOccupancyMaxActiveBlocksPerMultiprocessor", byref(value), kernel, 32, c_size_t(most - 4096))
+    assert value.value == 1
+    cuda.ok("cuCtxSynchronize")
+
+
 def test_images_of_other_kinds(cuda: Driver, tmp_path: Path) -> None:
     to = c_void_p()
     assert cuda.cuModuleLoadData(byref(to), b"\x7fELF" + bytes(60)) == NO_BINARY_FOR_GPU
