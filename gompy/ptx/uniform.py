@@ -458,7 +458,14 @@ class Uniformity:
         """shfl: whether lanes read from others than one."""
         if "idx" not in code.mods or isinstance(code.operands[0], Pair):
             return True
-        return self.varies(code.operands[2]) or self.varies(code.operands[3])
+        bounds = code.operands[3]
+        if isinstance(bounds, Register):
+            made = self.single.get(bounds)
+            if isinstance(made, Instruction) and made.base == "mov" and made.guard is None:
+                bounds = made.operands[1]
+        # Parts of a warp, and lanes beyond a clamp, each have a source of their own.
+        whole = isinstance(bounds, Immediate) and bounds.value & 0x1F1F == 31
+        return not whole or self.varies(code.operands[2])
 
     def memory_varies(self, code: Instruction) -> bool:
         """ld: whether lanes read from different places."""

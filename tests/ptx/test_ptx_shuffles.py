@@ -47,3 +47,28 @@ def test_two_halves(device: Device, mode: tuple[str, int], way: str) -> None:
     found = run(device, body, data.tobytes())
     assert (found[:32] == low[SOURCES[mode]]).all()
     assert (found[32:64] == high[SOURCES[mode]]).all()
+
+
+@pytest.mark.parametrize("given", ["number", "register", "memory"])
+@pytest.mark.parametrize("amount", ["number", "register", "memory"])
+@pytest.mark.parametrize("bounds", [0x1F, 0x101F, 0x181F, 0x1C1F, 0x1E1F, 0x1F1F, 0x03, 0x1003, 0x0F])
+def test_one_lane_of_each_part(device: Device, bounds: int, amount: str, given: str) -> None:
+    """shfl.idx of one lane's number: the same for all only if the warp is one part and no lane is beyond the clamp."""
+    lane = 5
+    begin = {
+        "number": ("", str(bounds)),
+        "register": (f"mov.b32 %r4, {bounds};", "%r4"),
+        "memory": ("ld.global.u32 %r4, [%d];", "%r4"),
+    }[given]
+    which = {
+        "number": ("", str(lane)),
+        "register": (f"mov.b32 %r5, {lane};", "%r5"),
+        "memory": ("ld.global.u32 %r5, [%d+4];", "%r5"),
+    }[amount]
+    body = f"""{begin[0]} {which[0]} mul.lo.u32 %r0, %t, 3; shfl.sync.idx.b32 %r1, %r0, {which[1]}, {begin[1]}, -1;
+      add.u32 %r1, %r1, 1; st.global.u32 [%o], %r1;"""
+    segment, clamp = bounds >> 8 & 31, bounds & 31
+    source = LANES & segment | lane & ~segment
+    source = np.where(source <= (LANES & segment | clamp & ~segment), source, LANES)
+    found = run(device, body, np.array([bounds, lane], dtype="<u4").tobytes())
+    assert (found[:32] == source * 3 + 1).all()
