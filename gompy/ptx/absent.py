@@ -6,9 +6,7 @@ from .syntax import Instruction
 
 OPCODES = frozenset((
     "clusterlaunchcontrol", "getctarank", "istypep", "mapa", "multimem", "suq", "sured",
-    "tcgen05", "tensormap", "tld4", "txq", "vabsdiff", "vabsdiff2", "vabsdiff4", "vadd2", "vadd4",
-    "vavrg2", "vavrg4", "vmad", "vmax", "vmax2", "vmax4", "vmin", "vmin2", "vmin4", "vset", "vset2", "vset4",
-    "vshl", "vshr", "vsub2", "vsub4", "wgmma", "wmma",
+    "tcgen05", "tensormap", "tld4", "txq", "vabsdiff", "vmad", "vmax", "vmin", "vset", "vshl", "vshr", "wgmma", "wmma",
 ))  # fmt: skip
 """Opcodes of PTX ISA 9.0 that opcodes.py has no record of."""
 FORMS = (

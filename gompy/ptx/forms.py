@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Lowering = Callable[[Emitter, Instruction], None]
 
 INTEGERS = frozenset(["u16", "s16", "u32", "s32", "u64", "s64"])
+WORDS = frozenset(["u32", "s32"])
 FLOATS = frozenset(["f32", "f64"])
 LOGICAL = frozenset(["pred", "b16", "b32", "b64"])
 ROUNDING = {"rn": 0, "rz": 1, "rm": 2, "rp": 3}
@@ -65,6 +66,15 @@ def directed(em: Emitter, operation: str, mode: int, kind: str, *values: Value) 
     )
     result = Value(kind, True, em.new(f"load <32 x {kind}>, ptr {out}, align 64"))
     return result if any(v.vector for v in values) else em.first_lane(result)
+
+
+def lanes_of(em: Emitter, value: Value, bits: int, signed: bool) -> list[Value]:
+    """The parts of a word, lowest first, as words."""
+    parts = []
+    for place in range(0, 32, bits):
+        up = em.op("shl", value, em.ints("i32", 32 - bits - place)) if place + bits < 32 else value
+        parts.append(em.op("ashr" if signed else "lshr", up, em.ints("i32", 32 - bits)))
+    return parts
 
 
 def by_lane(em: Emitter, operation: str, a: Value, b: Value) -> Value:

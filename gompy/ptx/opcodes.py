@@ -110,6 +110,9 @@ opcode("sqrt rcp rsqrt lg2 sin cos", "d, a", LANEWISE, "operations.transcendenta
 opcode("ex2", "d, a", LANEWISE, "operations.transcendental", "", "half.compute")
 opcode("tanh", "d, a", LANEWISE, "operations.transcendental", "rare.hyperbolic_tangent", "half.compute")
 opcode("vadd vsub", "d, a, b{, c}", LANEWISE, "operations.video")
+for count in "24":
+    names = ("vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax", "vset")
+    opcode(" ".join(name + count for name in names), "d, a, b, c", LANEWISE, "", "video.parts")
 opcode("dp4a dp2a", "d, a, b, c", LANEWISE, "", "rare.dot_product")
 
 # Bits (9.7.1, 9.7.8).

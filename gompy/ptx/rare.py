@@ -11,7 +11,7 @@ from gompy.abi import ptx as abi
 from . import racing
 from .access import address_of
 from .emit import LLVM_TYPE, Emitter, Value, bytes_of
-from .forms import UnknownForm, operands, typed, unknown
+from .forms import WORDS, UnknownForm, lanes_of, operands, typed, unknown
 from .memory import load, store
 from .opcodes import OPCODES
 from .operations import high_product
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 HALF_TYPES = frozenset(("f16", "bf16", "f16x2", "bf16x2", "tf32"))
 PACKED_TYPES = frozenset(("f32x2", "e4m3x2", "e5m2x2"))
 TRUE = Value("i1", False, "true")
-WORDS = frozenset(("u32", "s32"))
 ORDERS = frozenset(("relaxed", "acquire", "release", "acq_rel", "cta", "gpu", "sys", "cluster"))
 
 
@@ -62,6 +61,8 @@ def lowering(place: str) -> Lowering:
         from . import textures as module
     elif name == "surfaces":
         from . import surfaces as module
+    elif name == "video":
+        from . import video as module
     elif name == "asynchronous":
         from . import asynchronous as module
     found: Lowering = globals()[function] if name == "rare" else getattr(module, function)
@@ -220,15 +221,6 @@ def permute(em: Emitter, code: Instruction) -> None:
 
 
 # --- integers --------------------------------------------------------------------------------------------------------
-
-
-def lanes_of(em: Emitter, value: Value, bits: int, signed: bool) -> list[Value]:
-    """The parts of a word, lowest first, as words."""
-    parts = []
-    for place in range(0, 32, bits):
-        up = em.op("shl", value, word(em, 32 - bits - place)) if place + bits < 32 else value
-        parts.append(em.op("ashr" if signed else "lshr", up, word(em, 32 - bits)))
-    return parts
 
 
 def dot_product(em: Emitter, code: Instruction) -> None:

@@ -117,7 +117,62 @@ def packed(sign: bool, bits: int) -> Callable[..., int]:
     return model
 
 
+VIDEO: dict[str, Callable[[int, int], int]] = {
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "avrg": lambda x, y: x + y + (x + y >= 0) >> 1,
+    "absdiff": lambda x, y: abs(x - y),
+    "min": min,
+    "max": max,
+}
+COMPARES: dict[str, Callable[[int, int], int]] = {
+    "eq": lambda x, y: x == y,
+    "ne": lambda x, y: x != y,
+    "lt": lambda x, y: x < y,
+    "le": lambda x, y: x <= y,
+    "gt": lambda x, y: x > y,
+    "ge": lambda x, y: x >= y,
+}
+
+
+def video(of: Callable[[int, int], int], bits: int, kinds: str, second: str = "") -> Callable[..., int]:
+    """A SIMD video instruction: the kinds of d, a and b; second: "sat" or "add"."""
+    least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if kinds[0] == "s" else (0, 2**bits - 1)
+
+    def model(a: int, b: int, c: int) -> int:
+        found = 0
+        for place in range(0, 32, bits):
+            low = (1 << bits) - 1
+            x, y = (
+                signed(v >> place & low, bits) if k == "s" else v >> place & low
+                for v, k in ((a, kinds[1]), (b, kinds[2]))
+            )
+            value = of(x, y)
+            if second == "add":
+                c += value
+            found |= (max(least, min(most, value)) if second == "sat" else value) % 2**bits << place
+        return c if second == "add" else found
+
+    return model
+
+
 FORMS: list[tuple[str, int, Callable[..., int]]] = [
+    *(
+        (f"v{name}{32 // bits}.{k}32.{k}32.{k}32{'.' + more if more else ''} $", 3, video(of, bits, k * 3, more))
+        for name, of in VIDEO.items()
+        for bits in (16, 8)
+        for k in "us"
+        for more in ("", "sat", "add")
+    ),
+    ("vadd4.s32.u32.s32.sat $", 3, video(VIDEO["add"], 8, "sus", "sat")),
+    ("vsub2.u32.s32.u32 $", 3, video(VIDEO["sub"], 16, "usu")),
+    *(
+        (f"vset{32 // bits}.{k}32.{k}32.{name}{'.' + more if more else ''} $", 3, video(of, bits, "u" + k * 2, more))
+        for name, of in COMPARES.items()
+        for bits in (16, 8)
+        for k in "us"
+        for more in ("", "add")
+    ),
     *((f"lop3.b32 $, 0x{n:02x}", 3, table_of(n)) for n in (0x00, 0xFF, 0x80, 0xFE, 0x96, 0xE8, 0xCA, 0x3C, 0x17)),
     *((f"dp4a.{x}32.{y}32 $", 3, dot(x == "s", y == "s")) for x in "us" for y in "us"),
     *((f"dp2a.{p}.{x}32.{y}32 $", 3, dot(x == "s", y == "s", p)) for p in ("lo", "hi") for x in "us" for y in "us"),
