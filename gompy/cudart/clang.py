@@ -39,14 +39,28 @@ def chosen() -> Compiler:
     raise DriverError(f"{quote(found[0][0])} is no clang from {OLDEST} on: {mend}")
 
 
+def release(path: str) -> int:
+    """Of a clang."""
+    return clang.release(path)
+
+
 def ptx_feature(architecture: int) -> str:
     """The version of PTX for an architecture."""
     return next((version for first, version in NEWER_PTX if architecture >= first), PTX)
 
 
-def device_words(architecture: int, source: str, output: str) -> list[str]:
-    """What makes PTX of a source, before the user's words."""
+UNSET: Final = ("-Xclang", "-no-enable-noundef-analysis")
+"""For device code.  `int x; if (leader) x = atomicAdd (…); x = __shfl_sync (mask, x, leader)` is how CUDA programs are
+written: other lanes pass a variable that has no value.  clang takes a function's argument without a value for a case
+that cannot be, and dropped the condition.  CUDA's own compiler does not."""
+KNOWS_UNSET: Final = 15
+"""The first release that does so, and has the option."""
+
+
+def device_words(architecture: int, source: str, output: str, release: int) -> list[str]:
+    """What makes PTX of a source, before the user's words, by a release of clang."""
     return [
+        *(UNSET if release >= KNOWS_UNSET else ()),
         *("-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch=sm_{architecture}", *NO_SDK),
         *(f"--cuda-feature={ptx_feature(architecture)}", *HEADERS, "-S", source, "-o", output),
     ]

@@ -77,7 +77,8 @@ class Work:
         """The device code of a source."""
         level = [] if self.line.optimises else ["-O2"]
         words = [*level, *self.line.words, *self.line.device_words]
-        self.run([*clang.device_words(architecture, source, output), *device_debug(words)])
+        release = clang.release(self.compiler.path)
+        self.run([*clang.device_words(architecture, source, output, release), *device_debug(words)])
 
     def make_object(self, source: str, output: str) -> None:
         """A source's object."""

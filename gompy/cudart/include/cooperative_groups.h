@@ -85,43 +85,89 @@ public:
 
 GOMPY_GROUP grid_group this_grid () { return grid_group (); }
 
+/* Values of any type go from lane to lane in words.  */
+template <typename T, typename Move>
+GOMPY_GROUP T
+gompy_moved (T value, Move move)
+{
+  if constexpr (__is_class (T) || sizeof (T) < 4)
+    {
+      unsigned words[(sizeof (T) + 3) / 4] = {};
+      __builtin_memcpy (words, &value, sizeof (T));
+#pragma unroll
+      for (unsigned &word : words)
+        word = move (word);
+      __builtin_memcpy (&value, words, sizeof (T));
+      return value;
+    }
+  else
+    return move (value);
+}
+
+GOMPY_GROUP unsigned
+gompy_lane ()
+{
+  unsigned found;
+  asm ("mov.u32 %0, %%laneid;" : "=r" (found));
+  return found;
+}
+
+template <unsigned Size, typename Parent = void> class thread_block_tile;
+
+/* How many threads the group has that a tile is of.  */
+template <typename Group> struct gompy_parent
+{
+  GOMPY_GROUP static unsigned size () { return thread_block::num_threads (); }
+};
+template <unsigned Size, typename Parent> struct gompy_parent<thread_block_tile<Size, Parent>>
+{
+  GOMPY_GROUP static unsigned size () { return Size; }
+};
+
 /* So many threads of a warp, beside each other: a power of two, 32 at most.  */
-template <unsigned Size, typename Parent = void>
+template <unsigned Size, typename Parent>
 class thread_block_tile
 {
   static_assert (Size && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
-  GOMPY_GROUP static unsigned mask ()
-  {
-    return (Size == 32 ? 0xffffffffu : (1u << Size % 32) - 1) << (thread_block::thread_rank () % 32 / Size * Size);
-  }
   GOMPY_GROUP static unsigned first () { return thread_block::thread_rank () % 32 / Size * Size; }
 
 public:
-  GOMPY_GROUP static void sync () { __syncwarp (mask ()); }
+  GOMPY_GROUP static unsigned gompy_mask () { return (Size == 32 ? 0xffffffffu : (1u << Size % 32) - 1) << first (); }
+  GOMPY_GROUP static void sync () { __syncwarp (gompy_mask ()); }
   GOMPY_GROUP static unsigned thread_rank () { return thread_block::thread_rank () % Size; }
   GOMPY_GROUP static constexpr unsigned num_threads () { return Size; }
   GOMPY_GROUP static constexpr unsigned size () { return Size; }
-  GOMPY_GROUP static unsigned meta_group_rank () { return thread_block::thread_rank () / Size; }
-  GOMPY_GROUP static unsigned meta_group_size () { return (thread_block::num_threads () + Size - 1) / Size; }
+  GOMPY_GROUP static unsigned meta_group_rank ()
+  {
+    return thread_block::thread_rank () % gompy_parent<Parent>::size () / Size;
+  }
+  GOMPY_GROUP static unsigned meta_group_size () { return (gompy_parent<Parent>::size () + Size - 1) / Size; }
   template <typename T> GOMPY_GROUP static T shfl (T value, unsigned of)
   {
-    return __shfl_sync (mask (), value, of, Size);
+    return gompy_moved (value, [=] (auto x) { return __shfl_sync (gompy_mask (), x, of, Size); });
   }
   template <typename T> GOMPY_GROUP static T shfl_up (T value, unsigned by)
   {
-    return __shfl_up_sync (mask (), value, by, Size);
+    return gompy_moved (value, [=] (auto x) { return __shfl_up_sync (gompy_mask (), x, by, Size); });
   }
   template <typename T> GOMPY_GROUP static T shfl_down (T value, unsigned by)
   {
-    return __shfl_down_sync (mask (), value, by, Size);
+    return gompy_moved (value, [=] (auto x) { return __shfl_down_sync (gompy_mask (), x, by, Size); });
   }
   template <typename T> GOMPY_GROUP static T shfl_xor (T value, unsigned bits)
   {
-    return __shfl_xor_sync (mask (), value, bits, Size);
+    return gompy_moved (value, [=] (auto x) { return __shfl_xor_sync (gompy_mask (), x, bits, Size); });
   }
-  GOMPY_GROUP static int any (int what) { return (__ballot_sync (mask (), what) & mask ()) != 0; }
-  GOMPY_GROUP static int all (int what) { return (__ballot_sync (mask (), what) & mask ()) == mask (); }
-  GOMPY_GROUP static unsigned ballot (int what) { return (__ballot_sync (mask (), what) & mask ()) >> first (); }
+  GOMPY_GROUP static int any (int what) { return ballot (what) != 0; }
+  GOMPY_GROUP static int all (int what) { return ballot (!what) == 0; }
+  GOMPY_GROUP static unsigned ballot (int what)
+  {
+    return (__ballot_sync (gompy_mask (), what) & gompy_mask ()) >> first ();
+  }
+  template <typename T> GOMPY_GROUP static unsigned match_any (T value)
+  {
+    return (__match_any_sync (gompy_mask (), value) & gompy_mask ()) >> first ();
+  }
 };
 
 template <unsigned Size, typename Parent>
@@ -136,13 +182,6 @@ class coalesced_group
 {
   unsigned mask;
 
-  GOMPY_GROUP static unsigned lane ()
-  {
-    unsigned found;
-    asm ("mov.u32 %0, %%laneid;" : "=r" (found));
-    return found;
-  }
-
   /* The lane of a thread by its rank.  */
   GOMPY_GROUP unsigned lane_of (unsigned rank) const
   {
@@ -151,22 +190,114 @@ class coalesced_group
       left &= left - 1;
     return __ffs (left) - 1;
   }
+  GOMPY_GROUP unsigned ranks (unsigned lanes) const
+  {
+    unsigned found = 0, rank = 0;
+    for (unsigned left = mask; left; left &= left - 1, rank++)
+      found |= (lanes & (left & (0u - left)) ? 1u : 0u) << rank;
+    return found;
+  }
 
 public:
   GOMPY_GROUP explicit coalesced_group (unsigned lanes) : mask (lanes) {}
+  GOMPY_GROUP unsigned gompy_mask () const { return mask; }
   GOMPY_GROUP void sync () const { __syncwarp (mask); }
-  GOMPY_GROUP unsigned thread_rank () const { return __popc (mask & ((1u << lane ()) - 1)); }
+  GOMPY_GROUP unsigned thread_rank () const { return __popc (mask & ((1u << gompy_lane ()) - 1)); }
   GOMPY_GROUP unsigned num_threads () const { return __popc (mask); }
   GOMPY_GROUP unsigned size () const { return num_threads (); }
   template <typename T> GOMPY_GROUP T shfl (T value, unsigned of) const
   {
-    return __shfl_sync (mask, value, lane_of (of % num_threads ()));
+    unsigned lanes = mask, from = lane_of (of % num_threads ());
+    return gompy_moved (value, [=] (auto x) { return __shfl_sync (lanes, x, from); });
+  }
+  /* Who has no such neighbour keeps its own.  */
+  template <typename T> GOMPY_GROUP T shfl_up (T value, unsigned by) const
+  {
+    return shfl (value, thread_rank () >= by ? thread_rank () - by : thread_rank ());
+  }
+  template <typename T> GOMPY_GROUP T shfl_down (T value, unsigned by) const
+  {
+    return shfl (value, thread_rank () + by < num_threads () ? thread_rank () + by : thread_rank ());
   }
   GOMPY_GROUP int any (int what) const { return (__ballot_sync (mask, what) & mask) != 0; }
   GOMPY_GROUP int all (int what) const { return (__ballot_sync (mask, what) & mask) == mask; }
+  GOMPY_GROUP unsigned ballot (int what) const { return ranks (__ballot_sync (mask, what) & mask); }
+  template <typename T> GOMPY_GROUP unsigned match_any (T value) const
+  {
+    return ranks (__match_any_sync (mask, value) & mask);
+  }
 };
 
 GOMPY_GROUP coalesced_group coalesced_threads () { return coalesced_group (__activemask ()); }
+
+/* A group's threads that say the same, or give the same label.  */
+template <typename Group>
+GOMPY_GROUP coalesced_group
+binary_partition (const Group &group, bool what)
+{
+  unsigned all = group.gompy_mask (), yes = __ballot_sync (all, what) & all;
+  return coalesced_group (what ? yes : all & ~yes);
+}
+
+template <typename Group, typename Label>
+GOMPY_GROUP coalesced_group
+labeled_partition (const Group &group, Label label)
+{
+  unsigned all = group.gompy_mask ();
+  return coalesced_group (__match_any_sync (all, label) & all);
+}
+
+/* Any group, for functions that are no templates.  */
+class thread_group
+{
+  enum { BLOCK, GRID, LANES } kind;
+  unsigned mask;
+
+public:
+  GOMPY_GROUP thread_group (const thread_block &) : kind (BLOCK), mask (0) {}
+  GOMPY_GROUP thread_group (const grid_group &) : kind (GRID), mask (0) {}
+  GOMPY_GROUP thread_group (const coalesced_group &group) : kind (LANES), mask (group.gompy_mask ()) {}
+  template <unsigned Size, typename Parent>
+  GOMPY_GROUP thread_group (const thread_block_tile<Size, Parent> &group) : kind (LANES), mask (group.gompy_mask ())
+  {
+  }
+  GOMPY_GROUP unsigned gompy_mask () const { return mask; }
+  GOMPY_GROUP bool gompy_is_block () const { return kind == BLOCK; }
+  GOMPY_GROUP void sync () const
+  {
+    if (kind == LANES)
+      __syncwarp (mask);
+    else if (kind == BLOCK)
+      thread_block::sync ();
+    else
+      grid_group::sync ();
+  }
+  GOMPY_GROUP unsigned long long size () const
+  {
+    return kind == LANES ? __popc (mask) : kind == BLOCK ? thread_block::num_threads () : grid_group::num_threads ();
+  }
+  GOMPY_GROUP unsigned long long num_threads () const { return size (); }
+  GOMPY_GROUP unsigned long long thread_rank () const
+  {
+    return kind == LANES   ? __popc (mask & ((1u << gompy_lane ()) - 1))
+           : kind == BLOCK ? thread_block::thread_rank ()
+                           : grid_group::thread_rank ();
+  }
+};
+
+/* Tiles of a size that only the running program knows: of a block, or of a tile.  */
+GOMPY_GROUP thread_group
+tiled_partition (const thread_group &parent, unsigned size)
+{
+  unsigned rank = (unsigned) parent.thread_rank () / size * size, lanes = 0, at = 0;
+  if (parent.gompy_is_block ())
+    lanes = (size >= 32 ? 0xffffffffu : (1u << size) - 1) << rank % 32;
+  else
+    for (unsigned left = parent.gompy_mask (); left; left &= left - 1, at++)
+      if (at >= rank && at < rank + size)
+        lanes |= left & (0u - left);
+  return coalesced_group (lanes);
+}
 
 template <typename Group>
 GOMPY_GROUP void

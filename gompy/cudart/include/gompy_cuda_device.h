@@ -80,6 +80,41 @@ GOMPY_SWAP (int, i, int)
 GOMPY_SWAP (unsigned, i, int)
 GOMPY_SWAP (unsigned long long, ll, long long)
 #undef GOMPY_SWAP
+/* The narrower scopes: an operation of the whole device is one of them, too.  */
+#define GOMPY_SWAP_IN(scope) \
+  template <typename T> GOMPY_DEVICE T atomicCAS_##scope (T *at, T old, T value) { return atomicCAS (at, old, value); }
+GOMPY_SWAP_IN (block)
+GOMPY_SWAP_IN (system)
+#undef GOMPY_SWAP_IN
+
+/* --- Dot products of bytes and of halves of words with bytes, added to c.  --- */
+#if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 610
+#define GOMPY_DOT(name, words, type) \
+  GOMPY_DEVICE type name (type a, type b, type c) \
+  { \
+    type to; \
+    asm (words " %0, %1, %2, %3;" : "=r" (to) : "r" (a), "r" (b), "r" (c)); \
+    return to; \
+  }
+GOMPY_DOT (__dp4a, "dp4a.s32.s32", int)
+GOMPY_DOT (__dp4a, "dp4a.u32.u32", unsigned)
+GOMPY_DOT (__dp2a_lo, "dp2a.lo.s32.s32", int)
+GOMPY_DOT (__dp2a_lo, "dp2a.lo.u32.u32", unsigned)
+GOMPY_DOT (__dp2a_hi, "dp2a.hi.s32.s32", int)
+GOMPY_DOT (__dp2a_hi, "dp2a.hi.u32.u32", unsigned)
+#undef GOMPY_DOT
+#endif
+
+/* --- Hints for caches, which the emulated device has none of; those that clang's headers lack.  --- */
+template <typename T> GOMPY_DEVICE T __ldca (const T *at) { return *at; }
+template <typename T> GOMPY_DEVICE T __ldlu (const T *at) { return *at; }
+template <typename T> GOMPY_DEVICE void __stwb (T *at, T value) { *at = value; }
+template <typename T> GOMPY_DEVICE void __stcg (T *at, T value) { *at = value; }
+template <typename T> GOMPY_DEVICE void __stcs (T *at, T value) { *at = value; }
+
+#if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 700
+GOMPY_DEVICE void __nanosleep (unsigned ns) { asm volatile ("nanosleep.u32 %0;" : : "r" (ns)); }
+#endif
 
 /* --- What the device has of the C library.  --- */
 extern "C" {

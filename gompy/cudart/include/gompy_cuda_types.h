@@ -209,6 +209,9 @@ make_cudaPos (size_t x, size_t y, size_t z)
   return pos;
 }
 
+/* How host functions are called that streams call.  */
+#define CUDART_CB
+
 static inline struct cudaPitchedPtr
 make_cudaPitchedPtr (void *ptr, size_t pitch, size_t xsize, size_t ysize)
 {

@@ -1,7 +1,7 @@
 /* __match_any_sync and __match_all_sync for all types: clang has them for the bits.  */
 #ifndef GOMPY_MATCH_H
 #define GOMPY_MATCH_H
-#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 700
+#if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 700
 
 template <typename T>
 static __inline__ __attribute__ ((device)) unsigned

@@ -1,0 +1,48 @@
+"""CUDA C++ as users write it, a program for each subject: `tests/programs/cuda`.  Each compares with the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cuda_tools import has_driver
+from test_cuda_cc import PROGRAMS, compiled, needs_clang, result
+
+FOLDER = PROGRAMS / "cuda"
+ARCHITECTURES = {"halves": ("sm_70", "sm_80"), "primitives": ("sm_70",)}
+"""Where code differs by architecture, or the default is to be tried; else sm_80."""
+
+pytestmark = [needs_clang, has_driver]
+
+
+@pytest.mark.parametrize(
+    ("name", "architecture"),
+    [(p.stem, arch) for p in sorted(FOLDER.glob("*.cu")) for arch in ARCHITECTURES.get(p.stem, ("sm_80",))],
+)
+def test_program(name: str, architecture: str, tmp_path: Path) -> None:
+    program = compiled(tmp_path, FOLDER / f"{name}.cu", "-std=c++17", "-O2", f"-arch={architecture}")
+    assert result(program) == (0, f"{name}: right\n", "")
+
+
+def test_variables_without_a_value(tmp_path: Path) -> None:
+    """A lane that passes what it has not set to a shuffle must not make clang drop the condition before it: sums of
+    whole warps were counted once a lane (`gompy.cudart.clang.UNSET`)."""
+    (tmp_path / "leader.cu").write_text("""
+#include <cstdio>
+__global__ void count (int *sum, int *places)
+{
+  unsigned lanes = __activemask ();
+  int lane = threadIdx.x % 32, place;
+  if (lane == 0) place = atomicAdd (sum, __popc (lanes));
+  places[threadIdx.x] = __shfl_sync (lanes, place, 0) + lane;
+}
+int main ()
+{
+  int *d, *places, sum, got[32];
+  cudaMalloc (&d, 4); cudaMalloc (&places, 128); cudaMemset (d, 0, 4);
+  count<<<1, 32>>> (d, places);
+  cudaMemcpy (&sum, d, 4, cudaMemcpyDeviceToHost); cudaMemcpy (got, places, 128, cudaMemcpyDeviceToHost);
+  std::printf ("%d %d\\n", sum, got[31]);
+}
+""")
+    assert result(compiled(tmp_path, tmp_path / "leader.cu")) == (0, "32 31\n", "")
