@@ -233,6 +233,10 @@ bench-gpu: all  ## kernels on the emulated GPU, the same by OpenMP, and on PoCL
 bench-gpu-examples: all  ## examples/gpu on the emulated GPU, and their OpenMP twins on the host
 	@$(BIN)/python benchmarks/gpu_examples.py $(EXAMPLES)
 
+.PHONY: bench-gpu-races
+bench-gpu-races: all  ## examples/gpu on the emulated GPU with and without GOMPY_CHECK=race, CUDA and OpenMP
+	@$(BIN)/python benchmarks/gpu_races.py $(EXAMPLES)
+
 # ISPRAS="--device nvidia --runtime gompy --runtime stock": other options than all that is there, with plots.
 bench-ispras: all  ## the four loops of the paper on GCC's PTX, over size, teams, threads, simd; plots
 	@$(BIN)/python -c 'import matplotlib' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'matplotlib>=3.7'

@@ -56,6 +56,7 @@ WARP_FIELDS = (
     ("shared_shadow", "uint8_t *"),  # and of shared memory
     ("races", "void *"),  # checked code: races are looked for (racing.py), or NULL
     ("race_mask", "uint64_t"),  # and where: bits of conflicts.py; 0 if they are not
+    ("race_blocks", "uint64_t *"),  # first address and bytes of the block of each word of the parameters
     ("workspace", "uint64_t"),  # of a cooperative launch's barrier (executor.h), or 0
     ("first", "void *"),  # of a call for a whole block (fission.py): the warp that runs first
     ("following", "void *"),  # and the one after this, or NULL
@@ -164,9 +165,9 @@ REDUCTIONS = ("popc", "and", "or")
 RACE_PARAMS, RACE_VARIABLES, RACE_MIXED, RACE_ALWAYS = 60, 60, 61, 62
 """Bits of the warp's `race_mask`, and of the code's facts: see conflicts.py.  RACE_PARAMS: how many words of a kernel's
 parameters have a bit, from bit 0 on."""
-RACE_WRITES, RACE_STRONG, RACE_GLOBAL, RACE_ACQUIRES = 256, 512, 1024, 2048
+RACE_WRITES, RACE_STRONG, RACE_GLOBAL, RACE_ACQUIRES, RACE_STRAYS = 256, 512, 1024, 2048, 4096
 """`race`: added to the bytes, of a store, of an access that is volatile, relaxed, or orders others, of `.global`, of
-one with acquire order; the last also of `race_atom`."""
+one with acquire order, of one outside of its blocks; the last two also of `race_atom`."""
 BARRIER_ALIGNED = 16
 """Added to the kind in checked code: all lanes of the warp must come to the barrier together."""
 TRAPS = ("trap", "local_memory", "not_uniform")

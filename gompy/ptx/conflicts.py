@@ -10,7 +10,9 @@ barrier between.  Such accesses need not be told to the executor.  Two things ar
   Where that is reading only, or atomic operations only, an access has RACE_MIXED, a bit that the executor sets where
   the block's warps have not come from one barrier.
 
-A pointer that is moved from one block into another is not followed: that is an error of its own (GOMPY_CHECK=memory).
+A pointer that is moved from one block into another is not followed.  Each such access compares its addresses with the
+blocks that its parameters point into (racing.py): one that is outside is told, and from the next block of threads on
+all accesses of the kernel are, in its later launches as well.  Variables' blocks are not compared.
 Kernels that call functions, and GCC's OpenMP code, are told whole.
 """
 

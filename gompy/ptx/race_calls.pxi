@@ -163,6 +163,8 @@ cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word
     if stores_watched:
         note_stores(w, mask, a, 0, word & 0xFF, writes, unit, line)
         return
+    if word & RACE_STRAYS:
+        note_stray(w)
     site = site_number(w, unit, line)
     who = site << 16
     if num_waiting:
@@ -201,6 +203,8 @@ cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32
     if stores_watched:
         note_stores(w, mask, NULL, address, word & 0xFF, writes, unit, line)
         return
+    if word & RACE_STRAYS:
+        note_stray(w)
     site = site_number(w, unit, line)
     who = site << 16
     if num_waiting:
@@ -231,6 +235,8 @@ cdef void op_race_atom(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t
     if stores_watched:
         note_stores(w, mask, a, 0, size, True, unit, line)
         return
+    if word & RACE_STRAYS:
+        note_stray(w)
     site = site_number(w, unit, line)
     library = races.sites[site].library
     if num_waiting:

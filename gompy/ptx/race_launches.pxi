@@ -66,6 +66,56 @@ cdef uint64_t racy_places(const run *launch) noexcept nogil:
     return found
 
 
+cdef extern from *:
+    """
+    /* The block that an address is in: its first one, its bytes.  Those that were found are kept, and taken again while
+       both ends are still ends of a block.  */
+    enum { GOMPY_KNOWN_BLOCKS = 64 };
+    static struct gompy_known_block { uint64_t address, low, high; } gompy_known_blocks[GOMPY_KNOWN_BLOCKS];
+    static void
+    gompy_block_of (const uint8_t *shadow, uint64_t base, uint64_t size, uint64_t address, uint64_t *block)
+    {
+      struct gompy_known_block *known = &gompy_known_blocks[(address >> 6 ^ address >> 14) % GOMPY_KNOWN_BLOCKS];
+      uint64_t at = address - base;
+      if (known->address != address || known->high > size || !shadow[known->low] || !shadow[known->high - 1]
+          || (known->low && shadow[known->low - 1]) || (known->high < size && shadow[known->high]))
+        {
+          const uint8_t *low = memrchr (shadow, 0, at), *high = memchr (shadow + at, 0, size - at);
+          *known = (struct gompy_known_block) { address, low ? (uint64_t) (low + 1 - shadow) : 0,
+                                                high ? (uint64_t) (high - shadow) : size };
+        }
+      block[0] = base + known->low;
+      block[1] = known->high - known->low;
+    }
+    """
+    void block_of "gompy_block_of"(const uint8_t *shadow, uint64_t base, uint64_t size, uint64_t address,
+                                   uint64_t *block) nogil
+
+cdef void find_blocks(run *launch) noexcept nogil:
+    """The blocks that the words of a kernel's parameters point into; none of no bytes where they do not."""
+    cdef const ptx_memory *memory = launch.module.memory
+    cdef const uint64_t *params = <const uint64_t *> launch.config.params
+    cdef uint64_t used = launch.function.writes | launch.function.plain, at
+    cdef uint32_t n
+    memset(launch.race_blocks, 0, sizeof(launch.race_blocks))
+    for n in range(RACE_PARAMS):
+        if used >> n & 1 and 8 * n + 8 <= launch.config.params_size:
+            at = params[n] - memory.base
+            if at < memory.size and memory.shadow[at]:
+                block_of(memory.shadow, memory.base, memory.size, params[n], &launch.race_blocks[2 * n])
+
+
+cdef void note_stray(gompy_warp *w) noexcept nogil:
+    """A kernel accesses a block by a pointer to another one: from the next block of threads on all of its accesses are
+    looked at, also in its later launches."""
+    cdef run *launch = <run *> w.launch
+    cdef uint32_t i
+    launch.race_mask = ~<uint64_t> 0
+    launch.function.writes |= <uint64_t> 1 << RACE_ALWAYS
+    for i in range((<runner *> w.runner).nwarps):
+        (<runner *> w.runner).warps[i].race_mask = launch.race_mask
+
+
 cdef bint begin_races(run *launch) noexcept nogil:
     """A launch whose races are looked for: the only one until end_races.  False: no memory."""
     global all_races, num_waiting
@@ -80,6 +130,8 @@ cdef bint begin_races(run *launch) noexcept nogil:
     num_waiting = 0
     begin_stores()
     launch.race_mask = racy_places(launch)
+    if launch.race_mask != ~<uint64_t> 0:
+        find_blocks(launch)
     return True
 
 

@@ -15,22 +15,58 @@ from .opcodes import ACQUIRES, RELEASES
 from .syntax import Instruction, Memory
 
 ALWAYS, MIXED = 1 << abi.RACE_ALWAYS, 1 << abi.RACE_MIXED
+PARAMETERS = (1 << abi.RACE_PARAMS) - 1
 LOOKED_AT = frozenset(("", "global", "shared"))
 """Spaces whose memory threads share."""
 
 
-def begin(em: Emitter, bits: int = ALWAYS) -> str:
-    """Branch behind the test; the label to go on at."""
+def begin(em: Emitter, bits: int = ALWAYS, stray: str = "") -> str:
+    """Branch behind the test, or where STRAY (i1) is; the label to go on at."""
     if bits & MIXED:  # which changes at barriers
         mask = em.new(f"load i64, ptr {warp_place(em, 'race_mask')}")
         wanted = em.new(f"icmp ne i64 {em.new(f'and i64 {mask}, {bits}')}, 0")
     else:
         name, mask = f"%check_race{bits:x}", warp_word(em, "race_mask", "i64")
         wanted = em.once(name, f"{name}m = and i64 {mask}, {bits}", f"{name} = icmp ne i64 {name}m, 0")
+    if stray:
+        wanted = em.new(f"or i1 {wanted}, {stray}")
     look, done = em.fresh("look"), em.fresh("looked")
     em.put(f"br i1 {wanted}, label %{look}, label %{done}, !prof !2")
     em.label(look)
     return done
+
+
+def strays(em: Emitter, address: Value, bits: int) -> str:
+    """Whether an active lane's address is in none of the blocks that the parameters of BITS point into (i1).
+
+    "": that is not asked, as in code that is for other checks, too, which may run without this one.
+    """
+    if em.shadowed or bits & ~PARAMETERS:
+        return ""
+    inside = ""
+    for number in range(abi.RACE_PARAMS):
+        if bits >> number & 1:
+            low, size = (block_word(em, 2 * number + word) for word in range(2))
+            if address.vector:
+                low, size = (em.splat(Value("i64", False, text)).text for text in (low, size))
+            kind = "<32 x i64>" if address.vector else "i64"
+            its = em.new(f"icmp ult {kind} {em.new(f'sub {kind} {address.text}, {low}')}, {size}")
+            inside = em.new(f"or {kind.replace('i64', 'i1')} {inside}, {its}") if inside else its
+    if not address.vector:
+        return em.new(f"xor i1 {inside}, true")
+    lanes = em.new(f"bitcast <32 x i1> {inside} to i32")
+    outside = em.new(f"xor i32 {lanes}, -1")
+    return em.new(f"icmp ne i32 {em.new(f'and i32 {outside}, {em.active}')}, 0")
+
+
+def block_word(em: Emitter, number: int) -> str:
+    """A word of the warp's `race_blocks`, loaded where the function begins."""
+    name, place = f"%race_block{number}", warp_word(em, "race_blocks", "ptr")
+    return em.once(
+        name,
+        f"{name}p = getelementptr i64, ptr {place}, i64 {number}",
+        f"{name} = load i64, ptr {name}p, !invariant.load !0",
+    )
 
 
 def end(em: Emitter, done: str) -> None:
@@ -45,9 +81,11 @@ def access(em: Emitter, memory: Memory, size: int, writes: bool, code: Instructi
     word |= abi.RACE_GLOBAL * (space == "global") | acquires(code)
     bits = em.conflicts().bits(code, memory, em.code)
     if bits:
-        done = begin(em, bits)
+        address = address_of(em, memory)
+        stray = strays(em, address, bits)
+        done = begin(em, bits, stray)
         release(em, code)
-        tell(em, address_of(em, memory), word)
+        tell(em, address, marked(em, word, stray))
         end(em, done)
 
 
@@ -58,7 +96,12 @@ def strong(em: Emitter, address: Value, size: int, writes: bool) -> None:
     end(em, done)
 
 
-def tell(em: Emitter, address: Value, word: int) -> None:
+def marked(em: Emitter, word: int, stray: str) -> str:
+    """The word of an access that may be outside of its blocks."""
+    return em.new(f"select i1 {stray}, i32 {word | abi.RACE_STRAYS}, i32 {word}") if stray else str(word)
+
+
+def tell(em: Emitter, address: Value, word: int | str) -> None:
     """Tell the executor of an access; `word`: abi.RACE_…"""
     if address.vector:
         where = f"ptr {em.spill(address, 1)}"
@@ -71,10 +114,12 @@ def atom(em: Emitter, memory: Memory, size: int, code: Instruction) -> None:
     """An atomic operation on `size` bytes a lane."""
     bits = em.conflicts().bits(code, memory, em.code)
     if bits:
-        done = begin(em, bits)
+        address = address_of(em, memory)
+        stray = strays(em, address, bits)
+        done = begin(em, bits, stray)
         release(em, code)
-        where = em.spill(address_of(em, memory), 1)
-        em.helper("race_atom", f"ptr %w, i32 {em.active}, ptr {where}, i32 {size | acquires(code)}, {em.site()}")
+        where, word = em.spill(address, 1), marked(em, size | acquires(code), stray)
+        em.helper("race_atom", f"ptr %w, i32 {em.active}, ptr {where}, i32 {word}, {em.site()}")
         end(em, done)
 
 

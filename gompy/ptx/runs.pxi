@@ -49,6 +49,7 @@ cdef struct run:                        # one launch
     uint64_t untold, places
     gompy_races *races                  # they are looked for, or NULL
     uint64_t race_mask                  # where (race_launches.pxi)
+    uint64_t[2 * RACE_PARAMS] race_blocks  # the warp's
     uint64_t first_block, block_step    # a seed's order of blocks; block_step 0: that of their numbers
     uint32_t first_warp, warp_step      # the same of a block's warps
     uint64_t begun                      # ticks of the processor's clock

@@ -113,7 +113,7 @@ cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
             w.ops, w.shadow, w.shared_shadow = check_table, module.memory.shadow, r.shared_shadow
             if code_kind(module.image) == CODE_RACING:
                 w.ops = race_table
-        w.races, w.race_mask = launch.races, launch.race_mask
+        w.races, w.race_mask, w.race_blocks = launch.races, launch.race_mask, launch.race_blocks
         w.workspace = c.workspace
         w.group = 0
         if launch.whole:

@@ -149,6 +149,32 @@ def test_warps_at_different_barriers() -> None:
     assert not told(BRANCHES.replace("st.shared.u32 [tile], %t;", "ld.shared.u32 %v, [tile+4];"), grid=3)
 
 
+LEAVES = {
+    # %o is 4 a thread and the distance of the two blocks, %x 4 a thread.
+    "a read": ("ld.global.u32 %v, [%p]; {q} st.global.u32 [%q], 5;", 1),
+    "a read by all lanes": ("{p} sub.u64 %o, %o, %x; add.u64 %p, %p, %o; sub.u64 %p, %p, %x;"
+                            "ld.global.u32 %v, [%p]; {q} st.global.u32 [%q], 5;", 1),
+    "a write": ("{p} ld.global.u32 %v, [%p]; st.global.u32 [%q], 5;", -1),
+    "atomic": ("{p} red.global.add.u32 [%p], 1; ld.global.u32 %v, [%q];", -1),
+    "none": ("ld.global.u32 %v, [%p]; shl.b32 %v, %b, 8; cvt.u64.u32 %y, %v; add.u64 %q, %q, %y;"
+             "st.global.u32 [%q], %t;", 0),
+}  # fmt: skip
+
+
+@built
+@pytest.mark.parametrize("name", LEAVES)
+def test_a_pointer_that_leaves_its_block(name: str) -> None:
+    """Who comes into another block by an index is looked at, and so is what others do from the next block on."""
+    body, sign = LEAVES[name]
+    own = {word: f"sub.u64 %{word}, %{word}, %o; add.u64 %{word}, %{word}, %x;" for word in "pq"}
+    with Device(1 << 20, CHECK_RACE) as device:
+        first, other = device.upload(bytes(4096)), device.upload(bytes(4096))
+        function = device.load(kernel(body.format(**own)), names=["k.ptx"]).function("k")
+        arguments = [first, other, sign * (other - first) % (1 << 64)]
+        function.launch((4, 1, 1), (64, 1, 1), arguments)
+        assert any(line.startswith("race") for line in device.warnings) == (sign != 0), list(device.warnings)
+
+
 @built
 def test_a_pointer_to_nothing() -> None:
     """A parameter that points behind its block may be of any."""
