@@ -32,6 +32,7 @@ class Op(IntEnum):
     HOST_FAULT = 16  # the program ends by a fault: where, and the address as start
     ALLOC = 17  # device memory that a routine of the program's gives it, and what it gives back: address, size
     FREED = 18
+    BEHIND = 19  # what is at an address (start, payload) that frames have, from the next FRAME on
 
 
 class Entry(IntFlag):

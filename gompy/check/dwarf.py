@@ -149,7 +149,8 @@ class Source:
                 inside = any(low <= pc < high for low, high in code_ranges(self.dwarf, unit, child))
                 if inside:
                     found.append(child)
-                if inside or child.tag in ("DW_TAG_namespace", "DW_TAG_module", "DW_TAG_subprogram"):
+                # gcc's function of a parallel region is a child of the block that the directive stands in.
+                if inside or (child.tag != "DW_TAG_inlined_subroutine" and child.has_children):
                     self._find_scopes(unit, child, pc, found)
 
     def globals(self, read: Read) -> Iterator[Variable]:

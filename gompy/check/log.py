@@ -21,11 +21,15 @@ class Frame:
     cfa: int
     registers: tuple[int, ...]
     stack: bytes
+    behind: dict[int, bytes] = field(default_factory=dict)  # what is in enclosing frames, by address
 
     def word(self, address: int) -> int | None:
-        """The eight bytes at an address of the frame."""
-        at = address - self.sp
-        return int.from_bytes(self.stack[at : at + 8], "little") if 0 <= at <= len(self.stack) - 8 else None
+        """The eight bytes at an address of the frame, or of what it points to in those around it."""
+        for start, data in ((self.sp, self.stack), *self.behind.items()):
+            at = address - start
+            if 0 <= at <= len(data) - 8:
+                return int.from_bytes(data[at : at + 8], "little")
+        return None
 
 
 @dataclass(slots=True)
@@ -61,6 +65,7 @@ class Log:
     data: bytes = b""
     full: bool = False
     frame: Frame | None = None  # that of the last record
+    behind: dict[int, bytes] = field(default_factory=dict)
     follows: bool = False  # the program is still writing: a record that is cut off will come
 
 
@@ -86,7 +91,10 @@ def read_more(log: Log, data: bytes) -> int:
             log.maps += body.decode("utf-8", "replace") + "\n"
         elif op == Op.FRAME:
             if len(body) >= REGISTERS.size:
-                frame = Frame(where, start, size, REGISTERS.unpack_from(body), body[REGISTERS.size :])
+                registers, stack = REGISTERS.unpack_from(body), body[REGISTERS.size :]
+                frame = Frame(where, start, size, registers, stack, log.behind)
+        elif op == Op.BEHIND:
+            log.behind = {**log.behind, start: body}  # a frame keeps what was so when it was noted
         elif op == Op.DATA:
             log.data_start, log.data = start, body
         elif op == Op.FULL:

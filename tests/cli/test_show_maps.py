@@ -124,6 +124,41 @@ def test_a_pointer_that_is_in_a_register(built: Tools) -> None:
     assert shown(built, "./held") == (3, REGISTERS.splitlines())
 
 
+SHARED = """#include <stdio.h>
+int main (void)
+{
+  int rounds = 2;
+  for (int r = 0; r < rounds; r++)
+    {
+      int in[4][100] = { { r } }, sum[4] = { 0 };
+      #pragma omp parallel for num_threads(4)
+      for (int k = 0; k < 4; k++)
+        {
+          #pragma omp target map(to: in[k]) map(tofrom: sum[k:1])
+          for (int i = 0; i < 100; i++) sum[k] += in[k][i];
+        }
+      if (sum[0] != r)
+        return 1;
+    }
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_what_the_threads_of_a_parallel_construct_share(built: Tools, level: str) -> None:
+    """gcc hands it on by a structure in the enclosing frame, which is another thread's."""
+    built.write("shared.c", SHARED)
+    built.ok("gompcc", "-g", level, "-fopenmp", "shared.c", "-o", "shared")
+    status, lines = shown(built, "./shared")
+    made = [line.partition(" host")[0] for line in lines if ", new, " in line]
+    assert status == 0 and len(made) == 16
+    assert {line for line in made if "sum" not in line} == {"shared.c:11 map(to: in)"}
+    assert {line for line in made if "sum" in line} <= {f"shared.c:11 map(tofrom: sum[{k}:1])" for k in range(4)} | {
+        "shared.c:11 map(tofrom: sum)"
+    }
+
+
 def test_what_came_before_a_fault(built: Tools) -> None:
     status, lines = shown(built, "./queue", "abort")
     assert status == 134

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unwind.h>
 
 struct gompy_record
@@ -32,6 +33,13 @@ struct gompy_record
 #define GOMPY_LOG_BUFFER (1u << 18)
 #define GOMPY_LOG_LIMIT (1ull << 28)
 #define GOMPY_FRAME_STACK 4096u
+/* Of a frame of code within `parallel`: structures of the enclosing frames, in which gcc hands on what is shared.
+   Their number, their bytes, how far above the frame they are, and how far below the end of the first thread's
+   stack.  */
+#define GOMPY_BEHIND 8u
+#define GOMPY_BEHIND_SIZE 128u
+#define GOMPY_BEHIND_NEAR (1u << 16)
+#define GOMPY_BEHIND_MAIN (1u << 20)
 #define GOMPY_SMALL_COPY 256u
 #define GOMPY_DATA_LIMIT (4u << 20)
 
@@ -251,6 +259,64 @@ gompy_frame_step (struct _Unwind_Context *context, void *data)
   return _URC_NO_REASON;
 }
 
+static uint64_t gompy_hash (const void *, size_t);
+
+extern void *__libc_stack_end;
+
+/* Whether a word may be the address of something in an enclosing frame, of this thread or of the first.  */
+static int
+gompy_is_enclosing (const struct gompy_frame *f, uint64_t word)
+{
+  return word % 8 == 0
+    && (word - f->cfa < GOMPY_BEHIND_NEAR
+	|| (uintptr_t) __libc_stack_end - word - 1 < GOMPY_BEHIND_MAIN)
+    && word - f->sp >= f->cfa - f->sp;
+}
+
+/* Note what is at an address, unless the log has it already.  */
+static void
+gompy_log_once (uint64_t at, const void *bytes, size_t n)
+{
+  static struct { uint64_t at, hash; } noted[64];
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  struct gompy_record e = { GOMPY_EVENT_BEHIND, 0, -1, 0, 0, 0, at, 0, 0, 0, "" };
+  uint64_t hash = gompy_hash (bytes, n);
+  unsigned place = (unsigned) (at / 8 % 64);
+  pthread_mutex_lock (&lock);
+  if (noted[place].at != at || noted[place].hash != hash)
+    {
+      noted[place].at = at;
+      noted[place].hash = hash;
+      gompy_log2 (&e, bytes, n, NULL, 0);
+    }
+  pthread_mutex_unlock (&lock);
+}
+
+/* Note what the words of a frame point to in the enclosing ones.  */
+static void
+gompy_log_behind (const struct gompy_frame *f, size_t stack)
+{
+  uint64_t seen[GOMPY_BEHIND], bytes[GOMPY_BEHIND_SIZE / 8];
+  unsigned known = 0, j;
+  if (gompy_log_pid != getpid ())
+    return;  /* a forked child: the lock may be anybody's */
+  for (size_t i = 0; i < 16 + stack / 8 && known < GOMPY_BEHIND; i++)
+    {
+      uint64_t word = i < 16 ? f->registers[i] : ((const uint64_t *) f->sp)[i - 16];
+      if (!gompy_is_enclosing (f, word))
+	continue;
+      for (j = 0; j < known && seen[j] != word; j++)
+	;
+      if (j < known)
+	continue;
+      seen[known++] = word;
+      struct iovec to = { bytes, sizeof bytes }, from = { (void *) word, sizeof bytes };
+      long n = syscall (SYS_process_vm_readv, (long) getpid (), &to, 1L, &from, 1L, 0L);
+      if (n > 0)
+	gompy_log_once (word, bytes, (size_t) n);
+    }
+}
+
 /* Note a frame of the program's; its place in the code, or 0.  */
 static uint64_t
 gompy_log_found_frame (struct gompy_frame *f)
@@ -262,7 +328,9 @@ gompy_log_found_frame (struct gompy_frame *f)
     return 0;
   struct gompy_record e = { GOMPY_EVENT_FRAME, 0, -1, 0, 0, f->pc, f->sp, f->cfa, 0, 0, "" };
   size_t n = f->cfa - f->sp;
-  gompy_log2 (&e, f->registers, sizeof f->registers, (void *) f->sp, n < GOMPY_FRAME_STACK ? n : GOMPY_FRAME_STACK);
+  n = n < GOMPY_FRAME_STACK ? n : GOMPY_FRAME_STACK;
+  gompy_log_behind (f, n);
+  gompy_log2 (&e, f->registers, sizeof f->registers, (void *) f->sp, n);
   return f->pc;
 }
 
