@@ -188,8 +188,8 @@ cdef void close_pages(block *n) noexcept nogil:
     """
     if n.use == HEAP and n.size <= HEAP_KEPT:
         return
-    if n.use == ALLOCATION and FULL_LEAST <= n.size <= FULL_MOST and \
-            mprotect(<void *>n.address, n.size, PROT_NONE) == 0:
+    if FULL_LEAST <= n.size <= FULL_MOST and \
+            (n.use == HEAP or n.use == ALLOCATION and mprotect(<void *>n.address, n.size, PROT_NONE) == 0):
         n.flags = HAS_PAGES
         return
     madvise(<void *>n.address, n.size, MADV_DONTNEED)
