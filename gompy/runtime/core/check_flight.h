@@ -1,14 +1,16 @@
-/* `gompy run --check` of programs made with -foffload-check: what the program uses while a region runs beside it.
+/* `gompy run --check`: what the program uses while a region runs beside it.
 
    Between a region with nowait and its end the runtime copies what the region has mapped, at times that the program
    does not know.  So what it writes there, and what it reads of what is copied back, is a race.  Only mappings that
-   such a region itself has made count.  Included once, by check_stale.h.  */
+   such a region itself has made count.  A program made with -foffload-check tells of its accesses; of any other the
+   pages are watched (check_watch.h) while one thread of it is awake.  Included once, by check_stale.h.  */
 #ifndef GOMPY_CHECK_FLIGHT_H
 #define GOMPY_CHECK_FLIGHT_H
 
 #include "check_log.h"
 
 #define GOMPY_FLIGHTS 256u
+#define GOMPY_LIBRARY_REACH 64u  /* so far a library may read around what it is given */
 
 struct gompy_flight
 {
@@ -74,14 +76,40 @@ gompy_flight_bounds (uintptr_t *low, uintptr_t *high)
     }
 }
 
-/* The program uses memory.  */
+/* How many run beside the program, and have not been told of.  */
+static unsigned
+gompy_flights_begun (void)
+{
+  unsigned n = 0;
+  for (unsigned i = 0; i < gompy_flight_count; i++)
+    n += gompy_flights[i].begun && !gompy_flights[i].told;
+  return n;
+}
+
+/* Whether one of them concerns [BEGIN, END).  */
+static int
+gompy_flight_meets (uintptr_t begin, uintptr_t end)
+{
+  for (unsigned i = 0; i < gompy_flight_count; i++)
+    {
+      const struct gompy_flight *f = &gompy_flights[i];
+      if (f->begun && !f->told && f->host < end && begin < f->host + f->size)
+        return 1;
+    }
+  return 0;
+}
+
+/* The program uses memory, or, not IN_PROGRAM, a library does.  */
 static void
-gompy_flight_judge (uintptr_t address, size_t size, int writes, uintptr_t pc)
+gompy_flight_judge (uintptr_t address, size_t size, int writes, int in_program, uintptr_t pc)
 {
   for (unsigned i = 0; i < gompy_flight_count; i++)
     {
       struct gompy_flight *f = &gompy_flights[i];
-      if (!f->begun || f->told || !(writes || f->back) || f->host >= address + size || address >= f->host + f->size)
+      if (!f->begun || f->told || !(writes || f->back) || f->host >= address + size || address >= f->host + f->size
+          || (!in_program && !writes
+              && (address - f->host >= f->size || address - f->host < GOMPY_LIBRARY_REACH
+                  || f->host + f->size - address <= GOMPY_LIBRARY_REACH)))
         continue;
       f->told = 1;
       gompy_log (GOMPY_EVENT_FLIGHT, writes, f->device, NULL, (void *) pc, f->host, f->size, f->target,

@@ -98,6 +98,8 @@ gompy_look_at (uintptr_t address)
 static int
 gompy_is_harmless (uintptr_t begin, uintptr_t end)
 {
+  if (gompy_flight_meets (begin, end))
+    return 0;
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
       const struct gompy_tracked *t = gompy_tracks[i];

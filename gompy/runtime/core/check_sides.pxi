@@ -25,6 +25,8 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_flight_begins(uint64_t construct)
     void gompy_flight_made(uint64_t construct)
     void gompy_flight_ends(int device, uintptr_t host)
+    unsigned gompy_flights_begun()
+    int gompy_watch_on
     struct gompy_access_state "gompy_access":
         bint hooked
     gompy_access_state gompy_access
@@ -125,14 +127,15 @@ cdef void note_memory(const HookEvent *event) noexcept nogil:
 cdef void note_side(HookEvent *event, int slot) noexcept nogil:
     global gompy_stale_time
     cdef uint64_t begin
+    cdef bint beside
     if event.kind == HOOK_ALLOC or event.kind == HOOK_FREE:
         note_memory(event)
         return
-    if gompy_access.hooked:
-        pthread_mutex_lock(&gompy_stale_lock)
-        note_flight(event)
-        pthread_mutex_unlock(&gompy_stale_lock)
-    if not gompy_tracking:
+    pthread_mutex_lock(&gompy_stale_lock)
+    note_flight(event)
+    beside = gompy_flights_begun() != 0 or gompy_watch_on
+    pthread_mutex_unlock(&gompy_stale_lock)
+    if not gompy_tracking and not beside:
         return
     begin = gompy_now()
     if event.kind == HOOK_CONSTRUCT:
@@ -143,10 +146,10 @@ cdef void note_side(HookEvent *event, int slot) noexcept nogil:
             gompy_stale_time += gompy_now() - begin
             return
     pthread_mutex_lock(&gompy_stale_lock)
-    if not gompy_tracking:
-        pass
-    elif event.kind == HOOK_CONSTRUCT:
+    if event.kind == HOOK_CONSTRUCT:
         gompy_stale_watch()
+    elif not gompy_tracking:
+        pass
     elif event.queue != NULL or event.kind == HOOK_DEVICE and event.detail == DEVICE_FINI or \
             event.detail == LAUNCH_LATER:
         gompy_stop_tracking()

@@ -355,7 +355,7 @@ gompy_access_read (uintptr_t address, size_t size, const void *pc)
              && ((const unsigned char *) t->host)[at] != t->host_had[at])
         t->newer[at] = 0;
     }
-  gompy_flight_judge (address, size, 0, (uintptr_t) pc - 1);
+  gompy_flight_judge (address, size, 0, 1, (uintptr_t) pc - 1);
   if (gompy_judge_read (address, size, 1, (uintptr_t) pc - 1))
     gompy_stale_listen ();
   pthread_mutex_unlock (&gompy_stale_lock);
@@ -366,7 +366,7 @@ gompy_access_write (uintptr_t address, size_t size, const void *pc)
 {
   pthread_mutex_lock (&gompy_stale_lock);
   if (pc != NULL)
-    gompy_flight_judge (address, size, 1, (uintptr_t) pc - 1);
+    gompy_flight_judge (address, size, 1, 1, (uintptr_t) pc - 1);
   gompy_look_around (address, address + size);
   gompy_note_written (address, address + size);
   pthread_mutex_unlock (&gompy_stale_lock);
@@ -422,14 +422,27 @@ gompy_watch_track (const struct gompy_maps *maps, struct gompy_tracked *t)
   const unsigned char *first, *last;
   if (t->unknown)
     {
-      gompy_watch_pages (maps, t->host, t->host + t->size);
+      gompy_watch_pages (maps, t->host, t->host + t->size, PROT_NONE);
       return;
     }
   if (t->newer == NULL || (first = gompy_first_newer (t, 0, t->size)) == NULL)
     return;
   last = gompy_has_time (t->size) ? gompy_last_newer (t) : first + GOMPY_LARGE - 1;
   last = last < t->newer + t->size ? last : t->newer + t->size - 1;
-  gompy_watch_pages (maps, t->host + (first - t->newer), t->host + (last - t->newer) + 1);
+  gompy_watch_pages (maps, t->host + (first - t->newer), t->host + (last - t->newer) + 1, PROT_NONE);
+}
+
+/* Watch what regions have mapped that run beside the program: what is copied back is not even to be read.  */
+static void
+gompy_watch_flights (const struct gompy_maps *maps)
+{
+  for (int back = 1; back >= 0; back--)
+    for (unsigned i = 0; i < gompy_flight_count; i++)
+      {
+        const struct gompy_flight *f = &gompy_flights[i];
+        if (f->begun && !f->told && !f->back == !back)
+          gompy_watch_pages (maps, f->host, f->host + f->size, back ? PROT_NONE : PROT_READ);
+      }
 }
 
 /* The program is not watched: what its regions have written is looked for now, and all of it may change.  */
@@ -462,7 +475,7 @@ gompy_stale_watch (void)
   struct gompy_maps maps;
   int any;
   gompy_settle_all ();
-  any = gompy_is_anything_newer ();
+  any = gompy_is_anything_newer () || gompy_flights_begun ();
   gompy_end_watch ();
   if (gompy_access.hooked)
     gompy_stale_listen ();
@@ -474,6 +487,7 @@ gompy_stale_watch (void)
   for (unsigned i = 0; i < gompy_track_count; i++)
     if (!gompy_tracks[i]->told && !gompy_tracks[i]->shared)
       gompy_watch_track (&maps, gompy_tracks[i]);
+  gompy_watch_flights (&maps);
   gompy_close_maps (&maps);
   gompy_begin_watch ();
   for (unsigned i = 0; i < gompy_track_count; i++)

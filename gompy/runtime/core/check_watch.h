@@ -47,6 +47,7 @@ struct gompy_watched
   unsigned short *steps;  /* by page; or GOMPY_WATCH_OPEN: open until the next construct */
   unsigned char *writes;
   unsigned looks;         /* parts that were looked at since the last construct */
+  int access;             /* of closed pages: none, or reads */
 };
 
 /* What the owner of the pages says of an access at an address: whether it is to be reported; and it forgets what is
@@ -113,16 +114,18 @@ gompy_set_action (int i, const struct gompy_kernel_action *action, struct gompy_
   gompy_raw_call (SYS_rt_sigaction, gompy_watch_signals[i], (long) action, (long) old, 8, 0, 0);
 }
 
-/* All ranges, which are in order of their addresses: those that touch take one call, as each call may split and join
-   mappings of the kernel's.  */
+/* Close or open all ranges, which are in order of their addresses: those that touch take one call, as each call may
+   split and join mappings of the kernel's.  */
 static void
-gompy_protect_all (int access)
+gompy_protect_all (int close)
 {
+  const struct gompy_watched *w = gompy_watches;
   for (unsigned next, i = 0; i < gompy_watch_count; i = next)
     {
-      for (next = i + 1; next < gompy_watch_count && gompy_watches[next].begin == gompy_watches[next - 1].end; next++)
+      for (next = i + 1; next < gompy_watch_count && w[next].begin == w[next - 1].end
+	   && (!close || w[next].access == w[i].access); next++)
 	;
-      gompy_protect (gompy_watches[i].begin, gompy_watches[next - 1].end, access);
+      gompy_protect (w[i].begin, w[next - 1].end, close ? w[i].access : PROT_READ | PROT_WRITE);
     }
 }
 
@@ -133,7 +136,7 @@ gompy_end_watch (void)
   gompy_dispatch = 0;
   if (!gompy_watch_on)
     return;
-  gompy_protect_all (PROT_READ | PROT_WRITE);
+  gompy_protect_all (0);
   gompy_watch_on = 0;
   gompy_dispatch = 0;  /* this function's stack may have been in a closed page, and the handler here */
   for (unsigned i = 0; i < 3; i++)
@@ -195,7 +198,7 @@ gompy_sort_pages (uintptr_t begin, uintptr_t end, int access)
       if (harmless)
 	gompy_open_watched (w, page, next);
       else
-	gompy_protect (page, next, access ? PROT_READ | PROT_WRITE : PROT_NONE);
+	gompy_protect (page, next, access ? PROT_READ | PROT_WRITE : w->access);
     }
 }
 
@@ -258,6 +261,7 @@ gompy_watch_fault (siginfo_t *info, ucontext_t *context)
   int writes = (registers[REG_ERR] & 2) != 0;
   size_t number;
   int own = pc - gompy_own.start < gompy_own.end - gompy_own.start;
+  int in_program = pc - gompy_program_code.start < gompy_program_code.end - gompy_program_code.start;
   if (w != NULL && info->si_code == SEGV_ACCERR)
     {
       gompy_watch_first (page);
@@ -274,12 +278,16 @@ gompy_watch_fault (siginfo_t *info, ucontext_t *context)
   if (writes)
     {
       size_t size = gompy_write_size ((const unsigned char *) pc);
+      gompy_flight_judge (address, 1, 1, in_program, pc);
       w->writes[number] += gompy_is_newer (address, size);
       gompy_note_write (address, size);
     }
   else
-    gompy_judge_read (address, gompy_access_size ((const unsigned char *) pc),
-                      pc - gompy_program_code.start < gompy_program_code.end - gompy_program_code.start, pc);
+    {
+      size_t size = gompy_access_size ((const unsigned char *) pc);
+      gompy_flight_judge (address, size, 0, in_program, pc);
+      gompy_judge_read (address, size, in_program, pc);
+    }
   if (gompy_is_harmless (page, page + GOMPY_PAGE))  /* it was the last such byte, or has been told */
     {
       gompy_open_watched (w, page, page + GOMPY_PAGE);
@@ -307,7 +315,8 @@ gompy_watch_step (ucontext_t *context)
   while (gompy_stepping_count)
     {
       uintptr_t page = gompy_stepping[--gompy_stepping_count];
-      gompy_protect (page, page + GOMPY_PAGE, PROT_NONE);
+      const struct gompy_watched *w = gompy_watch_at (page);
+      gompy_protect (page, page + GOMPY_PAGE, w != NULL ? w->access : PROT_NONE);
     }
 }
 
@@ -363,6 +372,9 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
 	   && page < arguments[1] + arguments[2]; page += GOMPY_PAGE)
 	gompy_watch_first (page);
       harmless = !gompy_meets_closed (arguments[1], arguments[2]);
+      if (!harmless)
+        gompy_flight_judge (arguments[1], arguments[2], number == SYS_read || number == SYS_pread64, 1,
+                            (uintptr_t) r[REG_RIP]);
       if (!harmless && (number == SYS_write || number == SYS_pwrite64))
         for (uintptr_t a = arguments[1]; a < arguments[1] + arguments[2]; a++)
           if (gompy_judge_read (a, 1, 2, (uintptr_t) r[REG_RIP]))

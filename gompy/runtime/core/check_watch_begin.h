@@ -236,7 +236,7 @@ gompy_watchable (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
 }
 
 static void
-gompy_watch_pages (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
+gompy_watch_pages (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end, int access)
 {
   struct gompy_watched *w = &gompy_watches[gompy_watch_count];
   static size_t used;
@@ -265,6 +265,7 @@ gompy_watch_pages (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end
   w->begin = begin;
   w->end = begin + pages * GOMPY_PAGE;
   w->looks = 0;
+  w->access = access;
   w->steps = gompy_watch_room->steps + used;
   w->writes = gompy_watch_room->writes + used;
   memset (w->steps, 0, pages * sizeof *w->steps);
@@ -290,7 +291,7 @@ gompy_begin_watch (void)
   for (unsigned i = 0; i < 3; i++)
     gompy_set_action (i, &action, &gompy_old_actions[i]);
   qsort (gompy_watches, gompy_watch_count, sizeof *gompy_watches, gompy_by_address);
-  gompy_protect_all (PROT_NONE);
+  gompy_protect_all (1);
   gompy_watch_on = 1;
   gompy_dispatch = 1;
 }
