@@ -3,10 +3,11 @@
    Behind pass tsan each innermost loop is looked at.  An access that happens in each iteration, at addresses with a
    fixed distance, is asked about once, before the loop: gompy_access_range (gompy/access/hooks.c) answers 1 if all that
    the calls in the loop would have noted is noted.  Then a copy of the loop runs that does not have these calls, and
-   that the vectorizer takes like any other.  Where the answer is 0 the loop runs as it is: what is wrong is told exactly.
+   that the vectorizer takes like any other.  Where the answer is 0 the loop runs as it is: what is wrong is told
+   exactly.
 
-   An access at an address that is an index from memory times a number, and something that stays the same, is asked about
-   in the same way (gompy_access_gather), if its indices are, and the loop writes none of them.
+   An access at an address that is an index from memory times a number, and something that stays the same, is asked
+   about in the same way (gompy_access_gather), if its indices are, and the loop writes none of them.
 
    An access that happens in some iterations, or in a loop that can be left early, is tried before the loop
    (gompy_access_ahead): is all good that it may be?  The copy notes in which iterations it happened, or how many there
