@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import os
 import statistics
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from common import GOMPCC, HERE, BenchError, checked
+from common import GOMPCC, HERE, checked, run_as_command
 from turns import finish
 
 TURNS: Final = 7
@@ -60,33 +59,26 @@ def main() -> int:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GOMPY_CHECK")}
     load = os.getloadavg()[0]
     rows = []
-    try:
-        with tempfile.TemporaryDirectory(prefix="gompy-bench-") as name:
-            folder = Path(name)
-            source = str(HERE / "check_any.c")
-            for device, (_, options) in DEVICES.items():
-                checked([GOMPCC, "-g", "-O2", "-fopenmp", *options, source, "-o", device], folder, environment)
-            for shape in SHAPES:
-                for row in ROWS:
-                    plain = {**environment, "GOMPY_PLUGINS": DEVICES[row.device][0]}
-                    times: dict[str, list[float]] = {"now": [], "before": []}
-                    for turn in range(TURNS):
-                        log = folder / f"log{turn}"
-                        watched = {**plain, "GOMPY_CHECK": "1", "GOMPY_CHECK_LOG": str(log)}
-                        times["before"].append(measure(folder / row.device, row, shape, plain))
-                        times["now"].append(measure(folder / row.device, row, shape, watched))
-                        log.unlink()
-                    found = {side: {"median": statistics.median(t), "low": min(t)} for side, t in times.items()}
-                    rows.append({"title": row.title(shape), "bandwidth": False} | found)
-    except BenchError as error:
-        print(f"check_any.py: error: {error}", file=sys.stderr)
-        return 1
+    with tempfile.TemporaryDirectory(prefix="gompy-bench-") as name:
+        folder = Path(name)
+        source = str(HERE / "check_any.c")
+        for device, (_, options) in DEVICES.items():
+            checked([GOMPCC, "-g", "-O2", "-fopenmp", *options, source, "-o", device], folder, environment)
+        for shape in SHAPES:
+            for row in ROWS:
+                plain = {**environment, "GOMPY_PLUGINS": DEVICES[row.device][0]}
+                times: dict[str, list[float]] = {"now": [], "before": []}
+                for turn in range(TURNS):
+                    log = folder / f"log{turn}"
+                    watched = {**plain, "GOMPY_CHECK": "1", "GOMPY_CHECK_LOG": str(log)}
+                    times["before"].append(measure(folder / row.device, row, shape, plain))
+                    times["now"].append(measure(folder / row.device, row, shape, watched))
+                    log.unlink()
+                found = {side: {"median": statistics.median(t), "low": min(t)} for side, t in times.items()}
+                rows.append({"title": row.title(shape), "bandwidth": False} | found)
     finish("check-any", "With --check against without", "With --check / without", rows, load)
     return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_as_command(main)

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from common import GOMPCC, HERE, BenchError, checked
+from common import GOMPCC, HERE, checked, run_as_command
 from turns import finish
 
 TURNS: Final = 5
@@ -64,21 +64,14 @@ def main() -> int:
     environment["GOMPY_PLUGINS"] = "intelmic"
     load = os.getloadavg()[0]
     rows = []
-    try:
-        with tempfile.TemporaryDirectory(prefix="gompy-bench-") as name:
-            for level, kinds in LEVELS.items():
-                compile_both(Path(name), level, environment)
-                chosen = [kind for kind in kinds if not wanted or kind in wanted]
-                rows += [compare(Path(name), level, kind, environment) for kind in chosen]
-    except BenchError as error:
-        print(f"check_exact.py: error: {error}", file=sys.stderr)
-        return 1
+    with tempfile.TemporaryDirectory(prefix="gompy-bench-") as name:
+        for level, kinds in LEVELS.items():
+            compile_both(Path(name), level, environment)
+            chosen = [kind for kind in kinds if not wanted or kind in wanted]
+            rows += [compare(Path(name), level, kind, environment) for kind in chosen]
     finish("check-exact", "-foffload-check, checked, against plain", "Checked / plain", rows, load)
     return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_as_command(main)

@@ -10,9 +10,9 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 HERE = Path(__file__).resolve().parent
 OUT = HERE / "out"
@@ -26,6 +26,17 @@ THREADS = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
 
 class BenchError(Exception):
     """A command failed; the text names it and what it said."""
+
+
+def run_as_command(main: Callable[[], int]) -> NoReturn:
+    """End the process with what ``main`` returns: BenchError is one line and status 1, an interrupt status 130."""
+    try:
+        sys.exit(main())
+    except BenchError as error:
+        print(f"{Path(sys.argv[0]).name}: error: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 def checked(command: Sequence[str], directory: Path, environment: dict[str, str]) -> str:

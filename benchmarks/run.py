@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from clang import clang
-from common import GCC, GOMPCC, HERE, BenchError, checked
+from common import GCC, GOMPCC, HERE, BenchError, checked, run_as_command
 from crowd import crowd, show_crowd
 from draw import keep
 from llvm import llvm, show_llvm
@@ -239,53 +239,46 @@ def main() -> int:
         )
         return 2
     environment = {**os.environ, "LC_ALL": "C"}
-    try:
-        with tempfile.TemporaryDirectory(prefix="gompy-bench-") as name:
-            directory = Path(name)
-            for make in CONTESTS:
-                if make.__name__.rstrip("_") in wanted:
-                    contest = make(directory, environment)
-                    contest.run(directory, RUNS, environment)
-                    contest.show()
-                    keep(contest.report())
-            if "latency" in wanted:
-                report = latency(directory, environment)
-                show_latency(report)
+    with tempfile.TemporaryDirectory(prefix="gompy-bench-") as name:
+        directory = Path(name)
+        for make in CONTESTS:
+            if make.__name__.rstrip("_") in wanted:
+                contest = make(directory, environment)
+                contest.run(directory, RUNS, environment)
+                contest.show()
+                keep(contest.report())
+        if "latency" in wanted:
+            report = latency(directory, environment)
+            show_latency(report)
+            keep(report)
+        if "llvm" in wanted:
+            report = llvm(directory, environment)
+            show_llvm(report)
+            keep(report)
+        if "clang" in wanted:
+            report = clang(directory, environment)
+            show_llvm(report)
+            keep(report)
+        if "crowd" in wanted:
+            report = crowd(directory, environment)
+            show_crowd(report)
+            keep(report)
+        for what, sizes in (("many", SIZES), ("most", (MOST,))):
+            if what in wanted:
+                (directory / what).mkdir()
+                report = many(directory / what, environment, sizes)
+                show_many(report)
                 keep(report)
-            if "llvm" in wanted:
-                report = llvm(directory, environment)
-                show_llvm(report)
+        if "nvptx" in wanted:
+            missing = nvptx_missing(directory, environment)
+            if missing:
+                print(f"\nA region on an nvptx device: {missing}")
+            else:
+                report = nvptx(directory, environment)
+                show_nvptx(report)
                 keep(report)
-            if "clang" in wanted:
-                report = clang(directory, environment)
-                show_llvm(report)
-                keep(report)
-            if "crowd" in wanted:
-                report = crowd(directory, environment)
-                show_crowd(report)
-                keep(report)
-            for what, sizes in (("many", SIZES), ("most", (MOST,))):
-                if what in wanted:
-                    (directory / what).mkdir()
-                    report = many(directory / what, environment, sizes)
-                    show_many(report)
-                    keep(report)
-            if "nvptx" in wanted:
-                missing = nvptx_missing(directory, environment)
-                if missing:
-                    print(f"\nA region on an nvptx device: {missing}")
-                else:
-                    report = nvptx(directory, environment)
-                    show_nvptx(report)
-                    keep(report)
-    except BenchError as error:
-        print(f"run.py: error: {error}", file=sys.stderr)
-        return 1
     return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_as_command(main)

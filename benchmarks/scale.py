@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from common import BIN, GOMPCC, HERE, BenchError, checked, save
+from common import BIN, GOMPCC, HERE, BenchError, checked, run_as_command, save
 from many import regions_source
 
 REGIONS = (2_000, 20_000)
@@ -136,13 +136,9 @@ def main() -> int:
     load = [os.getloadavg()[0]]
     found: list[Step] = []
     print(f"  {'':34} {'size':>6} {'processor':>11} {'clock':>11} {'largest':>13}")
-    try:
-        for name in wanted:
-            with tempfile.TemporaryDirectory(prefix="gompy-scale-") as folder:
-                found += PARTS[name](Path(folder))
-    except BenchError as error:
-        print(f"scale.py: error: {error}", file=sys.stderr)
-        return 1
+    for name in wanted:
+        with tempfile.TemporaryDirectory(prefix="gompy-scale-") as folder:
+            found += PARTS[name](Path(folder))
     load.append(os.getloadavg()[0])
     print(f"  load average before and after: {load[0]:.1f}, {load[1]:.1f}")
     save({"name": "scale", "unit": "s", "load": load, "results": [asdict(step) for step in found]})
@@ -150,7 +146,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_as_command(main)

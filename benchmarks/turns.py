@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from common import GOMPCC, HERE, BenchError, checked
+from common import GOMPCC, HERE, checked, run_as_command
 from draw import keep
 from llvm import MEASUREMENTS, Side, rounds, shown
 
@@ -103,19 +103,12 @@ def main() -> int:
     compilers = {"now": GOMPCC, "before": str(Path(sys.argv[1]).resolve() / ".venv/bin/gompcc")}
     environment = {**os.environ, "LC_ALL": "C"}
     load = os.getloadavg()[0]
-    try:
-        with tempfile.TemporaryDirectory(prefix="gompy-bench-") as name:
-            rows = device_rows(compilers, Path(name), environment)
-            rows += command_rows(compilers, Path(name), environment)
-    except BenchError as error:
-        print(f"turns.py: error: {error}", file=sys.stderr)
-        return 1
+    with tempfile.TemporaryDirectory(prefix="gompy-bench-") as name:
+        rows = device_rows(compilers, Path(name), environment)
+        rows += command_rows(compilers, Path(name), environment)
     finish("turns", "This build against another", "Two builds in turns", rows, load)
     return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_as_command(main)

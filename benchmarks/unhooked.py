@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from common import GOMPCC, HERE, BenchError, checked
+from common import GOMPCC, HERE, BenchError, checked, run_as_command
 from llvm import Side, rounds
 from turns import finish, side_rows
 
@@ -76,25 +76,18 @@ def main() -> int:
     """Compare."""
     environment = {**os.environ, "LC_ALL": "C"}
     load = os.getloadavg()[0]
-    try:
-        with tempfile.TemporaryDirectory(prefix="gompy-bench-") as name:
-            folder = Path(name)
-            program = folder / "device"
-            checked([GOMPCC, "-O2", "-fopenmp", str(HERE / "device.c"), "-o", str(program)], folder, environment)
-            sides = [
-                side("now", program, ROOT / "gompy" / "_native" / "lib"),
-                side("before", program, unhooked(folder / "tree")),
-            ]
-            rounds(sides, environment)
-    except BenchError as error:
-        print(f"unhooked.py: error: {error}", file=sys.stderr)
-        return 1
+    with tempfile.TemporaryDirectory(prefix="gompy-bench-") as name:
+        folder = Path(name)
+        program = folder / "device"
+        checked([GOMPCC, "-O2", "-fopenmp", str(HERE / "device.c"), "-o", str(program)], folder, environment)
+        sides = [
+            side("now", program, ROOT / "gompy" / "_native" / "lib"),
+            side("before", program, unhooked(folder / "tree")),
+        ]
+        rounds(sides, environment)
     finish("unhooked", "With hooks against without", "With hooks / without, in turns", side_rows(sides), load)
     return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_as_command(main)
