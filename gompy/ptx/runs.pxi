@@ -96,5 +96,6 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     uint32_t numbered                   # and how many warps have them
     uint64_t taken                      # blocks of this launch so far
     uint64_t next_block, end_block      # those that the host thread has taken and not begun
+    uint64_t placed                     # the block that the warps' ctaid are of
     uint8_t places[32]                  # stacks and local memories that are free, the last one first
     uint32_t nplaces

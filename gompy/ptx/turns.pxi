@@ -58,11 +58,33 @@ cdef inline bint take_block(runner *r, run *launch, uint64_t *block) noexcept no
 cdef inline void number_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     """Tell the warps which block they are."""
     cdef const ptx_launch_config *c = launch.config
-    cdef uint32_t x = <uint32_t> (block % c.grid[0]), y, z, i
-    block //= c.grid[0]
-    y, z = <uint32_t> (block % c.grid[1]), <uint32_t> (block // c.grid[1])
-    for i in range(r.nwarps):
-        r.warps[i].ctaid[0], r.warps[i].ctaid[1], r.warps[i].ctaid[2] = x, y, z
+    r.placed = block
+    place_block(r, <uint32_t> (block % c.grid[0]), <uint32_t> (block // c.grid[0] % c.grid[1]),
+                <uint32_t> (block // c.grid[0] // c.grid[1]))
+
+
+cdef inline void place_block(runner *r, uint32_t x, uint32_t y, uint32_t z) noexcept nogil:
+    """Tell them where in the grid that is."""
+    cdef gompy_warp *w = r.warps
+    cdef gompy_warp *end = r.warps + r.nwarps
+    while w < end:
+        w.ctaid[0], w.ctaid[1], w.ctaid[2] = x, y, z
+        w += 1
+
+
+cdef inline void number_next_block(runner *r, run *launch, uint64_t block) noexcept nogil:
+    """The same where the last block was of the same launch: as a rule its neighbour, which takes no division."""
+    cdef uint32_t x, y, z
+    if block != r.placed + 1:
+        number_block(r, launch, block)
+        return
+    r.placed = block
+    x, y, z = r.warps[0].ctaid[0] + 1, r.warps[0].ctaid[1], r.warps[0].ctaid[2]
+    if x == launch.config.grid[0]:
+        x, y = 0, y + 1
+        if y == launch.config.grid[1]:
+            y, z = 0, z + 1
+    place_block(r, x, y, z)
 
 
 cdef inline bint next_whole_block(runner *r, run *launch) noexcept nogil:
@@ -70,7 +92,7 @@ cdef inline bint next_whole_block(runner *r, run *launch) noexcept nogil:
     cdef uint64_t block
     if launch.failed or not take_block(r, launch, &block):
         return False
-    number_block(r, launch, block)
+    number_next_block(r, launch, block)
     r.warps[0].fuel = FUEL
     return True
 

@@ -33,6 +33,20 @@ def test_each_block_runs_once(grid: tuple[int, int, int]) -> None:
     assert run(text, "once", grid, (41, 1, 1), count) == [1] * count
 
 
+@pytest.mark.parametrize("grid", [(130, 1, 1), (1, 130, 1), (1, 1, 130), (37, 41, 3), (2, 1, 99), (3, 2, 50)])
+def test_each_block_knows_its_place(grid: tuple[int, int, int]) -> None:
+    """Where one call runs a whole block, the next one's place comes from that of the one before."""
+    text = """.visible .entry place (.param .u64 a) { .reg .u64 %a, %p; .reg .u32 %x, %y, %z, %n, %i; .reg .pred %c;
+      ld.param.u64 %a, [a]; mov.u32 %x, %ctaid.x; mov.u32 %y, %ctaid.y; mov.u32 %z, %ctaid.z;
+      mov.u32 %n, %nctaid.y; mad.lo.u32 %i, %z, %n, %y; mov.u32 %n, %nctaid.x; mad.lo.u32 %i, %i, %n, %x;
+      shl.b32 %y, %y, 8; shl.b32 %z, %z, 16; add.u32 %x, %x, %y; add.u32 %x, %x, %z;
+      mov.u32 %y, %tid.x; setp.lt.u32 %c, %y, 32; @%c bra $E;
+      mad.lo.u32 %i, %i, 32, %y; sub.u32 %i, %i, 32; mul.wide.u32 %p, %i, 4; add.s64 %p, %a, %p; st.global.u32 [%p], %x;
+$E:   ret; }"""
+    blocks = [x + 256 * y + 65536 * z for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0])]
+    assert run(text, "place", grid, (64, 1, 1), 32 * len(blocks)) == [block for block in blocks for _ in range(32)]
+
+
 TREE = """.shared .align 4 .b8 t[1024];
 .visible .entry tree (.param .u64 a) { .reg .u64 %a, %p, %q; .reg .u32 %x, %i, %v, %w; .reg .pred %c;
   ld.param.u64 %a, [a]; mov.u32 %x, %ctaid.x; mov.u32 %i, %tid.x; add.u32 %v, %i, %x;
