@@ -128,6 +128,8 @@ class Emitter:
         # Of addresses, as the next: the line behind it, the value, the lanes that it was set for, what made it if that
         # is all lanes' (bases.py).
         self.definitions: dict[Register, list[tuple[int, Value, str, Instruction | None]]] = {}
+        self.changed: dict[Register, int] = {}  # the line behind what last set a register that is kept as one number
+        self.straight = 0  # the line from which on neither branches nor barriers are between instructions (again.py)
         self.asked: dict[tuple[Register, object], list[str]] = {}
         self.tested: dict[tuple[object, ...], str] = {}  # in a block, as far as its next barrier (gathers.py)
 
@@ -324,9 +326,10 @@ class Emitter:
         kind = LLVM_TYPE[register.type]
         return Value(kind, False, self.new(f"load {kind}, ptr {self.slot(register)}"))
 
-    def spread(self, register: Register) -> Value:
-        """All lanes' numbers of such a register."""
-        value, bits, step = self.first_of(register), BITS[LLVM_TYPE[register.type]], self.a.progressions[register]
+    def spread(self, register: Register, first: Value | None = None) -> Value:
+        """All lanes' numbers of such a register; `first`: the first lane's, if it has been read."""
+        value, bits = first or self.first_of(register), BITS[LLVM_TYPE[register.type]]
+        step = self.a.progressions[register]
         steps = ", ".join(f"{value.type} {lane * step & (1 << bits) - 1}" for lane in range(32))
         return self.op("add", value, Value(value.type, True, f"<{steps}>"))
 
@@ -460,6 +463,7 @@ class Emitter:
             if value.vector:
                 value = self.any_lane(value)
             self.put(f"store {value.typed}, ptr {slot}")
+            self.changed[operand] = len(self.lines)
             return
         value = self.splat(value)
         made_by = self.code if isinstance(self.code, Instruction) else None

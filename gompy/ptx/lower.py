@@ -256,6 +256,7 @@ class Lowering(Statements):
             self.put(f"store i32 {waiting}, ptr %mask")
             self.put(f"br label %B{index}")
         self.label(f"B{index}")
+        self.straight = len(self.lines)
         self.mask = self.active = "%m" if all_here else self.new("load i32, ptr %mask")
         self.guarded = False
         if self.fission is not None:
@@ -440,6 +441,7 @@ class Lowering(Statements):
         self.tested.clear()
         if self.fission is not None:
             self.fission.barrier(code)
+        self.straight = len(self.lines)
         return self.fission is not None
 
     def conflicts(self) -> Conflicts:

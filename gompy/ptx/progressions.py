@@ -81,6 +81,7 @@ def define(em: Emitter, code: Instruction) -> None:
         assert base in COPIES, base
         value = first(em, sources[0], kind)
     em.put(f"store {em.fit(value, LLVM_TYPE[target.type], kind[0] == 's').typed}, ptr {em.slot(target)}")
+    em.changed[target] = len(em.lines)
 
 
 def first(em: Emitter, operand: Operand, kind: str) -> Value:

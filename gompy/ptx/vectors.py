@@ -11,6 +11,7 @@ from gompy.abi import ptx as abi
 
 from . import gathers, indices
 from .access import in_memory, lanes_load, lanes_store, shared_memory
+from .again import again
 from .bases import Way, firsts_of, known, matching, numbers, shuffled
 from .emit import BITS, LONGEST, Emitter, Value
 from .syntax import Operand, Register
@@ -350,10 +351,10 @@ class Access:
             em.put(f"br label %{none}")
             em.label(none)
 
-    def slowly(self, index: int) -> Value:
-        """The addresses of an element, for slow.py."""
-        again = self.em.from_row(self.register)
-        address = self.address if again is None else self.em.fit(again, "i64")
+    def slowly(self, index: int, seldom: bool = True) -> Value:
+        """The addresses of an element, for slow.py; `seldom`: where code hardly comes to."""
+        found = self.em.from_row(self.register) or (again(self.em, self.register) if seldom else None)
+        address = self.address if found is None else self.em.fit(found, "i64")
         return plus(self.em, address, self.offset + index * self.size)
 
 
@@ -400,7 +401,7 @@ def load(
         em.put(f"br label %{done}")
         em.label(slow)
     if gathers.second(em, operand, size, count, space):
-        values, label = gathered(em, access.slowly(0), kind, space)
+        values, label = gathered(em, access.slowly(0, False), kind, space)
         arms.append((label, [value.text for value in values]))
     else:
         arms.append((slow, [lanes_load(em, access.slowly(i), llvm, size).text for i in range(count)]))
@@ -447,7 +448,7 @@ def store(em: Emitter, address: Value, offset: int, values: list[Value], space: 
         em.put(f"br label %{done}")
         em.label(slow)
     if gathers.second(em, operand, size, count, space):
-        scattered(em, access.slowly(0), values, size, space)
+        scattered(em, access.slowly(0, False), values, size, space)
     else:
         for index, value in enumerate(values):
             lanes_store(em, access.slowly(index), value, size)
