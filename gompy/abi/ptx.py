@@ -211,7 +211,8 @@ RECORDS = {
     ),
     "function_record": (
         "I name, I entry, I linkage, I line, I last_line, I first_param, I params, I max_threads, "
-        "Q param_bytes, Q local_bytes, I first_ref, I refs, I meets, I indirect"
+        "Q param_bytes, Q local_bytes, I first_ref, I refs, I meets, I indirect, "
+        "I alias, I reserved"
     ),
     "ref_record": "I name, I line, I taken",
     "param_record": "Q offset, Q size",
@@ -227,8 +228,8 @@ the file's names; `parts` counts further files with code of the same object; the
 code_record: `writes` and `plain` are of a kernel whose races may be looked for (conflicts.py).
 variable_record: `data` is the offset + 1, 0 for zeros.  ref_record: what a function names; `taken`: other than in order
 to call it.  `meets`: the function may wait for other warps, or end its own (index.py); `indirect`: it calls what it
-does not name.  info_record: the version is that of PTX * 10, the architecture that of .target (0: none);
-`by_gcc`: GCC has written it.
+does not name; `alias`: the number + 1 of the object's function whose second name it is, 0 for functions.
+info_record: the version is that of PTX * 10, the architecture that of .target (0: none); `by_gcc`: GCC has written it.
 """
 
 

@@ -328,22 +328,22 @@ class Builder:
         name = abi.SLOW_FILES[checked]
         return [] if self.store.has(name) else [Job("", SLOW, [], name, 300)]
 
-    def definition(self, key: str, name: str) -> str:
-        """The object that defines a function which object `key` calls; "" if none does."""
-        if name in self.facts(key).lines:
-            return key
-        for other in self.names:
-            if name in self.facts(other).exports and name in self.facts(other).lines:
-                return other
-        return ""
+    def definition(self, key: str, name: str) -> tuple[str, str]:
+        """The object that defines a function which object `key` calls, and its first name; "" if none does."""
+        for other in (key, *self.names):
+            facts = self.facts(other)
+            first = facts.aliases.get(name, name)
+            if first in facts.lines and (other == key or name in facts.exports):
+                return other, first
+        return "", name
 
     def follow(self) -> None:
         """Compile what is called as V, and what that calls."""
         done: set[tuple[str, str, str]] = set()
         while self.calls and self.status == OK:
             jobs: list[Job] = []
-            for caller, name, form in self.calls:
-                key = self.definition(caller, name)
+            for caller, called, form in self.calls:
+                key, name = self.definition(caller, called)
                 if not key or (key, name, form) in done:
                     continue
                 done.add((key, name, form))

@@ -132,7 +132,7 @@ class Conflicts:
         for code in self.statements():
             if isinstance(code, Call):
                 name = code.target.name if isinstance(code.target, Symbol) else ""
-                if name not in KNOWN_CALLS and not harmless(self.module.functions.get(name)):
+                if name not in KNOWN_CALLS and not harmless(self.module.function(name)):
                     return False
             elif OPCODES[code.base].effect in (READS, WRITES, ATOMIC) and code.base not in KNOWN:
                 return False

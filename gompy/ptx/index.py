@@ -147,12 +147,19 @@ def index_file(module: Module) -> bytes:
         functions += FUNCTION.pack(
             strings.add(function.name), int(function.entry), LINKAGES.index(function.linkage), function.line, last,
             total, len(offsets), function.max_threads, size, frame_layout(function.locals)[1],
-            len(refs) // REF.size, len(named), int(meets(function)), int(calls_unnamed(function)),
+            len(refs) // REF.size, len(named), int(meets(function)), int(calls_unnamed(function)), 0, 0,
         )  # fmt: skip
         refs += b"".join(REF.pack(strings.add(name), line, int(taken)) for name, (line, taken) in named.items())
         for offset, variable in zip(offsets, function.parameters, strict=True):
             params += PARAM.pack(offset, variable.size)
         total += len(offsets)
+    numbers = {name: number for number, name in enumerate(module.functions)}
+    for second, (target, linkage, line) in module.aliases.items():
+        functions += FUNCTION.pack(
+            strings.add(second), 0, LINKAGES.index(linkage), line, 0, total, 0, 0, 0, 0,
+            len(refs) // REF.size, 1, 0, 0, numbers[target] + 1, 0,
+        )  # fmt: skip
+        refs += REF.pack(strings.add(target), line, 0)
     locs = b"".join(LOC.pack(p.line, p.file, p.source_line) for p in module.locations)
     files = b"".join(FILE.pack(number, strings.add(name)) for number, name in module.files.items())
     entries = any(f.entry for f in module.functions.values())

@@ -43,6 +43,12 @@ cdef inline function_record *function_of(obj *o, uint32_t number) noexcept nogil
     return <function_record *> section_of(o.index, SECTION_FUNCTIONS) + number
 
 
+cdef inline uint32_t function_numbered(obj *o, uint32_t number) noexcept nogil:
+    """The place among the image's functions of one of an object's: an alias is the function that it names."""
+    cdef uint32_t first = function_of(o, number).alias
+    return o.first_function + (first - 1 if first else number)
+
+
 cdef int define_symbol(ptx_image *image, obj *o, uint32_t object, const char *name, uint32_t number, uint32_t linkage,
                        uint32_t line,
                        bint function, text_buffer *log) noexcept nogil:

@@ -162,7 +162,7 @@ cdef public int ptx_find_function(ptx_module *module, const char *name, ptx_func
     if slot.name == NULL or not slot.function:
         return PTX_ERROR_NOT_FOUND
     o = &module.image.objects[slot.object]
-    function[0] = &module.descriptors[o.first_function + slot.number]
+    function[0] = &module.descriptors[function_numbered(o, slot.number)]
     return PTX_SUCCESS
 
 

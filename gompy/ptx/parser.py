@@ -123,22 +123,21 @@ class Parser(Operands):
 
     def second_name(self, line: int, name: str, target: str) -> None:
         """A function under another name."""
-        functions = self.module.functions
-        if name in functions:
-            self.fail(f"'{name}' is defined twice (the first is on line {functions[name].line})")
-        declared = self.module.declarations.get(name)
-        if declared is None or target not in functions or functions[target].entry:
+        module = self.module
+        self.check_new(name)
+        declared = module.declarations.get(name)
+        function = module.function(target)
+        if declared is None or function is None or function.entry:
             text = f"'.alias {name}, {target}' needs a declared function and one that is defined before"
-            raise PtxError(text, line, self.module.name)
-        from copy import deepcopy
+            raise PtxError(text, line, module.name)
+        module.aliases[name] = function.name, declared.linkage.replace("extern", ""), line
 
-        function = deepcopy(functions[target])
-        function.name, function.linkage = name, declared.linkage.replace("extern", "")
-        functions[name] = function
-        for known, prototypes in self.register_calls:
-            if known is functions[target]:
-                self.register_calls.append((function, prototypes))
-                break
+    def check_new(self, name: str) -> None:
+        """A function has one definition, be it an alias."""
+        module = self.module
+        if name in module.functions or name in module.aliases:
+            line = module.functions[name].line if name in module.functions else module.aliases[name][2]
+            self.fail(f"'{name}' is defined twice (the first is on line {line})")
 
     def skip_directive(self) -> None:
         """A directive that means nothing to us: up to `;` or through its braces."""
@@ -300,9 +299,7 @@ class Parser(Operands):
             else:
                 self.fail(f"unknown directive '{word}'")
         if self.word == "{":
-            known = self.module.functions.get(name)
-            if known is not None:
-                self.fail(f"'{name}' is defined twice (the first is on line {known.line})")
+            self.check_new(name)
             if linkage == "" and name in self.module.declarations:
                 function.linkage = self.module.declarations[name].linkage.replace("extern", "")
             self.body(function)

@@ -16,26 +16,31 @@ GLOBAL = (LINKAGES.index("visible"), *WEAK)
 class Facts:
     """An object's index, as far as it matters here.
 
-    `lines`: its functions, and how many lines each has; `entries`: the kernels among them; `exports`: functions and
-    variables that other objects see; `weak`: those of them that another object's may replace; `openmp`: whether kernels
-    follow GCC's conventions for OpenMP.
+    `lines`: its functions, and how many lines each has; `aliases`: their second names; `entries`: the kernels among
+    them; `exports`: functions and variables that other objects see; `weak`: those of them that another object's may
+    replace; `openmp`: whether kernels follow GCC's conventions for OpenMP.
     """
 
     def __init__(self, data: bytes, to: bytes | None = None) -> None:
         parts = unit.sections(data, "index", to)
         self.strings = parts["strings"]
         self.lines: dict[str, int] = {}
+        self.aliases: dict[str, str] = {}
         self.entries: list[str] = []
         self.exports: set[str] = set()
         self.weak: set[str] = set()
         self.spans: dict[str, tuple[str, int, int]] = {}
         self.tables = {"refs": (REF, 0, parts["refs"]), "relocs": (RELOC, 1, parts["relocs"])}
         self.openmp = bool(INFO.unpack(parts["info"])[1])
-        for name_at, entry, linkage, line, last, _, _, _, _, _, first, count, _, _ in FUNCTION.iter_unpack(
+        for name_at, entry, linkage, line, last, _, _, _, _, _, first, count, _, _, alias, _ in FUNCTION.iter_unpack(
             parts["functions"]
         ):
             name = self.string(name_at)
-            self.lines[name] = last - line + 1
+            if alias:
+                place = FUNCTION.size * (alias - 1)
+                self.aliases[name] = self.string(FUNCTION.unpack_from(parts["functions"], place)[0])
+            else:
+                self.lines[name] = last - line + 1
             self.spans[name] = ("refs", first, count)
             if entry:
                 self.entries.append(name)

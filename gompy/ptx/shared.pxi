@@ -36,7 +36,7 @@ cdef int meaning_of(ptx_image *image, uint32_t object, const char *name, uint32_
         o = &image.objects[slot.object]
         function, number = slot.function, slot.number
     if function:
-        place[0] = o.first_function + number
+        place[0] = function_numbered(o, number)
         return MEANS_FUNCTION
     place[0] = o.first_variable + number
     return MEANS_SHARED if variable_of(o, number).space == SPACE_SHARED else MEANS_VARIABLE

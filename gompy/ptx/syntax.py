@@ -223,6 +223,12 @@ class Module:
     functions: dict[str, Function] = field(default_factory=dict)
     declarations: dict[str, Function] = field(default_factory=dict)
     variables: dict[str, Variable] = field(default_factory=dict)
+    aliases: dict[str, tuple[str, str, int]] = field(default_factory=dict)
+    """Second names of functions: the first name (of one in `functions`), the linkage, the line."""
     files: dict[int, str] = field(default_factory=dict)
     locations: list[Location] = field(default_factory=list)
     by_gcc: bool = False
+
+    def function(self, name: str) -> Function | None:
+        """What is defined under a name, which may be an alias."""
+        return self.functions.get(self.aliases[name][0] if name in self.aliases else name)

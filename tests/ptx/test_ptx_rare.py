@@ -467,12 +467,57 @@ def test_aliases(device: Device, early: bool) -> None:
     assert found[32] == 41
 
 
+ADDRESSES = """.visible .func (.param .u32 r) second (.param .u32 n);
+.visible .func (.param .u32 r) third (.param .u32 n);
+.visible .func (.param .u32 r) first (.param .u32 n)
+{ .reg .u32 %n; ld.param.u32 %n, [n]; mul.lo.u32 %n, %n, 3; st.param.u32 [r], %n; ret; }
+.alias second, first;
+.alias third, second;
+.visible .global .u64 table[3] = {first, second, third};
+"""
+POINTERS = """.extern .func (.param .u32 r) first (.param .u32 n);
+.extern .func (.param .u32 r) second (.param .u32 n);
+.extern .func (.param .u32 r) third (.param .u32 n);
+.extern .global .u64 table[3];
+.visible .entry k (.param .u64 out) { .reg .u64 %o, %x, %y<6>; .reg .u32 %r<4>, %t; .reg .pred %p;
+  ld.param.u64 %o, [out]; mov.u32 %t, %tid.x; mul.wide.u32 %x, %t, 4; add.u64 %o, %o, %x;
+  mov.u64 %y0, first; mov.u64 %y1, second; mov.u64 %y2, third;
+  ld.global.u64 %y3, [table]; ld.global.u64 %y4, [table+8]; ld.global.u64 %y5, [table+16]; mov.u32 %r0, 1;
+  setp.eq.u64 %p, %y1, %y0; selp.u32 %r0, %r0, 0, %p; setp.eq.u64 %p, %y2, %y0; selp.u32 %r0, %r0, 0, %p;
+  setp.eq.u64 %p, %y3, %y0; selp.u32 %r0, %r0, 0, %p; setp.eq.u64 %p, %y4, %y0; selp.u32 %r0, %r0, 0, %p;
+  setp.eq.u64 %p, %y5, %y0; selp.u32 %r0, %r0, 0, %p;
+  { .param .u32 a; .param .u32 b; st.param.u32 [a], %t; call (b), third, (a); ld.param.u32 %r1, [b]; }
+  { .param .u32 a; .param .u32 b; st.param.u32 [a], %t; proto: .callprototype (.param .u32 _) _ (.param .u32 _);
+    call (b), %y4, (a), proto; ld.param.u32 %r2, [b]; }
+  st.global.u32 [%o], %r0; st.global.u32 [%o+128], %r1; st.global.u32 [%o+256], %r2; ret; }
+"""
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_an_alias_has_the_address_of_its_function(device: Device, apart: bool) -> None:
+    """As a symbol of ELF has, which ptxas makes of it: in the object itself, in another one, in initial values."""
+    if apart:
+        texts = [HEAD + POINTERS, HEAD + ADDRESSES]
+    else:
+        texts = [HEAD + ADDRESSES + "".join(line + "\n" for line in POINTERS.split("\n") if ".extern" not in line)]
+    module = device.load(*texts)
+    out = device.upload(bytes(4 * 96))
+    for _ in range(2):
+        module.function("k").launch((1, 1, 1), (32, 1, 1), [out])
+        found = struct.unpack("96I", device.download(out, 4 * 96))
+        assert found == (1,) * 32 + tuple(3 * n for n in range(32)) * 2
+    handles = {module.function(name).handle.value for name in ("first", "second", "third")}
+    assert len(handles) == 1
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [
         (".alias second, first;", "'.alias second, first' needs a declared function and one that is defined before"),
         (".visible .func second; .alias second, k;", "'.alias second, k' needs a declared function"),
         (".func first; .func second; .alias second, first;", "'.alias second, first' needs a declared function"),
+        (".func a { ret; } .func b; .alias b, a; .func b { ret; }", "'b' is defined twice (the first is on line 5)"),
+        (".func a { ret; } .func b; .alias b, a; .alias b, a;", "'b' is defined twice (the first is on line 5)"),
     ],
 )
 def test_wrong_aliases(code: str, message: str) -> None:
