@@ -129,7 +129,7 @@ def run_recorded(words: list[str], device: str | None, output: str, env: dict[st
     from gompy.replay.naming import add_names
     from gompy.tools.child import run_child
 
-    program = look_at(words[0], False)
+    program = look_at(words[0], False, recorded=True)
     plain = {"device": device, "devices": None, "mandatory": False, "trace": None, "check": None}
     settled = settings(argparse.Namespace(**plain, info=False, under=None), program)
     folder = os.path.dirname(os.path.abspath(output))

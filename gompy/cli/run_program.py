@@ -23,6 +23,10 @@ NOT_RUN: Final = 126
 CLANG_TARGETS: Final = {"x86_64": targets.INTELMIC.name, "nvptx64": targets.NVPTX.name}
 """The kind of device that runs an image of clang's, by the begin of its triple."""
 
+CUDA_SECTION: Final = ".nv_fatbin"
+"""Where nvcc and clang put the kernels of CUDA C++."""
+ALL_THE_SAME: Final = "; --any runs it all the same"
+
 
 class RunError(UserError):
     """Why a program is not started; ``status`` is the exit status that says so."""
@@ -60,10 +64,11 @@ def find(name: str) -> str:
     return path
 
 
-def look_at(name: str, any_program: bool) -> Program:
+def look_at(name: str, any_program: bool, recorded: bool = False) -> Program:
     """Find a program and see what it is; RunError where gompy's settings would not count in it, or for nothing.
 
-    ``any_program``: it may be one without regions (an interpreter that loads libraries, a script).
+    ``any_program``: it may be one without regions (an interpreter that loads libraries, a script); ``recorded``: it is
+    run for a recording of its regions, for which there is no ``--any``.
     """
     path = find(name)
     program = Program(name, path)
@@ -77,11 +82,21 @@ def look_at(name: str, any_program: bool) -> Program:
     elf = _elf(path, name)
     if elf is None:
         if not any_program:
-            raise RunError(f"{name}: it is no ELF program, so it has no regions; --any runs it all the same")
+            raise RunError(f"{name}: it is no ELF program, so it has no regions{'' if recorded else ALL_THE_SAME}")
         program.preload = True
         return program
-    _linked(program, elf, any_program)
+    if not _linked(program, elf) and not any_program:
+        raise RunError(f"{name}: {_lacking(elf, name, recorded)}")
     return program
+
+
+def _lacking(elf: ElfView, name: str, recorded: bool) -> str:
+    """What to say of a program without regions."""
+    if CUDA_SECTION in elf.by_name:
+        how = "recording them is not implemented" if recorded else f"gompy cuda run -- {name} runs it"
+        return f"it has no target regions, but kernels of CUDA: {how}"
+    what = "it has no target regions, nor has a library that it is linked with"
+    return f"{what} (compiled without -fopenmp or -fopenacc?){'' if recorded else ALL_THE_SAME}"
 
 
 def _has_capabilities(path: str) -> bool:
@@ -104,8 +119,11 @@ def _elf(path: str, name: str) -> ElfView | None:
         raise RunError(str(error)) from None
 
 
-def _linked(program: Program, elf: ElfView, any_program: bool) -> None:
-    """Fill in what an ELF program is: its regions and images, and those of the libraries that it is linked with."""
+def _linked(program: Program, elf: ElfView) -> bool:
+    """Fill in what an ELF program is: its regions and images, and those of the libraries that it is linked with.
+
+    Whether there are regions.
+    """
     from gompy.objects import dynamic
 
     name = program.name
@@ -128,11 +146,7 @@ def _linked(program: Program, elf: ElfView, any_program: bool) -> None:
             library = _elf(path, path)
             if library is not None:
                 has_regions |= _take(program, library) | (clang and _take_clang(program, library))
-    if not has_regions and not any_program:
-        raise RunError(
-            f"{name}: it has no target regions, nor has a library that it is linked with (compiled without -fopenmp "
-            "or -fopenacc?); --any runs it all the same"
-        )
+    return has_regions
 
 
 def _take_clang(program: Program, elf: ElfView) -> bool:

@@ -159,6 +159,28 @@ def test_a_program_without_regions_leaves_no_file(tools: Tools) -> None:
     assert [path.name for path in tools.work.iterdir() if path.name.startswith(".gompy")] == []
 
 
+def test_kernels_of_cuda_are_not_implemented(tools: Tools) -> None:
+    """Of `gompy record` and `gompy bisect`; and neither offers --any, which they have not."""
+    fat = '__attribute__ ((section (".nv_fatbin"))) const char fat[8] = "kernels";\n'
+    for name, text in (("kernels", fat), ("plain", "")):
+        source = tools.write(f"{name}.c", f"{text}int main (void) {{ return 0; }}")
+        tools.ok("gcc", source, "-o", name)
+    tools.write("script", "#!/bin/sh\n").chmod(0o755)
+    for words in (("record",), ("bisect", "--on", "intelmic", "--against", "host")):
+        start = f"gompy {words[0]}: error: "
+        done = tools.run("gompy", *words, "./kernels")
+        assert done.returncode == 126 and done.stderr == (
+            f"{start}./kernels: it has no target regions, but kernels of CUDA: recording them is not implemented\n"
+        )
+        for name in ("plain", "script"):
+            done = tools.run("gompy", *words, f"./{name}")
+            assert done.returncode == 126 and done.stderr.startswith(f"{start}./{name}: it ")
+            assert "--any" not in done.stderr and len(done.stderr.splitlines()) == 1
+    done = tools.run("gompy", "run", "./kernels")
+    assert done.returncode == 126
+    assert done.stderr.endswith(", but kernels of CUDA: gompy cuda run -- ./kernels runs it\n")
+
+
 def test_two_devices_agree(tools: Tools) -> None:
     done = tools.run("gompy", "bisect", "--on", "intelmic", "--against", "host", "./steps")
     assert done.returncode == 0, done.stderr
