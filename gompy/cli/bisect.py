@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from gompy.cli.arguments import add_program, command_parser, program_words
 from gompy.cli.record import add_choice, attempt, limits, run_recorded
-from gompy.cli.replay import KINDS, SCALARS, add_measure
+from gompy.cli.replay import KINDS, SCALARS, add_measure, tell_lacking
 
 if TYPE_CHECKING:
     from gompy.replay.recording import Recording
@@ -103,5 +103,6 @@ def compared_runs(options: argparse.Namespace, one: tuple[Recording, int], anoth
         measure = Measure(options.tolerance, SCALARS.get(options.scalar, ""))
         sides = (first, region, options.on), (second, found.other, options.against)
         print(f"  {explain(*sides, measure)}")
+        tell_lacking(first, region)
     print(f"gompy bisect: {compared} regions before it do not differ")
     return 1

@@ -133,6 +133,8 @@ def tell(recording: Recording, region: Region, where: str, result: Result, optio
     head = f"{region.place}: {region.name()} on {where}" if region.place else f"{region.name()} on {where}"
     if result.why:
         print(f"{head}: not run: {one_line(result.why)}")
+        if result.ended:
+            tell_lacking(recording, region)
         return 2
     moved = "" if result.same else f" (memory elsewhere, {result.pointers} pointers moved)"
     if region.after is None:
@@ -143,4 +145,15 @@ def tell(recording: Recording, region: Region, where: str, result: Result, optio
     print(f"{head}: {'differs' if found else 'as recorded'}{moved}")
     for difference in found:
         print(f"  {difference.text('recorded', 'now')}")
+    if found:
+        tell_lacking(recording, region)
     return 1 if found else 0
+
+
+def tell_lacking(recording: Recording, region: Region) -> None:
+    """What the recording does not have, where that may be why a region is not as recorded."""
+    from gompy.replay.unrecorded import hint
+
+    text = hint(recording, region)
+    if text:
+        print(f"  {text}")

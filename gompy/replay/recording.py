@@ -111,6 +111,14 @@ class Region:
     place: str = ""
     shape: list[int] | None = None
 
+    @property
+    def home(self) -> Loaded | None:
+        """What was loaded with its function."""
+        for loaded in self.loaded:
+            if any(pair[0] == self.word for pair in loaded.table[: loaded.functions]):
+                return loaded
+        return None
+
     def name(self) -> str:
         """Its number and function, for messages."""
         return f"region {self.number} {self.function or '?'}"

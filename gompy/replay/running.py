@@ -18,10 +18,11 @@ KINDS = ("intelmic", "nvptx", "host")
 
 @dataclass
 class Result:
-    """What became of a region: contents of its memory, or why there are none."""
+    """What became of a region: contents of its memory, or why there are none; ``ended``: it has ended its process."""
 
     contents: list[bytes] = field(default_factory=list)
     why: str = ""
+    ended: bool = False
     same: bool = True
     pointers: int = 0
     stores: list[dict[str, Any]] = field(default_factory=list)
@@ -39,7 +40,7 @@ def replay(recording: Recording, regions: list[Region], where: str) -> dict[int,
             code = start(recording.path, where, path, batch)
             done, begun = collect(path, results)
         if begun is not None:
-            results[begun] = Result(why=f"the region ended its process: {ending(code)}")
+            results[begun] = Result(why=f"the region ended its process: {ending(code)}", ended=True)
         elif not done:
             raise UserError(f"the process of the replay ended: {ending(code)}")
         waiting = [region for region in waiting if region.number not in results]
@@ -104,5 +105,5 @@ def collect(path: str, results: dict[int, Result]) -> tuple[bool, int | None]:
                 results[number] = Result(why=line["why"])
                 continue
             contents = [file.read(size) for size in line["sizes"]]
-            results[number] = Result(contents, "", line["same"], line["pointers"], line.get("stores", []))
+            results[number] = Result(contents, "", False, line["same"], line["pointers"], line.get("stores", []))
     return done, begun

@@ -27,7 +27,7 @@ class Runner:
     """A recording and what runs its regions."""
 
     def __init__(self, recording: Recording, where: str, openacc: bool, stores: str = "") -> None:
-        self.recording = recording
+        self.recording, self.where = recording, where
         self.stores = stores
         self.stored: list[dict[str, Any]] = []
         self.device: Place = Here() if where == "host" else Plugged(where, openacc)
@@ -41,27 +41,25 @@ class Runner:
 
     def function(self, region: Region) -> tuple[int, Image, Loaded]:
         """The device's word for a region now, its image here, and what was loaded when it was recorded."""
-        for loaded in region.loaded:
-            image = self.recording.images[loaded.image]
-            known = [pair[0] for pair in loaded.table[: loaded.functions]]
-            if region.word not in known:
-                continue
-            index = known.index(region.word)
-            if image.kind == self.device.kind:
-                pairs = self.image_pairs(image)
-                if index < len(pairs):
-                    return pairs[index][0], image, loaded
-                break
-            if image.by_clang:
-                raise UserError(f"not implemented: a region by clang, recorded on {region.kind}, on {self.device.kind}")
-            name = plain(functions_of(self.recording, image)[index])
-            for other in self.recording.images.values():
-                if other.kind == self.device.kind:
-                    names = [plain(word) for word in functions_of(self.recording, other)]
-                    if name in names:
-                        return self.image_pairs(other)[names.index(name)][0], other, loaded
-            raise UserError(f"the recording has no code of it for {self.device.kind}")
-        raise UserError("its image is not in the recording")
+        loaded = region.home
+        if loaded is None:
+            raise UserError("its image is not in the recording")
+        image = self.recording.images[loaded.image]
+        index = [pair[0] for pair in loaded.table].index(region.word)
+        if image.kind == self.device.kind:
+            pairs = self.image_pairs(image)
+            if index >= len(pairs):
+                raise UserError("its image is not in the recording")
+            return pairs[index][0], image, loaded
+        if image.by_clang:
+            raise UserError(f"not implemented: a region by clang, recorded on {region.kind}, on {self.where}")
+        name = plain(functions_of(self.recording, image)[index])
+        for other in self.recording.images.values():
+            if other.kind == self.device.kind:
+                names = [plain(word) for word in functions_of(self.recording, other)]
+                if name in names:
+                    return self.image_pairs(other)[names.index(name)][0], other, loaded
+        raise UserError(f"the recording has no code of it for {self.device.kind}")
 
     def run(self, region: Region) -> tuple[list[bytes], dict[str, Any]]:
         """Run a region; its memory after it, and how that came about."""

@@ -75,3 +75,7 @@ def test_the_other_kind_is_not_implemented(tools: Tools) -> None:
     done = tools.run("gompy", "replay", "--on", "nvptx", "r")
     assert done.returncode == 2
     assert "not implemented: a region by clang, recorded on intelmic, on nvptx" in done.stdout
+    tools.ok("gompy", "record", "--device", "nvptx", "-o", "r", "./made")
+    done = tools.run("gompy", "replay", "--on", "host", "r")
+    assert done.returncode == 2
+    assert "not implemented: a region by clang, recorded on nvptx, on host" in done.stdout

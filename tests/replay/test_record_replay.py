@@ -159,6 +159,28 @@ def test_a_program_without_regions_leaves_no_file(tools: Tools) -> None:
     assert [path.name for path in tools.work.iterdir() if path.name.startswith(".gompy")] == []
 
 
+LACKING = (
+    "  not implemented: recording what the device's C library keeps (its image calls malloc, rand): this may be why"
+)
+
+
+@pytest.mark.parametrize("kind", ["intelmic", pytest.param("nvptx", marks=has_compiler)])
+def test_what_the_library_keeps_is_not_implemented(tools: Tools, kind: str) -> None:
+    """Blocks of the device's malloc and its random numbers: the replay differs, or dies, and says why."""
+    build(tools, "keeps.c", "-fopenmp", *([BOTH] if kind == "nvptx" else ()))
+    env = GPU if kind == "nvptx" else {}
+    done = tools.run("gompy", "record", "--device", kind, "-o", "r", "./keeps", env=env)
+    assert done.returncode == 0 and done.stdout == "45\n", done.stderr
+    for number, status, what in ((1, 2, "not run: the region ended its process: "), (3, 1, "differs")):
+        for where in (kind, "host"):
+            done = tools.run("gompy", "replay", "--on", where, "--region", str(number), "r", env=env)
+            lines = done.stdout.splitlines()
+            assert f": region {number} main._omp_fn." in lines[0] and f" on {where}: {what}" in lines[0]
+            assert done.returncode == status and lines[-1] == LACKING and lines.count(LACKING) == 1
+    done = tools.run("gompy", "bisect", "--on", kind, "--against", "host", "./keeps", env=env)
+    assert done.returncode == 1 and LACKING in done.stdout.splitlines()
+
+
 def test_kernels_of_cuda_are_not_implemented(tools: Tools) -> None:
     """Of `gompy record` and `gompy bisect`; and neither offers --any, which they have not."""
     fat = '__attribute__ ((section (".nv_fatbin"))) const char fat[8] = "kernels";\n'

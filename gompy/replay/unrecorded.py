@@ -1,0 +1,65 @@
+"""What a recording lacks: the memory of the device's own C library, which regions' code uses without the host."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from gompy.objects.elf import SHT_DYNSYM
+from gompy.objects.view import ElfView
+from gompy.replay.devices import functions_of
+from gompy.replay.recording import Image, Recording, Region
+
+KEEPING: Final = {
+    "malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "memalign", "free",
+    "_Znwm", "_Znam", "_ZdlPv", "_ZdlPvm", "_ZdaPv",
+    "omp_alloc", "omp_aligned_alloc", "omp_calloc", "omp_realloc", "omp_free",
+    "rand", "srand", "random", "srandom", "drand48", "lrand48", "mrand48", "srand48", "strtok",
+    "_gfortran_random_r4", "_gfortran_random_r8", "_gfortran_arandom_r4", "_gfortran_arandom_r8",
+}  # fmt: skip
+"""Functions whose results depend on what they have kept: blocks of memory, the state of random numbers."""
+RENAMED: Final = "__nvptx_"
+"""GCC's begin of malloc and its like in PTX (config/nvptx/nvptx.cc: nvptx_name_replacement)."""
+EXTERN: Final = re.compile(rb"^\.extern \.func\s*(?:\([^)]*\)\s*)?([\w$]+)", re.MULTILINE)
+
+
+def keeping(recording: Recording, region: Region) -> list[str]:
+    """The functions of KEEPING that the code beside a region calls: its image of a MIC, its object of a GPU's."""
+    loaded = region.home
+    if loaded is None:
+        return []
+    image = recording.images[loaded.image]
+    try:
+        called = _of_ptx(recording, image, region, loaded.table) if image.kind == "nvptx" else _of_elf(recording, image)
+    except Exception:  # a hint only, from a file that may have been changed by anybody
+        return []
+    return sorted(called & KEEPING)
+
+
+def _of_elf(recording: Recording, image: Image) -> set[str]:
+    """What a shared library takes from others."""
+    elf = ElfView(recording.bytes_of(image), "image")
+    tables = [section for section in elf.sections if section.type == SHT_DYNSYM]
+    return {symbol.name for table in tables for symbol in elf.symbols(table) if not symbol.shndx}
+
+
+def _of_ptx(recording: Recording, image: Image, region: Region, table: list[tuple[int, int]]) -> set[str]:
+    """What the object with the region's kernel takes from others; all of clang's are one object."""
+    index = [pair[0] for pair in table].index(region.word)
+    kernel = re.compile(rb"\.entry\s+" + re.escape(functions_of(recording, image)[index].encode()) + rb"(?![\w$])")
+    data, at = recording.bytes_of(image), 0
+    for size in image.objects:
+        text = data[at : at + size]
+        at += size
+        if kernel.search(text):
+            return {name.decode().removeprefix(RENAMED) for name in EXTERN.findall(text)}
+    return set()
+
+
+def hint(recording: Recording, region: Region) -> str:
+    """A line for a region that is not as recorded: what may be why; empty if nothing is known of it."""
+    names = keeping(recording, region)
+    if not names:
+        return ""
+    called = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+    return f"not implemented: recording what the device's C library keeps (its image calls {called}): this may be why"
