@@ -134,7 +134,7 @@ def tell(recording: Recording, region: Region, where: str, result: Result, optio
     if result.why:
         print(f"{head}: not run: {one_line(result.why)}")
         if result.ended:
-            tell_lacking(recording, region)
+            tell_lacking(recording, region, ended=True)
         return 2
     moved = "" if result.same else f" (memory elsewhere, {result.pointers} pointers moved)"
     if region.after is None:
@@ -150,10 +150,9 @@ def tell(recording: Recording, region: Region, where: str, result: Result, optio
     return 1 if found else 0
 
 
-def tell_lacking(recording: Recording, region: Region) -> None:
-    """What the recording does not have, where that may be why a region is not as recorded."""
-    from gompy.replay.unrecorded import hint
+def tell_lacking(recording: Recording, region: Region, ended: bool = False) -> None:
+    """What is not implemented, where that may be why a region is not as recorded, or has ended its process."""
+    from gompy.replay.unrecorded import hints
 
-    text = hint(recording, region)
-    if text:
-        print(f"  {text}")
+    for line in hints(recording, region, ended):
+        print(f"  {line}")

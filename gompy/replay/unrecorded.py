@@ -18,22 +18,25 @@ KEEPING: Final = {
     "_gfortran_random_r4", "_gfortran_random_r8", "_gfortran_arandom_r4", "_gfortran_arandom_r8",
 }  # fmt: skip
 """Functions whose results depend on what they have kept: blocks of memory, the state of random numbers."""
+REVERSE: Final = "GOMP_target_ext"
+"""What device code calls to have the host run a region (GCC, libgomp/config/nvptx/target.c)."""
 RENAMED: Final = "__nvptx_"
 """GCC's begin of malloc and its like in PTX (config/nvptx/nvptx.cc: nvptx_name_replacement)."""
 EXTERN: Final = re.compile(rb"^\.extern \.func\s*(?:\([^)]*\)\s*)?([\w$]+)", re.MULTILINE)
 
 
-def keeping(recording: Recording, region: Region) -> list[str]:
-    """The functions of KEEPING that the code beside a region calls: its image of a MIC, its object of a GPU's."""
+def called_beside(recording: Recording, region: Region) -> set[str]:
+    """The functions of others that the code beside a region calls: its image of a MIC, its object of a GPU's."""
     loaded = region.home
     if loaded is None:
-        return []
+        return set()
     image = recording.images[loaded.image]
     try:
-        called = _of_ptx(recording, image, region, loaded.table) if image.kind == "nvptx" else _of_elf(recording, image)
+        if image.kind == "nvptx":
+            return _of_ptx(recording, image, region, loaded.table)
+        return _of_elf(recording, image)
     except Exception:  # a hint only, from a file that may have been changed by anybody
-        return []
-    return sorted(called & KEEPING)
+        return set()
 
 
 def _of_elf(recording: Recording, image: Image) -> set[str]:
@@ -56,10 +59,14 @@ def _of_ptx(recording: Recording, image: Image, region: Region, table: list[tupl
     return set()
 
 
-def hint(recording: Recording, region: Region) -> str:
-    """A line for a region that is not as recorded: what may be why; empty if nothing is known of it."""
-    names = keeping(recording, region)
-    if not names:
-        return ""
-    called = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-    return f"not implemented: recording what the device's C library keeps (its image calls {called}): this may be why"
+def hints(recording: Recording, region: Region, ended: bool) -> list[str]:
+    """Lines for a region that is not as recorded, or has ``ended`` its process: what may be why."""
+    found = called_beside(recording, region)
+    names = sorted(found & KEEPING)
+    lines = []
+    if names:
+        called = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+        lines.append(f"recording what the device's C library keeps (its image calls {called})")
+    if ended and REVERSE in found:
+        lines.append(f"reverse offload in a replayed region (its image calls {REVERSE})")
+    return [f"not implemented: {line}: this may be why" for line in lines]

@@ -181,6 +181,37 @@ def test_what_the_library_keeps_is_not_implemented(tools: Tools, kind: str) -> N
     assert done.returncode == 1 and LACKING in done.stdout.splitlines()
 
 
+BACK = r"""
+#pragma omp declare target
+extern void GOMP_target_ext (int, void (*) (void *), unsigned long, void **, unsigned long *, unsigned short *,
+                             unsigned, void **, void **);
+void nobody (void *p) {}
+#pragma omp end declare target
+int main (void)
+{
+  int x = 1;
+#pragma omp target map(tofrom: x)
+  x = 2;
+#pragma omp target map(tofrom: x)
+  { GOMP_target_ext (-2, nobody, 0, 0, 0, 0, 0, 0, 0); __builtin_trap (); }
+}
+"""
+
+
+def test_reverse_offload_is_not_implemented(tools: Tools) -> None:
+    """A region that ends, and whose image calls what reverse offload calls: gcc 12 has no syntax for it."""
+    tools.write("back.c", BACK)
+    tools.ok("gompcc", "-g", "-fopenmp", "back.c", "-o", "back")
+    tools.run("gompy", "record", "-o", "r", "./back")
+    done = tools.run("gompy", "replay", "r")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 2 and len(lines) == 3
+    assert lines[0].endswith("region 0 main._omp_fn.0 on intelmic: as recorded")
+    assert "region 1 main._omp_fn.1 on intelmic: not run: the region ended its process: " in lines[1]
+    wanted = "reverse offload in a replayed region (its image calls GOMP_target_ext)"
+    assert lines[2] == f"  not implemented: {wanted}: this may be why"
+
+
 def test_kernels_of_cuda_are_not_implemented(tools: Tools) -> None:
     """Of `gompy record` and `gompy bisect`; and neither offers --any, which they have not."""
     fat = '__attribute__ ((section (".nv_fatbin"))) const char fat[8] = "kernels";\n'
