@@ -143,7 +143,7 @@ def test_mistakes(code: str, message: str) -> None:
         "sust.p.1d.b32.trap [%x, {%i}], {%j};",
         "sured.b.add.1d.u32.trap [%x, {%i}], %j;",
         "txq.width.b32 %i, [%x];",
-        "vmax4.s32.s32.s32 %i, %j, %i, %j;",
+        "vmax.s32.s32.s32 %i, %j, %i, %j;",
         "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%i}, [%x];",
         "ld.global.b128 %x, [%y];",
         "barrier.cluster.arrive;",
