@@ -13,6 +13,7 @@ cdef extern from "core/mapping/range_index.h" nogil:
     ctypedef struct RangeCursor "struct gompy_cursor":
         pass
     gompy_range *gompy_index_lookup(RangeIndex *, uintptr_t start, uintptr_t end)
+    void gompy_index_aim(RangeIndex *, uintptr_t end)
     gompy_range *gompy_index_beside(RangeIndex *, uintptr_t start, uintptr_t end)
     int gompy_index_insert(RangeIndex *, gompy_range *)
     void gompy_index_remove(RangeIndex *, gompy_range *)

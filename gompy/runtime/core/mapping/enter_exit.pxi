@@ -40,6 +40,8 @@ cdef int enter_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
     cdef bint structs = False
     cdef int rc
     cdef size_t i
+    if maps.mapnum:  # before the objects: a fetch may wait for the page table, and what follows it, too
+        gompy_index_aim(&dev.mem_map, <uintptr_t> maps.hostaddrs[0] + maps.sizes[0])
     for i in range(maps.mapnum):
         gompy_fetch_object(maps.hostaddrs[i], maps.sizes[i])
         if kind_at(maps, i) == GOMP_MAP_STRUCT:
@@ -108,6 +110,10 @@ cdef int exit_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
             return gompy_fail(b"GOMP_target_enter_exit_data unhandled kind 0x%.2x", kind)
         start = <uintptr_t> maps.hostaddrs[i]
         end = start + maps.sizes[i]
+        if properties & KIND_FROM and start < end:
+            # What is copied to is fetched once the leaf is on its way: earlier, the way down would wait for it.
+            gompy_index_aim(&dev.mem_map, end)
+            gompy_fetch_object(<const void *> start, end - start)
         if properties & KIND_SECTION:
             node = lookup_section(&dev.mem_map, start, end)
         else:

@@ -16,6 +16,7 @@
 #ifndef GOMPY_RANGE_INDEX_H
 #define GOMPY_RANGE_INDEX_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,10 +39,10 @@ struct gompy_range
 struct gompy_leaf
 {
   struct gompy_leaf *next, *prev;
+  size_t count; /* asked first, so in the line that is fetched first */
   uintptr_t start[INDEX_LEAF];
   struct gompy_range *range[INDEX_LEAF];
   uint16_t length[INDEX_LEAF]; /* INDEX_LONG: that or more */
-  uint32_t count;
 };
 
 #define INDEX_LONG UINT16_MAX
@@ -99,7 +100,7 @@ gompy_index_less (const uintptr_t *key, size_t n, uintptr_t x)
   return n ? base + (key[base] < x) : base;
 }
 
-/* Have all of a node's lines fetched at once.  A search reads three or four of them, one after the other.  */
+/* Have the begin of a node fetched at once.  A search reads three or four of its lines, one after the other.  */
 static inline void
 gompy_index_fetch (const void *node, size_t size)
 {
@@ -145,9 +146,19 @@ gompy_index_descend (struct gompy_index *index, uintptr_t x)
       if (at + 1 < inner->count)
         index->upto = inner->key[at + 1];
       node = inner->child[at];
-      gompy_index_fetch (node, i + 1 < index->depth ? sizeof *inner : sizeof (struct gompy_leaf));
+      /* Of an inner node the keys: of the children's lines one is read, and a processor fetches a dozen at a time.  */
+      gompy_index_fetch (node, i + 1 < index->depth ? offsetof (struct gompy_inner, child)
+						    : sizeof (struct gompy_leaf));
     }
   return index->leaf = node;
+}
+
+/* Have the leaf fetched in which a lookup of what ends at x will search.  */
+static inline void
+gompy_index_aim (struct gompy_index *index, uintptr_t x)
+{
+  if (index->root && !(index->leaf && index->above < x && x <= index->upto))
+    gompy_index_descend (index, x);
 }
 
 /* The leaf for a begin, and the place in it.  The index is not empty.  */
