@@ -277,7 +277,8 @@ def test_a_seed_changes_the_order_of_blocks_and_warps() -> None:
     everybody = [(block, warp) for block in range(7) for warp in (1, 2, 3, 4, 0)]
     assert usual == everybody
     assert all(sorted(other) == sorted(everybody) for other in others)
-    assert all([*dict.fromkeys(block for block, _ in other)] != list(range(7)) for other in others[:1])
+    # each launch has another of 42 orders of blocks, by how many there were before: one of them is the usual one
+    assert any([*dict.fromkeys(block for block, _ in other)] != list(range(7)) for other in others)
     assert len({tuple(other) for other in others}) > 2
 
 
