@@ -367,6 +367,25 @@ WRONG = {
 }
 
 
+MARKS_THAT_CHANGE = """
+      int *p = calloc (n, sizeof *p), *q = malloc (n * sizeof *q), sum = 0;
+      for (int i = 0; i < n; i++) p[i] = i * 7919 % 64;
+      for (int r = 0; r < 400; r++)
+        {
+          #pragma omp target map(to: p[:n]) map(alloc: q[:n]) map(tofrom: sum)
+          #pragma omp parallel num_threads(2) reduction(+: sum)
+          {
+            int t = omp_get_thread_num ();
+            for (int i = 0; i < n; i++) if (p[i] % 2 == t) q[i] = i; else if (p[i] == 40) sum += p[i / 2];
+            for (int i = n - 1; i >= 0; i--) if (p[i] % 2 == t) sum += q[i];
+            #pragma omp barrier
+            for (int i = 0; i < n; i++) if (p[i] % 2 != t) { sum += q[i]; if (p[i] > 60) q[i] = 2; }
+          }
+        }
+      printf ("%d\\n", sum);"""
+"""Two threads write every other element: a look at all marks of a kilobyte comes while the other sets some."""
+
+
 @pytest.fixture(scope="session")
 def plugin() -> None:
     """There is one."""
@@ -395,6 +414,12 @@ def made(folder: Path, with_plugin: bool, text: str, level: str) -> subprocess.C
 def told(done: subprocess.CompletedProcess[str]) -> list[str]:
     """Place and kind of each error."""
     return re.findall(r"(a\.c:\d+): error: .*\[([a-z-]+)\]", done.stderr)
+
+
+def test_marks_that_change_while_they_are_looked_at(tmp_path: Path, plugin: None) -> None:
+    """Marks were compared with those behind them: some as they were, some as they are, and all seemed good."""
+    done = made(tmp_path, True, MARKS_THAT_CHANGE, "-O3")
+    assert (done.returncode, told(done)) == (0, []), done.stderr
 
 
 @pytest.mark.parametrize("level", ["-O1", "-O2", "-O3"])

@@ -47,6 +47,7 @@ struct mic_block
   _Atomic uint64_t owner;                 /* who has used its cells in a launch (device_owned.h) */
 };
 #define MIC_BLOCK 1024u
+#define MIC_MARKS_AT_ONCE 512u
 #define MIC_GLANCES 32u  /* where a block was not good, one look in so many */
 
 struct mic_access_team
@@ -412,6 +413,28 @@ mic_in_arena (uintptr_t address, size_t *size)
   return address - gompy_access.low;
 }
 
+/* Whether all of N marks are MIC_MARK_GOOD.  Each is read once, as other threads may be setting them: who compares marks
+   with those behind them (memcmp) sees some as they were and some as they are, and finds them equal.  */
+static int __attribute__ ((optimize ("O3")))
+mic_are_good (const unsigned char *marks, size_t n)
+{
+  for (size_t i = 0, stop; i < n; i = stop)
+    {
+      uint64_t word, other = 0;
+      stop = n - i > MIC_MARKS_AT_ONCE ? i + MIC_MARKS_AT_ONCE : n;
+      for (; i + 8 <= stop; i += 8)
+        {
+          memcpy (&word, marks + i, 8);
+          other |= word ^ 0x0101010101010101ull * MIC_MARK_GOOD;
+        }
+      for (; i < stop; i++)
+        other |= marks[i] ^ MIC_MARK_GOOD;
+      if (other != 0)
+        return 0;
+    }
+  return 1;
+}
+
 /* Whether all marks of a usual access are MIC_MARK_GOOD.  */
 static inline int
 mic_all_good (uint64_t offset, size_t size)
@@ -464,7 +487,7 @@ mic_find_good (struct mic_block *block, uint64_t offset)
   const unsigned char *marks = mic_marks + (offset & -(uint64_t) MIC_BLOCK);
   if (block->bad == mic_word_launch && ++block->looks % MIC_GLANCES != 0)
     return 0;
-  if (marks[0] == MIC_MARK_GOOD && memcmp (marks, marks + 1, MIC_BLOCK - 1) == 0)
+  if (mic_are_good (marks, MIC_BLOCK))
     {
       atomic_store_explicit (&block->good, mic_word_launch, memory_order_relaxed);
       return 1;

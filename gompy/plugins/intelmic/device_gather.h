@@ -299,7 +299,7 @@ mic_enter_block (uint64_t offset, uint64_t end)
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
   uint64_t *readers = &mic_readers[offset / MIC_BLOCK], old, mine = mic_word;
   uint64_t good = (uint64_t) mic_is_good (block, offset);
-  if (!good && !mic_marks_read (offset, end - offset))
+  if (!good && !mic_are_good (mic_marks + offset, end - offset))
     return 0;
   old = __atomic_load_n (readers, __ATOMIC_RELAXED);
   if ((old & ~MIC_READ_GOOD) != mic_word && old != 0 && mic_is_of_launch (old))

@@ -52,18 +52,11 @@ mic_own_noted (void)
   return mic_noted;
 }
 
-static int
-mic_marks_read (uint64_t offset, size_t n)
-{
-  const unsigned char *marks = mic_marks + offset;
-  return n == 0 || (marks[0] == MIC_MARK_GOOD && memcmp (marks, marks + 1, n - 1) == 0);
-}
-
 /* ALONE: the loop's reads are told of one by one, and must see what is unset until it is written.  */
 static int
 mic_marks_written (uint64_t offset, size_t n, int alone)
 {
-  if (mic_marks_read (offset, n))
+  if (mic_are_good (mic_marks + offset, n))
     return 1;
   if (alone || memchr (mic_marks + offset, MIC_MARK_CLOSED, n) != NULL)
     return 0;
@@ -225,7 +218,7 @@ mic_access_span (uint64_t offset, uint64_t end, int writes, int alone, const voi
     begin = near->end;
   else if (near != NULL && end <= near->end)
     stop = near->begin;
-  if (!(writes ? mic_marks_written (begin, stop - begin, alone) : mic_marks_read (begin, stop - begin))
+  if (!(writes ? mic_marks_written (begin, stop - begin, alone) : mic_are_good (mic_marks + begin, stop - begin))
       || (mic_word && !mic_note_span (begin, stop, writes, pc)))
     return 0;
   if (noted == NULL)
@@ -288,7 +281,7 @@ mic_access_column (uint64_t offset, uint64_t step, size_t n, size_t size, int ki
       if (m != 0)
         continue;
       m = 1;
-      if (!(writes ? mic_marks_written (at, size, (kind & GOMPY_RANGE_ALONE) != 0) : mic_marks_read (at, size))
+      if (!(writes ? mic_marks_written (at, size, (kind & GOMPY_RANGE_ALONE) != 0) : mic_are_good (mic_marks + at, size))
           || (mic_word && !mic_note_span (at, at + size, writes, pc)))
         return 0;
     }
@@ -354,7 +347,7 @@ mic_access_ahead (uintptr_t address, intptr_t step, size_t n, int kind)
       next = (offset & -(uint64_t) MIC_BLOCK) + MIC_BLOCK;
       next = next < end ? next : end;
       if (!(mic_word_launch != 0 && mic_is_good (&mic_blocks[offset / MIC_BLOCK], offset))
-          && !mic_marks_read (offset, next - offset)
+          && !mic_are_good (mic_marks + offset, next - offset)
           && (!writes || memchr (mic_marks + offset, MIC_MARK_CLOSED, next - offset) != NULL))
         return 0;
     }
