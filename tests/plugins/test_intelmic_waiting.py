@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import struct
 import subprocess
 from pathlib import Path
@@ -103,13 +104,16 @@ def test_device_leaves_the_hosts_processor(
 def test_a_rhythm_needs_no_wake_ups(program: Path, counter: Path, tmp_path: Path) -> None:
     """Who launches after rests of one length finds the device awake where a processor is idle, else wakes it each time.
 
-    Where others want the processors, the quietest of some runs counts; while they want all of them none may be quiet.
+    Where others want the processors, the program goes first if it may, and the quietest of some runs counts.
     """
     rests, counts, loadavg = 200, tmp_path / "counts", tmp_path / "loadavg"
+    first = ["chrt", "-f", "10"]
+    if not shutil.which("chrt") or subprocess.run([*first, "true"], capture_output=True).returncode:
+        first = []
 
-    def wakes() -> int:
+    def wakes(*before: str) -> int:
         counts.write_bytes(bytes(32))
-        assert ask(program, "rests", rests, "env", f"LD_PRELOAD={counter}", f"CALL_COUNTS={counts}",
+        assert ask(program, "rests", rests, *before, "env", f"LD_PRELOAD={counter}", f"CALL_COUNTS={counts}",
                    f"LOADAVG={loadavg}") == "right\n"  # fmt: skip
         return int(struct.unpack("4L", counts.read_bytes())[2])
 
@@ -117,10 +121,7 @@ def test_a_rhythm_needs_no_wake_ups(program: Path, counter: Path, tmp_path: Path
     busy = wakes()
     loadavg.write_text("0.00 0.00 0.00 1/100 4000")
     assert busy >= rests
-    fewer = any(wakes() < 0.95 * rests for _ in range(20))
-    if not fewer and os.getloadavg()[0] > 0.75 * (os.cpu_count() or 1):
-        pytest.skip("others want the processors")
-    assert fewer
+    assert any(wakes(*first) < 0.8 * rests for _ in range(8))
 
 
 def test_short_slices(program: Path) -> None:
