@@ -76,17 +76,23 @@ void __tsan_init (void) {}
 
 /* --- accesses of a loop (loops.cc) -------------------------------------------------------------------------------- */
 
+/* Whether any of N accesses at P, P + STEP, ... is in the device's memory.  */
+static inline int
+is_of_interest (void *p, long step, unsigned long n, int kind)
+{
+  uintptr_t low = (uintptr_t) p, high = low;
+  if (n == 0 || &gompy_access == NULL)
+    return 0;
+  *(step < 0 ? &low : &high) += (uintptr_t) step * (n - 1);
+  return __builtin_expect (low < gompy_access.high && high + (kind & GOMPY_RANGE_SIZE) > gompy_access.low, 0);
+}
+
 /* All of an access in a loop, before that.  OK: what was answered for the one before.  */
 int
 gompy_access_range (void *p, long step, unsigned long n, int kind, int ok)
 {
-  uintptr_t low = (uintptr_t) p, high = (uintptr_t) p;
-  if (!ok || n == 0 || &gompy_access == NULL)
+  if (!ok || !is_of_interest (p, step, n, kind))
     return ok;
-  *(step < 0 ? &low : &high) += (uintptr_t) step * (n - 1);
-  high += kind & GOMPY_RANGE_SIZE;
-  if (__builtin_expect (low >= gompy_access.high || high <= gompy_access.low, 1))
-    return 1;
   return gompy_access.range != NULL && gompy_access.range ((uintptr_t) p, step, n, kind, PC);
 }
 
@@ -119,13 +125,8 @@ make_taken_key (void)
 int
 gompy_access_ahead (void *p, long step, unsigned long n, int kind, int ok)
 {
-  uintptr_t low = (uintptr_t) p, high = low;
-  if (!ok || n == 0 || &gompy_access == NULL)
+  if (!ok || !is_of_interest (p, step, n, kind))
     return ok;
-  *(step < 0 ? &low : &high) += (uintptr_t) step * (n - 1);
-  high += kind & GOMPY_RANGE_SIZE;
-  if (__builtin_expect (low >= gompy_access.high || high <= gompy_access.low, 1))
-    return 1;
   return gompy_access.ahead != NULL && gompy_access.ahead ((uintptr_t) p, step, n, kind);
 }
 
@@ -164,16 +165,6 @@ happened (uintptr_t p, long step, unsigned long n, int kind, const void *pc)
       on_write ((void *) p, size, pc);
     else
       on_read ((void *) p, size, pc);
-}
-
-static inline int
-is_of_interest (void *p, long step, unsigned long n, int kind)
-{
-  uintptr_t low = (uintptr_t) p, high = low;
-  if (n == 0 || &gompy_access == NULL)
-    return 0;
-  *(step < 0 ? &low : &high) += (uintptr_t) step * (n - 1);
-  return low < gompy_access.high && high + (kind & GOMPY_RANGE_SIZE) > gompy_access.low;
 }
 
 /* Those accesses have happened whose byte is not 0.  */

@@ -47,6 +47,7 @@ struct mic_block
   _Atomic uint64_t owner;                 /* who has used its cells in a launch (device_owned.h) */
 };
 #define MIC_BLOCK 1024u
+#define MIC_GOOD_WORD (0x0101010101010101ull * MIC_MARK_GOOD) /* marks of 8 good bytes */
 #define MIC_MARKS_AT_ONCE 512u
 #define MIC_GLANCES 32u  /* where a block was not good, one look in so many */
 
@@ -413,8 +414,8 @@ mic_in_arena (uintptr_t address, size_t *size)
   return address - gompy_access.low;
 }
 
-/* Whether all of N marks are MIC_MARK_GOOD.  Each is read once, as other threads may be setting them: who compares marks
-   with those behind them (memcmp) sees some as they were and some as they are, and finds them equal.  */
+/* Whether all of N marks are MIC_MARK_GOOD.  Each is read once, as other threads may be setting them: who compares
+   marks with those behind them (memcmp) sees some as they were and some as they are, and finds them equal.  */
 static int __attribute__ ((optimize ("O3")))
 mic_are_good (const unsigned char *marks, size_t n)
 {
@@ -425,7 +426,7 @@ mic_are_good (const unsigned char *marks, size_t n)
       for (; i + 8 <= stop; i += 8)
         {
           memcpy (&word, marks + i, 8);
-          other |= word ^ 0x0101010101010101ull * MIC_MARK_GOOD;
+          other |= word ^ MIC_GOOD_WORD;
         }
       for (; i < stop; i++)
         other |= marks[i] ^ MIC_MARK_GOOD;
@@ -444,7 +445,7 @@ mic_all_good (uint64_t offset, size_t size)
   if (size == 8)
     {
       memcpy (&word, mic_marks + offset, 8);
-      return word == 0x0101010101010101ull * MIC_MARK_GOOD;
+      return word == MIC_GOOD_WORD;
     }
   if (size != 4)
     return 0;
@@ -514,9 +515,9 @@ mic_simple (struct mic_block *block, uint64_t offset, size_t size)
                         && mic_word_launch != 0, 1))
     return 1;
   memcpy (&word, mic_marks + (offset - in_cell), 8);
-  if (((word ^ 0x0101010101010101ull * MIC_MARK_GOOD) & (~0ull >> (64 - 8 * size) << 8 * in_cell)) != 0)
+  if (((word ^ MIC_GOOD_WORD) & (~0ull >> (64 - 8 * size) << 8 * in_cell)) != 0)
     return 0;
-  if (word == 0x0101010101010101ull * MIC_MARK_GOOD && mic_word_launch != 0)
+  if (word == MIC_GOOD_WORD && mic_word_launch != 0)
     mic_find_good (block, offset);
   return 1;
 }

@@ -281,7 +281,8 @@ mic_access_column (uint64_t offset, uint64_t step, size_t n, size_t size, int ki
       if (m != 0)
         continue;
       m = 1;
-      if (!(writes ? mic_marks_written (at, size, (kind & GOMPY_RANGE_ALONE) != 0) : mic_are_good (mic_marks + at, size))
+      if (!(writes ? mic_marks_written (at, size, (kind & GOMPY_RANGE_ALONE) != 0)
+                   : mic_are_good (mic_marks + at, size))
           || (mic_word && !mic_note_span (at, at + size, writes, pc)))
         return 0;
     }
