@@ -160,9 +160,12 @@ class Names:
         return self.pointer(start, visible, frame)
 
     def pointer(self, start: int, visible: list[Variable], frame: Frame | None) -> str:
-        """The pointer whose value is nearest below an address, or the array of unknown size that begins there."""
+        """The pointer whose value is nearest below an address, or the array of unknown size that begins there.
+
+        Of several the function's own, not a member of what one of them points to: ``p`` in ``int *p = this->data``.
+        """
         name, nearest = "", FARTHEST
-        for variable in visible:
+        for variable in sorted(visible, key=lambda variable: bool(variable.behind)):
             if variable.points or variable.endless:
                 value = self.begin(variable, frame)
                 if value and 0 <= start - value < nearest:
