@@ -17,14 +17,13 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from common import BIN, GOMPCC, HERE, OUT, BenchError, checked, save
-from ispras.plots import NoPlotsError, load
+from common import BIN, GOMPCC, HERE, OUT, BenchError, checked, run_as_command, save
+from ispras.plots import load
 from relay import Relay
 from remote import DELAY, served
 
@@ -165,27 +164,23 @@ def main() -> int:
     options = parser.parse_args()
     one_thread = {"OMP_NUM_THREADS": "1", "POCL_MAX_PTHREAD_COUNT": "1"}
     environment = {**os.environ, **one_thread, "PYTHONPATH": str(HERE.parent)}
-    try:
-        if options.saved:
-            report = json.loads((OUT / "canny.json").read_text())
-        else:
-            with tempfile.TemporaryDirectory() as folder:
-                directory = Path(folder)
-                build(directory, environment)
-                report = {"name": "canny", "load": os.getloadavg()[0]}
-                report["resolution"] = resolutions(directory, environment)
-                runs = [swapping(directory, environment) for _ in range(RUNS)]
-                # Other work on the machine only adds to a run's time.
-                report["swap"] = min(runs, key=lambda run: sum(frame[1] for frame in run["frames"]))
-            save(report)
-        show(report)
-        if options.plot:
-            plot(report, options.plot)
-    except (BenchError, NoPlotsError, OSError) as error:
-        print(f"canny.py: error: {error}", file=sys.stderr)
-        return 1
+    if options.saved:
+        report = json.loads((OUT / "canny.json").read_text())
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            directory = Path(folder)
+            build(directory, environment)
+            report = {"name": "canny", "load": os.getloadavg()[0]}
+            report["resolution"] = resolutions(directory, environment)
+            runs = [swapping(directory, environment) for _ in range(RUNS)]
+            # Other work on the machine only adds to a run's time.
+            report["swap"] = min(runs, key=lambda run: sum(frame[1] for frame in run["frames"]))
+        save(report)
+    show(report)
+    if options.plot:
+        plot(report, options.plot)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_as_command(main)

@@ -25,8 +25,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from common import GOMPCC, HERE, BenchError, checked, save
-from ispras.plots import NoPlotsError, load
+from common import GOMPCC, HERE, BenchError, checked, run_as_command, save
+from ispras.plots import load
 
 DICE = HERE.parent / "examples" / "cluster" / "dice.c"
 CHUNKS, DRAWS = 64, 20_000_000
@@ -232,13 +232,10 @@ def main() -> int:
         good = show(report)
         if options.plot:
             plot(report, options.plot)
-    except (BenchError, NoPlotsError) as error:
-        print(f"cluster.py: error: {error}", file=sys.stderr)
-        return 1
     finally:
         shutil.rmtree(directory)
     return 0 if good else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_as_command(main)

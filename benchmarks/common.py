@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ispras.plots import NoPlotsError
+
 HERE = Path(__file__).resolve().parent
 OUT = HERE / "out"
 BIN = Path(sys.executable).parent
@@ -29,10 +31,10 @@ class BenchError(Exception):
 
 
 def run_as_command(main: Callable[[], int]) -> NoReturn:
-    """End the process with what ``main`` returns: BenchError is one line and status 1, an interrupt status 130."""
+    """End the process with what ``main`` returns: with one line and 1 if something stops it, 130 if an interrupt."""
     try:
         sys.exit(main())
-    except BenchError as error:
+    except (BenchError, NoPlotsError, OSError) as error:
         print(f"{Path(sys.argv[0]).name}: error: {error}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:

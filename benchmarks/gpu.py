@@ -11,13 +11,12 @@ from __future__ import annotations
 import json
 import math
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from common import BIN, GCC, HERE, OUT, THREADS, BenchError, checked, mean, save
+from common import BIN, GCC, HERE, OUT, THREADS, BenchError, checked, mean, run_as_command, save
 
 SOURCES = HERE / "gpu"
 ROUNDS = 2
@@ -79,12 +78,8 @@ def main() -> int:
         before = json.loads(Path(kernels[1]).read_text())["rows"]
         kernels = kernels[2:]
     environment = os.environ | THREADS
-    try:
-        with tempfile.TemporaryDirectory(prefix="gompy-bench-") as directory:
-            rows = measure(Path(directory), environment, kernels)
-    except (BenchError, subprocess.SubprocessError) as error:
-        print(f"benchmarks/gpu.py: error: {error}", file=sys.stderr)
-        return 1
+    with tempfile.TemporaryDirectory(prefix="gompy-bench-") as directory:
+        rows = measure(Path(directory), environment, kernels)
     show(rows, before)
     save({"name": "gpu", "rows": rows})
     print(f"in {(OUT / 'gpu.json').relative_to(HERE.parent)}")
@@ -92,4 +87,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_as_command(main)

@@ -11,13 +11,12 @@ from __future__ import annotations
 import json
 import math
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from common import BIN, GCC, HERE, OUT, THREADS, BenchError, checked, mean, save
+from common import BIN, GCC, HERE, OUT, THREADS, BenchError, checked, mean, run_as_command, save
 
 SOURCES = HERE.parent / "examples" / "gpu"
 SIZES = {
@@ -94,12 +93,8 @@ def main() -> int:
         print(f"benchmarks/gpu_examples.py: error: no example {unknown[0]!r} in {SOURCES}", file=sys.stderr)
         return 2
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
-    try:
-        with tempfile.TemporaryDirectory(prefix="gompy-bench-") as directory:
-            rows = measure(Path(directory), os.environ | THREADS, names or list(SIZES))
-    except (BenchError, subprocess.SubprocessError) as error:
-        print(f"benchmarks/gpu_examples.py: error: {error}", file=sys.stderr)
-        return 1
+    with tempfile.TemporaryDirectory(prefix="gompy-bench-") as directory:
+        rows = measure(Path(directory), os.environ | THREADS, names or list(SIZES))
     show(rows, before)
     save({"name": "gpu_examples", "rows": rows})
     print(f"load average {os.getloadavg()[0]:.1f}; in {(OUT / 'gpu_examples.json').relative_to(HERE.parent)}")
@@ -107,4 +102,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_as_command(main)

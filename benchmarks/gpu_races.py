@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common import BIN, GOMPCC, BenchError, checked, mean, save
+from common import BIN, GOMPCC, BenchError, checked, mean, run_as_command, save
 from gpu_examples import SIZES, SOURCES
 
 ROUNDS, RUNS = 3, 2
@@ -71,15 +71,11 @@ def main() -> int:
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     print(f"{'program':14}" + "".join(f" {way + ', ms':>12} {'race':>9} {'':>6}" for way in WAYS))
     rows: dict[str, dict[str, tuple[float, float]]] = {}
-    try:
-        for name in names or SIZES:
-            with tempfile.TemporaryDirectory(prefix="gompy-bench-") as directory:
-                rows[name] = {way: measure(name, way, Path(directory)) for way in WAYS}
-            line = "".join(f" {plain:12.2f} {race:9.2f} {race / plain:6.1f}" for plain, race in rows[name].values())
-            print(f"{name:14}{line}", flush=True)
-    except (BenchError, subprocess.SubprocessError) as error:
-        print(f"benchmarks/gpu_races.py: error: {error}", file=sys.stderr)
-        return 1
+    for name in names or SIZES:
+        with tempfile.TemporaryDirectory(prefix="gompy-bench-") as directory:
+            rows[name] = {way: measure(name, way, Path(directory)) for way in WAYS}
+        line = "".join(f" {plain:12.2f} {race:9.2f} {race / plain:6.1f}" for plain, race in rows[name].values())
+        print(f"{name:14}{line}", flush=True)
     means = {way: mean([row[way][1] / row[way][0] for row in rows.values()]) for way in WAYS}
     print(f"{'geometric mean':14}" + "".join(f" {means[way]:29.1f}" for way in WAYS))
     save({"name": "gpu_races", "rows": rows})
@@ -88,4 +84,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_as_command(main)

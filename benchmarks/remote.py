@@ -14,14 +14,13 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from common import BIN, GOMPCC, HERE, BenchError, checked, save
+from common import BIN, GOMPCC, HERE, BenchError, checked, run_as_command, save
 from relay import Relay
 
 RUNS = 5
@@ -151,15 +150,11 @@ def show(report: dict[str, Any]) -> bool:
 
 def main() -> int:
     """Measure, show, save."""
-    try:
-        with tempfile.TemporaryDirectory() as directory:
-            report = measure(Path(directory))
-    except BenchError as error:
-        print(f"remote.py: error: {error}", file=sys.stderr)
-        return 1
+    with tempfile.TemporaryDirectory() as directory:
+        report = measure(Path(directory))
     save(report)
     return 0 if show(report) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_as_command(main)

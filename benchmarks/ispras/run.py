@@ -19,8 +19,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[0]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import plots
-from common import OUT, BenchError, save
+from common import OUT, BenchError, run_as_command, save
+from ispras import plots
 from programs import BENCHES, DEVICES, MODELS, RUNTIMES, Program, SkippedError, Sweep, nvidia_gpu
 
 GPU = Sweep(tuple(2**k for k in range(8, 21, 2)), (1, 4, 16, 64, 256), (1, 2, 4, 8, 16, 32))
@@ -169,31 +169,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.simd and set(options.simd) - {0, 1}:
         parser().error("--simd: 0, 1 or both")
     devices = options.device or [d for d in DEVICES if d != "nvidia" or nvidia_gpu()]
-    try:
-        if options.plot or options.plot_only:
-            plots.load()
-        with tempfile.TemporaryDirectory(prefix="gompy-ispras-") as name:
-            for device in devices:
-                if options.plot_only:
-                    report = read(device, options.out)
-                else:
-                    print(f"{device} (load {os.getloadavg()[0]:.1f})")
-                    report = measure(options, device, Path(name))
-                    write(report, options.out)
-                    if not report["runs"]:
-                        print(f"run.py: error: {device}: every program was skipped", file=sys.stderr)
-                        return 1
-                if options.plot or options.plot_only:
-                    made = plots.draw(report["runs"], options.out)
-                    print(f"  {len(made)} plots in {options.out}")
-    except (BenchError, plots.NoPlotsError) as error:
-        print(f"run.py: error: {error}", file=sys.stderr)
-        return 1
+    if options.plot or options.plot_only:
+        plots.load()
+    with tempfile.TemporaryDirectory(prefix="gompy-ispras-") as name:
+        for device in devices:
+            if options.plot_only:
+                report = read(device, options.out)
+            else:
+                print(f"{device} (load {os.getloadavg()[0]:.1f})")
+                report = measure(options, device, Path(name))
+                write(report, options.out)
+                if not report["runs"]:
+                    print(f"run.py: error: {device}: every program was skipped", file=sys.stderr)
+                    return 1
+            if options.plot or options.plot_only:
+                made = plots.draw(report["runs"], options.out)
+                print(f"  {len(made)} plots in {options.out}")
     return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_as_command(main)
