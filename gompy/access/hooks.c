@@ -421,27 +421,36 @@ __wrap_GOMP_single_copy_end (void *data)
   passed ();
 }
 
+/* Names of locks that all images of a process share.  */
+#define CRITICAL ((void *) 1)
+#define ATOMIC_LOCK ((void *) 2)
+#define ORDERED ((void *) 3)
+
 static inline void
-held (int change)
+taken_lock (const void *lock)
 {
-  if (&gompy_access == NULL || gompy_access.hold == NULL)
-    return;
-  gompy_access.hold (change);
-  if (change < 0)
-    gompy_access.release ();
+  if (&gompy_access != NULL && gompy_access.take != NULL)
+    gompy_access.take (lock);
 }
 
-#define LOCKED(begin, end, parameters, arguments)                                                                      \
+static inline void
+giving_lock (const void *lock)
+{
+  if (&gompy_access != NULL && gompy_access.give != NULL)
+    gompy_access.give (lock);
+}
+
+#define LOCKED(begin, end, parameters, arguments, lock)                                                                \
   void __real_##begin parameters;                                                                                      \
   void __real_##end parameters;                                                                                        \
-  void __wrap_##begin parameters { __real_##begin arguments; held (1); }                                               \
-  void __wrap_##end parameters { held (-1); __real_##end arguments; }
-LOCKED (GOMP_critical_start, GOMP_critical_end, (void), ())
-LOCKED (GOMP_critical_name_start, GOMP_critical_name_end, (void **lock), (lock))
-LOCKED (GOMP_atomic_start, GOMP_atomic_end, (void), ())
-LOCKED (GOMP_ordered_start, GOMP_ordered_end, (void), ())
-LOCKED (omp_set_lock, omp_unset_lock, (void *lock), (lock))
-LOCKED (omp_set_nest_lock, omp_unset_nest_lock, (void *lock), (lock))
+  void __wrap_##begin parameters { __real_##begin arguments; taken_lock (lock); }                                      \
+  void __wrap_##end parameters { giving_lock (lock); __real_##end arguments; }
+LOCKED (GOMP_critical_start, GOMP_critical_end, (void), (), CRITICAL)
+LOCKED (GOMP_critical_name_start, GOMP_critical_name_end, (void **lock), (lock), lock)
+LOCKED (GOMP_atomic_start, GOMP_atomic_end, (void), (), ATOMIC_LOCK)
+LOCKED (GOMP_ordered_start, GOMP_ordered_end, (void), (), ORDERED)
+LOCKED (omp_set_lock, omp_unset_lock, (void *lock), (lock), lock)
+LOCKED (omp_set_nest_lock, omp_unset_nest_lock, (void *lock), (lock), lock)
 
 #define TRIED(name)                                                                                                    \
   int __real_##name (void *lock);                                                                                      \
@@ -449,7 +458,7 @@ LOCKED (omp_set_nest_lock, omp_unset_nest_lock, (void *lock), (lock))
   {                                                                                                                    \
     int got = __real_##name (lock);                                                                                    \
     if (got)                                                                                                           \
-      held (1);                                                                                                        \
+      taken_lock (lock);                                                                                               \
     return got;                                                                                                        \
   }
 TRIED (omp_test_lock)

@@ -55,7 +55,7 @@ struct gompy_access
   void (*leave) (const struct gompy_place *before);
   void (*barrier) (void);             /* the calling thread has passed one of its group's */
   void (*release) (void);             /* what it did before may be known to others that it meets from here on */
-  void (*hold) (int change);          /* locks that it holds */
+  void (*hold) (int change);          /* locks that it holds, by hooks before `take` */
 
   /* As `range`: accesses of a loop at ADDRESS + SCALE * each of its indices.  */
   int (*gather) (uintptr_t address, intptr_t scale, const struct gompy_indices *indices, int kind, const void *pc);
@@ -64,6 +64,10 @@ struct gompy_access
   int (*ahead) (uintptr_t address, intptr_t step, size_t n, int kind);
   /* Those have whose byte in WHICH is 1, and not 0.  */
   void (*some) (uintptr_t address, intptr_t step, size_t n, int kind, const unsigned char *which, const void *pc);
+
+  /* The calling thread has taken a lock, any address that names it; it is about to give it back.  NULL on the host.  */
+  void (*take) (const void *lock);
+  void (*give) (const void *lock);
 };
 
 #endif

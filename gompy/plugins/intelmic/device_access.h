@@ -7,9 +7,10 @@
      teams: of one launch, as nothing orders these but what is counted as a release;
      threads of a team: between the same two barriers of one parallel region.
 
-   A release (an atomic operation or fence of that kind, the end of a lock) may make known what its thread did before.
-   Who has made one since its access is not judged by that access.  What is done with a lock held is not looked at, nor
-   is anything where an image orders its threads in ways that the hooks do not see.
+   A release may make known what its thread did before.  Of locks it is known to whom (device_locks.h), among threads
+   of a team.  Who has made another one since its access (an atomic operation or fence of that kind) is not judged by
+   that access, nor is a team that has made any.  Nothing is looked at where an image orders its threads in ways that
+   the hooks do not see.
 
    Each 8 bytes have a cell for their last write, one for their last read, and one for the last read of another thread
    before that: who reads what it writes would hide the others' reads otherwise.  Each kilobyte has them as well, for
@@ -60,7 +61,11 @@ struct mic_access_team
 struct mic_group
 {
   uint32_t team, floor;
+  uint32_t id;                            /* 0: its threads have given no lock back */
+  struct mic_group *next_locking;
   _Atomic uint16_t releases[MIC_GROUP];
+  _Atomic uint16_t wild[MIC_GROUP];       /* those of them that anybody may know of */
+  uint16_t *known[MIC_GROUP];             /* what each thread knows of the others' by locks; NULL: nothing */
   _Atomic uint32_t intervals[MIC_AHEAD];  /* 0: nobody has come so far */
 };
 
@@ -75,7 +80,7 @@ static uint32_t *mic_interval_team;
 static struct mic_access_team *mic_access_teams;  /* as many as intervals */
 static _Atomic uint32_t mic_last_interval, mic_last_team, mic_last_launch;
 static __thread struct gompy_place mic_place;
-static __thread unsigned mic_held;
+static __thread unsigned mic_held;  /* locks, of images by former versions' hooks: these do not say which */
 static __thread uint32_t mic_launch, mic_floor;  /* the last interval before the launch */
 
 /* What a cell gets of the calling thread, less the bytes; 0: it is not followed, or holds a lock.  What others of its
@@ -88,6 +93,7 @@ static void mic_count_launch (int change);
 static void mic_keep_anew (void);
 
 #include "device_owned.h"
+#include "device_locks.h"
 
 /* In device_access.pxi.  */
 static void mic_access_found (unsigned mark, uint64_t address, const void *pc, uint64_t other);
@@ -147,8 +153,7 @@ mic_access_fork (void)
     return NULL;
   group->team = outer->team;
   group->floor = outer->floor;
-  if (atomic_load (&outer->releases[mic_place.number]) < MIC_RELEASES)
-    atomic_fetch_add (&outer->releases[mic_place.number], 1);  /* threads of its own come to know, no other team */
+  mic_release_wild (outer);  /* threads of its own come to know, no other team */
   mic_new_word ();
   return group;
 }
@@ -156,7 +161,7 @@ mic_access_fork (void)
 static void
 mic_access_join (void *group)
 {
-  free (group);
+  mic_free_group (group);
 }
 
 static void
@@ -191,17 +196,40 @@ mic_access_barrier (void)
   mic_new_word ();
 }
 
+/* The calling thread's team has made a release: what it did before is not judged by other teams.  */
+static void
+mic_released (struct mic_group *group)
+{
+  if (atomic_load (&mic_access_teams[group->team].releases) < MIC_RELEASES)
+    atomic_fetch_add (&mic_access_teams[group->team].releases, 1);
+  mic_new_word ();
+}
+
 static void
 mic_access_release (void)
 {
   struct mic_group *group = mic_place.group;
   if (group == NULL)
     return;
-  if (atomic_load (&group->releases[mic_place.number]) < MIC_RELEASES)
-    atomic_fetch_add (&group->releases[mic_place.number], 1);
-  if (atomic_load (&mic_access_teams[group->team].releases) < MIC_RELEASES)
-    atomic_fetch_add (&mic_access_teams[group->team].releases, 1);
-  mic_new_word ();
+  mic_release_wild (group);
+  mic_released (group);
+}
+
+static void
+mic_access_take (const void *lock)
+{
+  if (mic_place.group != NULL)
+    mic_take_lock (mic_place.group, (uintptr_t) lock);
+}
+
+static void
+mic_access_give (const void *lock)
+{
+  struct mic_group *group = mic_place.group;
+  if (group == NULL)
+    return;
+  mic_give_lock (group, (uintptr_t) lock);
+  mic_released (group);
 }
 
 static void
@@ -232,7 +260,7 @@ mic_end_launch (void)
 static void
 mic_end_team (void)
 {
-  free (mic_place.group);
+  mic_free_group (mic_place.group);
   memset (&mic_place, 0, sizeof mic_place);
   mic_new_word ();
 }
@@ -275,7 +303,7 @@ mic_unordered (uint64_t cell, unsigned mask)
   if (!(cell & mask) || interval == 0)
     return 0;
   if (interval == mic_place.interval)
-    return number != mic_place.number && own < MIC_RELEASES && own == atomic_load (&group->releases[number]);
+    return number != mic_place.number && !mic_may_know (group, number, own);
   team = mic_interval_team[interval];
   return team != group->team && mic_access_teams[team].launch == mic_access_teams[group->team].launch
          && whole < MIC_RELEASES && whole == atomic_load (&mic_access_teams[team].releases);
@@ -619,6 +647,8 @@ mic_watch_accesses (uint64_t base, uint64_t size)
   gompy_access.barrier = mic_access_barrier;
   gompy_access.release = mic_access_release;
   gompy_access.hold = mic_access_hold;
+  gompy_access.take = mic_access_take;
+  gompy_access.give = mic_access_give;
   gompy_access.high = base + size;
   gompy_access.low = base;
   return 1;
