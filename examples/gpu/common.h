@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "thread_times.h"
 
 #ifdef __CUDACC__
 #define DEVICE __host__ __device__
@@ -30,24 +30,16 @@ size_argument (int argc, char **argv, int usual)
 }
 
 /* Between these two there are kernels alone.  */
-static inline double
-cpu_ms (void)
-{
-  struct timespec now;
-  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &now);
-  return now.tv_sec * 1e3 + now.tv_nsec / 1e6;
-}
-
 static inline void
 kernels_begin (void)
 {
-  kernels_began = cpu_ms ();
+  kernels_began = cpu_ms (1);
 }
 
 static inline void
 kernels_end (void)
 {
-  double took = cpu_ms () - kernels_began;
+  double took = cpu_ms (0) - kernels_began;
   kernels_took = took < kernels_took ? took : kernels_took;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -86,3 +87,13 @@ def test_a_group_gets_half_a_processor() -> None:
     assert members.split()[0] in members.split()[2:], done.stdout
     assert limit.split()[0] == str(share.PERIOD // 2)
     assert not group.exists()
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="threads on two processors at once")
+def test_times_have_what_other_threads_take(tmp_path: Path) -> None:
+    # Linux's clock of a process alone misses nearly all of the hundred rounds.
+    program = tmp_path / "times"
+    source = ROOT / "tests" / "programs" / "thread_times.c"
+    subprocess.run(["gcc", "-O2", "-pthread", str(source), "-o", str(program)], check=True)
+    done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "0 missed\n"
