@@ -25,9 +25,6 @@ cdef uint64_t run_blocks(run *launch) noexcept nogil:
     return block
 
 
-cdef uint32_t seeded                    # launches with a seed
-
-
 cdef uint32_t step_through(uint64_t chance, uint32_t count) noexcept nogil:
     """A step that comes to each of so many places."""
     cdef uint32_t step = <uint32_t> (chance % count), a, b
@@ -41,14 +38,15 @@ cdef uint32_t step_through(uint64_t chance, uint32_t count) noexcept nogil:
 
 
 cdef void choose_order(run *launch, uint32_t seed, uint32_t nwarps, bint old) noexcept nogil:
-    """The order of blocks and warps by a seed, another one for each launch.
+    """The order of blocks and warps by a seed, another one for each kernel of a module and each of its launches.
 
+    What else the process has launched plays no part: a test by itself runs as it does among others.
     The warps of PTX before sm_70 (`old`) keep theirs: GCC's code for OpenACC counts on it (meet_warps).
     """
+    cdef ptx_function *function = launch.function
     cdef uint64_t chance
-    global seeded
-    seeded += 1
-    chance = (<uint64_t> seed << 32 | seeded) * <uint64_t> 0x9E3779B97F4A7C15
+    function.seeded += 1
+    chance = (<uint64_t> seed << 32 | (function.seeded ^ function.number << 20)) * <uint64_t> 0x9E3779B97F4A7C15
     chance = (chance ^ chance >> 30) * <uint64_t> 0xBF58476D1CE4E5B9
     chance = (chance ^ chance >> 27) * <uint64_t> 0x94D049BB133111EB
     chance ^= chance >> 31

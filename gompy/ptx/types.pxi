@@ -278,6 +278,7 @@ cdef struct descriptor "ptx_function":
     bint launched                       # as a kernel, before
     uint64_t ticks                      # of the processor's clock that a block took last time; 0: not known
     uint32_t tries                      # launches on several threads that may do better on one
+    uint32_t seeded                     # launches with a seed (choose_order)
     int alone                           # ALONE_UNKNOWN, ALONE, NOT_ALONE (alone.pxi)
     uint32_t whole                      # a bit for each form whose code can run all warps of a block (fission.py)
     uint32_t aligned                    # … that is for blocks whose rows are multiples of 32 threads (warps.py)

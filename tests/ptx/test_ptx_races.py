@@ -259,10 +259,16 @@ ORDER = """
 """
 
 
-def orders(target: str, seeds: list[int]) -> list[list[tuple[int, int]]]:
-    """In which order the warps of 7 blocks of 5 come to an atomic counter: block and warp, a list for each launch."""
+def orders(target: str, seeds: list[int], before: int = 0) -> list[list[tuple[int, int]]]:
+    """In which order the warps of 7 blocks of 5 come to an atomic counter: block and warp, a list for each launch.
+
+    `before`: launches of the same text's kernel in another module, with a seed.
+    """
     found = []
     with Device(1 << 20) as device:
+        other = device.load(ORDER.format(target=target)).function("k")
+        for _ in range(before):
+            other.launch((7, 1, 1), (160, 1, 1), [device.upload(bytes(4 * 36))], threads=1, seed=5)
         kernel = device.load(ORDER.format(target=target)).function("k")
         for seed in seeds:
             memory = device.upload(bytes(4 * 36))
@@ -277,9 +283,13 @@ def test_a_seed_changes_the_order_of_blocks_and_warps() -> None:
     everybody = [(block, warp) for block in range(7) for warp in (1, 2, 3, 4, 0)]
     assert usual == everybody
     assert all(sorted(other) == sorted(everybody) for other in others)
-    # each launch has another of 42 orders of blocks, by how many there were before: one of them is the usual one
-    assert any([*dict.fromkeys(block for block, _ in other)] != list(range(7)) for other in others)
-    assert len({tuple(other) for other in others}) > 2
+    # each launch has one of 42 orders of blocks, and of 20 of warps
+    assert all([*dict.fromkeys(block for block, _ in other)] != list(range(7)) for other in others)
+    assert len({tuple(other) for other in others}) == 4
+
+
+def test_an_order_depends_on_the_seed_and_the_kernels_own_launches() -> None:
+    assert orders("sm_70", [5, 5, 6], before=3) == orders("sm_70", [5, 5, 6])
 
 
 def test_warps_of_old_code_keep_their_order() -> None:
