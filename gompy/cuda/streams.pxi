@@ -5,15 +5,17 @@
 # event is waiting until its stream has nothing left up to a ticket.  A thread that has to wait for a stream does the
 # stream's next operation itself where it can (not the program's callbacks): a launch and a wait cost no switch between
 # threads.  When that happens again and again, the stream's thread is not woken for each operation but looks every
-# POLL_NS.  What it finds then it leaves alone until it has seen it twice: the thread that has queued it is about to do
-# it, and a thread that takes it away has to be waited for, and woken for each of the next operations.
+# POLL_NS, and seldomer the longer that goes on: each look interrupts who is at work.  What it finds then it leaves
+# alone until it has seen it twice: the thread that has queued it is about to do it, and a thread that takes it away
+# has to be waited for, and woken for each of the next operations.
 #
 # All of this is guarded by work_lock; operations run without it.
 
 cdef enum:
     POLL_NS = 200000
     SECOND_LOOK_NS = 20000     # after what may be started was seen for the first time
-    POLLS = 50                 # without a new operation, then it sleeps
+    SELDOM = 8                 # times POLL_NS, at most
+    POLLS = 50                 # times POLL_NS without a new operation, then it sleeps
     HELPED = 4                 # operations in a row
 
 
@@ -146,13 +148,18 @@ cdef void do_first(stream *s) noexcept nogil:
     pthread_cond_broadcast(&work_done)
 
 
+cdef inline int wait_between(const stream *s) noexcept nogil:
+    """How long the stream's thread does not look, in POLL_NS.  Who ends an operation wakes it if there is another."""
+    return SELDOM if s.running or s.helped >= HELPED * SELDOM else <int> (s.helped // HELPED)
+
+
 cdef void *stream_worker(void *p) noexcept nogil:
     """A stream's thread."""
     cdef stream *s = <stream *>p
     cdef timespec until
     cdef uint64_t seen = 0
     cdef uint64_t ready = 0  # the operation that might have been started at the last look
-    cdef int polls = 0
+    cdef int polls = 0, times
     pthread_mutex_lock(&work_lock)
     while True:
         if may_start(s) and (s.helped < HELPED or s.first.ticket == ready or s.ending):
@@ -162,11 +169,12 @@ cdef void *stream_worker(void *p) noexcept nogil:
         elif s.ending and s.first == NULL:
             break
         elif s.helped >= HELPED and (polls < POLLS or may_start(s)) and not s.ending:
-            polls = polls + 1 if s.appended == seen else 0
+            times = wait_between(s)
+            polls = polls + times if s.appended == seen else 0
             seen = s.appended
             ready = s.first.ticket if may_start(s) else 0
             clock_gettime(CLOCK_MONOTONIC, &until)
-            until.tv_nsec += SECOND_LOOK_NS if ready else POLL_NS
+            until.tv_nsec += SECOND_LOOK_NS if ready else POLL_NS * times
             if until.tv_nsec >= 1000000000:
                 until.tv_nsec -= 1000000000
                 until.tv_sec += 1

@@ -186,6 +186,23 @@ def test_a_stream_works_while_the_program_goes_on(cuda: Driver) -> None:
     assert cuda.get(address, 8) == b"\7" * 8
 
 
+@pytest.mark.parametrize("waited", [3, 5, 40])
+@pytest.mark.parametrize("rest", [0, 0.001, 0.05])
+def test_a_stream_works_after_operations_that_others_did(cuda: Driver, waited: int, rest: float) -> None:
+    # its thread looks by itself, and seldomer, while the program waits for each operation at once
+    cuda.context()
+    stream, address = cuda.handle("cuStreamCreate", 1), cuda.put(bytes(8))
+    for _ in range(3):
+        for _ in range(waited):
+            cuda.ok("cuMemsetD8Async", address, 7, 8, stream)
+            cuda.ok("cuStreamSynchronize", stream)
+        time.sleep(rest)
+        cuda.ok("cuMemsetD8Async", address, 8, 8, stream)
+        end = time.monotonic() + 20
+        while cuda.cuStreamQuery(stream) == NOT_READY:
+            assert time.monotonic() < end
+
+
 def test_streams_do_not_wait_for_each_other(cuda: Driver) -> None:
     cuda.context()
     one, two, gate = cuda.handle("cuStreamCreate", 0), cuda.handle("cuStreamCreate", 0), Gate()
