@@ -132,12 +132,12 @@ static const struct means
 };
 
 static void
-pin_to (int cpu)
+pin_to (pid_t pid, int cpu)
 {
   cpu_set_t one;
   CPU_ZERO (&one);
   CPU_SET (cpu, &one);
-  sched_setaffinity (0, sizeof one, &one);
+  sched_setaffinity (pid, sizeof one, &one);
 }
 
 static void
@@ -148,18 +148,20 @@ measure (const struct means *m, int own, int other, int pause, int rounds)
   sides[0].word = sides[1].word = 0;
   for (int i = 0; i < 2 && m->make; i++)
     m->make (&sides[i]);
-  pin_to (own);
+  pin_to (0, own);
   child = fork ();
   if (child == 0)
     {
       prctl (PR_SET_PDEATHSIG, SIGKILL);
-      pin_to (other);
       for (uint32_t seen = 0;; seen++)
 	{
 	  m->sleep (&sides[1], seen);
 	  m->post (&sides[0]);
 	}
     }
+  /* From here: to do it itself it had to run first, on the processor that this one does not leave while it looks, at a
+     real-time priority and without a rest.  */
+  pin_to (child, other);
   for (int i = 0; i < rounds; i++)
     {
       uint32_t seen = __atomic_load_n (&sides[0].word, __ATOMIC_ACQUIRE);
