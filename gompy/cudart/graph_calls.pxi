@@ -1,5 +1,5 @@
-# Graphs: what is not handed to the driver as it is (PASSED in gompy/abi/cudart.py), and copies of cuboids, which nodes
-# and calls describe in one way.
+# Graphs: what is not handed to the driver as it is (PASSED in gompy/abi/cudart_calls.py), and copies of cuboids, which
+# nodes and calls describe in one way.
 
 cdef int current_context(void **to) noexcept nogil:
     """The context that nodes are of; cudaErrorNotSupported if the driver has no graphs."""

@@ -1,7 +1,7 @@
 # cython: language_level=3, cdivision=True, boundscheck=False, wraparound=False, initializedcheck=False
 """libcudart.so.12: the CUDA runtime API (docs/cuda-runtime.md) over any CUDA driver, the emulated one or a machine's.
 
-Names and numbers are the API's own (gompy/abi/cudart.py); behaviour follows the CUDA Runtime API reference.  Of
+Names and numbers are the API's own (gompy/abi/cudart*.py); behaviour follows the CUDA Runtime API reference.  Of
 programs' fat binaries the PTX is used.
 """
 

@@ -1,12 +1,12 @@
-"""What is made of gompy/abi/cudart.py: libcudart's numbers, and cuda_runtime_api.h for programs."""
+"""What is made of gompy/abi/cudart*.py: libcudart's numbers, and cuda_runtime_api.h for programs."""
 
 from __future__ import annotations
 
 import textwrap
 
-from gompy.abi import cudart
+from gompy.abi import cudart, cudart_calls, cudart_device
 
-MADE = "Made by gompy/native/generate_cudart.py from gompy/abi/cudart.py."
+MADE = "Made by gompy/native/generate_cudart.py from gompy/abi/cudart*.py."
 
 
 def c_text(text: str) -> str:
@@ -18,7 +18,7 @@ def c_text(text: str) -> str:
 def enumerations() -> list[str]:
     """The enumerations in C, results first."""
     lines = ["enum cudaError", "{", *(f"  {name} = {number}," for name, (number, _) in cudart.RESULTS.items()), "};"]
-    for name, members in {**cudart.ENUMERATIONS, "cudaDeviceAttr": cudart.attributes()}.items():
+    for name, members in {**cudart.ENUMERATIONS, "cudaDeviceAttr": cudart_device.attributes()}.items():
         lines += [f"enum {name}", "{", *(f"  {member} = {number}," for member, number in members.items()), "};"]
     return lines
 
@@ -26,7 +26,7 @@ def enumerations() -> list[str]:
 def properties() -> list[str]:
     """struct cudaDeviceProp."""
     lines = ["typedef struct CUuuid_st { char bytes[16]; } cudaUUID_t;", "struct cudaDeviceProp", "{"]
-    return [*lines, *(f"  {kind} {member};" for kind, member, _ in cudart.PROPERTIES), "};"]
+    return [*lines, *(f"  {kind} {member};" for kind, member, _ in cudart_device.PROPERTIES), "};"]
 
 
 def flags() -> list[str]:
@@ -38,7 +38,7 @@ def flags() -> list[str]:
 def fills() -> list[str]:
     """The macro's rows: member, number of the element, driver's attribute."""
     lines = ["#define GOMPY_CUDART_PROPERTIES(X) \\"]
-    for _, member, names in cudart.PROPERTIES:
+    for _, member, names in cudart_device.PROPERTIES:
         name = member.partition("[")[0]
         elements = [f"{name}[{at}]" for at in range(3)] if "[" in member else [name]
         rows = zip(elements, names.split(), strict=False)
@@ -48,15 +48,15 @@ def fills() -> list[str]:
 
 def stubs() -> list[str]:
     """The calls that are not there, for the library: each says so."""
-    names = [name for names in cudart.ABSENT.values() for name in names]
+    names = [name for names in cudart_calls.ABSENT.values() for name in names]
     return ["#define GOMPY_CUDART_ABSENT(X) \\", *(f"  X ({name}) \\" for name in names), ""]
 
 
 def passed() -> list[str]:
     """The calls that are handed to the driver: name, the driver's, parameters as words, the words."""
     lines = ["#define GOMPY_CUDART_PASSED(X) \\"]
-    every = {name: parameters for calls in cudart.CALLS.values() for name, parameters in calls.items()}
-    for name, drivers in cudart.PASSED.items():
+    every = {name: parameters for calls in cudart_calls.CALLS.values() for name, parameters in calls.items()}
+    for name, drivers in cudart_calls.PASSED.items():
         words = [f"a{at}" for at in range(every[name].count(",") + 1)]
         takes = ", ".join(f"uintptr_t {word}" for word in words)
         lines += [f"  X ({name}, {drivers}, \\", f"     ({takes}), \\", f"     ({', '.join(words)})) \\"]
@@ -90,7 +90,7 @@ def cudart_h() -> str:
     ]
     lines += [*enumerations(), *flags(), *properties(), *fills(), *stubs(), *passed()]
     lines += [*texts_of("cudart_error_name", 0), *texts_of("cudart_error_text", 1)]
-    sizes = (("sizeof (struct cudaDeviceProp)", cudart.PROPERTIES_SIZE),)
+    sizes = (("sizeof (struct cudaDeviceProp)", cudart_device.PROPERTIES_SIZE),)
     lines += [f'_Static_assert ({what} == {size}, "cudaDeviceProp");' for what, size in sizes]
     return "\n".join([*lines, "#endif"]) + "\n"
 
@@ -109,10 +109,10 @@ def cudart_pxd() -> str:
 def prototypes() -> list[str]:
     """The calls' declarations."""
     lines = []
-    for subject, calls in cudart.CALLS.items():
+    for subject, calls in cudart_calls.CALLS.items():
         lines.append(f"/* {subject}.  */")
         for name, parameters in calls.items():
-            result = "const char *" if name in cudart.TEXTS else "cudaError_t "
+            result = "const char *" if name in cudart_calls.TEXTS else "cudaError_t "
             lines.append(f"{result}{name} ({parameters});")
     return lines
 
@@ -129,7 +129,7 @@ def api_h() -> str:
     lines += ["#ifndef __cplusplus"]
     lines += [f"typedef enum {name} {name};" for name in [*cudart.ENUMERATIONS, "cudaDeviceAttr"]]
     lines += ["typedef struct cudaDeviceProp cudaDeviceProp;", "#endif", '#include "gompy_cuda_types.h"']
-    newer = [name for calls in cudart.CALLS.values() for name in calls if name.endswith("_v2")]
+    newer = [name for calls in cudart_calls.CALLS.values() for name in calls if name.endswith("_v2")]
     lines += [*(f"#define {name.removesuffix('_v2')} {name}" for name in newer), "#ifdef __cplusplus", 'extern "C" {']
     lines += ["#endif", *prototypes(), "#ifdef __cplusplus", "}", "#endif", "#endif"]
     return "\n".join(lines) + "\n"
@@ -144,8 +144,8 @@ def page_tables() -> list[str]:
     """The rows of docs/cuda-runtime.md: calls that are there, a compiler's, and those that are not."""
     rows = [
         f"| {subject} | " + ", ".join(f"`{name.removesuffix('_v2')}`" for name in calls) + " |"
-        for subject, calls in cudart.CALLS.items()
+        for subject, calls in cudart_calls.CALLS.items()
     ]
-    rows += [f"| `{name}` | {what} |" for name, what in cudart.COMPILER_CALLS.items()]
-    absent = cudart.ABSENT.items()
+    rows += [f"| `{name}` | {what} |" for name, what in cudart_calls.COMPILER_CALLS.items()]
+    absent = cudart_calls.ABSENT.items()
     return rows + [f"| {subject} | " + ", ".join(f"`{name}`" for name in names) + " |" for subject, names in absent]

@@ -1,4 +1,4 @@
-"""gompy/abi/cudart.py: the numbers of a toolkit's header, libcudart's exports, and the page's tables."""
+"""gompy/abi/cudart*.py: the numbers of a toolkit's header, libcudart's exports, and the page's tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from cuda_tools import has_driver
 from driver_tools import needs
 
-from gompy.abi import cuda, cudart
+from gompy.abi import cuda, cudart, cudart_calls, cudart_device
 from gompy.cudart import clang
 from gompy.native import generate_cudart
 from gompy.objects import fatbin
@@ -21,7 +21,7 @@ LIBRARY = Path(clang.FOLDER) / cudart.SONAME
 
 def numbers() -> dict[str, int]:
     """All that the table gives a number."""
-    return generate_cudart.numbers() | cudart.attributes()
+    return generate_cudart.numbers() | cudart_device.attributes()
 
 
 def test_results_are_the_drivers() -> None:
@@ -53,9 +53,9 @@ def test_exports_are_the_table() -> None:
     """No call that the table lacks, none that the library lacks."""
     done = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True, check=True)
     found = {line.split()[-1].partition("@")[0] for line in done.stdout.splitlines()}
-    absent = {name for names in cudart.ABSENT.values() for name in names}
-    there = {name for calls in cudart.CALLS.values() for name in calls}
-    assert found == absent | there | set(cudart.OLD_NAMES) | set(cudart.COMPILER_CALLS)
+    absent = {name for names in cudart_calls.ABSENT.values() for name in names}
+    there = {name for calls in cudart_calls.CALLS.values() for name in calls}
+    assert found == absent | there | set(cudart_calls.OLD_NAMES) | set(cudart_calls.COMPILER_CALLS)
     assert not absent & there
 
 
