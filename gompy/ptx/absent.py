@@ -6,7 +6,7 @@ from .syntax import Instruction
 
 OPCODES = frozenset((
     "clusterlaunchcontrol", "getctarank", "istypep", "mapa", "multimem", "suq", "sured",
-    "tcgen05", "tensormap", "tld4", "txq", "vabsdiff", "vmad", "vmax", "vmin", "vset", "vshl", "vshr", "wgmma", "wmma",
+    "tcgen05", "tensormap", "tld4", "txq", "vabsdiff", "vmad", "vmax", "vmin", "vset", "vshl", "vshr", "wgmma",
 ))  # fmt: skip
 """Opcodes of PTX ISA 9.0 that opcodes.py has no record of."""
 FORMS = (

@@ -1,4 +1,4 @@
-"""Matrices that the lanes of a warp have pieces of: mma, ldmatrix, stmatrix, movmatrix (PTX ISA 9.7.14).
+"""Matrices that the lanes of a warp have pieces of: mma, ldmatrix, stmatrix, movmatrix (PTX ISA 9.7.14.5).
 
 Products are the executor's (matrix.h); loads, stores and the transposition are shuffles of lanes.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
+from . import racing
 from .access import address_of
 from .emit import Emitter, Value
 from .forms import operands, unknown
@@ -88,23 +89,35 @@ def laid_out(em: Emitter, items: tuple[Operand, ...], bits: int) -> str:
     return block
 
 
-def multiply(em: Emitter, code: Instruction) -> None:
-    """mma.sync.aligned.SHAPE.row.col.types d, a, b, c: d = a * b + c, of all lanes."""
-    shape, (d, a, b, c), way = split(em, code)
-    operands(em, code)
-    rows, deep = int(shape[1 : shape.index("n")]), int(shape[shape.index("k") + 1 :])
+def product(
+    em: Emitter, shape: tuple[int, int], kinds: list[str], way: int, blocks: list[str], count: int
+) -> list[Value]:
+    """The `count` registers of a * b + c; `shape`: rows and depth; `kinds`: of d, a, b, c; `blocks`: of a, b, c."""
+    d, a, b, c = kinds
     wide = 64 if a == "f64" else 32
-    sizes = [rows * 8 * BITS[d], rows * deep * BITS[a], deep * 8 * BITS[b], rows * 8 * BITS[c]]
-    counts = [size // (32 * wide) for size in sizes]
-    targets = registers(em, code, 0, counts[0])
-    blocks = [laid_out(em, registers(em, code, at, counts[at]), wide) for at in (1, 2, 3)]
-    out = em.alloca(f"[{counts[0]} x <32 x i{wide}>]")
+    out = em.alloca(f"[{count} x <32 x i{wide}>]")
     types = sum(abi.MATRIX_TYPES.index(kind) << 4 * at for at, kind in enumerate((a, b, c, d))) | way << 16
     places = ", ".join(f"ptr {block}" for block in (*blocks, out))
-    em.helper("matrix", f"ptr %w, i32 {em.active}, i32 {rows | deep << 8}, i32 {types}, {places}")
-    for index, target in enumerate(targets):
+    em.helper("matrix", f"ptr %w, i32 {em.active}, i32 {shape[0] | shape[1] << 8}, i32 {types}, {places}")
+    found = []
+    for index in range(count):
         place = em.new(f"getelementptr <32 x i{wide}>, ptr {out}, i32 {index}")
-        em.write(target, Value(f"i{wide}", True, em.new(f"load <32 x i{wide}>, ptr {place}, align 64")))
+        found.append(Value(f"i{wide}", True, em.new(f"load <32 x i{wide}>, ptr {place}, align 64")))
+    return found
+
+
+def multiply(em: Emitter, code: Instruction) -> None:
+    """mma.sync.aligned.SHAPE.row.col.types d, a, b, c: d = a * b + c, of all lanes."""
+    shape, kinds, way = split(em, code)
+    operands(em, code)
+    rows, deep = int(shape[1 : shape.index("n")]), int(shape[shape.index("k") + 1 :])
+    wide = 64 if kinds[1] == "f64" else 32
+    elements = (rows * 8, rows * deep, deep * 8, rows * 8)
+    counts = [size * BITS[kind] // (32 * wide) for size, kind in zip(elements, kinds, strict=True)]
+    targets = registers(em, code, 0, counts[0])
+    blocks = [laid_out(em, registers(em, code, at, counts[at]), wide) for at in (1, 2, 3)]
+    for target, value in zip(targets, product(em, (rows, deep), kinds, way, blocks, counts[0]), strict=True):
+        em.write(target, value)
 
 
 def picked(em: Emitter, value: Value, lanes: list[int]) -> Value:
@@ -153,6 +166,12 @@ def places_of(em: Emitter, rows: Value, matrix: int, transposed: bool) -> list[V
     return [em.op("add", picked(em, rows, some), column) for some in lanes]
 
 
+def told(em: Emitter, places: list[Value], writes: bool) -> None:
+    """Tell of the accesses of a matrix where races are looked for."""
+    for place in places if em.checked else ():
+        racing.plain(em, place, 4 // len(places), writes, "shared")
+
+
 def load(em: Emitter, code: Instruction) -> None:
     """ldmatrix: lane n of a matrix has elements 2 (n % 4) and the next of row n / 4, or, transposed, of that column."""
     count, transposed = form(em, code)
@@ -163,6 +182,7 @@ def load(em: Emitter, code: Instruction) -> None:
     for matrix in range(count):
         places = places_of(em, rows, matrix, transposed)
         kind = "b16" if transposed else "b32"
+        told(em, places, False)
         parts = [em.cast("zext", load_value(em, place, kind, True, "shared"), "i32") for place in places]
         if transposed:
             parts = [em.op("or", parts[0], em.op("shl", parts[1], em.ints("i32", 16)))]
@@ -180,6 +200,7 @@ def store(em: Emitter, code: Instruction) -> None:
     for matrix, item in enumerate(items):
         value = em.splat(em.read(item, "b32"))
         places = places_of(em, rows, matrix, transposed)
+        told(em, places, True)
         if not transposed:
             store_value(em, places[0], value, "shared")
             continue

@@ -162,6 +162,9 @@ opcode("vote", "d, p{, m}", BY_MEMBERS, "memory.vote", "rare.vote_of_groups")
 opcode("activemask", "d", BY_MEMBERS, "memory.active_mask")
 opcode("redux", "d, a, m", BY_MEMBERS, "", "rare.reduce")
 opcode("mma", "d, a, b, c", VARYING, "", "matrix.multiply", "matrix.multiply")
+opcode("wmma", "d, a, b, c", VARYING, "", "wmma.multiply", "wmma.multiply", rewritten=True)
+opcode("wmmaloaded", "d, [a]{, n}", VARYING, "", "wmma.load", "wmma.load", READS)  # wmma.load: rewrite.py
+opcode("wmmastored", "[a], b{, n}", NO_LANES, "", "wmma.store", "wmma.store", WRITES)  # wmma.store
 opcode("ldmatrix", "d, [a]", VARYING, "", "matrix.load", effect=READS)
 opcode("stmatrix", "[a], b", NO_LANES, "", "matrix.store", effect=WRITES)
 opcode("tex", "d, a", VARYING, "", "textures.fetch", effect=READS)

@@ -96,6 +96,13 @@ def strong(em: Emitter, address: Value, size: int, writes: bool) -> None:
     end(em, done)
 
 
+def plain(em: Emitter, address: Value, size: int, writes: bool, space: str) -> None:
+    """A load or store by an instruction whose addresses its operands do not have: one of a matrix."""
+    done = begin(em)
+    tell(em, address, size | abi.RACE_WRITES * writes | abi.RACE_GLOBAL * (space == "global"))
+    end(em, done)
+
+
 def marked(em: Emitter, word: int, stray: str) -> str:
     """The word of an access that may be outside of its blocks."""
     return em.new(f"select i1 {stray}, i32 {word | abi.RACE_STRAYS}, i32 {word}") if stray else str(word)

@@ -4,6 +4,7 @@
     addc.u32 %a, %b, %c;      →  addc.u32 %a, %b, %c, %cc;
     bar.red.popc.u32 %a, …    →  a family of its own (`barred`), for it has a destination
     mbarrier.arrive.b64 %a, … →  the same (`mbarrived`)
+    wmma.load…, wmma.store…   →  families of their own (`wmmaloaded`, `wmmastored`): one reads, the other writes
     brx.idx %i, list;         →  comparisons and branches
 
 (PTX ISA 9.7.2, "Extended-Precision Integer Arithmetic"; 9.7.12 `brx.idx`; 9.7.13 `bar.red`.)
@@ -44,6 +45,9 @@ def written_out(function: Function, code: Instruction) -> Instruction:
     if base == "mbarrier":
         if code.mods[:1] not in (("init",), ("inval",), ("expect_tx",), ("complete_tx",)):
             code.base = "mbarrived"
+        return code
+    if base == "wmma":
+        code.base = {"load": "wmmaloaded", "store": "wmmastored"}.get(code.mods[0] if code.mods else "", base)
         return code
     if base == "alloca":
         if not function.locals:

@@ -296,3 +296,24 @@ def test_warps_of_old_code_keep_their_order() -> None:
     _, *others = orders("sm_35", [0, 5, 6, 7])
     for other in others:
         assert [warp for _, warp in other] == [1, 2, 3, 4, 0] * 7
+
+
+FRAGMENT = "{" + ", ".join(f"%m{i}" for i in range(8)) + "}"
+MATRICES = {
+    "ldmatrix": "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%m0}, [tile];",
+    "stmatrix": "stmatrix.sync.aligned.m8n8.x1.shared.b16 [tile], {%m0};",
+    "wmma.load": f"wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {FRAGMENT}, [tile];",
+    "wmma.store": f"wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile], {FRAGMENT};",
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_matrices(name: str) -> None:
+    """A warp's access of a matrix is one of each lane: with what another warp writes, and with a barrier between."""
+    head = ".reg .b32 %m<8>; mov.b32 %m0, %t; mov.b32 %m1, 5; mov.b32 %m2, 5; mov.b32 %m3, 5;\n"
+    head += "mov.b32 %m4, 5; mov.b32 %m5, 5; mov.b32 %m6, 5; mov.b32 %m7, 5;\n"
+    first = "setp.lt.u32 %q, %t, 32; @%q bra NEXT; st.shared.u32 [tile+4], 9; NEXT:\n"
+    then = f"setp.ge.u32 %q, %t, 32; @%q bra OVER;\n{MATRICES[name]}\nOVER:\n"
+    told = races(head + first + then, "sm_90")
+    assert told and "shared variable 'tile'" in told[0]
+    assert races(f"{head}{first}bar.sync 0;\n{then}", "sm_90") == []
