@@ -440,13 +440,17 @@ def build_llvm_doors() -> None:
 
 
 def build_front() -> None:
-    """lto-wrapper: a program that answers links from a cache, and else starts Python."""
+    """lto-wrapper: a program that answers links from a cache, and else starts the compiler, and Python."""
+    from lto_wrapper import front_tables
+
+    tables = stamp("lto-wrapper.h", front_tables.header())
     folder, output = ROOT / "lto_wrapper", NATIVE / "bdir" / "lto-wrapper"
     shared = [path for path in SHARED.iterdir() if path.suffix == ".h"]
-    if newer([*folder.glob("front*"), *shared, Path(__file__), stamp("flags", f"{CC} {sanitized()}\n")], output):
+    flags_of = stamp("flags", f"{CC} {sanitized()}\n")
+    if newer([*folder.glob("front*"), *shared, tables, Path(__file__), flags_of], output):
         part = output.with_name(output.name + ".new")
         include = (f"-I{ROOT}", f"-I{sysconfig.get_path('include')}", f"-ffile-prefix-map={ROOT}=.")
-        words = ("-static", "-O2", "-g1", "-D_GNU_SOURCE", *WARNINGS, *include)
+        words = ("-static", "-O2", "-g1", "-D_GNU_SOURCE", f'-DFRONT_TABLES="{tables}"', *WARNINGS, *include)
         run(CC, *words, folder / "front.c", "-o", part, "-Wl,-z,noexecstack")
         part.replace(output)
 

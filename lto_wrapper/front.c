@@ -13,6 +13,7 @@
 
 #include "front_key.h"
 #include "front_entry.h"
+#include "front_begin.h"
 
 #define MARK "/gompy/_native/"
 
@@ -30,14 +31,14 @@ find_root (const char *self, char *root, size_t size)
   return found;
 }
 
-/* Become Python, which gets the words, and where it is to leave an entry if there is a KEY.  Returns only with an exit
-   status.  */
+/* Become Python, which gets the words, before them what has BEGUN for it, and where it is to leave an entry (STORE).
+   Returns only with an exit status.  */
 static int
-become_python (int argc, char **argv, const char *store)
+become_python (int argc, char **argv, const char *begun, const char *store)
 {
   static char root[4096], python[4096], script[4200];
   const char *asked = getenv ("GOMPY_PYTHON");
-  char **words = calloc ((size_t) argc + 6, sizeof *words);
+  char **words = calloc ((size_t) argc + 7, sizeof *words);
   int count = 0;
   if (words == NULL)
     {
@@ -59,6 +60,8 @@ become_python (int argc, char **argv, const char *store)
   words[count++] = (char *) "-I";
   words[count++] = (char *) "-S";
   words[count++] = script;
+  if (begun != NULL)
+    words[count++] = (char *) begun;
   if (store != NULL)
     words[count++] = (char *) store;
   for (int i = 1; i < argc; i++)
@@ -75,6 +78,17 @@ become_python (int argc, char **argv, const char *store)
   return 1;
 }
 
+/* Have Python do it, and begin for it if the LINK is a plain one.  */
+static int
+finish (int argc, char **argv, const struct link *link, const char *store)
+{
+  const char *word = link != NULL ? begin (link) : NULL;
+  int status = become_python (argc, argv, word, store);
+  if (word != NULL)
+    give_up ();
+  return status;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -84,12 +98,13 @@ main (int argc, char **argv)
   char name[2 * GOMPY_DIGEST + 1];
   struct link link = { 0 };
   struct timespec now;
-  int folder = -1;
+  int folder = -1, plain;
   clock_gettime (CLOCK_REALTIME, &now);
-  if (argc == 2 && is_wanted () && read_link (argv[1], &link) && link_key (&link, key))
+  plain = argc == 2 && read_link (argv[1], &link);
+  if (plain && is_wanted () && link_key (&link, key))
     folder = gompy_cache_folder ("links", 1);
   if (folder < 0)
-    return become_python (argc, argv, NULL);
+    return finish (argc, argv, plain ? &link : NULL, NULL);
   entry_name (key, name);
   if (answer (folder, name, key))
     {
@@ -97,5 +112,5 @@ main (int argc, char **argv)
       return 0;
     }
   entry_word (name, folder, &now, store + sizeof option - 1, sizeof store - sizeof option);
-  return become_python (argc, argv, store);
+  return finish (argc, argv, &link, store);
 }

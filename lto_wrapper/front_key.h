@@ -15,6 +15,7 @@ struct link
   char *words;                          /* of the plugin's file, a line each */
   char *list;                           /* the file with the names of objects */
   char *names;                          /* its text */
+  char *objects;                        /* the same once more */
 };
 
 /* Whether links are looked up and kept: GOMPY_LINK_CACHE=0 says no.  */
@@ -44,7 +45,8 @@ read_link (const char *word, struct link *link)
       return 0;
   if (link->list == NULL || (link->names = whole_file (gompy_open (link->list, O_RDONLY, 0), &size)) == NULL)
     return 0;
-  return strlen (link->names) == size;
+  link->objects = strdup (link->names);
+  return strlen (link->names) == size && link->objects != NULL;
 }
 
 /* Where temporary files go, as GCC chooses it (libiberty's make-temp-file.c).  */

@@ -13,7 +13,7 @@ from gompy.objects.lto import resolution_text, resolve
 from gompy.objects.names import ACCEL_STOCK, TARGET_INTELMIC
 from gompy.objects.naming import rule_for
 from gompy.tools.linkcompiler import find_stock_wrapper
-from gompy.tools.process import Child, ToolError, child_failed, write_file
+from gompy.tools.process import Child, ToolError, child_failed
 from mkoffload.inputs import asks_for_debug
 
 TYPE_CHECKING = False
@@ -27,6 +27,9 @@ VARIABLE = "GOMPY_ACCEL"
 PASS_NOTE = "disable pass ipa-cdtor for functions"
 IMAGE_FLAGS = ("-fPIC", "-ffunction-sections", "-fdata-sections", "-flto-partition=none", "-Wno-psabi")
 """Options of every image.  Of calling conventions the host's compilation has warned already, where it was to."""
+
+DYNAMIC = "-flinker-output=dyn"
+"""The image is a shared object."""
 
 
 class Compilation:
@@ -128,7 +131,7 @@ class StockCompiler(Compiler):
                 f"is folded): link them with {VARIABLE}=true, or compile them again"
             )
         resolved = resolve([i.symbols for i in given.inputs], given.exported)
-        write_file(self._resolution(given), resolution_text(given.files, resolved))
+        given.job.write(self._resolution(given), resolution_text(given.files, resolved))
         if given.debug_wanted() and any(i.debug for i in given.inputs):
             return self._compile_with_debug(given)
         output = given.job.path(".o", ".mkoffload.o")
@@ -141,7 +144,7 @@ class StockCompiler(Compiler):
 
     def flags(self, given: Compilation) -> list[str]:
         """With the resolution file that ``compile`` has written."""
-        return [f"-fresolution={self._resolution(given)}", "-flinker-output=dyn"]
+        return [f"-fresolution={self._resolution(given)}", DYNAMIC]
 
     def _resolution(self, given: Compilation) -> str:
         return given.job.path(".res", ".mkoffload.res")

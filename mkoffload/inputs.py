@@ -32,6 +32,10 @@ from gompy.objects.names import (
 from gompy.objects.naming import Names
 from gompy.tools.process import ToolError, is_temporary, write_file
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 def asks_for_debug(words: list[str]) -> bool:
     """Whether the last -g option of a command asks for debug information."""
@@ -232,13 +236,13 @@ class Input:
         units.append((source, nfuncs, nvars))
         return [unit for unit in units if unit[1] or unit[2]]
 
-    def extract(self, folder: str, index: int) -> None:
+    def extract(self, folder: str, index: int, write: Callable[[str, bytes], None] = write_file) -> None:
         """Give lto1 a file that it can read: the object itself, or a copy with the streams under GCC's prefix."""
         if self.read == DEVICE_IR_SECTION_PREFIX:
             name = os.path.basename(self.name).partition("@")[0]
             plain = "".join(char if char.isprintable() or char > "\x7f" else "_" for char in name)  # no line breaks
             self.device_file = os.path.join(folder, f"{index}.{plain}")
-            write_file(self.device_file, restored(self.elf))
+            write(self.device_file, restored(self.elf))
 
 
 def _text(name: bytes) -> str:

@@ -127,7 +127,7 @@ class Image:
         without: list[Input] = []
         for index, item in enumerate(self.inputs):
             if item.has_ir:
-                item.extract(self.job.folder, index)
+                item.extract(self.job.folder, index, self.job.write)
                 usable.append(item)
             else:
                 without.append(item)

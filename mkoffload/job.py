@@ -108,6 +108,15 @@ class Job:
         """Name of an intermediate file: beside the output with -save-temps, else in the temporary folder."""
         return self.base + (kept or suffix) if self.base else os.path.join(self.folder, "x" + suffix)
 
+    def write(self, path: str, data: bytes | str) -> None:
+        """Write a file for the compiler, unless the command that was begun for us reads the same one."""
+        begun = self.temps.begun
+        if begun is not None and begun.good:
+            if begun.has(path, data if isinstance(data, bytes) else data.encode("utf-8", "surrogateescape")):
+                return
+            begun.end()
+        write_file(path, data)
+
     def run(self, words: Sequence[str], stdin: bytes | None = None) -> None:
         """Run a command, shown with -v.  Raises ChildFailed."""
         self.log.command(words)
@@ -125,7 +134,10 @@ class Job:
     def compile(self, words: Sequence[str]) -> tuple[int, str]:
         """Run a command, shown with -v: its exit status, and what it says."""
         self.log.command(words)
-        status, _, captured = Child(words, self.env, capture_stderr=True).wait()
+        begun = self.temps.begun
+        child = begun.child(words) if begun is not None and begun.good else None
+        child = child or Child(words, self.env, capture_stderr=True)
+        status, _, captured = child.wait()
         return status, captured.decode("utf-8", "replace")
 
     def ask(self, words: Sequence[str]) -> bool:

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 KIND_DEF, KIND_WEAKDEF, KIND_UNDEF, KIND_WEAKUNDEF, KIND_COMMON = range(5)
 
+RANKS = {KIND_DEF: 2, KIND_COMMON: 1, KIND_WEAKDEF: 0}
+"""Which of a symbol's definitions is taken: the one of the highest rank."""
+PREVAILS, PREEMPTED, RESOLVED, UNDEFINED = "PREVAILING_DEF_IRONLY", "PREEMPTED_IR", "RESOLVED_IR", "UNDEF"
+"""Resolutions of symbols that nothing outside refers to (plugin-api.h, LDPR_)."""
+
 Resolution = tuple[int, str, str, str]
 """(slot, stream id in hex, resolution, symbol): a line of the resolution file."""
 
@@ -175,7 +180,6 @@ def prevailing(files: list[list[IrSymbol]]) -> dict[str, IrSymbol]:
     A comdat symbol of a later file never displaces that of an earlier one: weak definitions are all alike.
     """
     chosen: dict[str, IrSymbol] = {}
-    rank = {KIND_DEF: 2, KIND_COMMON: 1, KIND_WEAKDEF: 0}
     for symbols in files:
         for symbol in symbols:
             if not symbol.defined:
@@ -183,7 +187,7 @@ def prevailing(files: list[list[IrSymbol]]) -> dict[str, IrSymbol]:
             old = chosen.get(symbol.name)
             if (
                 old is None
-                or rank[symbol.kind] > rank[old.kind]
+                or RANKS[symbol.kind] > RANKS[old.kind]
                 or (symbol.kind == old.kind == KIND_COMMON and symbol.size > old.size)
             ):
                 chosen[symbol.name] = symbol
@@ -200,11 +204,11 @@ def resolve(files: list[list[IrSymbol]], exported: list[str] | None = None) -> l
         for symbol in symbols:
             winner = chosen.get(symbol.name)
             if winner is symbol:
-                answer = "PREVAILING_DEF" if exported and symbol.name in exported else "PREVAILING_DEF_IRONLY"
+                answer = "PREVAILING_DEF" if exported and symbol.name in exported else PREVAILS
             elif symbol.defined:
-                answer = "PREEMPTED_IR"
+                answer = PREEMPTED
             else:
-                answer = "RESOLVED_IR" if winner is not None else "UNDEF"
+                answer = RESOLVED if winner is not None else UNDEFINED
             lines.append((symbol.slot, symbol.id, answer, symbol.name))
         result.append(lines)
     return result

@@ -52,16 +52,23 @@ def find_stock_wrapper() -> str | None:
     return None
 
 
+KEPT_IN = "gompy/accel"
+"""Where accelerator compilers are kept, below the folders for data."""
+USER_DATA = ".local/share"
+SYSTEM_DATA = "/usr/local/share:/usr/share"
+"""The folders for data, unless XDG_DATA_HOME and XDG_DATA_DIRS name others."""
+
+
 def accel_folders() -> list[str]:
     """Where accelerator compilers are kept: ``gompy/accel`` in the XDG data folders, the user's first.
 
     Source: XDG Base Directory Specification.
     """
     folders = []
-    home = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    home = os.environ.get("XDG_DATA_HOME") or os.path.expanduser(f"~/{USER_DATA}")
     if os.path.isabs(home):
         folders.append(home)
-    for folder in (os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":"):
+    for folder in (os.environ.get("XDG_DATA_DIRS") or SYSTEM_DATA).split(":"):
         if os.path.isabs(folder) and folder not in folders:
             folders.append(folder)
-    return [os.path.join(folder, "gompy", "accel") for folder in folders]
+    return [os.path.join(folder, KEPT_IN) for folder in folders]

@@ -86,19 +86,50 @@ def linker_appends() -> bool:
         return False
 
 
+BEGUN = "--begun="
+"""First word of a tool whose first command runs already (gompy/tools/begun.py)."""
+
+
+class Ahead:
+    """A command that runs before anybody has asked for it, in the first folder of the run (gompy/tools/begun.py).
+
+    ``good``: nobody has asked for something else so far; ``has_folder``: somebody has got the folder.
+    """
+
+    folder = ""
+    has_folder = False
+    good = True
+
+    def has(self, path: str, data: bytes) -> bool:
+        """Whether a file of the folder is there with these bytes."""
+        raise NotImplementedError
+
+    def child(self, words: Sequence[str]) -> Child | None:
+        """The running command, if those are its words; it is the caller's from then on."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """End the command, if nobody has taken it over."""
+        raise NotImplementedError
+
+
 class Temps:
     """Temporary files and folders of one run.  ``remove`` deletes all of them that were not released."""
 
     def __init__(self) -> None:
         self.paths: list[str] = []
         self.root = temporary_root()
+        self.begun: Ahead | None = None  # whose folder the first one is
 
     def name(self, suffix: str) -> str:
         """A new empty file of ours, named as GCC names its temporary files."""
         return self._make(f"cc{{}}{suffix}", _create_file)
 
     def folder(self) -> str:
-        """A new empty folder; what lies in it goes with it."""
+        """A new folder; what lies in it goes with it."""
+        if self.begun is not None and not self.begun.has_folder:
+            self.begun.has_folder = True
+            return self.begun.folder
         return self._make("gompy{}", _create_folder)
 
     def _make(self, form: str, create: Callable[[str], None]) -> str:
@@ -114,12 +145,19 @@ class Temps:
                 raise ToolError(f"cannot create {path}: {error.strerror}") from None
             return path
 
+    def adopt(self, begun: Ahead) -> None:
+        """Take over a command that runs already, and its folder, which will be the first one."""
+        self.begun = begun
+        self.paths.append(begun.folder)
+
     def release(self, path: str) -> None:
         """Leave that file to somebody else."""
         self.paths.remove(path)
 
     def remove(self) -> None:
         """Delete everything that is still ours."""
+        if self.begun is not None:
+            self.begun.end()
         paths, self.paths = self.paths, []
         for path in paths:
             if not os.path.isdir(path):
@@ -172,6 +210,11 @@ def catch_signals() -> None:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _raise_killed)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, children could not be waited for
+
+
+def release_signals() -> None:
+    """From here on signals end the run; one that has come while they were blocked raises Killed."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
 
 def hold_signals() -> None:

@@ -10,7 +10,17 @@ import os
 import sys
 
 from gompy import UserError, last_words, out_of_memory
-from gompy.tools.process import Killed, Temps, catch_signals, die_of, discard, hold_signals, is_temporary
+from gompy.tools.process import (
+    BEGUN,
+    Killed,
+    Temps,
+    catch_signals,
+    die_of,
+    discard,
+    hold_signals,
+    is_temporary,
+    release_signals,
+)
 from gompy.tools.response import expand
 
 TYPE_CHECKING = False
@@ -158,10 +168,17 @@ def toolmain(program: str, module: str, function: str) -> NoReturn:
     killed = 0
     status = 1
     try:
+        words = sys.argv[1:]
+        if words and words[0].startswith(BEGUN):
+            from gompy.tools.begun import Begun
+
+            temps.adopt(Begun(words.pop(0)))
         catch_signals()
+        if temps.begun is not None:
+            release_signals()
         try:
             work = getattr(__import__(module, fromlist=[function]), function)
-            work(expand(sys.argv[1:]), temps)
+            work(expand(words), temps)
             status = 0
         except Exception as error:
             if is_told(error):

@@ -1,0 +1,244 @@
+"""The device's compiler is started before Python is: once, with the same image; what was guessed wrong is done again.
+
+The other side of each comparison is the same link by Python alone (GOMPY_LINK_AHEAD=0), as it was before.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from link_tools import BDIR, STREAMS, built, call, environment, link, no_leftovers
+
+from gompy.objects import lto
+
+pytestmark = built
+
+MAIN = """
+int a(int);
+int main(void)
+{
+  int x = 40;
+#pragma omp target map(tofrom: x)
+  x += 1;
+  return a(x) - 42;
+}
+"""
+REGION = """
+int __attribute__((weak)) shared(int x) { return x; }
+int a(int x)
+{
+#pragma omp target map(tofrom: x)
+  x += shared(1);
+  return x;
+}
+"""
+
+
+class Links:
+    """Links in a folder, with a gcc and a Python that note how they are called."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.bin = folder / "bin"
+        self.scratch = folder / "scratch"
+        self.bin.mkdir()
+        self.scratch.mkdir()
+        self.compiles = folder / "compiles"
+        self.calls = folder / "calls"
+        self.tool("gcc", f'case " $* " in *" -xlto "*) echo "$@" >>{self.compiles};; esac\nexec /usr/bin/gcc "$@"')
+        self.linker()
+        self.python()
+        self.objects: list[Path | str] = [self.compile("main", MAIN), self.compile("a", REGION)]
+
+    def tool(self, name: str, body: str) -> None:
+        """A shell script in the first folder of PATH."""
+        (self.bin / name).write_text(f"#!/bin/bash\n{body}\n")
+        (self.bin / name).chmod(0o755)
+
+    def linker(self, redirections: str = "") -> None:
+        """An ld in whose environment the compiler is ours."""
+        self.tool("ld", f'export COLLECT_GCC={self.bin}/gcc\nexec /usr/bin/ld "$@" {redirections}')
+
+    def python(self, before: str = "") -> None:
+        """The Python of the links; ``before``: what is done first, with the folder in $folder."""
+        words = f'case $5 in --begun=*) folder=${{5#*:}}; folder=${{folder#*:}}; echo "$5" >>{self.calls};; esac'
+        self.tool("python", f'set -- x "$@"\n{words}\n{before}\nshift\nexec {sys.executable} "$@"')
+
+    def compile(self, name: str, text: str, *options: str) -> Path:
+        """An object of gompcc's kind; the options name a level."""
+        (self.folder / f"{name}.c").write_text(text)
+        command = ["gcc", "-B", BDIR, "-fopenmp", *STREAMS, *(options or ("-O1",)), "-c", f"{name}.c"]
+        call(*command, cwd=self.folder, GOMPY_AS="rename")
+        return self.folder / f"{name}.o"
+
+    def link(self, *options: str, check: bool = True, **env: str) -> tuple[bytes, list[str], bool]:
+        """Link: the program, the compiler's commands, and whether one was begun by the front."""
+        output = self.folder / "prog"
+        for path in (output, self.compiles, self.calls):
+            path.unlink(missing_ok=True)
+        env = {"GOMPY_LINK_CACHE": "0", "GOMPY_PYTHON": str(self.bin / "python"), "TMPDIR": str(self.scratch)} | env
+        self.done = link(self.objects, output, *options, f"-B{self.bin}", check=check, **env)
+        commands = self.compiles.read_text().splitlines() if self.compiles.exists() else []
+        return output.read_bytes() if output.exists() else b"", commands, self.calls.exists()
+
+
+@pytest.fixture
+def links(tmp_path: Path) -> Links:
+    """Two objects and their links."""
+    return Links(tmp_path)
+
+
+def test_one_compiler_is_started_ahead_of_python(links: Links) -> None:
+    """And the program is the same, byte by byte."""
+    ahead = links.link()
+    assert len(ahead[1]) == 1 and ahead[2]
+    later = links.link(GOMPY_LINK_AHEAD="0")
+    assert len(later[1]) == 1 and not later[2]
+    assert ahead[0] == later[0]
+    assert subprocess.run([links.folder / "prog"], env=environment(), timeout=60).returncode == 0
+    no_leftovers(links.scratch)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-O0",),
+        ("-Os", "-fno-strict-aliasing"),
+        ("-O2", "-march=x86-64-v2", "-mno-avx"),
+        ("-O3", "-ffast-math", "-fcf-protection", "-fno-common"),
+        ("-Ofast", "-fopenacc", "-fPIE"),
+        ("-O1", "-fPIC", "-fno-PIC", "-Wall"),
+        ("-O1", "-fno-pie", "-fvisibility=hidden"),
+        ("-O1", "-mtune=generic", "-mtune=skylake", "-fexceptions"),
+    ],
+    ids=" ".join,
+)
+def test_the_guess_is_right(links: Links, options: tuple[str, ...]) -> None:
+    """One compilation, so the words, the resolution file and the objects were those of Python."""
+    links.objects = [links.compile("main", MAIN, *options), links.compile("a", REGION, *options)]
+    more = ("-no-pie",) if "-fno-pie" in options or "-fno-PIC" in options else ()
+    program, commands, ahead = links.link("-fdiagnostics-color=never", *more)
+    assert ahead and len(commands) == 1
+    assert program == links.link("-fdiagnostics-color=never", *more, GOMPY_LINK_AHEAD="0")[0]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "different",
+        "levels",
+        "level",
+        "debug",
+        "save-temps",
+        "verbose",
+        "archive",
+        "classes",
+        "offload-options",
+        "true compiler",
+    ],
+)
+def test_what_is_unusual_is_left_to_python(links: Links, case: str) -> None:
+    """Nothing is begun, and all goes its usual way."""
+    options: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    if case == "different":
+        links.objects[1] = links.compile("a", REGION, "-O3")
+    elif case in ("levels", "level", "debug"):
+        given = {"levels": ("-O2", "-Os"), "level": ("-O",), "debug": ("-O1", "-g")}[case]
+        links.objects = [links.compile("main", MAIN, *given), links.compile("a", REGION, *given)]
+    elif case == "save-temps":
+        options = ("-save-temps",)
+    elif case == "verbose":
+        options = ("-v",)
+    elif case == "archive":
+        subprocess.run(["ar", "rc", "liba.a", "a.o"], cwd=links.folder, check=True)
+        links.objects[1] = "liba.a"
+    elif case == "classes":
+        links.objects[0] = links.compile("main", f"int _ZTVx;\n{MAIN}")
+    elif case == "offload-options":
+        env["GOMPY_OFFLOAD_OPTIONS"] = "-O1"
+    else:
+        (links.folder / "gompy" / "accel").mkdir(parents=True)
+        env |= {"XDG_DATA_HOME": str(links.folder), "GOMPY_ACCEL": "auto"}
+    program, commands, ahead = links.link(*options, **env)
+    assert program and not ahead and len(commands) == (0 if case == "debug" else 1)
+
+
+@pytest.mark.parametrize("file", ["begun", "x.res", "0.main.o", "1.a.o"])
+def test_a_wrong_guess_is_done_again(links: Links, file: str) -> None:
+    """Where words or a file are not Python's, the command is ended, and Python's own makes the image."""
+    good = links.link(GOMPY_LINK_AHEAD="0")[0]
+    links.python(f'printf x >>"$folder/{file}"')
+    program, commands, ahead = links.link()
+    assert ahead and len(commands) == 2 and program == good
+    no_leftovers(links.scratch)
+
+
+def test_what_the_compiler_says_is_said(links: Links) -> None:
+    """An error of the compiler's own comes once, as by Python alone."""
+    body = f"echo x >>{links.compiles}; echo oh >&2; exit 3"
+    links.tool("gcc", f'case " $* " in *" -xlto "*) {body};; esac\nexec /usr/bin/gcc "$@"')
+    assert links.link(check=False)[:2] == (b"", ["x"])
+    said = links.done.stderr
+    assert said.count("oh") == 1 and "returned 3 exit status" in said
+    assert links.link(check=False, GOMPY_LINK_AHEAD="0")[1] == ["x"]
+    assert links.done.stderr == said
+    no_leftovers(links.scratch)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_python_starts(links: Links, number: int) -> None:
+    """It waits until Python knows of the command and the folder; then both are gone."""
+    pid = links.folder / "pid"
+    links.tool("gcc", f'case " $* " in *" -xlto "*) echo $$ >{pid}; exec sleep 60;; esac\nexec /usr/bin/gcc "$@"')
+    links.python(f"while [ ! -s {pid} ]; do sleep 0.01; done\nkill -{int(number)} $$")
+    assert not links.link(check=False)[0]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+    shutil.rmtree(links.scratch / "x", ignore_errors=True)
+    assert not [path for path in links.scratch.iterdir() if path.name.startswith("gompy")]
+
+
+def test_without_a_python(links: Links) -> None:
+    """The message, and nothing else is left."""
+    assert not links.link(check=False, GOMPY_PYTHON="/nonexistent/python")[0]
+    assert "cannot run /nonexistent/python" in links.done.stderr
+    assert not [path for path in links.scratch.iterdir() if path.name.startswith("gompy")]
+
+
+@pytest.mark.parametrize("redirections", ["0<&-", "2>&-", "0<&- 2>&-"])
+def test_closed_descriptors(links: Links, redirections: str) -> None:
+    """Then Python starts the compiler."""
+    links.linker(redirections)
+    program, commands, ahead = links.link()
+    assert program and len(commands) == 1 and not ahead
+
+
+def test_symbols_are_resolved_alike(links: Links) -> None:
+    """Strong, common and weak definitions in several objects, in either order: the guess holds."""
+    texts = (
+        "int one; int __attribute__((weak)) two = 1; int three = 3;\n",
+        "int one[4]; int two = 2; extern int three;\n",
+        "int __attribute__((weak)) two = 3; int __attribute__((weak)) none(void); int four(void) { return three; }\n",
+    )
+    head = "#pragma omp declare target\nextern int three;\n"
+    texts = tuple(f"{head}{text}#pragma omp end declare target\n" for text in texts)
+    extra = [links.compile(f"s{number}", text, "-O1", "-fcommon") for number, text in enumerate(texts)]
+    links.objects = [links.compile("main", MAIN, "-O1", "-fcommon"), links.compile("a", REGION, "-O1", "-fcommon")]
+    both = [*links.objects]
+    for order in (extra, extra[::-1]):
+        links.objects = [*both, *order]
+        program, commands, _ = links.link("-Wl,-z,muldefs", check=False)
+        again = links.link("-Wl,-z,muldefs", check=False, GOMPY_LINK_AHEAD="0")
+        assert len(commands) == len(again[1]) == 1 and program == again[0]
+
+
+def test_the_ranks_are_all_there() -> None:
+    """The header has one for each kind: a kind without one is no definition."""
+    assert set(lto.RANKS) == {lto.KIND_DEF, lto.KIND_WEAKDEF, lto.KIND_COMMON} and BDIR.exists()
