@@ -15,6 +15,11 @@ class UserError(Exception):
     """What a user is told in one line, without a traceback; its text is the message.  The root of such errors."""
 
 
+def plural(number: int, what: str, several: str = "") -> str:
+    """``1 region``, ``2 regions``; ``several``: the word for several where it is not made by an s."""
+    return f"{number} {what}" if number == 1 else f"{number} {several or what + 's'}"
+
+
 SHORT = (
     *("failed to map segment", "cannot allocate memory", "cannot map zero-fill pages", "can't start new thread"),
     "returned null without setting an exception",

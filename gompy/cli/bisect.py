@@ -11,6 +11,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Final
 
+from gompy import plural
 from gompy.cli.arguments import add_program, command_parser, program_words
 from gompy.cli.record import add_choice, attempt, limits, run_recorded
 from gompy.cli.replay import KINDS, SCALARS, add_measure, tell_lacking
@@ -104,5 +105,5 @@ def compared_runs(options: argparse.Namespace, one: tuple[Recording, int], anoth
         sides = (first, region, options.on), (second, found.other, options.against)
         print(f"  {explain(*sides, measure)}")
         tell_lacking(first, region)
-    print(f"gompy bisect: {compared} regions before it do not differ")
+    print(f"gompy bisect: {plural(compared, 'region')} before it {'does' if compared == 1 else 'do'} not differ")
     return 1

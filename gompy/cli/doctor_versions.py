@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from gompy import plural
 from gompy.abi import targets
 from gompy.abi.gcc import major_of, offload_package
 from gompy.driver import compiler, paths
@@ -159,10 +160,11 @@ def caches() -> list[Finding]:
     current = [name for name in kept if mine and name.startswith(mine)]
     others = [name for name in kept if name not in current]
     found: list[Finding] = []
-    stale = f"of {len(others)} other versions: they may be removed"
+    stale = f"of {plural(len(others), 'other version')}: {'it' if len(others) == 1 else 'they'} may be removed"
     for names, which in ((current, "of this version"), (others, stale)):
         if sizes := [size for name in names for size in kept[name]]:
-            found.append((True, f"PTX cache: {folder}: {len(sizes)} files, {sum(sizes) // 1024} KiB, {which}", ""))
+            size = f"{plural(len(sizes), 'file')}, {sum(sizes) // 1024} KiB"
+            found.append((True, f"PTX cache: {folder}: {size}, {which}", ""))
     return found
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from gompy import plural
 from gompy.objects import dynamic, names, streams, tables
 from gompy.objects.naming import comparable, host_spelling
 from gompy.objects.pairing import Pairing, differences
@@ -59,11 +60,6 @@ class Finding:
         """The JSON form, without the file."""
         keys = ("kind", "cause", "mend", "regions", "details")
         return {key: getattr(self, key) for key in keys}
-
-
-def plural(number: int, what: str) -> str:
-    """``1 region``, ``2 regions``."""
-    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def counted(funcs: int, variables: int) -> str:

@@ -164,7 +164,7 @@ def _replace(part: Inspected, chosen: list[tuple[int, AnyImage]], options: argpa
 
 
 def _strip(part: Inspected, chosen: list[tuple[int, AnyImage]], options: argparse.Namespace) -> None:
-    from gompy.cli.findings import plural
+    from gompy import plural
     from gompy.cli.inspect_report import inspect_bytes
     from gompy.objects.clang_surgery import without_image
     from gompy.objects.image_surgery import stripped

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gompy import plural
 from gompy.cli.arguments import command_parser
 from gompy.cli.inspect_text import TABLES, Line, report_lines, summary_lines, write_lines
 from gompy.cli.reading import EXIT_FINE, EXIT_USAGE, EXIT_WRONG
@@ -138,7 +139,7 @@ def _complain(part: Inspected, differences: list[str]) -> int:
     for difference in differences[:MAX_DIFFERENCES]:
         _error(difference)
     if len(differences) > MAX_DIFFERENCES:
-        _error(f"{part.report['file']}: and {len(differences) - MAX_DIFFERENCES} more differences")
+        _error(f"{part.report['file']}: and {plural(len(differences) - MAX_DIFFERENCES, 'more difference')}")
     if differences:
         status = EXIT_WRONG
     if part.unreadable:
@@ -164,9 +165,9 @@ def _check_lines(whole: Inspected) -> tuple[list[Line], list[str]]:
         differences += [f"{file}: {line}" for line in found]
         if not found and not part.problems and not part.empty:
             number = len(part.images) + len(part.clang.images)
-            counts = f"{len(part.host.funcs)} functions, {len(part.host.vars)} variables"
+            counts = f"{plural(len(part.host.funcs), 'function')}, {plural(len(part.host.vars), 'variable')}"
             if part.clang.entries:
-                counts += f", {len(part.clang.entries)} entries by clang"
+                counts += f", {plural(len(part.clang.entries), 'entry', 'entries')} by clang"
             if part.report["kind"] in LINKED:
                 counts += f", {number} image{'s' * (number != 1)}"
             alone = host_only(part)

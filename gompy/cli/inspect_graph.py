@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from gompy import plural
 from gompy.cli.inspect_calls import CodeReader, PtxReader, Uses
 from gompy.objects import names
 from gompy.objects.naming import plain_name
@@ -130,7 +131,7 @@ class Trip:
     ) -> None:
         key = ("image", *number)
         self.node(key, "image", f"image {number[1]}", image.target)
-        lengths = f"{len(image.tables.funcs)} functions, {len(image.tables.vars)} variables"
+        lengths = f"{plural(len(image.tables.funcs), 'function')}, {plural(len(image.tables.vars), 'variable')}"
         self.node(key, "image", "", lengths, target=image.target)
         self.node(key, "image", "", _size(image.size), target=image.target)
         self.graph.nodes[key]["accel"] = image.accel

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, TextIO
 
+from gompy import plural
+
 Report = dict[str, Any]
 Line = tuple[str, str]
 
@@ -131,7 +133,7 @@ def _images(report: Report) -> list[Line]:
         contents = f"{image['size']} bytes" + (f" in {image['files']} files" if image["files"] > 1 else "")
         facts += [("address", image["address"]), ("size", contents)]
         facts += [(key, str(image[key])) for key in ("name", "abi", "accel") if image[key]]
-        facts.append(("entries", f"{len(image['funcs'])} functions, {len(image['vars'])} variables"))
+        facts.append(("entries", _lengths(image)))
         if image["skipped"]:
             facts.append(("not linked", ", ".join(image["skipped"])))
         lines += [(f"  {key:<12} {value}", PLAIN) for key, value in facts]
@@ -255,28 +257,26 @@ def _title(report: Report) -> Line:
     return f"{report['file']}: {about}, {report['size']} bytes", TITLE
 
 
-def _plural(what: str, number: int) -> str:
-    if number == 1:
-        return what
-    return what.replace("entry", "entries") if "entry" in what else f"{what}s"
+def _lengths(image: Report) -> str:
+    return f"{plural(len(image['funcs']), 'function')}, {plural(len(image['vars']), 'variable')}"
 
 
 def summary_lines(report: Report) -> list[Line]:
     """A file in a few lines: how many entries, streams and images there are, and whether they agree."""
     counts = [
-        (len(report["funcs"]), "function"),
-        (len(report["vars"]), "variable"),
-        (len(report["indirect"]), "indirect function"),
-        (len(report["units"]), "stream"),
-        (len(report["objects"]), "object record"),
-        (len(report["images"]) + len(report["binaries"]), "image"),
-        (len(report["entries"]), "entry by clang"),
+        (len(report["funcs"]), "function", ""),
+        (len(report["vars"]), "variable", ""),
+        (len(report["indirect"]), "indirect function", ""),
+        (len(report["units"]), "stream", ""),
+        (len(report["objects"]), "object record", ""),
+        (len(report["images"]) + len(report["binaries"]), "image", ""),
+        (len(report["entries"]), "entry by clang", "entries by clang"),
     ]
-    said = ", ".join(f"{number} {_plural(what, number)}" for number, what in counts if number)
+    said = ", ".join(plural(*count) for count in counts if count[0])
     lines = [_title(report), *([(f"  {said}", PLAIN)] if said else [])]
     for image in report["images"]:
         agreed = agreement(report, _pairs(report, image))
-        entries = f"{len(image['funcs'])} functions, {len(image['vars'])} variables"
+        entries = _lengths(image)
         text = f"  image {image['index']}, {image['target']}: {entries}"
         lines.append((f"{text}: {agreed}" if agreed else text, PLAIN))
     for image in report["binaries"]:

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable
 from typing import Final
 
-from gompy import UserError
+from gompy import UserError, plural
 from gompy.cli.arguments import add_program, command_parser, program_words
 from gompy.cli.run_program import RunError, look_at
 from gompy.tools.toolmain import one_line
@@ -108,8 +108,8 @@ def record(words: list[str], options: argparse.Namespace, output: str) -> int:
         for region in recording.regions:
             if region.after is None:
                 print(f"gompy record: {output}: {region.name()} has not ended", file=sys.stderr)
-    regions = len(recording.regions)
-    print(f"gompy record: {output}: {regions} regions, {len(recording.data)} bytes", file=sys.stderr)
+    regions = plural(len(recording.regions), "region")
+    print(f"gompy record: {output}: {regions}, {len(recording.data)} bytes", file=sys.stderr)
     return code
 
 

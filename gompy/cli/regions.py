@@ -11,6 +11,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from gompy import plural
 from gompy.cli.arguments import command_parser
 from gompy.cli.reading import EXIT_FINE, EXIT_USAGE, EXIT_WRONG, inspected
 from gompy.tools.toolmain import one_line
@@ -139,7 +140,7 @@ def _print(document: dict[str, Any]) -> None:
             if "type" in parameter:
                 words.append(f": {parameter['type']}")
             if "length" in parameter:
-                words.append(f"({parameter['length']} bytes)")
+                words.append(f"({plural(parameter['length'], 'byte')})")
             if parameter.get("implicit"):
                 words.append("(implicit)")
             print(f"    {parameter['index']:>3} {_short(' '.join(words))}")
@@ -190,10 +191,11 @@ def _check(program: str, documents: list[dict[str, Any]]) -> int:
         if wrong:
             return EXIT_WRONG
         names = [entry.name for entry in whole.host.funcs]
+        regions = plural(len(names), "region")
         if not names or None in names:
-            print(f"{one_line(program)}: {len(names)} regions, without names: nothing to compare")
+            print(f"{one_line(program)}: {regions}, without names: nothing to compare")
             return EXIT_FINE if not names else EXIT_WRONG
-        print(f"{one_line(program)}: {len(names)} regions, {len(whole.images)} images: each has its JSON")
+        print(f"{one_line(program)}: {regions}, {plural(len(whole.images), 'image')}: each has its JSON")
     return EXIT_FINE
 
 
@@ -219,4 +221,4 @@ def disagreements(whole: Inspected, functions: dict[str, list[dict[str, Any]]]) 
         if name in host and len(units) > 1:
             count = sum(entry.name == name for entry in whole.host.funcs)
             if count != len(regions_of):
-                yield f"{name}: {len(regions_of)} documents have it, the program {count} times"
+                yield f"{name}: {len(regions_of)} documents have it, the program {plural(count, 'time')}"

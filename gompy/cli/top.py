@@ -11,6 +11,7 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
+from gompy import plural
 from gompy.cli.arguments import command_parser
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ def table(found: dict[str, Any]) -> list[str]:
     """The words for a report."""
     from gompy.cli.inspect_text import grid
 
-    lines = [f"{found['program']} (process {found['process']}), {found['host_regions']} regions on the host", ""]
+    on_host = plural(found["host_regions"], "region")
+    lines = [f"{found['program']} (process {found['process']}), {on_host} on the host", ""]
     heading = ("device", "kind", "state", "memory", "mappings", "launches", "1/s", "MB/s to", "MB/s from")
     rows = [
         (

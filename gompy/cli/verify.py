@@ -9,6 +9,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from gompy import plural
 from gompy.cli.arguments import command_parser
 from gompy.cli.reading import EXIT_FINE, EXIT_USAGE, EXIT_WRONG, inspected
 from gompy.tools.toolmain import one_line
@@ -118,7 +119,7 @@ def _print(part: Inspected, found: list[Finding], allow_host: bool) -> None:
 
 def agreement(part: Inspected) -> str:
     """One line for a file with which nothing is wrong."""
-    from gompy.cli.findings import LINKED, counted, plural
+    from gompy.cli.findings import LINKED, counted
 
     file, kind = part.report["file"], part.report["kind"]
     what = counted(len(part.host.funcs), len(part.host.vars)) or "no regions"
@@ -134,7 +135,7 @@ def agreement(part: Inspected) -> str:
 
 def _clang_agreement(part: Inspected, others: str) -> str:
     """The same for a file by clang, or by both compilers; ``others``: what gcc's tables have."""
-    from gompy.cli.findings import LINKED, plural
+    from gompy.cli.findings import LINKED
     from gompy.cli.findings_clang import counted
 
     file, kind = part.report["file"], part.report["kind"]

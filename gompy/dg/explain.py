@@ -105,7 +105,8 @@ def output_file(expected: str, output: str, name: str, line: int) -> Problem:
 def _shortened(output: str) -> list[str]:
     lines = output.rstrip("\n").split("\n") if output.strip() else []
     if len(lines) > SHOWN_LINES:
-        return [f"({len(lines) - SHOWN_LINES} lines before these)", *lines[-SHOWN_LINES:]]
+        before = len(lines) - SHOWN_LINES
+        return [f"({before} {'line' if before == 1 else 'lines'} before these)", *lines[-SHOWN_LINES:]]
     return lines
 
 

@@ -9,7 +9,7 @@ from gompy.abi import llvm
 from gompy.objects.clang_images import IMAGE_RECORD, ClangImage
 from gompy.objects.elf import EM_X86_64, ET_DYN
 from gompy.objects.offload_binary import packed
-from gompy.objects.rewrite import RewriteError, Rewriter
+from gompy.objects.rewrite import RewriteError, Rewriter, given
 from gompy.objects.view import Damaged, ElfView
 
 
@@ -22,7 +22,7 @@ def with_image(elf: ElfView, image: ClangImage, files: list[bytes]) -> bytes:
     """The file with other contents in the place of an image's.  Raises RewriteError, Damaged."""
     _known(elf, image)
     if len(files) != 1:
-        raise RewriteError(f"{elf.file}: the image has 1 file, {len(files)} are given")
+        raise RewriteError(f"{elf.file}: the image has 1 file, {given(len(files))}")
     content, binary = files[0], image.binary
     if binary.image_kind == llvm.IMG_OBJECT and binary.triple.startswith("x86_64"):
         try:

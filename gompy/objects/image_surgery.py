@@ -10,11 +10,12 @@ import re
 import struct
 from typing import Final
 
+from gompy import plural
 from gompy.abi.gomp import GOMP_DEVICE_INTEL_MIC, GOMP_DEVICE_NVIDIA_PTX
 from gompy.objects.elf import Section
 from gompy.objects.images import Image, is_device_image, is_ptx
 from gompy.objects.naming import host_spelling
-from gompy.objects.rewrite import RewriteError, Rewriter
+from gompy.objects.rewrite import RewriteError, Rewriter, given
 from gompy.objects.view import Damaged, ElfView
 
 SHT_INIT_ARRAY: Final = 14
@@ -35,7 +36,7 @@ def replaced(elf: ElfView, image: Image, files: list[bytes]) -> bytes:
     """
     _known(elf, image)
     if len(files) != len(image.files):
-        raise RewriteError(f"{elf.file}: the image has {len(image.files)} files, {len(files)} are given")
+        raise RewriteError(f"{elf.file}: the image has {plural(len(image.files), 'file')}, {given(len(files))}")
     if image.device_type == GOMP_DEVICE_INTEL_MIC:
         return _with_dso(elf, image, files[0])
     return _with_ptx(elf, image, files)

@@ -32,6 +32,11 @@ class RewriteError(UserError):
     """Why a file cannot be changed."""
 
 
+def given(files: int) -> str:
+    """``1 is given``, ``2 are given``: of files for an image that has another number of them."""
+    return f"{files} {'is' if files == 1 else 'are'} given"
+
+
 def _up(value: int, unit: int) -> int:
     return -(-value // unit) * unit
 

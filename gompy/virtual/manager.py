@@ -6,6 +6,7 @@ import os
 import sys
 from collections import Counter
 
+from gompy import plural
 from gompy.objects import tables
 from gompy.objects.view import ElfView
 from gompy.plugins.python import Device, Image, Launch, Table
@@ -94,4 +95,4 @@ class Virtual(Device):
         self.ended += 1
         if self.ended == self.num_devices and os.environ.get(STATS) == "1":
             for (name, how), times in sorted(self.runs.items()):
-                print(f"gompy: {self.name}: {name}: {how}, {times} times", file=sys.stderr, flush=True)
+                print(f"gompy: {self.name}: {name}: {how}, {plural(times, 'time')}", file=sys.stderr, flush=True)

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
+from gompy import plural
 from gompy.objects import tables
 from gompy.objects.view import ElfView
 from gompy.plugins.python import Device, Image, Launch, Table
@@ -121,8 +122,8 @@ class Swap(Device):
         self.backend.close()
         if os.environ.get(STATS) == "1":
             for (name, where), times in sorted(self.runs.items()):
-                print(f"gompy: swap: {name}: {where}, {times} times", file=sys.stderr)
-            print(f"gompy: swap: changed {self.swaps} times", file=sys.stderr, flush=True)
+                print(f"gompy: swap: {name}: {where}, {plural(times, 'time')}", file=sys.stderr)
+            print(f"gompy: swap: changed {plural(self.swaps, 'time')}", file=sys.stderr, flush=True)
 
     @contextlib.contextmanager
     def _using(self) -> Iterator[SwapBackend]:

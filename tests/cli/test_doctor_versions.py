@@ -47,8 +47,8 @@ def test_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (folder / name).mkdir(parents=True)
         (folder / name / "a.so").write_bytes(bytes(2048))
     assert [text for _, text, _ in doctor_versions.caches()] == [
-        f"PTX cache: {folder}: 1 files, 2 KiB, of this version",
-        f"PTX cache: {folder}: 1 files, 2 KiB, of 1 other versions: they may be removed",
+        f"PTX cache: {folder}: 1 file, 2 KiB, of this version",
+        f"PTX cache: {folder}: 1 file, 2 KiB, of 1 other version: it may be removed",
     ]
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.delenv("HOME")

@@ -133,6 +133,8 @@ def test_ptx(built: Tools) -> None:
     assert done.stdout.splitlines()[-1] == ON_DEVICE and "6 on device 0 (nvptx)" in done.stderr
     done = built.run("gompy", "images", "replace", "both", *files[1:], "--target", "nvptx")
     assert done.stderr == (f"gompy images: error: both: the image has {len(files)} files, {len(files) - 1} are given\n")
+    done = built.run("gompy", "images", "replace", "both", files[0], "--target", "nvptx")
+    assert done.stderr == f"gompy images: error: both: the image has {len(files)} files, 1 is given\n"
     done = built.run("gompy", "images", "replace", "both", *[files[1]] * len(files), "--target", "nvptx")
     assert done.stderr == "gompy images: error: the PTX has no entry for region apple_peel._omp_fn.0\n"
     assert built.ok("gompy", "images", "strip", "both", "--target", "nvptx") == "both: 1 image removed (nvptx-none)\n"
@@ -157,6 +159,7 @@ def test_what_is_refused(built: Tools) -> None:
         (("strip", "fruit", "--target", "gcn"), f"fruit: no image is meant by --target gcn; there are 0 ({MIC})"),
         (("replace", "fruit", "none.so"), "none.so: No such file or directory"),
         (("replace", "fruit", "main.c"), f"what is to be put in is no image for {MIC}"),
+        (("replace", "fruit", "same.so", "same.so"), "fruit: the image has 1 file, 2 are given"),
         (("replace", "fruit", "other"), f"what is to be put in is no image for {MIC}"),
         (("strip", "fruit", "-o", "no/such"), "no/such: No such file or directory"),
     ):

@@ -92,7 +92,7 @@ def test_the_table(built: Tools, waiting: subprocess.Popen[str]) -> None:
     mappings = re.search(r"# MiB (\d+) 8", shown)
     assert mappings
     assert shown.splitlines() == [
-        f"rounds-of-top (process {waiting.pid}), 1 regions on the host",
+        f"rounds-of-top (process {waiting.pid}), 1 region on the host",
         "",
         "device kind state memory mappings launches 1/s MB/s to MB/s from",
         f"0 intelmic running # MiB {mappings[1]} 8 0 0.0 0.0",

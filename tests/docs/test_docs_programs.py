@@ -48,7 +48,7 @@ NOT_RUN: dict[tuple[str, str], str] = {
 
 ELSEWHERE: dict[tuple[str, str], list[str]] = {
     # nvptx-tools of Debian 13 keep the order; test_tables.py holds what is found against the image itself.
-    ("inspect.md", "gompy inspect --check linked"): ["linked: 1 functions, 3 variables, 1 image: agree"],
+    ("inspect.md", "gompy inspect --check linked"): ["linked: 1 function, 3 variables, 1 image: agree"],
 }
 """What a command prints with newer tools beside gompy."""
 

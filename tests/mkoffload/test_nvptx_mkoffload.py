@@ -240,7 +240,7 @@ def test_entries_stand_in_the_hosts_order(tools: Tools) -> None:
     tools.write("a.c", LINKS_FIRST)
     tools.ok("gompcc", "-fopenmp", "-foffload=nvptx-none", "a.c", "-o", "a")
     out = tools.ok("gompy", "inspect", "--check", "a")
-    assert "1 functions, 3 variables, 1 image: agree" in out
+    assert "1 function, 3 variables, 1 image: agree" in out
     shown = tools.ok("gompy", "inspect", "a")
     assert shown.index("first$linkptr") < shown.index("  second", shown.index("first$linkptr"))
 

@@ -138,7 +138,7 @@ def test_a_program_without_image_does_not_agree(tools: Tools, option: str) -> No
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("gompy inspect: error: fruit: no device image for its 3 regions and 3 variables: ")
     tools.ok("gompcc", "-fopenmp", "-c", "apple.c")
-    assert tools.ok("gompy", "inspect", "--check", "apple.o") == "apple.o: 1 functions, 1 variables: agree\n"
+    assert tools.ok("gompy", "inspect", "--check", "apple.o") == "apple.o: 1 function, 1 variable: agree\n"
 
 
 @pytest.mark.parametrize("sections", [(".gompyir_*",), (".gompyir_*", ".gnu.offload_lto_*")])

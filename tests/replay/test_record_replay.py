@@ -97,7 +97,7 @@ def test_what_differs_is_named(tools: Tools) -> None:
 
 def test_regions_are_chosen(tools: Tools) -> None:
     _, told = record(tools, "-o", "r", "--only", "add_up", "./steps")
-    assert told.startswith("gompy record: r: 1 regions, ")
+    assert told.startswith("gompy record: r: 1 region, ")
     assert tools.ok("gompy", "replay", "r") == "steps.c:12: region 0 add_up._omp_fn.0 on intelmic: as recorded\n"
     _, told = record(tools, "-o", "r", "--first", "2", "./steps")
     assert told.startswith("gompy record: r: 2 regions, ")
@@ -284,7 +284,7 @@ def test_bisect_names_the_first_element(tools: Tools) -> None:
     assert lines[:2] + lines[3:] == [
         "thirds.c:14: region 1 main._omp_fn.2: the first difference is after it",
         "  y[1]: nvptx 0.0333333313, intelmic 0.0333333015; 956 of 1000 elements of y differ",
-        "gompy bisect: 1 regions before it do not differ",
+        "gompy bisect: 1 region before it does not differ",
     ]
 
 
