@@ -45,6 +45,35 @@ def test_programs_by_clang(tmp_path: Path, rtl: str) -> None:
     assert counted(done, 1, 1)
 
 
+MAPPED = """
+#include <stdio.h>
+#include <string.h>
+int main (void)
+{
+  char line[4096];
+  int x = 0;
+  #pragma omp target map(from: x)
+  x = 1;
+  FILE *maps = fopen ("/proc/self/maps", "r");
+  while (fgets (line, sizeof line, maps))
+    if (strstr (line, "/tmpfile"))
+      fputs (strchr (line, '/'), stdout);
+  return !x;
+}
+"""
+
+
+@pytest.mark.parametrize("rtl", [NEWER, OLDER])
+def test_no_files_are_left(tmp_path: Path, rtl: str) -> None:
+    """LLVM's plugin writes each image to a file of /tmp, and leaves it there."""
+    source = tmp_path / "mapped.c"
+    source.write_text(MAPPED, encoding="ascii")
+    done = on_llvms(compile_clang(tmp_path, source), GOMPY_LLVM_RTL=rtl)
+    assert counted(done, 1) and done.rc == 0
+    names = {line.removesuffix(" (deleted)") for line in done.out.splitlines()}
+    assert names and not any(Path(name).exists() for name in names)
+
+
 def test_gcc_and_clang_on_one_device(tmp_path: Path, bin_folder: Path) -> None:
     """An image by gcc has no kernels by name: ours calls its regions."""
     words = [bin_folder / "gompcc", "-fopenmp", "-shared", "-fPIC", HALVES / "half_gcc.c", "-o", "libhalf_gcc.so"]

@@ -30,6 +30,7 @@ cdef bint ask_for(int n, LoadedBinary *loaded) noexcept nogil:
     if not rtl.is_valid_binary(&loaded.image):
         return False
     answer = rtl.load_binary(n, &loaded.image, &loaded.handle)
+    remove_files()
     loaded.table = NULL if rtl_by_name else <TgtTable *> answer
     return answer == NULL if rtl_by_name else answer != NULL
 

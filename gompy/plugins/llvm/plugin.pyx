@@ -37,6 +37,7 @@ from gompy.native.wrapped_ptx cimport GOMPY_WRAPPED_PTX_HEAD, gompy_wrap_ptx
 
 include "../target_data.pxi"
 include "library.pxi"
+include "files.pxi"
 include "binaries.pxi"
 include "gpu_images.pxi"
 include "images.pxi"
