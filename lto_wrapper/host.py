@@ -135,6 +135,8 @@ class HostLto:
         env = {k: v for k, v in os.environ.items() if k not in ("OFFLOAD_TARGET_NAMES", "OFFLOAD_TARGET_DEFAULT")}
         env["GOMPY_AS"] = "keep"
         env["COLLECT_GCC_OPTIONS"] = " ".join([env.get("COLLECT_GCC_OPTIONS", ""), *more])
+        if self.save_temps:
+            env["TMPDIR"] = self.temps.folder()  # what it keeps has other places; its makefile would stay
         return env
 
     def build(self, offload: bool, referred: set[str]) -> list[str]:

@@ -25,6 +25,7 @@ from gompy.tools.process import (
     echo,
     find_in,
     hold_signals,
+    is_temporary,
     linker_appends,
     run,
     same,
@@ -125,14 +126,17 @@ class Link:
         return prefix if "/" in prefix else "./" + prefix
 
     def offload_objects(self) -> list[str]:
-        """Names in the plugin's list, in table order; the list is deleted unless temporaries are kept."""
+        """Names in the plugin's list, in table order.
+
+        It is deleted unless temporaries are kept.  With -save-temps=obj the plugin puts it into TMPDIR all the same.
+        """
         assert self.offload_list is not None
         try:
             with open(self.offload_list, encoding="utf-8", errors="surrogateescape", newline="") as file:
                 lines = file.read().split("\n")
         except OSError as error:
             raise ToolError(f"cannot open {self.offload_list}: {error.strerror}") from None
-        if not self.save_temps:
+        if not self.save_temps or is_temporary(self.offload_list):
             discard(self.offload_list)
         if not lines[0].strip().isdigit():
             raise ToolError(f"cannot read {self.offload_list}: no number of files in its first line")

@@ -182,10 +182,19 @@ def test_response_file_and_verbose(objects: dict[str, Path], tmp_path: Path) -> 
     assert "-v" in (tmp_path / "fake.words").read_text().split("\n")
 
 
-@pytest.mark.parametrize("how", ["-save-temps", "-save-temps=obj"])
+@pytest.mark.parametrize("how", ["-save-temps", "-save-temps=obj", "-save-temps=cwd"])
 def test_kept_files(objects: dict[str, Path], tmp_path: Path, how: str) -> None:
-    """GCC's names, and the program runs; the plugin keeps its own files with the plain word only."""
-    link([objects["main-ours"], objects["a-ours"]], tmp_path / "prog", how)
+    """GCC's names, and the program runs; the plugin keeps its own files with the plain word only.
+
+    Nothing stays in TMPDIR: by stock gcc the plugin's list does with =obj and =cwd, and make's file with -flto=2.
+    """
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    lto = [objects["main-lto"], objects["a-lto"]]
+    link(lto, tmp_path / "lto", how, "-flto=2", TMPDIR=str(scratch))
+    call(tmp_path / "lto")
+    link([objects["main-ours"], objects["a-ours"]], tmp_path / "prog", how, TMPDIR=str(scratch))
+    no_leftovers(scratch)
     names = {p.name for p in tmp_path.iterdir()}
     for name in (f"x{TARGET}.s", f"x{TARGET}.mkoffload"):
         assert f"prog.{name}" in names
