@@ -417,15 +417,31 @@ mic_race_part (uint64_t at, unsigned mask, int writes, const void *pc)
     mic_race_at (block, at, mask, writes, pc);
 }
 
+/* Of an atomic access only what others do without is looked for.  It is not noted: two of them are no race.  */
 static inline void
-mic_race (uint64_t offset, size_t size, int writes, const void *pc)
+mic_race_atomic (uint64_t at, unsigned mask, int writes, const void *pc)
+{
+  struct mic_block *block = &mic_blocks[at / MIC_BLOCK];
+  uint64_t mine = mic_word | mask, cell = at / 8;
+  if (writes)
+    mic_settle (at);
+  if (mic_is_written (cell, block, mine, mask) || (writes && mic_is_read (cell, block, mine, mask)))
+    mic_race_at (block, at, mask, writes, pc);
+}
+
+static inline void
+mic_race (uint64_t offset, size_t size, int writes, int is_atomic, const void *pc)
 {
   if (mic_word == 0)
     return;
   for (uint64_t at = offset & ~7ull; at < offset + size; at += 8)
     {
       unsigned first = offset > at ? offset - at : 0, last = offset + size - at < 8 ? offset + size - at : 8;
-      mic_race_part (at, (1u << last) - (1u << first), writes, pc);
+      unsigned mask = (1u << last) - (1u << first);
+      if (is_atomic)
+        mic_race_atomic (at, mask, writes, pc);
+      else
+        mic_race_part (at, mask, writes, pc);
     }
 }
 
@@ -556,7 +572,7 @@ mic_any_read (uintptr_t address, size_t size, const void *pc)
   uint64_t offset = mic_in_arena (address, &size);
   if (!mic_all_good (offset, size))
     mic_look_read (offset, size, pc);
-  mic_race (offset, size, 0, pc);
+  mic_race (offset, size, 0, 0, pc);
 }
 
 static void __attribute__ ((noinline))
@@ -565,7 +581,7 @@ mic_any_write (uintptr_t address, size_t size, const void *pc)
   uint64_t offset = mic_in_arena (address, &size);
   if (!mic_all_good (offset, size))
     mic_look_write (offset, size, pc);
-  mic_race (offset, size, 1, pc);
+  mic_race (offset, size, 1, 0, pc);
 }
 
 /* One cell, and nothing that could be wrong: 1, and it is noted.  Others are looked for when they can see the note: the
@@ -609,6 +625,7 @@ mic_access_atomic (uintptr_t address, size_t size, int writes, const void *pc)
     mic_look_read (offset, size, pc);
   if (writes)
     mic_look_write (offset, size, pc);
+  mic_race (offset, size, writes, 1, pc);
 }
 
 #include "device_ranges.h"
