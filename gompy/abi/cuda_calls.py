@@ -197,6 +197,13 @@ HERE = {
         cuGraphAddEventWaitNode 11010 phGraphNode:o hGraph:p dependencies:p numDependencies:s event:p
         cuGraphEventWaitNodeGetEvent 11010 hNode:p event_out:o
         cuGraphEventWaitNodeSetEvent 11010 hNode:p event:p
+        cuGraphAddMemAllocNode 11040 phGraphNode:o hGraph:p dependencies:p numDependencies:s nodeParams:p
+        cuGraphMemAllocNodeGetParams 11040 hNode:p params_out:p
+        cuGraphAddMemFreeNode 11040 phGraphNode:o hGraph:p dependencies:p numDependencies:s dptr:p
+        cuGraphMemFreeNodeGetParams 11040 hNode:p dptr_out:o
+        cuDeviceGraphMemTrim 11040 device:i
+        cuDeviceGetGraphMemAttribute 11040 device:i attr:i value:o
+        cuDeviceSetGraphMemAttribute 11040 device:i attr:i value:p
         cuGraphAddNode 12020 phGraphNode:o hGraph:p dependencies:p numDependencies:s nodeParams:p
         cuGraphAddNode_v2 12030 phGraphNode:o hGraph:p dependencies:p dependencyData:p numDependencies:s
             nodeParams:p
@@ -427,11 +434,9 @@ ABSENT = {
         cuGraphAddBatchMemOpNode@11070 cuGraphBatchMemOpNodeGetParams@11070 cuGraphBatchMemOpNodeSetParams@11070
         cuGraphExecBatchMemOpNodeSetParams@11070 cuGraphExecExternalSemaphoresSignalNodeSetParams@11020
         cuGraphExecExternalSemaphoresWaitNodeSetParams@11020 cuGraphKernelNodeCopyAttributes@11000
-        cuGraphKernelNodeGetAttribute@11000 cuGraphKernelNodeSetAttribute@11000 cuGraphAddMemAllocNode@11040
-        cuGraphMemAllocNodeGetParams@11040 cuGraphAddMemFreeNode@11040 cuGraphMemFreeNodeGetParams@11040
-        cuGraphConditionalHandleCreate@12030 cuDeviceGraphMemTrim@11040 cuDeviceGetGraphMemAttribute@11040
-        cuDeviceSetGraphMemAttribute@11040 cuUserObjectCreate@11030 cuUserObjectRetain@11030
-        cuUserObjectRelease@11030 cuGraphRetainUserObject@11030 cuGraphReleaseUserObject@11030
+        cuGraphKernelNodeGetAttribute@11000 cuGraphKernelNodeSetAttribute@11000 cuGraphConditionalHandleCreate@12030
+        cuUserObjectCreate@11030 cuUserObjectRetain@11030 cuUserObjectRelease@11030 cuGraphRetainUserObject@11030
+        cuGraphReleaseUserObject@11030
     """,
     "functions, launches, occupancy": """
         cuLaunchCooperativeKernelMultiDevice@9000 cuFuncSetBlockShape@2000

@@ -207,6 +207,19 @@ ENUMERATIONS = {
         "cudaGraphNodeTypeEmpty": 5,
         "cudaGraphNodeTypeWaitEvent": 6,
         "cudaGraphNodeTypeEventRecord": 7,
+        "cudaGraphNodeTypeMemAlloc": 10,
+        "cudaGraphNodeTypeMemFree": 11,
+    },
+    "cudaGraphMemAttributeType": {
+        "cudaGraphMemAttrUsedMemCurrent": 0,
+        "cudaGraphMemAttrUsedMemHigh": 1,
+        "cudaGraphMemAttrReservedMemCurrent": 2,
+        "cudaGraphMemAttrReservedMemHigh": 3,
+    },
+    "cudaMemAccessFlags": {
+        "cudaMemAccessFlagsProtNone": 0,
+        "cudaMemAccessFlagsProtRead": 1,
+        "cudaMemAccessFlagsProtReadWrite": 3,
     },
     "cudaGraphInstantiateFlags": {
         "cudaGraphInstantiateFlagAutoFreeOnLaunch": 1,

@@ -71,13 +71,31 @@ cdef public int cuMemAllocManaged(CUdeviceptr *to, size_t size, unsigned flags) 
     return CUDA_SUCCESS
 
 
+cdef int settle_graph_memory(uint64_t address) noexcept nogil:
+    """Memory of a graph is freed: what the current context does comes before that."""
+    cdef context *c = NULL
+    cdef graph_memory *m
+    if current_context(&c) == CUDA_SUCCESS:
+        wait_for_context(c)
+    pthread_mutex_lock(&work_lock)
+    m = graph_memory_at(address)
+    if m != NULL and not m.there:
+        mark_shadow(address, m.size, 0)
+    pthread_mutex_unlock(&work_lock)
+    return CUDA_SUCCESS
+
+
 cdef public int cuMemFree_v2(CUdeviceptr address) noexcept nogil:
     """Free what cuMemAlloc returned; 0 is nothing to free.  Waits for the context's work."""
+    cdef bint of_graph = False
     cdef int r = enter_free(address)
     if r != CUDA_SUCCESS:
         return r
     if address == 0:
         return CUDA_SUCCESS
+    r = free_graph_memory(address, &of_graph)
+    if of_graph:
+        return r if r != CUDA_SUCCESS else settle_graph_memory(address)
     settle_before_free(address)
     return free_block_at(address, ALLOCATION, MANAGED)
 
@@ -144,15 +162,57 @@ cdef public int gompy_shadow_unset(CUdeviceptr address, uint8_t *unset, size_t s
     return r
 
 
+cdef int capture_free(stream *s, uint64_t address, bint *taken) noexcept nogil:
+    """Freeing in the order of a stream that is captured: a node, if it is; of memory of a graph.  Without work_lock."""
+    cdef capture *c = NULL
+    cdef graph_memory *m = NULL
+    cdef node *n = NULL
+    cdef int r
+    taken[0] = captures != NULL
+    if not taken[0]:
+        return CUDA_SUCCESS
+    pthread_mutex_lock(&work_lock)
+    r = look_for_capture(s, &c)
+    taken[0] = r != CUDA_SUCCESS or c != NULL
+    if r == CUDA_SUCCESS and c != NULL:
+        r = name_freed(c.into, address, &m)
+        n = capture_node(s, CU_GRAPH_NODE_TYPE_MEM_FREE, NULL, 0) if r == CUDA_SUCCESS else NULL
+        if n != NULL:
+            know_memory(n, m)
+        else:
+            c.spoilt = True
+            r = r if r != CUDA_SUCCESS else CUDA_ERROR_OUT_OF_MEMORY
+    pthread_mutex_unlock(&work_lock)
+    return r
+
+
+cdef int close_graph_memory(stream *s, uint64_t address) noexcept nogil:
+    """Memory of a graph is freed in a stream's order."""
+    cdef op *o = NULL
+    pthread_mutex_lock(&work_lock)
+    if graph_memory_at(address) != NULL:
+        o = memory_work(graph_memory_at(address), False)
+    pthread_mutex_unlock(&work_lock)
+    return submit_op(s, o) if o != NULL else CUDA_ERROR_OUT_OF_MEMORY
+
+
 cdef public int cuMemFreeAsync(CUdeviceptr address, void *queue) noexcept nogil:
     """Free in a stream's order."""
     cdef stream *s = NULL
     cdef op *o
+    cdef bint taken = False
     cdef int r = enter_stream(queue, &s)
     if r != CUDA_SUCCESS:
         return r
     if address == 0:
         return CUDA_SUCCESS
+    r = capture_free(s, address, &taken)
+    if not taken:
+        r = free_graph_memory(address, &taken)
+        if taken and r == CUDA_SUCCESS:
+            return close_graph_memory(s, address)
+    if taken:
+        return r
     o = new_op(FREE_OP, 0)
     if o == NULL:
         return CUDA_ERROR_OUT_OF_MEMORY

@@ -15,6 +15,7 @@ cdef enum:
     TEXTURE         # of a texture object
     SURFACE         # of a surface object
     OPENED          # another process's: cuIpcOpenMemHandle
+    GRAPH_MEMORY    # of a graph's node that allocates (graph_memory.pxi)
     LEAVING         # freed while an operation was at it: goes when that is over
 
 cdef struct block:

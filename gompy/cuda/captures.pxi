@@ -152,8 +152,6 @@ cdef int capture_work(stream *s, op *o) noexcept nogil:
     if o.kind == CALLBACK_OP:
         s.captured.spoilt = True
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-    if o.kind == FREE_OP:
-        return refuse_memory_node(s.captured)
     if o.kind == COPY_OP:
         kind = CU_GRAPH_NODE_TYPE_MEMCPY
     elif o.kind == FILL_OP:
@@ -178,14 +176,6 @@ cdef int capture_work(stream *s, op *o) noexcept nogil:
         d.dstHeight = o.copy.to_slice / o.copy.to_pitch if o.copy.to_pitch else 0
         d.WidthInBytes, d.Height, d.Depth = o.copy.width, o.copy.height, o.copy.depth
     return CUDA_SUCCESS
-
-
-cdef int refuse_memory_node(capture *c) noexcept nogil:
-    """cuMemAllocAsync and cuMemFreeAsync in a capture."""
-    fprintf(stderr, b"libcuda (gompy): error: memory nodes of graphs (cuMemAllocAsync, cuMemFreeAsync while a stream "
-                    b"is captured) are not implemented\n")
-    c.spoilt = True
-    return CUDA_ERROR_NOT_SUPPORTED
 
 
 cdef void leave_capture(stream *s) noexcept nogil:

@@ -27,6 +27,7 @@ cdef struct gpu:
     unsigned primary_flags
     pool *default_pool
     pool *present_pool         # cuDeviceSetMemPool
+    uint64_t graph_used_high, graph_reserved_high  # bytes of graphs' memory
     uint64_t launches          # kernels that were run
     uint64_t warnings          # lines about kernels, with GOMPY_CHECK
     uint64_t copied_in, copied_out

@@ -31,6 +31,8 @@ cdef int make_executable(void **to, void *p, uint64_t flags, void **wrong) noexc
     pthread_mutex_lock(&work_lock)
     if not is_handle(GRAPH, p) or (<graph *>p).growing != NULL:
         r = CUDA_ERROR_INVALID_VALUE
+    elif (<graph *>p).instantiated:
+        r = CUDA_ERROR_NOT_SUPPORTED
     else:
         made.plan = copy_graph(<graph *>p, True)
         r = order_nodes(made.plan, &n) if made.plan != NULL else CUDA_ERROR_OUT_OF_MEMORY
@@ -42,6 +44,9 @@ cdef int make_executable(void **to, void *p, uint64_t flags, void **wrong) noexc
     if r != CUDA_SUCCESS:
         drop_executable(made)
     else:
+        if has_memory(made.plan):
+            made.source, made.source_serial = <graph *>p, (<graph *>p).head.serial
+            made.source.instantiated = True
         to[0] = made
     pthread_mutex_unlock(&work_lock)
     return r
@@ -51,6 +56,8 @@ cdef void drop_executable(executable *x) noexcept nogil:
     """With work_lock held."""
     if x.plan != NULL:
         free_graph(x.plan)
+    if is_handle(GRAPH, x.source) and x.source.head.serial == x.source_serial:
+        x.source.instantiated = False
     free_handle(EXECUTABLE, x)
 
 
@@ -151,7 +158,10 @@ cdef public int cuGraphLaunch(void *p, void *queue) noexcept nogil:
         return r
     r = look_for_capture(s, &c) if s.head.live else CUDA_ERROR_INVALID_HANDLE
     if r == CUDA_SUCCESS and c == NULL:
-        r = launch_plan(s, x.plan)
+        r = launch_plan(s, x.plan, x.flags)
+    elif r == CUDA_SUCCESS and has_memory(x.plan):
+        c.spoilt = True
+        r = CUDA_ERROR_NOT_SUPPORTED
     elif r == CUDA_SUCCESS:
         child = copy_graph(x.plan, True)
         n = capture_node(s, CU_GRAPH_NODE_TYPE_GRAPH, NULL, 0) if child != NULL else NULL
@@ -304,6 +314,8 @@ cdef bint graphs_alike(graph *a, graph *b, update_answer *to) noexcept nogil:
     while same and n != NULL:
         if n.kind != m.kind:
             same, why = False, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED
+        elif n.memory != m.memory:
+            same, why = False, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED
         elif n.before.count != m.before.count:
             same = False
         else:

@@ -35,6 +35,8 @@ cdef public int cuGraphClone(void **to, void *p) noexcept nogil:
     pthread_mutex_lock(&work_lock)
     if to == NULL or not is_handle(GRAPH, p):
         r = CUDA_ERROR_INVALID_VALUE
+    elif has_memory(<graph *>p):
+        r = CUDA_ERROR_NOT_SUPPORTED
     else:
         to[0] = copy_graph(<graph *>p, False)
         if to[0] == NULL:
@@ -210,6 +212,8 @@ cdef int change_edges(void *p, void **first, void **then, const uint64_t *edges,
     pthread_mutex_lock(&work_lock)
     if not is_handle(GRAPH, p) or (n and (first == NULL or then == NULL)):
         r = CUDA_ERROR_INVALID_VALUE
+    elif not add and n and has_memory(<graph *>p):
+        r = CUDA_ERROR_NOT_SUPPORTED
     for i in range(n):
         if r != CUDA_SUCCESS:
             break
@@ -256,32 +260,18 @@ cdef public int cuGraphRemoveDependencies_v2(void *p, void **first, void **then,
 
 
 cdef public int cuGraphDestroyNode(void *p) noexcept nogil:
-    """Take a node out of its graph, with its edges.  Not while its graph is captured into."""
+    """Take a node out of its graph, with its edges.  Not while its graph is captured into, nor if it has memory."""
     cdef node *n = <node *>p
-    cdef node *m
-    cdef node *last = NULL
-    cdef graph *g
     cdef int r = api_state()
     if r != CUDA_SUCCESS:
         return r
     pthread_mutex_lock(&work_lock)
     if not is_handle(NODE, p) or n.of.growing != NULL:
         r = CUDA_ERROR_INVALID_VALUE
+    elif has_memory(n.of):
+        r = CUDA_ERROR_NOT_SUPPORTED
     else:
-        g = n.of
-        m = g.first
-        while m != NULL:
-            unlist_node(&m.before, n)
-            if m.next == n:
-                m.next = n.next
-            if m != n:
-                last = m
-            m = m.next
-        if g.first == n:
-            g.first = n.next
-        g.last = last
-        g.count -= 1
-        free_node(n)
+        remove_node(n)
     pthread_mutex_unlock(&work_lock)
     return r
 
@@ -300,6 +290,10 @@ cdef const char *type_text(int kind) noexcept nogil:
         return b"GRAPH"
     if kind == CU_GRAPH_NODE_TYPE_WAIT_EVENT:
         return b"WAIT_EVENT"
+    if kind == CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+        return b"MEM_ALLOC"
+    if kind == CU_GRAPH_NODE_TYPE_MEM_FREE:
+        return b"MEM_FREE"
     return b"EVENT_RECORD" if kind == CU_GRAPH_NODE_TYPE_EVENT_RECORD else b"EMPTY"
 
 
@@ -330,6 +324,8 @@ cdef void print_nodes(FILE *file, graph *g, int *graphs) noexcept nogil:
                     o.fill.unit)
         elif o != NULL and o.kind == HOST_OP:
             fprintf(file, b"\n%p", <void *>o.host_call)
+        elif n.memory != NULL:
+            fprintf(file, b"\n%p\n%zu", <void *>n.memory.address, n.memory.size)
         fprintf(file, b"\"];\n")
         at += 1
         n = n.next

@@ -52,6 +52,43 @@ cdef void drop_ready(op *o) noexcept nogil:
     pthread_cond_broadcast(&work_done)
 
 
+cdef int follow_memory(graph *plan, bint again) noexcept nogil:
+    """What a launch makes of the memory of graphs: all that is freed is allocated before, and nothing twice.  `again`:
+    what the launch before has left is freed first."""
+    cdef size_t i
+    cdef node *n
+    for i in range(plan.count):
+        n = plan.order[i]
+        if n.memory != NULL and n.kind == CU_GRAPH_NODE_TYPE_MEM_FREE:
+            n.memory.then = n.memory.there
+    for i in range(plan.count):
+        n = plan.order[i]
+        if n.kind == CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+            n.memory.then = n.memory.there and not again
+    for i in range(plan.count):
+        n = plan.order[i]
+        if n.memory != NULL:
+            if n.memory.then == (n.kind == CU_GRAPH_NODE_TYPE_MEM_ALLOC):
+                return CUDA_ERROR_INVALID_VALUE
+            n.memory.then = not n.memory.then
+    return CUDA_SUCCESS
+
+
+cdef void commit_memory(graph *plan) noexcept nogil:
+    """The launch is queued."""
+    cdef size_t i
+    cdef node *n
+    for i in range(plan.count):
+        n = plan.order[i]
+        if n.kind == CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+            n.memory.there = True
+            note_graph_bytes(n.memory.device)
+    for i in range(plan.count):
+        n = plan.order[i]
+        if n.memory != NULL:
+            n.memory.there = n.memory.then
+
+
 cdef int ready_plan(graph *plan, op ***end) noexcept nogil:
     """The operations of an executable's graph, at the end of a chain."""
     cdef size_t i
@@ -66,8 +103,12 @@ cdef int ready_plan(graph *plan, op ***end) noexcept nogil:
             r = ready_plan(n.child, end)
             if r != CUDA_SUCCESS:
                 return r
-        elif n.work != NULL:
-            r = ready_work(n, &o)
+        elif n.work != NULL or n.memory != NULL:
+            if n.work != NULL:
+                r = ready_work(n, &o)
+            else:
+                o = memory_work(n.memory, n.kind == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+                r = CUDA_SUCCESS if o != NULL else CUDA_ERROR_OUT_OF_MEMORY
             if r != CUDA_SUCCESS:
                 return r
             o.next = NULL
@@ -99,11 +140,16 @@ cdef void queue_ready(stream *s, op *o) noexcept nogil:
         o = after
 
 
-cdef int launch_plan(stream *s, graph *plan) noexcept nogil:
+cdef int launch_plan(stream *s, graph *plan, uint64_t flags) noexcept nogil:
     """Queue all that an executable does, or nothing."""
     cdef op *chain = NULL
     cdef op **end = &chain
-    cdef int r
+    cdef bint memory = has_memory(plan)
+    cdef int r = CUDA_SUCCESS
+    if memory:
+        r = follow_memory(plan, flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
+        if r != CUDA_SUCCESS:
+            return r
     if not s.worker and not start_worker(s):
         return CUDA_ERROR_OUT_OF_MEMORY
     r = ready_plan(plan, &end)
@@ -111,5 +157,7 @@ cdef int launch_plan(stream *s, graph *plan) noexcept nogil:
         drop_ready(chain)
         return r
     queue_ready(s, chain)
+    if memory:
+        commit_memory(plan)
     pthread_cond_signal(&s.wake)
     return CUDA_SUCCESS

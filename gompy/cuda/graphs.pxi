@@ -19,6 +19,7 @@ cdef struct node:
     void **pointers            # to each of a kernel's parameters
     CUDA_MEMCPY3D copy         # a copy, as it was described
     graph *child
+    graph_memory *memory       # that it allocates or frees
     node_list before
 
 cdef struct graph:
@@ -29,11 +30,14 @@ cdef struct graph:
     bint inside                # a node's or an executable's: goes with it
     capture *growing           # operations are captured into it
     node **order               # an executable's
+    bint instantiated          # it has memory nodes, and an executable: there may be one
 
 cdef struct executable:
     handle_head head
     graph *plan
     uint64_t flags
+    graph *source              # that it was made of, if that has memory nodes
+    uint64_t source_serial
 
 
 cdef graph *new_graph(bint inside) noexcept nogil:
@@ -51,6 +55,8 @@ cdef void free_node(node *n) noexcept nogil:
     forget_list(&n.before)
     if n.child != NULL:
         free_graph(n.child)
+    if n.memory != NULL:
+        leave_graph_memory(n.memory)
     free_handle(NODE, n)
 
 
@@ -132,6 +138,9 @@ cdef graph *copy_graph(graph *g, bint inside) noexcept nogil:
             break
         m.origin, m.serial, m.copy, m.disabled = n.head.serial, n.serial, n.copy, n.disabled
         n.twin = m
+        m.memory = n.memory
+        if m.memory != NULL:
+            m.memory.users += 1
         if n.child != NULL:
             m.child = copy_graph(n.child, True)
             good = m.child != NULL
@@ -145,6 +154,71 @@ cdef graph *copy_graph(graph *g, bint inside) noexcept nogil:
         free_graph(made)
         return NULL
     return made
+
+
+cdef bint has_memory(graph *g) noexcept nogil:
+    """Whether nodes of a graph allocate or free: what is done with such a graph has limits."""
+    cdef node *n = g.first
+    while n != NULL:
+        if n.memory != NULL:
+            return True
+        n = n.next
+    return False
+
+
+cdef void remove_node(node *n) noexcept nogil:
+    """Take a node out of its graph, with its edges."""
+    cdef graph *g = n.of
+    cdef node *m = g.first
+    cdef node *last = NULL
+    while m != NULL:
+        unlist_node(&m.before, n)
+        if m.next == n:
+            m.next = n.next
+        if m != n:
+            last = m
+        m = m.next
+    if g.first == n:
+        g.first = n.next
+    g.last = last
+    g.count -= 1
+    free_node(n)
+
+
+cdef bint frees_memory(graph *g, graph_memory *m) noexcept nogil:
+    """Whether a node of a graph frees it."""
+    cdef node *n = g.first
+    while n != NULL:
+        if n.kind == CU_GRAPH_NODE_TYPE_MEM_FREE and n.memory == m:
+            return True
+        n = n.next
+    return False
+
+
+cdef bint allocates_memory(graph *g, graph_memory *m) noexcept nogil:
+    """Whether a node of a graph allocates it."""
+    cdef node *n = g.first
+    while n != NULL:
+        if n.kind == CU_GRAPH_NODE_TYPE_MEM_ALLOC and n.memory == m:
+            return True
+        n = n.next
+    return False
+
+
+cdef int name_freed(graph *g, uint64_t address, graph_memory **to) noexcept nogil:
+    """What a node of a graph may free: memory of a graph, once.  With work_lock held."""
+    to[0] = graph_memory_at(address)
+    if to[0] == NULL or frees_memory(g, to[0]):
+        return CUDA_ERROR_INVALID_VALUE
+    return CUDA_SUCCESS
+
+
+cdef void know_memory(node *n, graph_memory *m) noexcept nogil:
+    """A node of a graph allocates or frees it."""
+    n.memory = m
+    m.users += 1
+    if n.kind == CU_GRAPH_NODE_TYPE_MEM_FREE and allocates_memory(n.of, m):
+        m.inside = True
 
 
 cdef int order_nodes(graph *g, node **wrong) noexcept nogil:

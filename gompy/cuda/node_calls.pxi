@@ -146,11 +146,17 @@ cdef int form_event(void *e, int kind, node_form *to) noexcept nogil:
 
 cdef int form_child(void *p, node_form *to) noexcept nogil:
     """A graph in a graph: a copy."""
+    cdef int r = CUDA_ERROR_OUT_OF_MEMORY
     pthread_mutex_lock(&work_lock)
-    to.child = copy_graph(<graph *>p, True) if is_handle(GRAPH, p) else NULL
+    if not is_handle(GRAPH, p):
+        r = CUDA_ERROR_INVALID_VALUE
+    elif has_memory(<graph *>p):
+        r = CUDA_ERROR_NOT_SUPPORTED
+    else:
+        to.child = copy_graph(<graph *>p, True)
     pthread_mutex_unlock(&work_lock)
     if to.child == NULL:
-        return CUDA_ERROR_OUT_OF_MEMORY if is_handle(GRAPH, p) else CUDA_ERROR_INVALID_VALUE
+        return r
     to.kind = CU_GRAPH_NODE_TYPE_GRAPH
     return CUDA_SUCCESS
 
@@ -466,21 +472,6 @@ cdef public int cuGraphEventRecordNodeGetEvent(void *p, void **to) noexcept nogi
 cdef public int cuGraphEventWaitNodeGetEvent(void *p, void **to) noexcept nogil:
     """The event."""
     return answer_event(p, CU_GRAPH_NODE_TYPE_WAIT_EVENT, to)
-
-
-cdef public int cuGraphAddNode(void **to, void *p, void **before, size_t n, const node_parameters *of) noexcept nogil:
-    """A node of any kind."""
-    cdef node_form f
-    memset(&f, 0, sizeof(f))
-    return add_form(to, p, before, NULL, n, form_any(of, &f), &f)
-
-
-cdef public int cuGraphAddNode_v2(void **to, void *p, void **before, const uint64_t *edges, size_t n,
-                                  const node_parameters *of) noexcept nogil:
-    """CUDA 12.3's; edges have no data."""
-    cdef node_form f
-    memset(&f, 0, sizeof(f))
-    return add_form(to, p, before, edges, n, form_any(of, &f), &f)
 
 
 cdef public int cuGraphNodeSetParams(void *p, const node_parameters *of) noexcept nogil:

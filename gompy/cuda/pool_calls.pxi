@@ -62,14 +62,30 @@ cdef int take_from_pool(pool *p, context *c, size_t size, CUdeviceptr *to) noexc
     return r
 
 
-cdef int refuse_captured_memory(stream *s) noexcept nogil:
-    """Memory in the order of a stream that is captured.  Without work_lock."""
+cdef int capture_allocation(stream *s, gpu *g, size_t size, CUdeviceptr *to, bint *taken) noexcept nogil:
+    """Memory in the order of a stream that is captured: a node, if it is.  Without work_lock."""
     cdef capture *c = NULL
+    cdef graph_memory *m = NULL
+    cdef node *n = NULL
     cdef int r
+    taken[0] = captures != NULL
+    if not taken[0]:
+        return CUDA_SUCCESS
     pthread_mutex_lock(&work_lock)
     r = look_for_capture(s, &c)
-    if c != NULL:
-        r = refuse_memory_node(c)
+    taken[0] = r != CUDA_SUCCESS or c != NULL
+    if r == CUDA_SUCCESS and c != NULL:
+        m = new_graph_memory(g, size)
+        n = capture_node(s, CU_GRAPH_NODE_TYPE_MEM_ALLOC, NULL, 0) if m != NULL else NULL
+        if n != NULL:
+            know_memory(n, m)
+            to[0] = m.address
+        else:
+            c.spoilt = True
+            r = CUDA_ERROR_OUT_OF_MEMORY
+            if m != NULL:
+                m.users = 1
+                leave_graph_memory(m)
     pthread_mutex_unlock(&work_lock)
     return r
 
@@ -77,19 +93,21 @@ cdef int refuse_captured_memory(stream *s) noexcept nogil:
 cdef public int cuMemAllocFromPoolAsync(CUdeviceptr *to, size_t size, void *p, void *queue) noexcept nogil:
     """Device memory of a pool, at once; a stream's order is kept all the more."""
     cdef stream *s = NULL
+    cdef bint taken = False
     cdef int r = enter_stream(queue, &s)
     if r != CUDA_SUCCESS:
         return r
     if to == NULL or size == 0 or not is_handle(POOL, p):
         return CUDA_ERROR_INVALID_VALUE
-    r = refuse_captured_memory(s)
-    return r if r != CUDA_SUCCESS else take_from_pool(<pool *>p, s.of, size, to)
+    r = capture_allocation(s, (<pool *>p).device, size, to, &taken)
+    return r if taken else take_from_pool(<pool *>p, s.of, size, to)
 
 
 cdef public int cuMemAllocAsync(CUdeviceptr *to, size_t size, void *queue) noexcept nogil:
     """The same, of the pool that the stream's device has now."""
     cdef stream *s = NULL
     cdef pool *p
+    cdef bint taken = False
     cdef int r = enter_stream(queue, &s)
     if r != CUDA_SUCCESS:
         return r
@@ -98,8 +116,8 @@ cdef public int cuMemAllocAsync(CUdeviceptr *to, size_t size, void *queue) noexc
         return CUDA_ERROR_OUT_OF_MEMORY
     if to == NULL or size == 0:
         return CUDA_ERROR_INVALID_VALUE
-    r = refuse_captured_memory(s)
-    return r if r != CUDA_SUCCESS else take_from_pool(p, s.of, size, to)
+    r = capture_allocation(s, s.of.device, size, to, &taken)
+    return r if taken else take_from_pool(p, s.of, size, to)
 
 
 cdef public int cuDeviceGetDefaultMemPool(void **to, int number) noexcept nogil:

@@ -117,6 +117,8 @@ cdef void perform_op(stream *s, op *o) noexcept nogil:
         cuda_thread.in_callback = 0
     elif o.kind == FREE_OP:
         free_block_at(o.address, ALLOCATION, MANAGED)
+    elif o.kind == MEMORY_OP:
+        mark_shadow(o.address, o.number, <int><size_t>o.data)
 
 
 cdef void do_first(stream *s) noexcept nogil:

@@ -67,15 +67,28 @@ typedef const struct cudaArray *cudaArray_const_t;
 typedef struct CUmemPoolHandle_st *cudaMemPool_t;
 typedef struct cudaIpcMemHandle_st { char reserved[64]; } cudaIpcMemHandle_t;
 
+struct cudaMemLocation { enum cudaMemLocationType type; int id; };
+
 struct cudaMemPoolProps
 {
   enum cudaMemAllocationType allocType;
   enum cudaMemAllocationHandleType handleTypes;
-  struct { enum cudaMemLocationType type; int id; } location;
+  struct cudaMemLocation location;
   void *win32SecurityAttributes;
   size_t maxSize;
   unsigned short usage;
   unsigned char reserved[54];
+};
+
+struct cudaMemAccessDesc { struct cudaMemLocation location; enum cudaMemAccessFlags flags; };
+
+struct cudaMemAllocNodeParams
+{
+  struct cudaMemPoolProps poolProps;
+  const struct cudaMemAccessDesc *accessDescs;
+  size_t accessDescCount;
+  size_t bytesize;
+  void *dptr;
 };
 
 struct cudaChannelFormatDesc { int x, y, z, w; enum cudaChannelFormatKind f; };
@@ -199,6 +212,9 @@ typedef struct cudaHostNodeParams cudaHostNodeParams;
 typedef struct cudaKernelNodeParams cudaKernelNodeParams;
 typedef struct cudaGraphExecUpdateResultInfo cudaGraphExecUpdateResultInfo;
 typedef struct cudaPointerAttributes cudaPointerAttributes;
+typedef struct cudaMemLocation cudaMemLocation;
+typedef struct cudaMemAccessDesc cudaMemAccessDesc;
+typedef struct cudaMemAllocNodeParams cudaMemAllocNodeParams;
 typedef struct cudaFuncAttributes cudaFuncAttributes;
 #endif
 
