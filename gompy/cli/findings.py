@@ -28,12 +28,13 @@ SHOWN: Final = 4
 """Regions that one line names; the rest is counted."""
 NO_IMAGE_MEND: Final = "link with gompcc -fopenmp or -fopenacc, and without -static and -foffload=disable"
 BFD_MEND: Final = "compile and link with gompcc, or link by ld.bfd"
+NO_PTX_MEND: Final = "compile with gompy cuda cc, or with nvcc's -gencode arch=compute_80,code=compute_80 --no-compress"
 NO_CODE_MEND: Final = "compile it again, with gompcc, without -foffload=disable, and do not strip it before the link"
 KINDS: Final[dict[str, str]] = {
     "damaged": "a part of the file contradicts another",
     "empty": "no offload data at all",
     "outside": "entries that the linker has put beside the marks of the tables",
-    "no-image": "regions, and no device image",
+    "no-image": "regions and no device image, or kernels of CUDA and no PTX",
     "host-only": "an image without device code for some of the regions",
     "missing": "regions or variables that the image lacks",
     "dropped": "the image has entries that the program lacks",
@@ -92,6 +93,7 @@ def _compared(part: Inspected) -> list[Finding]:
     if elf is None:
         return found
     found += _by_clang(part)
+    found += _of_cuda(part)
     if part.report["kind"] in LINKED:
         found += _outside(part)
         if not part.images and (host.funcs or host.vars):
@@ -103,6 +105,15 @@ def _compared(part: Inspected) -> list[Finding]:
     for index, image in enumerate(part.images):
         found += _Comparison(part, index, image).findings()
     return found
+
+
+def _of_cuda(part: Inspected) -> list[Finding]:
+    """Kernels of CUDA that no PTX has: the emulated GPU runs nothing else."""
+    if not part.cuda or any(image.kind == "ptx" and not image.packed for image in part.cuda):
+        return []
+    has = ", ".join(f"{image.about} for sm_{image.architecture}" for image in part.cuda)
+    cause = f"no PTX of its kernels of CUDA that the emulated GPU could run: it has {has}"
+    return [Finding(part.report["file"], "no-image", cause, NO_PTX_MEND)]
 
 
 def _by_clang(part: Inspected) -> list[Finding]:

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gompy.objects.clang_images import ClangImage
-    from gompy.objects.images import Image
+    from gompy.cli.inspect_report import AnyImage
 
 
-def write_images(images: Iterable[tuple[str, int, Image | ClangImage]], folder: Path) -> list[Path]:
+def write_images(images: Iterable[tuple[str, int, AnyImage]], folder: Path) -> list[Path]:
     """Write images to a folder, which is made; the files' paths.
 
     ``images``: name of the file that has the image, its number there, the image.  An ELF image is one file, PTX one for
-    each object.  Raises OSError.
+    each object.  Raises OSError, Damaged.
     """
     used: set[str] = set()
     written: list[Path] = []

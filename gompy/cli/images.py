@@ -18,11 +18,7 @@ from gompy.cli.reading import EXIT_FINE, EXIT_USAGE, EXIT_WRONG, inspected
 from gompy.tools.toolmain import one_line
 
 if TYPE_CHECKING:
-    from gompy.cli.inspect_report import Inspected
-    from gompy.objects.clang_images import ClangImage
-    from gompy.objects.images import Image
-
-    AnyImage = Image | ClangImage
+    from gompy.cli.inspect_report import AnyImage, Inspected
 
 TARGETS: Final = {target.plugin: target.name for target in targets.TARGETS}
 EXAMPLES: Final = """\
@@ -115,6 +111,7 @@ def _chosen(part: Inspected, options: argparse.Namespace) -> list[tuple[int, Any
 
 def _list(part: Inspected, chosen: list[tuple[int, AnyImage]]) -> None:
     from gompy.cli.inspect_text import grid
+    from gompy.objects.fatbin import CudaImage
     from gompy.objects.images import Image
 
     regions = sum(entry.is_region for entry in part.clang.entries)
@@ -122,9 +119,13 @@ def _list(part: Inspected, chosen: list[tuple[int, AnyImage]]) -> None:
     rows = []
     for index, image in chosen:
         last = clang
+        files = 1
         if isinstance(image, Image):
             last = (str(len(image.tables.funcs)), str(len(image.tables.vars)), image.name or "-")
-        rows.append((str(index), image.target, str(image.size), str(len(image.files)), *last))
+            files = len(image.files)
+        elif isinstance(image, CudaImage):
+            last = (str(len(image.kernels)) if image.kernels else "-", "-", f"of CUDA: {image.about}")
+        rows.append((str(index), image.target, str(image.size), str(files), *last))
     heading = ("image", "target", "bytes", "files", "regions", "vars", "name")
     print("\n".join(line for line, _style in grid(heading, rows, (0, 2, 3, 4, 5))))
 
@@ -136,11 +137,22 @@ def _extract(part: Inspected, chosen: list[tuple[int, AnyImage]], folder: Path) 
         print(path)
 
 
+def _refuse_cuda(chosen: list[tuple[int, AnyImage]], what: str, options: argparse.Namespace) -> None:
+    """Raises RewriteError for images that are only listed and taken out."""
+    from gompy.objects.fatbin import CudaImage
+    from gompy.objects.rewrite import RewriteError
+
+    for index, image in chosen:
+        if isinstance(image, CudaImage):
+            raise RewriteError(f"{options.file}: image {index} ({image.target}): {what} CUDA's is not implemented")
+
+
 def _replace(part: Inspected, chosen: list[tuple[int, AnyImage]], options: argparse.Namespace) -> None:
     """Put files in the place of the one image that is meant, and write the program if its tables still agree."""
     from gompy.cli.findings import find
     from gompy.cli.inspect_report import inspect_bytes
     from gompy.objects.clang_surgery import with_image
+    from gompy.objects.fatbin import CudaImage
     from gompy.objects.image_surgery import replaced
     from gompy.objects.images import Image
     from gompy.objects.rewrite import RewriteError
@@ -150,7 +162,9 @@ def _replace(part: Inspected, chosen: list[tuple[int, AnyImage]], options: argpa
         has = ", ".join(f"{index} ({image.target})" for index, image in chosen)
         raise RewriteError(f"{options.file}: which image? --image or --target says; there are {has}")
     index, image = chosen[0]
+    _refuse_cuda(chosen, "replacing", options)
     files = [Path(name).read_bytes() for name in options.new]
+    assert not isinstance(image, CudaImage)
     data = replaced(part.elf, image, files) if isinstance(image, Image) else with_image(part.elf, image, files)
     result = inspect_bytes(data, options.file)
     before = {finding.cause for finding in find(part)}
@@ -171,6 +185,7 @@ def _strip(part: Inspected, chosen: list[tuple[int, AnyImage]], options: argpars
     from gompy.objects.images import Image
     from gompy.objects.rewrite import RewriteError
 
+    _refuse_cuda(chosen, "removing", options)
     current = part
     for index, image in reversed(chosen):  # the last first: those before keep their numbers
         assert current.elf is not None

@@ -13,7 +13,7 @@ from typing import Any, Final
 from gompy.abi import llvm
 from gompy.abi.gomp_newer import requires_names
 from gompy.cli import inspect_clang
-from gompy.objects import archive, clang_images, images, names, offload_binary, streams, tables
+from gompy.objects import archive, clang_images, fatbin, images, names, offload_binary, streams, tables
 from gompy.objects.decode import TableRef, decode_opts
 from gompy.objects.elf import Section
 from gompy.objects.lines import Lines
@@ -38,7 +38,7 @@ ACCELS: Final[dict[int, str]] = {0: "", names.ACCEL_STOCK: "stock", names.ACCEL_
 
 
 Report = dict[str, Any]
-AnyImage = images.Image | clang_images.ClangImage
+AnyImage = images.Image | clang_images.ClangImage | fatbin.CudaImage
 
 
 @dataclass
@@ -51,6 +51,7 @@ class Inspected:
     records: list[tables.ObjectRecord] = field(default_factory=list)
     images: list[images.Image] = field(default_factory=list)
     clang: clang_images.ClangTables = field(default_factory=clang_images.ClangTables)
+    cuda: list[fatbin.CudaImage] = field(default_factory=list)
     units: list[tuple[streams.Unit, list[TableRef]]] = field(default_factory=list)
     members: list[Inspected] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
@@ -65,7 +66,7 @@ class Inspected:
     @property
     def empty(self) -> bool:
         """Whether there is no offload data at all."""
-        keys = ("sections", "units", "opts", "funcs", "vars", "objects", "images", "entries", "binaries")
+        keys = ("sections", "units", "opts", "funcs", "vars", "objects", "images", "entries", "binaries", "fatbins")
         if self.report["kind"] == "ptx":
             return False
         return not any(self.report[key] for key in keys) and all(member.empty for member in self.members)
@@ -77,8 +78,8 @@ class Inspected:
 
     @property
     def all_images(self) -> list[AnyImage]:
-        """gcc's images, then clang's: as ``gompy images`` numbers them."""
-        return [*self.images, *self.clang.images]
+        """gcc's images, then clang's, then CUDA's: as ``gompy images`` numbers them."""
+        return [*self.images, *self.clang.images, *self.cuda]
 
     def parts(self) -> list[Inspected]:
         """The file itself, or an archive's members."""
@@ -96,6 +97,7 @@ def _new_report(file: str, kind: str, size: int) -> Report:
             "images": [],
             "entries": [],
             "binaries": [],
+            "fatbins": [],
             "problems": [],
         }
     )
@@ -160,6 +162,16 @@ def inspect_bytes(data: bytes, file: str, decode: bool = False) -> Inspected:
         first, problems = len(result.images), report["problems"]
         report["binaries"] = inspect_clang.image_reports(result.clang, first, problems, file)
 
+    def read_cuda() -> None:
+        result.cuda = fatbin.read_fatbins(elf)
+        first = len(result.images) + len(result.clang.images)
+        report["fatbins"] = [
+            {"index": first + index, "kind": image.kind, "arch": f"sm_{image.architecture}"}
+            | {"address": f"{image.address:#x}", "size": image.size, "compressed": image.packed}
+            | {"kernels": image.kernels}
+            for index, image in enumerate(result.cuda)
+        ]
+
     attempt(read_tables)
     attempt(read_records)
     for section in elf.sections:
@@ -169,6 +181,7 @@ def inspect_bytes(data: bytes, file: str, decode: bool = False) -> Inspected:
         attempt(lambda unit=unit: _unit(elf, unit, result, decode))  # type: ignore[misc]
     attempt(read_images)
     attempt(read_clang)
+    attempt(read_cuda)
     return result
 
 

@@ -21,7 +21,19 @@ WARN: Final = "bold red"
 LINK: Final = "yellow"
 PAINTED_LINES: Final = 5000
 """Output longer than this is written unpainted: rich takes some 50 us a line."""
-TABLES: Final = ("funcs", "vars", "indirect", "images", "entries", "binaries", "objects", "units", "opts", "sections")
+TABLES: Final = (
+    "funcs",
+    "vars",
+    "indirect",
+    "images",
+    "entries",
+    "binaries",
+    "fatbins",
+    "objects",
+    "units",
+    "opts",
+    "sections",
+)
 """In the order in which they are shown: what is asked most first."""
 UNNAMED: Final = "-"
 
@@ -248,7 +260,22 @@ def _binaries(report: Report) -> list[Line]:
     return lines
 
 
-_SHOW: Final = (_funcs, _vars, _indirect, _images, _entries, _binaries, _objects, _units, _opts, _sections)
+def _fatbins(report: Report) -> list[Line]:
+    """Device code of CUDA's."""
+    rows = [
+        (
+            *(str(image["index"]), image["arch"], image["kind"] + ", compressed" * image["compressed"]),
+            *(image["address"], str(image["size"]), ", ".join(image["kernels"]) or "-"),
+        )
+        for image in report["fatbins"]
+    ]
+    if not rows:
+        return []
+    title = (f"Images of CUDA: {len(rows)}", TITLE)
+    return [title, *grid(("index", "arch", "kind", "address", "bytes", "kernels"), rows, (0, 3, 4))]
+
+
+_SHOW: Final = (_funcs, _vars, _indirect, _images, _entries, _binaries, _fatbins, _objects, _units, _opts, _sections)
 _PARTS: Final = dict(zip(TABLES, _SHOW, strict=True))
 
 
@@ -269,7 +296,7 @@ def summary_lines(report: Report) -> list[Line]:
         (len(report["indirect"]), "indirect function", ""),
         (len(report["units"]), "stream", ""),
         (len(report["objects"]), "object record", ""),
-        (len(report["images"]) + len(report["binaries"]), "image", ""),
+        (len(report["images"]) + len(report["binaries"]) + len(report["fatbins"]), "image", ""),
         (len(report["entries"]), "entry by clang", "entries by clang"),
     ]
     said = ", ".join(plural(*count) for count in counts if count[0])

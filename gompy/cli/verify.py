@@ -123,6 +123,10 @@ def agreement(part: Inspected) -> str:
 
     file, kind = part.report["file"], part.report["kind"]
     what = counted(len(part.host.funcs), len(part.host.vars)) or "no regions"
+    if part.cuda and not (part.host.funcs or part.host.vars or part.images or part.clang.images):
+        kernels = {name for image in part.cuda for name in image.kernels}
+        images = f"{plural(len(part.cuda), 'image')} ({', '.join(image.target for image in part.cuda)})"
+        return f"{file}: {plural(len(kernels), 'kernel')} of CUDA, {images}: PTX is there"
     if part.clang.entries or part.clang.images:
         return _clang_agreement(part, what if part.host.funcs or part.host.vars else "")
     if kind not in LINKED:
@@ -158,6 +162,10 @@ def _report(part: Inspected, found: list[Finding], allow_host: bool) -> dict[str
     images += [
         {"index": index, "target": image.target, "entries": len(part.clang.entries)}
         for index, image in enumerate(part.clang.images, len(part.images))
+    ]
+    images += [
+        {"index": index, "target": image.target, "kernels": len(image.kernels)}
+        for index, image in enumerate(part.cuda, len(images))
     ]
     return {
         "schema": SCHEMA,
