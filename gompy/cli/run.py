@@ -145,7 +145,9 @@ def _run_watched(options: argparse.Namespace, command: list[str], environment: d
     from gompy.cli.run_watched import Wanted, run_watched
 
     files = Files(options.check_json, options.check_sarif, version()) if options.check else None
-    return run_watched(command, environment, Wanted(files, options.check_status, options.show_maps, options.info))
+    trace = bool(options.trace)
+    wanted = Wanted(files, options.check_status, options.show_maps, options.info, trace)
+    return run_watched(command, environment, wanted)
 
 
 def _tool(under: str) -> str:

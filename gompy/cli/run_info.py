@@ -177,3 +177,19 @@ def add_variables(log: Log) -> dict[str, Variable]:
         for copy in copies:
             variable(names.of(copy) or f"{copy.size} bytes at {copy.start:#x}", copy).copied(copy, last)
     return found
+
+
+def names_of(log: Log) -> dict[str, str]:
+    """Names of mapped memory by ``0xADDRESS+SIZE``, where all mappings there have one name."""
+    from gompy.abi.check_log import Entry, Op
+    from gompy.check.analysis import POINTERS
+    from gompy.check.names import Names
+
+    names = Names(log)
+    found: dict[str, str] = {}
+    for event in log.events:
+        if event.op != Op.ENTRY or not event.flags & Entry.NEW or event.kind in POINTERS or event.size == 0:
+            continue
+        name, key = names.of(event), f"{event.start:#x}+{event.size}"
+        found[key] = name if found.setdefault(key, name) == name else ""
+    return {key: name for key, name in found.items() if name}

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be told; ``check``: the files of findings besides stderr, ``status``: the exit status of errors."""
+    """What is to be told; ``check``: the files of findings besides stderr, ``status``: the exit status of errors.
+
+    ``trace``: the environment names a trace, which is to get the names of memory.
+    """
 
     check: Files | None = None
     status: int = 0
     maps: bool = False
     info: bool = False
+    trace: bool = False
 
 
 def run_watched(command: list[str], env: dict[str, str], wanted: Wanted) -> int:
@@ -45,9 +49,27 @@ def run_watched(command: list[str], env: dict[str, str], wanted: Wanted) -> int:
             errors = report(log, command[0], wanted.check)
         if follower is not None:
             follower.end()
+        if wanted.trace:
+            _name_memory(env["GOMPY_TRACE_FILE"], log)
         if wanted.info:
             from gompy.cli.run_info import told as tables
 
             for line in tables(env["GOMPY_TRACE_FILE"], log):
                 print(line, file=sys.stderr)
     return wanted.status if errors and wanted.status else code
+
+
+def _name_memory(trace: str, log: str) -> None:
+    """Put the names that the log leads to into the trace, for ``gompy trace``."""
+    from gompy import UserError
+    from gompy.check.log import read_log
+    from gompy.cli.run_info import names_of
+    from gompy.cli.trace_events import add_names
+
+    try:
+        with open(log, "rb") as file:
+            names = names_of(read_log(file.read()))
+        if names:
+            add_names(trace, names)
+    except (OSError, UserError):
+        return  # the program has used no device, or what it wrote is gone

@@ -54,6 +54,8 @@ def _summary(options: argparse.Namespace) -> int:
 
     trace = read(options.file)
     totals = add_up(trace, Places())
+    if trace.full:
+        print(f"gompy trace: note: {one_line(options.file)}: it was full before the run's end", file=sys.stderr)
     if options.svg:
         from gompy.cli.trace_svg import draw
 

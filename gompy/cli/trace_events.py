@@ -14,6 +14,10 @@ from gompy import UserError
 DEVICE_PID: Final = 1000000
 """What a device's number is added to for the number of its process in the file (gompy/runtime/tools/trace_file.pxi)."""
 REGION_WORDS: Final = ("target nowait ", "target ", "acc parallel ")
+LIMIT: Final = "gompy_limit"
+"""The last event of a file that has reached its size (trace_file.pxi)."""
+NAMES: Final = "gompy_names"
+"""The event in which ``gompy run`` tells the names of memory that is no global variable."""
 IMPLICIT: Final = ("acc enter data (implicit) ", "acc exit data (implicit) ")
 """What the begin and the end of OpenACC's compute construct copy is told as of constructs of their own."""
 
@@ -51,6 +55,8 @@ class Trace:
     processes: dict[int, str] = field(default_factory=dict)
     tracks: dict[tuple[int, int], str] = field(default_factory=dict)
     length: float = 0
+    full: bool = False
+    names: dict[str, str] = field(default_factory=dict)
 
     def of(self, *kinds: str) -> Iterator[Span]:
         """The spans of these kinds."""
@@ -82,10 +88,7 @@ def _take(trace: Trace, events: list[Any]) -> None:
         track = (int(event["pid"]), int(event["tid"]))
         what = event["ph"]
         if what == "M":
-            if event["name"] == "process_name":
-                trace.processes[track[0]] = event["args"]["name"]
-            else:
-                trace.tracks[track] = event["args"]["name"]
+            _take_word(trace, event, track)
             continue
         at = float(event["ts"])
         trace.length = max(trace.length, at + float(event.get("dur", 0)))
@@ -104,6 +107,28 @@ def _take(trace: Trace, events: list[Any]) -> None:
     for spans in open_spans.values():
         for span in spans:
             span.end = trace.length
+
+
+def _take_word(trace: Trace, event: dict[str, Any], track: tuple[int, int]) -> None:
+    """What is said of the trace itself."""
+    if event["name"] == "process_name":
+        trace.processes[track[0]] = event["args"]["name"]
+    elif event["name"] == LIMIT:
+        trace.full = True
+    elif event["name"] == NAMES:
+        trace.names.update((str(at), str(name)) for at, name in event["args"].items())
+    else:
+        trace.tracks[track] = event["args"]["name"]
+
+
+def add_names(path: str, names: dict[str, str]) -> None:
+    """Put the names of mapped memory, by ``0xADDRESS+SIZE``, into a trace that is whole.  OSError."""
+    event = {"ph": "M", "name": NAMES, "pid": 0, "tid": 0, "args": names}
+    with open(path, "r+b") as file:
+        end = file.seek(-3, os.SEEK_END)
+        if file.read() == b"\n]\n":
+            file.seek(end)
+            file.write(f"{',' if end > 1 else ''}\n{json.dumps(event)}\n]\n".encode())
 
 
 class Places:
@@ -184,7 +209,7 @@ def add_up(trace: Trace, places: Places) -> Totals:
         elif span.name == "alloc":
             row.size += span.args["size"]
     for state, args in trace.maps:
-        _add_map(totals, state, args)
+        _add_map(totals, state, args, trace.names)
     return totals
 
 
@@ -199,10 +224,11 @@ def _add_construct(totals: Totals, span: Span, places: Places) -> None:
     row.time += span.time
 
 
-def _add_map(totals: Totals, state: str, args: dict[str, Any]) -> None:
+def _add_map(totals: Totals, state: str, args: dict[str, Any], names: dict[str, str]) -> None:
     if state in ("firstprivate", "attached", "not present"):
         return
-    row = totals.variables[args.get("variable") or f"{args['size']} bytes at {args['host']}"]
+    name = args.get("variable") or names.get(f"{args['host']}+{args['size']}")
+    row = totals.variables[name or f"{args['size']} bytes at {args['host']}"]
     row.size = max(row.size, args["size"])
     back = state in ("kept", "removed") or (state == "updated" and args["map"] == "from")
     row.to_host += args["bytes"] if back else 0

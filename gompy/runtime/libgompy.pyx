@@ -9,7 +9,7 @@ Everything above python_view.pxi is C: no Python objects, no exceptions, no init
 body does not run in a program).
 """
 
-from libc.errno cimport EINVAL, ESPIPE, errno
+from libc.errno cimport EINVAL, ENOSPC, ESPIPE, errno
 from libc.limits cimport INT_MAX
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t, uint64_t, uintptr_t

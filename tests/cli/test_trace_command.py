@@ -137,6 +137,52 @@ def test_summary(built: Tools) -> None:
     assert report["regions"][0]["runs"] == 1
 
 
+def test_names_of_memory(built: Tools) -> None:
+    """The trace alone names global variables; with --info, whose log has frames, it gets the others'."""
+    built.ok("gompy", "run", "--info", "--trace", "named.json", "./ends")
+    report = json.loads(built.ok("gompy", "trace", "summary", "--json", "named.json"))
+    assert {row["name"] for row in report["variables"]} == {"shared", "x"}
+
+
+def test_a_trace_that_is_full(built: Tools) -> None:
+    """Its last event says so, and the summary too."""
+    last = {"ph": "M", "name": "gompy_limit", "pid": 0, "tid": 0, "args": {}}
+    built.write("full.json", json.dumps([*traced(built, "./ends"), last]))
+    done = built.run("gompy", "trace", "summary", "full.json")
+    assert done.returncode == 0 and "main._omp_fn.0" in done.stdout
+    assert done.stderr == "gompy trace: note: full.json: it was full before the run's end\n"
+
+
+MANY = r"""
+int a[64];
+int main (void)
+{
+  for (int i = 0; i < 4000; i++)
+    {
+#pragma omp target update to (a)
+    }
+#pragma omp target map (a)
+  a[0]++;
+  return 0;
+}
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a file system")
+def test_a_full_disk(built: Tools) -> None:
+    """The trace ends before, and is whole; the program goes on."""
+    built.write("many.c", MANY)
+    built.ok("gompcc", "-g", "-fopenmp", "many.c", "-o", "many")
+    (built.work / "small").mkdir()
+    steps = "mount -t tmpfs -o size=300k none small && gompy run --trace small/t.json ./many; echo $?; cat small/t.json"
+    done = built.run("unshare", "-m", "sh", "-c", steps)
+    if "unshare" in done.stderr or "mount" in done.stderr:
+        pytest.skip("no mount namespace here")
+    assert done.stderr == "libgompy: the trace ends here: No space left on device\n"
+    code, _, trace = done.stdout.partition("\n")
+    assert code == "0" and len(json.loads(trace)) > 500
+
+
 RANGES = r"""
 extern int nvtxRangePushA (const char *);
 extern int nvtxRangePop (void);

@@ -2,7 +2,7 @@
 # write ends with the array's end, and the next one begins on top of that, so the file is whole whenever the program is
 # killed.
 
-from posix.unistd cimport getpid, pwrite, readlink
+from posix.unistd cimport ftruncate, getpid, pwrite, readlink
 
 from gompy.native.clock cimport now_ns
 
@@ -18,6 +18,7 @@ cdef enum:
     TRACE_BUFFER = 1 << 16
     TRACE_LINE = 2048
     TRACE_LIMIT = 1 << 28  # bytes of the file
+    TRACE_LAST = 100  # of these, for the event that says so
     TRACE_NAMES = 1024  # that are kept
     TRACE_THREADS = 256
     TRACE_LATENCY = 1000000  # nanoseconds that events stay in the buffer when a directive ends
@@ -53,28 +54,45 @@ cdef TraceFile trace_file
 cdef void trace_flush() noexcept nogil:
     """Write what is in the buffer.  The lock is held."""
     cdef size_t size = trace_file.used + 3
+    cdef int why
     if trace_file.used == 0 or trace_file.over:
         return
     memcpy(trace_file.buffer + trace_file.used, b"\n]\n", 3)
+    errno = 0
     if pwrite(trace_file.fd, trace_file.buffer, size, <long> trace_file.end) != <ssize_t> size:
+        why = errno if errno else ENOSPC
         trace_file.over = True
-        gompy_note(b"the trace ends here: %s", strerror(errno))
+        trace_file.used = 0
+        # What was written in part goes, and the array's end comes back to where there was room for it.
+        if ftruncate(trace_file.fd, <long> trace_file.end) == 0:
+            pwrite(trace_file.fd, b"\n]\n", 3, <long> trace_file.end)
+        gompy_note(b"the trace ends here: %s", strerror(why))
+        return
     trace_file.end += trace_file.used
     trace_file.used = 0
     trace_file.flushed = now_ns()
 
 
 cdef void trace_append(const char *text, size_t size) noexcept nogil:
-    """One event.  The lock is held."""
+    """One event, as long as the file has room.  The lock is held."""
+    cdef const char *last = b"{\"ph\": \"M\", \"name\": \"gompy_limit\", \"pid\": 0, \"tid\": 0, \"args\": {}}"
     if trace_file.over or size >= TRACE_LINE:
         return
-    if trace_file.end + trace_file.used > TRACE_LIMIT:
+    if trace_file.end + trace_file.used + size + TRACE_LAST > TRACE_LIMIT:
+        trace_put(last, strlen(last))
         trace_flush()
         trace_file.over = True
         gompy_note(b"the trace ends here: it has %d MiB", TRACE_LIMIT >> 20)
         return
+    trace_put(text, size)
+
+
+cdef void trace_put(const char *text, size_t size) noexcept nogil:
+    """One event into the buffer.  The lock is held."""
     if trace_file.used + size + 8 > TRACE_BUFFER:
         trace_flush()
+        if trace_file.over:
+            return
     if trace_file.end + trace_file.used > 2:
         memcpy(trace_file.buffer + trace_file.used, b",\n", 2)
         trace_file.used += 2
