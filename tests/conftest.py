@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,33 @@ PRINTED = re.compile(
 
 SHORTENED = re.compile("(CI|BUILD_NUMBER)$")
 """Names of variables with which pytest does not shorten lines: this run may, those that tests start may not."""
+
+
+LINK_ROOMS = ("accel", "driver", "lto_wrapper", "mkoffload")
+"""Folders of tests none of which leaves a temporary file, whatever becomes of its links."""
+
+
+def own_temporary_folder(config: pytest.Config) -> None:
+    """A TMPDIR of this run: what tests and the tools in them leave goes with it.  The tests' own folders stay."""
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    folder = tempfile.mkdtemp(prefix="gompy-")
+    os.chmod(folder, 0o1777)  # tests run programs as other users, too
+    os.environ["TMPDIR"] = folder
+    tempfile.tempdir = None
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test of the link tools that leaves a file in TMPDIR."""
+    if request.path.parent.name not in LINK_ROOMS:
+        yield
+        return
+    folder = os.environ["TMPDIR"]
+    before = set(os.listdir(folder))
+    yield
+    left = sorted(set(os.listdir(folder)) - before)
+    assert not left, f"temporary files left: {left}"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,6 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = None if "PYTEST_XDIST_WORKER" in os.environ else stock_compilers.put_first()
     if folder is not None:
         config.add_cleanup(lambda: stock_compilers.remove(folder))
+    own_temporary_folder(config)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)

@@ -61,6 +61,7 @@ def raw(
         "COMPILER_PATH": f"{folder}/",
         "LIBRARY_PATH": f"{BDIR}/:/usr/lib/x86_64-linux-gnu/",
         "OFFLOAD_TARGET_NAMES": "fake",
+        "TMPDIR": str(folder),  # nobody takes over what it makes for the linker
     }
     values.update(env)
     return call(program, *words, cwd=folder, check=check, **{k: v for k, v in values.items() if v})
