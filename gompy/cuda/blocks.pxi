@@ -40,6 +40,7 @@ cdef struct area:
     uint64_t limit, in_use     # bytes
     size_t blocks_in_use
     block *root
+    uint32_t coloured          # blocks so far that may begin behind the start of a page
     uint8_t *open_chunks       # which 2 MiB chunks may be read and written
     uint64_t kept              # bytes of free blocks that have pages
     block **quarantine         # ring, with GOMPY_CHECK=1

@@ -19,6 +19,9 @@ cdef enum:
     FULL_BYTES = 32 << 20          # of all of them
     HAS_PAGES = 1                  # in a freed block's flags
     LEAVING_PIN = 1 << 30          # in a block's pins: it is freed
+    COLOURED_LEAST = 4 * CHUNK     # bytes of a block that may begin behind the start of a page, by a colour's multiple
+    COLOUR = 512                   # what an allocation is aligned to
+    COLOURS = 8                    # a page of them
 
 
 cdef uint64_t kept_limit() noexcept nogil:
@@ -99,9 +102,10 @@ cdef bint leave_margin(area *a, uint64_t size) noexcept nogil:
 
 
 cdef bint open_pages(area *a, uint64_t address, uint64_t size) noexcept nogil:
-    """Give access to a range, in whole chunks."""
+    """Give access to a range, in whole chunks.  Several that it fills are to have huge pages."""
     cdef uint64_t chunk = (address - a.base) / CHUNK
     cdef uint64_t last = (address + size - 1 - a.base) / CHUNK
+    cdef uint64_t whole = (address + size) & ~<uint64_t>(CHUNK - 1)
     cdef uint64_t first, start, end
     while chunk <= last:
         if a.open_chunks[chunk]:
@@ -117,14 +121,33 @@ cdef bint open_pages(area *a, uint64_t address, uint64_t size) noexcept nogil:
         if mprotect(<void *>start, end - start, PROT_READ | PROT_WRITE) != 0:
             return False
         memset(a.open_chunks + first, 1, chunk - first)
-        if chunk - first >= 2:
+        end = whole if end > whole else end
+        if end > start and end - start > CHUNK:
             madvise(<void *>start, end - start, MADV_HUGEPAGE)
     return True
 
 
+cdef block *carve_large(area *a, uint64_t charge, uint64_t align, uint64_t *skip) noexcept nogil:
+    """An extent of at least a chunk, at the beginning of one where that can be; and how far in it the block begins.
+
+    Arrays that a kernel goes through side by side would all have the same lines of a page at the same time, and an
+    access to one would wait for those to others (the processor compares the lower 12 bits of addresses first).
+    """
+    cdef block *n
+    skip[0] = 0
+    if align == COLOUR and charge >= COLOURED_LEAST:
+        n = carve_extent(a, charge + 4096, CHUNK)
+        if n != NULL:
+            a.coloured += 1
+            skip[0] = a.coloured * 3 % COLOURS * COLOUR
+            return n
+    n = carve_extent(a, round_up(charge, CHUNK), align if align > CHUNK else CHUNK)
+    return n if n != NULL else carve_extent(a, charge, align)
+
+
 cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, void *owner) noexcept nogil:
     """A block of ``length`` visible bytes.  NULL when the area's limit or its addresses are exhausted."""
-    cdef uint64_t end, charge
+    cdef uint64_t end, charge, skip = 0
     cdef block *n
     if length > a.limit:
         return NULL
@@ -136,9 +159,7 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
         while n == NULL and drop_quarantined(a):
             n = carve_extent(a, round_up(length, 4096) + 4096, 4096)
     elif charge >= CHUNK:
-        n = carve_extent(a, round_up(charge, CHUNK), align if align > CHUNK else CHUNK)
-        if n == NULL:
-            n = carve_extent(a, charge, align)
+        n = carve_large(a, charge, align, &skip)
     else:
         n = carve_extent(a, charge, align)
     if n == NULL:
@@ -149,7 +170,7 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
     n.flags = 0
     n.opened = 0
     n.pins = 0
-    n.start = n.address
+    n.start = n.address + skip
     if checking:
         end = n.address + n.size - 4096
         if length % align != 0:

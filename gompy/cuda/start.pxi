@@ -22,7 +22,8 @@ cdef bint reserve_all_handles() noexcept nogil:
 
 cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
     """Reserve a device's window and make its areas."""
-    cdef uint64_t memory = g.bytes * 2 if checking else g.bytes + CHUNK
+    # Large blocks begin at chunks, a page longer than they are (carve_large).
+    cdef uint64_t memory = g.bytes * 2 if checking else g.bytes + round_up(g.bytes // 4, CHUNK) + CHUNK
     cdef uint64_t pinned = g.bytes
     cdef uint64_t heap = <uint64_t>1 << HEAP_SPACE_SHIFT
     cdef void *p

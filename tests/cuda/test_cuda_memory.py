@@ -202,6 +202,27 @@ def test_memory_is_counted_and_limited(cuda: Driver) -> None:
     cuda.alloc(256 << 20)
 
 
+def test_large_blocks_begin_at_different_places_of_a_page(cuda: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    # by turns, so that a kernel's arrays have not the same lower 12 bits; the last ones fill the memory to its end
+    monkeypatch.setenv("GOMPY_CUDA_MEMORY", "64M")
+    cuda.context()
+    for _ in range(3):
+        blocks = [cuda.alloc(8 << 20) for _ in range(7)]
+        assert all(address % 512 == 0 for address in blocks)
+        assert len({address % 4096 for address in blocks}) > 4
+        blocks.append(cuda.alloc(8 << 20))
+        for mark, address in enumerate(blocks):
+            cuda.ok("cuMemsetD8_v2", address, mark, 8 << 20)
+        for mark, address in enumerate(blocks):
+            assert marks(cuda, address, 8 << 20) == bytes([mark] * 3)
+            start, size = c_uint64(), c_size_t()
+            cuda.ok("cuMemGetAddressRange_v2", byref(start), byref(size), address + 5)
+            assert (start.value, size.value) == (address, 8 << 20)
+        assert cuda.cuMemAlloc_v2(byref(c_uint64()), 1) == OUT_OF_MEMORY
+        for address in blocks:
+            cuda.ok("cuMemFree_v2", address)
+
+
 def test_devices_have_memory_of_their_own(cuda: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOMPY_CUDA_DEVICES", "2")
     one = cuda.context(0)
@@ -247,7 +268,7 @@ def allocate_and_free(cuda: Driver, data: st.DataObject) -> None:
             assert marks(cuda, address, size) == bytes([size % 251]) * 3
             cuda.ok("cuMemFree_v2", address)
         else:
-            size = data.draw(st.one_of(st.integers(1, 4096), st.integers(1 << 20, 5 << 20)))
+            size = data.draw(st.one_of(st.integers(1, 4096), *(st.integers(n << 20, 5 * n << 20) for n in (1, 2))))
             address = cuda.alloc(size)
             assert all(address + size <= a or a + n <= address for a, n in live.items())
             cuda.ok("cuMemsetD8_v2", address, size % 251, size)
