@@ -41,6 +41,13 @@ on_release (void)
     gompy_access.release ();
 }
 
+static inline void
+on_pause (void)
+{
+  if (&gompy_access != NULL && gompy_access.pause != NULL)
+    gompy_access.pause ();
+}
+
 static __attribute__ ((constructor)) void
 begin (void)
 {
@@ -56,8 +63,8 @@ begin (void)
 #define ACCESS(size)                                                                                                   \
   void __tsan_read##size (void *p) { on_read (p, size, PC); }                                                          \
   void __tsan_write##size (void *p) { on_write (p, size, PC); }                                                        \
-  void __tsan_volatile_read##size (void *p) { on_read (p, size, PC); }                                                 \
-  void __tsan_volatile_write##size (void *p) { on_write (p, size, PC); }                                               \
+  void __tsan_volatile_read##size (void *p) { on_pause (); on_read (p, size, PC); }                                    \
+  void __tsan_volatile_write##size (void *p) { on_pause (); on_write (p, size, PC); }                                  \
   void __tsan_unaligned_read##size (void *p) { on_read (p, size, PC); }                                                \
   void __tsan_unaligned_write##size (void *p) { on_write (p, size, PC); }
 ACCESS (1)
@@ -198,10 +205,13 @@ gompy_access_apart (void *p, long step, void *q, long other, unsigned long n, in
 
 /* --- atomic operations -------------------------------------------------------------------------------------------- */
 
-/* Orders from __ATOMIC_RELEASE on are those by which others may come to know of what was done before.  */
+/* Orders from __ATOMIC_RELEASE on are those by which others may come to know of what was done before.  By what it reads
+   the thread may come to know of others; an update that orders nothing is taken for a count.  */
 static inline void
 on_atomic (const volatile void *p, size_t n, int writes, int order, const void *pc)
 {
+  if (writes == 0 || (order & 0xffff) != __ATOMIC_RELAXED)
+    on_pause ();
   if (writes && (order & 0xffff) >= __ATOMIC_RELEASE)
     on_release ();
   if (__builtin_expect (CONCERNS (p, n), 0))
@@ -263,6 +273,7 @@ ATOMIC (64, uint64_t)
 void
 __tsan_atomic_thread_fence (int order)
 {
+  on_pause ();
   if (order >= __ATOMIC_RELEASE)
     on_release ();
   __atomic_thread_fence (__ATOMIC_SEQ_CST);
@@ -390,10 +401,16 @@ passed (void)
 
 #define BARRIER(name)                                                                                                  \
   void __real_##name (void);                                                                                           \
-  void __wrap_##name (void) { __real_##name (); passed (); }
+  void __wrap_##name (void) { on_pause (); __real_##name (); passed (); }
 #define CANCELLED(name)                                                                                                \
   bool __real_##name (void);                                                                                           \
-  bool __wrap_##name (void) { bool result = __real_##name (); passed (); return result; }
+  bool __wrap_##name (void)                                                                                            \
+  {                                                                                                                    \
+    on_pause ();                                                                                                       \
+    bool result = __real_##name ();                                                                                    \
+    passed ();                                                                                                         \
+    return result;                                                                                                     \
+  }
 BARRIER (GOMP_barrier)
 BARRIER (GOMP_loop_end)
 BARRIER (GOMP_sections_end)
@@ -408,6 +425,7 @@ void __real_GOMP_single_copy_end (void *);
 void *
 __wrap_GOMP_single_copy_start (void)
 {
+  on_pause ();
   void *data = __real_GOMP_single_copy_start ();
   if (data != NULL)
     passed ();
@@ -417,6 +435,7 @@ __wrap_GOMP_single_copy_start (void)
 void
 __wrap_GOMP_single_copy_end (void *data)
 {
+  on_pause ();
   __real_GOMP_single_copy_end (data);
   passed ();
 }

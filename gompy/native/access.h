@@ -68,6 +68,8 @@ struct gompy_access
   /* The calling thread has taken a lock, any address that names it; it is about to give it back.  NULL on the host.  */
   void (*take) (const void *lock);
   void (*give) (const void *lock);
+
+  void (*pause) (void);               /* the calling thread may come to know from here on what others did */
 };
 
 #endif

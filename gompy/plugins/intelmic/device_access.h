@@ -87,10 +87,12 @@ static __thread uint32_t mic_launch, mic_floor;  /* the last interval before the
    team release in between is not in it: then less is judged by it.  */
 static __thread uint64_t mic_word;
 static __thread uint32_t mic_word_floor, mic_word_launch;
+static __thread int mic_walk_ends;  /* what others did happened beside it (device_walks.h) */
 
 static inline int mic_settle (uint64_t offset);
 static void mic_count_launch (int change);
 static void mic_keep_anew (void);
+static void mic_end_walks (void);
 
 #include "device_owned.h"
 #include "device_locks.h"
@@ -149,6 +151,7 @@ static void *
 mic_access_fork (void)
 {
   struct mic_group *outer = mic_place.group, *group;
+  mic_end_walks ();
   if (outer == NULL || gompy_access.unordered || (group = calloc (1, sizeof *group)) == NULL)
     return NULL;
   group->team = outer->team;
@@ -167,6 +170,7 @@ mic_access_join (void *group)
 static void
 mic_access_enter (void *group, struct gompy_place *before)
 {
+  mic_end_walks ();
   *before = mic_place;
   memset (&mic_place, 0, sizeof mic_place);
   mic_become_another ();
@@ -182,6 +186,7 @@ mic_access_enter (void *group, struct gompy_place *before)
 static void
 mic_access_leave (const struct gompy_place *before)
 {
+  mic_end_walks ();
   mic_place = *before;
   mic_become_another ();
   mic_new_word ();
@@ -192,6 +197,7 @@ mic_access_barrier (void)
 {
   if (mic_place.group == NULL)
     return;
+  mic_end_walks ();
   mic_place.interval = mic_new_interval (mic_place.group, ++mic_place.barriers);
   mic_new_word ();
 }
@@ -211,6 +217,7 @@ mic_access_release (void)
   struct mic_group *group = mic_place.group;
   if (group == NULL)
     return;
+  mic_end_walks ();
   mic_release_wild (group);
   mic_released (group);
 }
@@ -218,6 +225,7 @@ mic_access_release (void)
 static void
 mic_access_take (const void *lock)
 {
+  mic_end_walks ();
   if (mic_place.group != NULL)
     mic_take_lock (mic_place.group, (uintptr_t) lock);
 }
@@ -228,6 +236,7 @@ mic_access_give (const void *lock)
   struct mic_group *group = mic_place.group;
   if (group == NULL)
     return;
+  mic_end_walks ();
   mic_give_lock (group, (uintptr_t) lock);
   mic_released (group);
 }
@@ -235,6 +244,7 @@ mic_access_give (const void *lock)
 static void
 mic_access_hold (int change)
 {
+  mic_end_walks ();
   mic_held += (unsigned) change;
   mic_new_word ();
 }
@@ -260,6 +270,7 @@ mic_end_launch (void)
 static void
 mic_end_team (void)
 {
+  mic_end_walks ();
   mic_free_group (mic_place.group);
   memset (&mic_place, 0, sizeof mic_place);
   mic_new_word ();
@@ -303,10 +314,10 @@ mic_unordered (uint64_t cell, unsigned mask)
   if (!(cell & mask) || interval == 0)
     return 0;
   if (interval == mic_place.interval)
-    return number != mic_place.number && !mic_may_know (group, number, own);
+    return number != mic_place.number && (mic_walk_ends || !mic_may_know (group, number, own));
   team = mic_interval_team[interval];
   return team != group->team && mic_access_teams[team].launch == mic_access_teams[group->team].launch
-         && whole < MIC_RELEASES && whole == atomic_load (&mic_access_teams[team].releases);
+         && (mic_walk_ends || (whole < MIC_RELEASES && whole == atomic_load (&mic_access_teams[team].releases)));
 }
 
 /* An access, MASK of the 8 bytes at AT, with what others did there.  */
@@ -498,6 +509,13 @@ mic_all_good (uint64_t offset, size_t size)
 }
 
 static void
+mic_die (uint64_t offset, const void *pc)
+{
+  mic_end_walks ();
+  mic_access_dies (gompy_access.low + offset, pc);
+}
+
+static void
 mic_look_read (uint64_t offset, size_t size, const void *pc)
 {
   for (size_t i = 0; i < size; i++)
@@ -506,7 +524,7 @@ mic_look_read (uint64_t offset, size_t size, const void *pc)
       if (mark == MIC_MARK_GOOD)
         continue;
       if (mark == MIC_MARK_CLOSED)
-        mic_access_dies (gompy_access.low + offset + i, pc);
+        mic_die (offset + i, pc);
       mic_access_found (mark, gompy_access.low + offset + i, pc, 0);
       for (; i < size; i++)
         if (mic_marks[offset + i] > MIC_MARK_GOOD)
@@ -520,7 +538,7 @@ mic_look_write (uint64_t offset, size_t size, const void *pc)
   for (size_t i = 0; i < size; i++)
     {
       if (mic_marks[offset + i] == MIC_MARK_CLOSED)
-        mic_access_dies (gompy_access.low + offset + i, pc);
+        mic_die (offset + i, pc);
       mic_marks[offset + i] = MIC_MARK_GOOD;
     }
 }
@@ -607,13 +625,7 @@ mic_usual (uintptr_t address, size_t size, int writes, const void *pc)
   return !mic_is_read (cell, block, mine, mask);
 }
 
-static void
-mic_access_write (uintptr_t address, size_t size, const void *pc)
-{
-  if (!mic_usual (address, size, 1, pc))
-    mic_any_write (address, size, pc);
-}
-
+static void mic_access_write (uintptr_t address, size_t size, const void *pc);
 static void mic_access_read (uintptr_t address, size_t size, const void *pc);
 
 /* WRITES: 0: it only reads, 2: it only writes.  */
@@ -630,6 +642,21 @@ mic_access_atomic (uintptr_t address, size_t size, int writes, const void *pc)
 
 #include "device_ranges.h"
 #include "device_gather.h"
+
+static void
+mic_access_write (uintptr_t address, size_t size, const void *pc)
+{
+  if (!mic_walks_on (address - gompy_access.low, size, 1, pc) && !mic_usual (address, size, 1, pc))
+    mic_any_write (address, size, pc);
+}
+
+static void
+mic_access_read (uintptr_t address, size_t size, const void *pc)
+{
+  if (!mic_walks_on (address - gompy_access.low, size, 0, pc)
+      && !mic_keep_read (address - gompy_access.low, size, pc) && !mic_usual (address, size, 0, pc))
+    mic_any_read (address, size, pc);
+}
 
 /* The arena has marks, and an image tells of its accesses.  */
 static int
@@ -666,6 +693,7 @@ mic_watch_accesses (uint64_t base, uint64_t size)
   gompy_access.hold = mic_access_hold;
   gompy_access.take = mic_access_take;
   gompy_access.give = mic_access_give;
+  gompy_access.pause = mic_end_walks;
   gompy_access.high = base + size;
   gompy_access.low = base;
   return 1;

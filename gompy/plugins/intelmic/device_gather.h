@@ -493,11 +493,4 @@ mic_keep_read (uint64_t offset, size_t size, const void *pc)
   return mic_keep_first (offset, size, pc);
 }
 
-static void
-mic_access_read (uintptr_t address, size_t size, const void *pc)
-{
-  if (!mic_keep_read (address - gompy_access.low, size, pc) && !mic_usual (address, size, 0, pc))
-    mic_any_read (address, size, pc);
-}
-
 #endif

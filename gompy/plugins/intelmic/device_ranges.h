@@ -291,6 +291,8 @@ mic_access_column (uint64_t offset, uint64_t step, size_t n, size_t size, int ki
   return 1;
 }
 
+#include "device_walks.h"
+
 /* --- accesses that are told afterwards ---------------------------------------------------------------------------- */
 
 /* Loops that may be left early are looked at ahead, as far as they may go.  Where they do not go as far by far, again
@@ -372,8 +374,12 @@ mic_access_range (uintptr_t address, intptr_t step, size_t n, int kind, const vo
   if (kind & GOMPY_RANGE_EARLY)
     mic_earn (distance * (n - 1) + size);
   if (distance <= size || n == 1)
-    return mic_access_span (offset, offset + distance * (n - 1) + size, (kind & GOMPY_RANGE_WRITES) != 0,
-                            (kind & GOMPY_RANGE_ALONE) != 0, pc);
+    {
+      int writes = (kind & GOMPY_RANGE_WRITES) != 0;
+      size_t all = distance * (n - 1) + size;
+      return (all <= MIC_WALKED && mic_walks_on (offset, all, writes, pc))
+             || mic_access_span (offset, offset + all, writes, (kind & GOMPY_RANGE_ALONE) != 0, pc);
+    }
   return mic_access_column (offset, distance, n, size, kind, pc);
 }
 

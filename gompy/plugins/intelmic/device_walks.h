@@ -1,0 +1,116 @@
+/* The device's side of -foffload-check: places of code that walk through memory.
+
+   A place that goes on where it was last, as in a loop that is not asked about at once, is followed.  Its accesses to a
+   kilobyte are noted together when it leaves that, and all of a thread's before anything by which the thread may come
+   to know of others or they of it.  A walk begins only where all bytes are good and where nothing is noted of others
+   that it could race with, whatever they release.  So what is noted of them at its end happened meanwhile: no release
+   since can have ordered that.  Included once, by device_access.h.  */
+#ifndef GOMPY_DEVICE_WALKS_H
+#define GOMPY_DEVICE_WALKS_H
+
+#define MIC_WALKS 256u      /* places that are remembered, a power of 2 */
+#define MIC_OPEN_WALKS 32u  /* of these, at a time */
+#define MIC_WALKED 512u     /* bytes of an access that may be a step of a walk */
+
+struct mic_walk
+{
+  uintptr_t place;          /* the code's, and whether it writes */
+  uint64_t begin, next;     /* what is to be noted; where nothing is, the last access */
+  uint64_t end;             /* where the walk ends at the latest; 0: there is none */
+};
+
+static __thread struct mic_walk mic_walks[MIC_WALKS];
+static __thread struct mic_walk *mic_open_walks[MIC_OPEN_WALKS]; /* and some that have ended since */
+static __thread unsigned mic_open_walk_count;
+
+static void __attribute__ ((noinline))
+mic_end_walk (struct mic_walk *w)
+{
+  int writes = w->place & 1;
+  const void *pc = (const void *) (w->place >> 1);
+  w->end = 0;
+  mic_walk_ends = 1;
+  if (!mic_note_span (w->begin, w->next, writes, pc))
+    mic_race (w->begin, w->next - w->begin, writes, pc);
+  mic_walk_ends = 0;
+}
+
+/* The calling thread's word is about to change, or what it knows of others.  */
+static void
+mic_end_walks (void)
+{
+  while (mic_open_walk_count != 0)
+    {
+      struct mic_walk *w = mic_open_walks[--mic_open_walk_count];
+      if (w->end != 0)
+        mic_end_walk (w);
+    }
+}
+
+/* Whether what is noted of all of a block is the thread's, or before a barrier of its group.  */
+static int
+mic_is_behind (const _Atomic uint64_t *place)
+{
+  uint32_t interval = atomic_load_explicit (place, memory_order_relaxed) >> 16 & 0xffffff;
+  return !mic_of_others (place, mic_word | 0xff, 0xff)
+         || (interval != mic_place.interval
+             && mic_interval_team[interval] == ((struct mic_group *) mic_place.group)->team);
+}
+
+/* Whether a walk may begin in a kilobyte.  */
+static int
+mic_may_walk (uint64_t offset, int writes)
+{
+  struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
+  if (mic_word == 0 || !mic_is_good (block, offset) || !mic_is_behind (&block->write))
+    return 0;
+  if (!writes)
+    return !mic_has_cells (&block->last_write) || mic_may_own (block);
+  return mic_may_own (block) && mic_is_behind (&block->read) && mic_is_behind (&block->before) && !mic_settle (offset);
+}
+
+/* An access that is in no walk, or ends that of its place; NEAR: it begins where the last one was.  1: a walk has begun
+   by it.  */
+static int __attribute__ ((noinline))
+mic_walk_anew (struct mic_walk *w, uintptr_t place, uint64_t offset, size_t size, int near)
+{
+  uint64_t last = (offset & -(uint64_t) MIC_BLOCK) + MIC_BLOCK;
+  unsigned i;
+  if (w->end != 0)
+    mic_end_walk (w);
+  w->place = place;
+  w->begin = offset;
+  w->next = offset + size;
+  if (!near || offset >= mic_access_size || size > MIC_BLOCK || w->next > last || !mic_may_walk (offset, place & 1))
+    return 0;
+  for (i = 0; i < mic_open_walk_count && mic_open_walks[i] != w; i++)
+    ;
+  if (i == MIC_OPEN_WALKS)
+    return 0;
+  if (i == mic_open_walk_count)
+    mic_open_walks[mic_open_walk_count++] = w;
+  w->end = last;
+  return 1;
+}
+
+/* Whether an access is a step of a walk, and to be noted at its end.  */
+static inline __attribute__ ((always_inline)) int
+mic_walks_on (uint64_t offset, size_t size, int writes, const void *pc)
+{
+  uintptr_t place = (uintptr_t) pc << 1 | (unsigned) writes;
+  struct mic_walk *w = &mic_walks[(place ^ place >> 8) % MIC_WALKS];
+  int near = w->place == place && offset - w->begin <= w->next - w->begin;
+  if (__builtin_expect (near && offset + size <= w->end, 1))
+    {
+      w->next = offset + size > w->next ? offset + size : w->next;
+      return 1;
+    }
+  if (near || w->end != 0)
+    return mic_walk_anew (w, place, offset, size, near);
+  w->place = place;
+  w->begin = offset;
+  w->next = offset + size;
+  return 0;
+}
+
+#endif
