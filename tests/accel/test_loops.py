@@ -23,7 +23,24 @@ from gompy.tools import accelstore as store
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / ".venv" / "bin"
 ENTRY = "gompy_access_range"
-HEAD = "#include <omp.h>\n#include <stdio.h>\n#include <stdlib.h>\nenum { n = 5000 };\n"
+HEAD = """#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { n = 5000 };
+struct four { int a, b, c, d; };
+#pragma omp declare target
+static int __attribute__ ((noinline, noclone)) get (const int *p) { return *p; }
+static void __attribute__ ((noinline, noclone)) put (int *p, int v) { *p = v; }
+static int __attribute__ ((noinline, noclone)) row (const int *p) { return p[0] + p[1] * p[2] - p[3]; }
+static void __attribute__ ((noinline, noclone)) column (struct four *p, int v)
+{
+  p->a = v;
+  p->b = p->a + v;
+  p->c = p->b * 2;
+  p->d = p->c - p->a;
+}
+#pragma omp end declare target
+"""
 
 RIGHT = {
     "triangle": """
@@ -196,8 +213,136 @@ RIGHT = {
         for (int i = 0; i < n; i++)
           { if (b == 0 && i == 2500) break; if (b == 1 && i > 2499) break; p[2500 * b + i]++; }
       printf ("%d %d %d %d\\n", at, sum, p[2499], p[2500]);""",
+    "in-a-row": """
+      struct four *p = malloc (n * sizeof *p);
+      int *q = calloc (n, sizeof *q), sum = 0;
+      #pragma omp target teams distribute parallel for map(from: p[:n]) map(to: q[:n]) reduction(+: sum)
+      for (int i = 0; i < n - 3; i++) { column (p + i, i); sum += row (q + i) + row (&p[i].a); }
+      printf ("%d %d %d\\n", sum, p[7].c, p[4711].d);""",
+    "walks": """
+      int *p = calloc (n, sizeof *p), *q = malloc (n * sizeof *q), sum = 0;
+      #pragma omp target map(tofrom: p[:n], sum) map(alloc: q[:n])
+      #pragma omp parallel num_threads(4) reduction(+: sum)
+      for (int r = 0; r < 4; r++)
+        {
+          int t = omp_get_thread_num ();
+          for (int i = t * (n / 4); i < (t + 1) * (n / 4); i++) put (q + i, get (p + i) + r);
+          #pragma omp barrier
+          for (int i = t; i < n; i += 4) sum += get (q + i) + row (p + i / 4 * 4);
+          #pragma omp barrier
+          for (int i = 0; i < n; i++) if (i % 4 == (r + t) % 4) put (p + i, i);
+          #pragma omp barrier
+        }
+      printf ("%d %d\\n", sum, p[2000]);""",
+    "walks-in-turn": """
+      int *p = calloc (n, sizeof *p), turn = 0;
+      #pragma omp target map(tofrom: p[:n]) map(to: turn)
+      #pragma omp parallel num_threads(3)
+      for (int i = 0, me = omp_get_thread_num (), now; i < 30; i++)
+        {
+          do
+            {
+              #pragma omp atomic read acquire
+              now = turn;
+            }
+          while (now % 3 != me);
+          for (int k = 0; k < 100; k++) put (p + k, get (p + k + 1) + me);
+          #pragma omp atomic write release
+          turn = now + 1;
+        }
+      printf ("%d %d\\n", p[0], p[99]);""",
+    "walks-of-teams-after-teams": """
+      int *p = calloc (n, sizeof *p);
+      for (int r = 0; r < 3; r++)
+        {
+          #pragma omp target teams distribute map(tofrom: p[:n])
+          for (int b = 0; b < 50; b++)
+            for (int i = b * 100; i < b * 100 + 100; i++) put (p + i, get (p + i) + r + i);
+        }
+      printf ("%d\\n", p[4711]);""",
 }
 WRONG = {
+    "in-a-row-unset": """
+      int *q = malloc (n * sizeof *q), sum = 0;
+      #pragma omp target map(alloc: q[:n]) map(tofrom: sum)
+      {
+        q[0] = 1; q[1] = 2; q[3] = 4;
+        sum += q[0] + q[1];
+        sum += q[2] + q[3];
+      }
+      printf ("%d\\n", sum);""",
+    "in-a-row-past": """
+      struct four *p = calloc (n, sizeof *p);
+      #pragma omp target map(tofrom: p[:n - 1])
+      {
+        p[n - 2].d = 1;
+        p[n - 1].a = 2;
+        p[n - 1].b = 3;
+      }
+      printf ("%d\\n", p[n - 1].b);""",
+    "in-a-row-race": """
+      struct four *p = calloc (n, sizeof *p);
+      #pragma omp target map(tofrom: p[:n])
+      #pragma omp parallel num_threads(2)
+      {
+        int t = omp_get_thread_num ();
+        p[t].a = 1;
+        p[t].b = 1;
+        p[7].d = 1;
+        p[t].c = 1;
+      }
+      printf ("%d\\n", p[1].b);""",
+    "walks-race": """
+      int *p = calloc (n, sizeof *p);
+      #pragma omp target teams num_teams(2) map(tofrom: p[:n])
+      #pragma omp distribute
+      for (int b = 0; b < 2; b++)
+        for (int i = 2400 * b; i < 2400 * b + 2500; i++) put (p + i, i);
+      printf ("%d\\n", p[7]);""",
+    "walks-race-of-a-reader": """
+      int *p = calloc (n, sizeof *p), sum = 0;
+      #pragma omp target teams num_teams(2) map(tofrom: p[:n], sum)
+      #pragma omp distribute
+      for (int b = 0; b < 2; b++)
+        for (int i = 0; i < 300; i++)
+          if (b) put (p + 299 + i, i); else sum += get (p + i);
+      printf ("%d\\n", p[7]);""",
+    "walks-race-that-a-release-does-not-order": """
+      int *p = calloc (n, sizeof *p), ready = 0, seen, begun = 0, sum = 0;
+      #pragma omp target map(tofrom: p[:n], sum) map(to: ready, begun)
+      #pragma omp parallel num_threads(2) private(seen)
+      if (omp_get_thread_num () == 0)
+        {
+          for (int i = 0; i < 2000000; i++)
+            {
+              sum += get (p + (i < 151 ? i : 150));
+              if (i == 200)
+                {
+                  #pragma omp atomic write
+                  begun = 1;
+                }
+            }
+        }
+      else
+        {
+          do
+            {
+              #pragma omp atomic read
+              seen = begun;
+            }
+          while (!seen);
+          put (p + 150, 1);
+          #pragma omp atomic write release
+          ready = 1;
+        }
+      printf ("%d\\n", p[150]);""",
+    "walks-unset": """
+      int *q = malloc (n * sizeof *q), sum = 0;
+      #pragma omp target map(alloc: q[:n]) map(tofrom: sum)
+      { for (int i = 0; i < n; i++) if (i != 2500) put (q + i, i);
+        for (int i = 0; i < n; i++)
+          sum += get (q + i); }
+      printf ("%d\\n", sum);""",
     "unset": """
       int *p = malloc (n * sizeof *p), sum = 0;
       #pragma omp target map(alloc: p[:n]) map(tofrom: sum)

@@ -1,0 +1,273 @@
+/* Accesses of code that stands in a row, in no loop that is asked about: what lies side by side is asked about at once.
+
+   Such a row has no calls but those that tell, and functions without effects.  Reads whose addresses differ by numbers
+   only, and leave no gap, are one span; so are writes.  Where all spans are answered for, a copy of the row runs that
+   does not tell.  Otherwise it runs as it is: what is wrong is told exactly.
+
+   Included once, by loops.cc.  */
+
+const unsigned LEAST_SAVED = 2;	      /* calls, or a copy is not worth it */
+const unsigned MOST_TOLD = 64;	      /* calls of a row */
+const HOST_WIDE_INT FARTHEST = 4096;  /* bytes from the first access of a base */
+const HOST_WIDE_INT MOST_BYTES = 255; /* of a span */
+
+/* An access of a row: LOW to HIGH are bytes from the first of its base.  */
+struct member
+{
+  gcall *call;
+  unsigned base;
+  HOST_WIDE_INT low, high;
+};
+
+/* Where the addresses of some accesses begin.  */
+struct base
+{
+  aff_tree at; /* of the first */
+  bool writes;
+};
+
+class row_of_accesses
+{
+public:
+  row_of_accesses () : head (NULL), last (NULL), left_reads (false), left (0) {}
+  void collect (gimple_stmt_iterator *gsi);
+  bool version ();
+
+private:
+  enum kind { INSIDE, BEHIND, BREAK };
+  kind look (gimple *stmt);
+  kind take (gcall *call, int size, bool writes);
+  bool is_before (tree value);
+  unsigned ask (unsigned first, tree *answer, gimple_seq *seq);
+  unsigned ask_all (tree *answer, gimple_seq *seq);
+  void remove_from (basic_block row, basic_block copy);
+
+  gimple *head, *last; /* the first call that tells; the last statement */
+  bool left_reads;     /* some are told of one by one */
+  unsigned left;
+  auto_vec<base> bases;
+  auto_vec<member> members;
+  hash_set<gimple *> inside;
+};
+
+/* Whether VALUE, of an address, is there before the row.  */
+bool
+row_of_accesses::is_before (tree value)
+{
+  STRIP_NOPS (value);
+  if (TREE_CODE (value) == SSA_NAME)
+    return SSA_NAME_IS_DEFAULT_DEF (value) || !inside.contains (SSA_NAME_DEF_STMT (value));
+  return is_gimple_min_invariant (value);
+}
+
+row_of_accesses::kind
+row_of_accesses::take (gcall *call, int size, bool writes)
+{
+  hash_map<tree, name_expansion *> *cache = NULL;
+  tree address = gimple_call_arg (call, 0);
+  aff_tree at;
+  tree_to_aff_combination_expand (address, TREE_TYPE (address), &at, &cache);
+  free_affine_expand_cache (&cache);
+  bool known = !at.rest;
+  for (unsigned i = 0; i < at.n; i++)
+    known &= is_before (at.elts[i].val);
+  if (!known)
+    return BEHIND;
+  for (unsigned i = 0; i < bases.length (); i++)
+    {
+      aff_tree distance = bases[i].at;
+      if (bases[i].writes != writes)
+	continue;
+      aff_combination_scale (&distance, -1);
+      aff_combination_add (&distance, &at);
+      if (distance.n != 0 || distance.rest || !wi::fits_shwi_p (distance.offset.coeffs[0]))
+	continue;
+      HOST_WIDE_INT low = distance.offset.coeffs[0].to_shwi ();
+      if (low >= -FARTHEST && low <= FARTHEST)
+	{
+	  members.safe_push ({ call, i, low, low + size });
+	  return INSIDE;
+	}
+    }
+  members.safe_push ({ call, bases.length (), 0, size });
+  bases.safe_push ({ at, writes });
+  return INSIDE;
+}
+
+/* Whether STMT is in the row; or it ends it, and another may begin with it, or behind it.  */
+row_of_accesses::kind
+row_of_accesses::look (gimple *stmt)
+{
+  bool writes = false;
+  if (gimple_code (stmt) == GIMPLE_ASM || stmt_ends_bb_p (stmt) || stmt_could_throw_p (cfun, stmt))
+    return BREAK;
+  gcall *call = dyn_cast<gcall *> (stmt);
+  if (!call)
+    return INSIDE;
+  int size = accessed (call, &writes);
+  if (size == 0)
+    return gimple_call_flags (call) & (ECF_CONST | ECF_PURE) ? INSIDE : BREAK;
+  if (members.length () + left == MOST_TOLD)
+    return BEHIND;
+  kind k = take (call, size, writes);
+  if (k == BEHIND && !head) /* an address of its own kind */
+    {
+      left++;
+      left_reads |= !writes;
+      k = INSIDE;
+    }
+  if (!head)
+    head = stmt;
+  return k;
+}
+
+/* Find a row from GSI on, which is put where the next may begin.  */
+void
+row_of_accesses::collect (gimple_stmt_iterator *gsi)
+{
+  for (; !gsi_end_p (*gsi); gsi_next (gsi))
+    {
+      gimple *stmt = gsi_stmt (*gsi);
+      kind k = look (stmt);
+      if (k == BREAK)
+	gsi_next (gsi);
+      if (k != INSIDE)
+	return;
+      if (head)
+	inside.add (stmt);
+      last = stmt;
+    }
+}
+
+int
+by_place (const void *p, const void *q)
+{
+  const member *a = (const member *) p, *b = (const member *) q;
+  if (a->base != b->base)
+    return a->base < b->base ? -1 : 1;
+  if (a->low != b->low)
+    return a->low < b->low ? -1 : 1;
+  return a->high < b->high ? -1 : a->high > b->high;
+}
+
+/* Ask for the members from FIRST on that leave no gap; what follows them.  */
+unsigned
+row_of_accesses::ask (unsigned first, tree *answer, gimple_seq *seq)
+{
+  const member &m = members[first];
+  HOST_WIDE_INT high = m.high;
+  unsigned i = first + 1;
+  for (; i < members.length () && members[i].base == m.base && members[i].low <= high
+	 && MAX (high, members[i].high) - m.low <= MOST_BYTES;
+       i++)
+    high = MAX (high, members[i].high);
+  if (!seq)
+    return i;
+  aff_tree at = bases[m.base].at;
+  at.offset += m.low;
+  tree address = operand (aff_combination_to_tree (&at), ptr_type_node, seq);
+  int kind = 1 | (bases[m.base].writes ? WRITES : 0) | (left_reads ? ALONE : 0);
+  gcall *call = gimple_build_call (decl_of (RANGE), 5, address, build_int_cst (long_integer_type_node, 1),
+				   build_int_cst (long_unsigned_type_node, high - m.low),
+				   build_int_cst (integer_type_node, kind), *answer);
+  *answer = answer_of (call, gimple_location (m.call), seq);
+  return i;
+}
+
+/* Ask for all members, reads before writes; for how many spans.  Without SEQ: only count.  */
+unsigned
+row_of_accesses::ask_all (tree *answer, gimple_seq *seq)
+{
+  unsigned spans = 0;
+  for (int writes = 0; writes < 2; writes++)
+    for (unsigned i = 0, next; i < members.length (); i = next)
+      {
+	bool now = bases[members[i].base].writes == (writes != 0);
+	next = ask (i, answer, now ? seq : NULL);
+	spans += now;
+      }
+  return spans;
+}
+
+/* The calls that were asked about go from the COPY of a ROW.  */
+void
+row_of_accesses::remove_from (basic_block row, basic_block copy)
+{
+  hash_set<gimple *> asked;
+  auto_vec<gcall *> calls;
+  for (member &m : members)
+    asked.add (m.call);
+  gimple_stmt_iterator of_copy = gsi_start_bb (copy);
+  for (gimple_stmt_iterator gsi = gsi_start_bb (row); !gsi_end_p (gsi); gsi_next (&gsi), gsi_next (&of_copy))
+    if (asked.contains (gsi_stmt (gsi)))
+      calls.safe_push (as_a<gcall *> (gsi_stmt (of_copy)));
+  for (gcall *call : calls)
+    remove_call (call);
+}
+
+/* False: it is not worth it.  */
+bool
+row_of_accesses::version ()
+{
+  gimple_seq seq = NULL;
+  tree answer = integer_one_node;
+  members.qsort (by_place);
+  if (members.length () < LEAST_SAVED || members.length () < ask_all (&answer, NULL) + LEAST_SAVED)
+    return false;
+  ask_all (&answer, &seq);
+  gimple_stmt_iterator gsi = gsi_for_stmt (head);
+  gsi_insert_seq_before (&gsi, seq, GSI_SAME_STMT);
+  basic_block before = gimple_bb (head);
+  gsi_prev (&gsi);
+  edge to_row = split_block (before, gsi_stmt (gsi));
+  basic_block row = to_row->dest;
+  split_block (row, last);
+  basic_block good = split_edge (to_row);
+  edge yes = single_pred_edge (good), no = make_edge (before, row, EDGE_FALSE_VALUE);
+  yes->flags = (yes->flags & ~EDGE_FALLTHRU) | EDGE_TRUE_VALUE;
+  yes->probability = profile_probability::very_likely ();
+  no->probability = profile_probability::very_unlikely ();
+  gsi = gsi_last_bb (before);
+  gsi_insert_after (&gsi, gimple_build_cond (NE_EXPR, answer, integer_zero_node, NULL_TREE, NULL_TREE),
+		    GSI_NEW_STMT);
+  initialize_original_copy_tables ();
+  edge in = single_succ_edge (good);
+  basic_block copy = duplicate_block (row, in, NULL);
+  add_phi_args_after_copy_bb (copy);
+  remove_from (row, copy);
+  free_original_copy_tables ();
+  return true;
+}
+
+/* Ask about rows of a function.  */
+void
+ask_about_rows ()
+{
+  auto_vec<basic_block> blocks;
+  basic_block block;
+  bool changed = false;
+  if (cfun->calls_setjmp || cfun->has_nonlocal_label)
+    return;
+  FOR_EACH_BB_FN (block, cfun)
+    if (!block->loop_father || !block->loop_father->dont_vectorize)
+      blocks.safe_push (block);
+  free_dominance_info (CDI_DOMINATORS);
+  for (basic_block b : blocks)
+    {
+      gimple_stmt_iterator gsi = gsi_after_labels (b);
+      while (!gsi_end_p (gsi))
+	{
+	  row_of_accesses row;
+	  row.collect (&gsi);
+	  gimple *next = gsi_end_p (gsi) ? NULL : gsi_stmt (gsi);
+	  changed |= row.version ();
+	  if (!next)
+	    break;
+	  gsi = gsi_for_stmt (next);
+	}
+    }
+  if (!changed)
+    return;
+  mark_virtual_operands_for_renaming (cfun);
+  update_ssa (TODO_update_ssa);
+}
