@@ -31,7 +31,7 @@ mic_end_walk (struct mic_walk *w)
   w->end = 0;
   mic_walk_ends = 1;
   if (!mic_note_span (w->begin, w->next, writes, pc))
-    mic_race (w->begin, w->next - w->begin, writes, pc);
+    mic_race (w->begin, w->next - w->begin, writes, 0, pc);
   mic_walk_ends = 0;
 }
 
