@@ -9,6 +9,13 @@
 
 enum { MOST = 3000 };
 
+/* A range, and what is read with it.  */
+struct known
+{
+  struct gompy_range r;
+  uintptr_t with;
+};
+
 static struct gompy_range *model[MOST];
 static size_t used;
 static uint64_t seed = 88172645463325252ull;
@@ -91,11 +98,28 @@ beside (struct gompy_index *index, uintptr_t span, uintptr_t unit)
   return n;
 }
 
+/* Whether a leaf has the right place for a range that was found just now; far counts those that have none.  */
+static int
+right_place (const struct gompy_index *index, const struct gompy_range *found, size_t *far)
+{
+  uintptr_t with = ((const struct known *) found)->with, place, distance;
+  if (!index->leaf || !index->at || gompy_leaf_range (index->leaf, index->at - 1) != found)
+    return 1;
+  place = gompy_leaf_place (index->leaf, index->at - 1);
+  distance = with - index->near;
+  if (place == 0)
+    {
+      *far += with != 0;
+      return !with || distance < INDEX_UNIT || distance >= INDEX_PLACES * INDEX_UNIT;
+    }
+  return with && distance / INDEX_UNIT == place;
+}
+
 int
 main (int argc, char **argv)
 {
   static const uintptr_t spans[] = { 12, 60, 400, 30000 };
-  size_t most = 0, neighbours = 0;
+  size_t most = 0, neighbours = 0, far = 0;
   if (argc > 1)
     seed += strtoull (argv[1], NULL, 10) << 20;
   for (int round = 0; round < 24; round++)
@@ -110,13 +134,15 @@ main (int argc, char **argv)
 	  /* Mostly growing, then mostly shrinking.  */
 	  if (rnd (10) < (step % 2000 < 1000 ? 7u : 3u))
 	    {
-	      struct gompy_range *r = malloc (sizeof *r);
+	      struct known *k = malloc (sizeof *k);
+	      struct gompy_range *r = &k->r;
 	      int known = any_equal (start, end), done;
 	      if (used == MOST)
 		continue;
 	      r->start = start;
 	      r->end = end;
-	      done = gompy_index_insert (&index, r);
+	      k->with = rnd (3) ? rnd (1ull << 31) : 0;
+	      done = gompy_index_insert (&index, r, k->with);
 	      if (done != known)
 		return printf ("insert [%zu, %zu): %d, not %d\n", start, end, done, known), 1;
 	      if (known)
@@ -143,6 +169,8 @@ main (int argc, char **argv)
 	      struct gompy_range *found = gompy_index_lookup (&index, from, to);
 	      if (found ? !equal (found, from, to) : any_equal (from, to))
 		return printf ("lookup [%zu, %zu) is wrong\n", from, to), 1;
+	      if (found && !right_place (&index, found, &far))
+		return printf ("[%zu, %zu) has another place\n", found->start, found->end), 1;
 	    }
 	  if (step % 5 == 0)
 	    {
@@ -167,6 +195,8 @@ main (int argc, char **argv)
     }
   if (neighbours < 100)
     return printf ("only %zu were beside\n", neighbours), 1;
+  if (far < 100)
+    return printf ("only %zu were too far for a place\n", far), 1;
   printf ("%zu\n", most);
   return 0;
 }

@@ -199,6 +199,11 @@ cdef bint device_reaches(const DeviceDescr *dev, const void *ptr, size_t size) n
     return dev.ops.extent == NULL or size <= dev.ops.extent(dev.target_id, ptr)
 
 
+cdef const char *device_view(DeviceDescr *dev, uintptr_t device, size_t size) noexcept nogil:
+    """Where this process reads device memory in place; NULL: it has to copy."""
+    return dev.ops.view(dev.target_id, <const void *> device, size, False) if dev.ops.view != NULL else NULL
+
+
 # --- copies
 # --------------------------------------------------------------------------------------------------------------------
 

@@ -259,6 +259,7 @@ cdef void init_device(DeviceDescr *dev) noexcept nogil:
     gompy_lock_acquire(&gompy_register_lock)
     gompy_lock_acquire(&dev.lock)
     if dev.state == DEVICE_UNINITIALIZED:
+        dev.view = 0
         if not device_init(dev):
             if dev.epoch:
                 gompy_store(&dev.state, DEVICE_FINALIZED)  # a forked child that the plugin does not serve

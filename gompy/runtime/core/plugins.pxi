@@ -156,6 +156,7 @@ cdef bint load_plugin(const char *name, PluginOps *ops, unsigned *caps, bint ask
         ops.alloc_common = NULL
     ops.fulfils = <ops_unsigned_fn> dlsym(handle, b"gompy_fulfils")
     ops.sets_icvs = <ops_device_fn> dlsym(handle, b"gompy_sets_icvs")
+    ops.view = <ops_view_fn> dlsym(handle, b"gompy_device_view")
     ops.guard_step = <ops_guard_step_fn> dlsym(handle, b"gompy_guard_step")
     ops.guard = <ops_guard_fn> dlsym(handle, b"gompy_guard")
     ops.alloc_words = <ops_alloc_fn> dlsym(handle, b"gompy_alloc_words")

@@ -15,7 +15,8 @@ cdef extern from "core/mapping/range_index.h" nogil:
     gompy_range *gompy_index_lookup(RangeIndex *, uintptr_t start, uintptr_t end)
     void gompy_index_aim(RangeIndex *, uintptr_t end)
     gompy_range *gompy_index_beside(RangeIndex *, uintptr_t start, uintptr_t end)
-    int gompy_index_insert(RangeIndex *, gompy_range *)
+    void gompy_index_fetch_with(const RangeIndex *, const gompy_range *)
+    int gompy_index_insert(RangeIndex *, gompy_range *, uintptr_t view)
     void gompy_index_remove(RangeIndex *, gompy_range *)
     RangeCursor gompy_index_from(const RangeIndex *, uintptr_t start)
     gompy_range *gompy_index_next(RangeCursor *)
@@ -138,6 +139,7 @@ ctypedef size_t (*ops_guard_step_fn)(int n) noexcept nogil
 ctypedef c_bool (*ops_guard_fn)(int n, uintptr_t start, size_t size) noexcept nogil
 ctypedef c_bool (*ops_stale_fn)(int n, uintptr_t start, unsigned char *stale, size_t size) noexcept nogil
 ctypedef size_t (*ops_extent_fn)(int n, const void *p) noexcept nogil
+ctypedef char *(*ops_view_fn)(int n, const void *p, size_t size, c_bool writing) noexcept nogil
 ctypedef int (*ops_accessible_fn)(int n, const void *p, size_t size) noexcept nogil
 ctypedef void (*ops_acc_exec_fn)(void *fn, size_t mapnum, void **hostaddrs, void **devaddrs, unsigned *dims,
                                  void *tgt) noexcept nogil
@@ -192,6 +194,7 @@ cdef struct PluginOps:
     ops_alloc_common_fn alloc_common  # gompy_alloc_common and gompy_free_common, or NULL
     ops_free_common_fn free_common
     ops_extent_fn extent  # gompy_block_extent, of our own plugins
+    ops_view_fn view  # gompy_device_view, or NULL
     ops_run_kernel_fn run_kernel  # gompy_run_kernel, or NULL
     ops_start_region_fn start_region  # gompy_start_region and gompy_await_region, or NULL
     ops_await_region_fn await_region
@@ -278,6 +281,7 @@ cdef struct DeviceDescr:
     uint64_t epoch
     RangeIndex mem_map
     RecordStore records
+    uintptr_t view  # from a device address to where this process reads it; NO_VIEW: it copies, 0: not asked for yet
     FunctionTable *functions
     FunctionTable *ancestors  # the other way round: the host's functions that regions call (reverse.pxi)
     LinkStorage *links

@@ -136,7 +136,9 @@ cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) n
     cdef uintptr_t address
     key.host_start = start
     key.host_end = end
-    if not range_inserted(tree, key):
+    key.tgt = job.tgt
+    key.tgt_offset = key_offset(job, start, end, planned)
+    if not range_inserted(tree, key, host_view(job.dev, job.tgt.tgt_start + key.tgt_offset)):
         # What it overlaps an entry before made, or it is a link variable; or there is no memory.
         node = range_lookup(tree, start, end)
         if node != NULL and node.ref_kind != REF_LINK:
@@ -149,8 +151,6 @@ cdef int build_object(MapJob *job, size_t i, SplayNode *first, size_t planned) n
             key.more.link_key = node
         if range_insert(tree, key):
             return -1
-    key.tgt = job.tgt
-    key.tgt_offset = key_offset(job, start, end, planned)
     if first != NULL:
         key.ref_kind = REF_STRUCT_ELEMENT
         key.siblings = <int32_t> (first - key)

@@ -8,6 +8,8 @@ cdef enum:
     STAGE_KEPT = 131072  # a device keeps room for stages of so many
     CACHE_LINE = 64
     LINE_OBJECT = 512  # objects of that and more begin with a line
+    NO_VIEW = 1  # of DeviceDescr.view, a distance of pages otherwise
+    VIEW_KNOWN = 2
 
 
 cdef struct Stage:
@@ -25,6 +27,19 @@ cdef extern from *:
 
 cdef inline uintptr_t device_address(SplayNode *key, uintptr_t host) noexcept nogil:
     return key.tgt.tgt_start + key.tgt_offset + (host - key.host_start)
+
+
+cdef void find_view(DeviceDescr *dev, uintptr_t device) noexcept nogil:
+    """Ask once, with an address of the device's memory."""
+    cdef const char *view = device_view(dev, device, 1)
+    dev.view = NO_VIEW if view == NULL else (<uintptr_t> view - device) | VIEW_KNOWN
+
+
+cdef inline uintptr_t host_view(DeviceDescr *dev, uintptr_t device) noexcept nogil:
+    """About where this process reads the device's memory, to have it fetched; 0: it copies."""
+    if rare(dev.view == 0):
+        find_view(dev, device)
+    return device + dev.view if dev.view != NO_VIEW else 0
 
 
 cdef int copy_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t size, Stage *stage) noexcept nogil:

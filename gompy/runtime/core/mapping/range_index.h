@@ -35,17 +35,25 @@ struct gompy_range
 };
 
 /* The length of a range is here, too: whether another overlaps it is asked each time that one is put beside it, and the
-   range itself is in no cache.  */
+   range itself is in no cache.  So is the place of what is read with the range: it is fetched at the same time.
+
+   `range` has the address of the range in bits 0 to 43, in units of 8 bytes (what malloc and mmap give has 47 bits),
+   its length in the next 12 and the upper part of the place in the last 8.  */
 struct gompy_leaf
 {
   struct gompy_leaf *next, *prev;
   size_t count; /* asked first, so in the line that is fetched first */
   uintptr_t start[INDEX_LEAF];
-  struct gompy_range *range[INDEX_LEAF];
-  uint16_t length[INDEX_LEAF]; /* INDEX_LONG: that or more */
+  uint64_t range[INDEX_LEAF];
+  uint16_t place[INDEX_LEAF]; /* the lower part */
 };
 
-#define INDEX_LONG UINT16_MAX
+#define INDEX_ADDRESS 44 /* bits */
+#define INDEX_LONG 4095u /* a length: that or more */
+#define INDEX_PLACE 56   /* where the place begins */
+#define INDEX_UNIT 64    /* of places, in bytes */
+#define INDEX_PLACES ((uintptr_t) 1 << 24)
+#define INDEX_BELOW ((uintptr_t) 256 << 20) /* so far below the first one that there is places begin */
 
 struct gompy_inner
 {
@@ -63,6 +71,7 @@ struct gompy_index
   struct gompy_leaf *leaf;  /* used last, or NULL; forgotten when leaves come or go */
   uintptr_t above, upto;    /* it is the leaf for x if above < x <= upto */
   size_t at;                /* the place in it that was used last */
+  uintptr_t near;           /* where places count from, 0: there is none yet */
   struct gompy_slabs leaves, inners;
 };
 
@@ -79,6 +88,35 @@ struct gompy_path
   struct gompy_inner *inner[INDEX_DEPTH];
   size_t at[INDEX_DEPTH];
 };
+
+/* A range that a leaf has, its length as far as a leaf knows it, and the place of what is read with it: 0, or
+   INDEX_UNITs behind index->near.  */
+static inline struct gompy_range *
+gompy_leaf_range (const struct gompy_leaf *leaf, size_t at)
+{
+  return (struct gompy_range *) ((leaf->range[at] & (((uint64_t) 1 << INDEX_ADDRESS) - 1)) << 3);
+}
+
+static inline size_t
+gompy_leaf_length (const struct gompy_leaf *leaf, size_t at)
+{
+  return leaf->range[at] >> INDEX_ADDRESS & INDEX_LONG;
+}
+
+static inline uintptr_t
+gompy_leaf_place (const struct gompy_leaf *leaf, size_t at)
+{
+  return leaf->range[at] >> INDEX_PLACE << 16 | leaf->place[at];
+}
+
+static inline void
+gompy_leaf_put (struct gompy_leaf *leaf, size_t at, const struct gompy_range *r, uintptr_t place)
+{
+  size_t length = r->end - r->start < INDEX_LONG ? r->end - r->start : INDEX_LONG;
+  leaf->start[at] = r->start;
+  leaf->range[at] = (uintptr_t) r >> 3 | (uint64_t) length << INDEX_ADDRESS | (uint64_t) (place >> 16) << INDEX_PLACE;
+  leaf->place[at] = (uint16_t) place;
+}
 
 static inline int
 gompy_range_equal (uintptr_t start, uintptr_t end, const struct gompy_range *r)
@@ -207,7 +245,7 @@ gompy_index_open (struct gompy_leaf *leaf, size_t at)
     return;
   memmove (leaf->start + at + 1, leaf->start + at, n * sizeof *leaf->start);
   memmove (leaf->range + at + 1, leaf->range + at, n * sizeof *leaf->range);
-  memmove (leaf->length + at + 1, leaf->length + at, n * sizeof *leaf->length);
+  memmove (leaf->place + at + 1, leaf->place + at, n * sizeof *leaf->place);
 }
 
 static inline void
@@ -218,7 +256,7 @@ gompy_index_close (struct gompy_leaf *leaf, size_t at)
     return;
   memmove (leaf->start + at, leaf->start + at + 1, n * sizeof *leaf->start);
   memmove (leaf->range + at, leaf->range + at + 1, n * sizeof *leaf->range);
-  memmove (leaf->length + at, leaf->length + at + 1, n * sizeof *leaf->length);
+  memmove (leaf->place + at, leaf->place + at + 1, n * sizeof *leaf->place);
 }
 
 static inline struct gompy_leaf *
@@ -242,10 +280,10 @@ gompy_index_equal (const struct gompy_leaf *leaf, size_t at, uintptr_t start, ui
   if (!leaf)
     return NULL;
   here.start = leaf->start[at];
-  here.end = here.start + leaf->length[at];
-  if (leaf->length[at] == INDEX_LONG)
-    here.end = leaf->range[at]->end;
-  return gompy_range_equal (start, end, &here) ? leaf->range[at] : NULL;
+  here.end = here.start + gompy_leaf_length (leaf, at);
+  if (gompy_leaf_length (leaf, at) == INDEX_LONG)
+    here.end = gompy_leaf_range (leaf, at)->end;
+  return gompy_range_equal (start, end, &here) ? gompy_leaf_range (leaf, at) : NULL;
 }
 
 /* The range before a place in a leaf, and the one at it, if it overlaps [start, end); else NULL.  */
@@ -268,7 +306,7 @@ static inline struct gompy_range *
 gompy_index_beside (struct gompy_index *index, uintptr_t start, uintptr_t end)
 {
   const struct gompy_leaf *leaf = index->leaf;
-  size_t at = index->at; /* that one is before this place */
+  size_t length, at = index->at; /* that one is before this place */
   if (!leaf)
     return NULL;
   if (at >= leaf->count || leaf->start[at] != start)
@@ -277,10 +315,13 @@ gompy_index_beside (struct gompy_index *index, uintptr_t start, uintptr_t end)
       if (at >= leaf->count || leaf->start[at] != start)
 	return NULL;
     }
-  if (end - start - 1 >= leaf->length[at])
+  length = gompy_leaf_length (leaf, at);
+  if (length == INDEX_LONG)
+    length = gompy_leaf_range (leaf, at)->end - start;
+  if (end - start - 1 >= length)
     return NULL;
   index->at = at + 1;
-  return index->last = leaf->range[at];
+  return index->last = gompy_leaf_range (leaf, at);
 }
 
 /* A range that overlaps [start, end), or NULL.  */
@@ -306,6 +347,18 @@ gompy_index_lookup (struct gompy_index *index, uintptr_t start, uintptr_t end)
   return index->last = r;
 }
 
+/* Have what is read with a range fetched, while the range itself, which was found just now, may be on its way.  A call
+   that does no more than this GCC leaves out, so it is taken in before that is seen.  */
+static inline __attribute__ ((always_inline)) void
+gompy_index_fetch_with (const struct gompy_index *index, const struct gompy_range *r)
+{
+  const struct gompy_leaf *leaf = index->leaf;
+  size_t at = index->at - 1;
+  uintptr_t place;
+  if (leaf && at < leaf->count && gompy_leaf_range (leaf, at) == r && (place = gompy_leaf_place (leaf, at)))
+    __builtin_prefetch ((const void *) (index->near + place * INDEX_UNIT));
+}
+
 /* The place of the first range that begins at an address or behind it.  */
 static inline struct gompy_cursor
 gompy_index_from (const struct gompy_index *index, uintptr_t start)
@@ -328,7 +381,7 @@ gompy_index_next (struct gompy_cursor *c)
       c->leaf = c->leaf->next;
       c->at = 0;
     }
-  return c->leaf ? c->leaf->range[c->at++] : NULL;
+  return c->leaf ? gompy_leaf_range (c->leaf, c->at++) : NULL;
 }
 
 /* Put a child behind the one that the way goes through; new nodes are taken from `spare`.  */
@@ -415,7 +468,7 @@ gompy_index_split (struct gompy_index *index, struct gompy_leaf *leaf, struct go
   right->count = INDEX_LEAF - keep;
   memcpy (right->start, leaf->start + keep, right->count * sizeof *right->start);
   memcpy (right->range, leaf->range + keep, right->count * sizeof *right->range);
-  memcpy (right->length, leaf->length + keep, right->count * sizeof *right->length);
+  memcpy (right->place, leaf->place + keep, right->count * sizeof *right->place);
   leaf->count = keep;
   right->prev = leaf;
   right->next = leaf->next;
@@ -429,12 +482,13 @@ gompy_index_split (struct gompy_index *index, struct gompy_leaf *leaf, struct go
   return right;
 }
 
-/* 0; 1: the range overlaps one that is there; -1: no memory.  */
+/* 0; 1: the range overlaps one that is there; -1: no memory.  with: what is read with it later, or 0.  */
 static inline int
-gompy_index_insert (struct gompy_index *index, struct gompy_range *r)
+gompy_index_insert (struct gompy_index *index, struct gompy_range *r, uintptr_t with)
 {
   struct gompy_path path;
   struct gompy_leaf *leaf;
+  uintptr_t place = 0;
   uintptr_t x = r->start + (r->start != r->end); /* behind an empty range that begins where it does */
   size_t at;
   if (!index->root)
@@ -444,6 +498,7 @@ gompy_index_insert (struct gompy_index *index, struct gompy_range *r)
       leaf->count = 0;
       leaf->next = leaf->prev = NULL;
       index->depth = 0;
+      index->near = 0;
     }
   leaf = gompy_index_place (index, x, &at);
   /* No two of them overlap: what the new one overlaps is beside it.  */
@@ -452,10 +507,16 @@ gompy_index_insert (struct gompy_index *index, struct gompy_range *r)
   if (leaf->count == INDEX_LEAF
       && !(leaf = gompy_index_split (index, gompy_index_way (index, x, &path), &path, r->start, &at)))
     return -1;
+  if (with)
+    {
+      if (!index->near)
+	index->near = with > INDEX_BELOW ? with - INDEX_BELOW : INDEX_UNIT;
+      place = (with - index->near) / INDEX_UNIT;
+      if (place >= INDEX_PLACES)
+	place = 0;
+    }
   gompy_index_open (leaf, at);
-  leaf->start[at] = r->start;
-  leaf->range[at] = r;
-  leaf->length[at] = r->end - r->start < INDEX_LONG ? (uint16_t) (r->end - r->start) : INDEX_LONG;
+  gompy_leaf_put (leaf, at, r, place);
   index->count++;
   return 0;
 }
@@ -531,7 +592,7 @@ gompy_index_join (struct gompy_index *index, struct gompy_leaf *leaf, struct gom
     return;
   memcpy (leaf->start + leaf->count, other->start, other->count * sizeof *other->start);
   memcpy (leaf->range + leaf->count, other->range, other->count * sizeof *other->range);
-  memcpy (leaf->length + leaf->count, other->length, other->count * sizeof *other->length);
+  memcpy (leaf->place + leaf->count, other->place, other->count * sizeof *other->place);
   leaf->count += other->count;
   gompy_index_drop (index, other, path);
 }
@@ -556,7 +617,7 @@ gompy_index_remove (struct gompy_index *index, struct gompy_range *r)
   if (!index->root)
     return;
   leaf = gompy_index_place (index, r->start + 1, &at);
-  if (at && leaf->range[at - 1] == r && leaf->count > (index->depth ? INDEX_LEAF / 4 + 1 : 1))
+  if (at && gompy_leaf_range (leaf, at - 1) == r && leaf->count > (index->depth ? INDEX_LEAF / 4 + 1 : 1))
     {
       gompy_index_close (leaf, index->at = at - 1);
       index->count--;
@@ -566,9 +627,9 @@ gompy_index_remove (struct gompy_index *index, struct gompy_range *r)
     {
       leaf = gompy_index_way (index, x, &path);
       at = gompy_index_less (leaf->start, leaf->count, r->start);
-      while (at < leaf->count && leaf->start[at] == r->start && leaf->range[at] != r)
+      while (at < leaf->count && leaf->start[at] == r->start && gompy_leaf_range (leaf, at) != r)
         at++;
-      if (at == leaf->count || leaf->range[at] != r)
+      if (at == leaf->count || gompy_leaf_range (leaf, at) != r)
         continue;
       gompy_index_close (leaf, at);
       index->count--;

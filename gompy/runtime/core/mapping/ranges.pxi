@@ -9,15 +9,18 @@ cdef inline SplayNode *range_lookup(RangeIndex *index, uintptr_t start, uintptr_
 
 cdef int range_insert(RangeIndex *index, SplayNode *node) noexcept nogil:
     """Put a node in; -1 with a failure text if it overlaps one that is there, or for lack of memory."""
-    cdef int failed = gompy_index_insert(index, <gompy_range *> node)
+    cdef int failed = gompy_index_insert(index, <gompy_range *> node, 0)
     if failed == 0:
         return 0
     return gompy_fail(b"Duplicate node" if failed > 0 else b"Out of memory for the index of mapped ranges")
 
 
-cdef inline bint range_inserted(RangeIndex *index, SplayNode *node) noexcept nogil:
-    """range_insert, if nothing overlaps it and there is memory; else False, and nothing is said of it."""
-    return gompy_index_insert(index, <gompy_range *> node) == 0
+cdef inline bint range_inserted(RangeIndex *index, SplayNode *node, uintptr_t view) noexcept nogil:
+    """range_insert, if nothing overlaps it and there is memory; else False, and nothing is said of it.
+
+    view: where the host reads the node's device memory, or 0.
+    """
+    return gompy_index_insert(index, <gompy_range *> node, view) == 0
 
 
 cdef inline void range_remove(RangeIndex *index, SplayNode *node) noexcept nogil:
