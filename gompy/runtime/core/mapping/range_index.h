@@ -38,7 +38,7 @@ struct gompy_range
    range itself is in no cache.  So is the place of what is read with the range: it is fetched at the same time.
 
    `range` has the address of the range in bits 0 to 43, in units of 8 bytes (what malloc and mmap give has 47 bits),
-   its length in the next 12 and the upper part of the place in the last 8.  */
+   the upper part of the place in the next 8 and the length in the last 12.  */
 struct gompy_leaf
 {
   struct gompy_leaf *next, *prev;
@@ -48,9 +48,9 @@ struct gompy_leaf
   uint16_t place[INDEX_LEAF]; /* the lower part */
 };
 
-#define INDEX_ADDRESS 44 /* bits */
+#define INDEX_PLACE 44   /* where the place begins, */
+#define INDEX_LENGTH 52  /* and the length */
 #define INDEX_LONG 4095u /* a length: that or more */
-#define INDEX_PLACE 56   /* where the place begins */
 #define INDEX_UNIT 64    /* of places, in bytes */
 #define INDEX_PLACES ((uintptr_t) 1 << 24)
 #define INDEX_BELOW ((uintptr_t) 256 << 20) /* so far below the first one that there is places begin */
@@ -94,19 +94,19 @@ struct gompy_path
 static inline struct gompy_range *
 gompy_leaf_range (const struct gompy_leaf *leaf, size_t at)
 {
-  return (struct gompy_range *) ((leaf->range[at] & (((uint64_t) 1 << INDEX_ADDRESS) - 1)) << 3);
+  return (struct gompy_range *) (leaf->range[at] << (64 - INDEX_PLACE) >> (64 - INDEX_PLACE - 3));
 }
 
 static inline size_t
 gompy_leaf_length (const struct gompy_leaf *leaf, size_t at)
 {
-  return leaf->range[at] >> INDEX_ADDRESS & INDEX_LONG;
+  return leaf->range[at] >> INDEX_LENGTH;
 }
 
 static inline uintptr_t
 gompy_leaf_place (const struct gompy_leaf *leaf, size_t at)
 {
-  return leaf->range[at] >> INDEX_PLACE << 16 | leaf->place[at];
+  return (leaf->range[at] >> INDEX_PLACE & 0xff) << 16 | leaf->place[at];
 }
 
 static inline void
@@ -114,7 +114,7 @@ gompy_leaf_put (struct gompy_leaf *leaf, size_t at, const struct gompy_range *r,
 {
   size_t length = r->end - r->start < INDEX_LONG ? r->end - r->start : INDEX_LONG;
   leaf->start[at] = r->start;
-  leaf->range[at] = (uintptr_t) r >> 3 | (uint64_t) length << INDEX_ADDRESS | (uint64_t) (place >> 16) << INDEX_PLACE;
+  leaf->range[at] = (uintptr_t) r >> 3 | (uint64_t) length << INDEX_LENGTH | (uint64_t) (place >> 16) << INDEX_PLACE;
   leaf->place[at] = (uint16_t) place;
 }
 
