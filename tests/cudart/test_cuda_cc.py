@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from cuda_tools import SETTINGS, has_driver
+from driver_tools import needs
 
 from gompy.cli import main
 from gompy.cudart import clang, compile, options
@@ -318,3 +319,27 @@ def test_run_gives_the_libraries(tmp_path: Path) -> None:
     assert choice == "emulated"
     done = call(tmp_path, "run", "--real", sys.executable, "-c", text, LD_LIBRARY_PATH="")
     assert done.stdout == f"{clang.FOLDER} real\n"
+
+
+@needs("g++")
+@has_driver
+def test_headers_for_the_hosts_compiler(tmp_path: Path) -> None:
+    """C++ without kernels is compiled by g++, too; pairs of both short types are taken apart there as on the device."""
+    (tmp_path / "host.cpp").write_text("""
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <mma.h>
+#include <cstdio>
+int main ()
+{
+  __half2 h = __lows2half2 (__float2half2_rn (1.5f), make_half2 (2, 3));
+  __nv_bfloat162 b = __highs2bfloat162 (__float2bfloat162_rn (4.f), make_bfloat162 (5, 6));
+  float2 x = __half22float2 (__lowhigh2highlow (h)), y = __bfloat1622float2 (__lowhigh2highlow (b));
+  std::printf ("%g %g %g %g %d\\n", x.x, x.y, y.x, y.y, __half2int_rn (h.x + h.y));
+}
+""")
+    words = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", str(Path(clang.FOLDER) / "include"), "host.cpp"]
+    done = subprocess.run(["g++", *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert subprocess.run(["./a.out"], cwd=tmp_path, capture_output=True, text=True).stdout == "2 1.5 6 4 4\n"

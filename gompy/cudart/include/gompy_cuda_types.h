@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 #ifdef __CUDA__
-#define GOMPY_BOTH __attribute__ ((host)) __attribute__ ((device))
+#define GOMPY_ON_BOTH __attribute__ ((host)) __attribute__ ((device))
 #else
-#define GOMPY_BOTH
+#define GOMPY_ON_BOTH
 #endif
 
 #define GOMPY_VECTOR(type, name, align2, align4) \
@@ -19,10 +19,10 @@
   typedef struct name##2 name##2; \
   typedef struct name##3 name##3; \
   typedef struct name##4 name##4; \
-  static inline GOMPY_BOTH name##1 make_##name##1 (type x) { name##1 v = { x }; return v; } \
-  static inline GOMPY_BOTH name##2 make_##name##2 (type x, type y) { name##2 v = { x, y }; return v; } \
-  static inline GOMPY_BOTH name##3 make_##name##3 (type x, type y, type z) { name##3 v = { x, y, z }; return v; } \
-  static inline GOMPY_BOTH name##4 make_##name##4 (type x, type y, type z, type w) \
+  static inline GOMPY_ON_BOTH name##1 make_##name##1 (type x) { name##1 v = { x }; return v; } \
+  static inline GOMPY_ON_BOTH name##2 make_##name##2 (type x, type y) { name##2 v = { x, y }; return v; } \
+  static inline GOMPY_ON_BOTH name##3 make_##name##3 (type x, type y, type z) { name##3 v = { x, y, z }; return v; } \
+  static inline GOMPY_ON_BOTH name##4 make_##name##4 (type x, type y, type z, type w) \
   { name##4 v = { x, y, z, w }; return v; }
 
 GOMPY_VECTOR (signed char, char, 2, 4)
@@ -43,9 +43,9 @@ struct dim3
 {
   unsigned x, y, z;
 #ifdef __cplusplus
-  GOMPY_BOTH constexpr dim3 (unsigned vx = 1, unsigned vy = 1, unsigned vz = 1) : x (vx), y (vy), z (vz) {}
-  GOMPY_BOTH constexpr dim3 (uint3 v) : x (v.x), y (v.y), z (v.z) {}
-  GOMPY_BOTH constexpr operator uint3 () const { return uint3 { x, y, z }; }
+  GOMPY_ON_BOTH constexpr dim3 (unsigned vx = 1, unsigned vy = 1, unsigned vz = 1) : x (vx), y (vy), z (vz) {}
+  GOMPY_ON_BOTH constexpr dim3 (uint3 v) : x (v.x), y (v.y), z (v.z) {}
+  GOMPY_ON_BOTH constexpr operator uint3 () const { return uint3 { x, y, z }; }
 #endif
 };
 typedef struct dim3 dim3;

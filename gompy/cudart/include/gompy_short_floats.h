@@ -84,6 +84,81 @@ gompy_to_integer (float x, gompy_rounding how)
   return r != r ? T (0) : r <= (double) low ? low : r >= (double) high ? high : (T) r;
 }
 
+/* A type of 16 bits and its vector, of NAME half or bfloat16; gompy_NAME_bits and gompy_NAME_float are their own.  */
+#define GOMPY_SHORT_TYPES(T, T2, name) \
+  typedef struct __attribute__ ((aligned (2))) { unsigned short x; } T##_raw; \
+  typedef struct __attribute__ ((aligned (4))) { unsigned short x, y; } T2##_raw; \
+  struct __attribute__ ((aligned (2))) T \
+  { \
+    unsigned short gompy_word; \
+\
+    T () = default; \
+    GOMPY_MEMBER T (const T##_raw &from) : gompy_word (from.x) {} \
+    GOMPY_MEMBER T (float from) : gompy_word (gompy_##name##_bits (from, GOMPY_NEAREST)) {} \
+    GOMPY_MEMBER T (double from) : T (gompy_odd_float (from)) {} \
+    GOMPY_MEMBER T (int from) : T ((double) from) {} \
+    GOMPY_MEMBER T (unsigned from) : T ((double) from) {} \
+    GOMPY_MEMBER T (short from) : T ((float) from) {} \
+    GOMPY_MEMBER T (unsigned short from) : T ((float) from) {} \
+    GOMPY_MEMBER T (long from) : T ((double) from) {} \
+    GOMPY_MEMBER T (unsigned long from) : T ((double) from) {} \
+    GOMPY_MEMBER T (long long from) : T ((double) from) {} \
+    GOMPY_MEMBER T (unsigned long long from) : T ((double) from) {} \
+    GOMPY_MEMBER operator float () const { return gompy_##name##_float (gompy_word); } \
+    GOMPY_MEMBER operator T##_raw () const { return T##_raw { gompy_word }; } \
+  }; \
+  typedef T nv_##name; \
+  struct __attribute__ ((aligned (4))) T2 \
+  { \
+    T x, y; \
+\
+    T2 () = default; \
+    GOMPY_MEMBER T2 (const T &x, const T &y) : x (x), y (y) {} \
+    GOMPY_MEMBER T2 (const T2##_raw &from) : x (T##_raw { from.x }), y (T##_raw { from.y }) {} \
+    GOMPY_MEMBER operator T2##_raw () const { return T2##_raw { x.gompy_word, y.gompy_word }; } \
+  }; \
+  typedef T2 nv_##name##2; \
+  GOMPY_BOTH unsigned short gompy_bits (T a) { return a.gompy_word; } \
+  GOMPY_BOTH T \
+  gompy_round_##name (float from, gompy_rounding how) \
+  { \
+    return gompy_with_bits<T> (gompy_##name##_bits (from, how)); \
+  }
+
+/* All that they have by the same names, or by names that differ in NAME; gompy_add, gompy_mul and gompy_fma are there.  */
+#define GOMPY_SHORT_ALL(T, T2, name) \
+  GOMPY_SHORT_FUNCTIONS (T, T2) \
+  GOMPY_SHORT_MATHS (T, T2) \
+  GOMPY_SHORT_INTEGERS (T, name) \
+  GOMPY_SHORT_CONVERSIONS (T, T2, name) \
+  GOMPY_SHORT_ON_DEVICE (T, T2)
+
+/* Conversions from and to floats, and what takes pairs apart.  */
+#define GOMPY_SHORT_CONVERSIONS(T, T2, name) \
+  GOMPY_BOTH float __##name##2float (T a) { return float (a); } \
+  GOMPY_BOTH T __float2##name (float a) { return T (a); } \
+  GOMPY_BOTH T __float2##name##_rn (float a) { return T (a); } \
+  GOMPY_BOTH T __float2##name##_rz (float a) { return gompy_round_##name (a, GOMPY_ZERO); } \
+  GOMPY_BOTH T __float2##name##_rd (float a) { return gompy_round_##name (a, GOMPY_DOWN); } \
+  GOMPY_BOTH T __float2##name##_ru (float a) { return gompy_round_##name (a, GOMPY_UP); } \
+  GOMPY_BOTH T __double2##name (double a) { return T (a); } \
+  GOMPY_BOTH T2 __float2##name##2_rn (float a) { return T2 (T (a), T (a)); } \
+  GOMPY_BOTH T2 __floats2##name##2_rn (float a, float b) { return T2 (T (a), T (b)); } \
+  GOMPY_BOTH T2 __float22##name##2_rn (float2 a) { return T2 (T (a.x), T (a.y)); } \
+  GOMPY_BOTH float2 __##name##22float2 (T2 a) { return float2 { float (a.x), float (a.y) }; } \
+  GOMPY_BOTH float __low2float (T2 a) { return float (a.x); } \
+  GOMPY_BOTH float __high2float (T2 a) { return float (a.y); } \
+  GOMPY_BOTH T __low2##name (T2 a) { return a.x; } \
+  GOMPY_BOTH T __high2##name (T2 a) { return a.y; } \
+  GOMPY_BOTH T2 __##name##2##name##2 (T a) { return T2 (a, a); } \
+  GOMPY_BOTH T2 __halves2##name##2 (T a, T b) { return T2 (a, b); } \
+  GOMPY_BOTH T2 make_##name##2 (T a, T b) { return T2 (a, b); } \
+  GOMPY_BOTH T2 __low2##name##2 (T2 a) { return T2 (a.x, a.x); } \
+  GOMPY_BOTH T2 __high2##name##2 (T2 a) { return T2 (a.y, a.y); } \
+  GOMPY_BOTH T2 __lowhigh2highlow (T2 a) { return T2 (a.y, a.x); } \
+  GOMPY_BOTH T2 __lows2##name##2 (T2 a, T2 b) { return T2 (a.x, b.x); } \
+  GOMPY_BOTH T2 __highs2##name##2 (T2 a, T2 b) { return T2 (a.y, b.y); }
+
 /* Of a type and its vector.  */
 #define GOMPY_SHORT_FUNCTIONS(T, T2) \
   GOMPY_BOTH bool __hisnan (T a) { return float (a) != float (a); } \
@@ -235,7 +310,9 @@ gompy_to_integer (float x, gompy_rounding how)
   GOMPY_BOTH T __short_as_##name (short a) { return gompy_with_bits<T> ((unsigned short) a); } \
   GOMPY_BOTH T __ushort_as_##name (unsigned short a) { return gompy_with_bits<T> (a); }
 
-#ifdef __CUDA__
+#ifndef __CUDA__
+#define GOMPY_SHORT_ON_DEVICE(T, T2)
+#else
 #define GOMPY_SHORT_DEVICE static __inline__ __attribute__ ((device, always_inline))
 /* Shuffles and loads.  */
 #define GOMPY_SHORT_SHUFFLE(T, bits, name, amount) \
@@ -267,6 +344,12 @@ gompy_atomic_add_short (T *at, T value)
   while (old != was);
   return gompy_with_bits<T> ((unsigned short) (old >> shift));
 }
+
+#define GOMPY_SHORT_ON_DEVICE(T, T2) \
+  GOMPY_SHORT_MOVED (T, unsigned short) \
+  GOMPY_SHORT_MOVED (T2, unsigned) \
+  GOMPY_SHORT_DEVICE T atomicAdd (T *at, T value) { return gompy_atomic_add_short (at, value); } \
+  GOMPY_SHORT_DEVICE T2 atomicAdd (T2 *at, T2 value) { return gompy_atomic_add_pair (at, value); }
 
 template <class T2>
 GOMPY_SHORT_DEVICE T2
