@@ -43,7 +43,7 @@ struct mic_block
   _Atomic uint64_t write, read, before;   /* of all its bytes, as a cell's */
   uint32_t write_pc, read_pc, before_pc;
   _Atomic uint32_t last_write, last_read, last_before; /* the last intervals that its cells have */
-  _Atomic uint32_t good;                  /* a launch that found all its bytes good */
+  _Atomic uint32_t good;                  /* the count of changes at which all its bytes were good, + 1 */
   uint32_t bad, looks;                    /* a launch that did not, and how often it was asked */
   _Atomic uint64_t owner;                 /* who has used its cells in a launch (device_owned.h) */
 };
@@ -75,6 +75,7 @@ struct gompy_access gompy_access;
 
 static struct mic_cells mic_cells;
 static struct mic_block *mic_blocks;
+static const uint32_t *mic_changes;  /* of marks, by the host (protocol.h) */
 static uint64_t mic_access_size;  /* of the arena */
 static uint32_t *mic_interval_team;
 static struct mic_access_team *mic_access_teams;  /* as many as intervals */
@@ -543,16 +544,24 @@ mic_look_write (uint64_t offset, size_t size, const void *pc)
     }
 }
 
-/* Whether all bytes of a block are good; what is found holds for the launch.  */
+/* What a block has in `good` if all its bytes are good.  */
+static inline uint32_t
+mic_good_now (uint64_t offset)
+{
+  return __atomic_load_n (&mic_changes[(offset >> MIC_CHANGE_SHIFT) % MIC_CHANGES], __ATOMIC_ACQUIRE) + 1;
+}
+
+/* Whether all bytes of a block are good; what is found holds until the host changes marks there.  */
 static int __attribute__ ((noinline))
 mic_find_good (struct mic_block *block, uint64_t offset)
 {
   const unsigned char *marks = mic_marks + (offset & -(uint64_t) MIC_BLOCK);
+  uint32_t now = mic_good_now (offset);  /* before the look */
   if (block->bad == mic_word_launch && ++block->looks % MIC_GLANCES != 0)
     return 0;
   if (mic_are_good (marks, MIC_BLOCK))
     {
-      atomic_store_explicit (&block->good, mic_word_launch, memory_order_relaxed);
+      atomic_store_explicit (&block->good, now, memory_order_relaxed);
       return 1;
     }
   block->bad = mic_word_launch;
@@ -562,7 +571,8 @@ mic_find_good (struct mic_block *block, uint64_t offset)
 static inline int
 mic_is_good (struct mic_block *block, uint64_t offset)
 {
-  return atomic_load_explicit (&block->good, memory_order_relaxed) == mic_word_launch || mic_find_good (block, offset);
+  return atomic_load_explicit (&block->good, memory_order_relaxed) == mic_good_now (offset)
+         || mic_find_good (block, offset);
 }
 
 /* Whether an access is of one cell, and of good bytes in the arena, as nearly all are.  */
@@ -573,13 +583,12 @@ mic_simple (struct mic_block *block, uint64_t offset, size_t size)
   unsigned in_cell = offset & 7;
   if (__builtin_expect (in_cell + size > 8 || offset + 8 > mic_access_size, 0))
     return 0;
-  if (__builtin_expect (atomic_load_explicit (&block->good, memory_order_relaxed) == mic_word_launch
-                        && mic_word_launch != 0, 1))
+  if (__builtin_expect (atomic_load_explicit (&block->good, memory_order_relaxed) == mic_good_now (offset), 1))
     return 1;
   memcpy (&word, mic_marks + (offset - in_cell), 8);
   if (((word ^ MIC_GOOD_WORD) & (~0ull >> (64 - 8 * size) << 8 * in_cell)) != 0)
     return 0;
-  if (word == MIC_GOOD_WORD && mic_word_launch != 0)
+  if (word == MIC_GOOD_WORD)
     mic_find_good (block, offset);
   return 1;
 }
@@ -660,7 +669,7 @@ mic_access_read (uintptr_t address, size_t size, const void *pc)
 
 /* The arena has marks, and an image tells of its accesses.  */
 static int
-mic_watch_accesses (uint64_t base, uint64_t size)
+mic_watch_accesses (uint64_t base, uint64_t size, const uint32_t *changes)
 {
   mic_interval_team = mic_reserve (MIC_INTERVALS * sizeof *mic_interval_team);
   mic_access_teams = mic_reserve (MIC_INTERVALS * sizeof *mic_access_teams);
@@ -676,6 +685,7 @@ mic_watch_accesses (uint64_t base, uint64_t size)
       || mic_cells.write_pcs == NULL || mic_cells.read_pcs == NULL || mic_cells.befores == NULL
       || mic_cells.before_pcs == NULL || mic_blocks == NULL || mic_readers == NULL)
     return 0;
+  mic_changes = changes;
   mic_access_size = size;
   gompy_access.read = mic_access_read;
   gompy_access.write = mic_access_write;

@@ -52,11 +52,26 @@ mic_own_noted (void)
   return mic_noted;
 }
 
+/* Whether all of N bytes are good: those of whole kilobytes are not looked at again until the host changes marks.  */
+static int
+mic_is_span_good (uint64_t offset, uint64_t n)
+{
+  for (uint64_t next, end = offset + n; offset < end; offset = next)
+    {
+      next = (offset & -(uint64_t) MIC_BLOCK) + MIC_BLOCK;
+      next = next < end ? next : end;
+      if (!mic_is_good (&mic_blocks[offset / MIC_BLOCK], offset)
+          && !mic_are_good (mic_marks + offset, next - offset))
+        return 0;
+    }
+  return 1;
+}
+
 /* ALONE: the loop's reads are told of one by one, and must see what is unset until it is written.  */
 static int
 mic_marks_written (uint64_t offset, size_t n, int alone)
 {
-  if (mic_are_good (mic_marks + offset, n))
+  if (mic_is_span_good (offset, n))
     return 1;
   if (alone || memchr (mic_marks + offset, MIC_MARK_CLOSED, n) != NULL)
     return 0;
@@ -218,7 +233,7 @@ mic_access_span (uint64_t offset, uint64_t end, int writes, int alone, const voi
     begin = near->end;
   else if (near != NULL && end <= near->end)
     stop = near->begin;
-  if (!(writes ? mic_marks_written (begin, stop - begin, alone) : mic_are_good (mic_marks + begin, stop - begin))
+  if (!(writes ? mic_marks_written (begin, stop - begin, alone) : mic_is_span_good (begin, stop - begin))
       || (mic_word && !mic_note_span (begin, stop, writes, pc)))
     return 0;
   if (noted == NULL)
@@ -349,7 +364,7 @@ mic_access_ahead (uintptr_t address, intptr_t step, size_t n, int kind)
     {
       next = (offset & -(uint64_t) MIC_BLOCK) + MIC_BLOCK;
       next = next < end ? next : end;
-      if (!(mic_word_launch != 0 && mic_is_good (&mic_blocks[offset / MIC_BLOCK], offset))
+      if (!mic_is_good (&mic_blocks[offset / MIC_BLOCK], offset)
           && !mic_are_good (mic_marks + offset, next - offset)
           && (!writes || memchr (mic_marks + offset, MIC_MARK_CLOSED, next - offset) != NULL))
         return 0;

@@ -237,6 +237,8 @@ cdef void mark_stale(mic_device *d, uint64_t offset, const unsigned char *stale,
             last = i
         elif marks[i] == <unsigned char>MIC_MARK_STALE:
             marks[i] = <unsigned char>MIC_MARK_GOOD
+    if first < n:
+        changed_marks(d, offset + first, last + 1 - first)
     if first < n and not d.control.exact:
         first = (offset + first) & ~(GUARD_PAGE - 1)
         open_pages(d, first, page_up(offset + last + 1) - first, False)

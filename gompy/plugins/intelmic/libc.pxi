@@ -130,7 +130,7 @@ cdef extern from "protocol.h":
         uint64_t call[5]
     uint32_t MIC_CALL
     int MIC_RACE_WRITE_WRITE, MIC_RACE_WRITE_READ, MIC_RACE_READ_WRITE
-    int MIC_READS, MIC_MARK_CLOSED, MIC_MARK_GOOD, MIC_MARK_UNSET, MIC_MARK_STALE
+    int MIC_READS, MIC_MARK_CLOSED, MIC_MARK_GOOD, MIC_MARK_UNSET, MIC_MARK_STALE, MIC_CHANGES, MIC_CHANGE_SHIFT
     int MIC_FIRST_WORKER, MIC_WORKERS, MIC_ALL_SLOTS, MIC_CELLS
     uint32_t MIC_LOOKS, MIC_PATROLS
     struct mic_cell:
@@ -209,6 +209,7 @@ cdef extern from "protocol.h":
         mic_slot slots[97]
         mic_queue queue
         mic_guards guards
+        uint32_t *changes
     void mic_relax() nogil
     uint64_t mic_ticks() nogil
     uint32_t mic_processor() nogil

@@ -31,15 +31,29 @@ cdef void open_marks(mic_device *d) noexcept nogil:
     d.control.exact = d.exact
 
 
+cdef void changed_marks(mic_device *d, uint64_t offset, uint64_t n) noexcept nogil:
+    """Count a change, after it, by which bytes may no longer be good."""
+    cdef uint64_t first = offset >> MIC_CHANGE_SHIFT, last = (offset + n - 1) >> MIC_CHANGE_SHIFT, i
+    if n == 0:
+        return
+    if last - first >= <uint64_t>MIC_CHANGES:
+        first = last - <uint64_t>MIC_CHANGES + 1
+    for i in range(first, last + 1):
+        add32(&d.control.changes[i % <uint64_t>MIC_CHANGES], 1, SEQ_CST)
+
+
 cdef inline void set_marks(mic_device *d, uint64_t offset, uint64_t n, int mark) noexcept nogil:
     if d.marks != NULL:
         memset(d.marks + offset, mark, n)
+        if mark != MIC_MARK_GOOD:
+            changed_marks(d, offset, n)
 
 
 cdef void copy_marks(mic_device *d, uint64_t to, uint64_t what, size_t n) noexcept nogil:
     """After a copy within the device."""
     if d.marks != NULL:
         memmove(d.marks + to, d.marks + what, n)
+        changed_marks(d, to, n)
 
 
 cdef void know_arguments(mic_device *d, uint64_t offset) noexcept nogil:

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 14u
+#define MIC_ABI 15u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the
    queue say what they run.  */
@@ -127,6 +127,10 @@ struct mic_queue
 #define MIC_MARK_GOOD 1
 #define MIC_MARK_UNSET 2 /* nothing has written it */
 #define MIC_MARK_STALE 3 /* the host has written its own copy since they were the same */
+/* What was good stays so until the host changes marks: it counts that, by parts of the arena that share a count where
+   they are as far apart as all counts reach.  */
+#define MIC_CHANGES 1024u
+#define MIC_CHANGE_SHIFT 16
 #define MIC_READS 16
 /* And what else a region may be found to do: two accesses that nothing orders, the earlier one first.  */
 #define MIC_RACE_WRITE_WRITE 4
@@ -207,6 +211,7 @@ struct mic_control
   struct mic_slot slots[MIC_ALL_SLOTS];
   struct mic_queue queue;
   struct mic_guards guards;
+  uint32_t changes[MIC_CHANGES];
 };
 
 _Static_assert (sizeof (struct mic_slot) == 256, "two line pairs a slot");
