@@ -41,6 +41,9 @@ FAULT_GPU: Final = re.compile(
     r".*?, kernel '([^']+)'.*?; (.*)",
     re.DOTALL,
 )
+ENDED_GPU: Final = re.compile(
+    r"launch failed: (.+?) in '[^']+'(?: at ([^ :]*):(\d+))?.*?, kernel '([^']+)', block", re.DOTALL
+)
 READ_GPU: Final = re.compile(
     r"device memory at (0x[0-9a-f]+) read \((\d+) bytes\) that (was never written|the host has changed [a-z ]*) in "
     r"'[^']+'(?: at ([^ :]*):(\d+))?.*?, kernel '([^']+)'",
@@ -272,6 +275,10 @@ class Analysis:
         elif match := FAULT_GPU.search(text):
             address, _, file, line, region, why = match.groups()
             self._fault(gpu_name(region), gpu_place(file, line), int(address, 16), why)
+        elif match := ENDED_GPU.search(text):
+            why, file, line, region = match.groups()
+            library = file is not None and file.startswith("..")  # newlib, by where that was built
+            self._ended(gpu_name(region), Place() if library else gpu_place(file, line), why)
         elif match := READ_MIC.search(text):
             region, file, line, address, who = match.groups()
             place = Place(file or "", int(line or 0))
@@ -334,7 +341,8 @@ class Analysis:
             )
             finding.notes += self._nearest(device, address)
         else:
-            self._ended(region, place, f"address {address:#x} {why}")
+            colon = "" if why.startswith("is ") else ":"
+            self._ended(region, place, f"address {address:#x}{colon} {why}")
             return
         finding.notes.append(Note(directive, f"region {region} begins here"))
         self.add(finding)
@@ -342,8 +350,12 @@ class Analysis:
     def _ended(self, region: str, place: Place, why: str) -> None:
         """A region has ended by something else than what is mapped."""
         device, launch = self._launch_of()
-        finding = Finding("fault", place, f"region {region} on device {device}: {why}", device, region)
         directive = self.place(launch) if launch is not None else Place()
+        finding = Finding("fault", place, f"region {region} on device {device}: {why}", device, region)
+        if not place.line:
+            finding.place = directive
+            self.add(finding)
+            return
         finding.notes.append(Note(directive, f"region {region} begins here"))
         self.add(finding)
 

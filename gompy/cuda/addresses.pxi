@@ -78,6 +78,13 @@ cdef void tell_runtime(const char *text) noexcept nogil:
         note(text)
 
 
+cdef void tell_failure(const char *message) noexcept nogil:
+    """The same of what has ended a kernel (gompy/check/analysis.py has these words)."""
+    cdef char text[2048]
+    snprintf(text, sizeof(text), b"launch failed: %s", message)
+    tell_runtime(text)
+
+
 cdef bint describe_gap(uint64_t address, char *text, size_t size) noexcept nogil:
     """Which mapped object is nearest to an address in a gap that the runtime has closed; False if it isn't libgompy."""
     cdef bint (*nearest)(int, int, uintptr_t, uintptr_t *, size_t *, intptr_t *) noexcept nogil

@@ -138,6 +138,25 @@ def test_a_stale_read_on_the_emulated_gpu(tmp_path: Path) -> None:
         assert ("[unset]" in shown) == (name == "unset-create.c")
 
 
+ENDS = {
+    "check_abort.c": "check_abort.c:5: error: region main._omp_fn.0 on device 0: trap [fault]\n",
+    "check_recursion.c": "check_recursion.c:5: error: region main._omp_fn.0 on device 0: address 0x…: the stack of a "
+    "warp, 131072 bytes, is exhausted [fault]\ncheck_recursion.c:12: note: region main._omp_fn.0 begins here\n",
+}
+
+
+@pytest.mark.skipif(NVPTX is None, reason="no compiler for nvptx")
+@pytest.mark.parametrize("name", sorted(ENDS))
+def test_a_kernel_that_ends_by_itself_is_a_fault(tmp_path: Path, name: str) -> None:
+    words = ["-g", "-fopenmp", "-foffload=nvptx-none", str(PROGRAMS / name), "-o", "program"]
+    env = {**os.environ, "GOMPY_CUDA": "emulated"}
+    subprocess.run([str(BIN / "gompcc"), *words], check=True, cwd=tmp_path, env=env)
+    command = [str(BIN / "gompy"), "run", "--device", "nvptx", "--check", "./program"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 86
+    assert ENDS[name] in re.sub("0x[0-9a-f]+", "0x…", done.stderr)
+
+
 @pytest.mark.skipif(NVPTX is None, reason="no compiler for nvptx")
 def test_a_stale_read_of_the_host_with_the_emulated_gpu(tmp_path: Path) -> None:
     """Its driver's threads must sleep; on a busy machine they may not at once, so one run of five must find it."""
