@@ -151,14 +151,31 @@ cdef public int gompy_shadow_unset(CUdeviceptr address, uint8_t *unset, size_t s
     """Mark those bytes of device memory that nothing has written.  Not part of CUDA: for GOMPY_CHECK, else
     ERROR_NOT_SUPPORTED."""
     cdef int r = check_device_range(address, size)
-    cdef uint8_t *shadow
-    cdef size_t i
     if not checking & PTX_CHECK_INIT or gpu_of(address) == NULL:
         return CUDA_ERROR_NOT_SUPPORTED
     if r == CUDA_SUCCESS:
-        shadow = gpu_of(address).view.shadow + (address - gpu_of(address).base)
-        for i in range(size):
-            unset[i] = shadow[i] == SHADOW_ALLOCATED
+        shadow_unset(unset, gpu_of(address).view.shadow + (address - gpu_of(address).base), size)
+    return r
+
+
+cdef public int gompy_hold_gate(int on) noexcept nogil:
+    """What is done with device memory from here on, until the next call with 0, may leave it open to the program, as
+    each change of that takes long.  Not part of CUDA: for GOMPY_CHECK, of a runtime whose construct runs."""
+    hold_gate(on)
+    return CUDA_SUCCESS
+
+
+cdef public int gompy_see_memory(CUdeviceptr address, size_t size,
+                                 void (*use)(const void *, size_t, void *) noexcept nogil, void *data) noexcept nogil:
+    """Call a function with device memory, which the program has no access to under GOMPY_CHECK.  It calls nothing of
+    the driver's.  Not part of CUDA."""
+    cdef int r = check_device_range(address, size)
+    if gpu_of(address) == NULL:
+        return CUDA_ERROR_NOT_SUPPORTED
+    if r == CUDA_SUCCESS:
+        open_gate()
+        use(<const void *>address, size, data)
+        close_gate()
     return r
 
 

@@ -49,9 +49,13 @@ cdef extern from *:
     { for (size_t i = 0; i < size; i++) to[i] = (to[i] & 1) * 3; }
     __attribute__ ((optimize ("O3"))) static void shadow_copied (uint8_t *to, const uint8_t *of, size_t size)
     { for (size_t i = 0; i < size; i++) to[i] = to[i] ? of[i] | 1 : 0; }
+    __attribute__ ((optimize ("O3"))) static void
+    shadow_unset (uint8_t *restrict to, const uint8_t *restrict of, size_t n)
+    { for (size_t i = 0; i < n; i++) to[i] = of[i] == 1; }
     """
     void shadow_written(uint8_t *to, size_t size) nogil
     void shadow_copied(uint8_t *to, const uint8_t *of, size_t size) nogil
+    void shadow_unset(uint8_t *to, const uint8_t *of, size_t n) nogil
 
 
 cdef void mark_shadow(uint64_t address, uint64_t size, int value) noexcept nogil:

@@ -15,7 +15,7 @@
 
 #define MIC_STEPS 20000u      /* in the life of the process */
 #define MIC_FREE_STEPS 2000u  /* of these; more only if they are few for the processor time */
-#define MIC_STEP_PERIOD 200000ull /* ns; a step takes 5 to 25 us */
+#define MIC_STEP_PERIOD 1000000ull /* ns; a step takes 5 to 25 us */
 #define MIC_PAGE_STEPS 600u   /* in a page, one after another */
 #define MIC_WRITE_STEPS 2000u
 #define MIC_STEPPED 64

@@ -321,6 +321,19 @@ cdef public bint gompy_find_unset(int number, uintptr_t start, unsigned char *un
     return True
 
 
+cdef public bint gompy_use_memory(int number, uintptr_t start, size_t size,
+                                  void (*use)(const void *, size_t, void *) noexcept nogil, void *data) noexcept nogil:
+    """Call a function with the device's memory, as the host has it.  False, without an effect: there is none there.
+
+    Not part of GCC's interface.
+    """
+    cdef mic_device *d = device_of(number)
+    if not in_arena(d, <void *>start, size):
+        return False
+    use(d.memory + (start - d.base), size, data)
+    return True
+
+
 cdef public arena *gompy_arena_new(uint64_t size, uint64_t keep) noexcept nogil:
     """For tests: an arena without memory behind it.  Size in bytes, a multiple of 64 KiB."""
     cdef arena *a = <arena *>malloc(sizeof(arena))

@@ -205,6 +205,25 @@ cdef public c_bool gompy_find_unset(int n, uintptr_t start, unsigned char *unset
     return cuda.find_unset != NULL and cuda.find_unset(start, unset, size) == CUDA_SUCCESS
 
 
+cdef public void gompy_hold_memory(int n, int on) noexcept nogil:
+    """A construct of the program's begins, or ends: between them the driver need not close the memory to the program.
+
+    Not part of GCC's interface.
+    """
+    if cuda.hold_gate != NULL:
+        cuda.hold_gate(on)
+
+
+cdef public c_bool gompy_use_memory(int n, uintptr_t start, size_t size,
+                                    void (*use)(const void *, size_t, void *) noexcept nogil,
+                                    void *data) noexcept nogil:
+    """Call a function with the device's memory.  False, without an effect: it cannot be had.
+
+    Not part of GCC's interface.
+    """
+    return cuda.use_memory != NULL and cuda.use_memory(start, size, use, data) == CUDA_SUCCESS
+
+
 cdef public void GOMP_OFFLOAD_run(int n, void *function, void *variables, void **args) noexcept nogil:
     """Of a kernel by clang the variables are a KernelLaunch."""
     if (<Function *> function).mode:

@@ -3,6 +3,7 @@
 
 cdef extern from "core/check_log.h" nogil:
     int gompy_checking
+    unsigned COPY_LOGGED_TO_DEVICE "GOMPY_LOGGED_TO_DEVICE", COPY_LOGGED_SAME "GOMPY_LOGGED_SAME"
     void gompy_log(int op, int kind, int device, const char *what, const void *where, uintptr_t start, size_t size,
                    uintptr_t address, uint64_t count, unsigned flags)
     void gompy_log_copy(int device, int kind, const char *what, const void *where, uintptr_t start, size_t size,
@@ -21,11 +22,14 @@ cdef extern from "core/check_log.h" nogil:
 
 
 cdef inline void check_copy(DeviceDescr *dev, uintptr_t start, size_t size, uintptr_t address, bint to_device,
-                            uint64_t before) noexcept nogil:
-    """Log a copy of a mapped range, before one to the device and after one from it; before: what the host's hashed to.
+                            uint64_t before, bint same) noexcept nogil:
+    """Log a copy of a mapped range, before one to the device and after one from it.
+
+    before: what the host's hashed to; same: it had these contents.
     """
     if rare(gompy_checking):
-        gompy_log_copy(dev.number, dev.copying.kind, dev.what, dev.where, start, size, address, to_device, before)
+        gompy_log_copy(dev.number, dev.copying.kind, dev.what, dev.where, start, size, address,
+                       (COPY_LOGGED_TO_DEVICE if to_device else 0) | (COPY_LOGGED_SAME if same else 0), before)
 
 
 cdef inline void check_entry(DeviceDescr *dev, int event, int kind, uintptr_t start, size_t size) noexcept nogil:

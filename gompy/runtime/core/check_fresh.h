@@ -80,9 +80,12 @@ static int
 gompy_fresh_differs (const struct gompy_tracked *t)
 {
   size_t n, end = gompy_has_time (t->size) ? t->size : GOMPY_LARGE;
+  uint64_t hash;
   if (!(t->fresh & GOMPY_FRESH_COPIED) || !(t->fresh & GOMPY_FRESH_LAUNCHED) || !t->filled || t->told || t->shared
       || !gompy_has_parts ())
     return 0;
+  if (end == t->size && gompy_hash_target (t->device, t->target, t->size, &hash))
+    return hash != t->hash;
   for (size_t at = 0; at < end; at += n)
     {
       n = end - at < GOMPY_PART ? end - at : GOMPY_PART;

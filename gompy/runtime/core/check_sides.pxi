@@ -9,6 +9,9 @@ cdef extern from "core/check_stale.h" nogil:
     int (*gompy_is_looked_at)(int device, uintptr_t target) noexcept nogil
     int gompy_read_host(void *to, uintptr_t source, size_t size)
     int (*gompy_left)(int device, uintptr_t target, unsigned char *stale, size_t size) noexcept nogil
+    int (*gompy_hash_target)(int device, uintptr_t target, size_t size, uint64_t *hash) noexcept nogil
+    int gompy_watch_handles
+    int gompy_holds
     uint64_t gompy_now()
     int (*gompy_find_unset)(int device, uintptr_t target, unsigned char *unset, size_t size) noexcept nogil
     void gompy_stale_new(int device, uintptr_t host, uintptr_t target, size_t size, bint filled, bint for_ever,
@@ -35,10 +38,27 @@ cdef extern from "core/check_stale.h" nogil:
 cdef TargetMem *images_seen
 
 
+cdef void take_bytes(const void *memory, size_t size, void *to) noexcept nogil:
+    memcpy(to, memory, size)
+
+
 cdef int peek_side(int number, void *to, uintptr_t target, size_t size) noexcept nogil:
+    """Look at a device's memory.  The handler of the watch may have stopped the program in the driver, so it does not
+    ask that."""
+    if gompy_watch_handles == 0 and device_use(&devices[number], target, size, take_bytes, to):
+        return True
     if devices[number].type == GOMP_DEVICE_NVIDIA_PTX and gompy_read_host(to, target, size):
         return True
     return device_peek(&devices[number], to, <void *> target, size)
+
+
+cdef void hash_bytes(const void *memory, size_t size, void *hash) noexcept nogil:
+    (<uint64_t *> hash)[0] = gompy_hash(memory, size)
+
+
+cdef int hash_side(int number, uintptr_t target, size_t size, uint64_t *hash) noexcept nogil:
+    """What a device's contents hash to, or False."""
+    return device_use(&devices[number], target, size, hash_bytes, hash)
 
 
 cdef int is_looked_at(int number, uintptr_t target) noexcept nogil:
@@ -124,10 +144,27 @@ cdef void note_memory(const HookEvent *event) noexcept nogil:
                   event.target, 0, 0)
 
 
+cdef void note_holder(const HookEvent *event) noexcept nogil:
+    """Have a device keep its memory open while a construct runs, but not while its region runs on the host."""
+    global gompy_holds
+    cdef bint outermost = event.kind == HOOK_CONSTRUCT and event.construct.outer == NULL
+    if outermost and event.phase == PHASE_BEGIN:
+        if gompy_holds == 0 and event.device >= 0 and devices[event.device].state == DEVICE_INITIALIZED:
+            gompy_holds = event.device + 1
+            device_hold(&devices[event.device], True)
+    elif gompy_holds and (outermost or event.kind == HOOK_FALLBACK):
+        device_hold(&devices[gompy_holds - 1], False)
+        gompy_holds = 0
+
+
 cdef void note_side(HookEvent *event, int slot) noexcept nogil:
     global gompy_stale_time
     cdef uint64_t begin
     cdef bint beside
+    if event.kind == HOOK_CONSTRUCT or event.kind == HOOK_FALLBACK:
+        note_holder(event)
+        if event.kind == HOOK_FALLBACK:
+            return
     if event.kind == HOOK_ALLOC or event.kind == HOOK_FREE:
         note_memory(event)
         return
@@ -172,7 +209,9 @@ cdef void note_side(HookEvent *event, int slot) noexcept nogil:
 cdef void follow_sides() noexcept nogil:
     """The run is checked."""
     global gompy_peek, gompy_is_looked_at, gompy_mark, gompy_left, gompy_find_unset, gompy_tracking, gompy_stale_begun
+    global gompy_hash_target
     gompy_peek = peek_side
+    gompy_hash_target = hash_side
     gompy_is_looked_at = is_looked_at
     gompy_mark = mark_side
     gompy_left = left_side
@@ -180,6 +219,6 @@ cdef void follow_sides() noexcept nogil:
     gompy_stale_begun = gompy_now()
     gompy_tracking = 1
     gompy_stale_hear()
-    if gompy_subscribe(HOOK_CONSTRUCT | HOOK_MAP | HOOK_COPY | HOOK_LAUNCH | HOOK_DEVICE | HOOK_ALLOC | HOOK_FREE,
-                       note_side) < 0:
+    if gompy_subscribe(HOOK_CONSTRUCT | HOOK_FALLBACK | HOOK_MAP | HOOK_COPY | HOOK_LAUNCH | HOOK_DEVICE | HOOK_ALLOC |
+                       HOOK_FREE, note_side) < 0:
         gompy_tracking = 0

@@ -87,6 +87,8 @@ static int gompy_tracking;
 static pthread_mutex_t gompy_stale_lock = PTHREAD_MUTEX_INITIALIZER;
 static gompy_peek_fn gompy_peek;
 static gompy_mark_fn gompy_mark, gompy_left, gompy_find_unset;
+static __thread int gompy_holds;  /* 1 + the device whose memory stays open while the thread's construct runs */
+static int (*gompy_hash_target) (int device, uintptr_t target, size_t size, uint64_t *hash);
 
 /* Whether there is time for a large range: the check's share of the program's time is bounded.  */
 static int
@@ -243,7 +245,10 @@ gompy_agree (struct gompy_tracked *t, size_t begin, size_t end, const unsigned c
     memcpy (t->device_had + begin, contents, end - begin);
   else
     gompy_peek (t->device, t->device_had + begin, t->target + begin, end - begin);
-  gompy_read_host (t->host_had + begin, t->host + begin, end - begin);
+  if (contents == (const unsigned char *) t->host + begin)  /* the copy has just used it */
+    memcpy (t->host_had + begin, contents, end - begin);
+  else
+    gompy_read_host (t->host_had + begin, t->host + begin, end - begin);
 }
 
 /* [BEGIN, END) has been copied from the device.  What nothing had written there has no meaning on the host.  */

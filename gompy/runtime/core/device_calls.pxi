@@ -174,6 +174,17 @@ cdef bint device_find_unset(DeviceDescr *dev, uintptr_t start, unsigned char *un
     return dev.ops.find_unset != NULL and dev.ops.find_unset(dev.target_id, start, unset, size)
 
 
+cdef bint device_use(DeviceDescr *dev, uintptr_t start, size_t size, memory_user_fn use, void *data) noexcept nogil:
+    """Have a function look at the device's memory where it is.  False: that is not possible."""
+    return dev.ops.use_memory != NULL and dev.ops.use_memory(dev.target_id, start, size, use, data)
+
+
+cdef void device_hold(DeviceDescr *dev, bint on) noexcept nogil:
+    """Tell it that a construct begins, or ends, under which the program itself does nothing."""
+    if dev.ops.hold_memory != NULL:
+        dev.ops.hold_memory(dev.target_id, on)
+
+
 cdef bint device_peek(DeviceDescr *dev, void *to, const void *what, size_t size) noexcept nogil:
     """Look at the device's memory: no event of the program's."""
     return dev.ops.dev2host(dev.target_id, to, what, size)

@@ -138,6 +138,9 @@ ctypedef c_bool (*ops_free_common_fn)(int n, void *ptr, int managed) noexcept no
 ctypedef size_t (*ops_guard_step_fn)(int n) noexcept nogil
 ctypedef c_bool (*ops_guard_fn)(int n, uintptr_t start, size_t size) noexcept nogil
 ctypedef c_bool (*ops_stale_fn)(int n, uintptr_t start, unsigned char *stale, size_t size) noexcept nogil
+ctypedef void (*ops_hold_fn)(int n, int on) noexcept nogil
+ctypedef void (*memory_user_fn)(const void *memory, size_t size, void *data) noexcept nogil
+ctypedef c_bool (*ops_use_fn)(int n, uintptr_t start, size_t size, memory_user_fn use, void *data) noexcept nogil
 ctypedef size_t (*ops_extent_fn)(int n, const void *p) noexcept nogil
 ctypedef char *(*ops_view_fn)(int n, const void *p, size_t size, c_bool writing) noexcept nogil
 ctypedef int (*ops_accessible_fn)(int n, const void *p, size_t size) noexcept nogil
@@ -206,6 +209,8 @@ cdef struct PluginOps:
     ops_stale_fn mark_stale  # gompy_mark_stale and gompy_stale_left, or NULL
     ops_stale_fn stale_left
     ops_stale_fn find_unset  # gompy_find_unset, or NULL
+    ops_use_fn use_memory  # gompy_use_memory, or NULL
+    ops_hold_fn hold_memory  # gompy_hold_memory, or NULL
     ops_acc_exec_fn acc_exec
     ops_acc_async_exec_fn acc_async_exec
     ops_create_fn acc_create_thread_data

@@ -104,7 +104,7 @@ cdef int first_contents(MapJob *job, SplayNode *key, size_t i, int kind) noexcep
     if size == 0:
         return 0
     job.dev.copying.kind = kind
-    check_copy(job.dev, key.host_start, size, place, True, 0)
+    check_copy(job.dev, key.host_start, size, place, True, 0, False)
     if copy_to_device(job.dev, place, <void *> key.host_start, size, &job.stage):
         return -1
     if kind == GOMP_MAP_TO_PSET:

@@ -81,19 +81,35 @@ cdef int copy_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) n
     return 0
 
 
+cdef void compare_bytes(const void *memory, size_t size, void *host) noexcept nogil:
+    """host: the address of what to compare with, which becomes NULL if it is the same."""
+    if memcmp(memory, (<void **> host)[0], size) == 0:
+        (<void **> host)[0] = NULL
+
+
+cdef bint device_has_same(DeviceDescr *dev, uintptr_t place, void *host, size_t size, bint *same) noexcept nogil:
+    """Whether it can be told without copies if a range of the device's has the host's contents."""
+    if dev.queue != NULL or not device_use(dev, place, size, compare_bytes, &host):
+        return False
+    same[0] = host == NULL
+    return True
+
+
 cdef int copy_checked(DeviceDescr *dev, SplayNode *key, uintptr_t host, size_t size, bint to_device,
                       Stage *stage) noexcept nogil:
     """copy_one_way, logged."""
-    cdef uint64_t before
+    cdef uint64_t before = 0
+    cdef bint same = False
     if to_device:
-        check_copy(dev, host, size, device_address(key, host), True, 0)
+        check_copy(dev, host, size, device_address(key, host), True, 0, False)
         return copy_to_device(dev, device_address(key, host), <void *> host, size, stage)
     if is_constant(host):
         return 0
-    before = gompy_hash(<void *> host, size)
+    if not device_has_same(dev, device_address(key, host), <void *> host, size, &same):
+        before = gompy_hash(<void *> host, size)
     if copy_to_host(dev, <void *> host, device_address(key, host), size):
         return -1
-    check_copy(dev, host, size, device_address(key, host), False, before)
+    check_copy(dev, host, size, device_address(key, host), False, before, same)
     return 0
 
 
