@@ -35,6 +35,7 @@ HEAD = """\
 #define lane() __builtin_goacc_parlevel_id (2)
 """
 LEVELS = ("-O0", "-O2", "-O3")
+CORPUS = Path(__file__).resolve().parent.parent.parent / "testsuite" / "check"
 
 
 @pytest.fixture(scope="module")
@@ -304,6 +305,22 @@ int main (void)
     call("gompcc", *words, cwd=tmp_path, XDG_DATA_HOME=str(data))
     done = call("./p", cwd=tmp_path, check=False, GOMPY_CHECK="1")
     assert "which another thread has written (p.c:6), and nothing says which is first" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["gangs.c", "gangs.f90", "reduction.c", "workers.f90"])
+def test_races_of_the_corpus_are_found(tmp_path: Path, data: Path, name: str) -> None:
+    """Those that need more than one gang, and none in their right twins.
+
+    At the end of a reduction each gang releases a lock; that orders nothing for a gang that has taken none yet.
+    """
+    source = CORPUS / f"race-acc-{name}"
+    right = source.with_name(f"{source.stem}-right{source.suffix}")
+    compiler = "gompfortran" if source.suffix == ".f90" else "gompcc"
+    for path, races in ((source, True), (right, False)):
+        words = ("-fopenacc", "-g", "-foffload-check", str(path), "-o", "p")
+        call(compiler, *words, cwd=tmp_path, XDG_DATA_HOME=str(data))
+        done = call("./p", cwd=tmp_path, check=False, ACC_DEVICE_TYPE="intelmic", GOMPY_CHECK="1")
+        assert ("nothing says which is first" in done.stderr) == races, done.stderr
 
 
 def test_fortran(tmp_path: Path, data: Path) -> None:

@@ -9,7 +9,8 @@
 
    A release may make known what its thread did before.  Of locks it is known to whom (device_locks.h), among threads
    of a team.  Who has made another one since its access (an atomic operation or fence of that kind) is not judged by
-   that access, nor is a team that has made any.  Nothing is looked at where an image orders its threads in ways that
+   that access, nor is a team that has made any, if a thread of the other team may have come to know of something in
+   the launch.  Nothing is looked at where an image orders its threads in ways that
    the hooks do not see.
 
    Each 8 bytes have a cell for their last write, one for their last read, and one for the last read of another thread
@@ -56,6 +57,7 @@ struct mic_access_team
 {
   uint32_t launch;
   _Atomic uint32_t releases;
+  _Atomic uint32_t knows;  /* a thread of it has taken a lock, or read a word, by which it may know of other teams */
 };
 
 struct mic_group
@@ -81,6 +83,7 @@ static uint32_t *mic_interval_team;
 static struct mic_access_team *mic_access_teams;  /* as many as intervals */
 static _Atomic uint32_t mic_last_interval, mic_last_team, mic_last_launch;
 static __thread struct gompy_place mic_place;
+static int mic_all_know;  /* a thread may know of others that belongs to no team as far as is known */
 static __thread unsigned mic_held;  /* locks, of images by former versions' hooks: these do not say which */
 static __thread uint32_t mic_launch, mic_floor;  /* the last interval before the launch */
 
@@ -223,10 +226,22 @@ mic_access_release (void)
   mic_released (group);
 }
 
+/* From here on the calling thread may know what others have done.  */
+static void
+mic_access_pause (void)
+{
+  struct mic_group *group = mic_place.group;
+  mic_end_walks ();
+  if (group == NULL)
+    mic_all_know = 1;
+  else if (!atomic_load_explicit (&mic_access_teams[group->team].knows, memory_order_relaxed))
+    atomic_store (&mic_access_teams[group->team].knows, 1);
+}
+
 static void
 mic_access_take (const void *lock)
 {
-  mic_end_walks ();
+  mic_access_pause ();
   if (mic_place.group != NULL)
     mic_take_lock (mic_place.group, (uintptr_t) lock);
 }
@@ -318,7 +333,10 @@ mic_unordered (uint64_t cell, unsigned mask)
     return number != mic_place.number && (mic_walk_ends || !mic_may_know (group, number, own));
   team = mic_interval_team[interval];
   return team != group->team && mic_access_teams[team].launch == mic_access_teams[group->team].launch
-         && (mic_walk_ends || (whole < MIC_RELEASES && whole == atomic_load (&mic_access_teams[team].releases)));
+         && (mic_walk_ends
+             || (whole < MIC_RELEASES
+                 && (whole == atomic_load (&mic_access_teams[team].releases)
+                     || !(atomic_load (&mic_access_teams[group->team].knows) || mic_all_know))));
 }
 
 /* An access, MASK of the 8 bytes at AT, with what others did there.  */
@@ -703,7 +721,7 @@ mic_watch_accesses (uint64_t base, uint64_t size, const uint32_t *changes)
   gompy_access.hold = mic_access_hold;
   gompy_access.take = mic_access_take;
   gompy_access.give = mic_access_give;
-  gompy_access.pause = mic_end_walks;
+  gompy_access.pause = mic_access_pause;
   gompy_access.high = base + size;
   gompy_access.low = base;
   return 1;
