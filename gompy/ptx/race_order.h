@@ -138,17 +138,19 @@ gompy_race_flag (struct gompy_races *r, uint64_t address)
 }
 
 static int
-gompy_race_saw (struct gompy_flag_seen *seen, uint32_t *count, uint32_t most, struct gompy_flag *flag, uint32_t version)
+gompy_race_saw (struct gompy_races *r, struct gompy_flag_seen *seen, uint32_t *count, uint32_t most,
+                struct gompy_flag *flag, uint32_t version)
 {
   for (uint32_t i = 0; i < *count; i++)
     if (seen[i].flag == flag)
       {
         seen[i].version = seen[i].version > version ? seen[i].version : version;
+        seen[i].run = seen[i].run == r->nruns - 1 ? seen[i].run : ~0u;
         return 1;
       }
   if (*count == most)
     return 0;
-  seen[(*count)++] = (struct gompy_flag_seen) { flag, version };
+  seen[(*count)++] = (struct gompy_flag_seen) { flag, version, r->nruns - 1 };
   return 1;
 }
 
@@ -197,7 +199,7 @@ gompy_race_publish (struct gompy_races *r, uint32_t warp, uint64_t address)
   gompy_clocks_join (&block->clocks, &r->fenced[warp]);
   for (uint32_t i = 0; i < r->nseen; i++)
     if (r->seen[i].flag != flag)
-      gompy_race_saw (flag->behind, &flag->nbehind, sizeof flag->behind / sizeof *flag->behind, r->seen[i].flag,
+      gompy_race_saw (r, flag->behind, &flag->nbehind, sizeof flag->behind / sizeof *flag->behind, r->seen[i].flag,
                       r->seen[i].version);
 }
 
@@ -215,7 +217,7 @@ gompy_race_see (struct gompy_races *r, uint32_t warp, struct gompy_flag *flag, u
   const struct gompy_flag_block *last = flag->count ? &flag->blocks[flag->count - 1] : NULL;
   if (last && last->run == r->nruns - 1 && last->since <= version)
     gompy_clocks_join (&r->knows[warp], &last->clocks);
-  gompy_race_saw (r->seen, &r->nseen, GOMPY_RACE_KNOWN, flag, version);
+  gompy_race_saw (r, r->seen, &r->nseen, GOMPY_RACE_KNOWN, flag, version);
 }
 
 /* A warp reads one with acquire order.  */
@@ -233,9 +235,11 @@ gompy_race_look (struct gompy_races *r, uint32_t warp, uint64_t address)
 {
   struct gompy_flag *flag = r->nflags ? *gompy_race_flag (r, address) : NULL;
   if (flag)
-    gompy_race_saw (r->pending[warp], &r->npending[warp], GOMPY_RACE_PENDING, flag, flag->version);
+    gompy_race_saw (r, r->pending[warp], &r->npending[warp], GOMPY_RACE_PENDING, flag, flag->version);
 }
 
+/* Whether a flag, as it was seen, tells of an access of a former block's.  What a flag tells of that block itself may
+   have come later than it was seen: of what the block had seen it needs none, as it had that in its own clocks.  */
 static int
 gompy_flag_tells (struct gompy_races *r, const struct gompy_flag_seen *seen, const struct gompy_touch *touch,
                   uint32_t run, int depth)
@@ -255,7 +259,7 @@ gompy_flag_tells (struct gompy_races *r, const struct gompy_flag_seen *seen, con
         break;
       }
   for (uint32_t i = 0; i < flag->nbehind; i++)
-    if (gompy_flag_tells (r, &flag->behind[i], touch, run, depth + 1))
+    if (flag->behind[i].run != run && gompy_flag_tells (r, &flag->behind[i], touch, run, depth + 1))
       return 1;
   return 0;
 }

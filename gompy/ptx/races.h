@@ -62,7 +62,7 @@ enum { GOMPY_RACE_RECENT = 256, GOMPY_RACE_PENDING = 32 };
 
 /* An atomic word that somebody has written behind a fence: what is known to who reads it.  */
 struct gompy_flag_block { uint32_t run, since; struct gompy_clocks clocks; }; /* run: of r->runs */
-struct gompy_flag_seen { struct gompy_flag *flag; uint32_t version; };
+struct gompy_flag_seen { struct gompy_flag *flag; uint32_t version, run; }; /* RUN: of who saw it; that and more: ~0 */
 struct gompy_flag
 {
   struct gompy_flag *next;
