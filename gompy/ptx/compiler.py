@@ -82,13 +82,32 @@ def compile_slow(checked: bool) -> bytes:
 
 
 def is_hot(analysis: Analysis) -> bool:
-    """Whether a function may take much time: it has vectors, or a loop without calls, or calls nothing at all."""
+    """Whether a function may take much time: it has vectors, a loop with a way round without calls, or calls nothing.
+
+    A call that is seldom made is no reason: gcc has `sqrtf` called for negative numbers beside each `sqrt.rn`.
+    """
     if analysis.varying:
         return True
     calling = [any(isinstance(code, Call) for code in block.code) for block in analysis.blocks]
     if not any(calling):
         return True
-    return any(not any(calling[head : end + 1]) for head, end in analysis.loops.items())
+    return any(goes_round(analysis, calling, head, end) for head, end in analysis.loops.items())
+
+
+def goes_round(analysis: Analysis, calling: list[bool], head: int, end: int) -> bool:
+    """Whether a loop, by its first and last block, comes to its head again without calls."""
+    seen, todo = {head}, [head]
+    while todo:
+        index = todo.pop()
+        if calling[index]:
+            continue
+        for successor in analysis.blocks[index].successors:
+            if successor.index == head:
+                return True
+            if head < successor.index <= end and successor.index not in seen:
+                seen.add(successor.index)
+                todo.append(successor.index)
+    return False
 
 
 def shares(texts: list[str], count: int) -> list[list[str]]:
