@@ -125,7 +125,7 @@ gompy_to_integer (float x, gompy_rounding how)
     return gompy_with_bits<T> (gompy_##name##_bits (from, how)); \
   }
 
-/* All that they have by the same names, or by names that differ in NAME; gompy_add, gompy_mul and gompy_fma are there.  */
+/* All that they have by the same names, or by names that differ in NAME; gompy_add, gompy_mul, gompy_fma are there.  */
 #define GOMPY_SHORT_ALL(T, T2, name) \
   GOMPY_SHORT_FUNCTIONS (T, T2) \
   GOMPY_SHORT_MATHS (T, T2) \
