@@ -10,6 +10,7 @@ cdef extern from "core/mapping/range_index.h" nogil:
         uintptr_t end
     ctypedef struct RangeIndex "struct gompy_index":
         size_t count
+        unsigned depth
     ctypedef struct RangeCursor "struct gompy_cursor":
         pass
     gompy_range *gompy_index_lookup(RangeIndex *, uintptr_t start, uintptr_t end)

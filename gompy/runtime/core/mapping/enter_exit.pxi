@@ -118,8 +118,7 @@ cdef int exit_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
             node = lookup_section(&dev.mem_map, start, end)
         else:
             node = lookup_mapped(&dev.mem_map, start, end)
-        if properties & KIND_FROM:
-            gompy_index_fetch_with(&dev.mem_map, <gompy_range *> node)
+        fetch_device_memory(&dev.mem_map, node)
         if entries_told():
             apart_entry(tell_exit)(dev, maps, i, node)
         if node == NULL:

@@ -281,7 +281,7 @@ gompy_index_equal (const struct gompy_leaf *leaf, size_t at, uintptr_t start, ui
     return NULL;
   here.start = leaf->start[at];
   here.end = here.start + gompy_leaf_length (leaf, at);
-  if (gompy_leaf_length (leaf, at) == INDEX_LONG)
+  if (__builtin_expect (gompy_leaf_length (leaf, at) == INDEX_LONG, 0))
     here.end = gompy_leaf_range (leaf, at)->end;
   return gompy_range_equal (start, end, &here) ? gompy_leaf_range (leaf, at) : NULL;
 }
@@ -347,16 +347,16 @@ gompy_index_lookup (struct gompy_index *index, uintptr_t start, uintptr_t end)
   return index->last = r;
 }
 
-/* Have what is read with a range fetched, while the range itself, which was found just now, may be on its way.  A call
-   that does no more than this GCC leaves out, so it is taken in before that is seen.  */
-static inline __attribute__ ((always_inline)) void
+/* Have what is read with a range fetched, while the range itself, which was found just now, may be on its way.  Of a
+   function that does nothing but __builtin_prefetch GCC leaves the calls out.  */
+static inline void
 gompy_index_fetch_with (const struct gompy_index *index, const struct gompy_range *r)
 {
   const struct gompy_leaf *leaf = index->leaf;
   size_t at = index->at - 1;
   uintptr_t place;
   if (leaf && at < leaf->count && gompy_leaf_range (leaf, at) == r && (place = gompy_leaf_place (leaf, at)))
-    __builtin_prefetch ((const void *) (index->near + place * INDEX_UNIT));
+    __asm__ volatile ("prefetcht0 (%0)" : : "r" (index->near + place * INDEX_UNIT));
 }
 
 /* The place of the first range that begins at an address or behind it.  */

@@ -28,6 +28,12 @@ cdef inline void range_remove(RangeIndex *index, SplayNode *node) noexcept nogil
     gompy_index_remove(index, <gompy_range *> node)
 
 
+cdef inline void fetch_device_memory(const RangeIndex *index, const SplayNode *node) noexcept nogil:
+    """Have the device's memory of what was looked up just now fetched.  Some thousands are in a cache anyway."""
+    if rare(index.depth > 1):
+        gompy_index_fetch_with(index, <const gompy_range *> node)
+
+
 cdef inline SplayNode *node_from(RangeIndex *index, uintptr_t start) noexcept nogil:
     """The first node that begins at an address or behind it, or NULL."""
     cdef RangeCursor at = gompy_index_from(index, start)

@@ -40,7 +40,7 @@ cdef int update_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
         node = lookup_mapped(&dev.mem_map, start, end)
         kind = kind_at(maps, i)
         properties = kind_properties[kind]
-        gompy_index_fetch_with(&dev.mem_map, <gompy_range *> node)
+        fetch_device_memory(&dev.mem_map, node)
         if entries_told():
             apart_entry(tell_update)(dev, maps, i, node)
         if node == NULL:
