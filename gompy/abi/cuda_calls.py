@@ -399,6 +399,8 @@ HERE = {
         cuIpcOpenMemHandle 4010 pdptr:o handle:h Flags:u
         cuIpcOpenMemHandle_v2 11000 pdptr:o handle:h Flags:u
         cuIpcCloseMemHandle 4010 dptr:s
+        cuIpcGetEventHandle 4010 pHandle:p event:p
+        cuIpcOpenEventHandle 4010 phEvent:o handle:h
     """,
 }
 
@@ -443,9 +445,6 @@ ABSENT = {
         cuFuncSetSharedSize@2000 cuParamSetSize@2000 cuParamSeti@2000 cuParamSetf@2000 cuParamSetv@2000
         cuLaunch@2000 cuLaunchGrid@2000 cuLaunchGridAsync@2000 cuParamSetTexRef@2000
         cuOccupancyMaxPotentialClusterSize@11070 cuOccupancyMaxActiveClusters@11070
-    """,
-    "interprocess handles": """
-        cuIpcGetEventHandle@4010 cuIpcOpenEventHandle@4010
     """,
     "external memory and semaphores": """
         cuImportExternalMemory@10000 cuExternalMemoryGetMappedBuffer@10000

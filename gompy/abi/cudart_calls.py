@@ -351,12 +351,15 @@ CALLS = {
         "cudaIpcGetMemHandle": "cudaIpcMemHandle_t *handle, void *device",
         "cudaIpcOpenMemHandle": "void **to, cudaIpcMemHandle_t handle, unsigned flags",
         "cudaIpcCloseMemHandle": "void *device",
+        "cudaIpcGetEventHandle": "cudaIpcEventHandle_t *handle, cudaEvent_t event",
+        "cudaIpcOpenEventHandle": "cudaEvent_t *to, cudaIpcEventHandle_t handle",
     },
 }
 """What libcudart has: subject, name, parameters.  All return a cudaError_t but for those of TEXTS."""
 PASSED = {
     "cudaIpcGetMemHandle": "cuIpcGetMemHandle",
     "cudaIpcCloseMemHandle": "cuIpcCloseMemHandle",
+    "cudaIpcGetEventHandle": "cuIpcGetEventHandle",
     "cudaDeviceGetDefaultMemPool": "cuDeviceGetDefaultMemPool",
     "cudaDeviceGetMemPool": "cuDeviceGetMemPool",
     "cudaDeviceSetMemPool": "cuDeviceSetMemPool",
@@ -461,10 +464,6 @@ ABSENT = {
         "cudaGraphConditionalHandleCreate",
         "cudaUserObjectCreate",
         "cudaGraphRetainUserObject",
-    ),
-    "Other processes' events": (
-        "cudaIpcGetEventHandle",
-        "cudaIpcOpenEventHandle",
     ),
     "Graphics": (
         "cudaGraphicsMapResources",

@@ -2,7 +2,7 @@
 
 
 cdef public int cuEventCreate(void **to, unsigned flags) noexcept nogil:
-    """An event: CU_EVENT_BLOCKING_SYNC (without effect), CU_EVENT_DISABLE_TIMING."""
+    """An event: CU_EVENT_BLOCKING_SYNC (without effect), CU_EVENT_DISABLE_TIMING, with it CU_EVENT_INTERPROCESS."""
     cdef context *c
     cdef event *e
     cdef int r = current_context(&c)
@@ -12,10 +12,11 @@ cdef public int cuEventCreate(void **to, unsigned flags) noexcept nogil:
                                          | CU_EVENT_INTERPROCESS) or (flags & CU_EVENT_INTERPROCESS and not flags
                                                                       & CU_EVENT_DISABLE_TIMING):
         return CUDA_ERROR_INVALID_VALUE
-    if flags & CU_EVENT_INTERPROCESS:
-        return CUDA_ERROR_NOT_SUPPORTED
     e = <event *>new_handle(EVENT)
     if e == NULL:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    if flags & CU_EVENT_INTERPROCESS and not share_event(e):
+        free_handle(EVENT, e)
         return CUDA_ERROR_OUT_OF_MEMORY
     e.flags = flags
     e.of_context = c
@@ -75,9 +76,10 @@ cdef public int cuEventRecord(void *p, void *q) noexcept nogil:
         return r
     e.captured = 0
     if s.first == NULL and ready_for_record(s):  # nothing to wait for: it has happened
-        e.number += 1
-        e.happened = e.number
+        e.number = e.happened = next_record(e)
         e.when = now_ms()
+        if e.shared != NULL:
+            event_passed(e.shared, e.number)
         pthread_mutex_unlock(&work_lock)
         free(o)
         return CUDA_SUCCESS
@@ -85,7 +87,7 @@ cdef public int cuEventRecord(void *p, void *q) noexcept nogil:
         pthread_mutex_unlock(&work_lock)
         free(o)
         return CUDA_ERROR_OUT_OF_MEMORY
-    e.number += 1
+    e.number = next_record(e)
     e.head.held += 1
     o.of_event = e
     o.number = e.number
@@ -169,7 +171,7 @@ cdef public int cuEventQuery(void *p) noexcept nogil:
     if r != CUDA_SUCCESS:
         return r
     pthread_mutex_lock(&work_lock)
-    done = e.number == e.happened
+    done = has_happened(e)
     pthread_mutex_unlock(&work_lock)
     return CUDA_SUCCESS if done else CUDA_ERROR_NOT_READY
 
@@ -178,6 +180,7 @@ cdef public int cuEventSynchronize(void *p) noexcept nogil:
     """Wait until the last record was passed."""
     cdef event *e = NULL
     cdef context *c
+    cdef bint there = True
     cdef int r = enter_event(p, &e)
     if r == CUDA_SUCCESS:
         r = refuse_captured_event(e)
@@ -187,8 +190,14 @@ cdef public int cuEventSynchronize(void *p) noexcept nogil:
     pthread_mutex_lock(&work_lock)
     if e.number != e.happened:
         work_until(e.of, e.ticket)
+    e.head.held += 1
     pthread_mutex_unlock(&work_lock)
-    return c.failure
+    if e.shared != NULL:
+        there = event_awaited(e.shared, load64(&e.shared.recorded, ACQUIRE))
+    pthread_mutex_lock(&work_lock)
+    event_released(e)
+    pthread_mutex_unlock(&work_lock)
+    return c.failure if there else CUDA_ERROR_LAUNCH_FAILED
 
 
 cdef public int cuEventElapsedTime(float *to, void *p, void *q) noexcept nogil:

@@ -1,16 +1,4 @@
-# Events: marks in streams, with the time when they were passed.
-
-cdef struct event:
-    handle_head head
-    uint32_t flags
-    uint64_t number            # of the last record; 0 = never
-    uint64_t happened          # number of the last record that was passed
-    double when                # ms
-    stream *of                 # where it was recorded last
-    uint64_t stream_serial, ticket
-    context *of_context
-    uint64_t captured          # the capture in which it was recorded last, by its number
-    node_list marks            # what comes before it there
+# Events: marks in streams, with the time when they were passed; the structure is in shared_events.pxi.
 
 
 cdef void event_happens(event *e, uint64_t number) noexcept nogil:
@@ -18,6 +6,8 @@ cdef void event_happens(event *e, uint64_t number) noexcept nogil:
     pthread_mutex_lock(&work_lock)
     e.when = now_ms()
     e.happened = number
+    if e.shared != NULL:
+        event_passed(e.shared, number)
     pthread_mutex_unlock(&work_lock)
 
 
@@ -31,4 +21,5 @@ cdef void event_released(event *e) noexcept nogil:
 cdef void free_event(event *e) noexcept nogil:
     """It goes, with what it remembers.  With work_lock held."""
     forget_list(&e.marks)
+    leave_event(e)
     free_handle(EVENT, e)

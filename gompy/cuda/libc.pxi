@@ -20,10 +20,10 @@ from gompy.native.signals cimport (
 )
 from gompy.native.mman cimport (
     MADV_DONTDUMP, MADV_DONTNEED, MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE,
-    MAP_SHARED, PROT_NONE, PROT_READ, PROT_WRITE, madvise, mmap, mprotect,
+    MAP_SHARED, PROT_NONE, PROT_READ, PROT_WRITE, madvise, mmap, mprotect, munmap,
 )
 from gompy.native.atomics cimport (
-    ACQUIRE, ACQUIRE_RELEASE, RELAXED, RELEASE, add32, add64, exchange32, load32, store32, store64, sub32,
+    ACQUIRE, ACQUIRE_RELEASE, RELAXED, RELEASE, add32, add64, exchange32, load32, load64, store32, store64, sub32,
 )
 from gompy.native.dlfcn cimport (
     Dl_info, RTLD_DEFAULT, RTLD_LOCAL, RTLD_NOLOAD, RTLD_NOW, dladdr, dlerror, dlopen, dlsym,
@@ -144,6 +144,7 @@ from gompy.native.cuda cimport (
     CUDA_ERROR_CAPTURED_EVENT,
     CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
     CUDA_ERROR_ILLEGAL_STATE,
+    CUDA_ERROR_LAUNCH_FAILED,
     CUDA_ERROR_OPERATING_SYSTEM,
     CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
     CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
@@ -201,8 +202,8 @@ from gompy.native.cuda cimport (
 )
 from gompy.native.clock cimport CLOCK_MONOTONIC, clock_gettime, now_ns, timespec
 from gompy.native.descriptors cimport (
-    O_RDWR, gompy_fopen, gompy_keep, gompy_kept, gompy_memfd, gompy_open, gompy_open_to_append, gompy_open_to_replace,
-    gompy_still_ours,
+    O_RDWR, gompy_close_kept, gompy_fopen, gompy_keep, gompy_kept, gompy_memfd, gompy_open, gompy_open_to_append,
+    gompy_open_to_replace, gompy_still_ours,
 )
 from gompy.native.environment cimport secure_getenv
 from gompy.native.gomp cimport GOMP_DEVICE_NVIDIA_PTX

@@ -136,6 +136,8 @@ cdef int form_event(void *e, int kind, node_form *to) noexcept nogil:
     """A record of an event, or a wait for what it has recorded when the graph is launched."""
     if not is_handle(EVENT, e):
         return CUDA_ERROR_INVALID_VALUE
+    if (<event *>e).shared != NULL:
+        return CUDA_ERROR_NOT_SUPPORTED
     to.work = new_op(RECORD_OP if kind == CU_GRAPH_NODE_TYPE_EVENT_RECORD else WAIT_OP, 0)
     if to.work == NULL:
         return CUDA_ERROR_OUT_OF_MEMORY

@@ -9,6 +9,7 @@ cdef enum:
     CALLBACK_OP      # cuStreamAddCallback: gets the stream and the context's error
     HOST_OP          # cuLaunchHostFunc: gets its data only, and is left out after an error
     FREE_OP          # cuMemFreeAsync
+    SHARED_OP        # a wait for an event of several processes
     MEMORY_OP        # memory of a graph is allocated or freed (address, number: bytes, data: its shadow)
 
 cdef struct op:

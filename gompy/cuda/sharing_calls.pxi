@@ -1,4 +1,4 @@
-# cuIpc*: memory of other processes.
+# cuIpc*: memory and events of other processes.
 
 
 cdef public int cuIpcGetMemHandle(CUipcMemHandle *to, CUdeviceptr address) noexcept nogil:
@@ -74,3 +74,44 @@ cdef public int cuIpcCloseMemHandle(CUdeviceptr address) noexcept nogil:
         leave_block(a, n)
     pthread_mutex_unlock(&memory_lock)
     return r
+
+
+cdef public int cuIpcGetEventHandle(CUipcMemHandle *to, void *p) noexcept nogil:
+    """A handle by which another process can open an event that was made with CU_EVENT_INTERPROCESS."""
+    cdef event_handle *h = <event_handle *>to
+    cdef event *e = NULL
+    cdef int r = enter_event(p, &e)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    if e.shared == NULL or not gompy_still_ours(&e.file):
+        return CUDA_ERROR_INVALID_HANDLE
+    memset(h, 0, sizeof(event_handle))
+    h.magic, h.pid, h.fd = EVENT_MAGIC, getpid(), e.file.fd
+    h.device, h.inode = kept_device(&e.file), kept_inode(&e.file)
+    return CUDA_SUCCESS
+
+
+cdef public int cuIpcOpenEventHandle(void **to, CUipcMemHandle handle) noexcept nogil:
+    """The other process's event, as one of the current context.  Of this process's own: CUDA_ERROR_INVALID_CONTEXT."""
+    cdef event_handle *h = <event_handle *>&handle
+    cdef context *c
+    cdef event *e
+    cdef int r = current_context(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL or h.magic != EVENT_MAGIC:
+        return CUDA_ERROR_INVALID_VALUE
+    if h.pid == getpid():
+        return CUDA_ERROR_INVALID_CONTEXT
+    e = <event *>new_handle(EVENT)
+    if e == NULL:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    r = open_event(e, h)
+    if r != CUDA_SUCCESS:
+        free_handle(EVENT, e)
+        return r
+    e.flags, e.of_context = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING, c
+    to[0] = e
+    return CUDA_SUCCESS

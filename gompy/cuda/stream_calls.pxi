@@ -93,6 +93,24 @@ cdef public int cuStreamSynchronize(void *p) noexcept nogil:
     return r if r != CUDA_SUCCESS else c.failure
 
 
+cdef int await_shared(stream *s, event *e) noexcept nogil:
+    """A stream waits for what processes have recorded so far."""
+    cdef op *o = new_op(SHARED_OP, 0)
+    cdef int r
+    if o == NULL:
+        return CUDA_ERROR_OUT_OF_MEMORY
+    o.of_event, o.number = e, load64(&e.shared.recorded, ACQUIRE)
+    pthread_mutex_lock(&work_lock)
+    e.head.held += 1
+    pthread_mutex_unlock(&work_lock)
+    r = submit_op(s, o)
+    if r != CUDA_SUCCESS:
+        pthread_mutex_lock(&work_lock)
+        event_released(e)
+        pthread_mutex_unlock(&work_lock)
+    return r
+
+
 cdef public int cuStreamWaitEvent(void *p, void *e, unsigned flags) noexcept nogil:
     """What comes later on the stream waits for what the event recorded last."""
     cdef stream *s = NULL
@@ -110,8 +128,10 @@ cdef public int cuStreamWaitEvent(void *p, void *e, unsigned flags) noexcept nog
         r = wait_in_capture(s, of, flags, &taken)
         if r != CUDA_SUCCESS or taken:
             return r
-    if of.number == of.happened:
+    if has_happened(of):
         return CUDA_SUCCESS
+    if of.shared != NULL:
+        return await_shared(s, of)
     o = new_op(WAIT_OP, 0)
     if o == NULL:
         return CUDA_ERROR_OUT_OF_MEMORY

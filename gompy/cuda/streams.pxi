@@ -103,6 +103,8 @@ cdef void perform_op(stream *s, op *o) noexcept nogil:
         cuda_thread.in_callback = 0
     elif o.kind == RECORD_OP:
         event_happens(o.of_event, o.number)
+    elif o.kind == SHARED_OP:
+        event_awaited(o.of_event.shared, o.number)
     elif o.kind == WAIT_OP or c.failure != CUDA_SUCCESS:
         pass
     elif o.kind in (COPY_OP, FILL_OP, LAUNCH_OP):
@@ -134,7 +136,7 @@ cdef void do_first(stream *s) noexcept nogil:
     s.first = o.next
     if s.first == NULL:
         s.last = NULL
-    if o.kind == RECORD_OP:
+    if o.kind == RECORD_OP or o.kind == SHARED_OP:
         event_released(o.of_event)
     elif o.kind == LAUNCH_OP:
         o.kernel.of.launches -= 1

@@ -235,3 +235,9 @@ cdef public int cudaIpcOpenMemHandle(void **to, ipc_handle handle, unsigned flag
     """Another process's memory."""
     cdef int r = have_arrays(<void **> &driver_arrays.ipc_open)
     return note_error(driver_arrays.ipc_open(<CUdeviceptr *> to, handle, flags) if r == CUDA_SUCCESS else r)
+
+
+cdef public int cudaIpcOpenEventHandle(void **to, ipc_handle handle) noexcept nogil:
+    """Another process's event."""
+    cdef int r = have_arrays(<void **> &driver_arrays.event_open)
+    return note_error(driver_arrays.event_open(to, handle) if r == CUDA_SUCCESS else r)

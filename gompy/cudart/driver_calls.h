@@ -257,7 +257,7 @@ typedef struct array_shape
 
 typedef struct ipc_handle { char reserved[64]; } ipc_handle; /* cudaIpcMemHandle_t */
 
-/* The same for arrays, surfaces, and memory of other processes.  */
+/* The same for arrays, surfaces, and what other processes share.  */
 #define GOMPY_CUDART_ARRAYS(X) \
   X (create, cuArray3DCreate_v2, (void **, const array_shape *)) \
   X (destroy, cuArrayDestroy, (void *)) \
@@ -265,7 +265,8 @@ typedef struct ipc_handle { char reserved[64]; } ipc_handle; /* cudaIpcMemHandle
   X (surface_create, cuSurfObjectCreate, (uint64_t *, const void *)) \
   X (surface_destroy, cuSurfObjectDestroy, (uint64_t)) \
   X (set_array, cuTexRefSetArray, (void *, void *, unsigned)) \
-  X (ipc_open, cuIpcOpenMemHandle_v2, (CUdeviceptr *, ipc_handle, unsigned))
+  X (ipc_open, cuIpcOpenMemHandle_v2, (CUdeviceptr *, ipc_handle, unsigned)) \
+  X (event_open, cuIpcOpenEventHandle, (void **, ipc_handle))
 
 struct driver_arrays
 {

@@ -78,6 +78,7 @@ cdef extern from "driver_calls.h" nogil:
         int (*surface_destroy)(uint64_t) noexcept nogil
         int (*set_array)(void *, void *, unsigned) noexcept nogil
         int (*ipc_open)(CUdeviceptr *, ipc_handle, unsigned) noexcept nogil
+        int (*event_open)(void **, ipc_handle) noexcept nogil
     driver_array_calls driver_arrays
     ctypedef struct place:
         size_t x, y, z

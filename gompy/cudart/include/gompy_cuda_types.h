@@ -66,6 +66,7 @@ typedef struct cudaArray *cudaArray_t;
 typedef const struct cudaArray *cudaArray_const_t;
 typedef struct CUmemPoolHandle_st *cudaMemPool_t;
 typedef struct cudaIpcMemHandle_st { char reserved[64]; } cudaIpcMemHandle_t;
+typedef struct cudaIpcEventHandle_st { char reserved[64]; } cudaIpcEventHandle_t;
 
 struct cudaMemLocation { enum cudaMemLocationType type; int id; };
 
