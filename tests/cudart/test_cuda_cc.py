@@ -343,3 +343,37 @@ int main ()
     done = subprocess.run(["g++", *words], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert subprocess.run(["./a.out"], cwd=tmp_path, capture_output=True, text=True).stdout == "2 1.5 6 4 4\n"
+
+
+@needs_clang
+@has_driver
+@pytest.mark.parametrize(("way", "line"), [(0, 8), (1, 10), (2, 12), (3, 14)])
+def test_lines_are_the_programs(tmp_path: Path, way: int, line: int) -> None:
+    """What a function of a header does is told at the line that calls it."""
+    (tmp_path / "bad.cu").write_text("""
+#include <cooperative_groups.h>
+#include <cuda_fp16.h>
+#include <mma.h>
+__global__ void add (int *p, half *h, int way)
+{
+  if (way == 0)
+    atomicAdd (p + 1, 3);
+  if (way == 1)
+    atomicAdd (h, half (1.f));
+  if (way == 2)
+    h[0] = h[1] + h[2];
+  nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> c;
+  nvcuda::wmma::load_matrix_sync (c, (float *) p, 16, nvcuda::wmma::mem_row_major);
+  if (c.x[0])
+    p[0] = 1;
+}
+int main (int count, char **)
+{
+  add<<<1, 32>>> ((int *) 64, (half *) 4096, count - 1);
+  return cudaDeviceSynchronize () != cudaErrorIllegalAddress;
+}
+""")
+    compiled(tmp_path, tmp_path / "bad.cu", "-lineinfo")
+    done = call(tmp_path, "run", "--", "./prog", *"x" * way)
+    assert done.returncode == 0
+    assert f" at {tmp_path}/bad.cu:{line} (PTX:" in done.stderr

@@ -9,7 +9,7 @@
 
 #ifdef __CUDA__
 
-#define GOMPY_GROUP __inline__ __attribute__ ((device, always_inline))
+#define GOMPY_GROUP __inline__ __attribute__ ((device, always_inline, nodebug))
 
 namespace cooperative_groups
 {

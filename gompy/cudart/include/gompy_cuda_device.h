@@ -4,7 +4,7 @@
 #ifndef GOMPY_CUDA_DEVICE_H
 #define GOMPY_CUDA_DEVICE_H
 
-#define GOMPY_DEVICE static __inline__ __attribute__ ((device, always_inline))
+#define GOMPY_DEVICE static __inline__ __attribute__ ((device, always_inline, nodebug))
 
 /* --- Atomics: type, builtin's ending, type that the builtin takes.  --- */
 #define GOMPY_ATOMIC(name, op, type, ending, taken) \

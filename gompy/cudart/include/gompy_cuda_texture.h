@@ -10,7 +10,7 @@ template <class T> struct gompy_texel;
   template <> struct gompy_texel<T> \
   { \
     typedef quad_type quad; \
-    static __inline__ __attribute__ ((device, always_inline)) T of (quad v) \
+    static __inline__ __attribute__ ((device, always_inline, nodebug)) T of (quad v) \
     { \
       T found = { __VA_ARGS__ }; \
       return found; \

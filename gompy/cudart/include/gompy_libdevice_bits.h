@@ -3,7 +3,7 @@
 #define GOMPY_LIBDEVICE_BITS_H
 
 #ifndef GOMPY_NVI
-#define GOMPY_NVI extern "C" __inline__ __attribute__ ((device, always_inline))
+#define GOMPY_NVI extern "C" __inline__ __attribute__ ((device, always_inline, nodebug))
 #endif
 
 /* --- Integers.  --- */

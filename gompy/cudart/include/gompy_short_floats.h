@@ -6,8 +6,8 @@
 #include "cuda_runtime.h"
 
 #ifdef __CUDA__
-#define GOMPY_BOTH static __inline__ __attribute__ ((host, device, always_inline))
-#define GOMPY_MEMBER __attribute__ ((host, device, always_inline))
+#define GOMPY_BOTH static __inline__ __attribute__ ((host, device, always_inline, nodebug))
+#define GOMPY_MEMBER __attribute__ ((host, device, always_inline, nodebug))
 #else
 #include <cmath>
 #define GOMPY_BOTH static __inline__
@@ -313,7 +313,7 @@ gompy_to_integer (float x, gompy_rounding how)
 #ifndef __CUDA__
 #define GOMPY_SHORT_ON_DEVICE(T, T2)
 #else
-#define GOMPY_SHORT_DEVICE static __inline__ __attribute__ ((device, always_inline))
+#define GOMPY_SHORT_DEVICE static __inline__ __attribute__ ((device, always_inline, nodebug))
 /* Shuffles and loads.  */
 #define GOMPY_SHORT_SHUFFLE(T, bits, name, amount) \
   GOMPY_SHORT_DEVICE T name (unsigned mask, T a, amount by, int width = 32) \

@@ -8,7 +8,7 @@
 #include "cuda_fp16.h"
 
 #ifdef __CUDA__
-#define GOMPY_WMMA_DEVICE static __inline__ __attribute__ ((device, always_inline))
+#define GOMPY_WMMA_DEVICE static __inline__ __attribute__ ((device, always_inline, nodebug))
 
 namespace nvcuda
 {
