@@ -57,6 +57,8 @@ WARP_FIELDS = (
     ("races", "void *"),  # checked code: races are looked for (racing.py), or NULL
     ("race_mask", "uint64_t"),  # and where: bits of conflicts.py; 0 if they are not
     ("race_blocks", "uint64_t *"),  # first address and bytes of the block of each word of the parameters
+    ("notes", "void *"),  # of what it accesses: NOTE_FIELDS, RACE_NOTES of them
+    ("note_mask", "uint64_t"),  # the lanes whose they are; 0: they are not this warp's
     ("workspace", "uint64_t"),  # of a cooperative launch's barrier (executor.h), or 0
     ("first", "void *"),  # of a call for a whole block (fission.py): the warp that runs first
     ("following", "void *"),  # and the one after this, or NULL
@@ -98,6 +100,18 @@ SUMS_FIELDS = (
 """What compiled code sees of struct gompy_sums (sums.h): additions that memory has not seen yet."""
 SUMS = offsets(SUMS_FIELDS)
 
+NOTE_FIELDS = (
+    ("line", "uint64_t"),  # its address; 0: the note is not in use
+    ("key", "uint64_t"),  # of the place that accesses it: its unit's address + (its line << NOTE_SHIFT)
+    ("bytes", "uint64_t[2]"),
+)
+"""What compiled code sees of struct gompy_note (races.h)."""
+NOTE = offsets(NOTE_FIELDS)
+NOTE_SIZE, NOTE_BYTES, NOTE_SHIFT = 192, 128, 47
+"""Bytes of such a record, and of a line."""
+RACE_NOTES = 256
+"""How many there are.  Which of them a place has for a line, compiled code says (racing.py)."""
+
 OPS = (
     *("load1", "load2", "load4", "load8"),  # (warp, mask, u64 *address, void *out, unit, line)
     *("store1", "store2", "store4", "store8"),  # (warp, mask, u64 *address, void *value, unit, line)
@@ -119,6 +133,7 @@ OPS = (
     "race_uniform",  # (warp, mask, u64 address, word, unit, line)
     "race_atom",  # (warp, mask, u64 *address, word, unit, line): before the operation, in code without other checks
     "race_fence",  # (warp, mask)
+    "race_note",  # (warp, mask, u64 address, word, unit, line, note): as race_uniform, of what the note has not
     "matrix",  # (warp, mask, rows | depth << 8, types and way, a, b, c, out): mma (matrix.h)
     "texture",  # (warp, mask, dimensions + 4 for float coordinates, u64 *handle, x y z, out, unit, line): texture.h
     "surface",  # (warp, mask, word, u64 *handle, u32 x y z, u64 data, unit, line): surface_bytes.pxi; SURFACE_* in word

@@ -157,6 +157,10 @@ PTX_NUMBERS = (
     "RACE_VARIABLES",
     "RACE_MIXED",
     "RACE_ALWAYS",
+    "RACE_NOTES",
+    "NOTE_SIZE",
+    "NOTE_BYTES",
+    "NOTE_SHIFT",
     "ATOM_UNUSED",
     "ATOM_LATER",
     "TEXTURE_BYTES",
@@ -197,7 +201,8 @@ def ptx_h() -> str:
     lines += ["};", "static const char *const gompy_code_kinds[] = {"]
     lines += [f'  "{word}",' for word in ptx.CODE_KINDS]
     lines.append("};")
-    for record, fields, places in (("WARP", ptx.WARP_FIELDS, ptx.WARP), ("SUMS", ptx.SUMS_FIELDS, ptx.SUMS)):
+    for record in ("WARP", "SUMS", "NOTE"):
+        fields, places = getattr(ptx, f"{record}_FIELDS"), getattr(ptx, record)
         lines.append(f"#define GOMPY_{record}_FIELDS \\")
         for name, kind in fields:
             base, bracket, rest = kind.partition("[")

@@ -79,3 +79,4 @@ cdef void make_racing_ops(void **table) noexcept nogil:
     table[OP_RACE_UNIFORM] = <void *> op_race_uniform
     table[OP_RACE_ATOM] = <void *> op_race_atom
     table[OP_RACE_FENCE] = <void *> op_race_fence
+    table[OP_RACE_NOTE] = <void *> op_race_note

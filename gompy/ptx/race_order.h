@@ -27,6 +27,7 @@ gompy_race_acquire (struct gompy_races *r, uint32_t warp)
 static void
 gompy_race_arrive (struct gompy_races *r, uint32_t warp, uint32_t number)
 {
+  gompy_race_end_notes (r);
   gompy_race_acquire (r, warp);
   gompy_clocks_join (&r->meeting[number], &r->knows[warp]);
   if (r->has_fenced[warp])
@@ -71,6 +72,7 @@ gompy_race_empty (struct gompy_races *r, uint32_t number)
 static void
 gompy_race_warp_sync (struct gompy_races *r, uint32_t warp)
 {
+  gompy_race_end_notes (r);
   gompy_race_acquire (r, warp);
   r->knows[warp].of[warp] = gompy_race_epoch (r);
 }
@@ -79,6 +81,7 @@ gompy_race_warp_sync (struct gompy_races *r, uint32_t warp)
 static void
 gompy_race_fence (struct gompy_races *r, uint32_t warp)
 {
+  gompy_race_end_notes (r);
   gompy_race_acquire (r, warp);
   gompy_clocks_join (&r->fenced[warp], &r->knows[warp]);
   r->has_fenced[warp] = 1;
@@ -124,6 +127,7 @@ gompy_race_new_flag (struct gompy_races *r, uint64_t address)
   flag->version = flag->count = flag->nbehind = flag->visited = 0;
   flag->room = 1;
   flag->blocks = &flag->one;
+  r->flag_lines[address >> 13 & 63] |= 1ull << (address >> 7 & 63);
   r->nflags++;
   return flag;
 }
@@ -203,6 +207,13 @@ gompy_race_publish (struct gompy_races *r, uint32_t warp, uint64_t address)
                       r->seen[i].version);
 }
 
+/* Whether a line of 128 bytes may have some.  */
+static inline int
+gompy_race_flags_near (const struct gompy_races *r, uint64_t address)
+{
+  return r->flag_lines[address >> 13 & 63] >> (address >> 7 & 63) & 1;
+}
+
 /* Whether a word is one.  */
 static int
 gompy_race_is_flag (struct gompy_races *r, uint64_t address)
@@ -225,6 +236,7 @@ static void
 gompy_race_learn (struct gompy_races *r, uint32_t warp, uint64_t address)
 {
   struct gompy_flag *flag = r->nflags ? *gompy_race_flag (r, address) : NULL;
+  gompy_race_end_notes (r);
   if (flag)
     gompy_race_see (r, warp, flag, flag->version);
 }

@@ -1,4 +1,4 @@
-# races.h, race_order.h and race_accesses.h for Cython.
+# races.h, race_order.h, race_accesses.h, race_later.h and race_notes.h for Cython.
 
 cdef extern from "races.h" nogil:
     enum:
@@ -15,13 +15,25 @@ cdef extern from "races.h" nogil:
         uint32_t library
         uint32_t ways
     struct gompy_later
+    struct gompy_note:
+        uint64_t line
+        uint64_t key
+        uint64_t bytes[2]
+        uint32_t site
+        uint32_t writes
     struct gompy_races:
         int32_t run_first
         uint32_t nflags
         uint8_t *has_fenced
         gompy_later *later
+        uint64_t base
+        gompy_note *notes
+        void *noting
+        uint32_t noting_lanes
+        void (*end_notes)(gompy_races *) noexcept nogil
         gompy_race_site *sites
     gompy_races *gompy_race_new()
+    void gompy_race_end_notes(gompy_races *)
     int gompy_race_launch(gompy_races *, uint64_t base, uint64_t size)
     int gompy_race_block(gompy_races *, uint64_t block, uint32_t nwarps, uint64_t shared)
     void gompy_race_fresh(gompy_races *, uint64_t address, uint64_t size)
@@ -39,6 +51,7 @@ cdef extern from "race_order.h" nogil:
     void gompy_race_warp_sync(gompy_races *, uint32_t warp)
     void gompy_race_fence(gompy_races *, uint32_t warp)
     void gompy_race_publish(gompy_races *, uint32_t warp, uint64_t address)
+    bint gompy_race_flags_near(const gompy_races *, uint64_t address)
     bint gompy_race_is_flag(gompy_races *, uint64_t address)
     void gompy_race_look(gompy_races *, uint32_t warp, uint64_t address)
     void gompy_race_learn(gompy_races *, uint32_t warp, uint64_t address)
@@ -72,3 +85,13 @@ cdef extern from "race_later.h" nogil:
     int gompy_race_later(gompy_races *, const gompy_access *, uint32_t mask, const uint64_t *a, uint32_t its,
                          uint64_t shared_size)
     uint32_t gompy_race_take_later(gompy_races *)
+
+cdef extern from "race_notes.h" nogil:
+    bint gompy_note_possible(const gompy_races *, uint64_t address, uint32_t size)
+    void gompy_note_begin(gompy_races *, gompy_note *, uint64_t address, uint64_t key, uint32_t site, bint writes)
+    void gompy_note_bytes(gompy_note *, uint64_t address, uint32_t size)
+    gompy_note *gompy_note_ending(gompy_races *)
+    uint32_t gompy_note_words(const gompy_note *, uint64_t *odd)
+    uint32_t gompy_note_judge(gompy_races *, const gompy_access *, uint64_t line, uint32_t words, uint32_t its)
+    bint gompy_note_same(const gompy_note *, uint64_t address, uint32_t size)
+    uint32_t gompy_lowest_byte(uint64_t bits)

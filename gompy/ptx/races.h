@@ -78,6 +78,19 @@ struct gompy_flag
 enum { GOMPY_FLAGS_CHUNK = 128 };
 struct gompy_flags_chunk { struct gompy_flags_chunk *next; uint32_t used; struct gompy_flag flags[GOMPY_FLAGS_CHUNK]; };
 
+/* What a place of the program has accessed of a line of memory since the last step in order of its warp: the line's
+   bytes, a bit for each (race_notes.h).  */
+struct gompy_note
+{
+  GOMPY_NOTE_FIELDS
+  uint32_t site, writes;
+  uint64_t unused[3];
+  char old[GOMPY_NOTE_BYTES];           /* the line, before it was written */
+};
+
+GOMPY_CHECK_NOTE (struct gompy_note)
+_Static_assert (sizeof (struct gompy_note) == GOMPY_NOTE_SIZE, "GOMPY_NOTE_SIZE");
+
 /* What is remembered of a window of memory.  */
 struct gompy_space { struct gompy_line *lines; struct gompy_words *words; };
 
@@ -109,7 +122,14 @@ struct gompy_races
   uint64_t base, size;
   struct gompy_flag **flags;            /* a hash table: a power of two of chains */
   uint32_t flag_bits, nflags;
+  uint64_t flag_lines[64];              /* a bit for some lines of memory each: they may have some */
   struct gompy_flags_chunk *chunks, *filling; /* those behind `filling` are empty */
+  struct gompy_note *notes;             /* GOMPY_RACE_NOTES */
+  uint16_t noted[GOMPY_RACE_NOTES];     /* the numbers of those in use */
+  uint32_t nnoted;
+  void *noting;                         /* whose they are: a warp's, and these lanes' */
+  uint32_t noting_lanes;
+  void (*end_notes) (struct gompy_races *);
   struct gompy_race_site *sites;
   uint32_t nsites;
   uint32_t recent[GOMPY_RACE_RECENT];   /* places by the last bits of their lines */
@@ -146,6 +166,8 @@ gompy_race_forget_flags (struct gompy_races *r)
       chunk->used = 0;
     }
   r->filling = r->chunks;
+  if (r->nflags)
+    memset (r->flag_lines, 0, sizeof r->flag_lines);
   r->nflags = 0;
 }
 
@@ -213,6 +235,14 @@ gompy_race_window (struct gompy_races *r, uint64_t base, uint64_t size)
   return gompy_space_map (&r->memory, size);
 }
 
+/* What is noted is remembered, before what orders it, and before other warps go on.  */
+static inline void
+gompy_race_end_notes (struct gompy_races *r)
+{
+  if (r->nnoted)
+    r->end_notes (r);
+}
+
 static struct gompy_races *
 gompy_race_new (void)
 {
@@ -221,12 +251,14 @@ gompy_race_new (void)
     return NULL;
   r->sites = calloc (GOMPY_RACE_SITES, sizeof *r->sites);
   r->site_table = calloc (4 * GOMPY_RACE_SITES, sizeof *r->site_table);
+  r->notes = calloc (GOMPY_RACE_NOTES, sizeof *r->notes);
   r->flag_bits = 10;
   r->flags = calloc ((size_t) 1 << r->flag_bits, sizeof *r->flags);
   r->epoch = 1;
   r->nsites = 1; /* 0: places beyond those that can be told apart */
-  if (r->sites && r->site_table && r->flags)
+  if (r->sites && r->site_table && r->flags && r->notes)
     return r;
+  free (r->notes);
   free (r->flags);
   free (r->sites);
   free (r->site_table);
@@ -289,6 +321,9 @@ static int
 gompy_race_launch (struct gompy_races *r, uint64_t base, uint64_t size)
 {
   gompy_race_forget_flags (r);
+  while (r->nnoted) /* of a launch that failed */
+    r->notes[r->noted[--r->nnoted]].line = 0;
+  r->noting = NULL;
   if (gompy_race_window (r, base, size))
     return -1;
   r->launch_first = gompy_race_epoch (r);
@@ -358,6 +393,7 @@ gompy_race_fresh (struct gompy_races *r, uint64_t address, uint64_t size)
 {
   if (!r->memory.lines || address - r->base >= r->size)
     return;
+  gompy_race_end_notes (r);
   for (uint64_t word = (address - r->base) / 4, end = word + (size + 3) / 4; word < end; word++)
     {
       struct gompy_line *line = r->memory.lines + word / GOMPY_LINE;

@@ -18,6 +18,8 @@ ALWAYS, MIXED = 1 << abi.RACE_ALWAYS, 1 << abi.RACE_MIXED
 PARAMETERS = (1 << abi.RACE_PARAMS) - 1
 LOOKED_AT = frozenset(("", "global", "shared"))
 """Spaces whose memory threads share."""
+NOTES_APART = 37
+"""How far the notes of two places for one line are from each other."""
 
 
 def begin(em: Emitter, bits: int = ALWAYS, stray: str = "") -> str:
@@ -85,8 +87,63 @@ def access(em: Emitter, memory: Memory, size: int, writes: bool, code: Instructi
         stray = strays(em, address, bits)
         done = begin(em, bits, stray)
         release(em, code)
-        tell(em, address, marked(em, word, stray))
+        if address.vector or space not in ("", "global") or word & (abi.RACE_STRONG | abi.RACE_ACQUIRES):
+            tell(em, address, marked(em, word, stray))
+        else:
+            note(em, address, word, stray)
         end(em, done)
+
+
+def note(em: Emitter, address: Value, word: int, stray: str) -> None:
+    """Note an access by one address (race_notes.h), or tell the executor, if the note has another line's.
+
+    What a place accesses again tells nothing more: then its bytes are noted already.
+    """
+    size, at = word & 0xFF, address.text
+    place = note_of(em, at)
+    half = em.new(f"and i64 {em.new(f'lshr i64 {at}, 3')}, 8")
+    half = em.new(f"add i64 {half}, {abi.NOTE['bytes']}")
+    noted = em.new(f"getelementptr i8, ptr {place}, i64 {half}")
+    unit = em.once("%note_unit", "%note_unit = load ptr, ptr @links, !invariant.load !0")
+    code = em.once("%note_code", f"%note_code = ptrtoint ptr {unit} to i64")
+    owner = em.new(f"getelementptr i8, ptr {place}, i64 {abi.NOTE['key']}")
+    within = em.new(f"and i64 {at}, 63")
+    wanted = {
+        em.new(f"load i64, ptr {place}"): em.new(f"and i64 {at}, {-abi.NOTE_BYTES}"),
+        em.new(f"load i64, ptr {owner}"): em.new(f"add i64 {code}, {em.line << abi.NOTE_SHIFT & 0xFFFFFFFFFFFFFFFF}"),
+        em.new(f"load i64, ptr {warp_place(em, 'note_mask')}"): em.new(f"zext i32 {em.active} to i64"),
+    }
+    its = em.new(f"icmp ule i64 {within}, {64 - size}")
+    for known, value in wanted.items():
+        its = em.new(f"and i1 {its}, {em.new(f'icmp eq i64 {known}, {value}')}")
+    if stray:
+        its = em.new(f"and i1 {its}, {em.new(f'xor i1 {stray}, true')}")
+    add, begin_one, done = em.fresh("note"), em.fresh("begin"), em.fresh("noted")
+    em.put(f"br i1 {its}, label %{add}, label %{begin_one}, !prof !1")
+    em.label(add)
+    touched = em.new(f"shl i64 {(1 << size) - 1}, {within}")
+    before = em.new(f"load i64, ptr {noted}")
+    em.put(f"store i64 {em.new(f'or i64 {before}, {touched}')}, ptr {noted}")
+    em.put(f"br label %{done}")
+    em.label(begin_one)
+    told = marked(em, word, stray)
+    em.helper("race_note", f"ptr %w, i32 {em.active}, i64 {at}, i32 {told}, {em.site()}, ptr {place}")
+    em.put(f"br label %{done}")
+    em.label(done)
+
+
+def note_of(em: Emitter, at: str) -> str:
+    """The place of a note for the line of an address.
+
+    Places of the program have different ones for the same line, and what follows each other differs for a while.
+    """
+    em.notes += NOTES_APART
+    line = em.new(f"add i64 {em.new(f'lshr i64 {at}, 7')}, {em.notes}")
+    apart = em.new(f"lshr i64 {at}, 15")
+    mixed = em.new(f"add i64 {line}, {em.new(f'mul i64 {apart}, 5')}")
+    number = em.new(f"and i64 {mixed}, {abi.RACE_NOTES - 1}")
+    offset = em.new(f"mul i64 {number}, {abi.NOTE_SIZE}")
+    return em.new(f"getelementptr i8, ptr {warp_word(em, 'notes', 'ptr')}, i64 {offset}")
 
 
 def strong(em: Emitter, address: Value, size: int, writes: bool) -> None:

@@ -114,6 +114,8 @@ cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
             if code_kind(module.image) == CODE_RACING:
                 w.ops = race_table
         w.races, w.race_mask, w.race_blocks = launch.races, launch.race_mask, launch.race_blocks
+        if launch.races != NULL:
+            launch.races.end_notes, w.notes, w.note_mask = end_all_notes, launch.races.notes, 0
         w.workspace = c.workspace
         w.group = 0
         if launch.whole:
@@ -142,6 +144,8 @@ cdef void leave_block(runner *r, gompy_warp *w) noexcept nogil:
     r.places[r.nplaces] = <uint8_t> w.place
     r.nplaces += 1
     if r.launch.module.image.check:
+        if r.launch.races != NULL:
+            gompy_race_end_notes(r.launch.races)
         if num_waiting:
             settle_races()
         checked_end(r)

@@ -143,3 +143,27 @@ def test_random_kernels(seed: int) -> None:
             found += races
             assert bool(told) == races, f"{told[:1]}\n{text}"
     assert 0 < found < 12
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_warps(seed: int) -> None:
+    """The same of kernels whose warps have one address each: such accesses are noted by lines (race_notes.h)."""
+    source = random.Random(seed)
+    found = 0
+    with Device(1 << 20, CHECK_RACE) as device:
+        memory = device.upload(bytes(4 * WORDS + 64))
+        for _ in range(12):
+            blocks = source.choice((1, 1, 2))
+            steps = [random_step(source, False) for _ in range(source.randint(2, 9))]
+            steps = [
+                step if step.writes is None else step._replace(shift=5, active=0xFFFFFFFF, offset=step.offset % 8)
+                for step in steps
+            ]
+            before = len(device.warnings)
+            text = text_of(steps, "sm_35")
+            device.load(text).function("k").launch((blocks, 1, 1), (THREADS, 1, 1), [memory])
+            told = [line for line in device.warnings[before:] if line.startswith("race")]
+            races = races_of(steps, blocks, True)
+            found += races
+            assert bool(told) == races, f"{told[:1]}\n{text}"
+    assert 0 < found < 12

@@ -1,0 +1,125 @@
+/* Notes: what a warp accesses by one address of all its lanes, as loops of OpenMP's threads do, is gathered by lines of
+   memory, and remembered together (races.h).  Only a step in order, as a barrier, makes a difference between two
+   accesses of a word by a warp, and only the warp itself takes such a step.  So notes end there, and where another warp
+   or other lanes have an access: what warps do is judged in the order in which they did it.
+
+   Compiled code adds to notes that are there (racing.py).  */
+#ifndef GOMPY_PTX_RACE_NOTES_H
+#define GOMPY_PTX_RACE_NOTES_H
+
+#include "race_later.h"
+
+/* Whether an access may be noted: it is in device memory, and in one half of a line.  */
+static inline int
+gompy_note_possible (const struct gompy_races *r, uint64_t address, uint32_t size)
+{
+  uint64_t offset = address - r->base;
+  return offset < r->size && (offset | (GOMPY_NOTE_BYTES - 1)) < r->size
+         && address % (GOMPY_NOTE_BYTES / 2) + size <= GOMPY_NOTE_BYTES / 2 && !(r->base % GOMPY_NOTE_BYTES);
+}
+
+/* It is of a place and of the line of an address from here on.  */
+static inline void
+gompy_note_begin (struct gompy_races *r, struct gompy_note *note, uint64_t address, uint64_t key, uint32_t site,
+                  int writes)
+{
+  if (!note->line)
+    r->noted[r->nnoted++] = (uint16_t) (note - r->notes);
+  note->line = address & ~(uint64_t) (GOMPY_NOTE_BYTES - 1);
+  __builtin_prefetch (r->memory.lines + (note->line - r->base) / (4 * GOMPY_LINE), 1);
+  note->key = key;
+  note->bytes[0] = note->bytes[1] = 0;
+  note->site = site;
+  note->writes = (uint32_t) writes;
+  if (writes)
+    memcpy (note->old, (const char *) (uintptr_t) note->line, GOMPY_NOTE_BYTES);
+}
+
+static inline void
+gompy_note_bytes (struct gompy_note *note, uint64_t address, uint32_t size)
+{
+  note->bytes[address / 64 % 2] |= ((1ull << size) - 1) << address % 64;
+}
+
+/* The next of the notes that are to end; NULL: there is none.  */
+static inline struct gompy_note *
+gompy_note_ending (struct gompy_races *r)
+{
+  return r->nnoted ? r->notes + r->noted[--r->nnoted] : NULL;
+}
+
+static inline uint32_t
+gompy_lowest_byte (uint64_t bits)
+{
+  return (uint32_t) __builtin_ctzll (bits);
+}
+
+/* Bits 0, 4, 8, … beside each other.  */
+static inline uint32_t
+gompy_every_fourth (uint64_t bits)
+{
+  bits = (bits | bits >> 3) & 0x0303030303030303;
+  bits = (bits | bits >> 6) & 0x000f000f000f000f;
+  bits = (bits | bits >> 12) & 0x000000ff000000ff;
+  return (uint32_t) ((bits | bits >> 24) & 0xffff);
+}
+
+/* Its whole words, a bit for each; ODD: bytes of others.  */
+static inline uint32_t
+gompy_note_words (const struct gompy_note *note, uint64_t odd[2])
+{
+  uint32_t words = 0;
+  for (int half = 0; half < 2; half++)
+    {
+      uint64_t its = note->bytes[half], all = its & its >> 1;
+      all = all & all >> 2 & 0x1111111111111111;
+      odd[half] = its & ~(15 * all);
+      words |= gompy_every_fourth (all) << 16 * half;
+    }
+  return words;
+}
+
+/* Judge and remember words of a line that are spread out.  Those that are not surely right are given back instead.  */
+static inline uint32_t
+gompy_note_spread (struct gompy_races *r, const struct gompy_access *access, uint64_t first, uint32_t left,
+                   uint32_t who)
+{
+  uint32_t doubtful = 0;
+  gompy_line_touch (access, r->memory.lines + first / GOMPY_LINE, 0);
+  for (; left; left &= left - 1)
+    {
+      gompy_word *word = gompy_word_at (r->memory.words, first + (uint32_t) __builtin_ctz (left));
+      int safe = 1;
+      if (!access->writes && !r->nflags && gompy_word_read_before (access, word, who))
+        continue;
+      for (int i = 0; i < (access->writes ? GOMPY_TOUCHES : 1); i++)
+        safe &= gompy_race_safe (access, *gompy_word_epoch (word, i), (uint32_t) *gompy_word_who (word, i), who);
+      if (!safe)
+        doubtful |= left & -left;
+      else if (access->writes)
+        gompy_race_write (access, word, who);
+      else
+        gompy_race_read (access, word, who);
+    }
+  return doubtful;
+}
+
+/* Judge and remember words of a line.  Those that are to be looked at one by one.  */
+static inline uint32_t
+gompy_note_judge (struct gompy_races *r, const struct gompy_access *access, uint64_t line, uint32_t words, uint32_t its)
+{
+  uint64_t first = (line - r->base) / 4;
+  uint32_t kind = its & GOMPY_WHO_ALL ? GOMPY_ROW_ALL : GOMPY_ROW_LONE, left;
+  left = gompy_line_access (r, access, r->memory.lines + first / GOMPY_LINE, gompy_line_words (&r->memory, first),
+                            words, access->who | kind << 12 | (its & 31));
+  return left ? gompy_note_spread (r, access, first, left, access->who | 15u << 12 | its) : 0;
+}
+
+/* Whether memory has what it had before a note's writes at ADDRESS.  */
+static inline int
+gompy_note_same (const struct gompy_note *note, uint64_t address, uint32_t size)
+{
+  return !memcmp (note->old + address % GOMPY_NOTE_BYTES, (const void *) (uintptr_t) address, size);
+}
+
+#endif
