@@ -97,6 +97,8 @@ class Settings:
     @property
     def acc_type(self) -> str:
         """OpenACC's name for the device: ACC_DEVICE_TYPE."""
+        if "nvptx-none" in self.offload_targets:
+            return "nvidia"
         return "intelmic" if self.offload_targets else "host"
 
 

@@ -151,3 +151,13 @@ def test_blank_lines_in_the_output(tmp_path: Path) -> None:
     assert ("FAIL", "d/t.c 1 blank line(s) in output") in found.results, found.log
     allowed = outcome(tmp_path, text + "/* { dg-allow-blank-lines-in-output 1 } */\n")
     assert {status for status, _ in allowed.results} == {"PASS"}, allowed.log
+
+
+@pytest.mark.parametrize(("target", "name"), [("nvptx-none", "nvidia"), ("x86_64-intelmicemul-linux-gnu", "intelmic")])
+def test_openacc_device_of_a_target(target: str, name: str) -> None:
+    """OpenACC's tests ask for the device that they are compiled for."""
+    environment = runner.base_environment()
+    oracle = targets.EffectiveTargets(("gcc",), [], environment)
+    settings = runner.Settings(None, ("gcc",), oracle, environment, offload_targets=(target,))
+    tags = (f"-DACC_DEVICE_TYPE_{name}=1", "-DACC_MEM_SHARED=0", f"-foffload={target}")
+    assert runner.acc_tag(settings) == tags
