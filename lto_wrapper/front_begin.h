@@ -19,12 +19,16 @@ struct begun
 {
   char folder[4096];
   pid_t pid;
-  int errors;                           /* our end of what it says */
+  int errors, output;                   /* our ends of what it says; -1: not taken */
+  int debug;                            /* the objects ask for debug information, and have it */
   struct object objects[OBJECTS_LIMIT];
   char *files[OBJECTS_LIMIT];           /* as the compiler gets them */
   size_t count;
-  char *words[OBJECTS_LIMIT + 128];
+  char *options[128];                   /* of the objects and the link */
+  size_t given;
+  char *words[OBJECTS_LIMIT + 160];
   size_t used;
+  char *variables[3];                   /* with debug information: what is added to the environment */
 };
 
 static struct begun ahead;
@@ -100,6 +104,13 @@ add_word (struct begun *begun, const char *word)
     begun->words[begun->used++] = strdup (word);
 }
 
+static void
+add_option (struct begun *begun, const char *word)
+{
+  if (begun->given < COUNT (begun->options))
+    begun->options[begun->given++] = strdup (word);
+}
+
 /* The key by which options are told apart (gompy/tools/options.py), in so far as it is looked for here.  */
 static void
 key_of (const char *word, char *key, size_t size)
@@ -107,6 +118,8 @@ key_of (const char *word, char *key, size_t size)
   const char *equals = strchr (word, '=');
   if (begins (word, "-O") && strspn (word + 2, "0123456789") == strlen (word + 2))
     snprintf (key, size, "O");
+  else if (begins (word, "-g") && strspn (word + 2, "0123456789") == strlen (word + 2))
+    snprintf (key, size, "g");
   else if (begins (word, "-fno-") || begins (word, "-mno-"))
     snprintf (key, size, "%c%s", word[1], word + 5);
   else
@@ -119,7 +132,7 @@ static int
 add_options (struct begun *begun, const char *list, size_t size, int unit)
 {
   char *text = strndup (list, size), *rest = text, *word, key[256];
-  int levels_seen = 0;
+  int levels_seen = 0, debug_seen = 0;
   int good = text != NULL && strlen (text) + 1 >= size && strchr (text, '\\') == NULL;
   while (good && rest != NULL && (word = strsep (&rest, " ")) != NULL)
     {
@@ -141,12 +154,16 @@ add_options (struct begun *begun, const char *list, size_t size, int unit)
       levels_seen += is_among (key, levels, COUNT (levels));
       if (unit && (levels_seen > 1 || strcmp (word, "-O") == 0))
         good = 0;                       /* merged, they become another one */
+      debug_seen += unit && strcmp (key, "g") == 0;
+      if (debug_seen > 1 || strcmp (word, "-g0") == 0)
+        good = 0;
       if (!unit ? is_among (key, diagnostics, COUNT (diagnostics))
           : (key[0] == 'm' || is_among (key, passed, COUNT (passed))) && !is_among (word, dropped, COUNT (dropped))
             && strcmp (key, "foffload-abi=") != 0)
-        add_word (begun, strcmp (word, "-fcf-protection") == 0 ? "-fcf-protection=full" : word);
+        add_option (begun, strcmp (word, "-fcf-protection") == 0 ? "-fcf-protection=full" : word);
     }
   free (text);
+  begun->debug |= debug_seen;
   return good;
 }
 
@@ -156,6 +173,7 @@ add_units (struct begun *begun)
 {
   const char *first = NULL;
   size_t first_size = 0;
+  int all_have_debug = 1;
   for (size_t i = 0; i < begun->count; i++)
     {
       const struct object *object = &begun->objects[i];
@@ -164,6 +182,7 @@ add_units (struct begun *begun)
       for (size_t section = 0; section < object->count && content == NULL; section++)
         if (strcmp (section_name (object, section), OPTS_SECTION) == 0)
           content = section_data (object, section, &size);
+      all_have_debug &= object->debug;
       if (content == NULL || size == 0 || memchr (content, 0, size) != content + size - 1)
         return 0;
       if (first != NULL && (size != first_size || memcmp (content, first, size) != 0))
@@ -171,7 +190,7 @@ add_units (struct begun *begun)
       first = content;
       first_size = size;
     }
-  return first != NULL && add_options (begun, first, first_size, 1);
+  return first != NULL && add_options (begun, first, first_size, 1) && (!begun->debug || all_have_debug);
 }
 
 /* Read the objects of the plugin's list.  */
@@ -245,7 +264,7 @@ static int
 write_files (struct begun *begun)
 {
   struct ir_symbols symbols = { 0 };
-  struct text text = { 0 }, words = { 0 };
+  struct text text = { 0 };
   char file[4096];
   int good = 1;
   for (size_t i = 0; good && i < begun->count; i++)
@@ -260,37 +279,125 @@ write_files (struct begun *begun)
       good = good && write_below (begun, file + from, object->data, object->size);
       begun->files[i] = strdup (file);
       good = good && begun->files[i] != NULL;
-      add_word (begun, begun->files[i] != NULL ? begun->files[i] : "");
     }
-  good = good && resolution (&symbols, begun->files, begun->count, &text)
+  return good && resolution (&symbols, begun->files, begun->count, &text)
          && write_below (begun, "x.res", text.data, text.used);
-  add_word (begun, "-o");
-  snprintf (file, sizeof file, "%.*s/x.o", (int) sizeof file - 8, begun->folder);
-  add_word (begun, file);
+}
+
+/* The first lto-wrapper in COMPILER_PATH that is not in our folder (linkcompiler.py, find_stock_wrapper).  */
+static int
+stock_wrapper (char *path, size_t size)
+{
+  char own[4096], *list = strdup (getenv ("COMPILER_PATH")), *rest = list, *folder;
+  ssize_t length = readlink ("/proc/self/exe", own, sizeof own - 1);
+  struct stat ours, status;
+  int found = 0;
+  own[length > 0 ? length : 0] = 0;
+  if (strrchr (own, '/') != NULL)
+    *strrchr (own, '/') = 0;
+  if (stat (own, &ours) == 0)
+    while (!found && rest != NULL && (folder = strsep (&rest, ":")) != NULL)
+      found = (folder[0] && stat (folder, &status) == 0 && (status.st_dev != ours.st_dev || status.st_ino != ours.st_ino)
+               && (size_t) snprintf (path, size, "%s%slto-wrapper", folder,
+                                     folder[strlen (folder) - 1] == '/' ? "" : "/") < size
+               && access (path, X_OK) == 0);
+  free (list);
+  return found;
+}
+
+/* The command for objects with debug information: GCC's own lto-wrapper, which gets the options by the environment
+   (accel.py, _compile_with_debug).  */
+static int
+debug_command (struct begun *begun, const char *resolution_word, const char *output)
+{
+  struct text flags = { 0 };
+  char path[4096];
+  if (!stock_wrapper (path, sizeof path)
+      || asprintf (&begun->variables[0], "COLLECT_GCC=%s", getenv ("COLLECT_GCC")) < 0)
+    return 0;
+  text_add (&flags, "COLLECT_GCC_OPTIONS=", strlen ("COLLECT_GCC_OPTIONS="));
+  add_option (begun, "-o");
+  add_option (begun, output);
+  for (size_t i = 0; i < begun->given; i++)
+    {
+      if (begun->options[i] == NULL || strchr (begun->options[i], '\'') != NULL)
+        return 0;
+      text_add (&flags, i ? " '" : "'", i ? 2 : 1);
+      text_add (&flags, begun->options[i], strlen (begun->options[i]));
+      text_add (&flags, "'", 1);
+    }
+  text_add (&flags, "", 1);
+  begun->variables[1] = flags.data;
+  if (asprintf (&begun->variables[2], "TMPDIR=%s", begun->folder) < 0)  /* told to end, it leaves its files */
+    return 0;
+  add_word (begun, path);
+  add_word (begun, resolution_word);
+  add_word (begun, DYNAMIC_OUTPUT);
+  for (size_t i = 0; i < begun->count; i++)
+    add_word (begun, begun->files[i]);
+  return flags.data != NULL;
+}
+
+/* The words of the command, and a file with them.  */
+static int
+compose (struct begun *begun)
+{
+  struct text words = { 0 };
+  char resolution_word[sizeof begun->folder + 32], output[sizeof begun->folder + 8];
+  snprintf (resolution_word, sizeof resolution_word, "-fresolution=%s/x.res", begun->folder);
+  snprintf (output, sizeof output, "%s/x.o", begun->folder);
+  for (size_t i = 0; i < COUNT (image_flags); i++)
+    add_option (begun, image_flags[i]);
+  if (begun->debug)
+    {
+      if (!debug_command (begun, resolution_word, output))
+        return 0;
+    }
+  else
+    {
+      const char *const first[] = { getenv ("COLLECT_GCC"), "-xlto", "-c" };
+      const char *const last[] = { resolution_word, DYNAMIC_OUTPUT, "-pipe" };
+      for (size_t i = 0; i < COUNT (first); i++)
+        add_word (begun, first[i]);
+      for (size_t i = 0; i < begun->given; i++)
+        add_word (begun, begun->options[i]);
+      for (size_t i = 0; i < COUNT (last); i++)
+        add_word (begun, last[i]);
+      for (size_t i = 0; i < begun->count; i++)
+        add_word (begun, begun->files[i]);
+      add_word (begun, "-o");
+      add_word (begun, output);
+    }
   for (size_t i = 0; i < begun->used; i++)
     if (begun->words[i] != NULL)
       text_add_string (&words, begun->words[i]);
-  return good && words.data != NULL && write_below (begun, BEGUN_WORDS, words.data, words.used);
+  for (size_t i = 0; i < COUNT (begun->variables); i++)
+    if (begun->variables[i] != NULL)
+      text_add_string (&words, begun->variables[i]);
+  return words.data != NULL && write_below (begun, BEGUN_WORDS, words.data, words.used);
 }
 
 /* The environment of the device's compiler (job.py, device_environment); NULL without memory.  */
 static char **
-device_environment (void)
+device_environment (char *const *more, size_t more_count)
 {
   size_t count = 0, used = 0;
   char **kept;
   while (environ[count] != NULL)
     count++;
-  kept = calloc (count + 1, sizeof *kept);
+  kept = calloc (count + more_count + 1, sizeof *kept);
   for (size_t i = 0; kept != NULL && i < count; i++)
     {
       size_t length = strcspn (environ[i], "=");
-      int goes = 0;
+      int goes = more[0] != NULL && length == strlen ("TMPDIR") && begins (environ[i], "TMPDIR");
       for (size_t at = 0; at < COUNT (cleared); at++)
         goes |= strlen (cleared[at]) == length && strncmp (environ[i], cleared[at], length) == 0;
       if (!goes)
         kept[used++] = environ[i];
     }
+  for (size_t i = 0; kept != NULL && i < more_count; i++)
+    if (more[i] != NULL)
+      kept[used++] = more[i];
   return kept;
 }
 
@@ -323,9 +430,9 @@ start (struct begun *begun, const sigset_t *before)
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_t actions;
   sigset_t usual;
-  char **variables = device_environment ();
-  int ends[2], good;
-  if (variables == NULL || gompy_pipe (ends) != 0)
+  char **variables = device_environment (begun->variables, COUNT (begun->variables));
+  int ends[2], output[2] = { -1, -1 }, good;
+  if (variables == NULL || gompy_pipe (ends) != 0 || (begun->debug && gompy_pipe (output) != 0))
     return 0;
   sigemptyset (&usual);
   sigaddset (&usual, SIGPIPE);
@@ -338,15 +445,24 @@ start (struct begun *begun, const sigset_t *before)
   posix_spawnattr_setsigdefault (&attributes, &usual);
   posix_spawn_file_actions_init (&actions);
   posix_spawn_file_actions_adddup2 (&actions, ends[1], STDERR_FILENO);
+  if (begun->debug)
+    posix_spawn_file_actions_adddup2 (&actions, output[1], STDOUT_FILENO);
   good = posix_spawnp (&begun->pid, begun->words[0], &actions, &attributes, begun->words, variables) == 0;
   posix_spawn_file_actions_destroy (&actions);
   posix_spawnattr_destroy (&attributes);
   free (variables);
   close (ends[1]);
   begun->errors = ends[0];
-  if (!good)
-    close (ends[0]);
-  return good && fcntl (ends[0], F_SETFD, 0) == 0;
+  begun->output = output[0];
+  if (begun->debug)
+    close (output[1]);
+  if (good)
+    {
+      fcntl (ends[0], F_SETFD, 0);
+      if (begun->debug)
+        fcntl (output[0], F_SETFD, 0);
+    }
+  return good;
 }
 
 
@@ -356,6 +472,8 @@ give_up (void)
 {
   int status;
   close (ahead.errors);
+  if (ahead.output >= 0)
+    close (ahead.output);
   while (waitpid (ahead.pid, &status, 0) < 0 && errno == EINTR)
     ;
   delete_files (&ahead);
@@ -368,30 +486,19 @@ begin (const struct link *link)
 {
   static char word[sizeof ahead.folder + 64];
   sigset_t block, before;
-  char resolution_word[sizeof ahead.folder + 32];
-  if (!is_plain () || !read_objects (&ahead, link->objects))
-    return NULL;
-  add_word (&ahead, getenv ("COLLECT_GCC"));
-  add_word (&ahead, "-xlto");
-  add_word (&ahead, "-c");
-  if (!add_units (&ahead)
+  if (!is_plain () || !read_objects (&ahead, link->objects) || !add_units (&ahead)
       || !add_options (&ahead, getenv ("COLLECT_GCC_OPTIONS"), strlen (getenv ("COLLECT_GCC_OPTIONS")), 0))
     return NULL;
-  for (size_t i = 0; i < COUNT (image_flags); i++)
-    add_word (&ahead, image_flags[i]);
   sigemptyset (&block);
   for (size_t i = 0; i < COUNT (ending); i++)
     sigaddset (&block, ending[i]);
   sigprocmask (SIG_BLOCK, &block, &before);
   if (make_folder (&ahead))
     {
-      snprintf (resolution_word, sizeof resolution_word, "-fresolution=%s/x.res", ahead.folder);
-      add_word (&ahead, resolution_word);
-      add_word (&ahead, DYNAMIC_OUTPUT);
-      add_word (&ahead, "-pipe");
-      if (write_files (&ahead) && start (&ahead, &before))
+      if (write_files (&ahead) && compose (&ahead) && start (&ahead, &before))
         {
-          snprintf (word, sizeof word, BEGUN_OPTION "%d:%d:%s", (int) ahead.pid, ahead.errors, ahead.folder);
+          snprintf (word, sizeof word, BEGUN_OPTION "%d:%d:%d:%s", (int) ahead.pid, ahead.errors, ahead.output,
+                    ahead.folder);
           return word;
         }
       delete_files (&ahead);

@@ -13,6 +13,7 @@ struct object
   size_t count;
   const char *names;                    /* of sections, with an end */
   size_t names_size;
+  int debug;                            /* it has what debug information of the compiler's refers to */
 };
 
 /* One entry of a stream of symbols.  */
@@ -82,6 +83,7 @@ read_object (struct object *object, const char *name)
       uint32_t type = object->sections[i].sh_type;
       if (type == SHT_INIT_ARRAY || type == SHT_FINI_ARRAY || begins (section_name (object, i), STOCK_PREFIX))
         return 0;
+      object->debug |= begins (section_name (object, i), DEBUG_PREFIX);
       streams += begins (section_name (object, i), OUR_PREFIX ".symtab.");
     }
   return streams > 0 && memmem (object->data, object->size, "_ZT", 3) == NULL;  /* C++'s classes */

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from gompy.abi.targets import INTELMIC
 from gompy.objects import lto
-from gompy.objects.names import DEVICE_IR_SECTION_PREFIX, LTO_SECTION_PREFIX, OFFLOAD_OPTS_SECTION
+from gompy.objects.names import (
+    DEBUG_LTO_SECTION_PREFIX,
+    DEVICE_IR_SECTION_PREFIX,
+    LTO_SECTION_PREFIX,
+    OFFLOAD_OPTS_SECTION,
+)
 from gompy.tools.begun import WORDS_FILE
 from gompy.tools.linkcompiler import KEPT_IN, SYSTEM_DATA, USER_DATA
 from gompy.tools.process import BEGUN
@@ -25,7 +30,7 @@ UNUSUAL = (
     *("-wrapper", "-fdump"),
 )
 """In the link's options: what makes another command of it, or shows commands."""
-UNUSUAL_UNIT = ("-g", "-foffload-options=", "-Xassembler", "-fplugin", "-fdump", "-fsanitize", "-foffload-check")
+UNUSUAL_UNIT = ("-foffload-options=", "-Xassembler", "-fplugin", "-fdump", "-fsanitize", "-foffload-check")
 """Beginnings of an object's options that make another command of it."""
 
 
@@ -41,6 +46,7 @@ def header() -> str:
         "BEGUN_WORDS": WORDS_FILE,
         "INTELMIC_NAME": INTELMIC.name,
         "OPTS_SECTION": OFFLOAD_OPTS_SECTION,
+        "DEBUG_PREFIX": DEBUG_LTO_SECTION_PREFIX,
         "OUR_PREFIX": DEVICE_IR_SECTION_PREFIX,
         "STOCK_PREFIX": LTO_SECTION_PREFIX,
         "ACCEL_FOLDER": KEPT_IN,

@@ -159,10 +159,12 @@ class StockCompiler(Compiler):
         flags += ["-v"] if job.log.verbose else []
         env = dict(job.env)
         env["COLLECT_GCC"] = given.gcc
+        if not job.base:
+            env["TMPDIR"] = job.folder  # told to end, it leaves its files where they are
         env["COLLECT_GCC_OPTIONS"] = " ".join("'" + word.replace("'", "'\\''") + "'" for word in flags)
         command = [self._stock_wrapper(given), *self.flags(given), *given.files]
         job.log.command(command)
-        status, names, captured = Child(command, env, capture_stdout=True, capture_stderr=True).wait()
+        status, names, captured = job.start(command, env, True).wait()
         say_notes(job.log, captured.decode("utf-8", "replace"))
         if status:
             raise child_failed(command[0], status)

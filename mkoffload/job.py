@@ -15,7 +15,7 @@ from gompy.tools.process import Child, Temps, ToolError, find_tool, run, write_f
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gompy.objects.elf import Elf
     from gompy.objects.naming import Rule
@@ -131,13 +131,19 @@ class Job:
         else:
             self.run([*command, "-"], text.encode())
 
+    def start(self, words: Sequence[str], env: Mapping[str, str], capture_stdout: bool = False) -> Child:
+        """The compiler's process, which may have been begun for us; what it says is captured."""
+        begun = self.temps.begun
+        if begun is not None and begun.good:
+            child = begun.child(words, env, {1, 2} if capture_stdout else {2})
+            if child is not None:
+                return child
+        return Child(words, env, capture_stdout=capture_stdout, capture_stderr=True)
+
     def compile(self, words: Sequence[str]) -> tuple[int, str]:
         """Run a command, shown with -v: its exit status, and what it says."""
         self.log.command(words)
-        begun = self.temps.begun
-        child = begun.child(words) if begun is not None and begun.good else None
-        child = child or Child(words, self.env, capture_stderr=True)
-        status, _, captured = child.wait()
+        status, _, captured = self.start(words, self.env).wait()
         return status, captured.decode("utf-8", "replace")
 
     def ask(self, words: Sequence[str]) -> bool:

@@ -13,26 +13,29 @@ from gompy.tools.process import BEGUN, SIGNALS, Ahead, Child, end_tree
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 else:
     import _signal as signal
 
 WORDS_FILE = "begun"
-"""File of the folder that has the command's words, each with a zero byte."""
+"""File of the folder that has the command's words, and variables of ADDED that it gets, each with a zero byte."""
+ADDED = ("COLLECT_GCC", "COLLECT_GCC_OPTIONS", "TMPDIR")
+"""What the environment of GCC's own lto-wrapper has, where that makes the image.  No other has the first."""
 
 
 class Begun(Ahead):
     """The command that runs: its folder is the link's temporary one.
 
-    ``word``: ``--begun=PROCESS:DESCRIPTOR:FOLDER``; the descriptor is our end of what it says.  The signals that end a
-    link are blocked until this has been made (``release_signals``).
+    ``word``: ``--begun=PROCESS:ERRORS:OUTPUT:FOLDER``; the descriptors are our ends of what it says, -1 for an output
+    that is not taken.  The signals that end a link are blocked until this has been made (``release_signals``).
     """
 
     def __init__(self, word: str) -> None:
-        pid, descriptor, self.folder = word.removeprefix(BEGUN).split(":", 2)
+        pid, errors, output, self.folder = word.removeprefix(BEGUN).split(":", 3)
         self.pid = int(pid)
-        self.errors = int(descriptor)
-        os.set_inheritable(self.errors, False)
+        self.pipes = {number: int(end) for number, end in ((1, output), (2, errors)) if int(end) >= 0}
+        for descriptor in self.pipes.values():
+            os.set_inheritable(descriptor, False)
 
     def has(self, path: str, data: bytes) -> bool:
         """Whether a file of the folder is there with these bytes."""
@@ -42,30 +45,33 @@ class Begun(Ahead):
         except OSError:
             return False
 
-    def child(self, words: Sequence[str]) -> Child | None:
-        """The running command, if those are its words; it is the caller's from then on."""
-        text = "".join(f"{word}\0" for word in words).encode("utf-8", "surrogateescape")
-        if not self.good or not self.has(os.path.join(self.folder, WORDS_FILE), text):
+    def child(self, words: Sequence[str], env: Mapping[str, str], captured: set[int]) -> Child | None:
+        """The running command, if it is this one with these descriptors captured; the caller's from then on."""
+        added = [f"{name}={env[name]}" for name in ADDED if name in env] if ADDED[0] in env else []
+        text = "".join(f"{word}\0" for word in (*words, *added)).encode("utf-8", "surrogateescape")
+        path = os.path.join(self.folder, WORDS_FILE)
+        if not self.good or captured != set(self.pipes) or not self.has(path, text):
             self.end()
             return None
         self.good = False
-        return _Running(words, self.pid, self.errors)
+        return _Running(words, self.pid, self.pipes)
 
     def end(self) -> None:
         """End the command, if nobody has taken it over."""
         if self.good:
             self.good = False
             end_tree(self.pid)
-            os.close(self.errors)
+            for descriptor in self.pipes.values():
+                os.close(descriptor)
 
 
 class _Running(Child):
-    """A child that was started by somebody else, whose errors we have an end of."""
+    """A child that was started by somebody else; we have the ends of what it says."""
 
-    def __init__(self, words: Sequence[str], pid: int, errors: int) -> None:
+    def __init__(self, words: Sequence[str], pid: int, pipes: dict[int, int]) -> None:
         self.words = words
         self.stdin = None
-        self.pipes = {2: errors}
+        self.pipes = pipes
         self.captured = {1: b"", 2: b""}
         self.mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         self.pid = pid

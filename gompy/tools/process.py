@@ -104,8 +104,8 @@ class Ahead:
         """Whether a file of the folder is there with these bytes."""
         raise NotImplementedError
 
-    def child(self, words: Sequence[str]) -> Child | None:
-        """The running command, if those are its words; it is the caller's from then on."""
+    def child(self, words: Sequence[str], env: Mapping[str, str], captured: set[int]) -> Child | None:
+        """The running command, if it is this one with these descriptors captured; the caller's from then on."""
         raise NotImplementedError
 
     def end(self) -> None:
