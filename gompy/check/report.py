@@ -54,9 +54,11 @@ def as_json(findings: list[Finding], program: str) -> dict[str, Any]:
 
 
 def _location(place: Place, words: str = "") -> dict[str, Any]:
+    from urllib.parse import quote  # a URI has neither blanks nor letters beyond ASCII (RFC 3986)
+
     found: dict[str, Any] = {
         "physicalLocation": {
-            "artifactLocation": {"uri": place.file or "unknown"},
+            "artifactLocation": {"uri": quote(place.file or "unknown", errors="surrogateescape")},
             "region": {"startLine": max(place.line, 1)},
         }
     }

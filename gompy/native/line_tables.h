@@ -39,12 +39,38 @@ gompy_start_readelf (int fd, pid_t *pid)
   return NULL;
 }
 
+/* Split a row `NAME LINE 0xADDRESS …`, in place, from its end: a name may have blanks, and may itself look like a
+   number.  Returns the line, `-` at a sequence's end, or NULL where it is no row; TEXT is the name then.  */
+static const char *
+gompy_split_row (char *text, uint64_t *address)
+{
+  char *hex = NULL, *at, *number;
+  int length = 0;
+  for (at = strstr (text, " 0x"); at != NULL; at = strstr (at + 1, " 0x"))
+    hex = at;
+  if (hex == NULL || sscanf (hex, " 0x%lx%n", address, &length) != 1
+      || hex[length + strspn (hex + length, " \t\n0123456789xEND")] != 0)
+    return NULL;
+  while (hex > text && hex[-1] == ' ')
+    hex--;
+  *hex = 0;
+  at = strrchr (text, ' ');
+  if (at == NULL || at[1 + strspn (at + 1, "0123456789-")] != 0)
+    return NULL;
+  number = at + 1;
+  while (at > text && at[-1] == ' ')
+    at--;
+  *at = 0;
+  return at > text ? number : NULL;
+}
+
 /* Call FN with each row of the file on FD.  In readelf's output a row is name, line, address; a sequence of them ends
    with the line "-".  All of it is read, for readelf must not die of a closed pipe.  */
 static void
 gompy_read_lines (int fd, gompy_line_fn fn, void *data)
 {
-  char name[256], last_name[256], number[32], *text = NULL;
+  char last_name[256], *text = NULL;
+  const char *number;
   uint64_t value, before = 0;
   size_t room = 0;
   int inside = 0, last = 0, status;
@@ -54,7 +80,8 @@ gompy_read_lines (int fd, gompy_line_fn fn, void *data)
     return;
   while (getline (&text, &room, rows) > 0)
     {
-      if (sscanf (text, "%255s %31s 0x%lx", name, number, &value) != 3)
+      number = gompy_split_row (text, &value);
+      if (number == NULL)
         continue;
       if (inside && before < value)
         fn (data, before, value, last_name, last);
@@ -63,7 +90,7 @@ gompy_read_lines (int fd, gompy_line_fn fn, void *data)
         {
           before = value;
           last = atoi (number);
-          memcpy (last_name, name, sizeof name);
+          snprintf (last_name, sizeof last_name, "%s", text);
         }
     }
   free (text);

@@ -36,10 +36,10 @@ def expected() -> dict[str, str]:
 
 def checked(folder: Path, name: str, *options: str) -> subprocess.CompletedProcess[str]:
     """Build and run a program of the corpus on the emulated MIC; `PROGRAM exact`: with -foffload-check."""
-    name, _, exact = name.partition(" ")
+    name, _, exact = name.partition(" ") if not (folder / name).exists() else (name, "", "")
     if name.endswith(".f90") and shutil.which("gfortran") is None:
         pytest.skip("no gfortran")
-    source = (CORPUS if (CORPUS / name).exists() else PROGRAMS) / name
+    source = next(place / name for place in (folder, CORPUS, PROGRAMS) if (place / name).exists())
     kind = "-fopenacc" if re.search(r"#pragma acc|!\$acc", source.read_text()) else "-fopenmp"
     env = {**os.environ, "GOMPY_ACCEL": "gcc", "OFFLOAD_EMUL_MEM": "64M"}
     compiler = str(BIN / COMPILERS[Path(name).suffix])
@@ -180,6 +180,17 @@ def test_json_sarif_and_another_status(tmp_path: Path) -> None:
     (result,) = json.loads((tmp_path / "s").read_text())["runs"][0]["results"]
     assert result["ruleId"] == "not-present"
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 11
+
+
+def test_names_with_blanks(tmp_path: Path) -> None:
+    """A source's name has blanks, a number, a letter beyond ASCII: its lines are found; SARIF has a URI."""
+    name = "a 12 0x3 \u00fc.c"
+    shutil.copy(CORPUS / "unmapped-heap.c", tmp_path / name)
+    done = checked(tmp_path, name, "--check-sarif", "s")
+    assert told(done.stderr) == expected()["unmapped-heap.c"].replace("unmapped-heap.c:", told(f"{name}:\n")[:-1])
+    (result,) = json.loads((tmp_path / "s").read_text())["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": "a%2012%200x3%20%C3%BC.c"}, "region": {"startLine": 11}}
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

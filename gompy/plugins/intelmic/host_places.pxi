@@ -50,8 +50,10 @@ cdef void place_of_host(uint64_t address, char *to, size_t room) noexcept nogil:
             end[0] = 0
             begin = strtoull(line, &p, 16)
             if address >= begin and address < strtoull(p + 1, &p, 16):
-                name = strrchr(line, c' ')
-                name = name + 1 if name != NULL else line
+                name = strchr(line, c'/')  # the first one: a path may have blanks
+                if name == NULL:
+                    name = strrchr(line, c' ')
+                    name = name + 1 if name != NULL else line
                 if strcmp(name, b"[stack]") == 0:
                     snprintf(to, room, b"its stack")
                 elif strcmp(name, b"[heap]") == 0:
