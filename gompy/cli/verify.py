@@ -103,7 +103,7 @@ def _unreadable(text: str) -> None:
 
 def _print(part: Inspected, found: list[Finding], allow_host: bool) -> None:
     if not found:
-        print(agreement(part))
+        print(one_line(agreement(part)))
         return
     sys.stdout.flush()
     before = ""

@@ -153,6 +153,20 @@ def test_a_trace_that_is_full(built: Tools) -> None:
     assert done.stderr == "gompy trace: note: full.json: it was full before the run's end\n"
 
 
+def test_a_path_with_a_line_break(built: Tools) -> None:
+    """The trace has it as JSON writes it, so that the lines of the program are found; messages show it as \\n."""
+    (built.work / "a\nb").mkdir()
+    (built.work / "a\nb" / "ends").write_bytes((built.work / "ends").read_bytes())
+    (built.work / "a\nb" / "ends").chmod(0o755)
+    events = traced(built, "a\nb/ends")
+    places = {
+        event["args"]["at"].rpartition("+")[0] for event in events if event["ph"] == "B" and "at" in event["args"]
+    }
+    assert places == {str(built.work / "a\nb" / "ends")}
+    assert "ends.c:11" in built.ok("gompy", "trace", "summary", "t.json")
+    assert built.ok("gompy", "verify", "a\nb/ends").startswith("a\\nb/ends: 2 regions, 1 image (")
+
+
 MANY = r"""
 int a[64];
 int main (void)

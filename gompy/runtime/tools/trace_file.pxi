@@ -115,16 +115,20 @@ cdef size_t utf8_size(const unsigned char *text) noexcept nogil:
 
 
 cdef void trace_escape(char *to, size_t room, const char *text) noexcept nogil:
-    """The inside of a JSON string; control characters, and bytes that are not UTF-8, become question marks."""
+    """The inside of a JSON string; bytes that are not UTF-8 become question marks."""
     cdef size_t used = 0, n
     cdef char c
-    while text[0] and used + 5 < room:
+    while text[0] and used + 7 < room:
         c = text[0]
         n = utf8_size(<const unsigned char *> text)
         if n:
             memcpy(to + used, text, n)
             used += n
             text += n
+            continue
+        if 0 < c < 32:  # a path may have line breaks
+            used += snprintf(to + used, room - used, b"\\u%04x", c)
+            text += 1
             continue
         if c == c'"' or c == c'\\':
             to[used] = c'\\'
