@@ -336,6 +336,20 @@ WRONG = {
           ready = 1;
         }
       printf ("%d\\n", p[150]);""",
+    "walks-race-with-an-atomic": """
+      int *p = calloc (n, sizeof *p);
+      #pragma omp target map(tofrom: p[:n])
+      #pragma omp parallel num_threads(2)
+      for (int r = 0; r < 4000; r++)
+        for (int k = 0; k < 100; k++)
+          if (omp_get_thread_num ())
+            put (p + k, r);
+          else
+            {
+              #pragma omp atomic
+              p[50] += 1;
+            }
+      printf ("%d\\n", p[7]);""",
     "walks-unset": """
       int *q = malloc (n * sizeof *q), sum = 0;
       #pragma omp target map(alloc: q[:n]) map(tofrom: sum)

@@ -45,7 +45,8 @@ struct mic_block
   uint32_t write_pc, read_pc, before_pc;
   _Atomic uint32_t last_write, last_read, last_before; /* the last intervals that its cells have */
   _Atomic uint32_t good;                  /* the count of changes at which all its bytes were good, + 1 */
-  uint32_t bad, looks;                    /* a launch that did not, and how often it was asked */
+  uint32_t bad, looks;                    /* a launch that did not find that, and how often it was asked */
+  _Atomic uint32_t atomics;               /* a launch that had atomic operations there */
   _Atomic uint64_t owner;                 /* who has used its cells in a launch (device_owned.h) */
 };
 #define MIC_BLOCK 1024u
@@ -447,12 +448,15 @@ mic_race_part (uint64_t at, unsigned mask, int writes, const void *pc)
     mic_race_at (block, at, mask, writes, pc);
 }
 
-/* Of an atomic access only what others do without is looked for.  It is not noted: two of them are no race.  */
+/* Of an atomic access only what others do without is looked for.  It is not noted: two of them are no race.  What
+   others do from here on in its kilobyte is noted at once (device_walks.h), so that the next one sees it.  */
 static inline void
 mic_race_atomic (uint64_t at, unsigned mask, int writes, const void *pc)
 {
   struct mic_block *block = &mic_blocks[at / MIC_BLOCK];
   uint64_t mine = mic_word | mask, cell = at / 8;
+  if (atomic_load_explicit (&block->atomics, memory_order_relaxed) != mic_word_launch)
+    atomic_store_explicit (&block->atomics, mic_word_launch, memory_order_relaxed);
   if (writes)
     mic_settle (at);
   if (mic_is_written (cell, block, mine, mask) || (writes && mic_is_read (cell, block, mine, mask)))

@@ -10,6 +10,7 @@
 
 #define MIC_WALKS 256u      /* places that are remembered, a power of 2 */
 #define MIC_OPEN_WALKS 32u  /* of these, at a time */
+#define MIC_AGAIN 256u      /* accesses to what a walk has been at; then it ends: atomic operations look for it */
 #define MIC_WALKED 512u     /* bytes of an access that may be a step of a walk */
 
 struct mic_walk
@@ -17,6 +18,7 @@ struct mic_walk
   uintptr_t place;          /* the code's, and whether it writes */
   uint64_t begin, next;     /* what is to be noted; where nothing is, the last access */
   uint64_t end;             /* where the walk ends at the latest; 0: there is none */
+  unsigned again;
 };
 
 static __thread struct mic_walk mic_walks[MIC_WALKS];
@@ -62,7 +64,8 @@ static int
 mic_may_walk (uint64_t offset, int writes)
 {
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
-  if (mic_word == 0 || !mic_is_good (block, offset) || !mic_is_behind (&block->write))
+  if (mic_word == 0 || atomic_load_explicit (&block->atomics, memory_order_relaxed) == mic_word_launch
+      || !mic_is_good (block, offset) || !mic_is_behind (&block->write))
     return 0;
   if (!writes)
     return !mic_has_cells (&block->last_write) || mic_may_own (block);
@@ -90,6 +93,7 @@ mic_walk_anew (struct mic_walk *w, uintptr_t place, uint64_t offset, size_t size
   if (i == mic_open_walk_count)
     mic_open_walks[mic_open_walk_count++] = w;
   w->end = last;
+  w->again = 0;
   return 1;
 }
 
@@ -100,7 +104,8 @@ mic_walks_on (uint64_t offset, size_t size, int writes, const void *pc)
   uintptr_t place = (uintptr_t) pc << 1 | (unsigned) writes;
   struct mic_walk *w = &mic_walks[(place ^ place >> 8) % MIC_WALKS];
   int near = w->place == place && offset - w->begin <= w->next - w->begin;
-  if (__builtin_expect (near && offset + size <= w->end, 1))
+  if (__builtin_expect (near && offset + size <= w->end, 1)
+      && (offset + size > w->next || ++w->again < MIC_AGAIN))
     {
       w->next = offset + size > w->next ? offset + size : w->next;
       return 1;
