@@ -356,6 +356,23 @@ CALLS = {
     },
 }
 """What libcudart has: subject, name, parameters.  All return a cudaError_t but for those of TEXTS."""
+DEFAULTS = {
+    **dict.fromkeys(
+        (
+            *("cudaMemPrefetchAsync", "cudaMemcpyAsync", "cudaMemcpyPeerAsync", "cudaMemcpy2DAsync"),
+            *("cudaMemcpy3DAsync", "cudaMemsetAsync", "cudaMemset2DAsync", "cudaMemset3DAsync", "cudaEventRecord"),
+            *("cudaMemcpy2DToArrayAsync", "cudaMemcpy2DFromArrayAsync", "cudaStreamWaitEvent"),
+            *("cudaMalloc3DArray", "cudaGraphInstantiate", "cudaStreamUpdateCaptureDependencies"),
+        ),
+        ("0",),
+    ),
+    "cudaEventRecordWithFlags": ("0", "0"),
+    "cudaMallocArray": ("0", "0"),
+    "cudaStreamAttachMemAsync": ("0", "cudaMemAttachSingle"),
+    "cudaMemcpy2DArrayToArray": ("cudaMemcpyDeviceToDevice",),
+    "cudaStreamGetCaptureInfo_v2": ("0", "0", "0", "0"),
+}
+"""What C++ may leave out: the last parameters' values.  Source: the signatures of the API reference."""
 PASSED = {
     "cudaIpcGetMemHandle": "cuIpcGetMemHandle",
     "cudaIpcCloseMemHandle": "cuIpcCloseMemHandle",

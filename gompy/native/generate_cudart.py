@@ -106,6 +106,14 @@ def cudart_pxd() -> str:
     return "\n".join([*lines, *(f"        {name}" for name in numbers())]) + "\n"
 
 
+def with_defaults(name: str, parameters: str) -> str:
+    """A call's parameters; GOMPY_OR names what C++ takes for one that is left out."""
+    values = cudart_calls.DEFAULTS.get(name, ())
+    given = parameters.split(", ")
+    first = len(given) - len(values)
+    return ", ".join([*given[:first], *(f"{p} GOMPY_OR ({v})" for p, v in zip(given[first:], values, strict=True))])
+
+
 def prototypes() -> list[str]:
     """The calls' declarations."""
     lines = []
@@ -113,7 +121,7 @@ def prototypes() -> list[str]:
         lines.append(f"/* {subject}.  */")
         for name, parameters in calls.items():
             result = "const char *" if name in cudart_calls.TEXTS else "cudaError_t "
-            lines.append(f"{result}{name} ({parameters});")
+            lines.append(f"{result}{name} ({with_defaults(name, parameters)});")
     return lines
 
 
@@ -130,8 +138,9 @@ def api_h() -> str:
     lines += [f"typedef enum {name} {name};" for name in [*cudart.ENUMERATIONS, "cudaDeviceAttr"]]
     lines += ["typedef struct cudaDeviceProp cudaDeviceProp;", "#endif", '#include "gompy_cuda_types.h"']
     newer = [name for calls in cudart_calls.CALLS.values() for name in calls if name.endswith("_v2")]
-    lines += [*(f"#define {name.removesuffix('_v2')} {name}" for name in newer), "#ifdef __cplusplus", 'extern "C" {']
-    lines += ["#endif", *prototypes(), "#ifdef __cplusplus", "}", "#endif", "#endif"]
+    lines += [*(f"#define {name.removesuffix('_v2')} {name}" for name in newer), "#ifdef __cplusplus"]
+    lines += ["#define GOMPY_OR(value) = value", 'extern "C" {', "#else", "#define GOMPY_OR(value)", "#endif"]
+    lines += [*prototypes(), "#undef GOMPY_OR", "#ifdef __cplusplus", "}", "#endif", "#endif"]
     return "\n".join(lines) + "\n"
 
 

@@ -51,18 +51,6 @@ cudaMallocFromPoolAsync (T **to, size_t size, cudaMemPool_t pool, cudaStream_t s
   return ::cudaMallocFromPoolAsync (reinterpret_cast<void **> (to), size, pool, stream);
 }
 
-static inline cudaError_t
-cudaMallocArray (cudaArray_t *to, const cudaChannelFormatDesc *format, size_t width, size_t height = 0)
-{
-  return ::cudaMallocArray (to, format, width, height, cudaArrayDefault);
-}
-
-static inline cudaError_t
-cudaMalloc3DArray (cudaArray_t *to, const cudaChannelFormatDesc *format, cudaExtent extent)
-{
-  return ::cudaMalloc3DArray (to, format, extent, cudaArrayDefault);
-}
-
 template <typename T>
 static inline cudaError_t
 cudaHostGetDevicePointer (T **to, void *host, unsigned flags)
@@ -88,7 +76,8 @@ cudaMemcpyFromSymbol (void *to, const T &symbol, size_t size, size_t offset = 0,
 
 template <typename T>
 static inline cudaError_t
-cudaMemcpyToSymbolAsync (const T &symbol, const void *from, size_t size, size_t offset, cudaMemcpyKind kind,
+cudaMemcpyToSymbolAsync (const T &symbol, const void *from, size_t size, size_t offset = 0,
+                         cudaMemcpyKind kind = cudaMemcpyHostToDevice,
                          cudaStream_t stream = 0)
 {
   return ::cudaMemcpyToSymbolAsync (reinterpret_cast<const void *> (&symbol), from, size, offset, kind, stream);
@@ -96,7 +85,8 @@ cudaMemcpyToSymbolAsync (const T &symbol, const void *from, size_t size, size_t 
 
 template <typename T>
 static inline cudaError_t
-cudaMemcpyFromSymbolAsync (void *to, const T &symbol, size_t size, size_t offset, cudaMemcpyKind kind,
+cudaMemcpyFromSymbolAsync (void *to, const T &symbol, size_t size, size_t offset = 0,
+                           cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
                            cudaStream_t stream = 0)
 {
   return ::cudaMemcpyFromSymbolAsync (to, reinterpret_cast<const void *> (&symbol), size, offset, kind, stream);
@@ -221,13 +211,7 @@ cudaEventCreate (cudaEvent_t *to, unsigned flags)
   return ::cudaEventCreateWithFlags (to, flags);
 }
 
-/* Graphs: the arguments that may be left out, and CUDA 11's form.  */
-static inline cudaError_t
-cudaGraphInstantiate (cudaGraphExec_t *to, cudaGraph_t graph)
-{
-  return ::cudaGraphInstantiate (to, graph, 0);
-}
-
+/* Graphs: the form of CUDA 11.  */
 static inline cudaError_t
 cudaGraphInstantiate (cudaGraphExec_t *to, cudaGraph_t graph, cudaGraphNode_t *wrong, char *log, size_t size)
 {
@@ -236,12 +220,6 @@ cudaGraphInstantiate (cudaGraphExec_t *to, cudaGraph_t graph, cudaGraphNode_t *w
   if (log && size)
     *log = 0;
   return ::cudaGraphInstantiate (to, graph, 0);
-}
-
-static inline cudaError_t
-cudaStreamGetCaptureInfo (cudaStream_t stream, cudaStreamCaptureStatus *status, unsigned long long *id = 0)
-{
-  return ::cudaStreamGetCaptureInfo_v2 (stream, status, id, 0, 0, 0);
 }
 
 template <typename T>
