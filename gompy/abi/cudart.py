@@ -7,6 +7,8 @@ header where one is installed.  What a device is asked for is in cudart_device.p
 
 from __future__ import annotations
 
+import math
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
@@ -287,3 +289,40 @@ FLAGS = {
     "cudaInvalidDeviceId": -2,
 }
 """Macros of the header; streams of a number are pointers, and stand in cuda_runtime_types.h."""
+
+FORWARDED = {
+    "cuda_runtime_api.h": (
+        *("builtin_types.h", "cuda_profiler_api.h", "cuda_texture_types.h", "driver_types.h", "surface_types.h"),
+        *("texture_types.h", "vector_types.h"),
+    ),
+    "cuda_runtime.h": (
+        *("channel_descriptor.h", "common_functions.h", "cuda_device_runtime_api.h", "device_atomic_functions.h"),
+        *("device_double_functions.h", "device_functions.h", "host_defines.h", "math_functions.h"),
+        *("sm_20_intrinsics.h", "sm_30_intrinsics.h", "sm_35_intrinsics.h", "sm_60_atomic_functions.h"),
+        *("surface_indirect_functions.h", "texture_fetch_functions.h", "texture_indirect_functions.h"),
+        *("vector_functions.h", "vector_functions.hpp"),
+    ),
+}
+"""Headers of CUDA that have a part of another one's: programs include them by name."""
+
+CONSTANTS = {
+    "ZERO": 0.0,
+    "ONE": 1.0,
+    "SQRT_HALF": math.sqrt(0.5),
+    "SQRT_TWO": math.sqrt(2),
+    "THIRD": 1 / 3,
+    "PIO4": math.pi / 4,
+    "PIO2": math.pi / 2,
+    "3PIO4": 3 * math.pi / 4,
+    "2_OVER_PI": 2 / math.pi,
+    "SQRT_2_OVER_PI": math.sqrt(2 / math.pi),
+    "PI": math.pi,
+    "L2E": math.log2(math.e),
+    "L2T": math.log2(10),
+    "LG2": math.log10(2),
+    "LGE": math.log10(math.e),
+    "LN2": math.log(2),
+    "LNT": math.log(10),
+    "LNPI": math.log(math.pi),
+}
+"""math_constants.h: CUDART_NAME for double, CUDART_NAME_F for float."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import textwrap
 
 from gompy.abi import cudart, cudart_calls, cudart_device
@@ -144,9 +145,31 @@ def api_h() -> str:
     return "\n".join(lines) + "\n"
 
 
+def constants_h() -> str:
+    """math_constants.h."""
+    lines = [f"/* {MADE}", "   Constants of single and double precision.  */", "#ifndef GOMPY_MATH_CONSTANTS_H"]
+    lines += ["#define GOMPY_MATH_CONSTANTS_H"]
+    for name, value in cudart.CONSTANTS.items():
+        (single,) = struct.unpack("f", struct.pack("f", value))
+        lines += [f"#define CUDART_{name}_F {single!r}F", f"#define CUDART_{name} {value!r}"]
+    for suffix, builtin, kind in (("_F", "f", "FLT"), ("", "", "DBL")):
+        lines += [f"#define CUDART_INF{suffix} __builtin_huge_val{builtin} ()"]
+        lines += [f'#define CUDART_NAN{suffix} __builtin_nan{builtin} ("")']
+        lines += [f"#define CUDART_NEG_ZERO{suffix} (-0.0{'F' if suffix else ''})"]
+        lines += [f"#define CUDART_MIN_DENORM{suffix} __{kind}_DENORM_MIN__"]
+        lines += [f"#define CUDART_MAX_NORMAL{suffix} __{kind}_MAX__"]
+    return "\n".join([*lines, "#endif"]) + "\n"
+
+
+def forwarding_h(name: str, other: str) -> str:
+    """A header that is a part of another one."""
+    return f'/* {MADE}\n   {name}: a part of this one.  */\n#include "{other}"\n'
+
+
 def headers() -> dict[str, str]:
-    """The headers for programs that are made of the table, by name."""
-    return {"cuda_runtime_api.h": api_h()}
+    """The headers for programs that are made of the tables, by name."""
+    forwarding = {name: forwarding_h(name, other) for other, names in cudart.FORWARDED.items() for name in names}
+    return {"cuda_runtime_api.h": api_h(), "math_constants.h": constants_h(), **forwarding}
 
 
 def page_tables() -> list[str]:

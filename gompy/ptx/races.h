@@ -89,7 +89,7 @@ struct gompy_note
 };
 
 GOMPY_CHECK_NOTE (struct gompy_note)
-_Static_assert (sizeof (struct gompy_note) == GOMPY_NOTE_SIZE, "GOMPY_NOTE_SIZE");
+_Static_assert (sizeof (struct gompy_note) == GOMPY_NOTE_SIZE, "gompy/native/ptx.h has another size");
 
 /* What is remembered of a window of memory.  */
 struct gompy_space { struct gompy_line *lines; struct gompy_words *words; };

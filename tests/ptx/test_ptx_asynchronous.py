@@ -144,7 +144,7 @@ def test_mistakes(code: str, message: str) -> None:
         "sured.b.add.1d.u32.trap [%x, {%i}], %j;",
         "txq.width.b32 %i, [%x];",
         "vmax.s32.s32.s32 %i, %j, %i, %j;",
-        "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%i}, [%x];",
+        "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%i}, {%i}, {%i}, {%i}, %i, 0;",
         "ld.global.b128 %x, [%y];",
         "barrier.cluster.arrive;",
         "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%x], %i, [%y];",

@@ -3,7 +3,9 @@
 
 cdef extern from "core/check_log.h" nogil:
     int gompy_checking
-    unsigned COPY_LOGGED_TO_DEVICE "GOMPY_LOGGED_TO_DEVICE", COPY_LOGGED_SAME "GOMPY_LOGGED_SAME"
+    enum:
+        COPY_LOGGED_TO_DEVICE "GOMPY_LOGGED_TO_DEVICE"
+        COPY_LOGGED_SAME "GOMPY_LOGGED_SAME"
     void gompy_log(int op, int kind, int device, const char *what, const void *where, uintptr_t start, size_t size,
                    uintptr_t address, uint64_t count, unsigned flags)
     void gompy_log_copy(int device, int kind, const char *what, const void *where, uintptr_t start, size_t size,
