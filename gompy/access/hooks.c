@@ -53,7 +53,7 @@ begin (void)
 {
   if (&gompy_access == NULL)
     return;
-  gompy_access.hooked = 1;
+  gompy_access.hooked |= GOMPY_HOOKED;
   if (gompy_access_unordered != NULL)
     gompy_access.unordered = 1;
 }

@@ -16,6 +16,10 @@
 #define GOMPY_INDEX_BYTES(kind) ((kind) >> 12 & 0xf)
 #define GOMPY_INDEX_UNSIGNED 0x10000
 
+/* Of `hooked`.  */
+#define GOMPY_HOOKED_FORMERLY 1 /* by hooks without `pause`, `take` and `give` */
+#define GOMPY_HOOKED 2
+
 /* Indices that a loop reads from memory: at FIRST, FIRST + STEP, ..., N > 0 of them.  */
 struct gompy_indices
 {
@@ -38,7 +42,7 @@ struct gompy_place
 struct gompy_access
 {
   uintptr_t low, high;  /* addresses that are of interest: [low, high) */
-  int hooked;           /* a program or image with hooks is there */
+  int hooked;           /* programs or images with hooks are there, which ones: GOMPY_HOOKED, GOMPY_HOOKED_FORMERLY */
   int unordered;        /* one of them orders its threads in a way that the hooks do not see */
   void (*read) (uintptr_t address, size_t size, const void *pc);
   void (*write) (uintptr_t address, size_t size, const void *pc);

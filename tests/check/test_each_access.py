@@ -197,6 +197,83 @@ def test_tasks_are_not_judged(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("2\n", "")
 
 
+FORMER = """
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "gompy/native/access.h"
+enum { n = 5000 };
+#pragma omp declare target
+extern struct gompy_access gompy_access __attribute__ ((weak));
+static int __attribute__ ((noinline, noclone)) get (const int *p) { return *p; }
+static void wait (const int *flag)
+{
+  int seen;
+  do
+    {
+      #pragma omp atomic read acquire
+      seen = *flag;
+    }
+  while (!seen);
+}
+#pragma omp end declare target
+int main (void)
+{
+  int *p = calloc (n, sizeof *p), begun = 0, ready = 0, ended = 0, sum = 0;
+  #pragma omp target
+  {
+    gompy_access.hooked = GOMPY_HOOKED_FORMERLY;
+    gompy_access.pause = NULL;
+  }
+  #pragma omp target teams num_teams(2) map(tofrom: p[:n], sum) map(to: ended)
+  #pragma omp distribute dist_schedule(static, 1)
+  for (int t = 0; t < 2; t++)
+    if (t == 0)
+      {
+        for (int i = 0; i < n; i++) p[i] = i;
+        #pragma omp atomic write release
+        ended = 1;
+      }
+    else
+      {
+        wait (&ended);
+        for (int i = 0; i < n; i++) sum += p[i];
+      }
+  #pragma omp target map(tofrom: p[:n], sum) map(to: ready, begun)
+  #pragma omp parallel num_threads(2)
+  if (omp_get_thread_num () == 0)
+    for (int i = 0; i < 150; i++)
+      {
+        if (i == 100)
+          {
+            #pragma omp atomic write
+            begun = 1;
+            wait (&ready);
+          }
+        sum += get (p + i);
+      }
+  else
+    {
+      wait (&begun);
+      for (int i = 100; i < 150; i++) p[i] = 1;
+      #pragma omp atomic write release
+      ready = 1;
+    }
+  printf ("%d\\n", sum);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_hooks_that_do_not_tell_what_a_thread_may_know(tmp_path: Path, level: str) -> None:
+    """As images of before `pause` have them: a flag that is waited for orders teams, and threads, nonetheless."""
+    words = ("gompcc", "-g", level, "-fopenmp", CHECK, f"-I{ROOT}", source(tmp_path, "a.c", FORMER), "-o", "a")
+    run(tmp_path, *words)
+    done = run(tmp_path, "gompy", "run", "--check", "./a")
+    assert (done.stdout, done.stderr) == ("12502500\n", "")
+
+
 def test_memory_that_is_used_again_is_not_stale(tmp_path: Path) -> None:
     """A block that a region has changed is freed; the next one at its place has nothing to do with it."""
     text = (

@@ -85,6 +85,7 @@ static struct mic_access_team *mic_access_teams;  /* as many as intervals */
 static _Atomic uint32_t mic_last_interval, mic_last_team, mic_last_launch;
 static __thread struct gompy_place mic_place;
 static int mic_all_know;  /* a thread may know of others that belongs to no team as far as is known */
+static int mic_former;    /* an image has hooks that do not tell when a thread may come to know of others */
 static __thread unsigned mic_held;  /* locks, of images by former versions' hooks: these do not say which */
 static __thread uint32_t mic_launch, mic_floor;  /* the last interval before the launch */
 
@@ -274,6 +275,8 @@ mic_begin_launch (void)
     return;
   mic_floor = atomic_load (&mic_last_interval);
   mic_launch = atomic_fetch_add (&mic_last_launch, 1) + 1;
+  if (gompy_access.hooked & GOMPY_HOOKED_FORMERLY)
+    mic_all_know = mic_former = 1;
   mic_count_launch (1);
 }
 

@@ -4,7 +4,8 @@
    kilobyte are noted together when it leaves that, and all of a thread's before anything by which the thread may come
    to know of others or they of it.  A walk begins only where all bytes are good and where nothing is noted of others
    that it could race with, whatever they release.  So what is noted of them at its end happened meanwhile: no release
-   since can have ordered that.  Included once, by device_access.h.  */
+   since can have ordered that.  Images by former hooks do not tell when a thread may come to know of others: with one
+   of them there are no walks.  Included once, by device_access.h.  */
 #ifndef GOMPY_DEVICE_WALKS_H
 #define GOMPY_DEVICE_WALKS_H
 
@@ -64,7 +65,7 @@ static int
 mic_may_walk (uint64_t offset, int writes)
 {
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
-  if (mic_word == 0 || atomic_load_explicit (&block->atomics, memory_order_relaxed) == mic_word_launch
+  if (mic_word == 0 || mic_former || atomic_load_explicit (&block->atomics, memory_order_relaxed) == mic_word_launch
       || !mic_is_good (block, offset) || !mic_is_behind (&block->write))
     return 0;
   if (!writes)
