@@ -37,16 +37,18 @@ FAULT_MIC: Final = re.compile(
 )
 ADDRESS: Final = re.compile(r"address (0x[0-9a-f]+) (.*)", re.DOTALL)
 FAULT_GPU: Final = re.compile(
-    r"illegal address (0x[0-9a-f]+) (\w+) \(\d+ bytes\) in '[^']+'(?: at ([^ :]*):(\d+))?"
+    r"illegal address (0x[0-9a-f]+) (\w+) \(\d+ bytes\) in '[^']+'(?: at ([^:\n]*):(\d+))?"
     r".*?, kernel '([^']+)'.*?; (.*)",
     re.DOTALL,
 )
 ENDED_GPU: Final = re.compile(
-    r"launch failed: (.+?) in '[^']+'(?: at ([^ :]*):(\d+))?.*?, kernel '([^']+)', block", re.DOTALL
+    r"launch failed: (.+?) in '[^']+'(?: at ([^:\n]*):(\d+))?.*?, kernel '([^']+)', block", re.DOTALL
 )
+NEWLIB: Final = "/newlib/libc/"
+"""What the path of a source of the device's C library has."""
 READ_GPU: Final = re.compile(
     r"device memory at (0x[0-9a-f]+) read \((\d+) bytes\) that (was never written|the host has changed [a-z ]*) in "
-    r"'[^']+'(?: at ([^ :]*):(\d+))?.*?, kernel '([^']+)'",
+    r"'[^']+'(?: at ([^:\n]*):(\d+))?.*?, kernel '([^']+)'",
     re.DOTALL,
 )
 READ_MIC: Final = re.compile(
@@ -59,7 +61,7 @@ RACE_MIC: Final = re.compile(
 )
 RACE_GPU: Final = re.compile(
     r"race on \w+ memory at (0x[0-9a-f]+) \(\d+ bytes\): (read|written|updated atomically) in '[^']+'"
-    r"(?: at ([^ :]*):(\d+))?.*?, and (read|written|updated atomically) in '[^']+'(?: at ([^ :]*):(\d+))?.*?"
+    r"(?: at ([^:\n]*):(\d+))?.*?, and (read|written|updated atomically) in '[^']+'(?: at ([^:\n]*):(\d+))?.*?"
     r"kernel '([^']+)'",
     re.DOTALL,
 )
@@ -277,7 +279,7 @@ class Analysis:
             self._fault(gpu_name(region), gpu_place(file, line), int(address, 16), why)
         elif match := ENDED_GPU.search(text):
             why, file, line, region = match.groups()
-            library = file is not None and file.startswith("..")  # newlib, by where that was built
+            library = file is not None and NEWLIB in file
             self._ended(gpu_name(region), Place() if library else gpu_place(file, line), why)
         elif match := READ_MIC.search(text):
             region, file, line, address, who = match.groups()

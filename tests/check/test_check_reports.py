@@ -145,16 +145,33 @@ ENDS = {
 }
 
 
+def checked_on_the_gpu(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
+    """Build and run a program on the emulated GPU."""
+    env = {**os.environ, "GOMPY_CUDA": "emulated"}
+    words = ["-g", "-fopenmp", "-foffload=nvptx-none", source, "-o", "program"]
+    subprocess.run([str(BIN / "gompcc"), *words], check=True, cwd=folder, env=env)
+    command = [str(BIN / "gompy"), "run", "--device", "nvptx", "--check", "./program"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
+
+
 @pytest.mark.skipif(NVPTX is None, reason="no compiler for nvptx")
 @pytest.mark.parametrize("name", sorted(ENDS))
 def test_a_kernel_that_ends_by_itself_is_a_fault(tmp_path: Path, name: str) -> None:
-    words = ["-g", "-fopenmp", "-foffload=nvptx-none", str(PROGRAMS / name), "-o", "program"]
-    env = {**os.environ, "GOMPY_CUDA": "emulated"}
-    subprocess.run([str(BIN / "gompcc"), *words], check=True, cwd=tmp_path, env=env)
-    command = [str(BIN / "gompy"), "run", "--device", "nvptx", "--check", "./program"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=env)
+    done = checked_on_the_gpu(tmp_path, str(PROGRAMS / name))
     assert done.returncode == 86
     assert ENDS[name] in re.sub("0x[0-9a-f]+", "0x…", done.stderr)
+
+
+@pytest.mark.skipif(NVPTX is None, reason="no compiler for nvptx")
+def test_lines_of_a_kernel_whose_source_has_another_place_or_blanks(tmp_path: Path) -> None:
+    (tmp_path / "build").mkdir()
+    head = "int main (void)\n{\n  int n = 3;\n#pragma omp target map(tofrom: n)\n"
+    (tmp_path / "a trap.c").write_text(f"{head}  if (++n == 4)\n    __builtin_trap ();\n}}\n")
+    done = checked_on_the_gpu(tmp_path / "build", "../a trap.c")
+    assert "\na trap.c:6: error: region main._omp_fn.0 on device 0: trap [fault]\n" in done.stderr
+    shutil.copy(CORPUS / "unmapped-heap.c", tmp_path / "not mapped.c")
+    done = checked_on_the_gpu(tmp_path, "not mapped.c")
+    assert "\nnot mapped.c:11: error: b is used in region main._omp_fn.0 on device 0, but " in done.stderr
 
 
 @pytest.mark.skipif(NVPTX is None, reason="no compiler for nvptx")
