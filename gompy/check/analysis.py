@@ -52,11 +52,11 @@ READ_GPU: Final = re.compile(
     re.DOTALL,
 )
 READ_MIC: Final = re.compile(
-    r"region (\S+?)(?:, in \S+)?(?: \((?:.*: )?([^():]*):(\d+)\))?: "
+    r"region (\S+?)(?:, in [^\n]+?)?(?: \((?:.*: )?([^():]*):(\d+)\))?: "
     r"address (0x[0-9a-f]+) is read, which (nothing|the host)"
 )
 RACE_MIC: Final = re.compile(
-    r"region (\S+?)(?:, in \S+)?(?: \((?:.*: )?([^():]*):(\d+)\))?: address (0x[0-9a-f]+) is (read|written), "
+    r"region (\S+?)(?:, in [^\n]+?)?(?: \((?:.*: )?([^():]*):(\d+)\))?: address (0x[0-9a-f]+) is (read|written), "
     r"which another thread has (read|written)(?: \((?:.*: )?([^():]*):(\d+)\))?, and nothing"
 )
 RACE_GPU: Final = re.compile(

@@ -210,6 +210,31 @@ def test_names_with_blanks(tmp_path: Path) -> None:
     assert place == {"artifactLocation": {"uri": "a%2012%200x3%20%C3%BC.c"}, "region": {"startLine": 11}}
 
 
+TEMPLATES = """
+#include <iostream>
+template <class T, class U> __attribute__ ((noinline)) void bump (T *p, U x) { *p += x; }
+template <class T, class U> __attribute__ ((noinline)) U add (T *p, U x) { return *p + x; }
+int main ()
+{
+  long z[2] = {0}, r = 0;
+#pragma omp target parallel num_threads(4) map(tofrom: z)
+  bump<long, unsigned long> (z, 2);
+#pragma omp target map(from: z) map(tofrom: r)
+  r = add<long, unsigned int> (z, 3);
+  std::cout << (r != 1) << std::endl;
+}
+"""
+
+
+def test_what_functions_do_whose_names_have_blanks(tmp_path: Path) -> None:
+    """`bump<long, unsigned long>`: a program with libstdc++ has such names in its messages."""
+    (tmp_path / "t.cc").write_text(TEMPLATES)
+    done = checked(tmp_path, "t.cc exact")
+    assert "in bump<long, unsigned long> (t.cc:3)" in done.stderr
+    assert "\nt.cc:3: error: z (byte 0 of 16) is written in region main._omp_fn.0 on device 0, and " in done.stderr
+    assert "\nt.cc:4: error: region main._omp_fn.2 on device 0 reads z, which nothing has written" in done.stderr
+
+
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     """Not the program, which has run; what was found is on stderr before."""
     done = checked(tmp_path, "not-present-exit.c", "--check-json", "no/j")
