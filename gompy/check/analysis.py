@@ -32,36 +32,35 @@ OFTEN: Final = 3
 WORTH: Final = 4096
 """How many needless copies of one object, and how many bytes of them, are worth advice."""
 
-FAULT_MIC: Final = re.compile(
-    r"region (\S+?)(?:, in [^\n]+?)?(?: \((?:.*: )?([^():]*):(\d+)\))?: (signal \d+ \([^)]*\)(?:: (.*))?)"
-)
+PLACE_MIC: Final = r"(?: \((?:[^\n]*: )?([^:\n]*):(\d+)\))?"
+PLACE_GPU: Final = r"(?: at ([^:\n]*):(\d+))?"
+"""Where messages name a line: a file's name may have blanks and parentheses, a library's stands before it."""
+FAULT_MIC: Final = re.compile(rf"region (\S+?)(?:, in [^\n]+?)?{PLACE_MIC}: (signal \d+ \([^)]*\)(?:: (.*))?)")
 ADDRESS: Final = re.compile(r"address (0x[0-9a-f]+) (.*)", re.DOTALL)
 FAULT_GPU: Final = re.compile(
-    r"illegal address (0x[0-9a-f]+) (\w+) \(\d+ bytes\) in '[^']+'(?: at ([^:\n]*):(\d+))?"
+    rf"illegal address (0x[0-9a-f]+) (\w+) \(\d+ bytes\) in '[^']+'{PLACE_GPU}"
     r".*?, kernel '([^']+)'.*?; (.*)",
     re.DOTALL,
 )
-ENDED_GPU: Final = re.compile(
-    r"launch failed: (.+?) in '[^']+'(?: at ([^:\n]*):(\d+))?.*?, kernel '([^']+)', block", re.DOTALL
-)
+ENDED_GPU: Final = re.compile(rf"launch failed: (.+?) in '[^']+'{PLACE_GPU}.*?, kernel '([^']+)', block", re.DOTALL)
 NEWLIB: Final = "/newlib/libc/"
 """What the path of a source of the device's C library has."""
 READ_GPU: Final = re.compile(
     r"device memory at (0x[0-9a-f]+) read \((\d+) bytes\) that (was never written|the host has changed [a-z ]*) in "
-    r"'[^']+'(?: at ([^:\n]*):(\d+))?.*?, kernel '([^']+)'",
+    rf"'[^']+'{PLACE_GPU}.*?, kernel '([^']+)'",
     re.DOTALL,
 )
 READ_MIC: Final = re.compile(
-    r"region (\S+?)(?:, in [^\n]+?)?(?: \((?:.*: )?([^():]*):(\d+)\))?: "
+    rf"region (\S+?)(?:, in [^\n]+?)?{PLACE_MIC}: "
     r"address (0x[0-9a-f]+) is read, which (nothing|the host)"
 )
 RACE_MIC: Final = re.compile(
-    r"region (\S+?)(?:, in [^\n]+?)?(?: \((?:.*: )?([^():]*):(\d+)\))?: address (0x[0-9a-f]+) is (read|written), "
-    r"which another thread has (read|written)(?: \((?:.*: )?([^():]*):(\d+)\))?, and nothing"
+    rf"region (\S+?)(?:, in [^\n]+?)?{PLACE_MIC}: address (0x[0-9a-f]+) is (read|written), "
+    rf"which another thread has (read|written){PLACE_MIC}, and nothing"
 )
 RACE_GPU: Final = re.compile(
     r"race on \w+ memory at (0x[0-9a-f]+) \(\d+ bytes\): (read|written|updated atomically) in '[^']+'"
-    r"(?: at ([^:\n]*):(\d+))?.*?, and (read|written|updated atomically) in '[^']+'(?: at ([^:\n]*):(\d+))?.*?"
+    rf"{PLACE_GPU}.*?, and (read|written|updated atomically) in '[^']+'{PLACE_GPU}.*?"
     r"kernel '([^']+)'",
     re.DOTALL,
 )

@@ -210,6 +210,19 @@ def test_names_with_blanks(tmp_path: Path) -> None:
     assert place == {"artifactLocation": {"uri": "a%2012%200x3%20%C3%BC.c"}, "region": {"startLine": 11}}
 
 
+@pytest.mark.parametrize(
+    ("program", "line"),
+    [("unmapped-heap.c", 11), ("unset-alloc.c exact", 11), ("race-teams.c exact", 8)],
+)
+def test_names_with_parentheses(tmp_path: Path, program: str, line: int) -> None:
+    """As copies of a file have them."""
+    old, _, exact = program.partition(" ")
+    shutil.copy(CORPUS / old, tmp_path / "p(1).c")
+    done = checked(tmp_path, f"p(1).c {exact}".strip())
+    assert told(done.stderr).startswith(f"p(1).c:{line}: error: "), done.stderr
+    assert done.returncode == 86
+
+
 TEMPLATES = """
 #include <iostream>
 template <class T, class U> __attribute__ ((noinline)) void bump (T *p, U x) { *p += x; }
