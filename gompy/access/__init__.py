@@ -36,9 +36,12 @@ WRAPPED = (
 UNSEEN = (
     *("GOMP_task", "GOMP_doacross_", "GOMP_workshare_task_reduction_", "GOMP_cancel", "omp_fulfill_event"),
     *("omp_set_lock_", "omp_set_nest_lock_", "omp_test_lock_", "omp_test_nest_lock_"),
-    *("pthread_", "sem_", "mtx_", "cnd_"),
+    *("pthread_", "sem_", "mtx_", "cnd_", "__atomic_"),
 )
-"""Beginnings of names of functions that order threads, too: races are not looked for where one is called."""
+"""Beginnings of names of functions that order threads, too: races are not looked for where one is called.
+
+The last is libatomic's.
+"""
 
 
 def wrap_words() -> list[str]:

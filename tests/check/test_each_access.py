@@ -274,6 +274,37 @@ def test_hooks_that_do_not_tell_what_a_thread_may_know(tmp_path: Path, level: st
     assert (done.stdout, done.stderr) == ("12502500\n", "")
 
 
+def test_atomic_operations_of_a_library_are_not_judged(tmp_path: Path) -> None:
+    """Those on objects of more than 16 bytes are libatomic's."""
+    text = """
+#include <omp.h>
+#include <stdio.h>
+struct large { long a, b, c; };
+int main (void)
+{
+  int data[64] = {0}, sum = 0;
+  struct large flag = {0}, one = {1}, seen;
+#pragma omp target parallel num_threads(2) map(tofrom: data, sum, flag) firstprivate(one) private(seen)
+  if (omp_get_thread_num () == 0)
+    {
+      for (int i = 0; i < 64; i++) data[i] = i;
+      __atomic_store (&flag, &one, __ATOMIC_RELEASE);
+    }
+  else
+    {
+      do __atomic_load (&flag, &seen, __ATOMIC_ACQUIRE); while (!seen.a);
+      for (int i = 0; i < 64; i++) sum += data[i];
+    }
+  printf ("%d\\n", sum);
+  return 0;
+}
+"""
+    words = ("-latomic", "-foffload-options=-latomic")
+    run(tmp_path, "gompcc", "-g", "-fopenmp", CHECK, source(tmp_path, "a.c", text), *words, "-o", "a")
+    done = run(tmp_path, "gompy", "run", "--check", "./a")
+    assert (done.stdout, done.stderr) == ("2016\n", "")
+
+
 def test_memory_that_is_used_again_is_not_stale(tmp_path: Path) -> None:
     """A block that a region has changed is freed; the next one at its place has nothing to do with it."""
     text = (
