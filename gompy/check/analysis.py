@@ -35,7 +35,9 @@ WORTH: Final = 4096
 PLACE_MIC: Final = r"(?: \((?:[^\n]*: )?([^:\n]*):(\d+)\))?"
 PLACE_GPU: Final = r"(?: at ([^:\n]*):(\d+))?"
 """Where messages name a line: a file's name may have blanks and parentheses, a library's stands before it."""
-FAULT_MIC: Final = re.compile(rf"region (\S+?)(?:, in [^\n]+?)?{PLACE_MIC}: (signal \d+ \([^)]*\)(?:: (.*))?)")
+REGION_MIC: Final = rf"region ([^\n]+?)(?:, in [^\n]+?)?{PLACE_MIC}: "
+"""Names of C++ may have blanks, too: `f<long, unsigned long>._omp_fn.0`."""
+FAULT_MIC: Final = re.compile(rf"{REGION_MIC}(signal \d+ \([^)]*\)(?:: (.*))?)")
 ADDRESS: Final = re.compile(r"address (0x[0-9a-f]+) (.*)", re.DOTALL)
 FAULT_GPU: Final = re.compile(
     rf"illegal address (0x[0-9a-f]+) (\w+) \(\d+ bytes\) in '[^']+'{PLACE_GPU}"
@@ -50,12 +52,9 @@ READ_GPU: Final = re.compile(
     rf"'[^']+'{PLACE_GPU}.*?, kernel '([^']+)'",
     re.DOTALL,
 )
-READ_MIC: Final = re.compile(
-    rf"region (\S+?)(?:, in [^\n]+?)?{PLACE_MIC}: "
-    r"address (0x[0-9a-f]+) is read, which (nothing|the host)"
-)
+READ_MIC: Final = re.compile(rf"{REGION_MIC}address (0x[0-9a-f]+) is read, which (nothing|the host)")
 RACE_MIC: Final = re.compile(
-    rf"region (\S+?)(?:, in [^\n]+?)?{PLACE_MIC}: address (0x[0-9a-f]+) is (read|written), "
+    rf"{REGION_MIC}address (0x[0-9a-f]+) is (read|written), "
     rf"which another thread has (read|written){PLACE_MIC}, and nothing"
 )
 RACE_GPU: Final = re.compile(

@@ -226,26 +226,39 @@ def test_names_with_parentheses(tmp_path: Path, program: str, line: int) -> None
 TEMPLATES = """
 #include <iostream>
 template <class T, class U> __attribute__ ((noinline)) void bump (T *p, U x) { *p += x; }
-template <class T, class U> __attribute__ ((noinline)) U add (T *p, U x) { return *p + x; }
-int main ()
+template <class T, class U> T unset (T *p, U x)
 {
-  long z[2] = {0}, r = 0;
+  T r = 0;
+#pragma omp target map(alloc: p[:2]) map(from: r)
+  r = *p + x;
+  return r;
+}
+template <class T, class U> void fault (T *p, U x)
+{
+  T *q = new T[100]();
+#pragma omp target map(tofrom: p[:2])
+  p[0] += q[x];
+}
+int main (int argc, char **)
+{
+  long z[2] = {0};
 #pragma omp target parallel num_threads(4) map(tofrom: z)
   bump<long, unsigned long> (z, 2);
-#pragma omp target map(from: z) map(tofrom: r)
-  r = add<long, unsigned int> (z, 3);
-  std::cout << (r != 1) << std::endl;
+  if (unset<long, unsigned long> (z, 2) != 1)
+    fault<long, unsigned long> (z, 3);
+  std::cout << z[0] << std::endl;
 }
 """
 
 
-def test_what_functions_do_whose_names_have_blanks(tmp_path: Path) -> None:
-    """`bump<long, unsigned long>`: a program with libstdc++ has such names in its messages."""
+def test_cxx_names_with_blanks(tmp_path: Path) -> None:
+    """`bump<long, unsigned long>`, of functions and of regions: a program with libstdc++ has such in its messages."""
     (tmp_path / "t.cc").write_text(TEMPLATES)
     done = checked(tmp_path, "t.cc exact")
     assert "in bump<long, unsigned long> (t.cc:3)" in done.stderr
     assert "\nt.cc:3: error: z (byte 0 of 16) is written in region main._omp_fn.0 on device 0, and " in done.stderr
-    assert "\nt.cc:4: error: region main._omp_fn.2 on device 0 reads z, which nothing has written" in done.stderr
+    assert "\nt.cc:8: error: region unset<long, unsigned long>._omp_fn.0 on device 0 reads " in done.stderr
+    assert "\nt.cc:15: error: q is used in region fault<long, unsigned long>._omp_fn.0 on device 0, " in done.stderr
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
