@@ -218,6 +218,15 @@ on_atomic (const volatile void *p, size_t n, int writes, int order, const void *
     gompy_access.atomic ((uintptr_t) p, n, writes, pc);
 }
 
+/* One that may read only, in an order of its own then.  */
+static inline void
+on_exchange (const volatile void *p, size_t n, int order, int failed, const void *pc)
+{
+  if ((failed & 0xffff) != __ATOMIC_RELAXED)
+    on_pause ();
+  on_atomic (p, n, 1, order, pc);
+}
+
 #define FETCH(bits, type, name)                                                                                        \
   type __tsan_atomic##bits##_fetch_##name (volatile type *p, type v, int order)                                        \
   {                                                                                                                    \
@@ -248,20 +257,17 @@ on_atomic (const volatile void *p, size_t n, int writes, int order, const void *
   FETCH (bits, type, nand)                                                                                             \
   bool __tsan_atomic##bits##_compare_exchange_strong (volatile type *p, type *old, type v, int order, int failed)      \
   {                                                                                                                    \
-    (void) failed;                                                                                                     \
-    on_atomic (p, sizeof (type), 1, order, PC);                                                                        \
+    on_exchange (p, sizeof (type), order, failed, PC);                                                                 \
     return __atomic_compare_exchange_n (p, old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                             \
   }                                                                                                                    \
   bool __tsan_atomic##bits##_compare_exchange_weak (volatile type *p, type *old, type v, int order, int failed)        \
   {                                                                                                                    \
-    (void) failed;                                                                                                     \
-    on_atomic (p, sizeof (type), 1, order, PC);                                                                        \
+    on_exchange (p, sizeof (type), order, failed, PC);                                                                 \
     return __atomic_compare_exchange_n (p, old, v, 1, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                             \
   }                                                                                                                    \
   type __tsan_atomic##bits##_compare_exchange_val (volatile type *p, type old, type v, int order, int failed)          \
   {                                                                                                                    \
-    (void) failed;                                                                                                     \
-    on_atomic (p, sizeof (type), 1, order, PC);                                                                        \
+    on_exchange (p, sizeof (type), order, failed, PC);                                                                 \
     __atomic_compare_exchange_n (p, &old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                   \
     return old;                                                                                                        \
   }

@@ -197,6 +197,41 @@ def test_tasks_are_not_judged(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("2\n", "")
 
 
+FAILED = """
+#include <stdio.h>
+int main (void)
+{
+  int data[64] = {0}, sum = 0, flag = 0;
+#pragma omp target teams num_teams(2) map(tofrom: data, sum, flag)
+#pragma omp distribute dist_schedule(static, 1)
+  for (int t = 0; t < 2; t++)
+    if (t == 0)
+      {
+        for (int i = 0; i < 64; i++) data[i] = i;
+        __atomic_store_n (&flag, 1, __ATOMIC_RELEASE);
+      }
+    else
+      {
+        int none;
+        do
+          none = 0;
+        while (__atomic_compare_exchange_n (&flag, &none, 0, 0, __ATOMIC_RELAXED, __ATOMIC_ACQUIRE));
+        for (int i = 0; i < 64; i++) sum += data[i];
+      }
+  printf ("%d\\n", sum);
+  return 0;
+}
+"""
+
+
+def test_an_exchange_that_fails_has_an_order_of_its_own(tmp_path: Path) -> None:
+    """By what it reads then, with `acquire`, a team knows of another; C17 and OpenMP's `fail` clause have that."""
+    words = ("-g", "-fopenmp", "-Wno-invalid-memory-model", CHECK, source(tmp_path, "a.c", FAILED), "-o", "a")
+    run(tmp_path, "gompcc", *words)
+    done = run(tmp_path, "gompy", "run", "--check", "./a")
+    assert (done.stdout, done.stderr) == ("2016\n", "")
+
+
 FORMER = """
 #include <omp.h>
 #include <stdio.h>
