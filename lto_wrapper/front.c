@@ -78,13 +78,12 @@ become_python (int argc, char **argv, const char *begun, const char *store)
   return 1;
 }
 
-/* Have Python do it, and begin for it if the LINK is a plain one.  */
+/* Have Python do it, which gets what has BEGUN.  */
 static int
-finish (int argc, char **argv, const struct link *link, const char *store)
+finish (int argc, char **argv, const char *begun, const char *store)
 {
-  const char *word = link != NULL ? begin (link) : NULL;
-  int status = become_python (argc, argv, word, store);
-  if (word != NULL)
+  int status = become_python (argc, argv, begun, store);
+  if (begun != NULL)
     give_up ();
   return status;
 }
@@ -96,6 +95,7 @@ main (int argc, char **argv)
   static char store[200] = "--store=";
   uint8_t key[GOMPY_DIGEST];
   char name[2 * GOMPY_DIGEST + 1];
+  const char *begun;
   struct link link = { 0 };
   struct timespec now;
   int folder = -1, plain;
@@ -104,13 +104,14 @@ main (int argc, char **argv)
   if (plain && is_wanted () && link_key (&link, key))
     folder = gompy_cache_folder ("links", 1);
   if (folder < 0)
-    return finish (argc, argv, plain ? &link : NULL, NULL);
+    return finish (argc, argv, plain ? begin (&link) : NULL, NULL);
   entry_name (key, name);
   if (answer (folder, name, key))
     {
       unlink (link.list);
       return 0;
     }
+  begun = begin (&link);                /* before Python's descriptor of the folder can be inherited */
   entry_word (name, folder, &now, store + sizeof option - 1, sizeof store - sizeof option);
-  return finish (argc, argv, &link, store);
+  return finish (argc, argv, begun, store);
 }

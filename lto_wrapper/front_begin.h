@@ -493,6 +493,7 @@ begin (const struct link *link)
   for (size_t i = 0; i < COUNT (ending); i++)
     sigaddset (&block, ending[i]);
   sigprocmask (SIG_BLOCK, &block, &before);
+  signal (SIGXFSZ, SIG_IGN);            /* as Python does: the write fails */
   if (make_folder (&ahead))
     {
       if (write_files (&ahead) && compose (&ahead) && start (&ahead, &before))

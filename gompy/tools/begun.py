@@ -28,11 +28,13 @@ class Begun(Ahead):
 
     ``word``: ``--begun=PROCESS:ERRORS:OUTPUT:FOLDER``; the descriptors are our ends of what it says, -1 for an output
     that is not taken.  The signals that end a link are blocked until this has been made (``release_signals``).
+    ``ours``: it is a child of this process.  It is not where GOMPY_PYTHON is a program that has started us.
     """
 
     def __init__(self, word: str) -> None:
         pid, errors, output, self.folder = word.removeprefix(BEGUN).split(":", 3)
         self.pid = int(pid)
+        self.ours = _is_child(self.pid)
         self.pipes = {number: int(end) for number, end in ((1, output), (2, errors)) if int(end) >= 0}
         for descriptor in self.pipes.values():
             os.set_inheritable(descriptor, False)
@@ -50,28 +52,48 @@ class Begun(Ahead):
         added = [f"{name}={env[name]}" for name in ADDED if name in env] if ADDED[0] in env else []
         text = "".join(f"{word}\0" for word in (*words, *added)).encode("utf-8", "surrogateescape")
         path = os.path.join(self.folder, WORDS_FILE)
-        if not self.good or captured != set(self.pipes) or not self.has(path, text):
+        if not self.good or not self.ours or captured != set(self.pipes) or not self.has(path, text):
             self.end()
             return None
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # somebody has to end it at any moment
         self.good = False
-        return _Running(words, self.pid, self.pipes)
+        return _Running(words, self.pid, self.pipes, mask)
 
     def end(self) -> None:
-        """End the command, if nobody has taken it over."""
+        """End the command, if nobody has taken it over; let it end, where its number may be another's by now."""
+        if self.good and not self.ours:
+            for number in sorted(self.pipes, reverse=True):  # its output is but a few names
+                while os.read(self.pipes[number], 65536):
+                    pass
         if self.good:
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # half of it would leave processes stopped
             self.good = False
-            end_tree(self.pid)
+            if self.ours:
+                end_tree(self.pid)
             for descriptor in self.pipes.values():
                 os.close(descriptor)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _is_child(pid: int) -> bool:
+    """Whether that is a child of this process, and not yet reaped."""
+    try:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except OSError:
+        return False
+    return True
 
 
 class _Running(Child):
-    """A child that was started by somebody else; we have the ends of what it says."""
+    """A child that was started by somebody else; we have the ends of what it says.
 
-    def __init__(self, words: Sequence[str], pid: int, pipes: dict[int, int]) -> None:
+    The signals that end us are blocked; ``mask`` is what ``wait`` goes back to.
+    """
+
+    def __init__(self, words: Sequence[str], pid: int, pipes: dict[int, int], mask: set[int]) -> None:
         self.words = words
         self.stdin = None
         self.pipes = pipes
         self.captured = {1: b"", 2: b""}
-        self.mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        self.mask = mask
         self.pid = pid

@@ -68,9 +68,20 @@ class Links:
         self.tool("ld", f'export COLLECT_GCC={self.bin}/gcc\nexec /usr/bin/ld "$@" {redirections}')
 
     def python(self, before: str = "") -> None:
-        """The Python of the links; ``before``: what is done first, with the folder in $folder."""
-        words = f'case $5 in --begun=*) folder=${{5#*:}}; folder=${{folder#*:*:}}; echo "$5" >>{self.calls};; esac'
-        self.tool("python", f'set -- x "$@"\n{words}\n{before}\nshift\nexec {sys.executable} "$@"')
+        """The Python of the links; ``before``: a shell's commands that are done first, with the folder in $folder.
+
+        It is no shell itself: bash reaps all children, those of the program whose place it has taken, too.
+        """
+        program = self.bin / "python"
+        program.write_text(
+            f"#!{sys.executable} -IS\nimport os, subprocess, sys\n"
+            f"word = sys.argv[4]\n"
+            f"if word.startswith('--begun='):\n    open({str(self.calls)!r}, 'a').write(word)\n"
+            f"env = os.environ | {{'folder': word.split(':', 3)[-1]}}\n"
+            f"subprocess.run(['/bin/sh', '-c', {before!r}], env=env)\n"
+            f"os.execv({sys.executable!r}, sys.argv)\n"
+        )
+        program.chmod(0o755)
 
     def compile(self, name: str, text: str, *options: str) -> Path:
         """An object of gompcc's kind; the options name a level."""
@@ -208,7 +219,7 @@ def test_a_signal_while_python_starts(links: Links, number: int) -> None:
     """It waits until Python knows of the command and the folder; then both are gone."""
     pid = links.folder / "pid"
     links.tool("gcc", f'case " $* " in *" -xlto "*) echo $$ >{pid}; exec sleep 60;; esac\nexec /usr/bin/gcc "$@"')
-    links.python(f"while [ ! -s {pid} ]; do sleep 0.01; done\nkill -{int(number)} $$")
+    links.python(f"while [ ! -s {pid} ]; do sleep 0.01; done\nkill -{int(number)} $PPID")
     assert not links.link(check=False)[0]
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
@@ -229,6 +240,50 @@ def test_closed_descriptors(links: Links, redirections: str) -> None:
     links.linker(redirections)
     program, commands, ahead = links.link()
     assert program and len(commands) == 1 and not ahead
+
+
+def test_a_python_that_a_program_starts(links: Links) -> None:
+    """A program of GOMPY_PYTHON that stays is the command's parent, and has reaped it: the image is made again."""
+    good = links.link(GOMPY_LINK_AHEAD="0")[0]
+    links.tool("python", f'echo >>{links.calls}\n{sys.executable} "$@"\nexit $?')
+    assert links.link() == (good, links.compiles.read_text().splitlines(), True)
+    no_leftovers(links.scratch)
+
+
+def test_a_signal_while_a_wrong_guess_is_ended(links: Links) -> None:
+    """The command does not end at once, and is gone with the link all the same."""
+    pid = links.folder / "pid"
+    body = f"trap '' TERM; echo $$ >{pid}; for i in {{1..150}}; do sleep 0.1; done"
+    links.tool("gcc", f'case " $* " in *" -xlto "*) {body};; esac\nexec /usr/bin/gcc "$@"')
+    wait = f"while [ ! -s {pid} ]; do sleep 0.01; done"
+    links.python(f'{wait}\nprintf x >>"$folder/x.res"\n(sleep 1; kill -TERM $PPID) </dev/null >/dev/null 2>&1 &')
+    assert not links.link(check=False)[0]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+    assert not [path for path in links.scratch.iterdir() if path.name.startswith("gompy")]
+
+
+@pytest.mark.parametrize("ahead", ["1", "0"])
+def test_the_compiler_inherits_nothing_of_ours(links: Links, ahead: str) -> None:
+    """With the cache of links, either: its folder is Python's alone."""
+    held = links.folder / "held"
+    links.tool(
+        "gcc",
+        f'case " $* " in *" -xlto "*) for fd in /proc/$$/fd/*; do readlink $fd; done >{held};; esac\n'
+        f'exec /usr/bin/gcc "$@"',
+    )
+    cache = {"GOMPY_LINK_CACHE": "1", "XDG_CACHE_HOME": str(links.folder / "cache")}
+    assert links.link(GOMPY_LINK_AHEAD=ahead, **cache)[2] == (ahead == "1")
+    assert (links.folder / "cache" / "gompy" / "links").is_dir()
+    assert held.read_text() and "/cache/" not in held.read_text()
+
+
+def test_a_limit_of_file_sizes(links: Links) -> None:
+    """No signal ends the link: Python says what could not be written, and nothing is left."""
+    links.tool("ld", f'export COLLECT_GCC={links.bin}/gcc\nulimit -f 2\nexec /usr/bin/ld "$@"')
+    assert not links.link(check=False)[0]
+    assert "File too large" in links.done.stderr
+    no_leftovers(links.scratch)
 
 
 def test_symbols_are_resolved_alike(links: Links) -> None:
