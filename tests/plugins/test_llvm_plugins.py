@@ -74,6 +74,29 @@ def test_no_files_are_left(tmp_path: Path, rtl: str) -> None:
     assert names and not any(Path(name).exists() for name in names)
 
 
+OPENS = """
+#include <dlfcn.h>
+int main (int argc, char **argv)
+{
+  int x = 0;
+  void *library = dlopen (argv[argc - 1], RTLD_NOW);
+  #pragma omp target map(from: x)
+  x = 1;
+  return !x || !library;
+}
+"""
+
+
+@pytest.mark.parametrize("rtl", [NEWER, OLDER])
+def test_the_programs_own_files_stay(tmp_path: Path, rtl: str) -> None:
+    """A library whose name begins as those of LLVM's files do."""
+    library, source = tmp_path / "tmpfile_of_ours.so", tmp_path / "opens.c"
+    source.write_text(OPENS, encoding="ascii")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "/dev/null", "-o", library], check=True)
+    assert on_llvms(compile_clang(tmp_path, source), str(library), GOMPY_LLVM_RTL=rtl).rc == 0
+    assert library.exists()
+
+
 def test_gcc_and_clang_on_one_device(tmp_path: Path, bin_folder: Path) -> None:
     """An image by gcc has no kernels by name: ours calls its regions."""
     words = [bin_folder / "gompcc", "-fopenmp", "-shared", "-fPIC", HALVES / "half_gcc.c", "-o", "libhalf_gcc.so"]
