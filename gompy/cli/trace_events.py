@@ -122,13 +122,23 @@ def _take_word(trace: Trace, event: dict[str, Any], track: tuple[int, int]) -> N
 
 
 def add_names(path: str, names: dict[str, str]) -> None:
-    """Put the names of mapped memory, by ``0xADDRESS+SIZE``, into a trace that is whole.  OSError."""
+    """Put the names of mapped memory, by ``0xADDRESS+SIZE``, into a trace that is whole, and stays so.  OSError."""
     event = {"ph": "M", "name": NAMES, "pid": 0, "tid": 0, "args": names}
-    with open(path, "r+b") as file:
-        end = file.seek(-3, os.SEEK_END)
-        if file.read() == b"\n]\n":
+    last = b"\n]\n"
+    with open(path, "r+b", buffering=0) as file:
+        end = file.seek(-len(last), os.SEEK_END)
+        if file.read() != last:
+            return
+        data = f"{',' if end > 1 else ''}\n{json.dumps(event)}".encode() + last
+        written = 0
+        try:
             file.seek(end)
-            file.write(f"{',' if end > 1 else ''}\n{json.dumps(event)}\n]\n".encode())
+            written = file.write(data)
+        finally:
+            if written != len(data):  # on a full disk, what has found room goes again
+                file.truncate(end)
+                file.seek(end)
+                file.write(last)
 
 
 class Places:
