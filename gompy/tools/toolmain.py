@@ -155,6 +155,22 @@ def _discard_the_linkers() -> None:
             discard(path)
 
 
+def _take_back_locale() -> None:
+    """Delete the LC_CTYPE that Python has set for its children in the C locale (PEP 538): gcc's messages are told in
+    the user's locale, whoever starts it.
+    """
+    value = os.environ.get("LC_CTYPE")
+    if value not in ("C.UTF-8", "C.utf8", "UTF-8"):
+        return
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            given = b"\0" + file.read()
+    except OSError:
+        return
+    if f"\0LC_CTYPE={value}\0".encode() not in given:
+        del os.environ["LC_CTYPE"]
+
+
 def toolmain(program: str, module: str, function: str) -> NoReturn:
     """Run a function with the command line, ``@file`` words expanded, and the run's temporary files; end the process.
 
@@ -164,6 +180,7 @@ def toolmain(program: str, module: str, function: str) -> NoReturn:
     short = f"{program}: fatal error: out of memory\ncompilation terminated.\n".encode()
     open_closed()
     sys.stderr = Messages(sys.stderr.encoding)
+    _take_back_locale()
     temps = Temps()
     killed = 0
     status = 1

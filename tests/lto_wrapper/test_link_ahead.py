@@ -214,6 +214,41 @@ def test_what_the_compiler_says_is_said(links: Links) -> None:
     no_leftovers(links.scratch)
 
 
+WARNED = """
+int a(int x)
+{
+#pragma omp target map(tofrom: x)
+  {
+    char b[2];
+    __builtin_memset(b, x, x > 0 ? 8 : 9);
+    x += b[1];
+  }
+  return x;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("locale", "quote"),
+    [
+        ({"LC_ALL": "C.UTF-8"}, "‘"),
+        ({"LC_ALL": "", "LC_CTYPE": "C.UTF-8"}, "‘"),
+        ({"LC_ALL": "C"}, "'"),
+        ({"LC_ALL": "", "LANG": "C", "LC_CTYPE": ""}, "'"),
+    ],
+    ids=["all", "ctype", "C", "lang"],
+)
+def test_warnings_are_in_the_users_locale(links: Links, locale: dict[str, str], quote: str) -> None:
+    """In the C locale Python would set another one for its children."""
+    links.objects = [links.compile(n, t, "-O2", "-Wall") for n, t in (("main", MAIN), ("a", WARNED))]
+    env = locale | {"GOMPY_PYTHON": sys.executable}  # a Python that starts it would have set the other one
+    assert links.link(**env)[0]
+    said = links.done.stderr
+    assert f"warning: {quote}__builtin_memset" in said
+    links.link(GOMPY_LINK_AHEAD="0", **env)
+    assert links.done.stderr == said
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_python_starts(links: Links, number: int) -> None:
     """It waits until Python knows of the command and the folder; then both are gone."""
