@@ -35,9 +35,11 @@ cdef void end_note(gompy_warp *w, gompy_note *note) noexcept nogil:
             look_at_noted(w, note, &access, note.line + 64 * half + <uint64_t> gompy_lowest_byte(bits), its)
             bits &= bits - 1
     if not note.writes and ways & <uint32_t> GOMPY_PLAIN_READS and gompy_race_flags_near(races, note.line):
-        while words:
-            gompy_race_look(races, w.warpid, note.line + 4 * <uint64_t> gompy_lowest(words))
-            words &= words - 1
+        for half in range(2):  # the first bytes of words: a flag may be read by one
+            bits = note.bytes[half] & <uint64_t> 0x1111111111111111
+            while bits:
+                gompy_race_look(races, w.warpid, note.line + 64 * half + <uint64_t> gompy_lowest_byte(bits))
+                bits &= bits - 1
 
 
 cdef void end_all_notes(gompy_races *races) noexcept nogil:

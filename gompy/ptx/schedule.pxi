@@ -248,6 +248,8 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
             if r.faulted != NULL:
                 tell_fault(r)
             if launch.failed:
+                if launch.races != NULL:  # it may have failed for a race
+                    gompy_race_end_notes(launch.races)
                 return False
             if not r.ready >> w.warpid & 1:
                 progress = True

@@ -5,6 +5,8 @@ cdef void op_yield(gompy_warp *w) noexcept nogil:
     global gompy_running
     # Blocks that run together wait for each other in loops: they let others run soon.
     w.fuel = FUEL_TOGETHER if (<runner *> w.runner).launch.config.together else FUEL
+    if w.races != NULL:
+        gompy_race_end_notes(<gompy_races *> w.races)
     gompy_running = NULL
     if (<runner *> w.runner).sums.used:
         gompy_add_sums(&(<runner *> w.runner).sums)  # it may wait for them

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from gompy.ptx.device import CHECK_RACE, LIBRARY, Device
+from gompy.ptx.device import CHECK_RACE, LIBRARY, Device, ExecutorError
 
 pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="the executor is not built")
 
@@ -317,3 +317,56 @@ def test_matrices(name: str) -> None:
     told = races(head + first + then, "sm_90")
     assert told and "shared variable 'tile'" in told[0]
     assert races(f"{head}{first}bar.sync 0;\n{then}", "sm_90") == []
+
+
+FLAGGED = """
+  .reg .u32 %c;
+  @!%r bra READER;
+  st.global.u32 [%p+64], 5;
+  membar.gl;
+  atom.global.or.b32 %c, [%p], 1;
+  bra DONE;
+READER:
+  ld.global.{size} %c, [%p];
+  {fence}
+  ld.global.u32 %v, [%p+64];
+DONE:
+"""
+
+
+@pytest.mark.parametrize("size", ["u8", "u16", "u32"])
+def test_a_flag_may_be_read_by_a_byte(size: str) -> None:
+    """As gcc reads an atomic `char`, whose word it updates."""
+    assert races(FLAGGED.format(size=size, fence="membar.gl;"), "sm_35", grid=2, block=1) == []
+    assert len(races(FLAGGED.format(size=size, fence=""), "sm_35", grid=2, block=1)) == 1
+
+
+def test_writes_of_one_value_where_a_warp_takes_turns() -> None:
+    """What a warp has noted is judged before another warp goes on, not after its write of the same."""
+    first = """
+  setp.lt.u32 %q, %t, 32;
+  @%q bra SECOND;
+  st.global.u32 [%p], 1;
+  mov.u32 %v, 0;
+LOOP:
+  add.u32 %v, %v, 1;
+  setp.lt.u32 %r, %v, 3000000;
+  @%r bra LOOP;
+  bra DONE;
+SECOND:
+  st.global.u32 [%b], VALUE;
+DONE:
+"""
+    assert races(first.replace("VALUE", "1")) == []
+    assert len(races(first.replace("VALUE", "2"))) == 1
+
+
+def test_a_kernel_that_fails_behind_a_race() -> None:
+    """What is noted is judged all the same."""
+    body = "@!%r bra SECOND;\nst.global.u32 [%p], 5;\nbra DONE;\nSECOND:\nst.global.u32 [%p], 6;\ntrap;\nDONE:\n"
+    with Device(1 << 20, CHECK_RACE) as device:
+        memory = device.upload(bytes(4096))
+        function = device.load(kernel(body), names=["k.ptx"]).function("k")
+        with pytest.raises(ExecutorError, match="trap"):
+            function.launch((2, 1, 1), (1, 1, 1), [memory])
+        assert [line.partition(" at ")[0] for line in device.warnings] == ["race on device memory"]
