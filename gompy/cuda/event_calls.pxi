@@ -160,9 +160,11 @@ cdef int enter_event(void *p, event **to) noexcept nogil:
 
 
 cdef public int cuEventQuery(void *p) noexcept nogil:
-    """Whether the last record was passed: CUDA_SUCCESS (also if there is none) or CUDA_ERROR_NOT_READY."""
+    """Whether the last record was passed: CUDA_SUCCESS (also if there is none) or CUDA_ERROR_NOT_READY.
+
+    CUDA_ERROR_LAUNCH_FAILED: another process has recorded it, and is gone.
+    """
     cdef event *e = NULL
-    cdef bint done
     cdef int r = enter_event(p, &e)
     if r == CUDA_SUCCESS:
         r = refuse_captured_event(e)
@@ -171,9 +173,12 @@ cdef public int cuEventQuery(void *p) noexcept nogil:
     if r != CUDA_SUCCESS:
         return r
     pthread_mutex_lock(&work_lock)
-    done = has_happened(e)
+    if not has_happened(e):
+        r = CUDA_ERROR_NOT_READY
+        if e.shared != NULL and event_lost(e.shared, load64(&e.shared.recorded, ACQUIRE)):
+            r = CUDA_ERROR_LAUNCH_FAILED
     pthread_mutex_unlock(&work_lock)
-    return CUDA_SUCCESS if done else CUDA_ERROR_NOT_READY
+    return r
 
 
 cdef public int cuEventSynchronize(void *p) noexcept nogil:

@@ -7,8 +7,10 @@
 cdef extern from *:
     """
     #include <errno.h>
+    #include <poll.h>
     #include <signal.h>
     #include <time.h>
+    #include "gompy/native/descriptors.h"
     struct shared_event
     {
       uint64_t recorded, happened;
@@ -21,15 +23,30 @@ cdef extern from *:
                                                            __ATOMIC_RELAXED))
         ;
     }
+    /* Whether a process has ended, also if its parent does not know yet.  */
+    static inline int process_ended (pid_t pid)
+    {
+      int ended, fd = gompy_pidfd (pid);
+      struct pollfd end = { fd, POLLIN, 0 };
+      if (fd < 0)
+        return errno == ESRCH || (kill (pid, 0) != 0 && errno == ESRCH);
+      ended = poll (&end, 1, 0) == 1;
+      close (fd);
+      return ended;
+    }
+    /* Whether it will not happen any more.  */
+    static inline int event_lost (struct shared_event *s, uint64_t number)
+    {
+      pid_t pid = (pid_t) __atomic_load_n (&s->pid, __ATOMIC_RELAXED);
+      return pid != getpid () && process_ended (pid) && __atomic_load_n (&s->happened, __ATOMIC_ACQUIRE) < number;
+    }
     /* Whether it happens; short rests first, then of a millisecond.  */
     static inline int event_awaited (struct shared_event *s, uint64_t number)
     {
       struct timespec rest = { 0, 20000 };
       for (unsigned looks = 1; __atomic_load_n (&s->happened, __ATOMIC_ACQUIRE) < number; looks++)
         {
-          pid_t pid = (pid_t) __atomic_load_n (&s->pid, __ATOMIC_RELAXED);
-          if (looks % 100 == 0 && pid != getpid () && kill (pid, 0) != 0 && errno == ESRCH
-              && __atomic_load_n (&s->happened, __ATOMIC_ACQUIRE) < number)
+          if (looks % 100 == 0 && event_lost (s, number))
             return 0;
           if (looks == 50)
             rest.tv_nsec = 1000000;
@@ -41,6 +58,7 @@ cdef extern from *:
     struct shared_event:
         uint64_t recorded, happened, pid
     void event_passed(shared_event *s, uint64_t number) nogil
+    bint event_lost(shared_event *s, uint64_t number) nogil
     bint event_awaited(shared_event *s, uint64_t number) nogil
 
 cdef enum:

@@ -147,8 +147,9 @@ input()
     assert cuda.library.gompy_cuda_living(EVENTS) == 0
 
 
-def test_a_process_that_dies(cuda: Driver) -> None:
-    """What it has recorded does not happen any more: who waits is told."""
+@pytest.mark.parametrize("reaped", [True, False])
+def test_a_process_that_dies(cuda: Driver, reaped: bool) -> None:
+    """What it has recorded does not happen any more: who waits is told, also its parent, who has not yet asked."""
     event = cuda.handle("cuEventCreate", SHARED)
     text = """
 call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: time.sleep(60))
@@ -158,8 +159,16 @@ input()
 """
     with peer(text, handle_of(cuda, event)) as other:
         assert other.stdout is not None and other.stdout.readline() == "0\n"
+        assert cuda.cuEventQuery(event) == NOT_READY
         other.send_signal(signal.SIGKILL)
-    assert cuda.cuEventSynchronize(event) == LAUNCH_FAILED
+        if reaped:
+            other.wait()
+        alarm = threading.Timer(20, other.wait)  # without which a failure would take for ever
+        alarm.start()
+        assert cuda.cuEventSynchronize(event) == LAUNCH_FAILED
+        assert cuda.cuEventQuery(event) == LAUNCH_FAILED
+        assert (other.returncode is not None) == reaped
+        alarm.cancel()
     stream = cuda.handle("cuStreamCreate", NON_BLOCKING)
     cuda.ok("cuStreamWaitEvent", stream, event, 0)
     cuda.ok("cuStreamSynchronize", stream)  # not for ever
