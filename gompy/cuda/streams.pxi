@@ -5,9 +5,10 @@
 # event is waiting until its stream has nothing left up to a ticket.  A thread that has to wait for a stream does the
 # stream's next operation itself where it can (not the program's callbacks): a launch and a wait cost no switch between
 # threads.  When that happens again and again, the stream's thread is not woken for each operation but looks every
-# POLL_NS, and seldomer the longer that goes on: each look interrupts who is at work.  What it finds then it leaves
-# alone until it has seen it twice: the thread that has queued it is about to do it, and a thread that takes it away
-# has to be waited for, and woken for each of the next operations.
+# POLL_NS, and seldomer the longer that goes on: each look interrupts who is at work.  An operation that nobody waits for
+# is late by a small part of the time before it.  What the thread finds it leaves alone until it has seen it twice: the
+# thread that has queued it is about to do it, and a thread that takes it away has to be waited for, and woken for each
+# of the next operations.
 #
 # All of this is guarded by work_lock; operations run without it.
 
@@ -15,6 +16,7 @@ cdef enum:
     POLL_NS = 200000
     SECOND_LOOK_NS = 20000     # after what may be started was seen for the first time
     SELDOM = 8                 # times POLL_NS, at most
+    LATE = 8                   # the part of the time of operations that others did by which the next may be late
     POLLS = 50                 # times POLL_NS without a new operation, then it sleeps
     HELPED = 4                 # operations in a row
 
@@ -152,9 +154,10 @@ cdef void do_first(stream *s) noexcept nogil:
     pthread_cond_broadcast(&work_done)
 
 
-cdef inline int wait_between(const stream *s) noexcept nogil:
-    """How long the stream's thread does not look, in POLL_NS.  Who ends an operation wakes it if there is another."""
-    return SELDOM if s.running or s.helped >= HELPED * SELDOM else <int> (s.helped // HELPED)
+cdef inline int wait_between(uint64_t helped_ns) noexcept nogil:
+    """How long the stream's thread does not look, in POLL_NS, after so long a time in which others did its work."""
+    cdef uint64_t times = helped_ns // (LATE * POLL_NS)
+    return <int> min(max(times, <uint64_t> 1), <uint64_t> SELDOM)
 
 
 cdef void *stream_worker(void *p) noexcept nogil:
@@ -163,17 +166,23 @@ cdef void *stream_worker(void *p) noexcept nogil:
     cdef timespec until
     cdef uint64_t seen = 0
     cdef uint64_t ready = 0  # the operation that might have been started at the last look
+    cdef uint64_t begun = 0  # when others began to do its work
     cdef int polls = 0, times
     pthread_mutex_lock(&work_lock)
     while True:
         if may_start(s) and (s.helped < HELPED or s.first.ticket == ready or s.ending):
             s.helped = 0
             polls = 0
+            begun = 0
             do_first(s)
         elif s.ending and s.first == NULL:
             break
         elif s.helped >= HELPED and (polls < POLLS or may_start(s)) and not s.ending:
-            times = wait_between(s)
+            begun = begun if begun else now_ns()
+            times = wait_between(now_ns() - begun)
+            s.polling = not s.running or times == SELDOM
+            if not s.polling:
+                times = SELDOM  # who comes next wakes it
             polls = polls + times if s.appended == seen else 0
             seen = s.appended
             ready = s.first.ticket if may_start(s) else 0
@@ -182,11 +191,11 @@ cdef void *stream_worker(void *p) noexcept nogil:
             if until.tv_nsec >= 1000000000:
                 until.tv_nsec -= 1000000000
                 until.tv_sec += 1
-            s.polling = True
             pthread_cond_clockwait(&s.wake, &work_lock, CLOCK_MONOTONIC, &until)
             s.polling = False
         else:
             polls = 0
+            begun = 0
             pthread_cond_wait(&s.wake, &work_lock)
     remove_stream(s)
     pthread_mutex_unlock(&work_lock)
