@@ -192,7 +192,7 @@ cdef int capture_free(stream *s, uint64_t address, bint *taken) noexcept nogil:
     r = look_for_capture(s, &c)
     taken[0] = r != CUDA_SUCCESS or c != NULL
     if r == CUDA_SUCCESS and c != NULL:
-        r = name_freed(c.into, address, &m)
+        r = name_freed(c.into, address, &m) if not c.into.inside else CUDA_ERROR_NOT_SUPPORTED
         n = capture_node(s, CU_GRAPH_NODE_TYPE_MEM_FREE, NULL, 0) if r == CUDA_SUCCESS else NULL
         if n != NULL:
             know_memory(n, m)

@@ -44,6 +44,8 @@ cdef int add_memory_node(void **to, void *p, void **before, const uint64_t *edge
     pthread_mutex_lock(&work_lock)
     if r == CUDA_SUCCESS:
         r = check_nodes(p, before, edges, count, &known) if to != NULL else CUDA_ERROR_INVALID_VALUE
+    if r == CUDA_SUCCESS and (<graph *>p).inside:  # of a node: what a launch makes of memory is not followed there
+        r = CUDA_ERROR_NOT_SUPPORTED
     if r == CUDA_SUCCESS and kind == CU_GRAPH_NODE_TYPE_MEM_FREE:
         r = name_freed(<graph *>p, address[0], &m)
     if r == CUDA_SUCCESS:

@@ -74,7 +74,10 @@ cdef int capture_allocation(stream *s, gpu *g, size_t size, CUdeviceptr *to, bin
     pthread_mutex_lock(&work_lock)
     r = look_for_capture(s, &c)
     taken[0] = r != CUDA_SUCCESS or c != NULL
-    if r == CUDA_SUCCESS and c != NULL:
+    if r == CUDA_SUCCESS and c != NULL and c.into.inside:
+        c.spoilt = True
+        r = CUDA_ERROR_NOT_SUPPORTED
+    elif r == CUDA_SUCCESS and c != NULL:
         m = new_graph_memory(g, size)
         n = capture_node(s, CU_GRAPH_NODE_TYPE_MEM_ALLOC, NULL, 0) if m != NULL else NULL
         if n != NULL:

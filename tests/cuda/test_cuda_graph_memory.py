@@ -200,6 +200,16 @@ def test_what_such_graphs_may_not(cuda: Driver, maker: Maker) -> None:
     assert cuda.cuGraphDestroyNode(empty) == NOT_SUPPORTED
     assert cuda.cuGraphRemoveDependencies(graph, handles([node]), handles([empty]), 1) == NOT_SUPPORTED
     assert cuda.cuGraphAddChildGraphNode(byref(to), other, None, 0, graph) == NOT_SUPPORTED
+    outer, inner, of = maker.graph(), c_void_p(), wanted(64)
+    cuda.ok("cuGraphAddChildGraphNode", byref(to), outer, None, 0, other)
+    cuda.ok("cuGraphChildGraphNodeGetGraph", to, byref(inner))
+    assert cuda.cuGraphAddMemAllocNode(byref(to), inner, None, 0, byref(of)) == NOT_SUPPORTED
+    assert cuda.cuGraphAddMemFreeNode(byref(to), inner, None, 0, memory) == NOT_SUPPORTED
+    for call, stream in (("alloc", cuda.handle("cuStreamCreate", 0)), ("free", cuda.handle("cuStreamCreate", 0))):
+        cuda.ok("cuStreamBeginCaptureToGraph", stream, inner, None, None, 0, 0)
+        arguments = (byref(c_uint64()), 64, stream) if call == "alloc" else (memory, stream)
+        assert getattr(cuda, f"cuMem{call.capitalize()}Async")(*arguments) == NOT_SUPPORTED
+        assert cuda.cuStreamEndCapture(stream, byref(to)) != SUCCESS
     executable = maker.ready(graph)
     assert cuda.cuGraphInstantiateWithFlags(byref(to), graph, 0) == NOT_SUPPORTED  # there is one
     cuda.ok("cuGraphExecDestroy", executable)
