@@ -257,9 +257,10 @@ gompy_flag_tells (struct gompy_races *r, const struct gompy_flag_seen *seen, con
                   uint32_t run, int depth)
 {
   struct gompy_flag *flag = seen->flag;
-  if (flag->visited == r->visit)
+  if (flag->visited == r->visit && seen->version <= flag->visited_version)
     return 0;
   flag->visited = r->visit;
+  flag->visited_version = seen->version;
   if (depth == GOMPY_RACE_DEPTH)
     return 1;
   for (uint32_t i = 0; i < flag->count; i++)

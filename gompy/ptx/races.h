@@ -70,7 +70,7 @@ struct gompy_flag
   uint32_t version, count, room, nbehind;
   struct gompy_flag_block *blocks;
   struct gompy_flag_seen behind[8];     /* what the writers had read */
-  uint32_t visited;
+  uint32_t visited, visited_version;    /* by which question, as seen at which version at most */
   struct gompy_flag_block one;          /* room for the first block */
 };
 

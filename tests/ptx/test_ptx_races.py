@@ -370,3 +370,34 @@ def test_a_kernel_that_fails_behind_a_race() -> None:
         with pytest.raises(ExecutorError, match="trap"):
             function.launch((2, 1, 1), (1, 1, 1), [memory])
         assert [line.partition(" at ")[0] for line in device.warnings] == ["race on device memory"]
+
+
+TWO_LOCKS = """
+  .reg .u32 %c; .reg .pred %z;
+  setp.eq.u32 %z, %n, 1;
+  @%z bra ONE;
+  setp.eq.u32 %z, %n, 2;
+  @%z bra TWO;
+  membar.gl;
+  atom.global.add.u32 %c, [%p], 1;
+  atom.global.add.u32 %c, [%p], 1;
+  membar.gl;
+  atom.global.add.u32 %c, [%p+256], 1;
+  bra DONE;
+ONE:
+  st.global.u32 [%p+512], 5;
+  membar.gl;
+  atom.global.add.u32 %c, [%p], 1;
+  bra DONE;
+TWO:
+{taken}
+  ld.global.u32 %v, [%p+512];
+DONE:
+"""
+
+
+@pytest.mark.parametrize(("words", "found"), [((256, 0), 0), ((0, 256), 0), ((0,), 0), ((256,), 1)])
+def test_a_flag_that_was_seen_early_and_late(words: tuple[int, ...], found: int) -> None:
+    """Who wrote the second word had seen the first one before it told of anything: that hides no later look."""
+    taken = "\n".join(f"  atom.global.add.u32 %c, [%p+{word}], 1;\n  membar.gl;" for word in words)
+    assert len(races(TWO_LOCKS.format(taken=taken), grid=3, block=1)) == found
