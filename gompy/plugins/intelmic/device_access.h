@@ -7,8 +7,8 @@
      teams: of one launch, as nothing orders these but what is counted as a release;
      threads of a team: between the same two barriers of one parallel region.
 
-   A release may make known what its thread did before.  Of locks it is known to whom (device_locks.h), among threads
-   of a team.  Who has made another one since its access (an atomic operation or fence of that kind) is not judged by
+   A release may make known what its thread did before.  Of locks it is known to whom (device_locks.h, device_heard.h).
+   Who has made another one since its access (an atomic operation or fence of that kind) is not judged by
    that access, nor is a team that has made any, if a thread of the other team may have come to know of something in
    the launch.  Nothing is looked at where an image orders its threads in ways that
    the hooks do not see.
@@ -58,7 +58,9 @@ struct mic_access_team
 {
   uint32_t launch;
   _Atomic uint32_t releases;
-  _Atomic uint32_t knows;  /* a thread of it has taken a lock, or read a word, by which it may know of other teams */
+  _Atomic uint32_t wild;   /* those of them that anybody may know of */
+  _Atomic uint32_t knows;  /* a thread of it has read a word by which it may know of such; 2: it may know of any */
+  struct mic_heard *heard; /* of what it knows by locks (device_heard.h); NULL: nothing */
 };
 
 struct mic_group
@@ -208,14 +210,6 @@ mic_access_barrier (void)
   mic_new_word ();
 }
 
-/* The calling thread's team has made a release: what it did before is not judged by other teams.  */
-static void
-mic_released (struct mic_group *group)
-{
-  if (atomic_load (&mic_access_teams[group->team].releases) < MIC_RELEASES)
-    atomic_fetch_add (&mic_access_teams[group->team].releases, 1);
-  mic_new_word ();
-}
 
 static void
 mic_access_release (void)
@@ -225,7 +219,8 @@ mic_access_release (void)
     return;
   mic_end_walks ();
   mic_release_wild (group);
-  mic_released (group);
+  mic_release_team (&mic_access_teams[group->team]);
+  mic_new_word ();
 }
 
 /* From here on the calling thread may know what others have done.  */
@@ -243,9 +238,11 @@ mic_access_pause (void)
 static void
 mic_access_take (const void *lock)
 {
-  mic_access_pause ();
+  mic_end_walks ();
   if (mic_place.group != NULL)
     mic_take_lock (mic_place.group, (uintptr_t) lock);
+  else
+    mic_all_know = 1;
 }
 
 static void
@@ -256,7 +253,7 @@ mic_access_give (const void *lock)
     return;
   mic_end_walks ();
   mic_give_lock (group, (uintptr_t) lock);
-  mic_released (group);
+  mic_new_word ();
 }
 
 static void
@@ -291,6 +288,7 @@ static void
 mic_end_team (void)
 {
   mic_end_walks ();
+  mic_forget_team (mic_place.group);
   mic_free_group (mic_place.group);
   memset (&mic_place, 0, sizeof mic_place);
   mic_new_word ();
@@ -337,10 +335,7 @@ mic_unordered (uint64_t cell, unsigned mask)
     return number != mic_place.number && (mic_walk_ends || !mic_may_know (group, number, own));
   team = mic_interval_team[interval];
   return team != group->team && mic_access_teams[team].launch == mic_access_teams[group->team].launch
-         && (mic_walk_ends
-             || (whole < MIC_RELEASES
-                 && (whole == atomic_load (&mic_access_teams[team].releases)
-                     || !(atomic_load (&mic_access_teams[group->team].knows) || mic_all_know))));
+         && (mic_walk_ends || !mic_team_may_know (&mic_access_teams[group->team], team, whole));
 }
 
 /* An access, MASK of the 8 bytes at AT, with what others did there.  */

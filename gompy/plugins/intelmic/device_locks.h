@@ -9,6 +9,7 @@
 #define GOMPY_DEVICE_LOCKS_H
 
 #include <pthread.h>
+#include "device_heard.h"
 
 #define MIC_LOCK_CHAINS 1024u
 #define MIC_LOCKS 65536u /* further ones are as atomic operations */
@@ -18,6 +19,7 @@ struct mic_lock
   uintptr_t lock;
   uint32_t group; /* whose threads `known` tells of */
   uint16_t known[MIC_GROUP];
+  struct mic_heard heard; /* by teams */
   struct mic_lock *next;
 };
 
@@ -61,6 +63,39 @@ mic_release_wild (struct mic_group *group)
     mic_tell_all (group, group->known[mic_place.number]);
 }
 
+static uint32_t
+mic_count_team_release (struct mic_access_team *team)
+{
+  if (atomic_load (&team->releases) < MIC_RELEASES)
+    atomic_fetch_add (&team->releases, 1);
+  return atomic_load (&team->releases);
+}
+
+/* The same of a team.  */
+static void
+mic_release_team (struct mic_access_team *team)
+{
+  uint32_t releases = mic_count_team_release (team);
+  if (team->heard == NULL)
+    {
+      mic_raise_wild (team, releases);
+      return;
+    }
+  pthread_mutex_lock (&mic_locks_mutex);
+  mic_tell_teams (team, releases);
+  pthread_mutex_unlock (&mic_locks_mutex);
+}
+
+/* The calling thread's team is over.  */
+static void
+mic_forget_team (struct mic_group *group)
+{
+  if (group == NULL)
+    return;
+  free (mic_access_teams[group->team].heard);
+  mic_access_teams[group->team].heard = NULL;
+}
+
 /* What the calling thread knows of each of its group; NULL: no memory.  */
 static uint16_t *
 mic_known (struct mic_group *group)
@@ -102,11 +137,17 @@ static void
 mic_give_lock (struct mic_group *group, uintptr_t lock)
 {
   uint16_t *known = mic_known (group);
+  struct mic_access_team *team = &mic_access_teams[group->team];
+  uint32_t releases = mic_count_team_release (team);
   struct mic_lock *record;
   pthread_mutex_lock (&mic_locks_mutex);
   record = known != NULL ? mic_find_lock (lock, 1) : NULL;
   if (record == NULL)
-    mic_release_wild (group);
+    {
+      mic_release_wild (group);
+      mic_tell_teams (team, releases);
+      atomic_store (&team->knows, 2);
+    }
   else
     {
       if (group->id == 0)
@@ -121,6 +162,10 @@ mic_give_lock (struct mic_group *group, uintptr_t lock)
           memset (record->known, 0, sizeof record->known);
           record->group = group->id;
         }
+      mic_drop_heard (&record->heard, team->launch);
+      if (team->heard != NULL)
+        mic_hear_all (&record->heard, team->heard);
+      mic_hear (&record->heard, group->team, releases);
       known[mic_place.number] = mic_count_release (group);
       for (unsigned i = 0; i < MIC_GROUP; i++)
         if (record->known[i] < known[i])
@@ -134,9 +179,14 @@ static void
 mic_take_lock (struct mic_group *group, uintptr_t lock)
 {
   struct mic_lock *record;
+  struct mic_heard *heard;
   uint16_t *known;
   pthread_mutex_lock (&mic_locks_mutex);
   record = mic_find_lock (lock, 0);
+  if (record == NULL && mic_locks_made == MIC_LOCKS)
+    atomic_store (&mic_access_teams[group->team].knows, 2);  /* one that is not followed */
+  if (record != NULL && (heard = mic_heard_of (&mic_access_teams[group->team])) != NULL)
+    mic_hear_all (heard, &record->heard);
   if (record != NULL && (record->group != group->id || (known = mic_known (group)) == NULL))
     mic_spill_lock (record);
   else if (record != NULL)
