@@ -1,8 +1,8 @@
 # The files into which LLVM's plugin for x86_64 writes images before it loads them (generic-elf-64bit/src/rtl.cpp).
 #
 # It names them /tmp/tmpfile_XXXXXX, or tmpfile-XXXXXX.so, and leaves them: one for each run and image.  What is loaded
-# no longer needs its file.  A library of the program's may begin like them: names of that form alone count, of files that
-# are the user's and nobody else's.
+# no longer needs its file.  A library of the program's may begin like them: names of that form alone count, of files
+# that are the user's and nobody else's.
 
 cdef extern from *:
     """
