@@ -5,10 +5,10 @@
 # event is waiting until its stream has nothing left up to a ticket.  A thread that has to wait for a stream does the
 # stream's next operation itself where it can (not the program's callbacks): a launch and a wait cost no switch between
 # threads.  When that happens again and again, the stream's thread is not woken for each operation but looks every
-# POLL_NS, and seldomer the longer that goes on: each look interrupts who is at work.  An operation that nobody waits for
-# is late by a small part of the time before it.  What the thread finds it leaves alone until it has seen it twice: the
-# thread that has queued it is about to do it, and a thread that takes it away has to be waited for, and woken for each
-# of the next operations.
+# POLL_NS, and seldomer the longer that goes on: each look interrupts who is at work.  An operation that nobody waits
+# for is late by a small part of the time before it.  What the thread finds it leaves alone until it has seen it twice:
+# the thread that has queued it is about to do it, and a thread that takes it away has to be waited for, and woken for
+# each of the next operations.
 #
 # All of this is guarded by work_lock; operations run without it.
 
