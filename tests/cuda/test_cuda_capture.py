@@ -38,17 +38,6 @@ NONE, ACTIVE, INVALIDATED = range(3)
 BLOCKING, FREE = 0, 1
 
 
-@pytest.fixture
-def cuda(tmp_path: Path) -> Driver:
-    return Driver(tmp_path / "driver").typed()
-
-
-@pytest.fixture
-def maker(cuda: Driver) -> Maker:
-    cuda.context()
-    return Maker(cuda)
-
-
 def launch(maker: Maker, stream: c_void_p | None, to: int, of: int, a: int, b: int) -> None:
     """to = of * a + b, by a stream."""
     params = words(c_uint64(to), c_uint64(of), c_uint(a), c_uint(b))

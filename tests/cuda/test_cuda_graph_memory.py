@@ -44,17 +44,6 @@ def wanted(size: int) -> AllocNode:
     return AllocNode(kind=1, location=(1, 0), size=size)
 
 
-@pytest.fixture
-def cuda(tmp_path: Path) -> Driver:
-    return Driver(tmp_path / "driver").typed()
-
-
-@pytest.fixture
-def maker(cuda: Driver) -> Maker:
-    cuda.context()
-    return Maker(cuda)
-
-
 def allocate(cuda: Driver, graph: c_void_p, size: int = 64, before: Sequence[c_void_p] = ()) -> tuple[c_void_p, int]:
     """A node and its address."""
     to, of = c_void_p(), wanted(size)

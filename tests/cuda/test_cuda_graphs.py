@@ -29,17 +29,6 @@ pytestmark = [has_driver, has_executor, pytest.mark.usefixtures("plain")]
 CELLS = 6
 
 
-@pytest.fixture
-def cuda(tmp_path: Path) -> Driver:
-    return Driver(tmp_path / "driver").typed()
-
-
-@pytest.fixture
-def maker(cuda: Driver) -> Maker:
-    cuda.context()
-    return Maker(cuda)
-
-
 def cells(cuda: Driver, memory: int, n: int = CELLS) -> list[int]:
     return list(struct.unpack(f"<{n}I", cuda.get(memory, 4 * n)))
 

@@ -50,11 +50,6 @@ STORE = (
 )
 
 
-@pytest.fixture
-def cuda(tmp_path: Path) -> Driver:
-    return Driver(tmp_path / "driver").typed()
-
-
 def symbols() -> set[str]:
     """What the library exports."""
     done = subprocess.run(["nm", "-D", "--defined-only", str(LIBRARY)], capture_output=True, text=True, check=True)

@@ -57,8 +57,8 @@ struct mic_block
 struct mic_access_team
 {
   uint32_t launch;
-  _Atomic uint32_t releases;
-  _Atomic uint32_t wild;   /* those of them that anybody may know of */
+  _Atomic uint16_t releases;
+  _Atomic uint16_t wild;   /* those of them that anybody may know of */
   _Atomic uint32_t knows;  /* a thread of it has read a word by which it may know of such; 2: it may know of any */
   struct mic_heard *heard; /* of what it knows by locks (device_heard.h); NULL: nothing */
 };

@@ -12,8 +12,25 @@ struct mic_heard
 {
   unsigned count;
   int all; /* of more than there is room for */
-  struct { uint32_t team; uint32_t releases; } of[MIC_HEARD];
+  struct { uint32_t team; uint16_t releases; } of[MIC_HEARD];
 };
+
+static void
+mic_raise (_Atomic uint16_t *place, uint16_t to)
+{
+  uint16_t there = atomic_load (place);
+  while (there < to && !atomic_compare_exchange_weak (place, &there, to))
+    ;
+}
+
+/* Count a release, of a thread or a team; its number.  */
+static uint16_t
+mic_count (_Atomic uint16_t *releases)
+{
+  if (atomic_load (releases) < MIC_RELEASES)
+    atomic_fetch_add (releases, 1);
+  return atomic_load (releases);
+}
 
 /* Leave out what no team of a launch can be judged by.  */
 static void
@@ -31,7 +48,7 @@ mic_drop_heard (struct mic_heard *heard, uint32_t launch)
 }
 
 static void
-mic_hear (struct mic_heard *heard, uint32_t team, uint32_t releases)
+mic_hear (struct mic_heard *heard, uint32_t team, uint16_t releases)
 {
   for (unsigned i = 0; i < heard->count; i++)
     if (heard->of[i].team == team)
@@ -66,26 +83,18 @@ mic_heard_of (struct mic_access_team *team)
   return team->heard;
 }
 
-static void
-mic_raise_wild (struct mic_access_team *team, uint32_t to)
-{
-  uint32_t there = atomic_load (&team->wild);
-  while (there < to && !atomic_compare_exchange_weak (&team->wild, &there, to))
-    ;
-}
-
 /* A team has made a release that anybody may know of, and with it of what it had heard.  */
 static void
-mic_tell_teams (struct mic_access_team *team, uint32_t releases)
+mic_tell_teams (struct mic_access_team *team, uint16_t releases)
 {
   const struct mic_heard *heard = team->heard;
-  mic_raise_wild (team, releases);
+  mic_raise (&team->wild, releases);
   if (heard == NULL)
     return;
   if (heard->all)
     mic_all_know = 1;
   for (unsigned i = 0; i < heard->count; i++)
-    mic_raise_wild (&mic_access_teams[heard->of[i].team], heard->of[i].releases);
+    mic_raise (&mic_access_teams[heard->of[i].team].wild, heard->of[i].releases);
 }
 
 /* Whether a team may know of what another one did, which had made RELEASES.  */

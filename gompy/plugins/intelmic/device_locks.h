@@ -30,55 +30,29 @@ static _Atomic uint32_t mic_last_group;
 static uint32_t mic_locks_made;
 
 static void
-mic_raise (_Atomic uint16_t *place, uint16_t to)
-{
-  uint16_t there = atomic_load (place);
-  while (there < to && !atomic_compare_exchange_weak (place, &there, to))
-    ;
-}
-
-static void
 mic_tell_all (struct mic_group *group, const uint16_t *known)
 {
   for (unsigned i = 0; i < MIC_GROUP; i++)
     mic_raise (&group->wild[i], known[i]);
 }
 
-/* Count a release of the calling thread's; its new number.  */
-static uint16_t
-mic_count_release (struct mic_group *group)
-{
-  _Atomic uint16_t *mine = &group->releases[mic_place.number];
-  if (atomic_load (mine) < MIC_RELEASES)
-    atomic_fetch_add (mine, 1);
-  return atomic_load (mine);
-}
-
 /* The calling thread may make known to everybody what it has done, and what it knows.  */
 static void
 mic_release_wild (struct mic_group *group)
 {
-  mic_raise (&group->wild[mic_place.number], mic_count_release (group));
+  mic_raise (&group->wild[mic_place.number], mic_count (&group->releases[mic_place.number]));
   if (group->known[mic_place.number] != NULL)
     mic_tell_all (group, group->known[mic_place.number]);
-}
-
-static uint32_t
-mic_count_team_release (struct mic_access_team *team)
-{
-  if (atomic_load (&team->releases) < MIC_RELEASES)
-    atomic_fetch_add (&team->releases, 1);
-  return atomic_load (&team->releases);
 }
 
 /* The same of a team.  */
 static void
 mic_release_team (struct mic_access_team *team)
 {
-  uint32_t releases = mic_count_team_release (team);
+  uint16_t releases = mic_count (&team->releases);
   if (team->heard == NULL)
     {
-      mic_raise_wild (team, releases);
+      mic_raise (&team->wild, releases);
       return;
     }
   pthread_mutex_lock (&mic_locks_mutex);
@@ -138,7 +112,7 @@ mic_give_lock (struct mic_group *group, uintptr_t lock)
 {
   uint16_t *known = mic_known (group);
   struct mic_access_team *team = &mic_access_teams[group->team];
-  uint32_t releases = mic_count_team_release (team);
+  uint16_t releases = mic_count (&team->releases);
   struct mic_lock *record;
   pthread_mutex_lock (&mic_locks_mutex);
   record = known != NULL ? mic_find_lock (lock, 1) : NULL;
@@ -166,7 +140,7 @@ mic_give_lock (struct mic_group *group, uintptr_t lock)
       if (team->heard != NULL)
         mic_hear_all (&record->heard, team->heard);
       mic_hear (&record->heard, group->team, releases);
-      known[mic_place.number] = mic_count_release (group);
+      known[mic_place.number] = mic_count (&group->releases[mic_place.number]);
       for (unsigned i = 0; i < MIC_GROUP; i++)
         if (record->known[i] < known[i])
           record->known[i] = known[i];
