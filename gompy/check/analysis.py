@@ -351,12 +351,10 @@ class Analysis:
         """A region has ended by something else than what is mapped."""
         device, launch = self._launch_of()
         directive = self.place(launch) if launch is not None else Place()
-        finding = Finding("fault", place, f"region {region} on device {device}: {why}", device, region)
-        if not place.line:
-            finding.place = directive
-            self.add(finding)
-            return
-        finding.notes.append(Note(directive, f"region {region} begins here"))
+        message = f"region {region} on device {device}: {why}"
+        finding = Finding("fault", place if place.line else directive, message, device, region)
+        if place.line:
+            finding.notes.append(Note(directive, f"region {region} begins here"))
         self.add(finding)
 
     def _beyond(self, region: str, place: Place, device: int, directive: Place, match: re.Match[str]) -> None:

@@ -124,6 +124,17 @@ def races_of(steps: list[Step], blocks: int, in_step: bool) -> bool:
     )
 
 
+def judged(device: Device, memory: int, steps: list[Step], blocks: int, target: str) -> bool:
+    """Whether a kernel races; what the device tells of it is held to that."""
+    before = len(device.warnings)
+    text = text_of(steps, target)
+    device.load(text).function("k").launch((blocks, 1, 1), (THREADS, 1, 1), [memory])
+    told = [line for line in device.warnings[before:] if line.startswith("race")]
+    races = races_of(steps, blocks, target == "sm_35")
+    assert bool(told) == races, f"{told[:1]}\n{text}"
+    return races
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_random_kernels(seed: int) -> None:
     """What races is told, and nothing else."""
@@ -135,13 +146,7 @@ def test_random_kernels(seed: int) -> None:
             shared, blocks = source.random() < 0.6, source.choice((1, 1, 1, 2))
             target = source.choice(("sm_70", "sm_70", "sm_35"))
             steps = [random_step(source, shared) for _ in range(source.randint(2, 6))]
-            before = len(device.warnings)
-            text = text_of(steps, target)
-            device.load(text).function("k").launch((blocks, 1, 1), (THREADS, 1, 1), [memory])
-            told = [line for line in device.warnings[before:] if line.startswith("race")]
-            races = races_of(steps, blocks, target == "sm_35")
-            found += races
-            assert bool(told) == races, f"{told[:1]}\n{text}"
+            found += judged(device, memory, steps, blocks, target)
     assert 0 < found < 12
 
 
@@ -159,11 +164,5 @@ def test_random_warps(seed: int) -> None:
                 step if step.writes is None else step._replace(shift=5, active=0xFFFFFFFF, offset=step.offset % 8)
                 for step in steps
             ]
-            before = len(device.warnings)
-            text = text_of(steps, "sm_35")
-            device.load(text).function("k").launch((blocks, 1, 1), (THREADS, 1, 1), [memory])
-            told = [line for line in device.warnings[before:] if line.startswith("race")]
-            races = races_of(steps, blocks, True)
-            found += races
-            assert bool(told) == races, f"{told[:1]}\n{text}"
+            found += judged(device, memory, steps, blocks, "sm_35")
     assert 0 < found < 12
