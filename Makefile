@@ -6,7 +6,7 @@ BIN     := $(VENV)/bin
 , := ,
 NATIVE  := gompy/_native/.stamp
 LOOPS   := gompy/_native/accel/.stamp
-SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload lto_wrapper -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.[ch]' -o -path '*/abi/*.py' -o -path '*/native/*.py' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
+SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload lto_wrapper -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.[ch]' -o -path '*/cudart/include/*' -o -path '*/abi/*.py' -o -path '*/native/*.py' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
 
 .DEFAULT_GOAL := all
 .PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-suites check-alarms check-races check-regions check-opencl check-installs check-sanitizers check-endurance check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests

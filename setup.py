@@ -500,7 +500,7 @@ def copy_cuda_headers() -> None:
     from gompy.native import generate_cudart
 
     source, folder = ROOT / "gompy" / "cudart" / "include", NATIVE / "cudart" / "include"
-    texts = {str(path.relative_to(source)): path.read_text() for path in source.rglob("*.h*")}
+    texts = {str(path.relative_to(source)): path.read_text() for path in source.rglob("*") if path.is_file()}
     texts |= generate_cudart.headers()
     for name, text in texts.items():
         target = folder / name

@@ -305,6 +305,13 @@ FORWARDED = {
 }
 """Headers of CUDA that have a part of another one's: programs include them by name."""
 
+STANDARD = (
+    *("algorithm", "array", "bit", "bitset", "cassert", "cfloat", "chrono", "climits", "cmath", "complex", "cstddef"),
+    *("cstdint", "cstdlib", "cstring", "functional", "initializer_list", "iterator", "limits", "numeric", "optional"),
+    *("ratio", "tuple", "type_traits", "utility", "variant"),
+)
+"""cuda/std/...: the host's own headers, whose constexpr functions clang compiles for the device, too."""
+
 CONSTANTS = {
     "ZERO": 0.0,
     "ONE": 1.0,

@@ -14,7 +14,9 @@ ARCHITECTURES: Final = ("-arch", "--gpu-architecture", "--cuda-gpu-arch", "--off
 CODES: Final = ("-gencode", "--generate-code")
 SEPARATE: Final = ("-I", "-D", "-U", "-L", "-l", "-isystem", "-include", "-Xlinker", "-Xclang", "-MF", "-MT", "-MQ")
 """Options of clang whose value may be the next word."""
-LINK_ONLY: Final = ("-L", "-l", "-Wl,", "-Xlinker", "-shared", "-static", "-rdynamic", "-pie", "-no-pie", "-s")
+LINK_ONLY: Final = ("-L", "-l", "-Wl,", "-Xlinker", "-shared", "-static", "-rdynamic", "-pie", "-no-pie")
+STRIP: Final = "-s"
+"""For the link, too; other options begin with these letters."""
 DROPPED: Final = (
     *("--expt-relaxed-constexpr", "-expt-relaxed-constexpr", "--expt-extended-lambda", "-expt-extended-lambda"),
     *("--extended-lambda", "-extended-lambda", "-cudart=shared", "--cudart=shared", "-cudart=static", "-m64"),
@@ -115,7 +117,7 @@ def parse(arguments: list[str]) -> Line:
             line.compile_only = True
         else:
             taken = [*RENAMED.get(word, [word]), *([rest.pop(0)] if word in SEPARATE and rest else [])]
-            if word.startswith(LINK_ONLY) and word not in RENAMED:
+            if (word == STRIP or word.startswith(LINK_ONLY)) and word not in RENAMED:
                 line.objects += taken
             else:
                 line.words += taken

@@ -166,10 +166,17 @@ def forwarding_h(name: str, other: str) -> str:
     return f'/* {MADE}\n   {name}: a part of this one.  */\n#include "{other}"\n'
 
 
+def standard_h(name: str) -> str:
+    """cuda/std/NAME: the host's header, its names in cuda::std as well."""
+    lines = [f"/* {MADE}", f"   cuda::std: what the host's {name} has.  */", f"#include <{name}>"]
+    return "\n".join([*lines, "namespace cuda { namespace std { using namespace ::std; } }"]) + "\n"
+
+
 def headers() -> dict[str, str]:
     """The headers for programs that are made of the tables, by name."""
     forwarding = {name: forwarding_h(name, other) for other, names in cudart.FORWARDED.items() for name in names}
-    return {"cuda_runtime_api.h": api_h(), "math_constants.h": constants_h(), **forwarding}
+    standard = {f"cuda/std/{name}": standard_h(name) for name in cudart.STANDARD}
+    return {"cuda_runtime_api.h": api_h(), "math_constants.h": constants_h(), **forwarding, **standard}
 
 
 def page_tables() -> list[str]:

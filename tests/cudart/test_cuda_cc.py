@@ -290,11 +290,12 @@ def test_words_are_sorted(tmp_path: Path) -> None:
     """nvcc's go where clang has them, or nowhere."""
     source = str(tmp_path / "a.cu")
     Path(source).write_text("")
-    text = "-O3 -use_fast_math -lineinfo -Xptxas -v -Xcompiler -Wall,-fPIC --expt-extended-lambda -lm -L lib -D N=1"
+    text = "-O3 -std=c++17 -s -use_fast_math -lineinfo -Xptxas -v -Xcompiler -Wall,-fPIC --expt-extended-lambda"
+    text += " -lm -L lib -D N=1"
     line = options.parse([*text.split(), source, "x.o", "-oprog", "--gpu-architecture", "compute_86"])
-    assert line.words == ["-O3", "-ffast-math", "-fcuda-approx-transcendentals", "-g1", "-D", "N=1"]
+    assert line.words == ["-O3", "-std=c++17", "-ffast-math", "-fcuda-approx-transcendentals", "-g1", "-D", "N=1"]
     assert line.host_words == ["-Wall", "-fPIC"]
-    assert line.objects == ["-lm", "-L", "lib", source, "x.o"]
+    assert line.objects == ["-s", "-lm", "-L", "lib", source, "x.o"]
     assert (line.sources, line.output, line.architectures) == ([source], "prog", [86])
 
 

@@ -28,6 +28,10 @@ public:
   GOMPY_GROUP static dim3 thread_index () { return dim3 (threadIdx.x, threadIdx.y, threadIdx.z); }
   GOMPY_GROUP static dim3 group_dim () { return dim3 (blockDim.x, blockDim.y, blockDim.z); }
   GOMPY_GROUP static dim3 dim_threads () { return group_dim (); }
+  /* A barrier in two steps: here all threads wait in the second one for each other.  */
+  struct arrival_token {};
+  GOMPY_GROUP static arrival_token barrier_arrive () { return arrival_token (); }
+  GOMPY_GROUP static void barrier_wait (arrival_token &&) { sync (); }
 };
 
 GOMPY_GROUP thread_block this_thread_block () { return thread_block (); }
@@ -81,6 +85,9 @@ public:
   GOMPY_GROUP static dim3 block_index () { return thread_block::group_index (); }
   GOMPY_GROUP static dim3 dim_blocks () { return dim3 (gridDim.x, gridDim.y, gridDim.z); }
   GOMPY_GROUP static dim3 group_dim () { return dim_blocks (); }
+  typedef thread_block::arrival_token arrival_token;
+  GOMPY_GROUP static arrival_token barrier_arrive () { return arrival_token (); }
+  GOMPY_GROUP static void barrier_wait (arrival_token &&) { sync (); }
 };
 
 GOMPY_GROUP grid_group this_grid () { return grid_group (); }
@@ -125,8 +132,8 @@ template <unsigned Size, typename Parent> struct gompy_parent<thread_block_tile<
 };
 
 /* So many threads of a warp, beside each other: a power of two, 32 at most.  */
-template <unsigned Size, typename Parent>
-class thread_block_tile
+template <unsigned Size>
+class gompy_tile
 {
   static_assert (Size && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
   GOMPY_GROUP static unsigned first () { return thread_block::thread_rank () % 32 / Size * Size; }
@@ -137,11 +144,6 @@ public:
   GOMPY_GROUP static unsigned thread_rank () { return thread_block::thread_rank () % Size; }
   GOMPY_GROUP static constexpr unsigned num_threads () { return Size; }
   GOMPY_GROUP static constexpr unsigned size () { return Size; }
-  GOMPY_GROUP static unsigned meta_group_rank ()
-  {
-    return thread_block::thread_rank () % gompy_parent<Parent>::size () / Size;
-  }
-  GOMPY_GROUP static unsigned meta_group_size () { return (gompy_parent<Parent>::size () + Size - 1) / Size; }
   template <typename T> GOMPY_GROUP static T shfl (T value, unsigned of)
   {
     return gompy_moved (value, [=] (auto x) { return __shfl_sync (gompy_mask (), x, of, Size); });
@@ -168,6 +170,41 @@ public:
   {
     return (__match_any_sync (gompy_mask (), value) & gompy_mask ()) >> first ();
   }
+  /* The threads that have this value if all have it, else none.  */
+  template <typename T> GOMPY_GROUP static unsigned match_all (T value, int &same)
+  {
+    unsigned lanes = match_any (value), every = gompy_mask () >> first ();
+    same = lanes == every;
+    return same ? every : 0;
+  }
+};
+
+/* A tile that knows what it is a part of.  */
+template <unsigned Size, typename Parent>
+class thread_block_tile : public gompy_tile<Size>
+{
+public:
+  GOMPY_GROUP static unsigned meta_group_rank ()
+  {
+    return thread_block::thread_rank () % gompy_parent<Parent>::size () / Size;
+  }
+  GOMPY_GROUP static unsigned meta_group_size () { return (gompy_parent<Parent>::size () + Size - 1) / Size; }
+};
+
+/* Any such tile: a function's parameter.  */
+template <unsigned Size>
+class thread_block_tile<Size, void> : public gompy_tile<Size>
+{
+  unsigned rank, count;
+
+public:
+  template <typename Parent>
+  GOMPY_GROUP thread_block_tile (const thread_block_tile<Size, Parent> &tile)
+      : rank (tile.meta_group_rank ()), count (tile.meta_group_size ())
+  {
+  }
+  GOMPY_GROUP unsigned meta_group_rank () const { return rank; }
+  GOMPY_GROUP unsigned meta_group_size () const { return count; }
 };
 
 template <unsigned Size, typename Parent>
@@ -180,7 +217,7 @@ tiled_partition (const Parent &)
 /* The threads of a warp that were together when the group was made.  */
 class coalesced_group
 {
-  unsigned mask;
+  unsigned mask, part = 0, parts = 1;
 
   /* The lane of a thread by its rank.  */
   GOMPY_GROUP unsigned lane_of (unsigned rank) const
@@ -200,6 +237,18 @@ class coalesced_group
 
 public:
   GOMPY_GROUP explicit coalesced_group (unsigned lanes) : mask (lanes) {}
+  GOMPY_GROUP coalesced_group (unsigned lanes, unsigned rank, unsigned count)
+      : mask (lanes), part (rank), parts (count)
+  {
+  }
+  template <unsigned Size, typename Parent>
+  GOMPY_GROUP coalesced_group (const thread_block_tile<Size, Parent> &tile)
+      : mask (tile.gompy_mask ()), part (tile.meta_group_rank ()), parts (tile.meta_group_size ())
+  {
+  }
+  /* Which of the groups this is that were made together, and how many these are.  */
+  GOMPY_GROUP unsigned meta_group_rank () const { return part; }
+  GOMPY_GROUP unsigned meta_group_size () const { return parts; }
   GOMPY_GROUP unsigned gompy_mask () const { return mask; }
   GOMPY_GROUP void sync () const { __syncwarp (mask); }
   GOMPY_GROUP unsigned thread_rank () const { return __popc (mask & ((1u << gompy_lane ()) - 1)); }
@@ -226,9 +275,18 @@ public:
   {
     return ranks (__match_any_sync (mask, value) & mask);
   }
+  template <typename T> GOMPY_GROUP unsigned match_all (T value, int &same) const
+  {
+    unsigned lanes = __match_any_sync (mask, value) & mask;
+    same = lanes == mask;
+    return same ? ranks (mask) : 0;
+  }
 };
 
 GOMPY_GROUP coalesced_group coalesced_threads () { return coalesced_group (__activemask ()); }
+
+/* Parts of so many of them.  */
+template <unsigned Size> GOMPY_GROUP coalesced_group tiled_partition (const coalesced_group &parent);
 
 /* A group's threads that say the same, or give the same label.  */
 template <typename Group>
@@ -236,15 +294,16 @@ GOMPY_GROUP coalesced_group
 binary_partition (const Group &group, bool what)
 {
   unsigned all = group.gompy_mask (), yes = __ballot_sync (all, what) & all;
-  return coalesced_group (what ? yes : all & ~yes);
+  return coalesced_group (what ? yes : all & ~yes, what, 2);
 }
 
 template <typename Group, typename Label>
 GOMPY_GROUP coalesced_group
 labeled_partition (const Group &group, Label label)
 {
-  unsigned all = group.gompy_mask ();
-  return coalesced_group (__match_any_sync (all, label) & all);
+  unsigned all = group.gompy_mask (), mine = __match_any_sync (all, label) & all, firsts;
+  firsts = __ballot_sync (all, gompy_lane () == __ffs (mine) - 1) & all;
+  return coalesced_group (mine, __popc (firsts & ((mine & (0u - mine)) - 1)), __popc (firsts));
 }
 
 /* Any group, for functions that are no templates.  */
@@ -299,6 +358,24 @@ tiled_partition (const thread_group &parent, unsigned size)
   return coalesced_group (lanes);
 }
 
+/* Parts of the threads that are together, so many in each.  */
+GOMPY_GROUP coalesced_group
+tiled_partition (const coalesced_group &parent, unsigned size)
+{
+  unsigned rank = parent.thread_rank () / size * size, lanes = 0, at = 0;
+  for (unsigned left = parent.gompy_mask (); left; left &= left - 1, at++)
+    if (at >= rank && at < rank + size)
+      lanes |= left & (0u - left);
+  return coalesced_group (lanes, rank / size, (parent.num_threads () + size - 1) / size);
+}
+
+template <unsigned Size>
+GOMPY_GROUP coalesced_group
+tiled_partition (const coalesced_group &parent)
+{
+  return tiled_partition (parent, Size);
+}
+
 template <typename Group>
 GOMPY_GROUP void
 sync (const Group &group)
@@ -311,6 +388,39 @@ GOMPY_GROUP auto
 thread_rank (const Group &group)
 {
   return group.thread_rank ();
+}
+
+template <typename Group>
+GOMPY_GROUP void
+synchronize (const Group &group)
+{
+  group.sync ();
+}
+
+template <typename Group>
+GOMPY_GROUP auto
+group_size (const Group &group)
+{
+  return group.size ();
+}
+
+/* One thread calls the function; the second form hands its result to all of a tile or of threads together.  */
+template <typename Group, typename Function, typename... Arguments>
+GOMPY_GROUP void
+invoke_one (const Group &group, Function &&function, Arguments &&...arguments)
+{
+  if (group.thread_rank () == 0)
+    function (static_cast<Arguments &&> (arguments)...);
+}
+
+template <typename Group, typename Function, typename... Arguments>
+GOMPY_GROUP auto
+invoke_one_broadcast (const Group &group, Function &&function, Arguments &&...arguments)
+{
+  decltype (function (static_cast<Arguments &&> (arguments)...)) result = {};
+  if (group.thread_rank () == 0)
+    result = function (static_cast<Arguments &&> (arguments)...);
+  return group.shfl (result, 0);
 }
 
 }

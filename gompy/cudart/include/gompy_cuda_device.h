@@ -80,6 +80,15 @@ GOMPY_SWAP (int, i, int)
 GOMPY_SWAP (unsigned, i, int)
 GOMPY_SWAP (unsigned long long, ll, long long)
 #undef GOMPY_SWAP
+#if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 700
+GOMPY_DEVICE unsigned short
+atomicCAS (unsigned short *at, unsigned short old, unsigned short value)
+{
+  unsigned short found;
+  asm volatile ("atom.cas.b16 %0, [%1], %2, %3;" : "=h" (found) : "l" (at), "h" (old), "h" (value) : "memory");
+  return found;
+}
+#endif
 /* The narrower scopes: an operation of the whole device is one of them, too.  */
 #define GOMPY_SWAP_IN(scope) \
   template <typename T> GOMPY_DEVICE T atomicCAS_##scope (T *at, T old, T value) { return atomicCAS (at, old, value); }
@@ -114,6 +123,27 @@ template <typename T> GOMPY_DEVICE void __stcs (T *at, T value) { *at = value; }
 
 #if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 700
 GOMPY_DEVICE void __nanosleep (unsigned ns) { asm volatile ("nanosleep.u32 %0;" : : "r" (ns)); }
+#endif
+
+/* --- Reductions over the lanes of a mask.  --- */
+#if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 800
+#define GOMPY_REDUX(name, words, type) \
+  GOMPY_DEVICE type name (unsigned mask, type value) \
+  { \
+    type to; \
+    asm volatile ("redux.sync." words " %0, %1, %2;" : "=r" (to) : "r" (value), "r" (mask)); \
+    return to; \
+  }
+GOMPY_REDUX (__reduce_add_sync, "add.s32", int)
+GOMPY_REDUX (__reduce_add_sync, "add.u32", unsigned)
+GOMPY_REDUX (__reduce_min_sync, "min.s32", int)
+GOMPY_REDUX (__reduce_min_sync, "min.u32", unsigned)
+GOMPY_REDUX (__reduce_max_sync, "max.s32", int)
+GOMPY_REDUX (__reduce_max_sync, "max.u32", unsigned)
+GOMPY_REDUX (__reduce_and_sync, "and.b32", unsigned)
+GOMPY_REDUX (__reduce_or_sync, "or.b32", unsigned)
+GOMPY_REDUX (__reduce_xor_sync, "xor.b32", unsigned)
+#undef GOMPY_REDUX
 #endif
 
 /* --- What the device has of the C library.  --- */

@@ -20,6 +20,21 @@ memcpy_async (const Group &group, T *to, const T *from, size_t bytes)
     target[i] = source[i];
 }
 
+/* A size that says what its memory is aligned to (cuda::aligned_size_t) is a number of bytes; counts of elements.  */
+template <typename Group, typename T, typename Shape>
+GOMPY_GROUP auto
+memcpy_async (const Group &group, T *to, const T *from, const Shape &bytes) -> decltype (bytes.value, void ())
+{
+  memcpy_async (group, to, from, (size_t) bytes.value);
+}
+
+template <typename Group, typename T>
+GOMPY_GROUP void
+memcpy_async (const Group &group, T *to, size_t room, const T *from, size_t count)
+{
+  memcpy_async (group, to, from, (count < room ? count : room) * sizeof (T));
+}
+
 template <typename Group> GOMPY_GROUP void wait (const Group &group) { group.sync (); }
 template <unsigned Stages, typename Group> GOMPY_GROUP void wait_prior (const Group &group) { group.sync (); }
 

@@ -46,6 +46,25 @@ reduce (const coalesced_group &group, T value, Op op)
   return group.shfl (value, 0);
 }
 
+/* One thread hands the result to a cuda::atomic; the others go on.  */
+template <typename Group, typename Atomic, typename T, typename Op>
+GOMPY_GROUP void
+reduce_store_async (const Group &group, Atomic &to, T value, Op op)
+{
+  T result = reduce (group, value, op);
+  if (group.thread_rank () == 0)
+    to.store (result, Atomic::gompy_relaxed);
+}
+
+template <typename Group, typename Atomic, typename T, typename Op>
+GOMPY_GROUP void
+reduce_update_async (const Group &group, Atomic &to, T value, Op op)
+{
+  T result = reduce (group, value, op);
+  if (group.thread_rank () == 0)
+    to.gompy_update ([=] (T before) { return op (before, result); }, Atomic::gompy_relaxed);
+}
+
 }
 
 #endif
