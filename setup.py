@@ -488,7 +488,8 @@ def build_drivers() -> dict[str, Path]:
 def build_hooks() -> None:
     """access.o: what -foffload-check puts into programs and images."""
     source, output = ROOT / "gompy" / "access" / "hooks.c", NATIVE / "bdir" / "access.o"
-    if newer([source, SHARED / "access.h", Path(__file__), stamp("flags", f"{CC} {sanitized()}\n")], output):
+    headers = [SHARED / "access.h", *source.parent.glob("*.h")]
+    if newer([source, *headers, Path(__file__), stamp("flags", f"{CC} {sanitized()}\n")], output):
         part = output.with_name(output.name + ".new")
         words = ("-O2", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-fno-lto", *WARNINGS)
         run(CC, *words, f"-I{ROOT}", f"-ffile-prefix-map={ROOT}=.", "-c", source, "-o", part)

@@ -1,7 +1,7 @@
 /* Part of programs and images that are made with -foffload-check: what GCC calls at each access to memory
    (-fsanitize=thread), and what stands in front of some functions of libgomp and of the C library (ld's --wrap).
 
-   Names and signatures of the calls: GCC 12, gcc/sanitizer.def.  All of it is hidden: each program, library and image
+   Names and signatures of the calls: GCC 12 to 16, gcc/sanitizer.def.  All of it is hidden: each program, library and image
    has its own.  */
 #include "gompy/native/access.h"
 #include <malloc.h>
@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "gompy/access/atomic128.h"
 
 extern struct gompy_access gompy_access __attribute__ ((weak, visibility ("default")));
 extern char gompy_access_unordered[] __attribute__ ((weak, visibility ("default")));
@@ -227,54 +228,62 @@ on_exchange (const volatile void *p, size_t n, int order, int failed, const void
   on_atomic (p, n, 1, order, pc);
 }
 
-#define FETCH(bits, type, name)                                                                                        \
+/* How operations are done, by a prefix.  All are sequentially consistent.  */
+#define DO_LOAD(p) __atomic_load_n (p, __ATOMIC_SEQ_CST)
+#define DO_STORE(p, v) __atomic_store_n (p, v, __ATOMIC_SEQ_CST)
+#define DO_EXCHANGE(p, v) __atomic_exchange_n (p, v, __ATOMIC_SEQ_CST)
+#define DO_FETCH(name, p, v) __atomic_fetch_##name (p, v, __ATOMIC_SEQ_CST)
+#define DO_COMPARE(p, old, v, weak) __atomic_compare_exchange_n (p, old, v, weak, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+
+#define FETCH(bits, type, name, how)                                                                                   \
   type __tsan_atomic##bits##_fetch_##name (volatile type *p, type v, int order)                                        \
   {                                                                                                                    \
     on_atomic (p, sizeof (type), 1, order, PC);                                                                        \
-    return __atomic_fetch_##name (p, v, __ATOMIC_SEQ_CST);                                                             \
+    return how##_FETCH (name, p, v);                                                                                   \
   }
-#define ATOMIC(bits, type)                                                                                             \
+#define ATOMIC(bits, type, how)                                                                                        \
   type __tsan_atomic##bits##_load (const volatile type *p, int order)                                                  \
   {                                                                                                                    \
     on_atomic (p, sizeof (type), 0, order, PC);                                                                        \
-    return __atomic_load_n (p, __ATOMIC_SEQ_CST);                                                                      \
+    return how##_LOAD (p);                                                                                             \
   }                                                                                                                    \
   void __tsan_atomic##bits##_store (volatile type *p, type v, int order)                                               \
   {                                                                                                                    \
     on_atomic (p, sizeof (type), 2, order, PC);                                                                        \
-    __atomic_store_n (p, v, __ATOMIC_SEQ_CST);                                                                         \
+    how##_STORE (p, v);                                                                                                \
   }                                                                                                                    \
   type __tsan_atomic##bits##_exchange (volatile type *p, type v, int order)                                            \
   {                                                                                                                    \
     on_atomic (p, sizeof (type), 1, order, PC);                                                                        \
-    return __atomic_exchange_n (p, v, __ATOMIC_SEQ_CST);                                                               \
+    return how##_EXCHANGE (p, v);                                                                                      \
   }                                                                                                                    \
-  FETCH (bits, type, add)                                                                                              \
-  FETCH (bits, type, sub)                                                                                              \
-  FETCH (bits, type, and)                                                                                              \
-  FETCH (bits, type, or)                                                                                               \
-  FETCH (bits, type, xor)                                                                                              \
-  FETCH (bits, type, nand)                                                                                             \
+  FETCH (bits, type, add, how)                                                                                         \
+  FETCH (bits, type, sub, how)                                                                                         \
+  FETCH (bits, type, and, how)                                                                                         \
+  FETCH (bits, type, or, how)                                                                                          \
+  FETCH (bits, type, xor, how)                                                                                         \
+  FETCH (bits, type, nand, how)                                                                                        \
   bool __tsan_atomic##bits##_compare_exchange_strong (volatile type *p, type *old, type v, int order, int failed)      \
   {                                                                                                                    \
     on_exchange (p, sizeof (type), order, failed, PC);                                                                 \
-    return __atomic_compare_exchange_n (p, old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                             \
+    return how##_COMPARE (p, old, v, 0);                                                                               \
   }                                                                                                                    \
   bool __tsan_atomic##bits##_compare_exchange_weak (volatile type *p, type *old, type v, int order, int failed)        \
   {                                                                                                                    \
     on_exchange (p, sizeof (type), order, failed, PC);                                                                 \
-    return __atomic_compare_exchange_n (p, old, v, 1, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                             \
+    return how##_COMPARE (p, old, v, 1);                                                                               \
   }                                                                                                                    \
   type __tsan_atomic##bits##_compare_exchange_val (volatile type *p, type old, type v, int order, int failed)          \
   {                                                                                                                    \
     on_exchange (p, sizeof (type), order, failed, PC);                                                                 \
-    __atomic_compare_exchange_n (p, &old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                   \
+    how##_COMPARE (p, &old, v, 0);                                                                                     \
     return old;                                                                                                        \
   }
-ATOMIC (8, uint8_t)
-ATOMIC (16, uint16_t)
-ATOMIC (32, uint32_t)
-ATOMIC (64, uint64_t)
+ATOMIC (8, uint8_t, DO)
+ATOMIC (16, uint16_t, DO)
+ATOMIC (32, uint32_t, DO)
+ATOMIC (64, uint64_t, DO)
+ATOMIC (128, uint128_t, DO128)
 
 void
 __tsan_atomic_thread_fence (int order)
