@@ -9,10 +9,12 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from gompy.abi.gcc import SUPPORTED
 from gompy.accel import host, loops, packages
 from gompy.accel.errors import AccelError
 from gompy.driver import check_plugin
@@ -340,15 +342,18 @@ WRONG = {
       int *p = calloc (n, sizeof *p);
       #pragma omp target map(tofrom: p[:n])
       #pragma omp parallel num_threads(2)
-      for (int r = 0; r < 4000; r++)
-        for (int k = 0; k < 100; k++)
-          if (omp_get_thread_num ())
-            put (p + k, r);
-          else
-            {
-              #pragma omp atomic
-              p[50] += 1;
-            }
+      for (int r = 0; r < 40; r++)
+        {
+          #pragma omp barrier
+          for (int k = 0; k < 10000; k++)
+            if (omp_get_thread_num ())
+              put (p + k % 100, r);
+            else
+              {
+                #pragma omp atomic
+                p[50] += 1;
+              }
+        }
       printf ("%d\\n", p[7]);""",
     "walks-unset": """
       int *q = malloc (n * sizeof *q), sum = 0;
@@ -545,14 +550,39 @@ MARKS_THAT_CHANGE = """
 """Two threads write every other element: a look at all marks of a kilobyte comes while the other sets some."""
 
 
-@pytest.fixture(scope="session")
-def plugin() -> None:
-    """There is one."""
+def with_headers() -> str:
+    """A compiler with headers for plugins that gompcc would run if it was named, the newest; "" if there is none.
+
+    Where another gcc than the system's own is the stock one of the tests, headers may be that one's only.
+    """
+    paths = filter(None, (compilers.which(f"gcc-{major}") for major in reversed(SUPPORTED)))
+    fit = (path for path in paths if not compilers.facts(compilers.Compiler(path, [path])).problem)
+    return next((path for path in fit if packages.plugin_headers(host.examine([path], path))), "")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiler() -> Iterator[None]:
+    """What all of this is tried with: the gcc of the other tests if its headers are there, else one that has them."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not packages.plugin_headers(host.choose()) and with_headers():
+            patch.setenv("GOMPY_CC", with_headers())
+        yield
+
+
+@pytest.fixture(scope="module")
+def plugin(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """There is one: make has built it for the gcc that it found; for another one it is built here."""
     if not packages.plugin_headers(host.choose()):
-        pytest.skip("no headers for plugins of this gcc")
+        pytest.skip(f"no headers for plugins of {host.choose().title}, nor of another gcc")
     if not packages.cxx():
         pytest.skip("no C++ compiler")
-    assert store.find(host.choose().identity, store.loops_folders(), store.LOOPS), "make has not built it"
+    with pytest.MonkeyPatch.context() as patch:
+        if not store.find(host.choose().identity, store.loops_folders(), store.LOOPS):
+            assert os.environ.get("GOMPY_CC"), "make has not built it"
+            folder = tmp_path_factory.mktemp("plugin")
+            loops.build(host.choose(), folder / "gompy" / "accel", lambda text: None)
+            patch.setenv("XDG_DATA_DIRS", str(folder))
+        yield
 
 
 def environment(with_plugin: bool) -> dict[str, str]:
