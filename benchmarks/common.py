@@ -30,8 +30,13 @@ class BenchError(Exception):
     """A command failed; the text names it and what it said."""
 
 
-def run_as_command(main: Callable[[], int]) -> NoReturn:
-    """End the process with what ``main`` returns: with one line and 1 if something stops it, 130 if an interrupt."""
+def run_as_command(main: Callable[[], int], takes: str | None = None) -> NoReturn:
+    """End the process with what ``main`` returns: with one line and 1 if something stops it, 130 if an interrupt.
+
+    ``takes``: what its arguments are, for ``--help``; empty: it has none.  None: it looks at them itself.
+    """
+    if takes is not None:
+        _look_at(sys.argv[1:], takes)
     try:
         sys.exit(main())
     except (BenchError, NoPlotsError, OSError) as error:
@@ -39,6 +44,18 @@ def run_as_command(main: Callable[[], int]) -> NoReturn:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _look_at(words: list[str], takes: str) -> None:
+    """Answer --help; end with 2 where there are arguments and none is taken."""
+    name = Path(sys.argv[0]).name
+    if {"-h", "--help"} & set(words):
+        about = sys.modules["__main__"].__doc__ or ""
+        print(f"usage: {name} {takes}".rstrip() + f"\n\n{about.strip()}")
+        sys.exit(0)
+    if words and not takes:
+        print(f"{name}: error: it takes no arguments", file=sys.stderr)
+        sys.exit(2)
 
 
 def checked(command: Sequence[str], directory: Path, environment: dict[str, str]) -> str:
@@ -58,6 +75,18 @@ def checked(command: Sequence[str], directory: Path, environment: dict[str, str]
     if done.returncode:
         raise BenchError(f"{shlex.join(command)}: exit status {done.returncode}\n{done.stderr}".rstrip())
     return done.stdout
+
+
+def with_before(words: list[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """The rows of the report that ``--before FILE`` names, and the words behind it.  Raises BenchError."""
+    if words[:1] != ["--before"]:
+        return {}, words
+    if len(words) < 2:
+        raise BenchError("--before: which file?")
+    try:
+        return dict(json.loads(Path(words[1]).read_text())["rows"]), words[2:]
+    except (ValueError, KeyError, TypeError):
+        raise BenchError(f"{words[1]}: it is no report of this benchmark") from None
 
 
 def llvm_environment(environment: dict[str, str]) -> dict[str, str]:

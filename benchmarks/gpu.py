@@ -3,7 +3,7 @@
 The kernels (gpu/kernels.h) are CUDA C++ and OpenCL C at once.  All times are CPU times of all threads in ms, the least
 of several runs; a run fails if a kernel's result is not its twin's.
 
-    gpu.py [--before FILE] [KERNEL...]
+--before: an earlier benchmarks/out/gpu.json, shown beside it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from common import BIN, GCC, HERE, OUT, THREADS, BenchError, checked, mean, run_as_command, save
+from common import BIN, GCC, HERE, OUT, THREADS, BenchError, checked, mean, run_as_command, save, with_before
 
 SOURCES = HERE / "gpu"
 ROUNDS = 2
@@ -72,14 +72,14 @@ def show(rows: dict[str, dict[str, Any]], before: dict[str, dict[str, Any]]) -> 
 
 def main() -> int:
     """Build, run, print, save."""
-    kernels = sys.argv[1:]
-    before: dict[str, dict[str, Any]] = {}
-    if kernels[:1] == ["--before"]:
-        before = json.loads(Path(kernels[1]).read_text())["rows"]
-        kernels = kernels[2:]
+    before, kernels = with_before(sys.argv[1:])
     environment = os.environ | THREADS
     with tempfile.TemporaryDirectory(prefix="gompy-bench-") as directory:
         rows = measure(Path(directory), environment, kernels)
+    unknown = [name for name in kernels if name not in rows]
+    if unknown:
+        print(f"gpu.py: error: no kernel {unknown[0]!r} in {SOURCES}", file=sys.stderr)
+        return 2
     show(rows, before)
     save({"name": "gpu", "rows": rows})
     print(f"in {(OUT / 'gpu.json').relative_to(HERE.parent)}")
@@ -87,4 +87,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    run_as_command(main)
+    run_as_command(main, "[--before FILE] [KERNEL...]")

@@ -3,12 +3,11 @@
 CPU times of the kernels alone, of all threads, in ms: the least of several rounds of several runs.  The twins are
 gcc's, -O2, with two threads.  Each program checks its result; a wrong one ends the measurement.
 
-    gpu_examples.py [--before FILE] [NAME...]
+--before: an earlier benchmarks/out/gpu_examples.json, shown beside it.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
@@ -16,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from common import BIN, GCC, HERE, OUT, THREADS, BenchError, checked, mean, run_as_command, save
+from common import BIN, GCC, HERE, OUT, THREADS, BenchError, checked, mean, run_as_command, save, with_before
 
 SOURCES = HERE.parent / "examples" / "gpu"
 SIZES = {
@@ -83,11 +82,7 @@ def show(rows: dict[str, dict[str, Any]], before: dict[str, dict[str, Any]]) -> 
 
 def main() -> int:
     """Build, run, print, save."""
-    names = sys.argv[1:]
-    before: dict[str, dict[str, Any]] = {}
-    if names[:1] == ["--before"]:
-        before = json.loads(Path(names[1]).read_text())["rows"]
-        names = names[2:]
+    before, names = with_before(sys.argv[1:])
     unknown = [name for name in names if name not in SIZES]
     if unknown:
         print(f"benchmarks/gpu_examples.py: error: no example {unknown[0]!r} in {SOURCES}", file=sys.stderr)
@@ -102,4 +97,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    run_as_command(main)
+    run_as_command(main, "[--before FILE] [NAME...]")

@@ -3,8 +3,6 @@
 CPU times of the kernels alone, in ms, with and without the check: the least of several rounds, the two in turns.
 CUDA has the sizes of `make bench-gpu-examples`, OpenMP the programs' own.  A race that is told ends the measurement:
 the examples have none.
-
-    gpu_races.py [NAME...]
 """
 
 from __future__ import annotations
@@ -84,4 +82,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    run_as_command(main)
+    run_as_command(main, "[NAME...]")

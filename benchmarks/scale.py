@@ -146,4 +146,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    run_as_command(main)
+    run_as_command(main, "[NAME...]")

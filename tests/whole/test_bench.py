@@ -97,3 +97,28 @@ def test_times_have_what_other_threads_take(tmp_path: Path) -> None:
     subprocess.run(["gcc", "-O2", "-pthread", str(source), "-o", str(program)], check=True)
     done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "0 missed\n"
+
+
+@pytest.mark.parametrize("name", ["gpu", "gpu_examples", "gpu_races", "check_any", "remote", "run", "scale", "turns"])
+def test_help(name: str) -> None:
+    done = bench(name, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: {name}.py")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["remote", "x"], "remote.py: error: it takes no arguments\n"),
+        (["gpu", "--before"], "gpu.py: error: --before: which file?\n"),
+        (["gpu", "--before", "/dev/null"], "gpu.py: error: /dev/null: it is no report of this benchmark\n"),
+    ],
+)
+def test_wrong_words(words: list[str], said: str) -> None:
+    done = bench(*words)
+    assert (done.returncode > 0, done.stdout, done.stderr) == (True, "", said)
+
+
+def bench(name: str, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "benchmarks" / f"{name}.py"), *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
