@@ -12,6 +12,7 @@ from pathlib import Path
 from gompy.accel.errors import AccelError
 from gompy.objects.names import TARGET_INTELMIC
 from gompy.tools import accelstore as store
+from gompy.tools.helptext import Parser
 from gompy.tools.linkcompiler import accel_folders
 
 TYPE_CHECKING = False
@@ -28,11 +29,10 @@ it is built, else gcc's own lto1).
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    main = argparse.ArgumentParser(
+    main = Parser(
         prog="gompy accel",
         description="Build and keep the accelerator compiler of the emulated device.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
     build = commands.add_parser("build", help="build it for the compiler in use (about five minutes on two cores)")

@@ -34,13 +34,12 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     made = command_parser("cluster", "Run a program with devices on the workers of a cluster.", EXAMPLES)
     commands = made.add_subparsers(dest="action", metavar="local|run|mpi", required=True)
-    form = argparse.RawDescriptionHelpFormatter
     for name, text, usage in (
         ("local", "start N workers on this machine for it", "gompy cluster local N [OPTION...] -- PROG [ARG...]"),
         ("run", "use the workers of a scheduler", "gompy cluster run [OPTION...] -- PROG [ARG...]"),
         ("mpi", "use the ranks of an MPI job", "mpirun -n N gompy cluster mpi [OPTION...] -- PROG [ARG...]"),
     ):
-        one = commands.add_parser(name, help=text, usage=usage, epilog=EXAMPLES, formatter_class=form)
+        one = commands.add_parser(name, help=text, usage=usage, epilog=EXAMPLES)
         if name == "local":
             one.add_argument("count", type=int, metavar="N", help="workers, 1 to 64")
         elif name == "run":

@@ -57,10 +57,12 @@ ANSWERS: dict[str, tuple[str, Callable[[], str]]] = {
 
 def usage() -> str:
     """The help text."""
+    from gompy.tools.helptext import in_terminal
+
     width = max(map(len, ANSWERS))
     lines = ["usage: gompy config OPTION...", "", "Prints one line for each option:", ""]
     lines += [f"  {name:<{width}}  {text}" for name, (text, _) in ANSWERS.items()]
-    return "\n".join(lines)
+    return in_terminal("\n".join(lines))
 
 
 def main(arguments: list[str]) -> int:

@@ -58,13 +58,12 @@ def main(arguments: list[str]) -> int:
         print(USAGE, file=sys.stderr)
         return 2
     part, *rest = arguments
-    if part in ("--help", "-h"):
-        print(USAGE)
+    if part in ("--help", "-h") or (part == "run" and rest in (["--help"], ["-h"])):
+        from gompy.tools.helptext import in_terminal
+
+        print(in_terminal(USAGE))
         return 0
     if part == "run":
-        if rest in (["--help"], ["-h"]):
-            print(USAGE)
-            return 0
         return run(rest)
     if part == "cc":
         from gompy.cudart import compile

@@ -39,9 +39,8 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     made = command_parser("device", "Serve a device to programs on other machines, or change a program's.", "")
     commands = made.add_subparsers(dest="action", metavar="serve|swap", required=True)
-    form = argparse.RawDescriptionHelpFormatter
     text = "serve a device of this machine to programs on others, each of which gets one of its own"
-    parser = commands.add_parser("serve", help=text, epilog=EXAMPLES, formatter_class=form)
+    parser = commands.add_parser("serve", help=text, epilog=EXAMPLES)
     parser.add_argument("--port", type=int, required=True, metavar="N", help="TCP port; 0: any that is free")
     parser.add_argument("--token-file", required=True, metavar="F", help="the token's file; made if it is not there")
     parser.add_argument("--bind", default="127.0.0.1", metavar="ADDR", help="the address to listen at (127.0.0.1)")
@@ -51,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--tls-cert", metavar="F", help="encrypt by TLS: the certificate, PEM, with what has signed it")
     parser.add_argument("--tls-key", metavar="F", help="its key; without it, it is in the certificate's file")
     text = "have a running program go on with another device behind the same number; its data moves"
-    parser = commands.add_parser("swap", help=text, epilog=SWAP_EXAMPLES, formatter_class=form)
+    parser = commands.add_parser("swap", help=text, epilog=SWAP_EXAMPLES)
     parser.add_argument("pid", type=int, metavar="PID", help="the program's process")
     parser.add_argument("number", type=int, metavar="DEVICE", help="the device's number in the program: 0")
     parser.add_argument("backend", metavar="BACKEND", help="what it runs on from now on")

@@ -291,7 +291,10 @@ def check_environment(report: Report) -> None:
 def main(arguments: list[str]) -> int:
     """Check everything; returns 1 if something needed is missing, 2 for a usage error."""
     if arguments in (["--help"], ["-h"]):
-        print("usage: gompy doctor\n\nTries what offloading needs; exit status 1 if something needed is missing.")
+        from gompy.tools.helptext import in_terminal
+
+        text = "usage: gompy doctor\n\nTries what offloading needs; exit status 1 if something needed is missing."
+        print(in_terminal(text))
         return 0
     if arguments:
         print("gompy doctor: error: takes no arguments", file=sys.stderr)

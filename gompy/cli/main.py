@@ -62,6 +62,8 @@ def available() -> dict[str, str]:
 
 def usage() -> str:
     """The help text."""
+    from gompy.tools.helptext import in_terminal
+
     commands = available()
     width = max(map(len, commands))
     lines = [
@@ -72,7 +74,7 @@ def usage() -> str:
         "",
         "'gompy COMMAND --help' tells more.  The compilers are gompcc, gompc++ and gompfortran.",
     ]
-    return "\n".join(lines)
+    return in_terminal("\n".join(lines))
 
 
 def dispatch(arguments: list[str]) -> int:
