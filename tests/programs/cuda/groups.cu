@@ -77,7 +77,7 @@ struct pair
   char b;
 };
 
-/* Of any size; groups that are no templates; a structure from lane to lane; labels; a copy.  */
+/* Of any size; tiles whose types do not say what they are of; groups that are no templates; a structure from lane to lane; labels; a copy.  */
 __device__ int
 total (cg::thread_group g, int *room, int value)
 {
@@ -104,8 +104,8 @@ others (const int *from, int *to, int size)
   int i = block.thread_rank (), found = total (part, room + i / size * size, copied[i]);
   block.sync ();
   int all = total (block, room, copied[i]);
-  auto tile = cg::tiled_partition<16> (block);
-  auto four = cg::tiled_partition<4> (tile);
+  cg::thread_block_tile<16> tile = cg::tiled_partition<16> (block);
+  const cg::thread_block_tile<4> four = cg::tiled_partition<4> (tile);
   pair p = tile.shfl (pair{ i / 2., char (i) }, 3);
   auto same = cg::labeled_partition (tile, i % 5);
   int label = cg::reduce (same, i, cg::greater<int> ()), scanned = cg::inclusive_scan (same, 1);
