@@ -302,7 +302,9 @@ def sanitizers(product: Product) -> tuple[str, ...]:
 def flags(product: Product) -> tuple[str, ...]:
     """Options of the C compiler."""
     level = ("-O1", "-g", "-fno-omit-frame-pointer") if sanitized() else ("-O2", "-g1")
-    return (*level, "-fPIC", "-fno-strict-aliasing", *sanitizers(product), *WARNINGS)
+    # A program's thread-local variables are its own: no call, nor anything that stands for one, finds them.
+    local = ("-ftls-model=local-exec",) if product.kind == "program" else ()
+    return (*level, "-fPIC", *local, "-fno-strict-aliasing", *sanitizers(product), *WARNINGS)
 
 
 WARNINGS = ("-Wall", "-Wno-unused-function")

@@ -73,19 +73,13 @@ mic_may_walk (uint64_t offset, int writes)
   return mic_may_own (block) && mic_is_behind (&block->read) && mic_is_behind (&block->before) && !mic_settle (offset);
 }
 
-/* An access that is in no walk, or ends that of its place; NEAR: it begins where the last one was.  1: a walk has begun
-   by it.  */
-static int __attribute__ ((noinline))
-mic_walk_anew (struct mic_walk *w, uintptr_t place, uint64_t offset, size_t size, int near)
+/* Begin a walk with [OFFSET, NEXT), where that may be.  */
+static int
+mic_begin_walk (struct mic_walk *w, uint64_t offset, uint64_t next)
 {
   uint64_t last = (offset & -(uint64_t) MIC_BLOCK) + MIC_BLOCK;
   unsigned i;
-  if (w->end != 0)
-    mic_end_walk (w);
-  w->place = place;
-  w->begin = offset;
-  w->next = offset + size;
-  if (!near || offset >= mic_access_size || size > MIC_BLOCK || w->next > last || !mic_may_walk (offset, place & 1))
+  if (offset >= mic_access_size || next - offset > MIC_BLOCK || next > last || !mic_may_walk (offset, w->place & 1))
     return 0;
   for (i = 0; i < mic_open_walk_count && mic_open_walks[i] != w; i++)
     ;
@@ -93,9 +87,29 @@ mic_walk_anew (struct mic_walk *w, uintptr_t place, uint64_t offset, size_t size
     return 0;
   if (i == mic_open_walk_count)
     mic_open_walks[mic_open_walk_count++] = w;
+  w->begin = offset;
+  w->next = next;
   w->end = last;
   w->again = 0;
   return 1;
+}
+
+/* An access that is in no walk, or ends that of its place; NEAR: it begins where the last one was.  1: a walk has begun
+   by it.  */
+static int __attribute__ ((noinline))
+mic_walk_anew (struct mic_walk *w, uintptr_t place, uint64_t offset, size_t size, int near)
+{
+  uint64_t edge = w->end, from = offset;
+  if (near && offset < edge && size <= MIC_BLOCK && offset + size > edge)
+    w->next = from = edge; /* its first bytes are the last ones of the walk's kilobyte */
+  if (edge != 0)
+    mic_end_walk (w);
+  w->place = place;
+  if (near && mic_begin_walk (w, from, offset + size))
+    return 1;
+  w->begin = offset;
+  w->next = offset + size;
+  return 0;
 }
 
 /* Whether an access is a step of a walk, and to be noted at its end.  */
