@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from gompy.abi import gomp
@@ -16,6 +16,7 @@ from gompy.check.mapped import Mapping, amount
 from gompy.check.mends import is_openacc, mend
 from gompy.check.names import Names, Place
 from gompy.check.readable import demangled, gpu_name
+from gompy.check.refused import in_words, refused
 
 POINTERS: Final = frozenset(
     (
@@ -66,14 +67,9 @@ RACE_GPU: Final = re.compile(
 BEYOND: Final = re.compile(
     r"(?:is )?(\d+) bytes (past the end of|before) the (\d+) bytes that are mapped from the host's (0x[0-9a-f]+)"
 )
-EXTENSION: Final = re.compile(
-    r"Trying to (?:map into device|update) \[(0x[0-9a-f]+)\.\.(0x[0-9a-f]+)\) object when (?:only )?"
-    r"\[(0x[0-9a-f]+)\.\.(0x[0-9a-f]+)\) is"
-)
 PRESENT: Final = re.compile(
     r"present clause: (?:!acc_is_present|not present[a-z ]*) \((?:addr: )?(0x[0-9a-f]+), (?:size: )?(\d+)"
 )
-OUTSIDE: Final = re.compile(r"\[(0x[0-9a-f]+),\+(\d+)\] outside mapped block \[(0x[0-9a-f]+),\+(\d+)\]")
 
 
 @dataclass(slots=True)
@@ -327,6 +323,19 @@ class Analysis:
                 mend=f"remove it after the region, or map {name or 'it'} again at the region's directive",
             )
             finding.notes += self._history(gone)
+        elif on_host and (mapping := self._touching(device, address, 1)) is not None:
+            name = mapping.name or name
+            finding = Finding(
+                "unmapped",
+                place,
+                f"{name or 'memory'} is mapped to device {device}, but region {region} uses its address on the host",
+                device,
+                region,
+                name,
+                address,
+                mend=mend("unnamed", mapping.item or name or "it", place.file, self.acc),
+            )
+            finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
         elif on_host:
             finding = Finding(
                 "unmapped",
@@ -521,29 +530,29 @@ class Analysis:
         if (absent := PRESENT.search(text)) is not None:
             self._not_present(event, int(absent[1], 16), int(absent[2]))
             return
-        match = EXTENSION.search(text)
-        if match is None:
-            if (outside := OUTSIDE.search(text)) is None:
-                self.add(Finding("mapping", self.place(event), text, event.device))
-                return
-            start, old = int(outside[1], 16), int(outside[3], 16)
-            size, old_size = int(outside[2]), int(outside[4])
-        else:
-            start, end, old, old_end = (int(group, 16) for group in match.groups())
-            size, old_size = end - start, old_end - old
+        beyond = refused(text)
+        if beyond is None:
+            self.add(Finding("mapping", self.place(event), text, event.device))
+            return
+        start, size = beyond.start, beyond.size
+        mapping = self._touching(event.device, start, size) if not beyond.old_size else None
+        if not beyond.old_size and mapping is None:
+            self._absent(replace(event, kind=gomp.GOMP_MAP_TO, start=start, size=size))
+            return
+        old, old_size = (beyond.old, beyond.old_size) if mapping is None else (mapping.start, mapping.size)
         mapping = self.live.get((event.device, old))
         name = (mapping.name if mapping is not None else "") or self.names.at(start, size, event.frame)
-        verb = "update" if "update" in text else "map"
+        verb, mended = in_words(event.what)
         finding = Finding(
             "extension",
             self.place(event),
             f"{event.what or 'target'} is to {verb} {amount(size)} of {name or 'memory'}, of which {amount(old_size)} "
-            f"are mapped to device {event.device} already" + overlap(start - old),
+            f"are mapped to device {event.device}" + (" already" if verb == "map" else "") + overlap(start - old),
             event.device,
             variable=name,
             start=start,
             size=size,
-            mend=f"map all of {name or 'it'} at first, or end the first mapping before this one",
+            mend=mended.format(name or "it"),
         )
         if mapping is not None:
             finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
@@ -600,6 +609,13 @@ class Analysis:
         """What was mapped last at a host address, and is no longer."""
         for number, mapping in reversed(self.gone):
             if number == device and mapping.start <= address < mapping.start + max(mapping.size, 1):
+                return mapping
+        return None
+
+    def _touching(self, device: int, start: int, size: int) -> Mapping | None:
+        """What is mapped and has bytes of a range of the host."""
+        for (number, _), mapping in self.live.items():
+            if number == device and mapping.start < start + size and start < mapping.start + mapping.size:
                 return mapping
         return None
 

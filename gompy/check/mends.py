@@ -10,6 +10,7 @@ FORTRAN: Final = (".f", ".for", ".ftn", ".fpp", ".f90", ".f95", ".f03", ".f08")
 
 OPENMP: Final = {
     "unmapped": "map {} at the region's directive, or before (target data, target enter data)",
+    "unnamed": "map {} at the region's directive, or the pointer and {} by one directive, which attaches it",
     "stale-host": "{sentinel} target update from({}) before it",
     "stale-host-gone": "map(tofrom: {}), or map(from: {})",
     "stale-device": "{sentinel} target update to({}) before the region, or map(always, to: {})",
@@ -25,6 +26,7 @@ OPENMP: Final = {
 }
 OPENACC: Final = OPENMP | {
     "unmapped": "copy({}) at the region's directive, or before (data, enter data)",
+    "unnamed": "present({}) or copy({}) at the region's directive: only a pointer that it names is translated",
     "stale-host": "{sentinel} update self({}) before it",
     "stale-host-gone": "copy({}), or copyout({})",
     "stale-device": "{sentinel} update device({}) before the region",

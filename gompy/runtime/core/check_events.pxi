@@ -39,3 +39,9 @@ cdef inline void check_entry(DeviceDescr *dev, int event, int kind, uintptr_t st
     if rare(gompy_checking):
         gompy_log_frame()
         gompy_log(event, kind, dev.number, dev.what, dev.where, start, size, 0, 0, 0)
+
+
+cdef inline void check_failure(DeviceDescr *dev, int failed) noexcept nogil:
+    """Log a construct that fails, while its device is still locked."""
+    if failed:
+        check_entry(dev, EVENT_ABSENT, -1, 0, 0)

@@ -106,7 +106,7 @@ cdef TargetMem *map_vars(DeviceDescr *dev, const MapList *maps, uint64_t stamp, 
     if job.stage.buffer != NULL:
         end_stage(&job, stack_buffer)
     if failed[0]:
-        check_entry(dev, EVENT_ABSENT, -1, 0, 0)
+        check_failure(dev, failed[0])
         return NULL
     if entries_told():
         apart_mapped(tell_mapped)(&job)

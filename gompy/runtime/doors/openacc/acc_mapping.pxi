@@ -14,6 +14,7 @@ cdef void acc_lock(DeviceDescr *dev, void *queue) noexcept nogil:
 cdef void acc_unlock(DeviceDescr *dev, int rc) noexcept nogil:
     """End a mapping operation; rc: whether it failed, then the program ends."""
     dev.queue = NULL
+    check_failure(dev, rc)
     gompy_lock_release(&dev.lock)
     if rc:
         fatal_failure()

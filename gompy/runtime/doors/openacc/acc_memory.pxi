@@ -292,6 +292,7 @@ cdef void *enter_datum(void *host, size_t size, unsigned short kind, int number,
     cdef void *ptr = NULL
     cdef uintptr_t start = <uintptr_t> host
     cdef MapList maps = map_list(1, &host, &size, &kind)
+    cdef const char *what
     cdef int failed = 0
     if host == NULL or size == 0:
         gompy_fatal(b"[%p,+%d] is a bad range", host, <int> size)
@@ -300,9 +301,11 @@ cdef void *enter_datum(void *host, size_t size, unsigned short kind, int number,
     dev = thr.dev
     if acc_shared(dev):
         return host
-    prof_call(&scope, thr, number, b"acc_copyin" if kind == GOMP_MAP_TO else b"acc_create", where)
+    what = b"acc_copyin" if kind == GOMP_MAP_TO else b"acc_create"
+    prof_call(&scope, thr, number, what, where)
     queue = acc_queue(thr, True, number)
     acc_lock(dev, queue)
+    note_construct(dev, what, NULL)
     node = lookup_mapped(&dev.mem_map, start, start + size)
     if node != NULL:
         failed = enter_existing(node, start, size)
@@ -356,13 +359,15 @@ cdef void exit_datum(void *host, size_t size, int kind, int number, const void *
     cdef SplayNode *node
     cdef ProfScope scope
     cdef void *queue
+    cdef const char *what
     cdef int rc = 0
     if acc_shared(thr.dev):
         return
-    prof_call(&scope, thr, number,
-              b"acc_copyout" if kind == GOMP_MAP_FROM or kind == GOMP_MAP_FORCE_FROM else b"acc_delete", where)
+    what = b"acc_copyout" if kind == GOMP_MAP_FROM or kind == GOMP_MAP_FORCE_FROM else b"acc_delete"
+    prof_call(&scope, thr, number, what, where)
     queue = acc_queue(thr, True, number)
     acc_lock(thr.dev, queue)
+    note_construct(thr.dev, what, NULL)
     node = lookup_mapped(&thr.dev.mem_map, <uintptr_t> host, <uintptr_t> host + size)
     if node != NULL:
         rc = acc_exit_node(thr.dev, node, <uintptr_t> host, size, kind)

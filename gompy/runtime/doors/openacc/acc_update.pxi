@@ -16,12 +16,12 @@ cdef void update_datum(bint to_device, void *host, size_t size, int number, cons
     prof_call(&scope, thr, number, b"acc_update_device" if to_device else b"acc_update_self", where)
     queue = acc_queue(thr, True, number)
     acc_lock(thr.dev, queue)
+    note_construct(thr.dev, b"update", NULL)
     node = lookup_mapped(&thr.dev.mem_map, start, start + size)
     if node == NULL or start < node.host_start or start + size > node.host_end:
         rc = gompy_fail(b"[%p,%d] is not mapped", host, <int> size)
     else:
         # As it is, the pointers attached in it included.
-        note_construct(thr.dev, b"update", NULL)
         thr.dev.copying.kind = GOMP_MAP_TO if to_device else GOMP_MAP_FROM
         if gompy_debug_level:
             tell_entry(thr.dev, thr.dev.copying.kind, start, size, node, b"")

@@ -92,6 +92,7 @@ cdef void update_now(DeviceDescr *dev, const MapList *maps, const void *where) n
     if dev.state == DEVICE_INITIALIZED:
         note_construct(dev, b"target update", where)
         rc = update_vars(dev, maps)
+        check_failure(dev, rc)
     gompy_lock_release(&dev.lock)
     if rc:
         fatal_failure()
@@ -120,6 +121,7 @@ cdef void enter_exit_now(DeviceDescr *dev, const MapList *maps, unsigned flags, 
     if dev.state == DEVICE_INITIALIZED:
         note_construct(dev, what, where)
         rc = exit_vars(dev, maps) if flags & GOMP_TARGET_FLAG_EXIT_DATA else enter_vars(dev, maps)
+        check_failure(dev, rc)
     gompy_lock_release(&dev.lock)
     if rc:
         fatal_failure()

@@ -1,0 +1,15 @@
+/* check: unmapped a */
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void)
+{
+  int *a = calloc(100, sizeof *a);
+#pragma acc enter data copyin(a[0:100])
+#pragma acc parallel loop
+  for (int i = 0; i < 100; i++) a[i] = i;
+#pragma acc exit data copyout(a[0:100])
+  printf("%d\n", a[1]);
+  free(a);
+  return 0;
+}
