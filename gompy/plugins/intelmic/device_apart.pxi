@@ -31,8 +31,6 @@ cdef enum:
 
 cdef extern from *:
     """
-    #define MIC_MASK_WORDS 128 /* 8192 processors, what Linux can have */
-
     /* How many threads of the machine run or want to; -1: not known.  */
     static int
     mic_running (void)
@@ -44,19 +42,6 @@ cdef extern from *:
         close (fd);
       text[n > 0 ? n : 0] = 0;
       return sscanf (text, "%*s %*s %*s %d/", &running) == 1 ? running : -1;
-    }
-
-    /* Take the mask `own` again.  One of all processors that the thread's cpuset has is not kept as such, so that it
-       follows the cpuset's changes.  */
-    static void
-    mic_take_mask (const unsigned long *own)
-    {
-      unsigned long all[MIC_MASK_WORDS];
-      memset (all, 0xff, sizeof all);
-      if (sched_setaffinity (0, sizeof all, (cpu_set_t *) all) == 0
-          && sched_getaffinity (0, sizeof all, (cpu_set_t *) all) == 0 && memcmp (all, own, sizeof all) == 0)
-        return;
-      sched_setaffinity (0, MIC_MASK_WORDS * sizeof *own, (const cpu_set_t *) own);
     }
 
     /* Have the calling thread leave a processor (counted from 1) for another one of its mask.  0: it has no other.  */

@@ -37,12 +37,26 @@ cdef int map_common(uint64_t address, uint64_t offset, uint64_t size) noexcept n
     return 0
 
 
+cdef void stay_for_start() noexcept nogil:
+    """Stay on the processor where the host waits (processors.h)."""
+    cdef unsigned long own[128]
+    control.narrow = stay_here(own)
+
+
+cdef void leave_start() noexcept nogil:
+    """Take the mask of this process, if the main thread has another one."""
+    if control.narrow:
+        control.narrow = 0
+        take_mask(control.processors)
+
+
 cdef void serve_commands() noexcept nogil:
     """The main thread's work: one command after another until the host says quit."""
     global mic_thread_slot
     cdef mic_slot *slot = &control.slots[MIC_COMMAND_SLOT]
     cdef uint32_t seen = load32(&slot.done, ACQUIRE)
     cdef uint32_t op
+    cdef bint narrow
     cdef mic_apart apart
     cdef uint64_t spin_ns = spin_time(0)  # the first command, an image mostly, comes at once
     mic_thread_slot = MIC_COMMAND_SLOT
@@ -53,9 +67,14 @@ cdef void serve_commands() noexcept nogil:
         op = slot.op
         change_guards(&control.guards)
         if op == MIC_OP_THREAD:
+            leave_start()
             slot.result[0] = start_slot_thread(<int>slot.args[0])
         elif op == MIC_OP_LOAD:
-            load_image(slot)
+            narrow = control.narrow != 0
+            leave_start()
+            load_image(slot)  # whose constructors may look at the mask, or start threads
+            if narrow:
+                stay_for_start()
         elif op == MIC_OP_UNLOAD:
             unload_image(slot)
         elif op == MIC_OP_READ:

@@ -72,7 +72,11 @@ cdef uint32_t post_command(mic_device *d, uint32_t op, uint64_t a, uint64_t b, u
 cdef int64_t run_command(mic_device *d, uint32_t op, uint64_t a, uint64_t b, uint64_t c) noexcept nogil:
     """Have the device's main thread do something (the caller holds d.commands).  Returns result[0]."""
     cdef mic_slot *slot = &d.control.slots[MIC_COMMAND_SLOT]
+    cdef unsigned long own[128]
+    cdef bint beside = d.control.narrow != 0 and stay_here(own)
     await_done(d, slot, post_command(d, op, a, b, c))
+    if beside:
+        take_mask(own)
     return slot.result[0]
 
 

@@ -199,6 +199,8 @@ cdef extern from "protocol.h":
         int32_t exact
         char preload[64]
         int32_t guarded
+        unsigned long processors[128]
+        int32_t narrow
         uint32_t state
         uint32_t dead
         mic_death death

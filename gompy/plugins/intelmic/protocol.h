@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 15u
+#define MIC_ABI 16u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the
    queue say what they run.  */
@@ -25,6 +25,7 @@
 #define MIC_CONTROL_SIZE (2ull << 20) /* a huge page: the arena behind it may use such */
 #define MIC_SCRATCH (1ull << 20) /* the upper half of the control block's space: for the fault handler */
 #define MIC_TEXT_SIZE 8192
+#define MIC_MASK_WORDS 128 /* 8192 processors, what Linux can have */
 
 /* What a request asks for.  */
 #define MIC_OP_RUN 1    /* args: function, its argument, number of teams (0: the device chooses), thread limit,
@@ -201,6 +202,8 @@ struct mic_control
   int32_t marked;       /* there are marks; a page has no access until it is used */
   int32_t exact;        /* images tell of their accesses (-foffload-check): pages are open, marks say all */
   char preload[64];     /* library that has to be the first of the device process, empty: none */
+  unsigned long processors[MIC_MASK_WORDS]; /* that the device may use */
+  int32_t narrow;       /* its main thread is on the host's alone: processors.h */
   uint32_t state __attribute__ ((aligned (128)));
   uint32_t dead;        /* set after `death` is complete */
   struct mic_death death;

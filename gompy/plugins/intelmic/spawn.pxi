@@ -2,30 +2,6 @@
 
 cdef extern from *:
     """
-    extern int omp_get_num_places (void) __attribute__ ((weak));
-    extern int omp_get_place_num_procs (int) __attribute__ ((weak));
-    extern void omp_get_place_proc_ids (int, int *) __attribute__ ((weak));
-
-    /* With OMP_PROC_BIND or OMP_PLACES libgomp binds the program's first thread to one place; a device started from
-       there would have that place only.  Give the calling thread all places; false: nothing to do.  */
-    static int
-    mic_all_places (cpu_set_t *before)
-    {
-      cpu_set_t all;
-      int places = omp_get_num_places ? omp_get_num_places () : 0;
-      if (places <= 0 || sched_getaffinity (0, sizeof *before, before) != 0)
-        return 0;
-      CPU_ZERO (&all);
-      for (int i = 0; i < places; i++)
-        {
-          int n = omp_get_place_num_procs (i), ids[n > 0 ? n : 1];
-          omp_get_place_proc_ids (i, ids);
-          for (int j = 0; j < n; j++)
-            CPU_SET (ids[j], &all);
-        }
-      return sched_setaffinity (0, sizeof all, &all) == 0;
-    }
-
     /* Start a program with four inherited descriptors, default signal handling and an empty mask.  `layout` is the
        personality it gets (-1: ours).  personality() is the thread's own, so others don't notice.  */
     static pid_t
@@ -35,8 +11,7 @@ cdef extern from *:
       posix_spawnattr_t attributes;
       sigset_t none;
       pid_t pid = -1;
-      int error, bound, old = -1;
-      cpu_set_t places;
+      int error, old = -1;
       posix_spawn_file_actions_init (&actions);
       posix_spawnattr_init (&attributes);
       for (int i = 0; i < 4; i++)
@@ -47,10 +22,7 @@ cdef extern from *:
       posix_spawnattr_setflags (&attributes, POSIX_SPAWN_SETSIGMASK);
       if (layout >= 0)
         old = personality (layout);
-      bound = mic_all_places (&places);
       error = gompy_spawnp (&pid, argv[0], &actions, &attributes, argv, envp);
-      if (bound)
-        sched_setaffinity (0, sizeof places, &places);
       if (old >= 0)
         personality (old);
       posix_spawn_file_actions_destroy (&actions);
@@ -274,7 +246,8 @@ cdef bint await_start(mic_device *d, const char *program) noexcept nogil:
     cdef uint32_t *here = &d.control.slots[MIC_COMMAND_SLOT].host_cpu
     publish_processor(here)
     while load32(&d.control.state, ACQUIRE) == MIC_STARTING:
-        futex_wait(&d.control.state, MIC_STARTING, 50000000)
+        futex_wait(&d.control.state, MIC_STARTING, START_NS if d.control.narrow else 50000000)
+        spread_start(d)
         publish_processor(here)
         if load32(&d.control.state, ACQUIRE) == MIC_STARTING and mic_ended(d.pid, &how, &status) != 0:
             break
@@ -332,7 +305,8 @@ cdef bint start_device(mic_device *d) noexcept nogil:
     cdef char *argv[6]
     cdef char **words = argv
     cdef char *tool = secure_getenv(b"OFFLOAD_EMUL_RUN")
-    cdef bint good
+    cdef unsigned long own[128]
+    cdef bint good, changed
     cdef int i
     if not device_program(path, sizeof(path)):
         GOMP_PLUGIN_error(b"device %d (intelmic): %s: %s", d.number, path, strerror(errno))
@@ -352,7 +326,10 @@ cdef bint start_device(mic_device *d) noexcept nogil:
         if words != NULL and words[0] == path:
             d.control.tool = 0
     open_marks(d)
+    changed = begin_start(d, own)
     good = start_in(d, words, path)
+    if changed:
+        take_mask(own)
     if words != argv:
         free(words)
         free(tool)

@@ -42,6 +42,42 @@ include "device_commands.pxi"
 include "device_watch.pxi"
 
 
+cdef extern from *:
+    """
+    static inline long
+    mic_kernel (long number, long a, long b, long c, long d, long e, long f)
+    {
+      long result;
+      register long r10 __asm__ ("r10") = d, r8 __asm__ ("r8") = e, r9 __asm__ ("r9") = f;
+      __asm__ volatile ("syscall" : "=a" (result)
+                        : "a" (number), "D" (a), "S" (b), "d" (c), "r" (r10), "r" (r8), "r" (r9)
+                        : "rcx", "r11", "memory");
+      return result;
+    }
+
+    /* Map the control block, and take the processors that the device may use: before any library's constructor, as
+       libgomp's counts them.  A library that stands before libc (libasan) is not ready yet: nothing is called.  */
+    static struct mic_control *mic_begun;
+    static void
+    mic_begin (int argc, char **argv, char **envp)
+    {
+      long fd = 0, p;
+      (void) envp;
+      for (const char *digit = argc == 5 ? argv[1] : ""; *digit >= '0' && *digit <= '9'; digit++)
+        fd = 10 * fd + *digit - '0';
+      p = mic_kernel (SYS_mmap, 0, MIC_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+      if (p < 0 && p > -4096)
+        return;
+      mic_begun = (struct mic_control *) p;
+      if (mic_begun->magic == MIC_MAGIC && mic_begun->abi == MIC_ABI && mic_begun->narrow)
+        mic_kernel (SYS_sched_setaffinity, 0, sizeof mic_begun->processors, (long) mic_begun->processors, 0, 0, 0);
+    }
+    __attribute__ ((section (".preinit_array"), used))
+    static void (*const mic_preinit) (int, char **, char **) = mic_begin;
+    """
+    mic_control *begun_control "mic_begun"
+
+
 cdef int fail_start(const char *text) noexcept nogil:
     """Tell the host why this device can't start."""
     snprintf(control.text, MIC_TEXT_SIZE, b"%s", text)
@@ -66,11 +102,10 @@ cdef public int main(int argc, char **argv) noexcept nogil:
     host_pipe = atoi(argv[2])
     host_pidfd = atoi(argv[3])
     host_maps = atoi(argv[4])
-    p = mmap(NULL, MIC_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd, 0)
-    if p == <void *>-1:
+    control = begun_control
+    if control == NULL:
         fputs(b"offload_target_main: error: cannot map the shared memory\n", stderr)
         return 1
-    control = <mic_control *>p
     if control.magic != MIC_MAGIC or control.abi != MIC_ABI:
         fputs(b"offload_target_main: error: the plugin is of another version\n", stderr)
         return 1
@@ -94,6 +129,8 @@ cdef public int main(int argc, char **argv) noexcept nogil:
     alternate_stack()
     catch_faults()
     start_watch()
+    if control.narrow:
+        stay_for_start()
     if control.tool != 0:
         addresses_meet()
     p = map_arena()

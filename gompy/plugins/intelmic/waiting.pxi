@@ -15,6 +15,12 @@
 # between.
 
 
+cdef extern from "processors.h" nogil:
+    int MIC_MASK_WORDS
+    void take_mask "mic_take_mask"(const unsigned long *own)
+    bint stay_here "mic_stay_here"(unsigned long *own)
+
+
 cdef inline uint32_t publish_processor(uint32_t *own) noexcept nogil:
     """Write to ``*own`` where the caller runs, unless that stands there.  Returns it, 0 if it is not known."""
     cdef uint32_t here = mic_processor()

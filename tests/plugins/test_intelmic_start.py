@@ -1,0 +1,134 @@
+"""Where a device process starts: on the processor of the thread that waits for it, and what regions see of that."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from intelmic_driver import PLUGIN, build_image, drive
+
+pytestmark = [
+    pytest.mark.skipif(not PLUGIN.exists(), reason="the plugin is not built"),
+    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor"),
+]
+
+IMAGE = r"""
+#include <sched.h>
+static long at_load[2];
+static long
+mask (void)
+{
+  cpu_set_t own;
+  sched_getaffinity (0, sizeof own, &own);
+  return *(long *) &own;
+}
+static void __attribute__ ((constructor)) start (void) { at_load[0] = mask (); at_load[1] = omp_get_num_procs (); }
+static void
+region (void *p)
+{
+  long *to = *(long **) p;
+  memcpy (to, at_load, sizeof at_load);
+  to[2] = mask ();
+  to[3] = omp_get_num_procs ();
+  to[4] = omp_get_max_threads ();
+}
+static void *funcs[] = { region };
+static void *vars[] = { };
+TABLES (funcs, vars)
+"""
+
+STATE = """
+def mask(pid):
+    return os.sched_getaffinity(pid)
+everywhere = mask(0)
+word = sum(1 << n for n in everywhere)
+def start():
+    p.init_device(0)
+    return intelmic_driver.devices_of(os.getpid())[-1]
+"""
+
+PROMPT = """
+# Among other programs a start may last longer than a device waits for its processor.
+try:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+except PermissionError:
+    pass
+device = start()
+for _ in range(100):
+    if len(mask(device)) == 1:
+        break
+    p.fini_device(0)
+    time.sleep(0.02)
+    device = start()
+"""
+
+SLOW = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+static void __attribute__ ((constructor)) wait_a_bit (void)
+{
+  if (strcmp (program_invocation_short_name, "offload_target_main") == 0)
+    usleep (100000);
+}
+"""
+
+
+def test_masks(tmp_path: Path) -> None:
+    """The main thread stays where it was born until there is a thread for regions; neither an image's constructor nor
+    a region sees of it, and the host's thread has its mask again after each step."""
+    build_image(tmp_path, IMAGE, "-D_GNU_SOURCE")
+    done = drive(
+        tmp_path,
+        STATE
+        + PROMPT
+        + """
+assert len(mask(device)) == 1, mask(device)
+assert mask(0) == everywhere
+(function, _), = p.load(0, folder + '/image.so')
+assert len(mask(device)) == 1 and mask(0) == everywhere
+to = p.words(0, 0, 0, 0, 0, 0)
+p.run(0, function, p.words(0, to), p.arguments(1, 0))
+assert mask(0) == everywhere
+assert [mask(int(t)) for t in os.listdir(f'/proc/{device}/task')] == [everywhere] * 3
+seen = [int.from_bytes(p.get(0, to + 8 * i, 8), 'little') for i in range(5)]
+assert seen == [word, len(everywhere), word, len(everywhere), len(everywhere)], seen
+finish()
+""",
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_slow_start(tmp_path: Path) -> None:
+    """A device that is not ready soon shares the processor with another program: it may go to any."""
+    source, library = tmp_path / "slow.c", tmp_path / "slow.so"
+    source.write_text(SLOW)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
+    code = STATE + "device = start()\nassert mask(device) == mask(0) == everywhere, mask(device)\nfinish()\n"
+    done = drive(tmp_path, code, {"LD_PRELOAD": str(library)})
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+@pytest.mark.parametrize("processors", [1, 2])
+def test_mask_of_the_program(tmp_path: Path, processors: int) -> None:
+    """A program with fewer processors than there are: its devices have these."""
+    some = sorted(os.sched_getaffinity(0))[-processors:]
+    build_image(tmp_path, IMAGE, "-D_GNU_SOURCE")
+    done = drive(
+        tmp_path,
+        f"os.sched_setaffinity(0, {some})\n"
+        + STATE
+        + """
+start()
+(function, _), = p.load(0, folder + '/image.so')
+to = p.words(0, 0, 0, 0, 0, 0)
+p.run(0, function, p.words(0, to), p.arguments(1, 0))
+seen = [int.from_bytes(p.get(0, to + 8 * i, 8), 'little') for i in range(5)]
+assert seen == [word, len(everywhere), word, len(everywhere), len(everywhere)], seen
+finish()
+""",
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
