@@ -26,18 +26,29 @@ ADDED = ("COLLECT_GCC", "COLLECT_GCC_OPTIONS", "TMPDIR")
 class Begun(Ahead):
     """The command that runs: its folder is the link's temporary one.
 
-    ``word``: ``--begun=PROCESS:ERRORS:OUTPUT:FOLDER``; the descriptors are our ends of what it says, -1 for an output
-    that is not taken.  The signals that end a link are blocked until this has been made (``release_signals``).
-    ``ours``: it is a child of this process.  It is not where GOMPY_PYTHON is a program that has started us.
+    ``word``: ``--begun=PROCESS:ERRORS:OUTPUT:GUARD:WATCHED:FOLDER``; the descriptors are our ends of what it says, -1
+    for an output that is not taken.  The signals that end a link are blocked until this has been made
+    (``release_signals``).  ``ours``: it is a child of this process.  It is not where GOMPY_PYTHON is a program that has
+    started us.  The guard is a process that deletes the folder when the descriptor WATCHED is closed, -1 without one.
     """
 
     def __init__(self, word: str) -> None:
-        pid, errors, output, self.folder = word.removeprefix(BEGUN).split(":", 3)
-        self.pid = int(pid)
+        pid, errors, output, guard, watched, self.folder = word.removeprefix(BEGUN).split(":", 5)
+        self.pid, self.guard, self.watched = int(pid), int(guard), int(watched)
         self.ours = _is_child(self.pid)
         self.pipes = {number: int(end) for number, end in ((1, output), (2, errors)) if int(end) >= 0}
-        for descriptor in self.pipes.values():
+        for descriptor in (*self.pipes.values(), *([self.watched] if self.watched >= 0 else [])):
             os.set_inheritable(descriptor, False)
+
+    def dismiss_guard(self) -> None:
+        """The folder is deleted by us from now on."""
+        if self.watched < 0:
+            return
+        if _is_child(self.guard):
+            os.kill(self.guard, signal.SIGKILL)
+            os.waitpid(self.guard, 0)
+        os.close(self.watched)
+        self.watched = -1
 
     def has(self, path: str, data: bytes) -> bool:
         """Whether a file of the folder is there with these bytes."""

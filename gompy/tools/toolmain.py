@@ -192,6 +192,7 @@ def toolmain(program: str, module: str, function: str) -> NoReturn:
             temps.adopt(Begun(words.pop(0)))
         catch_signals()
         if temps.begun is not None:
+            temps.begun.dismiss_guard()
             release_signals()
         try:
             work = getattr(__import__(module, fromlist=[function]), function)

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,7 @@ class Links:
             f"#!{sys.executable} -IS\nimport os, subprocess, sys\n"
             f"word = sys.argv[4]\n"
             f"if word.startswith('--begun='):\n    open({str(self.calls)!r}, 'a').write(word)\n"
-            f"env = os.environ | {{'folder': word.split(':', 3)[-1]}}\n"
+            f"env = os.environ | {{'folder': word.split(':', 5)[-1]}}\n"
             f"subprocess.run(['/bin/sh', '-c', {before!r}], env=env)\n"
             f"os.execv({sys.executable!r}, sys.argv)\n"
         )
@@ -99,6 +100,23 @@ class Links:
         self.done = link(self.objects, output, *options, f"-B{self.bin}", check=check, **env)
         commands = self.compiles.read_text().splitlines() if self.compiles.exists() else []
         return output.read_bytes() if output.exists() else b"", commands, self.calls.exists()
+
+
+def with_variable(setting: str) -> list[int]:
+    """The processes that have it in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if setting.encode() in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+        except OSError:
+            pass
+    return found
+
+
+def zombies(listing: str) -> int:
+    """How many lto-wrappers have ended and are not reaped."""
+    return sum(line.startswith("Z") and "lto-wrapper" in line for line in listing.splitlines())
 
 
 @pytest.fixture
@@ -267,6 +285,34 @@ def test_without_a_python(links: Links) -> None:
     assert not links.link(check=False, GOMPY_PYTHON="/nonexistent/python")[0]
     assert "cannot run /nonexistent/python" in links.done.stderr
     assert not [path for path in links.scratch.iterdir() if path.name.startswith("gompy")]
+
+
+@pytest.mark.parametrize("end", ["exit", "kill"])
+def test_a_python_that_ends_at_once(links: Links, end: str) -> None:
+    """What was begun is gone soon afterwards, as is the process that has seen to that."""
+    marker = f"MARKER={links.folder}"
+    (links.bin / "python").write_text(
+        f"#!{sys.executable} -IS\nimport os\n" + ("os._exit(1)\n" if end == "exit" else "os.kill(os.getpid(), 9)\n")
+    )
+    env = {"MARKER": str(links.folder)}
+    assert not links.link(check=False, **env)[0]
+    assert "lto-wrapper failed" in links.done.stderr
+    deadline = time.monotonic() + 20
+    while (left := [*links.scratch.glob("gompy*"), *with_variable(marker)]) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not left
+
+
+def test_no_guard_is_left(links: Links) -> None:
+    """Each link, right or wrong, ends the process that would have deleted its folder, and has reaped it."""
+    marker = {"MARKER": str(links.folder)}
+    before = subprocess.run(["ps", "-eo", "stat,comm"], capture_output=True, text=True, check=True).stdout
+    assert links.link(**marker)[2]
+    links.python('printf x >>"$folder/x.res"')
+    assert links.link(**marker)[2]
+    after = subprocess.run(["ps", "-eo", "stat,comm"], capture_output=True, text=True, check=True).stdout
+    assert not with_variable(f"MARKER={links.folder}")
+    assert zombies(after) <= zombies(before)
 
 
 @pytest.mark.parametrize("redirections", ["0<&-", "2>&-", "0<&- 2>&-"])
