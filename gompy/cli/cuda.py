@@ -45,8 +45,10 @@ def run(arguments: list[str]) -> int:
         print("gompy cuda run: error: no program", file=sys.stderr)
         return 2
     sys.stdout.flush()
+    from gompy.tools.child import become
+
     try:
-        os.execvpe(words[0], words, {**os.environ, **environment(real)})
+        become(words, {**os.environ, **environment(real)})
     except OSError as error:
         print(f"gompy cuda run: error: {one_line(words[0])}: {error.strerror}", file=sys.stderr)
         return 127 if isinstance(error, FileNotFoundError) else 126

@@ -6,8 +6,10 @@ The exit status is the program's; 127 if there is no such program, 126 if it can
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import shlex
+import stat
 import sys
 from typing import Final
 
@@ -15,6 +17,7 @@ from gompy.abi import targets
 from gompy.cli.arguments import add_program, command_parser, program_words
 from gompy.cli.run_program import Program, RunError, look_at
 from gompy.driver import paths
+from gompy.tools.child import become
 from gompy.tools.toolmain import one_line
 
 EXIT_USAGE: Final = 2
@@ -38,7 +41,7 @@ examples:
   gompy run --under rr ./prog               record it with its devices; then: rr replay
 
 exit status: the program's (128 and the signal's number, if one ended it); 127 no such program;
-126 it cannot be run; 2 usage"""
+126 it cannot be run; 2 usage, or a file that it names cannot be written"""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -116,6 +119,9 @@ def _error(text: str) -> None:
 
 
 def _run(options: argparse.Namespace, words: list[str]) -> int:
+    for option, path in (("--check-json", options.check_json), ("--check-sarif", options.check_sarif)):
+        _see_writable(option, path)
+    _see_writable("--trace", options.trace or "", regular=True)
     program = look_at(words[0], options.any)
     environment = settings(options, program)
     command = [program.path, *words[1:]]
@@ -133,9 +139,29 @@ def _run(options: argparse.Namespace, words: list[str]) -> int:
     try:
         if (options.check or options.show_maps or options.info) and not (options.under and _is_gdb(options.under)):
             return _run_watched(options, command, environment)
-        os.execvpe(command[0], command, environment)
+        become(command, environment)
     except OSError as error:
         raise RunError(f"{error.filename or command[0]}: {error.strerror}") from None
+
+
+def _see_writable(option: str, path: str, regular: bool = False) -> None:
+    """RunError where a file cannot be written; ``regular``: it must be none but a regular one, or not there."""
+    if not path:
+        return
+    why = 0
+    try:
+        mode = (os.lstat if regular else os.stat)(path).st_mode
+        if regular and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise RunError(f"{option} {path}: it is no regular file", EXIT_USAGE)
+        why = errno.EISDIR if stat.S_ISDIR(mode) else 0 if os.access(path, os.W_OK) else errno.EACCES
+    except FileNotFoundError:
+        folder = os.path.dirname(path) or "."
+        there = os.path.isdir(folder)
+        why = errno.ENOENT if not there else 0 if os.access(folder, os.W_OK | os.X_OK) else errno.EACCES
+    except OSError as error:
+        why = error.errno or errno.EIO
+    if why:
+        raise RunError(f"{option} {path}: {os.strerror(why)}", EXIT_USAGE)
 
 
 def _run_watched(options: argparse.Namespace, command: list[str], environment: dict[str, str]) -> int:

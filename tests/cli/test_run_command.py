@@ -52,6 +52,30 @@ def gompy_run(tools: Tools, *words: str, **env: str) -> subprocess.CompletedProc
     return tools.run("gompy", "run", *words, env=env)
 
 
+@pytest.mark.parametrize("words", [["run", "--any"], ["run", "--any", "--info"], ["cuda", "run"]], ids=" ".join)
+def test_signals_are_as_usual(built: Tools, words: list[str]) -> None:
+    """Python ignores SIGPIPE and SIGXFSZ; a program in its place is ended by them, as by a shell's."""
+    assert "SigIgn:\t0000000000000000" in built.ok("gompy", *words, "cat", "/proc/self/status")
+
+
+@pytest.mark.parametrize(
+    ("option", "file", "why"),
+    [
+        ("--trace", "/nodir/x", "No such file or directory"),
+        ("--trace", "fruit/x", "Not a directory"),
+        ("--trace", ".", "Is a directory"),
+        ("--trace", "/dev/null", "it is no regular file"),
+        ("--check-json", "/nodir/x", "No such file or directory"),
+        ("--check-sarif", "nodir/x", "No such file or directory"),
+    ],
+)
+def test_files_that_cannot_be_written(built: Tools, option: str, file: str, why: str) -> None:
+    """That is seen before the program runs, and told by the option."""
+    done = gompy_run(built, "--check", option, file, "./fruit")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"gompy run: error: {option} {file}: {why}\n"
+
+
 def test_a_program_runs_as_it_is(built: Tools) -> None:
     done = gompy_run(built, "./fruit")
     assert (done.returncode, done.stderr, done.stdout.splitlines()[-1]) == (0, "", ON_DEVICE)
