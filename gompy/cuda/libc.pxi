@@ -303,15 +303,16 @@ cdef extern from "numbers.h":
 
 cdef extern from *:
     """
+    #include "gompy/native/file_size.h"
     /* Make a file as long as that; what is new costs nothing.  */
-    static inline int lengthen_file (int fd, uint64_t size) { return ftruncate (fd, (off_t) size) == 0; }
+    static inline int lengthen_file (int fd, uint64_t size) { return gompy_resize (fd, (off_t) size) == 0; }
 
     /* All of a range of memory into a file, at the same place of it as in FROM.  */
     static inline int write_range (int fd, const char *from, uint64_t start, uint64_t end)
     {
       while (start < end)
         {
-          ssize_t n = pwrite (fd, from + start, end - start, (off_t) start);
+          ssize_t n = gompy_pwrite (fd, from + start, end - start, (off_t) start);
           if (n <= 0)
             return 0;
           start += (uint64_t) n;

@@ -1,12 +1,14 @@
 # Files that are memory only.
 
+from gompy.native.file_size cimport gompy_write
+
 
 cdef bint write_all(int fd, const char *bytes, size_t size) noexcept nogil:
     """Write everything.  False with errno set if that fails."""
     cdef size_t done = 0
     cdef ssize_t n
     while done < size:
-        n = write(fd, bytes + done, size - done)
+        n = gompy_write(fd, bytes + done, size - done)
         if n < 0 and errno == EINTR:
             continue
         if n <= 0:

@@ -11,10 +11,11 @@ from libc.stdint cimport uint64_t, uintptr_t
 from libc.stdio cimport FILE, fclose, fprintf, snprintf, stderr
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset, strcmp, strerror, strlen, strstr
-from posix.unistd cimport close, write
+from posix.unistd cimport close
 
 from gompy.native.descriptors cimport gompy_open_to_append
 from gompy.native.dlfcn cimport RTLD_LAZY, RTLD_NOLOAD, Dl_info, dladdr, dlopen, dlsym
+from gompy.native.file_size cimport gompy_write
 from gompy.native.environment cimport secure_getenv
 from gompy.native.hooks cimport *
 from gompy.native.pthread cimport pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
@@ -68,7 +69,7 @@ cdef void put_profile(const char *text, size_t size) noexcept nogil:
     elif where != NULL and where[0]:
         fprintf(stderr, b"libgompy-prof: GOMPY_PROF=%s: not an absolute path; the profile is written here\n", where)
     while fd >= 0 and at < size:
-        done = write(fd, text + at, size - at)
+        done = gompy_write(fd, text + at, size - at)
         if done <= 0:
             break
         at += done

@@ -223,7 +223,7 @@ cdef bint write_all(int fd, const char *data, size_t size) noexcept nogil:
     """Write, in as many pieces as it takes."""
     cdef ssize_t count
     while size:
-        count = write(fd, data, size)
+        count = gompy_write(fd, data, size)
         if count < 0 and gompy_not_ready():
             continue
         if count <= 0:

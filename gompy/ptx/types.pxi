@@ -36,6 +36,7 @@ from gompy.native.descriptors cimport (
     O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY,
     gompy_again, gompy_appends, gompy_memfd, gompy_open, gompy_openat, gompy_pipe, gompy_raised,
 )
+from gompy.native.file_size cimport gompy_write
 from gompy.native.environment cimport gompy_child_environ, gompy_program, secure_getenv
 from gompy.native.own_folders cimport gompy_cache_folder, gompy_is_ours, gompy_own_folder
 from gompy.native.interpreter cimport gompy_python_of

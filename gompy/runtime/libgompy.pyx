@@ -18,10 +18,11 @@ from libc.stdlib cimport atexit, atoi, calloc, free, malloc, realloc
 from libc.string cimport (
     memcmp, memcpy, memmove, memset, strchr, strcmp, strdup, strerror, strlen, strncmp, strrchr, strstr
 )
-from posix.unistd cimport F_OK, access, close, write
+from posix.unistd cimport F_OK, access, close
 
 from gompy.native.check_log cimport *
 from gompy.native.descriptors cimport gompy_open_to_append, gompy_open_to_replace
+from gompy.native.file_size cimport *
 from gompy.native.environment cimport secure_getenv
 from gompy.native.interop_texts cimport gompy_interop_code, gompy_interop_name
 from gompy.native.dlfcn cimport (
@@ -35,6 +36,7 @@ from gompy.native.launch_words cimport (
     take_word,
 )
 from gompy.native.pthread cimport *
+from gompy.native.signals cimport sigset_t
 
 cdef extern from "core/support.h":
     ctypedef struct gompy_lock_t:

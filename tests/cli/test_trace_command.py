@@ -206,6 +206,54 @@ def test_a_full_disk(built: Tools, info: str) -> None:
     assert code == "0" and len(json.loads(trace)) > 500
 
 
+LIMITED = r"""
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+int a[64];
+static void end (int number) { _Exit (number); }
+int main (int argc, char **argv)
+{
+  struct rlimit limit = { 1000 * atoi (argv[1]), RLIM_INFINITY };
+  struct sigaction before;
+  signal (SIGXFSZ, argc > 2 ? end : SIG_DFL);
+#pragma omp target map (a)
+  a[0]++;
+  setrlimit (RLIMIT_FSIZE, &limit);
+  for (int i = 0; i < 4000; i++)
+    {
+#pragma omp target map (a)
+      a[1]++;
+    }
+  sigaction (SIGXFSZ, 0, &before);
+  return before.sa_handler != (argc > 2 ? end : SIG_DFL);
+}
+"""
+
+
+@pytest.mark.parametrize("program", [[], ["own"]], ids=["", "handler"])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "--trace", "t.json"], ["the trace"]),
+        (["run", "--check", "--trace", "t.json"], ["the trace", "the log of mappings and copies"]),
+        (["record", "-o", "t.rec"], ["the recording"]),
+    ],
+    ids=["trace", "check", "record"],
+)
+def test_a_limit_on_the_size_of_files(built: Tools, words: list[str], said: list[str], program: list[str]) -> None:
+    """ulimit -f, met by what is written for a tool: it ends there, the program goes on and gets no signal of it."""
+    built.write("limited.c", LIMITED)
+    built.ok("gompcc", "-g", "-fopenmp", "limited.c", "-o", "limited")
+    done = built.run("gompy", *words, "./limited", "100", *program)
+    assert done.returncode == 0
+    for what in said:
+        assert f"libgompy: {what} ends here: File too large\n" in done.stderr
+    if "t.json" in words:
+        assert 80_000 < (built.work / "t.json").stat().st_size <= 100_000
+        assert len(json.loads((built.work / "t.json").read_text())) > 200
+
+
 RANGES = r"""
 extern int nvtxRangePushA (const char *);
 extern int nvtxRangePop (void);

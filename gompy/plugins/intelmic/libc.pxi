@@ -23,6 +23,7 @@ from gompy.native.descriptors cimport (
     gompy_open, gompy_pidfd, gompy_pipe, gompy_still_ours)
 from gompy.native.dlfcn cimport (
     Dl_info, RTLD_DEFAULT, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, dladdr, dlclose, dlerror, dlopen, dlsym)
+from gompy.native.file_size cimport gompy_resize
 from gompy.native.environment cimport gompy_child_environ, secure_getenv
 from gompy.native.futex cimport gompy_futex_wait, gompy_futex_wake
 from gompy.native.limits cimport gompy_limit_hint

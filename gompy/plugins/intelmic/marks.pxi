@@ -19,7 +19,7 @@ cdef void open_marks(mic_device *d) noexcept nogil:
     d.control.exact = 0
     if d.control.guarded == 0 or d.control.tool != 0 or gompy_is_traced():
         return
-    if mic_resize(d.file.fd, begin + <off_t>d.size) != 0:
+    if gompy_resize(d.file.fd, begin + <off_t>d.size) != 0:
         return
     p = mmap(NULL, d.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, d.file.fd, begin)
     if p == <void *>-1:

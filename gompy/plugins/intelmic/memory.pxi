@@ -36,7 +36,7 @@ cdef bint open_arenas(mic_device *d, uint64_t size) noexcept nogil:
     """Map the device's memory and make its two arenas.  False, with errno set, if there is no room for that."""
     cdef uint64_t keep = <uint64_t>mic_physical_memory() * 4096 // 8
     cdef void *p
-    if mic_resize(d.file.fd, <off_t>(MIC_CONTROL_SIZE + size)) != 0:
+    if gompy_resize(d.file.fd, <off_t>(MIC_CONTROL_SIZE + size)) != 0:
         return False
     p = map_aligned(MIC_CONTROL_SIZE + size, d.file.fd)
     if p == NULL:

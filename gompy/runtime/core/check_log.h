@@ -8,6 +8,7 @@
 
 #include "gompy/native/check_log.h"
 #include "gompy/native/descriptors.h"
+#include "gompy/native/file_size.h"
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -58,12 +59,13 @@ gompy_log_out (void)
   size_t done = 0;
   while (done < gompy_log_used)
     {
-      ssize_t n = syscall (SYS_write, gompy_log_fd, gompy_log_buffer + done, gompy_log_used - done);
+      ssize_t n = gompy_write (gompy_log_fd, gompy_log_buffer + done, gompy_log_used - done);
       if (n < 0 && errno == EINTR)
         continue;
       if (n <= 0)
         {
           gompy_checking = 0;  /* no room on the disk: what is there is told */
+          gompy_note ("the log of mappings and copies ends here: %s", n < 0 ? strerror (errno) : "nothing was written");
           break;
         }
       done += (size_t) n;

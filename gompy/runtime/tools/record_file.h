@@ -5,6 +5,7 @@
 #define GOMPY_RECORD_FILE_H
 
 #include "gompy/native/descriptors.h"
+#include "gompy/native/file_size.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -73,7 +74,7 @@ gompy_record_write (const char *from, size_t n)
 {
   while (n && !gompy_record.over)
     {
-      ssize_t done = write (gompy_record.fd, from, n);
+      ssize_t done = gompy_write (gompy_record.fd, from, n);
       if (done < 0 && errno == EINTR)
         continue;
       if (done <= 0)

@@ -22,7 +22,7 @@ cdef void write_stats(const char *where) noexcept nogil:
     used += 1
     if where[0] == c'/':
         fd = gompy_open_to_append(where)
-        if fd < 0 or write(fd, line, used) != <ssize_t> used:
+        if fd < 0 or gompy_write(fd, line, used) != <ssize_t> used:
             gompy_note(b"GOMPY_STATS=%s: cannot be written: %s", where, strerror(errno))
         if fd >= 0:
             close(fd)

@@ -212,8 +212,10 @@ cdef void end_time_trace() noexcept nogil:
     cdef void *file
     cdef int fd
     cdef bint bad = True
+    cdef sigset_t before
     if time_trace.path == NULL or getpid() != time_trace.pid:
         return
+    gompy_size_begin(&before)
     fd = gompy_open_to_replace(time_trace.path)
     file = fdopen(fd, b"w") if fd >= 0 else NULL
     if file != NULL:
@@ -233,4 +235,5 @@ cdef void end_time_trace() noexcept nogil:
     if bad:
         gompy_note(b"LIBOMPTARGET_PROFILE=%s: cannot be written: %s", time_trace.path,
                    <const char *> b"not a regular file" if errno == ESPIPE else strerror(errno))
+    gompy_size_end(&before, True)
     time_trace.path = NULL

@@ -2,7 +2,7 @@
 # write ends with the array's end, and the next one begins on top of that, so the file is whole whenever the program is
 # killed.
 
-from posix.unistd cimport ftruncate, getpid, pwrite, readlink
+from posix.unistd cimport ftruncate, getpid, readlink
 
 from gompy.native.clock cimport now_ns
 
@@ -54,18 +54,22 @@ cdef TraceFile trace_file
 cdef void trace_flush() noexcept nogil:
     """Write what is in the buffer.  The lock is held."""
     cdef size_t size = trace_file.used + 3
+    cdef size_t done = 0
+    cdef ssize_t n = 1
     cdef int why
     if trace_file.used == 0 or trace_file.over:
         return
     memcpy(trace_file.buffer + trace_file.used, b"\n]\n", 3)
-    errno = 0
-    if pwrite(trace_file.fd, trace_file.buffer, size, <long> trace_file.end) != <ssize_t> size:
-        why = errno if errno else ENOSPC
+    while done < size and n > 0:
+        n = gompy_pwrite(trace_file.fd, trace_file.buffer + done, size - done, <long> (trace_file.end + done))
+        done += n if n > 0 else 0
+    if done < size:
+        why = errno if n < 0 else ENOSPC
         trace_file.over = True
         trace_file.used = 0
         # What was written in part goes, and the array's end comes back to where there was room for it.
         if ftruncate(trace_file.fd, <long> trace_file.end) == 0:
-            pwrite(trace_file.fd, b"\n]\n", 3, <long> trace_file.end)
+            gompy_pwrite(trace_file.fd, b"\n]\n", 3, <long> trace_file.end)
         gompy_note(b"the trace ends here: %s", strerror(why))
         return
     trace_file.end += trace_file.used
@@ -459,7 +463,7 @@ cdef void begin_trace() noexcept nogil:
         return
     trace_file.buffer = <char *> malloc(TRACE_BUFFER + 16)
     trace_file.fd = gompy_open_to_replace(path) if trace_file.buffer != NULL else -1
-    if trace_file.fd < 0 or pwrite(trace_file.fd, b"[\n]\n", 4, 0) != 4:
+    if trace_file.fd < 0 or gompy_pwrite(trace_file.fd, b"[\n]\n", 4, 0) != 4:
         gompy_note(b"GOMPY_TRACE_FILE=%s: cannot be written: %s", path,
                    <const char *> b"not a regular file" if errno == ESPIPE else strerror(errno))
         return
