@@ -67,7 +67,7 @@ def main(argv: list[str]) -> int:
     if part is None:
         return status
     if part.elf is None or part.elf.relocatable or part.report["kind"] not in ("executable", "shared"):
-        _error(f"{options.file}: no executable and no shared library")
+        _error(_unfit(part, options.file))
         return EXIT_WRONG
     chosen = _chosen(part, options)
     if not chosen:
@@ -88,6 +88,15 @@ def main(argv: list[str]) -> int:
         _error(f"{error.filename or options.file}: {error.strerror or error}")
         return EXIT_USAGE
     return EXIT_FINE
+
+
+def _unfit(part: Inspected, file: str) -> str:
+    """What is said of a file that cannot have images."""
+    kind = part.report["kind"]
+    if part.elf is None and kind == "unknown":
+        return str(part.report["problems"][0])
+    is_one = {"relocatable": "an object", "archive": "an archive", "ptx": "PTX"}.get(kind, f"a {kind}")
+    return f"{file}: no executable and no shared library, but {is_one}"
 
 
 def _chosen(part: Inspected, options: argparse.Namespace) -> list[tuple[int, AnyImage]]:

@@ -167,15 +167,15 @@ class Elf:
         self._symbols: dict[int, list[Symbol]] = {}
         size = len(data)
         if size < EHDR.size or data[:4] != b"\x7fELF":
-            cut = size < EHDR.size
+            cut = size < EHDR.size and (data[:4] or b"?") in b"\x7fELF"
             other = next((name for magic, name in OTHER_FORMATS.items() if data.startswith(magic)), "")
             exact = f"not an ELF file but {other}" if other else "not an ELF file"
-            exact = "the file ends within the ELF header" if cut and not other else exact
+            exact = "the file ends within the ELF header" if cut else exact if size else "the file is empty"
             raise self.flaw("", size if cut else 0, "not an ELF file", exact)
         if data[4] != 2 or data[5] != 1:
-            raise self.flaw(
-                "", 4, "not a 64-bit little-endian ELF file", "only 64-bit little-endian ELF files are supported"
-            )
+            bits, order = "64-bit" if data[4] == 2 else "32-bit", "little" if data[5] == 1 else "big"
+            exact = f"a {bits} {order}-endian ELF file; only 64-bit little-endian ones are supported"
+            raise self.flaw("", 4, "not a 64-bit little-endian ELF file", exact)
         header = EHDR.unpack_from(data)
         self.osabi: int = data[7]
         self.type: int = header[1]

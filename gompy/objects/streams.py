@@ -12,8 +12,10 @@ lto-streamer-out.cc, lto-opts.cc, lto-compress.cc.  Little-endian, LP64.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -192,6 +194,8 @@ def read_input(name: str) -> tuple[bytes, str]:
 
     split = member_reference(name)
     if split is None or Path(name).exists():
+        if stat.S_ISCHR(os.stat(name).st_mode):
+            raise OSError(errno.EINVAL, "it is a device, and no file")  # of /dev/zero's kind; a pipe has an end
         return Path(name).read_bytes(), name
     data = Path(split[0]).read_bytes()
     for member in archive.members(data, split[0]):

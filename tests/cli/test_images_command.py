@@ -151,10 +151,22 @@ def test_ptx(built: Tools) -> None:
 def test_what_is_refused(built: Tools) -> None:
     built.ok("gompcc", "-fopenmp", "-shared", "-fPIC", "apple.c", "-o", "apple.so")
     built.ok("gompcc", "-fopenmp", "-c", "apple.c")
+    built.ok("ar", "rc", "apple.a", "apple.o")
     before = (built.work / "fruit").read_bytes()
+    for name, data in (("empty", b""), ("cut", before[:30]), ("narrow", before[:4] + b"\1" + before[5:])):
+        (built.work / name).write_bytes(data)
+    only = "only 64-bit little-endian ones are supported"
     for words, line in (
         (("list", "missing"), "missing: No such file or directory"),
-        (("list", "apple.o"), "apple.o: no executable and no shared library"),
+        (("list", "apple.o"), "apple.o: no executable and no shared library, but an object"),
+        (("list", "apple.a"), "apple.a: no executable and no shared library, but an archive"),
+        (("strip", "same.so"), "same.so: no executable and no shared library, but a device image"),
+        (("list", "main.c"), "main.c: offset 0x0: not an ELF file"),
+        (("list", "empty"), "empty: offset 0x0: the file is empty"),
+        (("list", "cut"), "cut: offset 0x1e: the file ends within the ELF header"),
+        (("list", "narrow"), f"narrow: offset 0x4: a 32-bit little-endian ELF file; {only}"),
+        (("list", "."), ".: Is a directory"),
+        (("list", "/dev/zero"), "/dev/zero: it is a device, and no file"),
         (("list", "fruit", "--image", "3"), f"fruit: no image is meant by --image 3; there are 0 ({MIC})"),
         (("strip", "fruit", "--target", "gcn"), f"fruit: no image is meant by --target gcn; there are 0 ({MIC})"),
         (("replace", "fruit", "none.so"), "none.so: No such file or directory"),
