@@ -78,9 +78,11 @@ def _once(process: Process, before: Sample, now: Sample, as_json: bool) -> int:
 
 
 def _live(process: Process, before: Sample, interval: float) -> int:
-    """Draw over and over, on no terminal one table behind the other; TopError when the process has ended."""
+    """Draw over and over until the process ends; on no terminal one table behind the other."""
     from rich.live import Live
     from rich.text import Text
+
+    from gompy.cli.top_process import Ended
 
     try:
         with Live(auto_refresh=False) if sys.stdout.isatty() else nullcontext() as live:
@@ -88,12 +90,15 @@ def _live(process: Process, before: Sample, interval: float) -> int:
                 now = process.sample()
                 lines = table(report(process, before, now))
                 if live is not None:
-                    live.update(Text("\n".join(lines)), refresh=True)
+                    live.update(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"), refresh=True)
                 else:
                     print("\n".join([*lines, ""]), flush=True)
                 before = now
                 time.sleep(interval)
     except KeyboardInterrupt:
+        return 0
+    except Ended as end:
+        print(f"gompy top: {end}", file=sys.stderr)
         return 0
 
 

@@ -24,6 +24,13 @@ class TopError(Exception):
     """Why there is nothing to show."""
 
 
+class Ended(TopError):
+    """The process is no longer there."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(f"process {pid} has ended")
+
+
 @dataclass(frozen=True)
 class Device:
     """A device's counters."""
@@ -74,6 +81,8 @@ def find(word: str) -> int:
         pid = int(word)
         if not os.path.exists(f"/proc/{pid}"):
             raise TopError(f"{word}: no such process")
+        if _is_over(pid):
+            raise Ended(pid)
         if not os.access(f"/proc/{pid}/maps", os.R_OK) or not _is_ours(pid):
             raise TopError(f"process {word}: it is another user's")
         if not uses_runtime(pid):
@@ -89,6 +98,15 @@ def find(word: str) -> int:
     if not pids:
         raise TopError(f"{word}: no process of yours by that name has loaded {LIBRARY}")
     return pids[0]
+
+
+def _is_over(pid: int) -> bool:
+    """Whether only its exit status is left, for its parent."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[:1] in (["Z"], ["X"])
+    except OSError:
+        return True
 
 
 def _processes() -> list[int]:
@@ -129,7 +147,7 @@ class Process:
         except OSError:
             data = b""
         if len(data) != size:
-            raise TopError(f"process {self.pid} has ended")
+            raise Ended(self.pid)
         return data
 
     def _word(self, address: int) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from driver_tools import Tools, has_all
+from driver_tools import Tools, has_all, needs
 
 pytestmark = has_all
 
@@ -141,7 +141,23 @@ def test_it_ends_with_the_program(built: Tools, waiting: subprocess.Popen[str]) 
         waiting.stdin.close()
         waiting.wait()
         _, error = view.communicate(timeout=60)
-    assert (view.returncode, error) == (1, f"gompy top: error: process {waiting.pid} has ended\n")
+    assert (view.returncode, error) == (0, f"gompy top: process {waiting.pid} has ended\n")
+
+
+def test_a_process_that_nobody_has_waited_for(built: Tools) -> None:
+    with subprocess.Popen(["true"], stdin=subprocess.DEVNULL) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        done = built.run("gompy", "top", str(process.pid))
+    assert (done.returncode, done.stderr) == (1, f"gompy top: error: process {process.pid} has ended\n")
+
+
+@needs("script")
+def test_a_narrow_terminal(built: Tools, waiting: subprocess.Popen[str]) -> None:
+    """A row is cut, not broken."""
+    command = f"stty cols 40 rows 20; timeout 4 gompy top {waiting.pid} --interval 0.5"
+    text = built.run("script", "-qec", command, "/dev/null").stdout
+    rows = [line for line in text.replace("\r", "\n").split("\n") if line.startswith("0 ")]
+    assert rows and all("running" in row and len(row) <= 40 for row in rows)
 
 
 def test_an_interval(built: Tools) -> None:

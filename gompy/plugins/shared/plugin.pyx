@@ -14,7 +14,7 @@ from libc.stdint cimport intptr_t, uint32_t, uint64_t, uintptr_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc
 from libc.string cimport strerror
-from posix.unistd cimport close, getpid, write
+from posix.unistd cimport close, getpid
 
 from gompy.native.descriptors cimport gompy_memfd
 from gompy.native.dlfcn cimport RTLD_LOCAL, RTLD_NOW, dlclose, dlerror, dlopen, dlsym
