@@ -21,18 +21,21 @@ gompy_mark_changed (unsigned char *restrict stale, const unsigned char *restrict
   return any;
 }
 
-/* Which bytes the device has changed, and the host has not.  Those that were copied unset are so until one has.  */
-static GOMPY_VECTORS void
+/* Which bytes the device has changed, and the host has not.  Those that were copied unset are so until one has.
+   Whether there are any of either.  */
+static GOMPY_VECTORS int
 gompy_mark_newer (unsigned char *restrict newer, const unsigned char *restrict device,
                   const unsigned char *restrict device_had, const unsigned char *restrict host,
                   const unsigned char *restrict host_had, size_t n)
 {
+  unsigned char any = 0;
   for (size_t i = 0; i < n; i++)
     {
       unsigned char kept = host[i] == host_had[i] ? newer[i] & GOMPY_UNSET : 0;
       unsigned char changed = (device[i] != device_had[i]) & (host[i] == host_had[i]) & (device[i] != host[i]);
-      newer[i] = changed ? GOMPY_NEWER : kept;
+      any |= newer[i] = changed ? GOMPY_NEWER : kept;
     }
+  return any;
 }
 
 /* What the program has changed; it may have given the memory back, too.  */
@@ -135,10 +138,15 @@ gompy_compare_part (struct gompy_tracked *t, size_t at, size_t n)
   if ((!t->unset && memcmp (gompy_part, t->device_had + at, n) == 0)
       || !gompy_read_host (gompy_host_part, t->host + at, n))
     {
-      memset (t->newer + at, 0, n);
+      gompy_clear_newer (t, at, at + n);
       return;
     }
-  gompy_mark_newer (t->newer + at, gompy_part, t->device_had + at, gompy_host_part, t->host_had + at, n);
+  if (!gompy_mark_newer (t->newer + at, gompy_part, t->device_had + at, gompy_host_part, t->host_had + at, n))
+    {
+      t->parts[at / GOMPY_PART] &= ~GOMPY_PART_NEWER;
+      return;
+    }
+  t->parts[at / GOMPY_PART] |= GOMPY_PART_NEWER;
   gompy_skip_pointers (t, at, n);
 }
 

@@ -7,15 +7,18 @@
 #ifndef GOMPY_CHECK_FRESH_H
 #define GOMPY_CHECK_FRESH_H
 
-/* Keep the contents of both sides, as they are.  False: the range is not to be had.  */
+/* Keep the contents of both sides, as they are.  SAME: what the host had hashed to when it was copied to the device; if
+   it has that still, the device had the same then.  False: the range is not to be had.  */
 static int
-gompy_keep_contents (struct gompy_tracked *t)
+gompy_keep_contents (struct gompy_tracked *t, const uint64_t *same)
 {
   int new;
-  t->device_had = gompy_room_take (t->size, &new);
-  t->host_had = gompy_room_take (t->size, &new);
-  if (t->device_had == NULL || t->host_had == NULL || !gompy_read_host (t->host_had, t->host, t->size)
-      || !gompy_peek (t->device, t->device_had, t->target, t->size))
+  t->device_had = t->host_had = gompy_room_take (t->size, &new);
+  if (t->host_had == NULL || !gompy_read_host (t->host_had, t->host, t->size))
+    return 0;
+  if ((same == NULL || gompy_hash (t->host_had, t->size) != *same)
+      && ((t->device_had = gompy_room_take (t->size, &new)) == NULL
+          || !gompy_peek (t->device, t->device_had, t->target, t->size)))
     return 0;
   memset (t->parts, GOMPY_PART_SAME, gompy_part_count (t));
   return 1;
@@ -26,23 +29,22 @@ gompy_keep_contents (struct gompy_tracked *t)
 static int
 gompy_settle (struct gompy_tracked *t)
 {
-  int written = (t->fresh & GOMPY_FRESH_COPIED) && (t->fresh & GOMPY_FRESH_LAUNCHED);
+  int copied = t->fresh & GOMPY_FRESH_COPIED, written = copied && (t->fresh & GOMPY_FRESH_LAUNCHED);
   if (!t->fresh)
     return t->host_had != NULL && t->device_had != NULL;
   t->fresh = 0;
-  if (!gompy_keep_contents (t))
+  if (!gompy_keep_contents (t, copied ? &t->hash : NULL))
     {
-      gompy_room_put (t->device_had, t->size);
+      gompy_join_contents (t);
       gompy_room_put (t->host_had, t->size);
       t->device_had = t->host_had = NULL;
       t->told = 1;  /* nothing of it is looked at, and nothing told, until it ends */
       t->filled = 0;
       return 0;
     }
-  if (written && gompy_hash (t->host_had, t->size) == t->hash
+  if (written && t->device_had == t->host_had
       && (t->newer != NULL || (t->newer = gompy_room_get (t->size)) != NULL))
     {
-      memcpy (t->device_had, t->host_had, t->size);
       gompy_parts_unknown (t);
       if (!gompy_is_looked_at (t->device, t->target))
         gompy_find_newer (t, gompy_has_time (t->size) ? t->size : GOMPY_LARGE);

@@ -21,23 +21,103 @@ gompy_part_count (const struct gompy_tracked *t)
   return t->size / GOMPY_PART + 1;
 }
 
+/* Both sides had the same: that is kept once.  */
+static void
+gompy_join_contents (struct gompy_tracked *t)
+{
+  if (t->device_had != t->host_had)
+    gompy_room_put (t->device_had, t->size);
+  t->device_had = t->host_had;
+}
+
+/* They will not have the same from here on.  False: there is no memory for that, and nothing of the range is known.  */
+static int
+gompy_part_contents (struct gompy_tracked *t)
+{
+  unsigned char *own;
+  int new;
+  if (t->device_had != t->host_had)
+    return 1;
+  if ((own = gompy_room_take (t->size, &new)) == NULL)
+    {
+      t->told = 1;
+      t->filled = 0;
+      return 0;
+    }
+  t->device_had = memcpy (own, t->host_had, t->size);
+  return 1;
+}
+
+/* Where the part ends that has byte AT of a range, or END.  */
+static size_t
+gompy_part_end (size_t at, size_t end)
+{
+  size_t next = (at / GOMPY_PART + 1) * GOMPY_PART;
+  return next < end ? next : end;
+}
+
+/* Whether `newer` may have any.  */
+static int
+gompy_has_newer (const struct gompy_tracked *t)
+{
+  for (size_t i = 0; t->newer != NULL && i < gompy_part_count (t); i++)
+    if (t->parts[i] & GOMPY_PART_NEWER)
+      return 1;
+  return 0;
+}
+
+/* There are none in [BEGIN, END).  */
+static void
+gompy_clear_newer (struct gompy_tracked *t, size_t begin, size_t end)
+{
+  for (size_t next, at = begin; t->newer != NULL && at < end; at = next)
+    {
+      next = gompy_part_end (at, end);
+      if (!(t->parts[at / GOMPY_PART] & GOMPY_PART_NEWER))
+        continue;
+      memset (t->newer + at, 0, next - at);
+      if (at % GOMPY_PART == 0 && (next % GOMPY_PART == 0 || next == t->size))
+        t->parts[at / GOMPY_PART] &= ~GOMPY_PART_NEWER;
+    }
+}
+
 /* The first byte of [BEGIN, END) of a range that the host is not to read, or NULL.  */
 static const unsigned char *
 gompy_first_newer (const struct gompy_tracked *t, size_t begin, size_t end)
 {
-  const unsigned char *newer = memchr (t->newer + begin, GOMPY_NEWER, end - begin), *unset = NULL;
-  if (t->unset)
-    unset = memchr (t->newer + begin, GOMPY_UNSET, newer != NULL ? (size_t) (newer - t->newer) - begin : end - begin);
-  return unset != NULL ? unset : newer;
+  for (size_t next, at = begin; at < end; at = next)
+    {
+      const unsigned char *newer, *unset = NULL;
+      next = gompy_part_end (at, end);
+      if (!(t->parts[at / GOMPY_PART] & GOMPY_PART_NEWER))
+        continue;
+      newer = memchr (t->newer + at, GOMPY_NEWER, next - at);
+      if (t->unset)
+        unset = memchr (t->newer + at, GOMPY_UNSET, newer != NULL ? (size_t) (newer - t->newer) - at : next - at);
+      if (newer != NULL || unset != NULL)
+        return unset != NULL ? unset : newer;
+      if (at % GOMPY_PART == 0 && (next % GOMPY_PART == 0 || next == t->size))
+        t->parts[at / GOMPY_PART] &= ~GOMPY_PART_NEWER;
+    }
+  return NULL;
 }
 
-/* The last one.  */
+/* The last one of the range.  */
 static const unsigned char *
 gompy_last_newer (const struct gompy_tracked *t)
 {
-  const unsigned char *newer = memrchr (t->newer, GOMPY_NEWER, t->size);
-  const unsigned char *unset = t->unset ? memrchr (t->newer, GOMPY_UNSET, t->size) : NULL;
-  return newer == NULL || (unset != NULL && unset > newer) ? unset : newer;
+  for (size_t i = gompy_part_count (t); i-- > 0;)
+    {
+      size_t begin = i * GOMPY_PART, size = gompy_part_end (begin, t->size) - begin;
+      const unsigned char *newer, *unset;
+      if (begin >= t->size || !(t->parts[i] & GOMPY_PART_NEWER))
+        continue;
+      newer = memrchr (t->newer + begin, GOMPY_NEWER, size);
+      unset = t->unset ? memrchr (t->newer + begin, GOMPY_UNSET, size) : NULL;
+      if (newer != NULL || unset != NULL)
+        return newer == NULL || (unset != NULL && unset > newer) ? unset : newer;
+    }
+  return NULL;
 }
 
 /* Both sides agree in [BEGIN, END) of a range.  */

@@ -123,8 +123,8 @@ gompy_note_written (uintptr_t begin, uintptr_t end)
       struct gompy_tracked *t = gompy_tracks[i];
       uintptr_t low = begin > t->host ? begin - t->host : 0;
       uintptr_t high = end < t->host + t->size ? end - t->host : t->size;
-      if (t->newer != NULL && gompy_overlaps (t, begin, end - begin))
-        memset (t->newer + low, 0, high - low);
+      if (gompy_overlaps (t, begin, end - begin))
+        gompy_clear_newer (t, low, high);
     }
   gompy_parts_touched (begin, end);
 }
@@ -153,8 +153,8 @@ static void
 gompy_note_unwatched (void)
 {
   for (unsigned i = 0; i < gompy_track_count && !gompy_access.hooked; i++)
-    if (gompy_tracks[i]->gone && gompy_tracks[i]->newer != NULL)
-      memset (gompy_tracks[i]->newer, 0, gompy_tracks[i]->size);
+    if (gompy_tracks[i]->gone)
+      gompy_clear_newer (gompy_tracks[i], 0, gompy_tracks[i]->size);
 }
 
 #endif

@@ -43,6 +43,7 @@
 #define GOMPY_PART_SAME 1    /* the host's contents are those that `stale` was made of */
 #define GOMPY_PART_STALE 2   /* some are stale */
 #define GOMPY_PART_UNKNOWN 4 /* regions may have written since it was compared */
+#define GOMPY_PART_NEWER 8   /* `newer` may have some */
 
 /* What has happened to a range that is `fresh`.  */
 #define GOMPY_FRESH 1
@@ -65,7 +66,7 @@ struct gompy_tracked
   int told;    /* a read of the host's */
   int marked;  /* the device has been told of bytes */
   int logged;
-  unsigned char *device_had, *host_had;
+  unsigned char *device_had, *host_had;  /* one block while both are the same */
   unsigned char *newer;  /* a byte each, GOMPY_NEWER or GOMPY_UNSET, or NULL: none */
   int unset;             /* there may be the latter */
   unsigned char *stale;
@@ -116,14 +117,14 @@ gompy_read_host (void *to, uintptr_t from, size_t size)
   return gompy_still_ours (&memory) && pread (memory.fd, to, size, (off_t) from) == (ssize_t) size;
 }
 
-static size_t gompy_part_count (const struct gompy_tracked *t);
+#include "check_parts.h"
 
 static void
 gompy_drop_track (unsigned i)
 {
   struct gompy_tracked *t = gompy_tracks[i];
   gompy_tracked_bytes -= t->size;
-  gompy_room_put (t->device_had, t->size);
+  gompy_join_contents (t);
   gompy_room_put (t->host_had, t->size);
   gompy_room_put (t->newer, t->size);
   gompy_room_put (t->stale, t->size);
@@ -131,8 +132,6 @@ gompy_drop_track (unsigned i)
   gompy_room_put (t, sizeof *t);
   gompy_tracks[i] = gompy_tracks[--gompy_track_count];
 }
-
-#include "check_parts.h"
 
 static int
 gompy_overlaps (const struct gompy_tracked *t, uintptr_t begin, size_t size)
@@ -161,7 +160,7 @@ gompy_stop_tracking (void)
   gompy_tracking = 0;
 }
 
-static int gompy_keep_contents (struct gompy_tracked *t);
+static int gompy_keep_contents (struct gompy_tracked *t, const uint64_t *same);
 static int gompy_settle (struct gompy_tracked *t);
 static int gompy_fresh_copied (struct gompy_tracked *t, size_t begin, size_t end, int to_device);
 
@@ -193,7 +192,7 @@ gompy_stale_new (int device, uintptr_t host, uintptr_t target, size_t size, int 
   t->parts = gompy_room_get (gompy_part_count (t));
   gompy_tracks[gompy_track_count++] = t;
   gompy_tracked_bytes += size;
-  if (t->parts == NULL || (!fresh && !gompy_keep_contents (t)))
+  if (t->parts == NULL || (!fresh && !gompy_keep_contents (t, NULL)))
     gompy_drop_track (gompy_track_count - 1);
   else if (filled)
     gompy_fresh_copied (t, 0, size, 1);
@@ -220,7 +219,7 @@ gompy_stale_removed (int device, uintptr_t host, size_t size)
         }
       if (t->unknown && t->filled && !t->told && !t->shared)
         gompy_find_newer (t, gompy_has_time (size) ? size : GOMPY_LARGE);
-      if ((!t->filled && !t->unset) || t->newer == NULL || t->told || t->shared)
+      if ((!t->filled && !t->unset) || !gompy_has_newer (t) || t->told || t->shared)
         gompy_drop_track (i);
       else
         t->gone = 1;
@@ -234,21 +233,27 @@ gompy_stale_removed (int device, uintptr_t host, size_t size)
 static void
 gompy_agree (struct gompy_tracked *t, size_t begin, size_t end, const unsigned char *contents)
 {
-  if (t->newer != NULL)
-    memset (t->newer + begin, 0, end - begin);
+  int same = contents == (const unsigned char *) t->host + begin;  /* the copy has just used it */
+  gompy_clear_newer (t, begin, end);
   if (t->stale != NULL)
     memset (t->stale + begin, 0, end - begin);
   if (t->gone || !gompy_settle (t))
     return;
   gompy_parts_agree (t, begin, end);
+  if (same && begin == 0 && end == t->size)
+    gompy_join_contents (t);
+  else if (!same && !gompy_part_contents (t))
+    return;
+  if (same)
+    memcpy (t->host_had + begin, contents, end - begin);
+  else
+    gompy_read_host (t->host_had + begin, t->host + begin, end - begin);
+  if (same && t->device_had == t->host_had)
+    return;
   if (contents != NULL)
     memcpy (t->device_had + begin, contents, end - begin);
   else
     gompy_peek (t->device, t->device_had + begin, t->target + begin, end - begin);
-  if (contents == (const unsigned char *) t->host + begin)  /* the copy has just used it */
-    memcpy (t->host_had + begin, contents, end - begin);
-  else
-    gompy_read_host (t->host_had + begin, t->host + begin, end - begin);
 }
 
 /* [BEGIN, END) has been copied from the device.  What nothing had written there has no meaning on the host.  */
@@ -270,6 +275,8 @@ gompy_note_unset (struct gompy_tracked *t, size_t begin, size_t end)
       t->unset = 1;
       for (size_t i = 0; i < n; i++)
         t->newer[at + i] = gompy_part[i] ? GOMPY_UNSET : 0;
+      t->parts[at / GOMPY_PART] |= GOMPY_PART_NEWER;
+      t->parts[(at + n - 1) / GOMPY_PART] |= GOMPY_PART_NEWER;
     }
 }
 
@@ -414,8 +421,8 @@ static int
 gompy_is_anything_newer (void)
 {
   for (unsigned i = 0; i < gompy_track_count; i++)
-    if ((gompy_tracks[i]->newer != NULL || gompy_tracks[i]->unknown) && !gompy_tracks[i]->told
-        && !gompy_tracks[i]->shared)
+    if (!gompy_tracks[i]->told && !gompy_tracks[i]->shared
+        && (gompy_tracks[i]->unknown || gompy_has_newer (gompy_tracks[i])))
       return 1;
   return 0;
 }

@@ -28,6 +28,7 @@
 #define GOMPY_WATCH_PAGE_STEPS 600u   /* in a page, until the next construct */
 #define GOMPY_WATCH_WRITES 24u        /* in it, of what is newer on a device: the program writes it anew */
 #define GOMPY_WATCH_OPEN 0xffffu
+#define GOMPY_WATCH_AHEAD 16u /* parts that are looked at before they are used */
 #define GOMPY_WATCH_STACK 65536
 #define GOMPY_TRAP_FLAG 0x100
 #define GOMPY_WATCH_MASK (~(1ul << (SIGSEGV - 1)))  /* blocked while the handler runs */
@@ -47,6 +48,8 @@ struct gompy_watched
   unsigned short *steps;  /* by page; or GOMPY_WATCH_OPEN: open until the next construct */
   unsigned char *writes;
   unsigned looks;         /* parts that were looked at since the last construct */
+  unsigned ahead;         /* how many of them at the last access; the program goes through them in order */
+  uintptr_t next;         /* where those end */
   int access;             /* of closed pages: none, or reads */
 };
 
@@ -164,14 +167,21 @@ gompy_is_watched (uintptr_t begin, uintptr_t end)
   return begin >= end;
 }
 
+/* Pages that are open stay so until the next construct.  */
+static void
+gompy_leave_open (struct gompy_watched *w, uintptr_t begin, uintptr_t end)
+{
+  for (uintptr_t page = begin; page < end; page += GOMPY_PAGE)
+    w->steps[(page - w->begin) / GOMPY_PAGE] = GOMPY_WATCH_OPEN;
+  gompy_note_unseen (begin, end);
+}
+
 /* Open pages until the next construct.  */
 static void
 gompy_open_watched (struct gompy_watched *w, uintptr_t begin, uintptr_t end)
 {
   gompy_protect (begin, end, PROT_READ | PROT_WRITE);
-  for (uintptr_t page = begin; page < end; page += GOMPY_PAGE)
-    w->steps[(page - w->begin) / GOMPY_PAGE] = GOMPY_WATCH_OPEN;
-  gompy_note_unseen (begin, end);
+  gompy_leave_open (w, begin, end);
 }
 
 /* Whether a page is watched, and closed.  */
@@ -182,7 +192,7 @@ gompy_is_closed (uintptr_t page)
   return w != NULL && w->steps[(page - w->begin) / GOMPY_PAGE] != GOMPY_WATCH_OPEN;
 }
 
-/* Open those of the closed pages of [BEGIN, END) that have nothing newer, or (ACCESS) all for a moment.  */
+/* Open all closed pages of [BEGIN, END) for a moment (ACCESS), or close those again that have something newer.  */
 static void
 gompy_sort_pages (uintptr_t begin, uintptr_t end, int access)
 {
@@ -196,10 +206,35 @@ gompy_sort_pages (uintptr_t begin, uintptr_t end, int access)
       if (!closed)
 	continue;
       if (harmless)
-	gompy_open_watched (w, page, next);
+	gompy_leave_open (w, page, next);
       else
 	gompy_protect (page, next, access ? PROT_READ | PROT_WRITE : w->access);
     }
+}
+
+/* Look at the part that begins at BEGIN, and, where the program goes through a range in order, at those behind it:
+   twice as many each time.  Where that ends.  */
+static uintptr_t
+gompy_look_ahead (struct gompy_watched *w, uintptr_t begin, uintptr_t end)
+{
+  uintptr_t first = begin & -GOMPY_PAGE, next = (end + GOMPY_PAGE - 1) & -GOMPY_PAGE;
+  if (w->next - first > GOMPY_PAGE)  /* a part may begin within the page that ends another */
+    w->ahead = 1;
+  else if (w->ahead < GOMPY_WATCH_AHEAD)
+    w->ahead *= 2;
+  gompy_sort_pages (first, next, 1);
+  gompy_look_at (begin);
+  for (unsigned n = 1; n < w->ahead && next < w->end && gompy_is_closed (next) && gompy_unseen_part (next, &begin, &end)
+       && begin >= first; n++)
+    {
+      uintptr_t from = next;
+      next = (end + GOMPY_PAGE - 1) & -GOMPY_PAGE;
+      gompy_sort_pages (from, next, 1);
+      gompy_look_at (begin);
+      w->looks++;
+    }
+  gompy_sort_pages (first, next, 0);
+  return next;
 }
 
 /* The first access to a part of a range that was not looked at since a region has ended.  Without time for that all of
@@ -216,10 +251,7 @@ gompy_watch_first (uintptr_t page)
 	  gompy_open_watched (w, w->begin, w->end);
 	  return;
 	}
-      end = (end + GOMPY_PAGE - 1) & -GOMPY_PAGE;
-      gompy_sort_pages (begin & -GOMPY_PAGE, end, 1);
-      gompy_look_at (begin);
-      gompy_sort_pages (begin & -GOMPY_PAGE, end, 0);
+      w->next = gompy_look_ahead (w, begin, end);
     }
 }
 

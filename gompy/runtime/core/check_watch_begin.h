@@ -264,7 +264,8 @@ gompy_watch_pages (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end
     return;
   w->begin = begin;
   w->end = begin + pages * GOMPY_PAGE;
-  w->looks = 0;
+  w->looks = w->ahead = 0;
+  w->next = 0;
   w->access = access;
   w->steps = gompy_watch_room->steps + used;
   w->writes = gompy_watch_room->writes + used;
