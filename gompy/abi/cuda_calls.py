@@ -88,6 +88,7 @@ HERE = {
         cuDeviceGetByPCIBusId 4010 dev:n pciBusId:t
         cuDeviceGetPCIBusId 4010 pciBusId:p len:i dev:i
         cuDeviceCanAccessPeer 4000 canAccessPeer:n dev:i peerDev:i
+        cuDeviceGetP2PAttribute 8000 value:n attrib:i srcDevice:i dstDevice:i
     """,
     "peers": """
         cuCtxEnablePeerAccess 4000 peerContext:p Flags:u
@@ -113,6 +114,7 @@ HERE = {
         cuCtxSynchronize 2000
         cuCtxSynchronize_v2 13000 ctx:p
         cuCtxSetLimit 3010 limit:i value:s
+        cuCtxResetPersistingL2Cache 11000
         cuCtxGetLimit 3010 pvalue:o limit:i
         cuCtxGetCacheConfig 3020 pconfig:p
         cuCtxSetCacheConfig 3020 config:i
@@ -247,6 +249,12 @@ HERE = {
         cuGraphExecUpdate 10020 hGraphExec:p hGraph:p hErrorNode_out:o updateResult_out:n
         cuGraphExecUpdate_v2 12000 hGraphExec:p hGraph:p resultInfo:p
         cuGraphDebugDotPrint 11030 hGraph:p path:t flags:u
+        cuGraphConditionalHandleCreate 12030 pHandle_out:o hGraph:p ctx:p defaultLaunchValue:u flags:u
+        cuUserObjectCreate 11030 object_out:o ptr:p destroy:p initialRefcount:u flags:u
+        cuUserObjectRetain 11030 object:p count:u
+        cuUserObjectRelease 11030 object:p count:u
+        cuGraphRetainUserObject 11030 graph:p object:p count:u flags:u
+        cuGraphReleaseUserObject 11030 graph:p object:p count:u
     """,
     "functions, launches, occupancy": """
         cuFuncGetAttribute 2020 pi:n attrib:i hfunc:p
@@ -343,6 +351,10 @@ HERE = {
         cuStreamCreateWithPriority 5050 phStream:o flags:u priority:i
         cuStreamGetId 12000z hStream:p streamId:o
         cuStreamGetPriority 5050z hStream:p priority:n
+        cuStreamGetDevice 12080z hStream:p device:n
+        cuStreamSetAttribute 11000z hStream:p attr:i value:p
+        cuStreamGetAttribute 11000z hStream:p attr:i value_out:p
+        cuStreamCopyAttributes 11000z dst:p src:p
         cuStreamGetFlags 5050z hStream:p flags:n
         cuStreamGetCtx 9020z hStream:p pctx:o
         cuStreamWaitEvent 3020z hStream:p hEvent:p Flags:u
@@ -411,7 +423,7 @@ ABSENT = {
     """,
     "devices": """
         cuDeviceGetLuid@10000 cuDeviceGetTexture1DLinearMaxWidth@11010 cuDeviceGetExecAffinitySupport@11040
-        cuDeviceGetP2PAttribute@8000 cuDeviceGetDevResource@12040 cuDeviceGetHostAtomicCapabilities@13000
+        cuDeviceGetDevResource@12040 cuDeviceGetHostAtomicCapabilities@13000
         cuDeviceGetP2PAtomicCapabilities@13000
     """,
     "green contexts, resources": """
@@ -421,7 +433,7 @@ ABSENT = {
         cuGreenCtxStreamCreate@12050 cuGreenCtxGetId@12090
     """,
     "contexts": """
-        cuCtxSetFlags@12010 cuCtxResetPersistingL2Cache@11000 cuCtxGetExecAffinity@11040
+        cuCtxSetFlags@12010 cuCtxGetExecAffinity@11040
     """,
     "libraries and kernels": """
         cuLibraryGetManaged@12000 cuLibraryGetUnifiedFunction@12000
@@ -436,9 +448,7 @@ ABSENT = {
         cuGraphAddBatchMemOpNode@11070 cuGraphBatchMemOpNodeGetParams@11070 cuGraphBatchMemOpNodeSetParams@11070
         cuGraphExecBatchMemOpNodeSetParams@11070 cuGraphExecExternalSemaphoresSignalNodeSetParams@11020
         cuGraphExecExternalSemaphoresWaitNodeSetParams@11020 cuGraphKernelNodeCopyAttributes@11000
-        cuGraphKernelNodeGetAttribute@11000 cuGraphKernelNodeSetAttribute@11000 cuGraphConditionalHandleCreate@12030
-        cuUserObjectCreate@11030 cuUserObjectRetain@11030 cuUserObjectRelease@11030 cuGraphRetainUserObject@11030
-        cuGraphReleaseUserObject@11030
+        cuGraphKernelNodeGetAttribute@11000 cuGraphKernelNodeSetAttribute@11000
     """,
     "functions, launches, occupancy": """
         cuLaunchCooperativeKernelMultiDevice@9000 cuFuncSetBlockShape@2000
@@ -491,11 +501,11 @@ ABSENT = {
         cuMemRangeGetAttribute@8000 cuMemRangeGetAttributes@8000 cuPointerSetAttribute@6000
     """,
     "streams": """
-        cuStreamGetCtx_v2@12050z cuStreamCopyAttributes@11000z cuStreamGetAttribute@11000z
-        cuStreamSetAttribute@11000z cuStreamWaitValue32@8000z cuStreamWaitValue32_v2@11070z
+        cuStreamGetCtx_v2@12050z
+        cuStreamWaitValue32@8000z cuStreamWaitValue32_v2@11070z
         cuStreamWaitValue64@9000z cuStreamWaitValue64_v2@11070z cuStreamWriteValue32@8000z
         cuStreamWriteValue32_v2@11070z cuStreamWriteValue64@9000z cuStreamWriteValue64_v2@11070z
-        cuStreamBatchMemOp@8000z cuStreamBatchMemOp_v2@11070z cuStreamGetDevice@12080z
+        cuStreamBatchMemOp@8000z cuStreamBatchMemOp_v2@11070z
     """,
     "others": """
         cuDeviceGetNvSciSyncAttributes@10020 cuFlushGPUDirectRDMAWrites@11030 cuCoredumpGetAttribute@12010

@@ -30,6 +30,9 @@ CALLS = {
         "cudaDeviceCanAccessPeer": "int *can, int device, int peer",
         "cudaDeviceEnablePeerAccess": "int peer, unsigned flags",
         "cudaDeviceDisablePeerAccess": "int peer",
+        "cudaDeviceGetP2PAttribute": "int *value, enum cudaDeviceP2PAttr attribute, int device, int peer",
+        "cudaInitDevice": "int device, unsigned device_flags, unsigned flags",
+        "cudaCtxResetPersistingL2Cache": "void",
         "cudaThreadSynchronize": "void",
         "cudaThreadExit": "void",
     },
@@ -39,6 +42,9 @@ CALLS = {
         "cudaGetErrorName": "cudaError_t error",
         "cudaGetErrorString": "cudaError_t error",
         "cudaDriverGetVersion": "int *version",
+        "cudaGetDriverEntryPoint": (
+            "const char *symbol, void **to, unsigned long long flags, enum cudaDriverEntryPointQueryResult *result"
+        ),
         "cudaRuntimeGetVersion": "int *version",
         "cudaProfilerStart": "void",
         "cudaProfilerStop": "void",
@@ -114,6 +120,15 @@ CALLS = {
         "cudaLaunchHostFunc": "cudaStream_t stream, cudaHostFn_t function, void *data",
         "cudaStreamGetFlags": "cudaStream_t stream, unsigned *flags",
         "cudaStreamGetPriority": "cudaStream_t stream, int *priority",
+        "cudaStreamGetId": "cudaStream_t stream, unsigned long long *id",
+        "cudaStreamGetDevice": "cudaStream_t stream, int *device",
+        "cudaStreamSetAttribute": (
+            "cudaStream_t stream, enum cudaLaunchAttributeID attribute, const cudaLaunchAttributeValue *value"
+        ),
+        "cudaStreamGetAttribute": (
+            "cudaStream_t stream, enum cudaLaunchAttributeID attribute, cudaLaunchAttributeValue *value"
+        ),
+        "cudaStreamCopyAttributes": "cudaStream_t to, cudaStream_t from",
         "cudaStreamAttachMemAsync": "cudaStream_t stream, void *device, size_t size, unsigned flags",
     },
     "Events": {
@@ -135,6 +150,9 @@ CALLS = {
             "const void *function, struct dim3 grid, struct dim3 block, void **arguments, size_t shared, "
             "cudaStream_t stream"
         ),
+        "cudaLaunchKernelExC": "const cudaLaunchConfig_t *how, const void *function, void **arguments",
+        "cudaFuncGetName": "const char **name, const void *function",
+        "cudaGetFuncBySymbol": "cudaFunction_t *to, const void *function",
         "cudaFuncGetAttributes": "struct cudaFuncAttributes *to, const void *function",
         "cudaFuncSetAttribute": "const void *function, enum cudaFuncAttribute attribute, int value",
         "cudaFuncSetCacheConfig": "const void *function, enum cudaFuncCache config",
@@ -149,6 +167,10 @@ CALLS = {
     },
     "Capture": {
         "cudaStreamBeginCapture": "cudaStream_t stream, enum cudaStreamCaptureMode mode",
+        "cudaStreamBeginCaptureToGraph": (
+            "cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *before, const cudaGraphEdgeData *edges, "
+            "size_t count, enum cudaStreamCaptureMode mode"
+        ),
         "cudaStreamEndCapture": "cudaStream_t stream, cudaGraph_t *to",
         "cudaStreamIsCapturing": "cudaStream_t stream, enum cudaStreamCaptureStatus *status",
         "cudaStreamGetCaptureInfo_v2": (
@@ -181,6 +203,17 @@ CALLS = {
         "cudaGraphDebugDotPrint": "cudaGraph_t graph, const char *path, unsigned flags",
         "cudaGraphInstantiate": "cudaGraphExec_t *to, cudaGraph_t graph, unsigned long long flags",
         "cudaGraphInstantiateWithFlags": "cudaGraphExec_t *to, cudaGraph_t graph, unsigned long long flags",
+        "cudaGraphInstantiateWithParams": ("cudaGraphExec_t *to, cudaGraph_t graph, cudaGraphInstantiateParams *how"),
+        "cudaGraphConditionalHandleCreate": (
+            "cudaGraphConditionalHandle *to, cudaGraph_t graph, unsigned first, unsigned flags"
+        ),
+        "cudaUserObjectCreate": (
+            "cudaUserObject_t *to, void *data, cudaHostFn_t destroy, unsigned references, unsigned flags"
+        ),
+        "cudaUserObjectRetain": "cudaUserObject_t object, unsigned count",
+        "cudaUserObjectRelease": "cudaUserObject_t object, unsigned count",
+        "cudaGraphRetainUserObject": "cudaGraph_t graph, cudaUserObject_t object, unsigned count, unsigned flags",
+        "cudaGraphReleaseUserObject": "cudaGraph_t graph, cudaUserObject_t object, unsigned count",
         "cudaGraphExecGetFlags": "cudaGraphExec_t graph, unsigned long long *flags",
         "cudaGraphUpload": "cudaGraphExec_t graph, cudaStream_t stream",
         "cudaGraphLaunch": "cudaGraphExec_t graph, cudaStream_t stream",
@@ -188,6 +221,10 @@ CALLS = {
         "cudaGraphExecUpdate": "cudaGraphExec_t graph, cudaGraph_t other, struct cudaGraphExecUpdateResultInfo *result",
     },
     "Graphs' nodes": {
+        "cudaGraphAddNode": (
+            "cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count, "
+            "struct cudaGraphNodeParams *params"
+        ),
         "cudaGraphAddEmptyNode": "cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count",
         "cudaGraphAddKernelNode": (
             "cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count, const struct "
@@ -278,6 +315,8 @@ CALLS = {
             "cudaTextureObject_t *to, const struct cudaResourceDesc *resource, const struct cudaTextureDesc *texture, "
             "const struct cudaResourceViewDesc *view"
         ),
+        "cudaGetTextureObjectResourceDesc": "struct cudaResourceDesc *to, cudaTextureObject_t texture",
+        "cudaGetTextureObjectTextureDesc": "struct cudaTextureDesc *to, cudaTextureObject_t texture",
         "cudaDestroyTextureObject": "cudaTextureObject_t texture",
         "cudaBindTexture": (
             "size_t *offset, const struct textureReference *texture, const void *device, "
@@ -334,6 +373,7 @@ CALLS = {
     },
     "Surfaces": {
         "cudaCreateSurfaceObject": "cudaSurfaceObject_t *to, const struct cudaResourceDesc *resource",
+        "cudaGetSurfaceObjectResourceDesc": "struct cudaResourceDesc *to, cudaSurfaceObject_t surface",
         "cudaDestroySurfaceObject": "cudaSurfaceObject_t surface",
     },
     "Memory pools": {
@@ -344,6 +384,10 @@ CALLS = {
         "cudaMemPoolDestroy": "cudaMemPool_t pool",
         "cudaMemPoolSetAttribute": "cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value",
         "cudaMemPoolGetAttribute": "cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value",
+        "cudaMemPoolSetAccess": "cudaMemPool_t pool, const struct cudaMemAccessDesc *access, size_t count",
+        "cudaMemPoolGetAccess": (
+            "enum cudaMemAccessFlags *flags, cudaMemPool_t pool, struct cudaMemLocation *location"
+        ),
         "cudaMemPoolTrimTo": "cudaMemPool_t pool, size_t keep",
         "cudaMallocFromPoolAsync": "void **to, size_t size, cudaMemPool_t pool, cudaStream_t stream",
     },
@@ -367,6 +411,12 @@ DEFAULTS = {
         ("0",),
     ),
     "cudaEventRecordWithFlags": ("0", "0"),
+    "cudaGetDriverEntryPoint": ("0",),
+    "cudaGraphConditionalHandleCreate": ("0", "0"),
+    "cudaUserObjectRetain": ("1",),
+    "cudaUserObjectRelease": ("1",),
+    "cudaGraphRetainUserObject": ("1", "0"),
+    "cudaGraphReleaseUserObject": ("1",),
     "cudaMallocArray": ("0", "0"),
     "cudaStreamAttachMemAsync": ("0", "cudaMemAttachSingle"),
     "cudaMemcpy2DArrayToArray": ("cudaMemcpyDeviceToDevice",),
@@ -385,6 +435,22 @@ PASSED = {
     "cudaMemPoolSetAttribute": "cuMemPoolSetAttribute",
     "cudaMemPoolGetAttribute": "cuMemPoolGetAttribute",
     "cudaMemPoolTrimTo": "cuMemPoolTrimTo",
+    "cudaMemPoolSetAccess": "cuMemPoolSetAccess",
+    "cudaMemPoolGetAccess": "cuMemPoolGetAccess",
+    "cudaDeviceGetP2PAttribute": "cuDeviceGetP2PAttribute",
+    "cudaCtxResetPersistingL2Cache": "cuCtxResetPersistingL2Cache",
+    "cudaStreamGetId": "cuStreamGetId",
+    "cudaStreamGetDevice": "cuStreamGetDevice",
+    "cudaStreamSetAttribute": "cuStreamSetAttribute",
+    "cudaStreamGetAttribute": "cuStreamGetAttribute",
+    "cudaStreamCopyAttributes": "cuStreamCopyAttributes",
+    "cudaStreamBeginCaptureToGraph": "cuStreamBeginCaptureToGraph",
+    "cudaGraphInstantiateWithParams": "cuGraphInstantiateWithParams",
+    "cudaUserObjectCreate": "cuUserObjectCreate",
+    "cudaUserObjectRetain": "cuUserObjectRetain",
+    "cudaUserObjectRelease": "cuUserObjectRelease",
+    "cudaGraphRetainUserObject": "cuGraphRetainUserObject",
+    "cudaGraphReleaseUserObject": "cuGraphReleaseUserObject",
     "cudaMallocFromPoolAsync": "cuMemAllocFromPoolAsync",
     "cudaGraphCreate": "cuGraphCreate",
     "cudaGraphDestroy": "cuGraphDestroy",
@@ -468,19 +534,11 @@ ABSENT = {
         "cudaMallocMipmappedArray",
         "cudaGetMipmappedArrayLevel",
         "cudaFreeMipmappedArray",
-        "cudaGetTextureObjectResourceDesc",
-        "cudaGetSurfaceObjectResourceDesc",
     ),
     "Launches of several devices or with clusters": (
         "cudaLaunchCooperativeKernelMultiDevice",
-        "cudaLaunchKernelExC",
         "cudaOccupancyMaxActiveClusters",
         "cudaOccupancyMaxPotentialClusterSize",
-    ),
-    "Graphs' conditions and objects": (
-        "cudaGraphConditionalHandleCreate",
-        "cudaUserObjectCreate",
-        "cudaGraphRetainUserObject",
     ),
     "Graphics": (
         "cudaGraphicsMapResources",

@@ -67,19 +67,19 @@ cdef public int cuStreamBeginCaptureToGraph(void *p, void *into, void **before, 
 
 
 cdef public int cuStreamEndCapture(void *p, void **to) noexcept nogil:
-    """The graph; NULL and an error if something went wrong meanwhile."""
+    """The graph; NULL and an error if something went wrong meanwhile.  Who captures into a graph has it already."""
     cdef stream *s = NULL
     cdef capture *c
     cdef graph *made = NULL
     cdef int r = enter_stream(p, &s)
     if r != CUDA_SUCCESS:
         return r
-    if to == NULL:
-        return CUDA_ERROR_INVALID_VALUE
     pthread_mutex_lock(&work_lock)
     c = s.captured
     if c == NULL:
         r = CUDA_ERROR_ILLEGAL_STATE
+    elif to == NULL and not c.given:
+        r = CUDA_ERROR_INVALID_VALUE
     elif c.origin != s:
         c.spoilt = True
         r = CUDA_ERROR_STREAM_CAPTURE_UNMATCHED
@@ -93,7 +93,8 @@ cdef public int cuStreamEndCapture(void *p, void **to) noexcept nogil:
         else:
             made = c.into
         end_capture(c, made != NULL)
-        to[0] = made
+        if to != NULL:
+            to[0] = made
     pthread_mutex_unlock(&work_lock)
     return r
 

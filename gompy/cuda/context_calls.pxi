@@ -300,6 +300,12 @@ cdef public int cuCtxSetSharedMemConfig(int value) noexcept nogil:
     return CUDA_SUCCESS
 
 
+cdef public int cuCtxResetPersistingL2Cache() noexcept nogil:
+    """An emulated device has no such cache."""
+    cdef context *c
+    return current_context(&c)
+
+
 cdef public int cuCtxSetLimit(int limit, size_t value) noexcept nogil:
     """CU_LIMIT_MALLOC_HEAP_SIZE counts; stack and printf sizes are kept, without effect."""
     cdef context *c

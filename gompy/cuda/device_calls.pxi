@@ -176,6 +176,17 @@ cdef public int cuDeviceCanAccessPeer(int *to, int number, int other) noexcept n
     return CUDA_SUCCESS
 
 
+cdef public int cuDeviceGetP2PAttribute(int *to, int kind, int number, int other) noexcept nogil:
+    """Kernels see their own device's memory only, so there is nothing of the kind between two devices."""
+    cdef int r = cuDeviceCanAccessPeer(to, number, other)
+    if r == CUDA_SUCCESS and (
+        number == other
+        or not CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK <= kind <= CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED
+    ):
+        r = CUDA_ERROR_INVALID_VALUE
+    return r
+
+
 cdef public int cuDevicePrimaryCtxRetain(void **to, int number) noexcept nogil:
     """The device's primary context, made if need be; it isn't made current."""
     cdef gpu *g = NULL

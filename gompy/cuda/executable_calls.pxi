@@ -36,6 +36,8 @@ cdef int make_executable(void **to, void *p, uint64_t flags, void **wrong) noexc
     else:
         made.plan = copy_graph(<graph *>p, True)
         r = order_nodes(made.plan, &n) if made.plan != NULL else CUDA_ERROR_OUT_OF_MEMORY
+        if r == CUDA_SUCCESS and not bodies_good(made.plan, False):
+            r = CUDA_ERROR_NOT_SUPPORTED
     if n != NULL and wrong != NULL:
         m = (<graph *>p).first
         while m != NULL and m.head.serial != n.origin:
@@ -314,7 +316,7 @@ cdef bint graphs_alike(graph *a, graph *b, update_answer *to) noexcept nogil:
     while same and n != NULL:
         if n.kind != m.kind:
             same, why = False, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED
-        elif n.memory != m.memory:
+        elif n.memory != m.memory or n.when != m.when or n.choice != m.choice:
             same, why = False, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED
         elif n.before.count != m.before.count:
             same = False

@@ -290,6 +290,8 @@ cdef const char *type_text(int kind) noexcept nogil:
         return b"GRAPH"
     if kind == CU_GRAPH_NODE_TYPE_WAIT_EVENT:
         return b"WAIT_EVENT"
+    if kind == CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        return b"CONDITIONAL"
     if kind == CU_GRAPH_NODE_TYPE_MEM_ALLOC:
         return b"MEM_ALLOC"
     if kind == CU_GRAPH_NODE_TYPE_MEM_FREE:

@@ -46,6 +46,8 @@ cdef void drop_ready(op *o) noexcept nogil:
         after = o.next
         if o.kind == LAUNCH_OP:
             o.kernel.of.launches -= 1
+        elif o.kind == FOLLOW_OP:
+            free_graph(<graph *>o.data)
         let_go(o)
         free(o)
         o = after
@@ -89,6 +91,122 @@ cdef void commit_memory(graph *plan) noexcept nogil:
             n.memory.there = n.memory.then
 
 
+cdef graph *chosen_body(graph *bodies, int choice, unsigned value) noexcept nogil:
+    """What a conditional node does by the word of its condition, or NULL."""
+    cdef node *n = bodies.first
+    cdef size_t at = value
+    if choice != CU_GRAPH_COND_TYPE_SWITCH:
+        if choice == CU_GRAPH_COND_TYPE_WHILE and value == 0:
+            return NULL
+        at = value == 0
+    while n != NULL and at:
+        at -= 1
+        n = n.next
+    return n.child if n != NULL else NULL
+
+
+cdef void perform_chain(stream *s, op *o) noexcept nogil:
+    """Do operations of a body, one after the other."""
+    cdef op *after
+    while o != NULL:
+        after = o.next
+        perform_op(s, o)
+        let_go(o)
+        if o.kind == LAUNCH_OP:
+            pthread_mutex_lock(&work_lock)
+            o.kernel.of.launches -= 1
+            pthread_mutex_unlock(&work_lock)
+        free(o)
+        o = after
+
+
+cdef void follow_condition(stream *s, op *o) noexcept nogil:
+    """Do a conditional node: its graph has that node alone."""
+    cdef node *n = (<graph *>o.data).first
+    cdef graph *body
+    cdef op *chain
+    cdef op **end
+    cdef unsigned value
+    cdef int r
+    while s.of.failure == CUDA_SUCCESS:
+        value = load32(<uint32_t *>n.when.address, ACQUIRE)
+        body = chosen_body(n.child, n.choice, value)
+        if body == NULL:
+            break
+        chain = NULL
+        end = &chain
+        pthread_mutex_lock(&work_lock)
+        r = ready_plan(body, &end)
+        if r != CUDA_SUCCESS:
+            drop_ready(chain)
+            s.of.failure = r
+        pthread_mutex_unlock(&work_lock)
+        if r == CUDA_SUCCESS:
+            perform_chain(s, chain)
+        if n.choice != CU_GRAPH_COND_TYPE_WHILE:
+            break
+    pthread_mutex_lock(&work_lock)
+    free_graph(<graph *>o.data)
+    pthread_mutex_unlock(&work_lock)
+
+
+cdef void follow_end(stream *s, op *o) noexcept nogil:
+    """A launch is over: the objects that its graph has had may go."""
+    pthread_mutex_lock(&work_lock)
+    free_graph(<graph *>o.data)
+    pthread_mutex_unlock(&work_lock)
+
+
+cdef op *condition_work(node *n) noexcept nogil:
+    """A conditional node's operation, with a copy of it: who launches may destroy the executable.  NULL: no memory."""
+    cdef op *o = new_op(FOLLOW_OP, 0)
+    cdef graph *alone = new_graph(True)
+    cdef node *m = add_node(alone, n.kind, NULL, 0, NULL) if o != NULL and alone != NULL else NULL
+    cdef node *wrong = NULL
+    if m != NULL:
+        m.child = copy_graph(n.child, True)
+        m.when, m.choice = n.when, n.choice
+        m.when.users += 1
+    if m == NULL or m.child == NULL or order_nodes(m.child, &wrong) != CUDA_SUCCESS:
+        if alone != NULL:
+            free_graph(alone)
+        free(o)
+        return NULL
+    o.follow, o.data = follow_condition, alone
+    return o
+
+
+cdef op *end_work(graph *plan) noexcept nogil:
+    """An operation that holds a graph's objects until it is over.  NULL: no memory."""
+    cdef op *o = new_op(FOLLOW_OP, 0)
+    cdef graph *holds = new_graph(True)
+    if o == NULL or holds == NULL or not copy_references(&holds.objects, plan.objects):
+        if holds != NULL:
+            free_graph(holds)
+        free(o)
+        return NULL
+    o.follow, o.data = follow_end, holds
+    return o
+
+
+cdef int ready_conditions(graph *plan, op ***end) noexcept nogil:
+    """The first values of all conditions of a graph and of what is in it, at the end of a chain."""
+    cdef node *n = plan.first
+    cdef op *o
+    cdef int r = CUDA_SUCCESS
+    while n != NULL and r == CUDA_SUCCESS:
+        if n.when != NULL and n.when.assigned:
+            o = assign_condition(n.when)
+            if o == NULL:
+                return CUDA_ERROR_OUT_OF_MEMORY
+            end[0][0] = o
+            end[0] = &o.next
+        if n.child != NULL:
+            r = ready_conditions(n.child, end)
+        n = n.next
+    return r
+
+
 cdef int ready_plan(graph *plan, op ***end) noexcept nogil:
     """The operations of an executable's graph, at the end of a chain."""
     cdef size_t i
@@ -99,10 +217,16 @@ cdef int ready_plan(graph *plan, op ***end) noexcept nogil:
         n = plan.order[i]
         if n.disabled:
             continue
-        if n.child != NULL:
+        if n.child != NULL and n.when == NULL:
             r = ready_plan(n.child, end)
             if r != CUDA_SUCCESS:
                 return r
+        elif n.when != NULL:
+            o = condition_work(n)
+            if o == NULL:
+                return CUDA_ERROR_OUT_OF_MEMORY
+            end[0][0] = o
+            end[0] = &o.next
         elif n.work != NULL or n.memory != NULL:
             if n.work != NULL:
                 r = ready_work(n, &o)
@@ -152,7 +276,13 @@ cdef int launch_plan(stream *s, graph *plan, uint64_t flags) noexcept nogil:
             return r
     if not s.worker and not start_worker(s):
         return CUDA_ERROR_OUT_OF_MEMORY
-    r = ready_plan(plan, &end)
+    r = ready_conditions(plan, &end)
+    if r == CUDA_SUCCESS:
+        r = ready_plan(plan, &end)
+    if r == CUDA_SUCCESS and plan.objects != NULL:
+        end[0] = end_work(plan)
+        if end[0] == NULL:
+            r = CUDA_ERROR_OUT_OF_MEMORY
     if r != CUDA_SUCCESS:
         drop_ready(chain)
         return r

@@ -94,6 +94,8 @@ cdef int add_any_node(void **to, void *p, void **before, const uint64_t *edges, 
                                &(<allocation_node *>&of.of).address)
     if of != NULL and of.kind == CU_GRAPH_NODE_TYPE_MEM_FREE:
         return add_memory_node(to, p, before, edges, n, of.kind, api_state(), NULL, 0, <CUdeviceptr *>&of.of)
+    if of != NULL and of.kind == CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        return add_conditional(to, p, before, edges, n, <conditional_node *>&of.of)
     memset(&f, 0, sizeof(f))
     return add_form(to, p, before, edges, n, form_any(of, &f), &f)
 

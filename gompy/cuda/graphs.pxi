@@ -20,6 +20,8 @@ cdef struct node:
     CUDA_MEMCPY3D copy         # a copy, as it was described
     graph *child
     graph_memory *memory       # that it allocates or frees
+    condition *when            # a conditional node's; its child has a node with a child for each body
+    int choice                 # CU_GRAPH_COND_TYPE_*
     node_list before
 
 cdef struct graph:
@@ -31,6 +33,8 @@ cdef struct graph:
     capture *growing           # operations are captured into it
     node **order               # an executable's
     bint instantiated          # it has memory nodes, and an executable: there may be one
+    condition *conditions      # made for it
+    reference *objects
 
 cdef struct executable:
     handle_head head
@@ -57,6 +61,8 @@ cdef void free_node(node *n) noexcept nogil:
         free_graph(n.child)
     if n.memory != NULL:
         leave_graph_memory(n.memory)
+    if n.when != NULL:
+        leave_condition(n.when)
     free_handle(NODE, n)
 
 
@@ -64,10 +70,16 @@ cdef void free_graph(graph *g) noexcept nogil:
     """A graph with its nodes."""
     cdef node *n = g.first
     cdef node *after
+    cdef condition *w
     while n != NULL:
         after = n.next
         free_node(n)
         n = after
+    while g.conditions != NULL:
+        w = g.conditions
+        g.conditions = w.next
+        leave_condition(w)
+    leave_references(g.objects)
     free(g.order)
     free_handle(GRAPH, g)
 
@@ -125,7 +137,7 @@ cdef graph *copy_graph(graph *g, bint inside) noexcept nogil:
     cdef node *m
     cdef op *work
     cdef size_t i
-    cdef bint good = made != NULL
+    cdef bint good = made != NULL and copy_references(&made.objects, g.objects)
     while good and n != NULL:
         work = NULL
         if n.work != NULL:
@@ -141,6 +153,9 @@ cdef graph *copy_graph(graph *g, bint inside) noexcept nogil:
         m.memory = n.memory
         if m.memory != NULL:
             m.memory.users += 1
+        m.when, m.choice = n.when, n.choice
+        if m.when != NULL:
+            m.when.users += 1
         if n.child != NULL:
             m.child = copy_graph(n.child, True)
             good = m.child != NULL

@@ -18,6 +18,7 @@ cdef enum:
     NODE
     EXECUTABLE
     ARRAY
+    USER_OBJECT
     HANDLE_KINDS
 
 cdef struct handle_head:

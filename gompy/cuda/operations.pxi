@@ -11,6 +11,7 @@ cdef enum:
     FREE_OP          # cuMemFreeAsync
     SHARED_OP        # a wait for an event of several processes
     MEMORY_OP        # memory of a graph is allocated or freed (address, number: bytes, data: its shadow)
+    FOLLOW_OP        # what a function of the driver does, also after an error: it knows that itself
 
 cdef struct op:
     op *next
@@ -29,6 +30,7 @@ cdef struct op:
     uint64_t awaited_serial, awaited_ticket
     stream_callback call
     host_function host_call
+    void (*follow)(stream *s, op *o) noexcept nogil
     void *data
     uint64_t address
 
@@ -50,6 +52,7 @@ cdef struct stream:
     capture *captured          # what it takes part in
     node_list tips             # its last nodes there
     op *spare                  # a launch that is over, for the next one
+    uint64_t attributes[2][8]  # CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, SYNCHRONIZATION_POLICY: kept
     pthread_cond_t wake
 
 cdef stream *all_streams

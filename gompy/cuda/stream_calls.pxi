@@ -195,6 +195,63 @@ cdef public int cuStreamGetPriority(void *p, int *to) noexcept nogil:
     return CUDA_SUCCESS
 
 
+cdef public int cuStreamGetDevice(void *p, int *to) noexcept nogil:
+    """The device that does its work."""
+    cdef stream *s = NULL
+    cdef int r = enter_stream(p, &s)
+    if r != CUDA_SUCCESS:
+        return r
+    if to == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    to[0] = device_number(s.of.device)
+    return CUDA_SUCCESS
+
+
+cdef int find_attribute(void *p, int kind, const void *value, stream **to, int *row) noexcept nogil:
+    """What a call about a stream's attribute begins with: those that have no effect on an emulated device are kept."""
+    cdef int r = enter_stream(p, to)
+    row[0] = 0 if kind == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW else 1
+    if r == CUDA_SUCCESS and value == NULL:
+        r = CUDA_ERROR_INVALID_VALUE
+    if r == CUDA_SUCCESS and kind not in (
+        CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
+    ):
+        r = CUDA_ERROR_INVALID_VALUE
+    return r
+
+
+cdef public int cuStreamSetAttribute(void *p, int kind, const void *value) noexcept nogil:
+    """Keep an attribute."""
+    cdef stream *s = NULL
+    cdef int row = 0
+    cdef int r = find_attribute(p, kind, value, &s, &row)
+    if r == CUDA_SUCCESS:
+        memcpy(s.attributes[row], value, sizeof(s.attributes[row]))
+    return r
+
+
+cdef public int cuStreamGetAttribute(void *p, int kind, void *value) noexcept nogil:
+    """The attribute that was set, or zeros."""
+    cdef stream *s = NULL
+    cdef int row = 0
+    cdef int r = find_attribute(p, kind, value, &s, &row)
+    if r == CUDA_SUCCESS:
+        memcpy(value, s.attributes[row], sizeof(s.attributes[row]))
+    return r
+
+
+cdef public int cuStreamCopyAttributes(void *p, void *q) noexcept nogil:
+    """To p from q."""
+    cdef stream *s = NULL
+    cdef stream *t = NULL
+    cdef int r = enter_stream(p, &s)
+    if r == CUDA_SUCCESS:
+        r = enter_stream(q, &t)
+    if r == CUDA_SUCCESS:
+        memcpy(s.attributes, t.attributes, sizeof(s.attributes))
+    return r
+
+
 cdef public int cuStreamGetCtx(void *p, void **to) noexcept nogil:
     """The stream's context."""
     cdef stream *s = NULL

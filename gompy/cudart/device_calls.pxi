@@ -39,6 +39,24 @@ cdef public int cudaSetDevice(int device) noexcept nogil:
     return note_error(r)
 
 
+cdef public int cudaInitDevice(int device, unsigned device_flags, unsigned flags) noexcept nogil:
+    """Make a device's context, which need not become the thread's."""
+    cdef void *context = NULL
+    return note_error(primary_context(device, &context))
+
+
+cdef public int cudaGetDriverEntryPoint(const char *symbol, void **to, uint64_t flags, int *result) noexcept nogil:
+    """A function of the driver, in the form of this version."""
+    cdef int r = enter_runtime()
+    if symbol == NULL or to == NULL:
+        r = cudaErrorInvalidValue
+    if r == CUDA_SUCCESS and driver_graphs.address_of == NULL:
+        r = cudaErrorNotSupported
+    if r == CUDA_SUCCESS:
+        r = driver_graphs.address_of(symbol, to, CUDART_VERSION, flags, result)
+    return note_error(r)
+
+
 cdef public int cudaSetDeviceFlags(unsigned flags) noexcept nogil:
     """How the thread's device waits; without effect on an emulated one."""
     cdef int number = 0

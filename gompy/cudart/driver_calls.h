@@ -75,6 +75,31 @@ typedef struct kernel_node
   void **params, **extra;
 } kernel_node; /* cudaKernelNodeParams; the driver's, but for the function */
 
+typedef struct launch_attribute { int id, apart, value[16]; } launch_attribute; /* cudaLaunchAttribute */
+
+typedef struct launch_config
+{
+  dim3 grid, block;
+  size_t shared;
+  void *stream;
+  const launch_attribute *attributes;
+  unsigned count;
+} launch_config; /* cudaLaunchConfig_t */
+
+typedef struct any_node
+{
+  int kind, reserved[3];
+  union
+  {
+    long long room[29];
+    kernel_node kernel;
+    struct { int flags, unused[3]; cuboid copy; } copy;
+    long long fill[5];                  /* cudaMemsetParams */
+  };
+  long long last;
+} any_node; /* cudaGraphNodeParams */
+_Static_assert (sizeof (any_node) == 256, "cudaGraphNodeParams");
+
 typedef struct pointer_attributes
 {
   int type, device;
@@ -205,6 +230,9 @@ static struct driver_functions driver;
 #define GOMPY_CUDART_TEXTURES(X) \
   X (object_create, cuTexObjectCreate, (uint64_t *, const void *, const void *, const void *)) \
   X (object_destroy, cuTexObjectDestroy, (uint64_t)) \
+  X (object_resource, cuTexObjectGetResourceDesc, (void *, uint64_t)) \
+  X (object_settings, cuTexObjectGetTextureDesc, (void *, uint64_t)) \
+  X (surface_resource, cuSurfObjectGetResourceDesc, (void *, uint64_t)) \
   X (reference, cuModuleGetTexRef, (void **, void *, const char *)) \
   X (set_format, cuTexRefSetFormat, (void *, unsigned, int)) \
   X (set_flags, cuTexRefSetFlags, (void *, unsigned)) \
@@ -238,7 +266,11 @@ static struct driver_textures driver_textures;
   X (launch_together, cuLaunchCooperativeKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
                                                   unsigned, void *, void **)) \
   X (copy_now, cuMemcpy3D_v2, (const copy_3d *)) \
-  X (copy_later, cuMemcpy3DAsync_v2, (const copy_3d *, void *))
+  X (copy_later, cuMemcpy3DAsync_v2, (const copy_3d *, void *)) \
+  X (add_any, cuGraphAddNode, (void **, void *, const void *, size_t, void *)) \
+  X (condition, cuGraphConditionalHandleCreate, (uint64_t *, void *, void *, unsigned, unsigned)) \
+  X (address_of, cuGetProcAddress_v2, (const char *, void **, int, uint64_t, int *)) \
+  X (function_name, cuFuncGetName, (const char **, void *))
 
 struct driver_graphs
 {

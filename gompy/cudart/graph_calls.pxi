@@ -246,3 +246,31 @@ cdef public int cudaGraphExecMemsetNodeSetParams(void *graph, void *node, const 
     cdef void *context = NULL
     cdef int r = current_context(&context)
     return note_error(driver_graphs.exec_fill(graph, node, p, context) if r == CUDA_SUCCESS else r)
+
+
+cdef public int cudaGraphAddNode(void **to, void *graph, const void *before, size_t count, any_node *p) noexcept nogil:
+    """A node of any kind: kernels, copies and fills are the runtime's, the others the driver's."""
+    cdef int r = enter_device()
+    if r == CUDA_SUCCESS and p == NULL:
+        r = cudaErrorInvalidValue
+    if r == CUDA_SUCCESS and driver_graphs.add_any == NULL:
+        r = cudaErrorNotSupported
+    if r != CUDA_SUCCESS:
+        return note_error(r)
+    if p.kind == cudaGraphNodeTypeKernel:
+        return cudaGraphAddKernelNode(to, graph, before, count, &p.kernel)
+    if p.kind == cudaGraphNodeTypeMemcpy:
+        return cudaGraphAddMemcpyNode(to, graph, before, count, &p.copy.copy)
+    if p.kind == cudaGraphNodeTypeMemset:
+        return cudaGraphAddMemsetNode(to, graph, before, count, p.fill)
+    return note_error(driver_graphs.add_any(to, graph, before, count, p))
+
+
+cdef public int cudaGraphConditionalHandleCreate(uint64_t *to, void *graph, unsigned first,
+                                                 unsigned flags) noexcept nogil:
+    """A word for a conditional node, which kernels set."""
+    cdef void *context = NULL
+    cdef int r = current_context(&context)
+    if r == CUDA_SUCCESS and driver_graphs.condition == NULL:
+        r = cudaErrorNotSupported
+    return note_error(driver_graphs.condition(to, graph, context, first, flags) if r == CUDA_SUCCESS else r)

@@ -56,6 +56,41 @@ cdef public int cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim
     return note_error(r)
 
 
+cdef public int cudaLaunchKernelExC(const launch_config *how, const void *function, void **arguments) noexcept nogil:
+    """Run a kernel with attributes.  Those that only tell what is quick have no effect; clusters of more than a block
+    and events of parts of a launch: cudaErrorNotSupported."""
+    cdef bint together = False
+    cdef unsigned at
+    cdef const launch_attribute *a
+    if how == NULL or (how.count and how.attributes == NULL):
+        return note_error(cudaErrorInvalidValue)
+    for at in range(how.count):
+        a = &how.attributes[at]
+        if a.id == cudaLaunchAttributeCooperative:
+            together = a.value[0] != 0
+        elif a.id == cudaLaunchAttributeProgrammaticEvent:
+            return note_error(cudaErrorNotSupported)
+        elif a.id == cudaLaunchAttributeClusterDimension and (a.value[0] > 1 or a.value[1] > 1 or a.value[2] > 1):
+            return note_error(cudaErrorNotSupported)
+    if together:
+        return cudaLaunchCooperativeKernel(function, how.grid, how.block, arguments, how.shared, how.stream)
+    return cudaLaunchKernel(function, how.grid, how.block, arguments, how.shared, how.stream)
+
+
+cdef public int cudaGetFuncBySymbol(void **to, const void *function) noexcept nogil:
+    """The driver's function of a kernel."""
+    return note_error(load_function(function, to) if to != NULL else cudaErrorInvalidValue)
+
+
+cdef public int cudaFuncGetName(const char **to, const void *function) noexcept nogil:
+    """A kernel's name in the device code."""
+    cdef void *loaded = NULL
+    cdef int r = load_function(function, &loaded) if to != NULL else cudaErrorInvalidValue
+    if r == CUDA_SUCCESS and driver_graphs.function_name == NULL:
+        r = cudaErrorNotSupported
+    return note_error(driver_graphs.function_name(to, loaded) if r == CUDA_SUCCESS else r)
+
+
 cdef public int cudaFuncGetAttributes(function_attributes *to, const void *function) noexcept nogil:
     """What a kernel needs."""
     cdef void *loaded = NULL

@@ -1,6 +1,6 @@
 # What the runtime uses of the C library, and its table of the driver's functions.
 
-from libc.stdint cimport uint64_t, uintptr_t
+from libc.stdint cimport int64_t, uint64_t, uintptr_t
 from libc.stdio cimport FILE, fprintf, snprintf, stderr
 from libc.stdlib cimport abort, calloc, free, malloc
 from libc.string cimport memcpy, memset, strlen
@@ -27,7 +27,9 @@ from gompy.native.cudart cimport (
     cudaErrorInsufficientDriver, cudaErrorInvalidConfiguration, cudaErrorInvalidDevice,
     cudaErrorInvalidDeviceFunction, cudaErrorInvalidMemcpyDirection, cudaErrorInvalidPtx, cudaErrorInvalidSymbol,
     cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorMissingConfiguration, cudaErrorNoDevice,
-    cudaErrorNoKernelImageForDevice, cudaErrorNotSupported, cudaEventDefault, cudaMemcpyDefault,
+    cudaErrorNoKernelImageForDevice, cudaErrorNotSupported, cudaEventDefault, cudaGraphNodeTypeKernel,
+    cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaLaunchAttributeClusterDimension,
+    cudaLaunchAttributeCooperative, cudaLaunchAttributeProgrammaticEvent, cudaMemcpyDefault,
     cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost,
     cudaMemoryTypeDevice, cudaMemoryTypeHost, cudaMemoryTypeManaged, cudaMemoryTypeUnregistered, cudart_error_name,
     cudart_error_text,
@@ -93,6 +95,22 @@ cdef extern from "driver_calls.h" nogil:
         int kind
     ctypedef struct kernel_node:
         void *function
+    ctypedef struct any_copy:
+        cuboid copy
+    ctypedef struct any_node:
+        int kind
+        kernel_node kernel
+        any_copy copy
+        int64_t *fill
+    ctypedef struct launch_attribute:
+        int id
+        int value[16]
+    ctypedef struct launch_config:
+        dim3 grid, block
+        size_t shared
+        void *stream
+        const launch_attribute *attributes
+        unsigned count
     struct driver_graphs_t "driver_graphs":
         int (*add_kernel)(void **, void *, const void *, size_t, const kernel_node *) noexcept nogil
         int (*get_kernel)(void *, kernel_node *) noexcept nogil
@@ -108,6 +126,10 @@ cdef extern from "driver_calls.h" nogil:
                                void **) noexcept nogil
         int (*copy_now)(const copy_3d *) noexcept nogil
         int (*copy_later)(const copy_3d *, void *) noexcept nogil
+        int (*add_any)(void **, void *, const void *, size_t, void *) noexcept nogil
+        int (*condition)(uint64_t *, void *, void *, unsigned, unsigned) noexcept nogil
+        int (*address_of)(const char *, void **, int, uint64_t, int *) noexcept nogil
+        int (*function_name)(const char **, void *) noexcept nogil
     driver_graphs_t driver_graphs
     ctypedef struct channel_format:
         int x, y, z, w, kind
@@ -132,6 +154,9 @@ cdef extern from "driver_calls.h" nogil:
     struct driver_textures_t "driver_textures":
         int (*object_create)(uint64_t *, const void *, const void *, const void *) noexcept nogil
         int (*object_destroy)(uint64_t) noexcept nogil
+        int (*object_resource)(void *, uint64_t) noexcept nogil
+        int (*object_settings)(void *, uint64_t) noexcept nogil
+        int (*surface_resource)(void *, uint64_t) noexcept nogil
         int (*reference)(void **, void *, const char *) noexcept nogil
         int (*set_format)(void *, unsigned, int) noexcept nogil
         int (*set_flags)(void *, unsigned) noexcept nogil

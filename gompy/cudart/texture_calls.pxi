@@ -79,6 +79,80 @@ cdef public int cudaCreateTextureObject(uint64_t *to, const resource *r, const t
     return note_error(driver_textures.object_create(to, &d, &s, view))
 
 
+cdef void channels_of(unsigned format, unsigned channels, channel_format *to) noexcept nogil:
+    """The other way round of format_of."""
+    cdef int bits
+    if format < 8:
+        to.kind, bits = cudaChannelFormatKindUnsigned, 8 << (format - 1)
+    elif format < 16:
+        to.kind, bits = cudaChannelFormatKindSigned, 8 << (format - 8)
+    else:
+        to.kind, bits = cudaChannelFormatKindFloat, <int> format
+    to.x = bits
+    to.y = bits if channels > 1 else 0
+    to.z = to.w = bits if channels > 2 else 0
+
+
+cdef void tell_resource(const resource_description *d, resource *to) noexcept nogil:
+    """The runtime's words for a resource."""
+    memset(to, 0, sizeof(resource))
+    to.kind, to.device = d.kind, <void *> d.address
+    if d.kind == cudaResourceTypeArray:
+        return
+    channels_of(d.format, d.channels, &to.format)
+    to.width, to.height, to.pitch = d.width, d.height, d.pitch
+
+
+cdef public int cudaGetTextureObjectResourceDesc(resource *to, uint64_t object) noexcept nogil:
+    """What a texture is of."""
+    cdef resource_description d
+    cdef int r = enter_device() if to != NULL else cudaErrorInvalidValue
+    if r == CUDA_SUCCESS:
+        r = driver_textures.object_resource(&d, object) if driver_textures.object_resource != NULL else (
+            cudaErrorNotSupported
+        )
+    if r == CUDA_SUCCESS:
+        tell_resource(&d, to)
+    return note_error(r)
+
+
+cdef public int cudaGetSurfaceObjectResourceDesc(resource *to, uint64_t object) noexcept nogil:
+    """What a surface is of."""
+    cdef resource_description d
+    cdef int r = enter_device() if to != NULL else cudaErrorInvalidValue
+    if r == CUDA_SUCCESS:
+        r = driver_textures.surface_resource(&d, object) if driver_textures.surface_resource != NULL else (
+            cudaErrorNotSupported
+        )
+    if r == CUDA_SUCCESS:
+        tell_resource(&d, to)
+    return note_error(r)
+
+
+cdef public int cudaGetTextureObjectTextureDesc(texture_settings *to, uint64_t object) noexcept nogil:
+    """How a texture is read."""
+    cdef driver_texture s
+    cdef int i
+    cdef int r = enter_device() if to != NULL else cudaErrorInvalidValue
+    if r == CUDA_SUCCESS:
+        r = driver_textures.object_settings(&s, object) if driver_textures.object_settings != NULL else (
+            cudaErrorNotSupported
+        )
+    if r != CUDA_SUCCESS:
+        return note_error(r)
+    memset(to, 0, sizeof(texture_settings))
+    for i in range(3):
+        to.modes[i] = s.modes[i]
+    for i in range(4):
+        to.border[i] = s.border[i]
+    to.filter, to.anisotropy, to.mipmap_filter, to.bias = s.filter, s.anisotropy, s.mipmap_filter, s.bias
+    to.levels[0], to.levels[1] = s.levels[0], s.levels[1]
+    to.read_mode = 0 if s.flags & CU_TRSF_READ_AS_INTEGER else 1
+    to.normalized = 1 if s.flags & CU_TRSF_NORMALIZED_COORDINATES else 0
+    to.srgb = 1 if s.flags & CU_TRSF_SRGB else 0
+    return CUDA_SUCCESS
+
+
 cdef public int cudaDestroyTextureObject(uint64_t object) noexcept nogil:
     """The texture's memory stays."""
     cdef int r = enter_device()

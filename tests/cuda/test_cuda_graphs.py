@@ -341,7 +341,7 @@ def test_nodes_of_any_kind(cuda: Driver, maker: Maker) -> None:
     cuda.ok("cuGraphAddNode_v2", byref(to), graph, handles([node]), None, 1, described(COPY, copied))
     port = (c_uint64 * 1)(1)
     assert cuda.cuGraphAddNode_v2(byref(to), graph, handles([node]), port, 1, described(EMPTY)) == 801
-    assert cuda.cuGraphAddNode(byref(to), graph, None, 0, described(13)) == 801  # conditional
+    assert cuda.cuGraphAddNode(byref(to), graph, None, 0, described(9)) == 801  # a wait for a semaphore
     executable = maker.ready(graph)
     maker.run(executable)
     launch = maker.launch(memory, memory, 1, 4)

@@ -162,13 +162,13 @@ def test_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cuda.context()
     address = cuda.alloc(400)
     cuda.cuMemFree_v2(address + 4)
-    cuda.library.cuUserObjectCreate()
+    cuda.library.cuGreenCtxCreate()
     lines = (tmp_path / "trace").read_text().splitlines()
     assert lines[0] == "libcuda (gompy): cuInit(Flags=0) = CUDA_SUCCESS"
     assert lines[2:] == [
         f"libcuda (gompy): cuMemAlloc_v2(dptr->{address:#x}, bytesize=400) = CUDA_SUCCESS",
         f"libcuda (gompy): cuMemFree_v2(dptr={address + 4:#x}) = CUDA_ERROR_INVALID_VALUE",
-        "libcuda (gompy): cuUserObjectCreate() = CUDA_ERROR_NOT_SUPPORTED",
+        "libcuda (gompy): cuGreenCtxCreate() = CUDA_ERROR_NOT_SUPPORTED",
     ]
 
 

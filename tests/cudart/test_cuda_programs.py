@@ -9,7 +9,13 @@ from cuda_tools import has_driver
 from test_cuda_cc import PROGRAMS, compiled, needs_clang, result
 
 FOLDER = PROGRAMS / "cuda"
-ARCHITECTURES = {"halves": ("sm_70", "sm_80"), "primitives": ("sm_70",)}
+ARCHITECTURES = {
+    "eighths": ("sm_80", "sm_89"),
+    "groups_parts": ("sm_70", "sm_80"),
+    "halves": ("sm_70", "sm_80"),
+    "primitives": ("sm_70",),
+    "standard": ("sm_70", "sm_80"),
+}
 """Where code differs by architecture, or the default is to be tried; else sm_80."""
 
 pytestmark = [needs_clang, has_driver]
@@ -21,7 +27,8 @@ pytestmark = [needs_clang, has_driver]
 )
 def test_program(name: str, architecture: str, tmp_path: Path) -> None:
     program = compiled(tmp_path, FOLDER / f"{name}.cu", "-std=c++17", "-O2", f"-arch={architecture}")
-    assert result(program) == (0, f"{name}: right\n", "")
+    settings = {"GOMPY_CUDA_ARCH": architecture} if architecture > "sm_80" else {}
+    assert result(program, **settings) == (0, f"{name}: right\n", "")
 
 
 def test_variables_without_a_value(tmp_path: Path) -> None:

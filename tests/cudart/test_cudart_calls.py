@@ -79,7 +79,7 @@ def test_calls_of_a_c_program(program: Path) -> None:
     lines = err.splitlines()
     assert (
         lines[0]
-        == "libcudart (gompy): error: cudaGetTextureObjectResourceDesc is not implemented (cudaErrorNotSupported)"
+        == "libcudart (gompy): error: cudaOccupancyMaxActiveClusters is not implemented (cudaErrorNotSupported)"
     )
     assert lines[1].startswith("libcuda (gompy): error: illegal address ")
     assert "in 'add'" in lines[1]

@@ -209,7 +209,7 @@ broken (void)
 int
 main (void)
 {
-  extern cudaError_t cudaGetTextureObjectResourceDesc (void);
+  extern cudaError_t cudaOccupancyMaxActiveClusters (void);
   void **handle = __cudaRegisterFatBinary (&wrapper);
   __cudaRegisterFunction (handle, &add_stub, "add", "add", -1, NULL, NULL, NULL, NULL, NULL);
   __cudaRegisterFunction (handle, &bad_stub, "bad", "bad", -1, NULL, NULL, NULL, NULL, NULL);
@@ -218,7 +218,7 @@ main (void)
   devices ();
   copies ();
   kernels ();
-  IS (cudaGetTextureObjectResourceDesc (), cudaErrorNotSupported);
+  IS (cudaOccupancyMaxActiveClusters (), cudaErrorNotSupported);
   IS (cudaGetLastError (), cudaErrorNotSupported);
   broken ();
   boxes ();

@@ -32,7 +32,7 @@ GOMPY_NUMBER (unsigned long long, unsigned long long)
 
 /* Compare and swap of a word; what was there.  */
 template <typename W>
-GOMPY_BOTH W
+GOMPY_EITHER W
 gompy_swap (W *at, W old, W value)
 {
 #ifdef __CUDA_ARCH__
@@ -63,15 +63,15 @@ template <typename T, thread_scope Scope, typename Self>
 class gompy_atomic
 {
   typedef typename gompy_word<sizeof (T)>::type word;
-  static GOMPY_BOTH T value_of (word bits) { return __builtin_bit_cast (T, bits); }
-  static GOMPY_BOTH word bits_of (T value) { return __builtin_bit_cast (word, value); }
-  GOMPY_BOTH word *place () const { return (word *) static_cast<const Self *> (this)->gompy_place (); }
-  static GOMPY_BOTH void before (memory_order order)
+  static GOMPY_EITHER T value_of (word bits) { return __builtin_bit_cast (T, bits); }
+  static GOMPY_EITHER word bits_of (T value) { return __builtin_bit_cast (word, value); }
+  GOMPY_EITHER word *place () const { return (word *) static_cast<const Self *> (this)->gompy_place (); }
+  static GOMPY_EITHER void before (memory_order order)
   {
     if (gompy_releases (order))
       gompy_fence<Scope> ();
   }
-  static GOMPY_BOTH void behind (memory_order order)
+  static GOMPY_EITHER void behind (memory_order order)
   {
     if (gompy_acquires (order))
       gompy_fence<Scope> ();
@@ -81,9 +81,9 @@ public:
   typedef T value_type;
   static constexpr bool is_always_lock_free = true;
   static constexpr memory_order gompy_relaxed = memory_order_relaxed;
-  GOMPY_BOTH bool is_lock_free () const { return true; }
+  GOMPY_EITHER bool is_lock_free () const { return true; }
 
-  GOMPY_BOTH T load (memory_order order = memory_order_seq_cst) const
+  GOMPY_EITHER T load (memory_order order = memory_order_seq_cst) const
   {
     if (order == memory_order_seq_cst)
       gompy_fence<Scope> ();
@@ -95,7 +95,7 @@ public:
     behind (order);
     return found;
   }
-  GOMPY_BOTH void store (T value, memory_order order = memory_order_seq_cst) const
+  GOMPY_EITHER void store (T value, memory_order order = memory_order_seq_cst) const
   {
     before (order);
 #ifdef __CUDA_ARCH__
@@ -106,11 +106,11 @@ public:
     if (order == memory_order_seq_cst)
       gompy_fence<Scope> ();
   }
-  GOMPY_BOTH operator T () const { return load (); }
+  GOMPY_EITHER operator T () const { return load (); }
 
   /* The value becomes what a function makes of it; what was there.  */
   template <typename Function>
-  GOMPY_BOTH T gompy_update (Function function, memory_order order = memory_order_seq_cst) const
+  GOMPY_EITHER T gompy_update (Function function, memory_order order = memory_order_seq_cst) const
   {
     before (order);
 #ifdef __CUDA_ARCH__
@@ -129,7 +129,7 @@ public:
     return value_of (old);
   }
 
-  GOMPY_BOTH T exchange (T value, memory_order order = memory_order_seq_cst) const
+  GOMPY_EITHER T exchange (T value, memory_order order = memory_order_seq_cst) const
   {
 #ifdef __CUDA_ARCH__
     if constexpr (sizeof (T) >= 4)
@@ -142,7 +142,7 @@ public:
 #endif
     return gompy_update ([=] (T) { return value; }, order);
   }
-  GOMPY_BOTH bool compare_exchange_strong (T &expected, T value, memory_order order = memory_order_seq_cst) const
+  GOMPY_EITHER bool compare_exchange_strong (T &expected, T value, memory_order order = memory_order_seq_cst) const
   {
     before (order);
     word old = bits_of (expected), found = gompy_swap (place (), old, bits_of (value));
@@ -150,20 +150,20 @@ public:
     expected = value_of (found);
     return found == old;
   }
-  GOMPY_BOTH bool compare_exchange_strong (T &expected, T value, memory_order good, memory_order) const
+  GOMPY_EITHER bool compare_exchange_strong (T &expected, T value, memory_order good, memory_order) const
   {
     return compare_exchange_strong (expected, value, good);
   }
-  GOMPY_BOTH bool compare_exchange_weak (T &expected, T value, memory_order order = memory_order_seq_cst) const
+  GOMPY_EITHER bool compare_exchange_weak (T &expected, T value, memory_order order = memory_order_seq_cst) const
   {
     return compare_exchange_strong (expected, value, order);
   }
-  GOMPY_BOTH bool compare_exchange_weak (T &expected, T value, memory_order good, memory_order) const
+  GOMPY_EITHER bool compare_exchange_weak (T &expected, T value, memory_order good, memory_order) const
   {
     return compare_exchange_strong (expected, value, good);
   }
 
-  template <typename By> GOMPY_BOTH T fetch_add (By by, memory_order order = memory_order_seq_cst) const
+  template <typename By> GOMPY_EITHER T fetch_add (By by, memory_order order = memory_order_seq_cst) const
   {
 #ifdef __CUDA_ARCH__
     if constexpr (sizeof (T) >= 4 && ::std::is_integral<T>::value)
@@ -183,7 +183,7 @@ public:
 #endif
     return gompy_update ([=] (T old) { return (T) (old + by); }, order);
   }
-  template <typename By> GOMPY_BOTH T fetch_sub (By by, memory_order order = memory_order_seq_cst) const
+  template <typename By> GOMPY_EITHER T fetch_sub (By by, memory_order order = memory_order_seq_cst) const
   {
     if constexpr (::std::is_pointer<T>::value)
       return fetch_add (-(::std::ptrdiff_t) by, order);
@@ -192,7 +192,7 @@ public:
   }
 #ifdef __CUDA_ARCH__
 #define GOMPY_FETCH(name, device, kind, condition, expression) \
-  GOMPY_BOTH T name (T by, memory_order order = memory_order_seq_cst) const \
+  GOMPY_EITHER T name (T by, memory_order order = memory_order_seq_cst) const \
   { \
     if constexpr (condition) \
       { \
@@ -206,7 +206,7 @@ public:
   }
 #else
 #define GOMPY_FETCH(name, device, kind, condition, expression) \
-  GOMPY_BOTH T name (T by, memory_order order = memory_order_seq_cst) const \
+  GOMPY_EITHER T name (T by, memory_order order = memory_order_seq_cst) const \
   { \
     return gompy_update ([=] (T old) { return (T) (expression); }, order); \
   }
@@ -219,25 +219,25 @@ public:
   GOMPY_FETCH (fetch_xor, atomicXor, word, sizeof (T) >= 4, old ^ by)
 #undef GOMPY_FETCH
 
-  GOMPY_BOTH T operator++ () const { return fetch_add (1) + 1; }
-  GOMPY_BOTH T operator++ (int) const { return fetch_add (1); }
-  GOMPY_BOTH T operator-- () const { return fetch_sub (1) - 1; }
-  GOMPY_BOTH T operator-- (int) const { return fetch_sub (1); }
-  template <typename By> GOMPY_BOTH T operator+= (By by) const { return fetch_add (by) + by; }
-  template <typename By> GOMPY_BOTH T operator-= (By by) const { return fetch_sub (by) - by; }
-  GOMPY_BOTH T operator&= (T by) const { return fetch_and (by) & by; }
-  GOMPY_BOTH T operator|= (T by) const { return fetch_or (by) | by; }
-  GOMPY_BOTH T operator^= (T by) const { return fetch_xor (by) ^ by; }
+  GOMPY_EITHER T operator++ () const { return fetch_add (1) + 1; }
+  GOMPY_EITHER T operator++ (int) const { return fetch_add (1); }
+  GOMPY_EITHER T operator-- () const { return fetch_sub (1) - 1; }
+  GOMPY_EITHER T operator-- (int) const { return fetch_sub (1); }
+  template <typename By> GOMPY_EITHER T operator+= (By by) const { return fetch_add (by) + by; }
+  template <typename By> GOMPY_EITHER T operator-= (By by) const { return fetch_sub (by) - by; }
+  GOMPY_EITHER T operator&= (T by) const { return fetch_and (by) & by; }
+  GOMPY_EITHER T operator|= (T by) const { return fetch_or (by) | by; }
+  GOMPY_EITHER T operator^= (T by) const { return fetch_xor (by) ^ by; }
 
   /* Until the value is another one; whoever changes it need not tell.  */
-  GOMPY_BOTH void wait (T old, memory_order order = memory_order_seq_cst) const
+  GOMPY_EITHER void wait (T old, memory_order order = memory_order_seq_cst) const
   {
     while (bits_of (load (memory_order_relaxed)) == bits_of (old))
       ;
     behind (order);
   }
-  GOMPY_BOTH void notify_one () const {}
-  GOMPY_BOTH void notify_all () const {}
+  GOMPY_EITHER void notify_one () const {}
+  GOMPY_EITHER void notify_all () const {}
 };
 
 template <typename T, thread_scope Scope = thread_scope_system>
@@ -247,11 +247,11 @@ class alignas (sizeof (T)) atomic : public gompy_atomic<T, Scope, atomic<T, Scop
 
 public:
   atomic () = default;
-  GOMPY_BOTH constexpr atomic (T first) : value (first) {}
+  GOMPY_EITHER constexpr atomic (T first) : value (first) {}
   atomic (const atomic &) = delete;
   atomic &operator= (const atomic &) = delete;
-  GOMPY_BOTH T operator= (T other) { return this->store (other), other; }
-  GOMPY_BOTH const T *gompy_place () const { return &value; }
+  GOMPY_EITHER T operator= (T other) { return this->store (other), other; }
+  GOMPY_EITHER const T *gompy_place () const { return &value; }
 };
 
 template <typename T, thread_scope Scope = thread_scope_system>
@@ -261,10 +261,10 @@ class atomic_ref : public gompy_atomic<T, Scope, atomic_ref<T, Scope>>
 
 public:
   static constexpr ::std::size_t required_alignment = sizeof (T);
-  GOMPY_BOTH explicit atomic_ref (T &of) : place (&of) {}
+  GOMPY_EITHER explicit atomic_ref (T &of) : place (&of) {}
   atomic_ref (const atomic_ref &) = default;
-  GOMPY_BOTH T operator= (T other) const { return this->store (other), other; }
-  GOMPY_BOTH T *gompy_place () const { return place; }
+  GOMPY_EITHER T operator= (T other) const { return this->store (other), other; }
+  GOMPY_EITHER T *gompy_place () const { return place; }
 };
 
 template <thread_scope Scope = thread_scope_system>
@@ -273,10 +273,10 @@ class atomic_flag
   atomic<unsigned, Scope> set;
 
 public:
-  GOMPY_BOTH constexpr atomic_flag () : set (0) {}
-  GOMPY_BOTH bool test_and_set (memory_order order = memory_order_seq_cst) { return set.exchange (1, order); }
-  GOMPY_BOTH void clear (memory_order order = memory_order_seq_cst) { set.store (0, order); }
-  GOMPY_BOTH bool test (memory_order order = memory_order_seq_cst) const { return set.load (order); }
+  GOMPY_EITHER constexpr atomic_flag () : set (0) {}
+  GOMPY_EITHER bool test_and_set (memory_order order = memory_order_seq_cst) { return set.exchange (1, order); }
+  GOMPY_EITHER void clear (memory_order order = memory_order_seq_cst) { set.store (0, order); }
+  GOMPY_EITHER bool test (memory_order order = memory_order_seq_cst) const { return set.load (order); }
 };
 
 namespace std

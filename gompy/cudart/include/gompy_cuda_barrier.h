@@ -16,7 +16,7 @@ namespace std
 {
 struct __empty_completion
 {
-  GOMPY_BOTH void operator() () const {}
+  GOMPY_EITHER void operator() () const {}
 };
 }
 
@@ -29,7 +29,7 @@ class barrier
   Completion completion;
 
   /* So many fewer are to come; the last one begins the next phase.  */
-  GOMPY_BOTH unsigned come (unsigned count)
+  GOMPY_EITHER unsigned come (unsigned count)
   {
     word before = state.fetch_sub ((word) count, memory_order_acq_rel);
     if ((unsigned) before == count)
@@ -39,7 +39,7 @@ class barrier
       }
     return (unsigned) (before >> 32);
   }
-  GOMPY_BOTH unsigned phase () const { return (unsigned) (state.load (memory_order_relaxed) >> 32); }
+  GOMPY_EITHER unsigned phase () const { return (unsigned) (state.load (memory_order_relaxed) >> 32); }
 
 public:
   class arrival_token
@@ -47,49 +47,49 @@ public:
     unsigned of;
 
   public:
-    GOMPY_BOTH explicit arrival_token (unsigned number) : of (number) {}
-    GOMPY_BOTH unsigned gompy_phase () const { return of; }
+    GOMPY_EITHER explicit arrival_token (unsigned number) : of (number) {}
+    GOMPY_EITHER unsigned gompy_phase () const { return of; }
   };
 
   barrier () = default;
   barrier (const barrier &) = delete;
   barrier &operator= (const barrier &) = delete;
-  GOMPY_BOTH constexpr barrier (::std::ptrdiff_t count, Completion then = Completion ())
+  GOMPY_EITHER constexpr barrier (::std::ptrdiff_t count, Completion then = Completion ())
       : state ((word) count), expected ((unsigned) count), completion (then)
   {
   }
   static constexpr ::std::ptrdiff_t max () { return (1 << 20) - 1; }
 
-  GOMPY_BOTH arrival_token arrive (::std::ptrdiff_t count = 1) { return arrival_token (come ((unsigned) count)); }
-  GOMPY_BOTH bool gompy_is_over (unsigned number) const
+  GOMPY_EITHER arrival_token arrive (::std::ptrdiff_t count = 1) { return arrival_token (come ((unsigned) count)); }
+  GOMPY_EITHER bool gompy_is_over (unsigned number) const
   {
     bool over = phase () != number;
     if (over)
       gompy_fence<Scope> ();
     return over;
   }
-  GOMPY_BOTH bool try_wait (arrival_token &&token) const { return gompy_is_over (token.gompy_phase ()); }
-  GOMPY_BOTH bool try_wait_parity (bool parity) const
+  GOMPY_EITHER bool try_wait (arrival_token &&token) const { return gompy_is_over (token.gompy_phase ()); }
+  GOMPY_EITHER bool try_wait_parity (bool parity) const
   {
     bool over = (phase () & 1) != parity;
     if (over)
       gompy_fence<Scope> ();
     return over;
   }
-  GOMPY_BOTH void wait (arrival_token &&token) const
+  GOMPY_EITHER void wait (arrival_token &&token) const
   {
     while (phase () == token.gompy_phase ())
       ;
     gompy_fence<Scope> ();
   }
-  GOMPY_BOTH void wait_parity (bool parity) const
+  GOMPY_EITHER void wait_parity (bool parity) const
   {
     while ((phase () & 1) == parity)
       ;
     gompy_fence<Scope> ();
   }
-  GOMPY_BOTH void arrive_and_wait () { wait (arrive ()); }
-  GOMPY_BOTH void arrive_and_drop ()
+  GOMPY_EITHER void arrive_and_wait () { wait (arrive ()); }
+  GOMPY_EITHER void arrive_and_drop ()
   {
     expected.fetch_sub (1u, memory_order_relaxed);
     come (1);
@@ -97,7 +97,7 @@ public:
 };
 
 template <thread_scope Scope, typename Completion>
-GOMPY_BOTH void
+GOMPY_EITHER void
 init (barrier<Scope, Completion> *at, ::std::ptrdiff_t count, Completion then = Completion ())
 {
   new (at) barrier<Scope, Completion> (count, then);
@@ -109,16 +109,16 @@ class latch
   atomic<::std::ptrdiff_t, Scope> left;
 
 public:
-  GOMPY_BOTH constexpr explicit latch (::std::ptrdiff_t count) : left (count) {}
-  GOMPY_BOTH void count_down (::std::ptrdiff_t by = 1) { left.fetch_sub (by, memory_order_release); }
-  GOMPY_BOTH bool try_wait () const { return left.load (memory_order_acquire) == 0; }
-  GOMPY_BOTH void wait () const
+  GOMPY_EITHER constexpr explicit latch (::std::ptrdiff_t count) : left (count) {}
+  GOMPY_EITHER void count_down (::std::ptrdiff_t by = 1) { left.fetch_sub (by, memory_order_release); }
+  GOMPY_EITHER bool try_wait () const { return left.load (memory_order_acquire) == 0; }
+  GOMPY_EITHER void wait () const
   {
     while (left.load (memory_order_relaxed))
       ;
     gompy_fence<Scope> ();
   }
-  GOMPY_BOTH void arrive_and_wait (::std::ptrdiff_t by = 1)
+  GOMPY_EITHER void arrive_and_wait (::std::ptrdiff_t by = 1)
   {
     count_down (by);
     wait ();
@@ -131,14 +131,14 @@ class counting_semaphore
   atomic<::std::ptrdiff_t, Scope> left;
 
 public:
-  GOMPY_BOTH constexpr explicit counting_semaphore (::std::ptrdiff_t count) : left (count) {}
-  GOMPY_BOTH void release (::std::ptrdiff_t by = 1) { left.fetch_add (by, memory_order_release); }
-  GOMPY_BOTH bool try_acquire ()
+  GOMPY_EITHER constexpr explicit counting_semaphore (::std::ptrdiff_t count) : left (count) {}
+  GOMPY_EITHER void release (::std::ptrdiff_t by = 1) { left.fetch_add (by, memory_order_release); }
+  GOMPY_EITHER bool try_acquire ()
   {
     ::std::ptrdiff_t found = left.load (memory_order_relaxed);
     return found > 0 && left.compare_exchange_strong (found, found - 1, memory_order_acquire);
   }
-  GOMPY_BOTH void acquire ()
+  GOMPY_EITHER void acquire ()
   {
     while (!try_acquire ())
       ;
@@ -154,7 +154,7 @@ using latch = ::cuda::latch<thread_scope_system>;
 
 /* --- Copies: by one thread, or by all of a group.  --- */
 
-GOMPY_BOTH void
+GOMPY_EITHER void
 gompy_copy (void *to, const void *from, ::std::size_t size, ::std::size_t rank, ::std::size_t threads)
 {
   char *target = (char *) to;
@@ -167,14 +167,14 @@ gompy_copy (void *to, const void *from, ::std::size_t size, ::std::size_t rank, 
 }
 
 template <typename T, typename Size, thread_scope Scope, typename Completion>
-GOMPY_BOTH void
+GOMPY_EITHER void
 memcpy_async (T *to, const T *from, Size size, barrier<Scope, Completion> &)
 {
   gompy_copy (to, from, size, 0, 1);
 }
 
 template <typename Group, typename T, typename Size, thread_scope Scope, typename Completion>
-GOMPY_BOTH void
+GOMPY_EITHER void
 memcpy_async (const Group &group, T *to, const T *from, Size size, barrier<Scope, Completion> &)
 {
   gompy_copy (to, from, size, group.thread_rank (), group.size ());

@@ -51,6 +51,14 @@ cudaMallocFromPoolAsync (T **to, size_t size, cudaMemPool_t pool, cudaStream_t s
   return ::cudaMallocFromPoolAsync (reinterpret_cast<void **> (to), size, pool, stream);
 }
 
+/* From a pool of the program's.  */
+template <typename T>
+static inline cudaError_t
+cudaMallocAsync (T **to, size_t size, cudaMemPool_t pool, cudaStream_t stream)
+{
+  return ::cudaMallocFromPoolAsync (reinterpret_cast<void **> (to), size, pool, stream);
+}
+
 template <typename T>
 static inline cudaError_t
 cudaHostGetDevicePointer (T **to, void *host, unsigned flags)
@@ -122,6 +130,31 @@ cudaLaunchCooperativeKernel (T *function, dim3 grid, dim3 block, void **argument
                                         stream);
 }
 
+/* A launch with attributes; the arguments become what the kernel takes.  */
+template <typename... Takes, typename... Given>
+static inline cudaError_t
+cudaLaunchKernelEx (const cudaLaunchConfig_t *how, void (*function) (Takes...), Given &&...given)
+{
+  return [&] (Takes... taken) {
+    void *arguments[] = { &taken..., nullptr };
+    return ::cudaLaunchKernelExC (how, reinterpret_cast<const void *> (function), arguments);
+  }(static_cast<Given &&> (given)...);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaFuncGetName (const char **name, T *function)
+{
+  return ::cudaFuncGetName (name, reinterpret_cast<const void *> (function));
+}
+
+template <typename T>
+static inline cudaError_t
+cudaGetFuncBySymbol (cudaFunction_t *to, T *function)
+{
+  return ::cudaGetFuncBySymbol (to, reinterpret_cast<const void *> (function));
+}
+
 template <typename T>
 static inline cudaError_t
 cudaFuncGetAttributes (cudaFuncAttributes *to, T *function)
@@ -151,10 +184,11 @@ cudaOccupancyMaxActiveBlocksPerMultiprocessor (int *blocks, T *function, int thr
                                                           shared);
 }
 
-/* The block size that keeps most threads busy, and the grid that fills the device with such blocks.  */
-template <typename T>
+/* The block size that keeps most threads busy, and the grid that fills the device with such blocks; shared memory by
+   the size of the block.  */
+template <typename Shared, typename T>
 static inline cudaError_t
-cudaOccupancyMaxPotentialBlockSize (int *grid, int *block, T *function, size_t shared = 0, int limit = 0)
+cudaOccupancyMaxPotentialBlockSizeVariableSMem (int *grid, int *block, T *function, Shared shared, int limit = 0)
 {
   cudaFuncAttributes needs;
   int device, processors, most = 0;
@@ -171,7 +205,7 @@ cudaOccupancyMaxPotentialBlockSize (int *grid, int *block, T *function, size_t s
     {
       int blocks = 0;
       error = ::cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, reinterpret_cast<const void *> (function),
-                                                               threads, shared);
+                                                               threads, shared (threads));
       if (error)
         return error;
       if (blocks * threads > most)
@@ -182,6 +216,22 @@ cudaOccupancyMaxPotentialBlockSize (int *grid, int *block, T *function, size_t s
         }
     }
   return cudaSuccess;
+}
+
+/* The same amount for all sizes.  */
+template <typename T>
+static inline cudaError_t
+cudaOccupancyMaxPotentialBlockSize (int *grid, int *block, T *function, size_t shared = 0, int limit = 0)
+{
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMem (grid, block, function, [=] (int) { return shared; }, limit);
+}
+
+template <typename T>
+static inline cudaError_t
+cudaOccupancyMaxPotentialBlockSizeWithFlags (int *grid, int *block, T *function, size_t shared = 0, int limit = 0,
+                                             unsigned = 0)
+{
+  return cudaOccupancyMaxPotentialBlockSize (grid, block, function, shared, limit);
 }
 
 /* What an element of a texture is.  */

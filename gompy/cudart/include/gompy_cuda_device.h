@@ -146,6 +146,13 @@ GOMPY_REDUX (__reduce_xor_sync, "xor.b32", unsigned)
 #undef GOMPY_REDUX
 #endif
 
+/* What a conditional node of a graph does: its handle is the address of a word.  */
+GOMPY_DEVICE void
+cudaGraphSetConditional (cudaGraphConditionalHandle handle, unsigned value)
+{
+  *(volatile unsigned *) handle = value;
+}
+
 /* --- What the device has of the C library.  --- */
 extern "C" {
 __attribute__ ((device)) int vprintf (const char *, const char *);

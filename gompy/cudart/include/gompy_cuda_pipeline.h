@@ -29,16 +29,16 @@ class pipeline
 
 public:
   pipeline () = default;
-  GOMPY_BOTH pipeline (barrier<Scope> *fill, barrier<Scope> *empty, unsigned count)
+  GOMPY_EITHER pipeline (barrier<Scope> *fill, barrier<Scope> *empty, unsigned count)
       : filled (fill), emptied (empty), stages (count)
   {
   }
-  GOMPY_BOTH void producer_acquire ()
+  GOMPY_EITHER void producer_acquire ()
   {
     if (stages)
       emptied[head].wait_parity (head_parity);
   }
-  GOMPY_BOTH void producer_commit ()
+  GOMPY_EITHER void producer_commit ()
   {
     if (!stages)
       return;
@@ -46,12 +46,12 @@ public:
     head = head + 1 == stages ? 0 : head + 1;
     head_parity ^= head == 0;
   }
-  GOMPY_BOTH void consumer_wait ()
+  GOMPY_EITHER void consumer_wait ()
   {
     if (stages)
       filled[tail].wait_parity (tail_parity);
   }
-  GOMPY_BOTH void consumer_release ()
+  GOMPY_EITHER void consumer_release ()
   {
     if (!stages)
       return;
@@ -59,17 +59,17 @@ public:
     tail = tail + 1 == stages ? 0 : tail + 1;
     tail_parity ^= tail == 0;
   }
-  GOMPY_BOTH bool quit () { return true; }
+  GOMPY_EITHER bool quit () { return true; }
 };
 
-GOMPY_BOTH pipeline<thread_scope_thread>
+GOMPY_EITHER pipeline<thread_scope_thread>
 make_pipeline ()
 {
   return pipeline<thread_scope_thread> ();
 }
 
 template <typename Group, thread_scope Scope, unsigned char Stages>
-GOMPY_BOTH pipeline<Scope>
+GOMPY_EITHER pipeline<Scope>
 gompy_pipeline (const Group &group, pipeline_shared_state<Scope, Stages> *state, unsigned producers, unsigned consumers)
 {
   if (group.thread_rank () == 0)
@@ -84,14 +84,14 @@ gompy_pipeline (const Group &group, pipeline_shared_state<Scope, Stages> *state,
 
 /* All threads fill and use; or so many fill, or each says what it does.  */
 template <typename Group, thread_scope Scope, unsigned char Stages>
-GOMPY_BOTH pipeline<Scope>
+GOMPY_EITHER pipeline<Scope>
 make_pipeline (const Group &group, pipeline_shared_state<Scope, Stages> *state)
 {
   return gompy_pipeline (group, state, group.size (), group.size ());
 }
 
 template <typename Group, thread_scope Scope, unsigned char Stages>
-GOMPY_BOTH pipeline<Scope>
+GOMPY_EITHER pipeline<Scope>
 make_pipeline (const Group &group, pipeline_shared_state<Scope, Stages> *state, ::std::size_t producers)
 {
   return gompy_pipeline (group, state, producers, group.size () - producers);
@@ -108,21 +108,21 @@ make_pipeline (const Group &group, pipeline_shared_state<Scope, Stages> *state, 
 #endif
 
 template <unsigned char Prior, thread_scope Scope>
-GOMPY_BOTH void
+GOMPY_EITHER void
 pipeline_consumer_wait_prior (pipeline<Scope> &)
 {
   static_assert (Scope == thread_scope_thread, "a thread's own pipeline");
 }
 
 template <typename T, typename Size, thread_scope Scope>
-GOMPY_BOTH void
+GOMPY_EITHER void
 memcpy_async (T *to, const T *from, Size size, pipeline<Scope> &)
 {
   gompy_copy (to, from, size, 0, 1);
 }
 
 template <typename Group, typename T, typename Size, thread_scope Scope>
-GOMPY_BOTH void
+GOMPY_EITHER void
 memcpy_async (const Group &group, T *to, const T *from, Size size, pipeline<Scope> &)
 {
   gompy_copy (to, from, size, group.thread_rank (), group.size ());

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#define GOMPY_BOTH __inline__ __attribute__ ((host, device, always_inline, nodebug))
+#define GOMPY_EITHER __inline__ __attribute__ ((host, device, always_inline, nodebug))
 
 namespace cuda
 {
@@ -51,12 +51,12 @@ struct aligned_size_t
 {
   static constexpr ::std::size_t align = Alignment;
   ::std::size_t value;
-  GOMPY_BOTH constexpr explicit aligned_size_t (::std::size_t size) : value (size) {}
-  GOMPY_BOTH constexpr operator ::std::size_t () const { return value; }
+  GOMPY_EITHER constexpr explicit aligned_size_t (::std::size_t size) : value (size) {}
+  GOMPY_EITHER constexpr operator ::std::size_t () const { return value; }
 };
 
 template <thread_scope Scope>
-GOMPY_BOTH void
+GOMPY_EITHER void
 gompy_fence ()
 {
 #ifdef __CUDA_ARCH__
@@ -71,19 +71,19 @@ gompy_fence ()
 #endif
 }
 
-constexpr GOMPY_BOTH bool
+constexpr GOMPY_EITHER bool
 gompy_acquires (memory_order order)
 {
   return order != memory_order_relaxed && order != memory_order_release;
 }
 
-constexpr GOMPY_BOTH bool
+constexpr GOMPY_EITHER bool
 gompy_releases (memory_order order)
 {
   return order == memory_order_release || order == memory_order_acq_rel || order == memory_order_seq_cst;
 }
 
-GOMPY_BOTH void
+GOMPY_EITHER void
 atomic_thread_fence (memory_order order, thread_scope scope = thread_scope_system)
 {
   if (order == memory_order_relaxed || scope == thread_scope_thread)

@@ -60,6 +60,11 @@ typedef struct CUgraphExec_st *cudaGraphExec_t;
 typedef void (*cudaStreamCallback_t) (cudaStream_t stream, cudaError_t status, void *data);
 typedef void (*cudaHostFn_t) (void *data);
 
+typedef struct CUuserObject_st *cudaUserObject_t;
+typedef struct CUfunc_st *cudaFunction_t;
+typedef unsigned long long cudaGraphConditionalHandle;
+typedef struct cudaGraphEdgeData_st { unsigned char from_port, to_port, type, reserved[5]; } cudaGraphEdgeData;
+
 typedef unsigned long long cudaTextureObject_t;
 typedef unsigned long long cudaSurfaceObject_t;
 typedef struct cudaArray *cudaArray_t;
@@ -178,6 +183,85 @@ struct cudaKernelNodeParams
   void **kernelParams, **extra;
 };
 
+/* --- What a launch or a stream is told beside its parameters.  --- */
+struct cudaAccessPolicyWindow
+{
+  void *base_ptr;
+  size_t num_bytes;
+  float hitRatio;
+  enum cudaAccessProperty hitProp, missProp;
+};
+
+typedef union cudaLaunchAttributeValue
+{
+  char pad[64];
+  struct cudaAccessPolicyWindow accessPolicyWindow;
+  int cooperative;
+  enum cudaSynchronizationPolicy syncPolicy;
+  struct { unsigned x, y, z; } clusterDim;
+  int programmaticStreamSerializationAllowed, priority;
+} cudaLaunchAttributeValue;
+
+typedef struct cudaLaunchAttribute_st
+{
+  enum cudaLaunchAttributeID id;
+  char pad[4];
+  cudaLaunchAttributeValue val;
+} cudaLaunchAttribute;
+
+typedef struct cudaLaunchConfig_st
+{
+  struct dim3 gridDim, blockDim;
+  size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute *attrs;
+  unsigned numAttrs;
+} cudaLaunchConfig_t;
+
+typedef cudaLaunchAttributeValue cudaStreamAttrValue;
+typedef enum cudaLaunchAttributeID cudaStreamAttrID;
+#define cudaStreamAttributeAccessPolicyWindow cudaLaunchAttributeAccessPolicyWindow
+#define cudaStreamAttributeSynchronizationPolicy cudaLaunchAttributeSynchronizationPolicy
+
+/* --- A node of any kind.  --- */
+struct cudaConditionalNodeParams
+{
+  cudaGraphConditionalHandle handle;
+  enum cudaGraphConditionalNodeType type;
+  unsigned size;
+  cudaGraph_t *phGraph_out;
+  void *ctx;
+};
+
+struct cudaGraphNodeParams
+{
+  enum cudaGraphNodeType type;
+  int reserved0[3];
+  union
+  {
+    long long reserved1[29];
+    struct cudaKernelNodeParams kernel;
+    struct { int flags, reserved[3]; struct cudaMemcpy3DParms copyParams; } memcpy;
+    struct cudaMemsetParams memset;
+    struct cudaHostNodeParams host;
+    struct { cudaGraph_t graph; } graph;
+    struct { cudaEvent_t event; } eventWait;
+    struct { cudaEvent_t event; } eventRecord;
+    struct cudaMemAllocNodeParams alloc;
+    struct { void *dptr; } free;
+    struct cudaConditionalNodeParams conditional;
+  };
+  long long reserved2;
+};
+
+typedef struct cudaGraphInstantiateParams_st
+{
+  unsigned long long flags;
+  cudaStream_t uploadStream;
+  cudaGraphNode_t errNode_out;
+  enum cudaGraphInstantiateResult result_out;
+} cudaGraphInstantiateParams;
+
 struct cudaGraphExecUpdateResultInfo
 {
   enum cudaGraphExecUpdateResult result;
@@ -217,6 +301,9 @@ typedef struct cudaMemLocation cudaMemLocation;
 typedef struct cudaMemAccessDesc cudaMemAccessDesc;
 typedef struct cudaMemAllocNodeParams cudaMemAllocNodeParams;
 typedef struct cudaFuncAttributes cudaFuncAttributes;
+typedef struct cudaAccessPolicyWindow cudaAccessPolicyWindow;
+typedef struct cudaConditionalNodeParams cudaConditionalNodeParams;
+typedef struct cudaGraphNodeParams cudaGraphNodeParams;
 #endif
 
 static inline struct cudaPos
