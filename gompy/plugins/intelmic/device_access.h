@@ -42,13 +42,13 @@ struct mic_cells
 struct mic_block
 {
   _Atomic uint64_t write, read, before;   /* of all its bytes, as a cell's */
+  _Atomic uint64_t owner;                 /* who has used its cells in a launch (device_owned.h) */
   uint32_t write_pc, read_pc, before_pc;
   _Atomic uint32_t last_write, last_read, last_before; /* the last intervals that its cells have */
   _Atomic uint32_t good;                  /* the count of changes at which all its bytes were good, + 1 */
-  uint32_t bad, looks;                    /* a launch that did not find that, and how often it was asked */
   _Atomic uint32_t atomics;               /* a launch that had atomic operations there */
-  _Atomic uint64_t owner;                 /* who has used its cells in a launch (device_owned.h) */
-};
+  uint16_t bad, looks;                    /* a launch, its lower half, that did not find that; how often it was asked */
+} __attribute__ ((aligned (64)));         /* a line, which who goes anywhere fetches ahead */
 #define MIC_BLOCK 1024u
 #define MIC_GOOD_WORD (0x0101010101010101ull * MIC_MARK_GOOD) /* marks of 8 good bytes */
 #define MIC_MARKS_AT_ONCE 512u
@@ -577,14 +577,14 @@ mic_find_good (struct mic_block *block, uint64_t offset)
 {
   const unsigned char *marks = mic_marks + (offset & -(uint64_t) MIC_BLOCK);
   uint32_t now = mic_good_now (offset);  /* before the look */
-  if (block->bad == mic_word_launch && ++block->looks % MIC_GLANCES != 0)
+  if (block->bad == (uint16_t) mic_word_launch && ++block->looks % MIC_GLANCES != 0)
     return 0;
   if (mic_are_good (marks, MIC_BLOCK))
     {
       atomic_store_explicit (&block->good, now, memory_order_relaxed);
       return 1;
     }
-  block->bad = mic_word_launch;
+  block->bad = (uint16_t) mic_word_launch;
   return 0;
 }
 
@@ -672,19 +672,33 @@ mic_access_atomic (uintptr_t address, size_t size, int writes, const void *pc)
 #include "device_ranges.h"
 #include "device_gather.h"
 
+static void __attribute__ ((noinline))
+mic_new_write (uintptr_t address, size_t size, const void *pc)
+{
+  if (!mic_walks_anew (address - gompy_access.low, size, 1, pc) && !mic_usual (address, size, 1, pc))
+    mic_any_write (address, size, pc);
+}
+
 static void
 mic_access_write (uintptr_t address, size_t size, const void *pc)
 {
-  if (!mic_walks_on (address - gompy_access.low, size, 1, pc) && !mic_usual (address, size, 1, pc))
-    mic_any_write (address, size, pc);
+  if (!mic_walks_on (address - gompy_access.low, size, 1, pc))
+    mic_new_write (address, size, pc);
+}
+
+static void __attribute__ ((noinline))
+mic_new_read (uintptr_t address, size_t size, const void *pc)
+{
+  if (!mic_walks_anew (address - gompy_access.low, size, 0, pc)
+      && !mic_keep_read (address - gompy_access.low, size, pc) && !mic_usual (address, size, 0, pc))
+    mic_any_read (address, size, pc);
 }
 
 static void
 mic_access_read (uintptr_t address, size_t size, const void *pc)
 {
-  if (!mic_walks_on (address - gompy_access.low, size, 0, pc)
-      && !mic_keep_read (address - gompy_access.low, size, pc) && !mic_usual (address, size, 0, pc))
-    mic_any_read (address, size, pc);
+  if (!mic_walks_on (address - gompy_access.low, size, 0, pc))
+    mic_new_read (address, size, pc);
 }
 
 /* The arena has marks, and an image tells of its accesses.  */

@@ -372,8 +372,8 @@ mic_access_ahead (uintptr_t address, intptr_t step, size_t n, int kind)
   return 1;
 }
 
-static int
-mic_access_range (uintptr_t address, intptr_t step, size_t n, int kind, const void *pc)
+static int __attribute__ ((noinline))
+mic_new_range (uintptr_t address, intptr_t step, size_t n, int kind, const void *pc)
 {
   size_t size = kind & GOMPY_RANGE_SIZE;
   uint64_t offset = address - gompy_access.low, distance;
@@ -392,10 +392,26 @@ mic_access_range (uintptr_t address, intptr_t step, size_t n, int kind, const vo
     {
       int writes = (kind & GOMPY_RANGE_WRITES) != 0;
       size_t all = distance * (n - 1) + size;
-      return (all <= MIC_WALKED && mic_walks_on (offset, all, writes, pc))
+      return (all <= MIC_WALKED
+              && (mic_walks_on (offset, all, writes, pc) || mic_walks_anew (offset, all, writes, pc)))
              || mic_access_span (offset, offset + all, writes, (kind & GOMPY_RANGE_ALONE) != 0, pc);
     }
   return mic_access_column (offset, distance, n, size, kind, pc);
+}
+
+/* Few bytes forwards, as of a row of statements or a short loop, are a step of a walk as a rule.  */
+static int
+mic_access_range (uintptr_t address, intptr_t step, size_t n, int kind, const void *pc)
+{
+  size_t size = kind & GOMPY_RANGE_SIZE;
+  if (n <= MIC_WALKED && (uint64_t) step <= size && !(kind & GOMPY_RANGE_EARLY))
+    {
+      size_t all = (uint64_t) step * (n - 1) + size;
+      if (all <= MIC_WALKED
+          && mic_walks_on (address - gompy_access.low, all, (kind & GOMPY_RANGE_WRITES) != 0, pc))
+        return 1;
+    }
+  return mic_new_range (address, step, n, kind, pc);
 }
 
 /* Note those of M accesses in one kilobyte of the thread's whose byte is not 0; nothing branches by that.  */
@@ -409,13 +425,19 @@ mic_note_own_some (uint64_t at, uint64_t step, size_t m, size_t size, int writes
   unsigned bytes = size < 8 ? (1u << size) - 1 : 0xff;
   if (!mic_is_good (block, at) || !mic_may_own (block))
     return 0;
-  for (size_t i = 0; i < m; i++, at += step)
+  for (size_t i = 0; i < m;)
     {
-      uint64_t word = atomic_load_explicit (&cells[at / 8], memory_order_relaxed), taken = -(uint64_t) which[i];
-      uint64_t whole = (uint64_t) (((word ^ mic_word) & ~0xffull) == 0) * (word & 0xff);
-      uint64_t mine = mic_word | bytes << at % 8 | whole;
-      pcs[at / 8] ^= (pcs[at / 8] ^ place) & (uint32_t) taken;
-      atomic_store_explicit (&cells[at / 8], word ^ ((word ^ mine) & taken), memory_order_release);
+      uint64_t cell = at / 8, word = atomic_load_explicit (&cells[cell], memory_order_relaxed), mask = 0, taken, mine;
+      do  /* all of a cell at once: what has just been stored is not to be waited for */
+        {
+          mask |= bytes << at % 8 & -(unsigned) which[i];
+          at += step;
+        }
+      while (++i < m && at / 8 == cell);
+      taken = -(uint64_t) (mask != 0);
+      mine = mic_word | mask | ((uint64_t) (((word ^ mic_word) & ~0xffull) == 0) * (word & 0xff));
+      pcs[cell] ^= (pcs[cell] ^ place) & (uint32_t) taken;
+      atomic_store_explicit (&cells[cell], word ^ ((word ^ mine) & taken), memory_order_release);
     }
   return mic_is_still_own (block, at - step, m * step, writes);
 }

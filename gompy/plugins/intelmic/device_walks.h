@@ -20,7 +20,7 @@ struct mic_walk
   uint64_t begin, next;     /* what is to be noted; where nothing is, the last access */
   uint64_t end;             /* where the walk ends at the latest; 0: there is none */
   unsigned again;
-};
+} __attribute__ ((aligned (64)));
 
 static __thread struct mic_walk mic_walks[MIC_WALKS];
 static __thread struct mic_walk *mic_open_walks[MIC_OPEN_WALKS]; /* and some that have ended since */
@@ -112,19 +112,35 @@ mic_walk_anew (struct mic_walk *w, uintptr_t place, uint64_t offset, size_t size
   return 0;
 }
 
-/* Whether an access is a step of a walk, and to be noted at its end.  */
+/* That of a place of code, which is the place's or will be.  */
+static inline __attribute__ ((always_inline)) struct mic_walk *
+mic_walk_of (uintptr_t place)
+{
+  return &mic_walks[(place ^ place >> 8) % MIC_WALKS];
+}
+
+/* Whether an access is a step of a walk, and to be noted at its end.  Nothing is called here: who asks this first, and
+   leaves all else to another function, needs no frame.  */
 static inline __attribute__ ((always_inline)) int
 mic_walks_on (uint64_t offset, size_t size, int writes, const void *pc)
 {
   uintptr_t place = (uintptr_t) pc << 1 | (unsigned) writes;
-  struct mic_walk *w = &mic_walks[(place ^ place >> 8) % MIC_WALKS];
+  struct mic_walk *w = mic_walk_of (place);
+  uint64_t next = offset + size;
+  if (__builtin_expect (w->place != place || offset - w->begin > w->next - w->begin || next > w->end
+                          || (next <= w->next && ++w->again >= MIC_AGAIN), 0))
+    return 0;
+  w->next = next > w->next ? next : w->next;
+  return 1;
+}
+
+/* The same of one that is none by what mic_walks_on says: whether a walk begins by it.  */
+static inline int
+mic_walks_anew (uint64_t offset, size_t size, int writes, const void *pc)
+{
+  uintptr_t place = (uintptr_t) pc << 1 | (unsigned) writes;
+  struct mic_walk *w = mic_walk_of (place);
   int near = w->place == place && offset - w->begin <= w->next - w->begin;
-  if (__builtin_expect (near && offset + size <= w->end, 1)
-      && (offset + size > w->next || ++w->again < MIC_AGAIN))
-    {
-      w->next = offset + size > w->next ? offset + size : w->next;
-      return 1;
-    }
   if (near || w->end != 0)
     return mic_walk_anew (w, place, offset, size, near);
   w->place = place;
