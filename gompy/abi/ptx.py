@@ -130,6 +130,7 @@ OPS = (
     "misaligned",  # (warp, mask, u64 *address, bytes, unit, line): checked code only, as the next
     "warp_sync",  # (warp, mask, u32 *members, unit, line)
     "race",  # (warp, mask, u64 *address, word, unit, line): where races are looked for, as the next; RACE_* in word
+    "race_row",  # (warp, mask, u64 address of lane 0's, of lane 16's, word, unit, line): each half's in a row
     "race_uniform",  # (warp, mask, u64 address, word, unit, line)
     "race_atom",  # (warp, mask, u64 *address, word, unit, line): before the operation, in code without other checks
     "race_fence",  # (warp, mask)
@@ -180,9 +181,9 @@ REDUCTIONS = ("popc", "and", "or")
 RACE_PARAMS, RACE_VARIABLES, RACE_MIXED, RACE_ALWAYS = 60, 60, 61, 62
 """Bits of the warp's `race_mask`, and of the code's facts: see conflicts.py.  RACE_PARAMS: how many words of a kernel's
 parameters have a bit, from bit 0 on."""
-RACE_WRITES, RACE_STRONG, RACE_GLOBAL, RACE_ACQUIRES, RACE_STRAYS = 256, 512, 1024, 2048, 4096
+RACE_WRITES, RACE_STRONG, RACE_GLOBAL, RACE_ACQUIRES, RACE_STRAYS, RACE_IN_STEP = 256, 512, 1024, 2048, 4096, 8192
 """`race`: added to the bytes, of a store, of an access that is volatile, relaxed, or orders others, of `.global`, of
-one with acquire order, of one outside of its blocks; the last two also of `race_atom`."""
+one with acquire order, of one outside of its blocks (these two also of `race_atom`), of code for sm below 70."""
 BARRIER_ALIGNED = 16
 """Added to the kind in checked code: all lanes of the warp must come to the barrier together."""
 TRAPS = ("trap", "local_memory", "not_uniform")

@@ -20,6 +20,19 @@ cdef bint are_mixed(runner *r, uint32_t waiting) noexcept nogil:
     return False
 
 
+cdef void leave_together(gompy_races *races, uint32_t number, uint32_t waiting) noexcept nogil:
+    """Some warps go on behind a barrier."""
+    cdef uint32_t some = waiting
+    while some:
+        gompy_race_join(races, <uint32_t> gompy_lowest(some), number)
+        some &= some - 1
+    some = waiting
+    while some:
+        gompy_race_leave(races, <uint32_t> gompy_lowest(some), number)
+        some &= some - 1
+    gompy_race_empty(races, number)
+
+
 cdef bint release_barrier(runner *r, uint32_t number) noexcept nogil:
     """A barrier is complete: its warps go on.  Whether there is one but warp 0."""
     cdef uint32_t i
@@ -27,14 +40,15 @@ cdef bint release_barrier(runner *r, uint32_t number) noexcept nogil:
     memset(&r.barriers[number], 0, sizeof(barrier_state))
     r.used &= ~(<uint32_t> 1 << number)
     r.ready |= left.waiting
-    if left.voters or r.launch.races != NULL:
+    if left.voters:
         for i in range(r.nwarps):
             if left.waiting >> i & 1:
                 r.warps[i].votes, r.warps[i].voters = left.votes, left.voters
-                if r.launch.races != NULL:
-                    gompy_race_leave(r.launch.races, i, number)
     if r.launch.races != NULL:
-        gompy_race_empty(r.launch.races, number)
+        if left.all_arrived == r.nwarps and left.waiting == <uint32_t> ((<uint64_t> 1 << r.nwarps) - 1):
+            gompy_race_meet(r.launch.races)
+        else:
+            leave_together(r.launch.races, number, left.waiting)
         if r.mixed != are_mixed(r, left.waiting):
             set_mixed(r, not r.mixed)
     return left.waiting & ~<uint32_t> 1 != 0
@@ -81,8 +95,12 @@ cdef void *meet_warps(gompy_warp *w, uint32_t mask, int kind, uint32_t number, u
                   "a barrier for more threads than any block can have")
     b = &r.barriers[number]
     if r.launch.races != NULL:
-        gompy_race_arrive(r.launch.races, w.warpid, number)
+        gompy_race_come(r.launch.races, w.warpid)
+        if kind != BARRIER_SYNC:
+            gompy_race_join(r.launch.races, w.warpid, number)
     if r.nwarps == 1 and (threads <= 32 or r.launch.alone) and b.all_arrived == 0 and b.voters == 0:
+        if r.launch.races != NULL and kind == BARRIER_SYNC:
+            gompy_race_meet(r.launch.races)
         return sp  # nobody else will come
     b.wanted = threads
     b.arrived += 32

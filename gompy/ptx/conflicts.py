@@ -21,6 +21,7 @@ from __future__ import annotations
 from gompy.abi import ptx as abi
 
 from .flow import Block, defined, flat
+from .index import architecture
 from .opcodes import ATOMIC, MEETS, OPCODES, ORDERS, READS, RELEASES, STRONG, WRITES
 from .syntax import Call, Function, Immediate, Instruction, Memory, Module, Operand, Register, Symbol
 from .uniform import Analysis, single_definitions
@@ -117,6 +118,7 @@ class Conflicts:
         self.roots: dict[Register, int] = {}
         self.quiet: set[int] = set()
         self.orders = any(map(orders, self.statements()))
+        self.in_step = architecture(module) < 70  # a warp's lanes go so
         if self.known:
             self.single = single_definitions(analysis.blocks)
             self.find_roots()

@@ -46,7 +46,9 @@ static inline void
 gompy_race_read (const struct gompy_access *access, gompy_word *word, uint32_t who)
 {
   struct gompy_touch last = gompy_word_touch (word, GOMPY_READ);
-  if (last.epoch < access->run_first || (last.who ^ who) & GOMPY_WHO_THREAD)
+  if (last.epoch < access->first)
+    ; /* it is over */
+  else if (last.epoch < access->run_first || (last.who ^ who) & GOMPY_WHO_THREAD)
     gompy_word_set (word, GOMPY_READ + 1, last.epoch, last.who);
   gompy_word_set (word, GOMPY_READ, access->own, who);
 }
@@ -220,32 +222,32 @@ gompy_race_loose (const struct gompy_races *r, const struct gompy_access *access
   uint32_t its = ((1u << count) - 1) << number % GOMPY_LINE;
   uint32_t group = number / GOMPY_GROUP % (GOMPY_LINE / GOMPY_GROUP);
   int spread = gompy_line_spread (access, line) >> group & 1, safe = 1;
+  int reads = spread || line->loose_read >= access->first, writes = spread || line->loose_written >= access->first;
   for (int i = 0; !spread && i < GOMPY_ROWS && line->rows[i].words; i++)
     if (line->rows[i].words & its && line->rows[i].epoch >= access->first
         && (access->writes || line->rows[i].who & GOMPY_ROW_WRITE))
       return 0;
-  if (spread || (access->writes ? line->loose : line->loose_written) >= access->first)
-    {
-      for (uint32_t n = 0; n < count; n++)
-        for (int i = 0; i < (access->writes ? GOMPY_TOUCHES : 1); i++)
-          safe &= gompy_race_safe (access, *gompy_word_epoch (word + n, i), (uint32_t) *gompy_word_who (word + n, i),
-                                   who);
-      if (!safe)
-        return 0;
-    }
+  for (uint32_t n = 0; n < count; n++)
+    for (int i = writes ? GOMPY_WRITE : GOMPY_READ; i < (access->writes && reads ? GOMPY_TOUCHES : GOMPY_READ); i++)
+      safe &= gompy_race_safe (access, *gompy_word_epoch (word + n, i), (uint32_t) *gompy_word_who (word + n, i), who);
+  if (!safe)
+    return 0;
   if (spread)
     gompy_line_touch (access, line, 0);
+  else if (access->writes)
+    line->loose_written = access->own;
   else
-    {
-      line->loose = access->own;
-      if (access->writes)
-        line->loose_written = access->own;
-    }
+    line->loose_read = access->own;
   for (uint32_t n = 0; n < count; n++)
-    if (access->writes)
+    if (!access->writes)
+      {
+        if (r->nflags || !gompy_word_read_before (access, word + n, who))
+          gompy_race_read (access, word + n, who);
+      }
+    else if (reads)
       gompy_race_write (access, word + n, who);
-    else if (r->nflags || !gompy_word_read_before (access, word + n, who))
-      gompy_race_read (access, word + n, who);
+    else /* nor is there anything to be forgotten */
+      gompy_word_set (word + n, GOMPY_WRITE, access->own, who);
   return 1;
 }
 
@@ -392,9 +394,11 @@ gompy_race_row (struct gompy_races *r, const struct gompy_access *access, const 
       uint32_t at = (uint32_t) (number + done) % GOMPY_LINE, its = (uint32_t) lane + (done >> shift), left;
       struct gompy_line *line = space->lines + (number + done) / GOMPY_LINE;
       some = GOMPY_LINE - at < count - done ? GOMPY_LINE - at : count - done;
-      left = gompy_line_access (r, access, line, gompy_line_words (space, number + done),
-                                (some == GOMPY_LINE ? ~0u : (1u << some) - 1) << at,
-                                access->who | (uint32_t) shift << 12 | ((its - (at >> shift)) & 31));
+      uint32_t words = (some == GOMPY_LINE ? ~0u : (1u << some) - 1) << at;
+      uint32_t who = access->who | (uint32_t) shift << 12 | ((its - (at >> shift)) & 31);
+      if (gompy_line_quick (r, access, line, words, who))
+        continue;
+      left = gompy_line_access (r, access, line, gompy_line_words (space, number + done), words, who);
       if (left)
         left = some - gompy_race_spread_row (access, line, space->words, number + done, some, (int) its, shift, left);
       if (left)
@@ -458,7 +462,7 @@ gompy_race_stepping (const uint64_t *a, uint32_t mask, uint32_t size)
 
 /* Lanes that go their own ways: what is remembered of their words is fetched together.  */
 static inline void
-gompy_race_fetch (const struct gompy_races *r, uint32_t mask, const uint64_t *a)
+gompy_race_fetch (const struct gompy_races *r, uint32_t mask, const uint64_t *a, int writes)
 {
   for (; mask; mask &= mask - 1)
     {
@@ -467,8 +471,7 @@ gompy_race_fetch (const struct gompy_races *r, uint32_t mask, const uint64_t *a)
         {
           const struct gompy_words *group = r->memory.words + offset / (4 * GOMPY_GROUP);
           __builtin_prefetch (r->memory.lines + offset / (4 * GOMPY_LINE), 1);
-          __builtin_prefetch (&group->touch[GOMPY_WRITE]);
-          __builtin_prefetch (&group->touch[GOMPY_READ], 1);
+          __builtin_prefetch (&group->touch[writes ? GOMPY_WRITE : GOMPY_READ], 1);
         }
     }
 }
@@ -490,7 +493,7 @@ gompy_race_lanes (struct gompy_races *r, struct gompy_access *access, uint32_t m
       if (loose && (size <= 4 || size == 8 || size == 16) && !gompy_race_stepping (a, mask, size))
         {
           if (__builtin_popcount (loose) > 8)
-            gompy_race_fetch (r, loose, a);
+            gompy_race_fetch (r, loose, a, access->writes);
           mask = (mask & ~loose) | gompy_race_loose_lanes (r, access, loose, a, shared_size);
         }
     }

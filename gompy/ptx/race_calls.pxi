@@ -113,21 +113,38 @@ cdef void look_at_one(gompy_warp *w, int lane, uint32_t its, uint64_t address, g
         note_race(w, lane, min(access.size, 4), access.writes, &found)
 
 
+cdef void look_at_row(gompy_warp *w, uint32_t mask, uint64_t first, gompy_access *access) noexcept nogil:
+    """Accesses of neighbouring lanes, whose words are neighbours, lane 0's at `first`."""
+    cdef uint64_t row[32]
+    mask = gompy_race_row_now(<gompy_races *> w.races, access, mask, first, w.shared_size)
+    if mask:
+        gompy_row_lanes(row, first, access.size)
+        look_at_lanes(w, mask, row, access)
+
+
 cdef void look_at_later(gompy_warp *w) noexcept nogil:
     """What was put off (race_later.h)."""
     cdef gompy_races *races = <gompy_races *> w.races
     cdef gompy_warp *warps = (<runner *> w.runner).warps
-    cdef uint32_t i, count = gompy_race_take_later(races)
+    cdef uint32_t i, site, count = gompy_race_take_later(races)
+    cdef uint64_t row[32]
     cdef gompy_later *later
     cdef gompy_warp *its
     for i in range(count):
         later = &races.later[i]
         its = &warps[gompy_who_warp(later.access.who)]
+        if later.unit != NULL:
+            site = site_number(its, <code_unit *> later.unit, later.line)
+            if races.sites[site].library:
+                continue
+            later.access.who |= site << 16
+            later.access.in_step = races.sites[site].ways & <uint32_t> GOMPY_IN_STEP != 0
+            later.access.plain_reads = races.sites[site].ways & <uint32_t> GOMPY_PLAIN_READS != 0
         if later.its:
-            look_at_one(its, gompy_lowest(later.mask), later.its & ~(<uint32_t> GOMPY_EVERY_LANE), later.a[0],
+            look_at_one(its, gompy_lowest(later.mask), later.its & ~(<uint32_t> GOMPY_EVERY_LANE), later.first,
                         &later.access)
         else:
-            look_at_lanes(its, later.mask, later.a, &later.access)
+            look_at_lanes(its, later.mask, gompy_later_lanes(races, later, row), &later.access)
 
 
 cdef inline bint is_later(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t its,
@@ -189,6 +206,38 @@ cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word
         for i in range(32):
             if mask >> i & 1:
                 gompy_race_look(races, w.warpid, a[i])
+
+
+cdef void op_race_row(gompy_warp *w, uint32_t mask, uint64_t first, uint64_t second, uint32_t word, void *unit,
+                      uint32_t line) noexcept nogil:
+    """Plain accesses of neighbouring words by neighbouring lanes, from lane 0's on, and from lane 16's on."""
+    cdef gompy_races *races = <gompy_races *> w.races
+    cdef uint32_t site, size = word & 0xFF, some
+    cdef uint64_t row[32]
+    cdef gompy_access access
+    cdef int half, later
+    site = site_number(w, <code_unit *> unit, line)
+    if stores_watched or word & RACE_STRAYS or races.sites[site].library or races.nflags:
+        gompy_row_lanes(row, first, size)
+        for half in range(16, 32):
+            row[half] = second + (half - 16) * size
+        op_race(w, mask, row, word, <code_unit *> unit, line)
+        return
+    if num_waiting:
+        settle_races()
+    access = gompy_race_access(races, w.warpid, size, site << 16, word & RACE_WRITES, races.sites[site].ways)
+    second -= 16 * size
+    for half in range(1 if first == second else 2):
+        some = mask if first == second else mask & 0xFFFF if half == 0 else mask & <uint32_t> 0xFFFF0000
+        if some == 0:
+            continue
+        later = 0
+        if w.shared_size and not word & RACE_GLOBAL:
+            later = gompy_race_row_later(races, &access, some, second if half else first, w.shared_size)
+            if later < 0:
+                look_at_later(w)
+        if later <= 0:
+            look_at_row(w, some, second if half else first, &access)
 
 
 cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32_t word, code_unit *unit,

@@ -129,6 +129,7 @@ cdef bint begin_races(run *launch) noexcept nogil:
     launch.races = all_races
     num_waiting = 0
     begin_stores()
+    all_races.watched = stores_watched
     launch.race_mask = racy_places(launch)
     if launch.race_mask != ~<uint64_t> 0:
         find_blocks(launch)

@@ -130,6 +130,7 @@ gompy_line_note (const struct gompy_access *access, struct gompy_line *line, uin
 {
   struct gompy_row rows[GOMPY_ROWS + 1];
   int count = 0, joined = 0;
+  line->newest = line->newest > access->own ? line->newest : access->own;
   if (!line->rows[0].words || (line->rows[0].epoch < access->first && !line->rows[1].words))
     {
       line->rows[0] = (struct gompy_row) { access->own, who, words };
@@ -243,6 +244,7 @@ gompy_line_read (const struct gompy_races *r, const struct gompy_access *access,
     }
   if (count < 2)
     return 0;
+  line->newest = line->newest > access->own ? line->newest : access->own;
   *same[0] = *same[1];
   *same[1] = (struct gompy_row) { access->own, who, words };
   return 1;
@@ -259,7 +261,7 @@ gompy_line_access (struct gompy_races *r, const struct gompy_access *access, str
   words &= ~left;
   if (!words)
     return left;
-  if ((access->writes ? line->loose : line->loose_written) >= access->first)
+  if (line->loose_written >= access->first || (access->writes && line->loose_read >= access->first))
     {
       gompy_line_widen (access, line, spread_out, gompy_words_groups (words));
       return left | words;
@@ -274,6 +276,45 @@ gompy_line_access (struct gompy_races *r, const struct gompy_access *access, str
     return left;
   gompy_line_widen (access, line, spread_out, gompy_words_groups (words));
   return left | words;
+}
+
+/* The same where that is soon done; 0: it is not.  What is remembered of these words is over, or of the same lanes just
+   now and no more than this access has; or this read tells nothing new (gompy_line_read).  */
+static inline int
+gompy_line_quick (const struct gompy_races *r, const struct gompy_access *access, struct gompy_line *line,
+                  uint32_t words, uint32_t who)
+{
+  struct gompy_row *place = NULL, *row = line->rows;
+  who |= access->writes ? GOMPY_ROW_WRITE : 0u;
+  if ((int32_t) (line->state >> 4) >= access->first || line->loose_read >= access->first
+      || line->loose_written >= access->first)
+    return 0;
+  line->state = 0;
+  for (; line->newest >= access->first && row < line->rows + GOMPY_ROWS && row->words; row++)
+    {
+      uint32_t differs = row->who ^ who;
+      if (row->epoch < access->first || !(row->words & words))
+        continue;
+      if (!((row->who | who) & GOMPY_ROW_WRITE) && !(words & ~row->words) && !(row->who & GOMPY_WHO_STRONG)
+          && (row->epoch < access->run_first ? !r->nflags : row->epoch == access->own && !differs))
+        return 1;
+      if (place || row->epoch != access->own || row->words & ~words
+          || differs & (GOMPY_WHO_WARP | GOMPY_WHO_STRONG | GOMPY_ROW_LANES)
+          || gompy_row_kind (who) == GOMPY_ROW_MANY || row->who & ~who & GOMPY_ROW_WRITE)
+        return 0;
+      place = row;
+    }
+  if (!place)
+    {
+      if (row == line->rows + GOMPY_ROWS)
+        return 0;
+      if (row + 1 < line->rows + GOMPY_ROWS)
+        row[1].words = 0;
+      place = row;
+    }
+  line->newest = line->newest > access->own ? line->newest : access->own;
+  *place = (struct gompy_row) { access->own, who, words };
+  return 1;
 }
 
 #endif

@@ -25,10 +25,16 @@ gompy_race_acquire (struct gompy_races *r, uint32_t warp)
 /* A warp comes to a barrier.  By the model only a fence tells what flags do; that a barrier does is counted on by much
    that runs well: one thread takes the last ticket, the others go on behind a barrier.  */
 static void
-gompy_race_arrive (struct gompy_races *r, uint32_t warp, uint32_t number)
+gompy_race_come (struct gompy_races *r, uint32_t warp)
 {
   gompy_race_end_notes (r);
   gompy_race_acquire (r, warp);
+}
+
+/* What it has done is known to who leaves the barrier.  */
+static void
+gompy_race_join (struct gompy_races *r, uint32_t warp, uint32_t number)
+{
   gompy_clocks_join (&r->meeting[number], &r->knows[warp]);
   if (r->has_fenced[warp])
     {
@@ -36,6 +42,14 @@ gompy_race_arrive (struct gompy_races *r, uint32_t warp, uint32_t number)
       r->meeting_has_fenced[number] = 1;
     }
   r->knows[warp].of[warp] = gompy_race_epoch (r); /* what bar.arrive's warp does next is unknown to the others */
+}
+
+/* It comes, and may go on before the others do.  */
+static void
+gompy_race_arrive (struct gompy_races *r, uint32_t warp, uint32_t number)
+{
+  gompy_race_come (r, warp);
+  gompy_race_join (r, warp, number);
 }
 
 /* It goes on behind it.  */
@@ -68,6 +82,33 @@ gompy_race_empty (struct gompy_races *r, uint32_t number)
   r->meeting_has_fenced[number] = 0;
 }
 
+/* All warps of the block have come to a barrier, and go on: what was before, each knows of each.  */
+static void
+gompy_race_meet (struct gompy_races *r)
+{
+  struct gompy_clocks fenced = { { 0 } };
+  uint8_t has_fenced = 0;
+  r->ordered_before = gompy_race_epoch (r);
+  for (uint32_t w = 0; w < r->nwarps; w++)
+    {
+      for (uint32_t other = 0; other < r->nwarps; other++)
+        r->knows[w].of[other] = r->ordered_before - 1;
+      r->knows[w].of[w] = r->ordered_before;
+      has_fenced |= r->has_fenced[w];
+    }
+  gompy_race_new_shared (r);
+  if (!has_fenced)
+    return;
+  for (uint32_t w = 0; w < r->nwarps; w++)
+    if (r->has_fenced[w])
+      gompy_clocks_join (&fenced, &r->fenced[w]);
+  for (uint32_t w = 0; w < r->nwarps; w++)
+    {
+      r->fenced[w] = fenced;
+      r->has_fenced[w] = 1;
+    }
+}
+
 /* bar.warp.sync: the lanes' accesses before it come before those behind it.  (Also of lanes outside of its mask.)  */
 static void
 gompy_race_warp_sync (struct gompy_races *r, uint32_t warp)
@@ -75,6 +116,7 @@ gompy_race_warp_sync (struct gompy_races *r, uint32_t warp)
   gompy_race_end_notes (r);
   gompy_race_acquire (r, warp);
   r->knows[warp].of[warp] = gompy_race_epoch (r);
+  r->syncs[warp] = (r->syncs[warp] + GOMPY_SYNC) & (GOMPY_STAMP - 1);
 }
 
 /* membar, fence.  */

@@ -31,6 +31,8 @@ cdef extern from "races.h" nogil:
         void *noting
         uint32_t noting_lanes
         void (*end_notes)(gompy_races *) noexcept nogil
+        void (*row)(gompy_warp *, uint32_t, uint64_t, uint64_t, uint32_t, void *, uint32_t) noexcept nogil
+        bint watched
         gompy_race_site *sites
     gompy_races *gompy_race_new()
     void gompy_race_end_notes(gompy_races *)
@@ -45,7 +47,9 @@ cdef extern from "races.h" nogil:
     uint32_t gompy_who_site(uint32_t)
 
 cdef extern from "race_order.h" nogil:
-    void gompy_race_arrive(gompy_races *, uint32_t warp, uint32_t number)
+    void gompy_race_come(gompy_races *, uint32_t warp)
+    void gompy_race_join(gompy_races *, uint32_t warp, uint32_t number)
+    void gompy_race_meet(gompy_races *)
     void gompy_race_leave(gompy_races *, uint32_t warp, uint32_t number)
     void gompy_race_empty(gompy_races *, uint32_t number)
     void gompy_race_warp_sync(gompy_races *, uint32_t warp)
@@ -66,6 +70,8 @@ cdef extern from "race_accesses.h" nogil:
         uint32_t who
         uint32_t size
         bint writes
+        bint in_step
+        bint plain_reads
     gompy_access gompy_race_access(gompy_races *, uint32_t warp, uint32_t size, uint32_t who, bint writes,
                                    uint32_t ways)
     bint gompy_race_one(gompy_races *, gompy_access *, uint64_t address, uint32_t lane, uint64_t shared_size,
@@ -75,16 +81,24 @@ cdef extern from "race_accesses.h" nogil:
 
 cdef extern from "race_later.h" nogil:
     enum:
-        GOMPY_LATER
         GOMPY_EVERY_LANE
     struct gompy_later:
         gompy_access access
         uint32_t mask
         uint32_t its
-        uint64_t a[32]
+        uint64_t first
+        void *unit
+        uint32_t line
     int gompy_race_later(gompy_races *, const gompy_access *, uint32_t mask, const uint64_t *a, uint32_t its,
                          uint64_t shared_size)
+    int gompy_race_row_later(gompy_races *, const gompy_access *, uint32_t mask, uint64_t first, uint64_t shared_size)
+    int gompy_race_row_now(gompy_races *, gompy_access *, uint32_t mask, uint64_t first, uint64_t shared_size)
+    const uint64_t *gompy_later_lanes(const gompy_races *, const gompy_later *, uint64_t *row)
+    void gompy_row_lanes(uint64_t *row, uint64_t first, uint32_t size)
     uint32_t gompy_race_take_later(gompy_races *)
+
+cdef extern from "race_told.h" nogil:
+    void *gompy_race_row_op()
 
 cdef extern from "race_notes.h" nogil:
     bint gompy_note_possible(const gompy_races *, uint64_t address, uint32_t size)

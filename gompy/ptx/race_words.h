@@ -54,12 +54,12 @@ struct gompy_row { int32_t epoch; uint32_t who, words; };
 enum { GOMPY_LINE = 32, GOMPY_ROWS = 4 };
 
 /* A line of words: its rows, the oldest first.  `state`, bits 0-3: groups that are spread out, each word by itself, the
-   others: the newest epoch of those.  `loose`, `loose_written`: the newest epochs of accesses, of writes, that stand
-   word by word in groups that are not.  */
+   others: the newest epoch of those.  `loose_read`, `loose_written`: the newest epochs of reads, of writes, that stand
+   word by word in groups that are not.  `newest`: that of the rows, or a later one.  */
 struct gompy_line
 {
   uint32_t state;
-  int32_t loose, loose_written, unused;
+  int32_t loose_read, loose_written, newest;
   struct gompy_row rows[GOMPY_ROWS];
 };
 

@@ -49,6 +49,7 @@ struct gompy_clocks { int32_t of[GOMPY_RACE_WARPS]; };
 
 /* The blocks of a launch as they ran: the first epoch of each.  */
 struct gompy_run { int32_t first; uint32_t block; };
+enum { GOMPY_STAMP = 1 << 22, GOMPY_SYNC = 1 << 15 }; /* a step of `stamp`, of `syncs` (race_marks.h) */
 enum { GOMPY_EPOCH_NEW = 0xc000000, GOMPY_EPOCH_LAST = 0xffffff0 }; /* of 28 bits: struct gompy_line */
 
 
@@ -94,6 +95,8 @@ _Static_assert (sizeof (struct gompy_note) == GOMPY_NOTE_SIZE, "gompy/native/ptx
 /* What is remembered of a window of memory.  */
 struct gompy_space { struct gompy_line *lines; struct gompy_words *words; };
 
+struct gompy_warp;
+
 struct gompy_races
 {
   int32_t epoch;                        /* the newest */
@@ -114,10 +117,15 @@ struct gompy_races
   uint32_t npending[GOMPY_RACE_WARPS];
   struct gompy_space shared;
   uint64_t shared_size;
-  struct gompy_later *later;            /* reads of shared memory that are put off (race_later.h) */
-  uint32_t nlater, chunk_shift;         /* a chunk of this block's shared memory; there are at most 64 */
-  uint64_t read_chunks, written_chunks; /* by those; since the last barrier of all */
+  uint32_t *marks;                      /* of its words (race_marks.h), and how many there is room for: */
+  uint32_t nmarks, stamp;               /* stamp: since the last barrier of all; syncs of lanes, by warp: */
+  uint32_t syncs[GOMPY_RACE_WARPS];
+  struct gompy_later *later;            /* accesses of it that are put off (race_later.h) */
+  uint64_t (*later_lanes)[GOMPY_RACE_WARPS]; /* addresses of some of them */
+  uint32_t nlater, nlater_lanes;
+  void (*row) (struct gompy_warp *, uint32_t, uint64_t, uint64_t, uint32_t, void *, uint32_t); /* op_race_row */
   int32_t gain, puts_off;               /* what it has saved; whether it is done until the next barrier of all */
+  int watched;                          /* stores are to be told: nothing is put off */
   struct gompy_space memory;            /* of the window of device memory at `base` */
   uint64_t base, size;
   struct gompy_flag **flags;            /* a hash table: a power of two of chains */
@@ -274,9 +282,14 @@ gompy_race_new_shared (struct gompy_races *r)
   r->gain += (int32_t) r->nlater + 1;
   if (r->gain > GOMPY_GAIN)
     r->gain = GOMPY_GAIN;
-  r->puts_off = r->gain >= 0;
-  r->nlater = 0;
-  r->read_chunks = r->written_chunks = 0;
+  r->puts_off = r->gain >= 0 && r->marks && !r->watched;
+  r->nlater = r->nlater_lanes = 0;
+  r->stamp += GOMPY_STAMP;
+  if (!r->stamp && r->marks)
+    {
+      memset (r->marks, 0, r->nmarks * sizeof *r->marks);
+      r->stamp = GOMPY_STAMP;
+    }
 }
 
 /* No block has met another, no warp a fence or a barrier.  */
@@ -331,6 +344,15 @@ gompy_race_launch (struct gompy_races *r, uint64_t base, uint64_t size)
   return 0;
 }
 
+/* Marks for so many words; without memory for them nothing is put off.  */
+static void
+gompy_race_make_marks (struct gompy_races *r, uint64_t words)
+{
+  free (r->marks);
+  r->marks = words >> 28 ? NULL : calloc (words, sizeof *r->marks);
+  r->nmarks = r->marks ? (uint32_t) words : 0;
+}
+
 /* Begin a block; 0, or -1 for lack of memory.  */
 static int
 gompy_race_block (struct gompy_races *r, uint64_t block, uint32_t nwarps, uint64_t shared)
@@ -341,6 +363,7 @@ gompy_race_block (struct gompy_races *r, uint64_t block, uint32_t nwarps, uint64
       r->shared_size = shared;
       if (gompy_space_map (&r->shared, shared))
         return -1;
+      gompy_race_make_marks (r, shared / 4 + 1);
     }
   if (r->epoch > GOMPY_EPOCH_NEW)
     gompy_race_forget (r);
@@ -357,8 +380,6 @@ gompy_race_block (struct gompy_races *r, uint64_t block, uint32_t nwarps, uint64
   r->runs[r->nruns++] = (struct gompy_run) { r->run_first, (uint32_t) block };
   r->nwarps = nwarps;
   gompy_race_new_shared (r);
-  for (r->chunk_shift = 7; shared >> r->chunk_shift >= 64; r->chunk_shift++)
-    ;
   memset (r->leavers, 0, sizeof r->leavers);
   gompy_race_new_order (r);
   return 0;
@@ -398,7 +419,7 @@ gompy_race_fresh (struct gompy_races *r, uint64_t address, uint64_t size)
     {
       struct gompy_line *line = r->memory.lines + word / GOMPY_LINE;
       int left = 0;
-      if (line->state || line->loose)
+      if (line->state || line->loose_read || line->loose_written)
         gompy_word_forget (gompy_word_at (r->memory.words, word));
       for (int i = 0; i < GOMPY_ROWS && line->rows[i].words; i++)
         if (line->rows[i].words &= ~(1u << word % GOMPY_LINE))

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
+from . import bases, vectors
 from .access import address_of
 from .checks import warp_place, warp_word
 from .emit import Emitter, Value
 from .opcodes import ACQUIRES, RELEASES
-from .syntax import Instruction, Memory
+from .syntax import Instruction, Memory, Register
 
 ALWAYS, MIXED = 1 << abi.RACE_ALWAYS, 1 << abi.RACE_MIXED
 PARAMETERS = (1 << abi.RACE_PARAMS) - 1
 LOOKED_AT = frozenset(("", "global", "shared"))
 """Spaces whose memory threads share."""
+ROWS = frozenset((4, 8, 16))
+"""Bytes of accesses that are told by rows."""
 NOTES_APART = 37
 """How far the notes of two places for one line are from each other."""
 
@@ -87,7 +90,9 @@ def access(em: Emitter, memory: Memory, size: int, writes: bool, code: Instructi
         stray = strays(em, address, bits)
         done = begin(em, bits, stray)
         release(em, code)
-        if address.vector or space not in ("", "global") or word & (abi.RACE_STRONG | abi.RACE_ACQUIRES):
+        if address.vector and size in ROWS and not word & (abi.RACE_STRONG | abi.RACE_ACQUIRES):
+            tell_row(em, memory, address, size, word, stray)
+        elif address.vector or space not in ("", "global") or word & (abi.RACE_STRONG | abi.RACE_ACQUIRES):
             tell(em, address, marked(em, word, stray))
         else:
             note(em, address, word, stray)
@@ -172,6 +177,35 @@ def tell(em: Emitter, address: Value, word: int | str) -> None:
         em.helper("race", f"ptr %w, i32 {em.active}, {where}, i32 {word}, {em.site()}")
     else:
         em.helper("race_uniform", f"ptr %w, i32 {em.active}, i64 {address.text}, i32 {word}, {em.site()}")
+
+
+def tell_row(em: Emitter, memory: Memory, address: Value, size: int, word: int, stray: str) -> None:
+    """Tell the executor of an access whose lanes' words are mostly neighbours, which takes less where they are."""
+    way = None
+    if em.fast and not em.shadowed and isinstance(memory.base, Register):
+        way = vectors.way_of(em, memory.base, size, bool(word & abi.RACE_WRITES))
+    if way is None or way.step != size or not isinstance(memory.base, Register):
+        tell(em, address, marked(em, word, stray))
+        return
+    lanes, firsts = bases.known(em, memory.base, way)
+    off = em.new(f"xor i32 {em.active}, -1")
+    every = em.new(f"icmp eq i32 {em.new(f'or i32 {lanes}, {off}')}, -1")
+    if stray:
+        every = em.new(f"and i1 {every}, {em.new(f'xor i1 {stray}, true')}")
+    row, slow, done = em.fresh("row"), em.fresh("slow"), em.fresh("told")
+    em.put(f"br i1 {every}, label %{row}, label %{slow}, !prof !1")
+    em.label(row)
+    if memory.offset:
+        firsts = [em.new(f"add i64 {first}, {memory.offset & 0xFFFFFFFFFFFFFFFF}") for first in firsts]
+    if way.pieces == 1:
+        firsts = [firsts[0], em.new(f"add i64 {firsts[0]}, {16 * size}")]
+    told = word | abi.RACE_IN_STEP * em.conflicts().in_step
+    em.helper("race_row", f"ptr %w, i32 {em.active}, i64 {firsts[0]}, i64 {firsts[1]}, i32 {told}, {em.site()}")
+    em.put(f"br label %{done}")
+    em.label(slow)
+    tell(em, address, marked(em, word, stray))
+    em.put(f"br label %{done}")
+    em.label(done)
 
 
 def atom(em: Emitter, memory: Memory, size: int, code: Instruction) -> None:

@@ -115,7 +115,8 @@ cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
                 w.ops = race_table
         w.races, w.race_mask, w.race_blocks = launch.races, launch.race_mask, launch.race_blocks
         if launch.races != NULL:
-            launch.races.end_notes, w.notes, w.note_mask = end_all_notes, launch.races.notes, 0
+            launch.races.end_notes, launch.races.row = end_all_notes, op_race_row
+            w.notes, w.note_mask = launch.races.notes, 0
         w.workspace = c.workspace
         w.group = 0
         if launch.whole:

@@ -1,0 +1,68 @@
+/* `race_row` of compiled code: what it does as a rule, and else op_race_row (race_calls.pxi).  */
+#ifndef GOMPY_PTX_RACE_TOLD_H
+#define GOMPY_PTX_RACE_TOLD_H
+
+#include "race_later.h"
+#include "warp.h"
+
+/* A row of words of 32 bits, put off where that is soon done.  Whether it is.  */
+static inline __attribute__ ((always_inline, target ("avx512f"))) int
+gompy_race_row_soon (struct gompy_warp *w, uint32_t mask, uint64_t first, uint32_t word, void *unit, uint32_t line)
+{
+  struct gompy_races *r = w->races;
+  uint64_t offset = first - GOMPY_SHARED_BASE;
+  struct gompy_later *later = r->later + r->nlater;
+  int32_t stamp = (int32_t) (r->stamp | r->syncs[w->warpid] | w->warpid << 5);
+  __m512i mine = _mm512_set1_epi32 (stamp | GOMPY_MARK_STEP), lanes = mine;
+  if ((word & 0xff) != 4 || offset % 4 || offset + 4 * GOMPY_LANES > w->shared_size || !r->puts_off || r->nflags
+      || r->nlater - 1 >= GOMPY_LATER - 1)
+    return 0;
+  if (!(word & GOMPY_RACE_IN_STEP))
+    {
+      mine = _mm512_add_epi32 (_mm512_set1_epi32 (stamp),
+                               _mm512_setr_epi32 (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+      lanes = _mm512_add_epi32 (mine, _mm512_set1_epi32 (16));
+    }
+  uint32_t *marks = r->marks + offset / 4;
+  int writes = (word & GOMPY_RACE_WRITES) != 0;
+  __m512i low = _mm512_loadu_si512 (marks), high = _mm512_loadu_si512 (marks + 16);
+  if (!gompy_mark_words (&low, (__mmask16) mask, mine, writes)
+      || !gompy_mark_words (&high, (__mmask16) (mask >> 16), lanes, writes))
+    return 0;
+  _mm512_mask_storeu_epi32 (marks, (__mmask16) mask, low);
+  _mm512_mask_storeu_epi32 (marks + 16, (__mmask16) (mask >> 16), high);
+  later->access = (struct gompy_access) { r->launch_first, r->run_first, r->ordered_before,
+                                          r->knows[w->warpid].of[w->warpid], w->warpid << 6, 4, writes, 0, 0 };
+  later->mask = mask;
+  later->its = later->lanes = 0;
+  later->first = first;
+  later->unit = unit;
+  later->line = line;
+  r->nlater++;
+  return 1;
+}
+
+/* `race_row` of compiled code.  */
+static __attribute__ ((target ("avx512f"))) void
+gompy_told_row_avx512 (struct gompy_warp *w, uint32_t mask, uint64_t first, uint64_t second, uint32_t word, void *unit,
+                       uint32_t line)
+{
+  if (word & (GOMPY_RACE_GLOBAL | GOMPY_RACE_STRAYS) || second - first != 4 * GOMPY_LANES / 2
+      || !gompy_race_row_soon (w, mask, first, word, unit, line))
+    ((struct gompy_races *) w->races)->row (w, mask, first, second, word, unit, line);
+}
+
+static void
+gompy_told_row_usual (struct gompy_warp *w, uint32_t mask, uint64_t first, uint64_t second, uint32_t word, void *unit,
+                      uint32_t line)
+{
+  ((struct gompy_races *) w->races)->row (w, mask, first, second, word, unit, line);
+}
+
+static inline void *
+gompy_race_row_op (void)
+{
+  return (void *) (__builtin_cpu_supports ("avx512f") ? gompy_told_row_avx512 : gompy_told_row_usual);
+}
+
+#endif
