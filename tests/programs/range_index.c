@@ -3,6 +3,7 @@
 
 #define INDEX_LEAF 5
 #define INDEX_INNER 4
+#define GUIDE_LEAST 4
 #include "range_index.h"
 
 #include <stdio.h>
@@ -115,11 +116,34 @@ right_place (const struct gompy_index *index, const struct gompy_range *found, s
   return with && distance / INDEX_UNIT == place;
 }
 
+/* Whether a guess is a leaf; leaves of the test are not whole lines.  */
+static int
+guesses (const char *guess, const struct gompy_leaf *leaf)
+{
+  uintptr_t distance = (uintptr_t) leaf - (uintptr_t) guess + GUIDE_LINE;
+  return guess && distance > 0 && distance < 2 * GUIDE_LINE;
+}
+
+/* Whether the guide has the leaf that a way down has come to just now.  Counted is what it has guessed before.  */
+static int
+right_guess (struct gompy_index *index, uintptr_t x, size_t *guessed)
+{
+  const struct gompy_leaf *leaf;
+  const char *guess = gompy_guide_guess (&index->guide, x);
+  if (!index->root)
+    return index->guide.leaf == NULL;
+  leaf = gompy_index_descend (index, x, NULL);
+  *guessed += guesses (guess, leaf);
+  if (!index->guide.leaf || guesses (index->guide.base, leaf))
+    return 1;
+  return guesses (gompy_guide_guess (&index->guide, x), leaf);
+}
+
 int
 main (int argc, char **argv)
 {
   static const uintptr_t spans[] = { 12, 60, 400, 30000 };
-  size_t most = 0, neighbours = 0, far = 0;
+  size_t most = 0, neighbours = 0, far = 0, guessed = 0;
   if (argc > 1)
     seed += strtoull (argv[1], NULL, 10) << 20;
   for (int round = 0; round < 24; round++)
@@ -172,6 +196,10 @@ main (int argc, char **argv)
 	      if (found && !right_place (&index, found, &far))
 		return printf ("[%zu, %zu) has another place\n", found->start, found->end), 1;
 	    }
+	  gompy_index_aim (&index, (void *) (1 + rnd (span)), 1 + rnd (5), step & 1);
+	  gompy_index_ahead (&index, (void *) (1 + rnd (span)), 1 + rnd (5));
+	  if (!right_guess (&index, 1 + rnd (span), &guessed))
+	    return printf ("the guide has not what was found\n"), 1;
 	  if (step % 5 == 0)
 	    {
 	      int n = beside (&index, span, unit);
@@ -190,13 +218,16 @@ main (int argc, char **argv)
 	  free (model[used]);
 	}
       gompy_index_end (&index);
-      if (index.root || index.depth || index.count || index.leaves.slabs || index.inners.slabs)
+      if (index.root || index.depth || index.count || index.leaves.slabs || index.inners.slabs
+	  || index.guide.leaf)
 	return printf ("something is left\n"), 1;
     }
   if (neighbours < 100)
     return printf ("only %zu were beside\n", neighbours), 1;
   if (far < 100)
     return printf ("only %zu were too far for a place\n", far), 1;
+  if (guessed < 1000)
+    return printf ("only %zu leaves were guessed\n", guessed), 1;
   printf ("%zu\n", most);
   return 0;
 }

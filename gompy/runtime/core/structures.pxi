@@ -14,7 +14,8 @@ cdef extern from "core/mapping/range_index.h" nogil:
     ctypedef struct RangeCursor "struct gompy_cursor":
         pass
     gompy_range *gompy_index_lookup(RangeIndex *, uintptr_t start, uintptr_t end)
-    void gompy_index_aim(RangeIndex *, uintptr_t end)
+    void gompy_index_aim(RangeIndex *, const void *object, size_t, bint written)
+    void gompy_index_ahead(const RangeIndex *, const void *object, size_t)
     gompy_range *gompy_index_beside(RangeIndex *, uintptr_t start, uintptr_t end)
     void gompy_index_fetch_with(const RangeIndex *, const gompy_range *)
     int gompy_index_insert(RangeIndex *, gompy_range *, uintptr_t view)

@@ -40,10 +40,12 @@ cdef int enter_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
     cdef bint structs = False
     cdef int rc
     cdef size_t i
-    if maps.mapnum:  # before the objects: a fetch may wait for the page table, and what follows it, too
-        gompy_index_aim(&dev.mem_map, <uintptr_t> maps.hostaddrs[0] + maps.sizes[0])
     for i in range(maps.mapnum):
-        gompy_fetch_object(maps.hostaddrs[i], maps.sizes[i])
+        if i == 0:
+            gompy_index_aim(&dev.mem_map, maps.hostaddrs[0], maps.sizes[0], False)
+        else:
+            gompy_index_ahead(&dev.mem_map, maps.hostaddrs[i], maps.sizes[i])
+            gompy_fetch_object(maps.hostaddrs[i], maps.sizes[i])
         if kind_at(maps, i) == GOMP_MAP_STRUCT:
             structs = True
     if not structs:
@@ -111,9 +113,7 @@ cdef int exit_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
         start = <uintptr_t> maps.hostaddrs[i]
         end = start + maps.sizes[i]
         if properties & KIND_FROM and start < end:
-            # What is copied to is fetched once the leaf is on its way: earlier, the way down would wait for it.
-            gompy_index_aim(&dev.mem_map, end)
-            gompy_fetch_object(<const void *> start, end - start)
+            gompy_index_aim(&dev.mem_map, <const void *> start, end - start, True)
         if properties & KIND_SECTION:
             node = lookup_section(&dev.mem_map, start, end)
         else:

@@ -223,6 +223,8 @@ cdef int plan_entries(MapJob *job) noexcept nogil:
         if counted:
             start = start_at(&job.maps, i)
             node = mapped_next(tree, start, start + job.maps.sizes[i])
+            if job.pragma == VARS_TARGET:
+                fetch_device_memory(tree, node)
             if count_present(job, entry, node, start, job.maps.sizes[i]):
                 i += 1
                 continue

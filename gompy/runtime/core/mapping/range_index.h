@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "range_guide.h"
 #include "slabs.h"
 
 #ifndef INDEX_LEAF /* a test has small ones */
@@ -73,6 +74,7 @@ struct gompy_index
   size_t at;                /* the place in it that was used last */
   uintptr_t near;           /* where places count from, 0: there is none yet */
   struct gompy_slabs leaves, inners;
+  struct gompy_guide guide;
 };
 
 /* A place among the ranges, for reading them in order.  */
@@ -138,14 +140,6 @@ gompy_index_less (const uintptr_t *key, size_t n, uintptr_t x)
   return n ? base + (key[base] < x) : base;
 }
 
-/* Have the begin of a node fetched at once.  A search reads three or four of its lines, one after the other.  */
-static inline void
-gompy_index_fetch (const void *node, size_t size)
-{
-  for (size_t at = 0; at < size; at += 64)
-    __builtin_prefetch ((const char *) node + at);
-}
-
 /* Have the first and the last line of an object fetched: it is copied when its range has been found, and is as little
    in the cache as that.  */
 static inline void
@@ -170,9 +164,11 @@ gompy_index_leaf (const struct gompy_index *index, uintptr_t x)
 
 /* The same, remembered with what belongs into it.  */
 static __attribute__ ((noinline)) struct gompy_leaf *
-gompy_index_descend (struct gompy_index *index, uintptr_t x)
+gompy_index_descend (struct gompy_index *index, uintptr_t x, const char *guess)
 {
   void *node = index->root;
+  if (!guess && (guess = gompy_guide_guess (&index->guide, x)))
+    gompy_fetch_lines (guess, sizeof (struct gompy_leaf));
   index->above = 0;
   index->upto = UINTPTR_MAX;
   for (unsigned i = 0; i < index->depth; i++)
@@ -184,19 +180,48 @@ gompy_index_descend (struct gompy_index *index, uintptr_t x)
       if (at + 1 < inner->count)
         index->upto = inner->key[at + 1];
       node = inner->child[at];
-      /* Of an inner node the keys: of the children's lines one is read, and a processor fetches a dozen at a time.  */
-      gompy_index_fetch (node, i + 1 < index->depth ? offsetof (struct gompy_inner, child)
-						    : sizeof (struct gompy_leaf));
+      /* Of an inner node the keys: of the children's lines one is read, and a processor fetches a dozen at a time.  A
+	 search reads three or four of a node's lines, one after the other.  */
+      if (i + 1 < index->depth)
+	gompy_fetch_lines (node, offsetof (struct gompy_inner, child));
+    }
+  if (guess != node)
+    {
+      gompy_fetch_lines (node, sizeof (struct gompy_leaf));
+      if (index->guide.leaf)
+	gompy_guide_learn (&index->guide, x, node);
     }
   return index->leaf = node;
 }
 
-/* Have the leaf fetched in which a lookup of what ends at x will search.  */
+/* Have the leaf fetched in which a lookup of an object will search, and the object.  A fetch may wait for the page
+   table, and what follows it, too.  So the object comes once the leaf is on its way: with a guess before the way down,
+   if it is to be read.  What is to be written waits in any case, and comes behind it.  */
 static inline void
-gompy_index_aim (struct gompy_index *index, uintptr_t x)
+gompy_index_aim (struct gompy_index *index, const void *object, size_t size, int written)
 {
+  uintptr_t x = (uintptr_t) object + size;
+  const char *guess = NULL;
   if (index->root && !(index->leaf && index->above < x && x <= index->upto))
-    gompy_index_descend (index, x);
+    {
+      if (!written && (guess = gompy_guide_guess (&index->guide, x)))
+	{
+	  gompy_fetch_lines (guess, sizeof (struct gompy_leaf));
+	  gompy_fetch_object (object, size);
+	}
+      gompy_index_descend (index, x, guess);
+    }
+  if (!guess)
+    gompy_fetch_object (object, size);
+}
+
+/* Have the leaf fetched of what is looked up after something else, as far as it can be guessed.  */
+static inline void
+gompy_index_ahead (const struct gompy_index *index, const void *object, size_t size)
+{
+  const char *guess = gompy_guide_guess (&index->guide, (uintptr_t) object + size);
+  if (guess)
+    gompy_fetch_lines (guess, sizeof (struct gompy_leaf));
 }
 
 /* The leaf for a begin, and the place in it.  The index is not empty.  */
@@ -231,7 +256,7 @@ gompy_index_place (struct gompy_index *index, uintptr_t x, size_t *at)
         }
     }
   else
-    leaf = gompy_index_descend (index, x);
+    leaf = gompy_index_descend (index, x, NULL);
   *at = index->at = gompy_index_less (leaf->start, leaf->count, x);
   return leaf;
 }
@@ -347,8 +372,7 @@ gompy_index_lookup (struct gompy_index *index, uintptr_t start, uintptr_t end)
   return index->last = r;
 }
 
-/* Have what is read with a range fetched, while the range itself, which was found just now, may be on its way.  Of a
-   function that does nothing but __builtin_prefetch GCC leaves the calls out.  */
+/* Have what is read with a range fetched, while the range itself, which was found just now, may be on its way.  */
 static inline void
 gompy_index_fetch_with (const struct gompy_index *index, const struct gompy_range *r)
 {
@@ -356,7 +380,7 @@ gompy_index_fetch_with (const struct gompy_index *index, const struct gompy_rang
   size_t at = index->at - 1;
   uintptr_t place;
   if (leaf && at < leaf->count && gompy_leaf_range (leaf, at) == r && (place = gompy_leaf_place (leaf, at)))
-    __asm__ volatile ("prefetcht0 (%0)" : : "r" (index->near + place * INDEX_UNIT));
+    gompy_fetch_lines ((const void *) (index->near + place * INDEX_UNIT), 1);
 }
 
 /* The place of the first range that begins at an address or behind it.  */
@@ -464,6 +488,7 @@ gompy_index_split (struct gompy_index *index, struct gompy_leaf *leaf, struct go
   size_t keep = *at == INDEX_LEAF && !leaf->next ? INDEX_LEAF : INDEX_LEAF / 2;
   if (!gompy_index_spare (index, path, &right, spare))
     return NULL;
+  gompy_guide_fit (&index->guide, index->count, leaf, leaf->start[INDEX_LEAF - 1] - leaf->start[0]);
   index->leaf = NULL;
   right->count = INDEX_LEAF - keep;
   memcpy (right->start, leaf->start + keep, right->count * sizeof *right->start);
@@ -562,6 +587,8 @@ gompy_index_drop (struct gompy_index *index, struct gompy_leaf *leaf, struct gom
     index->root = NULL;
   else
     gompy_index_shrink (index, path);
+  if (!index->root)
+    gompy_guide_end (&index->guide);
   gompy_slabs_give (&index->leaves, leaf);
 }
 
@@ -601,6 +628,7 @@ gompy_index_join (struct gompy_index *index, struct gompy_leaf *leaf, struct gom
 static inline void
 gompy_index_end (struct gompy_index *index)
 {
+  gompy_guide_end (&index->guide);
   gompy_slabs_end (&index->leaves, NULL);
   gompy_slabs_end (&index->inners, NULL);
 }

@@ -54,6 +54,15 @@ gompy_slab_memory (size_t size)
   return begin;
 }
 
+static inline void
+gompy_slab_memory_end (void *memory, size_t size)
+{
+  if (size < GOMPY_HUGE_PAGE)
+    free (memory);
+  else
+    munmap (memory, size);
+}
+
 /* All of the newest slab is unused.  Pieces that are whole lines of the processor's cache begin with one.  */
 static inline void
 gompy_slab_fresh (struct gompy_slabs *s)
@@ -109,10 +118,7 @@ gompy_slabs_end (struct gompy_slabs *s, struct gompy_slab *kept)
       s->slabs = slab->next;
       if (slab == kept)
         continue;
-      if (slab->size < GOMPY_HUGE_PAGE)
-        free (slab);
-      else
-        munmap (slab, slab->size);
+      gompy_slab_memory_end (slab, slab->size);
     }
   s->free = NULL;
   s->fresh = s->fresh_end = NULL;
