@@ -12,6 +12,7 @@ from gompy.objects.elf import open_object
 from gompy.objects.naming import Names, base_name, differences
 from gompy.tools.options import INPUT
 from gompy.tools.process import Child, Temps, ToolError, find_tool, run, write_file
+from mkoffload.assembler import Unknown, assemble
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,6 +125,13 @@ class Job:
 
     def assemble(self, text: str, output: str) -> None:
         """Make the host object; its source stays with -save-temps."""
+        if not self.base:
+            try:
+                write_file(output, assemble(text))
+            except Unknown:
+                pass
+            else:
+                return
         command = [find_tool("as", BDIR), "--64", "-o", output]
         if self.base:
             write_file(self.base + ".s", text)

@@ -523,7 +523,7 @@ def test_alone_it_makes_a_host_object(objects: dict[str, Path], tmp_path: Path) 
             {"COLLECT_GCC": "/nonexistent/gcc"},
             "cannot run /nonexistent/gcc: No such file or directory",
         ),
-        (["A", "-o", "/nonexistent/x.o"], {}, "as returned 1 exit status"),
+        (["A", "-o", "/nonexistent/x.o"], {}, "cannot write /nonexistent/x.o: No such file or directory"),
         (["A", "-o", "x.o"], {"TMPDIR": "/proc"}, "cannot create /proc/"),
     ],
 )
