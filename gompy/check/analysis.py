@@ -17,6 +17,7 @@ from gompy.check.mends import is_openacc, mend
 from gompy.check.names import Names, Place
 from gompy.check.readable import demangled, gpu_name
 from gompy.check.refused import in_words, refused
+from gompy.check.streams import stream_finding, stream_race
 
 POINTERS: Final = frozenset(
     (
@@ -283,6 +284,10 @@ class Analysis:
             region, file, line, address, now, before, other, at = match.groups()
             places = Place(file or "", int(line or 0)), Place(other or "", int(at or 0))
             self._race(demangled(region), int(address, 16), (now, before), places)
+        elif (queues := stream_race(text)) is not None:
+            device, _ = self._launch_of()
+            finding = stream_finding(device, self._on_device(device, queues[0]), queues, self.acc)
+            self.found.setdefault(finding.key(), finding)
         elif match := RACE_GPU.search(text):
             address, before, other, at, now, file, line, region = match.groups()
             places = gpu_place(file, line), gpu_place(other, at)
@@ -428,7 +433,7 @@ class Analysis:
         done, region = "written" if event.kind else "read", self.place(event) if mapping is None else mapping.place
         finding = Finding(
             "race",
-            self.names.place(event.where),
+            self.names.place(event.where) if event.where else region,
             f"{name or 'memory'} (byte {event.count} of {event.size}) is {done} by the host while a region on device "
             f"{event.device} runs beside it that has it mapped",
             event.device,

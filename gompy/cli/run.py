@@ -56,7 +56,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--devices", type=_count, metavar="N", help="how many emulated devices there are")
     parser.add_argument("--mandatory", action="store_true", help="a region that would run on the host is an error")
     parser.add_argument(
-        "--check", nargs="?", const="1", metavar="WHAT", help="check data; for GPUs a list of memory, init, sync, race"
+        "--check",
+        nargs="?",
+        const="1",
+        metavar="WHAT",
+        help="check data; for GPUs a list of memory, init, sync, leak, race",
     )
     parser.add_argument("--check-json", default="", metavar="FILE", help="write what --check finds to FILE, as JSON")
     parser.add_argument("--check-sarif", default="", metavar="FILE", help="the same as SARIF")

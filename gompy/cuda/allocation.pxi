@@ -33,6 +33,7 @@ cdef public int cuMemAlloc_v2(CUdeviceptr *to, size_t size) noexcept nogil:
     address = alloc_in(c.device, &c.device.memory, size, 512, ALLOCATION, c, NULL, 0)
     if address == 0:
         return CUDA_ERROR_OUT_OF_MEMORY
+    note_made(address)
     to[0] = address
     return CUDA_SUCCESS
 
@@ -67,6 +68,7 @@ cdef public int cuMemAllocManaged(CUdeviceptr *to, size_t size, unsigned flags) 
     address = alloc_in(c.device, &c.device.memory, size, 512, MANAGED, c, NULL, flags)
     if address == 0:
         return CUDA_ERROR_OUT_OF_MEMORY
+    note_made(address)
     to[0] = address
     return CUDA_SUCCESS
 
@@ -163,6 +165,21 @@ cdef public int gompy_hold_gate(int on) noexcept nogil:
     each change of that takes long.  Not part of CUDA: for GOMPY_CHECK, of a runtime whose construct runs."""
     hold_gate(on)
     return CUDA_SUCCESS
+
+
+cdef public int gompy_keep_open(CUdeviceptr address) noexcept nogil:
+    """A block that cuMemAlloc has given is the runtime's own, and need not be closed to the program.  Not part of CUDA:
+    for GOMPY_CHECK."""
+    cdef block *n
+    cdef int r = CUDA_ERROR_INVALID_VALUE
+    pthread_mutex_lock(&memory_lock)
+    n = block_at(address, NULL, NULL)
+    if n != NULL and n.start == address and n.use == ALLOCATION:
+        if checking and mprotect(<void *>n.address, n.size - 4096, PROT_READ | PROT_WRITE) == 0:
+            n.stays_open = True
+        r = CUDA_SUCCESS
+    pthread_mutex_unlock(&memory_lock)
+    return r
 
 
 cdef public int gompy_see_memory(CUdeviceptr address, size_t size,
@@ -292,6 +309,7 @@ cdef public int cuMemHostAlloc(void **to, size_t size, unsigned flags) noexcept 
     address = alloc_in(c.device, &c.device.pinned, size, 4096, HOST_MEMORY, c, NULL, flags)
     if address == 0:
         return CUDA_ERROR_OUT_OF_MEMORY
+    note_made(address)
     to[0] = <void *>address
     return CUDA_SUCCESS
 

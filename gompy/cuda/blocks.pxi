@@ -33,6 +33,8 @@ cdef struct block:
     uint32_t opened            # OPENED: how often, and of what (sharing.pxi)
     uint64_t opened_file, opened_place
     uint32_t pins              # operations that are at it, and LEAVING_PIN (memory.pxi)
+    bint stays_open            # the gate leaves it (gate.pxi)
+    uint64_t made[2]           # with GOMPY_CHECK=leak: where the program has asked for it, or zeros (leaks.pxi)
 
 cdef struct area:
     uint64_t base, size        # addresses

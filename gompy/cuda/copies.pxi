@@ -95,6 +95,10 @@ cdef int copy_now_or_later(stream *s, copy_shape *shape, unsigned to_kind, unsig
         o.pins[0], o.pins[1] = pins[0], pins[1]
         o.copy = shape[0]
         return submit_op(s, o)
+    if not is_there(shape.to, extents[0], True, shape) or not is_there(shape.of, extents[1], False, shape):
+        unpin_block(pins[0])
+        unpin_block(pins[1])
+        return CUDA_ERROR_INVALID_VALUE
     count_copy(shape)
     if to_gpu == NULL and not is_pinned(shape.to, extents[0]):
         later = False

@@ -37,6 +37,7 @@ cdef int gpu_count
 cdef int visible[MAX_GPUS]
 cdef int visible_count
 cdef unsigned checking         # GOMPY_CHECK: CHECK_..., 0: none
+cdef bint checking_leaks       # GOMPY_CHECK has `leak`
 cdef bint initialised
 cdef bint forked
 cdef int init_answer

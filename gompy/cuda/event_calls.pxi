@@ -75,6 +75,7 @@ cdef public int cuEventRecord(void *p, void *q) noexcept nogil:
         free(o)
         return r
     e.captured = 0
+    record_order(e, s)
     if s.first == NULL and ready_for_record(s):  # nothing to wait for: it has happened
         e.number = e.happened = next_record(e)
         e.when = now_ms()
@@ -177,6 +178,8 @@ cdef public int cuEventQuery(void *p) noexcept nogil:
         r = CUDA_ERROR_NOT_READY
         if e.shared != NULL and event_lost(e.shared, load64(&e.shared.recorded, ACQUIRE)):
             r = CUDA_ERROR_LAUNCH_FAILED
+    else:
+        host_sees_event(e)
     pthread_mutex_unlock(&work_lock)
     return r
 
@@ -195,6 +198,7 @@ cdef public int cuEventSynchronize(void *p) noexcept nogil:
     pthread_mutex_lock(&work_lock)
     if e.number != e.happened:
         work_until(e.of, e.ticket)
+    host_sees_event(e)
     e.head.held += 1
     pthread_mutex_unlock(&work_lock)
     if e.shared != NULL:
@@ -227,6 +231,7 @@ cdef public int cuEventElapsedTime(float *to, void *p, void *q) noexcept nogil:
         r = CUDA_ERROR_NOT_READY
     else:
         to[0] = <float>(end.when - start.when)
+        host_sees_event(end)
     pthread_mutex_unlock(&work_lock)
     return r
 

@@ -21,5 +21,6 @@ cdef void event_released(event *e) noexcept nogil:
 cdef void free_event(event *e) noexcept nogil:
     """It goes, with what it remembers.  With work_lock held."""
     forget_list(&e.marks)
+    free(e.known)
     leave_event(e)
     free_handle(EVENT, e)

@@ -3,7 +3,9 @@
 from gompy.native.ptx_executor cimport (
     PTX_CHECK_INIT, PTX_CHECK_MEMORY, PTX_CHECK_RACE, PTX_CHECK_SYNC,
     ptx_attributes, ptx_error, ptx_function, ptx_image,
-    PTX_HOST_RANGES, ptx_host_ranges, ptx_launch_config, ptx_memory, ptx_module, ptx_object, ptx_texture,
+    PTX_HOST_RANGES, PTX_ORDER_STREAMS,
+    ptx_host_ranges, ptx_launch_config, ptx_memory, ptx_module, ptx_object, ptx_order,
+    ptx_texture,
     PTX_TEXTURE_CLAMP, PTX_TEXTURE_FLOAT, PTX_TEXTURE_HALF, PTX_TEXTURE_INTEGERS, PTX_TEXTURE_LINEAR_MEMORY,
     PTX_TEXTURE_MAGIC, PTX_TEXTURE_NORMALIZED, PTX_TEXTURE_S16, PTX_TEXTURE_S32, PTX_TEXTURE_S8,
     PTX_TEXTURE_SURFACE, PTX_TEXTURE_U16,
@@ -23,6 +25,8 @@ cdef struct executor:
     int (*attributes)(const ptx_function *function, ptx_attributes *to) noexcept nogil
     int (*param)(const ptx_function *function, uint32_t index, uint64_t *offset, uint64_t *size) noexcept nogil
     int (*launch)(ptx_function *function, const ptx_launch_config *config, ptx_error *failure) noexcept nogil
+    void (*note)(const ptx_memory *memory, const ptx_order *order, const char *what, uint64_t address, uint64_t size,
+                 uint64_t rows, uint64_t pitch, int writes) noexcept nogil
 
 cdef executor ptx
 cdef int executor_answer      # 0 not tried, 1 loaded, -1 failed
@@ -86,10 +90,13 @@ cdef bint need_executor() noexcept nogil:
                                      uint64_t *) noexcept nogil>executor_symbol(library, b"ptx_function_param")
                 ptx.launch = <int (*)(ptx_function *, const ptx_launch_config *,
                                       ptx_error *) noexcept nogil>executor_symbol(library, b"ptx_launch")
+                ptx.note = <void (*)(const ptx_memory *, const ptx_order *, const char *, uint64_t, uint64_t, uint64_t,
+                                     uint64_t, int) noexcept nogil>executor_symbol(library, b"ptx_note_access")
                 if (
                     ptx.link != NULL and ptx.image_free != NULL and ptx.load != NULL and ptx.unload != NULL
                     and ptx.find_function != NULL and ptx.find_variable != NULL and ptx.attributes != NULL
                     and ptx.kernels != NULL and ptx.name != NULL and ptx.param != NULL and ptx.launch != NULL
+                    and ptx.note != NULL
                 ):
                     executor_answer = 1
     pthread_mutex_unlock(&driver_lock)

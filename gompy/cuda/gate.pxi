@@ -4,7 +4,8 @@
 # kernel runs or the driver copies, and then until the end of what holds the gate: a construct of the program, of which
 # the runtime tells (gompy_hold_gate), as each change of the access takes long.  So the program ends by a fault where it
 # uses an address of the device's, unless a kernel runs beside it.  Memory that it may use, pinned and managed, stays
-# open; so does what other processes share.
+# open; so does what other processes share, and what a runtime has for itself (gompy_keep_open): the stacks of OpenMP's
+# threads are many pages, and the program does not know where they are.
 #
 # Closing and opening may take a sixteenth of the program's time, and a part of a second at first; beyond it the memory
 # stays open.  All of this is guarded by memory_lock.
@@ -25,7 +26,7 @@ cdef uint64_t gate_begun, gate_spent
 cdef void change_blocks(block *n, int access) noexcept nogil:
     """Open or close what cuMemAlloc has given, in a subtree."""
     while n != NULL:
-        if n.use == ALLOCATION:
+        if n.use == ALLOCATION and not n.stays_open:
             mprotect(<void *>n.address, n.size - 4096, access)
         change_blocks(n.left, access)
         n = n.right

@@ -248,6 +248,8 @@ cdef void queue_ready(stream *s, op *o) noexcept nogil:
     while o != NULL:
         after = o.next
         e = o.of_event
+        if o.kind == WAIT_OP:
+            await_order(s, e)
         if o.kind == WAIT_OP and e.number == e.happened:
             free(o)
             o = after
@@ -256,6 +258,7 @@ cdef void queue_ready(stream *s, op *o) noexcept nogil:
             o.awaited, o.awaited_serial, o.awaited_ticket = e.of, e.stream_serial, e.ticket
         append_op(s, o)
         if o.kind == RECORD_OP:
+            record_order(e, s)
             e.number += 1
             e.head.held += 1
             e.captured = 0

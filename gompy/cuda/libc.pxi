@@ -6,7 +6,7 @@ from libc.stdio cimport (
     FILE, fclose, fdopen, ferror, fflush, fprintf, fread, fwrite, snprintf, stderr, stdout)
 from libc.stdlib cimport abort, calloc, free, malloc, realloc, strtod, strtol, strtoull
 from libc.string cimport (
-    memchr, memcmp, memcpy, memmove, memset, strchr, strcmp, strerror, strlen, strncmp, strrchr)
+    memchr, memcmp, memcpy, memmove, memset, strchr, strcmp, strerror, strlen, strncmp, strrchr, strstr)
 from posix.unistd cimport close
 
 from gompy.native.pthread cimport (

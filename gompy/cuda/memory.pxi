@@ -174,6 +174,8 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
     n.flags = 0
     n.opened = 0
     n.pins = 0
+    n.stays_open = False
+    n.made[0] = 0
     n.start = n.address + skip
     if checking:
         end = n.address + n.size - 4096

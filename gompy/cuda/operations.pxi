@@ -33,6 +33,7 @@ cdef struct op:
     void (*follow)(stream *s, op *o) noexcept nogil
     void *data
     uint64_t address
+    ptx_order *order           # with GOMPY_CHECK=race: what comes before it (stream_order.pxi), or NULL
 
 cdef struct stream:
     handle_head head
@@ -53,6 +54,8 @@ cdef struct stream:
     node_list tips             # its last nodes there
     op *spare                  # a launch that is over, for the next one
     uint64_t attributes[2][8]  # CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, SYNCHRONIZATION_POLICY: kept
+    uint64_t *known            # with GOMPY_CHECK=race: what comes before its next operation (stream_order.pxi)
+    uint32_t place, number     # 1 + its place there, or 0; of its making
     pthread_cond_t wake
 
 cdef stream *all_streams
@@ -84,3 +87,6 @@ cdef void let_go(op *o) noexcept nogil:
     """An operation is over, or will never be: it lets go of its memory."""
     unpin_block(o.pins[0])
     unpin_block(o.pins[1])
+    if o.order != NULL:
+        free(o.order)
+        o.order = NULL

@@ -103,7 +103,11 @@ cdef public int cuMemAllocFromPoolAsync(CUdeviceptr *to, size_t size, void *p, v
     if to == NULL or size == 0 or not is_handle(POOL, p):
         return CUDA_ERROR_INVALID_VALUE
     r = capture_allocation(s, (<pool *>p).device, size, to, &taken)
-    return r if taken else take_from_pool(<pool *>p, s.of, size, to)
+    if not taken:
+        r = take_from_pool(<pool *>p, s.of, size, to)
+        if r == CUDA_SUCCESS:
+            note_made(to[0])
+    return r
 
 
 cdef public int cuMemAllocAsync(CUdeviceptr *to, size_t size, void *queue) noexcept nogil:
@@ -120,7 +124,11 @@ cdef public int cuMemAllocAsync(CUdeviceptr *to, size_t size, void *queue) noexc
     if to == NULL or size == 0:
         return CUDA_ERROR_INVALID_VALUE
     r = capture_allocation(s, s.of.device, size, to, &taken)
-    return r if taken else take_from_pool(p, s.of, size, to)
+    if not taken:
+        r = take_from_pool(p, s.of, size, to)
+        if r == CUDA_SUCCESS:
+            note_made(to[0])
+    return r
 
 
 cdef public int cuDeviceGetDefaultMemPool(void **to, int number) noexcept nogil:

@@ -86,15 +86,17 @@ cdef bint read_check() noexcept nogil:
 
     False after a message.
     """
-    global checking
+    global checking, checking_leaks
     cdef const char *text = secure_getenv(b"GOMPY_CHECK")
     cdef const char *at = text
     cdef size_t n
     checking = 0
+    checking_leaks = False
     if text == NULL or text[0] == 0 or strcmp(text, b"0") == 0:
         return True
     if strcmp(text, b"1") == 0:
         checking = PTX_CHECK_MEMORY | PTX_CHECK_INIT | PTX_CHECK_SYNC
+        checking_leaks = True
         return True
     while True:
         n = 0
@@ -108,9 +110,11 @@ cdef bint read_check() noexcept nogil:
             checking |= PTX_CHECK_SYNC
         elif n == 4 and memcmp(at, b"race", 4) == 0:
             checking |= PTX_CHECK_RACE
+        elif n == 4 and memcmp(at, b"leak", 4) == 0:
+            checking_leaks = True
         else:
             complain_setting(b"GOMPY_CHECK", text,
-                             b"neither 0 nor 1 nor a list of memory, init, sync, race such as memory,sync")
+                             b"neither 0 nor 1 nor a list of memory, init, sync, race, leak such as memory,sync")
             return False
         if at[n] == 0:
             return True

@@ -86,6 +86,7 @@ cdef struct event:
     node_list marks            # what comes before it there
     shared_event *shared       # with other processes, or NULL
     gompy_kept file            # of it, where it was made
+    uint64_t *known            # with GOMPY_CHECK=race: what comes before its last record (stream_order.pxi)
 
 
 cdef shared_event *map_event(int fd) noexcept nogil:

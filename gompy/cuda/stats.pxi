@@ -30,6 +30,7 @@ cdef void library_ends "cuda_library_ends"() noexcept nogil:
     cdef const char *where = secure_getenv(b"GOMPY_CUDA_STATS")
     cdef FILE *f
     cdef int fd
+    tell_leaks(NULL)
     if where == NULL or where[0] == 0 or strcmp(where, b"0") == 0:
         return
     if where[0] != 47:

@@ -71,6 +71,8 @@ cdef public int cuStreamQuery(void *p) noexcept nogil:
         pthread_mutex_unlock(&work_lock)
         return r
     idle = s.first == NULL
+    if idle:
+        host_sees_stream(s)
     if s.polling and not idle:
         pthread_cond_signal(&s.wake)  # the program does not wait, so it will not help
     pthread_mutex_unlock(&work_lock)
@@ -89,6 +91,7 @@ cdef public int cuStreamSynchronize(void *p) noexcept nogil:
     r = refuse_captured(s)
     if r == CUDA_SUCCESS:
         work_until(s, last_ticket)
+        host_sees_stream(s)
     pthread_mutex_unlock(&work_lock)
     return r if r != CUDA_SUCCESS else c.failure
 
@@ -128,6 +131,10 @@ cdef public int cuStreamWaitEvent(void *p, void *e, unsigned flags) noexcept nog
         r = wait_in_capture(s, of, flags, &taken)
         if r != CUDA_SUCCESS or taken:
             return r
+    if follows_order():
+        pthread_mutex_lock(&work_lock)
+        await_order(s, of)
+        pthread_mutex_unlock(&work_lock)
     if has_happened(of):
         return CUDA_SUCCESS
     if of.shared != NULL:

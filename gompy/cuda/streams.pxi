@@ -23,7 +23,7 @@ cdef enum:
 
 cdef stream *create_stream(context *c, unsigned flags, int priority) noexcept nogil:
     """A stream of a context; the first one is its default stream."""
-    global all_streams
+    global all_streams, streams_made
     cdef stream *s = <stream *>new_handle(STREAM)
     if s == NULL:
         return NULL
@@ -32,6 +32,9 @@ cdef stream *create_stream(context *c, unsigned flags, int priority) noexcept no
     s.priority = priority
     pthread_cond_init(&s.wake, NULL)
     pthread_mutex_lock(&work_lock)
+    if c.streams != NULL:
+        streams_made += 1
+        s.number = streams_made
     s.next = c.streams
     c.streams = s
     s.next_all = all_streams
@@ -53,6 +56,7 @@ cdef void remove_stream(stream *s) noexcept nogil:
     p[0] = s.next_all
     pthread_cond_destroy(&s.wake)
     forget_list(&s.tips)
+    leave_place(s)
     free(s.spare)
     s.spare = NULL  # who has looked the stream up before it went still looks there
     free_handle(STREAM, s)
@@ -85,6 +89,9 @@ cdef bint may_start(stream *s) noexcept nogil:
 
 cdef int use_memory(op *o) noexcept nogil:
     """Do an operation that uses device memory; only a kernel can fail."""
+    if o.order != NULL and o.kind != LAUNCH_OP:
+        note_op(o)
+    o.config.order = o.order
     if o.kind == COPY_OP:
         copy_bytes(&o.copy)
     elif o.kind == FILL_OP:
@@ -137,6 +144,8 @@ cdef void do_first(stream *s) noexcept nogil:
     let_go(o)
     pthread_mutex_lock(&work_lock)
     s.running = False
+    if o.kind == CALLBACK_OP or o.kind == HOST_OP:
+        host_sees_stream(s)
     s.first = o.next
     if s.first == NULL:
         s.last = NULL
@@ -234,6 +243,8 @@ cdef void append_op(stream *s, op *o) noexcept nogil:
     global last_ticket
     last_ticket += 1
     o.ticket = last_ticket
+    if follows_order():
+        order_op(s, o)
     s.appended += 1
     o.next = NULL
     if s.last != NULL:
@@ -302,6 +313,7 @@ cdef int submit_and_wait(stream *s, op *o) noexcept nogil:
         return r
     append_op(s, o)
     work_until(s, o.ticket)
+    host_sees_stream(s)
     pthread_mutex_unlock(&work_lock)
     return c.failure
 
@@ -319,6 +331,7 @@ cdef void wait_for_context(context *c) noexcept nogil:
         if s == NULL:
             break
         work_until(s, now)
+    host_sees_context(c)
     pthread_mutex_unlock(&work_lock)
 
 

@@ -71,6 +71,16 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         uint64_t param_bytes
         uint32_t num_params
         uint32_t ptx_version
+    enum:
+        PTX_ORDER_STREAMS
+    ctypedef struct ptx_order:
+        uint32_t stream
+        uint32_t number
+        uint64_t ticket
+        uint64_t callers[2]
+        void (*name_caller)(const uint64_t *, char *, size_t) noexcept nogil
+        uint64_t before[64]
+        uint64_t always[64]
     ctypedef struct ptx_launch_config:
         uint32_t grid[3]
         uint32_t block[3]
@@ -81,6 +91,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         const void *params
         size_t params_size
         uint64_t workspace
+        const ptx_order *order
     enum:
         PTX_TEXTURE_U8
         PTX_TEXTURE_U16

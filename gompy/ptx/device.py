@@ -100,6 +100,7 @@ class CConfig(c.Structure):
         ("params", c.c_void_p),
         ("params_size", c.c_size_t),
         ("workspace", c.c_uint64),
+        ("order", c.c_void_p),
     )
 
 

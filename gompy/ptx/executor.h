@@ -134,6 +134,20 @@ typedef struct ptx_attributes           /* cuFuncGetAttribute */
   uint32_t ptx_version;                 /* 60 = 6.0 */
 } ptx_attributes;
 
+/* What comes before an operation of a stream, for PTX_CHECK_RACE: of each stream all that has a ticket up to the one in
+   BEFORE.  Streams have places, and tickets only grow.  */
+#define PTX_ORDER_STREAMS 64
+typedef struct ptx_order
+{
+  uint32_t stream;                      /* its place */
+  uint32_t number;                      /* for messages: 0 the default stream, else in the order of their making */
+  uint64_t ticket;
+  uint64_t callers[2];                  /* where the program has asked for it, and who called there; 0: unknown */
+  void (*name_caller) (const uint64_t *callers, char *text, size_t size);
+  uint64_t before[PTX_ORDER_STREAMS];
+  uint64_t always[PTX_ORDER_STREAMS];   /* what comes before all that is asked for from then on, too */
+} ptx_order;
+
 typedef struct ptx_launch_config
 {
   uint32_t grid[3], block[3];
@@ -145,6 +159,7 @@ typedef struct ptx_launch_config
   size_t params_size;
   uint64_t workspace;                   /* %envreg1 and %envreg2: two zeroed words of device memory, the barrier's of
                                            a grid whose blocks run together; 0 = none */
+  const ptx_order *order;               /* among the operations of other streams; NULL: after all that came before */
 } ptx_launch_config;
 
 /* A texture: a record in device memory, whose address is the handle of an object; a reference (.texref) is one. */
@@ -199,6 +214,11 @@ int ptx_function_param (const ptx_function *function, uint32_t index, uint64_t *
 
 /* Run a kernel to its end in the calling thread and helpers.  On failure memory stays as it is at that moment. */
 int ptx_launch (ptx_function *function, const ptx_launch_config *config, ptx_error *failure);
+
+/* An operation that is no kernel, WHAT, reads or writes ROWS of SIZE bytes, PITCH apart.  PTX_CHECK_RACE: a race with
+   other streams is told by the memory's `warn`. */
+void ptx_note_access (const ptx_memory *memory, const ptx_order *order, const char *what, uint64_t address,
+                      uint64_t size, uint64_t rows, uint64_t pitch, int writes);
 
 #ifdef __cplusplus
 }

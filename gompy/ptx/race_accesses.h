@@ -134,10 +134,11 @@ gompy_race_place (const struct gompy_races *r, struct gompy_access *access, uint
 
 /* Whether an earlier block has read a word that nobody has written: gompy_line_read says why that is enough.  */
 static inline int
-gompy_word_read_before (const struct gompy_access *access, gompy_word *word, uint32_t who)
+gompy_word_read_before (const struct gompy_races *r, const struct gompy_access *access, gompy_word *word, uint32_t who)
 {
   struct gompy_touch read = gompy_word_touch (word, GOMPY_READ);
-  return read.epoch >= access->first && read.epoch < access->run_first && !(read.who & GOMPY_WHO_STRONG)
+  return read.epoch >= access->first && read.epoch >= r->own_first && read.epoch < access->run_first
+         && !(read.who & GOMPY_WHO_STRONG)
          && !(gompy_who_bytes (who) & ~gompy_who_bytes (read.who))
          && *gompy_word_epoch (word, GOMPY_WRITE) < access->first;
 }
@@ -148,7 +149,7 @@ gompy_race_word_access (struct gompy_races *r, const struct gompy_access *access
                         struct gompy_race_found *found)
 {
   int safe = 1;
-  if (!access->writes && !r->nflags && gompy_word_read_before (access, word, who))
+  if (!access->writes && !r->nflags && gompy_word_read_before (r, access, word, who))
     return 0;
   for (int i = 0; i < (access->writes ? GOMPY_TOUCHES : 1); i++)
     safe &= gompy_race_safe (access, *gompy_word_epoch (word, i), (uint32_t) *gompy_word_who (word, i), who);
@@ -241,7 +242,7 @@ gompy_race_loose (const struct gompy_races *r, const struct gompy_access *access
   for (uint32_t n = 0; n < count; n++)
     if (!access->writes)
       {
-        if (r->nflags || !gompy_word_read_before (access, word + n, who))
+        if (r->nflags || !gompy_word_read_before (r, access, word + n, who))
           gompy_race_read (access, word + n, who);
       }
     else if (reads)

@@ -340,39 +340,6 @@ cdef void op_race_fence(gompy_warp *w, uint32_t mask) noexcept nogil:
 
 # --- what is told ----------------------------------------------------------------------------------------------------
 
-cdef void name_access(ptx_module *module, gompy_race_site *site, const char *verb, const uint32_t *tid,
-                      const uint32_t *ctaid, char *text, size_t size) noexcept nogil:
-    """`written in 'k' at k.cu:14 (object 0:33) by thread (1,0,0) of block (0,0,0)`."""
-    cdef ptx_error e
-    cdef char where[340]
-    e.function[0] = e.source[0] = e.object[0] = 0
-    where[0] = 0
-    if site.unit != NULL:
-        describe_place(module, <code_unit *> site.unit, site.line, &e)
-        if e.source[0]:
-            snprintf(where, sizeof(where), " in '%s' at %s:%d (%s:%d)", e.function, e.source, e.source_line, e.object,
-                     e.line)
-        else:
-            snprintf(where, sizeof(where), " in '%s' at %s:%d", e.function, e.object, e.line)
-    snprintf(text, size, "%s%s by thread (%u,%u,%u) of block (%u,%u,%u)", verb, where, tid[0], tid[1], tid[2], ctaid[0],
-             ctaid[1], ctaid[2])
-
-
-cdef bint told_before(findings *found, uint32_t a, uint32_t b, bint *new_room) noexcept nogil:
-    """Whether a pair of places has been told; else it is noted, if there is room."""
-    cdef uint32_t n, low = min(a, b), high = max(a, b)
-    new_room[0] = True
-    for n in range(found.npairs):
-        if found.pairs[n][0] == low and found.pairs[n][1] == high:
-            return True
-    if found.npairs == TOLD:
-        new_room[0] = False
-        return False
-    found.pairs[found.npairs][0], found.pairs[found.npairs][1] = low, high
-    found.npairs += 1
-    return False
-
-
 cdef const char *why_unordered(const gompy_races *races, const gompy_race_found *race) noexcept nogil:
     """What would have ordered two accesses."""
     if (race.who ^ race.other.who) & GOMPY_WHO_STRONG:
@@ -410,6 +377,10 @@ cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
     cdef bint room, strong = who & GOMPY_WHO_STRONG, other_strong = race.other.who & GOMPY_WHO_STRONG
     cdef bint in_shared = address - GOMPY_SHARED_BASE < w.shared_size
     cdef int i
+    if race.other.epoch < races.own_first:
+        need_room(w, <uint32_t> 1 << lane)
+        tell_streams(races, module.memory, size, writes, race)
+        return
     near[0] = 0
     need_room(w, <uint32_t> 1 << lane)
     if in_shared:

@@ -116,21 +116,36 @@ cdef void note_stray(gompy_warp *w) noexcept nogil:
         (<runner *> w.runner).warps[i].race_mask = launch.race_mask
 
 
+cdef void describe_work(const ptx_order *order, gompy_work *work) noexcept nogil:
+    """An operation of a stream, but for what it is."""
+    memset(work, 0, sizeof(gompy_work))
+    work.stream, work.number, work.ticket = order.stream, order.number, order.ticket
+    work.callers[0], work.callers[1], work.name_caller = order.callers[0], order.callers[1], order.name_caller
+
+
 cdef bint begin_races(run *launch) noexcept nogil:
     """A launch whose races are looked for: the only one until end_races.  False: no memory."""
     global all_races, num_waiting
     cdef const ptx_memory *memory = launch.module.memory
+    cdef const ptx_order *order = launch.config.order
+    cdef gompy_work work
+    if order != NULL:
+        describe_work(order, &work)
+        work.function = launch.function
+        memcpy(work.grid, launch.config.grid, sizeof(work.grid))
+        memcpy(work.block, launch.config.block, sizeof(work.block))
     pthread_mutex_lock(&race_lock)
     if all_races == NULL:
         all_races = gompy_race_new()
-    if all_races == NULL or gompy_race_launch(all_races, memory.base, memory.size):
+    if all_races == NULL or gompy_race_launch(all_races, memory.base, memory.size, order, &work):
         pthread_mutex_unlock(&race_lock)
         return False
     launch.races = all_races
     num_waiting = 0
     begin_stores()
     all_races.watched = stores_watched
-    launch.race_mask = racy_places(launch)
+    # What no thread of the kernel can race for another stream can.
+    launch.race_mask = racy_places(launch) if order == NULL else ~<uint64_t> 0
     if launch.race_mask != ~<uint64_t> 0:
         find_blocks(launch)
     return True

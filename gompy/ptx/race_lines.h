@@ -236,7 +236,8 @@ gompy_line_read (const struct gompy_races *r, const struct gompy_access *access,
         }
       if (!(words & ~row->words)
           && ((row->epoch == access->own && !differs)
-              || (row->epoch < access->run_first && !r->nflags && !(row->who & GOMPY_WHO_STRONG))))
+              || (row->epoch < access->run_first && row->epoch >= r->own_first && !r->nflags
+                  && !(row->who & GOMPY_WHO_STRONG))))
         return 1;
       if (!(differs & GOMPY_WHO_WARP) || row->words != words || count == 2)
         return 0;
@@ -296,7 +297,8 @@ gompy_line_quick (const struct gompy_races *r, const struct gompy_access *access
       if (row->epoch < access->first || !(row->words & words))
         continue;
       if (!((row->who | who) & GOMPY_ROW_WRITE) && !(words & ~row->words) && !(row->who & GOMPY_WHO_STRONG)
-          && (row->epoch < access->run_first ? !r->nflags : row->epoch == access->own && !differs))
+          && (row->epoch < access->run_first ? row->epoch >= r->own_first && !r->nflags
+                                            : row->epoch == access->own && !differs))
         return 1;
       if (place || row->epoch != access->own || row->words & ~words
           || differs & (GOMPY_WHO_WARP | GOMPY_WHO_STRONG | GOMPY_ROW_LANES)

@@ -90,7 +90,7 @@ gompy_note_spread (struct gompy_races *r, const struct gompy_access *access, uin
     {
       gompy_word *word = gompy_word_at (r->memory.words, first + (uint32_t) __builtin_ctz (left));
       int safe = 1;
-      if (!access->writes && !r->nflags && gompy_word_read_before (access, word, who))
+      if (!access->writes && !r->nflags && gompy_word_read_before (r, access, word, who))
         continue;
       for (int i = 0; i < (access->writes ? GOMPY_TOUCHES : 1); i++)
         safe &= gompy_race_safe (access, *gompy_word_epoch (word, i), (uint32_t) *gompy_word_who (word, i), who);

@@ -319,11 +319,33 @@ gompy_flag_tells (struct gompy_races *r, const struct gompy_flag_seen *seen, con
   return 0;
 }
 
-/* Whether an access of another block is known to come before this one's.  */
+/* The operation of a stream that an epoch is of.  */
+static inline const struct gompy_work *
+gompy_race_work (const struct gompy_races *r, int32_t epoch)
+{
+  uint32_t low = 0, high = r->nworks;
+  while (high - low > 1)
+    {
+      uint32_t middle = low + (high - low) / 2;
+      if (r->works[middle].first <= epoch)
+        low = middle;
+      else
+        high = middle;
+    }
+  return &r->works[low];
+}
+
+/* Whether an access of another block, or of another operation, is known to come before this one's.  */
 static __attribute__ ((noinline)) int
 gompy_race_told (struct gompy_races *r, const struct gompy_touch *touch)
 {
-  uint32_t run = gompy_race_run (r, touch->epoch);
+  uint32_t run;
+  if (touch->epoch < r->own_first)
+    {
+      const struct gompy_work *work = gompy_race_work (r, touch->epoch);
+      return !r->order || r->order->before[work->stream] >= work->ticket;
+    }
+  run = gompy_race_run (r, touch->epoch);
   r->visit++;
   if (r->nseen == GOMPY_RACE_KNOWN)
     return 1; /* more than can be remembered */

@@ -1,4 +1,6 @@
-# races.h, race_order.h, race_accesses.h, race_later.h and race_notes.h for Cython.
+# races.h, race_order.h, race_accesses.h, race_later.h, race_notes.h and race_streams.h for Cython.
+
+from gompy.native.ptx_executor cimport ptx_order
 
 cdef extern from "races.h" nogil:
     enum:
@@ -21,8 +23,20 @@ cdef extern from "races.h" nogil:
         uint64_t bytes[2]
         uint32_t site
         uint32_t writes
+    struct gompy_work:
+        uint32_t stream
+        uint32_t number
+        uint64_t ticket
+        uint64_t callers[2]
+        void (*name_caller)(const uint64_t *, char *, size_t) noexcept nogil
+        void *function
+        const char *what
+        uint32_t grid[3]
+        uint32_t block[3]
     struct gompy_races:
         int32_t run_first
+        int32_t own_first
+        gompy_work work
         uint32_t nflags
         uint8_t *has_fenced
         gompy_later *later
@@ -36,7 +50,7 @@ cdef extern from "races.h" nogil:
         gompy_race_site *sites
     gompy_races *gompy_race_new()
     void gompy_race_end_notes(gompy_races *)
-    int gompy_race_launch(gompy_races *, uint64_t base, uint64_t size)
+    int gompy_race_launch(gompy_races *, uint64_t base, uint64_t size, const ptx_order *order, const gompy_work *work)
     int gompy_race_block(gompy_races *, uint64_t block, uint32_t nwarps, uint64_t shared)
     void gompy_race_fresh(gompy_races *, uint64_t address, uint64_t size)
     void gompy_race_forget_sites(gompy_races *)
@@ -47,6 +61,7 @@ cdef extern from "races.h" nogil:
     uint32_t gompy_who_site(uint32_t)
 
 cdef extern from "race_order.h" nogil:
+    const gompy_work *gompy_race_work(const gompy_races *, int32_t epoch)
     void gompy_race_come(gompy_races *, uint32_t warp)
     void gompy_race_join(gompy_races *, uint32_t warp, uint32_t number)
     void gompy_race_meet(gompy_races *)
@@ -109,3 +124,7 @@ cdef extern from "race_notes.h" nogil:
     uint32_t gompy_note_judge(gompy_races *, const gompy_access *, uint64_t line, uint32_t words, uint32_t its)
     bint gompy_note_same(const gompy_note *, uint64_t address, uint32_t size)
     uint32_t gompy_lowest_byte(uint64_t bits)
+
+cdef extern from "race_streams.h" nogil:
+    bint gompy_race_bytes(gompy_races *, uint32_t site, uint64_t address, uint64_t size, bint writes,
+                          gompy_race_found *)

@@ -13,7 +13,8 @@
    lanes go together (race_lines.h).  So a race with an older read can be missed.  What is told is a race by the model,
    whatever came of it in this run.
 
-   Kernels with this check run one after the other, each on one host thread: nothing here is shared.  */
+   Kernels with this check run one after the other, each on one host thread: nothing here is shared.  Those of several
+   streams, and copies, are held against each other by what the driver says of their order (race_streams.h).  */
 #ifndef GOMPY_PTX_RACES_H
 #define GOMPY_PTX_RACES_H
 
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "executor.h"
 #include "gompy/native/ptx.h"
 #include "race_words.h"
 
@@ -92,6 +94,19 @@ struct gompy_note
 GOMPY_CHECK_NOTE (struct gompy_note)
 _Static_assert (sizeof (struct gompy_note) == GOMPY_NOTE_SIZE, "gompy/native/ptx.h has another size");
 
+/* An operation of a stream: a launch, or (FUNCTION is NULL) WHAT; since when its accesses are remembered.  */
+struct gompy_work
+{
+  int32_t first;
+  uint32_t stream, number;
+  uint64_t ticket, callers[2];
+  void (*name_caller) (const uint64_t *callers, char *text, size_t size);
+  void *function;
+  const char *what;
+  uint32_t grid[3], block[3];
+};
+enum { GOMPY_RACE_WORKS = 4096, GOMPY_RACE_RUNS = 1 << 22 };
+
 /* What is remembered of a window of memory.  */
 struct gompy_space { struct gompy_line *lines; struct gompy_words *words; };
 
@@ -100,7 +115,11 @@ struct gompy_warp;
 struct gompy_races
 {
   int32_t epoch;                        /* the newest */
-  int32_t launch_first, run_first;      /* of this launch, of this block */
+  int32_t launch_first, run_first;      /* of what may race with this launch, of this block */
+  int32_t own_first;                    /* of this launch: before that are other streams */
+  const ptx_order *order;               /* what comes before it there; NULL: all */
+  struct gompy_work work, *works;       /* this one; those that may race with it, itself the last */
+  uint32_t nworks;
   int32_t ordered_before;               /* what all warps of this block know of each other */
   struct gompy_run *runs;
   uint32_t nruns, runs_room;
@@ -227,8 +246,13 @@ gompy_race_forget (struct gompy_races *r)
   gompy_space_forget (&r->memory, r->size);
   gompy_space_forget (&r->shared, r->shared_size);
   r->epoch = 1;
-  r->launch_first = 1;
-  r->nruns = 0;
+  r->launch_first = r->own_first = 1;
+  r->nruns = r->nworks = 0;
+  if (r->order && r->works)
+    {
+      r->works[r->nworks++] = r->work;
+      r->works[0].first = 1;
+    }
 }
 
 /* Memory for what is remembered of a window; 0, or -1 for lack of memory.  */
@@ -240,6 +264,7 @@ gompy_race_window (struct gompy_races *r, uint64_t base, uint64_t size)
   gompy_space_unmap (&r->memory, r->size);
   r->base = base;
   r->size = size;
+  r->nworks = 0;
   return gompy_space_map (&r->memory, size);
 }
 
@@ -329,18 +354,49 @@ gompy_race_epoch (struct gompy_races *r)
   return ++r->epoch;
 }
 
-/* Begin a launch; 0, or -1 for lack of memory.  */
+/* What of other streams may race with the operation that begins: not what comes before all that is still to come.
+   Where that is too much none of it is looked at.  */
+static void
+gompy_race_follow (struct gompy_races *r)
+{
+  uint32_t over = 0;
+  if (r->order && !r->works)
+    r->works = calloc (GOMPY_RACE_WORKS, sizeof *r->works);
+  while (r->order && over < r->nworks && r->works[over].ticket <= r->order->always[r->works[over].stream])
+    over++;
+  if (!r->order || !r->works || r->nworks == GOMPY_RACE_WORKS || r->nruns > GOMPY_RACE_RUNS)
+    over = r->nworks;
+  r->nworks -= over;
+  if (over)
+    memmove (r->works, r->works + over, r->nworks * sizeof *r->works);
+  if (!r->nworks)
+    r->nruns = 0;
+  if (r->order && r->works)
+    {
+      r->work.first = r->own_first;
+      r->works[r->nworks++] = r->work;
+    }
+  r->launch_first = r->nworks ? r->works[0].first : r->own_first;
+}
+
+/* Begin a launch, or another operation.  ORDER and WORK: of a stream beside others, or NULL.  0, or -1 for lack of
+   memory.  */
 static int
-gompy_race_launch (struct gompy_races *r, uint64_t base, uint64_t size)
+gompy_race_launch (struct gompy_races *r, uint64_t base, uint64_t size, const ptx_order *order,
+                   const struct gompy_work *work)
 {
   gompy_race_forget_flags (r);
   while (r->nnoted) /* of a launch that failed */
     r->notes[r->noted[--r->nnoted]].line = 0;
   r->noting = NULL;
+  r->order = NULL;
   if (gompy_race_window (r, base, size))
     return -1;
-  r->launch_first = gompy_race_epoch (r);
-  r->nruns = 0;
+  r->own_first = gompy_race_epoch (r);
+  if (order)
+    r->work = *work;
+  r->order = order;
+  gompy_race_follow (r);
   return 0;
 }
 
@@ -461,6 +517,7 @@ gompy_race_forget_sites (struct gompy_races *r)
   memset (r->sites, 0, GOMPY_RACE_SITES * sizeof *r->sites);
   memset (r->site_table, 0, 4 * GOMPY_RACE_SITES * sizeof *r->site_table);
   r->nsites = 1;
+  r->nworks = 0;
   memset (r->recent, 0, sizeof r->recent);
 }
 

@@ -88,8 +88,8 @@ def test_a_word_that_is_none(
     monkeypatch.setenv("GOMPY_CHECK", value)
     assert Driver(tmp_path / "driver").cuInit(0) == INVALID_VALUE
     assert capfd.readouterr().err == (
-        f"libcuda (gompy): error: GOMPY_CHECK='{value}': neither 0 nor 1 nor a list of memory, init, sync, race such "
-        "as memory,sync\n"
+        f"libcuda (gompy): error: GOMPY_CHECK='{value}': neither 0 nor 1 nor a list of memory, init, sync, race, leak "
+        "such as memory,sync\n"
     )
 
 

@@ -34,7 +34,7 @@ main (void)
   static char memory[4096];
   uint64_t base = (uint64_t) (uintptr_t) memory;
   r = gompy_race_new ();
-  if (gompy_race_launch (r, base, sizeof memory) || gompy_race_block (r, 7, 2, 4096)) return 1;
+  if (gompy_race_launch (r, base, sizeof memory, NULL, NULL) || gompy_race_block (r, 7, 2, 4096)) return 1;
   r->epoch = GOMPY_EPOCH_LAST - 2;
   for (uint32_t i = 0; i < 400; i++)
     {

@@ -93,6 +93,7 @@ typedef size_t (*CUoccupancyB2DSize) (int);
   X (stale_left, gompy_shadow_left, (CUdeviceptr, unsigned char *, size_t)) \
   X (find_unset, gompy_shadow_unset, (CUdeviceptr, unsigned char *, size_t)) \
   X (hold_gate, gompy_hold_gate, (int)) \
+  X (keep_open, gompy_keep_open, (CUdeviceptr)) \
   X (use_memory, gompy_see_memory, (CUdeviceptr, size_t, void (*) (const void *, size_t, void *), void *)) \
   X (occupancy, cuOccupancyMaxPotentialBlockSize, (int *, int *, CUfunction, CUoccupancyB2DSize, size_t, int))
 

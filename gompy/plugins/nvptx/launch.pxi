@@ -102,6 +102,8 @@ cdef bint need_stacks(Device *d, size_t size) noexcept nogil:
         rc = cuda.mem_alloc(&d.stacks, size)
     if rc == CUDA_SUCCESS:
         d.stacks_size = size
+        if cuda.keep_open != NULL:
+            cuda.keep_open(d.stacks)
         return True
     d.stacks = 0
     if rc != CUDA_ERROR_OUT_OF_MEMORY:

@@ -183,6 +183,7 @@ cdef extern from "driver_api.h" nogil:
         CUresult (*stale_left)(CUdeviceptr, unsigned char *, size_t) noexcept nogil
         CUresult (*find_unset)(CUdeviceptr, unsigned char *, size_t) noexcept nogil
         CUresult (*hold_gate)(int) noexcept nogil
+        CUresult (*keep_open)(CUdeviceptr) noexcept nogil
         CUresult (*use_memory)(CUdeviceptr, size_t, void (*)(const void *, size_t, void *) noexcept nogil,
                                void *) noexcept nogil
     cuda_functions cuda

@@ -3,7 +3,9 @@
    Between a region with nowait and its end the runtime copies what the region has mapped, at times that the program
    does not know.  So what it writes there, and what it reads of what is copied back, is a race.  Only mappings that
    such a region itself has made count.  A program made with -foffload-check tells of its accesses; of any other the
-   pages are watched (check_watch.h) while one thread of it is awake.  Included once, by check_stale.h.  */
+   pages are watched (check_watch.h) while one thread of it is awake.  Where neither sees it, as while the emulated GPU
+   works, what the program has written is found when the region's results come: the host has not what it had at the
+   launch.  Included once, by check_stale.h.  */
 #ifndef GOMPY_CHECK_FLIGHT_H
 #define GOMPY_CHECK_FLIGHT_H
 
@@ -11,6 +13,7 @@
 
 #define GOMPY_FLIGHTS 256u
 #define GOMPY_LIBRARY_REACH 64u  /* so far a library may read around what it is given */
+#define GOMPY_FLIGHT_KEPT (16u << 20)  /* bytes of which the contents are kept */
 
 struct gompy_flight
 {
@@ -21,7 +24,12 @@ struct gompy_flight
   int begun;      /* its region has been launched */
   int told;
   uint64_t construct;
+  unsigned char *had;  /* what the host had at the launch, until that is compared; or NULL */
 };
+
+static void *gompy_room_take (size_t size, int *new);
+static void gompy_room_put (void *block, size_t size);
+static int gompy_read_host (void *to, uintptr_t from, size_t size);
 
 static struct gompy_flight gompy_flights[GOMPY_FLIGHTS];
 static unsigned gompy_flight_count;
@@ -32,7 +40,49 @@ gompy_flight_new (uint64_t construct, int device, uintptr_t host, uintptr_t targ
 {
   if (gompy_flight_count < GOMPY_FLIGHTS && size != 0)
     gompy_flights[gompy_flight_count++]
-      = (struct gompy_flight){ host, target, size, device, back, 0, 0, construct };
+      = (struct gompy_flight){ host, target, size, device, back, 0, 0, construct, NULL };
+}
+
+/* One of them is over.  */
+static void
+gompy_flight_drop (unsigned i)
+{
+  gompy_room_put (gompy_flights[i].had, gompy_flights[i].size);
+  gompy_flights[i] = gompy_flights[--gompy_flight_count];
+}
+
+/* The region is over, and nothing is copied back yet: whether the program has written meanwhile.  */
+static void
+gompy_flight_compare (struct gompy_flight *f)
+{
+  unsigned char part[512];
+  size_t at, i, n;
+  for (at = 0; f->had != NULL && !f->told && at < f->size; at += n)
+    {
+      n = f->size - at < sizeof part ? f->size - at : sizeof part;
+      if (!gompy_read_host (part, f->host + at, n))
+        break;
+      if (memcmp (part, f->had + at, n) == 0)
+        continue;
+      for (i = 0; part[i] == f->had[at + i]; i++)
+        ;
+      f->told = 1;
+      gompy_log (GOMPY_EVENT_FLIGHT, 1, f->device, NULL, NULL, f->host, f->size, f->target, at + i, 0);
+    }
+  gompy_room_put (f->had, f->size);
+  f->had = NULL;
+}
+
+/* [BEGIN, BEGIN + SIZE) is about to be copied from a device.  */
+static void
+gompy_flight_returns (int device, uintptr_t begin, size_t size)
+{
+  for (unsigned i = 0; i < gompy_flight_count; i++)
+    {
+      struct gompy_flight *f = &gompy_flights[i];
+      if (f->begun && f->device == device && f->host < begin + size && begin < f->host + f->size)
+        gompy_flight_compare (f);
+    }
 }
 
 /* Its region runs beside the program from here on.  */
@@ -40,8 +90,18 @@ static void
 gompy_flight_begins (uint64_t construct)
 {
   for (unsigned i = 0; i < gompy_flight_count; i++)
-    if (gompy_flights[i].construct == construct)
-      gompy_flights[i].begun = 1;
+    if (gompy_flights[i].construct == construct && !gompy_flights[i].begun)
+      {
+        struct gompy_flight *f = &gompy_flights[i];
+        int new;
+        f->begun = 1;
+        f->had = f->size <= GOMPY_FLIGHT_KEPT ? gompy_room_take (f->size, &new) : NULL;
+        if (f->had != NULL && !gompy_read_host (f->had, f->host, f->size))
+          {
+            gompy_room_put (f->had, f->size);
+            f->had = NULL;
+          }
+      }
 }
 
 /* The construct has ended: what has not begun by now will not.  */
@@ -50,7 +110,7 @@ gompy_flight_made (uint64_t construct)
 {
   for (unsigned i = gompy_flight_count; i-- > 0;)
     if (gompy_flights[i].construct == construct && !gompy_flights[i].begun)
-      gompy_flights[i] = gompy_flights[--gompy_flight_count];
+      gompy_flight_drop (i);
 }
 
 /* The mapping has ended, or is no longer that region's.  */
@@ -59,7 +119,10 @@ gompy_flight_ends (int device, uintptr_t host)
 {
   for (unsigned i = gompy_flight_count; i-- > 0;)
     if (gompy_flights[i].device == device && gompy_flights[i].host == host)
-      gompy_flights[i] = gompy_flights[--gompy_flight_count];
+      {
+        gompy_flight_compare (&gompy_flights[i]);
+        gompy_flight_drop (i);
+      }
 }
 
 /* Widen [*LOW, *HIGH) by what is to be looked at.  */

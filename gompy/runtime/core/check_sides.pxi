@@ -28,6 +28,7 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_flight_begins(uint64_t construct)
     void gompy_flight_made(uint64_t construct)
     void gompy_flight_ends(int device, uintptr_t host)
+    void gompy_flight_returns(int device, uintptr_t host, size_t size)
     unsigned gompy_flights_begun()
     int gompy_watch_on
     struct gompy_access_state "gompy_access":
@@ -115,6 +116,8 @@ cdef void note_map(const HookEvent *event) noexcept nogil:
 
 cdef void note_flight(const HookEvent *event) noexcept nogil:
     """What a region maps that runs beside the program (check_flight.h)."""
+    if event.kind == HOOK_COPY and event.phase == PHASE_BEGIN and event.detail == COPY_TO_HOST and event.queue == NULL:
+        gompy_flight_returns(event.device, event.host, event.size)
     if event.construct == NULL or event.queue != NULL:
         return
     if event.kind == HOOK_MAP and event.detail == MAP_NEW and event.map_kind >= 0 and \

@@ -1,0 +1,70 @@
+# Copies from, and to, memory that the program does not have: told in a line, not by SIGSEGV.
+
+cdef extern from *:
+    """
+    /* How many bytes from an address on the program has memory for, of N.  WRITES: that may be written.  A call for
+       each guess that halves what is left, and one if all is well.  */
+    static int gompy_has_pages (size_t page, size_t end, int writes, int closely)
+    {
+    #ifdef MADV_POPULATE_WRITE
+      if (closely)
+        {
+          int r, error = errno;
+          do
+            r = madvise ((void *) page, end - page, writes ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+          while (r != 0 && errno == EINTR);
+          if (r == 0 || errno == EFAULT || errno == ENOMEM)
+            return r == 0 ? 1 : (errno = error, 0);
+          errno = error;  /* memory of another kind, or Linux before 5.14 */
+        }
+    #endif
+      return msync ((void *) page, end - page, MS_ASYNC) == 0;
+    }
+    static size_t gompy_host_bytes (size_t address, size_t n, int writes, int closely)
+    {
+      size_t page = address & -(size_t) 4096, end = (address + n + 4095) & -(size_t) 4096, low = page, high = end;
+      if (gompy_has_pages (page, end, writes, closely))
+        return n;
+      while (high - low > 4096)
+        {
+          size_t middle = low + ((high - low) / 2 & -(size_t) 4096);
+          if (gompy_has_pages (low, middle, writes, closely))
+            low = middle;
+          else
+            high = middle;
+        }
+      return low > address ? low - address : 0;
+    }
+    """
+    size_t gompy_host_bytes(size_t address, size_t n, int writes, int closely) nogil
+
+cdef enum:
+    WORTH_A_LOOK = 16384       # bytes of a copy
+
+
+cdef bint is_there(const char *p, size_t extent, bint writes, const copy_shape *shape) noexcept nogil:
+    """Whether the program has the memory of one side of a copy: else a line says what is missing.  Without GOMPY_CHECK
+    small copies are not looked at.  Between lines there may be none."""
+    cdef char place[320]
+    cdef char name[160]
+    cdef char words[170]
+    cdef size_t have
+    cdef uint64_t asked[2]
+    if gpu_of(<uint64_t>p) != NULL or (extent < WORTH_A_LOOK and not checking and <uint64_t>p >= 4096):
+        return True
+    have = gompy_host_bytes(<size_t>p, extent, writes, checking != 0)
+    if have >= extent or (have >= shape.width and gompy_host_bytes(
+            <size_t>p + extent - shape.width, shape.width, writes, checking != 0) == shape.width):
+        return True
+    find_callers(asked)
+    name_caller(asked, place, sizeof(place))
+    name_variable(<uint64_t>p, name, sizeof(name))
+    words[0] = 0
+    if name[0]:
+        snprintf(words, sizeof(words), b" (%s)", name)
+    fprintf(stderr, b"libcuda (gompy): error: copy of %zu bytes %s the device%s%s: the %s, %p in the host's memory%s, "
+            b"has %zu bytes up to the end of memory that can be %s, not %zu\n",
+            shape.width * shape.height * shape.depth, pick_text(writes, b"from", b"to"),
+            pick_text(place[0] != 0, b" at ", b""), place, pick_text(writes, b"destination", b"source"),
+            <const void *>p, words, have, pick_text(writes, b"written", b"read"), extent)
+    return False

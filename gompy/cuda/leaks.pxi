@@ -1,0 +1,90 @@
+# GOMPY_CHECK=leak: memory that the program has asked for and never given back, when its context or the program ends.
+
+cdef enum:
+    LEAKS_TOLD = 20            # places
+
+cdef struct leak:
+    const uint64_t *made       # where it was asked for
+    uint32_t use
+    uint64_t blocks, bytes
+    uint64_t address           # of the first
+
+cdef struct leaks:
+    leak at[LEAKS_TOLD]
+    uint32_t count
+    uint64_t more              # blocks from other places
+
+
+cdef void note_made(uint64_t address) noexcept nogil:
+    """The program has got memory.  What its OpenMP or OpenACC runtime has for itself is not the program's."""
+    cdef uint64_t callers[2]
+    cdef block *n
+    if not checking_leaks or find_callers(callers):
+        return
+    pthread_mutex_lock(&memory_lock)
+    n = block_at(address, NULL, NULL)
+    if n != NULL:
+        n.made[0], n.made[1] = callers[0], callers[1]
+    pthread_mutex_unlock(&memory_lock)
+
+
+cdef void collect_leaks(block *n, const void *owner, leaks *found) noexcept nogil:
+    """Those of a context, or (NULL) of all, in a subtree."""
+    cdef uint32_t i
+    while n != NULL:
+        collect_leaks(n.left, owner, found)
+        if n.made[0] and n.use in (ALLOCATION, MANAGED, HOST_MEMORY) and (owner == NULL or n.owner == owner) and \
+                (n.owner == NULL or (<context *>n.owner).failure == CUDA_SUCCESS):
+            i = 0
+            while i < found.count and (memcmp(found.at[i].made, n.made, sizeof(n.made)) != 0
+                                       or found.at[i].use != n.use):
+                i += 1
+            if i == LEAKS_TOLD:
+                found.more += 1
+            else:
+                if i == found.count:
+                    found.at[i].made, found.at[i].use, found.at[i].address = n.made, n.use, n.start
+                    found.count += 1
+                found.at[i].blocks += 1
+                found.at[i].bytes += n.length
+        n = n.right
+
+
+cdef void tell_leak(const leak *l) noexcept nogil:
+    """A line for each place."""
+    cdef char place[320]
+    cdef char text[700]
+    cdef const char *kind = b"device memory"
+    if l.use == MANAGED:
+        kind = b"managed memory"
+    elif l.use == HOST_MEMORY:
+        kind = b"pinned host memory"
+    name_caller(l.made, place, sizeof(place))
+    if l.blocks == 1:
+        snprintf(text, sizeof(text), b"%llu bytes of %s at 0x%llx are never freed: allocated at %s",
+                 <unsigned long long>l.bytes, kind, <unsigned long long>l.address, place)
+    else:
+        snprintf(text, sizeof(text), b"%llu bytes of %s in %llu blocks are never freed: allocated at %s",
+                 <unsigned long long>l.bytes, kind, <unsigned long long>l.blocks, place)
+    fprintf(stderr, b"libcuda (gompy): warning: %s\n", text)
+    tell_runtime(text)
+
+
+cdef void tell_leaks(const void *owner) noexcept nogil:
+    """A context ends, or (NULL) the program."""
+    cdef leaks found
+    cdef uint32_t i
+    cdef int g
+    if not checking_leaks or forked:
+        return
+    memset(&found, 0, sizeof(found))
+    pthread_mutex_lock(&memory_lock)
+    for g in range(gpu_count):
+        collect_leaks(gpus[g].memory.root, owner, &found)
+        collect_leaks(gpus[g].pinned.root, owner, &found)
+    pthread_mutex_unlock(&memory_lock)
+    for i in range(found.count):
+        tell_leak(&found.at[i])
+    if found.more:
+        fprintf(stderr, b"libcuda (gompy): warning: %llu more blocks, from other places, are never freed\n",
+                <unsigned long long>found.more)
