@@ -6,6 +6,7 @@ import struct
 import textwrap
 
 from gompy.abi import cudart, cudart_calls, cudart_device
+from gompy.native import generate_curand
 
 MADE = "Made by gompy/native/generate_cudart.py from gompy/abi/cudart*.py."
 
@@ -176,7 +177,9 @@ def headers() -> dict[str, str]:
     """The headers for programs that are made of the tables, by name."""
     forwarding = {name: forwarding_h(name, other) for other, names in cudart.FORWARDED.items() for name in names}
     standard = {f"cuda/std/{name}": standard_h(name) for name in cudart.STANDARD}
-    return {"cuda_runtime_api.h": api_h(), "math_constants.h": constants_h(), **forwarding, **standard}
+    made = {"cuda_runtime_api.h": api_h(), "math_constants.h": constants_h()}
+    made["gompy_curand_jumps.h"] = generate_curand.jumps_h("Made by gompy/native/generate_curand.py.")
+    return made | forwarding | standard
 
 
 def page_tables() -> list[str]:
