@@ -7,7 +7,7 @@ cdef struct cuboid_description:    # CUDA_ARRAY3D_DESCRIPTOR
 
 
 cdef public int cuArray3DCreate_v2(void **to, const cuboid_description *d) noexcept nogil:
-    """One, two or three dimensions, or layers of one or two, also for surfaces; cubes are not implemented."""
+    """One, two or three dimensions, or layers of one or two, or the six faces of a cube, also for surfaces."""
     cdef context *c
     cdef array *a = NULL
     cdef int r = current_context(&c)
@@ -17,7 +17,7 @@ cdef public int cuArray3DCreate_v2(void **to, const cuboid_description *d) noexc
         return r
     if to == NULL or d == NULL or d.channels not in (1, 2, 4):
         return CUDA_ERROR_INVALID_VALUE
-    if d.flags & ~<unsigned>(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST):
+    if d.flags & ~<unsigned>(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP):
         return CUDA_ERROR_NOT_SUPPORTED
     r = make_array(c, d.width, d.height, d.depth, component_bytes(d.format) * d.channels, d.flags, &a)
     if r == CUDA_SUCCESS:

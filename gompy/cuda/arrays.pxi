@@ -36,12 +36,15 @@ cdef size_t rows_of(const array *a) noexcept nogil:
 
 cdef int make_array(context *c, size_t width, size_t height, size_t depth, size_t element, unsigned flags,
                     array **to) noexcept nogil:
-    """An array of so many elements, each of so many bytes; layers are slices."""
+    """An array of so many elements, each of so many bytes; layers and faces are slices."""
     cdef size_t size = 0
     cdef array *a
     if element == 0 or width == 0 or width > MAX_ROW or height > MAX_ROWS or depth > MAX_SLICES:
         return CUDA_ERROR_INVALID_VALUE
-    if flags & CUDA_ARRAY3D_LAYERED:
+    if flags & CUDA_ARRAY3D_CUBEMAP:
+        if width != height or depth == 0 or depth % 6 != 0 or (depth != 6 and not flags & CUDA_ARRAY3D_LAYERED):
+            return CUDA_ERROR_INVALID_VALUE
+    elif flags & CUDA_ARRAY3D_LAYERED:
         if depth == 0:
             return CUDA_ERROR_INVALID_VALUE
     elif depth and height == 0:

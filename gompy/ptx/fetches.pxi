@@ -1,5 +1,10 @@
 # tex: elements of textures, lane by lane (texture.h).
 
+cdef enum:
+    TEXTURE_LAYERED = 8            # textures.py's words
+    TEXTURE_CUBE = 16
+
+
 cdef const ptx_texture *record_at(gompy_warp *w, uint32_t lanes, uint64_t handle, uint32_t kind, code_unit *unit,
                                   uint32_t line) noexcept nogil:
     """The record of a texture's (`kind` 0) or surface's handle, which is whole and within device memory; does not
@@ -23,28 +28,43 @@ cdef const ptx_texture *record_at(gompy_warp *w, uint32_t lanes, uint64_t handle
     return t
 
 
+cdef void fetch_layer(const ptx_texture *t, uint32_t word, const uint32_t *places, uint32_t *found) noexcept nogil:
+    """An element of a layer, of a face of a cube, or of one in layers; places of one lane, a row apart."""
+    cdef ptx_texture layer = t[0]
+    cdef uint32_t place[3]
+    cdef uint32_t slices = t.depth if t.depth else 1
+    cdef uint32_t parts = max(slices // 6, <uint32_t> 1) if word & TEXTURE_CUBE else slices
+    cdef int64_t number = 0
+    cdef uint32_t d
+    if word & TEXTURE_LAYERED:
+        number = <int32_t> places[0]
+        number = min(max(number, <int64_t> 0), <int64_t> parts - 1)
+        places += 32
+    place[0], place[1], place[2] = places[0], places[32], 0
+    if word & TEXTURE_CUBE:
+        number = number * 6 + gompy_texture_face(places, 32, place)
+        layer.flags |= PTX_TEXTURE_NORMALIZED
+        for d in range(2):
+            layer.modes[d] = PTX_TEXTURE_CLAMP
+    layer.address += <uint64_t> number * t.slice if number < slices else 0
+    layer.depth = 1
+    gompy_texture(&layer, word & 3, word & 4, place, found)
+
+
 cdef void op_texture(gompy_warp *w, uint32_t mask, uint32_t word, const uint64_t *handles, const uint32_t *places,
                      uint32_t *out, code_unit *unit, uint32_t line) noexcept nogil:
     """Coordinates and results: a row of 32 lanes each.  `word`: dimensions, + 4 where coordinates are floats, + 8 where
-    the first is the number of a layer."""
+    the first is the number of a layer, + 16 where the others are a direction to a cube's face."""
     cdef const ptx_texture *t = NULL
-    cdef ptx_texture layer
     cdef uint32_t place[3]
     cdef uint32_t found[4]
     cdef uint32_t i, d
-    cdef int64_t number
     for i in range(32):
         if mask >> i & 1:
             if t == NULL or <uint64_t> <uintptr_t> t != handles[i]:
                 t = record_at(w, <uint32_t> 1 << i, handles[i], 0, unit, line)
-            if word & 8:
-                number = <int32_t> places[i]
-                number = 0 if number < 0 or t.depth == 0 else number if number < t.depth else t.depth - 1
-                layer = t[0]
-                layer.address += <uint64_t> number * t.slice
-                layer.depth = 1
-                place[0], place[1], place[2] = places[32 + i], places[64 + i], 0
-                gompy_texture(&layer, word & 3, word & 4, place, found)
+            if word & (TEXTURE_LAYERED | TEXTURE_CUBE):
+                fetch_layer(t, word, places + i, found)
             else:
                 for d in range(3):
                     place[d] = places[d * 32 + i]

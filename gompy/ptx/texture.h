@@ -157,4 +157,24 @@ gompy_texture (const struct ptx_texture *t, int dimensions, int floats, const ui
     gompy_texture_element (t, at, out);
 }
 
+/* Which face of a cube a direction leads to, and where on it: coordinates of [0, 1) (CUDA C++ Programming Guide,
+   "Cubemap Textures").  */
+static int
+gompy_texture_face (const uint32_t *direction, size_t step, uint32_t *place)
+{
+  const float x = gompy_f32 (direction[0]), y = gompy_f32 (direction[step]), z = gompy_f32 (direction[2 * step]);
+  const float wide = fabsf (x), high = fabsf (y), deep = fabsf (z);
+  float size, s, t;
+  int face;
+  if (wide >= high && wide >= deep)
+    face = x < 0, size = wide, s = x < 0 ? z : -z, t = -y;
+  else if (high >= deep)
+    face = 2 + (y < 0), size = high, s = x, t = y < 0 ? -z : z;
+  else
+    face = 4 + (z < 0), size = deep, s = z < 0 ? -x : x, t = -y;
+  place[0] = gompy_u32 ((s / size + 1) / 2);
+  place[1] = gompy_u32 ((t / size + 1) / 2);
+  return face;
+}
+
 #endif

@@ -1,4 +1,4 @@
-"""tex on 1, 2 and 3 dimensions, and on layers (PTX ISA 9.7.10), by the executor (texture.h)."""
+"""tex on 1, 2 and 3 dimensions, on layers and on cubes (PTX ISA 9.7.10), by the executor (texture.h)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from .syntax import Immediate, Instruction, Operand, Register, Symbol, Vector
 
 DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "a1d": 2, "a2d": 3}
 """Coordinates; of layers the number of the layer is the first."""
-LAYERED = 8
+CUBES = {"cube": 3, "acube": 4}
+"""The same: a direction, which chooses a face and a place there."""
+LAYERED, CUBE = 8, 16
 """In the word for `texture`."""
 
 
@@ -28,13 +30,16 @@ def is_handle(operand: Operand) -> bool:
 def fetch(em: Emitter, code: Instruction) -> None:
     """tex.geometry.v4.type.f32 or .s32 {d, d, d, d}, [texture, {x, y, z}]."""
     mods = code.mods
-    if len(mods) != 4 or mods[0] not in DIMENSIONS or mods[1] != "v4" or mods[2] not in ("f32", "s32", "u32"):
+    if len(mods) != 4 or mods[1] != "v4" or mods[2] not in ("f32", "s32", "u32"):
         unknown(em, code)
-    if mods[3] not in ("f32", "s32"):
+    if mods[0] not in DIMENSIONS and mods[0] not in CUBES:
+        unknown(em, code)
+    if mods[3] not in ("f32", "s32") or (mods[0] in CUBES and mods[3] != "f32"):
         unknown(em, code)
     operands(em, code)
     targets, place = code.operands
-    count = DIMENSIONS[mods[0]]
+    cube = mods[0] in CUBES
+    count = CUBES[mods[0]] if cube else DIMENSIONS[mods[0]]
     if not isinstance(targets, Vector) or len(targets.items) != 4:
         em.fail(f"'{code.opcode}' needs a vector of 4 destinations")
     if isinstance(place, Vector) and len(place.items) == count + 2 and is_handle(place.items[1]):
@@ -42,9 +47,10 @@ def fetch(em: Emitter, code: Instruction) -> None:
     if not isinstance(place, Vector) or len(place.items) - 1 not in (count, 4 if count == 3 else count):
         em.fail(f"'{code.opcode}' needs a texture and {count} coordinates")
     handles = em.spill(handle_of(em, code, place.items[0]), 1)
-    coordinates = laid_out(em, (*place.items[1 : count + 1], *[Immediate(0)] * (3 - count)), 32)
+    coordinates = laid_out(em, (*place.items[1 : count + 1], *[Immediate(0)] * (3 - min(count, 3))), 32)
     out = em.alloca("[4 x <32 x i32>]")
-    word = count - 1 | LAYERED if mods[0][0] == "a" else count
+    layered = LAYERED if mods[0][0] == "a" else 0
+    word = (2 | CUBE if cube else count - 1 if layered else count) | layered
     word |= 4 if mods[3] == "f32" else 0
     em.helper(
         "texture", f"ptr %w, i32 {em.active}, i32 {word}, ptr {handles}, ptr {coordinates}, ptr {out}, {em.site()}"

@@ -71,7 +71,8 @@ from gompy.native.ptx_executor cimport (
     PTX_ERROR_INVALID_PC, PTX_ERROR_INVALID_PTX, PTX_ERROR_INVALID_VALUE, PTX_ERROR_JIT_COMPILER_NOT_FOUND,
     PTX_ERROR_ASSERT, PTX_ERROR_LAUNCH_FAILED, PTX_ERROR_LAUNCH_TIMEOUT, PTX_ERROR_MISALIGNED_ADDRESS,
     PTX_ERROR_NOT_FOUND, PTX_ERROR_NOT_SUPPORTED, PTX_ERROR_OUT_OF_MEMORY, PTX_ERROR_SYMBOL_NOT_FOUND, PTX_SUCCESS,
-    PTX_TEXTURE_MAGIC, PTX_TEXTURE_SURFACE, ptx_attributes, ptx_error, ptx_host_ranges, ptx_launch_config, ptx_memory,
+    PTX_TEXTURE_CLAMP, PTX_TEXTURE_MAGIC, PTX_TEXTURE_NORMALIZED, PTX_TEXTURE_SURFACE,
+    ptx_attributes, ptx_error, ptx_host_ranges, ptx_launch_config, ptx_memory,
     ptx_object, ptx_texture,
 )
 
@@ -138,6 +139,7 @@ cdef extern from "warp.h" nogil:
     void gompy_matrix(uint32_t shape, uint32_t types, const void *a, const void *b, const void *c,
                       void *out) noexcept
     unsigned gompy_texture_component(uint32_t format) noexcept
+    int gompy_texture_face(const uint32_t *direction, size_t step, uint32_t *place)
     void gompy_texture(const ptx_texture *t, int dimensions, int floats, const uint32_t *place,
                        uint32_t *out) noexcept
     uint64_t gompy_mbarrier(int step, uint64_t state, uint64_t value, uint64_t *answer) noexcept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 
 import pytest
@@ -147,6 +148,45 @@ def test_three_dimensions(device: Device) -> None:
     assert [words[0] for words in found] == [x + 2 * y + 6 * z for x, y, z in places]
 
 
+def face_of(x: float, y: float, z: float) -> tuple[int, float, float]:
+    """CUDA C++ Programming Guide, "Cubemap Textures": the face, and the place there."""
+    most = max(abs(x), abs(y), abs(z))
+    if abs(x) == most:
+        face, s, t = (0, -z, -y) if x > 0 else (1, z, -y)
+    elif abs(y) == most:
+        face, s, t = (2, x, z) if y > 0 else (3, x, -z)
+    else:
+        face, s, t = (4, x, -y) if z > 0 else (5, -x, -y)
+    return face, (s / most + 1) / 2, (t / most + 1) / 2
+
+
+@pytest.mark.parametrize("cubes", [1, 3])
+def test_cubes(device: Device, cubes: int) -> None:
+    """32 directions, in layers too; a layer that is none is the nearest one."""
+    dice, side = random.Random(cubes), 4
+    elements = [float(n) for n in range(cubes * 6 * side * side)]
+    data = struct.pack(f"<{len(elements)}f", *elements)
+    directions = [tuple(dice.uniform(-9, 9) for _ in range(3)) for _ in range(32)]
+    layers = [n % (cubes + 2) - 1 for n in range(32)]
+    shape = {"size": (side, side, 6 * cubes), "layout": (4 * side, 4 * side * side), "flags": NORMALIZED}
+    if cubes == 1:
+        flat = [part for way in directions for part in way]
+        got = fetched(device, data, "tex.cube.v4.f32.f32", flat, **shape)
+    else:
+        flat = [part for n, way in zip(layers, directions, strict=True) for part in (from_bits(n), *way)]
+        got = fetched(device, data, "tex.acube.v4.f32.f32", flat, **shape)
+    for lane, way in enumerate(directions):
+        face, s, t = face_of(*way)
+        cube = min(max(layers[lane], 0), cubes - 1) if cubes > 1 else 0
+        expected = elements[((cube * 6 + face) * side + int(t * side)) * side + int(s * side)]
+        assert floats(got[lane])[0] == expected, (lane, way)
+
+
+def from_bits(number: int) -> float:
+    """A float of the bits of an integer."""
+    return floats([number & 0xFFFFFFFF])[0]
+
+
 def test_a_reference_is_a_variable(device: Device) -> None:
     """Nothing is bound to it: an error that says so."""
     body = "tex.1d.v4.f32.s32 {%r0, %r1, %r2, %r3}, [numbers, {%t}]; st.global.u32 [%o], %r0;"
@@ -177,6 +217,8 @@ def test_a_texture_beyond_the_memory(device: Device) -> None:
         ("tex.1d.v4.f32.s32 {%r0, %r1, %r2, %r3}, [%x, {%t, %t}];", "needs a texture and 1 coordinates"),
         ("tex.1d.v4.f32.s32 {%r0, %r1, %r2}, [%x, {%t}];", "needs a vector of 4 destinations"),
         ("tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%x, %y, {%t, %t}];", "with a sampler of its own is not implemented"),
+        ("tex.cube.v4.f32.s32 {%r0, %r1, %r2, %r3}, [%x, {%t, %t, %t, %t}];", "unknown opcode 'tex.cube.v4.f32.s32'"),
+        ("tex.cube.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%x, {%t, %t}];", "needs a texture and 3 coordinates"),
         ("tex.4d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%x, {%t}];", "unknown opcode 'tex.4d.v4.f32.f32'"),
     ],
 )

@@ -104,6 +104,17 @@ GOMPY_SURFACE_WRITE (surf2DLayered, "a2d", (T value, cudaSurfaceObject_t s, int 
 #undef GOMPY_SUST_2
 #undef GOMPY_BY_MODE
 
+/* A cube's faces are layers.  */
+template <class T> GOMPY_DEVICE T surfCubemapread (cudaSurfaceObject_t s, int x, int y, int face, GOMPY_MODE)
+{
+  return surf2DLayeredread<T> (s, x, y, face, mode);
+}
+template <class T>
+GOMPY_DEVICE void surfCubemapwrite (T value, cudaSurfaceObject_t s, int x, int y, int face, GOMPY_MODE)
+{
+  surf2DLayeredwrite (value, s, x, y, face, mode);
+}
+
 /* The same, to a pointer.  */
 template <class T> GOMPY_DEVICE void surf1Dread (T *to, cudaSurfaceObject_t s, int x, GOMPY_MODE)
 {

@@ -69,6 +69,24 @@ GOMPY_TEXEL (char, int4, (char) v.x)
          : GOMPY_RESULT (letter) : "l" (t), "r" (layer), "f" (x), "f" (y)); \
     return v; \
   }
+/* A direction to a face of a cube.  */
+#define GOMPY_FETCHES_CUBE(quad, kind, letter) \
+  GOMPY_DEVICE quad gompy_fetch_cube (cudaTextureObject_t t, float x, float y, float z, quad v) \
+  { \
+    asm ("tex.cube.v4." kind ".f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}];" \
+         : GOMPY_RESULT (letter) : "l" (t), "f" (x), "f" (y), "f" (z)); \
+    return v; \
+  } \
+  GOMPY_DEVICE quad gompy_fetch_cube (cudaTextureObject_t t, int layer, float x, float y, float z, quad v) \
+  { \
+    asm ("tex.acube.v4." kind ".f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %8}];" \
+         : GOMPY_RESULT (letter) : "l" (t), "r" (layer), "f" (x), "f" (y), "f" (z)); \
+    return v; \
+  }
+GOMPY_FETCHES_CUBE (float4, "f32", "f")
+GOMPY_FETCHES_CUBE (int4, "s32", "r")
+GOMPY_FETCHES_CUBE (uint4, "u32", "r")
+#undef GOMPY_FETCHES_CUBE
 GOMPY_FETCHES (float4, "f32", "f")
 GOMPY_FETCHES (int4, "s32", "r")
 GOMPY_FETCHES (uint4, "u32", "r")
@@ -117,7 +135,33 @@ tex2DLayered (cudaTextureObject_t t, float x, float y, int layer)
   return gompy_texel<T>::of (gompy_fetch_layer (t, layer, x, y, typename gompy_texel<T>::quad ()));
 }
 
+template <class T>
+GOMPY_DEVICE T
+texCubemap (cudaTextureObject_t t, float x, float y, float z)
+{
+  return gompy_texel<T>::of (gompy_fetch_cube (t, x, y, z, typename gompy_texel<T>::quad ()));
+}
+
+template <class T>
+GOMPY_DEVICE T
+texCubemapLayered (cudaTextureObject_t t, float x, float y, float z, int layer)
+{
+  return gompy_texel<T>::of (gompy_fetch_cube (t, layer, x, y, z, typename gompy_texel<T>::quad ()));
+}
+
 /* The same, to a pointer.  */
+template <class T>
+GOMPY_DEVICE void
+texCubemap (T *to, cudaTextureObject_t t, float x, float y, float z)
+{
+  *to = texCubemap<T> (t, x, y, z);
+}
+template <class T>
+GOMPY_DEVICE void
+texCubemapLayered (T *to, cudaTextureObject_t t, float x, float y, float z, int layer)
+{
+  *to = texCubemapLayered<T> (t, x, y, z, layer);
+}
 template <class T>
 GOMPY_DEVICE void
 tex3D (T *to, cudaTextureObject_t t, float x, float y, float z)
