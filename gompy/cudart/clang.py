@@ -55,6 +55,16 @@ written: other lanes pass a variable that has no value.  clang takes a function'
 that cannot be, and dropped the condition.  CUDA's own compiler does not."""
 KNOWS_UNSET: Final = 15
 """The first release that does so, and has the option."""
+KNOWS_FEATURE: Final = 15
+"""The first release that has --cuda-feature."""
+
+
+def feature_words(architecture: int, release: int) -> list[str]:
+    """What has clang write the version of PTX."""
+    feature = ptx_feature(architecture)
+    if release >= KNOWS_FEATURE:
+        return [f"--cuda-feature={feature}"]
+    return ["-Xclang", "-target-feature", "-Xclang", feature]
 
 
 def device_words(architecture: int, source: str, output: str, release: int) -> list[str]:
@@ -62,7 +72,7 @@ def device_words(architecture: int, source: str, output: str, release: int) -> l
     return [
         *(UNSET if release >= KNOWS_UNSET else ()),
         *("-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch=sm_{architecture}", *NO_SDK),
-        *(f"--cuda-feature={ptx_feature(architecture)}", *HEADERS, "-S", source, "-o", output),
+        *(*feature_words(architecture, release), *HEADERS, "-S", source, "-o", output),
     ]
 
 
