@@ -1,8 +1,8 @@
 /* Atomic operations of 16 bytes, as libatomic has them on processors with cmpxchg16b, which all but the first x86-64
    ones have: its locks would order threads in a way that is not seen, and programs may be linked without it.
 
-   Where there is AVX an aligned load of 16 bytes is atomic (Intel SDM 3A 9.1.1; AMD's manual says the same), and what is
-   read may stand in memory that cannot be written.  Included once, by hooks.c.  */
+   Where there is AVX an aligned load of 16 bytes is atomic (Intel SDM 3A 9.1.1; AMD's manual has the same), and what
+   is read may stand in memory that cannot be written.  Included once, by hooks.c.  */
 #ifndef GOMPY_ACCESS_ATOMIC128_H
 #define GOMPY_ACCESS_ATOMIC128_H
 

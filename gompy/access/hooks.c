@@ -1,8 +1,8 @@
 /* Part of programs and images that are made with -foffload-check: what GCC calls at each access to memory
    (-fsanitize=thread), and what stands in front of some functions of libgomp and of the C library (ld's --wrap).
 
-   Names and signatures of the calls: GCC 12 to 16, gcc/sanitizer.def.  All of it is hidden: each program, library and image
-   has its own.  */
+   Names and signatures of the calls: GCC 12 to 16, gcc/sanitizer.def.  All of it is hidden: each program, library and
+   image has its own.  */
 #include "gompy/native/access.h"
 #include <malloc.h>
 #include <pthread.h>
