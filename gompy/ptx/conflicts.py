@@ -21,8 +21,8 @@ from __future__ import annotations
 from gompy.abi import ptx as abi
 
 from .flow import Block, defined, flat
-from .index import architecture
 from .opcodes import ATOMIC, MEETS, OPCODES, ORDERS, READS, RELEASES, STRONG, WRITES
+from .operands import architecture
 from .syntax import Call, Function, Immediate, Instruction, Memory, Module, Operand, Register, Symbol
 from .uniform import Analysis, single_definitions
 

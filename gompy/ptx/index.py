@@ -8,7 +8,7 @@ from gompy.abi import ptx as abi
 
 from . import unit
 from .lower import entry_layout, frame_layout
-from .operands import is_count
+from .operands import architecture
 from .syntax import (
     TYPE_BYTES,
     Call,
@@ -107,12 +107,6 @@ def meets(function: Function) -> bool:
 def calls_unnamed(function: Function) -> bool:
     """Whether a function calls others by pointers."""
     return any(isinstance(code, Call) and not isinstance(code.target, Symbol) for code in function.body or ())
-
-
-def architecture(module: Module) -> int:
-    """The number in `.target sm_N`; 0 if there is none."""
-    digits = module.target.removeprefix("sm_").rstrip("af")
-    return int(digits) if is_count(digits) else 0
 
 
 def index_file(module: Module) -> bytes:

@@ -51,6 +51,12 @@ def is_count(word: str) -> bool:
     return word.isascii() and word.isdecimal() and len(word) < 10
 
 
+def architecture(module: Module) -> int:
+    """The number in `.target sm_N`; 0 if there is none."""
+    digits = module.target.removeprefix("sm_").rstrip("af")
+    return int(digits) if is_count(digits) else 0
+
+
 def float_bits(text: str, width: int) -> int:
     """The bits of a decimal floating constant."""
     if width == 32:

@@ -1,5 +1,5 @@
-/* Which thread has touched each word of shared memory since the last barrier of all (races.h): where no word has two, or
-   nobody writes it, or a bar.warp.sync is between the lanes of one warp, nothing there can be a race.  */
+/* Which thread has touched each word of shared memory since the last barrier of all (races.h).  Where no word has two,
+   or nobody writes it, or a bar.warp.sync is between the lanes of one warp, nothing can be a race.  */
 #ifndef GOMPY_PTX_RACE_MARKS_H
 #define GOMPY_PTX_RACE_MARKS_H
 
@@ -71,6 +71,11 @@ gompy_mark_words (__m512i *mark, __mmask16 in, __m512i mine, int writes)
   __m512i old = *mark, differs = _mm512_xor_si512 (old, mine), now = _mm512_set1_epi32 (GOMPY_MARK_WRITTEN);
   __m512i earlier = _mm512_set1_epi32 (GOMPY_MARK_EARLIER);
   __mmask16 fresh = _mm512_cmpge_epu32_mask (differs, _mm512_set1_epi32 (GOMPY_STAMP));
+  if (!_mm512_mask_test_epi32_mask ((__mmask16) (in & ~fresh), differs, _mm512_set1_epi32 (~GOMPY_MARK_WRITTEN)))
+    { /* as a rule each lane is the first, or alone */
+      *mark = writes ? _mm512_or_si512 (mine, now) : _mm512_mask_mov_epi32 (old, fresh, mine);
+      return 1;
+    }
   __mmask16 others = _mm512_mask_test_epi32_mask ((__mmask16) ~fresh, differs,
                                                   _mm512_set1_epi32 (GOMPY_MARK_WARP | GOMPY_MARK_MANY));
   __mmask16 own = (__mmask16) ~(fresh | others);
@@ -121,8 +126,8 @@ gompy_mark_row (struct gompy_races *r, int64_t word, uint32_t mask, uint32_t shi
             ? gompy_mark_row_avx512 : gompy_mark_row_usual) (r->marks + word, mask, shift, mine, step, writes);
 }
 
-/* Words anywhere, of the same lanes.  All are looked at before any is set.  Of what several lanes touch nobody knows who
-   was the last.  */
+/* Words anywhere, of the same lanes.  All are looked at before any is set.  Of what several lanes touch nobody knows
+   who was the last.  */
 static int
 gompy_mark_lanes_usual (struct gompy_races *r, const uint64_t *a, uint32_t mask, uint32_t size, uint32_t mine,
                         uint32_t step, int writes)
