@@ -64,6 +64,13 @@ def is_openmp(module: Module) -> bool:
     return "__nvptx_stacks" in module.variables or "__nvptx_uni" in module.variables
 
 
+def linked_as(variable: Variable, module: Module) -> str:
+    """As the linker takes it.  What LLVM declares as shared memory of some size, and nobody defines, has a place all
+    the same (Taichi's `shared_array_N`); GCC's such variables are in its libraries."""
+    sized = variable.space == "shared" and variable.linkage == "extern" and variable.size > 0
+    return "common" if sized and not module.by_gcc else variable.linkage
+
+
 def references(function: Function) -> dict[str, tuple[int, bool]]:
     """The functions and variables in memory that a function refers to, the line where it first does, and whether it
     does anything but call it."""
@@ -129,7 +136,8 @@ def index_file(module: Module) -> bytes:
                 count += 1
                 here += 1
         variables += VARIABLE.pack(
-            strings.add(variable.name), SPACES.index(variable.space), LINKAGES.index(variable.linkage), variable.line,
+            strings.add(variable.name), SPACES.index(variable.space), LINKAGES.index(linked_as(variable, module)),
+            variable.line,
             variable.size, variable.align, place, given, first, here,
         )  # fmt: skip
     functions, params, refs = b"", b"", b""

@@ -53,3 +53,28 @@ def test_in_front_of_an_array(device: Device) -> None:
     device.load(BEFORE).function("k").launch((1, 1, 1), (64, 1, 1), [out])
     found = np.frombuffer(device.download(out, 256), dtype=np.uint32)
     assert found.tolist() == [i if i < 4 else 2 * i - 4 for i in range(64)]
+
+
+# LLVM's word for shared memory that it has not set: Taichi's `shared_array_N`.
+DECLARED = f"""{HEAD}.extern .shared .align 8 .b8 first[256]; .extern .shared .align 4 .b8 second[64];
+.visible .entry k (.param .u64 po) {{ .reg .u64 %o, %a, %b;
+  ld.param.u64 %o, [po]; mov.u64 %a, first; st.global.u64 [%o], %a; mov.u64 %b, second; st.global.u64 [%o+8], %b;
+  st.shared.u64 [%a+248], %o; ret; }}
+"""
+
+
+def test_declared_with_a_size_and_defined_nowhere(device: Device) -> None:
+    out = device.upload(bytes(16))
+    kernel = device.load(DECLARED).function("k")
+    kernel.launch((1, 1, 1), (1, 1, 1), [out])
+    first, second = np.frombuffer(device.download(out, 16), dtype=np.uint64).tolist()
+    assert first >= SHARED_BASE and (second >= first + 256 or first >= second + 64)
+    assert kernel.attributes().shared_bytes == 256 + 64
+
+
+def test_declared_with_a_size_and_defined_elsewhere(device: Device) -> None:
+    out = device.upload(bytes(16))
+    other = f"{HEAD}.visible .shared .align 8 .b8 first[512];"
+    kernel = device.load(DECLARED, other).function("k")
+    kernel.launch((1, 1, 1), (1, 1, 1), [out])
+    assert kernel.attributes().shared_bytes == 512 + 64
