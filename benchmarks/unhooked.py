@@ -4,6 +4,8 @@
 Traces, checks, OMPT and OpenACC's profiling share one word that is looked at where something happens
 (gompy/native/hooks.h).  The other library is the same source with each of these looks answered "no" before the
 compiler sees it; all else is the same file.  A ratio is the time with hooks / without.
+With valgrind the instructions of directives are counted, too, on a device that does nothing: where a ratio of times is
+another than theirs, what differs is where the two libraries' code lies.
 Writes benchmarks/out/unhooked.json and unhooked.svg.  Exit status 1 if a program failed.
 """
 
@@ -33,6 +35,16 @@ LOOKS: Final = (
     ("gompy/runtime/core/mapping/copy.pxi", r"if rare\(gompy_checking\):", "if False:"),
 )
 """File, what is looked at there, and what takes its place."""
+COUNTED: Final = {
+    "copied": "enter data map(to:) and exit data map(from:)",
+    "allocated": "enter data map(alloc:) and exit data map(release:)",
+    "updated": "target update to and from",
+    "present": "target data, present",
+    "launched": "launch, one array that is present",
+}
+"""Kinds of pairs.c."""
+ROUNDS: Final = (10, 60)
+OBJECTS: Final = 64
 BUILD: Final = """
 import runpy, setuptools, sys
 setuptools.setup = lambda **words: None
@@ -72,6 +84,33 @@ def side(name: str, program: Path, libraries: Path) -> Side:
     return Side(name, start)
 
 
+def instructions(program: Path, kind: str, libraries: Path) -> float:
+    """How many instructions one operation of pairs.c takes, on a device that does nothing.  Raises BenchError."""
+    environment = {**os.environ, "GOMPY_PLUGINS": "null", "LD_LIBRARY_PATH": str(libraries)}
+    counts = []
+    for number in ROUNDS:
+        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), kind, str(number)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        found = re.search(r"Collected : (\d+)", done.stderr)
+        if done.returncode or found is None:
+            raise BenchError(f"{' '.join(command)}: {done.stderr}")
+        counts.append(int(found[1]))
+    return (counts[1] - counts[0]) / (ROUNDS[1] - ROUNDS[0]) / OBJECTS
+
+
+def count(folder: Path, now: Path, before: Path, environment: dict[str, str]) -> None:
+    """Print the instructions of directives with both libraries.  Raises BenchError."""
+    if shutil.which("valgrind") is None:
+        print("instructions: skipped: valgrind is not installed")
+        return
+    program = folder / "pairs"
+    checked([GOMPCC, "-O2", "-fopenmp", str(HERE / "pairs.c"), "-o", str(program)], folder, environment)
+    print(f"  {'instructions, on a device that does nothing':56} {'now / before':>16} ratio")
+    for kind, title in COUNTED.items():
+        ours, theirs = (instructions(program, kind, libraries) for libraries in (now, before))
+        print(f"  {title:56} {ours:7.0f} {theirs:8.0f} {ours / theirs:5.3f}")
+
+
 def main() -> int:
     """Compare."""
     environment = {**os.environ, "LC_ALL": "C"}
@@ -80,11 +119,10 @@ def main() -> int:
         folder = Path(name)
         program = folder / "device"
         checked([GOMPCC, "-O2", "-fopenmp", str(HERE / "device.c"), "-o", str(program)], folder, environment)
-        sides = [
-            side("now", program, ROOT / "gompy" / "_native" / "lib"),
-            side("before", program, unhooked(folder / "tree")),
-        ]
+        now, before = ROOT / "gompy" / "_native" / "lib", unhooked(folder / "tree")
+        sides = [side("now", program, now), side("before", program, before)]
         rounds(sides, environment)
+        count(folder, now, before, environment)
     finish("unhooked", "With hooks against without", "With hooks / without, in turns", side_rows(sides), load)
     return 0
 

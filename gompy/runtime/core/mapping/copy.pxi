@@ -18,10 +18,14 @@ cdef struct Stage:
     uintptr_t start  # device address
     size_t size
 
+ctypedef int (*queue_out_fn)(DeviceDescr *, uintptr_t, const void *, size_t) noexcept nogil
+ctypedef int (*queue_home_fn)(DeviceDescr *, void *, uintptr_t, size_t) noexcept nogil
 ctypedef int (*one_way_fn)(DeviceDescr *, SplayNode *, uintptr_t, size_t, bint, Stage *) noexcept nogil
 
 cdef extern from *:
     one_way_fn apart_copy "gompy_apart"(one_way_fn) noexcept nogil
+    queue_out_fn apart_queue_to_device "gompy_apart"(queue_out_fn) noexcept nogil
+    queue_home_fn apart_queue_to_host "gompy_apart"(queue_home_fn) noexcept nogil
     void *aligned_alloc(size_t align, size_t size) noexcept nogil
 
 
@@ -50,7 +54,7 @@ cdef int copy_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t
         end_copy(dev, True)
         return 0
     if dev.queue != NULL:
-        return queue_to_device(dev, dst, src, size)
+        return apart_queue_to_device(queue_to_device)(dev, dst, src, size)
     begin_copy(dev, True, src, size)
     if not end_copy(dev, device_host2dev(dev, <void *> dst, src, size)):
         return gompy_fail(b"Copying of host object [%p..%p) to dev object [%p..%p) failed",
@@ -73,7 +77,7 @@ cdef inline int copy_word(DeviceDescr *dev, uintptr_t dst, uintptr_t value, Stag
 cdef int copy_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) noexcept nogil:
     """Copy from the device; -1 with a failure text."""
     if dev.queue != NULL:
-        return queue_to_host(dev, dst, src, size)
+        return apart_queue_to_host(queue_to_host)(dev, dst, src, size)
     begin_copy(dev, False, dst, size)
     if not end_copy(dev, device_dev2host(dev, dst, <void *> src, size)):
         return gompy_fail(b"Copying of dev object [%p..%p) to host object [%p..%p) failed",
