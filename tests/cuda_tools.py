@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import shutil
+import subprocess
 from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,27 @@ from typing import Any
 import pytest
 
 from gompy.abi import cuda_calls
+from gompy.cudart import clang
 from gompy.driver import paths
+from gompy.driver.errors import DriverError
 
 LIBRARY = Path(paths.CUDALIBDIR) / "libcuda.so.1"
 EXECUTOR = Path(paths.LIBDIR) / "libgompy-ptx.so.1"
 has_driver = pytest.mark.skipif(not LIBRARY.exists(), reason="the compiled parts are not built")
+
+
+def _no_compiler() -> str:
+    """Why CUDA C++ is not compiled here, or ""."""
+    try:
+        compiler = clang.chosen()
+    except DriverError as error:
+        return str(error)
+    command = [compiler.path, "-print-targets"]
+    targets = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return "" if "nvptx64" in targets else f"{compiler.path} has no nvptx64"
+
+
+needs_cuda_compiler = pytest.mark.skipif(bool(_no_compiler()), reason=_no_compiler())
 has_executor = pytest.mark.skipif(not EXECUTOR.exists(), reason="the PTX executor is not built")
 
 SUCCESS = 0

@@ -126,7 +126,7 @@ def _run(options: argparse.Namespace, words: list[str]) -> int:
     for option, path in (("--check-json", options.check_json), ("--check-sarif", options.check_sarif)):
         _see_writable(option, path)
     _see_writable("--trace", options.trace or "", regular=True)
-    program = look_at(words[0], options.any)
+    program = look_at(words[0], options.any, cuda=bool(options.under) and _is_gdb(options.under))
     environment = settings(options, program)
     command = [program.path, *words[1:]]
     if options.under and _is_gdb(options.under):

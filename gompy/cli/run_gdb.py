@@ -24,14 +24,19 @@ def gdb_command(words: list[str], program: Program, arguments: list[str], enviro
 
     ``words``: gdb with its options.  What ``environment`` has beside the present one is set for the program alone.
     """
-    gpu = runs_on_gpu(program, environment)
+    gpu = program.cuda or runs_on_gpu(program, environment)
+    if program.cuda:
+        from gompy.cli.cuda import environment as of_cuda
+
+        environment = {**environment, **of_cuda(False)}
     if not gpu and targets.INTELMIC.name not in program.targets:
         raise RunError(f"{program.name}: it has no code for a device whose process gdb can look into")
     command = [word for word in words if word != "--args"]
     first = ["-iex", f"source {EXTENSION}"]
     first += ["-iex", f"python RUN.regions = {program.regions[:MAX_REGIONS]!r}"]
     if gpu:
-        first += ["-iex", "python RUN.launches = 'cuLaunchKernel'", "-iex", "set environment GOMPY_CUDA_DEBUG 1"]
+        first += ["-iex", "python RUN.launches = 'cuLaunchKernel'"]
+        environment = {"GOMPY_CUDA_DEBUG": "1", **environment}
         first += ["-iex", "set detach-on-fork on"]  # no device, but compilers of kernels are started
     for name, value in environment.items():
         if os.environ.get(name) != value:

@@ -41,12 +41,14 @@ class Program:
     """A program that can be started: its path, whether libgompy must be preloaded, its regions' targets.
 
     stock_clang: it would take LLVM's libomptarget, in whose place gompy's has to be found.
+    cuda: it has no regions, but kernels of CUDA.
     """
 
     name: str
     path: str
     preload: bool = False
     stock_clang: bool = False
+    cuda: bool = False
     targets: set[str] = field(default_factory=set)
     regions: list[str] = field(default_factory=list)
 
@@ -64,11 +66,11 @@ def find(name: str) -> str:
     return path
 
 
-def look_at(name: str, any_program: bool, recorded: bool = False) -> Program:
+def look_at(name: str, any_program: bool, recorded: bool = False, cuda: bool = False) -> Program:
     """Find a program and see what it is; RunError where gompy's settings would not count in it, or for nothing.
 
     ``any_program``: it may be one without regions (an interpreter that loads libraries, a script); ``recorded``: it is
-    run for a recording of its regions, for which there is no ``--any``.
+    run for a recording of its regions, for which there is no ``--any``; ``cuda``: kernels of CUDA will do.
     """
     path = find(name)
     program = Program(name, path)
@@ -85,7 +87,10 @@ def look_at(name: str, any_program: bool, recorded: bool = False) -> Program:
             raise RunError(f"{name}: it is no ELF program, so it has no regions{'' if recorded else ALL_THE_SAME}")
         program.preload = True
         return program
-    if not _linked(program, elf) and not any_program:
+    has_regions = _linked(program, elf)
+    if cuda and not has_regions and CUDA_SECTION in elf.by_name:
+        program.cuda, program.preload = True, False
+    elif not has_regions and not any_program:
         raise RunError(f"{name}: {_lacking(elf, name, recorded)}")
     return program
 

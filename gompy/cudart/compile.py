@@ -123,7 +123,9 @@ class Work:
 
 
 def device_debug(words: list[str]) -> list[str]:
-    """Of -g the lines only: the emulated device's messages name them."""
+    """Of -g the lines only: the emulated device's messages name them.  At -O0 all: gdb shows the variables."""
+    if [word for word in words if word.startswith("-O")][-1:] == ["-O0"]:
+        return words
     return ["-gline-tables-only" if word in ("-g", "-g2", "-g3", "-ggdb", "-g1") else word for word in words]
 
 

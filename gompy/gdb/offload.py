@@ -382,8 +382,18 @@ def kernel_frame() -> gdb.Frame:
     raise gdb.GdbError("offload lanes: no kernel of the emulated GPU is here: is GOMPY_CUDA_DEBUG=1 set?")
 
 
+def variable_of(frame: gdb.Frame, name: str) -> gdb.Value | None:
+    """A variable of a frame; None: it has none of the name."""
+    try:
+        return frame.read_var(name)
+    except ValueError:
+        return None
+
+
 class OffloadLanes(gdb.Command):
-    """offload lanes: the block, warp and lanes of the emulated GPU that the selected frame runs."""
+    """offload lanes [LANE]: the block, warp and lanes of the emulated GPU that the selected frame runs.
+
+    LANE, 0 to 31: whose variables the frame has from now on."""
 
     def __init__(self) -> None:
         super().__init__("offload lanes", gdb.COMMAND_STATUS)
@@ -391,6 +401,8 @@ class OffloadLanes(gdb.Command):
     def invoke(self, argument: str, from_tty: bool) -> None:
         """Print them in a line."""
         frame = kernel_frame()
+        if argument:
+            self.select_lane(frame, argument)
         warp, active = frame.read_var("warp").dereference(), int(frame.read_var("active"))
         lanes = [lane for lane in range(32) if active >> lane & 1]
         ends = [self.three(warp["thread"], lane) for lane in (lanes[0], lanes[-1])] if lanes else []
@@ -398,7 +410,20 @@ class OffloadLanes(gdb.Command):
             "no thread" if not ends else f"thread {ends[0]}" if len(lanes) == 1 else f"threads {' to '.join(ends)}"
         )
         place = self.three(warp["block"])
-        gdb.write(f"{frame.name()}: block {place}, warp {int(warp['number'])}, {threads}, lanes {active:#x}\n")
+        mine, first = variable_of(frame, "gompy_lane"), variable_of(frame, "gompy_lanes")
+        whose = f", variables of lane {int(mine - first)}" if mine is not None and first is not None else ""
+        gdb.write(f"{frame.name()}: block {place}, warp {int(warp['number'])}, {threads}, lanes {active:#x}{whose}\n")
+
+    @staticmethod
+    def select_lane(frame: gdb.Frame, lane: str) -> None:
+        """Have the frame's variables be those of another lane."""
+        mine, first = variable_of(frame, "gompy_lane"), variable_of(frame, "gompy_lanes")
+        if not lane.isdecimal() or int(lane) > 31:
+            raise gdb.GdbError(f"offload lanes: {lane}: there are lanes 0 to 31")
+        if mine is None or first is None:
+            raise gdb.GdbError("offload lanes: no variables are known here: only clang's PTX has them, by -g -O0")
+        words = int(first) + 8 * int(lane)
+        gdb.selected_inferior().write_memory(int(mine.address), words.to_bytes(8, "little"))
 
     @staticmethod
     def three(value: gdb.Value, lane: int | None = None) -> str:

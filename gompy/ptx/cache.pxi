@@ -66,9 +66,10 @@ cdef void open_cache(cache *c) noexcept nogil:
     if other != NULL and other[0] and strchr(other, b"/") == NULL:
         snprintf(cpu, sizeof(cpu), "%s", other)
     cdef const char *debug = secure_getenv("GOMPY_CUDA_DEBUG")
-    snprintf(c.leaf, sizeof(c.leaf), "%.16s-%s%s%s", GOMPY_PTX_IDENTITY, cpu,
+    snprintf(c.leaf, sizeof(c.leaf), "%.16s-%s%s%s%s", GOMPY_PTX_IDENTITY, cpu,
              <const char *> (b"-plain" if plain != NULL and plain[0] else b""),
-             <const char *> (b"-debug" if debug != NULL and debug[0] else b""))
+             <const char *> (b"-debug" if debug != NULL and debug[0] else b""),
+             <const char *> (b"-registers" if debug != NULL and debug[0] == c"2" and not debug[1] else b""))
     c.folder = -1
     open_shipped(c)
     c.folder = gompy_cache_folder("ptx", False)

@@ -15,18 +15,22 @@ from math import prod
 
 from gompy.abi import ptx as abi
 
-from .syntax import Function, Module, Register
+from . import wanted
+from .syntax import Function, Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from collections.abc import Set as AbstractSet
+
+    from .emit import Emitter
+    from .source_variables import SourceVariable
 
 FIRST = 100
 """The first number of our metadata."""
 PLACE = re.compile(r"!dbg !\{(\d+):(\d+)\}")
 DEFINITION = re.compile(r'^(define hidden void @"(\w+)".*) (#0 \{)$', re.MULTILINE)
 VARIABLE = re.compile(r"!\{var:([^:}]+):(\w+):(\d+)\}")
+SOURCE = re.compile(r"!\{src:(\d+)\}")
 PASSES = ("SimplifyCFG",)
 """LLVM's: registers stay in memory, where gdb finds them."""
 KINDS = {"b": "DW_ATE_unsigned", "u": "DW_ATE_unsigned", "s": "DW_ATE_signed", "f": "DW_ATE_float"}
@@ -66,21 +70,71 @@ def marked(module: Module, function: Function, lines: list[str], marks: list[tup
     return found
 
 
-def variables(slots: dict[Register, str], varying: AbstractSet[Register]) -> list[str]:
-    """Lines that tell gdb of the registers, of the warp, and of the lanes that are active."""
+def variables(code: Emitter, module: Module, function: Function) -> list[str]:
+    """Lines that tell gdb of variables, of the registers, of the warp, and of the lanes that are active."""
     lines = ["  %gdb_warp = alloca ptr", "  store ptr %w, ptr %gdb_warp"]
+    known = source_variables(module, function)
+    source = in_local_memory(code, known)
+    taken = {variable.name for variable in known} if source else set()
+    lines += source
+    slots = code.slots if wanted.REGISTERS or not source else {}
     found = [("%gdb_warp", "warp", "warp", 1), ("%mask", "active", "b32", 1)]
+    if source:
+        found += [("%gdb_lane", "gompy_lane", "words", 1), ("%gdb_lanes", "gompy_lanes", "words", 1)]
     for register, slot in slots.items():
-        kind, count = register.type, 32 if register in varying else 1
+        kind, count = register.type, 32 if register in code.a.varying else 1
         if kind == "pred":
             kind, count = ("b32", 1) if count == 32 else ("b8", 1)
-        if kind[0] in KINDS and kind[1:].isdecimal():
-            found.append((slot, re.sub(r"\W", "_", register.name.lstrip("%")), kind, count))
+        name = re.sub(r"\W", "_", register.name.lstrip("%"))
+        if kind[0] in KINDS and kind[1:].isdecimal() and name not in taken:
+            found.append((slot, name, kind, count))
     lines += [
         f"  call void @llvm.dbg.declare(metadata ptr {slot}, metadata !{{var:{name}:{kind}:{count}}}, "
         "metadata !DIExpression()), !dbg !{0:0}"
         for slot, name, kind, count in found
     ]
+    return lines
+
+
+def source_variables(module: Module, function: Function) -> list[SourceVariable]:
+    """Those of the source that the PTX says the places of."""
+    if module.variables_of is None:
+        from .source_variables import read
+
+        module.variables_of = read(module.text)
+    return module.variables_of.get(function.name, [])
+
+
+def in_local_memory(code: Emitter, found: list[SourceVariable]) -> list[str]:
+    """Lines that tell gdb of the source's variables, of one lane: the first that is active, until gdb selects another.
+
+    None where there are none.  `gompy_lanes` is where the first lane's words begin, `gompy_lane` where its do.
+    """
+    frames = [offset for name, offset in code.local_offset.items() if name.lstrip("%").startswith("__local_depot")]
+    if not found or len(frames) != 1:
+        return []
+    lines = [
+        "  %gdb_lanes = alloca ptr",
+        "  %gdb_lane = alloca ptr",
+        f"  %gdb_local_at = getelementptr i8, ptr %w, i64 {abi.WARP['local']}",
+        "  %gdb_local = load ptr, ptr %gdb_local_at",
+        f"  %gdb_top_at = getelementptr i8, ptr %w, i64 {abi.WARP['local_top']}",
+        "  %gdb_top = load i64, ptr %gdb_top_at",
+        "  %gdb_rows = shl i64 %gdb_top, 5",
+        "  %gdb_first = getelementptr i8, ptr %gdb_local, i64 %gdb_rows",
+        "  %gdb_number = call i32 @llvm.cttz.i32(i32 %m, i1 false)",
+        "  %gdb_own = getelementptr i64, ptr %gdb_first, i32 %gdb_number",
+        "  store ptr %gdb_first, ptr %gdb_lanes",
+        "  store ptr %gdb_own, ptr %gdb_lane",
+    ]
+    for number, variable in enumerate(found):
+        pieces = variable.pieces(frames[0])
+        for at, size, place in pieces:
+            part = f", DW_OP_LLVM_fragment, {8 * at}, {8 * size}" if len(pieces) > 1 else ""
+            lines.append(
+                f"  call void @llvm.dbg.declare(metadata ptr %gdb_lane, metadata !{{src:{number}}}, "
+                f"metadata !DIExpression(DW_OP_deref, DW_OP_plus_uconst, {place}{part})), !dbg !{{0:0}}"
+            )
     return lines
 
 
@@ -115,6 +169,8 @@ class Types:
                 f'!DICompositeType(tag: DW_TAG_structure_type, name: "warp", size: {size}, elements: !{listed})'
             )
             return f"!DIDerivedType(tag: DW_TAG_pointer_type, baseType: !{own}, size: 64)"
+        if kind == "words":
+            return f"!DIDerivedType(tag: DW_TAG_pointer_type, baseType: !{self.of('b64')}, size: 64)"
         bits = int(kind[1:])
         if not counts:
             return f'!DIBasicType(name: "{kind}", size: {bits}, encoding: {KINDS[kind[0]]})'
@@ -142,6 +198,13 @@ def with_metadata(body: str, module: Module, functions: dict[str, Function]) -> 
     )
     kind = add("!DISubroutineType(types: !0)")
     types = Types(add)
+
+    def put(number: int, text: str) -> None:
+        extra[number - FIRST] = text
+
+    from .source_variables import SourceTypes
+
+    source_types = SourceTypes(add, put)
     parts = []
     for part in re.split(r"^(?=define )", body, flags=re.MULTILINE):
         match = DEFINITION.search(part)
@@ -171,6 +234,14 @@ def with_metadata(body: str, module: Module, functions: dict[str, Function]) -> 
                 f'!DILocalVariable(name: "{name}", scope: !{scope}, file: !{file}, line: {first[1]}, type: !{own})'
             )
             part = part.replace(f"!{{var:{name}:{what}:{count}}}", f"!{number}")
+        for index in dict.fromkeys(map(int, SOURCE.findall(part))):
+            variable = source_variables(module, function)[index]
+            argument = f"arg: {variable.argument}, " if variable.argument else ""
+            number = add(
+                f'!DILocalVariable(name: "{variable.name}", {argument}scope: !{scope}, file: !{file}, '
+                f"line: {variable.line}, type: {source_types.of(variable.type)})"
+            )
+            part = part.replace(f"!{{src:{index}}}", f"!{number}")
         part = DEFINITION.sub(rf"\1 #0 !dbg !{scope} {{", part)
         parts.append(PLACE.sub(lambda m, numbers=numbers: f"!dbg !{numbers[m[1], m[2]]}", part))  # type: ignore[misc]
     flags = [add('!{i32 2, !"Debug Info Version", i32 3}'), add('!{i32 7, !"Dwarf Version", i32 4}')]

@@ -149,7 +149,7 @@ class Lowering(Statements):
             from . import debugging
 
             self.lines = debugging.marked(self.module, self.function, self.lines, self.marks)
-            head += debugging.variables(self.slots, self.a.varying)
+            head += debugging.variables(self, self.module, self.function)
         return "\n".join([*head, *self.begin, *self.lines, "}"])
 
     # --- frame and parameters ------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from .syntax import (
     Variable,
     Vector,
 )
+from .wanted import DEBUGGER
 
 GCC_BEGINS = "// BEGIN PREAMBLE"
 """The first line of what GCC writes (GCC, config/nvptx/nvptx.cc: nvptx_file_start)."""
@@ -535,4 +536,6 @@ def parse(text: str, name: str = "ptx") -> Module:
     """Parse one object; raises `PtxError` with the line."""
     module = Parser(text.split("\0", 1)[0], name).parse()
     module.by_gcc = text.lstrip().startswith(GCC_BEGINS)
+    if DEBUGGER:
+        module.text = text
     return module

@@ -7,6 +7,8 @@ from gompy.abi.ptx import TEXTURE_BYTES
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataclasses import dataclass, field
+
+    from .source_variables import SourceVariable
 else:
     from .records import dataclass, field
 
@@ -228,6 +230,10 @@ class Module:
     files: dict[int, str] = field(default_factory=dict)
     locations: list[Location] = field(default_factory=list)
     by_gcc: bool = False
+    text: str = ""
+    """What it was read from, where code is made for a debugger."""
+    variables_of: dict[str, list[SourceVariable]] | None = None
+    """What source_variables.py finds in it."""
 
     def function(self, name: str) -> Function | None:
         """What is defined under a name, which may be an alias."""

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from cuda_tools import needs_cuda_compiler
 from driver_tools import ROOT, Tools, has_all, needs
 from llvm_tools import LIBDIR, TARGET, needs_clang
 from nvptx_tools import has_compiler
@@ -197,6 +198,69 @@ def test_inside_a_kernel(built: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path
     )
     assert re.search(r"^r\d+ = \{?\d+", inside, re.M), inside
     assert "9\t      x[i]++;" in after and "\n190\n" in after
+
+
+VARIABLES = r"""
+#include <cuda_runtime.h>
+enum color { red, green = 5, blue };
+union both { int i; float f; };
+struct base { int b; };
+struct node : base { node *next; short s[2][3]; unsigned flag : 3; unsigned rest : 7; color c; both u; };
+template <class T> __device__ __attribute__ ((noinline)) T twice (T value, int more)
+{
+  T result = value + value;
+  return result + more;
+}
+__global__ void work (float *a, int n)
+{
+  int i = threadIdx.x;
+  node one = {};
+  one.b = i; one.s[1][2] = 7; one.flag = 5; one.rest = 99; one.c = blue; one.u.f = 1.5f;
+  double values[3] = { 1.0 * i, 2.5, 3 };
+  bool even = i % 2 == 0;
+  for (int k = 0; k < 1; k++)
+    {
+      int i = 1000 + k;
+      a[k] = twice (values[1], one.b) + i;
+    }
+  if (even)
+    a[i] = n;
+}
+int main ()
+{
+  float *a;
+  if (cudaMalloc (&a, 64 * 4))
+    return 1;
+  work <<<1, 32>>> (a, 60);
+  return cudaDeviceSynchronize ();
+}
+"""
+
+
+@needs_cuda_compiler
+def test_variables_of_a_kernel(built: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """clang's at -O0: of the first active lane, or of one that is selected; types as the source has them."""
+    built.write("v.cu", VARIABLES)
+    built.ok("gompy", "cuda", "cc", "-g", "-O0", "v.cu", "-o", "cuda")
+    monkeypatch.setitem(built.env, "XDG_CACHE_HOME", str(tmp_path))
+    shown = gdb(
+        built,
+        *("break v.cu:22", "run", "echo ---\\n", "bt 1", "offload lanes 6", "print one", "print values", "print even"),
+        *("print i__21", "ptype one.u", "set var values[0] = 42", "print values", "info locals", "echo ---\\n"),
+        *("break v.cu:10", "continue", "bt 1", "print result", "offload lanes 3", "print more", "delete 2"),
+        *("break v.cu:25", "continue", "offload lanes", "print i", "print n", "continue"),
+        program="./cuda",
+        options=(),
+    )
+    _, kernel, function = parts(shown)
+    assert "#0  _Z4workPfi (a=ADDRESS, n=60) at " in kernel and ", variables of lane 6\n" in kernel
+    one = "{<base> = {b = 6}, next = 0x0, s = {{0, 0, 0}, {0, 0, 7}}, flag = 5, rest = 99, c = blue, u = "
+    assert one in kernel.replace("next = ADDRESS", "next = 0x0") and "u = {i = 1069547520, f = 1.5}}\n" in kernel
+    for line in ("= {6, 2.5, 3}", "= true", "= 1000", "type = union both {", "= {42, 2.5, 3}", "i = 6"):
+        assert line in kernel, line
+    assert "\nr1 = " not in kernel
+    assert "(value=2.5, more=0) at " in function and "= 5\n" in function and re.search(r"^\$\d+ = 3$", function, re.M)
+    assert "lanes ADDRESS, variables of lane 6\n" in function and re.search(r"^\$\d+ = 60$", function, re.M)
 
 
 @needs_clang

@@ -9,30 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from cuda_tools import SETTINGS, has_driver
+from cuda_tools import SETTINGS, has_driver, needs_cuda_compiler
 from driver_tools import needs
 
 from gompy.cli import main
 from gompy.cudart import clang, compile, options
-from gompy.driver.errors import DriverError
 from gompy.objects import fatbin
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "programs"
-
-
-def missing() -> str:
-    """Why CUDA C++ is not compiled here, or ""."""
-    try:
-        compiler = clang.chosen()
-    except DriverError as error:
-        return str(error)
-    command = [compiler.path, "-print-targets"]
-    targets = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    return "" if "nvptx64" in targets else f"{compiler.path} has no nvptx64"
-
-
-needs_clang = pytest.mark.skipif(bool(missing()), reason=missing())
 
 
 def environment(**settings: str) -> dict[str, str]:
@@ -71,7 +56,7 @@ cudaErrorIllegalAddress
 """
 
 
-@needs_clang
+@needs_cuda_compiler
 @has_driver
 @pytest.mark.parametrize("check", ["0", "1"])
 def test_textures(tmp_path: Path, check: str) -> None:
@@ -83,7 +68,7 @@ def test_textures(tmp_path: Path, check: str) -> None:
     assert "a reference that nothing is bound to in '_Z9referencePf' at " in err and "variable 'numbers'" in err
 
 
-@needs_clang
+@needs_cuda_compiler
 @has_driver
 @pytest.mark.parametrize("check", ["0", "1"])
 def test_surfaces(tmp_path: Path, check: str) -> None:
@@ -93,14 +78,14 @@ def test_surfaces(tmp_path: Path, check: str) -> None:
     assert result(program, GOMPY_CHECK=check) == (0, want, "")
 
 
-@needs_clang
+@needs_cuda_compiler
 @has_driver
 def test_graphs(tmp_path: Path) -> None:
     """Captured launches, and nodes of a kernel and a variable by their names."""
     assert result(compiled(tmp_path, PROGRAMS / "cuda_graphs.cu")) == (0, "1 110 110 0\n", "")
 
 
-@needs_clang
+@needs_cuda_compiler
 @has_driver
 @pytest.mark.parametrize("check", ["0", "1"])
 def test_cooperative_groups(tmp_path: Path, check: str) -> None:
@@ -116,7 +101,7 @@ def test_cooperative_groups(tmp_path: Path, check: str) -> None:
     assert status == 0
 
 
-@needs_clang
+@needs_cuda_compiler
 @has_driver
 def test_language(tmp_path: Path) -> None:
     """Lambdas, virtual functions, new, shuffles, votes, atomics, printf, symbols, occupancy."""
@@ -133,7 +118,7 @@ def test_language(tmp_path: Path) -> None:
     assert (status, err) == (0, "")
 
 
-@needs_clang
+@needs_cuda_compiler
 @has_driver
 @pytest.mark.parametrize("clang", ["clang++-14", "clang++-15", "clang++-16", "clang++-19"])
 def test_address_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clang: str) -> None:
@@ -145,7 +130,7 @@ def test_address_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clang: 
     assert result(compiled(tmp_path, PROGRAMS / "cuda_spaces.cu")) == (0, "1 1 7 1\n", "")
 
 
-@needs_clang
+@needs_cuda_compiler
 @has_driver
 def test_min_and_max(tmp_path: Path) -> None:
     """Of floats, unsigned and long numbers, on both sides; clang's own headers have them of int alone."""
@@ -155,7 +140,7 @@ def test_min_and_max(tmp_path: Path) -> None:
     assert result(program) == (0, f"{line}{line}3 4\n", "")
 
 
-@needs_clang
+@needs_cuda_compiler
 @has_driver
 def test_functions_are_exact(tmp_path: Path) -> None:
     """Against the host's, in units of the last place."""
@@ -163,7 +148,7 @@ def test_functions_are_exact(tmp_path: Path) -> None:
     assert (status, out, err) == (0, "all functions are as exact as they should be\n", "")
 
 
-@needs_clang
+@needs_cuda_compiler
 @has_driver
 def test_objects_and_other_sources(tmp_path: Path) -> None:
     """-c, several CUDA sources, a C++ file, -I, -D; the program starts by itself, too, and says what it runs on."""
@@ -190,7 +175,7 @@ def test_objects_and_other_sources(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
 
 
-@needs_clang
+@needs_cuda_compiler
 def test_ptx_and_architectures(tmp_path: Path) -> None:
     """--ptx, nvcc's spellings of architectures, and a container of two."""
     (tmp_path / "a.cu").write_text(
@@ -208,7 +193,7 @@ def test_ptx_and_architectures(tmp_path: Path) -> None:
     assert all(f".target sm_{number}".encode() in data for number in (75, 90))
 
 
-@needs_clang
+@needs_cuda_compiler
 @has_driver
 def test_lines_of_errors(tmp_path: Path) -> None:
     """With -g the driver's message has the source's line, and the program its error."""
@@ -221,7 +206,7 @@ def test_lines_of_errors(tmp_path: Path) -> None:
     assert "/bad.cu:4 " in err
 
 
-@needs_clang
+@needs_cuda_compiler
 def test_a_function_that_is_not_there(tmp_path: Path) -> None:
     """It is told when the kernel is compiled, at its line."""
     (tmp_path / "j.cu").write_text("__global__ void k (double *p) { *p = j0 (*p); }\n")
@@ -231,7 +216,7 @@ def test_a_function_that_is_not_there(tmp_path: Path) -> None:
     assert not (tmp_path / "j.o").exists()
 
 
-@needs_clang
+@needs_cuda_compiler
 def test_clangs_errors_are_its_own(tmp_path: Path) -> None:
     """And its exit status."""
     (tmp_path / "e.cu").write_text("__global__ int k () { return 1; }\n")
@@ -347,7 +332,7 @@ int main ()
     assert subprocess.run(["./a.out"], cwd=tmp_path, capture_output=True, text=True).stdout == "2 1.5 6 4 4\n"
 
 
-@needs_clang
+@needs_cuda_compiler
 @has_driver
 @pytest.mark.parametrize(("way", "line"), [(0, 8), (1, 10), (2, 12), (3, 14)])
 def test_lines_are_the_programs(tmp_path: Path, way: int, line: int) -> None:

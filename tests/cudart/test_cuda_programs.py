@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cuda_tools import has_driver
-from test_cuda_cc import PROGRAMS, compiled, needs_clang, result
+from cuda_tools import has_driver, needs_cuda_compiler
+from test_cuda_cc import PROGRAMS, compiled, result
 
 FOLDER = PROGRAMS / "cuda"
 ARCHITECTURES = {
@@ -18,7 +18,7 @@ ARCHITECTURES = {
 }
 """Where code differs by architecture, or the default is to be tried; else sm_80."""
 
-pytestmark = [needs_clang, has_driver]
+pytestmark = [needs_cuda_compiler, has_driver]
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from cuda_tools import has_driver
-from test_cuda_cc import PROGRAMS, compiled, needs_clang, result
+from cuda_tools import has_driver, needs_cuda_compiler
+from test_cuda_cc import PROGRAMS, compiled, result
 
 RACES = PROGRAMS / "races"
-pytestmark = [has_driver, needs_clang]
+pytestmark = [has_driver, needs_cuda_compiler]
 
 
 @pytest.mark.parametrize("source", sorted(RACES.glob("*.cu")), ids=lambda path: path.stem)

@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from cuda_tools import has_driver
+from cuda_tools import has_driver, needs_cuda_compiler
 from driver_tools import Tools, has_all, has_as
 from nvptx_tools import has_compiler
-from test_cuda_cc import ROOT, compiled, needs_clang, result
+from test_cuda_cc import ROOT, compiled, result
 
 EXAMPLES = ROOT / "examples" / "gpu"
 SAYS = {
@@ -48,7 +48,7 @@ def test_each_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(importlib.import_module("gpu_examples").SIZES) == set(SAYS)
 
 
-@needs_clang
+@needs_cuda_compiler
 @has_driver
 @pytest.mark.parametrize("name", SAYS)
 def test_cuda(tmp_path: Path, name: str) -> None:
