@@ -159,6 +159,58 @@ def test_what_the_threads_of_a_parallel_construct_share(built: Tools, level: str
     }
 
 
+DEFERRED = r"""
+#include <stdlib.h>
+int total;
+__attribute__ ((noinline)) static void start (float *rows, int n)
+{
+  static double scale[4] = { 2, 2, 2, 2 };
+  float *part = rows + 10;
+#pragma omp target enter data map(to: rows[0:n]) nowait depend(out: total)
+#pragma omp target map(to: scale) map(tofrom: part[0:5], total) nowait depend(inout: total)
+  for (int i = 0; i < 5; i++)
+    total += part[i] *= scale[i & 3];
+#pragma omp target update from(rows[0:n]) nowait depend(inout: total)
+#pragma omp target exit data map(delete: rows[0:n]) nowait depend(inout: total)
+}
+int main (void)
+{
+  float *heap = calloc (100, sizeof *heap);
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  {
+    start (heap, 100);
+    volatile char other[400] = { 1 };
+#pragma omp taskwait
+    (void) other;
+  }
+  return total;
+}
+"""
+
+
+def test_deferred_constructs(built: Tools) -> None:
+    """Their function has returned when they run: the frame is that of then."""
+    built.write("deferred.c", DEFERRED)
+    built.ok("gompcc", "-g", "-fopenmp", "deferred.c", "-o", "deferred")
+    done = built.run("gompy", "run", "--show-maps", "./deferred")
+    shown = re.sub("0x[0-9a-f]+", "#", done.stderr)
+    assert done.returncode == 0 and sorted(shown.splitlines()) == sorted(
+        """\
+deferred.c:8 map(to: rows[0:100]) host # -> device #, new, count 1, 400 bytes to
+deferred.c:9 map(tofrom: total) host # -> device #, new, count 1, 4 bytes to
+deferred.c:9 map(tofrom: part[0:5]) host # -> device #, present, count 2
+deferred.c:9 map(to: scale[0:4]) host # -> device #, new, count 1, 32 bytes to
+deferred.c:9 region start._omp_fn.0 on device 0
+deferred.c:9 map(tofrom: total) host # <- device #, removed, 4 bytes from
+deferred.c:9 map(tofrom: part[0:5]) host # <- device #, kept, count 1
+deferred.c:9 map(to: scale[0:4]) host # <- device #, removed
+deferred.c:12 update from(rows[0:100]) host # <- device #, updated, count 1, 400 bytes from
+deferred.c:13 map(delete: rows[0:100]) host # <- device #, removed
+""".splitlines()
+    )
+
+
 def test_what_came_before_a_fault(built: Tools) -> None:
     status, lines = shown(built, "./queue", "abort")
     assert status == 134

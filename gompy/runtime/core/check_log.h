@@ -319,28 +319,84 @@ gompy_log_behind (const struct gompy_frame *f, size_t stack)
     }
 }
 
-/* Note a frame of the program's; its place in the code, or 0.  */
-static uint64_t
-gompy_log_found_frame (struct gompy_frame *f)
+/* Find a frame of the program's; how much of its stack is noted, or 0.  */
+static size_t
+gompy_find_frame (struct gompy_frame *f)
 {
   if (!gompy_checking || gompy_backtrace == NULL)
     return 0;
   gompy_backtrace (gompy_frame_step, f);
   if (f->pc == 0 || f->cfa <= f->sp)
     return 0;
-  struct gompy_record e = { GOMPY_EVENT_FRAME, 0, -1, 0, 0, f->pc, f->sp, f->cfa, 0, 0, "" };
   size_t n = f->cfa - f->sp;
-  n = n < GOMPY_FRAME_STACK ? n : GOMPY_FRAME_STACK;
+  return n < GOMPY_FRAME_STACK ? n : GOMPY_FRAME_STACK;
+}
+
+static void
+gompy_log_one_frame (const struct gompy_frame *f, const void *stack, size_t n)
+{
+  struct gompy_record e = { GOMPY_EVENT_FRAME, 0, -1, 0, 0, f->pc, f->sp, f->cfa, 0, 0, "" };
+  gompy_log2 (&e, f->registers, sizeof f->registers, stack, n);
+}
+
+/* Note a frame of the program's; its place in the code, or 0.  */
+static uint64_t
+gompy_log_found_frame (struct gompy_frame *f)
+{
+  size_t n = gompy_find_frame (f);
+  if (n == 0)
+    return 0;
   gompy_log_behind (f, n);
-  gompy_log2 (&e, f->registers, sizeof f->registers, (void *) f->sp, n);
+  gompy_log_one_frame (f, (void *) f->sp, n);
   return f->pc;
 }
 
-/* Note the program's frame that calls this library now.  */
+/* A frame as it was when a construct was deferred: its function may have returned when that runs.  */
+struct gompy_frame_then
+{
+  struct gompy_frame frame;
+  size_t size;
+  char stack[];
+};
+
+/* That of the deferred construct which this thread runs, or NULL.  */
+static __thread const struct gompy_frame_then *gompy_frame_deferred;
+
+/* Keep the program's frame that calls this library now, for free (); NULL: it is not wanted, or cannot be had.  */
+static void *
+gompy_keep_frame (void)
+{
+  struct gompy_frame f;
+  struct gompy_frame_then *then;
+  memset (&f, 0, sizeof f);
+  size_t n = gompy_find_frame (&f);
+  if (n == 0 || (then = malloc (sizeof *then + n)) == NULL)
+    return NULL;
+  then->frame = f;
+  then->size = n;
+  memcpy (then->stack, (void *) f.sp, n);
+  gompy_log_behind (&f, n);
+  return then;
+}
+
+/* What this thread does next is of a construct that was deferred with that frame.  NULL: of none.  */
+static void
+gompy_in_frame (const void *kept)
+{
+  gompy_frame_deferred = kept;
+}
+
+/* Note the program's frame that calls this library now, or that has deferred what it does now.  */
 static void
 gompy_log_frame (void)
 {
   struct gompy_frame f;
+  if (gompy_frame_deferred != NULL)
+    {
+      const struct gompy_frame_then *then = gompy_frame_deferred;
+      gompy_log_one_frame (&then->frame, then->stack, then->size);
+      return;
+    }
   memset (&f, 0, sizeof f);
   gompy_log_found_frame (&f);
 }

@@ -16,6 +16,7 @@ cdef struct TargetTask:
     char *kept  # what keep_entries took, or NULL
     unsigned flags
     const void *where  # the directive
+    void *frame  # its function's frame, for the checks (gompy_keep_frame)
     bint launched
     uint64_t epoch  # of the device at that time
     TargetMem *tgt
@@ -141,27 +142,37 @@ cdef void copy_task_pointer(void *to, void *data) noexcept nogil:
     (<void **> to)[0] = (<void **> data)[0]
 
 
+cdef void free_task(TargetTask *task) noexcept nogil:
+    """The construct is over."""
+    gompy_in_frame(NULL)
+    free(task.frame)
+    free(task)
+
+
 cdef void target_task_body(void *data) noexcept nogil:
     """A target task, its dependences met: launch it, unless that is done, and bring it to its end."""
     cdef TargetTask *task = (<TargetTask **> data)[0]
     cdef Construct construct
     if not task.launched and construct_cancelled():
-        free(task)
+        free_task(task)
         return
+    gompy_in_frame(task.frame)
     enter_construct(&construct, b"target nowait", task.where, <void *> task.fn, task.dev)
     if task.dev != NULL and not task.launched:
         launch_async(task, True)
     if task.launched:
         if task.epoch != task.dev.epoch:
+            gompy_in_frame(NULL)
             leave_construct(&construct, task.dev)
             return  # forked meanwhile: the region is the parent's
         await_async(task)
         if task.tgt != NULL:
             unmap_construct(task.tgt)
     else:
+        gompy_in_frame(NULL)
         region_on_host(task.dev, task.fn, task.maps.hostaddrs, task.args, task.reason)
     leave_construct(&construct, task.dev)
-    free(task)
+    free_task(task)
 
 
 cdef void defer_target(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, const MapList *maps, void **depend,
@@ -173,6 +184,7 @@ cdef void defer_target(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, cons
     task = new_task(dev, fn, maps, args)
     task.reason = reason
     task.where = where
+    task.frame = gompy_keep_frame() if gompy_checking else NULL
     if dev != NULL and depend == NULL and not calls_of_host_required():  # which the thread that waits has to serve
         launch_async(task, False)
     GOMP_task(target_task_body, &task, copy_task_pointer, sizeof(void *), sizeof(void *), True,
@@ -181,13 +193,14 @@ cdef void defer_target(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, cons
 
 cdef void data_task_body(void *data) noexcept nogil:
     cdef TargetTask *task = (<TargetTask **> data)[0]
+    gompy_in_frame(task.frame)
     if construct_cancelled():
         pass
     elif task.flags & GOMP_TARGET_FLAG_UPDATE:
         update_now(task.dev, &task.maps, task.where)
     else:
         enter_exit_now(task.dev, &task.maps, task.flags, task.where)
-    free(task)
+    free_task(task)
 
 
 cdef void defer_data(DeviceDescr *dev, const MapList *maps, unsigned flags, void **depend,
@@ -199,5 +212,6 @@ cdef void defer_data(DeviceDescr *dev, const MapList *maps, unsigned flags, void
     task = new_task(dev, NULL, maps, NULL)
     task.flags = flags
     task.where = where
+    task.frame = gompy_keep_frame() if gompy_checking else NULL
     GOMP_task(data_task_body, &task, copy_task_pointer, sizeof(void *), sizeof(void *), True, GOMP_TASK_FLAG_DEPEND,
               depend, 0, NULL)
