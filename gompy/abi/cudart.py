@@ -360,6 +360,23 @@ FORWARDED = {
 }
 """Headers of CUDA that have a part of another one's: programs include them by name."""
 
+LIBRARIES = {
+    "CUB": ("cub/cub.cuh", "cub/block/block_reduce.cuh", "cub/block/block_scan.cuh", "cub/device/device_reduce.cuh"),
+    "cuBLAS": ("cublas_v2.h", "cublas.h", "cublasLt.h"),
+    "cuDNN": ("cudnn.h",),
+    "cuFFT": ("cufft.h",),
+    "cuRAND's host interface": ("curand.h",),
+    "cuSOLVER": ("cusolverDn.h",),
+    "cuSPARSE": ("cusparse.h", "cusparse_v2.h"),
+    "NVRTC": ("nvrtc.h",),
+    "Thrust": (
+        *("thrust/copy.h", "thrust/device_ptr.h", "thrust/device_vector.h", "thrust/execution_policy.h"),
+        *("thrust/fill.h", "thrust/functional.h", "thrust/host_vector.h", "thrust/reduce.h", "thrust/scan.h"),
+        *("thrust/sequence.h", "thrust/sort.h", "thrust/transform.h", "thrust/transform_reduce.h"),
+    ),
+}
+"""Libraries of NVIDIA's that are not here, by the headers that programs begin with: each says so in a line."""
+
 STANDARD = (
     *("algorithm", "array", "bit", "bitset", "cassert", "cfloat", "chrono", "climits", "cmath", "complex", "cstddef"),
     *("cstdint", "cstdlib", "cstring", "functional", "initializer_list", "iterator", "limits", "numeric", "optional"),

@@ -173,13 +173,20 @@ def standard_h(name: str) -> str:
     return "\n".join([*lines, "namespace cuda { namespace std { using namespace ::std; } }"]) + "\n"
 
 
+def lacking_h(name: str, library: str) -> str:
+    """A header of a library that is not here; whoever has it in another folder gets that."""
+    lines = [f"/* {MADE}", f"   {library}.  */", f"#if __has_include_next (<{name}>)", f"#include_next <{name}>"]
+    return "\n".join([*lines, "#else", f"#error {library} ({name}) is not implemented by gompy", "#endif"]) + "\n"
+
+
 def headers() -> dict[str, str]:
     """The headers for programs that are made of the tables, by name."""
     forwarding = {name: forwarding_h(name, other) for other, names in cudart.FORWARDED.items() for name in names}
     standard = {f"cuda/std/{name}": standard_h(name) for name in cudart.STANDARD}
     made = {"cuda_runtime_api.h": api_h(), "math_constants.h": constants_h()}
     made["gompy_curand_jumps.h"] = generate_curand.jumps_h("Made by gompy/native/generate_curand.py.")
-    return made | forwarding | standard
+    lacking = {name: lacking_h(name, library) for library, names in cudart.LIBRARIES.items() for name in names}
+    return made | forwarding | standard | lacking
 
 
 def page_tables() -> list[str]:

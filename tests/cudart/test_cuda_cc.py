@@ -217,6 +217,18 @@ def test_a_function_that_is_not_there(tmp_path: Path) -> None:
 
 
 @needs_cuda_compiler
+def test_libraries_that_are_not_there(tmp_path: Path) -> None:
+    """One line; a library that the user has elsewhere is taken."""
+    (tmp_path / "sorts.cu").write_text("#include <thrust/sort.h>\nint main () { return thrust::sorts; }\n")
+    done = call(tmp_path, "cc", "sorts.cu", "-o", "sorts")
+    errors = [line for line in done.stderr.splitlines() if " error: " in line]
+    assert errors[0].endswith("error: Thrust (thrust/sort.h) is not implemented by gompy")
+    (tmp_path / "own" / "thrust").mkdir(parents=True)
+    (tmp_path / "own" / "thrust" / "sort.h").write_text("namespace thrust { const int sorts = 7; }\n")
+    assert call(tmp_path, "cc", "-isystem", "own", "sorts.cu", "-o", "sorts").returncode == 0
+
+
+@needs_cuda_compiler
 def test_clangs_errors_are_its_own(tmp_path: Path) -> None:
     """And its exit status."""
     (tmp_path / "e.cu").write_text("__global__ int k () { return 1; }\n")
