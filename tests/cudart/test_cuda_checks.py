@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from cuda_tools import has_driver
-from test_cuda_cc import PROGRAMS, compiled, needs_clang, result
+from cuda_tools import has_driver, needs_cuda_compiler
+from test_cuda_cc import PROGRAMS, compiled, result
 
-pytestmark = [has_driver, needs_clang]
+pytestmark = [has_driver, needs_cuda_compiler]
 
 
 def lines(told: str) -> list[str]:
