@@ -353,6 +353,20 @@ def test_memory_that_is_used_again_is_not_stale(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_the_frame_of_an_array_is_left(tmp_path: Path, level: str) -> None:
+    """What `exit` has on the stack, when main has returned, lies where an array was that a region wrote in part."""
+    text = (
+        "#include <stdio.h>\nint main (void)\n{\n  double a[256], b[65552], sum = 0;\n"
+        "  for (int i = 0; i < 256; i++) a[i] = i;\n#pragma omp target map(to: a) map(from: b)\n"
+        "  for (int i = 0; i < 256; i++) b[i] = a[i];\n  for (int i = 0; i < 256; i++) sum += b[i];\n"
+        '  printf ("%g\\n", sum);\n  return 0;\n}\n'
+    )
+    run(tmp_path, "gompcc", "-g", level, "-fopenmp", CHECK, source(tmp_path, "a.c", text), "-o", "a")
+    done = run(tmp_path, "gompy", "run", "--check", "./a")
+    assert (done.stdout, done.stderr) == ("32640\n", "")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -55,6 +55,15 @@ gompy_judge_read (uintptr_t address, size_t size, int in_program, uintptr_t pc)
   return 0;
 }
 
+/* The stack pointer is at SP: an object around it was in a frame that has been left.  What is there is other code's.  */
+static void
+gompy_forget_left (uintptr_t sp)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    if (gompy_tracks[i]->host < sp && sp < gompy_tracks[i]->host + gompy_tracks[i]->size)
+      gompy_tracks[i]->told = 1;
+}
+
 /* A part that meets a page, and was not compared since a region has ended; 0: there is none.  */
 static int
 gompy_unseen_part (uintptr_t page, uintptr_t *begin, uintptr_t *end)

@@ -58,6 +58,7 @@ struct gompy_watched
 static void gompy_note_written (uintptr_t begin, uintptr_t end);
 static int gompy_is_newer (uintptr_t address, size_t size);
 static int gompy_judge_read (uintptr_t address, size_t size, int in_program, uintptr_t pc);
+static void gompy_forget_left (uintptr_t sp);
 static void gompy_note_write (uintptr_t address, size_t size);
 static void gompy_note_unseen (uintptr_t begin, uintptr_t end);  /* of which not all accesses are seen */
 static void gompy_note_unwatched (void);
@@ -306,6 +307,7 @@ gompy_watch_fault (siginfo_t *info, ucontext_t *context)
       gompy_end_watch ();  /* not ours: it happens again, and who had the signal before gets it */
       return;
     }
+  gompy_forget_left ((uintptr_t) registers[REG_RSP]);
   number = (page - w->begin) / GOMPY_PAGE;
   if (writes)
     {
