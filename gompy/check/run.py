@@ -43,6 +43,9 @@ def report(path: str, program: str, files: Files) -> int:
 
 
 def _write(path: str, content: dict[str, Any]) -> None:
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1)
-        file.write("\n")
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1)
+            file.write("\n")
+    except OSError as error:  # a full disk has no name of its own
+        raise OSError(error.errno, error.strerror, path) from None

@@ -263,9 +263,11 @@ def test_cxx_names_with_blanks(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     """Not the program, which has run; what was found is on stderr before."""
-    done = checked(tmp_path, "not-present-exit.c", "--check-json", "no/j")
+    done = checked(tmp_path, "not-present-exit.c", "--check-json", "/dev/full")
     assert "[not-present]" in done.stderr
-    assert done.stderr.splitlines()[-1] == "gompy run: error: no/j: No such file or directory"
+    assert done.stderr.splitlines()[-1] == "gompy run: error: /dev/full: No space left on device"
+    done = checked(tmp_path, "not-present-exit.c", "--check-json", "no/j")
+    assert done.stderr == "gompy run: error: --check-json no/j: No such file or directory\n"
 
 
 def test_an_argument_that_is_absent(tmp_path: Path) -> None:
