@@ -55,7 +55,8 @@ gompy_judge_read (uintptr_t address, size_t size, int in_program, uintptr_t pc)
   return 0;
 }
 
-/* The stack pointer is at SP: an object around it was in a frame that has been left.  What is there is other code's.  */
+/* The stack pointer is at SP: an object around it was in a frame that has been left.
+   What is there is other code's.  */
 static void
 gompy_forget_left (uintptr_t sp)
 {
