@@ -27,6 +27,9 @@ CUDA_SECTION: Final = ".nv_fatbin"
 """Where nvcc and clang put the kernels of CUDA C++."""
 ALL_THE_SAME: Final = "; --any runs it all the same"
 
+DATA_CALLS: Final = ("GOMP_target_", "GOACC_", "omp_target_", "acc_", "__tgt_target_data_")
+"""How the names of functions begin by which a program maps data, or asks for a device's memory, without a region."""
+
 
 class RunError(UserError):
     """Why a program is not started; ``status`` is the exit status that says so."""
@@ -42,6 +45,7 @@ class Program:
 
     stock_clang: it would take LLVM's libomptarget, in whose place gompy's has to be found.
     cuda: it has no regions, but kernels of CUDA.
+    maps_data: it has directives or routines for a device's data, maybe without regions.
     """
 
     name: str
@@ -49,6 +53,7 @@ class Program:
     preload: bool = False
     stock_clang: bool = False
     cuda: bool = False
+    maps_data: bool = False
     targets: set[str] = field(default_factory=set)
     regions: list[str] = field(default_factory=list)
 
@@ -87,7 +92,7 @@ def look_at(name: str, any_program: bool, recorded: bool = False, cuda: bool = F
             raise RunError(f"{name}: it is no ELF program, so it has no regions{'' if recorded else ALL_THE_SAME}")
         program.preload = True
         return program
-    has_regions = _linked(program, elf)
+    has_regions = _linked(program, elf) or (program.maps_data and not recorded)
     if cuda and not has_regions and CUDA_SECTION in elf.by_name:
         program.cuda, program.preload = True, False
     elif not has_regions and not any_program:
@@ -146,12 +151,26 @@ def _linked(program: Program, elf: ElfView) -> bool:
         program.preload = False
     clang = ours or program.stock_clang
     has_regions = _take(program, elf) | (clang and _take_clang(program, elf))
+    program.maps_data = _calls_for_data(elf)
     for path in libraries.values():
         if path and not path.startswith(("/lib/", "/lib64/", "/usr/lib/")) and "libgomp" not in os.path.basename(path):
             library = _elf(path, path)
             if library is not None:
                 has_regions |= _take(program, library) | (clang and _take_clang(program, library))
+                program.maps_data |= _calls_for_data(library)
     return has_regions
+
+
+def _calls_for_data(elf: ElfView) -> bool:
+    """Whether a linked file calls the runtime for a device's data."""
+    from gompy.objects.elf import SHT_DYNSYM
+    from gompy.objects.view import Damaged
+
+    try:
+        symbols = [s for table in elf.sections if table.type == SHT_DYNSYM for s in elf.symbols(table)]
+    except Damaged:
+        return False
+    return any(symbol.shndx == 0 and symbol.name.startswith(DATA_CALLS) for symbol in symbols)
 
 
 def _take_clang(program: Program, elf: ElfView) -> bool:

@@ -313,6 +313,60 @@ def test_any_program(strange: Tools) -> None:
     assert gompy_run(strange, "--any", "./plain").returncode == 3
 
 
+DATA_ONLY = {
+    "data": """
+int main (void)
+{
+  int a[16] = { 1 };
+#pragma omp target enter data map(to: a)
+#pragma omp target exit data map(from: a)
+  return a[0] + 2;
+}
+""",
+    "acc": """
+int main (void)
+{
+  int a[16] = { 1 };
+#pragma acc data copy(a)
+  a[1] = 2;
+  return a[0] + 2;
+}
+""",
+    "routines": """
+#include <omp.h>
+int main (void)
+{
+  void *p = omp_target_alloc (64, omp_get_default_device ());
+  omp_target_free (p, omp_get_default_device ());
+  return p != 0 ? 3 : 4;
+}
+""",
+}
+
+
+@pytest.mark.parametrize("compiler", ["gompcc", "gcc"])
+@pytest.mark.parametrize("name", DATA_ONLY)
+def test_a_program_with_data_alone_runs(built: Tools, name: str, compiler: str) -> None:
+    """No region, but directives or routines for a device's data: --any is not wanted, and --check sees them."""
+    built.write(f"{name}.c", DATA_ONLY[name])
+    kind = "-fopenacc" if name == "acc" else "-fopenmp"
+    off = () if compiler == "gompcc" else ("-foffload=disable",)
+    built.ok(compiler, "-g", kind, *off, f"{name}.c", "-o", f"{name}-{compiler}")
+    done = gompy_run(built, f"./{name}-{compiler}")
+    assert (done.returncode, done.stderr) == (3, "")
+    assert gompy_run(built, "--check", f"./{name}-{compiler}").returncode == 3
+    if name == "data":
+        mapped = gompy_run(built, "--show-maps", f"./{name}-{compiler}").stderr
+        assert "map(to: a[0:16])" in mapped or "64 bytes to" in mapped
+
+
+def test_a_host_program_of_openmp_is_none_of_ours(built: Tools) -> None:
+    built.write("parallel.c", "int main (void)\n{\n#pragma omp parallel\n  { }\n  return 3;\n}\n")
+    built.ok("gompcc", "-fopenmp", "parallel.c", "-o", "parallel")
+    done = gompy_run(built, "./parallel")
+    assert done.returncode == 126 and "it has no target regions" in done.stderr
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files of others")
 def test_privileged_programs(built: Tools) -> None:
     for mode, which in ((0o4755, "set-user-ID"), (0o2755, "set-group-ID")):
