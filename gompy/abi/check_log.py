@@ -33,6 +33,8 @@ class Op(IntEnum):
     ALLOC = 17  # device memory that a routine of the program's gives it, and what it gives back: address, size
     FREED = 18
     BEHIND = 19  # what is at an address (start, payload) that frames have, from the next FRAME on
+    QUEUED = 20  # a copy was put into a queue: kind 0 to the device, 1 from it
+    BLOCK = 21  # an entry goes beyond its block of the heap: count bytes are there
 
 
 class Entry(IntFlag):
@@ -60,8 +62,15 @@ class Stale(IntFlag):
     UNSET = 2  # what was read has been copied from device memory that nothing had written
 
 
+class Flight(IntFlag):
+    """Flags of a FLIGHT."""
+
+    QUEUED = 1  # by a queue that the program has not waited for
+    BACK = 2  # it is copied to the host
+
+
 FAILED: Final = 0xFFFF
 """The kind of an ABSENT record that stands for a construct that could not be mapped."""
 
-ENUMERATIONS: Final = {"EVENT": Op, "ENTRY": Entry, "LOGGED": Copy, "STALE": Stale}
+ENUMERATIONS: Final = {"EVENT": Op, "ENTRY": Entry, "LOGGED": Copy, "STALE": Stale, "FLIGHT": Flight}
 """By what their members' names begin with in C and Cython; there they begin with GOMPY_ besides."""

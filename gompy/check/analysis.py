@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gompy.abi import gomp
-from gompy.abi.check_log import FAILED, Copy, Entry, Op, Stale
+from gompy.abi.check_log import FAILED, Copy, Entry, Flight, Op, Stale
 from gompy.check.blocks import Blocks
 from gompy.check.findings import ADVICE, Finding, Note
 from gompy.check.log import Event, Frame, Log
@@ -114,6 +114,7 @@ class Analysis:
         self.marked: set[tuple[int, int]] = set()
         self.acc = False
         self.blocks = Blocks(self.names)
+        self.queued: dict[tuple[int, int, int], tuple[str, Place]] = {}
 
     def run(self) -> list[Finding]:
         """The findings, errors first, in the order in which they were met."""
@@ -129,6 +130,8 @@ class Analysis:
             Op.LEFT: self._left,
             Op.STALE: self._stale,
             Op.FLIGHT: self._flight,
+            Op.QUEUED: self._queued,
+            Op.BLOCK: self._past_block,
             Op.HOST_FAULT: self._host_fault,
             Op.ALLOC: self._alloc,
             Op.FREED: self._freed,
@@ -426,8 +429,51 @@ class Analysis:
             finding.notes.append(Note(self.place(launch), f"the last region on device {event.device}"))
         self.add(finding)
 
+    def _past_block(self, event: Event) -> None:
+        """A construct maps, and copies, more than malloc has given there."""
+        name = self.names.of(event)
+        finding = Finding(
+            "past-block",
+            self.place(event),
+            f"{event.what or 'target'} is to map {amount(event.size)} of {name or 'memory'}, whose block of the heap "
+            f"ends after {event.count}",
+            event.device,
+            variable=name,
+            start=event.start,
+            size=event.size,
+            mend=f"map no more of {name or 'it'} than was allocated, or allocate more",
+        )
+        self.add(finding)
+
+    def _queued(self, event: Event) -> None:
+        """A copy was put into a queue."""
+        mapping = self.live.get((event.device, event.start))
+        name = mapping.name if mapping is not None else self.names.of(event)
+        self.queued[event.device, event.start, event.size] = name, self.place(event)
+
+    def _flight_queued(self, event: Event) -> None:
+        """The host has used what a queue copies, and has not waited for that."""
+        name, put = self.queued.get((event.device, event.start, event.size), ("", Place()))
+        used, way = "written" if event.kind else "read", "from" if event.flags & Flight.BACK else "to"
+        finding = Finding(
+            "race",
+            self.names.place(event.where),
+            f"{name or 'memory'} (byte {event.count} of {event.size}) is {used} by the host, which has not waited for "
+            f"the queue that copies it {way} device {event.device}",
+            event.device,
+            variable=name,
+            start=event.start,
+            size=event.size,
+        )
+        finding.mend = mend("race-host", name, finding.place.file, True)
+        finding.notes.append(Note(put, "it is put into the queue here, with async"))
+        self.add(finding)
+
     def _flight(self, event: Event) -> None:
         """The host has used what a region that ran beside it mapped."""
+        if event.flags & Flight.QUEUED:
+            self._flight_queued(event)
+            return
         mapping = self.live.get((event.device, event.start))
         name = mapping.name if mapping is not None else self.names.of(event)
         done, region = "written" if event.kind else "read", self.place(event) if mapping is None else mapping.place

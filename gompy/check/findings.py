@@ -14,6 +14,7 @@ KINDS: Final = {
     "unmapped": "a region uses what is not mapped to its device",
     "unmapped-since": "a region uses what was mapped, and is no longer",
     "past-section": "a region goes beyond what is mapped of an object",
+    "past-block": "a construct maps, and copies, more than malloc has given the program there",
     "unset": "a region reads memory of the device that nothing has written",
     "unset-host": "the host reads what was copied from memory of the device that nothing had written",
     "stale-device": "a region reads what the host has changed since it was copied there",

@@ -206,6 +206,7 @@ cdef mic_acc_queue *queue_open(mic_device *d) noexcept nogil:
                           gompy_limit_hint(rc))
         free(q)
         return NULL
+    pthread_setname_np(q.thread, b"gompy-queue")  # check_watch.h looks for it
     d.queues += 1
     return q
 

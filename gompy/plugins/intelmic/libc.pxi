@@ -38,7 +38,7 @@ from gompy.native.pthread cimport (
     pthread_cond_broadcast, pthread_cond_destroy, pthread_cond_init, pthread_cond_signal, pthread_cond_t,
     pthread_cond_wait, pthread_create, pthread_detach, pthread_equal, pthread_join, pthread_mutex_destroy,
     pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_trylock, pthread_mutex_unlock, pthread_self,
-    pthread_t)
+    pthread_setname_np, pthread_t)
 from gompy.native.signals cimport (
     SIGABRT, SIGBUS, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSEGV, SIGSYS, SIGTRAP, SIG_SETMASK,
     pthread_sigmask, sigemptyset, sigfillset, sigset_t)

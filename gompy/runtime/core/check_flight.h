@@ -24,6 +24,7 @@ struct gompy_flight
   int begun;      /* its region has been launched */
   int told;
   uint64_t construct;
+  uint64_t queues;     /* a bit for each that the program may wait for (check_queues.h); 0: a region with nowait */
   unsigned char *had;  /* what the host had at the launch, until that is compared; or NULL */
 };
 
@@ -40,7 +41,7 @@ gompy_flight_new (uint64_t construct, int device, uintptr_t host, uintptr_t targ
 {
   if (gompy_flight_count < GOMPY_FLIGHTS && size != 0)
     gompy_flights[gompy_flight_count++]
-      = (struct gompy_flight){ host, target, size, device, back, 0, 0, construct, NULL };
+      = (struct gompy_flight){ host, target, size, device, back, 0, 0, construct, 0, NULL };
 }
 
 /* One of them is over.  */
@@ -118,7 +119,7 @@ static void
 gompy_flight_ends (int device, uintptr_t host)
 {
   for (unsigned i = gompy_flight_count; i-- > 0;)
-    if (gompy_flights[i].device == device && gompy_flights[i].host == host)
+    if (gompy_flights[i].device == device && gompy_flights[i].host == host && !gompy_flights[i].queues)
       {
         gompy_flight_compare (&gompy_flights[i]);
         gompy_flight_drop (i);
@@ -176,8 +177,11 @@ gompy_flight_judge (uintptr_t address, size_t size, int writes, int in_program, 
         continue;
       f->told = 1;
       gompy_log (GOMPY_EVENT_FLIGHT, writes, f->device, NULL, (void *) pc, f->host, f->size, f->target,
-                 address > f->host ? address - f->host : 0, 0);
+                 address > f->host ? address - f->host : 0,
+                 (f->queues ? GOMPY_FLIGHT_QUEUED : 0) | (f->back ? GOMPY_FLIGHT_BACK : 0));
     }
 }
+
+#include "check_queues.h"
 
 #endif

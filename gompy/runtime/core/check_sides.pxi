@@ -29,6 +29,14 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_flight_made(uint64_t construct)
     void gompy_flight_ends(int device, uintptr_t host)
     void gompy_flight_returns(int device, uintptr_t host, size_t size)
+    void gompy_flight_queued(int device, void *queue, uintptr_t host, uintptr_t target, size_t size, bint back,
+                             bint in_region)
+    void gompy_flight_waited(int device, void *queue)
+    void gompy_flight_ordered(int device, void *first, void *then)
+    void gompy_flight_shared()
+    int gompy_queues_used
+    void gompy_queue_ended(int device, void *queue)
+    void *gompy_queue_in_flight(int device, unsigned *n)
     unsigned gompy_flights_begun()
     int gompy_watch_on
     struct gompy_access_state "gompy_access":
@@ -135,6 +143,75 @@ cdef void note_flight(const HookEvent *event) noexcept nogil:
     gompy_stale_listen()
 
 
+cdef void note_queued(const HookEvent *event) noexcept nogil:
+    """What the entry of a directive has put into its queue (check_queues.h)."""
+    cdef void *queue = devices[event.device].queue
+    cdef bint back
+    if queue == NULL or event.bytes == 0 or event.map_kind < 0 or is_pointer_kind(event.map_kind) or \
+            event.map_kind == GOMP_MAP_TO_PSET:
+        return
+    back = event.detail == MAP_KEPT or event.detail == MAP_REMOVED or \
+        (event.detail == MAP_UPDATED and has_property(event.map_kind, KIND_FROM))
+    if not back and event.detail != MAP_NEW and event.detail != MAP_PRESENT and event.detail != MAP_UPDATED:
+        return
+    gompy_flight_queued(event.device, queue, event.host, event.target, event.size, back,
+                        event.construct != NULL and event.construct.region != NULL)
+    gompy_stale_listen()
+
+
+cdef void note_queue(const HookEvent *event) noexcept nogil:
+    """A queue is waited for, by the program or by another one, or has ended."""
+    if event.phase != PHASE_END or event.queue == NULL:
+        return
+    pthread_mutex_lock(&gompy_stale_lock)
+    if event.detail == QUEUE_WAIT:
+        gompy_flight_waited(event.device, event.queue)
+    elif event.detail == QUEUE_ORDER:
+        gompy_flight_ordered(event.device, event.queue, <void *> event.host)
+    elif event.detail == QUEUE_DROP:
+        gompy_queue_ended(event.device, event.queue)
+    gompy_stale_listen()
+    pthread_mutex_unlock(&gompy_stale_lock)
+
+
+cdef void check_queue_empty(const DeviceDescr *dev, void *queue) noexcept nogil:
+    """The program has asked whether a queue is empty, and it is."""
+    if gompy_checking:
+        pthread_mutex_lock(&gompy_stale_lock)
+        gompy_flight_waited(dev.number, queue)
+        gompy_stale_listen()
+        pthread_mutex_unlock(&gompy_stale_lock)
+
+
+cdef void check_streams_shared() noexcept nogil:
+    """The program has what stands behind the queues, and may wait for that."""
+    if gompy_checking:
+        pthread_mutex_lock(&gompy_stale_lock)
+        gompy_flight_shared()
+        pthread_mutex_unlock(&gompy_stale_lock)
+
+
+cdef void settle_queues() noexcept nogil:
+    """The program goes on: what the emulated MIC's queues have to do is done first, so that their threads sleep.
+
+    Those of the emulated GPU are waited for when the watch begins: to wait here would order streams (GOMPY_CHECK=race).
+    """
+    cdef unsigned n
+    cdef int i
+    cdef void *queue
+    for i in range(num_devices):
+        if devices[i].type != GOMP_DEVICE_INTEL_MIC:
+            continue
+        n = 0
+        while True:
+            pthread_mutex_lock(&gompy_stale_lock)
+            queue = gompy_queue_in_flight(i, &n)
+            pthread_mutex_unlock(&gompy_stale_lock)
+            if queue == NULL:
+                break
+            device_settle(&devices[i], queue)
+
+
 cdef void note_memory(const HookEvent *event) noexcept nogil:
     """Device memory that the program itself asks for, and frees."""
     cdef const char *what
@@ -171,8 +248,16 @@ cdef void note_side(HookEvent *event, int slot) noexcept nogil:
     if event.kind == HOOK_ALLOC or event.kind == HOOK_FREE:
         note_memory(event)
         return
+    if event.kind == HOOK_QUEUE:
+        note_queue(event)
+        return
+    if gompy_queues_used and event.kind == HOOK_CONSTRUCT and event.phase == PHASE_END and \
+            event.construct.outer == NULL:
+        settle_queues()
     pthread_mutex_lock(&gompy_stale_lock)
     note_flight(event)
+    if event.kind == HOOK_MAP:
+        note_queued(event)
     beside = gompy_flights_begun() != 0 or gompy_watch_on
     pthread_mutex_unlock(&gompy_stale_lock)
     if not gompy_tracking and not beside:
@@ -223,5 +308,5 @@ cdef void follow_sides() noexcept nogil:
     gompy_tracking = 1
     gompy_stale_hear()
     if gompy_subscribe(HOOK_CONSTRUCT | HOOK_FALLBACK | HOOK_MAP | HOOK_COPY | HOOK_LAUNCH | HOOK_DEVICE | HOOK_ALLOC |
-                       HOOK_FREE, note_side) < 0:
+                       HOOK_FREE | HOOK_QUEUE, note_side) < 0:
         gompy_tracking = 0

@@ -118,6 +118,7 @@ gompy_read_host (void *to, uintptr_t from, size_t size)
 }
 
 #include "check_parts.h"
+#include "check_heap.h"
 
 static void
 gompy_drop_track (unsigned i)

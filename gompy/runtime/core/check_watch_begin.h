@@ -63,10 +63,10 @@ gompy_prepare_watch (void)
   return 1;
 }
 
-/* Whether a thread of the program's sleeps until another thread of it makes a system call: it waits for a futex, for
-   any time.  ID: the name of its folder.  */
+/* Whether a thread sleeps until another thread makes a system call: it waits for a futex, for any time.
+   ID: the name of its folder.  */
 static int
-gompy_waits (const char *id)
+gompy_is_in_futex (const char *id)
 {
   char path[64], text[160];
   unsigned long number, place, operation, value, timeout;
@@ -78,11 +78,17 @@ gompy_waits (const char *id)
   n = read (fd, text, sizeof text - 1);
   close (fd);
   text[n > 0 ? n : 0] = 0;
-  if (sscanf (text, "%lu %lx %lx %lx %lx", &number, &place, &operation, &value, &timeout) != 5 || number != SYS_futex
-      || timeout != 0 || !gompy_only_waits (operation))
-    return 0;
-  gompy_watch_sleepers = 1;
-  return 1;
+  return sscanf (text, "%lu %lx %lx %lx %lx", &number, &place, &operation, &value, &timeout) == 5
+         && number == SYS_futex && timeout == 0 && gompy_only_waits (operation);
+}
+
+/* The same of a thread of the program's.  */
+static int
+gompy_waits (const char *id)
+{
+  int waits = gompy_is_in_futex (id);
+  gompy_watch_sleepers |= waits;
+  return waits;
 }
 
 /* Whether a thread of this process is gompy's own, and sleeps, or waits.  ID: the name of its folder.  */
@@ -90,7 +96,7 @@ static int
 gompy_sleeps (const char *id)
 {
   char path[64], text[128], *name;
-  int fd;
+  int fd, queue;
   ssize_t n;
   snprintf (path, sizeof path, "/proc/self/task/%.20s/stat", id);
   for (int tries = 0; tries < GOMPY_SLEEP_TRIES; tries++)
@@ -103,9 +109,10 @@ gompy_sleeps (const char *id)
       name = strchr (text, '(');
       if (name == NULL || strncmp (name + 1, GOMPY_OWN_THREADS, sizeof GOMPY_OWN_THREADS - 1) != 0)
         return gompy_waits (id);
+      queue = strncmp (name + 1, GOMPY_QUEUE_THREAD, sizeof GOMPY_QUEUE_THREAD - 1) == 0;
       if ((name = strrchr (name, ')')) == NULL)
         return 0;
-      if (strncmp (name, ") S", 3) == 0)
+      if (strncmp (name, ") S", 3) == 0 && (!queue || gompy_is_in_futex (id)))
         return 1;
       usleep (100);
     }

@@ -2,6 +2,17 @@
 
 cdef extern from "core/check_stale.h" nogil:
     void gompy_stale_removed(int device, uintptr_t host, size_t size)
+    size_t gompy_heap_short(uintptr_t host, size_t size)
+
+
+cdef void check_block(DeviceDescr *dev, int kind, uintptr_t start, size_t size) noexcept nogil:
+    """Log an entry that maps, and copies, more than there is in its block of the heap."""
+    cdef size_t there
+    if is_pointer_kind(kind) or not has_property(kind, KIND_FILLED) and not has_property(kind, KIND_FROM):
+        return
+    there = gompy_heap_short(start, size)
+    if there:
+        gompy_log(EVENT_BLOCK, kind, dev.number, dev.what, dev.where, start, size, 0, there, 0)
 
 
 cdef void check_maps(MapJob *job) noexcept nogil:
@@ -36,6 +47,8 @@ cdef void check_maps(MapJob *job) noexcept nogil:
             flags |= ENTRY_ATTACH
         gompy_log(EVENT_ENTRY, kind, dev.number, dev.what, dev.where, start_at(&job.maps, i),
                   end_at(&job.maps, i) - start_at(&job.maps, i), address, count, flags)
+        if flags & ENTRY_NEW:
+            check_block(dev, kind, start_at(&job.maps, i), end_at(&job.maps, i) - start_at(&job.maps, i))
 
 
 cdef void check_remove(DeviceDescr *dev, SplayNode *key) noexcept nogil:

@@ -1,0 +1,80 @@
+/* `gompy run --check`: whether a mapping goes beyond the block that malloc gave the program there.
+
+   What stands before a block of glibc's malloc says how large it is.  A mapping may begin within a block, where that is
+   the program's own data: so what looks too small is looked for once more, from block to block from the heap's begin
+   on.  Blocks of threads' own heaps, and those of other allocators, are not looked at.
+   Included once, by check_stale.h.  */
+#ifndef GOMPY_CHECK_HEAP_H
+#define GOMPY_CHECK_HEAP_H
+
+#include <unistd.h>
+
+#define GOMPY_HEAP_BLOCKS 200000u
+#define GOMPY_HEAP_HEAD 16u       /* struct malloc_chunk before the block: the size of what is before it, its own */
+#define GOMPY_HEAP_SHARED 8u      /* so far the block goes into the head behind it */
+#define GOMPY_HEAP_LEAST 32u
+#define GOMPY_HEAP_MAPPED 2u      /* of the size's low bits: the block has a mapping of its own */
+#define GOMPY_HEAP_MAPPED_LEAST (128u << 10)
+
+static int gompy_read_host (void *to, uintptr_t from, size_t size);
+
+/* Where the heap begins, if malloc is glibc's; or 0.  */
+static uintptr_t
+gompy_heap_begin (void)
+{
+  static uintptr_t begin;
+  static int known;
+  Dl_info info;
+  char line[256];
+  void *allocator = dlsym (RTLD_DEFAULT, "malloc");
+  FILE *maps;
+  if (known)
+    return begin;
+  known = 1;
+  if (allocator == NULL || dladdr (allocator, &info) == 0 || info.dli_fname == NULL
+      || strstr (info.dli_fname, "/libc.so") == NULL || (maps = fopen ("/proc/self/maps", "re")) == NULL)
+    return 0;
+  while (begin == 0 && fgets (line, sizeof line, maps) != NULL)
+    if (strstr (line, "[heap]") != NULL)
+      begin = strtoull (line, NULL, 16);
+  fclose (maps);
+  return begin;
+}
+
+/* The head of the block that has an address, from the heap's begin on; or 0.  */
+static uintptr_t
+gompy_heap_find (uintptr_t begin, uintptr_t end, uintptr_t address)
+{
+  size_t head[2], size;
+  for (unsigned n = 0; n < GOMPY_HEAP_BLOCKS && begin + GOMPY_HEAP_LEAST <= end; n++, begin += size)
+    {
+      if (!gompy_read_host (head, begin, sizeof head))
+        return 0;
+      size = head[1] & ~(size_t) 7;
+      if (size < GOMPY_HEAP_LEAST || size % 16 != 0 || size > end - begin)
+        return 0;
+      if (address - begin < size)
+        return begin;
+    }
+  return 0;
+}
+
+/* How many bytes the program has from HOST on, if those are fewer than SIZE; or 0.  */
+static size_t
+gompy_heap_short (uintptr_t host, size_t size)
+{
+  uintptr_t begin = gompy_heap_begin (), end = (uintptr_t) sbrk (0), at = host - GOMPY_HEAP_HEAD;
+  size_t head[2], block;
+  if (begin == 0 || host % 16 != 0 || !gompy_read_host (head, at, sizeof head))
+    return 0;
+  block = head[1] & ~(size_t) 7;
+  if (head[0] == 0 && (head[1] & 7) == GOMPY_HEAP_MAPPED && at % GOMPY_PAGE == 0 && block % GOMPY_PAGE == 0
+      && block >= GOMPY_HEAP_MAPPED_LEAST)
+    return size > block - GOMPY_HEAP_HEAD ? block - GOMPY_HEAP_HEAD : 0;
+  if (at < begin || at >= end || block < GOMPY_HEAP_LEAST || block % 16 != 0 || block > end - at
+      || size <= block - GOMPY_HEAP_HEAD + GOMPY_HEAP_SHARED || gompy_heap_find (begin, end, host) != at)
+    return 0;
+  return block - GOMPY_HEAP_HEAD + GOMPY_HEAP_SHARED;
+}
+
+#endif
