@@ -34,7 +34,7 @@
 #define GOMPY_WATCH_MASK (~(1ul << (SIGSEGV - 1)))  /* blocked while the handler runs */
 #define GOMPY_PAGE 4096ul
 #define GOMPY_OWN_THREADS "gompy-"    /* of the emulated GPU: gompy/cuda/streams.pxi, gompy/ptx/launch.pxi */
-#define GOMPY_QUEUE_THREAD "gompy-queue" /* of the emulated MIC (acc_queue.pxi), which also wakes by itself for a while */
+#define GOMPY_QUEUE_THREAD "gompy-queue" /* of the emulated MIC (acc_queue.pxi): it wakes by itself for a while */
 #define GOMPY_SLEEP_TRIES 300         /* of 100 microseconds: a thread that has done its work goes to sleep */
 #ifndef SYS_USER_DISPATCH
 #define SYS_USER_DISPATCH 2  /* si_code */
