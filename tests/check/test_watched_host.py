@@ -159,6 +159,42 @@ def test_small_arrays_beside_the_runtimes_own_memory(tmp_path: Path, device: str
     assert (done.returncode, done.stdout) == (0, "1160\n"), done.stderr
 
 
+BESIDE = """
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static int a[1000];
+static void *longer (void *unused)
+{
+  #pragma omp target map(tofrom: a)
+  for (int k = 0; k < 50000; k++)
+    for (int i = 0; i < 1000; i++)
+      a[i] += k ^ i;
+  return unused;
+}
+int main (void)
+{
+  pthread_t thread;
+  int b[10] = { 0 };
+  pthread_create (&thread, NULL, longer, NULL);
+  for (int round = 0; round < 20; round++)
+    {
+      #pragma omp target map(tofrom: b)
+      b[3]++;
+      usleep (2000);
+    }
+  pthread_join (thread, NULL);
+  printf ("%d\\n", b[3]);
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["intelmic", "nvptx"])
+def test_a_region_that_ends_while_another_threads_runs(tmp_path: Path, device: str) -> None:
+    done = check(tmp_path, device, BESIDE)
+    assert (done.returncode, done.stdout) == (0, "20\n"), done.stderr
+
+
 ANYWHERE = """
 #include <alloca.h>
 #include <stdio.h>

@@ -42,7 +42,7 @@ gompy_settle (struct gompy_tracked *t)
       t->filled = 0;
       return 0;
     }
-  if (written && t->device_had == t->host_had
+  if (written && t->device_had == t->host_had && gompy_has_parts ()
       && (t->newer != NULL || (t->newer = gompy_room_get (t->size)) != NULL))
     {
       gompy_parts_unknown (t);
