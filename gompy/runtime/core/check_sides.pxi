@@ -129,7 +129,7 @@ cdef void note_flight(const HookEvent *event) noexcept nogil:
     if event.construct == NULL or event.queue != NULL:
         return
     if event.kind == HOOK_MAP and event.detail == MAP_NEW and event.map_kind >= 0 and \
-            not is_pointer_kind(event.map_kind):
+            has_property(event.map_kind, KIND_FILLED | KIND_FROM) and not is_pointer_kind(event.map_kind):
         gompy_flight_new(event.construct.number, event.device, event.host, event.target, event.size,
                          has_property(event.map_kind, KIND_FROM))
     elif event.kind == HOOK_MAP and (event.detail == MAP_REMOVED or event.detail == MAP_KEPT):
