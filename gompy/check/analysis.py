@@ -188,6 +188,12 @@ class Analysis:
             return
         if event.start == 0 or event.size == 0 or event.kind in POINTERS:
             return  # nothing is there: at address 0 a Fortran argument that is absent
+        mapping = self._touching(event.device, event.start, event.size)
+        if mapping is not None and (
+            event.start < mapping.start or event.size > mapping.start + mapping.size - event.start
+        ):
+            self._beyond_mapped(event, event.start, event.size, mapping.start, mapping.size)
+            return
         name = self.names.of(event)
         what = event.what.removeprefix("target ")
         finding = Finding(
@@ -591,6 +597,10 @@ class Analysis:
             self._absent(replace(event, kind=gomp.GOMP_MAP_TO, start=start, size=size))
             return
         old, old_size = (beyond.old, beyond.old_size) if mapping is None else (mapping.start, mapping.size)
+        self._beyond_mapped(event, start, size, old, old_size)
+
+    def _beyond_mapped(self, event: Event, start: int, size: int, old: int, old_size: int) -> None:
+        """A construct is to do more with an object than is mapped of it."""
         mapping = self.live.get((event.device, old))
         name = (mapping.name if mapping is not None else "") or self.names.at(start, size, event.frame)
         verb, mended = in_words(event.what)

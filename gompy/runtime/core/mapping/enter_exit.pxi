@@ -128,6 +128,8 @@ cdef int exit_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
         if copied:
             # Of a range that is larger than the mapping, what is mapped (libgomp copies beyond it).
             dev.copying.kind = kind
+            if start < node.host_start or end > node.host_end:
+                check_entry(dev, EVENT_ABSENT, kind, start, end - start)
             start = max(start, node.host_start)
             end = min(end, node.host_end)
             if start < end and copy_range(dev, node, start, end, False, NULL):
