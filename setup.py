@@ -178,6 +178,13 @@ PRODUCTS = (
         ("cuda*", "__cuda*"),
         ("-ldl", "-lpthread", "-Wl,-z,nodelete"),
     ),
+    Product(
+        "gompy/nvrtc/libnvrtc.pyx",
+        "cudart/libnvrtc.so.12",
+        "shared",
+        ("nvrtc*",),
+        ("-ldl", "-lpthread", "-Wl,-z,nodelete"),
+    ),
 )
 
 EXTENSIONS = (
@@ -541,7 +548,8 @@ def build_native() -> None:
     copy_cuda_headers()
     lib = NATIVE / "lib"
     links = {lib / "libgompy.so": 1, NATIVE / "cuda" / "libcuda.so": 1, NATIVE / "cudart" / "libcudart.so": 12}
-    for link, version in links.items():  # for -lgompy, -lcuda, -lcudart
+    links[NATIVE / "cudart" / "libnvrtc.so"] = 12
+    for link, version in links.items():  # for -lgompy, -lcuda, -lcudart, -lnvrtc
         if not link.is_symlink():
             link.symlink_to(f"{link.name}.{version}")
     newer_name = NATIVE / "llvm-rtl" / "libomptarget.rtl.x86_64.nextgen.so"  # which LLVM 16 looks for first

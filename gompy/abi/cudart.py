@@ -368,7 +368,6 @@ LIBRARIES = {
     "cuRAND's host interface": ("curand.h",),
     "cuSOLVER": ("cusolverDn.h",),
     "cuSPARSE": ("cusparse.h", "cusparse_v2.h"),
-    "NVRTC": ("nvrtc.h",),
     "Thrust": (
         *("thrust/copy.h", "thrust/device_ptr.h", "thrust/device_vector.h", "thrust/execution_policy.h"),
         *("thrust/fill.h", "thrust/functional.h", "thrust/host_vector.h", "thrust/reduce.h", "thrust/scan.h"),

@@ -22,7 +22,7 @@ from gompy.abi import (
     status,
     targets,
 )
-from gompy.native import generate_cuda_calls, generate_cudart, generate_nvml
+from gompy.native import generate_cuda_calls, generate_cudart, generate_nvml, generate_nvrtc
 
 HERE = Path(__file__).resolve().parent
 TABLES: dict[str, ModuleType] = {
@@ -284,6 +284,8 @@ def texts() -> dict[str, str]:
         "nvml_calls.h": generate_nvml.nvml_calls_h(),
         "nvml_names.h": generate_nvml.nvml_names_h(),
         "nvml_version.h": generate_nvml.nvml_version_h(),
+        "nvrtc.h": generate_nvrtc.nvrtc_numbers_h(),
+        "nvrtc.pxd": generate_nvrtc.nvrtc_pxd(),
         "ompt.pxd": ompt_pxd(),
         "ptx.h": ptx_h(),
         "ptx.pxd": ptx_pxd(),

@@ -6,7 +6,7 @@ import struct
 import textwrap
 
 from gompy.abi import cudart, cudart_calls, cudart_device
-from gompy.native import generate_curand
+from gompy.native import generate_curand, generate_nvrtc
 
 MADE = "Made by gompy/native/generate_cudart.py from gompy/abi/cudart*.py."
 
@@ -185,6 +185,7 @@ def headers() -> dict[str, str]:
     standard = {f"cuda/std/{name}": standard_h(name) for name in cudart.STANDARD}
     made = {"cuda_runtime_api.h": api_h(), "math_constants.h": constants_h()}
     made["gompy_curand_jumps.h"] = generate_curand.jumps_h("Made by gompy/native/generate_curand.py.")
+    made["nvrtc.h"] = generate_nvrtc.nvrtc_h()
     lacking = {name: lacking_h(name, library) for library, names in cudart.LIBRARIES.items() for name in names}
     return made | forwarding | standard | lacking
 

@@ -40,6 +40,7 @@ MAY_IMPORT = {
     "gompy.remote": set[str](),
     "gompy.accel": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.driver"},
     "gompy.cudart": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.driver"},
+    "gompy.nvrtc": {"gompy", "gompy.abi", "gompy.cudart", "gompy.driver"},
     "gompy.check": {"gompy.abi", "gompy.objects", "gompy.tools"},
     "gompy.replay": {"gompy", "gompy.abi", "gompy.objects", "gompy.check", "gompy.plugins"},
     "gompy.cli": {
@@ -70,6 +71,7 @@ LIBRARIES = (
     "gompy/rtl/plugin.pyx",
     "gompy/cuda/libcuda.pyx",
     "gompy/cudart/libcudart.pyx",
+    "gompy/nvrtc/libnvrtc.pyx",
     "gompy/nvml/libnvml.pyx",
     "gompy/profiler/profiler.pyx",
     "gompy/ptx/executor.pyx",
