@@ -109,8 +109,8 @@ NOTE_FIELDS = (
 NOTE = offsets(NOTE_FIELDS)
 NOTE_SIZE, NOTE_BYTES, NOTE_SHIFT = 192, 128, 47
 """Bytes of such a record, and of a line."""
-RACE_NOTES = 256
-"""How many there are.  Which of them a place has for a line, compiled code says (racing.py)."""
+RACE_NOTES = 1 << 10
+"""How many there are, a power of two.  Which of them a place has for a line, compiled code says (racing.py)."""
 
 OPS = (
     *("load1", "load2", "load4", "load8"),  # (warp, mask, u64 *address, void *out, unit, line)

@@ -280,12 +280,13 @@ gompy_line_access (struct gompy_races *r, const struct gompy_access *access, str
 }
 
 /* The same where that is soon done; 0: it is not.  What is remembered of these words is over, or of the same lanes just
-   now and no more than this access has; or this read tells nothing new (gompy_line_read).  */
+   now and no more than this access has, or of the same place; or this read tells nothing new (gompy_line_read).  */
 static inline int
 gompy_line_quick (const struct gompy_races *r, const struct gompy_access *access, struct gompy_line *line,
                   uint32_t words, uint32_t who)
 {
   struct gompy_row *place = NULL, *row = line->rows;
+  uint32_t all = words;
   who |= access->writes ? GOMPY_ROW_WRITE : 0u;
   if ((int32_t) (line->state >> 4) >= access->first || line->loose_read >= access->first
       || line->loose_written >= access->first)
@@ -294,7 +295,15 @@ gompy_line_quick (const struct gompy_races *r, const struct gompy_access *access
   for (; line->newest >= access->first && row < line->rows + GOMPY_ROWS && row->words; row++)
     {
       uint32_t differs = row->who ^ who;
-      if (row->epoch < access->first || !(row->words & words))
+      if (row->epoch < access->first)
+        continue;
+      if (row->epoch == access->own && !differs && !place && gompy_row_kind (who) != GOMPY_ROW_MANY)
+        {
+          place = row;
+          all |= row->words;
+          continue;
+        }
+      if (!(row->words & words))
         continue;
       if (!((row->who | who) & GOMPY_ROW_WRITE) && !(words & ~row->words) && !(row->who & GOMPY_WHO_STRONG)
           && (row->epoch < access->run_first ? row->epoch >= r->own_first && !r->nflags
@@ -315,7 +324,7 @@ gompy_line_quick (const struct gompy_races *r, const struct gompy_access *access
       place = row;
     }
   line->newest = line->newest > access->own ? line->newest : access->own;
-  *place = (struct gompy_row) { access->own, who, words };
+  *place = (struct gompy_row) { access->own, who, all };
   return 1;
 }
 

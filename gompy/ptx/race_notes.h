@@ -109,9 +109,11 @@ static inline uint32_t
 gompy_note_judge (struct gompy_races *r, const struct gompy_access *access, uint64_t line, uint32_t words, uint32_t its)
 {
   uint64_t first = (line - r->base) / 4;
-  uint32_t kind = its & GOMPY_WHO_ALL ? GOMPY_ROW_ALL : GOMPY_ROW_LONE, left;
-  left = gompy_line_access (r, access, r->memory.lines + first / GOMPY_LINE, gompy_line_words (&r->memory, first),
-                            words, access->who | kind << 12 | (its & 31));
+  struct gompy_line *known = r->memory.lines + first / GOMPY_LINE;
+  uint32_t who = access->who | (its & GOMPY_WHO_ALL ? GOMPY_ROW_ALL : GOMPY_ROW_LONE) << 12 | (its & 31), left;
+  if (gompy_line_quick (r, access, known, words, who))
+    return 0;
+  left = gompy_line_access (r, access, known, gompy_line_words (&r->memory, first), words, who);
   return left ? gompy_note_spread (r, access, first, left, access->who | 15u << 12 | its) : 0;
 }
 

@@ -65,12 +65,17 @@ cdef void op_race_note(gompy_warp *w, uint32_t mask, uint64_t address, uint32_t 
     if stores_watched or word & RACE_STRAYS:
         op_race_uniform(w, mask, address, word, unit, line)
         return
+    site = note.site if note.line and note.key == key else site_number(w, unit, line)
+    if races.sites[site].library:  # it is not remembered, so no note has to end for it
+        if num_waiting:
+            settle_races()
+        lock_word(w, address, word & RACE_WRITES != 0)
+        return
     if races.noting != w or races.noting_lanes != mask:
         gompy_race_end_notes(races)
     if note.line:
         end_note(w, note)
-    site = note.site if note.line and note.key == key else site_number(w, unit, line)
-    if races.sites[site].library or not gompy_note_possible(races, address, size):
+    if not gompy_note_possible(races, address, size):
         note.bytes[0] = note.bytes[1] = 0
         op_race_uniform(w, mask, address, word, unit, line)
         return

@@ -260,7 +260,7 @@ gompy_race_flags_near (const struct gompy_races *r, uint64_t address)
 static int
 gompy_race_is_flag (struct gompy_races *r, uint64_t address)
 {
-  return r->nflags && *gompy_race_flag (r, address) != NULL;
+  return r->nflags && gompy_race_flags_near (r, address) && *gompy_race_flag (r, address) != NULL;
 }
 
 /* A warp has read one, with what had been written there as VERSION.  */

@@ -21,8 +21,11 @@ LOOKED_AT = frozenset(("", "global", "shared"))
 """Spaces whose memory threads share."""
 ROWS = frozenset((4, 8, 16))
 """Bytes of accesses that are told by rows."""
-NOTES_APART = 37
-"""How far the notes of two places for one line are from each other."""
+LINES_APART, PLACES_APART = 0x9E3779B97F4A7C15, 0x6A09E667F3BCC909
+"""How far the notes of two lines, of two places for one line, are from each other, in 2^-64 of all notes.
+
+These are parts of the golden ratio and of the square root of two: few of their multiples come near each other, so lines
+at equal steps, as a matrix's columns are, have notes of their own (Knuth, TAOCP 3, 6.4)."""
 
 
 def begin(em: Emitter, bits: int = ALWAYS, stray: str = "") -> str:
@@ -142,11 +145,10 @@ def note_of(em: Emitter, at: str) -> str:
 
     Places of the program have different ones for the same line, and what follows each other differs for a while.
     """
-    em.notes += NOTES_APART
-    line = em.new(f"add i64 {em.new(f'lshr i64 {at}, 7')}, {em.notes}")
-    apart = em.new(f"lshr i64 {at}, 15")
-    mixed = em.new(f"add i64 {line}, {em.new(f'mul i64 {apart}, 5')}")
-    number = em.new(f"and i64 {mixed}, {abi.RACE_NOTES - 1}")
+    em.notes = (em.notes + PLACES_APART) % (1 << 64)
+    line = em.new(f"mul i64 {em.new(f'lshr i64 {at}, 7')}, {LINES_APART}")
+    mixed = em.new(f"add i64 {line}, {em.notes}")
+    number = em.new(f"lshr i64 {mixed}, {65 - abi.RACE_NOTES.bit_length()}")
     offset = em.new(f"mul i64 {number}, {abi.NOTE_SIZE}")
     return em.new(f"getelementptr i8, ptr {warp_word(em, 'notes', 'ptr')}, i64 {offset}")
 
