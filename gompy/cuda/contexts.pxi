@@ -29,7 +29,8 @@ cdef extern from *:
     typedef struct { void *of; uint64_t serial; } cuda_stack_entry;
     static __thread struct { int depth; int in_callback; cuda_stack_entry stack[64]; void *own_stream;
     uint64_t own_serial;
-                             void *own_context; void *launched_in; uint64_t launched_serial; } cuda_thread;
+                             void *own_context; void *launched_in; uint64_t launched_serial;
+                             uint64_t callers[2]; } cuda_thread;
     """
     ctypedef struct stack_entry "cuda_stack_entry":
         void *of
@@ -43,6 +44,7 @@ cdef extern from *:
         void *own_context
         void *launched_in          # where a thread without a current context launched last
         uint64_t launched_serial
+        uint64_t *callers          # where it asks for operations (stream_order.pxi)
     this_thread cuda_thread
 
 cdef extern from *:

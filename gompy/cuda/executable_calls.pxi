@@ -154,6 +154,7 @@ cdef public int cuGraphLaunch(void *p, void *queue) noexcept nogil:
     cdef node *n
     cdef graph *child
     cdef int r = enter_stream(queue, &s)
+    note_asker()
     if r == CUDA_SUCCESS:
         r = enter_executable(p, &x)
     if r != CUDA_SUCCESS:

@@ -148,6 +148,7 @@ cdef int launch_kernel(void *p, const unsigned *grid, const unsigned *block, uns
     if s.of != c:
         return CUDA_ERROR_INVALID_HANDLE
     r = check_launch(f, grid, block, shared)
+    note_asker()
     pthread_mutex_lock(&work_lock)
     if not is_handle(FUNCTION, f):  # another thread has unloaded it meanwhile
         r = CUDA_ERROR_INVALID_HANDLE

@@ -5,6 +5,7 @@
 # what they know at once.  All of this is guarded by work_lock.
 
 cdef uint64_t host_known[PTX_ORDER_STREAMS]
+cdef uint64_t gone_known[2][PTX_ORDER_STREAMS]  # by streams that are gone: the blocking ones, the others
 cdef stream *placed_streams[PTX_ORDER_STREAMS]
 cdef uint32_t streams_made
 
@@ -23,6 +24,13 @@ cdef void join_known(uint64_t *to, const uint64_t *of) noexcept nogil:
         to[i] = max(to[i], of[i])
 
 
+cdef void note_asker() noexcept nogil:
+    """Where this thread asks for operations now.  Without work_lock: finding it waits for the loader, whom a library's
+    constructor may hold that waits for that lock."""
+    if follows_order() and streams_made:
+        find_callers(cuda_thread.callers)
+
+
 cdef void find_place(stream *s) noexcept nogil:
     """Give a stream its place, if there is one left."""
     cdef uint32_t i
@@ -34,7 +42,8 @@ cdef void find_place(stream *s) noexcept nogil:
 
 
 cdef void leave_place(stream *s) noexcept nogil:
-    """A stream goes."""
+    """A stream goes: it has done its work."""
+    join_known(gone_known[s.flags & CU_STREAM_NON_BLOCKING], s.known)
     free(s.known)
     s.known = NULL
     if s.place:
@@ -52,6 +61,7 @@ cdef bint renew_known(stream *s) noexcept nogil:
         return False
     join_known(s.known, host_known)
     if s == usual:
+        join_known(s.known, gone_known[0])
         t = s.of.streams
         while t != NULL:
             if t != s and not t.flags & CU_STREAM_NON_BLOCKING:
@@ -81,7 +91,7 @@ cdef void order_op(stream *s, op *o) noexcept nogil:
     o.order.stream = s.place - 1
     o.order.number = s.number
     o.order.ticket = o.ticket
-    find_callers(o.order.callers)
+    memcpy(o.order.callers, cuda_thread.callers, sizeof(o.order.callers))
     o.order.name_caller = name_caller
     memcpy(o.order.before, s.known, sizeof(o.order.before))
     memcpy(o.order.always, host_known, sizeof(o.order.always))
@@ -118,7 +128,11 @@ cdef void host_sees_stream(stream *s) noexcept nogil:
 cdef void host_sees_context(context *c) noexcept nogil:
     """The program knows that all streams of a context have."""
     cdef stream *s = c.streams
-    while follows_order() and s != NULL:
+    if not follows_order():
+        return
+    join_known(host_known, gone_known[0])
+    join_known(host_known, gone_known[1])
+    while s != NULL:
         join_known(host_known, s.known)
         s = s.next
 

@@ -139,13 +139,13 @@ cdef void do_first(stream *s) noexcept nogil:
     cdef op *o = s.first
     cdef stream *t
     s.running = True
+    if o.kind == CALLBACK_OP or o.kind == HOST_OP:
+        host_sees_stream(s)  # from its first statement on the program may tell
     pthread_mutex_unlock(&work_lock)
     perform_op(s, o)
     let_go(o)
     pthread_mutex_lock(&work_lock)
     s.running = False
-    if o.kind == CALLBACK_OP or o.kind == HOST_OP:
-        host_sees_stream(s)
     s.first = o.next
     if s.first == NULL:
         s.last = NULL
@@ -290,6 +290,7 @@ cdef int submit_op(stream *s, op *o) noexcept nogil:
     cdef bint queued
     cdef int r
     pins[0], pins[1] = o.pins[0], o.pins[1]
+    note_asker()
     pthread_mutex_lock(&work_lock)
     r = enter_op(s, o, &queued)
     pthread_mutex_unlock(&work_lock)
@@ -305,6 +306,7 @@ cdef int submit_and_wait(stream *s, op *o) noexcept nogil:
     """Queue an operation of the caller's and wait for its end."""
     cdef context *c = s.of
     cdef int r
+    note_asker()
     pthread_mutex_lock(&work_lock)
     r = refuse_captured(s) if s.head.live else CUDA_ERROR_INVALID_HANDLE
     if r != CUDA_SUCCESS:

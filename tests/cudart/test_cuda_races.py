@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,55 @@ def test_the_text_of_races_between_streams(tmp_path: Path) -> None:
         r"bytes at 0x[0-9a-f]+"
     )
     assert told and all(line.fullmatch(text) for text in told.splitlines()), told
+
+
+CONSTRUCTOR = """
+int cudaStreamQuery (void *);
+__attribute__ ((constructor)) static void begin (void)
+{
+  for (int i = 0; i < 2000; i++)
+    cudaStreamQuery (0);
+}
+"""
+LOADER = r"""
+#include <atomic>
+#include <cstdio>
+#include <dlfcn.h>
+#include <thread>
+__global__ void count (int *a) { atomicAdd (a, 1); }
+int main ()
+{
+  int *a;
+  cudaStream_t one, two;
+  std::atomic<bool> end { false };
+  cudaMalloc (&a, 4);
+  cudaStreamCreate (&one);
+  cudaStreamCreate (&two);
+  std::thread launching ([&] {
+    while (!end)
+      {
+        count<<<1, 1, 0, one>>> (a);
+        count<<<1, 1, 0, two>>> (a);
+      }
+  });
+  for (int i = 0; i < 20; i++)
+    {
+      void *library = dlopen ("./constructor.so", RTLD_NOW);
+      if (library == nullptr)
+        return puts (dlerror ());
+      dlclose (library);
+    }
+  end = true;
+  launching.join ();
+}
+"""
+
+
+def test_a_library_whose_constructor_calls_the_driver(tmp_path: Path) -> None:
+    """It holds the loader, and waits for the driver; who launches meanwhile asks the loader where it does so."""
+    (tmp_path / "constructor.c").write_text(CONSTRUCTOR)
+    (tmp_path / "loader.cu").write_text(LOADER)
+    command = ["gcc", "-shared", "-fPIC", "constructor.c", "-o", "constructor.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    program = compiled(tmp_path, tmp_path / "loader.cu", "-ldl", "-pthread")
+    assert result(program, GOMPY_CHECK="race") == (0, "", "")
