@@ -18,7 +18,10 @@ cdef extern from *:
           errno = error;  /* memory of another kind, or Linux before 5.14 */
         }
     #endif
-      return msync ((void *) page, end - page, MS_ASYNC) == 0;
+      /* Where a sandbox has no such call the copy itself tells.  */
+      int error = errno, missing = msync ((void *) page, end - page, MS_ASYNC) != 0 && errno == ENOMEM;
+      errno = error;
+      return !missing;
     }
     static size_t gompy_host_bytes (size_t address, size_t n, int writes, int closely)
     {
