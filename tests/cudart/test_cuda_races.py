@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cuda_tools import has_driver, needs_cuda_compiler
-from test_cuda_cc import PROGRAMS, compiled, result
+from test_cuda_cc import PROGRAMS, call, compiled, result
 
 RACES = PROGRAMS / "races"
 pytestmark = [has_driver, needs_cuda_compiler]
@@ -16,7 +16,11 @@ pytestmark = [has_driver, needs_cuda_compiler]
 
 @pytest.mark.parametrize("source", sorted(RACES.glob("*.cu")), ids=lambda path: path.stem)
 def test_corpus(tmp_path: Path, source: Path) -> None:
-    status, _, told = result(compiled(tmp_path, source, "-g"), GOMPY_CHECK="race")
+    made = call(tmp_path, "cc", str(source), "-g", "-o", "prog")
+    if "Cannot select" in made.stderr and "AtomicLoad<(load acquire" in made.stderr:
+        pytest.skip("this clang has no loads with acquire order for PTX: its code generator ends by an error")
+    assert (made.returncode, made.stderr) == (0, "")
+    status, _, told = result(tmp_path / "prog", GOMPY_CHECK="race")
     assert status == 0
     lines = [line for line in told.splitlines() if line.startswith("libcuda (gompy): warning: race on ")]
     assert bool(lines) == source.stem.endswith("_wrong"), told
