@@ -280,6 +280,8 @@ IDENTITY = NATIVE / "lib" / "ptx-identity"
 
 def write_identity() -> str:
     """The hash of all that makes PTX into code and runs it, written if it is another than before."""
+    from gompy.abi import ptx as abi
+
     found = hashlib.blake2b(digest_size=16)
     folder = ROOT / "gompy" / "ptx"
     table = ROOT / "gompy" / "abi" / "ptx.py"
@@ -288,6 +290,7 @@ def write_identity() -> str:
     if not IDENTITY.exists() or IDENTITY.read_text() != found.hexdigest():
         IDENTITY.parent.mkdir(parents=True, exist_ok=True)
         IDENTITY.write_text(found.hexdigest())
+        (ROOT / abi.SOURCES).write_text(abi.compiler_sources())
     return found.hexdigest()
 
 

@@ -20,6 +20,34 @@ def identity() -> str:
         return "0" * 32
 
 
+SOURCES = IDENTITY.replace("ptx-identity", "ptx-sources")
+"""The file with `compiler_sources` as the executor was built, which the build writes, too."""
+
+
+def compiler_sources() -> str:
+    """A checksum of the compiler's modules as they are now, and of this one."""
+    from binascii import crc32
+
+    folder, found = os.path.join(os.path.dirname(os.path.dirname(__file__)), "ptx"), 0
+    for name in sorted(name for name in os.listdir(folder) if name.endswith(".py")):
+        with open(os.path.join(folder, name), "rb") as file:
+            found = crc32(file.read(), crc32(name.encode(), found))
+    with open(__file__, "rb") as file:
+        return f"{crc32(file.read(), found):08x}"
+
+
+def is_stale() -> bool:
+    """Whether a tree's compiler is another than the executor was built with: what it made would lie among what that
+    one's did.  An installation does not change."""
+    try:
+        with open(SOURCES, encoding="ascii") as file:
+            built = file.read()
+    except OSError:
+        return False
+    root = os.path.dirname(os.path.dirname(os.path.dirname(IDENTITY)))
+    return os.path.exists(os.path.join(root, "..", "setup.py")) and built != compiler_sources()
+
+
 LANES = 32
 
 SLOW_FILES = ("slow.S", "slow.s")

@@ -378,6 +378,8 @@ def serve(folder: str) -> tuple[int, list[str]]:
         return NO_COMPILER, [
             "error: the PTX compiler and the executor are not of one build: build or install gompy again"
         ]
+    elif abi.is_stale():
+        return NO_COMPILER, ["error: the PTX compiler is not the one that the executor was built with: run make"]
     builder = Builder(store.of_executor(known, words[2]) if folder == "-" else folder)
     wants: list[list[str]] = []
     automatic = -1

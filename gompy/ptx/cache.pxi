@@ -19,7 +19,7 @@ cdef struct text_buffer:
 cdef struct cache:
     int folder                          # descriptor, or -1
     int shipped                         # of what the installation has compiled ahead, or -1
-    char leaf[160]                      # the folder's name
+    char leaf[176]                      # the folder's name
 
 cdef struct kept_file:                  # a cache file in memory only
     kept_file *next

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import os
 import re
 import signal
@@ -17,6 +18,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from gompy.abi import ptx as abi
+from gompy.ptx import build
 from gompy.ptx.device import LIBRARY, Device, ExecutorError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -202,6 +205,18 @@ def test_another_builds_compiler_is_told(tmp_path: Path) -> None:
     assert done.stdout == (
         "error: the PTX compiler and the executor are not of one build: build or install gompy again\n"
     )
+
+
+def test_a_changed_compiler_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it made would be taken for what the compiler of the build makes, also when that is back."""
+    request = f"identity {abi.identity()} leaf\n".encode()
+    for built, status in ((abi.compiler_sources(), 0), ("another", 2)):
+        (tmp_path / "sources").write_text(built)
+        monkeypatch.setattr(abi, "SOURCES", str(tmp_path / "sources"))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(request)))
+        answer = build.serve(str(tmp_path))
+        assert answer[0] == status
+        assert [message.rsplit(": ", 1)[1] for message in answer[1]] == ["run make"] * (status == 2)
 
 
 def test_names_stay_on_their_line(device: Device) -> None:
