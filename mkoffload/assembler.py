@@ -9,6 +9,7 @@ Sources: System V ABI, ELF-64 object file format and AMD64 supplement; DWARF 5, 
 
 from __future__ import annotations
 
+import os
 import struct
 
 from gompy.objects.elf import (
@@ -48,6 +49,10 @@ PREFIXES = {
 }
 CIE = bytes.fromhex("1400000000000000017a5200017810011b0c070890010000")
 """Of x86-64, as as writes it: return address in r16, CFA rsp + 8, addresses of the code relative to themselves."""
+
+
+LARGEST = 1 << 20
+"""Bytes of an image: from there on as is faster, and it has one copy in memory, Python four."""
 
 
 class Unknown(Exception):
@@ -217,6 +222,8 @@ def _include(state: _Assembly, word: str, operands: str) -> None:
     begin, size = (map(_number, limits[2:].split(", "))) if limits else (0, -1)
     try:
         with open(path, "rb") as file:
+            if file.seek(0, os.SEEK_END) > LARGEST:
+                raise Unknown(operands)
             file.seek(begin)
             state.here.data += file.read(size)
     except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 from pathlib import Path
@@ -92,3 +93,15 @@ def test_what_is_unknown(line: str) -> None:
     """Left to as, whatever it is; never made otherwise than that would."""
     with pytest.raises(assembler.Unknown):
         assembler.assemble(line + "\n")
+
+
+def test_a_large_image(tmp_path: Path) -> None:
+    """It is as's, which has it in memory once."""
+    image = tmp_path / "image"
+    image.touch()
+    text = host_object_text(str(image), [], 3, 2, "a.out", ACCEL_STOCK)
+    os.truncate(image, assembler.LARGEST)
+    assert len(assembler.assemble(text)) > assembler.LARGEST
+    os.truncate(image, assembler.LARGEST + 1)
+    with pytest.raises(assembler.Unknown):
+        assembler.assemble(text)
