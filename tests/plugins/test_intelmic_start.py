@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from intelmic_driver import PLUGIN, build_image, drive
+from intelmic_driver import PLUGIN, PROGRAM, build_image, drive
 
 pytestmark = [
     pytest.mark.skipif(not PLUGIN.exists(), reason="the plugin is not built"),
@@ -23,6 +23,14 @@ mask (void)
   cpu_set_t own;
   sched_getaffinity (0, sizeof own, &own);
   return *(long *) &own;
+}
+static void __attribute__ ((destructor))
+end (void)
+{
+  const char *told = getenv ("TOLD");
+  FILE *file = told ? fopen (told, "w") : NULL;
+  if (file)
+    fprintf (file, "%lu", mask ()), fclose (file);
 }
 static void __attribute__ ((constructor)) start (void) { at_load[0] = mask (); at_load[1] = omp_get_num_procs (); }
 static void
@@ -43,7 +51,7 @@ STATE = """
 def mask(pid):
     return os.sched_getaffinity(pid)
 everywhere = mask(0)
-word = sum(1 << n for n in everywhere)
+word = sum(1 << n for n in everywhere if n < 64)  # what an image's mask () has
 def start():
     p.init_device(0)
     return intelmic_driver.devices_of(os.getpid())[-1]
@@ -100,6 +108,44 @@ finish()
 """,
     )
     assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_a_large_copy_before_a_region(tmp_path: Path) -> None:
+    """The main thread enters pages while the host's thread copies on: not on that one's processor."""
+    build_image(tmp_path, IMAGE, "-D_GNU_SOURCE")
+    done = drive(
+        tmp_path,
+        STATE
+        + PROMPT
+        + """
+p.load(0, folder + '/image.so')
+p.words(0, 1)
+assert len(mask(device)) == 1, mask(device)
+p.put(0, bytes(16 << 20))
+assert mask(device) == everywhere, mask(device)
+finish()
+""",
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+@pytest.mark.parametrize("end", ["finish()", "p.unload_image(0, 0, ctypes.addressof(p.data))\nos._exit(0)"])
+def test_destructors(tmp_path: Path, end: str) -> None:
+    """They see the program's processors, if no region ran before, too."""
+    build_image(tmp_path, IMAGE, "-D_GNU_SOURCE")
+    told = tmp_path / "told"
+    code = STATE + PROMPT + f"p.load(0, folder + '/image.so')\nprint(word, flush=True)\n{end}"
+    done = drive(tmp_path, code, {"TOLD": str(told)})
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert told.read_text() == done.stdout.strip()
+
+
+def test_started_by_somebody_else(tmp_path: Path) -> None:
+    """It looks at no descriptor that nobody has named."""
+    (tmp_path / "empty").touch()
+    with (tmp_path / "empty").open("r+b") as empty:
+        done = subprocess.run([PROGRAM], stdin=empty, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "") and done.stderr.count("\n") == 1
 
 
 def test_slow_start(tmp_path: Path) -> None:

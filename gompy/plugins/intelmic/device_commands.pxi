@@ -76,6 +76,7 @@ cdef void serve_commands() noexcept nogil:
             if narrow:
                 stay_for_start()
         elif op == MIC_OP_UNLOAD:
+            leave_start()  # destructors, as constructors
             unload_image(slot)
         elif op == MIC_OP_READ:
             # pwrite and pread answer EFAULT where a plain copy would die
@@ -90,12 +91,14 @@ cdef void serve_commands() noexcept nogil:
         elif op == MIC_OP_MAP:
             slot.result[0] = map_common(slot.args[0], slot.args[1], slot.args[2])
         elif op == MIC_OP_POPULATE:
+            leave_start()  # this is done while the host's thread copies on
             enter_pages(slot.args[0], slot.args[1])
         elif op == MIC_OP_POISON:
             mark_memory(arena_at(slot.args[0]), slot.args[1], slot.args[2] != 0)
         elif op == MIC_OP_INDIRECT:
             redirect_indirect(slot)
         elif op == MIC_OP_QUIT:
+            leave_start()
             fflush(NULL)
             store32(&units_written, 1, RELAXED)
             flush_output()

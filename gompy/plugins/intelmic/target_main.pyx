@@ -63,7 +63,9 @@ cdef extern from *:
     {
       long fd = 0, p;
       (void) envp;
-      for (const char *digit = argc == 5 ? argv[1] : ""; *digit >= '0' && *digit <= '9'; digit++)
+      if (argc != 5)
+        return;
+      for (const char *digit = argv[1]; *digit >= '0' && *digit <= '9'; digit++)
         fd = 10 * fd + *digit - '0';
       p = mic_kernel (SYS_mmap, 0, MIC_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
       if (p < 0 && p > -4096)
