@@ -30,6 +30,7 @@ class Begun(Ahead):
     for an output that is not taken.  The signals that end a link are blocked until this has been made
     (``release_signals``).  ``ours``: it is a child of this process.  It is not where GOMPY_PYTHON is a program that has
     started us.  The guard is a process that deletes the folder when the descriptor WATCHED is closed, -1 without one.
+    ``whole``: we have all of it.  Programs of GOMPY_PYTHON may have closed descriptors; then the folder is the guard's.
     """
 
     def __init__(self, word: str) -> None:
@@ -37,7 +38,9 @@ class Begun(Ahead):
         self.pid, self.guard, self.watched = int(pid), int(guard), int(watched)
         self.ours = _is_child(self.pid)
         self.pipes = {number: int(end) for number, end in ((1, output), (2, errors)) if int(end) >= 0}
-        for descriptor in (*self.pipes.values(), *([self.watched] if self.watched >= 0 else [])):
+        ends = (*self.pipes.values(), *([self.watched] if self.watched >= 0 else []))
+        self.whole = all(map(_is_pipe, ends))
+        for descriptor in ends if self.whole else ():
             os.set_inheritable(descriptor, False)
 
     def dismiss_guard(self) -> None:
@@ -84,6 +87,14 @@ class Begun(Ahead):
             for descriptor in self.pipes.values():
                 os.close(descriptor)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _is_pipe(descriptor: int) -> bool:
+    """Whether that is open, and a pipe."""
+    try:
+        return os.fstat(descriptor).st_mode & 0o170000 == 0o010000  # S_IFMT, S_IFIFO; stat is not imported for it
+    except OSError:
+        return False
 
 
 def _is_child(pid: int) -> bool:

@@ -186,13 +186,17 @@ def toolmain(program: str, module: str, function: str) -> NoReturn:
     status = 1
     try:
         words = sys.argv[1:]
-        if words and words[0].startswith(BEGUN):
+        blocked = bool(words) and words[0].startswith(BEGUN)
+        if blocked:
             from gompy.tools.begun import Begun
 
-            temps.adopt(Begun(words.pop(0)))
+            begun = Begun(words.pop(0))
+            if begun.whole:
+                temps.adopt(begun)
         catch_signals()
         if temps.begun is not None:
             temps.begun.dismiss_guard()
+        if blocked:
             release_signals()
         try:
             work = getattr(__import__(module, fromlist=[function]), function)
