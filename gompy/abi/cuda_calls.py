@@ -74,6 +74,21 @@ HERE = {
         cuMemPoolDestroy 11020 pool:p
         cuMemAllocFromPoolAsync 11020z dptr:o bytesize:s pool:p hStream:p
     """,
+    "virtual memory": """
+        cuMemAddressReserve 10020 ptr:o size:s alignment:s addr:s flags:s
+        cuMemAddressFree 10020 ptr:s size:s
+        cuMemCreate 10020 handle:o size:s prop:p flags:s
+        cuMemRelease 10020 handle:p
+        cuMemMap 10020 ptr:s size:s offset:s handle:p flags:s
+        cuMemUnmap 10020 ptr:s size:s
+        cuMemSetAccess 10020 ptr:s size:s desc:p count:s
+        cuMemGetAccess 10020 flags:o location:p ptr:s
+        cuMemExportToShareableHandle 10020 shareableHandle:p handle:p handleType:i flags:s
+        cuMemImportFromShareableHandle 10020 handle:o osHandle:p shHandleType:i
+        cuMemGetAllocationGranularity 10020 granularity:o prop:p option:i
+        cuMemGetAllocationPropertiesFromHandle 10020 prop:p handle:p
+        cuMemRetainAllocationHandle 11000 handle:o addr:p
+    """,
     "devices": """
         cuDeviceGet 2000 device:n ordinal:i
         cuDeviceGetCount 2000 count:n
@@ -485,12 +500,8 @@ ABSENT = {
         cuTensorMapEncodeIm2col@12000 cuTensorMapReplaceAddress@12000 cuTensorMapEncodeIm2colWide@12080
     """,
     "virtual memory, multicast": """
-        cuMemAddressReserve@10020 cuMemAddressFree@10020 cuMemCreate@10020 cuMemRelease@10020 cuMemMap@10020
-        cuMemUnmap@10020 cuMemSetAccess@10020 cuMemGetAccess@10020 cuMemExportToShareableHandle@10020
-        cuMemImportFromShareableHandle@10020 cuMemGetAllocationGranularity@10020
-        cuMemGetAllocationPropertiesFromHandle@10020 cuMemRetainAllocationHandle@11000 cuMulticastCreate@12010
-        cuMulticastAddDevice@12010 cuMulticastBindMem@12010 cuMulticastBindAddr@12010 cuMulticastUnbind@12010
-        cuMulticastGetGranularity@12010 cuMemGetHandleForAddressRange@11070
+        cuMulticastCreate@12010 cuMulticastAddDevice@12010 cuMulticastBindMem@12010 cuMulticastBindAddr@12010
+        cuMulticastUnbind@12010 cuMulticastGetGranularity@12010 cuMemGetHandleForAddressRange@11070
     """,
     "copies, fills": """
         cuMemcpy3DPeer@4000d cuMemcpy3DPeerAsync@4000z cuMemcpyBatchAsync@12080z cuMemcpyBatchAsync_v2@13000z

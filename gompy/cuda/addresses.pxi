@@ -17,6 +17,12 @@ cdef const char *kind_of_block(uint32_t use) noexcept nogil:
         return b"managed block"
     if use == OPENED:
         return b"block of another process"
+    if use == RESERVED:
+        return b"range without memory (cuMemMap)"
+    if use == CLOSED:
+        return b"mapping without access (cuMemSetAccess)"
+    if use == MAPPED:
+        return b"mapping"
     return b"block"
 
 

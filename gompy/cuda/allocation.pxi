@@ -481,6 +481,8 @@ cdef public int cuPointerGetAttribute(void *to, int which, CUdeviceptr address) 
     n = block_at(address, &g, NULL)
     if n == NULL and registered_at(address) != NULL:
         r = registered_attribute(to, which, registered_at(address), address)
+    elif part_at(address) != NULL:
+        r = virtual_attribute(to, which, part_at(address), gpu_of(address), address)
     elif n == NULL:
         r = CUDA_ERROR_INVALID_VALUE
     elif which == CU_POINTER_ATTRIBUTE_CONTEXT:

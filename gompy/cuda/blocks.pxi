@@ -17,6 +17,10 @@ cdef enum:
     OPENED          # another process's: cuIpcOpenMemHandle
     GRAPH_MEMORY    # of a graph's node that allocates (graph_memory.pxi)
     LEAVING         # freed while an operation was at it: goes when that is over
+    RESERVED        # cuMemAddressReserve: addresses without memory
+    CLOSED          # cuMemMap: no access yet
+    MAPPED          # and cuMemSetAccess: access
+    RESERVATION     # all that one cuMemAddressReserve has given: in no tree (virtual.pxi)
 
 cdef struct block:
     block *left
@@ -32,8 +36,10 @@ cdef struct block:
     uint32_t flags
     uint32_t opened            # OPENED: how often, and of what (sharing.pxi)
     uint64_t opened_file, opened_place
-    uint32_t pins              # operations that are at it, and LEAVING_PIN (memory.pxi)
+    uint32_t pins              # operations that are at it, and LEAVING_PIN (pins.pxi)
     bint stays_open            # the gate leaves it (gate.pxi)
+    block *reservation         # RESERVED, CLOSED, MAPPED: of what it is a part
+    void *memory               # CLOSED, MAPPED: a physical (physical.pxi)
     uint64_t made[2]           # with GOMPY_CHECK=leak: where the program has asked for it, or zeros (leaks.pxi)
 
 cdef struct area:

@@ -3,6 +3,7 @@
 cdef enum:
     MAX_GPUS = 16
     CHUNK = 1 << 21                # pages are opened so many bytes at a time
+    VIRTUAL_SHIFT = 40             # most addresses for cuMemAddressReserve where the device has less memory: 1 TiB
     HEAP_SPACE_SHIFT = 32          # addresses reserved for the heap of device code: 4 GiB
 
 cdef struct context            # contexts.pxi
@@ -21,6 +22,11 @@ cdef struct gpu:
     uint8_t *shared_pages      # which: a byte for each, or NULL
     area pinned
     area heap
+    area virtual               # of cuMemAddressReserve
+    block *reservations        # a list by `left`
+    area store                 # places in the file of cuMemCreate's memory (physical.pxi)
+    gompy_kept store_file
+    bint store_begun
     ptx_memory view            # the executor's
     context *primary
     unsigned primary_users

@@ -19,6 +19,7 @@ cdef enum:
     EXECUTABLE
     ARRAY
     USER_OBJECT
+    PHYSICAL_HANDLE
     HANDLE_KINDS
 
 cdef struct handle_head:

@@ -130,7 +130,12 @@ from gompy.native.cuda cimport (
     CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
     CU_POINTER_ATTRIBUTE_HOST_POINTER,
     CU_POINTER_ATTRIBUTE_IS_MANAGED,
+    CU_POINTER_ATTRIBUTE_ACCESS_FLAGS,
+    CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
     CU_POINTER_ATTRIBUTE_MAPPED,
+    CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+    CU_POINTER_ATTRIBUTE_MAPPING_SIZE,
+    CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
     CU_POINTER_ATTRIBUTE_RANGE_SIZE,
     CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
@@ -198,7 +203,11 @@ from gompy.native.cuda cimport (
     CU_STREAM_SET_CAPTURE_DEPENDENCIES,
     CU_STREAM_CAPTURE_STATUS_NONE,
     CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM,
+    CU_MEM_ACCESS_FLAGS_PROT_NONE,
+    CU_MEM_ACCESS_FLAGS_PROT_READ,
+    CU_MEM_ALLOCATION_COMP_GENERIC,
     CU_MEM_ALLOCATION_TYPE_PINNED,
+    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
     CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
     CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
     CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES,
@@ -214,8 +223,8 @@ from gompy.native.cuda cimport (
 )
 from gompy.native.clock cimport CLOCK_MONOTONIC, clock_gettime, now_ns, timespec
 from gompy.native.descriptors cimport (
-    O_RDWR, gompy_close_kept, gompy_fopen, gompy_keep, gompy_kept, gompy_memfd, gompy_open, gompy_open_to_append,
-    gompy_open_to_replace, gompy_still_ours,
+    O_RDWR, gompy_again, gompy_close_kept, gompy_fopen, gompy_keep, gompy_kept, gompy_memfd, gompy_open,
+    gompy_open_to_append, gompy_open_to_replace, gompy_still_ours,
 )
 from gompy.native.environment cimport secure_getenv
 from gompy.native.gomp cimport GOMP_DEVICE_NVIDIA_PTX
@@ -225,6 +234,7 @@ from gompy.native.processors cimport available_cpus
 cdef extern from *:
     """
     #include <errno.h>
+    #include <fcntl.h>
     #include <pthread.h>
     #include <sched.h>
     #include <stdio.h>
@@ -339,10 +349,32 @@ cdef extern from *:
       return fstat (fd, &about) == 0 && (uint64_t) about.st_dev == device && (uint64_t) about.st_ino == inode;
     }
 
+    /* Give a part of a file in memory back.  */
+    static inline void drop_bytes (int fd, uint64_t start, uint64_t size)
+    {
+      fallocate (fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t) start, (off_t) size);
+    }
+
+    /* SIZE bytes that say what a file is, behind the first AT; PAGE bytes from its end.  */
+    static inline int write_about (int fd, const void *about, size_t size, uint64_t at)
+    {
+      return gompy_pwrite (fd, about, size, (off_t) at) == (ssize_t) size;
+    }
+
+    static inline int read_about (int fd, void *about, size_t size, size_t page)
+    {
+      struct stat status;
+      return fstat (fd, &status) == 0 && S_ISREG (status.st_mode) && status.st_size > (off_t) page
+             && pread (fd, about, size, status.st_size - (off_t) page) == (ssize_t) size;
+    }
+
     static inline uint64_t kept_device (const struct gompy_kept *kept) { return (uint64_t) kept->device; }
     static inline uint64_t kept_inode (const struct gompy_kept *kept) { return (uint64_t) kept->inode; }
     """
     bint lengthen_file(int fd, uint64_t size) nogil
+    bint write_about(int fd, const void *about, size_t size, uint64_t at) nogil
+    bint read_about(int fd, void *about, size_t size, size_t page) nogil
+    void drop_bytes(int fd, uint64_t start, uint64_t size) nogil
     bint write_range(int fd, const char *of, uint64_t start, uint64_t end) nogil
     bint same_file(int fd, uint64_t device, uint64_t inode) nogil
     uint64_t kept_device(const gompy_kept *kept) nogil

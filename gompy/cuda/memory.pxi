@@ -312,6 +312,8 @@ cdef area *area_of(gpu *g, uint64_t address) noexcept nogil:
         return &g.pinned
     if in_area(&g.heap, address):
         return &g.heap
+    if in_area(&g.virtual, address):
+        return &g.virtual
     return NULL
 
 
@@ -344,111 +346,11 @@ cdef block *block_at(uint64_t address, gpu **of, area **within) noexcept nogil:
     if a == NULL:
         return NULL
     n = block_below(a, address)
-    if n == NULL or n.use in (FREE_BLOCK, QUARANTINE, MARGIN, LEAVING) or address - n.start >= n.length:
+    if n == NULL or address - n.start >= n.length or \
+            n.use in (FREE_BLOCK, QUARANTINE, MARGIN, LEAVING, RESERVED, CLOSED):
         return NULL
     if of != NULL:
         of[0] = g
     if within != NULL:
         within[0] = a
     return n
-
-
-cdef int check_device_range(uint64_t address, uint64_t size) noexcept nogil:
-    """CUDA_SUCCESS if all bytes belong to one block of device memory, else CUDA_ERROR_INVALID_VALUE."""
-    cdef block *n
-    cdef bint good
-    pthread_mutex_lock(&memory_lock)
-    n = block_at(address, NULL, NULL)
-    good = n != NULL and size <= n.start + n.length - address
-    pthread_mutex_unlock(&memory_lock)
-    return CUDA_SUCCESS if good else CUDA_ERROR_INVALID_VALUE
-
-
-cdef int pin_range(uint64_t address, uint64_t size, block **pinned) noexcept nogil:
-    """As check_device_range, and the block stays until unpin: somebody may free it before the operation is over.
-    Called with memory_lock held."""
-    cdef block *n = block_at(address, NULL, NULL)
-    if n == NULL or size > n.start + n.length - address:
-        return CUDA_ERROR_INVALID_VALUE
-    add32(&n.pins, 1, RELAXED)
-    pinned[0] = n
-    return CUDA_SUCCESS
-
-
-cdef void leave_block(area *a, block *n) noexcept nogil:
-    """Free a block now, or when the last operation that is at it is over.  Called with memory_lock held."""
-    if n.use == ALLOCATION and n.flags:
-        leave_pool(n)
-    if add32(&n.pins, LEAVING_PIN, ACQUIRE_RELEASE) == LEAVING_PIN:
-        area_free(a, n)
-    else:
-        n.use = LEAVING
-
-
-cdef void unpin_block(block *n) noexcept nogil:
-    """An operation is over.  Called without memory_lock."""
-    if n == NULL or sub32(&n.pins, 1, ACQUIRE_RELEASE) != LEAVING_PIN:
-        return
-    pthread_mutex_lock(&memory_lock)
-    area_free(area_of(gpu_of(n.address), n.address), n)
-    pthread_mutex_unlock(&memory_lock)
-
-
-cdef uint64_t alloc_in(gpu *g, area *a, uint64_t length, uint64_t align, uint32_t use, void *owner, const char *name,
-                       uint32_t flags) noexcept nogil:
-    """An address, or 0.  ``name`` is copied."""
-    cdef block *n
-    cdef uint64_t address = 0
-    pthread_mutex_lock(&memory_lock)
-    n = area_alloc(a, length, align, use, owner)
-    if n != NULL:
-        n.flags = flags
-        if name != NULL:
-            n.name = <char *>malloc(strlen(name) + 1)
-            if n.name != NULL:
-                memcpy(n.name, name, strlen(name) + 1)
-        address = n.start
-    pthread_mutex_unlock(&memory_lock)
-    return address
-
-
-cdef int free_block_at(uint64_t address, uint32_t use, uint32_t other_use) noexcept nogil:
-    """Free the block that starts at an address and has one of two uses; else CUDA_ERROR_INVALID_VALUE."""
-    cdef area *a = NULL
-    cdef block *n
-    cdef int answer = CUDA_ERROR_INVALID_VALUE
-    pthread_mutex_lock(&memory_lock)
-    n = block_at(address, NULL, &a)
-    if n != NULL and n.start == address and (n.use == use or n.use == other_use):
-        leave_block(a, n)
-        answer = CUDA_SUCCESS
-    pthread_mutex_unlock(&memory_lock)
-    return answer
-
-
-cdef block *owned_by(block *n, void *owner) noexcept nogil:
-    """Any block of an owner in a subtree."""
-    cdef block *found
-    if n == NULL:
-        return NULL
-    if n.owner == owner and n.use not in (FREE_BLOCK, QUARANTINE, LEAVING):
-        return n
-    found = owned_by(n.left, owner)
-    return found if found != NULL else owned_by(n.right, owner)
-
-
-cdef void free_owned(gpu *g, void *owner) noexcept nogil:
-    """A context ends: what it allocated is freed."""
-    cdef block *n
-    pthread_mutex_lock(&memory_lock)
-    while True:
-        n = owned_by(g.memory.root, owner)
-        if n == NULL:
-            break
-        leave_block(&g.memory, n)
-    while True:
-        n = owned_by(g.pinned.root, owner)
-        if n == NULL:
-            break
-        leave_block(&g.pinned, n)
-    pthread_mutex_unlock(&memory_lock)

@@ -18,7 +18,34 @@ cdef bint reserve_all_handles() noexcept nogil:
         and reserve_handles(EXECUTABLE, sizeof(executable), 1 << 16)
         and reserve_handles(ARRAY, sizeof(array), 1 << 20)
         and reserve_handles(USER_OBJECT, sizeof(user_object), 1 << 16)
+        and reserve_handles(PHYSICAL_HANDLE, sizeof(physical_handle), 1 << 20)
     )
+
+
+cdef uint64_t virtual_space(gpu *g) noexcept nogil:
+    """Bytes of addresses for cuMemAddressReserve: allocators reserve a device's memory several times over."""
+    return round_up(min(g.bytes * 4, max(g.bytes, <uint64_t>1 << VIRTUAL_SHIFT)), CHUNK)
+
+
+cdef bint reserve_window(gpu *g, uint64_t window) noexcept nogil:
+    """Reserve a device's addresses, and with GOMPY_CHECK their shadow; errno says why not."""
+    # Where that is taken, the kernel chooses another place.
+    cdef void *p = mmap(<void *>(wanted_address if g.ordinal == 0 else 0), window + CHUNK, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+    cdef void *shadow = NULL
+    if p == MAP_FAILED:
+        return False
+    if checking:
+        shadow = mmap(NULL, window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+        if shadow == MAP_FAILED:
+            munmap(p, window + CHUNK)
+            return False
+        madvise(shadow, window, MADV_DONTDUMP)
+    madvise(p, window + CHUNK, MADV_DONTDUMP)
+    g.view.shadow = <uint8_t *>shadow
+    g.window = window
+    g.base = round_up(<uint64_t>p, CHUNK)
+    return True
 
 
 cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
@@ -27,18 +54,18 @@ cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
     cdef uint64_t memory = g.bytes * 2 if checking else g.bytes + round_up(g.bytes // 4, CHUNK) + CHUNK
     cdef uint64_t pinned = g.bytes
     cdef uint64_t heap = <uint64_t>1 << HEAP_SPACE_SHIFT
-    cdef void *p
+    cdef uint64_t window = round_up(memory + pinned + heap, CHUNK)
+    cdef uint64_t virtual = virtual_space(g)
     g.ordinal = ordinal
-    g.window = memory + pinned + heap
-    # Where that is taken, the kernel chooses another place.
-    p = mmap(<void *>(wanted_address if ordinal == 0 else 0), g.window + CHUNK, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-    if p == MAP_FAILED:
-        fprintf(stderr, b"libcuda (gompy): error: can't reserve %llu MiB of addresses for device %d%s\n",
-                <unsigned long long>(g.window >> 20), ordinal, gompy_limit_hint(errno))
-        return False
-    madvise(p, g.window + CHUNK, MADV_DONTDUMP)
-    g.base = round_up(<uint64_t>p, CHUNK)
+    # Under a limit (ulimit -v) there are none for cuMemAddressReserve.
+    if not reserve_window(g, window + virtual):
+        virtual = 0
+        if not reserve_window(g, window):
+            fprintf(stderr, b"libcuda (gompy): error: can't reserve %llu MiB of addresses for device %d%s\n",
+                    <unsigned long long>(window >> (19 if checking else 20)), ordinal,
+                    pick_text(checking != 0, b" for GOMPY_CHECK: set GOMPY_CUDA_MEMORY to less",
+                              gompy_limit_hint(errno)))
+            return False
     g.heap_limit = 8 << 20
     g.view.base = g.base
     g.view.size = g.window
@@ -51,18 +78,11 @@ cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
     g.view.describe = describe_address
     g.view.warn = warn_text
     g.view.hosts = &host_ranges
-    if checking:
-        p = mmap(NULL, g.window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-        if p == MAP_FAILED:
-            fprintf(stderr, b"libcuda (gompy): error: can't reserve %llu MiB of addresses for GOMPY_CHECK: "
-                    b"set GOMPY_CUDA_MEMORY to less\n", <unsigned long long>(g.window >> 20))
-            return False
-        madvise(p, g.window, MADV_DONTDUMP)
-        g.view.shadow = <uint8_t *>p
     return (
         open_area(&g.memory, g.base, memory, 4096 if checking else 512, g.bytes)
         and open_area(&g.heap, g.base + memory, heap, 4096 if checking else 32, g.heap_limit)
         and open_area(&g.pinned, g.base + memory + heap, pinned, 4096, g.bytes)
+        and open_extents(&g.virtual, g.base + window, virtual)
         and (checking or leave_margin(&g.memory, 65536))
     )
 
