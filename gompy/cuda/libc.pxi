@@ -228,7 +228,7 @@ from gompy.native.descriptors cimport (
 )
 from gompy.native.environment cimport secure_getenv
 from gompy.native.gomp cimport GOMP_DEVICE_NVIDIA_PTX
-from gompy.native.limits cimport gompy_limit_hint
+from gompy.native.limits cimport gompy_few_addresses, gompy_limit_hint
 from gompy.native.processors cimport available_cpus
 
 cdef extern from *:

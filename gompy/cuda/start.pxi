@@ -23,7 +23,10 @@ cdef bint reserve_all_handles() noexcept nogil:
 
 
 cdef uint64_t virtual_space(gpu *g) noexcept nogil:
-    """Bytes of addresses for cuMemAddressReserve: allocators reserve a device's memory several times over."""
+    """Bytes of addresses for cuMemAddressReserve: allocators reserve a device's memory several times over.  None where
+    addresses are limited (ulimit -v): the program needs them."""
+    if gompy_few_addresses():
+        return 0
     return round_up(min(g.bytes * 4, max(g.bytes, <uint64_t>1 << VIRTUAL_SHIFT)), CHUNK)
 
 
@@ -57,7 +60,7 @@ cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
     cdef uint64_t window = round_up(memory + pinned + heap, CHUNK)
     cdef uint64_t virtual = virtual_space(g)
     g.ordinal = ordinal
-    # Under a limit (ulimit -v) there are none for cuMemAddressReserve.
+    # Many large devices may leave no addresses for cuMemAddressReserve.
     if not reserve_window(g, window + virtual):
         virtual = 0
         if not reserve_window(g, window):

@@ -1,4 +1,4 @@
-/* Resource limits, for messages about what the system has refused.  */
+/* Resource limits: for messages about what the system has refused, and for what is left out under one.  */
 #ifndef GOMPY_NATIVE_LIMITS_H
 #define GOMPY_NATIVE_LIMITS_H
 
@@ -31,6 +31,14 @@ gompy_limit_hint (int error)
         return limits[i].text;
     }
   return "";
+}
+
+/* Whether there is a limit on the addresses that a process reserves.  */
+static inline int
+gompy_few_addresses (void)
+{
+  struct rlimit limit;
+  return getrlimit (RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
 #endif

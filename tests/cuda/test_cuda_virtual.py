@@ -254,6 +254,22 @@ def test_addresses(vm: Virtual) -> None:
     assert cuda.cuMemFree_v2(wanted) == INVALID_VALUE
 
 
+LIMITED = f"""
+import ctypes
+from resource import RLIMIT_AS, RLIM_INFINITY, setrlimit
+setrlimit(RLIMIT_AS, (64 << 30, RLIM_INFINITY))
+cuda, p, word = ctypes.CDLL({str(LIBRARY)!r}), ctypes.c_void_p(), ctypes.c_uint64
+assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(p), 0, 0) == 0
+print(cuda.cuMemAddressReserve(ctypes.byref(p), word({STEP}), word(0), word(0), word(0)))
+assert cuda.cuMemAlloc_v2(ctypes.byref(p), word(100)) == 0
+"""
+
+
+def test_few_addresses_are_left_to_the_program() -> None:
+    done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{OUT_OF_MEMORY}\n", "")
+
+
 def test_mappings_are_whole(vm: Virtual) -> None:
     cuda, address, handle, two = vm.cuda, vm.reserve(6 * STEP), vm.create(STEP), vm.create(2 * STEP)
     for at, size, offset, flags in (
