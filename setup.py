@@ -227,7 +227,11 @@ def python_tools() -> dict[str, tuple[str, str]]:
 
     tools = {f"bdir/{target.tool}": ("mkoffload/__main__.py", f" {target.name}") for target in TARGETS if target.maker}
     wrapper = "gompy/clang_link/__main__.py"
-    clang = {"clang/clang-linker-wrapper": (wrapper, ""), "clang/gcc/ld": (wrapper, " --as-ld")}
+    clang = {
+        "clang/clang-linker-wrapper": (wrapper, ""),
+        "clang/gcc/ld": (wrapper, " --as-ld"),
+        "clang/packager/clang-offload-packager": (wrapper, " --as-packager"),
+    }
     return {**clang, **tools}
 
 

@@ -106,6 +106,9 @@ CLANGS: Final = {
 WITHOUT_LIBOMPTARGET: Final = 20
 """From this release on Debian's packages have no libomptarget to link with: programs are linked with ours."""
 
+WITH_OFFLOAD_WRAPPER: Final = (14,)
+"""Releases that register images by clang-offload-wrapper; later ones pack them into objects, and link by a wrapper."""
+
 SONAMES: Final = tuple(CLANGS.values())
 """Names under which programs ask for libomptarget."""
 

@@ -1,4 +1,4 @@
-"""clang-linker-wrapper, as clang starts it: python -I -S of this file, so the path is set up here."""
+"""clang's tools, as clang starts them: python -I -S of this file, so the path is set up here."""
 
 from __future__ import annotations
 
@@ -12,4 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspa
 
 from gompy.tools.toolmain import toolmain
 
+if sys.argv[1:2] == ["--as-packager"]:
+    del sys.argv[1]
+    toolmain("clang-offload-packager", "gompy.clang_link.packager", "work")
 toolmain("clang-linker-wrapper", "gompy.clang_link.main", "work")

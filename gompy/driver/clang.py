@@ -53,7 +53,14 @@ def lacking(path: str, number: int) -> list[str]:
     folders += [*filter(None, os.environ.get("LIBRARY_PATH", "").split(":"))]
     library = "libomp.so" if number >= llvm.WITHOUT_LIBOMPTARGET else "libomptarget.so"
     there = any(os.path.exists(os.path.join(folder, library)) for folder in folders)
-    return [] if there else [f"libomp-{number}-dev"]
+    tools = number in llvm.WITH_OFFLOAD_WRAPPER and not has_tool(path, "clang-offload-wrapper")
+    return ([] if there else [f"libomp-{number}-dev"]) + ([f"clang-tools-{number}"] if tools else [])
+
+
+def has_tool(path: str, tool: str) -> bool:
+    """Whether a clang finds a tool of LLVM's: beside it, else in PATH."""
+    beside = os.path.join(os.path.dirname(os.path.realpath(path)), tool)
+    return os.access(beside, os.X_OK) or bool(which(tool))
 
 
 def _given(language: Language) -> Compiler | None:
@@ -135,9 +142,12 @@ def cuda_words(words: list[str]) -> list[str]:
     return found if chosen else [*found, f"--offload-arch={GPU_ARCH}"]
 
 
-def link_words(number: int) -> list[str]:
-    """What the link gets by a clang of that release."""
+def link_words(path: str) -> list[str]:
+    """What the link gets by that clang, and where it makes objects: tools of ours, its own packager if it has one."""
+    number = release(path)
     found = [f"-B{os.path.join(paths.NATIVE, 'clang')}", f"-Wl,-rpath,{paths.LLVMLIBDIR}"]
+    if number not in llvm.WITH_OFFLOAD_WRAPPER and not has_tool(path, "clang-offload-packager"):
+        found.append(f"-B{os.path.join(paths.NATIVE, 'clang', 'packager')}")
     if number >= llvm.WITHOUT_LIBOMPTARGET:
         found.append(f"-L{os.path.join(paths.NATIVE, f'llvm-{number}')}")
     return found

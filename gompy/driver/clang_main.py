@@ -19,7 +19,7 @@ def make(language: Language, arguments: list[str]) -> Plan:
     command = clang.chosen(language, on, clang.VIA_LLVM in words)
     if not on:
         return Plan(command, arguments)
-    link = clang.link_words(clang.release(command.path))
+    link = clang.link_words(command.path)
     added = [clang.QUIET[0], *clang.compile_words(words), *link, clang.QUIET[1]]
     return Plan(command, [*added, *arguments])
 
@@ -36,8 +36,8 @@ def show(language: Language, arguments: list[str], option: str) -> None:
     elif part == "compile":
         text = shlex.join(["-fopenmp", *clang.compile_words([])])
     elif part == "link":
-        number = clang.release(clang.chosen(language, True).path)
-        text = shlex.join(["-fopenmp", *clang.compile_words([]), *clang.link_words(number)])
+        path = clang.chosen(language, True).path
+        text = shlex.join(["-fopenmp", *clang.compile_words([]), *clang.link_words(path)])
     elif part == "libdirs":
         text = paths.LLVMLIBDIR
     elif part == "help":

@@ -27,6 +27,7 @@ NEEDS = {
     "gompfortran": "gfortran-12",
     "gompclang": "clang-16",
     "clang-16": "clang-16",
+    "clang-16 -fopenmp": "clang-offload-packager-16",
     "gompy cuda": "clang++-16",
     "vector_add": "clang++-16",
     "half_clang": "clang-16",
