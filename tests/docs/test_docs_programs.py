@@ -32,7 +32,7 @@ NEEDS = {
     "vector_add": "clang++-16",
     "half_clang": "clang-16",
     "whole": "clang-16",
-    "GOMPY_PLUGINS=llvm": "clang-16",
+    "GOMPY_PLUGINS=llvm": "clang-offload-packager-16",
     "gdb": "gdb",
     "perf": "perf",
     "cmake": "cmake",

@@ -69,9 +69,10 @@ def test_messages(tmp_path: Path, words: list[str], error: str) -> None:
 def test_a_clang_without_one(tmp_path: Path, bin_folder: Path) -> None:
     """Ours is the one that clang starts, and the program's regions run on the device."""
     words = ["-O1", "-fopenmp", str(PROGRAMS / "release.c"), f"-B{OURS.parent}"]
-    shown = subprocess.run([bin_folder / "gompclang", *words, "-###"], capture_output=True, text=True, check=True).stderr
+    command = [bin_folder / "gompclang", *words]
+    shown = subprocess.run([*command, "-###"], capture_output=True, text=True, check=True).stderr
     assert f'"{OURS}" "-o"' in shown
-    subprocess.run([bin_folder / "gompclang", *words, "-o", "prog"], cwd=tmp_path, check=True)
+    subprocess.run([*command, "-o", "prog"], cwd=tmp_path, check=True)
     ran = run(tmp_path / "prog", OMP_TARGET_OFFLOAD="mandatory")
     assert (ran.rc, ran.out, ran.err) == (0, "11 29 3\n", "")
 
