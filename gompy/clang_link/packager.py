@@ -70,6 +70,8 @@ def work(words: list[str], temps: Temps) -> None:
             raise ToolError(f"unknown option {word}")
         else:
             raise ToolError(f"{word}: taking images out is not implemented here; gompy images extract does it")
-    if not output or not images:
-        raise ToolError(f"no {'-o FILE' if not output else '--image=…'}")
+    if not output:
+        raise ToolError("no -o FILE")
+    if not images:
+        raise ToolError("no --image=…")
     write_file(output, b"".join(binary(image) for image in images))

@@ -252,6 +252,8 @@ cdef public int cuMemFreeAsync(CUdeviceptr address, void *queue) noexcept nogil:
         return CUDA_ERROR_OUT_OF_MEMORY
     pthread_mutex_lock(&memory_lock)
     r = pin_range(address, 1, &o.pins[0])  # until then nobody else gets a block at this address
+    if r == CUDA_SUCCESS:
+        given_back(address)
     pthread_mutex_unlock(&memory_lock)
     if r != CUDA_SUCCESS:
         free(o)

@@ -28,6 +28,13 @@ cdef void note_made(uint64_t address) noexcept nogil:
     pthread_mutex_unlock(&memory_lock)
 
 
+cdef void given_back(uint64_t address) noexcept nogil:
+    """The program has freed memory in a stream's order, which may come after its end.  With memory_lock."""
+    cdef block *n = block_at(address, NULL, NULL) if checking_leaks else NULL
+    if n != NULL and n.start == address:
+        n.made[0] = n.made[1] = 0
+
+
 cdef void collect_leaks(block *n, const void *owner, leaks *found) noexcept nogil:
     """Those of a context, or (NULL) of all, in a subtree."""
     cdef uint32_t i

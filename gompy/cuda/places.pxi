@@ -85,9 +85,17 @@ cdef bint is_made_up(const char *place, uint64_t address) noexcept nogil:
     """Whether code is not the program's own source: of our headers, or what clang has made to launch a kernel."""
     cdef char function[400]
     cdef uint64_t offset = 0
-    return strncmp(place, b"gompy_cuda", 10) == 0 or strstr(place, b"/gompy_cuda") != NULL or (
-        gompy_symbol_of_host(address, STT_FUNC, function, sizeof(function), &offset)
-        and strstr(function, b"__device_stub__") != NULL)
+    cdef size_t skip = 3
+    if strncmp(place, b"gompy_cuda", 10) == 0 or strstr(place, b"/gompy_cuda") != NULL:
+        return True
+    if not gompy_symbol_of_host(address, STT_FUNC, function, sizeof(function), &offset):
+        return False
+    if strncmp(function, b"_ZL", 3) == 0:  # static, of C++: without lines, cudaMalloc of any type
+        while 48 <= function[skip] <= 57:
+            skip += 1
+        if strncmp(function + skip, b"cudaMalloc", 10) == 0 or strncmp(function + skip, b"cudaHostAlloc", 13) == 0:
+            return True
+    return strstr(function, b"__device_stub__") != NULL
 
 
 cdef void name_caller(const uint64_t *callers, char *to, size_t size) noexcept nogil:

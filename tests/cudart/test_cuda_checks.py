@@ -28,6 +28,13 @@ def test_memory_that_is_never_freed(tmp_path: Path, check: str) -> None:
     ]
 
 
+def test_leaks_of_a_program_without_lines(tmp_path: Path) -> None:
+    """They are its own functions', not those of the header's templates."""
+    _, _, told = result(compiled(tmp_path, PROGRAMS / "cuda_leak.cu"), GOMPY_CHECK="leak")
+    assert len(lines(told)) == 3
+    assert all(": allocated at main+0x" in line for line in lines(told))
+
+
 @pytest.mark.parametrize("check", ["0", "memory"])
 def test_leaks_are_told_if_asked_for(tmp_path: Path, check: str) -> None:
     assert result(compiled(tmp_path, PROGRAMS / "cuda_leak.cu", "-g"), GOMPY_CHECK=check) == (0, "", "")

@@ -84,6 +84,12 @@ int layers ()
   look<<<1, 3>>> (textures[0], textures[1], to);
   OK (cudaMemcpy (found, to, sizeof found, cudaMemcpyDeviceToHost));
   printf ("%g %g %g\n", found[0], found[1], found[2]);
+  OK (cudaFree (to));
+  for (int i = 0; i < 2; i++)
+    {
+      OK (cudaDestroyTextureObject (textures[i]));
+      OK (cudaFreeArray (arrays[i]));
+    }
   return 0;
 }
 
@@ -98,7 +104,10 @@ int lines ()
   OK (cudaMemcpy2DArrayToArray (other, 0, 0, array, 0, 0, 4, 4, cudaMemcpyDeviceToDevice));
   OK (cudaMemcpyFromArray (back, other, 2, 0, 13, cudaMemcpyDeviceToHost));
   printf ("%.13s\n", back);
-  return cudaMemcpyToArray (array, 2, 3, "abc", 3, cudaMemcpyHostToDevice) != cudaErrorInvalidValue;
+  int refused = cudaMemcpyToArray (array, 2, 3, "abc", 3, cudaMemcpyHostToDevice) == cudaErrorInvalidValue;
+  OK (cudaFreeArray (array));
+  OK (cudaFreeArray (other));
+  return !refused;
 }
 
 int pools ()

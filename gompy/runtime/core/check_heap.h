@@ -32,7 +32,7 @@ gompy_heap_begin (void)
     return begin;
   known = 1;
   if (allocator == NULL || dladdr (allocator, &info) == 0 || info.dli_fname == NULL
-      || strstr (info.dli_fname, "/libc.so") == NULL || (maps = fopen ("/proc/self/maps", "re")) == NULL)
+      || strstr (info.dli_fname, "/libc.so") == NULL || (maps = gompy_fopen ("/proc/self/maps")) == NULL)
     return 0;
   while (begin == 0 && fgets (line, sizeof line, maps) != NULL)
     if (strstr (line, "[heap]") != NULL)
