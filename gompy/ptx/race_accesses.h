@@ -16,7 +16,7 @@ static inline int
 gompy_race_conflict (struct gompy_races *r, const struct gompy_access *access, const struct gompy_touch *touch,
                      uint32_t who)
 {
-  if (touch->epoch < access->first || !(gompy_who_bytes (touch->who & who)) || touch->who & who & GOMPY_WHO_STRONG)
+  if (touch->epoch < access->settled || !(gompy_who_bytes (touch->who & who)) || touch->who & who & GOMPY_WHO_STRONG)
     return 0;
   return !gompy_race_ordered (r, touch, gompy_who_warp (who), gompy_who_lane (who), access->in_step);
 }
@@ -26,7 +26,7 @@ static inline int
 gompy_race_safe (const struct gompy_access *access, int32_t epoch, uint32_t its, uint32_t who)
 {
   uint32_t differs = its ^ who;
-  if (epoch < access->first || its & who & GOMPY_WHO_STRONG)
+  if (epoch < access->settled || its & who & GOMPY_WHO_STRONG)
     return 1;
   if (epoch < access->run_first)
     return 0;
@@ -110,7 +110,7 @@ gompy_race_access (const struct gompy_races *r, uint32_t warp, uint32_t size, ui
 {
   return (struct gompy_access) { r->launch_first, r->run_first, r->ordered_before, r->knows[warp].of[warp],
                                  who | warp << 6, size, writes, ways & GOMPY_IN_STEP,
-                                 (ways & GOMPY_PLAIN_READS) != 0 };
+                                 (ways & GOMPY_PLAIN_READS) != 0, r->settled };
 }
 
 /* What is remembered at an address: NULL for what is not looked at (local memory, none at all).  Of shared memory what
@@ -123,11 +123,12 @@ gompy_race_place (const struct gompy_races *r, struct gompy_access *access, uint
   if (offset < r->size)
     {
       access->first = r->launch_first;
+      access->settled = r->settled;
       *word = offset / 4;
       return &r->memory;
     }
   offset = address - GOMPY_SHARED_BASE;
-  access->first = r->ordered_before;
+  access->first = access->settled = r->ordered_before;
   *word = offset / 4;
   return offset < shared_size ? &r->shared : NULL;
 }
@@ -282,7 +283,7 @@ gompy_words_unsafe (gompy_words_of *unsafe, const struct gompy_access *access, c
   gompy_words_of own = ((differs & 63) == 0) | ((*its & GOMPY_WHO_ALL) != 0) | (*epoch < access->own);
   own |= -access->in_step;
   gompy_words_of warp = (differs & (GOMPY_WHO_THREAD & ~63)) == 0;
-  *unsafe |= (*epoch >= access->first) & ~(run & ((*epoch < access->ordered_before) | (warp & own)));
+  *unsafe |= (*epoch >= access->settled) & ~(run & ((*epoch < access->ordered_before) | (warp & own)));
 }
 
 static inline __attribute__ ((always_inline)) int

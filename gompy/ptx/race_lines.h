@@ -7,13 +7,23 @@
 
 #include "race_order.h"
 
-/* What is the same for all lanes of an access.  `first`: what came before this epoch is over.  */
+/* What is the same for all lanes of an access.  `first`: what came before this epoch is over; `settled`: it is no race
+   with this access, but may be one with another stream's.  */
 struct gompy_access
 {
   int32_t first, run_first, ordered_before, own;
   uint32_t who, size;
   int writes, in_step, plain_reads;      /* GOMPY_IN_STEP, GOMPY_PLAIN_READS */
+  int32_t settled;
 };
+
+/* Whether what is remembered of words tells nothing more once this access of them is, as it comes before this one: who
+   races with it races with this one.  */
+static inline int
+gompy_row_surpassed (const struct gompy_access *access, int32_t epoch, uint32_t its, uint32_t who, int write)
+{
+  return epoch < access->settled && (access->writes || !write) && (its | ~who) & GOMPY_WHO_STRONG;
+}
 
 /* Bits 12-15 of a row's `who`, instead of a word's bytes: how its lanes share its words.  Each lane has 1 << kind of
    the line's words, of which the row need not have all; or the kind says what the lane of all words is.  Bits 0-4 are
@@ -87,7 +97,7 @@ gompy_row_safe (struct gompy_races *r, const struct gompy_access *access, const 
                 uint32_t who)
 {
   uint32_t differs = row->who ^ who;
-  if (row->epoch < access->first || !(row->words & words) || !((row->who | who) & GOMPY_ROW_WRITE)
+  if (row->epoch < access->settled || !(row->words & words) || !((row->who | who) & GOMPY_ROW_WRITE)
       || row->who & who & GOMPY_WHO_STRONG)
     return 1;
   if (access->plain_reads && differs & GOMPY_WHO_STRONG
@@ -147,7 +157,7 @@ gompy_line_note (const struct gompy_access *access, struct gompy_line *line, uin
           row.words |= words;
           joined = 1;
         }
-      else if (access->writes
+      else if (access->writes || gompy_row_surpassed (access, row.epoch, row.who, who, row.who & GOMPY_ROW_WRITE)
                /* What a warp has read before tells nothing more than what it reads now.  */
                || (!(row.who & GOMPY_ROW_WRITE) && row.epoch >= access->run_first
                    && !((row.who ^ who) & (GOMPY_WHO_WARP | GOMPY_WHO_STRONG))
@@ -230,7 +240,8 @@ gompy_line_read (const struct gompy_races *r, const struct gompy_access *access,
         continue;
       if (row->who & GOMPY_ROW_WRITE)
         {
-          if (row->epoch >= access->ordered_before || row->epoch < access->run_first)
+          if (row->epoch >= access->ordered_before
+              || (row->epoch < access->run_first && row->epoch >= access->settled))
             return 0;
           continue;
         }
@@ -303,12 +314,19 @@ gompy_line_quick (const struct gompy_races *r, const struct gompy_access *access
           all |= row->words;
           continue;
         }
-      if (!(row->words & words))
+      if (!(row->words & words)
+          || (row->epoch < access->settled && !access->writes && row->who & GOMPY_ROW_WRITE))
         continue;
       if (!((row->who | who) & GOMPY_ROW_WRITE) && !(words & ~row->words) && !(row->who & GOMPY_WHO_STRONG)
           && (row->epoch < access->run_first ? row->epoch >= r->own_first && !r->nflags
                                             : row->epoch == access->own && !differs))
         return 1;
+      if (!place && !(row->words & ~words)
+          && gompy_row_surpassed (access, row->epoch, row->who, who, row->who & GOMPY_ROW_WRITE))
+        {
+          place = row;
+          continue;
+        }
       if (place || row->epoch != access->own || row->words & ~words
           || differs & (GOMPY_WHO_WARP | GOMPY_WHO_STRONG | GOMPY_ROW_LANES)
           || gompy_row_kind (who) == GOMPY_ROW_MANY || row->who & ~who & GOMPY_ROW_WRITE)

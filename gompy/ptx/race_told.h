@@ -32,7 +32,8 @@ gompy_race_row_soon (struct gompy_warp *w, uint32_t mask, uint64_t first, uint32
   _mm512_mask_storeu_epi32 (marks, (__mmask16) mask, low);
   _mm512_mask_storeu_epi32 (marks + 16, (__mmask16) (mask >> 16), high);
   later->access = (struct gompy_access) { r->launch_first, r->run_first, r->ordered_before,
-                                          r->knows[w->warpid].of[w->warpid], w->warpid << 6, 4, writes, 0, 0 };
+                                          r->knows[w->warpid].of[w->warpid], w->warpid << 6, 4, writes, 0, 0,
+                                          r->settled };
   later->mask = mask;
   later->its = later->lanes = 0;
   later->first = first;

@@ -117,6 +117,7 @@ struct gompy_races
   int32_t epoch;                        /* the newest */
   int32_t launch_first, run_first;      /* of what may race with this launch, of this block */
   int32_t own_first;                    /* of this launch: before that are other streams */
+  int32_t settled;                      /* what is before that comes before this launch */
   const ptx_order *order;               /* what comes before it there; NULL: all */
   struct gompy_work work, *works;       /* this one; those that may race with it, itself the last */
   uint32_t nworks;
@@ -246,7 +247,7 @@ gompy_race_forget (struct gompy_races *r)
   gompy_space_forget (&r->memory, r->size);
   gompy_space_forget (&r->shared, r->shared_size);
   r->epoch = 1;
-  r->launch_first = r->own_first = 1;
+  r->launch_first = r->own_first = r->settled = 1;
   r->nruns = r->nworks = 0;
   if (r->order && r->works)
     {
@@ -377,6 +378,13 @@ gompy_race_follow (struct gompy_races *r)
       r->works[r->nworks++] = r->work;
     }
   r->launch_first = r->nworks ? r->works[0].first : r->own_first;
+  r->settled = r->own_first;
+  for (uint32_t i = 0; i + 1 < r->nworks; i++)
+    if (r->order->before[r->works[i].stream] < r->works[i].ticket)
+      {
+        r->settled = r->works[i].first;
+        break;
+      }
 }
 
 /* Begin a launch, or another operation.  ORDER and WORK: of a stream beside others, or NULL.  0, or -1 for lack of
