@@ -219,9 +219,11 @@ for i in range(n.nvmlDeviceGetCount()):
     rates = n.nvmlDeviceGetUtilizationRates(d)
     try: shares = {s.pid: s.smUtil for s in n.nvmlDeviceGetProcessUtilization(d, 0)}
     except n.NVMLError_NotFound: shares = {}
-    details = n.nvmlDeviceGetRunningProcessDetailList(d, n.nvmlProcessDetailList_v1, n.NVML_PROCESS_MODE_COMPUTE)
-    users = {p.pid: p.usedGpuMemory for p in n.nvmlDeviceGetComputeRunningProcesses(d)}
-    assert users == {p.pid: p.usedGpuMemory for p in details}
+    for _ in range(100):  # other tests' processes may come or go between the two
+        details = n.nvmlDeviceGetRunningProcessDetailList(d, n.nvmlProcessDetailList_v1, n.NVML_PROCESS_MODE_COMPUTE)
+        users = {p.pid: p.usedGpuMemory for p in n.nvmlDeviceGetComputeRunningProcesses(d)}
+        if users == {p.pid: p.usedGpuMemory for p in details}: break
+    else: raise AssertionError((users, details))
     assert n.nvmlDeviceGetGraphicsRunningProcesses(d) == []
     found.append({"users": users, "used": n.nvmlDeviceGetMemoryInfo(d).used, "gpu": rates.gpu, "shares": shares,
                   "v2": n.nvmlDeviceGetMemoryInfo(d, n.nvmlMemory_v2).used})
