@@ -29,6 +29,29 @@ gompy_child_environ (void)
   return gompy_privileged () ? safe : environ;
 }
 
+/* The environment of a child without the variables whose names begin with one of COUNT beginnings, such as those that
+   make a program load its caller's libraries.  The caller frees it; NULL without memory.  */
+static inline char **
+gompy_child_environ_without (const char *const *beginnings, size_t count)
+{
+  char **given = gompy_child_environ (), **kept;
+  size_t all = 0, n = 0;
+  while (given[all] != NULL)
+    all++;
+  kept = (char **) malloc ((all + 1) * sizeof *kept);
+  for (size_t i = 0; kept != NULL && i < all; i++)
+    {
+      int drop = 0;
+      for (size_t j = 0; j < count; j++)
+        drop |= strncmp (given[i], beginnings[j], strlen (beginnings[j])) == 0;
+      if (!drop)
+        kept[n++] = given[i];
+    }
+  if (kept != NULL)
+    kept[n] = NULL;
+  return kept;
+}
+
 /* The program that we need by its name: itself, in a privileged program its path in the system's folders, written into
    PATH.  NULL with errno set if it is not there.  */
 static inline const char *

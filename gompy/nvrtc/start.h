@@ -5,7 +5,7 @@
 #include "gompy/native/descriptors.h"
 #include "gompy/native/environment.h"
 #include "gompy/native/interpreter.h"
-#include <dlfcn.h>
+#include "gompy/native/package_root.h"
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,49 +16,15 @@
 
 static pthread_mutex_t nvrtc_lock = PTHREAD_MUTEX_INITIALIZER;  /* the list of programs, and who uses them */
 
-/* The folder that the package `gompy` is in.  */
-static int
-gompy_nvrtc_root (char *real)
-{
-  Dl_info info;
-  char *tail;
-  if (!dladdr ((void *) gompy_nvrtc_root, &info) || !info.dli_fname || !realpath (info.dli_fname, real)
-      || (tail = strstr (real, "/gompy/_native/")) == NULL)
-    return 0;
-  *tail = 0;
-  return 1;
-}
-
-/* What Python and clang get: nothing that makes them load the program's libraries, or other modules.  NULL without
-   memory.  */
-static char **
-gompy_nvrtc_environment (void)
-{
-  static const char *const dropped[] = { "LD_", "OMP_", "PYTHON" };
-  char **given = gompy_child_environ (), **kept;
-  size_t count = 0, n = 0;
-  while (given[count] != NULL)
-    count++;
-  kept = malloc ((count + 1) * sizeof *kept);
-  for (size_t i = 0; kept != NULL && i < count; i++)
-    {
-      int drop = 0;
-      for (size_t j = 0; j < sizeof dropped / sizeof dropped[0]; j++)
-        drop |= strncmp (given[i], dropped[j], strlen (dropped[j])) == 0;
-      if (!drop)
-        kept[n++] = given[i];
-    }
-  if (kept != NULL)
-    kept[n] = NULL;
-  return kept;
-}
+/* Nothing that makes Python and clang load the program's libraries, or other modules, gets there.  */
+static const char *const nvrtc_dropped[] = { "LD_", "OMP_", "PYTHON" };
 
 /* Start Python on the script with the two files; an error's number, or 0.  */
 static int
 gompy_nvrtc_spawn (char *python, char *script, int request, int answer, pid_t *child)
 {
   char *argv[] = { python, "-I", "-S", script, NULL };
-  char **environment = gompy_nvrtc_environment ();
+  char **environment = gompy_child_environ_without (nvrtc_dropped, sizeof nvrtc_dropped / sizeof nvrtc_dropped[0]);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t none, usual;
@@ -94,7 +60,7 @@ gompy_nvrtc_run (int request, int answer, char *why, size_t size)
   const char *asked = secure_getenv ("GOMPY_PYTHON");
   int error, cancel;
   pid_t child;
-  if (!gompy_nvrtc_root (root))
+  if (!gompy_package_root (root))
     {
       snprintf (why, size, "the compiler (gompy/nvrtc) is not beside this library");
       return 0;

@@ -67,28 +67,6 @@ cdef void take_made(const cache *c, int fd, size_t start) noexcept nogil:
         at += record.bytes
 
 
-cdef char **clean_environment() noexcept nogil:
-    """Nothing of the program's environment that concerns libraries or threads gets into the compiler.  NULL without
-    memory."""
-    cdef size_t i = 0, kept_names = 0
-    cdef char **given = gompy_child_environ()
-    cdef char **clean
-    while given[i] != NULL:
-        i += 1
-    clean = <char **> malloc((i + 1) * sizeof(char *))
-    if clean == NULL:
-        return NULL
-    i = 0
-    while given[i] != NULL:
-        if strncmp(given[i], b"LD_", 3) != 0 and strncmp(given[i], b"OMP_", 4) != 0 and strncmp(given[i], b"PYTHON",
-                6) != 0:
-            clean[kept_names] = given[i]
-            kept_names += 1
-        i += 1
-    clean[kept_names] = NULL
-    return clean
-
-
 cdef int memory_file(const char *name) noexcept nogil:
     """An empty file in memory, to which is appended; -1 with errno."""
     cdef int fd = gompy_raised(gompy_memfd(name), GOMPY_FIRST_FD)
@@ -186,13 +164,15 @@ cdef int ask_compiler(cache *c, const char *python, int *fds, text_buffer *log) 
     cdef const char *interpreter = gompy_program(python, found, sizeof(found))
     cdef char *arguments[8]
     cdef char **clean
+    cdef const char *dropped[3]
     cdef int out[2]
     cdef int child = -1, status = 0, heard, waited, error, cancel = 0
     cdef stat_t before
     if gompy_compiler_path(program, sizeof(program)) != 0:
         log_text(log, "error: the PTX compiler (gompy/ptx) is not beside this library\n")
         return PTX_ERROR_JIT_COMPILER_NOT_FOUND
-    clean = clean_environment()
+    dropped[0], dropped[1], dropped[2] = b"LD_", b"OMP_", b"PYTHON"  # what concerns the program's libraries, threads
+    clean = gompy_child_environ_without(dropped, 3)
     if clean == NULL or fstat(fds[3], &before) != 0:
         free(clean)
         return PTX_ERROR_OUT_OF_MEMORY

@@ -37,7 +37,7 @@ from gompy.native.descriptors cimport (
     gompy_again, gompy_appends, gompy_memfd, gompy_open, gompy_openat, gompy_pipe, gompy_raised,
 )
 from gompy.native.file_size cimport gompy_write
-from gompy.native.environment cimport gompy_child_environ, gompy_program, secure_getenv
+from gompy.native.environment cimport gompy_child_environ_without, gompy_program, secure_getenv
 from gompy.native.own_folders cimport gompy_cache_folder, gompy_is_ours, gompy_own_folder
 from gompy.native.interpreter cimport gompy_python_of
 from gompy.native.ptx cimport (

@@ -4,7 +4,6 @@
 #ifndef GOMPY_PTX_WARP_H
 #define GOMPY_PTX_WARP_H
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fenv.h>
@@ -27,6 +26,7 @@
 #include <unistd.h>
 #include <xmmintrin.h>
 
+#include "gompy/native/package_root.h"
 #include "gompy/native/ptx.h"
 #include "cpu.h"
 #include "executor.h"
@@ -478,15 +478,8 @@ gompy_clock (int which)
 static int
 gompy_own_path (char *text, size_t size, const char *below)
 {
-  Dl_info info;
-  char real[PATH_MAX];
-  if (!dladdr ((void *) ptx_link, &info) || !info.dli_fname || !realpath (info.dli_fname, real))
-    return -1;
-  char *tail = strstr (real, "/gompy/_native/");
-  if (!tail)
-    return -1;
-  *tail = 0;
-  return snprintf (text, size, "%s/gompy/%s", real, below) < (int) size ? 0 : -1;
+  char root[PATH_MAX];
+  return gompy_package_root (root) && snprintf (text, size, "%s/gompy/%s", root, below) < (int) size ? 0 : -1;
 }
 
 /* Where the PTX compiler is.  */

@@ -9,7 +9,7 @@
 #include "gompy/native/descriptors.h"
 #include "gompy/native/environment.h"
 #include "gompy/native/interpreter.h"
-#include <dlfcn.h>
+#include "gompy/native/package_root.h"
 #include <limits.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -21,41 +21,8 @@ static char gompy_told_folder[400], gompy_told_trace[420], gompy_told_log[420];
 static pid_t gompy_teller_program;
 static struct gompy_kept gompy_teller_socket;
 
-/* The folder that the package `gompy` is in.  */
-static int
-gompy_package_root (char *real)
-{
-  Dl_info info;
-  char *tail;
-  if (!dladdr ((void *) gompy_package_root, &info) || !info.dli_fname || !realpath (info.dli_fname, real)
-      || (tail = strstr (real, "/gompy/_native/")) == NULL)
-    return 0;
-  *tail = 0;
-  return 1;
-}
-
-/* What Python gets: nothing that makes it load libgompy, or other modules.  NULL without memory.  */
-static char **
-gompy_teller_environment (void)
-{
-  static const char *const dropped[] = { "LD_", "OMP_", "GOMP", "ACC_", "PYTHON" };
-  char **given = gompy_child_environ (), **kept;
-  size_t count = 0, n = 0;
-  while (given[count] != NULL)
-    count++;
-  kept = malloc ((count + 1) * sizeof *kept);
-  for (size_t i = 0; kept != NULL && i < count; i++)
-    {
-      int drop = 0;
-      for (size_t j = 0; j < sizeof dropped / sizeof dropped[0]; j++)
-        drop |= strncmp (given[i], dropped[j], strlen (dropped[j])) == 0;
-      if (!drop)
-        kept[n++] = given[i];
-    }
-  if (kept != NULL)
-    kept[n] = NULL;
-  return kept;
-}
+/* Nothing that makes Python load libgompy, or other modules, gets there.  */
+static const char *const gompy_teller_dropped[] = { "LD_", "OMP_", "GOMP", "ACC_", "PYTHON" };
 
 /* Start it with its end of the socket; OUT: where its lines go, -1: standard error.  An error's number, or 0.  */
 static int
@@ -80,7 +47,8 @@ gompy_teller_spawn (int socket, int memory, int out, const char *trace, const ch
     gompy_python_of (root, python, sizeof python);
   snprintf (script, sizeof script, "%s/gompy/cli/run_alone.py", root);
   snprintf (pid, sizeof pid, "%d", (int) getpid ());
-  if ((environment = gompy_teller_environment ()) == NULL)
+  if ((environment = gompy_child_environ_without (gompy_teller_dropped, sizeof gompy_teller_dropped
+                                                                         / sizeof gompy_teller_dropped[0])) == NULL)
     return ENOMEM;
   posix_spawn_file_actions_init (&actions);
   posix_spawnattr_init (&attributes);
