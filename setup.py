@@ -175,7 +175,7 @@ PRODUCTS = (
         "gompy/cudart/libcudart.pyx",
         "cudart/libcudart.so.12",
         "shared",
-        ("cuda*", "__cuda*"),
+        ("cuda*", "__cuda*", "__gompyRegister*"),
         ("-ldl", "-lpthread", "-Wl,-z,nodelete"),
     ),
     Product(

@@ -516,6 +516,7 @@ OLD_NAMES = {"cudaGetDeviceProperties": "struct cudaDeviceProp *to, int device"}
 
 COMPILER_CALLS = {
     "__cudaRegisterFatBinary": "a translation unit's device code; it is loaded when a device first needs it",
+    "__gompyRegisterLinkedBinary": "the same for `-rdc=true`; linked when a device first needs it",
     "__cudaRegisterFatBinaryEnd": "nothing more comes",
     "__cudaUnregisterFatBinary": "the program or library goes",
     "__cudaRegisterFunction": "a kernel: the host's address, the name in the device code",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from typing import Final
 
 from gompy.driver import clang, paths
@@ -81,10 +83,56 @@ def host_words(architecture: int, source: str, container: str, output: str) -> l
     return [
         *("-x", "cuda", "--cuda-host-only", f"--cuda-gpu-arch=sm_{architecture}", *NO_SDK, *HEADERS),
         *("-Xclang", "-fcuda-include-gpubinary", "-Xclang", container, "-Xclang", f"-target-sdk-version={SDK}"),
-        *("-c", source, "-o", output),
+        *("-S" if output.endswith(".s") else "-c", source, "-o", output),
     ]
 
 
-def link_words() -> list[str]:
-    """What a link gets behind the user's words: the runtime, found where it lies now."""
-    return [f"-L{FOLDER}", f"-Wl,-rpath,{FOLDER}", "-lcudart"]
+def relocatable_words(source: str, output: str) -> list[str]:
+    """What a source's device code and its host code both get, where the device code is linked with other files'.
+
+    By the id both call a file's static variables alike, and otherwise than other files' of the same name.
+    """
+    place = f"{os.path.abspath(source)}\0{os.path.abspath(output)}"
+    cuid = f"-cuid={hashlib.sha256(place.encode()).hexdigest()[:16]}"
+    return ["-fgpu-rdc", cuid, "-Xclang", cuid]  # clang's own front end hands it to the device's half only
+
+
+REGISTRATION: Final = re.compile(rb"\b__cudaRegisterLinkedBinary\w+")
+WRAPPER: Final = re.compile(rb"^\s*\.globl\s+__fatbinwrap\w+.*$", re.MULTILINE)
+RENAMED_STATIC: Final = re.compile(rb"\b(\w+)__static__[0-9a-f_]+\b")
+USED: Final = re.compile(rb"^.*\b__clang_gpu_used_external\[.*$", re.MULTILINE)
+
+
+def registered_here(assembly: bytes) -> bytes:
+    """Relocatable host code that calls libcudart: clang's calls what nvlink makes, by a name for each file."""
+    return WRAPPER.sub(b"", REGISTRATION.sub(b"__gompyRegisterLinkedBinary", assembly))
+
+
+def linkable(source: str, ptx: bytes) -> bytes:
+    """Relocatable device code with the source's name in front (linked.pxi), and without clang's list of what the host
+    uses: other files' kernels are in it, which are no functions.
+
+    A static variable that a kernel uses before the host does has two names in clang's code: that of the definition is
+    the right one, for the host has it, too.
+    """
+    text = USED.sub(b"", ptx)
+    for name, full in {(found[1], found[0]) for found in RENAMED_STATIC.finditer(text)}:
+        text = re.sub(rb"^\.extern\b[^;]*\b%s\b[^;]*;$" % name, b"", text, flags=re.MULTILINE)
+        text = re.sub(rb"\b%s\b" % name, full, text)
+    return b"// %s.ptx\n%s" % (os.fsencode(os.path.basename(source)), text)
+
+
+HOST_SOURCES: Final = (".c", ".cc", ".cpp", ".cxx", ".C", ".c++")
+"""Files that clang compiles without CUDA."""
+
+
+def host_source_words(words: list[str]) -> list[str]:
+    """What lets host sources on a command line include the interfaces' headers."""
+    return ["-isystem", INCLUDE] if any(word.endswith(HOST_SOURCES) for word in words) else []
+
+
+def link_words(words: list[str]) -> list[str]:
+    """What a link gets behind the user's words: the runtime, found where it lies now; a driver to link to, if asked
+    for one.  Which driver a program gets is decided when it starts."""
+    driver = [f"-L{paths.CUDALIBDIR}"] if "-lcuda" in words else []
+    return [*driver, f"-L{FOLDER}", f"-Wl,-rpath,{FOLDER}", "-lcudart"]

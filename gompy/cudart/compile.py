@@ -28,6 +28,7 @@ NVIDIA's is needed.  Other files and options are clang's.
   -o FILE               the program, or with -c the object
   -c                    objects only
   --ptx                 the device code as PTX text
+  -rdc=true, -dc        device code may use variables and functions of other files; -dc: objects of it
   -arch=sm_70           the GPU's architecture; may be given several times; sm_70 by default
   -gencode arch=compute_70,code=sm_70
                         the same
@@ -73,28 +74,39 @@ class Work:
         number = self.line.sources.index(source)
         return os.path.join(self.folder, f"{number}-{os.path.basename(source)}{ending}")
 
-    def make_ptx(self, source: str, architecture: int, output: str) -> None:
-        """The device code of a source."""
+    def make_ptx(self, source: str, architecture: int, output: str, shared: list[str]) -> None:
+        """The device code of a source; its host code gets the shared words, too."""
         level = [] if self.line.optimises else ["-O2"]
-        words = [*level, *self.line.words, *self.line.device_words]
+        words = [*shared, *level, *self.line.words, *self.line.device_words]
         release = clang.release(self.compiler.path)
         self.run([*clang.device_words(architecture, source, output, release), *device_debug(words)])
+
+    def shared_words(self, source: str, output: str) -> list[str]:
+        """What device code and host code of a source both get."""
+        return clang.relocatable_words(source, output) if self.line.relocatable else []
 
     def make_object(self, source: str, output: str) -> None:
         """A source's object."""
         container, texts = self.temporary(source, ".fatbin"), []
+        shared = self.shared_words(source, output)
         for architecture in self.line.architectures:
             ptx = self.temporary(source, f".sm_{architecture}.ptx")
-            self.make_ptx(source, architecture, ptx)
+            self.make_ptx(source, architecture, ptx, shared)
             if not self.line.show:
-                with open(ptx, "rb") as file:
-                    texts.append((architecture, file.read()))
+                text = contents(ptx)
+                texts.append((architecture, clang.linkable(source, text) if self.line.relocatable else text))
         if not self.line.show:
-            with open(container, "wb") as file:
-                file.write(fatbin.pack(texts))
+            replace(container, fatbin.pack(texts))
         first = self.line.architectures[0]
-        words = [*self.line.words, *self.line.host_words]
-        self.run([*clang.host_words(first, source, container, output), *words])
+        words = [*shared, *self.line.words, *self.line.host_words]
+        if not self.line.relocatable:
+            self.run([*clang.host_words(first, source, container, output), *words])
+            return
+        assembly = self.temporary(source, ".s")
+        self.run([*clang.host_words(first, source, container, assembly), *words])
+        if not self.line.show:
+            replace(assembly, clang.registered_here(contents(assembly)))
+        self.run(["-c", assembly, "-o", output])
 
     def link(self) -> None:
         """Objects and the rest of the line to a program."""
@@ -103,23 +115,40 @@ class Work:
             self.make_object(source, output)
         words = [made.get(word, word) for word in self.line.objects]
         name = self.line.output or "a.out"
-        self.run([*self.line.words, *self.line.host_words, *words, "-o", name, *clang.link_words()])
+        before = [*clang.host_source_words(words), *self.line.words, *self.line.host_words]
+        self.run([*before, *words, "-o", name, *clang.link_words(words)])
 
     def carry_out(self) -> None:
         """All of it."""
         line = self.line
-        if line.ptx:
+        if line.device_link:
+            self.run(["-x", "c", "-c", os.devnull, "-o", line.output or "a_dlink.o"])
+        elif line.ptx:
             for source in line.sources:
                 for architecture in line.architectures:
-                    self.make_ptx(source, architecture, line.output or stem(source) + ".ptx")
+                    output = line.output or stem(source) + ".ptx"
+                    self.make_ptx(source, architecture, output, self.shared_words(source, output))
         elif line.compile_only:
             for source in line.sources:
                 self.make_object(source, line.output or stem(source) + ".o")
             others = [word for word in line.objects if word not in line.sources and not word.startswith("-")]
             if others:
-                self.run(["-c", *line.words, *line.host_words, *others, *(["-o", line.output] if line.output else [])])
+                words = [*clang.host_source_words(others), *line.words, *line.host_words, *others]
+                self.run(["-c", *words, *(["-o", line.output] if line.output else [])])
         else:
             self.link()
+
+
+def contents(path: str) -> bytes:
+    """A file's.  Raises OSError."""
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def replace(path: str, data: bytes) -> None:
+    """Write a file.  Raises OSError."""
+    with open(path, "wb") as file:
+        file.write(data)
 
 
 def device_debug(words: list[str]) -> list[str]:

@@ -159,6 +159,10 @@ _Static_assert (sizeof (fatbin_file) == 64, "a fat binary's file");
   X (peer_disable, cuCtxDisablePeerAccess, (void *)) \
   X (module_load, cuModuleLoadDataEx, (void **, const void *, unsigned, int *, void **)) \
   X (module_unload, cuModuleUnload, (void *)) \
+  X (link_create, cuLinkCreate_v2, (unsigned, int *, void **, void **)) \
+  X (link_add, cuLinkAddData_v2, (void *, int, const void *, size_t, const char *, unsigned, int *, void **)) \
+  X (link_complete, cuLinkComplete, (void *, void **, size_t *)) \
+  X (link_destroy, cuLinkDestroy, (void *)) \
   X (module_function, cuModuleGetFunction, (void **, void *, const char *)) \
   X (module_global, cuModuleGetGlobal_v2, (CUdeviceptr *, size_t *, void *, const char *)) \
   X (function_attribute, cuFuncGetAttribute, (int *, int, void *)) \

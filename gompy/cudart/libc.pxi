@@ -13,7 +13,7 @@ from gompy.native.cuda cimport (
     CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
     CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, CU_FUNC_ATTRIBUTE_PTX_VERSION,
-    CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+    CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INPUT_PTX,
     CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_UNIFIED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
     CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER, CU_POINTER_ATTRIBUTE_IS_MANAGED,
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_TRSF_NORMALIZED_COORDINATES, CU_TRSF_READ_AS_INTEGER, CU_TRSF_SRGB,
@@ -34,7 +34,7 @@ from gompy.native.cudart cimport (
     cudaMemoryTypeDevice, cudaMemoryTypeHost, cudaMemoryTypeManaged, cudaMemoryTypeUnregistered, cudart_error_name,
     cudart_error_text,
 )
-from gompy.native.dlfcn cimport RTLD_LAZY, dlerror, dlopen
+from gompy.native.dlfcn cimport RTLD_LAZY, Dl_info, dladdr, dlerror, dlopen
 from gompy.native.driver_choice cimport (
     GOMPY_DRIVER_AUTO,
     GOMPY_DRIVER_EMULATED,
@@ -221,6 +221,10 @@ cdef extern from "driver_calls.h" nogil:
         int (*peer_disable)(void *) noexcept nogil
         int (*module_load)(void **, const void *, unsigned, int *, void **) noexcept nogil
         int (*module_unload)(void *) noexcept nogil
+        int (*link_create)(unsigned, int *, void **, void **) noexcept nogil
+        int (*link_add)(void *, int, const void *, size_t, const char *, unsigned, int *, void **) noexcept nogil
+        int (*link_complete)(void *, void **, size_t *) noexcept nogil
+        int (*link_destroy)(void *) noexcept nogil
         int (*module_function)(void **, void *, const char *) noexcept nogil
         int (*module_global)(CUdeviceptr *, size_t *, void *, const char *) noexcept nogil
         int (*function_attribute)(int *, int, void *) noexcept nogil

@@ -20,7 +20,7 @@ STRIP: Final = "-s"
 DROPPED: Final = (
     *("--expt-relaxed-constexpr", "-expt-relaxed-constexpr", "--expt-extended-lambda", "-expt-extended-lambda"),
     *("--extended-lambda", "-extended-lambda", "-cudart=shared", "--cudart=shared", "-cudart=static", "-m64"),
-    *("--cudart=static", "-rdc=false", "--relocatable-device-code=false", "-dlto", "-forward-unknown-to-host-compiler"),
+    *("--cudart=static", "-dlto", "-forward-unknown-to-host-compiler"),
 )
 """What needs nothing here."""
 DROPPED_WITH_VALUE: Final = ("-Xptxas", "--ptxas-options", "-cudart", "--cudart", "-ccbin", "-maxrregcount", "-t")
@@ -34,9 +34,12 @@ RENAMED: Final = {
     "-G": ["-g"],
     "--shared": ["-shared"],
     "--compile": ["-c"],
-    "-dc": ["-fgpu-rdc"],
 }
-REFUSED: Final = ("-fgpu-rdc", "-rdc=true", "--relocatable-device-code=true", "-dlink", "-cubin", "--cubin", "-fatbin")
+RELOCATABLE: Final = ("-rdc", "--relocatable-device-code")
+"""Whether device code may use what other files have; the value is true or false."""
+DEVICE_OBJECTS: Final = ("-dc", "--device-c")
+DEVICE_LINK: Final = ("-dlink", "--device-link")
+REFUSED: Final = ("-cubin", "--cubin", "-fatbin", "--fatbin")
 
 
 @dataclass
@@ -55,6 +58,8 @@ class Line:
     output: str = ""
     compile_only: bool = False
     ptx: bool = False
+    relocatable: bool = False
+    device_link: bool = False
     show: bool = False
 
     @property
@@ -79,6 +84,13 @@ def _generated(text: str) -> list[int]:
     return [int(found[1])]
 
 
+def truth(name: str, text: str) -> bool:
+    """An option's true or false.  Raises DriverError."""
+    if text not in ("true", "false"):
+        raise DriverError(f"{name}={text}: neither true nor false")
+    return text == "true"
+
+
 def parse(arguments: list[str]) -> Line:
     """Sort the words.  Raises DriverError."""
     line, rest = Line(), list(arguments)
@@ -93,8 +105,8 @@ def parse(arguments: list[str]) -> Line:
     while rest:
         word = rest.pop(0)
         name, _, joined = word.partition("=")
-        if word in REFUSED or RENAMED.get(word) == ["-fgpu-rdc"]:
-            raise DriverError(f"{word}: not implemented: device code is linked by source file only")
+        if word in REFUSED:
+            raise DriverError(f"{word}: not implemented: device code is PTX (--ptx), there is no machine code")
         if not word.startswith("-") or word == "-":
             _input(line, word)
         elif name in ARCHITECTURES:
@@ -113,11 +125,19 @@ def parse(arguments: list[str]) -> Line:
             line.ptx = True
         elif word in ("--showme", "-show", "--dryrun", "-dryrun"):
             line.show = True
+        elif name in RELOCATABLE:
+            line.relocatable = truth(name, value(name, joined))
+        elif word == "-fgpu-rdc":
+            line.relocatable = True
+        elif word in DEVICE_LINK:
+            line.device_link = True
+        elif word in DEVICE_OBJECTS:
+            line.compile_only = line.relocatable = True
         elif word == "-c" or RENAMED.get(word) == ["-c"]:
             line.compile_only = True
         else:
             taken = [*RENAMED.get(word, [word]), *([rest.pop(0)] if word in SEPARATE and rest else [])]
-            if (word == STRIP or word.startswith(LINK_ONLY)) and word not in RENAMED:
+            if taken[0] == STRIP or taken[0].startswith(LINK_ONLY):
                 line.objects += taken
             else:
                 line.words += taken

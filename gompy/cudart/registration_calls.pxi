@@ -5,6 +5,12 @@ cdef public void **__cudaRegisterFatBinary(void *wrapper) noexcept nogil:
     return <void **> register_binary(<const fatbin_wrapper *> wrapper)
 
 
+cdef public void __gompyRegisterLinkedBinary(void (*symbols)(void *) noexcept nogil, void *wrapper, const char *name,
+                                             void (*nothing)(void *) noexcept nogil) noexcept nogil:
+    """A translation unit's relocatable code, and the function that registers its symbols."""
+    symbols(register_linked(<const fatbin_wrapper *> wrapper))
+
+
 cdef public void __cudaRegisterFatBinaryEnd(void **handle) noexcept nogil:
     """All of it has been told."""
 

@@ -14,6 +14,7 @@ cdef enum:
 
 ctypedef struct fat_binary:
     const fatbin_wrapper *wrapper
+    const void *library  # of relocatable code: where the program or library begins that it is linked in; else NULL
     void *modules[32]  # by device
     int answers[32]  # of loading it, once
     bint tried[32]
@@ -38,6 +39,12 @@ cdef inline int bucket_of(const void *host) noexcept nogil:
     return <int> (((<uintptr_t> host >> 4) ^ (<uintptr_t> host >> 14)) & 1023)
 
 
+cdef const void *library_of(const void *address) noexcept nogil:
+    """Where the program or library begins that an address is in; NULL: in none."""
+    cdef Dl_info info
+    return info.dli_fbase if dladdr(address, &info) else NULL
+
+
 cdef void *register_binary(const fatbin_wrapper *wrapper) noexcept nogil:
     """A fat binary; the handle."""
     global fat_binaries
@@ -50,6 +57,21 @@ cdef void *register_binary(const fatbin_wrapper *wrapper) noexcept nogil:
     b.next = fat_binaries
     fat_binaries = b
     pthread_mutex_unlock(&runtime_lock)
+    return b
+
+
+cdef void *register_linked(const fatbin_wrapper *wrapper) noexcept nogil:
+    """A fat binary of relocatable code; the handle.  What a library that is gone had there is forgotten."""
+    cdef fat_binary *b
+    pthread_mutex_lock(&runtime_lock)
+    b = fat_binaries
+    while b != NULL:
+        if b.wrapper == wrapper:
+            b.gone = True
+        b = b.next
+    pthread_mutex_unlock(&runtime_lock)
+    b = <fat_binary *> register_binary(wrapper)
+    b.library = library_of(wrapper)
     return b
 
 

@@ -6,7 +6,7 @@ import struct
 import textwrap
 
 from gompy.abi import cudart, cudart_calls, cudart_device
-from gompy.native import generate_curand, generate_nvrtc
+from gompy.native import generate_cuda_header, generate_curand, generate_nvrtc
 
 MADE = "Made by gompy/native/generate_cudart.py from gompy/abi/cudart*.py."
 
@@ -27,7 +27,7 @@ def enumerations() -> list[str]:
 
 def properties() -> list[str]:
     """struct cudaDeviceProp."""
-    lines = ["typedef struct CUuuid_st { char bytes[16]; } cudaUUID_t;", "struct cudaDeviceProp", "{"]
+    lines = ["typedef struct CUuuid_st cudaUUID_t;", "struct cudaDeviceProp", "{"]
     return [*lines, *(f"  {kind} {member};" for kind, member, _ in cudart_device.PROPERTIES), "};"]
 
 
@@ -89,6 +89,7 @@ def cudart_h() -> str:
         "#define GOMPY_NATIVE_CUDART_H",
         "#include <stddef.h>",
         "#include <stdint.h>",
+        '#include "gompy/cudart/include/gompy_cuda_uuid.h"',
     ]
     lines += [*enumerations(), *flags(), *properties(), *fills(), *stubs(), *passed()]
     lines += [*texts_of("cudart_error_name", 0), *texts_of("cudart_error_text", 1)]
@@ -134,7 +135,8 @@ def api_h() -> str:
         "   The CUDA runtime's calls (docs/cuda-runtime.md).  */",
         "#ifndef GOMPY_CUDA_RUNTIME_API_H",
     ]
-    lines += ["#define GOMPY_CUDA_RUNTIME_API_H", "#include <stddef.h>", *flags(), *enumerations()]
+    lines += ["#define GOMPY_CUDA_RUNTIME_API_H", "#include <stddef.h>", '#include "gompy_cuda_uuid.h"']
+    lines += [*flags(), *enumerations()]
     lines += ["typedef enum cudaError cudaError_t;", *properties()]
     lines += ["#ifndef __cplusplus"]
     lines += [f"typedef enum {name} {name};" for name in [*cudart.ENUMERATIONS, "cudaDeviceAttr"]]
@@ -186,6 +188,7 @@ def headers() -> dict[str, str]:
     made = {"cuda_runtime_api.h": api_h(), "math_constants.h": constants_h()}
     made["gompy_curand_jumps.h"] = generate_curand.jumps_h("Made by gompy/native/generate_curand.py.")
     made["nvrtc.h"] = generate_nvrtc.nvrtc_h()
+    made |= generate_cuda_header.headers(cudart.CUDART_VERSION)
     lacking = {name: lacking_h(name, library) for library, names in cudart.LIBRARIES.items() for name in names}
     return made | forwarding | standard | lacking
 

@@ -262,10 +262,9 @@ def test_no_clang(tmp_path: Path) -> None:
         (["a.cu", "-arch=big"], "'big' is no architecture such as sm_70"),
         (["-c", "a.cu", "b.cu", "-o", "x"], "cannot specify -o with -c or --ptx and several results"),
         (["--ptx", "x.cpp"], "--ptx: no .cu file"),
-        (["-dc", "a.cu"], "-dc: not implemented: device code is linked by source file only"),
-        (["-rdc=true", "a.cu"], "-rdc=true: not implemented: device code is linked by source file only"),
+        (["-cubin", "a.cu"], "-cubin: not implemented: device code is PTX (--ptx), there is no machine code"),
     ],
-    ids=["none", "no-file", "absent", "no-value", "same", "arch", "several", "ptx", "dc", "rdc"],
+    ids=["none", "no-file", "absent", "no-value", "same", "arch", "several", "ptx", "cubin"],
 )
 def test_command_lines_that_are_wrong(
     words: list[str],

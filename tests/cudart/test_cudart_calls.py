@@ -52,7 +52,7 @@ def build(folder: Path, container: bytes, source: str = "cudart_calls.c") -> Pat
     (folder / "container").write_bytes(container)
     program = folder / "calls"
     command = ["gcc", "-std=gnu11", "-Wall", "-Werror", '-DCONTAINER="container"', f"-I{clang.INCLUDE}"]
-    command += [str(ROOT / "tests/programs" / source), "-o", str(program), *clang.link_words()]
+    command += [str(ROOT / "tests/programs" / source), "-o", str(program), *clang.link_words([])]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     return program

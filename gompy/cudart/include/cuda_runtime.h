@@ -35,7 +35,7 @@
 
 #endif
 
-#include "cuda.h"
+#include "gompy_cuda_version.h"
 #include "cuda_runtime_api.h"
 
 #ifdef __CUDA__
