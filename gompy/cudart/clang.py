@@ -74,7 +74,7 @@ def device_words(architecture: int, source: str, output: str, release: int) -> l
     return [
         *(UNSET if release >= KNOWS_UNSET else ()),
         *("-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch=sm_{architecture}", *NO_SDK),
-        *(*feature_words(architecture, release), *HEADERS, "-S", source, "-o", output),
+        *(*feature_words(architecture, release), *HEADERS, "-fno-crash-diagnostics", "-S", source, "-o", output),
     ]
 
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from gompy.cudart import clang, options
+from gompy.cudart import clang, device_code, options
 from gompy.driver.compiler import Compiler
 from gompy.driver.errors import DriverError, report
 from gompy.objects import fatbin
@@ -79,7 +79,20 @@ class Work:
         level = [] if self.line.optimises else ["-O2"]
         words = [*shared, *level, *self.line.words, *self.line.device_words]
         release = clang.release(self.compiler.path)
-        self.run([*clang.device_words(architecture, source, output, release), *device_debug(words)])
+        command = [*clang.device_words(architecture, source, output, release), *device_debug(words)]
+        if self.line.show:
+            self.run(command)
+            return
+        colours = ["-fcolor-diagnostics"] if sys.stderr.isatty() else []
+        try:
+            status, said = device_code.make(self.compiler.path, [*colours, *command], output, architecture, release)
+        except OSError as error:
+            raise DriverError(f"{self.compiler.path}: {error.strerror}") from None
+        if said.startswith("error: "):
+            raise DriverError(f"{source}: {said.removeprefix('error: ').strip()}")
+        sys.stderr.write(said)
+        if status:
+            raise Failed(status if 0 < status < 128 else 1)
 
     def shared_words(self, source: str, output: str) -> list[str]:
         """What device code and host code of a source both get."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from typing import Final
 
 from gompy.abi import nvrtc
-from gompy.cudart import clang
+from gompy.cudart import clang, device_code
 from gompy.cudart.compile import device_debug
 from gompy.driver.errors import DriverError
 from gompy.nvrtc import cache, options
@@ -103,13 +102,13 @@ def carry_out(program: Program, asked: options.Options, found: cache.Entry) -> A
         headers = write_headers(program, folder) if program.headers else ""
         with open(files[0], "wb") as file:
             file.write(source_text(program, asked.default_device))
-        words = command_words(program, asked, headers, clang.release(compiler.path), files)
-        done = subprocess.run([compiler.path, *words], stdin=subprocess.DEVNULL, capture_output=True, check=False)
-        log = (done.stdout + done.stderr).decode("utf-8", "surrogateescape")
+        release = clang.release(compiler.path)
+        words = command_words(program, asked, headers, release, files)
+        status, log = device_code.make(compiler.path, words, files[1], asked.architecture, release)
         log = log.replace((headers or folder) + "/", "").replace(folder + "/", "")
-        if done.returncode < 0:
-            return failed("NVRTC_ERROR_INTERNAL_ERROR", f"{compiler.path} was ended by signal {-done.returncode}")
-        if done.returncode:
+        if status < 0:
+            return failed("NVRTC_ERROR_INTERNAL_ERROR", f"{compiler.path} was ended by signal {-status}")
+        if status:
             return Answer("NVRTC_ERROR_COMPILATION", log)
         with open(files[1], encoding="utf-8", errors="surrogateescape") as text:
             ptx = text.read().replace(folder + "/", "")

@@ -375,3 +375,10 @@ int main (int count, char **)
     done = call(tmp_path, "run", "--", "./prog", *"x" * way)
     assert done.returncode == 0
     assert f" at {tmp_path}/bad.cu:{line} (PTX:" in done.stderr
+
+
+@needs_cuda_compiler
+def test_managed_variable_says_what_works(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text("__device__ __managed__ int x;\n__global__ void k () { x = 1; }\n")
+    said = call(tmp_path, "cc", "-c", "a.cu").stderr
+    assert "a.cu:1:12: error: __managed__ is not implemented by gompy: use cudaMallocManaged\n" in said

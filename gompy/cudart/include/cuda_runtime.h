@@ -30,7 +30,7 @@
 #define __noinline__ __attribute__ ((noinline))
 #endif
 #define __align__(n) __attribute__ ((aligned (n)))
-#define __managed__ __attribute__ ((managed))
+#define __managed__ _Pragma ("GCC error \"__managed__ is not implemented by gompy: use cudaMallocManaged\"")
 #define __grid_constant__
 
 #endif

@@ -57,8 +57,8 @@ GOMPY_ATOMICS (atomicOr, or, unsigned long long, ll, long long)
 GOMPY_ATOMICS (atomicXor, xor, int, i, int)
 GOMPY_ATOMICS (atomicXor, xor, unsigned, i, int)
 GOMPY_ATOMICS (atomicXor, xor, unsigned long long, ll, long long)
-GOMPY_ATOMIC (atomicInc, inc, unsigned, ui, unsigned)
-GOMPY_ATOMIC (atomicDec, dec, unsigned, ui, unsigned)
+GOMPY_ATOMICS (atomicInc, inc, unsigned, ui, unsigned)
+GOMPY_ATOMICS (atomicDec, dec, unsigned, ui, unsigned)
 #undef GOMPY_ATOMIC
 #undef GOMPY_ATOMICS
 #undef GOMPY_SCOPED

@@ -170,7 +170,7 @@ sums (const float *x, double *sum, double *sum2, float *most, unsigned *bits, in
   max_float (most, x[i]);
   atomicOr (bits, 1u << (i % 32));
   atomicXor (bits + 1, i);
-  atomicInc (bits + 2, 99);
+  if (i % 3 == 0) atomicInc (bits + 2, 99); else if (i % 3 == 1) atomicInc_block (bits + 2, 99); else atomicInc_system (bits + 2, 99);
   atomicExch (bits + 3, 7u);
 }
 __global__ void
