@@ -152,9 +152,18 @@ def build_blocks(function: Function, name: str) -> list[Block]:
     for block in blocks:
         if block.kind == "branch" and block.successors[0] is block.successors[1]:
             block.kind, block.guard, block.successors = "jump", None, block.successors[:1]
-    ordered = weak_topological_order(blocks[0])
+    return in_order(blocks[0])
+
+
+def in_order(entry: Block, heads: dict[Block, Block] | None = None) -> list[Block]:
+    """The blocks that can be reached, in order of execution, with their numbers and predecessors.
+
+    `heads`: with which block a loop begins that would begin with another one.
+    """
+    ordered = weak_topological_order(entry, heads or {})
     for index, block in enumerate(ordered):
         block.index = index
+        block.predecessors = []
     for block in ordered:
         for successor in block.successors:
             successor.predecessors.append(block)
@@ -211,8 +220,8 @@ def components(nodes: Iterable[Block], inside: set[Block], entry: Block) -> list
     return found
 
 
-def weak_topological_order(entry: Block) -> list[Block]:
-    """Reachable blocks: topological, each loop contiguous and starting at its head."""
+def weak_topological_order(entry: Block, heads: dict[Block, Block]) -> list[Block]:
+    """Reachable blocks: topological, each loop contiguous and starting at its head (`heads`: see in_order)."""
     reachable: set[Block] = set()
     todo = [entry]
     while todo:
@@ -234,6 +243,7 @@ def weak_topological_order(entry: Block) -> list[Block]:
                 continue
             head = node  # the member that the search entered first
             rest = set(component)
+            head = heads[head] if heads.get(head) in rest else head
             rest.discard(head)
             expanded.append((set(), [head]))
             starts = [s for s in head.successors if s in rest]

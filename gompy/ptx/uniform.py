@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
+from . import locks
 from .flow import Block, build_blocks, defined, live_in, loops, post_dominators
 from .opcodes import BY_ADDRESS, BY_MEMBERS, BY_SOURCE_LANE, LANEWISE, NO_RESULT, OPCODES, VARYING
 from .syntax import Call, Function, Immediate, Instruction, Memory, Pair, Register, Special, Symbol, Vector, copied
@@ -209,7 +210,9 @@ def analyse(function: Function, version: str, rows: bool, name: str) -> Analysis
     blocks = build_blocks(function, name)
     result = Analysis(function, version, rows, blocks, list(function.registers))
     split_webs(blocks, result.registers)
-    if version == "S":
+    if version != "S":
+        result.blocks = blocks = locks.released_first(blocks, result.registers)
+    else:
         if SimdRegions(result).run():
             split_webs(blocks, result.registers)
         result.state.clear()
