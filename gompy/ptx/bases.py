@@ -215,23 +215,39 @@ def widened(em: Emitter, code: Instruction, source: Register, way: Way) -> tuple
     signed = "s32" in code.mods
     bad = "" if em.a.rows else unless_halves(em)
     never = em.a.warps is not None and em.a.warps.lanes(source)
-    firsts = []
+    firsts, word = [], "-1"
     for piece in range(way.pieces):
         first = em.new(f"extractelement {value}, i32 {piece * way.lanes}")
+        wide = f"{'sext' if signed else 'zext'} i32 {first} to i64"
         if stride and not never:
             call = f"call {{i32, i1}} @llvm.{'sadd' if signed else 'uadd'}.with.overflow.i32("
-            wraps = em.new(f"{call}i32 {first}, i32 {(way.lanes - 1) * stride})")
-            wraps = em.new(f"extractvalue {{i32, i1}} {wraps}, 1")
-            bad = em.new(f"or i1 {bad}, {wraps}") if bad else wraps
-        address = em.new(f"{'sext' if signed else 'zext'} i32 {first} to i64")
+            pair = em.new(f"{call}i32 {first}, i32 {(way.lanes - 1) * stride})")
+            wraps = em.new(f"extractvalue {{i32, i1}} {pair}, 1")
+            if stride == 1 and way.pieces == 1 and not signed:
+                word, wide = behind_zero(em, first, pair, wraps)
+            else:
+                bad = em.new(f"or i1 {bad}, {wraps}") if bad else wraps
+        address = em.new(wide)
         if factor != 1:
             address = em.new(f"mul i64 {address}, {factor}")
         if code.base == "mad":
             address = em.new(f"add i64 {address}, {em.read(code.operands[3], 'u64').text}")
         firsts.append(address)
-    if not bad:
-        return "-1", firsts
-    return held(em, em.new(f"select i1 {bad}, i32 0, i32 -1")), firsts
+    if bad:
+        word = em.new(f"select i1 {bad}, i32 0, i32 -1")
+    return (word if word == "-1" else held(em, word)), firsts
+
+
+def behind_zero(em: Emitter, first: str, pair: str, wraps: str) -> tuple[str, str]:
+    """Of numbers of 32 bits that follow each other and may wrap around (`tid - 1`, in lane 0): the word of the lanes
+    that lie as the last one does, and the first number of 64 bits, counted back from that.
+
+    `pair`: the last number, and whether it `wraps` (i1).
+    """
+    left_out = em.new(f"and i32 {em.new(f'sub i32 0, {first}')}, 31")
+    word = em.new(f"select i1 {wraps}, i32 {em.new(f'shl i32 -1, {left_out}')}, i32 -1")
+    last = em.new(f"extractvalue {{i32, i1}} {pair}, 0")
+    return word, f"sub i64 {em.new(f'zext i32 {last} to i64')}, 31"
 
 
 def unless_halves(em: Emitter) -> str:

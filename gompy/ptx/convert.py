@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import bounds
 from .emit import LLVM_TYPE, Emitter, Value
 from .forms import (
     FLOATS,
@@ -48,6 +49,10 @@ def set_predicate(em: Emitter, code: Instruction) -> None:
 
     GCC writes set.dtype.CMP.type (nvptx.md, setcc), and ptxas takes it.
     """
+    word = bounds.compare(em, code)
+    if word is not None:
+        em.write(code.operands[0], word)
+        return
     mods = [m for m in code.mods if m != "ftz"]
     if code.base == "set" and len(mods) == 3 and mods[0] in ("u32", "s32", "f32"):
         mods[0], mods[1] = mods[1], mods[0]

@@ -124,6 +124,7 @@ class Emitter:
         self.guesses: Strides | None = None
         self.certain: Exact | None = None
         self.additions: Sums | None = None
+        self.compared: set[Register] | None = None  # predicates that are more than guards (bounds.py)
         self.code: Instruction | Call | None = None  # the statement at hand
         self.merged: set[int] = set()  # numbers of registers that keep what lanes that are off had before
         # Of addresses, as the next: the line behind it, the value, the lanes that it was set for, what made it if that

@@ -115,8 +115,8 @@ class Access:
     def all_right(self) -> str:
         """Whether all active lanes are as the way has them (i1)."""
         em = self.em
-        word = em.new(f"or i32 {self.word}, {em.new(f'xor i32 {em.active}, -1')}")
-        return em.new(f"icmp eq i32 {word}, -1")
+        others = em.new(f"and i32 {em.active}, {em.new(f'xor i32 {self.word}, -1')}")
+        return em.new(f"icmp eq i32 {others}, 0")
 
     def of_some(self) -> tuple[str, str, list[str]]:
         """What `begin` sends to `slow` since not all lanes are there, as in all of a block of 16 or 100 threads: begin
