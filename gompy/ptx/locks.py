@@ -165,8 +165,8 @@ def releases_one(
 
 
 def meets(code: Instruction | Call) -> bool:
-    """Whether it is a barrier, or may have one."""
-    return isinstance(code, Call) or OPCODES[code.base].effect == MEETS
+    """Whether it is a barrier.  Functions that are called with a lock in the hand have none."""
+    return not isinstance(code, Call) and OPCODES[code.base].effect == MEETS
 
 
 def reached(start: list[Block], ways: Callable[[Block], list[Block]], found: set[Block]) -> set[Block]:

@@ -174,6 +174,49 @@ class Kernels(unittest.TestCase):
             square()
         np.testing.assert_allclose(x.grad.to_numpy(), 2.0 * np.arange(16))
 
+    def test_sparse(self):
+        """Each cell is activated by the first thread that comes: lanes of a warp wait for each other's lock."""
+        x, count = ti.field(ti.i32), ti.field(ti.i32, ())
+        blocks = ti.root.pointer(ti.i, 64)
+        blocks.dense(ti.i, 16).place(x)
+
+        @ti.kernel
+        def fill():
+            for i in range(N):
+                if i % 48 < 20:
+                    x[i] = i
+
+        @ti.kernel
+        def total() -> ti.i32:
+            found = 0
+            for i in x:
+                found += x[i]
+                count[None] += 1
+            return found
+
+        fill()
+        active = {i // 16 for i in range(N) if i % 48 < 20}
+        self.assertEqual(total(), sum(i for i in range(N) if i % 48 < 20))
+        self.assertEqual(count[None], 16 * len(active))
+
+    def test_dynamic(self):
+        x = ti.field(ti.i32)
+        some = ti.root.dynamic(ti.i, 4096, chunk_size=32)
+        some.place(x)
+
+        @ti.kernel
+        def fill():
+            for i in range(N):
+                ti.append(x.parent(), [], i)
+
+        @ti.kernel
+        def length() -> ti.i32:
+            return ti.length(x.parent(), [])
+
+        fill()
+        self.assertEqual(length(), N)
+        self.assertEqual(sorted(x[i] for i in range(N)), list(range(N)))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -104,6 +104,21 @@ two_at_once (counters *c)
   give (&c->locks[one]);
 }
 
+__device__ __noinline__ int
+more (volatile int *sum, int by)
+{
+  return by > 60 ? *sum + 1 : *sum + 3;
+}
+
+/* A call while the lock is held.  */
+__global__ void
+with_a_call (counters *c)
+{
+  take (&c->lock);
+  *(volatile int *) &c->sum = more (&c->sum, threadIdx.x);
+  give (&c->lock);
+}
+
 __global__ void
 one_after_the_other (counters *c)
 {
@@ -156,6 +171,7 @@ main ()
   c = after ([] (counters *c) { two_at_once<<<blocks, threads>>> (c); });
   for (int i = 0; i < 7; i++)
     SAME (c.sums[i], i < 4 ? all / 4 : all / 3);
+  SAME (after ([] (counters *c) { with_a_call<<<blocks, threads>>> (c); }).sum, blocks * (61 * 3 + 35));
   SAME (after ([] (counters *c) { one_after_the_other<<<blocks, threads>>> (c); }).sum, all * 100001);
   std::printf ("locks: right\n");
 }
