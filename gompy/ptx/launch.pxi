@@ -274,15 +274,17 @@ cdef int count_threads(run *launch) noexcept nogil:
 
 
 cdef void run_grid(run *launch, int wanted) noexcept nogil:
-    """Run all blocks.  Where the last launch's were so short that these would be over before another host thread is
-    awake, others are called only if it turns out to be wrong."""
+    """Run all blocks.  Where the last launch's were so short that others, who wake up first, would hardly end these
+    earlier (by less than AWAKE / wanted), others are called only if it turns out to be wrong."""
     cdef ptx_function *function = launch.function
     cdef uint64_t taken, ticks, was = function.ticks
-    cdef bint alone = was != 0 and was < SHORT // launch.blocks
+    cdef bint alone
     if launch.blocks == 1:
         run_blocks(launch)
         return
-    if was and not alone and was < MAYBE_SHORT // launch.blocks:
+    launch.short_ticks = AWAKE * <uint64_t> wanted // <uint64_t> (wanted - 1) if wanted > 1 else 0
+    alone = was != 0 and was < launch.short_ticks // launch.blocks
+    if was and not alone and was < MAYBE_SHORT * launch.short_ticks // launch.blocks:
         # Threads that have to share a processor seem slower than one would be: now and then that is tried.
         function.tries += 1
         alone = function.tries % TRIES == 0

@@ -17,8 +17,8 @@ cdef enum:
     SHADOW_STALE = 5
     TOLD = 20                           # places that checked code tells of a module, and pairs of places
     LOCAL_WINDOW = 1 << 28
-    SHORT = 1 << 16                     # ticks, some 25 µs: another thread is hardly awake before they are over
-    MAYBE_SHORT = 8 * SHORT
+    AWAKE = 3 << 15                     # ticks, some 37 µs, until another thread is at work, about
+    MAYBE_SHORT = 4                     # times what is short
     TRIES = 16                          # launches, one of which is tried on one thread
 
 cdef enum:
@@ -53,6 +53,7 @@ cdef struct run:                        # one launch
     uint64_t first_block, block_step    # a seed's order of blocks; block_step 0: that of their numbers
     uint32_t first_warp, warp_step      # the same of a block's warps
     uint64_t begun                      # ticks of the processor's clock
+    uint64_t short_ticks                # one host thread does a launch that takes no longer
     int deferred                        # host threads that are called only if it takes long; 0 once they are
     void (*more)(run *launch) noexcept nogil  # calls them
     helper *helpers                     # who has been called

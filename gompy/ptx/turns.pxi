@@ -33,7 +33,7 @@ cdef inline gompy_warp *fresh_warp(runner *r, gompy_warp *w) noexcept nogil:
 
 cdef inline void look_at_clock(run *launch) noexcept nogil:
     """A launch that was thought to be short may not be."""
-    if gompy_ticks() - launch.begun > SHORT:
+    if gompy_ticks() - launch.begun > launch.short_ticks:
         launch.more(launch)
 
 
