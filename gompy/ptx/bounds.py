@@ -8,8 +8,8 @@ word, take more, on the units that all vectors need.  A word is what branches an
 from __future__ import annotations
 
 from .emit import LLVM_TYPE, Emitter, Value
-from .flow import used
-from .syntax import Instruction, Operand, Register, Special
+from .flow import Block, used
+from .syntax import Call, Instruction, Operand, Register, Special
 from .warps import LANE_BITS
 
 BELOW = {"lt": (0, False), "lo": (0, False), "le": (1, False), "ls": (1, False)}
@@ -19,6 +19,9 @@ TURNED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "lo": "hi", "hi": "lo"
 """The same with both sides exchanged."""
 KINDS = frozenset(("u32", "s32"))
 LANES = LANE_BITS + 1
+COMBINES = frozenset(("and", "or", "xor", "not"))
+DEPTH = 6
+"""Predicates that are followed at most."""
 
 
 def compare(em: Emitter, code: Instruction) -> Value | None:
@@ -106,14 +109,46 @@ def varies(em: Emitter, operand: Operand) -> bool:
     return isinstance(operand, Special) and operand.name.partition(".")[0] not in ("%ntid", "%ctaid", "%nctaid")
 
 
+def most_have_all(em: Emitter) -> bool:
+    """Whether all lanes of most warps are likely to be in the block at hand: who is there is told by bounds of numbers
+    that count threads (`if (i < n)`), which are in one warp of a row."""
+    return not em.guarded and comes_by_bounds(em, em.a.blocks[em.block], DEPTH)
+
+
+def comes_by_bounds(em: Emitter, block: Block, depth: int) -> bool:
+    """Whether all ways into a block are chosen by such bounds."""
+    if depth == 0 or not block.predecessors:
+        return False
+    return all(
+        comes_by_bounds(em, before, depth - 1) if before.guard is None else is_bound(em, before.guard, DEPTH)
+        for before in block.predecessors
+    )
+
+
+def is_bound(em: Emitter, register: Operand, depth: int) -> bool:
+    """Whether a predicate compares such numbers with what all lanes have, or combines such comparisons."""
+    if not isinstance(register, Register) or depth == 0:
+        return False
+    if register not in em.a.varying:
+        return True
+    code = em.single().get(register)
+    if not isinstance(code, Instruction) or code.guard is not None:
+        return False
+    if code.base in ("and", "or", "not"):
+        return all(is_bound(em, source, depth - 1) for source in code.operands[1:])
+    sources = code.operands[1:]
+    return code.base == "setp" and code.mods[0] in BELOW and any(one in em.a.progressions for one in sources)
+
+
 def values(em: Emitter) -> set[Register]:
-    """The predicates that are more than guards, of a function."""
+    """The predicates that are more than guards, and parts of others, of a function."""
     if em.compared is None:
         em.compared = {
             register
             for block in em.a.blocks
             for code in block.code
+            if not isinstance(code, Call)
             for register in used(code)
-            if register is not code.guard and register.type == "pred"
+            if register is not code.guard and register.type == "pred" and code.base not in COMBINES
         }
     return em.compared

@@ -26,7 +26,7 @@ from .syntax import (
     Special,
     Symbol,
 )
-from .uniform import Analysis
+from .uniform import Analysis, single_definitions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ class Emitter:
         self.guesses: Strides | None = None
         self.certain: Exact | None = None
         self.additions: Sums | None = None
+        self.defined_once: dict[Register, Instruction | Call] | None = None
         self.compared: set[Register] | None = None  # predicates that are more than guards (bounds.py)
         self.code: Instruction | Call | None = None  # the statement at hand
         self.merged: set[int] = set()  # numbers of registers that keep what lanes that are off had before
@@ -146,6 +147,12 @@ class Emitter:
         if self.certain is None:
             self.certain = Exact(self.a)
         return self.certain
+
+    def single(self) -> dict[Register, Instruction | Call]:
+        """What sets the registers that are set once."""
+        if self.defined_once is None:
+            self.defined_once = single_definitions(self.a.blocks)
+        return self.defined_once
 
     def sums(self) -> Sums:
         """The atomic operations that nobody waits for."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from . import gathers, indices
+from . import bounds, gathers, indices
 from .access import in_memory, lanes_load, lanes_store, shared_memory
 from .again import again
 from .bases import Way, firsts_of, known, matching, numbers, shuffled
@@ -380,6 +380,7 @@ def load(
     shared, fast, slow, done = space == "shared", em.fresh("fast"), em.fresh("slow"), em.fresh("done")
     free = shared or way.step == 0  # lanes that are off may read as well: it is all within the memory
     masked = em.fast and is_partial(em) and count == 1 and (free or size >= MASKABLE or access.sparse)
+    masked = masked and (free or size < MASKABLE or not bounds.most_have_all(em))
     places = access.begin(masked or free, fast, slow)
     arms = []
     if masked and not free:
@@ -428,7 +429,7 @@ def store(em: Emitter, address: Value, offset: int, values: list[Value], space: 
     access = Access(em, address, offset, llvm, size, count, space if em.fast else "", way, register)
     shared, fast, slow, done = space == "shared", em.fresh("fast"), em.fresh("slow"), em.fresh("done")
     masked = em.fast and is_partial(em) and count == 1 and (shared or size >= MASKABLE) and way.step != 0
-    masked = masked and not access.strided
+    masked = masked and not access.strided and (shared or not bounds.most_have_all(em))
     texts = [em.splat(value).text for value in values]
     places = access.begin(masked or access.strided or way.step == 0, fast, slow)
     if masked:
