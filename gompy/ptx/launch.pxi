@@ -284,10 +284,11 @@ cdef void run_grid(run *launch, int wanted) noexcept nogil:
         return
     launch.short_ticks = AWAKE * <uint64_t> wanted // <uint64_t> (wanted - 1) if wanted > 1 else 0
     alone = was != 0 and was < launch.short_ticks // launch.blocks
-    if was and not alone and was < MAYBE_SHORT * launch.short_ticks // launch.blocks:
-        # Threads that have to share a processor seem slower than one would be: now and then that is tried.
-        function.tries += 1
+    if was and not alone and (function.tries == 0 or was < MAYBE_SHORT * launch.short_ticks // launch.blocks):
+        # The first launch finds nothing in the caches, and threads that share a processor or data seem slower than one
+        # would be.  So the second launch tries that, and others now and then.
         alone = function.tries % TRIES == 0
+        function.tries += 1
     launch.more = call_deferred
     if alone and not launch.config.together:
         launch.deferred = wanted - 1
@@ -301,7 +302,7 @@ cdef void run_grid(run *launch, int wanted) noexcept nogil:
         ticks = (gompy_ticks() - launch.begun) // taken + 1
         # Not what it took once, when the processor was taken away.
         if was and ticks > was:
-            ticks = was if not alone else 2 * was if ticks > 2 * was else ticks
+            ticks = was if not alone else was + was // 4 if ticks > was + was // 4 else ticks
         function.ticks = ticks
     dismiss_helpers(launch.helpers)
 

@@ -19,7 +19,7 @@ cdef enum:
     LOCAL_WINDOW = 1 << 28
     AWAKE = 3 << 15                     # ticks, some 37 µs, until another thread is at work, about
     MAYBE_SHORT = 4                     # times what is short
-    TRIES = 16                          # launches, one of which is tried on one thread
+    TRIES = 8                           # launches, one of which is tried on one thread
 
 cdef enum:
     STACK = 2097152                     # bytes of a warp's stack; only what is used takes memory
