@@ -103,3 +103,20 @@ def test_numbers_of_other_kinds_are_compared_one_by_one(test: str) -> None:
 def test_what_lanes_select_by_is_compared_one_by_one() -> None:
     body = "setp.lt.s32 %p, %t, 17; selp.u32 %i, 1, 2, %p; st.shared.u32 [%x], %i;"
     assert "icmp slt <32 x i32>" in code(body)
+
+
+@pytest.mark.parametrize(
+    ("test", "whole"),
+    [
+        ("setp.ge.s32 %p, %i, %n; @%p bra over;", True),
+        ("setp.ge.s32 %p, %i, %n; setp.lt.s32 %q, %t, 3; or.pred %p, %p, %q; @%p bra over; bra.uni on; on:", True),
+        ("ld.global.u32 %r1, [%x]; setp.eq.u32 %p, %r1, 0; @%p bra over;", False),
+        ("setp.eq.s32 %p, %t, %n; @%p bra over;", False),
+    ],
+)
+def test_whole_warps_are_looked_for_first_where_bounds_say_who_is_there(test: str, whole: bool) -> None:
+    body = f"mad.wide.u32 %x, %t, 4, %o; add.u32 %i, %t, 64; {test} ld.global.u32 %r0, [%x+256];"
+    text = code(f"{body} st.global.u32 [%x], %r0; over:").partition("B0:")[2]
+    ways = text.count("plain")
+    assert bool(ways) != whole
+    assert "@llvm.masked.store" in text
