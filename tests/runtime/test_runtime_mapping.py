@@ -61,6 +61,7 @@ class MappingMachine(RuleBasedStateMachine):
         self.memory = ctypes.create_string_buffer(bytes(range(SIZE)), SIZE)
         self.base = ctypes.addressof(self.memory)
         self.declared = ctypes.create_string_buffer(SLOT)
+        self.pointer = ctypes.c_void_p(self.base)
         self.device = Device()
         self.model = Model(bytearray(self.memory.raw))
 
@@ -110,17 +111,24 @@ class MappingMachine(RuleBasedStateMachine):
                 self.device.write(address, data)
                 m.data[at - m.start : at - m.start + 4] = data
 
+    def with_pointer(self, entries: list[Entry], kind: str | None) -> list[tuple[int, int, int]]:
+        """As GCC lists `p[:n]`: behind it p, to be attached or detached, which is not mapped."""
+        pointer = [(ctypes.addressof(self.pointer), 0, MAP_KINDS[kind])] if kind else []
+        return [*self.real(entries), *pointer]
+
     # --- constructs ---
 
-    @rule(entries=map_entries)
-    def enter_data(self, entries: list[Entry]) -> None:
-        self.both(lambda: self.device.enter_data(self.real(entries)), lambda: self.model.map(entries, []))
+    @rule(entries=map_entries, pointer=st.sampled_from([None, "attach"]))
+    def enter_data(self, entries: list[Entry], pointer: str | None) -> None:
+        real = self.with_pointer(entries, pointer)
+        self.both(lambda: self.device.enter_data(real), lambda: self.model.map(entries, []))
 
-    @rule(entries=exit_entries)
-    def exit_data(self, entries: list[Entry]) -> None:
+    @rule(entries=exit_entries, pointer=st.sampled_from([None, "detach", "force_detach"]))
+    def exit_data(self, entries: list[Entry], pointer: str | None) -> None:
         if any(len(self.model.overlapping(start, start + size)) > 1 for start, size, _ in entries):
             return  # which of them the runtime finds is not defined
-        self.both(lambda: self.device.exit_data(self.real(entries)), lambda: self.model.exit(entries))
+        real = self.with_pointer(entries, pointer)
+        self.both(lambda: self.device.exit_data(real), lambda: self.model.exit(entries))
 
     @rule(entries=update_entries)
     def update(self, entries: list[Entry]) -> None:

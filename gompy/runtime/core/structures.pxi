@@ -14,6 +14,7 @@ cdef extern from "core/mapping/range_index.h" nogil:
     ctypedef struct RangeCursor "struct gompy_cursor":
         pass
     gompy_range *gompy_index_lookup(RangeIndex *, uintptr_t start, uintptr_t end)
+    bint gompy_index_beyond(const RangeIndex *, uintptr_t start, uintptr_t end)
     void gompy_index_aim(RangeIndex *, const void *object, size_t, bint written)
     void gompy_index_ahead(const RangeIndex *, const void *object, size_t)
     gompy_range *gompy_index_beside(RangeIndex *, uintptr_t start, uintptr_t end)

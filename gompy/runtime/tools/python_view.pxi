@@ -176,13 +176,13 @@ cdef class Device:
     def enter_data(self, entries):
         """target enter data."""
         cdef Lists lists = Lists(entries)
-        if enter_vars(&self.dev, &lists.maps):
+        if enter_data(&self.dev, &lists.maps):
             raise python_failure()
 
     def exit_data(self, entries):
         """target exit data."""
         cdef Lists lists = Lists(entries)
-        if exit_vars(&self.dev, &lists.maps):
+        if exit_data(&self.dev, &lists.maps):
             raise python_failure()
 
     def update(self, entries):

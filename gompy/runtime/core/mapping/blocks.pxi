@@ -22,6 +22,13 @@ cdef int end_target_mem(DeviceDescr *dev, TargetMem *tgt) noexcept nogil:
     return rc
 
 
+cdef int no_room(size_t total, uintptr_t largest, size_t size) noexcept nogil:
+    """The device has no memory for a block, whose largest object is named."""
+    return gompy_fail(
+            b"device memory allocation fail: a block of %zu bytes, the largest object in it is [%p..%p) of %zu "
+            b"bytes", total, <void *> largest, <void *> (largest + size), size)
+
+
 cdef int allocation_failed(MapJob *job, size_t total) noexcept nogil:
     """Say which object is the largest of the block that does not fit: often it is the one whose size is wrong."""
     cdef size_t i, largest = job.maps.mapnum
@@ -34,30 +41,30 @@ cdef int allocation_failed(MapJob *job, size_t total) noexcept nogil:
             largest = i
     if largest == job.maps.mapnum:
         return gompy_fail(b"device memory allocation fail")
-    return gompy_fail(
-            b"device memory allocation fail: a block of %zu bytes, the largest object in it is [%p..%p) of %zu "
-            b"bytes", total, job.maps.hostaddrs[largest],
-            <char *> job.maps.hostaddrs[largest] + job.maps.sizes[largest], job.maps.sizes[largest])
+    return no_room(total, <uintptr_t> job.maps.hostaddrs[largest], job.maps.sizes[largest])
 
 
-cdef void *aligned_block(MapJob *job, size_t total) noexcept nogil:
+cdef inline void *aligned_memory(DeviceDescr *dev, size_t align, size_t total, bint openacc) noexcept nogil:
     """Device memory that has room for so many bytes, aligned; or NULL.
 
     What a device gives is aligned like what malloc gives, as a rule.  A device of another kind is asked for more; so
     is any for OpenACC, whose profiling interface tells how much: as much as libgomp asks for (GCC 12's tests
     subset-subarray-mappings-*.c).
     """
-    cdef DeviceDescr *dev = job.dev
-    cdef size_t align = job.align
     cdef void *block
-    if align <= MALLOC_ALIGN and not dev.unaligned and not job.openacc:
+    if align <= MALLOC_ALIGN and not dev.unaligned and not openacc:
         block = device_alloc(dev, total if total else 1)
-        if <uintptr_t> block % align == 0:
+        if <uintptr_t> block & (align - 1) == 0:
             return block
         dev.unaligned = True
         if free_device_memory(dev, block):
             return NULL
     return device_alloc(dev, total + align - 1)
+
+
+cdef void *aligned_block(MapJob *job, size_t total) noexcept nogil:
+    """The same for a construct."""
+    return aligned_memory(job.dev, job.align, total, job.openacc)
 
 
 cdef void *checked_block(MapJob *job, size_t total) noexcept nogil:

@@ -212,7 +212,7 @@ cdef int plan_entries(MapJob *job) noexcept nogil:
     cdef int kind
     cdef uintptr_t start, end
     cdef MapEntry *entry
-    cdef SplayNode *node
+    cdef SplayNode *node = NULL
     cdef RangeIndex *tree = &job.dev.mem_map
     cdef bint counted
     while i < job.maps.mapnum:

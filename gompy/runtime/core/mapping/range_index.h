@@ -73,6 +73,7 @@ struct gompy_index
   uintptr_t above, upto;    /* it is the leaf for x if above < x <= upto */
   size_t at;                /* the place in it that was used last */
   uintptr_t near;           /* where places count from, 0: there is none yet */
+  uintptr_t low, high;      /* of all ranges that there have been since the index was empty */
   struct gompy_slabs leaves, inners;
   struct gompy_guide guide;
 };
@@ -372,6 +373,14 @@ gompy_index_lookup (struct gompy_index *index, uintptr_t start, uintptr_t end)
   return index->last = r;
 }
 
+/* Whether [start, end) lies beyond all ranges, without a look at any: pointers that clauses name are variables of
+   functions, on the stack.  */
+static inline int
+gompy_index_beyond (const struct gompy_index *index, uintptr_t start, uintptr_t end)
+{
+  return !index->root || start > index->high || end < index->low;
+}
+
 /* Have what is read with a range fetched, while the range itself, which was found just now, may be on its way.  */
 static inline void
 gompy_index_fetch_with (const struct gompy_index *index, const struct gompy_range *r)
@@ -524,6 +533,8 @@ gompy_index_insert (struct gompy_index *index, struct gompy_range *r, uintptr_t 
       leaf->next = leaf->prev = NULL;
       index->depth = 0;
       index->near = 0;
+      index->low = UINTPTR_MAX;
+      index->high = 0;
     }
   leaf = gompy_index_place (index, x, &at);
   /* No two of them overlap: what the new one overlaps is beside it.  */
@@ -542,6 +553,10 @@ gompy_index_insert (struct gompy_index *index, struct gompy_range *r, uintptr_t 
     }
   gompy_index_open (leaf, at);
   gompy_leaf_put (leaf, at, r, place);
+  if (r->start < index->low)
+    index->low = r->start;
+  if (r->end > index->high)
+    index->high = r->end;
   index->count++;
   return 0;
 }

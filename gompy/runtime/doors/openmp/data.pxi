@@ -136,7 +136,7 @@ cdef void enter_exit_now(DeviceDescr *dev, const MapList *maps, unsigned flags, 
     gompy_lock_acquire(&dev.lock)
     if dev.state == DEVICE_INITIALIZED:
         note_construct(dev, what, where)
-        rc = exit_vars(dev, maps) if flags & GOMP_TARGET_FLAG_EXIT_DATA else enter_vars(dev, maps)
+        rc = exit_data(dev, maps) if flags & GOMP_TARGET_FLAG_EXIT_DATA else enter_data(dev, maps)
         check_failure(dev, rc)
     gompy_lock_release(&dev.lock)
     if rc:

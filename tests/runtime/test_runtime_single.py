@@ -1,0 +1,79 @@
+"""Directives of one object, and of the pointer to it: where their short way ends, the general one goes on."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from gompy.runtime.libgompy import MAP_KINDS, Device
+
+K = MAP_KINDS
+SIZE = 64
+
+
+@pytest.fixture
+def device() -> Iterator[Device]:
+    """A device of the tests' own."""
+    device = Device()
+    yield device
+    device.close()
+
+
+def word(device: Device, address: int) -> int:
+    """What the device has where a word of the host is mapped."""
+    there = device.address(address)
+    assert there is not None
+    return int.from_bytes(device.read(there, 8), sys.byteorder)
+
+
+def test_a_pointer_that_is_part_of_its_object_is_attached(device: Device) -> None:
+    memory = ctypes.create_string_buffer(SIZE)
+    base = ctypes.addressof(memory)
+    ctypes.c_void_p.from_buffer(memory, 8).value = base + 16
+    entries = [(base, SIZE, K["to"]), (base + 8, 0, K["attach"])]
+    device.enter_data(entries)
+    assert word(device, base + 8) == device.address(base + 16)
+    device.exit_data([(base, SIZE, K["from"]), (base + 8, 0, K["detach"])])
+    assert device.mappings() == []
+    assert ctypes.c_void_p.from_buffer(memory, 8).value == base + 16
+
+
+def test_a_pointer_that_is_mapped_is_attached_and_detached(device: Device) -> None:
+    memory = ctypes.create_string_buffer(SIZE)
+    base = ctypes.addressof(memory)
+    pointer = ctypes.c_void_p(base)
+    at = ctypes.addressof(pointer)
+    device.enter_data([(at, 8, K["to"])])
+    device.enter_data([(base, SIZE, K["to"]), (at, 0, K["attach"])])
+    assert word(device, at) == device.address(base)
+    device.exit_data([(base, SIZE, K["release"]), (at, 0, K["detach"])])
+    assert word(device, at) == base
+    assert [start for start, *_ in device.mappings()] == [at]
+
+
+def test_a_pointer_among_mapped_objects_is_looked_up(device: Device) -> None:
+    memory = ctypes.create_string_buffer(4 * SIZE)
+    base = ctypes.addressof(memory)
+    at = base + SIZE + 8
+    for start in (base, base + 3 * SIZE):
+        device.enter_data([(start, SIZE, K["to"]), (at, 0, K["attach"])])
+        device.enter_data([(start, SIZE, K["to"]), (at, 0, K["attach"])])
+    assert [count for *_, count in device.mappings()] == [2, 2]
+    for start in (base, base + 3 * SIZE):
+        device.exit_data([(start, SIZE, K["from"]), (at, 0, K["detach"])])
+    assert [count for *_, count in device.mappings()] == [1, 1]
+
+
+def test_an_attached_pointer_in_the_object_stays_the_hosts(device: Device) -> None:
+    memory = ctypes.create_string_buffer(SIZE)
+    base = ctypes.addressof(memory)
+    ctypes.c_void_p.from_buffer(memory, 8).value = base
+    device.enter_data([(base, SIZE, K["to"])])
+    device.enter_data([(base, SIZE, K["to"]), (base + 8, 0, K["attach"])])
+    device.exit_data([(base, SIZE, K["release"])])
+    device.exit_data([(base, SIZE, K["from"])])
+    assert ctypes.c_void_p.from_buffer(memory, 8).value == base
+    assert device.live_blocks == 0
