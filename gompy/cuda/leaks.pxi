@@ -2,12 +2,14 @@
 
 cdef enum:
     LEAKS_TOLD = 20            # places
+    PLACE_ROOM = 320
 
 cdef struct leak:
     const uint64_t *made       # where it was asked for
     uint32_t use
     uint64_t blocks, bytes
     uint64_t address           # of the first
+    char place[PLACE_ROOM]
 
 cdef struct leaks:
     leak at[LEAKS_TOLD]
@@ -57,22 +59,37 @@ cdef void collect_leaks(block *n, const void *owner, leaks *found) noexcept nogi
         n = n.right
 
 
+cdef void join_leaks(leaks *found) noexcept nogil:
+    """One line of the source may be several places in the code: an unrolled loop, or who called there."""
+    cdef uint32_t i, j, kept = 0
+    for i in range(found.count):
+        name_caller(found.at[i].made, found.at[i].place, PLACE_ROOM)
+        j = 0
+        while j < kept and (found.at[j].use != found.at[i].use or strcmp(found.at[j].place, found.at[i].place) != 0):
+            j += 1
+        if j < kept:
+            found.at[j].blocks += found.at[i].blocks
+            found.at[j].bytes += found.at[i].bytes
+        else:
+            found.at[kept] = found.at[i]
+            kept += 1
+    found.count = kept
+
+
 cdef void tell_leak(const leak *l) noexcept nogil:
     """A line for each place."""
-    cdef char place[320]
     cdef char text[700]
     cdef const char *kind = b"device memory"
     if l.use == MANAGED:
         kind = b"managed memory"
     elif l.use == HOST_MEMORY:
         kind = b"pinned host memory"
-    name_caller(l.made, place, sizeof(place))
     if l.blocks == 1:
         snprintf(text, sizeof(text), b"%llu bytes of %s at 0x%llx are never freed: allocated at %s",
-                 <unsigned long long>l.bytes, kind, <unsigned long long>l.address, place)
+                 <unsigned long long>l.bytes, kind, <unsigned long long>l.address, l.place)
     else:
         snprintf(text, sizeof(text), b"%llu bytes of %s in %llu blocks are never freed: allocated at %s",
-                 <unsigned long long>l.bytes, kind, <unsigned long long>l.blocks, place)
+                 <unsigned long long>l.bytes, kind, <unsigned long long>l.blocks, l.place)
     fprintf(stderr, b"libcuda (gompy): warning: %s\n", text)
     tell_runtime(text)
 
@@ -90,6 +107,7 @@ cdef void tell_leaks(const void *owner) noexcept nogil:
         collect_leaks(gpus[g].memory.root, owner, &found)
         collect_leaks(gpus[g].pinned.root, owner, &found)
     pthread_mutex_unlock(&memory_lock)
+    join_leaks(&found)
     for i in range(found.count):
         tell_leak(&found.at[i])
     if found.more:

@@ -2,50 +2,57 @@
 #ifndef GOMPY_CUDA_CXX_H
 #define GOMPY_CUDA_CXX_H
 
+/* What they call has the line of the program that calls them, by any -O: messages name it.  */
+#ifdef __clang__
+#define GOMPY_CALL static inline __attribute__ ((always_inline, nodebug))
+#else
+#define GOMPY_CALL static inline
+#endif
+
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaMalloc (T **to, size_t size)
 {
   return ::cudaMalloc (reinterpret_cast<void **> (to), size);
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaMallocPitch (T **to, size_t *pitch, size_t width, size_t height)
 {
   return ::cudaMallocPitch (reinterpret_cast<void **> (to), pitch, width, height);
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaMallocManaged (T **to, size_t size, unsigned flags = cudaMemAttachGlobal)
 {
   return ::cudaMallocManaged (reinterpret_cast<void **> (to), size, flags);
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaMallocHost (T **to, size_t size, unsigned flags = 0)
 {
   return ::cudaHostAlloc (reinterpret_cast<void **> (to), size, flags);
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaHostAlloc (T **to, size_t size, unsigned flags)
 {
   return ::cudaHostAlloc (reinterpret_cast<void **> (to), size, flags);
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaMallocAsync (T **to, size_t size, cudaStream_t stream)
 {
   return ::cudaMallocAsync (reinterpret_cast<void **> (to), size, stream);
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaMallocFromPoolAsync (T **to, size_t size, cudaMemPool_t pool, cudaStream_t stream)
 {
   return ::cudaMallocFromPoolAsync (reinterpret_cast<void **> (to), size, pool, stream);
@@ -53,21 +60,21 @@ cudaMallocFromPoolAsync (T **to, size_t size, cudaMemPool_t pool, cudaStream_t s
 
 /* From a pool of the program's.  */
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaMallocAsync (T **to, size_t size, cudaMemPool_t pool, cudaStream_t stream)
 {
   return ::cudaMallocFromPoolAsync (reinterpret_cast<void **> (to), size, pool, stream);
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaHostGetDevicePointer (T **to, void *host, unsigned flags)
 {
   return ::cudaHostGetDevicePointer (reinterpret_cast<void **> (to), host, flags);
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaMemcpyToSymbol (const T &symbol, const void *from, size_t size, size_t offset = 0,
                     cudaMemcpyKind kind = cudaMemcpyHostToDevice)
 {
@@ -75,7 +82,7 @@ cudaMemcpyToSymbol (const T &symbol, const void *from, size_t size, size_t offse
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaMemcpyFromSymbol (void *to, const T &symbol, size_t size, size_t offset = 0,
                       cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
 {
@@ -83,7 +90,7 @@ cudaMemcpyFromSymbol (void *to, const T &symbol, size_t size, size_t offset = 0,
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaMemcpyToSymbolAsync (const T &symbol, const void *from, size_t size, size_t offset = 0,
                          cudaMemcpyKind kind = cudaMemcpyHostToDevice,
                          cudaStream_t stream = 0)
@@ -92,7 +99,7 @@ cudaMemcpyToSymbolAsync (const T &symbol, const void *from, size_t size, size_t 
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaMemcpyFromSymbolAsync (void *to, const T &symbol, size_t size, size_t offset = 0,
                            cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
                            cudaStream_t stream = 0)
@@ -101,28 +108,28 @@ cudaMemcpyFromSymbolAsync (void *to, const T &symbol, size_t size, size_t offset
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaGetSymbolAddress (void **to, const T &symbol)
 {
   return ::cudaGetSymbolAddress (to, reinterpret_cast<const void *> (&symbol));
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaGetSymbolSize (size_t *to, const T &symbol)
 {
   return ::cudaGetSymbolSize (to, reinterpret_cast<const void *> (&symbol));
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaLaunchKernel (T *function, dim3 grid, dim3 block, void **arguments, size_t shared = 0, cudaStream_t stream = 0)
 {
   return ::cudaLaunchKernel (reinterpret_cast<const void *> (function), grid, block, arguments, shared, stream);
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaLaunchCooperativeKernel (T *function, dim3 grid, dim3 block, void **arguments, size_t shared = 0,
                              cudaStream_t stream = 0)
 {
@@ -132,7 +139,7 @@ cudaLaunchCooperativeKernel (T *function, dim3 grid, dim3 block, void **argument
 
 /* A launch with attributes; the arguments become what the kernel takes.  */
 template <typename... Takes, typename... Given>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaLaunchKernelEx (const cudaLaunchConfig_t *how, void (*function) (Takes...), Given &&...given)
 {
   return [&] (Takes... taken) {
@@ -142,42 +149,42 @@ cudaLaunchKernelEx (const cudaLaunchConfig_t *how, void (*function) (Takes...), 
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaFuncGetName (const char **name, T *function)
 {
   return ::cudaFuncGetName (name, reinterpret_cast<const void *> (function));
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaGetFuncBySymbol (cudaFunction_t *to, T *function)
 {
   return ::cudaGetFuncBySymbol (to, reinterpret_cast<const void *> (function));
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaFuncGetAttributes (cudaFuncAttributes *to, T *function)
 {
   return ::cudaFuncGetAttributes (to, reinterpret_cast<const void *> (function));
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaFuncSetAttribute (T *function, cudaFuncAttribute attribute, int value)
 {
   return ::cudaFuncSetAttribute (reinterpret_cast<const void *> (function), attribute, value);
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaFuncSetCacheConfig (T *function, cudaFuncCache config)
 {
   return ::cudaFuncSetCacheConfig (reinterpret_cast<const void *> (function), config);
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaOccupancyMaxActiveBlocksPerMultiprocessor (int *blocks, T *function, int threads, size_t shared)
 {
   return ::cudaOccupancyMaxActiveBlocksPerMultiprocessor (blocks, reinterpret_cast<const void *> (function), threads,
@@ -187,7 +194,7 @@ cudaOccupancyMaxActiveBlocksPerMultiprocessor (int *blocks, T *function, int thr
 /* The block size that keeps most threads busy, and the grid that fills the device with such blocks; shared memory by
    the size of the block.  */
 template <typename Shared, typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaOccupancyMaxPotentialBlockSizeVariableSMem (int *grid, int *block, T *function, Shared shared, int limit = 0)
 {
   cudaFuncAttributes needs;
@@ -220,14 +227,14 @@ cudaOccupancyMaxPotentialBlockSizeVariableSMem (int *grid, int *block, T *functi
 
 /* The same amount for all sizes.  */
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaOccupancyMaxPotentialBlockSize (int *grid, int *block, T *function, size_t shared = 0, int limit = 0)
 {
   return cudaOccupancyMaxPotentialBlockSizeVariableSMem (grid, block, function, [=] (int) { return shared; }, limit);
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaOccupancyMaxPotentialBlockSizeWithFlags (int *grid, int *block, T *function, size_t shared = 0, int limit = 0,
                                              unsigned = 0)
 {
@@ -255,14 +262,14 @@ GOMPY_FORMAT (char, Signed, 8, 0, 0, 0)
 #undef GOMPY_FORMATS
 #undef GOMPY_FORMAT
 
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaEventCreate (cudaEvent_t *to, unsigned flags)
 {
   return ::cudaEventCreateWithFlags (to, flags);
 }
 
 /* Graphs: the form of CUDA 11.  */
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaGraphInstantiate (cudaGraphExec_t *to, cudaGraph_t graph, cudaGraphNode_t *wrong, char *log, size_t size)
 {
   if (wrong)
@@ -273,7 +280,7 @@ cudaGraphInstantiate (cudaGraphExec_t *to, cudaGraph_t graph, cudaGraphNode_t *w
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaGraphAddMemcpyNodeToSymbol (cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
                                 const T &symbol, const void *from, size_t size, size_t offset, cudaMemcpyKind kind)
 {
@@ -282,12 +289,14 @@ cudaGraphAddMemcpyNodeToSymbol (cudaGraphNode_t *to, cudaGraph_t graph, const cu
 }
 
 template <typename T>
-static inline cudaError_t
+GOMPY_CALL cudaError_t
 cudaGraphAddMemcpyNodeFromSymbol (cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
                                   void *target, const T &symbol, size_t size, size_t offset, cudaMemcpyKind kind)
 {
   return ::cudaGraphAddMemcpyNodeFromSymbol (to, graph, before, count, target,
                                              reinterpret_cast<const void *> (&symbol), size, offset, kind);
 }
+
+#undef GOMPY_CALL
 
 #endif
