@@ -34,7 +34,7 @@ class Op(IntEnum):
     FREED = 18
     BEHIND = 19  # what is at an address (start, payload) that frames have, from the next FRAME on
     QUEUED = 20  # a copy was put into a queue: kind 0 to the device, 1 from it
-    BLOCK = 21  # an entry goes beyond its block of the heap: count bytes are there
+    BLOCK = 21  # an entry goes beyond its block of the heap: count bytes are there; or begins address bytes before it
 
 
 class Entry(IntFlag):

@@ -437,17 +437,22 @@ class Analysis:
 
     def _past_block(self, event: Event) -> None:
         """A construct maps, and copies, more than malloc has given there."""
-        name = self.names.of(event)
+        before = event.address
+        name = self.names.of(replace(event, start=event.start + before, size=event.size - before))
+        where = f"begins {amount(before)} later" if before else f"ends after {event.count}"
+        mend_it = f"map no more of {name or 'it'} than was allocated, or allocate more"
+        if before:
+            mend_it = f"map {name or 'it'} from its first element on"
         finding = Finding(
             "past-block",
             self.place(event),
             f"{event.what or 'target'} is to map {amount(event.size)} of {name or 'memory'}, whose block of the heap "
-            f"ends after {event.count}",
+            f"{where}",
             event.device,
             variable=name,
             start=event.start,
             size=event.size,
-            mend=f"map no more of {name or 'it'} than was allocated, or allocate more",
+            mend=mend_it,
         )
         self.add(finding)
 

@@ -1,5 +1,7 @@
 /* `gompy run --check`: whether a mapping goes beyond the block that malloc gave the program there.
 
+   Or begins before it, as a section of Fortran's that starts at 0 does where the array starts at 1.
+
    What stands before a block of glibc's malloc says how large it is.  A mapping may begin within a block, where that is
    the program's own data: so what looks too small is looked for once more, from block to block from the heap's begin
    on.  Blocks of threads' own heaps, and those of other allocators, are not looked at.
@@ -75,6 +77,23 @@ gompy_heap_short (uintptr_t host, size_t size)
       || size <= block - GOMPY_HEAP_HEAD + GOMPY_HEAP_SHARED || gompy_heap_find (begin, end, host) != at)
     return 0;
   return block - GOMPY_HEAP_HEAD + GOMPY_HEAP_SHARED;
+}
+
+/* How many bytes HOST lies before its block: from a block's size on nothing is the program's; or 0.  */
+static size_t
+gompy_heap_before (uintptr_t host)
+{
+  uintptr_t begin = gompy_heap_begin (), end = (uintptr_t) sbrk (0), at = host & ~(uintptr_t) 15;
+  size_t head[2], block;
+  if (begin == 0 || host % 16 < GOMPY_HEAP_SHARED || !gompy_read_host (head, at, sizeof head))
+    return 0;
+  block = head[1] & ~(size_t) 7;
+  if (head[0] == 0 && (head[1] & 7) == GOMPY_HEAP_MAPPED && at % GOMPY_PAGE == 0 && block % GOMPY_PAGE == 0
+      && block >= GOMPY_HEAP_MAPPED_LEAST)
+    return at + GOMPY_HEAP_HEAD - host;
+  if (at < begin || at >= end || gompy_heap_find (begin, end, host) != at)
+    return 0;
+  return at + GOMPY_HEAP_HEAD - host;
 }
 
 #endif

@@ -3,16 +3,18 @@
 cdef extern from "core/check_stale.h" nogil:
     void gompy_stale_removed(int device, uintptr_t host, size_t size)
     size_t gompy_heap_short(uintptr_t host, size_t size)
+    size_t gompy_heap_before(uintptr_t host)
 
 
 cdef void check_block(DeviceDescr *dev, int kind, uintptr_t start, size_t size) noexcept nogil:
     """Log an entry that maps, and copies, more than there is in its block of the heap."""
-    cdef size_t there
+    cdef size_t there, before
     if is_pointer_kind(kind) or not has_property(kind, KIND_FILLED) and not has_property(kind, KIND_FROM):
         return
     there = gompy_heap_short(start, size)
-    if there:
-        gompy_log(EVENT_BLOCK, kind, dev.number, dev.what, dev.where, start, size, 0, there, 0)
+    before = gompy_heap_before(start) if size and not there else 0
+    if there or before:
+        gompy_log(EVENT_BLOCK, kind, dev.number, dev.what, dev.where, start, size, before, there, 0)
 
 
 cdef void check_maps(MapJob *job) noexcept nogil:
