@@ -70,7 +70,7 @@ class Flight(IntFlag):
 
 
 FAILED: Final = 0xFFFF
-"""The kind of an ABSENT record that stands for a construct that could not be mapped."""
+"""The kind of an ABSENT record that stands for a construct that could not be mapped, and of a FREED that failed."""
 
 ENUMERATIONS: Final = {"EVENT": Op, "ENTRY": Entry, "LOGGED": Copy, "STALE": Stale, "FLIGHT": Flight}
 """By what their members' names begin with in C and Cython; there they begin with GOMPY_ besides."""

@@ -647,7 +647,10 @@ class Analysis:
         self.blocks.alloc(event, self.place(event))
 
     def _freed(self, event: Event) -> None:
-        self.blocks.freed(event, self.place(event))
+        if event.kind == FAILED:
+            self.add(self.blocks.not_freed(event, self.place(event), self._on_device(event.device, event.address)))
+        else:
+            self.blocks.freed(event, self.place(event))
 
     def _host_fault(self, event: Event) -> None:
         """The program ends by a fault; of interest is one at an address of a device's."""

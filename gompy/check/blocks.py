@@ -41,6 +41,29 @@ class Blocks:
                 return block
         return None
 
+    def not_freed(self, event: Event, place: Place, mapped: Mapping | None) -> Finding:
+        """A routine is to free what is no block, or no longer one."""
+        gone = next((b for n, b in reversed(self.gone) if (n, b.address) == (event.device, event.address)), None)
+        about = gone or mapped
+        name = about.name if about is not None else self.names.at(event.address, 1, event.frame)
+        subject, given = name or "memory", "acc_malloc" if event.what.startswith("acc_") else "omp_target_alloc"
+        if gone is not None:
+            why, what = "which has been freed", f"free {name or 'it'} once"
+        elif mapped is not None:
+            why, what = "which a construct has mapped", f"end the mapping of {name or 'it'} (exit data)"
+        elif self.names.at(event.address, 1, event.frame):
+            why, what = "which is the host's", f"free what {given} has returned"
+        else:
+            why, what = "which is no block of the device", f"free what {given} has returned"
+        text = f"{event.what} is to free {subject} on device {event.device}, {why}"
+        finding = Finding("not-present", place, text, event.device, "", name, mend=what)
+        if about is not None:
+            made = "mapped" if about is mapped else "allocated"
+            finding.notes.append(Note(about.place, f"{subject}, {amount(about.size)}, {made} here ({about.what})"))
+        if gone is not None:
+            finding.notes.append(Note(gone.gone or Place(), f"freed here ({gone.gone_by})"))
+        return finding
+
     def used_freed(self, region: str, place: Place, device: int, block: Mapping) -> Finding:
         """A region uses it after that."""
         name = block.name or "device memory"

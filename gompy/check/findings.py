@@ -21,7 +21,7 @@ KINDS: Final = {
     "stale-host": "the host reads what a region has changed, and what was not copied back",
     "race": "two accesses to the same memory, one of them a write, that nothing puts in an order",
     "still-mapped": "something is mapped when the program ends",
-    "not-present": "exit data, update or a present clause of what is not mapped",
+    "not-present": "exit data, update or a present clause of what is not mapped, or a routine frees what is no block",
     "extension": "a construct maps more of an object than is mapped already",
     "mapping": "a construct cannot be mapped",
     "fault": "a region ends by a fault, or the host uses an address of a device's memory",

@@ -56,6 +56,7 @@ cdef extern from "core/support.h":
     const void *gompy_door_place
     void (*gompy_door_says)(const void *) noexcept nogil
     int gompy_ends_by_abort
+    void (*gompy_devices_end)() noexcept nogil
     void gompy_wait_for_exit() noexcept nogil
     void gompy_wait_for_error_exit() noexcept nogil
     void gompy_lock_init(gompy_lock_t *) noexcept nogil

@@ -64,6 +64,17 @@ def test_a_region_that_traps(tmp_path: Path) -> None:
     assert done.err.endswith("libgompy: regions: 1 on device 0 (intelmic), 0 on the host\n")
 
 
+def test_a_fault_in_a_helper_thread(tmp_path: Path) -> None:
+    """The program ends: exit would wait, in libomp's destructor, for the thread that has called it."""
+    done = run(compile_clang(tmp_path, PROGRAMS / "crash_nowait.c", "-g"))
+    assert done.rc == -signal.SIGABRT
+    assert done.out == "before\n"
+    assert "crash_nowait.c:13): signal 11 (Segmentation fault)" in done.err
+    assert done.err.endswith(
+        "crash_nowait.c:12:1: Libomptarget fatal error 1: failure of target construct while offloading is mandatory\n"
+    )
+
+
 def test_requires_that_differ(tmp_path: Path) -> None:
     done = run(compile_clang(tmp_path, PROGRAMS / "trap.c"), "x")
     assert done.rc == -signal.SIGABRT

@@ -215,13 +215,13 @@ cdef void settle_queues() noexcept nogil:
 cdef void note_memory(const HookEvent *event) noexcept nogil:
     """Device memory that the program itself asks for, and frees."""
     cdef const char *what
-    if event.phase != PHASE_END or not event.good or event.construct == NULL:
+    if event.phase != PHASE_END or event.construct == NULL or not event.good and event.kind == HOOK_ALLOC:
         return
     what = event.construct.what
     if strncmp(what, b"omp_", 4) == 0 or strncmp(what, b"acc_malloc", 10) == 0 or strncmp(what, b"acc_free", 8) == 0:
         gompy_log_frame()
-        gompy_log(EVENT_ALLOC if event.kind == HOOK_ALLOC else EVENT_FREED, 0, event.device, what, NULL, 0, event.size,
-                  event.target, 0, 0)
+        gompy_log(EVENT_ALLOC if event.kind == HOOK_ALLOC else EVENT_FREED, 0 if event.good else -1,
+                  event.device, what, NULL, 0, event.size, event.target, 0, 0)
 
 
 cdef void note_holder(const HookEvent *event) noexcept nogil:

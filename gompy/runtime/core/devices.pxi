@@ -189,6 +189,7 @@ cdef void init_targets() noexcept nogil:
     """Build the device list: by default of the plugins that there are images for (nvptx's loads CUDA), else
     intelmic's; where shared memory is wanted, of the one that has it.
     """
+    global gompy_devices_end
     cdef const char *list
     cdef const char *end
     cdef char name[64]
@@ -225,6 +226,7 @@ cdef void init_targets() noexcept nogil:
     if num_devices:
         gompy_catch_copy_faults()
     pthread_atfork(NULL, NULL, after_fork_in_child)
+    gompy_devices_end = finalise_devices
     if atexit(finalise_devices) != 0:
         gompy_fatal(b"atexit failed")
 

@@ -99,6 +99,8 @@ static int gompy_error_exit;
 static __thread const void *gompy_door_place;
 static void (*gompy_door_says) (const void *place);
 static int gompy_ends_by_abort;
+static void (*gompy_devices_end) (void);   /* what exit calls */
+static void gompy_library_ends (void);
 
 static void __attribute__ ((noreturn))
 gompy_exit_fatal (void)
@@ -113,6 +115,12 @@ gompy_exit_fatal (void)
         {
           gompy_door_says (gompy_door_place);
           gompy_ends_by_abort = 1;
+          if (gompy_devices_end && gettid () != getpid ())
+            {
+              /* Perhaps in one of libomp's helper threads (nowait): within exit libomp waits for all of them.  */
+              gompy_devices_end ();
+              gompy_library_ends ();
+            }
         }
       exit (1);
     }
@@ -362,7 +370,6 @@ gompy_catch_copy_faults (void)
 /* --- load and end of the library --------------------------------------------------------------------------------- */
 
 static void gompy_library_loaded (void);
-static void gompy_library_ends (void);
 
 static void __attribute__ ((constructor)) gompy_constructor (void) { gompy_library_loaded (); }
 static void __attribute__ ((destructor)) gompy_destructor (void) { gompy_library_ends (); }

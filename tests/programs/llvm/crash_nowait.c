@@ -1,0 +1,16 @@
+/* The last region of three that do not wait writes through a null pointer. */
+#include <stdio.h>
+
+int main (void)
+{
+  int *nowhere = 0;
+  printf ("before\n");
+#pragma omp target nowait
+  { }
+#pragma omp target nowait
+  { }
+#pragma omp target nowait
+  *nowhere = 42;
+#pragma omp taskwait
+  return 0;
+}
