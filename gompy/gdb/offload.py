@@ -324,6 +324,17 @@ class InfoOffload(gdb.Command):
             gdb.write(f"region {device.region} on the device\n")
 
 
+def plain(kind: gdb.Type) -> gdb.Type:
+    """An array's type with fixed bounds alone: gdb 13 ends where bytes are to be one of Fortran's with a descriptor."""
+    levels = []
+    while kind.code == gdb.TYPE_CODE_ARRAY:
+        levels.append(kind.range())
+        kind = kind.target()
+    for low, high in reversed(levels):
+        kind = kind.array(low, high)
+    return kind
+
+
 class OffloadPrefix(gdb.Command):
     """Commands for device regions: offload run, offload print, offload host."""
 
@@ -353,7 +364,9 @@ class OffloadPrint(gdb.Command):
                 raise gdb.GdbError(f"offload print: {error}") from None
             if value.address is None:
                 raise gdb.GdbError(f"offload print: {argument} is no variable: it has no address")
-            start, size, kind = int(value.address), value.type.sizeof, value.type
+            start, size, kind = int(value.address), value.type.sizeof, plain(value.type.strip_typedefs())
+            if kind.sizeof != size:
+                raise gdb.GdbError(f"offload print: {argument}: its elements are not side by side: print one at a time")
             found = [m for m in state.mappings if m.start <= start and start + size <= m.end]
             if not found:
                 raise gdb.GdbError(f"offload print: {argument} (host {start:#x}, {size} bytes) is not mapped")

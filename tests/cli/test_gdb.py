@@ -103,6 +103,36 @@ def test_offload_print(built: Tools) -> None:
     assert shown.endswith("$2 = {8, 16, 24, 32}\n$3 = 10\n")
 
 
+FORTRAN = """program rows
+  implicit none
+  real(8), allocatable, target :: a(:,:)
+  real(8), pointer :: odd(:)
+  character(5) :: word = "local"
+  allocate (a(2, 3))
+  a = 2
+  odd => a(1, :)
+  !$omp target map(tofrom: a, word)
+  a(2, 3) = 5
+  word(1:1) = "v"
+  !$omp end target
+  print *, sum (a), odd(1), word
+end program
+"""
+
+
+@needs("gfortran")
+def test_offload_print_of_fortran(built: Tools) -> None:
+    """Arrays with descriptors, too, by which gdb 13 itself ends."""
+    built.write("rows.f90", FORTRAN)
+    built.ok("gompfortran", "-g", "-fopenmp", "rows.f90", "-o", "rows")
+    wanted = ("offload print a", "offload print a(1,2)", "offload print word", "offload print odd(1:2)")
+    shown = gdb(built, "offload run", "next", "echo ---\\n", *wanted, program="./rows")
+    assert shown.split("---\n")[1].startswith(
+        "device 0 ADDRESS: a = ((2, 2) (2, 2) (2, 5))\ndevice 0 ADDRESS: a(1,2) = 2\ndevice 0 ADDRESS: word = 'vocal'\n"
+    )
+    assert "offload print: odd(1:2): its elements are not side by side: print one at a time\n" in shown
+
+
 @pytest.mark.parametrize(
     ("command", "error"),
     [
