@@ -37,6 +37,7 @@ cdef int pin_sides(copy_shape *shape, unsigned to_kind, unsigned of_kind, block 
     from."""
     cdef int r
     pins[0] = pins[1] = NULL
+    extents[0] = extents[1] = 0
     if not fits_extent(shape.width, shape.height, shape.depth, shape.to_pitch, shape.to_slice, &extents[0]):
         return CUDA_ERROR_INVALID_VALUE
     if not fits_extent(shape.width, shape.height, shape.depth, shape.of_pitch, shape.of_slice, &extents[1]):
@@ -76,6 +77,7 @@ cdef int copy_now_or_later(stream *s, copy_shape *shape, unsigned to_kind, unsig
         return CUDA_SUCCESS
     r = pin_sides(shape, to_kind, of_kind, pins, extents)
     if r != CUDA_SUCCESS:
+        tell_refused_copy(shape, to_kind, of_kind, extents)
         return r
     bytes = shape.width * shape.height * shape.depth  # lines do not overlap: less than the extents, which fit
     to_gpu = gpu_of(<uint64_t>shape.to)
@@ -394,6 +396,8 @@ cdef int fill_memory(void *queue, CUdeviceptr to, size_t pitch, uint32_t value, 
     r = pin_range(to, extent, &pinned)
     pthread_mutex_unlock(&memory_lock)
     if r != CUDA_SUCCESS:
+        if checking & PTX_CHECK_MEMORY:
+            tell_device_side(<const char *>to, extent, CU_MEMORYTYPE_DEVICE, True, b"fill", extent)
         return r
     o = new_op(FILL_OP, 0) if later else &here
     if o == NULL:

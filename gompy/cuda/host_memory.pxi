@@ -1,4 +1,4 @@
-# Copies from, and to, memory that the program does not have: told in a line, not by SIGSEGV.
+# Copies from, and to, memory that the program does not have: told in a line, not by SIGSEGV; on the device by GOMPY_CHECK.
 
 cdef extern from *:
     """
@@ -71,3 +71,45 @@ cdef bint is_there(const char *p, size_t extent, bint writes, const copy_shape *
             pick_text(place[0] != 0, b" at ", b""), place, pick_text(writes, b"destination", b"source"),
             <const void *>p, words, have, pick_text(writes, b"written", b"read"), extent)
     return False
+
+
+cdef bint tell_device_side(const char *p, size_t extent, unsigned kind, bint writes, const char *what,
+                           size_t bytes) noexcept nogil:
+    """Say what is missing on a side of a refused copy, or fill, that is to be device memory; False: all is there."""
+    cdef char place[320]
+    cdef char name[160]
+    cdef uint64_t asked[2]
+    cdef uint64_t have = 0
+    cdef block *n
+    if p == NULL or (kind != CU_MEMORYTYPE_DEVICE and gpu_of(<uint64_t>p) == NULL):
+        return False
+    pthread_mutex_lock(&memory_lock)
+    n = block_at(<uint64_t>p, NULL, NULL)
+    if n != NULL:
+        have = n.start + n.length - <uint64_t>p
+    pthread_mutex_unlock(&memory_lock)
+    if have >= extent:
+        return False
+    find_callers(asked)
+    name_caller(asked, place, sizeof(place))
+    fprintf(stderr, b"libcuda (gompy): error: %s of %zu bytes %s the device%s%s: the %s, %p", what, bytes,
+            pick_text(writes, b"to", b"from"), pick_text(place[0] != 0, b" at ", b""), place,
+            pick_text(writes, b"destination", b"source"), <const void *>p)
+    if n != NULL:
+        fprintf(stderr, b" in device memory, has %llu bytes up to the end of its block, not %zu\n",
+                <unsigned long long>have, extent)
+        return True
+    name_variable(<uint64_t>p, name, sizeof(name))
+    if name[0]:
+        fprintf(stderr, b" (%s)", name)
+    fprintf(stderr, b", is no device memory%s\n",
+            pick_text(gpu_of(<uint64_t>p) != NULL, b" that is allocated", b""))
+    return True
+
+
+cdef void tell_refused_copy(const copy_shape *shape, unsigned to_kind, unsigned of_kind,
+                            const size_t *extents) noexcept nogil:
+    """GOMPY_CHECK: what a copy that is refused lacks."""
+    cdef size_t bytes = shape.width * shape.height * shape.depth
+    if checking & PTX_CHECK_MEMORY and not tell_device_side(shape.to, extents[0], to_kind, True, b"copy", bytes):
+        tell_device_side(shape.of, extents[1], of_kind, False, b"copy", bytes)

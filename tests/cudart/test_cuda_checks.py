@@ -53,6 +53,25 @@ def test_a_copy_past_the_hosts_memory(tmp_path: Path, check: str) -> None:
     ]
 
 
+def test_copies_and_fills_past_a_block(tmp_path: Path) -> None:
+    """GOMPY_CHECK says what is missing; without it they are refused as by CUDA, in silence."""
+    program = compiled(tmp_path, PROGRAMS / "cuda_past_block.cu", "-g")
+    refused = "invalid argument\n" * 5 + "no error\n"
+    assert result(program) == (0, refused, "")
+    status, out, told = result(program, GOMPY_CHECK="memory")
+    assert (status, out) == (0, refused)
+    assert [line.replace("libcuda (gompy): error: ", "") for line in lines(told)] == [
+        "copy of 800 bytes to the device at cuda_past_block.cu:10: the destination, 0x… in device memory, has 400 "
+        "bytes up to the end of its block, not 800",
+        "copy of 400 bytes from the device at cuda_past_block.cu:11: the source, 0x… in device memory, has 200 bytes "
+        "up to the end of its block, not 400",
+        "copy of 400 bytes to the device at cuda_past_block.cu:12: the destination, 0x… (table), is no device memory",
+        "fill of 400 bytes to the device at cuda_past_block.cu:13: the destination, 0x… in device memory, has 396 "
+        "bytes up to the end of its block, not 400",
+        "fill of 400 bytes to the device at cuda_past_block.cu:14: the destination, 0x…, is no device memory",
+    ]
+
+
 SANDBOX = """
 #include <cstddef>
 #include <cstdio>
