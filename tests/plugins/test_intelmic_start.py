@@ -87,7 +87,7 @@ static void __attribute__ ((constructor)) wait_a_bit (void)
 
 def test_masks(tmp_path: Path) -> None:
     """The main thread stays where it was born until there is a thread for regions; neither an image's constructor nor
-    a region sees of it, and the host's thread has its mask again after each step."""
+    a region sees of it, nor does any thread keep it, and the host's thread has its mask again after each step."""
     build_image(tmp_path, IMAGE, "-D_GNU_SOURCE")
     done = drive(
         tmp_path,
@@ -101,6 +101,9 @@ assert len(mask(device)) == 1 and mask(0) == everywhere
 to = p.words(0, 0, 0, 0, 0, 0)
 p.run(0, function, p.words(0, to), p.arguments(1, 0))
 assert mask(0) == everywhere
+end = time.monotonic() + 60
+while mask(device) != everywhere and time.monotonic() < end:
+    time.sleep(0.001)  # it takes its own once it has answered
 assert [mask(int(t)) for t in os.listdir(f'/proc/{device}/task')] == [everywhere] * 3
 seen = [int.from_bytes(p.get(0, to + 8 * i, 8), 'little') for i in range(5)]
 assert seen == [word, len(everywhere), word, len(everywhere), len(everywhere)], seen
@@ -123,6 +126,46 @@ p.words(0, 1)
 assert len(mask(device)) == 1, mask(device)
 p.put(0, bytes(16 << 20))
 assert mask(device) == everywhere, mask(device)
+finish()
+""",
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+LONG = r"""
+static void region (void *p) { usleep (1000000); **(long **) p = 1; }
+static void *funcs[] = { region };
+static void *vars[] = { };
+TABLES (funcs, vars)
+"""
+
+
+def test_a_long_first_region(tmp_path: Path) -> None:
+    """The host's thread stays beside it for a moment only."""
+    build_image(tmp_path, LONG)
+    done = drive(
+        tmp_path,
+        STATE
+        + PROMPT
+        + """
+import threading
+(function, _), = p.load(0, folder + '/image.so')
+to = p.words(0, 0)
+ids, seen = [], []
+def run():
+    ids.append(threading.get_native_id())
+    p.run(0, function, p.words(0, to), p.arguments(1, 0))
+one = threading.Thread(target=run)
+one.start()
+while one.is_alive():
+    if ids and int.from_bytes(p.get(0, to, 8), 'little') == 0:
+        try:
+            seen.append(mask(ids[0]))
+        except ProcessLookupError:
+            pass
+    time.sleep(0.01)
+one.join()
+assert everywhere in seen, seen
 finish()
 """,
     )

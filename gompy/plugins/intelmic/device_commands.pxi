@@ -67,7 +67,10 @@ cdef void serve_commands() noexcept nogil:
         op = slot.op
         change_guards(&control.guards)
         if op == MIC_OP_THREAD:
-            leave_start()
+            if slot.args[0] >= MIC_FIRST_WORKER:
+                leave_start()  # the host goes on while a worker runs
+            elif control.narrow:
+                publish_processor(&control.slots[slot.args[0]].device_cpu)  # the thread is born here
             slot.result[0] = start_slot_thread(<int>slot.args[0])
         elif op == MIC_OP_LOAD:
             narrow = control.narrow != 0
@@ -98,14 +101,18 @@ cdef void serve_commands() noexcept nogil:
         elif op == MIC_OP_INDIRECT:
             redirect_indirect(slot)
         elif op == MIC_OP_QUIT:
-            leave_start()
+            if control.narrow or control.ending:
+                take_mask(control.processors)
             fflush(NULL)
             store32(&units_written, 1, RELAXED)
             flush_output()
             finalise_images()
             end_under_tool()
+            gather_threads()
             _exit(0)
         finish_region(slot, seen)
+        if op == MIC_OP_THREAD:
+            leave_start()  # now that the host is awake, and can't have us leave by itself
 
 
 cdef int64_t copy_by_file(mic_slot *slot, bint outward) noexcept nogil:

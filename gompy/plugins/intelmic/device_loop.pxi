@@ -70,6 +70,7 @@ cdef void *slot_thread(void *arg) noexcept nogil:
     mic_thread_slot = number
     memset(&apart, 0, sizeof(apart))
     apart.looks = spin_ns
+    note_thread(number)
     short_slices()
     save_variables(&variables)
     while True:

@@ -5,7 +5,7 @@
 
 cdef extern from *:
     """
-    struct mic_start { void *(*function) (void *); void *arg; int slot; };
+    struct mic_start { void *(*function) (void *); void *arg; int slot, narrow; };
     /* A thread that frees gets a heap of its own (malloc's arena): what the first ones take along is not malloc's.  */
     static struct mic_start mic_starts[64];
     static uint64_t mic_starts_taken;
@@ -44,6 +44,7 @@ cdef extern from *:
         void *(*function)(void *) noexcept nogil
         void *arg
         int slot
+        int narrow
     int (*mic_real_create)(
         pthread_t *t, const pthread_attr_t *a, void *(*f)(void *) noexcept nogil, void *arg
     ) noexcept nogil
@@ -59,6 +60,8 @@ cdef void *thread_body(void *p) noexcept nogil:
     cdef void *result
     give_start(<mic_start *>p)
     mic_thread_slot = start.slot
+    if start.narrow:
+        take_mask(control.processors)  # it is born where its parent stays (processors.h), and need not stay there
     alternate_stack()
     result = start.function(start.arg)
     release_alternate_stack()
@@ -81,6 +84,7 @@ cdef public int create_thread "pthread_create"(pthread_t *thread, const pthread_
     start.function = function
     start.arg = arg
     start.slot = mic_thread_slot
+    start.narrow = control != NULL and control.narrow != 0
     error = mic_real_create(thread, attributes, thread_body, start)
     if error:
         give_start(start)

@@ -34,6 +34,7 @@ cdef void *watch_host(void *arg) noexcept nogil:
     """End this process when the host has ended."""
     cdef pollfd fds[2]
     cdef int ready, timeout = -1, i
+    note_thread(MIC_COMMAND_SLOT)
     fds[0].fd = host_pipe
     fds[0].events = 0
     fds[1].fd = host_pidfd

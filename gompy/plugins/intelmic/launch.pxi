@@ -3,6 +3,9 @@
 from gompy.native.gomp cimport GOMP_TARGET_ARG_NUM_TEAMS, GOMP_TARGET_ARG_THREAD_LIMIT
 from gompy.native.launch_words cimport LaunchWord, take_word
 
+cdef enum:
+    FIRST_REGION_NS = 1000000  # a first region that takes longer has no processor for itself, or is no short one
+
 
 cdef int take_slot(mic_device *d) noexcept nogil:
     """The lowest free launch slot: the one whose thread on the device is most likely still looking."""
@@ -40,16 +43,23 @@ cdef inline uint32_t post_request(mic_slot *slot) noexcept nogil:
     return number
 
 
+cdef inline void sleep_once(
+    mic_device *d, uint32_t *done, uint32_t before, uint32_t *sleeps, int64_t ns
+) noexcept nogil:
+    """Sleep until the device has changed ``*done``, or something else has happened."""
+    exchange32(sleeps, 1, SEQ_CST)
+    if load32(done, SEQ_CST) == before and load32(&d.control.dead, SEQ_CST) == 0:
+        futex_wait(done, before, ns)
+    store32(sleeps, 0, RELAXED)
+
+
 cdef void sleep_while_equal(
     mic_device *d, uint32_t *done, uint32_t before, uint32_t *sleeps, uint32_t *cpu
 ) noexcept nogil:
     """Sleep until the device has changed ``*done``.  A device that has died meanwhile ends the program."""
     while load32(done, ACQUIRE) == before:
-        exchange32(sleeps, 1, SEQ_CST)
-        if load32(done, SEQ_CST) == before and load32(&d.control.dead, SEQ_CST) == 0:
-            futex_wait(done, before, 100000000)
-            publish_processor(cpu)
-        store32(sleeps, 0, RELAXED)
+        sleep_once(d, done, before, sleeps, 100000000)
+        publish_processor(cpu)
         if load32(done, ACQUIRE) == before:
             notice_death(d)
 
@@ -95,9 +105,17 @@ cdef void await_command(mic_device *d, uint32_t number) noexcept nogil:
 
 
 cdef void start_slot(mic_device *d, int number) noexcept nogil:
-    """Have the device start the thread of a slot that is used for the first time."""
+    """Have the device start the thread of a slot, which has its first request.
+
+    The thread finds that when it comes to life.  Where the device is at its start (processors.h) that is on this
+    processor, so we stay here as well, until it has had a fair time for a short region.
+    """
+    cdef mic_slot *slot = &d.control.slots[number]
+    cdef unsigned long own[128]
+    cdef uint32_t before = load32(&slot.done, ACQUIRE)
+    cdef bint beside = d.control.narrow != 0 and stay_here(own)
     cdef int64_t error
-    publish_processor(&d.control.slots[number].host_cpu)  # a thread beside us would look for what we cannot give
+    publish_processor(&slot.host_cpu)  # a thread beside us would look for what we cannot give
     pthread_mutex_lock(&d.commands)
     error = run_command(d, MIC_OP_THREAD, <uint64_t>number, 0, 0)
     pthread_mutex_unlock(&d.commands)
@@ -105,6 +123,9 @@ cdef void start_slot(mic_device *d, int number) noexcept nogil:
         GOMP_PLUGIN_fatal(b"device %d (intelmic): cannot start a thread: %s%s", d.number, strerror(<int>error),
                           gompy_limit_hint(<int>error))
     or64(&d.started_slots, <uint64_t>1 << number, RELEASE)
+    if beside:
+        sleep_once(d, &slot.done, before, &slot.host_sleeps, FIRST_REGION_NS)
+        take_mask(own)
 
 
 cdef inline void await_change(mic_device *d, uint32_t *done, uint32_t before, uint32_t *limit, uint32_t most,
@@ -155,18 +176,19 @@ cdef void read_limits(void **args, uint64_t *teams, uint64_t *limit) noexcept no
             limit[0] = <uint64_t>min(word.value, <intptr_t>0x7fffffff)
 
 
-cdef inline int take_started_slot(mic_device *d) noexcept nogil:
-    """A launch slot that has a thread."""
-    cdef int number = take_slot(d)
+cdef inline void run_request(mic_device *d, int number) noexcept nogil:
+    """Have the device run what a slot holds, wait for its end, free the slot."""
+    cdef uint32_t request = post_request(&d.control.slots[number])
     if load64(&d.started_slots, ACQUIRE) >> number & 1 == 0:
         start_slot(d, number)
-    return number
+    await_region(d, number, request)
+    give_slot(d, number)
 
 
 cdef void launch_region(mic_device *d, void *function, void *variables, uint64_t teams, uint64_t limit,
                         uint64_t sizes) noexcept nogil:
     """Run a region and wait for its end.  ``sizes``: of an OpenACC region (mic_launch_sizes), else 0."""
-    cdef int number = take_started_slot(d)
+    cdef int number = take_slot(d)
     cdef mic_slot *slot = &d.control.slots[number]
     if d.marks != NULL and not d.control.exact:
         know_arguments(d, <uint64_t>variables - d.base)
@@ -176,22 +198,20 @@ cdef void launch_region(mic_device *d, void *function, void *variables, uint64_t
     slot.args[2] = teams
     slot.args[3] = limit
     slot.args[4] = sizes
-    await_region(d, number, post_request(slot))
-    give_slot(d, number)
+    run_request(d, number)
     if d.marks != NULL:
         tell_reads(d)
 
 
 cdef void launch_kernel(mic_device *d, void *kernel, const uint64_t *words, size_t count) noexcept nogil:
     """Run a kernel by clang, of KERNEL_WORDS_DIRECT words at most, and wait for its end."""
-    cdef int number = take_started_slot(d)
+    cdef int number = take_slot(d)
     cdef mic_slot *slot = &d.control.slots[number]
     cdef size_t i
     slot.op = MIC_OP_KERNEL
     slot.args[0] = <uint64_t>kernel
     for i in range(count):
         slot.args[1 + i] = words[i]
-    await_region(d, number, post_request(slot))
-    give_slot(d, number)
+    run_request(d, number)
     if d.marks != NULL:
         tell_reads(d)

@@ -202,6 +202,7 @@ cdef extern from "protocol.h":
         int32_t guarded
         unsigned long processors[128]
         int32_t narrow
+        int32_t ending
         uint32_t state
         uint32_t dead
         mic_death death

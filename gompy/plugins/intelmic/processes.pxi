@@ -22,18 +22,22 @@ cdef extern from *:
     pid_t waitpid(pid_t pid, int *status, int options) nogil
 
 
-cdef void await_end(pid_t pid, int milliseconds) noexcept nogil:
-    """Wait until a child has ended, not longer than so many milliseconds."""
+cdef bint await_end(pid_t pid, int milliseconds) noexcept nogil:
+    """Wait until a child has ended, not longer than so many milliseconds.  Whether it has."""
     cdef int fd = gompy_pidfd(pid)
     cdef pollfd one
-    cdef int how, status
+    cdef int how, status, ended = 0
     cdef uint64_t end = now_ns() + <uint64_t>milliseconds * 1000000
     one.fd = fd
     one.events = POLLIN
-    while now_ns() < end and mic_ended(pid, &how, &status) == 0:
+    while True:
+        ended = mic_ended(pid, &how, &status)
+        if ended != 0 or now_ns() >= end:
+            break
         if fd >= 0:
-            poll(&one, 1, 50)
+            poll(&one, 1, min(milliseconds, 50))
         else:
             usleep(200)
     if fd >= 0:
         close(fd)
+    return ended != 0

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 16u
+#define MIC_ABI 17u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the
    queue say what they run.  */
@@ -204,6 +204,7 @@ struct mic_control
   char preload[64];     /* library that has to be the first of the device process, empty: none */
   unsigned long processors[MIC_MASK_WORDS]; /* that the device may use */
   int32_t narrow;       /* its main thread is on the host's alone: processors.h */
+  int32_t ending;       /* the host has put it there again, to end it */
   uint32_t state __attribute__ ((aligned (128)));
   uint32_t dead;        /* set after `death` is complete */
   struct mic_death death;

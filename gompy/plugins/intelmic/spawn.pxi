@@ -348,12 +348,17 @@ cdef bint start_device(mic_device *d) noexcept nogil:
 cdef void stop_device(mic_device *d, bint politely) noexcept nogil:
     """End the device process, reap it, give its memory back."""
     cdef mic_slot *slot = &d.control.slots[MIC_COMMAND_SLOT]
-    cdef int status = 0, i, how
+    cdef int status = 0, how
+    cdef unsigned long own[128]
+    cdef bint beside
     if politely and not d.gone:
         # the command may be under way in a thread that called exit from inside: don't wait for its lock
+        beside = begin_end(d, own)
         slot.op = MIC_OP_QUIT
         exchange32(&slot.request, load32(&slot.request, RELAXED) + 1, SEQ_CST)
         futex_wake(&slot.request)
+        if beside:
+            spread_end(d, own, await_end(d.pid, START_NS // 1000000))
         await_end(d.pid, 2000 if d.control.tool == 0 else 60000)
     if load32(&d.control.dead, SEQ_CST) != 0 and d.control.death.core != 0:
         await_end(d.pid, 60000)

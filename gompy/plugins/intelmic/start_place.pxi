@@ -1,4 +1,4 @@
-# On which processors a device process starts: first on the host's alone (processors.h).
+# On which processors a device process starts, and ends: on the host's alone (processors.h).
 
 cdef extern from *:
     """
@@ -31,16 +31,9 @@ cdef extern from *:
     {
       return sched_getaffinity (0, MIC_MASK_WORDS * sizeof *own, (cpu_set_t *) own) == 0;
     }
-
-    static void
-    mic_give_mask (pid_t pid, const unsigned long *processors)
-    {
-      sched_setaffinity (pid, MIC_MASK_WORDS * sizeof *processors, (const cpu_set_t *) processors);
-    }
     """
     bint all_places "mic_all_places"(unsigned long *processors) nogil
     bint own_mask "mic_own_mask"(unsigned long *own) nogil
-    void give_mask "mic_give_mask"(pid_t pid, const unsigned long *processors) nogil
 
 cdef enum:
     START_NS = 4000000  # a start that takes longer has no processor for itself
@@ -69,3 +62,24 @@ cdef void spread_start(mic_device *d) noexcept nogil:
     if d.control.narrow and load32(&d.control.state, ACQUIRE) == MIC_STARTING:
         d.control.narrow = 0
         give_mask(d.pid, d.control.processors)
+
+
+cdef bint begin_end(mic_device *d, unsigned long *own) noexcept nogil:
+    """Have the calling thread, and the device's main thread, stay on this processor while the device ends.
+
+    True: the caller has another mask from now on than before, which was ``own``.
+    """
+    cdef unsigned long here[128]
+    if d.control.spins < 2 or d.control.tool != 0 or d.preload[0] != 0 or not stay_here(own):
+        return False
+    if only_here(here):
+        d.control.ending = 1
+        give_mask(d.control.device_pid, here)
+    return True
+
+
+cdef void spread_end(mic_device *d, const unsigned long *own, bint ended) noexcept nogil:
+    """Take the mask ``own`` again, and have the device take its own, unless it has ended."""
+    take_mask(own)
+    if not ended:
+        give_mask(d.control.device_pid, d.control.processors)

@@ -34,6 +34,7 @@ include "device_teams.pxi"
 include "device_gangs.pxi"
 include "device_apart.pxi"
 include "device_slice.pxi"
+include "device_end.pxi"
 include "device_loop.pxi"
 include "device_workers.pxi"
 include "device_reverse.pxi"
@@ -130,9 +131,9 @@ cdef public int main(int argc, char **argv) noexcept nogil:
     ignore_signal(SIGHUP)
     alternate_stack()
     catch_faults()
-    start_watch()
     if control.narrow:
         stay_for_start()
+    start_watch()
     if control.tool != 0:
         addresses_meet()
     p = map_arena()

@@ -19,6 +19,8 @@ cdef extern from "processors.h" nogil:
     int MIC_MASK_WORDS
     void take_mask "mic_take_mask"(const unsigned long *own)
     bint stay_here "mic_stay_here"(unsigned long *own)
+    bint only_here "mic_only_here"(unsigned long *only)
+    void give_mask "mic_give_mask"(int id, const unsigned long *processors)
 
 
 cdef inline uint32_t publish_processor(uint32_t *own) noexcept nogil:
