@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from common import CLANG, GOMPCC, HERE, BenchError, checked, llvm_environment
+from common import CLANG, GOMPCC, HERE, BenchError, checked, llvm_environment, timed
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 MOST = 10_000_000
@@ -55,9 +54,7 @@ class Build:
 
     def time_regions(self) -> None:
         """The program of many regions, nanoseconds from its start to its end.  Raises BenchError."""
-        begin = time.perf_counter()
-        checked(["./regions"], self.directory, self.environment)
-        took = 1e9 * (time.perf_counter() - begin)
+        took = 1e9 * timed(["./regions"], self.directory, self.environment)[0]
         self.found.setdefault("regions", []).append({"regions": {"median": took, "low": took}})
 
     def value(self, what: str, name: str, key: str = "") -> float:

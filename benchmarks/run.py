@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shlex
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from clang import clang
-from common import GCC, GOMPCC, HERE, BenchError, checked, run_as_command
+from common import GCC, GOMPCC, HERE, BenchError, checked, run_as_command, timed
 from crowd import crowd, show_crowd
 from draw import keep
 from llvm import llvm, show_llvm
@@ -52,12 +50,9 @@ class Contender:
 
     def run(self, directory: Path, environment: dict[str, str]) -> None:
         """Once, with its times."""
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        begin = time.perf_counter()
-        checked(self.command, directory, environment)
-        self.seconds.append(time.perf_counter() - begin)
-        now = resource.getrusage(resource.RUSAGE_CHILDREN)
-        self.used.append(now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime)
+        seconds, used = timed(self.command, directory, environment)
+        self.seconds.append(seconds)
+        self.used.append(used)
 
 
 @dataclass

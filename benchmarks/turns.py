@@ -13,11 +13,10 @@ import os
 import statistics
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
-from common import GOMPCC, HERE, checked, run_as_command
+from common import GOMPCC, HERE, checked, run_as_command, timed
 from draw import keep
 from llvm import MEASUREMENTS, Side, rounds, shown
 
@@ -64,10 +63,9 @@ def command_rows(compilers: dict[str, str], directory: Path, environment: dict[s
             checked([compiler, "-O2", "-fopenmp", str(HERE / "empty.c"), "-o", "empty"], own, environment)
         for turn in range(RUNS + 1):
             for name in compilers if turn % 2 == 0 else reversed(compilers):
-                begin = time.perf_counter()
-                checked([compilers[name], *words] if words else ["./empty"], directory / name, environment)
+                seconds, _ = timed([compilers[name], *words] if words else ["./empty"], directory / name, environment)
                 if turn:  # the first warms up
-                    times[name].append(1e9 * (time.perf_counter() - begin))
+                    times[name].append(1e9 * seconds)
         found.append(
             {"title": title, "bandwidth": False}
             | {name: {"median": statistics.median(t), "low": sorted(t)[len(t) // 10]} for name, t in times.items()}

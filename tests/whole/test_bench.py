@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
+import common  # noqa: E402
 import draw  # noqa: E402
 import share  # noqa: E402
 
@@ -73,6 +75,20 @@ def test_a_report_is_drawn(
     assert path == tmp_path / f"{report['name']}.svg"
     drawn = path.read_text()
     assert [text for text in texts if text not in drawn] == []
+
+
+def test_a_command_is_waited_for_in_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody looks now and then whether it is over: a program of 1 ms would take 2."""
+    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it slept"))
+    seconds, used = common.timed(["sh", "-c", "exec >&- 2>&-; sleep 0.1"], tmp_path, {**os.environ})
+    assert seconds >= 0.1 and used >= 0
+    with pytest.raises(common.BenchError, match=r"^sh -c 'echo no; exit 3': exit status 3\nno$"):
+        common.timed(["sh", "-c", "echo no; exit 3"], tmp_path, {**os.environ})
+    with pytest.raises(common.BenchError, match=r"^none: .*No such file"):
+        common.timed(["none"], tmp_path, {**os.environ})
+    monkeypatch.setattr(common, "LIMIT_S", 0.01)
+    with pytest.raises(common.BenchError, match=r"^sleep 60: not over after 0\.01 seconds$"):
+        common.timed(["sleep", "60"], tmp_path, {**os.environ})
 
 
 def test_a_group_gets_half_a_processor() -> None:
