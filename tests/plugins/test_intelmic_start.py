@@ -183,6 +183,33 @@ def test_destructors(tmp_path: Path, end: str) -> None:
     assert told.read_text() == done.stdout.strip()
 
 
+def test_signals(tmp_path: Path) -> None:
+    """A device blocks none, whatever the thread that starts it blocks, but in the thread that watches the host; what
+    the program ignores stays ignored; the program's own mask and descriptors are as before."""
+    done = drive(
+        tmp_path,
+        STATE
+        + """
+import fcntl, re
+def signals(pid, kind):
+    return int(re.search(kind + ':[ \\t]*([0-9a-f]+)', open(f'/proc/{pid}/status').read())[1], 16)
+signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+signal.signal(signal.SIGUSR1, lambda *_: None)
+signal.pthread_sigmask(signal.SIG_SETMASK, {signal.SIGUSR1, signal.SIGTERM})
+before = signals('self', 'SigBlk'), signals('self', 'SigCgt')
+device = start()
+assert signals(device, 'SigBlk') == 0
+assert signals(device, 'SigIgn') & 1 << signal.SIGUSR2 - 1
+assert not signals(device, 'SigCgt') & 1 << signal.SIGUSR1 - 1
+assert (signals('self', 'SigBlk'), signals('self', 'SigCgt')) == before
+assert all(fcntl.fcntl(int(fd), fcntl.F_GETFD) for fd in os.listdir('/proc/self/fd')
+           if int(fd) > 2 and os.path.exists(f'/proc/self/fd/{fd}'))
+finish()
+""",
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
 def test_started_by_somebody_else(tmp_path: Path) -> None:
     """It looks at no descriptor that nobody has named."""
     (tmp_path / "empty").touch()

@@ -11,7 +11,7 @@ from driver_tools import ROOT, environment, has_all, make_wrappers
 from nvptx_tools import has_compiler
 
 RUNNER = ROOT / "testsuite" / "faults" / "run.py"
-SAMPLE = ("malloc", "mmap64", "memfd_create", "open64", "write", "pipe2", "posix_spawnp", "pthread_create")
+SAMPLE = ("malloc", "mmap64", "memfd_create", "open64", "write", "pipe2", "posix_spawnp", "execve", "pthread_create")
 
 
 @has_all

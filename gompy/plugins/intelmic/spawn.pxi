@@ -2,16 +2,14 @@
 
 cdef extern from *:
     """
-    /* Start a program with four inherited descriptors, default signal handling and an empty mask.  `layout` is the
-       personality it gets (-1: ours).  personality() is the thread's own, so others don't notice.  */
-    static pid_t
-    mic_spawn (char **argv, char **envp, const int *fds, long layout)
+    /* Start a tool with four inherited descriptors, default signal handling and an empty mask.  */
+    static int
+    mic_spawn_tool (pid_t *pid, char **argv, char **envp, const int *fds)
     {
       posix_spawn_file_actions_t actions;
       posix_spawnattr_t attributes;
       sigset_t none;
-      pid_t pid = -1;
-      int error, old = -1;
+      int error;
       posix_spawn_file_actions_init (&actions);
       posix_spawnattr_init (&attributes);
       for (int i = 0; i < 4; i++)
@@ -20,19 +18,61 @@ cdef extern from *:
       sigemptyset (&none);
       posix_spawnattr_setsigmask (&attributes, &none);
       posix_spawnattr_setflags (&attributes, POSIX_SPAWN_SETSIGMASK);
-      if (layout >= 0)
-        old = personality (layout);
-      error = gompy_spawnp (&pid, argv[0], &actions, &attributes, argv, envp);
-      if (old >= 0)
-        personality (old);
+      error = gompy_spawnp (pid, argv[0], &actions, &attributes, argv, envp);
       posix_spawn_file_actions_destroy (&actions);
       posix_spawnattr_destroy (&attributes);
+      return error;
+    }
+
+    /* Start our own program in the same way, but for the mask: it blocks all signals, and takes them as its first act
+       (target_main.pyx).  So no handler of the program's can run in the child, and none has to be looked for:
+       posix_spawn asks for each of 64 signals, twice.  Until execve the child has our memory, and this thread waits.  */
+    static __attribute__ ((noinline)) int
+    mic_spawn_own (pid_t *pid, char **argv, char **envp, const int *fds)
+    {
+      sigset_t all, old;
+      int cancel;
+      volatile int error = 0;
+      pid_t child;
+      sigfillset (&all);
+      pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancel);
+      pthread_sigmask (SIG_SETMASK, &all, &old);
+      child = vfork ();
+      if (child == 0)
+        {
+          for (int i = 0; i < 4; i++)
+            if (fds[i] >= 0)
+              fcntl (fds[i], F_SETFD, 0);
+          execve (argv[0], argv, envp);
+          error = errno;
+          _exit (127);
+        }
+      if (child < 0)
+        error = errno;
+      else if (error)
+        while (waitpid (child, NULL, 0) < 0 && errno == EINTR)
+          ;
+      pthread_sigmask (SIG_SETMASK, &old, NULL);
+      pthread_setcancelstate (cancel, NULL);
+      *pid = child;
+      return error;
+    }
+
+    /* `layout` is the personality that the child gets (-1: ours).  personality() is the thread's own, so others don't
+       notice.  -1 with errno set: it failed.  */
+    static pid_t
+    mic_spawn (int tool, char **argv, char **envp, const int *fds, long layout)
+    {
+      pid_t pid = -1;
+      int error, old = layout >= 0 ? personality (layout) : -1;
+      error = (tool ? mic_spawn_tool : mic_spawn_own) (&pid, argv, envp, fds);
+      if (old >= 0)
+        personality (old);
       errno = error;
       return error ? -1 : pid;
     }
-
     """
-    pid_t mic_spawn(char **argv, char **envp, const int *fds, long layout) nogil
+    pid_t mic_spawn(bint tool, char **argv, char **envp, const int *fds, long layout) nogil
     int PR_SET_PTRACER
     int prctl(int what, ...) nogil
     char *mkdtemp(char *template) nogil
@@ -231,7 +271,7 @@ cdef int spawn_process(mic_device *d, char **words, int pipe_end) noexcept nogil
         snprintf(arguments[i], 16, b"%d", fds[i])
     environment = device_environment(d.number)
     if environment != NULL:
-        d.pid = mic_spawn(words, environment, fds, device_layout(d.memory))
+        d.pid = mic_spawn(d.control.tool != 0, words, environment, fds, device_layout(d.memory))
         error = errno
     for i in range(2, 4):
         if fds[i] >= 0:

@@ -56,14 +56,16 @@ cdef extern from *:
       return result;
     }
 
-    /* Map the control block, and take the processors that the device may use: before any library's constructor, as
-       libgomp's counts them.  A library that stands before libc (libasan) is not ready yet: nothing is called.  */
+    /* Take signals, which our parent has us block (spawn.pxi), map the control block, and take the processors that the
+       device may use: before any library's constructor, as libgomp's counts them.  A library that stands before libc (libasan) is not ready yet: nothing is called.  */
     static struct mic_control *mic_begun;
     static void
     mic_begin (int argc, char **argv, char **envp)
     {
       long fd = 0, p;
+      unsigned long none = 0;
       (void) envp;
+      mic_kernel (SYS_rt_sigprocmask, SIG_SETMASK, (long) &none, 0, sizeof none, 0, 0);
       if (argc != 5)
         return;
       for (const char *digit = argv[1]; *digit >= '0' && *digit <= '9'; digit++)
