@@ -9,6 +9,7 @@ from typing import Final
 
 from gompy.abi import gomp
 from gompy.abi.check_log import FAILED, Copy, Entry, Flight, Op, Stale
+from gompy.check.associated import State, is_associated, routine_finding
 from gompy.check.blocks import Blocks
 from gompy.check.findings import ADVICE, Finding, Note
 from gompy.check.log import Event, Frame, Log
@@ -550,7 +551,9 @@ class Analysis:
             name,
             mapping.start if mapping is not None else 0,
             size,
-            mend=mend("unset", mapping.item, place.file, self.acc) if mapping and name else "write it first",
+            mend=mend("unset-associated" if is_associated(mapping) else "unset", mapping.item, place.file, self.acc)
+            if mapping and name
+            else "write it first",
         )
         if mapping is not None:
             finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
@@ -591,6 +594,12 @@ class Analysis:
         self.failed = None
         if (absent := PRESENT.search(text)) is not None:
             self._not_present(event, int(absent[1], 16), int(absent[2]))
+            return
+        state = State(self.names, self._touching, self._on_device_range)
+        if (finding := routine_finding(text, event, self.place(event), state)) is not None:
+            gone = self._was_mapped(event.device, finding.start) if finding.kind == "not-present" else None
+            finding.notes += self._history(gone) if gone is not None else []
+            self.add(finding)
             return
         beyond = refused(text)
         if beyond is None:
@@ -695,8 +704,16 @@ class Analysis:
         return None
 
     def _on_device(self, device: int, address: int) -> Mapping | None:
+        return self._on_device_range(device, address, 1)
+
+    def _on_device_range(self, device: int, address: int, size: int) -> Mapping | None:
+        """What is mapped to bytes of a range of the device."""
         for (number, _), mapping in self.live.items():
-            if number == device and mapping.address <= address < mapping.address + max(mapping.size, 1):
+            if (
+                number == device
+                and mapping.address < address + size
+                and address < mapping.address + max(mapping.size, 1)
+            ):
                 return mapping
         return None
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from gompy.abi.check_log import Op
 
-RECORD: Final = struct.Struct("<HHiIIQQQQQ24s")
+RECORD: Final = struct.Struct("<HHiIIQQQQQ32s")
 REGISTERS: Final = struct.Struct("<16Q")
 
 

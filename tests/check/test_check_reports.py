@@ -90,6 +90,7 @@ def test_the_report_of_a_wrong_program(tmp_path: Path, name: str) -> None:
         *("race-teams-right.c exact", "race-stencil-right.c exact", "race-host-right.c exact"),
         *("race-acc-host-right.c", "race-acc-update-right.c", "past-block-right.c", "past-block-acc-right.c"),
         "past-block-right.f90",
+        *("right-associated.c", "mapping-acc-map-right.c", "stale-device-associated-right.c"),
     ],
 )
 def test_a_right_program_has_none(tmp_path: Path, name: str) -> None:

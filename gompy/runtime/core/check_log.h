@@ -28,7 +28,7 @@ struct gompy_record
   uint64_t size;
   uint64_t address;
   uint64_t count;
-  char what[24];
+  char what[32];
 };
 
 #define GOMPY_LOG_BUFFER (1u << 18)

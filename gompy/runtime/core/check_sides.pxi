@@ -106,16 +106,20 @@ cdef void track_globals(DeviceDescr *dev) noexcept nogil:
         node = next_range(&place)
         if node == NULL:
             break
-        if node.ref_kind == REF_INFINITY and node.host_end - node.host_start > 1:
+        if node.ref_kind == REF_INFINITY and of_image(node) and node.host_end - node.host_start > 1:
             gompy_stale_new(dev.number, node.host_start, device_address(node, node.host_start),
                             node.host_end - node.host_start, True, True, False)
     gompy_lock_release(&dev.lock)
 
 
 cdef void note_map(const HookEvent *event) noexcept nogil:
-    """A mapping was made; pointers and descriptors are the compiler's own."""
-    if event.detail == MAP_NEW and event.map_kind >= 0 and not is_pointer_kind(event.map_kind) \
-            and event.map_kind != GOMP_MAP_TO_PSET:
+    """A mapping was made; pointers and descriptors are the compiler's own.
+
+    The device memory of one that a routine has associated may have been written before (map_kind -1).
+    """
+    if event.detail == MAP_NEW and event.map_kind < 0:
+        gompy_stale_new(event.device, event.host, event.target, event.size, False, False, False)
+    elif event.detail == MAP_NEW and not is_pointer_kind(event.map_kind) and event.map_kind != GOMP_MAP_TO_PSET:
         gompy_stale_new(event.device, event.host, event.target, event.size, event.bytes != 0, False,
                         event.construct != NULL)
     elif event.detail == MAP_ATTACHED and event.target:

@@ -53,6 +53,13 @@ cdef void check_maps(MapJob *job) noexcept nogil:
             check_block(dev, kind, start_at(&job.maps, i), end_at(&job.maps, i) - start_at(&job.maps, i))
 
 
+cdef void check_associated(DeviceDescr *dev, SplayNode *key) noexcept nogil:
+    """Log a mapping that a routine has made of device memory of the program's own."""
+    gompy_log_frame()
+    gompy_log(EVENT_ENTRY, GOMP_MAP_ALLOC, dev.number, dev.what, dev.where, key.host_start,
+              key.host_end - key.host_start, device_address(key, key.host_start), 0, ENTRY_NEW | ENTRY_FOR_EVER)
+
+
 cdef void check_remove(DeviceDescr *dev, SplayNode *key) noexcept nogil:
     """Log the end of a mapping."""
     if not gompy_checking:

@@ -23,7 +23,11 @@ cdef void tell_absent(DeviceDescr *dev, int kind, size_t entry, uintptr_t start,
 
 
 cdef void tell_associated(DeviceDescr *dev, SplayNode *key, int detail) noexcept nogil:
-    """A routine of the program has mapped memory of its own, or undone that."""
+    """A routine of the program has mapped memory of its own, or undone that; for the check the latter is told apart."""
+    if rare(gompy_checking) and detail == MAP_NEW:
+        check_associated(dev, key)
+    if not has_hooks(HOOK_MAP):
+        return
     tell_map(dev, detail, -1, b"associated", 0, key.host_start, key.host_end - key.host_start,
              device_address(key, key.host_start), 0, 0)
 

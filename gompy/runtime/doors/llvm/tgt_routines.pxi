@@ -33,12 +33,8 @@ cdef int disassociate_pointer(DeviceDescr *dev, uintptr_t start) noexcept nogil:
     if why != NULL:
         tgt_print(b"error: %s\n", why)
         return -1
-    node.removed = 1
-    range_remove(&dev.mem_map, node)
-    if has_hooks(HOOK_MAP):
-        tell_associated(dev, node, MAP_REMOVED)
-    end_more(node)
-    return drop_target_mem(dev, node.tgt)
+    tell_associated(dev, node, MAP_REMOVED)
+    return remove_key(dev, node)
 
 
 cdef public int tgt_disassociate_ptr "gompy_llvm_omp_target_disassociate_ptr"(
@@ -56,6 +52,7 @@ cdef public int tgt_disassociate_ptr "gompy_llvm_omp_target_disassociate_ptr"(
         return -1
     enter_construct(&construct, b"omp_target_disassociate_ptr", call_site(), NULL, dev)
     gompy_lock_acquire(&dev.lock)
+    note_construct(dev, b"omp_target_disassociate_ptr", NULL)
     if dev.state == DEVICE_INITIALIZED:
         rc = disassociate_pointer(dev, <uintptr_t> host)
     gompy_lock_release(&dev.lock)

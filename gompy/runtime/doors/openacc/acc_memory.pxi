@@ -227,6 +227,7 @@ cdef public void acc_map_data(void *host, void *device, size_t size) noexcept no
         gompy_fatal(b"[%p,+%d]->[%p,+%d] is a bad map", host, <int> size, device, <int> size)
     prof_call(&scope, acc_thread(), ACC_ASYNC_SYNC, b"acc_map_data", call_site())
     acc_lock(dev, NULL)
+    note_construct(dev, b"acc_map_data", NULL)
     if lookup_mapped(&dev.mem_map, <uintptr_t> host, <uintptr_t> host + size) != NULL:
         rc = gompy_fail(b"host address [%p, +%d] is already mapped", host, <int> size)
     elif lookup_device(&dev.mem_map, <uintptr_t> device, size) != NULL:
@@ -244,7 +245,7 @@ cdef public void acc_map_data(void *host, void *device, size_t size) noexcept no
             node.tgt = tgt
             node.ref_kind = REF_INFINITY
             rc = range_insert(&dev.mem_map, node)
-            if rc == 0 and has_hooks(HOOK_MAP):
+            if rc == 0:
                 tell_associated(dev, node, MAP_NEW)
     acc_unlock(dev, rc)
     prof_end(&scope)
@@ -262,8 +263,7 @@ cdef int unmap_data(DeviceDescr *dev, void *host) noexcept nogil:
         return gompy_fail(b"cannot unmap target block")  # libgomp 12's and 13's words
     if node.ref_kind != REF_INFINITY or of_image(node):
         return gompy_fail(b"refusing to unmap block [%p,+%d] that has not been mapped by 'acc_map_data'", host, size)
-    if has_hooks(HOOK_MAP):
-        tell_associated(dev, node, MAP_REMOVED)
+    tell_associated(dev, node, MAP_REMOVED)
     return remove_key(dev, node)
 
 
@@ -275,6 +275,7 @@ cdef public void acc_unmap_data(void *host) noexcept nogil:
         return
     prof_call(&scope, thr, ACC_ASYNC_SYNC, b"acc_unmap_data", call_site())
     acc_lock(thr.dev, NULL)
+    note_construct(thr.dev, b"acc_unmap_data", NULL)
     acc_unlock(thr.dev, unmap_data(thr.dev, host))
     prof_end(&scope)
 

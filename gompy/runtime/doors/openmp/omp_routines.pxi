@@ -351,6 +351,7 @@ cdef public int omp_target_associate_ptr(const void *host_ptr, const void *devic
         return EINVAL
     enter_construct(&construct, b"omp_target_associate_ptr", call_site(), NULL, dev)
     gompy_lock_acquire(&dev.lock)
+    note_construct(dev, b"omp_target_associate_ptr", NULL)
     if size:
         node = lookup_mapped(&dev.mem_map, start, start + size)
     else:
@@ -372,8 +373,7 @@ cdef public int omp_target_associate_ptr(const void *host_ptr, const void *devic
             node.null_pointer = 1
             if range_insert(&dev.mem_map, node) == 0:
                 rc = 0
-                if has_hooks(HOOK_MAP):
-                    tell_associated(dev, node, MAP_NEW)
+                tell_associated(dev, node, MAP_NEW)
     gompy_lock_release(&dev.lock)
     leave_construct(&construct, dev)
     return rc
@@ -388,15 +388,12 @@ cdef public int omp_target_disassociate_ptr(const void *ptr, int device) noexcep
         return EINVAL
     enter_construct(&construct, b"omp_target_disassociate_ptr", call_site(), NULL, dev)
     gompy_lock_acquire(&dev.lock)
+    note_construct(dev, b"omp_target_disassociate_ptr", NULL)
     node = lookup_pointer(&dev.mem_map, <uintptr_t> ptr)
     if (node != NULL and node.host_start == <uintptr_t> ptr and node.ref_kind == REF_INFINITY
             and not of_image(node) and owns_no_block(node.tgt)):
-        node.removed = 1
-        range_remove(&dev.mem_map, node)
-        if has_hooks(HOOK_MAP):
-            tell_associated(dev, node, MAP_REMOVED)
-        end_more(node)
-        drop_target_mem(dev, node.tgt)
+        tell_associated(dev, node, MAP_REMOVED)
+        remove_key(dev, node)
         rc = 0
     gompy_lock_release(&dev.lock)
     leave_construct(&construct, dev)
