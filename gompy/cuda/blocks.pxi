@@ -177,33 +177,6 @@ cdef block *new_block(uint64_t address, uint64_t size) noexcept nogil:
     return n
 
 
-cdef block *carve_extent(area *a, uint64_t size, uint64_t align) noexcept nogil:
-    """Take an extent out of the free blocks; its use is the caller's to set.  NULL when nothing fits."""
-    cdef block *n = first_fit(a.root, size if align <= a.granule else size + align - a.granule)
-    cdef block *rest
-    cdef uint64_t at
-    if n == NULL:
-        return NULL
-    take_block(a, n)
-    at = round_up(n.address, align)
-    if at > n.address:
-        rest = new_block(n.address, at - n.address)
-        if rest == NULL:
-            put_block(a, n)
-            return NULL
-        put_block(a, rest)
-        n.size -= at - n.address
-        n.address = at
-    if n.size > size:
-        rest = new_block(at + size, n.size - size)
-        if rest != NULL:
-            put_block(a, rest)
-            n.size = size
-    n.use = ALLOCATION
-    put_block(a, n)
-    return n
-
-
 cdef void release_block(area *a, block *n) noexcept nogil:
     """A used block becomes free and joins its free neighbours."""
     cdef block *other
@@ -224,3 +197,33 @@ cdef void release_block(area *a, block *n) noexcept nogil:
         n.size += other.size
         free(other)
     put_block(a, n)
+
+
+cdef block *carve_extent(area *a, uint64_t size, uint64_t align) noexcept nogil:
+    """Take an extent out of the free blocks; its use is the caller's to set.  NULL when nothing fits."""
+    cdef block *n = first_fit(a.root, size if align <= a.granule else size + align - a.granule)
+    cdef block *rest
+    cdef uint64_t at
+    if n == NULL:
+        return NULL
+    take_block(a, n)
+    at = round_up(n.address, align)
+    if at > n.address:
+        rest = new_block(n.address, at - n.address)
+        if rest == NULL:
+            put_block(a, n)
+            return NULL
+        put_block(a, rest)
+        n.size -= at - n.address
+        n.address = at
+    if n.size > size:
+        rest = new_block(at + size, n.size - size)
+        if rest == NULL:  # all of it would be more than was asked for: of addresses, all that there are
+            put_block(a, n)
+            release_block(a, n)
+            return NULL
+        put_block(a, rest)
+        n.size = size
+    n.use = ALLOCATION
+    put_block(a, n)
+    return n

@@ -182,7 +182,7 @@ cdef int link_image(const char *image, jit_options *o, ptx_image **to) noexcept 
     cdef const image_object *one
     cdef ptx_object *objects
     cdef char *log
-    cdef size_t i, at = sizeof(image_head)
+    cdef size_t i, end, at = sizeof(image_head)
     cdef int r
     if not need_executor():
         log_error(o, b"no PTX executor")
@@ -217,7 +217,11 @@ cdef int link_image(const char *image, jit_options *o, ptx_image **to) noexcept 
     if log[0] and r != CUDA_SUCCESS:
         log_error(o, log)
     if r != CUDA_SUCCESS and not o.error_size and log[0]:
-        fprintf(stderr, b"libcuda (gompy): error: %s\n", log)
+        end = strlen(log)
+        while end and log[end - 1] == c'\n':
+            end -= 1
+        log[end] = 0
+        fprintf(stderr, b"libcuda (gompy): error: %s\n", log + 7 if strncmp(log, b"error: ", 7) == 0 else log)
     free(objects)
     free(log)
     return r

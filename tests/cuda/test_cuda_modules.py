@@ -43,6 +43,7 @@ HEAD = """
 .target sm_35
 .address_size 64
 """
+COMPILER_NOT_FOUND = 221
 KERNELS = (
     HEAD
     + """
@@ -356,6 +357,18 @@ def test_images_of_other_kinds(cuda: Driver, tmp_path: Path) -> None:
     newer = Link(cuda)
     assert newer.add(KERNELS.replace("sm_35", "sm_999"), "new.o") == INVALID_PTX
     assert b"new.o: .target sm_999 is newer than the device, sm_80" in newer.error.value
+
+
+def test_a_compiler_that_does_not_start_is_told_in_one_line(
+    cuda: Driver, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("GOMPY_PYTHON", "/no/python")
+    assert cuda.cuModuleLoadData(byref(c_void_p()), (KERNELS + "// not compiled before").encode()) == COMPILER_NOT_FOUND
+    assert capfd.readouterr().err == (
+        "libcuda (gompy): error: the PTX compiler needs Python, which did not start: /no/python (set GOMPY_PYTHON): "
+        "No such file or directory\n"
+    )
 
 
 def test_a_host_pointer_on_the_device(cuda: Driver, capfd: pytest.CaptureFixture[str]) -> None:
