@@ -70,6 +70,9 @@ cdef void *slot_thread(void *arg) noexcept nogil:
     mic_thread_slot = number
     memset(&apart, 0, sizeof(apart))
     apart.looks = spin_ns
+    if load32(&slot.device_cpu, RELAXED) != 0:  # born beside the host: a second region soon is reason enough to leave
+        apart.sleeps = <uint32_t>SLEEPS - 2
+        apart.since = now_ns()
     note_thread(number)
     short_slices()
     save_variables(&variables)
