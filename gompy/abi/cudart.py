@@ -354,8 +354,8 @@ FORWARDED = {
         *("channel_descriptor.h", "common_functions.h", "cuda_device_runtime_api.h", "device_atomic_functions.h"),
         *("device_double_functions.h", "device_functions.h", "host_defines.h", "math_functions.h"),
         *("sm_20_intrinsics.h", "sm_30_intrinsics.h", "sm_35_intrinsics.h", "sm_60_atomic_functions.h"),
-        *("surface_indirect_functions.h", "texture_fetch_functions.h", "texture_indirect_functions.h"),
-        *("vector_functions.h", "vector_functions.hpp"),
+        *("surface_functions.h", "surface_indirect_functions.h", "texture_fetch_functions.h"),
+        *("texture_indirect_functions.h", "vector_functions.h", "vector_functions.hpp"),
     ),
 }
 """Headers of CUDA that have a part of another one's: programs include them by name."""

@@ -55,6 +55,7 @@ typedef uint64_t cuuint64_t;
 #include <__clang_cuda_cmath.h>
 #include <__clang_cuda_intrinsics.h>
 #include <__clang_cuda_complex_builtins.h>
+#include <assert.h>
 #include <new>
 
 #endif

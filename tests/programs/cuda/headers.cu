@@ -5,6 +5,7 @@
 #include <device_launch_parameters.h>
 #include <driver_types.h>
 #include <math_constants.h>
+#include <surface_functions.h>
 #include <vector_functions.h>
 #include <vector_types.h>
 #include "check.h"
@@ -32,6 +33,7 @@ main ()
   CHECK (cudaMallocManaged (&c, 4 * sizeof *c));
   z[0] = make_cuDoubleComplex (3, 4);
   f[0] = make_cuFloatComplex (1e20f, 2e20f);
+  assert (z != nullptr); /* of no header of its own */
   complexes<<<1, 1>>> (z, f, c);
   CHECK (cudaDeviceSynchronize ());
   std::complex<double> a (3, 4), quotient = a * std::complex<double> (2, -1) / (a + std::conj (a));
