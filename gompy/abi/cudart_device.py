@@ -5,6 +5,8 @@ Source: CUDA Runtime API reference, "cudaDeviceProp" and "cudaDeviceAttr" (versi
 
 from __future__ import annotations
 
+import re
+
 PROPERTIES = (
     ("char", "name[256]", ""),
     ("cudaUUID_t", "uuid", ""),
@@ -30,26 +32,42 @@ PROPERTIES = (
     ("int", "integrated", "INTEGRATED"),
     ("int", "canMapHostMemory", "CAN_MAP_HOST_MEMORY"),
     ("int", "computeMode", "COMPUTE_MODE"),
-    ("int", "maxTexture1D", ""),
+    ("int", "maxTexture1D", "MAXIMUM_TEXTURE1D_WIDTH"),
     ("int", "maxTexture1DMipmap", ""),
     ("int", "maxTexture1DLinear", ""),
-    ("int", "maxTexture2D[2]", ""),
+    ("int", "maxTexture2D[2]", "MAXIMUM_TEXTURE2D_WIDTH MAXIMUM_TEXTURE2D_HEIGHT"),
     ("int", "maxTexture2DMipmap[2]", ""),
     ("int", "maxTexture2DLinear[3]", ""),
     ("int", "maxTexture2DGather[2]", ""),
-    ("int", "maxTexture3D[3]", ""),
+    ("int", "maxTexture3D[3]", "MAXIMUM_TEXTURE3D_WIDTH MAXIMUM_TEXTURE3D_HEIGHT MAXIMUM_TEXTURE3D_DEPTH"),
     ("int", "maxTexture3DAlt[3]", ""),
-    ("int", "maxTextureCubemap", ""),
-    ("int", "maxTexture1DLayered[2]", ""),
-    ("int", "maxTexture2DLayered[3]", ""),
-    ("int", "maxTextureCubemapLayered[2]", ""),
-    ("int", "maxSurface1D", ""),
-    ("int", "maxSurface2D[2]", ""),
-    ("int", "maxSurface3D[3]", ""),
-    ("int", "maxSurface1DLayered[2]", ""),
-    ("int", "maxSurface2DLayered[3]", ""),
-    ("int", "maxSurfaceCubemap", ""),
-    ("int", "maxSurfaceCubemapLayered[2]", ""),
+    ("int", "maxTextureCubemap", "MAXIMUM_TEXTURECUBEMAP_WIDTH"),
+    ("int", "maxTexture1DLayered[2]", "MAXIMUM_TEXTURE1D_LAYERED_WIDTH MAXIMUM_TEXTURE1D_LAYERED_LAYERS"),
+    (
+        "int",
+        "maxTexture2DLayered[3]",
+        "MAXIMUM_TEXTURE2D_LAYERED_WIDTH MAXIMUM_TEXTURE2D_LAYERED_HEIGHT MAXIMUM_TEXTURE2D_LAYERED_LAYERS",
+    ),
+    (
+        "int",
+        "maxTextureCubemapLayered[2]",
+        "MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS",
+    ),
+    ("int", "maxSurface1D", "MAXIMUM_SURFACE1D_WIDTH"),
+    ("int", "maxSurface2D[2]", "MAXIMUM_SURFACE2D_WIDTH MAXIMUM_SURFACE2D_HEIGHT"),
+    ("int", "maxSurface3D[3]", "MAXIMUM_SURFACE3D_WIDTH MAXIMUM_SURFACE3D_HEIGHT MAXIMUM_SURFACE3D_DEPTH"),
+    ("int", "maxSurface1DLayered[2]", "MAXIMUM_SURFACE1D_LAYERED_WIDTH MAXIMUM_SURFACE1D_LAYERED_LAYERS"),
+    (
+        "int",
+        "maxSurface2DLayered[3]",
+        "MAXIMUM_SURFACE2D_LAYERED_WIDTH MAXIMUM_SURFACE2D_LAYERED_HEIGHT MAXIMUM_SURFACE2D_LAYERED_LAYERS",
+    ),
+    ("int", "maxSurfaceCubemap", "MAXIMUM_SURFACECUBEMAP_WIDTH"),
+    (
+        "int",
+        "maxSurfaceCubemapLayered[2]",
+        "MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS",
+    ),
     ("size_t", "surfaceAlignment", "SURFACE_ALIGNMENT"),
     ("int", "concurrentKernels", "CONCURRENT_KERNELS"),
     ("int", "ECCEnabled", "ECC_ENABLED"),
@@ -122,5 +140,11 @@ def attributes() -> dict[str, int]:
         words = name.removeprefix("CU_DEVICE_ATTRIBUTE_")
         if words != name and type(value) is int:
             ours = "".join(word.capitalize() for word in words.split("_"))
+            ours = re.sub(r"Maximum(Texture|Surface)(\dd|cubemap)", _kind_of_memory, ours)
             found[f"cudaDevAttr{SPELLINGS.get(ours, ours)}"] = value
     return found
+
+
+def _kind_of_memory(found: re.Match[str]) -> str:
+    """MaximumTexture2d: MaxTexture2D."""
+    return f"Max{found[1]}{found[2].upper() if found[2].endswith('d') else found[2].capitalize()}"

@@ -1,10 +1,5 @@
 # Arrays: memory that textures read, known by a handle.  Its elements lie in rows, as in any other memory.
 
-cdef enum:
-    MAX_ROW = 131072               # elements
-    MAX_ROWS = 65536
-    MAX_SLICES = 16384
-
 cdef struct array_description:     # CUDA_ARRAY_DESCRIPTOR
     size_t width, height
     unsigned format, channels

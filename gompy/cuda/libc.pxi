@@ -270,6 +270,7 @@ cdef extern from *:
     const char *EXECUTOR
 
 cdef extern from "numbers.h":
+    size_t MAX_ROW "CUDA_MAX_ROW", MAX_ROWS "CUDA_MAX_ROWS", MAX_SLICES "CUDA_MAX_SLICES"
     struct cuda_shared_row:
         int arch
         int processor

@@ -269,6 +269,23 @@ cudaBindTexture2D (size_t *offset, const texture<T, dimensions, mode> &t, const 
 
 template <class T, int dimensions, cudaTextureReadMode mode>
 static inline cudaError_t
+cudaBindTextureToArray (const texture<T, dimensions, mode> &t, cudaArray_const_t array,
+                        const cudaChannelFormatDesc &format)
+{
+  return ::cudaBindTextureToArray (&t, array, &format);
+}
+
+template <class T, int dimensions, cudaTextureReadMode mode>
+static inline cudaError_t
+cudaBindTextureToArray (const texture<T, dimensions, mode> &t, cudaArray_const_t array)
+{
+  cudaChannelFormatDesc format;
+  cudaError_t result = cudaGetChannelDesc (&format, array);
+  return result == cudaSuccess ? ::cudaBindTextureToArray (&t, array, &format) : result;
+}
+
+template <class T, int dimensions, cudaTextureReadMode mode>
+static inline cudaError_t
 cudaUnbindTexture (const texture<T, dimensions, mode> &t)
 {
   return ::cudaUnbindTexture (&t);
