@@ -116,10 +116,11 @@ class Work:
             self.run([*clang.host_words(first, source, container, output), *words])
             return
         assembly = self.temporary(source, ".s")
+        words += ["-fno-lto", *dependency_words(words, output)]
         self.run([*clang.host_words(first, source, container, assembly), *words])
         if not self.line.show:
             replace(assembly, clang.registered_here(contents(assembly)))
-        self.run(["-c", assembly, "-o", output])
+        self.run(["-c", assembly, "-Wa,--no-warn", "-o", output])
 
     def link(self) -> None:
         """Objects and the rest of the line to a program."""
@@ -150,6 +151,14 @@ class Work:
                 self.run(["-c", *words, *(["-o", line.output] if line.output else [])])
         else:
             self.link()
+
+
+def dependency_words(words: list[str], output: str) -> list[str]:
+    """What has clang write the dependencies of an object, and beside it, while it makes another file."""
+    if not {"-MD", "-MMD"} & {*words}:
+        return []
+    target = [] if {"-MT", "-MQ"} & {*words} else ["-MT", output]
+    return [*target, *([] if "-MF" in words else ["-MF", os.path.splitext(output)[0] + ".d"])]
 
 
 def contents(path: str) -> bytes:

@@ -66,6 +66,17 @@ def test_library_has_its_own(tmp_path: Path) -> None:
 
 
 @needs_cuda_compiler
+def test_usual_options(tmp_path: Path) -> None:
+    """Lines, dependencies and -flto: the host's code goes by way of assembly."""
+    made(tmp_path, "-g", "-flto", "-dc", "-MD", str(FOLDER / "parts.cu"), "-o", "parts.o")
+    assert (tmp_path / "parts.d").read_text().startswith("parts.o: ")
+    made(tmp_path, "-g", "-dc", "-MMD", "-MF", "x.d", "-MT", "x", str(FOLDER / "main.cu"), "-o", "main.o")
+    assert (tmp_path / "x.d").read_text().startswith("x: ")
+    made(tmp_path, "-rdc=true", "parts.o", "main.o", "-o", "prog")
+    assert result(tmp_path / "prog") == SAID
+
+
+@needs_cuda_compiler
 def test_missing_function_is_named(tmp_path: Path) -> None:
     (tmp_path / "one.cu").write_text(
         "#include <cstdio>\n__device__ int absent (int);\n__global__ void k (int *p) { *p = absent (*p); }\n"
