@@ -1,5 +1,5 @@
-/* Types of the CUDA driver interface: handles, callbacks, structures (CUDA Driver API reference).  The enumerations come
-   from cuda.h, which includes this file behind them.  */
+/* Types of the CUDA driver interface: handles, callbacks, structures (CUDA Driver API reference).  The enumerations
+   come from cuda.h, which includes this file behind them.  */
 #ifndef GOMPY_CUDA_DRIVER_TYPES_H
 #define GOMPY_CUDA_DRIVER_TYPES_H
 
@@ -273,7 +273,11 @@ typedef union CUstreamBatchMemOpParams_union
     unsigned flags;
     CUdeviceptr alias;
   } writeValue;
-  struct CUstreamMemOpFlushRemoteWritesParams_st { CUstreamBatchMemOpType operation; unsigned flags; } flushRemoteWrites;
+  struct CUstreamMemOpFlushRemoteWritesParams_st
+  {
+    CUstreamBatchMemOpType operation;
+    unsigned flags;
+  } flushRemoteWrites;
   struct CUstreamMemOpMemoryBarrierParams_st { CUstreamBatchMemOpType operation; unsigned flags; } memoryBarrier;
   cuuint64_t pad[6];
 } CUstreamBatchMemOpParams;
