@@ -10,7 +10,8 @@ FORTRAN: Final = (".f", ".for", ".ftn", ".fpp", ".f90", ".f95", ".f03", ".f08")
 
 OPENMP: Final = {
     "unmapped": "map {} at the region's directive, or before (target data, target enter data)",
-    "unnamed": "map {} at the region's directive, or the pointer and {} by one directive, which attaches it",
+    "unnamed": "map {} at the region's directive, not is_device_ptr, or the pointer and {} by one directive, "
+    "which attaches it",
     "stale-host": "{sentinel} target update from({}) before it",
     "stale-host-gone": "map(tofrom: {}), or map(from: {})",
     "stale-device": "{sentinel} target update to({}) before the region, or map(always, to: {})",

@@ -1,0 +1,16 @@
+/* check: unmapped a */
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void)
+{
+  int n = 1000;
+  int *a = malloc(n * sizeof *a);
+#pragma omp target enter data map(alloc: a[0:n])
+#pragma omp target is_device_ptr(a)
+  for (int i = 0; i < n; i++) a[i] = i;
+#pragma omp target exit data map(from: a[0:n])
+  printf("%d\n", a[n - 1]);
+  free(a);
+  return 0;
+}
