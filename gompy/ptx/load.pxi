@@ -115,6 +115,8 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
         if failure != NULL:
             failure.code = result
         return result
+    if image.check & PTX_CHECK_RACE:
+        ptx_find_variable(m, "gomp_managed_threads", &m.found.counter, NULL)
     open_cache(&c)
     for i in range(image.nobjects):
         for form in range(FORM_COUNT):

@@ -36,6 +36,8 @@ cdef void call_free(gompy_warp *w, uint32_t mask, char *arguments, void *what) n
     need_room(w, mask)
     for i in range(32):
         if mask >> i & 1 and address[i]:
+            if w.races != NULL:
+                forget_freed(w, address[i])
             memory.heap_free(memory.user, address[i])
 
 

@@ -169,6 +169,15 @@ cdef inline bint can_order(gompy_warp *w) noexcept nogil:
     return races.nflags or races.has_fenced[w.warpid]
 
 
+cdef inline void end_notes_of(gompy_races *races, uint32_t mask, const uint64_t *a, uint32_t size) noexcept nogil:
+    """What the warp has noted of the words that lanes access now comes before that."""
+    cdef int i
+    if races.nnoted:
+        for i in range(32):
+            if mask >> i & 1:
+                gompy_race_end_notes_at(races, a[i], size)
+
+
 cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word, code_unit *unit,
                   uint32_t line) noexcept nogil:
     """Accesses with an address for each lane; word: bytes, RACE_*."""
@@ -191,6 +200,7 @@ cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word
             if mask >> i & 1:
                 lock_word(w, a[i], writes)
         return
+    end_notes_of(races, mask, a, word & 0xFF)
     if word & RACE_STRONG:
         who |= GOMPY_WHO_STRONG
     access = gompy_race_access(races, w.warpid, word & 0xFF, who, writes, races.sites[site].ways)
@@ -208,6 +218,15 @@ cdef void op_race(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t word
                 gompy_race_look(races, w.warpid, a[i])
 
 
+cdef bint rows_near_flags(const gompy_races *races, uint64_t first, uint64_t second, uint32_t size) noexcept nogil:
+    """Whether one of two rows of so many bytes is near an atomic word."""
+    cdef uint64_t at
+    for at in range(0, size, 128):
+        if gompy_race_flags_near(races, first + at) or gompy_race_flags_near(races, second + at):
+            return True
+    return gompy_race_flags_near(races, first + size - 1) or gompy_race_flags_near(races, second + size - 1)
+
+
 cdef void op_race_row(gompy_warp *w, uint32_t mask, uint64_t first, uint64_t second, uint32_t word, void *unit,
                       uint32_t line) noexcept nogil:
     """Plain accesses of neighbouring words by neighbouring lanes, from lane 0's on, and from lane 16's on."""
@@ -217,7 +236,8 @@ cdef void op_race_row(gompy_warp *w, uint32_t mask, uint64_t first, uint64_t sec
     cdef gompy_access access
     cdef int half, later
     site = site_number(w, <code_unit *> unit, line)
-    if stores_watched or word & RACE_STRAYS or races.sites[site].library or races.nflags:
+    if (stores_watched or word & RACE_STRAYS or races.sites[site].library
+            or races.nnoted or (races.nflags and rows_near_flags(races, first, second, 16 * size))):
         gompy_row_lanes(row, first, size)
         for half in range(16, 32):
             row[half] = second + (half - 16) * size
@@ -261,6 +281,7 @@ cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32
     if races.sites[site].library:
         lock_word(w, address, writes)
         return
+    gompy_race_end_notes_at(races, address, word & 0xFF)
     if word & RACE_STRONG:
         who |= GOMPY_WHO_STRONG
     access = gompy_race_access(races, w.warpid, word & 0xFF, who, writes, races.sites[site].ways)
@@ -291,6 +312,7 @@ cdef void op_race_atom(gompy_warp *w, uint32_t mask, const uint64_t *a, uint32_t
     if num_waiting:
         settle_races()
     if not library:
+        end_notes_of(races, mask, a, size)
         access = gompy_race_access(
             races, w.warpid, size, site << 16 | GOMPY_WHO_STRONG, True, races.sites[site].ways)
         look_at(w, mask, a, &access)
@@ -316,6 +338,9 @@ cdef void order_by(gompy_warp *w, uint64_t address, bint writes, bint reads, bin
     """What an access of an atomic word orders; `acquires`: without a fence behind it."""
     cdef gompy_races *races = <gompy_races *> w.races
     if address - GOMPY_LOCAL_BASE < LOCAL_WINDOW:
+        return
+    # Each block counts its threads there when it ends, which nobody looks at (GCC, libgomp/team.c: gomp_free_thread).
+    if library and address == races.counter:
         return
     if library:
         gompy_race_fence(races, w.warpid)

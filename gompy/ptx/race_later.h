@@ -4,7 +4,7 @@
 #ifndef GOMPY_PTX_RACE_LATER_H
 #define GOMPY_PTX_RACE_LATER_H
 
-#include "race_accesses.h"
+#include "race_rows.h"
 #include "race_marks.h"
 
 enum

@@ -105,6 +105,16 @@ cdef void find_blocks(run *launch) noexcept nogil:
                 block_of(memory.shadow, memory.base, memory.size, params[n], &launch.race_blocks[2 * n])
 
 
+cdef void forget_freed(gompy_warp *w, uint64_t address) noexcept nogil:
+    """A kernel frees a block: its flags are gone, as those of a team of libgomp are."""
+    cdef const ptx_memory *memory = (<ptx_module *> w.module).memory
+    cdef uint64_t at = address - memory.base
+    cdef uint64_t block[2]
+    if at < memory.size and memory.shadow[at]:
+        block_of(memory.shadow, memory.base, memory.size, address, block)
+        gompy_race_drop_flags(<gompy_races *> w.races, block[0], block[1])
+
+
 cdef void note_stray(gompy_warp *w) noexcept nogil:
     """A kernel accesses a block by a pointer to another one: from the next block of threads on all of its accesses are
     looked at, also in its later launches."""
@@ -141,6 +151,7 @@ cdef bint begin_races(run *launch) noexcept nogil:
         pthread_mutex_unlock(&race_lock)
         return False
     launch.races = all_races
+    all_races.counter = launch.module.found.counter
     num_waiting = 0
     begin_stores()
     all_races.watched = stores_watched

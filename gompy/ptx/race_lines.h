@@ -104,7 +104,7 @@ gompy_row_safe (struct gompy_races *r, const struct gompy_access *access, const 
       && (row->who & GOMPY_WHO_STRONG ? row->who : who) & GOMPY_ROW_WRITE && !(row->who & who & GOMPY_ROW_WRITE))
     return 1; /* gompy_race_word has why */
   if (row->epoch < access->run_first)
-    return gompy_race_told (r, &(struct gompy_touch) { row->epoch, row->who });
+    return gompy_race_told (r, &(struct gompy_touch) { row->epoch, row->who }, 0);
   if (row->epoch < access->ordered_before)
     return 1;
   if (gompy_who_warp (differs))
@@ -182,7 +182,7 @@ gompy_word_add_read (const struct gompy_access *access, gompy_word *word, int32_
 {
   int32_t last = *gompy_word_epoch (word, GOMPY_READ);
   uint32_t its = (uint32_t) *gompy_word_who (word, GOMPY_READ);
-  int again = last >= access->run_first && epoch >= access->run_first && !((its ^ who) & GOMPY_WHO_THREAD);
+  int again = last >= access->run_first && epoch >= access->run_first && !((its ^ who) & GOMPY_WHO_READER);
   if (epoch >= last)
     {
       if (!again)
@@ -247,7 +247,7 @@ gompy_line_read (const struct gompy_races *r, const struct gompy_access *access,
         }
       if (!(words & ~row->words)
           && ((row->epoch == access->own && !differs)
-              || (row->epoch < access->run_first && row->epoch >= r->own_first && !r->nflags
+              || (row->epoch < access->run_first && row->epoch >= r->own_first && !gompy_race_across (r)
                   && !(row->who & GOMPY_WHO_STRONG))))
         return 1;
       if (!(differs & GOMPY_WHO_WARP) || row->words != words || count == 2)
@@ -318,7 +318,7 @@ gompy_line_quick (const struct gompy_races *r, const struct gompy_access *access
           || (row->epoch < access->settled && !access->writes && row->who & GOMPY_ROW_WRITE))
         continue;
       if (!((row->who | who) & GOMPY_ROW_WRITE) && !(words & ~row->words) && !(row->who & GOMPY_WHO_STRONG)
-          && (row->epoch < access->run_first ? row->epoch >= r->own_first && !r->nflags
+          && (row->epoch < access->run_first ? row->epoch >= r->own_first && !gompy_race_across (r)
                                             : row->epoch == access->own && !differs))
         return 1;
       if (!place && !(row->words & ~words)

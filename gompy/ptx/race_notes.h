@@ -23,6 +23,7 @@ static inline void
 gompy_note_begin (struct gompy_races *r, struct gompy_note *note, uint64_t address, uint64_t key, uint32_t site,
                   int writes)
 {
+  r->note_lines[address >> 13 & 63] |= 1ull << (address >> 7 & 63);
   if (!note->line)
     r->noted[r->nnoted++] = (uint16_t) (note - r->notes);
   note->line = address & ~(uint64_t) (GOMPY_NOTE_BYTES - 1);
@@ -90,7 +91,7 @@ gompy_note_spread (struct gompy_races *r, const struct gompy_access *access, uin
     {
       gompy_word *word = gompy_word_at (r->memory.words, first + (uint32_t) __builtin_ctz (left));
       int safe = 1;
-      if (!access->writes && !r->nflags && gompy_word_read_before (r, access, word, who))
+      if (!access->writes && !gompy_race_across (r) && gompy_word_read_before (r, access, word, who))
         continue;
       for (int i = 0; i < (access->writes ? GOMPY_TOUCHES : 1); i++)
         safe &= gompy_race_safe (access, *gompy_word_epoch (word, i), (uint32_t) *gompy_word_who (word, i), who);

@@ -48,6 +48,7 @@ cdef void end_all_notes(gompy_races *races) noexcept nogil:
     cdef gompy_note *note
     w.note_mask = 0
     races.noting = NULL
+    memset(races.note_lines, 0, sizeof(races.note_lines))
     while True:
         note = gompy_note_ending(races)
         if note == NULL:

@@ -2,7 +2,7 @@
 #ifndef GOMPY_PTX_RACE_ORDER_H
 #define GOMPY_PTX_RACE_ORDER_H
 
-#include "races.h"
+#include "race_launch.h"
 
 static inline void
 gompy_clocks_join (struct gompy_clocks *to, const struct gompy_clocks *from)
@@ -130,6 +130,13 @@ gompy_race_fence (struct gompy_races *r, uint32_t warp)
   r->knows[warp].of[warp] = gompy_race_epoch (r);
 }
 
+/* Whether a line of 128 bytes may have some.  */
+static inline int
+gompy_race_flags_near (const struct gompy_races *r, uint64_t address)
+{
+  return r->flag_lines[address >> 13 & 63] >> (address >> 7 & 63) & 1;
+}
+
 /* Programs have flags by the thousand: each word that a graph's edges update behind a fence is one.  Without memory for
    more chains they grow longer.  */
 static __attribute__ ((noinline)) void
@@ -171,7 +178,32 @@ gompy_race_new_flag (struct gompy_races *r, uint64_t address)
   flag->blocks = &flag->one;
   r->flag_lines[address >> 13 & 63] |= 1ull << (address >> 7 & 63);
   r->nflags++;
+  r->own_flags++;
   return flag;
+}
+
+/* Memory that is freed has no flags: nobody reads them any more.  What others have read of them stays known.  */
+static void
+gompy_race_drop_flags (struct gompy_races *r, uint64_t address, uint64_t size)
+{
+  for (uint64_t word = address & ~3ull; r->nflags && word < address + size; word += 4)
+    {
+      struct gompy_flag **at = &r->flags[gompy_flag_chain (word, r->flag_bits)];
+      if (!gompy_race_flags_near (r, word))
+        {
+          word |= 124; /* the last one of its line */
+          continue;
+        }
+      while (*at)
+        if ((*at)->address - address < size && (*at)->address - word < 4)
+          {
+            r->own_flags -= (*at)->blocks[0].run == r->nruns - 1;
+            r->nflags--;
+            *at = (*at)->next;
+          }
+        else
+          at = &(*at)->next;
+    }
 }
 
 static struct gompy_flag **
@@ -249,13 +281,6 @@ gompy_race_publish (struct gompy_races *r, uint32_t warp, uint64_t address)
                       r->seen[i].version);
 }
 
-/* Whether a line of 128 bytes may have some.  */
-static inline int
-gompy_race_flags_near (const struct gompy_races *r, uint64_t address)
-{
-  return r->flag_lines[address >> 13 & 63] >> (address >> 7 & 63) & 1;
-}
-
 /* Whether a word is one.  */
 static int
 gompy_race_is_flag (struct gompy_races *r, uint64_t address)
@@ -268,6 +293,7 @@ static void
 gompy_race_see (struct gompy_races *r, uint32_t warp, struct gompy_flag *flag, uint32_t version)
 {
   const struct gompy_flag_block *last = flag->count ? &flag->blocks[flag->count - 1] : NULL;
+  r->heard |= last && flag->blocks[0].run != r->nruns - 1;
   if (last && last->run == r->nruns - 1 && last->since <= version)
     gompy_clocks_join (&r->knows[warp], &last->clocks);
   gompy_race_saw (r, r->seen, &r->nseen, GOMPY_RACE_KNOWN, flag, version);
@@ -287,16 +313,17 @@ gompy_race_learn (struct gompy_races *r, uint32_t warp, uint64_t address)
 static void
 gompy_race_look (struct gompy_races *r, uint32_t warp, uint64_t address)
 {
-  struct gompy_flag *flag = r->nflags ? *gompy_race_flag (r, address) : NULL;
+  struct gompy_flag *flag = r->nflags && gompy_race_flags_near (r, address) ? *gompy_race_flag (r, address) : NULL;
   if (flag)
     gompy_race_saw (r, r->pending[warp], &r->npending[warp], GOMPY_RACE_PENDING, flag, flag->version);
 }
 
 /* Whether a flag, as it was seen, tells of an access of a former block's.  What a flag tells of that block itself may
-   have come later than it was seen: of what the block had seen it needs none, as it had that in its own clocks.  */
+   have come later than it was seen: of what the block had seen it needs none, as it had that in its own clocks.  The
+   flag at ADDRESS tells of its own atomic writes, too, which come after the fence.  */
 static int
 gompy_flag_tells (struct gompy_races *r, const struct gompy_flag_seen *seen, const struct gompy_touch *touch,
-                  uint32_t run, int depth)
+                  uint64_t address, uint32_t run, int depth)
 {
   struct gompy_flag *flag = seen->flag;
   if (flag->visited == r->visit && seen->version <= flag->visited_version)
@@ -309,12 +336,13 @@ gompy_flag_tells (struct gompy_races *r, const struct gompy_flag_seen *seen, con
     if (flag->blocks[i].run == run)
       {
         if (flag->blocks[i].since <= seen->version
-            && flag->blocks[i].clocks.of[gompy_who_warp (touch->who)] >= touch->epoch)
+            && (flag->blocks[i].clocks.of[gompy_who_warp (touch->who)] >= touch->epoch
+                || (touch->who & GOMPY_WHO_STRONG && flag->address >> 2 == address >> 2)))
           return 1;
         break;
       }
   for (uint32_t i = 0; i < flag->nbehind; i++)
-    if (flag->behind[i].run != run && gompy_flag_tells (r, &flag->behind[i], touch, run, depth + 1))
+    if (flag->behind[i].run != run && gompy_flag_tells (r, &flag->behind[i], touch, address, run, depth + 1))
       return 1;
   return 0;
 }
@@ -335,9 +363,10 @@ gompy_race_work (const struct gompy_races *r, int32_t epoch)
   return &r->works[low];
 }
 
-/* Whether an access of another block, or of another operation, is known to come before this one's.  */
+/* Whether an access of another block, or of another operation, is known to come before this one's.  ADDRESS: of the
+   word, or 0.  */
 static __attribute__ ((noinline)) int
-gompy_race_told (struct gompy_races *r, const struct gompy_touch *touch)
+gompy_race_told (struct gompy_races *r, const struct gompy_touch *touch, uint64_t address)
 {
   uint32_t run;
   if (touch->epoch < r->own_first)
@@ -350,7 +379,7 @@ gompy_race_told (struct gompy_races *r, const struct gompy_touch *touch)
   if (r->nseen == GOMPY_RACE_KNOWN)
     return 1; /* more than can be remembered */
   for (uint32_t i = 0; i < r->nseen; i++)
-    if (gompy_flag_tells (r, &r->seen[i], touch, run, 0))
+    if (gompy_flag_tells (r, &r->seen[i], touch, address, run, 0))
       return 1;
   return 0;
 }
@@ -361,7 +390,7 @@ gompy_race_ordered (struct gompy_races *r, const struct gompy_touch *touch, uint
 {
   uint32_t other = gompy_who_warp (touch->who), its = gompy_who_lane (touch->who);
   if (touch->epoch < r->run_first)
-    return gompy_race_told (r, touch);
+    return gompy_race_told (r, touch, r->judged);
   if (other != warp)
     return touch->epoch <= r->knows[warp].of[other];
   if (in_step || its == lane || its == GOMPY_WHO_ALL || lane == GOMPY_WHO_ALL)

@@ -1,4 +1,4 @@
-# races.h, race_order.h, race_accesses.h, race_later.h, race_notes.h and race_streams.h for Cython.
+# races.h, race_launch.h, race_order.h, race_accesses.h, race_rows.h, race_later.h, race_notes.h and race_streams.h.
 
 from gompy.native.ptx_executor cimport ptx_order
 
@@ -38,6 +38,9 @@ cdef extern from "races.h" nogil:
         int32_t own_first
         gompy_work work
         uint32_t nflags
+        uint32_t nnoted
+        uint64_t note_lines[64]
+        uint64_t counter
         uint8_t *has_fenced
         gompy_later *later
         uint64_t base
@@ -48,17 +51,21 @@ cdef extern from "races.h" nogil:
         void (*row)(gompy_warp *, uint32_t, uint64_t, uint64_t, uint32_t, void *, uint32_t) noexcept nogil
         bint watched
         gompy_race_site *sites
-    gompy_races *gompy_race_new()
-    void gompy_race_end_notes(gompy_races *)
-    int gompy_race_launch(gompy_races *, uint64_t base, uint64_t size, const ptx_order *order, const gompy_work *work)
-    int gompy_race_block(gompy_races *, uint64_t block, uint32_t nwarps, uint64_t shared)
-    void gompy_race_fresh(gompy_races *, uint64_t address, uint64_t size)
     void gompy_race_forget_sites(gompy_races *)
     uint32_t gompy_race_site_of "gompy_race_site"(gompy_races *, void *unit, uint32_t line, int *fresh)
-    uint32_t gompy_race_block_of(gompy_races *, int32_t epoch)
     uint32_t gompy_who_lane(uint32_t)
     uint32_t gompy_who_warp(uint32_t)
     uint32_t gompy_who_site(uint32_t)
+
+cdef extern from "race_launch.h" nogil:
+    gompy_races *gompy_race_new()
+    void gompy_race_end_notes(gompy_races *)
+    void gompy_race_end_notes_at(gompy_races *, uint64_t address, uint32_t size)
+    bint gompy_race_at_work(gompy_races *)
+    int gompy_race_launch(gompy_races *, uint64_t base, uint64_t size, const ptx_order *order, const gompy_work *work)
+    int gompy_race_block(gompy_races *, uint64_t block, uint32_t nwarps, uint64_t shared)
+    void gompy_race_fresh(gompy_races *, uint64_t address, uint64_t size)
+    uint32_t gompy_race_block_of(gompy_races *, int32_t epoch)
 
 cdef extern from "race_order.h" nogil:
     const gompy_work *gompy_race_work(const gompy_races *, int32_t epoch)
@@ -70,6 +77,7 @@ cdef extern from "race_order.h" nogil:
     void gompy_race_warp_sync(gompy_races *, uint32_t warp)
     void gompy_race_fence(gompy_races *, uint32_t warp)
     void gompy_race_publish(gompy_races *, uint32_t warp, uint64_t address)
+    void gompy_race_drop_flags(gompy_races *, uint64_t address, uint64_t size)
     bint gompy_race_flags_near(const gompy_races *, uint64_t address)
     bint gompy_race_is_flag(gompy_races *, uint64_t address)
     void gompy_race_look(gompy_races *, uint32_t warp, uint64_t address)
@@ -91,6 +99,8 @@ cdef extern from "race_accesses.h" nogil:
                                    uint32_t ways)
     bint gompy_race_one(gompy_races *, gompy_access *, uint64_t address, uint32_t lane, uint64_t shared_size,
                         gompy_race_found *)
+
+cdef extern from "race_rows.h" nogil:
     int gompy_race_lanes(gompy_races *, gompy_access *, uint32_t mask, const uint64_t *a, uint64_t shared_size,
                          int lane, gompy_race_found *)
 

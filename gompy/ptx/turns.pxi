@@ -3,9 +3,12 @@
 cdef void op_yield(gompy_warp *w) noexcept nogil:
     """Let the block's other warps run."""
     global gompy_running
+    cdef bint spent = w.fuel < 0  # a loop's turns, not nanosleep
     # Blocks that run together wait for each other in loops: they let others run soon.
     w.fuel = FUEL_TOGETHER if (<runner *> w.runner).launch.config.together else FUEL
     if w.races != NULL:
+        if spent and gompy_race_at_work(<gompy_races *> w.races):
+            return
         gompy_race_end_notes(<gompy_races *> w.races)
     gompy_running = NULL
     if (<runner *> w.runner).sums.used:

@@ -310,6 +310,7 @@ cdef struct findings:
     uint32_t nsites
     uint32_t pairs[24][2]               # of places that race (race_calls.pxi)
     uint32_t npairs
+    uint64_t counter                    # where libgomp counts threads, or 0 (race_calls.pxi)
 
 cdef struct ptx_module "ptx_module":
     ptx_image *image

@@ -401,3 +401,85 @@ def test_a_flag_that_was_seen_early_and_late(words: tuple[int, ...], found: int)
     """Who wrote the second word had seen the first one before it told of anything: that hides no later look."""
     taken = "\n".join(f"  atom.global.add.u32 %c, [%p+{word}], 1;\n  membar.gl;" for word in words)
     assert len(races(TWO_LOCKS.format(taken=taken), grid=3, block=1)) == found
+
+
+OF_ONE_WORD = {
+    "an atomic operation": ("st.global.u32 [%p], 5;", "atom.global.add.u32 %v, [%p], 1;"),
+    "an atomic read": ("ld.global.u32 %v, [%p];", "ld.relaxed.gpu.global.u32 %v, [%p];"),
+}
+
+
+@pytest.mark.parametrize("name", OF_ONE_WORD)
+def test_what_a_warp_does_next_to_a_word(name: str) -> None:
+    """It comes behind what the warp has noted there: an earlier block's access is held against that first."""
+    body = "@!%r bra SECOND;\natom.global.add.u32 %v, [%p], 1;\nbra DONE;\nSECOND:\n{}\n{}\nDONE:\n"
+    told = [line for line in races(body.format(*OF_ONE_WORD[name]), grid=2, block=1) if line.startswith("race")]
+    assert len(told) == 1
+
+
+def test_who_has_seen_a_flag_may_write_it() -> None:
+    """The atomic write that was seen comes before, as what its fence was for does."""
+    body = """
+  @!%r bra SECOND;
+  {fence}
+  atom.relaxed.gpu.global.add.u32 %v, [%p], 1;
+  bra DONE;
+SECOND:
+  ld.acquire.gpu.global.u32 %v, [%p];
+  st.global.u32 [%p], 0;
+DONE:
+"""
+    assert races(body.format(fence="membar.gl;"), grid=2, block=1) == []
+    assert len(races(body.format(fence=""), grid=2, block=1)) == 1
+
+
+def test_flags_in_memory_that_is_freed() -> None:
+    """Nobody reads them there any more: a block that has the memory next knows nothing of the first."""
+    head = """
+.extern .func (.param .b64 p) malloc (.param .b64 n);
+.extern .func free (.param .b64 p);
+"""
+    body = """
+  .param .b64 n; .param .b64 m;
+  mov.u64 %a, 16;
+  st.param.b64 [n], %a;
+  call.uni (m), malloc, (n);
+  ld.param.b64 %a, [m];
+  @!%r bra SECOND;
+  st.global.u32 [%p+64], 5;
+  membar.gl;
+  atom.global.add.u32 %v, [%a], 1;
+  st.global.u64 [%p], %a;
+  {free}
+  bra DONE;
+SECOND:
+  ld.global.u64 %a, [%p];
+  ld.acquire.gpu.global.u32 %v, [%a];
+  ld.global.u32 %v, [%p+64];
+DONE:
+"""
+    free = "st.param.b64 [n], %a;\n  call.uni free, (n);"
+    kept = [line for line in races(body.format(free=""), grid=2, block=1, head=head) if line.startswith("race")]
+    gone = [line for line in races(body.format(free=free), grid=2, block=1, head=head) if line.startswith("race")]
+    assert (len(kept), len(gone)) == (1, 2)  # the address itself is handed over without any order
+
+
+def test_a_loop_that_reads_many_lines_lets_others_run() -> None:
+    """It waits for another warp, though it has as many notes as one that is at work."""
+    lines = "".join(f"ld.volatile.global.u32 %w, [%p+{128 * n}];\n" for n in range(1, 24))
+    plain = "".join(f"ld.global.u32 %w, [%p+{128 * n}];\n" for n in range(1, 24))
+    body = """
+  setp.lt.u32 %q, %t, 32;
+  @!%q bra SECOND;
+LOOP:
+{lines}
+  ld.volatile.global.u32 %v, [%p];
+  setp.eq.u32 %r, %v, 0;
+  @%r bra LOOP;
+  bra DONE;
+SECOND:
+  st.volatile.global.u32 [%p], 1;
+DONE:
+"""
+    for text in (lines, plain):
+        assert races(body.format(lines=text)) == []
