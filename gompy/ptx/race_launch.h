@@ -111,15 +111,23 @@ gompy_race_end_notes (struct gompy_races *r)
     r->end_notes (r);
 }
 
+/* Whether some note is of the line of an address.  */
+static inline int
+gompy_race_noted_at (const struct gompy_races *r, uint64_t address)
+{
+  if (r->note_lines[address >> 13 & 63] >> (address >> 7 & 63) & 1)
+    for (uint32_t i = 0; i < r->nnoted; i++)
+      if (r->notes[r->noted[i]].line == (address & ~(uint64_t) (GOMPY_NOTE_BYTES - 1)))
+        return 1;
+  return 0;
+}
+
 /* The same before another access of SIZE bytes, if what is noted may be of these: they are judged in turn.  */
 static inline void
 gompy_race_end_notes_at (struct gompy_races *r, uint64_t address, uint32_t size)
 {
-  uint64_t last = address + size - 1;
-  if (r->nnoted
-      && (r->note_lines[address >> 13 & 63] >> (address >> 7 & 63) & 1
-          || r->note_lines[last >> 13 & 63] >> (last >> 7 & 63) & 1))
-    r->end_notes (r);
+  if (r->nnoted && (gompy_race_noted_at (r, address) || gompy_race_noted_at (r, address + size - 1)))
+    gompy_race_end_notes (r);
 }
 
 /* Whether a warp goes on where it would let others run, so that its notes stay: one that waits for another reads the
