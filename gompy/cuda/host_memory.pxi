@@ -1,4 +1,5 @@
-# Copies from, and to, memory that the program does not have: told in a line, not by SIGSEGV; on the device by GOMPY_CHECK.
+# Copies from, and to, memory that the program does not have: told in a line, not by SIGSEGV; on the device by
+# GOMPY_CHECK.
 
 cdef extern from *:
     """

@@ -26,7 +26,8 @@ cdef extern from *:
 
     /* Start our own program in the same way, but for the mask: it blocks all signals, and takes them as its first act
        (target_main.pyx).  So no handler of the program's can run in the child, and none has to be looked for:
-       posix_spawn asks for each of 64 signals, twice.  Until execve the child has our memory, and this thread waits.  */
+       posix_spawn asks for each of 64 signals, twice.  Until execve the child has our memory, and this thread
+       waits.  */
     static __attribute__ ((noinline)) int
     mic_spawn_own (pid_t *pid, char **argv, char **envp, const int *fds)
     {

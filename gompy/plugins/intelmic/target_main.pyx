@@ -57,7 +57,8 @@ cdef extern from *:
     }
 
     /* Take signals, which our parent has us block (spawn.pxi), map the control block, and take the processors that the
-       device may use: before any library's constructor, as libgomp's counts them.  A library that stands before libc (libasan) is not ready yet: nothing is called.  */
+       device may use: before any library's constructor, as libgomp's counts them.  A library that stands before libc
+       (libasan) is not ready yet: nothing is called.  */
     static struct mic_control *mic_begun;
     static void
     mic_begin (int argc, char **argv, char **envp)
