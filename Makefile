@@ -111,7 +111,7 @@ ifndef LLVMFLAGS
 	@$(BIN)/python testsuite/run_llvm_tests.py --llvm 19 --ompt
 endif
 
-check-corpus: all  ## gompy run --check on 241 small programs, on both devices: the table of docs/diagnosis.md holds
+check-corpus: all  ## gompy run --check on the small programs of testsuite/check, on both devices: the table of docs/diagnosis.md holds
 	@$(BIN)/python testsuite/check/run.py --hold docs/diagnosis.md
 
 # CLIENT="numba triton": some of them.

@@ -270,7 +270,9 @@ cdef extern from *:
     const char *EXECUTOR
 
 cdef extern from "numbers.h":
-    size_t MAX_ROW "CUDA_MAX_ROW", MAX_ROWS "CUDA_MAX_ROWS", MAX_SLICES "CUDA_MAX_SLICES"
+    size_t MAX_ROW "CUDA_MAX_ROW"
+    size_t MAX_ROWS "CUDA_MAX_ROWS"
+    size_t MAX_SLICES "CUDA_MAX_SLICES"
     struct cuda_shared_row:
         int arch
         int processor

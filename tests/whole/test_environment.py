@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "environment.md"
 ROOMS = ("gompy", "mkoffload", "lto_wrapper", "crtoffload", "benchmarks")
 NAME = re.compile(r"""["']((?:GOMPY|OFFLOAD|OMP|GOMP|ACC|XDG|CUDA|COLLECT|GCC)_[A-Z0-9_]*[A-Z0-9])["']""")
-DECLARED = re.compile(r"""^ +(?:int |const char \*)?[A-Z][A-Z0-9_]* "\w+"$""", re.MULTILINE)
+DECLARED = re.compile(r"""^ +(?:int |size_t |const char \*)?[A-Z][A-Z0-9_]* "\w+"$""", re.MULTILINE)
 """A number that a Cython file declares: its name and, in quotes, that in C."""
 
 NOT_VARIABLES = {
@@ -27,6 +27,11 @@ NOT_VARIABLES = {
     "OMP_WAIT_POLICY",  # libgomp's own: the bench sets it, nothing of ours reads it
 }
 """C names that Cython declarations and tables have in quotes."""
+BEGINNINGS = (
+    *("CUDA_ERROR_", "CUDA_GRAPH_INSTANTIATE_", "CUDA_POINTER_ATTRIBUTE_"),  # enumerators of cuda.h
+    *("OMP_PROC", "GCC_RUNTEST", "GCC_UNDER"),
+)
+"""How such names begin, of which there are many."""
 
 
 def in_sources() -> dict[str, str]:
@@ -40,7 +45,7 @@ def in_sources() -> dict[str, str]:
     return {
         name: file
         for name, file in found.items()
-        if name not in NOT_VARIABLES and not name.startswith(("CUDA_ERROR_", "OMP_PROC", "GCC_RUNTEST", "GCC_UNDER"))
+        if name not in NOT_VARIABLES and not name.startswith(BEGINNINGS)
     }
 
 

@@ -43,7 +43,7 @@ cdef extern from *:
         {
           for (int i = 0; i < 4; i++)
             if (fds[i] >= 0)
-              fcntl (fds[i], F_SETFD, 0);
+              gompy_place_for_child (fds[i], fds[i]);
           execve (argv[0], argv, envp);
           error = errno;
           _exit (127);
