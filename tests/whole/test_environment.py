@@ -42,11 +42,7 @@ def in_sources() -> dict[str, str]:
             if path.suffix in (".py", ".pyx", ".pxi", ".pxd", ".h") and "_native" not in path.parts:
                 for name in NAME.findall(DECLARED.sub("", path.read_text(encoding="utf-8"))):
                     found.setdefault(name, str(path.relative_to(ROOT)))
-    return {
-        name: file
-        for name, file in found.items()
-        if name not in NOT_VARIABLES and not name.startswith(BEGINNINGS)
-    }
+    return {name: file for name, file in found.items() if name not in NOT_VARIABLES and not name.startswith(BEGINNINGS)}
 
 
 def rows() -> list[list[str]]:
