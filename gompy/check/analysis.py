@@ -440,20 +440,21 @@ class Analysis:
         """A construct maps, and copies, more than malloc has given there."""
         before = event.address
         name = self.names.of(replace(event, start=event.start + before, size=event.size - before))
-        where = f"begins {amount(before)} later" if before else f"ends after {event.count}"
-        mend_it = f"map no more of {name or 'it'} than was allocated, or allocate more"
         if before:
-            mend_it = f"map {name or 'it'} from its first element on"
+            where, mended = f"begins {amount(before)} later", f"map {name or 'it'} from its first element on"
+        else:
+            where = f"ends after {event.count}"
+            mended = f"map no more of {name or 'it'} than was allocated, or allocate more"
         finding = Finding(
             "past-block",
             self.place(event),
-            f"{event.what or 'target'} is to map {amount(event.size)} of {name or 'memory'}, whose block of the heap "
-            f"{where}",
+            f"{event.what or 'target'} is to map {amount(event.size)} of {name or 'memory'}, "
+            f"whose block of the heap {where}",
             event.device,
             variable=name,
             start=event.start,
             size=event.size,
-            mend=mend_it,
+            mend=mended,
         )
         self.add(finding)
 

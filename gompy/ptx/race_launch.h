@@ -311,20 +311,27 @@ gompy_race_block (struct gompy_races *r, uint64_t block, uint32_t nwarps, uint64
   return 0;
 }
 
-/* Which of this launch's runs an epoch is of.  */
+/* Which of COUNT things, SIZE bytes each, an epoch is of: each has its first epoch, FIRST is that of the first.  */
 static inline uint32_t
-gompy_race_run (const struct gompy_races *r, int32_t epoch)
+gompy_race_of_epoch (const int32_t *first, size_t size, uint32_t count, int32_t epoch)
 {
-  uint32_t low = 0, high = r->nruns;
+  uint32_t low = 0, high = count;
   while (high - low > 1)
     {
       uint32_t middle = low + (high - low) / 2;
-      if (r->runs[middle].first <= epoch)
+      if (*(const int32_t *) ((const char *) first + middle * size) <= epoch)
         low = middle;
       else
         high = middle;
     }
   return low;
+}
+
+/* Which of this launch's runs an epoch is of.  */
+static inline uint32_t
+gompy_race_run (const struct gompy_races *r, int32_t epoch)
+{
+  return gompy_race_of_epoch (&r->runs->first, sizeof *r->runs, r->nruns, epoch);
 }
 
 /* And its block.  */

@@ -351,16 +351,7 @@ gompy_flag_tells (struct gompy_races *r, const struct gompy_flag_seen *seen, con
 static inline const struct gompy_work *
 gompy_race_work (const struct gompy_races *r, int32_t epoch)
 {
-  uint32_t low = 0, high = r->nworks;
-  while (high - low > 1)
-    {
-      uint32_t middle = low + (high - low) / 2;
-      if (r->works[middle].first <= epoch)
-        low = middle;
-      else
-        high = middle;
-    }
-  return &r->works[low];
+  return &r->works[gompy_race_of_epoch (&r->works->first, sizeof *r->works, r->nworks, epoch)];
 }
 
 /* Whether an access of another block, or of another operation, is known to come before this one's.  ADDRESS: of the

@@ -3,7 +3,12 @@
 # exit_group wakes each thread, to end it.  The scheduler likes to do that on an idle processor, which has to be waked
 # first, 25 to 50 us on a virtual machine, and the host waits for the last one.  So those that sleep get this processor.
 
-cdef int sleeping_threads[65]  # thread numbers by slot, 0: none; the command slot's is the watch's
+cdef extern from *:
+    """
+    /* Thread numbers by slot, 0: none; the command slot's is the watch's.  */
+    static int mic_sleeping_threads[MIC_SLOTS + 1];
+    """
+    int sleeping_threads "mic_sleeping_threads"[]
 
 
 cdef void note_thread(int slot) noexcept nogil:
