@@ -1,5 +1,6 @@
 /* Preloaded into host and device: counts calls in the file that CALL_COUNTS names (its first words: yields, futex waits,
-   futex wakes, changes of the caller's own mask of processors, questions for the processor), both processes together.
+   futex wakes, changes of the caller's own mask of processors, questions for the processor, those of the changes that
+   leave out the first processor of all that there were at the start), both processes together.
    LOADAVG names what they read in place of /proc/loadavg.  With ONE_PROCESSOR all threads are told the same one.  */
 
 #define _GNU_SOURCE
@@ -14,7 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static unsigned long nowhere[5], *counts = nowhere;
+static unsigned long nowhere[6], *counts = nowhere;
+static int first;
 static long (*real_syscall) (long, ...);
 
 __attribute__ ((constructor)) static void
@@ -23,7 +25,10 @@ start (void)
   const char *name = getenv ("CALL_COUNTS");
   int fd = name ? open (name, O_RDWR | O_CLOEXEC) : -1;
   void *p = fd < 0 ? MAP_FAILED : mmap (NULL, sizeof nowhere, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  cpu_set_t all;
   real_syscall = dlsym (RTLD_NEXT, "syscall");
+  for (sched_getaffinity (0, sizeof all, &all); first < CPU_SETSIZE - 1 && !CPU_ISSET (first, &all);)
+    first++;
   if (p != MAP_FAILED)
     counts = p;
   if (fd >= 0)
@@ -41,7 +46,10 @@ int
 sched_setaffinity (pid_t thread, size_t size, const cpu_set_t *mask)
 {
   if (thread == 0)
-    __atomic_add_fetch (&counts[3], 1, __ATOMIC_RELAXED);
+    {
+      __atomic_add_fetch (&counts[3], 1, __ATOMIC_RELAXED);
+      __atomic_add_fetch (&counts[5], !CPU_ISSET_S (first, size, mask), __ATOMIC_RELAXED);
+    }
   return real_syscall (SYS_sched_setaffinity, thread, size, mask);
 }
 
