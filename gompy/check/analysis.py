@@ -11,6 +11,7 @@ from gompy.abi import gomp
 from gompy.abi.check_log import FAILED, Copy, Entry, Flight, Op, Stale
 from gompy.check.associated import State, is_associated, routine_finding
 from gompy.check.blocks import Blocks
+from gompy.check.failed import failed_finding
 from gompy.check.findings import ADVICE, Finding, Note
 from gompy.check.log import Event, Frame, Log
 from gompy.check.mapped import Mapping, amount
@@ -604,7 +605,7 @@ class Analysis:
             return
         beyond = refused(text)
         if beyond is None:
-            self.add(Finding("mapping", self.place(event), text, event.device))
+            self.add(failed_finding(text, event, self.place(event), state))
             return
         start, size = beyond.start, beyond.size
         mapping = self._touching(event.device, start, size) if not beyond.old_size else None

@@ -41,16 +41,29 @@ class Blocks:
                 return block
         return None
 
+    def around(self, device: int, address: int) -> Mapping | None:
+        """The block that an address lies in."""
+        for (number, begin), block in self.live.items():
+            if number == device and begin <= address < begin + block.size:
+                return block
+        return None
+
     def not_freed(self, event: Event, place: Place, mapped: Mapping | None) -> Finding:
         """A routine is to free what is no block, or no longer one."""
         gone = next((b for n, b in reversed(self.gone) if (n, b.address) == (event.device, event.address)), None)
-        about = gone or mapped
+        around = self.around(event.device, event.address)
+        about = gone or mapped or around
         name = about.name if about is not None else self.names.at(event.address, 1, event.frame)
+        if about is around is not None:
+            name = self.pointer_to(around, event.frame)
         subject, given = name or "memory", "acc_malloc" if event.what.startswith("acc_") else "omp_target_alloc"
         if gone is not None:
             why, what = "which has been freed", f"free {name or 'it'} once"
         elif mapped is not None:
             why, what = "which a construct has mapped", f"end the mapping of {name or 'it'} (exit data)"
+        elif around is not None:
+            distance = event.address - around.address
+            why, what = f"by an address within it, from its byte {distance} on", f"free where {name or 'it'} begins"
         elif self.names.at(event.address, 1, event.frame):
             why, what = "which is the host's", f"free what {given} has returned"
         else:

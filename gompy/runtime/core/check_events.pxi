@@ -43,7 +43,22 @@ cdef inline void check_entry(DeviceDescr *dev, int event, int kind, uintptr_t st
         gompy_log(event, kind, dev.number, dev.what, dev.where, start, size, 0, 0, 0)
 
 
+cdef extern from *:
+    """
+    /* The pointer of the host's that the thread's failure is about; 0: its text has the addresses.  */
+    static __thread uintptr_t gompy_failed_pointer;
+    """
+    uintptr_t failed_pointer "gompy_failed_pointer"
+
+
+cdef int fail_pointer(uintptr_t pointer, const char *text) noexcept nogil:
+    """A failure whose text, which is libgomp's, does not say which pointer it is about.  -1."""
+    global failed_pointer
+    failed_pointer = pointer
+    return gompy_fail(b"%s", text)
+
+
 cdef inline void check_failure(DeviceDescr *dev, int failed) noexcept nogil:
     """Log a construct that fails, while its device is still locked."""
     if failed:
-        check_entry(dev, EVENT_ABSENT, -1, 0, 0)
+        check_entry(dev, EVENT_ABSENT, -1, failed_pointer, sizeof(void *) if failed_pointer else 0)

@@ -21,7 +21,7 @@ cdef int build_always_pointer(MapJob *job, size_t i, uintptr_t *value) noexcept 
     cdef uintptr_t start = start_at(&job.maps, i)
     cdef SplayNode *node = lookup_mapped(&job.dev.mem_map, start, start + sizeof(void *))
     if node == NULL or not lies_inside(start, node.host_start, node.host_end):
-        return gompy_fail(b"always pointer not mapped")
+        return fail_pointer(start, b"always pointer not mapped")
     if i and kind_at(&job.maps, i - 1) != GOMP_MAP_ALWAYS_POINTER:
         value[0] = argument_word(job, i - 1)
     if value[0]:
@@ -67,7 +67,7 @@ cdef int build_attach(MapJob *job, size_t i) noexcept nogil:
     cdef MapEntry *entry = &job.list[i]
     cdef bint empty, may_be_wild
     if node == NULL:
-        return gompy_fail(b"outer struct not mapped for attach") if job.openacc else 0
+        return fail_pointer(start, b"outer struct not mapped for attach") if job.openacc else 0
     entry.key = node
     entry.offset = start - node.host_start
     entry.length = node.host_end - node.host_start

@@ -211,7 +211,7 @@ cdef int attach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, siz
     cdef uintptr_t value
     cdef uintptr_t data = 0
     if key == NULL:
-        return gompy_fail(b"enclosing struct not mapped for attach")
+        return fail_pointer(pointer, b"enclosing struct not mapped for attach")
     counter = find_attached(key, pointer, True)
     if counter == NULL:
         return gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(AttachedPointer))
@@ -221,14 +221,14 @@ cdef int attach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, siz
     value = (<uintptr_t *> pointer)[0]
     # GCC 14's device code gets NULL: pointers of Fortran's that are not associated are mapped with their types.
     if value == 0 and not (allow_null or key.taken_in or newest_version >= GOMP_VERSION_INDIRECT_FUNCS):
-        return gompy_fail(b"attempt to attach null pointer")
+        return fail_pointer(pointer, b"attempt to attach null pointer")
     target = lookup_mapped(&dev.mem_map, value + bias, value + bias + 1) if value else NULL
     if target != NULL:
         data = device_address(target, value)
     elif allow_zero_length or key.taken_in or value == 0:
         data = unmapped_value(value)
     else:
-        return gompy_fail(b"pointer target not mapped for attach")
+        return fail_pointer(pointer, b"pointer target not mapped for attach")
     return copy_word(dev, device_address(key, pointer), data, stage)
 
 
@@ -236,12 +236,12 @@ cdef int detach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, bin
     """Undo one attach; the last one gives the device copy the host's value (libgomp: gomp_detach_pointer)."""
     cdef AttachedPointer *counter
     if key == NULL:
-        return gompy_fail(b"enclosing struct not mapped for detach")
+        return fail_pointer(pointer, b"enclosing struct not mapped for detach")
     if attached_in(key) == NULL:
-        return gompy_fail(b"no attachment counters for struct")
+        return fail_pointer(pointer, b"no attachment counters for struct")
     counter = find_attached(key, pointer, False)
     if not finalize and (counter == NULL or counter.count == 0):
-        return gompy_fail(b"attach count underflow")
+        return fail_pointer(pointer, b"attach count underflow")
     if counter != NULL:
         counter.count = 0 if finalize else counter.count - 1
         if counter.count:

@@ -19,6 +19,8 @@ cdef struct MapJob:
     size_t staged_objects
     size_t new_objects
     size_t guard  # guard_step
+    size_t asked_size  # of the block, and its alignment, without gaps
+    size_t asked_align
     bint needs_build
     bint openacc  # every entry counts, a pointer must be mapped to be attached, struct members leave one by one
     bint has_struct
@@ -90,7 +92,7 @@ cdef int map_pointer(MapJob *job, uintptr_t place, uintptr_t pointer, size_t bia
         if node != NULL:
             value = device_address(node, pointer + bias) - bias
         elif not allow_zero_length:
-            return gompy_fail(b"Pointer target of array section wasn't mapped")
+            return fail_pointer(pointer + bias, b"Pointer target of array section wasn't mapped")
         else:
             value = unmapped_value(pointer)
     return copy_word(job.dev, place, value, &job.stage)

@@ -114,7 +114,7 @@ cdef int translate_in_place(MapJob *job, size_t i) noexcept nogil:
     if node != NULL:
         job.maps.hostaddrs[i] = <void *> device_address(node, p)
     elif kind_at(&job.maps, i) == GOMP_MAP_USE_DEVICE_PTR:
-        return gompy_fail(b"use_device_ptr pointer wasn't mapped")
+        return fail_pointer(p, b"use_device_ptr pointer wasn't mapped")
     job.list[i].offset = OFFSET_INLINED
     return 0
 

@@ -214,7 +214,7 @@ cdef int acc_exit(DeviceDescr *dev, const MapList *maps) noexcept nogil:
         start = <uintptr_t> maps.hostaddrs[i]
         node = lookup_mapped(&dev.mem_map, start, start + sizeof(void *))
         if node == NULL:
-            return gompy_fail(b"struct not mapped for detach operation")
+            return fail_pointer(start, b"struct not mapped for detach operation")
         if detach_pointer(dev, node, start, kind == GOMP_MAP_FORCE_DETACH):
             return -1
     for i in range(maps.mapnum):

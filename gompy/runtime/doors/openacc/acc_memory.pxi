@@ -64,6 +64,7 @@ cdef void copy_raw(bint to_device, void *device, void *host, size_t size, int nu
     cdef GoaccThread *thr = acc_active_thread()
     cdef ProfScope scope
     cdef void *queue
+    cdef const char *what = b"acc_memcpy_from_device"
     cdef const char *wrong = NULL
     cdef int rc
     if acc_shared(thr.dev):
@@ -71,7 +72,9 @@ cdef void copy_raw(bint to_device, void *device, void *host, size_t size, int nu
         return
     if size == 0:
         return
-    prof_call(&scope, thr, number, b"acc_memcpy_to_device" if to_device else b"acc_memcpy_from_device", where)
+    if to_device:
+        what = b"acc_memcpy_to_device"
+    prof_call(&scope, thr, number, what, where)
     queue = acc_queue(thr, True, number)
     if host == device:
         wrong = b"invalid host or device address"
@@ -84,6 +87,7 @@ cdef void copy_raw(bint to_device, void *device, void *host, size_t size, int nu
     if wrong != NULL:
         gompy_error(b"%s", wrong)
     acc_lock(thr.dev, queue)
+    note_construct(thr.dev, what, NULL)
     if wrong != NULL and to_device:
         rc = gompy_fail(b"Copying of host object [%p..%p) to dev object [%p..%p) failed", host, <char *> host + size,
                         device, <char *> device + size)

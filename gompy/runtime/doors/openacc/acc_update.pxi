@@ -59,9 +59,10 @@ cdef public void acc_attach_async(void **pointer, int number) noexcept nogil:
         return
     queue = acc_queue(thr, True, number)
     acc_lock(thr.dev, queue)
+    note_construct(thr.dev, b"acc_attach", NULL)
     node = lookup_mapped(&thr.dev.mem_map, start, start + sizeof(void *))
     if node == NULL:
-        rc = gompy_fail(b"struct not mapped for acc_attach")
+        rc = fail_pointer(start, b"struct not mapped for acc_attach")
     else:
         rc = attach_pointer(thr.dev, node, start, 0, False, NULL)
     acc_unlock(thr.dev, rc)
@@ -81,9 +82,10 @@ cdef void detach_datum(void **pointer, int number, bint finalize) noexcept nogil
         return
     queue = acc_queue(thr, True, number)
     acc_lock(thr.dev, queue)
+    note_construct(thr.dev, b"acc_detach", NULL)
     node = lookup_mapped(&thr.dev.mem_map, start, start + sizeof(void *))
     if node == NULL:
-        rc = gompy_fail(b"struct not mapped for acc_detach")
+        rc = fail_pointer(start, b"struct not mapped for acc_detach")
     else:
         rc = detach_pointer(thr.dev, node, start, finalize)
     acc_unlock(thr.dev, rc)

@@ -1,0 +1,55 @@
+"""The runtime's texts that name no variable, in the report's words (gompy/check/failed.py)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gompy.check.failed import REFUSALS, partial, pointer_words
+
+RUNTIME = Path(__file__).resolve().parents[2] / "gompy" / "runtime"
+
+
+def test_each_text_of_the_runtime_has_words() -> None:
+    sources = "".join(path.read_text() for path in RUNTIME.rglob("*.pxi"))
+    texts = set(re.findall(r'fail_pointer\([^"]*b"([^"]+)"\)', sources))
+    assert texts == set(REFUSALS)
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "name", "words"),
+    [
+        (
+            "attach count underflow\n",
+            "exit data",
+            "v.data",
+            ("exit data is to detach v.data, which is not attached on device 1", "remove it, or attach v.data before"),
+        ),
+        (
+            "attempt to attach null pointer",
+            "enter data",
+            "",
+            ("enter data is to attach a pointer, which is a null pointer", "have it point to something mapped before"),
+        ),
+        (
+            "use_device_ptr pointer wasn't mapped",
+            "",
+            "a",
+            ("target is to translate a pointer to a, which is not mapped to device 1", "map a before"),
+        ),
+    ],
+)
+def test_pointers(text: str, what: str, name: str, words: tuple[str, str]) -> None:
+    assert pointer_words(text, what, name, 1) == words
+
+
+def test_copies_either_way() -> None:
+    to = partial("Copying of host object [0x10..0x20) to dev object [0x90..0xa0) failed", "update", 0)
+    back = partial("Copying of dev object [0x90..0xa0) to host object [0x10..0x20) failed", "update", 0)
+    assert to is not None and back is not None
+    assert (to.start, to.size) == (back.start, back.size) == (16, 16)
+    assert to.words == "update: {size} cannot be copied to device 0 from {name}"
+    assert back.words == "update: {size} cannot be copied from device 0 to {name}"
+    assert partial("attach count underflow", "update", 0) is None
