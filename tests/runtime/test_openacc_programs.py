@@ -645,6 +645,67 @@ def test_profiling_events(tmp_path: Path) -> None:
     assert text.splitlines() == ["1 2 16 10 8(407) 11 18(1) 19 12 9 13 17 ", "1"]
 
 
+BLOCKS = """
+#include <acc_prof.h>
+#include <openacc.h>
+#include <stdio.h>
+#include <stdlib.h>
+static const char *taken;
+static void event (acc_prof_info *p, acc_event_info *e, acc_api_info *a)
+{
+  const char *block = e->data_event.device_ptr;
+  if (p->event_type == acc_ev_alloc)
+    taken = block;
+  printf ("%s %zu %d\\n", p->event_type == acc_ev_alloc ? "alloc" : "free",
+          p->event_type == acc_ev_alloc ? e->data_event.bytes : 0, block == taken);
+}
+static void begins (void *host)
+{
+  printf ("begins %d\\n", taken <= (char *) acc_deviceptr (host) && (char *) acc_deviceptr (host) - taken < 8);
+}
+int main (void)
+{
+  static int x[100], y[5];
+  char *h = malloc (1000);
+  acc_init (acc_device_not_host);
+  acc_prof_register (acc_ev_alloc, event, acc_reg);
+  acc_prof_register (acc_ev_free, event, acc_reg);
+#pragma acc enter data create (h[0:1000])
+  begins (h);
+#pragma acc exit data delete (h[0:1000])
+#pragma acc data copyin (x)
+  begins (x);
+#pragma acc parallel copy (x) copyin (y)
+  x[0] = y[0];
+  acc_free (acc_malloc (24));
+  acc_prof_unregister (acc_ev_alloc, event, acc_reg);
+#pragma acc enter data create (x)
+#pragma acc exit data delete (x)
+}
+"""
+TOLD_BLOCKS = """\
+alloc 1007 1
+begins 1
+free 0 1
+alloc 407 1
+begins 1
+free 0 1
+alloc 427 1
+free 0 1
+alloc 24 1
+free 0 1
+free 0 0
+"""
+
+
+def test_profiling_events_tell_blocks_without_the_gaps_of_checks(tmp_path: Path) -> None:
+    """The sizes of blocks and where they begin are those of a run without GOMPY_CHECK."""
+    program = build(tmp_path, BLOCKS, "-O1", "-w")
+    plain, checked = run(program), run(program, GOMPY_CHECK="1")
+    assert (plain.returncode, plain.stdout) == (0, TOLD_BLOCKS)
+    assert (checked.returncode, checked.stdout) == (0, TOLD_BLOCKS)
+
+
 def test_a_dead_device_ends_a_waiting_program(tmp_path: Path) -> None:
     """A fault in a queue is told, and the program does not hang at its end."""
     source = """

@@ -72,6 +72,8 @@ cdef void *checked_block(MapJob *job, size_t total) noexcept nogil:
     cdef void *block = NULL
     if not job.new_objects and not job.needs_build:
         block = device_alloc_words(job.dev, total + job.align - 1)
+    elif job.openacc and job.large_size:
+        return gapped_memory(job, total)
     return block if block != NULL else aligned_block(job, total)
 
 

@@ -4,6 +4,19 @@
 # bytes (step 1) a gap of GUARD_GAP bytes behind each.
 
 
+cdef extern from *:
+    """
+    /* A block with gaps, while it is taken: what the program would have been given without them.  */
+    struct gompy_gaps { size_t align, first, bytes; };
+    static __thread const struct gompy_gaps *gompy_gaps_now;
+    """
+    ctypedef struct Gaps "struct gompy_gaps":
+        size_t align  # of the block
+        size_t first  # where in the aligned block it would begin
+        size_t bytes
+    const Gaps *gaps_now "gompy_gaps_now"  # NULL: the thread takes no such block
+
+
 cdef enum:
     GUARD_GAP = 64
 
@@ -19,6 +32,9 @@ cdef void reserve_guarded(MapJob *job, MapEntry *entry, size_t from_base, size_t
     It begins from_base bytes after what `planned` is the place of.
     """
     cdef size_t begin, top, step = job.guard
+    job.asked_size = align_up(job.asked_size - from_base, align) + from_base + size
+    if job.asked_align < align:
+        job.asked_align = align
     if job.align < align:
         job.align = align
     if job.align < step:
@@ -37,6 +53,29 @@ cdef void reserve_guarded(MapJob *job, MapEntry *entry, size_t from_base, size_t
         top += step
     entry.planned = (top - size - from_base) & ~(align - 1)
     job.large_size = top + step
+
+
+cdef void *gapped_memory(MapJob *job, size_t total) noexcept nogil:
+    """A construct's block with gaps.  Who is told of it hears what it would be without them (OpenACC's profiling).
+
+    A region's begins with the argument words, others' with the first object.
+    """
+    global gaps_now
+    cdef Gaps gaps
+    cdef void *block
+    cdef size_t i
+    gaps.align = job.align
+    gaps.bytes = job.asked_size + job.asked_align - 1
+    gaps.first = 0
+    if job.pragma != VARS_TARGET:
+        gaps.first = total
+        for i in range(job.maps.mapnum):
+            if job.list[i].large and job.list[i].planned < gaps.first:
+                gaps.first = job.list[i].planned
+    gaps_now = &gaps
+    block = device_alloc(job.dev, total + job.align - 1)
+    gaps_now = NULL
+    return block
 
 
 cdef void close_gaps(MapJob *job, size_t first) noexcept nogil:

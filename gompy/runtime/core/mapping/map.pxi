@@ -96,6 +96,8 @@ cdef TargetMem *map_vars(DeviceDescr *dev, const MapList *maps, uint64_t stamp, 
     if pragma == VARS_TARGET:
         job.align = 4 * sizeof(void *)
         job.size = mapnum * sizeof(void *)
+    job.asked_size = job.size
+    job.asked_align = job.align
     failed[0] = plan_entries(&job)
     if not failed[0]:
         failed[0] = allocate_block(&job, stack_buffer)

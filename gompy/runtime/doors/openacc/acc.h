@@ -12,6 +12,8 @@ static __thread void *gompy_acc_thread;
 /* OpenACC's device list and thread list; callbacks of the profiling interface.  */
 static gompy_lock_t gompy_acc_lock;  /* zeros: free */
 static gompy_lock_t gompy_prof_lock;  /* zeros: free */
+/* What the profiling interface has told of blocks with gaps.  */
+static gompy_lock_t gompy_gapped_lock;  /* zeros: free */
 
 typedef struct
 {

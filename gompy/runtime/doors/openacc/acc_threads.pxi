@@ -245,6 +245,7 @@ cdef void acc_forget_threads() noexcept nogil:
     global gompy_acc_thread, acc_threads, acc_cached_base
     gompy_lock_init(&gompy_acc_lock)
     gompy_lock_init(&gompy_prof_lock)
+    gompy_lock_init(&gompy_gapped_lock)
     gompy_acc_thread = NULL
     acc_threads = NULL
     acc_cached_base = NULL

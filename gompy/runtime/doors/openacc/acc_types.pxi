@@ -7,6 +7,7 @@ cdef extern from "doors/openacc/acc.h":
     void *gompy_acc_thread
     gompy_lock_t gompy_acc_lock
     gompy_lock_t gompy_prof_lock
+    gompy_lock_t gompy_gapped_lock
     int gompy_next_word(gompy_words_t *) noexcept nogil
 
 cdef enum:
@@ -36,6 +37,8 @@ cdef enum:
     ACC_EV_DEVICE_INIT_START = 1
     ACC_EV_DEVICE_INIT_END = 2
     ACC_EV_DEVICE_SHUTDOWN_END = 4
+    ACC_EV_ALLOC = 8
+    ACC_EV_FREE = 9
     ACC_EV_ENTER_DATA_START = 10
     ACC_EV_ENTER_DATA_END = 11
     ACC_EV_EXIT_DATA_START = 12
@@ -84,13 +87,16 @@ cdef struct AccProfInfo:
     int func_end_line_no
 
 cdef struct AccEventInfo:
-    # acc_other_event_info, with room for the larger members of the union acc_event_info
+    # acc_data_event_info, the larger members of the union acc_event_info; no other is larger
     int event_type
     int valid_bytes
     int parent_construct
     int implicit
     void *tool_info
-    uintptr_t more[4]
+    const char *var_name
+    size_t bytes
+    const void *host_ptr
+    uintptr_t device_ptr
 
 cdef struct AccApiInfo:
     int device_api
