@@ -82,6 +82,14 @@ int main ()
   return omp_alloc (16, omp_init_allocator (ompx_gnu_managed_mem_space, 1, traits)) == 0;
 }
 """,
+    "openacc_nvidia_accel_present": """
+#include <openacc.h>
+int main () { return !(acc_get_num_devices (acc_device_nvidia) > 0); }
+""",
+    "openacc_radeon_accel_present": """
+#include <openacc.h>
+int main () { return !(acc_get_num_devices (acc_device_radeon) > 0); }
+""",
     "tls_runtime": "__thread int i; int main () { return i; }\n",
     "weak_undefined": "extern void foo () __attribute__((weak)); int main () { if (foo) return 1; return 0; }\n",
     "large_long_double": "int dummy[sizeof (long double) > sizeof (double) ? 1 : -1]; int main () { return 0; }\n",
@@ -97,7 +105,19 @@ _PROBES["nonstandard_math_functions"] = """
 #include <math.h>
 int main () { double y = gamma (42.0) + __builtin_scalb (42.0, 2.0); return y == __builtin_significand (y); }
 """
-_PROBE_FLAGS = {"fpic": ["-fPIC"], "lto": ["-flto"], "nonstandard_math_functions": ["-lm"]}
+_PROBE_FLAGS = {
+    "fpic": ["-fPIC"],
+    "lto": ["-flto"],
+    "nonstandard_math_functions": ["-lm"],
+    "openacc_nvidia_accel_present": ["-fopenacc"],
+    "openacc_radeon_accel_present": ["-fopenacc"],
+}
+_ACC_SELECTED = {
+    "openacc_host_selected": ("host", ""),
+    "openacc_nvidia_accel_selected": ("nvidia", "openacc_nvidia_accel_present"),
+    "openacc_radeon_accel_selected": ("radeon", "openacc_radeon_accel_present"),
+}
+"""Of OpenACC's drivers: the device type that is to be theirs, and what has to hold besides."""
 
 
 class EffectiveTargets:
@@ -135,8 +155,9 @@ class EffectiveTargets:
 
     def acc_keyword(self, acc_type: str, language: str, word: str, flags: Sequence[str]) -> bool | None:
         """Whether the effective target holds in OpenACC's drivers: acc_type is the device's, language the driver's."""
-        if word == "openacc_host_selected":
-            return acc_type == "host"
+        if word in _ACC_SELECTED:
+            selected, present = _ACC_SELECTED[word]
+            return acc_type == selected and (not present or bool(self.keyword(present, flags)))
         if word in ("c", "c++") and language != "fortran":
             return word == language
         return self.keyword(word, flags)

@@ -161,3 +161,23 @@ def test_openacc_device_of_a_target(target: str, name: str) -> None:
     settings = runner.Settings(None, ("gcc",), oracle, environment, offload_targets=(target,))
     tags = (f"-DACC_DEVICE_TYPE_{name}=1", "-DACC_MEM_SHARED=0", f"-foffload={target}")
     assert runner.acc_tag(settings) == tags
+
+
+@pytest.mark.parametrize("devices", [0, 1])
+def test_the_device_type_that_is_selected(tmp_path: Path, devices: int) -> None:
+    """GCC's own probe is asked: of the driver's type, and there is such a device."""
+    compiler = tmp_path / "gcc"
+    compiler.write_text(
+        "#!/bin/sh\nfor word; do last=$word; done\n"
+        "grep -q 'acc_get_num_devices (acc_device_nvidia) > 0' \"$1\" || exit 1\n"
+        f'printf \'#!/bin/sh\\nexit {int(not devices)}\\n\' > "$last"; chmod +x "$last"\n'
+    )
+    compiler.chmod(0o755)
+    oracle = targets.EffectiveTargets((str(compiler),), [], runner.base_environment())
+    answers = {
+        acc_type: oracle.acc_keyword(acc_type, "c", "openacc_nvidia_accel_selected", [])
+        for acc_type in ("nvidia", "intelmic", "host")
+    }
+    assert answers == {"nvidia": bool(devices), "intelmic": False, "host": False}
+    assert oracle.acc_keyword("host", "c", "openacc_host_selected", []) is True
+    assert oracle.keyword("openacc_nvidia_accel_selected", []) is False
