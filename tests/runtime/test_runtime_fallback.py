@@ -106,6 +106,32 @@ def test_who_asks_for_the_host_gets_it(tmp_path: Path) -> None:
     )
 
 
+BEYOND = """
+#include <omp.h>
+int main (void) {
+  int on_host = 0;
+  #pragma omp target device(omp_get_num_devices ()) map(tofrom: on_host)
+  on_host = omp_is_initial_device ();
+  return !on_host;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("devices", "reason"),
+    [
+        (0, "there is no device"),
+        (1, "number 1 is the host: the only device is number 0"),
+        (3, "number 3 is the host: the devices are 0 to 2"),
+    ],
+)
+def test_a_number_behind_the_devices(tmp_path: Path, devices: int, reason: str) -> None:
+    """It is the host's (omp_get_initial_device), though the user may have meant a device."""
+    build_plugin(tmp_path, f"-DNDEV={devices}")
+    done = run(tmp_path, compile_program(tmp_path, BEYOND))
+    assert done.rc == 0 and done.stats.endswith(f" 1 on the host: {reason}")
+
+
 def test_disabled(tmp_path: Path) -> None:
     build_plugin(tmp_path)
     done = run(tmp_path, compile_program(tmp_path, CHOICES), OMP_TARGET_OFFLOAD=" Disabled ")

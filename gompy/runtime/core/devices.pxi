@@ -123,6 +123,8 @@ cdef void order_devices() noexcept nogil:
             devices[front] = swapped
             front += 1
     num_devices_openmp = front
+    if front:
+        name_host_number(front)
     for i in range(num_devices):
         devices[i].number = i
         devices[i].icvs.nteams = device_icv(b"OMP_NUM_TEAMS", i)

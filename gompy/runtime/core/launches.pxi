@@ -26,6 +26,19 @@ cdef extern from *:
     const char *HOST_NO_CODE "GOMPY_HOST_NO_CODE"
     const char *HOST_OF_THREAD "GOMPY_HOST_OF_THREAD"
 
+cdef char host_number[80]
+
+
+cdef void name_host_number(int count) noexcept nogil:
+    """The devices are counted, and there are some: the number behind theirs is the host's.
+
+    A user may have meant another device by it, of which there is none.
+    """
+    if count == 1:
+        snprintf(host_number, sizeof(host_number), b"number 1 is the host: the only device is number 0")
+    else:
+        snprintf(host_number, sizeof(host_number), b"number %d is the host: the devices are 0 to %d", count, count - 1)
+
 
 ctypedef void (*launch_told_fn)(DeviceDescr *, const void *, const char *) noexcept nogil
 

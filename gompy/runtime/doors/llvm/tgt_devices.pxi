@@ -232,7 +232,7 @@ cdef const char *tgt_host_reason(int64_t number) noexcept nogil:
     if number == -1:
         number = default_device()
     if number == count:
-        return HOST_ASKED_FOR
+        return host_number
     if 0 <= number < count and gompy_load(&devices[number].state) == DEVICE_FINALIZED:
         return HOST_FINALIZED
     return HOST_NO_CODE

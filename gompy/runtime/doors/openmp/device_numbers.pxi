@@ -68,6 +68,13 @@ cdef inline bint by_newer_rules() noexcept nogil:
     return num_offload_images == 0 or newest_version >= GOMP_VERSION_REQUIRES_MASK
 
 
+cdef const char *reason_beyond(int count) noexcept nogil:
+    """Why a region is on the host whose number is that of the devices."""
+    if count:
+        return host_number
+    return HOST_DISABLED if target_offload == OFFLOAD_DISABLED else HOST_NO_DEVICE
+
+
 cdef DeviceDescr *resolve_device(int device, const char **reason) noexcept nogil:
     """The device that a construct's number means, ready for use, or NULL for the host, with the reason.
 
@@ -84,7 +91,7 @@ cdef DeviceDescr *resolve_device(int device, const char **reason) noexcept nogil
         if by_default and by_newer_rules():
             initial = OMP_INITIAL_DEVICE
         if device == initial or (device == count and not (by_default and count == 0)):
-            reason[0] = HOST_ASKED_FOR
+            reason[0] = HOST_ASKED_FOR if device != count else reason_beyond(count)
             return NULL
         if device == OMP_INVALID_DEVICE and by_newer_rules():
             gompy_fatal(b"omp_invalid_device encountered")
@@ -92,7 +99,7 @@ cdef DeviceDescr *resolve_device(int device, const char **reason) noexcept nogil
             fatal_mandatory(b"device not found")
         reason[0] = b"there is no device of that number"
         if count == 0:
-            reason[0] = HOST_DISABLED if target_offload == OFFLOAD_DISABLED else HOST_NO_DEVICE
+            reason[0] = reason_beyond(0)
         return NULL
     dev = &devices[device]
     if gompy_load(&dev.state) == DEVICE_UNINITIALIZED:
