@@ -80,14 +80,22 @@ cdef bint tell_device_side(const char *p, size_t extent, unsigned kind, bint wri
     cdef char place[320]
     cdef char name[160]
     cdef uint64_t asked[2]
+    cdef char lacking[160]
     cdef uint64_t have = 0
+    cdef uint64_t into = 0
     cdef block *n
+    cdef block *part = NULL
     if p == NULL or (kind != CU_MEMORYTYPE_DEVICE and gpu_of(<uint64_t>p) == NULL):
         return False
     pthread_mutex_lock(&memory_lock)
     n = block_at(<uint64_t>p, NULL, NULL)
     if n != NULL:
-        have = n.start + n.length - <uint64_t>p
+        have = n.start + n.length - <uint64_t>p if n.use != MAPPED else mapped_from(n, <uint64_t>p)
+    if have < extent:
+        part = part_at(<uint64_t>p + have)
+    if part != NULL:
+        into = <uint64_t>p + have - part.start
+        block_words(part, lacking, sizeof(lacking))
     pthread_mutex_unlock(&memory_lock)
     if have >= extent:
         return False
@@ -97,8 +105,12 @@ cdef bint tell_device_side(const char *p, size_t extent, unsigned kind, bint wri
             pick_text(writes, b"to", b"from"), pick_text(place[0] != 0, b" at ", b""), place,
             pick_text(writes, b"destination", b"source"), <const void *>p)
     if n != NULL:
-        fprintf(stderr, b" in device memory, has %llu bytes up to the end of its block, not %zu\n",
-                <unsigned long long>have, extent)
+        fprintf(stderr, b" in device memory, has %llu bytes up to the end of its %s, not %zu%s%s\n",
+                <unsigned long long>have, pick_text(n.use == MAPPED, b"mapping", b"block"), extent,
+                pick_text(part != NULL, b"; behind them is a ", b""), pick_text(part != NULL, lacking, b""))
+        return True
+    if part != NULL:
+        fprintf(stderr, b", is %llu bytes into a %s\n", <unsigned long long>into, lacking)
         return True
     name_variable(<uint64_t>p, name, sizeof(name))
     if name[0]:

@@ -23,21 +23,22 @@ cdef block *part_at(uint64_t address) noexcept nogil:
     return block_below(&gpu_of(address).virtual, address) if whole != NULL else NULL
 
 
+cdef uint64_t mapped_from(block *n, uint64_t address) noexcept nogil:
+    """How many bytes from an address in a mapping on are that mapping's and those of the mappings that follow it."""
+    cdef area *a = area_of(gpu_of(n.address), n.address)
+    cdef block *next_one = n
+    cdef uint64_t end = n.address + n.size
+    while True:
+        next_one = block_above(a, next_one.address)
+        if next_one == NULL or next_one.address != end or next_one.use != MAPPED or \
+                next_one.reservation != n.reservation:
+            return end - address
+        end += next_one.size
+
+
 cdef bint mappings_reach(block *n, uint64_t address, uint64_t size) noexcept nogil:
     """Whether a mapping and those that follow have all bytes from an address in it."""
-    cdef area *a = area_of(gpu_of(n.address), n.address)
-    cdef uint64_t left = size
-    cdef uint64_t have = n.address + n.size - address
-    cdef block *next_one = n
-    while left > have:
-        left -= have
-        address = next_one.address + next_one.size
-        next_one = block_above(a, next_one.address)
-        if next_one == NULL or next_one.address != address or next_one.use != MAPPED or \
-                next_one.reservation != n.reservation:
-            return False
-        have = next_one.size
-    return True
+    return size <= n.address + n.size - address or size <= mapped_from(n, address)
 
 
 cdef block *reserve_addresses(gpu *g, uint64_t size, uint64_t align, uint64_t wanted) noexcept nogil:

@@ -220,7 +220,28 @@ def test_without_access(vm: Virtual, capfd: pytest.CaptureFixture[str], state: s
     *refused, launch = capfd.readouterr().err.splitlines()
     assert f"8 bytes into a {words}" in launch
     assert len(refused) == (3 if "GOMPY_CHECK" in os.environ else 0)
-    assert all("is no device memory" in line for line in refused)
+    assert all(f"{address:#x}, is 0 bytes into a {words} {launch.rpartition(words + ' ')[2]}" in s for s in refused)
+
+
+@pytest.mark.parametrize("lacking", ["cuMemMap", "cuMemSetAccess"])
+def test_what_lacks_behind_several_mappings(vm: Virtual, capfd: pytest.CaptureFixture[str], lacking: str) -> None:
+    cuda, address = vm.cuda, vm.mapped(STEP, STEP, STEP)
+    end, behind = address + 2 * STEP, f"range without memory (cuMemMap) of {STEP} bytes"
+    if lacking == "cuMemMap":
+        cuda.ok("cuMemUnmap", end, STEP)
+    else:
+        behind = f"mapping without access (cuMemSetAccess) of {STEP} bytes"
+        assert vm.access(end, STEP, NONE) == SUCCESS
+    assert cuda.cuMemcpyDtoD_v2(address, end, 8) == INVALID_VALUE
+    assert cuda.cuMemcpyDtoD_v2(end - 8, address, 12) == INVALID_VALUE
+    told = capfd.readouterr().err.splitlines()
+    if "GOMPY_CHECK" not in os.environ:
+        assert not told
+        return
+    source, destination = told
+    assert source.endswith(f": the source, {end:#x}, is 0 bytes into a {behind} at {end:#x}")
+    has = "in device memory, has 8 bytes up to the end of its mapping, not 12"
+    assert destination.endswith(f": the destination, {end - 8:#x} {has}; behind them is a {behind} at {end:#x}")
 
 
 def test_one_copy_over_several_mappings(vm: Virtual) -> None:
