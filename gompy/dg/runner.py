@@ -23,7 +23,7 @@ from gompy.dg import directives, explain, messages, plan, scans
 from gompy.dg.explain import Problem, Step
 from gompy.dg.expressions import are
 from gompy.dg.program import TestFile
-from gompy.dg.targets import EffectiveTargets
+from gompy.dg.targets import EffectiveTargets, with_plugin
 
 TORTURE = (
     ("-O0",),
@@ -218,7 +218,8 @@ class Run:
         self.name = full_name(test, option_set)
         self.environment = settings.environment
         if test.openacc:
-            self.environment = {**self.environment, "ACC_DEVICE_TYPE": settings.acc_type}
+            self.environment = {**with_plugin(settings.acc_type), **self.environment}
+            self.environment["ACC_DEVICE_TYPE"] = settings.acc_type
 
     def add(self, status: str, rest: str) -> None:
         """Note a result line."""

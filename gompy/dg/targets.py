@@ -9,7 +9,7 @@ import os
 import subprocess
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _ALWAYS_TRUE = frozenset(
@@ -120,6 +120,18 @@ _ACC_SELECTED = {
 """Of OpenACC's drivers: the device type that is to be theirs, and what has to hold besides."""
 
 
+_NOTHING: Mapping[str, str] = {}
+_PLUGINS = {"nvidia": "nvptx"}
+
+
+def with_plugin(acc_type: str) -> dict[str, str]:
+    """What has libgompy load the plugin of OpenACC's device type for a program without an image, as libgomp does.
+
+    Of itself it loads the emulated MIC's then.
+    """
+    return {"GOMPY_PLUGINS": _PLUGINS[acc_type]} if acc_type in _PLUGINS else {}
+
+
 class EffectiveTargets:
     """The oracle for selectors: ``keyword (word, flags)``, None for a word that is no effective target.
 
@@ -169,7 +181,9 @@ class EffectiveTargets:
                 self._known[key] = bool(answer())
             return self._known[key]
 
-    def _run(self, command: Sequence[str], directory: str | None = None) -> subprocess.CompletedProcess[str]:
+    def _run(
+        self, command: Sequence[str], directory: str | None = None, besides: Mapping[str, str] = _NOTHING
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
@@ -177,7 +191,7 @@ class EffectiveTargets:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            env=self.environment,
+            env={**besides, **self.environment},
             cwd=directory,
             timeout=300,
         )
@@ -190,8 +204,9 @@ class EffectiveTargets:
             built = self._run([*self.compiler, str(source), *self.always, *flags, "-o", f"{source}.exe"], directory)
             if built.returncode or built.stdout:
                 return False
+            plugin = with_plugin("nvidia") if word == "openacc_nvidia_accel_present" else {}
             try:
-                return self._run([f"{source}.exe"], directory).returncode == 0
+                return self._run([f"{source}.exe"], directory, plugin).returncode == 0
             except subprocess.TimeoutExpired:
                 return False
 
