@@ -13,6 +13,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
+extern int omp_get_num_threads (void), omp_get_num_teams (void);
+
 #define MIC_STEPS 20000u      /* in the life of the process */
 #define MIC_FREE_STEPS 2000u  /* of these; more only if they are few for the processor time */
 #define MIC_STEP_PERIOD 1000000ull /* ns; a step takes 5 to 25 us */
@@ -21,6 +23,7 @@
 #define MIC_STEPPED 64
 #define MIC_OPEN_AT_ONCE (2ull << 20)
 #define MIC_FILL_PAGES 64u    /* at most */
+#define MIC_FILL_PART 4u      /* of what a thread has filled, where others may read what lies ahead of it */
 #define MIC_TRAP_FLAG 0x100
 #define MIC_VECTOR_DB 1
 
@@ -92,13 +95,23 @@ mic_page_unset (uint64_t page)
   return m[0] == MIC_MARK_UNSET && memcmp (m, m + 1, 4095) == 0;
 }
 
+/* Whether the calling thread is one of several, of its team or of the league's.  */
+static int
+mic_has_company (void)
+{
+  return omp_get_num_threads () > 1 || omp_get_num_teams () > 1;
+}
+
 /* A write to a page that is not stepped through.  A thread that has come here from the page before fills an array: each
-   time as much again is opened as it has filled so far.  */
+   time as much again is opened as it has filled so far.  Reads of these pages are not seen; of one alone few come
+   before its own writes, but others may read where it has not been yet: a part of it is opened then.  */
 static void
 mic_forget_filled (uint64_t page)
 {
   uint64_t end = page + 4096;
   unsigned ahead = page == mic_fill_next ? mic_fill_pages : 0;
+  if (ahead > 1 && mic_has_company ())
+    ahead /= MIC_FILL_PART;
   for (ahead = ahead < MIC_FILL_PAGES ? ahead : MIC_FILL_PAGES; ahead != 0 && end < mic_marked_size
        && mic_page_unset (end); ahead--)
     end += 4096;
