@@ -1,12 +1,6 @@
 # cuArray*, and copies of consecutive bytes from and to arrays.
 
-cdef struct cuboid_description:    # CUDA_ARRAY3D_DESCRIPTOR
-    size_t width, height, depth
-    unsigned format, channels
-    unsigned flags
-
-
-cdef public int cuArray3DCreate_v2(void **to, const cuboid_description *d) noexcept nogil:
+cdef public int cuArray3DCreate_v2(void **to, const CUDA_ARRAY3D_DESCRIPTOR *d) noexcept nogil:
     """One, two or three dimensions, or layers of one or two, or the six faces of a cube, also for surfaces."""
     cdef context *c
     cdef array *a = NULL
@@ -15,24 +9,24 @@ cdef public int cuArray3DCreate_v2(void **to, const cuboid_description *d) noexc
         r = refuse_unsafe()
     if r != CUDA_SUCCESS:
         return r
-    if to == NULL or d == NULL or d.channels not in (1, 2, 4):
+    if to == NULL or d == NULL or d.NumChannels not in (1, 2, 4):
         return CUDA_ERROR_INVALID_VALUE
-    if d.flags & ~<unsigned>(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP):
+    if d.Flags & ~<unsigned>(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP):
         return CUDA_ERROR_NOT_SUPPORTED
-    r = make_array(c, d.width, d.height, d.depth, component_bytes(d.format) * d.channels, d.flags, &a)
+    r = make_array(c, d.Width, d.Height, d.Depth, component_bytes(d.Format) * d.NumChannels, d.Flags, &a)
     if r == CUDA_SUCCESS:
-        a.format, a.channels = d.format, d.channels
+        a.format, a.channels = d.Format, d.NumChannels
         to[0] = a
     return r
 
 
-cdef public int cuArrayCreate_v2(void **to, const array_description *d) noexcept nogil:
+cdef public int cuArrayCreate_v2(void **to, const CUDA_ARRAY_DESCRIPTOR *d) noexcept nogil:
     """One or two dimensions (height 0: one)."""
-    cdef cuboid_description whole
+    cdef CUDA_ARRAY3D_DESCRIPTOR whole
     if d == NULL:
         return CUDA_ERROR_INVALID_VALUE
     memset(&whole, 0, sizeof(whole))
-    whole.width, whole.height, whole.format, whole.channels = d.width, d.height, d.format, d.channels
+    whole.Width, whole.Height, whole.Format, whole.NumChannels = d.Width, d.Height, d.Format, d.NumChannels
     return cuArray3DCreate_v2(to, &whole)
 
 
@@ -53,7 +47,7 @@ cdef public int cuArrayDestroy(void *p) noexcept nogil:
     return free_block_at(address, ALLOCATION, ALLOCATION)
 
 
-cdef public int cuArray3DGetDescriptor_v2(cuboid_description *to, void *p) noexcept nogil:
+cdef public int cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *to, void *p) noexcept nogil:
     """As it was made."""
     cdef array *a = <array *>p
     cdef int r = api_state()
@@ -63,19 +57,19 @@ cdef public int cuArray3DGetDescriptor_v2(cuboid_description *to, void *p) noexc
         return CUDA_ERROR_INVALID_HANDLE
     if to == NULL:
         return CUDA_ERROR_INVALID_VALUE
-    to.width, to.height, to.depth = a.width, a.height, a.depth
-    to.format, to.channels, to.flags = a.format, a.channels, a.flags
+    to.Width, to.Height, to.Depth = a.width, a.height, a.depth
+    to.Format, to.NumChannels, to.Flags = a.format, a.channels, a.flags
     return CUDA_SUCCESS
 
 
-cdef public int cuArrayGetDescriptor_v2(array_description *to, void *p) noexcept nogil:
+cdef public int cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *to, void *p) noexcept nogil:
     """As it was made."""
-    cdef cuboid_description whole
+    cdef CUDA_ARRAY3D_DESCRIPTOR whole
     cdef int r = cuArray3DGetDescriptor_v2(&whole, p)
     if r == CUDA_SUCCESS and to == NULL:
         r = CUDA_ERROR_INVALID_VALUE
     if r == CUDA_SUCCESS:
-        to.width, to.height, to.format, to.channels = whole.width, whole.height, whole.format, whole.channels
+        to.Width, to.Height, to.Format, to.NumChannels = whole.Width, whole.Height, whole.Format, whole.NumChannels
     return r
 
 

@@ -1,9 +1,5 @@
 # Arrays: memory that textures read, known by a handle.  Its elements lie in rows, as in any other memory.
 
-cdef struct array_description:     # CUDA_ARRAY_DESCRIPTOR
-    size_t width, height
-    unsigned format, channels
-
 cdef struct array:
     handle_head head
     context *of

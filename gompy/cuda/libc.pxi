@@ -29,6 +29,10 @@ from gompy.native.dlfcn cimport (
     Dl_info, RTLD_DEFAULT, RTLD_LOCAL, RTLD_NOLOAD, RTLD_NOW, dladdr, dlerror, dlopen, dlsym,
 )
 from gompy.native.ptx cimport GOMPY_SHARED_LIMIT
+from gompy.native.cuda_structures cimport (
+    CUDA_ARRAY3D_DESCRIPTOR, CUDA_ARRAY_DESCRIPTOR, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUdeviceptr, CUdevprop,
+    CUipcMemHandle, CUlaunchConfig,
+)
 from gompy.native.cuda cimport (
     CUDA_ERROR_ASSERT,
     CUDA_ERROR_CONTEXT_IS_DESTROYED,
@@ -280,50 +284,9 @@ cdef extern from "numbers.h":
     const cuda_shared_row *cuda_shared_size(int arch) nogil
     int cuda_reserved_shared(int arch) nogil
     int cuda_constant_attribute(int attribute, int *value) nogil
-    ctypedef unsigned long long CUdeviceptr
     ctypedef void (*stream_callback)(void *stream, int status, void *data) noexcept nogil
     ctypedef void (*host_function)(void *data) noexcept nogil
     ctypedef size_t (*shared_of_block)(int threads) noexcept nogil
-    ctypedef struct CUDA_MEMCPY2D:
-        size_t srcXInBytes, srcY
-        unsigned srcMemoryType
-        const void *srcHost
-        unsigned long long srcDevice
-        void *srcArray
-        size_t srcPitch
-        size_t dstXInBytes, dstY
-        unsigned dstMemoryType
-        void *dstHost
-        unsigned long long dstDevice
-        void *dstArray
-        size_t dstPitch
-        size_t WidthInBytes, Height
-    ctypedef struct CUDA_MEMCPY3D:
-        size_t srcXInBytes, srcY, srcZ, srcLOD
-        unsigned srcMemoryType
-        const void *srcHost
-        unsigned long long srcDevice
-        void *srcArray
-        size_t srcPitch, srcHeight
-        size_t dstXInBytes, dstY, dstZ, dstLOD
-        unsigned dstMemoryType
-        void *dstHost
-        unsigned long long dstDevice
-        void *dstArray
-        size_t dstPitch, dstHeight
-        size_t WidthInBytes, Height, Depth
-    ctypedef struct CUipcMemHandle:
-        char reserved[64]
-    ctypedef struct CUdevprop:
-        int maxThreadsPerBlock
-        int *maxThreadsDim
-        int *maxGridSize
-        int sharedMemPerBlock, totalConstantMemory, SIMDWidth, memPitch, regsPerBlock, clockRate, textureAlign
-    ctypedef struct CUlaunchConfig:
-        unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes
-        void *hStream
-        void *attrs
-        unsigned numAttrs
 
 
 cdef extern from *:

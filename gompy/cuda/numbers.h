@@ -1,6 +1,4 @@
-/* Structures of the CUDA driver API (public interface: CUDA Driver API reference, "Data types used by CUDA driver"),
-   and
- * what all emulated devices answer about themselves.  */
+/* Callbacks of the CUDA driver API, and what all emulated devices answer about themselves.  */
 #ifndef GOMPY_CUDA_NUMBERS_H
 #define GOMPY_CUDA_NUMBERS_H
 
@@ -8,64 +6,11 @@
 #include <stdint.h>
 
 #include "gompy/native/cuda.h"
+#include "gompy/native/cuda_structures.h"
 
-typedef struct { char reserved[64]; } CUipcMemHandle;
-
-typedef unsigned long long CUdeviceptr;
 typedef void (*stream_callback) (void *stream, int status, void *data);
 typedef void (*host_function) (void *data);
 typedef size_t (*shared_of_block) (int threads);
-
-/* Parameter structures of the API, their own names and layouts. */
-typedef struct CUDA_MEMCPY2D
-{
-  size_t srcXInBytes, srcY;
-  unsigned srcMemoryType;
-  const void *srcHost;
-  unsigned long long srcDevice;
-  void *srcArray;
-  size_t srcPitch;
-  size_t dstXInBytes, dstY;
-  unsigned dstMemoryType;
-  void *dstHost;
-  unsigned long long dstDevice;
-  void *dstArray;
-  size_t dstPitch;
-  size_t WidthInBytes, Height;
-} CUDA_MEMCPY2D;
-
-typedef struct CUDA_MEMCPY3D
-{
-  size_t srcXInBytes, srcY, srcZ, srcLOD;
-  unsigned srcMemoryType;
-  const void *srcHost;
-  unsigned long long srcDevice;
-  void *srcArray;
-  void *reserved0;
-  size_t srcPitch, srcHeight;
-  size_t dstXInBytes, dstY, dstZ, dstLOD;
-  unsigned dstMemoryType;
-  void *dstHost;
-  unsigned long long dstDevice;
-  void *dstArray;
-  void *reserved1;
-  size_t dstPitch, dstHeight;
-  size_t WidthInBytes, Height, Depth;
-} CUDA_MEMCPY3D;
-
-typedef struct CUdevprop
-{
-  int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
-  int sharedMemPerBlock, totalConstantMemory, SIMDWidth, memPitch, regsPerBlock, clockRate, textureAlign;
-} CUdevprop;
-
-typedef struct CUlaunchConfig
-{
-  unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
-  void *hStream;
-  void *attrs;
-  unsigned numAttrs;
-} CUlaunchConfig;
 
 /* Elements of an array's row, rows of a slice, slices: of what textures and surfaces can be.  */
 #define CUDA_MAX_ROW 131072

@@ -315,7 +315,7 @@ cdef public int cuTexRefSetAddress_v2(size_t *offset, void *p, CUdeviceptr addre
     return CUDA_SUCCESS
 
 
-cdef public int cuTexRefSetAddress2D_v3(void *p, const array_description *d, CUdeviceptr address,
+cdef public int cuTexRefSetAddress2D_v3(void *p, const CUDA_ARRAY_DESCRIPTOR *d, CUdeviceptr address,
                                         size_t pitch) noexcept nogil:
     """Bind rows."""
     cdef ptx_texture *t = NULL
@@ -323,17 +323,17 @@ cdef public int cuTexRefSetAddress2D_v3(void *p, const array_description *d, CUd
     cdef int r = enter_reference(p, &t)
     if r != CUDA_SUCCESS:
         return r
-    if d == NULL or component_bytes(d.format) == 0 or d.channels not in (1, 2, 4):
+    if d == NULL or component_bytes(d.Format) == 0 or d.NumChannels not in (1, 2, 4):
         return CUDA_ERROR_INVALID_VALUE
-    element = component_bytes(d.format) * d.channels
-    if d.width == 0 or d.height == 0 or d.width > 131072 or d.height > 65000 or pitch < d.width * element:
+    element = component_bytes(d.Format) * d.NumChannels
+    if d.Width == 0 or d.Height == 0 or d.Width > 131072 or d.Height > 65000 or pitch < d.Width * element:
         return CUDA_ERROR_INVALID_VALUE
-    if not fits_extent(d.width * element, d.height, 1, pitch, 0, &extent):
+    if not fits_extent(d.Width * element, d.Height, 1, pitch, 0, &extent):
         return CUDA_ERROR_INVALID_VALUE
     if check_device_range(address, extent) != CUDA_SUCCESS:
         return CUDA_ERROR_INVALID_VALUE
-    t.address, t.pitch, t.slice, t.format, t.channels = address, pitch, 0, d.format, d.channels
-    t.width, t.height, t.depth = <uint32_t>d.width, <uint32_t>d.height, 1
+    t.address, t.pitch, t.slice, t.format, t.channels = address, pitch, 0, d.Format, d.NumChannels
+    t.width, t.height, t.depth = <uint32_t>d.Width, <uint32_t>d.Height, 1
     t.flags &= ~<uint32_t>PTX_TEXTURE_LINEAR_MEMORY
     return CUDA_SUCCESS
 

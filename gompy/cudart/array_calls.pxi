@@ -18,24 +18,24 @@ cdef unsigned format_bits(unsigned format) noexcept nogil:
 
 cdef bint element_bytes(void *array, size_t *to) noexcept nogil:
     """The bytes of an array's element; False: it is no array."""
-    cdef array_shape shape
+    cdef CUDA_ARRAY3D_DESCRIPTOR shape
     if driver_arrays.describe == NULL or driver_arrays.describe(&shape, array) != CUDA_SUCCESS:
         return False
-    to[0] = format_bits(shape.format) / 8 * shape.channels
+    to[0] = format_bits(shape.Format) / 8 * shape.NumChannels
     return True
 
 
 cdef int make_array(void **to, const channel_format *f, size_t width, size_t height, size_t depth,
                     unsigned flags) noexcept nogil:
     """An array; the flags are the driver's."""
-    cdef array_shape shape
+    cdef CUDA_ARRAY3D_DESCRIPTOR shape
     cdef int r = have_arrays(<void **> &driver_arrays.create)
     if r == CUDA_SUCCESS and (to == NULL or f == NULL):
         r = cudaErrorInvalidValue
     if r == CUDA_SUCCESS:
         memset(&shape, 0, sizeof(shape))
-        shape.width, shape.height, shape.depth, shape.flags = width, height, depth, flags
-        r = format_of(f, &shape.format, &shape.channels)
+        shape.Width, shape.Height, shape.Depth, shape.Flags = width, height, depth, flags
+        r = format_of(f, &shape.Format, &shape.NumChannels)
     return note_error(driver_arrays.create(to, &shape) if r == CUDA_SUCCESS else r)
 
 
@@ -58,7 +58,7 @@ cdef public int cudaFreeArray(void *array) noexcept nogil:
 
 cdef public int cudaArrayGetInfo(channel_format *f, extent *size, unsigned *flags, void *array) noexcept nogil:
     """As it was made; what is NULL is not told."""
-    cdef array_shape shape
+    cdef CUDA_ARRAY3D_DESCRIPTOR shape
     cdef int bits
     cdef int r = have_arrays(<void **> &driver_arrays.describe)
     if r == CUDA_SUCCESS:
@@ -66,17 +66,17 @@ cdef public int cudaArrayGetInfo(channel_format *f, extent *size, unsigned *flag
     if r != CUDA_SUCCESS:
         return note_error(r)
     if f != NULL:
-        bits = format_bits(shape.format)
+        bits = format_bits(shape.Format)
         f.x = bits
-        f.y = bits if shape.channels > 1 else 0
-        f.z = f.w = bits if shape.channels > 2 else 0
+        f.y = bits if shape.NumChannels > 1 else 0
+        f.z = f.w = bits if shape.NumChannels > 2 else 0
         f.kind = cudaChannelFormatKindFloat
-        if shape.format < 16:
-            f.kind = cudaChannelFormatKindSigned if shape.format >= 8 else cudaChannelFormatKindUnsigned
+        if shape.Format < 16:
+            f.kind = cudaChannelFormatKindSigned if shape.Format >= 8 else cudaChannelFormatKindUnsigned
     if size != NULL:
-        size.width, size.height, size.depth = shape.width, shape.height, shape.depth
+        size.width, size.height, size.depth = shape.Width, shape.Height, shape.Depth
     if flags != NULL:
-        flags[0] = shape.flags
+        flags[0] = shape.Flags
     return note_error(CUDA_SUCCESS)
 
 
@@ -85,26 +85,26 @@ cdef public int cudaGetChannelDesc(channel_format *f, void *array) noexcept nogi
     return cudaArrayGetInfo(f, NULL, NULL, array) if f != NULL else note_error(cudaErrorInvalidValue)
 
 
-cdef int describe_part(copy_3d *c, void *to_array, const void *of_array, size_t x, size_t y, const void *memory,
+cdef int describe_part(CUDA_MEMCPY3D *c, void *to_array, const void *of_array, size_t x, size_t y, const void *memory,
                        size_t pitch, size_t width, size_t height, int kind) noexcept nogil:
     """A copy of rows between an array (one of the two) and memory; x and width in bytes."""
-    memset(c, 0, sizeof(copy_3d))
-    if not sides_of(kind, &c.to_kind, &c.from_kind):
+    memset(c, 0, sizeof(CUDA_MEMCPY3D))
+    if not sides_of(kind, &c.dstMemoryType, &c.srcMemoryType):
         return cudaErrorInvalidMemcpyDirection
-    c.width, c.height, c.depth = width, height, 1
+    c.WidthInBytes, c.Height, c.Depth = width, height, 1
     if to_array != NULL:
-        c.to_kind, c.to_array, c.to_x, c.to_y = CU_MEMORYTYPE_ARRAY, to_array, x, y
-        c.from_host, c.from_device, c.from_pitch = memory, <CUdeviceptr> memory, pitch
+        c.dstMemoryType, c.dstArray, c.dstXInBytes, c.dstY = CU_MEMORYTYPE_ARRAY, to_array, x, y
+        c.srcHost, c.srcDevice, c.srcPitch = memory, <CUdeviceptr> memory, pitch
     else:
-        c.from_kind, c.from_array, c.from_x, c.from_y = CU_MEMORYTYPE_ARRAY, <void *> of_array, x, y
-        c.to_host, c.to_device, c.to_pitch = <void *> memory, <CUdeviceptr> memory, pitch
+        c.srcMemoryType, c.srcArray, c.srcXInBytes, c.srcY = CU_MEMORYTYPE_ARRAY, <void *> of_array, x, y
+        c.dstHost, c.dstDevice, c.dstPitch = <void *> memory, <CUdeviceptr> memory, pitch
     return CUDA_SUCCESS
 
 
 cdef int copy_part(void *to_array, const void *of_array, size_t x, size_t y, const void *memory, size_t pitch,
                    size_t width, size_t height, int kind, bint later, void *stream) noexcept nogil:
     """Do it, now or in a stream."""
-    cdef copy_3d c
+    cdef CUDA_MEMCPY3D c
     cdef int r = have_arrays(<void **> &driver_graphs.copy_now)
     if r == CUDA_SUCCESS and to_array == NULL and of_array == NULL:
         r = cudaErrorInvalidResourceHandle
@@ -118,7 +118,7 @@ cdef int copy_part(void *to_array, const void *of_array, size_t x, size_t y, con
 cdef int copy_line(void *to_array, const void *of_array, size_t x, size_t y, const void *memory, size_t size,
                    int kind) noexcept nogil:
     """Consecutive bytes, which may run over several of the array's rows, each whole."""
-    cdef array_shape shape
+    cdef CUDA_ARRAY3D_DESCRIPTOR shape
     cdef size_t element = 1, row, part
     cdef void *array = to_array if to_array != NULL else <void *> of_array
     cdef int r = have_arrays(<void **> &driver_arrays.describe)
@@ -126,7 +126,7 @@ cdef int copy_line(void *to_array, const void *of_array, size_t x, size_t y, con
         r = driver_arrays.describe(&shape, array)
     if r != CUDA_SUCCESS or not element_bytes(array, &element):
         return note_error(r)
-    row = shape.width * element
+    row = shape.Width * element
     while size and r == CUDA_SUCCESS:
         if x == 0 and size >= row:
             part = size / row
@@ -181,15 +181,15 @@ cdef public int cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, const void *o
 cdef public int cudaMemcpy2DArrayToArray(void *to, size_t to_x, size_t to_y, const void *origin, size_t x, size_t y,
                                          size_t width, size_t height, int kind) noexcept nogil:
     """Rows of an array to another."""
-    cdef copy_3d c
+    cdef CUDA_MEMCPY3D c
     cdef int r = have_arrays(<void **> &driver_graphs.copy_now)
     if r == CUDA_SUCCESS and kind != cudaMemcpyDeviceToDevice and kind != cudaMemcpyDefault:
         r = cudaErrorInvalidMemcpyDirection
     if r == CUDA_SUCCESS and width and height:
         memset(&c, 0, sizeof(c))
-        c.from_kind, c.from_array, c.from_x, c.from_y = CU_MEMORYTYPE_ARRAY, <void *> origin, x, y
-        c.to_kind, c.to_array, c.to_x, c.to_y = CU_MEMORYTYPE_ARRAY, to, to_x, to_y
-        c.width, c.height, c.depth = width, height, 1
+        c.srcMemoryType, c.srcArray, c.srcXInBytes, c.srcY = CU_MEMORYTYPE_ARRAY, <void *> origin, x, y
+        c.dstMemoryType, c.dstArray, c.dstXInBytes, c.dstY = CU_MEMORYTYPE_ARRAY, to, to_x, to_y
+        c.WidthInBytes, c.Height, c.Depth = width, height, 1
         r = driver_graphs.copy_now(&c)
     return note_error(r)
 
@@ -231,13 +231,13 @@ cdef public int cudaDestroySurfaceObject(uint64_t object) noexcept nogil:
     return note_error(driver_arrays.surface_destroy(object) if r == CUDA_SUCCESS else r)
 
 
-cdef public int cudaIpcOpenMemHandle(void **to, ipc_handle handle, unsigned flags) noexcept nogil:
+cdef public int cudaIpcOpenMemHandle(void **to, CUipcMemHandle handle, unsigned flags) noexcept nogil:
     """Another process's memory."""
     cdef int r = have_arrays(<void **> &driver_arrays.ipc_open)
     return note_error(driver_arrays.ipc_open(<CUdeviceptr *> to, handle, flags) if r == CUDA_SUCCESS else r)
 
 
-cdef public int cudaIpcOpenEventHandle(void **to, ipc_handle handle) noexcept nogil:
+cdef public int cudaIpcOpenEventHandle(void **to, CUipcMemHandle handle) noexcept nogil:
     """Another process's event."""
     cdef int r = have_arrays(<void **> &driver_arrays.event_open)
     return note_error(driver_arrays.event_open(to, handle) if r == CUDA_SUCCESS else r)

@@ -88,24 +88,24 @@ cdef bint sides_of(int kind, unsigned *to, unsigned *origin) noexcept nogil:
     return True
 
 
-cdef int describe_rows(copy_2d *c, void *to, size_t to_pitch, const void *origin, size_t from_pitch, size_t width,
+cdef int describe_rows(CUDA_MEMCPY2D *c, void *to, size_t to_pitch, const void *origin, size_t from_pitch, size_t width,
                        size_t height, int kind) noexcept nogil:
     """The driver's record of a copy of rows."""
-    memset(c, 0, sizeof(copy_2d))
-    if not sides_of(kind, &c.to_kind, &c.from_kind):
+    memset(c, 0, sizeof(CUDA_MEMCPY2D))
+    if not sides_of(kind, &c.dstMemoryType, &c.srcMemoryType):
         return cudaErrorInvalidMemcpyDirection
-    c.from_host = origin
-    c.from_device = <CUdeviceptr> origin
-    c.to_host = to
-    c.to_device = <CUdeviceptr> to
-    c.from_pitch, c.to_pitch, c.width, c.height = from_pitch, to_pitch, width, height
+    c.srcHost = origin
+    c.srcDevice = <CUdeviceptr> origin
+    c.dstHost = to
+    c.dstDevice = <CUdeviceptr> to
+    c.srcPitch, c.dstPitch, c.WidthInBytes, c.Height = from_pitch, to_pitch, width, height
     return CUDA_SUCCESS
 
 
 cdef public int cudaMemcpy2D(void *to, size_t to_pitch, const void *origin, size_t from_pitch, size_t width,
                              size_t height, int kind) noexcept nogil:
     """A copy of rows."""
-    cdef copy_2d c
+    cdef CUDA_MEMCPY2D c
     cdef int r = enter_device()
     if r == CUDA_SUCCESS:
         r = describe_rows(&c, to, to_pitch, origin, from_pitch, width, height, kind)
@@ -117,7 +117,7 @@ cdef public int cudaMemcpy2D(void *to, size_t to_pitch, const void *origin, size
 cdef public int cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *origin, size_t from_pitch, size_t width,
                                   size_t height, int kind, void *stream) noexcept nogil:
     """The same in a stream."""
-    cdef copy_2d c
+    cdef CUDA_MEMCPY2D c
     cdef int r = enter_device()
     if r == CUDA_SUCCESS:
         r = describe_rows(&c, to, to_pitch, origin, from_pitch, width, height, kind)

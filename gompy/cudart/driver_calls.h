@@ -13,43 +13,13 @@
 #include <string.h>
 
 #include "gompy/native/cuda.h"
+#include "gompy/native/cuda_structures.h"
 #include "gompy/native/cudart.h"
 
-typedef unsigned long long CUdeviceptr;
 typedef void (*driver_callback) (void *stream, int status, void *data);
 typedef void (*host_function) (void *data);
 
 typedef struct dim3 { unsigned x, y, z; } dim3;
-
-typedef struct copy_2d
-{
-  size_t from_x, from_y;
-  unsigned from_kind;
-  const void *from_host;
-  CUdeviceptr from_device;
-  void *from_array;
-  size_t from_pitch, to_x, to_y;
-  unsigned to_kind;
-  void *to_host;
-  CUdeviceptr to_device;
-  void *to_array;
-  size_t to_pitch, width, height;
-} copy_2d; /* CUDA_MEMCPY2D */
-
-typedef struct copy_3d
-{
-  size_t from_x, from_y, from_z, from_level;
-  unsigned from_kind;
-  const void *from_host;
-  CUdeviceptr from_device;
-  void *from_array, *from_reserved;
-  size_t from_pitch, from_height, to_x, to_y, to_z, to_level;
-  unsigned to_kind;
-  void *to_host;
-  CUdeviceptr to_device;
-  void *to_array, *to_reserved;
-  size_t to_pitch, to_height, width, height, depth;
-} copy_3d; /* CUDA_MEMCPY3D */
 
 typedef struct place { size_t x, y, z; } place; /* cudaPos */
 typedef struct pitched_ptr { void *ptr; size_t pitch, xsize, ysize; } pitched_ptr;
@@ -198,8 +168,8 @@ _Static_assert (sizeof (fatbin_file) == 64, "a fat binary's file");
   X (copy_inside_async, cuMemcpyDtoDAsync_v2, (CUdeviceptr, CUdeviceptr, size_t, void *)) \
   X (copy_peer, cuMemcpyPeer, (CUdeviceptr, void *, CUdeviceptr, void *, size_t)) \
   X (copy_peer_async, cuMemcpyPeerAsync, (CUdeviceptr, void *, CUdeviceptr, void *, size_t, void *)) \
-  X (copy_rows, cuMemcpy2DUnaligned_v2, (const copy_2d *)) \
-  X (copy_rows_async, cuMemcpy2DAsync_v2, (const copy_2d *, void *)) \
+  X (copy_rows, cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *)) \
+  X (copy_rows_async, cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *, void *)) \
   X (fill, cuMemsetD8_v2, (CUdeviceptr, unsigned char, size_t)) \
   X (fill_async, cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, void *)) \
   X (fill_rows, cuMemsetD2D8_v2, (CUdeviceptr, size_t, unsigned char, size_t, size_t)) \
@@ -261,16 +231,16 @@ static struct driver_textures driver_textures;
   X (get_kernel, cuGraphKernelNodeGetParams, (void *, kernel_node *)) \
   X (set_kernel, cuGraphKernelNodeSetParams, (void *, const kernel_node *)) \
   X (exec_kernel, cuGraphExecKernelNodeSetParams, (void *, void *, const kernel_node *)) \
-  X (add_copy, cuGraphAddMemcpyNode, (void **, void *, const void *, size_t, const copy_3d *, void *)) \
-  X (get_copy, cuGraphMemcpyNodeGetParams, (void *, copy_3d *)) \
-  X (set_copy, cuGraphMemcpyNodeSetParams, (void *, const copy_3d *)) \
-  X (exec_copy, cuGraphExecMemcpyNodeSetParams, (void *, void *, const copy_3d *, void *)) \
+  X (add_copy, cuGraphAddMemcpyNode, (void **, void *, const void *, size_t, const CUDA_MEMCPY3D *, void *)) \
+  X (get_copy, cuGraphMemcpyNodeGetParams, (void *, CUDA_MEMCPY3D *)) \
+  X (set_copy, cuGraphMemcpyNodeSetParams, (void *, const CUDA_MEMCPY3D *)) \
+  X (exec_copy, cuGraphExecMemcpyNodeSetParams, (void *, void *, const CUDA_MEMCPY3D *, void *)) \
   X (add_fill, cuGraphAddMemsetNode, (void **, void *, const void *, size_t, const void *, void *)) \
   X (exec_fill, cuGraphExecMemsetNodeSetParams, (void *, void *, const void *, void *)) \
   X (launch_together, cuLaunchCooperativeKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
                                                   unsigned, void *, void **)) \
-  X (copy_now, cuMemcpy3D_v2, (const copy_3d *)) \
-  X (copy_later, cuMemcpy3DAsync_v2, (const copy_3d *, void *)) \
+  X (copy_now, cuMemcpy3D_v2, (const CUDA_MEMCPY3D *)) \
+  X (copy_later, cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *, void *)) \
   X (add_any, cuGraphAddNode, (void **, void *, const void *, size_t, void *)) \
   X (condition, cuGraphConditionalHandleCreate, (uint64_t *, void *, void *, unsigned, unsigned)) \
   X (address_of, cuGetProcAddress_v2, (const char *, void **, int, uint64_t, int *)) \
@@ -285,24 +255,16 @@ struct driver_graphs
 
 static struct driver_graphs driver_graphs;
 
-typedef struct array_shape
-{
-  size_t width, height, depth;
-  unsigned format, channels, flags;
-} array_shape; /* CUDA_ARRAY3D_DESCRIPTOR */
-
-typedef struct ipc_handle { char reserved[64]; } ipc_handle; /* cudaIpcMemHandle_t */
-
 /* The same for arrays, surfaces, and what other processes share.  */
 #define GOMPY_CUDART_ARRAYS(X) \
-  X (create, cuArray3DCreate_v2, (void **, const array_shape *)) \
+  X (create, cuArray3DCreate_v2, (void **, const CUDA_ARRAY3D_DESCRIPTOR *)) \
   X (destroy, cuArrayDestroy, (void *)) \
-  X (describe, cuArray3DGetDescriptor_v2, (array_shape *, void *)) \
+  X (describe, cuArray3DGetDescriptor_v2, (CUDA_ARRAY3D_DESCRIPTOR *, void *)) \
   X (surface_create, cuSurfObjectCreate, (uint64_t *, const void *)) \
   X (surface_destroy, cuSurfObjectDestroy, (uint64_t)) \
   X (set_array, cuTexRefSetArray, (void *, void *, unsigned)) \
-  X (ipc_open, cuIpcOpenMemHandle_v2, (CUdeviceptr *, ipc_handle, unsigned)) \
-  X (event_open, cuIpcOpenEventHandle, (void **, ipc_handle))
+  X (ipc_open, cuIpcOpenMemHandle_v2, (CUdeviceptr *, CUipcMemHandle, unsigned)) \
+  X (event_open, cuIpcOpenEventHandle, (void **, CUipcMemHandle))
 
 struct driver_arrays
 {

@@ -9,49 +9,49 @@ cdef int current_context(void **to) noexcept nogil:
     return driver.context_current(to) if r == CUDA_SUCCESS else r
 
 
-cdef int describe_cuboid(const cuboid *p, copy_3d *to) noexcept nogil:
+cdef int describe_cuboid(const cuboid *p, CUDA_MEMCPY3D *to) noexcept nogil:
     """The driver's record.  Where an array takes part the width is in its elements, and so are places in arrays."""
     cdef size_t element = 1, of_element = 1, to_element = 1
     if p == NULL:
         return cudaErrorInvalidValue
-    memset(to, 0, sizeof(copy_3d))
-    if not sides_of(p.kind, &to.to_kind, &to.from_kind):
+    memset(to, 0, sizeof(CUDA_MEMCPY3D))
+    if not sides_of(p.kind, &to.dstMemoryType, &to.srcMemoryType):
         return cudaErrorInvalidMemcpyDirection
-    to.from_host, to.from_device = p.from_memory.ptr, <CUdeviceptr> p.from_memory.ptr
-    to.from_x, to.from_y, to.from_z = p.from_place.x, p.from_place.y, p.from_place.z
-    to.from_pitch, to.from_height = p.from_memory.pitch, p.from_memory.ysize
-    to.to_host, to.to_device = p.to.ptr, <CUdeviceptr> p.to.ptr
-    to.to_x, to.to_y, to.to_z = p.to_place.x, p.to_place.y, p.to_place.z
-    to.to_pitch, to.to_height = p.to.pitch, p.to.ysize
-    to.width, to.height, to.depth = p.size.width, p.size.height, p.size.depth
+    to.srcHost, to.srcDevice = p.from_memory.ptr, <CUdeviceptr> p.from_memory.ptr
+    to.srcXInBytes, to.srcY, to.srcZ = p.from_place.x, p.from_place.y, p.from_place.z
+    to.srcPitch, to.srcHeight = p.from_memory.pitch, p.from_memory.ysize
+    to.dstHost, to.dstDevice = p.to.ptr, <CUdeviceptr> p.to.ptr
+    to.dstXInBytes, to.dstY, to.dstZ = p.to_place.x, p.to_place.y, p.to_place.z
+    to.dstPitch, to.dstHeight = p.to.pitch, p.to.ysize
+    to.WidthInBytes, to.Height, to.Depth = p.size.width, p.size.height, p.size.depth
     if p.from_array != NULL:
         if not element_bytes(p.from_array, &of_element):
             return cudaErrorInvalidResourceHandle
-        to.from_kind, to.from_array, element = CU_MEMORYTYPE_ARRAY, p.from_array, of_element
-        to.from_x *= element
+        to.srcMemoryType, to.srcArray, element = CU_MEMORYTYPE_ARRAY, p.from_array, of_element
+        to.srcXInBytes *= element
     if p.to_array != NULL:
         if not element_bytes(p.to_array, &to_element):
             return cudaErrorInvalidResourceHandle
-        to.to_kind, to.to_array, element = CU_MEMORYTYPE_ARRAY, p.to_array, to_element
-        to.to_x *= element
-    to.width *= element
+        to.dstMemoryType, to.dstArray, element = CU_MEMORYTYPE_ARRAY, p.to_array, to_element
+        to.dstXInBytes *= element
+    to.WidthInBytes *= element
     return CUDA_SUCCESS
 
 
-cdef int describe_line(void *to, const void *origin, size_t size, int kind, copy_3d *c) noexcept nogil:
+cdef int describe_line(void *to, const void *origin, size_t size, int kind, CUDA_MEMCPY3D *c) noexcept nogil:
     """A copy of consecutive bytes as a cuboid."""
-    memset(c, 0, sizeof(copy_3d))
-    if not sides_of(kind, &c.to_kind, &c.from_kind):
+    memset(c, 0, sizeof(CUDA_MEMCPY3D))
+    if not sides_of(kind, &c.dstMemoryType, &c.srcMemoryType):
         return cudaErrorInvalidMemcpyDirection
-    c.from_host, c.from_device = origin, <CUdeviceptr> origin
-    c.to_host, c.to_device = to, <CUdeviceptr> to
-    c.width, c.height, c.depth = size, 1, 1
+    c.srcHost, c.srcDevice = origin, <CUdeviceptr> origin
+    c.dstHost, c.dstDevice = to, <CUdeviceptr> to
+    c.WidthInBytes, c.Height, c.Depth = size, 1, 1
     return CUDA_SUCCESS
 
 
 cdef public int cudaMemcpy3D(const cuboid *p) noexcept nogil:
     """A copy of a cuboid."""
-    cdef copy_3d c
+    cdef CUDA_MEMCPY3D c
     cdef void *context = NULL
     cdef int r = current_context(&context)
     if r == CUDA_SUCCESS:
@@ -61,7 +61,7 @@ cdef public int cudaMemcpy3D(const cuboid *p) noexcept nogil:
 
 cdef public int cudaMemcpy3DAsync(const cuboid *p, void *stream) noexcept nogil:
     """The same in a stream."""
-    cdef copy_3d c
+    cdef CUDA_MEMCPY3D c
     cdef void *context = NULL
     cdef int r = current_context(&context)
     if r == CUDA_SUCCESS:
@@ -117,7 +117,7 @@ cdef public int cudaGraphKernelNodeGetParams(void *node, kernel_node *to) noexce
     return note_error(r)
 
 
-cdef int add_copy(void **to, void *graph, const void *before, size_t count, const copy_3d *c, int r) noexcept nogil:
+cdef int add_copy(void **to, void *graph, const void *before, size_t count, const CUDA_MEMCPY3D *c, int r) noexcept nogil:
     """A node of a copy, if it was described well."""
     cdef void *context = NULL
     if r == CUDA_SUCCESS:
@@ -128,14 +128,14 @@ cdef int add_copy(void **to, void *graph, const void *before, size_t count, cons
 cdef public int cudaGraphAddMemcpyNode(void **to, void *graph, const void *before, size_t count,
                                        const cuboid *p) noexcept nogil:
     """A copy."""
-    cdef copy_3d c
+    cdef CUDA_MEMCPY3D c
     return add_copy(to, graph, before, count, &c, describe_cuboid(p, &c))
 
 
 cdef public int cudaGraphAddMemcpyNode1D(void **to, void *graph, const void *before, size_t count, void *target,
                                          const void *origin, size_t size, int kind) noexcept nogil:
     """A copy of consecutive bytes."""
-    cdef copy_3d c
+    cdef CUDA_MEMCPY3D c
     return add_copy(to, graph, before, count, &c, describe_line(target, origin, size, kind, &c))
 
 
@@ -143,7 +143,7 @@ cdef public int cudaGraphAddMemcpyNodeToSymbol(void **to, void *graph, const voi
                                                const void *host, const void *origin, size_t size, size_t offset,
                                                int kind) noexcept nogil:
     """A copy to a variable."""
-    cdef copy_3d c
+    cdef CUDA_MEMCPY3D c
     cdef CUdeviceptr at = 0
     cdef int r = symbol_place(host, offset, size, &at)
     if r == CUDA_SUCCESS:
@@ -155,7 +155,7 @@ cdef public int cudaGraphAddMemcpyNodeFromSymbol(void **to, void *graph, const v
                                                  void *target, const void *host, size_t size, size_t offset,
                                                  int kind) noexcept nogil:
     """A copy of a variable."""
-    cdef copy_3d c
+    cdef CUDA_MEMCPY3D c
     cdef CUdeviceptr at = 0
     cdef int r = symbol_place(host, offset, size, &at)
     if r == CUDA_SUCCESS:
@@ -163,7 +163,7 @@ cdef public int cudaGraphAddMemcpyNodeFromSymbol(void **to, void *graph, const v
     return add_copy(to, graph, before, count, &c, r)
 
 
-cdef int set_copy(void *graph, void *node, const copy_3d *c, int r) noexcept nogil:
+cdef int set_copy(void *graph, void *node, const CUDA_MEMCPY3D *c, int r) noexcept nogil:
     """Another copy: in an executable graph, or in none (NULL)."""
     cdef void *context = NULL
     if r == CUDA_SUCCESS:
@@ -177,20 +177,20 @@ cdef int set_copy(void *graph, void *node, const copy_3d *c, int r) noexcept nog
 
 cdef public int cudaGraphMemcpyNodeSetParams(void *node, const cuboid *p) noexcept nogil:
     """Another copy."""
-    cdef copy_3d c
+    cdef CUDA_MEMCPY3D c
     return set_copy(NULL, node, &c, describe_cuboid(p, &c))
 
 
 cdef public int cudaGraphMemcpyNodeSetParams1D(void *node, void *target, const void *origin, size_t size,
                                                int kind) noexcept nogil:
     """A copy of other bytes."""
-    cdef copy_3d c
+    cdef CUDA_MEMCPY3D c
     return set_copy(NULL, node, &c, describe_line(target, origin, size, kind, &c))
 
 
 cdef public int cudaGraphExecMemcpyNodeSetParams(void *graph, void *node, const cuboid *p) noexcept nogil:
     """Another copy, in an executable graph."""
-    cdef copy_3d c
+    cdef CUDA_MEMCPY3D c
     cdef int r = describe_cuboid(p, &c)
     return set_copy(graph, node, &c, r if graph != NULL else cudaErrorInvalidValue)
 
@@ -198,14 +198,14 @@ cdef public int cudaGraphExecMemcpyNodeSetParams(void *graph, void *node, const 
 cdef public int cudaGraphExecMemcpyNodeSetParams1D(void *graph, void *node, void *target, const void *origin,
                                                    size_t size, int kind) noexcept nogil:
     """A copy of other bytes, in an executable graph."""
-    cdef copy_3d c
+    cdef CUDA_MEMCPY3D c
     cdef int r = describe_line(target, origin, size, kind, &c)
     return set_copy(graph, node, &c, r if graph != NULL else cudaErrorInvalidValue)
 
 
 cdef public int cudaGraphMemcpyNodeGetParams(void *node, cuboid *to) noexcept nogil:
     """A copy; cudaMemcpyDefault where the addresses tell what it is."""
-    cdef copy_3d c
+    cdef CUDA_MEMCPY3D c
     cdef void *context = NULL
     cdef bint in_host, out_host
     cdef int r = current_context(&context)
@@ -215,16 +215,16 @@ cdef public int cudaGraphMemcpyNodeGetParams(void *node, cuboid *to) noexcept no
         r = driver_graphs.get_copy(node, &c)
     if r != CUDA_SUCCESS:
         return note_error(r)
-    in_host, out_host = c.from_kind == CU_MEMORYTYPE_HOST, c.to_kind == CU_MEMORYTYPE_HOST
+    in_host, out_host = c.srcMemoryType == CU_MEMORYTYPE_HOST, c.dstMemoryType == CU_MEMORYTYPE_HOST
     memset(to, 0, sizeof(cuboid))
-    to.from_memory.ptr = <void *> c.from_host if in_host else <void *> c.from_device
-    to.from_memory.pitch, to.from_memory.ysize, to.from_memory.xsize = c.from_pitch, c.from_height, c.from_pitch
-    to.from_place.x, to.from_place.y, to.from_place.z = c.from_x, c.from_y, c.from_z
-    to.to.ptr = c.to_host if out_host else <void *> c.to_device
-    to.to.pitch, to.to.ysize, to.to.xsize = c.to_pitch, c.to_height, c.to_pitch
-    to.to_place.x, to.to_place.y, to.to_place.z = c.to_x, c.to_y, c.to_z
-    to.size.width, to.size.height, to.size.depth = c.width, c.height, c.depth
-    if c.from_kind == CU_MEMORYTYPE_UNIFIED or c.to_kind == CU_MEMORYTYPE_UNIFIED:
+    to.from_memory.ptr = <void *> c.srcHost if in_host else <void *> c.srcDevice
+    to.from_memory.pitch, to.from_memory.ysize, to.from_memory.xsize = c.srcPitch, c.srcHeight, c.srcPitch
+    to.from_place.x, to.from_place.y, to.from_place.z = c.srcXInBytes, c.srcY, c.srcZ
+    to.to.ptr = c.dstHost if out_host else <void *> c.dstDevice
+    to.to.pitch, to.to.ysize, to.to.xsize = c.dstPitch, c.dstHeight, c.dstPitch
+    to.to_place.x, to.to_place.y, to.to_place.z = c.dstXInBytes, c.dstY, c.dstZ
+    to.size.width, to.size.height, to.size.depth = c.WidthInBytes, c.Height, c.Depth
+    if c.srcMemoryType == CU_MEMORYTYPE_UNIFIED or c.dstMemoryType == CU_MEMORYTYPE_UNIFIED:
         to.kind = cudaMemcpyDefault
     elif in_host:
         to.kind = cudaMemcpyHostToHost if out_host else cudaMemcpyHostToDevice

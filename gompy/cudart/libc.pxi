@@ -5,6 +5,9 @@ from libc.stdio cimport FILE, fprintf, snprintf, stderr
 from libc.stdlib cimport abort, calloc, free, malloc
 from libc.string cimport memcpy, memset, strlen
 
+from gompy.native.cuda_structures cimport (
+    CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUdeviceptr, CUipcMemHandle,
+)
 from gompy.native.cuda cimport (
     CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS,
     CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
@@ -48,7 +51,6 @@ from gompy.native.limits cimport gompy_limit_hint
 from gompy.native.pthread cimport pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 
 cdef extern from "driver_calls.h" nogil:
-    ctypedef unsigned long long CUdeviceptr
     ctypedef void (*driver_callback)(void *stream, int status, void *data) noexcept nogil
     ctypedef void (*host_function)(void *data) noexcept nogil
     ctypedef struct dim3:
@@ -58,29 +60,15 @@ cdef extern from "driver_calls.h" nogil:
         size_t pitch, xsize, ysize
     ctypedef struct extent:
         size_t width, height, depth
-    ctypedef struct copy_3d:
-        size_t from_x, from_y, from_z, from_pitch, from_height, to_x, to_y, to_z, to_pitch, to_height
-        unsigned from_kind, to_kind
-        const void *from_host
-        CUdeviceptr from_device, to_device
-        void *to_host
-        void *from_array
-        void *to_array
-        size_t width, height, depth
-    ctypedef struct array_shape:
-        size_t width, height, depth
-        unsigned format, channels, flags
-    ctypedef struct ipc_handle:
-        char reserved[64]
     struct driver_array_calls "driver_arrays":
-        int (*create)(void **, const array_shape *) noexcept nogil
+        int (*create)(void **, const CUDA_ARRAY3D_DESCRIPTOR *) noexcept nogil
         int (*destroy)(void *) noexcept nogil
-        int (*describe)(array_shape *, void *) noexcept nogil
+        int (*describe)(CUDA_ARRAY3D_DESCRIPTOR *, void *) noexcept nogil
         int (*surface_create)(uint64_t *, const void *) noexcept nogil
         int (*surface_destroy)(uint64_t) noexcept nogil
         int (*set_array)(void *, void *, unsigned) noexcept nogil
-        int (*ipc_open)(CUdeviceptr *, ipc_handle, unsigned) noexcept nogil
-        int (*event_open)(void **, ipc_handle) noexcept nogil
+        int (*ipc_open)(CUdeviceptr *, CUipcMemHandle, unsigned) noexcept nogil
+        int (*event_open)(void **, CUipcMemHandle) noexcept nogil
     driver_array_calls driver_arrays
     ctypedef struct place:
         size_t x, y, z
@@ -116,16 +104,16 @@ cdef extern from "driver_calls.h" nogil:
         int (*get_kernel)(void *, kernel_node *) noexcept nogil
         int (*set_kernel)(void *, const kernel_node *) noexcept nogil
         int (*exec_kernel)(void *, void *, const kernel_node *) noexcept nogil
-        int (*add_copy)(void **, void *, const void *, size_t, const copy_3d *, void *) noexcept nogil
-        int (*get_copy)(void *, copy_3d *) noexcept nogil
-        int (*set_copy)(void *, const copy_3d *) noexcept nogil
-        int (*exec_copy)(void *, void *, const copy_3d *, void *) noexcept nogil
+        int (*add_copy)(void **, void *, const void *, size_t, const CUDA_MEMCPY3D *, void *) noexcept nogil
+        int (*get_copy)(void *, CUDA_MEMCPY3D *) noexcept nogil
+        int (*set_copy)(void *, const CUDA_MEMCPY3D *) noexcept nogil
+        int (*exec_copy)(void *, void *, const CUDA_MEMCPY3D *, void *) noexcept nogil
         int (*add_fill)(void **, void *, const void *, size_t, const void *, void *) noexcept nogil
         int (*exec_fill)(void *, void *, const void *, void *) noexcept nogil
         int (*launch_together)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
                                void **) noexcept nogil
-        int (*copy_now)(const copy_3d *) noexcept nogil
-        int (*copy_later)(const copy_3d *, void *) noexcept nogil
+        int (*copy_now)(const CUDA_MEMCPY3D *) noexcept nogil
+        int (*copy_later)(const CUDA_MEMCPY3D *, void *) noexcept nogil
         int (*add_any)(void **, void *, const void *, size_t, void *) noexcept nogil
         int (*condition)(uint64_t *, void *, void *, unsigned, unsigned) noexcept nogil
         int (*address_of)(const char *, void **, int, uint64_t, int *) noexcept nogil
@@ -166,12 +154,6 @@ cdef extern from "driver_calls.h" nogil:
         int (*set_rows)(void *, const void *, CUdeviceptr, size_t) noexcept nogil
         int (*range)(CUdeviceptr *, size_t *, CUdeviceptr) noexcept nogil
     driver_textures_t driver_textures
-    ctypedef struct copy_2d:
-        unsigned from_kind, to_kind
-        const void *from_host
-        CUdeviceptr from_device, to_device
-        void *to_host
-        size_t from_pitch, to_pitch, width, height
     ctypedef struct pointer_attributes:
         int type, device
         void *device_pointer
@@ -260,8 +242,8 @@ cdef extern from "driver_calls.h" nogil:
         int (*copy_inside_async)(CUdeviceptr, CUdeviceptr, size_t, void *) noexcept nogil
         int (*copy_peer)(CUdeviceptr, void *, CUdeviceptr, void *, size_t) noexcept nogil
         int (*copy_peer_async)(CUdeviceptr, void *, CUdeviceptr, void *, size_t, void *) noexcept nogil
-        int (*copy_rows)(const copy_2d *) noexcept nogil
-        int (*copy_rows_async)(const copy_2d *, void *) noexcept nogil
+        int (*copy_rows)(const CUDA_MEMCPY2D *) noexcept nogil
+        int (*copy_rows_async)(const CUDA_MEMCPY2D *, void *) noexcept nogil
         int (*fill)(CUdeviceptr, unsigned char, size_t) noexcept nogil
         int (*fill_async)(CUdeviceptr, unsigned char, size_t, void *) noexcept nogil
         int (*fill_rows)(CUdeviceptr, size_t, unsigned char, size_t, size_t) noexcept nogil

@@ -22,7 +22,13 @@ from gompy.abi import (
     status,
     targets,
 )
-from gompy.native import generate_cuda_calls, generate_cudart, generate_nvml, generate_nvrtc
+from gompy.native import (
+    generate_cuda_calls,
+    generate_cuda_structures,
+    generate_cudart,
+    generate_nvml,
+    generate_nvrtc,
+)
 
 HERE = Path(__file__).resolve().parent
 TABLES: dict[str, ModuleType] = {
@@ -277,6 +283,8 @@ def texts() -> dict[str, str]:
         "cuda_calls.h": generate_cuda_calls.cuda_calls_h(),
         "cuda_names.h": generate_cuda_calls.cuda_names_h(),
         "cuda.pxd": cuda_pxd(),
+        "cuda_structures.h": generate_cuda_structures.cuda_structures_h(),
+        "cuda_structures.pxd": generate_cuda_structures.cuda_structures_pxd(),
         "cudart.h": generate_cudart.cudart_h(),
         "cudart.pxd": generate_cudart.cudart_pxd(),
         "nvml.h": generate_nvml.nvml_h(),

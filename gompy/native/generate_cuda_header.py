@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gompy.abi import cuda, cuda_calls, cuda_enumerations, cuda_types
+from gompy.native import generate_cuda_structures
 
 MADE = "Made by gompy/native/generate_cuda_header.py from gompy/abi/cuda*.py."
 
@@ -105,4 +106,5 @@ def cuda_h(version: int) -> str:
 def headers(version: int) -> dict[str, str]:
     """The headers by name; cudaProfiler.h has nothing else."""
     also = f'/* {MADE}  */\n#include "cuda.h"\n'
-    return {"cuda.h": cuda_h(version), "gompy_cuda_version.h": version_h(version), "cudaProfiler.h": also}
+    made = {"cuda.h": cuda_h(version), "gompy_cuda_version.h": version_h(version), "cudaProfiler.h": also}
+    return made | {"gompy_cuda_structures.h": generate_cuda_structures.programs_h()}

@@ -41,7 +41,6 @@ typedef unsigned long long CUsurfObject;
 typedef unsigned long long CUmemGenericAllocationHandle;
 typedef cuuint64_t CUgraphConditionalHandle;
 typedef struct CUuuid_st CUuuid;
-typedef struct CUipcMemHandle_st { char reserved[64]; } CUipcMemHandle;
 typedef struct CUipcEventHandle_st { char reserved[64]; } CUipcEventHandle;
 
 #define CU_STREAM_LEGACY ((CUstream) 0x1)
@@ -52,14 +51,12 @@ typedef struct CUipcEventHandle_st { char reserved[64]; } CUipcEventHandle;
 typedef void (*CUhostFn) (void *userData);
 typedef void (*CUstreamCallback) (CUstream stream, CUresult status, void *userData);
 typedef size_t (*CUoccupancyB2DSize) (int blockSize);
+typedef struct CUlaunchAttribute_st CUlaunchAttribute;
+
+/* --- What our libraries have as well (gompy/abi/cuda_structures.py).  --- */
+#include "gompy_cuda_structures.h"
 
 /* --- Devices and contexts.  --- */
-typedef struct CUdevprop_st
-{
-  int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
-  int sharedMemPerBlock, totalConstantMemory, SIMDWidth, memPitch, regsPerBlock, clockRate, textureAlign;
-} CUdevprop;
-
 typedef struct CUexecAffinityParam_st
 {
   CUexecAffinityType type;
@@ -105,58 +102,8 @@ typedef struct CUmemPoolProps_st
   unsigned char reserved[54];
 } CUmemPoolProps;
 
-typedef struct CUDA_MEMCPY2D_st
-{
-  size_t srcXInBytes, srcY;
-  CUmemorytype srcMemoryType;
-  const void *srcHost;
-  CUdeviceptr srcDevice;
-  CUarray srcArray;
-  size_t srcPitch;
-  size_t dstXInBytes, dstY;
-  CUmemorytype dstMemoryType;
-  void *dstHost;
-  CUdeviceptr dstDevice;
-  CUarray dstArray;
-  size_t dstPitch;
-  size_t WidthInBytes, Height;
-} CUDA_MEMCPY2D;
-
-typedef struct CUDA_MEMCPY3D_st
-{
-  size_t srcXInBytes, srcY, srcZ, srcLOD;
-  CUmemorytype srcMemoryType;
-  const void *srcHost;
-  CUdeviceptr srcDevice;
-  CUarray srcArray;
-  void *reserved0;
-  size_t srcPitch, srcHeight;
-  size_t dstXInBytes, dstY, dstZ, dstLOD;
-  CUmemorytype dstMemoryType;
-  void *dstHost;
-  CUdeviceptr dstDevice;
-  CUarray dstArray;
-  void *reserved1;
-  size_t dstPitch, dstHeight;
-  size_t WidthInBytes, Height, Depth;
-} CUDA_MEMCPY3D;
-
 /* --- Arrays, textures, surfaces.  --- */
 #define CUDA_ARRAY3D_2DARRAY CUDA_ARRAY3D_LAYERED
-
-typedef struct CUDA_ARRAY_DESCRIPTOR_st
-{
-  size_t Width, Height;
-  CUarray_format Format;
-  unsigned NumChannels;
-} CUDA_ARRAY_DESCRIPTOR;
-
-typedef struct CUDA_ARRAY3D_DESCRIPTOR_st
-{
-  size_t Width, Height, Depth;
-  CUarray_format Format;
-  unsigned NumChannels, Flags;
-} CUDA_ARRAY3D_DESCRIPTOR;
 
 typedef struct CUDA_RESOURCE_DESC_st
 {
@@ -239,20 +186,12 @@ typedef CUlaunchAttributeID CUkernelNodeAttrID;
 #define CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE CU_LAUNCH_ATTRIBUTE_COOPERATIVE
 #define CU_KERNEL_NODE_ATTRIBUTE_PRIORITY CU_LAUNCH_ATTRIBUTE_PRIORITY
 
-typedef struct CUlaunchAttribute_st
+struct CUlaunchAttribute_st
 {
   CUlaunchAttributeID id;
   char pad[8 - sizeof (CUlaunchAttributeID)];
   CUlaunchAttributeValue value;
-} CUlaunchAttribute;
-
-typedef struct CUlaunchConfig_st
-{
-  unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
-  CUstream hStream;
-  CUlaunchAttribute *attrs;
-  unsigned numAttrs;
-} CUlaunchConfig;
+};
 
 typedef union CUstreamBatchMemOpParams_union
 {
