@@ -7,12 +7,10 @@ done by the functions of slow.py.  The test is of the base register alone, so th
 
 from __future__ import annotations
 
-from gompy.abi import ptx as abi
-
-from . import bounds, gathers, indices
+from . import bounds, columns, gathers, indices
 from .access import in_memory, lanes_load, lanes_store, shared_memory
 from .again import again
-from .bases import Way, firsts_of, known, matching, numbers, shuffled
+from .bases import Way, firsts_of, known, matching, shuffled
 from .emit import BITS, LONGEST, Emitter, Value
 from .syntax import Operand, Register
 
@@ -24,8 +22,6 @@ else:
 
 MASKABLE = 4
 """Bytes of the narrowest values that LLVM has masked accesses of on every processor."""
-HALF = 0xFFFF
-"""The lower half of a warp's lanes."""
 WORD = 4
 """Bytes from one lane to the next where each reads a part of its word: compilers make `a[i] & 255` a load of a byte."""
 
@@ -98,7 +94,7 @@ class Access:
             if self.offset:
                 first = em.new(f"add i64 {first}, {self.offset & 0xFFFFFFFFFFFFFFFF}")
             if self.strided:
-                inside, place = self.column(first)
+                inside, place = columns.begin(em, first, self.way.step, self.size)
             elif self.space == "shared":
                 long = (self.way.lanes - 1) * self.way.step + max(self.size * self.count, self.way.step)
                 inside, place = shared_memory(em, first, long)
@@ -134,82 +130,6 @@ class Access:
         if self.space == "shared":
             return places
         return [em.new(f"inttoptr i64 {place} to ptr") for place in places]
-
-    def column(self, first: str) -> tuple[str, str]:
-        """Whether the active lanes' elements are in shared memory (i1), and the host pointer to that of lane 0: lanes
-        at the ends that are off may be elsewhere."""
-        em, size = self.em, self.size
-        low = em.new(f"call i32 @llvm.cttz.i32(i32 {em.active}, i1 false)")
-        high = em.new(f"sub i32 31, {em.new(f'call i32 @llvm.ctlz.i32(i32 {em.active}, i1 false)')}")
-        ends = []
-        for lane in (low, high):
-            distance = em.new(f"mul i64 {em.new(f'sext i32 {lane} to i64')}, {self.way.step}")
-            ends.append(shared_memory(em, em.new(f"add i64 {first}, {distance}"), size)[0])
-        offset = em.new(f"sub i64 {first}, {abi.SHARED_BASE}")
-        return em.new(f"and i1 {ends[0]}, {ends[1]}"), em.new(f"getelementptr i8, ptr %shared, i64 {offset}")
-
-    def elements(self, place: str, lanes: int) -> str:
-        """The elements of such a column, as arguments of LLVM's gather and scatter."""
-        em = self.em
-        steps = numbers([lane * self.way.step for lane in range(lanes)], "i64")
-        column = em.new(f"getelementptr i8, ptr {place}, <{lanes} x i64> {steps}")
-        mask = em.lanes(em.active)
-        if lanes != 32:
-            mask = em.new(f"bitcast i16 {em.new(f'trunc i32 {em.active} to i16')} to <16 x i1>")
-        return f"<{lanes} x ptr> {column}, i32 {self.size}, <{lanes} x i1> {mask}"
-
-    def upper(self) -> tuple[str, str, str]:
-        """Branch by whether lanes of the upper half are active, and begin the code for where none is.
-
-        Its label, that for where some are, and that behind both.  The processor takes long for what gathers nothing.
-        """
-        em = self.em
-        half, whole, done = em.fresh("half"), em.fresh("whole"), em.fresh("done")
-        some = em.new(f"icmp ugt i32 {em.active}, {HALF}")
-        em.put(f"br i1 {some}, label %{whole}, label %{half}")
-        em.label(half)
-        return half, whole, done
-
-    def gather(self, place: str) -> str:
-        """The active lanes' elements of a column."""
-        em, part = self.em, self.part(self.llvm)
-
-        def call(lanes: int) -> str:
-            kind = f"<{lanes} x {self.llvm}>"
-            name = gathers.name_of(self.llvm, lanes)
-            called = f"call {kind} @llvm.masked.gather.{name}.v{lanes}p0("
-            return em.new(f"{called}{self.elements(place, lanes)}, {kind} poison)")
-
-        if not is_partial(em):
-            return call(32)
-        half, whole, done = self.upper()
-        few = shuffled(em, f"<16 x {self.llvm}>", call(16), "poison", [*range(16)] * 2)
-        em.put(f"br label %{done}")
-        em.label(whole)
-        every = call(32)
-        em.put(f"br label %{done}")
-        em.label(done)
-        self.behind = done
-        return em.new(f"phi {part} [ {few}, %{half} ], [ {every}, %{whole} ]")
-
-    def scatter(self, place: str, value: str) -> None:
-        """Set the active lanes' elements of a column."""
-        em = self.em
-
-        def call(lanes: int, text: str) -> None:
-            called = f"call void @llvm.masked.scatter.{gathers.name_of(self.llvm, lanes)}.v{lanes}p0("
-            em.put(f"{called}<{lanes} x {self.llvm}> {text}, {self.elements(place, lanes)})")
-
-        if not is_partial(em):
-            call(32, value)
-            return
-        _, whole, done = self.upper()
-        call(16, shuffled(em, self.part(self.llvm), value, "poison", [*range(16)]))
-        em.put(f"br label %{done}")
-        em.label(whole)
-        call(32, value)
-        em.put(f"br label %{done}")
-        em.label(done)
 
     @property
     def strided(self) -> bool:
@@ -269,7 +189,9 @@ class Access:
         if self.sparse:
             return self.words(places[0], masks)
         if self.strided:
-            return [self.gather(places[0])]
+            column = columns.Column(em, places[0], self.way.step, self.llvm, self.size)
+            whole, self.behind = column.gather(is_partial(em))
+            return [whole]
         if self.way.step == 0:
             return [self.broadcast(places, index * self.size) for index in range(self.count)]
         found = []
@@ -307,7 +229,8 @@ class Access:
             return
         em, n, part = self.em, self.way.lanes, self.part(self.llvm)
         if self.strided:
-            self.scatter(places[0], values[0])
+            column = columns.Column(em, places[0], self.way.step, self.llvm, self.size)
+            column.scatter(values[0], is_partial(em))
             return
         whole, kind = values[0], f"<32 x {self.llvm}>"
         if self.count == 2:
