@@ -114,6 +114,7 @@ class Analysis:
         self.launched: dict[int, Event] = {}
         self.failed: Event | None = None
         self.marked: set[tuple[int, int]] = set()
+        self.variables: list[tuple[int, Mapping]] = []  # of images, which the host has changed
         self.acc = False
         self.blocks = Blocks(self.names)
         self.queued: dict[tuple[int, int, int], tuple[str, Place]] = {}
@@ -406,6 +407,11 @@ class Analysis:
     def _stale(self, event: Event) -> None:
         if event.kind == 0:
             self.marked.add((event.device, event.start))
+            if (event.device, event.start) not in self.live:
+                name = self.names.of(event)
+                self.variables.append(
+                    (event.device, Mapping(event.start, event.size, event.address, name, Place(), "", item=name))
+                )
             return
         place = self.names.place(event.where)
         gone = self._was_mapped(event.device, event.start) if event.flags & Stale.GONE else None
@@ -508,7 +514,7 @@ class Analysis:
     def _read_doubtful(self, region: str, place: Place, address: int, size: int, changed: bool) -> None:
         """A region has read memory of the device that nothing wrote, or of which the host has newer contents."""
         device, _ = self._launch_of()
-        mapping = self._on_device(device, address)
+        mapping = self._on_device(device, address) or self._variable_at(device, address)
         if changed or (mapping is not None and (device, mapping.start) in self.marked):
             self._read_stale(region, place, address, mapping)
         else:
@@ -530,7 +536,7 @@ class Analysis:
             mapping.size if mapping is not None else 0,
             mend=mend("stale-device", mapping.item if mapping is not None else "", place.file, self.acc),
         )
-        if mapping is not None:
+        if mapping is not None and mapping.what:
             finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
         finding.notes.append(
             Note(self.place(launch) if launch is not None else Place(), f"region {region} begins here")
@@ -717,6 +723,13 @@ class Analysis:
                 and address < mapping.address + max(mapping.size, 1)
             ):
                 return mapping
+        return None
+
+    def _variable_at(self, device: int, address: int) -> Mapping | None:
+        """The variable of an image at an address of the device, if the host has changed it."""
+        for number, variable in self.variables:
+            if number == device and variable.address <= address < variable.address + variable.size:
+                return variable
         return None
 
     def _mapped_at(self, device: int, start: int) -> Place | None:

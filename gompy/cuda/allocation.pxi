@@ -121,6 +121,8 @@ cdef public int gompy_shadow_stale(CUdeviceptr address, uint8_t *stale, size_t s
     """Have kernels that read bytes told of which the host has newer contents, a byte of `stale` each; zeros take that
     back.  Not part of CUDA: for GOMPY_CHECK, else ERROR_NOT_SUPPORTED."""
     cdef uint8_t *shadow
+    cdef uint8_t mark = SHADOW_STALE
+    cdef block *n
     cdef size_t i
     cdef int r
     if not checking & PTX_CHECK_INIT:
@@ -128,11 +130,16 @@ cdef public int gompy_shadow_stale(CUdeviceptr address, uint8_t *stale, size_t s
     r = check_device_range(address, size)
     if r != CUDA_SUCCESS or gpu_of(address) == NULL:
         return r if r != CUDA_SUCCESS else CUDA_ERROR_NOT_SUPPORTED
+    pthread_mutex_lock(&memory_lock)
+    n = block_at(address, NULL, NULL)
+    if n != NULL and n.use == VARIABLE:
+        mark = SHADOW_STALE_OWN
+    pthread_mutex_unlock(&memory_lock)
     shadow = gpu_of(address).view.shadow + (address - gpu_of(address).base)
     for i in range(size):
         if stale[i] and shadow[i] == SHADOW_WRITTEN:
-            shadow[i] = SHADOW_STALE
-        elif not stale[i] and shadow[i] == SHADOW_STALE:
+            shadow[i] = mark
+        elif not stale[i] and shadow[i] == mark:
             shadow[i] = SHADOW_WRITTEN
     return r
 
@@ -145,7 +152,7 @@ cdef public int gompy_shadow_left(CUdeviceptr address, uint8_t *stale, size_t si
     if r == CUDA_SUCCESS:
         shadow = gpu_of(address).view.shadow + (address - gpu_of(address).base)
         for i in range(size):
-            stale[i] &= shadow[i] == SHADOW_STALE
+            stale[i] &= shadow[i] == SHADOW_STALE or shadow[i] == SHADOW_STALE_OWN
     return r
 
 

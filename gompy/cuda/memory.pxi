@@ -13,6 +13,7 @@ cdef enum:
     SHADOW_ALLOCATED = 1
     SHADOW_WRITTEN = 3
     SHADOW_STALE = 5
+    SHADOW_STALE_OWN = 13          # of a module's variable
     WIDE = 16 << 20
     FULL_LEAST = 64 << 10          # bytes of a freed block that keeps its pages for the next
     FULL_MOST = 8 << 20

@@ -14,6 +14,7 @@ cdef enum:
     FOUND_COUNTS = 4
     FOUND_MEMBERS = 5
     FOUND_STALE = 6
+    FOUND_STALE_OWN = 7
 
 
 cdef bint begin_checked_block(runner *r, run *launch, uint64_t shared, uint32_t dynamic) noexcept nogil:
@@ -55,6 +56,42 @@ cdef void warn_user(ptx_module *module, const char *text) noexcept nogil:
         fprintf(stderr, "warning: %s\n", text)
 
 
+cdef void doubt_read(run *launch, uint64_t address, const char *message) noexcept nogil:
+    """A module's variable is read that the host has changed: it is told after the launch, unless that writes there.
+
+    The variable may have a state of its own on each side then, as a counter has.  Called with the findings' lock held.
+    """
+    cdef findings *found = launch.module.found
+    cdef const uint8_t *shadow = launch.module.memory.shadow + (address - launch.module.memory.base)
+    cdef doubt *d = <doubt *> malloc(sizeof(doubt))
+    if d == NULL:
+        return
+    while shadow[0] != SHADOW_STALE_OWN:
+        shadow += 1
+    snprintf(d.message, sizeof(d.message), "%s", message)
+    d.launch, d.shadow, d.next = launch, shadow, found.doubts
+    found.doubts = d
+
+
+cdef void settle_doubts(run *launch) noexcept nogil:
+    """A launch has ended: tell what it has read and not written."""
+    cdef findings *found = launch.module.found
+    cdef doubt **at = &found.doubts
+    cdef doubt *d
+    pthread_mutex_lock(&found.lock)
+    while at[0] != NULL:
+        d = at[0]
+        if d.launch != launch:
+            at = &d.next
+            continue
+        at[0] = d.next
+        if d.shadow[0] == SHADOW_STALE_OWN:
+            launch.told += 1
+            warn_user(launch.module, d.message)
+        free(d)
+    pthread_mutex_unlock(&found.lock)
+
+
 cdef void tell_finding(gompy_warp *w, uint32_t mask, int kind, uint64_t address, code_unit *unit, uint32_t line,
                        const char *what, const char *near) noexcept nogil:
     """A finding after which the kernel goes on: told once for each place, a number of places at most; others are
@@ -76,15 +113,19 @@ cdef void tell_finding(gompy_warp *w, uint32_t mask, int kind, uint64_t address,
         return
     found.sites[n].unit, found.sites[n].line, found.sites[n].kind = unit, line, kind
     found.nsites += 1
-    launch.told += 1
     compose_failure(w, mask, 0, address, unit, line, what, near, &e)
-    warn_user(launch.module, e.message)
+    if kind == FOUND_STALE_OWN:
+        doubt_read(launch, address, e.message)
+    else:
+        launch.told += 1
+        warn_user(launch.module, e.message)
     pthread_mutex_unlock(&found.lock)
 
 
 cdef void tell_rest(run *launch) noexcept nogil:
     """How much a launch found besides what it told."""
     cdef char text[320]
+    settle_doubts(launch)
     if launch.told and launch.untold:
         snprintf(text, sizeof(text), "kernel '%s': %llu more of these in this launch%s", launch.function.name,
                  <unsigned long long> launch.untold,
@@ -208,7 +249,8 @@ cdef void guard_stacks(run *launch, int value) noexcept nogil:
 
 cdef void doubtful_read(gompy_warp *w, int lane, int kind, uint64_t address, uint32_t size, bint shared,
                         code_unit *unit, uint32_t line) noexcept nogil:
-    """A read of memory that holds nothing (FOUND_UNWRITTEN), or what it should no longer hold (FOUND_STALE)."""
+    """A read of memory that holds nothing (FOUND_UNWRITTEN), or what it should no longer hold (FOUND_STALE,
+    or FOUND_STALE_OWN: in a variable of the module's)."""
     cdef run *launch = <run *> w.launch
     cdef const ptx_memory *memory = launch.module.memory
     cdef char text[160]
@@ -272,7 +314,7 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
     cdef uint8_t *shadow
     cdef char *place
     cdef uint32_t i, good = 0, written = 0
-    cdef bint shared = False, stale = False
+    cdef bint shared = False, stale = False, stale_own = False
     if address & (size - 1):
         bad_address(w, lane, address, size, how != READS, unit, line)
     if offset <= w.size - size:
@@ -294,6 +336,7 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
     for i in range(size):
         written |= shadow[i]
         stale |= shadow[i] == SHADOW_STALE
+        stale_own |= shadow[i] == SHADOW_STALE_OWN
     if good < size and (how == WRITES or not written or not word_function((<run *> w.launch).module, unit, line)):
         wrong_address(w, lane, address, size, good, how, unit, line)
     if how != WRITES and check & PTX_CHECK_INIT:
@@ -303,8 +346,8 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
                 memset(shadow, SHADOW_WRITTEN, size)
             else:
                 doubtful_read(w, lane, FOUND_UNWRITTEN, address, size, shared, unit, line)
-        elif stale and not word_function((<run *> w.launch).module, unit, line):
-            doubtful_read(w, lane, FOUND_STALE, address, size, shared, unit, line)
+        elif (stale or stale_own) and not word_function((<run *> w.launch).module, unit, line):
+            doubtful_read(w, lane, FOUND_STALE if stale else FOUND_STALE_OWN, address, size, shared, unit, line)
     if how != READS:
         for i in range(size):
             if shadow[i]:

@@ -1,6 +1,7 @@
 """Accesses in checked code (GOMPY_CHECK): each is held against the shadow of its memory.
 
-The shadow has a byte for each byte of memory: 0 not allocated, 1 allocated, 3 allocated and written, 5 out of date.
+The shadow has a byte for each byte of memory: 0 not allocated, 1 allocated, 3 allocated and written, 5 out of date,
+13 out of date in a module's variable.
 What the shadow shows to be right (aligned, allocated, for loads written) is done at once; all else goes to the
 executor (check.pxi), which does it or says what is wrong.  A store marks its bytes in the shadow before it writes
 them, so that who sees the value sees the mark.

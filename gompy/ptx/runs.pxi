@@ -15,6 +15,7 @@ cdef enum:
     SHADOW_ALLOCATED = 1                # executor.h
     SHADOW_WRITTEN = 3
     SHADOW_STALE = 5
+    SHADOW_STALE_OWN = 13
     TOLD = 20                           # places that checked code tells of a module, and pairs of places
     LOCAL_WINDOW = 1 << 28
     AWAKE = 3 << 15                     # ticks, some 37 µs, until another thread is at work, about

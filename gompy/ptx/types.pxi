@@ -304,6 +304,12 @@ cdef struct site:                       # a place in PTX whose mistakes have bee
     uint32_t line
     int kind
 
+cdef struct doubt:                      # a read of a module's variable that the host has changed (check.pxi)
+    doubt *next
+    void *launch
+    const uint8_t *shadow               # of the first such byte
+    char message[768]                   # as ptx_error has it
+
 cdef struct findings:
     pthread_mutex_t lock
     site sites[24]
@@ -311,6 +317,7 @@ cdef struct findings:
     uint32_t pairs[24][2]               # of places that race (race_calls.pxi)
     uint32_t npairs
     uint64_t counter                    # where libgomp counts threads, or 0 (race_calls.pxi)
+    doubt *doubts                       # of launches under way
 
 cdef struct ptx_module "ptx_module":
     ptx_image *image

@@ -32,6 +32,8 @@ cdef bint copy_by_command(mic_device *d, bint to_device, char *host, char *devic
     cdef int64_t error = 0
     if offset == ~<uint64_t>0:
         return copy_refused(d, to_device, device, n, ENOMEM)
+    if has_outer(d, device, n):
+        open_outer(d, device, n)
     pthread_mutex_lock(&d.commands)
     while n and error == 0:
         part = n if n < step else step
@@ -56,6 +58,9 @@ cdef bint copy_by_kernel(mic_device *d, bint to_device, char *host, char *device
     """Copy outside the arena."""
     cdef iovec here, there
     cdef ssize_t done
+    cdef int tries = 0
+    if to_device:
+        good_outer(d, device, n)
     while n:
         here.iov_base = host
         here.iov_len = n
@@ -69,6 +74,10 @@ cdef bint copy_by_kernel(mic_device *d, bint to_device, char *host, char *device
             continue
         if done < 0 and (errno == EPERM or errno == ENOSYS):
             return copy_by_command(d, to_device, host, device, n)
+        if done < 0 and errno == EFAULT and tries < MIC_OUTER_TRIES and has_outer(d, device, n):
+            tries += 1
+            open_outer(d, device, n)
+            continue
         if done <= 0:
             if done < 0 and errno == ESRCH:
                 notice_death(d)

@@ -1,4 +1,5 @@
-/* The device's side of marks (protocol.h): the first access to a page of the arena faults, and its marks say what it
+/* The device's side of marks (protocol.h): the first access to a page of the arena, or to one of an image that has a
+   variable out of date, faults, and its marks say what it
    is.  Included once, by device_marks.pxi.
 
    A page without doubtful bytes is opened.  So are the next ones where a thread fills memory, page by page.  In one
@@ -30,6 +31,7 @@ extern int omp_get_num_threads (void), omp_get_num_teams (void);
 static unsigned char *mic_marks;
 static uint64_t mic_marked_size;
 static char *mic_marked_base;
+static const struct mic_outer *mic_outer;
 static atomic_flag mic_marks_busy = ATOMIC_FLAG_INIT;
 static unsigned mic_steps, mic_write_steps, mic_page_steps;
 static uint64_t mic_last_stepped;
@@ -52,30 +54,46 @@ mic_open_pages (uint64_t offset, uint64_t size)
   return mprotect (mic_marked_base, mic_marked_size, PROT_READ | PROT_WRITE) == 0;
 }
 
+/* The marks of a page, by its offset from the arena's begin, or NULL: it has none.  */
+static unsigned char *
+mic_page_marks (uint64_t page)
+{
+  uint64_t address = (uintptr_t) mic_marked_base + page;
+  if (page < mic_marked_size)
+    return mic_marks + page;
+  for (uint32_t i = 0; i < mic_outer->count && i < MIC_OUTER_PAGES; i++)
+    if (mic_outer->pages[i] == address)
+      return mic_marks + mic_marked_size + i * 4096ull;
+  return NULL;
+}
+
 static int
 mic_page_in_use (uint64_t page)
 {
-  const unsigned char *m = mic_marks + page;
+  const unsigned char *m = mic_page_marks (page);
+  if (m == NULL)
+    return 0;
   return m[0] || memcmp (m, m + 1, 4095) != 0;
 }
 
 static int
 mic_page_doubtful (uint64_t page)
 {
+  const unsigned char *marks = mic_page_marks (page);
   uint64_t word, any = 0;
   for (unsigned i = 0; i < 4096; i += 8)
     {
-      memcpy (&word, mic_marks + page + i, 8);
+      memcpy (&word, marks + i, 8);
       any |= word;
     }
   return (any & 0x0202020202020202ull) != 0;
 }
 
-/* Nothing more is known of pages.  */
+/* Nothing more is known of pages, several of the arena or one.  */
 static __attribute__ ((optimize ("O3"))) void
 mic_forget_pages (uint64_t page, uint64_t size)
 {
-  unsigned char *marks = mic_marks + page;
+  unsigned char *marks = mic_page_marks (page);
   for (uint64_t i = 0; i < size; i++)
     marks[i] = marks[i] > MIC_MARK_GOOD ? MIC_MARK_GOOD : marks[i];
   mic_open_pages (page, size);
@@ -91,7 +109,7 @@ mic_forget_page (uint64_t page)
 static int
 mic_page_unset (uint64_t page)
 {
-  const unsigned char *m = mic_marks + page;
+  const unsigned char *m = mic_page_marks (page);
   return m[0] == MIC_MARK_UNSET && memcmp (m, m + 1, 4095) == 0;
 }
 
@@ -202,14 +220,30 @@ mic_step (uint64_t page, ucontext_t *context)
   context->uc_mcontext.gregs[REG_EFL] |= MIC_TRAP_FLAG;
 }
 
+/* SIZE bytes are good, as far as they are in the page.  */
 static void
-mic_mark_written (uint64_t offset, uint64_t page, uintptr_t pc)
+mic_mark_good (uint64_t offset, uint64_t page, uint64_t size)
 {
-  uint64_t size = gompy_write_size ((const unsigned char *) pc);
-  uint64_t end = offset + size < page + 4096 ? offset + size : page + 4096;
-  for (uint64_t i = offset; i < end; i++)
-    if (mic_marks[i] > MIC_MARK_GOOD)
-      mic_marks[i] = MIC_MARK_GOOD;
+  uint64_t end = offset - page + size < 4096 ? offset - page + size : 4096;
+  unsigned char *marks = mic_page_marks (page);
+  for (uint64_t i = offset - page; i < end; i++)
+    if (marks[i] > MIC_MARK_GOOD)
+      marks[i] = MIC_MARK_GOOD;
+}
+
+/* Nothing more is known of the image's variable at OFFSET, of which the page may have several.  */
+static void
+mic_forget_variable (uint64_t offset, uint64_t page)
+{
+  for (uint32_t i = 0; i < mic_outer->variable_count && i < MIC_OUTER_VARIABLES; i++)
+    {
+      uint64_t start = mic_outer->variables[i].start - (uintptr_t) mic_marked_base, size = mic_outer->variables[i].size;
+      if (offset - start >= size)
+	continue;
+      if (start < page)
+	size -= page - start;
+      mic_mark_good (start < page ? page : start, page, size);
+    }
 }
 
 /* After a step: its pages are closed again, unless all is known to be good there now.  */
@@ -230,9 +264,16 @@ static unsigned
 mic_read_mark (uint64_t offset, uintptr_t pc)
 {
   unsigned size = gompy_access_size ((const unsigned char *) pc);
-  for (uint64_t i = offset; i < offset + size && i < mic_marked_size; i++)
-    if (mic_marks[i] > MIC_MARK_GOOD)
-      return mic_marks[i];
+  const unsigned char *marks = mic_page_marks (offset & ~4095ull);
+  for (uint64_t i = offset; i != offset + size; i++)
+    {
+      if (i != offset && i % 4096 == 0)
+	marks = mic_page_marks (i);
+      if (marks == NULL)
+	return 0;
+      if (marks[i % 4096] > MIC_MARK_GOOD)
+	return marks[i % 4096];
+    }
   return 0;
 }
 
@@ -264,7 +305,7 @@ mic_marked_fault (int signo, siginfo_t *info, void *p, unsigned *read)
       atomic_flag_clear (&mic_marks_busy);
       return 1;
     }
-  if (signo != SIGSEGV || info->si_code != SEGV_ACCERR || offset >= mic_marked_size || !mic_page_in_use (page)
+  if (signo != SIGSEGV || info->si_code != SEGV_ACCERR || !mic_page_in_use (page)
       || (context->uc_mcontext.gregs[REG_ERR] & 16))
     return 0;
   while (atomic_flag_test_and_set (&mic_marks_busy))
@@ -273,11 +314,19 @@ mic_marked_fault (int signo, siginfo_t *info, void *p, unsigned *read)
   if (!mic_page_doubtful (page))
     mic_open_good (page);
   else if (!writes && (*read = mic_read_mark (offset, (uintptr_t) context->uc_mcontext.gregs[REG_RIP])))
-    mic_forget_page (page);
+    {
+      if (page < mic_marked_size || !mic_may_step (page, 0))
+	mic_forget_page (page);
+      else
+	{
+	  mic_forget_variable (offset, page);
+	  mic_step (page, context);
+	}
+    }
   else if (mic_may_step (page, writes))
     {
       if (writes)
-        mic_mark_written (offset, page, (uintptr_t) context->uc_mcontext.gregs[REG_RIP]);
+        mic_mark_good (offset, page, gompy_write_size ((const unsigned char *) context->uc_mcontext.gregs[REG_RIP]));
       mic_step (page, context);
     }
   else if (writes)
@@ -289,8 +338,9 @@ mic_marked_fault (int signo, siginfo_t *info, void *p, unsigned *read)
 }
 
 static void
-mic_watch_marks (unsigned char *marks, void *base, uint64_t size)
+mic_watch_marks (unsigned char *marks, void *base, uint64_t size, const struct mic_outer *outer)
 {
+  mic_outer = outer;
   mic_marks = marks;
   mic_marked_base = base;
   mic_marked_size = size;

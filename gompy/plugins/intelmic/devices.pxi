@@ -61,6 +61,8 @@ cdef extern from *:
     struct mic_touched { uint64_t begin, end; }; /* end 0: none */
     #define GUARD_IDLE 256 /* freed blocks that stay closed */
     struct mic_idle { uint64_t offset, bytes; };
+    /* What the device had in a page outside the arena when it was last looked at, and what of it was out of date.  */
+    struct mic_outer_kept { unsigned char had[4096], stale[4096]; int known; };
     struct mic_device
     {
       int number;
@@ -90,6 +92,7 @@ cdef extern from *:
       int guarded;            /* GOMPY_CHECK */
       int spread;             /* and `gompy run --check`: no two places of new memory look alike (guards.pxi) */
       unsigned char *marks;   /* of the arena's bytes, or NULL; see marks.pxi */
+      struct mic_outer_kept *outer_kept; /* of outer_marks.pxi */
       int exact;              /* there are images that tell of their accesses (-foffload-check) */
       uint32_t reads_told;
       char preload[64];       /* library that the device process has before all others, empty: none */
@@ -135,6 +138,10 @@ cdef extern from *:
     struct mic_idle:
         uint64_t offset
         uint64_t bytes
+    struct mic_outer_kept:
+        unsigned char had[4096]
+        unsigned char stale[4096]
+        int known
     struct mic_device:
         int number
         int running
@@ -167,6 +174,7 @@ cdef extern from *:
         int guarded
         int spread
         unsigned char *marks
+        mic_outer_kept *outer_kept
         int exact
         uint32_t reads_told
         mic_idle idle[256]

@@ -223,21 +223,29 @@ cdef bint guarded_free(mic_device *d, uint64_t start) noexcept nogil:
     return True
 
 
-cdef void mark_stale(mic_device *d, uint64_t offset, const unsigned char *stale, size_t n) noexcept nogil:
-    """Mark those bytes that the host has changed, and close their pages; those that are no longer so are good."""
-    cdef uint64_t first = n, last = 0
+cdef bint mark_bytes(unsigned char *marks, const unsigned char *stale, size_t n, uint64_t *first,
+                     uint64_t *last) noexcept nogil:
+    """Mark those bytes that the host has changed; those that are no longer so are good.  False: it has changed none."""
+    cdef bint any = False
     cdef size_t i
-    cdef unsigned char *marks = d.marks + offset
     for i in range(n):
         if stale[i]:
             marks[i] = <unsigned char>MIC_MARK_STALE
-            if first == n:
-                first = i
-            last = i
+            if not any:
+                first[0] = i
+            any = True
+            last[0] = i
         elif marks[i] == <unsigned char>MIC_MARK_STALE:
             marks[i] = <unsigned char>MIC_MARK_GOOD
-    if first < n:
-        changed_marks(d, offset + first, last + 1 - first)
-    if first < n and not d.control.exact:
+    return any
+
+
+cdef void mark_stale(mic_device *d, uint64_t offset, const unsigned char *stale, size_t n) noexcept nogil:
+    """Mark those bytes that the host has changed, and close their pages; those that are no longer so are good."""
+    cdef uint64_t first = 0, last = 0
+    if not mark_bytes(d.marks + offset, stale, n, &first, &last):
+        return
+    changed_marks(d, offset + first, last + 1 - first)
+    if not d.control.exact:
         first = (offset + first) & ~(GUARD_PAGE - 1)
         open_pages(d, first, page_up(offset + last + 1) - first, False)

@@ -162,6 +162,16 @@ cdef extern from "protocol.h":
         uint32_t head
         uint32_t error
         mic_guard list[256]
+    uint32_t MIC_OUTER_PAGES, MIC_OUTER_VARIABLES
+    uint64_t MIC_OUTER_BYTES
+    struct mic_variable:
+        uint64_t start
+        uint64_t size
+    struct mic_outer:
+        uint32_t count
+        uint32_t variable_count
+        uint64_t *pages
+        mic_variable *variables
     struct mic_death:
         uint32_t kind
         int32_t signo
@@ -214,6 +224,7 @@ cdef extern from "protocol.h":
         mic_queue queue
         mic_guards guards
         uint32_t *changes
+        mic_outer outer
     void mic_relax() nogil
     uint64_t mic_ticks() nogil
     uint32_t mic_processor() nogil

@@ -16,16 +16,17 @@ cdef void open_marks(mic_device *d) noexcept nogil:
     cdef off_t begin = <off_t>(MIC_CONTROL_SIZE + d.size)
     d.marks = NULL
     d.control.marked = 0
+    d.control.outer.count = 0
     d.control.exact = 0
     if d.control.guarded == 0 or d.control.tool != 0 or gompy_is_traced():
         return
-    if gompy_resize(d.file.fd, begin + <off_t>d.size) != 0:
+    if gompy_resize(d.file.fd, begin + <off_t>(d.size + MIC_OUTER_BYTES)) != 0:
         return
-    p = mmap(NULL, d.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, d.file.fd, begin)
+    p = mmap(NULL, d.size + MIC_OUTER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, d.file.fd, begin)
     if p == <void *>-1:
         return
-    madvise(p, d.size, MADV_DONTDUMP)
-    madvise(p, d.size, MADV_DONTFORK)
+    madvise(p, d.size + MIC_OUTER_BYTES, MADV_DONTDUMP)
+    madvise(p, d.size + MIC_OUTER_BYTES, MADV_DONTFORK)
     d.marks = <unsigned char *>p
     d.control.marked = 1
     d.control.exact = d.exact
@@ -89,6 +90,8 @@ cdef void tell_read(mic_device *d, mic_read *read) noexcept nogil:
     place.pc = read.pc
     place.stack = read.stack
     place.image_pc = read.image_pc
+    if outer_changed(d, read.address):
+        return
     describe_region(d, &place, region, sizeof(region))
     if read.mark >= <uint32_t>MIC_RACE_WRITE_WRITE:
         tell_race(d, read, region)

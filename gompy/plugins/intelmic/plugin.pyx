@@ -21,6 +21,7 @@ include "reverse.pxi"
 include "marks.pxi"
 include "launch.pxi"
 include "guards.pxi"
+include "outer_marks.pxi"
 include "words.pxi"
 include "huge_pages.pxi"
 include "memory.pxi"
@@ -291,8 +292,10 @@ cdef public bint gompy_mark_stale(int number, uintptr_t start, unsigned char *st
     """Have regions that read bytes told of which the host has changed its own copy.  False, without an effect: there
     are no marks for them.  Not part of GCC's interface."""
     cdef mic_device *d = device_of(number)
-    if d.marks == NULL or not in_arena(d, <void *>start, size):
+    if d.marks == NULL:
         return False
+    if not in_arena(d, <void *>start, size):
+        return mark_outer(d, start, stale, size)
     mark_stale(d, start - d.base, stale, size)
     return True
 
@@ -304,6 +307,9 @@ cdef public bint gompy_stale_left(int number, uintptr_t start, unsigned char *st
     """
     cdef mic_device *d = device_of(number)
     cdef size_t i
+    if not in_arena(d, <void *>start, size):
+        outer_left(d, start, stale, size)
+        return True
     for i in range(size):
         stale[i] &= d.marks[start - d.base + i] == <unsigned char>MIC_MARK_STALE
     return True

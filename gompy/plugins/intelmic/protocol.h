@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 17u
+#define MIC_ABI 18u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the
    queue say what they run.  */
@@ -132,6 +132,20 @@ struct mic_queue
    they are as far apart as all counts reach.  */
 #define MIC_CHANGES 1024u
 #define MIC_CHANGE_SHIFT 16
+
+/* Pages of images have marks, too, where variables of theirs are out of date: behind the arena's, a page's in the order
+   of this list, all of them good but those.  Pages and variables are in no order.  */
+#define MIC_OUTER_PAGES 64u
+#define MIC_OUTER_VARIABLES 256u
+#define MIC_OUTER_BYTES (MIC_OUTER_PAGES * 4096ull) /* of their marks */
+struct mic_outer
+{
+  uint32_t count; /* the last one is complete before it is counted */
+  uint32_t variable_count;
+  uint64_t pages[MIC_OUTER_PAGES];
+  struct mic_variable { uint64_t start, size; } variables[MIC_OUTER_VARIABLES];
+};
+
 #define MIC_READS 16
 /* And what else a region may be found to do: two accesses that nothing orders, the earlier one first.  */
 #define MIC_RACE_WRITE_WRITE 4
@@ -216,6 +230,7 @@ struct mic_control
   struct mic_queue queue;
   struct mic_guards guards;
   uint32_t changes[MIC_CHANGES];
+  struct mic_outer outer;
 };
 
 _Static_assert (sizeof (struct mic_slot) == 256, "two line pairs a slot");

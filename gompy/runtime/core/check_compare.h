@@ -78,8 +78,8 @@ gompy_stale_begin_region (int device)
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
       struct gompy_tracked *t = gompy_tracks[i];
-      if (t->device != device || t->gone || t->fresh || t->global || t->shared || !t->filled
-          || !gompy_has_time (t->size) || (!gompy_find_stale (t) && !t->marked))
+      if (t->device != device || t->gone || t->fresh || t->shared || !t->filled
+          || (t->global && t->told) || !gompy_has_time (t->size) || (!gompy_find_stale (t) && !t->marked))
         continue;
       t->marked = gompy_mark (device, t->target, t->stale, t->size);
       if (t->marked && !t->logged)
@@ -175,6 +175,8 @@ gompy_find_overwritten (struct gompy_tracked *t)
         ;
       if (end > at)
         gompy_agree (t, at, end, NULL);
+      if (end > at && t->global)
+        t->told = 1;  /* both sides have changed it: each has a state of its own there */
     }
   free (left);
 }

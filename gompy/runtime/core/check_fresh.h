@@ -24,6 +24,38 @@ gompy_keep_contents (struct gompy_tracked *t, const uint64_t *same)
   return 1;
 }
 
+/* Whether words of both sides may be the pointers that they were made with: `int *p = &x`, or a function's address.  */
+static int
+gompy_both_point (uint64_t here, uint64_t there)
+{
+  char c;
+  return there != 0 && here >> 47 == 0 && gompy_read_host (&c, here, 1);
+}
+
+/* A variable of an image that no region has used yet: what the device has is what both sides had at first.  */
+static void
+gompy_begin_global (struct gompy_tracked *t)
+{
+  size_t whole = -t->host & 7;
+  uint64_t here = 0, there = 0;
+  if (t->device_had == t->host_had || memcmp (t->host_had, t->device_had, t->size) == 0)
+    return;
+  for (size_t i = 0; i < t->size;)
+    {
+      size_t n = i < whole ? whole - i : 8;
+      n = n < t->size - i ? n : t->size - i;
+      if (n == 8)
+        {
+          memcpy (&here, t->host_had + i, 8);
+          memcpy (&there, t->device_had + i, 8);
+        }
+      if (n < 8 || (here != there && !gompy_both_point (here, there)))
+        memcpy (t->host_had + i, t->device_had + i, n);
+      i += n;
+    }
+  memset (t->parts, 0, gompy_part_count (t));
+}
+
 /* The range's contents are needed from here on.  What a region may have written of it is unknown then.  False: they
    are not to be had, and nothing of the range is known.  */
 static int

@@ -63,7 +63,7 @@ struct gompy_tracked
   int global;
   int gone;    /* the mapping is no more */
   int shared;  /* with another device */
-  int told;    /* a read of the host's */
+  int told;    /* a read of the host's; or nothing is to be told */
   int marked;  /* the device has been told of bytes */
   int logged;
   unsigned char *device_had, *host_had;  /* one block while both are the same */
@@ -163,6 +163,7 @@ gompy_stop_tracking (void)
 
 static int gompy_keep_contents (struct gompy_tracked *t, const uint64_t *same);
 static int gompy_settle (struct gompy_tracked *t);
+static void gompy_begin_global (struct gompy_tracked *t);
 static int gompy_fresh_copied (struct gompy_tracked *t, size_t begin, size_t end, int to_device);
 
 /* A mapping was made; FILLED: and copied.  FRESH: by a construct that tells of its end.  */
@@ -195,6 +196,8 @@ gompy_stale_new (int device, uintptr_t host, uintptr_t target, size_t size, int 
   gompy_tracked_bytes += size;
   if (t->parts == NULL || (!fresh && !gompy_keep_contents (t, NULL)))
     gompy_drop_track (gompy_track_count - 1);
+  else if (global)
+    gompy_begin_global (t);
   else if (filled)
     gompy_fresh_copied (t, 0, size, 1);
 }
