@@ -112,6 +112,7 @@ class Analysis:
         self.copies: dict[tuple[int, int, int, bool], Copies] = {}
         self.frame: Frame | None = None
         self.launched: dict[int, Event] = {}
+        self.entered: Event | None = None
         self.failed: Event | None = None
         self.marked: set[tuple[int, int]] = set()
         self.variables: list[tuple[int, Mapping]] = []  # of images, which the host has changed
@@ -161,6 +162,11 @@ class Analysis:
     # --- what happens -----------------------------------------------------------------------------------------------
 
     def _entry(self, event: Event) -> None:
+        if event.flags & Entry.ATTACH:
+            self._attach(event)
+        self.entered = event
+        if event.flags & Entry.NEW:
+            self.names.elements.pop(event.start, None)
         name = self.names.of(event)
         if event.flags & Entry.NEW and not event.flags & Entry.ATTACH and event.kind not in POINTERS:
             what = event.what or "target"
@@ -174,6 +180,16 @@ class Analysis:
                 event.frame,
                 item=self.names.item(event, name),
             )
+
+    def _attach(self, event: Event) -> None:
+        """A pointer that a construct attaches stands behind what it points to."""
+        mapping = self.live.get((event.device, self.entered.start)) if self.entered is not None else None
+        if self.entered is None or mapping is None or mapping.start != self.entered.start:
+            return
+        name = self.names.attached(event, self.entered)
+        if name:
+            mapping.name = name
+            mapping.item = self.names.item(self.entered, name)
 
     def _remove(self, event: Event) -> None:
         mapping = self.live.pop((event.device, event.start), None)
@@ -656,6 +672,11 @@ class Analysis:
         gone = self._was_mapped(event.device, start)
         finding.notes += self._history(gone) if gone is not None else self._nearest(event.device, start)
         finding.mend = mend("not-present", name or "it", finding.place.file, self.acc)
+        behind = self.names.word(start, event.frame) if self.names.is_pointer(start, event.frame) else None
+        mapping = self._touching(event.device, behind, 1) if behind else None
+        if mapping is not None and mapping.item:
+            finding.notes = [Note(mapping.place, f"what it points to, {mapping.item}, mapped here ({mapping.what})")]
+            finding.mend = f"name {mapping.item} in that clause"
         self.add(finding)
 
     # --- device memory that the program itself asks for -------------------------------------------------------------

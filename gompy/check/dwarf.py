@@ -45,6 +45,7 @@ class Variable:
     element: int = 0  # bytes of an element, of an array of one dimension or behind a pointer; 0: not C's, or not known
     scalar: str = ""  # what its elements are made of: f8, i4, u1; empty: structures, pointers, or not known
     behind: str = ""  # of a member of what a pointer points to: that pointer
+    stride: int = 0  # and bytes from one structure there to the next
     endless: bool = False  # an array whose bounds only the running program knows
     value: int | None = None  # of a pointer that is in a register: it has no address
 
@@ -317,13 +318,21 @@ class Source:
         target = self._type(kind) if kind is not None and kind.tag in POINTERS else None
         if target is None or target.tag not in STRUCTS or self._first(target):
             return
+        stride = self.size(target)
         for child in target.iter_children():
             offset = child.attributes.get("DW_AT_data_member_location")
             inner = self._type(child) if child.tag == "DW_TAG_member" else None
             if offset is not None and isinstance(offset.value, int) and inner is not None and inner.tag in POINTERS:
                 member = f"{name}->{self._name(child)}"
                 yield Variable(
-                    member, offset.value, POINTER, True, self._element(inner), self._scalar(inner), behind=name
+                    member,
+                    offset.value,
+                    POINTER,
+                    True,
+                    self._element(inner),
+                    self._scalar(inner),
+                    behind=name,
+                    stride=stride,
                 )
 
     def _expression(self, die: Any, location: Any, pc: int | None) -> list[int]:

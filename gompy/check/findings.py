@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -9,6 +10,8 @@ from gompy.check.names import Place
 
 ERROR: Final = "error"
 ADVICE: Final = "advice"
+ELEMENT: Final = re.compile(r"\[\d+\]\.")
+"""Of a member's name, in an array of structures that a pointer points to: ``q[3].w``; of the first it is ``q->w``."""
 
 KINDS: Final = {
     "unmapped": "a region uses what is not mapped to its device",
@@ -55,5 +58,5 @@ class Finding:
     count: int = 1
 
     def key(self) -> tuple[str, str, str, int]:
-        """What makes two findings the same one."""
-        return self.kind, str(self.place), self.variable, self.device
+        """What makes two findings the same one; of an array of structures one element is as another."""
+        return self.kind, str(self.place), ELEMENT.sub("->", self.variable), self.device

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gompy.abi.check_log import Op
@@ -52,6 +52,7 @@ class Names:
     sources: dict[str, Source | None] = field(default_factory=dict)
     known: dict[int, str] = field(default_factory=dict)
     words: dict[int, int] = field(default_factory=dict)
+    elements: dict[int, Variable] = field(default_factory=dict)
     _visible: dict[int, list[Variable]] = field(default_factory=dict)
     _global: list[Variable] | None = None
 
@@ -172,6 +173,22 @@ class Names:
                     name, nearest = variable.name, start - value
         return name
 
+    def is_pointer(self, start: int, frame: Frame | None) -> bool:
+        """Whether a pointer of the program's is at an address."""
+        return any(v.address == start and v.points and v.value is None for v in self.variables(frame))
+
+    def attached(self, pointer: Event, item: Event) -> str:
+        """A pointer is attached to the item before it: its name in an array of structures, ``q[3].w``; else empty."""
+        for variable in self.variables(pointer.frame):
+            distance = pointer.start - variable.address
+            if not variable.stride or not 0 < distance < FARTHEST or distance % variable.stride:
+                continue
+            name = f"{variable.behind}[{distance // variable.stride}].{variable.name.removeprefix(variable.behind)[2:]}"
+            self.words[pointer.start] = item.start - pointer.size
+            self.elements[item.start] = replace(variable, name=name, address=pointer.start)
+            return name
+        return ""
+
     def begin(self, variable: Variable, frame: Frame | None) -> int | None:
         """Where an array begins, or what a pointer points to; None where that is not known."""
         if variable.value is not None:
@@ -183,7 +200,7 @@ class Names:
         name, given = self.of(event), given_name(event)
         if given.endswith("]"):
             return given
-        variable = next((v for v in self.variables(event.frame) if v.name == name), None)
+        variable = self._called(name, event)
         if variable is None or not variable.element or not event.size:
             return name
         base: int | None = variable.address
@@ -200,13 +217,21 @@ class Names:
 
     def item(self, event: Event, name: str) -> str:
         """What a clause says of a variable: its name, or of what a pointer points to the section."""
-        points = any(v.points for v in self.variables(event.frame) if v.name == name)
-        return self.section(event) if points else name
+        variable = self._called(name, event)
+        return self.section(event) if variable is not None and variable.points else name
+
+    def _called(self, name: str, event: Event) -> Variable | None:
+        element = self.elements.get(event.start)
+        if element is not None and element.name == name:
+            return element
+        return next((v for v in self.variables(event.frame) if v.name == name), None)
 
     def of(self, event: Event) -> str:
         """What a record is about; remembered for its address."""
         given = given_name(event)
         name = given.partition("[")[0] if given.endswith("]") else given
+        if not name and event.start in self.elements:
+            name = self.elements[event.start].name
         name = name or self.at(event.start, event.size, event.frame)
         if name:
             self.known[event.start] = name
