@@ -46,6 +46,7 @@ class Entry(IntFlag):
     FOR_EVER = 8
     UNMAPPED = 16
     IMPLICIT = 32
+    BLOCK = 64  # a block of the heap begins where it does
 
 
 class Copy(IntFlag):

@@ -402,7 +402,7 @@ class Analysis:
     def _beyond(self, region: str, place: Place, device: int, directive: Place, match: re.Match[str]) -> None:
         distance, side, size, host = int(match[1]), match[2], int(match[3]), int(match[4], 16)
         mapping = self.live.get((device, host))
-        name = (mapping.name if mapping is not None else "") or self.names.at(host, size, self.frame)
+        name = mapping.name if mapping is not None else self.names.at(host, size, self.frame)
         finding = Finding(
             "past-section",
             place,
@@ -640,7 +640,7 @@ class Analysis:
     def _beyond_mapped(self, event: Event, start: int, size: int, old: int, old_size: int) -> None:
         """A construct is to do more with an object than is mapped of it."""
         mapping = self.live.get((event.device, old))
-        name = (mapping.name if mapping is not None else "") or self.names.at(start, size, event.frame)
+        name = mapping.name if mapping is not None else self.names.at(start, size, event.frame)
         verb, mended = in_words(event.what)
         finding = Finding(
             "extension",

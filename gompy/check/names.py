@@ -7,13 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from gompy.abi.check_log import Op
+from gompy.abi.check_log import Entry, Op
 from gompy.check.dwarf import Source, Variable
 from gompy.check.log import Event, Frame, Log
 
 LARGEST: Final = 1 << 28
 FARTHEST: Final = 1 << 30
-"""Bytes of a file beyond which its DWARF is not read; how far behind a pointer's value what it points to may reach."""
+HEAD: Final = 16
+"""Bytes of a file beyond which its DWARF is not read; how far behind a pointer's value what it points to may reach;
+bytes that malloc has between two blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +146,11 @@ class Names:
             pass
         return found
 
-    def at(self, start: int, size: int, frame: Frame | None) -> str:
-        """The variable at a host address, or the pointer to what is there; empty: not known."""
+    def at(self, start: int, size: int, frame: Frame | None, begins: bool = False) -> str:
+        """The variable at a host address, or the pointer to what is there; empty: not known.
+
+        ``begins``: a block of the heap begins there.
+        """
         visible = self.variables(frame)
         best: Variable | None = None
         for variable in visible:
@@ -158,18 +163,20 @@ class Names:
                 best = variable
         if best is not None:
             return best.name
-        return self.pointer(start, visible, frame)
+        return self.pointer(start, visible, frame, begins)
 
-    def pointer(self, start: int, visible: list[Variable], frame: Frame | None) -> str:
+    def pointer(self, start: int, visible: list[Variable], frame: Frame | None, begins: bool = False) -> str:
         """The pointer whose value is nearest below an address, or the array of unknown size that begins there.
 
-        Of several the function's own, not a member of what one of them points to: ``p`` in ``int *p = this->data``.
+        What is before a block of the heap is another one, but for an array that a program counts from 1.  Of several
+        the function's own, not a member of what one of them points to: ``p`` in ``int *p = this->data``.
         """
         name, nearest = "", FARTHEST
         for variable in sorted(visible, key=lambda variable: bool(variable.behind)):
             if variable.points or variable.endless:
                 value = self.begin(variable, frame)
-                if value and 0 <= start - value < nearest:
+                reach = min(nearest, min(variable.element, HEAD) + 1) if begins else nearest
+                if value and 0 <= start - value < reach:
                     name, nearest = variable.name, start - value
         return name
 
@@ -232,7 +239,8 @@ class Names:
         name = given.partition("[")[0] if given.endswith("]") else given
         if not name and event.start in self.elements:
             name = self.elements[event.start].name
-        name = name or self.at(event.start, event.size, event.frame)
+        begins = event.op == Op.ENTRY and bool(event.flags & Entry.BLOCK)
+        name = name or self.at(event.start, event.size, event.frame, begins)
         if name:
             self.known[event.start] = name
         return name or self.known.get(event.start, "")

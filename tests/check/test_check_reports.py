@@ -279,6 +279,17 @@ def test_an_argument_that_is_absent(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_a_block_has_no_other_pointers_name(tmp_path: Path) -> None:
+    """With -O1 nothing says where b points to when step maps it: it is not a, which points to the block before."""
+    source = PROGRAMS / "check_other_block.c"
+    command = [str(BIN / "gompcc"), "-g", "-O1", "-fopenmp", str(source), "-o", "program"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    command = [str(BIN / "gompy"), "run", "--device", "intelmic", "--check", "./program"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 86
+    assert re.search(r"goes beyond what is mapped of (b|memory) \(16384 bytes\), to the byte behind", done.stderr)
+
+
 @pytest.mark.skipif(NVPTX is None, reason="no compiler for nvptx")
 @pytest.mark.parametrize("name", ["fault-host.c", "fault-host-acc.c", "fault-host-pointer.c", "fault-host-right.c"])
 def test_the_host_uses_memory_of_the_emulated_gpu(tmp_path: Path, name: str) -> None:

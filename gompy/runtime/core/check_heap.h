@@ -61,6 +61,24 @@ gompy_heap_find (uintptr_t begin, uintptr_t end, uintptr_t address)
   return 0;
 }
 
+/* Whether a block of malloc's begins there, for all that its head and the next one's say.  */
+static int
+gompy_heap_begins (uintptr_t host)
+{
+  uintptr_t begin = gompy_heap_begin (), end = (uintptr_t) sbrk (0), at = host - GOMPY_HEAP_HEAD;
+  size_t head[2], next[2], block;
+  if (begin == 0 || host % 16 != 0 || !gompy_read_host (head, at, sizeof head))
+    return 0;
+  block = head[1] & ~(size_t) 7;
+  if (head[0] == 0 && (head[1] & 7) == GOMPY_HEAP_MAPPED && at % GOMPY_PAGE == 0 && block % GOMPY_PAGE == 0
+      && block >= GOMPY_HEAP_MAPPED_LEAST)
+    return 1;
+  if (at < begin || at >= end || block < GOMPY_HEAP_LEAST || block % 16 != 0 || block > end - at
+      || !gompy_read_host (next, at + block, sizeof next))
+    return 0;
+  return (next[1] & 1) != 0 && (next[1] & ~(size_t) 7) <= end - at - block;  /* the one before it is in use */
+}
+
 /* How many bytes the program has from HOST on, if those are fewer than SIZE; or 0.  */
 static size_t
 gompy_heap_short (uintptr_t host, size_t size)

@@ -2,6 +2,7 @@
 
 cdef extern from "core/check_stale.h" nogil:
     void gompy_stale_removed(int device, uintptr_t host, size_t size)
+    bint gompy_heap_begins(uintptr_t host)
     size_t gompy_heap_short(uintptr_t host, size_t size)
     size_t gompy_heap_before(uintptr_t host)
 
@@ -41,6 +42,8 @@ cdef void check_maps(MapJob *job) noexcept nogil:
                 flags |= ENTRY_FOR_EVER
             elif entry.key.tgt == job.tgt:
                 flags |= ENTRY_NEW
+                if gompy_heap_begins(start_at(&job.maps, i)):
+                    flags |= ENTRY_BLOCK
         elif kind == GOMP_MAP_FIRSTPRIVATE or entry.is_own:
             flags |= ENTRY_OWN
         else:
