@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,12 +20,13 @@ from gompy.accel import host, loops, packages
 from gompy.accel.errors import AccelError
 from gompy.driver import check_plugin
 from gompy.driver import compiler as compilers
-from gompy.objects.elf import open_object
+from gompy.objects.elf import SHF_EXECINSTR, open_object
 from gompy.tools import accelstore as store
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / ".venv" / "bin"
 ENTRY = "gompy_access_range"
+LEVELS = ["-O0", "-O1", "-O2", "-O3"]
 HEAD = """#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -556,6 +558,19 @@ WRONG = {
 }
 
 
+LOOP = "void f (int *p, int n) { for (int i = 0; i < n; i++) p[i] = i; }\n"
+GIVEN = """int in[1000], out[1000], at[1000];
+void f (void) {
+#pragma omp target teams distribute parallel for
+for (int i = 0; i < 1000; i++)
+"""
+FIELDS = {
+    "gather": ("out[i] = in[at[i]];", "gompy_access_gather"),
+    "condition": ("if (in[i] > 0) out[i] = 1;", "gompy_access_some"),
+}
+"""Statements of a loop whose arrays are reached through fields, and what asks about it."""
+
+
 MARKS_THAT_CHANGE = """
       int *p = calloc (n, sizeof *p), *q = malloc (n * sizeof *q), sum = 0;
       for (int i = 0; i < n; i++) p[i] = i * 7919 % 64;
@@ -636,7 +651,7 @@ def test_marks_that_change_while_they_are_looked_at(tmp_path: Path, plugin: None
     assert (done.returncode, told(done)) == (0, []), done.stderr
 
 
-@pytest.mark.parametrize("level", ["-O1", "-O2", "-O3"])
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_loop(tmp_path: Path, plugin: None, name: str, level: str) -> None:
     done = made(tmp_path, True, RIGHT[name], level)
@@ -644,7 +659,7 @@ def test_a_right_loop(tmp_path: Path, plugin: None, name: str, level: str) -> No
     assert done.stdout == made(tmp_path, False, RIGHT[name], level).stdout
 
 
-@pytest.mark.parametrize("level", ["-O1", "-O2", "-O3"])
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_loop_is_told_as_without(tmp_path: Path, plugin: None, name: str, level: str) -> None:
     done, without = (made(tmp_path, where, WRONG[name], level) for where in (True, False))
@@ -652,17 +667,29 @@ def test_a_wrong_loop_is_told_as_without(tmp_path: Path, plugin: None, name: str
     assert set(told(done)) == set(told(without)) and told(done), done.stderr
 
 
-def symbols(folder: Path, env: dict[str, str]) -> set[str]:
-    """What an object with a loop names."""
-    (folder / "a.c").write_text("void f (int *p, int n) { for (int i = 0; i < n; i++) p[i] = i; }\n")
-    words = [str(BIN / "gompcc"), "-O2", "-fopenmp", "-foffload-check", "-c", "a.c"]
+def calls(folder: Path, env: dict[str, str], text: str = LOOP, level: str = "-O2") -> Counter[str]:
+    """How often an object with a loop calls each function."""
+    (folder / "a.c").write_text(text)
+    words = [str(BIN / "gompcc"), level, "-fopenmp", "-foffload-check", "-c", "a.c"]
     subprocess.run(words, cwd=folder, env=env, check=True)
-    return {symbol.name for symbol in open_object(str(folder / "a.o")).symbols()}
+    made = open_object(str(folder / "a.o"))
+    names = [symbol.name for symbol in made.symbols()]
+    code = (section for section in made.sections if section.flags & SHF_EXECINSTR)
+    return Counter(names[entry[2]] for section in code for entry in made.relocations(section))
 
 
 def test_loops_have_no_calls_but_before(tmp_path: Path, plugin: None) -> None:
-    assert ENTRY in symbols(tmp_path, environment(True))
-    assert ENTRY not in symbols(tmp_path, environment(False))
+    assert ENTRY in calls(tmp_path, environment(True))
+    assert ENTRY not in calls(tmp_path, environment(False))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", FIELDS)
+def test_what_a_region_was_given_stays_the_same_in_a_loop(tmp_path: Path, plugin: None, name: str, level: str) -> None:
+    """Each use of a variable reads it anew without optimization, under a condition, and behind a call."""
+    statement, entry = FIELDS[name]
+    called = calls(tmp_path, environment(True), f"{GIVEN}{statement} }}\n", level)
+    assert called[entry] and called["__tsan_write4"] == 3  # two of the structure, and one where the loop is as it was
 
 
 def test_the_first_use_builds_it(tmp_path: Path, plugin: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,9 @@
    Reads are asked about before writes, as a write makes its bytes good.  A loop in which anything but such calls and
    functions without effects is called stays as it is: what another thread may know can change within it.
 
+   What a region was given is read once in a function before that (loops_fields.h), so that addresses in a loop are
+   known to stay the same.
+
    Accesses in no such loop are asked about by rows of statements (loops_straight.h).  Calls at the begin and end of
    functions, which tell nothing here, go.
 
@@ -564,6 +567,7 @@ loop_of_accesses::version ()
 }
 
 #include "loops_straight.h"
+#include "loops_fields.h"
 
 /* Remove the calls of -fsanitize=thread that have to do with calls of functions.  */
 void
@@ -602,6 +606,7 @@ unsigned int
 pass_ranges::execute (function *)
 {
   remove_entries ();
+  given_fields ().read_once ();
   loop_optimizer_init (LOOPS_NORMAL | LOOPS_HAVE_RECORDED_EXITS);
   if (number_of_loops (cfun) > 1)
     {
