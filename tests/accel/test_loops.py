@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from column_races import COLUMN_RACES
 
 from gompy.abi.gcc import SUPPORTED
 from gompy.accel import host, loops, packages
@@ -555,7 +556,7 @@ WRONG = {
       #pragma omp target teams num_teams(2) map(tofrom: p[:n], sum)
       for (int i = 0; i < n; i++) { if (i == 4000) break; p[i] = 1; }
       printf ("%d\\n", sum);""",
-}
+} | COLUMN_RACES
 
 
 LOOP = "void f (int *p, int n) { for (int i = 0; i < n; i++) p[i] = i; }\n"
