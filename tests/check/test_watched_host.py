@@ -248,3 +248,85 @@ def test_arrays_end_anywhere_on_the_stack(tmp_path: Path) -> None:
     command = [BIN / "gompy", "run", "--device", "intelmic", "--check", "./anywhere"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+HELD = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+enum { n = 200000 };
+static int a[n], other[n];
+#pragma omp declare target
+static int closed (int process, unsigned long address)
+{
+  char line[512], access[8];
+  unsigned long low, high;
+  int found = 0;
+  FILE *maps;
+  snprintf (line, sizeof line, "/proc/%d/maps", process);
+  maps = fopen (line, "r");
+  while (fgets (line, sizeof line, maps))
+    if (sscanf (line, "%lx-%lx %5s", &low, &high, access) == 3 && low <= address && address < high)
+      found = strcmp (access, "---p") == 0;
+  fclose (maps);
+  return found;
+}
+#pragma omp end declare target
+static void write_some (void)
+{
+  if (write (open ("out", O_WRONLY | O_CREAT | O_TRUNC, 0600), a + n / 2, 4000) != 4000)
+    abort ();
+}
+static int middle_is_closed (void)
+{
+  int yes = 0, process = getpid ();
+  unsigned long address = (unsigned long) (a + n / 2);
+  #pragma omp target map(tofrom: yes) map(to: process, address)
+  yes = closed (process, address);
+  return yes;
+}
+int main (void)
+{
+  int sum = 0, twice[3];
+  #pragma omp target enter data map(to: a, other)
+  #pragma omp target
+  for (int i = 0; i < n; i++)
+    a[i] = other[i] = i;
+  for (int i = 0; i < 3; i++)
+    printf ("%d ", middle_is_closed ());
+  #pragma omp target update from(a[n / 2:1000])
+  for (int i = 0; i < 1000; i++)
+    sum += a[n / 2 + i];
+  printf ("%d ", sum);
+  #pragma omp target if(0)
+  write_some ();
+  #pragma omp target update from(a, other)
+  twice[0] = a[7] + other[n - 7];
+  #pragma omp target
+  for (int i = 0; i < n; i++)
+    a[i] = 1;
+  #pragma omp target exit data map(from: a) map(delete: other)
+  printf ("%d %d\\n", twice[0], a[n / 2]);
+  READ
+}
+"""
+
+
+def test_watched_pages_stay_closed_while_a_region_runs(tmp_path: Path) -> None:
+    """Copies and regions on the host have them all the same, also in system calls."""
+    if not sees_system_calls():
+        pytest.skip("this system does not dispatch system calls")
+    done = check(tmp_path, "intelmic", HELD.replace("READ", ""))
+    assert (done.returncode, done.stderr) == (0, "")
+    sum_of_some = sum(range(100000, 101000))
+    assert done.stdout == f"1 1 1 {sum_of_some} 200000 1\n"
+
+
+def test_what_stayed_closed_is_still_watched(tmp_path: Path) -> None:
+    if not sees_system_calls():
+        pytest.skip("this system does not dispatch system calls")
+    text = HELD.replace("  #pragma omp target update from(a[n / 2:1000])\n", "")
+    done = check(tmp_path, "intelmic", text.replace("READ", ""))
+    assert done.returncode == 86 and done.stderr.count("[stale-host]") == 1, done.stderr

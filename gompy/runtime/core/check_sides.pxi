@@ -20,7 +20,8 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_stale_begin_region(int device)
     void gompy_stale_end_region(int device)
     void gompy_stale_watch()
-    void gompy_stale_construct(bint begins)
+    void gompy_stale_construct(bint begins, bint hold)
+    void gompy_need_held(uintptr_t begin, size_t size)
     void gompy_stop_tracking()
     void gompy_stale_hear()
     void gompy_stale_listen()
@@ -241,6 +242,12 @@ cdef void note_holder(const HookEvent *event) noexcept nogil:
         gompy_holds = 0
 
 
+cdef bint is_held_for(const HookEvent *event) noexcept nogil:
+    """Whether the program's pages may stay closed while a construct runs: nobody but the runtime is at work then."""
+    return event.device >= 0 and devices[event.device].type == GOMP_DEVICE_INTEL_MIC and \
+        devices[event.device].state == DEVICE_INITIALIZED and not gompy_queues_used
+
+
 cdef void note_side(HookEvent *event, int slot) noexcept nogil:
     global gompy_stale_time
     cdef uint64_t begin
@@ -248,6 +255,9 @@ cdef void note_side(HookEvent *event, int slot) noexcept nogil:
     if event.kind == HOOK_CONSTRUCT or event.kind == HOOK_FALLBACK:
         note_holder(event)
         if event.kind == HOOK_FALLBACK:
+            pthread_mutex_lock(&gompy_stale_lock)
+            gompy_end_watch()
+            pthread_mutex_unlock(&gompy_stale_lock)
             return
     if event.kind == HOOK_ALLOC or event.kind == HOOK_FREE:
         note_memory(event)
@@ -259,6 +269,8 @@ cdef void note_side(HookEvent *event, int slot) noexcept nogil:
             event.construct.outer == NULL:
         settle_queues()
     pthread_mutex_lock(&gompy_stale_lock)
+    if event.kind == HOOK_COPY and event.phase == PHASE_BEGIN and event.detail != COPY_WITHIN:
+        gompy_need_held(event.host, event.size)
     note_flight(event)
     if event.kind == HOOK_MAP:
         note_queued(event)
@@ -269,7 +281,7 @@ cdef void note_side(HookEvent *event, int slot) noexcept nogil:
     begin = gompy_now()
     if event.kind == HOOK_CONSTRUCT:
         pthread_mutex_lock(&gompy_stale_lock)
-        gompy_stale_construct(event.phase == PHASE_BEGIN)
+        gompy_stale_construct(event.phase == PHASE_BEGIN, is_held_for(event))
         pthread_mutex_unlock(&gompy_stale_lock)
         if event.construct.outer != NULL or event.phase == PHASE_BEGIN:
             gompy_stale_time += gompy_now() - begin

@@ -107,6 +107,7 @@ gompy_read_host (void *to, uintptr_t from, size_t size)
   static struct gompy_kept memory = { -1, 0, 0 };
   static pid_t owner;
   struct iovec here = { to, size }, there = { (void *) from, size };
+  gompy_need_held (from, size);
   if (process_vm_readv (getpid (), &here, 1, &there, 1, 0) == (ssize_t) size)
     return 1;
   if (owner != getpid ())
@@ -475,13 +476,18 @@ gompy_go_unwatched (void)
     gompy_forget_gone ();
 }
 
-/* A construct begins.  What was not watched until now may have changed.  */
+/* A construct begins, or ends.  What was not watched until now may have changed.  HOLD: it may leave the pages alone.  */
 static void
-gompy_stale_construct (int begins)
+gompy_stale_construct (int begins, int hold)
 {
+  if (gompy_held_count && !gompy_watch_on)
+    return;
   if (begins && !gompy_watch_on && gompy_track_count)
     gompy_parts_touched (0, UINTPTR_MAX);
-  gompy_end_watch ();
+  if (begins && hold && gompy_watch_on && !gompy_flight_count)
+    gompy_hold_watch ();
+  else
+    gompy_end_watch ();
 }
 
 /* The program goes on: watch what it must not read.  */
@@ -492,11 +498,13 @@ gompy_stale_watch (void)
   int any;
   gompy_settle_all ();
   any = gompy_is_anything_newer () || gompy_flights_begun ();
-  gompy_end_watch ();
+  if (gompy_watch_on)
+    gompy_end_watch ();
   if (gompy_access.hooked)
     gompy_stale_listen ();
   if (!any || !gompy_may_watch () || !gompy_open_maps (&maps))
     {
+      gompy_end_watch ();
       gompy_go_unwatched ();
       return;
     }

@@ -52,6 +52,7 @@ struct gompy_watched
   unsigned ahead;         /* how many of them at the last access; the program goes through them in order */
   uintptr_t next;         /* where those end */
   int access;             /* of closed pages: none, or reads */
+  int opened;             /* some pages are open until the next construct */
 };
 
 /* What the owner of the pages says of an access at an address: whether it is to be reported; and it forgets what is
@@ -119,19 +120,17 @@ gompy_set_action (int i, const struct gompy_kernel_action *action, struct gompy_
   gompy_raw_call (SYS_rt_sigaction, gompy_watch_signals[i], (long) action, (long) old, 8, 0, 0);
 }
 
-/* Close or open all ranges, which are in order of their addresses: those that touch take one call, as each call may
-   split and join mappings of the kernel's.  */
+#include "check_watch_hold.h"
+
+/* Open all ranges, which are in order of their addresses: those that touch take one call, as each call may split and
+   join mappings of the kernel's.  */
 static void
-gompy_protect_all (int close)
+gompy_open_all (void)
 {
-  const struct gompy_watched *w = gompy_watches;
-  for (unsigned next, i = 0; i < gompy_watch_count; i = next)
-    {
-      for (next = i + 1; next < gompy_watch_count && w[next].begin == w[next - 1].end
-	   && (!close || w[next].access == w[i].access); next++)
-	;
-      gompy_protect (w[i].begin, w[next - 1].end, close ? w[i].access : PROT_READ | PROT_WRITE);
-    }
+  struct gompy_protecting p = { 0, 0, 0 };
+  for (unsigned i = 0; i < gompy_watch_count; i++)
+    gompy_protect_next (&p, gompy_watches[i].begin, gompy_watches[i].end, PROT_READ | PROT_WRITE);
+  gompy_protect_last (&p);
 }
 
 /* Open all pages, and let system calls pass.  */
@@ -139,9 +138,10 @@ static void
 gompy_end_watch (void)
 {
   gompy_dispatch = 0;
-  if (!gompy_watch_on)
+  if (!gompy_watch_on && !gompy_held_count)
     return;
-  gompy_protect_all (0);
+  gompy_open_all ();
+  gompy_open_held ();
   gompy_watch_on = 0;
   gompy_dispatch = 0;  /* this function's stack may have been in a closed page, and the handler here */
   for (unsigned i = 0; i < 3; i++)
@@ -175,6 +175,7 @@ gompy_leave_open (struct gompy_watched *w, uintptr_t begin, uintptr_t end)
 {
   for (uintptr_t page = begin; page < end; page += GOMPY_PAGE)
     w->steps[(page - w->begin) / GOMPY_PAGE] = GOMPY_WATCH_OPEN;
+  w->opened = 1;
   gompy_note_unseen (begin, end);
 }
 
@@ -480,6 +481,12 @@ static void
 gompy_on_watch (int signo, siginfo_t *info, void *context)
 {
   int error = errno;
+  if (gompy_held_count && !gompy_watch_on)  /* a construct runs, and comes to what is held */
+    {
+      gompy_end_watch ();
+      errno = error;
+      return;
+    }
   if (gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0) != gompy_watch_thread)
     {
       gompy_watch_other (info);

@@ -127,11 +127,11 @@ gompy_is_alone (void)
   struct dirent *entry;
   DIR *tasks;
   int alone = 1;
-  gompy_watch_sleepers = 0;
+  gompy_watch_sleepers = gompy_watch_single = 0;
   if (stat ("/proc/self/task", &s) != 0)
     return 0;
   if (s.st_nlink == 3)
-    return 1;
+    return gompy_watch_single = 1;
   if ((tasks = gompy_opendir ("/proc/self/task")) == NULL)
     return 0;
   while (alone && (entry = readdir (tasks)) != NULL)
@@ -261,8 +261,9 @@ gompy_watch_pages (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end
       if (begin < gompy_watches[i].begin && end > gompy_watches[i].end)
         end = gompy_watches[i].begin;
     }
-  if (begin >= end || gompy_watch_count == GOMPY_WATCHED || gompy_must_be_open (begin, end)
-      || gompy_watchable (maps, begin, end) != end)
+  if (begin >= end || gompy_watch_count == GOMPY_WATCHED)
+    return;
+  if (!gompy_was_held (begin, end) && (gompy_must_be_open (begin, end) || gompy_watchable (maps, begin, end) != end))
     return;
   pages = (end - begin) / GOMPY_PAGE;
   if (used + pages > GOMPY_WATCHED_PAGES)
@@ -272,6 +273,7 @@ gompy_watch_pages (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end
   w->begin = begin;
   w->end = begin + pages * GOMPY_PAGE;
   w->looks = w->ahead = 0;
+  w->opened = 0;
   w->next = 0;
   w->access = access;
   w->steps = gompy_watch_room->steps + used;
@@ -295,11 +297,14 @@ gompy_begin_watch (void)
   struct gompy_kernel_action action
     = { gompy_on_watch, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | 0x04000000, gompy_watch_return, GOMPY_WATCH_MASK };
   if (gompy_watch_count == 0)
-    return;
-  for (unsigned i = 0; i < 3; i++)
+    {
+      gompy_end_watch ();
+      return;
+    }
+  for (unsigned i = 0; i < 3 && !gompy_held_count; i++)  /* else they are ours */
     gompy_set_action (i, &action, &gompy_old_actions[i]);
   qsort (gompy_watches, gompy_watch_count, sizeof *gompy_watches, gompy_by_address);
-  gompy_protect_all (1);
+  gompy_close_watched ();
   gompy_watch_on = 1;
   gompy_dispatch = 1;
 }

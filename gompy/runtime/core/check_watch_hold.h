@@ -1,0 +1,175 @@
+/* `gompy run --check`: pages that stay closed while a construct runs that does not touch them.
+
+   To open and close all pages around each construct takes longer than the construct.  While one runs on the emulated
+   MIC nobody but the runtime is at work in the process, and the runtime has the program's memory in copies alone, which
+   are told of before.  Whatever else comes to such a page faults, and all of them are open from there on.
+
+   Not held are pages that may have other memory, too: those at the ends of a range, and the stack, as the kernel
+   answers EFAULT where a call to it is given a closed page.  Included once, by check_watch.h.  */
+#ifndef GOMPY_CHECK_WATCH_HOLD_H
+#define GOMPY_CHECK_WATCH_HOLD_H
+
+#define GOMPY_HELD_LEAST (16 * GOMPY_PAGE)
+#define GOMPY_HELD_FROM_STACK (16ul << 20)
+
+/* Of a range that was watched, the pages that are closed.  */
+struct gompy_held
+{
+  uintptr_t begin, end;
+};
+
+static struct gompy_held gompy_helds[GOMPY_WATCHED];  /* in order of their addresses */
+static volatile unsigned gompy_held_count;
+static int gompy_watch_single;  /* no other thread was there when the watch began */
+
+static void gompy_end_watch (void);
+
+/* Neighbours that get one access are one call.  */
+struct gompy_protecting
+{
+  uintptr_t begin, end;
+  int access;
+};
+
+static void
+gompy_protect_next (struct gompy_protecting *p, uintptr_t begin, uintptr_t end, int access)
+{
+  if (begin >= end)
+    return;
+  if (p->begin < p->end && (p->end != begin || p->access != access))
+    {
+      gompy_protect (p->begin, p->end, p->access);
+      p->begin = begin;
+    }
+  else if (p->begin >= p->end)
+    p->begin = begin;
+  p->end = end;
+  p->access = access;
+}
+
+static void
+gompy_protect_last (const struct gompy_protecting *p)
+{
+  if (p->begin < p->end)
+    gompy_protect (p->begin, p->end, p->access);
+}
+
+/* Open what is held.  */
+static void
+gompy_open_held (void)
+{
+  struct gompy_protecting p = { 0, 0, 0 };
+  for (unsigned i = 0; i < gompy_held_count; i++)
+    gompy_protect_next (&p, gompy_helds[i].begin, gompy_helds[i].end, PROT_READ | PROT_WRITE);
+  gompy_protect_last (&p);
+  gompy_held_count = 0;
+}
+
+/* Memory is about to be used, by a copy or in a call to the kernel.  */
+static void
+gompy_need_held (uintptr_t begin, size_t size)
+{
+  for (unsigned i = 0; i < gompy_held_count; i++)
+    if (begin < gompy_helds[i].end && gompy_helds[i].begin < begin + size)
+      {
+        gompy_end_watch ();
+        return;
+      }
+}
+
+static int
+gompy_may_hold (const struct gompy_watched *w)
+{
+  uintptr_t here = (uintptr_t) __builtin_frame_address (0);
+  return !w->opened && w->access == PROT_NONE && w->end - w->begin >= GOMPY_HELD_LEAST
+         && (w->end <= here - GOMPY_HELD_FROM_STACK || w->begin >= here + GOMPY_HELD_FROM_STACK);
+}
+
+/* A construct begins that may leave the pages alone.  System calls pass from here on.  */
+static void
+gompy_hold_watch (void)
+{
+  struct gompy_protecting p = { 0, 0, 0 };
+  unsigned held = 0;
+  for (unsigned i = 0; i < gompy_watch_count; i++)
+    held += (unsigned) gompy_may_hold (&gompy_watches[i]);
+  if (held == 0 || !gompy_watch_single || gompy_stepping_count)
+    {
+      gompy_end_watch ();
+      return;
+    }
+  gompy_dispatch = 0;
+  gompy_watch_on = 0;
+  held = 0;
+  for (unsigned i = 0; i < gompy_watch_count; i++)
+    {
+      const struct gompy_watched *w = &gompy_watches[i];
+      uintptr_t begin = w->end, end = w->end;
+      if (gompy_may_hold (w))
+        {
+          begin = w->begin + GOMPY_PAGE;
+          end = w->end - GOMPY_PAGE;
+          gompy_helds[held++] = (struct gompy_held){ begin, end };
+          gompy_held_count = held;
+        }
+      gompy_protect_next (&p, w->begin, begin, PROT_READ | PROT_WRITE);
+      gompy_protect_next (&p, end, w->end, PROT_READ | PROT_WRITE);
+    }
+  gompy_protect_last (&p);
+  gompy_watch_count = 0;
+}
+
+/* Whether a range is known to be one that can be watched, as it was.  What is held of others that it meets is open
+   then.  */
+static int
+gompy_was_held (uintptr_t begin, uintptr_t end)
+{
+  for (unsigned i = 0; i < gompy_held_count; i++)
+    if (gompy_helds[i].begin - GOMPY_PAGE <= begin && end <= gompy_helds[i].end + GOMPY_PAGE)
+      return 1;
+  for (unsigned i = 0; i < gompy_held_count; i++)
+    if (begin < gompy_helds[i].end && gompy_helds[i].begin < end)
+      {
+        gompy_open_held ();
+        return 0;
+      }
+  return 0;
+}
+
+/* Whether all that is held of a range is to be watched again.  */
+static int
+gompy_is_held_again (const struct gompy_held *h)
+{
+  for (unsigned i = 0; i < gompy_watch_count; i++)
+    if (gompy_watches[i].begin <= h->begin && h->end <= gompy_watches[i].end && gompy_watches[i].access == PROT_NONE)
+      return 1;
+  return 0;
+}
+
+/* Close all ranges, which are in order of their addresses, but what is held; what is held of others is open then.  */
+static void
+gompy_close_watched (void)
+{
+  struct gompy_protecting p = { 0, 0, 0 };
+  unsigned held = 0;
+  for (unsigned i = 0; i < gompy_held_count; i++)
+    if (gompy_is_held_again (&gompy_helds[i]))
+      gompy_helds[held++] = gompy_helds[i];
+    else
+      gompy_protect_next (&p, gompy_helds[i].begin, gompy_helds[i].end, PROT_READ | PROT_WRITE);
+  for (unsigned h = 0, i = 0; i < gompy_watch_count; i++)
+    {
+      const struct gompy_watched *w = &gompy_watches[i];
+      uintptr_t begin = w->begin;
+      for (; h < held && gompy_helds[h].end <= w->end; h++)
+        {
+          gompy_protect_next (&p, begin, gompy_helds[h].begin, w->access);
+          begin = gompy_helds[h].end;
+        }
+      gompy_protect_next (&p, begin, w->end, w->access);
+    }
+  gompy_protect_last (&p);
+  gompy_held_count = 0;
+}
+
+#endif
