@@ -61,3 +61,24 @@ COLUMN_RACES = {
         for name in ("write", "read", "condition", "calls", "third")
     },
 }
+COLUMNS_IN_TURN = """
+      long *p = calloc (n, sizeof *p), sum = 0;
+      #pragma omp target map(tofrom: p[:n], sum)
+      #pragma omp parallel num_threads(4) reduction(+: sum)
+      for (int r = 0; r < 5; r++)
+        {
+          int t = (omp_get_thread_num () + r) % 4;
+          for (int i = 0; i < n / 8; i++) p[8 * i + 2 * t] = i;
+          for (int i = 0; i < n / 16; i++) sum += p[16 * i + 2 * t];
+          for (int i = 0; i < n / 8; i++) if (i % 3) p[8 * i + 2 * t + 1] = i;
+          #pragma omp barrier
+          for (int i = 0; i < n / 8; i++) sum += p[8 * i + 6 - 2 * t];
+          #pragma omp barrier
+          #pragma omp atomic
+          p[8 * 100 + 2 * r % 8] += 1;
+          #pragma omp barrier
+          if (t == r % 4) for (int i = 0; i < n / 11; i++) p[11 * i] = i;
+          #pragma omp barrier
+        }
+      printf ("%ld %ld\\n", sum, p[802]);"""
+"""Right: barriers stand between what one thread does with a column and what the next one does."""

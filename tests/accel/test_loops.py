@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from column_races import COLUMN_RACES
+from column_races import COLUMN_RACES, COLUMNS_IN_TURN
 
 from gompy.abi.gcc import SUPPORTED
 from gompy.accel import host, loops, packages
@@ -282,6 +282,7 @@ RIGHT = {
             for (int i = b * 100; i < b * 100 + 100; i++) put (p + i, get (p + i) + r + i);
         }
       printf ("%d\\n", p[4711]);""",
+    "columns-in-turn": COLUMNS_IN_TURN,
 }
 WRONG = {
     "in-a-row-unset": """

@@ -48,6 +48,7 @@ struct mic_block
   _Atomic uint32_t good;                  /* the count of changes at which all its bytes were good, + 1 */
   _Atomic uint32_t atomics;               /* a launch that had atomic operations there */
   uint16_t bad, looks;                    /* a launch, its lower half, that did not find that; how often it was asked */
+  _Atomic uint64_t kept[2], kept_word[2]; /* columns that its owner has read, and written (device_kept.h) */
 } __attribute__ ((aligned (64)));         /* a line, which who goes anywhere fetches ahead */
 #define MIC_BLOCK 1024u
 #define MIC_GOOD_WORD (0x0101010101010101ull * MIC_MARK_GOOD) /* marks of 8 good bytes */
@@ -102,6 +103,7 @@ static void mic_count_launch (int change);
 static void mic_keep_anew (void);
 static void mic_end_walks (void);
 
+#include "device_kept.h"
 #include "device_owned.h"
 #include "device_locks.h"
 
@@ -410,7 +412,7 @@ mic_keep_before (uint64_t cell, struct mic_block *block, uint64_t word)
     atomic_store_explicit (&block->last_before, interval, memory_order_relaxed);
 }
 
-/* Note in a cell what the calling thread has done.  */
+/* Note in a cell what the calling thread has done, which has come into the block.  */
 static inline void
 mic_note (uint64_t cell, struct mic_block *block, uint64_t mine, int writes, const void *pc)
 {
@@ -419,9 +421,6 @@ mic_note (uint64_t cell, struct mic_block *block, uint64_t mine, int writes, con
   uint64_t word = atomic_load_explicit (place, memory_order_relaxed);
   uint32_t interval = mine >> 16 & 0xffffff;
   uint64_t whole = (uint64_t) (((word ^ mine) & ~0xffull) == 0) * (word & 0xff);
-  uint64_t owner = atomic_load_explicit (&block->owner, memory_order_relaxed);
-  if (__builtin_expect (owner != mic_owner && owner != mic_shared, 0))
-    mic_come_in (block);
   if (!writes && __builtin_expect (mic_is_anothers (word, mine), 0))
     mic_keep_before (cell, block, word);
   /* The code's place first: who sees the word tells it, and the first access to a page of places takes long.  */
@@ -436,7 +435,9 @@ mic_race_part (uint64_t at, unsigned mask, int writes, const void *pc)
 {
   struct mic_block *block = &mic_blocks[at / MIC_BLOCK];
   uint64_t mine = mic_word | mask, cell = at / 8;
-  int raced = writes && mic_is_written (cell, block, mine, mask);
+  int raced;
+  mic_come_near (block);
+  raced = writes && mic_is_written (cell, block, mine, mask);
   if (raced)
     mic_race_at (block, at, mask, writes, pc);
   mic_note (cell, block, mine, writes, pc);
@@ -453,6 +454,7 @@ mic_race_atomic (uint64_t at, unsigned mask, int writes, const void *pc)
 {
   struct mic_block *block = &mic_blocks[at / MIC_BLOCK];
   uint64_t mine = mic_word | mask, cell = at / 8;
+  mic_come_near (block);
   if (atomic_load_explicit (&block->atomics, memory_order_relaxed) != mic_word_launch)
     atomic_store_explicit (&block->atomics, mic_word_launch, memory_order_relaxed);
   if (writes)
@@ -645,6 +647,7 @@ mic_usual (uintptr_t address, size_t size, int writes, const void *pc)
     return 1;
   mask = 0xffu >> (8 - size) << (offset & 7);
   mine |= mask;
+  mic_come_near (block);
   if (writes && __builtin_expect (mic_is_written (cell, block, mine, mask), 0))
     return 0;
   mic_note (cell, block, mine, writes, pc);

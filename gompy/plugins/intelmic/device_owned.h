@@ -1,12 +1,14 @@
 /* The device's side of -foffload-check: kilobytes whose cells one thread alone has used in a launch.
 
    Nothing in them can be unordered with what that thread does, so it notes its accesses without a look at each cell.
-   Who comes second says so in the kilobyte's word and looks at the cells from then on, as the first one does that sees
-   this.  Where launches run beside each other nobody owns anything.  Included once, by device_access.h.  */
+   Who comes second says so in the kilobyte's word, notes in the cells what the first one has kept elsewhere
+   (device_kept.h), and looks at the cells from then on, as the first one does that sees this.  Nobody looks at them
+   before he has come in.  Where launches run beside each other nobody owns anything.  Included once, by device_access.h.  */
 #ifndef GOMPY_DEVICE_OWNED_H
 #define GOMPY_DEVICE_OWNED_H
 
 #define MIC_SHARED 0xffffffffu /* in place of a thread */
+#define MIC_ENTERED (MIC_SHARED - 1) /* a second one is about to note what the first one has kept */
 
 static _Atomic uint32_t mic_last_owner;
 static _Atomic uint32_t mic_overlapped; /* the last launch that ran beside another one */
@@ -18,7 +20,7 @@ static void
 mic_become_another (void)
 {
   uint32_t number = atomic_fetch_add (&mic_last_owner, 1) + 1;
-  mic_owner_number = number == 0 || number == MIC_SHARED ? 1 : number;
+  mic_owner_number = number == 0 || number >= MIC_ENTERED ? 1 : number;
 }
 
 static void
@@ -28,26 +30,55 @@ mic_name_owner (uint32_t launch)
   mic_shared = (uint64_t) launch << 32 | MIC_SHARED;
 }
 
-/* The calling thread is about to note something in the cells of a kilobyte that is not known to be its own.  */
+/* The kilobyte was as THERE says, and is of several from here on.  0: it was not.  */
+static int
+mic_open_block (struct mic_block *block, uint64_t there)
+{
+  if (!atomic_compare_exchange_strong (&block->owner, &there, mic_shared - 1))
+    return 0;
+  mic_note_kept (block, 0);
+  mic_note_kept (block, 1);
+  atomic_store (&block->owner, mic_shared);
+  return 1;
+}
+
+/* The calling thread is about to look at the cells of a kilobyte, or to note something there, that is not known to be
+   its own.  */
 static void __attribute__ ((noinline))
 mic_come_in (struct mic_block *block)
 {
-  uint64_t there = atomic_load (&block->owner), wanted;
-  do
+  for (;;)
     {
+      uint64_t there = atomic_load (&block->owner);
       if (there == mic_owner || there == mic_shared)
         return;
-      wanted = there >> 32 == mic_owner >> 32 || atomic_load (&mic_overlapped) >= mic_owner >> 32 ? mic_shared
-                                                                                                  : mic_owner;
+      if ((uint32_t) there == MIC_ENTERED)
+        sched_yield ();
+      else if (there >> 32 == mic_owner >> 32 || atomic_load (&mic_overlapped) >= mic_owner >> 32)
+        mic_open_block (block, there);
+      else
+        atomic_compare_exchange_strong (&block->owner, &there, mic_owner);
     }
-  while (!atomic_compare_exchange_weak (&block->owner, &there, wanted));
+}
+
+/* The same where that may be known.  */
+static inline __attribute__ ((always_inline)) void
+mic_come_near (struct mic_block *block)
+{
+  uint64_t owner = atomic_load_explicit (&block->owner, memory_order_relaxed);
+  if (__builtin_expect (owner != mic_owner && owner != mic_shared, 0))
+    mic_come_in (block);
 }
 
 /* The same where what another thread did is noted.  */
 static void
 mic_share (struct mic_block *block)
 {
-  atomic_store (&block->owner, mic_shared);
+  for (uint64_t there; (there = atomic_load (&block->owner)) != mic_shared;)
+    if ((uint32_t) there == MIC_ENTERED)
+      sched_yield ();
+    else
+      mic_open_block (block, there);
 }
 
 /* Whether the kilobyte is the calling thread's.  */

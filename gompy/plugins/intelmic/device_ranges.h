@@ -92,7 +92,7 @@ mic_is_ordered (const _Atomic uint64_t *place, uint64_t mine, unsigned mask)
 static int
 mic_is_block_ordered (uint64_t offset, int written)
 {
-  const struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
+  struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
   const _Atomic uint64_t *cells = written ? mic_cells.writes : mic_cells.reads;
   uint64_t first = offset / MIC_BLOCK * (MIC_BLOCK / 8), mine = mic_word | 0xff;
   if (!mic_is_ordered (written ? &block->write : &block->read, mine, 0xff)
@@ -102,10 +102,12 @@ mic_is_block_ordered (uint64_t offset, int written)
     for (unsigned i = 0; i < MIC_BLOCK / 8; i++)
       if (!mic_is_ordered (&mic_cells.befores[first + i], mine, 0xff))
         return 0;
-  if (mic_has_cells (written ? &block->last_write : &block->last_read))
-    for (unsigned i = 0; i < MIC_BLOCK / 8; i++)
-      if (!mic_is_ordered (&cells[first + i], mine, 0xff))
-        return 0;
+  if (!mic_has_cells (written ? &block->last_write : &block->last_read))
+    return 1;
+  mic_come_near (block);
+  for (unsigned i = 0; i < MIC_BLOCK / 8; i++)
+    if (!mic_is_ordered (&cells[first + i], mine, 0xff))
+      return 0;
   return 1;
 }
 
@@ -273,6 +275,8 @@ mic_note_own_column (uint64_t at, uint64_t step, size_t n, size_t size, int kind
   size_t m = mic_in_block (at, step, n, size);
   if (m == 0 || !mic_is_good (block, at) || !mic_may_own (block))
     return 0;
+  if (mic_keep_column (block, at, step, m, size, writes, place))
+    return mic_is_still_own (block, at, m * step, writes) ? m : 0;
   for (size_t i = 0; i < m; i++)
     mic_note_own (&cells[(at + i * step) / 8], &pcs[(at + i * step) / 8], bytes << (at + i * step) % 8, place);
   return mic_is_still_own (block, at, m * step, writes) ? m : 0;

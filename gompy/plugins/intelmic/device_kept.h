@@ -1,0 +1,78 @@
+/* The device's side of -foffload-check: a column of a kilobyte that one thread alone has used in a launch.
+
+   It is kept in the kilobyte itself, as one pattern in place of a note in each cell.  Nothing is put off by that: who
+   comes into the kilobyte first has it noted in the cells (device_owned.h), and the owner, when it has kept one, looks
+   whether it still is the owner.  The pattern is there before its word, and never another one with a word of the same
+   launch.  Included once, by device_access.h.  */
+#ifndef GOMPY_DEVICE_KEPT_H
+#define GOMPY_DEVICE_KEPT_H
+
+#define MIC_KEPT_LEAST 4u /* accesses that are worth it */
+
+/* N accesses of a kilobyte, of SIZE bytes from AT on, STEP bytes apart: 10 bits each, and the place of code.  */
+#define MIC_KEPT(at, step, n, size, pc)                                                                                \
+  ((uint64_t) (pc) | (uint64_t) ((at) % MIC_BLOCK) << 32 | (uint64_t) (step) << 42 | (uint64_t) ((n) - 1) << 52        \
+   | (uint64_t) __builtin_ctzl (size) << 62)
+
+/* The first N bits from AT on.  */
+static inline unsigned
+mic_kept_bits (uint64_t kept, unsigned at, unsigned n)
+{
+  return (unsigned) (kept >> at & ((1u << n) - 1));
+}
+
+/* Whether what a word is of belongs to the launch.  */
+static inline int
+mic_is_live (uint64_t word)
+{
+  return (word >> 16 & 0xffffff) > mic_word_floor;
+}
+
+/* Whether an owner's word is of later than another one of its words.  */
+static inline int
+mic_is_later (uint64_t word, uint64_t other)
+{
+  uint32_t interval = word >> 16 & 0xffffff, before = other >> 16 & 0xffffff;
+  return interval > before || (interval == before && (word >> 40 & 0xfff) > (other >> 40 & 0xfff));
+}
+
+/* Keep a column of a block of the calling thread's.  0: another one is kept there already.  */
+static int
+mic_keep_column (struct mic_block *block, uint64_t at, uint64_t step, size_t n, size_t size, int writes, uint32_t pc)
+{
+  uint64_t kept = MIC_KEPT (at, step, n, size, pc);
+  if (n < MIC_KEPT_LEAST
+      || (mic_is_live (atomic_load_explicit (&block->kept_word[writes], memory_order_relaxed))
+          && (uint32_t) (kept >> 32) != (uint32_t) (atomic_load_explicit (&block->kept[writes], memory_order_relaxed)
+                                                    >> 32)))
+    return 0;
+  atomic_store_explicit (&block->kept[writes], kept, memory_order_relaxed);
+  atomic_store_explicit (&block->kept_word[writes], mic_word, memory_order_release);
+  return 1;
+}
+
+/* Note in the cells of a block what its owner has kept.  Nobody else is in it.  */
+static void
+mic_note_kept (struct mic_block *block, int writes)
+{
+  uint64_t word = atomic_load (&block->kept_word[writes]), kept = atomic_load (&block->kept[writes]);
+  uint64_t at = (uint64_t) (block - mic_blocks) * MIC_BLOCK + mic_kept_bits (kept, 32, 10);
+  unsigned step = mic_kept_bits (kept, 42, 10), n = mic_kept_bits (kept, 52, 10) + 1, size = 1u << (kept >> 62);
+  if (!mic_is_live (word))
+    return;
+  for (unsigned i = 0; i < n; i++, at += step)
+    {
+      _Atomic uint64_t *place = &(writes ? mic_cells.writes : mic_cells.reads)[at / 8];
+      uint64_t there = atomic_load_explicit (place, memory_order_relaxed);
+      unsigned mask = ((1u << size) - 1) << at % 8;
+      if (((there ^ word) & ~0xffull) == 0)
+        mask |= there & 0xff;
+      else if (mic_is_live (there) && mic_is_later (there, word))
+        continue;
+      (writes ? mic_cells.write_pcs : mic_cells.read_pcs)[at / 8] = (uint32_t) kept;
+      atomic_store_explicit (place, word | mask, memory_order_release);
+    }
+  atomic_store (&block->kept_word[writes], 0);
+}
+
+#endif
