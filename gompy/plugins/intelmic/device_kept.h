@@ -63,14 +63,17 @@ mic_note_kept (struct mic_block *block, int writes)
   for (unsigned i = 0; i < n; i++, at += step)
     {
       _Atomic uint64_t *place = &(writes ? mic_cells.writes : mic_cells.reads)[at / 8];
-      uint64_t there = atomic_load_explicit (place, memory_order_relaxed);
-      unsigned mask = ((1u << size) - 1) << at % 8;
-      if (((there ^ word) & ~0xffull) == 0)
-        mask |= there & 0xff;
-      else if (mic_is_live (there) && mic_is_later (there, word))
-        continue;
-      (writes ? mic_cells.write_pcs : mic_cells.read_pcs)[at / 8] = (uint32_t) kept;
-      atomic_store_explicit (place, word | mask, memory_order_release);
+      uint64_t there = atomic_load_explicit (place, memory_order_relaxed), noted;
+      do  /* the owner may not know yet, and note there */
+        {
+          noted = word | ((1u << size) - 1) << at % 8;
+          if (((there ^ word) & ~0xffull) == 0)
+            noted |= there;
+          else if (mic_is_live (there) && mic_is_later (there, word))
+            break;
+          (writes ? mic_cells.write_pcs : mic_cells.read_pcs)[at / 8] = (uint32_t) kept;
+        }
+      while (!atomic_compare_exchange_weak (place, &there, noted));
     }
   atomic_store (&block->kept_word[writes], 0);
 }
