@@ -139,6 +139,9 @@ NOTE_SIZE, NOTE_BYTES, NOTE_SHIFT = 192, 128, 47
 """Bytes of such a record, and of a line."""
 RACE_NOTES = 1 << 10
 """How many there are, a power of two.  Which of them a place has for a line, compiled code says (racing.py)."""
+FLAG_LINES = RACE_NOTES * NOTE_SIZE
+"""Behind them 64 words, a bit for some lines of memory each (FLAG_LINE bytes): they may have what orders threads."""
+FLAG_LINE = 128
 
 OPS = (
     *("load1", "load2", "load4", "load8"),  # (warp, mask, u64 *address, void *out, unit, line)
@@ -263,7 +266,7 @@ RECORDS = {
     "reloc_record": "Q offset, I name, I reserved, q addend",
     "loc_record": "I line, I file, I source_line",
     "file_record": "I number, I name",
-    "info_record": "I version, I openmp, I entries, I architecture, I by_gcc, I reserved",
+    "info_record": "I version, I openmp, I entries, I architecture, I by_gcc, I library",
 }
 """Records of cache files: each field's letter (module struct) and name.
 
@@ -273,7 +276,8 @@ code_record: `writes` and `plain` are of a kernel whose races may be looked for 
 variable_record: `data` is the offset + 1, 0 for zeros.  ref_record: what a function names; `taken`: other than in order
 to call it.  `meets`: the function may wait for other warps, or end its own (index.py); `indirect`: it calls what it
 does not name; `alias`: the number + 1 of the object's function whose second name it is, 0 for functions.
-info_record: the version is that of PTX * 10, the architecture that of .target (0: none); `by_gcc`: GCC has written it.
+info_record: the version is that of PTX * 10, the architecture that of .target (0: none); `by_gcc`: GCC has written it;
+`library`: it is of a compiler's libraries.
 """
 
 

@@ -171,7 +171,7 @@ def index_file(module: Module) -> bytes:
         int(entries),
         architecture(module),
         int(module.by_gcc),
-        0,
+        int(module.library),
     )
     return unit.container(
         "index",

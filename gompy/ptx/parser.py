@@ -32,6 +32,11 @@ from .wanted import DEBUGGER
 
 GCC_BEGINS = "// BEGIN PREAMBLE"
 """The first line of what GCC writes (GCC, config/nvptx/nvptx.cc: nvptx_file_start)."""
+LIBRARIES = (
+    *("GOMP_", "gomp_", "GOACC_", "goacc_", "omp_", "acc_", "_gfortran", "__gomp", "__nvptx", "__atomic_"),
+    *("mem", "str"),
+)
+"""How names of functions of its libraries begin."""
 LINKAGE = {".visible": "visible", ".extern": "extern", ".weak": "weak", ".common": "common"}
 SPACES = {".global", ".const", ".shared", ".local", ".param", ".reg"}
 VECTORS = {".v2": 2, ".v4": 4}
@@ -532,10 +537,18 @@ class Parser(Operands):
         return code
 
 
+def is_library(module: Module) -> bool:
+    """Whether an object is of the compiler's libraries: it has no kernel, and some of its functions are known."""
+    if any(function.entry for function in module.functions.values()):
+        return False
+    return any(name.startswith(LIBRARIES) for name in (*module.functions, *module.aliases))
+
+
 def parse(text: str, name: str = "ptx") -> Module:
     """Parse one object; raises `PtxError` with the line."""
     module = Parser(text.split("\0", 1)[0], name).parse()
     module.by_gcc = text.lstrip().startswith(GCC_BEGINS)
+    module.library = is_library(module)
     if DEBUGGER:
         module.text = text
     return module

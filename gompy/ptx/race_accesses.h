@@ -108,7 +108,20 @@ gompy_race_access (const struct gompy_races *r, uint32_t warp, uint32_t size, ui
 {
   return (struct gompy_access) { r->launch_first, r->run_first, r->ordered_before, r->knows[warp].of[warp],
                                  who | warp << 6, size, writes, ways & GOMPY_IN_STEP,
-                                 (ways & GOMPY_PLAIN_READS) != 0, r->settled };
+                                 (ways & GOMPY_PLAIN_READS) != 0, r->settled, INT32_MAX };
+}
+
+/* A plain read of SIZE bytes each by the lanes of MASK, which are in a row from lane 0's at FIRST on: this launch, if
+   it is in a quiet block, or INT32_MAX.  */
+static inline int32_t
+gompy_race_quiet_since (const struct gompy_races *r, uint32_t mask, uint64_t first, uint32_t size)
+{
+  uint64_t low = first + (uint32_t) __builtin_ctz (mask) * size, high;
+  high = first + (31 - (uint32_t) __builtin_clz (mask)) * size;
+  for (uint32_t i = 0; i < r->nquiet; i++)
+    if (low - r->quiet[i].low < r->quiet[i].size && high - r->quiet[i].low < r->quiet[i].size)
+      return r->own_first;
+  return INT32_MAX;
 }
 
 /* What is remembered at an address: NULL for what is not looked at (local memory, none at all).  Of shared memory what
@@ -225,7 +238,7 @@ gompy_race_loose (const struct gompy_races *r, const struct gompy_access *access
   int spread = gompy_line_spread (access, line) >> group & 1, safe = 1;
   int reads = spread || line->loose_read >= access->first, writes = spread || line->loose_written >= access->first;
   for (int i = 0; !spread && i < GOMPY_ROWS && line->rows[i].words; i++)
-    if (line->rows[i].words & its && line->rows[i].epoch >= access->first
+    if (line->rows[i].words & its && line->rows[i].epoch >= (access->writes ? access->first : access->settled)
         && (access->writes || line->rows[i].who & GOMPY_ROW_WRITE))
       return 0;
   for (uint32_t n = 0; n < count; n++)

@@ -1,34 +1,6 @@
 # GOMPY_CHECK=race: accesses of compiled code are held against those of other threads (races.h,
 # race_accesses.h), and races are told.
 
-cdef extern from *:
-    """
-    /* Functions of the compiler's libraries: what they do for each other is not the program's.  */
-    static int gompy_is_library (const char *name)
-    {
-      static const char *const begins[] = {
-        "GOMP_", "gomp_", "GOACC_", "goacc_", "omp_", "acc_", "_gfortran", "__gomp", "__nvptx", "__atomic_", "mem",
-        "str",
-      };
-      for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
-        if (!strncmp (name, begins[i], strlen (begins[i])))
-          return 1;
-      return 0;
-    }
-    """
-    bint is_library "gompy_is_library"(const char *name) nogil
-
-cdef bint object_is_library(obj *o) noexcept nogil:
-    """Whether an object is of the compiler's libraries: it has no kernel, and its first functions are known."""
-    cdef uint32_t n
-    if o.info.entries:
-        return False
-    for n in range(o.nfunctions):
-        if is_library(string_of(o.index, function_of(o, n).name)):
-            return True
-    return False
-
-
 cdef uint32_t site_number(gompy_warp *w, code_unit *unit, uint32_t line) noexcept nogil:
     """The number of a place in PTX."""
     cdef int fresh = 0
@@ -37,7 +9,7 @@ cdef uint32_t site_number(gompy_warp *w, code_unit *unit, uint32_t line) noexcep
     cdef obj *o
     if fresh:
         o = &(<run *> w.launch).module.image.objects[unit.object]
-        races.sites[site].library = object_is_library(o)
+        races.sites[site].library = o.info.library
         if o.info.architecture < 70:
             races.sites[site].ways = <uint32_t> GOMPY_IN_STEP | <uint32_t> GOMPY_PLAIN_READS
         elif o.info.by_gcc:
@@ -77,6 +49,9 @@ cdef void note_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
     race = &waiting_races[num_waiting]
     race.warp, race.lane, race.size = w, lane, size
     race.place, race.old, race.found = place, read_place(place, size), found[0]
+    # Libraries' accesses there are told as well, which settle it.
+    gompy_race_near(<gompy_races *> w.races, found.address)
+    gompy_race_near(<gompy_races *> w.races, found.address + size - 1)
     num_waiting += 1
 
 
@@ -252,6 +227,8 @@ cdef void op_race_row(gompy_warp *w, uint32_t mask, uint64_t first, uint64_t sec
         if some == 0:
             continue
         later = 0
+        if races.nquiet and not access.writes:
+            access.quiet_since = gompy_race_quiet_since(races, some, second if half else first, size)
         if w.shared_size and not word & RACE_GLOBAL:
             later = gompy_race_row_later(races, &access, some, second if half else first, w.shared_size)
             if later < 0:

@@ -18,8 +18,7 @@ gompy_race_forget_flags (struct gompy_races *r)
         }
       chunk->used = 0;
     }
-  if (r->chunks && r->filling)
-    memset (r->flag_lines, 0, sizeof r->flag_lines);
+  memset (r->flag_lines, r->watched ? 0xff : 0, GOMPY_FLAG_LINES * sizeof *r->flag_lines);
   r->filling = NULL;
   r->nflags = r->own_flags = 0;
   r->heard = 0;
@@ -146,7 +145,8 @@ gompy_race_new (void)
     return NULL;
   r->sites = calloc (GOMPY_RACE_SITES, sizeof *r->sites);
   r->site_table = calloc (4 * GOMPY_RACE_SITES, sizeof *r->site_table);
-  r->notes = calloc (GOMPY_RACE_NOTES, sizeof *r->notes);
+  r->notes = calloc (1, GOMPY_RACE_NOTES * sizeof *r->notes + GOMPY_FLAG_LINES * sizeof *r->flag_lines);
+  r->flag_lines = (uint64_t *) (r->notes + GOMPY_RACE_NOTES);
   r->flag_bits = 10;
   r->flags = calloc ((size_t) 1 << r->flag_bits, sizeof *r->flags);
   r->epoch = 1;
@@ -248,6 +248,17 @@ gompy_race_follow (struct gompy_races *r)
       }
 }
 
+/* A block that the launch only reads, so far as its text tells.  Without streams such reads are not told at all.  */
+static void
+gompy_race_add_quiet (struct gompy_races *r, uint64_t low, uint64_t size)
+{
+  if (r->nquiet < GOMPY_RACE_QUIET)
+    {
+      r->quiet[r->nquiet].low = low;
+      r->quiet[r->nquiet++].size = size;
+    }
+}
+
 /* Begin a launch, or another operation.  ORDER and WORK: of a stream beside others, or NULL.  0, or -1 for lack of
    memory.  */
 static int
@@ -258,6 +269,7 @@ gompy_race_launch (struct gompy_races *r, uint64_t base, uint64_t size, const pt
   while (r->nnoted) /* of a launch that failed */
     r->notes[r->noted[--r->nnoted]].line = 0;
   r->noting = NULL;
+  r->nquiet = 0;
   r->order = NULL;
   if (gompy_race_window (r, base, size))
     return -1;

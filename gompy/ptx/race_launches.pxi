@@ -91,6 +91,13 @@ cdef extern from *:
     void block_of "gompy_block_of"(const uint8_t *shadow, uint64_t base, uint64_t size, uint64_t address,
                                    uint64_t *block) nogil
 
+cdef void all_blocks(run *launch) noexcept nogil:
+    """Where all accesses are looked at none is a stray: each word points into a block of all memory."""
+    cdef uint32_t n
+    for n in range(RACE_PARAMS):
+        launch.race_blocks[2 * n], launch.race_blocks[2 * n + 1] = 0, ~<uint64_t> 0
+
+
 cdef void find_blocks(run *launch) noexcept nogil:
     """The blocks that the words of a kernel's parameters point into; none of no bytes where they do not."""
     cdef const ptx_memory *memory = launch.module.memory
@@ -103,6 +110,15 @@ cdef void find_blocks(run *launch) noexcept nogil:
             at = params[n] - memory.base
             if at < memory.size and memory.shadow[at]:
                 block_of(memory.shadow, memory.base, memory.size, params[n], &launch.race_blocks[2 * n])
+
+
+cdef void find_quiet(run *launch) noexcept nogil:
+    """Of the blocks that its parameters point into, those that no thread of the kernel can race for another's."""
+    cdef uint64_t used = (launch.function.writes | launch.function.plain) & ~launch.race_mask
+    cdef uint32_t n
+    for n in range(RACE_PARAMS):
+        if used >> n & 1 and launch.race_blocks[2 * n + 1]:
+            gompy_race_add_quiet(launch.races, launch.race_blocks[2 * n], launch.race_blocks[2 * n + 1])
 
 
 cdef void forget_freed(gompy_warp *w, uint64_t address) noexcept nogil:
@@ -121,6 +137,8 @@ cdef void note_stray(gompy_warp *w) noexcept nogil:
     cdef run *launch = <run *> w.launch
     cdef uint32_t i
     launch.race_mask = ~<uint64_t> 0
+    launch.races.nquiet = 0
+    all_blocks(launch)
     launch.function.writes |= <uint64_t> 1 << RACE_ALWAYS
     for i in range((<runner *> w.runner).nwarps):
         (<runner *> w.runner).warps[i].race_mask = launch.race_mask
@@ -155,10 +173,15 @@ cdef bint begin_races(run *launch) noexcept nogil:
     num_waiting = 0
     begin_stores()
     all_races.watched = stores_watched
-    # What no thread of the kernel can race for another stream can.
-    launch.race_mask = racy_places(launch) if order == NULL else ~<uint64_t> 0
-    if launch.race_mask != ~<uint64_t> 0:
-        find_blocks(launch)
+    gompy_race_forget_flags(all_races)
+    launch.race_mask = racy_places(launch)
+    if launch.race_mask == ~<uint64_t> 0:
+        all_blocks(launch)
+        return True
+    find_blocks(launch)
+    if order != NULL:  # what no thread of the kernel can race for another stream can
+        find_quiet(launch)
+        launch.race_mask = ~<uint64_t> 0
     return True
 
 

@@ -1,7 +1,8 @@
 /* Rows: accesses of neighbouring words by neighbouring lanes, remembered as one (races.h).  A line of 32 words has four
    of them; where they are not enough, groups of eight words are spread out, word by word (race_words.h).  A group that
    is not may have loose words: accesses by lanes that go their own ways stand there.  Then no row has a write of these
-   words, nor anything if the loose access is a write.  */
+   words, nor anything if the loose access is a write: but for a row's write that is newer, and comes after the loose
+   access, and for a loose read that comes after a row's write.  */
 #ifndef GOMPY_PTX_RACE_LINES_H
 #define GOMPY_PTX_RACE_LINES_H
 
@@ -15,6 +16,7 @@ struct gompy_access
   uint32_t who, size;
   int writes, in_step, plain_reads;      /* GOMPY_IN_STEP, GOMPY_PLAIN_READS */
   int32_t settled;
+  int32_t quiet_since;                  /* of a read in a quiet block: the launch; INT32_MAX: of others */
 };
 
 /* Whether what is remembered of words tells nothing more once this access of them is, as it comes before this one: who
@@ -50,6 +52,23 @@ gompy_row_word (uint32_t who, uint32_t w)
   return its | ((who + (kind > GOMPY_ROW_MOST ? 0 : w >> kind)) & 31);
 }
 
+/* Whether an earlier read is one of a quiet block, as this one is: nothing in the launch races with them, and who does
+   later is told of either.  */
+static inline int
+gompy_row_quiet (const struct gompy_row *row, int32_t since)
+{
+  return row->epoch >= since && !(row->who & (GOMPY_ROW_WRITE | GOMPY_WHO_STRONG));
+}
+
+/* WORDS that no such read of a line is of.  */
+static inline uint32_t
+gompy_line_unread (const struct gompy_line *line, int32_t since, uint32_t words)
+{
+  for (int i = 0; i < GOMPY_ROWS && line->rows[i].words; i++)
+    words &= gompy_row_quiet (&line->rows[i], since) ? ~line->rows[i].words : ~0u;
+  return words;
+}
+
 /* Words of groups, a bit a word.  */
 static inline uint32_t
 gompy_groups_words (uint32_t groups)
@@ -79,6 +98,20 @@ gompy_line_spread (const struct gompy_access *access, struct gompy_line *line)
   if (line->state && (int32_t) (line->state >> 4) < access->first)
     line->state = 0;
   return line->state & 15;
+}
+
+/* Those that stay so behind an access of WORDS by WHO: where one writes all words of a group, and comes after all that is
+   remembered of it, that tells nothing more (gompy_row_surpassed).  */
+static inline uint32_t
+gompy_line_join (const struct gompy_access *access, struct gompy_line *line, uint32_t words, uint32_t who)
+{
+  uint32_t spread = gompy_line_spread (access, line);
+  if (spread && access->writes && !(who & GOMPY_WHO_STRONG) && (int32_t) (line->state >> 4) < access->settled)
+    {
+      spread &= gompy_words_groups (~words);
+      line->state = (line->state & ~15u) | spread;
+    }
+  return spread;
 }
 
 /* Some of them are looked at now.  */
@@ -157,7 +190,8 @@ gompy_line_note (const struct gompy_access *access, struct gompy_line *line, uin
           row.words |= words;
           joined = 1;
         }
-      else if (access->writes || gompy_row_surpassed (access, row.epoch, row.who, who, row.who & GOMPY_ROW_WRITE)
+      else if (access->writes || gompy_row_quiet (&row, access->quiet_since)
+               || gompy_row_surpassed (access, row.epoch, row.who, who, row.who & GOMPY_ROW_WRITE)
                /* What a warp has read before tells nothing more than what it reads now.  */
                || (!(row.who & GOMPY_ROW_WRITE) && row.epoch >= access->run_first
                    && !((row.who ^ who) & (GOMPY_WHO_WARP | GOMPY_WHO_STRONG))
@@ -268,12 +302,12 @@ static inline uint32_t
 gompy_line_access (struct gompy_races *r, const struct gompy_access *access, struct gompy_line *line,
                    struct gompy_words *spread_out, uint32_t words, uint32_t who)
 {
-  uint32_t left = words & gompy_groups_words (gompy_line_spread (access, line));
+  uint32_t left = words & gompy_groups_words (gompy_line_join (access, line, words, who));
   int safe = 1;
   words &= ~left;
   if (!words)
     return left;
-  if (line->loose_written >= access->first || (access->writes && line->loose_read >= access->first))
+  if (line->loose_written >= access->settled || (access->writes && line->loose_read >= access->settled))
     {
       gompy_line_widen (access, line, spread_out, gompy_words_groups (words));
       return left | words;
@@ -298,11 +332,19 @@ gompy_line_quick (const struct gompy_races *r, const struct gompy_access *access
 {
   struct gompy_row *place = NULL, *row = line->rows;
   uint32_t all = words;
+  if (access->quiet_since != INT32_MAX && !gompy_line_unread (line, access->quiet_since, words))
+    return 1;
   who |= access->writes ? GOMPY_ROW_WRITE : 0u;
-  if ((int32_t) (line->state >> 4) >= access->first || line->loose_read >= access->first
-      || line->loose_written >= access->first)
+  if (words == ~0u && access->writes && !(who & GOMPY_WHO_STRONG) && (int32_t) (line->state >> 4) < access->settled
+      && line->loose_read < access->settled && line->loose_written < access->settled
+      && line->newest < access->settled)
+    {
+      *line = (struct gompy_line) { .newest = access->own, .rows = { { access->own, who, words } } };
+      return 1;
+    }
+  if (line->loose_written >= access->settled || (access->writes && line->loose_read >= access->settled)
+      || gompy_line_spread (access, line) & gompy_words_groups (words))
     return 0;
-  line->state = 0;
   for (; line->newest >= access->first && row < line->rows + GOMPY_ROWS && row->words; row++)
     {
       uint32_t differs = row->who ^ who;

@@ -137,6 +137,13 @@ gompy_race_flags_near (const struct gompy_races *r, uint64_t address)
   return r->flag_lines[address >> 13 & 63] >> (address >> 7 & 63) & 1;
 }
 
+/* It may have some, so accesses by the compiler's libraries are told.  */
+static inline void
+gompy_race_near (struct gompy_races *r, uint64_t address)
+{
+  r->flag_lines[address >> 13 & 63] |= 1ull << (address >> 7 & 63);
+}
+
 /* Programs have flags by the thousand: each word that a graph's edges update behind a fence is one.  Without memory for
    more chains they grow longer.  */
 static __attribute__ ((noinline)) void
@@ -176,7 +183,7 @@ gompy_race_new_flag (struct gompy_races *r, uint64_t address)
   flag->version = flag->count = flag->nbehind = flag->visited = 0;
   flag->room = 1;
   flag->blocks = &flag->one;
-  r->flag_lines[address >> 13 & 63] |= 1ull << (address >> 7 & 63);
+  gompy_race_near (r, address);
   r->nflags++;
   r->own_flags++;
   return flag;

@@ -33,7 +33,7 @@ gompy_race_row_soon (struct gompy_warp *w, uint32_t mask, uint64_t first, uint32
   _mm512_mask_storeu_epi32 (marks + 16, (__mmask16) (mask >> 16), high);
   later->access = (struct gompy_access) { r->launch_first, r->run_first, r->ordered_before,
                                           r->knows[w->warpid].of[w->warpid], w->warpid << 6, 4, writes, 0, 0,
-                                          r->settled };
+                                          r->settled, INT32_MAX };
   later->mask = mask;
   later->its = later->lanes = 0;
   later->first = first;
@@ -43,11 +43,34 @@ gompy_race_row_soon (struct gompy_warp *w, uint32_t mask, uint64_t first, uint32
   return 1;
 }
 
+/* Whether a row of words is read again in a quiet block, which tells nothing more (gompy_row_quiet).  */
+static inline int
+gompy_race_row_again (const struct gompy_warp *w, uint32_t mask, uint64_t first, uint64_t second, uint32_t word)
+{
+  const struct gompy_races *r = w->races;
+  uint32_t size = word & 0xff;
+  if (!r->nquiet || word & (GOMPY_RACE_WRITES | GOMPY_RACE_STRAYS) || second - first != size * (GOMPY_LANES / 2)
+      || gompy_race_quiet_since (r, mask, first, size) == INT32_MAX)
+    return 0;
+  uint64_t at = (first + (uint32_t) __builtin_ctz (mask) * size - r->base) / 4;
+  uint64_t end = (first + (32 - (uint32_t) __builtin_clz (mask)) * size + 3 - r->base) / 4;
+  for (uint64_t some; at < end; at += some)
+    {
+      some = GOMPY_LINE - at % GOMPY_LINE < end - at ? GOMPY_LINE - at % GOMPY_LINE : end - at;
+      if (gompy_line_unread (&r->memory.lines[at / GOMPY_LINE], r->own_first,
+                             (uint32_t) ((1ull << some) - 1) << at % GOMPY_LINE))
+        return 0;
+    }
+  return 1;
+}
+
 /* `race_row` of compiled code.  */
 static __attribute__ ((target ("avx512f"))) void
 gompy_told_row_avx512 (struct gompy_warp *w, uint32_t mask, uint64_t first, uint64_t second, uint32_t word, void *unit,
                        uint32_t line)
 {
+  if (gompy_race_row_again (w, mask, first, second, word))
+    return;
   if (word & (GOMPY_RACE_GLOBAL | GOMPY_RACE_STRAYS) || second - first != 4 * GOMPY_LANES / 2
       || !gompy_race_row_soon (w, mask, first, word, unit, line))
     ((struct gompy_races *) w->races)->row (w, mask, first, second, word, unit, line);
@@ -57,7 +80,8 @@ static void
 gompy_told_row_usual (struct gompy_warp *w, uint32_t mask, uint64_t first, uint64_t second, uint32_t word, void *unit,
                       uint32_t line)
 {
-  ((struct gompy_races *) w->races)->row (w, mask, first, second, word, unit, line);
+  if (!gompy_race_row_again (w, mask, first, second, word))
+    ((struct gompy_races *) w->races)->row (w, mask, first, second, word, unit, line);
 }
 
 static inline void *

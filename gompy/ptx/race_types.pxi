@@ -39,6 +39,7 @@ cdef extern from "races.h" nogil:
         gompy_work work
         uint32_t nflags
         uint32_t nnoted
+        uint32_t nquiet
         uint64_t note_lines[64]
         uint64_t counter
         uint8_t *has_fenced
@@ -62,6 +63,7 @@ cdef extern from "race_launch.h" nogil:
     void gompy_race_end_notes(gompy_races *)
     void gompy_race_end_notes_at(gompy_races *, uint64_t address, uint32_t size)
     bint gompy_race_at_work(gompy_races *)
+    void gompy_race_forget_flags(gompy_races *)
     int gompy_race_launch(gompy_races *, uint64_t base, uint64_t size, const ptx_order *order, const gompy_work *work)
     int gompy_race_block(gompy_races *, uint64_t block, uint32_t nwarps, uint64_t shared)
     void gompy_race_fresh(gompy_races *, uint64_t address, uint64_t size)
@@ -78,6 +80,9 @@ cdef extern from "race_order.h" nogil:
     void gompy_race_fence(gompy_races *, uint32_t warp)
     void gompy_race_publish(gompy_races *, uint32_t warp, uint64_t address)
     void gompy_race_drop_flags(gompy_races *, uint64_t address, uint64_t size)
+    int32_t gompy_race_quiet_since(const gompy_races *, uint32_t mask, uint64_t first, uint32_t size)
+    void gompy_race_add_quiet(gompy_races *, uint64_t low, uint64_t size)
+    void gompy_race_near(gompy_races *, uint64_t address)
     bint gompy_race_flags_near(const gompy_races *, uint64_t address)
     bint gompy_race_is_flag(gompy_races *, uint64_t address)
     void gompy_race_look(gompy_races *, uint32_t warp, uint64_t address)
@@ -95,6 +100,7 @@ cdef extern from "race_accesses.h" nogil:
         bint writes
         bint in_step
         bint plain_reads
+        int32_t quiet_since
     gompy_access gompy_race_access(gompy_races *, uint32_t warp, uint32_t size, uint32_t who, bint writes,
                                    uint32_t ways)
     bint gompy_race_one(gompy_races *, gompy_access *, uint64_t address, uint32_t lane, uint64_t shared_size,

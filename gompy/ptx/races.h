@@ -32,6 +32,7 @@ enum
   GOMPY_RACE_WARPS = 32,
   GOMPY_RACE_SITES = 65536,
   GOMPY_RACE_DEPTH = 32,                /* flags behind flags that are followed; what is behind counts as ordered */
+  GOMPY_RACE_QUIET = 8,
   GOMPY_RACE_KNOWN = 64,                /* flags that a block has seen */
   GOMPY_RACE_BUSY = 16,                 /* notes, of lines that a loop accesses that hardly waits for anything */
   GOMPY_RACE_KEEPS_ON = 64,             /* turns that it may not take in a row */
@@ -64,7 +65,7 @@ struct gompy_race_site { void *unit; uint32_t line; uint32_t library; uint32_t w
 /* What is so of a place: a warp's lanes go in step; a plain load may be meant as an atomic one, as GCC writes them.  */
 enum { GOMPY_IN_STEP = 1, GOMPY_PLAIN_READS = 2 };
 
-enum { GOMPY_RACE_RECENT = 256, GOMPY_RACE_PENDING = 32 };
+enum { GOMPY_RACE_RECENT = 4096, GOMPY_RACE_PENDING = 32 };
 
 /* An atomic word that somebody has written behind a fence: what is known to who reads it.  */
 struct gompy_flag_block { uint32_t run, since; struct gompy_clocks clocks; }; /* run: of r->runs */
@@ -83,6 +84,8 @@ struct gompy_flag
 /* Flags are of one launch.  */
 enum { GOMPY_FLAGS_CHUNK = 128 };
 struct gompy_flags_chunk { struct gompy_flags_chunk *next; uint32_t used; struct gompy_flag flags[GOMPY_FLAGS_CHUNK]; };
+
+enum { GOMPY_FLAG_LINES = 64 };
 
 /* What a place of the program has accessed of a line of memory since the last step in order of its warp: the line's
    bytes, a bit for each (race_notes.h).  */
@@ -124,6 +127,8 @@ struct gompy_races
   const ptx_order *order;               /* what comes before it there; NULL: all */
   struct gompy_work work, *works;       /* this one; those that may race with it, itself the last */
   uint32_t nworks;
+  struct { uint64_t low, size; } quiet[GOMPY_RACE_QUIET]; /* blocks that this launch only reads, so far as is known */
+  uint32_t nquiet;
   int32_t ordered_before;               /* what all warps of this block know of each other */
   struct gompy_run *runs;
   uint32_t nruns, runs_room;
@@ -157,7 +162,8 @@ struct gompy_races
   int heard;                            /* a block of this launch has read what another one wrote to some flag */
   uint64_t judged;                      /* the address of the word that is looked at */
   uint64_t counter;                     /* libgomp's, which orders nothing, or 0 */
-  uint64_t flag_lines[64];              /* a bit for some lines of memory each: they may have some */
+  uint64_t *flag_lines;                 /* GOMPY_FLAG_LINES, behind the notes: a bit for some lines of memory each:
+                                           they may have some */
   struct gompy_flags_chunk *chunks, *filling; /* those behind `filling` are empty */
   struct gompy_note *notes;             /* GOMPY_RACE_NOTES */
   uint16_t noted[GOMPY_RACE_NOTES];     /* the numbers of those in use */
@@ -168,7 +174,7 @@ struct gompy_races
   void (*end_notes) (struct gompy_races *);
   struct gompy_race_site *sites;
   uint32_t nsites;
-  uint32_t recent[GOMPY_RACE_RECENT];   /* places by the last bits of their lines */
+  uint32_t recent[GOMPY_RACE_RECENT];   /* places, by parts of their units' addresses and lines */
   uint32_t *site_table;                 /* hash of (unit, line) -> site + 1 */
 };
 
@@ -191,7 +197,7 @@ gompy_flag_chain (uint64_t address, uint32_t bits)
 static inline uint32_t
 gompy_race_site (struct gompy_races *r, void *unit, uint32_t line, int *fresh)
 {
-  uint32_t *recent = &r->recent[line % GOMPY_RACE_RECENT], at;
+  uint32_t *recent = &r->recent[(line + ((uintptr_t) unit >> 4) * 0x9e3779b1) % GOMPY_RACE_RECENT], at;
   *fresh = 0;
   if (r->sites[*recent].unit == unit && r->sites[*recent].line == line)
     return *recent;

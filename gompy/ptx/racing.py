@@ -21,6 +21,7 @@ LOOKED_AT = frozenset(("", "global", "shared"))
 """Spaces whose memory threads share."""
 ROWS = frozenset((4, 8, 16))
 """Bytes of accesses that are told by rows."""
+FLAG_SHIFT = abi.FLAG_LINE.bit_length() - 1
 LINES_APART, PLACES_APART = 0x9E3779B97F4A7C15, 0x6A09E667F3BCC909
 """How far the notes of two lines, of two places for one line, are from each other, in 2^-64 of all notes.
 
@@ -30,6 +31,11 @@ at equal steps, as a matrix's columns are, have notes of their own (Knuth, TAOCP
 
 def begin(em: Emitter, bits: int = ALWAYS, stray: str = "") -> str:
     """Branch behind the test, or where STRAY (i1) is; the label to go on at."""
+    if bits & ALWAYS and not em.shadowed:  # such code runs where races are looked for
+        look, done = em.fresh("look"), em.fresh("looked")
+        em.put(f"br label %{look}")
+        em.label(look)
+        return done
     if bits & MIXED:  # which changes at barriers
         mask = em.new(f"load i64, ptr {warp_place(em, 'race_mask')}")
         wanted = em.new(f"icmp ne i64 {em.new(f'and i64 {mask}, {bits}')}, 0")
@@ -93,13 +99,30 @@ def access(em: Emitter, memory: Memory, size: int, writes: bool, code: Instructi
         stray = strays(em, address, bits)
         done = begin(em, bits, stray)
         release(em, code)
-        if address.vector and size in ROWS and not word & (abi.RACE_STRONG | abi.RACE_ACQUIRES):
+        if em.conflicts().module.library and not address.vector:
+            lock(em, address, word)
+        elif address.vector and size in ROWS and not word & (abi.RACE_STRONG | abi.RACE_ACQUIRES):
             tell_row(em, memory, address, size, word, stray)
         elif address.vector or space not in ("", "global") or word & (abi.RACE_STRONG | abi.RACE_ACQUIRES):
             tell(em, address, marked(em, word, stray))
         else:
             note(em, address, word, stray)
         end(em, done)
+
+
+def lock(em: Emitter, address: Value, word: int) -> None:
+    """An access by a compiler's library: the executor is told where it may be of a lock's word."""
+    at = address.text
+    number = em.new(f"and i64 {em.new(f'lshr i64 {at}, {FLAG_SHIFT + 6}')}, 63")
+    lines = em.new(f"getelementptr i8, ptr {warp_word(em, 'notes', 'ptr')}, i64 {abi.FLAG_LINES}")
+    bits = em.new(f"load i64, ptr {em.new(f'getelementptr i64, ptr {lines}, i64 {number}')}")
+    line = em.new(f"and i64 {em.new(f'lshr i64 {at}, {FLAG_SHIFT}')}, 63")
+    near = em.new(f"trunc i64 {em.new(f'lshr i64 {bits}, {line}')} to i1")
+    look, done = em.fresh("lock"), em.fresh("locked")
+    em.put(f"br i1 {near}, label %{look}, label %{done}, !prof !2")
+    em.label(look)
+    tell(em, address, word)
+    end(em, done)
 
 
 def note(em: Emitter, address: Value, word: int, stray: str) -> None:

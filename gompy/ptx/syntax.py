@@ -230,6 +230,8 @@ class Module:
     files: dict[int, str] = field(default_factory=dict)
     locations: list[Location] = field(default_factory=list)
     by_gcc: bool = False
+    library: bool = False
+    """Whether it is of a compiler's libraries: what its functions do for each other is not the program's."""
     text: str = ""
     """What it was read from, where code is made for a debugger."""
     variables_of: dict[str, list[SourceVariable]] | None = None
