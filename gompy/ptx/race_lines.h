@@ -100,8 +100,8 @@ gompy_line_spread (const struct gompy_access *access, struct gompy_line *line)
   return line->state & 15;
 }
 
-/* Those that stay so behind an access of WORDS by WHO: where one writes all words of a group, and comes after all that is
-   remembered of it, that tells nothing more (gompy_row_surpassed).  */
+/* Those that stay so behind an access of WORDS by WHO: where one writes all words of a group, and comes after all that
+   is remembered of it, that tells nothing more (gompy_row_surpassed).  */
 static inline uint32_t
 gompy_line_join (const struct gompy_access *access, struct gompy_line *line, uint32_t words, uint32_t who)
 {
