@@ -7,6 +7,7 @@ from gompy.abi import ptx as abi
 from . import unit
 from .backend import Backend, Running, start
 from .emit import Links
+from .inlining import Inlining
 from .lower import lower
 from .syntax import Call, Function, Module
 from .uniform import Analysis
@@ -32,15 +33,22 @@ def backend() -> Backend:
     return start().result()
 
 
+def lowered(inlining: Inlining, function: Function, form: str, links: Links, symbol: str) -> tuple[str, Analysis]:
+    """LLVM IR of a function in a form (abi.FORMS)."""
+    kind, (version, rows) = abi.FORMS[form][1], VERSION_OF[abi.FORMS[form][0]]
+    whole = function if version == "S" else inlining.of(function)
+    return lower(whole, version, rows, links, inlining.module, symbol, kind)
+
+
 def ir(
     module: Module, functions: list[tuple[Function, str]], links: Links
 ) -> tuple[str, dict[str, tuple[str, str]], list[Analysis]]:
     """LLVM IR of functions in their versions; symbols; analyses."""
     texts, symbols, analyses = [], {}, []
+    inlining = Inlining(module)
     for number, (function, form) in enumerate(functions):
-        kind, (version, rows) = abi.FORMS[form][1], VERSION_OF[abi.FORMS[form][0]]
         symbol = f"{form}{number}"
-        text, analysis = lower(function, version, rows, links, module, symbol, kind)
+        text, analysis = lowered(inlining, function, form, links, symbol)
         texts.append(text)
         analyses.append(analysis)
         symbols[symbol] = (function.name, form)
@@ -140,10 +148,10 @@ def compile_functions(
     symbols: dict[str, tuple[str, str]] = {}
     analyses = []
     large = sum(len(f.body or ()) for f, _ in functions) > LARGE
+    inlining = Inlining(module)
     for number, (function, form) in enumerate(functions):
-        kind, (version, rows) = abi.FORMS[form][1], VERSION_OF[abi.FORMS[form][0]]
         symbol = f"{form}{number}"
-        text, analysis = lower(function, version, rows, links, module, symbol, kind)
+        text, analysis = lowered(inlining, function, form, links, symbol)
         texts[ahead or (hot and not large and is_hot(analysis))].append(text)
         analyses.append(analysis)
         symbols[symbol] = (function.name, form)

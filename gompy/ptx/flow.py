@@ -155,10 +155,10 @@ def build_blocks(function: Function, name: str) -> list[Block]:
     return in_order(blocks[0])
 
 
-def in_order(entry: Block, heads: dict[Block, Block] | None = None) -> list[Block]:
+def in_order(entry: Block, heads: dict[Block, list[Block]] | None = None) -> list[Block]:
     """The blocks that can be reached, in order of execution, with their numbers and predecessors.
 
-    `heads`: with which block a loop begins that would begin with another one.
+    `heads`: with which block a loop begins that would begin with another one: the first that is in it.
     """
     ordered = weak_topological_order(entry, heads or {})
     for index, block in enumerate(ordered):
@@ -220,7 +220,7 @@ def components(nodes: Iterable[Block], inside: set[Block], entry: Block) -> list
     return found
 
 
-def weak_topological_order(entry: Block, heads: dict[Block, Block]) -> list[Block]:
+def weak_topological_order(entry: Block, heads: dict[Block, list[Block]]) -> list[Block]:
     """Reachable blocks: topological, each loop contiguous and starting at its head (`heads`: see in_order)."""
     reachable: set[Block] = set()
     todo = [entry]
@@ -243,7 +243,7 @@ def weak_topological_order(entry: Block, heads: dict[Block, Block]) -> list[Bloc
                 continue
             head = node  # the member that the search entered first
             rest = set(component)
-            head = heads[head] if heads.get(head) in rest else head
+            head = next((other for other in heads.get(head, ()) if other in rest), head)
             rest.discard(head)
             expanded.append((set(), [head]))
             starts = [s for s in head.successors if s in rest]

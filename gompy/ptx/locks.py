@@ -6,46 +6,72 @@ as the release of the lock becomes a part of the loop, by an edge that nobody ta
 the next turn begins.  Lanes that turn back wait there until those that left have come as far.
 
 That is an order of lanes as right as the other, so what is a lock needs to be likely only: a loop that stores nothing
-and looks at a place, which is written behind it.
+but to variables of its own, and looks at a place, which is written behind it.  inlining.py brings what several
+functions do into one.
 """
 
 from __future__ import annotations
 
 from .flow import Block, defined, in_order
 from .opcodes import MEETS, OPCODES, STRONG, WRITES
-from .syntax import Call, Immediate, Instruction, Memory, Operand, Register, Special, Symbol
+from .places import Place, Places
+from .syntax import Call, Function, Immediate, Instruction, Memory, Register, Special
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import NamedTuple
 
-DEPTH = 16
-"""Definitions that are followed at most."""
+    class Waits(NamedTuple):
+        """Loops that wait for a lock: those behind which the function gives it back, and the others."""
+
+        released: int
+        unreleased: int
+
+else:
+    from collections import namedtuple
+
+    Waits = namedtuple("Waits", "released unreleased")
+
+Attempt = tuple[str, tuple[Place, ...]]
+Watched = dict[Place, set[Attempt]]
+"""What a loop does to the places that it looks at."""
 BEYOND = 31
 """No lane has a greater number."""
 
-Place = tuple[object, int]
-"""What an address is computed from, and the bytes from there on."""
+
+def waits(function: Function, blocks: list[Block]) -> Waits:
+    """What released_first would find."""
+    found = [0, 0]
+    known: Places | None = None
+    for head, latches in back_edges(blocks).items():
+        body = natural_loop(head, latches)
+        if any(looks(code) for block in body for code in block.code):
+            known = known or Places(function, blocks)
+            if places := watched(body, known):
+                found[releases(head, body, places, known, heads_around(head, blocks)) is None] += 1
+    return Waits(*found)
 
 
-def released_first(blocks: list[Block], registers: list[Register]) -> list[Block]:
+def released_first(function: Function, blocks: list[Block], registers: list[Register]) -> list[Block]:
     """The blocks of a function whose registers are webs, in an order in which lanes that have a lock release it."""
     entry = blocks[0]
-    instead: dict[Block, Block] = {}
-    single: dict[Register, Instruction | Call | None] | None = None
+    instead: dict[Block, list[Block]] = {}
+    known: Places | None = None
     for head in list(back_edges(blocks)):
         latches = back_edges(blocks).get(head, [])
         body = natural_loop(head, latches)
         if not any(looks(code) for block in body for code in block.code):
             continue
-        if single is None:
-            single = definitions(blocks)
-        places = watched(body, single)
-        found = releases(head, body, places, single) if places else None
+        if known is None:
+            known = Places(function, blocks)
+        places = watched(body, known)
+        found = releases(head, body, places, known, heads_around(head, blocks)) if places else None
         if found is None:
             continue
         between, ends = found
-        instead.update(dict.fromkeys(between - body, head))
+        for block in between - body:
+            instead.setdefault(block, []).append(head)
         join(head, latches, ends, registers)
         blocks = in_order(entry, instead)
     return blocks
@@ -66,14 +92,15 @@ def natural_loop(head: Block, latches: list[Block]) -> set[Block]:
     return reached(latches, lambda block: block.predecessors, {head})
 
 
-def definitions(blocks: list[Block]) -> dict[Register, Instruction | Call | None]:
-    """What sets each register that is set once; None: several do, or under a guard."""
-    found: dict[Register, Instruction | Call | None] = {}
-    for block in blocks:
-        for code in block.code:
-            for register in defined(code):
-                found[register] = None if register in found or code.guard is not None else code
-    return found
+def heads_around(head: Block, blocks: list[Block]) -> set[Block]:
+    """The heads of the loops that a loop is in."""
+    every = back_edges(blocks).items()
+    return {other for other, latches in every if other is not head and head in natural_loop(other, latches)}
+
+
+def attempt(code: Instruction, known: Places) -> Attempt:
+    """What is done to a place, by an atomic operation: its opcode and values."""
+    return code.opcode, tuple(known.of(operand) for operand in code.operands[2:])
 
 
 def looks(code: Instruction | Call) -> bool:
@@ -83,66 +110,56 @@ def looks(code: Instruction | Call) -> bool:
     return code.base == "atom" or (code.base == "ld" and not STRONG.isdisjoint(code.mods))
 
 
-def watched(body: set[Block], single: dict[Register, Instruction | Call | None]) -> set[Place]:
-    """The places that a loop looks at; none if it does anything but wait.
+def watched(body: set[Block], known: Places) -> Watched:
+    """The places that a loop looks at, and by which operations; none if it does anything but wait.
 
     Atomic operations by numbers that it computes are no waiting: `do … while (atomicCAS (a, old, f (old)) != old)`.
     """
-    found: set[Place] = set()
-    own = {register for block in body for code in block.code for register in defined(code)}
+    found: Watched = {}
+    inside = {register for block in body for code in block.code for register in defined(code)}
+    stored: set[Place] = set()
     for block in body:
         for code in block.code:
-            if isinstance(code, Call) or OPCODES[code.base].effect in (WRITES, MEETS):
-                return set()
-            if not looks(code):
+            if isinstance(code, Call) or OPCODES[code.base].effect == MEETS:
+                return {}
+            if OPCODES[code.base].effect != WRITES:
                 continue
-            if code.base == "atom" and any(operand in own for operand in code.operands[2:]):
-                return set()
+            if not known.stores_own(code) or not isinstance(memory := code.operands[0], Memory):
+                return {}
+            stored.add(known.of(memory.base, memory.offset))
+    for block in body:
+        for code in block.code:
+            if isinstance(code, Call) or not looks(code):
+                continue
+            if code.base == "atom" and not all(known.settled(operand, inside) for operand in code.operands[2:]):
+                return {}
             memory = code.operands[1]
-            place = place_of(memory, single) if isinstance(memory, Memory) else (None, 0)
-            if place[0] is None or place[0] in own:
-                return set()
-            found.add(place)
+            if not isinstance(memory, Memory):
+                return {}
+            place = known.of(memory.base, memory.offset)
+            if known.changes(place[0], inside, stored):
+                return {}
+            found.setdefault(place, set()).add(attempt(code, known))
     return found
 
 
-def place_of(memory: Memory, single: dict[Register, Instruction | Call | None]) -> Place:
-    """The place of an access."""
-    base: Operand = memory.base
-    offset = memory.offset
-    for _ in range(DEPTH):
-        if isinstance(base, Symbol):
-            return base.name, offset + base.offset
-        code = single.get(base) if isinstance(base, Register) else None
-        if not isinstance(code, Instruction):
-            break
-        source = code.operands[1]
-        if code.base == "add" and isinstance(code.operands[2], Immediate):
-            offset += code.operands[2].value
-        elif code.base == "ld" and "param" in code.mods and isinstance(source, Memory):
-            return source, offset
-        elif code.base not in ("mov", "cvta"):
-            break
-        base = source
-    return base, offset
-
-
 def releases(
-    head: Block, body: set[Block], places: set[Place], single: dict[Register, Instruction | Call | None]
+    head: Block, body: set[Block], places: Watched, known: Places, around: set[Block]
 ) -> tuple[set[Block], dict[Block, int]] | None:
     """The blocks from a loop as far as the releases of its lock, and behind which instruction of a block one is.
 
-    None: there is no such release, or barriers are before it.
+    None: there is no such release, or barriers are before it.  A next turn of a loop around it (`around`: their heads)
+    is not looked at: lanes of one turn would be in another one's code, which the outer loop's blocks do not know.
     """
     ends: dict[Block, int] = {}
 
     def after(block: Block) -> list[Block]:
         if block not in body:
             for at, code in enumerate(block.code):
-                if releases_one(code, places, single):
+                if releases_one(code, places, known):
                     ends[block] = at + 1
                     return []
-        return block.successors
+        return [successor for successor in block.successors if successor not in around]
 
     ahead = reached([head], after, set())
     if not ends:
@@ -154,14 +171,18 @@ def releases(
     return between | body, ends
 
 
-def releases_one(
-    code: Instruction | Call, places: set[Place], single: dict[Register, Instruction | Call | None]
-) -> bool:
-    """Whether an instruction writes one of the places."""
-    if isinstance(code, Call) or code.base not in ("st", "atom", "red"):
+def may_release(code: Instruction) -> bool:
+    """Whether an instruction writes memory as a release does."""
+    return code.base in ("st", "atom", "red")
+
+
+def releases_one(code: Instruction | Call, places: Watched, known: Places) -> bool:
+    """Whether an instruction writes one of the places, and not as the loop does: that is the next try."""
+    if isinstance(code, Call) or not may_release(code):
         return False
     memory = code.operands[1 if code.base == "atom" else 0]
-    return isinstance(memory, Memory) and place_of(memory, single) in places
+    place = known.of(memory.base, memory.offset) if isinstance(memory, Memory) else (None, 0)
+    return place in places and (code.base != "atom" or attempt(code, known) not in places[place])
 
 
 def meets(code: Instruction | Call) -> bool:

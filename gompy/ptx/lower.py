@@ -18,6 +18,7 @@ from .checks import drop_masked_loads
 from .emit import Links, ParamPlace, Value
 from .fission import Fission, possible
 from .flow import Block
+from .inlining import MERGED
 from .opcodes import NO_RESULT, OPCODES, SIDE_EFFECTS
 from .singly import Loop, Singly, Statements
 from .syntax import Call, Function, Instruction, Module, Register, Symbol, Variable
@@ -158,6 +159,7 @@ class Lowering(Statements):
         """Where each `.param` variable is."""
         function, a = self.function, self.a
         self.merge_params = {v.name for v in function.results}
+        self.merge_params |= {v.name for v in function.params if v.linkage == MERGED}
         if function.entry:
             pointer = self.warp_field("params", "ptr")
             offsets, size = entry_layout(function)

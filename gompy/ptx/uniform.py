@@ -211,7 +211,7 @@ def analyse(function: Function, version: str, rows: bool, name: str) -> Analysis
     result = Analysis(function, version, rows, blocks, list(function.registers))
     split_webs(blocks, result.registers)
     if version != "S":
-        result.blocks = blocks = locks.released_first(blocks, result.registers)
+        result.blocks = blocks = locks.released_first(function, blocks, result.registers)
     else:
         if SimdRegions(result).run():
             split_webs(blocks, result.registers)
