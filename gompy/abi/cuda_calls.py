@@ -348,6 +348,8 @@ HERE = {
         cuMemPrefetchAsync_v2 12020z devPtr:p count:s location:s flags:u hStream:p
         cuMemAdvise 8000 devPtr:p count:s advice:i device:i
         cuMemAdvise_v2 12020 devPtr:p count:s advice:i location:s
+        cuMemRangeGetAttribute 8000 data:p dataSize:s attribute:i devPtr:p count:s
+        cuMemRangeGetAttributes 8000 data:p dataSizes:p attributes:p numAttributes:s devPtr:p count:s
         cuPointerGetAttributes 7000 numAttributes:u attributes:p data:o ptr:p
     """,
     "events": """
@@ -381,6 +383,16 @@ HERE = {
         cuStreamGetCaptureInfo_v3 12030z hStream:p captureStatus_out:n id_out:o graph_out:o
             dependencies_out:p edgeData_out:p numDependencies_out:o
         cuStreamAttachMemAsync 6000z hStream:p dptr:p length:s flags:u
+        cuStreamWaitValue32 8000z stream:p addr:p value:u flags:u
+        cuStreamWaitValue64 9000z stream:p addr:p value:s flags:u
+        cuStreamWriteValue32 8000z stream:p addr:p value:u flags:u
+        cuStreamWriteValue64 9000z stream:p addr:p value:s flags:u
+        cuStreamWaitValue32_v2 11070z stream:p addr:p value:u flags:u
+        cuStreamWaitValue64_v2 11070z stream:p addr:p value:s flags:u
+        cuStreamWriteValue32_v2 11070z stream:p addr:p value:u flags:u
+        cuStreamWriteValue64_v2 11070z stream:p addr:p value:s flags:u
+        cuStreamBatchMemOp 8000z stream:p count:u paramArray:p flags:u
+        cuStreamBatchMemOp_v2 11070z stream:p count:u paramArray:p flags:u
         cuStreamQuery 2000z hStream:p
         cuStreamSynchronize 2000z hStream:p
         cuStreamDestroy 2000 hStream:p
@@ -509,14 +521,10 @@ ABSENT = {
         cuMemPrefetchBatchAsync@13000z cuMemDiscardBatchAsync@13000z cuMemDiscardAndPrefetchBatchAsync@13000z
     """,
     "memory": """
-        cuMemRangeGetAttribute@8000 cuMemRangeGetAttributes@8000 cuPointerSetAttribute@6000
+        cuPointerSetAttribute@6000
     """,
     "streams": """
         cuStreamGetCtx_v2@12050z
-        cuStreamWaitValue32@8000z cuStreamWaitValue32_v2@11070z
-        cuStreamWaitValue64@9000z cuStreamWaitValue64_v2@11070z cuStreamWriteValue32@8000z
-        cuStreamWriteValue32_v2@11070z cuStreamWriteValue64@9000z cuStreamWriteValue64_v2@11070z
-        cuStreamBatchMemOp@8000z cuStreamBatchMemOp_v2@11070z
     """,
     "others": """
         cuDeviceGetNvSciSyncAttributes@10020 cuFlushGPUDirectRDMAWrites@11030 cuCoredumpGetAttribute@12010

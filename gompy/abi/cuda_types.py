@@ -78,8 +78,9 @@ TYPES: Final = {
     "CUpointer_attribute*": "attributes",
     "CUresult": "error",
     "CUsharedconfig*": "pConfig",
-    "CUstream": "hStream phStream",
+    "CUstream": "hStream phStream stream",
     "CUstreamAttrValue*": "value_out",
+    "CUstreamBatchMemOpParams*": "paramArray",
     "CUstreamCallback": "callback",
     "CUstreamCaptureMode": "mode",
     "CUstreamCaptureStatus": "captureStatus captureStatus_out",
@@ -163,6 +164,8 @@ EXCEPTIONS: Final = {
     "CUkernel": "cuKernelGetName.hfunc",
     "const CUlaunchConfig*": "cuLaunchKernelEx.config",
     "CUmemAccess_flags*": "cuMemPoolGetAccess.flags",
+    "CUmem_range_attribute": "cuMemRangeGetAttribute.attribute",
+    "CUmem_range_attribute*": "cuMemRangeGetAttributes.attributes",
     "CUmemAllocationProp*": "cuMemGetAllocationPropertiesFromHandle.prop",
     "CUmemLocation*": "cuMemPoolGetAccess.location",
     "const CUmemLocation*": "cuMemGetAccess.location",
@@ -172,19 +175,29 @@ EXCEPTIONS: Final = {
     "CUstreamAttrID": "cuStreamSetAttribute.attr cuStreamGetAttribute.attr",
     "const CUstreamAttrValue*": "cuStreamSetAttribute.value",
     "CUstreamCaptureMode*": "cuThreadExchangeStreamCaptureMode.mode",
-    "cuuint64_t": "cuGetProcAddress.flags cuGetProcAddress_v2.flags cuGraphExecGetFlags.flags",
+    "cuuint32_t": (
+        "cuStreamWaitValue32.value cuStreamWriteValue32.value cuStreamWaitValue32_v2.value "
+        "cuStreamWriteValue32_v2.value"
+    ),
+    "cuuint64_t": (
+        "cuGetProcAddress.flags cuGetProcAddress_v2.flags cuGraphExecGetFlags.flags "
+        "cuStreamWaitValue64.value cuStreamWriteValue64.value cuStreamWaitValue64_v2.value "
+        "cuStreamWriteValue64_v2.value"
+    ),
     "int": "cuDeviceGetCount.count cuDeviceGetP2PAttribute.value cuFuncSetAttribute.value",
-    "size_t": "cuCtxSetLimit.value",
+    "size_t": "cuCtxSetLimit.value cuMemRangeGetAttribute.dataSize cuMemRangeGetAttributes.numAttributes",
+    "size_t*": "cuMemRangeGetAttributes.dataSizes",
     "unsigned": (
         "cuDeviceTotalMem.bytes cuLibraryGetKernelCount.count cuModuleGetFunctionCount.count "
         "cuUserObjectRetain.count cuUserObjectRelease.count cuGraphRetainUserObject.count "
-        "cuGraphReleaseUserObject.count cuMemAllocHost.bytesize"
+        "cuGraphReleaseUserObject.count cuMemAllocHost.bytesize cuStreamBatchMemOp.count cuStreamBatchMemOp_v2.count"
     ),
     "unsigned long long": (
         "cuMemAddressReserve.flags cuMemCreate.flags cuMemMap.flags cuMemGetAccess.flags "
         "cuMemExportToShareableHandle.flags cuGraphInstantiateWithFlags.flags"
     ),
     "void": "cuDeviceGetGraphMemAttribute.value",
+    "void**": "cuMemRangeGetAttributes.data",
     "void*": "cuMemRetainAllocationHandle.addr cuUserObjectCreate.ptr",
 }
 """A type: CALL.PARAMETER that have it in spite of their name."""

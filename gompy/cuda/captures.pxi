@@ -149,7 +149,7 @@ cdef int capture_work(stream *s, op *o) noexcept nogil:
     cdef CUDA_MEMCPY3D *d
     cdef size_t extra = 0
     cdef int kind = CU_GRAPH_NODE_TYPE_HOST
-    if o.kind == CALLBACK_OP or o.kind == SHARED_OP:
+    if o.kind == CALLBACK_OP or o.kind == SHARED_OP or o.kind == VALUE_OP:
         s.captured.spoilt = True
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
     if o.kind == COPY_OP:

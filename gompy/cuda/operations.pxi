@@ -11,6 +11,7 @@ cdef enum:
     FREE_OP          # cuMemFreeAsync
     SHARED_OP        # a wait for an event of several processes
     MEMORY_OP        # memory of a graph is allocated or freed (address, number: bytes, data: its shadow)
+    VALUE_OP         # a word of memory is awaited or written (address, number; fill.unit, fill.count: kind, flags)
     FOLLOW_OP        # what a function of the driver does, also after an error: it knows that itself
 
 cdef struct op:

@@ -33,6 +33,8 @@ cdef void leave_block(area *a, block *n) noexcept nogil:
     """Free a block now, or when the last operation that is at it is over.  Called with memory_lock held."""
     if n.use == ALLOCATION and n.flags:
         leave_pool(n)
+    if n.use == MANAGED:
+        drop_advice(n.start, n.start + n.length)
     if add32(&n.pins, LEAVING_PIN, ACQUIRE_RELEASE) == LEAVING_PIN:
         area_free(a, n)
     else:

@@ -113,6 +113,16 @@ cdef void await_order(stream *s, event *e) noexcept nogil:
         join_known(s.known, e.known)
 
 
+cdef void await_all_streams(stream *s) noexcept nogil:
+    """A stream waits for a word that any other one may write: of all that was asked of them it is taken to know."""
+    cdef stream *t = all_streams
+    if not follows_order() or not renew_known(s):
+        return
+    while t != NULL:
+        join_known(s.known, t.known)
+        t = t.next_all
+
+
 cdef void host_sees_event(event *e) noexcept nogil:
     """The program knows that an event has happened."""
     if follows_order():

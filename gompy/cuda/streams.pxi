@@ -114,7 +114,7 @@ cdef void perform_op(stream *s, op *o) noexcept nogil:
         event_happens(o.of_event, o.number)
     elif o.kind == SHARED_OP:
         event_awaited(o.of_event.shared, o.number)
-    elif o.kind == FOLLOW_OP:
+    elif o.kind == FOLLOW_OP or o.kind == VALUE_OP:
         o.follow(s, o)
     elif o.kind == WAIT_OP or c.failure != CUDA_SUCCESS:
         pass
