@@ -131,12 +131,40 @@ class Work:
         name = self.line.output or "a.out"
         before = [*clang.host_source_words(words), *self.line.words, *self.line.host_words]
         self.run([*before, *words, "-o", name, *clang.link_words(words)])
+        if line_links_device_code(self.line) and not self.line.show:
+            self.refuse_undefined(name, dict(zip(words, self.line.objects, strict=True)))
+
+    def refuse_undefined(self, name: str, shown: dict[str, str]) -> None:
+        """A program whose device code lacks something is none: it goes.  Raises DriverError."""
+        from gompy.cudart import missing
+
+        inside = {text.ptx: text for text in missing.of_file(name, name)}
+        for path, word in shown.items():
+            if path[:1] != "-" and os.path.isfile(path):
+                inside.update((text.ptx, text) for text in missing.of_file(path, word) if text.ptx in inside)
+        lines = missing.undefined(list(inside.values()))
+        if lines:
+            os.unlink(name)
+            raise DriverError(lines[0], *lines[1:])
+
+    def link_device(self) -> None:
+        """What `-dlink` makes: an empty object.  Raises DriverError if the device code lacks something."""
+        from gompy.cudart import missing
+
+        files = [word for word in self.line.objects if word[:1] != "-" and os.path.isfile(word)]
+        if not self.line.show:
+            found = [text for path in files for text in missing.of_file(path, path)]
+            found += [text for path in missing.archives(self.line.objects) for text in missing.of_file(path, path)]
+            lines = missing.undefined(found)
+            if lines:
+                raise DriverError(lines[0], *lines[1:])
+        self.run(["-x", "c", "-c", os.devnull, "-o", self.line.output or "a_dlink.o"])
 
     def carry_out(self) -> None:
         """All of it."""
         line = self.line
         if line.device_link:
-            self.run(["-x", "c", "-c", os.devnull, "-o", line.output or "a_dlink.o"])
+            self.link_device()
         elif line.ptx:
             for source in line.sources:
                 for architecture in line.architectures:
@@ -151,6 +179,11 @@ class Work:
                 self.run(["-c", *words, *(["-o", line.output] if line.output else [])])
         else:
             self.link()
+
+
+def line_links_device_code(line: options.Line) -> bool:
+    """Whether a line's link is of device code of several files: `-rdc=true`, or objects of it are among its files."""
+    return line.relocatable or any(word.endswith((".o", ".a")) for word in line.objects if word[:1] != "-")
 
 
 def dependency_words(words: list[str], output: str) -> list[str]:

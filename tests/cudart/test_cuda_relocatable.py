@@ -76,13 +76,46 @@ def test_usual_options(tmp_path: Path) -> None:
     assert result(tmp_path / "prog") == SAID
 
 
+LACKING = (
+    "#include <cstdio>\n__device__ int absent (int);\n__global__ void k (int *p) { *p = absent (*p); }\n"
+    "int main () { k<<<1, 1>>> (0); std::puts (cudaGetErrorName (cudaGetLastError ())); }\n"
+)
+TOLD = "gompy cuda cc: error: {}: in kernel '_Z1kPi': undefined reference to '_Z6absenti'\n"
+
+
 @needs_cuda_compiler
-def test_missing_function_is_named(tmp_path: Path) -> None:
-    (tmp_path / "one.cu").write_text(
-        "#include <cstdio>\n__device__ int absent (int);\n__global__ void k (int *p) { *p = absent (*p); }\n"
-        "int main () { k<<<1, 1>>> (0); std::puts (cudaGetErrorName (cudaGetLastError ())); }\n"
-    )
-    made(tmp_path, "-rdc=true", "one.cu", "-o", "prog")
+@pytest.mark.parametrize("way", ["source", "object", "device link", "archive"])
+def test_missing_function_is_told_by_the_link(tmp_path: Path, way: str) -> None:
+    (tmp_path / "one.cu").write_text(LACKING)
+    words = {"source": ["-rdc=true", "one.cu"], "device link": ["-dlink", "one.o"], "archive": ["-dlink", "libone.a"]}
+    who = {"source": "one.cu", "archive": "libone.a(one.o)"}.get(way, "one.o")
+    if way != "source":
+        made(tmp_path, "-dc", "one.cu", "-o", "one.o")
+        subprocess.run(["ar", "rc", "libone.a", "one.o"], cwd=tmp_path, check=True, timeout=60)
+    done = call(tmp_path, "cc", *words.get(way, ["-rdc=true", "one.o"]), "-o", "prog")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", TOLD.format(who))
+    assert not (tmp_path / "prog").exists()
+
+
+@needs_cuda_compiler
+def test_archives_have_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "one.cu").write_text(LACKING)
+    (tmp_path / "two.cu").write_text("__device__ int absent (int n) { return n; }\n__device__ int other ();\n")
+    for name in ("one", "two"):
+        made(tmp_path, "-dc", f"{name}.cu", "-o", f"{name}.o")
+    subprocess.run(["ar", "rc", "libtwo.a", "two.o"], cwd=tmp_path, check=True, timeout=60)
+    made(tmp_path, "-dlink", "one.o", "-L.", "-ltwo", "-o", "device.o")
+    made(tmp_path, "-dlink", "one.o", "libtwo.a", "-o", "device.o")
+
+
+@needs_cuda_compiler
+@needs("g++")
+def test_missing_function_is_named_at_run_time(tmp_path: Path) -> None:
+    """By the driver, where another linker made the program."""
+    (tmp_path / "one.cu").write_text(LACKING)
+    made(tmp_path, "-dc", "one.cu", "-o", "one.o")
+    words = ["one.o", "-o", "prog", f"-L{clang.FOLDER}", "-lcudart"]
+    subprocess.run(["g++", *words], cwd=tmp_path, check=True, timeout=60)
     status, printed, said = result(tmp_path / "prog")
     assert (status, printed) == (0, "cudaErrorSharedObjectSymbolNotFound\n")
     assert said.startswith("libcudart (gompy): error: one.cu.ptx:")

@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "gompy.opencl": {"gompy", "gompy.regions", "gompy.plugins", "gompy.virtual"},
     "gompy.remote": set[str](),
     "gompy.accel": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.driver"},
-    "gompy.cudart": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.driver"},
+    "gompy.cudart": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.driver", "gompy.ptx"},
     "gompy.nvrtc": {"gompy", "gompy.abi", "gompy.cudart", "gompy.driver"},
     "gompy.check": {"gompy.abi", "gompy.objects", "gompy.tools"},
     "gompy.replay": {"gompy", "gompy.abi", "gompy.objects", "gompy.check", "gompy.plugins"},
