@@ -31,6 +31,12 @@ def test_program(name: str, architecture: str, tmp_path: Path) -> None:
     assert result(program, **settings) == (0, f"{name}: right\n", "")
 
 
+def test_locks_that_nothing_is_inlined_for(tmp_path: Path) -> None:
+    """At -O0 all of it is calls, and all variables are in memory."""
+    program = compiled(tmp_path, FOLDER / "locks_apart.cu", "-std=c++17", "-O0", "-arch=sm_80")
+    assert result(program) == (0, "locks_apart: right\n", "")
+
+
 def test_variables_without_a_value(tmp_path: Path) -> None:
     """A lane that passes what it has not set to a shuffle must not make clang drop the condition before it: sums of
     whole warps were counted once a lane (`gompy.cudart.clang.UNSET`)."""

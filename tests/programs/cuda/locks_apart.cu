@@ -220,5 +220,5 @@ main ()
   SAME (c.sums[2], all / 3 * 100);
   SAME (c.sums[3], all / 3 * 100);
   SAME (c.sums[4], blocks);
-  std::printf ("locks apart: right\n");
+  std::printf ("locks_apart: right\n");
 }
