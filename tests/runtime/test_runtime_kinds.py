@@ -128,6 +128,29 @@ def test_attach_errors(device: Device, memory: Memory) -> None:
     device.close()
 
 
+@pytest.mark.parametrize("operation", ["enter", "target", "detach", "force_detach"])
+@pytest.mark.parametrize("at_end", [True, False])
+def test_attach_of_a_pointer_across_an_end(device: Device, memory: Memory, at_end: bool, operation: str) -> None:
+    """Of the pointer only a part is mapped: it is refused, and nothing is written beside its object's block."""
+    data, pointer = memory.put(0, b"d" * 32), memory.pointer(256, memory.base)
+    whole = pointer - 12 if at_end else pointer + 4
+    device.enter_data([(data, 32, K["to"]), (whole, 16, K["to"])])
+    before = device.read(at(device, whole), 16)
+    with pytest.raises(MappingError) as refused:
+        if operation == "enter":
+            device.enter_data([(pointer, 0, K["attach"])])
+        elif operation == "target":
+            device.target([(data, 32, K["to"]), (pointer, 0, K["attach"])])
+        else:
+            device.exit_data([(pointer, 0, K[operation])])
+    assert str(refused.value) == (
+        f"enclosing struct not mapped for {'detach' if 'detach' in operation else 'attach'}: "
+        f"of the pointer at [{pointer:#x}..{pointer + 8:#x}) only what lies in [{whole:#x}..{whole + 16:#x}) "
+        "is mapped; map all of it"
+    )
+    assert device.read(at(device, whole), 16) == before
+
+
 def test_attach_to_empty_sections(device: Device, memory: Memory) -> None:
     """GCC 15: on enter data any pointee may be absent; else an empty one that stands before, not only just before."""
     wild = memory.pointer(8, memory.base + 512)

@@ -202,6 +202,21 @@ cdef AttachedPointer *find_attached(SplayNode *key, uintptr_t address, bint inse
     return &attached.items[low]
 
 
+cdef inline bint holds_pointer(const SplayNode *key, uintptr_t pointer) noexcept nogil:
+    """Whether all of a pointer lies in a mapped range."""
+    return pointer >= key.host_start and pointer + sizeof(void *) <= key.host_end
+
+
+cdef int fail_across(const SplayNode *key, uintptr_t pointer, const char *what) noexcept nogil:
+    """A pointer that lies across an end of what is mapped: its device copy would be written beside the block.
+
+    It counts as not mapped.  (libgomp writes there.)
+    """
+    return gompy_fail(b"enclosing struct not mapped for %s: of the pointer at [%p..%p) only what lies in [%p..%p) is "
+                      b"mapped; map all of it", what, <void *> pointer, <void *> (pointer + sizeof(void *)),
+                      <void *> key.host_start, <void *> key.host_end)
+
+
 cdef int attach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, size_t bias, bint allow_zero_length,
                         Stage *stage, bint allow_null=False) noexcept nogil:
     """Make the device copy of a mapped pointer point to the device copy of its target (libgomp: gomp_attach_pointer).
@@ -212,6 +227,8 @@ cdef int attach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, siz
     cdef uintptr_t data = 0
     if key == NULL:
         return fail_pointer(pointer, b"enclosing struct not mapped for attach")
+    if not holds_pointer(key, pointer):
+        return fail_across(key, pointer, b"attach")
     counter = find_attached(key, pointer, True)
     if counter == NULL:
         return gompy_fail(b"Out of memory allocating %lu bytes", <unsigned long> sizeof(AttachedPointer))
@@ -237,6 +254,8 @@ cdef int detach_pointer(DeviceDescr *dev, SplayNode *key, uintptr_t pointer, bin
     cdef AttachedPointer *counter
     if key == NULL:
         return fail_pointer(pointer, b"enclosing struct not mapped for detach")
+    if not holds_pointer(key, pointer):
+        return fail_across(key, pointer, b"detach")
     if attached_in(key) == NULL:
         return fail_pointer(pointer, b"no attachment counters for struct")
     counter = find_attached(key, pointer, False)
