@@ -42,6 +42,14 @@ launched (double *p)
   p[0]++;
 }
 
+static void
+empty (double *p)
+{
+  (void) p;
+#pragma omp target
+  ;
+}
+
 static const struct kind
 {
   const char *name;
@@ -49,7 +57,7 @@ static const struct kind
   int mapped; /* the objects are, all the time */
 } kinds[] = {
   { "copied", copied, 0 }, { "allocated", allocated, 0 }, { "updated", updated, 1 },
-  { "present", present, 1 }, { "launched", launched, 1 },
+  { "present", present, 1 }, { "launched", launched, 1 }, { "empty", empty, 0 },
 };
 
 int

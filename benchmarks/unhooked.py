@@ -34,9 +34,7 @@ SOURCES: Final = ("gompy", "setup.py", "pyproject.toml")
 LOOKS: Final = (
     ("gompy/runtime/core/hooks.pxi", r"return rare\(hooks_on & [^\n]*\)", "return False"),
     ("gompy/runtime/core/hooks.pxi", r"if hooks_on & HOOK_CONSTRUCT:", "if False:"),
-    ("gompy/runtime/core/hooks.pxi", r"if rare\(construct\.on\):", "if False:"),
     ("gompy/runtime/core/check_events.pxi", r"if rare\(gompy_checking\):", "if False:"),
-    ("gompy/runtime/core/mapping/copy.pxi", r"if rare\(gompy_checking\):", "if False:"),
 )
 """File, what is looked at there, and what takes its place."""
 COUNTED: Final = {
@@ -45,6 +43,7 @@ COUNTED: Final = {
     "updated": "target update to and from",
     "present": "target data, present",
     "launched": "launch, one array that is present",
+    "empty": "launch, nothing mapped",
 }
 """Kinds of pairs.c."""
 ROUNDS: Final = (10, 60)

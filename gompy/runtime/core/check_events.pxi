@@ -58,7 +58,17 @@ cdef int fail_pointer(uintptr_t pointer, const char *text) noexcept nogil:
     return gompy_fail(b"%s", text)
 
 
+ctypedef void (*failure_told_fn)(DeviceDescr *) noexcept nogil
+
+cdef extern from *:
+    failure_told_fn apart_failure "gompy_apart"(failure_told_fn) noexcept nogil
+
+
+cdef void log_failure(DeviceDescr *dev) noexcept nogil:
+    check_entry(dev, EVENT_ABSENT, -1, failed_pointer, sizeof(void *) if failed_pointer else 0)
+
+
 cdef inline void check_failure(DeviceDescr *dev, int failed) noexcept nogil:
     """Log a construct that fails, while its device is still locked."""
-    if failed:
-        check_entry(dev, EVENT_ABSENT, -1, failed_pointer, sizeof(void *) if failed_pointer else 0)
+    if rare(failed):
+        apart_failure(log_failure)(dev)

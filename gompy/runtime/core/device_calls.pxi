@@ -141,8 +141,13 @@ cdef bint told_free(DeviceDescr *dev, void *ptr) noexcept nogil:
     return event.good
 
 
+cdef inline bint untold_free(DeviceDescr *dev, void *ptr) noexcept nogil:
+    """device_free, where its caller has looked whether anybody wants to know."""
+    return dev.ops.free(dev.target_id, ptr)
+
+
 cdef inline bint device_free(DeviceDescr *dev, void *ptr) noexcept nogil:
-    return told_free(dev, ptr) if has_hooks(HOOK_FREE) else dev.ops.free(dev.target_id, ptr)
+    return told_free(dev, ptr) if has_hooks(HOOK_FREE) else untold_free(dev, ptr)
 
 
 cdef bint device_closes_memory(const DeviceDescr *dev) noexcept nogil:
@@ -244,18 +249,30 @@ cdef bint told_copy(
     return event.good
 
 
-cdef inline bint device_host2dev(DeviceDescr *dev, void *dst, const void *src, size_t size) noexcept nogil:
+cdef inline bint untold_host2dev(DeviceDescr *dev, void *dst, const void *src, size_t size) noexcept nogil:
+    """device_host2dev, where its caller has looked whether anybody wants to know."""
     dev.bytes_to += size
-    if has_hooks(HOOK_COPY):
-        return told_copy(dev, COPY_TO_DEVICE, dst, src, size, NULL)
     return dev.ops.host2dev(dev.target_id, dst, src, size)
 
 
-cdef inline bint device_dev2host(DeviceDescr *dev, void *dst, const void *src, size_t size) noexcept nogil:
+cdef inline bint untold_dev2host(DeviceDescr *dev, void *dst, const void *src, size_t size) noexcept nogil:
+    """The same of device_dev2host."""
     dev.bytes_from += size
-    if has_hooks(HOOK_COPY):
-        return told_copy(dev, COPY_TO_HOST, dst, src, size, NULL)
     return dev.ops.dev2host(dev.target_id, dst, src, size)
+
+
+cdef inline bint device_host2dev(DeviceDescr *dev, void *dst, const void *src, size_t size) noexcept nogil:
+    if has_hooks(HOOK_COPY):
+        dev.bytes_to += size
+        return told_copy(dev, COPY_TO_DEVICE, dst, src, size, NULL)
+    return untold_host2dev(dev, dst, src, size)
+
+
+cdef inline bint device_dev2host(DeviceDescr *dev, void *dst, const void *src, size_t size) noexcept nogil:
+    if has_hooks(HOOK_COPY):
+        dev.bytes_from += size
+        return told_copy(dev, COPY_TO_HOST, dst, src, size, NULL)
+    return untold_dev2host(dev, dst, src, size)
 
 
 cdef inline bint device_dev2dev(DeviceDescr *dev, void *dst, const void *src, size_t size) noexcept nogil:
@@ -343,6 +360,11 @@ cdef void told_run(
     tell_event(&event, PHASE_END)
 
 
+cdef inline void untold_run(DeviceDescr *dev, void *address, void *vars, void **args) noexcept nogil:
+    """device_run, where its caller has looked whether anybody wants to know."""
+    dev.ops.run(dev.target_id, address, vars, args)
+
+
 cdef inline void device_run(
     DeviceDescr *dev, const void *region, void *address, void *vars, size_t words, void **args
 ) noexcept nogil:
@@ -350,7 +372,7 @@ cdef inline void device_run(
     if has_hooks(HOOK_LAUNCH):
         told_run(dev, region, address, vars, words, args)
     else:
-        dev.ops.run(dev.target_id, address, vars, args)
+        untold_run(dev, address, vars, args)
 
 
 cdef void device_run_shaped(DeviceDescr *dev, const void *region, void *kernel,

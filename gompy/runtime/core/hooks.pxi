@@ -19,8 +19,9 @@ cdef struct Subscriber:
 
 cdef enum:
     HOOK_ENTRIES = 1 << 30  # no kind: GOMP_DEBUG or the checks are told of entries, removals and launches
+    HOOK_EVER = 1 << 29  # no kind: somebody has asked for anything.  It stays, for a construct ends as it began
 
-cdef unsigned hooks_on  # the kinds that anybody wants, and HOOK_ENTRIES
+cdef unsigned hooks_on  # the kinds that anybody wants, HOOK_ENTRIES and HOOK_EVER
 cdef Subscriber subscribers[8]  # GOMPY_SUBSCRIBERS
 cdef uint64_t constructs_told
 cdef pthread_mutex_t subscribers_lock  # zeros: PTHREAD_MUTEX_INITIALIZER
@@ -29,6 +30,11 @@ cdef pthread_mutex_t subscribers_lock  # zeros: PTHREAD_MUTEX_INITIALIZER
 cdef inline bint has_hooks(unsigned kinds) noexcept nogil:
     """Whether anybody wants to know of an event of these kinds."""
     return rare(hooks_on & kinds)
+
+
+cdef inline bint anybody_asks() noexcept nogil:
+    """Whether anybody wants to know of anything, or did: one bit, so that the look is one instruction and a branch."""
+    return rare(hooks_on & HOOK_EVER)
 
 
 cdef inline bint entries_told() noexcept nogil:
@@ -40,7 +46,7 @@ cdef void want_entries() noexcept nogil:
     """GOMP_DEBUG or the checks are on, and may be until the program ends."""
     global hooks_on
     pthread_mutex_lock(&subscribers_lock)
-    hooks_on |= HOOK_ENTRIES
+    hooks_on |= HOOK_ENTRIES | HOOK_EVER
     pthread_mutex_unlock(&subscribers_lock)
 
 
@@ -53,7 +59,7 @@ cdef public int gompy_subscribe(unsigned kinds, hook_fn fn) noexcept nogil:
         if subscribers[slot].fn == NULL:
             subscribers[slot].kinds = kinds
             gompy_store_ptr(<void *> &subscribers[slot].fn, <void *> fn)
-            hooks_on |= kinds
+            hooks_on |= kinds | HOOK_EVER
             found = slot
             break
     pthread_mutex_unlock(&subscribers_lock)
@@ -70,7 +76,7 @@ cdef public void gompy_unsubscribe(int slot) noexcept nogil:
     pthread_mutex_lock(&subscribers_lock)
     gompy_store_ptr(<void *> &subscribers[slot].fn, NULL)
     subscribers[slot].kinds = 0
-    kinds = hooks_on & HOOK_ENTRIES
+    kinds = hooks_on & (HOOK_ENTRIES | HOOK_EVER)
     for i in range(GOMPY_SUBSCRIBERS):
         kinds |= subscribers[i].kinds
     hooks_on = kinds
@@ -144,14 +150,30 @@ cdef void end_construct(Construct *construct, const DeviceDescr *dev) noexcept n
 cdef inline void enter_construct(Construct *construct, const char *what, const void *where, const void *region,
                                  const DeviceDescr *dev) noexcept nogil:
     """A directive or a routine begins.  what, where, region: as in Construct; dev: NULL for the host."""
-    construct.on = False
-    if has_hooks(HOOK_ALL):
+    if anybody_asks():
         begin_construct(construct, what, where, region, dev)
 
 
-cdef inline void leave_construct(Construct *construct, const DeviceDescr *dev) noexcept nogil:
-    if rare(construct.on):
+cdef inline bint is_told(const Construct *construct) noexcept nogil:
+    """Whether a construct in which the thread is was told when it began; if not, nothing has been written to it."""
+    return anybody_asks() and construct_now == construct
+
+
+ctypedef void (*leave_told_fn)(Construct *, const DeviceDescr *) noexcept nogil
+
+cdef extern from *:
+    leave_told_fn apart_leave "gompy_apart"(leave_told_fn) noexcept nogil
+
+
+cdef void leave_told(Construct *construct, const DeviceDescr *dev) noexcept nogil:
+    """leave_construct, of one that was told when it began, or was not."""
+    if is_told(construct):
         end_construct(construct, dev)
+
+
+cdef inline void leave_construct(Construct *construct, const DeviceDescr *dev) noexcept nogil:
+    if anybody_asks():
+        apart_leave(leave_told)(construct, dev)
 
 
 # --- regions on the host

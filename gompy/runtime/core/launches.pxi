@@ -55,11 +55,21 @@ cdef void tell_begin_launch(DeviceDescr *dev, const void *region, const char *ho
         tell_launch(dev, region, how)
 
 
-cdef inline void begin_launch(DeviceDescr *dev, const void *region, const char *how) noexcept nogil:
-    """A region is launched next: count it, tell it, and write out what the host has printed before."""
+cdef inline void count_launch(DeviceDescr *dev, const void *region) noexcept nogil:
+    """A region is launched next: count it, and write out what the host has printed before."""
     gompy_count(&dev.launches)
     gompy_store_ptr(<void *> &dev.region, <void *> region)
     gompy_output_first()
+
+
+cdef inline bint launch_told() noexcept nogil:
+    """Whether anybody is told of a launch: hooks, GOMP_DEBUG, the checks."""
+    return has_hooks(HOOK_LAUNCH | HOOK_MAP | HOOK_ENTRIES)
+
+
+cdef inline void begin_launch(DeviceDescr *dev, const void *region, const char *how) noexcept nogil:
+    """A region is launched next, `how` it is: count_launch, and tell it."""
+    count_launch(dev, region)
     if entries_told():
         apart_launch(tell_begin_launch)(dev, region, how)
 

@@ -177,9 +177,25 @@ cdef bint synchronize_queues(DeviceDescr *dev, void *then) noexcept nogil:
     return good
 
 
-cdef int free_device_memory(DeviceDescr *dev, void *ptr) noexcept nogil:
+ctypedef int (*free_memory_fn)(DeviceDescr *, void *) noexcept nogil
+
+cdef extern from *:
+    free_memory_fn apart_free_memory "gompy_apart"(free_memory_fn) noexcept nogil
+
+
+cdef int free_failed(void *ptr) noexcept nogil:
+    return gompy_fail(b"error in freeing device memory block at %p", ptr)
+
+
+cdef int rare_free(DeviceDescr *dev, void *ptr) noexcept nogil:
+    """free_device_memory by a queue, or told."""
     if dev.queue != NULL:
         return queue_free(dev, ptr)
-    if not device_free(dev, ptr):
-        return gompy_fail(b"error in freeing device memory block at %p", ptr)
-    return 0
+    return 0 if device_free(dev, ptr) else free_failed(ptr)
+
+
+cdef int free_device_memory(DeviceDescr *dev, void *ptr) noexcept nogil:
+    """Give device memory back, when the queue of the mapping operation comes to it.  -1 with a failure text."""
+    if dev.queue != NULL or has_hooks(HOOK_FREE):
+        return apart_free_memory(rare_free)(dev, ptr)
+    return 0 if untold_free(dev, ptr) else free_failed(ptr)

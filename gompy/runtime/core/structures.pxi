@@ -97,6 +97,7 @@ cdef struct Lasting:
     uint32_t list_count
     uint32_t num_nodes
     bint attaches  # pointers
+    uint32_t words  # that a region gets
     MapEntry *list
     SplayNode *nodes
 

@@ -20,10 +20,14 @@ cdef struct Stage:
 
 ctypedef int (*queue_out_fn)(DeviceDescr *, uintptr_t, const void *, size_t) noexcept nogil
 ctypedef int (*queue_home_fn)(DeviceDescr *, void *, uintptr_t, size_t) noexcept nogil
+ctypedef int (*to_device_fn)(DeviceDescr *, uintptr_t, const void *, size_t, Stage *) noexcept nogil
+ctypedef int (*to_host_fn)(DeviceDescr *, void *, uintptr_t, size_t) noexcept nogil
 ctypedef int (*one_way_fn)(DeviceDescr *, SplayNode *, uintptr_t, size_t, bint, Stage *) noexcept nogil
 
 cdef extern from *:
     one_way_fn apart_copy "gompy_apart"(one_way_fn) noexcept nogil
+    to_device_fn apart_to_device "gompy_apart"(to_device_fn) noexcept nogil
+    to_host_fn apart_to_host "gompy_apart"(to_host_fn) noexcept nogil
     queue_out_fn apart_queue_to_device "gompy_apart"(queue_out_fn) noexcept nogil
     queue_home_fn apart_queue_to_host "gompy_apart"(queue_home_fn) noexcept nogil
     void *aligned_alloc(size_t align, size_t size) noexcept nogil
@@ -46,9 +50,24 @@ cdef inline uintptr_t host_view(DeviceDescr *dev, uintptr_t device) noexcept nog
     return device + dev.view if dev.view != NO_VIEW else 0
 
 
-cdef int copy_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t size, Stage *stage) noexcept nogil:
-    """Copy to the device, or to the stage if the place is in it; -1 with a failure text."""
-    if stage != NULL and stage.buffer != NULL and dst - stage.start < stage.size:
+cdef int to_device_failed(uintptr_t dst, const void *src, size_t size) noexcept nogil:
+    return gompy_fail(b"Copying of host object [%p..%p) to dev object [%p..%p) failed",
+                      src, <const char *> src + size, <void *> dst, <void *> (dst + size))
+
+
+cdef int to_host_failed(void *dst, uintptr_t src, size_t size) noexcept nogil:
+    return gompy_fail(b"Copying of dev object [%p..%p) to host object [%p..%p) failed",
+                      <void *> src, <void *> (src + size), dst, <char *> dst + size)
+
+
+cdef inline bint in_stage(uintptr_t dst, const Stage *stage) noexcept nogil:
+    return stage != NULL and stage.buffer != NULL and dst - stage.start < stage.size
+
+
+cdef int untold_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t size,
+                          Stage *stage) noexcept nogil:
+    """copy_to_device, where its caller has looked whether anybody wants to know."""
+    if in_stage(dst, stage):
         begin_copy(dev, True, src, size)
         memcpy(stage.buffer + (dst - stage.start), src, size)
         end_copy(dev, True)
@@ -56,10 +75,23 @@ cdef int copy_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t
     if dev.queue != NULL:
         return apart_queue_to_device(queue_to_device)(dev, dst, src, size)
     begin_copy(dev, True, src, size)
-    if not end_copy(dev, device_host2dev(dev, <void *> dst, src, size)):
-        return gompy_fail(b"Copying of host object [%p..%p) to dev object [%p..%p) failed",
-                          src, <const char *> src + size, <void *> dst, <void *> (dst + size))
-    return 0
+    return 0 if end_copy(dev, untold_host2dev(dev, <void *> dst, src, size)) else to_device_failed(dst, src, size)
+
+
+cdef int told_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t size, Stage *stage) noexcept nogil:
+    """copy_to_device, told."""
+    if in_stage(dst, stage) or dev.queue != NULL:
+        return untold_to_device(dev, dst, src, size, stage)
+    begin_copy(dev, True, src, size)
+    return 0 if end_copy(dev, device_host2dev(dev, <void *> dst, src, size)) else to_device_failed(dst, src, size)
+
+
+cdef inline int copy_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t size,
+                               Stage *stage) noexcept nogil:
+    """Copy to the device, or to the stage if the place is in it; -1 with a failure text."""
+    if has_hooks(HOOK_COPY):
+        return apart_to_device(told_to_device)(dev, dst, src, size, stage)
+    return untold_to_device(dev, dst, src, size, stage)
 
 
 cdef int copy_value(DeviceDescr *dev, uintptr_t dst, const void *value, size_t size, Stage *stage) noexcept nogil:
@@ -74,15 +106,27 @@ cdef inline int copy_word(DeviceDescr *dev, uintptr_t dst, uintptr_t value, Stag
     return copy_value(dev, dst, &value, sizeof(void *), stage)
 
 
-cdef int copy_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) noexcept nogil:
-    """Copy from the device; -1 with a failure text."""
+cdef int untold_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) noexcept nogil:
+    """copy_to_host, where its caller has looked whether anybody wants to know."""
     if dev.queue != NULL:
         return apart_queue_to_host(queue_to_host)(dev, dst, src, size)
     begin_copy(dev, False, dst, size)
-    if not end_copy(dev, device_dev2host(dev, dst, <void *> src, size)):
-        return gompy_fail(b"Copying of dev object [%p..%p) to host object [%p..%p) failed",
-                          <void *> src, <void *> (src + size), dst, <char *> dst + size)
-    return 0
+    return 0 if end_copy(dev, untold_dev2host(dev, dst, <void *> src, size)) else to_host_failed(dst, src, size)
+
+
+cdef int told_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) noexcept nogil:
+    """copy_to_host, told."""
+    if dev.queue != NULL:
+        return untold_to_host(dev, dst, src, size)
+    begin_copy(dev, False, dst, size)
+    return 0 if end_copy(dev, device_dev2host(dev, dst, <void *> src, size)) else to_host_failed(dst, src, size)
+
+
+cdef inline int copy_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) noexcept nogil:
+    """Copy from the device; -1 with a failure text."""
+    if has_hooks(HOOK_COPY):
+        return apart_to_host(told_to_host)(dev, dst, src, size)
+    return untold_to_host(dev, dst, src, size)
 
 
 cdef void compare_bytes(const void *memory, size_t size, void *host) noexcept nogil:
@@ -117,17 +161,27 @@ cdef int copy_checked(DeviceDescr *dev, SplayNode *key, uintptr_t host, size_t s
     return 0
 
 
+cdef int copy_one_way_told(DeviceDescr *dev, SplayNode *key, uintptr_t host, size_t size, bint to_device,
+                           Stage *stage) noexcept nogil:
+    """copy_one_way, told, and logged by the checks."""
+    if gompy_checking:
+        return copy_checked(dev, key, host, size, to_device, stage)
+    if to_device:
+        return copy_to_device(dev, device_address(key, host), <void *> host, size, stage)
+    return 0 if is_constant(host) else copy_to_host(dev, <void *> host, device_address(key, host), size)
+
+
 cdef int copy_one_way(DeviceDescr *dev, SplayNode *key, uintptr_t host, size_t size, bint to_device,
                       Stage *stage) noexcept nogil:
     if size == 0:
         return 0
-    if rare(gompy_checking):
-        return apart_copy(copy_checked)(dev, key, host, size, to_device, stage)
+    if has_hooks(HOOK_COPY | HOOK_ENTRIES):
+        return apart_copy(copy_one_way_told)(dev, key, host, size, to_device, stage)
     if to_device:
-        return copy_to_device(dev, device_address(key, host), <void *> host, size, stage)
+        return untold_to_device(dev, device_address(key, host), <void *> host, size, stage)
     if is_constant(host):
         return 0
-    return copy_to_host(dev, <void *> host, device_address(key, host), size)
+    return untold_to_host(dev, <void *> host, device_address(key, host), size)
 
 
 cdef int copy_range(DeviceDescr *dev, SplayNode *key, uintptr_t start, uintptr_t end, bint to_device,

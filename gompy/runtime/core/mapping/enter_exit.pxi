@@ -56,9 +56,11 @@ cdef int enter_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
     return rc or enter_groups(dev, maps, stamp, False)
 
 
+ctypedef void (*entry_told_fn)(DeviceDescr *, const MapList *, size_t, SplayNode *) noexcept nogil
 ctypedef void (*left_told_fn)(DeviceDescr *, const MapList *, size_t, SplayNode *, bint, bint) noexcept nogil
 
 cdef extern from *:
+    entry_told_fn apart_entry "gompy_apart"(entry_told_fn) noexcept nogil
     left_told_fn apart_left "gompy_apart"(left_told_fn) noexcept nogil
 
 

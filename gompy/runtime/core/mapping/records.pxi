@@ -42,7 +42,7 @@ cdef TargetMem *lasting_target_mem(DeviceDescr *dev, size_t entries, size_t node
         tgt.padding = NO_BLOCK
         tgt.lasting = lasting
         lasting.device = dev
-        lasting.list_count = <uint32_t> entries
+        lasting.list_count = lasting.words = <uint32_t> entries
         lasting.num_nodes = <uint32_t> nodes
         lasting.list = <MapEntry *> (lasting + 1)
         lasting.nodes = <SplayNode *> (lasting.list + entries)

@@ -15,12 +15,12 @@ cdef inline bint overlaps_object(const MapList *maps, uintptr_t pointer) noexcep
 
 
 cdef inline bint is_single(DeviceDescr *dev, const MapList *maps, unsigned pointer_kinds) noexcept nogil:
-    """Whether a list has one object, which may take the short way, and nobody is told of it.
+    """Whether a list has one object, which may take the short way.
 
     pointer_kinds: KIND_ATTACH or KIND_DETACH.
     """
     cdef uintptr_t pointer
-    if (has_hooks(HOOK_ALL) or not maps.short_kinds or dev.queue != NULL or maps.mapnum - 1 > 1
+    if (not maps.short_kinds or dev.queue != NULL or maps.mapnum - 1 > 1
             or maps.hostaddrs[0] == NULL or maps.sizes[0] - 1 >= (<size_t> 1 << ADDRESS_BITS) - 1):
         return False
     if maps.mapnum == 1:
@@ -74,7 +74,7 @@ cdef inline int enter_single(DeviceDescr *dev, const MapList *maps) noexcept nog
     cdef size_t size
     cdef SplayNode *node
     cdef int kind
-    if not is_single(dev, maps, KIND_ATTACH):
+    if anybody_asks() or not is_single(dev, maps, KIND_ATTACH):
         return NOT_SINGLE
     kind = kind_at(maps, 0)
     if kind > GOMP_MAP_TOFROM:
@@ -98,7 +98,7 @@ cdef inline int exit_single(DeviceDescr *dev, const MapList *maps) noexcept nogi
     cdef unsigned properties
     cdef SplayNode *node
     cdef int kind
-    if not is_single(dev, maps, KIND_DETACH):
+    if anybody_asks() or not is_single(dev, maps, KIND_DETACH):
         return NOT_SINGLE
     kind = kind_at(maps, 0)
     properties = kind_properties[kind]

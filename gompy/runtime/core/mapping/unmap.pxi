@@ -68,6 +68,21 @@ cdef SplayNode *mapped_since(DeviceDescr *dev, SplayNode *gone, const MapEntry *
     return key if key != NULL and key.host_start <= start and end <= key.host_end else NULL
 
 
+ctypedef void (*end_of_fn)(TargetMem *, size_t, SplayNode *, bint) noexcept nogil
+
+cdef extern from *:
+    end_of_fn apart_end_of "gompy_apart"(end_of_fn) noexcept nogil
+
+
+cdef void tell_end_of(TargetMem *tgt, size_t i, SplayNode *key, bint removed) noexcept nogil:
+    """The end of an entry of a construct that lasts.  removed: nobody counts it any more, since now."""
+    cdef MapEntry *entry = &tgt.lasting.list[i]
+    cdef bint last = key.ref_kind != REF_INFINITY and key.ref_kind != REF_LINK and count_owner(key).refcount == 0
+    tell_entry_end(tgt.lasting.device, MAP_REMOVED if removed else MAP_KEPT, entry.kind, i,
+                   key.host_start + entry.copy_start, entry.length, key,
+                   entry.length if (last and entry.copy_from) or entry.always_copy_from else 0)
+
+
 cdef inline int end_of_entry(TargetMem *tgt, size_t i, uint64_t stamp, SplayNode **removed) noexcept nogil:
     """The end of an entry that has a key: lower the count, copy back.  A key that nobody counts any more joins
     ``removed``."""
@@ -88,8 +103,7 @@ cdef inline int end_of_entry(TargetMem *tgt, size_t i, uint64_t stamp, SplayNode
                 else copy_range(dev, key, start, start + entry.length, False, NULL):
             return -1
     if has_hooks(HOOK_MAP):
-        tell_entry_end(dev, MAP_REMOVED if do_remove else MAP_KEPT, entry.kind, i, start, entry.length, key,
-                       entry.length if (do_copy and entry.copy_from) or entry.always_copy_from else 0)
+        apart_end_of(tell_end_of)(tgt, i, key, do_remove)
     if do_remove:
         key = count_owner(key)
         chain_removed(key, removed[0])

@@ -1,10 +1,10 @@
 # target update (libgomp: gomp_update).
 
 
-ctypedef void (*entry_told_fn)(DeviceDescr *, const MapList *, size_t, SplayNode *) noexcept nogil
+ctypedef int (*update_each_fn)(DeviceDescr *, const MapList *) noexcept nogil
 
 cdef extern from *:
-    entry_told_fn apart_entry "gompy_apart"(entry_told_fn) noexcept nogil
+    update_each_fn apart_update_each "gompy_apart"(update_each_fn) noexcept nogil
 
 
 cdef void tell_update(DeviceDescr *dev, const MapList *maps, size_t i, SplayNode *node) noexcept nogil:
@@ -25,8 +25,35 @@ cdef void tell_updated(DeviceDescr *dev, const MapList *maps, size_t i, SplayNod
                    maps.sizes[i])
 
 
-cdef int update_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
-    """Copy what is mapped, to the device before from it; the device is locked."""
+cdef int update_each_told(DeviceDescr *dev, const MapList *maps) noexcept nogil:
+    """update_vars, entry by entry, each of which is told."""
+    cdef MapList entry
+    cdef SplayNode *node
+    cdef uintptr_t start
+    cdef size_t i
+    for i in range(maps.mapnum):
+        if maps.sizes[i] == 0:
+            continue
+        entry = part_of(maps, i, 1)
+        start = <uintptr_t> maps.hostaddrs[i]
+        node = lookup_mapped(&dev.mem_map, start, start + maps.sizes[i])
+        tell_update(dev, maps, i, node)
+        if update_each(dev, &entry):
+            return -1
+        if node != NULL and has_hooks(HOOK_MAP):
+            tell_updated(dev, maps, i, node)
+    return 0
+
+
+cdef inline int update_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
+    """Copy what is mapped, to the device before from it; the device is locked.  -1 with a failure text."""
+    if entries_told():
+        return apart_update_each(update_each_told)(dev, maps)
+    return update_each(dev, maps)
+
+
+cdef int update_each(DeviceDescr *dev, const MapList *maps) noexcept nogil:
+    """update_vars; its entries are not told."""
     cdef size_t i
     cdef uintptr_t start, end
     cdef int kind
@@ -41,8 +68,6 @@ cdef int update_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
         kind = kind_at(maps, i)
         properties = kind_properties[kind]
         fetch_device_memory(&dev.mem_map, node)
-        if entries_told():
-            apart_entry(tell_update)(dev, maps, i, node)
         if node == NULL:
             if properties & KIND_PRESENT:
                 return fail_absent(dev, start, maps.sizes[i])
@@ -55,6 +80,4 @@ cdef int update_vars(DeviceDescr *dev, const MapList *maps) noexcept nogil:
             return -1
         if properties & KIND_FROM and copy_range(dev, node, start, end, False, NULL):
             return -1
-        if has_hooks(HOOK_MAP):
-            apart_entry(tell_updated)(dev, maps, i, node)
     return 0

@@ -86,7 +86,7 @@ cdef void list_item(const void *name, char *text) noexcept nogil:
 cdef inline void note_place(Construct *construct, const TgtIdent *where, const TgtMaps *maps,
                             uint64_t rounds) noexcept nogil:
     """What subscribers may want to know of a construct of clang's."""
-    if rare(construct.on):
+    if is_told(construct):
         construct.place = source_of(where)
         construct.entries = <unsigned> maps.count
         construct.rounds = rounds

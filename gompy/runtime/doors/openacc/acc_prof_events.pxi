@@ -106,7 +106,7 @@ cdef inline void prof_call(
     """Begin of an API call; in a construct it is part of that."""
     scope.on = False
     scope.construct.on = False
-    if not has_hooks(HOOK_ALL):
+    if not anybody_asks():
         return
     if thr != NULL and thr.prof_info == NULL and prof_wanted(thr):
         prof_profile(scope, thr, queue)
@@ -119,7 +119,7 @@ cdef inline void prof_construct(ProfScope *scope, GoaccThread *thr, const char *
     """Begin of a construct; event: the profiling interface's for that, before the one for its end."""
     scope.on = False
     scope.construct.on = False
-    if not has_hooks(HOOK_ALL):
+    if not anybody_asks():
         return
     if prof_wanted(thr):
         prof_profile(scope, thr, queue)

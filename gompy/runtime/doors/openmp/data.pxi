@@ -5,11 +5,6 @@ cdef enum:
     CANCELLATION_OFF = 1
     CANCELLATION_ON = 2
 
-ctypedef void (*update_fn)(DeviceDescr *, const MapList *, const void *) noexcept nogil
-
-cdef extern from *:
-    update_fn apart_update "gompy_apart"(update_fn) noexcept nogil
-
 cdef int cancellation  # the cancel-var ICV, which does not change; 0: not asked yet
 
 
@@ -84,8 +79,15 @@ cdef void update_whole(DeviceDescr *dev, const MapList *maps, const void *where)
     free(block)
 
 
-cdef void update_locked(DeviceDescr *dev, const MapList *maps, const void *where) noexcept nogil:
+cdef void update_now(DeviceDescr *dev, const MapList *maps, const void *where) noexcept nogil:
+    cdef Construct construct
     cdef int rc = 0
+    if not takes_maps(dev) or maps.mapnum == 0:
+        return
+    if rare(has_iterators(maps)):
+        update_whole(dev, maps, where)
+        return
+    enter_construct(&construct, b"target update", where, NULL, dev)
     gompy_lock_acquire(&dev.lock)
     if dev.state == DEVICE_INITIALIZED:
         note_construct(dev, b"target update", where)
@@ -94,25 +96,7 @@ cdef void update_locked(DeviceDescr *dev, const MapList *maps, const void *where
     gompy_lock_release(&dev.lock)
     if rc:
         fatal_failure()
-
-
-cdef void update_told(DeviceDescr *dev, const MapList *maps, const void *where) noexcept nogil:
-    """update_locked, and its begin and end are told."""
-    cdef Construct construct
-    enter_construct(&construct, b"target update", where, NULL, dev)
-    update_locked(dev, maps, where)
     leave_construct(&construct, dev)
-
-
-cdef void update_now(DeviceDescr *dev, const MapList *maps, const void *where) noexcept nogil:
-    if not takes_maps(dev) or maps.mapnum == 0:
-        return
-    if rare(has_iterators(maps)):
-        update_whole(dev, maps, where)
-    elif has_hooks(HOOK_ALL):
-        apart_update(update_told)(dev, maps, where)
-    else:
-        update_locked(dev, maps, where)
 
 
 cdef void enter_exit_whole(DeviceDescr *dev, const MapList *maps, unsigned flags, const void *where) noexcept nogil:

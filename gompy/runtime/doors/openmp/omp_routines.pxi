@@ -118,7 +118,7 @@ cdef public void *omp_target_alloc(size_t size, int device) noexcept nogil:
         return NULL
     if dev == NULL:
         return malloc(size)
-    if has_hooks(HOOK_ALL):
+    if anybody_asks():
         return apart_alloc(told_target_alloc)(dev, size, call_site())
     return alloc_locked(dev, size)
 
@@ -129,7 +129,7 @@ cdef public void omp_target_free(void *ptr, int device) noexcept nogil:
         return
     if dev == NULL:
         free(ptr)
-    elif has_hooks(HOOK_ALL):
+    elif anybody_asks():
         apart_free(told_target_free)(dev, ptr, call_site())
     else:
         free_locked(dev, ptr)

@@ -41,6 +41,8 @@ cdef TargetMem *map_whole_target(DeviceDescr *dev, void (*fn)(void *) noexcept n
     cdef void *block = expand_iterators(maps, &whole)
     cdef TargetMem *tgt = map_for_target(dev, fn, &whole)
     free(block)
+    if tgt != NULL:
+        tgt.lasting.words = <uint32_t> maps.mapnum
     return tgt
 
 
@@ -77,23 +79,56 @@ cdef void unmap_construct(TargetMem *tgt) noexcept nogil:
         fatal_failure()
 
 
+cdef inline void *unmapped_words(const DeviceDescr *dev, const MapList *maps) noexcept nogil:
+    """What a region finds that nothing is mapped for: on a device with the host's memory the list itself."""
+    return <void *> maps.hostaddrs if dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM else NULL
+
+
+ctypedef void (*unmapped_told_fn)(DeviceDescr *, const void *, void *, const MapList *, void **) noexcept nogil
+ctypedef void (*mapped_run_told_fn)(DeviceDescr *, const void *, void *, const TargetMem *, void **) noexcept nogil
+
+cdef extern from *:
+    unmapped_told_fn apart_unmapped "gompy_apart"(unmapped_told_fn) noexcept nogil
+    mapped_run_told_fn apart_mapped_run "gompy_apart"(mapped_run_told_fn) noexcept nogil
+
+
+cdef void run_unmapped_told(DeviceDescr *dev, const void *region, void *address, const MapList *maps,
+                            void **args) noexcept nogil:
+    """The launch of run_on_device where nothing is mapped, told."""
+    if entries_told():
+        tell_begin_launch(dev, region, b"")
+    device_run(dev, region, address, unmapped_words(dev, maps), maps.mapnum, args)
+
+
+cdef void run_mapped_told(DeviceDescr *dev, const void *region, void *address, const TargetMem *tgt,
+                          void **args) noexcept nogil:
+    """The same where something is."""
+    if entries_told():
+        tell_begin_launch(dev, region, b"")
+    device_run(dev, region, address, <void *> tgt.tgt_start, tgt.lasting.words, args)
+
+
 cdef bint run_on_device(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, void *address, const MapList *maps,
                         void **args) noexcept nogil:
     """Map, run, unmap; False if the device was finalised meanwhile."""
     cdef TargetMem *tgt
     if maps.mapnum == 0 or dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM:
-        begin_launch(dev, <void *> fn, b"")
-        device_run(dev, <void *> fn, address,
-                   <void *> maps.hostaddrs if dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM else NULL, maps.mapnum,
-                   args)
+        count_launch(dev, <void *> fn)
+        if launch_told():
+            apart_unmapped(run_unmapped_told)(dev, <void *> fn, address, maps, args)
+        else:
+            untold_run(dev, address, unmapped_words(dev, maps), args)
         if rare(dev.icvs_address):
             read_icvs_back(dev)
         return True
     tgt = map_for_target(dev, fn, maps)
     if tgt == NULL:
         return False
-    begin_launch(dev, <void *> fn, b"")
-    device_run(dev, <void *> fn, address, <void *> tgt.tgt_start, maps.mapnum, args)
+    count_launch(dev, <void *> fn)
+    if launch_told():
+        apart_mapped_run(run_mapped_told)(dev, <void *> fn, address, tgt, args)
+    else:
+        untold_run(dev, address, <void *> tgt.tgt_start, args)
     if rare(dev.icvs_address):
         read_icvs_back(dev)
     unmap_construct(tgt)

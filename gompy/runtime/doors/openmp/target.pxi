@@ -96,7 +96,8 @@ cdef public void GOMP_target_ext(int device, void (*fn)(void *) noexcept nogil, 
     cdef void *words[LAUNCH_WORDS]
     cdef Construct construct
     cdef DeviceDescr *dev = resolve_device(device, &reason)
-    enter_construct(&construct, b"target", call_site(), <void *> fn, dev)
+    if anybody_asks():  # enter_construct; the place of the call is not read where nobody does
+        begin_construct(&construct, b"target", call_site(), <void *> fn, dev)
     args = launch_words(dev, args, words)
     if flags & GOMP_TARGET_FLAG_NOWAIT and (dev == NULL or device_runs_later(dev)) and make_team():
         defer_target(dev, fn, &maps, depend, args, reason, call_site())

@@ -15,19 +15,32 @@ cdef public void GOMP_target_data(int device, const void *unused, size_t mapnum,
     begin_data(device, &maps, call_site())
 
 
+ctypedef void (*end_data_told_fn)(TargetMem *, const void *) noexcept nogil
+
+cdef extern from *:
+    end_data_told_fn apart_end_data "gompy_apart"(end_data_told_fn) noexcept nogil
+
+
+cdef void end_data_told(TargetMem *tgt, const void *where) noexcept nogil:
+    """unmap_construct of a target data, told."""
+    cdef DeviceDescr *dev = tgt.lasting.device
+    cdef Construct construct
+    enter_construct(&construct, b"end of target data", where, NULL, dev)
+    unmap_construct(tgt)
+    leave_construct(&construct, dev)
+
+
 cdef public void GOMP_target_end_data() noexcept nogil:
     """End of `#pragma omp target data`."""
     global gompy_data_stack
     cdef TargetMem *tgt = <TargetMem *> gompy_data_stack
-    cdef DeviceDescr *dev
-    cdef Construct construct
     if tgt != NULL:
-        dev = tgt.lasting.device
         gompy_data_stack = tgt.lasting.prev
         tgt.lasting.prev = NULL
-        enter_construct(&construct, b"end of target data", call_site(), NULL, dev)
-        unmap_construct(tgt)
-        leave_construct(&construct, dev)
+        if anybody_asks():
+            apart_end_data(end_data_told)(tgt, call_site())
+        else:
+            unmap_construct(tgt)
 
 
 cdef public void GOMP_target_update_ext(int device, size_t mapnum, void **hostaddrs, size_t *sizes,
