@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from driver_tools import ROOT, Tools, has_all, needs
+from llvm_tools import needs_clang
 
 pytestmark = has_all
 
@@ -179,7 +181,7 @@ int main (void)
 """
 
 
-@pytest.mark.skipif(not shutil.which("clang-16"), reason="no clang")
+@needs_clang
 def test_info_of_a_program_by_clang(built: Tools) -> None:
     """Memory has the name by which it was mapped, also where an update has a part of it, or a function a parameter."""
     built.write("rows.c", ROWS)
@@ -248,12 +250,13 @@ def test_check(built: Tools) -> None:
 
 
 def test_under_a_tool(built: Tools) -> None:
-    """The device process runs under the command, the program does not."""
-    tool = built.write("tool", '#!/bin/sh\necho "under: ${1##*/}" >&2\nexec "$@"\n')
+    """The device process runs under the command, the program does not.  Words are a shell's."""
+    tool = built.write("a tool", '#!/bin/sh\nfor word; do echo "under: ${word##*/}" >&2; done\nshift 3\nexec "$@"\n')
     tool.chmod(0o755)
-    done = gompy_run(built, "--under", str(tool), "./fruit")
+    done = gompy_run(built, "--under", f"""{shlex.quote(str(tool))} 'a  "b' "it's"\\ \\"x"" 'y'""", "./fruit")
     assert done.stdout.splitlines()[-1] == ON_DEVICE
-    assert done.stderr == "under: offload_target_main\n"
+    words = done.stderr.splitlines()
+    assert words[:4] == ['under: a  "b', "under: it's \"x", "under: y", "under: offload_target_main"]
 
 
 @has_nvptx

@@ -79,7 +79,6 @@ cdef extern from *:
     int FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE
     int fallocate(int fd, int mode, off_t offset, off_t n) nogil
     const char *strsignal(int signo) nogil
-    char *strtok_r(char *text, const char *sep, char **state) nogil
     size_t __fpending(FILE *f) nogil
     int eaccess(const char *path, int mode) nogil
     int kill(pid_t pid, int signo) nogil

@@ -213,20 +213,47 @@ cdef long device_layout(void *ours) noexcept nogil:
     return now
 
 
+cdef char *next_word(char **rest) noexcept nogil:
+    """A text's next word, in place, as a shell's: blanks end it but behind a backslash or between quotes, which go.
+    NULL: there is none."""
+    cdef char *p = rest[0]
+    cdef char *word
+    cdef char *to
+    cdef char quote = 0
+    while p[0] in (b' ', b'\t', b'\n'):
+        p += 1
+    if p[0] == 0:
+        return NULL
+    word = to = p
+    while p[0] and (quote or p[0] not in (b' ', b'\t', b'\n')):
+        if p[0] == quote:
+            quote = 0
+        elif quote == 0 and p[0] in (b'"', b"'"):
+            quote = p[0]
+        else:
+            if p[0] == b'\\' and quote != b"'" and p[1]:
+                p += 1
+            to[0] = p[0]
+            to += 1
+        p += 1
+    rest[0] = p + 1 if p[0] else p
+    to[0] = 0
+    return word
+
+
 cdef char **tool_command(char *text, char **program) noexcept nogil:
-    """The words of OFFLOAD_EMUL_RUN, split at blanks, before those of the program.  NULL: there is no memory."""
+    """The words of OFFLOAD_EMUL_RUN before those of the program.  NULL: there is no memory."""
     cdef size_t n = 0, room = (strlen(text) if text != NULL else 0) // 2 + 8
     cdef char **words = <char **>malloc(room * sizeof(char *))
-    cdef char *state = NULL
     cdef char *word
     if text == NULL or words == NULL:
         free(words)
         return NULL
-    word = strtok_r(text, b" \t\n", &state)
+    word = next_word(&text)
     while word != NULL:
         words[n] = word
         n += 1
-        word = strtok_r(NULL, b" \t\n", &state)
+        word = next_word(&text)
     while program[0] != NULL:
         words[n] = program[0]
         n += 1
