@@ -133,7 +133,13 @@ finish()
 
 
 LONG = r"""
-static void region (void *p) { usleep (1000000); **(long **) p = 1; }
+static void region (void *p)
+{
+  long *words = *(long **) p;
+  words[0] = 1;
+  while (!__atomic_load_n (&words[1], __ATOMIC_SEQ_CST))
+    usleep (100);
+}
 static void *funcs[] = { region };
 static void *vars[] = { };
 TABLES (funcs, vars)
@@ -141,31 +147,29 @@ TABLES (funcs, vars)
 
 
 def test_a_long_first_region(tmp_path: Path) -> None:
-    """The host's thread stays beside it for a moment only."""
+    """The host's thread stays beside it for a moment only: not for as long as the region runs, which the test ends."""
     build_image(tmp_path, LONG)
     done = drive(
         tmp_path,
         STATE
         + PROMPT
         + """
-import threading
 (function, _), = p.load(0, folder + '/image.so')
-to = p.words(0, 0)
-ids, seen = [], []
+to = p.words(0, 0, 0)
+ids = []
 def run():
     ids.append(threading.get_native_id())
     p.run(0, function, p.words(0, to), p.arguments(1, 0))
 one = threading.Thread(target=run)
 one.start()
-while one.is_alive():
-    if ids and int.from_bytes(p.get(0, to, 8), 'little') == 0:
-        try:
-            seen.append(mask(ids[0]))
-        except ProcessLookupError:
-            pass
-    time.sleep(0.01)
+end = time.monotonic() + 50
+while not any(p.get(0, to, 8)) and time.monotonic() < end:
+    time.sleep(0.001)
+while (seen := mask(ids[0])) != everywhere and time.monotonic() < end:
+    time.sleep(0.001)
+assert p.host2dev(0, to + 8, b'\\1', 1)
 one.join()
-assert everywhere in seen, seen
+assert seen == everywhere, seen
 finish()
 """,
     )
@@ -224,7 +228,7 @@ def test_slow_start(tmp_path: Path) -> None:
     source.write_text(SLOW)
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
     code = STATE + "device = start()\nassert mask(device) == mask(0) == everywhere, mask(device)\nfinish()\n"
-    done = drive(tmp_path, code, {"LD_PRELOAD": str(library)})
+    done = drive(tmp_path, code, {"LD_PRELOAD": "./slow.so"})
     assert (done.stderr, done.returncode) == ("", 0)
 
 

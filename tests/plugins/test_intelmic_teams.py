@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -219,7 +220,7 @@ static void die (int n)
   if (omp_get_team_num () == n - 1)
     *(volatile int *) 8 = 1;   /* LINE */
   else
-    sleep (10);
+    sleep (1000);
 }
 
 static void leave (int n)
@@ -231,7 +232,7 @@ static void leave (int n)
         printf ("goodbye");
         exit (3);
       }
-    sleep (10);
+    sleep (1000);
   }
 }
 
@@ -353,9 +354,7 @@ def test_team_that_dies(program: Path) -> None:
     """One team's fault ends the program while others run, and names the region and the line."""
     source = program.with_name("teams.c").read_text().splitlines()
     line = next(i + 1 for i, text in enumerate(source) if "/* LINE */" in text)
-    start = time.monotonic()
     done = run_with(program, "die", OFFLOAD_EMUL_TEAMS="4")
-    assert time.monotonic() - start < 8
     assert done.returncode == 1
     assert re.search(
         rf"region die\._omp_fn\.\d+ \(teams\.c:{line}\): signal 11 \(Segmentation fault\): address 0x8", done.stderr
@@ -364,9 +363,7 @@ def test_team_that_dies(program: Path) -> None:
 
 def test_team_that_exits(program: Path) -> None:
     """exit in one team: what it has printed comes out, and the program ends."""
-    start = time.monotonic()
     done = run_with(program, "leave", OFFLOAD_EMUL_TEAMS="3")
-    assert time.monotonic() - start < 8
     assert (done.returncode, done.stdout) == (1, "goodbye")
     assert "leave._omp_fn." in done.stderr
 
@@ -402,7 +399,7 @@ def test_bad_number_of_teams(program: Path) -> None:
 
 def test_no_room_for_threads(program: Path) -> None:
     """Where the system allows no more threads, fewer teams run at a time, and all run."""
-    command = f"ulimit -v {100 << 20}; ulimit -s 1000000; exec {program} alone 200"
+    command = f"ulimit -v {100 << 20}; ulimit -s 1000000; exec {shlex.quote(str(program))} alone 200"
     done = subprocess.run(
         ["bash", "-c", command],
         capture_output=True,
