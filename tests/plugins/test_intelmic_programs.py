@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
-import statistics
 import subprocess
 import sys
 import time
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from intelmic_driver import PLUGIN, devices_of, gone
+from page_faults import page_faults
 from plugin_tools import DEATHS
 
 BIN = Path(sys.executable).parent
@@ -151,15 +152,10 @@ int main (void)
 
 
 def test_start_is_cheap(tmp_path: Path) -> None:
-    """A whole program with one region: 30 ms at most (2.4 ms on a quiet machine); the best of 20 runs is taken, since
-    the tests share the machine."""
+    """A whole program with one region takes 240 pages, those of its device not counted: no interpreter, no compiler."""
     program = build(tmp_path, EMPTY)
-    times = []
-    for _ in range(20):
-        start = time.perf_counter()
-        assert run(program).stdout == "2\n"
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.03, statistics.median(times)
+    assert run(program).stdout == "2\n"
+    assert page_faults([program]) < 400
 
 
 @pytest.mark.parametrize(
@@ -202,7 +198,8 @@ int main (void)
 def test_resource_limits(tmp_path: Path, limit: str) -> None:
     """Less address space or file size than the device would like, an unlimited stack, few descriptors."""
     program = build(tmp_path, EMPTY)
-    done = subprocess.run(["bash", "-c", f"ulimit {limit}; {program}"], capture_output=True, text=True, timeout=30)
+    command = ["bash", "-c", f'ulimit {limit}; exec "$0"', program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("2\n", "")
 
 
@@ -233,7 +230,9 @@ def test_under_gdb(tmp_path: Path) -> None:
     program = build(tmp_path, EMPTY, "-O0")
     script = tmp_path / "script"
     script.write_text("set breakpoint pending on\nbreak prog.c:6\nrun\nbacktrace 1\ncontinue\n")
-    done = run(program, OFFLOAD_EMUL_RUN=f"gdb -q -nx -batch -x {script} --args", TMPDIR=str(tmp_path))
+    done = run(
+        program, OFFLOAD_EMUL_RUN=f"gdb -q -nx -batch -x {shlex.quote(str(script))} --args", TMPDIR=str(tmp_path)
+    )
     assert re.search(r"hit Breakpoint 1, main\._omp_fn.* at .*prog\.c:6\n6\t +x\+\+;", done.stdout), done.stdout
     assert re.search(r"^2$", done.stdout, re.MULTILINE)
     assert not list(tmp_path.glob("gompy-*"))

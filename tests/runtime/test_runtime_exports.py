@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
+from page_faults import page_faults
 from runtime_tools import LIBGOMPY, compile_program, run
 
 from gompy.abi import llvm
@@ -134,11 +135,7 @@ def test_python_is_weak() -> None:
 
 @pytest.mark.parametrize("plugins", ["", "null"])
 def test_start_costs_little(tmp_path: Path, plugins: str) -> None:
-    """A whole program, device found and region run, is a matter of milliseconds."""
+    """A whole program, device found and region run, takes some 100 pages, 80 of them without us."""
     program = compile_program(tmp_path, "int main (void) {\n#pragma omp target\n;\nreturn 0; }")
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        assert run(tmp_path, program, plugins=plugins).rc == 0
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.1
+    assert run(tmp_path, program, plugins=plugins).rc == 0
+    assert page_faults([program], os.environ | {"LD_PRELOAD": str(LIBGOMPY), "GOMPY_PLUGINS": plugins}) < 200
