@@ -38,6 +38,11 @@ def environment(**changes: str) -> dict[str, str]:
     return env
 
 
+def for_preload(library: Path, folder: Path) -> str:
+    """A library's name for LD_PRELOAD of a program that runs in a folder: the loader splits the text at blanks."""
+    return f"./{os.path.relpath(library, folder)}"
+
+
 def make_wrappers(folder: Path) -> Path:
     """Write the commands as an installation has them; returns the folder, to be put into PATH."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -164,11 +164,17 @@ def scenario(folder: Path, code: str) -> list[str]:
 def drive(
     folder: Path, code: str, env: dict[str, str] | None = None, timeout: float = 60
 ) -> subprocess.CompletedProcess[str]:
-    """Run a scenario to its end."""
+    """Run a scenario to its end, in the folder."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("OFFLOAD_EMUL", "OMP_", "GOMP_"))}
     environment |= env or {}
     return subprocess.run(
-        scenario(folder, code), capture_output=True, text=True, env=environment, timeout=timeout, check=False
+        scenario(folder, code),
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=folder,
+        timeout=timeout,
+        check=False,
     )
 
 

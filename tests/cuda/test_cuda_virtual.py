@@ -463,12 +463,13 @@ def test_a_call_that_fails_once_leaves_nothing_behind(tmp_path: Path, call: str)
     )
     program, mark = tmp_path / "virtual", tmp_path / "mark"
     subprocess.run(["gcc", "-w", faults / "virtual.c", "-o", program, LIBRARY], check=True)
-    env = {**os.environ, "LD_PRELOAD": str(tmp_path / "inject.so"), "FAULT_WHERE": "host", "FAULT_MARK": str(mark)}
+    env = {**os.environ, "LD_PRELOAD": "./inject.so", "FAULT_WHERE": "host", "FAULT_MARK": str(mark)}
     env["LD_LIBRARY_PATH"] = str(Path(LIBRARY).parent)
     statuses = []
     for number in range(1, 200):
         mark.unlink(missing_ok=True)
-        done = subprocess.run([program], env={**env, "FAULT_CALL": f"{call}:{number}"}, capture_output=True, text=True)
+        now = {**env, "FAULT_CALL": f"{call}:{number}"}
+        done = subprocess.run([program], env=now, cwd=tmp_path, capture_output=True, text=True)
         if not mark.exists():
             break
         statuses.append((done.returncode, done.stderr))

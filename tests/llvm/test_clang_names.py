@@ -11,13 +11,11 @@ from pathlib import Path
 
 import pytest
 from driver_tools import ROOT
-from llvm_tools import HALVES, PROGRAMS
+from llvm_tools import HALVES, PROGRAMS, needs_clang
 
 BIN = ROOT / ".venv" / "bin"
 CORPUS = ROOT / "testsuite" / "check"
-pytestmark = pytest.mark.skipif(
-    shutil.which("clang-16") is None or not (BIN / "gompclang").exists(), reason="not installed: clang-16"
-)
+pytestmark = [needs_clang, pytest.mark.skipif(not (BIN / "gompclang").exists(), reason="gompclang is not installed")]
 
 
 def built(folder: Path, source: Path, *options: str) -> Path:

@@ -20,10 +20,11 @@ def test_indirect_functions(tmp_path: Path, level: str) -> None:
     """Called by a pointer in a struct, which is the host's, and by one that a region captures: the device's."""
     words = ["gcc", "-shared", "-fPIC", PROGRAMS / "indirect_entries.c", "-o", "entries.so"]
     subprocess.run(words, check=True, cwd=tmp_path)
+    entries = {"LD_PRELOAD": "entries.so", "LD_LIBRARY_PATH": f"{tmp_path}:{LIBDIR}"}
     program = compile_clang(tmp_path, PROGRAMS / "indirect.c", level)
-    done = run(program, LD_PRELOAD=str(tmp_path / "entries.so"), OMP_TARGET_OFFLOAD="mandatory")
+    done = run(program, **entries, OMP_TARGET_OFFLOAD="mandatory")
     assert (done.rc, done.out, done.err) == (0, "1025 1049 0 1\n", "")
-    shared = run(program, LD_PRELOAD=str(tmp_path / "entries.so"), GOMPY_SHARED_MEMORY="1")
+    shared = run(program, **entries, GOMPY_SHARED_MEMORY="1")
     assert shared.out == "25 1049 0 1\n"  # there the host's code may run
 
 
@@ -37,10 +38,11 @@ def test_an_indirect_function_in_a_library(tmp_path: Path) -> None:
     """Below a library the host may have its part of the device's memory: the jumps go elsewhere."""
     words = ["gcc", "-shared", "-fPIC", PROGRAMS / "indirect_entries.c", "-o", "entries.so"]
     subprocess.run(words, check=True, cwd=tmp_path)
+    entries = {"LD_PRELOAD": "entries.so", "LD_LIBRARY_PATH": f"{tmp_path}:{LIBDIR}"}
     library = compile_clang(tmp_path, PROGRAMS / "indirect.c", "-shared", "-fPIC", "-Dmain=inner", name="libinner.so")
     (tmp_path / "outer.c").write_text("int inner (void);\nint main (void) { return inner (); }\n")
     subprocess.run(["gcc", "outer.c", library, "-o", "outer", f"-Wl,-rpath,{tmp_path}"], check=True, cwd=tmp_path)
-    done = run(tmp_path / "outer", LD_PRELOAD=str(tmp_path / "entries.so"), OMP_TARGET_OFFLOAD="mandatory")
+    done = run(tmp_path / "outer", **entries, OMP_TARGET_OFFLOAD="mandatory")
     assert (done.rc, done.out, done.err) == (0, "1025 1049 0 1\n", "")
 
 

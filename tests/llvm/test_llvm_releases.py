@@ -52,7 +52,7 @@ def test_entries_of_clang_20(tmp_path: Path) -> None:
         ["gcc", "-shared", "-fPIC", PROGRAMS / "newer_entries.c", "-o", "newer.so"], check=True, cwd=tmp_path
     )
     program = compile_clang(tmp_path, PROGRAMS / "release.cpp")
-    done = run(program, LD_PRELOAD=str(tmp_path / "newer.so"), GOMPY_STATS="1")
+    done = run(program, LD_PRELOAD="newer.so", LD_LIBRARY_PATH=f"{tmp_path}:{LIBDIR}", GOMPY_STATS="1")
     assert (done.rc, done.out) == (0, WORDS["release.cpp"]), done.err
     assert done.err == "6 entries\nlibgompy: regions: 4 on device 0 (intelmic), 0 on the host\n"
 

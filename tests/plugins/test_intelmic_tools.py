@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -93,7 +94,10 @@ def debug(program: Path, *commands: str) -> str:
     script = program.parent / "script"
     script.write_text("set debuginfod enabled off\nset breakpoint pending on\n" + "\n".join(commands) + "\n")
     done = run(
-        program, OFFLOAD_EMUL_RUN=f"gdb -q -nx -batch -x {script} --args", TMPDIR=str(program.parent), LC_ALL="C"
+        program,
+        OFFLOAD_EMUL_RUN=f"gdb -q -nx -batch -x {shlex.quote(str(script))} --args",
+        TMPDIR=str(program.parent),
+        LC_ALL="C",
     )
     return done.stdout + done.stderr
 

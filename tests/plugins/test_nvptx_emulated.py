@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -482,7 +483,7 @@ def test_without_the_emulated_driver(tools: Tools, tmp_path: Path) -> None:
     for name in ("libgompy.so.1", "libgomp-plugin-nvptx.so.1"):
         (folder / name).write_bytes((Path(paths.LIBDIR) / name).read_bytes())
     program = build(tools, "alone.c", FORKS.replace("fork () == 0", "0"), "-foffload=nvptx-none")
-    env = {"LD_PRELOAD": str(folder / "libgompy.so.1"), "LD_LIBRARY_PATH": str(folder)}
+    env = {"LD_PRELOAD": "libgompy.so.1", "LD_LIBRARY_PATH": str(folder)}
     done = tools.run(program, env=env)
     assert "GOMPY_CUDA=emulated, but there is no " in done.stderr and "2 on the host: there is no device" in done.stderr
     done = tools.run(program, env={**env, "GOMPY_CUDA": "auto"})
@@ -527,5 +528,5 @@ int NAME (f_, N) (int x)
 )
 def test_a_limit_that_leaves_no_room_for_the_driver_is_named(tools: Tools, limit: str, named: str) -> None:
     program = build(tools, "limited.c", SUM, "-foffload=nvptx-none", "-lm")
-    done = tools.run("sh", "-c", f"ulimit {limit}; exec {program}")
+    done = tools.run("sh", "-c", f"ulimit {limit}; exec {shlex.quote(str(program))}")
     assert f"cuInit: out of memory (CUDA_ERROR_OUT_OF_MEMORY) ({named})" in done.stderr

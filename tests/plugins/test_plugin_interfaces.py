@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from cuda_tools import has_driver, has_executor
-from driver_tools import Tools, has_all, needs
+from driver_tools import Tools, for_preload, has_all, needs
 from nvptx_tools import has_compiler, has_stock_plugin, make_tools
 
 from gompy.driver import paths
@@ -222,7 +222,8 @@ def test_the_stock_plugin_under_libgompy(tools: Tools, language: str) -> None:
     program = tools.work / f"stock-{language}"
     no_ptxas = "-foffload-options=nvptx-none=-Wa,--no-verify"
     tools.ok("gcc", "-O2", f"-f{language}", "-foffload=nvptx-none", no_ptxas, source, "-o", program)
-    env = {"LD_PRELOAD": str(folder / "libgompy.so.1"), "LD_LIBRARY_PATH": paths.CUDALIBDIR, "GOMPY_STATS": "1"}
+    library = for_preload(folder / "libgompy.so.1", tools.work)
+    env = {"LD_PRELOAD": library, "LD_LIBRARY_PATH": paths.CUDALIBDIR, "GOMPY_STATS": "1"}
     done = tools.run(program, env=env)
     assert (done.stdout, done.returncode) == (RIGHT[language], 0), done.stderr
     assert "libgompy: regions: 3 on device 0 (nvptx)" in done.stderr

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from driver_tools import Tools, has_all, needs
+from driver_tools import Tools, for_preload, has_all, needs
 from plugin_tools import SMALL, build
 
 from gompy.driver import paths
@@ -243,7 +243,7 @@ def test_a_plugin_beside_libgompy_comes_first(tools: Tools, small: Path, tmp_pat
     plugin(tools)
     shutil.move(tools.work / "libgomp-plugin-broken.so.1", lib)
     tools.write("libgomp-plugin-broken.so.1", "not this one")
-    done = run(tools, small, LD_PRELOAD=str(lib / "libgompy.so.1"))
+    done = run(tools, small, LD_PRELOAD=for_preload(lib / "libgompy.so.1", tools.work))
     assert done.stdout == "s 77\n", done.stderr
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import regions_trace
-from driver_tools import ROOT, Tools, has_all, needs
+from driver_tools import ROOT, Tools, for_preload, has_all, needs
 
 from gompy.cli.regions import schema_path
 from gompy.regions import dump
@@ -58,7 +58,7 @@ def test_kinds_and_order_are_those_of_the_runtime(
     """Each construct that runs asks for the kinds that the JSON has, in its order; gompy regions agrees."""
     made = tmp_path / "json"
     tools.ok(command, "-w", "-O1", "-fopenmp", f"--save-regions={made}", source, "-o", tmp_path / "a")
-    done = tools.run(tmp_path / "a", env={"LD_PRELOAD": str(regions_trace.build(tmp_path))})
+    done = tools.run(tmp_path / "a", env={"LD_PRELOAD": for_preload(regions_trace.build(tmp_path), tools.work)})
     assert done.returncode == 0, done.stderr
     ran, _others, wrong = regions_trace.compare(tmp_path / "a", made, done.stderr)
     assert wrong == []
@@ -72,7 +72,9 @@ def test_openacc(tools: Tools, tmp_path: Path, options: tuple[str, ...]) -> None
     """The same for OpenACC, also with kernels in parts."""
     made = tmp_path / "json"
     tools.ok("gompcc", "-O1", "-fopenacc", *options, f"--save-regions={made}", PROGRAMS / "regions_acc.c", "-o", "a")
-    done = tools.run("./a", env={"LD_PRELOAD": str(regions_trace.build(tmp_path)), "ACC_DEVICE_TYPE": "intelmic"})
+    done = tools.run(
+        "./a", env={"LD_PRELOAD": for_preload(regions_trace.build(tmp_path), tools.work), "ACC_DEVICE_TYPE": "intelmic"}
+    )
     assert done.returncode == 0, done.stderr
     ran, others, wrong = regions_trace.compare(tmp_path / "a", made, done.stderr)
     assert wrong == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import signal
 from pathlib import Path
 
@@ -121,7 +122,7 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def go(program: Path, tmp_path: Path, *arguments: object) -> Run:
     script = tmp_path / "script"
-    script.write_text(f"#!/bin/sh\nexec {program} {' '.join(map(str, arguments))}\n")
+    script.write_text(f"#!/bin/sh\nexec {shlex.join(map(str, (program, *arguments)))}\n")
     script.chmod(0o755)
     return run(program.parent, script, FAKE_LOG=str(tmp_path / "log"))
 
@@ -206,10 +207,10 @@ def test_default_device_of_libgomp_14(tmp_path: Path, number: str) -> None:
     compile_program(tmp_path, STOCK_14, "-shared", "-fPIC", name="libstock.so")
     program = compile_program(tmp_path, DEFAULT_DEVICE)
     environment = {"OMP_TARGET_OFFLOAD": "mandatory"} | ({"OMP_DEFAULT_DEVICE": number} if number else {})
-    done = run(tmp_path, program, LD_PRELOAD=f"{LIBGOMPY} {tmp_path / 'libstock.so'}", **environment)
+    done = run(tmp_path, program, LD_PRELOAD=f"{LIBGOMPY} libstock.so", **environment)
     assert (done.rc, done.out) == (0, "0 0\n0 0\n"), done.err
     asks = tmp_path / "asks"
-    asks.write_text(f"#!/bin/sh\nexec {program} invalid\n")
+    asks.write_text(f"#!/bin/sh\nexec {shlex.quote(str(program))} invalid\n")
     asks.chmod(0o755)
-    done = run(tmp_path, asks, LD_PRELOAD=f"{LIBGOMPY} {tmp_path / 'libstock.so'}", **environment)
+    done = run(tmp_path, asks, LD_PRELOAD=f"{LIBGOMPY} libstock.so", **environment)
     assert (done.rc, done.out) == (1, "0 0\n0 0\n"), "the program has asked for no device"

@@ -154,7 +154,7 @@ def inject(place: Workplace, fault: Fault) -> tuple[bool, str]:
     run = Path(tempfile.mkdtemp(prefix="run-", dir=place.folder))
     mark = run / "mark"
     env = place.environment(run) | {
-        "LD_PRELOAD": str(place.folder / "inject.so"),
+        "LD_PRELOAD": "../inject.so",  # the loader splits it at blanks, which the place may have
         "FAULT_CALL": f"{fault.call}:{fault.number}",
         "FAULT_WHERE": fault.where,
         "FAULT_MARK": str(mark),
