@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -97,7 +98,8 @@ def test_want_of_memory_while_a_command_starts(script: str, error: str, tmp_path
     (package / "__init__.py").write_text(f"raise {error}\n")
     python = tmp_path / "python3"
     # Without the script's -E, so that this package is found first.
-    python.write_text(f'#!/bin/sh\nshift\nPYTHONPATH={package.parent} exec {sys.executable} "$@"\n')
+    words = f"PYTHONPATH={shlex.quote(str(package.parent))} exec {shlex.quote(sys.executable)}"
+    python.write_text(f'#!/bin/sh\nshift\n{words} "$@"\n')
     python.chmod(0o755)
     done = subprocess.run([tmp_path / script, "--version"], env=environment(), capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{script}: error: out of memory\n")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import time
@@ -203,7 +204,10 @@ def test_no_room_for_temporary_files(shop: Shop, program: str) -> None:
     first = errors.splitlines()[0]
     assert status == 1 and first.startswith("mkoffload: fatal error: cannot write /") and "File too large" in first
     status, _, errors = shop.call(shop.words(PROGRAMS[program], "a.o"), env={"TMPDIR": "/proc"})
-    assert status == 1 and one_message(errors, program.replace("nvptx", "mkoffload"), "cannot create /proc/")
+    if os.geteuid() == 0:
+        assert status == 1 and one_message(errors, program.replace("nvptx", "mkoffload"), "cannot create /proc/")
+    else:  # who may not write there takes another folder, as gcc does
+        assert (status, errors) == (0, "")
     # A folder that is none: the next that GCC would take.
     assert shop.call(shop.words(PROGRAMS[program], "a.o"), env={"TMPDIR": "/dev/null"})[0] == 0
 
@@ -233,7 +237,8 @@ def test_signals(shop: Shop, program: str, number: signal.Signals, group: bool) 
     compiler.parent.mkdir(exist_ok=True)
     started.unlink(missing_ok=True)
     for name in ("gcc", "x86_64-linux-gnu-accel-nvptx-none-gcc-12"):
-        text = f"#!/bin/sh\necho $$ > {started}.new; mv {started}.new {started}\nsleep 99\nexit 1\n"
+        to = shlex.quote(str(started))
+        text = f"#!/bin/sh\necho $$ > {to}.new; mv {to}.new {to}\nsleep 99\nexit 1\n"
         compiler.with_name(name).write_text(text)
         compiler.with_name(name).chmod(0o755)
     words = shop.words(PROGRAMS[program], "a.o")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import time
@@ -60,7 +61,8 @@ class Commands:
         for name in ("gompcc", "gompc++", "gompfortran"):
             (self.bin / name).write_bytes((FRONTS / name).read_bytes())
             (self.bin / name).chmod(0o755)
-        self.script(self.bin / "python3", f'#!/bin/sh\necho >>{self.log}\nexec {sys.executable} "$@"\n')
+        to = shlex.quote(str(self.log))
+        self.script(self.bin / "python3", f'#!/bin/sh\necho >>{to}\nexec {sys.executable} "$@"\n')
         self.compilers = folder / "compilers"
         self.compilers.mkdir()
         for name in ("gcc", "g++", "gfortran"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -53,9 +54,8 @@ class Links:
         self.scratch.mkdir()
         self.compiles = folder / "compiles"
         self.calls = folder / "calls"
-        self.tool(
-            "gcc", f'case " $* " in *" -xlto "*|" @"*) echo "$@" >>{self.compiles};; esac\nexec /usr/bin/gcc "$@"'
-        )
+        to = shlex.quote(str(self.compiles))
+        self.tool("gcc", f'case " $* " in *" -xlto "*|" @"*) echo "$@" >>{to};; esac\nexec /usr/bin/gcc "$@"')
         self.linker()
         self.python()
         self.objects: list[Path | str] = [self.compile("main", MAIN), self.compile("a", REGION)]
@@ -67,7 +67,7 @@ class Links:
 
     def linker(self, redirections: str = "") -> None:
         """An ld in whose environment the compiler is ours."""
-        self.tool("ld", f'export COLLECT_GCC={self.bin}/gcc\nexec /usr/bin/ld "$@" {redirections}')
+        self.tool("ld", f'export COLLECT_GCC={shlex.quote(str(self.bin))}/gcc\nexec /usr/bin/ld "$@" {redirections}')
 
     def python(self, before: str = "") -> None:
         """The Python of the links; ``before``: a shell's commands that are done first, with the folder in $folder.
@@ -230,7 +230,7 @@ def test_a_wrong_guess_is_done_again(links: Links, file: str, debug: tuple[str, 
 
 def test_what_the_compiler_says_is_said(links: Links) -> None:
     """An error of the compiler's own comes once, as by Python alone."""
-    body = f"echo x >>{links.compiles}; echo oh >&2; exit 3"
+    body = f"echo x >>{shlex.quote(str(links.compiles))}; echo oh >&2; exit 3"
     links.tool("gcc", f'case " $* " in *" -xlto "*) {body};; esac\nexec /usr/bin/gcc "$@"')
     assert links.link(check=False)[:2] == (b"", ["x"])
     said = links.done.stderr
@@ -279,8 +279,9 @@ def test_warnings_are_in_the_users_locale(links: Links, locale: dict[str, str], 
 def test_a_signal_while_python_starts(links: Links, number: int) -> None:
     """It waits until Python knows of the command and the folder; then both are gone."""
     pid = links.folder / "pid"
-    links.tool("gcc", f'case " $* " in *" -xlto "*) echo $$ >{pid}; exec sleep 60;; esac\nexec /usr/bin/gcc "$@"')
-    links.python(f"while [ ! -s {pid} ]; do sleep 0.01; done\nkill -{int(number)} $PPID")
+    to = shlex.quote(str(pid))
+    links.tool("gcc", f'case " $* " in *" -xlto "*) echo $$ >{to}; exec sleep 60;; esac\nexec /usr/bin/gcc "$@"')
+    links.python(f"while [ ! -s {to} ]; do sleep 0.01; done\nkill -{int(number)} $PPID")
     assert not links.link(check=False)[0]
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
@@ -336,7 +337,7 @@ def test_closed_descriptors(links: Links, redirections: str) -> None:
 def test_a_python_that_a_program_starts(links: Links) -> None:
     """A program of GOMPY_PYTHON that stays is the command's parent, and has reaped it: the image is made again."""
     good = links.link(GOMPY_LINK_AHEAD="0")[0]
-    links.tool("python", f'echo >>{links.calls}\n{sys.executable} "$@"\nexit $?')
+    links.tool("python", f'echo >>{shlex.quote(str(links.calls))}\n{sys.executable} "$@"\nexit $?')
     assert links.link() == (good, links.compiles.read_text().splitlines(), True)
     no_leftovers(links.scratch)
 
@@ -361,9 +362,10 @@ def test_a_python_that_has_no_descriptors(links: Links, stays: bool, cache: str)
 def test_a_signal_while_a_wrong_guess_is_ended(links: Links) -> None:
     """The command does not end at once, and is gone with the link all the same."""
     pid = links.folder / "pid"
-    body = f"trap '' TERM; echo $$ >{pid}; for i in {{1..150}}; do sleep 0.1; done"
+    to = shlex.quote(str(pid))
+    body = f"trap '' TERM; echo $$ >{to}; for i in {{1..150}}; do sleep 0.1; done"
     links.tool("gcc", f'case " $* " in *" -xlto "*) {body};; esac\nexec /usr/bin/gcc "$@"')
-    wait = f"while [ ! -s {pid} ]; do sleep 0.01; done"
+    wait = f"while [ ! -s {to} ]; do sleep 0.01; done"
     links.python(f'{wait}\nprintf x >>"$folder/x.res"\n(sleep 1; kill -TERM $PPID) </dev/null >/dev/null 2>&1 &')
     assert not links.link(check=False)[0]
     with pytest.raises(ProcessLookupError):
@@ -375,9 +377,10 @@ def test_a_signal_while_a_wrong_guess_is_ended(links: Links) -> None:
 def test_the_compiler_inherits_nothing_of_ours(links: Links, ahead: str) -> None:
     """With the cache of links, either: its folder is Python's alone."""
     held = links.folder / "held"
+    to = shlex.quote(str(held))
     links.tool(
         "gcc",
-        f'case " $* " in *" -xlto "*) for fd in /proc/$$/fd/*; do readlink $fd; done >{held};; esac\n'
+        f'case " $* " in *" -xlto "*) for fd in /proc/$$/fd/*; do readlink $fd; done >{to};; esac\n'
         f'exec /usr/bin/gcc "$@"',
     )
     cache = {"GOMPY_LINK_CACHE": "1", "XDG_CACHE_HOME": str(links.folder / "cache")}

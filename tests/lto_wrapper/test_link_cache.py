@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -49,7 +50,8 @@ class Links:
         self.cache = folder / "cache" / "gompy" / "links"
         self.log = folder / "starts"
         self.python = folder / "python"
-        self.python.write_text(f'#!/bin/sh\necho >>{self.log}\nexec {sys.executable} "$@"\n')
+        log, python = shlex.quote(str(self.log)), shlex.quote(sys.executable)
+        self.python.write_text(f'#!/bin/sh\necho >>{log}\nexec {python} "$@"\n')
         self.python.chmod(0o755)
         self.first = folder / "bin"
         self.first.mkdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import struct
 import subprocess
@@ -44,9 +45,10 @@ def recorder(folder: Path, target: str, body: str = 'while [ "$1" != -o ]; do sh
     """A mkoffload that leaves its words in the folder and makes its output."""
     tool = folder / "accel" / target / "mkoffload"
     tool.parent.mkdir(parents=True)
+    words = shlex.quote(f"{folder}/{target}.words")
     tool.write_text(
         f'#!/bin/bash\ncase $1 in @*) mapfile -t w < "${{1#@}}"; set -- "${{w[@]}}";; esac\n'
-        f'printf "%s\\n" "$@" > {folder}/{target}.words\n{body}\n'
+        f'printf "%s\\n" "$@" > {words}\n{body}\n'
     )
     tool.chmod(0o755)
 
@@ -221,7 +223,8 @@ def test_interrupted_it_cleans_up_and_dies_of_the_signal(objects: dict[str, Path
     """While a mkoffload runs: it is ended too, and no file stays."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    recorder(tmp_path, "slow", f"echo $$ > {tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; exec sleep 60")
+    pid = shlex.quote(str(tmp_path / "pid"))
+    recorder(tmp_path, "slow", f"echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 60")
     env = environment(
         COLLECT_GCC="gcc",
         COLLECT_GCC_OPTIONS="'-o' 'prog'",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -28,9 +29,9 @@ class Recorder:
         for target in TARGETS:
             tool = folder / "accel" / target / "mkoffload"
             tool.parent.mkdir(parents=True)
+            words = shlex.quote(f"{folder}/{target}.words")
             tool.write_text(
-                f'#!/bin/sh\ncase $1 in @*) cp "${{1#@}}" {folder}/{target}.words;; '
-                f'*) printf "%s\\n" "$@" > {folder}/{target}.words;; esac\n'
+                f'#!/bin/sh\ncase $1 in @*) cp "${{1#@}}" {words};; *) printf "%s\\n" "$@" > {words};; esac\n'
             )
             tool.chmod(0o755)
         self.made: dict[tuple[tuple[str, ...], ...], str] = {}

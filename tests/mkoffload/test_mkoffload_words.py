@@ -45,9 +45,9 @@ def test_response_files_round_trip(words: list[str]) -> None:
 
 def test_response_files_nest_and_missing_ones_stay(tmp_path: Path) -> None:
     (tmp_path / "inner").write_text("-c 'd e'")
-    (tmp_path / "outer").write_text(f'-a @{tmp_path / "inner"} "-b"')
+    (tmp_path / "outer").write_text(f'-a "@{tmp_path / "inner"}" "-b"')
     assert expand([f"@{tmp_path / 'outer'}", "@/nonexistent"]) == ["-a", "-c", "d e", "-b", "@/nonexistent"]
-    (tmp_path / "loop").write_text(f"@{tmp_path / 'loop'}")
+    (tmp_path / "loop").write_text(f'"@{tmp_path / "loop"}"')
     assert len(expand([f"@{tmp_path / 'loop'}"])) == 1
 
 

@@ -6,6 +6,7 @@ import ctypes
 import io
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -112,9 +113,10 @@ def test_the_programs_signals_do_not_matter(tmp_path: Path, setting: str) -> Non
 def test_what_the_compiler_inherits(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No descriptor but its own, no signal blocked or ignored, bounded memory."""
     said = tmp_path / "said"
-    program = f"""cd /proc/$$; ls fd | grep -v '^10$' > {said}
-    while read line; do echo "$line"; done < status >> {said}
-    grep 'address space' limits >> {said}; exit 3"""
+    to = shlex.quote(str(said))
+    program = f"""cd /proc/$$; ls fd | grep -v '^10$' > {to}
+    while read line; do echo "$line"; done < status >> {to}
+    grep 'address space' limits >> {to}; exit 3"""
     monkeypatch.setenv("GOMPY_PYTHON", script(tmp_path, program))
     own = os.open("/dev/null", os.O_RDONLY)
     os.set_inheritable(own, True)
@@ -172,7 +174,8 @@ def test_no_interpreter(device: Device, monkeypatch: pytest.MonkeyPatch, python:
 
 def test_it_ends_with_the_program(tmp_path: Path) -> None:
     """A program that is killed while it waits for the compiler leaves no process behind."""
-    python = script(tmp_path, f"echo $$ > {tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; exec sleep 300")
+    pid = shlex.quote(str(tmp_path / "pid"))
+    python = script(tmp_path, f"echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 300")
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "GOMPY_PYTHON": python}
     with subprocess.Popen([sys.executable, "-c", LOAD], env=env) as program:
         while not (tmp_path / "pid").exists():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -125,8 +126,9 @@ def test_a_tree_is_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (seen / "file").write_text("seen\n")
     monkeypatch.setenv("PIP_INDEX_URL", "http://index/")
     monkeypatch.setenv("MAKEFLAGS", "-k")
+    to = shlex.quote(f"{seen}/file")
     script = (
-        f"cat {seen}/file; (echo spoilt >{seen}/file) 2>/dev/null || echo refused; echo kept >/here/file; "
+        f"cat {to}; (echo spoilt >{to}) 2>/dev/null || echo refused; echo kept >/here/file; "
         "echo $PIP_INDEX_URL,$MAKEFLAGS,$MORE; [ -c /dev/null ] && [ -c /dev/ptmx ] && [ -d /proc/$$ ] && echo $PWD; "
         f"[ -e /proc/{os.getpid()} ] || echo alone; unshare -m echo inside; exit 5"
     )

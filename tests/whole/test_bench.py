@@ -84,8 +84,8 @@ def test_a_command_is_waited_for_in_the_kernel(tmp_path: Path, monkeypatch: pyte
     assert seconds >= 0.1 and used >= 0
     with pytest.raises(common.BenchError, match=r"^sh -c 'echo no; exit 3': exit status 3\nno$"):
         common.timed(["sh", "-c", "echo no; exit 3"], tmp_path, {**os.environ})
-    with pytest.raises(common.BenchError, match=r"^none: .*No such file"):
-        common.timed(["none"], tmp_path, {**os.environ})
+    with pytest.raises(common.BenchError, match=r"^\./none: .*No such file"):
+        common.timed(["./none"], tmp_path, {**os.environ})
     monkeypatch.setattr(common, "LIMIT_S", 0.01)
     with pytest.raises(common.BenchError, match=r"^sleep 60: not over after 0\.01 seconds$"):
         common.timed(["sleep", "60"], tmp_path, {**os.environ})

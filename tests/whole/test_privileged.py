@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -135,8 +136,8 @@ def attacks(work: Path) -> dict[str, dict[str, str]]:
     """The environments that name code, a command or a file; each would make the file `mark`."""
     mine = work / "open"
     mark = mine / "mark"
-    (mine / "script").write_text(f'#!/bin/sh\nid -u >>{mark}\nexec "$@"\n')
-    (mine / "readelf").write_text(f"#!/bin/sh\nid -u >>{mark}\n")
+    (mine / "script").write_text(f'#!/bin/sh\nid -u >>{shlex.quote(str(mark))}\nexec "$@"\n')
+    (mine / "readelf").write_text(f"#!/bin/sh\nid -u >>{shlex.quote(str(mark))}\n")
     (mine / "script").chmod(0o755)
     (mine / "readelf").chmod(0o755)
     (mine / "evil.c").write_text(EVIL)
@@ -145,7 +146,7 @@ def attacks(work: Path) -> dict[str, dict[str, str]]:
     subprocess.run(["gcc", "-shared", "-fPIC", f'-DMARK="{mark}"', mine / "evil.c", "-o", library], check=True)
     (mine / "evil.py").write_text(f"open({str(mark)!r}, 'w').close()\nclass Evil: pass\n")
     return {
-        "OFFLOAD_EMUL_RUN": {"OFFLOAD_EMUL_RUN": str(mine / "script")},
+        "OFFLOAD_EMUL_RUN": {"OFFLOAD_EMUL_RUN": shlex.quote(str(mine / "script"))},
         "LD_LIBRARY_PATH": {"GOMPY_PLUGINS": "evil", "LD_LIBRARY_PATH": str(mine)},
         "GOMPY_PYTHON_DEVICE": {"GOMPY_PLUGINS": "python", "GOMPY_PYTHON_DEVICE": f"{mine}/evil.py:Evil"},
         "GOMPY_STATS": {"GOMPY_STATS": str(mark)},

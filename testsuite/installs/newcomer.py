@@ -63,7 +63,7 @@ def listen(typed: list[Typed], heard: str) -> None:
     times, parts = [], []
     for part in re.split(rf"^{MARK} ", heard, flags=re.MULTILINE)[1:]:
         time, _, text = part.partition("\n")
-        times.append(float(time))
+        times.append(float(time.replace(",", ".")))  # bash writes it as the locale does
         parts.append(text.removesuffix("\n"))  # the mark begins a line of its own
     if len(times) != len(typed) + 1:
         raise tree.TreeError(f"the shell ended after {len(times) - 1} of {len(typed)} lines: {heard[-2000:]}")

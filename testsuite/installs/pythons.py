@@ -24,6 +24,14 @@ def usable(python: Path) -> bool:
     return subprocess.run([python, "-I", "-c", USABLE], capture_output=True).returncode == 0
 
 
+def listed(folder: Path) -> list[str]:
+    """A folder's names in order; none where there is no such folder, or it is another user's."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
 def found() -> dict[str, Path]:
     """Release to Python: those of PATH, pyenv's and uv's, one for each release but this one's."""
     own = "{}.{}".format(*sys.version_info[:2])
@@ -36,7 +44,7 @@ def found() -> dict[str, Path]:
         )
         for store in stores:
             pattern = re.compile(rf"(?:cpython-)?{re.escape(release)}\.\d+(?:-.*)?")
-            names += [str(path / "bin/python3") for path in sorted(store.glob("*")) if pattern.fullmatch(path.name)]
+            names += [str(store / name / "bin/python3") for name in listed(store) if pattern.fullmatch(name)]
         for name in filter(None, names):
             if release != own and usable(Path(name)):
                 pythons[release] = Path(name)
