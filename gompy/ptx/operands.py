@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 from .syntax import (
@@ -64,6 +65,13 @@ def float_bits(text: str, width: int) -> int:
     return int.from_bytes(struct.pack("<d", float(text)), "little")
 
 
+def without_octals(name: str) -> str:
+    """A file's name with the bytes that LLVM's assembly printer writes as three octal digits: all beyond ASCII."""
+    data = name.encode("utf-8", "surrogateescape")
+    whole = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8) & 0xFF]), data)
+    return whole.decode("utf-8", "surrogateescape")
+
+
 class Operands:
     """Where the parser stands in an object's text, and what is declared there."""
 
@@ -107,7 +115,7 @@ class Operands:
         number = head.removeprefix(".file").strip()
         if not (quote and end and is_count(number)):
             self.fail(f"'.file' needs a number and a name: {word!r}")
-        self.module.files[int(number)] = name
+        self.module.files[int(number)] = without_octals(name)
 
     def fail(self, message: str) -> NoReturn:
         """Raise the diagnostic for the word at hand."""
