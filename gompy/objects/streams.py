@@ -262,7 +262,7 @@ def _run_first(commands: list[list[str]], environment: dict[str, str] | None = N
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, env=environment
             )
-        except FileNotFoundError:
+        except (FileNotFoundError, PermissionError):  # PATH may have folders that are not for this user
             failure = failure or f"{command[0]} is not installed"
             continue
         except subprocess.TimeoutExpired:
