@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 import stock_compilers
 
@@ -21,6 +22,9 @@ PRINTED = re.compile(
 SHORTENED = re.compile("(CI|BUILD_NUMBER)$")
 """Names of variables with which pytest does not shorten lines: this run may, those that tests start may not."""
 
+
+hypothesis.settings.register_profile("gompy", deadline=None)  # how long an example takes, the system decides
+hypothesis.settings.load_profile("gompy")
 
 LINK_ROOMS = ("accel", "driver", "lto_wrapper", "mkoffload")
 """Folders of tests none of which leaves a temporary file, whatever becomes of its links."""

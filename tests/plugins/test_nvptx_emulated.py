@@ -363,7 +363,7 @@ def test_launches_wake_no_thread(tools: Tools) -> None:
 def test_tasks_of_a_region(tools: Tools) -> None:
     """One thread makes tasks while others have not come to a barrier: GCC 12's libgomp hangs (nvptx_errata.py)."""
     program = build(tools, "tasks.c", TASKS, "-foffload=nvptx-none")
-    done = tools.run("timeout", "60", program)
+    done = tools.run("timeout", "90", program)
     assert (done.returncode, done.stdout) == (0, "5\n")
 
 

@@ -292,6 +292,7 @@ def outcome(program: Path, env: dict[str, str], words: list[str]) -> tuple[int, 
     return done.returncode, done.stdout
 
 
+@pytest.mark.timeout(600)  # ninety programs, of which each is given a minute
 @pytest.mark.parametrize("block", range(4))
 def test_data_operations(programs: dict[str, tuple[Path, dict[str, str]]], block: int) -> None:
     finished = 0
