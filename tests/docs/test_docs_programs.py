@@ -14,6 +14,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import llvm_tools
 import pytest
 from docs_pages import alike, sections
 from driver_tools import ROOT, Tools, has_all
@@ -71,6 +72,9 @@ def obstacle(commands: list[tuple[str, list[str]]]) -> str | None:
     for word, program in NEEDS.items():
         if any(word in command for command, _ in commands) and not shutil.which(program):
             return program
+    # Beside the command itself: what makes its programs, and the library's headers.
+    if any("clang" in command and "cuda" not in command for command, _ in commands) and llvm_tools.missing():
+        return llvm_tools.missing()
     return None
 
 

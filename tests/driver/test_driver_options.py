@@ -109,7 +109,7 @@ def test_response_files_as_gcc_reads_them(tmp_path: Path, pieces: list[str]) -> 
 def test_response_files_nested_and_missing(tmp_path: Path) -> None:
     inner, outer = tmp_path / "inner", tmp_path / "outer"
     inner.write_text("-fopenmp 'a b.c'")
-    outer.write_text(f"-c @{inner} @{tmp_path}/none\n")
+    outer.write_text(f"-c '@{inner}' '@{tmp_path}/none'\n")
     line = options.parse(["-O2", f"@{outer}"])
     assert [word.text for word in line.words] == ["-O2", "-c", "-fopenmp", "a b.c", f"@{tmp_path}/none"]
     assert line.openmp
@@ -411,7 +411,7 @@ def test_words_survive_the_response_file_in_memory(words: list[str]) -> None:
         os.close(handle)
 
 
-def test_start_imports_little() -> None:
+def test_start_imports_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of these would cost every compile milliseconds."""
     script = (
         "import os, sys; before = set(sys.modules); from gompy.driver import compiler, main, plan\n"
@@ -419,6 +419,7 @@ def test_start_imports_little() -> None:
         "plan.make(compiler.C, ['-fopenmp', 'a.o', '-o', 'prog', '-lm'])\n"
         "print(*sorted(name for name in set(sys.modules) - before if not name.startswith('gompy')))"
     )
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # who has no home has none
     plain = [sys.executable, "-I", "-S", "-c"]
     subprocess.run([*plain, f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{script}"], check=True)  # fills the cache
     done = subprocess.run(

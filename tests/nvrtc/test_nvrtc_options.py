@@ -64,7 +64,8 @@ def test_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     header, rule = tmp_path / "a b.h", tmp_path / "rule"
     header.write_text("1")
-    rule.write_text(f"prog.ptx: \\\n  {tmp_path}/a\\ b.h /below/prog.cu\n")
+    name = str(header).replace(" ", "\\ ")
+    rule.write_text(f"prog.ptx: \\\n  {name} /below/prog.cu\n")
     made = cache.Made("log", b"ptx \xff", ["name"])
     cache.Entry([b"x"], []).keep(str(rule), "/below", made)
     entry = cache.Entry([b"x"], [])

@@ -465,9 +465,11 @@ finish()
 
 def test_tool_that_is_missing(tmp_path: Path) -> None:
     """A tool that can't be started is named."""
-    done = drive(tmp_path, "print(p.init_device(0))\n", {"OFFLOAD_EMUL_RUN": "no-such-tool --flag"})
+    done = drive(tmp_path, "print(p.init_device(0))\n", {"OFFLOAD_EMUL_RUN": "/none/no-such-tool --flag"})
     assert done.stdout == "False\n"
-    assert done.stderr == ("services: device 0 (intelmic): cannot start no-such-tool: No such file or directory\n")
+    assert done.stderr == (
+        "services: device 0 (intelmic): cannot start /none/no-such-tool: No such file or directory\n"
+    )
 
 
 def test_tool_that_fails(tmp_path: Path) -> None:

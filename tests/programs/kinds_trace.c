@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stddef.h>
+#include <string.h>
 
 static void show (const char *what, void *fn, size_t count, unsigned short *kinds)
 {
@@ -11,7 +12,8 @@ static void show (const char *what, void *fn, size_t count, unsigned short *kind
   if (fn)
     dladdr (fn, &info);
   flockfile (stderr);
-  fprintf (stderr, "trace: %s %s %lx", what, fn ? info.dli_fname : "-",
+  const char *slash = fn ? strrchr (info.dli_fname, '/') : NULL; /* folders may have blanks */
+  fprintf (stderr, "trace: %s %s %lx", what, slash ? slash + 1 : fn ? info.dli_fname : "-",
 	   fn ? (long) ((char *) fn - (char *) info.dli_fbase) : 0L);
   for (size_t i = 0; i < count; i++)
     fprintf (stderr, " %u", kinds[i]);
