@@ -8,7 +8,7 @@ from typing import Final
 
 from gompy.abi.check_log import Op
 
-RECORD: Final = struct.Struct("<HHiIIQQQQQ32s")
+RECORD: Final = struct.Struct("<HHiIIQQQQQ32sII")
 REGISTERS: Final = struct.Struct("<16Q")
 
 
@@ -34,7 +34,7 @@ class Frame:
 
 @dataclass(slots=True)
 class Event:
-    """One record; ``frame`` is the one that was noted last."""
+    """One record of a thread; ``frame`` is the one that was noted last there, else anywhere."""
 
     op: int
     kind: int
@@ -48,6 +48,7 @@ class Event:
     what: str
     payload: bytes
     frame: Frame | None
+    thread: int = 0
 
     @property
     def end(self) -> int:
@@ -64,7 +65,8 @@ class Log:
     data_start: int = 0
     data: bytes = b""
     full: bool = False
-    frame: Frame | None = None  # that of the last record
+    frame: Frame | None = None  # the last one
+    frames: dict[int, Frame] = field(default_factory=dict)  # of each thread
     behind: dict[int, bytes] = field(default_factory=dict)
     follows: bool = False  # the program is still writing: a record that is cut off will come
 
@@ -79,9 +81,10 @@ def read_log(data: bytes) -> Log:
 def read_more(log: Log, data: bytes) -> int:
     """Parse records that follow those that a log has; how many bytes of them are whole."""
     at = 0
-    frame = log.frame
     while at + RECORD.size <= len(data):
-        op, kind, device, payload, flags, where, start, size, address, count, what = RECORD.unpack_from(data, at)
+        op, kind, device, payload, flags, where, start, size, address, count, what, thread, _ = RECORD.unpack_from(
+            data, at
+        )
         if log.follows and at + RECORD.size + payload + (-payload & 7) > len(data):
             break
         at += RECORD.size
@@ -92,7 +95,7 @@ def read_more(log: Log, data: bytes) -> int:
         elif op == Op.FRAME:
             if len(body) >= REGISTERS.size:
                 registers, stack = REGISTERS.unpack_from(body), body[REGISTERS.size :]
-                frame = Frame(where, start, size, registers, stack, log.behind)
+                log.frame = log.frames[thread] = Frame(where, start, size, registers, stack, log.behind)
         elif op == Op.BEHIND:
             log.behind = {**log.behind, start: body}  # a frame keeps what was so when it was noted
         elif op == Op.DATA:
@@ -103,6 +106,8 @@ def read_more(log: Log, data: bytes) -> int:
             text = what.rstrip(b"\0").decode("ascii", "replace")
             if text.startswith(";"):  # clang's place of the construct in the source
                 text = ""
-            log.events.append(Event(op, kind, device, flags, where, start, size, address, count, text, body, frame))
-    log.frame = frame
+            frame = log.frames.get(thread, log.frame)
+            log.events.append(
+                Event(op, kind, device, flags, where, start, size, address, count, text, body, frame, thread)
+            )
     return at

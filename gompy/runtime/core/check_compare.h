@@ -181,6 +181,14 @@ gompy_find_overwritten (struct gompy_tracked *t)
   free (left);
 }
 
+/* A region has ended.  Whether all of a small range is on the device as when both sides agreed.  */
+static int
+gompy_is_unwritten (struct gompy_tracked *t)
+{
+  return t->size <= GOMPY_SMALL && !t->unset && !gompy_has_newer (t)
+         && gompy_peek (t->device, gompy_part, t->target, t->size) && memcmp (gompy_part, t->device_had, t->size) == 0;
+}
+
 /* A region has ended: what it has written.  */
 static void
 gompy_stale_end_region (int device)
@@ -201,6 +209,8 @@ gompy_stale_end_region (int device)
       if (t->marked && has_time)
         gompy_find_overwritten (t);
       if (!gompy_has_parts () || (t->newer == NULL && (t->newer = gompy_room_get (t->size)) == NULL))
+        continue;
+      if (!t->unknown && gompy_is_looked_at (device, t->target) && gompy_is_unwritten (t))
         continue;
       gompy_parts_unknown (t);
       if (t->global || !gompy_is_looked_at (device, t->target))

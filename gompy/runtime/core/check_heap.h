@@ -43,6 +43,19 @@ gompy_heap_begin (void)
   return begin;
 }
 
+/* What stands at an address, maybe in the heap: all of that is there.  */
+static int
+gompy_heap_head (size_t head[2], uintptr_t at, uintptr_t begin, uintptr_t end)
+{
+  if (begin <= at && at + GOMPY_HEAP_HEAD <= end)
+    {
+      gompy_need_held (at, GOMPY_HEAP_HEAD);
+      memcpy (head, (const void *) at, GOMPY_HEAP_HEAD);
+      return 1;
+    }
+  return gompy_read_host (head, at, GOMPY_HEAP_HEAD);
+}
+
 /* The head of the block that has an address, from the heap's begin on; or 0.  */
 static uintptr_t
 gompy_heap_find (uintptr_t begin, uintptr_t end, uintptr_t address)
@@ -50,7 +63,7 @@ gompy_heap_find (uintptr_t begin, uintptr_t end, uintptr_t address)
   size_t head[2], size;
   for (unsigned n = 0; n < GOMPY_HEAP_BLOCKS && begin + GOMPY_HEAP_LEAST <= end; n++, begin += size)
     {
-      if (!gompy_read_host (head, begin, sizeof head))
+      if (!gompy_heap_head (head, begin, begin, end))
         return 0;
       size = head[1] & ~(size_t) 7;
       if (size < GOMPY_HEAP_LEAST || size % 16 != 0 || size > end - begin)
@@ -67,14 +80,14 @@ gompy_heap_begins (uintptr_t host)
 {
   uintptr_t begin = gompy_heap_begin (), end = (uintptr_t) sbrk (0), at = host - GOMPY_HEAP_HEAD;
   size_t head[2], next[2], block;
-  if (begin == 0 || host % 16 != 0 || !gompy_read_host (head, at, sizeof head))
+  if (begin == 0 || host % 16 != 0 || !gompy_heap_head (head, at, begin, end))
     return 0;
   block = head[1] & ~(size_t) 7;
   if (head[0] == 0 && (head[1] & 7) == GOMPY_HEAP_MAPPED && at % GOMPY_PAGE == 0 && block % GOMPY_PAGE == 0
       && block >= GOMPY_HEAP_MAPPED_LEAST)
     return 1;
   if (at < begin || at >= end || block < GOMPY_HEAP_LEAST || block % 16 != 0 || block > end - at
-      || !gompy_read_host (next, at + block, sizeof next))
+      || !gompy_heap_head (next, at + block, begin, end))
     return 0;
   return (next[1] & 1) != 0 && (next[1] & ~(size_t) 7) <= end - at - block;  /* the one before it is in use */
 }
@@ -85,7 +98,7 @@ gompy_heap_short (uintptr_t host, size_t size)
 {
   uintptr_t begin = gompy_heap_begin (), end = (uintptr_t) sbrk (0), at = host - GOMPY_HEAP_HEAD;
   size_t head[2], block;
-  if (begin == 0 || host % 16 != 0 || !gompy_read_host (head, at, sizeof head))
+  if (begin == 0 || host % 16 != 0 || !gompy_heap_head (head, at, begin, end))
     return 0;
   block = head[1] & ~(size_t) 7;
   if (head[0] == 0 && (head[1] & 7) == GOMPY_HEAP_MAPPED && at % GOMPY_PAGE == 0 && block % GOMPY_PAGE == 0
@@ -103,7 +116,7 @@ gompy_heap_before (uintptr_t host)
 {
   uintptr_t begin = gompy_heap_begin (), end = (uintptr_t) sbrk (0), at = host & ~(uintptr_t) 15;
   size_t head[2], block;
-  if (begin == 0 || host % 16 < GOMPY_HEAP_SHARED || !gompy_read_host (head, at, sizeof head))
+  if (begin == 0 || host % 16 < GOMPY_HEAP_SHARED || !gompy_heap_head (head, at, begin, end))
     return 0;
   block = head[1] & ~(size_t) 7;
   if (head[0] == 0 && (head[1] & 7) == GOMPY_HEAP_MAPPED && at % GOMPY_PAGE == 0 && block % GOMPY_PAGE == 0

@@ -248,11 +248,20 @@ cdef bint is_held_for(const HookEvent *event) noexcept nogil:
         devices[event.device].state == DEVICE_INITIALIZED and not gompy_queues_used
 
 
+cdef void note_frame(const HookEvent *event) noexcept nogil:
+    """Whether the program's code runs until the next event of this kind, or the runtime's for one construct."""
+    if event.kind == HOOK_FALLBACK:
+        gompy_frame_changes(event.phase == PHASE_END)
+    else:
+        gompy_frame_changes(event.phase == PHASE_BEGIN or event.construct.outer != NULL)
+
+
 cdef void note_side(HookEvent *event, int slot) noexcept nogil:
     global gompy_stale_time
     cdef uint64_t begin
     cdef bint beside
     if event.kind == HOOK_CONSTRUCT or event.kind == HOOK_FALLBACK:
+        note_frame(event)
         note_holder(event)
         if event.kind == HOOK_FALLBACK:
             pthread_mutex_lock(&gompy_stale_lock)

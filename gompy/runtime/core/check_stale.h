@@ -35,6 +35,7 @@
 #define GOMPY_TRACKED_BYTES (1ull << 30)
 #define GOMPY_LARGE 65536u       /* looked at while there is time for it */
 #define GOMPY_PART 65536u
+#define GOMPY_SMALL 16384u       /* compared sooner than watched: closing pages, and an access to them, cost more */
 #define GOMPY_NEAR (16ull << 20)
 #define GOMPY_TIME_SHARE 6       /* of the program's time, after the first part of a second */
 #define GOMPY_TIME_FREE 100000000ull
@@ -107,12 +108,13 @@ gompy_read_host (void *to, uintptr_t from, size_t size)
   static struct gompy_kept memory = { -1, 0, 0 };
   static pid_t owner;
   struct iovec here = { to, size }, there = { (void *) from, size };
+  pid_t pid = gompy_is_marked (&gompy_log_process) ? gompy_log_process.pid : getpid ();
   gompy_need_held (from, size);
-  if (process_vm_readv (getpid (), &here, 1, &there, 1, 0) == (ssize_t) size)
+  if (process_vm_readv (pid, &here, 1, &there, 1, 0) == (ssize_t) size)
     return 1;
-  if (owner != getpid ())
+  if (owner != pid)
     {
-      owner = getpid ();
+      owner = pid;
       gompy_keep (&memory, gompy_open ("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0));
     }
   return gompy_still_ours (&memory) && pread (memory.fd, to, size, (off_t) from) == (ssize_t) size;

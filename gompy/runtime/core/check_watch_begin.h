@@ -119,19 +119,37 @@ gompy_sleeps (const char *id)
   return 0;
 }
 
+/* How many threads the process has, or 0.  Their folder stays open, as the way to it costs more than the answer.  */
+static unsigned
+gompy_count_threads (void)
+{
+  static struct gompy_kept tasks = { -1, 0, 0 };
+  struct stat s;
+  if (!gompy_is_marked (&gompy_log_process))
+    {
+      if (stat ("/proc/self/task", &s) != 0)  /* what stays open is the parent's */
+        return 0;
+    }
+  else if (fstat (tasks.fd, &s) != 0 || s.st_dev != tasks.device || s.st_ino != tasks.inode)
+    {
+      gompy_keep (&tasks, gompy_open ("/proc/self/task", O_RDONLY | O_DIRECTORY, 0));
+      if (tasks.fd < 0 || fstat (tasks.fd, &s) != 0)
+        return 0;
+    }
+  return s.st_nlink > 2 ? (unsigned) s.st_nlink - 2 : 0;
+}
+
 /* Whether no other thread of the process does anything.  */
 static int
 gompy_is_alone (void)
 {
-  struct stat s;
   struct dirent *entry;
   DIR *tasks;
   int alone = 1;
+  unsigned threads = gompy_count_threads ();
   gompy_watch_sleepers = gompy_watch_single = 0;
-  if (stat ("/proc/self/task", &s) != 0)
-    return 0;
-  if (s.st_nlink == 3)
-    return gompy_watch_single = 1;
+  if (threads <= 1)
+    return gompy_watch_single = threads == 1;
   if ((tasks = gompy_opendir ("/proc/self/task")) == NULL)
     return 0;
   while (alone && (entry = readdir (tasks)) != NULL)
