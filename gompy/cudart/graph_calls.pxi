@@ -117,7 +117,8 @@ cdef public int cudaGraphKernelNodeGetParams(void *node, kernel_node *to) noexce
     return note_error(r)
 
 
-cdef int add_copy(void **to, void *graph, const void *before, size_t count, const CUDA_MEMCPY3D *c, int r) noexcept nogil:
+cdef int add_copy(void **to, void *graph, const void *before, size_t count, const CUDA_MEMCPY3D *c,
+                  int r) noexcept nogil:
     """A node of a copy, if it was described well."""
     cdef void *context = NULL
     if r == CUDA_SUCCESS:

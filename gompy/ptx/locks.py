@@ -20,18 +20,17 @@ from .syntax import Call, Function, Immediate, Instruction, Memory, Register, Sp
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NamedTuple
 
-    class Waits(NamedTuple):
-        """Loops that wait for a lock: those behind which the function gives it back, and the others."""
 
-        released: int
-        unreleased: int
+class Waits:
+    """Loops that wait for a lock: those behind which the function gives it back, and the others."""
 
-else:
-    from collections import namedtuple
+    __slots__ = ("released", "unreleased")
 
-    Waits = namedtuple("Waits", "released unreleased")
+    def __init__(self, released: int, unreleased: int) -> None:
+        self.released = released
+        self.unreleased = unreleased
+
 
 Attempt = tuple[str, tuple[Place, ...]]
 Watched = dict[Place, set[Attempt]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 
 from .syntax import (
@@ -67,6 +66,10 @@ def float_bits(text: str, width: int) -> int:
 
 def without_octals(name: str) -> str:
     """A file's name with the bytes that LLVM's assembly printer writes as three octal digits: all beyond ASCII."""
+    if "\\" not in name:
+        return name
+    import re  # at the start it would cost more than the rest
+
     data = name.encode("utf-8", "surrogateescape")
     whole = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8) & 0xFF]), data)
     return whole.decode("utf-8", "surrogateescape")

@@ -59,7 +59,8 @@ main (int count, char **words)
   a.sa_flags = SA_SIGINFO;
   sigaction (SIGSEGV, &a, NULL);
   sigaction (SIGTRAP, &a, NULL);
-  mic_watch_marks (marks, (void *) page, 4096);
+  static struct mic_outer outer;
+  mic_watch_marks (marks, (void *) page, 4096, &outer);
   mic_begin_marked (&none);
   int sum = page[0] + page[1];  /* a good byte of a doubtful page: a step each */
   sum += page[100];
@@ -79,7 +80,7 @@ def test_a_step_ends_whatever_code_its_signal_has(tmp_path: Path, words: tuple[s
     source = tmp_path / "marks.c"
     source.write_text(PROGRAM)
     built = tmp_path / "marks"
-    subprocess.run(["gcc", "-O1", f"-I{ROOT}", str(source), "-o", str(built)], check=True)
+    subprocess.run(["gcc", "-O1", "-fopenmp", f"-I{ROOT}", str(source), "-o", str(built)], check=True)
     done = subprocess.run([str(built), *words], capture_output=True, text=True, check=False)
     shown = "mark 2\n2 steps, sum 0\n"
     assert done.stdout == (shown + "not ours: signal 5\n" if "int3" in words else shown)

@@ -29,6 +29,7 @@ NOT_VARIABLES = {
 """C names that Cython declarations and tables have in quotes."""
 BEGINNINGS = (
     *("CUDA_ERROR_", "CUDA_GRAPH_INSTANTIATE_", "CUDA_POINTER_ATTRIBUTE_"),  # enumerators of cuda.h
+    *("CUDA_ARRAY_DESCRIPTOR", "CUDA_ARRAY3D_DESCRIPTOR", "CUDA_MEMCPY2D", "CUDA_MEMCPY3D"),  # and its structures
     *("OMP_PROC", "GCC_RUNTEST", "GCC_UNDER"),
 )
 """How such names begin, of which there are many."""

@@ -99,6 +99,7 @@ static __thread uint32_t mic_word_floor, mic_word_launch;
 static __thread int mic_walk_ends;  /* what others did happened beside it (device_walks.h) */
 
 static inline int mic_settle (uint64_t offset);
+static int mic_settle_block (uint64_t offset);
 static void mic_count_launch (int change);
 static void mic_keep_anew (void);
 static void mic_end_walks (void);
@@ -456,7 +457,10 @@ mic_race_atomic (uint64_t at, unsigned mask, int writes, const void *pc)
   uint64_t mine = mic_word | mask, cell = at / 8;
   mic_come_near (block);
   if (atomic_load_explicit (&block->atomics, memory_order_relaxed) != mic_word_launch)
-    atomic_store_explicit (&block->atomics, mic_word_launch, memory_order_relaxed);
+    {
+      atomic_store (&block->atomics, mic_word_launch);
+      mic_settle_block (at);  /* also what the thread itself has kept: it keeps nothing there from here on */
+    }
   if (writes)
     mic_settle (at);
   if (mic_is_written (cell, block, mine, mask) || (writes && mic_is_read (cell, block, mine, mask)))

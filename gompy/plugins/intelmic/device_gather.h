@@ -464,13 +464,14 @@ mic_log_single (uint64_t offset, size_t size, const void *pc)
   return 1;
 }
 
-/* Keep a read where that is not settled yet.  0: it is to be noted in its cell.  */
+/* Keep a read where that is not settled yet, and no atomic operation was.  0: it is to be noted in its cell.  */
 static int __attribute__ ((noinline))
 mic_keep_first (uint64_t offset, size_t size, const void *pc)
 {
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
   struct mic_log *log;
   if (mic_word == 0 || mic_has_cells (&block->last_write)
+      || atomic_load_explicit (&block->atomics, memory_order_relaxed) == mic_word_launch
       || !mic_is_good (block, offset) || (log = mic_open_log ()) == NULL)
     return 0;
   if (mic_keeping.alone == MIC_NOBODY)

@@ -3,7 +3,8 @@
    Nothing in them can be unordered with what that thread does, so it notes its accesses without a look at each cell.
    Who comes second says so in the kilobyte's word, notes in the cells what the first one has kept elsewhere
    (device_kept.h), and looks at the cells from then on, as the first one does that sees this.  Nobody looks at them
-   before he has come in.  Where launches run beside each other nobody owns anything.  Included once, by device_access.h.  */
+   before he has come in.  Where launches run beside each other nobody owns anything.  Included once, by
+   device_access.h.  */
 #ifndef GOMPY_DEVICE_OWNED_H
 #define GOMPY_DEVICE_OWNED_H
 

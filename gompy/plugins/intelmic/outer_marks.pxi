@@ -11,15 +11,6 @@ cdef extern from *:
     int MIC_OUTER_TRIES
 
 
-cdef int outer_page(mic_device *d, uint64_t address) noexcept nogil:
-    """The number of the page of an address; -1: it has no marks."""
-    cdef int i
-    for i in range(<int>d.control.outer.count):
-        if d.control.outer.pages[i] == address & ~<uint64_t>(GUARD_PAGE - 1):
-            return i
-    return -1
-
-
 cdef inline unsigned char *outer_marks(mic_device *d, int page) noexcept nogil:
     return d.marks + d.size + page * <uint64_t>GUARD_PAGE
 
@@ -73,16 +64,6 @@ cdef bint add_outer(mic_device *d, uint64_t start, uint64_t n) noexcept nogil:
     return True
 
 
-cdef bint read_open(mic_device *d, uint64_t page, unsigned char *to) noexcept nogil:
-    """Read a page of the device's, if it is open, and the system lets us."""
-    cdef iovec here, there
-    here.iov_base = to
-    here.iov_len = GUARD_PAGE
-    there.iov_base = <void *>page
-    there.iov_len = GUARD_PAGE
-    return process_vm_readv(d.control.device_pid, &here, 1, &there, 1, 0) == <ssize_t>GUARD_PAGE
-
-
 cdef bint mark_outer(mic_device *d, uint64_t start, const unsigned char *stale, size_t n) noexcept nogil:
     """Mark those bytes outside the arena that the host has changed, as mark_stale does within.  False: no room."""
     cdef uint64_t done = 0, at, part, page, first = 0, last = 0
@@ -122,29 +103,6 @@ cdef void open_outer(mic_device *d, const void *p, size_t n) noexcept nogil:
     pthread_mutex_lock(&d.commands)
     run_command(d, MIC_OP_PROTECT, first - d.base, page_up(<uint64_t>p + n) - first, 1)
     pthread_mutex_unlock(&d.commands)
-
-
-cdef bint outer_changed(mic_device *d, uint64_t address) noexcept nogil:
-    """Whether a region that has read what the host had changed has changed it itself since; also if that is unknown."""
-    cdef unsigned char now[4096]
-    cdef mic_outer_kept *kept
-    cdef int i = outer_page(d, address)
-    cdef uint64_t at, end
-    if i < 0:
-        return False
-    kept = &d.outer_kept[i]
-    if not kept.known:
-        return True
-    if not read_open(d, d.control.outer.pages[i], now):
-        open_outer(d, <void *>address, 1)
-        if not read_open(d, d.control.outer.pages[i], now):
-            return True
-    at = address % <uint64_t>GUARD_PAGE
-    end = min(at + 16, <uint64_t>GUARD_PAGE)  # no access is larger, but of vectors
-    for at in range(at, end):
-        if kept.stale[at] and now[at] != kept.had[at]:
-            return True
-    return False
 
 
 cdef void good_outer(mic_device *d, const void *p, size_t n) noexcept nogil:

@@ -478,7 +478,8 @@ gompy_go_unwatched (void)
     gompy_forget_gone ();
 }
 
-/* A construct begins, or ends.  What was not watched until now may have changed.  HOLD: it may leave the pages alone.  */
+/* A construct begins, or ends.  What was not watched until now may have changed.  HOLD: it may leave the pages
+   alone.  */
 static void
 gompy_stale_construct (int begins, int hold)
 {

@@ -1,0 +1,54 @@
+# Pages of images that have marks (outer_marks.pxi): which they are, and what the device has there.
+
+
+cdef int outer_page(mic_device *d, uint64_t address) noexcept nogil:
+    """The number of the page of an address; -1: it has no marks."""
+    cdef int i
+    for i in range(<int>d.control.outer.count):
+        if d.control.outer.pages[i] == address & ~<uint64_t>(GUARD_PAGE - 1):
+            return i
+    return -1
+
+
+cdef bint read_open(mic_device *d, uint64_t page, unsigned char *to) noexcept nogil:
+    """Read a page of the device's, if it is open, and the system lets us."""
+    cdef iovec here, there
+    here.iov_base = to
+    here.iov_len = GUARD_PAGE
+    there.iov_base = <void *>page
+    there.iov_len = GUARD_PAGE
+    return process_vm_readv(d.control.device_pid, &here, 1, &there, 1, 0) == <ssize_t>GUARD_PAGE
+
+
+cdef bint read_closed(mic_device *d, uint64_t page, unsigned char *to) noexcept nogil:
+    """Read a page of the device's that may be closed, if the system lets us."""
+    cdef char path[64]
+    cdef ssize_t n = -1
+    cdef int fd
+    snprintf(path, sizeof(path), b"/proc/%d/mem", <int>d.control.device_pid)
+    fd = gompy_open(path, O_RDONLY, 0)
+    if fd >= 0:
+        n = pread(fd, to, GUARD_PAGE, <off_t>page)
+        close(fd)
+    return n == <ssize_t>GUARD_PAGE
+
+
+cdef bint outer_changed(mic_device *d, uint64_t address) noexcept nogil:
+    """Whether a region that has read what the host had changed has changed it itself since; also if that is unknown."""
+    cdef unsigned char now[4096]
+    cdef mic_outer_kept *kept
+    cdef int i = outer_page(d, address)
+    cdef uint64_t at, end
+    if i < 0:
+        return False
+    kept = &d.outer_kept[i]
+    if not kept.known:
+        return True
+    if not read_open(d, d.control.outer.pages[i], now) and not read_closed(d, d.control.outer.pages[i], now):
+        return True
+    at = address % <uint64_t>GUARD_PAGE
+    end = min(at + 16, <uint64_t>GUARD_PAGE)  # no access is larger, but of vectors
+    for at in range(at, end):
+        if kept.stale[at] and now[at] != kept.had[at]:
+            return True
+    return False
