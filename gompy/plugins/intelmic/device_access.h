@@ -13,9 +13,10 @@
    the launch.  Nothing is looked at where an image orders its threads in ways that
    the hooks do not see.
 
-   Each 8 bytes have a cell for their last write, one for their last read, and one for the last read of another thread
-   before that: who reads what it writes would hide the others' reads otherwise.  Each kilobyte has them as well, for
-   accesses to all of it (device_ranges.h).  Included once, by device_access.pxi.  */
+   Each 8 bytes have a cell for their last write, one for their last read, one for the last read of another thread
+   before that, as who reads what it writes would hide the others' reads otherwise, and one for an atomic write.  Each
+   kilobyte has the first three as well, for accesses to all of it (device_ranges.h).  Included once, by
+   device_access.pxi.  */
 #ifndef GOMPY_DEVICE_ACCESS_H
 #define GOMPY_DEVICE_ACCESS_H
 
@@ -35,8 +36,8 @@
 /* Each word and each place of code by itself: who writes at random has fewer lines of memory to fetch.  */
 struct mic_cells
 {
-  _Atomic uint64_t *writes, *reads, *befores;
-  uint32_t *write_pcs, *read_pcs, *before_pcs;  /* lower halves */
+  _Atomic uint64_t *writes, *reads, *befores, *atomics;
+  uint32_t *write_pcs, *read_pcs, *before_pcs, *atomic_pcs;  /* lower halves */
 };
 
 struct mic_block
@@ -341,9 +342,16 @@ mic_unordered (uint64_t cell, unsigned mask)
          && (mic_walk_ends || !mic_team_may_know (&mic_access_teams[group->team], team, whole));
 }
 
+/* Whether this launch has had atomic operations in a block.  What is not atomic there is looked at cell by cell.  */
+static inline int
+mic_has_atomics (const struct mic_block *block)
+{
+  return atomic_load_explicit (&block->atomics, memory_order_relaxed) == mic_word_launch;
+}
+
 /* An access, MASK of the 8 bytes at AT, with what others did there.  */
 static void
-mic_race_at (struct mic_block *block, uint64_t at, unsigned mask, int writes, const void *pc)
+mic_race_at (struct mic_block *block, uint64_t at, unsigned mask, int writes, int is_atomic, const void *pc)
 {
   uint64_t cell = at / 8;
   uint64_t other = (uintptr_t) pc & ~0xffffffffull, address = gompy_access.low + at + (unsigned) __builtin_ctz (mask);
@@ -352,6 +360,9 @@ mic_race_at (struct mic_block *block, uint64_t at, unsigned mask, int writes, co
     mic_access_found (after_write, address, pc, other | mic_cells.write_pcs[cell]);
   else if (mic_unordered (atomic_load_explicit (&block->write, memory_order_relaxed), mask))
     mic_access_found (after_write, address, pc, other | block->write_pc);
+  else if (!is_atomic && mic_has_atomics (block)
+           && mic_unordered (atomic_load_explicit (&mic_cells.atomics[cell], memory_order_relaxed), mask))
+    mic_access_found (after_write, address, pc, other | mic_cells.atomic_pcs[cell]);
   else if (writes && mic_unordered (atomic_load_explicit (&mic_cells.reads[cell], memory_order_relaxed), mask))
     mic_access_found (MIC_RACE_READ_WRITE, address, pc, other | mic_cells.read_pcs[cell]);
   else if (writes && mic_unordered (atomic_load_explicit (&block->read, memory_order_relaxed), mask))
@@ -440,31 +451,49 @@ mic_race_part (uint64_t at, unsigned mask, int writes, const void *pc)
   mic_come_near (block);
   raced = writes && mic_is_written (cell, block, mine, mask);
   if (raced)
-    mic_race_at (block, at, mask, writes, pc);
+    mic_race_at (block, at, mask, writes, 0, pc);
   mic_note (cell, block, mine, writes, pc);
   if (writes)
     mic_settle (at);
-  if (!raced && (writes ? mic_is_read (cell, block, mine, mask) : mic_is_written (cell, block, mine, mask)))
-    mic_race_at (block, at, mask, writes, pc);
+  if (!raced && ((writes ? mic_is_read (cell, block, mine, mask) : mic_is_written (cell, block, mine, mask))
+                 || (mic_has_atomics (block) && mic_of_others (&mic_cells.atomics[cell], mine, mask))))
+    mic_race_at (block, at, mask, writes, 0, pc);
 }
 
-/* Of an atomic access only what others do without is looked for.  It is not noted: two of them are no race.  What
-   others do from here on in its kilobyte is noted at once (device_walks.h), so that the next one sees it.  */
+/* Note that the calling thread has written by an atomic operation.  Another one's note stays as long as something that
+   is not atomic would race with it here: of two threads that count, either is to be seen by one that only looks.  */
+static void
+mic_note_atomic (uint64_t cell, uint64_t mine, unsigned mask, const void *pc)
+{
+  uint64_t there = atomic_load_explicit (&mic_cells.atomics[cell], memory_order_relaxed);
+  if (((there ^ mine) & ~0xffull) == 0)
+    mine |= there;
+  else if (mic_unordered (there, mask))
+    return;
+  mic_cells.atomic_pcs[cell] = (uint32_t) (uintptr_t) pc;
+  atomic_store_explicit (&mic_cells.atomics[cell], mine, memory_order_release);
+}
+
+/* Of an atomic access only what others do without is looked for: two of them are no race.  What others do from here on
+   in its kilobyte is noted at once (device_walks.h), so that the next one sees it.  */
 static inline void
 mic_race_atomic (uint64_t at, unsigned mask, int writes, const void *pc)
 {
   struct mic_block *block = &mic_blocks[at / MIC_BLOCK];
   uint64_t mine = mic_word | mask, cell = at / 8;
   mic_come_near (block);
-  if (atomic_load_explicit (&block->atomics, memory_order_relaxed) != mic_word_launch)
+  if (!mic_has_atomics (block))
     {
       atomic_store (&block->atomics, mic_word_launch);
       mic_settle_block (at);  /* also what the thread itself has kept: it keeps nothing there from here on */
     }
   if (writes)
-    mic_settle (at);
+    {
+      mic_note_atomic (cell, mine, mask, pc);
+      mic_settle (at);
+    }
   if (mic_is_written (cell, block, mine, mask) || (writes && mic_is_read (cell, block, mine, mask)))
-    mic_race_at (block, at, mask, writes, pc);
+    mic_race_at (block, at, mask, writes, 1, pc);
 }
 
 static inline void
@@ -649,6 +678,8 @@ mic_usual (uintptr_t address, size_t size, int writes, const void *pc)
     return 0;
   if (mine == 0)
     return 1;
+  if (__builtin_expect (mic_has_atomics (block), 0))
+    return 0;
   mask = 0xffu >> (8 - size) << (offset & 7);
   mine |= mask;
   mic_come_near (block);
@@ -720,11 +751,14 @@ mic_watch_accesses (uint64_t base, uint64_t size, const uint32_t *changes)
   mic_cells.read_pcs = mic_reserve (size / 8 * sizeof *mic_cells.read_pcs);
   mic_cells.befores = mic_reserve (size / 8 * sizeof *mic_cells.befores);
   mic_cells.before_pcs = mic_reserve (size / 8 * sizeof *mic_cells.before_pcs);
+  mic_cells.atomics = mic_reserve (size / 8 * sizeof *mic_cells.atomics);
+  mic_cells.atomic_pcs = mic_reserve (size / 8 * sizeof *mic_cells.atomic_pcs);
   mic_blocks = mic_reserve ((size / MIC_BLOCK + 1) * sizeof *mic_blocks);
   mic_readers = mic_reserve ((size / MIC_BLOCK + 1) * sizeof *mic_readers);
   if (mic_interval_team == NULL || mic_access_teams == NULL || mic_cells.writes == NULL || mic_cells.reads == NULL
       || mic_cells.write_pcs == NULL || mic_cells.read_pcs == NULL || mic_cells.befores == NULL
-      || mic_cells.before_pcs == NULL || mic_blocks == NULL || mic_readers == NULL)
+      || mic_cells.before_pcs == NULL || mic_cells.atomics == NULL || mic_cells.atomic_pcs == NULL || mic_blocks == NULL
+      || mic_readers == NULL)
     return 0;
   mic_changes = changes;
   mic_access_size = size;

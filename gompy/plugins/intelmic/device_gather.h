@@ -307,7 +307,7 @@ mic_enter_block (uint64_t offset, uint64_t end)
     mine = MIC_SEVERAL (mic_word_launch);
   if (!__atomic_compare_exchange_n (readers, &old, mine | good, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
     return 0;
-  if (mic_has_cells (&block->last_write)
+  if (mic_has_cells (&block->last_write) || mic_has_atomics (block)
       || !mic_is_ordered (&block->write, mic_word | 0xff, 0xff))
     {
       mine |= good;
@@ -471,7 +471,7 @@ mic_keep_first (uint64_t offset, size_t size, const void *pc)
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
   struct mic_log *log;
   if (mic_word == 0 || mic_has_cells (&block->last_write)
-      || atomic_load_explicit (&block->atomics, memory_order_relaxed) == mic_word_launch
+      || mic_has_atomics (block)
       || !mic_is_good (block, offset) || (log = mic_open_log ()) == NULL)
     return 0;
   if (mic_keeping.alone == MIC_NOBODY)

@@ -158,6 +158,8 @@ static int
 mic_note_part (uint64_t offset, uint64_t end, int writes, const void *pc)
 {
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
+  if (mic_has_atomics (block))
+    return 0;
   if (mic_note_own_part (block, offset, end, writes, pc))
     return 1;
   for (uint64_t at = offset & ~7ull; at < end; at += 8)
@@ -193,7 +195,7 @@ static int
 mic_note_block (uint64_t offset, int writes, const void *pc)
 {
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
-  if (writes && !mic_is_block_ordered (offset, 1))
+  if (mic_has_atomics (block) || (writes && !mic_is_block_ordered (offset, 1)))
     return 0;
   if (!writes)
     mic_keep_block_before (block);
@@ -273,7 +275,7 @@ mic_note_own_column (uint64_t at, uint64_t step, size_t n, size_t size, int kind
   uint32_t *pcs = writes ? mic_cells.write_pcs : mic_cells.read_pcs, place = (uint32_t) (uintptr_t) pc;
   unsigned bytes = size < 8 ? (1u << size) - 1 : 0xff;
   size_t m = mic_in_block (at, step, n, size);
-  if (m == 0 || !mic_is_good (block, at) || !mic_may_own (block))
+  if (m == 0 || mic_has_atomics (block) || !mic_is_good (block, at) || !mic_may_own (block))
     return 0;
   if (mic_keep_column (block, at, step, m, size, writes, place))
     return mic_is_still_own (block, at, m * step, writes) ? m : 0;

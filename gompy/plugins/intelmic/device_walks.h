@@ -65,7 +65,7 @@ static int
 mic_may_walk (uint64_t offset, int writes)
 {
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
-  if (mic_word == 0 || mic_former || atomic_load_explicit (&block->atomics, memory_order_relaxed) == mic_word_launch
+  if (mic_word == 0 || mic_former || mic_has_atomics (block)
       || !mic_is_good (block, offset) || !mic_is_behind (&block->write))
     return 0;
   if (!writes)
