@@ -112,7 +112,7 @@ class Analysis:
         self.copies: dict[tuple[int, int, int, bool], Copies] = {}
         self.frame: Frame | None = None
         self.launched: dict[int, Event] = {}
-        self.entered: Event | None = None
+        self.entered: dict[int, Event] = {}  # by thread
         self.failed: Event | None = None
         self.marked: set[tuple[int, int]] = set()
         self.variables: list[tuple[int, Mapping]] = []  # of images, which the host has changed
@@ -164,7 +164,7 @@ class Analysis:
     def _entry(self, event: Event) -> None:
         if event.flags & Entry.ATTACH:
             self._attach(event)
-        self.entered = event
+        self.entered[event.thread] = event
         if event.flags & Entry.NEW:
             self.names.elements.pop(event.start, None)
         name = self.names.of(event)
@@ -183,13 +183,14 @@ class Analysis:
 
     def _attach(self, event: Event) -> None:
         """A pointer that a construct attaches stands behind what it points to."""
-        mapping = self.live.get((event.device, self.entered.start)) if self.entered is not None else None
-        if self.entered is None or mapping is None or mapping.start != self.entered.start:
+        item = self.entered.get(event.thread)
+        mapping = self.live.get((event.device, item.start)) if item is not None else None
+        if item is None or mapping is None:
             return
-        name = self.names.attached(event, self.entered)
+        name = self.names.attached(event, item)
         if name:
             mapping.name = name
-            mapping.item = self.names.item(self.entered, name)
+            mapping.item = self.names.item(item, name)
 
     def _remove(self, event: Event) -> None:
         mapping = self.live.pop((event.device, event.start), None)

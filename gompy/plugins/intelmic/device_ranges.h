@@ -278,7 +278,11 @@ mic_note_own_column (uint64_t at, uint64_t step, size_t n, size_t size, int kind
   if (m == 0 || mic_has_atomics (block) || !mic_is_good (block, at) || !mic_may_own (block))
     return 0;
   if (mic_keep_column (block, at, step, m, size, writes, place))
-    return mic_is_still_own (block, at, m * step, writes) ? m : 0;
+    {
+      /* Who comes in reads what is kept once, and then never again.  */
+      atomic_thread_fence (memory_order_seq_cst);
+      return mic_is_still_own (block, at, m * step, writes) ? m : 0;
+    }
   for (size_t i = 0; i < m; i++)
     mic_note_own (&cells[(at + i * step) / 8], &pcs[(at + i * step) / 8], bytes << (at + i * step) % 8, place);
   return mic_is_still_own (block, at, m * step, writes) ? m : 0;

@@ -80,8 +80,7 @@ cdef bint mark_outer(mic_device *d, uint64_t start, const unsigned char *stale, 
         part = min(<uint64_t>GUARD_PAGE - at, n - done)
         memcpy(kept.stale + at, stale + done, part)
         if mark_bytes(outer_marks(d, i) + at, stale + done, part, &first, &last):
-            if read_open(d, page, kept.had):  # else it is closed since the last time
-                kept.known = 1
+            kept.known = read_open(d, page, kept.had) or read_closed(d, page, kept.had)
             change_later(d, page - d.base, GUARD_PAGE, False)
         done += part
     return True

@@ -38,7 +38,9 @@ cdef bint outer_changed(mic_device *d, uint64_t address) noexcept nogil:
     cdef unsigned char now[4096]
     cdef mic_outer_kept *kept
     cdef int i = outer_page(d, address)
+    cdef mic_variable *v
     cdef uint64_t at, end
+    cdef uint32_t k
     if i < 0:
         return False
     kept = &d.outer_kept[i]
@@ -48,6 +50,10 @@ cdef bint outer_changed(mic_device *d, uint64_t address) noexcept nogil:
         return True
     at = address % <uint64_t>GUARD_PAGE
     end = min(at + 16, <uint64_t>GUARD_PAGE)  # no access is larger, but of vectors
+    for k in range(d.control.outer.variable_count):
+        v = &d.control.outer.variables[k]
+        if address - v.start < v.size:
+            end = min(end, at + v.size - (address - v.start))  # the next variable is another matter
     for at in range(at, end):
         if kept.stale[at] and now[at] != kept.had[at]:
             return True

@@ -43,11 +43,11 @@ gompy_heap_begin (void)
   return begin;
 }
 
-/* What stands at an address, maybe in the heap: all of that is there.  */
+/* What stands at an address, maybe in the heap: all of that is there, as long as no other thread gives some back.  */
 static int
 gompy_heap_head (size_t head[2], uintptr_t at, uintptr_t begin, uintptr_t end)
 {
-  if (begin <= at && at + GOMPY_HEAP_HEAD <= end)
+  if (gompy_watch_single && begin <= at && at + GOMPY_HEAP_HEAD <= end)
     {
       gompy_need_held (at, GOMPY_HEAP_HEAD);
       memcpy (head, (const void *) at, GOMPY_HEAP_HEAD);

@@ -256,6 +256,13 @@ cdef void note_frame(const HookEvent *event) noexcept nogil:
         gompy_frame_changes(event.phase == PHASE_BEGIN or event.construct.outer != NULL)
 
 
+cdef void end_watch() noexcept nogil:
+    """The program's own code is about to run, and no page of its is to be closed."""
+    pthread_mutex_lock(&gompy_stale_lock)
+    gompy_end_watch()
+    pthread_mutex_unlock(&gompy_stale_lock)
+
+
 cdef void note_side(HookEvent *event, int slot) noexcept nogil:
     global gompy_stale_time
     cdef uint64_t begin
@@ -264,9 +271,7 @@ cdef void note_side(HookEvent *event, int slot) noexcept nogil:
         note_frame(event)
         note_holder(event)
         if event.kind == HOOK_FALLBACK:
-            pthread_mutex_lock(&gompy_stale_lock)
-            gompy_end_watch()
-            pthread_mutex_unlock(&gompy_stale_lock)
+            end_watch()
             return
     if event.kind == HOOK_ALLOC or event.kind == HOOK_FREE:
         note_memory(event)

@@ -89,6 +89,7 @@ struct gompy_kernel_action
   unsigned long mask;
 };
 static struct gompy_kernel_action gompy_old_actions[3];
+static int gompy_actions_ours; /* the handlers are, those before are in gompy_old_actions */
 static const int gompy_watch_signals[3] = { SIGSEGV, SIGTRAP, SIGSYS };
 
 /* Ours, as its system call must not be dispatched.  */
@@ -138,14 +139,15 @@ static void
 gompy_end_watch (void)
 {
   gompy_dispatch = 0;
-  if (!gompy_watch_on && !gompy_held_count)
+  if (!gompy_watch_on && !gompy_held_count && !gompy_actions_ours)
     return;
   gompy_open_all ();
   gompy_open_held ();
   gompy_watch_on = 0;
   gompy_dispatch = 0;  /* this function's stack may have been in a closed page, and the handler here */
-  for (unsigned i = 0; i < 3; i++)
+  for (unsigned i = 0; i < 3 && gompy_actions_ours; i++)
     gompy_set_action (i, &gompy_old_actions[i], NULL);
+  gompy_actions_ours = 0;
   gompy_watch_count = 0;
   gompy_stepping_count = 0;
 }

@@ -319,8 +319,9 @@ gompy_begin_watch (void)
       gompy_end_watch ();
       return;
     }
-  for (unsigned i = 0; i < 3 && !gompy_held_count; i++)  /* else they are ours */
+  for (unsigned i = 0; i < 3 && !gompy_actions_ours; i++)
     gompy_set_action (i, &action, &gompy_old_actions[i]);
+  gompy_actions_ours = 1;
   qsort (gompy_watches, gompy_watch_count, sizeof *gompy_watches, gompy_by_address);
   gompy_close_watched ();
   gompy_watch_on = 1;

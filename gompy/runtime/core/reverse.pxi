@@ -26,7 +26,7 @@ cdef void call_host_function(DeviceDescr *dev, uintptr_t function, size_t mapnum
     cdef ReverseJob job
     cdef size_t *words
     cdef int failed
-    gompy_end_watch()  # the program's function is about to run
+    end_watch()  # the program's function is about to run
     if mapnum == 0 or dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM:
         host(<void *> addresses)
         gompy_output_first()
