@@ -123,6 +123,23 @@ cdef void await_all_streams(stream *s) noexcept nogil:
         t = t.next_all
 
 
+cdef void value_has_come(stream *s) noexcept nogil:
+    """The word that a stream has waited for was written: what was asked of others meanwhile is known to it, too.
+
+    The write may have been asked for behind the wait, and what is queued in the stream behind both.
+    """
+    cdef op *o
+    pthread_mutex_lock(&work_lock)
+    if follows_order() and s.known != NULL:
+        await_all_streams(s)
+        o = s.first
+        while o != NULL:
+            if o.order != NULL:
+                join_known(o.order.before, s.known)
+            o = o.next
+    pthread_mutex_unlock(&work_lock)
+
+
 cdef void host_sees_event(event *e) noexcept nogil:
     """The program knows that an event has happened."""
     if follows_order():

@@ -70,6 +70,7 @@ cdef void await_value(stream *s, op *o) noexcept nogil:
     ):
         rest_ns(ns)
         ns = min(ns + ns / 4, <unsigned long>LONGEST_REST_NS)
+    value_has_come(s)
 
 
 cdef void write_value(stream *s, op *o) noexcept nogil:

@@ -15,6 +15,7 @@ cdef enum:
     FOUND_MEMBERS = 5
     FOUND_STALE = 6
     FOUND_STALE_OWN = 7
+    LARGEST_ACCESS = 16
 
 
 cdef bint begin_checked_block(runner *r, run *launch, uint64_t shared, uint32_t dynamic) noexcept nogil:
@@ -63,11 +64,15 @@ cdef void doubt_read(run *launch, uint64_t address, const char *message) noexcep
     """
     cdef findings *found = launch.module.found
     cdef const uint8_t *shadow = launch.module.memory.shadow + (address - launch.module.memory.base)
-    cdef doubt *d = <doubt *> malloc(sizeof(doubt))
+    cdef const uint8_t *end = shadow + LARGEST_ACCESS
+    cdef doubt *d
+    while shadow != end and shadow[0] != SHADOW_STALE_OWN:
+        shadow += 1
+    if shadow == end:
+        return  # another host thread's block has written it meanwhile
+    d = <doubt *> malloc(sizeof(doubt))
     if d == NULL:
         return
-    while shadow[0] != SHADOW_STALE_OWN:
-        shadow += 1
     snprintf(d.message, sizeof(d.message), "%s", message)
     d.launch, d.shadow, d.next = launch, shadow, found.doubts
     found.doubts = d

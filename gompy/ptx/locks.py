@@ -35,6 +35,13 @@ class Waits:
 Attempt = tuple[str, tuple[Place, ...]]
 Watched = dict[Place, set[Attempt]]
 """What a loop does to the places that it looks at."""
+TOGETHER = frozenset(
+    (
+        *("shfl", "vote", "activemask", "redux", "match", "elect"),
+        *("mma", "wmma", "wmmaloaded", "wmmastored", "ldmatrix", "stmatrix", "movmatrix"),
+    )
+)
+"""What lanes do with those that are there: one that is sent on alone would have its own values."""
 BEYOND = 31
 """No lane has a greater number."""
 
@@ -185,8 +192,11 @@ def releases_one(code: Instruction | Call, places: Watched, known: Places) -> bo
 
 
 def meets(code: Instruction | Call) -> bool:
-    """Whether it is a barrier.  Functions that are called with a lock in the hand have none."""
-    return not isinstance(code, Call) and OPCODES[code.base].effect == MEETS
+    """Whether it is a barrier, or lanes have something of each other by it.
+
+    Functions that are called with a lock in the hand have no barrier.
+    """
+    return not isinstance(code, Call) and (OPCODES[code.base].effect == MEETS or code.base in TOGETHER)
 
 
 def reached(start: list[Block], ways: Callable[[Block], list[Block]], found: set[Block]) -> set[Block]:

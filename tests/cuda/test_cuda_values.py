@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
+import sys
 from ctypes import Structure, byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from pathlib import Path
 
 import pytest
-from cuda_tools import INVALID_VALUE, NOT_READY, SUCCESS, Driver, has_driver
+from cuda_tools import INVALID_VALUE, LIBRARY, NOT_READY, SUCCESS, Driver, has_driver
 
 from gompy.abi import cuda as abi
 
@@ -231,3 +235,13 @@ def test_freed_memory_is_forgotten(cuda: Driver) -> None:
     cuda.ok("cuMemFree_v2", memory.at)
     again = Range(cuda, 4)
     assert again.get("READ_MOSTLY") == [0]
+
+
+@pytest.mark.parametrize("order", ["first", "second", "none"])
+def test_a_word_orders_streams(order: str) -> None:
+    """Whether the wait is asked for before the write or behind it; without it there is a race."""
+    program = Path(__file__).parents[1] / "programs" / "cuda" / "stream_values.py"
+    command = [sys.executable, str(program), str(LIBRARY), order]
+    env = {**os.environ, "GOMPY_CHECK": "race"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env, timeout=60)
+    assert ("warning: race on device memory" in done.stderr) == (order == "none"), done.stderr

@@ -52,6 +52,8 @@ NONE = {
     "setp.ne.u32 %p, %r0, 0; @%p bra again; st.global.u32 [%x], %t;",
     "a barrier before the release": "again: atom.global.cas.b32 %r0, [%d], 0, 1; setp.ne.u32 %p, %r0, 0; @%p bra again;"
     "bar.sync 0; atom.global.exch.b32 %r0, [%d], 0;",
+    "a shuffle before the release": "again: atom.global.cas.b32 %r0, [%d], 0, 1; setp.ne.u32 %p, %r0, 0; @%p bra again;"
+    "shfl.sync.idx.b32 %r1, %t, 1, 31, -1; st.global.u32 [%d+16], %r1; atom.global.exch.b32 %r0, [%d], 0;",
     "another place": "again: atom.global.cas.b32 %r0, [%d], 0, 1; setp.ne.u32 %p, %r0, 0; @%p bra again;"
     "atom.global.exch.b32 %r0, [%d+4], 0;",
 }  # fmt: skip
