@@ -100,6 +100,14 @@ def overlap(distance: int) -> str:
     return f", from byte {-distance} of these on" if distance else ""
 
 
+def last_at(known: list[tuple[int, Mapping]], device: int, address: int) -> Mapping | None:
+    """The last of what was on devices at an address."""
+    for number, mapping in reversed(known):
+        if number == device and mapping.address <= address < mapping.address + max(mapping.size, 1):
+            return mapping
+    return None
+
+
 class Analysis:
     """One pass over a log."""
 
@@ -728,10 +736,7 @@ class Analysis:
         return None
 
     def _was_on_device(self, device: int, address: int) -> Mapping | None:
-        for number, mapping in reversed(self.gone):
-            if number == device and mapping.address <= address < mapping.address + max(mapping.size, 1):
-                return mapping
-        return None
+        return last_at(self.gone, device, address)
 
     def _on_device(self, device: int, address: int) -> Mapping | None:
         return self._on_device_range(device, address, 1)
@@ -749,10 +754,7 @@ class Analysis:
 
     def _variable_at(self, device: int, address: int) -> Mapping | None:
         """The variable of an image at an address of the device, if the host has changed it."""
-        for number, variable in self.variables:
-            if number == device and variable.address <= address < variable.address + variable.size:
-                return variable
-        return None
+        return last_at(self.variables, device, address)
 
     def _mapped_at(self, device: int, start: int) -> Place | None:
         """Where a range was mapped first."""

@@ -80,7 +80,7 @@ cdef bint mark_outer(mic_device *d, uint64_t start, const unsigned char *stale, 
         part = min(<uint64_t>GUARD_PAGE - at, n - done)
         memcpy(kept.stale + at, stale + done, part)
         if mark_bytes(outer_marks(d, i) + at, stale + done, part, &first, &last):
-            kept.known = read_open(d, page, kept.had) or read_closed(d, page, kept.had)
+            kept.known = read_page(d, page, kept.had)
             change_later(d, page - d.base, GUARD_PAGE, False)
         done += part
     return True
@@ -88,12 +88,19 @@ cdef bint mark_outer(mic_device *d, uint64_t start, const unsigned char *stale, 
 
 cdef void outer_left(mic_device *d, uint64_t start, unsigned char *stale, size_t n) noexcept nogil:
     """Clear those of the bytes that are out of date no longer."""
+    cdef unsigned char *marks
+    cdef uint64_t done = 0, at, part
     cdef size_t i
     cdef int page
-    for i in range(n):
-        page = outer_page(d, start + i) if stale[i] else -1
+    while done < n:
+        at = (start + done) % <uint64_t>GUARD_PAGE
+        part = min(<uint64_t>GUARD_PAGE - at, n - done)
+        page = outer_page(d, start + done)
         if page >= 0:
-            stale[i] &= outer_marks(d, page)[(start + i) % <uint64_t>GUARD_PAGE] == <unsigned char>MIC_MARK_STALE
+            marks = outer_marks(d, page) + at
+            for i in range(part):
+                stale[done + i] &= marks[i] == <unsigned char>MIC_MARK_STALE
+        done += part
 
 
 cdef void open_outer(mic_device *d, const void *p, size_t n) noexcept nogil:

@@ -10,21 +10,18 @@ cdef int outer_page(mic_device *d, uint64_t address) noexcept nogil:
     return -1
 
 
-cdef bint read_open(mic_device *d, uint64_t page, unsigned char *to) noexcept nogil:
-    """Read a page of the device's, if it is open, and the system lets us."""
+cdef bint read_page(mic_device *d, uint64_t page, unsigned char *to) noexcept nogil:
+    """Read a page of the device's that may be closed, if the system lets us."""
     cdef iovec here, there
+    cdef char path[64]
+    cdef ssize_t n = -1
+    cdef int fd
     here.iov_base = to
     here.iov_len = GUARD_PAGE
     there.iov_base = <void *>page
     there.iov_len = GUARD_PAGE
-    return process_vm_readv(d.control.device_pid, &here, 1, &there, 1, 0) == <ssize_t>GUARD_PAGE
-
-
-cdef bint read_closed(mic_device *d, uint64_t page, unsigned char *to) noexcept nogil:
-    """Read a page of the device's that may be closed, if the system lets us."""
-    cdef char path[64]
-    cdef ssize_t n = -1
-    cdef int fd
+    if process_vm_readv(d.control.device_pid, &here, 1, &there, 1, 0) == <ssize_t>GUARD_PAGE:
+        return True
     snprintf(path, sizeof(path), b"/proc/%d/mem", <int>d.control.device_pid)
     fd = gompy_open(path, O_RDONLY, 0)
     if fd >= 0:
@@ -46,7 +43,7 @@ cdef bint outer_changed(mic_device *d, uint64_t address) noexcept nogil:
     kept = &d.outer_kept[i]
     if not kept.known:
         return True
-    if not read_open(d, d.control.outer.pages[i], now) and not read_closed(d, d.control.outer.pages[i], now):
+    if not read_page(d, d.control.outer.pages[i], now):
         return True
     at = address % <uint64_t>GUARD_PAGE
     end = min(at + 16, <uint64_t>GUARD_PAGE)  # no access is larger, but of vectors

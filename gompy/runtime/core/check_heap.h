@@ -74,19 +74,32 @@ gompy_heap_find (uintptr_t begin, uintptr_t end, uintptr_t address)
   return 0;
 }
 
+/* The head at AT, if that may be one: in the heap, or (*MAPPED) of a block that has a mapping of its own.  */
+static int
+gompy_heap_look (size_t head[2], uintptr_t at, uintptr_t begin, uintptr_t end, int *mapped)
+{
+  int inside = begin <= at && at < end;
+  *mapped = 0;
+  if (begin == 0 || (!inside && at % GOMPY_PAGE != 0) || !gompy_heap_head (head, at, begin, end))
+    return 0;
+  *mapped = at % GOMPY_PAGE == 0 && head[0] == 0 && (head[1] & 7) == GOMPY_HEAP_MAPPED
+            && (head[1] & ~(size_t) 7) % GOMPY_PAGE == 0 && head[1] >= GOMPY_HEAP_MAPPED_LEAST;
+  return inside || *mapped;
+}
+
 /* Whether a block of malloc's begins there, for all that its head and the next one's say.  */
 static int
 gompy_heap_begins (uintptr_t host)
 {
   uintptr_t begin = gompy_heap_begin (), end = (uintptr_t) sbrk (0), at = host - GOMPY_HEAP_HEAD;
   size_t head[2], next[2], block;
-  if (begin == 0 || host % 16 != 0 || !gompy_heap_head (head, at, begin, end))
+  int mapped;
+  if (host % 16 != 0 || !gompy_heap_look (head, at, begin, end, &mapped))
     return 0;
   block = head[1] & ~(size_t) 7;
-  if (head[0] == 0 && (head[1] & 7) == GOMPY_HEAP_MAPPED && at % GOMPY_PAGE == 0 && block % GOMPY_PAGE == 0
-      && block >= GOMPY_HEAP_MAPPED_LEAST)
+  if (mapped)
     return 1;
-  if (at < begin || at >= end || block < GOMPY_HEAP_LEAST || block % 16 != 0 || block > end - at
+  if (block < GOMPY_HEAP_LEAST || block % 16 != 0 || block > end - at
       || !gompy_heap_head (next, at + block, begin, end))
     return 0;
   return (next[1] & 1) != 0 && (next[1] & ~(size_t) 7) <= end - at - block;  /* the one before it is in use */
@@ -98,13 +111,13 @@ gompy_heap_short (uintptr_t host, size_t size)
 {
   uintptr_t begin = gompy_heap_begin (), end = (uintptr_t) sbrk (0), at = host - GOMPY_HEAP_HEAD;
   size_t head[2], block;
-  if (begin == 0 || host % 16 != 0 || !gompy_heap_head (head, at, begin, end))
+  int mapped;
+  if (host % 16 != 0 || !gompy_heap_look (head, at, begin, end, &mapped))
     return 0;
   block = head[1] & ~(size_t) 7;
-  if (head[0] == 0 && (head[1] & 7) == GOMPY_HEAP_MAPPED && at % GOMPY_PAGE == 0 && block % GOMPY_PAGE == 0
-      && block >= GOMPY_HEAP_MAPPED_LEAST)
+  if (mapped)
     return size > block - GOMPY_HEAP_HEAD ? block - GOMPY_HEAP_HEAD : 0;
-  if (at < begin || at >= end || block < GOMPY_HEAP_LEAST || block % 16 != 0 || block > end - at
+  if (block < GOMPY_HEAP_LEAST || block % 16 != 0 || block > end - at
       || size <= block - GOMPY_HEAP_HEAD + GOMPY_HEAP_SHARED || gompy_heap_find (begin, end, host) != at)
     return 0;
   return block - GOMPY_HEAP_HEAD + GOMPY_HEAP_SHARED;
@@ -115,14 +128,10 @@ static size_t
 gompy_heap_before (uintptr_t host)
 {
   uintptr_t begin = gompy_heap_begin (), end = (uintptr_t) sbrk (0), at = host & ~(uintptr_t) 15;
-  size_t head[2], block;
-  if (begin == 0 || host % 16 < GOMPY_HEAP_SHARED || !gompy_heap_head (head, at, begin, end))
-    return 0;
-  block = head[1] & ~(size_t) 7;
-  if (head[0] == 0 && (head[1] & 7) == GOMPY_HEAP_MAPPED && at % GOMPY_PAGE == 0 && block % GOMPY_PAGE == 0
-      && block >= GOMPY_HEAP_MAPPED_LEAST)
-    return at + GOMPY_HEAP_HEAD - host;
-  if (at < begin || at >= end || gompy_heap_find (begin, end, host) != at)
+  size_t head[2];
+  int mapped;
+  if (host % 16 < GOMPY_HEAP_SHARED || !gompy_heap_look (head, at, begin, end, &mapped)
+      || (!mapped && gompy_heap_find (begin, end, host) != at))
     return 0;
   return at + GOMPY_HEAP_HEAD - host;
 }
