@@ -234,7 +234,12 @@ class Analysis:
             size=event.size,
         )
         gone = self._was_mapped(event.device, event.start)
-        if gone is not None:
+        target = self._pointed_to(event)
+        if target is not None:
+            finding.message += f"; the {amount(target.size)} that it points to are"
+            finding.notes += self._history(target)
+            finding.mend = f"name the section, {target.item}: {name} alone is the pointer"
+        elif gone is not None:
             finding.notes += self._history(gone)
             finding.mend = f"remove this {what}, or the {gone.gone_by} before it"
         elif "update" in what:
@@ -242,6 +247,12 @@ class Analysis:
         else:
             finding.mend = f"remove {name or 'it'} from this {what}, or add the enter data that is missing"
         self.add(finding)
+
+    def _pointed_to(self, event: Event) -> Mapping | None:
+        """What a pointer points to that a construct names in its place, if that is mapped as a section of it."""
+        value = self.names.pointed_to(event.start, event.size, event.frame)
+        mapping = self._touching(event.device, value, 1) if value is not None else None
+        return mapping if mapping is not None and mapping.item.endswith("]") else None
 
     def _left(self, event: Event) -> None:
         mapping = self.live.get((event.device, event.start))

@@ -14,8 +14,9 @@ from gompy.check.log import Event, Frame, Log
 LARGEST: Final = 1 << 28
 FARTHEST: Final = 1 << 30
 HEAD: Final = 16
+WORD: Final = 8
 """Bytes of a file beyond which its DWARF is not read; how far behind a pointer's value what it points to may reach;
-bytes that malloc has between two blocks."""
+bytes that malloc has between two blocks; those of a pointer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +184,11 @@ class Names:
     def is_pointer(self, start: int, frame: Frame | None) -> bool:
         """Whether a pointer of the program's is at an address."""
         return any(v.address == start and v.points and v.value is None for v in self.variables(frame))
+
+    def pointed_to(self, start: int, size: int, frame: Frame | None) -> int | None:
+        """The value of the program's pointer that is this very object; None: it is no pointer, or not known."""
+        pointers = (v for v in self.variables(frame) if v.address == start and v.points and size == WORD)
+        return next((self.begin(pointer, frame) for pointer in pointers), None)
 
     def attached(self, pointer: Event, item: Event) -> str:
         """A pointer is attached to the item before it: its name in an array of structures, ``q[3].w``; else empty."""

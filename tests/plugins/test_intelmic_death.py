@@ -84,15 +84,21 @@ void spin (int64_t **p)
 {
   for (;;) sink++;
 }
+void large (int64_t **p)
+{
+  volatile char here[1 << 28];
+  here[1 << 27] = 1;
+  sink++;
+}
 static void *f[] = { store, nested, divide, give_up, leave, trap, copy, overflow, threads, leave_quietly,
-                     constant_store, spin };
+                     constant_store, spin, large };
 static void *v[] = { };
 TABLES (f, v)
 """
 
 START = """
 p.init_device(0)
-(store, nested, divide, give_up, leave, trap, copy, overflow, threads, leave_quietly, constant_store, spin) = (
+(store, nested, divide, give_up, leave, trap, copy, overflow, threads, leave_quietly, constant_store, spin, large) = (
     s for s, e in p.load(0, folder + '/image.so'))
 memory = ctypes.create_string_buffer(4096)
 host = ctypes.addressof(memory)
@@ -140,7 +146,13 @@ HOSTS = rf"address {ADDRESS} is not mapped on the device: it is the host's \([^)
             "overflow",
             "zero",
             r"region overflow, in deep \(image\.c:4[1-5]\): signal 11 \(Segmentation fault\): "
-            rf"address {ADDRESS} is beyond the end of the thread's stack",
+            rf"address {ADDRESS} is beyond the end of the thread's stack; ulimit -s makes it larger",
+        ),
+        (
+            "large",
+            "zero",
+            r"region large \(image\.c:71\): signal 11 \(Segmentation fault\): "
+            rf"address {ADDRESS} is beyond the end of the thread's stack; ulimit -s makes it larger",
         ),
         (
             "threads",
@@ -210,6 +222,18 @@ def test_host_addresses_fault(tmp_path: Path, kind: str) -> None:
         done = subprocess.run([*tool, *scenario(tmp_path, code)], capture_output=True, text=True, timeout=60)
         assert re.search(HOSTS, done.stderr), (tool, done.stderr)
         assert done.returncode == 1
+
+
+def test_stream_of_the_host(tmp_path: Path) -> None:
+    """`fprintf (stderr, ...)` in a region has the host's address of that: what a region has instead is named."""
+    build_image(tmp_path, IMAGE)
+    stream = "ctypes.addressof(ctypes.c_char.in_dll(ctypes.CDLL(None), '_IO_2_1_stderr_'))"
+    done = drive(tmp_path, START + f"p.run(0, store, p.words(0, {stream}), None)\n")
+    assert re.search(
+        rf"address {ADDRESS} is not mapped on the device: it is a stream of the host's "
+        r"\(its variable _IO_2_1_stderr_\); printf works in a region\n",
+        done.stderr,
+    ), done.stderr
 
 
 def test_no_host_address_becomes_stack(tmp_path: Path) -> None:

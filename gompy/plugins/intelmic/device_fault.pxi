@@ -183,6 +183,8 @@ cdef void end_by_fault(int signo, int code, uint64_t address, uintptr_t pc, uint
     control.death.tid = <int>syscall(SYS_gettid)
     control.death.sender = sender
     control.death.core = core
+    # The kernel looks: it enlarges a stack as far as an access would.
+    control.death.overflow = syscall(SYS_pwrite64, memory_fd, <void *>sp, <size_t>1, <off_t>MIC_SCRATCH) < 0
     tell_death()
     if core:
         end_with_core(signo, again)

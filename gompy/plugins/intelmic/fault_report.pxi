@@ -96,14 +96,19 @@ cdef void explain_address(mic_device *d, mic_death *death, char *to, size_t room
     place_of_host(death.address, place, sizeof(place))
     if place[0] and death.pc == death.address:
         snprintf(to, room, b"a call of the host's code at %p, by a pointer, or a vtable, that is the host's", p)
+    elif strstr(place, b" _IO_2_1_std") != NULL:  # glibc's stdin, stdout, stderr
+        snprintf(to, room,
+                 b"address %p is not mapped on the device: it is a stream of the host's (%s); printf works in a region",
+                 p, place)
     elif place[0]:
         snprintf(to, room,
                  b"address %p is not mapped on the device: it is the host's (%s); was a map clause forgotten?",
                  p, place)
     elif death.code == SEGV_ACCERR and image_at(d, death.address) != NULL:
         snprintf(to, room, b"address %p may not be accessed so (read-only data or code of the image)", p)
-    elif death.address - death.stack < 1 << 16 or death.stack - death.address < 1 << 16:
-        snprintf(to, room, b"address %p is beyond the end of the thread's stack", p)
+    elif death.address - death.stack < <uint64_t>(1 << 30 if death.overflow else 1 << 16) or \
+            death.stack - death.address < 1 << 16:
+        snprintf(to, room, b"address %p is beyond the end of the thread's stack; ulimit -s makes it larger", p)
     else:
         snprintf(to, room, b"address %p is not mapped on the device", p)
 

@@ -182,6 +182,7 @@ cdef extern from "protocol.h":
         uint64_t image_pc
         int32_t tid
         int32_t sender
+        int32_t overflow
         int32_t core
     struct mic_read:
         uint32_t mark

@@ -195,6 +195,7 @@ struct mic_death
   int32_t tid;
   int32_t sender;    /* si_pid of a signal that a process sent */
   int32_t core;      /* its process leaves a core, which takes its time */
+  int32_t overflow;  /* the stack pointer is where the stack is no longer */
 };
 
 struct mic_control
