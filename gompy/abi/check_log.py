@@ -35,6 +35,7 @@ class Op(IntEnum):
     BEHIND = 19  # what is at an address (start, payload) that frames have, from the next FRAME on
     QUEUED = 20  # a copy was put into a queue: kind 0 to the device, 1 from it
     BLOCK = 21  # an entry goes beyond its block of the heap: count bytes are there; or begins address bytes before it
+    COPIED = 22  # what a routine copies: kind 0 to the device, 1 from it; start: of the host, 0 if of a device
 
 
 class Entry(IntFlag):
@@ -56,6 +57,12 @@ class Copy(IntFlag):
     SAME = 2
 
 
+class Copied(IntFlag):
+    """Flags of a COPIED."""
+
+    REFUSED = 1
+
+
 class Stale(IntFlag):
     """Flags of a STALE."""
 
@@ -73,5 +80,5 @@ class Flight(IntFlag):
 FAILED: Final = 0xFFFF
 """The kind of an ABSENT record that stands for a construct that could not be mapped, and of a FREED that failed."""
 
-ENUMERATIONS: Final = {"EVENT": Op, "ENTRY": Entry, "LOGGED": Copy, "STALE": Stale, "FLIGHT": Flight}
+ENUMERATIONS: Final = {"EVENT": Op, "ENTRY": Entry, "LOGGED": Copy, "COPIED": Copied, "STALE": Stale, "FLIGHT": Flight}
 """By what their members' names begin with in C and Cython; there they begin with GOMPY_ besides."""

@@ -11,12 +11,13 @@ from gompy.abi import gomp
 from gompy.abi.check_log import FAILED, Copy, Entry, Flight, Op, Stale
 from gompy.check.associated import State, is_associated, routine_finding
 from gompy.check.blocks import Blocks
+from gompy.check.copied import copied_finding
 from gompy.check.failed import failed_finding
 from gompy.check.findings import ADVICE, Finding, Note
 from gompy.check.log import Event, Frame, Log
 from gompy.check.mapped import Mapping, amount
 from gompy.check.mends import is_openacc, mend
-from gompy.check.names import Names, Place
+from gompy.check.names import HEAD, Names, Place
 from gompy.check.readable import demangled, gpu_name
 from gompy.check.refused import in_words, refused
 from gompy.check.streams import stream_finding, stream_race
@@ -147,6 +148,7 @@ class Analysis:
             Op.HOST_FAULT: self._host_fault,
             Op.ALLOC: self._alloc,
             Op.FREED: self._freed,
+            Op.COPIED: self._copied,
         }
         for event in self.log.events:
             step = steps.get(Op(event.op))
@@ -710,12 +712,18 @@ class Analysis:
         else:
             self.blocks.freed(event, self.place(event))
 
+    def _copied(self, event: Event) -> None:
+        state = State(self.names, self._touching, self._on_device_range)
+        finding = copied_finding(event, self.place(event), self.blocks, state)
+        if finding is not None:
+            self.add(finding)
+
     def _host_fault(self, event: Event) -> None:
-        """The program ends by a fault; of interest is one at an address of a device's."""
+        """The program ends by a fault; of interest is one at an address of a device's, or where free looks."""
         known = [*self.blocks.live.items(), *self.live.items()]
         frame = self.log.events[-1].frame or self.frame
         for (device, _), block in known:
-            if block.address <= event.start < block.address + block.size:
+            if block.address - HEAD <= event.start < block.address + block.size:
                 self.add(self.blocks.used_by_host(event, device, block, frame, self.acc))
                 return
 

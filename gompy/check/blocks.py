@@ -43,6 +43,9 @@ class Blocks:
 
     def around(self, device: int, address: int) -> Mapping | None:
         """The block that an address lies in."""
+        exact = self.live.get((device, address))
+        if exact is not None and exact.size:
+            return exact
         for (number, begin), block in self.live.items():
             if number == device and begin <= address < begin + block.size:
                 return block
@@ -97,11 +100,13 @@ class Blocks:
     def used_by_host(self, event: Event, device: int, block: Mapping, frame: Frame | None, acc: bool) -> Finding:
         """The host uses a device's address, of a block or of what is mapped."""
         name = block.name if block.start else self.pointer_to(block, frame)
+        at = event.start - block.address
+        freed = at < 0  # malloc's head
+        where = "" if freed else f" (byte {at} of {block.size})"
         finding = Finding(
             "fault",
             self.names.place(event.where),
-            f"the host uses {name or 'memory'} (byte {event.start - block.address} of {block.size}) at its address on "
-            f"device {device}",
+            f"the host {'frees' if freed else 'uses'} {name or 'memory'}{where} at its address on device {device}",
             device,
             variable=name,
             start=event.start,
@@ -111,4 +116,7 @@ class Blocks:
         what = f"{name or 'memory'}, {amount(block.size)}, {made} here ({block.what})"
         finding.notes.append(Note(block.place, what))
         finding.mend = mend(made, name or "it", finding.place.file, acc)
+        if freed and not block.start:
+            routine = "acc_free" if block.what.startswith("acc_") else "omp_target_free"
+            finding.mend = f"free {name or 'it'} by {routine}"
         return finding

@@ -18,6 +18,21 @@ cdef void check_block(DeviceDescr *dev, int kind, uintptr_t start, size_t size) 
         gompy_log(EVENT_BLOCK, kind, dev.number, dev.what, dev.where, start, size, before, there, 0)
 
 
+cdef void check_copied(DeviceDescr *dst_dev, const void *dst, DeviceDescr *src_dev, const void *src, size_t size,
+                       bint done) noexcept nogil:
+    """Log what a routine has copied, or was to; a device is NULL for the host."""
+    cdef uintptr_t here = <uintptr_t>(dst if dst_dev == NULL else src if src_dev == NULL else NULL)
+    cdef unsigned flags = 0 if done else COPIED_REFUSED
+    cdef DeviceDescr *dev = dst_dev if dst_dev != NULL else src_dev
+    if not gompy_checking or size == 0 or dev == NULL:
+        return
+    gompy_log_frame()
+    if dst_dev != NULL:
+        gompy_log(EVENT_COPIED, 0, dst_dev.number, dst_dev.what, dst_dev.where, here, size, <uintptr_t>dst, 0, flags)
+    if src_dev != NULL:
+        gompy_log(EVENT_COPIED, 1, src_dev.number, src_dev.what, src_dev.where, here, size, <uintptr_t>src, 0, flags)
+
+
 cdef void check_maps(MapJob *job) noexcept nogil:
     """Log the entries of a construct that has been mapped."""
     cdef DeviceDescr *dev = job.dev

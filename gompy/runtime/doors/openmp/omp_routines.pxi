@@ -245,6 +245,7 @@ cdef public int copy_memory "gompy_copy_memory"(
         return EINVAL
     enter_construct(&construct, b"omp_target_memcpy", site, NULL, dst_dev if dst_dev != NULL else src_dev)
     done = copy_between(dst_dev, <char *> dst + dst_offset, src_dev, <const char *> src + src_offset, length)
+    check_copied(dst_dev, <char *> dst + dst_offset, src_dev, <const char *> src + src_offset, length, done)
     leave_construct(&construct, dst_dev if dst_dev != NULL else src_dev)
     release_devices(dst_dev, src_dev)
     return 0 if done else EINVAL

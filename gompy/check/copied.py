@@ -1,0 +1,58 @@
+"""What routines copy (omp_target_memcpy): copies that a device refuses, and those that leave a block of its memory."""
+
+from __future__ import annotations
+
+from gompy.abi.check_log import Copied
+from gompy.check.associated import State
+from gompy.check.blocks import Blocks
+from gompy.check.findings import Finding, Note
+from gompy.check.log import Event
+from gompy.check.mapped import Mapping, amount
+from gompy.check.names import Place
+
+
+def copied_finding(event: Event, place: Place, blocks: Blocks, state: State) -> Finding | None:
+    """Why a routine's copy is wrong; None: nothing is known against it."""
+    device, way = event.device, "from" if event.kind else "to"
+    block = blocks.around(device, event.address)
+    mapped = state.on_device(device, event.address, 1) if block is None else None
+    gone = blocks.at(device, event.address) if block is None and mapped is None else None
+    words = f"{event.what} is to copy {amount(event.size)} {way} {{}} on device {device}, "
+    if gone is not None:
+        finding = _about(gone, "unmapped-since", place, words + "which has been freed", event, gone.name)
+        finding.notes.append(Note(gone.gone or Place(), f"freed here ({gone.gone_by})"))
+        finding.mend = f"free {gone.name or 'it'} after the copy"
+    elif block is not None:
+        there = block.address + block.size - event.address
+        if event.size <= there:
+            return None
+        name = blocks.pointer_to(block, event.frame)
+        finding = _about(block, "past-block", place, words + f"of which {amount(there)} are allocated", event, name)
+        finding.mend = f"copy no more of {name or 'it'} than was allocated, or allocate more"
+    elif mapped is not None:
+        there = mapped.address + mapped.size - event.address
+        if event.size <= there:
+            return None
+        finding = _about(
+            mapped, "past-section", place, words + f"of which {amount(there)} are mapped", event, mapped.name
+        )
+        finding.mend = f"copy no more of {mapped.name or 'it'} than is mapped, or map more"
+    elif event.flags & Copied.REFUSED:
+        name = state.names.at(event.address, 1, event.frame)
+        why = "which is the host's" if name else "which has no such memory"
+        text = words.format(name or f"{event.address:#x}") + why
+        finding = Finding("mapping", place, text, device, "", name, event.address, event.size)
+        finding.mend = "give an address of device memory that has so many bytes"
+        if event.start and blocks.around(device, event.start) is not None:
+            finding.mend = "exchange the two device numbers: destination, then source"
+    else:
+        return None
+    return finding
+
+
+def _about(block: Mapping, kind: str, place: Place, words: str, event: Event, name: str) -> Finding:
+    """A finding about a block, or a mapping, with where that was made."""
+    finding = Finding(kind, place, words.format(name or "memory"), event.device, "", name, block.start, block.size)
+    made = "mapped" if block.start else "allocated"
+    finding.notes.append(Note(block.place, f"{name or 'memory'}, {amount(block.size)}, {made} here ({block.what})"))
+    return finding

@@ -1,0 +1,15 @@
+/* check: right */
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void)
+{
+  int device = omp_get_default_device();
+  int *d = omp_target_alloc(64 * sizeof *d, device);
+#pragma omp target is_device_ptr(d)
+  d[0] = 1;
+  omp_target_free(d, device);
+  puts("done");
+  return 0;
+}
