@@ -11,7 +11,7 @@ from gompy.abi import gomp
 from gompy.abi.check_log import FAILED, Copy, Entry, Flight, Op, Stale
 from gompy.check.associated import State, is_associated, routine_finding
 from gompy.check.blocks import Blocks
-from gompy.check.copied import copied_finding
+from gompy.check.copied import copied_finding, refused_copy
 from gompy.check.failed import failed_finding
 from gompy.check.findings import ADVICE, Finding, Note
 from gompy.check.log import Event, Frame, Log
@@ -649,6 +649,11 @@ class Analysis:
             return
         beyond = refused(text)
         if beyond is None:
+            copy = refused_copy(text, event)
+            finding = copied_finding(copy, self.place(event), self.blocks, state) if copy is not None else None
+            if finding is not None and finding.variable:
+                self.add(finding)
+                return
             self.add(failed_finding(text, event, self.place(event), state))
             return
         start, size = beyond.start, beyond.size

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gompy.abi.check_log import Copied
 from gompy.check.associated import State
 from gompy.check.blocks import Blocks
+from gompy.check.failed import COPYING
 from gompy.check.findings import Finding, Note
 from gompy.check.log import Event
 from gompy.check.mapped import Mapping, amount
@@ -44,10 +47,22 @@ def copied_finding(event: Event, place: Place, blocks: Blocks, state: State) -> 
         finding = Finding("mapping", place, text, device, "", name, event.address, event.size)
         finding.mend = "give an address of device memory that has so many bytes"
         if event.start and blocks.around(device, event.start) is not None:
-            finding.mend = "exchange the two device numbers: destination, then source"
+            numbers = "addresses" if event.what.startswith("acc_") else "device numbers"
+            finding.mend = f"exchange the two {numbers}: destination, then source"
     else:
         return None
     return finding
+
+
+def refused_copy(text: str, event: Event) -> Event | None:
+    """The copy that OpenACC's routine was to make, of the runtime's text; None: that is about something else."""
+    match = COPYING.search(text)
+    if match is None or not event.what.startswith("acc_memcpy_"):
+        return None
+    source, end, device, _ = (int(group, 16) for group in (match[1], match[2], match[4], match[5]))
+    back = match[3] == "host"
+    host, device = (device, source) if back else (source, device)
+    return replace(event, kind=int(back), start=host, address=device, size=end - source, flags=Copied.REFUSED)
 
 
 def _about(block: Mapping, kind: str, place: Place, words: str, event: Event, name: str) -> Finding:

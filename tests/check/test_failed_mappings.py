@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gompy.abi.check_log import FAILED, Copied, Op
+from gompy.check.copied import refused_copy
 from gompy.check.failed import REFUSALS, partial, pointer_words
+from gompy.check.log import Event
 
 RUNTIME = Path(__file__).resolve().parents[2] / "gompy" / "runtime"
 
@@ -53,3 +57,14 @@ def test_copies_either_way() -> None:
     assert to.words == "update: {size} cannot be copied to device 0 from {name}"
     assert back.words == "update: {size} cannot be copied from device 0 to {name}"
     assert partial("attach count underflow", "update", 0) is None
+
+
+def test_a_copy_is_told_of_openacc_routines_alone() -> None:
+    """A construct's is about what it maps."""
+    text = "Copying of dev object [0x90..0xa0) to host object [0x10..0x20) failed"
+    event = Event(Op.ABSENT, FAILED, 1, 0, 0, 0, 0, 0, 0, "acc_memcpy_from_device", b"", None)
+    copy = refused_copy(text, event)
+    assert copy is not None
+    assert (copy.kind, copy.start, copy.address, copy.size, copy.flags) == (1, 16, 144, 16, Copied.REFUSED)
+    assert refused_copy(text, replace(event, what="update")) is None
+    assert refused_copy("attach count underflow", event) is None
