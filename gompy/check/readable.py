@@ -46,7 +46,8 @@ def _before_parameters(plain: str) -> str:
     for at in range(last, 0, -1):
         depth += (plain[at] == ")") - (plain[at] == "(")
         if depth == 0:
-            return plain[:at]
+            rest = plain[last + 1 :]
+            return plain[:at] + (rest if rest.startswith("::") else "")  # a variable of the function's
     return plain
 
 

@@ -47,7 +47,7 @@ cdef int run_kernel(function *f, ptx_launch_config *config) noexcept nogil:
         tell_failure(failure.message)
     elif r != CUDA_SUCCESS:
         if failure.message[0] and (checking or strncmp(failure.message, b"trap in", 7) != 0):
-            fprintf(stderr, b"libcuda (gompy): error: %s\n", failure.message)
+            say(b"error", failure.message)
             tell_failure(failure.message)
         elif failure.message[0] == 0:
             fprintf(stderr, b"libcuda (gompy): error: kernel %s: %s\n", f.name, cuda_error_text(r))

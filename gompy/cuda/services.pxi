@@ -26,10 +26,14 @@ cdef void heap_release(void *user, uint64_t address) noexcept nogil:
                 <unsigned long long>address)
 
 
+cdef extern from "words.h":
+    void say "gompy_say"(const char *kind, const char *text) nogil
+
+
 cdef void warn_text(void *user, const char *text) noexcept nogil:
     """A kernel's mistake after which it goes on (GOMPY_CHECK)."""
     add64(&(<gpu *>user).warnings, 1, RELAXED)
-    fprintf(stderr, b"libcuda (gompy): warning: %s\n", text)
+    say(b"warning", text)
     tell_runtime(text)
 
 

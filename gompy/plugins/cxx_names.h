@@ -57,8 +57,10 @@ gompy_readable_name (char *name, size_t room)
   plain = demangle (stem, NULL, NULL, NULL);
   if (plain)
     {
-      char *end = gompy_parameters (plain);
-      if (end)
+      char *end = gompy_parameters (plain), *last = end ? strrchr (end, ')') : NULL;
+      if (last && strncmp (last + 1, "::", 2) == 0)     /* a variable of the function's */
+        memmove (end, last + 1, strlen (last));
+      else if (end)
         *end = 0;
       snprintf (stem, sizeof stem, "%s", suffix);
       end = gompy_behind_type (plain);

@@ -19,6 +19,8 @@ NAMES = {
     "_ZN4listIiEixEm._omp_fn.2": "list<int>::operator[]._omp_fn.2",
     "_ZN4fileclEPFviE": "file::operator()",
     "_ZZ4mainENKUlvE_clEv._omp_fn.0": "main::{lambda()#1}::operator()._omp_fn.0",
+    "_ZZ7reversePiE4tile": "reverse::tile",
+    "_ZZN1M3runEiE5count_0": "M::run::count",
     "_Znothing": "_Znothing",
     "": "",
 }

@@ -29,13 +29,13 @@ def test_the_text_of_races_between_streams(tmp_path: Path) -> None:
     """The thread that is told of, and which side came first, are chance; both places are not."""
     _, _, told = result(compiled(tmp_path, RACES / "stream_copy_wrong.cu", "-g"), GOMPY_CHECK="race")
     sides = (
-        r"(read by a copy in stream 2 \(\S*stream_copy_wrong.cu:17\)|written (in '_Z4fillPi' at "
+        r"(read by a copy in stream 2 \(\S*stream_copy_wrong.cu:17\)|written (in 'fill' at "
         r"\S*stream_copy_wrong.cu:5 \(PTX:\d+\) by thread \(\d+,0,0\) of block \(0,0,0\)|by a fill) in stream 1 "
         r"\(\S*stream_copy_wrong.cu:1[56]\))"
     )
     line = re.compile(
         rf"libcuda \(gompy\): warning: race on device memory at 0x[0-9a-f]+ \([14] bytes\): {sides}, and {sides}"
-        r"(, kernel '_Z4fillPi')?: no event and no wait puts the streams in an order; \d+ bytes into a block of 4000 "
+        r"(, kernel 'fill')?: no event and no wait puts the streams in an order; \d+ bytes into a block of 4000 "
         r"bytes at 0x[0-9a-f]+"
     )
     assert told and all(line.fullmatch(text) for text in told.splitlines()), told
