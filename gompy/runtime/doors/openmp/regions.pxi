@@ -95,28 +95,29 @@ cdef extern from *:
 cdef void run_unmapped_told(DeviceDescr *dev, const void *region, void *address, const MapList *maps,
                             void **args) noexcept nogil:
     """The launch of run_on_device where nothing is mapped, told."""
-    if entries_told():
-        tell_begin_launch(dev, region, b"")
+    begin_launch(dev, region, b"")
     device_run(dev, region, address, unmapped_words(dev, maps), maps.mapnum, args)
 
 
 cdef void run_mapped_told(DeviceDescr *dev, const void *region, void *address, const TargetMem *tgt,
                           void **args) noexcept nogil:
     """The same where something is."""
-    if entries_told():
-        tell_begin_launch(dev, region, b"")
+    begin_launch(dev, region, b"")
     device_run(dev, region, address, <void *> tgt.tgt_start, tgt.lasting.words, args)
 
 
 cdef bint run_on_device(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, void *address, const MapList *maps,
                         void **args) noexcept nogil:
-    """Map, run, unmap; False if the device was finalised meanwhile."""
+    """Map, run, unmap; False if the device was finalised meanwhile.
+
+    Whether the launch is told is asked before it is counted: behind that, one more register would be kept for it.
+    """
     cdef TargetMem *tgt
     if maps.mapnum == 0 or dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM:
-        count_launch(dev, <void *> fn)
         if launch_told():
             apart_unmapped(run_unmapped_told)(dev, <void *> fn, address, maps, args)
         else:
+            count_launch(dev, <void *> fn)
             untold_run(dev, address, unmapped_words(dev, maps), args)
         if rare(dev.icvs_address):
             read_icvs_back(dev)
@@ -124,10 +125,10 @@ cdef bint run_on_device(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, voi
     tgt = map_for_target(dev, fn, maps)
     if tgt == NULL:
         return False
-    count_launch(dev, <void *> fn)
     if launch_told():
         apart_mapped_run(run_mapped_told)(dev, <void *> fn, address, tgt, args)
     else:
+        count_launch(dev, <void *> fn)
         untold_run(dev, address, <void *> tgt.tgt_start, args)
     if rare(dev.icvs_address):
         read_icvs_back(dev)
