@@ -1,0 +1,151 @@
+/* The least that N mappings of 64 bytes ask of the memory, without a runtime.  One JSON object on standard output.
+
+   The same objects as many.c's, entered and exited in random orders.  An enter reads the object, writes a block of 64
+   bytes, a record of 96, and a word of a table by the object's address.  An exit reads the word, then the record and the
+   block that it names, and writes the object.  All but the objects is on huge pages, and the table has no collision.
+
+   floor N free: one operation begins while the memory of those before is on its way.
+   floor N apart: it begins when the one before is over, as where there are more instructions between two than a
+   processor looks ahead.
+   Seconds of the processor for all, new pages included; nanoseconds of one, the median and the lowest tenth of batches
+   of 100, as many.c has them.  */
+
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "timing.h"
+
+enum { SIZE = 64, STEP = 2 * SIZE, RECORD = 96, BATCH = 100, HUGE = 2 << 20 };
+
+static char *memory, *records, *blocks;
+static uint32_t *order, *table;
+static double *times;
+static uint32_t mask, used;
+static int apart;
+
+static uint32_t
+rnd (uint32_t n)
+{
+  static uint64_t seed = 88172645463325252ull;
+  seed ^= seed << 13;
+  seed ^= seed >> 7;
+  seed ^= seed << 17;
+  return (uint32_t) ((seed >> 11) % n);
+}
+
+static double
+spent (void)
+{
+  struct timespec t;
+  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &t);
+  return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
+static void *
+huge_pages (size_t size)
+{
+  char *p = mmap (NULL, size + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED)
+    {
+      fputs ("floor.c: no memory\n", stderr);
+      exit (1);
+    }
+  p = (char *) (((uintptr_t) p + HUGE - 1) & ~(uintptr_t) (HUGE - 1));
+  madvise (p, size, MADV_HUGEPAGE);
+  return p;
+}
+
+static inline uint32_t *
+entry (const char *object)
+{
+  return &table[((uintptr_t) object / STEP) & mask];
+}
+
+static inline void
+enter (const char *object)
+{
+  char *record = records + (size_t) used * RECORD;
+  memcpy (blocks + (size_t) used * SIZE, object, SIZE);
+  memset (record, 1, RECORD);
+  *entry (object) = used++;
+}
+
+static inline void
+leave (char *object)
+{
+  uint32_t n = *entry (object);
+  char *record = records + (size_t) n * RECORD;
+  memcpy (object, blocks + (size_t) n * SIZE, SIZE);
+  *(uint64_t *) record += *(uint64_t *) (record + RECORD - sizeof (uint64_t));
+  *entry (object) = 0;
+}
+
+static void
+shuffle (uint32_t n)
+{
+  for (uint32_t i = n; i > 1; i--)
+    {
+      uint32_t j = rnd (i), k = order[i - 1];
+      order[i - 1] = order[j];
+      order[j] = k;
+    }
+}
+
+static void
+each (const char *name, int leaving, uint32_t n, const char *end)
+{
+  size_t batches = 0;
+  double all;
+  shuffle (n);
+  all = spent ();
+  for (uint32_t i = 0; i < n; batches++)
+    {
+      double begin = now ();
+      uint32_t first = i;
+      for (; i < n && i < first + BATCH; i++)
+	{
+	  char *object = memory + (size_t) order[i] * STEP;
+	  if (leaving)
+	    leave (object);
+	  else
+	    enter (object);
+	  if (apart)
+	    __asm__ volatile ("lfence" : : : "memory");
+	}
+      times[batches] = (now () - begin) / (i - first);
+    }
+  all = spent () - all;
+  qsort (times, batches, sizeof *times, by_size);
+  printf ("\"%s\": {\"median\": %.1f, \"low\": %.1f}, \"%s-all\": %.3f%s", name, times[batches / 2],
+	  times[batches / 10], name, all, end);
+}
+
+int
+main (int argc, char **argv)
+{
+  uint32_t n = argc == 3 ? (uint32_t) strtoul (argv[1], NULL, 10) : 0;
+  if (n == 0)
+    return 2;
+  apart = !strcmp (argv[2], "apart");
+  memory = malloc ((size_t) n * STEP);
+  memset (memory, 1, (size_t) n * STEP);
+  order = malloc (n * sizeof *order);
+  times = malloc ((n / BATCH + 1) * sizeof *times);
+  for (uint32_t i = 0; i < n; i++)
+    order[i] = i;
+  memset (times, 0, (n / BATCH + 1) * sizeof *times);
+  for (mask = 1; mask < n; mask *= 2)
+    continue;
+  table = huge_pages (mask * sizeof *table);
+  records = huge_pages ((size_t) n * RECORD);
+  blocks = huge_pages ((size_t) n * SIZE);
+  mask--;
+  putchar ('{');
+  each ("enter", 0, n, ", ");
+  each ("exit", 1, n, "}\n");
+  return 0;
+}
