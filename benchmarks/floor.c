@@ -1,14 +1,16 @@
-/* The least that N mappings of 64 bytes ask of the memory, without a runtime.  One JSON object on standard output.
+/* The least that many mappings ask of the memory, without a runtime.  One JSON object on standard output.
 
    The same objects as many.c's, entered and exited in random orders.  An enter reads the object, writes a block of 64
    bytes, a record of 96, and a word of a table by the object's address.  An exit reads the word, then the record and the
    block that it names, and writes the object.  All but the objects is on huge pages, and the table has no collision.
 
-   floor N free: one operation begins while the memory of those before is on its way.
-   floor N apart: it begins when the one before is over, as where there are more instructions between two than a
+   floor N ordered: the same as the next but one, and the word names a leaf of an index by addresses, as is needed to know
+   what overlaps.  An enter reads and writes a place of the leaf, an exit finds record and block there.
+   floor N free: an operation begins while the memory of those before is on its way.
+   floor N apart: it begins when all that was read before is there, as where more instructions lie between two than a
    processor looks ahead.
    Seconds of the processor for all, new pages included; nanoseconds of one, the median and the lowest tenth of batches
-   of 100, as many.c has them.  */
+   of 100, as many.c has them; bytes of a mapping.  */
 
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -19,13 +21,17 @@
 
 #include "timing.h"
 
-enum { SIZE = 64, STEP = 2 * SIZE, RECORD = 96, BATCH = 100, HUGE = 2 << 20 };
+enum
+{
+  SIZE = 64, STEP = 2 * SIZE, RECORD = 96, BATCH = 100, HUGE = 2 << 20,
+  LEAF = 24, LEAF_BYTES = 640, PIECE = 4 /* objects of a leaf, objects that share a word */
+};
 
-static char *memory, *records, *blocks;
+static char *memory, *records, *blocks, *leaves;
 static uint32_t *order, *table;
 static double *times;
-static uint32_t mask, used;
-static int apart;
+static uint32_t used;
+static int apart, ordered;
 
 static uint32_t
 rnd (uint32_t n)
@@ -59,29 +65,36 @@ huge_pages (size_t size)
   return p;
 }
 
+/* Where the number of an object's record is.  */
 static inline uint32_t *
 entry (const char *object)
 {
-  return &table[((uintptr_t) object / STEP) & mask];
+  size_t i = (size_t) (object - memory) / STEP;
+  if (!ordered)
+    return &table[i];
+  return (uint32_t *) (leaves + (size_t) table[i / PIECE] * LEAF_BYTES) + i % LEAF;
 }
 
 static inline void
 enter (const char *object)
 {
   char *record = records + (size_t) used * RECORD;
+  uint32_t *number = entry (object);
+  if (ordered && *number)
+    abort ();
   memcpy (blocks + (size_t) used * SIZE, object, SIZE);
   memset (record, 1, RECORD);
-  *entry (object) = used++;
+  *number = ++used;
 }
 
 static inline void
 leave (char *object)
 {
-  uint32_t n = *entry (object);
+  uint32_t *number = entry (object), n = *number - 1;
   char *record = records + (size_t) n * RECORD;
   memcpy (object, blocks + (size_t) n * SIZE, SIZE);
   *(uint64_t *) record += *(uint64_t *) (record + RECORD - sizeof (uint64_t));
-  *entry (object) = 0;
+  *number = 0;
 }
 
 static void
@@ -127,10 +140,12 @@ each (const char *name, int leaving, uint32_t n, const char *end)
 int
 main (int argc, char **argv)
 {
-  uint32_t n = argc == 3 ? (uint32_t) strtoul (argv[1], NULL, 10) : 0;
+  uint32_t words, n = argc == 3 ? (uint32_t) strtoul (argv[1], NULL, 10) : 0;
+  double bytes;
   if (n == 0)
     return 2;
-  apart = !strcmp (argv[2], "apart");
+  ordered = !strcmp (argv[2], "ordered");
+  apart = ordered || !strcmp (argv[2], "apart");
   memory = malloc ((size_t) n * STEP);
   memset (memory, 1, (size_t) n * STEP);
   order = malloc (n * sizeof *order);
@@ -138,14 +153,24 @@ main (int argc, char **argv)
   for (uint32_t i = 0; i < n; i++)
     order[i] = i;
   memset (times, 0, (n / BATCH + 1) * sizeof *times);
-  for (mask = 1; mask < n; mask *= 2)
-    continue;
-  table = huge_pages (mask * sizeof *table);
+  words = ordered ? n / PIECE + 1 : n;
+  table = huge_pages (words * sizeof *table);
+  memset (table, 0, words * sizeof *table);
   records = huge_pages ((size_t) n * RECORD);
   blocks = huge_pages ((size_t) n * SIZE);
-  mask--;
+  bytes = RECORD + SIZE + (double) words * sizeof *table / n;
+  if (ordered)
+    {
+      uint32_t count = n / LEAF + 1;
+      leaves = huge_pages ((size_t) count * LEAF_BYTES);
+      bytes += (double) count * LEAF_BYTES / n;
+      /* Neighbours by address are none in memory.  */
+      for (uint32_t i = 0; i < words; i++)
+	table[i] = (uint32_t) ((uint64_t) i * PIECE / LEAF * 2654435761u % count);
+    }
   putchar ('{');
   each ("enter", 0, n, ", ");
-  each ("exit", 1, n, "}\n");
+  each ("exit", 1, n, ", ");
+  printf ("\"bytes\": %.1f}\n", bytes);
   return 0;
 }

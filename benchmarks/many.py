@@ -1,7 +1,8 @@
 """many.c and a program of many regions: what maps and regions cost where there are many, against LLVM's host device.
 
-Each measurement is a program of its own, built by gompcc and by clang, in turns.  Shown are medians over the runs: of a
-run's median, and of its lowest tenth, which is what is left where other programs take processors away.
+floor.c stands beside it: what the same mappings ask of the memory, without any runtime.  Each measurement is a program
+of its own, built by gompcc and by clang, in turns.  Shown are medians over the runs: of a run's median, and of its
+lowest tenth, which is what is left where other programs take processors away.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from common import CLANG, GOMPCC, HERE, BenchError, checked, llvm_environment, timed
+from common import CLANG, GCC, GOMPCC, HERE, BenchError, checked, llvm_environment, timed
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 MOST = 10_000_000
@@ -95,6 +96,13 @@ def builds(directory: Path, environment: dict[str, str]) -> tuple[list[Build], s
     return [ours, theirs], ""
 
 
+def floor(directory: Path, environment: dict[str, str]) -> Build:
+    """The program without a runtime, as a further build.  Raises BenchError."""
+    build = Build("floor", [GCC], environment, directory / "floor")
+    build.compile(HERE / "floor.c", "many")
+    return build
+
+
 def row(sides: list[Build], title: str, what: str, name: str) -> dict[str, Any]:
     """One measurement of all builds."""
     found: dict[str, Any] = {"title": title, "name": name, "what": what}
@@ -106,6 +114,7 @@ def row(sides: list[Build], title: str, what: str, name: str) -> dict[str, Any]:
 def many(directory: Path, environment: dict[str, str], sizes: tuple[int, ...]) -> dict[str, Any]:
     """Build, measure.  Raises BenchError."""
     sides, missing = builds(directory, environment)
+    least = floor(directory, environment)
     load_before = os.getloadavg()[0]
     runs = RUNS if sizes == SIZES else 1
     for turn in range(runs):
@@ -114,6 +123,8 @@ def many(directory: Path, environment: dict[str, str], sizes: tuple[int, ...]) -
                 side.measure("ranges", str(size))
             side.measure("constructs")
             side.time_regions()
+        for size in sizes:
+            least.measure(str(size), "ordered")
     rows = []
     totals = []
     for size in sizes:
@@ -121,6 +132,7 @@ def many(directory: Path, environment: dict[str, str], sizes: tuple[int, ...]) -
         rows += [row(sides, f"{title}, among {size}", what, name) for name, title in RANGE_TITLES.items()]
         keys = ("bytes", "enter-all", "exit-all")
         totals.append({"size": size} | {side.name: {key: side.value(what, key) for key in keys} for side in sides})
+        totals[-1][least.name] = {key: least.value(f"{size} ordered", key) for key in keys}
     rows += [row(sides, title, "constructs", name) for name, title in CONSTRUCT_TITLES.items()]
     rows.append(row(sides, f"a program with {REGIONS} regions", "regions", "regions"))
     return {
@@ -131,7 +143,7 @@ def many(directory: Path, environment: dict[str, str], sizes: tuple[int, ...]) -
         "load": [load_before, os.getloadavg()[0]],
         "results": rows,
         "totals": totals,
-        "runs": {side.name: side.found for side in sides},
+        "runs": {side.name: side.found for side in [*sides, least]},
     }
 
 
@@ -159,7 +171,7 @@ def show_many(report: dict[str, Any]) -> None:
         print(f"  {line['title']:42} {'   '.join(cells)}")
     print(f"\n  {'mappings of 64 bytes':>24} {'':8} {'bytes of each':>14} {'enter all':>12} {'exit all':>12}")
     for line in report["totals"]:
-        for name in ("gompy", "LLVM"):
+        for name in ("gompy", "LLVM", "floor"):
             if name in line:
                 t = line[name]
                 enter, leave = t["enter-all"], t["exit-all"]
