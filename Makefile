@@ -22,13 +22,14 @@ packages:  ## the Debian packages that the build and the tests need
 check-packages:  ## those without which some tests are skipped
 	@sh .ci/packages check
 
-$(BIN)/python: pyproject.toml .ci/packages
+# With a mark of its own: $(BIN)/python is a link to the system's Python, whose times are not ours to change.
+$(VENV)/.made: pyproject.toml .ci/packages
 	@sh .ci/packages
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'setuptools>=77' wheel 'Cython>=3.0.10'
-	@touch $(BIN)/python
+	@touch $@
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml setup.py $(wildcard gompy/driver/scripts/* gompy/driver/front*.* gompy/native/kept_entries.h gompy/*/options.py)
+$(VENV)/.installed: $(VENV)/.made pyproject.toml setup.py $(wildcard gompy/driver/scripts/* gompy/driver/front*.* gompy/native/kept_entries.h gompy/*/options.py)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --config-settings editable_mode=compat --editable '.[dev]'
 	@touch $@
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -47,3 +48,30 @@ def test_make_builds_anew_after_a_change(source: str) -> None:
     command = ["make", "-n", "-W", source, "-o", ".venv/.installed", "all"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "build_native" in done.stdout
+
+
+PYTHON = """#!/bin/sh
+if [ "$2" = venv ]; then
+  mkdir -p "$3/bin" && ln -s "$0" "$3/bin/python"
+fi
+"""
+"""A Python that makes environments with a link to itself, and installs nothing."""
+
+
+@needs("make")
+def test_make_leaves_the_systems_python_alone(tmp_path: Path) -> None:
+    """An environment's python is a link to it: what makes it look new has all caches of links made anew."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / ".ci").mkdir()
+    for name in ("setup.py", "pyproject.toml", ".ci/packages"):
+        (tmp_path / name).touch()
+    python = tmp_path / "python3"
+    python.write_text(PYTHON)
+    python.chmod(0o755)
+    os.utime(python, (10**9, 10**9))
+    command = ["make", "-s", f"PYTHON={python}", ".venv/.installed"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert (tmp_path / ".venv/bin/python").resolve() == python
+    assert python.stat().st_mtime == 10**9
+    os.utime(python)  # an update of the system's is no reason to install everything again
+    assert subprocess.run([*command, "-q"], cwd=tmp_path).returncode == 0
