@@ -260,6 +260,17 @@ gompy_watchable (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
   return at < end ? at : end;
 }
 
+/* Whether a range can be watched.  What is held of it is known to be, and closed.  */
+static int
+gompy_can_watch (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
+{
+  struct gompy_held of = gompy_held_of (begin, end);
+  if (of.begin == begin && of.end == end)
+    return 1;
+  return !gompy_must_be_open (begin, end) && gompy_watchable (maps, begin, of.begin) == of.begin
+         && gompy_watchable (maps, of.end, end) == end;
+}
+
 static void
 gompy_watch_pages (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end, int access)
 {
@@ -281,7 +292,7 @@ gompy_watch_pages (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end
     }
   if (begin >= end || gompy_watch_count == GOMPY_WATCHED)
     return;
-  if (!gompy_was_held (begin, end) && (gompy_must_be_open (begin, end) || gompy_watchable (maps, begin, end) != end))
+  if (!gompy_can_watch (maps, begin, end))
     return;
   pages = (end - begin) / GOMPY_PAGE;
   if (used + pages > GOMPY_WATCHED_PAGES)

@@ -12,10 +12,10 @@
 #define GOMPY_HELD_LEAST (16 * GOMPY_PAGE)
 #define GOMPY_HELD_FROM_STACK (16ul << 20)
 
-/* Of a range that was watched, the pages that are closed.  */
+/* Of a range that was watched, the pages that are closed; and with those beside them that were, too, until now.  */
 struct gompy_held
 {
-  uintptr_t begin, end;
+  uintptr_t begin, end, known_begin, known_end;
 };
 
 static struct gompy_held gompy_helds[GOMPY_WATCHED];  /* in order of their addresses */
@@ -77,12 +77,34 @@ gompy_need_held (uintptr_t begin, size_t size)
       }
 }
 
-static int
+/* The longest row of pages of a range that are closed, less its ends.  Where other variables share its first page the
+   program may come to that one after each construct.  */
+static struct gompy_held
+gompy_longest_closed (const struct gompy_watched *w)
+{
+  uintptr_t begin = w->begin + GOMPY_PAGE, end = w->end - GOMPY_PAGE;
+  struct gompy_held longest = { begin, begin, begin, begin };
+  if (!w->opened)
+    return (struct gompy_held){ begin, end, w->begin, w->end };
+  for (uintptr_t page = begin; page < end; page += GOMPY_PAGE)
+    if (w->steps[(page - w->begin) / GOMPY_PAGE] == GOMPY_WATCH_OPEN)
+      begin = page + GOMPY_PAGE;
+    else if (page + GOMPY_PAGE - begin > longest.end - longest.begin)
+      longest = (struct gompy_held){ begin, page + GOMPY_PAGE, begin, page + GOMPY_PAGE };
+  return longest;
+}
+
+/* Those of a range's pages that may stay closed; none: BEGIN and END are the same.  */
+static struct gompy_held
 gompy_may_hold (const struct gompy_watched *w)
 {
   uintptr_t here = (uintptr_t) __builtin_frame_address (0);
-  return !w->opened && w->access == PROT_NONE && w->end - w->begin >= GOMPY_HELD_LEAST
-         && (w->end <= here - GOMPY_HELD_FROM_STACK || w->begin >= here + GOMPY_HELD_FROM_STACK);
+  struct gompy_held none = { w->end, w->end, w->end, w->end }, longest;
+  if (w->access != PROT_NONE || w->end - w->begin < GOMPY_HELD_LEAST
+      || (w->end > here - GOMPY_HELD_FROM_STACK && w->begin < here + GOMPY_HELD_FROM_STACK))
+    return none;
+  longest = gompy_longest_closed (w);
+  return longest.end - longest.begin >= GOMPY_HELD_LEAST - 2 * GOMPY_PAGE ? longest : none;
 }
 
 /* A construct begins that may leave the pages alone.  System calls pass from here on.  */
@@ -92,7 +114,10 @@ gompy_hold_watch (void)
   struct gompy_protecting p = { 0, 0, 0 };
   unsigned held = 0;
   for (unsigned i = 0; i < gompy_watch_count; i++)
-    held += (unsigned) gompy_may_hold (&gompy_watches[i]);
+    {
+      struct gompy_held h = gompy_may_hold (&gompy_watches[i]);
+      held += h.begin < h.end;
+    }
   if (held == 0 || !gompy_watch_single || gompy_stepping_count)
     {
       gompy_end_watch ();
@@ -104,36 +129,39 @@ gompy_hold_watch (void)
   for (unsigned i = 0; i < gompy_watch_count; i++)
     {
       const struct gompy_watched *w = &gompy_watches[i];
-      uintptr_t begin = w->end, end = w->end;
-      if (gompy_may_hold (w))
+      struct gompy_held h = gompy_may_hold (w);
+      if (h.begin < h.end)
         {
-          begin = w->begin + GOMPY_PAGE;
-          end = w->end - GOMPY_PAGE;
-          gompy_helds[held++] = (struct gompy_held){ begin, end };
+          gompy_helds[held++] = h;
           gompy_held_count = held;
         }
-      gompy_protect_next (&p, w->begin, begin, PROT_READ | PROT_WRITE);
-      gompy_protect_next (&p, end, w->end, PROT_READ | PROT_WRITE);
+      gompy_protect_next (&p, w->begin, h.begin, PROT_READ | PROT_WRITE);
+      gompy_protect_next (&p, h.end, w->end, PROT_READ | PROT_WRITE);
     }
   gompy_protect_last (&p);
   gompy_watch_count = 0;
 }
 
-/* Whether a range is known to be one that can be watched, as it was.  What is held of others that it meets is open
-   then.  */
-static int
-gompy_was_held (uintptr_t begin, uintptr_t end)
+/* Of a range what is held, which is known to be one that can be watched, as it was; none: BEGIN and END are the same.
+   What is held of others that it meets is open then.  */
+static struct gompy_held
+gompy_held_of (uintptr_t begin, uintptr_t end)
 {
+  struct gompy_held of = { end, end, end, end };
   for (unsigned i = 0; i < gompy_held_count; i++)
-    if (gompy_helds[i].begin - GOMPY_PAGE <= begin && end <= gompy_helds[i].end + GOMPY_PAGE)
-      return 1;
+    if (gompy_helds[i].known_begin <= begin && end <= gompy_helds[i].known_end)
+      return (struct gompy_held){ begin, end, begin, end };
   for (unsigned i = 0; i < gompy_held_count; i++)
     if (begin < gompy_helds[i].end && gompy_helds[i].begin < end)
       {
-        gompy_open_held ();
-        return 0;
+        if (of.begin < of.end || gompy_helds[i].begin < begin || end < gompy_helds[i].end)
+          {
+            gompy_open_held ();
+            return (struct gompy_held){ end, end, end, end };
+          }
+        of = gompy_helds[i];
       }
-  return 0;
+  return of;
 }
 
 /* Whether all that is held of a range is to be watched again.  */
