@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from column_races import COLUMN_RACES, COLUMNS_IN_TURN
+from column_races import COLUMN_RACES, COLUMNS_APART, COLUMNS_IN_TURN
 
 from gompy.abi.gcc import SUPPORTED
 from gompy.accel import host, loops, packages
@@ -283,6 +283,7 @@ RIGHT = {
         }
       printf ("%d\\n", p[4711]);""",
     "columns-in-turn": COLUMNS_IN_TURN,
+    **COLUMNS_APART,
 }
 WRONG = {
     "in-a-row-unset": """

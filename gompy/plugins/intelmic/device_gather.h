@@ -19,6 +19,7 @@
 #define MIC_SETTLED 16u             /* kilobytes that are looked up in a launch; then all of them are */
 #define MIC_AHEAD_CELLS 12u
 #define MIC_FETCHED 256u            /* accesses of a gather whose lines stay in the nearest cache until they happen */
+#define MIC_ROWS_AHEAD 2u           /* gathers of as many accesses: of what then follows, the lines are fetched */
 #define MIC_FOREIGN 4u              /* kilobytes of a gather that are noted cell by cell */
 #define MIC_READ_GOOD 1ull
 #define MIC_NOBODY 2ull             /* no kilobyte has this word */
@@ -360,6 +361,22 @@ mic_enter_span (const struct mic_gather *g, uint64_t offset, uint64_t end)
   return foreign == 0 || mic_note_among (g, blocks, foreign);
 }
 
+/* Fetch what indices behind those of a gather are of, as many as it has.  A loop over rows comes to them soon, and what
+   is called between two of its loops keeps the processor from going ahead by itself.  Those of the next row are too near
+   to be there in time.  Only indices in a good kilobyte are looked at; whatever they are, to fetch does no harm.  */
+static inline void
+mic_fetch_behind (const struct mic_gather *g, const struct gompy_indices *x)
+{
+  const unsigned char *index = (const unsigned char *) x->first + MIC_ROWS_AHEAD * x->n * x->bytes;
+  uint64_t offset = (uintptr_t) index - gompy_access.low;
+  if (x->step != (intptr_t) x->bytes || offset >= mic_access_size || offset % MIC_BLOCK + x->n * x->bytes > MIC_BLOCK
+      || atomic_load_explicit (&mic_blocks[offset / MIC_BLOCK].good, memory_order_relaxed) != mic_good_now (offset))
+    return;
+  for (size_t i = 0; i < x->n; i++, index += x->bytes)
+    __builtin_prefetch ((const void *) (gompy_access.low + g->offset
+                                        + (uint64_t) (g->scale * gompy_index_of (index, x->bytes, g->is_unsigned))));
+}
+
 /* The same for each access.  The loop is about to read there: a few lines are fetched all at once meanwhile.  */
 static int
 mic_enter_each (const struct mic_gather *g)
@@ -394,6 +411,8 @@ mic_keep_gather (struct mic_gather *g, uint64_t offset, uint64_t end)
   pthread_mutex_unlock (&mic_log->lock);
   return 0;
 }
+
+#include "device_scatter.h"
 
 /* Note each access in its cell.  */
 static int
@@ -437,8 +456,17 @@ mic_access_gather (uintptr_t address, intptr_t scale, const struct gompy_indices
       *g = (struct mic_gather){ .word = mic_word, .offset = address - gompy_access.low, .scale = scale, .n = x->n,
                                 .pc = (uint32_t) (uintptr_t) pc, .size = (uint8_t) size,
                                 .bytes = (uint8_t) x->bytes, .is_unsigned = (uint8_t) x->is_unsigned };
+      if (x->n <= MIC_FETCHED)
+        mic_fetch_behind (g, x);
       if (mic_keep_gather (g, begin - gompy_access.low, end - gompy_access.low))
         return 1;
+    }
+  if (kind & GOMPY_RANGE_WRITES)
+    {
+      int noted = mic_note_scatter (begin - gompy_access.low, end - gompy_access.low, address - gompy_access.low, scale,
+                                    x, size, pc);
+      if (noted >= 0)
+        return noted;
     }
   return mic_note_each (address, scale, x, kind, pc);
 }

@@ -435,6 +435,11 @@ mic_note_own_some (uint64_t at, uint64_t step, size_t m, size_t size, int writes
   unsigned bytes = size < 8 ? (1u << size) - 1 : 0xff;
   if (!mic_is_good (block, at) || !mic_may_own (block))
     return 0;
+  if (!mic_has_atomics (block) && mic_keep_some (block, at, step, m, size, writes, which, place))
+    {
+      atomic_thread_fence (memory_order_seq_cst);  /* as of a column */
+      return mic_is_still_own (block, at, m * step, writes);
+    }
   for (size_t i = 0; i < m;)
     {
       uint64_t cell = at / 8, word = atomic_load_explicit (&cells[cell], memory_order_relaxed), mask = 0, taken, mine;
