@@ -166,12 +166,17 @@ OPS = (
     "race_atom",  # (warp, mask, u64 *address, word, unit, line): before the operation, in code without other checks
     "race_fence",  # (warp, mask)
     "race_note",  # (warp, mask, u64 address, word, unit, line, note): as race_uniform, of what the note has not
+    "race_come",  # (warp): to a barrier, where one call runs all warps of a block, as the next two
+    "race_end",  # (warp)
+    "race_meet",  # (warp 0, u8 *states or null, that of a warp that has ended): behind a barrier
     "matrix",  # (warp, mask, rows | depth << 8, types and way, a, b, c, out): mma (matrix.h)
     "texture",  # (warp, mask, dimensions + 4 for float coordinates, u64 *handle, x y z, out, unit, line): texture.h
     "surface",  # (warp, mask, word, u64 *handle, u32 x y z, u64 data, unit, line): surface_bytes.pxi; SURFACE_* in word
     "mbarrier",  # (warp, mask, step, u64 *address, u64 *value, u64 *state, u64 *answer, unit, line)
 )
 OP_INDEX = {name: index for index, name in enumerate(OPS)}
+WARP_ENDED = 255
+"""`race_meet`: a warp's state when it is done; else the number of the barrier that it is at."""
 
 ATOM_OPS = ("add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas")
 ATOM_TYPES = ("u32", "s32", "b32", "f32", "u64", "s64", "b64", "f64")

@@ -4,6 +4,8 @@ A kernel's code is called once for a block (executor: run.whole) and runs all wa
 as far as the one after it.  What a warp still needs behind a barrier (flow.py, live_in) is kept in a row of its own;
 nothing is kept twice that has not been set since.
 
+Where races are looked for the executor is told of each warp's way to a barrier, and of the barrier (racing.py).
+
 A warp does not give way to others but at barriers here.  So loops in which it might wait for another one are left to
 the executor, as are calls, local memory, and barriers that only a part of a warp may reach.
 """
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from . import regions, same_way
+from . import racing, regions, same_way
 from .constants import Constant, Constants
 from .emit import LLVM_TYPE, Value
 from .flow import defined, used
@@ -32,7 +34,7 @@ else:
 
 ROOM = 12288
 """Bytes of a warp's row at most: 32 of them are on one warp's stack."""
-ENDED = 255
+ENDED = abi.WARP_ENDED
 """A warp's state when it is done; else the number of the barrier that it is at, 0 where it begins."""
 MOST = 200
 """Barriers of a kernel at most."""
@@ -126,7 +128,7 @@ def possible(em: Emitter) -> bool:
     """Whether a function can be compiled that way."""
     a = em.a
     function = a.function
-    if not function.entry or a.version != "E" or em.checked or not em.fast or function.locals:
+    if not function.entry or a.version != "E" or em.shadowed or not em.fast or function.locals:
         return False
     meetings = 0
     for block in a.blocks:
@@ -268,6 +270,8 @@ class Fission:
     def barrier(self, code: Instruction) -> None:
         """A barrier: the next warp's turn."""
         em = self.em
+        if em.checked:
+            racing.come(em)
         block = em.a.blocks[em.block]
         k = len(self.sites) + 1
         site = Site(block, place_of(block, code), len(em.lines), 0, 0)
@@ -466,6 +470,8 @@ class Fission:
     def leave(self) -> None:
         """A warp's end; then the next one's turn."""
         em = self.em
+        if em.checked:
+            racing.end_warp(em)
         if self.same_way:
             self.end = len(em.lines)
             em.lines.append("")
@@ -485,6 +491,8 @@ class Fission:
         em.put(f"br i1 {last}, label %{'round' if self.sites else 'out'}, label %dispatch")
         if self.sites:
             em.label("round")
+            if em.checked:
+                racing.meet(em, "%states")
             left = em.new("load i32, ptr %alive")
             em.put(f"br i1 {em.new(f'icmp eq i32 {left}, 0')}, label %out, label %dispatch")
         em.label("out")

@@ -81,3 +81,6 @@ cdef void make_racing_ops(void **table) noexcept nogil:
     table[OP_RACE_ATOM] = <void *> op_race_atom
     table[OP_RACE_FENCE] = <void *> op_race_fence
     table[OP_RACE_NOTE] = <void *> op_race_note
+    table[OP_RACE_COME] = <void *> op_race_come
+    table[OP_RACE_END] = <void *> op_race_end
+    table[OP_RACE_MEET] = <void *> op_race_meet

@@ -310,6 +310,42 @@ cdef void race_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number, 
     check_barrier(w, mask, kind, number, threads, unit, line)
 
 
+cdef void op_race_come(gompy_warp *w) noexcept nogil:
+    """A warp comes to a barrier, where one call runs all warps of a block (fission.py)."""
+    if num_waiting:
+        settle_races()
+    gompy_race_come(<gompy_races *> w.races, w.warpid)
+
+
+cdef void op_race_end(gompy_warp *w) noexcept nogil:
+    """It ends."""
+    gompy_race_end_notes(<gompy_races *> w.races)
+    if num_waiting:
+        settle_races()
+
+
+cdef void op_race_meet(gompy_warp *w, const uint8_t *states, uint32_t ended) noexcept nogil:
+    """All warps that have not ended have come, to barriers of these numbers, or NULL: all to the same one."""
+    cdef runner *r = <runner *> w.runner
+    cdef gompy_races *races = <gompy_races *> w.races
+    cdef uint32_t i, waiting = 0, all_warps = <uint32_t> ((<uint64_t> 1 << r.nwarps) - 1)
+    cdef bint mixed = False
+    if states == NULL:
+        waiting = all_warps
+    else:
+        for i in range(r.nwarps):
+            if states[i] != ended:
+                waiting |= <uint32_t> 1 << i
+                mixed |= states[i] != states[gompy_lowest(waiting)]
+    if waiting == all_warps:
+        gompy_race_meet(races)
+    elif waiting:
+        leave_together(races, 0, waiting)
+        mixed = True
+    if mixed != r.mixed:
+        set_mixed(r, mixed)
+
+
 cdef void order_by(gompy_warp *w, uint64_t address, bint writes, bint reads, bint acquires,
                    bint library) noexcept nogil:
     """What an access of an atomic word orders; `acquires`: without a fence behind it."""

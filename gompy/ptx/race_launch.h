@@ -179,18 +179,30 @@ gompy_race_new_shared (struct gompy_races *r)
     }
 }
 
+/* Nobody has come to a barrier.  */
+static inline void
+gompy_race_new_barrier (struct gompy_races *r, uint32_t number)
+{
+  r->met &= ~(1u << number);
+  memset (&r->meeting[number], 0, sizeof r->meeting[number]);
+  memset (&r->meeting_fenced[number], 0, sizeof r->meeting_fenced[number]);
+  r->meeting_has_fenced[number] = 0;
+}
+
 /* No block has met another, no warp a fence or a barrier.  */
 static void
 gompy_race_new_order (struct gompy_races *r)
 {
   r->nseen = 0;
   memset (r->knows, 0, r->nwarps * sizeof *r->knows);
-  memset (r->fenced, 0, r->nwarps * sizeof *r->fenced);
-  memset (r->has_fenced, 0, sizeof r->has_fenced);
   memset (r->npending, 0, sizeof r->npending);
-  memset (r->meeting, 0, sizeof r->meeting);
-  memset (r->meeting_fenced, 0, sizeof r->meeting_fenced);
-  memset (r->meeting_has_fenced, 0, sizeof r->meeting_has_fenced);
+  if (memchr (r->has_fenced, 1, sizeof r->has_fenced)) /* of any block's warps: the others' are 0 */
+    {
+      memset (r->fenced, 0, sizeof r->fenced);
+      memset (r->has_fenced, 0, sizeof r->has_fenced);
+    }
+  while (r->met)
+    gompy_race_new_barrier (r, (uint32_t) __builtin_ctz (r->met));
   for (uint32_t w = 0; w < r->nwarps; w++)
     r->knows[w].of[w] = r->run_first;
 }

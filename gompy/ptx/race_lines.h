@@ -324,6 +324,15 @@ gompy_line_access (struct gompy_races *r, const struct gompy_access *access, str
   return left | words;
 }
 
+/* Forget a row.  */
+static inline void
+gompy_line_drop (struct gompy_line *line, struct gompy_row *row)
+{
+  for (; row + 1 < line->rows + GOMPY_ROWS; row++)
+    row[0] = row[1];
+  row->words = 0;
+}
+
 /* The same where that is soon done; 0: it is not.  What is remembered of these words is over, or of the same lanes just
    now and no more than this access has, or of the same place; or this read tells nothing new (gompy_line_read).  */
 static inline int
@@ -363,10 +372,13 @@ gompy_line_quick (const struct gompy_races *r, const struct gompy_access *access
           && (row->epoch < access->run_first ? row->epoch >= r->own_first && !gompy_race_across (r)
                                             : row->epoch == access->own && !differs))
         return 1;
-      if (!place && !(row->words & ~words)
+      if (!(row->words & ~words)
           && gompy_row_surpassed (access, row->epoch, row->who, who, row->who & GOMPY_ROW_WRITE))
         {
-          place = row;
+          if (place)
+            gompy_line_drop (line, row--); /* whatever comes of this access */
+          else
+            place = row;
           continue;
         }
       if (place || row->epoch != access->own || row->words & ~words

@@ -35,6 +35,7 @@ gompy_race_come (struct gompy_races *r, uint32_t warp)
 static void
 gompy_race_join (struct gompy_races *r, uint32_t warp, uint32_t number)
 {
+  r->met |= 1u << number;
   gompy_clocks_join (&r->meeting[number], &r->knows[warp]);
   if (r->has_fenced[warp])
     {
@@ -77,9 +78,7 @@ gompy_race_empty (struct gompy_races *r, uint32_t number)
       gompy_race_new_shared (r);
     }
   r->leavers[number] = 0;
-  memset (&r->meeting[number], 0, sizeof r->meeting[number]);
-  memset (&r->meeting_fenced[number], 0, sizeof r->meeting_fenced[number]);
-  r->meeting_has_fenced[number] = 0;
+  gompy_race_new_barrier (r, number);
 }
 
 /* All warps of the block have come to a barrier, and go on: what was before, each knows of each.  */

@@ -138,6 +138,7 @@ struct gompy_races
   uint8_t has_fenced[GOMPY_RACE_WARPS];
   struct gompy_clocks meeting[16], meeting_fenced[16]; /* at each barrier */
   uint8_t meeting_has_fenced[16];
+  uint32_t met;                         /* a bit for each barrier that something is known at; else all is 0 */
   uint32_t leavers[16];
   struct gompy_flag_seen seen[GOMPY_RACE_KNOWN];
   uint32_t nseen, visit;

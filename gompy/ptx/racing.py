@@ -139,10 +139,11 @@ def note(em: Emitter, address: Value, word: int, stray: str) -> None:
     code = em.once("%note_code", f"%note_code = ptrtoint ptr {unit} to i64")
     owner = em.new(f"getelementptr i8, ptr {place}, i64 {abi.NOTE['key']}")
     within = em.new(f"and i64 {at}, 63")
+    note_mask = em.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['note_mask']}")  # of this warp of the block's
     wanted = {
         em.new(f"load i64, ptr {place}"): em.new(f"and i64 {at}, {-abi.NOTE_BYTES}"),
         em.new(f"load i64, ptr {owner}"): em.new(f"add i64 {code}, {em.line << abi.NOTE_SHIFT & 0xFFFFFFFFFFFFFFFF}"),
-        em.new(f"load i64, ptr {warp_place(em, 'note_mask')}"): em.new(f"zext i32 {em.active} to i64"),
+        em.new(f"load i64, ptr {note_mask}"): em.new(f"zext i32 {em.active} to i64"),
     }
     its = em.new(f"icmp ule i64 {within}, {64 - size}")
     for known, value in wanted.items():
@@ -262,3 +263,18 @@ def fence(em: Emitter) -> None:
     done = begin(em)
     em.helper("race_fence", f"ptr %w, i32 {em.active}")
     end(em, done)
+
+
+def come(em: Emitter) -> None:
+    """A warp comes to a barrier, where a call runs all warps of a block (fission.py)."""
+    em.helper("race_come", "ptr %w")
+
+
+def end_warp(em: Emitter) -> None:
+    """And it ends."""
+    em.helper("race_end", "ptr %w")
+
+
+def meet(em: Emitter, states: str) -> None:
+    """All that have not ended have come; STATES: the warps' numbers of barriers, or "null" where these are the same."""
+    em.helper("race_meet", f"ptr %w0, ptr {states}, i32 {abi.WARP_ENDED}")

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
+from . import racing
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,6 +132,8 @@ def give_along(em: Emitter, begins: list[int], stride: int, last: str) -> None:
 def round_along(em: Emitter, k: int) -> None:
     """All warps have come to barrier k: a round from there."""
     em.label(f"round{k}")
+    if em.checked:
+        racing.meet(em, "null")
     em.put(f"store i8 {k}, ptr %came_")
     take_along(em, "%first", "%rows")
     em.put(f"br label %back{k}")

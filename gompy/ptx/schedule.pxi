@@ -211,7 +211,7 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     if shared > r.shared_room and not make_shared(r, shared):
         no_launch_memory(launch, "no memory for the shared memory of a block")
         return False
-    if module.image.check and not begin_checked_block(r, launch, shared, c.shared_bytes):
+    if module.image.check & ~<unsigned> PTX_CHECK_RACE and not begin_checked_block(r, launch, shared, c.shared_bytes):
         no_launch_memory(launch, "no memory for the shared memory of a block")
         return False
     if launch.races != NULL and not begin_raced_block(r, block, shared):

@@ -97,6 +97,8 @@ cdef inline bint next_whole_block(runner *r, run *launch) noexcept nogil:
     cdef uint64_t block
     if launch.failed or not take_block(r, launch, &block):
         return False
+    if launch.races != NULL and not begin_raced_block(r, block, r.warps[0].shared_size):
+        return False
     number_next_block(r, launch, block)
     r.warps[0].fuel = FUEL
     return True
