@@ -53,6 +53,7 @@ cdef struct run:                        # one launch
     uint64_t[2 * RACE_PARAMS] race_blocks  # the warp's
     uint64_t first_block, block_step    # a seed's order of blocks; block_step 0: that of their numbers
     uint32_t first_warp, warp_step      # the same of a block's warps
+    bint upwards                        # they go from the first to the last; else the first comes last
     uint64_t begun                      # ticks of the processor's clock
     uint64_t short_ticks                # one host thread does a launch that takes no longer
     int deferred                        # host threads that are called only if it takes long; 0 once they are

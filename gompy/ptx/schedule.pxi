@@ -82,10 +82,14 @@ cdef void number_threads(runner *r, const ptx_launch_config *c) noexcept nogil:
 
 
 cdef void order_warps(runner *r, run *launch) noexcept nogil:
-    """Of a call for a whole block: which warp comes after which, as run_block has it for calls for one."""
-    cdef uint32_t i, turn
+    """Of a call for a whole block: which warp comes after which.
+
+    As run_block has it for calls for one; upwards where no barrier is, as blocks go: memory that they go through is
+    fetched ahead then, which processors hardly do across a step back.
+    """
+    cdef uint32_t i, turn, begin = 0 if launch.upwards else 1
     cdef gompy_warp *before = NULL
-    for turn in range(1, r.nwarps + 1):
+    for turn in range(begin, r.nwarps + begin):
         i = (turn * launch.warp_step + launch.first_warp if launch.warp_step else turn) % r.nwarps
         if before == NULL:
             r.warps[0].first = &r.warps[i]

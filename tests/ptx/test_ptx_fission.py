@@ -144,6 +144,23 @@ def test_warps_come_to_one_barrier_from_many(threads: int, seed: int) -> None:
     assert launched(text, (threads, 1, 1), seed) == values
 
 
+@pytest.mark.parametrize(
+    ("target", "barrier", "order"), [("70", "", "01234567"), ("70", "bar.sync 0;", "12345670"), ("35", "", "12345670")]
+)
+def test_warps_run_upwards_where_no_barrier_is(target: str, barrier: str, order: str) -> None:
+    """Each thread takes a number from a counter.  Memory likes steps forward; GCC has warp 0 broadcast, as the last."""
+    text = f"""{HEAD.replace("sm_90", f"sm_{target}")}.visible .entry k (.param .u64 po)
+{{ .reg .u64 %o; .reg .u32 %t, %v; ld.param.u64 %o, [po]; {barrier} mov.u32 %t, %tid.x;
+  atom.global.add.u32 %v, [%o+1024], 1; mad.wide.u32 %o, %t, 4, %o; st.global.u32 [%o], %v; ret; }}
+"""
+    assert is_whole(text)
+    with Device(1 << 22) as device:
+        out = device.upload(bytes(1028))
+        device.load(text).function("k").launch((1, 1, 1), (256, 1, 1), [out])
+        found = struct.unpack("<256I", device.download(out, 1024))
+    assert "".join(str(warp) for warp in sorted(range(8), key=lambda warp: found[32 * warp])) == order
+
+
 def test_lanes_that_are_off_keep_what_they_had() -> None:
     """A register that some lanes set, before and behind barriers."""
     body = """mov.u32 %v, 0; and.b32 %i, %t, 1; setp.eq.u32 %p, %i, 0; @%p add.u32 %v, %t, 1; bar.sync 0;
