@@ -26,6 +26,8 @@ WORD = 4
 """Bytes from one lane to the next where each reads a part of its word: compilers make `a[i] & 255` a load of a byte."""
 
 
+LINE = 64
+"""Bytes of a cache line."""
 FURTHEST = 8192
 """Bytes from one lane to the next, at most, where lanes read columns of an array in shared memory."""
 
@@ -185,7 +187,7 @@ class Access:
 
     def read(self, places: list[str], masks: list[str]) -> list[str]:
         """The elements, all that are active by `masks`, or all lanes."""
-        em, n, part = self.em, self.way.lanes, self.part(self.llvm)
+        em = self.em
         if self.sparse:
             return self.words(places[0], masks)
         if self.strided:
@@ -194,23 +196,58 @@ class Access:
             return [whole]
         if self.way.step == 0:
             return [self.broadcast(places, index * self.size) for index in range(self.count)]
+        return self.apart(self.whole(places, masks))
+
+    def whole(self, places: list[str], masks: list[str]) -> str:
+        """The elements of all lanes one behind the other, as they are in memory."""
+        em, n, part = self.em, self.way.lanes, self.part(self.llvm)
         found = []
         for index, place in enumerate(places):
             if masks:
                 call = f"call {part} @llvm.masked.load.{self.intrinsic()}.p0(ptr {place}, i32 {self.size}, "
                 found.append(em.new(f"{call}<{n} x i1> {masks[index]}, {part} poison)"))
             else:
-                found.append(em.new(f"load {part}, ptr {place}, align {self.size}"))
-        whole = found[0]
-        if len(found) == 2:
-            whole = shuffled(em, part, found[0], found[1], [*range(32 * self.count)])
+                found.append(self.in_order(place))
+        if len(found) == 1:
+            return found[0]
+        return shuffled(em, part, found[0], found[1], [*range(32 * self.count)])
+
+    def in_order(self, place: str) -> str:
+        """A piece that is all there, a cache line after the other: LLVM would begin in the middle of a long one, which
+        the processor does not foretell (AMD's Zen 4 takes half as long again)."""
+        em, count = self.em, self.way.lanes * self.count
+        each = LINE // self.size
+        if count <= each:
+            return em.new(f"load {self.part(self.llvm)}, ptr {place}, align {self.size}")
+        parts = []
+        for first in range(0, count, each):
+            at = em.new(f"getelementptr {self.llvm}, ptr {place}, i32 {first}") if first else place
+            parts.append(em.new(f"load <{each} x {self.llvm}>, ptr {at}, align {self.size}"))
+        while len(parts) > 1:
+            kind, each = f"<{each} x {self.llvm}>", 2 * each
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [shuffled(em, kind, one, two, [*range(each)]) for one, two in pairs]
+        return parts[0]
+
+    def apart(self, whole: str) -> list[str]:
+        """Elements that are one behind the other, as a vector of all lanes for each of the `count`."""
         if self.count == 1:
             return [whole]
         kind = f"<{32 * self.count} x {self.llvm}>"
         return [
-            shuffled(em, kind, whole, "poison", [i * self.count + index for i in range(32)])
+            shuffled(self.em, kind, whole, "poison", [i * self.count + index for i in range(32)])
             for index in range(self.count)
         ]
+
+    def together(self, values: list[str]) -> str:
+        """What `apart` has taken apart."""
+        em, kind = self.em, f"<32 x {self.llvm}>"
+        if self.count == 1:
+            return values[0]
+        if self.count == 2:
+            return shuffled(em, kind, values[0], values[1], [i // 2 + i % 2 * 32 for i in range(64)])
+        one, two = (shuffled(em, kind, values[i], values[i + 1], [*range(64)]) for i in (0, 2))
+        return shuffled(em, f"<64 x {self.llvm}>", one, two, [i // 4 + i % 4 * 32 for i in range(128)])
 
     def broadcast(self, places: list[str], at: int) -> str:
         """One value for each piece."""
@@ -232,13 +269,7 @@ class Access:
             column = columns.Column(em, places[0], self.way.step, self.llvm, self.size)
             column.scatter(values[0], is_partial(em))
             return
-        whole, kind = values[0], f"<32 x {self.llvm}>"
-        if self.count == 2:
-            whole = shuffled(em, kind, values[0], values[1], [i // 2 + i % 2 * 32 for i in range(64)])
-        elif self.count == 4:
-            one, two = (shuffled(em, kind, values[i], values[i + 1], [*range(64)]) for i in (0, 2))
-            pick = [i // 4 + i % 4 * 32 for i in range(128)]
-            whole = shuffled(em, f"<64 x {self.llvm}>", one, two, pick)
+        whole = self.together(values)
         kind = f"<{32 * self.count} x {self.llvm}>"
         for index, place in enumerate(places):
             length = n * self.count
@@ -315,7 +346,8 @@ def load(
         em.put(f"br label %{done}")
         em.label(plain)
         fast = plain
-    found = access.read(places, [])
+    wide = count > 1 and not access.sparse  # LLVM finds sums of such vectors if all ways have them in one piece
+    found = [access.whole(places, [])] if wide else access.read(places, [])
     arms.append((access.behind or fast, found))
     em.put(f"br label %{done}")
     em.label(slow)
@@ -326,12 +358,17 @@ def load(
         em.label(slow)
     if gathers.second(em, operand, size, count, space):
         values, label = gathered(em, access.slowly(0, False), kind, space)
-        arms.append((label, [value.text for value in values]))
+        each = [value.text for value in values]
     else:
-        arms.append((slow, [lanes_load(em, access.slowly(i), llvm, size).text for i in range(count)]))
+        label, each = slow, [lanes_load(em, access.slowly(i), llvm, size).text for i in range(count)]
+    arms.append((label, [access.together(each)] if wide else each))
     em.put(f"br label %{done}")
     em.label(done)
-    return joined(em, llvm, arms)
+    if not wide:
+        return joined(em, llvm, arms)
+    ways = ", ".join(f"[ {one}, %{name} ]" for name, (one,) in arms)
+    whole = em.new(f"phi <{32 * count} x {llvm}> {ways}")
+    return [Value(llvm, True, part) for part in access.apart(whole)]
 
 
 def store(em: Emitter, address: Value, offset: int, values: list[Value], space: str, operand: Operand | None) -> None:
