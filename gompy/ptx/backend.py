@@ -99,6 +99,16 @@ class Backend:
 backends: list[Running[Backend]] = []
 
 
+SLOW_GATHERS = ("znver",)
+"""How LLVM's names of processors begin whose gathers are microcode: AMD's Zen, where an element costs about a cycle,
+whether its lane is on or off.  Intel's take half of that, or less."""
+
+
+def gathers_slowly() -> bool:
+    """Whether a scalar load takes the processor no longer than a gather does for the same lane."""
+    return start().result().name.startswith(SLOW_GATHERS)
+
+
 def start() -> Running[Backend]:
     """Begin to load LLVM, if nobody has yet."""
     if not backends:

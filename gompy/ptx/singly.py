@@ -12,6 +12,7 @@ behind the loop.
 from __future__ import annotations
 
 from .access import in_memory
+from .backend import gathers_slowly
 from .emit import BITS, LLVM_TYPE, LONGEST, Emitter, Value
 from .fission import STRONG, bits_of, may_wait
 from .flow import defined, used
@@ -33,6 +34,8 @@ MOST = 24
 """Blocks of such a part at most."""
 PER_ACCESS = 12
 """Instructions that a vector's lanes do for what one access at an address for each lane costs."""
+PER_GATHER = 5
+"""The same where nothing but the ends of lanes' loops differs, on a processor whose gathers are slow."""
 
 
 class Singly:
@@ -89,17 +92,19 @@ class Singly:
     def pays(self, head: int, end: int) -> bool:
         """Whether a loop is likely to be faster: one lane is there; or accesses at an address for each lane are most of
         it, some of them in branches that lanes take by themselves.  Without those the lanes' turns are alike, and the
-        processor foretells a vector's turns better than each lane's."""
+        processor foretells a vector's turns better than each lane's: they are taken where gathers are slow, too."""
         if may_wait(self.em, head, end):
             return False
         if head in self.few:
             return True
-        if not any(self.chooses(block, head, end) for block in self.em.a.blocks[head : end + 1]):
-            return False
         codes = [code for block in self.em.a.blocks[head : end + 1] for code in block.code]
         found = [accessed(code) for code in codes]
         apart = sum(memory is not None and memory.base in self.em.a.varying for memory in found)
-        return 0 < len(codes) <= apart * PER_ACCESS
+        if any(self.chooses(block, head, end) for block in self.em.a.blocks[head : end + 1]):
+            return 0 < len(codes) <= apart * PER_ACCESS
+        if any(code.opcode.startswith("st.") for code in codes if isinstance(code, Instruction)):
+            return False  # in lockstep no lane loads in a turn what another stores in it
+        return 0 < len(codes) <= apart * PER_GATHER and gathers_slowly()
 
     def chooses(self, block: Block, head: int, end: int) -> bool:
         """Whether a block branches within a loop, by what differs between lanes."""
@@ -213,9 +218,11 @@ def lowest_offsets(codes: list[Instruction | Call]) -> dict[object, int]:
 
 def begin(em: Emitter, address: str) -> str:
     """The pointer for an access of device memory, whose address is tested if none by the same base was before."""
-    first = address
+    if em.sure:
+        return em.new(f"inttoptr i64 {address} to ptr")
+    first = em.new(f'call i64 asm "", "=r,0"(i64 {address})')  # LLVM would count up how far it is, too
     if em.below:
-        first = em.new(f"sub i64 {address}, {em.below}")
+        first = em.new(f"sub i64 {first}, {em.below}")
     fast = em.fresh("fast")
     em.put(f"br i1 {in_memory(em, first)}, label %{fast}, label %{em.otherwise}, !prof !1")
     em.label(fast)
@@ -361,16 +368,22 @@ class Loop:
         work.block = block.index
         work.label(f"S{block.index}")
         asked: dict[int, str] = {}
+        tested: set[object] = set()
         for at, code in enumerate(block.code):
             memory = accessed(code)
             if memory is not None:
-                work.otherwise = asked[at] = work.fresh("asks")
-                work.below = memory.offset - self.lowest.get(memory.base, memory.offset)
+                work.sure = memory.base in tested
+                if not work.sure:
+                    work.otherwise = asked[at] = work.fresh("asks")
+                    work.below = memory.offset - self.lowest.get(memory.base, memory.offset)
+                if memory.base in self.lowest and code.guard is None:
+                    tested.add(memory.base)
             work.statement(code)
+            tested.difference_update(defined(code))
         self.finish(block)
         if not asked:
             return
-        work.otherwise = ""
+        work.otherwise, work.sure = "", False
         for at, code in enumerate(block.code):
             if at in asked:
                 if at != min(asked):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ pytest.importorskip("llvmlite")
 
 from ptx_tools import HEAD, device, needs_executor
 
+from gompy.ptx import backend, singly
 from gompy.ptx.device import Device, ExecutorError
 from gompy.ptx.emit import Emitter, Links
 from gompy.ptx.parser import parse
@@ -162,6 +164,64 @@ def test_one_lane_works(device: Device, who: int, turns: int) -> None:
     assert np.frombuffer(device.download(place, 512), "<u4").tolist() == wanted
 
 
+ROWS = f"""{HEAD}.visible .entry k (.param .u64 ps, .param .u64 pi, .param .u64 px, .param .u64 po)
+{{ .reg .u64 %s, %i, %x, %o, %y, %at; .reg .u32 %t, %k, %end, %n, %v, %sum; .reg .pred %p;
+  ld.param.u64 %s, [ps]; ld.param.u64 %i, [pi]; ld.param.u64 %x, [px]; ld.param.u64 %o, [po];
+  mov.u32 %t, %tid.x; mul.wide.u32 %y, %t, 4; add.u64 %s, %s, %y; add.u64 %o, %o, %y;
+  ld.global.u32 %k, [%s]; ld.global.u32 %end, [%s+4]; mov.u32 %sum, 0;
+  setp.ge.u32 %p, %k, %end; @%p bra done;
+  mul.wide.u32 %y, %k, 4; add.u64 %at, %i, %y;
+  turn: ld.global.u32 %n, [%at]; mul.wide.u32 %y, %n, 4; add.u64 %y, %x, %y;
+  ld.global.u32 %v, [%y]; add.u32 %sum, %sum, %v;
+  ld.global.u32 %n, [%at+4]; mul.wide.u32 %y, %n, 4; add.u64 %y, %x, %y;
+  ld.global.u32 %v, [%y]; mad.lo.u32 %sum, %v, 3, %sum;
+  add.u32 %k, %k, 2; add.u64 %at, %at, 8; setp.lt.u32 %p, %k, %end; @%p bra turn;
+  done: st.global.u32 [%o], %sum; ret; }}
+"""
+"""Each lane's row of numbers, two a turn: only the ends of the rows differ."""
+
+
+@pytest.mark.parametrize(("cpu", "taken"), [("znver4", True), ("znver1", True), ("sapphirerapids", False)])
+def test_rows_that_end_anywhere(monkeypatch: pytest.MonkeyPatch, cpu: str, taken: bool) -> None:
+    """They run lane after lane where gathers are slow."""
+
+    class Started:
+        def result(self) -> Started:
+            return self
+
+        name = cpu
+
+    monkeypatch.setattr(backend, "start", Started)
+    assert bool(parts(ROWS)) == taken
+
+
+def test_places_of_one_register_and_what_it_is_then(device: Device) -> None:
+    """A place by a register that was tested; the register set anew in the same block."""
+    generator = random.Random(5)
+    starts = [0]
+    for _ in range(32):
+        starts.append(starts[-1] + 2 * generator.randrange(9))
+    numbers = [generator.randrange(100) for _ in range(starts[-1] + 1)]
+    values = [generator.randrange(1 << 30) for _ in range(100)]
+    wanted = []
+    for first, last in pairwise(starts):
+        row = [values[n] for n in numbers[first:last]]
+        wanted.append((sum(row[::2]) + 3 * sum(row[1::2])) & 0xFFFFFFFF)
+    places = [device.upload(np.array(a, "<u4").tobytes()) for a in (starts, numbers, values, [0] * 32)]
+    branching = ROWS.replace(
+        "add.u32 %k, %k, 2;", "setp.eq.u32 %p, %v, 77; @%p bra more; add.u32 %sum, %sum, 0; more: add.u32 %k, %k, 2;"
+    )
+    for text in (ROWS, branching):
+        device.load(text).function("k").launch((1, 1, 1), (32, 1, 1), places)
+        assert np.frombuffer(device.download(places[-1], 128), "<u4").tolist() == wanted
+    assert parts(branching)
+    if len(numbers) > 2:
+        numbers[2] = 1 << 28
+    places[1] = device.upload(np.array(numbers, "<u4").tobytes())
+    with pytest.raises(ExecutorError, match="illegal address"):
+        device.load(branching).function("k").launch((1, 1, 1), (32, 1, 1), places)
+
+
 KEPT = {
     "a vote": ("mov.u32 %all, 3;", "vote.sync.ballot.b32 %all, %odd, -1;"),
     "an atomic operation": ("st.global.u32 [%y], %t;", "red.global.add.u32 [%y], %t;"),
@@ -173,10 +233,11 @@ KEPT = {
 
 
 @pytest.mark.parametrize("why", KEPT)
-def test_what_stays_in_lockstep(why: str) -> None:
+def test_what_stays_in_lockstep(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = KEPT[why]
     assert old in WALK
     text = WALK.replace(old, new)
     if why == "no branch":
+        monkeypatch.setattr(singly, "gathers_slowly", bool)
         text = text.replace("@%p bra stop;", "").replace("@%p bra leave;", "")
     assert not parts(text)
