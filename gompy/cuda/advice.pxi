@@ -1,5 +1,6 @@
 # Advice on managed memory, which the emulated device needs none of: it is kept, so that a program can ask for it
-# (cuMemRangeGetAttribute).  A list, the newest first, of what was said of which bytes.  Guarded by memory_lock.
+# (cuMemRangeGetAttribute).  A list of ranges.  Those of one kind do not overlap, and two that say the same do not touch:
+# it is no longer than what can be told apart, however often a program advises.  Guarded by memory_lock.
 
 cdef enum:
     PREFETCHED = 100               # beside CUmem_advise: a prefetch
@@ -10,16 +11,14 @@ cdef struct range_advice:
     range_advice *next
     uint64_t start, end
     int what                       # CUmem_advise, the odd one of two; or PREFETCHED
-    int place                      # the device, or HOST_PLACE
-    bint given                     # or taken back
+    int place                      # the device, HOST_PLACE, or NO_PLACE where it does not matter
 
 cdef range_advice *all_advice
 
 
-cdef bint replaces_advice(const range_advice *a, const range_advice *b) noexcept nogil:
-    """Whether nothing of b is left once a is said."""
-    return a.what == b.what and a.start <= b.start and b.end <= a.end and (
-        a.what != CU_MEM_ADVISE_SET_ACCESSED_BY or a.place == b.place)
+cdef bint same_kind(const range_advice *a, int what, int place) noexcept nogil:
+    """Whether a later word of that kind takes the place of this one; a place can access beside others."""
+    return a.what == what and (what != CU_MEM_ADVISE_SET_ACCESSED_BY or a.place == place)
 
 
 cdef void drop_advice(uint64_t start, uint64_t end) noexcept nogil:
@@ -35,56 +34,80 @@ cdef void drop_advice(uint64_t start, uint64_t end) noexcept nogil:
             link = &a.next
 
 
-cdef int note_advice(uint64_t start, uint64_t size, int what, int place, bint given) noexcept nogil:
-    """Keep what was said of a range, if it is of managed memory."""
-    global all_advice
-    cdef range_advice *a
+cdef void cut_advice(uint64_t start, uint64_t end, int what, int place, range_advice **spare) noexcept nogil:
+    """Take a range from what was said of that kind; `spare` is for what is left behind it, where it was in one."""
     cdef range_advice **link = &all_advice
-    cdef range_advice *b
+    cdef range_advice *a
+    cdef range_advice *behind
+    while link[0] != NULL:
+        a = link[0]
+        if not same_kind(a, what, place) or a.end <= start or end <= a.start:
+            link = &a.next
+        elif start <= a.start and a.end <= end:
+            link[0] = a.next
+            free(a)
+        else:
+            if a.start < start and end < a.end:
+                behind = spare[0]
+                spare[0] = NULL
+                behind[0] = a[0]
+                behind.start = end
+                a.next = behind
+                a.end = start
+            elif a.start < start:
+                a.end = start
+            else:
+                a.start = end
+            link = &a.next
+
+
+cdef void join_advice(range_advice *new) noexcept nogil:
+    """Those beside it that say the same become one with it."""
+    cdef range_advice **link = &all_advice
+    cdef range_advice *a
+    while link[0] != NULL:
+        a = link[0]
+        if same_kind(a, new.what, new.place) and a.place == new.place and (a.end == new.start or new.end == a.start):
+            new.start, new.end = min(a.start, new.start), max(a.end, new.end)
+            link[0] = a.next
+            free(a)
+        else:
+            link = &a.next
+
+
+cdef int note_advice(uint64_t start, uint64_t size, int what, int place, bint given) noexcept nogil:
+    """Keep what was said of a range, or taken back, if it is of managed memory."""
+    global all_advice
+    cdef range_advice *spare
+    cdef range_advice *new
     cdef block *n = block_at(start, NULL, NULL)
     if n == NULL or n.use != MANAGED or size == 0:
         return CUDA_SUCCESS
-    a = <range_advice *>malloc(sizeof(range_advice))
-    if a == NULL:
+    spare = <range_advice *>malloc(sizeof(range_advice))
+    new = <range_advice *>malloc(sizeof(range_advice))
+    if spare == NULL or new == NULL:
+        free(spare)
+        free(new)
         return CUDA_ERROR_OUT_OF_MEMORY
-    a.start, a.end, a.what, a.place, a.given = start, start + size, what, place, given
-    while link[0] != NULL:
-        b = link[0]
-        if replaces_advice(a, b):
-            link[0] = b.next
-            free(b)
-        else:
-            link = &b.next
-    a.next = all_advice
-    all_advice = a
+    cut_advice(start, start + size, what, place, &spare)
+    free(spare)
+    if not given:
+        free(new)
+        return CUDA_SUCCESS
+    new.start, new.end, new.what, new.place = start, start + size, what, place
+    join_advice(new)
+    new.next = all_advice
+    all_advice = new
     return CUDA_SUCCESS
 
 
-cdef bint advised_at(uint64_t address, int what, int place, int *where) noexcept nogil:
-    """What holds for a byte: whether it is given, and the place; of SET_ACCESSED_BY for a place."""
-    cdef range_advice *a = all_advice
-    where[0] = NO_PLACE
-    while a != NULL:
-        if a.what == what and a.start <= address < a.end and (
-            what != CU_MEM_ADVISE_SET_ACCESSED_BY or a.place == place
-        ):
-            if a.given:
-                where[0] = a.place
-            return a.given
-        a = a.next
-    return False
-
-
 cdef bint all_advised(uint64_t start, uint64_t end, int what, int place, int *where) noexcept nogil:
-    """The same for a range: given, if it is for all of its bytes, and of one place."""
+    """Whether something holds for all bytes of a range, and of which place; SET_ACCESSED_BY is asked for a place."""
     cdef range_advice *a = all_advice
-    cdef int other = NO_PLACE
-    if not advised_at(start, what, place, where):
-        return False
-    while a != NULL:  # what holds can change only where something begins or ends
-        if (start < a.start < end and (not advised_at(a.start, what, place, &other) or other != where[0])) or (
-                start < a.end < end and (not advised_at(a.end, what, place, &other) or other != where[0])):
-            where[0] = NO_PLACE
-            return False
+    while a != NULL:
+        if same_kind(a, what, place) and a.start <= start and end <= a.end:
+            where[0] = a.place
+            return True
         a = a.next
-    return True
+    where[0] = NO_PLACE
+    return False

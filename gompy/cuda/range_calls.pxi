@@ -23,16 +23,25 @@ cdef public int cuMemPrefetchAsync(CUdeviceptr address, size_t size, int to_devi
     return r if r != CUDA_SUCCESS else keep_advice(address, size, PREFETCHED, to_device, True)
 
 
+cdef bint names_place(int advice) noexcept nogil:
+    """Whether an advice is about a place; with others the place is ignored, as it is with the real driver."""
+    return advice in (CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_MEM_ADVISE_SET_ACCESSED_BY,
+                      CU_MEM_ADVISE_UNSET_ACCESSED_BY)
+
+
 cdef public int cuMemAdvise(CUdeviceptr address, size_t size, int advice, int to_device) noexcept nogil:
     """Managed memory is everywhere: the arguments are checked, and the advice is kept."""
     cdef bint given = advice % 2 == 1
+    cdef int place = to_device if names_place(advice) else NO_PLACE
     cdef int r = api_state()
     if r != CUDA_SUCCESS:
         return r
     if not CU_MEM_ADVISE_SET_READ_MOSTLY <= advice <= CU_MEM_ADVISE_UNSET_ACCESSED_BY:
         return CUDA_ERROR_INVALID_VALUE
+    if names_place(advice) and place != HOST_PLACE and visible_device(place) == NULL:
+        return CUDA_ERROR_INVALID_DEVICE
     r = check_device_range(address, size)
-    return r if r != CUDA_SUCCESS else keep_advice(address, size, advice if given else advice - 1, to_device, given)
+    return r if r != CUDA_SUCCESS else keep_advice(address, size, advice if given else advice - 1, place, given)
 
 
 cdef int location_device(uint64_t location) noexcept nogil:
@@ -53,6 +62,8 @@ cdef public int cuMemPrefetchAsync_v2(CUdeviceptr address, size_t size, uint64_t
 
 cdef public int cuMemAdvise_v2(CUdeviceptr address, size_t size, int advice, uint64_t location) noexcept nogil:
     """CUDA 12.2's, cuMemAdvise of CUDA 13: about a place."""
+    if names_place(advice) and location_device(location) == NO_PLACE:
+        return CUDA_ERROR_INVALID_VALUE
     return cuMemAdvise(address, size, advice, location_device(location))
 
 

@@ -16,6 +16,7 @@ from gompy.abi import cuda as abi
 
 pytestmark = [has_driver, pytest.mark.usefixtures("plain")]
 
+INVALID_DEVICE = abi.RESULTS["CUDA_ERROR_INVALID_DEVICE"][0]
 CAPTURE_UNSUPPORTED = abi.RESULTS["CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"][0]
 RELAXED = 2
 HOST, NOWHERE = -1, -2
@@ -144,6 +145,12 @@ def test_the_device_says_that_it_can(cuda: Driver) -> None:
 PAGE = 4096
 
 
+class Blocks(Structure):
+    """struct mallinfo2: bytes in blocks of malloc's."""
+
+    _fields_ = [("others", c_size_t * 7), ("used", c_size_t), ("rest", c_size_t * 2)]
+
+
 class Range:
     """Managed memory, and what is known of it."""
 
@@ -207,6 +214,58 @@ def test_of_all_bytes_or_not_at_all(cuda: Driver) -> None:
     memory.advise("SET_PREFERRED_LOCATION", HOST, 1, 1)
     assert memory.get("PREFERRED_LOCATION") == [NOWHERE]
     assert memory.get("PREFERRED_LOCATION", 1, 1, 1) == [HOST]
+
+
+def test_advice_is_about_a_place_that_there_is(cuda: Driver) -> None:
+    """Where the place is ignored, any will do."""
+    cuda.context()
+    memory = Range(cuda, 1)
+    for what in ("SET_PREFERRED_LOCATION", "SET_ACCESSED_BY", "UNSET_ACCESSED_BY"):
+        number = getattr(abi, f"CU_MEM_ADVISE_{what}")
+        for place in (77, NOWHERE):
+            assert cuda.cuMemAdvise(memory.at, PAGE, number, place) == INVALID_DEVICE
+    assert memory.get("PREFERRED_LOCATION") == memory.get("ACCESSED_BY") == [NOWHERE]
+    memory.advise("SET_READ_MOSTLY", 77)
+    assert memory.get("READ_MOSTLY") == [1]
+    for what in ("UNSET_READ_MOSTLY", "UNSET_PREFERRED_LOCATION"):
+        memory.advise(what, 77)
+    assert memory.get("READ_MOSTLY") == [0]
+    no_kind = 9
+    assert cuda.cuMemAdvise_v2(memory.at, PAGE, abi.CU_MEM_ADVISE_SET_ACCESSED_BY, no_kind) == INVALID_VALUE
+
+
+def test_read_mostly_is_of_no_place(cuda: Driver) -> None:
+    cuda.context()
+    memory = Range(cuda, 4)
+    memory.advise("SET_READ_MOSTLY", 0, 0, 2)
+    memory.advise("SET_READ_MOSTLY", HOST, 2, 2)
+    assert memory.get("READ_MOSTLY") == [1]
+
+
+def test_advice_said_again_and_again_costs_nothing(cuda: Driver) -> None:
+    """As a program does that advises two halves before each step: memory does not grow, the last word holds."""
+    cuda.context()
+    memory = Range(cuda, 4)
+
+    def advise(times: int) -> None:
+        for turn in range(times):
+            memory.advise("SET_PREFERRED_LOCATION", 0, 0, 3)
+            memory.advise("SET_PREFERRED_LOCATION", HOST, 1, 3)
+            cuda.ok("cuMemPrefetchAsync", memory.at + turn % 3 * PAGE, 2 * PAGE, 0, None)
+
+    def held() -> int:
+        mallinfo = ctypes.CDLL(None).mallinfo2
+        mallinfo.restype = Blocks
+        return int(mallinfo().used)
+
+    advise(100)
+    before = held()
+    advise(2000)
+    assert held() - before < 2000 * 16
+    assert memory.get("PREFERRED_LOCATION", 1, 0, 1) == [0]
+    assert memory.get("PREFERRED_LOCATION", 1, 1, 3) == [HOST]
+    memory.advise("UNSET_PREFERRED_LOCATION", 0, 2, 1)
+    assert [memory.get("PREFERRED_LOCATION", 1, page, 1) for page in range(4)] == [[0], [HOST], [NOWHERE], [HOST]]
 
 
 def test_several_at_once_and_bad_questions(cuda: Driver) -> None:
