@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import subprocess
 from typing import Final
 
 from gompy.driver import clang, paths
@@ -49,6 +50,16 @@ def release(path: str) -> int:
 def ptx_feature(architecture: int) -> str:
     """The version of PTX for an architecture."""
     return next((version for first, version in NEWER_PTX if architecture >= first), PTX)
+
+
+def library_folders(path: str) -> list[str]:
+    """Where the linker looks for libraries that no -L names: LIBRARY_PATH's folders, and a clang's own."""
+    try:
+        done = subprocess.run([path, "-print-search-dirs"], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise DriverError(f"{path}: {error.strerror}") from None
+    own = [line.removeprefix("libraries: =") for line in done.stdout.splitlines() if line.startswith("libraries: =")]
+    return [folder for words in (os.environ.get("LIBRARY_PATH", ""), *own) for folder in words.split(":") if folder]
 
 
 UNSET: Final = ("-Xclang", "-no-enable-noundef-analysis")

@@ -6,6 +6,7 @@ ptxas and fatbinary), clang makes an object of the host code that carries it.  T
 
 from __future__ import annotations
 
+import functools
 import os
 import shlex
 import subprocess
@@ -154,7 +155,9 @@ class Work:
         files = [word for word in self.line.objects if word[:1] != "-" and os.path.isfile(word)]
         if not self.line.show:
             found = [text for path in files for text in missing.of_file(path, path)]
-            found += [text for path in missing.archives(self.line.objects) for text in missing.of_file(path, path)]
+            usual = functools.cache(lambda: clang.library_folders(self.compiler.path))
+            for path in missing.archives(self.line.objects, usual):
+                found += missing.of_file(path, path)
             lines = missing.undefined(found)
             if lines:
                 raise DriverError(lines[0], *lines[1:])

@@ -1,14 +1,14 @@
 """What relocatable device code lacks, told when a program is linked: `gompy cuda cc -rdc=true`, `-dlink`.
 
 The driver's linker, which makes one module of a program's files when it runs, tells of it too: programs that another
-linker makes are not seen here.  Names that no kernel can come to are not missed.
+linker makes are not seen here.  Names that no kernel can come to are not missed, nor any where code is compressed.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gompy.abi.ptx import BUILTINS
 from gompy.objects import archive, fatbin
@@ -18,12 +18,15 @@ from gompy.ptx.parser import parse
 from gompy.ptx.reach import Facts, reachable
 from gompy.ptx.syntax import Module, PtxError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 TITLE: Final = re.compile(rb"// (\S.*)\.ptx$")
 """The first line of relocatable device code (clang.py, linkable)."""
 
 
 class Text(NamedTuple):
-    """Relocatable device code of an object, `prog.o` or `lib.a(prog.o)`."""
+    """Relocatable device code of an object, `prog.o` or `lib.a(prog.o)`; without `ptx` it is compressed."""
 
     object: str
     architecture: int
@@ -36,10 +39,10 @@ def _of_elf(data: bytes, name: str) -> list[Text]:
         return []
     try:
         images = [image for image in fatbin.read_fatbins(ElfView(data, name)) if image.extension == "ptx"]
-        texts = [Text(name, image.architecture, image.files[0]) for image in images if not image.packed]
+        texts = [Text(name, image.architecture, b"" if image.packed else image.files[0]) for image in images]
     except Damaged:
         return []
-    return [text for text in texts if TITLE.match(text.ptx.partition(b"\n")[0])]
+    return [text for text in texts if not text.ptx or TITLE.match(text.ptx.partition(b"\n")[0])]
 
 
 def of_file(path: str, name: str) -> list[Text]:
@@ -72,8 +75,10 @@ def _function(module: Module, name: str) -> str:
 
 
 def undefined(texts: list[Text]) -> list[str]:
-    """A line for each name that code of one file wants and no file has.  None if some code cannot be read: the driver
-    tells why."""
+    """A line for each name that code of one file wants and no file has.  None if some code cannot be read: it may have
+    them, and the driver tells."""
+    if not all(text.ptx for text in texts):
+        return []
     modules: dict[str, tuple[Text, Module]] = {}
     facts: dict[str, Facts] = {}
     try:
@@ -96,13 +101,24 @@ def undefined(texts: list[Text]) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def archives(words: list[str]) -> list[str]:
-    """The archives that a line's -l words name, where its -L words have some."""
+def archives(words: list[str], usual: Callable[[], list[str]] = list) -> list[str]:
+    """The archives that a line's -l words name: of each the first, in the folders of -L, then in the linker's USUAL ones,
+    which are asked for where a name is in none of those."""
     folders: list[str] = []
     names: list[str] = []
     for at, word in enumerate(words):
         following = words[at + 1] if at + 1 < len(words) else ""
         if word[:2] in ("-L", "-l"):
             (folders if word[1] == "L" else names).append(word[2:] or following)
-    paths = [os.path.join(folder, f"lib{name}.a") for name in names for folder in folders]
-    return [path for path in paths if os.path.exists(path)]
+    found: list[str] = []
+    for name in names:
+        file = name[1:] if name[:1] == ":" else f"lib{name}.a"
+        path = _first(folders, file) or _first(usual(), file)
+        found += [path] if path else []
+    return found
+
+
+def _first(folders: list[str], file: str) -> str:
+    """The path of a file in the first folder that has it, or nothing."""
+    paths = (os.path.join(folder, file) for folder in folders)
+    return next((path for path in paths if os.path.isfile(path)), "")

@@ -10,8 +10,9 @@ from cuda_tools import has_driver, needs_cuda_compiler
 from driver_tools import needs
 from test_cuda_cc import PROGRAMS, call, result
 
-from gompy.cudart import clang, options
+from gompy.cudart import clang, missing, options
 from gompy.driver.errors import DriverError
+from gompy.objects import fatbin
 
 FOLDER = PROGRAMS / "relocatable"
 SAID = (0, "0 wrong, sum 100461, 128 calls, 100 before\n", "")
@@ -106,6 +107,53 @@ def test_archives_have_what_is_missing(tmp_path: Path) -> None:
     subprocess.run(["ar", "rc", "libtwo.a", "two.o"], cwd=tmp_path, check=True, timeout=60)
     made(tmp_path, "-dlink", "one.o", "-L.", "-ltwo", "-o", "device.o")
     made(tmp_path, "-dlink", "one.o", "libtwo.a", "-o", "device.o")
+
+
+@needs_cuda_compiler
+@pytest.mark.parametrize("word", ["-ltwo", "-l:libtwo.a"])
+def test_archives_are_looked_for_where_the_linker_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    (tmp_path / "one.cu").write_text(LACKING)
+    (tmp_path / "two.cu").write_text("__device__ int absent (int n) { return n; }\n")
+    for name in ("one", "two"):
+        made(tmp_path, "-dc", f"{name}.cu", "-o", f"{name}.o")
+    (tmp_path / "usual").mkdir()
+    subprocess.run(["ar", "rc", "usual/libtwo.a", "two.o"], cwd=tmp_path, check=True, timeout=60)
+    assert call(tmp_path, "cc", "-dlink", "one.o", word, "-o", "device.o").returncode == 1
+    monkeypatch.setenv("LIBRARY_PATH", str(tmp_path / "usual"))
+    made(tmp_path, "-dlink", "one.o", word, "-o", "device.o")
+
+
+def test_folders_of_the_linker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """LIBRARY_PATH's and the compiler's own; of each library the first that is there, as the linker takes it."""
+    compiler = tmp_path / "clang"
+    compiler.write_text(f"#!/bin/sh\nprintf 'programs: =/p\\nlibraries: ={tmp_path}/c:{tmp_path}/d\\n'\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("LIBRARY_PATH", f"{tmp_path}/e:")
+    folders = clang.library_folders(str(compiler))
+    assert folders == [f"{tmp_path}/{name}" for name in "ecd"]
+    for name in "acd":
+        (tmp_path / name).mkdir()
+    for name in ("a/libone.a", "c/libone.a", "d/libtwo.a"):
+        (tmp_path / name).touch()
+    words = ["-L", str(tmp_path / "a"), "-lone", "-ltwo", "-lthree"]
+    assert missing.archives(words, lambda: folders) == [f"{tmp_path}/a/libone.a", f"{tmp_path}/d/libtwo.a"]
+
+
+@needs_cuda_compiler
+def test_compressed_code_may_have_what_is_missing(tmp_path: Path) -> None:
+    """As nvcc writes it.  Nobody here can look into it, so nothing is called missing."""
+    (tmp_path / "one.cu").write_text(LACKING)
+    made(tmp_path, "-dc", "one.cu", "-o", "one.o")
+    container = bytearray(fatbin.pack([(70, b"what nobody reads")]))
+    flags = fatbin.HEAD.size + fatbin.FILE.size - 24
+    assert container[flags : flags + 2] == fatbin.FLAGS.to_bytes(2, "little")
+    container[flags + 1] |= 0x20
+    words = ", ".join(str(byte) for byte in container)
+    (tmp_path / "two.s").write_text(f'.section .nv_fatbin, "a"\n.p2align 3\n.byte {words}\n')
+    made(tmp_path, "-c", "two.s", "-o", "two.o")
+    made(tmp_path, "-dlink", "one.o", "two.o", "-o", "device.o")
 
 
 @needs_cuda_compiler
