@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -507,6 +508,21 @@ def test_tool_that_is_missing(tmp_path: Path) -> None:
     assert done.stderr == (
         "services: device 0 (intelmic): cannot start /none/no-such-tool: No such file or directory\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "tool"),
+    [
+        (r'"/none/a\b"', r"/none/a\b"),
+        (r'"/none/a\\b\"c\$d\`e"', r'/none/a\b"c$d`e'),
+        (r"'/none/a\b\\c'", r"/none/a\b\\c"),
+        (r"/none/a\ b\c", "/none/a bc"),
+    ],
+)
+def test_words_of_a_tool_are_a_shells(tmp_path: Path, words: str, tool: str) -> None:
+    assert shlex.split(words.replace(r"\$", "$").replace(r"\`", "`"))[0] == tool  # in Python $ is as any other
+    done = drive(tmp_path, "print(p.init_device(0))\n", {"OFFLOAD_EMUL_RUN": f"{words} --flag"})
+    assert done.stderr == f"services: device 0 (intelmic): cannot start {tool}: No such file or directory\n"
 
 
 def test_tool_that_fails(tmp_path: Path) -> None:

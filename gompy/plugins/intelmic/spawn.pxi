@@ -215,7 +215,7 @@ cdef long device_layout(void *ours) noexcept nogil:
 
 cdef char *next_word(char **rest) noexcept nogil:
     """A text's next word, in place, as a shell's: blanks end it but behind a backslash or between quotes, which go.
-    NULL: there is none."""
+    Between double quotes a backslash stays before what needs none.  NULL: there is none."""
     cdef char *p = rest[0]
     cdef char *word
     cdef char *to
@@ -231,7 +231,7 @@ cdef char *next_word(char **rest) noexcept nogil:
         elif quote == 0 and p[0] in (b'"', b"'"):
             quote = p[0]
         else:
-            if p[0] == b'\\' and quote != b"'" and p[1]:
+            if p[0] == b'\\' and p[1] and (quote == 0 or quote == b'"' and p[1] in (b'\\', b'"', b'$', b'`')):
                 p += 1
             to[0] = p[0]
             to += 1
