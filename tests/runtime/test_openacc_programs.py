@@ -708,6 +708,58 @@ def test_profiling_events_tell_blocks_without_the_gaps_of_checks(tmp_path: Path)
     assert (checked.returncode, checked.stdout) == (0, TOLD_BLOCKS)
 
 
+SAME_ADDRESS = """
+#include <acc_prof.h>
+#include <openacc.h>
+#include <stdio.h>
+#include <stdlib.h>
+void GOMP_PLUGIN_goacc_profiling_dispatch (acc_prof_info *, acc_event_info *, acc_api_info *);
+static char *taken, *wanted;
+static int others, freed;
+static acc_prof_info first;
+static void event (acc_prof_info *p, acc_event_info *e, acc_api_info *a)
+{
+  char *block = (char *) e->data_event.device_ptr;
+  if (p->event_type == acc_ev_alloc)
+    {
+      taken = block;
+      first = *p;
+    }
+  else if (p->device_number != first.device_number)
+    others += block != wanted;
+  else
+    freed = block == taken;
+}
+int main (void)
+{
+  char *h = malloc (1000);
+  acc_init (acc_device_not_host);
+  acc_prof_register (acc_ev_alloc, event, acc_reg);
+  acc_prof_register (acc_ev_free, event, acc_reg);
+#pragma acc enter data create (h[0:1000])
+  for (wanted = taken - 16384; wanted <= taken; wanted++)
+    {
+      acc_prof_info other = first;
+      acc_event_info e = { acc_ev_free };
+      acc_api_info api = { 0 };
+      other.event_type = e.event_type = acc_ev_free;
+      other.device_number++;
+      e.data_event.device_ptr = wanted;
+      GOMP_PLUGIN_goacc_profiling_dispatch (&other, &e, &api);
+    }
+#pragma acc exit data delete (h[0:1000])
+  printf ("%d changed, %d\\n", others, freed);
+}
+"""
+
+
+def test_profiling_events_of_two_devices_with_blocks_at_one_address(tmp_path: Path) -> None:
+    """A plugin tells of another device's blocks, one at each place where this one's can begin."""
+    program = build(tmp_path, SAME_ADDRESS, "-O1", "-w")
+    plain, checked = run(program), run(program, GOMPY_CHECK="1")
+    assert (plain.returncode, plain.stdout) == (checked.returncode, checked.stdout) == (0, "0 changed, 1\n")
+
+
 def test_a_dead_device_ends_a_waiting_program(tmp_path: Path) -> None:
     """A fault in a queue is told, and the program does not hang at its end."""
     source = """

@@ -26,7 +26,7 @@ cdef void prof_dispatch(AccProfInfo *info, AccEventInfo *event, AccApiInfo *api)
 
 cdef public void GOMP_PLUGIN_goacc_profiling_dispatch(void *info, void *event, void *api) noexcept nogil:
     """A plugin reports an event."""
-    tell_without_gaps(<AccEventInfo *> event)
+    tell_without_gaps(<const AccProfInfo *> info, <AccEventInfo *> event)
     prof_dispatch(<AccProfInfo *> info, <AccEventInfo *> event, <AccApiInfo *> api)
 
 
