@@ -102,8 +102,8 @@ def undefined(texts: list[Text]) -> list[str]:
 
 
 def archives(words: list[str], usual: Callable[[], list[str]] = list) -> list[str]:
-    """The archives that a line's -l words name: of each the first, in the folders of -L, then in the linker's USUAL ones,
-    which are asked for where a name is in none of those."""
+    """The archives that a line's -l words name: of each the first, in the folders of -L, then in the linker's USUAL
+    ones, which are asked for where a name is in none of those."""
     folders: list[str] = []
     names: list[str] = []
     for at, word in enumerate(words):
