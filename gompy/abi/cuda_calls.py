@@ -153,6 +153,7 @@ HERE = {
         cuKernelGetFunction 12000 pFunc:o kernel:p
         cuKernelGetLibrary 12050 pLib:o kernel:p
         cuLibraryGetGlobal 12000 dptr:o bytes:o library:p name:t
+        cuLibraryGetManaged 12000 dptr:o bytes:o library:p name:t
         cuKernelGetAttribute 12000 pi:n attrib:i kernel:p dev:i
         cuKernelSetAttribute 12000 attrib:i val:i kernel:p dev:i
         cuKernelSetCacheConfig 12000 kernel:p config:i dev:i
@@ -463,7 +464,7 @@ ABSENT = {
         cuCtxSetFlags@12010 cuCtxGetExecAffinity@11040
     """,
     "libraries and kernels": """
-        cuLibraryGetManaged@12000 cuLibraryGetUnifiedFunction@12000
+        cuLibraryGetUnifiedFunction@12000
     """,
     "modules, linker": """
         cuModuleGetSurfRef@3000

@@ -259,7 +259,8 @@ RECORDS = {
     "link_record": "I kind, I name, I line, i reserved",
     "code_record": "I name, I version, Q offset, I whole, I aligned, Q writes, Q plain",
     "variable_record": (
-        "I name, I space, I linkage, I line, Q size, Q align, Q data, Q data_bytes, I first_reloc, I relocs"
+        "I name, I space, I linkage, I line, Q size, Q align, Q data, Q data_bytes, "
+        "I first_reloc, I relocs, I managed, I reserved"
     ),
     "function_record": (
         "I name, I entry, I linkage, I line, I last_line, I first_param, I params, I max_threads, "

@@ -196,6 +196,25 @@ cdef public int cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, void *p, 
     return r if r != CUDA_SUCCESS else cuModuleGetGlobal_v2(address, size, m, name)
 
 
+cdef public int cuLibraryGetManaged(CUdeviceptr *address, size_t *size, void *p, const char *name) noexcept nogil:
+    """A managed variable by name; CUDA_ERROR_NOT_FOUND for what is none."""
+    cdef CUdeviceptr found = 0
+    cdef block *n
+    cdef bint good
+    cdef int r = cuLibraryGetGlobal(&found, size, p, name)
+    if r != CUDA_SUCCESS:
+        return r
+    pthread_mutex_lock(&memory_lock)
+    n = block_at(found, NULL, NULL)
+    good = n != NULL and n.use == MANAGED
+    pthread_mutex_unlock(&memory_lock)
+    if not good:
+        return CUDA_ERROR_NOT_FOUND
+    if address != NULL:
+        address[0] = found
+    return CUDA_SUCCESS
+
+
 cdef kernel *named_kernel(library *l, const char *name) noexcept nogil:
     """The handle of a kernel that exists: the same each time.  NULL: no memory.  With library_lock held."""
     cdef kernel *k = l.kernels

@@ -72,13 +72,15 @@ cdef uint64_t alloc_in(gpu *g, area *a, uint64_t length, uint64_t align, uint32_
 
 
 cdef int free_block_at(uint64_t address, uint32_t use, uint32_t other_use) noexcept nogil:
-    """Free the block that starts at an address and has one of two uses; else CUDA_ERROR_INVALID_VALUE."""
+    """Free the block that starts at an address and has one of two uses; else CUDA_ERROR_INVALID_VALUE.  Variables go with
+    their module only, managed ones, too."""
     cdef area *a = NULL
     cdef block *n
     cdef int answer = CUDA_ERROR_INVALID_VALUE
     pthread_mutex_lock(&memory_lock)
     n = block_at(address, NULL, &a)
-    if n != NULL and n.start == address and (n.use == use or n.use == other_use):
+    if n != NULL and n.start == address and (n.use == use or n.use == other_use) and \
+            (n.name == NULL or use == VARIABLE):
         leave_block(a, n)
         answer = CUDA_SUCCESS
     pthread_mutex_unlock(&memory_lock)

@@ -37,7 +37,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         uint64_t base
         uint64_t size
         void *user
-        uint64_t (*alloc_variable)(void *, size_t, size_t, const char *) noexcept nogil
+        uint64_t (*alloc_variable)(void *, size_t, size_t, const char *, unsigned) noexcept nogil
         void (*free_variable)(void *, uint64_t) noexcept nogil
         uint64_t (*heap_malloc)(void *, size_t) noexcept nogil
         void (*heap_free)(void *, uint64_t) noexcept nogil

@@ -26,7 +26,7 @@ CHECK_MEMORY, CHECK_INIT, CHECK_SYNC, CHECK_RACE = 1, 2, 4, 8
 class CMemory(c.Structure):
     """`ptx_memory` of executor.h."""
 
-    ALLOC = c.CFUNCTYPE(c.c_uint64, c.c_void_p, c.c_size_t, c.c_size_t, c.c_char_p)
+    ALLOC = c.CFUNCTYPE(c.c_uint64, c.c_void_p, c.c_size_t, c.c_size_t, c.c_char_p, c.c_uint)
     FREE = c.CFUNCTYPE(None, c.c_void_p, c.c_uint64)
     MALLOC = c.CFUNCTYPE(c.c_uint64, c.c_void_p, c.c_size_t)
     PRINT = c.CFUNCTYPE(None, c.c_void_p, c.c_void_p, c.c_size_t)
@@ -213,7 +213,7 @@ class Device:
             self.base,
             size,
             None,
-            CMemory.ALLOC(lambda _, size, align, name: self.allocate(size, align)),
+            CMemory.ALLOC(lambda _, size, align, name, managed: self.allocate(size, align)),
             CMemory.FREE(lambda _, address: None),
             CMemory.MALLOC(self.heap_malloc),
             CMemory.FREE(self.heap_free),

@@ -81,8 +81,9 @@ typedef struct ptx_memory
 {
   uint64_t base, size;                  /* the window */
   void *user;                           /* first argument of the callbacks */
-  /* Memory in the window for a module's variable (.global, .const); zeroed or not.  0 = out of memory. */
-  uint64_t (*alloc_variable) (void *user, size_t size, size_t align, const char *name);
+  /* Memory in the window for a module's variable (.global, .const); zeroed or not; MANAGED: the host uses it, too.
+     0 = out of memory. */
+  uint64_t (*alloc_variable) (void *user, size_t size, size_t align, const char *name, unsigned managed);
   void (*free_variable) (void *user, uint64_t address);
   /* malloc and free of device code; addresses in the window, 16-byte aligned, malloc returns 0 when the heap is
      exhausted. */

@@ -138,7 +138,7 @@ def index_file(module: Module) -> bytes:
         variables += VARIABLE.pack(
             strings.add(variable.name), SPACES.index(variable.space), LINKAGES.index(linked_as(variable, module)),
             variable.line,
-            variable.size, variable.align, place, given, first, here,
+            variable.size, variable.align, place, given, first, here, int(variable.managed), 0,
         )  # fmt: skip
     functions, params, refs = b"", b"", b""
     total = 0

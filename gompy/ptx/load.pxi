@@ -18,7 +18,8 @@ cdef int place_variables(ptx_module *module, text_buffer *log) noexcept nogil:
             v = variable_of(o, n)
             if v.space == SPACE_SHARED or v.linkage == LINKAGE_EXTERN:
                 continue
-            address = memory.alloc_variable(memory.user, v.size if v.size else 1, v.align, string_of(o.index, v.name))
+            address = memory.alloc_variable(memory.user, v.size if v.size else 1, v.align, string_of(o.index, v.name),
+                                            v.managed)
             if address == 0:
                 log_text(log, "out of device memory for the module's variables")
                 return PTX_ERROR_OUT_OF_MEMORY

@@ -171,9 +171,9 @@ class Parser(Operands):
         else:
             self.fail(f"unknown directive '{self.word}'")
 
-    def variable_head(self) -> tuple[str, int, int, str]:
-        """Space, alignment, vector length and type that start a variable's declaration."""
-        space, align, vector, kind = self.advance()[1:], 0, 1, ""
+    def variable_head(self) -> tuple[str, int, int, str, bool]:
+        """Space, alignment, vector length, type, and whether it is managed, that start a variable's declaration."""
+        space, align, vector, kind, managed = self.advance()[1:], 0, 1, "", False
         while True:
             word = self.word
             if word == ".align":
@@ -187,7 +187,7 @@ class Parser(Operands):
                 self.advance()
                 self.expect("(")
                 while self.word and self.word != ")":
-                    self.advance()
+                    managed |= self.advance() == ".managed"
                 self.expect(")")
             elif word == ".ptr":
                 self.advance()
@@ -199,11 +199,13 @@ class Parser(Operands):
                 break
         if not kind:
             self.fail(f"expected a type before '{self.word or 'end of file'}'")
-        return space, align, vector, kind
+        if managed and space != "global":
+            self.fail(f"'.attribute(.managed)' is for .global variables, not for .{space} ones")
+        return space, align, vector, kind, managed
 
     def variables(self, linkage: str) -> list[Variable]:
         """A declaration of variables in memory, up to its `;`."""
-        space, align, vector, kind = self.variable_head()
+        space, align, vector, kind, managed = self.variable_head()
         found = []
         while True:
             line = self.line
@@ -214,7 +216,7 @@ class Parser(Operands):
                 if not 0 <= number <= MOST_VARIABLES:
                     self.fail(f"'{name}<{number}>' are more than {MOST_VARIABLES} variables")
                 for index in range(number):
-                    found.append(Variable(f"{name}{index}", space, kind, vector, size, linkage, line))
+                    found.append(Variable(f"{name}{index}", space, kind, vector, size, linkage, line, managed=managed))
                 self.expect(">")
                 if not self.accept(","):
                     break
@@ -234,7 +236,7 @@ class Parser(Operands):
             self.check_size(name, space, count * TYPE_BYTES[kind])
             natural = TYPE_BYTES[kind] * vector
             element = natural if dimensions < 2 else 0
-            found.append(Variable(name, space, kind, count, align or natural, linkage, line, initial, element))
+            found.append(Variable(name, space, kind, count, align or natural, linkage, line, initial, element, managed))
             if not self.accept(","):
                 break
         self.expect(";")
@@ -322,7 +324,7 @@ class Parser(Operands):
             if self.word not in (".param", ".reg"):
                 self.fail(f"expected '.param' before '{self.word or 'end of file'}'")
             line = self.line
-            space, align, vector, kind = self.variable_head()
+            space, align, vector, kind, _ = self.variable_head()
             name = self.identifier() if self.word not in (",", ")") else ""
             count = vector
             while self.accept("["):
@@ -454,7 +456,7 @@ class Parser(Operands):
 
     def registers(self, function: Function) -> None:
         """`.reg .u32 %a, %b<3>;`"""
-        _, _, vector, kind = self.variable_head()
+        _, _, vector, kind, _ = self.variable_head()
         while True:
             name = self.identifier()
             if self.accept("<"):

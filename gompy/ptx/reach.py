@@ -48,7 +48,7 @@ class Facts:
                 self.exports.add(name)
             if linkage in WEAK:
                 self.weak.add(name)
-        for name_at, _, linkage, _, _, _, _, _, first, count in VARIABLE.iter_unpack(parts["variables"]):
+        for name_at, _, linkage, _, _, _, _, _, first, count, _, _ in VARIABLE.iter_unpack(parts["variables"]):
             if linkage == LINKAGES.index("extern"):
                 continue
             name = self.string(name_at)

@@ -177,6 +177,7 @@ class Variable:
     line: int = 0
     initial: list[int | float | Symbol | FloatImmediate] | None = None
     element: int = 0  # bytes from one index to the next; 0: there are several indices
+    managed: bool = False  # .attribute(.managed): the host uses it, too
 
     @property
     def size(self) -> int:

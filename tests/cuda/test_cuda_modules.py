@@ -28,6 +28,8 @@ from cuda_tools import (
     has_executor,
 )
 
+from gompy.abi import cuda as abi
+
 pytestmark = [has_driver, has_executor, pytest.mark.usefixtures("plain")]
 
 
@@ -44,6 +46,7 @@ HEAD = """
 .address_size 64
 """
 COMPILER_NOT_FOUND = 221
+IS_MANAGED = abi.CU_POINTER_ATTRIBUTE_IS_MANAGED
 KERNELS = (
     HEAD
     + """
@@ -511,3 +514,63 @@ def test_text_without_newlines_and_functions_that_are_no_kernels(cuda: Driver) -
     assert cuda.cuModuleGetFunction(byref(to), module, b"__dummy$func") == NOT_FOUND
     launch(cuda, function, c_int(1))  # refused in the stream's order
     assert cuda.cuCtxSynchronize() == INVALID_VALUE
+
+
+MANAGED = (
+    HEAD
+    + """
+.visible .global .attribute(.managed) .align 4 .u32 counter = 5;
+.visible .global .attribute(.managed) .align 8 .u64 place = counter;
+.visible .global .align 4 .u32 other = 1;
+.visible .entry add(.param .u32 n)
+{
+  .reg .u32 %r<3>; .reg .u64 %d<2>;
+  ld.param.u32 %r0, [n];
+  ld.global.u64 %d0, [place];
+  ld.global.u32 %r1, [%d0];
+  add.u32 %r1, %r1, %r0;
+  st.global.u32 [counter], %r1;
+  ret;
+}
+"""
+)
+
+
+@pytest.mark.parametrize("check", ["", "1"])
+def test_managed_variables_are_the_hosts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: str) -> None:
+    """.attribute(.managed): the program reads and writes them at the address that the driver tells."""
+    monkeypatch.setenv("GOMPY_CHECK", check)
+    cuda = Driver(tmp_path / "driver")
+    cuda.context()
+    library, address, size = c_void_p(), c_uint64(), c_size_t()
+    cuda.ok("cuLibraryLoadData", byref(library), MANAGED.encode(), None, None, 0, None, None, 0)
+    cuda.ok("cuLibraryGetManaged", byref(address), byref(size), library, b"counter")
+    assert size.value == 4
+    counter = ctypes.c_uint32.from_address(address.value)
+    assert counter.value == 5
+    counter.value = 30
+    n = ctypes.c_uint32(7)
+    words = (c_void_p * 1)(ctypes.addressof(n))
+    add = cuda.handle("cuKernelGetFunction", cuda.handle("cuLibraryGetKernel", library, b"add"))
+    cuda.ok("cuLaunchKernel", add, 1, 1, 1, 1, 1, 1, 0, None, words, None)
+    cuda.ok("cuCtxSynchronize")
+    assert counter.value == 37
+    managed = c_int()
+    cuda.ok("cuPointerGetAttribute", byref(managed), IS_MANAGED, address)
+    assert managed.value & 255 == 1
+    cuda.ok("cuLibraryGetGlobal", byref(address), None, library, b"counter")
+    assert address.value == ctypes.addressof(counter)
+    assert cuda.cuMemFree_v2(address) == INVALID_VALUE
+    assert cuda.cuLibraryGetManaged(byref(address), byref(size), library, b"other") == NOT_FOUND
+    assert cuda.cuLibraryGetManaged(byref(address), byref(size), library, b"none") == NOT_FOUND
+    cuda.ok("cuLibraryUnload", library)
+    assert cuda.cuPointerGetAttribute(byref(managed), IS_MANAGED, address) == INVALID_VALUE
+
+
+def test_managed_variables_are_global_ones(cuda: Driver) -> None:
+    text = HEAD + ".const .attribute(.managed) .u32 fixed = 5;\n"
+    log = ctypes.create_string_buffer(400)
+    options, values = (c_int * 2)(5, 6), (c_void_p * 2)(ctypes.addressof(log), 400)
+    found = cuda.cuModuleLoadDataEx(byref(c_void_p()), text.encode(), 2, options, values)
+    assert found == INVALID_PTX
+    assert b"PTX:5: error: '.attribute(.managed)' is for .global variables, not for .const ones" in log.value
